@@ -1,0 +1,68 @@
+# Makefile - one command each; `make help` lists them. No configure step: pkg-config and a compiler.
+SHELL := /bin/bash
+.DEFAULT_GOAL := all
+CC ?= gcc
+ifeq ($(origin CC),default)
+CC := gcc
+endif
+BUILD ?= build
+VERSION := 0.1.0
+LAYERS := base store hypervisor collector engine analyzer exporter cli
+
+# One variant per directory, so that gcc, clang and sanitizer objects never mix.
+VARIANT ?= $(notdir $(CC))
+B := $(BUILD)/$(VARIANT)
+
+PKGS := libvirt libvirt-qemu libmicrohttpd json-c sqlite3 yaml-0.1 libxml-2.0 libcurl
+PKG_CFLAGS := $(shell pkg-config --cflags $(PKGS) 2>/dev/null | sed 's/-I/-isystem /g')
+PKG_LIBS := $(shell pkg-config --libs $(PKGS) 2>/dev/null)
+
+WARN := -Werror -Wall -Wextra -Wconversion -Wshadow -Wstrict-prototypes -Wmissing-prototypes \
+	-Wpointer-arith -Wcast-qual -Wvla -Wformat=2 -Wundef
+HARDEN := -fstack-protector-strong -fstack-clash-protection -fcf-protection -fPIE
+OPT := -O2 -g -D_FORTIFY_SOURCE=2
+SAN :=
+ifeq ($(VARIANT),asan)
+OPT := -O1 -g -fno-omit-frame-pointer
+SAN := -fsanitize=address,undefined -fno-sanitize-recover=undefined
+endif
+ifeq ($(VARIANT),tsan)
+OPT := -O1 -g -fno-omit-frame-pointer
+SAN := -fsanitize=thread
+endif
+CFLAGS := -std=c17 -D_GNU_SOURCE -DFERRY_VERSION='"$(VERSION)"' -I. -include base/banned.h $(WARN) $(HARDEN) $(OPT) $(SAN) $(PKG_CFLAGS)
+LDFLAGS := -pie -Wl,-z,relro,-z,now -pthread $(SAN)
+
+SRCS := $(sort $(shell find $(LAYERS) -name '*.c'))
+MAIN := cli/main.c
+LIB_OBJS := $(patsubst %.c,$(B)/%.o,$(filter-out $(MAIN),$(SRCS)))
+MAIN_OBJ := $(patsubst %.c,$(B)/%.o,$(MAIN))
+
+.PHONY: all
+all: $(B)/ferry ## the program, warnings are errors
+
+$(B)/libferry.a: $(LIB_OBJS)
+	@rm -f $@
+	@ar rcs $@ $^
+$(B)/ferry: $(MAIN_OBJ) $(B)/libferry.a
+	@echo "  LINK $@"
+	@$(CC) $(LDFLAGS) -o $@ $^ $(PKG_LIBS)
+$(B)/%.o: %.c
+	@mkdir -p $(@D)
+	@echo "  CC   $(VARIANT) $<"
+	@$(CC) $(CFLAGS) -MMD -MP -c -o $@ $<
+
+# Tests: every tests/{unit,golden,sim,fault}/test_*.c is one cmocka program.
+TEST_SRCS := $(sort $(wildcard tests/unit/test_*.c tests/golden/test_*.c tests/sim/test_*.c tests/fault/test_*.c tests/contract/test_*.c))
+TEST_BINS := $(patsubst %.c,$(B)/%,$(TEST_SRCS))
+TEST_COMMON := $(patsubst %.c,$(B)/%.o,$(filter-out $(TEST_SRCS),$(sort $(wildcard tests/*.c tests/contract/*.c))))
+$(TEST_BINS): $(B)/%: $(B)/%.o $(TEST_COMMON) $(B)/libferry.a
+	@echo "  LINK $@"
+	@$(CC) $(LDFLAGS) -o $@ $^ $(PKG_LIBS) -lcmocka
+.PHONY: tests-build
+tests-build: $(TEST_BINS)
+.SECONDARY:
+
+include tests/targets.mk
+
+-include $(shell find $(B) -name '*.d' 2>/dev/null)

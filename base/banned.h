@@ -1,0 +1,14 @@
+/* banned.h - functions that invite bugs become compile errors with a readable name.
+ * Included before every file by the Makefile. */
+#ifndef BASE_BANNED_H
+#define BASE_BANNED_H
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+#include <unistd.h>
+
+#pragma GCC poison strcpy strcat strncpy strncat sprintf vsprintf strtok atoi atol gmtime localtime gets
+
+#endif

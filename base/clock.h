@@ -1,0 +1,45 @@
+/* clock.h - time as a port. Nothing outside clock.c asks the system what time it is.
+ *
+ * Two clocks, never mixed: `mono` counts milliseconds since some start and never jumps; all
+ * waits and durations use it. `wall` is milliseconds since 1970 UTC and is only for people
+ * and records. The simulator brings a clock of its own.
+ */
+#ifndef BASE_CLOCK_H
+#define BASE_CLOCK_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+struct clock {
+    int64_t (*mono_ms)(void *ctx);
+    int64_t (*wall_ms)(void *ctx);
+    void *ctx;
+};
+
+/* The machine's clocks. */
+const struct clock *clock_system(void);
+
+static inline int64_t clock_mono_ms(const struct clock *clock)
+{
+    return clock->mono_ms(clock->ctx);
+}
+static inline int64_t clock_wall_ms(const struct clock *clock)
+{
+    return clock->wall_ms(clock->ctx);
+}
+
+/* A clock that moves only when told; wall = mono + epoch_ms. */
+struct clock_fake {
+    struct clock clock; /* hand this out */
+    int64_t now_ms, epoch_ms;
+};
+void clock_fake_init(struct clock_fake *fake, int64_t epoch_ms);
+
+/* Really sleeps. Only for threads whose whole job is to wait. */
+void clock_sleep_ms(int64_t ms);
+
+enum { CLOCK_TEXT_MAX = 32 };
+/* "2026-11-16T05:07:39Z", as Kubernetes writes times. out_text holds CLOCK_TEXT_MAX. */
+void clock_format_wall(int64_t wall_ms, char *out_text);
+
+#endif

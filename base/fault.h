@@ -1,0 +1,20 @@
+/* fault.h - crash points for the kill tests; see fault.def. Free when not armed. */
+#ifndef BASE_FAULT_H
+#define BASE_FAULT_H
+
+#include <stdbool.h>
+
+enum fault {
+#define FAULT(id, name, help) FAULT_##id,
+#include "base/fault.def"
+#undef FAULT
+    FAULT_COUNT
+};
+
+/* Reads FERRY_FAULT once. False, nothing armed, when it names no point. Call before threads. */
+bool fault_arm_from_env(void);
+/* Dies with SIGKILL here if this point is armed and its count is reached. */
+void fault_point(enum fault point);
+const char *fault_name(enum fault point);
+
+#endif

@@ -1,0 +1,41 @@
+/* text.h - bounded text: copies that say when they cut, and one growing buffer with a limit.
+ *
+ * struct buf is for building pages and statements: init with a maximum, append, check `failed`
+ * once at the end. After the limit or a failed allocation every append is a no-op.
+ */
+#ifndef BASE_TEXT_H
+#define BASE_TEXT_H
+
+#include <stdarg.h>
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+/* Copies into a fixed array and always terminates. False when it had to cut. */
+bool text_copy(char *out, size_t out_bytes, const char *text);
+#define TEXT_SET(array, text) ((void)text_copy((array), sizeof(array), (text)))
+
+bool text_equal(const char *a, const char *b);
+bool text_has_prefix(const char *text, const char *prefix);
+/* Lower case letters, digits and '-', 1..63 long, as Kubernetes names are. */
+bool text_is_dns_label(const char *text);
+/* Whole text is one decimal number in range. */
+bool text_to_i64(const char *text, int64_t min, int64_t max, int64_t *out_value);
+/* The candidate nearest to word by edits, NULL when none is near: for "did you mean". */
+const char *text_nearest(const char *word, const char *const *candidates, size_t n);
+
+struct buf {
+    char *data; /* terminated whenever not NULL */
+    size_t length, capacity, limit;
+    bool failed;
+};
+
+void buf_init(struct buf *buf, size_t limit);
+void buf_fini(struct buf *buf);
+void buf_add(struct buf *buf, const char *text);
+void buf_add_bytes(struct buf *buf, const char *bytes, size_t n);
+void buf_addf(struct buf *buf, const char *fmt, ...) __attribute__((format(printf, 2, 3)));
+/* Hands out the text (caller frees) and leaves the buffer empty; NULL when it failed. */
+char *buf_take(struct buf *buf);
+
+#endif

@@ -1,0 +1,60 @@
+/* yaml.h - the door to libyaml: a document as a tree whose every node knows its line.
+ *
+ * Only what configuration needs: maps, lists, scalars. Anchors, aliases, tags and duplicate
+ * keys are refused with file and line. Depth, nodes and bytes are bounded.
+ */
+#ifndef BASE_YAML_H
+#define BASE_YAML_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "base/err.h"
+#include "base/json.h"
+#include "base/own.h"
+
+enum { YAML_DEPTH_MAX = 16, YAML_NODES_MAX = 200000, YAML_BYTES_MAX = 4 * 1024 * 1024 };
+
+enum yaml_kind { YAML_NULL, YAML_SCALAR, YAML_MAP, YAML_LIST };
+
+struct yaml_node {
+    enum yaml_kind kind;
+    const char *key;  /* its name in the parent map, else NULL */
+    const char *text; /* scalars */
+    bool quoted;      /* a quoted scalar is text even if it looks like a number */
+    int line, column; /* 1-based */
+    struct yaml_node *child, *next; /* first child; next sibling */
+};
+
+struct yaml; /* owns every node and text */
+
+/* The documents of one text (separated by ---). `file` appears in errors: "file:line: what". */
+struct yaml *yaml_parse(const char *text, size_t n, const char *file, struct err *err);
+struct yaml *yaml_read_file(const char *file, struct err *err);
+void yaml_free(struct yaml *yaml);
+DEFINE_OWNED(yaml)
+
+size_t yaml_document_count(const struct yaml *yaml);
+const struct yaml_node *yaml_document(const struct yaml *yaml, size_t index);
+const char *yaml_file(const struct yaml *yaml);
+
+const struct yaml_node *yaml_child(const struct yaml_node *map, const char *key); /* or NULL */
+
+/* "file:line: " + text, as ERR_INVALID. */
+bool yaml_fail(const struct yaml *yaml, const struct yaml_node *node, struct err *err,
+               const char *fmt, ...) __attribute__((format(printf, 4, 5)));
+/* Refuses keys that are not in the list, with the nearest valid one. */
+bool yaml_only_keys(const struct yaml *yaml, const struct yaml_node *map,
+                    const char *const *keys, size_t n, struct err *err);
+bool yaml_text(const struct yaml *yaml, const struct yaml_node *node, const char **out_text,
+               struct err *err);
+bool yaml_i64(const struct yaml *yaml, const struct yaml_node *node, int64_t min, int64_t max,
+              int64_t *out_value, struct err *err);
+bool yaml_bool(const struct yaml *yaml, const struct yaml_node *node, bool *out_value,
+               struct err *err);
+/* The same tree as JSON (plain scalars become numbers, booleans or null as YAML 1.2 core says).
+ * New reference. */
+struct json_object *yaml_to_json(const struct yaml_node *node);
+
+#endif

@@ -1,0 +1,31 @@
+/* config.h - ferry.yaml as a struct. Unknown keys and bad values are errors with file, line and
+ * the nearest valid key. Owns its memory. */
+#ifndef CLI_CONFIG_H
+#define CLI_CONFIG_H
+
+#include "base/log.h"
+#include "base/own.h"
+#include "hypervisor/types.h"
+
+enum { CONFIG_HOSTS_MAX = 10000, CONFIG_PATH_MAX = 4096 };
+
+struct config {
+    size_t n_hosts;
+    struct hv_host *hosts;
+    char state_dir[CONFIG_PATH_MAX]; /* default /var/lib/ferry */
+    char listen[HV_TEXT_MAX];        /* default 127.0.0.1:9178 */
+    enum log_level log_level;
+    enum log_format log_format;
+    /* migrations: KubeVirt's MigrationConfiguration names */
+    uint64_t bandwidth_mibs;
+    unsigned parallel_per_fleet, parallel_outbound_per_node;
+    bool allow_auto_converge, allow_postcopy, unsafe;
+    int64_t sample_ms; /* 0: default */
+};
+
+struct config *config_read(const char *file, struct err *err);
+struct config *config_parse(const char *text, size_t n, const char *file, struct err *err);
+void config_free(struct config *config);
+DEFINE_OWNED(config)
+
+#endif

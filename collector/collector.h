@@ -1,0 +1,81 @@
+/* collector.h - measures hosts, guests and running migrations through observe; judges nothing.
+ *
+ * For every host: facts and the list of guests, on connecting, on lifecycle events and every
+ * inventory_ms. For every watched migration: job statistics every sample_ms, every near_end_ms
+ * when it is about to end, and at each iteration event; one statistics call per guest in flight.
+ * A call older than patience_ms, or a source in paused(migration): no more statistics are asked
+ * (a hanging statistics call holds the lock that abort needs), only the state, until the guest
+ * runs again on the source or the watch ends. Samples go to the recorder, then to the sink.
+ *
+ * Threads: one thread (or the simulator's) calls collector_step(); watch, unwatch, look and the
+ * hv sinks may be called from any thread: they only post. Sink functions run inside
+ * collector_step().
+ */
+#ifndef COLLECTOR_COLLECTOR_H
+#define COLLECTOR_COLLECTOR_H
+
+#include "base/clock.h"
+#include "collector/recorder.h"
+#include "collector/sample.h"
+#include "hypervisor/observe.h"
+
+enum { COLLECTOR_QUEUE_MAX = 65536, COLLECTOR_WATCHES_MAX = 512, COLLECTOR_HOSTS_MAX = 10000 };
+
+struct collector_config { /* 0 means the default */
+    int64_t sample_ms;    /* 400 */
+    int64_t near_end_ms;  /* 100 */
+    int64_t inventory_ms; /* 10000 */
+    int64_t patience_ms;  /* 1000 */
+};
+
+struct collector_sink {
+    void *ctx;
+    void (*on_sample)(void *ctx, const struct sample *sample);
+    /* A host connected (err empty) or was lost. */
+    void (*on_host)(void *ctx, const char *host, bool connected, const struct err *err);
+    void (*on_facts)(void *ctx, const char *host, const struct hv_facts *facts);
+    /* The complete list of a host's guests; borrowed. */
+    void (*on_guests)(void *ctx, const char *host, const struct hv_guest_list *guests);
+    /* Lifecycle, iteration and completion events, as they came. */
+    void (*on_event)(void *ctx, const struct hv_event *event);
+    /* Answer to collector_look(). presence UNREACHABLE when the host could not be asked. */
+    void (*on_look)(void *ctx, uint64_t id, const char *host, const char *guest,
+                    const struct hv_sight *sight, const struct err *err);
+};
+
+struct collector;
+struct collector *collector_new(const struct collector_config *config, const struct clock *clock,
+                                struct recorder *recorder, const struct collector_sink *sink,
+                                struct err *err);
+void collector_free(struct collector *c);
+DEFINE_OWNED(collector)
+
+/* The sink to give to the hypervisor's constructor; valid as long as the collector. */
+struct hv_event_sink collector_event_sink(struct collector *c);
+/* Plugs in the door; before the first step. Hosts are named before the first step too. */
+void collector_attach(struct collector *c, const struct hv_observe *observe);
+MUST_CHECK bool collector_add_host(struct collector *c, const char *host, struct err *err);
+
+/* Starts and stops sampling of a migration. next_seq: first sample number (adoption goes on). */
+MUST_CHECK bool collector_watch(struct collector *c, const char *job_uid, const char *host,
+                                const char *guest, int64_t next_seq, struct err *err);
+void collector_unwatch(struct collector *c, const char *job_uid);
+/* Asks for the state of one guest on one host now; on_look follows exactly once. */
+MUST_CHECK bool collector_look(struct collector *c, uint64_t id, const char *host,
+                               const char *guest, struct err *err);
+
+/* Handles what was posted and asks what is due. Returns milliseconds until it has something
+ * to do again by itself (at most 1000). Never blocks. */
+int64_t collector_step(struct collector *c);
+/* Waits until something is posted, at most timeout_ms. */
+void collector_wait(struct collector *c, int64_t timeout_ms);
+
+struct collector_stats {
+    uint64_t samples, stats_calls, stats_failures, posts_dropped, stalled_watches;
+    int64_t lag_ms;     /* how late the last due sample was asked */
+    int64_t gap_max_ms; /* largest gap between two samples of a watch since start */
+    size_t queue_depth;
+};
+void collector_stats(struct collector *c, struct collector_stats *out_stats); /* any thread */
+
+#endif

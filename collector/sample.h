@@ -1,0 +1,24 @@
+/* sample.h - one measurement of one running migration. Immutable once made. */
+#ifndef COLLECTOR_SAMPLE_H
+#define COLLECTOR_SAMPLE_H
+
+#include "hypervisor/types.h"
+
+enum { SAMPLE_JOB_MAX = 40 };
+
+enum sample_source { SAMPLE_POLL, SAMPLE_ITERATION, SAMPLE_COMPLETED };
+const char *sample_source_name(enum sample_source source); /* poll iteration completed */
+
+struct sample {
+    char job_uid[SAMPLE_JOB_MAX];
+    char host[HV_HOST_MAX];
+    char guest[HV_UUID_MAX];
+    enum sample_source source;
+    int64_t seq; /* 0, 1, 2... per job; goes on after an adoption */
+    int64_t mono_ms, wall_ms;
+    int64_t gap_ms;          /* since the sample before, 0 for the first */
+    uint64_t bandwidth_bps;  /* bytes/s from the difference of data_processed; never memory_bps */
+    struct hv_job_stats stats;
+};
+
+#endif

@@ -1,0 +1,84 @@
+/* engine.h - the shell around the pure core: queue in, commit, act, publish.
+ *
+ * A turn: take what is queued, reconcile() each piece against the fleet (pure), commit all
+ * changes and intents in one transaction, and only then dispatch actions, answer requests and
+ * publish a snapshot. When a commit fails nothing is started or acknowledged; it is tried again
+ * with backoff, running moves are left alone and aborts are still sent.
+ *
+ * Threads: one thread (or the simulator's) calls engine_step(). The collector's sink, the replies
+ * of act and probe, and the requests may come from any thread: they only post.
+ */
+#ifndef ENGINE_ENGINE_H
+#define ENGINE_ENGINE_H
+
+#include "base/clock.h"
+#include "collector/collector.h"
+#include "engine/requests.h"
+#include "engine/snapshot.h"
+#include "hypervisor/act.h"
+#include "hypervisor/probe.h"
+#include "store/store.h"
+
+enum { ENGINE_QUEUE_MAX = 65536, ENGINE_TURN_MAX = 1024, ENGINE_JOBS_KEPT_PER_GUEST = 5 };
+
+struct engine_config {
+    const struct hv_host *hosts; /* borrowed during engine_new */
+    size_t n_hosts;
+    uint64_t bandwidth_mibs;       /* default for migrations, 0 = no limit */
+    unsigned parallel_per_fleet;   /* 0 = no limit */
+    unsigned parallel_outbound_per_node; /* 0 = no limit */
+    bool allow_auto_converge, allow_postcopy, unsafe; /* unsafe: disks on storage that libvirt
+                                                         takes for local are declared shared */
+    int64_t pending_timeout_ms; /* 0: 900 s */
+};
+
+/* Told after the commit, on the engine's thread; must be quick. */
+struct engine_sink {
+    void *ctx;
+    void (*on_snapshot)(void *ctx, const struct snapshot *snapshot); /* take your own reference */
+    void (*on_step)(void *ctx, const struct snapshot_job *job, enum phase from, enum trigger why,
+                    int64_t spent_ms);
+    void (*on_finished)(void *ctx, const struct snapshot_job *job); /* once per job and process */
+};
+
+struct engine_parts { /* all borrowed, outlive the engine */
+    const struct clock *clock;
+    struct store *store;
+    struct collector *collector;
+    const struct hv_probe *probe;
+    const struct hv_act *act;
+    struct engine_sink sink;
+    uint64_t seed; /* for names and uids; 0: from the system */
+};
+
+struct engine;
+/* Loads what the store holds; unfinished jobs are adopted on the first steps. */
+struct engine *engine_new(const struct engine_config *config, const struct engine_parts *parts,
+                          struct err *err);
+void engine_free(struct engine *e);
+DEFINE_OWNED(engine)
+
+struct collector_sink engine_collector_sink(struct engine *e);
+struct engine_requests engine_requests(struct engine *e);
+
+/* One turn; returns milliseconds until it has something to do by itself (at most 1000). */
+int64_t engine_step(struct engine *e);
+void engine_wait(struct engine *e, int64_t timeout_ms);
+
+/* For a single-threaded driver (simulation): posts without waiting. */
+MUST_CHECK bool engine_post_create(struct engine *e, const struct migration_request *request,
+                                   struct err *err);
+MUST_CHECK bool engine_post_cancel(struct engine *e, const char *ns, const char *name,
+                                   const char *requester, struct err *err);
+
+struct engine_stats {
+    uint64_t turns, events, posts_dropped, commit_failures;
+    size_t queue_depth, active_jobs;
+    bool store_ok;
+    int64_t commit_ms_last, commit_ms_max;
+};
+void engine_stats(struct engine *e, struct engine_stats *out_stats); /* any thread */
+/* A hash over the fleet's state: equal for equal histories. */
+uint64_t engine_hash(struct engine *e);
+
+#endif

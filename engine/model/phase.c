@@ -1,0 +1,124 @@
+/* phase.c - the tables of phase.h. There is no switch over phases here: a new phase is rows in
+ * phase.def plus the code in engine/control or engine/data that acts on it.
+ */
+#include "engine/model/phase.h"
+
+#include <assert.h>
+#include <string.h>
+
+enum kind { WAITING, BUSY, FINAL };
+
+static const struct {
+    const char *name;
+    enum kind kind;
+    const char *help;
+} phases[PHASE_COUNT] = {
+    [PHASE_NONE] = {"", WAITING, ""},
+#define PHASE(id, name, kind, help) [PHASE_##id] = {name, kind, help},
+#include "engine/model/phase.def"
+#undef PHASE
+};
+
+static const char *const triggers[TRIGGER_COUNT] = {
+#define TRIGGER(id, name, help) [TRIGGER_##id] = name,
+#include "engine/model/phase.def"
+#undef TRIGGER
+};
+
+/* Zero is PHASE_NONE: a step nobody wrote down is a step that is refused. */
+static const enum phase steps[PHASE_COUNT][TRIGGER_COUNT] = {
+#define STEP(from, why, to) [PHASE_##from][TRIGGER_##why] = PHASE_##to,
+#include "engine/model/phase.def"
+#undef STEP
+};
+
+static const char *const modes[MODE_COUNT] = {
+#define MODE(id, name, help) [MODE_##id] = name,
+#include "engine/model/mode.def"
+#undef MODE
+};
+static const char *const aborts[ABORT_COUNT] = {
+#define ABORT(id, name, help) [ABORT_##id] = name,
+#include "engine/model/abort.def"
+#undef ABORT
+};
+static const char *const outcomes[OUTCOME_COUNT] = {
+#define OUTCOME(id, name, help) [OUTCOME_##id] = name,
+#include "engine/model/outcome.def"
+#undef OUTCOME
+};
+static const char *const places[GUEST_AT_COUNT] = {
+#define GUEST_AT(id, name, help) [GUEST_AT_##id] = name,
+#include "engine/model/outcome.def"
+#undef GUEST_AT
+};
+
+enum phase phase_next(enum phase from, enum trigger why)
+{
+    assert(from < PHASE_COUNT);
+    assert(why < TRIGGER_COUNT);
+    return steps[from][why];
+}
+
+bool phase_is_final(enum phase phase)
+{
+    assert(phase < PHASE_COUNT);
+    return phases[phase].kind == FINAL;
+}
+
+bool phase_is_busy(enum phase phase)
+{
+    assert(phase < PHASE_COUNT);
+    return phases[phase].kind == BUSY;
+}
+
+const char *phase_name(enum phase phase)
+{
+    assert(phase < PHASE_COUNT);
+    return phases[phase].name;
+}
+
+const char *phase_help(enum phase phase)
+{
+    assert(phase < PHASE_COUNT);
+    return phases[phase].help;
+}
+
+static unsigned find(const char *const *names, unsigned n, const char *name)
+{
+    unsigned i = 0;
+    while (i < n && strcmp(names[i], name) != 0)
+        i++;
+    return i;
+}
+
+enum phase phase_from_name(const char *name)
+{
+    enum phase phase = PHASE_NONE;
+    while (phase < PHASE_COUNT && strcmp(phases[phase].name, name) != 0)
+        phase++;
+    return phase;
+}
+
+/* The same pair of conversions for each plain list of names. */
+#define NAMES(type, prefix, table, count)                      \
+    const char *prefix##_name(enum type value)                 \
+    {                                                          \
+        assert(value < (count));                               \
+        return table[value];                                   \
+    }                                                          \
+    enum type prefix##_from_name(const char *name)             \
+    {                                                          \
+        return (enum type)find(table, (count), name);          \
+    }
+NAMES(mode, mode, modes, MODE_COUNT)
+NAMES(abort_status, abort_status, aborts, ABORT_COUNT)
+NAMES(outcome, outcome, outcomes, OUTCOME_COUNT)
+NAMES(guest_at, guest_at, places, GUEST_AT_COUNT)
+#undef NAMES
+
+const char *trigger_name(enum trigger trigger)
+{
+    assert(trigger < TRIGGER_COUNT);
+    return triggers[trigger];
+}

@@ -1,0 +1,64 @@
+/* phase.h - the vocabularies of a migration job, expanded from their tables. Pure. */
+#ifndef ENGINE_MODEL_PHASE_H
+#define ENGINE_MODEL_PHASE_H
+
+#include <stdbool.h>
+
+enum phase {
+    PHASE_NONE, /* "no such step"; never the phase of a job */
+#define PHASE(id, name, kind, help) PHASE_##id,
+#include "engine/model/phase.def"
+#undef PHASE
+    PHASE_COUNT
+};
+enum trigger {
+#define TRIGGER(id, name, help) TRIGGER_##id,
+#include "engine/model/phase.def"
+#undef TRIGGER
+    TRIGGER_COUNT
+};
+enum mode {
+#define MODE(id, name, help) MODE_##id,
+#include "engine/model/mode.def"
+#undef MODE
+    MODE_COUNT
+};
+enum abort_status {
+#define ABORT(id, name, help) ABORT_##id,
+#include "engine/model/abort.def"
+#undef ABORT
+    ABORT_COUNT
+};
+enum outcome {
+#define OUTCOME(id, name, help) OUTCOME_##id,
+#include "engine/model/outcome.def"
+#undef OUTCOME
+    OUTCOME_COUNT
+};
+enum guest_at {
+#define GUEST_AT(id, name, help) GUEST_AT_##id,
+#include "engine/model/outcome.def"
+#undef GUEST_AT
+    GUEST_AT_COUNT
+};
+
+enum phase phase_next(enum phase from, enum trigger why); /* PHASE_NONE: refused */
+bool phase_is_final(enum phase phase);
+bool phase_is_busy(enum phase phase); /* counts against limits */
+
+const char *phase_name(enum phase phase); /* PHASE_NONE: "" */
+const char *phase_help(enum phase phase);
+const char *trigger_name(enum trigger trigger);
+const char *mode_name(enum mode mode);
+const char *abort_status_name(enum abort_status status);
+const char *outcome_name(enum outcome outcome);
+const char *guest_at_name(enum guest_at at);
+
+/* The other way; the COUNT value when there is no such name. */
+enum phase phase_from_name(const char *name);
+enum mode mode_from_name(const char *name);
+enum abort_status abort_status_from_name(const char *name);
+enum outcome outcome_from_name(const char *name);
+enum guest_at guest_at_from_name(const char *name);
+
+#endif

@@ -1,0 +1,101 @@
+/* snapshot.h - the whole fleet as it stood at one moment, for readers.
+ *
+ * Immutable and counted: the engine publishes one after each turn that changed something (after
+ * the commit), readers hold a reference as long as they like. Everything the API and /metrics
+ * show comes from here, so a scrape calls nobody and waits for nobody.
+ */
+#ifndef ENGINE_SNAPSHOT_H
+#define ENGINE_SNAPSHOT_H
+
+#include "collector/sample.h"
+#include "engine/model/phase.h"
+#include "hypervisor/types.h"
+
+enum {
+    SNAPSHOT_NAME_MAX = 254, /* Kubernetes object names, with terminator */
+    SNAPSHOT_UID_MAX = 37,
+    SNAPSHOT_REASON_MAX = 512,
+    SNAPSHOT_WHO_MAX = 64,
+};
+
+struct snapshot_node {
+    char name[HV_HOST_MAX];
+    char uri[HV_URI_MAX], migration_host[HV_TEXT_MAX];
+    bool connected, has_facts;
+    struct hv_facts facts;
+    char error[SNAPSHOT_REASON_MAX]; /* why it is not connected */
+    int64_t since_ms;                /* wall: connected or lost since */
+    int64_t created_ms;              /* wall: known since */
+    unsigned guests;
+    uint64_t resource_version;
+};
+
+struct snapshot_guest {
+    char uuid[HV_UUID_MAX], name[HV_NAME_MAX], ns[HV_HOST_MAX];
+    char node[HV_HOST_MAX]; /* owner; empty when not known */
+    const char *labels;     /* JSON object text or NULL; lives as long as the snapshot */
+    int state, reason;
+    bool persistent, node_reachable;
+    uint64_t memory_kib;
+    unsigned vcpus;
+    int64_t seen_ms; /* wall: last seen */
+    char job_uid[SNAPSHOT_UID_MAX]; /* its newest job, empty when none */
+    uint64_t resource_version;
+};
+
+struct snapshot_step {
+    enum phase phase;
+    int64_t at_ms; /* wall */
+};
+struct snapshot_sight { /* what was last seen of the guest on one side */
+    enum hv_presence presence;
+    int state, reason;
+    int64_t at_ms; /* wall, 0: never looked */
+};
+
+struct snapshot_job {
+    char uid[SNAPSHOT_UID_MAX], ns[HV_HOST_MAX], name[SNAPSHOT_NAME_MAX];
+    char guest_uuid[HV_UUID_MAX], guest_name[HV_NAME_MAX];
+    char source[HV_HOST_MAX], target[HV_HOST_MAX], wanted[HV_HOST_MAX];
+    char target_address[HV_TEXT_MAX];
+    char requester[SNAPSHOT_WHO_MAX];
+    enum phase phase;
+    enum mode mode;
+    enum abort_status abort_status;
+    char abort_requester[SNAPSHOT_WHO_MAX], abort_why[SNAPSHOT_REASON_MAX];
+    bool resolving, recovering, adopted, abort_asked;
+    enum outcome outcome;
+    enum guest_at guest_at;
+    char pending_reason[SNAPSHOT_REASON_MAX]; /* why it waits, empty when it does not */
+    char failure_reason[SNAPSHOT_REASON_MAX];
+    struct err error; /* of the migrate call; code NONE when it gave none */
+    int64_t created_ms, handed_off_ms, started_ms, ended_ms, delete_asked_ms; /* wall, 0: not yet */
+    int64_t epoch;
+    struct snapshot_step steps[PHASE_COUNT];
+    unsigned n_steps;
+    struct snapshot_sight source_sight, target_sight;
+    bool has_sample;
+    struct sample sample; /* newest */
+    int64_t eta_ms;       /* until memory is over, -1: cannot say */
+    uint64_t resource_version;
+    const char *metadata_json; /* {"labels":{..},"annotations":{..}}; lives with the snapshot */
+};
+
+struct snapshot {
+    uint64_t generation; /* grows with each publication; also the API's resourceVersion */
+    int64_t wall_ms;
+    size_t n_nodes, n_guests, n_jobs;
+    const struct snapshot_node *nodes;   /* by name */
+    const struct snapshot_guest *guests; /* by namespace, name */
+    const struct snapshot_job *jobs;     /* by creation */
+};
+
+/* Takes or drops a reference; drop frees with the last. NULL is fine. Any thread. */
+const struct snapshot *snapshot_ref(const struct snapshot *snapshot);
+void snapshot_unref(const struct snapshot *snapshot);
+
+const struct snapshot_job *snapshot_find_job(const struct snapshot *s, const char *ns, const char *name);
+const struct snapshot_guest *snapshot_find_guest(const struct snapshot *s, const char *ns, const char *name);
+const struct snapshot_node *snapshot_find_node(const struct snapshot *s, const char *name);
+
+#endif

@@ -1,0 +1,66 @@
+/* exporter.h - everything that leaves the process over HTTP: /metrics, health, the API.
+ *
+ * Serves the newest snapshot; never calls a hypervisor, never waits for the store. The page of
+ * /metrics is rendered once per snapshot and shared: two scrapes of one snapshot are equal byte
+ * for byte. Connections, request sizes and times are bounded.
+ * Threads: the on_* functions on the engine's thread; requests on libmicrohttpd's.
+ */
+#ifndef EXPORTER_EXPORTER_H
+#define EXPORTER_EXPORTER_H
+
+#include "base/clock.h"
+#include "engine/requests.h"
+#include "engine/snapshot.h"
+#include "store/store.h"
+
+enum {
+    EXPORTER_CONNECTIONS_MAX = 512,
+    EXPORTER_BODY_MAX = 1024 * 1024,
+    EXPORTER_TIMEOUT_S = 30,
+    EXPORTER_PAGE_MAX = 64 * 1024 * 1024,
+};
+
+/* Numbers about Ferry itself, sampled once a second by main into the next page. */
+struct exporter_self {
+    uint64_t samples, samples_dropped, stats_failures;
+    int64_t collector_lag_ms, sample_gap_max_ms;
+    size_t collector_queue, engine_queue;
+    uint64_t commits, commit_failures, commit_ms_total;
+    uint64_t turns;
+    bool store_ok;
+    size_t n_lanes;
+    const struct exporter_lane { /* borrowed during the call */
+        const char *node, *lane;
+        unsigned in_flight;
+        int64_t oldest_ms;
+        uint64_t calls, failures, total_ms;
+    } *lanes;
+};
+
+struct exporter_config {
+    const char *listen; /* "127.0.0.1:9178"; other than loopback is refused without TLS */
+    const char *version;
+};
+struct exporter_parts { /* borrowed */
+    const struct clock *clock;
+    struct engine_requests requests;
+    struct store *store; /* for events and history; may be NULL */
+};
+
+struct exporter;
+/* Listens when it returns. ERR_IO with the address when it cannot bind. */
+struct exporter *exporter_new(const struct exporter_config *config,
+                              const struct exporter_parts *parts, struct err *err);
+void exporter_free(struct exporter *x); /* stops accepting, ends open requests */
+DEFINE_OWNED(exporter)
+unsigned exporter_port(const struct exporter *x); /* the real one when 0 was asked */
+
+void exporter_on_snapshot(void *exporter, const struct snapshot *snapshot);
+void exporter_on_step(void *exporter, const struct snapshot_job *job, enum phase from,
+                      enum trigger why, int64_t spent_ms);
+void exporter_on_finished(void *exporter, const struct snapshot_job *job);
+void exporter_set_self(struct exporter *x, const struct exporter_self *self);
+/* /readyz answers 200 only while ready; until then 503 with this reason. */
+void exporter_set_ready(struct exporter *x, bool ready, const char *reason);
+
+#endif

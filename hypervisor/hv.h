@@ -1,0 +1,139 @@
+/* hv.h - the port to hosts and guests. Two full implementations stand behind it: libvirt/ (the
+ * real one) and sim/ (deterministic, virtual time). tests/contract/ holds what both promise.
+ *
+ * Everything is asked by a request and answered later by exactly one reply; nothing here
+ * blocks the asker, because any call to a hypervisor may block for minutes. The caller decides
+ * how long it believes in an answer. Events come unasked.
+ *
+ * Three doors of one implementation, given out apart, so that code which only watches cannot
+ * act: struct hv_observe, hv_probe, hv_act. A request through the wrong door is a bug (assert).
+ *
+ * Threads: submit from any thread. Sinks are called on the implementation's threads (libvirt:
+ * the lane's worker or the event loop; sim: inside sim_advance) and must be quick: copy, push
+ * to a queue, return. A reply's owned parts go to the sink (hv_reply_fini when done).
+ */
+#ifndef HYPERVISOR_HV_H
+#define HYPERVISOR_HV_H
+
+#include "base/own.h"
+#include "hypervisor/types.h"
+
+enum hv_call {
+#define CALL(id, name, door, lane, help) HV_CALL_##id,
+#include "hypervisor/call.def"
+#undef CALL
+    HV_CALL_COUNT
+};
+enum hv_door { HV_DOOR_OBSERVE, HV_DOOR_PROBE, HV_DOOR_ACT, HV_DOOR_COUNT };
+enum hv_lane { HV_LANE_LOOK, HV_LANE_STATS, HV_LANE_CONTROL, HV_LANE_MIGRATE, HV_LANE_PROBE, HV_LANE_COUNT };
+
+const char *hv_call_name(enum hv_call call);
+enum hv_door hv_call_door(enum hv_call call);
+enum hv_lane hv_call_lane(enum hv_call call);
+const char *hv_lane_name(enum hv_lane lane);
+
+struct hv_reply;
+struct hv_reply_sink {
+    void (*on_reply)(void *ctx, struct hv_reply *take_reply); /* contents move to the sink */
+    void *ctx;
+};
+
+struct hv_request {
+    uint64_t id; /* the asker's own number, comes back in the reply */
+    enum hv_call call;
+    char host[HV_HOST_MAX];
+    char guest[HV_UUID_MAX]; /* uuid, for calls about a guest */
+    struct hv_reply_sink reply_to;
+    union {
+        struct hv_migrate migrate; /* MIGRATE */
+        struct {
+            uint64_t value; /* SET_SPEED MiB/s, SET_DOWNTIME ms */
+            bool postcopy;  /* SET_SPEED: the post-copy limit; ABORT: pause the stream */
+        } tune;
+        const char *text; /* COMPARE_CPU: cpu XML; copied by submit */
+    } with;
+};
+
+struct hv_reply {
+    uint64_t id;
+    enum hv_call call;
+    char host[HV_HOST_MAX];
+    char guest[HV_UUID_MAX];
+    /* code NONE: it worked. HYPERVISOR: the host answered no, hv_* filled. UNREACHABLE: the
+     * host could not be asked or the connection broke during the call: then nobody knows
+     * whether an order was carried out. NOT_FOUND: no such guest there (LOOK does not fail
+     * with it but answers HV_ABSENT; LOOK on an unreachable host answers HV_UNREACHABLE with
+     * err set as well). LIMIT: the lane's queue is full, nothing was asked. */
+    struct err err;
+    int64_t queued_ms, began_ms, ended_ms; /* monotonic */
+    union {
+        struct hv_sight sight;       /* LOOK */
+        struct hv_job_stats stats;   /* JOB_STATS, COMPLETED_STATS */
+        struct hv_facts facts;       /* HOST_FACTS */
+        struct hv_guest_list *guests; /* LIST_GUESTS; owned */
+        char *text;                  /* XML answers; owned */
+        int comparison;              /* COMPARE_CPU: libvirt's virCPUCompareResult */
+    } with;
+};
+void hv_reply_fini(struct hv_reply *reply);
+
+enum hv_event_kind {
+    HV_EVENT_CONNECTED,    /* a host answers; sent again after each loss */
+    HV_EVENT_DISCONNECTED, /* a host cannot be asked; err says why */
+    HV_EVENT_LIFECYCLE,    /* a = enum hv_lifecycle, b = libvirt's detail */
+    HV_EVENT_ITERATION,    /* a = pass that begins */
+    HV_EVENT_JOB_COMPLETED /* stats: final numbers of a successful outgoing migration */
+};
+enum hv_lifecycle { /* libvirt's virDomainEventType */
+    HV_LIFECYCLE_DEFINED,
+    HV_LIFECYCLE_UNDEFINED,
+    HV_LIFECYCLE_STARTED,
+    HV_LIFECYCLE_SUSPENDED,
+    HV_LIFECYCLE_RESUMED,
+    HV_LIFECYCLE_STOPPED,
+    HV_LIFECYCLE_SHUTDOWN,
+    HV_LIFECYCLE_PMSUSPENDED,
+    HV_LIFECYCLE_CRASHED,
+};
+const char *hv_lifecycle_name(int lifecycle);
+struct hv_event {
+    enum hv_event_kind kind;
+    char host[HV_HOST_MAX];
+    char guest[HV_UUID_MAX], guest_name[HV_NAME_MAX];
+    int a, b;
+    struct hv_job_stats stats; /* JOB_COMPLETED */
+    struct err err;            /* DISCONNECTED */
+    int64_t at_ms;             /* monotonic */
+};
+struct hv_event_sink {
+    void (*on_event)(void *ctx, const struct hv_event *event); /* borrowed */
+    void *ctx;
+};
+
+/* One lane of one host, for self-metrics. */
+struct hv_lane_status {
+    unsigned workers, in_flight;
+    int64_t oldest_ms; /* age of the oldest call in flight, 0 when none */
+    uint64_t calls, failures;
+    uint64_t total_ms; /* time spent in calls that ended */
+};
+
+struct hv_ops {
+    /* False with ERR_NOT_FOUND (no such host), ERR_LIMIT (lane full), ERR_NOMEM: then there
+     * will be no reply. */
+    bool (*submit)(void *impl, const struct hv_request *request, struct err *err);
+    bool (*lane_status)(void *impl, const char *host, enum hv_lane lane,
+                        struct hv_lane_status *out_status);
+    void (*free)(void *impl);
+};
+/* What an implementation's constructor returns. */
+struct hv {
+    const struct hv_ops *ops;
+    void *impl;
+};
+void hv_free(struct hv *hv); /* NULL is fine; blocked calls are abandoned, not waited for */
+DEFINE_OWNED(hv)
+bool hv_lane_status(const struct hv *hv, const char *host, enum hv_lane lane,
+                    struct hv_lane_status *out_status);
+
+#endif

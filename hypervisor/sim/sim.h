@@ -1,0 +1,79 @@
+/* sim.h - a deterministic world of hosts, links and guests behind the same port as libvirt.
+ *
+ * Virtual time, one thread, one seed: the same script gives the same events in the same order,
+ * always. Migrations share their hosts' link bandwidth; guests dirty memory at a rate inside a
+ * working set; passes, convergence, switch-over and downtime follow from that. Faults are those
+ * of fault.def, by script.
+ *
+ * It is not a mock: it implements hv.h fully (tests/contract/ runs on both) and checks its own
+ * law, that no guest ever has two running copies.
+ *
+ * Threads: one, the caller's. Sinks are called inside sim_advance() and submit never calls a
+ * sink itself.
+ */
+#ifndef HYPERVISOR_SIM_SIM_H
+#define HYPERVISOR_SIM_SIM_H
+
+#include "base/clock.h"
+#include "hypervisor/hv.h"
+
+struct sim;
+
+enum sim_fault_kind {
+#define SIM_FAULT(id, name, help) SIM_FAULT_##id,
+#include "hypervisor/sim/fault.def"
+#undef SIM_FAULT
+    SIM_FAULT_COUNT
+};
+const char *sim_fault_name(enum sim_fault_kind kind);
+bool sim_fault_from_name(const char *name, enum sim_fault_kind *out_kind);
+
+struct sim_host {
+    char name[HV_HOST_MAX];
+    uint64_t memory_kib;
+    unsigned cpus;
+    uint64_t link_bps; /* bytes per second, each direction, shared by its migrations */
+};
+struct sim_guest {
+    char name[HV_NAME_MAX], uuid[HV_UUID_MAX], ns[HV_HOST_MAX];
+    uint64_t memory_bytes, working_set_bytes;
+    uint64_t dirty_bps; /* bytes of distinct pages written per second, within the set */
+    unsigned vcpus;
+    bool persistent, paused;
+};
+struct sim_fault {
+    enum sim_fault_kind kind;
+    int64_t at_ms;           /* virtual time; or, when after_pass_ms >= 0 ... */
+    int64_t after_pass_ms;   /* ... this long after pass 1 of guest's next migration; -1: not used */
+    char host[HV_HOST_MAX];  /* for faults of a host */
+    char guest[HV_UUID_MAX]; /* for faults of a migration or guest */
+    int64_t duration_ms;     /* 0: for ever, where that makes sense */
+};
+
+struct sim *sim_new(uint64_t seed, int64_t epoch_wall_ms, const struct hv_event_sink *events,
+                    struct err *err);
+void sim_free(struct sim *sim);
+DEFINE_OWNED(sim)
+
+struct hv *sim_hv(struct sim *sim);              /* borrowed; hv_free on it does nothing */
+const struct clock *sim_clock(struct sim *sim);  /* virtual time */
+MUST_CHECK bool sim_add_host(struct sim *sim, const struct sim_host *host, struct err *err);
+MUST_CHECK bool sim_add_guest(struct sim *sim, const char *host, const struct sim_guest *guest,
+                              struct err *err);
+MUST_CHECK bool sim_add_fault(struct sim *sim, const struct sim_fault *fault, struct err *err);
+
+/* Runs everything due up to and including until_ms, then stands there. */
+void sim_advance(struct sim *sim, int64_t until_ms);
+/* When the next thing is due; INT64_MAX when nothing is. */
+int64_t sim_next_ms(const struct sim *sim);
+
+/* Copies of a guest running right now, over all hosts; the law is <= 1. */
+unsigned sim_running_copies(const struct sim *sim, const char *uuid);
+/* Host it runs on (or is paused on), NULL when nowhere. */
+const char *sim_guest_host(const struct sim *sim, const char *uuid);
+size_t sim_guest_count(const struct sim *sim);
+uint64_t sim_violations(const struct sim *sim); /* times the law was broken; must stay 0 */
+/* A hash over the whole state: same seed and script, same hash. */
+uint64_t sim_hash(const struct sim *sim);
+
+#endif

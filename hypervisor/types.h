@@ -1,0 +1,133 @@
+/* types.h - plain records that travel between Ferry and a hypervisor.
+ *
+ * Everything is copied by value; the few pointers are owned by the record that holds them and
+ * freed by its _fini. No type of libvirt appears here: both implementations speak this.
+ */
+#ifndef HYPERVISOR_TYPES_H
+#define HYPERVISOR_TYPES_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "base/err.h"
+
+enum {
+    HV_HOST_MAX = 64,  /* a host's configured name, with terminator */
+    HV_NAME_MAX = 128, /* a guest's name */
+    HV_UUID_MAX = 37,
+    HV_URI_MAX = 256,
+    HV_TEXT_MAX = 128,
+    HV_GUESTS_MAX = 4096, /* guests on one host */
+};
+
+enum hv_state {
+#define STATE(id, number, name) HV_STATE_##id = (number),
+#include "hypervisor/state.def"
+#undef STATE
+};
+enum hv_reason { /* meaning depends on the state */
+#define REASON(state, id, number, name) HV_##state##_##id = (number),
+#include "hypervisor/state.def"
+#undef REASON
+};
+const char *hv_state_name(int state);              /* "running"; "unknown-9" style for others: "unknown" */
+const char *hv_reason_name(int state, int reason); /* "booted" */
+/* "running(booted)" into out (HV_TEXT_MAX). */
+void hv_state_text(int state, int reason, char *out_text);
+
+/* What one look at one host told about one guest. UNREACHABLE is not ABSENT, ever: absent
+ * means the host answered "I have no such guest". */
+enum hv_presence { HV_UNKNOWN, HV_PRESENT, HV_ABSENT, HV_UNREACHABLE };
+const char *hv_presence_name(enum hv_presence presence); /* unknown present absent unreachable */
+
+enum hv_job_type { /* libvirt's virDomainJobType */
+    HV_JOB_NONE = 0,
+    HV_JOB_BOUNDED = 1,
+    HV_JOB_UNBOUNDED = 2,
+    HV_JOB_COMPLETED = 3,
+    HV_JOB_FAILED = 4,
+    HV_JOB_CANCELLED = 5,
+};
+enum hv_job_operation { /* libvirt's virDomainJobOperation, those that matter here */
+    HV_OPERATION_UNKNOWN = 0,
+    HV_OPERATION_MIGRATION_IN = 4,
+    HV_OPERATION_MIGRATION_OUT = 5,
+};
+
+struct hv_sight {
+    enum hv_presence presence;
+    int state, reason;                /* when present */
+    bool persistent;                  /* when present */
+    int job_type;                     /* enum hv_job_type, -1 when it could not be asked */
+    int job_operation;                /* enum hv_job_operation */
+    int64_t at_ms;                    /* monotonic, when the answer came */
+};
+
+/* Statistics of a job, as numbers; a field the hypervisor did not give is 0. */
+struct hv_job_stats {
+    int type;      /* enum hv_job_type */
+    int operation; /* enum hv_job_operation */
+    uint64_t time_elapsed_ms, downtime_ms, setup_ms; /* downtime: expected while it runs */
+    uint64_t data_total, data_processed, data_remaining;
+    uint64_t memory_total, memory_processed, memory_remaining;
+    uint64_t memory_bps, memory_constant, memory_normal, memory_normal_bytes;
+    uint64_t memory_dirty_rate; /* pages per second; 0 in the first pass */
+    uint64_t memory_page_size, memory_iteration, memory_postcopy_requests;
+    uint64_t disk_total, disk_processed, disk_remaining, disk_bps;
+    uint64_t auto_converge_throttle; /* percent */
+};
+
+struct hv_guest {
+    char uuid[HV_UUID_MAX];
+    char name[HV_NAME_MAX];
+    char ns[HV_HOST_MAX]; /* from its metadata, else "default" */
+    char *labels;         /* JSON object text, NULL when none; owned */
+    int state, reason;
+    bool persistent;
+    uint64_t memory_kib;
+    unsigned vcpus;
+};
+struct hv_guest_list {
+    size_t n;
+    struct hv_guest *guests; /* owned */
+};
+void hv_guest_list_free(struct hv_guest_list *list); /* NULL is fine */
+
+struct hv_facts {
+    char hostname[HV_TEXT_MAX];
+    char uuid[HV_UUID_MAX];
+    char cpu_model[HV_TEXT_MAX], arch[32];
+    unsigned long libvirt_version, hypervisor_version; /* major*1000000+minor*1000+micro */
+    unsigned cpus;
+    uint64_t memory_kib, free_memory_kib;
+};
+
+/* A host as the configuration gives it. */
+struct hv_host {
+    char name[HV_HOST_MAX];
+    char uri[HV_URI_MAX];             /* how Ferry reaches it */
+    char peer_uri[HV_URI_MAX];        /* how other hosts' libvirtd reach it (p2p); default: uri */
+    char migration_host[HV_TEXT_MAX]; /* address for the memory stream; empty: libvirt decides */
+    int keepalive_interval_s, keepalive_count; /* 0: 5 and 5 */
+};
+
+enum { /* flags of a migration; combined with | */
+    HV_MIGRATE_POSTCOPY = 1 << 0,      /* allowed, not started */
+    HV_MIGRATE_AUTO_CONVERGE = 1 << 1,
+    HV_MIGRATE_UNSAFE = 1 << 2,
+    HV_MIGRATE_PAUSED = 1 << 3,        /* leave it paused on the target */
+    HV_MIGRATE_TLS = 1 << 4,
+    HV_MIGRATE_NON_SHARED_INC = 1 << 5,
+    HV_MIGRATE_PERSIST = 1 << 6,       /* define on the target and undefine on the source */
+};
+struct hv_migrate {
+    char target[HV_HOST_MAX]; /* name of a configured host */
+    unsigned flags;
+    uint64_t bandwidth_mibs;          /* MiB/s, 0 = no limit */
+    uint64_t postcopy_bandwidth_mibs;
+    int auto_converge_initial, auto_converge_increment; /* 0 = hypervisor's default */
+    int parallel_connections;                           /* 0 = one stream */
+};
+
+#endif

@@ -1,0 +1,23 @@
+/* sqlite.h - the store port on SQLite, the default.
+ *
+ * DIR/ferry.db (objects) and DIR/samples.db, both WAL, STRICT tables, application_id and
+ * user_version set; DIR/lock keeps a second appliance out. Opening checks integrity and brings
+ * an older schema forward, step by step, each in a transaction.
+ *
+ * Refused, with the file left exactly as it was: ERR_CORRUPT (integrity check fails or it is not
+ * a database), ERR_FOREIGN (another program's), ERR_NEWER (schema of a later Ferry), ERR_READ_ONLY,
+ * ERR_LOCKED (another appliance runs on DIR; says its pid), ERR_FULL, ERR_IO. The text says which
+ * file and what to do. While running, a full disk makes commit fail with ERR_FULL; it may work
+ * again later.
+ */
+#ifndef STORE_SQLITE_H
+#define STORE_SQLITE_H
+
+#include "store/store.h"
+
+enum { STORE_SCHEMA_VERSION = 1 };
+
+/* dir is made if it is missing. NULL dir: everything in memory (tests, simulation). */
+struct store *store_sqlite_open(const char *dir, struct err *err);
+
+#endif
