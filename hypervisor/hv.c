@@ -1,0 +1,205 @@
+/* hv.c - see hv.h, types.h and the three doors. What both implementations share: the names,
+ * which door and lane a call belongs to, and the rule that a call goes through its own door.
+ *
+ * An implementation embeds its struct hv, so hv_free() only asks the implementation to end;
+ * one whose owner is somebody else (the simulator) has no free operation, or an empty one.
+ */
+#include "hypervisor/hv.h"
+
+#include <assert.h>
+#include <stdio.h>
+
+#include "hypervisor/act.h"
+#include "hypervisor/observe.h"
+#include "hypervisor/probe.h"
+
+static const struct {
+    const char *name;
+    enum hv_door door;
+    enum hv_lane lane;
+} calls[HV_CALL_COUNT] = {
+#define CALL(id, name, door, lane, help) [HV_CALL_##id] = {name, HV_DOOR_##door, HV_LANE_##lane},
+#include "hypervisor/call.def"
+#undef CALL
+};
+
+static const char *const lane_names[HV_LANE_COUNT] = {
+    [HV_LANE_LOOK] = "look",       [HV_LANE_STATS] = "stats", [HV_LANE_CONTROL] = "control",
+    [HV_LANE_MIGRATE] = "migrate", [HV_LANE_PROBE] = "probe",
+};
+
+static const char *const presence_names[] = {
+    [HV_UNKNOWN] = "unknown",
+    [HV_PRESENT] = "present",
+    [HV_ABSENT] = "absent",
+    [HV_UNREACHABLE] = "unreachable",
+};
+
+static const char *const lifecycle_names[] = {
+    [HV_LIFECYCLE_DEFINED] = "defined",         [HV_LIFECYCLE_UNDEFINED] = "undefined",
+    [HV_LIFECYCLE_STARTED] = "started",         [HV_LIFECYCLE_SUSPENDED] = "suspended",
+    [HV_LIFECYCLE_RESUMED] = "resumed",         [HV_LIFECYCLE_STOPPED] = "stopped",
+    [HV_LIFECYCLE_SHUTDOWN] = "shutdown",       [HV_LIFECYCLE_PMSUSPENDED] = "pmsuspended",
+    [HV_LIFECYCLE_CRASHED] = "crashed",
+};
+
+const char *hv_call_name(enum hv_call call)
+{
+    assert(call < HV_CALL_COUNT);
+    return calls[call].name;
+}
+
+enum hv_door hv_call_door(enum hv_call call)
+{
+    assert(call < HV_CALL_COUNT);
+    return calls[call].door;
+}
+
+enum hv_lane hv_call_lane(enum hv_call call)
+{
+    assert(call < HV_CALL_COUNT);
+    return calls[call].lane;
+}
+
+const char *hv_lane_name(enum hv_lane lane)
+{
+    assert(lane < HV_LANE_COUNT);
+    return lane_names[lane];
+}
+
+const char *hv_presence_name(enum hv_presence presence)
+{
+    assert(presence < COUNT(presence_names));
+    return presence_names[presence];
+}
+
+/* The number is libvirt's: one that a newer libvirt invents is not a bug here. */
+const char *hv_lifecycle_name(int lifecycle)
+{
+    if (lifecycle < 0 || (size_t)lifecycle >= COUNT(lifecycle_names))
+        return "unknown";
+    return lifecycle_names[lifecycle];
+}
+
+/* NULL when the number is not listed. */
+static const char *listed_state(int state)
+{
+    switch (state) {
+#define STATE(id, number, name) \
+    case (number):              \
+        return name;
+#include "hypervisor/state.def"
+#undef STATE
+    default:
+        return NULL;
+    }
+}
+
+static const char *listed_reason(int state, int reason)
+{
+    static const struct {
+        int state, reason;
+        const char *name;
+    } reasons[] = {
+#define REASON(state, id, number, name) {HV_STATE_##state, number, name},
+#include "hypervisor/state.def"
+#undef REASON
+    };
+    for (size_t i = 0; i < COUNT(reasons); i++)
+        if (reasons[i].state == state && reasons[i].reason == reason)
+            return reasons[i].name;
+    return NULL;
+}
+
+const char *hv_state_name(int state)
+{
+    const char *name = listed_state(state);
+    return name != NULL ? name : "unknown";
+}
+
+const char *hv_reason_name(int state, int reason)
+{
+    const char *name = listed_reason(state, reason);
+    return name != NULL ? name : "unknown";
+}
+
+static void name_or_number(const char *name, int number, char *out, size_t out_bytes)
+{
+    if (name != NULL)
+        (void)snprintf(out, out_bytes, "%s", name);
+    else
+        (void)snprintf(out, out_bytes, "unknown-%d", number);
+}
+
+void hv_state_text(int state, int reason, char *out_text)
+{
+    char first[32], second[32];
+    name_or_number(listed_state(state), state, first, sizeof first);
+    name_or_number(listed_reason(state, reason), reason, second, sizeof second);
+    (void)snprintf(out_text, HV_TEXT_MAX, "%s(%s)", first, second);
+}
+
+void hv_guest_list_free(struct hv_guest_list *list)
+{
+    if (list == NULL)
+        return;
+    for (size_t i = 0; i < list->n; i++)
+        free(list->guests[i].labels);
+    free(list->guests);
+    free(list);
+}
+
+static bool call_answers_text(enum hv_call call)
+{
+    return call == HV_CALL_GUEST_XML || call == HV_CALL_CAPABILITIES ||
+           call == HV_CALL_DOMAIN_CAPABILITIES || call == HV_CALL_MIGRATABLE_XML;
+}
+
+/* Which member of the union is alive follows from the call. */
+void hv_reply_fini(struct hv_reply *reply)
+{
+    if (reply == NULL)
+        return;
+    if (reply->call == HV_CALL_LIST_GUESTS)
+        hv_guest_list_free(TAKE(reply->with.guests));
+    else if (call_answers_text(reply->call))
+        free(TAKE(reply->with.text));
+}
+
+void hv_free(struct hv *hv)
+{
+    if (hv != NULL && hv->ops->free != NULL)
+        hv->ops->free(hv->impl);
+}
+
+bool hv_lane_status(const struct hv *hv, const char *host, enum hv_lane lane,
+                    struct hv_lane_status *out_status)
+{
+    assert(lane < HV_LANE_COUNT);
+    return hv->ops->lane_status(hv->impl, host, lane, out_status);
+}
+
+static bool submit_through(enum hv_door door, const struct hv *hv,
+                           const struct hv_request *request, struct err *err)
+{
+    assert(hv_call_door(request->call) == door);
+    assert(request->reply_to.on_reply != NULL);
+    return hv->ops->submit(hv->impl, request, err);
+}
+
+bool hv_observe_submit(const struct hv_observe *observe, const struct hv_request *request,
+                       struct err *err)
+{
+    return submit_through(HV_DOOR_OBSERVE, observe->hv, request, err);
+}
+
+bool hv_probe_submit(const struct hv_probe *probe, const struct hv_request *request,
+                     struct err *err)
+{
+    return submit_through(HV_DOOR_PROBE, probe->hv, request, err);
+}
+
+bool hv_act_submit(const struct hv_act *act, const struct hv_request *request, struct err *err)
+{
+    return submit_through(HV_DOOR_ACT, act->hv, request, err);
+}
