@@ -9,6 +9,10 @@
 #include <time.h>
 #include <unistd.h>
 
-#pragma GCC poison strcpy strcat strncpy strncat sprintf vsprintf strtok atoi atol gmtime localtime gets
+/* With fortification, glibc makes macros of these two for clang, and a macro cannot be poisoned. */
+#undef sprintf
+#undef vsprintf
+#pragma GCC poison strcpy strcat strncpy strncat sprintf vsprintf strtok atoi atol gmtime
+#pragma GCC poison localtime gets
 
 #endif

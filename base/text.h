@@ -11,11 +11,12 @@
 #include <stddef.h>
 #include <stdint.h>
 
-/* Copies into a fixed array and always terminates. False when it had to cut. */
+/* Copies into a fixed array and always terminates; never cuts inside a UTF-8 character, NULL
+ * copies as "". False when it had to cut. */
 bool text_copy(char *out, size_t out_bytes, const char *text);
 #define TEXT_SET(array, text) ((void)text_copy((array), sizeof(array), (text)))
 
-bool text_equal(const char *a, const char *b);
+bool text_equal(const char *a, const char *b); /* NULL equals only NULL */
 bool text_has_prefix(const char *text, const char *prefix);
 /* Lower case letters, digits and '-', 1..63 long, as Kubernetes names are. */
 bool text_is_dns_label(const char *text);
@@ -23,6 +24,10 @@ bool text_is_dns_label(const char *text);
 bool text_to_i64(const char *text, int64_t min, int64_t max, int64_t *out_value);
 /* The candidate nearest to word by edits, NULL when none is near: for "did you mean". */
 const char *text_nearest(const char *word, const char *const *candidates, size_t n);
+
+/* Bytes of the well-formed UTF-8 character at text; 0 for the end or for a byte that starts none:
+ * what comes from hosts is not to be trusted to be text. */
+size_t text_utf8_bytes(const char *text);
 
 struct buf {
     char *data; /* terminated whenever not NULL */
@@ -35,7 +40,8 @@ void buf_fini(struct buf *buf);
 void buf_add(struct buf *buf, const char *text);
 void buf_add_bytes(struct buf *buf, const char *bytes, size_t n);
 void buf_addf(struct buf *buf, const char *fmt, ...) __attribute__((format(printf, 2, 3)));
-/* Hands out the text (caller frees) and leaves the buffer empty; NULL when it failed. */
+/* Hands out the text (caller frees, "" when nothing was added) and leaves the buffer empty and
+ * usable; NULL when it failed. */
 char *buf_take(struct buf *buf);
 
 #endif

@@ -1,0 +1,214 @@
+/* log.c - see log.h.
+ *
+ * A line is built in one buffer on the stack and written with one write(2). Nothing that comes
+ * from a host can break a line, forge a second one, or send escape codes to a terminal: in both
+ * formats a value is printable UTF-8, everything else is escaped.
+ */
+#include "base/log.h"
+
+#include <assert.h>
+#include <errno.h>
+#include <inttypes.h>
+#include <stdio.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "base/clock.h"
+#include "base/text.h"
+
+/* A value's escaped form is cut at VALUE_MAX. Fields are dropped when a full one might not fit. */
+enum { LINE_BYTES = 16384, VALUE_MAX = 2048, FIELD_ROOM = VALUE_MAX + 64 };
+
+static enum log_level threshold = LOG_LEVEL_INFO;
+static enum log_format chosen_format = LOG_FORMAT_TEXT;
+static int output = STDERR_FILENO;
+
+static const char *const level_names[LOG_LEVEL_COUNT] = {"debug", "info", "warn", "error"};
+
+static const char *const field_names[LOG_FIELD_IDS] = {
+#define LOG_FIELD(id, name) [LOG_FIELD_##id] = name,
+#include "base/log.def"
+#undef LOG_FIELD
+};
+
+struct line {
+    char bytes[LINE_BYTES];
+    size_t length;
+};
+
+void log_setup(enum log_level level, enum log_format format, int fd)
+{
+    threshold = level;
+    chosen_format = format;
+    output = fd;
+}
+
+bool log_level_from_name(const char *name, enum log_level *out_level)
+{
+    for (enum log_level level = 0; level < LOG_LEVEL_COUNT; level++) {
+        if (text_equal(level_names[level], name)) {
+            *out_level = level;
+            return true;
+        }
+    }
+    return false;
+}
+
+bool log_enabled(enum log_level level)
+{
+    return level >= threshold;
+}
+
+static void add(struct line *line, const char *text, size_t n)
+{
+    assert(n < sizeof line->bytes - line->length); /* FIELD_ROOM was checked */
+    memcpy(line->bytes + line->length, text, n);
+    line->length += n;
+}
+
+static void add_text(struct line *line, const char *text)
+{
+    add(line, text, strlen(text));
+}
+
+/* How one character is written; n is 0 when the character is fine as it is. */
+struct escaped {
+    char text[8];
+    size_t n;
+};
+
+static struct escaped escape(const char *at, size_t bytes, enum log_format format)
+{
+    struct escaped out = {.n = 0};
+    unsigned char c = (unsigned char)at[0];
+    bool is_c1 = bytes == 2 && c == 0xC2 && (unsigned char)at[1] < 0xA0;
+    int n = 0;
+    if (c == '"' || c == '\\')
+        n = snprintf(out.text, sizeof out.text, "\\%c", c);
+    else if (c == '\n')
+        n = snprintf(out.text, sizeof out.text, "\\n");
+    else if (c == '\t')
+        n = snprintf(out.text, sizeof out.text, "\\t");
+    else if (format == LOG_FORMAT_JSON && bytes == 0)
+        n = snprintf(out.text, sizeof out.text, "\\ufffd"); /* JSON has no way to say a byte */
+    else if (bytes == 0)
+        n = snprintf(out.text, sizeof out.text, "\\x%02x", c);
+    else if (c < 0x20 || c == 0x7F || is_c1)
+        n = snprintf(out.text, sizeof out.text, "\\u%04x", is_c1 ? (unsigned char)at[1] : c);
+    out.n = (size_t)n;
+    return out;
+}
+
+static void add_quoted(struct line *line, const char *text, enum log_format format)
+{
+    add(line, "\"", 1);
+    size_t used = 0;
+    while (*text != '\0') {
+        size_t bytes = text_utf8_bytes(text);
+        struct escaped escaped = escape(text, bytes, format);
+        size_t n = escaped.n > 0 ? escaped.n : bytes;
+        if (used + n > VALUE_MAX - 3) {
+            add(line, "...", 3);
+            break;
+        }
+        add(line, escaped.n > 0 ? escaped.text : text, n);
+        used += n;
+        text += bytes > 0 ? bytes : 1;
+    }
+    add(line, "\"", 1);
+}
+
+static bool is_plain_word(const char *text)
+{
+    static const char plain[] = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789"
+                                "-_.:/@+,%()[]";
+    size_t length = strlen(text);
+    return length > 0 && length < VALUE_MAX && strspn(text, plain) == length;
+}
+
+static void add_number(struct line *line, int64_t number)
+{
+    char digits[24];
+    (void)snprintf(digits, sizeof digits, "%" PRId64, number);
+    add_text(line, digits);
+}
+
+static void add_field(struct line *line, const struct log_field *field)
+{
+    assert(field->id < LOG_FIELD_IDS);
+    const char *name = field_names[field->id];
+    const char *text = field->text == NULL ? "" : field->text;
+    bool is_json = chosen_format == LOG_FORMAT_JSON;
+
+    add_text(line, is_json ? ",\"" : " ");
+    add_text(line, name);
+    add_text(line, is_json ? "\":" : "=");
+    if (field->is_number)
+        add_number(line, field->number);
+    else if (!is_json && is_plain_word(text))
+        add_text(line, text);
+    else
+        add_quoted(line, text, chosen_format);
+}
+
+/* "2026-11-16T05:07:39.123Z": the clock's text with milliseconds put in. */
+static void add_time(struct line *line)
+{
+    char seconds[CLOCK_TEXT_MAX], millis[8];
+    int64_t now_ms = clock_wall_ms(clock_system());
+    clock_format_wall(now_ms, seconds);
+    (void)snprintf(millis, sizeof millis, ".%03dZ", (int)(now_ms % 1000));
+    add(line, seconds, strcspn(seconds, "Z"));
+    add_text(line, millis);
+}
+
+static void add_head(struct line *line, enum log_level level, const char *event)
+{
+    if (chosen_format == LOG_FORMAT_JSON) {
+        add_text(line, "{\"time\":\"");
+        add_time(line);
+        add_text(line, "\",\"level\":\"");
+        add_text(line, level_names[level]);
+        add_text(line, "\",\"event\":");
+        add_quoted(line, event, LOG_FORMAT_JSON);
+        return;
+    }
+    add_time(line);
+    add_text(line, " ");
+    add_text(line, level_names[level]);
+    add_text(line, " ");
+    if (is_plain_word(event))
+        add_text(line, event);
+    else
+        add_quoted(line, event, LOG_FORMAT_TEXT);
+}
+
+static void write_all(const char *bytes, size_t n)
+{
+    while (n > 0) {
+        ssize_t wrote = write(output, bytes, n);
+        if (wrote < 0 && errno == EINTR)
+            continue;
+        if (wrote <= 0)
+            return; /* nowhere left to complain to */
+        bytes += wrote;
+        n -= (size_t)wrote;
+    }
+}
+
+void log_line(enum log_level level, const char *event, const struct log_field *fields, unsigned n)
+{
+    assert(level < LOG_LEVEL_COUNT);
+    if (!log_enabled(level))
+        return;
+    struct line line;
+    line.length = 0;
+    add_head(&line, level, event);
+    for (unsigned i = 0; i < n && sizeof line.bytes - line.length > FIELD_ROOM; i++)
+        add_field(&line, &fields[i]);
+    add_text(&line, chosen_format == LOG_FORMAT_JSON ? "}\n" : "\n");
+
+    int saved = errno; /* a log line must not change what its caller sees */
+    write_all(line.bytes, line.length);
+    errno = saved;
+}
