@@ -10,8 +10,9 @@
 #ifndef BASE_LOG_H
 #define BASE_LOG_H
 
-#include <stdint.h>
 #include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
 
 enum log_level { LOG_LEVEL_DEBUG, LOG_LEVEL_INFO, LOG_LEVEL_WARN, LOG_LEVEL_ERROR, LOG_LEVEL_COUNT };
 enum log_format { LOG_FORMAT_TEXT, LOG_FORMAT_JSON };
