@@ -16,6 +16,7 @@
 #include "engine/requests.h"
 #include "engine/snapshot.h"
 #include "hypervisor/act.h"
+#include "hypervisor/observe.h"
 #include "hypervisor/probe.h"
 #include "store/store.h"
 
@@ -45,6 +46,7 @@ struct engine_parts { /* all borrowed, outlive the engine */
     const struct clock *clock;
     struct store *store;
     struct collector *collector;
+    const struct hv_observe *observe;
     const struct hv_probe *probe;
     const struct hv_act *act;
     struct engine_sink sink;
@@ -69,7 +71,7 @@ void engine_wait(struct engine *e, int64_t timeout_ms);
 MUST_CHECK bool engine_post_create(struct engine *e, const struct migration_request *request,
                                    struct err *err);
 MUST_CHECK bool engine_post_cancel(struct engine *e, const char *ns, const char *name,
-                                   const char *requester, struct err *err);
+                                   const char *requester, bool remove, struct err *err);
 
 struct engine_stats {
     uint64_t turns, events, posts_dropped, commit_failures;

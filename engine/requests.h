@@ -34,9 +34,10 @@ struct engine_requests {
      * ERR_REFUSED (busy guest, ...), ERR_LIMIT (queue full). */
     bool (*create)(void *ctx, const struct migration_request *request,
                    struct migration_ref *out_ref, struct err *err);
-    /* Cancel = delete. An unfinished job is asked to abort and stays visible until final; a
-     * finished one is removed from view. */
-    bool (*cancel)(void *ctx, const char *ns, const char *name, const char *requester,
+    /* An unfinished job is asked to stop. remove (the API's delete): it also leaves the view once
+     * it is final; a job that is final already leaves at once. Without remove a final job is
+     * ERR_REFUSED: there is nothing to stop. */
+    bool (*cancel)(void *ctx, const char *ns, const char *name, const char *requester, bool remove,
                    struct err *err);
 };
 

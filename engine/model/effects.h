@@ -1,0 +1,89 @@
+/* effects.h - what a turn of the pure core asks of the world, in order.
+ *
+ * Records are to be stored; actions are to be done, but only after the records of the same turn
+ * are committed. The core appends; the shell commits, then acts. Grows as needed and is emptied
+ * each turn; out of memory is remembered and the shell gives up the turn loudly.
+ */
+#ifndef ENGINE_MODEL_EFFECTS_H
+#define ENGINE_MODEL_EFFECTS_H
+
+#include "engine/model/job.h"
+
+enum effect_kind {
+    EFFECT_STEP,     /* record: a job changed phase */
+    EFFECT_EVENT,    /* record: something to tell about a job */
+    EFFECT_SIGHTING, /* record: the guest seen, or not, on a node */
+    EFFECT_ERROR,    /* record: an error of a hypervisor call */
+    EFFECT_MODE,     /* record: the mode changed */
+    EFFECT_INTENT,   /* record: an action that changes a guest, before and after */
+    /* From here on: things to do. */
+    EFFECT_DO_LOOK,    /* ask a node for the guest's state */
+    EFFECT_DO_ASK_JOB, /* ask the source whether a job runs on the guest */
+    EFFECT_DO_MIGRATE,
+    EFFECT_DO_ABORT,
+    EFFECT_DO_WATCH,
+    EFFECT_DO_UNWATCH,
+    EFFECT_DO_REMOVE, /* take the finished job out of view */
+};
+
+struct effect {
+    enum effect_kind kind;
+    char job_uid[JOB_UID_MAX];
+    int64_t wall_ms;
+    union {
+        struct {
+            enum phase from, to;
+            enum trigger why;
+            int64_t seq, spent_ms;
+        } step;
+        struct {
+            bool warning;
+            const char *reason; /* a literal */
+            char message[JOB_REASON_MAX];
+        } event;
+        struct {
+            char node[HV_HOST_MAX];
+            const char *role, *moment; /* literals */
+            struct hv_sight sight;
+        } sighting;
+        struct {
+            char node[HV_HOST_MAX];
+            const char *call; /* a literal */
+            struct err err;
+        } error;
+        struct {
+            enum mode mode;
+            const char *cause; /* a literal */
+        } mode;
+        struct {
+            int64_t epoch, seq, done_ms;
+            const char *action, *status; /* literals */
+            char node[HV_HOST_MAX];
+            struct err err;
+        } intent;
+        struct {
+            uint64_t id;
+            char node[HV_HOST_MAX], guest[HV_UUID_MAX];
+            int64_t next_seq; /* WATCH */
+            struct hv_migrate migrate;
+        } act;
+    } of;
+};
+
+struct effects {
+    struct effect *list;
+    size_t n, capacity;
+    bool failed; /* out of memory */
+};
+
+void effects_fini(struct effects *fx);
+void effects_clear(struct effects *fx);
+/* A new effect of that kind about that job, to be filled in. Never NULL: when memory is short
+ * it is a scratch one and `failed` is set. */
+struct effect *effects_add(struct effects *fx, enum effect_kind kind, const struct job *job,
+                           int64_t wall_ms);
+void effects_event(struct effects *fx, const struct job *job, int64_t wall_ms, bool warning,
+                   const char *reason, const char *fmt, ...)
+    __attribute__((format(printf, 6, 7)));
+
+#endif

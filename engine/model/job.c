@@ -1,0 +1,73 @@
+/* job.c - see job.h. */
+#include "engine/model/job.h"
+
+#include <assert.h>
+
+struct job *job_new(struct err *err)
+{
+    struct job *job = calloc(1, sizeof *job);
+    if (job == NULL) {
+        err_set(err, ERR_NOMEM, "a migration job");
+        return NULL;
+    }
+    job->phase = PHASE_PENDING;
+    job->verdict_last = -1;
+    return job;
+}
+
+void job_free(struct job *job)
+{
+    if (job == NULL)
+        return;
+    free(job->metadata_json);
+    free(job);
+}
+
+void job_check(const struct job *job)
+{
+    assert(job->phase > PHASE_NONE && job->phase < PHASE_COUNT);
+    assert(job->uid[0] != '\0' && job->guest_uuid[0] != '\0');
+    assert(phase_is_final(job->phase) == (job->outcome != OUTCOME_NONE));
+    assert(!phase_is_final(job->phase) || job->ended_ms != 0);
+    assert(!phase_is_final(job->phase) || !job->resolving);
+    assert(!phase_is_busy(job->phase) || job->source[0] != '\0');
+    bool handed_off = job->phase == PHASE_PREPARING_TARGET || job->phase == PHASE_TARGET_READY ||
+                      job->phase == PHASE_RUNNING;
+    assert(!handed_off || (job->target[0] != '\0' && job->epoch >= 1));
+}
+
+bool job_step(struct job *job, enum trigger why, struct moment now)
+{
+    enum phase to = phase_next(job->phase, why);
+    if (to == PHASE_NONE)
+        return false;
+    job->phase = to;
+    job->entered_ms = now.mono_ms;
+    assert(job->n_steps < PHASE_COUNT); /* no path through phase.def is longer; a test checks it */
+    job->steps[job->n_steps].phase = to;
+    job->steps[job->n_steps].wall_ms = now.wall_ms;
+    job->n_steps++;
+    job->pending_reason[0] = '\0';
+    job->changed = true;
+    if (phase_is_final(to)) {
+        job->ended_ms = now.wall_ms;
+        job->resolving = false;
+        job->recovering = false;
+    }
+    return true;
+}
+
+int64_t job_eta_ms(const struct job *job)
+{
+    if (!job->has_sample || phase_is_final(job->phase))
+        return -1;
+    const struct hv_job_stats *stats = &job->sample.stats;
+    double rate = (double)job->sample.bandwidth_bps;
+    double dirty = (double)stats->memory_dirty_rate * (double)stats->memory_page_size;
+    if (stats->data_remaining == 0)
+        return 0;
+    if (rate <= dirty || rate < 1)
+        return -1;
+    double ms = (double)stats->data_remaining * 1000.0 / (rate - dirty);
+    return ms > 1e12 ? -1 : (int64_t)ms;
+}

@@ -1,0 +1,115 @@
+/* job.h - one migration job, from accepted request to known outcome.
+ *
+ * Its phase changes only in job_step(). Everything else about it is written by the part of the
+ * engine that learned it. No I/O, no clock.
+ *
+ * Invariants (job_check): a final job has an outcome and an end; a busy one has a source; from
+ * PreparingTarget on it has a target and an epoch >= 1; it resolves only while unfinished.
+ */
+#ifndef ENGINE_MODEL_JOB_H
+#define ENGINE_MODEL_JOB_H
+
+#include <uthash.h>
+
+#include "base/own.h"
+#include "collector/sample.h"
+#include "engine/model/phase.h"
+#include "hypervisor/types.h"
+
+enum {
+    JOB_UID_MAX = 37,
+    JOB_NAME_MAX = 254,
+    JOB_WHO_MAX = 64,
+    JOB_REASON_MAX = 512,
+};
+
+/* Both clocks at one moment. */
+struct moment {
+    int64_t mono_ms, wall_ms;
+};
+
+/* What was last seen of the guest on one side, and whether a question is out. */
+struct job_side {
+    struct hv_sight sight;
+    int64_t seen_wall_ms; /* 0: never */
+    uint64_t look_id;     /* question out, 0: none */
+    uint64_t round;       /* round of looks that this answer belongs to */
+};
+
+/* What is known about the hypervisor's own job on the source while nobody's call tells. */
+enum job_seen { JOB_SEEN_UNKNOWN, JOB_SEEN_ACTIVE, JOB_SEEN_NONE };
+
+struct job {
+    char uid[JOB_UID_MAX], ns[HV_HOST_MAX], name[JOB_NAME_MAX];
+    char guest_uuid[HV_UUID_MAX], guest_name[HV_NAME_MAX];
+    char wanted[HV_HOST_MAX], source[HV_HOST_MAX], target[HV_HOST_MAX];
+    char requester[JOB_WHO_MAX];
+    char *metadata_json; /* owned, may be NULL */
+    uint64_t bandwidth_mibs;
+    unsigned flags; /* HV_MIGRATE_*, frozen at hand-off */
+
+    enum phase phase;
+    int64_t entered_ms; /* monotonic: when this phase began in this process */
+    struct {
+        enum phase phase;
+        int64_t wall_ms;
+    } steps[PHASE_COUNT];
+    unsigned n_steps;
+    enum mode mode;
+    int64_t epoch;
+    int64_t intent_seq; /* last one used in this epoch */
+
+    /* The migrate call of this process, if there is one. */
+    uint64_t call_id; /* 0: none made by this process */
+    int64_t call_seq; /* its intent */
+    bool call_out;    /* made, not yet answered */
+    bool call_over;   /* answered by the source itself: its job has ended */
+    bool moved;       /* something was seen moving, in this process or before */
+    bool adopted;     /* taken over from an earlier process */
+    unsigned retries; /* calls made again after proof that the one before was never made */
+    struct err error; /* what the call answered */
+
+    bool resolving, recovering;
+    uint64_t round; /* of looks */
+    int64_t next_round_ms;
+    struct job_side source_side, target_side;
+    enum job_seen hv_job;     /* newest answer about the source's own job */
+    uint64_t hv_job_question; /* question out, 0: none */
+    int64_t verdict_since_ms; /* the same verdict stands since, 0: none */
+    int verdict_last;         /* enum ownership_verdict it was */
+    enum guest_at guest_at;
+
+    bool abort_asked, abort_accepted, remove_when_final;
+    enum abort_status abort_status;
+    char abort_requester[JOB_WHO_MAX], abort_why[JOB_REASON_MAX];
+    int64_t abort_asked_ms, abort_next_ms; /* monotonic */
+    uint64_t abort_call_id;                /* out, 0: none */
+    int64_t abort_call_seq;
+
+    char pending_reason[JOB_REASON_MAX], failure_reason[JOB_REASON_MAX];
+    enum outcome outcome;
+    int64_t created_ms, handed_off_ms, started_ms, ended_ms, delete_asked_ms; /* wall, 0: not */
+    int64_t pending_since_ms; /* monotonic, start of the wait in this process */
+
+    bool has_sample;
+    struct sample sample;
+    int64_t next_sample_seq;
+
+    uint64_t version;
+    bool changed; /* must be stored */
+    UT_hash_handle hh, hh_guest;
+};
+
+struct job *job_new(struct err *err);
+void job_free(struct job *job);
+DEFINE_OWNED(job)
+
+/* Follows one row of phase.def. False when there is no such row; then nothing changed. */
+MUST_CHECK bool job_step(struct job *job, enum trigger why, struct moment now);
+void job_check(const struct job *job);
+
+/* Milliseconds until memory has moved at the present rates, -1 when it would never or nothing
+ * is known. */
+int64_t job_eta_ms(const struct job *job);
+
+#endif
