@@ -36,10 +36,12 @@ bool json_get_i64(struct json_object *object, const char *path, int64_t fallback
                   int64_t *out_value, struct err *err);
 bool json_get_bool(struct json_object *object, const char *path, bool fallback, bool *out_value,
                    struct err *err);
-/* The member at a dotted path, or NULL. */
+/* The member at a dotted path ("status.conditions.0.type"), or NULL. */
 struct json_object *json_at(struct json_object *object, const char *path);
 
-/* Building: each adds a member and, when text is NULL, nothing. json_add takes the value. */
+/* Building: each adds a member and, when text is NULL, nothing. json_add takes the value (NULL is
+ * JSON's null). To an array they append and the key is ignored; adding to NULL does nothing, so a
+ * failed allocation needs no check per line. Text that is not UTF-8 is made so. */
 void json_add(struct json_object *object, const char *key, struct json_object *take_value);
 void json_add_text(struct json_object *object, const char *key, const char *text);
 void json_add_i64(struct json_object *object, const char *key, int64_t value);
