@@ -19,7 +19,8 @@ PKG_LIBS := $(shell pkg-config --libs $(PKGS) 2>/dev/null)
 
 WARN := -Werror -Wall -Wextra -Wconversion -Wshadow -Wstrict-prototypes -Wmissing-prototypes \
 	-Wpointer-arith -Wcast-qual -Wvla -Wformat=2 -Wundef
-HARDEN := -fstack-protector-strong -fstack-clash-protection -fcf-protection -fPIE
+# Hidden symbols: a library that calls a function of its own must never reach one of ours.
+HARDEN := -fvisibility=hidden -fstack-protector-strong -fstack-clash-protection -fcf-protection -fPIE
 OPT := -O2 -g -D_FORTIFY_SOURCE=2
 SAN :=
 ifeq ($(VARIANT),asan)

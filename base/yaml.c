@@ -351,7 +351,7 @@ struct yaml *yaml_read_file(const char *file, struct err *err)
     return text == NULL ? NULL : yaml_parse(text, n, file, err);
 }
 
-void yaml_free(struct yaml *yaml)
+void yaml_discard(struct yaml *yaml)
 {
     if (yaml == NULL)
         return;

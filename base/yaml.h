@@ -32,7 +32,12 @@ struct yaml; /* owns every node and text */
 /* The documents of one text (separated by ---). `file` appears in errors: "file:line: what". */
 struct yaml *yaml_parse(const char *text, size_t n, const char *file, struct err *err);
 struct yaml *yaml_read_file(const char *file, struct err *err);
-void yaml_free(struct yaml *yaml);
+void yaml_discard(struct yaml *yaml);
+/* Inline because libyaml exports a yaml_free of its own and would call ours instead. */
+static inline void yaml_free(struct yaml *yaml)
+{
+    yaml_discard(yaml);
+}
 DEFINE_OWNED(yaml)
 
 size_t yaml_document_count(const struct yaml *yaml);
