@@ -1,0 +1,126 @@
+/* act.c - the calls that change a guest. */
+#include <assert.h>
+#include <string.h>
+
+#include "base/fault.h"
+#include "hypervisor/libvirt/internal.h"
+
+static const struct {
+    unsigned wish;
+    unsigned flags;
+} flag_map[] = {
+    {HV_MIGRATE_POSTCOPY, VIR_MIGRATE_POSTCOPY},
+    {HV_MIGRATE_AUTO_CONVERGE, VIR_MIGRATE_AUTO_CONVERGE},
+    {HV_MIGRATE_UNSAFE, VIR_MIGRATE_UNSAFE},
+    {HV_MIGRATE_PAUSED, VIR_MIGRATE_PAUSED},
+    {HV_MIGRATE_TLS, VIR_MIGRATE_TLS},
+    {HV_MIGRATE_NON_SHARED_INC, VIR_MIGRATE_NON_SHARED_INC},
+    {HV_MIGRATE_PERSIST, VIR_MIGRATE_PERSIST_DEST | VIR_MIGRATE_UNDEFINE_SOURCE},
+};
+
+/* Peer to peer always: the move belongs to the source's libvirtd and outlives Ferry. */
+static unsigned migrate_flags(const struct hv_migrate *wish)
+{
+    unsigned flags = VIR_MIGRATE_LIVE | VIR_MIGRATE_PEER2PEER;
+    for (size_t i = 0; i < COUNT(flag_map); i++)
+        if ((wish->flags & flag_map[i].wish) != 0)
+            flags |= flag_map[i].flags;
+    if (wish->parallel_connections > 0)
+        flags |= VIR_MIGRATE_PARALLEL;
+    return flags;
+}
+
+struct params {
+    virTypedParameterPtr items;
+    int n, capacity;
+    bool failed;
+};
+
+static void add_number(struct params *params, const char *name, uint64_t value)
+{
+    if (value > 0 && virTypedParamsAddULLong(&params->items, &params->n, &params->capacity, name,
+                                             value) < 0)
+        params->failed = true;
+}
+
+static void add_int(struct params *params, const char *name, int value)
+{
+    if (value > 0 &&
+        virTypedParamsAddInt(&params->items, &params->n, &params->capacity, name, value) < 0)
+        params->failed = true;
+}
+
+/* Without a port: libvirt takes a free one of its range on the target. */
+static void add_migrate_uri(struct params *params, const char *address)
+{
+    if (*address == '\0')
+        return;
+    bool is_bare_ipv6 = strchr(address, ':') != NULL && *address != '[';
+    char uri[HV_TEXT_MAX + 16];
+    (void)snprintf(uri, sizeof uri, is_bare_ipv6 ? "tcp://[%s]" : "tcp://%s", address);
+    if (virTypedParamsAddString(&params->items, &params->n, &params->capacity,
+                                VIR_MIGRATE_PARAM_URI, uri) < 0)
+        params->failed = true;
+}
+
+static struct params migrate_params(const struct hv_migrate *wish, const struct hv_host *target)
+{
+    struct params params = {0};
+    add_number(&params, VIR_MIGRATE_PARAM_BANDWIDTH, wish->bandwidth_mibs);
+    add_number(&params, VIR_MIGRATE_PARAM_BANDWIDTH_POSTCOPY, wish->postcopy_bandwidth_mibs);
+    add_int(&params, VIR_MIGRATE_PARAM_AUTO_CONVERGE_INITIAL, wish->auto_converge_initial);
+    add_int(&params, VIR_MIGRATE_PARAM_AUTO_CONVERGE_INCREMENT, wish->auto_converge_increment);
+    add_int(&params, VIR_MIGRATE_PARAM_PARALLEL_CONNECTIONS, wish->parallel_connections);
+    add_migrate_uri(&params, target->migration_host);
+    return params;
+}
+
+bool act_migrate(virDomainPtr domain, const struct job *job, struct err *err)
+{
+    const struct hv_migrate *wish = &job->request.with.migrate;
+    const struct hv_host *target = &job->target->config;
+    const char *peer = target->peer_uri[0] != '\0' ? target->peer_uri : target->uri;
+    struct params params = migrate_params(wish, target);
+    virConnectPtr conn = virDomainGetConnect(domain);
+
+    bool done = false;
+    if (!params.failed) {
+        fault_point(FAULT_BEFORE_CALL);
+        done = virDomainMigrateToURI3(domain, peer, params.items, (unsigned)params.n,
+                                      migrate_flags(wish)) == 0;
+        fault_point(FAULT_AFTER_CALL);
+    }
+    if (!done)
+        (void)connection_fail(conn, err);
+    virTypedParamsFree(params.items, params.n);
+    return done;
+}
+
+/* False: libvirt's last error says why. */
+bool act_control(virDomainPtr domain, const struct hv_request *request)
+{
+    uint64_t value = request->with.tune.value;
+    bool postcopy = request->with.tune.postcopy;
+    switch (request->call) {
+    case HV_CALL_ABORT:
+        /* The flag is unknown to older hosts, so it is sent only when it is needed. */
+        if (postcopy)
+            return virDomainAbortJobFlags(domain, VIR_DOMAIN_ABORT_JOB_POSTCOPY) == 0;
+        return virDomainAbortJob(domain) == 0;
+    case HV_CALL_START_POSTCOPY:
+        return virDomainMigrateStartPostCopy(domain, 0) == 0;
+    case HV_CALL_SET_SPEED:
+        return virDomainMigrateSetMaxSpeed(domain, value,
+                                           postcopy ? VIR_DOMAIN_MIGRATE_MAX_SPEED_POSTCOPY
+                                                    : 0) == 0;
+    case HV_CALL_SET_DOWNTIME:
+        return virDomainMigrateSetMaxDowntime(domain, value, 0) == 0;
+    case HV_CALL_SUSPEND:
+        return virDomainSuspend(domain) == 0;
+    case HV_CALL_RESUME:
+        return virDomainResume(domain) == 0;
+    default:
+        assert(false); /* a call of another lane */
+        return false;
+    }
+}

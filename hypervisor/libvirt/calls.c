@@ -1,0 +1,224 @@
+/* calls.c - one request on one connection: the questions, and the way to the orders.
+ *
+ * The LOOK lane has one worker for everything short, so nothing there may enter a guest's
+ * monitor: a QEMU that hangs would take the lane with it. virDomainGetState, GetInfo,
+ * GetMetadata, GetXMLDesc, IsPersistent and the STATE group of statistics answer from
+ * libvirtd's memory (seen with a stopped QEMU). Job statistics do enter the monitor and can
+ * hang through a whole blackout, so a look never asks for the job (job_type -1): whoever
+ * needs it asks JOB_STATS, on a lane where hanging is harmless.
+ */
+#include <assert.h>
+
+#include "base/text.h"
+#include "hypervisor/libvirt/internal.h"
+
+DEFINE_OWNED(hv_guest_list)
+
+
+static bool look(virConnectPtr conn, const struct job *job, struct hv_reply *reply)
+{
+    struct hv_sight *sight = &reply->with.sight;
+    sight->job_type = -1;
+    virDomainPtr domain = virDomainLookupByUUIDString(conn, job->request.guest);
+    int persistent = 0;
+    bool seen = domain != NULL &&
+                virDomainGetState(domain, &sight->state, &sight->reason, 0) == 0 &&
+                (persistent = virDomainIsPersistent(domain)) >= 0;
+    if (!seen)
+        (void)connection_fail(conn, &reply->err);
+    if (domain != NULL)
+        (void)virDomainFree(domain);
+
+    if (seen) {
+        sight->presence = HV_PRESENT;
+        sight->persistent = persistent == 1;
+    } else if (reply->err.code == ERR_NOT_FOUND) {
+        sight->presence = HV_ABSENT;
+        reply->err = (struct err){0}; /* absent is an answer */
+    } else {
+        sight->presence = reply->err.code == ERR_UNREACHABLE ? HV_UNREACHABLE : HV_UNKNOWN;
+    }
+    return seen;
+}
+
+static bool host_facts(virConnectPtr conn, const struct job *job, struct hv_reply *reply)
+{
+    (void)job;
+    struct hv_facts *facts = &reply->with.facts;
+    virNodeInfo node;
+    OWNED_TEXT hostname = virConnectGetHostname(conn);
+    OWNED_TEXT capabilities = hostname != NULL ? virConnectGetCapabilities(conn) : NULL;
+    if (capabilities == NULL || virNodeGetInfo(conn, &node) < 0 ||
+        virConnectGetLibVersion(conn, &facts->libvirt_version) < 0 ||
+        virConnectGetVersion(conn, &facts->hypervisor_version) < 0)
+        return connection_fail(conn, &reply->err);
+    TEXT_SET(facts->hostname, hostname);
+    TEXT_SET(facts->arch, node.model);
+    facts->cpus = node.cpus;
+    facts->memory_kib = node.memory;
+    facts->free_memory_kib = virNodeGetFreeMemory(conn) / 1024; /* 0: not to be had */
+    metadata_host(capabilities, facts);
+    return true;
+}
+
+static bool read_guest(virDomainStatsRecordPtr record, struct hv_guest *guest, struct err *err)
+{
+    virDomainPtr domain = record->dom;
+    virDomainInfo info;
+    int persistent = virDomainIsPersistent(domain);
+    if (persistent < 0 || virDomainGetInfo(domain, &info) < 0 ||
+        virDomainGetUUIDString(domain, guest->uuid) < 0 ||
+        virTypedParamsGetInt(record->params, record->nparams, "state.state", &guest->state) != 1 ||
+        virTypedParamsGetInt(record->params, record->nparams, "state.reason", &guest->reason) != 1)
+        return connection_fail(virDomainGetConnect(domain), err);
+    TEXT_SET(guest->name, virDomainGetName(domain));
+    guest->persistent = persistent == 1;
+    guest->memory_kib = info.maxMem;
+    guest->vcpus = info.nrVirtCpu;
+    OWNED_TEXT xml = virDomainGetMetadata(domain, VIR_DOMAIN_METADATA_ELEMENT,
+                                          "urn:ferry:domain:1", VIR_DOMAIN_AFFECT_CURRENT);
+    metadata_decode(xml, guest->ns, &guest->labels);
+    return true;
+}
+
+/* A guest that went away meanwhile is passed over; any other failure spoils the list, because
+ * a list that lacks a living guest says that it is gone. */
+static bool read_guests(virDomainStatsRecordPtr *records, size_t n, struct hv_guest_list *list,
+                        struct err *err)
+{
+    list->guests = calloc(n > 0 ? n : 1, sizeof *list->guests);
+    if (list->guests == NULL)
+        return err_set(err, ERR_NOMEM, "list of %zu guests", n);
+    for (size_t i = 0; i < n; i++) {
+        struct hv_guest *guest = &list->guests[list->n];
+        struct err failure = {0};
+        if (read_guest(records[i], guest, &failure)) {
+            list->n++;
+        } else if (failure.code == ERR_NOT_FOUND) {
+            *guest = (struct hv_guest){0};
+        } else {
+            *err = failure;
+            return false;
+        }
+    }
+    return true;
+}
+
+/* One call for all states, then three short ones for each guest. */
+static bool list_guests(virConnectPtr conn, const struct job *job, struct hv_reply *reply)
+{
+    (void)job;
+    virDomainStatsRecordPtr *records = NULL;
+    int n = virConnectGetAllDomainStats(conn, VIR_DOMAIN_STATS_STATE, &records, 0);
+    if (n < 0)
+        return connection_fail(conn, &reply->err);
+    bool done = false;
+    OWNED(hv_guest_list) list = calloc(1, sizeof *list);
+    if (n > HV_GUESTS_MAX)
+        (void)err_set(&reply->err, ERR_LIMIT, "%d guests, at most %d", n, HV_GUESTS_MAX);
+    else if (list == NULL)
+        (void)err_set(&reply->err, ERR_NOMEM, "list of %d guests", n);
+    else
+        done = read_guests(records, (size_t)n, list, &reply->err);
+    virDomainStatsRecordListFree(records);
+    if (done)
+        reply->with.guests = TAKE(list);
+    return done;
+}
+
+static bool answer_text(virConnectPtr conn, char *take_text, struct hv_reply *reply)
+{
+    reply->with.text = take_text;
+    return take_text != NULL || connection_fail(conn, &reply->err);
+}
+
+static bool capabilities(virConnectPtr conn, const struct job *job, struct hv_reply *reply)
+{
+    (void)job;
+    return answer_text(conn, virConnectGetCapabilities(conn), reply);
+}
+
+static bool domain_capabilities(virConnectPtr conn, const struct job *job, struct hv_reply *reply)
+{
+    (void)job;
+    return answer_text(conn, virConnectGetDomainCapabilities(conn, NULL, NULL, NULL, NULL, 0),
+                       reply);
+}
+
+/* What the hypervisor can give a guest is the better question; without KVM, or on drivers
+ * that cannot answer it, what the host's CPU has must do. */
+static bool compare_cpu(virConnectPtr conn, const struct job *job, struct hv_reply *reply)
+{
+    int result = virConnectCompareHypervisorCPU(conn, NULL, NULL, NULL, NULL, job->text, 0);
+    const virError *error = result < 0 ? virGetLastError() : NULL;
+    if (error != NULL && (error->code == VIR_ERR_NO_SUPPORT ||
+                          error->code == VIR_ERR_CONFIG_UNSUPPORTED ||
+                          error->code == VIR_ERR_OPERATION_UNSUPPORTED))
+        result = virConnectCompareCPU(conn, job->text, 0);
+    if (result < 0)
+        return connection_fail(conn, &reply->err);
+    reply->with.comparison = result;
+    return true;
+}
+
+static bool job_stats(virDomainPtr domain, unsigned flags, struct hv_job_stats *out_stats)
+{
+    virTypedParameterPtr params = NULL;
+    int type = 0, n = 0;
+    if (virDomainGetJobStats(domain, &type, &params, &n, flags) < 0)
+        return false;
+    stats_decode(params, n, out_stats);
+    out_stats->type = type;
+    virTypedParamsFree(params, n);
+    return true;
+}
+
+/* Calls about a guest, with the guest at hand; libvirt's last error on failure, except for
+ * MIGRATE, which must read it before anything else happens. */
+static bool run_on_guest(virDomainPtr domain, const struct job *job, struct hv_reply *reply)
+{
+    switch (job->request.call) {
+    case HV_CALL_JOB_STATS:
+        return job_stats(domain, 0, &reply->with.stats);
+    case HV_CALL_COMPLETED_STATS:
+        return job_stats(domain,
+                         VIR_DOMAIN_JOB_STATS_COMPLETED | VIR_DOMAIN_JOB_STATS_KEEP_COMPLETED,
+                         &reply->with.stats);
+    case HV_CALL_GUEST_XML:
+        return (reply->with.text = virDomainGetXMLDesc(domain, 0)) != NULL;
+    case HV_CALL_MIGRATABLE_XML:
+        return (reply->with.text = virDomainGetXMLDesc(domain, VIR_DOMAIN_XML_MIGRATABLE)) != NULL;
+    case HV_CALL_MIGRATE:
+        return act_migrate(domain, job, &reply->err);
+    default:
+        return act_control(domain, &job->request);
+    }
+}
+
+static bool on_guest(virConnectPtr conn, const struct job *job, struct hv_reply *reply)
+{
+    virDomainPtr domain = virDomainLookupByUUIDString(conn, job->request.guest);
+    bool done = domain != NULL && run_on_guest(domain, job, reply);
+    if (!done && reply->err.code == ERR_NONE)
+        (void)connection_fail(conn, &reply->err);
+    if (domain != NULL)
+        (void)virDomainFree(domain);
+    return done;
+}
+
+typedef bool call_function(virConnectPtr conn, const struct job *job, struct hv_reply *reply);
+
+void call_run(virConnectPtr conn, const struct job *job, struct hv_reply *reply)
+{
+    static call_function *const functions[HV_CALL_COUNT] = {
+        [HV_CALL_HOST_FACTS] = host_facts,
+        [HV_CALL_LIST_GUESTS] = list_guests,
+        [HV_CALL_LOOK] = look,
+        [HV_CALL_CAPABILITIES] = capabilities,
+        [HV_CALL_COMPARE_CPU] = compare_cpu,
+        [HV_CALL_DOMAIN_CAPABILITIES] = domain_capabilities,
+    };
+    call_function *run = functions[job->request.call];
+    bool done = (run != NULL ? run : on_guest)(conn, job, reply);
+    assert(done == (reply->err.code == ERR_NONE) || job->request.call == HV_CALL_LOOK);
+}

@@ -1,0 +1,103 @@
+/* events.c - libvirt's callbacks. They run on the event loop's thread, which serves every
+ * host, so they only copy and hand on. Each registration holds a reference, because a
+ * callback may still be on its way when its connection is given up.
+ */
+#include "base/text.h"
+#include "hypervisor/libvirt/internal.h"
+
+static struct hv_event event_about(const struct host *host, virDomainPtr domain,
+                                   enum hv_event_kind kind)
+{
+    struct hv_event event = {.kind = kind, .at_ms = libvirt_now(host->libvirt)};
+    TEXT_SET(event.host, host->config.name);
+    TEXT_SET(event.guest_name, virDomainGetName(domain));
+    if (virDomainGetUUIDString(domain, event.guest) < 0)
+        event.guest[0] = '\0';
+    return event;
+}
+
+static int on_lifecycle(virConnectPtr conn, virDomainPtr domain, int what, int detail, void *ctx)
+{
+    (void)conn;
+    const struct host *host = ctx;
+    struct hv_event event = event_about(host, domain, HV_EVENT_LIFECYCLE);
+    event.a = what;
+    event.b = detail;
+    libvirt_emit(host->libvirt, &event);
+    return 0;
+}
+
+static void on_iteration(virConnectPtr conn, virDomainPtr domain, int iteration, void *ctx)
+{
+    (void)conn;
+    const struct host *host = ctx;
+    struct hv_event event = event_about(host, domain, HV_EVENT_ITERATION);
+    event.a = iteration;
+    libvirt_emit(host->libvirt, &event);
+}
+
+/* Saving, dumping and backups complete too; only an outgoing migration is news here. */
+static void on_job_completed(virConnectPtr conn, virDomainPtr domain, virTypedParameterPtr params,
+                             int n, void *ctx)
+{
+    (void)conn;
+    const struct host *host = ctx;
+    struct hv_event event = event_about(host, domain, HV_EVENT_JOB_COMPLETED);
+    stats_decode(params, n, &event.stats);
+    event.stats.type = HV_JOB_COMPLETED;
+    if (event.stats.operation == HV_OPERATION_MIGRATION_OUT)
+        libvirt_emit(host->libvirt, &event);
+}
+
+static void on_close(virConnectPtr conn, int reason, void *ctx)
+{
+    (void)conn;
+    struct host *host = ctx;
+    keeper_lost(&host->keeper, reason);
+}
+
+static void drop_reference(void *ctx)
+{
+    libvirt_unref(((struct host *)ctx)->libvirt);
+}
+
+/* -1 when this driver has no such event. */
+static int add(struct host *host, virConnectPtr conn, int id,
+               virConnectDomainEventGenericCallback callback)
+{
+    libvirt_ref(host->libvirt);
+    int number = virConnectDomainEventRegisterAny(conn, NULL, id, callback, host, drop_reference);
+    if (number < 0)
+        libvirt_unref(host->libvirt);
+    return number;
+}
+
+bool events_register(struct host *host, virConnectPtr conn, struct events *out_events,
+                     struct err *err)
+{
+    out_events->ids[0] = add(host, conn, VIR_DOMAIN_EVENT_ID_LIFECYCLE,
+                             VIR_DOMAIN_EVENT_CALLBACK(on_lifecycle));
+    if (out_events->ids[0] < 0)
+        return connection_fail(conn, err);
+    out_events->ids[1] = add(host, conn, VIR_DOMAIN_EVENT_ID_MIGRATION_ITERATION,
+                             VIR_DOMAIN_EVENT_CALLBACK(on_iteration));
+    out_events->ids[2] = add(host, conn, VIR_DOMAIN_EVENT_ID_JOB_COMPLETED,
+                             VIR_DOMAIN_EVENT_CALLBACK(on_job_completed));
+    libvirt_ref(host->libvirt);
+    out_events->watches_close =
+        virConnectRegisterCloseCallback(conn, on_close, host, drop_reference) == 0;
+    if (!out_events->watches_close)
+        libvirt_unref(host->libvirt);
+    return true;
+}
+
+/* On a broken connection this fails on the wire but still forgets the callbacks here, which is
+ * what frees the connection. */
+void events_deregister(struct events *events, virConnectPtr conn)
+{
+    if (events->watches_close)
+        (void)virConnectUnregisterCloseCallback(conn, on_close);
+    for (size_t i = 0; i < COUNT(events->ids); i++)
+        if (events->ids[i] >= 0)
+            (void)virConnectDomainEventDeregisterAny(conn, events->ids[i]);
+}

@@ -1,0 +1,165 @@
+/* internal.h - what the files of libvirt/ share; nobody else includes this.
+ *
+ * One struct libvirt holds the hosts; a host has five lanes and a keeper. Threads are
+ * detached and hold a reference each, because any libvirt call may block for minutes and
+ * nobody waits for it: hv_free() shuts the gate, wakes everybody and leaves; a thread that
+ * comes back later finds the gate shut, frees what it holds and drops its reference.
+ *
+ * Locks, in the order they may nest: keeper.lock, then gate; lane.lock, then libvirt.lock. No
+ * libvirt call is made under any of them, and no sink under a lane's.
+ */
+#ifndef HYPERVISOR_LIBVIRT_INTERNAL_H
+#define HYPERVISOR_LIBVIRT_INTERNAL_H
+
+#include <pthread.h>
+#include <stdatomic.h>
+
+#include <libvirt/libvirt.h>
+#include <libvirt/virterror.h>
+
+#include "hypervisor/libvirt/libvirt.h"
+
+enum {
+    LOOK_WORKERS_MAX = 4,  /* one, and more only while that one hangs */
+    PROBE_WORKERS_MAX = 4,
+    LANE_IDLE_MS = 30000,  /* workers nobody needed for so long end */
+    LANE_WAIT_MAX_MS = 10000, /* a request not begun by then is answered UNREACHABLE */
+    LANE_SLOW_MS = 1000,   /* a call or opening this old counts as hanging */
+    TICK_MS = 250,         /* housekeeping */
+    FREE_WAIT_MS = 2000,   /* how long hv_free() waits for threads that do not hang */
+};
+
+struct host;
+struct libvirt;
+
+struct job { /* a request on its way; owned by the queue, then by the worker */
+    struct job *next;
+    struct hv_request request;
+    char *text;                /* copy of request.with.text */
+    const struct host *target; /* MIGRATE */
+    int64_t queued_ms;
+};
+
+struct worker { /* linked into its lane; fields under the lane's lock unless said */
+    struct worker *next;
+    struct lane *lane;
+    virConnectPtr conn; /* only its own thread touches it */
+    bool opens_early;   /* connects before there is work */
+    int64_t began_ms;   /* of the call in flight, 0: none */
+    int64_t opening_ms; /* since when it opens its connection, 0: it does not */
+};
+
+struct lane {
+    struct host *host;
+    enum hv_lane id;
+    pthread_mutex_t lock;
+    pthread_cond_t has_work;
+    struct job *first, **last;
+    struct worker *workers;
+    unsigned n_queued, n_workers, busy;
+    unsigned peak, last_peak; /* most workers busy at once, in this window and the last */
+    int64_t window_ms;        /* when this window began */
+    int64_t retry_ms, backoff_ms; /* no connection is tried before retry_ms ... */
+    struct err open_err;          /* ... and this is why */
+    uint64_t calls, failures, total_ms;
+};
+
+enum keeper_told { TOLD_NOTHING, TOLD_CONNECTED, TOLD_DISCONNECTED };
+/* Holds the connection that events come through, and is the one that says whether a host
+ * can be asked. */
+struct keeper {
+    pthread_mutex_t lock;
+    pthread_cond_t wake;
+    bool nudged;        /* try again now: somebody else could connect */
+    bool lost;          /* libvirt closed the connection */
+    int lost_reason;    /* virConnectCloseReason */
+    int64_t opening_ms; /* as in struct worker */
+    enum keeper_told told;
+};
+
+struct host {
+    struct libvirt *libvirt;
+    struct hv_host config;
+    struct lane lanes[HV_LANE_COUNT];
+    struct keeper keeper;
+};
+
+struct libvirt {
+    struct hv hv;
+    const struct clock *clock;
+    struct hv_event_sink events;
+    pthread_rwlock_t gate; /* read: around each call of a sink; write: shutting */
+    bool shut;             /* under gate: no sink is called any more */
+    atomic_bool closing;
+    atomic_uint refs;
+    pthread_mutex_t lock; /* threads */
+    pthread_cond_t changed;
+    unsigned threads;
+    size_t n;
+    struct host hosts[]; /* sorted by name */
+};
+
+/* libvirt.c */
+void libvirt_ref(struct libvirt *libvirt);
+void libvirt_unref(struct libvirt *libvirt);
+int64_t libvirt_now(const struct libvirt *libvirt);
+/* Starts a detached thread with all signals blocked; it ends with libvirt_thread_end(). */
+MUST_CHECK bool libvirt_thread(struct libvirt *libvirt, void *(*run)(void *), void *arg);
+void *libvirt_thread_end(struct libvirt *libvirt);
+void libvirt_reply(struct libvirt *libvirt, const struct job *job, struct hv_reply *take_reply);
+void libvirt_emit(struct libvirt *libvirt, const struct hv_event *event);
+
+/* loop.c: libvirt's process-wide set-up and event loop, once. */
+MUST_CHECK bool loop_start(struct err *err);
+
+/* wait.c: condition variables on the monotonic clock. */
+void wait_cond_init(pthread_cond_t *cond);
+void wait_cond(pthread_cond_t *cond, pthread_mutex_t *lock, int64_t ms);
+
+/* connection.c */
+virConnectPtr connection_open(const struct hv_host *host, bool read_only, struct err *err);
+void connection_close(virConnectPtr conn); /* NULL is fine; may block on a hanging host */
+bool connection_is_alive(virConnectPtr conn);
+/* Copies libvirt's last error; false. conn NULL: it could not be opened. */
+bool connection_fail(virConnectPtr conn, struct err *err);
+
+/* lane.c */
+void lane_init(struct lane *lane, struct host *host, enum hv_lane id);
+void lane_fini(struct lane *lane);
+MUST_CHECK bool lane_submit(struct lane *lane, struct job *take_job, struct err *err);
+void lane_warm(struct lane *lane);  /* has a connected worker soon, for orders that hurry */
+void lane_tick(struct lane *lane);  /* expires what waited too long, grows past a hanging call */
+void lane_retry_now(struct lane *lane); /* the host answers again: forget the backoff */
+void lane_wake(struct lane *lane);
+void lane_status(struct lane *lane, struct hv_lane_status *out_status);
+void job_free(struct job *job);
+
+/* keeper.c, events.c */
+void keeper_init(struct keeper *keeper);
+void keeper_fini(struct keeper *keeper);
+void *keeper_main(void *host);
+void keeper_nudge(struct keeper *keeper);
+void keeper_lost(struct keeper *keeper, int reason);
+void keeper_tick(struct host *host);
+enum { EVENTS_CALLBACKS = 3 };
+struct events {
+    int ids[EVENTS_CALLBACKS]; /* -1: not registered */
+    bool watches_close;
+};
+MUST_CHECK bool events_register(struct host *host, virConnectPtr conn, struct events *out_events,
+                                struct err *err);
+void events_deregister(struct events *events, virConnectPtr conn);
+
+/* calls.c, act.c: each runs one call on a connection and fills reply->with or reply->err. */
+void call_run(virConnectPtr conn, const struct job *job, struct hv_reply *reply);
+bool act_migrate(virDomainPtr domain, const struct job *job, struct err *err);
+bool act_control(virDomainPtr domain, const struct hv_request *request);
+
+/* stats.c */
+void stats_decode(const virTypedParameter *params, int n, struct hv_job_stats *out_stats);
+
+/* metadata.c: Ferry's element in a guest's definition, and facts in a host's capabilities. */
+void metadata_decode(const char *xml, char *out_ns, char **out_labels);
+void metadata_host(const char *capabilities, struct hv_facts *facts);
+
+#endif

@@ -1,0 +1,178 @@
+/* keeper.c - one thread per host: holds the connection events come through, reopens it with
+ * backoff, and tells when the host can be asked and when not.
+ *
+ * Callbacks are registered before CONNECTED is told, so that whoever then looks at the host
+ * misses nothing that happens after the look.
+ */
+#include "base/text.h"
+#include "hypervisor/libvirt/internal.h"
+
+enum { KEEPER_LOOK_MS = 2000 }; /* in case a connection dies without its callback */
+
+void keeper_init(struct keeper *keeper)
+{
+    (void)pthread_mutex_init(&keeper->lock, NULL);
+    wait_cond_init(&keeper->wake);
+}
+
+void keeper_fini(struct keeper *keeper)
+{
+    (void)pthread_cond_destroy(&keeper->wake);
+    (void)pthread_mutex_destroy(&keeper->lock);
+}
+
+static bool is_closing(const struct host *host)
+{
+    return atomic_load(&host->libvirt->closing);
+}
+
+/* Each change is told once. Lock held. */
+static void tell(struct host *host, enum keeper_told what, const struct err *why)
+{
+    if (host->keeper.told == what)
+        return;
+    host->keeper.told = what;
+    struct hv_event event = {
+        .kind = what == TOLD_CONNECTED ? HV_EVENT_CONNECTED : HV_EVENT_DISCONNECTED,
+        .at_ms = libvirt_now(host->libvirt),
+    };
+    TEXT_SET(event.host, host->config.name);
+    if (why != NULL)
+        event.err = *why;
+    libvirt_emit(host->libvirt, &event);
+}
+
+void keeper_lost(struct keeper *keeper, int reason)
+{
+    (void)pthread_mutex_lock(&keeper->lock);
+    keeper->lost = true;
+    keeper->lost_reason = reason;
+    (void)pthread_cond_signal(&keeper->wake);
+    (void)pthread_mutex_unlock(&keeper->lock);
+}
+
+void keeper_nudge(struct keeper *keeper)
+{
+    (void)pthread_mutex_lock(&keeper->lock);
+    keeper->nudged = true;
+    (void)pthread_cond_signal(&keeper->wake);
+    (void)pthread_mutex_unlock(&keeper->lock);
+}
+
+
+/* An opening that hangs never fails, so somebody else must say that the host is away. */
+void keeper_tick(struct host *host)
+{
+    static const struct err no_answer = {.code = ERR_UNREACHABLE,
+                                         .text = "the host accepts no connection"};
+    struct keeper *keeper = &host->keeper;
+    (void)pthread_mutex_lock(&keeper->lock);
+    if (keeper->opening_ms != 0 &&
+        libvirt_now(host->libvirt) - keeper->opening_ms > LANE_WAIT_MAX_MS)
+        tell(host, TOLD_DISCONNECTED, &no_answer);
+    (void)pthread_mutex_unlock(&keeper->lock);
+}
+
+static virConnectPtr open_and_watch(struct host *host, struct events *out_events, struct err *err)
+{
+    virConnectPtr conn = connection_open(&host->config, true, err);
+    if (conn == NULL)
+        return NULL;
+    if (!events_register(host, conn, out_events, err)) {
+        connection_close(conn);
+        return NULL;
+    }
+    return conn;
+}
+
+/* Opens, and tells how it went. */
+static virConnectPtr keeper_connect(struct host *host, struct events *out_events)
+{
+    struct keeper *keeper = &host->keeper;
+    (void)pthread_mutex_lock(&keeper->lock);
+    keeper->opening_ms = libvirt_now(host->libvirt);
+    keeper->lost = keeper->nudged = false;
+    (void)pthread_mutex_unlock(&keeper->lock);
+
+    struct err err = {0};
+    virConnectPtr conn = open_and_watch(host, out_events, &err);
+
+    (void)pthread_mutex_lock(&keeper->lock);
+    keeper->opening_ms = 0;
+    tell(host, conn != NULL ? TOLD_CONNECTED : TOLD_DISCONNECTED, conn != NULL ? NULL : &err);
+    (void)pthread_mutex_unlock(&keeper->lock);
+    return conn;
+}
+
+static const char *close_reason(int reason)
+{
+    switch (reason) {
+    case VIR_CONNECT_CLOSE_REASON_ERROR:
+        return "it broke";
+    case VIR_CONNECT_CLOSE_REASON_EOF:
+        return "the host closed it";
+    case VIR_CONNECT_CLOSE_REASON_KEEPALIVE:
+        return "the host no longer answers keepalives";
+    default:
+        return "closed";
+    }
+}
+
+/* Sleeps until the connection is lost or Ferry ends. Returns true when it is lost. */
+static bool keeper_watch(struct host *host, virConnectPtr conn)
+{
+    struct keeper *keeper = &host->keeper;
+    while (!is_closing(host) && connection_is_alive(conn)) {
+        (void)pthread_mutex_lock(&keeper->lock);
+        if (!keeper->lost && !is_closing(host))
+            wait_cond(&keeper->wake, &keeper->lock, KEEPER_LOOK_MS);
+        keeper->lost = false; /* the connection itself is asked: this only woke us */
+        (void)pthread_mutex_unlock(&keeper->lock);
+    }
+    return !is_closing(host);
+}
+
+static void keeper_tell_lost(struct host *host)
+{
+    struct err err = {0};
+    (void)pthread_mutex_lock(&host->keeper.lock);
+    (void)err_set(&err, ERR_UNREACHABLE, "connection lost: %s",
+                  close_reason(host->keeper.lost_reason));
+    tell(host, TOLD_DISCONNECTED, &err);
+    (void)pthread_mutex_unlock(&host->keeper.lock);
+}
+
+static void keeper_back_off(struct host *host, int64_t ms)
+{
+    struct keeper *keeper = &host->keeper;
+    int64_t until = libvirt_now(host->libvirt) + ms;
+    (void)pthread_mutex_lock(&keeper->lock);
+    for (int64_t left = ms; left > 0 && !keeper->nudged && !is_closing(host);
+         left = until - libvirt_now(host->libvirt))
+        wait_cond(&keeper->wake, &keeper->lock, left);
+    (void)pthread_mutex_unlock(&keeper->lock);
+}
+
+void *keeper_main(void *arg)
+{
+    struct host *host = arg;
+    int64_t backoff_ms = LIBVIRT_BACKOFF_MIN_MS;
+    while (!is_closing(host)) {
+        struct events events;
+        virConnectPtr conn = keeper_connect(host, &events);
+        if (conn == NULL) {
+            keeper_back_off(host, backoff_ms);
+            backoff_ms = backoff_ms * 2 < LIBVIRT_BACKOFF_MAX_MS ? backoff_ms * 2
+                                                                 : LIBVIRT_BACKOFF_MAX_MS;
+            continue;
+        }
+        backoff_ms = LIBVIRT_BACKOFF_MIN_MS;
+        for (enum hv_lane lane = 0; lane < HV_LANE_COUNT; lane++)
+            lane_retry_now(&host->lanes[lane]);
+        if (keeper_watch(host, conn))
+            keeper_tell_lost(host);
+        events_deregister(&events, conn);
+        connection_close(conn);
+    }
+    return libvirt_thread_end(host->libvirt);
+}

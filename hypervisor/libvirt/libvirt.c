@@ -1,0 +1,273 @@
+/* libvirt.c - see libvirt.h. Birth, submission and end; the rest is in the files beside. */
+#include "hypervisor/libvirt/libvirt.h"
+
+#include <assert.h>
+#include <signal.h>
+#include <string.h>
+
+#include "base/text.h"
+#include "hypervisor/libvirt/internal.h"
+
+enum { THREAD_STACK_BYTES = 1024 * 1024 };
+
+int64_t libvirt_now(const struct libvirt *libvirt)
+{
+    return clock_mono_ms(libvirt->clock);
+}
+
+void libvirt_ref(struct libvirt *libvirt)
+{
+    (void)atomic_fetch_add(&libvirt->refs, 1);
+}
+
+void libvirt_unref(struct libvirt *libvirt)
+{
+    if (atomic_fetch_sub(&libvirt->refs, 1) > 1)
+        return;
+    for (size_t i = 0; i < libvirt->n; i++) {
+        for (enum hv_lane lane = 0; lane < HV_LANE_COUNT; lane++)
+            lane_fini(&libvirt->hosts[i].lanes[lane]);
+        keeper_fini(&libvirt->hosts[i].keeper);
+    }
+    (void)pthread_cond_destroy(&libvirt->changed);
+    (void)pthread_mutex_destroy(&libvirt->lock);
+    (void)pthread_rwlock_destroy(&libvirt->gate);
+    free(libvirt);
+}
+
+bool libvirt_thread(struct libvirt *libvirt, void *(*run)(void *), void *arg)
+{
+    sigset_t all, before; /* signals are for the main thread */
+    (void)sigfillset(&all);
+    pthread_attr_t attr;
+    (void)pthread_attr_init(&attr);
+    (void)pthread_attr_setdetachstate(&attr, PTHREAD_CREATE_DETACHED);
+    (void)pthread_attr_setstacksize(&attr, THREAD_STACK_BYTES);
+
+    libvirt_ref(libvirt);
+    (void)pthread_mutex_lock(&libvirt->lock);
+    (void)pthread_sigmask(SIG_SETMASK, &all, &before);
+    pthread_t thread;
+    bool started = pthread_create(&thread, &attr, run, arg) == 0;
+    (void)pthread_sigmask(SIG_SETMASK, &before, NULL);
+    libvirt->threads += started;
+    (void)pthread_mutex_unlock(&libvirt->lock);
+    (void)pthread_attr_destroy(&attr);
+    if (!started)
+        libvirt_unref(libvirt); /* never the last: the caller holds one */
+    return started;
+}
+
+void *libvirt_thread_end(struct libvirt *libvirt)
+{
+    (void)pthread_mutex_lock(&libvirt->lock);
+    libvirt->threads--;
+    (void)pthread_cond_broadcast(&libvirt->changed);
+    (void)pthread_mutex_unlock(&libvirt->lock);
+    libvirt_unref(libvirt);
+    return NULL;
+}
+
+void libvirt_reply(struct libvirt *libvirt, const struct job *job, struct hv_reply *take_reply)
+{
+    const struct hv_request *request = &job->request;
+    take_reply->id = request->id;
+    take_reply->call = request->call;
+    TEXT_SET(take_reply->host, request->host);
+    TEXT_SET(take_reply->guest, request->guest);
+    take_reply->queued_ms = job->queued_ms;
+
+    (void)pthread_rwlock_rdlock(&libvirt->gate);
+    if (!libvirt->shut)
+        request->reply_to.on_reply(request->reply_to.ctx, take_reply);
+    else
+        hv_reply_fini(take_reply);
+    (void)pthread_rwlock_unlock(&libvirt->gate);
+}
+
+void libvirt_emit(struct libvirt *libvirt, const struct hv_event *event)
+{
+    (void)pthread_rwlock_rdlock(&libvirt->gate);
+    if (!libvirt->shut && libvirt->events.on_event != NULL)
+        libvirt->events.on_event(libvirt->events.ctx, event);
+    (void)pthread_rwlock_unlock(&libvirt->gate);
+}
+
+static int compare_name(const void *name, const void *host)
+{
+    return strcmp(name, ((const struct host *)host)->config.name);
+}
+
+static struct host *find_host(struct libvirt *libvirt, const char *name)
+{
+    return bsearch(name, libvirt->hosts, libvirt->n, sizeof *libvirt->hosts, compare_name);
+}
+
+/* NULL with err set. */
+static struct job *job_new(struct libvirt *libvirt, const struct hv_request *request,
+                           struct err *err)
+{
+    const struct host *target = NULL;
+    if (request->call == HV_CALL_MIGRATE &&
+        (target = find_host(libvirt, request->with.migrate.target)) == NULL) {
+        (void)err_set(err, ERR_NOT_FOUND, "no host '%s' is configured",
+                      request->with.migrate.target);
+        return NULL;
+    }
+    struct job *job = calloc(1, sizeof *job);
+    if (job != NULL) {
+        job->request = *request;
+        job->target = target;
+        if (request->call == HV_CALL_COMPARE_CPU) {
+            job->text = strdup(request->with.text);
+            job->request.with.text = job->text;
+        }
+    }
+    if (job == NULL || (request->call == HV_CALL_COMPARE_CPU && job->text == NULL)) {
+        job_free(job);
+        (void)err_set(err, ERR_NOMEM, "request '%s'", hv_call_name(request->call));
+        return NULL;
+    }
+    return job;
+}
+
+static bool submit(void *impl, const struct hv_request *request, struct err *err)
+{
+    struct libvirt *libvirt = impl;
+    struct host *host = find_host(libvirt, request->host);
+    if (host == NULL)
+        return err_set(err, ERR_NOT_FOUND, "no host '%s' is configured", request->host);
+    struct job *job = job_new(libvirt, request, err);
+    if (job == NULL)
+        return false;
+    /* An abort must not wait until a connection is opened for it. */
+    if (request->call == HV_CALL_MIGRATE)
+        lane_warm(&host->lanes[HV_LANE_CONTROL]);
+    return lane_submit(&host->lanes[hv_call_lane(request->call)], job, err);
+}
+
+static bool status(void *impl, const char *name, enum hv_lane lane,
+                   struct hv_lane_status *out_status)
+{
+    struct host *host = find_host(impl, name);
+    if (host == NULL)
+        return false;
+    lane_status(&host->lanes[lane], out_status);
+    return true;
+}
+
+static void *housekeeping_main(void *arg)
+{
+    struct libvirt *libvirt = arg;
+    while (!atomic_load(&libvirt->closing)) {
+        for (size_t i = 0; i < libvirt->n; i++) {
+            for (enum hv_lane lane = 0; lane < HV_LANE_COUNT; lane++)
+                lane_tick(&libvirt->hosts[i].lanes[lane]);
+            keeper_tick(&libvirt->hosts[i]);
+        }
+        (void)pthread_mutex_lock(&libvirt->lock);
+        if (!atomic_load(&libvirt->closing))
+            wait_cond(&libvirt->changed, &libvirt->lock, TICK_MS);
+        (void)pthread_mutex_unlock(&libvirt->lock);
+    }
+    return libvirt_thread_end(libvirt);
+}
+
+static void wake_all(struct libvirt *libvirt)
+{
+    for (size_t i = 0; i < libvirt->n; i++) {
+        for (enum hv_lane lane = 0; lane < HV_LANE_COUNT; lane++)
+            lane_wake(&libvirt->hosts[i].lanes[lane]);
+        keeper_nudge(&libvirt->hosts[i].keeper);
+    }
+}
+
+/* After this returns no sink is called. What waits is forgotten; threads inside a call that
+ * hangs stay behind and clean up when it returns. */
+static void shut(void *impl)
+{
+    struct libvirt *libvirt = impl;
+    (void)pthread_rwlock_wrlock(&libvirt->gate);
+    libvirt->shut = true;
+    (void)pthread_rwlock_unlock(&libvirt->gate);
+
+    atomic_store(&libvirt->closing, true);
+    wake_all(libvirt);
+    int64_t until = clock_mono_ms(clock_system()) + FREE_WAIT_MS;
+    (void)pthread_mutex_lock(&libvirt->lock);
+    (void)pthread_cond_broadcast(&libvirt->changed);
+    for (int64_t left = FREE_WAIT_MS; libvirt->threads > 0 && left > 0;
+         left = until - clock_mono_ms(clock_system()))
+        wait_cond(&libvirt->changed, &libvirt->lock, left);
+    (void)pthread_mutex_unlock(&libvirt->lock);
+    libvirt_unref(libvirt);
+}
+
+static int compare_hosts(const void *a, const void *b)
+{
+    return strcmp(((const struct host *)a)->config.name, ((const struct host *)b)->config.name);
+}
+
+/* Sorted before anything points into the array. */
+static bool adopt_hosts(struct libvirt *libvirt, const struct hv_host *hosts, size_t n,
+                        struct err *err)
+{
+    for (size_t i = 0; i < n; i++)
+        libvirt->hosts[i].config = hosts[i];
+    qsort(libvirt->hosts, n, sizeof *libvirt->hosts, compare_hosts);
+    for (size_t i = 0; i < n; i++) {
+        const struct hv_host *config = &libvirt->hosts[i].config;
+        if (config->name[0] == '\0' || config->uri[0] == '\0')
+            return err_set(err, ERR_INVALID, "a host needs a name and a URI");
+        if (i > 0 && text_equal(config->name, libvirt->hosts[i - 1].config.name))
+            return err_set(err, ERR_INVALID, "two hosts are called '%s'", config->name);
+    }
+    for (size_t i = 0; i < n; i++) {
+        struct host *host = &libvirt->hosts[i];
+        host->libvirt = libvirt;
+        for (enum hv_lane lane = 0; lane < HV_LANE_COUNT; lane++)
+            lane_init(&host->lanes[lane], host, lane);
+        keeper_init(&host->keeper);
+    }
+    libvirt->n = n;
+    return true;
+}
+
+static bool start_threads(struct libvirt *libvirt)
+{
+    bool started = libvirt_thread(libvirt, housekeeping_main, libvirt);
+    for (size_t i = 0; started && i < libvirt->n; i++)
+        started = libvirt_thread(libvirt, keeper_main, &libvirt->hosts[i]);
+    return started;
+}
+
+struct hv *libvirt_new(const struct hv_host *hosts, size_t n, const struct clock *clock,
+                       const struct hv_event_sink *events, struct err *err)
+{
+    static const struct hv_ops ops = {submit, status, shut};
+    if (!loop_start(err))
+        return NULL;
+    struct libvirt *libvirt = calloc(1, sizeof *libvirt + n * sizeof *libvirt->hosts);
+    if (libvirt == NULL) {
+        (void)err_set(err, ERR_NOMEM, "%zu hosts", n);
+        return NULL;
+    }
+    libvirt->hv = (struct hv){&ops, libvirt};
+    libvirt->clock = clock;
+    if (events != NULL)
+        libvirt->events = *events;
+    atomic_store(&libvirt->refs, 1);
+    (void)pthread_rwlock_init(&libvirt->gate, NULL);
+    (void)pthread_mutex_init(&libvirt->lock, NULL);
+    wait_cond_init(&libvirt->changed);
+    if (!adopt_hosts(libvirt, hosts, n, err)) {
+        libvirt_unref(libvirt);
+        return NULL;
+    }
+    if (!start_threads(libvirt)) {
+        (void)err_set(err, ERR_LIMIT, "no threads for %zu hosts", n);
+        shut(libvirt);
+        return NULL;
+    }
+    return &libvirt->hv;
+}
