@@ -1,0 +1,137 @@
+/* metrics_counters.c - what happened since start: counters and histograms through prom_*.
+ *
+ * Their labels come from closed vocabularies only, so the number of series is known at compile
+ * time and every one of them exists, with zero, before anything happens. */
+#include <stdlib.h>
+#include <string.h>
+
+#include "exporter/metrics.h"
+#include "exporter/promx.h"
+
+struct metrics_counters {
+    prom_collector_registry_t *registry;
+    prom_counter_t *migrations, *transitions, *aborts;
+    prom_histogram_t *duration, *phase_time;
+};
+
+/* Makes the metric of a row and gives it to the registry's collector; NULL when that fails. */
+static prom_metric_t *add_metric(prom_collector_t *collector, enum metric metric,
+                                 prom_histogram_buckets_t *buckets)
+{
+    const struct metric_row *row = metric_row(metric);
+    char labels[128], *rest = labels;
+    const char *keys[PROMX_LABELS_MAX];
+    size_t n = 0;
+    TEXT_SET(labels, row->labels);
+    for (char *key; n < PROMX_LABELS_MAX && (key = strsep(&rest, ",")) != NULL;)
+        if (*key != '\0')
+            keys[n++] = key;
+    prom_metric_t *made = row->type == METRIC_TYPE_HISTOGRAM
+                              ? prom_histogram_new(row->name, row->help, buckets, n, keys)
+                              : prom_counter_new(row->name, row->help, n, keys);
+    if (made == NULL)
+        (void)prom_histogram_buckets_destroy(buckets);
+    if (made == NULL || prom_collector_add_metric(collector, made) == 0)
+        return made;
+    (void)prom_counter_destroy(made);
+    return NULL;
+}
+
+static void touch_one(prom_metric_t *metric, const char *value)
+{
+    const char *values[] = {value};
+    (void)promx_metric_touch(metric, values);
+}
+
+static void touch_all(struct metrics_counters *c)
+{
+    for (enum outcome outcome = OUTCOME_NONE + 1; outcome < OUTCOME_COUNT; outcome++) {
+        touch_one(c->migrations, outcome_name(outcome));
+        touch_one(c->duration, outcome_name(outcome));
+    }
+    for (enum phase from = PHASE_NONE + 1; from < PHASE_COUNT; from++) {
+        if (!phase_is_final(from))
+            touch_one(c->phase_time, phase_name(from));
+        for (enum trigger why = 0; why < TRIGGER_COUNT; why++) {
+            const char *step[] = {phase_name(from), phase_name(phase_next(from, why))};
+            if (phase_next(from, why) != PHASE_NONE)
+                (void)promx_metric_touch(c->transitions, step);
+        }
+    }
+    touch_one(c->aborts, abort_status_name(ABORT_SUCCEEDED));
+    touch_one(c->aborts, abort_status_name(ABORT_FAILED));
+}
+
+static bool fill(struct metrics_counters *c, prom_collector_t *collector)
+{
+    c->migrations = add_metric(collector, METRIC_MIGRATIONS, NULL);
+    c->transitions = add_metric(collector, METRIC_MIGRATION_TRANSITIONS, NULL);
+    c->aborts = add_metric(collector, METRIC_MIGRATION_ABORTS, NULL);
+    c->duration = add_metric(collector, METRIC_MIGRATION_DURATION,
+                             prom_histogram_buckets_new(14, .5, 1.0, 2.5, 5.0, 10.0, 20.0, 40.0,
+                                                        80.0, 150.0, 300.0, 600.0, 1200.0, 3600.0,
+                                                        7200.0));
+    c->phase_time = add_metric(collector, METRIC_MIGRATION_PHASE_TIME,
+                               prom_histogram_buckets_new(12, .01, .05, .1, .5, 1.0, 5.0, 10.0,
+                                                          30.0, 60.0, 300.0, 900.0, 3600.0));
+    return c->migrations != NULL && c->transitions != NULL && c->aborts != NULL &&
+           c->duration != NULL && c->phase_time != NULL;
+}
+
+struct metrics_counters *metrics_counters_new(struct err *err)
+{
+    struct metrics_counters *c = calloc(1, sizeof *c);
+    prom_collector_t *collector = prom_collector_new("migrations");
+    if (c != NULL && collector != NULL && fill(c, collector)) {
+        touch_all(c);
+        c->registry = prom_collector_registry_new("ferry");
+        if (prom_collector_registry_register_collector(c->registry, collector) == 0)
+            return c;
+    }
+    (void)prom_collector_destroy(collector);
+    metrics_counters_free(c);
+    err_set(err, ERR_NOMEM, "no memory for the counters");
+    return NULL;
+}
+
+void metrics_counters_free(struct metrics_counters *counters)
+{
+    if (counters == NULL)
+        return;
+    (void)prom_collector_registry_destroy(counters->registry);
+    free(counters);
+}
+
+void metrics_count_step(struct metrics_counters *counters, enum phase from, enum phase to,
+                        int64_t spent_ms)
+{
+    if (from == PHASE_NONE || to == PHASE_NONE)
+        return; /* a job's birth is not a step */
+    const char *step[] = {phase_name(from), phase_name(to)};
+    (void)prom_counter_inc(counters->transitions, step);
+    (void)prom_histogram_observe(counters->phase_time, spent_ms > 0 ? (double)spent_ms / 1000 : 0,
+                                 step);
+}
+
+void metrics_count_finished(struct metrics_counters *counters, const struct snapshot_job *job)
+{
+    const char *outcome[] = {outcome_name(job->outcome)};
+    if (job->outcome == OUTCOME_NONE)
+        return;
+    int64_t began_ms = job->started_ms != 0 ? job->started_ms : job->created_ms;
+    int64_t spent_ms = job->ended_ms - began_ms;
+    (void)prom_counter_inc(counters->migrations, outcome);
+    (void)prom_histogram_observe(counters->duration, spent_ms > 0 ? (double)spent_ms / 1000 : 0,
+                                 outcome);
+    if (job->abort_status == ABORT_NONE && !job->abort_asked)
+        return;
+    /* An answer that never came is a failure to stop, whatever the guest did. */
+    const char *result[] = {abort_status_name(
+        job->abort_status == ABORT_SUCCEEDED ? ABORT_SUCCEEDED : ABORT_FAILED)};
+    (void)prom_counter_inc(counters->aborts, result);
+}
+
+void metrics_counters_render(struct metrics_counters *counters, struct buf *out)
+{
+    promx_registry_render(counters->registry, out);
+}

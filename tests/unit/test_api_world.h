@@ -1,0 +1,192 @@
+/* test_api_world.h - a small fleet made by hand, for tests of what leaves the process.
+ *
+ * Three nodes (c is lost), guests in two namespaces, and a job in each interesting state:
+ * Pending, Running with a sample, Running with an abort under way, Succeeded. */
+#ifndef TESTS_UNIT_TEST_API_WORLD_H
+#define TESTS_UNIT_TEST_API_WORLD_H
+
+#include <stdatomic.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/own.h"
+#include "base/text.h"
+#include "engine/snapshot.h"
+
+enum { WORLD_WALL_BASE_S = 1763269659, WORLD_NODES = 3, WORLD_GUESTS = 5, WORLD_JOBS = 4 };
+static const int64_t world_wall_ms = WORLD_WALL_BASE_S * INT64_C(1000);
+
+struct world {
+    struct snapshot snapshot; /* first: a pointer to it is a pointer to this */
+    atomic_int refs;
+    struct snapshot_node nodes[WORLD_NODES];
+    struct snapshot_guest guests[WORLD_GUESTS];
+    struct snapshot_job jobs[WORLD_JOBS];
+};
+
+/* In place of the engine's, which knows its own snapshots only. */
+__attribute__((weak)) const struct snapshot *snapshot_ref(const struct snapshot *snapshot);
+__attribute__((weak)) void snapshot_unref(const struct snapshot *snapshot);
+const struct snapshot *snapshot_ref(const struct snapshot *snapshot)
+{
+    struct world *world = (struct world *)(uintptr_t)snapshot;
+    if (world != NULL)
+        (void)atomic_fetch_add(&world->refs, 1);
+    return snapshot;
+}
+void snapshot_unref(const struct snapshot *snapshot)
+{
+    struct world *world = (struct world *)(uintptr_t)snapshot;
+    if (world != NULL && atomic_fetch_sub(&world->refs, 1) == 1)
+        free(world);
+}
+
+static inline void world_node(struct world *w, unsigned i, const char *name, bool connected)
+{
+    struct snapshot_node *node = &w->nodes[i];
+    TEXT_SET(node->name, name);
+    (void)snprintf(node->uri, sizeof node->uri, "qemu+tcp://%s/system", name);
+    TEXT_SET(node->migration_host, "192.0.2.1");
+    node->connected = connected;
+    node->since_ms = node->created_ms = world_wall_ms - 7200 * 1000;
+    node->resource_version = 3;
+    if (!connected) {
+        TEXT_SET(node->error, "connection refused");
+        return;
+    }
+    node->has_facts = true;
+    TEXT_SET(node->facts.hostname, name);
+    (void)snprintf(node->facts.uuid, sizeof node->facts.uuid,
+                   "00000000-0000-4000-8000-00000000000%u", i);
+    TEXT_SET(node->facts.cpu_model, "EPYC-Milan");
+    TEXT_SET(node->facts.arch, "x86_64");
+    node->facts.libvirt_version = 9000000;
+    node->facts.hypervisor_version = 7002022;
+    node->facts.cpus = 8;
+    node->facts.memory_kib = 16777216;
+    node->facts.free_memory_kib = 8388608;
+    node->guests = 2;
+}
+
+static inline void world_guest(struct world *w, unsigned i, const char *ns, const char *name,
+                               const char *node, int state)
+{
+    struct snapshot_guest *guest = &w->guests[i];
+    (void)snprintf(guest->uuid, sizeof guest->uuid, "10000000-0000-4000-8000-00000000000%u", i);
+    TEXT_SET(guest->ns, ns);
+    TEXT_SET(guest->name, name);
+    TEXT_SET(guest->node, node);
+    guest->state = state;
+    guest->reason = HV_RUNNING_BOOTED;
+    guest->persistent = guest->node_reachable = true;
+    guest->memory_kib = 1048576;
+    guest->vcpus = 2;
+    guest->seen_ms = world_wall_ms - 1000;
+    guest->resource_version = 4;
+}
+
+static inline struct snapshot_job *world_job(struct world *w, unsigned i, const char *name,
+                                             const char *guest, enum phase phase)
+{
+    struct snapshot_job *job = &w->jobs[i];
+    (void)snprintf(job->uid, sizeof job->uid, "20000000-0000-4000-8000-00000000000%u", i);
+    TEXT_SET(job->ns, "default");
+    TEXT_SET(job->name, name);
+    TEXT_SET(job->guest_name, guest);
+    TEXT_SET(job->requester, "alice");
+    TEXT_SET(job->wanted, "b");
+    TEXT_SET(job->source, "a");
+    job->phase = phase;
+    job->created_ms = world_wall_ms - 60 * 1000;
+    job->eta_ms = -1;
+    job->resource_version = 10 + i;
+    job->steps[job->n_steps++] = (struct snapshot_step){PHASE_PENDING, job->created_ms};
+    return job;
+}
+
+static inline void world_start(struct snapshot_job *job)
+{
+    TEXT_SET(job->target, "b");
+    TEXT_SET(job->target_address, "192.0.2.1");
+    job->mode = MODE_PRECOPY;
+    job->epoch = 1;
+    job->handed_off_ms = job->created_ms + 500;
+    job->started_ms = job->created_ms + 1500;
+    job->steps[job->n_steps++] = (struct snapshot_step){PHASE_RUNNING, job->started_ms};
+    job->source_sight =
+        (struct snapshot_sight){HV_PRESENT, HV_STATE_RUNNING, HV_RUNNING_BOOTED, job->started_ms};
+    job->target_sight = (struct snapshot_sight){.presence = HV_UNREACHABLE,
+                                                .at_ms = job->started_ms};
+}
+
+static inline void world_sample(struct snapshot_job *job)
+{
+    job->has_sample = true;
+    job->eta_ms = 12345;
+    job->sample.bandwidth_bps = 104857600;
+    job->sample.stats = (struct hv_job_stats){
+        .time_elapsed_ms = 58500, .downtime_ms = 300,
+        .data_total = 2147483648, .data_processed = 1073741824, .data_remaining = 536870912,
+        .memory_total = 1073741824, .memory_processed = 805306368, .memory_remaining = 268435456,
+        .disk_total = 1073741824, .disk_processed = 268435456, .disk_remaining = 268435456,
+        .memory_dirty_rate = 2500, .memory_page_size = 4096, .memory_iteration = 3,
+        .auto_converge_throttle = 20, .memory_postcopy_requests = 7,
+    };
+}
+
+static inline void world_jobs(struct world *w)
+{
+    struct snapshot_job *job = world_job(w, 0, "done", "vm1", PHASE_SUCCEEDED);
+    world_start(job);
+    job->outcome = OUTCOME_SUCCEEDED;
+    job->guest_at = GUEST_AT_TARGET;
+    job->ended_ms = job->created_ms + 31500;
+    job->steps[job->n_steps++] = (struct snapshot_step){PHASE_SUCCEEDED, job->ended_ms};
+
+    job = world_job(w, 1, "moving", "vm2", PHASE_RUNNING);
+    world_start(job);
+    world_sample(job);
+    job->metadata_json = "{\"labels\":{\"team\":\"blue\"},\"annotations\":{\"note\":\"x\"}}";
+
+    job = world_job(w, 2, "stopping", "we\"ird\\na\nme", PHASE_RUNNING);
+    world_start(job);
+    job->abort_asked = job->resolving = true;
+    job->abort_status = ABORT_ABORTING;
+    job->delete_asked_ms = world_wall_ms - 2000;
+    TEXT_SET(job->abort_requester, "bob");
+    job->error = (struct err){.code = ERR_HYPERVISOR, .hv_domain = 10, .hv_code = 9};
+    TEXT_SET(job->error.text, "operation failed: migration out job: canceled by client");
+
+    job = world_job(w, 3, "waiting", "vm3", PHASE_PENDING);
+    TEXT_SET(job->source, "");
+    TEXT_SET(job->pending_reason, "waiting for a slot on node a");
+}
+
+/* A fresh snapshot with one reference, the caller's. */
+static inline struct world *world_new(uint64_t generation)
+{
+    struct world *w = calloc(1, sizeof *w);
+    if (w == NULL)
+        abort();
+    atomic_init(&w->refs, 1);
+    world_node(w, 0, "a", true);
+    world_node(w, 1, "b", true);
+    world_node(w, 2, "c", false);
+    world_guest(w, 0, "default", "vm1", "b", HV_STATE_RUNNING);
+    world_guest(w, 1, "default", "vm2", "a", HV_STATE_RUNNING);
+    world_guest(w, 2, "default", "vm3", "a", HV_STATE_PAUSED);
+    world_guest(w, 3, "prod", "db", "c", HV_STATE_RUNNING);
+    world_guest(w, 4, "prod", "stray", "", HV_STATE_NONE);
+    w->guests[0].labels = "{\"app\":\"web\"}";
+    w->guests[3].node_reachable = false;
+    TEXT_SET(w->guests[1].job_uid, "20000000-0000-4000-8000-000000000001");
+    world_jobs(w);
+    w->snapshot = (struct snapshot){.generation = generation, .wall_ms = world_wall_ms,
+                                    .n_nodes = WORLD_NODES, .n_guests = WORLD_GUESTS,
+                                    .n_jobs = WORLD_JOBS, .nodes = w->nodes,
+                                    .guests = w->guests, .jobs = w->jobs};
+    return w;
+}
+
+#endif

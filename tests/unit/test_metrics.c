@@ -1,0 +1,365 @@
+/* test_metrics.c - the page of /metrics: its table, its bytes, its judge (promtool). */
+#include <ctype.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stdint.h>
+
+#include <cmocka.h>
+
+#include "exporter/metrics.h"
+#include "exporter/promx.h"
+#include "tests/unit/test_api_world.h"
+
+static const char golden_path[] = "tests/golden/metrics.txt";
+
+static const struct exporter_lane lanes[] = {
+    {"a", "look", 1, 250, 100, 2, 1500},
+    {"a", "migrate", 2, 61000, 5, 1, 300000},
+};
+static const struct exporter_self self = {
+    .samples = 1234, .samples_dropped = 1, .stats_failures = 2, .collector_lag_ms = 3,
+    .sample_gap_max_ms = 412, .collector_queue = 4, .engine_queue = 5, .commits = 60,
+    .commit_failures = 7, .commit_ms_total = 890, .turns = 99, .store_ok = true,
+    .n_lanes = COUNT(lanes), .lanes = lanes,
+};
+static const struct process_stats process = {
+    .cpu_s = 1.25, .start_s = 1763260000.12, .resident_bytes = 20 << 20,
+    .virtual_bytes = 200 << 20, .open_fds = 21, .max_fds = 1024,
+};
+
+static char *page_of(const struct snapshot *snapshot, struct metrics_counters *counters)
+{
+    struct metrics_view view = {"0.1.0", snapshot, &self, &process};
+    struct buf out;
+    buf_init(&out, EXPORTER_PAGE_MAX);
+    metrics_render(&view, &out);
+    metrics_counters_render(counters, &out);
+    return buf_take(&out);
+}
+
+static struct metrics_counters *busy_counters(const struct world *world)
+{
+    struct err err = {0};
+    struct metrics_counters *counters = metrics_counters_new(&err);
+    assert_non_null(counters);
+    metrics_count_step(counters, PHASE_PENDING, PHASE_SCHEDULING, 20);
+    metrics_count_step(counters, PHASE_RUNNING, PHASE_SUCCEEDED, 30000);
+    metrics_count_finished(counters, &world->jobs[0]);
+    struct snapshot_job job = world->jobs[2];
+    job.outcome = OUTCOME_ABORTED;
+    job.abort_status = ABORT_SUCCEEDED;
+    job.ended_ms = job.started_ms + 100;
+    metrics_count_finished(counters, &job);
+    return counters;
+}
+
+static char *file_text(const char *path)
+{
+    FILE *file = fopen(path, "r");
+    if (file == NULL)
+        return NULL;
+    struct buf out;
+    buf_init(&out, 1 << 20);
+    char part[4096];
+    for (size_t n; (n = fread(part, 1, sizeof part, file)) > 0;)
+        buf_add_bytes(&out, part, n);
+    (void)fclose(file);
+    return buf_take(&out);
+}
+
+static void write_file(const char *path, const char *text)
+{
+    FILE *file = fopen(path, "w");
+    assert_non_null(file);
+    assert_int_equal(fwrite(text, 1, strlen(text), file), strlen(text));
+    assert_int_equal(fclose(file), 0);
+}
+
+static void the_page_is_the_recorded_one(void **state)
+{
+    (void)state;
+    struct world *world = world_new(42);
+    OWNED(metrics_counters) counters = busy_counters(world);
+    OWNED_TEXT page = page_of(&world->snapshot, counters);
+    assert_non_null(page);
+    if (getenv("UPDATE") != NULL)
+        write_file(golden_path, page);
+    OWNED_TEXT want = file_text(golden_path);
+    assert_non_null(want); /* run from the project's root; UPDATE=1 records it */
+    assert_string_equal(page, want);
+    snapshot_unref(&world->snapshot);
+}
+
+static void one_view_gives_the_same_bytes_twice(void **state)
+{
+    (void)state;
+    struct world *world = world_new(1);
+    OWNED(metrics_counters) counters = busy_counters(world);
+    OWNED_TEXT first = page_of(&world->snapshot, counters);
+    OWNED_TEXT second = page_of(&world->snapshot, counters);
+    assert_string_equal(first, second);
+    snapshot_unref(&world->snapshot);
+}
+
+static void a_finished_migration_leaves_no_series(void **state)
+{
+    (void)state;
+    struct world *world = world_new(1);
+    OWNED(metrics_counters) counters = busy_counters(world);
+    OWNED_TEXT before = page_of(&world->snapshot, counters);
+    assert_non_null(strstr(before, "migration=\"moving\""));
+    assert_null(strstr(before, "migration=\"done\""));
+    for (size_t i = 0; i < WORLD_JOBS; i++)
+        world->jobs[i].phase = PHASE_FAILED;
+    OWNED_TEXT after = page_of(&world->snapshot, counters);
+    assert_null(strstr(after, "migration=\""));
+    snapshot_unref(&world->snapshot);
+}
+
+static void numbers_without_a_sample_are_absent_not_zero(void **state)
+{
+    (void)state;
+    struct world *world = world_new(1);
+    OWNED(metrics_counters) counters = busy_counters(world);
+    OWNED_TEXT page = page_of(&world->snapshot, counters);
+    size_t seen = 0;
+    for (const char *at = page; (at = strstr(at, "\nferry_migration_data_")) != NULL; seen++) {
+        char line[256];
+        (void)snprintf(line, sizeof line, "%.*s", (int)strcspn(++at, "\n"), at);
+        assert_non_null(strstr(line, "migration=\"moving\""));
+    }
+    assert_int_equal(seen, 3);
+    assert_null(strstr(page, "elapsed_seconds{namespace=\"default\",name=\"vm3\""));
+    snapshot_unref(&world->snapshot);
+}
+
+/* Every sample of a page once: Prometheus would keep quiet about a second one. */
+static void no_series_is_there_twice(void **state)
+{
+    (void)state;
+    struct world *world = world_new(1);
+    OWNED(metrics_counters) counters = busy_counters(world);
+    OWNED_TEXT page = page_of(&world->snapshot, counters);
+    char *lines[4096];
+    size_t n = 0;
+    char *rest = page;
+    for (char *line; (line = strsep(&rest, "\n")) != NULL;) {
+        char *value = strrchr(line, ' ');
+        if (*line == '\0' || value == NULL)
+            continue;
+        if (*line != '#')
+            *value = '\0';
+        for (size_t i = 0; i < n; i++)
+            assert_string_not_equal(lines[i], line);
+        assert_true(n < COUNT(lines));
+        lines[n++] = line;
+    }
+    assert_true(n > 100);
+    snapshot_unref(&world->snapshot);
+}
+
+static void every_row_of_the_table_is_on_the_page(void **state)
+{
+    (void)state;
+    struct world *world = world_new(1);
+    OWNED(metrics_counters) counters = busy_counters(world);
+    OWNED_TEXT page = page_of(&world->snapshot, counters);
+    for (enum metric m = 0; m < METRIC_COUNT; m++) {
+        char header[256];
+        (void)snprintf(header, sizeof header, "# TYPE %s %s\n", metric_row(m)->name,
+                       metric_type_name(metric_row(m)->type));
+        assert_non_null(strstr(page, header));
+    }
+    snapshot_unref(&world->snapshot);
+}
+
+static bool ends_with(const char *text, const char *end)
+{
+    size_t n = strlen(text), m = strlen(end);
+    return n >= m && strcmp(text + n - m, end) == 0;
+}
+
+static void names_follow_the_rules(void **state)
+{
+    (void)state;
+    for (enum metric m = 0; m < METRIC_COUNT; m++) {
+        const struct metric_row *row = metric_row(m);
+        assert_true(promx_is_metric_name(row->name));
+        assert_true(text_has_prefix(row->name, "ferry_") || text_has_prefix(row->name, "process_"));
+        assert_int_equal(ends_with(row->name, "_total"), row->type == METRIC_TYPE_COUNTER);
+        char unit[64];
+        (void)snprintf(unit, sizeof unit, "_%s%s", row->unit,
+                       row->type == METRIC_TYPE_COUNTER ? "_total" : "");
+        assert_true(row->unit[0] == '\0' || ends_with(row->name, unit));
+        assert_true(isupper((unsigned char)row->help[0]) || isdigit((unsigned char)row->help[0]));
+        assert_true(ends_with(row->help, "."));
+        for (enum metric other = 0; other < m; other++)
+            assert_string_not_equal(row->name, metric_row(other)->name);
+    }
+}
+
+static void outcomes_are_counted_from_zero(void **state)
+{
+    (void)state;
+    struct err err = {0};
+    OWNED(metrics_counters) counters = metrics_counters_new(&err);
+    struct buf out;
+    buf_init(&out, 1 << 20);
+    metrics_counters_render(counters, &out);
+    for (enum outcome o = OUTCOME_NONE + 1; o < OUTCOME_COUNT; o++) {
+        char want[128];
+        (void)snprintf(want, sizeof want, "\nferry_migrations_total{outcome=\"%s\"} 0\n",
+                       outcome_name(o));
+        assert_non_null(strstr(out.data, want));
+        (void)snprintf(want, sizeof want,
+                       "\nferry_migration_duration_seconds_count{outcome=\"%s\"} 0\n",
+                       outcome_name(o));
+        assert_non_null(strstr(out.data, want));
+    }
+    assert_null(strstr(out.data, "outcome=\"\""));
+    buf_fini(&out);
+}
+
+/* Each kind of end, and the samples that tell of it. */
+static const struct ending {
+    enum outcome outcome;
+    enum abort_status abort;
+    int64_t started, ended;
+    const char *lines[3];
+} endings[] = {
+    {OUTCOME_SUCCEEDED, ABORT_NONE, 1000, 5000,
+     {"ferry_migrations_total{outcome=\"succeeded\"} 1\n",
+      "ferry_migration_duration_seconds_sum{outcome=\"succeeded\"} 4\n",
+      "ferry_migration_aborts_total{result=\"Failed\"} 0\n"}},
+    {OUTCOME_SUCCEEDED, ABORT_ABORTING, 1000, 5000,
+     {"ferry_migrations_total{outcome=\"succeeded\"} 1\n",
+      "ferry_migration_aborts_total{result=\"Failed\"} 1\n",
+      "ferry_migration_aborts_total{result=\"Succeeded\"} 0\n"}},
+    {OUTCOME_ABORTED, ABORT_SUCCEEDED, 0, 5000,
+     {"ferry_migrations_total{outcome=\"aborted\"} 1\n",
+      "ferry_migration_duration_seconds_sum{outcome=\"aborted\"} 4.5\n",
+      "ferry_migration_aborts_total{result=\"Succeeded\"} 1\n"}},
+    {OUTCOME_LOST, ABORT_NONE, 9000, 5000, /* the wall clock was set back */
+     {"ferry_migrations_total{outcome=\"lost\"} 1\n",
+      "ferry_migration_duration_seconds_sum{outcome=\"lost\"} 0\n",
+      "ferry_migration_duration_seconds_bucket{outcome=\"lost\",le=\"+Inf\"} 1\n"}},
+};
+
+static void each_ending_is_counted_once(void **state)
+{
+    (void)state;
+    for (size_t i = 0; i < COUNT(endings); i++) {
+        struct err err = {0};
+        OWNED(metrics_counters) counters = metrics_counters_new(&err);
+        struct snapshot_job job = {.outcome = endings[i].outcome,
+                                   .abort_status = endings[i].abort,
+                                   .created_ms = 500,
+                                   .started_ms = endings[i].started,
+                                   .ended_ms = endings[i].ended};
+        metrics_count_finished(counters, &job);
+        struct buf out;
+        buf_init(&out, 1 << 20);
+        metrics_counters_render(counters, &out);
+        for (size_t l = 0; l < COUNT(endings[i].lines); l++)
+            assert_non_null(strstr(out.data, endings[i].lines[l]));
+        buf_fini(&out);
+    }
+}
+
+static void every_step_of_the_phase_table_has_its_counter(void **state)
+{
+    (void)state;
+    struct err err = {0};
+    OWNED(metrics_counters) counters = metrics_counters_new(&err);
+    struct buf out;
+    buf_init(&out, 1 << 20);
+    metrics_counters_render(counters, &out);
+    for (enum phase from = PHASE_NONE + 1; from < PHASE_COUNT; from++)
+        for (enum trigger why = 0; why < TRIGGER_COUNT; why++) {
+            char want[256];
+            enum phase to = phase_next(from, why);
+            (void)snprintf(want, sizeof want,
+                           "ferry_migration_phase_transitions_total{from=\"%s\",to=\"%s\"} 0\n",
+                           phase_name(from), phase_name(to));
+            assert_int_equal(strstr(out.data, want) != NULL, to != PHASE_NONE);
+        }
+    buf_fini(&out);
+}
+
+static void promtool_has_no_complaint(void **state)
+{
+    (void)state;
+    if (system("command -v promtool >/dev/null 2>&1") != 0)
+        skip();
+    struct world *world = world_new(1);
+    OWNED(metrics_counters) counters = busy_counters(world);
+    OWNED_TEXT page = page_of(&world->snapshot, counters);
+    char path[] = "/tmp/ferry-page-XXXXXX";
+    int fd = mkstemp(path);
+    assert_true(fd >= 0);
+    (void)close(fd);
+    write_file(path, page);
+    char command[256];
+    (void)snprintf(command, sizeof command, "promtool check metrics <%s 2>&1", path);
+    FILE *said = popen(command, "r");
+    assert_non_null(said);
+    char line[512];
+    bool silent = true;
+    while (fgets(line, sizeof line, said) != NULL) {
+        silent = false;
+        (void)fprintf(stderr, "promtool: %s", line);
+    }
+    assert_int_equal(pclose(said), 0);
+    assert_true(silent);
+    (void)unlink(path);
+    snapshot_unref(&world->snapshot);
+}
+
+static void the_process_is_read_from_the_kernel(void **state)
+{
+    (void)state;
+    struct process_stats stats;
+    process_read(&stats);
+    double now_s = (double)clock_wall_ms(clock_system()) / 1000;
+    assert_true(stats.start_s > now_s - 3600 && stats.start_s < now_s + 1);
+    assert_true(stats.resident_bytes > 100000 && stats.virtual_bytes >= stats.resident_bytes);
+    assert_true(stats.open_fds >= 3 && stats.max_fds >= stats.open_fds);
+    FILE *one_more = fopen("/dev/null", "r");
+    struct process_stats then;
+    process_read(&then);
+    assert_int_equal(then.open_fds, stats.open_fds + 1);
+    (void)fclose(one_more);
+}
+
+static void a_page_over_its_limit_fails_as_a_whole(void **state)
+{
+    (void)state;
+    struct world *world = world_new(1);
+    struct metrics_view view = {"0.1.0", &world->snapshot, &self, &process};
+    struct buf out;
+    buf_init(&out, 1000);
+    metrics_render(&view, &out);
+    assert_true(out.failed);
+    assert_null(buf_take(&out));
+    snapshot_unref(&world->snapshot);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(the_page_is_the_recorded_one),
+        cmocka_unit_test(one_view_gives_the_same_bytes_twice),
+        cmocka_unit_test(a_finished_migration_leaves_no_series),
+        cmocka_unit_test(numbers_without_a_sample_are_absent_not_zero),
+        cmocka_unit_test(no_series_is_there_twice),
+        cmocka_unit_test(every_row_of_the_table_is_on_the_page),
+        cmocka_unit_test(names_follow_the_rules),
+        cmocka_unit_test(outcomes_are_counted_from_zero),
+        cmocka_unit_test(each_ending_is_counted_once),
+        cmocka_unit_test(every_step_of_the_phase_table_has_its_counter),
+        cmocka_unit_test(promtool_has_no_complaint),
+        cmocka_unit_test(the_process_is_read_from_the_kernel),
+        cmocka_unit_test(a_page_over_its_limit_fails_as_a_whole),
+    };
+    return cmocka_run_group_tests_name("metrics", tests, NULL, NULL);
+}
