@@ -193,3 +193,15 @@ process_id() {
     echo "$1 ${fields[19]}"
 }
 process_alive() { [ -n "${1:-}" ] && [ "$(process_id "${1%% *}")" = "$1" ]; }
+
+# stop_process FILE: ends the process that FILE names, if it is still that one.
+stop_process() {
+    local id
+    id=$(cat "$1" 2>/dev/null) && process_alive "$id" || return 0
+    kill -TERM "${id%% *}"
+    wait_until 5 process_over "$id" || kill -KILL "${id%% *}"
+    rm -f "$1"
+}
+process_over() { ! process_alive "$1"; }
+# Where a demo without a lab keeps its appliance.
+SIMULATED=${TMPDIR:-/var/tmp}/ferry-demo-$(id -u)

@@ -1,0 +1,139 @@
+#!/bin/bash
+# kill9: Ferry is killed at a named point of a real migration, and adopts it when it comes back
+# cases: after-accept-commit after-intent-commit first-pass switch-over before-outcome-commit during-adoption accepted
+# full: before-accept-commit before-intent-commit before-call later-pass after-call
+#
+# Points of base/fault.def kill the process from inside; the passes and the switch-over are seen
+# on the source, and Ferry is killed from outside.
+. "$(dirname "$0")/testlib.sh"
+point=$1 guest=g-kill9
+
+last_seq() { samples "SELECT coalesce(max(seq), -1) FROM samples WHERE job_uid = '$1'"; }
+
+# dies_at POINT: asks for a migration of an appliance that will die there.
+dies_at() {
+    start_ferry FERRY_FAULT="$1"
+    ferry migrate "$guest" --to h2 --bandwidth 8 || note "migrate ended with $?"
+    wait_until 40 ferry_dead || fail "ferry did not reach $1"
+}
+killed_when() { # WAITING...: kills it when that returns
+    start_ferry
+    job=$(migrate "$guest" h2 8)
+    "$@" || fail "never came to that: $*"
+    kill9_ferry
+}
+# The first lifecycle event on the source is its suspension for the switch-over.
+switches_over() { timeout 60 virsh -q -c "$(host_uri h1)" event "$guest" lifecycle; }
+
+# succeeds_adopted: back again, the one job of the guest is there and ends well.
+finds_job() {
+    job=$(sql "SELECT name FROM jobs WHERE guest_name = '$guest'")
+    [ "$(wc -w <<<"$job")" = 1 ] || fail "jobs in the store after the kill: '$job'"
+}
+ends_where_it_says() {
+    wait_final "$job" 60
+    case $(phase_of "$job") in
+    Succeeded) assert_runs_on h2 "$guest" && guest_check h2 "$guest" ;;
+    Failed) assert_runs_on h1 "$guest" && guest_check h1 "$guest" ;;
+    esac
+}
+succeeds_adopted() {
+    finds_job
+    local before
+    before=$(last_seq "$(sql "SELECT uid FROM jobs")")
+    start_ferry
+    ends_where_it_says
+    assert_job "$job" .status.phase Succeeded
+    assert_job "$job" .status.ferry.adopted true
+    note "trace: $before before the kill, $(last_seq "$(uid_of "$job")") at the end"
+}
+trace_goes_on() { # LAST_SEQ_BEFORE
+    local uid
+    uid=$(uid_of "$job")
+    [ "$(last_seq "$uid")" -gt "$1" ] || fail "no sample after the restart"
+    assert_equal 'samples that go back in time' "$(samples "SELECT count(*) FROM samples a JOIN samples b
+        ON a.job_uid = b.job_uid AND b.seq > a.seq AND b.at_ms < a.at_ms")" 0
+}
+
+case $point in
+accepted) ;;
+*) boot h1 "$guest" 48 'ws=8 rate=6 fill=24 hb=200' ;;
+esac
+
+case $point in
+before-accept-commit)
+    dies_at "$point"
+    assert_equal 'jobs stored' "$(sql 'SELECT count(*) FROM jobs')" 0
+    start_ferry
+    assert_runs_on h1 "$guest"
+    job=$(migrate "$guest" h2 64)
+    ends_where_it_says
+    assert_job "$job" .status.phase Succeeded
+    ;;
+after-accept-commit | before-intent-commit)
+    # Nothing was asked of a host: it is a job like any other that waits.
+    dies_at "$point"
+    finds_job
+    start_ferry
+    ends_where_it_says
+    assert_job "$job" .status.phase Succeeded
+    ;;
+after-intent-commit | before-call)
+    # Whether the call was made is not known; both hosts say that it was not.
+    dies_at "$point"
+    finds_job
+    assert_equal 'open intents' "$(sql "SELECT count(*) FROM intents WHERE action = 'migrate' AND status = 'open'")" 1
+    start_ferry
+    ends_where_it_says
+    assert_job "$job" .status.ferry.adopted true
+    ;;
+after-call | before-outcome-commit)
+    dies_at "$point"
+    runs_here h2 "$guest" || fail 'the guest did not arrive'
+    succeeds_adopted
+    ;;
+first-pass | later-pass)
+    pass=1
+    [ "$point" = first-pass ] || pass=2
+    killed_when wait_until 30 pass_reached h1 "$guest" "$pass"
+    before=$(last_seq "$(sql 'SELECT uid FROM jobs')")
+    succeeds_adopted
+    trace_goes_on "$before"
+    ;;
+switch-over)
+    killed_when switches_over
+    succeeds_adopted
+    ;;
+during-adoption)
+    killed_when wait_until 30 pass_reached h1 "$guest" 1
+    launch_ferry FERRY_FAULT=during-adoption
+    wait_until 20 ferry_dead || fail 'ferry did not reach during-adoption'
+    succeeds_adopted
+    ;;
+accepted)
+    # A burst of requests, killed in the middle: what was acknowledged is there.
+    for i in 1 2 3 4 5; do
+        GUESTS+=("$guest-$i")
+        guest_create h1 "$guest-$i" 24 'ws=1 rate=0 fill=1 hb=500'
+    done
+    for i in 1 2 3 4 5; do wait_until 60 guest_ready h1 "$guest-$i" || fail "$guest-$i did not start"; done
+    write_config 'parallelMigrationsPerCluster: 1'
+    start_ferry
+    for i in 1 2 3 4 5; do
+        (ferry migrate "$guest-$i" --to h2 && echo "$guest-$i" >>"$TEST_DIR/accepted") &
+    done
+    wait_until 10 test -s "$TEST_DIR/accepted" || fail 'nothing was accepted'
+    kill9_ferry
+    wait_until 10 test -z "$(jobs -pr)" || true
+    start_ferry
+    note "accepted before the kill: $(tr '\n' ' ' <"$TEST_DIR/accepted")"
+    while read -r guest; do
+        job=$(newest_job "$guest")
+        [ -n "$job" ] || fail "the accepted job of $guest is missing"
+        wait_final "$job" 60
+        assert_job "$job" .status.phase Succeeded
+        assert_runs_on h2 "$guest"
+    done <"$TEST_DIR/accepted"
+    ;;
+*) fail "no point '$point'" ;;
+esac

@@ -1,0 +1,199 @@
+# testlib.sh - what the lab tests share. A test is a file t_*.sh that sources this first; run starts
+# it with FERRY (the program), LAB_TEST (the lab's name) and TEST_DIR (its own directory) set.
+# shellcheck shell=bash
+#
+# A test fails by fail, by an assert_*, or by any command that fails unexpectedly. Whatever it
+# started or broke is undone when it ends: cleanup is here, not in the tests.
+set -Eeuo pipefail
+. "$(dirname "$(readlink -f "${BASH_SOURCE[0]}")")/lib.sh"
+need_root
+lab_use "${LAB_TEST:?run me through tests/lab/run}"
+need_lab
+
+STATE=$TEST_DIR/state
+PORT=$(free_port)
+SERVER=http://127.0.0.1:$PORT
+FERRY_LOG=$TEST_DIR/ferry.log
+FERRY_PROCESS='' # "PID START" of the appliance
+MIGRATIONS=/apis/kubevirt.io/v1/namespaces/default/virtualmachineinstancemigrations
+GUESTS=()
+BROKEN=() # hosts to heal
+
+note() { printf '%s %s\n' "$(date +%T.%3N)" "$*" >&2; }
+fail() {
+    note "FAIL: $*"
+    local frame=0 where
+    while where=$(caller $frame); do note "      at $where" && frame=$((frame + 1)); done
+    exit 1
+}
+trap 'fail "command failed: $BASH_COMMAND"' ERR
+
+cleanup() {
+    local status=$? host guest
+    trap - ERR
+    set +e
+    kill_ferry KILL
+    # shellcheck disable=SC2046
+    kill $(jobs -p) 2>/dev/null
+    for host in "${BROKEN[@]}"; do "$LAB_SCRIPTS/fault" --name "$LAB_NAME" heal "$host"; done
+    for guest in "${GUESTS[@]}"; do guest_destroy "$guest"; done
+    exit $status
+}
+trap cleanup EXIT
+
+# --- hosts and guests ---
+
+boot() { # HOST GUEST MEMORY_MIB "guest command line"
+    GUESTS+=("$2")
+    guest_boot "$@" || fail "guest $2 did not start on $1"
+}
+break_host() { # FAULT HOST [ARGUMENT]: healed when the test ends
+    BROKEN+=("$2")
+    note "fault: $*"
+    "$LAB_SCRIPTS/fault" --name "$LAB_NAME" "$@"
+}
+heal() { "$LAB_SCRIPTS/fault" --name "$LAB_NAME" heal "$1"; }
+
+heartbeats() { grep -cs '^HB ' "$(guest_log "$1" "$2")" || true; }
+more_heartbeats() { [ "$(heartbeats "$1" "$2")" -gt "$3" ]; }
+# guest_check HOST GUEST: it lives there, it is the guest that was booted, its memory is whole.
+guest_check() {
+    local host before logs=()
+    before=$(heartbeats "$1" "$2")
+    wait_until 5 more_heartbeats "$1" "$2" $((before + 1)) || fail "$2: no heartbeat on $1"
+    for host in "${LAB_HOSTS[@]}"; do
+        [ ! -f "$(guest_log "$host" "$2")" ] || logs+=("$(guest_log "$host" "$2")")
+    done
+    [ "$(cat "${logs[@]}" | grep -c '^BOOT')" = 1 ] || fail "$2 was reset on the way"
+    ! grep -h CORRUPT "${logs[@]}" || fail "$2: memory lost"
+    grep '^HB ' "$(guest_log "$1" "$2")" | tail -n 1 | grep -q 'bad=0$' || fail "$2: bad pages"
+}
+runs_here() { [[ $(guest_state "$1" "$2") == running* ]]; }
+not_here() { [[ $(guest_state "$1" "$2") =~ ^(absent|shut\ off) ]]; }
+# assert_runs_on HOST GUEST: there, and on no other host that answers.
+assert_runs_on() {
+    local host
+    runs_here "$1" "$2" || fail "$2 on $1: $(guest_state "$1" "$2"), not running"
+    for host in "${LAB_HOSTS[@]}"; do
+        [ "$host" = "$1" ] || [[ " ${BROKEN[*]} " == *" $host "* ]] || wait_until 5 not_here "$host" "$2" ||
+            fail "$2 is on $host too: $(guest_state "$host" "$2")"
+    done
+}
+# The source's own word on a migration, not Ferry's. host_pass HOST GUEST: number of the pass, 0: none.
+host_pass() { host_virsh "$1" domjobinfo "$2" 2>/dev/null | awk '/^Iteration:/ {n = $2} END {print n + 0}'; }
+pass_reached() { [ "$(host_pass "$1" "$2")" -ge "$3" ]; }
+
+# --- the appliance ---
+
+# shellcheck disable=SC2120 # arguments are for a few only
+write_config() { # [KEY: VALUE]...: more keys of "migrations"
+    {
+        sed '/^state:/,$d' "$LAB/ferry.yaml"
+        printf '%s\n' "state: $STATE" "listen: 127.0.0.1:$PORT" 'log: {level: info, format: json}' \
+            'migrations:' '  bandwidthPerMigration: 64Mi' '  parallelMigrationsPerCluster: 20' \
+            '  parallelOutboundMigrationsPerNode: 20'
+        [ $# = 0 ] || printf '  %s\n' "$@"
+    } >"$TEST_DIR/ferry.yaml"
+}
+ferry_alive() { process_alive "$FERRY_PROCESS"; }
+ferry_dead() { ! ferry_alive; }
+ferry_ready() { [ "$(curl -so /dev/null -m 2 -w '%{http_code}' "$SERVER/readyz")" = 200 ]; }
+ready_or_dead() { ferry_ready || ferry_dead; }
+# shellcheck disable=SC2120
+launch_ferry() { # [NAME=VALUE]...: environment; does not wait
+    [ -f "$TEST_DIR/ferry.yaml" ] || write_config
+    note "ferry serve $*"
+    env "$@" "$FERRY" serve --config "$TEST_DIR/ferry.yaml" >>"$FERRY_LOG" 2>&1 </dev/null &
+    FERRY_PROCESS=$(process_id $!)
+    echo "$FERRY_PROCESS" >"$LAB/$(basename "$TEST_DIR").process"
+}
+# shellcheck disable=SC2120
+start_ferry() { # [NAME=VALUE]...: environment
+    launch_ferry "$@"
+    wait_until 20 ready_or_dead || fail "ferry serve is not ready: $(tail -n 3 "$FERRY_LOG")"
+    ferry_alive || fail "ferry serve ended: $(tail -n 3 "$FERRY_LOG")"
+}
+kill_ferry() { # SIGNAL
+    ferry_alive || return 0
+    kill -"$1" "${FERRY_PROCESS%% *}"
+    wait "${FERRY_PROCESS%% *}" 2>/dev/null || true
+    rm -f "$LAB/$(basename "$TEST_DIR").process"
+}
+kill9_ferry() { note 'kill -9' && kill_ferry KILL; }
+ferry() { FERRY_SERVER=$SERVER timeout 120 "$FERRY" "$@"; }
+api() { curl -sS -m 5 --fail-with-body "$SERVER$1" "${@:2}"; } # PATH [curl option]...
+metrics() { curl -sS -m 5 --fail "$SERVER/metrics"; }
+
+# --- jobs ---
+
+# newest_job GUEST: name of its newest migration; empty when there is none
+newest_job() {
+    api "$MIGRATIONS" | jq -r --arg g "$1" \
+        '[.items[] | select(.spec.vmiName == $g)] | sort_by(.metadata.creationTimestamp) | last | .metadata.name // empty'
+}
+job_field() { api "$MIGRATIONS/$1" | jq -r "$2 // empty"; } # NAME FILTER
+phase_of() { job_field "$1" .status.phase; }
+is_phase() { [[ $(phase_of "$1") =~ ^($2)$ ]]; }
+wait_phase() { # NAME PHASE|PHASE SECONDS
+    wait_until "$3" is_phase "$1" "$2" || fail "$1 is $(phase_of "$1"), not $2, after $3 s"
+}
+# migrate GUEST TARGET BANDWIDTH_MIB: asks for it and prints the job's name
+migrate() {
+    local name
+    name=$(ferry migrate "$1" --to "$2" --bandwidth "$3" -o name) || fail "migrate $1 was refused"
+    note "$name: $1 to $2 at $3 MiB/s"
+    echo "${name#*/}"
+}
+wait_final() { wait_phase "$1" 'Succeeded|Failed' "${2:-60}"; } # NAME [SECONDS]
+assert_equal() { # WHAT HAVE WANT (a pattern)
+    [[ $2 =~ ^($3)$ ]] || fail "$1 is '$2', want '$3'"
+}
+assert_job() { # NAME FILTER WANT
+    assert_equal "$1 $2" "$(job_field "$1" "$2")" "$3"
+}
+
+# --- the store, read as an operator would ---
+
+# A living store is read in place; a dead one through a copy, so that looking repairs nothing.
+query() { # FILE SQL
+    local copy
+    if ferry_alive; then
+        sqlite3 -readonly -cmd '.timeout 2000' "$STATE/$1" "$2"
+    else
+        copy=$(mktemp -d -p "$TEST_DIR")
+        cp "$STATE/$1"* "$copy"
+        sqlite3 "$copy/$1" "$2"
+    fi
+}
+sql() { query ferry.db "$1"; }
+samples() { query samples.db "$1"; }
+uid_of() { job_field "$1" .metadata.uid; }
+sighting() { # UID ROLE: what the outcome was decided from, "presence state"
+    sql "SELECT presence, state FROM sightings WHERE job_uid = '$1' AND role = '$2'
+         AND moment IN ('outcome', 'after') ORDER BY id DESC LIMIT 1" | tr '|' ' '
+}
+assert_sighting() { # UID ROLE WANT
+    assert_equal "stored sighting of the $2" "$(sighting "$1" "$2")" "$3"
+}
+# assert_failed NAME SOURCE GUEST: Failed with the guest safe on the source and the error stored.
+assert_failed() {
+    local uid
+    uid=$(uid_of "$1")
+    assert_job "$1" .status.phase Failed
+    assert_job "$1" .status.ferry.guestAt running-on-source
+    assert_equal 'stored error' "$(sql "SELECT error_hv_code > 0 AND error_hv_domain >= 0 AND
+        length(error_text) > 0 FROM jobs WHERE uid = '$uid'")" 1
+    note "error: $(sql "SELECT error_hv_code, error_hv_domain, error_text FROM jobs WHERE uid = '$uid'")"
+    assert_sighting "$uid" source 'present running'
+    assert_runs_on "$2" "$3"
+    guest_check "$2" "$3"
+}
+
+# --- nodes ---
+
+node_condition() { api "/api/v1/nodes/$1" | jq -r '.status.conditions[] | select(.type == "Ready") | .status'; }
+node_ready() { [ "$(node_condition "$1")" = True ]; }
+node_not_ready() { [ "$(node_condition "$1")" != True ]; }
+assert_no_disconnect() {
+    ! grep -iE 'disconnected|host_lost' "$FERRY_LOG" || fail 'a connection was lost'
+}
