@@ -37,6 +37,8 @@ struct store_job {
     const char *failure_reason, *outcome, *guest_at;
     const char *metadata_json, *config_json; /* labels and annotations; frozen configuration */
     bool resolving, recovering, adopted;
+    bool removed; /* its owner deleted it: not shown any more once final */
+    int64_t bandwidth_mibs, flags; /* as handed off */
     int64_t epoch, resource_version;
     int64_t created_ms, handed_off_ms, started_ms, ended_ms, delete_asked_ms;
     int64_t error_hv_code, error_hv_domain; /* of the migrate call; 0 0 when it gave none */

@@ -56,7 +56,7 @@ struct effect {
             const char *cause; /* a literal */
         } mode;
         struct {
-            int64_t epoch, seq, done_ms;
+            int64_t epoch, seq, asked_ms, done_ms;
             const char *action, *status; /* literals */
             char node[HV_HOST_MAX];
             struct err err;

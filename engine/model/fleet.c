@@ -7,14 +7,14 @@
 
 #include "base/text.h"
 
-struct fleet *fleet_new(const struct fleet_limits *limits, uint64_t seed, struct err *err)
+struct fleet *fleet_new(const struct fleet_config *config, uint64_t seed, struct err *err)
 {
     struct fleet *f = calloc(1, sizeof *f);
     if (f == NULL) {
         err_set(err, ERR_NOMEM, "the fleet");
         return NULL;
     }
-    f->limits = *limits;
+    f->config = *config;
     f->random = seed;
     f->store_ok = true;
     f->version = 1;
@@ -33,6 +33,8 @@ void fleet_free(struct fleet *f)
         return;
     struct job *job, *next_job;
     HASH_CLEAR(hh_guest, f->active);
+    HASH_CLEAR(hh_name, f->named);
+    HASH_CLEAR(hh_newest, f->newest);
     HASH_ITER(hh, f->jobs, job, next_job) {
         HASH_DEL(f->jobs, job);
         job_free(job);
@@ -315,14 +317,18 @@ struct job *fleet_job(struct fleet *f, const char *uid)
     return job;
 }
 
+static void make_key(const char *ns, const char *name, char *out_key)
+{
+    (void)snprintf(out_key, HV_HOST_MAX + JOB_NAME_MAX, "%s/%s", ns, name);
+}
+
 struct job *fleet_job_named(struct fleet *f, const char *ns, const char *name)
 {
-    struct job *job, *next;
-    HASH_ITER(hh, f->jobs, job, next) {
-        if (strcmp(job->name, name) == 0 && strcmp(job->ns, ns) == 0)
-            return job;
-    }
-    return NULL;
+    char key[HV_HOST_MAX + JOB_NAME_MAX];
+    make_key(ns, name, key);
+    struct job *job = NULL;
+    HASH_FIND(hh_name, f->named, key, strlen(key), job);
+    return job;
 }
 
 struct job *fleet_active_job(struct fleet *f, const char *guest_uuid)
@@ -343,11 +349,49 @@ static void count_busy(struct fleet *f, const struct job *job, bool more)
         target->inbound += step;
 }
 
+static struct job *newest_finished(struct fleet *f, const char *guest_uuid)
+{
+    struct job *job = NULL;
+    HASH_FIND(hh_newest, f->newest, guest_uuid, strlen(guest_uuid), job);
+    return job;
+}
+
+static void set_newest(struct fleet *f, struct job *before, struct job *now)
+{
+    if (before != NULL)
+        HASH_DELETE(hh_newest, f->newest, before);
+    if (now != NULL)
+        HASH_ADD_KEYPTR(hh_newest, f->newest, now->guest_uuid, strlen(now->guest_uuid), now);
+}
+
+static void add_finished(struct fleet *f, struct job *job)
+{
+    job->older = newest_finished(f, job->guest_uuid);
+    set_newest(f, job->older, job);
+}
+
+static void drop_finished(struct fleet *f, struct job *job)
+{
+    struct job *newest = newest_finished(f, job->guest_uuid);
+    if (newest == job) {
+        set_newest(f, job, job->older);
+        return;
+    }
+    while (newest != NULL && newest->older != job)
+        newest = newest->older;
+    if (newest != NULL)
+        newest->older = job->older;
+}
+
 void fleet_add_job(struct fleet *f, struct job *take_job)
 {
     struct job *job = take_job;
+    make_key(job->ns, job->name, job->key);
     HASH_ADD_STR(f->jobs, uid, job);
-    if (!phase_is_final(job->phase)) {
+    HASH_ADD_KEYPTR(hh_name, f->named, job->key, strlen(job->key), job);
+    if (phase_is_final(job->phase)) {
+        add_finished(f, job);
+    } else {
         assert(fleet_active_job(f, job->guest_uuid) == NULL);
         HASH_ADD_KEYPTR(hh_guest, f->active, job->guest_uuid, strlen(job->guest_uuid), job);
         if (phase_is_busy(job->phase))
@@ -369,7 +413,9 @@ void fleet_remove_job(struct fleet *f, struct job *job)
         guest->newest_job[0] = '\0';
         guest->version = f->guests_version = fleet_touch(f);
     }
+    drop_finished(f, job);
     HASH_DEL(f->jobs, job);
+    HASH_DELETE(hh_name, f->named, job);
     job_free(job);
     (void)fleet_touch(f);
 }
@@ -382,7 +428,8 @@ void fleet_job_moved(struct fleet *f, struct job *job, enum phase from)
         count_busy(f, job, false);
     if (phase_is_final(job->phase) && !phase_is_final(from)) {
         HASH_DELETE(hh_guest, f->active, job);
-        f->slots_freed = true;
+        add_finished(f, job);
+        f->reschedule = true;
         struct guest *guest = fleet_guest(f, job->guest_uuid);
         if (guest != NULL && guest->places == NULL) {
             HASH_DEL(f->guests, guest);
@@ -396,19 +443,11 @@ void fleet_job_moved(struct fleet *f, struct job *job, enum phase from)
 
 void fleet_prune_jobs(struct fleet *f, const char *guest_uuid)
 {
-    unsigned finished = 0;
-    struct job *job, *next;
-    HASH_ITER(hh, f->jobs, job, next) {
-        finished += phase_is_final(job->phase) && strcmp(job->guest_uuid, guest_uuid) == 0;
-    }
-    HASH_ITER(hh, f->jobs, job, next) { /* oldest first */
-        if (finished <= f->limits.jobs_kept_per_guest)
-            return;
-        if (!phase_is_final(job->phase) || strcmp(job->guest_uuid, guest_uuid) != 0)
-            continue;
-        fleet_remove_job(f, job);
-        finished--;
-    }
+    struct job *job = newest_finished(f, guest_uuid);
+    for (unsigned kept = 1; job != NULL && kept < f->config.jobs_kept_per_guest; kept++)
+        job = job->older;
+    while (job != NULL && job->older != NULL)
+        fleet_remove_job(f, job->older);
 }
 
 static uint64_t mix(uint64_t hash, const char *text)

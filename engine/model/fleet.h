@@ -55,11 +55,13 @@ struct guest {
     UT_hash_handle hh;
 };
 
-struct fleet_limits {
+struct fleet_config {
     unsigned parallel_per_fleet, parallel_outbound_per_node; /* 0: none */
     int64_t pending_timeout_ms, unschedulable_timeout_ms, prepare_timeout_ms;
     int64_t abort_guard_ms, idle_call_timeout_ms;
     unsigned jobs_kept_per_guest;
+    unsigned migrate_flags;  /* HV_MIGRATE_* that every migration gets */
+    uint64_t bandwidth_mibs; /* for jobs that ask for none */
 };
 
 struct fleet {
@@ -67,17 +69,19 @@ struct fleet {
     struct guest *guests;   /* hash by uuid */
     struct job *jobs;       /* hash by uid, insertion order = creation order */
     struct job *active;     /* hash by guest uuid: the one unfinished job of a guest */
-    struct fleet_limits limits;
+    struct job *named;      /* hash by namespace/name */
+    struct job *newest;     /* hash by guest uuid: its newest finished job; ->older leads on */
+    struct fleet_config config;
     uint64_t version;       /* grows with every change; objects carry theirs */
     uint64_t guests_version; /* version of the newest change to any guest */
     unsigned busy_jobs;
-    bool slots_freed; /* a job ended: waiting ones must be looked at again */
+    bool reschedule; /* something changed that a waiting job may have waited for */
     bool store_ok;    /* false: commits fail, nothing new is handed off */
     uint64_t random;  /* state of the generator for uids and names */
     uint64_t next_call_id;
 };
 
-struct fleet *fleet_new(const struct fleet_limits *limits, uint64_t seed, struct err *err);
+struct fleet *fleet_new(const struct fleet_config *config, uint64_t seed, struct err *err);
 void fleet_free(struct fleet *f);
 DEFINE_OWNED(fleet)
 

@@ -61,7 +61,7 @@ struct job {
 
     /* The migrate call of this process, if there is one. */
     uint64_t call_id; /* 0: none made by this process */
-    int64_t call_seq; /* its intent */
+    int64_t call_seq, call_asked_ms; /* its intent */
     bool call_out;    /* made, not yet answered */
     bool call_over;   /* answered by the source itself: its job has ended */
     bool moved;       /* something was seen moving, in this process or before */
@@ -70,7 +70,7 @@ struct job {
     struct err error; /* what the call answered */
 
     bool resolving, recovering;
-    uint64_t round; /* of looks */
+    uint64_t round, judged_round; /* of looks */
     int64_t next_round_ms;
     struct job_side source_side, target_side;
     enum job_seen hv_job;     /* newest answer about the source's own job */
@@ -84,12 +84,13 @@ struct job {
     char abort_requester[JOB_WHO_MAX], abort_why[JOB_REASON_MAX];
     int64_t abort_asked_ms, abort_next_ms; /* monotonic */
     uint64_t abort_call_id;                /* out, 0: none */
-    int64_t abort_call_seq;
+    int64_t abort_call_seq, abort_call_asked_ms;
 
     char pending_reason[JOB_REASON_MAX], failure_reason[JOB_REASON_MAX];
     enum outcome outcome;
     int64_t created_ms, handed_off_ms, started_ms, ended_ms, delete_asked_ms; /* wall, 0: not */
     int64_t pending_since_ms; /* monotonic, start of the wait in this process */
+    int64_t wake_ms;          /* monotonic: look at it again by then */
 
     bool has_sample;
     struct sample sample;
@@ -97,7 +98,9 @@ struct job {
 
     uint64_t version;
     bool changed; /* must be stored */
-    UT_hash_handle hh, hh_guest;
+    char key[HV_HOST_MAX + JOB_NAME_MAX]; /* namespace/name */
+    struct job *older;                    /* finished job of the same guest before this one */
+    UT_hash_handle hh, hh_guest, hh_name, hh_newest;
 };
 
 struct job *job_new(struct err *err);

@@ -1,0 +1,14 @@
+/* executor.h - the only code that gives orders to a hypervisor. It runs after the intent of the
+ * order is committed, never before, and never waits: the answer comes back as an input. */
+#ifndef ENGINE_DATA_EXECUTOR_H
+#define ENGINE_DATA_EXECUTOR_H
+
+#include "engine/model/effects.h"
+#include "hypervisor/act.h"
+
+/* Submits a DO_MIGRATE or DO_ABORT. False, with nothing asked, when the hypervisor's queue does
+ * not take it: the caller answers in its stead. */
+MUST_CHECK bool executor_order(const struct hv_act *act, const struct effect *effect,
+                               struct hv_reply_sink reply_to, struct err *err);
+
+#endif

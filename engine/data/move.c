@@ -1,0 +1,235 @@
+/* move.c - see move.h. Reading the outcome is resolve.c. */
+#include "engine/data/move.h"
+
+#include <assert.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "base/text.h"
+#include "engine/data/resolve.h"
+
+enum { ABORT_RETRY_MS = 200 };
+
+static struct effect *add_intent(struct job *job, const char *action, struct moment now,
+                                 struct effects *fx)
+{
+    struct effect *effect = effects_add(fx, EFFECT_INTENT, job, now.wall_ms);
+    effect->of.intent.epoch = job->epoch;
+    effect->of.intent.seq = ++job->intent_seq;
+    effect->of.intent.action = action;
+    effect->of.intent.status = "open";
+    effect->of.intent.asked_ms = now.wall_ms;
+    TEXT_SET(effect->of.intent.node, job->source);
+    job->changed = true;
+    return effect;
+}
+
+static void close_intent(struct job *job, bool is_abort, const struct err *err, struct moment now,
+                         struct effects *fx)
+{
+    struct effect *effect = effects_add(fx, EFFECT_INTENT, job, now.wall_ms);
+    effect->of.intent.epoch = job->epoch;
+    effect->of.intent.seq = is_abort ? job->abort_call_seq : job->call_seq;
+    effect->of.intent.action = is_abort ? "abort" : "migrate";
+    effect->of.intent.asked_ms = is_abort ? job->abort_call_asked_ms : job->call_asked_ms;
+    effect->of.intent.status = err->code == ERR_UNREACHABLE ? "lost" : "done";
+    effect->of.intent.done_ms = now.wall_ms;
+    effect->of.intent.err = *err;
+    TEXT_SET(effect->of.intent.node, job->source);
+}
+
+static void record_error(struct job *job, const char *call, const struct err *err,
+                         struct moment now, struct effects *fx)
+{
+    struct effect *effect = effects_add(fx, EFFECT_ERROR, job, now.wall_ms);
+    TEXT_SET(effect->of.error.node, job->source);
+    effect->of.error.call = call;
+    effect->of.error.err = *err;
+}
+
+/* One place where a migrate call is asked for: the first time, and again after proof that an
+ * earlier process never made it. */
+void move_call(struct fleet *f, struct job *job, struct moment now, struct effects *fx)
+{
+    job->call_seq = add_intent(job, "migrate", now, fx)->of.intent.seq;
+    job->call_asked_ms = now.wall_ms;
+    struct effect *watch = effects_add(fx, EFFECT_DO_WATCH, job, now.wall_ms);
+    TEXT_SET(watch->of.act.node, job->source);
+    TEXT_SET(watch->of.act.guest, job->guest_uuid);
+    watch->of.act.next_seq = job->next_sample_seq;
+
+    job->call_id = ++f->next_call_id;
+    job->call_out = true;
+    job->call_over = false;
+    struct effect *call = effects_add(fx, EFFECT_DO_MIGRATE, job, now.wall_ms);
+    call->of.act.id = job->call_id;
+    TEXT_SET(call->of.act.node, job->source);
+    TEXT_SET(call->of.act.guest, job->guest_uuid);
+    TEXT_SET(call->of.act.migrate.target, job->target);
+    call->of.act.migrate.flags = job->flags;
+    call->of.act.migrate.bandwidth_mibs = job->bandwidth_mibs;
+    call->of.act.migrate.postcopy_bandwidth_mibs = job->bandwidth_mibs;
+}
+
+void move_begin(struct fleet *f, struct job *job, struct moment now, struct effects *fx)
+{
+    const struct hv_sight *sight = &job->source_side.sight;
+    if (sight->state == HV_STATE_PAUSED && sight->reason == HV_PAUSED_USER)
+        job->flags |= HV_MIGRATE_PAUSED; /* its user paused it: it arrives paused */
+    step_record_sides(job, "before", now, fx);
+    step_take(f, job, TRIGGER_TARGET_CHECKED, now, fx);
+    job->verdict_last = -1;
+    job->verdict_since_ms = 0;
+    job->wake_ms = now.mono_ms + f->config.idle_call_timeout_ms;
+    move_call(f, job, now, fx);
+}
+
+void move_mode(struct job *job, enum mode mode, const char *cause, struct moment now,
+               struct effects *fx)
+{
+    if (job->mode == mode)
+        return;
+    job->mode = mode;
+    job->changed = true;
+    struct effect *effect = effects_add(fx, EFFECT_MODE, job, now.wall_ms);
+    effect->of.mode.mode = mode;
+    effect->of.mode.cause = cause;
+}
+
+void move_seen(struct fleet *f, struct job *job, struct moment now, struct effects *fx)
+{
+    if (job->phase != PHASE_TARGET_READY || job->call_over)
+        return;
+    job->moved = true;
+    job->started_ms = now.wall_ms;
+    if (job->mode == MODE_NONE)
+        move_mode(job, MODE_PRECOPY, "started", now, fx);
+    step_take(f, job, TRIGGER_MOVING, now, fx);
+    effects_event(fx, job, now.wall_ms, false, "Migrating", "Memory moves from %s to %s.",
+                  job->source, job->target);
+}
+
+void move_called(struct job *job, const struct err *err, struct moment now, struct effects *fx)
+{
+    assert(job->call_out);
+    job->call_out = false;
+    job->error = *err;
+    close_intent(job, false, err, now, fx);
+    if (err->code != ERR_NONE)
+        record_error(job, "migrate", err, now, fx);
+    if (err->code == ERR_UNREACHABLE) {
+        /* Our connection broke, not the migration: loss of sight is never an outcome. */
+        effects_event(fx, job, now.wall_ms, true, "LostSight",
+                      "The connection to %s broke during the call; watching both nodes.",
+                      job->source);
+    } else {
+        job->call_over = true;
+        job->hv_job = JOB_SEEN_NONE;
+    }
+    resolve_begin(job, now);
+}
+
+void move_ask_abort(struct job *job, const char *requester, const char *why, struct moment now,
+                    struct effects *fx)
+{
+    if (job->abort_asked || phase_is_final(job->phase))
+        return;
+    job->abort_asked = true;
+    job->abort_status = ABORT_ABORTING;
+    job->abort_asked_ms = job->abort_next_ms = job->wake_ms = now.mono_ms;
+    job->delete_asked_ms = now.wall_ms;
+    TEXT_SET(job->abort_requester, requester);
+    TEXT_SET(job->abort_why, why);
+    job->changed = true;
+    effects_event(fx, job, now.wall_ms, false, "AbortRequested", "%s asked to stop: %s", requester,
+                  why);
+}
+
+void move_abort_called(struct job *job, const struct err *err, struct moment now,
+                       struct effects *fx)
+{
+    close_intent(job, true, err, now, fx);
+    job->abort_call_id = 0;
+    if (err->code == ERR_NONE) {
+        job->abort_accepted = true; /* accepted is not yet done: the hosts decide */
+        job->changed = true;
+        if (!job->call_out)
+            resolve_begin(job, now);
+        return;
+    }
+    record_error(job, "abort", err, now, fx);
+    job->abort_next_ms = now.mono_ms + ABORT_RETRY_MS;
+}
+
+static void fail_abort(struct job *job, const char *text, struct moment now, struct effects *fx)
+{
+    if (job->abort_status == ABORT_FAILED)
+        return;
+    job->abort_status = ABORT_FAILED;
+    job->changed = true;
+    effects_event(fx, job, now.wall_ms, true, "FailedAbortMigration", "%s", text);
+}
+
+/* Asks the source to stop until it accepts, the call ends, or the guard time is over. */
+static void advance_abort(struct fleet *f, struct job *job, struct moment now, struct effects *fx)
+{
+    if (!job->abort_asked || job->call_over || job->abort_status == ABORT_FAILED)
+        return;
+    if (job->mode == MODE_POSTCOPY) {
+        fail_abort(job, "refused: in post-copy the guest already runs on the target", now, fx);
+        return;
+    }
+    int64_t guard_ms = job->abort_asked_ms + f->config.abort_guard_ms;
+    if (now.mono_ms >= guard_ms) {
+        fail_abort(job, "no result in time; a late one still counts", now, fx);
+        return;
+    }
+    if (job->wake_ms > guard_ms)
+        job->wake_ms = guard_ms;
+    if (job->abort_call_id != 0 || job->abort_accepted)
+        return;
+    if (now.mono_ms < job->abort_next_ms) {
+        if (job->wake_ms > job->abort_next_ms)
+            job->wake_ms = job->abort_next_ms;
+        return;
+    }
+    job->abort_call_seq = add_intent(job, "abort", now, fx)->of.intent.seq;
+    job->abort_call_asked_ms = now.wall_ms;
+    job->abort_call_id = ++f->next_call_id;
+    struct effect *call = effects_add(fx, EFFECT_DO_ABORT, job, now.wall_ms);
+    call->of.act.id = job->abort_call_id;
+    TEXT_SET(call->of.act.node, job->source);
+    TEXT_SET(call->of.act.guest, job->guest_uuid);
+}
+
+void move_advance(struct fleet *f, struct job *job, struct moment now, struct effects *fx)
+{
+    job->wake_ms = now.mono_ms + 1000;
+    int64_t idle_ms = job->entered_ms + f->config.idle_call_timeout_ms;
+    if (job->phase == PHASE_TARGET_READY && job->call_out && now.mono_ms >= idle_ms)
+        move_ask_abort(job, "ferry", "nothing moved in time after the call", now, fx);
+    advance_abort(f, job, now, fx);
+    if (!job->call_out)
+        resolve_advance(f, job, now, fx);
+}
+
+void move_adopt(struct job *job, struct moment now, struct effects *fx)
+{
+    job->adopted = true;
+    job->changed = true;
+    job->hv_job = JOB_SEEN_UNKNOWN;
+    if (job->call_seq != 0) { /* the call's own answer died with the process that made it */
+        struct err lost = {0};
+        err_set(&lost, ERR_UNREACHABLE, "the process that made the call ended");
+        close_intent(job, false, &lost, now, fx);
+    }
+    effects_event(fx, job, now.wall_ms, false, "Adopted",
+                  "Taken over after a restart in phase %s; reading both nodes.",
+                  phase_name(job->phase));
+    struct effect *watch = effects_add(fx, EFFECT_DO_WATCH, job, now.wall_ms);
+    TEXT_SET(watch->of.act.node, job->source);
+    TEXT_SET(watch->of.act.guest, job->guest_uuid);
+    watch->of.act.next_seq = job->next_sample_seq;
+    job->abort_next_ms = job->abort_asked_ms = now.mono_ms;
+    resolve_begin(job, now);
+}

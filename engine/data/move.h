@@ -1,0 +1,28 @@
+/* move.h - the data plane of one job: the call, what is seen of it, stopping it, and reading the
+ * outcome from both hosts. Pure: it appends effects, the shell carries them out. */
+#ifndef ENGINE_DATA_MOVE_H
+#define ENGINE_DATA_MOVE_H
+
+#include "engine/model/step.h"
+
+/* The target was checked: records the intent and asks for the call. */
+void move_begin(struct fleet *f, struct job *job, struct moment now, struct effects *fx);
+/* Something was seen moving: a sample, a pass, the target's start. */
+void move_seen(struct fleet *f, struct job *job, struct moment now, struct effects *fx);
+/* The mode changed on the hosts (post-copy started). */
+void move_mode(struct job *job, enum mode mode, const char *cause, struct moment now,
+               struct effects *fx);
+/* The migrate call was answered. */
+void move_called(struct job *job, const struct err *err, struct moment now, struct effects *fx);
+/* The abort call was answered. */
+void move_abort_called(struct job *job, const struct err *err, struct moment now,
+                       struct effects *fx);
+/* Somebody asks to stop, in any phase. */
+void move_ask_abort(struct job *job, const char *requester, const char *why, struct moment now,
+                    struct effects *fx);
+/* Moves a handed-off job as far as the facts allow. */
+void move_advance(struct fleet *f, struct job *job, struct moment now, struct effects *fx);
+/* A job found in the store after its call was recorded: this process made no call for it. */
+void move_adopt(struct job *job, struct moment now, struct effects *fx);
+
+#endif

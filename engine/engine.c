@@ -1,0 +1,385 @@
+/* engine.c - see engine.h: the turn.
+ *
+ * Order within a turn, and why: (1) reconcile everything queued; (2) one commit of all records;
+ * (3) only then orders, answers and the snapshot. A crash between any two of these leaves a
+ * store from which the next process finds out the rest by looking at the hosts.
+ */
+#include "engine/engine.h"
+
+#include <string.h>
+#include <sys/random.h>
+
+#include "base/fault.h"
+#include "base/log.h"
+#include "base/text.h"
+#include "engine/impl.h"
+#include "engine/persist.h"
+
+enum { PUBLISH_EVERY_MS = 50, COMMIT_RETRY_MS = 500 };
+
+static struct fleet_config fleet_config_from(const struct engine_config *config)
+{
+    unsigned flags = 0;
+    flags |= config->allow_auto_converge ? HV_MIGRATE_AUTO_CONVERGE : 0U;
+    flags |= config->allow_postcopy ? HV_MIGRATE_POSTCOPY : 0U;
+    flags |= config->unsafe ? HV_MIGRATE_UNSAFE : 0U;
+    return (struct fleet_config){
+        .parallel_per_fleet = config->parallel_per_fleet,
+        .parallel_outbound_per_node = config->parallel_outbound_per_node,
+        .pending_timeout_ms =
+            config->pending_timeout_ms != 0 ? config->pending_timeout_ms : 900 * 1000,
+        .unschedulable_timeout_ms = 300 * 1000,
+        .prepare_timeout_ms = 60 * 1000,
+        .abort_guard_ms = 30 * 1000,
+        .idle_call_timeout_ms = 300 * 1000,
+        .jobs_kept_per_guest = ENGINE_JOBS_KEPT_PER_GUEST,
+        .migrate_flags = flags,
+        .bandwidth_mibs = config->bandwidth_mibs,
+    };
+}
+
+static struct moment now_of(const struct engine *e)
+{
+    return (struct moment){clock_mono_ms(e->parts.clock), clock_wall_ms(e->parts.clock)};
+}
+
+static void restore_jobs(struct engine *e)
+{
+    struct job *job, *next;
+    HASH_ITER(hh_guest, e->fleet->active, job, next) {
+        fault_point(FAULT_DURING_ADOPTION);
+        reconcile_restore(e->fleet, job, now_of(e), &e->fx);
+        LOG(INFO, "job_restored", FIELD_TEXT(MIGRATION, job->name),
+            FIELD_TEXT(FROM, phase_name(job->phase)), FIELD_I64(EPOCH, job->epoch));
+    }
+}
+
+static bool fill(struct engine *e, const struct engine_config *config, struct err *err)
+{
+    struct fleet_config fleet_config = fleet_config_from(config);
+    uint64_t seed = e->parts.seed;
+    if (seed == 0 && getrandom(&seed, sizeof seed, 0) != (ssize_t)sizeof seed)
+        return err_set(err, ERR_IO, "no randomness from the system");
+    e->fleet = fleet_new(&fleet_config, seed, err);
+    e->inbox = queue_new(sizeof(struct input *), ENGINE_QUEUE_MAX, err);
+    if (e->fleet == NULL || e->inbox == NULL)
+        return false;
+    e->publisher = publisher_new(err);
+    if (e->publisher == NULL)
+        return false;
+    for (size_t i = 0; i < config->n_hosts; i++)
+        if (!fleet_add_node(e->fleet, &config->hosts[i], now_of(e).wall_ms, err))
+            return false;
+    return persist_load(e->parts.store, e->fleet, err);
+}
+
+struct engine *engine_new(const struct engine_config *config, const struct engine_parts *parts,
+                          struct err *err)
+{
+    OWNED(engine) e = calloc(1, sizeof *e);
+    if (e == NULL) {
+        err_set(err, ERR_NOMEM, "the engine");
+        return NULL;
+    }
+    e->parts = *parts;
+    atomic_init(&e->store_ok, true);
+    if (!fill(e, config, err))
+        return NULL;
+    restore_jobs(e);
+    return TAKE(e);
+}
+
+void engine_free(struct engine *e)
+{
+    if (e == NULL)
+        return;
+    struct input *input;
+    while (e->inbox != NULL && queue_pop(e->inbox, &input, 0) == QUEUE_ITEM) {
+        if (input->slot != NULL) {
+            struct answer answer = {.slot = input->slot};
+            err_set(&answer.err, ERR_UNREACHABLE, "the appliance is stopping");
+            intake_answer(&answer);
+        }
+        input_free(input);
+    }
+    queue_free(e->inbox);
+    effects_fini(&e->fx);
+    publisher_free(e->publisher);
+    fleet_free(e->fleet);
+    free(e);
+}
+
+static void handle(struct engine *e, struct input *input)
+{
+    struct answer answer = {.slot = input->slot};
+    (void)reconcile(e->fleet, input, now_of(e), &e->fx, &answer.ref, &answer.err);
+    atomic_fetch_add(&e->events, 1);
+    if (input->kind == INPUT_CREATE || input->kind == INPUT_CANCEL) {
+        LOG(INFO, input->kind == INPUT_CREATE ? "migration_asked" : "abort_asked",
+            FIELD_TEXT(MIGRATION, answer.ref.name), FIELD_TEXT(ERROR, answer.err.text));
+        if (answer.slot != NULL)
+            e->answers[e->n_answers++] = answer;
+    }
+    input_free(input);
+}
+
+static bool take_inputs(struct engine *e)
+{
+    struct input *input;
+    bool any = false;
+    for (unsigned i = 0; i < ENGINE_TURN_MAX && e->n_answers < COUNT(e->answers); i++) {
+        if (queue_pop(e->inbox, &input, 0) != QUEUE_ITEM)
+            break;
+        handle(e, input);
+        any = true;
+    }
+    struct input tick = {.kind = INPUT_TICK};
+    if (reconcile_next_ms(e->fleet, now_of(e).mono_ms) <= now_of(e).mono_ms)
+        (void)reconcile(e->fleet, &tick, now_of(e), &e->fx, NULL, NULL);
+    return any;
+}
+
+/* Crash points of the kill tests, by what this commit is about to make durable. */
+static void pass_fault_points(const struct effects *fx, bool committed)
+{
+    for (size_t i = 0; i < fx->n; i++) {
+        const struct effect *effect = &fx->list[i];
+        if (effect->kind == EFFECT_STEP && effect->of.step.from == PHASE_NONE)
+            fault_point(committed ? FAULT_AFTER_ACCEPT_COMMIT : FAULT_BEFORE_ACCEPT_COMMIT);
+        if (effect->kind == EFFECT_STEP && phase_is_final(effect->of.step.to) && !committed)
+            fault_point(FAULT_BEFORE_OUTCOME_COMMIT);
+        if (effect->kind == EFFECT_DO_MIGRATE)
+            fault_point(committed ? FAULT_AFTER_INTENT_COMMIT : FAULT_BEFORE_INTENT_COMMIT);
+    }
+}
+
+/* Visits the jobs this turn may have changed: unfinished ones, and those it ended or removed. */
+static size_t visit_changed(struct engine *e, void (*visit)(struct engine *, struct job *))
+{
+    size_t n = 0;
+    for (struct job *job = e->fleet->active; job != NULL; job = job->hh_guest.next) {
+        n += job->changed;
+        if (job->changed && visit != NULL)
+            visit(e, job);
+    }
+    for (size_t i = 0; i < e->fx.n; i++) {
+        enum effect_kind kind = e->fx.list[i].kind;
+        if (kind != EFFECT_STEP && kind != EFFECT_DO_REMOVE)
+            continue;
+        struct job *job = fleet_job(e->fleet, e->fx.list[i].job_uid);
+        if (job == NULL || !phase_is_final(job->phase))
+            continue;
+        n += job->changed;
+        if (job->changed && visit != NULL)
+            visit(e, job);
+    }
+    return n;
+}
+
+static void put_job(struct engine *e, struct job *job)
+{
+    persist_job(e->parts.store, job);
+}
+
+static void mark_stored(struct engine *e, struct job *job)
+{
+    (void)e;
+    job->changed = false;
+}
+
+static bool has_records(struct engine *e)
+{
+    for (size_t i = 0; i < e->fx.n; i++)
+        if (e->fx.list[i].kind < EFFECT_DO_LOOK)
+            return true;
+    return visit_changed(e, NULL) > 0;
+}
+
+static bool commit(struct engine *e, struct err *err)
+{
+    if (!has_records(e))
+        return true;
+    struct store *store = e->parts.store;
+    int64_t began_ms = now_of(e).mono_ms;
+    pass_fault_points(&e->fx, false);
+    store->ops->begin(store);
+    (void)visit_changed(e, put_job);
+    for (size_t i = 0; i < e->fx.n; i++)
+        persist_effect(store, e->fleet, &e->fx.list[i]);
+    if (!store->ops->commit(store, err))
+        return false;
+    (void)visit_changed(e, mark_stored);
+    pass_fault_points(&e->fx, true);
+    int64_t spent_ms = now_of(e).mono_ms - began_ms;
+    atomic_store(&e->commit_ms_last, spent_ms);
+    if (spent_ms > atomic_load(&e->commit_ms_max))
+        atomic_store(&e->commit_ms_max, spent_ms);
+    return true;
+}
+
+static void tell_step(struct engine *e, const struct effect *effect)
+{
+    const struct job *job = fleet_job(e->fleet, effect->job_uid);
+    if (job == NULL)
+        return;
+    LOG(INFO, "migration_step", FIELD_TEXT(MIGRATION, job->name), FIELD_TEXT(GUEST, job->guest_name),
+        FIELD_TEXT(FROM, phase_name(effect->of.step.from)),
+        FIELD_TEXT(TO, phase_name(effect->of.step.to)),
+        FIELD_TEXT(WHY, effect->of.step.from == PHASE_NONE ? "accepted"
+                                                           : trigger_name(effect->of.step.why)),
+        FIELD_I64(SPENT_MS, effect->of.step.spent_ms), FIELD_TEXT(TEXT, job->failure_reason));
+    struct snapshot_job view;
+    publish_job(e->fleet, job, &view);
+    if (e->parts.sink.on_step != NULL)
+        e->parts.sink.on_step(e->parts.sink.ctx, &view, effect->of.step.from, effect->of.step.why,
+                              effect->of.step.spent_ms);
+    if (phase_is_final(effect->of.step.to) && e->parts.sink.on_finished != NULL)
+        e->parts.sink.on_finished(e->parts.sink.ctx, &view);
+}
+
+static void tell(struct engine *e, const struct effect *effect)
+{
+    if (effect->kind == EFFECT_STEP)
+        tell_step(e, effect);
+    if (effect->kind == EFFECT_EVENT && effect->of.event.warning)
+        LOG(WARN, "migration_event", FIELD_TEXT(MIGRATION, effect->job_uid),
+            FIELD_TEXT(WHY, effect->of.event.reason), FIELD_TEXT(TEXT, effect->of.event.message));
+    if (effect->kind == EFFECT_ERROR)
+        LOG(WARN, "hypervisor_error", FIELD_TEXT(MIGRATION, effect->job_uid),
+            FIELD_TEXT(NODE, effect->of.error.node), FIELD_TEXT(CALL, effect->of.error.call),
+            FIELD_I64(HV_CODE, effect->of.error.err.hv_code),
+            FIELD_I64(HV_DOMAIN, effect->of.error.err.hv_domain),
+            FIELD_TEXT(TEXT, effect->of.error.err.text));
+}
+
+/* Finished jobs leave the view when their owner deleted them or five newer ones exist. */
+static void forget(struct engine *e)
+{
+    for (size_t i = 0; i < e->fx.n; i++) {
+        const struct effect *effect = &e->fx.list[i];
+        struct job *job = fleet_job(e->fleet, effect->job_uid);
+        if (job == NULL || !phase_is_final(job->phase))
+            continue;
+        if (effect->kind == EFFECT_DO_REMOVE) {
+            fleet_remove_job(e->fleet, job);
+        } else if (effect->kind == EFFECT_STEP && phase_is_final(effect->of.step.to)) {
+            char guest[HV_UUID_MAX];
+            TEXT_SET(guest, job->guest_uuid);
+            fleet_prune_jobs(e->fleet, guest);
+        }
+    }
+}
+
+static void publish_if_due(struct engine *e, bool at_once)
+{
+    struct moment now = now_of(e);
+    bool changed = e->fleet->version != e->published;
+    if (e->parts.sink.on_snapshot == NULL || !changed ||
+        (!at_once && e->published != 0 && now.mono_ms - e->published_ms < PUBLISH_EVERY_MS))
+        return;
+    const struct snapshot *snapshot = publish(e->publisher, e->fleet, now.wall_ms);
+    if (snapshot == NULL)
+        return; /* out of memory: the old one stands */
+    e->published = e->fleet->version;
+    e->published_ms = now.mono_ms;
+    e->parts.sink.on_snapshot(e->parts.sink.ctx, snapshot);
+    snapshot_unref(snapshot);
+}
+
+/* Commits fail: nothing starts and nobody is told yes, but a stop order still goes out. */
+static void turn_without_commit(struct engine *e, const struct err *err)
+{
+    if (atomic_exchange(&e->store_ok, false))
+        LOG(ERROR, "commit_failed", FIELD_TEXT(ERROR, err->text));
+    atomic_fetch_add(&e->commit_failures, 1);
+    e->fleet->store_ok = false;
+    e->retry_at_ms = now_of(e).mono_ms + COMMIT_RETRY_MS;
+    size_t left = 0;
+    for (size_t i = 0; i < e->n_answers; i++) { /* a refusal needs no commit */
+        if (e->answers[i].err.code != ERR_NONE)
+            intake_answer(&e->answers[i]);
+        else
+            e->answers[left++] = e->answers[i];
+    }
+    e->n_answers = left;
+    for (; e->dispatched < e->fx.n; e->dispatched++) {
+        enum effect_kind kind = e->fx.list[e->dispatched].kind;
+        if (kind == EFFECT_DO_ABORT || kind == EFFECT_DO_LOOK || kind == EFFECT_DO_ASK_JOB)
+            dispatch(e, &e->fx.list[e->dispatched]);
+    }
+}
+
+static void turn_after_commit(struct engine *e)
+{
+    if (!atomic_exchange(&e->store_ok, true))
+        LOG(INFO, "commit_works_again", FIELD_I64(COUNT, e->fx.n));
+    e->fleet->store_ok = true;
+    for (size_t i = 0; i < e->fx.n; i++) {
+        enum effect_kind kind = e->fx.list[i].kind;
+        bool done_before = i < e->dispatched && (kind == EFFECT_DO_ABORT || kind == EFFECT_DO_LOOK ||
+                                                 kind == EFFECT_DO_ASK_JOB);
+        if (!done_before)
+            dispatch(e, &e->fx.list[i]);
+        tell(e, &e->fx.list[i]);
+    }
+    publish_if_due(e, e->n_answers > 0);
+    for (size_t i = 0; i < e->n_answers; i++)
+        intake_answer(&e->answers[i]);
+    forget(e);
+    e->n_answers = e->dispatched = 0;
+    effects_clear(&e->fx);
+}
+
+int64_t engine_step(struct engine *e)
+{
+    bool busy = take_inputs(e);
+    struct moment now = now_of(e);
+    if (atomic_load(&e->store_ok) || now.mono_ms >= e->retry_at_ms) {
+        struct err err = {0};
+        if (e->fx.failed)
+            err_set(&err, ERR_NOMEM, "the turn's effects");
+        if (err.code == ERR_NONE && commit(e, &err))
+            turn_after_commit(e);
+        else
+            turn_without_commit(e, &err);
+    }
+    atomic_fetch_add(&e->turns, 1);
+    atomic_store(&e->active_jobs, HASH_CNT(hh_guest, e->fleet->active));
+    if (busy && queue_depth(e->inbox) > 0)
+        return 0;
+    int64_t wait_ms = reconcile_next_ms(e->fleet, now.mono_ms) - now.mono_ms;
+    if (e->fleet->version != e->published && wait_ms > PUBLISH_EVERY_MS)
+        wait_ms = PUBLISH_EVERY_MS;
+    return wait_ms < 0 ? 0 : wait_ms;
+}
+
+void engine_wait(struct engine *e, int64_t timeout_ms)
+{
+    struct input *input;
+    if (timeout_ms <= 0)
+        return;
+    if (e->n_answers == COUNT(e->answers)) /* no room to take a request: commits fail */
+        clock_sleep_ms(timeout_ms);
+    else if (queue_pop(e->inbox, &input, timeout_ms) == QUEUE_ITEM)
+        handle(e, input);
+}
+
+void engine_stats(struct engine *e, struct engine_stats *out_stats)
+{
+    *out_stats = (struct engine_stats){
+        .turns = atomic_load(&e->turns),
+        .events = atomic_load(&e->events),
+        .posts_dropped = atomic_load(&e->posts_dropped),
+        .commit_failures = atomic_load(&e->commit_failures),
+        .queue_depth = queue_depth(e->inbox),
+        .active_jobs = atomic_load(&e->active_jobs),
+        .store_ok = atomic_load(&e->store_ok),
+        .commit_ms_last = atomic_load(&e->commit_ms_last),
+        .commit_ms_max = atomic_load(&e->commit_ms_max),
+    };
+}
+
+uint64_t engine_hash(struct engine *e)
+{
+    return fleet_hash(e->fleet);
+}

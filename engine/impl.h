@@ -1,0 +1,59 @@
+/* impl.h - the inside of the engine's shell, shared by engine.c, dispatch.c and intake.c. */
+#ifndef ENGINE_IMPL_H
+#define ENGINE_IMPL_H
+
+#include <pthread.h>
+#include <stdatomic.h>
+
+#include "base/queue.h"
+#include "engine/control/reconcile.h"
+#include "engine/engine.h"
+#include "engine/publish.h"
+
+/* A requester waiting for its answer. Two hold it: the requester, which may give up, and the
+ * engine, which may be late; the last one frees it. */
+struct slot {
+    pthread_mutex_t lock;
+    pthread_cond_t answered;
+    unsigned holders;
+    bool done;
+    struct err err;
+    struct migration_ref ref;
+};
+
+struct answer { /* worked out, to be given after the commit */
+    struct slot *slot;
+    struct err err;
+    struct migration_ref ref;
+};
+
+struct engine {
+    struct engine_parts parts;
+    struct queue *inbox; /* of struct input *, owned by the queue */
+    struct fleet *fleet;
+    struct effects fx; /* of the turn, or of the turns since the last good commit */
+    struct publisher *publisher;
+    uint64_t published; /* fleet version of the last snapshot */
+    int64_t published_ms;
+    struct answer answers[ENGINE_TURN_MAX];
+    size_t n_answers;
+    size_t dispatched;   /* effects of fx whose action was carried out although uncommitted */
+    int64_t retry_at_ms; /* after a failed commit */
+
+    /* Read by other threads. */
+    atomic_uint_fast64_t turns, events, posts_dropped, commit_failures;
+    atomic_size_t active_jobs;
+    atomic_bool store_ok;
+    atomic_int_fast64_t commit_ms_last, commit_ms_max;
+};
+
+/* intake.c */
+void intake_answer(const struct answer *answer);
+bool intake_post(struct engine *e, struct input *take_input); /* false: dropped and counted */
+struct input *intake_new(enum input_kind kind, const char *host, const char *guest);
+struct hv_reply_sink intake_reply_sink(struct engine *e);
+
+/* dispatch.c: carries out one effect; those that only record are passed over. */
+void dispatch(struct engine *e, const struct effect *effect);
+
+#endif

@@ -1,0 +1,110 @@
+/* step.c - see step.h. */
+#include "engine/model/step.h"
+
+#include <assert.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "base/text.h"
+
+void step_take(struct fleet *f, struct job *job, enum trigger why, struct moment now,
+               struct effects *fx)
+{
+    enum phase from = job->phase;
+    int64_t spent_ms = now.mono_ms - job->entered_ms;
+    bool legal = job_step(job, why, now);
+    assert(legal);
+    (void)legal;
+    fleet_job_moved(f, job, from);
+    job->wake_ms = now.mono_ms;
+
+    struct effect *effect = effects_add(fx, EFFECT_STEP, job, now.wall_ms);
+    effect->of.step.from = from;
+    effect->of.step.to = job->phase;
+    effect->of.step.why = why;
+    effect->of.step.seq = job->n_steps;
+    effect->of.step.spent_ms = spent_ms > 0 ? spent_ms : 0;
+}
+
+void step_wait(struct job *job, const char *fmt, ...)
+{
+    char text[JOB_REASON_MAX];
+    va_list args;
+    va_start(args, fmt);
+    (void)vsnprintf(text, sizeof text, fmt, args);
+    va_end(args);
+    if (strcmp(job->pending_reason, text) == 0)
+        return;
+    TEXT_SET(job->pending_reason, text);
+    job->changed = true;
+}
+
+static void record_side(const struct job *job, const struct job_side *side, const char *node,
+                        const char *role, const char *moment, struct moment now,
+                        struct effects *fx)
+{
+    struct effect *effect = effects_add(fx, EFFECT_SIGHTING, job, now.wall_ms);
+    TEXT_SET(effect->of.sighting.node, node);
+    effect->of.sighting.role = role;
+    effect->of.sighting.moment = moment;
+    effect->of.sighting.sight = side->sight;
+}
+
+void step_record_sides(struct job *job, const char *moment, struct moment now, struct effects *fx)
+{
+    record_side(job, &job->source_side, job->source, "source", moment, now, fx);
+    record_side(job, &job->target_side, job->target, "target", moment, now, fx);
+}
+
+static void end_event(const struct job *job, struct moment now, struct effects *fx)
+{
+    if (job->outcome == OUTCOME_SUCCEEDED)
+        effects_event(fx, job, now.wall_ms, false, "SuccessfulMigration",
+                      "The guest runs on %s and is gone from %s.", job->target, job->source);
+    else
+        effects_event(fx, job, now.wall_ms, true, "FailedMigration", "%s; guest: %s",
+                      job->failure_reason, guest_at_name(job->guest_at));
+}
+
+void step_finish(struct fleet *f, struct job *job, enum trigger why,
+                 const struct step_ending *ending, struct moment now, struct effects *fx)
+{
+    bool handed_off = job->epoch > 0;
+    job->outcome = ending->outcome;
+    job->guest_at = ending->guest_at;
+    TEXT_SET(job->failure_reason, ending->reason);
+    if (handed_off && job->source_side.seen_wall_ms != 0)
+        step_record_sides(job, "outcome", now, fx);
+    step_take(f, job, why, now, fx);
+    end_event(job, now, fx);
+    if (handed_off)
+        (void)effects_add(fx, EFFECT_DO_UNWATCH, job, now.wall_ms);
+    if (job->remove_when_final)
+        (void)effects_add(fx, EFFECT_DO_REMOVE, job, now.wall_ms);
+}
+
+static void look_at(struct fleet *f, struct job *job, struct job_side *side, const char *node,
+                    struct moment now, struct effects *fx)
+{
+    side->look_id = ++f->next_call_id;
+    struct effect *effect = effects_add(fx, EFFECT_DO_LOOK, job, now.wall_ms);
+    effect->of.act.id = side->look_id;
+    TEXT_SET(effect->of.act.node, node);
+    TEXT_SET(effect->of.act.guest, job->guest_uuid);
+}
+
+void step_look(struct fleet *f, struct job *job, struct moment now, struct effects *fx)
+{
+    if (job->source_side.look_id != 0 || job->target_side.look_id != 0)
+        return;
+    job->round++;
+    look_at(f, job, &job->source_side, job->source, now, fx);
+    look_at(f, job, &job->target_side, job->target, now, fx);
+}
+
+bool step_looked(const struct job *job)
+{
+    return job->round > 0 && job->source_side.round == job->round &&
+           job->target_side.round == job->round;
+}

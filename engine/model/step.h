@@ -1,0 +1,34 @@
+/* step.h - the one place where a job's phase changes, with everything that must change with it:
+ * the record of the step, the fleet's counters, the event that people see. */
+#ifndef ENGINE_MODEL_STEP_H
+#define ENGINE_MODEL_STEP_H
+
+#include "engine/model/effects.h"
+#include "engine/model/fleet.h"
+
+/* A step that phase.def does not list is a bug here: callers know the phase they are in. */
+void step_take(struct fleet *f, struct job *job, enum trigger why, struct moment now,
+               struct effects *fx);
+
+/* How a job ends: set before the final step. */
+struct step_ending {
+    enum outcome outcome;
+    enum guest_at guest_at;
+    char reason[JOB_REASON_MAX]; /* empty for success */
+};
+/* Takes a final step: outcome, sightings of both sides, end of the watch. */
+void step_finish(struct fleet *f, struct job *job, enum trigger why,
+                 const struct step_ending *ending, struct moment now, struct effects *fx);
+
+/* Says why a job waits; stored and shown only when it changes. */
+void step_wait(struct job *job, const char *fmt, ...) __attribute__((format(printf, 2, 3)));
+
+/* Records both sides as last seen. moment is a literal: before, outcome, adoption. */
+void step_record_sides(struct job *job, const char *moment, struct moment now, struct effects *fx);
+
+/* Starts a round of looks at both sides unless one is out. */
+void step_look(struct fleet *f, struct job *job, struct moment now, struct effects *fx);
+/* True when both sides answered the newest round. */
+bool step_looked(const struct job *job);
+
+#endif

@@ -1,0 +1,16 @@
+/* persist.h - the engine's types to and from the store's rows. */
+#ifndef ENGINE_PERSIST_H
+#define ENGINE_PERSIST_H
+
+#include "engine/model/effects.h"
+#include "engine/model/fleet.h"
+#include "store/store.h"
+
+/* Puts a record into the open transaction; things to do are passed over. */
+void persist_effect(struct store *store, const struct fleet *f, const struct effect *effect);
+void persist_job(struct store *store, const struct job *job);
+
+/* Fills the fleet with the jobs of the store: all unfinished ones and the newest finished. */
+MUST_CHECK bool persist_load(struct store *store, struct fleet *f, struct err *err);
+
+#endif
