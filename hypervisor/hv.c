@@ -108,7 +108,7 @@ static const char *listed_reason(int state, int reason)
     for (size_t i = 0; i < COUNT(reasons); i++)
         if (reasons[i].state == state && reasons[i].reason == reason)
             return reasons[i].name;
-    return NULL;
+    return reason == 0 ? "unknown" : NULL; /* so in libvirt, whatever the state */
 }
 
 const char *hv_state_name(int state)

@@ -44,21 +44,21 @@ static const char *text_of(const xmlChar *text)
     return (const char *)text;
 }
 
-static bool is_element(const xmlNode *node, const char *uri, const char *name)
+/* libvirt chose the element by its namespace and then took the prefixes away; text from
+ * elsewhere may still carry them. */
+static bool is_ferry(const xmlNode *node, const char *name)
 {
     if (node->type != XML_ELEMENT_NODE || strcmp(text_of(node->name), name) != 0)
         return false;
-    if (uri == NULL)
-        return true;
-    return node->ns != NULL && node->ns->href != NULL &&
-           strcmp(text_of(node->ns->href), uri) == 0;
+    return node->ns == NULL || node->ns->href == NULL ||
+           strcmp(text_of(node->ns->href), metadata_uri) == 0;
 }
 
 static const xmlNode *child_of(const xmlNode *parent, const char *name)
 {
     for (const xmlNode *node = parent != NULL ? parent->children : NULL; node != NULL;
          node = node->next)
-        if (is_element(node, NULL, name))
+        if (node->type == XML_ELEMENT_NODE && strcmp(text_of(node->name), name) == 0)
             return node;
     return NULL;
 }
@@ -100,7 +100,7 @@ static char *labels_of(const xmlNode *guest)
     if (labels == NULL)
         return NULL;
     for (const xmlNode *node = guest->children; node != NULL; node = node->next)
-        if (is_element(node, metadata_uri, "label") &&
+        if (is_ferry(node, "label") &&
             json_object_object_length(labels) < LABELS_MAX)
             add_label(labels, node);
     if (json_object_object_length(labels) == 0)
@@ -112,7 +112,7 @@ static void read_guest(const xmlNode *guest, char *out_ns, char **out_labels)
 {
     for (const xmlNode *node = guest->children; node != NULL; node = node->next) {
         char ns[HV_HOST_MAX];
-        if (is_element(node, metadata_uri, "namespace") && content_of(node, ns, sizeof ns) &&
+        if (is_ferry(node, "namespace") && content_of(node, ns, sizeof ns) &&
             text_is_dns_label(ns))
             (void)text_copy(out_ns, HV_HOST_MAX, ns);
     }
@@ -128,7 +128,7 @@ void metadata_decode(const char *xml, char *out_ns, char **out_labels)
     if (doc == NULL)
         return;
     const xmlNode *root = xmlDocGetRootElement(doc);
-    if (root != NULL && is_element(root, metadata_uri, "guest"))
+    if (root != NULL && is_ferry(root, "guest"))
         read_guest(root, out_ns, out_labels);
     xmlFreeDoc(doc);
 }
