@@ -161,7 +161,7 @@ guest_state() { # HOST GUEST: "running (booted)"; "absent" only if the host says
     local text
     if text=$(LC_ALL=C host_virsh "$1" domstate --reason "$2" 2>&1); then
         head -1 <<<"$text"
-    elif [[ $text == *"failed to get domain"* ]]; then
+    elif [[ $text == *"failed to get domain"* || $text == *"Domain not found"* ]]; then
         echo absent
     else
         echo "unreachable: $(head -1 <<<"$text")"
