@@ -19,7 +19,12 @@
 #include "collector/sample.h"
 #include "hypervisor/observe.h"
 
-enum { COLLECTOR_QUEUE_MAX = 65536, COLLECTOR_WATCHES_MAX = 512, COLLECTOR_HOSTS_MAX = 10000 };
+enum {
+    COLLECTOR_QUEUE_MAX = 65536,
+    COLLECTOR_WATCHES_MAX = 512,
+    COLLECTOR_HOSTS_MAX = 10000,
+    COLLECTOR_LOOKS_MAX = 4096, /* asked and not yet answered */
+};
 
 struct collector_config { /* 0 means the default */
     int64_t sample_ms;    /* 400 */
@@ -28,7 +33,7 @@ struct collector_config { /* 0 means the default */
     int64_t patience_ms;  /* 1000 */
 };
 
-struct collector_sink {
+struct collector_sink { /* a function may be NULL */
     void *ctx;
     void (*on_sample)(void *ctx, const struct sample *sample);
     /* A host connected (err empty) or was lost. */
@@ -56,11 +61,15 @@ struct hv_event_sink collector_event_sink(struct collector *c);
 void collector_attach(struct collector *c, const struct hv_observe *observe);
 MUST_CHECK bool collector_add_host(struct collector *c, const char *host, struct err *err);
 
-/* Starts and stops sampling of a migration. next_seq: first sample number (adoption goes on). */
+/* Starts and stops sampling of a migration. next_seq: first sample number (adoption goes on).
+ * A second watch of a job replaces the first. Refused: ERR_INVALID (a name empty or too long),
+ * ERR_NOT_FOUND (no such host), ERR_LIMIT. Unwatch gives the recorder's ring back too. */
 MUST_CHECK bool collector_watch(struct collector *c, const char *job_uid, const char *host,
                                 const char *guest, int64_t next_seq, struct err *err);
 void collector_unwatch(struct collector *c, const char *job_uid);
-/* Asks for the state of one guest on one host now; on_look follows exactly once. */
+/* Asks for the state of one guest on one host now; when true, on_look follows exactly once, at
+ * the latest 15 s after it was asked: UNREACHABLE when the host could not be asked or did not
+ * answer, UNKNOWN when it answered with an error. An error is never an absence. */
 MUST_CHECK bool collector_look(struct collector *c, uint64_t id, const char *host,
                                const char *guest, struct err *err);
 
@@ -71,7 +80,10 @@ int64_t collector_step(struct collector *c);
 void collector_wait(struct collector *c, int64_t timeout_ms);
 
 struct collector_stats {
-    uint64_t samples, stats_calls, stats_failures, posts_dropped, stalled_watches;
+    uint64_t samples, stats_calls;
+    uint64_t stats_failures;  /* without "no such job or guest": a poll races with the end */
+    uint64_t posts_dropped;   /* events mostly; a lost reply is healed by its timeout */
+    uint64_t stalled_watches; /* now: their statistics call hangs */
     int64_t lag_ms;     /* how late the last due sample was asked */
     int64_t gap_max_ms; /* largest gap between two samples of a watch since start */
     size_t queue_depth;

@@ -16,9 +16,14 @@ struct sample {
     enum sample_source source;
     int64_t seq; /* 0, 1, 2... per job; goes on after an adoption */
     int64_t mono_ms, wall_ms;
-    int64_t gap_ms;          /* since the sample before, 0 for the first */
-    uint64_t bandwidth_bps;  /* bytes/s from the difference of data_processed; never memory_bps */
+    int64_t gap_ms;         /* since the sample before, 0 for the first */
+    uint64_t bandwidth_bps; /* bytes/s from data_processed over about 1 s (rate.h), never
+                               memory_bps; 0 until two samples */
     struct hv_job_stats stats;
 };
+
+/* Do these statistics describe an outgoing migration that moves? Before QEMU starts all totals
+ * are zero, after the end there is no job, and a backup is a job of another kind. */
+bool sample_is_measurement(const struct hv_job_stats *stats);
 
 #endif

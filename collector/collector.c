@@ -1,0 +1,347 @@
+/* collector.c - see collector.h. Birth, posts and the step; the rest is in inventory.c, watch.c
+ * and look.c, what they share in internal.h. */
+#include "collector/internal.h"
+
+#include <assert.h>
+
+#include "base/text.h"
+
+static int64_t or_default(int64_t value, int64_t fallback)
+{
+    return value > 0 ? value : fallback;
+}
+
+struct collector *collector_new(const struct collector_config *config, const struct clock *clock,
+                                struct recorder *recorder, const struct collector_sink *sink,
+                                struct err *err)
+{
+    OWNED(collector) c = calloc(1, sizeof *c);
+    if (c == NULL) {
+        err_set(err, ERR_NOMEM, "collector");
+        return NULL;
+    }
+    c->config = (struct collector_config){
+        .sample_ms = or_default(config->sample_ms, 400),
+        .near_end_ms = or_default(config->near_end_ms, 100),
+        .inventory_ms = or_default(config->inventory_ms, 10000),
+        .patience_ms = or_default(config->patience_ms, 1000),
+    };
+    c->clock = clock;
+    c->recorder = recorder;
+    c->sink = *sink;
+    (void)pthread_mutex_init(&c->published_lock, NULL);
+    watch_init(c);
+    look_init(c);
+    if (!due_reserve(&c->due, COLLECTOR_WATCHES_MAX, err))
+        return NULL;
+    c->queue = queue_new(sizeof(struct post *), COLLECTOR_QUEUE_MAX, err);
+    return c->queue == NULL ? NULL : TAKE(c);
+}
+
+static void post_free(struct post *post)
+{
+    if (post != NULL && post->kind == POST_REPLY)
+        hv_reply_fini(&post->as.reply);
+    free(post);
+}
+
+void collector_free(struct collector *c)
+{
+    if (c == NULL)
+        return;
+    post_free(c->held);
+    struct post *post = NULL;
+    while (c->queue != NULL && queue_pop(c->queue, &post, 0) == QUEUE_ITEM)
+        post_free(post);
+    queue_free(c->queue);
+    inventory_fini(c);
+    due_fini(&c->due);
+    (void)pthread_mutex_destroy(&c->published_lock);
+    free(c);
+}
+
+void collector_attach(struct collector *c, const struct hv_observe *observe)
+{
+    assert(!c->started && c->observe == NULL);
+    c->observe = observe;
+}
+
+/* Events that only make things quicker: the regular list and the patience of a watch find out
+ * by themselves, later. */
+static bool may_be_lost(const struct post *post)
+{
+    return post->kind == POST_EVENT && (post->as.event.kind == HV_EVENT_LIFECYCLE ||
+                                        post->as.event.kind == HV_EVENT_ITERATION);
+}
+
+/* Takes the post; false, counted, when there is no room. */
+static bool post_push(struct collector *c, struct post *take_post)
+{
+    bool fits = !may_be_lost(take_post) || queue_depth(c->queue) < QUEUE_EVENTS_MAX;
+    if (fits && queue_push(c->queue, &take_post))
+        return true;
+    atomic_fetch_add(&c->posts_dropped, 1);
+    post_free(take_post);
+    return false;
+}
+
+static struct post *post_new(struct collector *c, enum post_kind kind)
+{
+    struct post *post = calloc(1, sizeof *post);
+    if (post == NULL)
+        atomic_fetch_add(&c->posts_dropped, 1);
+    else
+        post->kind = kind;
+    return post;
+}
+
+static void sink_event(void *ctx, const struct hv_event *event)
+{
+    struct collector *c = ctx;
+    bool about_connection =
+        event->kind == HV_EVENT_CONNECTED || event->kind == HV_EVENT_DISCONNECTED;
+    struct post *post = post_new(c, POST_EVENT);
+    if (post != NULL)
+        post->as.event = *event;
+    if ((post == NULL || !post_push(c, post)) && about_connection)
+        atomic_store(&c->lost_connection_event, true);
+}
+
+static void sink_reply(void *ctx, struct hv_reply *take_reply)
+{
+    struct post *post = post_new(ctx, POST_REPLY);
+    if (post == NULL) {
+        hv_reply_fini(take_reply);
+        return;
+    }
+    post->as.reply = *take_reply;
+    (void)post_push(ctx, post); /* a lost one is counted there and healed by its timeout */
+}
+
+struct hv_event_sink collector_event_sink(struct collector *c)
+{
+    return (struct hv_event_sink){sink_event, c};
+}
+
+uint64_t ask(struct collector *c, enum ask_kind kind, size_t slot, const char *host,
+             const char *guest, struct err *err)
+{
+    static const enum hv_call calls[] = {
+        [ASK_FACTS] = HV_CALL_HOST_FACTS, [ASK_LIST] = HV_CALL_LIST_GUESTS,
+        [ASK_STATS] = HV_CALL_JOB_STATS,  [ASK_STATE] = HV_CALL_LOOK,
+        [ASK_LOOK] = HV_CALL_LOOK,
+    };
+    struct hv_request request = {
+        .id = (++c->serial << ASK_KIND_BITS | kind) << ASK_SLOT_BITS | slot,
+        .call = calls[kind],
+        .reply_to = {sink_reply, c},
+    };
+    TEXT_SET(request.host, host);
+    TEXT_SET(request.guest, guest);
+    return hv_observe_submit(c->observe, &request, err) ? request.id : 0;
+}
+
+/* One more of something bounded, from any thread. */
+static bool reserve(atomic_size_t *count, size_t max)
+{
+    if (atomic_fetch_add(count, 1) < max)
+        return true;
+    atomic_fetch_sub(count, 1);
+    return false;
+}
+
+bool collector_watch(struct collector *c, const char *job_uid, const char *host, const char *guest,
+                     int64_t next_seq, struct err *err)
+{
+    const struct host *known = NULL;
+    HASH_FIND_STR(c->by_name, host, known);
+    if (known == NULL)
+        return err_set(err, ERR_NOT_FOUND, "host '%s' is not known", host);
+    if (!reserve(&c->n_watches, COLLECTOR_WATCHES_MAX))
+        return err_set(err, ERR_LIMIT, "%d migrations are watched already", COLLECTOR_WATCHES_MAX);
+    struct post *post = post_new(c, POST_WATCH);
+    if (post == NULL) {
+        atomic_fetch_sub(&c->n_watches, 1);
+        return err_set(err, ERR_NOMEM, "watch of '%s'", job_uid);
+    }
+    post->as.watch.next_seq = next_seq;
+    TEXT_SET(post->as.watch.host, host);
+    if (job_uid[0] == '\0' || guest[0] == '\0' ||
+        !text_copy(post->as.watch.job_uid, sizeof post->as.watch.job_uid, job_uid) ||
+        !text_copy(post->as.watch.guest, sizeof post->as.watch.guest, guest)) {
+        atomic_fetch_sub(&c->n_watches, 1);
+        post_free(post);
+        return err_set(err, ERR_INVALID, "watch: job or guest is empty or too long");
+    }
+    if (!post_push(c, post)) {
+        atomic_fetch_sub(&c->n_watches, 1);
+        return err_set(err, ERR_LIMIT, "the collector's queue is full");
+    }
+    return true;
+}
+
+void collector_unwatch(struct collector *c, const char *job_uid)
+{
+    struct post *post = post_new(c, POST_UNWATCH);
+    if (post == NULL)
+        return;
+    TEXT_SET(post->as.watch.job_uid, job_uid);
+    (void)post_push(c, post);
+}
+
+bool collector_look(struct collector *c, uint64_t id, const char *host, const char *guest,
+                    struct err *err)
+{
+    if (!reserve(&c->n_looks, COLLECTOR_LOOKS_MAX))
+        return err_set(err, ERR_LIMIT, "%d looks wait already", COLLECTOR_LOOKS_MAX);
+    struct post *post = post_new(c, POST_LOOK);
+    if (post == NULL) {
+        atomic_fetch_sub(&c->n_looks, 1);
+        return err_set(err, ERR_NOMEM, "look at host '%s'", host);
+    }
+    post->as.look.asker_id = id;
+    if (!text_copy(post->as.look.host, sizeof post->as.look.host, host) ||
+        !text_copy(post->as.look.guest, sizeof post->as.look.guest, guest)) {
+        atomic_fetch_sub(&c->n_looks, 1);
+        post_free(post);
+        return err_set(err, ERR_INVALID, "look: host or guest is too long");
+    }
+    if (!post_push(c, post)) {
+        atomic_fetch_sub(&c->n_looks, 1);
+        return err_set(err, ERR_LIMIT, "the collector's queue is full");
+    }
+    return true;
+}
+
+static void handle_reply(struct collector *c, const struct hv_reply *reply)
+{
+    size_t slot = reply->id & ((1u << ASK_SLOT_BITS) - 1);
+    switch ((enum ask_kind)(reply->id >> ASK_SLOT_BITS & ((1u << ASK_KIND_BITS) - 1))) {
+    case ASK_FACTS:
+        inventory_facts(c, slot, reply);
+        break;
+    case ASK_LIST:
+        inventory_list(c, slot, reply);
+        break;
+    case ASK_STATS:
+        watch_stats(c, slot, reply);
+        break;
+    case ASK_STATE:
+        watch_state(c, slot, reply);
+        break;
+    case ASK_LOOK:
+        look_reply(c, slot, reply);
+        break;
+    }
+}
+
+/* The final sample comes before the event that says it is over. */
+static void handle_event(struct collector *c, const struct hv_event *event)
+{
+    inventory_event(c, event);
+    if (event->kind == HV_EVENT_CONNECTED || event->kind == HV_EVENT_DISCONNECTED)
+        return;
+    watch_event(c, event);
+    if (c->sink.on_event != NULL)
+        c->sink.on_event(c->sink.ctx, event);
+}
+
+static void handle_post(struct collector *c, struct post *take_post)
+{
+    switch (take_post->kind) {
+    case POST_REPLY:
+        handle_reply(c, &take_post->as.reply);
+        break;
+    case POST_EVENT:
+        handle_event(c, &take_post->as.event);
+        break;
+    case POST_WATCH:
+        watch_begin(c, take_post);
+        break;
+    case POST_UNWATCH:
+        watch_end(c, take_post->as.watch.job_uid);
+        break;
+    case POST_LOOK:
+        look_begin(c, take_post);
+        break;
+    }
+    post_free(take_post);
+}
+
+static void handle_posts(struct collector *c)
+{
+    struct post *post = TAKE(c->held);
+    if (post != NULL)
+        handle_post(c, post);
+    for (size_t n = 0; n < STEP_POSTS_MAX && queue_pop(c->queue, &post, 0) == QUEUE_ITEM; n++)
+        handle_post(c, post);
+}
+
+/* Ends, because whoever runs asks or waits, and both put its deadline after now. */
+static void run_due(struct collector *c)
+{
+    for (struct due *due = due_first(&c->due); due != NULL && due->at_ms <= c->now_ms;
+         due = due_first(&c->due)) {
+        if (due->owner == DUE_HOST)
+            inventory_run(c, due->object);
+        else
+            watch_run(c, due->object);
+    }
+    look_expire(c);
+}
+
+static void publish(struct collector *c)
+{
+    uint64_t stalled = 0;
+    for (size_t i = 0; i < COLLECTOR_WATCHES_MAX; i++)
+        stalled += c->watches[i].mode == WATCH_STALLED;
+    c->stats.stalled_watches = stalled;
+    (void)pthread_mutex_lock(&c->published_lock);
+    c->published = c->stats;
+    (void)pthread_mutex_unlock(&c->published_lock);
+}
+
+static int64_t until_next(const struct collector *c)
+{
+    if (queue_depth(c->queue) > 0)
+        return 0;
+    int64_t next_ms = c->now_ms + STEP_WAIT_MAX_MS;
+    const struct due *due = due_first(&c->due);
+    if (due != NULL && due->at_ms < next_ms)
+        next_ms = due->at_ms;
+    if (c->looks_in_flight != NULL && c->looks_in_flight->asked_ms + LOOK_LOST_MS < next_ms)
+        next_ms = c->looks_in_flight->asked_ms + LOOK_LOST_MS;
+    return next_ms - c->now_ms;
+}
+
+int64_t collector_step(struct collector *c)
+{
+    assert(c->observe != NULL);
+    c->now_ms = clock_mono_ms(c->clock);
+    if (!c->started) {
+        c->started = true;
+        c->start_ms = c->now_ms;
+        inventory_start(c);
+    }
+    if (atomic_exchange(&c->lost_connection_event, false))
+        inventory_doubt(c);
+    handle_posts(c);
+    run_due(c);
+    publish(c);
+    return until_next(c);
+}
+
+void collector_wait(struct collector *c, int64_t timeout_ms)
+{
+    if (c->held == NULL && queue_pop(c->queue, &c->held, timeout_ms) != QUEUE_ITEM)
+        c->held = NULL;
+}
+
+void collector_stats(struct collector *c, struct collector_stats *out_stats)
+{
+    (void)pthread_mutex_lock(&c->published_lock);
+    *out_stats = c->published;
+    (void)pthread_mutex_unlock(&c->published_lock);
+    out_stats->posts_dropped = atomic_load(&c->posts_dropped);
+    out_stats->queue_depth = queue_depth(c->queue);
+}

@@ -1,0 +1,184 @@
+/* internal.h - what the collector's files share; nobody else includes it.
+ *
+ * collector.c  birth, posts, the step
+ * inventory.c  hosts: facts and guests
+ * watch.c      migrations being sampled
+ * look.c       one-off questions of the engine
+ *
+ * Each question carries a number that says what it was for (kind, slot) and is used once
+ * (serial), so an answer that comes after its question was given up matches nothing and is
+ * ignored. Every question is given up after a bounded time: an answer that never comes delays
+ * its asker, it does not stop it.
+ */
+#ifndef COLLECTOR_INTERNAL_H
+#define COLLECTOR_INTERNAL_H
+
+#include <pthread.h>
+#include <stdatomic.h>
+
+#include "base/queue.h"
+#include "collector/collector.h"
+#include "collector/due.h"
+#include "collector/hash.h"
+#include "collector/rate.h"
+
+enum {
+    LIST_SPACING_MS = 500,  /* between two lists of one host */
+    LIST_RETRY_MS = 2000,   /* after a list that failed */
+    REPLY_LOST_MS = 60000,  /* facts, list, statistics: libvirt's own limits are at 30 s */
+    LOOK_LOST_MS = 15000,   /* looks: the state answers at once or the host is in trouble */
+    LOOK_EVERY_MS = 400,    /* state of a guest whose statistics are not asked */
+    ASK_SPACING_MS = 20,    /* between two statistics calls of one guest, whatever happens */
+    NEAR_END_MS = 1000,     /* what is left needs less than this: near the end */
+    STEP_POSTS_MAX = 8192,  /* posts handled in one step, so that deadlines are kept in a flood */
+    STEP_WAIT_MAX_MS = 1000,
+    /* Events that only make things quicker may fill half of the queue; the rest is for what
+     * must not be lost: every reply that can be under way at once fits there. */
+    QUEUE_EVENTS_MAX = COLLECTOR_QUEUE_MAX / 2,
+};
+_Static_assert(2 * COLLECTOR_HOSTS_MAX + 2 * COLLECTOR_WATCHES_MAX + 2 * COLLECTOR_LOOKS_MAX <
+                   COLLECTOR_QUEUE_MAX - QUEUE_EVENTS_MAX,
+               "replies in flight must fit the reserved half");
+
+enum ask_kind { ASK_FACTS, ASK_LIST, ASK_STATS, ASK_STATE, ASK_LOOK };
+enum { ASK_SLOT_BITS = 14, ASK_KIND_BITS = 3 };
+_Static_assert(COLLECTOR_HOSTS_MAX <= 1 << ASK_SLOT_BITS, "a host's slot fits a request's id");
+
+struct host {
+    char name[HV_HOST_MAX];
+    size_t slot;
+    bool connected;
+    bool unsure; /* a connection event was lost: believe lists until the next one comes */
+    bool wants_list, wants_facts;
+    uint64_t list_id, facts_id; /* 0: none in flight */
+    int64_t list_asked_ms, facts_asked_ms;
+    int64_t list_from_ms; /* not before */
+    int64_t periodic_ms;  /* the next regular list */
+    struct due due;
+    UT_hash_handle hh;
+};
+
+/* What a watch does. Statistics are asked in ASK only; state (a look) in BEGIN, STALLED and
+ * SWITCHOVER only.
+ *
+ *   BEGIN ------ any answer but paused(migration), or none in patience_ms -----> ASK
+ *   BEGIN ------ paused(migration) --------------------------------------------> SWITCHOVER
+ *   ASK -------- statistics older than patience_ms ----------------------------> STALLED
+ *   any -------- SUSPENDED(migrated) on the source ----------------------------> SWITCHOVER
+ *   SWITCHOVER - SUSPENDED(postcopy) ------------------------------------------> ASK
+ *   STALLED, SWITCHOVER - present, not paused(migration), none in flight ------> ASK
+ *   any -------- unwatched with statistics in flight --------------------------> ENDED
+ *
+ * BEGIN is there because an adopted guest may already be in its blackout. ENDED remembers the
+ * call that still hangs, so that a new watch of the same guest does not add a second one. */
+enum watch_mode { WATCH_FREE, WATCH_BEGIN, WATCH_ASK, WATCH_STALLED, WATCH_SWITCHOVER, WATCH_ENDED };
+
+struct watch {
+    enum watch_mode mode;
+    size_t slot;
+    char job_uid[SAMPLE_JOB_MAX];
+    char host[HV_HOST_MAX];
+    char guest[HV_UUID_MAX];
+    int64_t next_seq;
+
+    uint64_t stats_id;  /* 0: none in flight */
+    bool stats_foreign; /* asked for an earlier watch: no sample of this one */
+    enum sample_source stats_source;
+    int64_t stats_asked_ms, next_stats_ms;
+    uint64_t state_id; /* 0: none in flight */
+    int64_t state_asked_ms, next_state_ms;
+
+    bool iteration_waits; /* a pass began and was not measured yet */
+    bool has_iteration;
+    int64_t iteration_ms, iteration_gap_ms;
+    bool has_sample, is_measuring; /* measuring: the newest answer was a sample */
+    bool is_completed;
+    int64_t sample_ms;
+    uint64_t remaining, bandwidth_bps;
+    struct rate rate;
+    struct due due;
+};
+
+struct look {
+    uint64_t id; /* ours; 0: free */
+    uint64_t asker_id;
+    size_t slot;
+    char host[HV_HOST_MAX];
+    char guest[HV_UUID_MAX];
+    int64_t asked_ms;
+    struct look *prev, *next; /* in flight: by age; free: next only */
+};
+
+enum post_kind { POST_REPLY, POST_EVENT, POST_WATCH, POST_UNWATCH, POST_LOOK };
+struct post {
+    enum post_kind kind;
+    union {
+        struct hv_reply reply;
+        struct hv_event event;
+        struct {
+            char job_uid[SAMPLE_JOB_MAX], host[HV_HOST_MAX], guest[HV_UUID_MAX];
+            int64_t next_seq;
+        } watch; /* and unwatch */
+        struct {
+            uint64_t asker_id;
+            char host[HV_HOST_MAX], guest[HV_UUID_MAX];
+        } look;
+    } as;
+};
+
+struct collector {
+    struct collector_config config;
+    const struct clock *clock;
+    struct recorder *recorder; /* borrowed */
+    struct collector_sink sink;
+    const struct hv_observe *observe; /* borrowed */
+
+    struct queue *queue; /* of struct post *, owned by the queue */
+    struct post *held;   /* taken by collector_wait, handled by the next step */
+    atomic_uint_fast64_t posts_dropped;
+    atomic_bool lost_connection_event;
+    atomic_size_t n_watches, n_looks; /* asked for and not yet over: the bounds */
+
+    /* The rest belongs to the thread that steps. */
+    int64_t now_ms; /* of this step */
+    int64_t start_ms;
+    bool started;
+    uint64_t serial;
+    struct due_heap due;
+    struct host **hosts, *by_name; /* fixed after the first step: then read by any thread */
+    size_t n_hosts, hosts_capacity;
+    struct watch watches[COLLECTOR_WATCHES_MAX];
+    struct look looks[COLLECTOR_LOOKS_MAX];
+    struct look *looks_in_flight, *looks_free;
+    struct collector_stats stats;
+
+    pthread_mutex_t published_lock;
+    struct collector_stats published;
+};
+
+/* Submits one question; 0, with *err set, when it was refused. */
+uint64_t ask(struct collector *c, enum ask_kind kind, size_t slot, const char *host,
+             const char *guest, struct err *err);
+
+void inventory_start(struct collector *c);
+void inventory_run(struct collector *c, struct host *h);
+void inventory_event(struct collector *c, const struct hv_event *event);
+void inventory_facts(struct collector *c, size_t slot, const struct hv_reply *reply);
+void inventory_list(struct collector *c, size_t slot, const struct hv_reply *reply);
+void inventory_doubt(struct collector *c); /* some connection event was lost */
+void inventory_fini(struct collector *c);
+
+void watch_init(struct collector *c);
+void watch_begin(struct collector *c, const struct post *post);
+void watch_end(struct collector *c, const char *job_uid);
+void watch_run(struct collector *c, struct watch *w);
+void watch_event(struct collector *c, const struct hv_event *event);
+void watch_stats(struct collector *c, size_t slot, const struct hv_reply *reply);
+void watch_state(struct collector *c, size_t slot, const struct hv_reply *reply);
+
+void look_init(struct collector *c);
+void look_begin(struct collector *c, const struct post *post);
+void look_reply(struct collector *c, size_t slot, const struct hv_reply *reply);
+void look_expire(struct collector *c);
+
+#endif

@@ -1,0 +1,216 @@
+/* inventory.c - hosts: which answer, what they are, which guests they have.
+ *
+ * Asked when a host connects, soon after anything happened to one of its guests, and every
+ * inventory_ms. Each host has its own moment within inventory_ms, also after all of them
+ * connected at once, so that 10,000 lists do not come in one burst. A list that fails says
+ * nothing about guests: what was known stays known. */
+#include "collector/internal.h"
+
+#include <assert.h>
+
+#include "base/text.h"
+
+bool collector_add_host(struct collector *c, const char *host, struct err *err)
+{
+    assert(!c->started);
+    struct host *h = NULL;
+    HASH_FIND(hh, c->by_name, host, strlen(host), h);
+    if (h != NULL)
+        return err_set(err, ERR_EXISTS, "host '%s' is named twice", host);
+    if (c->n_hosts == COLLECTOR_HOSTS_MAX)
+        return err_set(err, ERR_LIMIT, "more than %d hosts", COLLECTOR_HOSTS_MAX);
+    if (!due_reserve(&c->due, COLLECTOR_WATCHES_MAX + c->n_hosts + 1, err))
+        return false;
+    if (c->n_hosts == c->hosts_capacity) {
+        size_t grown = c->hosts_capacity == 0 ? 16 : c->hosts_capacity * 2;
+        struct host **hosts = realloc(c->hosts, grown * sizeof *hosts);
+        if (hosts == NULL)
+            return err_set(err, ERR_NOMEM, "host '%s'", host);
+        c->hosts = hosts;
+        c->hosts_capacity = grown;
+    }
+    h = calloc(1, sizeof *h);
+    if (h == NULL)
+        return err_set(err, ERR_NOMEM, "host '%s'", host);
+    if (host[0] == '\0' || !text_copy(h->name, sizeof h->name, host)) {
+        free(h);
+        return err_set(err, ERR_INVALID, "host name '%.80s' is empty or too long", host);
+    }
+    h->slot = c->n_hosts;
+    h->due = (struct due){.owner = DUE_HOST, .object = h};
+    HASH_ADD_STR(c->by_name, name, h);
+    if (h->hh.tbl == NULL) {
+        free(h);
+        return err_set(err, ERR_NOMEM, "host '%s'", host);
+    }
+    c->hosts[c->n_hosts++] = h;
+    return true;
+}
+
+void inventory_fini(struct collector *c)
+{
+    HASH_CLEAR(hh, c->by_name);
+    for (size_t i = 0; i < c->n_hosts; i++)
+        free(c->hosts[i]);
+    free(c->hosts);
+}
+
+/* The host's own next moment after now. */
+static int64_t next_periodic(const struct collector *c, const struct host *h)
+{
+    int64_t every = c->config.inventory_ms;
+    int64_t first = c->start_ms + (int64_t)h->slot * every / (int64_t)c->n_hosts;
+    if (c->now_ms < first)
+        return first;
+    int64_t next = first + ((c->now_ms - first) / every + 1) * every;
+    return next - c->now_ms < LIST_SPACING_MS ? next + every : next;
+}
+
+static int64_t earlier(int64_t a, int64_t b)
+{
+    return a < b ? a : b;
+}
+
+static void arm(struct collector *c, struct host *h)
+{
+    int64_t at = INT64_MAX;
+    if (h->connected || h->unsure)
+        at = h->periodic_ms;
+    if (h->wants_list && h->list_id == 0)
+        at = earlier(at, h->list_from_ms);
+    if (h->wants_facts && h->facts_id == 0)
+        at = c->now_ms;
+    if (h->list_id != 0)
+        at = earlier(at, h->list_asked_ms + REPLY_LOST_MS);
+    if (h->facts_id != 0)
+        at = earlier(at, h->facts_asked_ms + REPLY_LOST_MS);
+    if (at == INT64_MAX)
+        due_clear(&c->due, &h->due);
+    else
+        due_set(&c->due, &h->due, at);
+}
+
+void inventory_start(struct collector *c)
+{
+    for (size_t i = 0; i < c->n_hosts; i++)
+        c->hosts[i]->list_from_ms = c->now_ms;
+}
+
+static void ask_facts(struct collector *c, struct host *h)
+{
+    struct err err = {0};
+    h->wants_facts = false; /* refused: again with the next regular list */
+    h->facts_id = ask(c, ASK_FACTS, h->slot, h->name, "", &err);
+    h->facts_asked_ms = c->now_ms;
+}
+
+static void ask_list(struct collector *c, struct host *h)
+{
+    struct err err = {0};
+    h->list_id = ask(c, ASK_LIST, h->slot, h->name, "", &err);
+    h->list_asked_ms = c->now_ms;
+    h->wants_list = h->list_id == 0;
+    h->list_from_ms = c->now_ms + (h->list_id == 0 ? LIST_RETRY_MS : LIST_SPACING_MS);
+}
+
+void inventory_run(struct collector *c, struct host *h)
+{
+    if (h->list_id != 0 && c->now_ms - h->list_asked_ms >= REPLY_LOST_MS)
+        h->list_id = 0;
+    if (h->facts_id != 0 && c->now_ms - h->facts_asked_ms >= REPLY_LOST_MS)
+        h->facts_id = 0;
+    if ((h->connected || h->unsure) && c->now_ms >= h->periodic_ms) {
+        h->wants_list = h->wants_facts = true;
+        h->periodic_ms = next_periodic(c, h);
+    }
+    if (h->wants_facts && h->facts_id == 0)
+        ask_facts(c, h);
+    if (h->wants_list && h->list_id == 0 && c->now_ms >= h->list_from_ms)
+        ask_list(c, h);
+    arm(c, h);
+}
+
+static void set_connected(struct collector *c, struct host *h, bool connected,
+                          const struct err *err)
+{
+    h->connected = connected;
+    h->wants_list = h->wants_facts = connected;
+    h->periodic_ms = next_periodic(c, h);
+    if (c->sink.on_host != NULL)
+        c->sink.on_host(c->sink.ctx, h->name, connected, err);
+}
+
+void inventory_event(struct collector *c, const struct hv_event *event)
+{
+    struct host *h = NULL;
+    HASH_FIND_STR(c->by_name, event->host, h);
+    if (h == NULL)
+        return;
+    static const struct err no_error = {0};
+    switch (event->kind) {
+    case HV_EVENT_CONNECTED:
+        h->unsure = false;
+        set_connected(c, h, true, &no_error);
+        break;
+    case HV_EVENT_DISCONNECTED:
+        h->unsure = false;
+        set_connected(c, h, false, &event->err);
+        break;
+    case HV_EVENT_LIFECYCLE:
+        h->wants_list |= h->connected || h->unsure;
+        break;
+    case HV_EVENT_ITERATION:
+    case HV_EVENT_JOB_COMPLETED:
+        return;
+    }
+    arm(c, h);
+}
+
+void inventory_doubt(struct collector *c)
+{
+    for (size_t i = 0; i < c->n_hosts; i++) {
+        struct host *h = c->hosts[i];
+        h->unsure = true;
+        h->periodic_ms = next_periodic(c, h);
+        arm(c, h);
+    }
+}
+
+/* In doubt, an answer is as good as a connection event. */
+static void settle_doubt(struct collector *c, struct host *h, const struct err *err)
+{
+    bool answered = err->code != ERR_UNREACHABLE;
+    if (answered)
+        h->unsure = false;
+    if (answered != h->connected)
+        set_connected(c, h, answered, err);
+}
+
+void inventory_facts(struct collector *c, size_t slot, const struct hv_reply *reply)
+{
+    if (slot >= c->n_hosts || c->hosts[slot]->facts_id != reply->id)
+        return;
+    struct host *h = c->hosts[slot];
+    h->facts_id = 0;
+    if (reply->err.code == ERR_NONE && h->connected && c->sink.on_facts != NULL)
+        c->sink.on_facts(c->sink.ctx, h->name, &reply->with.facts);
+    arm(c, h);
+}
+
+void inventory_list(struct collector *c, size_t slot, const struct hv_reply *reply)
+{
+    if (slot >= c->n_hosts || c->hosts[slot]->list_id != reply->id)
+        return;
+    struct host *h = c->hosts[slot];
+    h->list_id = 0;
+    bool has_guests = reply->err.code == ERR_NONE && reply->with.guests != NULL;
+    if (h->unsure && (has_guests || reply->err.code == ERR_UNREACHABLE))
+        settle_doubt(c, h, &reply->err);
+    if (has_guests && h->connected && c->sink.on_guests != NULL)
+        c->sink.on_guests(c->sink.ctx, h->name, reply->with.guests);
+    if (!has_guests && h->connected) {
+        h->wants_list = true;
+        h->list_from_ms = c->now_ms + LIST_RETRY_MS;
+    }
+    arm(c, h);
+}

@@ -1,0 +1,393 @@
+/* watch.c - migrations being sampled: when to ask for statistics, and when to leave the guest
+ * alone. The modes and how they follow each other are in internal.h.
+ *
+ * The rule behind the modes: in its blackout a source may not answer its monitor, a statistics
+ * call then hangs in libvirtd, and while it hangs it holds the lock that abort needs. The state
+ * of a guest is always answered, so that is what is asked instead. */
+#include "collector/internal.h"
+
+#include <assert.h>
+
+#include "base/text.h"
+
+enum { /* libvirt's virDomainEventSuspendedDetailType, those that matter here */
+    SUSPENDED_MIGRATED = 1,
+    SUSPENDED_POSTCOPY = 7,
+};
+enum { /* libvirt's virErrorNumber: answers of a poll that raced with the end of the job */
+    HV_CODE_NO_DOMAIN = 42,
+    HV_CODE_OPERATION_INVALID = 55,
+};
+
+void watch_init(struct collector *c)
+{
+    for (size_t i = 0; i < COLLECTOR_WATCHES_MAX; i++)
+        c->watches[i].slot = i;
+}
+
+static bool is_live(const struct watch *w)
+{
+    return w->mode != WATCH_FREE && w->mode != WATCH_ENDED;
+}
+
+static int64_t later(int64_t a, int64_t b)
+{
+    return a > b ? a : b;
+}
+
+static void arm(struct collector *c, struct watch *w)
+{
+    int64_t at = 0;
+    switch (w->mode) {
+    case WATCH_FREE:
+        due_clear(&c->due, &w->due);
+        return;
+    case WATCH_BEGIN:
+        at = w->state_id != 0 ? w->state_asked_ms + c->config.patience_ms : w->next_state_ms;
+        break;
+    case WATCH_ASK:
+        at = w->stats_id != 0 ? w->stats_asked_ms + c->config.patience_ms : w->next_stats_ms;
+        break;
+    case WATCH_STALLED:
+    case WATCH_SWITCHOVER:
+        at = w->state_id != 0 ? w->state_asked_ms + LOOK_LOST_MS : w->next_state_ms;
+        break;
+    case WATCH_ENDED:
+        at = w->stats_asked_ms + REPLY_LOST_MS;
+        break;
+    }
+    due_set(&c->due, &w->due, at);
+}
+
+/* The one place where a watch changes its mode. A state asked before is not believed after. */
+static void enter(struct collector *c, struct watch *w, enum watch_mode mode)
+{
+    w->mode = mode;
+    w->state_id = 0;
+    switch (mode) {
+    case WATCH_BEGIN:
+    case WATCH_STALLED:
+        w->next_state_ms = c->now_ms;
+        break;
+    case WATCH_SWITCHOVER: /* most are over before the first look */
+        w->next_state_ms = c->now_ms + LOOK_EVERY_MS;
+        break;
+    case WATCH_ASK:
+        w->next_stats_ms = c->now_ms;
+        break;
+    case WATCH_FREE:
+    case WATCH_ENDED:
+        break;
+    }
+    arm(c, w);
+}
+
+static bool is_same_guest(const struct watch *w, const char *host, const char *guest)
+{
+    return strcmp(w->guest, guest) == 0 && strcmp(w->host, host) == 0;
+}
+
+static struct watch *find_live(struct collector *c, const char *job_uid)
+{
+    for (size_t i = 0; i < COLLECTOR_WATCHES_MAX; i++)
+        if (is_live(&c->watches[i]) && strcmp(c->watches[i].job_uid, job_uid) == 0)
+            return &c->watches[i];
+    return NULL;
+}
+
+/* A slot for a new watch: the one that remembers a hanging call of this guest, else a free one,
+ * else one that only remembers somebody else's. */
+static struct watch *find_slot(struct collector *c, const char *host, const char *guest)
+{
+    struct watch *free_slot = NULL, *ended = NULL;
+    for (size_t i = 0; i < COLLECTOR_WATCHES_MAX; i++) {
+        struct watch *w = &c->watches[i];
+        if (w->mode == WATCH_ENDED && is_same_guest(w, host, guest))
+            return w;
+        if (w->mode == WATCH_ENDED && ended == NULL)
+            ended = w;
+        if (w->mode == WATCH_FREE && free_slot == NULL)
+            free_slot = w;
+    }
+    return free_slot != NULL ? free_slot : ended;
+}
+
+static void release(struct collector *c, struct watch *w)
+{
+    enter(c, w, w->stats_id != 0 ? WATCH_ENDED : WATCH_FREE);
+    atomic_fetch_sub(&c->n_watches, 1);
+}
+
+void watch_begin(struct collector *c, const struct post *post)
+{
+    struct watch *old = find_live(c, post->as.watch.job_uid);
+    if (old != NULL)
+        release(c, old);
+    struct watch *w = find_slot(c, post->as.watch.host, post->as.watch.guest);
+    assert(w != NULL); /* n_watches keeps the bound */
+
+    bool inherits = w->mode == WATCH_ENDED &&
+                    is_same_guest(w, post->as.watch.host, post->as.watch.guest);
+    due_clear(&c->due, &w->due);
+    *w = (struct watch){
+        .slot = w->slot,
+        .stats_id = inherits ? w->stats_id : 0,
+        .stats_foreign = inherits,
+        .stats_asked_ms = inherits ? w->stats_asked_ms : c->now_ms - ASK_SPACING_MS,
+        .next_seq = post->as.watch.next_seq,
+        .due = {.owner = DUE_WATCH, .object = w},
+    };
+    TEXT_SET(w->job_uid, post->as.watch.job_uid);
+    TEXT_SET(w->host, post->as.watch.host);
+    TEXT_SET(w->guest, post->as.watch.guest);
+    enter(c, w, WATCH_BEGIN);
+}
+
+void watch_end(struct collector *c, const char *job_uid)
+{
+    struct watch *w = find_live(c, job_uid);
+    if (w != NULL)
+        release(c, w);
+    if (c->recorder != NULL)
+        recorder_end(c->recorder, job_uid);
+}
+
+static void ask_stats(struct collector *c, struct watch *w)
+{
+    struct err err = {0};
+    c->stats.lag_ms = c->now_ms - w->next_stats_ms;
+    c->stats.stats_calls++;
+    w->stats_source = w->iteration_waits ? SAMPLE_ITERATION : SAMPLE_POLL;
+    w->iteration_waits = false;
+    w->stats_foreign = false;
+    w->stats_asked_ms = c->now_ms;
+    w->stats_id = ask(c, ASK_STATS, w->slot, w->host, w->guest, &err);
+    if (w->stats_id == 0) {
+        c->stats.stats_failures++;
+        w->next_stats_ms = c->now_ms + c->config.sample_ms;
+    }
+}
+
+static void ask_state(struct collector *c, struct watch *w)
+{
+    struct err err = {0};
+    w->state_asked_ms = c->now_ms;
+    w->next_state_ms = c->now_ms + LOOK_EVERY_MS;
+    w->state_id = ask(c, ASK_STATE, w->slot, w->host, w->guest, &err);
+}
+
+static bool is_older(const struct collector *c, int64_t asked_ms, int64_t limit_ms)
+{
+    return c->now_ms - asked_ms >= limit_ms;
+}
+
+static void run_asking(struct collector *c, struct watch *w)
+{
+    if (w->stats_id == 0) {
+        if (c->now_ms >= w->next_stats_ms)
+            ask_stats(c, w);
+    } else if (is_older(c, w->stats_asked_ms, c->config.patience_ms)) {
+        enter(c, w, WATCH_STALLED);
+    }
+}
+
+static void run_looking(struct collector *c, struct watch *w)
+{
+    int64_t limit_ms = w->mode == WATCH_BEGIN ? c->config.patience_ms : LOOK_LOST_MS;
+    if (w->state_id != 0 && is_older(c, w->state_asked_ms, limit_ms)) {
+        w->state_id = 0;
+        w->next_state_ms = c->now_ms;
+        if (w->mode == WATCH_BEGIN) { /* a state that cannot be had must not cost the samples */
+            enter(c, w, WATCH_ASK);
+            return;
+        }
+    }
+    if (w->state_id == 0 && c->now_ms >= w->next_state_ms)
+        ask_state(c, w);
+}
+
+void watch_run(struct collector *c, struct watch *w)
+{
+    switch (w->mode) {
+    case WATCH_FREE:
+        break;
+    case WATCH_ASK:
+        run_asking(c, w);
+        break;
+    case WATCH_BEGIN:
+    case WATCH_STALLED:
+    case WATCH_SWITCHOVER:
+        run_looking(c, w);
+        break;
+    case WATCH_ENDED:
+        if (is_older(c, w->stats_asked_ms, REPLY_LOST_MS)) {
+            w->stats_id = 0;
+            enter(c, w, WATCH_FREE);
+        }
+        break;
+    }
+    arm(c, w);
+}
+
+/* Soon over: what is left needs less than a second, or passes follow each other quickly. */
+static bool is_near_end(const struct collector *c, const struct watch *w)
+{
+    bool little_left = w->is_measuring && w->bandwidth_bps > 0 &&
+                       w->remaining < w->bandwidth_bps / 1000 * NEAR_END_MS;
+    bool quick_passes = w->iteration_gap_ms > 0 && w->iteration_gap_ms < NEAR_END_MS &&
+                        c->now_ms - w->iteration_ms < NEAR_END_MS;
+    return little_left || quick_passes;
+}
+
+/* After an answer: the next poll counts from the question, an iteration from now. */
+static void plan_next(struct collector *c, struct watch *w)
+{
+    int64_t every = is_near_end(c, w) ? c->config.near_end_ms : c->config.sample_ms;
+    if (w->iteration_waits && every > ASK_SPACING_MS)
+        every = ASK_SPACING_MS;
+    w->next_stats_ms = later(w->stats_asked_ms + every, c->now_ms);
+}
+
+static void take_sample(struct collector *c, struct watch *w, enum sample_source source,
+                        int64_t at_ms, const struct hv_job_stats *stats)
+{
+    /* Whoever measured stamped it, but never into the future or before the one before. */
+    int64_t mono_ms = at_ms > 0 && at_ms < c->now_ms ? at_ms : c->now_ms;
+    if (w->has_sample)
+        mono_ms = later(mono_ms, w->sample_ms);
+    struct sample sample = {
+        .source = source,
+        .seq = w->next_seq++,
+        .mono_ms = mono_ms,
+        .wall_ms = clock_wall_ms(c->clock) - (c->now_ms - mono_ms),
+        .gap_ms = w->has_sample ? mono_ms - w->sample_ms : 0,
+        .bandwidth_bps = rate_add(&w->rate, mono_ms, stats->data_processed),
+        .stats = *stats,
+    };
+    TEXT_SET(sample.job_uid, w->job_uid);
+    TEXT_SET(sample.host, w->host);
+    TEXT_SET(sample.guest, w->guest);
+    w->has_sample = true;
+    w->sample_ms = mono_ms;
+    w->remaining = stats->data_remaining;
+    w->bandwidth_bps = sample.bandwidth_bps;
+    c->stats.samples++;
+    c->stats.gap_max_ms = later(c->stats.gap_max_ms, sample.gap_ms);
+    if (c->recorder != NULL)
+        recorder_append(c->recorder, &sample);
+    if (c->sink.on_sample != NULL)
+        c->sink.on_sample(c->sink.ctx, &sample);
+}
+
+static bool is_race_with_end(const struct err *err)
+{
+    return err->code == ERR_NOT_FOUND ||
+           (err->code == ERR_HYPERVISOR && (err->hv_code == HV_CODE_NO_DOMAIN ||
+                                            err->hv_code == HV_CODE_OPERATION_INVALID));
+}
+
+void watch_stats(struct collector *c, size_t slot, const struct hv_reply *reply)
+{
+    if (slot >= COLLECTOR_WATCHES_MAX || c->watches[slot].stats_id != reply->id)
+        return;
+    struct watch *w = &c->watches[slot];
+    w->stats_id = 0;
+    if (w->mode == WATCH_ENDED) {
+        enter(c, w, WATCH_FREE);
+        return;
+    }
+    if (reply->err.code != ERR_NONE && !is_race_with_end(&reply->err))
+        c->stats.stats_failures++;
+    w->is_measuring = reply->err.code == ERR_NONE && !w->stats_foreign && !w->is_completed &&
+                      sample_is_measurement(&reply->with.stats);
+    if (w->is_measuring)
+        take_sample(c, w, w->stats_source, reply->ended_ms, &reply->with.stats);
+    if (w->mode == WATCH_ASK)
+        plan_next(c, w);
+    else /* it hung and came back: is the guest awake again? */
+        w->next_state_ms = c->now_ms;
+    arm(c, w);
+}
+
+void watch_state(struct collector *c, size_t slot, const struct hv_reply *reply)
+{
+    if (slot >= COLLECTOR_WATCHES_MAX || c->watches[slot].state_id != reply->id)
+        return;
+    struct watch *w = &c->watches[slot];
+    const struct hv_sight *sight = &reply->with.sight;
+    w->state_id = 0;
+    bool present = reply->err.code == ERR_NONE && sight->presence == HV_PRESENT;
+    bool blackout = present && sight->state == HV_STATE_PAUSED &&
+                    sight->reason == HV_PAUSED_MIGRATION;
+
+    if (w->mode == WATCH_BEGIN) {
+        enter(c, w, blackout ? WATCH_SWITCHOVER : WATCH_ASK);
+        return;
+    }
+    if (present && !blackout) {
+        if (w->stats_id != 0 && is_older(c, w->stats_asked_ms, REPLY_LOST_MS))
+            w->stats_id = 0; /* the guest is awake and a minute has passed: it will not come */
+        if (w->stats_id == 0) {
+            enter(c, w, WATCH_ASK);
+            return;
+        }
+    }
+    arm(c, w);
+}
+
+static void on_suspended(struct collector *c, struct watch *w, int detail)
+{
+    if (detail == SUSPENDED_MIGRATED)
+        enter(c, w, WATCH_SWITCHOVER);
+    else if (detail == SUSPENDED_POSTCOPY && w->mode == WATCH_SWITCHOVER)
+        enter(c, w, WATCH_ASK); /* the target runs; the source goes on answering */
+}
+
+static void on_iteration(struct collector *c, struct watch *w)
+{
+    w->iteration_gap_ms = w->has_iteration ? later(c->now_ms - w->iteration_ms, 1) : 0;
+    w->has_iteration = true;
+    w->iteration_ms = c->now_ms;
+    w->iteration_waits = true;
+    if (w->mode == WATCH_ASK && w->stats_id == 0) {
+        int64_t soonest = later(c->now_ms, w->stats_asked_ms + ASK_SPACING_MS);
+        if (soonest < w->next_stats_ms)
+            w->next_stats_ms = soonest;
+    }
+    arm(c, w);
+}
+
+static void on_lifecycle(struct collector *c, struct watch *w, const struct hv_event *event)
+{
+    if (event->a == HV_LIFECYCLE_SUSPENDED) {
+        on_suspended(c, w, event->b);
+    } else if (event->a == HV_LIFECYCLE_RESUMED && w->mode != WATCH_ASK) {
+        w->next_state_ms = c->now_ms;
+        arm(c, w);
+    }
+}
+
+/* The last word: a poll that was answered before and arrives after is not a sample any more. */
+static void on_completed(struct collector *c, struct watch *w, const struct hv_event *event)
+{
+    if (w->is_completed)
+        return;
+    w->is_completed = true;
+    w->is_measuring = false;
+    take_sample(c, w, SAMPLE_COMPLETED, event->at_ms, &event->stats);
+}
+
+void watch_event(struct collector *c, const struct hv_event *event)
+{
+    for (size_t i = 0; i < COLLECTOR_WATCHES_MAX; i++) {
+        struct watch *w = &c->watches[i];
+        if (!is_live(w) || !is_same_guest(w, event->host, event->guest))
+            continue;
+        if (event->kind == HV_EVENT_LIFECYCLE)
+            on_lifecycle(c, w, event);
+        else if (event->kind == HV_EVENT_ITERATION)
+            on_iteration(c, w);
+        else if (event->kind == HV_EVENT_JOB_COMPLETED)
+            on_completed(c, w, event);
+    }
+}
