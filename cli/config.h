@@ -8,24 +8,32 @@
 #include "hypervisor/types.h"
 
 enum { CONFIG_HOSTS_MAX = 10000, CONFIG_PATH_MAX = 4096 };
+#define CONFIG_FILE_DEFAULT "/etc/ferry/ferry.yaml"
 
 struct config {
     size_t n_hosts;
     struct hv_host *hosts;
+    char **host_labels; /* one per host: JSON object text, NULL when it has none */
     char state_dir[CONFIG_PATH_MAX]; /* default /var/lib/ferry */
     char listen[HV_TEXT_MAX];        /* default 127.0.0.1:9178 */
     enum log_level log_level;
     enum log_format log_format;
     /* migrations: KubeVirt's MigrationConfiguration names */
     uint64_t bandwidth_mibs;
-    unsigned parallel_per_fleet, parallel_outbound_per_node;
+    unsigned parallel_per_fleet, parallel_outbound_per_node; /* 0: no limit */
     bool allow_auto_converge, allow_postcopy, unsafe;
     int64_t sample_ms; /* 0: default */
 };
 
+/* Every default and no hosts: what an empty file would mean if it were allowed. */
+struct config *config_new(struct err *err);
 struct config *config_read(const char *file, struct err *err);
 struct config *config_parse(const char *text, size_t n, const char *file, struct err *err);
 void config_free(struct config *config);
 DEFINE_OWNED(config)
+
+/* What in `next` needs a restart to take effect, as words ("hosts, listen"); false when nothing
+ * does. out_text holds HV_TEXT_MAX. */
+bool config_needs_restart(const struct config *now, const struct config *next, char *out_text);
 
 #endif

@@ -1,0 +1,129 @@
+/* main.c - `ferry VERB ...`: finds the verb in verbs.def and calls it. Nothing else happens
+ * here; serve.c wires the appliance, every other verb is a file of its name.
+ */
+#include <argp.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/own.h"
+#include "cli/cli.h"
+
+enum { KEY_SERVER = 0x100, NAME_MAX_ = 64 };
+
+static const struct verb {
+    const char *name, *usage, *help;
+    verb_fn *run;
+} verbs[] = {
+#define VERB(function, name, usage, help) {name, usage, help, verb_##function},
+#include "cli/verbs.def"
+#undef VERB
+};
+
+static const struct verb *find_verb(const char *name)
+{
+    for (size_t i = 0; i < COUNT(verbs); i++)
+        if (text_equal(verbs[i].name, name))
+            return &verbs[i];
+    return NULL;
+}
+
+static void print_verbs(FILE *out)
+{
+    (void)fprintf(out, "ferry moves running virtual machines between libvirt hosts.\n\n");
+    for (size_t i = 0; i < COUNT(verbs); i++)
+        (void)fprintf(out, "  ferry %-9s %s\n", verbs[i].name, verbs[i].help);
+    (void)fprintf(out, "\n`ferry help VERB` shows a verb's options. --server URL or FERRY_SERVER "
+                       "names the\nappliance. Exit status: 0 done, 1 failed, 2 wrong usage, 3 not "
+                       "reachable, 4 a wait\nran out.\n");
+}
+
+static int unknown_verb(const char *name)
+{
+    const char *names[COUNT(verbs)];
+    for (size_t i = 0; i < COUNT(verbs); i++)
+        names[i] = verbs[i].name;
+    const char *near = text_nearest(name, names, COUNT(verbs));
+    struct err err = {0};
+    (void)err_set(&err, ERR_INVALID, "unknown verb '%s'%s%s%s", name,
+                  near != NULL ? "; did you mean '" : "", near != NULL ? near : "",
+                  near != NULL ? "'?" : "");
+    return cli_fail(&err, "`ferry help` lists the verbs");
+}
+
+/* argv[0] becomes "ferry VERB", so that a verb's usage text names it. */
+static int run(const struct verb *verb, int argc, char **argv)
+{
+    char name[NAME_MAX_];
+    (void)snprintf(name, sizeof name, "ferry %s", verb->name);
+    argv[0] = name;
+    return verb->run(argc, argv);
+}
+
+int verb_help(int argc, char **argv)
+{
+    if (argc < 2 || argv[1][0] == '-') {
+        print_verbs(stdout);
+        return EXIT_DONE;
+    }
+    const struct verb *verb = find_verb(argv[1]);
+    if (verb == NULL)
+        return unknown_verb(argv[1]);
+    if (verb->run == verb_help) {
+        print_verbs(stdout);
+        return EXIT_DONE;
+    }
+    char help[] = "--help";
+    char *asked[] = {argv[1], help, NULL};
+    return run(verb, 2, asked);
+}
+
+/* Options before the verb; stops at the verb and says where it is. */
+struct before {
+    int verb_at; /* 0: none */
+};
+
+static error_t on_before(int key, char *arg, struct argp_state *state)
+{
+    struct before *before = state->input;
+    switch (key) {
+    case KEY_SERVER:
+        return setenv("FERRY_SERVER", arg, 1) == 0 ? 0 : ENOMEM;
+    case 'h':
+        print_verbs(stdout);
+        exit(EXIT_DONE);
+    case 'V':
+        (void)printf("ferry " FERRY_VERSION "\n");
+        exit(EXIT_DONE);
+    case ARGP_KEY_ARG:
+        before->verb_at = state->next - 1;
+        state->next = state->argc;
+        return 0;
+    default:
+        return ARGP_ERR_UNKNOWN;
+    }
+}
+
+int main(int argc, char **argv)
+{
+    static const struct argp_option options[] = {
+        {"server", KEY_SERVER, "URL", 0, "the appliance", 0},
+        {"help", 'h', NULL, 0, "list the verbs", 0},
+        {"version", 'V', NULL, 0, "print the version", 0},
+        {0},
+    };
+    static const struct argp before_argp = {.options = options, .parser = on_before,
+                                            .args_doc = "VERB ..."};
+    struct before before = {0};
+    argp_err_exit_status = EXIT_USAGE;
+    if (argp_parse(&before_argp, argc, argv, ARGP_IN_ORDER | ARGP_NO_HELP, NULL, &before) != 0)
+        return EXIT_USAGE;
+    if (before.verb_at == 0) {
+        print_verbs(stderr);
+        return EXIT_USAGE;
+    }
+    const struct verb *verb = find_verb(argv[before.verb_at]);
+    if (verb == NULL)
+        return unknown_verb(argv[before.verb_at]);
+    return run(verb, argc - before.verb_at, argv + before.verb_at);
+}

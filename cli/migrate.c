@@ -1,0 +1,181 @@
+/* migrate.c - `ferry migrate`: asks the appliance to move a guest and, with --wait, watches. */
+#include <stdio.h>
+#include <string.h>
+
+#include "base/clock.h"
+#include "base/own.h"
+#include "cli/cli.h"
+#include "cli/client.h"
+#include "cli/human.h"
+#include "cli/kinds.h"
+#include "cli/table.h"
+#include "cli/view.h"
+#include "cli/wait.h"
+
+enum { KEY_TO = 0x200, KEY_BANDWIDTH, KEY_WAIT, KEY_TIMEOUT, KEY_NAME, ANSWER_MAX = 1 << 20 };
+#define BANDWIDTH_MAX (INT64_C(1) << 23)
+
+struct migrate {
+    struct cli_options common;
+    const char *vm, *to, *name;
+    int64_t bandwidth_mibs; /* 0: the fleet's default */
+    int64_t timeout_ms;     /* < 0: none */
+    bool wait;
+};
+
+static error_t on_option(int key, char *arg, struct argp_state *state)
+{
+    struct migrate *m = state->input;
+    switch (key) {
+    case ARGP_KEY_INIT:
+        state->child_inputs[0] = &m->common;
+        return 0;
+    case KEY_TO:
+        m->to = arg;
+        return 0;
+    case KEY_NAME:
+        m->name = arg;
+        return 0;
+    case KEY_WAIT:
+        m->wait = true;
+        return 0;
+    case KEY_BANDWIDTH:
+        if (!text_to_i64(arg, 1, BANDWIDTH_MAX, &m->bandwidth_mibs))
+            argp_error(state, "--bandwidth '%s' is not a number of MiB/s", arg);
+        return 0;
+    case KEY_TIMEOUT:
+        if (!human_read_duration(arg, &m->timeout_ms))
+            argp_error(state, "--timeout '%s' is not a duration like 30s or 5m", arg);
+        return 0;
+    case ARGP_KEY_ARG:
+        if (state->arg_num > 0)
+            argp_error(state, "one VM at a time, not also '%s'", arg);
+        m->vm = arg;
+        return 0;
+    case ARGP_KEY_NO_ARGS:
+        argp_error(state, "which VM?");
+        return 0;
+    case ARGP_KEY_END:
+        if (m->timeout_ms >= 0 && !m->wait)
+            argp_error(state, "--timeout needs --wait");
+        if (m->common.all_namespaces)
+            argp_error(state, "a VM is in one namespace; name it with -n");
+        return 0;
+    default:
+        return ARGP_ERR_UNKNOWN;
+    }
+}
+
+static struct json_object *build_request(const struct migrate *m)
+{
+    struct json_object *request = json_object_new_object();
+    json_add_text(request, "apiVersion", "kubevirt.io/v1");
+    json_add_text(request, "kind", "VirtualMachineInstanceMigration");
+    struct json_object *metadata = json_add_object(request, "metadata");
+    if (m->name != NULL)
+        json_add_text(metadata, "name", m->name);
+    else
+        json_add_text(metadata, "generateName", "migration-");
+    if (m->bandwidth_mibs > 0) {
+        char number[HUMAN_TEXT_MAX];
+        (void)snprintf(number, sizeof number, "%lld", (long long)m->bandwidth_mibs);
+        json_add_text(json_add_object(metadata, "annotations"), "ferry.internal/bandwidth-mib",
+                      number);
+    }
+    struct json_object *spec = json_add_object(request, "spec");
+    json_add_text(spec, "vmiName", m->vm);
+    if (m->to != NULL)
+        json_add_text(json_add_object(spec, "addedNodeSelector"), "kubernetes.io/hostname", m->to);
+    return request;
+}
+
+static struct json_object *create(struct client *client, const struct migrate *m, struct err *err)
+{
+    char path[KINDS_PATH_MAX];
+    if (!kind_path(KIND_MIGRATION, m->common.ns, NULL, path, err))
+        return NULL;
+    OWNED(json_object) request = build_request(m);
+    return client_call(client, "POST", path, request, err);
+}
+
+static int print_object(struct json_object *object, enum output output)
+{
+    if (output == OUTPUT_JSON)
+        return cli_print_json(object);
+    char name[TABLE_CELL_MAX];
+    table_clean(name, sizeof name, view_text(object, "metadata.name"));
+    (void)printf(output == OUTPUT_NAME ? "vmim/%s\n" : "%s created\n", name);
+    return EXIT_DONE;
+}
+
+/* The summary goes to stdout when the guest moved and to stderr when it did not. */
+static int print_end(struct json_object *object, const struct migrate *m, int64_t took_ms)
+{
+    struct buf text;
+    buf_init(&text, ANSWER_MAX);
+    bool moved = wait_summary(object, took_ms, &text);
+    if (m->common.output == OUTPUT_JSON)
+        (void)cli_print_json(object);
+    if (moved && m->common.output == OUTPUT_JSON) {
+        buf_fini(&text);
+        return EXIT_DONE;
+    }
+    if (moved)
+        return cli_print(&text);
+    (void)fputs(text.data != NULL ? text.data : "ferry: the migration failed\n", stderr);
+    buf_fini(&text);
+    return EXIT_FAILED;
+}
+
+static int follow(struct client *client, const struct migrate *m, struct json_object *created,
+                  int64_t began_ms)
+{
+    struct wait wait = {
+        .client = client,
+        .ns = m->common.ns,
+        .name = view_text(created, "metadata.name"),
+        .timeout_ms = m->timeout_ms,
+        .quiet = m->common.output == OUTPUT_JSON,
+    };
+    struct json_object *last = NULL;
+    int status = wait_until_over(&wait, &last);
+    OWNED(json_object) object = last;
+    if (status != EXIT_DONE)
+        return status;
+    return print_end(object, m, clock_mono_ms(clock_system()) - began_ms);
+}
+
+int verb_migrate(int argc, char **argv)
+{
+    static const struct argp_option options[] = {
+        {"to", KEY_TO, "NODE", 0, "the target; default: the only other node", 0},
+        {"name", KEY_NAME, "NAME", 0, "name of the migration; default: a new one", 0},
+        {"bandwidth", KEY_BANDWIDTH, "MIB", 0, "limit in MiB/s; default: the fleet's", 0},
+        {"wait", KEY_WAIT, NULL, 0, "show progress until it is over", 0},
+        {"timeout", KEY_TIMEOUT, "DURATION", 0, "with --wait: stop waiting after, like 5m", 0},
+        {0},
+    };
+    static const struct argp argp = {
+        .options = options,
+        .parser = on_option,
+        .args_doc = "VM",
+        .doc = "Move a running guest to another node.",
+        .children = cli_options_children,
+    };
+    struct migrate m = {.timeout_ms = -1};
+    cli_options_init(&m.common);
+    if (argp_parse(&argp, argc, argv, 0, NULL, &m) != 0)
+        return EXIT_USAGE;
+    struct err err = {0};
+    int64_t began_ms = clock_mono_ms(clock_system());
+    OWNED(client) client = client_new(m.common.server, &err);
+    if (client == NULL)
+        return cli_fail(&err, NULL);
+    OWNED(json_object) created = create(client, &m, &err);
+    if (created == NULL)
+        return cli_fail(&err, err.code == ERR_NOT_FOUND ? "`ferry get guests -A` lists the guests"
+                                                        : NULL);
+    if (!m.wait)
+        return print_object(created, m.common.output);
+    return follow(client, &m, created, began_ms);
+}

@@ -1,0 +1,173 @@
+/* relay.c - see relay.h. */
+#include "cli/relay.h"
+
+#include <assert.h>
+
+/* --- collector -> engine --- */
+
+static void on_sample(void *ctx, const struct sample *sample)
+{
+    struct relay *relay = ctx;
+    relay->engine.on_sample(relay->engine.ctx, sample);
+}
+
+static void on_host(void *ctx, const char *host, bool connected, const struct err *err)
+{
+    struct relay *relay = ctx;
+    relay->engine.on_host(relay->engine.ctx, host, connected, err);
+}
+
+static void on_facts(void *ctx, const char *host, const struct hv_facts *facts)
+{
+    struct relay *relay = ctx;
+    relay->engine.on_facts(relay->engine.ctx, host, facts);
+}
+
+static void on_guests(void *ctx, const char *host, const struct hv_guest_list *guests)
+{
+    struct relay *relay = ctx;
+    relay->engine.on_guests(relay->engine.ctx, host, guests);
+}
+
+static void on_event(void *ctx, const struct hv_event *event)
+{
+    struct relay *relay = ctx;
+    relay->engine.on_event(relay->engine.ctx, event);
+}
+
+static void on_look(void *ctx, uint64_t id, const char *host, const char *guest,
+                    const struct hv_sight *sight, const struct err *err)
+{
+    struct relay *relay = ctx;
+    relay->engine.on_look(relay->engine.ctx, id, host, guest, sight, err);
+}
+
+struct collector_sink relay_collector_sink(struct relay *relay)
+{
+    return (struct collector_sink){
+        .ctx = relay,
+        .on_sample = on_sample,
+        .on_host = on_host,
+        .on_facts = on_facts,
+        .on_guests = on_guests,
+        .on_event = on_event,
+        .on_look = on_look,
+    };
+}
+
+/* --- engine -> exporter --- */
+
+static void on_snapshot(void *ctx, const struct snapshot *snapshot)
+{
+    struct relay *relay = ctx;
+    if (relay->exporter != NULL) {
+        exporter_on_snapshot(relay->exporter, snapshot);
+    } else {
+        snapshot_unref(relay->early);
+        relay->early = snapshot_ref(snapshot);
+    }
+    atomic_store(&relay->published, true);
+}
+
+static void on_step(void *ctx, const struct snapshot_job *job, enum phase from, enum trigger why,
+                    int64_t spent_ms)
+{
+    struct relay *relay = ctx;
+    if (relay->exporter != NULL)
+        exporter_on_step(relay->exporter, job, from, why, spent_ms);
+}
+
+static void on_finished(void *ctx, const struct snapshot_job *job)
+{
+    struct relay *relay = ctx;
+    if (relay->exporter != NULL)
+        exporter_on_finished(relay->exporter, job);
+}
+
+struct engine_sink relay_engine_sink(struct relay *relay)
+{
+    return (struct engine_sink){
+        .ctx = relay,
+        .on_snapshot = on_snapshot,
+        .on_step = on_step,
+        .on_finished = on_finished,
+    };
+}
+
+/* --- exporter -> engine --- */
+
+/* Counted before the look at `closed`: a request either sees it, or is seen by relay_waiting. */
+static bool enter(struct relay *relay, struct err *err)
+{
+    (void)atomic_fetch_add(&relay->waiting, 1);
+    if (!atomic_load(&relay->closed))
+        return true;
+    (void)atomic_fetch_sub(&relay->waiting, 1);
+    return err_set(err, ERR_UNREACHABLE, "the appliance is stopping");
+}
+
+static bool create(void *ctx, const struct migration_request *request,
+                   struct migration_ref *out_ref, struct err *err)
+{
+    struct relay *relay = ctx;
+    if (!enter(relay, err))
+        return false;
+    bool done = relay->requests.create(relay->requests.ctx, request, out_ref, err);
+    (void)atomic_fetch_sub(&relay->waiting, 1);
+    return done;
+}
+
+static bool cancel(void *ctx, const char *ns, const char *name, const char *requester,
+                   struct err *err)
+{
+    struct relay *relay = ctx;
+    if (!enter(relay, err))
+        return false;
+    bool done = relay->requests.cancel(relay->requests.ctx, ns, name, requester, err);
+    (void)atomic_fetch_sub(&relay->waiting, 1);
+    return done;
+}
+
+struct engine_requests relay_requests(struct relay *relay)
+{
+    return (struct engine_requests){.ctx = relay, .create = create, .cancel = cancel};
+}
+
+/* --- life --- */
+
+void relay_plug_engine(struct relay *relay, struct engine *engine)
+{
+    relay->engine = engine_collector_sink(engine);
+    relay->requests = engine_requests(engine);
+}
+
+void relay_plug_exporter(struct relay *relay, struct exporter *exporter)
+{
+    assert(relay->exporter == NULL);
+    relay->exporter = exporter;
+    if (relay->early != NULL)
+        exporter_on_snapshot(exporter, relay->early);
+    snapshot_unref(relay->early);
+    relay->early = NULL;
+}
+
+void relay_close(struct relay *relay)
+{
+    atomic_store(&relay->closed, true);
+}
+
+unsigned relay_waiting(const struct relay *relay)
+{
+    return atomic_load(&relay->waiting);
+}
+
+bool relay_has_published(const struct relay *relay)
+{
+    return atomic_load(&relay->published);
+}
+
+void relay_fini(struct relay *relay)
+{
+    snapshot_unref(relay->early);
+    relay->early = NULL;
+}

@@ -1,0 +1,18 @@
+/* version.c - `ferry version`. */
+#include <stdio.h>
+
+#include "cli/cli.h"
+#include "store/sqlite.h"
+
+int verb_version(int argc, char **argv)
+{
+    struct cli_options common;
+    cli_options_init(&common);
+    if (argp_parse(&cli_options_argp, argc, argv, 0, NULL, &common) != 0)
+        return EXIT_USAGE;
+    if (common.output == OUTPUT_JSON)
+        (void)printf("{\"version\":\"%s\",\"schema\":%d}\n", FERRY_VERSION, STORE_SCHEMA_VERSION);
+    else
+        (void)printf("ferry %s\n", FERRY_VERSION);
+    return EXIT_DONE;
+}

@@ -1,0 +1,172 @@
+/* test_progress.c - the progress line: what is shown, what is dropped, and that it always fits. */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include <cmocka.h>
+
+#include "base/own.h"
+#include "base/text.h"
+#include "cli/progress.h"
+
+static struct progress copying(void)
+{
+    return (struct progress){
+        .phase = "Running", .mode = "PreCopy", .elapsed_ms = 4200, .has_sample = true,
+        .remaining = 512ull << 20, .processed = 600ull << 20, .total = 1024ull << 20,
+        .rate_bps = 110ull << 20, .dirty_bps = 30ull << 20, .eta_ms = 12300, .pass = 3,
+    };
+}
+
+static void eighty_columns_hold_every_field(void **state)
+{
+    (void)state;
+    char line[PROGRESS_LINE_MAX];
+    struct progress p = copying();
+    (void)progress_live(&p, 80, false, line);
+    assert_non_null(strstr(line, "Running PreCopy ["));
+    assert_non_null(strstr(line, " 50% 512MiB left 110MiB/s dirty  30MiB/s #3 ETA 12.3s"));
+}
+
+static void fields_leave_in_order_of_worth(void **state)
+{
+    (void)state;
+    static const char *const leaving[] = {"#3", "dirty", "PreCopy", "[", "110MiB/s", "left",
+                                          "ETA", "50%"};
+    char line[PROGRESS_LINE_MAX];
+    struct progress p = copying();
+    size_t gone_before = 0;
+    for (size_t width = 100; width >= 7; width--) {
+        (void)progress_live(&p, width, false, line);
+        size_t gone = 0;
+        while (gone < COUNT(leaving) && strstr(line, leaving[gone]) == NULL)
+            gone++;
+        for (size_t i = gone; i < COUNT(leaving); i++)
+            assert_non_null(strstr(line, leaving[i])); /* nobody leaves before his turn */
+        assert_true(gone >= gone_before);
+        gone_before = gone;
+    }
+    assert_int_equal(gone_before, COUNT(leaving));
+    assert_string_equal(line, "Running");
+}
+
+static void no_line_is_wider_than_the_terminal(void **state)
+{
+    (void)state;
+    char line[PROGRESS_LINE_MAX];
+    struct progress many[4] = {copying(), copying(), copying(), copying()};
+    many[1].remaining = UINT64_MAX;
+    many[1].total = UINT64_MAX;
+    many[1].rate_bps = UINT64_MAX;
+    many[1].dirty_bps = UINT64_MAX;
+    many[1].eta_ms = INT64_MAX;
+    many[1].pass = INT64_MAX;
+    many[2].has_sample = false;
+    memset(many[2].reason, 'r', sizeof many[2].reason - 1);
+    many[3].lost_sight = true;
+    for (size_t i = 0; i < COUNT(many); i++)
+        for (size_t width = 0; width < 300; width++) {
+            size_t length = progress_live(&many[i], width, false, line);
+            assert_int_equal(length, strlen(line));
+            assert_true(length <= width);
+        }
+}
+
+static void colour_codes_do_not_count_as_width(void **state)
+{
+    (void)state;
+    char plain[PROGRESS_LINE_MAX], coloured[PROGRESS_LINE_MAX];
+    struct progress p = copying();
+    (void)progress_live(&p, 80, false, plain);
+    (void)progress_live(&p, 80, true, coloured);
+    char stripped[PROGRESS_LINE_MAX];
+    size_t n = 0;
+    for (const char *c = coloured; *c != '\0'; c++) {
+        if (*c == '\033')
+            c += strcspn(c, "m");
+        else
+            stripped[n++] = *c;
+    }
+    stripped[n] = '\0';
+    assert_string_equal(stripped, plain);
+    assert_string_not_equal(coloured, plain);
+}
+
+static void percent_is_what_needs_no_more_sending(void **state)
+{
+    (void)state;
+    static const struct {
+        uint64_t remaining, total;
+        int percent;
+    } rows[] = {
+        {0, 100, 100}, {100, 100, 0}, {50, 100, 50}, {200, 100, 0}, {1, 3, 66}, {0, 0, -1},
+        {UINT64_MAX, UINT64_MAX, 0},
+    };
+    for (size_t i = 0; i < COUNT(rows); i++) {
+        struct progress p = {.has_sample = true, .remaining = rows[i].remaining,
+                             .total = rows[i].total};
+        assert_int_equal(progress_percent(&p), rows[i].percent);
+    }
+    struct progress blind = {.total = 100};
+    assert_int_equal(progress_percent(&blind), -1);
+}
+
+static void conditions_hide_the_phase(void **state)
+{
+    (void)state;
+    char line[PROGRESS_LINE_MAX];
+    struct progress p = copying();
+    TEXT_SET(p.abort_status, "Aborting");
+    (void)progress_live(&p, 80, false, line);
+    assert_true(text_has_prefix(line, "Aborting PreCopy"));
+    p.resolving = true;
+    (void)progress_live(&p, 80, false, line);
+    assert_true(text_has_prefix(line, "Resolving PreCopy"));
+    (void)progress_plain(&p, line);
+    assert_non_null(strstr(line, "4.2s Resolving PreCopy"));
+}
+
+static void a_waiting_migration_says_why(void **state)
+{
+    (void)state;
+    char line[PROGRESS_LINE_MAX];
+    struct progress p = {.phase = "Pending", .reason = "2 of 2 slots on h1 are busy",
+                         .elapsed_ms = 65000};
+    (void)progress_live(&p, 80, false, line);
+    assert_string_equal(line, "Pending 1m05s: 2 of 2 slots on h1 are busy");
+    (void)progress_plain(&p, line);
+    assert_string_equal(line, "1m05s Pending: 2 of 2 slots on h1 are busy");
+    TEXT_SET(p.reason, "bad\033[2Jname");
+    (void)progress_live(&p, 80, false, line);
+    assert_null(strchr(line, '\033'));
+}
+
+static void the_plain_line_says_everything(void **state)
+{
+    (void)state;
+    char line[PROGRESS_LINE_MAX];
+    struct progress p = copying();
+    p.throttle_percent = 20;
+    (void)progress_plain(&p, line);
+    assert_string_equal(line, "4.2s Running PreCopy remaining 512MiB of 1.0GiB, rate 110MiB/s, "
+                              "dirty 30MiB/s, pass 3, ETA 12.3s, throttle 20%");
+    p.eta_ms = -1;
+    (void)progress_plain(&p, line);
+    assert_non_null(strstr(line, "ETA unknown"));
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(eighty_columns_hold_every_field),
+        cmocka_unit_test(fields_leave_in_order_of_worth),
+        cmocka_unit_test(no_line_is_wider_than_the_terminal),
+        cmocka_unit_test(colour_codes_do_not_count_as_width),
+        cmocka_unit_test(percent_is_what_needs_no_more_sending),
+        cmocka_unit_test(conditions_hide_the_phase),
+        cmocka_unit_test(a_waiting_migration_says_why),
+        cmocka_unit_test(the_plain_line_says_everything),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
