@@ -1,0 +1,138 @@
+/* db.c - see db.h. */
+#include "store/db.h"
+
+#include <assert.h>
+#include <errno.h>
+#include <string.h>
+
+struct trouble {
+    enum err_code code;
+    const char *what, *remedy;
+};
+
+static struct trouble trouble_of_errno(int errnum)
+{
+    switch (errnum) {
+    case ENOSPC:
+    case EDQUOT:
+        return (struct trouble){ERR_FULL, "the disk is full", "free some space"};
+    case EACCES:
+    case EPERM:
+    case EROFS:
+        return (struct trouble){ERR_READ_ONLY, "it cannot be written",
+                                "give Ferry write permission to the file and its directory"};
+    case ENOMEM:
+        return (struct trouble){ERR_NOMEM, "out of memory", "free some memory"};
+    default:
+        return (struct trouble){ERR_IO, "the system reports an error",
+                                "check the disk and the file's permissions"};
+    }
+}
+
+static struct trouble trouble_of(int rc, int system_errno)
+{
+    switch (rc & 0xff) {
+    case SQLITE_FULL:
+        return trouble_of_errno(ENOSPC);
+    case SQLITE_READONLY:
+        return trouble_of_errno(EACCES);
+    case SQLITE_NOMEM:
+        return trouble_of_errno(ENOMEM);
+    case SQLITE_IOERR:
+    case SQLITE_CANTOPEN:
+        return trouble_of_errno(system_errno);
+    case SQLITE_CORRUPT:
+    case SQLITE_NOTADB:
+        return (struct trouble){ERR_CORRUPT, "the file is damaged",
+                                "restore a backup, or move the file away to start empty"};
+    case SQLITE_BUSY:
+    case SQLITE_LOCKED:
+        return (struct trouble){ERR_LOCKED, "another program holds it locked",
+                                "close the other program"};
+    case SQLITE_TOOBIG:
+        return (struct trouble){ERR_LIMIT, "a value is too long", "shorten it"};
+    default:
+        return (struct trouble){ERR_INTERNAL, "the statement was refused", "report this"};
+    }
+}
+
+bool db_fail(sqlite3 *db, int rc, const char *path, const char *doing, struct err *err)
+{
+    struct trouble trouble = trouble_of(rc, db != NULL ? sqlite3_system_errno(db) : 0);
+    /* errmsg belongs to the last call on db, which is the one that failed or its clean-up. */
+    const char *words = db != NULL && sqlite3_extended_errcode(db) == rc ? sqlite3_errmsg(db)
+                                                                         : sqlite3_errstr(rc);
+    return err_set(err, trouble.code, "%s: %s: %s (%s); %s", path, doing, trouble.what, words,
+                   trouble.remedy);
+}
+
+bool db_fail_errno(int errnum, const char *path, const char *doing, struct err *err)
+{
+    char buffer[128];
+    struct trouble trouble = trouble_of_errno(errnum);
+    return err_set(err, trouble.code, "%s: %s: %s (%s); %s", path, doing, trouble.what,
+                   strerror_r(errnum, buffer, sizeof buffer), trouble.remedy);
+}
+
+/* Not trusting the file: a schema written by somebody else must not run functions, and a
+ * damaged page must be an error, not a wild read. */
+static void harden(sqlite3 *db)
+{
+    (void)sqlite3_db_config(db, SQLITE_DBCONFIG_DEFENSIVE, 1, NULL);
+    (void)sqlite3_db_config(db, SQLITE_DBCONFIG_TRUSTED_SCHEMA, 0, NULL);
+    (void)sqlite3_db_config(db, SQLITE_DBCONFIG_DQS_DML, 0, NULL);
+    (void)sqlite3_db_config(db, SQLITE_DBCONFIG_DQS_DDL, 0, NULL);
+    (void)sqlite3_limit(db, SQLITE_LIMIT_LENGTH, DB_VALUE_BYTES_MAX);
+    (void)sqlite3_limit(db, SQLITE_LIMIT_ATTACHED, 0);
+    (void)sqlite3_exec(db, "PRAGMA cell_size_check=ON", NULL, NULL, NULL);
+}
+
+sqlite3 *db_open(const char *path, int flags, struct err *err)
+{
+    sqlite3 *db = NULL;
+    int rc = sqlite3_open_v2(path, &db, flags | SQLITE_OPEN_NOMUTEX | SQLITE_OPEN_EXRESCODE, NULL);
+    if (rc != SQLITE_OK) {
+        db_fail(db, rc, path, "cannot open it", err);
+        db_close(db);
+        return NULL;
+    }
+    (void)sqlite3_busy_timeout(db, DB_BUSY_MS);
+    harden(db);
+    return db;
+}
+
+void db_close(sqlite3 *db)
+{
+    int rc = sqlite3_close(db);
+    assert(rc == SQLITE_OK); /* else a statement was not finalized */
+    (void)rc;
+}
+
+bool db_exec(sqlite3 *db, const char *path, const char *doing, const char *sql, struct err *err)
+{
+    int rc = sqlite3_exec(db, sql, NULL, NULL, NULL);
+    return rc == SQLITE_OK || db_fail(db, rc, path, doing, err);
+}
+
+bool db_int(sqlite3 *db, const char *path, const char *sql, int64_t *out_value, struct err *err)
+{
+    sqlite3_stmt *stmt = NULL;
+    int rc = sqlite3_prepare_v2(db, sql, -1, &stmt, NULL);
+    if (rc == SQLITE_OK)
+        rc = sqlite3_step(stmt);
+    bool found = rc == SQLITE_ROW;
+    if (found)
+        *out_value = sqlite3_column_int64(stmt, 0);
+    else if (rc == SQLITE_DONE)
+        (void)err_set(err, ERR_INTERNAL, "%s: '%s' gave no value; report this", path, sql);
+    else
+        (void)db_fail(db, rc, path, "cannot read it", err);
+    (void)sqlite3_finalize(stmt);
+    return found;
+}
+
+void db_rollback(sqlite3 *db)
+{
+    if (sqlite3_get_autocommit(db) == 0)
+        (void)sqlite3_exec(db, "ROLLBACK", NULL, NULL, NULL); /* cannot leave it open */
+}

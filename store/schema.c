@@ -1,0 +1,161 @@
+/* schema.c - see schema.h.
+ *
+ * A step, once released, never changes: files in the field were made by it. A new column or
+ * table is a new step at the end, STORE_SCHEMA_VERSION + 1, and a line in rows.c. Both files
+ * count the same versions; a step that does not concern a file is "" there.
+ * Plain tables, text for enums: a person with a SQL shell must be able to read them.
+ */
+#include "store/schema.h"
+
+#include <assert.h>
+#include <stdio.h>
+
+#include "store/db.h"
+#include "store/sqlite.h"
+
+static const char *const object_steps[] = {
+    "CREATE TABLE jobs ("
+    "  uid TEXT NOT NULL PRIMARY KEY, ns TEXT NOT NULL, name TEXT NOT NULL,"
+    "  guest_uuid TEXT NOT NULL, guest_name TEXT NOT NULL,"
+    "  source_node TEXT NOT NULL, target_node TEXT NOT NULL, wanted_node TEXT NOT NULL,"
+    "  phase TEXT NOT NULL, mode TEXT NOT NULL,"
+    "  requester TEXT NOT NULL, priority TEXT NOT NULL, triggered_by TEXT NOT NULL,"
+    "  abort_status TEXT NOT NULL, abort_requester TEXT NOT NULL, abort_why TEXT NOT NULL,"
+    "  failure_reason TEXT NOT NULL, outcome TEXT NOT NULL, guest_at TEXT NOT NULL,"
+    "  metadata_json TEXT NOT NULL, config_json TEXT NOT NULL,"
+    "  resolving INTEGER NOT NULL, recovering INTEGER NOT NULL, adopted INTEGER NOT NULL,"
+    "  removed INTEGER NOT NULL, bandwidth_mibs INTEGER NOT NULL, flags INTEGER NOT NULL,"
+    "  epoch INTEGER NOT NULL, resource_version INTEGER NOT NULL,"
+    "  created_ms INTEGER NOT NULL, handed_off_ms INTEGER NOT NULL, started_ms INTEGER NOT NULL,"
+    "  ended_ms INTEGER NOT NULL, delete_asked_ms INTEGER NOT NULL,"
+    "  error_hv_code INTEGER NOT NULL, error_hv_domain INTEGER NOT NULL,"
+    "  error_text TEXT NOT NULL) STRICT;"
+    "CREATE INDEX jobs_by_time ON jobs (created_ms, uid);"
+    "CREATE INDEX jobs_unfinished ON jobs (created_ms, uid) WHERE outcome = '';"
+    "CREATE INDEX jobs_by_name ON jobs (ns, name);"
+    "CREATE INDEX jobs_by_guest ON jobs (guest_uuid, created_ms);"
+
+    "CREATE TABLE transitions ("
+    "  job_uid TEXT NOT NULL, seq INTEGER NOT NULL,"
+    "  from_phase TEXT NOT NULL, to_phase TEXT NOT NULL, why TEXT NOT NULL,"
+    "  at_ms INTEGER NOT NULL, spent_ms INTEGER NOT NULL,"
+    "  PRIMARY KEY (job_uid, seq)) STRICT, WITHOUT ROWID;"
+
+    "CREATE TABLE intents ("
+    "  job_uid TEXT NOT NULL, epoch INTEGER NOT NULL, seq INTEGER NOT NULL,"
+    "  action TEXT NOT NULL, node TEXT NOT NULL, argument TEXT NOT NULL, status TEXT NOT NULL,"
+    "  asked_ms INTEGER NOT NULL, done_ms INTEGER NOT NULL,"
+    "  err TEXT NOT NULL, hv_code INTEGER NOT NULL, hv_domain INTEGER NOT NULL,"
+    "  text TEXT NOT NULL,"
+    "  PRIMARY KEY (job_uid, epoch, seq)) STRICT;"
+    "CREATE INDEX intents_open ON intents (asked_ms) WHERE status = 'open';"
+
+    "CREATE TABLE sightings ("
+    "  id INTEGER PRIMARY KEY, job_uid TEXT NOT NULL, node TEXT NOT NULL, role TEXT NOT NULL,"
+    "  presence TEXT NOT NULL, state TEXT NOT NULL, reason TEXT NOT NULL, moment TEXT NOT NULL,"
+    "  at_ms INTEGER NOT NULL) STRICT;"
+    "CREATE INDEX sightings_by_job ON sightings (job_uid, at_ms);"
+
+    "CREATE TABLE errors ("
+    "  id INTEGER PRIMARY KEY, job_uid TEXT NOT NULL, node TEXT NOT NULL, call TEXT NOT NULL,"
+    "  hv_code INTEGER NOT NULL, hv_domain INTEGER NOT NULL, at_ms INTEGER NOT NULL,"
+    "  text TEXT NOT NULL) STRICT;"
+    "CREATE INDEX errors_by_job ON errors (job_uid, at_ms);"
+
+    "CREATE TABLE modes ("
+    "  id INTEGER PRIMARY KEY, job_uid TEXT NOT NULL, mode TEXT NOT NULL, cause TEXT NOT NULL,"
+    "  at_ms INTEGER NOT NULL) STRICT;"
+    "CREATE INDEX modes_by_job ON modes (job_uid, at_ms);"
+
+    "CREATE TABLE events ("
+    "  id INTEGER PRIMARY KEY, kind TEXT NOT NULL, ns TEXT NOT NULL, name TEXT NOT NULL,"
+    "  uid TEXT NOT NULL, type TEXT NOT NULL, reason TEXT NOT NULL, message TEXT NOT NULL,"
+    "  at_ms INTEGER NOT NULL) STRICT;"
+    "CREATE INDEX events_by_object ON events (uid, at_ms);"
+    "CREATE INDEX events_by_time ON events (at_ms);",
+};
+
+static const char *const sample_steps[] = {
+    "CREATE TABLE samples ("
+    "  job_uid TEXT NOT NULL, seq INTEGER NOT NULL, source TEXT NOT NULL,"
+    "  at_ms INTEGER NOT NULL, mono_ms INTEGER NOT NULL,"
+    "  time_elapsed_ms INTEGER NOT NULL, downtime_ms INTEGER NOT NULL, setup_ms INTEGER NOT NULL,"
+    "  data_total INTEGER NOT NULL, data_processed INTEGER NOT NULL,"
+    "  data_remaining INTEGER NOT NULL,"
+    "  memory_total INTEGER NOT NULL, memory_processed INTEGER NOT NULL,"
+    "  memory_remaining INTEGER NOT NULL, memory_bps INTEGER NOT NULL,"
+    "  memory_dirty_rate INTEGER NOT NULL, memory_page_size INTEGER NOT NULL,"
+    "  memory_iteration INTEGER NOT NULL, memory_postcopy_requests INTEGER NOT NULL,"
+    "  memory_constant INTEGER NOT NULL, memory_normal_bytes INTEGER NOT NULL,"
+    "  disk_total INTEGER NOT NULL, disk_processed INTEGER NOT NULL,"
+    "  disk_remaining INTEGER NOT NULL, disk_bps INTEGER NOT NULL,"
+    "  throttle_percent INTEGER NOT NULL, bandwidth_bps INTEGER NOT NULL,"
+    "  PRIMARY KEY (job_uid, seq)) STRICT, WITHOUT ROWID;",
+};
+
+_Static_assert(COUNT(object_steps) == STORE_SCHEMA_VERSION, "one step per version");
+_Static_assert(COUNT(sample_steps) == STORE_SCHEMA_VERSION, "one step per version, may be empty");
+
+const struct schema *schema_of(enum lane lane)
+{
+    static const struct schema schemas[LANE_COUNT] = {
+        [LANE_OBJECTS] = {"ferry.db", "Ferry's objects", 0x4665724f /* FerO */, "FULL",
+                          object_steps, COUNT(object_steps)},
+        [LANE_SAMPLES] = {"samples.db", "Ferry's samples", 0x46657253 /* FerS */, "NORMAL",
+                          sample_steps, COUNT(sample_steps)},
+    };
+    assert(lane < LANE_COUNT);
+    return &schemas[lane];
+}
+
+static bool step_forward(sqlite3 *db, const char *path, const struct schema *schema, size_t from,
+                         struct err *err)
+{
+    char marks[128];
+    (void)snprintf(marks, sizeof marks, "PRAGMA application_id=%u; PRAGMA user_version=%zu;",
+                   schema->application_id, from + 1);
+    char doing[64];
+    (void)snprintf(doing, sizeof doing, "cannot bring it to schema version %zu", from + 1);
+
+    const char *const parts[] = {"BEGIN IMMEDIATE", schema->steps[from], marks, "COMMIT"};
+    for (size_t i = 0; i < COUNT(parts); i++)
+        if (!db_exec(db, path, doing, parts[i], err)) {
+            db_rollback(db);
+            return false;
+        }
+    return true;
+}
+
+bool schema_bring_forward(sqlite3 *db, const char *path, const struct schema *schema,
+                          struct err *err)
+{
+    int64_t version = 0;
+    if (!db_int(db, path, "PRAGMA user_version", &version, err))
+        return false;
+    assert(version >= 0); /* dbfile_inspect() saw to it */
+    for (size_t from = (size_t)version; from < schema->step_count; from++)
+        if (!step_forward(db, path, schema, from, err))
+            return false;
+    return true;
+}
+
+bool schema_check(sqlite3 *db, const char *path, enum lane lane, struct err *err)
+{
+    for (enum row kind = 0; kind < ROW_COUNT; kind++) {
+        if (rows_type(kind)->lane != lane)
+            continue;
+        char sql[ROWS_SQL_MAX];
+        rows_insert_sql(kind, sql);
+        sqlite3_stmt *stmt = NULL;
+        int rc = sqlite3_prepare_v2(db, sql, -1, &stmt, NULL);
+        (void)sqlite3_finalize(stmt);
+        if (rc == SQLITE_ERROR)
+            return err_set(err, ERR_CORRUPT,
+                           "%s: a table is missing or was changed by hand (%s); restore a backup,"
+                           " or move the file away to start empty",
+                           path, sqlite3_errmsg(db));
+        if (rc != SQLITE_OK)
+            return db_fail(db, rc, path, "cannot check its tables", err);
+    }
+    return true;
+}

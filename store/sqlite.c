@@ -1,0 +1,112 @@
+/* sqlite.c - see sqlite.h. Opening in an order that can be taken back: look at both files
+ * first, then make what is missing, then open for writing, and only then let anything reach
+ * the files for good. */
+#include "store/sqlite.h"
+
+#include "store/sqlite_impl.h"
+
+static void stats(struct store *s, struct store_stats *out_stats)
+{
+    struct store_sqlite *sq = store_sqlite_of(s);
+    *out_stats = (struct store_stats){
+        .commits = atomic_load(&sq->commits),
+        .commit_failures = atomic_load(&sq->commit_failures),
+        .commit_ms_total = atomic_load(&sq->commit_ms_total),
+        .samples_written = atomic_load(&sq->samples_written),
+        .samples_dropped = atomic_load(&sq->samples_dropped),
+        .sample_batches = atomic_load(&sq->sample_batches),
+        .samples_queued = sq->samples.queue != NULL ? queue_depth(sq->samples.queue) : 0,
+    };
+}
+
+/* undo: the store was never handed out; every file goes back to what it was. */
+static void dismantle(struct store_sqlite *sq, bool undo)
+{
+    samples_fini(sq);
+    for (enum lane lane = 0; lane < LANE_COUNT; lane++) {
+        lane_fini(&sq->lanes[lane]);
+        if (undo && sq->lanes[lane].file.schema != NULL)
+            dbfile_undo(&sq->lanes[lane].file);
+    }
+    statedir_fini(&sq->state, undo);
+    free(sq);
+}
+
+static void close_store(struct store *s)
+{
+    struct store_sqlite *sq = store_sqlite_of(s);
+    if (sq->objects.is_open)
+        objects_rollback(s);
+    dismantle(sq, false);
+}
+
+static const struct store_ops sqlite_ops = {
+    .begin = objects_begin,
+    .put_job = objects_put_job,
+    .put_transition = objects_put_transition,
+    .put_intent = objects_put_intent,
+    .put_sighting = objects_put_sighting,
+    .put_error = objects_put_error,
+    .put_mode = objects_put_mode,
+    .put_event = objects_put_event,
+    .commit = objects_commit,
+    .rollback = objects_rollback,
+    .append_samples = samples_append,
+    .flush_samples = samples_flush,
+    .each_job = read_each_job,
+    .each_transition = read_each_transition,
+    .each_intent = read_each_intent,
+    .each_sighting = read_each_sighting,
+    .each_error = read_each_error,
+    .each_mode = read_each_mode,
+    .each_event = read_each_event,
+    .each_sample = read_each_sample,
+    .stats = stats,
+    .free = close_store,
+};
+
+static bool open_memory(struct store_sqlite *sq, struct err *err)
+{
+    for (enum lane lane = 0; lane < LANE_COUNT; lane++)
+        if (!lane_open_memory(&sq->lanes[lane], lane, err))
+            return false;
+    return true;
+}
+
+static bool open_files(struct store_sqlite *sq, const char *dir, struct err *err)
+{
+    if (!statedir_init(&sq->state, dir, err))
+        return false;
+    for (enum lane lane = 0; lane < LANE_COUNT; lane++)
+        if (!dbfile_inspect(&sq->lanes[lane].file, &sq->state, lane, err))
+            return false;
+    for (enum lane lane = 0; lane < LANE_COUNT; lane++)
+        if (!dbfile_make(&sq->lanes[lane].file, &sq->state, err))
+            return false;
+    for (enum lane lane = 0; lane < LANE_COUNT; lane++)
+        if (!lane_open_file(&sq->lanes[lane], err))
+            return false;
+    if (!samples_start(sq, err))
+        return false;
+    for (enum lane lane = 0; lane < LANE_COUNT; lane++) /* the writer sleeps: nobody appends yet */
+        dbfile_settle(&sq->lanes[lane].file, sq->lanes[lane].db);
+    return true;
+}
+
+struct store *store_sqlite_open(const char *dir, struct err *err)
+{
+    struct store_sqlite *sq = calloc(1, sizeof *sq);
+    if (sq == NULL) {
+        (void)err_set(err, ERR_NOMEM, "store");
+        return NULL;
+    }
+    sq->store.ops = &sqlite_ops;
+    sq->state.lock_fd = -1;
+    for (enum lane lane = 0; lane < LANE_COUNT; lane++)
+        lane_init(&sq->lanes[lane]);
+    samples_init(&sq->samples);
+    if (dir == NULL ? open_memory(sq, err) : open_files(sq, dir, err))
+        return &sq->store;
+    dismantle(sq, true);
+    return NULL;
+}

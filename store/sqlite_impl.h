@@ -1,0 +1,117 @@
+/* sqlite_impl.h - what the parts of the SQLite store share. Private to store/.
+ *
+ * Each lane (objects, samples) is one file with one writing connection and a few idle reading
+ * ones. In memory there is nothing to read from but the writing connection; then one recursive
+ * lock per lane, held from begin to commit, keeps other threads from seeing half a transaction,
+ * and samples are written at once instead of by a thread, so that a simulation is repeatable.
+ */
+#ifndef STORE_SQLITE_IMPL_H
+#define STORE_SQLITE_IMPL_H
+
+#include <pthread.h>
+#include <stdatomic.h>
+#include <sqlite3.h>
+
+#include "base/queue.h"
+#include "store/db.h"
+#include "store/dbfile.h"
+#include "store/rows.h"
+#include "store/statedir.h"
+#include "store/store.h"
+
+enum { READERS_IDLE_MAX = 4 };
+
+struct lane_db {
+    bool in_memory;
+    struct dbfile file;
+    sqlite3 *db;                  /* the writer */
+    sqlite3_stmt *put[ROW_COUNT]; /* of this lane, prepared once */
+    pthread_mutex_t lock;         /* recursive; guards `idle`, and `db` when in memory */
+    sqlite3 *idle[READERS_IDLE_MAX];
+    size_t idle_count;
+};
+
+/* The objects lane: the transaction in the making. One thread. */
+struct objects {
+    bool is_open;
+    struct err failure; /* the first one since begin */
+    int64_t began_ms;
+};
+
+/* What travels to the sample writer. */
+struct sample_item {
+    uint64_t flush; /* not 0: no sample, but "say when you are here" */
+    struct store_sample sample;
+};
+
+struct samples {
+    struct queue *queue; /* NULL in memory */
+    pthread_t thread;
+    bool is_running;
+    struct store_sample *batch; /* the writer's, STORE_SAMPLE_BATCH_MAX */
+    pthread_mutex_t lock;       /* guards the rest */
+    pthread_cond_t flushed;
+    uint64_t flush_asked, flush_done;
+    struct err loss; /* the first failure since the last flush */
+};
+
+struct store_sqlite {
+    struct store store; /* first */
+    struct statedir state;
+    struct lane_db lanes[LANE_COUNT];
+    struct objects objects;
+    struct samples samples;
+    atomic_uint_fast64_t commits, commit_failures, commit_ms_total;
+    atomic_uint_fast64_t samples_written, samples_dropped, sample_batches;
+};
+
+static inline struct store_sqlite *store_sqlite_of(struct store *s)
+{
+    return (struct store_sqlite *)(void *)s;
+}
+
+/* sqlite_lane.c */
+void lane_init(struct lane_db *lane);
+MUST_CHECK bool lane_open_memory(struct lane_db *lane, enum lane which, struct err *err);
+MUST_CHECK bool lane_open_file(struct lane_db *lane, struct err *err); /* after dbfile_make() */
+void lane_fini(struct lane_db *lane);
+/* Puts one row with the prepared statement. SQLite's result code. */
+int lane_put(struct lane_db *lane, enum row kind, const void *row);
+const char *lane_path(const struct lane_db *lane);
+/* A connection to read from; give it back. */
+sqlite3 *lane_borrow_reader(struct lane_db *lane, struct err *err);
+void lane_return_reader(struct lane_db *lane, sqlite3 *db);
+
+/* sqlite_objects.c, sqlite_samples.c, sqlite_read.c: the operations of store.h */
+void objects_begin(struct store *s);
+bool objects_commit(struct store *s, struct err *err);
+void objects_rollback(struct store *s);
+void objects_put_job(struct store *s, const struct store_job *row);
+void objects_put_transition(struct store *s, const struct store_transition *row);
+void objects_put_intent(struct store *s, const struct store_intent *row);
+void objects_put_sighting(struct store *s, const struct store_sighting *row);
+void objects_put_error(struct store *s, const struct store_error *row);
+void objects_put_mode(struct store *s, const struct store_mode *row);
+void objects_put_event(struct store *s, const struct store_event *row);
+
+void samples_init(struct samples *samples);
+MUST_CHECK bool samples_start(struct store_sqlite *sq, struct err *err); /* not in memory */
+void samples_fini(struct store_sqlite *sq); /* writes what is queued */
+bool samples_append(struct store *s, const struct store_sample *rows, size_t n);
+bool samples_flush(struct store *s, int64_t timeout_ms, struct err *err);
+
+bool read_each_job(struct store *s, bool unfinished, store_job_fn *fn, void *ctx, struct err *err);
+bool read_each_event(struct store *s, const char *uid, size_t limit, store_event_fn *fn, void *ctx,
+                     struct err *err);
+#define READ(name)                                                                             \
+    bool read_each_##name(struct store *s, const char *job_uid, store_##name##_fn *fn, void *ctx, \
+                          struct err *err);
+READ(transition)
+READ(intent)
+READ(sighting)
+READ(error)
+READ(mode)
+READ(sample)
+#undef READ
+
+#endif

@@ -1,0 +1,98 @@
+/* sqlite_lane.c - one lane: its writing connection with its statements, and the readers.
+ *
+ * Readers in WAL mode see the last commit and wait for nobody; each has a connection of its
+ * own. A few are kept, since opening one costs more than most queries.
+ */
+#include "store/sqlite_impl.h"
+
+#include <assert.h>
+
+void lane_init(struct lane_db *lane)
+{
+    *lane = (struct lane_db){0};
+    pthread_mutexattr_t attr;
+    (void)pthread_mutexattr_init(&attr);
+    (void)pthread_mutexattr_settype(&attr, PTHREAD_MUTEX_RECURSIVE); /* visitors may call back */
+    (void)pthread_mutex_init(&lane->lock, &attr);
+    (void)pthread_mutexattr_destroy(&attr);
+}
+
+const char *lane_path(const struct lane_db *lane)
+{
+    return lane->in_memory ? "memory" : lane->file.path;
+}
+
+static bool prepare(struct lane_db *lane, enum lane which, struct err *err)
+{
+    for (enum row kind = 0; kind < ROW_COUNT; kind++) {
+        if (rows_type(kind)->lane != which)
+            continue;
+        char sql[ROWS_SQL_MAX];
+        rows_insert_sql(kind, sql);
+        int rc = sqlite3_prepare_v3(lane->db, sql, -1, SQLITE_PREPARE_PERSISTENT,
+                                    &lane->put[kind], NULL);
+        if (rc != SQLITE_OK)
+            return db_fail(lane->db, rc, lane_path(lane), "cannot use its tables", err);
+    }
+    return true;
+}
+
+bool lane_open_memory(struct lane_db *lane, enum lane which, struct err *err)
+{
+    lane->in_memory = true;
+    lane->db = db_open(":memory:", SQLITE_OPEN_READWRITE | SQLITE_OPEN_CREATE, err);
+    return lane->db != NULL &&
+           schema_bring_forward(lane->db, "memory", schema_of(which), err) &&
+           prepare(lane, which, err);
+}
+
+bool lane_open_file(struct lane_db *lane, struct err *err)
+{
+    lane->db = dbfile_open(&lane->file, err);
+    return lane->db != NULL && prepare(lane, lane->file.lane, err);
+}
+
+void lane_fini(struct lane_db *lane)
+{
+    for (size_t i = 0; i < lane->idle_count; i++)
+        db_close(lane->idle[i]);
+    for (enum row kind = 0; kind < ROW_COUNT; kind++)
+        (void)sqlite3_finalize(lane->put[kind]);
+    db_close(lane->db); /* last: moves the log into the file and removes it */
+    (void)pthread_mutex_destroy(&lane->lock);
+}
+
+int lane_put(struct lane_db *lane, enum row kind, const void *row)
+{
+    sqlite3_stmt *stmt = lane->put[kind];
+    assert(stmt != NULL);
+    int rc = rows_bind(stmt, kind, row);
+    if (rc == SQLITE_OK)
+        rc = sqlite3_step(stmt);
+    (void)sqlite3_reset(stmt);          /* repeats the step's result */
+    (void)sqlite3_clear_bindings(stmt); /* they point into the row */
+    return rc == SQLITE_DONE ? SQLITE_OK : rc;
+}
+
+sqlite3 *lane_borrow_reader(struct lane_db *lane, struct err *err)
+{
+    (void)pthread_mutex_lock(&lane->lock);
+    if (lane->in_memory)
+        return lane->db; /* and the lock, until it is given back */
+    sqlite3 *db = lane->idle_count > 0 ? lane->idle[--lane->idle_count] : NULL;
+    (void)pthread_mutex_unlock(&lane->lock);
+    return db != NULL ? db : db_open(lane->file.path, SQLITE_OPEN_READONLY, err);
+}
+
+void lane_return_reader(struct lane_db *lane, sqlite3 *db)
+{
+    if (lane->in_memory) {
+        (void)pthread_mutex_unlock(&lane->lock);
+        return;
+    }
+    (void)pthread_mutex_lock(&lane->lock);
+    if (lane->idle_count < READERS_IDLE_MAX)
+        lane->idle[lane->idle_count++] = TAKE(db);
+    (void)pthread_mutex_unlock(&lane->lock);
+    db_close(db);
+}

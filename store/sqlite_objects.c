@@ -1,0 +1,100 @@
+/* sqlite_objects.c - the objects lane: what the engine decided in one turn is one transaction.
+ *
+ * A transaction is open between begin and commit or rollback, and only there. The first thing
+ * that fails is kept; after it puts do nothing; commit then rolls back and reports it. So the
+ * engine writes a turn without a check per row and asks once.
+ *
+ * When commit says false the rows are gone for this process. One case is left open by nature:
+ * the log was written but could not be synced, and then the machine dies; the transaction may
+ * be found after the restart. It is found whole, and an intent that is found is checked against
+ * the hosts before anything is done, never repeated.
+ */
+#include <assert.h>
+
+#include "base/clock.h"
+#include "store/sqlite_impl.h"
+
+static struct lane_db *lane_of(struct store_sqlite *sq)
+{
+    return &sq->lanes[LANE_OBJECTS];
+}
+
+static void remember(struct store_sqlite *sq, int rc, const char *doing)
+{
+    if (rc != SQLITE_OK && sq->objects.failure.code == ERR_NONE)
+        (void)db_fail(lane_of(sq)->db, rc, lane_path(lane_of(sq)), doing, &sq->objects.failure);
+}
+
+void objects_begin(struct store *s)
+{
+    struct store_sqlite *sq = store_sqlite_of(s);
+    struct lane_db *lane = lane_of(sq);
+    assert(!sq->objects.is_open);
+    if (lane->in_memory)
+        (void)pthread_mutex_lock(&lane->lock);
+    sq->objects = (struct objects){.is_open = true};
+    remember(sq, sqlite3_exec(lane->db, "BEGIN IMMEDIATE", NULL, NULL, NULL),
+             "cannot begin a transaction");
+}
+
+static void put(struct store *s, enum row kind, const void *row)
+{
+    struct store_sqlite *sq = store_sqlite_of(s);
+    assert(sq->objects.is_open);
+    if (sq->objects.failure.code != ERR_NONE)
+        return;
+    char doing[64];
+    (void)snprintf(doing, sizeof doing, "cannot write to %s", rows_type(kind)->table);
+    remember(sq, lane_put(lane_of(sq), kind, row), doing);
+}
+
+#define PUT(id, name)                                                       \
+    void objects_put_##name(struct store *s, const struct store_##name *row) \
+    {                                                                       \
+        put(s, ROW_##id, row);                                              \
+    }
+PUT(JOB, job)
+PUT(TRANSITION, transition)
+PUT(INTENT, intent)
+PUT(SIGHTING, sighting)
+PUT(ERROR, error)
+PUT(MODE, mode)
+PUT(EVENT, event)
+#undef PUT
+
+static void end(struct store_sqlite *sq)
+{
+    struct lane_db *lane = lane_of(sq);
+    db_rollback(lane->db); /* nothing to do after a good commit */
+    sq->objects.is_open = false;
+    if (lane->in_memory)
+        (void)pthread_mutex_unlock(&lane->lock);
+}
+
+bool objects_commit(struct store *s, struct err *err)
+{
+    struct store_sqlite *sq = store_sqlite_of(s);
+    struct lane_db *lane = lane_of(sq);
+    assert(sq->objects.is_open);
+    /* In memory no time passes: statistics of a simulation must not depend on the machine. */
+    const struct clock *clock = clock_system();
+    int64_t start_ms = lane->in_memory ? 0 : clock_mono_ms(clock);
+    if (sq->objects.failure.code == ERR_NONE)
+        remember(sq, sqlite3_exec(lane->db, "COMMIT", NULL, NULL, NULL), "cannot commit");
+    int64_t spent_ms = lane->in_memory ? 0 : clock_mono_ms(clock) - start_ms;
+
+    bool done = sq->objects.failure.code == ERR_NONE;
+    if (!done)
+        *err = sq->objects.failure;
+    end(sq);
+    atomic_fetch_add(done ? &sq->commits : &sq->commit_failures, 1);
+    atomic_fetch_add(&sq->commit_ms_total, (uint64_t)spent_ms);
+    return done;
+}
+
+void objects_rollback(struct store *s)
+{
+    struct store_sqlite *sq = store_sqlite_of(s);
+    assert(sq->objects.is_open);
+    end(sq);
+}

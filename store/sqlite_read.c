@@ -1,0 +1,122 @@
+/* sqlite_read.c - the readers of store.h: one query, one loop, a visitor per row type. */
+#include <assert.h>
+
+#include "store/sqlite_impl.h"
+
+/* A visitor of any type, with the type put back by visit(). */
+struct query {
+    enum row kind;
+    const char *sql;
+    const char *uid; /* NULL: the statement has no ?1 */
+    int64_t limit;   /* < 0: the statement has no ?2 */
+    bool (*visit)(const struct query *query, const union any_row *row);
+    void *ctx;
+    union {
+#define ROW(id, name, table, lane, put, order) store_##name##_fn *name;
+#include "store/rows.def"
+#undef ROW
+    } fn;
+};
+
+#define ROW(id, name, table, lane, put, order)                                    \
+    static bool visit_##name(const struct query *query, const union any_row *row) \
+    {                                                                             \
+        return query->fn.name(query->ctx, &row->name);                            \
+    }
+#include "store/rows.def"
+#undef ROW
+
+static int bind(sqlite3_stmt *stmt, const struct query *query)
+{
+    int rc = SQLITE_OK;
+    if (query->uid != NULL)
+        rc = sqlite3_bind_text(stmt, 1, query->uid, -1, SQLITE_STATIC);
+    if (rc == SQLITE_OK && query->limit >= 0)
+        rc = sqlite3_bind_int64(stmt, 2, query->limit);
+    return rc;
+}
+
+/* SQLITE_DONE at the end, also when the visitor had enough. */
+static int visit_all(sqlite3_stmt *stmt, const struct query *query)
+{
+    int rc = bind(stmt, query);
+    if (rc != SQLITE_OK)
+        return rc;
+    while ((rc = sqlite3_step(stmt)) == SQLITE_ROW) {
+        union any_row row;
+        if (!rows_read(stmt, query->kind, &row))
+            return SQLITE_NOMEM;
+        if (!query->visit(query, &row))
+            return SQLITE_DONE;
+    }
+    return rc;
+}
+
+static bool run(struct store *s, const struct query *query, struct err *err)
+{
+    struct lane_db *lane = &store_sqlite_of(s)->lanes[rows_type(query->kind)->lane];
+    sqlite3 *db = lane_borrow_reader(lane, err);
+    if (db == NULL)
+        return false;
+    sqlite3_stmt *stmt = NULL;
+    int rc = sqlite3_prepare_v2(db, query->sql, -1, &stmt, NULL);
+    if (rc == SQLITE_OK)
+        rc = visit_all(stmt, query);
+    bool done = rc == SQLITE_DONE || db_fail(db, rc, lane_path(lane), "cannot read it", err);
+    (void)sqlite3_finalize(stmt);
+    lane_return_reader(lane, db);
+    return done;
+}
+
+static void select_of_job(enum row kind, char *out_sql)
+{
+    char tail[128];
+    (void)snprintf(tail, sizeof tail, "WHERE job_uid = ?1 ORDER BY %s", rows_type(kind)->order);
+    rows_select_sql(kind, NULL, tail, out_sql);
+}
+
+#define READ(id, name)                                                                        \
+    bool read_each_##name(struct store *s, const char *job_uid, store_##name##_fn *fn, void *ctx, \
+                          struct err *err)                                                    \
+    {                                                                                         \
+        char sql[ROWS_SQL_MAX];                                                               \
+        assert(job_uid != NULL);                                                              \
+        select_of_job(ROW_##id, sql);                                                         \
+        struct query query = {.kind = ROW_##id, .sql = sql, .uid = job_uid, .limit = -1,      \
+                              .visit = visit_##name, .ctx = ctx, .fn.name = fn};              \
+        return run(s, &query, err);                                                           \
+    }
+READ(TRANSITION, transition)
+READ(INTENT, intent)
+READ(SIGHTING, sighting)
+READ(ERROR, error)
+READ(MODE, mode)
+READ(SAMPLE, sample)
+#undef READ
+
+bool read_each_job(struct store *s, bool unfinished, store_job_fn *fn, void *ctx, struct err *err)
+{
+    char sql[ROWS_SQL_MAX];
+    rows_select_sql(ROW_JOB, NULL,
+                    unfinished ? "WHERE outcome = '' ORDER BY created_ms, uid"
+                               : "ORDER BY created_ms, uid",
+                    sql);
+    struct query query = {.kind = ROW_JOB, .sql = sql, .limit = -1, .visit = visit_job,
+                          .ctx = ctx, .fn.job = fn};
+    return run(s, &query, err);
+}
+
+bool read_each_event(struct store *s, const char *uid, size_t limit, store_event_fn *fn, void *ctx,
+                     struct err *err)
+{
+    char sql[ROWS_SQL_MAX];
+    rows_select_sql(ROW_EVENT,
+                    uid != NULL ? "(SELECT * FROM events WHERE uid = ?1"
+                                  " ORDER BY at_ms DESC, id DESC LIMIT ?2)"
+                                : "(SELECT * FROM events ORDER BY at_ms DESC, id DESC LIMIT ?2)",
+                    "ORDER BY at_ms, id", sql);
+    struct query query = {.kind = ROW_EVENT, .sql = sql, .uid = uid,
+                          .limit = limit < INT64_MAX ? (int64_t)limit : INT64_MAX,
+                          .visit = visit_event, .ctx = ctx, .fn.event = fn};
+    return run(s, &query, err);
+}

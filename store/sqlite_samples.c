@@ -1,0 +1,228 @@
+/* sqlite_samples.c - the samples lane: a bounded queue, a writer thread, batches.
+ *
+ * A producer never waits: what does not fit is dropped and counted. The writer collects for at
+ * most STORE_SAMPLE_BATCH_MS or STORE_SAMPLE_BATCH_MAX samples, then writes one transaction.
+ * A batch that cannot be written (disk full) is dropped and counted too: samples are evidence,
+ * not decisions, and holding them back would only move the loss.
+ * A flush is a marker in the same queue: when the writer meets it, everything before is done.
+ */
+#include <assert.h>
+#include <errno.h>
+#include <signal.h>
+
+#include "base/clock.h"
+#include "base/log.h"
+#include "store/sqlite_impl.h"
+
+static struct lane_db *lane_of(struct store_sqlite *sq)
+{
+    return &sq->lanes[LANE_SAMPLES];
+}
+
+static void record_loss(struct store_sqlite *sq, const struct err *failure, size_t n)
+{
+    atomic_fetch_add(&sq->samples_dropped, n);
+    (void)pthread_mutex_lock(&sq->samples.lock);
+    bool is_first = sq->samples.loss.code == ERR_NONE;
+    if (is_first)
+        sq->samples.loss = *failure;
+    (void)pthread_mutex_unlock(&sq->samples.lock);
+    if (is_first) /* a full disk lasts; one line per flush is enough, the counter has the rest */
+        LOG(WARN, "samples_lost", FIELD_TEXT(ERROR, err_name(failure->code)),
+            FIELD_TEXT(TEXT, failure->text), FIELD_I64(COUNT, n));
+}
+
+static bool write_rows(struct lane_db *lane, const struct store_sample *rows, size_t n,
+                       struct err *err)
+{
+    int rc = sqlite3_exec(lane->db, "BEGIN IMMEDIATE", NULL, NULL, NULL);
+    for (size_t i = 0; i < n && rc == SQLITE_OK; i++)
+        rc = lane_put(lane, ROW_SAMPLE, &rows[i]);
+    if (rc == SQLITE_OK)
+        rc = sqlite3_exec(lane->db, "COMMIT", NULL, NULL, NULL);
+    if (rc == SQLITE_OK)
+        return true;
+    (void)db_fail(lane->db, rc, lane_path(lane), "cannot write samples", err);
+    db_rollback(lane->db);
+    return false;
+}
+
+static bool write_batch(struct store_sqlite *sq, const struct store_sample *rows, size_t n)
+{
+    struct err failure = {0};
+    if (!write_rows(lane_of(sq), rows, n, &failure)) {
+        record_loss(sq, &failure, n);
+        return false;
+    }
+    atomic_fetch_add(&sq->samples_written, n);
+    atomic_fetch_add(&sq->sample_batches, 1);
+    return true;
+}
+
+struct collected {
+    size_t count;
+    uint64_t flush;
+    bool is_closed;
+};
+
+/* Waits for the first, then for more until the batch is full, old enough, or wanted now. */
+static struct collected collect(struct samples *samples)
+{
+    struct collected got = {0};
+    const struct clock *clock = clock_system();
+    int64_t wait_ms = -1, until_ms = 0;
+    while (got.count < STORE_SAMPLE_BATCH_MAX) {
+        struct sample_item item;
+        enum queue_pop pop = queue_pop(samples->queue, &item, wait_ms);
+        got.is_closed = pop == QUEUE_CLOSED;
+        if (pop != QUEUE_ITEM)
+            break;
+        got.flush = item.flush;
+        if (item.flush != 0)
+            break;
+        samples->batch[got.count++] = item.sample;
+        int64_t now_ms = clock_mono_ms(clock);
+        if (got.count == 1)
+            until_ms = now_ms + STORE_SAMPLE_BATCH_MS;
+        wait_ms = until_ms > now_ms ? until_ms - now_ms : 0;
+    }
+    return got;
+}
+
+/* synchronous=NORMAL syncs only at a checkpoint, so "on disk" takes one. */
+static void finish_flush(struct store_sqlite *sq, uint64_t number)
+{
+    struct lane_db *lane = lane_of(sq);
+    int rc = sqlite3_wal_checkpoint_v2(lane->db, NULL, SQLITE_CHECKPOINT_PASSIVE, NULL, NULL);
+    if (rc != SQLITE_OK && (rc & 0xff) != SQLITE_BUSY) { /* busy: another one does it */
+        struct err failure = {0};
+        (void)db_fail(lane->db, rc, lane_path(lane), "cannot write samples to disk", &failure);
+        record_loss(sq, &failure, 0);
+    }
+    (void)pthread_mutex_lock(&sq->samples.lock);
+    if (sq->samples.flush_done < number)
+        sq->samples.flush_done = number;
+    (void)pthread_cond_broadcast(&sq->samples.flushed);
+    (void)pthread_mutex_unlock(&sq->samples.lock);
+}
+
+static void *write_samples(void *ctx)
+{
+    struct store_sqlite *sq = ctx;
+    struct collected got;
+    do {
+        got = collect(&sq->samples);
+        if (got.count > 0)
+            (void)write_batch(sq, sq->samples.batch, got.count);
+        if (got.flush != 0)
+            finish_flush(sq, got.flush);
+    } while (!got.is_closed);
+    return NULL;
+}
+
+/* Signals are main's business: the writer starts with all of them blocked. */
+static bool start_writer(struct store_sqlite *sq, struct err *err)
+{
+    sigset_t all, before;
+    (void)sigfillset(&all);
+    (void)pthread_sigmask(SIG_SETMASK, &all, &before);
+    int errnum = pthread_create(&sq->samples.thread, NULL, write_samples, sq);
+    (void)pthread_sigmask(SIG_SETMASK, &before, NULL);
+    sq->samples.is_running = errnum == 0;
+    return errnum == 0 || err_set(err, ERR_NOMEM, "cannot start the sample writer's thread");
+}
+
+void samples_init(struct samples *samples)
+{
+    (void)pthread_mutex_init(&samples->lock, NULL);
+    pthread_condattr_t attr;
+    (void)pthread_condattr_init(&attr);
+    (void)pthread_condattr_setclock(&attr, CLOCK_MONOTONIC);
+    (void)pthread_cond_init(&samples->flushed, &attr);
+    (void)pthread_condattr_destroy(&attr);
+}
+
+bool samples_start(struct store_sqlite *sq, struct err *err)
+{
+    struct samples *samples = &sq->samples;
+    samples->batch = calloc(STORE_SAMPLE_BATCH_MAX, sizeof *samples->batch);
+    if (samples->batch == NULL)
+        return err_set(err, ERR_NOMEM, "sample batch of %d", STORE_SAMPLE_BATCH_MAX);
+    samples->queue = queue_new(sizeof(struct sample_item), STORE_SAMPLE_QUEUE_MAX, err);
+    return samples->queue != NULL && start_writer(sq, err);
+}
+
+void samples_fini(struct store_sqlite *sq)
+{
+    struct samples *samples = &sq->samples;
+    if (samples->is_running) {
+        queue_close(samples->queue);
+        (void)pthread_join(samples->thread, NULL);
+    }
+    queue_free(samples->queue);
+    free(samples->batch);
+    (void)pthread_cond_destroy(&samples->flushed);
+    (void)pthread_mutex_destroy(&samples->lock);
+}
+
+bool samples_append(struct store *s, const struct store_sample *rows, size_t n)
+{
+    struct store_sqlite *sq = store_sqlite_of(s);
+    struct lane_db *lane = lane_of(sq);
+    if (n == 0)
+        return true;
+    if (lane->in_memory) {
+        (void)pthread_mutex_lock(&lane->lock);
+        bool written = write_batch(sq, rows, n);
+        (void)pthread_mutex_unlock(&lane->lock);
+        return written;
+    }
+    size_t dropped = 0;
+    for (size_t i = 0; i < n; i++) {
+        struct sample_item item = {.sample = rows[i]};
+        if (!queue_push(sq->samples.queue, &item))
+            dropped++;
+    }
+    atomic_fetch_add(&sq->samples_dropped, dropped);
+    return dropped == 0;
+}
+
+/* The condition variable counts on the same clock as clock_system(). */
+static bool wait_flushed(struct samples *samples, uint64_t number, int64_t deadline_ms)
+{
+    struct timespec at = {.tv_sec = (time_t)(deadline_ms / 1000),
+                          .tv_nsec = (long)(deadline_ms % 1000) * 1000000L};
+    while (samples->flush_done < number)
+        if (pthread_cond_timedwait(&samples->flushed, &samples->lock, &at) == ETIMEDOUT)
+            return samples->flush_done >= number;
+    return true;
+}
+
+static bool report_loss(struct samples *samples, struct err *err)
+{
+    struct err loss = samples->loss;
+    samples->loss = (struct err){0};
+    if (loss.code == ERR_NONE)
+        return true;
+    *err = loss;
+    return err_wrap(err, "samples were lost");
+}
+
+bool samples_flush(struct store *s, int64_t timeout_ms, struct err *err)
+{
+    struct samples *samples = &store_sqlite_of(s)->samples;
+    int64_t deadline_ms = clock_mono_ms(clock_system()) + timeout_ms;
+    (void)pthread_mutex_lock(&samples->lock);
+    struct sample_item marker = {.flush = ++samples->flush_asked};
+    (void)pthread_mutex_unlock(&samples->lock);
+
+    bool is_sent = samples->queue == NULL || queue_push_wait(samples->queue, &marker, timeout_ms);
+    (void)pthread_mutex_lock(&samples->lock);
+    bool done = is_sent && (samples->queue == NULL ||
+                            wait_flushed(samples, marker.flush, deadline_ms));
+    done = done ? report_loss(samples, err)
+                : err_set(err, ERR_TIMEOUT, "samples were not on disk after %lld ms",
+                          (long long)timeout_ms);
+    (void)pthread_mutex_unlock(&samples->lock);
+    return done;
+}
