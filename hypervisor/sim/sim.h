@@ -32,7 +32,8 @@ struct sim_host {
     char name[HV_HOST_MAX];
     uint64_t memory_kib;
     unsigned cpus;
-    uint64_t link_bps; /* bytes per second, each direction, shared by its migrations */
+    uint64_t link_bps;    /* bytes per second, each direction, shared by its migrations */
+    int64_t keepalive_ms; /* silence after which a connection is given up; 0: 30000 */
 };
 struct sim_guest {
     char name[HV_NAME_MAX], uuid[HV_UUID_MAX], ns[HV_HOST_MAX];
@@ -43,9 +44,9 @@ struct sim_guest {
 };
 struct sim_fault {
     enum sim_fault_kind kind;
-    int64_t at_ms;           /* virtual time; or, when after_pass_ms >= 0 ... */
-    int64_t after_pass_ms;   /* ... this long after pass 1 of guest's next migration; -1: not used */
-    char host[HV_HOST_MAX];  /* for faults of a host */
+    int64_t at_ms;          /* virtual time; or, when after_pass_ms >= 0 ... */
+    int64_t after_pass_ms;  /* ... this long after pass 1 of guest's next migration; -1: not used */
+    char host[HV_HOST_MAX]; /* for faults of a host */
     char guest[HV_UUID_MAX]; /* for faults of a migration or guest */
     int64_t duration_ms;     /* 0: for ever, where that makes sense */
 };
@@ -55,8 +56,8 @@ struct sim *sim_new(uint64_t seed, int64_t epoch_wall_ms, const struct hv_event_
 void sim_free(struct sim *sim);
 DEFINE_OWNED(sim)
 
-struct hv *sim_hv(struct sim *sim);              /* borrowed; hv_free on it does nothing */
-const struct clock *sim_clock(struct sim *sim);  /* virtual time */
+struct hv *sim_hv(struct sim *sim);             /* borrowed; hv_free on it does nothing */
+const struct clock *sim_clock(struct sim *sim); /* virtual time */
 MUST_CHECK bool sim_add_host(struct sim *sim, const struct sim_host *host, struct err *err);
 MUST_CHECK bool sim_add_guest(struct sim *sim, const char *host, const struct sim_guest *guest,
                               struct err *err);

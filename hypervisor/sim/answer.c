@@ -1,0 +1,166 @@
+/* answer.c - questions that change nothing, answered from the world as it is now. */
+#include <assert.h>
+#include <utlist.h>
+
+#include "base/text.h"
+#include "hypervisor/sim/inside.h"
+
+enum { CPU_IDENTICAL = 1 }; /* libvirt's virCPUCompareResult: every simulated host is alike */
+
+static struct copy *find_copy(const struct sim *sim, const struct call *call)
+{
+    struct guest *guest;
+    HASH_FIND_STR(sim->guests, call->request.guest, guest);
+    return guest == NULL ? NULL : sim_copy_find(guest, call->host);
+}
+
+static void answer_facts(const struct sim *sim, const struct call *call, struct hv_reply *reply)
+{
+    (void)sim;
+    const struct host *host = call->host;
+    struct hv_facts *facts = &reply->with.facts;
+    TEXT_SET(facts->hostname, host->what.name);
+    (void)snprintf(facts->uuid, sizeof facts->uuid, "00000000-0000-4000-8000-%012x", host->number);
+    TEXT_SET(facts->cpu_model, "qemu64");
+    TEXT_SET(facts->arch, "x86_64");
+    facts->libvirt_version = 9000000;
+    facts->hypervisor_version = 7002022;
+    facts->cpus = host->what.cpus;
+    facts->memory_kib = host->what.memory_kib;
+    if (host->what.memory_kib > host->used_kib)
+        facts->free_memory_kib = host->what.memory_kib - host->used_kib;
+}
+
+static void list_one(const struct copy *copy, struct hv_guest *out_guest)
+{
+    const struct sim_guest *what = &copy->guest->what;
+    TEXT_SET(out_guest->uuid, what->uuid);
+    TEXT_SET(out_guest->name, copy->name);
+    TEXT_SET(out_guest->ns, what->ns[0] != '\0' ? what->ns : "default");
+    out_guest->state = copy->state;
+    out_guest->reason = copy->reason;
+    out_guest->persistent = copy->persistent;
+    out_guest->memory_kib = what->memory_bytes / 1024;
+    out_guest->vcpus = what->vcpus;
+}
+
+static void answer_list(const struct sim *sim, const struct call *call, struct hv_reply *reply)
+{
+    (void)sim;
+    const struct copy *copy;
+    size_t n = 0;
+    DL_COUNT2(call->host->copies, copy, n, host_next);
+    struct hv_guest_list *list = calloc(1, sizeof *list);
+    struct hv_guest *guests = calloc(n > 0 ? n : 1, sizeof *guests);
+    if (list == NULL || guests == NULL) {
+        free(list);
+        free(guests);
+        (void)err_set(&reply->err, ERR_NOMEM, "no memory for a list of %zu guests", n);
+        return;
+    }
+    list->guests = guests;
+    DL_FOREACH2(call->host->copies, copy, host_next)
+    {
+        if (list->n < HV_GUESTS_MAX)
+            list_one(copy, &guests[list->n++]);
+    }
+    reply->with.guests = list;
+}
+
+static void answer_look(const struct sim *sim, const struct call *call, struct hv_reply *reply)
+{
+    const struct copy *copy = find_copy(sim, call);
+    struct hv_sight *sight = &reply->with.sight;
+    if (copy == NULL) {
+        sight->presence = HV_ABSENT;
+        return;
+    }
+    *sight = (struct hv_sight){
+        .presence = HV_PRESENT,
+        .state = copy->state,
+        .reason = copy->reason,
+        .persistent = copy->persistent,
+    };
+    if (copy->out != NULL) {
+        bool deaf = sim_job_monitor_is_deaf(copy->out);
+        sight->job_type = deaf ? -1 : HV_JOB_UNBOUNDED;
+        sight->job_operation = HV_OPERATION_MIGRATION_OUT;
+    } else if (copy->in != NULL) {
+        sight->job_type = HV_JOB_UNBOUNDED;
+        sight->job_operation = HV_OPERATION_MIGRATION_IN;
+    }
+}
+
+static void answer_stats(const struct sim *sim, const struct call *call, struct hv_reply *reply)
+{
+    const struct copy *copy = find_copy(sim, call);
+    if (copy == NULL)
+        return; /* sim_answer has refused it */
+    if (!sim_copy_is_live(copy))
+        sim_error_set(&reply->err, SIM_ERROR_NOT_RUNNING, copy, NULL);
+    else if (copy->in != NULL)
+        sim_error_set(&reply->err, SIM_ERROR_STATS_ON_TARGET, copy, NULL);
+    else if (copy->out != NULL)
+        sim_stream_stats(sim, copy->out, &reply->with.stats);
+}
+
+static void answer_completed(const struct sim *sim, const struct call *call, struct hv_reply *reply)
+{
+    const struct copy *copy = find_copy(sim, call);
+    if (copy != NULL)
+        reply->with.stats = copy->completed;
+}
+
+static void answer_text(const struct sim *sim, const struct call *call, struct hv_reply *reply)
+{
+    const struct copy *copy = find_copy(sim, call);
+    if (call->request.call == HV_CALL_CAPABILITIES)
+        reply->with.text = sim_describe_host(call->host);
+    else if (call->request.call == HV_CALL_DOMAIN_CAPABILITIES)
+        reply->with.text = sim_describe_emulator(call->host);
+    else if (copy != NULL)
+        reply->with.text = sim_describe_guest(copy);
+    if (reply->with.text == NULL)
+        (void)err_set(&reply->err, ERR_NOMEM, "no memory for XML");
+}
+
+static void answer_cpu(const struct sim *sim, const struct call *call, struct hv_reply *reply)
+{
+    (void)sim;
+    (void)call;
+    reply->with.comparison = CPU_IDENTICAL;
+}
+
+static const struct {
+    void (*answer)(const struct sim *sim, const struct call *call, struct hv_reply *reply);
+    bool needs_guest, needs_monitor;
+} answers[HV_CALL_COUNT] = {
+    [HV_CALL_HOST_FACTS] = {answer_facts, false, false},
+    [HV_CALL_LIST_GUESTS] = {answer_list, false, false},
+    [HV_CALL_LOOK] = {answer_look, false, false},
+    [HV_CALL_JOB_STATS] = {answer_stats, true, true},
+    [HV_CALL_COMPLETED_STATS] = {answer_completed, true, false},
+    [HV_CALL_GUEST_XML] = {answer_text, true, false},
+    [HV_CALL_CAPABILITIES] = {answer_text, false, false},
+    [HV_CALL_COMPARE_CPU] = {answer_cpu, false, false},
+    [HV_CALL_DOMAIN_CAPABILITIES] = {answer_text, false, false},
+    [HV_CALL_MIGRATABLE_XML] = {answer_text, true, false},
+};
+
+void sim_answer(struct sim *sim, struct call *call)
+{
+    enum hv_call what = call->request.call;
+    assert(answers[what].answer != NULL);
+    const struct copy *copy = find_copy(sim, call);
+    if (answers[what].needs_guest && copy == NULL) {
+        sim_call_answer(sim, call, SIM_ERROR_NO_DOMAIN, NULL, NULL, 0);
+        return;
+    }
+    if (answers[what].needs_monitor && copy->out != NULL && sim_job_monitor_is_deaf(copy->out)) {
+        sim_call_wait_monitor(sim, call, copy->out);
+        return;
+    }
+    struct hv_reply reply = {0};
+    answers[what].answer(sim, call, &reply);
+    sim_call_reply(sim, call, &reply);
+}

@@ -1,0 +1,95 @@
+/* inside.h - what the files of the simulator offer each other. See world.h for the things. */
+#ifndef HYPERVISOR_SIM_INSIDE_H
+#define HYPERVISOR_SIM_INSIDE_H
+
+#include "hypervisor/sim/world.h"
+
+/* tell.c: chance, recorded errors, events, the trace. */
+uint64_t sim_chance(uint64_t *state, uint64_t min, uint64_t max); /* inclusive */
+/* Copy and host name what the sentence is about; each may be NULL where it has none. */
+void sim_error_set(struct err *err, enum sim_error which, const struct copy *copy,
+                   const struct host *host);
+uint64_t sim_hash_bytes(uint64_t hash, const void *bytes, size_t n);
+uint64_t sim_hash_text(uint64_t hash, const char *text);
+uint64_t sim_hash_number(uint64_t hash, uint64_t number);
+void sim_tell_host(struct sim *sim, struct host *host, enum hv_event_kind kind, enum sim_error why);
+void sim_tell_lifecycle(struct sim *sim, const struct copy *copy, enum hv_lifecycle what,
+                        int detail);
+void sim_tell_iteration(struct sim *sim, const struct copy *copy, uint64_t pass);
+void sim_tell_completed(struct sim *sim, const struct copy *copy, const struct hv_job_stats *stats);
+void sim_flush_events(struct sim *sim, struct host *host, bool deliver);
+
+/* copy.c: guests as hosts know them. */
+struct copy *sim_copy_new(struct guest *guest, struct host *host, const char *name);
+struct copy *sim_copy_find(const struct guest *guest, const struct host *host);
+struct copy *sim_copy_named(const struct host *host, const char *name);
+bool sim_copy_is_live(const struct copy *copy); /* running or paused */
+/* The only place where a state changes; counts breaches of the law. */
+void sim_copy_state(struct sim *sim, struct copy *copy, enum hv_state state, enum hv_reason reason);
+/* Tells STOPPED. A transient copy vanishes and is freed, a persistent one is shutoff(reason). */
+void sim_copy_stop(struct sim *sim, struct copy *copy, enum hv_reason reason, int detail);
+void sim_copy_free(struct sim *sim, struct copy *copy); /* forgets it without a word */
+
+/* host.c: a host as Ferry and other hosts reach it. */
+bool sim_host_is_linked(const struct host *host);  /* to other hosts */
+bool sim_host_is_dead(const struct host *host);    /* its libvirtd */
+bool sim_host_is_hung(const struct host *host);    /* its libvirtd does not answer Ferry */
+bool sim_host_is_stopped(const struct host *host); /* its libvirtd does nothing at all */
+int64_t sim_host_keepalive_ms(const struct host *host);
+void sim_host_changed(struct sim *sim, struct host *host); /* after a change of its faults */
+void sim_host_init(struct host *host);
+
+/* call.c: requests and replies on their way. */
+bool sim_call_submit(void *impl, const struct hv_request *request, struct err *err);
+bool sim_call_lane_status(void *impl, const char *host, enum hv_lane lane,
+                          struct hv_lane_status *out_status);
+/* Ends the call: take_reply needs only its `with` and err. Frees the call. */
+void sim_call_reply(struct sim *sim, struct call *call, struct hv_reply *take_reply);
+/* Answers with this error (NONE: it worked) after delay_ms. */
+void sim_call_answer(struct sim *sim, struct call *call, enum sim_error which,
+                     const struct copy *copy, const struct host *about, int64_t delay_ms);
+void sim_call_wait_monitor(struct sim *sim, struct call *call, struct job *job);
+void sim_call_leave_job(struct call *call);                    /* the job is no longer the call's */
+void sim_calls_monitor_free(struct sim *sim, struct job *job); /* the monitor answers again */
+void sim_calls_wake(struct sim *sim, struct host *host);       /* the host answers again */
+void sim_calls_lose(struct sim *sim, struct host *host, enum sim_error why);
+void sim_calls_free(struct sim *sim, struct host *host);
+
+/* answer.c, order.c, describe.c: what a call gets when it reaches its host. */
+void sim_answer(struct sim *sim, struct call *call);
+void sim_order(struct sim *sim, struct call *call);
+char *sim_describe_guest(const struct copy *copy);
+char *sim_describe_host(const struct host *host);
+char *sim_describe_emulator(const struct host *host);
+
+/* job.c: one migration. */
+void sim_job_start(struct sim *sim, struct call *call);
+void sim_job_cancel(struct sim *sim, struct job *job); /* abort, before post-copy */
+void sim_job_start_postcopy(struct sim *sim, struct job *job);
+void sim_job_break_postcopy(struct sim *sim, struct job *job); /* pause the stream */
+void sim_job_path_changed(struct sim *sim, struct job *job);   /* a host or the stream changed */
+bool sim_job_monitor_is_deaf(const struct job *job);
+
+/* jobend.c: how a migration ends. */
+void sim_job_succeed(struct sim *sim, struct job *job);
+void sim_job_fail(struct sim *sim, struct job *job, enum sim_error why, int target_detail);
+void sim_job_free(struct sim *sim, struct job *job);
+void sim_job_hit(struct sim *sim, struct job *job, enum sim_fault_kind kind);
+void sim_job_lose_peer(struct sim *sim, struct job *job);
+void sim_job_drop_target(struct sim *sim, struct job *job, int detail);
+void sim_job_postcopy_failed(struct sim *sim, struct job *job, enum sim_error why,
+                             bool stream_gone);
+
+/* stream.c: bandwidth, progress, statistics. */
+void sim_stream_close(struct sim *sim, struct job *job);
+void sim_stream_update(struct sim *sim, struct job *job); /* flows or not, limits changed */
+void sim_stream_settle(struct sim *sim, struct job *job); /* before dirtying changes */
+void sim_stream_begin(struct sim *sim, struct job *job, uint64_t bytes); /* a pass or a rest */
+void sim_stream_stats(const struct sim *sim, const struct job *job, struct hv_job_stats *out_stats);
+
+/* fault.c: the script. */
+void sim_fault_arm(struct sim *sim, struct guest *guest); /* pass 1 of its migration begins */
+void sim_fault_forget_job(struct sim *sim, const struct job *job);
+void sim_faults_free(struct sim *sim);
+
+#endif

@@ -1,0 +1,373 @@
+/* job.c - one migration, from the call to the hand-over.
+ *
+ *   PREPARE -> CONNECT -> COPY -> BLACKOUT -> FINISH
+ *                          |  \       `-> STUCK      (path dead, target given up)
+ *                          |   `-> (failed: jobend.c)
+ *                          `-> POSTCOPY -> FINISH
+ *                                  `-> BROKEN        (stream gone; stays so)
+ *
+ * Order of events and lengths of phases are those seen on libvirt 9.0: the target starts, passes
+ * are counted on the source, the source is suspended, one more pass is counted, the target is
+ * resumed, the source is stopped and says its final numbers, and the call returns.
+ */
+#include <assert.h>
+#include <string.h>
+#include <utlist.h>
+
+#include "hypervisor/sim/inside.h"
+
+enum {
+    PREPARE_MIN_MS = 400,
+    PREPARE_MAX_MS = 1000,
+    NO_MEMORY_MS = 200,
+    PORT_REFUSED_MS = 900,
+    PORT_DROPPED_MS = 135500,
+    NO_ROUTE_MS = 3100,
+    RELEASE_MS = 5,
+    UNSTUCK_MS = 3000,
+    THROTTLE_FIRST = 20,
+    THROTTLE_STEP = 10,
+    THROTTLE_MAX = 99,
+    EVENT_MIGRATED = 1, /* libvirt's details of STARTED, SUSPENDED, RESUMED */
+    EVENT_RESUMED_POSTCOPY = 3,
+    EVENT_SUSPENDED_POSTCOPY = 7,
+};
+
+static void job_fires(struct sim *sim, void *owner);
+
+static void peer_fires(struct sim *sim, void *owner)
+{
+    sim_job_lose_peer(sim, owner);
+}
+
+/* Why the source's libvirtd refuses, in the order in which it looks; about_copy is whom the
+ * sentence names. */
+static enum sim_error refusal(const struct copy *copy, const struct host *to,
+                              const struct copy **about_copy, int64_t *delay_ms)
+{
+    *about_copy = copy;
+    if (copy == NULL)
+        return SIM_ERROR_NO_DOMAIN;
+    if (copy->out != NULL || copy->in != NULL)
+        return SIM_ERROR_SECOND_MIGRATION;
+    if (!sim_copy_is_live(copy))
+        return SIM_ERROR_NOT_RUNNING;
+    if (to == copy->host)
+        return SIM_ERROR_SAME_HOST;
+    if (!sim_host_is_linked(to) || !sim_host_is_linked(copy->host)) {
+        *delay_ms = NO_ROUTE_MS;
+        return SIM_ERROR_NO_ROUTE;
+    }
+    if (sim_host_is_dead(to))
+        return SIM_ERROR_DAEMON_REFUSED;
+    if (sim_host_is_stopped(to)) {
+        *delay_ms = sim_host_keepalive_ms(to);
+        return SIM_ERROR_PEER_LOST;
+    }
+    const struct copy *other = sim_copy_named(to, copy->name);
+    if (other != NULL && other->guest != copy->guest) {
+        *about_copy = other;
+        return SIM_ERROR_NAME_TAKEN;
+    }
+    other = sim_copy_find(copy->guest, to);
+    if (other != NULL && strcmp(other->name, copy->name) != 0) {
+        *about_copy = other;
+        return SIM_ERROR_UUID_TAKEN;
+    }
+    return other != NULL && sim_copy_is_live(other) ? SIM_ERROR_ALREADY_ACTIVE : SIM_ERROR_NONE;
+}
+
+static void attach(struct job *job, struct call *call)
+{
+    job->call = call;
+    call->job = job;
+    call->stage = CALL_JOB;
+    job->source->out = job;
+    job->target->in = job;
+    job->guest->job = job;
+    DL_APPEND2(job->from->out, job, out_prev, out_next);
+    DL_APPEND2(job->to->in, job, in_prev, in_next);
+}
+
+/* NULL when memory is short. */
+static struct job *job_new(struct sim *sim, struct copy *source, struct host *to)
+{
+    if (!timers_reserve(&sim->timers, 2))
+        return NULL;
+    struct copy *there = sim_copy_find(source->guest, to);
+    struct copy *target = there != NULL ? there : sim_copy_new(source->guest, to, source->name);
+    struct job *job = target != NULL ? calloc(1, sizeof *job) : NULL;
+    if (job == NULL) {
+        if (target != NULL && there == NULL)
+            sim_copy_free(sim, target);
+        timers_release(&sim->timers, 2);
+        return NULL;
+    }
+    job->number = ++sim->jobs;
+    job->chance = sim->seed ^ (job->number << 40);
+    job->guest = source->guest;
+    job->source = source;
+    job->target = target;
+    job->from = source->host;
+    job->to = to;
+    job->doom = SIM_FAULT_COUNT;
+    job->downtime_limit_ms = SIM_DOWNTIME_MS;
+    job->began_ms = job->moved_ms = sim->now_ms;
+    job->starts_paused = source->state == HV_STATE_PAUSED;
+    job->timer = (struct timer){.fire = job_fires, .owner = job};
+    job->peer = (struct timer){.fire = peer_fires, .owner = job};
+    return job;
+}
+
+/* What the script, or too little memory, has in store for a job before its first pass. */
+static bool is_doomed(struct job *job, enum sim_fault_kind kind)
+{
+    bool doomed = job->guest->dooms[kind] || job->to->faults[kind] > 0;
+    job->guest->dooms[kind] = false;
+    if (doomed)
+        job->doom = kind;
+    return doomed;
+}
+
+static bool has_no_memory(struct job *job)
+{
+    const struct host *to = job->to;
+    uint64_t need_kib = job->guest->what.memory_bytes / 1024;
+    if (to->what.memory_kib != 0 && to->used_kib + need_kib > to->what.memory_kib)
+        job->doom = SIM_FAULT_NO_MEMORY;
+    return is_doomed(job, SIM_FAULT_NO_MEMORY) || job->doom == SIM_FAULT_NO_MEMORY;
+}
+
+void sim_job_start(struct sim *sim, struct call *call)
+{
+    struct guest *guest;
+    struct host *to;
+    HASH_FIND_STR(sim->guests, call->request.guest, guest);
+    HASH_FIND_STR(sim->hosts, call->request.with.migrate.target, to);
+    struct copy *source = guest == NULL ? NULL : sim_copy_find(guest, call->host);
+
+    const struct copy *about = NULL;
+    int64_t delay_ms = 0;
+    enum sim_error why = refusal(source, to, &about, &delay_ms);
+    if (why != SIM_ERROR_NONE) {
+        sim_call_answer(sim, call, why, about, to, delay_ms);
+        return;
+    }
+    struct job *job = job_new(sim, source, to);
+    if (job == NULL) {
+        struct hv_reply reply = {0};
+        (void)err_set(&reply.err, ERR_NOMEM, "no memory for a migration");
+        sim_call_reply(sim, call, &reply);
+        return;
+    }
+    job->how = call->request.with.migrate;
+    job->limit_bps = job->how.bandwidth_mibs << 20;
+    job->postcopy_limit_bps = job->how.postcopy_bandwidth_mibs << 20;
+    attach(job, call);
+    bool no_memory = has_no_memory(job);
+    sim_copy_state(sim, job->target, HV_STATE_PAUSED, HV_PAUSED_STARTING_UP);
+    uint64_t prepare_ms = sim_chance(&job->chance, PREPARE_MIN_MS, PREPARE_MAX_MS);
+    job->setup_ms = sim_chance(&job->chance, 1, 30);
+    job->overhead_ms = sim_chance(&job->chance, 10, 60);
+    timer_set(&sim->timers, &job->timer,
+              sim->now_ms + (no_memory ? NO_MEMORY_MS : (int64_t)(prepare_ms * 3 / 4)));
+}
+
+static void step_prepare(struct sim *sim, struct job *job)
+{
+    if (job->doom == SIM_FAULT_NO_MEMORY) {
+        sim_job_fail(sim, job, SIM_ERROR_NO_MEMORY, 0);
+        return;
+    }
+    job->phase = JOB_CONNECT;
+    job->started = true;
+    sim_copy_state(sim, job->target, HV_STATE_PAUSED, HV_PAUSED_MIGRATION);
+    sim_tell_lifecycle(sim, job->target, HV_LIFECYCLE_STARTED, EVENT_MIGRATED);
+    int64_t end_ms = sim->now_ms + (sim->now_ms - job->began_ms) / 3;
+    if (is_doomed(job, SIM_FAULT_PORT_REFUSED))
+        end_ms = job->began_ms + PORT_REFUSED_MS;
+    else if (is_doomed(job, SIM_FAULT_PORT_DROPPED))
+        end_ms = job->began_ms + PORT_DROPPED_MS;
+    timer_set(&sim->timers, &job->timer, end_ms > sim->now_ms ? end_ms : sim->now_ms + 1);
+}
+
+static void begin_pass(struct sim *sim, struct job *job, uint64_t bytes)
+{
+    job->pass++;
+    sim_tell_iteration(sim, job->source, job->pass);
+    sim_stream_begin(sim, job, bytes);
+}
+
+static void step_connect(struct sim *sim, struct job *job)
+{
+    if (job->doom != SIM_FAULT_COUNT) {
+        bool refused = job->doom == SIM_FAULT_PORT_REFUSED;
+        sim_job_fail(sim, job, refused ? SIM_ERROR_PORT_REFUSED : SIM_ERROR_PORT_TIMEOUT, 5);
+        return;
+    }
+    job->phase = JOB_COPY;
+    begin_pass(sim, job, job->guest->what.memory_bytes);
+    sim_fault_arm(sim, job->guest);
+}
+
+/* QEMU's rule: twice in a row more than half of what was sent got dirty again. */
+static void throttle(struct job *job)
+{
+    if ((job->how.flags & HV_MIGRATE_AUTO_CONVERGE) == 0)
+        return;
+    job->hot_passes = job->dirtied > job->pass_bytes / 2 ? job->hot_passes + 1 : 0;
+    if (job->hot_passes < 2)
+        return;
+    job->hot_passes = 0;
+    int first = job->how.auto_converge_initial, step = job->how.auto_converge_increment;
+    if (job->throttle == 0)
+        job->throttle = first > 0 ? (uint64_t)first : THROTTLE_FIRST;
+    else
+        job->throttle += step > 0 ? (uint64_t)step : THROTTLE_STEP;
+    if (job->throttle > THROTTLE_MAX)
+        job->throttle = THROTTLE_MAX;
+}
+
+static void begin_blackout(struct sim *sim, struct job *job, uint64_t rest)
+{
+    job->phase = JOB_BLACKOUT;
+    job->paused_ms = sim->now_ms;
+    if (job->source->state == HV_STATE_RUNNING) {
+        sim_copy_state(sim, job->source, HV_STATE_PAUSED, HV_PAUSED_MIGRATION);
+        sim_tell_lifecycle(sim, job->source, HV_LIFECYCLE_SUSPENDED, EVENT_MIGRATED);
+    }
+    begin_pass(sim, job, rest);
+}
+
+static void step_copy(struct sim *sim, struct job *job)
+{
+    sim_stream_settle(sim, job);
+    job->processed += job->left; /* what rounding left over */
+    job->left = 0;
+    uint64_t rest = job->dirtied, pass_ms = (uint64_t)(sim->now_ms - job->pass_began_ms);
+    job->dirty_pages = rest * 1000 / (pass_ms > 0 ? pass_ms : 1) / SIM_PAGE_BYTES;
+    if (rest <= job->rate_bps * job->downtime_limit_ms / 1000) {
+        begin_blackout(sim, job, rest);
+        return;
+    }
+    throttle(job);
+    begin_pass(sim, job, rest);
+}
+
+static void arrive(struct sim *sim, struct job *job)
+{
+    struct copy *target = job->target;
+    job->phase = JOB_FINISH;
+    sim_stream_close(sim, job);
+    if ((job->how.flags & HV_MIGRATE_PERSIST) != 0 && !target->persistent) {
+        target->persistent = true;
+        sim_tell_lifecycle(sim, target, HV_LIFECYCLE_DEFINED, 0);
+    }
+    if (job->starts_paused || (job->how.flags & HV_MIGRATE_PAUSED) != 0) {
+        sim_copy_state(sim, target, HV_STATE_PAUSED, HV_PAUSED_USER);
+        sim_tell_lifecycle(sim, target, HV_LIFECYCLE_SUSPENDED, 0);
+    } else {
+        sim_copy_state(sim, target, HV_STATE_RUNNING, HV_RUNNING_MIGRATED);
+        sim_tell_lifecycle(sim, target, HV_LIFECYCLE_RESUMED, EVENT_MIGRATED);
+    }
+    timer_set(&sim->timers, &job->timer, sim->now_ms + (int64_t)sim_chance(&job->chance, 20, 60));
+}
+
+static void step_stream_done(struct sim *sim, struct job *job)
+{
+    sim_stream_settle(sim, job);
+    job->processed += job->left;
+    job->left = 0;
+    if (job->phase == JOB_BLACKOUT)
+        job->downtime_ms = (uint64_t)(sim->now_ms - job->paused_ms);
+    arrive(sim, job);
+}
+
+static void step_stuck(struct sim *sim, struct job *job)
+{
+    sim_job_fail(sim, job, SIM_ERROR_PEER_LOST, 0);
+}
+
+static void (*const steps[])(struct sim *sim, struct job *job) = {
+    [JOB_PREPARE] = step_prepare, [JOB_CONNECT] = step_connect,
+    [JOB_COPY] = step_copy,       [JOB_BLACKOUT] = step_stream_done,
+    [JOB_STUCK] = step_stuck,     [JOB_POSTCOPY] = step_stream_done,
+    [JOB_BROKEN] = NULL,          [JOB_FINISH] = sim_job_succeed,
+};
+
+/* Between passes QEMU goes on alone; these phases end only when both libvirtds speak. */
+static bool needs_libvirtd(enum job_phase phase)
+{
+    return phase == JOB_PREPARE || phase == JOB_CONNECT || phase == JOB_BLACKOUT;
+}
+
+static bool libvirtds_can_talk(const struct job *job)
+{
+    return sim_host_is_linked(job->from) && sim_host_is_linked(job->to) &&
+           !sim_host_is_stopped(job->from) && !sim_host_is_stopped(job->to);
+}
+
+static void job_fires(struct sim *sim, void *owner)
+{
+    struct job *job = owner;
+    if (needs_libvirtd(job->phase) && !libvirtds_can_talk(job)) {
+        job->held = true;
+        return;
+    }
+    assert(steps[job->phase] != NULL);
+    steps[job->phase](sim, job);
+}
+
+bool sim_job_monitor_is_deaf(const struct job *job)
+{
+    return job->phase == JOB_BLACKOUT || job->phase == JOB_STUCK;
+}
+
+void sim_job_cancel(struct sim *sim, struct job *job)
+{
+    assert(job->phase == JOB_PREPARE || job->phase == JOB_CONNECT || job->phase == JOB_COPY);
+    sim_job_fail(sim, job, SIM_ERROR_CANCELLED, 5);
+}
+
+void sim_job_start_postcopy(struct sim *sim, struct job *job)
+{
+    if (job->phase != JOB_COPY)
+        return; /* it is there already */
+    job->wants_postcopy = true;
+    if (!job->flows)
+        return; /* QEMU switches when its write comes back */
+    sim_stream_settle(sim, job);
+    uint64_t memory = job->guest->what.memory_bytes, rest = job->left + job->dirtied;
+    sim_copy_state(sim, job->source, HV_STATE_PAUSED, HV_PAUSED_POSTCOPY);
+    sim_tell_lifecycle(sim, job->source, HV_LIFECYCLE_SUSPENDED, EVENT_SUSPENDED_POSTCOPY);
+    job->phase = JOB_POSTCOPY;
+    job->downtime_ms = sim_chance(&job->chance, 4, 15);
+    if (!job->starts_paused) {
+        sim_copy_state(sim, job->target, HV_STATE_RUNNING, HV_RUNNING_POSTCOPY);
+        sim_tell_lifecycle(sim, job->target, HV_LIFECYCLE_RESUMED, EVENT_RESUMED_POSTCOPY);
+    }
+    sim_stream_begin(sim, job, rest < memory ? rest : memory);
+}
+
+void sim_job_path_changed(struct sim *sim, struct job *job)
+{
+    sim_stream_update(sim, job);
+    if (!job->peer_lost && (sim_host_is_dead(job->from) || sim_host_is_dead(job->to))) {
+        sim_job_lose_peer(sim, job); /* job may be gone now */
+        return;
+    }
+    if (libvirtds_can_talk(job))
+        timer_clear(&sim->timers, &job->peer);
+    else if (!job->peer_lost && !timer_is_set(&job->peer))
+        timer_set(&sim->timers, &job->peer, sim->now_ms + sim_host_keepalive_ms(job->to));
+
+    if (job->held && libvirtds_can_talk(job)) {
+        job->held = false;
+        timer_set(&sim->timers, &job->timer, sim->now_ms + RELEASE_MS);
+    }
+    bool path = sim_host_is_linked(job->from) && sim_host_is_linked(job->to) && job->stalls == 0;
+    if (job->phase == JOB_STUCK && path && !timer_is_set(&job->timer))
+        timer_set(&sim->timers, &job->timer, sim->now_ms + UNSTUCK_MS);
+    if (job->phase == JOB_COPY && job->wants_postcopy && job->flows)
+        sim_job_start_postcopy(sim, job);
+}

@@ -1,0 +1,277 @@
+/* jobend.c - how a migration ends: well, by an error, by a fault in the middle.
+ *
+ * What each fault leaves behind depends on the phase it hits; the endings here are those of
+ * real hosts (see error.def). Three principles: before the hand-over the source always survives
+ * the migration; after it nothing may resume the source; a stream that nobody answers leaves
+ * both sides as they are.
+ */
+#include <assert.h>
+#include <utlist.h>
+
+#include "hypervisor/sim/inside.h"
+
+enum {
+    STOPPED_SHUTDOWN = 0, /* libvirt's details of lifecycle events */
+    STOPPED_DESTROYED = 1,
+    STOPPED_MIGRATED = 3,
+    STOPPED_FAILED = 5,
+    RESUMED_MIGRATED = 1,
+    RESUMED_POSTCOPY_FAILED = 4,
+    SUSPENDED_POSTCOPY_FAILED = 8,
+};
+
+static void answer(struct sim *sim, struct job *job, enum sim_error why, uint64_t min_ms,
+                   uint64_t max_ms)
+{
+    struct call *call = job->call;
+    if (call == NULL)
+        return;
+    const struct copy *copy = job->source != NULL ? job->source : job->target;
+    int64_t delay_ms = (int64_t)sim_chance(&job->chance, min_ms, max_ms);
+    sim_call_answer(sim, call, why, copy, job->to, delay_ms);
+}
+
+void sim_job_free(struct sim *sim, struct job *job)
+{
+    sim_stream_close(sim, job);
+    timer_clear(&sim->timers, &job->peer);
+    timers_release(&sim->timers, 2);
+    sim_fault_forget_job(sim, job);
+    if (job->call != NULL)
+        sim_call_leave_job(job->call);
+    if (job->source != NULL)
+        job->source->out = NULL;
+    if (job->target != NULL)
+        job->target->in = NULL;
+    job->guest->job = NULL;
+    sim_calls_monitor_free(sim, job);
+    DL_DELETE2(job->from->out, job, out_prev, out_next);
+    DL_DELETE2(job->to->in, job, in_prev, in_next);
+    free(job);
+}
+
+void sim_job_drop_target(struct sim *sim, struct job *job, int detail)
+{
+    struct copy *target = job->target;
+    if (target == NULL)
+        return;
+    job->target = NULL;
+    target->in = NULL;
+    if (job->started) {
+        sim_copy_stop(sim, target, HV_SHUTOFF_FAILED, detail);
+        return;
+    }
+    sim_copy_state(sim, target, HV_STATE_SHUTOFF, HV_SHUTOFF_FAILED);
+    if (!target->persistent)
+        sim_copy_free(sim, target);
+}
+
+/* QEMU on the source goes on where it stopped; without a libvirtd, when that is back. */
+static void resume_source(struct sim *sim, struct job *job)
+{
+    struct copy *source = job->source;
+    if (source == NULL || source->state != HV_STATE_PAUSED || source->reason != HV_PAUSED_MIGRATION)
+        return;
+    if (sim_host_is_dead(job->from)) {
+        source->resumes_with_daemon = true;
+        return;
+    }
+    sim_copy_state(sim, source, HV_STATE_RUNNING, HV_RUNNING_UNPAUSED);
+    sim_tell_lifecycle(sim, source, HV_LIFECYCLE_RESUMED, RESUMED_MIGRATED);
+}
+
+void sim_job_fail(struct sim *sim, struct job *job, enum sim_error why, int target_detail)
+{
+    assert(job->phase != JOB_POSTCOPY && job->phase != JOB_BROKEN && job->phase != JOB_FINISH);
+    answer(sim, job, why, 50, 250);
+    sim_job_drop_target(sim, job, target_detail);
+    resume_source(sim, job);
+    sim_job_free(sim, job);
+}
+
+static void stop_source(struct sim *sim, struct job *job, const struct hv_job_stats *stats)
+{
+    struct copy *source = job->source;
+    bool undefines = source->persistent && (job->how.flags & HV_MIGRATE_PERSIST) != 0;
+    source->completed = *stats;
+    sim_copy_state(sim, source, HV_STATE_SHUTOFF, HV_SHUTOFF_MIGRATED);
+    sim_tell_lifecycle(sim, source, HV_LIFECYCLE_STOPPED, STOPPED_MIGRATED);
+    if (undefines)
+        sim_tell_lifecycle(sim, source, HV_LIFECYCLE_UNDEFINED, 0);
+    if (!job->peer_lost) /* else libvirt had given the job up before QEMU finished it */
+        sim_tell_completed(sim, source, stats);
+    if (undefines || !source->persistent)
+        sim_copy_free(sim, source);
+}
+
+void sim_job_succeed(struct sim *sim, struct job *job)
+{
+    struct hv_job_stats stats;
+    sim_stream_stats(sim, job, &stats);
+    stats.type = HV_JOB_COMPLETED;
+    stats.downtime_ms = job->downtime_ms;
+    answer(sim, job, SIM_ERROR_NONE, 120, 180);
+    stop_source(sim, job, &stats);
+    stats.operation = HV_OPERATION_MIGRATION_IN;
+    job->target->completed = stats;
+    sim_job_free(sim, job);
+}
+
+void sim_job_postcopy_failed(struct sim *sim, struct job *job, enum sim_error why, bool stream_gone)
+{
+    struct copy *source = job->source, *target = job->target;
+    if (source != NULL && source->reason != HV_PAUSED_POSTCOPY_FAILED &&
+        !sim_host_is_dead(job->from)) {
+        sim_copy_state(sim, source, HV_STATE_PAUSED, HV_PAUSED_POSTCOPY_FAILED);
+        sim_tell_lifecycle(sim, source, HV_LIFECYCLE_SUSPENDED, SUSPENDED_POSTCOPY_FAILED);
+    }
+    if (stream_gone) {
+        job->phase = JOB_BROKEN;
+        sim_stream_close(sim, job);
+    }
+    if (stream_gone && target != NULL && target->state == HV_STATE_RUNNING) {
+        sim_copy_state(sim, target, HV_STATE_RUNNING, HV_RUNNING_POSTCOPY_FAILED);
+        sim_tell_lifecycle(sim, target, HV_LIFECYCLE_RESUMED, RESUMED_POSTCOPY_FAILED);
+    }
+    if (why != SIM_ERROR_NONE)
+        answer(sim, job, why, 50, 250);
+}
+
+/* With a stream that moves both sides learn of it; with a dead one only the source does, and
+ * its call stays where it is. */
+void sim_job_break_postcopy(struct sim *sim, struct job *job)
+{
+    if (job->phase == JOB_BROKEN)
+        return;
+    if (job->flows) {
+        sim_job_postcopy_failed(sim, job, SIM_ERROR_POSTCOPY_BROKEN, true);
+        return;
+    }
+    sim_job_postcopy_failed(sim, job, SIM_ERROR_NONE, false);
+    job->phase = JOB_BROKEN;
+    sim_stream_close(sim, job);
+}
+
+void sim_job_lose_peer(struct sim *sim, struct job *job)
+{
+    timer_clear(&sim->timers, &job->peer);
+    if (job->phase == JOB_FINISH) {
+        if (sim_host_is_dead(job->from))
+            sim_job_free(sim, job); /* nobody is left to clean up: the source stays paused */
+        return;
+    }
+    job->peer_lost = true;
+    switch (job->phase) {
+    case JOB_PREPARE:
+    case JOB_CONNECT:
+    case JOB_COPY: sim_job_fail(sim, job, SIM_ERROR_PEER_LOST, STOPPED_DESTROYED); break;
+    case JOB_BLACKOUT:
+        if (job->flows || sim_host_is_dead(job->from)) {
+            sim_job_fail(sim, job, SIM_ERROR_PEER_LOST, STOPPED_DESTROYED);
+            break;
+        }
+        /* QEMU sits in write(): the target is given up, the source cannot be reached. */
+        job->phase = JOB_STUCK;
+        job->held = false;
+        sim_stream_close(sim, job);
+        sim_job_drop_target(sim, job, STOPPED_DESTROYED);
+        break;
+    case JOB_POSTCOPY: sim_job_postcopy_failed(sim, job, SIM_ERROR_PEER_LOST, false); break;
+    case JOB_STUCK:
+    case JOB_BROKEN:
+    case JOB_FINISH: break;
+    }
+}
+
+static bool in_postcopy(const struct job *job)
+{
+    return job->phase == JOB_POSTCOPY || job->phase == JOB_BROKEN;
+}
+
+static void kill_target(struct sim *sim, struct job *job)
+{
+    if (in_postcopy(job)) {
+        sim_job_drop_target(sim, job, STOPPED_FAILED);
+        sim_job_postcopy_failed(sim, job, SIM_ERROR_SOURCE_GONE, true);
+        return;
+    }
+    enum sim_error why = SIM_ERROR_MONITOR_CLOSED; /* 7 of 9 times on real hosts */
+    uint64_t dice = job->phase == JOB_COPY ? sim_chance(&job->chance, 1, 9) : 9;
+    if (dice == 1)
+        why = SIM_ERROR_BAD_DESCRIPTOR;
+    else if (dice == 2)
+        why = SIM_ERROR_CONNECTION_RESET;
+    sim_job_fail(sim, job, why, STOPPED_FAILED);
+}
+
+static void end_source(struct sim *sim, struct job *job, enum hv_reason reason, int detail)
+{
+    bool postcopy = in_postcopy(job), early = job->phase < JOB_COPY;
+    enum sim_error why = early ? SIM_ERROR_SOURCE_GONE_EARLY : SIM_ERROR_SOURCE_GONE;
+    if (postcopy)
+        why = sim_chance(&job->chance, 0, 1) == 0 ? SIM_ERROR_SOURCE_GONE_EARLY
+                                                  : SIM_ERROR_POSTCOPY_BROKEN;
+    answer(sim, job, why, 50, 250);
+    struct copy *source = job->source;
+    if (source != NULL) {
+        job->source = NULL;
+        source->out = NULL;
+        sim_copy_stop(sim, source, reason, detail);
+    }
+    if (postcopy)
+        sim_job_postcopy_failed(sim, job, SIM_ERROR_NONE, true);
+    else
+        sim_job_fail(sim, job, why, STOPPED_FAILED);
+}
+
+static bool abort_waits(const struct job *job)
+{
+    const struct call *call;
+    DL_FOREACH2(job->waiting, call, wait_next)
+    {
+        if (call->request.call == HV_CALL_ABORT)
+            return true;
+    }
+    return false;
+}
+
+static void reset_stream(struct sim *sim, struct job *job)
+{
+    switch (job->phase) {
+    case JOB_COPY: {
+        bool load = sim_chance(&job->chance, 1, 3) <= 2;
+        sim_job_fail(sim, job, load ? SIM_ERROR_LOAD_FAILED : SIM_ERROR_BAD_DESCRIPTOR,
+                     STOPPED_FAILED);
+        break;
+    }
+    case JOB_BLACKOUT:
+    case JOB_STUCK: {
+        enum sim_error why = abort_waits(job) ? SIM_ERROR_CANCELLED : SIM_ERROR_LOAD_FAILED;
+        sim_job_fail(sim, job, why, STOPPED_FAILED);
+        break;
+    }
+    case JOB_POSTCOPY: sim_job_postcopy_failed(sim, job, SIM_ERROR_POSTCOPY_BROKEN, true); break;
+    case JOB_PREPARE:
+    case JOB_CONNECT:
+    case JOB_BROKEN:
+    case JOB_FINISH: break; /* no stream */
+    }
+}
+
+void sim_job_hit(struct sim *sim, struct job *job, enum sim_fault_kind kind)
+{
+    if (job->phase == JOB_FINISH)
+        return; /* all that is left of it is tidying up */
+    if (kind == SIM_FAULT_KILL_TARGET_QEMU)
+        kill_target(sim, job);
+    else if (kind == SIM_FAULT_KILL_SOURCE_QEMU)
+        end_source(sim, job, HV_SHUTOFF_CRASHED, STOPPED_FAILED);
+    else if (kind == SIM_FAULT_STREAM_RESET)
+        reset_stream(sim, job);
+    else if (kind == SIM_FAULT_GUEST_POWEROFF && in_postcopy(job))
+        kill_target(sim, job); /* it runs, and ends, there */
+    else if (kind == SIM_FAULT_GUEST_POWEROFF && job->source->state == HV_STATE_RUNNING) {
+        sim_tell_lifecycle(sim, job->source, HV_LIFECYCLE_SHUTDOWN, 0);
+        end_source(sim, job, HV_SHUTOFF_SHUTDOWN, STOPPED_SHUTDOWN);
+    }
+}

@@ -1,0 +1,151 @@
+/* order.c - orders that change a guest or its migration.
+ *
+ * libvirt lets an order through only when it gets the domain's monitor: in the blackout, and on
+ * the receiving side at any time, it waits and gives up with error 68.
+ */
+#include <assert.h>
+
+#include "hypervisor/sim/inside.h"
+
+enum { DOWNTIME_MAX_MS = 2000000 };
+
+/* The migration whose lock stands in the way of changing this copy's run state; NULL: none. */
+static struct job *lock_holder(const struct copy *copy)
+{
+    if (copy->in != NULL)
+        return copy->in;
+    if (copy->out == NULL)
+        return NULL;
+    bool copying = copy->out->phase == JOB_PREPARE || copy->out->phase == JOB_CONNECT ||
+                   copy->out->phase == JOB_COPY;
+    return copying ? NULL : copy->out;
+}
+
+static enum sim_error order_abort(struct sim *sim, struct call *call, struct copy *copy)
+{
+    struct job *job = copy->out;
+    if (copy->in != NULL)
+        return SIM_ERROR_ABORT_INCOMING;
+    if (job == NULL || job->phase == JOB_FINISH)
+        return SIM_ERROR_NO_JOB;
+    bool postcopy = job->phase == JOB_POSTCOPY || job->phase == JOB_BROKEN;
+    if (call->request.with.tune.postcopy) {
+        if (!postcopy)
+            return SIM_ERROR_ABORT_NOT_POSTCOPY;
+        sim_job_break_postcopy(sim, job);
+        return SIM_ERROR_NONE;
+    }
+    if (postcopy)
+        return SIM_ERROR_ABORT_POSTCOPY;
+    sim_job_cancel(sim, job);
+    return SIM_ERROR_NONE;
+}
+
+static enum sim_error order_postcopy(struct sim *sim, struct call *call, struct copy *copy)
+{
+    (void)call;
+    struct job *job = copy->out;
+    if (job == NULL || job->phase == JOB_FINISH)
+        return SIM_ERROR_POSTCOPY_NO_JOB;
+    if ((job->how.flags & HV_MIGRATE_POSTCOPY) == 0)
+        return SIM_ERROR_POSTCOPY_NO_FLAG;
+    if (job->phase == JOB_PREPARE || job->phase == JOB_CONNECT)
+        return SIM_ERROR_POSTCOPY_EARLY;
+    sim_job_start_postcopy(sim, job);
+    return SIM_ERROR_NONE;
+}
+
+static enum sim_error order_speed(struct sim *sim, struct call *call, struct copy *copy)
+{
+    struct job *job = copy->out;
+    if (job == NULL)
+        return SIM_ERROR_NONE; /* libvirt takes it for a later migration, which sets its own */
+    uint64_t limit_bps = call->request.with.tune.value << 20;
+    if (call->request.with.tune.postcopy)
+        job->postcopy_limit_bps = limit_bps;
+    else
+        job->limit_bps = limit_bps;
+    sim_stream_update(sim, job);
+    return SIM_ERROR_NONE;
+}
+
+static enum sim_error order_downtime(struct sim *sim, struct call *call, struct copy *copy)
+{
+    (void)sim;
+    if (call->request.with.tune.value > DOWNTIME_MAX_MS)
+        return SIM_ERROR_DOWNTIME_RANGE;
+    if (copy->out != NULL)
+        copy->out->downtime_limit_ms = call->request.with.tune.value;
+    return SIM_ERROR_NONE;
+}
+
+static enum sim_error order_suspend(struct sim *sim, struct call *call, struct copy *copy)
+{
+    (void)call;
+    if (copy->state != HV_STATE_RUNNING)
+        return SIM_ERROR_NONE;
+    if (copy->out != NULL)
+        sim_stream_settle(sim, copy->out); /* from now on nothing gets dirty */
+    sim_copy_state(sim, copy, HV_STATE_PAUSED, HV_PAUSED_USER);
+    sim_tell_lifecycle(sim, copy, HV_LIFECYCLE_SUSPENDED, 0);
+    return SIM_ERROR_NONE;
+}
+
+static enum sim_error order_resume(struct sim *sim, struct call *call, struct copy *copy)
+{
+    (void)call;
+    if (copy->state == HV_STATE_RUNNING)
+        return SIM_ERROR_ALREADY_RUNNING;
+    if (copy->out != NULL)
+        sim_stream_settle(sim, copy->out);
+    sim_copy_state(sim, copy, HV_STATE_RUNNING, HV_RUNNING_UNPAUSED);
+    sim_tell_lifecycle(sim, copy, HV_LIFECYCLE_RESUMED, 0);
+    return SIM_ERROR_NONE;
+}
+
+static const struct {
+    enum sim_error (*obey)(struct sim *sim, struct call *call, struct copy *copy);
+    bool changes_run_state; /* needs libvirt's lock on both sides of a migration */
+} orders[HV_CALL_COUNT] = {
+    [HV_CALL_ABORT] = {order_abort, false},     [HV_CALL_START_POSTCOPY] = {order_postcopy, false},
+    [HV_CALL_SET_SPEED] = {order_speed, false}, [HV_CALL_SET_DOWNTIME] = {order_downtime, false},
+    [HV_CALL_SUSPEND] = {order_suspend, true},  [HV_CALL_RESUME] = {order_resume, true},
+};
+
+static struct job *in_the_way(const struct copy *copy, enum hv_call what)
+{
+    if (orders[what].changes_run_state)
+        return lock_holder(copy);
+    return copy->out != NULL && sim_job_monitor_is_deaf(copy->out) ? copy->out : NULL;
+}
+
+void sim_order(struct sim *sim, struct call *call)
+{
+    enum hv_call what = call->request.call;
+    if (what == HV_CALL_MIGRATE) {
+        sim_job_start(sim, call);
+        return;
+    }
+    assert(orders[what].obey != NULL);
+    struct guest *guest;
+    HASH_FIND_STR(sim->guests, call->request.guest, guest);
+    struct copy *copy = guest == NULL ? NULL : sim_copy_find(guest, call->host);
+    if (copy == NULL) {
+        sim_call_answer(sim, call, SIM_ERROR_NO_DOMAIN, NULL, NULL, 0);
+        return;
+    }
+    if (!sim_copy_is_live(copy)) {
+        sim_call_answer(sim, call, SIM_ERROR_NOT_RUNNING, copy, NULL, 0);
+        return;
+    }
+    struct job *job = in_the_way(copy, what);
+    if (job != NULL) {
+        sim_call_wait_monitor(sim, call, job);
+        return;
+    }
+    struct hv_reply reply = {0};
+    enum sim_error why = orders[what].obey(sim, call, copy);
+    if (why != SIM_ERROR_NONE)
+        sim_error_set(&reply.err, why, copy, NULL);
+    sim_call_reply(sim, call, &reply);
+}

@@ -1,0 +1,184 @@
+/* stream.c - the memory stream of a migration: bandwidth, progress, statistics.
+ *
+ * Streams that flow share their hosts' links: each gets an equal part of the sender's outgoing
+ * and of the receiver's incoming link, whichever is less, and no more than its own limit. When
+ * one begins, ends, stalls or flows again, only the streams of those two hosts are looked at.
+ *
+ * Progress is not simulated in steps: `left` and `dirtied` are true at moved_ms and follow from
+ * the rate until something changes; the job's timer stands at the end of the pass.
+ */
+#include <assert.h>
+#include <utlist.h>
+
+#include "hypervisor/sim/inside.h"
+
+enum {
+    PASS_MIN_MS = 10,          /* the shortest pass; QEMU looks at its clock about as often */
+    POSTCOPY_FAULT_PAGES = 16, /* one request in so many pages; the rest comes by itself */
+};
+
+static uint64_t smaller(uint64_t a, uint64_t b)
+{
+    return a < b ? a : b;
+}
+
+static uint64_t bytes_in(uint64_t bps, int64_t ms)
+{
+    return (uint64_t)((unsigned __int128)bps * (uint64_t)ms / 1000);
+}
+
+/* Rounded up: a pass ends when its last byte is through. */
+static int64_t ms_for(uint64_t bytes, uint64_t bps)
+{
+    return (int64_t)(((unsigned __int128)bytes * 1000 + bps - 1) / bps);
+}
+
+static uint64_t moved_now(const struct sim *sim, const struct job *job)
+{
+    return smaller(job->left, bytes_in(job->rate_bps, sim->now_ms - job->moved_ms));
+}
+
+static uint64_t dirtied_now(const struct sim *sim, const struct job *job)
+{
+    const struct sim_guest *guest = &job->guest->what;
+    bool writes =
+        job->phase == JOB_COPY && job->source != NULL && job->source->state == HV_STATE_RUNNING;
+    if (!writes)
+        return job->dirtied;
+    uint64_t bps = guest->dirty_bps * (100 - job->throttle) / 100;
+    uint64_t set = smaller(guest->working_set_bytes, guest->memory_bytes);
+    return smaller(set, job->dirtied + bytes_in(bps, sim->now_ms - job->moved_ms));
+}
+
+void sim_stream_settle(struct sim *sim, struct job *job)
+{
+    uint64_t moved = moved_now(sim, job);
+    job->dirtied = dirtied_now(sim, job);
+    job->left -= moved;
+    job->processed += moved;
+    job->moved_ms = sim->now_ms;
+}
+
+static void set_end(struct sim *sim, struct job *job)
+{
+    if (job->held)
+        return; /* it is due already and waits for a libvirtd */
+    if (job->rate_bps == 0) {
+        timer_clear(&sim->timers, &job->timer);
+        return;
+    }
+    int64_t end_ms = sim->now_ms + ms_for(job->left, job->rate_bps);
+    if (job->phase == JOB_BLACKOUT)
+        end_ms += (int64_t)job->overhead_ms;
+    if (end_ms < job->pass_began_ms + PASS_MIN_MS)
+        end_ms = job->pass_began_ms + PASS_MIN_MS;
+    timer_set(&sim->timers, &job->timer, end_ms);
+}
+
+static uint64_t share(const struct job *job)
+{
+    if (!job->flows)
+        return 0;
+    uint64_t limit_bps = job->phase == JOB_POSTCOPY ? job->postcopy_limit_bps : job->limit_bps;
+    uint64_t bps = smaller(job->from->what.link_bps / job->from->streams_out,
+                           job->to->what.link_bps / job->to->streams_in);
+    return limit_bps == 0 ? bps : smaller(bps, limit_bps);
+}
+
+static void set_rate(struct sim *sim, struct job *job)
+{
+    uint64_t bps = share(job);
+    if (bps == job->rate_bps)
+        return;
+    sim_stream_settle(sim, job);
+    job->rate_bps = bps;
+    if (bps != 0)
+        job->shown_bps = bps; /* what is shown goes stale in a stall, as QEMU's does */
+    set_end(sim, job);
+}
+
+static void set_rates_around(struct sim *sim, struct job *job)
+{
+    struct job *other;
+    DL_FOREACH2(job->from->out, other, out_next)
+    {
+        set_rate(sim, other);
+    }
+    DL_FOREACH2(job->to->in, other, in_next)
+    {
+        set_rate(sim, other);
+    }
+}
+
+static void set_flow(struct sim *sim, struct job *job, bool flows)
+{
+    if (flows == job->flows)
+        return;
+    job->flows = flows;
+    if (flows) {
+        job->from->streams_out++;
+        job->to->streams_in++;
+    } else {
+        job->from->streams_out--;
+        job->to->streams_in--;
+    }
+    set_rates_around(sim, job);
+}
+
+void sim_stream_update(struct sim *sim, struct job *job)
+{
+    bool open = job->phase == JOB_COPY || job->phase == JOB_BLACKOUT || job->phase == JOB_POSTCOPY;
+    bool path = sim_host_is_linked(job->from) && sim_host_is_linked(job->to) && job->stalls == 0;
+    set_flow(sim, job, open && path);
+    set_rate(sim, job);
+}
+
+void sim_stream_close(struct sim *sim, struct job *job)
+{
+    set_flow(sim, job, false);
+    timer_clear(&sim->timers, &job->timer);
+}
+
+void sim_stream_begin(struct sim *sim, struct job *job, uint64_t bytes)
+{
+    job->left = job->pass_bytes = bytes;
+    job->dirtied = 0;
+    job->moved_ms = job->pass_began_ms = sim->now_ms;
+    sim_stream_update(sim, job);
+    set_end(sim, job);
+}
+
+static uint64_t expected_downtime_ms(const struct job *job)
+{
+    if (job->pass <= 1 || job->shown_bps == 0)
+        return job->downtime_limit_ms;
+    return (uint64_t)ms_for(job->pass_bytes, job->shown_bps);
+}
+
+void sim_stream_stats(const struct sim *sim, const struct job *job, struct hv_job_stats *out_stats)
+{
+    *out_stats = (struct hv_job_stats){
+        .type = HV_JOB_UNBOUNDED,
+        .operation = HV_OPERATION_MIGRATION_OUT,
+    };
+    if (job->pass == 0)
+        return; /* QEMU has not been told yet: a job, and zeros */
+    uint64_t moved = moved_now(sim, job);
+    uint64_t processed = job->processed + moved, left = job->left - moved;
+    out_stats->time_elapsed_ms = (uint64_t)(sim->now_ms - job->began_ms);
+    out_stats->downtime_ms = expected_downtime_ms(job);
+    out_stats->setup_ms = job->setup_ms;
+    out_stats->memory_total = out_stats->data_total = job->guest->what.memory_bytes;
+    out_stats->memory_processed = out_stats->data_processed = processed;
+    out_stats->memory_remaining = out_stats->data_remaining = left;
+    out_stats->memory_bps = job->shown_bps;
+    out_stats->memory_normal = processed / SIM_PAGE_BYTES;
+    out_stats->memory_normal_bytes = out_stats->memory_normal * SIM_PAGE_BYTES;
+    out_stats->memory_dirty_rate = job->dirty_pages;
+    out_stats->memory_page_size = SIM_PAGE_BYTES;
+    out_stats->memory_iteration = job->pass;
+    if (job->phase == JOB_POSTCOPY || job->phase == JOB_BROKEN)
+        out_stats->memory_postcopy_requests =
+            (job->pass_bytes - left) / SIM_PAGE_BYTES / POSTCOPY_FAULT_PAGES;
+    out_stats->auto_converge_throttle = job->throttle;
+}

@@ -1,0 +1,165 @@
+/* tell.c - how the simulated world speaks: chance from the seed, recorded errors, events.
+ *
+ * Every event that Ferry hears and every reply it gets is mixed into sim->trace, so that two
+ * runs with one hash have told the same story, not only reached the same end.
+ */
+#include <assert.h>
+#include <string.h>
+#include <utlist.h>
+
+#include "base/text.h"
+#include "hypervisor/sim/inside.h"
+
+static const struct {
+    enum err_code code;
+    int hv_code, hv_domain;
+    const char *text;
+} errors[SIM_ERROR_COUNT] = {
+#define SIM_ERROR(id, code, hv_code, hv_domain, text) \
+    [SIM_ERROR_##id] = {ERR_##code, hv_code, hv_domain, text},
+#include "hypervisor/sim/error.def"
+#undef SIM_ERROR
+};
+
+/* splitmix64: a few operations, full period, any seed is good. */
+uint64_t sim_chance(uint64_t *state, uint64_t min, uint64_t max)
+{
+    assert(min <= max);
+    uint64_t z = (*state += 0x9e3779b97f4a7c15u);
+    z = (z ^ (z >> 30)) * 0xbf58476d1ce4e5b9u;
+    z = (z ^ (z >> 27)) * 0x94d049bb133111ebu;
+    z ^= z >> 31;
+    return min + z % (max - min + 1);
+}
+
+void sim_error_set(struct err *err, enum sim_error which, const struct copy *copy,
+                   const struct host *host)
+{
+    assert(which > SIM_ERROR_NONE && which < SIM_ERROR_COUNT);
+    char text[ERR_TEXT_MAX];
+    size_t used = 0;
+    for (const char *at = errors[which].text; *at != '\0' && used + 1 < sizeof text; at++) {
+        const char *word = NULL;
+        if (strncmp(at, "$G", 2) == 0)
+            word = copy != NULL ? copy->name : "?";
+        else if (strncmp(at, "$U", 2) == 0)
+            word = copy != NULL ? copy->guest->what.uuid : "?";
+        else if (strncmp(at, "$H", 2) == 0)
+            word = host != NULL ? host->what.name : "?";
+        if (word == NULL) {
+            text[used++] = *at;
+            continue;
+        }
+        (void)text_copy(text + used, sizeof text - used, word);
+        used += strlen(text + used);
+        at++;
+    }
+    text[used] = '\0';
+    (void)err_set(err, errors[which].code, "%s", text);
+    err->hv_code = errors[which].hv_code;
+    err->hv_domain = errors[which].hv_domain;
+}
+
+/* FNV-1a. */
+uint64_t sim_hash_bytes(uint64_t hash, const void *bytes, size_t n)
+{
+    const unsigned char *at = bytes;
+    for (size_t i = 0; i < n; i++)
+        hash = (hash ^ at[i]) * 0x100000001b3u;
+    return hash;
+}
+
+uint64_t sim_hash_text(uint64_t hash, const char *text)
+{
+    return sim_hash_bytes(hash, text, strlen(text) + 1);
+}
+
+uint64_t sim_hash_number(uint64_t hash, uint64_t number)
+{
+    return sim_hash_bytes(hash, &number, sizeof number);
+}
+
+static void deliver(struct sim *sim, const struct hv_event *event)
+{
+    uint64_t trace = sim_hash_text(sim->trace, event->host);
+    trace = sim_hash_text(trace, event->guest);
+    trace = sim_hash_number(trace, (uint64_t)event->kind);
+    trace = sim_hash_number(trace, (uint64_t)event->a);
+    trace = sim_hash_number(trace, (uint64_t)event->b);
+    trace = sim_hash_number(trace, (uint64_t)event->at_ms);
+    sim->trace = sim_hash_number(trace, (uint64_t)event->err.hv_code);
+    if (sim->events.on_event != NULL)
+        sim->events.on_event(sim->events.ctx, event);
+}
+
+/* A stopped libvirtd says later what it saw, as its socket would; too much is forgotten. */
+static void hold(struct host *host, const struct hv_event *event)
+{
+    struct held_event *held = host->held_n < SIM_HELD_EVENTS_MAX ? malloc(sizeof *held) : NULL;
+    if (held == NULL)
+        return;
+    held->event = *event;
+    host->held_n++;
+    DL_APPEND(host->held, held);
+}
+
+static void emit(struct sim *sim, struct hv_event *event, struct host *host)
+{
+    TEXT_SET(event->host, host->what.name);
+    event->at_ms = sim->now_ms;
+    bool about_host = event->kind == HV_EVENT_CONNECTED || event->kind == HV_EVENT_DISCONNECTED;
+    if (!about_host && !host->connected)
+        return; /* nobody listens */
+    if (!about_host && sim_host_is_hung(host))
+        hold(host, event);
+    else
+        deliver(sim, event);
+}
+
+void sim_flush_events(struct sim *sim, struct host *host, bool wanted)
+{
+    struct held_event *held, *next;
+    DL_FOREACH_SAFE(host->held, held, next)
+    {
+        DL_DELETE(host->held, held);
+        host->held_n--;
+        held->event.at_ms = sim->now_ms;
+        if (wanted)
+            deliver(sim, &held->event);
+        free(held);
+    }
+}
+
+void sim_tell_host(struct sim *sim, struct host *host, enum hv_event_kind kind, enum sim_error why)
+{
+    struct hv_event event = {.kind = kind};
+    if (why != SIM_ERROR_NONE)
+        sim_error_set(&event.err, why, NULL, host);
+    emit(sim, &event, host);
+}
+
+static void tell_guest(struct sim *sim, const struct copy *copy, struct hv_event *event)
+{
+    TEXT_SET(event->guest, copy->guest->what.uuid);
+    TEXT_SET(event->guest_name, copy->name);
+    emit(sim, event, copy->host);
+}
+
+void sim_tell_lifecycle(struct sim *sim, const struct copy *copy, enum hv_lifecycle what,
+                        int detail)
+{
+    struct hv_event event = {.kind = HV_EVENT_LIFECYCLE, .a = (int)what, .b = detail};
+    tell_guest(sim, copy, &event);
+}
+
+void sim_tell_iteration(struct sim *sim, const struct copy *copy, uint64_t pass)
+{
+    struct hv_event event = {.kind = HV_EVENT_ITERATION, .a = (int)pass};
+    tell_guest(sim, copy, &event);
+}
+
+void sim_tell_completed(struct sim *sim, const struct copy *copy, const struct hv_job_stats *stats)
+{
+    struct hv_event event = {.kind = HV_EVENT_JOB_COMPLETED, .stats = *stats};
+    tell_guest(sim, copy, &event);
+}
