@@ -101,15 +101,15 @@ enum phase phase_from_name(const char *name)
 }
 
 /* The same pair of conversions for each plain list of names. */
-#define NAMES(type, prefix, table, count)                      \
-    const char *prefix##_name(enum type value)                 \
-    {                                                          \
-        assert(value < (count));                               \
-        return table[value];                                   \
-    }                                                          \
-    enum type prefix##_from_name(const char *name)             \
-    {                                                          \
-        return (enum type)find(table, (count), name);          \
+#define NAMES(type, prefix, table, count)             \
+    const char *prefix##_name(enum type value)        \
+    {                                                 \
+        assert(value < (count));                      \
+        return table[value];                          \
+    }                                                 \
+    enum type prefix##_from_name(const char *name)    \
+    {                                                 \
+        return (enum type)find(table, (count), name); \
     }
 NAMES(mode, mode, modes, MODE_COUNT)
 NAMES(abort_status, abort_status, aborts, ABORT_COUNT)
