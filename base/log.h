@@ -14,7 +14,13 @@
 #include <stddef.h>
 #include <stdint.h>
 
-enum log_level { LOG_LEVEL_DEBUG, LOG_LEVEL_INFO, LOG_LEVEL_WARN, LOG_LEVEL_ERROR, LOG_LEVEL_COUNT };
+enum log_level {
+    LOG_LEVEL_DEBUG,
+    LOG_LEVEL_INFO,
+    LOG_LEVEL_WARN,
+    LOG_LEVEL_ERROR,
+    LOG_LEVEL_COUNT
+};
 enum log_format { LOG_FORMAT_TEXT, LOG_FORMAT_JSON };
 
 enum log_field_id {
@@ -36,15 +42,16 @@ bool log_level_from_name(const char *name, enum log_level *out_level); /* debug 
 bool log_enabled(enum log_level level);
 void log_line(enum log_level level, const char *event, const struct log_field *fields, unsigned n);
 
-#define FIELD_TEXT(field, value) {LOG_FIELD_##field, false, 0, (value)}
-#define FIELD_I64(field, value) {LOG_FIELD_##field, true, (int64_t)(value), NULL}
-#define LOG(level, event, ...)                                                        \
-    do {                                                                              \
-        if (log_enabled(LOG_LEVEL_##level)) {                                         \
-            const struct log_field log_fields_[] = {__VA_ARGS__};                     \
-            log_line(LOG_LEVEL_##level, event, log_fields_,                           \
-                     (unsigned)(sizeof log_fields_ / sizeof *log_fields_));           \
-        }                                                                             \
+#define FIELD_TEXT(field, value) ((struct log_field){LOG_FIELD_##field, false, 0, (value)})
+#define FIELD_I64(field, value) \
+    ((struct log_field){LOG_FIELD_##field, true, (int64_t)(value), NULL})
+#define LOG(level, event, ...)                                              \
+    do {                                                                    \
+        if (log_enabled(LOG_LEVEL_##level)) {                               \
+            const struct log_field log_fields_[] = {__VA_ARGS__};           \
+            log_line(LOG_LEVEL_##level, event, log_fields_,                 \
+                     (unsigned)(sizeof log_fields_ / sizeof *log_fields_)); \
+        }                                                                   \
     } while (0)
 
 #endif

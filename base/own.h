@@ -11,10 +11,10 @@
 #include <stddef.h>
 #include <stdlib.h>
 
-#define DEFINE_OWNED(T)                       \
+#define DEFINE_OWNED(T)                        \
     static inline void T##_freep(struct T **p) \
-    {                                         \
-        T##_free(*p);                         \
+    {                                          \
+        T##_free(*p);                          \
     }
 #define OWNED(T) __attribute__((cleanup(T##_freep))) struct T *
 

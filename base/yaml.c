@@ -216,8 +216,8 @@ static bool load_children(struct loader *l, struct yaml_node *parent)
         if (!next_event(l, &event))
             return false;
         bool is_end = event.type == YAML_MAPPING_END_EVENT || event.type == YAML_SEQUENCE_END_EVENT;
-        bool is_fine = is_end || (is_map ? load_pair(l, &event, tail)
-                                         : load_node(l, &event, NULL, tail));
+        bool is_fine =
+            is_end || (is_map ? load_pair(l, &event, tail) : load_node(l, &event, NULL, tail));
         yaml_event_delete(&event);
         if (!is_fine)
             return false;
@@ -231,10 +231,10 @@ static bool load_container(struct loader *l, const yaml_event_t *event, const ch
                            struct yaml_node **out_node)
 {
     bool is_map = event->type == YAML_MAPPING_START_EVENT;
-    const yaml_char_t *anchor = is_map ? event->data.mapping_start.anchor
-                                       : event->data.sequence_start.anchor;
-    const yaml_char_t *tag = is_map ? event->data.mapping_start.tag
-                                    : event->data.sequence_start.tag;
+    const yaml_char_t *anchor =
+        is_map ? event->data.mapping_start.anchor : event->data.sequence_start.anchor;
+    const yaml_char_t *tag =
+        is_map ? event->data.mapping_start.tag : event->data.sequence_start.tag;
     if (!check_extras(l, event, anchor, tag))
         return false;
     if (l->depth >= YAML_DEPTH_MAX)

@@ -20,10 +20,10 @@ enum yaml_kind { YAML_NULL, YAML_SCALAR, YAML_MAP, YAML_LIST };
 
 struct yaml_node {
     enum yaml_kind kind;
-    const char *key;  /* its name in the parent map, else NULL */
-    const char *text; /* scalars */
-    bool quoted;      /* a quoted scalar is text even if it looks like a number */
-    int line, column; /* 1-based */
+    const char *key;                /* its name in the parent map, else NULL */
+    const char *text;               /* scalars */
+    bool quoted;                    /* a quoted scalar is text even if it looks like a number */
+    int line, column;               /* 1-based */
     struct yaml_node *child, *next; /* first child; next sibling */
 };
 
@@ -50,8 +50,8 @@ const struct yaml_node *yaml_child(const struct yaml_node *map, const char *key)
 bool yaml_fail(const struct yaml *yaml, const struct yaml_node *node, struct err *err,
                const char *fmt, ...) __attribute__((format(printf, 4, 5)));
 /* Refuses keys that are not in the list, with the nearest valid one. */
-bool yaml_only_keys(const struct yaml *yaml, const struct yaml_node *map,
-                    const char *const *keys, size_t n, struct err *err);
+bool yaml_only_keys(const struct yaml *yaml, const struct yaml_node *map, const char *const *keys,
+                    size_t n, struct err *err);
 bool yaml_text(const struct yaml *yaml, const struct yaml_node *node, const char **out_text,
                struct err *err);
 bool yaml_i64(const struct yaml *yaml, const struct yaml_node *node, int64_t min, int64_t max,

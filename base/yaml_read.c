@@ -29,8 +29,8 @@ static const char *label(const struct yaml_node *node)
     return node->key == NULL ? "" : node->key;
 }
 
-static bool fail_expected(const struct yaml *yaml, const struct yaml_node *node,
-                          const char *wanted, struct err *err)
+static bool fail_expected(const struct yaml *yaml, const struct yaml_node *node, const char *wanted,
+                          struct err *err)
 {
     const char *colon = node->key == NULL ? "" : ": ";
     if (node->kind == YAML_SCALAR)
@@ -103,8 +103,8 @@ bool yaml_i64(const struct yaml *yaml, const struct yaml_node *node, int64_t min
 static bool bool_from(const char *text, bool *out_value)
 {
     bool is_true = text_equal(text, "true") || text_equal(text, "True") || text_equal(text, "TRUE");
-    bool is_false = text_equal(text, "false") || text_equal(text, "False") ||
-                    text_equal(text, "FALSE");
+    bool is_false =
+        text_equal(text, "false") || text_equal(text, "False") || text_equal(text, "FALSE");
     *out_value = is_true;
     return is_true || is_false;
 }
@@ -130,7 +130,9 @@ static struct json_object *whole_number(const char *text)
         return NULL;
     errno = 0;
     long long value = strtoll(is_octal || is_hex ? digits : text, NULL,
-                              is_octal ? 8 : is_hex ? 16 : 10);
+                              is_octal ? 8
+                              : is_hex ? 16
+                                       : 10);
     return errno == 0 ? json_object_new_int64(value) : NULL;
 }
 
@@ -164,8 +166,8 @@ struct json_object *yaml_to_json(const struct yaml_node *node)
         return NULL; /* json-c's null */
     if (node->kind == YAML_SCALAR)
         return scalar_to_json(node);
-    struct json_object *into = node->kind == YAML_MAP ? json_object_new_object()
-                                                      : json_object_new_array();
+    struct json_object *into =
+        node->kind == YAML_MAP ? json_object_new_object() : json_object_new_array();
     for (const struct yaml_node *child = node->child; child != NULL; child = child->next)
         json_add(into, child->key, yaml_to_json(child));
     return into;

@@ -1,0 +1,114 @@
+# targets.mk - what `make` can do besides building. Included by the Makefile.
+
+# As many jobs as cores unless the caller said otherwise (make -j1 wins over this).
+ifeq ($(MAKELEVEL),0)
+MAKEFLAGS += -j$(shell nproc) --no-print-directory
+endif
+
+prefix ?= /usr/local
+C_FILES = $(sort $(shell find $(LAYERS) tests tools -name '*.[ch]' 2>/dev/null))
+ASAN = $(MAKE) CC=gcc VARIANT=asan
+
+.PHONY: help
+help: ## this list
+	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-12s %s\n", $$1, $$2 }' \
+		$(MAKEFILE_LIST) | sort -u
+
+.PHONY: deps
+deps: ## install the Debian packages that are missing (root only if there are any)
+	@tools/deps
+
+# --- tests -----------------------------------------------------------------------------------
+
+.PHONY: test-fast
+test-fast: ## tests without hosts, under ASan and UBSan, and lint: under a minute once built
+	@$(ASAN) run-tests
+	@$(MAKE) lint
+
+.PHONY: run-tests
+run-tests: tests-build
+	@tests/run $(TEST_BINS)
+
+.PHONY: test
+test: ## everything a change must pass, real hosts included: under 15 minutes, needs root
+	+@MAKE="$(MAKE)" BUILD="$(BUILD)" tests/all
+
+.PHONY: test-full
+test-full: ## the same with every lab test
+	+@MAKE="$(MAKE)" BUILD="$(BUILD)" tests/all --full
+
+.PHONY: test-threads
+test-threads: ## the tests without hosts under ThreadSanitizer
+	@$(MAKE) CC=gcc VARIANT=tsan run-tests
+
+# Programs that the lab tests run: the hypervisor contract against real hosts.
+LAB_SRCS := $(sort $(wildcard tests/lab/contract_*.c))
+LAB_BINS := $(patsubst %.c,$(B)/%,$(LAB_SRCS))
+$(LAB_BINS): $(B)/%: $(B)/%.o $(TEST_COMMON) $(B)/libferry.a
+	@echo "  LINK $@"
+	@$(CC) $(LDFLAGS) -o $@ $^ $(PKG_LIBS) -lcmocka
+.PHONY: lab-programs
+lab-programs: $(LAB_BINS)
+
+.PHONY: lab-up
+lab-up: ## start libvirt hosts on this machine (root); LAB="--hosts 3 --name x" for more
+	@tests/lab/up $(LAB)
+
+.PHONY: lab-down
+lab-down: ## stop them and clean up
+	@tests/lab/down $(LAB)
+
+.PHONY: demo
+demo: ## packages, build, hosts, guests, appliance, one migration to watch; simulated without root
+	@tools/deps || tools/deps --check build
+	@$(MAKE) CC=gcc VARIANT=gcc all
+	@FERRY="$(CURDIR)/$(BUILD)/gcc/ferry" tests/lab/demo
+
+.PHONY: bench
+bench: ## ferry migrate against virsh migrate, paired runs on real hosts (root)
+	@$(MAKE) CC=gcc VARIANT=gcc all
+	@FERRY="$(CURDIR)/$(BUILD)/gcc/ferry" bench/run $(BENCH)
+
+# --- documents and form ----------------------------------------------------------------------
+
+$(B)/tools/docs: $(B)/tools/docs.o
+	@echo "  LINK $@"
+	@$(CC) $(LDFLAGS) -o $@ $^
+
+.PHONY: docs
+docs: $(B)/tools/docs ## write the tables in docs/ again from the .def files
+	@$< docs/vocabulary.md
+
+.PHONY: lint
+lint: lint-selftest lint-layers lint-sizes lint-format lint-headers lint-paths lint-docs ## layers, doors, sizes, formatting, headers, documents
+	@echo "lint: clean"
+.PHONY: lint-selftest lint-layers lint-sizes lint-format lint-headers lint-paths lint-docs
+lint-selftest:
+	@tests/lint/selftest
+lint-layers:
+	@tests/lint/layers
+lint-sizes:
+	@tests/lint/sizes
+lint-format:
+	@tests/lint/format
+lint-headers: # without banned.h, which would bring the includes that a header forgot
+	@tests/lint/headers $(CC) $(filter-out -include base/banned.h,$(CFLAGS))
+lint-paths:
+	@tests/lint/paths
+lint-docs: $(B)/tools/docs
+	@$< --check docs/vocabulary.md
+
+.PHONY: format
+format: ## write all C files in the house form
+	@clang-format -i $(C_FILES)
+
+# --- installing ------------------------------------------------------------------------------
+
+.PHONY: install
+install: all ## copy the program to $(DESTDIR)$(prefix)/bin
+	@install -D -m 755 $(B)/ferry $(DESTDIR)$(prefix)/bin/ferry
+	@echo "installed $(DESTDIR)$(prefix)/bin/ferry"
+
+.PHONY: clean
+clean: ## remove what was built
+	@rm -rf $(BUILD)

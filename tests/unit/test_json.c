@@ -116,9 +116,8 @@ static void good_documents_keep_their_values(void **state)
     };
     for (size_t i = 0; i < COUNT(stories); i++) {
         OWNED(json_object) value = parse_good(stories[i].text);
-        assert_string_equal(
-            json_object_to_json_string_ext(value, JSON_C_TO_STRING_NOSLASHESCAPE),
-            stories[i].again);
+        assert_string_equal(json_object_to_json_string_ext(value, JSON_C_TO_STRING_NOSLASHESCAPE),
+                            stories[i].again);
     }
 }
 
@@ -157,8 +156,8 @@ static void size_is_bounded(void **state)
 static void reading_falls_back_only_when_nothing_is_there(void **state)
 {
     (void)state;
-    OWNED(json_object) object = parse_good(
-        "{\"spec\": {\"name\": \"web\", \"n\": 5, \"on\": true, \"none\": null, \"list\": [1, {\"x\": 2}]}}");
+    OWNED(json_object) object = parse_good("{\"spec\": {\"name\": \"web\", \"n\": 5, \"on\": true, "
+                                           "\"none\": null, \"list\": [1, {\"x\": 2}]}}");
     struct err err = {0};
     const char *text = NULL;
     int64_t number = 0;

@@ -122,7 +122,7 @@ static void too_many_long_fields_are_dropped_not_overrun(void **state)
     memset(huge, 'x', sizeof huge - 1);
     struct log_field fields[40];
     for (size_t i = 0; i < COUNT(fields); i++)
-        fields[i] = (struct log_field)FIELD_TEXT(TEXT, huge);
+        fields[i] = FIELD_TEXT(TEXT, huge);
     int ends[2];
     assert_int_equal(pipe(ends), 0);
     log_setup(LOG_LEVEL_INFO, LOG_FORMAT_JSON, ends[1]);

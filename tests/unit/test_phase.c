@@ -21,55 +21,65 @@ static const struct story {
     unsigned refused; /* how many of them had no row */
 } stories[] = {
     {"a plain success",
-     {TRIGGER_ADMITTED, TRIGGER_PLACED, TRIGGER_HANDED_OFF, TRIGGER_TARGET_CHECKED,
-      TRIGGER_MOVING, TRIGGER_ON_TARGET, END},
-     PHASE_SUCCEEDED, 0},
+     {TRIGGER_ADMITTED, TRIGGER_PLACED, TRIGGER_HANDED_OFF, TRIGGER_TARGET_CHECKED, TRIGGER_MOVING,
+      TRIGGER_ON_TARGET, END},
+     PHASE_SUCCEEDED,
+     0},
     {"an abort in pre-copy leaves the guest on the source",
-     {TRIGGER_ADMITTED, TRIGGER_PLACED, TRIGGER_HANDED_OFF, TRIGGER_TARGET_CHECKED,
-      TRIGGER_MOVING, TRIGGER_ON_SOURCE, END},
-     PHASE_FAILED, 0},
+     {TRIGGER_ADMITTED, TRIGGER_PLACED, TRIGGER_HANDED_OFF, TRIGGER_TARGET_CHECKED, TRIGGER_MOVING,
+      TRIGGER_ON_SOURCE, END},
+     PHASE_FAILED,
+     0},
     {"an abort that loses the race is a success",
-     {TRIGGER_ADMITTED, TRIGGER_PLACED, TRIGGER_HANDED_OFF, TRIGGER_TARGET_CHECKED,
-      TRIGGER_MOVING, TRIGGER_CANCELLED, TRIGGER_ON_TARGET, END},
-     PHASE_SUCCEEDED, 1},
-    {"cancelled while it waits",
-     {TRIGGER_CANCELLED, END}, PHASE_FAILED, 0},
+     {TRIGGER_ADMITTED, TRIGGER_PLACED, TRIGGER_HANDED_OFF, TRIGGER_TARGET_CHECKED, TRIGGER_MOVING,
+      TRIGGER_CANCELLED, TRIGGER_ON_TARGET, END},
+     PHASE_SUCCEEDED,
+     1},
+    {"cancelled while it waits", {TRIGGER_CANCELLED, END}, PHASE_FAILED, 0},
     {"cancelled between hand-off and Running",
      {TRIGGER_ADMITTED, TRIGGER_PLACED, TRIGGER_HANDED_OFF, TRIGGER_TARGET_CHECKED,
       TRIGGER_CANCELLED, END},
-     PHASE_FAILED, 0},
+     PHASE_FAILED,
+     0},
     {"a running move is never just cancelled: the hosts say how it ended",
-     {TRIGGER_ADMITTED, TRIGGER_PLACED, TRIGGER_HANDED_OFF, TRIGGER_TARGET_CHECKED,
-      TRIGGER_MOVING, TRIGGER_CANCELLED, TRIGGER_WAITED_TOO_LONG, TRIGGER_IMPOSSIBLE, END},
-     PHASE_RUNNING, 3},
+     {TRIGGER_ADMITTED, TRIGGER_PLACED, TRIGGER_HANDED_OFF, TRIGGER_TARGET_CHECKED, TRIGGER_MOVING,
+      TRIGGER_CANCELLED, TRIGGER_WAITED_TOO_LONG, TRIGGER_IMPOSSIBLE, END},
+     PHASE_RUNNING,
+     3},
     {"a running move has no deadline that ends it",
-     {TRIGGER_ADMITTED, TRIGGER_PLACED, TRIGGER_HANDED_OFF, TRIGGER_TARGET_CHECKED,
-      TRIGGER_MOVING, TRIGGER_WAITED_TOO_LONG, TRIGGER_LOST, END},
-     PHASE_FAILED, 1},
+     {TRIGGER_ADMITTED, TRIGGER_PLACED, TRIGGER_HANDED_OFF, TRIGGER_TARGET_CHECKED, TRIGGER_MOVING,
+      TRIGGER_WAITED_TOO_LONG, TRIGGER_LOST, END},
+     PHASE_FAILED,
+     1},
     {"the guest is lost",
-     {TRIGGER_ADMITTED, TRIGGER_PLACED, TRIGGER_HANDED_OFF, TRIGGER_TARGET_CHECKED,
-      TRIGGER_MOVING, TRIGGER_LOST, END},
-     PHASE_FAILED, 0},
+     {TRIGGER_ADMITTED, TRIGGER_PLACED, TRIGGER_HANDED_OFF, TRIGGER_TARGET_CHECKED, TRIGGER_MOVING,
+      TRIGGER_LOST, END},
+     PHASE_FAILED,
+     0},
     {"the call fails before anything moved",
      {TRIGGER_ADMITTED, TRIGGER_PLACED, TRIGGER_HANDED_OFF, TRIGGER_TARGET_CHECKED,
       TRIGGER_ON_SOURCE, END},
-     PHASE_FAILED, 0},
+     PHASE_FAILED,
+     0},
     {"so fast that nobody saw it move",
      {TRIGGER_ADMITTED, TRIGGER_PLACED, TRIGGER_HANDED_OFF, TRIGGER_TARGET_CHECKED,
       TRIGGER_ON_TARGET, END},
-     PHASE_SUCCEEDED, 0},
-    {"the queue's deadline passes",
-     {TRIGGER_WAITED_TOO_LONG, END}, PHASE_FAILED, 0},
-    {"no node can take it",
-     {TRIGGER_ADMITTED, TRIGGER_IMPOSSIBLE, END}, PHASE_FAILED, 0},
+     PHASE_SUCCEEDED,
+     0},
+    {"the queue's deadline passes", {TRIGGER_WAITED_TOO_LONG, END}, PHASE_FAILED, 0},
+    {"no node can take it", {TRIGGER_ADMITTED, TRIGGER_IMPOSSIBLE, END}, PHASE_FAILED, 0},
     {"the target says no",
      {TRIGGER_ADMITTED, TRIGGER_PLACED, TRIGGER_HANDED_OFF, TRIGGER_IMPOSSIBLE, END},
-     PHASE_FAILED, 0},
+     PHASE_FAILED,
+     0},
     {"no short cut to Running",
      {TRIGGER_MOVING, TRIGGER_PLACED, TRIGGER_ON_TARGET, TRIGGER_TARGET_CHECKED, END},
-     PHASE_PENDING, 4},
+     PHASE_PENDING,
+     4},
     {"what is over stays over",
-     {TRIGGER_CANCELLED, TRIGGER_ADMITTED, TRIGGER_ON_TARGET, END}, PHASE_FAILED, 2},
+     {TRIGGER_CANCELLED, TRIGGER_ADMITTED, TRIGGER_ON_TARGET, END},
+     PHASE_FAILED,
+     2},
 };
 
 static void every_story_ends_as_told(void **state)
@@ -79,7 +89,7 @@ static void every_story_ends_as_told(void **state)
         enum phase phase = PHASE_PENDING;
         unsigned refused = 0;
         for (const int *why = stories[i].triggers; *why != END; why++) {
-            enum phase next = phase_next(phase, (enum trigger)*why);
+            enum phase next = phase_next(phase, (enum trigger) * why);
             refused += next == PHASE_NONE;
             phase = next == PHASE_NONE ? phase : next;
         }
@@ -187,12 +197,12 @@ static void nothing_leads_out_of_or_into_no_phase(void **state)
 }
 
 /* One law for all vocabularies: a name leads back to its value, so names are unique too. */
-#define ASSERT_ROUND_TRIP(type, prefix, count)                                   \
-    for (unsigned i = 0; i < (count); i++) {                                     \
-        const char *name = prefix##_name((enum type)i);                          \
-        assert_non_null(name);                                                   \
-        assert_int_equal(prefix##_from_name(name), i);                           \
-    }                                                                            \
+#define ASSERT_ROUND_TRIP(type, prefix, count)          \
+    for (unsigned i = 0; i < (count); i++) {            \
+        const char *name = prefix##_name((enum type)i); \
+        assert_non_null(name);                          \
+        assert_int_equal(prefix##_from_name(name), i);  \
+    }                                                   \
     assert_int_equal(prefix##_from_name("no such name"), count)
 
 static void all_names_are_unique_and_lead_back(void **state)

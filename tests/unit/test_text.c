@@ -71,8 +71,8 @@ static void only_dns_labels_are_dns_labels(void **state)
 static void a_number_is_the_whole_text_and_in_range(void **state)
 {
     (void)state;
-    static const char *const bad[] = {"", "-", " 1", "1 ", "+1", "1x", "0x1", "1.0", "--1",
-                                      "9223372036854775808", "101", "-6"};
+    static const char *const bad[] = {
+        "", "-", " 1", "1 ", "+1", "1x", "0x1", "1.0", "--1", "9223372036854775808", "101", "-6"};
     int64_t value = 42;
     for (size_t i = 0; i < COUNT(bad); i++)
         assert_false(text_to_i64(bad[i], -5, 100, &value));
@@ -94,11 +94,18 @@ static void a_typing_mistake_finds_its_word(void **state)
     static const struct {
         const char *word, *nearest;
     } stories[] = {
-        {"host", "hosts"},           {"hosst", "hosts"},   {"shots", "hosts"},
-        {"listne", "listen"},        {"limit", "limits"},  {"migrationaddress", "migrationAddress"},
-        {"migratonAdress", "migrationAddress"},            {"url", "uri"},
-        {"completely-different", NULL},                    {"", NULL},
-        {"x", NULL},                 {"HOSTS", "hosts"},
+        {"host", "hosts"},
+        {"hosst", "hosts"},
+        {"shots", "hosts"},
+        {"listne", "listen"},
+        {"limit", "limits"},
+        {"migrationaddress", "migrationAddress"},
+        {"migratonAdress", "migrationAddress"},
+        {"url", "uri"},
+        {"completely-different", NULL},
+        {"", NULL},
+        {"x", NULL},
+        {"HOSTS", "hosts"},
     };
     for (size_t i = 0; i < COUNT(stories); i++) {
         const char *nearest = text_nearest(stories[i].word, keys, COUNT(keys));
@@ -120,10 +127,19 @@ static void only_well_formed_utf8_counts(void **state)
         const char *text;
         size_t bytes;
     } stories[] = {
-        {"", 0},         {"a", 1},        {"\u00e4", 2},       {"\u20ac", 3},
-        {"\U0001F600", 4},                {"\x80", 0},         {"\xC0\x80", 0},
-        {"\xC2", 0},     {"\xE0\x80\x80", 0},                  {"\xED\xA0\x80", 0},
-        {"\xF4\x90\x80\x80", 0},          {"\xF0\x9F\x98", 0}, {"\xFF", 0},
+        {"", 0},
+        {"a", 1},
+        {"\u00e4", 2},
+        {"\u20ac", 3},
+        {"\U0001F600", 4},
+        {"\x80", 0},
+        {"\xC0\x80", 0},
+        {"\xC2", 0},
+        {"\xE0\x80\x80", 0},
+        {"\xED\xA0\x80", 0},
+        {"\xF4\x90\x80\x80", 0},
+        {"\xF0\x9F\x98", 0},
+        {"\xFF", 0},
     };
     for (size_t i = 0; i < COUNT(stories); i++)
         assert_int_equal(text_utf8_bytes(stories[i].text), stories[i].bytes);

@@ -47,7 +47,7 @@ static void broken_files_are_refused_with_file_and_line(void **state)
         {"x:\n  k: 1\n  \"k\": 2\n", "ferry.yaml:3: \"k\" is there already, in line 2"},
         {"a:\n  ? [b]\n  : c\n", "ferry.yaml:2: a key must be text"},
         {"a:\n\tb: 2\n", "ferry.yaml:2: found character that cannot start any token while "
-                           "scanning for the next token (a tab; YAML indents with spaces)"},
+                         "scanning for the next token (a tab; YAML indents with spaces)"},
         {"a: 1\nb: 'x\n", "ferry.yaml:3: found unexpected end of stream while scanning a quoted "
                           "scalar"},
         {"a: \"x\\0y\"\n", "ferry.yaml:1: a zero character is not allowed in text"},
@@ -129,13 +129,12 @@ static void unknown_keys_are_refused_with_the_nearest_valid_one(void **state)
     OWNED(yaml) near = parse_good("listen: x\nhoste: []\n");
     assert_false(yaml_only_keys(near, yaml_document(near, 0), keys, COUNT(keys), &err));
     assert_int_equal(err.code, ERR_INVALID);
-    assert_string_equal(err.text,
-                        "ferry.yaml:2: unknown key \"hoste\"; did you mean \"hosts\"?");
+    assert_string_equal(err.text, "ferry.yaml:2: unknown key \"hoste\"; did you mean \"hosts\"?");
     err = (struct err){0};
     OWNED(yaml) far = parse_good("\n\nzebra: 1\n");
     assert_false(yaml_only_keys(far, yaml_document(far, 0), keys, COUNT(keys), &err));
-    assert_string_equal(
-        err.text, "ferry.yaml:3: unknown key \"zebra\"; valid here: hosts, listen, limits");
+    assert_string_equal(err.text,
+                        "ferry.yaml:3: unknown key \"zebra\"; valid here: hosts, listen, limits");
     err = (struct err){0};
     OWNED(yaml) list = parse_good("- a\n");
     assert_false(yaml_only_keys(list, yaml_document(list, 0), keys, COUNT(keys), &err));
@@ -181,8 +180,7 @@ static void wrong_types_are_told_with_file_and_line(void **state)
     assert_string_equal(err.text, "ferry.yaml:1: a: expected true or false, found \"yes\"");
     err = (struct err){0};
     assert_false(yaml_i64(yaml, member(yaml, "b"), 0, 9, &number, &err));
-    assert_string_equal(err.text,
-                        "ferry.yaml:2: b: expected a whole number, found the text \"5\"");
+    assert_string_equal(err.text, "ferry.yaml:2: b: expected a whole number, found the text \"5\"");
     err = (struct err){0};
     assert_false(yaml_text(yaml, member(yaml, "c"), &text, &err));
     assert_string_equal(err.text, "ferry.yaml:3: c: expected text, found a list");

@@ -1,0 +1,295 @@
+/* docs.c - writes docs/vocabulary.md from the tables (.def) that the program itself is made of.
+ *
+ *     docs FILE           writes it
+ *     docs --check FILE   exit status 1 when it is not what would be written
+ *
+ * Includes the tables and nothing else of Ferry, so that it builds while the rest does not.
+ */
+#include <stdbool.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/own.h"
+
+enum phase_id {
+#define PHASE(id, name, kind, help) PHASE_##id,
+#include "engine/model/phase.def"
+#undef PHASE
+    PHASE_COUNT
+};
+
+static const char *const phase_names[PHASE_COUNT] = {
+#define PHASE(id, name, kind, help) name,
+#include "engine/model/phase.def"
+#undef PHASE
+};
+
+static const struct {
+    enum phase_id from, to;
+    const char *why;
+} steps[] = {
+#define STEP(from, why, to) {PHASE_##from, PHASE_##to, #why},
+#include "engine/model/phase.def"
+#undef STEP
+};
+
+static const struct {
+    const char *id, *name;
+} triggers[] = {
+#define TRIGGER(id, name, help) {#id, name},
+#include "engine/model/phase.def"
+#undef TRIGGER
+};
+
+enum side_id {
+#define SIDE(id, name, help) SIDE_##id,
+#include "engine/data/ownership.def"
+#undef SIDE
+    SIDE_COUNT
+};
+
+static const char *const side_names[SIDE_COUNT] = {
+#define SIDE(id, name, help) name,
+#include "engine/data/ownership.def"
+#undef SIDE
+};
+
+static const char *const judgements[SIDE_COUNT][SIDE_COUNT] = {
+#define JUDGE(source, target, verdict) [SIDE_##source][SIDE_##target] = #verdict,
+#include "engine/data/ownership.def"
+#undef JUDGE
+};
+
+static const char *trigger_name(const char *id)
+{
+    for (size_t i = 0; i < COUNT(triggers); i++)
+        if (strcmp(triggers[i].id, id) == 0)
+            return triggers[i].name;
+    return id;
+}
+
+static void head(FILE *out, const char *title, const char *why, const char *columns)
+{
+    (void)fprintf(out, "\n## %s\n\n%s\n\n| %s |\n|", title, why, columns);
+    for (const char *c = columns; c != NULL; c = strchr(c + 1, '|'))
+        (void)fprintf(out, "---|");
+    (void)fprintf(out, "\n");
+}
+
+static void phases(FILE *out)
+{
+    head(out, "Phases",
+         "Of a migration job. Waiting holds nothing, busy counts against the limits, final never "
+         "changes again.",
+         "phase | kind | meaning");
+#define WAITING "waiting"
+#define BUSY "busy"
+#define FINAL "final"
+#define PHASE(id, name, kind, help) (void)fprintf(out, "| `%s` | %s | %s |\n", name, kind, help);
+#include "engine/model/phase.def"
+#undef PHASE
+#undef WAITING
+#undef BUSY
+#undef FINAL
+    head(out, "Triggers", "What moves a job from phase to phase.", "trigger | meaning");
+#define TRIGGER(id, name, help) (void)fprintf(out, "| `%s` | %s |\n", name, help);
+#include "engine/model/phase.def"
+#undef TRIGGER
+}
+
+/* All triggers that lead from one phase to another share one arrow. */
+static void arrow(FILE *out, enum phase_id from, enum phase_id to)
+{
+    bool is_first = true;
+    for (size_t i = 0; i < COUNT(steps); i++) {
+        if (steps[i].from != from || steps[i].to != to)
+            continue;
+        if (is_first)
+            (void)fprintf(out, "    %s --> %s: ", phase_names[from], phase_names[to]);
+        (void)fprintf(out, "%s%s", is_first ? "" : ", ", trigger_name(steps[i].why));
+        is_first = false;
+    }
+    if (!is_first)
+        (void)fprintf(out, "\n");
+}
+
+static void diagram(FILE *out)
+{
+    (void)fprintf(out,
+                  "\n## Steps\n\nWhat is not drawn is refused.\n\n```mermaid\nstateDiagram-v2\n"
+                  "    [*] --> %s\n",
+                  phase_names[0]);
+    for (enum phase_id from = 0; from < PHASE_COUNT; from++) {
+        bool has_exit = false;
+        for (enum phase_id to = 0; to < PHASE_COUNT; to++)
+            arrow(out, from, to);
+        for (size_t i = 0; i < COUNT(steps); i++)
+            has_exit = has_exit || steps[i].from == from;
+        if (!has_exit)
+            (void)fprintf(out, "    %s --> [*]\n", phase_names[from]);
+    }
+    (void)fprintf(out, "```\n");
+}
+
+static void row(FILE *out, const char *name, const char *help)
+{
+    (void)fprintf(out, "| %s%s%s | %s |\n", *name == '\0' ? "" : "`", *name == '\0' ? "-" : name,
+                  *name == '\0' ? "" : "`", help);
+}
+
+static void job_words(FILE *out)
+{
+    head(out, "Modes", "How memory moves.", "mode | meaning");
+#define MODE(id, name, help) row(out, name, help);
+#include "engine/model/mode.def"
+#undef MODE
+    head(out, "Abort states", "How far a request to stop has come.", "state | meaning");
+#define ABORT(id, name, help) row(out, name, help);
+#include "engine/model/abort.def"
+#undef ABORT
+    head(out, "Outcomes", "How a job ended.", "outcome | meaning");
+#define OUTCOME(id, name, help) row(out, name, help);
+#include "engine/model/outcome.def"
+#undef OUTCOME
+    head(out, "Where the guest is", "Decided from what both hosts say.", "place | meaning");
+#define GUEST_AT(id, name, help) row(out, name, help);
+#include "engine/model/outcome.def"
+#undef GUEST_AT
+}
+
+static void ownership(FILE *out)
+{
+    head(out, "Ownership", "How one host's answer about a guest is read.", "side | meaning");
+#define SIDE(id, name, help) row(out, name, help);
+#include "engine/data/ownership.def"
+#undef SIDE
+    (void)fprintf(out, "\nWho owns the guest: the source's answer down, the target's across.\n\n"
+                       "| source \\ target |");
+    for (enum side_id target = 0; target < SIDE_COUNT; target++)
+        (void)fprintf(out, " %s |", side_names[target]);
+    (void)fprintf(out, "\n|---|");
+    for (enum side_id target = 0; target < SIDE_COUNT; target++)
+        (void)fprintf(out, "---|");
+    (void)fprintf(out, "\n");
+    for (enum side_id source = 0; source < SIDE_COUNT; source++) {
+        (void)fprintf(out, "| **%s** |", side_names[source]);
+        for (enum side_id target = 0; target < SIDE_COUNT; target++) {
+            const char *verdict = judgements[source][target];
+            (void)fprintf(out, " %s |", verdict == NULL ? "?" : verdict);
+        }
+        (void)fprintf(out, "\n");
+    }
+}
+
+static void errors(FILE *out)
+{
+    head(out, "Error codes", "With the HTTP status and the exit status of the command line.",
+         "code | HTTP | exit | meaning");
+#define ERR(id, name, http, exit, help) \
+    (void)fprintf(out, "| `%s` | %d | %d | %s |\n", name, http, exit, help);
+#include "base/err.def"
+#undef ERR
+}
+
+static void calls(FILE *out)
+{
+    head(out, "Calls", "What Ferry asks or orders of a hypervisor.",
+         "call | door | lane | meaning");
+#define CALL(id, name, door, lane, help) \
+    (void)fprintf(out, "| `%s` | %s | %s | %s |\n", name, #door, #lane, help);
+#include "hypervisor/call.def"
+#undef CALL
+}
+
+static void faults(FILE *out)
+{
+    head(out, "Crash points",
+         "For tests: `FERRY_FAULT=name` (or `name:3`, the third time) kills the process there.",
+         "point | where");
+#define FAULT(id, name, help) row(out, name, help);
+#include "base/fault.def"
+#undef FAULT
+    head(out, "Simulated faults", "What a script can break in the simulated world.",
+         "fault | meaning");
+#define SIM_FAULT(id, name, help) row(out, name, help);
+#include "hypervisor/sim/fault.def"
+#undef SIM_FAULT
+}
+
+static void log_fields(FILE *out)
+{
+    head(out, "Log fields", "The only names a log line's fields have.", "field");
+#define LOG_FIELD(id, name) (void)fprintf(out, "| `%s` |\n", name);
+#include "base/log.def"
+#undef LOG_FIELD
+}
+
+static void metrics(FILE *out)
+{
+    head(out, "Metrics", "Everything under `/metrics`.", "metric | type | labels | meaning");
+#define METRIC(id, name, type, unit, labels, help) \
+    (void)fprintf(out, "| `%s` | %s | %s | %s |\n", name, #type, labels, help);
+#include "exporter/metrics.def"
+#undef METRIC
+}
+
+static void page(FILE *out)
+{
+    (void)fprintf(out, "<!-- written by `make docs` from the .def files; change those -->\n"
+                       "# Vocabulary\n\nEvery name that Ferry stores, exports or shows. Names are "
+                       "added, never changed.\n");
+    phases(out);
+    diagram(out);
+    job_words(out);
+    ownership(out);
+    errors(out);
+    calls(out);
+    metrics(out);
+    log_fields(out);
+    faults(out);
+}
+
+/* 0 when the file holds exactly this text. */
+static int check(const char *path, const char *text, size_t n)
+{
+    FILE *file = fopen(path, "re");
+    char *found = calloc(1, n + 2);
+    size_t got = file == NULL || found == NULL ? 0 : fread(found, 1, n + 1, file);
+    bool is_same = got == n && memcmp(found, text, n) == 0;
+    free(found);
+    if (file != NULL)
+        (void)fclose(file);
+    if (!is_same)
+        (void)fprintf(stderr, "%s is not up to date: run make docs\n", path);
+    return is_same ? 0 : 1;
+}
+
+static int save(const char *path, const char *text, size_t n)
+{
+    FILE *file = fopen(path, "we");
+    bool is_fine = file != NULL && fwrite(text, 1, n, file) == n;
+    is_fine = file != NULL && fclose(file) == 0 && is_fine;
+    if (!is_fine)
+        perror(path);
+    return is_fine ? 0 : 1;
+}
+
+int main(int argc, char **argv)
+{
+    bool is_check = argc == 3 && strcmp(argv[1], "--check") == 0;
+    if (argc != 2 && !is_check) {
+        (void)fprintf(stderr, "usage: docs [--check] FILE\n");
+        return 2;
+    }
+    char *text = NULL;
+    size_t n = 0;
+    FILE *out = open_memstream(&text, &n);
+    if (out == NULL)
+        return 1;
+    page(out);
+    (void)fclose(out);
+    int status = is_check ? check(argv[2], text, n) : save(argv[1], text, n);
+    free(text);
+    return status;
+}
