@@ -70,8 +70,8 @@ void collector_attach(struct collector *c, const struct hv_observe *observe)
  * by themselves, later. */
 static bool may_be_lost(const struct post *post)
 {
-    return post->kind == POST_EVENT && (post->as.event.kind == HV_EVENT_LIFECYCLE ||
-                                        post->as.event.kind == HV_EVENT_ITERATION);
+    return post->kind == POST_EVENT &&
+           (post->as.event.kind == HV_EVENT_LIFECYCLE || post->as.event.kind == HV_EVENT_ITERATION);
 }
 
 /* Takes the post; false, counted, when there is no room. */
@@ -217,21 +217,11 @@ static void handle_reply(struct collector *c, const struct hv_reply *reply)
 {
     size_t slot = reply->id & ((1u << ASK_SLOT_BITS) - 1);
     switch ((enum ask_kind)(reply->id >> ASK_SLOT_BITS & ((1u << ASK_KIND_BITS) - 1))) {
-    case ASK_FACTS:
-        inventory_facts(c, slot, reply);
-        break;
-    case ASK_LIST:
-        inventory_list(c, slot, reply);
-        break;
-    case ASK_STATS:
-        watch_stats(c, slot, reply);
-        break;
-    case ASK_STATE:
-        watch_state(c, slot, reply);
-        break;
-    case ASK_LOOK:
-        look_reply(c, slot, reply);
-        break;
+    case ASK_FACTS: inventory_facts(c, slot, reply); break;
+    case ASK_LIST: inventory_list(c, slot, reply); break;
+    case ASK_STATS: watch_stats(c, slot, reply); break;
+    case ASK_STATE: watch_state(c, slot, reply); break;
+    case ASK_LOOK: look_reply(c, slot, reply); break;
     }
 }
 
@@ -249,21 +239,11 @@ static void handle_event(struct collector *c, const struct hv_event *event)
 static void handle_post(struct collector *c, struct post *take_post)
 {
     switch (take_post->kind) {
-    case POST_REPLY:
-        handle_reply(c, &take_post->as.reply);
-        break;
-    case POST_EVENT:
-        handle_event(c, &take_post->as.event);
-        break;
-    case POST_WATCH:
-        watch_begin(c, take_post);
-        break;
-    case POST_UNWATCH:
-        watch_end(c, take_post->as.watch.job_uid);
-        break;
-    case POST_LOOK:
-        look_begin(c, take_post);
-        break;
+    case POST_REPLY: handle_reply(c, &take_post->as.reply); break;
+    case POST_EVENT: handle_event(c, &take_post->as.event); break;
+    case POST_WATCH: watch_begin(c, take_post); break;
+    case POST_UNWATCH: watch_end(c, take_post->as.watch.job_uid); break;
+    case POST_LOOK: look_begin(c, take_post); break;
     }
     post_free(take_post);
 }

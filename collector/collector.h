@@ -84,8 +84,8 @@ struct collector_stats {
     uint64_t stats_failures;  /* without "no such job or guest": a poll races with the end */
     uint64_t posts_dropped;   /* events mostly; a lost reply is healed by its timeout */
     uint64_t stalled_watches; /* now: their statistics call hangs */
-    int64_t lag_ms;     /* how late the last due sample was asked */
-    int64_t gap_max_ms; /* largest gap between two samples of a watch since start */
+    int64_t lag_ms;           /* how late the last due sample was asked */
+    int64_t gap_max_ms;       /* largest gap between two samples of a watch since start */
     size_t queue_depth;
 };
 void collector_stats(struct collector *c, struct collector_stats *out_stats); /* any thread */

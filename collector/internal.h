@@ -23,14 +23,14 @@
 #include "collector/rate.h"
 
 enum {
-    LIST_SPACING_MS = 500,  /* between two lists of one host */
-    LIST_RETRY_MS = 2000,   /* after a list that failed */
-    REPLY_LOST_MS = 60000,  /* facts, list, statistics: libvirt's own limits are at 30 s */
-    LOOK_LOST_MS = 15000,   /* looks: the state answers at once or the host is in trouble */
-    LOOK_EVERY_MS = 400,    /* state of a guest whose statistics are not asked */
-    ASK_SPACING_MS = 20,    /* between two statistics calls of one guest, whatever happens */
-    NEAR_END_MS = 1000,     /* what is left needs less than this: near the end */
-    STEP_POSTS_MAX = 8192,  /* posts handled in one step, so that deadlines are kept in a flood */
+    LIST_SPACING_MS = 500, /* between two lists of one host */
+    LIST_RETRY_MS = 2000,  /* after a list that failed */
+    REPLY_LOST_MS = 60000, /* facts, list, statistics: libvirt's own limits are at 30 s */
+    LOOK_LOST_MS = 15000,  /* looks: the state answers at once or the host is in trouble */
+    LOOK_EVERY_MS = 400,   /* state of a guest whose statistics are not asked */
+    ASK_SPACING_MS = 20,   /* between two statistics calls of one guest, whatever happens */
+    NEAR_END_MS = 1000,    /* what is left needs less than this: near the end */
+    STEP_POSTS_MAX = 8192, /* posts handled in one step, so that deadlines are kept in a flood */
     STEP_WAIT_MAX_MS = 1000,
     /* Events that only make things quicker may fill half of the queue; the rest is for what
      * must not be lost: every reply that can be under way at once fits there. */
@@ -71,7 +71,14 @@ struct host {
  *
  * BEGIN is there because an adopted guest may already be in its blackout. ENDED remembers the
  * call that still hangs, so that a new watch of the same guest does not add a second one. */
-enum watch_mode { WATCH_FREE, WATCH_BEGIN, WATCH_ASK, WATCH_STALLED, WATCH_SWITCHOVER, WATCH_ENDED };
+enum watch_mode {
+    WATCH_FREE,
+    WATCH_BEGIN,
+    WATCH_ASK,
+    WATCH_STALLED,
+    WATCH_SWITCHOVER,
+    WATCH_ENDED
+};
 
 struct watch {
     enum watch_mode mode;

@@ -156,12 +156,9 @@ void inventory_event(struct collector *c, const struct hv_event *event)
         h->unsure = false;
         set_connected(c, h, false, &event->err);
         break;
-    case HV_EVENT_LIFECYCLE:
-        h->wants_list |= h->connected || h->unsure;
-        break;
+    case HV_EVENT_LIFECYCLE: h->wants_list |= h->connected || h->unsure; break;
     case HV_EVENT_ITERATION:
-    case HV_EVENT_JOB_COMPLETED:
-        return;
+    case HV_EVENT_JOB_COMPLETED: return;
     }
     arm(c, h);
 }

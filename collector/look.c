@@ -26,8 +26,7 @@ static void answer(struct collector *c, const struct look *look, const struct hv
 
 static void answer_unreachable(struct collector *c, const struct look *look, const struct err *err)
 {
-    struct hv_sight sight = {
-        .presence = HV_UNREACHABLE, .job_type = -1, .at_ms = c->now_ms};
+    struct hv_sight sight = {.presence = HV_UNREACHABLE, .job_type = -1, .at_ms = c->now_ms};
     answer(c, look, &sight, err);
 }
 
@@ -78,8 +77,7 @@ void look_reply(struct collector *c, size_t slot, const struct hv_reply *reply)
 
 void look_expire(struct collector *c)
 {
-    while (c->looks_in_flight != NULL &&
-           c->now_ms - c->looks_in_flight->asked_ms >= LOOK_LOST_MS) {
+    while (c->looks_in_flight != NULL && c->now_ms - c->looks_in_flight->asked_ms >= LOOK_LOST_MS) {
         struct look look = take_slot(c, c->looks_in_flight);
         struct err err = {0};
         err_set(&err, ERR_UNREACHABLE, "host '%s' did not say in %d s what state a guest has",

@@ -12,7 +12,7 @@
 
 enum { RATE_WINDOW_MS = 1000 };
 
-struct rate { /* zeroed is empty */
+struct rate {        /* zeroed is empty */
     unsigned points; /* 0, 1, or 2 for "two and more" */
     int64_t at_ms;
     uint64_t counter;

@@ -50,8 +50,8 @@ void recorder_free(struct recorder *r)
     if (r == NULL)
         return;
     struct ring *ring = NULL, *next = NULL;
-    HASH_ITER (hh, r->rings, ring, next)
-        ring_drop(r, ring);
+    HASH_ITER(hh, r->rings, ring, next)
+    ring_drop(r, ring);
     (void)pthread_mutex_destroy(&r->lock);
     free(r);
 }

@@ -8,8 +8,8 @@
 #ifndef COLLECTOR_RECORDER_H
 #define COLLECTOR_RECORDER_H
 
-#include "collector/sample.h"
 #include "base/own.h"
+#include "collector/sample.h"
 #include "store/store.h"
 
 enum { RECORDER_RING_MAX = 2048, RECORDER_JOBS_MAX = 512 };

@@ -18,8 +18,8 @@ const char *sample_source_name(enum sample_source source)
 
 bool sample_is_measurement(const struct hv_job_stats *stats)
 {
-    bool is_ours = stats->operation == HV_OPERATION_MIGRATION_OUT ||
-                   stats->operation == HV_OPERATION_UNKNOWN;
+    bool is_ours =
+        stats->operation == HV_OPERATION_MIGRATION_OUT || stats->operation == HV_OPERATION_UNKNOWN;
     bool has_begun = stats->data_total > 0 || stats->memory_total > 0 || stats->disk_total > 0;
     return stats->type == HV_JOB_UNBOUNDED && is_ours && has_begun;
 }

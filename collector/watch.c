@@ -11,12 +11,12 @@
 #include "base/text.h"
 
 enum { /* libvirt's virDomainEventSuspendedDetailType, those that matter here */
-    SUSPENDED_MIGRATED = 1,
-    SUSPENDED_POSTCOPY = 7,
+       SUSPENDED_MIGRATED = 1,
+       SUSPENDED_POSTCOPY = 7,
 };
 enum { /* libvirt's virErrorNumber: answers of a poll that raced with the end of the job */
-    HV_CODE_NO_DOMAIN = 42,
-    HV_CODE_OPERATION_INVALID = 55,
+       HV_CODE_NO_DOMAIN = 42,
+       HV_CODE_OPERATION_INVALID = 55,
 };
 
 void watch_init(struct collector *c)
@@ -39,9 +39,7 @@ static void arm(struct collector *c, struct watch *w)
 {
     int64_t at = 0;
     switch (w->mode) {
-    case WATCH_FREE:
-        due_clear(&c->due, &w->due);
-        return;
+    case WATCH_FREE: due_clear(&c->due, &w->due); return;
     case WATCH_BEGIN:
         at = w->state_id != 0 ? w->state_asked_ms + c->config.patience_ms : w->next_state_ms;
         break;
@@ -52,9 +50,7 @@ static void arm(struct collector *c, struct watch *w)
     case WATCH_SWITCHOVER:
         at = w->state_id != 0 ? w->state_asked_ms + LOOK_LOST_MS : w->next_state_ms;
         break;
-    case WATCH_ENDED:
-        at = w->stats_asked_ms + REPLY_LOST_MS;
-        break;
+    case WATCH_ENDED: at = w->stats_asked_ms + REPLY_LOST_MS; break;
     }
     due_set(&c->due, &w->due, at);
 }
@@ -66,18 +62,13 @@ static void enter(struct collector *c, struct watch *w, enum watch_mode mode)
     w->state_id = 0;
     switch (mode) {
     case WATCH_BEGIN:
-    case WATCH_STALLED:
-        w->next_state_ms = c->now_ms;
-        break;
+    case WATCH_STALLED: w->next_state_ms = c->now_ms; break;
     case WATCH_SWITCHOVER: /* most are over before the first look */
         w->next_state_ms = c->now_ms + LOOK_EVERY_MS;
         break;
-    case WATCH_ASK:
-        w->next_stats_ms = c->now_ms;
-        break;
+    case WATCH_ASK: w->next_stats_ms = c->now_ms; break;
     case WATCH_FREE:
-    case WATCH_ENDED:
-        break;
+    case WATCH_ENDED: break;
     }
     arm(c, w);
 }
@@ -126,8 +117,8 @@ void watch_begin(struct collector *c, const struct post *post)
     struct watch *w = find_slot(c, post->as.watch.host, post->as.watch.guest);
     assert(w != NULL); /* n_watches keeps the bound */
 
-    bool inherits = w->mode == WATCH_ENDED &&
-                    is_same_guest(w, post->as.watch.host, post->as.watch.guest);
+    bool inherits =
+        w->mode == WATCH_ENDED && is_same_guest(w, post->as.watch.host, post->as.watch.guest);
     due_clear(&c->due, &w->due);
     *w = (struct watch){
         .slot = w->slot,
@@ -209,16 +200,11 @@ static void run_looking(struct collector *c, struct watch *w)
 void watch_run(struct collector *c, struct watch *w)
 {
     switch (w->mode) {
-    case WATCH_FREE:
-        break;
-    case WATCH_ASK:
-        run_asking(c, w);
-        break;
+    case WATCH_FREE: break;
+    case WATCH_ASK: run_asking(c, w); break;
     case WATCH_BEGIN:
     case WATCH_STALLED:
-    case WATCH_SWITCHOVER:
-        run_looking(c, w);
-        break;
+    case WATCH_SWITCHOVER: run_looking(c, w); break;
     case WATCH_ENDED:
         if (is_older(c, w->stats_asked_ms, REPLY_LOST_MS)) {
             w->stats_id = 0;
@@ -282,8 +268,8 @@ static void take_sample(struct collector *c, struct watch *w, enum sample_source
 static bool is_race_with_end(const struct err *err)
 {
     return err->code == ERR_NOT_FOUND ||
-           (err->code == ERR_HYPERVISOR && (err->hv_code == HV_CODE_NO_DOMAIN ||
-                                            err->hv_code == HV_CODE_OPERATION_INVALID));
+           (err->code == ERR_HYPERVISOR &&
+            (err->hv_code == HV_CODE_NO_DOMAIN || err->hv_code == HV_CODE_OPERATION_INVALID));
 }
 
 void watch_stats(struct collector *c, size_t slot, const struct hv_reply *reply)
@@ -317,8 +303,8 @@ void watch_state(struct collector *c, size_t slot, const struct hv_reply *reply)
     const struct hv_sight *sight = &reply->with.sight;
     w->state_id = 0;
     bool present = reply->err.code == ERR_NONE && sight->presence == HV_PRESENT;
-    bool blackout = present && sight->state == HV_STATE_PAUSED &&
-                    sight->reason == HV_PAUSED_MIGRATION;
+    bool blackout =
+        present && sight->state == HV_STATE_PAUSED && sight->reason == HV_PAUSED_MIGRATION;
 
     if (w->mode == WATCH_BEGIN) {
         enter(c, w, blackout ? WATCH_SWITCHOVER : WATCH_ASK);

@@ -91,22 +91,55 @@ static void a_row_carries_every_number(void **state)
     struct sample sample = sample_of("a", 7);
     sample.source = SAMPLE_ITERATION;
     sample.bandwidth_bps = 26;
-    sample.stats = (struct hv_job_stats){
-        .time_elapsed_ms = 1, .downtime_ms = 2, .setup_ms = 3, .data_total = 4, .data_processed = 5,
-        .data_remaining = 6, .memory_total = 7, .memory_processed = 8, .memory_remaining = 9,
-        .memory_bps = 10, .memory_constant = 11, .memory_normal_bytes = 12,
-        .memory_dirty_rate = 13, .memory_page_size = 14, .memory_iteration = 15,
-        .memory_postcopy_requests = 16, .disk_total = 17, .disk_processed = 18,
-        .disk_remaining = 19, .disk_bps = 20, .auto_converge_throttle = 21};
+    sample.stats = (struct hv_job_stats){.time_elapsed_ms = 1,
+                                         .downtime_ms = 2,
+                                         .setup_ms = 3,
+                                         .data_total = 4,
+                                         .data_processed = 5,
+                                         .data_remaining = 6,
+                                         .memory_total = 7,
+                                         .memory_processed = 8,
+                                         .memory_remaining = 9,
+                                         .memory_bps = 10,
+                                         .memory_constant = 11,
+                                         .memory_normal_bytes = 12,
+                                         .memory_dirty_rate = 13,
+                                         .memory_page_size = 14,
+                                         .memory_iteration = 15,
+                                         .memory_postcopy_requests = 16,
+                                         .disk_total = 17,
+                                         .disk_processed = 18,
+                                         .disk_remaining = 19,
+                                         .disk_bps = 20,
+                                         .auto_converge_throttle = 21};
     recorder_append(r, &sample);
-    struct store_sample want = {
-        .job_uid = "a", .source = "iteration", .seq = 7, .at_ms = 1700000000700, .mono_ms = 700,
-        .time_elapsed_ms = 1, .downtime_ms = 2, .setup_ms = 3, .data_total = 4, .data_processed = 5,
-        .data_remaining = 6, .memory_total = 7, .memory_processed = 8, .memory_remaining = 9,
-        .memory_bps = 10, .memory_constant = 11, .memory_normal_bytes = 12,
-        .memory_dirty_rate = 13, .memory_page_size = 14, .memory_iteration = 15,
-        .memory_postcopy_requests = 16, .disk_total = 17, .disk_processed = 18,
-        .disk_remaining = 19, .disk_bps = 20, .throttle_percent = 21, .bandwidth_bps = 26};
+    struct store_sample want = {.job_uid = "a",
+                                .source = "iteration",
+                                .seq = 7,
+                                .at_ms = 1700000000700,
+                                .mono_ms = 700,
+                                .time_elapsed_ms = 1,
+                                .downtime_ms = 2,
+                                .setup_ms = 3,
+                                .data_total = 4,
+                                .data_processed = 5,
+                                .data_remaining = 6,
+                                .memory_total = 7,
+                                .memory_processed = 8,
+                                .memory_remaining = 9,
+                                .memory_bps = 10,
+                                .memory_constant = 11,
+                                .memory_normal_bytes = 12,
+                                .memory_dirty_rate = 13,
+                                .memory_page_size = 14,
+                                .memory_iteration = 15,
+                                .memory_postcopy_requests = 16,
+                                .disk_total = 17,
+                                .disk_processed = 18,
+                                .disk_remaining = 19,
+                                .disk_bps = 20,
+                                .throttle_percent = 21,
+                                .bandwidth_bps = 26};
     assert_memory_equal(&fake.last, &want, sizeof want);
     sample.stats.data_total = UINT64_MAX; /* nonsense from outside stays in range */
     recorder_append(r, &sample);

@@ -1,0 +1,122 @@
+/* test_collector_look.c - stories of looks: one question, exactly one honest answer. */
+#include "tests/unit/test_collector_fake.h"
+
+static void a_look_is_answered_with_what_was_seen(void **state)
+{
+    (void)state;
+    OWNED(stage) s = stage_two_hosts();
+    struct err err = {0};
+    assert_true(collector_look(s->c, 77, HOST_B, GUEST_1, &err));
+    stage_step(s);
+    stage_answer_look(s, HV_ABSENT, 0, 0);
+    assert_int_equal(s->n_looks, 1);
+    assert_int_equal(s->looks[0].id, 77);
+    assert_string_equal(s->looks[0].host, HOST_B);
+    assert_int_equal(s->looks[0].sight.presence, HV_ABSENT);
+    assert_int_equal(s->looks[0].code, ERR_NONE);
+}
+
+static void an_error_is_never_an_absence(void **state)
+{
+    (void)state;
+    static const struct {
+        enum err_code code;
+        enum hv_presence presence;
+    } rows[] = {
+        {ERR_UNREACHABLE, HV_UNREACHABLE},
+        {ERR_LIMIT, HV_UNREACHABLE},
+        {ERR_NOT_FOUND, HV_UNREACHABLE},
+        {ERR_HYPERVISOR, HV_UNKNOWN},
+    };
+    OWNED(stage) s = stage_two_hosts();
+    for (size_t i = 0; i < COUNT(rows); i++) {
+        struct err err = {0};
+        assert_true(collector_look(s->c, i, HOST_A, GUEST_1, &err));
+        stage_step(s);
+        struct stage_ask *a = stage_open(s, HV_CALL_LOOK);
+        struct hv_reply reply = stage_reply(s, a);
+        err_set(&reply.err, rows[i].code, "scripted");
+        reply.with.sight.presence = HV_ABSENT; /* a careless implementation */
+        stage_send(a, &reply);
+        stage_step(s);
+        assert_int_equal(s->n_looks, i + 1);
+        assert_int_equal(s->looks[i].sight.presence, rows[i].presence);
+        assert_int_equal(s->looks[i].code, rows[i].code);
+    }
+}
+
+static void a_look_is_answered_exactly_once_whatever_happens(void **state)
+{
+    (void)state;
+    OWNED(stage) s = stage_two_hosts();
+    struct err err = {0};
+    s->refuse_call = HV_CALL_LOOK;
+    assert_true(collector_look(s->c, 1, HOST_A, GUEST_1, &err));
+    stage_step(s);
+    assert_int_equal(s->n_looks, 1);
+    assert_int_equal(s->looks[0].sight.presence, HV_UNREACHABLE);
+    assert_int_equal(s->looks[0].code, ERR_LIMIT);
+
+    s->refuse_call = -1;
+    assert_true(collector_look(s->c, 2, HOST_A, GUEST_1, &err));
+    stage_run(s, 14999);
+    assert_int_equal(s->n_looks, 1);
+    stage_run(s, 1);
+    assert_int_equal(s->n_looks, 2);
+    assert_int_equal(s->looks[1].id, 2);
+    assert_int_equal(s->looks[1].sight.presence, HV_UNREACHABLE);
+    assert_int_equal(s->looks[1].code, ERR_UNREACHABLE);
+    assert_true(collector_look(s->c, 3, HOST_A, GUEST_1, &err)); /* takes the slot of look 2 */
+    stage_step(s);
+    s->asks[1].answered = true; /* so that the next answer is for look 2 */
+    stage_answer_look(s, HV_PRESENT, HV_STATE_RUNNING, 0);
+    assert_int_equal(s->n_looks, 2);
+    stage_run(s, 15000);
+    assert_int_equal(s->n_looks, 3);
+}
+
+static void looks_are_bounded(void **state)
+{
+    (void)state;
+    OWNED(stage) s = stage_two_hosts();
+    struct err err = {0};
+    for (uint64_t i = 0; i < COLLECTOR_LOOKS_MAX; i++)
+        assert_true(collector_look(s->c, i, HOST_A, GUEST_1, &err));
+    assert_false(collector_look(s->c, 9999, HOST_A, GUEST_1, &err));
+    assert_int_equal(err.code, ERR_LIMIT);
+    stage_step(s);
+    stage_answer_look(s, HV_ABSENT, 0, 0);
+    err = (struct err){0};
+    assert_true(collector_look(s->c, 9999, HOST_A, GUEST_1, &err));
+}
+
+static void looks_expire_each_in_its_own_time(void **state)
+{
+    (void)state;
+    OWNED(stage) s = stage_two_hosts();
+    struct err err = {0};
+    assert_true(collector_look(s->c, 1, HOST_A, GUEST_1, &err));
+    stage_run(s, 10000);
+    assert_true(collector_look(s->c, 2, HOST_A, GUEST_1, &err));
+    stage_run(s, 4600);
+    assert_int_equal(collector_step(s->c), 400); /* it knows when to wake */
+    stage_run(s, 400);
+    assert_int_equal(s->n_looks, 1);
+    assert_int_equal(s->looks[0].id, 1);
+    stage_run(s, 9999);
+    assert_int_equal(s->n_looks, 1);
+    stage_run(s, 1);
+    assert_int_equal(s->looks[1].id, 2);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(a_look_is_answered_with_what_was_seen),
+        cmocka_unit_test(an_error_is_never_an_absence),
+        cmocka_unit_test(a_look_is_answered_exactly_once_whatever_happens),
+        cmocka_unit_test(looks_are_bounded),
+        cmocka_unit_test(looks_expire_each_in_its_own_time),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -1,0 +1,183 @@
+/* test_collector_stage.h - a scripted hypervisor and a stage for the collector's stories.
+ *
+ * The hypervisor only notes what it is asked; the story answers when and what it likes. Time
+ * moves in stage_run(), which sleeps exactly as long as collector_step() says it may: a step
+ * that promises to be idle for too long makes stories fail. */
+#ifndef TESTS_UNIT_TEST_COLLECTOR_STAGE_H
+#define TESTS_UNIT_TEST_COLLECTOR_STAGE_H
+
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include <cmocka.h>
+
+#include "base/text.h"
+#include "collector/collector.h"
+
+enum { STAGE_MAX = 32768, STAGE_SEEN_MAX = 512 };
+#define HOST_A "host-a"
+#define HOST_B "host-b"
+#define GUEST_1 "11111111-1111-1111-1111-111111111111"
+#define GUEST_2 "22222222-2222-2222-2222-222222222222"
+#define MIB ((uint64_t)1 << 20)
+
+struct stage_ask {
+    struct hv_request request;
+    int64_t at_ms;
+    bool answered;
+};
+struct stage_look {
+    uint64_t id;
+    char host[HV_HOST_MAX];
+    struct hv_sight sight;
+    enum err_code code;
+};
+struct stage {
+    struct clock_fake clock;
+    struct hv hv;
+    struct hv_observe observe;
+    struct collector *c;
+    struct hv_event_sink events;
+    int refuse_call; /* this call is refused with LIMIT; -1: none */
+    struct stage_ask *asks;
+    size_t n_asks;
+    size_t n_of[HV_CALL_COUNT];
+
+    struct sample samples[STAGE_SEEN_MAX];
+    struct stage_look looks[STAGE_SEEN_MAX];
+    size_t n_samples, n_looks, n_connected, n_lost, n_facts, n_lists, n_events;
+    size_t guests_in_last_list;
+    size_t samples_at_last_event; /* order of sample and event */
+};
+
+static inline bool stage_submit(void *impl, const struct hv_request *request, struct err *err)
+{
+    struct stage *s = impl;
+    if ((int)request->call == s->refuse_call)
+        return err_set(err, ERR_LIMIT, "the lane is full");
+    assert_true(s->n_asks < STAGE_MAX);
+    s->asks[s->n_asks++] = (struct stage_ask){*request, s->clock.now_ms, false};
+    s->n_of[request->call]++;
+    return true;
+}
+
+static inline void stage_on_sample(void *ctx, const struct sample *sample)
+{
+    struct stage *s = ctx;
+    assert_true(s->n_samples < STAGE_SEEN_MAX);
+    s->samples[s->n_samples++] = *sample;
+}
+static inline void stage_on_host(void *ctx, const char *host, bool connected, const struct err *err)
+{
+    struct stage *s = ctx;
+    (void)host;
+    assert_int_equal(connected, err->code == ERR_NONE);
+    s->n_connected += connected;
+    s->n_lost += !connected;
+}
+static inline void stage_on_facts(void *ctx, const char *host, const struct hv_facts *facts)
+{
+    struct stage *s = ctx;
+    (void)host;
+    assert_int_equal(facts->cpus, 8);
+    s->n_facts++;
+}
+static inline void stage_on_guests(void *ctx, const char *host, const struct hv_guest_list *guests)
+{
+    struct stage *s = ctx;
+    (void)host;
+    s->n_lists++;
+    s->guests_in_last_list = guests->n;
+}
+static inline void stage_on_event(void *ctx, const struct hv_event *event)
+{
+    struct stage *s = ctx;
+    assert_true(event->kind != HV_EVENT_CONNECTED && event->kind != HV_EVENT_DISCONNECTED);
+    s->n_events++;
+    s->samples_at_last_event = s->n_samples;
+}
+static inline void stage_on_look(void *ctx, uint64_t id, const char *host, const char *guest,
+                                 const struct hv_sight *sight, const struct err *err)
+{
+    struct stage *s = ctx;
+    (void)guest;
+    assert_true(s->n_looks < STAGE_SEEN_MAX);
+    struct stage_look *look = &s->looks[s->n_looks++];
+    *look = (struct stage_look){.id = id, .sight = *sight, .code = err->code};
+    TEXT_SET(look->host, host);
+}
+
+static inline struct stage *stage_new(struct recorder *recorder,
+                                      const struct collector_config *config)
+{
+    static const struct hv_ops ops = {.submit = stage_submit};
+    static const struct collector_config defaults = {0};
+    struct stage *s = calloc(1, sizeof *s);
+    assert_non_null(s);
+    s->asks = calloc(STAGE_MAX, sizeof *s->asks);
+    assert_non_null(s->asks);
+    clock_fake_init(&s->clock, 1700000000000);
+    s->clock.now_ms = 5000;
+    s->refuse_call = -1;
+    s->hv = (struct hv){&ops, s};
+    s->observe = (struct hv_observe){&s->hv};
+    struct collector_sink sink = {s,
+                                  stage_on_sample,
+                                  stage_on_host,
+                                  stage_on_facts,
+                                  stage_on_guests,
+                                  stage_on_event,
+                                  stage_on_look};
+    struct err err = {0};
+    s->c =
+        collector_new(config == NULL ? &defaults : config, &s->clock.clock, recorder, &sink, &err);
+    assert_non_null(s->c);
+    s->events = collector_event_sink(s->c);
+    collector_attach(s->c, &s->observe);
+    return s;
+}
+static inline void stage_free(struct stage *s)
+{
+    collector_free(s->c);
+    free(s->asks);
+    free(s);
+}
+DEFINE_OWNED(stage)
+
+static inline void stage_host(struct stage *s, const char *host)
+{
+    struct err err = {0};
+    assert_true(collector_add_host(s->c, host, &err));
+}
+/* Two hosts, no events yet. */
+static inline struct stage *stage_two_hosts(void)
+{
+    struct stage *s = stage_new(NULL, NULL);
+    stage_host(s, HOST_A);
+    stage_host(s, HOST_B);
+    return s;
+}
+
+static inline void stage_step(struct stage *s)
+{
+    while (collector_step(s->c) == 0)
+        ;
+}
+/* Lets ms pass, stepping whenever the collector said it wants to. */
+static inline void stage_run(struct stage *s, int64_t ms)
+{
+    int64_t end_ms = s->clock.now_ms + ms;
+    for (;;) {
+        int64_t wait_ms = collector_step(s->c);
+        assert_true(wait_ms >= 0 && wait_ms <= 1000);
+        if (s->clock.now_ms + wait_ms > end_ms)
+            break;
+        s->clock.now_ms += wait_ms;
+    }
+    s->clock.now_ms = end_ms;
+    stage_step(s);
+}
+
+#endif
