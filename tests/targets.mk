@@ -22,7 +22,7 @@ deps: ## install the Debian packages that are missing (root only if there are an
 
 .PHONY: test-fast
 test-fast: ## tests without hosts, under ASan and UBSan, and lint: under a minute once built
-	@$(ASAN) run-tests
+	+@$(ASAN) run-tests
 	@$(MAKE) lint
 
 .PHONY: run-tests

@@ -244,12 +244,34 @@ static void adding_to_nothing_does_nothing_and_leaks_nothing(void **state)
     assert_null(json_add_array(NULL, "a"));
 }
 
+/* A law: whatever bytes come, there is either a document or a reason; the sanitizers watch. */
+static void no_damage_to_the_text_breaks_the_reader(void **state)
+{
+    (void)state;
+    static const char whole[] = "{\"a\": [1, -2.5e3, true, null, \"\\u20ac\\n\\ud83d\\ude00\"], "
+                                "\"b\": {\"c\": {}, \"d\": \"\xe2\x82\xac\"}, \"e\": []}";
+    uint32_t dice = 1;
+    for (int round = 0; round < 5000; round++) {
+        char text[sizeof whole];
+        memcpy(text, whole, sizeof whole);
+        size_t n = sizeof whole - 1;
+        for (int hits = 1 + round % 4; hits > 0; hits--) {
+            dice = dice * 1664525 + 1013904223;
+            text[(dice >> 8) % n] = (char)(dice >> 24);
+        }
+        struct err err = {0};
+        OWNED(json_object) value = json_parse(text, n, "damaged", &err);
+        assert_int_equal(value != NULL, err.code == ERR_NONE);
+    }
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(broken_documents_are_refused_with_their_place),
         cmocka_unit_test(no_prefix_of_a_document_is_a_document),
         cmocka_unit_test(good_documents_keep_their_values),
+        cmocka_unit_test(no_damage_to_the_text_breaks_the_reader),
         cmocka_unit_test(depth_is_bounded),
         cmocka_unit_test(size_is_bounded),
         cmocka_unit_test(reading_falls_back_only_when_nothing_is_there),

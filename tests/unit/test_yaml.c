@@ -262,6 +262,30 @@ static void files_are_read_and_missing_ones_are_named(void **state)
     assert_string_equal(yaml_child(yaml_document(yaml, 0), "a")->text, "1");
 }
 
+/* A law: whatever bytes come, there is either a document or a reason; the sanitizers watch. */
+static void no_damage_to_the_text_breaks_the_reader(void **state)
+{
+    (void)state;
+    static const char whole[] =
+        "hosts:\n  - name: one\n    uri: 'qemu:///system'\n    labels: {a: \"b\\n\"}\n"
+        "limits:\n  x: [1, 2.5, ~]\n  t: |\n    two\n    lines\n---\n- end\n";
+    uint32_t dice = 1;
+    for (int round = 0; round < 3000; round++) {
+        char text[sizeof whole];
+        memcpy(text, whole, sizeof whole);
+        size_t n = sizeof whole - 1;
+        for (int hits = 1 + round % 4; hits > 0; hits--) {
+            dice = dice * 1664525 + 1013904223;
+            text[(dice >> 8) % n] = (char)(dice >> 24);
+        }
+        struct err err = {0};
+        OWNED(yaml) yaml = yaml_parse(text, n, "damaged", &err);
+        assert_int_equal(yaml != NULL, err.code == ERR_NONE);
+        for (size_t i = 0; yaml != NULL && i < yaml_document_count(yaml); i++)
+            json_object_free(yaml_to_json(yaml_document(yaml, i)));
+    }
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -273,6 +297,7 @@ int main(void)
         cmocka_unit_test(values_are_read_by_type),
         cmocka_unit_test(wrong_types_are_told_with_file_and_line),
         cmocka_unit_test(the_json_form_follows_the_core_schema),
+        cmocka_unit_test(no_damage_to_the_text_breaks_the_reader),
         cmocka_unit_test(depth_and_size_are_bounded),
         cmocka_unit_test(files_are_read_and_missing_ones_are_named),
     };
