@@ -1,0 +1,133 @@
+/* test_libvirt_metadata.c - what a guest's definition and a host's capabilities tell; broken
+ * or hostile text tells nothing and harms nothing. */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include <cmocka.h>
+
+#include "base/text.h"
+#include "hypervisor/libvirt/internal.h"
+
+#define OPEN "<ferry:guest xmlns:ferry='urn:ferry:domain:1'>"
+#define CLOSE "</ferry:guest>"
+
+static const struct story {
+    const char *name, *xml, *ns, *labels;
+} stories[] = {
+    {"no element", NULL, "default", NULL},
+    {"as it is written",
+     OPEN "<ferry:namespace>prod</ferry:namespace>"
+          "<ferry:label key='app' value='db'/><ferry:label key='tier' value='1'/>" CLOSE,
+     "prod", "{\"app\":\"db\",\"tier\":\"1\"}"},
+    {"as libvirt hands it out",
+     "<guest>\n  <namespace>prod</namespace>\n  <label key=\"app\" value=\"db\"/>\n</guest>\n",
+     "prod", "{\"app\":\"db\"}"},
+    {"space around a name is layout",
+     OPEN "<ferry:namespace>\n  prod\n</ferry:namespace>" CLOSE, "prod", NULL},
+    {"a label without a value is empty", OPEN "<ferry:label key='spot'/>" CLOSE, "default",
+     "{\"spot\":\"\"}"},
+    {"a label without a key is no label", OPEN "<ferry:label value='x'/>" CLOSE, "default", NULL},
+    {"the last of two equal keys wins",
+     OPEN "<ferry:label key='a' value='1'/><ferry:label key='a' value='2'/>" CLOSE, "default",
+     "{\"a\":\"2\"}"},
+    {"quotes are escaped", OPEN "<ferry:label key='a' value='&quot;,&quot;b&quot;:&quot;'/>" CLOSE,
+     "default", "{\"a\":\"\\\",\\\"b\\\":\\\"\"}"},
+    {"a name that is no name", OPEN "<ferry:namespace>Not A Name</ferry:namespace>" CLOSE,
+     "default", NULL},
+    {"an empty name", OPEN "<ferry:namespace/>" CLOSE, "default", NULL},
+    {"another program's element", "<x:guest xmlns:x='urn:other'><x:namespace>no</x:namespace></x:guest>",
+     "default", NULL},
+    {"another program's child", OPEN "<x:namespace xmlns:x='urn:other'>no</x:namespace>" CLOSE,
+     "default", NULL},
+    {"another root", "<ferry:vm xmlns:ferry='urn:ferry:domain:1'/>", "default", NULL},
+    {"cut off", "<guest><namespace>prod</namespace>", "default", NULL},
+    {"empty", "", "default", NULL},
+    {"not XML", "prod", "default", NULL},
+    {"an entity is not fetched",
+     "<!DOCTYPE guest [<!ENTITY e SYSTEM 'file:///etc/hostname'>]>"
+     "<guest><namespace>&e;</namespace></guest>",
+     "default", NULL},
+};
+
+static void stories_of_metadata(void **state)
+{
+    (void)state;
+    for (size_t i = 0; i < COUNT(stories); i++) {
+        char ns[HV_HOST_MAX];
+        char *labels = NULL;
+        metadata_decode(stories[i].xml, ns, &labels);
+        if (!text_equal(ns, stories[i].ns) || !text_equal(labels, stories[i].labels))
+            fail_msg("%s: namespace '%s' labels %s", stories[i].name, ns,
+                     labels != NULL ? labels : "none");
+        free(labels);
+    }
+}
+
+static void labels_are_bounded_in_number_and_size(void **state)
+{
+    (void)state;
+    struct buf xml;
+    buf_init(&xml, 64 * 1024);
+    buf_add(&xml, "<guest>");
+    for (int i = 0; i < 100; i++)
+        buf_addf(&xml, "<label key='k%d' value='v'/>", i);
+    buf_addf(&xml, "<label key='k0' value='%0100d'/></guest>", 0);
+    OWNED_TEXT text = buf_take(&xml);
+    char ns[HV_HOST_MAX];
+    OWNED_TEXT labels = NULL;
+    metadata_decode(text, ns, &labels);
+    assert_non_null(labels);
+    assert_non_null(strstr(labels, "\"k0\":\"v\""));
+    assert_non_null(strstr(labels, "\"k63\""));
+    assert_null(strstr(labels, "\"k64\""));
+}
+
+static void huge_metadata_is_not_read_at_all(void **state)
+{
+    (void)state;
+    struct buf xml;
+    buf_init(&xml, 1024 * 1024);
+    buf_add(&xml, "<guest><namespace>prod</namespace>");
+    for (int i = 0; i < 4000; i++)
+        buf_add(&xml, "<label key='k' value='v'/>");
+    buf_add(&xml, "</guest>");
+    OWNED_TEXT text = buf_take(&xml);
+    char ns[HV_HOST_MAX];
+    OWNED_TEXT labels = NULL;
+    metadata_decode(text, ns, &labels);
+    assert_string_equal(ns, "default");
+    assert_null(labels);
+}
+
+static void capabilities_name_the_host_and_its_cpu(void **state)
+{
+    (void)state;
+    struct hv_facts facts = {.arch = "before"};
+    metadata_host("<capabilities><host><uuid>00000001-1ab0-4000-8000-000000000001</uuid>"
+                  "<cpu><arch>x86_64</arch><model>kvm64</model><vendor>AMD</vendor></cpu></host>"
+                  "<guest><arch name='i686'/></guest></capabilities>",
+                  &facts);
+    assert_string_equal(facts.uuid, "00000001-1ab0-4000-8000-000000000001");
+    assert_string_equal(facts.arch, "x86_64");
+    assert_string_equal(facts.cpu_model, "kvm64");
+
+    struct hv_facts unknown = {.arch = "aarch64"};
+    metadata_host("<capabilities><host><cpu/></host></capabilities>", &unknown);
+    metadata_host("<capabilities/>", &unknown);
+    metadata_host("nonsense", &unknown);
+    assert_string_equal(unknown.arch, "aarch64");
+    assert_string_equal(unknown.cpu_model, "");
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(stories_of_metadata),
+        cmocka_unit_test(labels_are_bounded_in_number_and_size),
+        cmocka_unit_test(huge_metadata_is_not_read_at_all),
+        cmocka_unit_test(capabilities_name_the_host_and_its_cpu),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
