@@ -58,11 +58,17 @@ $(B)/%.o: %.c
 	@echo "  CC   $(VARIANT) $<"
 	@$(CC) $(CFLAGS) -MMD -MP -c -o $@ $<
 
-# Tests: every tests/{unit,golden,sim,fault}/test_*.c is one cmocka program.
-TEST_SRCS := $(sort $(wildcard tests/unit/test_*.c tests/golden/test_*.c tests/sim/test_*.c tests/fault/test_*.c tests/contract/test_*.c))
+# Tests: every tests/{unit,golden,sim,fault,contract}/test_*.c is one cmocka program; the other
+# files there are a library, so that a program links only what it uses.
+TEST_DIRS := tests tests/unit tests/golden tests/sim tests/fault tests/contract
+TEST_SRCS := $(sort $(filter-out tests/test_%,$(wildcard $(TEST_DIRS:%=%/test_*.c))))
 TEST_BINS := $(patsubst %.c,$(B)/%,$(TEST_SRCS))
-TEST_COMMON := $(patsubst %.c,$(B)/%.o,$(filter-out $(TEST_SRCS),$(sort $(wildcard tests/*.c tests/contract/*.c))))
-$(TEST_BINS): $(B)/%: $(B)/%.o $(TEST_COMMON) $(B)/libferry.a
+TEST_COMMON := $(patsubst %.c,$(B)/%.o,$(filter-out $(TEST_SRCS),$(sort $(wildcard $(TEST_DIRS:%=%/*.c)))))
+$(B)/libtest.a: $(TEST_COMMON)
+	@mkdir -p $(@D)
+	@rm -f $@
+	@ar rcs $@ $^
+$(TEST_BINS): $(B)/%: $(B)/%.o $(B)/libtest.a $(B)/libferry.a
 	@echo "  LINK $@"
 	@$(CC) $(LDFLAGS) -o $@ $^ $(PKG_LIBS) -lcmocka
 .PHONY: tests-build

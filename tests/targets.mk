@@ -44,7 +44,7 @@ test-threads: ## the tests without hosts under ThreadSanitizer
 # Programs that the lab tests run: the hypervisor contract against real hosts.
 LAB_SRCS := $(sort $(wildcard tests/lab/contract_*.c))
 LAB_BINS := $(patsubst %.c,$(B)/%,$(LAB_SRCS))
-$(LAB_BINS): $(B)/%: $(B)/%.o $(TEST_COMMON) $(B)/libferry.a
+$(LAB_BINS): $(B)/%: $(B)/%.o $(B)/libtest.a $(B)/libferry.a
 	@echo "  LINK $@"
 	@$(CC) $(LDFLAGS) -o $@ $^ $(PKG_LIBS) -lcmocka
 .PHONY: lab-programs
