@@ -33,7 +33,8 @@ SAN := -fsanitize=thread
 endif
 # Instrumented code hides value ranges from gcc, which then sees cuts that cannot happen.
 ifneq ($(SAN),)
-SAN_WARN := $(if $(findstring clang,$(CC)),,-Wno-format-truncation -Wno-maybe-uninitialized)
+SAN_WARN := $(if $(findstring clang,$(CC)),,-Wno-format-truncation -Wno-restrict \
+	-Wno-maybe-uninitialized)
 endif
 CFLAGS := -std=c17 -D_GNU_SOURCE -DFERRY_VERSION='"$(VERSION)"' -I. -include base/banned.h $(WARN) $(SAN_WARN) $(HARDEN) $(OPT) $(SAN) \
 	$(PKG_CFLAGS)

@@ -27,6 +27,7 @@ test-fast: ## tests without hosts, under ASan and UBSan, and lint: under a minut
 
 .PHONY: run-tests
 run-tests: tests-build
+	@tests/lint/symbols $(B)/libferry.a
 	@tests/run $(TEST_BINS)
 
 .PHONY: test
