@@ -123,8 +123,8 @@ struct hv_event_sink collector_event_sink(struct collector *c)
     return (struct hv_event_sink){sink_event, c};
 }
 
-uint64_t ask(struct collector *c, enum ask_kind kind, size_t slot, const char *host,
-             const char *guest, struct err *err)
+uint64_t collector_ask(struct collector *c, enum ask_kind kind, size_t slot, const char *host,
+                       const char *guest, struct err *err)
 {
     static const enum hv_call calls[] = {
         [ASK_FACTS] = HV_CALL_HOST_FACTS, [ASK_LIST] = HV_CALL_LIST_GUESTS,

@@ -164,8 +164,8 @@ struct collector {
 };
 
 /* Submits one question; 0, with *err set, when it was refused. */
-uint64_t ask(struct collector *c, enum ask_kind kind, size_t slot, const char *host,
-             const char *guest, struct err *err);
+uint64_t collector_ask(struct collector *c, enum ask_kind kind, size_t slot, const char *host,
+                       const char *guest, struct err *err);
 
 void inventory_start(struct collector *c);
 void inventory_run(struct collector *c, struct host *h);

@@ -100,14 +100,14 @@ static void ask_facts(struct collector *c, struct host *h)
 {
     struct err err = {0};
     h->wants_facts = false; /* refused: again with the next regular list */
-    h->facts_id = ask(c, ASK_FACTS, h->slot, h->name, "", &err);
+    h->facts_id = collector_ask(c, ASK_FACTS, h->slot, h->name, "", &err);
     h->facts_asked_ms = c->now_ms;
 }
 
 static void ask_list(struct collector *c, struct host *h)
 {
     struct err err = {0};
-    h->list_id = ask(c, ASK_LIST, h->slot, h->name, "", &err);
+    h->list_id = collector_ask(c, ASK_LIST, h->slot, h->name, "", &err);
     h->list_asked_ms = c->now_ms;
     h->wants_list = h->list_id == 0;
     h->list_from_ms = c->now_ms + (h->list_id == 0 ? LIST_RETRY_MS : LIST_SPACING_MS);

@@ -50,7 +50,7 @@ void look_begin(struct collector *c, const struct post *post)
     look->asked_ms = c->now_ms;
 
     struct err err = {0};
-    look->id = ask(c, ASK_LOOK, look->slot, look->host, look->guest, &err);
+    look->id = collector_ask(c, ASK_LOOK, look->slot, look->host, look->guest, &err);
     if (look->id == 0) {
         answer_unreachable(c, look, &err);
         return;

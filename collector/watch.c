@@ -152,7 +152,7 @@ static void ask_stats(struct collector *c, struct watch *w)
     w->iteration_waits = false;
     w->stats_foreign = false;
     w->stats_asked_ms = c->now_ms;
-    w->stats_id = ask(c, ASK_STATS, w->slot, w->host, w->guest, &err);
+    w->stats_id = collector_ask(c, ASK_STATS, w->slot, w->host, w->guest, &err);
     if (w->stats_id == 0) {
         c->stats.stats_failures++;
         w->next_stats_ms = c->now_ms + c->config.sample_ms;
@@ -164,7 +164,7 @@ static void ask_state(struct collector *c, struct watch *w)
     struct err err = {0};
     w->state_asked_ms = c->now_ms;
     w->next_state_ms = c->now_ms + LOOK_EVERY_MS;
-    w->state_id = ask(c, ASK_STATE, w->slot, w->host, w->guest, &err);
+    w->state_id = collector_ask(c, ASK_STATE, w->slot, w->host, w->guest, &err);
 }
 
 static bool is_older(const struct collector *c, int64_t asked_ms, int64_t limit_ms)
