@@ -1,6 +1,6 @@
 /* events.c - libvirt's callbacks. They run on the event loop's thread, which serves every
- * host, so they only copy and hand on. Each registration holds a reference, because a
- * callback may still be on its way when its connection is given up.
+ * host, so they only copy and hand on. Each registration of an event holds a reference,
+ * because a callback may still be on its way when its connection is given up.
  */
 #include "base/text.h"
 #include "hypervisor/libvirt/internal.h"
@@ -83,11 +83,10 @@ bool events_register(struct host *host, virConnectPtr conn, struct events *out_e
                              VIR_DOMAIN_EVENT_CALLBACK(on_iteration));
     out_events->ids[2] = add(host, conn, VIR_DOMAIN_EVENT_ID_JOB_COMPLETED,
                              VIR_DOMAIN_EVENT_CALLBACK(on_job_completed));
-    libvirt_ref(host->libvirt);
+    /* Without a reference of its own: drivers that never close drop the callback without
+     * freeing it, and unregistering waits for one that runs. */
     out_events->watches_close =
-        virConnectRegisterCloseCallback(conn, on_close, host, drop_reference) == 0;
-    if (!out_events->watches_close)
-        libvirt_unref(host->libvirt);
+        virConnectRegisterCloseCallback(conn, on_close, host, NULL) == 0;
     return true;
 }
 

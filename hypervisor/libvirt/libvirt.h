@@ -1,10 +1,21 @@
 /* libvirt.h - the real hypervisor: libvirt connections, lanes of threads, events.
  *
- * For each host: one worker thread with a connection of its own per lane, more on demand in
- * the STATS and MIGRATE lanes (libvirtd serves at most 5 requests of one connection at a time,
- * and libvirt 9's client stalls calls on a connection that is busy migrating). Observing lanes
- * use read-only connections. Keepalive is on everywhere; a lost connection is reopened with
- * backoff, and HV_EVENT_(DIS)CONNECTED tells. A stopped libvirtd delays only its own lanes.
+ * For each host: lanes of worker threads, each worker with a connection of its own (libvirtd
+ * serves at most 5 requests of one connection at a time, and libvirt 9's client stalls calls on
+ * a connection that is busy migrating). STATS, CONTROL and MIGRATE get a worker for each
+ * request that finds none free, LOOK and PROBE only when the call in the way hangs; workers
+ * nobody needs end. So requests of one lane may overtake each other: who needs an order kept
+ * waits for the reply. Observing lanes use read-only connections. Keepalive is on everywhere.
+ *
+ * A stopped libvirtd delays only its own lanes. A request that could not be begun, because the
+ * host cannot be reached or nothing was free for ten seconds, is answered UNREACHABLE with
+ * began_ms 0; one that was begun is answered when libvirt returns. Connections are reopened
+ * with backoff; HV_EVENT_(DIS)CONNECTED tell each change once, beginning with the first.
+ * LOOK never gives the job (job_type -1): asking for it can hang while a guest is in its
+ * blackout, so it is JOB_STATS' business.
+ *
+ * hv_free() returns within about two seconds, whatever hangs; no sink is called after it, and
+ * requests not answered by then are forgotten.
  *
  * One process-wide event loop thread serves all connections (libvirt allows only one).
  */
