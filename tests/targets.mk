@@ -63,12 +63,12 @@ lab-down: ## stop them and clean up
 demo: ## packages, build, hosts, guests, appliance, one migration to watch; simulated without root
 	@tools/deps || tools/deps --check build
 	@$(MAKE) CC=gcc VARIANT=gcc all
-	@FERRY="$(CURDIR)/$(BUILD)/gcc/ferry" tests/lab/demo
+	@FERRY="$(abspath $(BUILD)/gcc/ferry)" tests/lab/demo
 
 .PHONY: bench
 bench: ## ferry migrate against virsh migrate, paired runs on real hosts (root)
 	@$(MAKE) CC=gcc VARIANT=gcc all
-	@FERRY="$(CURDIR)/$(BUILD)/gcc/ferry" bench/run $(BENCH)
+	@FERRY="$(abspath $(BUILD)/gcc/ferry)" bench/run $(BENCH)
 
 # --- documents and form ----------------------------------------------------------------------
 
