@@ -118,12 +118,12 @@ static bool create(void *ctx, const struct migration_request *request,
 }
 
 static bool cancel(void *ctx, const char *ns, const char *name, const char *requester,
-                   struct err *err)
+                   bool remove, struct err *err)
 {
     struct relay *relay = ctx;
     if (!enter(relay, err))
         return false;
-    bool done = relay->requests.cancel(relay->requests.ctx, ns, name, requester, err);
+    bool done = relay->requests.cancel(relay->requests.ctx, ns, name, requester, remove, err);
     (void)atomic_fetch_sub(&relay->waiting, 1);
     return done;
 }

@@ -1,0 +1,216 @@
+/* diagnose.c - see diagnose.h. */
+#include "cli/diagnose.h"
+
+#include <assert.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "base/text.h"
+
+#define VERSION_OF(major, minor, micro) ((major) * 1000000ul + (minor) * 1000ul + (micro))
+#define POSTCOPY_LIBVIRT VERSION_OF(1ul, 3ul, 3ul) /* first with VIR_MIGRATE_POSTCOPY */
+#define POSTCOPY_QEMU VERSION_OF(2ul, 5ul, 0ul)    /* first with post-copy */
+
+const char *result_name(enum result result)
+{
+    static const char *const names[RESULT_COUNT] = {"ok", "note", "failed"};
+    assert(result < RESULT_COUNT);
+    return names[result];
+}
+
+__attribute__((format(printf, 3, 4))) static void say(struct check *check, enum result result,
+                                                      const char *fmt, ...)
+{
+    va_list args;
+    check->result = result;
+    va_start(args, fmt);
+    (void)vsnprintf(check->text, sizeof check->text, fmt, args);
+    va_end(args);
+}
+
+struct version {
+    char text[32];
+};
+
+static struct version version_text(unsigned long number)
+{
+    struct version version;
+    (void)snprintf(version.text, sizeof version.text, "%lu.%lu.%lu", number / 1000000,
+                   number / 1000 % 1000, number % 1000);
+    return version;
+}
+
+void diagnose_uri(const char *uri, char *out_host, bool *out_tls, bool *out_system)
+{
+    const char *rest = strstr(uri, "://");
+    size_t scheme = rest != NULL ? (size_t)(rest - uri) : strlen(uri);
+    const char *transport = memchr(uri, '+', scheme);
+    const char *authority = rest != NULL ? rest + 3 : "";
+    size_t length = strcspn(authority, "/?");
+    const char *path = authority + length;
+    const char *user = memchr(authority, '@', length);
+    if (user != NULL) {
+        length -= (size_t)(user + 1 - authority);
+        authority = user + 1;
+    }
+    size_t host = length;
+    if (*authority == '[') { /* an IPv6 address keeps its colons */
+        host = strcspn(++authority, "]/?");
+    } else {
+        const char *colon = memchr(authority, ':', length);
+        if (colon != NULL)
+            host = (size_t)(colon - authority);
+    }
+    (void)snprintf(out_host, HV_TEXT_MAX, "%.*s", (int)host, authority);
+    /* libvirt's rule: a remote URI without a transport is TLS */
+    *out_tls = transport != NULL ? strncmp(transport, "+tls:", 5) == 0 : host > 0;
+    *out_system = strncmp(path, "/session", 8) != 0;
+}
+
+char *diagnose_host_cpu(const char *capabilities)
+{
+    const char *host = strstr(capabilities, "<host>");
+    const char *end_host = host != NULL ? strstr(host, "</host>") : NULL;
+    const char *cpu = host != NULL ? strstr(host, "<cpu>") : NULL;
+    const char *end = cpu != NULL ? strstr(cpu, "</cpu>") : NULL;
+    if (end == NULL || end_host == NULL || end > end_host)
+        return NULL;
+    return strndup(cpu, (size_t)(end - cpu) + strlen("</cpu>"));
+}
+
+/* --- one host --- */
+
+static void check_reachable(const struct patient *p, struct check *check)
+{
+    if (p->reached)
+        say(check, RESULT_OK, "libvirt %s, QEMU %s", version_text(p->facts.libvirt_version).text,
+            version_text(p->facts.hypervisor_version).text);
+    else
+        say(check, RESULT_FAILED, "%s", p->err.text[0] != '\0' ? p->err.text : "no answer");
+}
+
+static void check_identity(const struct patient *patients, size_t n, size_t i,
+                           struct check *check)
+{
+    const struct hv_facts *own = &patients[i].facts;
+    for (size_t j = 0; j < n; j++) {
+        const struct hv_facts *other = &patients[j].facts;
+        if (j == i || !patients[j].reached)
+            continue;
+        bool same_uuid = own->uuid[0] != '\0' && text_equal(own->uuid, other->uuid);
+        bool same_name = own->hostname[0] != '\0' && text_equal(own->hostname, other->hostname);
+        if (same_uuid || same_name) {
+            say(check, RESULT_FAILED, "same %s as %s: libvirt takes them for one host",
+                same_uuid ? "host uuid" : "host name", patients[j].host->name);
+            return;
+        }
+    }
+    say(check, RESULT_OK, "%s %s", own->hostname, own->uuid);
+}
+
+static void check_postcopy(const struct patient *p, struct check *check)
+{
+    char host[HV_TEXT_MAX];
+    bool tls, system;
+    diagnose_uri(p->host->uri, host, &tls, &system);
+    if (p->facts.libvirt_version < POSTCOPY_LIBVIRT || p->facts.hypervisor_version < POSTCOPY_QEMU)
+        say(check, RESULT_FAILED, "too old; it needs libvirt 1.3.3 and QEMU 2.5");
+    else if (!system)
+        say(check, RESULT_NOTE,
+            "versions allow it, but QEMU is unprivileged: vm.unprivileged_userfaultfd must be 1");
+    else
+        say(check, RESULT_NOTE, "versions allow it; userfaultfd is not visible through libvirt");
+}
+
+static void check_tls(const struct patient *p, struct check *check)
+{
+    static const char *const port[] = {
+        [PORT_NOT_ASKED] = "port 16514 not asked: the uri names no host",
+        [PORT_ANSWERS] = "port 16514 answers",
+        [PORT_SILENT] = "port 16514 does not answer",
+    };
+    char host[HV_TEXT_MAX];
+    bool tls, system;
+    diagnose_uri(p->host->uri, host, &tls, &system);
+    say(check, tls ? RESULT_OK : RESULT_NOTE, "%s; %s",
+        tls            ? "Ferry's connection is TLS"
+        : host[0] != '\0' ? "Ferry's connection is not TLS"
+                          : "Ferry's connection is local",
+        port[p->tls_port]);
+}
+
+void diagnose_host(const struct patient *patients, size_t n, size_t i,
+                   struct check out_checks[CHECK_COUNT])
+{
+    static const char *const names[CHECK_COUNT] = {
+        [CHECK_REACHABLE] = "reachable", [CHECK_IDENTITY] = "identity",
+        [CHECK_POSTCOPY] = "post-copy",  [CHECK_TLS] = "tls",
+        [CHECK_CLOCK] = "clock",
+    };
+    const struct patient *p = &patients[i];
+    for (size_t c = 0; c < CHECK_COUNT; c++) {
+        out_checks[c].name = names[c];
+        say(&out_checks[c], RESULT_NOTE, "not examined: the host cannot be reached");
+    }
+    check_reachable(p, &out_checks[CHECK_REACHABLE]);
+    check_tls(p, &out_checks[CHECK_TLS]);
+    say(&out_checks[CHECK_CLOCK], RESULT_NOTE, "offset is not visible through libvirt");
+    if (!p->reached)
+        return;
+    check_identity(patients, n, i, &out_checks[CHECK_IDENTITY]);
+    check_postcopy(p, &out_checks[CHECK_POSTCOPY]);
+}
+
+/* --- one pair --- */
+
+static bool differ_enough(const struct patient *from, const struct patient *to,
+                          struct check *check)
+{
+    const struct hv_facts *a = &from->facts, *b = &to->facts;
+    if (!from->reached || !to->reached) {
+        say(check, RESULT_FAILED, "%s cannot be reached",
+            !from->reached ? from->host->name : to->host->name);
+        return false;
+    }
+    if (a->uuid[0] != '\0' && text_equal(a->uuid, b->uuid)) {
+        say(check, RESULT_FAILED, "same host uuid: libvirt refuses to migrate to itself");
+        return false;
+    }
+    if (a->hostname[0] != '\0' && text_equal(a->hostname, b->hostname)) {
+        say(check, RESULT_FAILED, "same host name: libvirt refuses to migrate to itself");
+        return false;
+    }
+    if (!text_equal(a->arch, b->arch)) {
+        say(check, RESULT_FAILED, "different machines: %s and %s", a->arch, b->arch);
+        return false;
+    }
+    return true;
+}
+
+static bool is_older(const struct patient *from, const struct patient *to)
+{
+    return to->facts.libvirt_version < from->facts.libvirt_version ||
+           to->facts.hypervisor_version < from->facts.hypervisor_version;
+}
+
+void diagnose_pair(const struct patient *from, const struct patient *to, int cpu,
+                   const char *cpu_why, struct check *out_check)
+{
+    out_check->name = "migrate";
+    if (!differ_enough(from, to, out_check))
+        return;
+    if (cpu == CPU_INCOMPATIBLE)
+        say(out_check, RESULT_FAILED,
+            "%s lacks CPU features of %s; guests with a smaller CPU model may still go",
+            to->host->name, from->host->name);
+    else if (cpu != CPU_IDENTICAL && cpu != CPU_SUPERSET)
+        say(out_check, RESULT_NOTE, "CPUs not compared: %s",
+            *cpu_why != '\0' ? cpu_why : "no answer");
+    else if (is_older(from, to))
+        say(out_check, RESULT_NOTE, "%s is older (QEMU %s to %s): new machine types cannot go",
+            to->host->name, version_text(from->facts.hypervisor_version).text,
+            version_text(to->facts.hypervisor_version).text);
+    else
+        say(out_check, RESULT_OK, "CPU %s", cpu == CPU_IDENTICAL ? "identical" : "has more features");
+}

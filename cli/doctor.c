@@ -1,0 +1,399 @@
+/* doctor.c - `ferry doctor`: are the hosts fit, and can guests move between them?
+ *
+ * Talks to the hosts itself through observe and probe, so it works without an appliance and
+ * changes nothing. A host that does not answer within its time is reported and costs the
+ * others nothing. diagnose.c judges.
+ */
+#include <errno.h>
+#include <netdb.h>
+#include <poll.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/socket.h>
+#include <unistd.h>
+
+#include "base/clock.h"
+#include "base/own.h"
+#include "base/queue.h"
+#include "cli/cli.h"
+#include "cli/config.h"
+#include "cli/diagnose.h"
+#include "cli/human.h"
+#include "cli/table.h"
+#include "hypervisor/libvirt/libvirt.h"
+#include "hypervisor/observe.h"
+#include "hypervisor/probe.h"
+
+enum {
+    KEY_CONFIG = 0x200,
+    KEY_PATIENCE,
+    PATIENCE_MS = 10000, /* for all hosts together, each round */
+    TLS_PORT = 16514,
+    TLS_CONNECT_MS = 500,
+    PAIRED_HOSTS_MAX = 64, /* beyond this pairs are not compared: n*(n-1) questions */
+};
+
+struct doctor {
+    struct cli_options common;
+    const char *config_file;
+    int64_t patience_ms;
+    struct config *config;
+    size_t n;
+    struct patient *patients;
+    char **cpus;       /* host CPU of each, NULL when not known */
+    int *comparisons;  /* n*n, CPU_NOT_ASKED when there is no answer */
+    char (*why)[DIAGNOSE_TEXT_MAX]; /* n*n, error of a comparison */
+    struct queue *replies;
+    struct hv *hv;
+};
+
+/* --- asking --- */
+
+static void on_reply(void *ctx, struct hv_reply *take_reply)
+{
+    struct queue *replies = ctx;
+    if (!queue_push(replies, take_reply))
+        hv_reply_fini(take_reply); /* the queue holds every question at once: only when closed */
+}
+
+static void on_event(void *ctx, const struct hv_event *event)
+{
+    (void)ctx;
+    (void)event;
+}
+
+static struct hv_request question(const struct doctor *d, enum hv_call call, size_t host,
+                                  uint64_t id)
+{
+    struct hv_request request = {
+        .id = id, .call = call, .reply_to = {on_reply, d->replies}};
+    TEXT_SET(request.host, d->config->hosts[host].name);
+    return request;
+}
+
+typedef void answer_fn(struct doctor *d, struct hv_reply *reply);
+
+/* Hands `open` answers to fn, until none is open or patience is over. */
+static void gather(struct doctor *d, size_t open, answer_fn *fn)
+{
+    const struct clock *clock = clock_system();
+    int64_t until = clock_mono_ms(clock) + d->patience_ms;
+    while (open > 0) {
+        int64_t left = until - clock_mono_ms(clock);
+        struct hv_reply reply;
+        if (left <= 0 || queue_pop(d->replies, &reply, left) != QUEUE_ITEM)
+            return;
+        fn(d, &reply);
+        hv_reply_fini(&reply);
+        open--;
+    }
+}
+
+static void on_host_answer(struct doctor *d, struct hv_reply *reply)
+{
+    if (reply->id >= d->n)
+        return;
+    struct patient *p = &d->patients[reply->id];
+    if (reply->err.code != ERR_NONE) {
+        p->err = reply->err;
+    } else if (reply->call == HV_CALL_HOST_FACTS) {
+        p->reached = true;
+        p->facts = reply->with.facts;
+    } else if (reply->call == HV_CALL_CAPABILITIES && reply->with.text != NULL) {
+        free(d->cpus[reply->id]);
+        d->cpus[reply->id] = diagnose_host_cpu(reply->with.text);
+    }
+}
+
+static void ask_hosts(struct doctor *d)
+{
+    static const enum hv_call calls[] = {HV_CALL_HOST_FACTS, HV_CALL_CAPABILITIES};
+    const struct hv_observe observe = {d->hv};
+    size_t open = 0;
+    for (size_t i = 0; i < d->n; i++)
+        for (size_t c = 0; c < COUNT(calls); c++) {
+            struct hv_request request = question(d, calls[c], i, i);
+            struct err err = {0};
+            if (hv_observe_submit(&observe, &request, &err))
+                open++;
+            else
+                d->patients[i].err = err;
+        }
+    gather(d, open, on_host_answer);
+}
+
+static void on_comparison(struct doctor *d, struct hv_reply *reply)
+{
+    if (reply->call != HV_CALL_COMPARE_CPU || reply->id >= d->n * d->n)
+        return;
+    if (reply->err.code == ERR_NONE)
+        d->comparisons[reply->id] = reply->with.comparison;
+    else
+        TEXT_SET(d->why[reply->id], reply->err.text);
+}
+
+/* Can `to` provide the CPU of `from`? Asked of `to`. */
+static void ask_pairs(struct doctor *d)
+{
+    const struct hv_probe probe = {d->hv};
+    size_t open = 0;
+    for (size_t from = 0; from < d->n; from++)
+        for (size_t to = 0; to < d->n; to++) {
+            if (from == to || !d->patients[to].reached || d->cpus[from] == NULL)
+                continue;
+            struct hv_request request =
+                question(d, HV_CALL_COMPARE_CPU, to, from * d->n + to);
+            struct err err = {0};
+            request.with.text = d->cpus[from];
+            if (hv_probe_submit(&probe, &request, &err))
+                open++;
+            else
+                TEXT_SET(d->why[from * d->n + to], err.text);
+        }
+    gather(d, open, on_comparison);
+}
+
+/* Does anybody listen there? Only the TCP handshake; nothing is sent. */
+static bool connects(const struct addrinfo *address)
+{
+    int fd = socket(address->ai_family, SOCK_STREAM | SOCK_NONBLOCK | SOCK_CLOEXEC, 0);
+    if (fd < 0)
+        return false;
+    bool open = connect(fd, address->ai_addr, address->ai_addrlen) == 0;
+    if (!open && errno == EINPROGRESS) {
+        struct pollfd poller = {.fd = fd, .events = POLLOUT};
+        int failure = 1;
+        socklen_t size = sizeof failure;
+        open = poll(&poller, 1, TLS_CONNECT_MS) == 1 &&
+               getsockopt(fd, SOL_SOCKET, SO_ERROR, &failure, &size) == 0 && failure == 0;
+    }
+    (void)close(fd);
+    return open;
+}
+
+static enum port_state ask_tls_port(const struct hv_host *host)
+{
+    char name[HV_TEXT_MAX], port[16];
+    bool tls, system;
+    diagnose_uri(host->uri, name, &tls, &system);
+    if (name[0] == '\0')
+        diagnose_uri(host->peer_uri, name, &tls, &system);
+    if (name[0] == '\0')
+        return PORT_NOT_ASKED;
+    const struct addrinfo hints = {.ai_socktype = SOCK_STREAM};
+    struct addrinfo *found = NULL;
+    (void)snprintf(port, sizeof port, "%d", TLS_PORT);
+    if (getaddrinfo(name, port, &hints, &found) != 0)
+        return PORT_SILENT;
+    bool open = connects(found);
+    freeaddrinfo(found);
+    return open ? PORT_ANSWERS : PORT_SILENT;
+}
+
+/* --- saying --- */
+
+static void count_failure(const struct check *check, size_t *failures)
+{
+    *failures += check->result == RESULT_FAILED;
+}
+
+static void add_check_json(struct json_object *object, const struct check *check)
+{
+    json_add_text(object, "check", check->name);
+    json_add_text(object, "result", result_name(check->result));
+    json_add_text(object, "text", check->text);
+}
+
+static void add_row(struct table *table, const char *first, const char *second,
+                    const struct check *check)
+{
+    table_add_row(table);
+    table_set(table, 0, first);
+    table_set(table, 1, second);
+    table_set(table, 2, result_name(check->result));
+    table_colour(table, 2,
+                 check->result == RESULT_OK     ? COLOUR_GOOD
+                 : check->result == RESULT_NOTE ? COLOUR_DIM
+                                                : COLOUR_BAD);
+    table_set(table, 3, check->text);
+}
+
+static size_t report_hosts(const struct doctor *d, struct table *table, struct json_object *list)
+{
+    size_t failures = 0;
+    for (size_t i = 0; i < d->n; i++) {
+        struct check checks[CHECK_COUNT];
+        diagnose_host(d->patients, d->n, i, checks);
+        for (size_t c = 0; c < CHECK_COUNT; c++) {
+            add_row(table, d->config->hosts[i].name, checks[c].name, &checks[c]);
+            count_failure(&checks[c], &failures);
+            struct json_object *row = json_object_new_object();
+            json_add_text(row, "host", d->config->hosts[i].name);
+            add_check_json(row, &checks[c]);
+            (void)json_object_array_add(list, row);
+        }
+    }
+    return failures;
+}
+
+static size_t report_pairs(const struct doctor *d, struct table *table, struct json_object *list)
+{
+    size_t failures = 0;
+    for (size_t from = 0; from < d->n; from++)
+        for (size_t to = 0; to < d->n; to++) {
+            size_t pair = from * d->n + to;
+            struct check check;
+            if (from == to)
+                continue;
+            diagnose_pair(&d->patients[from], &d->patients[to], d->comparisons[pair],
+                          d->why[pair], &check);
+            add_row(table, d->config->hosts[from].name, d->config->hosts[to].name, &check);
+            count_failure(&check, &failures);
+            struct json_object *row = json_object_new_object();
+            json_add_text(row, "from", d->config->hosts[from].name);
+            json_add_text(row, "to", d->config->hosts[to].name);
+            add_check_json(row, &check);
+            (void)json_object_array_add(list, row);
+        }
+    return failures;
+}
+
+static int print_tables(const struct doctor *d, const struct table *hosts,
+                        const struct table *pairs)
+{
+    size_t width = d->common.output == OUTPUT_WIDE ? 0 : cli_width(STDOUT_FILENO, TABLE_WIDTH);
+    bool coloured = cli_wants_colour(STDOUT_FILENO);
+    struct buf text;
+    buf_init(&text, CLI_PAGE_MAX);
+    if (!table_render(hosts, width, coloured, &text))
+        text.failed = true;
+    buf_add(&text, "\n");
+    if (d->comparisons == NULL)
+        buf_addf(&text, "pairs are not compared: %zu hosts, at most %d\n", d->n, PAIRED_HOSTS_MAX);
+    else if (pairs->n_rows == 0)
+        buf_add(&text, "no pairs to compare: only one host is configured\n");
+    else if (!table_render(pairs, width, coloured, &text))
+        text.failed = true;
+    return cli_print(&text);
+}
+
+static int report(const struct doctor *d)
+{
+    static const char *const host_titles[] = {"HOST", "CHECK", "RESULT", "DETAIL"};
+    static const char *const pair_titles[] = {"FROM", "TO", "RESULT", "DETAIL"};
+    struct table hosts, pairs;
+    table_init(&hosts, host_titles, COUNT(host_titles));
+    table_init(&pairs, pair_titles, COUNT(pair_titles));
+    OWNED(json_object) page = json_object_new_object();
+    size_t failures = report_hosts(d, &hosts, json_add_array(page, "hosts"));
+    struct json_object *list = json_add_array(page, "pairs");
+    if (d->comparisons != NULL)
+        failures += report_pairs(d, &pairs, list);
+    json_add_i64(page, "failures", (int64_t)failures);
+    int status = d->common.output == OUTPUT_JSON ? cli_print_json(page)
+                                                 : print_tables(d, &hosts, &pairs);
+    table_fini(&hosts);
+    table_fini(&pairs);
+    return status != EXIT_DONE ? status : failures > 0 ? EXIT_FAILED : EXIT_DONE;
+}
+
+/* --- the verb --- */
+
+static bool prepare(struct doctor *d, struct err *err)
+{
+    d->config = config_read(d->config_file, err);
+    if (d->config == NULL)
+        return false;
+    d->n = d->config->n_hosts;
+    d->patients = calloc(d->n, sizeof *d->patients);
+    d->cpus = calloc(d->n, sizeof *d->cpus);
+    if (d->n <= PAIRED_HOSTS_MAX) {
+        d->comparisons = calloc(d->n * d->n, sizeof *d->comparisons);
+        d->why = calloc(d->n * d->n, sizeof *d->why);
+    }
+    if (d->patients == NULL || d->cpus == NULL ||
+        (d->n <= PAIRED_HOSTS_MAX && (d->comparisons == NULL || d->why == NULL)))
+        return err_set(err, ERR_NOMEM, "no memory for %zu hosts", d->n);
+    for (size_t i = 0; i < d->n; i++)
+        d->patients[i].host = &d->config->hosts[i];
+    for (size_t i = 0; d->comparisons != NULL && i < d->n * d->n; i++)
+        d->comparisons[i] = CPU_NOT_ASKED;
+    size_t questions = 2 * d->n + (d->comparisons != NULL ? d->n * d->n : 0);
+    d->replies = queue_new(sizeof(struct hv_reply), questions, err);
+    if (d->replies == NULL)
+        return false;
+    const struct hv_event_sink events = {on_event, NULL};
+    d->hv = libvirt_new(d->config->hosts, d->n, clock_system(), &events, err);
+    return d->hv != NULL;
+}
+
+static void finish(struct doctor *d)
+{
+    struct hv_reply late;
+    hv_free(d->hv);
+    while (d->replies != NULL && queue_pop(d->replies, &late, 0) == QUEUE_ITEM)
+        hv_reply_fini(&late);
+    queue_free(d->replies);
+    for (size_t i = 0; d->cpus != NULL && i < d->n; i++)
+        free(d->cpus[i]);
+    free(d->cpus);
+    free(d->comparisons);
+    free(d->why);
+    free(d->patients);
+    config_free(d->config);
+}
+
+static error_t on_option(int key, char *arg, struct argp_state *state)
+{
+    struct doctor *d = state->input;
+    switch (key) {
+    case ARGP_KEY_INIT:
+        state->child_inputs[0] = &d->common;
+        return 0;
+    case KEY_CONFIG:
+        d->config_file = arg;
+        return 0;
+    case KEY_PATIENCE:
+        if (!human_read_duration(arg, &d->patience_ms))
+            argp_error(state, "--patience '%s' is not a duration like 10s", arg);
+        return 0;
+    case ARGP_KEY_ARG:
+        argp_error(state, "doctor takes no '%s'", arg);
+        return 0;
+    default:
+        return ARGP_ERR_UNKNOWN;
+    }
+}
+
+int verb_doctor(int argc, char **argv)
+{
+    static const struct argp_option options[] = {
+        {"config", KEY_CONFIG, "FILE", 0, "default " CONFIG_FILE_DEFAULT, 0},
+        {"patience", KEY_PATIENCE, "DURATION", 0, "how long hosts may take; default 10s", 0},
+        {0},
+    };
+    static const struct argp argp = {
+        .options = options,
+        .parser = on_option,
+        .doc = "Check every configured host, and every pair of them for migrating.",
+        .children = cli_options_children,
+    };
+    struct doctor d = {.config_file = CONFIG_FILE_DEFAULT, .patience_ms = PATIENCE_MS};
+    cli_options_init(&d.common);
+    if (argp_parse(&argp, argc, argv, 0, NULL, &d) != 0)
+        return EXIT_USAGE;
+    struct err err = {0};
+    int status;
+    if (prepare(&d, &err)) {
+        ask_hosts(&d);
+        if (d.comparisons != NULL)
+            ask_pairs(&d);
+        for (size_t i = 0; i < d.n; i++)
+            d.patients[i].tls_port = ask_tls_port(&d.config->hosts[i]);
+        status = report(&d);
+    } else {
+        status = cli_fail(&err, d.config == NULL ? "name the file with --config FILE" : NULL);
+    }
+    finish(&d);
+    return status;
+}

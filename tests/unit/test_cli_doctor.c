@@ -1,0 +1,169 @@
+/* test_cli_doctor.c - what the facts of hosts mean for migrating between them. */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include <cmocka.h>
+
+#include "base/own.h"
+#include "base/text.h"
+#include "cli/diagnose.h"
+
+static const struct hv_host host_a = {.name = "a", .uri = "qemu+tcp://10.0.0.1/system"};
+static const struct hv_host host_b = {.name = "b", .uri = "qemu+tls://b.example/system"};
+
+static struct patient healthy(const struct hv_host *host, const char *tag)
+{
+    struct patient p = {.host = host, .reached = true};
+    TEXT_SET(p.facts.hostname, tag);
+    TEXT_SET(p.facts.uuid, tag);
+    TEXT_SET(p.facts.arch, "x86_64");
+    p.facts.libvirt_version = 9000000;
+    p.facts.hypervisor_version = 7002022;
+    return p;
+}
+
+static const struct uri_row {
+    const char *uri, *host;
+    bool tls, system;
+} uris[] = {
+    {"qemu:///system", "", false, true},
+    {"qemu:///session", "", false, false},
+    {"qemu:///system?socket=/run/x/libvirt-sock", "", false, true},
+    {"qemu+unix:///system?socket=/x", "", false, true},
+    {"qemu://h1/system", "h1", true, true}, /* remote without a transport is TLS */
+    {"qemu+tls://h1/system", "h1", true, true},
+    {"qemu+tcp://10.0.0.1:16509/system", "10.0.0.1", false, true},
+    {"qemu+ssh://root@h1/system", "h1", false, true},
+    {"qemu+tls://[fd00::1]:16514/system", "fd00::1", true, true},
+    {"qemu+ssh://u@h1/session", "h1", false, false},
+    {"nonsense", "", false, true},
+};
+
+static void a_uri_says_host_tls_and_system(void **state)
+{
+    (void)state;
+    for (size_t i = 0; i < COUNT(uris); i++) {
+        char host[HV_TEXT_MAX];
+        bool tls, system;
+        diagnose_uri(uris[i].uri, host, &tls, &system);
+        if (!text_equal(host, uris[i].host) || tls != uris[i].tls || system != uris[i].system)
+            fail_msg("%s: host '%s' tls %d system %d", uris[i].uri, host, tls, system);
+    }
+}
+
+static void the_host_cpu_is_not_a_cpu_of_the_topology(void **state)
+{
+    (void)state;
+    OWNED_TEXT cpu = diagnose_host_cpu("<capabilities><host><uuid>u</uuid><cpu>\n<arch>x</arch>"
+                                       "</cpu><topology><cpus><cpu id='0'/></cpus></topology>"
+                                       "</host><guest><cpu>no</cpu></guest></capabilities>");
+    assert_string_equal(cpu, "<cpu>\n<arch>x</arch></cpu>");
+    assert_null(diagnose_host_cpu("<capabilities/>"));
+    assert_null(diagnose_host_cpu("<host><uuid/></host><guest><cpu>no</cpu></guest>"));
+    assert_null(diagnose_host_cpu("<host><cpu>"));
+}
+
+enum change { NOTHING, UNREACHED_FROM, UNREACHED_TO, SAME_UUID, SAME_NAME, OTHER_ARCH, OLDER };
+static const struct pair_row {
+    enum change change;
+    int cpu;
+    enum result result;
+    const char *text;
+} pairs[] = {
+    {NOTHING, CPU_IDENTICAL, RESULT_OK, "identical"},
+    {NOTHING, CPU_SUPERSET, RESULT_OK, "more features"},
+    {NOTHING, CPU_INCOMPATIBLE, RESULT_FAILED, "lacks CPU features"},
+    {NOTHING, CPU_NOT_ASKED, RESULT_NOTE, "why not"},
+    {NOTHING, -1, RESULT_NOTE, "not compared"},
+    {UNREACHED_FROM, CPU_IDENTICAL, RESULT_FAILED, "a cannot be reached"},
+    {UNREACHED_TO, CPU_IDENTICAL, RESULT_FAILED, "b cannot be reached"},
+    {SAME_UUID, CPU_IDENTICAL, RESULT_FAILED, "uuid"},
+    {SAME_NAME, CPU_IDENTICAL, RESULT_FAILED, "host name"},
+    {OTHER_ARCH, CPU_IDENTICAL, RESULT_FAILED, "x86_64 and aarch64"},
+    {OLDER, CPU_IDENTICAL, RESULT_NOTE, "7.2.22 to 6.0.0"},
+    {OLDER, CPU_INCOMPATIBLE, RESULT_FAILED, "lacks"},
+};
+
+static void a_pair_migrates_only_when_nothing_speaks_against_it(void **state)
+{
+    (void)state;
+    for (size_t i = 0; i < COUNT(pairs); i++) {
+        struct patient from = healthy(&host_a, "one"), to = healthy(&host_b, "two");
+        struct check check;
+        from.reached = pairs[i].change != UNREACHED_FROM;
+        to.reached = pairs[i].change != UNREACHED_TO;
+        if (pairs[i].change == SAME_UUID)
+            TEXT_SET(to.facts.uuid, "one");
+        if (pairs[i].change == SAME_NAME)
+            TEXT_SET(to.facts.hostname, "one");
+        if (pairs[i].change == OTHER_ARCH)
+            TEXT_SET(to.facts.arch, "aarch64");
+        if (pairs[i].change == OLDER)
+            to.facts.hypervisor_version = 6000000;
+        diagnose_pair(&from, &to, pairs[i].cpu, "why not", &check);
+        if (check.result != pairs[i].result || strstr(check.text, pairs[i].text) == NULL)
+            fail_msg("row %zu: %s: %s", i, result_name(check.result), check.text);
+    }
+}
+
+static void a_healthy_host_fails_no_check_and_hides_no_doubt(void **state)
+{
+    (void)state;
+    struct patient patients[] = {healthy(&host_a, "one"), healthy(&host_b, "two")};
+    struct check checks[CHECK_COUNT];
+    patients[1].tls_port = PORT_ANSWERS;
+    diagnose_host(patients, 2, 1, checks);
+    assert_int_equal(checks[CHECK_REACHABLE].result, RESULT_OK);
+    assert_string_equal(checks[CHECK_REACHABLE].text, "libvirt 9.0.0, QEMU 7.2.22");
+    assert_int_equal(checks[CHECK_IDENTITY].result, RESULT_OK);
+    assert_int_equal(checks[CHECK_TLS].result, RESULT_OK);
+    assert_int_equal(checks[CHECK_POSTCOPY].result, RESULT_NOTE);
+    assert_int_equal(checks[CHECK_CLOCK].result, RESULT_NOTE);
+    assert_non_null(strstr(checks[CHECK_CLOCK].text, "not visible through libvirt"));
+}
+
+static void an_unreachable_host_fails_once_and_is_not_examined(void **state)
+{
+    (void)state;
+    struct patient patients[] = {healthy(&host_a, "one"), {.host = &host_b}};
+    struct check checks[CHECK_COUNT];
+    size_t failures = 0;
+    TEXT_SET(patients[1].err.text, "Connection refused");
+    diagnose_host(patients, 2, 1, checks);
+    for (size_t i = 0; i < CHECK_COUNT; i++)
+        failures += checks[i].result == RESULT_FAILED;
+    assert_int_equal(failures, 1);
+    assert_string_equal(checks[CHECK_REACHABLE].text, "Connection refused");
+    /* two hosts without facts are not "the same" host */
+    patients[0].reached = false;
+    memset(&patients[0].facts, 0, sizeof patients[0].facts);
+    diagnose_host(patients, 2, 0, checks);
+    assert_int_equal(checks[CHECK_IDENTITY].result, RESULT_NOTE);
+}
+
+static void twins_and_old_hosts_are_found(void **state)
+{
+    (void)state;
+    struct patient patients[] = {healthy(&host_a, "one"), healthy(&host_b, "one")};
+    struct check checks[CHECK_COUNT];
+    patients[0].facts.hypervisor_version = 2004000;
+    diagnose_host(patients, 2, 0, checks);
+    assert_int_equal(checks[CHECK_IDENTITY].result, RESULT_FAILED);
+    assert_non_null(strstr(checks[CHECK_IDENTITY].text, "as b"));
+    assert_int_equal(checks[CHECK_POSTCOPY].result, RESULT_FAILED);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(a_uri_says_host_tls_and_system),
+        cmocka_unit_test(the_host_cpu_is_not_a_cpu_of_the_topology),
+        cmocka_unit_test(a_pair_migrates_only_when_nothing_speaks_against_it),
+        cmocka_unit_test(a_healthy_host_fails_no_check_and_hides_no_doubt),
+        cmocka_unit_test(an_unreachable_host_fails_once_and_is_not_examined),
+        cmocka_unit_test(twins_and_old_hosts_are_found),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

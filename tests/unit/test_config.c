@@ -1,0 +1,241 @@
+/* test_config.c - ferry.yaml: what it means, and where it says that it is wrong. */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include <cmocka.h>
+
+#include "base/text.h"
+#include "cli/config.h"
+
+static struct config *parse(const char *text, struct err *err)
+{
+    return config_parse(text, strlen(text), "ferry.yaml", err);
+}
+
+#define ONE_HOST "hosts:\n- name: h1\n  uri: qemu+ssh://root@h1/system\n"
+
+static void a_full_file_fills_every_field(void **state)
+{
+    (void)state;
+    struct err err = {0};
+    OWNED(config) c = parse("hosts:\n"
+                            "- name: h1\n"
+                            "  uri: qemu+ssh://root@h1/system\n"
+                            "  peerUri: qemu+tcp://10.0.0.1/system\n"
+                            "  migrationAddress: 10.1.0.1\n"
+                            "  keepalive: {intervalSeconds: 2, count: 3}\n"
+                            "  labels: {zone: a, rack: 7}\n"
+                            "- {name: h2, uri: 'qemu:///system'}\n"
+                            "state: /srv/ferry\n"
+                            "listen: 127.0.0.1:9999\n"
+                            "log: {level: debug, format: json}\n"
+                            "migrations:\n"
+                            "  bandwidthPerMigration: 64Mi\n"
+                            "  parallelMigrationsPerCluster: 7\n"
+                            "  parallelOutboundMigrationsPerNode: 3\n"
+                            "  allowAutoConverge: true\n"
+                            "  allowPostCopy: true\n"
+                            "  unsafeMigrationOverride: true\n"
+                            "sampling: {intervalMs: 200}\n",
+                            &err);
+    assert_string_equal(err.text, "");
+    assert_non_null(c);
+    assert_int_equal(c->n_hosts, 2);
+    assert_string_equal(c->hosts[0].name, "h1");
+    assert_string_equal(c->hosts[0].uri, "qemu+ssh://root@h1/system");
+    assert_string_equal(c->hosts[0].peer_uri, "qemu+tcp://10.0.0.1/system");
+    assert_string_equal(c->hosts[0].migration_host, "10.1.0.1");
+    assert_int_equal(c->hosts[0].keepalive_interval_s, 2);
+    assert_int_equal(c->hosts[0].keepalive_count, 3);
+    assert_string_equal(c->host_labels[0], "{\"zone\":\"a\",\"rack\":\"7\"}");
+    assert_string_equal(c->hosts[1].peer_uri, "qemu:///system"); /* default: uri */
+    assert_null(c->host_labels[1]);
+    assert_string_equal(c->state_dir, "/srv/ferry");
+    assert_string_equal(c->listen, "127.0.0.1:9999");
+    assert_int_equal(c->log_level, LOG_LEVEL_DEBUG);
+    assert_int_equal(c->log_format, LOG_FORMAT_JSON);
+    assert_int_equal(c->bandwidth_mibs, 64);
+    assert_int_equal(c->parallel_per_fleet, 7);
+    assert_int_equal(c->parallel_outbound_per_node, 3);
+    assert_true(c->allow_auto_converge && c->allow_postcopy && c->unsafe);
+    assert_int_equal(c->sample_ms, 200);
+}
+
+static void what_is_not_said_is_kubevirts_default(void **state)
+{
+    (void)state;
+    struct err err = {0};
+    OWNED(config) c = parse(ONE_HOST, &err);
+    assert_non_null(c);
+    assert_string_equal(c->state_dir, "/var/lib/ferry");
+    assert_string_equal(c->listen, "127.0.0.1:9178");
+    assert_int_equal(c->log_level, LOG_LEVEL_INFO);
+    assert_int_equal(c->parallel_per_fleet, 5);
+    assert_int_equal(c->parallel_outbound_per_node, 2);
+    assert_int_equal(c->bandwidth_mibs, 0);
+    assert_false(c->allow_auto_converge || c->allow_postcopy || c->unsafe);
+    assert_int_equal(c->sample_ms, 0);
+}
+
+/* Each wrong file, and the beginning and a part of what it is told. */
+static const struct story {
+    const char *name, *text, *where, *what;
+} stories[] = {
+    {"a misspelt key", "hots: []\n", "ferry.yaml:1: ", "did you mean \"hosts\"?"},
+    {"a misspelt key inside a host", "hosts:\n- name: h1\n  ur: qemu:///system\n",
+     "ferry.yaml:3: ", "did you mean"},
+    {"a misspelt limit", ONE_HOST "migrations:\n  allowPostcopy: true\n",
+     "ferry.yaml:5: ", "allowPostCopy"},
+    {"no hosts at all", "listen: 127.0.0.1:1\n", "ferry.yaml:1: ", "'hosts' is missing"},
+    {"an empty list", "state: /x\nhosts: []\n", "ferry.yaml:2: ", "empty"},
+    {"hosts that are no list", "hosts: h1\n", "ferry.yaml:1: ", "list"},
+    {"a host without a name", "hosts:\n- uri: qemu:///system\n", "ferry.yaml:2: ", "'name'"},
+    {"a host without a uri", "hosts:\n- name: h1\n", "ferry.yaml:2: ", "'uri'"},
+    {"a name with capitals", "hosts:\n- name: H1\n  uri: qemu:///system\n",
+     "ferry.yaml:2: ", "DNS label"},
+    {"a uri without a scheme", "hosts:\n- name: h1\n  uri: host1/system\n",
+     "ferry.yaml:3: ", "scheme"},
+    {"a peer uri without a scheme",
+     "hosts:\n- {name: h1, uri: 'qemu:///system', peerUri: '10.0.0.1'}\n", "ferry.yaml:2: ",
+     "peerUri"},
+    {"one name twice", ONE_HOST "- name: h2\n  uri: qemu:///system\n- name: h1\n"
+     "  uri: qemu:///system\n", "ferry.yaml:6: ", "there already, at line 2"},
+    {"a port that is none", ONE_HOST "listen: localhost\n", "ferry.yaml:4: ", "ADDRESS:PORT"},
+    {"a port too high", ONE_HOST "listen: 127.0.0.1:70000\n", "ferry.yaml:4: ", "ADDRESS:PORT"},
+    {"an unknown level", ONE_HOST "log: {level: loud}\n", "ferry.yaml:4: ", "debug, info"},
+    {"an unknown format", ONE_HOST "log: {format: xml}\n", "ferry.yaml:4: ", "text, json"},
+    {"a bandwidth that is a word", ONE_HOST "migrations:\n  bandwidthPerMigration: fast\n",
+     "ferry.yaml:5: ", "64Mi"},
+    {"a bandwidth below libvirt's unit", ONE_HOST "migrations:\n  bandwidthPerMigration: 100Ki\n",
+     "ferry.yaml:5: ", "1 MiB/s"},
+    {"a negative count", ONE_HOST "migrations:\n  parallelMigrationsPerCluster: -1\n",
+     "ferry.yaml:5: ", ""},
+    {"a switch that is a word", ONE_HOST "migrations:\n  allowPostCopy: maybe\n",
+     "ferry.yaml:5: ", ""},
+    {"sampling too fast", ONE_HOST "sampling: {intervalMs: 1}\n", "ferry.yaml:4: ", "50"},
+    {"an address with a slash",
+     "hosts:\n- {name: h1, uri: 'qemu:///system', migrationAddress: 10.0.0.0/8}\n",
+     "ferry.yaml:2: ", "migrationAddress"},
+    {"a label that is a map", "hosts:\n- {name: h1, uri: 'qemu:///s', labels: {a: {b: c}}}\n",
+     "ferry.yaml:2: ", "label 'a'"},
+    {"an empty path", ONE_HOST "state: ''\n", "ferry.yaml:4: ", "empty"},
+    {"a zero keepalive",
+     "hosts:\n- {name: h1, uri: 'qemu:///s', keepalive: {intervalSeconds: 0}}\n",
+     "ferry.yaml:2: ", ""},
+};
+
+static void a_wrong_file_is_told_where_and_what(void **state)
+{
+    (void)state;
+    for (size_t i = 0; i < COUNT(stories); i++) {
+        struct err err = {0};
+        OWNED(config) c = parse(stories[i].text, &err);
+        if (c != NULL || err.code != ERR_INVALID || !text_has_prefix(err.text, stories[i].where) ||
+            strstr(err.text, stories[i].what) == NULL)
+            fail_msg("%s: got '%s'", stories[i].name, err.text);
+    }
+}
+
+static const struct {
+    const char *text;
+    uint64_t mibs;
+} bandwidths[] = {
+    {"0", 0},     {"100", 100},  {"64Mi", 64},      {"1Gi", 1024},
+    {"0Mi", 0},   {"1.5Gi", 1536}, {"67108864k", 64000}, {"\"32\"", 32},
+};
+
+static void bandwidth_is_mib_or_a_quantity_of_bytes(void **state)
+{
+    (void)state;
+    for (size_t i = 0; i < COUNT(bandwidths); i++) {
+        char text[256];
+        struct err err = {0};
+        (void)snprintf(text, sizeof text, ONE_HOST "migrations:\n  bandwidthPerMigration: %s\n",
+                       bandwidths[i].text);
+        OWNED(config) c = parse(text, &err);
+        assert_string_equal(err.text, "");
+        assert_int_equal(c->bandwidth_mibs, bandwidths[i].mibs);
+    }
+}
+
+/* Every change that a running appliance cannot take, one at a time. */
+static const struct {
+    const char *text, *word;
+} changes[] = {
+    {ONE_HOST, NULL},
+    {"hosts:\n- name: h2\n  uri: qemu+ssh://root@h1/system\n", "hosts"},
+    {"hosts:\n- name: h1\n  uri: qemu+ssh://root@h9/system\n", "hosts"},
+    {"hosts:\n- name: h1\n  uri: qemu+ssh://root@h1/system\n  labels: {a: b}\n", "hosts"},
+    {ONE_HOST "- name: h2\n  uri: qemu:///system\n", "hosts"},
+    {ONE_HOST "state: /x\n", "state"},
+    {ONE_HOST "listen: 127.0.0.1:1\n", "listen"},
+    {ONE_HOST "log: {level: debug}\n", "log"},
+    {ONE_HOST "migrations: {allowPostCopy: true}\n", "migrations"},
+    {ONE_HOST "migrations: {bandwidthPerMigration: 5}\n", "migrations"},
+    {ONE_HOST "sampling: {intervalMs: 100}\n", "sampling"},
+    {ONE_HOST "sampling: {intervalMs: 100}\nstate: /x\n", "state, sampling"},
+};
+
+static void a_change_names_what_needs_a_restart(void **state)
+{
+    (void)state;
+    struct err err = {0};
+    OWNED(config) now = parse(ONE_HOST, &err);
+    for (size_t i = 0; i < COUNT(changes); i++) {
+        char text[HV_TEXT_MAX];
+        OWNED(config) next = parse(changes[i].text, &err);
+        assert_non_null(next);
+        assert_int_equal(config_needs_restart(now, next, text), changes[i].word != NULL);
+        assert_string_equal(text, changes[i].word != NULL ? changes[i].word : "");
+    }
+}
+
+static void ten_thousand_hosts_fit_and_one_more_does_not(void **state)
+{
+    (void)state;
+    for (unsigned extra = 0; extra < 2; extra++) {
+        struct buf text;
+        struct err err = {0};
+        buf_init(&text, 4 << 20);
+        buf_add(&text, "hosts:\n");
+        for (unsigned i = 0; i < CONFIG_HOSTS_MAX + extra; i++)
+            buf_addf(&text, "- {name: h%u, uri: 'qemu:///system'}\n", i);
+        OWNED(config) c = config_parse(text.data, text.length, "f", &err);
+        buf_fini(&text);
+        assert_int_equal(c != NULL, extra == 0);
+    }
+}
+
+static void a_missing_file_says_its_name(void **state)
+{
+    (void)state;
+    struct err err = {0};
+    assert_null(config_read("/nonexistent/ferry.yaml", &err));
+    assert_non_null(strstr(err.text, "/nonexistent/ferry.yaml"));
+}
+
+static void the_example_in_the_docs_is_valid(void **state)
+{
+    (void)state;
+    struct err err = {0};
+    OWNED(config) c = config_read("docs/ferry.yaml", &err);
+    assert_string_equal(err.text, "");
+    assert_non_null(c);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(a_full_file_fills_every_field),
+        cmocka_unit_test(what_is_not_said_is_kubevirts_default),
+        cmocka_unit_test(a_wrong_file_is_told_where_and_what),
+        cmocka_unit_test(bandwidth_is_mib_or_a_quantity_of_bytes),
+        cmocka_unit_test(a_change_names_what_needs_a_restart),
+        cmocka_unit_test(ten_thousand_hosts_fit_and_one_more_does_not),
+        cmocka_unit_test(a_missing_file_says_its_name),
+        cmocka_unit_test(the_example_in_the_docs_is_valid),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
