@@ -50,6 +50,10 @@ static void answer_list(const struct sim *sim, const struct call *call, struct h
     const struct copy *copy;
     size_t n = 0;
     DL_COUNT2(call->host->copies, copy, n, host_next);
+    if (n > HV_GUESTS_MAX) {
+        (void)err_set(&reply->err, ERR_LIMIT, "%zu guests, at most %d", n, HV_GUESTS_MAX);
+        return;
+    }
     struct hv_guest_list *list = calloc(1, sizeof *list);
     struct hv_guest *guests = calloc(n > 0 ? n : 1, sizeof *guests);
     if (list == NULL || guests == NULL) {
@@ -61,34 +65,23 @@ static void answer_list(const struct sim *sim, const struct call *call, struct h
     list->guests = guests;
     DL_FOREACH2(call->host->copies, copy, host_next)
     {
-        if (list->n < HV_GUESTS_MAX)
-            list_one(copy, &guests[list->n++]);
+        list_one(copy, &guests[list->n++]);
     }
     reply->with.guests = list;
 }
 
+/* As on a real host, a look never enters the monitor and so knows nothing of the job. */
 static void answer_look(const struct sim *sim, const struct call *call, struct hv_reply *reply)
 {
     const struct copy *copy = find_copy(sim, call);
     struct hv_sight *sight = &reply->with.sight;
-    if (copy == NULL) {
-        sight->presence = HV_ABSENT;
+    sight->job_type = -1;
+    sight->presence = copy == NULL ? HV_ABSENT : HV_PRESENT;
+    if (copy == NULL)
         return;
-    }
-    *sight = (struct hv_sight){
-        .presence = HV_PRESENT,
-        .state = copy->state,
-        .reason = copy->reason,
-        .persistent = copy->persistent,
-    };
-    if (copy->out != NULL) {
-        bool deaf = sim_job_monitor_is_deaf(copy->out);
-        sight->job_type = deaf ? -1 : HV_JOB_UNBOUNDED;
-        sight->job_operation = HV_OPERATION_MIGRATION_OUT;
-    } else if (copy->in != NULL) {
-        sight->job_type = HV_JOB_UNBOUNDED;
-        sight->job_operation = HV_OPERATION_MIGRATION_IN;
-    }
+    sight->state = copy->state;
+    sight->reason = copy->reason;
+    sight->persistent = copy->persistent;
 }
 
 static void answer_stats(const struct sim *sim, const struct call *call, struct hv_reply *reply)
