@@ -115,6 +115,7 @@ static void on_look(struct fleet *f, const struct input *input, struct moment no
     side->round = job->round;
     side->sight = input->of.sight;
     side->seen_wall_ms = now.wall_ms;
+    side->seen_ms = now.mono_ms;
     job->version = fleet_touch(f);
     advance(f, job, now, fx);
 }

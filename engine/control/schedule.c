@@ -12,10 +12,24 @@
 #include "engine/data/move.h"
 #include "engine/data/ownership.h"
 
+/* Nothing was asked of any host yet, so the guest is where it was last seen running; if that is
+ * not known, it is not claimed. */
+static enum guest_at place_of_guest(struct fleet *f, const struct job *job)
+{
+    const struct guest *guest = fleet_guest(f, job->guest_uuid);
+    if (guest == NULL || guest->owner == NULL || !guest->owner->node->connected)
+        return GUEST_AT_UNKNOWN;
+    struct hv_sight sight = {.presence = HV_PRESENT,
+                             .state = guest->owner->state,
+                             .reason = guest->owner->reason};
+    bool elsewhere = job->source[0] != '\0' && strcmp(guest->owner->node->name, job->source) != 0;
+    return ownership_side(&sight) == SIDE_OWNS && !elsewhere ? GUEST_AT_SOURCE : GUEST_AT_UNKNOWN;
+}
+
 static void fail(struct fleet *f, struct job *job, enum trigger why, const char *text,
                  struct moment now, struct effects *fx)
 {
-    struct step_ending ending = {.outcome = OUTCOME_FAILED, .guest_at = GUEST_AT_SOURCE};
+    struct step_ending ending = {.outcome = OUTCOME_FAILED, .guest_at = place_of_guest(f, job)};
     TEXT_SET(ending.reason, text);
     step_finish(f, job, why, &ending, now, fx);
 }
@@ -156,7 +170,7 @@ static void judge_target(struct fleet *f, struct job *job, struct moment now, st
 static void advance_preparing(struct fleet *f, struct job *job, struct moment now,
                               struct effects *fx)
 {
-    if (step_looked(job) && now.mono_ms < job->next_round_ms) {
+    if (step_looked(f, job, now, fx) && now.mono_ms < job->next_round_ms) {
         wait_or_fail(f, job, f->config.prepare_timeout_ms, now, fx);
         if (job->phase == PHASE_PREPARING_TARGET && job->wake_ms > job->next_round_ms)
             job->wake_ms = job->next_round_ms;
@@ -168,7 +182,7 @@ static void advance_preparing(struct fleet *f, struct job *job, struct moment no
 
 static void cancel(struct fleet *f, struct job *job, struct moment now, struct effects *fx)
 {
-    struct step_ending ending = {.outcome = OUTCOME_ABORTED, .guest_at = GUEST_AT_SOURCE};
+    struct step_ending ending = {.outcome = OUTCOME_ABORTED, .guest_at = place_of_guest(f, job)};
     (void)snprintf(ending.reason, sizeof ending.reason, "cancelled by %s before anything moved",
                    job->abort_requester);
     job->abort_status = ABORT_SUCCEEDED;
@@ -192,7 +206,7 @@ void schedule_advance(struct fleet *f, struct job *job, struct moment now, struc
         advance_scheduled(f, job, now, fx);
         break;
     case PHASE_PREPARING_TARGET:
-        if (step_looked(job) && job->judged_round != job->round) {
+        if (step_looked(f, job, now, fx) && job->judged_round != job->round) {
             job->judged_round = job->round;
             judge_target(f, job, now, fx);
         }

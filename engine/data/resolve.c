@@ -194,7 +194,7 @@ static void ask_job(struct fleet *f, struct job *job, struct moment now, struct 
 
 void resolve_advance(struct fleet *f, struct job *job, struct moment now, struct effects *fx)
 {
-    if (step_looked(job) && job->judged_round != job->round) {
+    if (step_looked(f, job, now, fx) && job->judged_round != job->round) {
         job->judged_round = job->round;
         int64_t standing_ms = now.mono_ms - job->verdict_since_ms;
         bool calm = !job->resolving || standing_ms > FAST_FOR_MS;

@@ -32,6 +32,7 @@ struct moment {
 struct job_side {
     struct hv_sight sight;
     int64_t seen_wall_ms; /* 0: never */
+    int64_t seen_ms;      /* the same moment, monotonic */
     uint64_t look_id;     /* question out, 0: none */
     uint64_t round;       /* round of looks that this answer belongs to */
 };
@@ -71,6 +72,7 @@ struct job {
 
     bool resolving, recovering;
     uint64_t round, judged_round; /* of looks */
+    unsigned again;               /* sides of this round that were asked a second time */
     int64_t next_round_ms;
     struct job_side source_side, target_side;
     enum job_seen hv_job;     /* newest answer about the source's own job */

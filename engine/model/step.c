@@ -8,6 +8,8 @@
 
 #include "base/text.h"
 
+enum { FRESH_MS = 1000, LOOKS_AGAIN_MAX = 3 };
+
 void step_take(struct fleet *f, struct job *job, enum trigger why, struct moment now,
                struct effects *fx)
 {
@@ -99,12 +101,38 @@ void step_look(struct fleet *f, struct job *job, struct moment now, struct effec
     if (job->source_side.look_id != 0 || job->target_side.look_id != 0)
         return;
     job->round++;
+    job->again = 0;
     look_at(f, job, &job->source_side, job->source, now, fx);
     look_at(f, job, &job->target_side, job->target, now, fx);
 }
 
-bool step_looked(const struct job *job)
+/* A host that does not answer holds up a round for many seconds; what the other one said by then
+ * is history. Asked again a few times at most: two slow hosts must not keep a job waiting for
+ * ever. What could not be seen does not age. */
+static bool has_aged(const struct job *job, const struct job_side *side, struct moment now)
 {
-    return job->round > 0 && job->source_side.round == job->round &&
-           job->target_side.round == job->round;
+    bool is_fact = side->sight.presence == HV_PRESENT || side->sight.presence == HV_ABSENT;
+    return is_fact && job->again < LOOKS_AGAIN_MAX && now.mono_ms - side->seen_ms > FRESH_MS;
+}
+
+bool step_looked(struct fleet *f, struct job *job, struct moment now, struct effects *fx)
+{
+    struct job_side *source = &job->source_side, *target = &job->target_side;
+    if (job->round == 0 || source->round != job->round || target->round != job->round)
+        return false;
+    if (job->judged_round == job->round)
+        return true;
+    bool source_aged = has_aged(job, source, now), target_aged = has_aged(job, target, now);
+    if (!source_aged && !target_aged)
+        return true;
+    job->again++;
+    if (source_aged) {
+        source->round = 0;
+        look_at(f, job, source, job->source, now, fx);
+    }
+    if (target_aged) {
+        target->round = 0;
+        look_at(f, job, target, job->target, now, fx);
+    }
+    return false;
 }

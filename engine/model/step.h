@@ -28,7 +28,8 @@ void step_record_sides(struct job *job, const char *moment, struct moment now, s
 
 /* Starts a round of looks at both sides unless one is out. */
 void step_look(struct fleet *f, struct job *job, struct moment now, struct effects *fx);
-/* True when both sides answered the newest round. */
-bool step_looked(const struct job *job);
+/* True when both sides answered the newest round, and neither answer has grown old while the
+ * other was awaited: then the old one is asked for again first. */
+bool step_looked(struct fleet *f, struct job *job, struct moment now, struct effects *fx);
 
 #endif

@@ -1,0 +1,204 @@
+/* fleet_sim.c - see fleet_sim.h. */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include <cmocka.h>
+#include <stdio.h>
+
+#include "base/log.h"
+#include "base/text.h"
+#include "tests/sim/fleet_sim.h"
+
+static const int64_t EPOCH_MS = 1700000000000;
+
+static void on_finished(void *ctx, const struct snapshot_job *job)
+{
+    struct fleet_sim *fs = ctx;
+    fs->finished[job->outcome]++;
+    if (fs->on_finished != NULL)
+        fs->on_finished(fs, job);
+}
+
+uint64_t fleet_sim_dice(struct fleet_sim *fs, uint64_t sides)
+{
+    fs->random ^= fs->random << 13;
+    fs->random ^= fs->random >> 7;
+    fs->random ^= fs->random << 17;
+    return fs->random % sides;
+}
+
+void fleet_sim_uuid(size_t guest, char out_uuid[static HV_UUID_MAX])
+{
+    (void)snprintf(out_uuid, HV_UUID_MAX, "00000000-0000-4000-8000-%012zu", guest % 1000000000000);
+}
+
+static void forward_event(void *ctx, const struct hv_event *event)
+{
+    struct fleet_sim *fs = ctx;
+    if (fs->n_lives == 0)
+        return;
+    struct hv_event_sink sink = collector_event_sink(fs->lives[fs->n_lives - 1].collector);
+    sink.on_event(sink.ctx, event);
+}
+
+/* The collector comes first but needs the engine's sink: it gets this relay. */
+static struct collector_sink relay_sink(struct fleet_sim_life *life);
+
+static void start_life(struct fleet_sim *fs)
+{
+    struct err err = {0};
+    assert_true(fs->n_lives < FLEET_SIM_LIVES_MAX);
+    struct fleet_sim_life *life = &fs->lives[fs->n_lives];
+    const struct clock *clock = sim_clock(fs->sim);
+    struct collector_sink sink = relay_sink(life);
+    life->recorder = recorder_new(fs->store, &err);
+    assert_non_null(life->recorder);
+    life->collector = collector_new(&fs->collector_config, clock, life->recorder, &sink, &err);
+    assert_non_null(life->collector);
+    collector_attach(life->collector, &fs->observe);
+    for (size_t i = 0; i < fs->n_hosts; i++)
+        assert_true(collector_add_host(life->collector, fs->hosts[i].name, &err));
+    struct engine_parts parts = {.clock = clock,
+                                 .store = fs->store,
+                                 .collector = life->collector,
+                                 .observe = &fs->observe,
+                                 .probe = &fs->probe,
+                                 .act = &fs->act,
+                                 .sink = {.ctx = fs, .on_finished = on_finished},
+                                 .seed = fs->seed + fs->n_lives + 1};
+    life->engine = engine_new(&fs->engine_config, &parts, &err);
+    if (life->engine == NULL)
+        fail_msg("engine: %s", err.text);
+    fs->n_lives++;
+}
+
+void fleet_sim_init(struct fleet_sim *fs, uint64_t seed, size_t n_hosts, size_t n_guests,
+                    uint64_t guest_bytes)
+{
+    struct err err = {0};
+    log_setup(getenv("SIM_LOG") != NULL ? LOG_LEVEL_DEBUG : LOG_LEVEL_ERROR, LOG_FORMAT_TEXT, 2); /* the stories are in the laws, not the log */
+    fs->seed = seed;
+    fs->random = seed * 2654435769u + 1;
+    fs->sim = sim_new(seed, EPOCH_MS, &(struct hv_event_sink){forward_event, fs}, &err);
+    assert_non_null(fs->sim);
+    fs->store = store_sqlite_open(NULL, &err);
+    assert_non_null(fs->store);
+    fs->hosts = calloc(n_hosts, sizeof *fs->hosts);
+    assert_non_null(fs->hosts);
+    fs->n_hosts = n_hosts;
+    for (size_t i = 0; i < n_hosts; i++) {
+        struct sim_host host = {.memory_kib = 512ULL << 20, .cpus = 64, .link_bps = 1250000000};
+        (void)snprintf(host.name, sizeof host.name, "h%zu", i);
+        TEXT_SET(fs->hosts[i].name, host.name);
+        assert_true(sim_add_host(fs->sim, &host, &err));
+    }
+    for (size_t i = 0; i < n_guests; i++) {
+        struct sim_guest guest = {.memory_bytes = guest_bytes,
+                                  .working_set_bytes = guest_bytes / 16,
+                                  .dirty_bps = (1 + fleet_sim_dice(fs, 64)) << 20,
+                                  .vcpus = 2,
+                                  .persistent = fleet_sim_dice(fs, 2) == 0};
+        (void)snprintf(guest.name, sizeof guest.name, "g%zu", i);
+        fleet_sim_uuid(i, guest.uuid);
+        TEXT_SET(guest.ns, "default");
+        assert_true(sim_add_guest(fs->sim, fs->hosts[i % n_hosts].name, &guest, &err));
+    }
+    fs->observe.hv = fs->probe.hv = fs->act.hv = sim_hv(fs->sim);
+    fs->engine_config.hosts = fs->hosts;
+    fs->engine_config.n_hosts = n_hosts;
+    start_life(fs);
+}
+
+void fleet_sim_fini(struct fleet_sim *fs)
+{
+    for (unsigned i = fs->n_lives; i-- > 0;) {
+        engine_free(fs->lives[i].engine);
+        collector_free(fs->lives[i].collector);
+        recorder_free(fs->lives[i].recorder);
+    }
+    sim_free(fs->sim);
+    store_free(fs->store);
+    free(fs->hosts);
+}
+
+struct engine *fleet_sim_engine(struct fleet_sim *fs)
+{
+    return fs->lives[fs->n_lives - 1].engine;
+}
+
+int64_t fleet_sim_now(struct fleet_sim *fs)
+{
+    return clock_mono_ms(sim_clock(fs->sim));
+}
+
+void fleet_sim_crash(struct fleet_sim *fs)
+{
+    start_life(fs);
+}
+
+void fleet_sim_run(struct fleet_sim *fs, int64_t until_ms)
+{
+    for (;;) {
+        struct fleet_sim_life *life = &fs->lives[fs->n_lives - 1];
+        int64_t now_ms = fleet_sim_now(fs);
+        int64_t wait_ms = 0;
+        for (int i = 0; i < 1000 && wait_ms == 0; i++) { /* until both have nothing to do now */
+            int64_t a = collector_step(life->collector), b = engine_step(life->engine);
+            wait_ms = a < b ? a : b;
+        }
+        int64_t next_ms = now_ms + (wait_ms > 0 ? wait_ms : 1);
+        if (sim_next_ms(fs->sim) < next_ms)
+            next_ms = sim_next_ms(fs->sim);
+        if (now_ms >= until_ms)
+            return;
+        sim_advance(fs->sim, next_ms < until_ms ? next_ms : until_ms);
+    }
+}
+
+void fleet_sim_migrate(struct fleet_sim *fs, size_t guest, size_t target)
+{
+    struct migration_request request = {.ns = "default", .requester = "sim"};
+    (void)snprintf(request.guest_name, sizeof request.guest_name, "g%zu", guest);
+    (void)snprintf(request.target, sizeof request.target, "h%zu", target);
+    struct err err = {0};
+    assert_true(engine_post_create(fleet_sim_engine(fs), &request, &err));
+}
+
+static void relay_sample(void *ctx, const struct sample *sample)
+{
+    struct collector_sink to = engine_collector_sink(((struct fleet_sim_life *)ctx)->engine);
+    to.on_sample(to.ctx, sample);
+}
+static void relay_host(void *ctx, const char *host, bool connected, const struct err *err)
+{
+    struct collector_sink to = engine_collector_sink(((struct fleet_sim_life *)ctx)->engine);
+    to.on_host(to.ctx, host, connected, err);
+}
+static void relay_facts(void *ctx, const char *host, const struct hv_facts *facts)
+{
+    struct collector_sink to = engine_collector_sink(((struct fleet_sim_life *)ctx)->engine);
+    to.on_facts(to.ctx, host, facts);
+}
+static void relay_guests(void *ctx, const char *host, const struct hv_guest_list *guests)
+{
+    struct collector_sink to = engine_collector_sink(((struct fleet_sim_life *)ctx)->engine);
+    to.on_guests(to.ctx, host, guests);
+}
+static void relay_event(void *ctx, const struct hv_event *event)
+{
+    struct collector_sink to = engine_collector_sink(((struct fleet_sim_life *)ctx)->engine);
+    to.on_event(to.ctx, event);
+}
+static void relay_look(void *ctx, uint64_t id, const char *host, const char *guest,
+                       const struct hv_sight *sight, const struct err *err)
+{
+    struct collector_sink to = engine_collector_sink(((struct fleet_sim_life *)ctx)->engine);
+    to.on_look(to.ctx, id, host, guest, sight, err);
+}
+static struct collector_sink relay_sink(struct fleet_sim_life *life)
+{
+    return (struct collector_sink){life,         relay_sample, relay_host, relay_facts,
+                                   relay_guests, relay_event,  relay_look};
+}

@@ -1,0 +1,55 @@
+/* fleet_sim.h - the whole appliance below HTTP on the simulator, driven by one thread: the same
+ * collector, reconcile, store and shell that serve real hosts. */
+#ifndef TESTS_SIM_FLEET_SIM_H
+#define TESTS_SIM_FLEET_SIM_H
+
+#include "collector/collector.h"
+#include "engine/engine.h"
+#include "hypervisor/sim/sim.h"
+#include "store/sqlite.h"
+
+enum { FLEET_SIM_LIVES_MAX = 64 };
+
+/* One life of the appliance. A crashed one is kept, deaf and idle, until the end: replies of the
+ * simulated hypervisor may still be on their way to it. */
+struct fleet_sim_life {
+    struct collector *collector;
+    struct recorder *recorder;
+    struct engine *engine;
+};
+
+struct fleet_sim {
+    struct sim *sim;
+    struct store *store;
+    struct hv_observe observe;
+    struct hv_probe probe;
+    struct hv_act act;
+    struct hv_host *hosts;
+    size_t n_hosts;
+    struct engine_config engine_config;
+    struct collector_config collector_config;
+    struct fleet_sim_life lives[FLEET_SIM_LIVES_MAX];
+    unsigned n_lives;
+    uint64_t random, seed;
+    uint64_t finished[OUTCOME_COUNT];
+    /* Told of every job that ends; may be NULL. */
+    void (*on_finished)(struct fleet_sim *fs, const struct snapshot_job *job);
+    void *ctx;
+};
+
+/* Hosts h0..hN-1, guests spread over them; guest i has uuid fleet_sim_uuid(i). */
+void fleet_sim_init(struct fleet_sim *fs, uint64_t seed, size_t n_hosts, size_t n_guests,
+                    uint64_t guest_bytes);
+void fleet_sim_fini(struct fleet_sim *fs);
+/* Runs to that virtual time. */
+void fleet_sim_run(struct fleet_sim *fs, int64_t until_ms);
+/* The appliance dies here and now and a new one starts on the same store. */
+void fleet_sim_crash(struct fleet_sim *fs);
+void fleet_sim_uuid(size_t guest, char out_uuid[static HV_UUID_MAX]);
+uint64_t fleet_sim_dice(struct fleet_sim *fs, uint64_t sides);
+/* Asks to migrate; refusals (busy guest, ...) are part of life and not reported. */
+void fleet_sim_migrate(struct fleet_sim *fs, size_t guest, size_t target);
+struct engine *fleet_sim_engine(struct fleet_sim *fs);
+int64_t fleet_sim_now(struct fleet_sim *fs);
+
+#endif

@@ -1,0 +1,95 @@
+/* test_day.c - a scripted day of 200 hosts and 5,000 guests through the very code that serves
+ * real ones: thousands of migrations, hosts that go away, faults. Twice, to the same hash. */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include <cmocka.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "base/clock.h"
+#include "base/text.h"
+#include "tests/sim/fleet_sim.h"
+
+enum { HOSTS = 200, GUESTS = 5000, MIGRATIONS = 2400 };
+static const int64_t DAY_MS = 24 * 3600 * 1000LL;
+
+static void plan_faults(struct fleet_sim *fs)
+{
+    static const enum sim_fault_kind of_a_host[] = {SIM_FAULT_KILL_LIBVIRTD, SIM_FAULT_STOP_LIBVIRTD,
+                                                    SIM_FAULT_LINK_DOWN};
+    static const enum sim_fault_kind of_a_move[] = {
+        SIM_FAULT_KILL_TARGET_QEMU, SIM_FAULT_STREAM_RESET, SIM_FAULT_PORT_REFUSED,
+        SIM_FAULT_NO_MEMORY};
+    struct err err = {0};
+    for (int i = 0; i < 24; i++) {
+        struct sim_fault fault = {.kind = of_a_host[i % 3],
+                                  .at_ms = (int64_t)fleet_sim_dice(fs, (uint64_t)DAY_MS),
+                                  .after_pass_ms = -1,
+                                  .duration_ms = 60000};
+        (void)snprintf(fault.host, sizeof fault.host, "h%d", (int)fleet_sim_dice(fs, HOSTS));
+        assert_true(sim_add_fault(fs->sim, &fault, &err));
+    }
+    for (int i = 0; i < 200; i++) {
+        bool in_a_pass = i % 4 < 2; /* the others strike before anything moves */
+        struct sim_fault fault = {.kind = of_a_move[i % 4], .after_pass_ms = in_a_pass ? 100 : -1};
+        fleet_sim_uuid((size_t)fleet_sim_dice(fs, GUESTS), fault.guest);
+        assert_true(sim_add_fault(fs->sim, &fault, &err));
+    }
+}
+
+static uint64_t live_one_day(uint64_t seed, uint64_t finished[static OUTCOME_COUNT])
+{
+    struct fleet_sim *fs = calloc(1, sizeof *fs);
+    assert_non_null(fs);
+    fs->collector_config.inventory_ms = 3600 * 1000; /* events tell what changes in between */
+    fs->engine_config.parallel_outbound_per_node = 2;
+    fleet_sim_init(fs, seed, HOSTS, GUESTS, 4ULL << 30);
+    plan_faults(fs);
+    for (int i = 0; i < MIGRATIONS; i++) {
+        fleet_sim_run(fs, (int64_t)(i + 1) * (DAY_MS / (MIGRATIONS + 1)));
+        fleet_sim_migrate(fs, (size_t)fleet_sim_dice(fs, GUESTS), (size_t)fleet_sim_dice(fs, HOSTS));
+    }
+    fleet_sim_run(fs, DAY_MS + 3600 * 1000);
+
+    struct engine_stats stats;
+    engine_stats(fleet_sim_engine(fs), &stats);
+    assert_int_equal(stats.active_jobs, 0); /* every accepted job has an outcome */
+    assert_int_equal(stats.posts_dropped, 0);
+    assert_int_equal(sim_violations(fs->sim), 0);
+    assert_int_equal(sim_guest_count(fs->sim), GUESTS); /* none of these faults kills a guest */
+    memcpy(finished, fs->finished, sizeof fs->finished);
+    uint64_t hash = engine_hash(fleet_sim_engine(fs)) ^ sim_hash(fs->sim);
+    fleet_sim_fini(fs);
+    free(fs);
+    return hash;
+}
+
+static void a_day_of_5000_guests_ends_the_same_twice(void **state)
+{
+    (void)state;
+    uint64_t first[OUTCOME_COUNT], second[OUTCOME_COUNT];
+    int64_t began_ms = clock_mono_ms(clock_system());
+    uint64_t a = live_one_day(42, first);
+    int64_t spent_ms = clock_mono_ms(clock_system()) - began_ms;
+    uint64_t b = live_one_day(42, second);
+    print_message("one day in %lld ms: %llu succeeded, %llu failed, %llu lost; hash %016llx\n",
+                  (long long)spent_ms, (unsigned long long)first[OUTCOME_SUCCEEDED],
+                  (unsigned long long)first[OUTCOME_FAILED],
+                  (unsigned long long)first[OUTCOME_LOST], (unsigned long long)a);
+    assert_true(a == b);
+    assert_memory_equal(first, second, sizeof first);
+    assert_true(first[OUTCOME_SUCCEEDED] > MIGRATIONS / 2);
+    assert_true(first[OUTCOME_FAILED] > 0);
+    assert_int_equal(first[OUTCOME_LOST], 0);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(a_day_of_5000_guests_ends_the_same_twice),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
