@@ -236,6 +236,13 @@ static void set_place(struct fleet *f, struct place *place, int state, int reaso
     choose_owner(f, place->guest);
 }
 
+static struct job *newest_finished(struct fleet *f, const char *guest_uuid)
+{
+    struct job *job = NULL;
+    HASH_FIND(hh_newest, f->newest, guest_uuid, strlen(guest_uuid), job);
+    return job;
+}
+
 static struct guest *learn_guest(struct fleet *f, const struct hv_guest *seen)
 {
     struct guest *guest = fleet_guest(f, seen->uuid);
@@ -246,6 +253,11 @@ static struct guest *learn_guest(struct fleet *f, const struct hv_guest *seen)
         TEXT_SET(guest->uuid, seen->uuid);
         HASH_ADD_STR(f->guests, uuid, guest);
         guest->version = f->guests_version = fleet_touch(f);
+        const struct job *job = fleet_active_job(f, seen->uuid); /* jobs outlive a restart */
+        if (job == NULL)
+            job = newest_finished(f, seen->uuid);
+        if (job != NULL)
+            TEXT_SET(guest->newest_job, job->uid);
     }
     const char *labels = seen->labels != NULL ? seen->labels : "";
     bool same = strcmp(guest->name, seen->name) == 0 && strcmp(guest->ns, seen->ns) == 0 &&
@@ -347,13 +359,6 @@ static void count_busy(struct fleet *f, const struct job *job, bool more)
         source->outbound += step;
     if (target != NULL)
         target->inbound += step;
-}
-
-static struct job *newest_finished(struct fleet *f, const char *guest_uuid)
-{
-    struct job *job = NULL;
-    HASH_FIND(hh_newest, f->newest, guest_uuid, strlen(guest_uuid), job);
-    return job;
 }
 
 static void set_newest(struct fleet *f, struct job *before, struct job *now)
