@@ -166,6 +166,7 @@ static sqlite3 *open_traceless(const struct dbfile *file, struct err *err)
     if (db == NULL)
         return NULL;
     (void)sqlite3_db_config(db, SQLITE_DBCONFIG_NO_CKPT_ON_CLOSE, 1, NULL);
+    (void)sqlite3_busy_timeout(db, 0); /* a shell stays open for hours: no point in waiting */
     int rc = sqlite3_exec(db, "PRAGMA query_only=ON; PRAGMA locking_mode=EXCLUSIVE;"
                               "SELECT count(*) FROM sqlite_schema",
                           NULL, NULL, NULL);

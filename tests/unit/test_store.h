@@ -184,7 +184,8 @@ static inline int keep_visible(const struct dirent *entry)
     return entry->d_name[0] != '.';
 }
 
-/* Every file with size, time of change and a hash of its bytes, sorted, as text. */
+/* Every file with size, time of change and a hash of its bytes, sorted, as text. Of the lock
+ * only that it is there: it holds the pid of whoever tried last. */
 static inline void take_picture(const char *dir, char *out_text)
 {
     struct dirent **entries = NULL;
@@ -197,10 +198,12 @@ static inline void take_picture(const char *dir, char *out_text)
         struct stat seen;
         (void)snprintf(path, sizeof path, "%s/%s", dir, entries[i]->d_name);
         assert_int_equal(lstat(path, &seen), 0);
+        if (strcmp(entries[i]->d_name, "lock") == 0)
+            seen = (struct stat){0};
         used += (size_t)snprintf(out_text + used, TEST_PICTURE_MAX - used,
                                  "%s %lld %lld.%09ld %016llx\n", entries[i]->d_name,
                                  (long long)seen.st_size, (long long)seen.st_mtim.tv_sec,
-                                 seen.st_mtim.tv_nsec, (unsigned long long)hash_file(path));
+                                 seen.st_mtim.tv_nsec, (unsigned long long)(seen.st_size > 0 ? hash_file(path) : 0));
         assert_true(used < TEST_PICTURE_MAX);
         free(entries[i]);
     }
