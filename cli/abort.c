@@ -49,24 +49,6 @@ static error_t on_option(int key, char *arg, struct argp_state *state)
     }
 }
 
-/* The subresource keeps the record; an appliance without it only knows delete. */
-static bool send_abort(struct client *client, const char *path, struct err *err)
-{
-    char subresource[KINDS_PATH_MAX + 8];
-    struct err unknown = {0};
-    (void)snprintf(subresource, sizeof subresource, "%s/abort", path);
-    OWNED(json_object) body = json_object_new_object();
-    OWNED(json_object) answer = client_call(client, "PUT", subresource, body, &unknown);
-    if (answer != NULL)
-        return true;
-    if (unknown.code != ERR_NOT_FOUND) {
-        *err = unknown;
-        return false;
-    }
-    OWNED(json_object) deleted = client_call(client, "DELETE", path, NULL, err);
-    return deleted != NULL;
-}
-
 static bool ask(struct client *client, const struct abort *a, struct err *err)
 {
     char path[KINDS_PATH_MAX];
@@ -79,7 +61,11 @@ static bool ask(struct client *client, const struct abort *a, struct err *err)
     enum phase phase = phase_from_name(word);
     if (phase < PHASE_COUNT && phase_is_final(phase))
         return err_set(err, ERR_REFUSED, "migration '%s' is over already: %s", a->name, word);
-    return send_abort(client, path, err);
+    char subresource[KINDS_PATH_MAX + 8];
+    (void)snprintf(subresource, sizeof subresource, "%s/abort", path);
+    OWNED(json_object) body = json_object_new_object();
+    OWNED(json_object) answer = client_call(client, "PUT", subresource, body, err);
+    return answer != NULL;
 }
 
 /* Done when the guest stayed because we asked; failed when the migration won the race. */

@@ -122,7 +122,7 @@ static enum err_code code_from_http(long http, const char *reason)
     } rows[] = {
         {409, "AlreadyExists", ERR_EXISTS}, {409, NULL, ERR_REFUSED},
         {400, NULL, ERR_INVALID},           {403, NULL, ERR_FORBIDDEN},
-        {404, NULL, ERR_NOT_FOUND},         {405, NULL, ERR_NOT_FOUND},
+        {404, NULL, ERR_NOT_FOUND},         {405, NULL, ERR_INVALID},  
         {422, NULL, ERR_UNPROCESSABLE},     {429, NULL, ERR_LIMIT},
         {502, NULL, ERR_HYPERVISOR},        {503, NULL, ERR_UNREACHABLE},
         {504, NULL, ERR_TIMEOUT},           {507, NULL, ERR_FULL},

@@ -34,6 +34,7 @@ static const struct fact migration_facts[] = {
     {"Mode", "status.migrationState.mode"},
     {"Waits for", "status.ferry.pendingReason"},
     {"Abort", "status.migrationState.abortStatus"},
+    {"Aborted by", "status.ferry.abortRequester"},
     {"Outcome", "status.ferry.outcome"},
     {"Guest at", "status.ferry.guestAt"},
     {"Failure", "status.migrationState.failureReason"},
@@ -53,7 +54,7 @@ static const struct fact guest_facts[] = {
     {"Memory", "spec.domain.memory.guest"},
     {"CPUs", "spec.domain.cpu.cores"},
     {"Last seen", "status.ferry.seenAt"},
-    {"Migration", "status.migrationState.migrationUid"},
+    {"Migration", "status.ferry.migration"},
 };
 static const struct fact node_facts[] = {
     {"Name", "metadata.name"},
@@ -65,7 +66,9 @@ static const struct fact node_facts[] = {
     {"Free memory", "status.allocatable.memory"},
     {"Guests", "status.ferry.guests"},
     {"Arch", "status.nodeInfo.architecture"},
-    {"Hypervisor", "status.nodeInfo.containerRuntimeVersion"},
+    {"CPU model", "status.ferry.cpuModel"},
+    {"Libvirt", "status.ferry.libvirtVersion"},
+    {"QEMU", "status.ferry.qemuVersion"},
 };
 
 static void add_fact(struct buf *out, const char *label, const char *value)

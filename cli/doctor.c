@@ -392,7 +392,10 @@ int verb_doctor(int argc, char **argv)
             d.patients[i].tls_port = ask_tls_port(&d.config->hosts[i]);
         status = report(&d);
     } else {
-        status = cli_fail(&err, d.config == NULL ? "name the file with --config FILE" : NULL);
+        bool bad_file = d.config == NULL;
+        status = cli_fail(&err, bad_file ? "name a valid file with --config FILE" : NULL);
+        if (bad_file)
+            status = EXIT_USAGE;
     }
     finish(&d);
     return status;

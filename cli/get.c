@@ -87,6 +87,13 @@ static void fill_memory(struct json_object *object, int64_t now_ms, char *out_ce
         table_clean(out_cell, CELL, text);
 }
 
+static void fill_state(struct json_object *object, int64_t now_ms, char *out_cell)
+{
+    (void)now_ms;
+    (void)snprintf(out_cell, CELL, "%.60s(%.60s)", view_text(object, "status.ferry.state"),
+                   view_text(object, "status.ferry.reason"));
+}
+
 static void fill_ready(struct json_object *object, int64_t now_ms, char *out_cell)
 {
     (void)now_ms;
@@ -127,18 +134,23 @@ static const struct column guest_columns[] = {
     {"NAME", ALWAYS, false, "metadata.name", NULL},
     {"PHASE", ALWAYS, true, "status.phase", NULL},
     {"NODE", ALWAYS, false, "status.nodeName", NULL},
-    {"STATE", ALWAYS, false, "status.ferry.state", NULL},
+    {"STATE", ALWAYS, false, NULL, fill_state},
     {"MEMORY", ALWAYS, false, NULL, fill_memory},
     {"CPUS", ALWAYS, false, "spec.domain.cpu.cores", NULL},
+    {"MIGRATION", WIDE, false, "status.ferry.migration", NULL},
     {"UUID", WIDE, false, "metadata.uid", NULL},
-    {"AGE", WIDE, false, NULL, fill_age},
 };
 static const struct column node_columns[] = {
     {"NAME", ALWAYS, false, "metadata.name", NULL},
     {"STATUS", ALWAYS, true, NULL, fill_ready},
+    {"GUESTS", ALWAYS, false, "status.ferry.guests", NULL},
     {"CPUS", ALWAYS, false, "status.capacity.cpu", NULL},
     {"MEMORY", ALWAYS, false, NULL, fill_capacity},
+    {"LIBVIRT", ALWAYS, false, "status.ferry.libvirtVersion", NULL},
+    {"QEMU", ALWAYS, false, "status.ferry.qemuVersion", NULL},
     {"AGE", ALWAYS, false, NULL, fill_age},
+    {"CPU MODEL", WIDE, false, "status.ferry.cpuModel", NULL},
+    {"ERROR", WIDE, false, "status.ferry.error", NULL},
     {"URI", WIDE, false, "status.ferry.uri", NULL},
 };
 static const struct {

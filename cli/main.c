@@ -73,6 +73,7 @@ int verb_help(int argc, char **argv)
         print_verbs(stdout);
         return EXIT_DONE;
     }
+    (void)printf("ferry %s %s\n\n", verb->name, verb->usage);
     char help[] = "--help";
     char *asked[] = {argv[1], help, NULL};
     return run(verb, 2, asked);

@@ -422,6 +422,18 @@ static void announce(const struct appliance *a)
         FIELD_TEXT(TEXT, a->simulate != NULL ? "simulated hosts" : "libvirt hosts"));
 }
 
+/* A file that cannot be used is bad input, whatever is wrong with it. */
+static int fail_to_start(const struct appliance *a, const struct err *err)
+{
+    if (a->config != NULL)
+        return cli_fail(err, NULL);
+    bool is_missing = err->code == ERR_NOT_FOUND || err->code == ERR_IO;
+    (void)cli_fail(err, is_missing ? "name the file with --config FILE, or try `ferry serve "
+                                     "--simulate demo`"
+                                   : "correct the file and start again");
+    return EXIT_USAGE;
+}
+
 static int serve(const struct options *options)
 {
     struct appliance a = {0};
@@ -436,11 +448,7 @@ static int serve(const struct options *options)
         run_until_signal(&a, options, &signals);
         stop(&a);
     } else {
-        bool config_missing = a.config == NULL && err.code == ERR_IO;
-        status = cli_fail(&err, config_missing
-                                    ? "name the file with --config FILE, or try `ferry serve "
-                                      "--simulate demo`"
-                                    : NULL);
+        status = fail_to_start(&a, &err);
     }
     close_parts(&a);
     if (running)

@@ -150,8 +150,10 @@ static bool look(const struct wait *wait, const char *path, struct watch *watch,
     watch->seen_ms = now_ms;
     wait_read(object, now_ms - watch->began_ms, &watch->progress);
     watch->over = is_over(object);
-    if (watch->over)
+    if (watch->over) {
+        watch->progress.has_sample = false; /* the last line says how it ended; numbers follow */
         *out_object = TAKE(object);
+    }
     return true;
 }
 
