@@ -36,10 +36,10 @@ static const char *const presence_names[] = {
 };
 
 static const char *const lifecycle_names[] = {
-    [HV_LIFECYCLE_DEFINED] = "defined",         [HV_LIFECYCLE_UNDEFINED] = "undefined",
-    [HV_LIFECYCLE_STARTED] = "started",         [HV_LIFECYCLE_SUSPENDED] = "suspended",
-    [HV_LIFECYCLE_RESUMED] = "resumed",         [HV_LIFECYCLE_STOPPED] = "stopped",
-    [HV_LIFECYCLE_SHUTDOWN] = "shutdown",       [HV_LIFECYCLE_PMSUSPENDED] = "pmsuspended",
+    [HV_LIFECYCLE_DEFINED] = "defined",   [HV_LIFECYCLE_UNDEFINED] = "undefined",
+    [HV_LIFECYCLE_STARTED] = "started",   [HV_LIFECYCLE_SUSPENDED] = "suspended",
+    [HV_LIFECYCLE_RESUMED] = "resumed",   [HV_LIFECYCLE_STOPPED] = "stopped",
+    [HV_LIFECYCLE_SHUTDOWN] = "shutdown", [HV_LIFECYCLE_PMSUSPENDED] = "pmsuspended",
     [HV_LIFECYCLE_CRASHED] = "crashed",
 };
 
@@ -90,8 +90,7 @@ static const char *listed_state(int state)
         return name;
 #include "hypervisor/state.def"
 #undef STATE
-    default:
-        return NULL;
+    default: return NULL;
     }
 }
 
@@ -179,8 +178,8 @@ bool hv_lane_status(const struct hv *hv, const char *host, enum hv_lane lane,
     return hv->ops->lane_status(hv->impl, host, lane, out_status);
 }
 
-static bool submit_through(enum hv_door door, const struct hv *hv,
-                           const struct hv_request *request, struct err *err)
+static bool submit_through(enum hv_door door, const struct hv *hv, const struct hv_request *request,
+                           struct err *err)
 {
     assert(hv_call_door(request->call) == door);
     assert(request->reply_to.on_reply != NULL);

@@ -38,8 +38,8 @@ struct params {
 
 static void add_number(struct params *params, const char *name, uint64_t value)
 {
-    if (value > 0 && virTypedParamsAddULLong(&params->items, &params->n, &params->capacity, name,
-                                             value) < 0)
+    if (value > 0 &&
+        virTypedParamsAddULLong(&params->items, &params->n, &params->capacity, name, value) < 0)
         params->failed = true;
 }
 
@@ -75,7 +75,7 @@ static struct params migrate_params(const struct hv_migrate *wish, const struct 
     return params;
 }
 
-bool act_migrate(virDomainPtr domain, const struct job *job, struct err *err)
+bool libvirt_act_migrate(virDomainPtr domain, const struct job *job, struct err *err)
 {
     const struct hv_migrate *wish = &job->request.with.migrate;
     const struct hv_host *target = &job->target->config;
@@ -91,13 +91,13 @@ bool act_migrate(virDomainPtr domain, const struct job *job, struct err *err)
         fault_point(FAULT_AFTER_CALL);
     }
     if (!done)
-        (void)connection_fail(conn, err);
+        (void)libvirt_connection_fail(conn, err);
     virTypedParamsFree(params.items, params.n);
     return done;
 }
 
 /* False: libvirt's last error says why. */
-bool act_control(virDomainPtr domain, const struct hv_request *request)
+bool libvirt_act_control(virDomainPtr domain, const struct hv_request *request)
 {
     uint64_t value = request->with.tune.value;
     bool postcopy = request->with.tune.postcopy;
@@ -107,18 +107,13 @@ bool act_control(virDomainPtr domain, const struct hv_request *request)
         if (postcopy)
             return virDomainAbortJobFlags(domain, VIR_DOMAIN_ABORT_JOB_POSTCOPY) == 0;
         return virDomainAbortJob(domain) == 0;
-    case HV_CALL_START_POSTCOPY:
-        return virDomainMigrateStartPostCopy(domain, 0) == 0;
+    case HV_CALL_START_POSTCOPY: return virDomainMigrateStartPostCopy(domain, 0) == 0;
     case HV_CALL_SET_SPEED:
-        return virDomainMigrateSetMaxSpeed(domain, value,
-                                           postcopy ? VIR_DOMAIN_MIGRATE_MAX_SPEED_POSTCOPY
-                                                    : 0) == 0;
-    case HV_CALL_SET_DOWNTIME:
-        return virDomainMigrateSetMaxDowntime(domain, value, 0) == 0;
-    case HV_CALL_SUSPEND:
-        return virDomainSuspend(domain) == 0;
-    case HV_CALL_RESUME:
-        return virDomainResume(domain) == 0;
+        return virDomainMigrateSetMaxSpeed(
+                   domain, value, postcopy ? VIR_DOMAIN_MIGRATE_MAX_SPEED_POSTCOPY : 0) == 0;
+    case HV_CALL_SET_DOWNTIME: return virDomainMigrateSetMaxDowntime(domain, value, 0) == 0;
+    case HV_CALL_SUSPEND: return virDomainSuspend(domain) == 0;
+    case HV_CALL_RESUME: return virDomainResume(domain) == 0;
     default:
         assert(false); /* a call of another lane */
         return false;

@@ -8,12 +8,12 @@
  * needs it asks JOB_STATS, on a lane where hanging is harmless.
  */
 #include <assert.h>
+#include <string.h>
 
 #include "base/text.h"
 #include "hypervisor/libvirt/internal.h"
 
 DEFINE_OWNED(hv_guest_list)
-
 
 static bool look(virConnectPtr conn, const struct job *job, struct hv_reply *reply)
 {
@@ -25,7 +25,7 @@ static bool look(virConnectPtr conn, const struct job *job, struct hv_reply *rep
                 virDomainGetState(domain, &sight->state, &sight->reason, 0) == 0 &&
                 (persistent = virDomainIsPersistent(domain)) >= 0;
     if (!seen)
-        (void)connection_fail(conn, &reply->err);
+        (void)libvirt_connection_fail(conn, &reply->err);
     if (domain != NULL)
         (void)virDomainFree(domain);
 
@@ -51,13 +51,13 @@ static bool host_facts(virConnectPtr conn, const struct job *job, struct hv_repl
     if (capabilities == NULL || virNodeGetInfo(conn, &node) < 0 ||
         virConnectGetLibVersion(conn, &facts->libvirt_version) < 0 ||
         virConnectGetVersion(conn, &facts->hypervisor_version) < 0)
-        return connection_fail(conn, &reply->err);
+        return libvirt_connection_fail(conn, &reply->err);
     TEXT_SET(facts->hostname, hostname);
     TEXT_SET(facts->arch, node.model);
     facts->cpus = node.cpus;
     facts->memory_kib = node.memory;
     facts->free_memory_kib = virNodeGetFreeMemory(conn) / 1024; /* 0: not to be had */
-    metadata_host(capabilities, facts);
+    libvirt_metadata_host(capabilities, facts);
     return true;
 }
 
@@ -70,14 +70,14 @@ static bool read_guest(virDomainStatsRecordPtr record, struct hv_guest *guest, s
         virDomainGetUUIDString(domain, guest->uuid) < 0 ||
         virTypedParamsGetInt(record->params, record->nparams, "state.state", &guest->state) != 1 ||
         virTypedParamsGetInt(record->params, record->nparams, "state.reason", &guest->reason) != 1)
-        return connection_fail(virDomainGetConnect(domain), err);
+        return libvirt_connection_fail(virDomainGetConnect(domain), err);
     TEXT_SET(guest->name, virDomainGetName(domain));
     guest->persistent = persistent == 1;
     guest->memory_kib = info.maxMem;
     guest->vcpus = info.nrVirtCpu;
-    OWNED_TEXT xml = virDomainGetMetadata(domain, VIR_DOMAIN_METADATA_ELEMENT,
-                                          "urn:ferry:domain:1", VIR_DOMAIN_AFFECT_CURRENT);
-    metadata_decode(xml, guest->ns, &guest->labels);
+    OWNED_TEXT xml = virDomainGetMetadata(domain, VIR_DOMAIN_METADATA_ELEMENT, "urn:ferry:domain:1",
+                                          VIR_DOMAIN_AFFECT_CURRENT);
+    libvirt_metadata_decode(xml, guest->ns, &guest->labels);
     return true;
 }
 
@@ -111,7 +111,7 @@ static bool list_guests(virConnectPtr conn, const struct job *job, struct hv_rep
     virDomainStatsRecordPtr *records = NULL;
     int n = virConnectGetAllDomainStats(conn, VIR_DOMAIN_STATS_STATE, &records, 0);
     if (n < 0)
-        return connection_fail(conn, &reply->err);
+        return libvirt_connection_fail(conn, &reply->err);
     bool done = false;
     OWNED(hv_guest_list) list = calloc(1, sizeof *list);
     if (n > HV_GUESTS_MAX)
@@ -129,7 +129,7 @@ static bool list_guests(virConnectPtr conn, const struct job *job, struct hv_rep
 static bool answer_text(virConnectPtr conn, char *take_text, struct hv_reply *reply)
 {
     reply->with.text = take_text;
-    return take_text != NULL || connection_fail(conn, &reply->err);
+    return take_text != NULL || libvirt_connection_fail(conn, &reply->err);
 }
 
 static bool capabilities(virConnectPtr conn, const struct job *job, struct hv_reply *reply)
@@ -145,20 +145,28 @@ static bool domain_capabilities(virConnectPtr conn, const struct job *job, struc
                        reply);
 }
 
-/* What the hypervisor can give a guest is the better question; without KVM, or on drivers
- * that cannot answer it, what the host's CPU has must do. */
+/* What the hypervisor can give a guest is the better question; on drivers that cannot answer
+ * it, what the host's CPU has must do. */
+static int compare_definition(virConnectPtr conn, const struct definition *guest)
+{
+    int result = virConnectCompareHypervisorCPU(conn, guest->emulator, guest->arch, guest->machine,
+                                                guest->virt_type, guest->cpu, 0);
+    const virError *error = result < 0 ? virGetLastError() : NULL;
+    if (error != NULL && error->code == VIR_ERR_NO_SUPPORT)
+        result = virConnectCompareCPU(conn, guest->cpu, 0);
+    return result;
+}
+
 static bool compare_cpu(virConnectPtr conn, const struct job *job, struct hv_reply *reply)
 {
-    int result = virConnectCompareHypervisorCPU(conn, NULL, NULL, NULL, NULL, job->text, 0);
-    const virError *error = result < 0 ? virGetLastError() : NULL;
-    if (error != NULL && (error->code == VIR_ERR_NO_SUPPORT ||
-                          error->code == VIR_ERR_CONFIG_UNSUPPORTED ||
-                          error->code == VIR_ERR_OPERATION_UNSUPPORTED))
-        result = virConnectCompareCPU(conn, job->text, 0);
-    if (result < 0)
-        return connection_fail(conn, &reply->err);
-    reply->with.comparison = result;
-    return true;
+    struct definition guest = {0};
+    if (!libvirt_definition_decode(job->text, &guest))
+        guest.cpu = strdup(job->text);
+    /* A guest that asks for no CPU gets the hypervisor's own everywhere. */
+    reply->with.comparison =
+        guest.cpu != NULL ? compare_definition(conn, &guest) : VIR_CPU_COMPARE_SUPERSET;
+    libvirt_definition_fini(&guest);
+    return reply->with.comparison >= 0 || libvirt_connection_fail(conn, &reply->err);
 }
 
 static bool job_stats(virDomainPtr domain, unsigned flags, struct hv_job_stats *out_stats)
@@ -167,7 +175,7 @@ static bool job_stats(virDomainPtr domain, unsigned flags, struct hv_job_stats *
     int type = 0, n = 0;
     if (virDomainGetJobStats(domain, &type, &params, &n, flags) < 0)
         return false;
-    stats_decode(params, n, out_stats);
+    libvirt_stats_decode(params, n, out_stats);
     out_stats->type = type;
     virTypedParamsFree(params, n);
     return true;
@@ -178,20 +186,16 @@ static bool job_stats(virDomainPtr domain, unsigned flags, struct hv_job_stats *
 static bool run_on_guest(virDomainPtr domain, const struct job *job, struct hv_reply *reply)
 {
     switch (job->request.call) {
-    case HV_CALL_JOB_STATS:
-        return job_stats(domain, 0, &reply->with.stats);
+    case HV_CALL_JOB_STATS: return job_stats(domain, 0, &reply->with.stats);
     case HV_CALL_COMPLETED_STATS:
         return job_stats(domain,
                          VIR_DOMAIN_JOB_STATS_COMPLETED | VIR_DOMAIN_JOB_STATS_KEEP_COMPLETED,
                          &reply->with.stats);
-    case HV_CALL_GUEST_XML:
-        return (reply->with.text = virDomainGetXMLDesc(domain, 0)) != NULL;
+    case HV_CALL_GUEST_XML: return (reply->with.text = virDomainGetXMLDesc(domain, 0)) != NULL;
     case HV_CALL_MIGRATABLE_XML:
         return (reply->with.text = virDomainGetXMLDesc(domain, VIR_DOMAIN_XML_MIGRATABLE)) != NULL;
-    case HV_CALL_MIGRATE:
-        return act_migrate(domain, job, &reply->err);
-    default:
-        return act_control(domain, &job->request);
+    case HV_CALL_MIGRATE: return libvirt_act_migrate(domain, job, &reply->err);
+    default: return libvirt_act_control(domain, &job->request);
     }
 }
 
@@ -200,7 +204,7 @@ static bool on_guest(virConnectPtr conn, const struct job *job, struct hv_reply 
     virDomainPtr domain = virDomainLookupByUUIDString(conn, job->request.guest);
     bool done = domain != NULL && run_on_guest(domain, job, reply);
     if (!done && reply->err.code == ERR_NONE)
-        (void)connection_fail(conn, &reply->err);
+        (void)libvirt_connection_fail(conn, &reply->err);
     if (domain != NULL)
         (void)virDomainFree(domain);
     return done;
@@ -208,7 +212,7 @@ static bool on_guest(virConnectPtr conn, const struct job *job, struct hv_reply 
 
 typedef bool call_function(virConnectPtr conn, const struct job *job, struct hv_reply *reply);
 
-void call_run(virConnectPtr conn, const struct job *job, struct hv_reply *reply)
+void libvirt_call_run(virConnectPtr conn, const struct job *job, struct hv_reply *reply)
 {
     static call_function *const functions[HV_CALL_COUNT] = {
         [HV_CALL_HOST_FACTS] = host_facts,

@@ -10,30 +10,29 @@
 
 enum { KEEPALIVE_INTERVAL_S = 5, KEEPALIVE_COUNT = 5 };
 
-virConnectPtr connection_open(const struct hv_host *host, bool read_only, struct err *err)
+virConnectPtr libvirt_connection_open(const struct hv_host *host, bool read_only, struct err *err)
 {
-    virConnectPtr conn =
-        read_only ? virConnectOpenReadOnly(host->uri) : virConnectOpen(host->uri);
+    virConnectPtr conn = read_only ? virConnectOpenReadOnly(host->uri) : virConnectOpen(host->uri);
     if (conn == NULL) {
-        (void)connection_fail(NULL, err);
+        (void)libvirt_connection_fail(NULL, err);
         return NULL;
     }
-    int interval_s = host->keepalive_interval_s > 0 ? host->keepalive_interval_s
-                                                    : KEEPALIVE_INTERVAL_S;
+    int interval_s =
+        host->keepalive_interval_s > 0 ? host->keepalive_interval_s : KEEPALIVE_INTERVAL_S;
     int count = host->keepalive_count > 0 ? host->keepalive_count : KEEPALIVE_COUNT;
     /* A driver inside this process has nothing to keep alive and says so: no failure. */
     (void)virConnectSetKeepAlive(conn, interval_s, (unsigned)count);
     return conn;
 }
 
-void connection_close(virConnectPtr conn)
+void libvirt_connection_close(virConnectPtr conn)
 {
     if (conn != NULL)
         (void)virConnectClose(conn);
 }
 
 /* Asks the client's side only, never the host, so it cannot hang. */
-bool connection_is_alive(virConnectPtr conn)
+bool libvirt_connection_is_alive(virConnectPtr conn)
 {
     return virConnectIsAlive(conn) != 0; /* -1: cannot be told, so believe in it */
 }
@@ -44,10 +43,10 @@ static enum err_code kind_of(virConnectPtr conn, int hv_code)
         return ERR_UNREACHABLE;
     if (hv_code == VIR_ERR_NO_DOMAIN)
         return ERR_NOT_FOUND;
-    return connection_is_alive(conn) ? ERR_HYPERVISOR : ERR_UNREACHABLE;
+    return libvirt_connection_is_alive(conn) ? ERR_HYPERVISOR : ERR_UNREACHABLE;
 }
 
-bool connection_fail(virConnectPtr conn, struct err *err)
+bool libvirt_connection_fail(virConnectPtr conn, struct err *err)
 {
     const virError *last = virGetLastError();
     int hv_code = 0, hv_domain = 0;

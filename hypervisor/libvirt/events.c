@@ -43,7 +43,7 @@ static void on_job_completed(virConnectPtr conn, virDomainPtr domain, virTypedPa
     (void)conn;
     const struct host *host = ctx;
     struct hv_event event = event_about(host, domain, HV_EVENT_JOB_COMPLETED);
-    stats_decode(params, n, &event.stats);
+    libvirt_stats_decode(params, n, &event.stats);
     event.stats.type = HV_JOB_COMPLETED;
     if (event.stats.operation == HV_OPERATION_MIGRATION_OUT)
         libvirt_emit(host->libvirt, &event);
@@ -53,7 +53,7 @@ static void on_close(virConnectPtr conn, int reason, void *ctx)
 {
     (void)conn;
     struct host *host = ctx;
-    keeper_lost(&host->keeper, reason);
+    libvirt_keeper_lost(&host->keeper, reason);
 }
 
 static void drop_reference(void *ctx)
@@ -72,27 +72,26 @@ static int add(struct host *host, virConnectPtr conn, int id,
     return number;
 }
 
-bool events_register(struct host *host, virConnectPtr conn, struct events *out_events,
-                     struct err *err)
+bool libvirt_events_register(struct host *host, virConnectPtr conn, struct events *out_events,
+                             struct err *err)
 {
-    out_events->ids[0] = add(host, conn, VIR_DOMAIN_EVENT_ID_LIFECYCLE,
-                             VIR_DOMAIN_EVENT_CALLBACK(on_lifecycle));
+    out_events->ids[0] =
+        add(host, conn, VIR_DOMAIN_EVENT_ID_LIFECYCLE, VIR_DOMAIN_EVENT_CALLBACK(on_lifecycle));
     if (out_events->ids[0] < 0)
-        return connection_fail(conn, err);
+        return libvirt_connection_fail(conn, err);
     out_events->ids[1] = add(host, conn, VIR_DOMAIN_EVENT_ID_MIGRATION_ITERATION,
                              VIR_DOMAIN_EVENT_CALLBACK(on_iteration));
     out_events->ids[2] = add(host, conn, VIR_DOMAIN_EVENT_ID_JOB_COMPLETED,
                              VIR_DOMAIN_EVENT_CALLBACK(on_job_completed));
     /* Without a reference of its own: drivers that never close drop the callback without
      * freeing it, and unregistering waits for one that runs. */
-    out_events->watches_close =
-        virConnectRegisterCloseCallback(conn, on_close, host, NULL) == 0;
+    out_events->watches_close = virConnectRegisterCloseCallback(conn, on_close, host, NULL) == 0;
     return true;
 }
 
 /* On a broken connection this fails on the wire but still forgets the callbacks here, which is
  * what frees the connection. */
-void events_deregister(struct events *events, virConnectPtr conn)
+void libvirt_events_deregister(struct events *events, virConnectPtr conn)
 {
     if (events->watches_close)
         (void)virConnectUnregisterCloseCallback(conn, on_close);

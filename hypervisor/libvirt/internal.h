@@ -20,13 +20,13 @@
 #include "hypervisor/libvirt/libvirt.h"
 
 enum {
-    LOOK_WORKERS_MAX = 4,  /* one, and more only while that one hangs */
+    LOOK_WORKERS_MAX = 4, /* one, and more only while that one hangs */
     PROBE_WORKERS_MAX = 4,
-    LANE_IDLE_MS = 30000,  /* workers nobody needed for so long end */
+    LANE_IDLE_MS = 30000,     /* workers nobody needed for so long end */
     LANE_WAIT_MAX_MS = 10000, /* a request not begun by then is answered UNREACHABLE */
-    LANE_SLOW_MS = 1000,   /* a call or opening this old counts as hanging */
-    TICK_MS = 250,         /* housekeeping */
-    FREE_WAIT_MS = 2000,   /* how long hv_free() waits for threads that do not hang */
+    LANE_SLOW_MS = 1000,      /* a call or opening this old counts as hanging */
+    TICK_MS = 250,            /* housekeeping */
+    FREE_WAIT_MS = 2000,      /* how long hv_free() waits for threads that do not hang */
 };
 
 struct host;
@@ -57,8 +57,8 @@ struct lane {
     struct job *first, **last;
     struct worker *workers;
     unsigned n_queued, n_workers, busy;
-    unsigned peak, last_peak; /* most workers busy at once, in this window and the last */
-    int64_t window_ms;        /* when this window began */
+    unsigned peak, last_peak;     /* most workers busy at once, in this window and the last */
+    int64_t window_ms;            /* when this window began */
     int64_t retry_ms, backoff_ms; /* no connection is tried before retry_ms ... */
     struct err open_err;          /* ... and this is why */
     uint64_t calls, failures, total_ms;
@@ -110,56 +110,64 @@ void libvirt_reply(struct libvirt *libvirt, const struct job *job, struct hv_rep
 void libvirt_emit(struct libvirt *libvirt, const struct hv_event *event);
 
 /* loop.c: libvirt's process-wide set-up and event loop, once. */
-MUST_CHECK bool loop_start(struct err *err);
+MUST_CHECK bool libvirt_loop_start(struct err *err);
 
 /* wait.c: condition variables on the monotonic clock. */
-void wait_cond_init(pthread_cond_t *cond);
-void wait_cond(pthread_cond_t *cond, pthread_mutex_t *lock, int64_t ms);
+void libvirt_wait_cond_init(pthread_cond_t *cond);
+void libvirt_wait_cond(pthread_cond_t *cond, pthread_mutex_t *lock, int64_t ms);
 
 /* connection.c */
-virConnectPtr connection_open(const struct hv_host *host, bool read_only, struct err *err);
-void connection_close(virConnectPtr conn); /* NULL is fine; may block on a hanging host */
-bool connection_is_alive(virConnectPtr conn);
+virConnectPtr libvirt_connection_open(const struct hv_host *host, bool read_only, struct err *err);
+void libvirt_connection_close(virConnectPtr conn); /* NULL is fine; may block on a hanging host */
+bool libvirt_connection_is_alive(virConnectPtr conn);
 /* Copies libvirt's last error; false. conn NULL: it could not be opened. */
-bool connection_fail(virConnectPtr conn, struct err *err);
+bool libvirt_connection_fail(virConnectPtr conn, struct err *err);
 
 /* lane.c */
-void lane_init(struct lane *lane, struct host *host, enum hv_lane id);
-void lane_fini(struct lane *lane);
-MUST_CHECK bool lane_submit(struct lane *lane, struct job *take_job, struct err *err);
-void lane_warm(struct lane *lane);  /* has a connected worker soon, for orders that hurry */
-void lane_tick(struct lane *lane);  /* expires what waited too long, grows past a hanging call */
-void lane_retry_now(struct lane *lane); /* the host answers again: forget the backoff */
-void lane_wake(struct lane *lane);
-void lane_status(struct lane *lane, struct hv_lane_status *out_status);
-void job_free(struct job *job);
+void libvirt_lane_init(struct lane *lane, struct host *host, enum hv_lane id);
+void libvirt_lane_fini(struct lane *lane);
+MUST_CHECK bool libvirt_lane_submit(struct lane *lane, struct job *take_job, struct err *err);
+void libvirt_lane_warm(struct lane *lane); /* has a connected worker soon, for orders that hurry */
+void libvirt_lane_tick(
+    struct lane *lane); /* expires what waited too long, grows past a hanging call */
+void libvirt_lane_retry_now(struct lane *lane); /* the host answers again: forget the backoff */
+void libvirt_lane_wake(struct lane *lane);
+void libvirt_lane_status(struct lane *lane, struct hv_lane_status *out_status);
+void libvirt_job_free(struct job *job);
 
 /* keeper.c, events.c */
-void keeper_init(struct keeper *keeper);
-void keeper_fini(struct keeper *keeper);
-void *keeper_main(void *host);
-void keeper_nudge(struct keeper *keeper);
-void keeper_lost(struct keeper *keeper, int reason);
-void keeper_tick(struct host *host);
+void libvirt_keeper_init(struct keeper *keeper);
+void libvirt_keeper_fini(struct keeper *keeper);
+void *libvirt_keeper_main(void *host);
+void libvirt_keeper_nudge(struct keeper *keeper);
+void libvirt_keeper_lost(struct keeper *keeper, int reason);
+void libvirt_keeper_tick(struct host *host);
 enum { EVENTS_CALLBACKS = 3 };
 struct events {
     int ids[EVENTS_CALLBACKS]; /* -1: not registered */
     bool watches_close;
 };
-MUST_CHECK bool events_register(struct host *host, virConnectPtr conn, struct events *out_events,
-                                struct err *err);
-void events_deregister(struct events *events, virConnectPtr conn);
+MUST_CHECK bool libvirt_events_register(struct host *host, virConnectPtr conn,
+                                        struct events *out_events, struct err *err);
+void libvirt_events_deregister(struct events *events, virConnectPtr conn);
 
 /* calls.c, act.c: each runs one call on a connection and fills reply->with or reply->err. */
-void call_run(virConnectPtr conn, const struct job *job, struct hv_reply *reply);
-bool act_migrate(virDomainPtr domain, const struct job *job, struct err *err);
-bool act_control(virDomainPtr domain, const struct hv_request *request);
+void libvirt_call_run(virConnectPtr conn, const struct job *job, struct hv_reply *reply);
+bool libvirt_act_migrate(virDomainPtr domain, const struct job *job, struct err *err);
+bool libvirt_act_control(virDomainPtr domain, const struct hv_request *request);
 
 /* stats.c */
-void stats_decode(const virTypedParameter *params, int n, struct hv_job_stats *out_stats);
+void libvirt_stats_decode(const virTypedParameter *params, int n, struct hv_job_stats *out_stats);
 
 /* metadata.c: Ferry's element in a guest's definition, and facts in a host's capabilities. */
-void metadata_decode(const char *xml, char *out_ns, char **out_labels);
-void metadata_host(const char *capabilities, struct hv_facts *facts);
+void libvirt_metadata_decode(const char *xml, char *out_ns, char **out_labels);
+void libvirt_metadata_host(const char *capabilities, struct hv_facts *facts);
+
+/* definition.c: what of a guest's definition its CPU depends on; NULL: not said. Owned. */
+struct definition {
+    char *cpu, *emulator, *arch, *machine, *virt_type;
+};
+bool libvirt_definition_decode(const char *xml, struct definition *out_definition);
+void libvirt_definition_fini(struct definition *definition);
 
 #endif

@@ -9,13 +9,13 @@
 
 enum { KEEPER_LOOK_MS = 2000 }; /* in case a connection dies without its callback */
 
-void keeper_init(struct keeper *keeper)
+void libvirt_keeper_init(struct keeper *keeper)
 {
     (void)pthread_mutex_init(&keeper->lock, NULL);
-    wait_cond_init(&keeper->wake);
+    libvirt_wait_cond_init(&keeper->wake);
 }
 
-void keeper_fini(struct keeper *keeper)
+void libvirt_keeper_fini(struct keeper *keeper)
 {
     (void)pthread_cond_destroy(&keeper->wake);
     (void)pthread_mutex_destroy(&keeper->lock);
@@ -42,7 +42,7 @@ static void tell(struct host *host, enum keeper_told what, const struct err *why
     libvirt_emit(host->libvirt, &event);
 }
 
-void keeper_lost(struct keeper *keeper, int reason)
+void libvirt_keeper_lost(struct keeper *keeper, int reason)
 {
     (void)pthread_mutex_lock(&keeper->lock);
     keeper->lost = true;
@@ -51,7 +51,7 @@ void keeper_lost(struct keeper *keeper, int reason)
     (void)pthread_mutex_unlock(&keeper->lock);
 }
 
-void keeper_nudge(struct keeper *keeper)
+void libvirt_keeper_nudge(struct keeper *keeper)
 {
     (void)pthread_mutex_lock(&keeper->lock);
     keeper->nudged = true;
@@ -59,9 +59,8 @@ void keeper_nudge(struct keeper *keeper)
     (void)pthread_mutex_unlock(&keeper->lock);
 }
 
-
 /* An opening that hangs never fails, so somebody else must say that the host is away. */
-void keeper_tick(struct host *host)
+void libvirt_keeper_tick(struct host *host)
 {
     static const struct err no_answer = {.code = ERR_UNREACHABLE,
                                          .text = "the host accepts no connection"};
@@ -75,11 +74,11 @@ void keeper_tick(struct host *host)
 
 static virConnectPtr open_and_watch(struct host *host, struct events *out_events, struct err *err)
 {
-    virConnectPtr conn = connection_open(&host->config, true, err);
+    virConnectPtr conn = libvirt_connection_open(&host->config, true, err);
     if (conn == NULL)
         return NULL;
-    if (!events_register(host, conn, out_events, err)) {
-        connection_close(conn);
+    if (!libvirt_events_register(host, conn, out_events, err)) {
+        libvirt_connection_close(conn);
         return NULL;
     }
     return conn;
@@ -107,14 +106,10 @@ static virConnectPtr keeper_connect(struct host *host, struct events *out_events
 static const char *close_reason(int reason)
 {
     switch (reason) {
-    case VIR_CONNECT_CLOSE_REASON_ERROR:
-        return "it broke";
-    case VIR_CONNECT_CLOSE_REASON_EOF:
-        return "the host closed it";
-    case VIR_CONNECT_CLOSE_REASON_KEEPALIVE:
-        return "the host no longer answers keepalives";
-    default:
-        return "closed";
+    case VIR_CONNECT_CLOSE_REASON_ERROR: return "it broke";
+    case VIR_CONNECT_CLOSE_REASON_EOF: return "the host closed it";
+    case VIR_CONNECT_CLOSE_REASON_KEEPALIVE: return "the host no longer answers keepalives";
+    default: return "closed";
     }
 }
 
@@ -122,10 +117,10 @@ static const char *close_reason(int reason)
 static bool keeper_watch(struct host *host, virConnectPtr conn)
 {
     struct keeper *keeper = &host->keeper;
-    while (!is_closing(host) && connection_is_alive(conn)) {
+    while (!is_closing(host) && libvirt_connection_is_alive(conn)) {
         (void)pthread_mutex_lock(&keeper->lock);
         if (!keeper->lost && !is_closing(host))
-            wait_cond(&keeper->wake, &keeper->lock, KEEPER_LOOK_MS);
+            libvirt_wait_cond(&keeper->wake, &keeper->lock, KEEPER_LOOK_MS);
         keeper->lost = false; /* the connection itself is asked: this only woke us */
         (void)pthread_mutex_unlock(&keeper->lock);
     }
@@ -149,11 +144,11 @@ static void keeper_back_off(struct host *host, int64_t ms)
     (void)pthread_mutex_lock(&keeper->lock);
     for (int64_t left = ms; left > 0 && !keeper->nudged && !is_closing(host);
          left = until - libvirt_now(host->libvirt))
-        wait_cond(&keeper->wake, &keeper->lock, left);
+        libvirt_wait_cond(&keeper->wake, &keeper->lock, left);
     (void)pthread_mutex_unlock(&keeper->lock);
 }
 
-void *keeper_main(void *arg)
+void *libvirt_keeper_main(void *arg)
 {
     struct host *host = arg;
     int64_t backoff_ms = LIBVIRT_BACKOFF_MIN_MS;
@@ -162,17 +157,17 @@ void *keeper_main(void *arg)
         virConnectPtr conn = keeper_connect(host, &events);
         if (conn == NULL) {
             keeper_back_off(host, backoff_ms);
-            backoff_ms = backoff_ms * 2 < LIBVIRT_BACKOFF_MAX_MS ? backoff_ms * 2
-                                                                 : LIBVIRT_BACKOFF_MAX_MS;
+            backoff_ms =
+                backoff_ms * 2 < LIBVIRT_BACKOFF_MAX_MS ? backoff_ms * 2 : LIBVIRT_BACKOFF_MAX_MS;
             continue;
         }
         backoff_ms = LIBVIRT_BACKOFF_MIN_MS;
         for (enum hv_lane lane = 0; lane < HV_LANE_COUNT; lane++)
-            lane_retry_now(&host->lanes[lane]);
+            libvirt_lane_retry_now(&host->lanes[lane]);
         if (keeper_watch(host, conn))
             keeper_tell_lost(host);
-        events_deregister(&events, conn);
-        connection_close(conn);
+        libvirt_events_deregister(&events, conn);
+        libvirt_connection_close(conn);
     }
     return libvirt_thread_end(host->libvirt);
 }

@@ -3,7 +3,7 @@
  *
  * A worker opens its connection before it takes a request, so that a request never sits
  * behind an opening that hangs: it stays in the queue, where another worker can take it or
- * lane_tick() can answer it. Once begun, a call is answered when libvirt returns; keepalive
+ * libvirt_lane_tick() can answer it. Once begun, a call is answered when libvirt returns; keepalive
  * bounds that on a host that died, and nothing else is held up meanwhile.
  *
  * A lane grows when more requests wait than workers are free (LOOK and PROBE: only when what
@@ -36,7 +36,7 @@ static bool lane_is_closing(const struct lane *lane)
     return atomic_load(&lane->host->libvirt->closing);
 }
 
-void job_free(struct job *job)
+void libvirt_job_free(struct job *job)
 {
     if (job == NULL)
         return;
@@ -44,23 +44,23 @@ void job_free(struct job *job)
     free(job);
 }
 
-void lane_init(struct lane *lane, struct host *host, enum hv_lane id)
+void libvirt_lane_init(struct lane *lane, struct host *host, enum hv_lane id)
 {
     lane->host = host;
     lane->id = id;
     lane->last = &lane->first;
     lane->backoff_ms = LIBVIRT_BACKOFF_MIN_MS;
     (void)pthread_mutex_init(&lane->lock, NULL);
-    wait_cond_init(&lane->has_work);
+    libvirt_wait_cond_init(&lane->has_work);
 }
 
-void lane_fini(struct lane *lane)
+void libvirt_lane_fini(struct lane *lane)
 {
     assert(lane->workers == NULL);
     while (lane->first != NULL) {
         struct job *job = lane->first;
         lane->first = job->next;
-        job_free(job);
+        libvirt_job_free(job);
     }
     (void)pthread_cond_destroy(&lane->has_work);
     (void)pthread_mutex_destroy(&lane->lock);
@@ -92,10 +92,10 @@ static void refuse(struct lane *lane, struct job *job, const struct err *why)
     struct hv_reply reply = {.err = *why, .ended_ms = lane_now(lane)};
     reply.err.code = ERR_UNREACHABLE;
     if (job->request.call == HV_CALL_LOOK)
-        reply.with.sight = (struct hv_sight){
-            .presence = HV_UNREACHABLE, .job_type = -1, .at_ms = reply.ended_ms};
+        reply.with.sight =
+            (struct hv_sight){.presence = HV_UNREACHABLE, .job_type = -1, .at_ms = reply.ended_ms};
     libvirt_reply(lane->host->libvirt, job, &reply);
-    job_free(job);
+    libvirt_job_free(job);
 }
 
 /* Answers everything that waits. Lock held, dropped meanwhile. */
@@ -141,7 +141,7 @@ static bool worker_wait(struct worker *worker)
     while (lane->n_queued == 0 && !lane_is_closing(lane)) {
         if (has_spare_worker(lane))
             return false;
-        wait_cond(&lane->has_work, &lane->lock, LANE_IDLE_MS);
+        libvirt_wait_cond(&lane->has_work, &lane->lock, LANE_IDLE_MS);
     }
     return !lane_is_closing(lane);
 }
@@ -162,7 +162,7 @@ static bool worker_connect(struct worker *worker)
     struct lane *lane = worker->lane;
     int64_t now = lane_now(lane);
     (void)pthread_mutex_unlock(&lane->lock);
-    bool alive = worker->conn != NULL && connection_is_alive(worker->conn);
+    bool alive = worker->conn != NULL && libvirt_connection_is_alive(worker->conn);
     (void)pthread_mutex_lock(&lane->lock);
     if (alive)
         return true;
@@ -174,10 +174,10 @@ static bool worker_connect(struct worker *worker)
     struct err err = {0};
     worker->opening_ms = now;
     (void)pthread_mutex_unlock(&lane->lock);
-    connection_close(worker->conn);
-    worker->conn = connection_open(&lane->host->config, rules[lane->id].read_only, &err);
+    libvirt_connection_close(worker->conn);
+    worker->conn = libvirt_connection_open(&lane->host->config, rules[lane->id].read_only, &err);
     if (worker->conn != NULL)
-        keeper_nudge(&lane->host->keeper);
+        libvirt_keeper_nudge(&lane->host->keeper);
     (void)pthread_mutex_lock(&lane->lock);
     worker->opening_ms = 0;
     if (worker->conn == NULL) {
@@ -201,7 +201,7 @@ static void worker_serve(struct worker *worker, struct job *job)
     note_busy(lane, reply.began_ms);
     (void)pthread_mutex_unlock(&lane->lock);
 
-    call_run(worker->conn, job, &reply);
+    libvirt_call_run(worker->conn, job, &reply);
     reply.ended_ms = lane_now(lane);
     if (job->request.call == HV_CALL_LOOK)
         reply.with.sight.at_ms = reply.ended_ms;
@@ -215,7 +215,7 @@ static void worker_serve(struct worker *worker, struct job *job)
     (void)pthread_mutex_unlock(&lane->lock);
 
     libvirt_reply(lane->host->libvirt, job, &reply);
-    job_free(job);
+    libvirt_job_free(job);
     (void)pthread_mutex_lock(&lane->lock);
 }
 
@@ -245,7 +245,7 @@ static void *worker_main(void *arg)
     worker_unlink(worker);
     (void)pthread_mutex_unlock(&lane->lock);
 
-    connection_close(worker->conn);
+    libvirt_connection_close(worker->conn);
     free(worker);
     return libvirt_thread_end(libvirt);
 }
@@ -306,7 +306,7 @@ static bool is_full(const struct lane *lane)
     return lane->n_queued >= LIBVIRT_LANE_QUEUE_MAX;
 }
 
-bool lane_submit(struct lane *lane, struct job *take_job, struct err *err)
+bool libvirt_lane_submit(struct lane *lane, struct job *take_job, struct err *err)
 {
     (void)pthread_mutex_lock(&lane->lock);
     if (is_full(lane)) {
@@ -326,11 +326,11 @@ bool lane_submit(struct lane *lane, struct job *take_job, struct err *err)
     }
     (void)pthread_mutex_unlock(&lane->lock);
     if (err->code != ERR_NONE)
-        job_free(take_job);
+        libvirt_job_free(take_job);
     return err->code == ERR_NONE;
 }
 
-void lane_warm(struct lane *lane)
+void libvirt_lane_warm(struct lane *lane)
 {
     (void)pthread_mutex_lock(&lane->lock);
     if (lane->n_workers == 0)
@@ -346,7 +346,7 @@ static int64_t patience_ms(const struct lane *lane, int64_t now)
     return stuck > 0 && stuck >= lane->n_workers - lane->busy ? 0 : LANE_WAIT_MAX_MS;
 }
 
-void lane_tick(struct lane *lane)
+void libvirt_lane_tick(struct lane *lane)
 {
     static const struct err no_answer = {.code = ERR_UNREACHABLE,
                                          .text = "the host does not answer"};
@@ -365,7 +365,7 @@ void lane_tick(struct lane *lane)
     (void)pthread_mutex_unlock(&lane->lock);
 }
 
-void lane_retry_now(struct lane *lane)
+void libvirt_lane_retry_now(struct lane *lane)
 {
     (void)pthread_mutex_lock(&lane->lock);
     lane->retry_ms = 0;
@@ -373,14 +373,14 @@ void lane_retry_now(struct lane *lane)
     (void)pthread_mutex_unlock(&lane->lock);
 }
 
-void lane_wake(struct lane *lane)
+void libvirt_lane_wake(struct lane *lane)
 {
     (void)pthread_mutex_lock(&lane->lock);
     (void)pthread_cond_broadcast(&lane->has_work);
     (void)pthread_mutex_unlock(&lane->lock);
 }
 
-void lane_status(struct lane *lane, struct hv_lane_status *out_status)
+void libvirt_lane_status(struct lane *lane, struct hv_lane_status *out_status)
 {
     (void)pthread_mutex_lock(&lane->lock);
     *out_status = (struct hv_lane_status){

@@ -26,8 +26,8 @@ void libvirt_unref(struct libvirt *libvirt)
         return;
     for (size_t i = 0; i < libvirt->n; i++) {
         for (enum hv_lane lane = 0; lane < HV_LANE_COUNT; lane++)
-            lane_fini(&libvirt->hosts[i].lanes[lane]);
-        keeper_fini(&libvirt->hosts[i].keeper);
+            libvirt_lane_fini(&libvirt->hosts[i].lanes[lane]);
+        libvirt_keeper_fini(&libvirt->hosts[i].keeper);
     }
     (void)pthread_cond_destroy(&libvirt->changed);
     (void)pthread_mutex_destroy(&libvirt->lock);
@@ -124,7 +124,7 @@ static struct job *job_new(struct libvirt *libvirt, const struct hv_request *req
         }
     }
     if (job == NULL || (request->call == HV_CALL_COMPARE_CPU && job->text == NULL)) {
-        job_free(job);
+        libvirt_job_free(job);
         (void)err_set(err, ERR_NOMEM, "request '%s'", hv_call_name(request->call));
         return NULL;
     }
@@ -142,8 +142,8 @@ static bool submit(void *impl, const struct hv_request *request, struct err *err
         return false;
     /* An abort must not wait until a connection is opened for it. */
     if (request->call == HV_CALL_MIGRATE)
-        lane_warm(&host->lanes[HV_LANE_CONTROL]);
-    return lane_submit(&host->lanes[hv_call_lane(request->call)], job, err);
+        libvirt_lane_warm(&host->lanes[HV_LANE_CONTROL]);
+    return libvirt_lane_submit(&host->lanes[hv_call_lane(request->call)], job, err);
 }
 
 static bool status(void *impl, const char *name, enum hv_lane lane,
@@ -152,7 +152,7 @@ static bool status(void *impl, const char *name, enum hv_lane lane,
     struct host *host = find_host(impl, name);
     if (host == NULL)
         return false;
-    lane_status(&host->lanes[lane], out_status);
+    libvirt_lane_status(&host->lanes[lane], out_status);
     return true;
 }
 
@@ -162,12 +162,12 @@ static void *housekeeping_main(void *arg)
     while (!atomic_load(&libvirt->closing)) {
         for (size_t i = 0; i < libvirt->n; i++) {
             for (enum hv_lane lane = 0; lane < HV_LANE_COUNT; lane++)
-                lane_tick(&libvirt->hosts[i].lanes[lane]);
-            keeper_tick(&libvirt->hosts[i]);
+                libvirt_lane_tick(&libvirt->hosts[i].lanes[lane]);
+            libvirt_keeper_tick(&libvirt->hosts[i]);
         }
         (void)pthread_mutex_lock(&libvirt->lock);
         if (!atomic_load(&libvirt->closing))
-            wait_cond(&libvirt->changed, &libvirt->lock, TICK_MS);
+            libvirt_wait_cond(&libvirt->changed, &libvirt->lock, TICK_MS);
         (void)pthread_mutex_unlock(&libvirt->lock);
     }
     return libvirt_thread_end(libvirt);
@@ -177,8 +177,8 @@ static void wake_all(struct libvirt *libvirt)
 {
     for (size_t i = 0; i < libvirt->n; i++) {
         for (enum hv_lane lane = 0; lane < HV_LANE_COUNT; lane++)
-            lane_wake(&libvirt->hosts[i].lanes[lane]);
-        keeper_nudge(&libvirt->hosts[i].keeper);
+            libvirt_lane_wake(&libvirt->hosts[i].lanes[lane]);
+        libvirt_keeper_nudge(&libvirt->hosts[i].keeper);
     }
 }
 
@@ -198,7 +198,7 @@ static void shut(void *impl)
     (void)pthread_cond_broadcast(&libvirt->changed);
     for (int64_t left = FREE_WAIT_MS; libvirt->threads > 0 && left > 0;
          left = until - clock_mono_ms(clock_system()))
-        wait_cond(&libvirt->changed, &libvirt->lock, left);
+        libvirt_wait_cond(&libvirt->changed, &libvirt->lock, left);
     (void)pthread_mutex_unlock(&libvirt->lock);
     libvirt_unref(libvirt);
 }
@@ -226,8 +226,8 @@ static bool adopt_hosts(struct libvirt *libvirt, const struct hv_host *hosts, si
         struct host *host = &libvirt->hosts[i];
         host->libvirt = libvirt;
         for (enum hv_lane lane = 0; lane < HV_LANE_COUNT; lane++)
-            lane_init(&host->lanes[lane], host, lane);
-        keeper_init(&host->keeper);
+            libvirt_lane_init(&host->lanes[lane], host, lane);
+        libvirt_keeper_init(&host->keeper);
     }
     libvirt->n = n;
     return true;
@@ -237,7 +237,7 @@ static bool start_threads(struct libvirt *libvirt)
 {
     bool started = libvirt_thread(libvirt, housekeeping_main, libvirt);
     for (size_t i = 0; started && i < libvirt->n; i++)
-        started = libvirt_thread(libvirt, keeper_main, &libvirt->hosts[i]);
+        started = libvirt_thread(libvirt, libvirt_keeper_main, &libvirt->hosts[i]);
     return started;
 }
 
@@ -245,7 +245,7 @@ struct hv *libvirt_new(const struct hv_host *hosts, size_t n, const struct clock
                        const struct hv_event_sink *events, struct err *err)
 {
     static const struct hv_ops ops = {submit, status, shut};
-    if (!loop_start(err))
+    if (!libvirt_loop_start(err))
         return NULL;
     struct libvirt *libvirt = calloc(1, sizeof *libvirt + n * sizeof *libvirt->hosts);
     if (libvirt == NULL) {
@@ -259,7 +259,7 @@ struct hv *libvirt_new(const struct hv_host *hosts, size_t n, const struct clock
     atomic_store(&libvirt->refs, 1);
     (void)pthread_rwlock_init(&libvirt->gate, NULL);
     (void)pthread_mutex_init(&libvirt->lock, NULL);
-    wait_cond_init(&libvirt->changed);
+    libvirt_wait_cond_init(&libvirt->changed);
     if (!adopt_hosts(libvirt, hosts, n, err)) {
         libvirt_unref(libvirt);
         return NULL;

@@ -12,7 +12,8 @@
  * began_ms 0; one that was begun is answered when libvirt returns. Connections are reopened
  * with backoff; HV_EVENT_(DIS)CONNECTED tell each change once, beginning with the first.
  * LOOK never gives the job (job_type -1): asking for it can hang while a guest is in its
- * blackout, so it is JOB_STATS' business.
+ * blackout, so it is JOB_STATS' business. COMPARE_CPU takes a whole domain definition as well as
+ * a <cpu>; only with the former is an emulated guest compared with what emulation offers.
  *
  * hv_free() returns within about two seconds, whatever hangs; no sink is called after it, and
  * requests not answered by then are forgotten.

@@ -63,7 +63,7 @@ static void start_once(void)
     }
 }
 
-bool loop_start(struct err *err)
+bool libvirt_loop_start(struct err *err)
 {
     (void)pthread_once(&loop.once, start_once);
     if (loop.works)

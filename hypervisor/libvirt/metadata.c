@@ -100,8 +100,7 @@ static char *labels_of(const xmlNode *guest)
     if (labels == NULL)
         return NULL;
     for (const xmlNode *node = guest->children; node != NULL; node = node->next)
-        if (is_ferry(node, "label") &&
-            json_object_object_length(labels) < LABELS_MAX)
+        if (is_ferry(node, "label") && json_object_object_length(labels) < LABELS_MAX)
             add_label(labels, node);
     if (json_object_object_length(labels) == 0)
         return NULL;
@@ -112,15 +111,14 @@ static void read_guest(const xmlNode *guest, char *out_ns, char **out_labels)
 {
     for (const xmlNode *node = guest->children; node != NULL; node = node->next) {
         char ns[HV_HOST_MAX];
-        if (is_ferry(node, "namespace") && content_of(node, ns, sizeof ns) &&
-            text_is_dns_label(ns))
+        if (is_ferry(node, "namespace") && content_of(node, ns, sizeof ns) && text_is_dns_label(ns))
             (void)text_copy(out_ns, HV_HOST_MAX, ns);
     }
     *out_labels = labels_of(guest);
 }
 
 /* xml may be NULL: the guest has no such element. Labels are malloc'ed, NULL when none. */
-void metadata_decode(const char *xml, char *out_ns, char **out_labels)
+void libvirt_metadata_decode(const char *xml, char *out_ns, char **out_labels)
 {
     (void)text_copy(out_ns, HV_HOST_MAX, "default");
     *out_labels = NULL;
@@ -133,7 +131,7 @@ void metadata_decode(const char *xml, char *out_ns, char **out_labels)
     xmlFreeDoc(doc);
 }
 
-void metadata_host(const char *capabilities, struct hv_facts *facts)
+void libvirt_metadata_host(const char *capabilities, struct hv_facts *facts)
 {
     xmlDocPtr doc = parse(capabilities, CAPABILITIES_BYTES_MAX);
     if (doc == NULL)

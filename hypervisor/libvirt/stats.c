@@ -13,7 +13,10 @@ static const struct {
     enum { WIDE, NARROW } width; /* uint64_t or int */
     size_t offset;
 } fields[] = {
-#define FIELD(name, width, member) {name, width, offsetof(struct hv_job_stats, member)}
+#define FIELD(name, width, member)                         \
+    {                                                      \
+        name, width, offsetof(struct hv_job_stats, member) \
+    }
     FIELD(VIR_DOMAIN_JOB_OPERATION, NARROW, operation),
     FIELD(VIR_DOMAIN_JOB_TIME_ELAPSED, WIDE, time_elapsed_ms),
     FIELD(VIR_DOMAIN_JOB_DOWNTIME, WIDE, downtime_ms),
@@ -48,20 +51,11 @@ static uint64_t not_negative(long long value)
 static bool whole_number(const virTypedParameter *param, uint64_t *out_value)
 {
     switch (param->type) {
-    case VIR_TYPED_PARAM_INT:
-        *out_value = not_negative(param->value.i);
-        return true;
-    case VIR_TYPED_PARAM_UINT:
-        *out_value = param->value.ui;
-        return true;
-    case VIR_TYPED_PARAM_LLONG:
-        *out_value = not_negative(param->value.l);
-        return true;
-    case VIR_TYPED_PARAM_ULLONG:
-        *out_value = param->value.ul;
-        return true;
-    default:
-        return false;
+    case VIR_TYPED_PARAM_INT: *out_value = not_negative(param->value.i); return true;
+    case VIR_TYPED_PARAM_UINT: *out_value = param->value.ui; return true;
+    case VIR_TYPED_PARAM_LLONG: *out_value = not_negative(param->value.l); return true;
+    case VIR_TYPED_PARAM_ULLONG: *out_value = param->value.ul; return true;
+    default: return false;
     }
 }
 
@@ -77,7 +71,7 @@ static void store(struct hv_job_stats *stats, size_t field, uint64_t value)
 }
 
 /* Sets everything but the job's type, which libvirt does not give as a parameter. */
-void stats_decode(const virTypedParameter *params, int n, struct hv_job_stats *out_stats)
+void libvirt_stats_decode(const virTypedParameter *params, int n, struct hv_job_stats *out_stats)
 {
     *out_stats = (struct hv_job_stats){0};
     for (int i = 0; i < n; i++) {

@@ -3,7 +3,7 @@
 
 #include "hypervisor/libvirt/internal.h"
 
-void wait_cond_init(pthread_cond_t *cond)
+void libvirt_wait_cond_init(pthread_cond_t *cond)
 {
     pthread_condattr_t attr;
     (void)pthread_condattr_init(&attr);
@@ -13,7 +13,7 @@ void wait_cond_init(pthread_cond_t *cond)
 }
 
 /* Always the machine's clock: a caller's clock may stand still, the wait must not. */
-void wait_cond(pthread_cond_t *cond, pthread_mutex_t *lock, int64_t ms)
+void libvirt_wait_cond(pthread_cond_t *cond, pthread_mutex_t *lock, int64_t ms)
 {
     int64_t at_ms = clock_mono_ms(clock_system()) + ms;
     struct timespec at = {.tv_sec = (time_t)(at_ms / 1000),

@@ -127,14 +127,9 @@ static void each_door_lets_its_own_calls_through(void **state)
         struct err err = {0};
         bool sent = false;
         switch (hv_call_door(call)) {
-        case HV_DOOR_OBSERVE:
-            sent = hv_observe_submit(&observe, &request, &err);
-            break;
-        case HV_DOOR_PROBE:
-            sent = hv_probe_submit(&probe, &request, &err);
-            break;
-        default:
-            sent = hv_act_submit(&act, &request, &err);
+        case HV_DOOR_OBSERVE: sent = hv_observe_submit(&observe, &request, &err); break;
+        case HV_DOOR_PROBE: sent = hv_probe_submit(&probe, &request, &err); break;
+        default: sent = hv_act_submit(&act, &request, &err);
         }
         assert_true(sent);
         assert_int_equal(counter.last, call);

@@ -24,8 +24,8 @@ static const struct story {
     {"as libvirt hands it out",
      "<guest>\n  <namespace>prod</namespace>\n  <label key=\"app\" value=\"db\"/>\n</guest>\n",
      "prod", "{\"app\":\"db\"}"},
-    {"space around a name is layout",
-     OPEN "<ferry:namespace>\n  prod\n</ferry:namespace>" CLOSE, "prod", NULL},
+    {"space around a name is layout", OPEN "<ferry:namespace>\n  prod\n</ferry:namespace>" CLOSE,
+     "prod", NULL},
     {"a label without a value is empty", OPEN "<ferry:label key='spot'/>" CLOSE, "default",
      "{\"spot\":\"\"}"},
     {"a label without a key is no label", OPEN "<ferry:label value='x'/>" CLOSE, "default", NULL},
@@ -37,8 +37,8 @@ static const struct story {
     {"a name that is no name", OPEN "<ferry:namespace>Not A Name</ferry:namespace>" CLOSE,
      "default", NULL},
     {"an empty name", OPEN "<ferry:namespace/>" CLOSE, "default", NULL},
-    {"another program's element", "<x:guest xmlns:x='urn:other'><x:namespace>no</x:namespace></x:guest>",
-     "default", NULL},
+    {"another program's element",
+     "<x:guest xmlns:x='urn:other'><x:namespace>no</x:namespace></x:guest>", "default", NULL},
     {"another program's child", OPEN "<x:namespace xmlns:x='urn:other'>no</x:namespace>" CLOSE,
      "default", NULL},
     {"another root", "<ferry:vm xmlns:ferry='urn:ferry:domain:1'/>", "default", NULL},
@@ -57,7 +57,7 @@ static void stories_of_metadata(void **state)
     for (size_t i = 0; i < COUNT(stories); i++) {
         char ns[HV_HOST_MAX];
         char *labels = NULL;
-        metadata_decode(stories[i].xml, ns, &labels);
+        libvirt_metadata_decode(stories[i].xml, ns, &labels);
         if (!text_equal(ns, stories[i].ns) || !text_equal(labels, stories[i].labels))
             fail_msg("%s: namespace '%s' labels %s", stories[i].name, ns,
                      labels != NULL ? labels : "none");
@@ -77,7 +77,7 @@ static void labels_are_bounded_in_number_and_size(void **state)
     OWNED_TEXT text = buf_take(&xml);
     char ns[HV_HOST_MAX];
     OWNED_TEXT labels = NULL;
-    metadata_decode(text, ns, &labels);
+    libvirt_metadata_decode(text, ns, &labels);
     assert_non_null(labels);
     assert_non_null(strstr(labels, "\"k0\":\"v\""));
     assert_non_null(strstr(labels, "\"k63\""));
@@ -96,7 +96,7 @@ static void huge_metadata_is_not_read_at_all(void **state)
     OWNED_TEXT text = buf_take(&xml);
     char ns[HV_HOST_MAX];
     OWNED_TEXT labels = NULL;
-    metadata_decode(text, ns, &labels);
+    libvirt_metadata_decode(text, ns, &labels);
     assert_string_equal(ns, "default");
     assert_null(labels);
 }
@@ -105,18 +105,19 @@ static void capabilities_name_the_host_and_its_cpu(void **state)
 {
     (void)state;
     struct hv_facts facts = {.arch = "before"};
-    metadata_host("<capabilities><host><uuid>00000001-1ab0-4000-8000-000000000001</uuid>"
-                  "<cpu><arch>x86_64</arch><model>kvm64</model><vendor>AMD</vendor></cpu></host>"
-                  "<guest><arch name='i686'/></guest></capabilities>",
-                  &facts);
+    libvirt_metadata_host(
+        "<capabilities><host><uuid>00000001-1ab0-4000-8000-000000000001</uuid>"
+        "<cpu><arch>x86_64</arch><model>kvm64</model><vendor>AMD</vendor></cpu></host>"
+        "<guest><arch name='i686'/></guest></capabilities>",
+        &facts);
     assert_string_equal(facts.uuid, "00000001-1ab0-4000-8000-000000000001");
     assert_string_equal(facts.arch, "x86_64");
     assert_string_equal(facts.cpu_model, "kvm64");
 
     struct hv_facts unknown = {.arch = "aarch64"};
-    metadata_host("<capabilities><host><cpu/></host></capabilities>", &unknown);
-    metadata_host("<capabilities/>", &unknown);
-    metadata_host("nonsense", &unknown);
+    libvirt_metadata_host("<capabilities><host><cpu/></host></capabilities>", &unknown);
+    libvirt_metadata_host("<capabilities/>", &unknown);
+    libvirt_metadata_host("nonsense", &unknown);
     assert_string_equal(unknown.arch, "aarch64");
     assert_string_equal(unknown.cpu_model, "");
 }

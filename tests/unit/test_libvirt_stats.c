@@ -21,8 +21,8 @@ static int initialize(void **state)
 
 static void add(struct list *list, const char *name, uint64_t value)
 {
-    assert_int_equal(
-        virTypedParamsAddULLong(&list->items, &list->n, &list->capacity, name, value), 0);
+    assert_int_equal(virTypedParamsAddULLong(&list->items, &list->n, &list->capacity, name, value),
+                     0);
 }
 
 static void a_running_job_is_read_field_by_field(void **state)
@@ -61,7 +61,7 @@ static void a_running_job_is_read_field_by_field(void **state)
     for (size_t i = 0; i < COUNT(fields); i++)
         add(&list, fields[i].name, UINT64_MAX - i);
     struct hv_job_stats stats;
-    stats_decode(list.items, list.n, &stats);
+    libvirt_stats_decode(list.items, list.n, &stats);
     for (size_t i = 0; i < COUNT(fields); i++) {
         uint64_t value;
         memcpy(&value, (const unsigned char *)&stats + fields[i].offset, sizeof value);
@@ -82,7 +82,7 @@ static void any_whole_number_will_do_and_negative_ones_count_as_none(void **stat
     (void)virTypedParamsAddLLong(&list.items, &list.n, &list.capacity, "data_total", 7);
     (void)virTypedParamsAddLLong(&list.items, &list.n, &list.capacity, "data_remaining", -7);
     struct hv_job_stats stats;
-    stats_decode(list.items, list.n, &stats);
+    libvirt_stats_decode(list.items, list.n, &stats);
     assert_int_equal(stats.operation, HV_OPERATION_MIGRATION_OUT);
     assert_int_equal(stats.auto_converge_throttle, 40);
     assert_int_equal(stats.memory_iteration, 3);
@@ -103,7 +103,7 @@ static void unknown_names_and_wrong_types_are_passed_over(void **state)
     add(&list, "disk_bps", 11);
     struct hv_job_stats stats;
     memset(&stats, 0xff, sizeof stats); /* whatever was there is gone */
-    stats_decode(list.items, list.n, &stats);
+    libvirt_stats_decode(list.items, list.n, &stats);
     struct hv_job_stats expected = {.disk_bps = 11};
     assert_memory_equal(&stats, &expected, sizeof stats);
     virTypedParamsFree(list.items, list.n);
@@ -114,7 +114,7 @@ static void no_job_has_no_fields_and_is_all_zeros(void **state)
     (void)state;
     struct hv_job_stats stats, expected = {0};
     memset(&stats, 0xff, sizeof stats);
-    stats_decode(NULL, 0, &stats);
+    libvirt_stats_decode(NULL, 0, &stats);
     assert_memory_equal(&stats, &expected, sizeof stats);
 }
 

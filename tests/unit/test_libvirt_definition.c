@@ -1,0 +1,61 @@
+/* test_libvirt_definition.c - what a guest's CPU depends on is found in its definition. */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include <cmocka.h>
+
+#include "hypervisor/libvirt/internal.h"
+
+static void a_domain_is_taken_apart(void **state)
+{
+    (void)state;
+    struct definition guest;
+    assert_true(libvirt_definition_decode(
+        "<domain type='qemu' id='3'><name>g</name><os>"
+        "<type arch='x86_64' machine='pc-i440fx-7.2'>hvm</type></os>"
+        "<cpu mode='custom' match='exact'><model>qemu64</model><feature name='lahf_lm'/></cpu>"
+        "<devices><emulator>/usr/bin/qemu-system-x86_64</emulator></devices></domain>",
+        &guest));
+    assert_string_equal(guest.virt_type, "qemu");
+    assert_string_equal(guest.arch, "x86_64");
+    assert_string_equal(guest.machine, "pc-i440fx-7.2");
+    assert_string_equal(guest.emulator, "/usr/bin/qemu-system-x86_64");
+    assert_string_equal(guest.cpu, "<cpu mode=\"custom\" match=\"exact\"><model>qemu64</model>"
+                                   "<feature name=\"lahf_lm\"/></cpu>");
+    libvirt_definition_fini(&guest);
+}
+
+static void what_is_not_said_is_null(void **state)
+{
+    (void)state;
+    struct definition guest;
+    assert_true(libvirt_definition_decode("<domain><os/></domain>", &guest));
+    assert_null(guest.cpu);
+    assert_null(guest.emulator);
+    assert_null(guest.arch);
+    assert_null(guest.machine);
+    assert_null(guest.virt_type);
+    libvirt_definition_fini(&guest);
+}
+
+static void anything_else_is_no_domain(void **state)
+{
+    (void)state;
+    struct definition guest;
+    assert_false(libvirt_definition_decode("<cpu><model>qemu64</model></cpu>", &guest));
+    assert_false(libvirt_definition_decode("<domain>", &guest));
+    assert_false(libvirt_definition_decode("domain", &guest));
+    assert_false(libvirt_definition_decode("", &guest));
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(a_domain_is_taken_apart),
+        cmocka_unit_test(what_is_not_said_is_null),
+        cmocka_unit_test(anything_else_is_no_domain),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
