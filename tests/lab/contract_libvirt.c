@@ -1,0 +1,143 @@
+/* contract_libvirt.c - the hypervisor contract, kept by real hosts. A program of its own, run by
+ * the lab tests, because it needs two libvirt hosts and a guest:
+ *
+ *   contract_libvirt --host h1=URI[,PEER_URI] --host h2=URI[,PEER_URI] [--dead-host NAME=URI]
+ *                    --guest UUID [--twin UUID] [--case TEXT] [--list]
+ *
+ * --guest: a transient guest that runs on either host, with enough memory that is not zero that
+ * a copy at 8 MiB/s lasts some seconds. --twin: runs on one host while the other has another
+ * guest of its name. --dead-host: an address where nobody answers. Prints one line a case; exit
+ * status 0 when all hold, 1 when one does not, 2 when it was called wrongly.
+ */
+#include <stdio.h>
+#include <string.h>
+
+#include "base/clock.h"
+#include "base/text.h"
+#include "hypervisor/libvirt/libvirt.h"
+#include "tests/contract/contract.h"
+
+enum { POLL_MS = 10, HOSTS_MAX = 3 };
+
+struct options {
+    struct hv_host hosts[HOSTS_MAX];
+    size_t n_hosts;
+    const char *only; /* a part of a case's name */
+    bool list;
+};
+
+static bool sleep_until(void *ctx, bool (*is_done)(void *arg), void *arg, int64_t timeout_ms)
+{
+    (void)ctx;
+    int64_t until = clock_mono_ms(clock_system()) + timeout_ms;
+    while (!is_done(arg)) {
+        if (clock_mono_ms(clock_system()) >= until)
+            return false;
+        clock_sleep_ms(POLL_MS);
+    }
+    return true;
+}
+
+/* "name=uri,peer" */
+static bool take_host(struct options *options, const char *text)
+{
+    const char *equals = strchr(text, '=');
+    if (equals == NULL || equals == text || options->n_hosts == HOSTS_MAX)
+        return false;
+    struct hv_host *host = &options->hosts[options->n_hosts++];
+    (void)snprintf(host->name, sizeof host->name, "%.*s", (int)(equals - text), text);
+    const char *uri = equals + 1, *comma = strchr(uri, ',');
+    int uri_bytes = (int)(comma != NULL ? (size_t)(comma - uri) : strlen(uri));
+    (void)snprintf(host->uri, sizeof host->uri, "%.*s", uri_bytes, uri);
+    TEXT_SET(host->peer_uri, comma != NULL ? comma + 1 : "");
+    return host->uri[0] != '\0';
+}
+
+static bool take(struct options *options, struct contract_world *w, const char *name,
+                 const char *value)
+{
+    if (strcmp(name, "--host") == 0) {
+        size_t index = options->n_hosts;
+        if (index >= 2 || !take_host(options, value))
+            return false;
+        TEXT_SET(w->hosts[index], options->hosts[index].name);
+        return true;
+    }
+    if (strcmp(name, "--dead-host") == 0) {
+        if (options->n_hosts != 2 || !take_host(options, value))
+            return false;
+        TEXT_SET(w->dead_host, options->hosts[2].name);
+        return true;
+    }
+    if (strcmp(name, "--guest") == 0)
+        TEXT_SET(w->guest, value);
+    else if (strcmp(name, "--twin") == 0)
+        TEXT_SET(w->twin, value);
+    else if (strcmp(name, "--case") == 0)
+        options->only = value;
+    else
+        return false;
+    return true;
+}
+
+static bool parse(int argc, char **argv, struct options *options, struct contract_world *w)
+{
+    for (int i = 1; i < argc; i += 2) {
+        if (strcmp(argv[i], "--list") == 0) {
+            options->list = true;
+            i--;
+        } else if (i + 1 >= argc || !take(options, w, argv[i], argv[i + 1])) {
+            return false;
+        }
+    }
+    return options->list || (options->n_hosts >= 2 && w->guest[0] != '\0');
+}
+
+static int run_cases(const struct options *options, struct contract_world *w)
+{
+    int failures = 0;
+    for (size_t i = 0; i < contract_case_count; i++) {
+        const struct contract_case *one = &contract_cases[i];
+        if (options->only != NULL && strstr(one->name, options->only) == NULL)
+            continue;
+        int64_t began_ms = clock_mono_ms(clock_system());
+        bool holds = options->list || one->holds(w);
+        failures += !holds;
+        printf("%s %s", holds ? "ok  " : "FAIL", one->name);
+        if (!options->list)
+            printf(" (%lld ms)", (long long)(clock_mono_ms(clock_system()) - began_ms));
+        printf("%s%s\n", holds ? "" : ": ", holds ? "" : w->failure);
+        (void)fflush(stdout);
+    }
+    return failures == 0 ? 0 : 1;
+}
+
+int main(int argc, char **argv)
+{
+    struct options options = {0};
+    struct contract_world w = {.wait = sleep_until};
+    if (!parse(argc, argv, &options, &w)) {
+        (void)fprintf(stderr, "usage: contract_libvirt --host NAME=URI[,PEER] --host NAME=URI"
+                              "[,PEER] [--dead-host NAME=URI] --guest UUID [--twin UUID]"
+                              " [--case TEXT] [--list]\n");
+        return 2;
+    }
+    if (options.list)
+        return run_cases(&options, &w);
+    struct err err = {0};
+    w.seen = contract_seen_new();
+    struct hv_event_sink events = contract_event_sink(w.seen);
+    struct hv *hv =
+        w.seen == NULL ? NULL
+                       : libvirt_new(options.hosts, options.n_hosts, clock_system(), &events, &err);
+    if (hv == NULL) {
+        (void)fprintf(stderr, "cannot begin: %s\n", err.text);
+        contract_seen_free(w.seen);
+        return 1;
+    }
+    w.hv = hv;
+    int status = run_cases(&options, &w);
+    hv_free(hv);
+    contract_seen_free(w.seen);
+    return status;
+}
