@@ -125,7 +125,8 @@ static void numbers_without_a_sample_are_absent_not_zero(void **state)
     size_t seen = 0;
     for (const char *at = page; (at = strstr(at, "\nferry_migration_data_")) != NULL; seen++) {
         char line[256];
-        (void)snprintf(line, sizeof line, "%.*s", (int)strcspn(++at, "\n"), at);
+        at++;
+        (void)snprintf(line, sizeof line, "%.*s", (int)strcspn(at, "\n"), at);
         assert_non_null(strstr(line, "migration=\"moving\""));
     }
     assert_int_equal(seen, 3);

@@ -1,0 +1,149 @@
+/* api_instance.c - a guest as KubeVirt's VirtualMachineInstance. */
+#include <string.h>
+
+#include "exporter/api.h"
+
+/* KubeVirt's phase from libvirt's state. A guest nobody can ask about is Unknown. */
+static const char *phase_of(const struct snapshot_guest *guest)
+{
+    if (guest->node[0] == '\0' || !guest->node_reachable)
+        return "Unknown";
+    switch (guest->state) {
+    case HV_STATE_RUNNING:
+    case HV_STATE_BLOCKED:
+    case HV_STATE_PAUSED:
+    case HV_STATE_SHUTDOWN:
+    case HV_STATE_PMSUSPENDED: return "Running";
+    case HV_STATE_CRASHED: return "Failed";
+    case HV_STATE_SHUTOFF: {
+        bool broke = guest->reason == HV_SHUTOFF_CRASHED || guest->reason == HV_SHUTOFF_FAILED;
+        return broke ? "Failed" : "Succeeded";
+    }
+    default: return "Unknown";
+    }
+}
+
+static struct json_object *labels_of(const struct snapshot_guest *guest)
+{
+    struct err err = {0};
+    struct json_object *labels = NULL;
+    if (guest->labels != NULL)
+        labels = json_parse(guest->labels, strlen(guest->labels), "labels", &err);
+    if (!json_object_is_type(labels, json_type_object)) {
+        json_object_free(labels);
+        labels = json_object_new_object();
+    }
+    if (guest->node[0] != '\0')
+        json_add_text(labels, "kubevirt.io/nodeName", guest->node);
+    return labels;
+}
+
+static const struct snapshot_job *newest_job(const struct snapshot *s,
+                                             const struct snapshot_guest *guest)
+{
+    for (size_t i = s->n_jobs; guest->job_uid[0] != '\0' && i-- > 0;)
+        if (strcmp(s->jobs[i].uid, guest->job_uid) == 0)
+            return &s->jobs[i];
+    return NULL;
+}
+
+static void add_spec(struct json_object *object, const struct snapshot_guest *guest)
+{
+    char memory[API_SHORT_TEXT_MAX];
+    (void)snprintf(memory, sizeof memory, "%lluKi", (unsigned long long)guest->memory_kib);
+    struct json_object *domain = json_add_object(json_add_object(object, "spec"), "domain");
+    json_add_i64(json_add_object(domain, "cpu"), "cores", guest->vcpus);
+    json_add_text(json_add_object(domain, "memory"), "guest", memory);
+    (void)json_add_object(domain, "devices");
+}
+
+static void add_conditions(struct json_object *status, const struct snapshot_guest *guest)
+{
+    bool is_ready = guest->state == HV_STATE_RUNNING && guest->node_reachable;
+    struct json_object *conditions = json_add_array(status, "conditions");
+    api_add_condition(conditions, "Ready", is_ready ? "True" : "False", 0, NULL, NULL);
+    if (guest->state != HV_STATE_PAUSED)
+        return;
+    const char *reason = guest->reason == HV_PAUSED_USER      ? "PausedByUser"
+                         : guest->reason == HV_PAUSED_IOERROR ? "PausedIOError"
+                                                              : "Paused";
+    api_add_condition(conditions, "Paused", "True", 0, reason, NULL);
+}
+
+static void add_status(struct json_object *object, const struct snapshot *s,
+                       const struct snapshot_guest *guest)
+{
+    struct json_object *status = json_add_object(object, "status");
+    json_add_text(status, "phase", phase_of(guest));
+    if (guest->node[0] != '\0')
+        json_add_text(status, "nodeName", guest->node);
+    add_conditions(status, guest);
+    const struct snapshot_job *job = newest_job(s, guest);
+    struct json_object *state = job == NULL ? NULL : api_migration_state(job);
+    if (state != NULL)
+        json_add(status, "migrationState", state);
+    struct json_object *ferry = json_add_object(status, "ferry");
+    json_add_text(ferry, "state", hv_state_name(guest->state));
+    json_add_text(ferry, "reason", hv_reason_name(guest->state, guest->reason));
+    json_add_bool(ferry, "persistent", guest->persistent);
+    json_add_bool(ferry, "nodeReachable", guest->node_reachable);
+    json_add_time(ferry, "seenAt", guest->seen_ms);
+    if (job != NULL)
+        json_add_text(ferry, "migration", job->name);
+}
+
+/* ---- as a kind ---- */
+
+static const struct api_column columns[] = {
+    {"Age", "date", 0, "Time since it was created; libvirt does not tell."},
+    {"Phase", "string", 0, "KubeVirt's phase."},
+    {"Node", "string", 0, "Host that owns it."},
+    {"State", "string", 0, "Libvirt's state and reason."},
+    {"Migration", "string", 1, "Its newest migration."},
+};
+
+static size_t count(const struct snapshot *s)
+{
+    return s->n_guests;
+}
+static const char *ns(const struct snapshot *s, size_t i)
+{
+    return s->guests[i].ns;
+}
+static const char *name(const struct snapshot *s, size_t i)
+{
+    return s->guests[i].name;
+}
+static struct json_object *labels(const struct snapshot *s, size_t i)
+{
+    return labels_of(&s->guests[i]);
+}
+
+static struct json_object *object(const struct snapshot *s, size_t i)
+{
+    const struct snapshot_guest *guest = &s->guests[i];
+    const struct api_meta meta = {guest->ns, guest->name, guest->uuid, guest->resource_version, 0};
+    struct json_object *out = json_object_new_object();
+    struct json_object *metadata = api_add_meta(out, KIND_INSTANCE, &meta);
+    json_add(metadata, "creationTimestamp", NULL); /* Kubernetes' way to say "not known" */
+    json_add(metadata, "labels", labels_of(guest));
+    add_spec(out, guest);
+    add_status(out, s, guest);
+    return out;
+}
+
+static void add_cells(const struct snapshot *s, size_t i, int64_t now_ms, struct json_object *cells)
+{
+    const struct snapshot_guest *guest = &s->guests[i];
+    const struct snapshot_job *job = newest_job(s, guest);
+    char age[API_SHORT_TEXT_MAX], state[HV_TEXT_MAX];
+    api_age_text(0, now_ms, age);
+    hv_state_text(guest->state, guest->reason, state);
+    const char *const texts[COUNT(columns)] = {age, phase_of(guest), guest->node, state,
+                                               job == NULL ? "" : job->name};
+    for (size_t c = 0; c < COUNT(texts); c++)
+        json_add_text(cells, "", texts[c]);
+}
+
+const struct api_view api_instances = {columns, COUNT(columns), count, ns, name,
+                                       labels,  object,         add_cells};

@@ -1,0 +1,253 @@
+/* api_migration.c - a migration job as KubeVirt's VirtualMachineInstanceMigration.
+ *
+ * Field names are KubeVirt's wherever the meaning is the same. What it has no field for (who owns
+ * the guest, what was seen on each side, the newest sample) is in status.ferry.
+ */
+#include <string.h>
+
+#include "exporter/api.h"
+
+static const char name_label[] = "kubevirt.io/vmi-name";
+
+/* The stored labels or annotations of a job; a new reference, never NULL. */
+static struct json_object *stored(const struct snapshot_job *job, const char *what)
+{
+    struct err err = {0};
+    if (job->metadata_json != NULL) {
+        OWNED(json_object) metadata = json_parse(job->metadata_json, strlen(job->metadata_json),
+                                                 "metadata", &err);
+        struct json_object *found = metadata == NULL ? NULL : json_at(metadata, what);
+        if (json_object_is_type(found, json_type_object))
+            return json_object_get(found);
+    }
+    return json_object_new_object();
+}
+
+/* KubeVirt labels every migration with its guest; names too long for a label go without. */
+static struct json_object *labels_of(const struct snapshot_job *job)
+{
+    enum { LABEL_VALUE_MAX = 63 };
+    struct json_object *labels = stored(job, "labels");
+    if (strlen(job->guest_name) <= LABEL_VALUE_MAX && json_object_object_get(labels, name_label) == NULL)
+        json_add_text(labels, name_label, job->guest_name);
+    return labels;
+}
+
+static void add_text_unless_empty(struct json_object *object, const char *key, const char *text)
+{
+    if (text[0] != '\0')
+        json_add_text(object, key, text);
+}
+
+static void add_metadata(struct json_object *object, const struct snapshot_job *job)
+{
+    const struct api_meta meta = {job->ns, job->name, job->uid, job->resource_version,
+                                  job->created_ms};
+    struct json_object *metadata = api_add_meta(object, KIND_MIGRATION, &meta);
+    json_add(metadata, "labels", labels_of(job));
+    OWNED(json_object) annotations = stored(job, "annotations");
+    if (json_object_object_length(annotations) > 0)
+        json_add(metadata, "annotations", TAKE(annotations));
+    if (phase_is_final(job->phase))
+        return;
+    json_add_time(metadata, "deletionTimestamp", job->delete_asked_ms);
+    struct json_object *finalizers = json_add_array(metadata, "finalizers");
+    json_add_text(finalizers, "", "kubevirt.io/migrationJobFinalize");
+}
+
+static void add_spec(struct json_object *object, const struct snapshot_job *job)
+{
+    struct json_object *spec = json_add_object(object, "spec");
+    json_add_text(spec, "vmiName", job->guest_name);
+    if (job->wanted[0] != '\0')
+        json_add_text(json_add_object(spec, "addedNodeSelector"), "kubernetes.io/hostname",
+                      job->wanted);
+}
+
+struct json_object *api_migration_state(const struct snapshot_job *job)
+{
+    if (job->source[0] == '\0')
+        return NULL;
+    struct json_object *state = json_object_new_object();
+    json_add_text(state, "migrationUid", job->uid);
+    json_add_time(state, "startTimestamp", job->started_ms);
+    json_add_time(state, "endTimestamp", job->ended_ms);
+    json_add_text(state, "sourceNode", job->source);
+    add_text_unless_empty(state, "targetNode", job->target);
+    add_text_unless_empty(state, "targetNodeAddress", job->target_address);
+    add_text_unless_empty(state, "mode", mode_name(job->mode));
+    if (phase_is_final(job->phase)) {
+        json_add_bool(state, "completed", true);
+        if (job->phase == PHASE_FAILED)
+            json_add_bool(state, "failed", true);
+    }
+    if (job->abort_asked)
+        json_add_bool(state, "abortRequested", true);
+    add_text_unless_empty(state, "abortStatus", abort_status_name(job->abort_status));
+    add_text_unless_empty(state, "failureReason", job->failure_reason);
+    return state;
+}
+
+static void add_conditions(struct json_object *status, const struct snapshot_job *job)
+{
+    OWNED(json_object) conditions = json_object_new_array();
+    if (job->abort_asked)
+        api_add_condition(conditions, "migrationAbortRequested", "True", job->delete_asked_ms, NULL,
+                          job->abort_why[0] == '\0' ? NULL : job->abort_why);
+    if (job->resolving)
+        api_add_condition(conditions, "ferry.internal/Resolving", "True", 0, "OutcomeUnknown",
+                          "The outcome is being read from both hosts.");
+    if (job->recovering)
+        api_add_condition(conditions, "ferry.internal/Recovering", "True", 0, "PostCopyBroken",
+                          "A broken post-copy is being resumed.");
+    if (json_object_array_length(conditions) > 0)
+        json_add(status, "conditions", TAKE(conditions));
+}
+
+static void add_sight(struct json_object *ferry, const char *key,
+                      const struct snapshot_sight *sight)
+{
+    if (sight->at_ms == 0)
+        return;
+    struct json_object *out = json_add_object(ferry, key);
+    json_add_text(out, "presence", hv_presence_name(sight->presence));
+    if (sight->presence == HV_PRESENT) {
+        json_add_text(out, "state", hv_state_name(sight->state));
+        json_add_text(out, "reason", hv_reason_name(sight->state, sight->reason));
+    }
+    json_add_time(out, "at", sight->at_ms);
+}
+
+static void add_sample(struct json_object *ferry, const struct snapshot_job *job)
+{
+    if (!job->has_sample)
+        return;
+    const struct hv_job_stats *stats = &job->sample.stats;
+    const struct {
+        const char *key;
+        uint64_t value;
+    } rows[] = {
+        {"iteration", stats->memory_iteration},
+        {"remainingBytes", stats->data_remaining},
+        {"processedBytes", stats->data_processed},
+        {"totalBytes", stats->data_total},
+        {"dirtyRateBytesPerSecond", stats->memory_dirty_rate * stats->memory_page_size},
+        {"transferRateBytesPerSecond", job->sample.bandwidth_bps},
+        {"throttlePercent", stats->auto_converge_throttle},
+        {"elapsedMs", stats->time_elapsed_ms},
+        {"expectedDowntimeMs", stats->downtime_ms},
+    };
+    struct json_object *sample = json_add_object(ferry, "sample");
+    for (size_t i = 0; i < COUNT(rows); i++)
+        json_add_i64(sample, rows[i].key, (int64_t)rows[i].value);
+    json_add_time(sample, "at", job->sample.wall_ms);
+    if (job->eta_ms >= 0)
+        json_add_i64(ferry, "etaMs", job->eta_ms);
+    if (job->sample.source == SAMPLE_COMPLETED)
+        json_add_i64(ferry, "downtimeMs", (int64_t)stats->downtime_ms); /* measured, not expected */
+}
+
+static void add_ferry(struct json_object *status, const struct snapshot_job *job)
+{
+    struct json_object *ferry = json_add_object(status, "ferry");
+    add_text_unless_empty(ferry, "outcome", outcome_name(job->outcome));
+    json_add_text(ferry, "guestAt", guest_at_name(job->guest_at));
+    add_text_unless_empty(ferry, "pendingReason", job->pending_reason);
+    json_add_text(ferry, "requester", job->requester);
+    add_text_unless_empty(ferry, "abortRequester", job->abort_requester);
+    json_add_i64(ferry, "epoch", job->epoch);
+    json_add_bool(ferry, "adopted", job->adopted);
+    json_add_bool(ferry, "resolving", job->resolving);
+    json_add_bool(ferry, "recovering", job->recovering);
+    json_add_time(ferry, "handedOff", job->handed_off_ms);
+    if (job->error.code != ERR_NONE) {
+        struct json_object *error = json_add_object(ferry, "error");
+        json_add_text(error, "kind", err_name(job->error.code));
+        json_add_i64(error, "code", job->error.hv_code);
+        json_add_i64(error, "domain", job->error.hv_domain);
+        json_add_text(error, "text", job->error.text);
+    }
+    add_sight(ferry, "source", &job->source_sight);
+    add_sight(ferry, "target", &job->target_sight);
+    add_sample(ferry, job);
+}
+
+static void add_status(struct json_object *object, const struct snapshot_job *job)
+{
+    struct json_object *status = json_add_object(object, "status");
+    json_add_text(status, "phase", phase_name(job->phase));
+    struct json_object *steps = json_add_array(status, "phaseTransitionTimestamps");
+    for (unsigned i = 0; i < job->n_steps; i++) {
+        struct json_object *step = json_add_object(steps, "");
+        json_add_text(step, "phase", phase_name(job->steps[i].phase));
+        json_add_time(step, "phaseTransitionTimestamp", job->steps[i].at_ms);
+    }
+    add_conditions(status, job);
+    struct json_object *state = api_migration_state(job);
+    if (state != NULL)
+        json_add(status, "migrationState", state);
+    add_ferry(status, job);
+}
+
+struct json_object *api_job_object(const struct snapshot_job *job)
+{
+    struct json_object *object = json_object_new_object();
+    add_metadata(object, job);
+    add_spec(object, job);
+    add_status(object, job);
+    return object;
+}
+
+/* ---- as a kind ---- */
+
+static const struct api_column columns[] = {
+    {"Phase", "string", 0, "How far the migration is."},
+    {"VMI", "string", 0, "The guest."},
+    {"Source", "string", 0, "Host it comes from."},
+    {"Target", "string", 0, "Host it goes to."},
+    {"Mode", "string", 0, "How memory moves."},
+    {"Remaining", "string", 0, "Data still to be moved."},
+    {"Age", "date", 0, "Time since it was asked for."},
+    {"Outcome", "string", 1, "How it ended."},
+    {"Reason", "string", 1, "Why it waits or failed."},
+};
+
+static size_t count(const struct snapshot *s)
+{
+    return s->n_jobs;
+}
+static const char *ns(const struct snapshot *s, size_t i)
+{
+    return s->jobs[i].ns;
+}
+static const char *name(const struct snapshot *s, size_t i)
+{
+    return s->jobs[i].name;
+}
+static struct json_object *labels(const struct snapshot *s, size_t i)
+{
+    return labels_of(&s->jobs[i]);
+}
+static struct json_object *object(const struct snapshot *s, size_t i)
+{
+    return api_job_object(&s->jobs[i]);
+}
+
+static void add_cells(const struct snapshot *s, size_t i, int64_t now_ms, struct json_object *cells)
+{
+    const struct snapshot_job *job = &s->jobs[i];
+    char remaining[API_SHORT_TEXT_MAX] = "", age[API_SHORT_TEXT_MAX];
+    if (job->has_sample && !phase_is_final(job->phase))
+        api_bytes_text(job->sample.stats.data_remaining, remaining);
+    api_age_text(job->created_ms, now_ms, age);
+    const char *const texts[COUNT(columns)] = {
+        phase_name(job->phase), job->guest_name, job->source,
+        job->target[0] != '\0' ? job->target : job->wanted, mode_name(job->mode), remaining, age,
+        outcome_name(job->outcome),
+        job->failure_reason[0] != '\0' ? job->failure_reason : job->pending_reason};
+    for (size_t c = 0; c < COUNT(texts); c++)
+        json_add_text(cells, "", texts[c]);
+}
+
+const struct api_view api_migrations = {columns, COUNT(columns), count, ns, name,
+                                        labels,  object,         add_cells};

@@ -1,0 +1,259 @@
+/* exporter.c - see exporter.h: holds the newest snapshot and the page made from it.
+ *
+ * The page is keyed by (snapshot generation, self sample). Counters that moved since are on the
+ * next page, at most one self sample later: so two scrapes of one key are one page, and the
+ * engine's thread only ever swaps a pointer.
+ */
+#include "exporter/exporter_impl.h"
+
+#include <stdatomic.h>
+#include <string.h>
+
+#include "base/log.h"
+#include "exporter/api.h"
+#include "exporter/routes.h"
+
+struct self_sample {
+    atomic_int references;
+    struct exporter_self self;
+    struct process_stats process;
+    char *names;                  /* the lanes' names */
+    struct exporter_lane lanes[]; /* what self.lanes points to */
+};
+
+static void self_unref(struct self_sample *sample)
+{
+    if (sample == NULL || atomic_fetch_sub(&sample->references, 1) != 1)
+        return;
+    free(sample->names);
+    free(sample);
+}
+
+static struct self_sample *self_ref(struct self_sample *sample)
+{
+    if (sample != NULL)
+        (void)atomic_fetch_add(&sample->references, 1);
+    return sample;
+}
+
+/* Copies a text behind *at and moves *at past it. */
+static const char *keep(char **at, const char *text)
+{
+    size_t n = strlen(text) + 1;
+    char *kept = memcpy(*at, text, n);
+    *at += n;
+    return kept;
+}
+
+static struct self_sample *self_copy(const struct exporter_self *self)
+{
+    size_t bytes = 0;
+    for (size_t i = 0; i < self->n_lanes; i++)
+        bytes += strlen(self->lanes[i].node) + strlen(self->lanes[i].lane) + 2;
+    struct self_sample *copy = calloc(1, sizeof *copy + self->n_lanes * sizeof copy->lanes[0]);
+    char *names = malloc(bytes + 1);
+    if (copy == NULL || names == NULL) {
+        free(copy);
+        free(names);
+        return NULL;
+    }
+    atomic_init(&copy->references, 1);
+    copy->self = *self;
+    copy->self.lanes = copy->lanes;
+    copy->names = names;
+    for (size_t i = 0; i < self->n_lanes; i++) {
+        copy->lanes[i] = self->lanes[i];
+        copy->lanes[i].node = keep(&names, self->lanes[i].node);
+        copy->lanes[i].lane = keep(&names, self->lanes[i].lane);
+    }
+    process_read(&copy->process);
+    return copy;
+}
+
+void exporter_set_self(struct exporter *x, const struct exporter_self *self)
+{
+    struct self_sample *copy = self_copy(self);
+    if (copy == NULL)
+        return; /* the page shows the one before */
+    (void)pthread_mutex_lock(&x->lock);
+    struct self_sample *before = x->self;
+    x->self = copy;
+    x->self_number++;
+    (void)pthread_mutex_unlock(&x->lock);
+    self_unref(before);
+}
+
+void exporter_on_snapshot(void *exporter, const struct snapshot *snapshot)
+{
+    struct exporter *x = exporter;
+    (void)snapshot_ref(snapshot);
+    (void)pthread_mutex_lock(&x->lock);
+    const struct snapshot *before = x->snapshot;
+    x->snapshot = snapshot;
+    (void)pthread_mutex_unlock(&x->lock);
+    snapshot_unref(before);
+}
+
+const struct snapshot *exporter_snapshot(struct exporter *x)
+{
+    (void)pthread_mutex_lock(&x->lock);
+    const struct snapshot *snapshot = snapshot_ref(x->snapshot);
+    (void)pthread_mutex_unlock(&x->lock);
+    return snapshot;
+}
+
+void exporter_on_step(void *exporter, const struct snapshot_job *job, enum phase from,
+                      enum trigger why, int64_t spent_ms)
+{
+    struct exporter *x = exporter;
+    enum phase to = phase_next(from, why); /* the job itself may be further already */
+    metrics_count_step(x->counters, from, to != PHASE_NONE ? to : job->phase, spent_ms);
+}
+
+void exporter_on_finished(void *exporter, const struct snapshot_job *job)
+{
+    struct exporter *x = exporter;
+    metrics_count_finished(x->counters, job);
+}
+
+void exporter_set_ready(struct exporter *x, bool ready, const char *reason)
+{
+    (void)pthread_mutex_lock(&x->lock);
+    x->is_ready = ready;
+    TEXT_SET(x->not_ready, reason == NULL ? "" : reason);
+    (void)pthread_mutex_unlock(&x->lock);
+}
+
+/* ---- /metrics ---- */
+
+static struct http_page *render(struct exporter *x, const struct snapshot *snapshot,
+                                const struct self_sample *self)
+{
+    struct metrics_view view = {.version = x->version,
+                                .snapshot = snapshot,
+                                .self = self == NULL ? NULL : &self->self,
+                                .process = self == NULL ? NULL : &self->process};
+    struct buf out;
+    buf_init(&out, EXPORTER_PAGE_MAX);
+    metrics_render(&view, &out);
+    metrics_counters_render(x->counters, &out);
+    size_t n = out.length;
+    char *text = buf_take(&out);
+    return text == NULL ? NULL : http_page_new(text, n, "text/plain; version=0.0.4; charset=utf-8");
+}
+
+/* The page of what is newest now; made by the first scrape that wants it. NULL: it did not fit. */
+static struct http_page *current_page(struct exporter *x)
+{
+    (void)pthread_mutex_lock(&x->page_lock);
+    (void)pthread_mutex_lock(&x->lock);
+    const struct snapshot *snapshot = snapshot_ref(x->snapshot);
+    struct self_sample *self = self_ref(x->self);
+    uint64_t number = x->self_number;
+    (void)pthread_mutex_unlock(&x->lock);
+
+    uint64_t generation = snapshot == NULL ? 0 : snapshot->generation;
+    bool is_fresh = x->page != NULL && x->page_has_snapshot == (snapshot != NULL) &&
+                    x->page_generation == generation && x->page_self_number == number;
+    if (!is_fresh) {
+        http_page_unref(x->page);
+        x->page = render(x, snapshot, self);
+        x->page_has_snapshot = snapshot != NULL;
+        x->page_generation = generation;
+        x->page_self_number = number;
+    }
+    struct http_page *page = http_page_ref(x->page);
+    (void)pthread_mutex_unlock(&x->page_lock);
+    self_unref(self);
+    snapshot_unref(snapshot);
+    return page;
+}
+
+void serve_metrics(const struct api_call *call, struct http_reply *out_reply)
+{
+    out_reply->page = current_page(call->x);
+    out_reply->status = 200;
+    if (out_reply->page == NULL)
+        reply_refusal(out_reply, 503, "the page does not fit in memory");
+}
+
+void serve_healthz(const struct api_call *call, struct http_reply *out_reply)
+{
+    (void)call;
+    reply_text(out_reply, 200, "ok\n");
+}
+
+void serve_readyz(const struct api_call *call, struct http_reply *out_reply)
+{
+    char reason[SNAPSHOT_REASON_MAX + 16];
+    (void)pthread_mutex_lock(&call->x->lock);
+    bool is_ready = call->x->is_ready;
+    (void)snprintf(reason, sizeof reason, "not ready: %s\n", call->x->not_ready);
+    (void)pthread_mutex_unlock(&call->x->lock);
+    reply_text(out_reply, is_ready ? 200 : 503, is_ready ? "ok\n" : reason);
+}
+
+/* ---- life ---- */
+
+static void serve(void *ctx, const struct http_route *route, const struct http_request *request,
+                  const char *allow, struct http_reply *out_reply)
+{
+    if (route == NULL) {
+        reply_no_route(out_reply, request, allow);
+        return;
+    }
+    struct exporter *x = ctx;
+    struct api_call call = {x, route->kind, exporter_snapshot(x), request};
+    route->handler(&call, out_reply);
+    snapshot_unref(call.snapshot);
+}
+
+static void refuse(void *ctx, unsigned status, const char *text, struct http_reply *out_reply)
+{
+    (void)ctx;
+    reply_refusal(out_reply, status, text);
+}
+
+struct exporter *exporter_new(const struct exporter_config *config,
+                              const struct exporter_parts *parts, struct err *err)
+{
+    struct exporter *x = calloc(1, sizeof *x);
+    if (x == NULL) {
+        err_set(err, ERR_NOMEM, "no memory for the exporter");
+        return NULL;
+    }
+    x->clock = parts->clock;
+    x->requests = parts->requests;
+    x->store = parts->store;
+    TEXT_SET(x->version, config->version);
+    TEXT_SET(x->not_ready, "starting");
+    (void)pthread_mutex_init(&x->lock, NULL);
+    (void)pthread_mutex_init(&x->page_lock, NULL);
+    x->counters = metrics_counters_new(err);
+    const struct http_service service = {x, serve, refuse};
+    if (x->counters != NULL)
+        x->http = http_new(config->listen, parts->clock, &service, err);
+    if (x->http != NULL)
+        return x;
+    exporter_free(x);
+    return NULL;
+}
+
+void exporter_free(struct exporter *x)
+{
+    if (x == NULL)
+        return;
+    http_free(x->http); /* the last handler has returned after this */
+    http_page_unref(x->page);
+    snapshot_unref(x->snapshot);
+    self_unref(x->self);
+    metrics_counters_free(x->counters);
+    (void)pthread_mutex_destroy(&x->page_lock);
+    (void)pthread_mutex_destroy(&x->lock);
+    free(x);
+}
+
+unsigned exporter_port(const struct exporter *x)
+{
+    return http_port(x->http);
+}
