@@ -68,15 +68,16 @@ void diagnose_uri(const char *uri, char *out_host, bool *out_tls, bool *out_syst
     *out_system = strncmp(path, "/session", 8) != 0;
 }
 
-char *diagnose_host_cpu(const char *capabilities)
+char *diagnose_guest_cpu(const char *domain_capabilities)
 {
-    const char *host = strstr(capabilities, "<host>");
-    const char *end_host = host != NULL ? strstr(host, "</host>") : NULL;
-    const char *cpu = host != NULL ? strstr(host, "<cpu>") : NULL;
-    const char *end = cpu != NULL ? strstr(cpu, "</cpu>") : NULL;
-    if (end == NULL || end_host == NULL || end > end_host)
+    const char *mode = strstr(domain_capabilities, "<mode name='host-model'");
+    const char *inside = mode != NULL ? strchr(mode, '>') : NULL;
+    const char *supported = mode != NULL ? strstr(mode, "supported='yes'") : NULL;
+    const char *end = inside != NULL ? strstr(inside, "</mode>") : NULL;
+    char *cpu = NULL;
+    if (end == NULL || supported == NULL || supported > inside || inside[-1] == '/')
         return NULL;
-    return strndup(cpu, (size_t)(end - cpu) + strlen("</cpu>"));
+    return asprintf(&cpu, "<cpu>%.*s</cpu>", (int)(end - inside - 1), inside + 1) > 0 ? cpu : NULL;
 }
 
 /* --- one host --- */
@@ -120,13 +121,14 @@ static void check_postcopy(const struct patient *p, struct check *check)
         say(check, RESULT_NOTE,
             "versions allow it, but QEMU is unprivileged: vm.unprivileged_userfaultfd must be 1");
     else
-        say(check, RESULT_NOTE, "versions allow it; userfaultfd is not visible through libvirt");
+        say(check, RESULT_NOTE, "versions allow it; libvirt does not show userfaultfd");
 }
 
 static void check_tls(const struct patient *p, struct check *check)
 {
     static const char *const port[] = {
         [PORT_NOT_ASKED] = "port 16514 not asked: the uri names no host",
+        [PORT_NO_ADDRESS] = "its name does not resolve here",
         [PORT_ANSWERS] = "port 16514 answers",
         [PORT_SILENT] = "port 16514 does not answer",
     };
@@ -202,8 +204,7 @@ void diagnose_pair(const struct patient *from, const struct patient *to, int cpu
         return;
     if (cpu == CPU_INCOMPATIBLE)
         say(out_check, RESULT_FAILED,
-            "%s lacks CPU features of %s; guests with a smaller CPU model may still go",
-            to->host->name, from->host->name);
+            "%s lacks CPU features; guests with a smaller CPU model may go", to->host->name);
     else if (cpu != CPU_IDENTICAL && cpu != CPU_SUPERSET)
         say(out_check, RESULT_NOTE, "CPUs not compared: %s",
             *cpu_why != '\0' ? cpu_why : "no answer");

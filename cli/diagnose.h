@@ -14,7 +14,7 @@ enum { DIAGNOSE_TEXT_MAX = 512 };
 enum result { RESULT_OK, RESULT_NOTE, RESULT_FAILED, RESULT_COUNT };
 const char *result_name(enum result result); /* ok note failed */
 
-enum port_state { PORT_NOT_ASKED, PORT_ANSWERS, PORT_SILENT };
+enum port_state { PORT_NOT_ASKED, PORT_NO_ADDRESS, PORT_ANSWERS, PORT_SILENT };
 
 struct patient { /* one host, as far as it could be examined */
     const struct hv_host *host;
@@ -38,13 +38,16 @@ enum { CHECK_REACHABLE, CHECK_IDENTITY, CHECK_POSTCOPY, CHECK_TLS, CHECK_CLOCK, 
 void diagnose_host(const struct patient *patients, size_t n, size_t i,
                    struct check out_checks[CHECK_COUNT]);
 
-/* Can guests go from one to the other? cpu_why: the error when the comparison failed, or "". */
+/* Can guests go from one to the other? cpu: what `to` says about the CPU of `from`'s guests;
+ * cpu_why: the error when the comparison failed, or "". */
 void diagnose_pair(const struct patient *from, const struct patient *to, int cpu,
                    const char *cpu_why, struct check *out_check);
 
 /* Parts of a libvirt URI. out_host holds HV_TEXT_MAX; empty when it is local. */
 void diagnose_uri(const char *uri, char *out_host, bool *out_tls, bool *out_system);
-/* The host CPU of a capabilities document, malloc'ed; NULL when there is none. */
-char *diagnose_host_cpu(const char *capabilities);
+/* The CPU a guest gets as host-model, from domain capabilities, as a <cpu> element, malloc'ed;
+ * NULL when there is none. It is what migrates: the host's own CPU has features that no
+ * hypervisor hands on, so comparing that refuses pairs that work. */
+char *diagnose_guest_cpu(const char *domain_capabilities);
 
 #endif

@@ -40,7 +40,7 @@ struct doctor {
     struct config *config;
     size_t n;
     struct patient *patients;
-    char **cpus;       /* host CPU of each, NULL when not known */
+    char **cpus;       /* what guests get as host-model on each, NULL when not known */
     int *comparisons;  /* n*n, CPU_NOT_ASKED when there is no answer */
     char (*why)[DIAGNOSE_TEXT_MAX]; /* n*n, error of a comparison */
     struct queue *replies;
@@ -99,22 +99,29 @@ static void on_host_answer(struct doctor *d, struct hv_reply *reply)
     } else if (reply->call == HV_CALL_HOST_FACTS) {
         p->reached = true;
         p->facts = reply->with.facts;
-    } else if (reply->call == HV_CALL_CAPABILITIES && reply->with.text != NULL) {
+    } else if (reply->call == HV_CALL_DOMAIN_CAPABILITIES && reply->with.text != NULL) {
         free(d->cpus[reply->id]);
-        d->cpus[reply->id] = diagnose_host_cpu(reply->with.text);
+        d->cpus[reply->id] = diagnose_guest_cpu(reply->with.text);
     }
+}
+
+static bool submit(const struct doctor *d, const struct hv_request *request, struct err *err)
+{
+    const struct hv_observe observe = {d->hv};
+    const struct hv_probe probe = {d->hv};
+    return hv_call_door(request->call) == HV_DOOR_PROBE ? hv_probe_submit(&probe, request, err)
+                                                        : hv_observe_submit(&observe, request, err);
 }
 
 static void ask_hosts(struct doctor *d)
 {
-    static const enum hv_call calls[] = {HV_CALL_HOST_FACTS, HV_CALL_CAPABILITIES};
-    const struct hv_observe observe = {d->hv};
+    static const enum hv_call calls[] = {HV_CALL_HOST_FACTS, HV_CALL_DOMAIN_CAPABILITIES};
     size_t open = 0;
     for (size_t i = 0; i < d->n; i++)
         for (size_t c = 0; c < COUNT(calls); c++) {
             struct hv_request request = question(d, calls[c], i, i);
             struct err err = {0};
-            if (hv_observe_submit(&observe, &request, &err))
+            if (submit(d, &request, &err))
                 open++;
             else
                 d->patients[i].err = err;
@@ -132,20 +139,21 @@ static void on_comparison(struct doctor *d, struct hv_reply *reply)
         TEXT_SET(d->why[reply->id], reply->err.text);
 }
 
-/* Can `to` provide the CPU of `from`? Asked of `to`. */
+/* Can `to` provide the CPU that guests have on `from`? Asked of `to`. */
 static void ask_pairs(struct doctor *d)
 {
-    const struct hv_probe probe = {d->hv};
     size_t open = 0;
     for (size_t from = 0; from < d->n; from++)
         for (size_t to = 0; to < d->n; to++) {
-            if (from == to || !d->patients[to].reached || d->cpus[from] == NULL)
+            if (from == to || !d->patients[to].reached || d->cpus[from] == NULL) {
+                TEXT_SET(d->why[from * d->n + to], d->patients[from].err.text);
                 continue;
+            }
             struct hv_request request =
                 question(d, HV_CALL_COMPARE_CPU, to, from * d->n + to);
             struct err err = {0};
             request.with.text = d->cpus[from];
-            if (hv_probe_submit(&probe, &request, &err))
+            if (submit(d, &request, &err))
                 open++;
             else
                 TEXT_SET(d->why[from * d->n + to], err.text);
@@ -184,7 +192,7 @@ static enum port_state ask_tls_port(const struct hv_host *host)
     struct addrinfo *found = NULL;
     (void)snprintf(port, sizeof port, "%d", TLS_PORT);
     if (getaddrinfo(name, port, &hints, &found) != 0)
-        return PORT_SILENT;
+        return PORT_NO_ADDRESS;
     bool open = connects(found);
     freeaddrinfo(found);
     return open ? PORT_ANSWERS : PORT_SILENT;

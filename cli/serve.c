@@ -133,6 +133,7 @@ static bool open_engine(struct appliance *a, struct err *err)
         .clock = a->clock,
         .store = a->store,
         .collector = a->collector,
+        .observe = &a->observe,
         .probe = &a->probe,
         .act = &a->act,
         .sink = relay_engine_sink(&a->relay),

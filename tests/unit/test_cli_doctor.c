@@ -53,16 +53,23 @@ static void a_uri_says_host_tls_and_system(void **state)
     }
 }
 
-static void the_host_cpu_is_not_a_cpu_of_the_topology(void **state)
+static void the_guests_cpu_is_the_supported_host_model(void **state)
 {
     (void)state;
-    OWNED_TEXT cpu = diagnose_host_cpu("<capabilities><host><uuid>u</uuid><cpu>\n<arch>x</arch>"
-                                       "</cpu><topology><cpus><cpu id='0'/></cpus></topology>"
-                                       "</host><guest><cpu>no</cpu></guest></capabilities>");
-    assert_string_equal(cpu, "<cpu>\n<arch>x</arch></cpu>");
-    assert_null(diagnose_host_cpu("<capabilities/>"));
-    assert_null(diagnose_host_cpu("<host><uuid/></host><guest><cpu>no</cpu></guest>"));
-    assert_null(diagnose_host_cpu("<host><cpu>"));
+    OWNED_TEXT cpu = diagnose_guest_cpu("<cpu><mode name='maximum' supported='yes'><m/></mode>"
+                                        "<mode name='host-model' supported='yes'>\n<model>E</model>"
+                                        "</mode><mode name='custom'><model>X</model></mode></cpu>");
+    assert_string_equal(cpu, "<cpu>\n<model>E</model></cpu>");
+    static const char *const without[] = {
+        "<domainCapabilities/>",
+        "<mode name='host-model' supported='no'/><mode name='custom' supported='yes'></mode>",
+        "<mode name='host-model' supported='no'></mode>",
+        "<mode name='host-model' supported='yes'/><mode></mode>",
+        "<mode name='host-model' supported='yes'><model>",
+        "<mode name='host-model'",
+    };
+    for (size_t i = 0; i < COUNT(without); i++)
+        assert_null(diagnose_guest_cpu(without[i]));
 }
 
 enum change { NOTHING, UNREACHED_FROM, UNREACHED_TO, SAME_UUID, SAME_NAME, OTHER_ARCH, OLDER };
@@ -159,7 +166,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(a_uri_says_host_tls_and_system),
-        cmocka_unit_test(the_host_cpu_is_not_a_cpu_of_the_topology),
+        cmocka_unit_test(the_guests_cpu_is_the_supported_host_model),
         cmocka_unit_test(a_pair_migrates_only_when_nothing_speaks_against_it),
         cmocka_unit_test(a_healthy_host_fails_no_check_and_hides_no_doubt),
         cmocka_unit_test(an_unreachable_host_fails_once_and_is_not_examined),
