@@ -16,7 +16,8 @@
  * a <cpu>; only with the former is an emulated guest compared with what emulation offers.
  *
  * hv_free() returns within about two seconds, whatever hangs; no sink is called after it, and
- * requests not answered by then are forgotten.
+ * requests not answered by then are forgotten. Threads left behind still read the clock, so it
+ * must live as long as the process, as clock_system() does.
  *
  * One process-wide event loop thread serves all connections (libvirt allows only one).
  */

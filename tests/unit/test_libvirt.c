@@ -24,16 +24,17 @@
 enum { PATIENCE_MS = 5000 };
 
 /* The machine's clock plus what a test adds, so that ten seconds need not be waited for. */
+static _Atomic int64_t shift_ms;
 static int64_t shifted_ms(void *ctx)
 {
-    return clock_mono_ms(clock_system()) + atomic_load((_Atomic int64_t *)ctx);
+    (void)ctx;
+    return clock_mono_ms(clock_system()) + atomic_load(&shift_ms);
 }
+static const struct clock shifted_clock = {shifted_ms, shifted_ms, NULL};
 
 struct world {
     char directory[64];
     int listener; /* of the host that hangs */
-    _Atomic int64_t shift_ms;
-    struct clock clock;
     struct queue *replies, *events;
     struct hv *hv;
 };
@@ -72,7 +73,6 @@ static int set_up(void **state)
     char path[96];
     (void)snprintf(path, sizeof path, "%s/hangs", world->directory);
     world->listener = listen_at(path);
-    world->clock = (struct clock){shifted_ms, shifted_ms, &world->shift_ms};
 
     struct hv_host hosts[] = {
         {.name = "up", .uri = "test:///default"}, {.name = "hangs"}, {.name = "down"}};
@@ -84,7 +84,7 @@ static int set_up(void **state)
     world->replies = queue_new(sizeof(struct hv_reply), 4096, &err);
     world->events = queue_new(sizeof(struct hv_event), 256, &err);
     struct hv_event_sink sink = {on_event, world};
-    world->hv = libvirt_new(hosts, COUNT(hosts), &world->clock, &sink, &err);
+    world->hv = libvirt_new(hosts, COUNT(hosts), &shifted_clock, &sink, &err);
     if (world->hv == NULL)
         fail_msg("%s", err.text);
     return 0;
@@ -282,10 +282,10 @@ static void a_host_that_is_down_answers_every_call_at_once(void **state)
 }
 
 /* Lets ten seconds pass, again and again: a thread may begin to hang only after the first. */
-static void pass_time_until(struct world *world, const struct queue *queue)
+static void pass_time_until(const struct queue *queue)
 {
     for (int i = 0; i < 20 && queue_depth(queue) == 0; i++) {
-        (void)atomic_fetch_add(&world->shift_ms, 11000);
+        (void)atomic_fetch_add(&shift_ms, 11000);
         for (int ticks = 0; ticks < 50 && queue_depth(queue) == 0; ticks++)
             clock_sleep_ms(10);
     }
@@ -306,7 +306,7 @@ static void a_host_that_hangs_delays_nobody_and_is_given_up_after_ten_seconds(vo
     }
 
     for (int i = 0; i < 2; i++) {
-        pass_time_until(world, world->replies);
+        pass_time_until(world->replies);
         struct hv_reply reply = next_reply(world);
         assert_string_equal(reply.host, "hangs");
         assert_int_equal(reply.err.code, ERR_UNREACHABLE);
@@ -314,10 +314,10 @@ static void a_host_that_hangs_delays_nobody_and_is_given_up_after_ten_seconds(vo
         if (reply.call == HV_CALL_LOOK)
             assert_int_equal(reply.with.sight.presence, HV_UNREACHABLE);
     }
-    pass_time_until(world, world->events);
+    pass_time_until(world->events);
     assert_int_equal(next_event(world, "hangs").kind, HV_EVENT_DISCONNECTED);
     /* Known to hang by now: the next one is told so without ten seconds of waiting. */
-    (void)atomic_fetch_add(&world->shift_ms, 11000);
+    (void)atomic_fetch_add(&shift_ms, 11000);
     struct hv_reply reply = answer(world, HV_CALL_LOOK, "hangs", GUEST);
     assert_int_equal(reply.err.code, ERR_UNREACHABLE);
     assert_true(reply.ended_ms - reply.queued_ms < 5000);
