@@ -215,7 +215,7 @@ static inline struct answer receive(int fd)
     (void)close(fd);
     const char *end = text.data == NULL ? NULL : strstr(text.data, "\r\n\r\n");
     if (end != NULL) {
-        (void)snprintf(answer.head, sizeof answer.head, "%.*s", (int)(end - text.data), text.data);
+        (void)snprintf(answer.head, sizeof answer.head, "%.*s", (int)(end + 2 - text.data), text.data);
         (void)sscanf(answer.head, "HTTP/1.1 %d", &answer.status);
         answer.body_bytes = text.length - (size_t)(end + 4 - text.data);
         answer.body = strdup(end + 4);
