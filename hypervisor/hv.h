@@ -25,7 +25,14 @@ enum hv_call {
     HV_CALL_COUNT
 };
 enum hv_door { HV_DOOR_OBSERVE, HV_DOOR_PROBE, HV_DOOR_ACT, HV_DOOR_COUNT };
-enum hv_lane { HV_LANE_LOOK, HV_LANE_STATS, HV_LANE_CONTROL, HV_LANE_MIGRATE, HV_LANE_PROBE, HV_LANE_COUNT };
+enum hv_lane {
+    HV_LANE_LOOK,
+    HV_LANE_STATS,
+    HV_LANE_CONTROL,
+    HV_LANE_MIGRATE,
+    HV_LANE_PROBE,
+    HV_LANE_COUNT
+};
 
 const char *hv_call_name(enum hv_call call);
 enum hv_door hv_call_door(enum hv_call call);
@@ -50,7 +57,8 @@ struct hv_request {
             uint64_t value; /* SET_SPEED MiB/s, SET_DOWNTIME ms */
             bool postcopy;  /* SET_SPEED: the post-copy limit; ABORT: pause the stream */
         } tune;
-        const char *text; /* COMPARE_CPU: cpu XML; copied by submit */
+        const char *text; /* COMPARE_CPU: a whole live guest XML (a bare <cpu> would be compared
+                             with KVM, whatever runs the guest); copied by submit */
     } with;
 };
 
