@@ -14,15 +14,13 @@ static struct trouble trouble_of_errno(int errnum)
 {
     switch (errnum) {
     case ENOSPC:
-    case EDQUOT:
-        return (struct trouble){ERR_FULL, "the disk is full", "free some space"};
+    case EDQUOT: return (struct trouble){ERR_FULL, "the disk is full", "free some space"};
     case EACCES:
     case EPERM:
     case EROFS:
         return (struct trouble){ERR_READ_ONLY, "it cannot be written",
                                 "give Ferry write permission to the file and its directory"};
-    case ENOMEM:
-        return (struct trouble){ERR_NOMEM, "out of memory", "free some memory"};
+    case ENOMEM: return (struct trouble){ERR_NOMEM, "out of memory", "free some memory"};
     default:
         return (struct trouble){ERR_IO, "the system reports an error",
                                 "check the disk and the file's permissions"};
@@ -32,15 +30,11 @@ static struct trouble trouble_of_errno(int errnum)
 static struct trouble trouble_of(int rc, int system_errno)
 {
     switch (rc & 0xff) {
-    case SQLITE_FULL:
-        return trouble_of_errno(ENOSPC);
-    case SQLITE_READONLY:
-        return trouble_of_errno(EACCES);
-    case SQLITE_NOMEM:
-        return trouble_of_errno(ENOMEM);
+    case SQLITE_FULL: return trouble_of_errno(ENOSPC);
+    case SQLITE_READONLY: return trouble_of_errno(EACCES);
+    case SQLITE_NOMEM: return trouble_of_errno(ENOMEM);
     case SQLITE_IOERR:
-    case SQLITE_CANTOPEN:
-        return trouble_of_errno(system_errno);
+    case SQLITE_CANTOPEN: return trouble_of_errno(system_errno);
     case SQLITE_CORRUPT:
     case SQLITE_NOTADB:
         return (struct trouble){ERR_CORRUPT, "the file is damaged",
@@ -49,10 +43,8 @@ static struct trouble trouble_of(int rc, int system_errno)
     case SQLITE_LOCKED:
         return (struct trouble){ERR_LOCKED, "another program holds it locked",
                                 "close the other program"};
-    case SQLITE_TOOBIG:
-        return (struct trouble){ERR_LIMIT, "a value is too long", "shorten it"};
-    default:
-        return (struct trouble){ERR_INTERNAL, "the statement was refused", "report this"};
+    case SQLITE_TOOBIG: return (struct trouble){ERR_LIMIT, "a value is too long", "shorten it"};
+    default: return (struct trouble){ERR_INTERNAL, "the statement was refused", "report this"};
     }
 }
 
@@ -60,8 +52,8 @@ bool db_fail(sqlite3 *db, int rc, const char *path, const char *doing, struct er
 {
     struct trouble trouble = trouble_of(rc, db != NULL ? sqlite3_system_errno(db) : 0);
     /* errmsg belongs to the last call on db, which is the one that failed or its clean-up. */
-    const char *words = db != NULL && sqlite3_extended_errcode(db) == rc ? sqlite3_errmsg(db)
-                                                                         : sqlite3_errstr(rc);
+    const char *words =
+        db != NULL && sqlite3_extended_errcode(db) == rc ? sqlite3_errmsg(db) : sqlite3_errstr(rc);
     return err_set(err, trouble.code, "%s: %s: %s (%s); %s", path, doing, trouble.what, words,
                    trouble.remedy);
 }

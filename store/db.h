@@ -4,15 +4,15 @@
 #ifndef STORE_DB_H
 #define STORE_DB_H
 
+#include <sqlite3.h>
 #include <stdbool.h>
 #include <stdint.h>
-#include <sqlite3.h>
 
 #include "base/err.h"
 #include "base/own.h"
 
 enum {
-    DB_BUSY_MS = 1000,                   /* a SQL shell may hold a lock that long, not longer */
+    DB_BUSY_MS = 1000,                    /* a SQL shell may hold a lock that long, not longer */
     DB_VALUE_BYTES_MAX = 8 * 1024 * 1024, /* one text or row; more is ERR_LIMIT */
     DB_PATH_MAX = 4096,
 };

@@ -167,8 +167,9 @@ static sqlite3 *open_traceless(const struct dbfile *file, struct err *err)
         return NULL;
     (void)sqlite3_db_config(db, SQLITE_DBCONFIG_NO_CKPT_ON_CLOSE, 1, NULL);
     (void)sqlite3_busy_timeout(db, 0); /* a shell stays open for hours: no point in waiting */
-    int rc = sqlite3_exec(db, "PRAGMA query_only=ON; PRAGMA locking_mode=EXCLUSIVE;"
-                              "SELECT count(*) FROM sqlite_schema",
+    int rc = sqlite3_exec(db,
+                          "PRAGMA query_only=ON; PRAGMA locking_mode=EXCLUSIVE;"
+                          "SELECT count(*) FROM sqlite_schema",
                           NULL, NULL, NULL);
     if ((rc & 0xff) != SQLITE_BUSY)
         return db; /* another failure shows again at the first read */
@@ -185,8 +186,8 @@ static void one_line(char *text)
 
 static bool check_integrity(sqlite3 *db, const struct dbfile *file, int64_t bytes, struct err *err)
 {
-    const char *sql = bytes <= DBFILE_WHOLE_CHECK_BYTES ? "PRAGMA integrity_check(1)"
-                                                        : "PRAGMA quick_check(1)";
+    const char *sql =
+        bytes <= DBFILE_WHOLE_CHECK_BYTES ? "PRAGMA integrity_check(1)" : "PRAGMA quick_check(1)";
     sqlite3_stmt *stmt = NULL;
     char finding[256] = "no result";
     int rc = sqlite3_prepare_v2(db, sql, -1, &stmt, NULL);
@@ -265,10 +266,10 @@ static bool build(const char *path, const struct schema *schema, struct err *err
     sqlite3 *db = db_open(path, SQLITE_OPEN_READWRITE | SQLITE_OPEN_CREATE, err);
     if (db == NULL)
         return false;
-    bool built = db_exec(db, path, doing,
-                         "PRAGMA locking_mode=EXCLUSIVE; PRAGMA synchronous=FULL", err) &&
-                 schema_bring_forward(db, path, schema, err) &&
-                 db_exec(db, path, doing, "PRAGMA journal_mode=WAL", err);
+    bool built =
+        db_exec(db, path, doing, "PRAGMA locking_mode=EXCLUSIVE; PRAGMA synchronous=FULL", err) &&
+        schema_bring_forward(db, path, schema, err) &&
+        db_exec(db, path, doing, "PRAGMA journal_mode=WAL", err);
     db_close(db);
     return built;
 }

@@ -12,8 +12,8 @@
 #ifndef STORE_DBFILE_H
 #define STORE_DBFILE_H
 
-#include <stdbool.h>
 #include <sqlite3.h>
+#include <stdbool.h>
 
 #include "store/db.h"
 #include "store/schema.h"

@@ -6,125 +6,125 @@
 #include <stdio.h>
 #include <string.h>
 
-#define TEXT_AS(row, field, name) {name, COLUMN_TEXT, offsetof(struct row, field), 0}
+#define TEXT_AS(row, field, name) name, COLUMN_TEXT, offsetof(struct row, field), 0
 #define TEXT(row, field) TEXT_AS(row, field, #field)
-#define ARRAY(row, field) \
-    {#field, COLUMN_ARRAY, offsetof(struct row, field), sizeof(((struct row *)NULL)->field)}
-#define INT(row, field) {#field, COLUMN_INT, offsetof(struct row, field), 0}
-#define BOOL(row, field) {#field, COLUMN_BOOL, offsetof(struct row, field), 0}
+#define BYTES(row, field) sizeof(((struct row *)NULL)->field)
+#define ARRAY(row, field) #field, COLUMN_ARRAY, offsetof(struct row, field), BYTES(row, field)
+#define INT(row, field) #field, COLUMN_INT, offsetof(struct row, field), 0
+#define BOOL(row, field) #field, COLUMN_BOOL, offsetof(struct row, field), 0
 
 static const struct column job_columns[] = {
-    TEXT(store_job, uid),
-    TEXT(store_job, ns),
-    TEXT(store_job, name),
-    TEXT(store_job, guest_uuid),
-    TEXT(store_job, guest_name),
-    TEXT(store_job, source_node),
-    TEXT(store_job, target_node),
-    TEXT(store_job, wanted_node),
-    TEXT(store_job, phase),
-    TEXT(store_job, mode),
-    TEXT(store_job, requester),
-    TEXT(store_job, priority),
-    TEXT_AS(store_job, trigger, "triggered_by"),
-    TEXT(store_job, abort_status),
-    TEXT(store_job, abort_requester),
-    TEXT(store_job, abort_why),
-    TEXT(store_job, failure_reason),
-    TEXT(store_job, outcome),
-    TEXT(store_job, guest_at),
-    TEXT(store_job, metadata_json),
-    TEXT(store_job, config_json),
-    BOOL(store_job, resolving),
-    BOOL(store_job, recovering),
-    BOOL(store_job, adopted),
-    BOOL(store_job, removed),
-    INT(store_job, bandwidth_mibs),
-    INT(store_job, flags),
-    INT(store_job, epoch),
-    INT(store_job, resource_version),
-    INT(store_job, created_ms),
-    INT(store_job, handed_off_ms),
-    INT(store_job, started_ms),
-    INT(store_job, ended_ms),
-    INT(store_job, delete_asked_ms),
-    INT(store_job, error_hv_code),
-    INT(store_job, error_hv_domain),
-    TEXT(store_job, error_text),
+    {TEXT(store_job, uid)},
+    {TEXT(store_job, ns)},
+    {TEXT(store_job, name)},
+    {TEXT(store_job, guest_uuid)},
+    {TEXT(store_job, guest_name)},
+    {TEXT(store_job, source_node)},
+    {TEXT(store_job, target_node)},
+    {TEXT(store_job, wanted_node)},
+    {TEXT(store_job, phase)},
+    {TEXT(store_job, mode)},
+    {TEXT(store_job, requester)},
+    {TEXT(store_job, priority)},
+    {TEXT_AS(store_job, trigger, "triggered_by")},
+    {TEXT(store_job, abort_status)},
+    {TEXT(store_job, abort_requester)},
+    {TEXT(store_job, abort_why)},
+    {TEXT(store_job, failure_reason)},
+    {TEXT(store_job, outcome)},
+    {TEXT(store_job, guest_at)},
+    {TEXT(store_job, metadata_json)},
+    {TEXT(store_job, config_json)},
+    {BOOL(store_job, resolving)},
+    {BOOL(store_job, recovering)},
+    {BOOL(store_job, adopted)},
+    {BOOL(store_job, removed)},
+    {INT(store_job, bandwidth_mibs)},
+    {INT(store_job, flags)},
+    {INT(store_job, epoch)},
+    {INT(store_job, resource_version)},
+    {INT(store_job, created_ms)},
+    {INT(store_job, handed_off_ms)},
+    {INT(store_job, started_ms)},
+    {INT(store_job, ended_ms)},
+    {INT(store_job, delete_asked_ms)},
+    {INT(store_job, error_hv_code)},
+    {INT(store_job, error_hv_domain)},
+    {TEXT(store_job, error_text)},
 };
 static const struct column transition_columns[] = {
-    TEXT(store_transition, job_uid),
-    INT(store_transition, seq),
-    TEXT_AS(store_transition, from, "from_phase"),
-    TEXT_AS(store_transition, to, "to_phase"),
-    TEXT(store_transition, why),
-    INT(store_transition, at_ms),
-    INT(store_transition, spent_ms),
+    {TEXT(store_transition, job_uid)},
+    {INT(store_transition, seq)},
+    {TEXT_AS(store_transition, from, "from_phase")},
+    {TEXT_AS(store_transition, to, "to_phase")},
+    {TEXT(store_transition, why)},
+    {INT(store_transition, at_ms)},
+    {INT(store_transition, spent_ms)},
 };
 static const struct column intent_columns[] = {
-    TEXT(store_intent, job_uid), INT(store_intent, epoch),    INT(store_intent, seq),
-    TEXT(store_intent, action),  TEXT(store_intent, node),    TEXT(store_intent, argument),
-    TEXT(store_intent, status),  INT(store_intent, asked_ms), INT(store_intent, done_ms),
-    TEXT(store_intent, err),     INT(store_intent, hv_code),  INT(store_intent, hv_domain),
-    TEXT(store_intent, text),
+    {TEXT(store_intent, job_uid)}, {INT(store_intent, epoch)},    {INT(store_intent, seq)},
+    {TEXT(store_intent, action)},  {TEXT(store_intent, node)},    {TEXT(store_intent, argument)},
+    {TEXT(store_intent, status)},  {INT(store_intent, asked_ms)}, {INT(store_intent, done_ms)},
+    {TEXT(store_intent, err)},     {INT(store_intent, hv_code)},  {INT(store_intent, hv_domain)},
+    {TEXT(store_intent, text)},
 };
 static const struct column sighting_columns[] = {
-    TEXT(store_sighting, job_uid), TEXT(store_sighting, node),   TEXT(store_sighting, role),
-    TEXT(store_sighting, presence), TEXT(store_sighting, state), TEXT(store_sighting, reason),
-    TEXT(store_sighting, moment),  INT(store_sighting, at_ms),
+    {TEXT(store_sighting, job_uid)},  {TEXT(store_sighting, node)},  {TEXT(store_sighting, role)},
+    {TEXT(store_sighting, presence)}, {TEXT(store_sighting, state)}, {TEXT(store_sighting, reason)},
+    {TEXT(store_sighting, moment)},   {INT(store_sighting, at_ms)},
 };
 static const struct column error_columns[] = {
-    TEXT(store_error, job_uid), TEXT(store_error, node),     TEXT(store_error, call),
-    INT(store_error, hv_code),  INT(store_error, hv_domain), INT(store_error, at_ms),
-    TEXT(store_error, text),
+    {TEXT(store_error, job_uid)}, {TEXT(store_error, node)},     {TEXT(store_error, call)},
+    {INT(store_error, hv_code)},  {INT(store_error, hv_domain)}, {INT(store_error, at_ms)},
+    {TEXT(store_error, text)},
 };
 static const struct column mode_columns[] = {
-    TEXT(store_mode, job_uid),
-    TEXT(store_mode, mode),
-    TEXT(store_mode, cause),
-    INT(store_mode, at_ms),
+    {TEXT(store_mode, job_uid)},
+    {TEXT(store_mode, mode)},
+    {TEXT(store_mode, cause)},
+    {INT(store_mode, at_ms)},
 };
 static const struct column event_columns[] = {
-    TEXT(store_event, kind),   TEXT(store_event, ns),      TEXT(store_event, name),
-    TEXT(store_event, uid),    TEXT(store_event, type),    TEXT(store_event, reason),
-    TEXT(store_event, message), INT(store_event, at_ms),
+    {TEXT(store_event, kind)},    {TEXT(store_event, ns)},   {TEXT(store_event, name)},
+    {TEXT(store_event, uid)},     {TEXT(store_event, type)}, {TEXT(store_event, reason)},
+    {TEXT(store_event, message)}, {INT(store_event, at_ms)},
 };
 static const struct column sample_columns[] = {
-    ARRAY(store_sample, job_uid),
-    INT(store_sample, seq),
-    ARRAY(store_sample, source),
-    INT(store_sample, at_ms),
-    INT(store_sample, mono_ms),
-    INT(store_sample, time_elapsed_ms),
-    INT(store_sample, downtime_ms),
-    INT(store_sample, setup_ms),
-    INT(store_sample, data_total),
-    INT(store_sample, data_processed),
-    INT(store_sample, data_remaining),
-    INT(store_sample, memory_total),
-    INT(store_sample, memory_processed),
-    INT(store_sample, memory_remaining),
-    INT(store_sample, memory_bps),
-    INT(store_sample, memory_dirty_rate),
-    INT(store_sample, memory_page_size),
-    INT(store_sample, memory_iteration),
-    INT(store_sample, memory_postcopy_requests),
-    INT(store_sample, memory_constant),
-    INT(store_sample, memory_normal_bytes),
-    INT(store_sample, disk_total),
-    INT(store_sample, disk_processed),
-    INT(store_sample, disk_remaining),
-    INT(store_sample, disk_bps),
-    INT(store_sample, throttle_percent),
-    INT(store_sample, bandwidth_bps),
+    {ARRAY(store_sample, job_uid)},
+    {INT(store_sample, seq)},
+    {ARRAY(store_sample, source)},
+    {INT(store_sample, at_ms)},
+    {INT(store_sample, mono_ms)},
+    {INT(store_sample, time_elapsed_ms)},
+    {INT(store_sample, downtime_ms)},
+    {INT(store_sample, setup_ms)},
+    {INT(store_sample, data_total)},
+    {INT(store_sample, data_processed)},
+    {INT(store_sample, data_remaining)},
+    {INT(store_sample, memory_total)},
+    {INT(store_sample, memory_processed)},
+    {INT(store_sample, memory_remaining)},
+    {INT(store_sample, memory_bps)},
+    {INT(store_sample, memory_dirty_rate)},
+    {INT(store_sample, memory_page_size)},
+    {INT(store_sample, memory_iteration)},
+    {INT(store_sample, memory_postcopy_requests)},
+    {INT(store_sample, memory_constant)},
+    {INT(store_sample, memory_normal_bytes)},
+    {INT(store_sample, disk_total)},
+    {INT(store_sample, disk_processed)},
+    {INT(store_sample, disk_remaining)},
+    {INT(store_sample, disk_bps)},
+    {INT(store_sample, throttle_percent)},
+    {INT(store_sample, bandwidth_bps)},
 };
 
 #undef TEXT_AS
 #undef TEXT
+#undef BYTES
 #undef ARRAY
 #undef INT
 #undef BOOL
-
 
 const struct row_type *rows_type(enum row kind)
 {
@@ -190,10 +190,8 @@ static int bind_one(sqlite3_stmt *stmt, int at, const struct column *column, con
     case COLUMN_ARRAY:
         text = field;
         return sqlite3_bind_text(stmt, at, text, (int)strnlen(text, column->bytes), SQLITE_STATIC);
-    case COLUMN_INT:
-        return sqlite3_bind_int64(stmt, at, *(const int64_t *)field);
-    case COLUMN_BOOL:
-        return sqlite3_bind_int(stmt, at, *(const bool *)field);
+    case COLUMN_INT: return sqlite3_bind_int64(stmt, at, *(const int64_t *)field);
+    case COLUMN_BOOL: return sqlite3_bind_int(stmt, at, *(const bool *)field);
     }
     return SQLITE_MISUSE;
 }
@@ -220,12 +218,8 @@ static bool read_one(sqlite3_stmt *stmt, int at, const struct column *column, vo
         text = (const char *)sqlite3_column_text(stmt, at);
         (void)snprintf(field, column->bytes, "%s", text != NULL ? text : "");
         return text != NULL;
-    case COLUMN_INT:
-        *(int64_t *)field = sqlite3_column_int64(stmt, at);
-        return true;
-    case COLUMN_BOOL:
-        *(bool *)field = sqlite3_column_int(stmt, at) != 0;
-        return true;
+    case COLUMN_INT: *(int64_t *)field = sqlite3_column_int64(stmt, at); return true;
+    case COLUMN_BOOL: *(bool *)field = sqlite3_column_int(stmt, at) != 0; return true;
     }
     return false;
 }

@@ -5,8 +5,8 @@
 #ifndef STORE_ROWS_H
 #define STORE_ROWS_H
 
-#include <stddef.h>
 #include <sqlite3.h>
+#include <stddef.h>
 
 #include "store/store.h"
 

@@ -4,20 +4,20 @@
 #ifndef STORE_SCHEMA_H
 #define STORE_SCHEMA_H
 
+#include <sqlite3.h>
 #include <stddef.h>
 #include <stdint.h>
-#include <sqlite3.h>
 
 #include "store/rows.h"
 
 /* One file of the store and what makes it ours. */
 struct schema {
-    const char *file;        /* its name in the state directory */
-    const char *what;        /* for people */
-    uint32_t application_id; /* of the SQLite header; each file its own, so that a swap shows */
-    const char *synchronous; /* PRAGMA value */
+    const char *file;         /* its name in the state directory */
+    const char *what;         /* for people */
+    uint32_t application_id;  /* of the SQLite header; each file its own, so that a swap shows */
+    const char *synchronous;  /* PRAGMA value */
     const char *const *steps; /* steps[v] leads from version v to v + 1 */
-    size_t step_count;       /* also the current version */
+    size_t step_count;        /* also the current version */
 };
 
 const struct schema *schema_of(enum lane lane);

@@ -9,8 +9,8 @@
 #define STORE_SQLITE_IMPL_H
 
 #include <pthread.h>
-#include <stdatomic.h>
 #include <sqlite3.h>
+#include <stdatomic.h>
 
 #include "base/queue.h"
 #include "store/db.h"
@@ -95,15 +95,17 @@ void objects_put_mode(struct store *s, const struct store_mode *row);
 void objects_put_event(struct store *s, const struct store_event *row);
 
 void samples_init(struct samples *samples);
-MUST_CHECK bool samples_start(struct store_sqlite *sq, struct err *err); /* not in memory */
-void samples_fini(struct store_sqlite *sq); /* writes what is queued */
+/* Not in memory. */
+MUST_CHECK bool samples_start(struct store_sqlite *sq, struct err *err);
+/* Writes what is queued. */
+void samples_fini(struct store_sqlite *sq);
 bool samples_append(struct store *s, const struct store_sample *rows, size_t n);
 bool samples_flush(struct store *s, int64_t timeout_ms, struct err *err);
 
 bool read_each_job(struct store *s, bool unfinished, store_job_fn *fn, void *ctx, struct err *err);
 bool read_each_event(struct store *s, const char *uid, size_t limit, store_event_fn *fn, void *ctx,
                      struct err *err);
-#define READ(name)                                                                             \
+#define READ(name)                                                                                \
     bool read_each_##name(struct store *s, const char *job_uid, store_##name##_fn *fn, void *ctx, \
                           struct err *err);
 READ(transition)

@@ -29,8 +29,8 @@ static bool prepare(struct lane_db *lane, enum lane which, struct err *err)
             continue;
         char sql[ROWS_SQL_MAX];
         rows_insert_sql(kind, sql);
-        int rc = sqlite3_prepare_v3(lane->db, sql, -1, SQLITE_PREPARE_PERSISTENT,
-                                    &lane->put[kind], NULL);
+        int rc = sqlite3_prepare_v3(lane->db, sql, -1, SQLITE_PREPARE_PERSISTENT, &lane->put[kind],
+                                    NULL);
         if (rc != SQLITE_OK)
             return db_fail(lane->db, rc, lane_path(lane), "cannot use its tables", err);
     }
@@ -41,8 +41,7 @@ bool lane_open_memory(struct lane_db *lane, enum lane which, struct err *err)
 {
     lane->in_memory = true;
     lane->db = db_open(":memory:", SQLITE_OPEN_READWRITE | SQLITE_OPEN_CREATE, err);
-    return lane->db != NULL &&
-           schema_bring_forward(lane->db, "memory", schema_of(which), err) &&
+    return lane->db != NULL && schema_bring_forward(lane->db, "memory", schema_of(which), err) &&
            prepare(lane, which, err);
 }
 

@@ -48,10 +48,10 @@ static void put(struct store *s, enum row kind, const void *row)
     remember(sq, lane_put(lane_of(sq), kind, row), doing);
 }
 
-#define PUT(id, name)                                                       \
+#define PUT(id, name)                                                        \
     void objects_put_##name(struct store *s, const struct store_##name *row) \
-    {                                                                       \
-        put(s, ROW_##id, row);                                              \
+    {                                                                        \
+        put(s, ROW_##id, row);                                               \
     }
 PUT(JOB, job)
 PUT(TRANSITION, transition)

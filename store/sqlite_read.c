@@ -75,16 +75,21 @@ static void select_of_job(enum row kind, char *out_sql)
     rows_select_sql(kind, NULL, tail, out_sql);
 }
 
-#define READ(id, name)                                                                        \
+#define READ(id, name)                                                                            \
     bool read_each_##name(struct store *s, const char *job_uid, store_##name##_fn *fn, void *ctx, \
-                          struct err *err)                                                    \
-    {                                                                                         \
-        char sql[ROWS_SQL_MAX];                                                               \
-        assert(job_uid != NULL);                                                              \
-        select_of_job(ROW_##id, sql);                                                         \
-        struct query query = {.kind = ROW_##id, .sql = sql, .uid = job_uid, .limit = -1,      \
-                              .visit = visit_##name, .ctx = ctx, .fn.name = fn};              \
-        return run(s, &query, err);                                                           \
+                          struct err *err)                                                        \
+    {                                                                                             \
+        char sql[ROWS_SQL_MAX];                                                                   \
+        assert(job_uid != NULL);                                                                  \
+        select_of_job(ROW_##id, sql);                                                             \
+        struct query query = {.kind = ROW_##id,                                                   \
+                              .sql = sql,                                                         \
+                              .uid = job_uid,                                                     \
+                              .limit = -1,                                                        \
+                              .visit = visit_##name,                                              \
+                              .ctx = ctx,                                                         \
+                              .fn.name = fn};                                                     \
+        return run(s, &query, err);                                                               \
     }
 READ(TRANSITION, transition)
 READ(INTENT, intent)
@@ -101,8 +106,8 @@ bool read_each_job(struct store *s, bool unfinished, store_job_fn *fn, void *ctx
                     unfinished ? "WHERE outcome = '' ORDER BY created_ms, uid"
                                : "ORDER BY created_ms, uid",
                     sql);
-    struct query query = {.kind = ROW_JOB, .sql = sql, .limit = -1, .visit = visit_job,
-                          .ctx = ctx, .fn.job = fn};
+    struct query query = {
+        .kind = ROW_JOB, .sql = sql, .limit = -1, .visit = visit_job, .ctx = ctx, .fn.job = fn};
     return run(s, &query, err);
 }
 
@@ -115,8 +120,12 @@ bool read_each_event(struct store *s, const char *uid, size_t limit, store_event
                                   " ORDER BY at_ms DESC, id DESC LIMIT ?2)"
                                 : "(SELECT * FROM events ORDER BY at_ms DESC, id DESC LIMIT ?2)",
                     "ORDER BY at_ms, id", sql);
-    struct query query = {.kind = ROW_EVENT, .sql = sql, .uid = uid,
+    struct query query = {.kind = ROW_EVENT,
+                          .sql = sql,
+                          .uid = uid,
                           .limit = limit < INT64_MAX ? (int64_t)limit : INT64_MAX,
-                          .visit = visit_event, .ctx = ctx, .fn.event = fn};
+                          .visit = visit_event,
+                          .ctx = ctx,
+                          .fn.event = fn};
     return run(s, &query, err);
 }

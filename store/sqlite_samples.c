@@ -218,8 +218,8 @@ bool samples_flush(struct store *s, int64_t timeout_ms, struct err *err)
 
     bool is_sent = samples->queue == NULL || queue_push_wait(samples->queue, &marker, timeout_ms);
     (void)pthread_mutex_lock(&samples->lock);
-    bool done = is_sent && (samples->queue == NULL ||
-                            wait_flushed(samples, marker.flush, deadline_ms));
+    bool done =
+        is_sent && (samples->queue == NULL || wait_flushed(samples, marker.flush, deadline_ms));
     done = done ? report_loss(samples, err)
                 : err_set(err, ERR_TIMEOUT, "samples were not on disk after %lld ms",
                           (long long)timeout_ms);

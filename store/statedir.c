@@ -64,9 +64,8 @@ static bool lock_once(struct statedir *state, struct err *err)
     if (!open_lock_file(state, err))
         return false;
     if (flock(state->lock_fd, LOCK_EX | LOCK_NB) != 0)
-        return errno == EWOULDBLOCK
-                   ? refuse_second(state, err)
-                   : db_fail_errno(errno, state->lock_path, "cannot lock it", err);
+        return errno == EWOULDBLOCK ? refuse_second(state, err)
+                                    : db_fail_errno(errno, state->lock_path, "cannot lock it", err);
     struct stat ours, named;
     return fstat(state->lock_fd, &ours) == 0 && stat(state->lock_path, &named) == 0 &&
            ours.st_ino == named.st_ino && ours.st_dev == named.st_dev;

@@ -37,7 +37,7 @@ struct store_job {
     const char *failure_reason, *outcome, *guest_at;
     const char *metadata_json, *config_json; /* labels and annotations; frozen configuration */
     bool resolving, recovering, adopted;
-    bool removed; /* its owner deleted it: not shown any more once final */
+    bool removed;                  /* its owner deleted it: not shown any more once final */
     int64_t bandwidth_mibs, flags; /* as handed off */
     int64_t epoch, resource_version;
     int64_t created_ms, handed_off_ms, started_ms, ended_ms, delete_asked_ms;
@@ -62,8 +62,8 @@ struct store_intent {
 };
 /* What was seen of the guest on one host. unreachable is never stored as absent. */
 struct store_sighting {
-    const char *job_uid, *node, *role; /* source | target */
-    const char *presence;              /* present | absent | unreachable | unknown */
+    const char *job_uid, *node, *role;   /* source | target */
+    const char *presence;                /* present | absent | unreachable | unknown */
     const char *state, *reason, *moment; /* moment: before | outcome | after | adoption */
     int64_t at_ms;
 };
@@ -83,7 +83,8 @@ struct store_event {
     const char *type, *reason, *message; /* Normal | Warning */
     int64_t at_ms;
 };
-/* One sample of a running migration, in the samples lane. Key: job, seq. */
+/* One sample of a running migration, in the samples lane. Key: job, seq; a second one of the
+ * same key replaces the first. */
 struct store_sample {
     char job_uid[40];
     char source[16]; /* poll | iteration | completed */
@@ -133,11 +134,14 @@ struct store_ops {
     /* Waits until everything appended so far is on disk, at most timeout_ms. */
     bool (*flush_samples)(struct store *s, int64_t timeout_ms, struct err *err);
 
-    /* Readers. Order: jobs by created_ms; the rest of one job by time. unfinished: only jobs
-     * whose outcome is empty. */
-    bool (*each_job)(struct store *s, bool unfinished, store_job_fn *fn, void *ctx, struct err *err);
-    bool (*each_transition)(struct store *s, const char *job_uid, store_transition_fn *fn, void *ctx,
-                            struct err *err);
+    /* Readers see what is committed (in memory also the caller's own open transaction); a
+     * visitor may call back into the store. Order: jobs by created_ms, then uid; the rest of one
+     * job as it happened: by seq where there is one, else by time. unfinished: only jobs whose
+     * outcome is empty. */
+    bool (*each_job)(struct store *s, bool unfinished, store_job_fn *fn, void *ctx,
+                     struct err *err);
+    bool (*each_transition)(struct store *s, const char *job_uid, store_transition_fn *fn,
+                            void *ctx, struct err *err);
     bool (*each_intent)(struct store *s, const char *job_uid, store_intent_fn *fn, void *ctx,
                         struct err *err);
     bool (*each_sighting)(struct store *s, const char *job_uid, store_sighting_fn *fn, void *ctx,
@@ -146,9 +150,9 @@ struct store_ops {
                        struct err *err);
     bool (*each_mode)(struct store *s, const char *job_uid, store_mode_fn *fn, void *ctx,
                       struct err *err);
-    /* uid NULL: the newest `limit` of all objects. */
-    bool (*each_event)(struct store *s, const char *uid, size_t limit, store_event_fn *fn, void *ctx,
-                       struct err *err);
+    /* The newest `limit`, oldest of them first. uid NULL: of all objects. */
+    bool (*each_event)(struct store *s, const char *uid, size_t limit, store_event_fn *fn,
+                       void *ctx, struct err *err);
     bool (*each_sample)(struct store *s, const char *job_uid, store_sample_fn *fn, void *ctx,
                         struct err *err);
 

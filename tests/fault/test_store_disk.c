@@ -11,7 +11,7 @@
 #include <sys/mount.h>
 #include <sys/wait.h>
 
-#include "tests/unit/test_store.h"
+#include "tests/unit/test_store_files.h"
 
 #include "base/log.h"
 

@@ -63,14 +63,10 @@ static bool same_field(const struct column *column, union any_row *a, union any_
 {
     const void *x = field_of(a, column), *y = field_of(b, column);
     switch (column->type) {
-    case COLUMN_TEXT:
-        return strcmp(*(const char *const *)x, *(const char *const *)y) == 0;
-    case COLUMN_ARRAY:
-        return strcmp(x, y) == 0;
-    case COLUMN_INT:
-        return *(const int64_t *)x == *(const int64_t *)y;
-    case COLUMN_BOOL:
-        return *(const bool *)x == *(const bool *)y;
+    case COLUMN_TEXT: return strcmp(*(const char *const *)x, *(const char *const *)y) == 0;
+    case COLUMN_ARRAY: return strcmp(x, y) == 0;
+    case COLUMN_INT: return *(const int64_t *)x == *(const int64_t *)y;
+    case COLUMN_BOOL: return *(const bool *)x == *(const bool *)y;
     }
     return false;
 }
@@ -93,10 +89,10 @@ static bool compare(struct comparison *c, enum row kind, const void *row, size_t
     return true;
 }
 
-#define ROW(id, name, table, lane, put, order)                          \
+#define ROW(id, name, table, lane, put, order)                            \
     static bool compare_##name(void *ctx, const struct store_##name *row) \
-    {                                                                   \
-        return compare(ctx, ROW_##id, row, sizeof *row);                \
+    {                                                                     \
+        return compare(ctx, ROW_##id, row, sizeof *row);                  \
     }
 #include "store/rows.def"
 #undef ROW
@@ -104,10 +100,8 @@ static bool compare(struct comparison *c, enum row kind, const void *row, size_t
 static void put_any(struct store *s, enum row kind, const union any_row *row)
 {
     switch (kind) {
-#define PUT(id, name)                      \
-    case ROW_##id:                         \
-        s->ops->put_##name(s, &row->name); \
-        break;
+#define PUT(id, name) \
+    case ROW_##id: s->ops->put_##name(s, &row->name); break;
         PUT(JOB, job)
         PUT(TRANSITION, transition)
         PUT(INTENT, intent)
@@ -116,11 +110,8 @@ static void put_any(struct store *s, enum row kind, const union any_row *row)
         PUT(MODE, mode)
         PUT(EVENT, event)
 #undef PUT
-    case ROW_SAMPLE:
-        assert_true(s->ops->append_samples(s, &row->sample, 1));
-        break;
-    case ROW_COUNT:
-        break;
+    case ROW_SAMPLE: assert_true(s->ops->append_samples(s, &row->sample, 1)); break;
+    case ROW_COUNT: break;
     }
 }
 
@@ -128,8 +119,7 @@ static bool compare_any(struct store *s, enum row kind, struct comparison *c, st
 {
     switch (kind) {
 #define READ(id, name) \
-    case ROW_##id:     \
-        return s->ops->each_##name(s, "job-1", compare_##name, c, err);
+    case ROW_##id: return s->ops->each_##name(s, "job-1", compare_##name, c, err);
         READ(TRANSITION, transition)
         READ(INTENT, intent)
         READ(SIGHTING, sighting)
@@ -137,12 +127,9 @@ static bool compare_any(struct store *s, enum row kind, struct comparison *c, st
         READ(MODE, mode)
         READ(SAMPLE, sample)
 #undef READ
-    case ROW_JOB:
-        return s->ops->each_job(s, false, compare_job, c, err);
-    case ROW_EVENT:
-        return s->ops->each_event(s, "job-1", 10, compare_event, c, err);
-    case ROW_COUNT:
-        break;
+    case ROW_JOB: return s->ops->each_job(s, false, compare_job, c, err);
+    case ROW_EVENT: return s->ops->each_event(s, "job-1", 10, compare_event, c, err);
+    case ROW_COUNT: break;
     }
     return false;
 }
@@ -255,7 +242,8 @@ static void events_are_the_newest_and_come_oldest_first(void **state)
     struct names all = {0}, of_x = {0}, none = {0};
     s->ops->begin(s);
     for (size_t i = 0; i < COUNT(rows); i++)
-        s->ops->put_event(s, &(struct store_event){.uid = rows[i].uid, .reason = rows[i].reason,
+        s->ops->put_event(s, &(struct store_event){.uid = rows[i].uid,
+                                                   .reason = rows[i].reason,
                                                    .at_ms = rows[i].at_ms});
     must_commit(s);
     assert_true(s->ops->each_event(s, NULL, 3, name_event, &all, &err));
@@ -274,8 +262,8 @@ static void steps_come_in_the_order_they_happened_even_if_the_clock_jumped(void 
     s->ops->begin(s);
     for (int64_t seq = 0; seq < 3; seq++) {
         static const char *const to[] = {"Pending", "Running", "Failed"};
-        struct store_transition row = {.job_uid = "a", .to = to[seq], .seq = seq,
-                                       .at_ms = 100 - seq};
+        struct store_transition row = {
+            .job_uid = "a", .to = to[seq], .seq = seq, .at_ms = 100 - seq};
         s->ops->put_transition(s, &row);
         row.job_uid = "b";
         s->ops->put_transition(s, &row);

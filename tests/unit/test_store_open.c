@@ -1,7 +1,7 @@
 /* test_store_open.c - opening a state directory: what is refused is left byte for byte as it
  * was, with a line that says which file, what is wrong and what to do; what a crash or an
  * older Ferry left is taken up. */
-#include "tests/unit/test_store.h"
+#include "tests/unit/test_store_files.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -153,7 +153,8 @@ static const struct refusal {
     {"another program's", another_programs, ERR_FOREIGN, "another program"},
     {"nobody's, but not empty", nobodys_but_not_empty, ERR_FOREIGN, "another program"},
     {"nobody's, content in the log", nobodys_with_a_log, ERR_FOREIGN, "another program"},
-    {"the samples under its name", the_samples_under_its_name, ERR_FOREIGN, "holds Ferry's samples"},
+    {"the samples under its name", the_samples_under_its_name, ERR_FOREIGN,
+     "holds Ferry's samples"},
     {"a newer version", a_newer_version, ERR_NEWER, "schema version 99"},
     {"a newer version, in the log only", a_newer_version_in_the_log_only, ERR_NEWER, "version 99"},
     {"a negative version", a_negative_version, ERR_CORRUPT, "schema version -1"},
@@ -162,7 +163,8 @@ static const struct refusal {
     {"a log beside an empty file", a_log_beside_an_empty_file, ERR_CORRUPT, "ferry.db-wal"},
     {"a journal left behind", a_journal_left_behind, ERR_CORRUPT, "ferry.db-journal"},
     {"a directory", a_directory, ERR_FOREIGN, "is not a file"},
-    {"damaged samples, no objects", damaged_samples_and_no_objects, ERR_CORRUPT, "samples.db: is not"},
+    {"damaged samples, no objects", damaged_samples_and_no_objects, ERR_CORRUPT,
+     "samples.db: is not"},
 };
 
 static void expect_refusal(const struct fixture *f, enum err_code code, const char *words)
@@ -360,11 +362,29 @@ static void both_files_carry_owner_version_log_mode_and_strict_tables(void **sta
         assert_int_equal(raw_int(path, "PRAGMA application_id"), schema->application_id);
         assert_int_equal(raw_int(path, "PRAGMA user_version"), STORE_SCHEMA_VERSION);
         assert_int_equal(raw_int(path, "SELECT count(*) FROM pragma_journal_mode"
-                                       " WHERE journal_mode='wal'"), 1);
+                                       " WHERE journal_mode='wal'"),
+                         1);
         assert_int_equal(raw_int(path, "SELECT count(*) FROM pragma_table_list WHERE type='table'"
-                                       " AND name NOT LIKE 'sqlite_%' AND strict=0"), 0);
+                                       " AND name NOT LIKE 'sqlite_%' AND strict=0"),
+                         0);
         assert_int_equal(raw_int(path, "SELECT min(strict) FROM pragma_table_list"
-                                       " WHERE name IN ('jobs', 'samples')"), 1);
+                                       " WHERE name IN ('jobs', 'samples')"),
+                         1);
+    }
+}
+
+/* Which sync a kill cannot show: 2 is FULL, 1 is NORMAL. */
+static void objects_are_synced_at_each_commit_and_samples_at_checkpoints(void **state)
+{
+    struct fixture *f = *state;
+    static const int64_t wanted[LANE_COUNT] = {[LANE_OBJECTS] = 2, [LANE_SAMPLES] = 1};
+    must_open(f);
+    for (enum lane lane = 0; lane < LANE_COUNT; lane++) {
+        struct err err = {0};
+        int64_t level = 0;
+        assert_true(db_int(store_sqlite_of(f->store)->lanes[lane].db, "test", "PRAGMA synchronous",
+                           &level, &err));
+        assert_int_equal(level, wanted[lane]);
     }
 }
 
@@ -399,8 +419,11 @@ static void an_open_sql_shell_keeps_nobody_from_starting(void **state)
     make_good(f);
     sqlite3 *shell = NULL;
     assert_int_equal(sqlite3_open(path_in(f, "ferry.db", path), &shell), SQLITE_OK);
-    assert_int_equal(sqlite3_exec(shell, "DELETE FROM jobs WHERE uid <> 'job-7'; BEGIN;"
-                                         "SELECT count(*) FROM jobs", NULL, NULL, NULL), SQLITE_OK);
+    assert_int_equal(sqlite3_exec(shell,
+                                  "DELETE FROM jobs WHERE uid <> 'job-7'; BEGIN;"
+                                  "SELECT count(*) FROM jobs",
+                                  NULL, NULL, NULL),
+                     SQLITE_OK);
     must_open(f);
     commit_job(f->store, "new", 1);
     assert_int_equal(jobs_in(f->store), 2);
@@ -441,6 +464,7 @@ int main(void)
         TEST(odd_names_are_only_names),
         TEST(nothing_but_the_two_files_and_the_lock_is_left_after_a_clean_stop),
         TEST(both_files_carry_owner_version_log_mode_and_strict_tables),
+        TEST(objects_are_synced_at_each_commit_and_samples_at_checkpoints),
         TEST(what_a_crash_left_in_the_log_is_there),
         TEST(empty_files_are_taken_as_new),
         TEST(an_open_sql_shell_keeps_nobody_from_starting),

@@ -1,6 +1,6 @@
 /* test_store_schema.c - the tables: forward from any older version, in step with rows.c, and
  * with an index for each question the port can ask. */
-#include "tests/unit/test_store.h"
+#include "tests/unit/test_store_files.h"
 
 #include "store/sqlite_impl.h"
 
@@ -148,14 +148,10 @@ static void every_column_is_in_its_table_and_the_other_way_round(void **state)
 static size_t column_bytes(const struct column *column)
 {
     switch (column->type) {
-    case COLUMN_TEXT:
-        return sizeof(const char *);
-    case COLUMN_ARRAY:
-        return column->bytes;
-    case COLUMN_INT:
-        return sizeof(int64_t);
-    case COLUMN_BOOL:
-        return sizeof(bool);
+    case COLUMN_TEXT: return sizeof(const char *);
+    case COLUMN_ARRAY: return column->bytes;
+    case COLUMN_INT: return sizeof(int64_t);
+    case COLUMN_BOOL: return sizeof(bool);
     }
     return 0;
 }
