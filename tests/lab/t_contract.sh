@@ -4,4 +4,16 @@
 
 suite=$(dirname "$FERRY")/tests/lab/contract_libvirt
 [ -x "$suite" ] || { note "not built: $suite" && exit 77; }
-fail "not written yet"
+
+boot h1 g-contract 128 'ws=4 rate=1 fill=64 hb=200'
+GUESTS+=(g-twin) # on both hosts, under one name
+guest_create h1 g-twin 32 rate=0
+guest_create h2 g-twin 32 rate=0
+
+"$suite" --host "h1=$(host_uri h1),qemu+tcp://h1/system" \
+    --host "h2=$(host_uri h2),qemu+tcp://h2/system" \
+    --dead-host dead=qemu+tcp://127.0.0.1:1/system \
+    --guest "$(host_virsh h1 domuuid g-contract)" --twin "$(host_virsh h1 domuuid g-twin)" >&2
+
+if runs_here h1 g-contract; then where=h1; else where=h2; fi
+guest_check "$where" g-contract
