@@ -27,8 +27,7 @@ void reply_refusal(struct http_reply *reply, unsigned status, const char *text);
 void reply_no_route(struct http_reply *reply, const struct http_request *request,
                     const char *allow);
 /* Status Success of a delete. */
-void reply_deleted(struct http_reply *reply, enum api_kind kind, const char *name,
-                   const char *uid);
+void reply_deleted(struct http_reply *reply, enum api_kind kind, const char *name, const char *uid);
 
 /* ---- objects: api_migration.c, api_instance.c, api_node.c ---- */
 struct api_column {
@@ -45,7 +44,8 @@ struct api_view {
     const char *(*name)(const struct snapshot *s, size_t i);
     struct json_object *(*labels)(const struct snapshot *s, size_t i); /* new; may be NULL */
     struct json_object *(*object)(const struct snapshot *s, size_t i); /* new */
-    void (*add_cells)(const struct snapshot *s, size_t i, int64_t now_ms, struct json_object *cells);
+    void (*add_cells)(const struct snapshot *s, size_t i, int64_t now_ms,
+                      struct json_object *cells);
 };
 extern const struct api_view api_migrations, api_instances, api_nodes;
 

@@ -72,7 +72,8 @@ static bool is_label_value(const char *value)
 static bool only_known(struct json_object *object, const char *path, const char *const *known,
                        size_t n_known, const char *const *later, size_t n_later, struct err *err)
 {
-    json_object_object_foreach(object, key, value) {
+    json_object_object_foreach(object, key, value)
+    {
         (void)value;
         size_t i = 0, j = 0;
         while (i < n_known && strcmp(known[i], key) != 0)
@@ -133,11 +134,13 @@ static bool read_names(struct json_object *object, struct migration_request *out
     if (*name != '\0' && !is_object_name(name, SNAPSHOT_NAME_MAX - 1, false))
         return err_set(err, ERR_UNPROCESSABLE,
                        "metadata.name: '%.100s': lower case letters, digits, '-' and '.', at most "
-                       "253, beginning and ending with a letter or digit", name);
+                       "253, beginning and ending with a letter or digit",
+                       name);
     if (*prefix != '\0' && !is_object_name(prefix, GENERATE_NAME_MAX, true))
         return err_set(err, ERR_UNPROCESSABLE,
                        "metadata.generateName: '%.100s': lower case letters, digits, '-' and '.', "
-                       "at most %d", prefix, GENERATE_NAME_MAX);
+                       "at most %d",
+                       prefix, GENERATE_NAME_MAX);
     TEXT_SET(out->name, name);
     TEXT_SET(out->generate_name, prefix);
     return true;
@@ -154,7 +157,8 @@ static bool copy_texts(struct json_object *object, const char *what, bool are_la
         return false;
     if (from == NULL || json_object_object_length(from) == 0)
         return true;
-    json_object_object_foreach(from, key, value) {
+    json_object_object_foreach(from, key, value)
+    {
         if (!json_object_is_type(value, json_type_string))
             return err_set(err, ERR_INVALID, "%s.%.100s: expected a string", path, key);
         if (are_labels && !is_label_value(json_object_get_string(value)))
@@ -225,8 +229,7 @@ static bool read_spec(struct json_object *object, struct migration_request *out,
     const char *guest;
     if (!is_object_or_absent(spec, "spec", err))
         return false;
-    if (spec != NULL &&
-        !only_known(spec, "spec.", known, COUNT(known), later, COUNT(later), err))
+    if (spec != NULL && !only_known(spec, "spec.", known, COUNT(known), later, COUNT(later), err))
         return false;
     if (!json_get_text(object, "spec.vmiName", "", &guest, err))
         return false;
@@ -379,8 +382,7 @@ static bool cancel(const struct api_call *call, bool remove, struct http_reply *
 }
 
 /* What is there now: the object while it waits for its end, else that it is gone. */
-static void reply_now(const struct api_call *call, const char *uid,
-                      struct http_reply *reply)
+static void reply_now(const struct api_call *call, const char *uid, struct http_reply *reply)
 {
     const struct snapshot *s = exporter_snapshot(call->x);
     const struct snapshot_job *job =

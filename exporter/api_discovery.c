@@ -152,8 +152,7 @@ static void add_operation(struct json_object *path, const char *what,
     json_add_text(gvk, "group", group);
     json_add_text(gvk, "version", "v1");
     json_add_text(gvk, "kind", row->kind);
-    struct json_object *parameter =
-        json_add_object(json_add_array(operation, "parameters"), "");
+    struct json_object *parameter = json_add_object(json_add_array(operation, "parameters"), "");
     json_add_text(parameter, "name", "fieldValidation");
     json_add_text(parameter, "in", "query");
     json_add_text(json_add_object(parameter, "schema"), "type", "string");

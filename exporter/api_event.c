@@ -29,9 +29,12 @@ static const char *field_of(const struct store_event *row, const char *field)
     const struct {
         const char *field, *value;
     } rows[] = {
-        {"involvedObject.kind", row->kind}, {"involvedObject.namespace", row->ns},
-        {"involvedObject.name", row->name}, {"involvedObject.uid", row->uid},
-        {"metadata.namespace", row->ns},    {"type", row->type},
+        {"involvedObject.kind", row->kind},
+        {"involvedObject.namespace", row->ns},
+        {"involvedObject.name", row->name},
+        {"involvedObject.uid", row->uid},
+        {"metadata.namespace", row->ns},
+        {"type", row->type},
         {"reason", row->reason},
     };
     for (size_t i = 0; i < COUNT(rows); i++)
@@ -136,8 +139,7 @@ void serve_events(const struct api_call *call, struct http_reply *out_reply)
 {
     struct store *store = call->x->store;
     struct err err = {0};
-    struct search search = {.ns = call->request->ns,
-                            .now_ms = clock_wall_ms(call->x->clock)};
+    struct search search = {.ns = call->request->ns, .now_ms = clock_wall_ms(call->x->clock)};
     if (api_refuses_watch(call->request, out_reply))
         return;
     if (!api_selector_parse(http_query(call->request, "fieldSelector"), &search.fields, &err)) {

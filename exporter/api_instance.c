@@ -145,5 +145,5 @@ static void add_cells(const struct snapshot *s, size_t i, int64_t now_ms, struct
         json_add_text(cells, "", texts[c]);
 }
 
-const struct api_view api_instances = {columns, COUNT(columns), count, ns, name,
-                                       labels,  object,         add_cells};
+const struct api_view api_instances = {columns, COUNT(columns), count,  ns,
+                                       name,    labels,         object, add_cells};

@@ -74,8 +74,7 @@ static void begin_table(struct api_list *list)
 }
 
 void api_list_begin(struct api_list *list, enum api_kind kind, const struct api_column *columns,
-                    size_t n_columns, const struct http_request *request,
-                    uint64_t resource_version)
+                    size_t n_columns, const struct http_request *request, uint64_t resource_version)
 {
     const char *include = http_query(request, "includeObject");
     *list = (struct api_list){.kind = kind,

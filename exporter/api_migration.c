@@ -14,8 +14,8 @@ static struct json_object *stored(const struct snapshot_job *job, const char *wh
 {
     struct err err = {0};
     if (job->metadata_json != NULL) {
-        OWNED(json_object) metadata = json_parse(job->metadata_json, strlen(job->metadata_json),
-                                                 "metadata", &err);
+        OWNED(json_object) metadata =
+            json_parse(job->metadata_json, strlen(job->metadata_json), "metadata", &err);
         struct json_object *found = metadata == NULL ? NULL : json_at(metadata, what);
         if (json_object_is_type(found, json_type_object))
             return json_object_get(found);
@@ -28,7 +28,8 @@ static struct json_object *labels_of(const struct snapshot_job *job)
 {
     enum { LABEL_VALUE_MAX = 63 };
     struct json_object *labels = stored(job, "labels");
-    if (strlen(job->guest_name) <= LABEL_VALUE_MAX && json_object_object_get(labels, name_label) == NULL)
+    if (strlen(job->guest_name) <= LABEL_VALUE_MAX &&
+        json_object_object_get(labels, name_label) == NULL)
         json_add_text(labels, name_label, job->guest_name);
     return labels;
 }
@@ -241,13 +242,18 @@ static void add_cells(const struct snapshot *s, size_t i, int64_t now_ms, struct
         api_bytes_text(job->sample.stats.data_remaining, remaining);
     api_age_text(job->created_ms, now_ms, age);
     const char *const texts[COUNT(columns)] = {
-        phase_name(job->phase), job->guest_name, job->source,
-        job->target[0] != '\0' ? job->target : job->wanted, mode_name(job->mode), remaining, age,
+        phase_name(job->phase),
+        job->guest_name,
+        job->source,
+        job->target[0] != '\0' ? job->target : job->wanted,
+        mode_name(job->mode),
+        remaining,
+        age,
         outcome_name(job->outcome),
         job->failure_reason[0] != '\0' ? job->failure_reason : job->pending_reason};
     for (size_t c = 0; c < COUNT(texts); c++)
         json_add_text(cells, "", texts[c]);
 }
 
-const struct api_view api_migrations = {columns, COUNT(columns), count, ns, name,
-                                        labels,  object,         add_cells};
+const struct api_view api_migrations = {columns, COUNT(columns), count,  ns,
+                                        name,    labels,         object, add_cells};

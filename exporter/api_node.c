@@ -132,11 +132,10 @@ static void add_cells(const struct snapshot *s, size_t i, int64_t now_ms, struct
     api_age_text(node->created_ms, now_ms, age);
     json_add_text(cells, "", node->connected ? "Ready" : "NotReady");
     json_add_i64(cells, "", node->guests);
-    const char *const texts[] = {libvirt, qemu, age, node->uri, node->facts.cpu_model,
-                                 node->error};
+    const char *const texts[] = {libvirt, qemu, age, node->uri, node->facts.cpu_model, node->error};
     for (size_t c = 0; c < COUNT(texts); c++)
         json_add_text(cells, "", texts[c]);
 }
 
-const struct api_view api_nodes = {columns, COUNT(columns), count, NULL, name,
-                                   labels,  object,         add_cells};
+const struct api_view api_nodes = {columns, COUNT(columns), count,  NULL,
+                                   name,    labels,         object, add_cells};

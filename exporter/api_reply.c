@@ -97,8 +97,8 @@ void reply_not_found(struct http_reply *reply, enum api_kind kind, const char *n
     const char *slash = strchr(row->api_version, '/');
     char text[512];
     (void)snprintf(text, sizeof text, "%s%s%.*s \"%.256s\" not found", row->plural,
-                   slash == NULL ? "" : ".",
-                   slash == NULL ? 0 : (int)(slash - row->api_version), row->api_version, name);
+                   slash == NULL ? "" : ".", slash == NULL ? 0 : (int)(slash - row->api_version),
+                   row->api_version, name);
     reply_failure(reply, 404, "NotFound", text, kind, name);
 }
 
@@ -108,10 +108,14 @@ void reply_refusal(struct http_reply *reply, unsigned status, const char *text)
         unsigned status;
         const char *reason;
     } rows[] = {
-        {404, "NotFound"},          {405, "MethodNotAllowed"},
-        {413, "RequestEntityTooLarge"}, {415, "UnsupportedMediaType"},
-        {421, "MisdirectedRequest"},    {422, "Invalid"},
-        {429, "TooManyRequests"},   {503, "ServiceUnavailable"},
+        {404, "NotFound"},
+        {405, "MethodNotAllowed"},
+        {413, "RequestEntityTooLarge"},
+        {415, "UnsupportedMediaType"},
+        {421, "MisdirectedRequest"},
+        {422, "Invalid"},
+        {429, "TooManyRequests"},
+        {503, "ServiceUnavailable"},
     };
     const char *reason = "InternalError";
     for (size_t i = 0; i < COUNT(rows); i++)
@@ -120,13 +124,12 @@ void reply_refusal(struct http_reply *reply, unsigned status, const char *text)
     reply_failure(reply, status, reason, text, KIND_NONE, NULL);
 }
 
-void reply_no_route(struct http_reply *reply, const struct http_request *request,
-                    const char *allow)
+void reply_no_route(struct http_reply *reply, const struct http_request *request, const char *allow)
 {
     char text[512];
     if (allow[0] == '\0') {
-        (void)snprintf(text, sizeof text, "the server could not find the requested resource (%.300s)",
-                       request->path);
+        (void)snprintf(text, sizeof text,
+                       "the server could not find the requested resource (%.300s)", request->path);
         reply_refusal(reply, 404, text);
         return;
     }
@@ -136,8 +139,7 @@ void reply_no_route(struct http_reply *reply, const struct http_request *request
     TEXT_SET(reply->allow, allow);
 }
 
-void reply_deleted(struct http_reply *reply, enum api_kind kind, const char *name,
-                   const char *uid)
+void reply_deleted(struct http_reply *reply, enum api_kind kind, const char *name, const char *uid)
 {
     struct json_object *status = status_new("Success");
     add_details(status, kind, name, uid);

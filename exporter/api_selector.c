@@ -76,8 +76,8 @@ bool api_selector_matches(const struct api_selector *selector, struct json_objec
 {
     for (size_t i = 0; i < selector->n; i++) {
         struct json_object *value = NULL;
-        bool found = labels != NULL &&
-                     json_object_object_get_ex(labels, selector->terms[i].key, &value);
+        bool found =
+            labels != NULL && json_object_object_get_ex(labels, selector->terms[i].key, &value);
         if (!api_term_matches(&selector->terms[i], found ? json_object_get_string(value) : NULL))
             return false;
     }

@@ -34,7 +34,7 @@ struct exporter_self {
         unsigned in_flight;
         int64_t oldest_ms;
         uint64_t calls, failures, total_ms;
-    } *lanes;
+    } * lanes;
 };
 
 struct exporter_config {

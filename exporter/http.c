@@ -151,10 +151,9 @@ static void serve(struct exchange *e)
 static enum MHD_Result queue_body(struct exchange *e)
 {
     char *body = TAKE(e->reply.body);
-    struct MHD_Response *response =
-        MHD_create_response_from_buffer(body == NULL ? 0 : e->reply.body_bytes, body,
-                                        body == NULL ? MHD_RESPMEM_PERSISTENT
-                                                     : MHD_RESPMEM_MUST_FREE);
+    struct MHD_Response *response = MHD_create_response_from_buffer(
+        body == NULL ? 0 : e->reply.body_bytes, body,
+        body == NULL ? MHD_RESPMEM_PERSISTENT : MHD_RESPMEM_MUST_FREE);
     if (response == NULL) {
         free(body);
         return MHD_NO;
@@ -174,10 +173,10 @@ static enum MHD_Result queue_body(struct exchange *e)
 
 static void log_request(const struct exchange *e)
 {
-    const struct log_field fields[] = {
-        FIELD_TEXT(METHOD, e->method), FIELD_TEXT(PATH, e->path),
-        FIELD_I64(STATUS, e->reply.status),
-        FIELD_I64(SPENT_MS, clock_mono_ms(e->http->clock) - e->began_ms)};
+    const struct log_field fields[] = {FIELD_TEXT(METHOD, e->method), FIELD_TEXT(PATH, e->path),
+                                       FIELD_I64(STATUS, e->reply.status),
+                                       FIELD_I64(SPENT_MS,
+                                                 clock_mono_ms(e->http->clock) - e->began_ms)};
     bool changes = strcmp(e->method, "GET") != 0 && strcmp(e->method, "HEAD") != 0;
     enum log_level level = changes ? LOG_LEVEL_INFO : LOG_LEVEL_DEBUG;
     if (log_enabled(level))
@@ -262,9 +261,8 @@ static enum MHD_Result dispatch(struct exchange *e)
 }
 
 static enum MHD_Result on_request(void *cls, struct MHD_Connection *connection, const char *url,
-                                  const char *method, const char *version,
-                                  const char *upload_data, size_t *upload_data_size,
-                                  void **con_cls)
+                                  const char *method, const char *version, const char *upload_data,
+                                  size_t *upload_data_size, void **con_cls)
 {
     (void)version;
     struct exchange *e = *con_cls;
@@ -323,15 +321,14 @@ static void on_log(void *cls, const char *fmt, va_list args)
 
 static struct MHD_Daemon *start(struct http *http)
 {
-    unsigned flags =
-        MHD_USE_EPOLL_INTERNAL_THREAD | MHD_ALLOW_SUSPEND_RESUME | MHD_USE_ERROR_LOG;
-    return MHD_start_daemon(
-        flags, 0, NULL, NULL, on_request, http, MHD_OPTION_EXTERNAL_LOGGER, on_log, http,
-        MHD_OPTION_LISTEN_SOCKET, http->fd, MHD_OPTION_THREAD_POOL_SIZE, (unsigned)HTTP_THREADS,
-        MHD_OPTION_CONNECTION_LIMIT, (unsigned)EXPORTER_CONNECTIONS_MAX,
-        MHD_OPTION_CONNECTION_TIMEOUT, (unsigned)EXPORTER_TIMEOUT_S,
-        MHD_OPTION_CONNECTION_MEMORY_LIMIT, (size_t)HTTP_MEMORY_MAX,
-        MHD_OPTION_NOTIFY_COMPLETED, on_completed, http, MHD_OPTION_END);
+    unsigned flags = MHD_USE_EPOLL_INTERNAL_THREAD | MHD_ALLOW_SUSPEND_RESUME | MHD_USE_ERROR_LOG;
+    return MHD_start_daemon(flags, 0, NULL, NULL, on_request, http, MHD_OPTION_EXTERNAL_LOGGER,
+                            on_log, http, MHD_OPTION_LISTEN_SOCKET, http->fd,
+                            MHD_OPTION_THREAD_POOL_SIZE, (unsigned)HTTP_THREADS,
+                            MHD_OPTION_CONNECTION_LIMIT, (unsigned)EXPORTER_CONNECTIONS_MAX,
+                            MHD_OPTION_CONNECTION_TIMEOUT, (unsigned)EXPORTER_TIMEOUT_S,
+                            MHD_OPTION_CONNECTION_MEMORY_LIMIT, (size_t)HTTP_MEMORY_MAX,
+                            MHD_OPTION_NOTIFY_COMPLETED, on_completed, http, MHD_OPTION_END);
 }
 
 struct http *http_new(const char *listen, const struct clock *clock,

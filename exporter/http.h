@@ -20,9 +20,9 @@
 enum {
     HTTP_THREADS = 4,
     HTTP_WORKERS = 4,
-    HTTP_WORK_MAX = 64,                  /* requests waiting for a worker */
-    HTTP_MEMORY_MAX = 32 * 1024,         /* per connection: request line and headers */
-    HTTP_DRAIN_MAX = 16 * 1024 * 1024,   /* of a body that is too large, read before 413 */
+    HTTP_WORK_MAX = 64,                /* requests waiting for a worker */
+    HTTP_MEMORY_MAX = 32 * 1024,       /* per connection: request line and headers */
+    HTTP_DRAIN_MAX = 16 * 1024 * 1024, /* of a body that is too large, read before 413 */
 };
 
 struct http_route; /* routes.h */
@@ -46,8 +46,8 @@ void http_page_unref(struct http_page *page); /* NULL is fine */
 
 struct http_reply {
     unsigned status;
-    const char *type;       /* a literal */
-    char *body;             /* owned, or NULL */
+    const char *type; /* a literal */
+    char *body;       /* owned, or NULL */
     size_t body_bytes;
     struct http_page *page; /* instead of body; one reference, owned */
     char allow[64];         /* for 405 */

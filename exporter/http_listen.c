@@ -101,14 +101,16 @@ int http_listen(const char *listen, unsigned *out_port, struct err *err)
         return -1;
     }
     if (!is_loopback(&address)) {
-        err_set(err, ERR_REFUSED, "listen address '%s' is not loopback: without TLS anybody who "
-                "reaches it could move guests; use 127.0.0.1:PORT and a proxy or tunnel", listen);
+        err_set(err, ERR_REFUSED,
+                "listen address '%s' is not loopback: without TLS anybody who "
+                "reaches it could move guests; use 127.0.0.1:PORT and a proxy or tunnel",
+                listen);
         return -1;
     }
     int fd = open_socket(&address, listen, err);
     socklen_t n = sizeof address;
     if (fd >= 0 && getsockname(fd, &address.any, &n) == 0)
-        *out_port = ntohs(address.any.sa_family == AF_INET6 ? address.v6.sin6_port
-                                                            : address.v4.sin_port);
+        *out_port =
+            ntohs(address.any.sa_family == AF_INET6 ? address.v6.sin6_port : address.v4.sin_port);
     return fd;
 }

@@ -120,8 +120,7 @@ static void render_self(const struct exporter_self *self, struct buf *out)
     metric_add_header(out, METRIC_QUEUE_DEPTH);
     metric_add_labelled(out, METRIC_QUEUE_DEPTH, "", "queue", "collector",
                         (double)self->collector_queue);
-    metric_add_labelled(out, METRIC_QUEUE_DEPTH, "", "queue", "engine",
-                        (double)self->engine_queue);
+    metric_add_labelled(out, METRIC_QUEUE_DEPTH, "", "queue", "engine", (double)self->engine_queue);
     add_family(out, METRIC_TURNS, (double)self->turns);
     add_family(out, METRIC_STORE_OK, self->store_ok);
     add_family(out, METRIC_STORE_COMMITS, (double)self->commits);

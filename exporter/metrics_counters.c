@@ -67,10 +67,10 @@ static bool fill(struct metrics_counters *c, prom_collector_t *collector)
     c->migrations = add_metric(collector, METRIC_MIGRATIONS, NULL);
     c->transitions = add_metric(collector, METRIC_MIGRATION_TRANSITIONS, NULL);
     c->aborts = add_metric(collector, METRIC_MIGRATION_ABORTS, NULL);
-    c->duration = add_metric(collector, METRIC_MIGRATION_DURATION,
-                             prom_histogram_buckets_new(14, .5, 1.0, 2.5, 5.0, 10.0, 20.0, 40.0,
-                                                        80.0, 150.0, 300.0, 600.0, 1200.0, 3600.0,
-                                                        7200.0));
+    c->duration =
+        add_metric(collector, METRIC_MIGRATION_DURATION,
+                   prom_histogram_buckets_new(14, .5, 1.0, 2.5, 5.0, 10.0, 20.0, 40.0, 80.0, 150.0,
+                                              300.0, 600.0, 1200.0, 3600.0, 7200.0));
     c->phase_time = add_metric(collector, METRIC_MIGRATION_PHASE_TIME,
                                prom_histogram_buckets_new(12, .01, .05, .1, .5, 1.0, 5.0, 10.0,
                                                           30.0, 60.0, 300.0, 900.0, 3600.0));
@@ -126,8 +126,8 @@ void metrics_count_finished(struct metrics_counters *counters, const struct snap
     if (job->abort_status == ABORT_NONE && !job->abort_asked)
         return;
     /* An answer that never came is a failure to stop, whatever the guest did. */
-    const char *result[] = {abort_status_name(
-        job->abort_status == ABORT_SUCCEEDED ? ABORT_SUCCEEDED : ABORT_FAILED)};
+    const char *result[] = {
+        abort_status_name(job->abort_status == ABORT_SUCCEEDED ? ABORT_SUCCEEDED : ABORT_FAILED)};
     (void)prom_counter_inc(counters->aborts, result);
 }
 

@@ -20,7 +20,7 @@ struct active {
     struct active_job {
         const struct snapshot_job *job;
         char *labels;
-    } *jobs;
+    } * jobs;
 };
 
 static char *job_labels(const struct snapshot_job *job)
@@ -75,8 +75,10 @@ static const struct measure {
     size_t offset; /* in struct hv_job_stats */
     double divisor;
 } measures[] = {
-#define MEASURE(metric, field, divisor) \
-    {METRIC_MIGRATION_##metric, offsetof(struct hv_job_stats, field), divisor}
+#define MEASURE(metric, field, divisor)                                          \
+    {                                                                            \
+        METRIC_MIGRATION_##metric, offsetof(struct hv_job_stats, field), divisor \
+    }
     MEASURE(DATA_TOTAL, data_total, 1),
     MEASURE(DATA_PROCESSED, data_processed, 1),
     MEASURE(DATA_REMAINING, data_remaining, 1),

@@ -144,7 +144,8 @@ static bool grow(struct prom_metric *metric)
     return true;
 }
 
-static struct prom_metric_sample *find(struct prom_metric *metric, uint64_t hash, const char *labels)
+static struct prom_metric_sample *find(struct prom_metric *metric, uint64_t hash,
+                                       const char *labels)
 {
     if (metric->n_slots == 0)
         return NULL;
@@ -452,12 +453,13 @@ prom_histogram_t *prom_histogram_new(const char *name, const char *help,
     for (size_t i = 0; label_keys != NULL && i < label_key_count; i++)
         if (label_keys[i] != NULL && strcmp(label_keys[i], "le") == 0)
             return NULL;
-    struct prom_metric *metric = metric_new(PROM_HISTOGRAM, name, help, label_key_count, label_keys);
+    struct prom_metric *metric =
+        metric_new(PROM_HISTOGRAM, name, help, label_key_count, label_keys);
     if (metric == NULL)
         return NULL;
     metric->buckets = buckets != NULL ? buckets
-                                      : prom_histogram_buckets_new(11, .005, .01, .025, .05, .1, .25,
-                                                                   .5, 1.0, 2.5, 5.0, 10.0);
+                                      : prom_histogram_buckets_new(11, .005, .01, .025, .05, .1,
+                                                                   .25, .5, 1.0, 2.5, 5.0, 10.0);
     if (metric->buckets != NULL)
         return metric;
     (void)prom_metric_destroy(metric);
@@ -553,9 +555,9 @@ static bool name_covers(const struct prom_metric *metric, const char *other)
     if (strncmp(metric->name, other, n) != 0)
         return false;
     const char *rest = other + n;
-    return *rest == '\0' ||
-           (metric->type == PROM_HISTOGRAM &&
-            (strcmp(rest, "_bucket") == 0 || strcmp(rest, "_sum") == 0 || strcmp(rest, "_count") == 0));
+    return *rest == '\0' || (metric->type == PROM_HISTOGRAM &&
+                             (strcmp(rest, "_bucket") == 0 || strcmp(rest, "_sum") == 0 ||
+                              strcmp(rest, "_count") == 0));
 }
 
 bool prom_metric_collides(const struct prom_metric *a, const struct prom_metric *b)

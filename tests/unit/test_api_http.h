@@ -1,23 +1,17 @@
-/* test_api_http.h - an exporter on a free loopback port with a fake engine and a fake store, and
- * a plain-socket client, so that a test says what goes over the wire byte by byte. */
+/* test_api_http.h - an exporter on a free loopback port with a fake engine and a fake store,. */
 #ifndef TESTS_UNIT_TEST_API_HTTP_H
 #define TESTS_UNIT_TEST_API_HTTP_H
 
-#include <arpa/inet.h>
-#include <netinet/in.h>
 #include <pthread.h>
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stdint.h>
-#include <sys/socket.h>
-#include <sys/time.h>
-#include <unistd.h>
 
 #include <cmocka.h>
 
-#include "base/json.h"
 #include "exporter/exporter.h"
 #include "exporter/routes.h"
+#include "tests/unit/test_api_client.h"
 #include "tests/unit/test_api_world.h"
 
 #define VMIM_PATH "/apis/kubevirt.io/v1/namespaces/default/virtualmachineinstancemigrations"
@@ -109,7 +103,8 @@ static inline bool fake_each_event(struct store *s, const char *uid, size_t limi
 {
     static const struct store_event rows[] = {
         {"VirtualMachineInstanceMigration", "default", "moving",
-         "20000000-0000-4000-8000-000000000001", "Normal", "Running", "memory moves", 1763269650000},
+         "20000000-0000-4000-8000-000000000001", "Normal", "Running", "memory moves",
+         1763269650000},
         {"VirtualMachineInstance", "default", "vm2", "10000000-0000-4000-8000-000000000001",
          "Warning", "Migrated", "it \"failed\"", 1763269651000},
         {"Node", "", "c", "c", "Warning", "Lost", "connection refused", 1763269652000},
@@ -164,84 +159,11 @@ static inline int rig_down(void **state)
     return 0;
 }
 
-/* ---- the client ---- */
-
-struct answer {
-    int status;
-    char head[4096];
-    char *body;
-    size_t body_bytes;
-    struct json_object *json; /* NULL when it is none */
-};
-
-static inline void answer_fini(struct answer *answer)
-{
-    free(answer->body);
-    json_object_free(answer->json);
-}
-
-static inline int dial(unsigned port)
-{
-    struct sockaddr_in to = {.sin_family = AF_INET, .sin_port = htons((uint16_t)port)};
-    to.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
-    struct timeval patience = {.tv_sec = 20};
-    int fd = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
-    assert_true(fd >= 0);
-    (void)setsockopt(fd, SOL_SOCKET, SO_RCVTIMEO, &patience, sizeof patience);
-    assert_int_equal(connect(fd, (struct sockaddr *)&to, sizeof to), 0);
-    return fd;
-}
-
-static inline void send_all(int fd, const char *bytes, size_t n)
-{
-    while (n > 0) {
-        ssize_t sent = send(fd, bytes, n, MSG_NOSIGNAL);
-        if (sent <= 0)
-            return; /* the server may have said no already */
-        bytes += sent;
-        n -= (size_t)sent;
-    }
-}
-
-/* Reads until the server closes. */
-static inline struct answer receive(int fd)
-{
-    struct answer answer = {0};
-    struct buf text;
-    buf_init(&text, 64 << 20);
-    char part[65536];
-    for (ssize_t n; (n = recv(fd, part, sizeof part, 0)) > 0;)
-        buf_add_bytes(&text, part, (size_t)n);
-    (void)close(fd);
-    const char *end = text.data == NULL ? NULL : strstr(text.data, "\r\n\r\n");
-    if (end != NULL) {
-        (void)snprintf(answer.head, sizeof answer.head, "%.*s", (int)(end + 2 - text.data), text.data);
-        (void)sscanf(answer.head, "HTTP/1.1 %d", &answer.status);
-        answer.body_bytes = text.length - (size_t)(end + 4 - text.data);
-        answer.body = strdup(end + 4);
-        struct err err = {0};
-        answer.json = json_parse(answer.body, answer.body_bytes, "answer", &err);
-    }
-    buf_fini(&text);
-    return answer;
-}
-
 /* headers: whole lines with CRLF, or "". */
 static inline struct answer ask(const struct rig *rig, const char *method, const char *path,
                                 const char *headers, const char *body)
 {
-    int fd = dial(rig->port);
-    struct buf text;
-    buf_init(&text, 64 << 20);
-    buf_addf(&text, "%s %s HTTP/1.1\r\nHost: 127.0.0.1:%u\r\nConnection: close\r\n%s", method, path,
-             rig->port, headers);
-    if (body != NULL)
-        buf_addf(&text, "Content-Length: %zu\r\n", strlen(body));
-    buf_add(&text, "\r\n");
-    buf_add(&text, body == NULL ? "" : body);
-    send_all(fd, text.data, text.length);
-    buf_fini(&text);
-    return receive(fd);
+    return ask_port(rig->port, method, path, headers, body);
 }
 
 static inline struct answer get(const struct rig *rig, const char *path)
@@ -252,26 +174,6 @@ static inline struct answer get(const struct rig *rig, const char *path)
 static inline struct answer post(const struct rig *rig, const char *path, const char *body)
 {
     return ask(rig, "POST", path, "Content-Type: application/json\r\n", body);
-}
-
-/* The text at a dotted path of the answer, "" when there is none. */
-static inline const char *at(const struct answer *answer, const char *path)
-{
-    struct json_object *found = answer->json == NULL ? NULL : json_at(answer->json, path);
-    return found == NULL ? "" : json_object_get_string(found);
-}
-
-/* A Kubernetes Status of this code and reason. */
-static inline void assert_refused(const struct answer *answer, int code, const char *reason)
-{
-    char number[16];
-    (void)snprintf(number, sizeof number, "%d", code);
-    assert_int_equal(answer->status, code);
-    assert_string_equal(at(answer, "kind"), "Status");
-    assert_string_equal(at(answer, "status"), "Failure");
-    assert_string_equal(at(answer, "code"), number);
-    assert_string_equal(at(answer, "reason"), reason);
-    assert_true(strlen(at(answer, "message")) > 0);
 }
 
 #endif

@@ -9,8 +9,8 @@ static const struct exporter_lane lanes[] = {{"a", "look", 1, 250, 100, 2, 1500}
 
 static void set_self(struct rig *rig, uint64_t samples)
 {
-    struct exporter_self self = {.samples = samples, .store_ok = true, .n_lanes = 1,
-                                 .lanes = lanes};
+    struct exporter_self self = {
+        .samples = samples, .store_ok = true, .n_lanes = 1, .lanes = lanes};
     exporter_set_self(rig->x, &self);
 }
 
@@ -58,7 +58,8 @@ static void an_ending_is_counted_through_the_sink(void **state)
     snapshot_unref(&world->snapshot);
     struct answer a = get(rig, "/metrics");
     assert_non_null(strstr(a.body, "ferry_migrations_total{outcome=\"succeeded\"} 1\n"));
-    assert_non_null(strstr(a.body, "ferry_migration_duration_seconds_sum{outcome=\"succeeded\"} 30\n"));
+    assert_non_null(
+        strstr(a.body, "ferry_migration_duration_seconds_sum{outcome=\"succeeded\"} 30\n"));
     answer_fini(&a);
 }
 
@@ -221,8 +222,7 @@ static void only_json_may_create(void **state)
                                         "Content-Type: application/jsonp\r\n"};
     struct rig *rig = *state;
     for (size_t i = 0; i < COUNT(types); i++) {
-        struct answer a =
-            ask(rig, "POST", VMIM_PATH, types[i], "{\"spec\":{\"vmiName\":\"vm3\"}}");
+        struct answer a = ask(rig, "POST", VMIM_PATH, types[i], "{\"spec\":{\"vmiName\":\"vm3\"}}");
         assert_refused(&a, 415, "UnsupportedMediaType");
         answer_fini(&a);
     }
@@ -234,9 +234,15 @@ static void a_foreign_host_header_is_refused(void **state)
     static const struct {
         const char *host;
         int status;
-    } rows[] = {{"127.0.0.1", 200}, {"127.0.0.1:9178", 200}, {"localhost:1", 200},
-                {"[::1]:9178", 200}, {"[::1]", 200}, {"evil.example:9178", 421},
-                {"127.0.0.1.evil.example", 421}, {"10.0.0.1", 421}, {"[::2]:1", 421}};
+    } rows[] = {{"127.0.0.1", 200},
+                {"127.0.0.1:9178", 200},
+                {"localhost:1", 200},
+                {"[::1]:9178", 200},
+                {"[::1]", 200},
+                {"evil.example:9178", 421},
+                {"127.0.0.1.evil.example", 421},
+                {"10.0.0.1", 421},
+                {"[::2]:1", 421}};
     struct rig *rig = *state;
     for (size_t i = 0; i < COUNT(rows); i++) {
         char text[256];
@@ -262,11 +268,16 @@ static void only_loopback_is_listened_on(void **state)
         enum err_code code;
         const char *says;
     } rows[] = {
-        {"0.0.0.0:0", ERR_REFUSED, "not loopback"},   {"192.0.2.1:9178", ERR_REFUSED, "TLS"},
-        {"[::]:0", ERR_REFUSED, "not loopback"},      {"", ERR_INVALID, "ADDRESS:PORT"},
-        {"127.0.0.1", ERR_INVALID, "ADDRESS:PORT"},   {"127.0.0.1:70000", ERR_INVALID, "70000"},
-        {"example.org:80", ERR_INVALID, "example"},   {":9178", ERR_INVALID, ":9178"},
-        {taken, ERR_IO, taken},                       {"localhost:0", ERR_NONE, ""},
+        {"0.0.0.0:0", ERR_REFUSED, "not loopback"},
+        {"192.0.2.1:9178", ERR_REFUSED, "TLS"},
+        {"[::]:0", ERR_REFUSED, "not loopback"},
+        {"", ERR_INVALID, "ADDRESS:PORT"},
+        {"127.0.0.1", ERR_INVALID, "ADDRESS:PORT"},
+        {"127.0.0.1:70000", ERR_INVALID, "70000"},
+        {"example.org:80", ERR_INVALID, "example"},
+        {":9178", ERR_INVALID, ":9178"},
+        {taken, ERR_IO, taken},
+        {"localhost:0", ERR_NONE, ""},
         {"127.9.9.9:0", ERR_NONE, ""},
     };
     for (size_t i = 0; i < COUNT(rows); i++) {

@@ -8,9 +8,7 @@
 #include <stdatomic.h>
 #include <stdio.h>
 #include <stdlib.h>
-#include <string.h>
 
-#include "base/own.h"
 #include "base/text.h"
 #include "engine/snapshot.h"
 
@@ -26,16 +24,14 @@ struct world {
 };
 
 /* In place of the engine's, which knows its own snapshots only. */
-__attribute__((weak)) const struct snapshot *snapshot_ref(const struct snapshot *snapshot);
-__attribute__((weak)) void snapshot_unref(const struct snapshot *snapshot);
-const struct snapshot *snapshot_ref(const struct snapshot *snapshot)
+__attribute__((weak)) const struct snapshot *snapshot_ref(const struct snapshot *snapshot)
 {
     struct world *world = (struct world *)(uintptr_t)snapshot;
     if (world != NULL)
         (void)atomic_fetch_add(&world->refs, 1);
     return snapshot;
 }
-void snapshot_unref(const struct snapshot *snapshot)
+__attribute__((weak)) void snapshot_unref(const struct snapshot *snapshot)
 {
     struct world *world = (struct world *)(uintptr_t)snapshot;
     if (world != NULL && atomic_fetch_sub(&world->refs, 1) == 1)
@@ -116,8 +112,8 @@ static inline void world_start(struct snapshot_job *job)
     job->steps[job->n_steps++] = (struct snapshot_step){PHASE_RUNNING, job->started_ms};
     job->source_sight =
         (struct snapshot_sight){HV_PRESENT, HV_STATE_RUNNING, HV_RUNNING_BOOTED, job->started_ms};
-    job->target_sight = (struct snapshot_sight){.presence = HV_UNREACHABLE,
-                                                .at_ms = job->started_ms};
+    job->target_sight =
+        (struct snapshot_sight){.presence = HV_UNREACHABLE, .at_ms = job->started_ms};
 }
 
 static inline void world_sample(struct snapshot_job *job)
@@ -125,14 +121,22 @@ static inline void world_sample(struct snapshot_job *job)
     job->has_sample = true;
     job->eta_ms = 12345;
     job->sample.bandwidth_bps = 104857600;
-    job->sample.stats = (struct hv_job_stats){
-        .time_elapsed_ms = 58500, .downtime_ms = 300,
-        .data_total = 2147483648, .data_processed = 1073741824, .data_remaining = 536870912,
-        .memory_total = 1073741824, .memory_processed = 805306368, .memory_remaining = 268435456,
-        .disk_total = 1073741824, .disk_processed = 268435456, .disk_remaining = 268435456,
-        .memory_dirty_rate = 2500, .memory_page_size = 4096, .memory_iteration = 3,
-        .auto_converge_throttle = 20, .memory_postcopy_requests = 7,
-    };
+    job->sample.stats = (struct hv_job_stats){.time_elapsed_ms = 58500,
+                                              .downtime_ms = 300,
+                                              .data_total = 2147483648,
+                                              .data_processed = 1073741824,
+                                              .data_remaining = 536870912,
+                                              .memory_total = 1073741824,
+                                              .memory_processed = 805306368,
+                                              .memory_remaining = 268435456,
+                                              .disk_total = 1073741824,
+                                              .disk_processed = 268435456,
+                                              .disk_remaining = 268435456,
+                                              .memory_dirty_rate = 2500,
+                                              .memory_page_size = 4096,
+                                              .memory_iteration = 3,
+                                              .auto_converge_throttle = 20,
+                                              .memory_postcopy_requests = 7};
 }
 
 static inline void world_jobs(struct world *w)
@@ -182,10 +186,14 @@ static inline struct world *world_new(uint64_t generation)
     w->guests[3].node_reachable = false;
     TEXT_SET(w->guests[1].job_uid, "20000000-0000-4000-8000-000000000001");
     world_jobs(w);
-    w->snapshot = (struct snapshot){.generation = generation, .wall_ms = world_wall_ms,
-                                    .n_nodes = WORLD_NODES, .n_guests = WORLD_GUESTS,
-                                    .n_jobs = WORLD_JOBS, .nodes = w->nodes,
-                                    .guests = w->guests, .jobs = w->jobs};
+    w->snapshot = (struct snapshot){.generation = generation,
+                                    .wall_ms = world_wall_ms,
+                                    .n_nodes = WORLD_NODES,
+                                    .n_guests = WORLD_GUESTS,
+                                    .n_jobs = WORLD_JOBS,
+                                    .nodes = w->nodes,
+                                    .guests = w->guests,
+                                    .jobs = w->jobs};
     return w;
 }
 

@@ -17,14 +17,28 @@ static const struct exporter_lane lanes[] = {
     {"a", "migrate", 2, 61000, 5, 1, 300000},
 };
 static const struct exporter_self self = {
-    .samples = 1234, .samples_dropped = 1, .stats_failures = 2, .collector_lag_ms = 3,
-    .sample_gap_max_ms = 412, .collector_queue = 4, .engine_queue = 5, .commits = 60,
-    .commit_failures = 7, .commit_ms_total = 890, .turns = 99, .store_ok = true,
-    .n_lanes = COUNT(lanes), .lanes = lanes,
+    .samples = 1234,
+    .samples_dropped = 1,
+    .stats_failures = 2,
+    .collector_lag_ms = 3,
+    .sample_gap_max_ms = 412,
+    .collector_queue = 4,
+    .engine_queue = 5,
+    .commits = 60,
+    .commit_failures = 7,
+    .commit_ms_total = 890,
+    .turns = 99,
+    .store_ok = true,
+    .n_lanes = COUNT(lanes),
+    .lanes = lanes,
 };
 static const struct process_stats process = {
-    .cpu_s = 1.25, .start_s = 1763260000.12, .resident_bytes = 20 << 20,
-    .virtual_bytes = 200 << 20, .open_fds = 21, .max_fds = 1024,
+    .cpu_s = 1.25,
+    .start_s = 1763260000.12,
+    .resident_bytes = 20 << 20,
+    .virtual_bytes = 200 << 20,
+    .open_fds = 21,
+    .max_fds = 1024,
 };
 
 static char *page_of(const struct snapshot *snapshot, struct metrics_counters *counters)
@@ -228,19 +242,31 @@ static const struct ending {
     int64_t started, ended;
     const char *lines[3];
 } endings[] = {
-    {OUTCOME_SUCCEEDED, ABORT_NONE, 1000, 5000,
+    {OUTCOME_SUCCEEDED,
+     ABORT_NONE,
+     1000,
+     5000,
      {"ferry_migrations_total{outcome=\"succeeded\"} 1\n",
       "ferry_migration_duration_seconds_sum{outcome=\"succeeded\"} 4\n",
       "ferry_migration_aborts_total{result=\"Failed\"} 0\n"}},
-    {OUTCOME_SUCCEEDED, ABORT_ABORTING, 1000, 5000,
+    {OUTCOME_SUCCEEDED,
+     ABORT_ABORTING,
+     1000,
+     5000,
      {"ferry_migrations_total{outcome=\"succeeded\"} 1\n",
       "ferry_migration_aborts_total{result=\"Failed\"} 1\n",
       "ferry_migration_aborts_total{result=\"Succeeded\"} 0\n"}},
-    {OUTCOME_ABORTED, ABORT_SUCCEEDED, 0, 5000,
+    {OUTCOME_ABORTED,
+     ABORT_SUCCEEDED,
+     0,
+     5000,
      {"ferry_migrations_total{outcome=\"aborted\"} 1\n",
       "ferry_migration_duration_seconds_sum{outcome=\"aborted\"} 4.5\n",
       "ferry_migration_aborts_total{result=\"Succeeded\"} 1\n"}},
-    {OUTCOME_LOST, ABORT_NONE, 9000, 5000, /* the wall clock was set back */
+    {OUTCOME_LOST,
+     ABORT_NONE,
+     9000,
+     5000, /* the wall clock was set back */
      {"ferry_migrations_total{outcome=\"lost\"} 1\n",
       "ferry_migration_duration_seconds_sum{outcome=\"lost\"} 0\n",
       "ferry_migration_duration_seconds_bucket{outcome=\"lost\",le=\"+Inf\"} 1\n"}},

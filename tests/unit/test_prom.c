@@ -27,12 +27,29 @@ static const struct number {
     double value;
     const char *text;
 } numbers[] = {
-    {0, "0"}, {-0.0, "0"}, {1, "1"}, {-1, "-1"}, {1e6, "1000000"}, {123456789012, "123456789012"},
-    {9007199254740992.0, "9007199254740992"}, {-9007199254740992.0, "-9007199254740992"},
-    {1e300, "1e+300"}, {0.1, "0.1"}, {-0.25, "-0.25"}, {0.001, "0.001"}, {12.05, "12.05"},
-    {1763269659.123, "1763269659.123"}, {0.0001, "0.0001"}, {1e-9, "1e-09"},
-    {1.0 / 3, "0.3333333333333333"}, {0.1 + 0.2, "0.30000000000000004"}, {NAN, "NaN"},
-    {-NAN, "NaN"}, {INFINITY, "+Inf"}, {-INFINITY, "-Inf"}, {5e-324, "4.94065645841247e-324"},
+    {0, "0"},
+    {-0.0, "0"},
+    {1, "1"},
+    {-1, "-1"},
+    {1e6, "1000000"},
+    {123456789012, "123456789012"},
+    {9007199254740992.0, "9007199254740992"},
+    {-9007199254740992.0, "-9007199254740992"},
+    {1e300, "1e+300"},
+    {0.1, "0.1"},
+    {-0.25, "-0.25"},
+    {0.001, "0.001"},
+    {12.05, "12.05"},
+    {1763269659.123, "1763269659.123"},
+    {0.0001, "0.0001"},
+    {1e-9, "1e-09"},
+    {1.0 / 3, "0.3333333333333333"},
+    {0.1 + 0.2, "0.30000000000000004"},
+    {NAN, "NaN"},
+    {-NAN, "NaN"},
+    {INFINITY, "+Inf"},
+    {-INFINITY, "-Inf"},
+    {5e-324, "4.94065645841247e-324"},
 };
 
 static void numbers_are_written_plainly(void **state)
@@ -217,7 +234,8 @@ static void a_histogram_has_buckets_with_the_right_names(void **state)
 static void a_histogram_without_labels_has_only_le(void **state)
 {
     (void)state;
-    prom_histogram_t *h = prom_histogram_new("h", "H.", prom_histogram_buckets_new(1, 1.0), 0, NULL);
+    prom_histogram_t *h =
+        prom_histogram_new("h", "H.", prom_histogram_buckets_new(1, 1.0), 0, NULL);
     prom_collector_registry_t *registry = registry_with(h);
     assert_int_equal(prom_histogram_observe(h, INFINITY, NULL), 0);
     assert_page(registry, "# HELP h H.\n# TYPE h histogram\nh_bucket{le=\"1\"} 0\n"
@@ -367,8 +385,8 @@ static void scrapers_and_writers_may_meet(void **state)
 
     pthread_t threads[4];
     for (size_t i = 0; i < COUNT(threads); i++)
-        assert_int_equal(
-            pthread_create(&threads[i], NULL, i < 2 ? write_series : scrape, &race), 0);
+        assert_int_equal(pthread_create(&threads[i], NULL, i < 2 ? write_series : scrape, &race),
+                         0);
     for (size_t i = 0; i < COUNT(threads); i++)
         pthread_join(threads[i], NULL);
     const char *fixed[] = {"fixed"};
