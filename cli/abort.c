@@ -26,12 +26,8 @@ static error_t on_option(int key, char *arg, struct argp_state *state)
 {
     struct abort *a = state->input;
     switch (key) {
-    case ARGP_KEY_INIT:
-        state->child_inputs[0] = &a->common;
-        return 0;
-    case KEY_WAIT:
-        a->wait = true;
-        return 0;
+    case ARGP_KEY_INIT: state->child_inputs[0] = &a->common; return 0;
+    case KEY_WAIT: a->wait = true; return 0;
     case KEY_TIMEOUT:
         if (!human_read_duration(arg, &a->timeout_ms))
             argp_error(state, "--timeout '%s' is not a duration like 30s or 5m", arg);
@@ -44,8 +40,7 @@ static error_t on_option(int key, char *arg, struct argp_state *state)
     case ARGP_KEY_NO_ARGS:
         argp_error(state, "which MIGRATION? `ferry get migrations` lists them");
         return 0;
-    default:
-        return ARGP_ERR_UNKNOWN;
+    default: return ARGP_ERR_UNKNOWN;
     }
 }
 
@@ -73,8 +68,9 @@ static int print_end(struct json_object *object, const struct abort *a)
 {
     struct buf text;
     buf_init(&text, ANSWER_MAX);
-    bool aborted = text_equal(view_text(object, "status.migrationState.abortStatus"), "Succeeded") ||
-                   text_equal(view_text(object, "status.ferry.outcome"), "aborted");
+    bool aborted =
+        text_equal(view_text(object, "status.migrationState.abortStatus"), "Succeeded") ||
+        text_equal(view_text(object, "status.ferry.outcome"), "aborted");
     if (a->common.output == OUTPUT_JSON) {
         int status = cli_print_json(object);
         return status != EXIT_DONE ? status : aborted ? EXIT_DONE : EXIT_FAILED;
@@ -123,8 +119,11 @@ int verb_abort(int argc, char **argv)
                      a.name);
         return EXIT_DONE;
     }
-    struct wait wait = {.client = client, .ns = a.common.ns, .name = a.name,
-                        .timeout_ms = a.timeout_ms, .quiet = a.common.output == OUTPUT_JSON};
+    struct wait wait = {.client = client,
+                        .ns = a.common.ns,
+                        .name = a.name,
+                        .timeout_ms = a.timeout_ms,
+                        .quiet = a.common.output == OUTPUT_JSON};
     struct json_object *last = NULL;
     int status = wait_until_over(&wait, &last);
     OWNED(json_object) object = last;

@@ -35,21 +35,14 @@ static error_t on_option(int key, char *arg, struct argp_state *state)
 {
     struct cli_options *options = state->input;
     switch (key) {
-    case KEY_SERVER:
-        options->server = arg;
-        return 0;
-    case 'n':
-        options->ns = arg;
-        return 0;
-    case 'A':
-        options->all_namespaces = true;
-        return 0;
+    case KEY_SERVER: options->server = arg; return 0;
+    case 'n': options->ns = arg; return 0;
+    case 'A': options->all_namespaces = true; return 0;
     case 'o':
         if (!read_output(arg, &options->output))
             argp_error(state, "-o '%s' is none of table, wide, json, name", arg);
         return 0;
-    default:
-        return ARGP_ERR_UNKNOWN;
+    default: return ARGP_ERR_UNKNOWN;
     }
 }
 
@@ -122,8 +115,8 @@ int cli_print_json(struct json_object *value)
 {
     struct buf text;
     buf_init(&text, CLI_PAGE_MAX);
-    buf_add(&text, json_object_to_json_string_ext(
-                       value, JSON_C_TO_STRING_PRETTY | JSON_C_TO_STRING_NOSLASHESCAPE));
+    buf_add(&text, json_object_to_json_string_ext(value, JSON_C_TO_STRING_PRETTY |
+                                                             JSON_C_TO_STRING_NOSLASHESCAPE));
     buf_add(&text, "\n");
     return cli_print(&text);
 }

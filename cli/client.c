@@ -70,8 +70,7 @@ static bool set_up(struct client *client, struct err *err)
         return err_set(err, ERR_NOMEM, "no memory for the HTTP client");
     who_asks(who, sizeof who);
     (void)snprintf(header, sizeof header, "X-Ferry-User: %s", who);
-    if (!add_header(client, header, err) ||
-        !add_header(client, "Accept: application/json", err) ||
+    if (!add_header(client, header, err) || !add_header(client, "Accept: application/json", err) ||
         !add_header(client, "Content-Type: application/json", err))
         return false;
     (void)curl_easy_setopt(client->curl, CURLOPT_HTTPHEADER, client->headers);
@@ -120,12 +119,10 @@ static enum err_code code_from_http(long http, const char *reason)
         const char *reason; /* NULL: any */
         enum err_code code;
     } rows[] = {
-        {409, "AlreadyExists", ERR_EXISTS}, {409, NULL, ERR_REFUSED},
-        {400, NULL, ERR_INVALID},           {403, NULL, ERR_FORBIDDEN},
-        {404, NULL, ERR_NOT_FOUND},         {405, NULL, ERR_INVALID},  
-        {422, NULL, ERR_UNPROCESSABLE},     {429, NULL, ERR_LIMIT},
-        {502, NULL, ERR_HYPERVISOR},        {503, NULL, ERR_UNREACHABLE},
-        {504, NULL, ERR_TIMEOUT},           {507, NULL, ERR_FULL},
+        {409, "AlreadyExists", ERR_EXISTS}, {409, NULL, ERR_REFUSED},   {400, NULL, ERR_INVALID},
+        {403, NULL, ERR_FORBIDDEN},         {404, NULL, ERR_NOT_FOUND}, {405, NULL, ERR_INVALID},
+        {422, NULL, ERR_UNPROCESSABLE},     {429, NULL, ERR_LIMIT},     {502, NULL, ERR_HYPERVISOR},
+        {503, NULL, ERR_UNREACHABLE},       {504, NULL, ERR_TIMEOUT},   {507, NULL, ERR_FULL},
     };
     for (size_t i = 0; i < COUNT(rows); i++)
         if (rows[i].http == http && (rows[i].reason == NULL || text_equal(rows[i].reason, reason)))
@@ -156,8 +153,8 @@ static bool fail_from_curl(const struct client *client, CURLcode code, struct er
 }
 
 /* Sends and waits; fills client->answer. */
-static bool exchange(struct client *client, const char *method, const char *path,
-                     const char *body, long *out_http, struct err *err)
+static bool exchange(struct client *client, const char *method, const char *path, const char *body,
+                     long *out_http, struct err *err)
 {
     struct buf url;
     buf_init(&url, 8192);

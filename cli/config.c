@@ -13,7 +13,8 @@
 #include "cli/human.h"
 
 enum { KEYS_MAX = 16, KEEPALIVE_SECONDS_MAX = 3600, PARALLEL_MAX = 10000 };
-#define BANDWIDTH_MIBS_MAX (INT64_C(1) << 23) /* 8 TiB/s: beyond any link, well inside libvirt's */
+#define BANDWIDTH_MIBS_MAX (INT64_C(1) << 23) /* 8 TiB/s: beyond any link, well inside libvirt's \
+                                               */
 
 /* Where a reader stands: the file, the configuration being filled, the host being filled. */
 struct reading {
@@ -192,7 +193,9 @@ static int by_name_then_line(const void *a, const void *b)
 {
     const struct named *left = a, *right = b;
     int order = strcmp(left->name, right->name);
-    return order != 0 ? order : (left->node->line > right->node->line) - (left->node->line < right->node->line);
+    return order != 0
+               ? order
+               : (left->node->line > right->node->line) - (left->node->line < right->node->line);
 }
 
 static bool check_names_differ(struct reading *r, const struct yaml_node *list, struct err *err)
@@ -208,9 +211,9 @@ static bool check_names_differ(struct reading *r, const struct yaml_node *list, 
     bool differ = true;
     for (size_t i = 1; differ && i < config->n_hosts; i++)
         if (strcmp(names[i - 1].name, names[i].name) == 0)
-            differ = yaml_fail(r->yaml, names[i].node, err,
-                               "host '%s' is there already, at line %d", names[i].name,
-                               names[i - 1].node->line);
+            differ =
+                yaml_fail(r->yaml, names[i].node, err, "host '%s' is there already, at line %d",
+                          names[i].name, names[i - 1].node->line);
     free(names);
     return differ;
 }
@@ -266,7 +269,8 @@ static bool read_log_level(struct reading *r, const struct yaml_node *node, stru
     if (!yaml_text(r->yaml, node, &text, err))
         return false;
     if (!log_level_from_name(text, &r->config->log_level))
-        return yaml_fail(r->yaml, node, err, "level '%s' is none of debug, info, warn, error", text);
+        return yaml_fail(r->yaml, node, err, "level '%s' is none of debug, info, warn, error",
+                         text);
     return true;
 }
 

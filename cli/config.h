@@ -13,7 +13,7 @@ enum { CONFIG_HOSTS_MAX = 10000, CONFIG_PATH_MAX = 4096 };
 struct config {
     size_t n_hosts;
     struct hv_host *hosts;
-    char **host_labels; /* one per host: JSON object text, NULL when it has none */
+    char **host_labels;              /* one per host: JSON object text, NULL when it has none */
     char state_dir[CONFIG_PATH_MAX]; /* default /var/lib/ferry */
     char listen[HV_TEXT_MAX];        /* default 127.0.0.1:9178 */
     enum log_level log_level;

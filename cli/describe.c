@@ -177,7 +177,8 @@ static void add_numbers(struct buf *out, struct json_object *object)
     human_duration(view_i64(sample, "elapsedMs", 0), elapsed);
     buf_addf(out, "  %-18s %s\n", "elapsed", elapsed);
     buf_addf(out, "  %-18s %lld\n", "pass", (long long)view_i64(sample, "iteration", 0));
-    buf_addf(out, "  %-18s %lld%%\n", "throttle", (long long)view_i64(sample, "throttlePercent", 0));
+    buf_addf(out, "  %-18s %lld%%\n", "throttle",
+             (long long)view_i64(sample, "throttlePercent", 0));
     buf_addf(out, "  %-18s %lld ms\n", "expected downtime",
              (long long)view_i64(sample, "expectedDowntimeMs", 0));
     int64_t downtime = view_i64(object, "status.ferry.downtimeMs", -1);
@@ -198,8 +199,8 @@ static void add_conditions(struct buf *out, struct json_object *object)
         table_clean(status, sizeof status, view_text(condition, "status"));
         table_clean(reason, sizeof reason, view_text(condition, "reason"));
         table_clean(message, sizeof message, view_text(condition, "message"));
-        buf_addf(out, "  %-16s %-8s %s%s%s\n", type, status, reason,
-                 message[0] != '\0' ? ": " : "", message);
+        bool both = reason[0] != '\0' && message[0] != '\0';
+        buf_addf(out, "  %-24s %-8s %s%s%s\n", type, status, reason, both ? ": " : "", message);
     }
 }
 
@@ -259,9 +260,7 @@ static error_t on_option(int key, char *arg, struct argp_state *state)
 {
     struct describe *d = state->input;
     switch (key) {
-    case ARGP_KEY_INIT:
-        state->child_inputs[0] = &d->common;
-        return 0;
+    case ARGP_KEY_INIT: state->child_inputs[0] = &d->common; return 0;
     case ARGP_KEY_ARG:
         if (state->arg_num == 0)
             d->kind_word = arg;
@@ -274,8 +273,7 @@ static error_t on_option(int key, char *arg, struct argp_state *state)
         if (d->name == NULL)
             argp_error(state, "which one? ferry describe KIND NAME");
         return 0;
-    default:
-        return ARGP_ERR_UNKNOWN;
+    default: return ARGP_ERR_UNKNOWN;
     }
 }
 

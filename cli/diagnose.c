@@ -8,7 +8,7 @@
 
 #include "base/text.h"
 
-#define VERSION_OF(major, minor, micro) ((major) * 1000000ul + (minor) * 1000ul + (micro))
+#define VERSION_OF(major, minor, micro) ((major)*1000000ul + (minor)*1000ul + (micro))
 #define POSTCOPY_LIBVIRT VERSION_OF(1ul, 3ul, 3ul) /* first with VIR_MIGRATE_POSTCOPY */
 #define POSTCOPY_QEMU VERSION_OF(2ul, 5ul, 0ul)    /* first with post-copy */
 
@@ -91,8 +91,7 @@ static void check_reachable(const struct patient *p, struct check *check)
         say(check, RESULT_FAILED, "%s", p->err.text[0] != '\0' ? p->err.text : "no answer");
 }
 
-static void check_identity(const struct patient *patients, size_t n, size_t i,
-                           struct check *check)
+static void check_identity(const struct patient *patients, size_t n, size_t i, struct check *check)
 {
     const struct hv_facts *own = &patients[i].facts;
     for (size_t j = 0; j < n; j++) {
@@ -136,7 +135,7 @@ static void check_tls(const struct patient *p, struct check *check)
     bool tls, system;
     diagnose_uri(p->host->uri, host, &tls, &system);
     say(check, tls ? RESULT_OK : RESULT_NOTE, "%s; %s",
-        tls            ? "Ferry's connection is TLS"
+        tls               ? "Ferry's connection is TLS"
         : host[0] != '\0' ? "Ferry's connection is not TLS"
                           : "Ferry's connection is local",
         port[p->tls_port]);
@@ -166,8 +165,7 @@ void diagnose_host(const struct patient *patients, size_t n, size_t i,
 
 /* --- one pair --- */
 
-static bool differ_enough(const struct patient *from, const struct patient *to,
-                          struct check *check)
+static bool differ_enough(const struct patient *from, const struct patient *to, struct check *check)
 {
     const struct hv_facts *a = &from->facts, *b = &to->facts;
     if (!from->reached || !to->reached) {
@@ -213,5 +211,6 @@ void diagnose_pair(const struct patient *from, const struct patient *to, int cpu
             to->host->name, version_text(from->facts.hypervisor_version).text,
             version_text(to->facts.hypervisor_version).text);
     else
-        say(out_check, RESULT_OK, "CPU %s", cpu == CPU_IDENTICAL ? "identical" : "has more features");
+        say(out_check, RESULT_OK, "CPU %s",
+            cpu == CPU_IDENTICAL ? "identical" : "has more features");
 }

@@ -40,8 +40,8 @@ struct doctor {
     struct config *config;
     size_t n;
     struct patient *patients;
-    char **cpus;       /* what guests get as host-model on each, NULL when not known */
-    int *comparisons;  /* n*n, CPU_NOT_ASKED when there is no answer */
+    char **cpus;                    /* what guests get as host-model on each, NULL when not known */
+    int *comparisons;               /* n*n, CPU_NOT_ASKED when there is no answer */
     char (*why)[DIAGNOSE_TEXT_MAX]; /* n*n, error of a comparison */
     struct queue *replies;
     struct hv *hv;
@@ -65,8 +65,7 @@ static void on_event(void *ctx, const struct hv_event *event)
 static struct hv_request question(const struct doctor *d, enum hv_call call, size_t host,
                                   uint64_t id)
 {
-    struct hv_request request = {
-        .id = id, .call = call, .reply_to = {on_reply, d->replies}};
+    struct hv_request request = {.id = id, .call = call, .reply_to = {on_reply, d->replies}};
     TEXT_SET(request.host, d->config->hosts[host].name);
     return request;
 }
@@ -149,8 +148,7 @@ static void ask_pairs(struct doctor *d)
                 TEXT_SET(d->why[from * d->n + to], d->patients[from].err.text);
                 continue;
             }
-            struct hv_request request =
-                question(d, HV_CALL_COMPARE_CPU, to, from * d->n + to);
+            struct hv_request request = question(d, HV_CALL_COMPARE_CPU, to, from * d->n + to);
             struct err err = {0};
             request.with.text = d->cpus[from];
             if (submit(d, &request, &err))
@@ -253,8 +251,8 @@ static size_t report_pairs(const struct doctor *d, struct table *table, struct j
             struct check check;
             if (from == to)
                 continue;
-            diagnose_pair(&d->patients[from], &d->patients[to], d->comparisons[pair],
-                          d->why[pair], &check);
+            diagnose_pair(&d->patients[from], &d->patients[to], d->comparisons[pair], d->why[pair],
+                          &check);
             add_row(table, d->config->hosts[from].name, d->config->hosts[to].name, &check);
             count_failure(&check, &failures);
             struct json_object *row = json_object_new_object();
@@ -298,8 +296,8 @@ static int report(const struct doctor *d)
     if (d->comparisons != NULL)
         failures += report_pairs(d, &pairs, list);
     json_add_i64(page, "failures", (int64_t)failures);
-    int status = d->common.output == OUTPUT_JSON ? cli_print_json(page)
-                                                 : print_tables(d, &hosts, &pairs);
+    int status =
+        d->common.output == OUTPUT_JSON ? cli_print_json(page) : print_tables(d, &hosts, &pairs);
     table_fini(&hosts);
     table_fini(&pairs);
     return status != EXIT_DONE ? status : failures > 0 ? EXIT_FAILED : EXIT_DONE;
@@ -355,21 +353,14 @@ static error_t on_option(int key, char *arg, struct argp_state *state)
 {
     struct doctor *d = state->input;
     switch (key) {
-    case ARGP_KEY_INIT:
-        state->child_inputs[0] = &d->common;
-        return 0;
-    case KEY_CONFIG:
-        d->config_file = arg;
-        return 0;
+    case ARGP_KEY_INIT: state->child_inputs[0] = &d->common; return 0;
+    case KEY_CONFIG: d->config_file = arg; return 0;
     case KEY_PATIENCE:
         if (!human_read_duration(arg, &d->patience_ms))
             argp_error(state, "--patience '%s' is not a duration like 10s", arg);
         return 0;
-    case ARGP_KEY_ARG:
-        argp_error(state, "doctor takes no '%s'", arg);
-        return 0;
-    default:
-        return ARGP_ERR_UNKNOWN;
+    case ARGP_KEY_ARG: argp_error(state, "doctor takes no '%s'", arg); return 0;
+    default: return ARGP_ERR_UNKNOWN;
     }
 }
 

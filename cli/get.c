@@ -42,8 +42,9 @@ static void fill_progress(struct json_object *object, int64_t now_ms, char *out_
     if (text_equal(view_text(object, "status.phase"), "Succeeded"))
         (void)snprintf(out_cell, CELL, "100%%");
     else if (total > 0 && left >= 0)
-        (void)snprintf(out_cell, CELL, "%d%%",
-                       (int)(100.0 * (double)(total - (left < total ? left : total)) / (double)total));
+        (void)snprintf(
+            out_cell, CELL, "%d%%",
+            (int)(100.0 * (double)(total - (left < total ? left : total)) / (double)total));
 }
 
 static void fill_took(struct json_object *object, int64_t now_ms, char *out_cell)
@@ -252,9 +253,7 @@ static error_t on_option(int key, char *arg, struct argp_state *state)
 {
     struct get *get = state->input;
     switch (key) {
-    case ARGP_KEY_INIT:
-        state->child_inputs[0] = &get->common;
-        return 0;
+    case ARGP_KEY_INIT: state->child_inputs[0] = &get->common; return 0;
     case ARGP_KEY_ARG:
         if (state->arg_num == 0)
             get->kind_word = arg;
@@ -263,15 +262,12 @@ static error_t on_option(int key, char *arg, struct argp_state *state)
         else
             argp_error(state, "one KIND and at most one NAME, not also '%s'", arg);
         return 0;
-    case ARGP_KEY_NO_ARGS:
-        argp_error(state, "which KIND? migrations, guests or nodes");
-        return 0;
+    case ARGP_KEY_NO_ARGS: argp_error(state, "which KIND? migrations, guests or nodes"); return 0;
     case ARGP_KEY_END:
         if (get->name != NULL && get->common.all_namespaces)
             argp_error(state, "-A lists; a NAME is looked for in one namespace (-n)");
         return 0;
-    default:
-        return ARGP_ERR_UNKNOWN;
+    default: return ARGP_ERR_UNKNOWN;
     }
 }
 

@@ -123,9 +123,8 @@ bool human_read_quantity(const char *text, uint64_t *out_bytes)
         const char *suffix;
         double factor;
     } units[] = {
-        {"", 1},
-        {"k", 1e3},     {"M", 1e6},        {"G", 1e9},           {"T", 1e12},
-        {"Ki", 0x1p10}, {"Mi", 0x1p20},    {"Gi", 0x1p30},       {"Ti", 0x1p40},
+        {"", 1},        {"k", 1e3},     {"M", 1e6},     {"G", 1e9},     {"T", 1e12},
+        {"Ki", 0x1p10}, {"Mi", 0x1p20}, {"Gi", 0x1p30}, {"Ti", 0x1p40},
     };
     size_t length = strspn(text, "0123456789.");
     if (length == 0 || length > 20 || !isdigit((unsigned char)*text))

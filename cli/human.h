@@ -11,10 +11,10 @@
 
 enum { HUMAN_TEXT_MAX = 32 };
 
-void human_bytes(uint64_t bytes, char *out_text);   /* "512B" "1.5KiB" "110MiB" "2.0GiB" */
-void human_rate(uint64_t bps, char *out_text);      /* "110MiB/s" */
-void human_duration(int64_t ms, char *out_text);    /* "0.4s" "12.3s" "2m05s" "3h07m" "4d02h" */
-void human_age(int64_t ms, char *out_text);         /* "7s" "5m" "3h" "12d", as kubectl shows */
+void human_bytes(uint64_t bytes, char *out_text); /* "512B" "1.5KiB" "110MiB" "2.0GiB" */
+void human_rate(uint64_t bps, char *out_text);    /* "110MiB/s" */
+void human_duration(int64_t ms, char *out_text);  /* "0.4s" "12.3s" "2m05s" "3h07m" "4d02h" */
+void human_age(int64_t ms, char *out_text);       /* "7s" "5m" "3h" "12d", as kubectl shows */
 
 /* "30s", "5m", "1h30m", "250ms", or a plain number of seconds. */
 bool human_read_duration(const char *text, int64_t *out_ms);

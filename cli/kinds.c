@@ -33,8 +33,8 @@ static bool is_among(const char *words, const char *word)
 
 bool kind_from_word(const char *word, enum kind *out_kind, struct err *err)
 {
-    static const char *const usual[] = {"migrations", "guests", "nodes", "vmim", "vmi",
-                                        "migration",  "guest",  "node"};
+    static const char *const usual[] = {"migrations", "guests",    "nodes", "vmim",
+                                        "vmi",        "migration", "guest", "node"};
     for (enum kind kind = 0; kind < KIND_COUNT; kind++) {
         if (text_equal(kinds[kind].plural, word) || text_equal(kinds[kind].abbreviation, word) ||
             is_among(kinds[kind].aliases, word)) {

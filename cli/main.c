@@ -88,20 +88,14 @@ static error_t on_before(int key, char *arg, struct argp_state *state)
 {
     struct before *before = state->input;
     switch (key) {
-    case KEY_SERVER:
-        return setenv("FERRY_SERVER", arg, 1) == 0 ? 0 : ENOMEM;
-    case 'h':
-        print_verbs(stdout);
-        exit(EXIT_DONE);
-    case 'V':
-        (void)printf("ferry " FERRY_VERSION "\n");
-        exit(EXIT_DONE);
+    case KEY_SERVER: return setenv("FERRY_SERVER", arg, 1) == 0 ? 0 : ENOMEM;
+    case 'h': print_verbs(stdout); exit(EXIT_DONE);
+    case 'V': (void)printf("ferry " FERRY_VERSION "\n"); exit(EXIT_DONE);
     case ARGP_KEY_ARG:
         before->verb_at = state->next - 1;
         state->next = state->argc;
         return 0;
-    default:
-        return ARGP_ERR_UNKNOWN;
+    default: return ARGP_ERR_UNKNOWN;
     }
 }
 
@@ -113,8 +107,8 @@ int main(int argc, char **argv)
         {"version", 'V', NULL, 0, "print the version", 0},
         {0},
     };
-    static const struct argp before_argp = {.options = options, .parser = on_before,
-                                            .args_doc = "VERB ..."};
+    static const struct argp before_argp = {
+        .options = options, .parser = on_before, .args_doc = "VERB ..."};
     struct before before = {0};
     argp_err_exit_status = EXIT_USAGE;
     if (argp_parse(&before_argp, argc, argv, ARGP_IN_ORDER | ARGP_NO_HELP, NULL, &before) != 0)

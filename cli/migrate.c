@@ -27,18 +27,10 @@ static error_t on_option(int key, char *arg, struct argp_state *state)
 {
     struct migrate *m = state->input;
     switch (key) {
-    case ARGP_KEY_INIT:
-        state->child_inputs[0] = &m->common;
-        return 0;
-    case KEY_TO:
-        m->to = arg;
-        return 0;
-    case KEY_NAME:
-        m->name = arg;
-        return 0;
-    case KEY_WAIT:
-        m->wait = true;
-        return 0;
+    case ARGP_KEY_INIT: state->child_inputs[0] = &m->common; return 0;
+    case KEY_TO: m->to = arg; return 0;
+    case KEY_NAME: m->name = arg; return 0;
+    case KEY_WAIT: m->wait = true; return 0;
     case KEY_BANDWIDTH:
         if (!text_to_i64(arg, 1, BANDWIDTH_MAX, &m->bandwidth_mibs))
             argp_error(state, "--bandwidth '%s' is not a number of MiB/s", arg);
@@ -52,17 +44,14 @@ static error_t on_option(int key, char *arg, struct argp_state *state)
             argp_error(state, "one VM at a time, not also '%s'", arg);
         m->vm = arg;
         return 0;
-    case ARGP_KEY_NO_ARGS:
-        argp_error(state, "which VM?");
-        return 0;
+    case ARGP_KEY_NO_ARGS: argp_error(state, "which VM?"); return 0;
     case ARGP_KEY_END:
         if (m->timeout_ms >= 0 && !m->wait)
             argp_error(state, "--timeout needs --wait");
         if (m->common.all_namespaces)
             argp_error(state, "a VM is in one namespace; name it with -n");
         return 0;
-    default:
-        return ARGP_ERR_UNKNOWN;
+    default: return ARGP_ERR_UNKNOWN;
     }
 }
 

@@ -110,8 +110,8 @@ static void fit(const struct progress *p, struct line *line, size_t width)
             break;
         bool others_cheaper = false;
         for (int field = 0; field < FIELD_COUNT; field++)
-            others_cheaper |= field != BAR && line->fields[field][0] != '\0' &&
-                              worth[field] < worth[BAR];
+            others_cheaper |=
+                field != BAR && line->fields[field][0] != '\0' && worth[field] < worth[BAR];
         if (wants_bar && !others_cheaper)
             wants_bar = false;
         else if (line->fields[STATE][0] == '\0')

@@ -117,8 +117,8 @@ static bool create(void *ctx, const struct migration_request *request,
     return done;
 }
 
-static bool cancel(void *ctx, const char *ns, const char *name, const char *requester,
-                   bool remove, struct err *err)
+static bool cancel(void *ctx, const char *ns, const char *name, const char *requester, bool remove,
+                   struct err *err)
 {
     struct relay *relay = ctx;
     if (!enter(relay, err))

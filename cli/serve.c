@@ -295,8 +295,11 @@ static void read_config_again(const struct appliance *a, const struct options *o
 
 static void tick(struct appliance *a)
 {
-    struct self_parts parts = {.collector = a->collector, .engine = a->engine,
-                               .store = a->store, .recorder = a->recorder, .hv = a->hv};
+    struct self_parts parts = {.collector = a->collector,
+                               .engine = a->engine,
+                               .store = a->store,
+                               .recorder = a->recorder,
+                               .hv = a->hv};
     bool store_ok = self_sample(a->self, &parts, a->exporter);
     if (!relay_has_published(&a->relay))
         exporter_set_ready(a->exporter, false, "starting");
@@ -341,23 +344,12 @@ static error_t on_option(int key, char *arg, struct argp_state *state)
 {
     struct options *options = state->input;
     switch (key) {
-    case KEY_CONFIG:
-        options->config_file = arg;
-        return 0;
-    case KEY_STATE:
-        options->state = arg;
-        return 0;
-    case KEY_LISTEN:
-        options->listen = arg;
-        return 0;
-    case KEY_SIMULATE:
-        options->simulate = arg;
-        return 0;
-    case ARGP_KEY_ARG:
-        argp_error(state, "serve takes no '%s'", arg);
-        return 0;
-    default:
-        return ARGP_ERR_UNKNOWN;
+    case KEY_CONFIG: options->config_file = arg; return 0;
+    case KEY_STATE: options->state = arg; return 0;
+    case KEY_LISTEN: options->listen = arg; return 0;
+    case KEY_SIMULATE: options->simulate = arg; return 0;
+    case ARGP_KEY_ARG: argp_error(state, "serve takes no '%s'", arg); return 0;
+    default: return ARGP_ERR_UNKNOWN;
     }
 }
 
@@ -368,8 +360,8 @@ static struct config *settle_config(const struct options *options, struct err *e
         options->simulate != NULL ? config_new(err) : config_read(options->config_file, err);
     if (config == NULL)
         return NULL;
-    if (options->state != NULL && !text_copy(config->state_dir, sizeof config->state_dir,
-                                             options->state)) {
+    if (options->state != NULL &&
+        !text_copy(config->state_dir, sizeof config->state_dir, options->state)) {
         (void)err_set(err, ERR_INVALID, "--state is too long");
         return NULL;
     }
@@ -441,8 +433,8 @@ static int serve(const struct options *options)
     struct err err = {0};
     sigset_t signals;
     block_signals(&signals);
-    bool running = prepare(&a, options, &err) && open_parts(&a, options, &err) &&
-                   start_threads(&a, &err);
+    bool running =
+        prepare(&a, options, &err) && open_parts(&a, options, &err) && start_threads(&a, &err);
     int status = EXIT_DONE;
     if (running) {
         announce(&a);

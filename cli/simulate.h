@@ -20,7 +20,7 @@ const struct clock *simulate_clock(struct simulate *s);
 /* Builds the world; call once, after the collector is there to hear its events. */
 MUST_CHECK bool simulate_load(struct simulate *s, const char *file,
                               const struct hv_event_sink *events, struct err *err);
-struct hv *simulate_hv(struct simulate *s);                /* borrowed */
+struct hv *simulate_hv(struct simulate *s); /* borrowed */
 const struct world *simulate_world(const struct simulate *s);
 /* Brings virtual time up to the machine's. Sinks are called inside. */
 void simulate_catch_up(struct simulate *s);

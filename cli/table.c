@@ -79,7 +79,7 @@ void table_colour(struct table *table, size_t column, enum colour colour)
 const char *colour_on(enum colour colour, bool coloured)
 {
     static const char *const codes[COLOUR_COUNT] = {
-        [COLOUR_NONE] = "",       [COLOUR_GOOD] = "\033[32m", [COLOUR_BUSY] = "\033[33m",
+        [COLOUR_NONE] = "",        [COLOUR_GOOD] = "\033[32m", [COLOUR_BUSY] = "\033[33m",
         [COLOUR_BAD] = "\033[31m", [COLOUR_DIM] = "\033[2m",
     };
     return coloured ? codes[colour] : "";
@@ -96,12 +96,12 @@ enum colour colour_of_phase(const char *phase)
         const char *word;
         enum colour colour;
     } words[] = {
-        {"Succeeded", COLOUR_GOOD}, {"Ready", COLOUR_GOOD},   {"Failed", COLOUR_BAD},
-        {"NotReady", COLOUR_BAD},   {"Unknown", COLOUR_BAD},  {"ok", COLOUR_GOOD},
-        {"yes", COLOUR_GOOD},       {"no", COLOUR_BAD},       {"failed", COLOUR_BAD},
-        {"unknown", COLOUR_BUSY},   {"warn", COLOUR_BUSY},    {"Pending", COLOUR_BUSY},
-        {"Scheduling", COLOUR_BUSY}, {"Scheduled", COLOUR_BUSY},
-        {"PreparingTarget", COLOUR_BUSY}, {"TargetReady", COLOUR_BUSY}, {"Running", COLOUR_BUSY},
+        {"Succeeded", COLOUR_GOOD},   {"Ready", COLOUR_GOOD},     {"Failed", COLOUR_BAD},
+        {"NotReady", COLOUR_BAD},     {"Unknown", COLOUR_BAD},    {"ok", COLOUR_GOOD},
+        {"yes", COLOUR_GOOD},         {"no", COLOUR_BAD},         {"failed", COLOUR_BAD},
+        {"unknown", COLOUR_BUSY},     {"warn", COLOUR_BUSY},      {"Pending", COLOUR_BUSY},
+        {"Scheduling", COLOUR_BUSY},  {"Scheduled", COLOUR_BUSY}, {"PreparingTarget", COLOUR_BUSY},
+        {"TargetReady", COLOUR_BUSY}, {"Running", COLOUR_BUSY},
     };
     for (size_t i = 0; i < sizeof words / sizeof *words; i++)
         if (text_equal(words[i].word, phase))

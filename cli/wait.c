@@ -20,10 +20,10 @@
 #include "engine/model/phase.h"
 
 struct screen {
-    bool live;         /* redraw in place */
+    bool live; /* redraw in place */
     bool coloured;
-    bool drawn;        /* a live line is on the screen */
-    bool resolved;     /* last plain line's conditions */
+    bool drawn;    /* a live line is on the screen */
+    bool resolved; /* last plain line's conditions */
     char phase[PROGRESS_WORD_MAX];
     int64_t plain_at_ms; /* last plain line */
 };
@@ -164,12 +164,11 @@ static int64_t next_poll_ms(const struct watch *watch)
         return WAIT_POLL_MS;
     bool near_end = p->has_sample && p->eta_ms >= 0 && p->eta_ms < 1000;
     bool waits = text_equal(p->phase, "Pending");
-    return near_end || p->resolving || (!p->has_sample && !waits) ? WAIT_NEAR_END_MS
-                                                                   : WAIT_POLL_MS;
+    return near_end || p->resolving || (!p->has_sample && !waits) ? WAIT_NEAR_END_MS : WAIT_POLL_MS;
 }
 
-static int watch_loop(const struct wait *wait, const char *path, int signals,
-                      struct screen *screen, struct json_object **out_object)
+static int watch_loop(const struct wait *wait, const char *path, int signals, struct screen *screen,
+                      struct json_object **out_object)
 {
     const struct clock *clock = clock_system();
     struct watch watch = {.began_ms = clock_mono_ms(clock), .seen_ms = clock_mono_ms(clock)};
@@ -233,12 +232,8 @@ static void add_place(struct json_object *object, struct buf *out)
     table_clean(source, sizeof source, view_text(object, "status.migrationState.sourceNode"));
     table_clean(target, sizeof target, view_text(object, "status.migrationState.targetNode"));
     switch (at) {
-    case GUEST_AT_SOURCE:
-        buf_addf(out, "guest '%s' is on %s, where it was", vm, source);
-        break;
-    case GUEST_AT_TARGET:
-        buf_addf(out, "guest '%s' is on %s, its target", vm, target);
-        break;
+    case GUEST_AT_SOURCE: buf_addf(out, "guest '%s' is on %s, where it was", vm, source); break;
+    case GUEST_AT_TARGET: buf_addf(out, "guest '%s' is on %s, its target", vm, target); break;
     case GUEST_AT_BROKEN:
         buf_addf(out, "guest '%s' is split between %s and %s by a broken post-copy", vm, source,
                  target);

@@ -63,8 +63,8 @@ static bool read_number(const struct loading *l, const struct yaml_node *map, co
     return node == NULL || yaml_i64(l->yaml, node, 0, INT64_C(1) << 40, out_value, err);
 }
 
-static bool only_keys(const struct loading *l, const struct yaml_node *map,
-                      const char *const *keys, size_t n, struct err *err)
+static bool only_keys(const struct loading *l, const struct yaml_node *map, const char *const *keys,
+                      size_t n, struct err *err)
 {
     if (map->kind != YAML_MAP)
         return yaml_fail(l->yaml, map, err, "expected a map of keys and values");
@@ -104,8 +104,8 @@ static bool add_host(struct loading *l, const struct yaml_node *map, struct err 
 
 static bool add_guest(struct loading *l, const struct yaml_node *map, struct err *err)
 {
-    static const char *const keys[] = {"name",       "host",      "memory", "workingSet",
-                                       "dirtyRate",  "namespace", "vcpus",  "uuid"};
+    static const char *const keys[] = {"name",      "host",      "memory", "workingSet",
+                                       "dirtyRate", "namespace", "vcpus",  "uuid"};
     struct sim_guest guest = {.memory_bytes = UINT64_C(1) << 30, .ns = "default"};
     char host[HV_HOST_MAX] = "";
     int64_t vcpus = 2;

@@ -21,9 +21,15 @@ static void sizes_are_short_and_binary(void **state)
         uint64_t bytes;
         const char *text;
     } rows[] = {
-        {0, "0B"},           {1023, "1023B"},         {1024, "1.0KiB"},
-        {1536, "1.5KiB"},    {10240, "10KiB"},        {1 << 20, "1.0MiB"},
-        {115343360, "110MiB"}, {(1 << 30) - 1, "1.0GiB"}, {UINT64_MAX, "16EiB"},
+        {0, "0B"},
+        {1023, "1023B"},
+        {1024, "1.0KiB"},
+        {1536, "1.5KiB"},
+        {10240, "10KiB"},
+        {1 << 20, "1.0MiB"},
+        {115343360, "110MiB"},
+        {(1 << 30) - 1, "1.0GiB"},
+        {UINT64_MAX, "16EiB"},
     };
     for (size_t i = 0; i < COUNT(rows); i++) {
         char text[HUMAN_TEXT_MAX];
@@ -62,9 +68,21 @@ static void durations_are_read_or_refused(void **state)
         const char *text;
         int64_t ms; /* -1: refused */
     } rows[] = {
-        {"30", 30000}, {"30s", 30000}, {"5m", 300000}, {"1h30m", 5400000}, {"250ms", 250},
-        {"1d", 86400000}, {"0", 0}, {"", -1}, {"s", -1}, {"5x", -1}, {"-5s", -1}, {"5m3", -1},
-        {"1.5s", -1}, {"99999999999999999999s", -1}, {"9999999999d", -1},
+        {"30", 30000},
+        {"30s", 30000},
+        {"5m", 300000},
+        {"1h30m", 5400000},
+        {"250ms", 250},
+        {"1d", 86400000},
+        {"0", 0},
+        {"", -1},
+        {"s", -1},
+        {"5x", -1},
+        {"-5s", -1},
+        {"5m3", -1},
+        {"1.5s", -1},
+        {"99999999999999999999s", -1},
+        {"9999999999d", -1},
     };
     for (size_t i = 0; i < COUNT(rows); i++) {
         int64_t ms = -1;
@@ -81,9 +99,19 @@ static void quantities_are_read_or_refused(void **state)
         const char *text;
         int64_t bytes; /* -1: refused */
     } rows[] = {
-        {"64Mi", 64 << 20}, {"1.5Gi", 1610612736}, {"1k", 1000}, {"1048576", 1048576}, {"0", 0},
-        {"", -1}, {"Mi", -1}, {"-1Mi", -1}, {"1Mib", -1}, {"1 Mi", -1}, {".5Gi", -1},
-        {"1.2.3", -1}, {"99999999999Ti", -1},
+        {"64Mi", 64 << 20},
+        {"1.5Gi", 1610612736},
+        {"1k", 1000},
+        {"1048576", 1048576},
+        {"0", 0},
+        {"", -1},
+        {"Mi", -1},
+        {"-1Mi", -1},
+        {"1Mib", -1},
+        {"1 Mi", -1},
+        {".5Gi", -1},
+        {"1.2.3", -1},
+        {"99999999999Ti", -1},
     };
     for (size_t i = 0; i < COUNT(rows); i++) {
         uint64_t bytes = 7;
@@ -183,9 +211,15 @@ static void every_word_for_a_kind_is_known(void **state)
         const char *word;
         enum kind kind;
     } rows[] = {
-        {"vmim", KIND_MIGRATION}, {"migration", KIND_MIGRATION}, {"migrations", KIND_MIGRATION},
-        {"virtualmachineinstancemigrations", KIND_MIGRATION}, {"vmi", KIND_GUEST},
-        {"guest", KIND_GUEST}, {"guests", KIND_GUEST}, {"nodes", KIND_NODE}, {"node", KIND_NODE},
+        {"vmim", KIND_MIGRATION},
+        {"migration", KIND_MIGRATION},
+        {"migrations", KIND_MIGRATION},
+        {"virtualmachineinstancemigrations", KIND_MIGRATION},
+        {"vmi", KIND_GUEST},
+        {"guest", KIND_GUEST},
+        {"guests", KIND_GUEST},
+        {"nodes", KIND_NODE},
+        {"node", KIND_NODE},
     };
     for (size_t i = 0; i < COUNT(rows); i++) {
         enum kind kind = KIND_COUNT;
@@ -328,7 +362,8 @@ static const struct ending {
      "ferry: m1 failed: no reason was given\n  guest 'web' is gone from both a and b\n", false},
     {"\"phase\":\"Failed\",\"ferry\":{}",
      "ferry: m1 failed: no reason was given\n"
-     "  where guest 'web' is has not been proven; ask both hosts\n", false},
+     "  where guest 'web' is has not been proven; ask both hosts\n",
+     false},
 };
 
 static void every_ending_says_where_the_guest_is(void **state)

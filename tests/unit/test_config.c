@@ -98,10 +98,12 @@ static const struct story {
     {"a uri without a scheme", "hosts:\n- name: h1\n  uri: host1/system\n",
      "ferry.yaml:3: ", "scheme"},
     {"a peer uri without a scheme",
-     "hosts:\n- {name: h1, uri: 'qemu:///system', peerUri: '10.0.0.1'}\n", "ferry.yaml:2: ",
-     "peerUri"},
-    {"one name twice", ONE_HOST "- name: h2\n  uri: qemu:///system\n- name: h1\n"
-     "  uri: qemu:///system\n", "ferry.yaml:6: ", "there already, at line 2"},
+     "hosts:\n- {name: h1, uri: 'qemu:///system', peerUri: '10.0.0.1'}\n",
+     "ferry.yaml:2: ", "peerUri"},
+    {"one name twice",
+     ONE_HOST "- name: h2\n  uri: qemu:///system\n- name: h1\n"
+              "  uri: qemu:///system\n",
+     "ferry.yaml:6: ", "there already, at line 2"},
     {"a port that is none", ONE_HOST "listen: localhost\n", "ferry.yaml:4: ", "ADDRESS:PORT"},
     {"a port too high", ONE_HOST "listen: 127.0.0.1:70000\n", "ferry.yaml:4: ", "ADDRESS:PORT"},
     {"an unknown level", ONE_HOST "log: {level: loud}\n", "ferry.yaml:4: ", "debug, info"},
@@ -142,8 +144,8 @@ static const struct {
     const char *text;
     uint64_t mibs;
 } bandwidths[] = {
-    {"0", 0},     {"100", 100},  {"64Mi", 64},      {"1Gi", 1024},
-    {"0Mi", 0},   {"1.5Gi", 1536}, {"67108864k", 64000}, {"\"32\"", 32},
+    {"0", 0},   {"100", 100},    {"64Mi", 64},         {"1Gi", 1024},
+    {"0Mi", 0}, {"1.5Gi", 1536}, {"67108864k", 64000}, {"\"32\"", 32},
 };
 
 static void bandwidth_is_mib_or_a_quantity_of_bytes(void **state)

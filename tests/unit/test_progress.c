@@ -13,9 +13,17 @@
 static struct progress copying(void)
 {
     return (struct progress){
-        .phase = "Running", .mode = "PreCopy", .elapsed_ms = 4200, .has_sample = true,
-        .remaining = 512ull << 20, .processed = 600ull << 20, .total = 1024ull << 20,
-        .rate_bps = 110ull << 20, .dirty_bps = 30ull << 20, .eta_ms = 12300, .pass = 3,
+        .phase = "Running",
+        .mode = "PreCopy",
+        .elapsed_ms = 4200,
+        .has_sample = true,
+        .remaining = 512ull << 20,
+        .processed = 600ull << 20,
+        .total = 1024ull << 20,
+        .rate_bps = 110ull << 20,
+        .dirty_bps = 30ull << 20,
+        .eta_ms = 12300,
+        .pass = 3,
     };
 }
 
@@ -32,8 +40,8 @@ static void eighty_columns_hold_every_field(void **state)
 static void fields_leave_in_order_of_worth(void **state)
 {
     (void)state;
-    static const char *const leaving[] = {"#3", "dirty", "PreCopy", "[", "110MiB/s", "left",
-                                          "ETA", "50%"};
+    static const char *const leaving[] = {"#3",       "dirty", "PreCopy", "[",
+                                          "110MiB/s", "left",  "ETA",     "50%"};
     char line[PROGRESS_LINE_MAX];
     struct progress p = copying();
     size_t gone_before = 0;
@@ -100,12 +108,17 @@ static void percent_is_what_needs_no_more_sending(void **state)
         uint64_t remaining, total;
         int percent;
     } rows[] = {
-        {0, 100, 100}, {100, 100, 0}, {50, 100, 50}, {200, 100, 0}, {1, 3, 66}, {0, 0, -1},
+        {0, 100, 100},
+        {100, 100, 0},
+        {50, 100, 50},
+        {200, 100, 0},
+        {1, 3, 66},
+        {0, 0, -1},
         {UINT64_MAX, UINT64_MAX, 0},
     };
     for (size_t i = 0; i < COUNT(rows); i++) {
-        struct progress p = {.has_sample = true, .remaining = rows[i].remaining,
-                             .total = rows[i].total};
+        struct progress p = {
+            .has_sample = true, .remaining = rows[i].remaining, .total = rows[i].total};
         assert_int_equal(progress_percent(&p), rows[i].percent);
     }
     struct progress blind = {.total = 100};
@@ -131,8 +144,8 @@ static void a_waiting_migration_says_why(void **state)
 {
     (void)state;
     char line[PROGRESS_LINE_MAX];
-    struct progress p = {.phase = "Pending", .reason = "2 of 2 slots on h1 are busy",
-                         .elapsed_ms = 65000};
+    struct progress p = {
+        .phase = "Pending", .reason = "2 of 2 slots on h1 are busy", .elapsed_ms = 65000};
     (void)progress_live(&p, 80, false, line);
     assert_string_equal(line, "Pending 1m05s: 2 of 2 slots on h1 are busy");
     (void)progress_plain(&p, line);
