@@ -117,7 +117,7 @@ accepted)
         guest_create h1 "$guest-$i" 24 'ws=1 rate=0 fill=1 hb=500'
     done
     for i in 1 2 3 4 5; do wait_until 60 guest_ready h1 "$guest-$i" || fail "$guest-$i did not start"; done
-    write_config 'parallelMigrationsPerCluster: 1'
+    write_config 1
     start_ferry
     for i in 1 2 3 4 5; do
         (ferry migrate "$guest-$i" --to h2 && echo "$guest-$i" >>"$TEST_DIR/accepted") &

@@ -86,13 +86,12 @@ pass_reached() { [ "$(host_pass "$1" "$2")" -ge "$3" ]; }
 # --- the appliance ---
 
 # shellcheck disable=SC2120 # arguments are for a few only
-write_config() { # [KEY: VALUE]...: more keys of "migrations"
+write_config() { # [MIGRATIONS_AT_ONCE]
     {
         sed '/^state:/,$d' "$LAB/ferry.yaml"
         printf '%s\n' "state: $STATE" "listen: 127.0.0.1:$PORT" 'log: {level: info, format: json}' \
-            'migrations:' '  bandwidthPerMigration: 64Mi' '  parallelMigrationsPerCluster: 20' \
-            '  parallelOutboundMigrationsPerNode: 20'
-        [ $# = 0 ] || printf '  %s\n' "$@"
+            'migrations:' '  bandwidthPerMigration: 64Mi' \
+            "  parallelMigrationsPerCluster: ${1:-20}" '  parallelOutboundMigrationsPerNode: 20'
     } >"$TEST_DIR/ferry.yaml"
 }
 ferry_alive() { process_alive "$FERRY_PROCESS"; }
