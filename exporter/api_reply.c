@@ -47,11 +47,12 @@ void reply_json(struct http_reply *reply, unsigned status, struct json_object *t
     reply_buf(reply, status, &text);
 }
 
-static void add_details(struct json_object *status, enum api_kind kind, const char *name,
-                        const char *uid)
+/* Borrowed; NULL where it is about no object. */
+static struct json_object *add_details(struct json_object *status, enum api_kind kind,
+                                       const char *name, const char *uid)
 {
     if (kind == KIND_NONE)
-        return;
+        return NULL;
     const struct api_kind_row *row = api_kind_row(kind);
     struct json_object *details = json_add_object(status, "details");
     json_add_text(details, "name", name);
@@ -61,6 +62,19 @@ static void add_details(struct json_object *status, enum api_kind kind, const ch
                  json_object_new_string_len(row->api_version, (int)(slash - row->api_version)));
     json_add_text(details, "kind", row->plural);
     json_add_text(details, "uid", uid);
+    return details;
+}
+
+/* "field: what" as a cause of its own: kubectl shows nothing else of an invalid object. */
+static void add_cause(struct json_object *details, const char *message)
+{
+    size_t n = strcspn(message, ": ");
+    bool has_field = text_has_prefix(message + n, ": ");
+    struct json_object *cause = json_add_object(json_add_array(details, "causes"), "");
+    json_add_text(cause, "reason", "FieldValueInvalid");
+    json_add_text(cause, "message", has_field ? message + n + 2 : message);
+    if (has_field)
+        json_add(cause, "field", json_object_new_string_len(message, (int)n));
 }
 
 static struct json_object *status_new(const char *outcome)
@@ -79,7 +93,9 @@ static void reply_failure(struct http_reply *reply, unsigned code, const char *r
     struct json_object *status = status_new("Failure");
     json_add_text(status, "message", message);
     json_add_text(status, "reason", reason);
-    add_details(status, kind, name, NULL);
+    struct json_object *details = add_details(status, kind, name, NULL);
+    if (code == 422)
+        add_cause(details, message);
     json_add_i64(status, "code", code);
     reply_json(reply, code, status);
 }
@@ -142,6 +158,6 @@ void reply_no_route(struct http_reply *reply, const struct http_request *request
 void reply_deleted(struct http_reply *reply, enum api_kind kind, const char *name, const char *uid)
 {
     struct json_object *status = status_new("Success");
-    add_details(status, kind, name, uid);
+    (void)add_details(status, kind, name, uid);
     reply_json(reply, 200, status);
 }
