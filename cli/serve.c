@@ -418,10 +418,11 @@ static void announce(const struct appliance *a)
 /* A file that cannot be used is bad input, whatever is wrong with it. */
 static int fail_to_start(const struct appliance *a, const struct err *err)
 {
-    if (a->config != NULL)
+    bool bad_config = a->config == NULL, bad_world = a->simulate != NULL && a->hv == NULL;
+    if (!bad_config && !(bad_world && a->collector != NULL))
         return cli_fail(err, NULL);
     bool is_missing = err->code == ERR_NOT_FOUND || err->code == ERR_IO;
-    (void)cli_fail(err, is_missing ? "name the file with --config FILE, or try `ferry serve "
+    (void)cli_fail(err, is_missing ? "name a file with --config FILE, or try `ferry serve "
                                      "--simulate demo`"
                                    : "correct the file and start again");
     return EXIT_USAGE;

@@ -1,0 +1,325 @@
+/* test_cli_serve.c - the appliance as a process, over simulated hosts: it starts, serves, moves a
+ * guest through the command line's own verbs, reads SIGHUP and stops in order. */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include <cmocka.h>
+
+#include <fcntl.h>
+#include <poll.h>
+#include <signal.h>
+#include <sys/prctl.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "base/clock.h"
+#include "base/own.h"
+#include "base/text.h"
+#include "cli/cli.h"
+#include "cli/client.h"
+#include "cli/relay.h"
+#include "cli/view.h"
+#include "cli/world.h"
+
+/* Small guests on a fast link: a move takes a fraction of a second. */
+static const char fleet[] = "hosts:\n- {name: a, link: 1Gi}\n- {name: b, link: 1Gi}\n"
+                            "guests:\n- {name: web, host: a, memory: 64Mi}\n"
+                            "- {name: slow, host: a, memory: 12Gi}\n";
+
+struct appliance {
+    pid_t pid;
+    int log; /* read end of its stderr */
+    char url[64], file[32];
+};
+
+static void write_file(char *file, const char *text)
+{
+    (void)text_copy(file, 32, "/tmp/ferry-test-XXXXXX");
+    int fd = mkstemp(file);
+    assert_true(fd >= 0);
+    assert_int_equal(write(fd, text, strlen(text)), (ssize_t)strlen(text));
+    (void)close(fd);
+}
+
+/* Reads the log until `word` is in it; what was read so far goes to out. */
+static bool read_until(int fd, const char *word, char *out, size_t n)
+{
+    size_t length = 0;
+    int64_t until = clock_mono_ms(clock_system()) + 20000;
+    out[0] = '\0';
+    while (length + 1 < n && clock_mono_ms(clock_system()) < until) {
+        struct pollfd poller = {.fd = fd, .events = POLLIN};
+        if (poll(&poller, 1, 100) <= 0)
+            continue;
+        ssize_t got = read(fd, out + length, n - length - 1);
+        if (got <= 0)
+            return false;
+        length += (size_t)got;
+        out[length] = '\0';
+        if (strstr(out, word) != NULL && out[length - 1] == '\n')
+            return true;
+    }
+    return false;
+}
+
+static pid_t start_child(verb_fn *verb, int argc, char **argv, int stderr_to, int stdout_to)
+{
+    pid_t pid = fork();
+    assert_true(pid >= 0);
+    if (pid == 0) {
+        (void)prctl(PR_SET_PDEATHSIG, SIGKILL); /* a failed assertion leaves nobody behind */
+        (void)dup2(stderr_to, STDERR_FILENO);
+        (void)dup2(stdout_to, STDOUT_FILENO);
+        argp_err_exit_status = EXIT_USAGE;
+        int status = verb(argc, argv);
+        (void)fflush(stdout);
+        _exit(status);
+    }
+    return pid;
+}
+
+static int exit_status(pid_t pid)
+{
+    int status;
+    assert_int_equal(waitpid(pid, &status, 0), pid);
+    assert_true(WIFEXITED(status));
+    return WEXITSTATUS(status);
+}
+
+static void start(struct appliance *a)
+{
+    int ends[2];
+    char text[4096];
+    write_file(a->file, fleet);
+    assert_int_equal(pipe(ends), 0);
+    char name[] = "ferry serve", simulate[] = "--simulate", listen[] = "--listen",
+         address[] = "127.0.0.1:0";
+    char *argv[] = {name, simulate, a->file, listen, address, NULL};
+    a->pid = start_child(verb_serve, 5, argv, ends[1], ends[1]);
+    (void)close(ends[1]);
+    a->log = ends[0];
+    assert_true(read_until(a->log, "serving", text, sizeof text));
+    const char *port = strstr(text, "127.0.0.1:");
+    assert_non_null(port);
+    (void)snprintf(a->url, sizeof a->url, "http://%.*s", (int)strcspn(port, " \n"), port);
+    (void)setenv("FERRY_SERVER", a->url, 1);
+}
+
+static void stop(struct appliance *a)
+{
+    int64_t began = clock_mono_ms(clock_system());
+    assert_int_equal(kill(a->pid, SIGTERM), 0);
+    assert_int_equal(exit_status(a->pid), EXIT_DONE);
+    assert_true(clock_mono_ms(clock_system()) - began < 3000);
+    (void)close(a->log);
+    (void)unlink(a->file);
+}
+
+/* Runs a verb as the shell would, and returns its exit status and what it printed. */
+static int run(verb_fn *verb, const char *words, char *out, size_t n)
+{
+    char copy[256];
+    char *argv[16], *rest = copy;
+    int argc = 0, ends[2];
+    TEXT_SET(copy, words);
+    for (char *word; argc < 15 && (word = strsep(&rest, " ")) != NULL;)
+        argv[argc++] = word;
+    argv[argc] = NULL;
+    assert_int_equal(pipe(ends), 0);
+    int nowhere = open("/dev/null", O_WRONLY | O_CLOEXEC);
+    pid_t pid = start_child(verb, argc, argv, nowhere, ends[1]);
+    (void)close(ends[1]);
+    (void)close(nowhere);
+    size_t length = 0;
+    for (ssize_t got; (got = read(ends[0], out + length, n - length - 1)) > 0;)
+        length += (size_t)got;
+    out[length] = '\0';
+    (void)close(ends[0]);
+    return exit_status(pid);
+}
+
+static void wait_for_guest(void)
+{
+    char out[4096];
+    for (int i = 0; i < 100; i++) {
+        if (run(verb_get, "get guests slow -o json", out, sizeof out) == EXIT_DONE)
+            return;
+        clock_sleep_ms(50);
+    }
+    fail_msg("the guests never appeared");
+}
+
+static void a_guest_moves_through_the_whole_appliance(void **state)
+{
+    (void)state;
+    struct appliance a;
+    char out[8192], log[4096];
+    start(&a);
+    wait_for_guest();
+    assert_int_equal(run(verb_get, "get nodes -o name", out, sizeof out), EXIT_DONE);
+    assert_string_equal(out, "no/a\nno/b\n");
+    assert_int_equal(run(verb_migrate, "migrate web --to b --wait --timeout 20s", out, sizeof out),
+                     EXIT_DONE);
+    assert_non_null(strstr(out, "'web' moved from a to b in "));
+    assert_int_equal(run(verb_get, "get guests web", out, sizeof out), EXIT_DONE);
+    assert_non_null(strstr(out, "running(migrated)"));
+    assert_int_equal(run(verb_migrate, "migrate nosuch", out, sizeof out), EXIT_FAILED);
+    assert_int_equal(run(verb_describe, "describe vmim nosuch", out, sizeof out), EXIT_FAILED);
+    assert_int_equal(kill(a.pid, SIGHUP), 0);
+    assert_true(read_until(a.log, "config_unchanged", log, sizeof log));
+    stop(&a);
+    assert_int_equal(run(verb_get, "get nodes", out, sizeof out), EXIT_UNREACHABLE);
+}
+
+static void a_slow_move_outlasts_a_wait_and_is_aborted_once(void **state)
+{
+    (void)state;
+    struct appliance a;
+    char out[8192];
+    start(&a);
+    wait_for_guest();
+    assert_int_equal(run(verb_migrate, "migrate slow --name s1 --wait --timeout 300ms", out,
+                         sizeof out),
+                     EXIT_WAITED);
+    assert_int_equal(run(verb_abort, "abort s1 --wait --timeout 20s", out, sizeof out), EXIT_DONE);
+    assert_string_equal(out, "s1 aborted; 'slow' stays on a\n");
+    assert_int_equal(run(verb_abort, "abort s1", out, sizeof out), EXIT_FAILED);
+    assert_int_equal(run(verb_describe, "describe vmim s1", out, sizeof out), EXIT_DONE);
+    assert_non_null(strstr(out, "Outcome:      aborted\n"));
+    assert_non_null(strstr(out, "Guest at:     running-on-source\n"));
+    stop(&a);
+}
+
+static void wrong_usage_is_status_two(void **state)
+{
+    (void)state;
+    static const struct {
+        verb_fn *verb;
+        const char *words;
+    } rows[] = {
+        {verb_get, "get"},
+        {verb_get, "get planets"},
+        {verb_get, "get nodes --colour"},
+        {verb_get, "get nodes -o xml"},
+        {verb_get, "get vmi web -A"},
+        {verb_describe, "describe vmim"},
+        {verb_migrate, "migrate"},
+        {verb_migrate, "migrate a b"},
+        {verb_migrate, "migrate a --bandwidth fast"},
+        {verb_migrate, "migrate a --timeout 5m"},
+        {verb_abort, "abort"},
+        {verb_serve, "serve now"},
+        {verb_serve, "serve --config /nonexistent"},
+        {verb_serve, "serve --simulate /nonexistent"},
+        {verb_doctor, "doctor --config /nonexistent"},
+        {verb_get, "get nodes --server ftp://x"},
+    };
+    char out[8192];
+    for (size_t i = 0; i < COUNT(rows); i++)
+        if (run(rows[i].verb, rows[i].words, out, sizeof out) != EXIT_USAGE)
+            fail_msg("'%s' is not refused as wrong usage", rows[i].words);
+}
+
+/* --- worlds --- */
+
+static void on_event(void *ctx, const struct hv_event *event)
+{
+    (void)ctx;
+    (void)event;
+}
+
+static bool load(const char *text, struct err *err)
+{
+    char file[32];
+    const struct hv_event_sink events = {on_event, NULL};
+    struct world world = {0};
+    write_file(file, text);
+    OWNED(sim) sim = sim_new(1, 0, &events, err);
+    bool loaded = world_load(file, sim, &world, err);
+    world_fini(&world);
+    (void)unlink(file);
+    return loaded;
+}
+
+static void the_demo_world_has_two_hosts_and_three_guests(void **state)
+{
+    (void)state;
+    struct err err = {0};
+    struct world world;
+    const struct hv_event_sink events = {on_event, NULL};
+    OWNED(sim) sim = sim_new(1, 0, &events, &err);
+    assert_true(world_load("demo", sim, &world, &err));
+    assert_int_equal(world.n_hosts, 2);
+    assert_string_equal(world.hosts[1].uri, "sim://ferry-b");
+    assert_int_equal(sim_guest_count(sim), 3);
+    world_fini(&world);
+}
+
+static void a_wrong_world_is_told_where_and_what(void **state)
+{
+    (void)state;
+    static const struct {
+        const char *text, *what;
+    } rows[] = {
+        {"hosts: []\n", "1 to"},
+        {"guests: []\n", "hosts"},
+        {"hosts: [{name: A}]\n", "DNS label"},
+        {"hosts: [{name: a, cpu: 1}]\n", "cpus"},
+        {"hosts: [{name: a, memory: lots}]\n", "2Gi"},
+        {"hosts: [{name: a}]\nguests: [{name: g}]\n", ":2: "},
+        {"hosts: [{name: a}]\nguests: [{name: g, host: b}]\n", ":2: "},
+        {"hosts: [{name: a}]\nfaults: [{kind: nonsense}]\n", "nonsense"},
+        {"hosts: [{name: a}]\nfaults: [{kind: kill-target-qemu, guest: x}]\n", "no guest 'x'"},
+    };
+    for (size_t i = 0; i < COUNT(rows); i++) {
+        struct err err = {0};
+        if (load(rows[i].text, &err) || strstr(err.text, rows[i].what) == NULL)
+            fail_msg("row %zu: '%s'", i, err.text);
+    }
+    struct err err = {0};
+    assert_true(load("hosts: [{name: a}]\nguests: [{name: g, host: a}]\n"
+                     "faults: [{kind: guest-poweroff, guest: g, at: 5}]\n",
+                     &err));
+}
+
+/* --- the relay --- */
+
+static bool answer_cancel(void *ctx, const char *ns, const char *name, const char *requester,
+                          bool remove, struct err *err)
+{
+    (void)ns, (void)name, (void)requester, (void)remove, (void)err;
+    struct relay *relay = ctx;
+    assert_int_equal(relay_waiting(relay), 1);
+    relay_close(relay); /* a stop that begins while this request is inside */
+    return true;
+}
+
+static void a_closed_relay_refuses_but_lets_requests_inside_finish(void **state)
+{
+    (void)state;
+    struct relay relay = {0};
+    struct err err = {0};
+    relay.requests = (struct engine_requests){.ctx = &relay, .cancel = answer_cancel};
+    struct engine_requests door = relay_requests(&relay);
+    assert_true(door.cancel(door.ctx, "", "", "", false, &err));
+    assert_int_equal(relay_waiting(&relay), 0);
+    assert_false(door.cancel(door.ctx, "", "", "", false, &err));
+    assert_int_equal(err.code, ERR_UNREACHABLE);
+    assert_int_equal(relay_waiting(&relay), 0);
+    relay_fini(&relay);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(a_guest_moves_through_the_whole_appliance),
+        cmocka_unit_test(a_slow_move_outlasts_a_wait_and_is_aborted_once),
+        cmocka_unit_test(wrong_usage_is_status_two),
+        cmocka_unit_test(the_demo_world_has_two_hosts_and_three_guests),
+        cmocka_unit_test(a_wrong_world_is_told_where_and_what),
+        cmocka_unit_test(a_closed_relay_refuses_but_lets_requests_inside_finish),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
