@@ -44,9 +44,8 @@ static void look(struct engine *e, const struct effect *effect)
 static void ask_job(struct engine *e, const struct effect *effect)
 {
     struct err err = {0};
-    struct hv_request request = {.id = effect->of.act.id,
-                                 .call = HV_CALL_JOB_STATS,
-                                 .reply_to = intake_reply_sink(e)};
+    struct hv_request request = {
+        .id = effect->of.act.id, .call = HV_CALL_JOB_STATS, .reply_to = intake_reply_sink(e)};
     TEXT_SET(request.host, effect->of.act.node);
     TEXT_SET(request.guest, effect->of.act.guest);
     if (hv_observe_submit(e->parts.observe, &request, &err))
@@ -71,25 +70,12 @@ static void watch(struct engine *e, const struct effect *effect)
 void dispatch(struct engine *e, const struct effect *effect)
 {
     switch (effect->kind) {
-    case EFFECT_DO_LOOK:
-        look(e, effect);
-        break;
-    case EFFECT_DO_ASK_JOB:
-        ask_job(e, effect);
-        break;
-    case EFFECT_DO_MIGRATE:
-        order(e, effect, HV_CALL_MIGRATE);
-        break;
-    case EFFECT_DO_ABORT:
-        order(e, effect, HV_CALL_ABORT);
-        break;
-    case EFFECT_DO_WATCH:
-        watch(e, effect);
-        break;
-    case EFFECT_DO_UNWATCH:
-        collector_unwatch(e->parts.collector, effect->job_uid);
-        break;
-    default:
-        break; /* a record: it is in the store already */
+    case EFFECT_DO_LOOK: look(e, effect); break;
+    case EFFECT_DO_ASK_JOB: ask_job(e, effect); break;
+    case EFFECT_DO_MIGRATE: order(e, effect, HV_CALL_MIGRATE); break;
+    case EFFECT_DO_ABORT: order(e, effect, HV_CALL_ABORT); break;
+    case EFFECT_DO_WATCH: watch(e, effect); break;
+    case EFFECT_DO_UNWATCH: collector_unwatch(e->parts.collector, effect->job_uid); break;
+    default: break; /* a record: it is in the store already */
     }
 }

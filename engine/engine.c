@@ -46,7 +46,8 @@ static struct moment now_of(const struct engine *e)
 static void restore_jobs(struct engine *e)
 {
     struct job *job, *next;
-    HASH_ITER(hh_guest, e->fleet->active, job, next) {
+    HASH_ITER(hh_guest, e->fleet->active, job, next)
+    {
         fault_point(FAULT_DURING_ADOPTION);
         reconcile_restore(e->fleet, job, now_of(e), &e->fx);
         LOG(INFO, "job_restored", FIELD_TEXT(MIGRATION, job->name),
@@ -222,8 +223,8 @@ static void tell_step(struct engine *e, const struct effect *effect)
     const struct job *job = fleet_job(e->fleet, effect->job_uid);
     if (job == NULL)
         return;
-    LOG(INFO, "migration_step", FIELD_TEXT(MIGRATION, job->name), FIELD_TEXT(GUEST, job->guest_name),
-        FIELD_TEXT(FROM, phase_name(effect->of.step.from)),
+    LOG(INFO, "migration_step", FIELD_TEXT(MIGRATION, job->name),
+        FIELD_TEXT(GUEST, job->guest_name), FIELD_TEXT(FROM, phase_name(effect->of.step.from)),
         FIELD_TEXT(TO, phase_name(effect->of.step.to)),
         FIELD_TEXT(WHY, effect->of.step.from == PHASE_NONE ? "accepted"
                                                            : trigger_name(effect->of.step.why)),
@@ -316,8 +317,9 @@ static void turn_after_commit(struct engine *e)
     e->fleet->store_ok = true;
     for (size_t i = 0; i < e->fx.n; i++) {
         enum effect_kind kind = e->fx.list[i].kind;
-        bool done_before = i < e->dispatched && (kind == EFFECT_DO_ABORT || kind == EFFECT_DO_LOOK ||
-                                                 kind == EFFECT_DO_ASK_JOB);
+        bool done_before =
+            i < e->dispatched &&
+            (kind == EFFECT_DO_ABORT || kind == EFFECT_DO_LOOK || kind == EFFECT_DO_ASK_JOB);
         if (!done_before)
             dispatch(e, &e->fx.list[i]);
         tell(e, &e->fx.list[i]);

@@ -25,12 +25,12 @@ enum { ENGINE_QUEUE_MAX = 65536, ENGINE_TURN_MAX = 1024, ENGINE_JOBS_KEPT_PER_GU
 struct engine_config {
     const struct hv_host *hosts; /* borrowed during engine_new */
     size_t n_hosts;
-    uint64_t bandwidth_mibs;       /* default for migrations, 0 = no limit */
-    unsigned parallel_per_fleet;   /* 0 = no limit */
-    unsigned parallel_outbound_per_node; /* 0 = no limit */
+    uint64_t bandwidth_mibs;                          /* default for migrations, 0 = no limit */
+    unsigned parallel_per_fleet;                      /* 0 = no limit */
+    unsigned parallel_outbound_per_node;              /* 0 = no limit */
     bool allow_auto_converge, allow_postcopy, unsafe; /* unsafe: disks on storage that libvirt
                                                          takes for local are declared shared */
-    int64_t pending_timeout_ms; /* 0: 900 s */
+    int64_t pending_timeout_ms;                       /* 0: 900 s */
 };
 
 /* Told after the commit, on the engine's thread; must be quick. */

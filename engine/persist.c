@@ -3,8 +3,8 @@
 
 #include <string.h>
 
-#include "base/text.h"
 #include "base/log.h"
+#include "base/text.h"
 
 void persist_job(struct store *store, const struct job *job)
 {
@@ -118,15 +118,9 @@ static void put_intent(struct store *store, const struct effect *effect)
 void persist_effect(struct store *store, const struct fleet *f, const struct effect *effect)
 {
     switch (effect->kind) {
-    case EFFECT_STEP:
-        put_step(store, effect);
-        break;
-    case EFFECT_EVENT:
-        put_event(store, f, effect);
-        break;
-    case EFFECT_SIGHTING:
-        put_sighting(store, effect);
-        break;
+    case EFFECT_STEP: put_step(store, effect); break;
+    case EFFECT_EVENT: put_event(store, f, effect); break;
+    case EFFECT_SIGHTING: put_sighting(store, effect); break;
     case EFFECT_ERROR:
         store->ops->put_error(store, &(struct store_error){
                                          .job_uid = effect->job_uid,
@@ -146,11 +140,8 @@ void persist_effect(struct store *store, const struct fleet *f, const struct eff
                                         .at_ms = effect->wall_ms,
                                     });
         break;
-    case EFFECT_INTENT:
-        put_intent(store, effect);
-        break;
-    default:
-        break; /* something to do, not to store */
+    case EFFECT_INTENT: put_intent(store, effect); break;
+    default: break; /* something to do, not to store */
     }
 }
 

@@ -15,7 +15,7 @@ struct guest_block {
     struct snapshot_guest guests[];
 };
 
-struct snapshot_block { /* what a reader's pointer really points into */
+struct snapshot_block {       /* what a reader's pointer really points into */
     struct snapshot snapshot; /* first */
     atomic_uint references;
     struct guest_block *guests;

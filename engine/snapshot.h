@@ -38,7 +38,7 @@ struct snapshot_guest {
     bool persistent, node_reachable;
     uint64_t memory_kib;
     unsigned vcpus;
-    int64_t seen_ms; /* wall: last seen */
+    int64_t seen_ms;                /* wall: last seen */
     char job_uid[SNAPSHOT_UID_MAX]; /* its newest job, empty when none */
     uint64_t resource_version;
 };
@@ -94,8 +94,10 @@ struct snapshot {
 const struct snapshot *snapshot_ref(const struct snapshot *snapshot);
 void snapshot_unref(const struct snapshot *snapshot);
 
-const struct snapshot_job *snapshot_find_job(const struct snapshot *s, const char *ns, const char *name);
-const struct snapshot_guest *snapshot_find_guest(const struct snapshot *s, const char *ns, const char *name);
+const struct snapshot_job *snapshot_find_job(const struct snapshot *s, const char *ns,
+                                             const char *name);
+const struct snapshot_guest *snapshot_find_guest(const struct snapshot *s, const char *ns,
+                                                 const char *name);
 const struct snapshot_node *snapshot_find_node(const struct snapshot *s, const char *name);
 
 #endif

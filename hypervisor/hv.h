@@ -75,12 +75,12 @@ struct hv_reply {
     struct err err;
     int64_t queued_ms, began_ms, ended_ms; /* monotonic */
     union {
-        struct hv_sight sight;       /* LOOK */
-        struct hv_job_stats stats;   /* JOB_STATS, COMPLETED_STATS */
-        struct hv_facts facts;       /* HOST_FACTS */
+        struct hv_sight sight;        /* LOOK */
+        struct hv_job_stats stats;    /* JOB_STATS, COMPLETED_STATS */
+        struct hv_facts facts;        /* HOST_FACTS */
         struct hv_guest_list *guests; /* LIST_GUESTS; owned */
-        char *text;                  /* XML answers; owned */
-        int comparison;              /* COMPARE_CPU: libvirt's virCPUCompareResult */
+        char *text;                   /* XML answers; owned */
+        int comparison;               /* COMPARE_CPU: libvirt's virCPUCompareResult */
     } with;
 };
 void hv_reply_fini(struct hv_reply *reply);
@@ -93,15 +93,15 @@ enum hv_event_kind {
     HV_EVENT_JOB_COMPLETED /* stats: final numbers of a successful outgoing migration */
 };
 enum hv_lifecycle { /* libvirt's virDomainEventType */
-    HV_LIFECYCLE_DEFINED,
-    HV_LIFECYCLE_UNDEFINED,
-    HV_LIFECYCLE_STARTED,
-    HV_LIFECYCLE_SUSPENDED,
-    HV_LIFECYCLE_RESUMED,
-    HV_LIFECYCLE_STOPPED,
-    HV_LIFECYCLE_SHUTDOWN,
-    HV_LIFECYCLE_PMSUSPENDED,
-    HV_LIFECYCLE_CRASHED,
+                    HV_LIFECYCLE_DEFINED,
+                    HV_LIFECYCLE_UNDEFINED,
+                    HV_LIFECYCLE_STARTED,
+                    HV_LIFECYCLE_SUSPENDED,
+                    HV_LIFECYCLE_RESUMED,
+                    HV_LIFECYCLE_STOPPED,
+                    HV_LIFECYCLE_SHUTDOWN,
+                    HV_LIFECYCLE_PMSUSPENDED,
+                    HV_LIFECYCLE_CRASHED,
 };
 const char *hv_lifecycle_name(int lifecycle);
 struct hv_event {

@@ -1,4 +1,5 @@
-/* observe.h - read-only questions; whoever holds it cannot change a guest. The collector's door. See hv.h. */
+/* observe.h - read-only questions; whoever holds it cannot change a guest. The collector's door.
+ * See hv.h. */
 #ifndef HYPERVISOR_OBSERVE_H
 #define HYPERVISOR_OBSERVE_H
 
@@ -8,7 +9,7 @@ struct hv_observe {
     const struct hv *hv; /* borrowed; outlives this */
 };
 
-MUST_CHECK bool hv_observe_submit(const struct hv_observe *observe, const struct hv_request *request,
-                              struct err *err);
+MUST_CHECK bool hv_observe_submit(const struct hv_observe *observe,
+                                  const struct hv_request *request, struct err *err);
 
 #endif

@@ -1,4 +1,5 @@
-/* probe.h - questions that need a read-write connection but change nothing. Placement's door. See hv.h. */
+/* probe.h - questions that need a read-write connection but change nothing. Placement's door. See
+ * hv.h. */
 #ifndef HYPERVISOR_PROBE_H
 #define HYPERVISOR_PROBE_H
 
@@ -9,6 +10,6 @@ struct hv_probe {
 };
 
 MUST_CHECK bool hv_probe_submit(const struct hv_probe *probe, const struct hv_request *request,
-                              struct err *err);
+                                struct err *err);
 
 #endif

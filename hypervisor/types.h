@@ -31,7 +31,7 @@ enum hv_reason { /* meaning depends on the state */
 #include "hypervisor/state.def"
 #undef REASON
 };
-const char *hv_state_name(int state);              /* "running"; "unknown-9" style for others: "unknown" */
+const char *hv_state_name(int state); /* "running"; "unknown-9" style for others: "unknown" */
 const char *hv_reason_name(int state, int reason); /* "booted" */
 /* "running(booted)" into out (HV_TEXT_MAX). */
 void hv_state_text(int state, int reason, char *out_text);
@@ -42,32 +42,32 @@ enum hv_presence { HV_UNKNOWN, HV_PRESENT, HV_ABSENT, HV_UNREACHABLE };
 const char *hv_presence_name(enum hv_presence presence); /* unknown present absent unreachable */
 
 enum hv_job_type { /* libvirt's virDomainJobType */
-    HV_JOB_NONE = 0,
-    HV_JOB_BOUNDED = 1,
-    HV_JOB_UNBOUNDED = 2,
-    HV_JOB_COMPLETED = 3,
-    HV_JOB_FAILED = 4,
-    HV_JOB_CANCELLED = 5,
+                   HV_JOB_NONE = 0,
+                   HV_JOB_BOUNDED = 1,
+                   HV_JOB_UNBOUNDED = 2,
+                   HV_JOB_COMPLETED = 3,
+                   HV_JOB_FAILED = 4,
+                   HV_JOB_CANCELLED = 5,
 };
 enum hv_job_operation { /* libvirt's virDomainJobOperation, those that matter here */
-    HV_OPERATION_UNKNOWN = 0,
-    HV_OPERATION_MIGRATION_IN = 4,
-    HV_OPERATION_MIGRATION_OUT = 5,
+                        HV_OPERATION_UNKNOWN = 0,
+                        HV_OPERATION_MIGRATION_IN = 4,
+                        HV_OPERATION_MIGRATION_OUT = 5,
 };
 
 struct hv_sight {
     enum hv_presence presence;
-    int state, reason;                /* when present */
-    bool persistent;                  /* when present */
-    int job_type;                     /* enum hv_job_type, -1 when it could not be asked */
-    int job_operation;                /* enum hv_job_operation */
-    int64_t at_ms;                    /* monotonic, when the answer came */
+    int state, reason; /* when present */
+    bool persistent;   /* when present */
+    int job_type;      /* enum hv_job_type, -1 when it could not be asked */
+    int job_operation; /* enum hv_job_operation */
+    int64_t at_ms;     /* monotonic, when the answer came */
 };
 
 /* Statistics of a job, as numbers; a field the hypervisor did not give is 0. */
 struct hv_job_stats {
-    int type;      /* enum hv_job_type */
-    int operation; /* enum hv_job_operation */
+    int type;                                        /* enum hv_job_type */
+    int operation;                                   /* enum hv_job_operation */
     uint64_t time_elapsed_ms, downtime_ms, setup_ms; /* downtime: expected while it runs */
     uint64_t data_total, data_processed, data_remaining;
     uint64_t memory_total, memory_processed, memory_remaining;
@@ -112,19 +112,19 @@ struct hv_host {
     int keepalive_interval_s, keepalive_count; /* 0: 5 and 5 */
 };
 
-enum { /* flags of a migration; combined with | */
-    HV_MIGRATE_POSTCOPY = 1 << 0,      /* allowed, not started */
-    HV_MIGRATE_AUTO_CONVERGE = 1 << 1,
-    HV_MIGRATE_UNSAFE = 1 << 2,
-    HV_MIGRATE_PAUSED = 1 << 3,        /* leave it paused on the target */
-    HV_MIGRATE_TLS = 1 << 4,
-    HV_MIGRATE_NON_SHARED_INC = 1 << 5,
-    HV_MIGRATE_PERSIST = 1 << 6,       /* define on the target and undefine on the source */
+enum {                               /* flags of a migration; combined with | */
+       HV_MIGRATE_POSTCOPY = 1 << 0, /* allowed, not started */
+       HV_MIGRATE_AUTO_CONVERGE = 1 << 1,
+       HV_MIGRATE_UNSAFE = 1 << 2,
+       HV_MIGRATE_PAUSED = 1 << 3, /* leave it paused on the target */
+       HV_MIGRATE_TLS = 1 << 4,
+       HV_MIGRATE_NON_SHARED_INC = 1 << 5,
+       HV_MIGRATE_PERSIST = 1 << 6, /* define on the target and undefine on the source */
 };
 struct hv_migrate {
     char target[HV_HOST_MAX]; /* name of a configured host */
     unsigned flags;
-    uint64_t bandwidth_mibs;          /* MiB/s, 0 = no limit */
+    uint64_t bandwidth_mibs; /* MiB/s, 0 = no limit */
     uint64_t postcopy_bandwidth_mibs;
     int auto_converge_initial, auto_converge_increment; /* 0 = hypervisor's default */
     int parallel_connections;                           /* 0 = one stream */

@@ -36,14 +36,16 @@ static bool choose_name(struct fleet *f, const struct migration_request *request
         uint64_t dice = fleet_random(f);
         for (unsigned i = 0; i < NAME_LETTERS; i++, dice /= sizeof letters - 1)
             tail[i] = letters[dice % (sizeof letters - 1)];
-        const char *stem = request->generate_name[0] != '\0' ? request->generate_name : "migration-";
+        const char *stem =
+            request->generate_name[0] != '\0' ? request->generate_name : "migration-";
         (void)snprintf(job->name, sizeof job->name, "%.200s%s", stem, tail);
     }
     if (!is_object_name(job->name))
-        return err_set(err, ERR_UNPROCESSABLE,
-                       "metadata.name: '%s' is not a name: lower case letters, digits, '-' and '.', "
-                       "up to 253",
-                       job->name);
+        return err_set(
+            err, ERR_UNPROCESSABLE,
+            "metadata.name: '%s' is not a name: lower case letters, digits, '-' and '.', "
+            "up to 253",
+            job->name);
     if (fleet_job_named(f, request->ns, job->name) != NULL)
         return err_set(err, ERR_EXISTS,
                        "virtualmachineinstancemigrations.kubevirt.io \"%s\" already exists",
@@ -103,7 +105,8 @@ static bool check_target(struct fleet *f, const struct migration_request *reques
     unsigned n = other_nodes(f, source, others, sizeof others);
     if (request->target[0] == '\0') {
         if (n == 0)
-            return err_set(err, ERR_REFUSED, "there is no other node than %s to migrate to", source);
+            return err_set(err, ERR_REFUSED, "there is no other node than %s to migrate to",
+                           source);
         if (n > 1)
             return err_set(err, ERR_UNPROCESSABLE, "name a target node, one of: %s", others);
         return true;

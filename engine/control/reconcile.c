@@ -209,7 +209,8 @@ static void on_tick(struct fleet *f, struct moment now, struct effects *fx)
     bool reschedule = f->reschedule;
     f->reschedule = false;
     struct job *job, *next;
-    HASH_ITER(hh_guest, f->active, job, next) {
+    HASH_ITER(hh_guest, f->active, job, next)
+    {
         bool waits = job->phase == PHASE_PENDING || job->phase == PHASE_SCHEDULING;
         if (job->wake_ms <= now.mono_ms || (reschedule && waits))
             advance(f, job, now, fx);
@@ -220,37 +221,17 @@ bool reconcile(struct fleet *f, const struct input *input, struct moment now, st
                struct migration_ref *out_ref, struct err *err)
 {
     switch (input->kind) {
-    case INPUT_TICK:
-        on_tick(f, now, fx);
-        break;
-    case INPUT_HOST:
-        on_host(f, input, now);
-        break;
-    case INPUT_FACTS:
-        on_facts(f, input);
-        break;
-    case INPUT_GUESTS:
-        on_guests(f, input, now);
-        break;
-    case INPUT_EVENT:
-        on_event(f, input, now, fx);
-        break;
-    case INPUT_SAMPLE:
-        on_sample(f, input, now, fx);
-        break;
-    case INPUT_LOOK:
-        on_look(f, input, now, fx);
-        break;
-    case INPUT_ASK_JOB:
-        on_ask_job(f, input, now, fx);
-        break;
-    case INPUT_CALL:
-        on_call(f, input, now, fx);
-        break;
-    case INPUT_CREATE:
-        return on_create(f, input, now, fx, out_ref, err);
-    case INPUT_CANCEL:
-        return on_cancel(f, input, now, fx, out_ref, err);
+    case INPUT_TICK: on_tick(f, now, fx); break;
+    case INPUT_HOST: on_host(f, input, now); break;
+    case INPUT_FACTS: on_facts(f, input); break;
+    case INPUT_GUESTS: on_guests(f, input, now); break;
+    case INPUT_EVENT: on_event(f, input, now, fx); break;
+    case INPUT_SAMPLE: on_sample(f, input, now, fx); break;
+    case INPUT_LOOK: on_look(f, input, now, fx); break;
+    case INPUT_ASK_JOB: on_ask_job(f, input, now, fx); break;
+    case INPUT_CALL: on_call(f, input, now, fx); break;
+    case INPUT_CREATE: return on_create(f, input, now, fx, out_ref, err);
+    case INPUT_CANCEL: return on_cancel(f, input, now, fx, out_ref, err);
     }
     return true;
 }

@@ -19,9 +19,8 @@ static enum guest_at place_of_guest(struct fleet *f, const struct job *job)
     const struct guest *guest = fleet_guest(f, job->guest_uuid);
     if (guest == NULL || guest->owner == NULL || !guest->owner->node->connected)
         return GUEST_AT_UNKNOWN;
-    struct hv_sight sight = {.presence = HV_PRESENT,
-                             .state = guest->owner->state,
-                             .reason = guest->owner->reason};
+    struct hv_sight sight = {
+        .presence = HV_PRESENT, .state = guest->owner->state, .reason = guest->owner->reason};
     bool elsewhere = job->source[0] != '\0' && strcmp(guest->owner->node->name, job->source) != 0;
     return ownership_side(&sight) == SIDE_OWNS && !elsewhere ? GUEST_AT_SOURCE : GUEST_AT_UNKNOWN;
 }
@@ -103,8 +102,8 @@ static void advance_scheduling(struct fleet *f, struct job *job, struct moment n
 {
     struct node *target = choose_target(f, job);
     if (target == NULL || strcmp(target->name, job->source) == 0) {
-        fail(f, job, TRIGGER_IMPOSSIBLE, "no node to migrate to: none is named, or it is the source",
-             now, fx);
+        fail(f, job, TRIGGER_IMPOSSIBLE,
+             "no node to migrate to: none is named, or it is the source", now, fx);
         return;
     }
     if (target->connected && f->store_ok) {
@@ -196,15 +195,9 @@ void schedule_advance(struct fleet *f, struct job *job, struct moment now, struc
         return;
     }
     switch (job->phase) {
-    case PHASE_PENDING:
-        advance_pending(f, job, now, fx);
-        break;
-    case PHASE_SCHEDULING:
-        advance_scheduling(f, job, now, fx);
-        break;
-    case PHASE_SCHEDULED:
-        advance_scheduled(f, job, now, fx);
-        break;
+    case PHASE_PENDING: advance_pending(f, job, now, fx); break;
+    case PHASE_SCHEDULING: advance_scheduling(f, job, now, fx); break;
+    case PHASE_SCHEDULED: advance_scheduled(f, job, now, fx); break;
     case PHASE_PREPARING_TARGET:
         if (step_looked(f, job, now, fx) && job->judged_round != job->round) {
             job->judged_round = job->round;
@@ -213,7 +206,6 @@ void schedule_advance(struct fleet *f, struct job *job, struct moment now, struc
         if (job->phase == PHASE_PREPARING_TARGET)
             advance_preparing(f, job, now, fx);
         break;
-    default:
-        break;
+    default: break;
     }
 }

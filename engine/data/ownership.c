@@ -26,14 +26,10 @@ static enum ownership_side side_when_paused(int reason)
 {
     switch (reason) {
     case HV_PAUSED_MIGRATION:
-    case HV_PAUSED_STARTING_UP:
-        return SIDE_MOVING;
-    case HV_PAUSED_POSTCOPY:
-        return SIDE_POSTCOPY;
-    case HV_PAUSED_POSTCOPY_FAILED:
-        return SIDE_POSTCOPY_FAILED;
-    default:
-        return SIDE_OWNS;
+    case HV_PAUSED_STARTING_UP: return SIDE_MOVING;
+    case HV_PAUSED_POSTCOPY: return SIDE_POSTCOPY;
+    case HV_PAUSED_POSTCOPY_FAILED: return SIDE_POSTCOPY_FAILED;
+    default: return SIDE_OWNS;
     }
 }
 
@@ -44,20 +40,14 @@ enum ownership_side ownership_side(const struct hv_sight *sight)
     if (sight->presence != HV_PRESENT)
         return SIDE_BLIND;
     switch (sight->state) {
-    case HV_STATE_RUNNING:
-        return side_when_running(sight->reason);
-    case HV_STATE_PAUSED:
-        return side_when_paused(sight->reason);
+    case HV_STATE_RUNNING: return side_when_running(sight->reason);
+    case HV_STATE_PAUSED: return side_when_paused(sight->reason);
     case HV_STATE_BLOCKED:
     case HV_STATE_SHUTDOWN: /* its guest is shutting down: still there */
-    case HV_STATE_PMSUSPENDED:
-        return SIDE_OWNS;
-    case HV_STATE_SHUTOFF:
-        return sight->reason == HV_SHUTOFF_MIGRATED ? SIDE_LEFT : SIDE_OFF;
-    case HV_STATE_CRASHED:
-        return SIDE_OFF;
-    default: /* a state from the future: we do not know what it means */
-        return SIDE_BLIND;
+    case HV_STATE_PMSUSPENDED: return SIDE_OWNS;
+    case HV_STATE_SHUTOFF: return sight->reason == HV_SHUTOFF_MIGRATED ? SIDE_LEFT : SIDE_OFF;
+    case HV_STATE_CRASHED: return SIDE_OFF;
+    default: /* a state from the future: we do not know what it means */ return SIDE_BLIND;
     }
 }
 
@@ -71,10 +61,10 @@ enum ownership_verdict ownership_judge(enum ownership_side source, enum ownershi
 enum guest_at ownership_guest_at(enum ownership_verdict verdict)
 {
     static const enum guest_at places[] = {
-        [OWNERSHIP_NONE] = GUEST_AT_UNKNOWN,      [OWNERSHIP_WAIT] = GUEST_AT_UNKNOWN,
-        [OWNERSHIP_ON_SOURCE] = GUEST_AT_SOURCE,  [OWNERSHIP_ON_TARGET] = GUEST_AT_TARGET,
-        [OWNERSHIP_GONE] = GUEST_AT_LOST,         [OWNERSHIP_SPLIT] = GUEST_AT_SPLIT,
-        [OWNERSHIP_BROKEN] = GUEST_AT_BROKEN,     [OWNERSHIP_BLIND] = GUEST_AT_UNKNOWN,
+        [OWNERSHIP_NONE] = GUEST_AT_UNKNOWN,     [OWNERSHIP_WAIT] = GUEST_AT_UNKNOWN,
+        [OWNERSHIP_ON_SOURCE] = GUEST_AT_SOURCE, [OWNERSHIP_ON_TARGET] = GUEST_AT_TARGET,
+        [OWNERSHIP_GONE] = GUEST_AT_LOST,        [OWNERSHIP_SPLIT] = GUEST_AT_SPLIT,
+        [OWNERSHIP_BROKEN] = GUEST_AT_BROKEN,    [OWNERSHIP_BLIND] = GUEST_AT_UNKNOWN,
     };
     return places[verdict];
 }

@@ -9,11 +9,11 @@
 #include "engine/data/ownership.h"
 
 enum {
-    ROUND_FAST_MS = 200,      /* between rounds at first */
-    ROUND_SLOW_MS = 1000,     /* while it moves, or after FAST_FOR_MS */
+    ROUND_FAST_MS = 200,  /* between rounds at first */
+    ROUND_SLOW_MS = 1000, /* while it moves, or after FAST_FOR_MS */
     FAST_FOR_MS = 10000,
-    SETTLED_MS = 1000,        /* a verdict about absence must stand this long */
-    LEFTOVER_MS = 10000,      /* how long a dead copy may linger on the target */
+    SETTLED_MS = 1000,   /* a verdict about absence must stand this long */
+    LEFTOVER_MS = 10000, /* how long a dead copy may linger on the target */
     CALLS_AGAIN_MAX = 2,
 };
 
@@ -74,7 +74,8 @@ static void finish_lost(struct fleet *f, struct job *job, struct moment now, str
     (void)snprintf(ending.reason, sizeof ending.reason,
                    "the guest runs on neither node: %s on %s, %s on %s; %.300s",
                    ownership_side_name(ownership_side(&job->source_side.sight)), job->source,
-                   ownership_side_name(ownership_side(&job->target_side.sight)), job->target, cause);
+                   ownership_side_name(ownership_side(&job->target_side.sight)), job->target,
+                   cause);
     if (job->abort_asked)
         job->abort_status = ABORT_FAILED;
     step_finish(f, job, TRIGGER_LOST, &ending, now, fx);
@@ -150,12 +151,8 @@ static void judge(struct fleet *f, struct job *job, struct moment now, struct ef
     }
     int64_t stood_ms = now.mono_ms - job->verdict_since_ms;
     switch (verdict) {
-    case OWNERSHIP_ON_TARGET:
-        finish_on_target(f, job, now, fx);
-        break;
-    case OWNERSHIP_ON_SOURCE:
-        settle_on_source(f, job, stood_ms, now, fx);
-        break;
+    case OWNERSHIP_ON_TARGET: finish_on_target(f, job, now, fx); break;
+    case OWNERSHIP_ON_SOURCE: settle_on_source(f, job, stood_ms, now, fx); break;
     case OWNERSHIP_GONE:
         if (stood_ms >= SETTLED_MS)
             finish_lost(f, job, now, fx);
@@ -166,7 +163,8 @@ static void judge(struct fleet *f, struct job *job, struct moment now, struct ef
         break;
     case OWNERSHIP_BROKEN:
         if (fresh)
-            cry(job, "PostCopyBroken", "The stream broke in post-copy; nothing is touched", now, fx);
+            cry(job, "PostCopyBroken", "The stream broke in post-copy; nothing is touched", now,
+                fx);
         break;
     case OWNERSHIP_BLIND:
         if (fresh)
@@ -174,8 +172,7 @@ static void judge(struct fleet *f, struct job *job, struct moment now, struct ef
         job->resolving = true;
         break;
     case OWNERSHIP_NONE:
-    case OWNERSHIP_WAIT:
-        break;
+    case OWNERSHIP_WAIT: break;
     }
 }
 

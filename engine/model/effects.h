@@ -83,7 +83,6 @@ void effects_clear(struct effects *fx);
 struct effect *effects_add(struct effects *fx, enum effect_kind kind, const struct job *job,
                            int64_t wall_ms);
 void effects_event(struct effects *fx, const struct job *job, int64_t wall_ms, bool warning,
-                   const char *reason, const char *fmt, ...)
-    __attribute__((format(printf, 6, 7)));
+                   const char *reason, const char *fmt, ...) __attribute__((format(printf, 6, 7)));
 
 #endif

@@ -35,12 +35,14 @@ void fleet_free(struct fleet *f)
     HASH_CLEAR(hh_guest, f->active);
     HASH_CLEAR(hh_name, f->named);
     HASH_CLEAR(hh_newest, f->newest);
-    HASH_ITER(hh, f->jobs, job, next_job) {
+    HASH_ITER(hh, f->jobs, job, next_job)
+    {
         HASH_DEL(f->jobs, job);
         job_free(job);
     }
     struct guest *guest, *next_guest;
-    HASH_ITER(hh, f->guests, guest, next_guest) {
+    HASH_ITER(hh, f->guests, guest, next_guest)
+    {
         HASH_DEL(f->guests, guest);
         for (struct place *place = guest->places, *next; place != NULL; place = next) {
             next = place->next_of;
@@ -49,7 +51,8 @@ void fleet_free(struct fleet *f)
         guest_free(guest);
     }
     struct node *node, *next_node;
-    HASH_ITER(hh, f->nodes, node, next_node) {
+    HASH_ITER(hh, f->nodes, node, next_node)
+    {
         HASH_DEL(f->nodes, node);
         free(node);
     }
@@ -116,7 +119,8 @@ struct guest *fleet_guest_named(struct fleet *f, const char *ns, const char *nam
 {
     struct guest *found = NULL, *guest, *next;
     *out_count = 0;
-    HASH_ITER(hh, f->guests, guest, next) {
+    HASH_ITER(hh, f->guests, guest, next)
+    {
         if (strcmp(guest->name, name) != 0 || strcmp(guest->ns, ns) != 0)
             continue;
         (*out_count)++;
@@ -139,18 +143,16 @@ static int claim(const struct place *place)
 {
     switch (place->state) {
     case HV_STATE_RUNNING:
-    case HV_STATE_BLOCKED:
-        return place->reason == HV_RUNNING_POSTCOPY_FAILED ? 4 : 5;
+    case HV_STATE_BLOCKED: return place->reason == HV_RUNNING_POSTCOPY_FAILED ? 4 : 5;
     case HV_STATE_PAUSED:
         if (place->reason == HV_PAUSED_MIGRATION || place->reason == HV_PAUSED_STARTING_UP)
             return 2;
-        return place->reason == HV_PAUSED_POSTCOPY || place->reason == HV_PAUSED_POSTCOPY_FAILED ? 3
-                                                                                                 : 4;
+        return place->reason == HV_PAUSED_POSTCOPY || place->reason == HV_PAUSED_POSTCOPY_FAILED
+                   ? 3
+                   : 4;
     case HV_STATE_SHUTDOWN:
-    case HV_STATE_PMSUSPENDED:
-        return 4;
-    default:
-        return 1;
+    case HV_STATE_PMSUSPENDED: return 4;
+    default: return 1;
     }
 }
 

@@ -65,19 +65,19 @@ struct fleet_config {
 };
 
 struct fleet {
-    struct node *nodes;     /* hash by name */
-    struct guest *guests;   /* hash by uuid */
-    struct job *jobs;       /* hash by uid, insertion order = creation order */
-    struct job *active;     /* hash by guest uuid: the one unfinished job of a guest */
-    struct job *named;      /* hash by namespace/name */
-    struct job *newest;     /* hash by guest uuid: its newest finished job; ->older leads on */
+    struct node *nodes;   /* hash by name */
+    struct guest *guests; /* hash by uuid */
+    struct job *jobs;     /* hash by uid, insertion order = creation order */
+    struct job *active;   /* hash by guest uuid: the one unfinished job of a guest */
+    struct job *named;    /* hash by namespace/name */
+    struct job *newest;   /* hash by guest uuid: its newest finished job; ->older leads on */
     struct fleet_config config;
-    uint64_t version;       /* grows with every change; objects carry theirs */
+    uint64_t version;        /* grows with every change; objects carry theirs */
     uint64_t guests_version; /* version of the newest change to any guest */
     unsigned busy_jobs;
     bool reschedule; /* something changed that a waiting job may have waited for */
-    bool store_ok;    /* false: commits fail, nothing new is handed off */
-    uint64_t random;  /* state of the generator for uids and names */
+    bool store_ok;   /* false: commits fail, nothing new is handed off */
+    uint64_t random; /* state of the generator for uids and names */
     uint64_t next_call_id;
 };
 

@@ -61,12 +61,12 @@ struct job {
     int64_t intent_seq; /* last one used in this epoch */
 
     /* The migrate call of this process, if there is one. */
-    uint64_t call_id; /* 0: none made by this process */
+    uint64_t call_id;                /* 0: none made by this process */
     int64_t call_seq, call_asked_ms; /* its intent */
-    bool call_out;    /* made, not yet answered */
-    bool call_over;   /* answered by the source itself: its job has ended */
-    bool moved;       /* something was seen moving, in this process or before */
-    bool adopted;     /* taken over from an earlier process */
+    bool call_out;                   /* made, not yet answered */
+    bool call_over;                  /* answered by the source itself: its job has ended */
+    bool moved;                      /* something was seen moving, in this process or before */
+    bool adopted;                    /* taken over from an earlier process */
     unsigned retries; /* calls made again after proof that the one before was never made */
     struct err error; /* what the call answered */
 
@@ -99,7 +99,7 @@ struct job {
     int64_t next_sample_seq;
 
     uint64_t version;
-    bool changed; /* must be stored */
+    bool changed;                         /* must be stored */
     char key[HV_HOST_MAX + JOB_NAME_MAX]; /* namespace/name */
     struct job *older;                    /* finished job of the same guest before this one */
     UT_hash_handle hh, hh_guest, hh_name, hh_newest;

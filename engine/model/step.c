@@ -43,8 +43,7 @@ void step_wait(struct job *job, const char *fmt, ...)
 }
 
 static void record_side(const struct job *job, const struct job_side *side, const char *node,
-                        const char *role, const char *moment, struct moment now,
-                        struct effects *fx)
+                        const char *role, const char *moment, struct moment now, struct effects *fx)
 {
     struct effect *effect = effects_add(fx, EFFECT_SIGHTING, job, now.wall_ms);
     TEXT_SET(effect->of.sighting.node, node);

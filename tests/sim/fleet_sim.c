@@ -78,7 +78,8 @@ void fleet_sim_init(struct fleet_sim *fs, uint64_t seed, size_t n_hosts, size_t 
                     uint64_t guest_bytes)
 {
     struct err err = {0};
-    log_setup(getenv("SIM_LOG") != NULL ? LOG_LEVEL_DEBUG : LOG_LEVEL_ERROR, LOG_FORMAT_TEXT, 2); /* the stories are in the laws, not the log */
+    log_setup(getenv("SIM_LOG") != NULL ? LOG_LEVEL_DEBUG : LOG_LEVEL_ERROR, LOG_FORMAT_TEXT,
+              2); /* the stories are in the laws, not the log */
     fs->seed = seed;
     fs->random = seed * 2654435769u + 1;
     fs->sim = sim_new(seed, EPOCH_MS, &(struct hv_event_sink){forward_event, fs}, &err);

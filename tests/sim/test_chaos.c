@@ -62,7 +62,8 @@ static void act(struct fleet_sim *fs)
 {
     uint64_t dice = fleet_sim_dice(fs, 100);
     if (dice < 60)
-        fleet_sim_migrate(fs, (size_t)fleet_sim_dice(fs, GUESTS), (size_t)fleet_sim_dice(fs, HOSTS));
+        fleet_sim_migrate(fs, (size_t)fleet_sim_dice(fs, GUESTS),
+                          (size_t)fleet_sim_dice(fs, HOSTS));
     else if (dice < 90)
         throw_fault(fs);
     else if (fs->n_lives < FLEET_SIM_LIVES_MAX)

@@ -18,11 +18,11 @@ static const int64_t DAY_MS = 24 * 3600 * 1000LL;
 
 static void plan_faults(struct fleet_sim *fs)
 {
-    static const enum sim_fault_kind of_a_host[] = {SIM_FAULT_KILL_LIBVIRTD, SIM_FAULT_STOP_LIBVIRTD,
-                                                    SIM_FAULT_LINK_DOWN};
-    static const enum sim_fault_kind of_a_move[] = {
-        SIM_FAULT_KILL_TARGET_QEMU, SIM_FAULT_STREAM_RESET, SIM_FAULT_PORT_REFUSED,
-        SIM_FAULT_NO_MEMORY};
+    static const enum sim_fault_kind of_a_host[] = {SIM_FAULT_KILL_LIBVIRTD,
+                                                    SIM_FAULT_STOP_LIBVIRTD, SIM_FAULT_LINK_DOWN};
+    static const enum sim_fault_kind of_a_move[] = {SIM_FAULT_KILL_TARGET_QEMU,
+                                                    SIM_FAULT_STREAM_RESET, SIM_FAULT_PORT_REFUSED,
+                                                    SIM_FAULT_NO_MEMORY};
     struct err err = {0};
     for (int i = 0; i < 24; i++) {
         struct sim_fault fault = {.kind = of_a_host[i % 3],
@@ -50,7 +50,8 @@ static uint64_t live_one_day(uint64_t seed, uint64_t finished[static OUTCOME_COU
     plan_faults(fs);
     for (int i = 0; i < MIGRATIONS; i++) {
         fleet_sim_run(fs, (int64_t)(i + 1) * (DAY_MS / (MIGRATIONS + 1)));
-        fleet_sim_migrate(fs, (size_t)fleet_sim_dice(fs, GUESTS), (size_t)fleet_sim_dice(fs, HOSTS));
+        fleet_sim_migrate(fs, (size_t)fleet_sim_dice(fs, GUESTS),
+                          (size_t)fleet_sim_dice(fs, HOSTS));
     }
     fleet_sim_run(fs, DAY_MS + 3600 * 1000);
 
