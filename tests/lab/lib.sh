@@ -149,10 +149,11 @@ XML
 guest_log() { echo "$LAB/$1/log/$2.serial"; } # HOST GUEST
 guest_ready() { grep -qs '^HB ' "$(guest_log "$1" "$2")"; }
 guest_create() { # HOST NAME MEMORY_MIB "guest command line": does not wait for it
-    local host
+    local host text
     for host in "${LAB_HOSTS[@]}"; do rm -f "$(guest_log "$host" "$2")"; done
     guest_xml "$2" "$3" "$4" >"$LAB/$2.xml"
-    host_virsh "$1" create "$LAB/$2.xml" >/dev/null
+    # On a terminal virsh has words about polkit even when all is well.
+    text=$(host_virsh "$1" create "$LAB/$2.xml" 2>&1) || { say "$text" >&2 && return 1; }
 }
 guest_boot() { # the same, and waits for its first heartbeat
     guest_create "$@" && wait_until 30 guest_ready "$1" "$2"
