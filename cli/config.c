@@ -13,8 +13,9 @@
 #include "cli/human.h"
 
 enum { KEYS_MAX = 16, KEEPALIVE_SECONDS_MAX = 3600, PARALLEL_MAX = 10000 };
-#define BANDWIDTH_MIBS_MAX (INT64_C(1) << 23) /* 8 TiB/s: beyond any link, well inside libvirt's \
-                                               */
+#define BANDWIDTH_MIBS_MAX                                                \
+    (INT64_C(1) << 23) /* 8 TiB/s: beyond any link, well inside libvirt's \
+                        */
 
 /* Where a reader stands: the file, the configuration being filled, the host being filled. */
 struct reading {
