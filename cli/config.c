@@ -13,9 +13,8 @@
 #include "cli/human.h"
 
 enum { KEYS_MAX = 16, KEEPALIVE_SECONDS_MAX = 3600, PARALLEL_MAX = 10000 };
-#define BANDWIDTH_MIBS_MAX                                                \
-    (INT64_C(1) << 23) /* 8 TiB/s: beyond any link, well inside libvirt's \
-                        */
+/* 8 TiB/s: beyond any link and well inside what libvirt takes. */
+#define BANDWIDTH_MIBS_MAX (INT64_C(1) << 23)
 
 /* Where a reader stands: the file, the configuration being filled, the host being filled. */
 struct reading {
