@@ -30,7 +30,7 @@ bool sim_fault_from_name(const char *name, enum sim_fault_kind *out_kind);
 
 struct sim_host {
     char name[HV_HOST_MAX];
-    uint64_t memory_kib;
+    uint64_t memory_kib; /* a guest that does not fit cannot come; 0: no limit */
     unsigned cpus;
     uint64_t link_bps;    /* bytes per second, each direction, shared by its migrations */
     int64_t keepalive_ms; /* silence after which a connection is given up; 0: 30000 */
@@ -59,8 +59,12 @@ DEFINE_OWNED(sim)
 struct hv *sim_hv(struct sim *sim);             /* borrowed; hv_free on it does nothing */
 const struct clock *sim_clock(struct sim *sim); /* virtual time */
 MUST_CHECK bool sim_add_host(struct sim *sim, const struct sim_host *host, struct err *err);
+/* A uuid that lives on another host already must be persistent: it is only defined here. */
 MUST_CHECK bool sim_add_guest(struct sim *sim, const char *host, const struct sim_guest *guest,
                               struct err *err);
+/* Hosts and guests it names must be there. A fault of a migration hits the one in flight, or
+ * nothing; PORT_REFUSED, PORT_DROPPED and NO_MEMORY take a target host (while it lasts) or a
+ * guest (its next migration). ERR_INVALID, ERR_NOT_FOUND. */
 MUST_CHECK bool sim_add_fault(struct sim *sim, const struct sim_fault *fault, struct err *err);
 
 /* Runs everything due up to and including until_ms, then stands there. */
@@ -72,7 +76,7 @@ int64_t sim_next_ms(const struct sim *sim);
 unsigned sim_running_copies(const struct sim *sim, const char *uuid);
 /* Host it runs on (or is paused on), NULL when nowhere. */
 const char *sim_guest_host(const struct sim *sim, const char *uuid);
-size_t sim_guest_count(const struct sim *sim);
+size_t sim_guest_count(const struct sim *sim);  /* that run or are paused somewhere */
 uint64_t sim_violations(const struct sim *sim); /* times the law was broken; must stay 0 */
 /* A hash over the whole state: same seed and script, same hash. */
 uint64_t sim_hash(const struct sim *sim);

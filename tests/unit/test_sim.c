@@ -443,6 +443,22 @@ static void one_seed_one_story(void **state)
     assert_int_not_equal(hash, big_day(43, 10, 20));
 }
 
+/* Not only the end counts: a question more is another story. */
+static void the_hash_covers_what_was_said(void **state)
+{
+    (void)state;
+    uint64_t hashes[2];
+    for (int i = 0; i < 2; i++) {
+        struct world *w = world_new(14);
+        for (int asked = 0; asked <= i; asked++)
+            (void)world_ask(w, HV_CALL_HOST_FACTS, "h1", "");
+        world_run(w, 1000);
+        hashes[i] = sim_hash(w->sim);
+        world_free(w);
+    }
+    assert_int_not_equal(hashes[0], hashes[1]);
+}
+
 static void five_thousand_guests_move_in_two_seconds(void **state)
 {
     (void)state;
@@ -482,6 +498,7 @@ int main(void)
         cmocka_unit_test(streams_share_their_links_and_keep_their_limits),
         cmocka_unit_test(a_longer_allowed_downtime_lets_a_busy_guest_go),
         cmocka_unit_test(one_seed_one_story),
+        cmocka_unit_test(the_hash_covers_what_was_said),
         cmocka_unit_test(five_thousand_guests_move_in_two_seconds),
         cmocka_unit_test(nothing_happens_by_itself),
     };

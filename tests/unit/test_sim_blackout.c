@@ -45,6 +45,21 @@ static void a_stall_in_the_blackout_deafens_the_monitor(void **state)
     world_free(w);
 }
 
+/* The one order that could make two running copies: libvirt's lock on the target refuses it. */
+static void the_waiting_copy_cannot_be_resumed(void **state)
+{
+    (void)state;
+    uint64_t id;
+    struct world *w = black_world(&id, FOR_EVER);
+    world_assert_state(w, "h2", UUID_1, "paused(migration)");
+    uint64_t resume = world_ask(w, HV_CALL_RESUME, "h2", UUID_1);
+    const struct hv_reply *reply = world_wait(w, resume, 60000);
+    assert_int_equal(reply->err.hv_code, 68);
+    assert_non_null(strstr(reply->err.text, "MigrateFinish3Params"));
+    assert_int_equal(sim_running_copies(w->sim, UUID_1), 0);
+    world_free(w);
+}
+
 static void a_stall_that_ends_lets_the_guest_arrive(void **state)
 {
     (void)state;
@@ -221,6 +236,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(a_stall_in_the_blackout_deafens_the_monitor),
+        cmocka_unit_test(the_waiting_copy_cannot_be_resumed),
         cmocka_unit_test(a_stall_that_ends_lets_the_guest_arrive),
         cmocka_unit_test(breaking_the_stream_in_the_blackout_frees_the_guest),
         cmocka_unit_test(a_dead_link_in_the_blackout_keeps_the_source_down_until_it_is_back),

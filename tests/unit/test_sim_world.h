@@ -6,6 +6,8 @@
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include <cmocka.h>
@@ -19,7 +21,6 @@
 #define MIB (UINT64_C(1) << 20)
 #define UUID_1 "11111111-1111-4111-8111-111111111111"
 #define UUID_2 "22222222-2222-4222-8222-222222222222"
-
 enum { WORLD_EVENTS_MAX = 512, WORLD_REPLIES_MAX = 512 };
 
 struct world {
@@ -31,14 +32,14 @@ struct world {
     uint64_t last_id;
 };
 
-static void world_on_event(void *ctx, const struct hv_event *event)
+static inline void world_on_event(void *ctx, const struct hv_event *event)
 {
     struct world *w = ctx;
     assert_true(w->n_events < WORLD_EVENTS_MAX);
     w->events[w->n_events++] = *event;
 }
 
-static void world_on_reply(void *ctx, struct hv_reply *take_reply)
+static inline void world_on_reply(void *ctx, struct hv_reply *take_reply)
 {
     struct world *w = ctx;
     assert_true(w->n_replies < WORLD_REPLIES_MAX);
@@ -46,7 +47,7 @@ static void world_on_reply(void *ctx, struct hv_reply *take_reply)
 }
 
 /* A world of hosts h1 and h2 (1 GiB/s links) without guests. */
-static struct world *world_new(uint64_t seed)
+static inline struct world *world_new(uint64_t seed)
 {
     struct world *w = calloc(1, sizeof *w);
     assert_non_null(w);
@@ -62,7 +63,7 @@ static struct world *world_new(uint64_t seed)
     return w;
 }
 
-static void world_free(struct world *w)
+static inline void world_free(struct world *w)
 {
     assert_int_equal(sim_violations(w->sim), 0);
     sim_free(w->sim);
@@ -74,28 +75,27 @@ static void world_free(struct world *w)
 /* 1 GiB, writes 64 MiB/s inside 128 MiB: converges after a few passes. */
 static inline struct sim_guest a_guest(const char *name, const char *uuid)
 {
-    struct sim_guest guest = {.memory_bytes = 1024 * MIB,
-                              .working_set_bytes = 128 * MIB,
-                              .dirty_bps = 64 * MIB,
-                              .vcpus = 2};
+    struct sim_guest guest = {.memory_bytes = 1024 * MIB, .working_set_bytes = 128 * MIB};
+    guest.dirty_bps = 64 * MIB;
+    guest.vcpus = 2;
     TEXT_SET(guest.name, name);
     TEXT_SET(guest.uuid, uuid);
     return guest;
 }
 
-static void world_add(struct world *w, const char *host, const struct sim_guest *guest)
+static inline void world_add(struct world *w, const char *host, const struct sim_guest *guest)
 {
     struct err err = {0};
     assert_true(sim_add_guest(w->sim, host, guest, &err));
 }
 
-static uint64_t world_submit(struct world *w, struct hv_request request)
+static inline uint64_t world_submit(struct world *w, struct hv_request request)
 {
     struct err err = {0};
     request.id = ++w->last_id;
     request.reply_to = (struct hv_reply_sink){world_on_reply, w};
     const struct hv *hv = sim_hv(w->sim);
-    enum hv_door door = hv_call_door(request.call);
+    const enum hv_door door = hv_call_door(request.call);
     if (door == HV_DOOR_OBSERVE)
         assert_true(hv_observe_submit(&(struct hv_observe){hv}, &request, &err));
     else if (door == HV_DOOR_PROBE)
@@ -105,7 +105,8 @@ static uint64_t world_submit(struct world *w, struct hv_request request)
     return request.id;
 }
 
-static uint64_t world_ask(struct world *w, enum hv_call call, const char *host, const char *guest)
+static inline uint64_t world_ask(struct world *w, enum hv_call call, const char *host,
+                                 const char *guest)
 {
     struct hv_request request = {.call = call};
     TEXT_SET(request.host, host);
@@ -113,8 +114,8 @@ static uint64_t world_ask(struct world *w, enum hv_call call, const char *host, 
     return world_submit(w, request);
 }
 
-static uint64_t world_migrate(struct world *w, const char *from, const char *guest, const char *to,
-                              struct hv_migrate how)
+static inline uint64_t world_migrate(struct world *w, const char *from, const char *guest,
+                                     const char *to, struct hv_migrate how)
 {
     struct hv_request request = {.call = HV_CALL_MIGRATE, .with.migrate = how};
     TEXT_SET(request.host, from);
@@ -127,13 +128,13 @@ static inline int64_t world_now(struct world *w)
 {
     return clock_mono_ms(sim_clock(w->sim));
 }
-static void world_run(struct world *w, int64_t ms)
+static inline void world_run(struct world *w, int64_t ms)
 {
     sim_advance(w->sim, world_now(w) + ms);
 }
 
 /* NULL while there is none; more than one is a failure. */
-static struct hv_reply *world_reply(struct world *w, uint64_t id)
+static inline struct hv_reply *world_reply(struct world *w, uint64_t id)
 {
     struct hv_reply *found = NULL;
     for (size_t i = 0; i < w->n_replies; i++) {
@@ -146,19 +147,18 @@ static struct hv_reply *world_reply(struct world *w, uint64_t id)
 }
 
 /* Runs until the answer is there. */
-static struct hv_reply *world_wait(struct world *w, uint64_t id, int64_t limit_ms)
+static inline struct hv_reply *world_wait(struct world *w, uint64_t id, int64_t limit_ms)
 {
     int64_t until = world_now(w) + limit_ms;
     while (world_reply(w, id) == NULL && sim_next_ms(w->sim) <= until)
         sim_advance(w->sim, sim_next_ms(w->sim));
     struct hv_reply *reply = world_reply(w, id);
-    if (reply == NULL)
-        fail_msg("no reply to %llu within %lld ms", (unsigned long long)id, (long long)limit_ms);
+    assert_non_null(reply);
     return reply;
 }
 
 /* "running(booted)", "absent", "unreachable". */
-static void world_look(struct world *w, const char *host, const char *guest, char *out_text)
+static inline void world_look(struct world *w, const char *host, const char *guest, char *out_text)
 {
     uint64_t id = world_ask(w, HV_CALL_LOOK, host, guest);
     const struct hv_sight *sight = &world_wait(w, id, 60000)->with.sight;
@@ -168,8 +168,8 @@ static void world_look(struct world *w, const char *host, const char *guest, cha
         (void)text_copy(out_text, HV_TEXT_MAX, hv_presence_name(sight->presence));
 }
 
-static void world_assert_state(struct world *w, const char *host, const char *guest,
-                               const char *expected)
+static inline void world_assert_state(struct world *w, const char *host, const char *guest,
+                                      const char *expected)
 {
     char text[HV_TEXT_MAX];
     world_look(w, host, guest, text);
