@@ -127,6 +127,7 @@ static void on_ask_job(struct fleet *f, const struct input *input, struct moment
     if (job == NULL || job->hv_job_question != input->id)
         return;
     job->hv_job_question = 0;
+    job->hv_job_round = job->round;
     if (input->err.code != ERR_NONE)
         job->hv_job = JOB_SEEN_UNKNOWN; /* the states will tell */
     else if (input->of.stats.type == HV_JOB_BOUNDED || input->of.stats.type == HV_JOB_UNBOUNDED)

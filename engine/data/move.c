@@ -124,7 +124,6 @@ void move_called(struct job *job, const struct err *err, struct moment now, stru
                       job->source);
     } else {
         job->call_over = true;
-        job->hv_job = JOB_SEEN_NONE;
     }
     resolve_begin(job, now);
 }

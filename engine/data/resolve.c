@@ -12,8 +12,9 @@ enum {
     ROUND_FAST_MS = 200,  /* between rounds at first */
     ROUND_SLOW_MS = 1000, /* while it moves, or after FAST_FOR_MS */
     FAST_FOR_MS = 10000,
-    SETTLED_MS = 1000,   /* a verdict about absence must stand this long */
-    LEFTOVER_MS = 10000, /* how long a dead copy may linger on the target */
+    SETTLED_MS = 1000,     /* a verdict about absence must stand this long */
+    JOB_ANSWER_MS = 10000, /* how long an answer about the source's job is awaited */
+    LEFTOVER_MS = 10000,   /* how long a dead copy may linger on the target */
     CALLS_AGAIN_MAX = 2,
 };
 
@@ -24,6 +25,10 @@ void resolve_begin(struct job *job, struct moment now)
     job->resolving = true;
     job->changed = true;
     job->next_round_ms = job->wake_ms = now.mono_ms;
+    job->hv_job = JOB_SEEN_UNKNOWN;
+    job->hv_job_question = 0; /* an answer to an older question says nothing about now */
+    job->hv_job_round = 0;
+    job->judged_round = job->round;
     job->verdict_last = -1;
     job->verdict_since_ms = now.mono_ms;
 }
@@ -105,25 +110,29 @@ static void call_again(struct fleet *f, struct job *job, struct moment now, stru
     move_call(f, job, now, fx);
 }
 
-static void settle_on_source(struct fleet *f, struct job *job, int64_t stood_ms, struct moment now,
+/* The source runs the guest. That is the end only if its own job is over too: a call that was
+ * refused because another one is at work must not be taken for a failed migration. */
+static void settle_on_source(struct fleet *f, struct job *job, struct moment now,
                              struct effects *fx)
 {
+    if (job->hv_job != JOB_SEEN_NONE)
+        job->verdict_since_ms = now.mono_ms; /* "nothing at work" must stand by itself */
+    if (job->hv_job == JOB_SEEN_ACTIVE && !job->call_over) {
+        job->changed = job->changed || job->resolving;
+        job->resolving = false; /* it simply runs; nobody's call tells, we watch */
+        move_seen(f, job, now, fx);
+    }
+    if (job->hv_job != JOB_SEEN_NONE)
+        return;
+
+    int64_t stood_ms = now.mono_ms - job->verdict_since_ms;
     bool leftover = ownership_side(&job->target_side.sight) == SIDE_MOVING;
     if (leftover && stood_ms < LEFTOVER_MS)
         return; /* the target is still clearing its copy away */
-    if (job->call_over) {
-        finish_on_source(f, job, now, fx);
+    if (!job->call_over && stood_ms < SETTLED_MS)
         return;
-    }
-    if (job->hv_job == JOB_SEEN_ACTIVE) {
-        job->resolving = false; /* it simply runs; nobody's call tells, we watch */
-        job->verdict_since_ms = now.mono_ms;
-        move_seen(f, job, now, fx);
-        return;
-    }
-    if (job->hv_job != JOB_SEEN_NONE || stood_ms < SETTLED_MS)
-        return;
-    if (job->phase == PHASE_TARGET_READY && !job->moved && job->retries < CALLS_AGAIN_MAX)
+    bool never_moved = job->phase == PHASE_TARGET_READY && !job->moved;
+    if (!job->call_over && never_moved && job->retries < CALLS_AGAIN_MAX)
         call_again(f, job, now, fx);
     else
         finish_on_source(f, job, now, fx);
@@ -152,7 +161,7 @@ static void judge(struct fleet *f, struct job *job, struct moment now, struct ef
     int64_t stood_ms = now.mono_ms - job->verdict_since_ms;
     switch (verdict) {
     case OWNERSHIP_ON_TARGET: finish_on_target(f, job, now, fx); break;
-    case OWNERSHIP_ON_SOURCE: settle_on_source(f, job, stood_ms, now, fx); break;
+    case OWNERSHIP_ON_SOURCE: settle_on_source(f, job, now, fx); break;
     case OWNERSHIP_GONE:
         if (stood_ms >= SETTLED_MS)
             finish_lost(f, job, now, fx);
@@ -176,34 +185,51 @@ static void judge(struct fleet *f, struct job *job, struct moment now, struct ef
     }
 }
 
-static void ask_job(struct fleet *f, struct job *job, struct moment now, struct effects *fx)
+/* Is the source's own job at work? Asked in each round in which the guest runs there, and only
+ * then: in the blackout the question would hang, and hold the lock that an abort needs. True when
+ * the answer of this round is here, or has been awaited long enough. */
+static bool knows_job(struct fleet *f, struct job *job, struct moment now, struct effects *fx)
 {
-    /* In the blackout the question would hang, and hold the lock that an abort needs. */
-    if (job->call_over || job->hv_job_question != 0 ||
-        ownership_side(&job->source_side.sight) != SIDE_OWNS)
-        return;
+    if (ownership_side(&job->source_side.sight) != SIDE_OWNS || job->hv_job_round == job->round)
+        return true;
+    if (job->hv_job_question != 0) {
+        int64_t until_ms = job->hv_job_asked_ms + JOB_ANSWER_MS;
+        if (now.mono_ms < until_ms) {
+            if (job->wake_ms > until_ms)
+                job->wake_ms = until_ms;
+            return false;
+        }
+        job->hv_job = JOB_SEEN_UNKNOWN;
+        job->hv_job_question = 0;
+        job->hv_job_round = job->round;
+        return true;
+    }
     job->hv_job_question = ++f->next_call_id;
+    job->hv_job_asked_ms = now.mono_ms;
     struct effect *effect = effects_add(fx, EFFECT_DO_ASK_JOB, job, now.wall_ms);
     effect->of.act.id = job->hv_job_question;
     TEXT_SET(effect->of.act.node, job->source);
     TEXT_SET(effect->of.act.guest, job->guest_uuid);
+    return false;
 }
 
 void resolve_advance(struct fleet *f, struct job *job, struct moment now, struct effects *fx)
 {
-    if (step_looked(f, job, now, fx) && job->judged_round != job->round) {
+    if (job->judged_round != job->round && step_looked(f, job, now, fx)) {
+        if (!knows_job(f, job, now, fx))
+            return;
         job->judged_round = job->round;
         int64_t standing_ms = now.mono_ms - job->verdict_since_ms;
         bool calm = !job->resolving || standing_ms > FAST_FOR_MS;
         job->next_round_ms = now.mono_ms + (calm ? ROUND_SLOW_MS : ROUND_FAST_MS);
         judge(f, job, now, fx);
-        if (!phase_is_final(job->phase) && !job->call_out)
-            ask_job(f, job, now, fx);
     }
     if (phase_is_final(job->phase) || job->call_out)
         return;
-    if (now.mono_ms >= job->next_round_ms)
+    if (now.mono_ms < job->next_round_ms) {
+        if (job->wake_ms > job->next_round_ms)
+            job->wake_ms = job->next_round_ms;
+    } else if (job->judged_round == job->round) {
         step_look(f, job, now, fx);
-    else if (job->wake_ms > job->next_round_ms)
-        job->wake_ms = job->next_round_ms;
+    }
 }

@@ -77,6 +77,8 @@ struct job {
     struct job_side source_side, target_side;
     enum job_seen hv_job;     /* newest answer about the source's own job */
     uint64_t hv_job_question; /* question out, 0: none */
+    uint64_t hv_job_round;    /* round of looks that this answer belongs to */
+    int64_t hv_job_asked_ms;
     int64_t verdict_since_ms; /* the same verdict stands since, 0: none */
     int verdict_last;         /* enum ownership_verdict it was */
     enum guest_at guest_at;

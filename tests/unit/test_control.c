@@ -99,7 +99,7 @@ static void a_running_migration_is_adopted_and_followed_to_its_end(void **state)
     struct core_world *w = core_moving();
     w->job_type = HV_JOB_UNBOUNDED;
     restart(w);
-    core_pass(w, 20000);
+    core_pass(w, 2000);
     core_expect(w, PHASE_RUNNING, OUTCOME_NONE, GUEST_AT_UNKNOWN);
     assert_true(core_job(w)->adopted);
     assert_false(core_job(w)->resolving); /* it is seen moving */

@@ -100,6 +100,21 @@ static void our_own_lost_connection_is_not_an_outcome(void **state)
     core_free(w);
 }
 
+static void a_call_refused_because_another_is_at_work_is_no_failure(void **state)
+{
+    (void)state;
+    struct core_world *w = core_moving();
+    w->job_type = HV_JOB_UNBOUNDED; /* somebody else's, or ours from an earlier life */
+    core_returns(w, HV_CALL_MIGRATE, ERR_HYPERVISOR);
+    core_pass(w, 60000);
+    core_expect(w, PHASE_RUNNING, OUTCOME_NONE, GUEST_AT_UNKNOWN);
+    w->source = CORE_ABSENT;
+    w->target = CORE_ARRIVED;
+    core_pass(w, 2000);
+    core_expect(w, PHASE_SUCCEEDED, OUTCOME_SUCCEEDED, GUEST_AT_TARGET);
+    core_free(w);
+}
+
 static void a_guest_gone_from_both_is_lost_only_after_a_second_look(void **state)
 {
     (void)state;
@@ -221,6 +236,7 @@ int main(void)
         cmocka_unit_test(a_dead_target_libvirtd_is_unreachable_not_absent),
         cmocka_unit_test(a_blind_source_never_ends_a_job),
         cmocka_unit_test(our_own_lost_connection_is_not_an_outcome),
+        cmocka_unit_test(a_call_refused_because_another_is_at_work_is_no_failure),
         cmocka_unit_test(a_guest_gone_from_both_is_lost_only_after_a_second_look),
         cmocka_unit_test(a_split_guest_is_never_final),
         cmocka_unit_test(a_broken_postcopy_is_never_final_by_itself),
