@@ -54,7 +54,7 @@ $(B)/libferry.a: $(LIB_OBJS)
 $(B)/ferry: $(MAIN_OBJ) $(B)/libferry.a
 	@echo "  LINK $@"
 	@$(CC) $(LDFLAGS) -o $@ $^ $(PKG_LIBS)
-$(B)/%.o: %.c
+$(B)/%.o: %.c Makefile
 	@mkdir -p $(@D)
 	@echo "  CC   $(VARIANT) $<"
 	@$(CC) $(CFLAGS) -MMD -MP -c -o $@ $<
@@ -74,7 +74,7 @@ $(TEST_BINS): $(B)/%: $(B)/%.o $(B)/libtest.a $(B)/libferry.a
 	@$(CC) $(LDFLAGS) -o $@ $^ $(PKG_LIBS) -lcmocka
 .PHONY: tests-build
 tests-build: $(TEST_BINS)
-.SECONDARY:
+.PRECIOUS: $(B)/%.o # not .SECONDARY: with that a missing object would not be made again
 
 include tests/targets.mk
 
