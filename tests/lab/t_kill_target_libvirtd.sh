@@ -1,5 +1,6 @@
 #!/bin/bash
 # kill_target_libvirtd: the target's libvirtd dies in mid-copy; unreachable is never called absent
+# shellcheck disable=SC2034 # BROKEN is of testlib.sh
 . "$(dirname "$0")/testlib.sh"
 
 boot h1 g-killd 64 'ws=8 rate=1 hb=200'

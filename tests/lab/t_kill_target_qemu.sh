@@ -1,5 +1,6 @@
 #!/bin/bash
 # kill_target_qemu: the target's QEMU dies in mid-copy; the guest stays, the error is kept
+# shellcheck disable=SC2034 # BROKEN is of testlib.sh
 . "$(dirname "$0")/testlib.sh"
 
 boot h1 g-killq 64 'ws=8 rate=1 hb=200'

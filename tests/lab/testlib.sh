@@ -1,6 +1,6 @@
 # testlib.sh - what the lab tests share. A test is a file t_*.sh that sources this first; run starts
 # it with FERRY (the program), LAB_TEST (the lab's name) and TEST_DIR (its own directory) set.
-# shellcheck shell=bash
+# shellcheck shell=bash disable=SC2034
 #
 # A test fails by fail, by an assert_*, or by any command that fails unexpectedly. Whatever it
 # started or broke is undone when it ends: cleanup is here, not in the tests.
@@ -111,6 +111,11 @@ start_ferry() { # [NAME=VALUE]...: environment
     launch_ferry "$@"
     wait_until 20 ready_or_dead || fail "ferry serve is not ready: $(tail -n 3 "$FERRY_LOG")"
     ferry_alive || fail "ferry serve ended: $(tail -n 3 "$FERRY_LOG")"
+    local host
+    for host in "${LAB_HOSTS[@]}"; do # ready to serve is not yet connected to all
+        [[ " ${BROKEN[*]} " == *" $host "* ]] || wait_until 20 node_ready "$host" ||
+            fail "$host is not ready: $(api "/api/v1/nodes/$host")"
+    done
 }
 kill_ferry() { # SIGNAL
     ferry_alive || return 0
@@ -190,9 +195,11 @@ assert_failed() {
 
 # --- nodes ---
 
-node_condition() { api "/api/v1/nodes/$1" | jq -r '.status.conditions[] | select(.type == "Ready") | .status'; }
+node_condition() { api "/api/v1/nodes/$1" | jq -r '.status.conditions[]? | select(.type == "Ready") | .status'; }
 node_ready() { [ "$(node_condition "$1")" = True ]; }
 node_not_ready() { [ "$(node_condition "$1")" != True ]; }
-assert_no_disconnect() {
-    ! grep -iE 'disconnected|host_lost' "$FERRY_LOG" || fail 'a connection was lost'
+# nodes_since: since when each is ready; changes when a connection was lost, even if it came back.
+nodes_since() {
+    api /api/v1/nodes | jq -r '.items[] | .metadata.name + " " +
+        (.status.conditions[] | select(.type == "Ready") | .status + " " + .lastTransitionTime)'
 }
