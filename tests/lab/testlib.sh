@@ -1,6 +1,6 @@
 # testlib.sh - what the lab tests share. A test is a file t_*.sh that sources this first; run starts
 # it with FERRY (the program), LAB_TEST (the lab's name) and TEST_DIR (its own directory) set.
-# shellcheck shell=bash disable=SC2034
+# shellcheck shell=bash
 #
 # A test fails by fail, by an assert_*, or by any command that fails unexpectedly. Whatever it
 # started or broke is undone when it ends: cleanup is here, not in the tests.
@@ -47,12 +47,17 @@ boot() { # HOST GUEST MEMORY_MIB "guest command line"
     GUESTS+=("$2")
     guest_boot "$@" || fail "guest $2 did not start on $1"
 }
-break_host() { # FAULT HOST [ARGUMENT]: healed when the test ends
-    BROKEN+=("$2")
+break_host() { # FAULT HOST [ARGUMENT]: the host is healed when the test ends
+    [[ $1 == *-qemu ]] || BROKEN+=("$2")
     note "fault: $*"
     "$LAB_SCRIPTS/fault" --name "$LAB_NAME" "$@"
 }
-heal() { "$LAB_SCRIPTS/fault" --name "$LAB_NAME" heal "$1"; }
+heal() { # HOST
+    local host still=()
+    "$LAB_SCRIPTS/fault" --name "$LAB_NAME" heal "$1"
+    for host in "${BROKEN[@]}"; do [ "$host" = "$1" ] || still+=("$host"); done
+    BROKEN=("${still[@]}")
+}
 
 heartbeats() { grep -cs '^HB ' "$(guest_log "$1" "$2")" || true; }
 more_heartbeats() { [ "$(heartbeats "$1" "$2")" -gt "$3" ]; }
