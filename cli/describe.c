@@ -101,6 +101,19 @@ static void add_error(struct buf *out, struct json_object *object)
     add_fact(out, "Libvirt error", text);
 }
 
+static void add_verdict(struct buf *out, struct json_object *object)
+{
+    struct json_object *verdict = json_at(object, "status.ferry.verdict");
+    if (verdict == NULL || text_equal(view_text(verdict, "outcome"), "succeeded"))
+        return;
+    char text[TEXT_BYTES];
+    (void)snprintf(text, sizeof text, "%s (plane: %s, %s)%s", view_text(verdict, "cause"),
+                   view_text(verdict, "plane"), view_text(verdict, "failedAt"),
+                   view_bool(verdict, "irrecoverable") ? ", the guest is IRRECOVERABLE" : "");
+    add_fact(out, "Verdict", text);
+    add_fact(out, "What to do", view_text(verdict, "action"));
+}
+
 static void add_history(struct buf *out, struct json_object *object)
 {
     const char *path = "status.phaseTransitionTimestamps";
@@ -242,6 +255,7 @@ static int print_page(struct client *client, enum kind kind, struct json_object 
     add_facts(&out, object, pages[kind].facts, pages[kind].n);
     if (kind == KIND_MIGRATION) {
         add_error(&out, object);
+        add_verdict(&out, object);
         add_history(&out, object);
         add_sights(&out, object);
         add_numbers(&out, object);

@@ -5,6 +5,7 @@
  */
 #include <string.h>
 
+#include "analyzer/verdict.h"
 #include "exporter/api.h"
 
 static const char name_label[] = "kubevirt.io/vmi-name";
@@ -148,6 +149,21 @@ static void add_sample(struct json_object *ferry, const struct snapshot_job *job
         json_add_i64(ferry, "downtimeMs", (int64_t)stats->downtime_ms); /* measured, not expected */
 }
 
+static void add_verdict(struct json_object *ferry, const struct snapshot_job *job)
+{
+    struct verdict verdict;
+    verdict_of(job, &verdict);
+    if (verdict.outcome == OUTCOME_NONE)
+        return;
+    struct json_object *out = json_add_object(ferry, "verdict");
+    json_add_text(out, "outcome", outcome_name(verdict.outcome));
+    json_add_text(out, "plane", plane_name(verdict.plane));
+    json_add_text(out, "cause", cause_row(verdict.cause)->name);
+    add_text_unless_empty(out, "failedAt", failed_at_name(verdict.failed_at));
+    json_add_bool(out, "irrecoverable", verdict.irrecoverable);
+    add_text_unless_empty(out, "action", verdict.action);
+}
+
 static void add_ferry(struct json_object *status, const struct snapshot_job *job)
 {
     struct json_object *ferry = json_add_object(status, "ferry");
@@ -168,6 +184,7 @@ static void add_ferry(struct json_object *status, const struct snapshot_job *job
         json_add_i64(error, "domain", job->error.hv_domain);
         json_add_text(error, "text", job->error.text);
     }
+    add_verdict(ferry, job);
     add_sight(ferry, "source", &job->source_sight);
     add_sight(ferry, "target", &job->target_sight);
     add_sample(ferry, job);

@@ -5,12 +5,13 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "analyzer/verdict.h"
 #include "exporter/metrics.h"
 #include "exporter/promx.h"
 
 struct metrics_counters {
     prom_collector_registry_t *registry;
-    prom_counter_t *migrations, *transitions, *aborts;
+    prom_counter_t *migrations, *transitions, *aborts, *verdicts;
     prom_histogram_t *duration, *phase_time;
 };
 
@@ -43,11 +44,23 @@ static void touch_one(prom_metric_t *metric, const char *value)
     (void)promx_metric_touch(metric, values);
 }
 
+static void touch_verdicts(struct metrics_counters *c, enum outcome outcome, enum cause cause)
+{
+    for (enum plane plane = 0; plane < PLANE_COUNT; plane++) {
+        const char *values[] = {outcome_name(outcome), plane_name(plane), cause_row(cause)->name};
+        if (cause_has_plane(cause, plane))
+            (void)promx_metric_touch(c->verdicts, values);
+    }
+}
+
 static void touch_all(struct metrics_counters *c)
 {
     for (enum outcome outcome = OUTCOME_NONE + 1; outcome < OUTCOME_COUNT; outcome++) {
         touch_one(c->migrations, outcome_name(outcome));
         touch_one(c->duration, outcome_name(outcome));
+        for (enum cause cause = 0; cause < CAUSE_COUNT; cause++)
+            if ((cause == CAUSE_NONE) == (outcome == OUTCOME_SUCCEEDED))
+                touch_verdicts(c, outcome, cause);
     }
     for (enum phase from = PHASE_NONE + 1; from < PHASE_COUNT; from++) {
         if (!phase_is_final(from))
@@ -67,6 +80,7 @@ static bool fill(struct metrics_counters *c, prom_collector_t *collector)
     c->migrations = add_metric(collector, METRIC_MIGRATIONS, NULL);
     c->transitions = add_metric(collector, METRIC_MIGRATION_TRANSITIONS, NULL);
     c->aborts = add_metric(collector, METRIC_MIGRATION_ABORTS, NULL);
+    c->verdicts = add_metric(collector, METRIC_MIGRATION_VERDICTS, NULL);
     c->duration =
         add_metric(collector, METRIC_MIGRATION_DURATION,
                    prom_histogram_buckets_new(14, .5, 1.0, 2.5, 5.0, 10.0, 20.0, 40.0, 80.0, 150.0,
@@ -75,7 +89,7 @@ static bool fill(struct metrics_counters *c, prom_collector_t *collector)
                                prom_histogram_buckets_new(12, .01, .05, .1, .5, 1.0, 5.0, 10.0,
                                                           30.0, 60.0, 300.0, 900.0, 3600.0));
     return c->migrations != NULL && c->transitions != NULL && c->aborts != NULL &&
-           c->duration != NULL && c->phase_time != NULL;
+           c->verdicts != NULL && c->duration != NULL && c->phase_time != NULL;
 }
 
 struct metrics_counters *metrics_counters_new(struct err *err)
@@ -123,6 +137,10 @@ void metrics_count_finished(struct metrics_counters *counters, const struct snap
     (void)prom_counter_inc(counters->migrations, outcome);
     (void)prom_histogram_observe(counters->duration, spent_ms > 0 ? (double)spent_ms / 1000 : 0,
                                  outcome);
+    struct verdict verdict;
+    verdict_of(job, &verdict);
+    const char *said[] = {outcome[0], plane_name(verdict.plane), cause_row(verdict.cause)->name};
+    (void)prom_counter_inc(counters->verdicts, said);
     if (job->abort_status == ABORT_NONE && !job->abort_asked)
         return;
     /* An answer that never came is a failure to stop, whatever the guest did. */

@@ -23,6 +23,7 @@ deps: ## install the Debian packages that are missing (root only if there are an
 .PHONY: test-fast
 test-fast: ## tests without hosts, under ASan and UBSan, and lint: under a minute once built
 	+@$(ASAN) run-tests
+	@tests/rules/run
 	@$(MAKE) lint
 
 .PHONY: run-tests
@@ -81,9 +82,9 @@ docs: $(B)/tools/docs ## write the tables in docs/ again from the .def files
 	@$< docs/vocabulary.md
 
 .PHONY: lint
-lint: lint-selftest lint-layers lint-sizes lint-format lint-headers lint-paths lint-docs ## layers, doors, sizes, formatting, headers, documents
+lint: lint-selftest lint-layers lint-sizes lint-format lint-headers lint-paths lint-metrics lint-docs ## layers, doors, sizes, formatting, headers, metric names, documents
 	@echo "lint: clean"
-.PHONY: lint-selftest lint-layers lint-sizes lint-format lint-headers lint-paths lint-docs
+.PHONY: lint-selftest lint-layers lint-sizes lint-format lint-headers lint-paths lint-metrics lint-docs
 lint-selftest:
 	@tests/lint/selftest
 lint-layers:
@@ -96,6 +97,8 @@ lint-headers: # without banned.h, which would bring the includes that a header f
 	@tests/lint/headers $(CC) $(filter-out -include base/banned.h,$(CFLAGS))
 lint-paths:
 	@tests/lint/paths
+lint-metrics:
+	@tests/lint/metrics
 lint-docs: $(B)/tools/docs
 	@$< --check docs/vocabulary.md
 

@@ -192,6 +192,23 @@ static void errors(FILE *out)
 #undef ERR
 }
 
+static void causes(FILE *out)
+{
+    head(out, "Planes", "Where the root of a failure lies.", "plane | meaning");
+#define PLANE(id, name, help) row(out, name, help);
+#include "analyzer/cause.def"
+#undef PLANE
+    head(out, "Causes",
+         "Why a migration ended otherwise than wished; `none` when it succeeded. Plane OPEN: "
+         "control before the migrate call, data after it.",
+         "cause | plane | recoverable | meaning | what to do");
+#define CAUSE(id, name, plane, recoverable, meaning, action)                                  \
+    (void)fprintf(out, "| `%s` | %s | %s | %s | %s |\n", name, #plane, #recoverable, meaning, \
+                  action);
+#include "analyzer/cause.def"
+#undef CAUSE
+}
+
 static void calls(FILE *out)
 {
     head(out, "Calls", "What Ferry asks or orders of a hypervisor.",
@@ -243,6 +260,7 @@ static void page(FILE *out)
     diagram(out);
     job_words(out);
     ownership(out);
+    causes(out);
     errors(out);
     calls(out);
     metrics(out);

@@ -49,6 +49,7 @@ static void a_migration_has_kubevirts_fields(void **state)
         {"status.ferry.sample.elapsedMs", "58500"},
         {"status.ferry.sample.expectedDowntimeMs", "300"},
         {"status.ferry.etaMs", "12345"},
+        {"status.ferry.verdict", ""},
     };
     assert_int_equal(a.status, 200);
     assert_non_null(strstr(a.head, "Content-Type: application/json"));
@@ -79,12 +80,43 @@ static void an_abort_and_an_ending_are_shown(void **state)
     assert_string_equal(at(&a, "status.migrationState.failed"), "");
     assert_string_equal(at(&a, "status.ferry.outcome"), "succeeded");
     assert_string_equal(at(&a, "status.ferry.guestAt"), "running-on-target");
+    assert_string_equal(at(&a, "status.ferry.verdict.outcome"), "succeeded");
+    assert_string_equal(at(&a, "status.ferry.verdict.plane"), "none");
+    assert_string_equal(at(&a, "status.ferry.verdict.cause"), "none");
+    assert_string_equal(at(&a, "status.ferry.verdict.failedAt"), "");
+    assert_string_equal(at(&a, "status.ferry.verdict.action"), "");
     assert_string_equal(at(&a, "metadata.finalizers"), "");
     answer_fini(&a);
     a = get(*state, VMIM_PATH "/waiting");
     assert_string_equal(at(&a, "status.ferry.pendingReason"), "waiting for a slot on node a");
     assert_string_equal(at(&a, "status.migrationState"), "");
     answer_fini(&a);
+}
+
+static void a_failure_is_shown_with_its_verdict(void **state)
+{
+    (void)state;
+    struct world *world = world_new(1);
+    struct snapshot_job job = world->jobs[1];
+    job.phase = PHASE_FAILED;
+    job.outcome = OUTCOME_FAILED;
+    job.guest_at = GUEST_AT_SOURCE;
+    job.error = (struct err){.code = ERR_HYPERVISOR, .hv_code = 1, .hv_domain = 7};
+    OWNED(json_object) object = api_job_object(&job);
+    struct json_object *verdict = json_at(object, "status.ferry.verdict");
+    static const struct {
+        const char *key, *want;
+    } rows[] = {
+        {"outcome", "failed"},
+        {"plane", "control"},
+        {"cause", "control-connection-lost"},
+        {"failedAt", "after-hand-off"},
+        {"irrecoverable", "false"},
+    };
+    for (size_t i = 0; i < COUNT(rows); i++)
+        assert_string_equal(json_object_get_string(json_at(verdict, rows[i].key)), rows[i].want);
+    assert_non_null(strstr(json_object_get_string(json_at(verdict, "action")), "both nodes"));
+    snapshot_unref(&world->snapshot);
 }
 
 static void guests_and_nodes_are_shown(void **state)
@@ -403,6 +435,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         WIRE_TEST(a_migration_has_kubevirts_fields),
         WIRE_TEST(an_abort_and_an_ending_are_shown),
+        WIRE_TEST(a_failure_is_shown_with_its_verdict),
         WIRE_TEST(guests_and_nodes_are_shown),
         WIRE_TEST(what_is_not_there_is_a_404_with_its_name),
         WIRE_TEST(lists_hold_what_was_asked_for),

@@ -189,6 +189,8 @@ static void a_slow_move_outlasts_a_wait_and_is_aborted_once(void **state)
     assert_int_equal(run(verb_describe, "describe vmim s1", out, sizeof out), EXIT_DONE);
     assert_non_null(strstr(out, "Outcome:      aborted\n"));
     assert_non_null(strstr(out, "Guest at:     running-on-source\n"));
+    assert_non_null(strstr(out, "Verdict:      user-cancelled (plane: none, after-hand-off)\n"));
+    assert_non_null(strstr(out, "What to do:   Nothing; migrate again when wanted.\n"));
     stop(&a);
 }
 

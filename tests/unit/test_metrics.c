@@ -6,6 +6,7 @@
 
 #include <cmocka.h>
 
+#include "analyzer/verdict.h"
 #include "exporter/metrics.h"
 #include "exporter/promx.h"
 #include "tests/unit/test_api_world.h"
@@ -293,6 +294,61 @@ static void each_ending_is_counted_once(void **state)
     }
 }
 
+static const char *verdict_line(enum outcome outcome, enum plane plane, enum cause cause, int n,
+                                char out_line[static 256])
+{
+    (void)snprintf(out_line, 256,
+                   "\nferry_migration_verdicts_total{outcome=\"%s\",plane=\"%s\",cause=\"%s\"} "
+                   "%d\n",
+                   outcome_name(outcome), plane_name(plane), cause_row(cause)->name, n);
+    return out_line;
+}
+
+/* Exactly the combinations that a verdict can have. */
+static void every_possible_verdict_has_its_counter(void **state)
+{
+    (void)state;
+    struct err err = {0};
+    OWNED(metrics_counters) counters = metrics_counters_new(&err);
+    struct buf out;
+    char line[256];
+    buf_init(&out, 1 << 20);
+    metrics_counters_render(counters, &out);
+    for (enum outcome o = OUTCOME_NONE; o < OUTCOME_COUNT; o++)
+        for (enum plane p = 0; p < PLANE_COUNT; p++)
+            for (enum cause c = 0; c < CAUSE_COUNT; c++) {
+                bool fits = cause_has_plane(c, p) && o != OUTCOME_NONE &&
+                            (o == OUTCOME_SUCCEEDED) == (c == CAUSE_NONE);
+                assert_int_equal(strstr(out.data, verdict_line(o, p, c, 0, line)) != NULL, fits);
+            }
+    buf_fini(&out);
+}
+
+static void a_verdict_is_counted_as_it_is_shown(void **state)
+{
+    (void)state;
+    struct err err = {0};
+    OWNED(metrics_counters) counters = metrics_counters_new(&err);
+    struct world *world = world_new(1);
+    struct snapshot_job job = world->jobs[2]; /* on its way, called, and bob asked to stop */
+    struct buf out;
+    char line[256];
+    job.ended_ms = world_wall_ms;
+    job.outcome = OUTCOME_FAILED;
+    metrics_count_finished(counters, &job);
+    metrics_count_finished(counters, &job);
+    job.outcome = OUTCOME_ABORTED;
+    metrics_count_finished(counters, &job);
+    buf_init(&out, 1 << 20);
+    metrics_counters_render(counters, &out);
+    assert_non_null(
+        strstr(out.data, verdict_line(OUTCOME_FAILED, PLANE_DATA, CAUSE_UNKNOWN, 2, line)));
+    assert_non_null(
+        strstr(out.data, verdict_line(OUTCOME_ABORTED, PLANE_NONE, CAUSE_USER_CANCELLED, 1, line)));
+    buf_fini(&out);
+    snapshot_unref(&world->snapshot);
+}
+
 static void every_step_of_the_phase_table_has_its_counter(void **state)
 {
     (void)state;
@@ -383,6 +439,8 @@ int main(void)
         cmocka_unit_test(names_follow_the_rules),
         cmocka_unit_test(outcomes_are_counted_from_zero),
         cmocka_unit_test(each_ending_is_counted_once),
+        cmocka_unit_test(every_possible_verdict_has_its_counter),
+        cmocka_unit_test(a_verdict_is_counted_as_it_is_shown),
         cmocka_unit_test(every_step_of_the_phase_table_has_its_counter),
         cmocka_unit_test(promtool_has_no_complaint),
         cmocka_unit_test(the_process_is_read_from_the_kernel),
