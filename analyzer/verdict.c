@@ -102,10 +102,9 @@ static bool was_unreachable(const struct snapshot_sight *sight)
     return sight->at_ms != 0 && sight->presence == HV_UNREACHABLE;
 }
 
-static bool was_stopped(const struct snapshot_sight *sight)
+static bool was_off(const struct snapshot_sight *sight)
 {
-    return was_seen(sight) && sight->presence == HV_PRESENT && sight->state == HV_STATE_SHUTOFF &&
-           (sight->reason == HV_SHUTOFF_SHUTDOWN || sight->reason == HV_SHUTOFF_DESTROYED);
+    return sight->at_ms != 0 && sight->presence == HV_PRESENT && sight->state == HV_STATE_SHUTOFF;
 }
 
 static enum ownership_side side_of(const struct snapshot_sight *seen)
@@ -141,19 +140,19 @@ static bool is_user_cancelled(const struct snapshot_job *job)
            (job->outcome == OUTCOME_ABORTED || (job->outcome == OUTCOME_FAILED && call_aborted));
 }
 
-/* A transient guest leaves no trace of why it stopped; a defined one does. */
+/* A transient guest leaves no trace of why it stopped; a defined one does. After a switch to
+ * post-copy the source's own state tells nothing. */
 static bool is_guest_stopped(const struct snapshot_job *job)
 {
-    return was_stopped(&job->source_sight) && job->mode != MODE_POSTCOPY &&
-           (job->outcome == OUTCOME_LOST || ended_from(job, PHASE_PREPARING_TARGET));
+    return was_off(&job->source_sight) && job->mode != MODE_POSTCOPY &&
+           (job->source_sight.reason == HV_SHUTOFF_SHUTDOWN ||
+            job->source_sight.reason == HV_SHUTOFF_DESTROYED);
 }
 
 static bool is_source_vmm_crashed(const struct snapshot_job *job)
 {
-    const struct snapshot_sight *source = &job->source_sight;
-    return job->outcome == OUTCOME_LOST && job->mode != MODE_POSTCOPY && was_called(job) &&
-           was_seen(source) && source->presence == HV_PRESENT &&
-           source->state == HV_STATE_SHUTOFF && source->reason == HV_SHUTOFF_CRASHED;
+    return was_off(&job->source_sight) && job->mode != MODE_POSTCOPY && was_called(job) &&
+           job->source_sight.reason == HV_SHUTOFF_CRASHED;
 }
 
 static bool is_target_same_as_source(const struct snapshot_job *job)
