@@ -1,10 +1,11 @@
 #!/bin/bash
 # kill9: Ferry is killed at a named point of a real migration, and adopts it when it comes back
 # cases: after-accept-commit after-intent-commit first-pass switch-over before-outcome-commit during-adoption accepted
-# full: before-accept-commit before-intent-commit before-call later-pass after-call
+# full: before-accept-commit before-intent-commit before-call later-pass after-call terminated any-moment
 #
 # Points of base/fault.def kill the process from inside; the passes and the switch-over are seen
-# on the source, and Ferry is killed from outside.
+# on the source, and Ferry is killed from outside. terminated: ended in order in mid-copy instead;
+# any-moment: several times, whenever.
 . "$(dirname "$0")/testlib.sh"
 point=$1 guest=g-kill9
 
@@ -32,12 +33,14 @@ finds_job() {
     job=$(sql "SELECT name FROM jobs WHERE guest_name = '$guest'")
     [ "$(wc -w <<<"$job")" = 1 ] || fail "jobs in the store after the kill: '$job'"
 }
-ends_where_it_says() {
+ends_where_it_says() { # [FROM TO]
     wait_final "$job" 60
     case $(phase_of "$job") in
-    Succeeded) assert_runs_on h2 "$guest" && guest_check h2 "$guest" ;;
-    Failed) assert_runs_on h1 "$guest" && guest_check h1 "$guest" ;;
+    Succeeded) now_on=${2:-h2} ;;
+    Failed) now_on=${1:-h1} ;;
     esac
+    assert_runs_on "$now_on" "$guest"
+    guest_check "$now_on" "$guest"
 }
 succeeds_adopted() {
     finds_job
@@ -111,6 +114,31 @@ during-adoption)
     launch_ferry FERRY_FAULT=during-adoption
     wait_until 20 ferry_dead || fail 'ferry did not reach during-adoption'
     succeeds_adopted
+    ;;
+terminated)
+    start_ferry
+    job=$(migrate "$guest" h2 8)
+    wait_until 30 sampled_in_pass 1 || fail 'no first pass'
+    note 'SIGTERM'
+    stop_ferry
+    succeeds_adopted
+    ;;
+any-moment)
+    RANDOM=${SEED:=$RANDOM}
+    from=h1 to=h2
+    for round in 1 2 3 4 5 6; do
+        start_ferry
+        job=$(migrate "$guest" "$to" 16)
+        moment=$((RANDOM % 4500))
+        sleep "$((moment / 1000)).$(printf %03d $((moment % 1000)))"
+        kill9_ferry
+        start_ferry
+        ends_where_it_says "$from" "$to"
+        note "seed $SEED, round $round: killed after $moment ms, $(phase_of "$job") on $now_on"
+        assert_equal 'jobs in the store' "$(sql 'SELECT count(*) FROM jobs')" "$round"
+        kill9_ferry
+        [ "$now_on" = "$from" ] || { to=$from && from=$now_on; }
+    done
     ;;
 accepted)
     # A burst of requests, killed in the middle: what was acknowledged is there.

@@ -32,6 +32,7 @@ cleanup() {
     local status=$? host guest
     trap - ERR
     set +e
+    [ $status != 0 ] || stop_ferry || status=1
     kill_ferry KILL
     # shellcheck disable=SC2046
     kill $(jobs -p) 2>/dev/null
@@ -127,6 +128,15 @@ kill_ferry() { # SIGNAL
     kill -"$1" "${FERRY_PROCESS%% *}"
     wait "${FERRY_PROCESS%% *}" 2>/dev/null || true
     rm -f "$LAB/$(basename "$TEST_DIR").process"
+}
+# In order: it ends by itself and says that all was well; under a sanitizer also that nothing leaked.
+stop_ferry() {
+    ferry_alive || return 0
+    local pid=${FERRY_PROCESS%% *} status=0
+    kill -TERM "$pid"
+    wait_until 15 ferry_dead || { note 'FAIL: SIGTERM did not end ferry serve' && return 1; }
+    wait "$pid" || status=$?
+    [ $status = 0 ] || { note "FAIL: ferry serve ended with status $status" && return 1; }
 }
 kill9_ferry() { note 'kill -9' && kill_ferry KILL; }
 ferry() { FERRY_SERVER=$SERVER timeout 120 "$FERRY" "$@"; }
