@@ -242,9 +242,10 @@ static void add_place(struct json_object *object, struct buf *out)
         buf_addf(out, "guest '%s' is gone from both %s and %s", vm, source, target);
         break;
     case GUEST_AT_SPLIT:
-        buf_addf(out, "guest '%s' runs on both %s and %s: stop one of them now", vm, source,
+        buf_addf(out, "guest '%s' is active on both %s and %s: find out which is right", vm, source,
                  target);
         break;
+    case GUEST_AT_STOPPED: buf_addf(out, "guest '%s' is shut off on %s", vm, source); break;
     case GUEST_AT_UNKNOWN:
     case GUEST_AT_COUNT:
         buf_addf(out, "where guest '%s' is has not been proven; ask both hosts", vm);

@@ -7,6 +7,8 @@
 #include "engine/data/executor.h"
 #include "engine/impl.h"
 
+enum { ORDER_FRESH_MS = 3000 };
+
 static void answer_order(struct engine *e, const struct effect *effect, enum hv_call call,
                          const struct err *err)
 {
@@ -24,6 +26,44 @@ static void order(struct engine *e, const struct effect *effect, enum hv_call ca
     struct err err = {0};
     if (!executor_order(e->parts.act, effect, intake_reply_sink(e), &err))
         answer_order(e, effect, call, &err);
+}
+
+/* An order that waited for its commit is given only if it still makes sense: nobody asked to stop,
+ * and the look at both hosts that allowed it is not old. Else it is taken back, and the core
+ * looks again. */
+static void migrate(struct engine *e, const struct effect *effect)
+{
+    const struct job *job = fleet_job(e->fleet, effect->job_uid);
+    int64_t waited_ms = clock_wall_ms(e->parts.clock) - effect->wall_ms;
+    bool stale = waited_ms > ORDER_FRESH_MS || waited_ms < -ORDER_FRESH_MS;
+    if (job != NULL && !job->abort_asked && !stale) {
+        order(e, effect, HV_CALL_MIGRATE);
+        return;
+    }
+    struct err err = {0};
+    err_set(&err, ERR_REFUSED, "the order was taken back before it was given");
+    answer_order(e, effect, HV_CALL_MIGRATE, &err);
+}
+
+bool dispatch_holds_call(const struct engine *e, const char *job_uid)
+{
+    for (size_t i = 0; i < e->fx.n; i++)
+        if (e->fx.list[i].kind == EFFECT_DO_MIGRATE && strcmp(e->fx.list[i].job_uid, job_uid) == 0)
+            return true;
+    return false;
+}
+
+/* Its call is in the same list, so it is being taken back: there is nothing to stop, and an abort
+ * might hit a job of somebody else. */
+static void stop(struct engine *e, const struct effect *effect)
+{
+    if (!dispatch_holds_call(e, effect->job_uid)) {
+        order(e, effect, HV_CALL_ABORT);
+        return;
+    }
+    struct err err = {0};
+    err_set(&err, ERR_REFUSED, "nothing was started");
+    answer_order(e, effect, HV_CALL_ABORT, &err);
 }
 
 static void look(struct engine *e, const struct effect *effect)
@@ -72,8 +112,8 @@ void dispatch(struct engine *e, const struct effect *effect)
     switch (effect->kind) {
     case EFFECT_DO_LOOK: look(e, effect); break;
     case EFFECT_DO_ASK_JOB: ask_job(e, effect); break;
-    case EFFECT_DO_MIGRATE: order(e, effect, HV_CALL_MIGRATE); break;
-    case EFFECT_DO_ABORT: order(e, effect, HV_CALL_ABORT); break;
+    case EFFECT_DO_MIGRATE: migrate(e, effect); break;
+    case EFFECT_DO_ABORT: stop(e, effect); break;
     case EFFECT_DO_WATCH: watch(e, effect); break;
     case EFFECT_DO_UNWATCH: collector_unwatch(e->parts.collector, effect->job_uid); break;
     default: break; /* a record: it is in the store already */

@@ -103,6 +103,11 @@ void engine_free(struct engine *e)
         }
         input_free(input);
     }
+    for (size_t i = 0; i < e->n_answers; i++) {
+        struct answer answer = {.slot = e->answers[i].slot};
+        err_set(&answer.err, ERR_UNREACHABLE, "the appliance is stopping");
+        intake_answer(&answer);
+    }
     queue_free(e->inbox);
     effects_fini(&e->fx);
     publisher_free(e->publisher);
@@ -287,7 +292,14 @@ static void publish_if_due(struct engine *e, bool at_once)
     snapshot_unref(snapshot);
 }
 
-/* Commits fail: nothing starts and nobody is told yes, but a stop order still goes out. */
+/* Commits fail: nothing starts and nobody is told yes, but questions and stop orders still go out.
+ * A stop order for a call that waits in this very list is not given: there is nothing to stop. */
+static bool goes_uncommitted(const struct engine *e, const struct effect *effect)
+{
+    return effect->kind == EFFECT_DO_LOOK || effect->kind == EFFECT_DO_ASK_JOB ||
+           (effect->kind == EFFECT_DO_ABORT && !dispatch_holds_call(e, effect->job_uid));
+}
+
 static void turn_without_commit(struct engine *e, const struct err *err)
 {
     if (atomic_exchange(&e->store_ok, false))
@@ -296,39 +308,38 @@ static void turn_without_commit(struct engine *e, const struct err *err)
     e->fleet->store_ok = false;
     e->retry_at_ms = now_of(e).mono_ms + COMMIT_RETRY_MS;
     size_t left = 0;
-    for (size_t i = 0; i < e->n_answers; i++) { /* a refusal needs no commit */
-        if (e->answers[i].err.code != ERR_NONE)
-            intake_answer(&e->answers[i]);
-        else
+    for (size_t i = 0; i < e->n_answers; i++) /* a refusal needs no commit; some have left */
+        if (!intake_answer_uncommitted(&e->answers[i]))
             e->answers[left++] = e->answers[i];
-    }
     e->n_answers = left;
-    for (; e->dispatched < e->fx.n; e->dispatched++) {
-        enum effect_kind kind = e->fx.list[e->dispatched].kind;
-        if (kind == EFFECT_DO_ABORT || kind == EFFECT_DO_LOOK || kind == EFFECT_DO_ASK_JOB)
-            dispatch(e, &e->fx.list[e->dispatched]);
+
+    left = 0;
+    for (size_t i = 0; i < e->fx.n; i++) { /* what went out does not stay in the list */
+        struct effect *effect = &e->fx.list[i];
+        if (goes_uncommitted(e, effect))
+            dispatch(e, effect);
+        else if (left++ != i)
+            e->fx.list[left - 1] = *effect;
     }
+    e->fx.n = left;
 }
 
 static void turn_after_commit(struct engine *e)
 {
-    if (!atomic_exchange(&e->store_ok, true))
+    if (!atomic_exchange(&e->store_ok, true)) {
         LOG(INFO, "commit_works_again", FIELD_I64(COUNT, e->fx.n));
+        e->fleet->reschedule = true;
+    }
     e->fleet->store_ok = true;
     for (size_t i = 0; i < e->fx.n; i++) {
-        enum effect_kind kind = e->fx.list[i].kind;
-        bool done_before =
-            i < e->dispatched &&
-            (kind == EFFECT_DO_ABORT || kind == EFFECT_DO_LOOK || kind == EFFECT_DO_ASK_JOB);
-        if (!done_before)
-            dispatch(e, &e->fx.list[i]);
+        dispatch(e, &e->fx.list[i]);
         tell(e, &e->fx.list[i]);
     }
+    forget(e);
     publish_if_due(e, e->n_answers > 0);
     for (size_t i = 0; i < e->n_answers; i++)
         intake_answer(&e->answers[i]);
-    forget(e);
-    e->n_answers = e->dispatched = 0;
+    e->n_answers = 0;
     effects_clear(&e->fx);
 }
 
@@ -338,9 +349,7 @@ int64_t engine_step(struct engine *e)
     struct moment now = now_of(e);
     if (atomic_load(&e->store_ok) || now.mono_ms >= e->retry_at_ms) {
         struct err err = {0};
-        if (e->fx.failed)
-            err_set(&err, ERR_NOMEM, "the turn's effects");
-        if (err.code == ERR_NONE && commit(e, &err))
+        if (commit(e, &err))
             turn_after_commit(e);
         else
             turn_without_commit(e, &err);

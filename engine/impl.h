@@ -37,7 +37,6 @@ struct engine {
     int64_t published_ms;
     struct answer answers[ENGINE_TURN_MAX];
     size_t n_answers;
-    size_t dispatched;   /* effects of fx whose action was carried out although uncommitted */
     int64_t retry_at_ms; /* after a failed commit */
 
     /* Read by other threads. */
@@ -49,11 +48,15 @@ struct engine {
 
 /* intake.c */
 void intake_answer(const struct answer *answer);
+/* While commits fail: gives refusals, and drops answers nobody waits for. False: keep it. */
+bool intake_answer_uncommitted(const struct answer *answer);
 bool intake_post(struct engine *e, struct input *take_input); /* false: dropped and counted */
 struct input *intake_new(enum input_kind kind, const char *host, const char *guest);
 struct hv_reply_sink intake_reply_sink(struct engine *e);
 
 /* dispatch.c: carries out one effect; those that only record are passed over. */
 void dispatch(struct engine *e, const struct effect *effect);
+/* Does the turn's list hold a migrate order of that job, not yet given? */
+bool dispatch_holds_call(const struct engine *e, const char *job_uid);
 
 #endif

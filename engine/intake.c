@@ -38,15 +38,26 @@ bool intake_post(struct engine *e, struct input *take_input)
     return false;
 }
 
-/* Facts that come again by themselves may be dropped when the engine is far behind; answers it
- * waits for may not: their threads can wait. */
-static void post_patiently(struct engine *e, struct input *take_input)
+/* Facts that come again by themselves get half of the queue, so that a flood of them cannot crowd
+ * out the answers that a job waits for. */
+static void post_fact(struct engine *e, struct input *take_input)
 {
-    if (take_input != NULL && queue_push_wait(e->inbox, &take_input, 5000))
+    if (queue_depth(e->inbox) < ENGINE_QUEUE_MAX / 2) {
+        (void)intake_post(e, take_input);
+        return;
+    }
+    input_free(take_input);
+    atomic_fetch_add(&e->posts_dropped, 1);
+}
+
+/* The answer to an order: its thread has nothing else to do and waits for room. */
+static void post_answer(struct engine *e, struct input *take_input)
+{
+    if (take_input != NULL && queue_push_wait(e->inbox, &take_input, -1))
         return;
     input_free(take_input);
     atomic_fetch_add(&e->posts_dropped, 1);
-    LOG(ERROR, "engine_answer_dropped", FIELD_TEXT(WHY, "the engine's queue stayed full"));
+    LOG(ERROR, "engine_answer_dropped", FIELD_TEXT(WHY, "no memory, or the engine is stopping"));
 }
 
 static void on_sample(void *ctx, const struct sample *sample)
@@ -54,7 +65,7 @@ static void on_sample(void *ctx, const struct sample *sample)
     struct input *input = intake_new(INPUT_SAMPLE, sample->host, sample->guest);
     if (input != NULL)
         input->of.sample = *sample;
-    (void)intake_post(ctx, input);
+    post_fact(ctx, input);
 }
 
 static void on_host(void *ctx, const char *host, bool connected, const struct err *err)
@@ -65,7 +76,7 @@ static void on_host(void *ctx, const char *host, bool connected, const struct er
         if (!connected)
             input->err = *err;
     }
-    post_patiently(ctx, input);
+    (void)intake_post(ctx, input);
 }
 
 static void on_facts(void *ctx, const char *host, const struct hv_facts *facts)
@@ -73,7 +84,7 @@ static void on_facts(void *ctx, const char *host, const struct hv_facts *facts)
     struct input *input = intake_new(INPUT_FACTS, host, "");
     if (input != NULL)
         input->of.facts = *facts;
-    (void)intake_post(ctx, input);
+    post_fact(ctx, input);
 }
 
 static struct hv_guest_list *copy_guests(const struct hv_guest_list *list)
@@ -103,7 +114,7 @@ static void on_guests(void *ctx, const char *host, const struct hv_guest_list *g
         input->of.guests = copy;
     else
         hv_guest_list_free(copy);
-    (void)intake_post(ctx, input);
+    post_fact(ctx, input);
 }
 
 static void on_event(void *ctx, const struct hv_event *event)
@@ -111,7 +122,7 @@ static void on_event(void *ctx, const struct hv_event *event)
     struct input *input = intake_new(INPUT_EVENT, event->host, event->guest);
     if (input != NULL)
         input->of.event = *event;
-    (void)intake_post(ctx, input);
+    post_fact(ctx, input);
 }
 
 static void on_look(void *ctx, uint64_t id, const char *host, const char *guest,
@@ -123,7 +134,7 @@ static void on_look(void *ctx, uint64_t id, const char *host, const char *guest,
         input->of.sight = *sight;
         input->err = *err;
     }
-    post_patiently(ctx, input);
+    (void)intake_post(ctx, input);
 }
 
 struct collector_sink engine_collector_sink(struct engine *e)
@@ -145,7 +156,7 @@ static void on_reply(void *ctx, struct hv_reply *reply)
             input->of.call = reply->call;
     }
     hv_reply_fini(reply);
-    post_patiently(ctx, input);
+    post_answer(ctx, input);
 }
 
 struct hv_reply_sink intake_reply_sink(struct engine *e)
@@ -193,6 +204,17 @@ void intake_answer(const struct answer *answer)
     (void)pthread_cond_signal(&answer->slot->answered);
     (void)pthread_mutex_unlock(&answer->slot->lock);
     slot_drop(answer->slot);
+}
+
+bool intake_answer_uncommitted(const struct answer *answer)
+{
+    (void)pthread_mutex_lock(&answer->slot->lock);
+    bool abandoned = answer->slot->holders == 1;
+    (void)pthread_mutex_unlock(&answer->slot->lock);
+    if (!abandoned && answer->err.code == ERR_NONE)
+        return false;
+    intake_answer(answer);
+    return true;
 }
 
 static bool slot_wait(struct slot *slot, struct migration_ref *out_ref, struct err *err)

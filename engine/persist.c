@@ -210,6 +210,11 @@ static bool add_intent(void *ctx, const struct store_intent *row)
         job->call_seq = row->seq;
         job->call_asked_ms = row->asked_ms;
     }
+    if (row->epoch == job->epoch && strcmp(row->action, "abort") == 0 &&
+        strcmp(row->status, "open") == 0) {
+        job->abort_call_seq = row->seq;
+        job->abort_call_asked_ms = row->asked_ms;
+    }
     if (strcmp(row->action, "abort") == 0 && strcmp(row->status, "done") == 0 &&
         strcmp(row->err, "none") == 0)
         job->abort_accepted = true;

@@ -42,6 +42,8 @@ struct job *core_job(struct core_world *w)
 
 static void answer_look(struct core_world *w, const struct effect *effect)
 {
+    if (w->loses_looks)
+        return;
     struct input input = {.kind = INPUT_LOOK, .id = effect->of.act.id};
     TEXT_SET(input.host, effect->of.act.node);
     TEXT_SET(input.guest, effect->of.act.guest);
@@ -56,6 +58,7 @@ static void answer_ask_job(struct core_world *w, const struct effect *effect)
     if (w->source.presence != HV_PRESENT)
         err_set(&input.err, ERR_UNREACHABLE, "no");
     input.of.stats.type = w->job_type;
+    input.of.stats.operation = w->job_operation;
     core_feed(w, &input);
 }
 

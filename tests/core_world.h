@@ -17,7 +17,8 @@ struct core_world {
     size_t played; /* effects already played out */
     struct moment now;
     struct hv_sight source, target;
-    int job_type; /* what the source says of its job */
+    int job_type, job_operation; /* what the source says of its job */
+    bool loses_looks;            /* answers to looks get lost */
     uint64_t migrate_id, abort_id;
     unsigned migrates, aborts, watches, unwatches, warnings;
     char job[JOB_UID_MAX];

@@ -115,9 +115,26 @@ static void on_look(struct fleet *f, const struct input *input, struct moment no
     side->round = job->round;
     side->sight = input->of.sight;
     side->seen_wall_ms = now.wall_ms;
-    side->seen_ms = now.mono_ms;
+    side->seen_ms =
+        side->sight.at_ms > 0 && side->sight.at_ms < now.mono_ms ? side->sight.at_ms : now.mono_ms;
     job->version = fleet_touch(f);
     advance(f, job, now, fx);
+}
+
+/* Only "no job" means that there is none: one that failed or was cancelled is still at its end
+ * work. */
+static enum job_seen read_job(const struct input *input)
+{
+    const struct hv_job_stats *stats = &input->of.stats;
+    if (input->err.code != ERR_NONE)
+        return JOB_SEEN_UNKNOWN; /* the states will tell */
+    if (stats->type == HV_JOB_NONE)
+        return JOB_SEEN_NONE;
+    if (stats->type != HV_JOB_BOUNDED && stats->type != HV_JOB_UNBOUNDED)
+        return JOB_SEEN_UNKNOWN;
+    bool ours =
+        stats->operation == HV_OPERATION_MIGRATION_OUT || stats->operation == HV_OPERATION_UNKNOWN;
+    return ours ? JOB_SEEN_ACTIVE : JOB_SEEN_OTHER;
 }
 
 static void on_ask_job(struct fleet *f, const struct input *input, struct moment now,
@@ -128,12 +145,7 @@ static void on_ask_job(struct fleet *f, const struct input *input, struct moment
         return;
     job->hv_job_question = 0;
     job->hv_job_round = job->round;
-    if (input->err.code != ERR_NONE)
-        job->hv_job = JOB_SEEN_UNKNOWN; /* the states will tell */
-    else if (input->of.stats.type == HV_JOB_BOUNDED || input->of.stats.type == HV_JOB_UNBOUNDED)
-        job->hv_job = JOB_SEEN_ACTIVE;
-    else
-        job->hv_job = JOB_SEEN_NONE;
+    job->hv_job = read_job(input);
     advance(f, job, now, fx);
 }
 

@@ -199,7 +199,9 @@ void schedule_advance(struct fleet *f, struct job *job, struct moment now, struc
     case PHASE_SCHEDULING: advance_scheduling(f, job, now, fx); break;
     case PHASE_SCHEDULED: advance_scheduled(f, job, now, fx); break;
     case PHASE_PREPARING_TARGET:
-        if (step_looked(f, job, now, fx) && job->judged_round != job->round) {
+        if (!f->store_ok)
+            step_wait(job, "the store cannot be written");
+        else if (job->judged_round != job->round && step_looked(f, job, now, fx)) {
             job->judged_round = job->round;
             judge_target(f, job, now, fx);
         }

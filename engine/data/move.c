@@ -51,6 +51,10 @@ static void record_error(struct job *job, const char *call, const struct err *er
  * earlier process never made it. */
 void move_call(struct fleet *f, struct job *job, struct moment now, struct effects *fx)
 {
+    const struct hv_sight *sight = &job->source_side.sight;
+    bool paused = sight->state == HV_STATE_PAUSED && sight->reason == HV_PAUSED_USER;
+    job->flags &= ~(unsigned)HV_MIGRATE_PAUSED;
+    job->flags |= paused ? HV_MIGRATE_PAUSED : 0U; /* its user paused it: it arrives paused */
     job->call_seq = add_intent(job, "migrate", now, fx)->of.intent.seq;
     job->call_asked_ms = now.wall_ms;
     struct effect *watch = effects_add(fx, EFFECT_DO_WATCH, job, now.wall_ms);
@@ -60,7 +64,7 @@ void move_call(struct fleet *f, struct job *job, struct moment now, struct effec
 
     job->call_id = ++f->next_call_id;
     job->call_out = true;
-    job->call_over = false;
+    job->call_over = job->withdrawn = false;
     struct effect *call = effects_add(fx, EFFECT_DO_MIGRATE, job, now.wall_ms);
     call->of.act.id = job->call_id;
     TEXT_SET(call->of.act.node, job->source);
@@ -73,9 +77,6 @@ void move_call(struct fleet *f, struct job *job, struct moment now, struct effec
 
 void move_begin(struct fleet *f, struct job *job, struct moment now, struct effects *fx)
 {
-    const struct hv_sight *sight = &job->source_side.sight;
-    if (sight->state == HV_STATE_PAUSED && sight->reason == HV_PAUSED_USER)
-        job->flags |= HV_MIGRATE_PAUSED; /* its user paused it: it arrives paused */
     step_record_sides(job, "before", now, fx);
     step_take(f, job, TRIGGER_TARGET_CHECKED, now, fx);
     job->verdict_last = -1;
@@ -115,13 +116,16 @@ void move_called(struct job *job, const struct err *err, struct moment now, stru
     job->call_out = false;
     job->error = *err;
     close_intent(job, false, err, now, fx);
-    if (err->code != ERR_NONE)
+    if (err->code != ERR_NONE && err->code != ERR_REFUSED)
         record_error(job, "migrate", err, now, fx);
     if (err->code == ERR_UNREACHABLE) {
         /* Our connection broke, not the migration: loss of sight is never an outcome. */
         effects_event(fx, job, now.wall_ms, true, "LostSight",
                       "The connection to %s broke during the call; watching both nodes.",
                       job->source);
+    } else if (err->code == ERR_REFUSED) {
+        job->withdrawn = true; /* by our own shell: the order was never given */
+        job->error = (struct err){0};
     } else {
         job->call_over = true;
     }
@@ -131,9 +135,11 @@ void move_called(struct job *job, const struct err *err, struct moment now, stru
 void move_ask_abort(struct job *job, const char *requester, const char *why, struct moment now,
                     struct effects *fx)
 {
-    if (job->abort_asked || phase_is_final(job->phase))
+    bool again = job->abort_status == ABORT_FAILED && job->mode != MODE_POSTCOPY;
+    if (phase_is_final(job->phase) || (job->abort_asked && !again))
         return;
     job->abort_asked = true;
+    job->abort_accepted = false;
     job->abort_status = ABORT_ABORTING;
     job->abort_asked_ms = job->abort_next_ms = job->wake_ms = now.mono_ms;
     job->delete_asked_ms = now.wall_ms;
@@ -156,7 +162,8 @@ void move_abort_called(struct job *job, const struct err *err, struct moment now
             resolve_begin(job, now);
         return;
     }
-    record_error(job, "abort", err, now, fx);
+    if (err->code != ERR_REFUSED) /* our own shell's word, not a host's */
+        record_error(job, "abort", err, now, fx);
     job->abort_next_ms = now.mono_ms + ABORT_RETRY_MS;
 }
 
@@ -172,8 +179,10 @@ static void fail_abort(struct job *job, const char *text, struct moment now, str
 /* Asks the source to stop until it accepts, the call ends, or the guard time is over. */
 static void advance_abort(struct fleet *f, struct job *job, struct moment now, struct effects *fx)
 {
-    if (!job->abort_asked || job->call_over || job->abort_status == ABORT_FAILED)
+    if (!job->abort_asked || job->call_over || job->withdrawn || job->abort_status == ABORT_FAILED)
         return;
+    if (!job->call_out && job->hv_job == JOB_SEEN_OTHER)
+        return; /* what runs there is not ours to stop */
     if (job->mode == MODE_POSTCOPY) {
         fail_abort(job, "refused: in post-copy the guest already runs on the target", now, fx);
         return;
@@ -221,6 +230,8 @@ void move_adopt(struct job *job, struct moment now, struct effects *fx)
         struct err lost = {0};
         err_set(&lost, ERR_UNREACHABLE, "the process that made the call ended");
         close_intent(job, false, &lost, now, fx);
+        if (job->abort_call_seq != 0)
+            close_intent(job, true, &lost, now, fx);
     }
     effects_event(fx, job, now.wall_ms, false, "Adopted",
                   "Taken over after a restart in phase %s; reading both nodes.",

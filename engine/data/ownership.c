@@ -29,6 +29,10 @@ static enum ownership_side side_when_paused(int reason)
     case HV_PAUSED_STARTING_UP: return SIDE_MOVING;
     case HV_PAUSED_POSTCOPY: return SIDE_POSTCOPY;
     case HV_PAUSED_POSTCOPY_FAILED: return SIDE_POSTCOPY_FAILED;
+    case HV_PAUSED_IOERROR:
+    case HV_PAUSED_WATCHDOG:
+    case HV_PAUSED_CRASHED:
+    case HV_PAUSED_API_ERROR: return SIDE_STUCK;
     default: return SIDE_OWNS;
     }
 }

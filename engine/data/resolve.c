@@ -14,6 +14,7 @@ enum {
     FAST_FOR_MS = 10000,
     SETTLED_MS = 1000,     /* a verdict about absence must stand this long */
     JOB_ANSWER_MS = 10000, /* how long an answer about the source's job is awaited */
+    SLOT_MS = 60000,       /* how long an unproven outcome keeps its place in the limits */
     LEFTOVER_MS = 10000,   /* how long a dead copy may linger on the target */
     CALLS_AGAIN_MAX = 2,
 };
@@ -31,6 +32,7 @@ void resolve_begin(struct job *job, struct moment now)
     job->judged_round = job->round;
     job->verdict_last = -1;
     job->verdict_since_ms = now.mono_ms;
+    job->cried = false;
 }
 
 static void reason_from_error(const struct job *job, char *out, size_t out_bytes)
@@ -50,7 +52,8 @@ static void finish_on_source(struct fleet *f, struct job *job, struct moment now
                              struct effects *fx)
 {
     struct step_ending ending = {.outcome = OUTCOME_FAILED, .guest_at = GUEST_AT_SOURCE};
-    if (job->abort_asked && job->abort_accepted) {
+    bool stopped = job->abort_asked && (job->abort_accepted || job->withdrawn);
+    if (stopped) {
         ending.outcome = OUTCOME_ABORTED;
         (void)snprintf(ending.reason, sizeof ending.reason, "aborted by %s: %.400s",
                        job->abort_requester, job->abort_why);
@@ -58,7 +61,7 @@ static void finish_on_source(struct fleet *f, struct job *job, struct moment now
         reason_from_error(job, ending.reason, sizeof ending.reason);
     }
     if (job->abort_asked)
-        job->abort_status = job->abort_accepted ? ABORT_SUCCEEDED : ABORT_FAILED;
+        job->abort_status = stopped ? ABORT_SUCCEEDED : ABORT_FAILED;
     step_finish(f, job, TRIGGER_ON_SOURCE, &ending, now, fx);
 }
 
@@ -71,14 +74,19 @@ static void finish_on_target(struct fleet *f, struct job *job, struct moment now
     step_finish(f, job, TRIGGER_ON_TARGET, &ending, now, fx);
 }
 
-static void finish_lost(struct fleet *f, struct job *job, struct moment now, struct effects *fx)
+/* Nowhere: lost, unless the source still has its definition, shut off, which is how a guest ends
+ * that was turned off in the middle. */
+static void finish_gone(struct fleet *f, struct job *job, struct moment now, struct effects *fx)
 {
-    struct step_ending ending = {.outcome = OUTCOME_LOST, .guest_at = GUEST_AT_LOST};
+    enum ownership_side source = ownership_side(&job->source_side.sight);
+    bool is_off = source == SIDE_OFF;
+    struct step_ending ending = {.outcome = is_off ? OUTCOME_FAILED : OUTCOME_LOST,
+                                 .guest_at = is_off ? GUEST_AT_STOPPED : GUEST_AT_LOST};
     char cause[JOB_REASON_MAX];
     reason_from_error(job, cause, sizeof cause);
     (void)snprintf(ending.reason, sizeof ending.reason,
                    "the guest runs on neither node: %s on %s, %s on %s; %.300s",
-                   ownership_side_name(ownership_side(&job->source_side.sight)), job->source,
+                   ownership_side_name(source), job->source,
                    ownership_side_name(ownership_side(&job->target_side.sight)), job->target,
                    cause);
     if (job->abort_asked)
@@ -115,14 +123,16 @@ static void call_again(struct fleet *f, struct job *job, struct moment now, stru
 static void settle_on_source(struct fleet *f, struct job *job, struct moment now,
                              struct effects *fx)
 {
-    if (job->hv_job != JOB_SEEN_NONE)
+    bool over = job->hv_job == JOB_SEEN_NONE || job->hv_job == JOB_SEEN_OTHER;
+    job->guest_at = GUEST_AT_SOURCE;
+    if (!over)
         job->verdict_since_ms = now.mono_ms; /* "nothing at work" must stand by itself */
     if (job->hv_job == JOB_SEEN_ACTIVE && !job->call_over) {
         job->changed = job->changed || job->resolving;
         job->resolving = false; /* it simply runs; nobody's call tells, we watch */
         move_seen(f, job, now, fx);
     }
-    if (job->hv_job != JOB_SEEN_NONE)
+    if (!over)
         return;
 
     int64_t stood_ms = now.mono_ms - job->verdict_since_ms;
@@ -138,50 +148,63 @@ static void settle_on_source(struct fleet *f, struct job *job, struct moment now
         finish_on_source(f, job, now, fx);
 }
 
-/* Told once per verdict, not once per round. */
-static void cry(struct job *job, const char *reason, const char *text, struct moment now,
-                struct effects *fx)
+/* What stands too long without an end is told once, shown as what the job waits for, and does not
+ * keep a place that others could use. */
+static void cry(struct fleet *f, struct job *job, const char *reason, const char *text,
+                struct moment now, struct effects *fx)
 {
-    effects_event(fx, job, now.wall_ms, true, reason, "%s (%s on %s, %s on %s)", text,
-                  ownership_side_name(ownership_side(&job->source_side.sight)), job->source,
-                  ownership_side_name(ownership_side(&job->target_side.sight)), job->target);
+    const char *source = ownership_side_name(ownership_side(&job->source_side.sight));
+    const char *target = ownership_side_name(ownership_side(&job->target_side.sight));
+    step_wait(job, "%s (%s on %s, %s on %s)", text, source, job->source, target, job->target);
+    job->resolving = true;
+    if (!job->cried)
+        effects_event(fx, job, now.wall_ms, true, reason, "%s", job->pending_reason);
+    job->cried = true;
+    if (now.mono_ms - job->verdict_since_ms >= SLOT_MS)
+        fleet_release_slot(f, job);
+}
+
+static const struct {
+    int64_t after_ms; /* how long it must stand before it is told */
+    const char *reason, *text;
+} cries[] = {
+    [OWNERSHIP_WAIT] = {LEFTOVER_MS, "Unfinished", "Neither node has taken the guest over"},
+    [OWNERSHIP_SPLIT] = {SETTLED_MS, "Split", "The guest is active on both nodes; touch neither"},
+    [OWNERSHIP_BROKEN] = {SETTLED_MS, "PostCopyBroken",
+                          "The stream broke in post-copy; nothing is touched"},
+    [OWNERSHIP_BLIND] = {0, "OutcomeUnknown", "A node cannot be asked; waiting for facts"},
+};
+
+static void note_verdict(struct job *job, enum ownership_verdict verdict, struct moment now)
+{
+    if (job->verdict_last == (int)verdict)
+        return;
+    job->verdict_last = (int)verdict;
+    job->verdict_since_ms = now.mono_ms;
+    job->cried = false;
+    job->pending_reason[0] = '\0';
+    job->changed = true;
 }
 
 static void judge(struct fleet *f, struct job *job, struct moment now, struct effects *fx)
 {
     enum ownership_verdict verdict = ownership_judge(ownership_side(&job->source_side.sight),
                                                      ownership_side(&job->target_side.sight));
-    bool fresh = job->verdict_last != (int)verdict;
-    if (fresh) {
-        job->verdict_last = (int)verdict;
-        job->verdict_since_ms = now.mono_ms;
-        job->guest_at = ownership_guest_at(verdict);
-        job->changed = true;
-    }
+    note_verdict(job, verdict, now);
     int64_t stood_ms = now.mono_ms - job->verdict_since_ms;
-    switch (verdict) {
-    case OWNERSHIP_ON_TARGET: finish_on_target(f, job, now, fx); break;
-    case OWNERSHIP_ON_SOURCE: settle_on_source(f, job, now, fx); break;
-    case OWNERSHIP_GONE:
-        if (stood_ms >= SETTLED_MS)
-            finish_lost(f, job, now, fx);
-        break;
-    case OWNERSHIP_SPLIT:
-        if (fresh)
-            cry(job, "Split", "The guest is active on both nodes; touch neither", now, fx);
-        break;
-    case OWNERSHIP_BROKEN:
-        if (fresh)
-            cry(job, "PostCopyBroken", "The stream broke in post-copy; nothing is touched", now,
-                fx);
-        break;
-    case OWNERSHIP_BLIND:
-        if (fresh)
-            cry(job, "OutcomeUnknown", "A node cannot be asked; waiting for facts", now, fx);
-        job->resolving = true;
-        break;
-    case OWNERSHIP_NONE:
-    case OWNERSHIP_WAIT: break;
+    bool settled = stood_ms >= SETTLED_MS;
+    if (verdict == OWNERSHIP_ON_TARGET) {
+        finish_on_target(f, job, now, fx);
+    } else if (verdict == OWNERSHIP_ON_SOURCE) {
+        settle_on_source(f, job, now, fx);
+    } else if (verdict == OWNERSHIP_GONE) {
+        if (settled)
+            finish_gone(f, job, now, fx);
+    } else {
+        if (settled) /* the two looks of one round may straddle the switch-over */
+            job->guest_at = ownership_guest_at(verdict);
+        if (stood_ms >= cries[verdict].after_ms)
+            cry(f, job, cries[verdict].reason, cries[verdict].text, now, fx);
     }
 }
 
@@ -190,7 +213,9 @@ static void judge(struct fleet *f, struct job *job, struct moment now, struct ef
  * the answer of this round is here, or has been awaited long enough. */
 static bool knows_job(struct fleet *f, struct job *job, struct moment now, struct effects *fx)
 {
-    if (ownership_side(&job->source_side.sight) != SIDE_OWNS || job->hv_job_round == job->round)
+    enum ownership_side source = ownership_side(&job->source_side.sight);
+    bool is_there = source == SIDE_OWNS || source == SIDE_STUCK;
+    if (!is_there || job->hv_job_round == job->round)
         return true;
     if (job->hv_job_question != 0) {
         int64_t until_ms = job->hv_job_asked_ms + JOB_ANSWER_MS;

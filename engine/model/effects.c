@@ -5,6 +5,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "base/log.h"
 #include "base/text.h"
 
 enum { EFFECTS_FIRST = 64 };
@@ -18,29 +19,25 @@ void effects_fini(struct effects *fx)
 void effects_clear(struct effects *fx)
 {
     fx->n = 0;
-    fx->failed = false;
 }
 
-static bool grow(struct effects *fx)
+static void grow(struct effects *fx)
 {
     size_t capacity = fx->capacity == 0 ? EFFECTS_FIRST : fx->capacity * 2;
     struct effect *list = reallocarray(fx->list, capacity, sizeof *list);
-    if (list == NULL)
-        return false;
+    if (list == NULL) {
+        LOG(ERROR, "out_of_memory", FIELD_TEXT(WHY, "a turn cannot be recorded; ending"));
+        abort();
+    }
     fx->list = list;
     fx->capacity = capacity;
-    return true;
 }
 
 struct effect *effects_add(struct effects *fx, enum effect_kind kind, const struct job *job,
                            int64_t wall_ms)
 {
-    if (fx->n == fx->capacity && !grow(fx)) {
-        fx->failed = true;
-        if (fx->n == 0)
-            abort(); /* not even the first page of memory: nothing can be recorded */
-        fx->n--;     /* the last one is overwritten; `failed` makes the shell stop */
-    }
+    if (fx->n == fx->capacity)
+        grow(fx);
     struct effect *effect = &fx->list[fx->n++];
     memset(effect, 0, sizeof *effect);
     effect->kind = kind;

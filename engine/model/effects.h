@@ -2,7 +2,8 @@
  *
  * Records are to be stored; actions are to be done, but only after the records of the same turn
  * are committed. The core appends; the shell commits, then acts. Grows as needed and is emptied
- * each turn; out of memory is remembered and the shell gives up the turn loudly.
+ * each turn. When not even that memory is to be had the process ends: what it cannot record it
+ * must not do, and the next one adopts what is under way.
  */
 #ifndef ENGINE_MODEL_EFFECTS_H
 #define ENGINE_MODEL_EFFECTS_H
@@ -73,13 +74,11 @@ struct effect {
 struct effects {
     struct effect *list;
     size_t n, capacity;
-    bool failed; /* out of memory */
 };
 
 void effects_fini(struct effects *fx);
 void effects_clear(struct effects *fx);
-/* A new effect of that kind about that job, to be filled in. Never NULL: when memory is short
- * it is a scratch one and `failed` is set. */
+/* A new effect of that kind about that job, to be filled in; never NULL. */
 struct effect *effects_add(struct effects *fx, enum effect_kind kind, const struct job *job,
                            int64_t wall_ms);
 void effects_event(struct effects *fx, const struct job *job, int64_t wall_ms, bool warning,

@@ -352,15 +352,28 @@ struct job *fleet_active_job(struct fleet *f, const char *guest_uuid)
     return job;
 }
 
-static void count_busy(struct fleet *f, const struct job *job, bool more)
+/* Node counters stay true as long as the job is busy; the fleet's slot can be given up earlier. */
+static void count_busy(struct fleet *f, struct job *job, bool more)
 {
     struct node *source = fleet_node(f, job->source), *target = fleet_node(f, job->target);
     unsigned step = more ? 1U : UINT32_MAX; /* adds or takes one */
-    f->busy_jobs += step;
+    if (job->holds_slot != more) {
+        f->busy_jobs += step;
+        job->holds_slot = more;
+    }
     if (source != NULL)
         source->outbound += step;
     if (target != NULL)
         target->inbound += step;
+}
+
+void fleet_release_slot(struct fleet *f, struct job *job)
+{
+    if (!job->holds_slot)
+        return;
+    job->holds_slot = false;
+    f->busy_jobs--;
+    f->reschedule = true;
 }
 
 static void set_newest(struct fleet *f, struct job *before, struct job *now)

@@ -110,6 +110,8 @@ void fleet_add_job(struct fleet *f, struct job *take_job);
 void fleet_remove_job(struct fleet *f, struct job *job); /* final jobs only */
 /* Keeps busy counters and indexes true after a job's phase changed. */
 void fleet_job_moved(struct fleet *f, struct job *job, enum phase from);
+/* Gives the job's place in the fleet's limit to others: it may be stuck for days. */
+void fleet_release_slot(struct fleet *f, struct job *job);
 /* Forgets all but the newest finished jobs of a guest (the store keeps them). */
 void fleet_prune_jobs(struct fleet *f, const char *guest_uuid);
 

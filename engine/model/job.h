@@ -34,11 +34,17 @@ struct job_side {
     int64_t seen_wall_ms; /* 0: never */
     int64_t seen_ms;      /* the same moment, monotonic */
     uint64_t look_id;     /* question out, 0: none */
+    int64_t asked_ms;     /* when; an answer that got lost is not awaited for ever */
     uint64_t round;       /* round of looks that this answer belongs to */
 };
 
 /* What is known about the hypervisor's own job on the source while nobody's call tells. */
-enum job_seen { JOB_SEEN_UNKNOWN, JOB_SEEN_ACTIVE, JOB_SEEN_NONE };
+enum job_seen {
+    JOB_SEEN_UNKNOWN,
+    JOB_SEEN_ACTIVE, /* a migration out */
+    JOB_SEEN_OTHER,  /* a job that is no migration: a backup, say */
+    JOB_SEEN_NONE
+};
 
 struct job {
     char uid[JOB_UID_MAX], ns[HV_HOST_MAX], name[JOB_NAME_MAX];
@@ -65,8 +71,9 @@ struct job {
     int64_t call_seq, call_asked_ms; /* its intent */
     bool call_out;                   /* made, not yet answered */
     bool call_over;                  /* answered by the source itself: its job has ended */
-    bool moved;                      /* something was seen moving, in this process or before */
-    bool adopted;                    /* taken over from an earlier process */
+    bool withdrawn;   /* the order was recorded but never given: the store was too slow */
+    bool moved;       /* something was seen moving, in this process or before */
+    bool adopted;     /* taken over from an earlier process */
     unsigned retries; /* calls made again after proof that the one before was never made */
     struct err error; /* what the call answered */
 
@@ -83,6 +90,8 @@ struct job {
     int verdict_last;         /* enum ownership_verdict it was */
     enum guest_at guest_at;
 
+    bool holds_slot; /* counted against the fleet's limit */
+    bool cried;      /* the present verdict was told */
     bool abort_asked, abort_accepted, remove_when_final;
     enum abort_status abort_status;
     char abort_requester[JOB_WHO_MAX], abort_why[JOB_REASON_MAX];

@@ -8,7 +8,7 @@
 
 #include "base/text.h"
 
-enum { FRESH_MS = 1000, LOOKS_AGAIN_MAX = 3 };
+enum { FRESH_MS = 1000, LOOKS_AGAIN_MAX = 3, LOOK_LOST_MS = 60000 };
 
 void step_take(struct fleet *f, struct job *job, enum trigger why, struct moment now,
                struct effects *fx)
@@ -89,10 +89,23 @@ static void look_at(struct fleet *f, struct job *job, struct job_side *side, con
                     struct moment now, struct effects *fx)
 {
     side->look_id = ++f->next_call_id;
+    side->asked_ms = now.mono_ms;
     struct effect *effect = effects_add(fx, EFFECT_DO_LOOK, job, now.wall_ms);
     effect->of.act.id = side->look_id;
     TEXT_SET(effect->of.act.node, node);
     TEXT_SET(effect->of.act.guest, job->guest_uuid);
+}
+
+/* An answer that never comes (a full queue, no memory) counts as "could not be asked". */
+static void give_up(struct job *job, struct job_side *side, struct moment now)
+{
+    if (side->look_id == 0 || now.mono_ms - side->asked_ms < LOOK_LOST_MS)
+        return;
+    side->look_id = 0;
+    side->round = job->round;
+    side->sight = (struct hv_sight){.presence = HV_UNREACHABLE, .job_type = -1};
+    side->seen_ms = now.mono_ms;
+    side->seen_wall_ms = now.wall_ms;
 }
 
 void step_look(struct fleet *f, struct job *job, struct moment now, struct effects *fx)
@@ -117,6 +130,8 @@ static bool has_aged(const struct job *job, const struct job_side *side, struct 
 bool step_looked(struct fleet *f, struct job *job, struct moment now, struct effects *fx)
 {
     struct job_side *source = &job->source_side, *target = &job->target_side;
+    give_up(job, source, now);
+    give_up(job, target, now);
     if (job->round == 0 || source->round != job->round || target->round != job->round)
         return false;
     if (job->judged_round == job->round)

@@ -21,6 +21,21 @@ static void on_finished(void *ctx, const struct snapshot_job *job)
         fs->on_finished(fs, job);
 }
 
+static void on_step(void *ctx, const struct snapshot_job *job, enum phase from, enum trigger why,
+                    int64_t spent_ms)
+{
+    struct fleet_sim *fs = ctx;
+    (void)from, (void)why, (void)spent_ms;
+    TEXT_SET(fs->last_name, job->name);
+}
+
+static void on_snapshot(void *ctx, const struct snapshot *snapshot)
+{
+    struct fleet_sim *fs = ctx;
+    snapshot_unref(fs->snapshot);
+    fs->snapshot = snapshot_ref(snapshot);
+}
+
 uint64_t fleet_sim_dice(struct fleet_sim *fs, uint64_t sides)
 {
     fs->random ^= fs->random << 13;
@@ -66,7 +81,10 @@ static void start_life(struct fleet_sim *fs)
                                  .observe = &fs->observe,
                                  .probe = &fs->probe,
                                  .act = &fs->act,
-                                 .sink = {.ctx = fs, .on_finished = on_finished},
+                                 .sink = {.ctx = fs,
+                                          .on_snapshot = fs->wants_snapshots ? on_snapshot : NULL,
+                                          .on_step = on_step,
+                                          .on_finished = on_finished},
                                  .seed = fs->seed + fs->n_lives + 1};
     life->engine = engine_new(&fs->engine_config, &parts, &err);
     if (life->engine == NULL)
@@ -119,6 +137,7 @@ void fleet_sim_fini(struct fleet_sim *fs)
         collector_free(fs->lives[i].collector);
         recorder_free(fs->lives[i].recorder);
     }
+    snapshot_unref(fs->snapshot);
     sim_free(fs->sim);
     store_free(fs->store);
     free(fs->hosts);

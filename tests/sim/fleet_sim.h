@@ -32,6 +32,9 @@ struct fleet_sim {
     unsigned n_lives;
     uint64_t random, seed;
     uint64_t finished[OUTCOME_COUNT];
+    bool wants_snapshots;
+    const struct snapshot *snapshot;   /* newest, if wanted */
+    char last_name[SNAPSHOT_NAME_MAX]; /* of a job that took a step not long ago */
     /* Told of every job that ends; may be NULL. */
     void (*on_finished)(struct fleet_sim *fs, const struct snapshot_job *job);
     void *ctx;

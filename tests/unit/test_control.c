@@ -245,6 +245,51 @@ static void limits_are_kept_and_the_oldest_goes_first(void **state)
     core_free(w);
 }
 
+static void a_job_that_is_ending_is_not_over(void **state)
+{
+    (void)state;
+    struct core_world *w = core_moving();
+    w->job_type = HV_JOB_FAILED; /* aborted, but the source has not let go of it */
+    restart(w);
+    core_pass(w, 10000);
+    core_expect(w, PHASE_RUNNING, OUTCOME_NONE, GUEST_AT_UNKNOWN);
+    w->job_type = HV_JOB_NONE;
+    w->target = CORE_ABSENT;
+    core_pass(w, 3000);
+    core_expect(w, PHASE_FAILED, OUTCOME_FAILED, GUEST_AT_SOURCE);
+    core_free(w);
+}
+
+static void a_backup_on_the_source_is_not_taken_for_our_migration(void **state)
+{
+    (void)state;
+    struct core_world *w = core_moving();
+    w->job_type = HV_JOB_UNBOUNDED;
+    w->job_operation = 9; /* a backup */
+    w->target = CORE_ABSENT;
+    restart(w);
+    core_cancel(w);
+    core_pass(w, 4000);
+    assert_int_equal(w->aborts, 0); /* what runs there is not ours to stop */
+    core_expect(w, PHASE_FAILED, OUTCOME_FAILED, GUEST_AT_SOURCE);
+    core_free(w);
+}
+
+static void a_call_made_again_asks_for_what_the_guest_is_now(void **state)
+{
+    (void)state;
+    struct core_world *w = core_new();
+    w->source = CORE_SUSPENDED;
+    core_create(w);
+    assert_true(core_job(w)->flags & HV_MIGRATE_PAUSED);
+    w->source = CORE_RUNS; /* its user let it run again */
+    restart(w);
+    core_pass(w, 3000);
+    assert_int_equal(w->migrates, 2);
+    assert_false(core_job(w)->flags & HV_MIGRATE_PAUSED);
+    core_free(w);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -261,6 +306,9 @@ int main(void)
         cmocka_unit_test(bad_requests_are_refused_with_a_type),
         cmocka_unit_test(five_finished_jobs_of_a_guest_are_kept),
         cmocka_unit_test(limits_are_kept_and_the_oldest_goes_first),
+        cmocka_unit_test(a_job_that_is_ending_is_not_over),
+        cmocka_unit_test(a_backup_on_the_source_is_not_taken_for_our_migration),
+        cmocka_unit_test(a_call_made_again_asks_for_what_the_guest_is_now),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -226,6 +226,112 @@ static void a_paused_guest_is_asked_to_arrive_paused(void **state)
     core_free(w);
 }
 
+static void a_second_request_to_stop_is_tried_again(void **state)
+{
+    (void)state;
+    struct core_world *w = core_moving();
+    core_cancel(w);
+    core_returns(w, HV_CALL_ABORT, ERR_NONE);
+    core_pass(w, 31000);
+    assert_int_equal(core_job(w)->abort_status, ABORT_FAILED);
+    unsigned before = w->aborts;
+    core_cancel(w);
+    assert_int_equal(core_job(w)->abort_status, ABORT_ABORTING);
+    assert_true(w->aborts > before);
+    core_free(w);
+}
+
+static void a_source_left_paused_beside_a_running_target_is_told(void **state)
+{
+    (void)state;
+    struct core_world *w = core_moving();
+    w->source = CORE_INCOMING; /* paused(migration) */
+    w->target = CORE_ARRIVED;
+    core_returns(w, HV_CALL_MIGRATE, ERR_UNREACHABLE);
+    core_pass(w, 5000);
+    assert_int_equal(w->warnings, 1); /* the lost connection, nothing yet of the guest */
+    core_pass(w, 20000);
+    assert_string_equal(w->event, "Unfinished");
+    assert_non_null(strstr(core_job(w)->pending_reason, "moving on h1, owns on h2"));
+    core_expect(w, PHASE_RUNNING, OUTCOME_NONE, GUEST_AT_UNKNOWN);
+    core_free(w);
+}
+
+static void an_unproven_outcome_gives_its_place_to_others(void **state)
+{
+    (void)state;
+    struct core_world *w = core_moving();
+    assert_int_equal(w->fleet->busy_jobs, 1);
+    w->source = CORE_BLIND;
+    core_returns(w, HV_CALL_MIGRATE, ERR_UNREACHABLE);
+    core_pass(w, 70000);
+    assert_int_equal(w->fleet->busy_jobs, 0);
+    w->source = CORE_RUNS;
+    w->target = CORE_ABSENT;
+    core_pass(w, 5000);
+    core_expect(w, PHASE_FAILED, OUTCOME_FAILED, GUEST_AT_SOURCE);
+    assert_int_equal(w->fleet->busy_jobs, 0);
+    core_free(w);
+}
+
+static void looks_that_straddle_the_switch_over_raise_no_alarm(void **state)
+{
+    (void)state;
+    struct core_world *w = core_moving();
+    w->target = CORE_ARRIVED; /* the source was looked at just before it stopped */
+    core_returns(w, HV_CALL_MIGRATE, ERR_NONE);
+    assert_int_equal(w->warnings, 0);
+    w->source = CORE_ABSENT;
+    core_pass(w, 1000);
+    core_expect(w, PHASE_SUCCEEDED, OUTCOME_SUCCEEDED, GUEST_AT_TARGET);
+    assert_int_equal(w->warnings, 0);
+    core_free(w);
+}
+
+static void a_target_stopped_by_an_io_error_is_no_success(void **state)
+{
+    (void)state;
+    struct core_world *w = core_moving();
+    w->source = CORE_ABSENT;
+    w->target = CORE_SUSPENDED;
+    w->target.reason = HV_PAUSED_IOERROR;
+    core_returns(w, HV_CALL_MIGRATE, ERR_NONE);
+    core_pass(w, 20000);
+    core_expect(w, PHASE_RUNNING, OUTCOME_NONE, GUEST_AT_UNKNOWN);
+    assert_true(w->warnings > 0);
+    w->target = CORE_ARRIVED; /* somebody mended its disk */
+    core_pass(w, 3000);
+    core_expect(w, PHASE_SUCCEEDED, OUTCOME_SUCCEEDED, GUEST_AT_TARGET);
+    core_free(w);
+}
+
+static void a_guest_turned_off_in_the_middle_is_not_lost(void **state)
+{
+    (void)state;
+    struct core_world *w = core_moving();
+    w->source =
+        (struct hv_sight){HV_PRESENT, HV_STATE_SHUTOFF, HV_SHUTOFF_SHUTDOWN, true, -1, 0, 0};
+    w->target = CORE_ABSENT;
+    core_returns(w, HV_CALL_MIGRATE, ERR_HYPERVISOR);
+    core_pass(w, 3000);
+    core_expect(w, PHASE_FAILED, OUTCOME_FAILED, GUEST_AT_STOPPED);
+    core_free(w);
+}
+
+static void an_answer_that_never_comes_is_not_awaited_for_ever(void **state)
+{
+    (void)state;
+    struct core_world *w = core_moving();
+    w->loses_looks = true;
+    core_returns(w, HV_CALL_MIGRATE, ERR_HYPERVISOR);
+    core_pass(w, 10000);
+    w->loses_looks = false;
+    w->target = CORE_ABSENT;
+    core_pass(w, 90000);
+    core_expect(w, PHASE_FAILED, OUTCOME_FAILED, GUEST_AT_SOURCE);
+    core_free(w);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -245,6 +351,13 @@ int main(void)
         cmocka_unit_test(an_abort_too_early_is_tried_again),
         cmocka_unit_test(an_abort_without_result_fails_after_the_guard_but_counts_late),
         cmocka_unit_test(a_paused_guest_is_asked_to_arrive_paused),
+        cmocka_unit_test(a_second_request_to_stop_is_tried_again),
+        cmocka_unit_test(a_source_left_paused_beside_a_running_target_is_told),
+        cmocka_unit_test(an_unproven_outcome_gives_its_place_to_others),
+        cmocka_unit_test(looks_that_straddle_the_switch_over_raise_no_alarm),
+        cmocka_unit_test(a_target_stopped_by_an_io_error_is_no_success),
+        cmocka_unit_test(a_guest_turned_off_in_the_middle_is_not_lost),
+        cmocka_unit_test(an_answer_that_never_comes_is_not_awaited_for_ever),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
