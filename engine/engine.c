@@ -33,6 +33,7 @@ static struct fleet_config fleet_config_from(const struct engine_config *config)
         .abort_guard_ms = 30 * 1000,
         .idle_call_timeout_ms = 300 * 1000,
         .jobs_kept_per_guest = ENGINE_JOBS_KEPT_PER_GUEST,
+        .jobs_kept = ENGINE_JOBS_KEPT,
         .migrate_flags = flags,
         .bandwidth_mibs = config->bandwidth_mibs,
     };
@@ -184,6 +185,7 @@ static size_t visit_changed(struct engine *e, void (*visit)(struct engine *, str
 
 static void put_job(struct engine *e, struct job *job)
 {
+    job->version = fleet_touch(e->fleet); /* what is stored anew is shown anew */
     persist_job(e->parts.store, job);
 }
 

@@ -20,7 +20,12 @@
 #include "hypervisor/probe.h"
 #include "store/store.h"
 
-enum { ENGINE_QUEUE_MAX = 65536, ENGINE_TURN_MAX = 1024, ENGINE_JOBS_KEPT_PER_GUEST = 5 };
+enum {
+    ENGINE_QUEUE_MAX = 65536,
+    ENGINE_TURN_MAX = 1024,
+    ENGINE_JOBS_KEPT_PER_GUEST = 5,
+    ENGINE_JOBS_KEPT = 10000
+};
 
 struct engine_config {
     const struct hv_host *hosts; /* borrowed during engine_new */

@@ -20,8 +20,15 @@ struct snapshot_block {       /* what a reader's pointer really points into */
     atomic_uint references;
     struct guest_block *guests;
     struct snapshot_node *nodes;
-    struct snapshot_job *jobs;
-    char *texts; /* metadata of jobs */
+    struct job_view **views;
+    const struct snapshot_job **jobs; /* into the views */
+};
+
+struct job_view {
+    atomic_uint references;
+    uint64_t version;
+    struct snapshot_job job;
+    char metadata[];
 };
 
 struct publisher {
@@ -64,12 +71,20 @@ const struct snapshot *snapshot_ref(const struct snapshot *snapshot)
     return snapshot;
 }
 
+void publish_drop_view(struct job_view *view)
+{
+    if (view != NULL && atomic_fetch_sub(&view->references, 1) == 1)
+        free(view);
+}
+
 static void block_free(struct snapshot_block *block)
 {
     guests_unref(block->guests);
+    for (size_t i = 0; block->views != NULL && i < block->snapshot.n_jobs; i++)
+        publish_drop_view(block->views[i]);
     free(block->nodes);
+    free(block->views);
     free(block->jobs);
-    free(block->texts);
     free(block);
 }
 
@@ -243,32 +258,55 @@ void publish_job(const struct fleet *f, const struct job *job, struct snapshot_j
     out->metadata_json = job->metadata_json;
 }
 
-static bool take_jobs(const struct fleet *f, struct snapshot_block *block)
+static struct job_view *make_view(const struct fleet *f, const struct job *job)
 {
-    size_t n = HASH_COUNT(f->jobs), text_bytes = 1;
-    for (const struct job *job = f->jobs; job != NULL; job = job->hh.next)
-        text_bytes += job->metadata_json != NULL ? strlen(job->metadata_json) + 1 : 0;
-    block->jobs = calloc(n + 1, sizeof *block->jobs);
-    block->texts = malloc(text_bytes);
-    if (block->jobs == NULL || block->texts == NULL)
+    size_t bytes = job->metadata_json != NULL ? strlen(job->metadata_json) + 1 : 0;
+    struct job_view *view = malloc(sizeof *view + bytes);
+    if (view == NULL)
+        return NULL;
+    atomic_init(&view->references, 1); /* the job's own */
+    view->version = job->version;
+    publish_job(f, job, &view->job);
+    if (bytes > 0) {
+        memcpy(view->metadata, job->metadata_json, bytes);
+        view->job.metadata_json = view->metadata;
+    }
+    return view;
+}
+
+static struct job_view *view_of(const struct fleet *f, struct job *job)
+{
+    if (job->view == NULL || job->view->version != job->version) {
+        struct job_view *fresh = make_view(f, job);
+        if (fresh == NULL)
+            return NULL;
+        publish_drop_view(job->view);
+        job->view = fresh;
+    }
+    atomic_fetch_add(&job->view->references, 1);
+    return job->view;
+}
+
+static bool take_jobs(struct fleet *f, struct snapshot_block *block)
+{
+    size_t n = HASH_COUNT(f->jobs);
+    block->views = calloc(n + 1, sizeof(struct job_view *));
+    block->jobs = calloc(n + 1, sizeof(const struct snapshot_job *));
+    if (block->views == NULL || block->jobs == NULL)
         return false;
-    char *text = block->texts;
-    struct snapshot_job *out = block->jobs;
-    for (const struct job *job = f->jobs; job != NULL; job = job->hh.next, out++) {
-        publish_job(f, job, out);
-        if (job->metadata_json == NULL)
-            continue;
-        size_t bytes = strlen(job->metadata_json) + 1;
-        memcpy(text, job->metadata_json, bytes);
-        out->metadata_json = text;
-        text += bytes;
+    for (struct job *job = f->jobs; job != NULL; job = job->hh.next) {
+        struct job_view *view = view_of(f, job);
+        if (view == NULL)
+            return false;
+        block->views[block->snapshot.n_jobs] = view;
+        block->jobs[block->snapshot.n_jobs] = &view->job;
+        block->snapshot.n_jobs++;
     }
     block->snapshot.jobs = block->jobs;
-    block->snapshot.n_jobs = n;
     return true;
 }
 
-const struct snapshot *publish(struct publisher *p, const struct fleet *f, int64_t wall_ms)
+const struct snapshot *publish(struct publisher *p, struct fleet *f, int64_t wall_ms)
 {
     struct snapshot_block *block = calloc(1, sizeof *block);
     if (block == NULL)

@@ -7,8 +7,8 @@ const struct snapshot_job *snapshot_find_job(const struct snapshot *s, const cha
                                              const char *name)
 {
     for (size_t i = 0; i < s->n_jobs; i++)
-        if (strcmp(s->jobs[i].name, name) == 0 && strcmp(s->jobs[i].ns, ns) == 0)
-            return &s->jobs[i];
+        if (strcmp(s->jobs[i]->name, name) == 0 && strcmp(s->jobs[i]->ns, ns) == 0)
+            return s->jobs[i];
     return NULL;
 }
 

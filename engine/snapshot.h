@@ -85,9 +85,9 @@ struct snapshot {
     uint64_t generation; /* grows with each publication; also the API's resourceVersion */
     int64_t wall_ms;
     size_t n_nodes, n_guests, n_jobs;
-    const struct snapshot_node *nodes;   /* by name */
-    const struct snapshot_guest *guests; /* by namespace, name */
-    const struct snapshot_job *jobs;     /* by creation */
+    const struct snapshot_node *nodes;      /* by name */
+    const struct snapshot_guest *guests;    /* by namespace, name */
+    const struct snapshot_job *const *jobs; /* by creation; one that did not change is shared */
 };
 
 /* Takes or drops a reference; drop frees with the last. NULL is fine. Any thread. */

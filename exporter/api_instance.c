@@ -42,8 +42,8 @@ static const struct snapshot_job *newest_job(const struct snapshot *s,
                                              const struct snapshot_guest *guest)
 {
     for (size_t i = s->n_jobs; guest->job_uid[0] != '\0' && i-- > 0;)
-        if (strcmp(s->jobs[i].uid, guest->job_uid) == 0)
-            return &s->jobs[i];
+        if (strcmp(s->jobs[i]->uid, guest->job_uid) == 0)
+            return s->jobs[i];
     return NULL;
 }
 

@@ -236,24 +236,24 @@ static size_t count(const struct snapshot *s)
 }
 static const char *ns(const struct snapshot *s, size_t i)
 {
-    return s->jobs[i].ns;
+    return s->jobs[i]->ns;
 }
 static const char *name(const struct snapshot *s, size_t i)
 {
-    return s->jobs[i].name;
+    return s->jobs[i]->name;
 }
 static struct json_object *labels(const struct snapshot *s, size_t i)
 {
-    return labels_of(&s->jobs[i]);
+    return labels_of(s->jobs[i]);
 }
 static struct json_object *object(const struct snapshot *s, size_t i)
 {
-    return api_job_object(&s->jobs[i]);
+    return api_job_object(s->jobs[i]);
 }
 
 static void add_cells(const struct snapshot *s, size_t i, int64_t now_ms, struct json_object *cells)
 {
-    const struct snapshot_job *job = &s->jobs[i];
+    const struct snapshot_job *job = s->jobs[i];
     char remaining[API_SHORT_TEXT_MAX] = "", age[API_SHORT_TEXT_MAX];
     if (job->has_sample && !phase_is_final(job->phase))
         api_bytes_text(job->sample.stats.data_remaining, remaining);

@@ -56,7 +56,7 @@ static bool active_init(struct active *active, const struct snapshot *snapshot)
     if (active->jobs == NULL)
         return false;
     for (size_t i = 0; i < snapshot->n_jobs; i++) {
-        const struct snapshot_job *job = &snapshot->jobs[i];
+        const struct snapshot_job *job = snapshot->jobs[i];
         if (phase_is_final(job->phase))
             continue;
         char *labels = job_labels(job);
@@ -326,7 +326,7 @@ void metrics_render_fleet(const struct snapshot *snapshot, struct buf *out)
     render_guests(snapshot, out);
 
     for (size_t i = 0; i < snapshot->n_jobs; i++)
-        jobs[snapshot->jobs[i].phase]++;
+        jobs[snapshot->jobs[i]->phase]++;
     metric_add_header(out, METRIC_JOBS);
     for (enum phase phase = PHASE_NONE + 1; phase < PHASE_COUNT; phase++)
         metric_add_labelled(out, METRIC_JOBS, "", "phase", phase_name(phase), (double)jobs[phase]);

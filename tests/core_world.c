@@ -134,7 +134,8 @@ struct core_world *core_new(void)
                                   .prepare_timeout_ms = 60000,
                                   .abort_guard_ms = 30000,
                                   .idle_call_timeout_ms = 300000,
-                                  .jobs_kept_per_guest = 5};
+                                  .jobs_kept_per_guest = 5,
+                                  .jobs_kept = 100};
     struct err err = {0};
     w->now = (struct moment){1000, 1700000000000};
     w->fleet = fleet_new(&config, 7, &err);

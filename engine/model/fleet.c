@@ -388,11 +388,13 @@ static void add_finished(struct fleet *f, struct job *job)
 {
     job->older = newest_finished(f, job->guest_uuid);
     set_newest(f, job->older, job);
+    f->finished_jobs++;
 }
 
 static void drop_finished(struct fleet *f, struct job *job)
 {
     struct job *newest = newest_finished(f, job->guest_uuid);
+    f->finished_jobs--;
     if (newest == job) {
         set_newest(f, job, job->older);
         return;
@@ -468,6 +470,14 @@ void fleet_prune_jobs(struct fleet *f, const char *guest_uuid)
         job = job->older;
     while (job != NULL && job->older != NULL)
         fleet_remove_job(f, job->older);
+
+    struct job *oldest = f->jobs; /* guests come and go: there is a bound over all of them too */
+    while (oldest != NULL && f->finished_jobs > f->config.jobs_kept) {
+        struct job *next = oldest->hh.next;
+        if (phase_is_final(oldest->phase))
+            fleet_remove_job(f, oldest);
+        oldest = next;
+    }
 }
 
 static uint64_t mix(uint64_t hash, const char *text)

@@ -59,9 +59,9 @@ struct fleet_config {
     unsigned parallel_per_fleet, parallel_outbound_per_node; /* 0: none */
     int64_t pending_timeout_ms, unschedulable_timeout_ms, prepare_timeout_ms;
     int64_t abort_guard_ms, idle_call_timeout_ms;
-    unsigned jobs_kept_per_guest;
-    unsigned migrate_flags;  /* HV_MIGRATE_* that every migration gets */
-    uint64_t bandwidth_mibs; /* for jobs that ask for none */
+    unsigned jobs_kept_per_guest, jobs_kept; /* finished ones in view; the store keeps all */
+    unsigned migrate_flags;                  /* HV_MIGRATE_* that every migration gets */
+    uint64_t bandwidth_mibs;                 /* for jobs that ask for none */
 };
 
 struct fleet {
@@ -74,7 +74,7 @@ struct fleet {
     struct fleet_config config;
     uint64_t version;        /* grows with every change; objects carry theirs */
     uint64_t guests_version; /* version of the newest change to any guest */
-    unsigned busy_jobs;
+    unsigned busy_jobs, finished_jobs;
     bool reschedule; /* something changed that a waiting job may have waited for */
     bool store_ok;   /* false: commits fail, nothing new is handed off */
     uint64_t random; /* state of the generator for uids and names */

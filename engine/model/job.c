@@ -3,6 +3,8 @@
 
 #include <assert.h>
 
+#include "engine/publish.h"
+
 struct job *job_new(struct err *err)
 {
     struct job *job = calloc(1, sizeof *job);
@@ -19,6 +21,7 @@ void job_free(struct job *job)
 {
     if (job == NULL)
         return;
+    publish_drop_view(job->view);
     free(job->metadata_json);
     free(job);
 }

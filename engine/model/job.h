@@ -110,6 +110,7 @@ struct job {
     int64_t next_sample_seq;
 
     uint64_t version;
+    struct job_view *view;                /* as readers saw it last; see engine/publish.h */
     bool changed;                         /* must be stored */
     char key[HV_HOST_MAX + JOB_NAME_MAX]; /* namespace/name */
     struct job *older;                    /* finished job of the same guest before this one */

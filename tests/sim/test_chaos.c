@@ -54,7 +54,7 @@ static void law_of_the_unfinished(struct fleet_sim *fs)
 {
     const struct snapshot *now = fs->snapshot;
     for (size_t i = 0; now != NULL && i < now->n_jobs; i++) {
-        const struct snapshot_job *job = &now->jobs[i];
+        const struct snapshot_job *job = now->jobs[i];
         if (phase_is_final(job->phase) || (job->resolving && job->pending_reason[0] != '\0'))
             continue;
         fail_msg("seed %llu: job %s of %s never ended: %s, %s %d/%d, %s %d/%d",

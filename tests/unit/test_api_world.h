@@ -21,6 +21,7 @@ struct world {
     struct snapshot_node nodes[WORLD_NODES];
     struct snapshot_guest guests[WORLD_GUESTS];
     struct snapshot_job jobs[WORLD_JOBS];
+    const struct snapshot_job *job_list[WORLD_JOBS];
 };
 
 /* In place of the engine's, which knows its own snapshots only. */
@@ -186,6 +187,8 @@ static inline struct world *world_new(uint64_t generation)
     w->guests[3].node_reachable = false;
     TEXT_SET(w->guests[1].job_uid, "20000000-0000-4000-8000-000000000001");
     world_jobs(w);
+    for (size_t i = 0; i < WORLD_JOBS; i++)
+        w->job_list[i] = &w->jobs[i];
     w->snapshot = (struct snapshot){.generation = generation,
                                     .wall_ms = world_wall_ms,
                                     .n_nodes = WORLD_NODES,
@@ -193,7 +196,7 @@ static inline struct world *world_new(uint64_t generation)
                                     .n_jobs = WORLD_JOBS,
                                     .nodes = w->nodes,
                                     .guests = w->guests,
-                                    .jobs = w->jobs};
+                                    .jobs = w->job_list};
     return w;
 }
 
