@@ -66,6 +66,11 @@ static void on_snapshot(void *ctx, const struct snapshot *snapshot)
         snapshot_unref(relay->early);
         relay->early = snapshot_ref(snapshot);
     }
+    bool settled = true;
+    for (size_t i = 0; i < snapshot->n_nodes; i++)
+        settled = settled && snapshot->nodes[i].settled;
+    if (settled)
+        atomic_store(&relay->settled, true);
     atomic_store(&relay->published, true);
 }
 
@@ -159,6 +164,11 @@ void relay_close(struct relay *relay)
 unsigned relay_waiting(const struct relay *relay)
 {
     return atomic_load(&relay->waiting);
+}
+
+bool relay_has_settled(const struct relay *relay)
+{
+    return atomic_load(&relay->settled);
 }
 
 bool relay_has_published(const struct relay *relay)

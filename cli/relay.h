@@ -18,7 +18,7 @@ struct relay {
     struct engine_requests requests; /* filled by relay_plug_engine */
     struct exporter *exporter;       /* filled by relay_plug_exporter */
     const struct snapshot *early;    /* published before the exporter was there */
-    atomic_bool published, closed;
+    atomic_bool published, settled, closed;
     atomic_uint waiting; /* requests inside the engine */
 };
 
@@ -31,6 +31,7 @@ void relay_plug_exporter(struct relay *relay, struct exporter *exporter);
 /* From now on requests are refused with ERR_UNREACHABLE; those inside go on. Any thread. */
 void relay_close(struct relay *relay);
 unsigned relay_waiting(const struct relay *relay);
+bool relay_has_settled(const struct relay *relay);   /* every host was asked once */
 bool relay_has_published(const struct relay *relay); /* the engine has made its first snapshot */
 void relay_fini(struct relay *relay);
 

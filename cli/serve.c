@@ -27,8 +27,9 @@
 #include "store/sqlite.h"
 
 enum {
-    TICK_MS = 1000,        /* self-metrics */
-    TICK_STARTING_MS = 50, /* until the first snapshot, so that readiness is seen soon */
+    TICK_MS = 1000,            /* self-metrics */
+    START_PATIENCE_MS = 10000, /* how long a silent host keeps the appliance from being ready */
+    TICK_STARTING_MS = 50,     /* until the first snapshot, so that readiness is seen soon */
     TICK_SIMULATE_MS = 20,
     LOOP_WAIT_MS = 250, /* a thread looks at the stop flag this often */
     STOP_DRAIN_MS = 1500,
@@ -72,6 +73,7 @@ struct appliance {
     struct engine *engine;
     struct exporter *exporter;
     struct self *self;
+    int64_t started_ms;
     atomic_bool stop;
     pthread_t collector_thread, engine_thread;
     bool threads_run;
@@ -293,6 +295,14 @@ static void read_config_again(const struct appliance *a, const struct options *o
         LOG(INFO, "config_unchanged", FIELD_TEXT(FILE, options->config_file));
 }
 
+/* Every host has answered or refused once; one that does neither is not waited for long. */
+static bool is_started(const struct appliance *a)
+{
+    int64_t age_ms = clock_mono_ms(clock_system()) - a->started_ms;
+    return relay_has_settled(&a->relay) ||
+           (relay_has_published(&a->relay) && age_ms > START_PATIENCE_MS);
+}
+
 static void tick(struct appliance *a)
 {
     struct self_parts parts = {.collector = a->collector,
@@ -301,8 +311,8 @@ static void tick(struct appliance *a)
                                .recorder = a->recorder,
                                .hv = a->hv};
     bool store_ok = self_sample(a->self, &parts, a->exporter);
-    if (!relay_has_published(&a->relay))
-        exporter_set_ready(a->exporter, false, "starting");
+    if (!is_started(a))
+        exporter_set_ready(a->exporter, false, "starting: not every host has answered yet");
     else if (!store_ok)
         exporter_set_ready(a->exporter, false, "the store cannot commit");
     else
@@ -314,10 +324,11 @@ static void run_until_signal(struct appliance *a, const struct options *options,
 {
     int64_t ticked_ms = 0;
     bool was_ready = false;
+    a->started_ms = clock_mono_ms(clock_system());
     for (;;) {
         turn(a);
         int64_t now_ms = clock_mono_ms(clock_system());
-        bool ready = relay_has_published(&a->relay);
+        bool ready = is_started(a);
         if (now_ms - ticked_ms >= TICK_MS || ready != was_ready) {
             tick(a);
             ticked_ms = now_ms;

@@ -116,8 +116,18 @@ void engine_free(struct engine *e)
     free(e);
 }
 
+static void log_host(const struct input *input)
+{
+    if (input->of.connected)
+        LOG(INFO, "node_connected", FIELD_TEXT(NODE, input->host));
+    else
+        LOG(WARN, "node_lost", FIELD_TEXT(NODE, input->host), FIELD_TEXT(ERROR, input->err.text));
+}
+
 static void handle(struct engine *e, struct input *input)
 {
+    if (input->kind == INPUT_HOST)
+        log_host(input);
     struct answer answer = {.slot = input->slot};
     (void)reconcile(e->fleet, input, now_of(e), &e->fx, &answer.ref, &answer.err);
     atomic_fetch_add(&e->events, 1);

@@ -203,6 +203,11 @@ static bool add_step(void *ctx, const struct store_transition *row)
 static bool add_intent(void *ctx, const struct store_intent *row)
 {
     struct job *job = ((struct loading *)ctx)->job;
+    bool is_call = strcmp(row->action, "migrate") == 0;
+    if (row->epoch == job->epoch && is_call && row->err[0] != '\0') {
+        enum err_code code = err_from_name(row->err);
+        job->error.code = code < ERR_COUNT ? code : ERR_INTERNAL;
+    }
     if (row->epoch == job->epoch && row->seq > job->intent_seq)
         job->intent_seq = row->seq;
     if (row->epoch == job->epoch && strcmp(row->action, "migrate") == 0 &&
@@ -218,6 +223,21 @@ static bool add_intent(void *ctx, const struct store_intent *row)
     if (strcmp(row->action, "abort") == 0 && strcmp(row->status, "done") == 0 &&
         strcmp(row->err, "none") == 0)
         job->abort_accepted = true;
+    return true;
+}
+
+/* What the two sides looked like when it ended. */
+static bool add_sighting(void *ctx, const struct store_sighting *row)
+{
+    struct job *job = ((struct loading *)ctx)->job;
+    if (strcmp(row->moment, "outcome") != 0)
+        return true;
+    struct job_side *side =
+        strcmp(row->role, "source") == 0 ? &job->source_side : &job->target_side;
+    side->sight.presence = hv_presence_from_name(row->presence);
+    if (side->sight.presence == HV_PRESENT)
+        hv_state_from_names(row->state, row->reason, &side->sight.state, &side->sight.reason);
+    side->seen_wall_ms = row->at_ms;
     return true;
 }
 
@@ -257,9 +277,10 @@ static bool add_job(void *ctx, const struct store_job *row)
     loading->job = job;
     bool unfinished = !phase_is_final(job->phase);
     if (!store->ops->each_transition(store, job->uid, add_step, loading, loading->err) ||
+        !store->ops->each_intent(store, job->uid, add_intent, loading, loading->err) ||
+        !store->ops->each_sighting(store, job->uid, add_sighting, loading, loading->err) ||
         (unfinished &&
-         (!store->ops->each_intent(store, job->uid, add_intent, loading, loading->err) ||
-          !store->ops->each_sample(store, job->uid, add_sample, loading, loading->err))))
+         !store->ops->each_sample(store, job->uid, add_sample, loading, loading->err)))
         return false;
     struct job *kept = TAKE(job);
     fleet_add_job(loading->fleet, kept);

@@ -184,6 +184,7 @@ static bool take_nodes(const struct fleet *f, struct snapshot_block *block)
         TEXT_SET(out->migration_host, node->host.migration_host);
         TEXT_SET(out->error, node->error);
         out->connected = node->connected;
+        out->settled = node->asked && (!node->connected || node->listed);
         out->has_facts = node->has_facts;
         out->facts = node->facts;
         out->since_ms = node->since_wall_ms;

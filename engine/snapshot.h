@@ -22,6 +22,7 @@ struct snapshot_node {
     char name[HV_HOST_MAX];
     char uri[HV_URI_MAX], migration_host[HV_TEXT_MAX];
     bool connected, has_facts;
+    bool settled; /* it was asked once, and its guests are known if it answered */
     struct hv_facts facts;
     char error[SNAPSHOT_REASON_MAX]; /* why it is not connected */
     int64_t since_ms;                /* wall: connected or lost since */

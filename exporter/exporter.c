@@ -130,6 +130,7 @@ static struct http_page *render(struct exporter *x, const struct snapshot *snaps
                                 const struct self_sample *self)
 {
     struct metrics_view view = {.version = x->version,
+                                .number = ++x->page_number,
                                 .snapshot = snapshot,
                                 .self = self == NULL ? NULL : &self->self,
                                 .process = self == NULL ? NULL : &self->process};

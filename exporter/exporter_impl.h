@@ -32,7 +32,7 @@ struct exporter {
     pthread_mutex_t page_lock;
     struct http_page *page;
     bool page_has_snapshot;
-    uint64_t page_generation, page_self_number;
+    uint64_t page_generation, page_self_number, page_number;
 };
 
 /* The newest snapshot, a reference of the caller's; NULL when there is none yet. */

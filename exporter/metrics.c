@@ -144,8 +144,8 @@ void metrics_render(const struct metrics_view *view, struct buf *out)
     if (view->snapshot != NULL) {
         metrics_render_migrations(view->snapshot, out);
         metrics_render_fleet(view->snapshot, out);
-        add_family(out, METRIC_SNAPSHOT, (double)view->snapshot->generation);
     }
+    add_family(out, METRIC_SNAPSHOT, (double)view->number);
     metric_add_header(out, METRIC_BUILD);
     metric_add_labelled(out, METRIC_BUILD, "", "version", view->version, 1);
     if (view->self != NULL)

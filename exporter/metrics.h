@@ -35,6 +35,7 @@ void process_read(struct process_stats *out_stats); /* zeros where /proc does no
 
 struct metrics_view { /* all borrowed */
     const char *version;
+    uint64_t number;                     /* of this page */
     const struct snapshot *snapshot;     /* NULL: none published yet */
     const struct exporter_self *self;    /* NULL: not sampled yet */
     const struct process_stats *process; /* NULL: not sampled yet */

@@ -73,6 +73,14 @@ const char *hv_presence_name(enum hv_presence presence)
     return presence_names[presence];
 }
 
+enum hv_presence hv_presence_from_name(const char *name)
+{
+    for (enum hv_presence presence = 0; presence < COUNT(presence_names); presence++)
+        if (strcmp(presence_names[presence], name) == 0)
+            return presence;
+    return HV_UNKNOWN;
+}
+
 /* The number is libvirt's: one that a newer libvirt invents is not a bug here. */
 const char *hv_lifecycle_name(int lifecycle)
 {
@@ -120,6 +128,18 @@ const char *hv_reason_name(int state, int reason)
 {
     const char *name = listed_reason(state, reason);
     return name != NULL ? name : "unknown";
+}
+
+void hv_state_from_names(const char *state, const char *reason, int *out_state, int *out_reason)
+{
+    *out_state = HV_STATE_NONE;
+    *out_reason = 0;
+    for (int number = HV_STATE_NONE; listed_state(number) != NULL; number++)
+        if (strcmp(listed_state(number), state) == 0)
+            *out_state = number;
+    for (int number = 0; listed_reason(*out_state, number) != NULL; number++)
+        if (strcmp(listed_reason(*out_state, number), reason) == 0)
+            *out_reason = number;
 }
 
 static void name_or_number(const char *name, int number, char *out, size_t out_bytes)

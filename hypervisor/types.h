@@ -33,13 +33,16 @@ enum hv_reason { /* meaning depends on the state */
 };
 const char *hv_state_name(int state); /* "running"; "unknown-9" style for others: "unknown" */
 const char *hv_reason_name(int state, int reason); /* "booted" */
+/* The other way; NONE and 0 for words that are not listed. */
+void hv_state_from_names(const char *state, const char *reason, int *out_state, int *out_reason);
 /* "running(booted)" into out (HV_TEXT_MAX). */
 void hv_state_text(int state, int reason, char *out_text);
 
 /* What one look at one host told about one guest. UNREACHABLE is not ABSENT, ever: absent
  * means the host answered "I have no such guest". */
 enum hv_presence { HV_UNKNOWN, HV_PRESENT, HV_ABSENT, HV_UNREACHABLE };
-const char *hv_presence_name(enum hv_presence presence); /* unknown present absent unreachable */
+const char *hv_presence_name(enum hv_presence presence);  /* unknown present absent unreachable */
+enum hv_presence hv_presence_from_name(const char *name); /* HV_UNKNOWN for other words */
 
 enum hv_job_type { /* libvirt's virDomainJobType */
                    HV_JOB_NONE = 0,

@@ -29,6 +29,7 @@ static void on_host(struct fleet *f, const struct input *input, struct moment no
     if (node->connected != input->of.connected)
         node->since_wall_ms = now.wall_ms;
     node->connected = input->of.connected;
+    node->asked = true;
     node->listed = node->listed && input->of.connected;
     TEXT_SET(node->error, input->of.connected ? "" : input->err.text);
     node->version = fleet_touch(f);

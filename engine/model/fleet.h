@@ -19,7 +19,9 @@
 struct node {
     char name[HV_HOST_MAX];
     struct hv_host host;
-    bool connected, has_facts, listed; /* listed: its guests were seen since it connected */
+    bool connected, has_facts;
+    bool asked;  /* it connected or refused at least once */
+    bool listed; /* its guests were seen since it connected */
     struct hv_facts facts;
     char error[JOB_REASON_MAX];
     int64_t since_wall_ms, created_wall_ms;

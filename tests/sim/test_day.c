@@ -13,7 +13,7 @@
 #include "base/text.h"
 #include "tests/sim/fleet_sim.h"
 
-enum { HOSTS = 200, GUESTS = 5000, MIGRATIONS = 2400 };
+enum { HOSTS = 200, GUESTS = 5000, MIGRATIONS = 1200 };
 static const int64_t DAY_MS = 24 * 3600 * 1000LL;
 
 static void plan_faults(struct fleet_sim *fs)

@@ -1,7 +1,5 @@
-/* test_api_world.h - a small fleet made by hand, for tests of what leaves the process.
- *
- * Three nodes (c is lost), guests in two namespaces, and a job in each interesting state:
- * Pending, Running with a sample, Running with an abort under way, Succeeded. */
+/* test_api_world.h - a small fleet made by hand, for tests of what leaves the process: three nodes
+ * (c is lost), guests in two namespaces, jobs Pending, Running, Running to an abort, Succeeded. */
 #ifndef TESTS_UNIT_TEST_API_WORLD_H
 #define TESTS_UNIT_TEST_API_WORLD_H
 
@@ -87,6 +85,7 @@ static inline struct snapshot_job *world_job(struct world *w, unsigned i, const 
                                              const char *guest, enum phase phase)
 {
     struct snapshot_job *job = &w->jobs[i];
+    w->job_list[i] = job;
     (void)snprintf(job->uid, sizeof job->uid, "20000000-0000-4000-8000-00000000000%u", i);
     TEXT_SET(job->ns, "default");
     TEXT_SET(job->name, name);
@@ -187,8 +186,6 @@ static inline struct world *world_new(uint64_t generation)
     w->guests[3].node_reachable = false;
     TEXT_SET(w->guests[1].job_uid, "20000000-0000-4000-8000-000000000001");
     world_jobs(w);
-    for (size_t i = 0; i < WORLD_JOBS; i++)
-        w->job_list[i] = &w->jobs[i];
     w->snapshot = (struct snapshot){.generation = generation,
                                     .wall_ms = world_wall_ms,
                                     .n_nodes = WORLD_NODES,

@@ -44,9 +44,10 @@ static const struct process_stats process = {
 
 static char *page_of(const struct snapshot *snapshot, struct metrics_counters *counters)
 {
-    struct metrics_view view = {"0.1.0", snapshot, &self, &process};
+    struct metrics_view view = {"0.1.0", 0, snapshot, &self, &process};
     struct buf out;
     buf_init(&out, EXPORTER_PAGE_MAX);
+    view.number = view.snapshot != NULL ? view.snapshot->generation : 0;
     metrics_render(&view, &out);
     metrics_counters_render(counters, &out);
     return buf_take(&out);
@@ -418,9 +419,10 @@ static void a_page_over_its_limit_fails_as_a_whole(void **state)
 {
     (void)state;
     struct world *world = world_new(1);
-    struct metrics_view view = {"0.1.0", &world->snapshot, &self, &process};
+    struct metrics_view view = {"0.1.0", 0, &world->snapshot, &self, &process};
     struct buf out;
     buf_init(&out, 1000);
+    view.number = view.snapshot != NULL ? view.snapshot->generation : 0;
     metrics_render(&view, &out);
     assert_true(out.failed);
     assert_null(buf_take(&out));

@@ -1,0 +1,144 @@
+/* test_persist.c - what the engine knows of a job survives the store: all of it that a reader, the
+ * analyser or an adopting process needs. */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include <cmocka.h>
+#include <string.h>
+
+#include "base/text.h"
+#include "engine/persist.h"
+#include "engine/publish.h"
+#include "store/sqlite.h"
+#include "tests/core_world.h"
+
+static void store_world(struct core_world *w, struct store *store)
+{
+    struct err err = {0};
+    store->ops->begin(store);
+    for (struct job *job = w->fleet->jobs; job != NULL; job = job->hh.next)
+        persist_job(store, job);
+    for (size_t i = 0; i < w->fx.n; i++)
+        persist_effect(store, w->fleet, &w->fx.list[i]);
+    assert_true(store->ops->commit(store, &err));
+}
+
+static struct fleet *load(struct store *store)
+{
+    struct err err = {0};
+    struct fleet_config config = {.jobs_kept_per_guest = 5, .jobs_kept = 100};
+    struct fleet *fleet = fleet_new(&config, 1, &err);
+    assert_non_null(fleet);
+    if (!persist_load(store, fleet, &err))
+        fail_msg("%s", err.text);
+    return fleet;
+}
+
+/* Everything a reader sees, but for what belongs to one process. */
+static void expect_same_view(struct core_world *w, const struct fleet *loaded)
+{
+    struct snapshot_job before, after;
+    const struct job *job = loaded->jobs;
+    assert_non_null(job);
+    publish_job(w->fleet, core_job(w), &before);
+    publish_job(loaded, job, &after);
+    before.resource_version = after.resource_version = 0;
+    before.pending_reason[0] = '\0'; /* why it waits is found out anew */
+    TEXT_SET(after.target_address, before.target_address);
+    if (!phase_is_final(before.phase)) /* an adopting process looks for itself */
+        before.source_sight = before.target_sight = (struct snapshot_sight){0};
+    before.source_sight.at_ms = after.source_sight.at_ms;
+    before.target_sight.at_ms = after.target_sight.at_ms;
+    before.has_sample = false; /* the trace is in the store, the newest sample is not reloaded */
+    memset(&before.sample, 0, sizeof before.sample);
+    before.eta_ms = after.eta_ms;
+    assert_memory_equal(&before, &after, sizeof before);
+}
+
+static void check_round_trip(struct core_world *w)
+{
+    struct err err = {0};
+    struct store *store = store_sqlite_open(NULL, &err);
+    assert_non_null(store);
+    store_world(w, store);
+    struct fleet *loaded = load(store);
+    expect_same_view(w, loaded);
+    fleet_free(loaded);
+    store_free(store);
+    core_free(w);
+}
+
+static void a_failed_job_keeps_its_evidence(void **state)
+{
+    (void)state;
+    struct core_world *w = core_moving();
+    w->target = CORE_BLIND;
+    core_returns(w, HV_CALL_MIGRATE, ERR_HYPERVISOR);
+    core_expect(w, PHASE_FAILED, OUTCOME_FAILED, GUEST_AT_SOURCE);
+    check_round_trip(w);
+}
+
+static void a_lost_connection_stays_a_lost_connection(void **state)
+{
+    (void)state;
+    struct core_world *w = core_moving();
+    w->job_type = HV_JOB_UNBOUNDED;
+    core_returns(w, HV_CALL_MIGRATE, ERR_UNREACHABLE);
+    w->source = CORE_ABSENT;
+    w->target = CORE_ARRIVED;
+    core_pass(w, 3000);
+    core_expect(w, PHASE_SUCCEEDED, OUTCOME_SUCCEEDED, GUEST_AT_TARGET);
+    check_round_trip(w);
+}
+
+static void an_aborted_job_keeps_who_and_why(void **state)
+{
+    (void)state;
+    struct core_world *w = core_moving();
+    core_cancel(w);
+    core_returns(w, HV_CALL_ABORT, ERR_NONE);
+    w->target = CORE_ABSENT;
+    core_returns(w, HV_CALL_MIGRATE, ERR_HYPERVISOR);
+    core_expect(w, PHASE_FAILED, OUTCOME_ABORTED, GUEST_AT_SOURCE);
+    check_round_trip(w);
+}
+
+static void a_running_job_is_loaded_as_it_was(void **state)
+{
+    (void)state;
+    check_round_trip(core_moving());
+}
+
+static void an_open_call_and_an_accepted_abort_are_remembered(void **state)
+{
+    (void)state;
+    struct core_world *w = core_moving();
+    core_cancel(w);
+    core_returns(w, HV_CALL_ABORT, ERR_NONE);
+    struct err err = {0};
+    struct store *store = store_sqlite_open(NULL, &err);
+    assert_non_null(store);
+    store_world(w, store);
+    struct fleet *loaded = load(store);
+    assert_true(loaded->jobs->abort_accepted);
+    assert_true(loaded->jobs->moved);
+    assert_int_equal(loaded->jobs->call_seq, core_job(w)->call_seq);
+    assert_int_equal(loaded->jobs->intent_seq, core_job(w)->intent_seq);
+    fleet_free(loaded);
+    store_free(store);
+    core_free(w);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(a_failed_job_keeps_its_evidence),
+        cmocka_unit_test(a_lost_connection_stays_a_lost_connection),
+        cmocka_unit_test(an_aborted_job_keeps_who_and_why),
+        cmocka_unit_test(a_running_job_is_loaded_as_it_was),
+        cmocka_unit_test(an_open_call_and_an_accepted_abort_are_remembered),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
