@@ -22,7 +22,7 @@ void reply_buf(struct http_reply *reply, unsigned status, struct buf *take_buf);
 void reply_err(struct http_reply *reply, const struct err *err, enum api_kind kind,
                const char *name);
 void reply_not_found(struct http_reply *reply, enum api_kind kind, const char *name);
-/* The server's own refusals: 404, 405, 413, 415, 421, 429, 503. */
+/* The server's own refusals: 400, 404, 405, 413, 415, 421, 429, 503. */
 void reply_refusal(struct http_reply *reply, unsigned status, const char *text);
 void reply_no_route(struct http_reply *reply, const struct http_request *request,
                     const char *allow);

@@ -215,6 +215,10 @@ static bool read_target(struct json_object *spec, struct migration_request *out,
     if (!json_object_is_type(value, json_type_string))
         return err_set(err, ERR_INVALID, "spec.addedNodeSelector.%s: expected a string",
                        hostname_key);
+    if (json_object_get_string_len(value) == 0) /* a script's empty variable, not "anywhere" */
+        return err_set(err, ERR_UNPROCESSABLE,
+                       "spec.addedNodeSelector.%s: is empty; name a node or leave it out",
+                       hostname_key);
     if (!text_copy(out->target, sizeof out->target, json_object_get_string(value)))
         return err_set(err, ERR_UNPROCESSABLE, "spec.addedNodeSelector.%s: longer than %zu",
                        hostname_key, sizeof out->target - 1);
@@ -330,6 +334,23 @@ struct delete_options {
     char uid[SNAPSHOT_UID_MAX]; /* only if it is this one; empty: any */
 };
 
+/* A list of words, as Kubernetes writes it. A wish for a dry run that is not understood is
+ * refused: the other way to read it is a guest's migration stopped for real. */
+static bool read_dry_runs(struct json_object *list, bool *out_dry_run, struct err *err)
+{
+    if (list == NULL)
+        return true;
+    if (!json_object_is_type(list, json_type_array))
+        return err_set(err, ERR_INVALID, "dryRun: expected a list, like [\"All\"]");
+    for (size_t i = 0; i < json_object_array_length(list); i++) {
+        struct json_object *word = json_object_array_get_idx(list, i);
+        const char *text = json_object_get_string(word);
+        if (!read_dry_run(text == NULL || *text == '\0' ? "null" : text, out_dry_run, err))
+            return false;
+    }
+    return true;
+}
+
 static bool read_delete_body(const struct http_request *request, struct delete_options *out,
                              struct err *err)
 {
@@ -339,13 +360,13 @@ static bool read_delete_body(const struct http_request *request, struct delete_o
     if (body == NULL)
         return false;
     const char *uid;
-    struct json_object *dry_run = json_at(body, "dryRun");
-    if (!json_get_text(body, "preconditions.uid", "", &uid, err))
+    if (!json_object_is_type(body, json_type_object))
+        return err_set(err, ERR_INVALID, "body: expected an object");
+    if (!json_get_text(body, "preconditions.uid", "", &uid, err) ||
+        !read_dry_runs(json_at(body, "dryRun"), &out->dry_run, err))
         return false;
-    TEXT_SET(out->uid, uid);
-    if (json_object_is_type(dry_run, json_type_array) && json_object_array_length(dry_run) > 0)
-        return read_dry_run(json_object_get_string(json_object_array_get_idx(dry_run, 0)),
-                            &out->dry_run, err);
+    if (!text_copy(out->uid, sizeof out->uid, uid)) /* cut, it could be another one */
+        return err_set(err, ERR_REFUSED, "precondition: no migration has a uid that long");
     return true;
 }
 

@@ -124,6 +124,7 @@ void reply_refusal(struct http_reply *reply, unsigned status, const char *text)
         unsigned status;
         const char *reason;
     } rows[] = {
+        {400, "BadRequest"},
         {404, "NotFound"},
         {405, "MethodNotAllowed"},
         {413, "RequestEntityTooLarge"},

@@ -27,9 +27,11 @@ struct http {
     const struct clock *clock;
     struct http_service service;
     struct http_work *work;
-    pthread_mutex_t log_lock; /* the two below */
-    int64_t log_since_ms;
-    unsigned log_lines;
+    pthread_mutex_t log_lock; /* the rest */
+    struct log_budget {
+        int64_t since_ms;
+        unsigned lines, unsaid; /* in this minute; unsaid: those beyond the limit */
+    } library_log, refusal_log;
 };
 
 struct exchange {
@@ -119,7 +121,9 @@ static struct exchange *exchange_new(struct http *http, struct MHD_Connection *c
     e->began_ms = clock_mono_ms(http->clock);
     buf_init(&e->body, EXPORTER_BODY_MAX);
     /* A path that is cut could become another path: it gets no route at all. */
-    if (text_copy(e->method, sizeof e->method, method) && text_copy(e->path, sizeof e->path, path))
+    bool is_whole = text_copy(e->method, sizeof e->method, method);
+    is_whole = text_copy(e->path, sizeof e->path, path) && is_whole;
+    if (is_whole)
         e->route = route_find(e->method, e->path, &e->parts, e->allow);
     return e;
 }
@@ -171,6 +175,38 @@ static enum MHD_Result queue_body(struct exchange *e)
     return queued;
 }
 
+/* May one line more be said in this minute? *out_unsaid: how many were not, in the one before. */
+static bool may_log(struct http *http, struct log_budget *budget, unsigned max,
+                    unsigned *out_unsaid)
+{
+    int64_t now_ms = clock_mono_ms(http->clock);
+    (void)pthread_mutex_lock(&http->log_lock);
+    *out_unsaid = 0;
+    if (now_ms - budget->since_ms >= LOG_WINDOW_MS) {
+        *out_unsaid = budget->unsaid;
+        *budget = (struct log_budget){.since_ms = now_ms};
+    }
+    bool may = budget->lines < max;
+    if (may)
+        budget->lines++;
+    else
+        budget->unsaid++;
+    (void)pthread_mutex_unlock(&http->log_lock);
+    return may;
+}
+
+/* What changed something is always told; what was refused is a stranger's to repeat. */
+static bool is_worth_a_line(const struct exchange *e)
+{
+    unsigned unsaid = 0;
+    if (e->reply.status < 400)
+        return true;
+    bool may = may_log(e->http, &e->http->refusal_log, HTTP_REFUSALS_LOGGED, &unsaid);
+    if (unsaid > 0)
+        LOG(WARN, "http_refusals_not_logged", FIELD_I64(COUNT, unsaid));
+    return may;
+}
+
 static void log_request(const struct exchange *e)
 {
     const struct log_field fields[] = {FIELD_TEXT(METHOD, e->method), FIELD_TEXT(PATH, e->path),
@@ -179,7 +215,7 @@ static void log_request(const struct exchange *e)
                                                  clock_mono_ms(e->http->clock) - e->began_ms)};
     bool changes = strcmp(e->method, "GET") != 0 && strcmp(e->method, "HEAD") != 0;
     enum log_level level = changes ? LOG_LEVEL_INFO : LOG_LEVEL_DEBUG;
-    if (log_enabled(level))
+    if (log_enabled(level) && (!changes || is_worth_a_line(e)))
         log_line(level, "http_request", fields, COUNT(fields));
 }
 
@@ -210,7 +246,11 @@ static enum MHD_Result give_to_worker(struct exchange *e)
     e->job.run = run_exchange;
     MHD_suspend_connection(e->connection);
     if (!http_work_push(e->http->work, &e->job)) {
-        refuse(e, MHD_HTTP_TOO_MANY_REQUESTS, "too many requests wait for the engine; try again");
+        if (http_work_is_stopping(e->http->work))
+            refuse(e, MHD_HTTP_SERVICE_UNAVAILABLE, "Ferry is stopping");
+        else
+            refuse(e, MHD_HTTP_TOO_MANY_REQUESTS,
+                   "too many requests wait for the engine; try again");
         MHD_resume_connection(e->connection);
     }
     return MHD_YES;
@@ -245,12 +285,21 @@ static enum MHD_Result take_body(struct exchange *e, const char *bytes, size_t n
     return MHD_YES;
 }
 
+static bool has_control_character(const char *text)
+{
+    while ((unsigned char)*text >= ' ' && *text != 0x7f)
+        text++;
+    return *text != '\0';
+}
+
 static enum MHD_Result dispatch(struct exchange *e)
 {
     struct http_request request = request_of(e);
     const char *host = http_header(&request, MHD_HTTP_HEADER_HOST);
     if (host != NULL && !http_host_is_loopback(host))
         refuse(e, MHD_HTTP_MISDIRECTED_REQUEST, "the Host header is not a loopback address");
+    else if (has_control_character(e->path))
+        refuse(e, MHD_HTTP_BAD_REQUEST, "the path has a control character in it");
     else if (e->body.failed)
         refuse(e, MHD_HTTP_CONTENT_TOO_LARGE, "the body is larger than 1 MiB");
     else if (e->route != NULL && e->route->lane == HTTP_LANE_WORKER)
@@ -293,19 +342,23 @@ static void on_completed(void *cls, struct MHD_Connection *connection, void **co
         exchange_free(e);
 }
 
+/* Decodes a path, key or value in place. "%00" would end the text there and make another one of
+ * it, so it becomes a character that no path, name or value may have. */
+static size_t on_unescape(void *cls, struct MHD_Connection *connection, char *text)
+{
+    (void)cls;
+    (void)connection;
+    for (char *at = text; (at = strstr(at, "%00")) != NULL; at += 3)
+        at[2] = '1';
+    return MHD_http_unescape(text);
+}
+
 /* The library says one line per lost client; a few a minute are enough to know. */
 static void on_log(void *cls, const char *fmt, va_list args)
 {
     struct http *http = cls;
-    int64_t now_ms = clock_mono_ms(http->clock);
-    (void)pthread_mutex_lock(&http->log_lock);
-    if (now_ms - http->log_since_ms >= LOG_WINDOW_MS) {
-        http->log_since_ms = now_ms;
-        http->log_lines = 0;
-    }
-    bool quiet = http->log_lines++ >= LOG_LINES_MAX;
-    (void)pthread_mutex_unlock(&http->log_lock);
-    if (quiet)
+    unsigned unsaid;
+    if (!may_log(http, &http->library_log, LOG_LINES_MAX, &unsaid))
         return;
     char text[256];
     /* Its own formats, not a stranger's. */
@@ -328,6 +381,7 @@ static struct MHD_Daemon *start(struct http *http)
                             MHD_OPTION_CONNECTION_LIMIT, (unsigned)EXPORTER_CONNECTIONS_MAX,
                             MHD_OPTION_CONNECTION_TIMEOUT, (unsigned)EXPORTER_TIMEOUT_S,
                             MHD_OPTION_CONNECTION_MEMORY_LIMIT, (size_t)HTTP_MEMORY_MAX,
+                            MHD_OPTION_UNESCAPE_CALLBACK, on_unescape, http,
                             MHD_OPTION_NOTIFY_COMPLETED, on_completed, http, MHD_OPTION_END);
 }
 
@@ -341,7 +395,7 @@ struct http *http_new(const char *listen, const struct clock *clock,
     }
     http->clock = clock;
     http->service = *service;
-    http->log_since_ms = clock_mono_ms(clock);
+    http->library_log.since_ms = http->refusal_log.since_ms = clock_mono_ms(clock);
     (void)pthread_mutex_init(&http->log_lock, NULL);
     http->fd = http_listen(listen, &http->port, err);
     if (http->fd >= 0)

@@ -22,6 +22,7 @@ enum {
     HTTP_WORKERS = 4,
     HTTP_WORK_MAX = 64,                /* requests waiting for a worker */
     HTTP_MEMORY_MAX = 32 * 1024,       /* per connection: request line and headers */
+    HTTP_REFUSALS_LOGGED = 30,         /* changes that were refused, per minute */
     HTTP_DRAIN_MAX = 16 * 1024 * 1024, /* of a body that is too large, read before 413 */
 };
 
@@ -83,6 +84,7 @@ struct http_job {
 };
 struct http_work *http_work_new(unsigned threads, unsigned capacity, struct err *err);
 bool http_work_push(struct http_work *work, struct http_job *job); /* false: full or stopping */
+bool http_work_is_stopping(struct http_work *work);
 /* Runs what is left with stopping set and ends the threads; push is refused from here on. */
 void http_work_stop(struct http_work *work);
 void http_work_free(struct http_work *work); /* after the last push */

@@ -101,7 +101,7 @@ int http_listen(const char *listen, unsigned *out_port, struct err *err)
         return -1;
     }
     if (!is_loopback(&address)) {
-        err_set(err, ERR_REFUSED,
+        err_set(err, ERR_INVALID,
                 "listen address '%s' is not loopback: without TLS anybody who "
                 "reaches it could move guests; use 127.0.0.1:PORT and a proxy or tunnel",
                 listen);

@@ -74,6 +74,14 @@ bool http_work_push(struct http_work *work, struct http_job *job)
     return fits;
 }
 
+bool http_work_is_stopping(struct http_work *work)
+{
+    (void)pthread_mutex_lock(&work->lock);
+    bool stopping = work->stopping;
+    (void)pthread_mutex_unlock(&work->lock);
+    return stopping;
+}
+
 void http_work_stop(struct http_work *work)
 {
     (void)pthread_mutex_lock(&work->lock);

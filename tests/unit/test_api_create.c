@@ -93,6 +93,8 @@ static const struct bad_body {
      "did you mean 'kubernetes.io/hostname'?"},
     {BODY("", "\"vmiName\":\"vm3\",\"addedNodeSelector\":{\"kubernetes.io/hostname\":1}"), 400,
      "expected a string"},
+    {BODY("", "\"vmiName\":\"vm3\",\"addedNodeSelector\":{\"kubernetes.io/hostname\":\"\"}"), 422,
+     "hostname: is empty"},
     {BODY("\"name\":\"Upper\"", "\"vmiName\":\"vm3\""), 422, "metadata.name: 'Upper'"},
     {BODY("\"name\":\"-a\"", "\"vmiName\":\"vm3\""), 422, "metadata.name"},
     {BODY("\"name\":\"a/b\"", "\"vmiName\":\"vm3\""), 422, "metadata.name"},
@@ -204,6 +206,17 @@ static void a_delete_that_must_not_happen_does_not(void **state)
         {VMIM_PATH "/moving?dryRun=Maybe", NULL, 422},
         {VMIM_PATH "/moving", "{\"preconditions\":{\"uid\":\"other\"}}", 409},
         {VMIM_PATH "/moving", "{\"preconditions\":", 400},
+        {VMIM_PATH "/moving", "{\"dryRun\":\"All\"}", 400},
+        {VMIM_PATH "/moving", "{\"dryRun\":true}", 400},
+        {VMIM_PATH "/moving", "{\"dryRun\":[\"Some\"]}", 422},
+        {VMIM_PATH "/moving", "{\"dryRun\":[\"All\",\"Some\"]}", 422},
+        {VMIM_PATH "/moving", "{\"dryRun\":[null]}", 422},
+        {VMIM_PATH "/moving", "{\"dryRun\":[1]}", 422},
+        {VMIM_PATH "/moving", "[]", 400},
+        {VMIM_PATH "/moving",
+         "{\"preconditions\":{\"uid\":\"20000000-0000-4000-8000-000000000001"
+         "and-more-text-than-any-uid-has\"}}",
+         409},
         {VMIM_PATH, NULL, 405}, /* delete of a whole collection */
     };
     for (size_t i = 0; i < COUNT(rows); i++) {

@@ -140,6 +140,73 @@ static void unknown_paths_and_methods_are_a_status(void **state)
     }
 }
 
+/* What is decoded to an end of text or a line's end would be another path for whoever reads it. */
+static void a_path_with_control_characters_is_refused(void **state)
+{
+    static const struct {
+        const char *method, *path;
+    } rows[] = {
+        {"GET", "/metrics%00"},
+        {"GET", "/metrics%00.html"},
+        {"GET", VMI_PATH "/vm1%00x"},
+        {"GET", VMI_PATH "/vm1%0a"},
+        {"DELETE", VMIM_PATH "/moving%00x"},
+        {"PUT", VMIM_PATH "/moving%00/abort"},
+        {"PUT", VMIM_PATH "/moving/abort%00x"},
+    };
+    struct rig *rig = *state;
+    for (size_t i = 0; i < COUNT(rows); i++) {
+        struct answer a = ask(rig, rows[i].method, rows[i].path, "", NULL);
+        assert_refused(&a, 400, "BadRequest");
+        answer_fini(&a);
+    }
+    assert_int_equal(rig->engine.cancelled, 0);
+    struct answer a = ask(rig, "DELETE", VMIM_PATH "/moving?dryRun=All%00", "", NULL);
+    assert_refused(&a, 422, "Invalid"); /* not a dry run, and not a real one either */
+    answer_fini(&a);
+    assert_int_equal(rig->engine.cancelled, 0);
+}
+
+static void a_method_nobody_knows_still_names_its_path(void **state)
+{
+    struct answer a = ask(*state, "AMETHODLONGERTHANANY", "/metrics", "", NULL);
+    assert_refused(&a, 404, "NotFound");
+    assert_non_null(strstr(at(&a, "message"), "/metrics"));
+    answer_fini(&a);
+}
+
+static size_t count_lines(int fd, const char *word)
+{
+    size_t n = 0;
+    char text[4096];
+    FILE *lines = fdopen(fd, "r");
+    rewind(lines);
+    while (fgets(text, sizeof text, lines) != NULL)
+        n += strstr(text, word) != NULL;
+    (void)fclose(lines);
+    return n;
+}
+
+static void refused_changes_do_not_flood_the_log(void **state)
+{
+    struct rig *rig = *state;
+    FILE *log = tmpfile();
+    assert_non_null(log);
+    log_setup(LOG_LEVEL_INFO, LOG_FORMAT_TEXT, fileno(log));
+    for (size_t i = 0; i < 3 * HTTP_REFUSALS_LOGGED; i++) {
+        struct answer a = ask(rig, "POST", "/metrics", "", "");
+        assert_int_equal(a.status, 405);
+        answer_fini(&a);
+    }
+    struct answer a = ask(rig, "PUT", VMIM_PATH "/moving/abort", "", "");
+    assert_int_equal(a.status, 200);
+    answer_fini(&a);
+    log_setup(LOG_LEVEL_ERROR, LOG_FORMAT_TEXT, STDERR_FILENO);
+    assert_int_equal(count_lines(dup(fileno(log)), "status=405"), HTTP_REFUSALS_LOGGED);
+    assert_int_equal(count_lines(dup(fileno(log)), "status=200"), 1); /* what was done is told */
+    (void)fclose(log);
+}
+
 static void head_is_get_without_a_body(void **state)
 {
     static const char *const paths[] = {"/metrics", "/healthz", VMIM_PATH, "/nothing"};
@@ -268,9 +335,9 @@ static void only_loopback_is_listened_on(void **state)
         enum err_code code;
         const char *says;
     } rows[] = {
-        {"0.0.0.0:0", ERR_REFUSED, "not loopback"},
-        {"192.0.2.1:9178", ERR_REFUSED, "TLS"},
-        {"[::]:0", ERR_REFUSED, "not loopback"},
+        {"0.0.0.0:0", ERR_INVALID, "not loopback"},
+        {"192.0.2.1:9178", ERR_INVALID, "TLS"},
+        {"[::]:0", ERR_INVALID, "not loopback"},
         {"", ERR_INVALID, "ADDRESS:PORT"},
         {"127.0.0.1", ERR_INVALID, "ADDRESS:PORT"},
         {"127.0.0.1:70000", ERR_INVALID, "70000"},
@@ -471,6 +538,9 @@ int main(void)
         cmocka_unit_test(an_exporter_without_a_snapshot_still_answers),
         WIRE_TEST(readiness_follows_main),
         WIRE_TEST(unknown_paths_and_methods_are_a_status),
+        WIRE_TEST(a_path_with_control_characters_is_refused),
+        WIRE_TEST(a_method_nobody_knows_still_names_its_path),
+        WIRE_TEST(refused_changes_do_not_flood_the_log),
         WIRE_TEST(head_is_get_without_a_body),
         WIRE_TEST(a_body_over_the_limit_is_413),
         WIRE_TEST(an_endless_body_is_cut_off),
