@@ -90,7 +90,9 @@ after-intent-commit | before-call)
     assert_equal 'open intents' "$(sql "SELECT count(*) FROM intents WHERE action = 'migrate' AND status = 'open'")" 1
     start_ferry
     ends_where_it_says
+    assert_job "$job" .status.phase Succeeded # made again, after that proof
     assert_job "$job" .status.ferry.adopted true
+    assert_job "$job" .status.ferry.epoch 2
     ;;
 after-call | before-outcome-commit)
     dies_at "$point"
