@@ -52,30 +52,39 @@ static size_t read_lanes(struct self *self, const struct hv *hv)
     return n;
 }
 
+void self_fill(const struct collector_stats *collector, const struct engine_stats *engine,
+               const struct store_stats *store, struct exporter_self *out_self)
+{
+    *out_self = (struct exporter_self){
+        .samples = collector->samples,
+        .samples_dropped = store->samples_dropped, /* refused by its queue or by the disk */
+        .stats_failures = collector->stats_failures,
+        .collector_lag_ms = collector->lag_ms,
+        .sample_gap_max_ms = collector->gap_max_ms,
+        .collector_queue = collector->queue_depth,
+        .engine_queue = engine->queue_depth,
+        .collector_drops = collector->posts_dropped,
+        .engine_drops = engine->posts_dropped,
+        .commits = store->commits,
+        .commit_failures = store->commit_failures,
+        .commit_ms_total = store->commit_ms_total,
+        .turns = engine->turns,
+        .store_ok = engine->store_ok,
+    };
+}
+
 bool self_sample(struct self *self, const struct self_parts *parts, struct exporter *exporter)
 {
     struct collector_stats collector;
     struct engine_stats engine;
     struct store_stats store;
+    struct exporter_self page;
     collector_stats(parts->collector, &collector);
     engine_stats(parts->engine, &engine);
     parts->store->ops->stats(parts->store, &store);
-    const struct exporter_self page = {
-        .samples = collector.samples,
-        .samples_dropped = recorder_dropped(parts->recorder) + collector.posts_dropped,
-        .stats_failures = collector.stats_failures,
-        .collector_lag_ms = collector.lag_ms,
-        .sample_gap_max_ms = collector.gap_max_ms,
-        .collector_queue = collector.queue_depth,
-        .engine_queue = engine.queue_depth,
-        .commits = store.commits,
-        .commit_failures = store.commit_failures,
-        .commit_ms_total = store.commit_ms_total,
-        .turns = engine.turns,
-        .store_ok = engine.store_ok,
-        .n_lanes = read_lanes(self, parts->hv),
-        .lanes = self->lanes,
-    };
+    self_fill(&collector, &engine, &store, &page);
+    page.n_lanes = read_lanes(self, parts->hv);
+    page.lanes = self->lanes;
     exporter_set_self(exporter, &page);
     return engine.store_ok;
 }

@@ -15,10 +15,12 @@ struct self_parts { /* borrowed for the call */
     struct collector *collector;
     struct engine *engine;
     struct store *store;
-    struct recorder *recorder;
     const struct hv *hv;
 };
 /* Gathers and hands over; true while the store commits. */
 bool self_sample(struct self *self, const struct self_parts *parts, struct exporter *exporter);
+/* The numbers of the parts, each under its own name; lanes are left out. Pure. */
+void self_fill(const struct collector_stats *collector, const struct engine_stats *engine,
+               const struct store_stats *store, struct exporter_self *out_self);
 
 #endif

@@ -25,6 +25,7 @@ struct exporter_self {
     uint64_t samples, samples_dropped, stats_failures;
     int64_t collector_lag_ms, sample_gap_max_ms;
     size_t collector_queue, engine_queue;
+    uint64_t collector_drops, engine_drops;
     uint64_t commits, commit_failures, commit_ms_total;
     uint64_t turns;
     bool store_ok;

@@ -121,6 +121,10 @@ static void render_self(const struct exporter_self *self, struct buf *out)
     metric_add_labelled(out, METRIC_QUEUE_DEPTH, "", "queue", "collector",
                         (double)self->collector_queue);
     metric_add_labelled(out, METRIC_QUEUE_DEPTH, "", "queue", "engine", (double)self->engine_queue);
+    metric_add_header(out, METRIC_QUEUE_DROPS);
+    metric_add_labelled(out, METRIC_QUEUE_DROPS, "", "queue", "collector",
+                        (double)self->collector_drops);
+    metric_add_labelled(out, METRIC_QUEUE_DROPS, "", "queue", "engine", (double)self->engine_drops);
     add_family(out, METRIC_TURNS, (double)self->turns);
     add_family(out, METRIC_STORE_OK, self->store_ok);
     add_family(out, METRIC_STORE_COMMITS, (double)self->commits);

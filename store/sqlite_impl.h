@@ -53,6 +53,7 @@ struct samples {
     pthread_cond_t flushed;
     uint64_t flush_asked, flush_done;
     struct err loss; /* the first failure since the last flush */
+    bool is_losing;  /* the newest batch could not be written */
 };
 
 struct store_sqlite {

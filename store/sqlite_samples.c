@@ -23,11 +23,12 @@ static void record_loss(struct store_sqlite *sq, const struct err *failure, size
 {
     atomic_fetch_add(&sq->samples_dropped, n);
     (void)pthread_mutex_lock(&sq->samples.lock);
-    bool is_first = sq->samples.loss.code == ERR_NONE;
-    if (is_first)
+    bool is_first = !sq->samples.is_losing;
+    sq->samples.is_losing = true;
+    if (sq->samples.loss.code == ERR_NONE)
         sq->samples.loss = *failure;
     (void)pthread_mutex_unlock(&sq->samples.lock);
-    if (is_first) /* a full disk lasts; one line per flush is enough, the counter has the rest */
+    if (is_first) /* a full disk lasts; one line when it begins, the counter has the rest */
         LOG(WARN, "samples_lost", FIELD_TEXT(ERROR, err_name(failure->code)),
             FIELD_TEXT(TEXT, failure->text), FIELD_I64(COUNT, n));
 }
@@ -54,6 +55,9 @@ static bool write_batch(struct store_sqlite *sq, const struct store_sample *rows
         record_loss(sq, &failure, n);
         return false;
     }
+    (void)pthread_mutex_lock(&sq->samples.lock);
+    sq->samples.is_losing = false;
+    (void)pthread_mutex_unlock(&sq->samples.lock);
     atomic_fetch_add(&sq->samples_written, n);
     atomic_fetch_add(&sq->sample_batches, 1);
     return true;

@@ -169,6 +169,16 @@ static bool count_sample(void *ctx, const struct store_sample *row)
     return true;
 }
 
+static size_t count_lines(FILE *log, const char *word)
+{
+    char text[4096];
+    size_t n = 0;
+    rewind(log);
+    while (fgets(text, sizeof text, log) != NULL)
+        n += strstr(text, word) != NULL;
+    return n;
+}
+
 static void samples_on_a_full_disk_are_counted_as_lost_and_flush_says_why(void **state)
 {
     struct fixture *f = *state;
@@ -196,6 +206,19 @@ static void samples_on_a_full_disk_are_counted_as_lost_and_flush_says_why(void *
         fail_msg("%s", err.text);
     assert_true(s->ops->each_sample(s, "j", count_sample, &n, &err));
     assert_int_equal(n, stats.samples_written + 1);
+
+    /* Nobody flushes in the appliance: a second loss must be told all the same. */
+    FILE *log = tmpfile();
+    log_setup(LOG_LEVEL_WARN, LOG_FORMAT_TEXT, fileno(log));
+    fill_disk(f, 0);
+    for (int i = 0; i < 2; i++) {
+        for (row.seq = 0; row.seq < 300; row.seq++)
+            assert_true(s->ops->append_samples(s, &row, 1));
+        assert_false(s->ops->flush_samples(s, 5000, &(struct err){0}));
+    }
+    log_setup(LOG_LEVEL_ERROR, LOG_FORMAT_TEXT, STDERR_FILENO);
+    assert_int_equal(count_lines(log, "samples_lost"), 1);
+    (void)fclose(log);
     must_close(f);
     unmount_disk(f);
 }
