@@ -40,6 +40,12 @@ static error_t on_option(int key, char *arg, struct argp_state *state)
     case ARGP_KEY_NO_ARGS:
         argp_error(state, "which MIGRATION? `ferry get migrations` lists them");
         return 0;
+    case ARGP_KEY_END:
+        if (a->timeout_ms >= 0 && !a->wait)
+            argp_error(state, "--timeout needs --wait");
+        if (a->common.all_namespaces)
+            argp_error(state, "a MIGRATION is in one namespace; name it with -n");
+        return 0;
     default: return ARGP_ERR_UNKNOWN;
     }
 }

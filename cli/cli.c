@@ -2,6 +2,8 @@
 #include "cli/cli.h"
 
 #include <assert.h>
+#include <errno.h>
+#include <fcntl.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -119,6 +121,28 @@ int cli_print_json(struct json_object *value)
                                                              JSON_C_TO_STRING_NOSLASHESCAPE));
     buf_add(&text, "\n");
     return cli_print(&text);
+}
+
+bool cli_hold_standard_files(void)
+{
+    int fd;
+    do
+        fd = open("/dev/null", O_RDWR);
+    while (fd >= 0 && fd <= STDERR_FILENO);
+    if (fd >= 0)
+        (void)close(fd);
+    return fd >= 0;
+}
+
+int cli_end(int status)
+{
+    if (fflush(stdout) == 0 && ferror(stdout) == 0)
+        return status;
+    struct err err = {0};
+    if (status != EXIT_DONE)
+        return status; /* something else went wrong first */
+    (void)err_set(&err, ERR_IO, "cannot write to standard output: %s", strerror(errno));
+    return cli_fail(&err, "what was asked for has been done; only its answer is lost");
 }
 
 bool cli_is_terminal(int fd)

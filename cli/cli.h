@@ -52,6 +52,12 @@ int cli_fail(const struct err *err, const char *hint);
 int cli_print(struct buf *take_text);
 int cli_print_json(struct json_object *value); /* the same, indented */
 
+/* First of all: whoever started us may have closed 0, 1 or 2. The next file opened would get
+ * that number, and a log line would go into the lock file or to a host. */
+bool cli_hold_standard_files(void);
+/* Last of all: an answer that could not be written is a failure. */
+int cli_end(int status);
+
 bool cli_is_terminal(int fd);
 /* Columns of the terminal on fd; fallback when it is none. */
 size_t cli_width(int fd, size_t fallback);

@@ -139,11 +139,31 @@ bool client_fail_from_status(long http, struct json_object *body, struct err *er
     return err_set(err, code, "the appliance answered with HTTP status %ld", http);
 }
 
-static bool fail_from_curl(const struct client *client, CURLcode code, struct err *err)
+void client_set_patience(struct client *client, int64_t ms)
+{
+    long limit = ms < CLIENT_ANSWER_MS ? (long)ms : CLIENT_ANSWER_MS;
+    (void)curl_easy_setopt(client->curl, CURLOPT_TIMEOUT_MS, limit > 0 ? limit : 1);
+}
+
+/* A change that went out and was not answered may have been made. */
+static bool is_change_in_doubt(const struct client *client, const char *method)
+{
+    long sent = 0;
+    (void)curl_easy_getinfo(client->curl, CURLINFO_REQUEST_SIZE, &sent);
+    return sent > 0 && !text_equal(method, "GET");
+}
+
+static bool fail_from_curl(const struct client *client, CURLcode code, const char *method,
+                           struct err *err)
 {
     if (client->answer.failed)
         return err_set(err, ERR_LIMIT, "the appliance's answer is larger than %d MiB",
                        CLIENT_BYTES_MAX >> 20);
+    if (is_change_in_doubt(client, method))
+        return err_set(err, ERR_TIMEOUT,
+                       "%s took the request but gave no answer; whether it was accepted is not "
+                       "known",
+                       client->url);
     if (code == CURLE_OPERATION_TIMEDOUT)
         return err_set(err, ERR_UNREACHABLE, "%s did not answer in time", client->url);
     if (code == CURLE_COULDNT_CONNECT)
@@ -171,7 +191,7 @@ static bool exchange(struct client *client, const char *method, const char *path
     CURLcode code = curl_easy_perform(client->curl);
     (void)curl_easy_getinfo(client->curl, CURLINFO_RESPONSE_CODE, out_http);
     buf_fini(&url);
-    return code == CURLE_OK ? true : fail_from_curl(client, code, err);
+    return code == CURLE_OK ? true : fail_from_curl(client, code, method, err);
 }
 
 struct json_object *client_call(struct client *client, const char *method, const char *path,

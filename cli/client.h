@@ -28,9 +28,13 @@ DEFINE_OWNED(client)
 const char *client_url(const struct client *client);
 
 /* method GET, POST, PUT or DELETE; body NULL for none. The answer is a new reference. NULL: err is
- * UNREACHABLE when nobody answers, else what the appliance said. */
+ * UNREACHABLE when nobody answers, TIMEOUT when a change was sent and nobody said what became of
+ * it, else what the appliance said. */
 struct json_object *client_call(struct client *client, const char *method, const char *path,
                                 struct json_object *body, struct err *err);
+
+/* How long the next calls may take, at most CLIENT_ANSWER_MS. */
+void client_set_patience(struct client *client, int64_t ms);
 
 /* An HTTP status and a Kubernetes Status body as an err; returns false. body may be NULL. Pure. */
 bool client_fail_from_status(long http, struct json_object *body, struct err *err);

@@ -73,6 +73,9 @@ static void add_encoded(struct buf *buf, const char *text)
 bool kind_path(enum kind kind, const char *ns, const char *name, char *out_path, struct err *err)
 {
     assert(kind < KIND_COUNT);
+    if ((ns != NULL && *ns == '\0') || (name != NULL && *name == '\0'))
+        return err_set(err, ERR_INVALID, "the %s is empty",
+                       ns != NULL && *ns == '\0' ? "namespace" : "name");
     struct buf buf;
     buf_init(&buf, KINDS_PATH_MAX);
     buf_add(&buf, kinds[kind].prefix);

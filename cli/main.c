@@ -101,6 +101,8 @@ static error_t on_before(int key, char *arg, struct argp_state *state)
 
 int main(int argc, char **argv)
 {
+    if (!cli_hold_standard_files())
+        return EXIT_FAILED;
     static const struct argp_option options[] = {
         {"server", KEY_SERVER, "URL", 0, "the appliance", 0},
         {"help", 'h', NULL, 0, "list the verbs", 0},
@@ -120,5 +122,5 @@ int main(int argc, char **argv)
     const struct verb *verb = find_verb(argv[before.verb_at]);
     if (verb == NULL)
         return unknown_verb(argv[before.verb_at]);
-    return run(verb, argc - before.verb_at, argv + before.verb_at);
+    return cli_end(run(verb, argc - before.verb_at, argv + before.verb_at));
 }

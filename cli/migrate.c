@@ -28,8 +28,16 @@ static error_t on_option(int key, char *arg, struct argp_state *state)
     struct migrate *m = state->input;
     switch (key) {
     case ARGP_KEY_INIT: state->child_inputs[0] = &m->common; return 0;
-    case KEY_TO: m->to = arg; return 0;
-    case KEY_NAME: m->name = arg; return 0;
+    case KEY_TO:
+        if (*arg == '\0') /* an empty variable in a script does not mean "anywhere" */
+            argp_error(state, "--to is empty; name a NODE or leave it out");
+        m->to = arg;
+        return 0;
+    case KEY_NAME:
+        if (*arg == '\0')
+            argp_error(state, "--name is empty; give a NAME or leave it out");
+        m->name = arg;
+        return 0;
     case KEY_WAIT: m->wait = true; return 0;
     case KEY_BANDWIDTH:
         if (!text_to_i64(arg, 1, BANDWIDTH_MAX, &m->bandwidth_mibs))

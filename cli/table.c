@@ -55,9 +55,13 @@ static struct table_cell *cell_at(const struct table *table, size_t row, size_t 
 void table_clean(char *out, size_t out_bytes, const char *text)
 {
     (void)text_copy(out, out_bytes, text != NULL ? text : "");
-    for (char *byte = out; *byte != '\0'; byte++)
-        if ((unsigned char)*byte < ' ' || *byte == 0x7f)
-            *byte = '?';
+    for (unsigned char *at = (unsigned char *)out; *at != '\0'; at++) {
+        bool is_c1 = at[0] == 0xC2 && at[1] >= 0x80 && at[1] < 0xA0; /* U+009B begins codes too */
+        if (*at < ' ' || *at == 0x7f || is_c1)
+            *at = '?';
+        if (is_c1)
+            *++at = '?';
+    }
 }
 
 void table_set(struct table *table, size_t column, const char *text)

@@ -130,6 +130,16 @@ static int say_timeout(const struct wait *wait)
     return cli_fail(&err, hint);
 }
 
+static int say_gone(const struct wait *wait)
+{
+    struct err err = {0};
+    (void)err_set(&err, ERR_NOT_FOUND,
+                  "migration '%s' is gone: it was deleted, or the appliance lost its store; how it "
+                  "ended is not known here",
+                  wait->name);
+    return cli_fail(&err, "`ferry get guests -A` shows where the guest is now");
+}
+
 /* What is known between two polls. */
 struct watch {
     int64_t began_ms, seen_ms; /* monotonic; seen: last answer */
@@ -137,10 +147,18 @@ struct watch {
     bool over;
 };
 
+/* Never longer than the wait itself has left. */
+static int64_t patience_ms(const struct wait *wait, const struct watch *watch, int64_t now_ms)
+{
+    int64_t left = wait->timeout_ms - (now_ms - watch->began_ms);
+    return wait->timeout_ms >= 0 && left < WAIT_ANSWER_MS ? left : WAIT_ANSWER_MS;
+}
+
 static bool look(const struct wait *wait, const char *path, struct watch *watch,
                  struct json_object **out_object, struct err *err)
 {
     int64_t now_ms = clock_mono_ms(clock_system());
+    client_set_patience(wait->client, patience_ms(wait, watch, now_ms));
     OWNED(json_object) object = client_call(wait->client, "GET", path, NULL, err);
     if (object == NULL) {
         watch->progress.elapsed_ms = now_ms - watch->began_ms;
@@ -178,7 +196,7 @@ static int watch_loop(const struct wait *wait, const char *path, int signals, st
         int64_t now_ms = clock_mono_ms(clock);
         if (!go_on) {
             erase(screen);
-            return cli_fail(&err, NULL);
+            return err.code == ERR_NOT_FOUND ? say_gone(wait) : cli_fail(&err, NULL);
         }
         draw(wait, screen, &watch.progress, now_ms);
         if (watch.over) {

@@ -12,7 +12,13 @@
 #include "cli/client.h"
 #include "cli/progress.h"
 
-enum { WAIT_POLL_MS = 200, WAIT_NEAR_END_MS = 50, WAIT_PLAIN_MS = 1000, WAIT_BLIND_MS = 60000 };
+enum {
+    WAIT_POLL_MS = 200,
+    WAIT_NEAR_END_MS = 50,
+    WAIT_PLAIN_MS = 1000,
+    WAIT_BLIND_MS = 60000,
+    WAIT_ANSWER_MS = 2000
+}; /* of one look: Ctrl-C and --timeout wait for it */
 
 struct wait {
     struct client *client;

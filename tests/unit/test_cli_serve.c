@@ -8,6 +8,7 @@
 #include <cmocka.h>
 
 #include <fcntl.h>
+#include <netinet/in.h>
 #include <poll.h>
 #include <signal.h>
 #include <sys/prctl.h>
@@ -20,7 +21,10 @@
 #include "cli/cli.h"
 #include "cli/client.h"
 #include "cli/relay.h"
+#include "cli/self.h"
+#include "cli/table.h"
 #include "cli/view.h"
+#include "cli/wait.h"
 #include "cli/world.h"
 
 /* Small guests on a fast link: a move takes a fraction of a second. */
@@ -211,7 +215,16 @@ static void wrong_usage_is_status_two(void **state)
         {verb_migrate, "migrate a b"},
         {verb_migrate, "migrate a --bandwidth fast"},
         {verb_migrate, "migrate a --timeout 5m"},
+        {verb_migrate, "migrate a --to "},
+        {verb_migrate, "migrate a --name "},
         {verb_abort, "abort"},
+        {verb_abort, "abort "},
+        {verb_abort, "abort a --timeout 5m"},
+        {verb_abort, "abort a -A"},
+        {verb_get, "get vmim "},
+        {verb_get, "get vmim -n "},
+        {verb_describe, "describe vmim "},
+        {verb_serve, "serve --simulate demo --listen 0.0.0.0:0"},
         {verb_serve, "serve now"},
         {verb_serve, "serve --config /nonexistent"},
         {verb_serve, "serve --simulate /nonexistent"},
@@ -222,6 +235,153 @@ static void wrong_usage_is_status_two(void **state)
     for (size_t i = 0; i < COUNT(rows); i++)
         if (run(rows[i].verb, rows[i].words, out, sizeof out) != EXIT_USAGE)
             fail_msg("'%s' is not refused as wrong usage", rows[i].words);
+}
+
+/* --- an appliance that does not answer --- */
+
+static int wait_for_slow(int argc, char **argv)
+{
+    (void)argc;
+    (void)argv;
+    struct err err = {0};
+    OWNED(client) client = client_new(NULL, &err);
+    struct json_object *last = NULL;
+    const struct wait wait = {
+        .client = client, .ns = "default", .name = "s1", .timeout_ms = 700, .quiet = true};
+    return wait_until_over(&wait, &last);
+}
+
+static void a_wait_ends_in_time_although_the_appliance_hangs(void **state)
+{
+    (void)state;
+    struct appliance a;
+    char out[4096];
+    start(&a);
+    wait_for_guest();
+    assert_int_equal(run(verb_migrate, "migrate slow --name s1", out, sizeof out), EXIT_DONE);
+    assert_int_equal(kill(a.pid, SIGSTOP), 0);
+    int64_t began = clock_mono_ms(clock_system());
+    int status = run(wait_for_slow, "wait", out, sizeof out);
+    int64_t took = clock_mono_ms(clock_system()) - began;
+    assert_int_equal(kill(a.pid, SIGCONT), 0);
+    assert_int_equal(status, EXIT_WAITED);
+    assert_true(took < 5000);
+    stop(&a);
+}
+
+static void a_migration_that_is_gone_ends_the_wait(void **state)
+{
+    (void)state;
+    struct appliance a;
+    char out[4096], text[4096];
+    int ends[2];
+    start(&a);
+    assert_int_equal(pipe(ends), 0);
+    char name[] = "wait";
+    char *argv[] = {name, NULL};
+    pid_t pid = start_child(wait_for_slow, 1, argv, ends[1], ends[1]); /* there is no s1 */
+    (void)close(ends[1]);
+    assert_true(read_until(ends[0], "get guests", text, sizeof text));
+    assert_non_null(strstr(text, "migration 's1' is gone"));
+    assert_int_equal(exit_status(pid), EXIT_FAILED);
+    (void)close(ends[0]);
+    assert_int_equal(run(verb_get, "get nodes", out, sizeof out), EXIT_DONE);
+    stop(&a);
+}
+
+/* Takes requests and hangs up without a word. */
+static pid_t start_silent_server(void)
+{
+    struct sockaddr_in address = {.sin_family = AF_INET};
+    address.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
+    socklen_t n = sizeof address;
+    int fd = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
+    assert_int_equal(bind(fd, (struct sockaddr *)&address, n), 0);
+    assert_int_equal(listen(fd, 8), 0);
+    assert_int_equal(getsockname(fd, (struct sockaddr *)&address, &n), 0);
+    char url[64];
+    (void)snprintf(url, sizeof url, "http://127.0.0.1:%d", ntohs(address.sin_port));
+    (void)setenv("FERRY_SERVER", url, 1);
+    pid_t pid = fork();
+    if (pid == 0) {
+        (void)prctl(PR_SET_PDEATHSIG, SIGKILL);
+        for (char byte;;) {
+            int client = accept(fd, NULL, NULL);
+            (void)read(client, &byte, 1);
+            (void)close(client);
+        }
+    }
+    (void)close(fd);
+    return pid;
+}
+
+static void a_change_without_an_answer_is_in_doubt_a_question_is_not(void **state)
+{
+    (void)state;
+    char out[4096];
+    pid_t server = start_silent_server();
+    assert_int_equal(run(verb_migrate, "migrate web", out, sizeof out), EXIT_WAITED);
+    assert_int_equal(run(verb_get, "get nodes", out, sizeof out), EXIT_UNREACHABLE);
+    assert_int_equal(kill(server, SIGKILL), 0);
+    assert_int_equal(waitpid(server, NULL, 0), server);
+    (void)unsetenv("FERRY_SERVER");
+}
+
+/* --- standard files --- */
+
+static int open_a_file_with_none_standing(int argc, char **argv)
+{
+    (void)argc;
+    (void)argv;
+    (void)close(STDIN_FILENO);
+    (void)close(STDERR_FILENO);
+    return cli_hold_standard_files() && open("/dev/null", O_RDONLY) > STDERR_FILENO ? 0 : 1;
+}
+
+static int print_to_a_full_disk(int argc, char **argv)
+{
+    (void)argc;
+    (void)argv;
+    if (freopen("/dev/full", "w", stdout) == NULL)
+        return 99;
+    (void)printf("an answer\n");
+    return cli_end(EXIT_DONE);
+}
+
+static void closed_and_full_standard_files_do_no_harm(void **state)
+{
+    (void)state;
+    char out[64];
+    assert_int_equal(run(open_a_file_with_none_standing, "x", out, sizeof out), 0);
+    assert_int_equal(run(print_to_a_full_disk, "x", out, sizeof out), EXIT_FAILED);
+}
+
+static void a_cell_sends_no_codes_to_the_terminal(void **state)
+{
+    (void)state;
+    char out[32];
+    table_clean(out, sizeof out,
+                "a\033[2Jb\x7f\nc\xc2\x9b"
+                "31md");
+    assert_string_equal(out, "a?[2Jb??c??31md");
+    table_clean(out, sizeof out, "gr\xc3\xbc\xc3\x9f \xc2\xa0");
+    assert_string_equal(out, "gr\xc3\xbc\xc3\x9f \xc2\xa0");
+}
+
+/* --- numbers about itself --- */
+
+static void every_loss_is_counted_under_its_own_name(void **state)
+{
+    (void)state;
+    const struct collector_stats collector = {.samples = 100, .posts_dropped = 7};
+    const struct engine_stats engine = {.posts_dropped = 5};
+    const struct store_stats store = {.samples_dropped = 3};
+    struct exporter_self self;
+    self_fill(&collector, &engine, &store, &self);
+    assert_int_equal(self.samples, 100);
+    assert_int_equal(self.samples_dropped, 3);
+    assert_int_equal(self.collector_drops, 7);
+    assert_int_equal(self.engine_drops, 5);
 }
 
 /* --- worlds --- */
@@ -319,6 +479,12 @@ int main(void)
         cmocka_unit_test(a_guest_moves_through_the_whole_appliance),
         cmocka_unit_test(a_slow_move_outlasts_a_wait_and_is_aborted_once),
         cmocka_unit_test(wrong_usage_is_status_two),
+        cmocka_unit_test(a_wait_ends_in_time_although_the_appliance_hangs),
+        cmocka_unit_test(a_migration_that_is_gone_ends_the_wait),
+        cmocka_unit_test(a_change_without_an_answer_is_in_doubt_a_question_is_not),
+        cmocka_unit_test(closed_and_full_standard_files_do_no_harm),
+        cmocka_unit_test(a_cell_sends_no_codes_to_the_terminal),
+        cmocka_unit_test(every_loss_is_counted_under_its_own_name),
         cmocka_unit_test(the_demo_world_has_two_hosts_and_three_guests),
         cmocka_unit_test(a_wrong_world_is_told_where_and_what),
         cmocka_unit_test(a_closed_relay_refuses_but_lets_requests_inside_finish),
