@@ -73,8 +73,11 @@ static void add_cause(struct json_object *details, const char *message)
     struct json_object *cause = json_add_object(json_add_array(details, "causes"), "");
     json_add_text(cause, "reason", "FieldValueInvalid");
     json_add_text(cause, "message", has_field ? message + n + 2 : message);
-    if (has_field)
-        json_add(cause, "field", json_object_new_string_len(message, (int)n));
+    if (has_field) { /* the name may have been cut inside a character */
+        char field[ERR_TEXT_MAX];
+        (void)snprintf(field, sizeof field, "%.*s", (int)n, message);
+        json_add_text(cause, "field", field);
+    }
 }
 
 static struct json_object *status_new(const char *outcome)

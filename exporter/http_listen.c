@@ -64,7 +64,7 @@ bool http_host_is_loopback(const char *text)
     int64_t port;
     union address address;
     size_t n = strlen(text);
-    if (n > 2 && text[0] == '[' && text[n - 1] == ']') {
+    if (n > 2 && text[0] == '[' && strchr(text, ']') == text + n - 1) {
         (void)text_copy(host, sizeof host, text + 1);
         host[strcspn(host, "]")] = '\0';
     } else if (!split(text, host, sizeof host, &port) && !text_copy(host, sizeof host, text)) {
