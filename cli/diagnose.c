@@ -130,6 +130,7 @@ static void check_tls(const struct patient *p, struct check *check)
         [PORT_NO_ADDRESS] = "its name does not resolve here",
         [PORT_ANSWERS] = "port 16514 answers",
         [PORT_SILENT] = "port 16514 does not answer",
+        [PORT_NO_TIME] = "port 16514 not asked: the names of others took too long to resolve",
     };
     char host[HV_TEXT_MAX];
     bool tls, system;

@@ -14,7 +14,7 @@ enum { DIAGNOSE_TEXT_MAX = 512 };
 enum result { RESULT_OK, RESULT_NOTE, RESULT_FAILED, RESULT_COUNT };
 const char *result_name(enum result result); /* ok note failed */
 
-enum port_state { PORT_NOT_ASKED, PORT_NO_ADDRESS, PORT_ANSWERS, PORT_SILENT };
+enum port_state { PORT_NOT_ASKED, PORT_NO_ADDRESS, PORT_ANSWERS, PORT_SILENT, PORT_NO_TIME };
 
 struct patient { /* one host, as far as it could be examined */
     const struct hv_host *host;

@@ -4,12 +4,8 @@
  * changes nothing. A host that does not answer within its time is reported and costs the
  * others nothing. diagnose.c judges.
  */
-#include <errno.h>
-#include <netdb.h>
-#include <poll.h>
 #include <stdio.h>
 #include <string.h>
-#include <sys/socket.h>
 #include <unistd.h>
 
 #include "base/clock.h"
@@ -19,6 +15,7 @@
 #include "cli/config.h"
 #include "cli/diagnose.h"
 #include "cli/human.h"
+#include "cli/ports.h"
 #include "cli/table.h"
 #include "hypervisor/libvirt/libvirt.h"
 #include "hypervisor/observe.h"
@@ -27,9 +24,7 @@
 enum {
     KEY_CONFIG = 0x200,
     KEY_PATIENCE,
-    PATIENCE_MS = 10000, /* for all hosts together, each round */
-    TLS_PORT = 16514,
-    TLS_CONNECT_MS = 500,
+    PATIENCE_MS = 10000,   /* for all hosts together, each round */
     PAIRED_HOSTS_MAX = 64, /* beyond this pairs are not compared: n*(n-1) questions */
 };
 
@@ -157,43 +152,6 @@ static void ask_pairs(struct doctor *d)
                 TEXT_SET(d->why[from * d->n + to], err.text);
         }
     gather(d, open, on_comparison);
-}
-
-/* Does anybody listen there? Only the TCP handshake; nothing is sent. */
-static bool connects(const struct addrinfo *address)
-{
-    int fd = socket(address->ai_family, SOCK_STREAM | SOCK_NONBLOCK | SOCK_CLOEXEC, 0);
-    if (fd < 0)
-        return false;
-    bool open = connect(fd, address->ai_addr, address->ai_addrlen) == 0;
-    if (!open && errno == EINPROGRESS) {
-        struct pollfd poller = {.fd = fd, .events = POLLOUT};
-        int failure = 1;
-        socklen_t size = sizeof failure;
-        open = poll(&poller, 1, TLS_CONNECT_MS) == 1 &&
-               getsockopt(fd, SOL_SOCKET, SO_ERROR, &failure, &size) == 0 && failure == 0;
-    }
-    (void)close(fd);
-    return open;
-}
-
-static enum port_state ask_tls_port(const struct hv_host *host)
-{
-    char name[HV_TEXT_MAX], port[16];
-    bool tls, system;
-    diagnose_uri(host->uri, name, &tls, &system);
-    if (name[0] == '\0')
-        diagnose_uri(host->peer_uri, name, &tls, &system);
-    if (name[0] == '\0')
-        return PORT_NOT_ASKED;
-    const struct addrinfo hints = {.ai_socktype = SOCK_STREAM};
-    struct addrinfo *found = NULL;
-    (void)snprintf(port, sizeof port, "%d", TLS_PORT);
-    if (getaddrinfo(name, port, &hints, &found) != 0)
-        return PORT_NO_ADDRESS;
-    bool open = connects(found);
-    freeaddrinfo(found);
-    return open ? PORT_ANSWERS : PORT_SILENT;
 }
 
 /* --- saying --- */
@@ -387,8 +345,7 @@ int verb_doctor(int argc, char **argv)
         ask_hosts(&d);
         if (d.comparisons != NULL)
             ask_pairs(&d);
-        for (size_t i = 0; i < d.n; i++)
-            d.patients[i].tls_port = ask_tls_port(&d.config->hosts[i]);
+        ports_ask(d.patients, d.n, PORTS_TLS, d.patience_ms);
         status = report(&d);
     } else {
         bool bad_file = d.config == NULL;

@@ -6,9 +6,15 @@
 
 #include <cmocka.h>
 
+#include <netinet/in.h>
+#include <sys/socket.h>
+#include <unistd.h>
+
+#include "base/clock.h"
 #include "base/own.h"
 #include "base/text.h"
 #include "cli/diagnose.h"
+#include "cli/ports.h"
 
 static const struct hv_host host_a = {.name = "a", .uri = "qemu+tcp://10.0.0.1/system"};
 static const struct hv_host host_b = {.name = "b", .uri = "qemu+tls://b.example/system"};
@@ -162,6 +168,43 @@ static void twins_and_old_hosts_are_found(void **state)
     assert_int_equal(checks[CHECK_POSTCOPY].result, RESULT_FAILED);
 }
 
+/* A loopback socket that listens; the port. */
+static int listen_on(int backlog, int *out_port)
+{
+    struct sockaddr_in address = {.sin_family = AF_INET};
+    address.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
+    socklen_t n = sizeof address;
+    int fd = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
+    assert_int_equal(bind(fd, (struct sockaddr *)&address, n), 0);
+    assert_int_equal(listen(fd, backlog), 0);
+    assert_int_equal(getsockname(fd, (struct sockaddr *)&address, &n), 0);
+    *out_port = ntohs(address.sin_port);
+    return fd;
+}
+
+static void silent_ports_are_asked_side_by_side(void **state)
+{
+    (void)state;
+    enum { HOSTS = 40 };
+    static const struct hv_host host = {.name = "a", .uri = "qemu+tcp://127.0.0.1/system"};
+    static const struct hv_host local = {.name = "b", .uri = "qemu:///system"};
+    static struct patient patients[HOSTS];
+    int port, fd = listen_on(0, &port); /* takes one, then lets everybody wait */
+    for (size_t i = 0; i < HOSTS; i++)
+        patients[i].host = i == 1 ? &local : &host;
+    int64_t began = clock_mono_ms(clock_system());
+    ports_ask(patients, HOSTS, port, 10000);
+    assert_true(clock_mono_ms(clock_system()) - began < 4 * PORTS_CONNECT_MS);
+    assert_int_equal(patients[0].tls_port, PORT_ANSWERS);
+    assert_int_equal(patients[1].tls_port, PORT_NOT_ASKED);
+    assert_int_equal(patients[HOSTS - 1].tls_port, PORT_SILENT);
+    (void)close(fd);
+    ports_ask(patients, 1, port, 10000);
+    assert_int_equal(patients[0].tls_port, PORT_SILENT); /* refused */
+    ports_ask(patients, 1, port, 0);
+    assert_int_equal(patients[0].tls_port, PORT_NO_TIME);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -171,6 +214,7 @@ int main(void)
         cmocka_unit_test(a_healthy_host_fails_no_check_and_hides_no_doubt),
         cmocka_unit_test(an_unreachable_host_fails_once_and_is_not_examined),
         cmocka_unit_test(twins_and_old_hosts_are_found),
+        cmocka_unit_test(silent_ports_are_asked_side_by_side),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
