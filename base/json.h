@@ -17,7 +17,7 @@
 #include "base/err.h"
 #include "base/own.h"
 
-enum { JSON_DEPTH_MAX = 32, JSON_BYTES_MAX = 4 * 1024 * 1024 };
+enum { JSON_DEPTH_MAX = 32, JSON_BYTES_MAX = 64 * 1024 * 1024 }; /* 50,000 guests */
 
 static inline void json_object_free(struct json_object *value)
 {

@@ -50,6 +50,7 @@ struct host {
     bool connected;
     bool unsure; /* a connection event was lost: believe lists until the next one comes */
     bool wants_list, wants_facts;
+    bool has_complained;        /* the newest list failed, and that was said */
     uint64_t list_id, facts_id; /* 0: none in flight */
     int64_t list_asked_ms, facts_asked_ms;
     int64_t list_from_ms; /* not before */

@@ -8,6 +8,7 @@
 
 #include <assert.h>
 
+#include "base/log.h"
 #include "base/text.h"
 
 bool collector_add_host(struct collector *c, const char *host, struct err *err)
@@ -194,6 +195,17 @@ void inventory_facts(struct collector *c, size_t slot, const struct hv_reply *re
     arm(c, h);
 }
 
+/* A host that answers but cannot list its guests looks like one without guests: said once, until
+ * it works again. */
+static void complain(struct host *h, const struct err *err)
+{
+    if (!h->has_complained)
+        LOG(WARN, "guests_not_listed", FIELD_TEXT(NODE, h->name), FIELD_TEXT(ERROR, err->text),
+            FIELD_I64(HV_CODE, err->hv_code),
+            FIELD_TEXT(TEXT, "what was known of its guests stays; it is asked again"));
+    h->has_complained = true;
+}
+
 void inventory_list(struct collector *c, size_t slot, const struct hv_reply *reply)
 {
     if (slot >= c->n_hosts || c->hosts[slot]->list_id != reply->id)
@@ -205,7 +217,11 @@ void inventory_list(struct collector *c, size_t slot, const struct hv_reply *rep
         settle_doubt(c, h, &reply->err);
     if (has_guests && h->connected && c->sink.on_guests != NULL)
         c->sink.on_guests(c->sink.ctx, h->name, reply->with.guests);
+    if (has_guests)
+        h->has_complained = false;
     if (!has_guests && h->connected) {
+        if (reply->err.code != ERR_UNREACHABLE) /* that is told by the connection */
+            complain(h, &reply->err);
         h->wants_list = true;
         h->list_from_ms = c->now_ms + LIST_RETRY_MS;
     }

@@ -35,7 +35,7 @@ void reply_json(struct http_reply *reply, unsigned status, struct json_object *t
 {
     OWNED(json_object) value = take_value;
     struct buf text;
-    buf_init(&text, JSON_BYTES_MAX * (size_t)4);
+    buf_init(&text, JSON_BYTES_MAX);
     size_t n = 0;
     const char *written = json_object_to_json_string_length(
         value, JSON_C_TO_STRING_PLAIN | JSON_C_TO_STRING_NOSLASHESCAPE, &n);

@@ -4,6 +4,9 @@
 
 #include <pthread.h>
 #include <stdatomic.h>
+#include <stdio.h>
+
+#include "base/log.h"
 
 static size_t n_list_asks(const struct stage *s)
 {
@@ -96,6 +99,42 @@ static void a_list_that_fails_is_not_an_empty_list(void **state)
     stage_answer_error(s, HV_CALL_LIST_GUESTS, ERR_UNREACHABLE, 0);
     assert_int_equal(s->n_lists, 0);
     assert_int_equal(s->n_lost, 0); /* only the connection's own event says that */
+}
+
+static size_t count_lines(FILE *log, const char *word)
+{
+    char text[4096];
+    size_t n = 0;
+    rewind(log);
+    while (fgets(text, sizeof text, log) != NULL)
+        n += strstr(text, word) != NULL;
+    return n;
+}
+
+static void a_host_that_cannot_list_is_told_once(void **state)
+{
+    (void)state;
+    OWNED(stage) s = stage_two_hosts();
+    FILE *log = tmpfile();
+    assert_non_null(log);
+    log_setup(LOG_LEVEL_WARN, LOG_FORMAT_TEXT, fileno(log));
+    connect_host(s, HOST_A);
+    for (int i = 0; i < 5; i++) {
+        stage_answer_error(s, HV_CALL_LIST_GUESTS, ERR_HYPERVISOR, 38);
+        stage_run(s, 2000);
+    }
+    assert_int_equal(count_lines(log, "guests_not_listed node=" HOST_A), 1);
+    stage_answer_list(s, 3);
+    stage_run(s, 10000);
+    stage_answer_error(s, HV_CALL_LIST_GUESTS, ERR_HYPERVISOR, 38);
+    assert_int_equal(count_lines(log, "guests_not_listed node=" HOST_A), 2); /* anew */
+    stage_run(s, 2000);
+    stage_answer_list(s, 3);
+    stage_run(s, 10000);
+    stage_answer_error(s, HV_CALL_LIST_GUESTS, ERR_UNREACHABLE, 38);
+    assert_int_equal(count_lines(log, "guests_not_listed"), 2); /* the connection tells that */
+    log_setup(LOG_LEVEL_INFO, LOG_FORMAT_TEXT, STDERR_FILENO);
+    (void)fclose(log);
 }
 
 static void a_refused_list_is_asked_again(void **state)
@@ -330,6 +369,7 @@ int main(void)
         cmocka_unit_test(events_ask_for_a_list_soon_but_not_too_often),
         cmocka_unit_test(lists_come_regularly),
         cmocka_unit_test(a_list_that_fails_is_not_an_empty_list),
+        cmocka_unit_test(a_host_that_cannot_list_is_told_once),
         cmocka_unit_test(a_refused_list_is_asked_again),
         cmocka_unit_test(a_lost_host_is_not_asked_and_its_late_list_not_believed),
         cmocka_unit_test(a_list_that_never_comes_is_given_up),
