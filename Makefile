@@ -31,6 +31,10 @@ ifeq ($(VARIANT),tsan)
 OPT := -O1 -g -fno-omit-frame-pointer
 SAN := -fsanitize=thread
 endif
+ifeq ($(VARIANT),fuzz) # clang only; make fuzz asks for it
+OPT := -O1 -g -fno-omit-frame-pointer -DFUZZ_ENGINE
+SAN := -fsanitize=fuzzer-no-link,address,undefined -fno-sanitize-recover=undefined
+endif
 # Instrumented code hides value ranges from gcc, which then sees cuts that cannot happen.
 ifneq ($(SAN),)
 SAN_WARN := $(if $(findstring clang,$(CC)),,-Wno-format-truncation -Wno-restrict \
@@ -59,9 +63,9 @@ $(B)/%.o: %.c Makefile
 	@echo "  CC   $(VARIANT) $<"
 	@$(CC) $(CFLAGS) -MMD -MP -c -o $@ $<
 
-# Tests: every tests/{unit,golden,sim,fault,contract}/test_*.c is one cmocka program; the other
+# Tests: every tests/{unit,golden,sim,fault,contract,fuzz}/test_*.c is one cmocka program; the other
 # files there are a library, so that a program links only what it uses.
-TEST_DIRS := tests tests/unit tests/golden tests/sim tests/fault tests/contract
+TEST_DIRS := tests tests/unit tests/golden tests/sim tests/fault tests/contract tests/fuzz
 TEST_SRCS := $(sort $(filter-out tests/test_%,$(wildcard $(TEST_DIRS:%=%/test_*.c))))
 TEST_BINS := $(patsubst %.c,$(B)/%,$(TEST_SRCS))
 TEST_COMMON := $(patsubst %.c,$(B)/%.o,$(filter-out $(TEST_SRCS),$(sort $(wildcard $(TEST_DIRS:%=%/*.c)))))

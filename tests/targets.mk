@@ -43,6 +43,24 @@ test-full: ## the same with every lab test
 test-threads: ## the tests without hosts under ThreadSanitizer
 	@$(MAKE) CC=gcc VARIANT=tsan run-tests
 
+# Fuzzing: one libFuzzer program per target. What it finds goes to build/fuzz/; an input worth
+# keeping is copied to tests/fuzz/corpus/T/, and the fast tests replay it from then on.
+FUZZ_WRAP := -Wl,--wrap=http_query -Wl,--wrap=http_header # see tests/fuzz/api.h
+FUZZ_BINS := $(patsubst %.c,$(B)/%,$(wildcard tests/fuzz/fuzz_*.c))
+$(FUZZ_BINS): $(B)/%: $(B)/%.o $(B)/libtest.a $(B)/libferry.a
+	@echo "  LINK $@"
+	@$(CC) $(LDFLAGS) -fsanitize=fuzzer $(FUZZ_WRAP) -o $@ $^ $(PKG_LIBS) -lcmocka
+$(B)/tests/fuzz/test_replay: LDFLAGS += $(FUZZ_WRAP)
+SECONDS ?= 30
+.PHONY: fuzz
+fuzz: ## look for inputs that break a law: T=NAME of tests/fuzz/targets.def [SECONDS=30] [FUZZ=-option]
+	@[ -f "tests/fuzz/fuzz_$(T).c" ] || { echo "T=NAME, one of tests/fuzz/targets.def"; exit 2; }
+	@$(MAKE) CC=clang VARIANT=fuzz $(BUILD)/fuzz/tests/fuzz/fuzz_$(T)
+	@mkdir -p $(BUILD)/fuzz/corpus/$(T)
+	@$(BUILD)/fuzz/tests/fuzz/fuzz_$(T) -max_total_time=$(SECONDS) -timeout=5 -print_final_stats=1 \
+		-artifact_prefix=$(BUILD)/fuzz/$(T)- $(FUZZ) \
+		$(BUILD)/fuzz/corpus/$(T) tests/fuzz/corpus/$(T)
+
 # Programs that the lab tests run: the hypervisor contract against real hosts.
 LAB_SRCS := $(sort $(wildcard tests/lab/contract_*.c))
 LAB_BINS := $(patsubst %.c,$(B)/%,$(LAB_SRCS))

@@ -1,0 +1,205 @@
+/* api.c - see api.h. */
+#include "tests/fuzz/api.h"
+
+#include <string.h>
+#include <strings.h>
+
+#include "base/json.h"
+#include "base/text.h"
+#include "engine/publish.h"
+#include "exporter/exporter_impl.h"
+#include "store/sqlite.h"
+#include "tests/core_world.h"
+#include "tests/fuzz/fuzz.h"
+
+struct api_world {
+    struct exporter x;
+    struct clock_fake clock;
+    struct api_asked asked;
+    const char *ns; /* of the request being served */
+};
+
+static const char *find(const struct api_field *fields, size_t n, const char *key)
+{
+    for (size_t i = 0; i < n; i++)
+        if (strcasecmp(fields[i].key, key) == 0)
+            return fields[i].value;
+    return NULL;
+}
+
+const char *__wrap_http_query(const struct http_request *request, const char *key);
+const char *__wrap_http_query(const struct http_request *request, const char *key)
+{
+    const struct api_fields *fields = request->connection;
+    return find(fields->query, fields->n_query, key);
+}
+
+const char *__wrap_http_header(const struct http_request *request, const char *key);
+const char *__wrap_http_header(const struct http_request *request, const char *key)
+{
+    const struct api_fields *fields = request->connection;
+    return find(fields->headers, fields->n_headers, key);
+}
+
+/* ---- the engine ---- */
+
+static void law_of_the_name(const char *name, bool is_prefix)
+{
+    static const char letters[] = "abcdefghijklmnopqrstuvwxyz0123456789-.";
+    size_t n = strlen(name);
+    if (n == 0)
+        return;
+    FUZZ_LAW(n == strspn(name, letters) && name[0] != '-' && name[0] != '.',
+             "the engine is asked for a migration called '%s'", name);
+    FUZZ_LAW(is_prefix || (name[n - 1] != '-' && name[n - 1] != '.'), "a name '%s'", name);
+}
+
+static void law_of_the_metadata(const char *text)
+{
+    struct err err = {0};
+    if (text == NULL)
+        return;
+    FUZZ_LAW(strlen(text) < REQUEST_METADATA_MAX, "%zu bytes of metadata", strlen(text));
+    OWNED(json_object) object = json_parse(text, strlen(text), "metadata", &err);
+    FUZZ_LAW(object != NULL, "metadata is no JSON: %s: %s", err.text, text);
+    json_object_object_foreach(object, key, value)
+    {
+        FUZZ_LAW(strcmp(key, "labels") == 0 || strcmp(key, "annotations") == 0, "'%s'", key);
+        FUZZ_LAW(json_object_is_type(value, json_type_object), "%s is no object", key);
+    }
+}
+
+static bool create(void *ctx, const struct migration_request *request,
+                   struct migration_ref *out_ref, struct err *err)
+{
+    struct api_world *w = ctx;
+    w->asked.creates++;
+    FUZZ_LAW(strcmp(request->ns, w->ns) == 0, "namespace %s became %s", w->ns, request->ns);
+    FUZZ_LAW(request->guest_name[0] != '\0', "a migration of nobody");
+    law_of_the_name(request->name, false);
+    law_of_the_name(request->generate_name, true);
+    law_of_the_metadata(request->metadata_json);
+    for (const char *c = request->requester; *c != '\0'; c++)
+        FUZZ_LAW(*c >= ' ' && *c <= '~', "a requester that cannot be printed");
+    if (request->guest_name[0] == '!') /* a guest the engine says no to, in every way it can */
+        return err_set(err, (enum err_code)(1 + strlen(request->guest_name) % (ERR_COUNT - 1)),
+                       "no: %s", request->guest_name);
+    TEXT_SET(out_ref->uid, "30000000-0000-4000-8000-000000000000");
+    TEXT_SET(out_ref->ns, request->ns);
+    TEXT_SET(out_ref->name, request->name[0] != '\0' ? request->name : "migration-x7k2p");
+    return true;
+}
+
+static bool cancel(void *ctx, const char *ns, const char *name, const char *requester, bool remove,
+                   struct err *err)
+{
+    struct api_world *w = ctx;
+    (void)remove;
+    w->asked.cancels++;
+    FUZZ_LAW(strcmp(ns, w->ns) == 0 && name[0] != '\0' && requester[0] != '\0',
+             "'%s' cancels %s/%s", requester, ns, name);
+    if (strcmp(name, "m1") == 0)
+        return true;
+    return err_set(err, name[0] == 'f' ? ERR_REFUSED : ERR_NOT_FOUND, "no %s", name);
+}
+
+/* ---- the world ---- */
+
+static void fill_store(struct store *store)
+{
+    struct err err = {0};
+    const struct store_event row = {.kind = "VirtualMachineInstanceMigration",
+                                    .ns = "default",
+                                    .name = "m1",
+                                    .uid = "u1",
+                                    .type = "Normal",
+                                    .reason = "Accepted",
+                                    .message = "Asked for by tester.",
+                                    .at_ms = 1700000000000};
+    store->ops->begin(store);
+    store->ops->put_event(store, &row);
+    FUZZ_LAW(store->ops->commit(store, &err), "%s", err.text);
+}
+
+/* A job called m1 whose memory moves. */
+static const struct snapshot *make_snapshot(void)
+{
+    struct err err = {0};
+    struct core_world *core = core_new();
+    struct input input = {.kind = INPUT_CREATE};
+    TEXT_SET(input.of.create.request.ns, "default");
+    TEXT_SET(input.of.create.request.name, "m1");
+    TEXT_SET(input.of.create.request.guest_name, "g1");
+    TEXT_SET(input.of.create.request.requester, "tester");
+    core_feed(core, &input);
+    core_settle(core);
+    core_sample(core);
+    struct publisher *publisher = publisher_new(&err);
+    const struct snapshot *snapshot = publish(publisher, core->fleet, core->now.wall_ms);
+    publisher_free(publisher);
+    core_free(core);
+    return snapshot;
+}
+
+/* Made once: serving changes nothing in it. */
+static struct api_world *world(void)
+{
+    static struct api_world w;
+    struct err err = {0};
+    if (w.x.clock != NULL)
+        return &w;
+    clock_fake_init(&w.clock, 1700000000000);
+    w.x.clock = &w.clock.clock;
+    w.x.requests = (struct engine_requests){&w, create, cancel};
+    w.x.store = store_sqlite_open(NULL, &err);
+    w.x.counters = metrics_counters_new(&err);
+    FUZZ_LAW(w.x.store != NULL && w.x.counters != NULL, "%s", err.text);
+    TEXT_SET(w.x.version, "fuzz");
+    (void)pthread_mutex_init(&w.x.lock, NULL);
+    (void)pthread_mutex_init(&w.x.page_lock, NULL);
+    fill_store(w.x.store);
+    w.x.snapshot = make_snapshot();
+    return &w;
+}
+
+/* ---- replies ---- */
+
+static void law_of_the_reply(const struct http_reply *reply)
+{
+    FUZZ_LAW(reply->status >= 200 && reply->status <= 599, "status %u", reply->status);
+    FUZZ_LAW((reply->body != NULL) != (reply->page != NULL), "a body and a page, or neither");
+    if (reply->page != NULL || strcmp(reply->type, "application/json") != 0)
+        return;
+    struct err err = {0};
+    OWNED(json_object) body = json_parse(reply->body, reply->body_bytes, "reply", &err);
+    FUZZ_LAW(body != NULL, "the reply is no JSON: %s: %s", err.text, reply->body);
+    const char *kind = NULL;
+    if (reply->status >= 400)
+        FUZZ_LAW(json_get_text(body, "kind", NULL, &kind, &err) && text_equal(kind, "Status"),
+                 "a failure that is no Status: %s", reply->body);
+}
+
+unsigned api_serve(struct http_request *request, struct api_asked *out_asked)
+{
+    struct api_world *w = world();
+    struct route_parts parts;
+    char allow[64];
+    struct http_reply reply = {0};
+    const struct http_route *route = route_find(request->method, request->path, &parts, allow);
+    w->asked = (struct api_asked){0};
+    if (route == NULL) {
+        FUZZ_LAW(memchr(allow, '\0', sizeof allow) != NULL, "methods without an end");
+        return 404;
+    }
+    request->ns = parts.has_ns ? parts.ns : NULL;
+    request->name = parts.has_name ? parts.name : NULL;
+    w->ns = request->ns;
+    struct api_call call = {&w->x, route->kind, exporter_snapshot(&w->x), request};
+    route->handler(&call, &reply);
+    snapshot_unref(call.snapshot);
+    law_of_the_reply(&reply);
+    http_page_unref(reply.page);
+    free(reply.body);
+    *out_asked = w->asked;
+    return reply.status;
+}

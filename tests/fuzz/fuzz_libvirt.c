@@ -1,0 +1,113 @@
+/* fuzz_libvirt.c - what comes from a libvirtd: typed parameters, XML. The first byte chooses. */
+#include <string.h>
+
+#include "base/json.h"
+#include "base/text.h"
+#include "hypervisor/libvirt/internal.h"
+#include "tests/fuzz/fuzz.h"
+
+enum { PARAMS_MAX = 32 };
+
+static const char *const known[] = {VIR_DOMAIN_JOB_OPERATION, VIR_DOMAIN_JOB_DATA_TOTAL,
+                                    VIR_DOMAIN_JOB_MEMORY_BPS, VIR_DOMAIN_JOB_DOWNTIME, "success"};
+
+/* A parameter: which name (or letters of it), type, value. */
+static void read_param(struct fuzz_bytes *in, virTypedParameter *out)
+{
+    uint8_t name = fuzz_byte(in);
+    if (name < COUNT(known)) {
+        TEXT_SET(out->field, known[name]);
+    } else {
+        for (unsigned i = 0; i < name && i + 1 < sizeof out->field; i++)
+            out->field[i] = (char)fuzz_byte(in);
+    }
+    out->type = (int8_t)fuzz_byte(in);
+    uint64_t value = fuzz_u64(in);
+    memcpy(&out->value, &value, sizeof value);
+}
+
+/* The last whole number that is not negative under that name, else 0. */
+static uint64_t expected(const virTypedParameter *params, int n, const char *name)
+{
+    uint64_t value = 0;
+    for (int i = 0; i < n; i++) {
+        const virTypedParameter *p = &params[i];
+        if (strcmp(p->field, name) != 0)
+            continue;
+        if (p->type == VIR_TYPED_PARAM_INT)
+            value = p->value.i > 0 ? (uint64_t)p->value.i : 0;
+        else if (p->type == VIR_TYPED_PARAM_UINT)
+            value = p->value.ui;
+        else if (p->type == VIR_TYPED_PARAM_LLONG)
+            value = p->value.l > 0 ? (uint64_t)p->value.l : 0;
+        else if (p->type == VIR_TYPED_PARAM_ULLONG)
+            value = p->value.ul;
+    }
+    return value;
+}
+
+static void feed_params(struct fuzz_bytes *in)
+{
+    virTypedParameter params[PARAMS_MAX] = {0};
+    int n = 0;
+    while (n < PARAMS_MAX && in->at < in->end)
+        read_param(in, &params[n++]);
+    struct hv_job_stats stats;
+    libvirt_stats_decode(params, n, &stats);
+    FUZZ_LAW(stats.type == 0 && stats.operation >= 0, "type %d operation %d", stats.type,
+             stats.operation);
+    FUZZ_LAW(stats.data_total == expected(params, n, VIR_DOMAIN_JOB_DATA_TOTAL), "data_total");
+    FUZZ_LAW(stats.memory_bps == expected(params, n, VIR_DOMAIN_JOB_MEMORY_BPS), "memory_bps");
+    FUZZ_LAW(stats.downtime_ms == expected(params, n, VIR_DOMAIN_JOB_DOWNTIME), "downtime");
+}
+
+static void feed_metadata(const char *xml)
+{
+    char ns[HV_HOST_MAX];
+    OWNED_TEXT labels = NULL;
+    libvirt_metadata_decode(xml, ns, &labels);
+    FUZZ_LAW(text_is_dns_label(ns), "a namespace called '%s'", ns);
+    if (labels == NULL)
+        return;
+    struct err err = {0};
+    OWNED(json_object) object = json_parse(labels, strlen(labels), "labels", &err);
+    FUZZ_LAW(json_object_is_type(object, json_type_object), "labels are no object: %s", labels);
+    FUZZ_LAW(json_object_object_length(object) <= 64, "%d labels",
+             json_object_object_length(object));
+    json_object_object_foreach(object, key, value)
+        FUZZ_LAW(json_object_is_type(value, json_type_string), "label '%s' is no text", key);
+}
+
+static void feed_capabilities(const char *xml)
+{
+    struct hv_facts facts = {0};
+    libvirt_metadata_host(xml, &facts);
+    FUZZ_LAW(memchr(facts.uuid, '\0', sizeof facts.uuid) != NULL &&
+                 memchr(facts.cpu_model, '\0', sizeof facts.cpu_model) != NULL &&
+                 memchr(facts.arch, '\0', sizeof facts.arch) != NULL,
+             "text without an end");
+}
+
+static void feed_definition(const char *xml)
+{
+    struct definition definition = {0};
+    bool is_domain = libvirt_definition_decode(xml, &definition);
+    FUZZ_LAW(is_domain || (definition.cpu == NULL && definition.machine == NULL),
+             "parts of what is no domain");
+    libvirt_definition_fini(&definition);
+}
+
+FUZZ_TARGET(libvirt)
+{
+    struct fuzz_bytes in = {data, data + n};
+    uint8_t kind = fuzz_byte(&in);
+    OWNED_TEXT xml = fuzz_text(in.at, (size_t)(in.end - in.at));
+    switch (kind) {
+    case 'p': feed_params(&in); break;
+    case 'm': feed_metadata(xml); break;
+    case 'c': feed_capabilities(xml); break;
+    case 'd': feed_definition(xml); break;
+    default: break;
+    }
+    return 0;
+}

@@ -1,0 +1,274 @@
+/* fuzz_store.c - rows of any content: they come out of the store as they went in, and an engine
+ * that loads them either takes them or says what it cannot read.
+ *
+ * Input: decisions in bytes; a text is a word of the vocabulary or raw bytes up to a zero.
+ */
+#include <string.h>
+
+#include "base/text.h"
+#include "engine/control/reconcile.h"
+#include "engine/persist.h"
+#include "engine/publish.h"
+#include "store/sqlite.h"
+#include "tests/fuzz/fuzz.h"
+
+enum { ROWS_MAX = 12, TEXTS_MAX = 256 };
+
+struct scribe {
+    struct fuzz_bytes in;
+    struct store *store;
+    char *texts[TEXTS_MAX]; /* owned */
+    size_t n_texts;
+    struct store_job job; /* the newest one put */
+    size_t n_jobs;
+    int64_t n_transitions;
+};
+
+static const char *const words[] = {"",
+                                    "Pending",
+                                    "Scheduling",
+                                    "Scheduled",
+                                    "PreparingTarget",
+                                    "TargetReady",
+                                    "Running",
+                                    "Succeeded",
+                                    "Failed",
+                                    "PreCopy",
+                                    "PostCopy",
+                                    "Aborting",
+                                    "succeeded",
+                                    "failed",
+                                    "aborted",
+                                    "lost",
+                                    "none",
+                                    "migrate",
+                                    "abort",
+                                    "open",
+                                    "done",
+                                    "source",
+                                    "target",
+                                    "outcome",
+                                    "present",
+                                    "absent",
+                                    "unreachable",
+                                    "running",
+                                    "paused",
+                                    "shutoff",
+                                    "booted",
+                                    "migrated",
+                                    "unreachable",
+                                    "hypervisor",
+                                    "u1",
+                                    "u2",
+                                    "h1",
+                                    "h2",
+                                    "default",
+                                    "unknown",
+                                    "lost",
+                                    "split",
+                                    "running-on-source",
+                                    "running-on-target"};
+
+/* NULL, a word, or anything. */
+static const char *text(struct scribe *s)
+{
+    uint8_t byte = fuzz_byte(&s->in);
+    if (byte == 0xff)
+        return NULL;
+    if (byte != 0xfe || s->n_texts == TEXTS_MAX)
+        return words[byte % COUNT(words)];
+    size_t left = (size_t)(s->in.end - s->in.at), n = 0;
+    while (n < left && s->in.at[n] != '\0')
+        n++;
+    char *copy = fuzz_text(s->in.at, n);
+    s->in.at += n < left ? n + 1 : n;
+    s->texts[s->n_texts++] = copy;
+    return copy;
+}
+
+static int64_t number(struct scribe *s)
+{
+    uint8_t byte = fuzz_byte(&s->in);
+    uint64_t wide = byte < 0xf0 ? byte : fuzz_u64(&s->in);
+    int64_t value;
+    memcpy(&value, &wide, sizeof value);
+    return value;
+}
+
+static void put_job(struct scribe *s)
+{
+    struct store_job *row = &s->job;
+    *row = (struct store_job){.uid = text(s), .phase = text(s), .outcome = text(s)};
+    const char **fields[] = {&row->guest_at,
+                             &row->mode,
+                             &row->abort_status,
+                             &row->source_node,
+                             &row->target_node,
+                             &row->ns,
+                             &row->name,
+                             &row->guest_name,
+                             &row->wanted_node,
+                             &row->requester,
+                             &row->abort_requester,
+                             &row->abort_why,
+                             &row->failure_reason,
+                             &row->metadata_json,
+                             &row->error_text,
+                             &row->priority,
+                             &row->trigger,
+                             &row->config_json};
+    for (size_t i = 0; i < COUNT(fields); i++)
+        *fields[i] = text(s);
+    static const char *const guests[] = {"a", "b", "c", "d", "e", "f", "g",
+                                         "h", "i", "j", "k", "l", "m", "n"};
+    row->guest_uuid = guests[s->n_jobs % COUNT(guests)]; /* one unfinished job each */
+    int64_t *numbers[] = {&row->epoch,         &row->created_ms,      &row->ended_ms,
+                          &row->flags,         &row->started_ms,      &row->handed_off_ms,
+                          &row->error_hv_code, &row->error_hv_domain, &row->bandwidth_mibs};
+    for (size_t i = 0; i < COUNT(numbers); i++)
+        *numbers[i] = number(s);
+    uint8_t flags = fuzz_byte(&s->in);
+    row->resolving = (flags & 1) != 0;
+    row->adopted = (flags & 2) != 0;
+    row->removed = (flags & 4) != 0;
+    s->store->ops->put_job(s->store, row);
+    s->n_jobs++;
+}
+
+static void put_other(struct scribe *s, uint8_t kind)
+{
+    struct store *store = s->store;
+    const char *uid = s->job.uid;
+    struct store_transition transition = {.job_uid = uid};
+    struct store_intent intent = {.job_uid = uid};
+    struct store_sighting sighting = {.job_uid = uid};
+    switch (kind) {
+    case 0:
+        transition.from = text(s);
+        transition.to = text(s);
+        transition.why = text(s);
+        transition.seq = ++s->n_transitions; /* history is never written twice */
+        store->ops->put_transition(store, &transition);
+        break;
+    case 1:
+        intent.epoch = number(s);
+        intent.seq = number(s);
+        intent.action = text(s);
+        intent.status = text(s);
+        intent.err = text(s);
+        intent.text = text(s);
+        store->ops->put_intent(store, &intent);
+        break;
+    default:
+        sighting.role = text(s);
+        sighting.presence = text(s);
+        sighting.state = text(s);
+        sighting.reason = text(s);
+        sighting.moment = text(s);
+        store->ops->put_sighting(store, &sighting);
+        break;
+    }
+}
+
+/* ---- laws ---- */
+
+static void law_of_the_text(const char *put, const char *got, const char *field)
+{
+    FUZZ_LAW(strcmp(put != NULL ? put : "", got) == 0, "%s went in as '%s', came out as '%s'",
+             field, put, got);
+}
+
+static bool check_job(void *ctx, const struct store_job *row)
+{
+    struct scribe *s = ctx;
+    const struct store_job *put = &s->job;
+    if (strcmp(row->uid, put->uid != NULL ? put->uid : "") != 0)
+        return true;
+    s->n_jobs = 0; /* seen */
+    law_of_the_text(put->phase, row->phase, "phase");
+    law_of_the_text(put->name, row->name, "name");
+    law_of_the_text(put->failure_reason, row->failure_reason, "failure_reason");
+    law_of_the_text(put->metadata_json, row->metadata_json, "metadata_json");
+    law_of_the_text(put->error_text, row->error_text, "error_text");
+    FUZZ_LAW(row->epoch == put->epoch && row->created_ms == put->created_ms &&
+                 row->flags == put->flags && row->bandwidth_mibs == put->bandwidth_mibs,
+             "another number came out");
+    FUZZ_LAW(row->resolving == put->resolving && row->removed == put->removed, "another flag");
+    return true;
+}
+
+static void law_of_the_rows(struct scribe *s)
+{
+    struct err err = {0};
+    if (s->n_jobs == 0)
+        return;
+    FUZZ_LAW(s->store->ops->each_job(s->store, false, check_job, s, &err), "%s", err.text);
+    FUZZ_LAW(s->n_jobs == 0, "the newest row is not there");
+}
+
+/* What was loaded can be shown, and taken over. */
+static void use(struct fleet *f)
+{
+    struct err err = {0};
+    struct effects fx = {0};
+    struct moment now = {1000, 1700000000000};
+    struct publisher *publisher = publisher_new(&err);
+    FUZZ_LAW(publisher != NULL, "%s", err.text);
+    struct job *job, *next;
+    HASH_ITER(hh_guest, f->active, job, next)
+    {
+        reconcile_restore(f, job, now, &fx);
+    }
+    snapshot_unref(publish(publisher, f, now.wall_ms));
+    publisher_free(publisher);
+    effects_fini(&fx);
+}
+
+static void law_of_loading(struct store *store)
+{
+    struct err err = {0};
+    const struct fleet_config config = {.jobs_kept_per_guest = 2, .jobs_kept = 3};
+    OWNED(fleet) f = fleet_new(&config, 1, &err);
+    FUZZ_LAW(f != NULL, "%s", err.text);
+    if (persist_load(store, f, &err))
+        use(f);
+    else
+        FUZZ_LAW(err.code == ERR_CORRUPT && err.text[0] != '\0', "refused as %s: '%s'",
+                 err_name(err.code), err.text);
+}
+
+/* One store for all runs: each is a transaction that is never committed, and in memory a store
+ * shows the writer what it wrote. */
+static struct store *shared_store(void)
+{
+    static struct store *store;
+    struct err err = {0};
+    if (store == NULL)
+        store = store_sqlite_open(NULL, &err);
+    FUZZ_LAW(store != NULL, "%s", err.text);
+    return store;
+}
+
+FUZZ_TARGET(store)
+{
+    struct scribe *s = calloc(1, sizeof *s);
+    FUZZ_LAW(s != NULL, "no memory");
+    s->in = (struct fuzz_bytes){data, data + n};
+    s->store = shared_store();
+    s->store->ops->begin(s->store);
+    put_job(s);
+    for (int i = 0; i < ROWS_MAX && s->in.at < s->in.end; i++) {
+        uint8_t kind = fuzz_byte(&s->in) % 4;
+        if (kind == 3)
+            put_job(s);
+        else
+            put_other(s, kind);
+    }
+    law_of_loading(s->store);
+    law_of_the_rows(s);
+    s->store->ops->rollback(s->store);
+    for (size_t i = 0; i < s->n_texts; i++)
+        free(s->texts[i]);
+    free(s);
+    return 0;
+}
