@@ -340,6 +340,11 @@ static bool read_per_node(struct reading *r, const struct yaml_node *node, struc
     return read_count(r, node, &r->config->parallel_outbound_per_node, err);
 }
 
+static bool read_into_node(struct reading *r, const struct yaml_node *node, struct err *err)
+{
+    return read_count(r, node, &r->config->parallel_inbound_per_node, err);
+}
+
 static bool read_auto_converge(struct reading *r, const struct yaml_node *node, struct err *err)
 {
     return yaml_bool(r->yaml, node, &r->config->allow_auto_converge, err);
@@ -361,6 +366,7 @@ static bool read_migrations(struct reading *r, const struct yaml_node *node, str
         {"bandwidthPerMigration", read_bandwidth},
         {"parallelMigrationsPerCluster", read_per_fleet},
         {"parallelOutboundMigrationsPerNode", read_per_node},
+        {"parallelInboundMigrationsPerNode", read_into_node},
         {"allowAutoConverge", read_auto_converge},
         {"allowPostCopy", read_postcopy},
         {"unsafeMigrationOverride", read_unsafe},
@@ -411,6 +417,7 @@ struct config *config_new(struct err *err)
     config->log_format = LOG_FORMAT_TEXT;
     config->parallel_per_fleet = 5; /* KubeVirt's defaults */
     config->parallel_outbound_per_node = 2;
+    config->parallel_inbound_per_node = 2;
     return config;
 }
 
@@ -477,6 +484,7 @@ bool config_needs_restart(const struct config *now, const struct config *next, c
         {"migrations", now->bandwidth_mibs != next->bandwidth_mibs ||
                            now->parallel_per_fleet != next->parallel_per_fleet ||
                            now->parallel_outbound_per_node != next->parallel_outbound_per_node ||
+                           now->parallel_inbound_per_node != next->parallel_inbound_per_node ||
                            now->allow_auto_converge != next->allow_auto_converge ||
                            now->allow_postcopy != next->allow_postcopy ||
                            now->unsafe != next->unsafe},

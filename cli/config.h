@@ -21,6 +21,7 @@ struct config {
     /* migrations: KubeVirt's MigrationConfiguration names */
     uint64_t bandwidth_mibs;
     unsigned parallel_per_fleet, parallel_outbound_per_node; /* 0: no limit */
+    unsigned parallel_inbound_per_node;
     bool allow_auto_converge, allow_postcopy, unsafe;
     int64_t sample_ms; /* 0: default */
 };

@@ -11,14 +11,24 @@
 #include "cli/table.h"
 #include "cli/view.h"
 #include "cli/wait.h"
+#include "engine/model/phase.h"
 
-enum { KEY_TO = 0x200, KEY_BANDWIDTH, KEY_WAIT, KEY_TIMEOUT, KEY_NAME, ANSWER_MAX = 1 << 20 };
+enum {
+    KEY_TO = 0x200,
+    KEY_BANDWIDTH,
+    KEY_WAIT,
+    KEY_TIMEOUT,
+    KEY_NAME,
+    KEY_PRIORITY,
+    ANSWER_MAX = 1 << 20
+};
 #define BANDWIDTH_MAX (INT64_C(1) << 23)
 
 struct migrate {
     struct cli_options common;
     const char *vm, *to, *name;
     int64_t bandwidth_mibs; /* 0: the fleet's default */
+    const char *priority;   /* NULL: a human's */
     int64_t timeout_ms;     /* < 0: none */
     bool wait;
 };
@@ -37,6 +47,14 @@ static error_t on_option(int key, char *arg, struct argp_state *state)
         if (*arg == '\0')
             argp_error(state, "--name is empty; give a NAME or leave it out");
         m->name = arg;
+        return 0;
+    case KEY_PRIORITY:
+        if (priority_from_name(arg) == PRIORITY_COUNT)
+            argp_error(state,
+                       "--priority '%s' is not a class; there is: system-critical, "
+                       "user-triggered, system-maintenance, none",
+                       arg);
+        m->priority = arg;
         return 0;
     case KEY_WAIT: m->wait = true; return 0;
     case KEY_BANDWIDTH:
@@ -80,6 +98,7 @@ static struct json_object *build_request(const struct migrate *m)
                       number);
     }
     struct json_object *spec = json_add_object(request, "spec");
+    json_add_text(spec, "priority", m->priority);
     json_add_text(spec, "vmiName", m->vm);
     if (m->to != NULL)
         json_add_text(json_add_object(spec, "addedNodeSelector"), "kubernetes.io/hostname", m->to);
@@ -148,6 +167,7 @@ int verb_migrate(int argc, char **argv)
         {"to", KEY_TO, "NODE", 0, "the target; default: the only other node", 0},
         {"name", KEY_NAME, "NAME", 0, "name of the migration; default: a new one", 0},
         {"bandwidth", KEY_BANDWIDTH, "MIB", 0, "limit in MiB/s; default: the fleet's", 0},
+        {"priority", KEY_PRIORITY, "CLASS", 0, "default: user-triggered", 0},
         {"wait", KEY_WAIT, NULL, 0, "show progress until it is over", 0},
         {"timeout", KEY_TIMEOUT, "DURATION", 0, "with --wait: stop waiting after, like 5m", 0},
         {0},

@@ -128,6 +128,7 @@ static bool open_engine(struct appliance *a, struct err *err)
         .bandwidth_mibs = a->config->bandwidth_mibs,
         .parallel_per_fleet = a->config->parallel_per_fleet,
         .parallel_outbound_per_node = a->config->parallel_outbound_per_node,
+        .parallel_inbound_per_node = a->config->parallel_inbound_per_node,
         .allow_auto_converge = a->config->allow_auto_converge,
         .allow_postcopy = a->config->allow_postcopy,
         .unsafe = a->config->unsafe,

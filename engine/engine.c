@@ -26,6 +26,7 @@ static struct fleet_config fleet_config_from(const struct engine_config *config)
     return (struct fleet_config){
         .parallel_per_fleet = config->parallel_per_fleet,
         .parallel_outbound_per_node = config->parallel_outbound_per_node,
+        .parallel_inbound_per_node = config->parallel_inbound_per_node,
         .pending_timeout_ms =
             config->pending_timeout_ms != 0 ? config->pending_timeout_ms : 900 * 1000,
         .unschedulable_timeout_ms = 300 * 1000,

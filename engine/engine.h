@@ -33,6 +33,7 @@ struct engine_config {
     uint64_t bandwidth_mibs;                          /* default for migrations, 0 = no limit */
     unsigned parallel_per_fleet;                      /* 0 = no limit */
     unsigned parallel_outbound_per_node;              /* 0 = no limit */
+    unsigned parallel_inbound_per_node;               /* 0 = no limit */
     bool allow_auto_converge, allow_postcopy, unsafe; /* unsafe: disks on storage that libvirt
                                                          takes for local are declared shared */
     int64_t pending_timeout_ms;                       /* 0: 900 s */

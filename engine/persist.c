@@ -20,6 +20,7 @@ void persist_job(struct store *store, const struct job *job)
         .phase = phase_name(job->phase),
         .mode = mode_name(job->mode),
         .requester = job->requester,
+        .priority = priority_name(job->priority),
         .abort_status = abort_status_name(job->abort_status),
         .abort_requester = job->abort_requester,
         .abort_why = job->abort_why,
@@ -183,9 +184,11 @@ static bool restore_words(struct job *job, const struct store_job *row)
     job->outcome = outcome_from_name(row->outcome);
     job->guest_at = row->guest_at[0] == '\0' ? GUEST_AT_UNKNOWN : guest_at_from_name(row->guest_at);
     job->abort_asked = row->abort_requester[0] != '\0';
+    job->priority =
+        row->priority[0] == '\0' ? PRIORITY_USER_TRIGGERED : priority_from_name(row->priority);
     return job->phase != PHASE_NONE && job->phase < PHASE_COUNT && job->mode < MODE_COUNT &&
            job->abort_status < ABORT_COUNT && job->outcome < OUTCOME_COUNT &&
-           job->guest_at < GUEST_AT_COUNT;
+           job->guest_at < GUEST_AT_COUNT && job->priority < PRIORITY_COUNT;
 }
 
 static bool add_step(void *ctx, const struct store_transition *row)

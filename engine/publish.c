@@ -233,6 +233,12 @@ void publish_job(const struct fleet *f, const struct job *job, struct snapshot_j
     fill_names(f, job, out);
     out->phase = job->phase;
     out->mode = job->mode;
+    out->priority = job->priority;
+    out->pending = job->pending;
+    if (job->pending != PENDING_NONE) {
+        out->waits_since_ms = job->waits_since_ms;
+        out->waits_until_ms = job->waits_until_ms;
+    }
     out->abort_status = job->abort_status;
     out->resolving = job->resolving;
     out->recovering = job->recovering;

@@ -19,6 +19,7 @@ struct migration_request {
     char guest_name[HV_NAME_MAX];          /* spec.vmiName */
     char target[HV_HOST_MAX];              /* empty: the only other node */
     char requester[SNAPSHOT_WHO_MAX];
+    char priority[32];         /* a name of priority.def; empty: user-triggered */
     const char *metadata_json; /* labels and annotations, NULL when none; copied */
     uint64_t bandwidth_mibs;   /* 0: the fleet's default */
     bool dry_run;              /* admit, say what would be, store nothing */

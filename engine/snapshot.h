@@ -67,7 +67,10 @@ struct snapshot_job {
     bool resolving, recovering, adopted, abort_asked;
     enum outcome outcome;
     enum guest_at guest_at;
-    char pending_reason[SNAPSHOT_REASON_MAX]; /* why it waits, empty when it does not */
+    enum priority priority;
+    enum pending pending;                     /* what it waits for */
+    int64_t waits_since_ms, waits_until_ms;   /* wall; until 0: no end */
+    char pending_reason[SNAPSHOT_REASON_MAX]; /* the same for people, empty when it does not */
     char failure_reason[SNAPSHOT_REASON_MAX];
     struct err error; /* of the migrate call; code NONE when it gave none */
     int64_t created_ms, handed_off_ms, started_ms, ended_ms, delete_asked_ms; /* wall, 0: not yet */

@@ -227,10 +227,10 @@ static bool read_target(struct json_object *spec, struct migration_request *out,
 
 static bool read_spec(struct json_object *object, struct migration_request *out, struct err *err)
 {
-    static const char *const known[] = {"vmiName", "addedNodeSelector"};
-    static const char *const later[] = {"priority", "sendTo", "receive"};
+    static const char *const known[] = {"vmiName", "addedNodeSelector", "priority"};
+    static const char *const later[] = {"sendTo", "receive"};
     struct json_object *spec = json_at(object, "spec");
-    const char *guest;
+    const char *guest, *priority;
     if (!is_object_or_absent(spec, "spec", err))
         return false;
     if (spec != NULL && !only_known(spec, "spec.", known, COUNT(known), later, COUNT(later), err))
@@ -242,6 +242,11 @@ static bool read_spec(struct json_object *object, struct migration_request *out,
     if (!text_copy(out->guest_name, sizeof out->guest_name, guest))
         return err_set(err, ERR_UNPROCESSABLE, "spec.vmiName: longer than %zu",
                        sizeof out->guest_name - 1);
+    if (!json_get_text(object, "spec.priority", "", &priority, err))
+        return false;
+    if (!text_copy(out->priority, sizeof out->priority, priority))
+        return err_set(err, ERR_UNPROCESSABLE, "spec.priority: longer than %zu",
+                       sizeof out->priority - 1);
     return spec == NULL || read_target(spec, out, err);
 }
 

@@ -61,6 +61,8 @@ static void add_spec(struct json_object *object, const struct snapshot_job *job)
 {
     struct json_object *spec = json_add_object(object, "spec");
     json_add_text(spec, "vmiName", job->guest_name);
+    if (job->priority != PRIORITY_DEFAULT)
+        json_add_text(spec, "priority", priority_name(job->priority));
     if (job->wanted[0] != '\0')
         json_add_text(json_add_object(spec, "addedNodeSelector"), "kubernetes.io/hostname",
                       job->wanted);
@@ -170,6 +172,13 @@ static void add_ferry(struct json_object *status, const struct snapshot_job *job
     add_text_unless_empty(ferry, "outcome", outcome_name(job->outcome));
     json_add_text(ferry, "guestAt", guest_at_name(job->guest_at));
     add_text_unless_empty(ferry, "pendingReason", job->pending_reason);
+    if (job->pending != PENDING_NONE) {
+        struct json_object *pending = json_add_object(ferry, "pending");
+        json_add_text(pending, "reason", pending_name(job->pending));
+        json_add_text(pending, "message", job->pending_reason);
+        json_add_time(pending, "since", job->waits_since_ms);
+        json_add_time(pending, "deadline", job->waits_until_ms);
+    }
     json_add_text(ferry, "requester", job->requester);
     add_text_unless_empty(ferry, "abortRequester", job->abort_requester);
     json_add_i64(ferry, "epoch", job->epoch);

@@ -325,8 +325,16 @@ void metrics_render_fleet(const struct snapshot *snapshot, struct buf *out)
                         (double)(snapshot->n_nodes - connected));
     render_guests(snapshot, out);
 
-    for (size_t i = 0; i < snapshot->n_jobs; i++)
+    size_t waiting[PENDING_COUNT] = {0};
+    for (size_t i = 0; i < snapshot->n_jobs; i++) {
         jobs[snapshot->jobs[i]->phase]++;
+        if (!phase_is_final(snapshot->jobs[i]->phase))
+            waiting[snapshot->jobs[i]->pending]++;
+    }
+    metric_add_header(out, METRIC_WAITING);
+    for (enum pending pending = PENDING_NONE + 1; pending < PENDING_COUNT; pending++)
+        metric_add_labelled(out, METRIC_WAITING, "", "reason", pending_name(pending),
+                            (double)waiting[pending]);
     metric_add_header(out, METRIC_JOBS);
     for (enum phase phase = PHASE_NONE + 1; phase < PHASE_COUNT; phase++)
         metric_add_labelled(out, METRIC_JOBS, "", "phase", phase_name(phase), (double)jobs[phase]);

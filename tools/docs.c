@@ -140,6 +140,15 @@ static void row(FILE *out, const char *name, const char *help)
 
 static void job_words(FILE *out)
 {
+    head(out, "Waits", "What a job can wait for; it says since and until when.",
+         "reason | meaning");
+#define PENDING(id, name, help) row(out, name, help);
+#include "engine/model/pending.def"
+#undef PENDING
+    head(out, "Priority classes", "Best first; within a class the oldest.", "class | meaning");
+#define PRIORITY(id, name, weight, help) row(out, name, help);
+#include "engine/model/priority.def"
+#undef PRIORITY
     head(out, "Modes", "How memory moves.", "mode | meaning");
 #define MODE(id, name, help) row(out, name, help);
 #include "engine/model/mode.def"

@@ -53,6 +53,20 @@ static bool choose_name(struct fleet *f, const struct migration_request *request
     return true;
 }
 
+static bool choose_priority(const struct migration_request *request, struct job *job,
+                            struct err *err)
+{
+    if (request->priority[0] == '\0')
+        return true; /* a human's, as the job is made */
+    job->priority = priority_from_name(request->priority);
+    if (job->priority < PRIORITY_COUNT)
+        return true;
+    return err_set(err, ERR_UNPROCESSABLE,
+                   "spec.priority: there is no class '%s'; there is: system-critical, "
+                   "user-triggered, system-maintenance, none",
+                   request->priority);
+}
+
 static bool check_guest(struct fleet *f, const struct migration_request *request,
                         struct guest **out_guest, struct err *err)
 {
@@ -135,7 +149,7 @@ struct job *admission_admit(struct fleet *f, const struct migration_request *req
         return NULL;
 
     OWNED(job) job = job_new(err);
-    if (job == NULL || !choose_name(f, request, job, err))
+    if (job == NULL || !choose_priority(request, job, err) || !choose_name(f, request, job, err))
         return NULL;
     if (request->metadata_json != NULL) {
         job->metadata_json = strdup(request->metadata_json);

@@ -217,18 +217,37 @@ static bool on_cancel(struct fleet *f, const struct input *input, struct moment 
     return true;
 }
 
-/* Jobs whose time has come, and, when something changed, those that wait, oldest first. */
+/* What runs comes first and is never delayed by what waits. */
+static void tick_due(struct fleet *f, struct moment now, struct effects *fx)
+{
+    struct job *job, *next;
+    HASH_ITER(hh_guest, f->active, job, next)
+    {
+        if (job->wake_ms <= now.mono_ms)
+            advance(f, job, now, fx);
+    }
+}
+
+/* Then, if something changed that a waiting job may have waited for, those: by class, oldest
+ * first. */
+static void tick_waiting(struct fleet *f, struct moment now, struct effects *fx)
+{
+    for (enum priority class = 0; class < PRIORITY_COUNT; class ++) {
+        struct job *job, *next;
+        DL_FOREACH_SAFE(f->waiting[class], job, next)
+        {
+            advance(f, job, now, fx);
+        }
+    }
+}
+
 static void on_tick(struct fleet *f, struct moment now, struct effects *fx)
 {
     bool reschedule = f->reschedule;
     f->reschedule = false;
-    struct job *job, *next;
-    HASH_ITER(hh_guest, f->active, job, next)
-    {
-        bool waits = job->phase == PHASE_PENDING || job->phase == PHASE_SCHEDULING;
-        if (job->wake_ms <= now.mono_ms || (reschedule && waits))
-            advance(f, job, now, fx);
-    }
+    if (reschedule)
+        tick_waiting(f, now, fx);
+    tick_due(f, now, fx);
 }
 
 bool reconcile(struct fleet *f, const struct input *input, struct moment now, struct effects *fx,

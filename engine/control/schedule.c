@@ -39,6 +39,7 @@ static void wait_or_fail(struct fleet *f, struct job *job, int64_t limit_ms, str
 {
     int64_t deadline_ms = job->entered_ms + limit_ms;
     job->wake_ms = deadline_ms;
+    job->waits_until_ms = now.wall_ms + deadline_ms - now.mono_ms;
     if (now.mono_ms < deadline_ms)
         return;
     char text[JOB_REASON_MAX];
@@ -47,32 +48,52 @@ static void wait_or_fail(struct fleet *f, struct job *job, int64_t limit_ms, str
     fail(f, job, TRIGGER_WAITED_TOO_LONG, text, now, fx);
 }
 
-static bool has_slot(const struct fleet *f, const struct node *source, struct job *job)
+static bool has_slot(const struct fleet *f, const struct node *source, struct job *job,
+                     struct moment now)
 {
     const struct fleet_config *config = &f->config;
     if (config->parallel_per_fleet != 0 && f->busy_jobs >= config->parallel_per_fleet) {
-        step_wait(job, "%u migrations run, the fleet's limit", f->busy_jobs);
+        step_wait(job, PENDING_SLOT_FLEET, now, "%u migrations run, the fleet's limit",
+                  f->busy_jobs);
         return false;
     }
     if (config->parallel_outbound_per_node != 0 &&
         source->outbound >= config->parallel_outbound_per_node) {
-        step_wait(job, "%u migrations leave %s, its limit", source->outbound, source->name);
+        step_wait(job, PENDING_SLOT_SOURCE, now, "%u migrations leave %s, its limit",
+                  source->outbound, source->name);
         return false;
     }
     return true;
+}
+
+static struct node *choose_target(struct fleet *f, const struct job *job, const char *source);
+
+/* A place at the target too, so that a job does not hold one of the fleet's while it waits. */
+static bool target_has_slot(struct fleet *f, const struct node *source, struct job *job,
+                            struct moment now)
+{
+    const struct node *target = choose_target(f, job, source->name);
+    unsigned limit = f->config.parallel_inbound_per_node;
+    if (target == NULL || limit == 0 || target->inbound < limit)
+        return true;
+    step_wait(job, PENDING_SLOT_TARGET, now, "%u migrations arrive at %s, its limit",
+              target->inbound, target->name);
+    return false;
 }
 
 static void advance_pending(struct fleet *f, struct job *job, struct moment now, struct effects *fx)
 {
     const struct guest *guest = fleet_guest(f, job->guest_uuid);
     if (guest == NULL || guest->owner == NULL)
-        step_wait(job, "the guest has not been seen on any node");
+        step_wait(job, PENDING_GUEST_UNSEEN, now, "the guest has not been seen on any node");
     else if (!guest->owner->node->connected)
-        step_wait(job, "node %s, where the guest was last seen, cannot be reached",
+        step_wait(job, PENDING_SOURCE_UNREACHABLE, now,
+                  "node %s, where the guest was last seen, cannot be reached",
                   guest->owner->node->name);
     else if (!f->store_ok)
-        step_wait(job, "the store cannot be written");
-    else if (has_slot(f, guest->owner->node, job)) {
+        step_wait(job, PENDING_STORE, now, "the store cannot be written");
+    else if (has_slot(f, guest->owner->node, job, now) &&
+             target_has_slot(f, guest->owner->node, job, now)) {
         TEXT_SET(job->source, guest->owner->node->name);
         job->target_side = job->source_side = (struct job_side){0};
         step_take(f, job, TRIGGER_ADMITTED, now, fx);
@@ -82,13 +103,13 @@ static void advance_pending(struct fleet *f, struct job *job, struct moment now,
 }
 
 /* The node that was named, or the only other one. Rules come with placement. */
-static struct node *choose_target(struct fleet *f, const struct job *job)
+static struct node *choose_target(struct fleet *f, const struct job *job, const char *source)
 {
     if (job->wanted[0] != '\0')
         return fleet_node(f, job->wanted);
     struct node *found = NULL;
     for (struct node *node = f->nodes; node != NULL; node = node->hh.next) {
-        if (strcmp(node->name, job->source) == 0)
+        if (strcmp(node->name, source) == 0)
             continue;
         if (found != NULL)
             return NULL;
@@ -100,19 +121,23 @@ static struct node *choose_target(struct fleet *f, const struct job *job)
 static void advance_scheduling(struct fleet *f, struct job *job, struct moment now,
                                struct effects *fx)
 {
-    struct node *target = choose_target(f, job);
+    struct node *target = choose_target(f, job, job->source);
     if (target == NULL || strcmp(target->name, job->source) == 0) {
         fail(f, job, TRIGGER_IMPOSSIBLE,
              "no node to migrate to: none is named, or it is the source", now, fx);
         return;
     }
-    if (target->connected && f->store_ok) {
+    if (!target->connected) {
+        step_wait(job, PENDING_UNSCHEDULABLE, now, "node %s cannot be reached: %.300s",
+                  target->name, target->error);
+    } else if (!f->store_ok) {
+        step_wait(job, PENDING_STORE, now, "the store cannot be written");
+    } else if (target_has_slot(f, fleet_node(f, job->source), job, now)) {
         target->inbound++; /* counted with the job from now on; see fleet_job_moved */
         TEXT_SET(job->target, target->name);
         step_take(f, job, TRIGGER_PLACED, now, fx);
         return;
     }
-    step_wait(job, "node %s cannot be reached: %.300s", target->name, target->error);
     wait_or_fail(f, job, f->config.unschedulable_timeout_ms, now, fx);
 }
 
@@ -146,7 +171,7 @@ static void judge_target(struct fleet *f, struct job *job, struct moment now, st
     char text[JOB_REASON_MAX];
 
     if (source == SIDE_BLIND || target == SIDE_BLIND) {
-        step_wait(job, "node %s cannot be asked about the guest",
+        step_wait(job, PENDING_TARGET_SILENT, now, "node %s cannot be asked about the guest",
                   source == SIDE_BLIND ? job->source : job->target);
         job->next_round_ms = now.mono_ms + 1000;
     } else if (source != SIDE_OWNS) {
@@ -200,7 +225,7 @@ void schedule_advance(struct fleet *f, struct job *job, struct moment now, struc
     case PHASE_SCHEDULED: advance_scheduled(f, job, now, fx); break;
     case PHASE_PREPARING_TARGET:
         if (!f->store_ok)
-            step_wait(job, "the store cannot be written");
+            step_wait(job, PENDING_STORE, now, "the store cannot be written");
         else if (job->judged_round != job->round && step_looked(f, job, now, fx)) {
             job->judged_round = job->round;
             judge_target(f, job, now, fx);

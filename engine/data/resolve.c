@@ -155,7 +155,8 @@ static void cry(struct fleet *f, struct job *job, const char *reason, const char
 {
     const char *source = ownership_side_name(ownership_side(&job->source_side.sight));
     const char *target = ownership_side_name(ownership_side(&job->target_side.sight));
-    step_wait(job, "%s (%s on %s, %s on %s)", text, source, job->source, target, job->target);
+    step_wait(job, PENDING_UNPROVEN, now, "%s (%s on %s, %s on %s)", text, source, job->source,
+              target, job->target);
     job->resolving = true;
     if (!job->cried)
         effects_event(fx, job, now.wall_ms, true, reason, "%s", job->pending_reason);
@@ -183,6 +184,7 @@ static void note_verdict(struct job *job, enum ownership_verdict verdict, struct
     job->verdict_since_ms = now.mono_ms;
     job->cried = false;
     job->pending_reason[0] = '\0';
+    job->pending = PENDING_NONE;
     job->changed = true;
 }
 

@@ -405,6 +405,11 @@ static void drop_finished(struct fleet *f, struct job *job)
         newest->older = job->older;
 }
 
+static bool waits(enum phase phase)
+{
+    return phase == PHASE_PENDING || phase == PHASE_SCHEDULING;
+}
+
 void fleet_add_job(struct fleet *f, struct job *take_job)
 {
     struct job *job = take_job;
@@ -418,6 +423,8 @@ void fleet_add_job(struct fleet *f, struct job *take_job)
         HASH_ADD_KEYPTR(hh_guest, f->active, job->guest_uuid, strlen(job->guest_uuid), job);
         if (phase_is_busy(job->phase))
             count_busy(f, job, true);
+        if (waits(job->phase))
+            DL_APPEND(f->waiting[job->priority], job);
     }
     job->version = fleet_touch(f);
     struct guest *guest = fleet_guest(f, job->guest_uuid);
@@ -444,6 +451,8 @@ void fleet_remove_job(struct fleet *f, struct job *job)
 
 void fleet_job_moved(struct fleet *f, struct job *job, enum phase from)
 {
+    if (waits(from) && !waits(job->phase))
+        DL_DELETE(f->waiting[job->priority], job);
     if (!phase_is_busy(from) && phase_is_busy(job->phase))
         count_busy(f, job, true);
     if (phase_is_busy(from) && !phase_is_busy(job->phase))

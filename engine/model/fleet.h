@@ -11,6 +11,7 @@
 #define ENGINE_MODEL_FLEET_H
 
 #include <uthash.h>
+#include <utlist.h>
 
 #include "base/own.h"
 #include "engine/model/job.h"
@@ -59,6 +60,7 @@ struct guest {
 
 struct fleet_config {
     unsigned parallel_per_fleet, parallel_outbound_per_node; /* 0: none */
+    unsigned parallel_inbound_per_node;
     int64_t pending_timeout_ms, unschedulable_timeout_ms, prepare_timeout_ms;
     int64_t abort_guard_ms, idle_call_timeout_ms;
     unsigned jobs_kept_per_guest, jobs_kept; /* finished ones in view; the store keeps all */
@@ -74,8 +76,9 @@ struct fleet {
     struct job *named;    /* hash by namespace/name */
     struct job *newest;   /* hash by guest uuid: its newest finished job; ->older leads on */
     struct fleet_config config;
-    uint64_t version;        /* grows with every change; objects carry theirs */
-    uint64_t guests_version; /* version of the newest change to any guest */
+    uint64_t version;                    /* grows with every change; objects carry theirs */
+    uint64_t guests_version;             /* version of the newest change to any guest */
+    struct job *waiting[PRIORITY_COUNT]; /* not yet placed, by class, oldest first */
     unsigned busy_jobs, finished_jobs;
     bool reschedule; /* something changed that a waiting job may have waited for */
     bool store_ok;   /* false: commits fail, nothing new is handed off */

@@ -13,6 +13,7 @@ struct job *job_new(struct err *err)
         return NULL;
     }
     job->phase = PHASE_PENDING;
+    job->priority = PRIORITY_USER_TRIGGERED;
     job->verdict_last = -1;
     return job;
 }
@@ -51,6 +52,7 @@ bool job_step(struct job *job, enum trigger why, struct moment now)
     job->steps[job->n_steps].wall_ms = now.wall_ms;
     job->n_steps++;
     job->pending_reason[0] = '\0';
+    job->pending = PENDING_NONE;
     job->changed = true;
     if (phase_is_final(to)) {
         job->ended_ms = now.wall_ms;

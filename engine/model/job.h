@@ -99,6 +99,9 @@ struct job {
     uint64_t abort_call_id;                /* out, 0: none */
     int64_t abort_call_seq, abort_call_asked_ms;
 
+    enum priority priority;
+    enum pending pending; /* what it waits for, since when, until when (wall; 0: no end) */
+    int64_t waits_since_ms, waits_until_ms;
     char pending_reason[JOB_REASON_MAX], failure_reason[JOB_REASON_MAX];
     enum outcome outcome;
     int64_t created_ms, handed_off_ms, started_ms, ended_ms, delete_asked_ms; /* wall, 0: not */
@@ -113,6 +116,7 @@ struct job {
     struct job_view *view;                /* as readers saw it last; see engine/publish.h */
     bool changed;                         /* must be stored */
     char key[HV_HOST_MAX + JOB_NAME_MAX]; /* namespace/name */
+    struct job *prev, *next;              /* in the list of its class while it waits */
     struct job *older;                    /* finished job of the same guest before this one */
     UT_hash_handle hh, hh_guest, hh_name, hh_newest;
 };

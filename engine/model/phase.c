@@ -53,6 +53,17 @@ static const char *const places[GUEST_AT_COUNT] = {
 #undef GUEST_AT
 };
 
+static const char *const waits[PENDING_COUNT] = {
+#define PENDING(id, name, help) [PENDING_##id] = name,
+#include "engine/model/pending.def"
+#undef PENDING
+};
+static const char *const classes[PRIORITY_COUNT] = {
+#define PRIORITY(id, name, weight, help) [PRIORITY_##id] = name,
+#include "engine/model/priority.def"
+#undef PRIORITY
+};
+
 enum phase phase_next(enum phase from, enum trigger why)
 {
     assert(from < PHASE_COUNT);
@@ -115,6 +126,8 @@ NAMES(mode, mode, modes, MODE_COUNT)
 NAMES(abort_status, abort_status, aborts, ABORT_COUNT)
 NAMES(outcome, outcome, outcomes, OUTCOME_COUNT)
 NAMES(guest_at, guest_at, places, GUEST_AT_COUNT)
+NAMES(pending, pending, waits, PENDING_COUNT)
+NAMES(priority, priority, classes, PRIORITY_COUNT)
 #undef NAMES
 
 const char *trigger_name(enum trigger trigger)

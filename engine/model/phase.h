@@ -42,6 +42,19 @@ enum guest_at {
     GUEST_AT_COUNT
 };
 
+enum pending {
+#define PENDING(id, name, help) PENDING_##id,
+#include "engine/model/pending.def"
+#undef PENDING
+    PENDING_COUNT
+};
+enum priority {
+#define PRIORITY(id, name, weight, help) PRIORITY_##id,
+#include "engine/model/priority.def"
+#undef PRIORITY
+    PRIORITY_COUNT
+};
+
 enum phase phase_next(enum phase from, enum trigger why); /* PHASE_NONE: refused */
 bool phase_is_final(enum phase phase);
 bool phase_is_busy(enum phase phase); /* counts against limits */
@@ -53,6 +66,8 @@ const char *mode_name(enum mode mode);
 const char *abort_status_name(enum abort_status status);
 const char *outcome_name(enum outcome outcome);
 const char *guest_at_name(enum guest_at at);
+const char *pending_name(enum pending pending);
+const char *priority_name(enum priority priority);
 
 /* The other way; the COUNT value when there is no such name. */
 enum phase phase_from_name(const char *name);
@@ -60,5 +75,7 @@ enum mode mode_from_name(const char *name);
 enum abort_status abort_status_from_name(const char *name);
 enum outcome outcome_from_name(const char *name);
 enum guest_at guest_at_from_name(const char *name);
+enum pending pending_from_name(const char *name);
+enum priority priority_from_name(const char *name);
 
 #endif

@@ -29,13 +29,19 @@ void step_take(struct fleet *f, struct job *job, enum trigger why, struct moment
     effect->of.step.spent_ms = spent_ms > 0 ? spent_ms : 0;
 }
 
-void step_wait(struct job *job, const char *fmt, ...)
+void step_wait(struct job *job, enum pending pending, struct moment now, const char *fmt, ...)
 {
     char text[JOB_REASON_MAX];
     va_list args;
     va_start(args, fmt);
     (void)vsnprintf(text, sizeof text, fmt, args);
     va_end(args);
+    if (job->pending != pending) {
+        job->pending = pending;
+        job->waits_since_ms = now.wall_ms;
+        job->waits_until_ms = 0;
+        job->changed = true;
+    }
     if (strcmp(job->pending_reason, text) == 0)
         return;
     TEXT_SET(job->pending_reason, text);

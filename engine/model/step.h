@@ -20,8 +20,9 @@ struct step_ending {
 void step_finish(struct fleet *f, struct job *job, enum trigger why,
                  const struct step_ending *ending, struct moment now, struct effects *fx);
 
-/* Says why a job waits; stored and shown only when it changes. */
-void step_wait(struct job *job, const char *fmt, ...) __attribute__((format(printf, 2, 3)));
+/* Says what a job waits for; "since" is when that reason began. */
+void step_wait(struct job *job, enum pending pending, struct moment now, const char *fmt, ...)
+    __attribute__((format(printf, 4, 5)));
 
 /* Records both sides as last seen. moment is a literal: before, outcome, adoption. */
 void step_record_sides(struct job *job, const char *moment, struct moment now, struct effects *fx);

@@ -97,7 +97,7 @@ write_config() { # [MIGRATIONS_AT_ONCE]
         sed '/^state:/,$d' "$LAB/ferry.yaml"
         printf '%s\n' "state: $STATE" "listen: 127.0.0.1:$PORT" 'log: {level: info, format: json}' \
             'migrations:' '  bandwidthPerMigration: 64Mi' \
-            "  parallelMigrationsPerCluster: ${1:-20}" '  parallelOutboundMigrationsPerNode: 20'
+            "  parallelMigrationsPerCluster: ${1:-20}" '  parallelOutboundMigrationsPerNode: 20' '  parallelInboundMigrationsPerNode: 20'
     } >"$TEST_DIR/ferry.yaml"
 }
 ferry_alive() { process_alive "$FERRY_PROCESS"; }

@@ -84,7 +84,7 @@ static const struct bad_body {
     {BODY("\"name\":\"a\"", ""), 422, "vmiName is missing"},
     {BODY("", "\"vmiNmae\":\"vm3\""), 422, "spec.vmiNmae: unknown field; did you mean 'vmiName'?"},
     {BODY("", "\"vmiName\":\"vm3\",\"zzz\":1"), 422, "spec.zzz: unknown field"},
-    {BODY("", "\"vmiName\":\"vm3\",\"priority\":\"x\""), 422, "spec.priority: not supported"},
+    {BODY("", "\"vmiName\":\"vm3\",\"priority\":7"), 400, "spec.priority: expected a string"},
     {BODY("", "\"vmiName\":7"), 400, "spec.vmiName: expected a string"},
     {BODY("", "\"vmiName\":\"v\",\"vmiName\":\"w\""), 400, "already"},
     {BODY("", "\"vmiName\":\"vm3\",\"addedNodeSelector\":[]"), 400, "expected an object"},

@@ -290,6 +290,88 @@ static void a_call_made_again_asks_for_what_the_guest_is_now(void **state)
     core_free(w);
 }
 
+/* Two more guests on h1, all wanting to go to h2 while one place is free in the fleet. */
+static void ask(struct core_world *w, const char *guest, const char *priority)
+{
+    struct input input = {.kind = INPUT_CREATE};
+    TEXT_SET(input.of.create.request.ns, "default");
+    TEXT_SET(input.of.create.request.guest_name, guest);
+    TEXT_SET(input.of.create.request.priority, priority);
+    core_feed(w, &input);
+}
+
+static void three_guests(struct core_world *w)
+{
+    struct hv_guest guests[3] = {{.state = HV_STATE_RUNNING}};
+    static const char *const uuids[] = {CORE_GUEST, CORE_OTHER,
+                                        "33333333-3333-4333-8333-333333333333"};
+    for (size_t i = 0; i < 3; i++) {
+        guests[i].state = HV_STATE_RUNNING;
+        TEXT_SET(guests[i].uuid, uuids[i]);
+        (void)snprintf(guests[i].name, sizeof guests[i].name, "g%zu", i + 1);
+        TEXT_SET(guests[i].ns, "default");
+    }
+    struct hv_guest_list list = {3, guests};
+    struct input input = {.kind = INPUT_GUESTS, .of.guests = &list};
+    TEXT_SET(input.host, "h1");
+    core_feed(w, &input);
+}
+
+static void a_better_class_goes_first_and_then_the_older(void **state)
+{
+    (void)state;
+    struct core_world *w = core_new();
+    w->fleet->config.parallel_per_fleet = 1;
+    three_guests(w);
+    core_create(w); /* g1 takes the only place */
+    ask(w, "g2", "system-maintenance");
+    char second[JOB_UID_MAX];
+    TEXT_SET(second, w->job);
+    ask(w, "g3", "system-critical");
+    core_settle(w);
+    assert_int_equal(core_job(w)->pending, PENDING_SLOT_FLEET);
+    assert_true(core_job(w)->waits_until_ms > w->now.wall_ms);
+    core_returns(w, HV_CALL_MIGRATE, ERR_HYPERVISOR); /* g1 is done */
+    core_pass(w, 100);
+    core_expect(w, PHASE_TARGET_READY, OUTCOME_NONE, GUEST_AT_UNKNOWN); /* g3, the later one */
+    assert_int_equal(fleet_job(w->fleet, second)->phase, PHASE_PENDING);
+    core_free(w);
+}
+
+static void a_full_target_is_waited_for_without_holding_a_place(void **state)
+{
+    (void)state;
+    struct core_world *w = core_new();
+    w->fleet->config.parallel_inbound_per_node = 1;
+    three_guests(w);
+    core_create(w);
+    ask(w, "g2", "");
+    core_settle(w);
+    core_expect(w, PHASE_PENDING, OUTCOME_NONE, GUEST_AT_UNKNOWN);
+    assert_int_equal(core_job(w)->pending, PENDING_SLOT_TARGET);
+    assert_int_equal(core_job(w)->priority, PRIORITY_USER_TRIGGERED);
+    assert_int_equal(w->fleet->busy_jobs, 1);
+    core_returns(w, HV_CALL_MIGRATE, ERR_HYPERVISOR);
+    core_pass(w, 100);
+    core_expect(w, PHASE_TARGET_READY, OUTCOME_NONE, GUEST_AT_UNKNOWN);
+    core_free(w);
+}
+
+static void an_unknown_class_is_refused(void **state)
+{
+    (void)state;
+    struct core_world *w = core_new();
+    struct input input = {.kind = INPUT_CREATE};
+    TEXT_SET(input.of.create.request.ns, "default");
+    TEXT_SET(input.of.create.request.guest_name, "g1");
+    TEXT_SET(input.of.create.request.priority, "urgent");
+    struct migration_ref ref;
+    struct err err = {0};
+    assert_false(reconcile(w->fleet, &input, w->now, &w->fx, &ref, &err));
+    assert_int_equal(err.code, ERR_UNPROCESSABLE);
+    core_free(w);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -309,6 +391,9 @@ int main(void)
         cmocka_unit_test(a_job_that_is_ending_is_not_over),
         cmocka_unit_test(a_backup_on_the_source_is_not_taken_for_our_migration),
         cmocka_unit_test(a_call_made_again_asks_for_what_the_guest_is_now),
+        cmocka_unit_test(a_better_class_goes_first_and_then_the_older),
+        cmocka_unit_test(a_full_target_is_waited_for_without_holding_a_place),
+        cmocka_unit_test(an_unknown_class_is_refused),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -210,6 +210,8 @@ static void all_names_are_unique_and_lead_back(void **state)
     (void)state;
     ASSERT_ROUND_TRIP(phase, phase, PHASE_COUNT);
     ASSERT_ROUND_TRIP(mode, mode, MODE_COUNT);
+    ASSERT_ROUND_TRIP(pending, pending, PENDING_COUNT);
+    ASSERT_ROUND_TRIP(priority, priority, PRIORITY_COUNT);
     ASSERT_ROUND_TRIP(abort_status, abort_status, ABORT_COUNT);
     ASSERT_ROUND_TRIP(outcome, outcome, OUTCOME_COUNT);
     ASSERT_ROUND_TRIP(guest_at, guest_at, GUEST_AT_COUNT);
