@@ -21,7 +21,7 @@ union address {
 static bool split(const char *listen, char *host, size_t host_bytes, int64_t *out_port)
 {
     const char *colon = strrchr(listen, ':');
-    if (colon == NULL || !text_to_i64(colon + 1, 0, 65535, out_port))
+    if (colon == NULL || colon[1] == '-' || !text_to_i64(colon + 1, 0, 65535, out_port))
         return false;
     const char *from = listen, *to = colon;
     if (*from == '[' && to > from && to[-1] == ']') {
