@@ -1,14 +1,17 @@
 /* log.c - see log.h.
  *
- * A line is built in one buffer on the stack and written with one write(2). Nothing that comes
- * from a host can break a line, forge a second one, or send escape codes to a terminal: in both
- * formats a value is printable UTF-8, everything else is escaped.
+ * A line is built in one buffer on the stack and written with one write(2) (long ones in pieces).
+ * Nothing that comes from a host can break a line, forge a second one, or send escape codes to a
+ * terminal: in both formats a value is printable UTF-8, everything else is escaped.
  */
 #include "base/log.h"
 
 #include <assert.h>
 #include <errno.h>
 #include <inttypes.h>
+#include <limits.h>
+#include <poll.h>
+#include <stdatomic.h>
 #include <stdio.h>
 #include <string.h>
 #include <unistd.h>
@@ -17,11 +20,12 @@
 #include "base/text.h"
 
 /* A value's escaped form is cut at VALUE_MAX. Fields are dropped when a full one might not fit. */
-enum { LINE_BYTES = 16384, VALUE_MAX = 2048, FIELD_ROOM = VALUE_MAX + 64 };
+enum { LINE_BYTES = 16384, VALUE_MAX = 2048, FIELD_ROOM = VALUE_MAX + 64, REST_OF_LINE_MS = 100 };
 
 static enum log_level threshold = LOG_LEVEL_INFO;
 static enum log_format chosen_format = LOG_FORMAT_TEXT;
 static int output = STDERR_FILENO;
+static atomic_uint_fast64_t dropped; /* lines there was no room for */
 
 static const char *const level_names[LOG_LEVEL_COUNT] = {"debug", "info", "warn", "error"};
 
@@ -183,17 +187,34 @@ static void add_head(struct line *line, enum log_level level, const char *event)
         add_quoted(line, event, LOG_FORMAT_TEXT);
 }
 
-static void write_all(const char *bytes, size_t n)
+/* A reader that stopped (a pipe into a hung program) must not stop the threads that log: when
+ * there is no room now the line is dropped and counted. A pipe with room takes PIPE_BUF whole. */
+static bool has_room(int timeout_ms)
 {
-    while (n > 0) {
-        ssize_t wrote = write(output, bytes, n);
+    struct pollfd at = {.fd = output, .events = POLLOUT};
+    return poll(&at, 1, timeout_ms) > 0;
+}
+
+static bool write_all(const char *bytes, size_t n)
+{
+    for (bool first = true; n > 0; first = false) {
+        if (!has_room(first ? 0 : REST_OF_LINE_MS))
+            return !first; /* the beginning is out: a cut line, not a lost one */
+        ssize_t wrote = write(output, bytes, n < PIPE_BUF ? n : PIPE_BUF);
         if (wrote < 0 && errno == EINTR)
             continue;
         if (wrote <= 0)
-            return; /* nowhere left to complain to */
+            return true; /* nowhere left to complain to */
         bytes += wrote;
         n -= (size_t)wrote;
     }
+    return true;
+}
+
+static void write_line(const struct line *line)
+{
+    if (!write_all(line->bytes, line->length))
+        (void)atomic_fetch_add(&dropped, 1);
 }
 
 void log_line(enum log_level level, const char *event, const struct log_field *fields, unsigned n)
@@ -209,6 +230,11 @@ void log_line(enum log_level level, const char *event, const struct log_field *f
     add_text(&line, chosen_format == LOG_FORMAT_JSON ? "}\n" : "\n");
 
     int saved = errno; /* a log line must not change what its caller sees */
-    write_all(line.bytes, line.length);
+    write_line(&line);
     errno = saved;
+    if (atomic_load(&dropped) > 0 && has_room(0)) {
+        int64_t lost = (int64_t)atomic_exchange(&dropped, 0);
+        if (lost > 0)
+            LOG(WARN, "log_lines_dropped", FIELD_I64(COUNT, lost));
+    }
 }

@@ -174,6 +174,29 @@ static void levels_have_names(void **state)
     assert_false(log_level_from_name("loud", &level));
 }
 
+static void a_reader_that_stopped_does_not_stop_the_one_who_logs(void **state)
+{
+    (void)state;
+    int ends[2];
+    assert_int_equal(pipe(ends), 0);
+    log_setup(LOG_LEVEL_INFO, LOG_FORMAT_TEXT, ends[1]);
+    for (int i = 0; i < 20000; i++) /* far more than a pipe holds; nobody reads */
+        LOG(INFO, "flood", FIELD_I64(COUNT, i));
+    static char page[65536];
+    assert_true(read(ends[0], page, sizeof page) > 0);
+    LOG(INFO, "after");
+    ssize_t n = 0;
+    bool told = false;
+    while (!told && (n = read(ends[0], page, sizeof page - 1)) > 0) {
+        page[n] = '\0';
+        told = strstr(page, "log_lines_dropped") != NULL;
+    }
+    assert_true(told);
+    log_setup(LOG_LEVEL_INFO, LOG_FORMAT_TEXT, STDERR_FILENO);
+    (void)close(ends[0]);
+    (void)close(ends[1]);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -185,6 +208,7 @@ int main(void)
         cmocka_unit_test(lines_below_the_level_are_not_written),
         cmocka_unit_test(a_dead_descriptor_harms_nobody_and_keeps_errno),
         cmocka_unit_test(levels_have_names),
+        cmocka_unit_test(a_reader_that_stopped_does_not_stop_the_one_who_logs),
     };
     return cmocka_run_group_tests_name("log", tests, NULL, NULL);
 }
