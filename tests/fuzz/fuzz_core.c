@@ -129,10 +129,15 @@ static void feed(struct play *p, const struct input *input)
     settle(p);
 }
 
-static void tick(struct play *p, int64_t ms)
+static void pass(struct play *p, int64_t ms)
 {
     p->now.mono_ms += ms;
     p->now.wall_ms += ms;
+}
+
+static void tick(struct play *p, int64_t ms)
+{
+    pass(p, ms);
     feed(p, &(struct input){.kind = INPUT_TICK});
 }
 
@@ -393,7 +398,12 @@ static void happen(struct play *p)
     case 7: connect(p, (byte / 12) % LAWS_HOSTS, (byte & 0x80) != 0); break;
     case 8: happen_list(p); break;
     case 9: happen_restart(p); break;
-    case 10: p->fleet->store_ok = !p->fleet->store_ok; break;
+    case 10:
+        if (byte / 12 % 2 == 0)
+            p->fleet->store_ok = !p->fleet->store_ok;
+        else
+            pass(p, 250); /* and the next input comes before the tick */
+        break;
     default: tick(p, 1000); break;
     }
 }

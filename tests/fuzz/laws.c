@@ -276,6 +276,8 @@ static void check_job(struct laws *l, struct fleet *f, const struct job *job)
              phase_name(job->phase));
     FUZZ_LAW(phase_is_final(job->phase) == (fleet_active_job(f, job->guest_uuid) != job),
              "%s is %s", job->uid, phase_name(job->phase));
+    FUZZ_LAW(job->abort_asked || !j->abort_asked, "a wish to stop was forgotten");
+    j->abort_asked = job->abort_asked;
     if (!phase_is_final(job->phase))
         return;
     struct laws_record now = record_of(job);
