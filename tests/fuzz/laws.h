@@ -37,7 +37,7 @@ struct laws_job {
     int64_t n_steps;
     struct laws_side source, target;
     uint64_t call, abort; /* orders out, 0: none */
-    bool abort_asked; /* once */
+    bool abort_asked;     /* once */
     bool final;
     struct laws_record record;
 };
