@@ -285,6 +285,10 @@ static bool add_job(void *ctx, const struct store_job *row)
         (unfinished &&
          !store->ops->each_sample(store, job->uid, add_sample, loading, loading->err)))
         return false;
+    if (unfinished && fleet_active_job(loading->fleet, job->guest_uuid) != NULL)
+        return err_set(loading->err, ERR_CORRUPT,
+                       "the store holds two unfinished jobs of guest %s; end one of them by hand",
+                       job->guest_uuid);
     struct job *kept = TAKE(job);
     fleet_add_job(loading->fleet, kept);
     fleet_prune_jobs(loading->fleet, row->guest_uuid);

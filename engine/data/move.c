@@ -216,9 +216,10 @@ void move_advance(struct fleet *f, struct job *job, struct moment now, struct ef
     int64_t idle_ms = job->entered_ms + f->config.idle_call_timeout_ms;
     if (job->phase == PHASE_TARGET_READY && job->call_out && now.mono_ms >= idle_ms)
         move_ask_abort(job, "ferry", "nothing moved in time after the call", now, fx);
-    advance_abort(f, job, now, fx);
     if (!job->call_out)
         resolve_advance(f, job, now, fx);
+    if (!phase_is_final(job->phase)) /* no order for what this very turn proved to be over */
+        advance_abort(f, job, now, fx);
 }
 
 void move_adopt(struct job *job, struct moment now, struct effects *fx)

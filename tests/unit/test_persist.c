@@ -131,6 +131,28 @@ static void an_open_call_and_an_accepted_abort_are_remembered(void **state)
     core_free(w);
 }
 
+static void two_unfinished_jobs_of_a_guest_are_a_damaged_store(void **state)
+{
+    (void)state;
+    struct core_world *w = core_moving();
+    struct err err = {0};
+    struct store *store = store_sqlite_open(NULL, &err);
+    assert_non_null(store);
+    store_world(w, store);
+    TEXT_SET(core_job(w)->uid, "ffffffff-ffff-4fff-8fff-ffffffffffff");
+    store->ops->begin(store);
+    persist_job(store, w->fleet->jobs);
+    assert_true(store->ops->commit(store, &err));
+    struct fleet_config config = {.jobs_kept_per_guest = 5, .jobs_kept = 100};
+    struct fleet *fleet = fleet_new(&config, 1, &err);
+    assert_non_null(fleet);
+    assert_false(persist_load(store, fleet, &err));
+    assert_int_equal(err.code, ERR_CORRUPT);
+    fleet_free(fleet);
+    store_free(store);
+    core_free(w);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -139,6 +161,7 @@ int main(void)
         cmocka_unit_test(an_aborted_job_keeps_who_and_why),
         cmocka_unit_test(a_running_job_is_loaded_as_it_was),
         cmocka_unit_test(an_open_call_and_an_accepted_abort_are_remembered),
+        cmocka_unit_test(two_unfinished_jobs_of_a_guest_are_a_damaged_store),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
