@@ -385,11 +385,65 @@ static bool read_sampling(struct reading *r, const struct yaml_node *node, struc
     return read_map(r, node, keys, COUNT(keys), err);
 }
 
+/* --- storage --- */
+
+static bool read_texts(struct reading *r, const struct yaml_node *list, char **out_texts,
+                       size_t *out_n, struct err *err)
+{
+    if (list->kind != YAML_LIST)
+        return yaml_fail(r->yaml, list, err, "%s: expected a list", list->key);
+    for (const struct yaml_node *node = list->child; node != NULL; node = node->next) {
+        const char *text;
+        if (!yaml_text(r->yaml, node, &text, err))
+            return false;
+        if (*text == '\0')
+            return yaml_fail(r->yaml, node, err, "%s: an entry is empty", list->key);
+        if (*out_n == CONFIG_SHARED_MAX)
+            return yaml_fail(r->yaml, node, err, "%s: at most %d are possible", list->key,
+                             CONFIG_SHARED_MAX);
+        out_texts[*out_n] = strdup(text);
+        if (out_texts[*out_n] == NULL)
+            return err_set(err, ERR_NOMEM, "no memory for %s", list->key);
+        (*out_n)++;
+    }
+    return true;
+}
+
+static bool read_shared_paths(struct reading *r, const struct yaml_node *list, struct err *err)
+{
+    struct config *config = r->config;
+    if (!read_texts(r, list, config->shared_paths, &config->n_shared_paths, err))
+        return false;
+    const struct yaml_node *node = list->child;
+    for (size_t i = 0; i < config->n_shared_paths; i++, node = node->next) {
+        const char *path = config->shared_paths[i];
+        if (path[0] != '/' || strstr(path, "/..") != NULL)
+            return yaml_fail(r->yaml, node, err,
+                             "sharedPaths: '%s' is not a path from the root without '..'", path);
+    }
+    return true;
+}
+
+static bool read_shared_pools(struct reading *r, const struct yaml_node *list, struct err *err)
+{
+    return read_texts(r, list, r->config->shared_pools, &r->config->n_shared_pools, err);
+}
+
+static bool read_storage(struct reading *r, const struct yaml_node *node, struct err *err)
+{
+    static const struct key keys[] = {
+        {"sharedPaths", read_shared_paths},
+        {"sharedPools", read_shared_pools},
+    };
+    return read_map(r, node, keys, COUNT(keys), err);
+}
+
 static bool read_all(struct reading *r, struct err *err)
 {
     static const struct key keys[] = {
-        {"hosts", read_hosts}, {"state", read_state},           {"listen", read_listen},
-        {"log", read_log},     {"migrations", read_migrations}, {"sampling", read_sampling},
+        {"hosts", read_hosts},     {"state", read_state},           {"listen", read_listen},
+        {"log", read_log},         {"migrations", read_migrations}, {"sampling", read_sampling},
+        {"storage", read_storage},
     };
     if (yaml_document_count(r->yaml) != 1)
         return err_set(err, ERR_INVALID, "%s: expected one YAML document, found %zu",
@@ -429,6 +483,10 @@ void config_free(struct config *config)
         free(config->host_labels[i]);
     free(config->host_labels);
     free(config->hosts);
+    for (size_t i = 0; i < CONFIG_SHARED_MAX; i++) {
+        free(config->shared_paths[i]);
+        free(config->shared_pools[i]);
+    }
     free(config);
 }
 
@@ -471,6 +529,14 @@ static bool hosts_differ(const struct config *a, const struct config *b)
     return false;
 }
 
+static bool texts_differ(char *const *a, char *const *b)
+{
+    for (size_t i = 0; i < CONFIG_SHARED_MAX; i++)
+        if (!text_equal(a[i], b[i]))
+            return true;
+    return false;
+}
+
 bool config_needs_restart(const struct config *now, const struct config *next, char *out_text)
 {
     const struct {
@@ -489,6 +555,8 @@ bool config_needs_restart(const struct config *now, const struct config *next, c
                            now->allow_postcopy != next->allow_postcopy ||
                            now->unsafe != next->unsafe},
         {"sampling", now->sample_ms != next->sample_ms},
+        {"storage", texts_differ(now->shared_paths, next->shared_paths) ||
+                        texts_differ(now->shared_pools, next->shared_pools)},
     };
     out_text[0] = '\0';
     size_t length = 0;

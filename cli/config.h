@@ -7,7 +7,7 @@
 #include "base/own.h"
 #include "hypervisor/types.h"
 
-enum { CONFIG_HOSTS_MAX = 10000, CONFIG_PATH_MAX = 4096 };
+enum { CONFIG_HOSTS_MAX = 10000, CONFIG_PATH_MAX = 4096, CONFIG_SHARED_MAX = 64 };
 #define CONFIG_FILE_DEFAULT "/etc/ferry/ferry.yaml"
 
 struct config {
@@ -24,6 +24,9 @@ struct config {
     unsigned parallel_inbound_per_node;
     bool allow_auto_converge, allow_postcopy, unsafe;
     int64_t sample_ms; /* 0: default */
+    /* storage: what every host sees alike */
+    char *shared_paths[CONFIG_SHARED_MAX], *shared_pools[CONFIG_SHARED_MAX];
+    size_t n_shared_paths, n_shared_pools;
 };
 
 /* Every default and no hosts: what an empty file would mean if it were allowed. */

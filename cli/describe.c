@@ -217,6 +217,22 @@ static void add_conditions(struct buf *out, struct json_object *object)
     }
 }
 
+/* What the guest's definition says against moving it, and what to do. */
+static void add_reasons(struct buf *out, struct json_object *object)
+{
+    size_t n = view_count(object, "status.ferry.reasons");
+    if (n > 0)
+        buf_add(out, "Moving it:\n");
+    for (size_t i = 0; i < n; i++) {
+        struct json_object *reason = view_element(object, "status.ferry.reasons", i);
+        char name[TABLE_CELL_MAX], message[TEXT_BYTES], todo[TEXT_BYTES];
+        table_clean(name, sizeof name, view_text(reason, "reason"));
+        table_clean(message, sizeof message, view_text(reason, "message"));
+        table_clean(todo, sizeof todo, view_text(reason, "whatToDo"));
+        buf_addf(out, "  %s: %s\n    %s\n", name, message, todo);
+    }
+}
+
 /* Events are an extra: when the appliance cannot give them, the rest is still worth showing. */
 static void add_events(struct buf *out, struct client *client, const char *uid)
 {
@@ -261,6 +277,8 @@ static int print_page(struct client *client, enum kind kind, struct json_object 
         add_numbers(&out, object);
     }
     add_conditions(&out, object);
+    if (kind == KIND_GUEST)
+        add_reasons(&out, object);
     add_events(&out, client, view_text(object, "metadata.uid"));
     return cli_print(&out);
 }

@@ -108,6 +108,21 @@ static void fill_ready(struct json_object *object, int64_t now_ms, char *out_cel
     }
 }
 
+/* yes, the first reason why not, or nothing while its definition was not read. */
+static void fill_migratable(struct json_object *object, int64_t now_ms, char *out_cell)
+{
+    (void)now_ms;
+    for (size_t i = 0; i < view_count(object, "status.conditions"); i++) {
+        struct json_object *condition = view_element(object, "status.conditions", i);
+        if (!text_equal(view_text(condition, "type"), "LiveMigratable"))
+            continue;
+        if (text_equal(view_text(condition, "status"), "True"))
+            (void)snprintf(out_cell, CELL, "yes");
+        else
+            table_clean(out_cell, CELL, view_text(condition, "reason"));
+    }
+}
+
 static void fill_capacity(struct json_object *object, int64_t now_ms, char *out_cell)
 {
     (void)now_ms;
@@ -138,6 +153,7 @@ static const struct column guest_columns[] = {
     {"STATE", ALWAYS, false, NULL, fill_state},
     {"MEMORY", ALWAYS, false, NULL, fill_memory},
     {"CPUS", ALWAYS, false, "spec.domain.cpu.cores", NULL},
+    {"MIGRATABLE", WIDE, false, NULL, fill_migratable},
     {"MIGRATION", WIDE, false, "status.ferry.migration", NULL},
     {"UUID", WIDE, false, "metadata.uid", NULL},
 };

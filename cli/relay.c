@@ -42,6 +42,12 @@ static void on_look(void *ctx, uint64_t id, const char *host, const char *guest,
     relay->engine.on_look(relay->engine.ctx, id, host, guest, sight, err);
 }
 
+static bool on_definition(void *ctx, const char *host, const char *guest, const char *xml)
+{
+    const struct relay *relay = ctx;
+    return relay->engine.on_definition(relay->engine.ctx, host, guest, xml);
+}
+
 struct collector_sink relay_collector_sink(struct relay *relay)
 {
     return (struct collector_sink){
@@ -52,6 +58,7 @@ struct collector_sink relay_collector_sink(struct relay *relay)
         .on_guests = on_guests,
         .on_event = on_event,
         .on_look = on_look,
+        .on_definition = on_definition,
     };
 }
 

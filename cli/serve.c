@@ -132,6 +132,8 @@ static bool open_engine(struct appliance *a, struct err *err)
         .allow_auto_converge = a->config->allow_auto_converge,
         .allow_postcopy = a->config->allow_postcopy,
         .unsafe = a->config->unsafe,
+        .storage = {(const char *const *)a->config->shared_paths, a->config->n_shared_paths,
+                    (const char *const *)a->config->shared_pools, a->config->n_shared_pools, false},
     };
     const struct engine_parts parts = {
         .clock = a->clock,

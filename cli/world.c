@@ -63,6 +63,13 @@ static bool read_number(const struct loading *l, const struct yaml_node *map, co
     return node == NULL || yaml_i64(l->yaml, node, 0, INT64_C(1) << 40, out_value, err);
 }
 
+static bool read_flag(const struct loading *l, const struct yaml_node *map, const char *key,
+                      bool *out_value, struct err *err)
+{
+    const struct yaml_node *node = yaml_child(map, key);
+    return node == NULL || yaml_bool(l->yaml, node, out_value, err);
+}
+
 static bool only_keys(const struct loading *l, const struct yaml_node *map, const char *const *keys,
                       size_t n, struct err *err)
 {
@@ -104,8 +111,8 @@ static bool add_host(struct loading *l, const struct yaml_node *map, struct err 
 
 static bool add_guest(struct loading *l, const struct yaml_node *map, struct err *err)
 {
-    static const char *const keys[] = {"name",      "host",      "memory", "workingSet",
-                                       "dirtyRate", "namespace", "vcpus",  "uuid"};
+    static const char *const keys[] = {"name",      "host",  "memory", "workingSet", "dirtyRate",
+                                       "namespace", "vcpus", "uuid",   "localDisk",  "hostDevice"};
     struct sim_guest guest = {.memory_bytes = UINT64_C(1) << 30, .ns = "default"};
     char host[HV_HOST_MAX] = "";
     int64_t vcpus = 2;
@@ -118,6 +125,8 @@ static bool add_guest(struct loading *l, const struct yaml_node *map, struct err
         !read_bytes(l, map, "memory", &guest.memory_bytes, err) ||
         !read_bytes(l, map, "workingSet", &guest.working_set_bytes, err) ||
         !read_bytes(l, map, "dirtyRate", &guest.dirty_bps, err) ||
+        !read_flag(l, map, "localDisk", &guest.local_disk, err) ||
+        !read_flag(l, map, "hostDevice", &guest.host_device, err) ||
         !read_number(l, map, "vcpus", &vcpus, err))
         return false;
     if (guest.name[0] == '\0' || host[0] == '\0')

@@ -25,6 +25,7 @@ struct collector *collector_new(const struct collector_config *config, const str
         .near_end_ms = or_default(config->near_end_ms, 100),
         .inventory_ms = or_default(config->inventory_ms, 10000),
         .patience_ms = or_default(config->patience_ms, 1000),
+        .definition_ms = or_default(config->definition_ms, 600000),
     };
     c->clock = clock;
     c->recorder = recorder;
@@ -129,7 +130,7 @@ uint64_t collector_ask(struct collector *c, enum ask_kind kind, size_t slot, con
     static const enum hv_call calls[] = {
         [ASK_FACTS] = HV_CALL_HOST_FACTS, [ASK_LIST] = HV_CALL_LIST_GUESTS,
         [ASK_STATS] = HV_CALL_JOB_STATS,  [ASK_STATE] = HV_CALL_LOOK,
-        [ASK_LOOK] = HV_CALL_LOOK,
+        [ASK_LOOK] = HV_CALL_LOOK,        [ASK_DEFINITION] = HV_CALL_GUEST_XML,
     };
     struct hv_request request = {
         .id = (++c->serial << ASK_KIND_BITS | kind) << ASK_SLOT_BITS | slot,
@@ -222,6 +223,7 @@ static void handle_reply(struct collector *c, const struct hv_reply *reply)
     case ASK_STATS: watch_stats(c, slot, reply); break;
     case ASK_STATE: watch_state(c, slot, reply); break;
     case ASK_LOOK: look_reply(c, slot, reply); break;
+    case ASK_DEFINITION: definition_reply(c, slot, reply); break;
     }
 }
 
@@ -307,6 +309,7 @@ int64_t collector_step(struct collector *c)
         inventory_doubt(c);
     handle_posts(c);
     run_due(c);
+    definition_run(c);
     publish(c);
     return until_next(c);
 }

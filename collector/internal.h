@@ -4,6 +4,7 @@
  * inventory.c  hosts: facts and guests
  * watch.c      migrations being sampled
  * look.c       one-off questions of the engine
+ * definition.c live definitions of guests
  *
  * Each question carries a number that says what it was for (kind, slot) and is used once
  * (serial), so an answer that comes after its question was given up matches nothing and is
@@ -18,6 +19,7 @@
 
 #include "base/queue.h"
 #include "collector/collector.h"
+#include "collector/definition.h"
 #include "collector/due.h"
 #include "collector/hash.h"
 #include "collector/rate.h"
@@ -36,11 +38,12 @@ enum {
      * must not be lost: every reply that can be under way at once fits there. */
     QUEUE_EVENTS_MAX = COLLECTOR_QUEUE_MAX / 2,
 };
-_Static_assert(2 * COLLECTOR_HOSTS_MAX + 2 * COLLECTOR_WATCHES_MAX + 2 * COLLECTOR_LOOKS_MAX <
+_Static_assert(2 * COLLECTOR_HOSTS_MAX + 2 * COLLECTOR_WATCHES_MAX + 2 * COLLECTOR_LOOKS_MAX +
+                       COLLECTOR_DEFINITIONS_MAX <
                    COLLECTOR_QUEUE_MAX - QUEUE_EVENTS_MAX,
                "replies in flight must fit the reserved half");
 
-enum ask_kind { ASK_FACTS, ASK_LIST, ASK_STATS, ASK_STATE, ASK_LOOK };
+enum ask_kind { ASK_FACTS, ASK_LIST, ASK_STATS, ASK_STATE, ASK_LOOK, ASK_DEFINITION };
 enum { ASK_SLOT_BITS = 14, ASK_KIND_BITS = 3 };
 _Static_assert(COLLECTOR_HOSTS_MAX <= 1 << ASK_SLOT_BITS, "a host's slot fits a request's id");
 
@@ -56,6 +59,7 @@ struct host {
     int64_t list_from_ms; /* not before */
     int64_t periodic_ms;  /* the next regular list */
     struct due due;
+    struct definitions definitions;
     UT_hash_handle hh;
 };
 
@@ -158,6 +162,8 @@ struct collector {
     struct watch watches[COLLECTOR_WATCHES_MAX];
     struct look looks[COLLECTOR_LOOKS_MAX];
     struct look *looks_in_flight, *looks_free;
+    struct host *definition_queue; /* hosts that have something to be read */
+    size_t n_definitions;          /* in flight */
     struct collector_stats stats;
 
     pthread_mutex_t published_lock;

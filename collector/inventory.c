@@ -52,6 +52,8 @@ void inventory_fini(struct collector *c)
 {
     HASH_CLEAR(hh, c->by_name);
     for (size_t i = 0; i < c->n_hosts; i++)
+        definition_fini(c->hosts[i]);
+    for (size_t i = 0; i < c->n_hosts; i++)
         free(c->hosts[i]);
     free(c->hosts);
 }
@@ -85,6 +87,8 @@ static void arm(struct collector *c, struct host *h)
         at = earlier(at, h->list_asked_ms + REPLY_LOST_MS);
     if (h->facts_id != 0)
         at = earlier(at, h->facts_asked_ms + REPLY_LOST_MS);
+    if (h->definitions.id != 0)
+        at = earlier(at, h->definitions.asked_ms + REPLY_LOST_MS);
     if (at == INT64_MAX)
         due_clear(&c->due, &h->due);
     else
@@ -120,6 +124,7 @@ void inventory_run(struct collector *c, struct host *h)
         h->list_id = 0;
     if (h->facts_id != 0 && c->now_ms - h->facts_asked_ms >= REPLY_LOST_MS)
         h->facts_id = 0;
+    definition_expire(c, h);
     if ((h->connected || h->unsure) && c->now_ms >= h->periodic_ms) {
         h->wants_list = h->wants_facts = true;
         h->periodic_ms = next_periodic(c, h);
@@ -137,6 +142,7 @@ static void set_connected(struct collector *c, struct host *h, bool connected,
     h->connected = connected;
     h->wants_list = h->wants_facts = connected;
     h->periodic_ms = next_periodic(c, h);
+    definition_arm(c, h);
     if (c->sink.on_host != NULL)
         c->sink.on_host(c->sink.ctx, h->name, connected, err);
 }
@@ -157,7 +163,10 @@ void inventory_event(struct collector *c, const struct hv_event *event)
         h->unsure = false;
         set_connected(c, h, false, &event->err);
         break;
-    case HV_EVENT_LIFECYCLE: h->wants_list |= h->connected || h->unsure; break;
+    case HV_EVENT_LIFECYCLE:
+        h->wants_list |= h->connected || h->unsure;
+        definition_event(c, h, event);
+        break;
     case HV_EVENT_ITERATION:
     case HV_EVENT_JOB_COMPLETED: return;
     }
@@ -217,6 +226,8 @@ void inventory_list(struct collector *c, size_t slot, const struct hv_reply *rep
         settle_doubt(c, h, &reply->err);
     if (has_guests && h->connected && c->sink.on_guests != NULL)
         c->sink.on_guests(c->sink.ctx, h->name, reply->with.guests);
+    if (has_guests && h->connected)
+        definition_listed(c, h, reply->with.guests);
     if (has_guests)
         h->has_complained = false;
     if (!has_guests && h->connected) {

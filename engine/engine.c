@@ -85,6 +85,8 @@ struct engine *engine_new(const struct engine_config *config, const struct engin
         return NULL;
     }
     e->parts = *parts;
+    e->storage = config->storage;
+    e->storage.unsafe = config->unsafe;
     atomic_init(&e->store_ok, true);
     if (!fill(e, config, err))
         return NULL;

@@ -13,6 +13,7 @@
 
 #include "base/clock.h"
 #include "collector/collector.h"
+#include "engine/model/migratable.h"
 #include "engine/requests.h"
 #include "engine/snapshot.h"
 #include "hypervisor/act.h"
@@ -37,6 +38,7 @@ struct engine_config {
     bool allow_auto_converge, allow_postcopy, unsafe; /* unsafe: disks on storage that libvirt
                                                          takes for local are declared shared */
     int64_t pending_timeout_ms;                       /* 0: 900 s */
+    struct migratable_config storage; /* what is shared; its texts outlive the engine */
 };
 
 /* Told after the commit, on the engine's thread; must be quick. */

@@ -31,7 +31,8 @@ struct engine {
     struct engine_parts parts;
     struct queue *inbox; /* of struct input *, owned by the queue */
     struct fleet *fleet;
-    struct effects fx; /* of the turn, or of the turns since the last good commit */
+    struct migratable_config storage; /* fixed: read by any thread */
+    struct effects fx;                /* of the turn, or of the turns since the last good commit */
     struct publisher *publisher;
     uint64_t published; /* fleet version of the last snapshot */
     int64_t published_ms;

@@ -40,14 +40,13 @@ bool intake_post(struct engine *e, struct input *take_input)
 
 /* Facts that come again by themselves get half of the queue, so that a flood of them cannot crowd
  * out the answers that a job waits for. */
-static void post_fact(struct engine *e, struct input *take_input)
+static bool post_fact(struct engine *e, struct input *take_input)
 {
-    if (queue_depth(e->inbox) < ENGINE_QUEUE_MAX / 2) {
-        (void)intake_post(e, take_input);
-        return;
-    }
+    if (queue_depth(e->inbox) < ENGINE_QUEUE_MAX / 2)
+        return intake_post(e, take_input);
     input_free(take_input);
     atomic_fetch_add(&e->posts_dropped, 1);
+    return false;
 }
 
 /* The answer to an order: its thread has nothing else to do and waits for room. */
@@ -65,7 +64,7 @@ static void on_sample(void *ctx, const struct sample *sample)
     struct input *input = intake_new(INPUT_SAMPLE, sample->host, sample->guest);
     if (input != NULL)
         input->of.sample = *sample;
-    post_fact(ctx, input);
+    (void)post_fact(ctx, input);
 }
 
 static void on_host(void *ctx, const char *host, bool connected, const struct err *err)
@@ -84,7 +83,7 @@ static void on_facts(void *ctx, const char *host, const struct hv_facts *facts)
     struct input *input = intake_new(INPUT_FACTS, host, "");
     if (input != NULL)
         input->of.facts = *facts;
-    post_fact(ctx, input);
+    (void)post_fact(ctx, input);
 }
 
 static struct hv_guest_list *copy_guests(const struct hv_guest_list *list)
@@ -114,7 +113,7 @@ static void on_guests(void *ctx, const char *host, const struct hv_guest_list *g
         input->of.guests = copy;
     else
         hv_guest_list_free(copy);
-    post_fact(ctx, input);
+    (void)post_fact(ctx, input);
 }
 
 static void on_event(void *ctx, const struct hv_event *event)
@@ -122,7 +121,7 @@ static void on_event(void *ctx, const struct hv_event *event)
     struct input *input = intake_new(INPUT_EVENT, event->host, event->guest);
     if (input != NULL)
         input->of.event = *event;
-    post_fact(ctx, input);
+    (void)post_fact(ctx, input);
 }
 
 static void on_look(void *ctx, uint64_t id, const char *host, const char *guest,
@@ -137,9 +136,23 @@ static void on_look(void *ctx, uint64_t id, const char *host, const char *guest,
     (void)intake_post(ctx, input);
 }
 
+/* Read and judged on the collector's thread: the engine's has better things to do. A text that
+ * is no definition tells nothing, which is kept as such. */
+static bool on_definition(void *ctx, const char *host, const char *guest, const char *xml)
+{
+    struct engine *e = ctx;
+    struct hv_definition definition;
+    struct err err = {0};
+    struct input *input = intake_new(INPUT_MOVABLE, host, guest);
+    if (input != NULL && hv_definition_parse(xml, &definition, &err))
+        migratable_evaluate(&definition, &e->storage, &input->of.migratable);
+    return post_fact(e, input);
+}
+
 struct collector_sink engine_collector_sink(struct engine *e)
 {
-    return (struct collector_sink){e, on_sample, on_host, on_facts, on_guests, on_event, on_look};
+    return (struct collector_sink){e,         on_sample, on_host, on_facts,
+                                   on_guests, on_event,  on_look, on_definition};
 }
 
 static void on_reply(void *ctx, struct hv_reply *reply)

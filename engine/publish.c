@@ -106,6 +106,7 @@ static void fill_guest(const struct guest *guest, char **text, struct snapshot_g
         out->state = guest->owner->state;
         out->reason = guest->owner->reason;
         out->node_reachable = guest->owner->node->connected;
+        out->migratable = guest->owner->migratable;
     }
     out->persistent = guest->persistent;
     out->memory_kib = guest->memory_kib;

@@ -8,6 +8,7 @@
 #define ENGINE_SNAPSHOT_H
 
 #include "collector/sample.h"
+#include "engine/model/migratable.h"
 #include "engine/model/phase.h"
 #include "hypervisor/types.h"
 
@@ -39,6 +40,7 @@ struct snapshot_guest {
     bool persistent, node_reachable;
     uint64_t memory_kib;
     unsigned vcpus;
+    struct migratable migratable;   /* can it be moved? by its definition */
     int64_t seen_ms;                /* wall: last seen */
     char job_uid[SNAPSHOT_UID_MAX]; /* its newest job, empty when none */
     uint64_t resource_version;

@@ -1,7 +1,10 @@
 /* api_instance.c - a guest as KubeVirt's VirtualMachineInstance. */
 #include <string.h>
 
+#include "base/text.h"
 #include "exporter/api.h"
+
+enum { REASONS_TEXT_MAX = 8192 };
 
 /* KubeVirt's phase from libvirt's state. A guest nobody can ask about is Unknown. */
 static const char *phase_of(const struct snapshot_guest *guest)
@@ -57,17 +60,74 @@ static void add_spec(struct json_object *object, const struct snapshot_guest *gu
     (void)json_add_object(domain, "devices");
 }
 
+/* All rows that make one condition false, as KubeVirt joins them. */
+static void join_rows(const struct migratable *m, bool (*counts)(enum unmovable row),
+                      struct buf *out)
+{
+    for (enum unmovable row = 0; row < UNMOVABLE_COUNT; row++) {
+        char text[MIGRATABLE_TEXT_MAX];
+        if (!migratable_has(m, row) || !counts(row))
+            continue;
+        unmovable_text(row, m, text);
+        buf_addf(out, "%s%s: %s", out->length > 0 ? ", " : "", unmovable_name(row), text);
+    }
+}
+
+/* A definition that nobody has read yet gives no condition, as in KubeVirt. */
+static void add_migratable(struct json_object *conditions, const struct migratable *m)
+{
+    enum unmovable live = migratable_first_live(m), storage = migratable_first_storage(m);
+    char text[MIGRATABLE_TEXT_MAX];
+    if (!m->known)
+        return;
+    if (live == UNMOVABLE_COUNT) {
+        api_add_condition(conditions, "LiveMigratable", "True", 0, NULL, NULL);
+    } else {
+        unmovable_text(live, m, text);
+        api_add_condition(conditions, "LiveMigratable", "False", 0, unmovable_name(live), text);
+    }
+    if (storage == UNMOVABLE_COUNT) {
+        api_add_condition(conditions, "StorageLiveMigratable", "True", 0, NULL, NULL);
+        return;
+    }
+    struct buf joined;
+    buf_init(&joined, REASONS_TEXT_MAX);
+    join_rows(m, unmovable_blocks_storage, &joined);
+    api_add_condition(conditions, "StorageLiveMigratable", "False", 0, "NotMigratable",
+                      joined.data);
+    buf_fini(&joined);
+}
+
 static void add_conditions(struct json_object *status, const struct snapshot_guest *guest)
 {
     bool is_ready = guest->state == HV_STATE_RUNNING && guest->node_reachable;
     struct json_object *conditions = json_add_array(status, "conditions");
     api_add_condition(conditions, "Ready", is_ready ? "True" : "False", 0, NULL, NULL);
+    add_migratable(conditions, &guest->migratable);
     if (guest->state != HV_STATE_PAUSED)
         return;
     const char *reason = guest->reason == HV_PAUSED_USER      ? "PausedByUser"
                          : guest->reason == HV_PAUSED_IOERROR ? "PausedIOError"
                                                               : "Paused";
     api_add_condition(conditions, "Paused", "True", 0, reason, NULL);
+}
+
+/* Everything that applies, notes included, with what to do about it. */
+static void add_reasons(struct json_object *ferry, const struct migratable *m)
+{
+    struct json_object *reasons = json_add_array(ferry, "reasons");
+    for (enum unmovable row = 0; row < UNMOVABLE_COUNT; row++) {
+        char text[MIGRATABLE_TEXT_MAX];
+        if (!migratable_has(m, row))
+            continue;
+        unmovable_text(row, m, text);
+        struct json_object *reason = json_add_object(reasons, "");
+        json_add_text(reason, "reason", unmovable_name(row));
+        json_add_text(reason, "message", text);
+        json_add_text(reason, "whatToDo", unmovable_help(row));
+        json_add_bool(reason, "live", unmovable_blocks_live(row));
+        json_add_bool(reason, "storage", unmovable_blocks_storage(row));
+    }
 }
 
 static void add_status(struct json_object *object, const struct snapshot *s,
@@ -88,8 +148,24 @@ static void add_status(struct json_object *object, const struct snapshot *s,
     json_add_bool(ferry, "persistent", guest->persistent);
     json_add_bool(ferry, "nodeReachable", guest->node_reachable);
     json_add_time(ferry, "seenAt", guest->seen_ms);
+    if (guest->migratable.known)
+        add_reasons(ferry, &guest->migratable);
     if (job != NULL)
         json_add_text(ferry, "migration", job->name);
+}
+
+/* The names alone, for tools that select by annotation. */
+static void add_annotations(struct json_object *metadata, const struct migratable *m)
+{
+    struct buf names;
+    if (m->rows == 0)
+        return;
+    buf_init(&names, REASONS_TEXT_MAX);
+    for (enum unmovable row = 0; row < UNMOVABLE_COUNT; row++)
+        if (migratable_has(m, row))
+            buf_addf(&names, "%s%s", names.length > 0 ? "," : "", unmovable_name(row));
+    json_add_text(json_add_object(metadata, "annotations"), "ferry.internal/reasons", names.data);
+    buf_fini(&names);
 }
 
 /* ---- as a kind ---- */
@@ -127,6 +203,7 @@ static struct json_object *object(const struct snapshot *s, size_t i)
     struct json_object *metadata = api_add_meta(out, KIND_INSTANCE, &meta);
     json_add(metadata, "creationTimestamp", NULL); /* Kubernetes' way to say "not known" */
     json_add(metadata, "labels", labels_of(guest));
+    add_annotations(metadata, &guest->migratable);
     add_spec(out, guest);
     add_status(out, s, guest);
     return out;

@@ -167,6 +167,18 @@ static void job_words(FILE *out)
 #undef GUEST_AT
 }
 
+static void unmovables(FILE *out)
+{
+    head(out, "Why a guest cannot move",
+         "From its definition, in this order; the first gives the condition its reason. Live: "
+         "`LiveMigratable` is False. Storage: `StorageLiveMigratable` is False. Neither: a note.",
+         "reason | live | storage | message | what to do");
+#define UNMOVABLE(id, name, live, storage, message, help) \
+    (void)fprintf(out, "| `%s` | %s | %s | %s | %s |\n", name, #live, #storage, message, help);
+#include "engine/model/migratable.def"
+#undef UNMOVABLE
+}
+
 static void ownership(FILE *out)
 {
     head(out, "Ownership", "How one host's answer about a guest is read.", "side | meaning");
@@ -268,6 +280,7 @@ static void page(FILE *out)
     phases(out);
     diagram(out);
     job_words(out);
+    unmovables(out);
     ownership(out);
     causes(out);
     errors(out);

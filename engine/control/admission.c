@@ -67,6 +67,18 @@ static bool choose_priority(const struct migration_request *request, struct job 
                    request->priority);
 }
 
+/* A definition nobody has read yet is no reason to refuse: libvirt has the last word. */
+static bool check_migratable(const struct migratable *migratable, struct err *err)
+{
+    enum unmovable row = migratable_first_live(migratable);
+    if (row == UNMOVABLE_COUNT)
+        return true;
+    char text[MIGRATABLE_TEXT_MAX];
+    unmovable_text(row, migratable, text);
+    return err_set(err, ERR_REFUSED, "Cannot migrate VMI, Reason: %s, Message: %s",
+                   unmovable_name(row), text);
+}
+
 static bool check_guest(struct fleet *f, const struct migration_request *request,
                         struct guest **out_guest, struct err *err)
 {
@@ -90,6 +102,8 @@ static bool check_guest(struct fleet *f, const struct migration_request *request
     int state = guest->owner != NULL ? guest->owner->state : HV_STATE_SHUTOFF;
     if (state == HV_STATE_SHUTOFF || state == HV_STATE_CRASHED || state == HV_STATE_NONE)
         return err_set(err, ERR_REFUSED, "Cannot migrate VMI in finalized state.");
+    if (!check_migratable(&guest->owner->migratable, err))
+        return false;
     *out_guest = guest;
     return true;
 }

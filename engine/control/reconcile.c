@@ -56,6 +56,13 @@ static void on_guests(struct fleet *f, const struct input *input, struct moment 
     f->reschedule = true;
 }
 
+static void on_definition(struct fleet *f, const struct input *input)
+{
+    struct node *node = fleet_node(f, input->host);
+    if (node != NULL)
+        fleet_apply_definition(f, node, input->guest, &input->of.migratable);
+}
+
 static void on_event(struct fleet *f, const struct input *input, struct moment now,
                      struct effects *fx)
 {
@@ -86,7 +93,7 @@ static void on_sample(struct fleet *f, const struct input *input, struct moment 
     struct job *job = fleet_job(f, sample->job_uid);
     if (job == NULL)
         return;
-    job->sample = *sample;
+    job->sample = *sample; /* the last one, with the real downtime, may come after the end */
     job->has_sample = true;
     job->next_sample_seq = sample->seq + 1;
     job->version = fleet_touch(f);
@@ -258,6 +265,7 @@ bool reconcile(struct fleet *f, const struct input *input, struct moment now, st
     case INPUT_HOST: on_host(f, input, now); break;
     case INPUT_FACTS: on_facts(f, input); break;
     case INPUT_GUESTS: on_guests(f, input, now); break;
+    case INPUT_MOVABLE: on_definition(f, input); break;
     case INPUT_EVENT: on_event(f, input, now, fx); break;
     case INPUT_SAMPLE: on_sample(f, input, now, fx); break;
     case INPUT_LOOK: on_look(f, input, now, fx); break;

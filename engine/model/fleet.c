@@ -324,6 +324,22 @@ void fleet_apply_sight(struct fleet *f, struct node *node, const char *uuid,
     }
 }
 
+void fleet_apply_definition(struct fleet *f, struct node *node, const char *uuid,
+                            const struct migratable *migratable)
+{
+    struct guest *guest = fleet_guest(f, uuid);
+    struct place *place = guest != NULL ? find_place(guest, node) : NULL;
+    if (place == NULL)
+        return; /* it left meanwhile */
+    bool same = place->migratable.known == migratable->known &&
+                place->migratable.rows == migratable->rows &&
+                strcmp(place->migratable.disk, migratable->disk) == 0;
+    if (same)
+        return;
+    place->migratable = *migratable;
+    guest->version = f->guests_version = fleet_touch(f);
+}
+
 struct job *fleet_job(struct fleet *f, const char *uid)
 {
     struct job *job = NULL;

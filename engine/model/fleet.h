@@ -15,6 +15,7 @@
 
 #include "base/own.h"
 #include "engine/model/job.h"
+#include "engine/model/migratable.h"
 #include "hypervisor/types.h"
 
 struct node {
@@ -39,6 +40,7 @@ struct place {
     struct guest *guest;
     struct node *node;
     int state, reason;
+    struct migratable migratable; /* by its definition here */
     uint64_t list_round;
     struct place *next_here, *prev_here; /* on the node */
     struct place *next_of;               /* of the guest */
@@ -106,6 +108,10 @@ void fleet_apply_list(struct fleet *f, struct node *node, const struct hv_guest_
 /* One fresh look at one guest on one node. */
 void fleet_apply_sight(struct fleet *f, struct node *node, const char *uuid,
                        const struct hv_sight *sight);
+
+/* What the guest's definition on that node says about moving it. */
+void fleet_apply_definition(struct fleet *f, struct node *node, const char *uuid,
+                            const struct migratable *migratable);
 
 struct job *fleet_job(struct fleet *f, const char *uid);
 struct job *fleet_job_named(struct fleet *f, const char *ns, const char *name);

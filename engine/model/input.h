@@ -3,6 +3,7 @@
 #define ENGINE_MODEL_INPUT_H
 
 #include "collector/sample.h"
+#include "engine/model/migratable.h"
 #include "engine/requests.h"
 #include "hypervisor/hv.h"
 
@@ -11,6 +12,7 @@ enum input_kind {
     INPUT_HOST,    /* a host connected or was lost */
     INPUT_FACTS,   /* facts of a host */
     INPUT_GUESTS,  /* the list of a host's guests */
+    INPUT_MOVABLE, /* what a guest's definition says about moving it */
     INPUT_EVENT,   /* lifecycle, iteration, completion */
     INPUT_SAMPLE,  /* a measurement */
     INPUT_LOOK,    /* an answer to DO_LOOK */
@@ -30,6 +32,7 @@ struct input {
         bool connected;               /* HOST */
         struct hv_facts facts;        /* FACTS */
         struct hv_guest_list *guests; /* GUESTS; owned */
+        struct migratable migratable; /* DEFINITION */
         struct hv_event event;        /* EVENT */
         struct sample sample;         /* SAMPLE */
         struct hv_sight sight;        /* LOOK */

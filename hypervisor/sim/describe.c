@@ -22,8 +22,16 @@ char *sim_describe_guest(const struct copy *copy)
     buf_add(&xml, "  <os><type arch='x86_64' machine='pc-i440fx-7.2'>hvm</type></os>\n"
                   "  <cpu mode='custom' match='exact' check='full'>\n"
                   "    <model fallback='forbid'>qemu64</model>\n  </cpu>\n"
-                  "  <devices>\n    <emulator>/usr/bin/qemu-system-x86_64</emulator>\n"
-                  "  </devices>\n</domain>\n");
+                  "  <devices>\n    <emulator>/usr/bin/qemu-system-x86_64</emulator>\n");
+    if (guest->local_disk)
+        buf_addf(&xml,
+                 "    <disk type='file' device='disk'>\n      <driver name='qemu' type='qcow2'/>\n"
+                 "      <source file='/var/lib/libvirt/images/%s.qcow2'/>\n"
+                 "      <target dev='vda' bus='virtio'/>\n    </disk>\n",
+                 guest->uuid);
+    if (guest->host_device)
+        buf_add(&xml, "    <hostdev mode='subsystem' type='pci' managed='yes'/>\n");
+    buf_add(&xml, "  </devices>\n</domain>\n");
     return buf_take(&xml);
 }
 

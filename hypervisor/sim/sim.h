@@ -41,6 +41,7 @@ struct sim_guest {
     uint64_t dirty_bps; /* bytes of distinct pages written per second, within the set */
     unsigned vcpus;
     bool persistent, paused;
+    bool local_disk, host_device; /* in its definition: what keeps a guest where it is */
 };
 struct sim_fault {
     enum sim_fault_kind kind;

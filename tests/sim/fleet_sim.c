@@ -217,8 +217,13 @@ static void relay_look(void *ctx, uint64_t id, const char *host, const char *gue
     struct collector_sink to = engine_collector_sink(((struct fleet_sim_life *)ctx)->engine);
     to.on_look(to.ctx, id, host, guest, sight, err);
 }
+static bool relay_definition(void *ctx, const char *host, const char *guest, const char *xml)
+{
+    struct collector_sink to = engine_collector_sink(((struct fleet_sim_life *)ctx)->engine);
+    return to.on_definition(to.ctx, host, guest, xml);
+}
 static struct collector_sink relay_sink(struct fleet_sim_life *life)
 {
     return (struct collector_sink){life,         relay_sample, relay_host, relay_facts,
-                                   relay_guests, relay_event,  relay_look};
+                                   relay_guests, relay_event,  relay_look, relay_definition};
 }

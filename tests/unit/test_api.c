@@ -145,6 +145,50 @@ static void guests_and_nodes_are_shown(void **state)
     answer_fini(&a);
 }
 
+static void whether_a_guest_can_move_is_told_before_anyone_asks(void **state)
+{
+    struct answer a = get(*state, VMI_PATH "/vm1");
+    static const struct {
+        const char *path, *want;
+    } rows[] = {
+        {"status.conditions.1.type", "LiveMigratable"},
+        {"status.conditions.1.status", "False"},
+        {"status.conditions.1.reason", "SEVNotLiveMigratable"}, /* the first, as KubeVirt */
+        {"status.conditions.1.message", "VMI uses SEV"},
+        {"status.conditions.2.type", "StorageLiveMigratable"},
+        {"status.conditions.2.status", "False"},
+        {"status.conditions.2.reason", "NotMigratable"},
+        {"status.conditions.2.message", "SEVNotLiveMigratable: VMI uses SEV, "
+                                        "PersistentReservationNotLiveMigratable: "
+                                        "VMI uses SCSI persistent reservation"},
+        {"status.ferry.reasons.0.reason", "SEVNotLiveMigratable"},
+        {"status.ferry.reasons.1.reason", "DisksNotLiveMigratable"},
+        {"status.ferry.reasons.1.storage", "false"},
+        {"status.ferry.reasons.2.reason", "PersistentReservationNotLiveMigratable"},
+        {"status.ferry.reasons.2.live", "false"},
+        {"status.ferry.reasons.3", ""},
+    };
+    for (size_t i = 0; i < COUNT(rows); i++)
+        assert_string_equal(at(&a, rows[i].path), rows[i].want);
+    assert_non_null(strstr(at(&a, "status.ferry.reasons.1.message"), "disk vdb is not shared"));
+    assert_non_null(strstr(at(&a, "status.ferry.reasons.1.whatToDo"), "storage.sharedPaths"));
+    struct json_object *annotations = json_at(a.json, "metadata.annotations");
+    assert_string_equal(
+        json_object_get_string(json_object_object_get(annotations, "ferry.internal/reasons")),
+        "SEVNotLiveMigratable,DisksNotLiveMigratable,PersistentReservationNotLiveMigratable");
+    answer_fini(&a);
+    a = get(*state, VMI_PATH "/vm2");
+    assert_string_equal(at(&a, "status.conditions.1.status"), "True");
+    assert_string_equal(at(&a, "status.conditions.2.status"), "True");
+    assert_string_equal(at(&a, "metadata.annotations"), "");
+    answer_fini(&a);
+    a = get(*state, VMI_PATH "/vm3"); /* nobody read its definition: no condition, no guess */
+    assert_string_equal(at(&a, "status.conditions.1.type"), "Paused");
+    assert_string_equal(at(&a, "status.conditions.2"), "");
+    assert_string_equal(at(&a, "status.ferry.reasons"), "");
+    answer_fini(&a);
+}
+
 static void what_is_not_there_is_a_404_with_its_name(void **state)
 {
     static const struct {
@@ -436,6 +480,7 @@ int main(void)
         WIRE_TEST(a_migration_has_kubevirts_fields),
         WIRE_TEST(an_abort_and_an_ending_are_shown),
         WIRE_TEST(a_failure_is_shown_with_its_verdict),
+        WIRE_TEST(whether_a_guest_can_move_is_told_before_anyone_asks),
         WIRE_TEST(guests_and_nodes_are_shown),
         WIRE_TEST(what_is_not_there_is_a_404_with_its_name),
         WIRE_TEST(lists_hold_what_was_asked_for),

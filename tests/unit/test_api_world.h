@@ -147,12 +147,10 @@ static inline void world_jobs(struct world *w)
     job->guest_at = GUEST_AT_TARGET;
     job->ended_ms = job->created_ms + 31500;
     job->steps[job->n_steps++] = (struct snapshot_step){PHASE_SUCCEEDED, job->ended_ms};
-
     job = world_job(w, 1, "moving", "vm2", PHASE_RUNNING);
     world_start(job);
     world_sample(job);
     job->metadata_json = "{\"labels\":{\"team\":\"blue\"},\"annotations\":{\"note\":\"x\"}}";
-
     job = world_job(w, 2, "stopping", "we\"ird\\na\nme", PHASE_RUNNING);
     world_start(job);
     job->abort_asked = job->resolving = true;
@@ -161,7 +159,6 @@ static inline void world_jobs(struct world *w)
     TEXT_SET(job->abort_requester, "bob");
     job->error = (struct err){.code = ERR_HYPERVISOR, .hv_domain = 10, .hv_code = 9};
     TEXT_SET(job->error.text, "operation failed: migration out job: canceled by client");
-
     job = world_job(w, 3, "waiting", "vm3", PHASE_PENDING);
     TEXT_SET(job->source, "");
     TEXT_SET(job->pending_reason, "waiting for a slot on node a");
@@ -184,6 +181,9 @@ static inline struct world *world_new(uint64_t generation)
     world_guest(w, 4, "prod", "stray", "", HV_STATE_NONE);
     w->guests[0].labels = "{\"app\":\"web\"}";
     w->guests[3].node_reachable = false;
+    w->guests[0].migratable = (struct migratable){
+        true, 1U << UNMOVABLE_SEV | 1U << UNMOVABLE_DISKS | 1U << UNMOVABLE_RESERVATIONS, "vdb"};
+    w->guests[1].migratable.known = true;
     TEXT_SET(w->guests[1].job_uid, "20000000-0000-4000-8000-000000000001");
     world_jobs(w);
     w->snapshot = (struct snapshot){.generation = generation,

@@ -3,6 +3,8 @@
 #ifndef TESTS_UNIT_TEST_COLLECTOR_FAKE_H
 #define TESTS_UNIT_TEST_COLLECTOR_FAKE_H
 
+#include <string.h>
+
 #include "tests/unit/test_collector_stage.h"
 
 /* The newest question of a kind that waits for its answer; NULL when there is none. */
@@ -77,6 +79,34 @@ static inline void stage_answer_list(struct stage *s, size_t n)
     assert_non_null(reply.with.guests);
     reply.with.guests->n = n;
     reply.with.guests->guests = calloc(n + 1, sizeof *reply.with.guests->guests);
+    stage_send(a, &reply);
+    stage_step(s);
+}
+/* A list of guests that have a name; they run unless the state says otherwise. */
+static inline void stage_answer_guests(struct stage *s, const char *const *uuids, size_t n,
+                                       int state, int reason)
+{
+    struct stage_ask *a = stage_open(s, HV_CALL_LIST_GUESTS);
+    assert_non_null(a);
+    struct hv_reply reply = stage_reply(s, a);
+    reply.with.guests = calloc(1, sizeof *reply.with.guests);
+    assert_non_null(reply.with.guests);
+    reply.with.guests->n = n;
+    reply.with.guests->guests = calloc(n + 1, sizeof *reply.with.guests->guests);
+    for (size_t i = 0; i < n; i++) {
+        TEXT_SET(reply.with.guests->guests[i].uuid, uuids[i]);
+        reply.with.guests->guests[i].state = state;
+        reply.with.guests->guests[i].reason = reason;
+    }
+    stage_send(a, &reply);
+    stage_step(s);
+}
+static inline void stage_answer_definition(struct stage *s, const char *text)
+{
+    struct stage_ask *a = stage_open(s, HV_CALL_GUEST_XML);
+    assert_non_null(a);
+    struct hv_reply reply = stage_reply(s, a);
+    reply.with.text = strdup(text);
     stage_send(a, &reply);
     stage_step(s);
 }

@@ -12,6 +12,7 @@
 #include <stdint.h>
 
 #include <cmocka.h>
+#include <stdio.h>
 
 #include "base/text.h"
 #include "collector/collector.h"
@@ -50,6 +51,9 @@ struct stage {
     size_t n_samples, n_looks, n_connected, n_lost, n_facts, n_lists, n_events;
     size_t guests_in_last_list;
     size_t samples_at_last_event; /* order of sample and event */
+    size_t n_definitions;
+    char definition[HV_TEXT_MAX]; /* "host guest text" of the newest */
+    bool loses_definitions;       /* the sink cannot keep them */
 };
 
 static inline bool stage_submit(void *impl, const struct hv_request *request, struct err *err)
@@ -109,6 +113,15 @@ static inline void stage_on_look(void *ctx, uint64_t id, const char *host, const
     TEXT_SET(look->host, host);
 }
 
+static inline bool stage_on_definition(void *ctx, const char *host, const char *guest,
+                                       const char *xml)
+{
+    struct stage *s = ctx;
+    s->n_definitions++;
+    (void)snprintf(s->definition, sizeof s->definition, "%s %.8s %s", host, guest, xml);
+    return !s->loses_definitions;
+}
+
 static inline struct stage *stage_new(struct recorder *recorder,
                                       const struct collector_config *config)
 {
@@ -129,7 +142,8 @@ static inline struct stage *stage_new(struct recorder *recorder,
                                   stage_on_facts,
                                   stage_on_guests,
                                   stage_on_event,
-                                  stage_on_look};
+                                  stage_on_look,
+                                  stage_on_definition};
     struct err err = {0};
     s->c =
         collector_new(config == NULL ? &defaults : config, &s->clock.clock, recorder, &sink, &err);

@@ -38,7 +38,10 @@ static void a_full_file_fills_every_field(void **state)
                             "  allowAutoConverge: true\n"
                             "  allowPostCopy: true\n"
                             "  unsafeMigrationOverride: true\n"
-                            "sampling: {intervalMs: 200}\n",
+                            "sampling: {intervalMs: 200}\n"
+                            "storage:\n"
+                            "  sharedPaths: [/srv/nfs, /mnt/gluster]\n"
+                            "  sharedPools: [san]\n",
                             &err);
     assert_string_equal(err.text, "");
     assert_non_null(c);
@@ -61,6 +64,10 @@ static void a_full_file_fills_every_field(void **state)
     assert_int_equal(c->parallel_outbound_per_node, 3);
     assert_true(c->allow_auto_converge && c->allow_postcopy && c->unsafe);
     assert_int_equal(c->sample_ms, 200);
+    assert_int_equal(c->n_shared_paths, 2);
+    assert_string_equal(c->shared_paths[1], "/mnt/gluster");
+    assert_int_equal(c->n_shared_pools, 1);
+    assert_string_equal(c->shared_pools[0], "san");
 }
 
 static void what_is_not_said_is_kubevirts_default(void **state)
@@ -122,6 +129,15 @@ static const struct story {
      "ferry.yaml:2: ", "migrationAddress"},
     {"a label that is a map", "hosts:\n- {name: h1, uri: 'qemu:///s', labels: {a: {b: c}}}\n",
      "ferry.yaml:2: ", "label 'a'"},
+    {"a shared path from nowhere", ONE_HOST "storage:\n  sharedPaths:\n  - /a\n  - nfs\n",
+     "ferry.yaml:7: ", "'nfs' is not a path"},
+    {"a shared path that climbs", ONE_HOST "storage: {sharedPaths: [/a/../b]}\n",
+     "ferry.yaml:4: ", "without '..'"},
+    {"a shared path without a list", ONE_HOST "storage: {sharedPaths: /a}\n",
+     "ferry.yaml:4: ", "list"},
+    {"an empty pool", ONE_HOST "storage: {sharedPools: ['']}\n", "ferry.yaml:4: ", "empty"},
+    {"a misspelt storage key", ONE_HOST "storage: {sharedPath: []}\n",
+     "ferry.yaml:4: ", "sharedPaths"},
     {"an empty path", ONE_HOST "state: ''\n", "ferry.yaml:4: ", "empty"},
     {"a zero keepalive",
      "hosts:\n- {name: h1, uri: 'qemu:///s', keepalive: {intervalSeconds: 0}}\n",
@@ -177,6 +193,8 @@ static const struct {
     {ONE_HOST "migrations: {allowPostCopy: true}\n", "migrations"},
     {ONE_HOST "migrations: {bandwidthPerMigration: 5}\n", "migrations"},
     {ONE_HOST "sampling: {intervalMs: 100}\n", "sampling"},
+    {ONE_HOST "storage: {sharedPaths: [/a]}\n", "storage"},
+    {ONE_HOST "storage: {sharedPools: [a]}\n", "storage"},
     {ONE_HOST "sampling: {intervalMs: 100}\nstate: /x\n", "state, sampling"},
 };
 

@@ -1,0 +1,211 @@
+/* definition.c - live definitions: read when a guest is new, after an event that may have changed
+ * it, and again when the last reading is old (a device that is plugged in tells nobody).
+ *
+ * Each host has a line of guests to be read and at most one question in flight; hosts with a line
+ * stand in one queue for the fleet's COLLECTOR_DEFINITIONS_MAX questions. So a fleet of 200,000
+ * guests is read in good order after a start, and nobody's looks and lists wait behind it. A
+ * definition that did not change is not given to the sink again.
+ */
+#include "collector/internal.h"
+
+#include <utlist.h>
+
+#include "base/text.h"
+
+void definition_arm(struct collector *c, struct host *h)
+{
+    bool has_work = h->definitions.line != NULL && h->definitions.id == 0 && h->connected;
+    if (has_work && !h->definitions.in_queue)
+        DL_APPEND2(c->definition_queue, h, definitions.prev, definitions.next);
+    if (!has_work && h->definitions.in_queue)
+        DL_DELETE2(c->definition_queue, h, definitions.prev, definitions.next);
+    h->definitions.in_queue = has_work;
+}
+
+static void stand_in_line(struct host *h, struct known *known)
+{
+    if (h->definitions.being_read == known)
+        known->again = true; /* what is on its way may be from before */
+    else if (!known->waits)
+        DL_APPEND(h->definitions.line, known);
+    known->waits = known->waits || h->definitions.being_read != known;
+}
+
+static void forget(struct host *h, struct known *known)
+{
+    if (known->waits)
+        DL_DELETE(h->definitions.line, known);
+    if (h->definitions.being_read == known)
+        h->definitions.being_read = NULL;
+    HASH_DEL(h->definitions.known, known);
+    free(known);
+}
+
+static struct known *find(struct host *h, const char *uuid)
+{
+    struct known *known = NULL;
+    HASH_FIND_STR(h->definitions.known, uuid, known);
+    return known;
+}
+
+static struct known *add(struct host *h, const char *uuid)
+{
+    struct known *known = calloc(1, sizeof *known);
+    if (known == NULL)
+        return NULL;
+    TEXT_SET(known->uuid, uuid);
+    HASH_ADD_STR(h->definitions.known, uuid, known);
+    if (known->hh.tbl == NULL) { /* no memory: it is new again with the next list */
+        free(known);
+        return NULL;
+    }
+    return known;
+}
+
+/* An incoming copy, or one in its blackout: left alone, an event follows. */
+static bool is_in_transit(const struct hv_guest *guest)
+{
+    return guest->state == HV_STATE_PAUSED && guest->reason == HV_PAUSED_MIGRATION;
+}
+
+static bool is_old(const struct collector *c, const struct known *known)
+{
+    return !known->has_reading || c->now_ms - known->read_ms >= c->config.definition_ms;
+}
+
+void definition_listed(struct collector *c, struct host *h, const struct hv_guest_list *guests)
+{
+    if (c->sink.on_definition == NULL)
+        return;
+    unsigned listed = 0;
+    struct known *next = h->definitions.known; /* lists come in the same order nearly always */
+    h->definitions.n_lists++;
+    for (size_t i = 0; i < guests->n; i++) {
+        const struct hv_guest *guest = &guests->guests[i];
+        struct known *known = next;
+        if (known == NULL || strcmp(known->uuid, guest->uuid) != 0)
+            known = find(h, guest->uuid);
+        if (known == NULL)
+            known = add(h, guest->uuid);
+        if (known == NULL)
+            continue;
+        listed += known->list != h->definitions.n_lists;
+        known->list = h->definitions.n_lists;
+        next = known->hh.next;
+        if (is_old(c, known) && !is_in_transit(guest))
+            stand_in_line(h, known);
+    }
+    struct known *known = NULL, *after = NULL;
+    if (listed != HASH_COUNT(h->definitions.known))
+        HASH_ITER(hh, h->definitions.known, known, after)
+        {
+            if (known->list != h->definitions.n_lists)
+                forget(h, known);
+        }
+    definition_arm(c, h);
+}
+
+void definition_event(struct collector *c, struct host *h, const struct hv_event *event)
+{
+    if (event->a != HV_LIFECYCLE_DEFINED && event->a != HV_LIFECYCLE_STARTED &&
+        event->a != HV_LIFECYCLE_RESUMED)
+        return;
+    struct known *known = find(h, event->guest);
+    if (known != NULL) { /* else it is new with the list that follows */
+        known->hash = 0; /* given again in any case: the reader may have lost it meanwhile */
+        stand_in_line(h, known);
+    }
+    definition_arm(c, h);
+}
+
+static void ask(struct collector *c, struct host *h)
+{
+    struct err err = {0};
+    struct known *known = h->definitions.line;
+    DL_DELETE(h->definitions.line, known);
+    known->waits = false;
+    known->read_ms = c->now_ms;
+    h->definitions.id = collector_ask(c, ASK_DEFINITION, h->slot, h->name, known->uuid, &err);
+    h->definitions.asked_ms = c->now_ms;
+    known->has_reading = h->definitions.id != 0; /* refused: again with the next list */
+    if (h->definitions.id != 0) {
+        h->definitions.being_read = known;
+        c->n_definitions++;
+        if (h->due.place == 0 || h->due.at_ms > c->now_ms + REPLY_LOST_MS)
+            due_set(&c->due, &h->due, c->now_ms + REPLY_LOST_MS);
+    }
+}
+
+void definition_run(struct collector *c)
+{
+    while (c->definition_queue != NULL && c->n_definitions < COLLECTOR_DEFINITIONS_MAX) {
+        struct host *h = c->definition_queue;
+        ask(c, h);
+        definition_arm(c, h);
+    }
+}
+
+/* The question is over, one way or the other. Returns whom it was about, NULL when gone. */
+static struct known *settle(struct collector *c, struct host *h)
+{
+    struct known *known = h->definitions.being_read;
+    h->definitions.being_read = NULL;
+    h->definitions.id = 0;
+    c->n_definitions--;
+    if (known != NULL && known->again) {
+        known->again = false;
+        stand_in_line(h, known);
+    }
+    return known;
+}
+
+void definition_expire(struct collector *c, struct host *h)
+{
+    if (h->definitions.id != 0 && c->now_ms - h->definitions.asked_ms >= REPLY_LOST_MS) {
+        struct known *known = settle(c, h);
+        if (known != NULL)
+            known->has_reading = false;
+    }
+    definition_arm(c, h);
+}
+
+static uint64_t hash_of(const char *text)
+{
+    uint64_t hash = 0xCBF29CE484222325ULL;
+    for (; *text != '\0'; text++)
+        hash = (hash ^ (unsigned char)*text) * 0x100000001B3ULL;
+    return hash != 0 ? hash : 1;
+}
+
+static void give(struct collector *c, struct host *h, struct known *known, const char *xml)
+{
+    uint64_t hash = hash_of(xml);
+    if (hash == known->hash)
+        return;
+    known->has_reading = c->sink.on_definition(c->sink.ctx, h->name, known->uuid, xml);
+    known->hash = known->has_reading && !known->waits ? hash : 0;
+}
+
+void definition_reply(struct collector *c, size_t slot, const struct hv_reply *reply)
+{
+    if (slot >= c->n_hosts || c->hosts[slot]->definitions.id != reply->id)
+        return;
+    struct host *h = c->hosts[slot];
+    struct known *known = settle(c, h);
+    bool has_text = reply->err.code == ERR_NONE && reply->with.text != NULL;
+    c->stats.definitions += has_text;
+    if (known != NULL && has_text)
+        give(c, h, known, reply->with.text);
+    else if (known != NULL)
+        known->has_reading = false;
+    definition_arm(c, h);
+}
+
+void definition_fini(struct host *h)
+{
+    struct known *known = NULL, *after = NULL;
+    HASH_ITER(hh, h->definitions.known, known, after)
+    {
+        forget(h, known);
+    }
+}

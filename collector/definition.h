@@ -1,0 +1,42 @@
+/* definition.h - inside the collector: what is kept of each host for reading definitions. */
+#ifndef COLLECTOR_DEFINITION_H
+#define COLLECTOR_DEFINITION_H
+
+#include "collector/hash.h"
+#include "hypervisor/hv.h"
+
+/* A guest of a host, as far as its definition is concerned. */
+struct known {
+    char uuid[HV_UUID_MAX];
+    bool waits, again; /* in the host's line; to be read again as soon as the answer is there */
+    bool has_reading;  /* it was asked at read_ms and that did not fail */
+    uint64_t list;     /* number of the newest list that had it */
+    uint64_t hash;     /* of the text that was given to the sink; 0: none */
+    int64_t read_ms;
+    struct known *prev, *next; /* in the line */
+    UT_hash_handle hh;
+};
+
+/* Of one host. */
+struct definitions {
+    struct known *known; /* hash by uuid, in the order of the lists */
+    struct known *line;  /* to be read, first come first served */
+    struct known *being_read;
+    uint64_t n_lists;
+    uint64_t id; /* of the question in flight; 0: none */
+    int64_t asked_ms;
+    bool in_queue; /* waits for one of COLLECTOR_DEFINITIONS_MAX */
+    struct host *prev, *next;
+};
+
+struct collector;
+struct host;
+void definition_listed(struct collector *c, struct host *h, const struct hv_guest_list *guests);
+void definition_event(struct collector *c, struct host *h, const struct hv_event *event);
+void definition_arm(struct collector *c, struct host *h); /* after its connection changed */
+void definition_run(struct collector *c);                 /* asks what may be asked now */
+void definition_expire(struct collector *c, struct host *h);
+void definition_reply(struct collector *c, size_t slot, const struct hv_reply *reply);
+void definition_fini(struct host *h);
+
+#endif

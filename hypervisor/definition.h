@@ -1,0 +1,64 @@
+/* definition.h - what a guest's live definition says about where it can run, as plain facts.
+ *
+ * Only what somebody decides by: disks, interfaces, host devices, filesystems, shared memory,
+ * launch security, CPU, machine. Elements that are not known are passed over. Everything is
+ * bounded; what does not fit is counted in `cut`, so that a reader knows it did not see all.
+ * The text may come from anywhere: no network, no entities, at most HV_DEFINITION_BYTES_MAX.
+ */
+#ifndef HYPERVISOR_DEFINITION_H
+#define HYPERVISOR_DEFINITION_H
+
+#include "base/own.h"
+#include "hypervisor/types.h"
+
+enum {
+    HV_DEFINITION_BYTES_MAX = 4 * 1024 * 1024,
+    HV_DISKS_MAX = 64,
+    HV_INTERFACES_MAX = 32,
+    HV_SOURCE_MAX = 256, /* a path, a volume, a bridge */
+    HV_WORD_MAX = 32,
+};
+
+enum hv_disk_kind {
+    HV_DISK_OTHER, /* a type that is not listed here: nothing is known about its reach */
+    HV_DISK_FILE,
+    HV_DISK_BLOCK,
+    HV_DISK_NETWORK,
+    HV_DISK_VOLUME,
+};
+struct hv_disk {
+    enum hv_disk_kind kind;
+    char target[HV_WORD_MAX];   /* vda */
+    char source[HV_SOURCE_MAX]; /* path, or name of the volume or image; empty: no medium */
+    char pool[HV_NAME_MAX];     /* VOLUME */
+    char cache[HV_WORD_MAX];    /* none, writeback...; empty: not said */
+    bool readonly, shareable, removable; /* removable: a CD-ROM or floppy drive */
+    bool reservations;                   /* SCSI persistent reservations through a helper */
+    bool cut;                            /* its path or pool is longer than fits here */
+};
+struct hv_interface {
+    char type[HV_WORD_MAX];     /* bridge network direct user hostdev vdpa... */
+    char source[HV_SOURCE_MAX]; /* bridge, network or device; empty: none said */
+    bool transient;             /* unplugged for a migration: the lesser half of a team */
+};
+
+struct hv_definition {
+    char arch[HV_WORD_MAX], machine[HV_NAME_MAX];
+    char cpu_mode[HV_WORD_MAX], cpu_model[HV_NAME_MAX];
+    bool cpu_fixed; /* migratable='off': features that cannot move are shown to the guest */
+    bool invtsc, tsc_frequency, reenlightenment, hyperv_passthrough;
+    char launch_security[HV_WORD_MAX]; /* sev, sev-snp, tdx, s390-pv; empty: none */
+    size_t n_disks, n_interfaces;
+    struct hv_disk disks[HV_DISKS_MAX];
+    struct hv_interface interfaces[HV_INTERFACES_MAX];
+    unsigned host_devices;        /* passed through, apart from interfaces */
+    unsigned virtiofs, plan9;     /* shared folders */
+    unsigned shared_memory_peers; /* ivshmem whose content does not travel */
+    unsigned cut;                 /* disks and interfaces that did not fit */
+};
+
+/* False with ERR_INVALID when the text is no domain definition; then nothing is set. */
+MUST_CHECK bool hv_definition_parse(const char *xml, struct hv_definition *out_definition,
+                                    struct err *err);
+
+#endif

@@ -1,0 +1,297 @@
+/* test_migratable.c - which rows of migratable.def apply to which definition, and that a guest with
+ * such a row is refused before anybody is called. */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include <cmocka.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "base/text.h"
+#include "hypervisor/sim/sim.h"
+#include "tests/core_world.h"
+
+static const char *const paths[] = {"/srv/shared", "/mnt/nfs/"};
+static const char *const pools[] = {"san"};
+static const struct migratable_config shared = {paths, COUNT(paths), pools, COUNT(pools), false};
+
+/* The rows that apply to a domain of these parts. */
+static struct migratable evaluate(const char *parts, const struct migratable_config *config)
+{
+    char xml[4096];
+    struct hv_definition d;
+    struct err err = {0};
+    struct migratable m;
+    (void)snprintf(xml, sizeof xml, "<domain>%s</domain>", parts);
+    assert_true(hv_definition_parse(xml, &d, &err));
+    migratable_evaluate(&d, config, &m);
+    assert_true(m.known);
+    return m;
+}
+
+#define ROW(id) (1U << UNMOVABLE_##id)
+#define DEVICE(text) "<devices>" text "</devices>"
+#define DISK(type, source) \
+    DEVICE("<disk type='" type "'><source " source "/><target dev='vda'/></disk>")
+#define CPU(mode, rest) "<cpu mode='" mode "'" rest "</cpu>"
+#define INVTSC "><feature policy='require' name='invtsc'/>"
+
+static const struct {
+    const char *parts;
+    uint32_t rows;
+} stories[] = {
+    {"", 0},
+    {DEVICE("<interface type='hostdev'/>"), ROW(INTERFACE)},
+    {DEVICE("<interface type='vdpa'><source dev='/dev/vhost-vdpa-0'/></interface>"),
+     ROW(INTERFACE)},
+    {DEVICE("<interface type='hostdev'><teaming type='transient'/></interface>"), 0},
+    {DEVICE("<interface type='bridge'/><interface type='user'/><interface type='direct'/>"), 0},
+    {CPU("host-passthrough", " migratable='off'>"), ROW(CPU_MODE) | ROW(HOST_CPU)},
+    {CPU("maximum", " migratable='off'>"), ROW(CPU_MODE) | ROW(HOST_CPU)},
+    {CPU("host-passthrough", " migratable='on'>"), ROW(HOST_CPU)},
+    {CPU("host-passthrough", ">"), ROW(HOST_CPU)},
+    {CPU("custom", "><model>qemu64</model>"), 0},
+    {DEVICE("<hostdev mode='subsystem' type='pci'/>"), ROW(HOST_DEVICE)},
+    {DEVICE("<hostdev mode='subsystem' type='mdev'/>"), ROW(HOST_DEVICE)},
+    {"<launchSecurity type='sev'/>", ROW(SEV)},
+    {"<launchSecurity type='sev-snp'/>", ROW(SEV)},
+    {"<launchSecurity type='tdx'/>", ROW(TDX)},
+    {"<launchSecurity type='s390-pv'/>", ROW(SECURE_EXECUTION)},
+    {CPU("custom", INVTSC), ROW(TSC)},
+    {CPU("custom", INVTSC) "<clock><timer name='tsc' frequency='2000000000'/></clock>", 0},
+    {CPU("custom", "><feature policy='disable' name='invtsc'/>"), 0},
+    {"<features><hyperv mode='custom'><reenlightenment state='on'/></hyperv></features>", ROW(TSC)},
+    {"<features><hyperv mode='passthrough'/></features>", ROW(HYPERV_PASSTHROUGH)},
+    {"<features><hyperv mode='custom'/></features>", 0},
+    {DEVICE("<filesystem type='mount'><driver type='virtiofs'/></filesystem>"), ROW(VIRTIOFS)},
+    {DEVICE("<filesystem type='mount'><driver type='path'/></filesystem>"), ROW(PLAN9)},
+    {DEVICE("<filesystem type='mount'/>"), ROW(PLAN9)},
+    {DEVICE("<shmem name='m'><model type='ivshmem-plain'/></shmem>"), ROW(SHARED_MEMORY)},
+    {DEVICE("<shmem name='m' role='peer'/>"), ROW(SHARED_MEMORY)},
+    {DEVICE("<shmem name='m' role='master'/>"), 0},
+    {DISK("file", "file='/var/lib/images/a.qcow2'"), ROW(DISKS)},
+    {DISK("file", "file='/srv/shared/a.qcow2'"), 0},
+    {DISK("file", "file='/srv/shared2/a.qcow2'"), ROW(DISKS)},
+    {DISK("file", "file='/srv/shared/../b/a.qcow2'"), ROW(DISKS)},
+    {DISK("block", "dev='/mnt/nfs/a'"), 0},
+    {DISK("block", "dev='/dev/sda'"), ROW(DISKS)},
+    {DISK("network", "protocol='nbd' name='x'"), 0},
+    {DISK("network", "protocol='nbd'"), 0},
+    {DISK("volume", "pool='san' volume='v'"), 0},
+    {DISK("volume", "pool='default' volume='v'"), ROW(DISKS)},
+    {DISK("nvme", "type='pci'"), ROW(DISKS)},
+    {DISK("file", "file='/var/a'") "<launchSecurity type='sev'/>", ROW(SEV) | ROW(DISKS)},
+    {DEVICE("<disk type='file' device='cdrom'><target dev='sda'/><readonly/></disk>"), 0},
+    {DEVICE("<disk type='file' device='cdrom'><source file='/a.iso'/><readonly/></disk>"),
+     ROW(DISKS)},
+    {DEVICE("<disk type='block'><source dev='/mnt/nfs/l'><reservations managed='yes'/></source>"
+            "</disk>"),
+     ROW(RESERVATIONS)},
+};
+
+static void each_row_applies_to_what_it_says(void **state)
+{
+    (void)state;
+    for (size_t i = 0; i < COUNT(stories); i++) {
+        struct migratable m = evaluate(stories[i].parts, &shared);
+        if (m.rows != stories[i].rows)
+            print_message("story %zu: %s\n", i, stories[i].parts);
+        assert_int_equal(m.rows, stories[i].rows);
+    }
+}
+
+static void more_than_can_be_checked_is_not_moved(void **state)
+{
+    (void)state;
+    struct hv_definition d = {.cut = 1};
+    struct migratable m;
+    migratable_evaluate(&d, &shared, &m);
+    assert_int_equal(m.rows, ROW(CUT));
+    d = (struct hv_definition){.n_disks = 1, .disks[0] = {.kind = HV_DISK_FILE, .cut = true}};
+    TEXT_SET(d.disks[0].source, "/srv/shared/long");
+    migratable_evaluate(&d, &shared, &m);
+    assert_int_equal(m.rows, ROW(DISKS)); /* who knows where the rest of the path leads */
+}
+
+static void an_override_takes_every_disk_for_shared(void **state)
+{
+    (void)state;
+    struct migratable_config unsafe = {.unsafe = true}, none = {0};
+    assert_int_equal(evaluate(DISK("file", "file='/a'"), &unsafe).rows, 0);
+    assert_int_equal(evaluate(DEVICE("<hostdev/>"), &unsafe).rows, ROW(HOST_DEVICE));
+    assert_int_equal(evaluate(DISK("file", "file='/a'"), &none).rows, ROW(DISKS));
+    static const char *const root[] = {"/"};
+    struct migratable_config all = {.shared_paths = root, .n_shared_paths = 1};
+    assert_int_equal(evaluate(DISK("file", "file='/a'"), &all).rows, 0);
+}
+
+/* --- laws over the table --- */
+
+static void law_names_differ_and_texts_are_whole(void **state)
+{
+    (void)state;
+    const struct migratable m = {.known = true, .disk = "vda-is-a-disk15"};
+    for (enum unmovable a = 0; a < UNMOVABLE_COUNT; a++) {
+        for (enum unmovable b = 0; b < a; b++)
+            assert_string_not_equal(unmovable_name(a), unmovable_name(b));
+        char text[MIGRATABLE_TEXT_MAX];
+        unmovable_text(a, &m, text);
+        assert_true(strlen(text) > 5 && strlen(text) < MIGRATABLE_TEXT_MAX - 1);
+        assert_null(strchr(text, '%'));
+        const char *help = unmovable_help(a);
+        assert_true(help[strlen(help) - 1] == '.');
+    }
+}
+
+static void law_every_row_has_a_story(void **state)
+{
+    (void)state;
+    uint32_t seen = ROW(CUT); /* has one of its own above */
+    for (size_t i = 0; i < COUNT(stories); i++)
+        seen |= stories[i].rows;
+    assert_int_equal(seen, (1U << UNMOVABLE_COUNT) - 1);
+}
+
+/* Written again by hand from KubeVirt's rules: what only the disks, or only one of the two, say. */
+static void law_what_each_row_refuses(void **state)
+{
+    (void)state;
+    for (enum unmovable row = 0; row < UNMOVABLE_COUNT; row++) {
+        bool live = row != UNMOVABLE_RESERVATIONS && row != UNMOVABLE_HOST_CPU;
+        bool storage = row != UNMOVABLE_DISKS && row != UNMOVABLE_SECURE_EXECUTION &&
+                       row != UNMOVABLE_HOST_CPU;
+        struct migratable m = {.known = true, .rows = 1U << row};
+        assert_int_equal(migratable_first_live(&m), live ? row : UNMOVABLE_COUNT);
+        assert_int_equal(migratable_first_storage(&m), storage ? row : UNMOVABLE_COUNT);
+    }
+    struct migratable all = {.known = true, .rows = UINT32_MAX};
+    assert_int_equal(migratable_first_live(&all), UNMOVABLE_INTERFACE);
+    assert_int_equal(migratable_first_storage(&all), UNMOVABLE_INTERFACE);
+}
+
+/* --- admission --- */
+
+static void learn(struct core_world *w, const char *host, const char *parts)
+{
+    struct input input = {.kind = INPUT_MOVABLE, .of.migratable = evaluate(parts, &shared)};
+    TEXT_SET(input.host, host);
+    TEXT_SET(input.guest, CORE_GUEST);
+    core_feed(w, &input);
+}
+
+static bool ask(struct core_world *w, struct err *err)
+{
+    struct migration_ref ref;
+    struct input input = {.kind = INPUT_CREATE};
+    TEXT_SET(input.of.create.request.ns, "default");
+    TEXT_SET(input.of.create.request.guest_name, "g1");
+    TEXT_SET(input.of.create.request.target, "h2");
+    input.of.create.request.dry_run = true;
+    return reconcile(w->fleet, &input, w->now, &w->fx, &ref, err);
+}
+
+static void a_guest_that_cannot_move_is_refused_with_the_first_reason(void **state)
+{
+    (void)state;
+    struct core_world *w = core_new();
+    struct err err = {0};
+    assert_true(ask(w, &err)); /* nobody knows yet: accepted */
+    learn(w, "h1", DISK("file", "file='/var/a'"));
+    assert_false(ask(w, &err));
+    assert_int_equal(err.code, ERR_REFUSED);
+    assert_string_equal(err.text,
+                        "Cannot migrate VMI, Reason: DisksNotLiveMigratable, Message: cannot "
+                        "migrate VMI: disk vda is not shared, live migration requires that all "
+                        "disks must be shared (using ReadWriteMany access mode)");
+    learn(w, "h1", DISK("file", "file='/var/a'") "<launchSecurity type='tdx'/>");
+    err = (struct err){0};
+    assert_false(ask(w, &err));
+    assert_string_equal(err.text,
+                        "Cannot migrate VMI, Reason: TDXNotLiveMigratable, Message: VMI uses TDX");
+    learn(w, "h1", CPU("host-passthrough", ">")); /* a note refuses nothing */
+    err = (struct err){0};
+    assert_true(ask(w, &err));
+    assert_int_equal(w->migrates, 0);
+    core_free(w);
+}
+
+static void only_the_definition_where_it_lives_counts(void **state)
+{
+    (void)state;
+    struct core_world *w = core_new();
+    struct err err = {0};
+    learn(w, "h2", DEVICE("<hostdev/>"));
+    learn(w, "nowhere", DEVICE("<hostdev/>"));
+    assert_true(ask(w, &err));
+    uint64_t before = w->fleet->guests_version;
+    learn(w, "h1", DEVICE("<hostdev/>"));
+    assert_true(w->fleet->guests_version > before); /* readers see it */
+    before = w->fleet->guests_version;
+    learn(w, "h1", DEVICE("<hostdev/>"));
+    assert_int_equal(w->fleet->guests_version, before); /* and nothing when nothing changed */
+    assert_false(ask(w, &err));
+    core_free(w);
+}
+
+/* --- the simulator speaks the same language --- */
+
+static void keep_reply(void *ctx, struct hv_reply *reply)
+{
+    *(struct hv_reply *)ctx = *reply;
+}
+
+static uint32_t rows_of_simulated(bool local_disk, bool host_device)
+{
+    struct err err = {0};
+    struct hv_event_sink nobody = {0};
+    OWNED(sim) sim = sim_new(1, 0, &nobody, &err);
+    const struct sim_host host = {.name = "h1", .cpus = 4, .link_bps = 1 << 20};
+    const struct sim_guest guest = {.name = "g1",
+                                    .uuid = CORE_GUEST,
+                                    .memory_bytes = 1 << 20,
+                                    .vcpus = 1,
+                                    .local_disk = local_disk,
+                                    .host_device = host_device};
+    assert_true(sim_add_host(sim, &host, &err) && sim_add_guest(sim, "h1", &guest, &err));
+    struct hv_reply reply = {0};
+    struct hv_request request = {.call = HV_CALL_GUEST_XML,
+                                 .host = "h1",
+                                 .guest = CORE_GUEST,
+                                 .reply_to = {keep_reply, &reply}};
+    const struct hv *hv = sim_hv(sim);
+    assert_true(hv->ops->submit(hv->impl, &request, &err));
+    sim_advance(sim, 10000);
+    assert_non_null(reply.with.text);
+    struct hv_definition d;
+    struct migratable m;
+    assert_true(hv_definition_parse(reply.with.text, &d, &err));
+    migratable_evaluate(&d, &shared, &m);
+    hv_reply_fini(&reply);
+    return m.rows;
+}
+
+static void simulated_guests_can_be_kept_where_they_are(void **state)
+{
+    (void)state;
+    assert_int_equal(rows_of_simulated(false, false), 0);
+    assert_int_equal(rows_of_simulated(true, false), ROW(DISKS));
+    assert_int_equal(rows_of_simulated(true, true), ROW(DISKS) | ROW(HOST_DEVICE));
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(each_row_applies_to_what_it_says),
+        cmocka_unit_test(more_than_can_be_checked_is_not_moved),
+        cmocka_unit_test(an_override_takes_every_disk_for_shared),
+        cmocka_unit_test(law_names_differ_and_texts_are_whole),
+        cmocka_unit_test(law_every_row_has_a_story),
+        cmocka_unit_test(law_what_each_row_refuses),
+        cmocka_unit_test(a_guest_that_cannot_move_is_refused_with_the_first_reason),
+        cmocka_unit_test(only_the_definition_where_it_lives_counts),
+        cmocka_unit_test(simulated_guests_can_be_kept_where_they_are),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
