@@ -274,10 +274,6 @@ static void run_due(struct collector *c)
 
 static void publish(struct collector *c)
 {
-    uint64_t stalled = 0;
-    for (size_t i = 0; i < COLLECTOR_WATCHES_MAX; i++)
-        stalled += c->watches[i].mode == WATCH_STALLED;
-    c->stats.stalled_watches = stalled;
     (void)pthread_mutex_lock(&c->published_lock);
     c->published = c->stats;
     (void)pthread_mutex_unlock(&c->published_lock);

@@ -58,6 +58,8 @@ static void arm(struct collector *c, struct watch *w)
 /* The one place where a watch changes its mode. A state asked before is not believed after. */
 static void enter(struct collector *c, struct watch *w, enum watch_mode mode)
 {
+    c->stats.stalled_watches -= w->mode == WATCH_STALLED;
+    c->stats.stalled_watches += mode == WATCH_STALLED;
     w->mode = mode;
     w->state_id = 0;
     switch (mode) {
