@@ -76,6 +76,7 @@ static const struct {
     {DISK("file", "file='/srv/shared2/a.qcow2'"), ROW(DISKS)},
     {DISK("file", "file='/srv/shared/../b/a.qcow2'"), ROW(DISKS)},
     {DISK("block", "dev='/mnt/nfs/a'"), 0},
+    {DISK("block", "dev='/mnt/nfs'"), 0}, /* the place itself */
     {DISK("block", "dev='/dev/sda'"), ROW(DISKS)},
     {DISK("network", "protocol='nbd' name='x'"), 0},
     {DISK("network", "protocol='nbd'"), 0},
