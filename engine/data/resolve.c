@@ -173,7 +173,9 @@ static const struct {
     [OWNERSHIP_SPLIT] = {SETTLED_MS, "Split", "The guest is active on both nodes; touch neither"},
     [OWNERSHIP_BROKEN] = {SETTLED_MS, "PostCopyBroken",
                           "The stream broke in post-copy; nothing is touched"},
-    [OWNERSHIP_BLIND] = {0, "OutcomeUnknown", "A node cannot be asked; waiting for facts"},
+    /* Not at once: after a restart the connections are only being opened. */
+    [OWNERSHIP_BLIND] = {3 * SETTLED_MS, "OutcomeUnknown",
+                         "A node cannot be asked; waiting for facts"},
 };
 
 static void note_verdict(struct job *job, enum ownership_verdict verdict, struct moment now)
