@@ -31,11 +31,3 @@ const struct snapshot_guest *snapshot_find_guest(const struct snapshot *s, const
                  strcmp(s->guests[low].name, name) == 0;
     return found ? &s->guests[low] : NULL;
 }
-
-const struct snapshot_node *snapshot_find_node(const struct snapshot *s, const char *name)
-{
-    for (size_t i = 0; i < s->n_nodes; i++)
-        if (strcmp(s->nodes[i].name, name) == 0)
-            return &s->nodes[i];
-    return NULL;
-}

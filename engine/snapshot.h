@@ -104,6 +104,5 @@ const struct snapshot_job *snapshot_find_job(const struct snapshot *s, const cha
                                              const char *name);
 const struct snapshot_guest *snapshot_find_guest(const struct snapshot *s, const char *ns,
                                                  const char *name);
-const struct snapshot_node *snapshot_find_node(const struct snapshot *s, const char *name);
 
 #endif

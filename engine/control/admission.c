@@ -180,7 +180,7 @@ struct job *admission_admit(struct fleet *f, const struct migration_request *req
     TEXT_SET(job->requester, request->requester);
     job->bandwidth_mibs = request->bandwidth_mibs;
     job->created_ms = now.wall_ms;
-    job->pending_since_ms = job->entered_ms = job->wake_ms = now.mono_ms;
+    job->entered_ms = job->wake_ms = now.mono_ms;
     job->steps[0].phase = PHASE_PENDING;
     job->steps[0].wall_ms = now.wall_ms;
     job->n_steps = 1;

@@ -279,7 +279,7 @@ bool reconcile(struct fleet *f, const struct input *input, struct moment now, st
 
 void reconcile_restore(struct fleet *f, struct job *job, struct moment now, struct effects *fx)
 {
-    job->entered_ms = job->pending_since_ms = job->wake_ms = now.mono_ms;
+    job->entered_ms = job->wake_ms = now.mono_ms;
     if (job->phase == PHASE_TARGET_READY || job->phase == PHASE_RUNNING)
         move_adopt(job, now, fx);
     f->reschedule = true;

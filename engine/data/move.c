@@ -47,8 +47,6 @@ static void record_error(struct job *job, const char *call, const struct err *er
     effect->of.error.err = *err;
 }
 
-/* One place where a migrate call is asked for: the first time, and again after proof that an
- * earlier process never made it. */
 void move_call(struct fleet *f, struct job *job, struct moment now, struct effects *fx)
 {
     const struct hv_sight *sight = &job->source_side.sight;

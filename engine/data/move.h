@@ -7,6 +7,9 @@
 
 /* The target was checked: records the intent and asks for the call. */
 void move_begin(struct fleet *f, struct job *job, struct moment now, struct effects *fx);
+/* Records the intent and asks for the call: the first time, and again after proof that an earlier
+ * process never made it. */
+void move_call(struct fleet *f, struct job *job, struct moment now, struct effects *fx);
 /* Something was seen moving: a sample, a pass, the target's start. */
 void move_seen(struct fleet *f, struct job *job, struct moment now, struct effects *fx);
 /* The mode changed on the hosts (post-copy started). */

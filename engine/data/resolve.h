@@ -13,7 +13,4 @@
 void resolve_begin(struct job *job, struct moment now);
 void resolve_advance(struct fleet *f, struct job *job, struct moment now, struct effects *fx);
 
-/* In move.c: asks for the call once more, after proof that it was never made. */
-void move_call(struct fleet *f, struct job *job, struct moment now, struct effects *fx);
-
 #endif

@@ -105,8 +105,7 @@ struct job {
     char pending_reason[JOB_REASON_MAX], failure_reason[JOB_REASON_MAX];
     enum outcome outcome;
     int64_t created_ms, handed_off_ms, started_ms, ended_ms, delete_asked_ms; /* wall, 0: not */
-    int64_t pending_since_ms; /* monotonic, start of the wait in this process */
-    int64_t wake_ms;          /* monotonic: look at it again by then */
+    int64_t wake_ms; /* monotonic: look at it again by then */
 
     bool has_sample;
     struct sample sample;

@@ -10,7 +10,6 @@ enum { /* libvirt's numbers, the same in both implementations */
        NO_DOMAIN = 42,
        NOT_VALID = 55,
        FAILED = 9,
-       JOB_ABORTED = 78,
        DETAIL_MIGRATED = 1, /* of STARTED, SUSPENDED, RESUMED */
        DETAIL_STOPPED_MIGRATED = 3,
        DETAIL_RESUMED_POSTCOPY = 3,

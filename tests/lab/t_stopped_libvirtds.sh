@@ -19,6 +19,7 @@ for _ in $(seq 60); do
     worst=$(awk -v a="$worst" -v b="$took" 'BEGIN {print (b > a) ? b : a}')
     sleep 0.1
 done
+until_ms=$(date +%s%3N)
 note "slowest scrape $worst s"
 awk -v a="$worst" 'BEGIN {exit !(a < 1)}' || fail "a scrape took $worst s"
 is_phase "$job" Running || fail "$job ended too early for this test"
@@ -31,9 +32,11 @@ gap() { # CONDITION: largest gap between two samples
     samples "SELECT coalesce(max(gap), 0) FROM (SELECT at_ms, mono_ms - lag(mono_ms) OVER (ORDER BY seq) AS gap
              FROM samples WHERE job_uid = '$uid') WHERE $1"
 }
-before=$(gap "at_ms < $stopped_ms") after=$(gap "at_ms >= $stopped_ms")
+before=$(gap "at_ms < $stopped_ms") after=$(gap "at_ms BETWEEN $stopped_ms AND $until_ms")
 note "largest gap $before ms before, $after ms with half of the hosts stopped"
-[ "$after" -lt 1500 ] || fail "sampling gap grew to $after ms"
+[ "$after" -gt 0 ] || fail 'no samples while half of the hosts were stopped'
+# One poll more than before is the machine's noise; a lane that waits for a stopped host is seconds.
+[ "$after" -le $((before + 400)) ] || fail "sampling gap grew from $before to $after ms"
 
 heal h3
 heal h4
