@@ -8,6 +8,7 @@
 #define ENGINE_REQUESTS_H
 
 #include "base/own.h"
+#include "engine/model/object_kind.h"
 #include "engine/snapshot.h"
 
 enum { REQUEST_METADATA_MAX = 16384, REQUEST_DEADLINE_MS = 10000 };
@@ -21,11 +22,48 @@ struct migration_request {
     char requester[SNAPSHOT_WHO_MAX];
     char priority[32];         /* a name of priority.def; empty: user-triggered */
     const char *metadata_json; /* labels and annotations, NULL when none; copied */
+    const char *selector_json; /* spec.addedNodeSelector, NULL when none; copied */
+    const char *volumes_json;  /* spec.ferry.volumes, NULL when none; copied */
     uint64_t bandwidth_mibs;   /* 0: the fleet's default */
     bool dry_run;              /* admit, say what would be, store nothing */
 };
 struct migration_ref {
     char uid[SNAPSHOT_UID_MAX], ns[HV_HOST_MAX], name[SNAPSHOT_NAME_MAX];
+};
+
+/* Writes a document (engine/model/object.def). The spec is checked by the engine. */
+struct object_request {
+    enum object_kind kind;
+    char ns[HV_HOST_MAX], name[SNAPSHOT_NAME_MAX], requester[SNAPSHOT_WHO_MAX];
+    const char *spec_json;     /* copied; NODE: {"labels","taints","unschedulable"}, GUEST:
+                                  {"labels", and what engine/model/settings.h lists},
+                                  NAMESPACE: {"labels"} */
+    const char *metadata_json; /* labels and annotations; copied */
+    bool must_be_new;          /* else ERR_EXISTS */
+    bool must_exist;           /* else ERR_NOT_FOUND */
+    uint64_t if_version;       /* 0: any; else ERR_REFUSED when it has another */
+    bool dry_run;
+};
+struct object_ref {
+    enum object_kind kind;
+    char ns[HV_HOST_MAX], name[SNAPSHOT_NAME_MAX], requester[SNAPSHOT_WHO_MAX];
+};
+struct eviction_request {
+    char ns[HV_HOST_MAX], pod[SNAPSHOT_NAME_MAX], requester[SNAPSHOT_WHO_MAX];
+    bool descheduler;    /* annotated requested-by: sigs.k8s.io/descheduler */
+    bool allow_shutdown; /* annotated ferry.internal/allow-shutdown: "true" */
+    bool cancel;         /* evacuate-cancel: pod is the guest's name */
+    bool dry_run;
+};
+enum question_kind {
+    QUESTION_CHECK, /* can this guest move, where, under which policy: engine/control/check.h */
+    QUESTION_DRAIN_PLAN, /* engine/control/drain.h: drain_plan() */
+};
+struct question {
+    enum question_kind kind;
+    char ns[HV_HOST_MAX], name[HV_NAME_MAX]; /* guest, or the node's name */
+    char wanted[HV_HOST_MAX];                /* CHECK: only that node */
+    bool shutdown;                           /* DRAIN_PLAN */
 };
 
 struct engine_requests {
@@ -40,6 +78,14 @@ struct engine_requests {
      * ERR_REFUSED: there is nothing to stop. */
     bool (*cancel)(void *ctx, const char *ns, const char *name, const char *requester, bool remove,
                    struct err *err);
+    bool (*put)(void *ctx, const struct object_request *request, struct migration_ref *out_ref,
+                struct err *err);
+    bool (*remove)(void *ctx, const struct object_ref *ref, struct err *err);
+    /* True: allowed (the guest is being shut down, or the pod is none of ours). Denied: ERR_LIMIT
+     * with KubeVirt's text, an HTTP 429. ERR_NOT_FOUND: no such pod. */
+    bool (*evict)(void *ctx, const struct eviction_request *request, struct err *err);
+    /* A JSON text, the caller's to free. Changes nothing. */
+    bool (*ask)(void *ctx, const struct question *question, char **out_json, struct err *err);
 };
 
 #endif

@@ -8,8 +8,12 @@
 #define ENGINE_SNAPSHOT_H
 
 #include "collector/sample.h"
+#include "engine/control/placement_types.h"
 #include "engine/model/migratable.h"
+#include "engine/model/object_kind.h"
 #include "engine/model/phase.h"
+#include "engine/model/required.h"
+#include "engine/model/settings.h"
 #include "hypervisor/types.h"
 
 enum {
@@ -29,6 +33,13 @@ struct snapshot_node {
     int64_t since_ms;                /* wall: connected or lost since */
     int64_t created_ms;              /* wall: known since */
     unsigned guests;
+    bool cordoned;
+    const char *labels; /* JSON object text; all in effect; lives with the snapshot */
+    const char *taints; /* JSON array text or NULL */
+    unsigned outbound, inbound;
+    uint64_t running_kib, reserved_kib; /* memory of guests that are up; promised to arrivals */
+    unsigned running_vcpus, reserved_vcpus;
+    char drain[SNAPSHOT_NAME_MAX]; /* that empties it, or empty */
     uint64_t resource_version;
 };
 
@@ -40,7 +51,15 @@ struct snapshot_guest {
     bool persistent, node_reachable;
     uint64_t memory_kib;
     unsigned vcpus;
-    struct migratable migratable;   /* can it be moved? by its definition */
+    struct migratable migratable; /* can it be moved? by its definition */
+    enum strategy strategy;       /* in effect */
+    char evacuation_node[HV_HOST_MAX];
+    struct required required;
+    int64_t required_since_ms; /* wall */
+    bool up;                   /* it uses memory: it has a launcher */
+    char unmet_selector[96];   /* "zone=a": its node no longer has this label */
+    char pod[SNAPSHOT_NAME_MAX], pod_uid[SNAPSHOT_UID_MAX]; /* its launcher, while it is up */
+    const char *settings;           /* JSON object text or NULL: what it asks of the fleet */
     int64_t seen_ms;                /* wall: last seen */
     char job_uid[SNAPSHOT_UID_MAX]; /* its newest job, empty when none */
     uint64_t resource_version;
@@ -85,6 +104,28 @@ struct snapshot_job {
     int64_t eta_ms;       /* until memory is over, -1: cannot say */
     uint64_t resource_version;
     const char *metadata_json; /* {"labels":{..},"annotations":{..}}; lives with the snapshot */
+    enum origin origin;
+    char policy[SNAPSHOT_NAME_MAX]; /* applied at hand-off */
+    const char *config_json;        /* frozen configuration; NULL before hand-off */
+    const char *selector_json;      /* addedNodeSelector or NULL */
+    enum launcher launcher;         /* the target's */
+    int64_t launcher_since_ms;
+    char source_pod[SNAPSHOT_NAME_MAX], target_pod[SNAPSHOT_NAME_MAX];
+    char target_pod_uid[SNAPSHOT_UID_MAX];
+    const struct rejections *rejections; /* per node, or NULL; lives with the snapshot */
+};
+
+struct snapshot_object { /* a document; texts live with the snapshot */
+    enum object_kind kind;
+    char uid[SNAPSHOT_UID_MAX], ns[HV_HOST_MAX], name[SNAPSHOT_NAME_MAX];
+    const char *spec_json, *metadata_json, *status_json; /* the last two may be NULL */
+    int64_t created_ms;
+    uint64_t resource_version;
+};
+struct snapshot_space { /* a namespace that is in use */
+    char name[HV_HOST_MAX];
+    const char *labels;                    /* JSON object text or NULL */
+    uint64_t launchers, memory_kib, vcpus; /* used */
 };
 
 struct snapshot {
@@ -94,6 +135,9 @@ struct snapshot {
     const struct snapshot_node *nodes;      /* by name */
     const struct snapshot_guest *guests;    /* by namespace, name */
     const struct snapshot_job *const *jobs; /* by creation; one that did not change is shared */
+    size_t n_objects, n_spaces;
+    const struct snapshot_object *const *objects; /* by kind, namespace, name; shared likewise */
+    const struct snapshot_space *spaces;          /* by name */
 };
 
 /* Takes or drops a reference; drop frees with the last. NULL is fine. Any thread. */

@@ -142,7 +142,7 @@ static void job_words(FILE *out)
 {
     head(out, "Waits", "What a job can wait for; it says since and until when.",
          "reason | meaning");
-#define PENDING(id, name, help) row(out, name, help);
+#define PENDING(id, name, limit_s, help) row(out, name, help);
 #include "engine/model/pending.def"
 #undef PENDING
     head(out, "Priority classes", "Best first; within a class the oldest.", "class | meaning");

@@ -10,79 +10,53 @@
 #ifndef ENGINE_MODEL_FLEET_H
 #define ENGINE_MODEL_FLEET_H
 
-#include <uthash.h>
-#include <utlist.h>
-
 #include "base/own.h"
-#include "engine/model/job.h"
-#include "engine/model/migratable.h"
-#include "hypervisor/types.h"
-
-struct node {
-    char name[HV_HOST_MAX];
-    struct hv_host host;
-    bool connected, has_facts;
-    bool asked;  /* it connected or refused at least once */
-    bool listed; /* its guests were seen since it connected */
-    struct hv_facts facts;
-    char error[JOB_REASON_MAX];
-    int64_t since_wall_ms, created_wall_ms;
-    uint64_t version;
-    unsigned n_places;
-    unsigned outbound, inbound; /* busy jobs from and to it */
-    struct place *places;       /* guests seen here */
-    uint64_t list_round;        /* number of the list being applied */
-    UT_hash_handle hh;
-};
-
-/* One guest seen on one node. Kept when the node is lost: not seeing is not absence. */
-struct place {
-    struct guest *guest;
-    struct node *node;
-    int state, reason;
-    struct migratable migratable; /* by its definition here */
-    uint64_t list_round;
-    struct place *next_here, *prev_here; /* on the node */
-    struct place *next_of;               /* of the guest */
-};
-
-struct guest {
-    char uuid[HV_UUID_MAX], name[HV_NAME_MAX], ns[HV_HOST_MAX];
-    char *labels; /* JSON text or NULL */
-    struct place *places;
-    struct place *owner; /* where it lives, by what was seen; NULL when nowhere */
-    bool persistent;
-    uint64_t memory_kib;
-    unsigned vcpus;
-    int64_t seen_wall_ms;
-    uint64_t version;
-    char newest_job[JOB_UID_MAX];
-    UT_hash_handle hh;
-};
+#include "engine/model/node.h"
+#include "engine/model/object.h"
 
 struct fleet_config {
     unsigned parallel_per_fleet, parallel_outbound_per_node; /* 0: none */
     unsigned parallel_inbound_per_node;
-    int64_t pending_timeout_ms, unschedulable_timeout_ms, prepare_timeout_ms;
+    uint64_t bandwidth_per_node; /* bytes per second for its migrations, each way; 0: any */
+    int64_t pending_timeout_ms, unschedulable_timeout_ms, prepare_timeout_ms; /* 0: pending.def's */
     int64_t abort_guard_ms, idle_call_timeout_ms;
     unsigned jobs_kept_per_guest, jobs_kept; /* finished ones in view; the store keeps all */
-    unsigned migrate_flags;                  /* HV_MIGRATE_* that every migration gets */
-    uint64_t bandwidth_mibs;                 /* for jobs that ask for none */
+    struct migration_config migration;       /* what a policy is laid over */
+    enum strategy eviction_strategy;         /* for guests that say nothing */
+    unsigned memory_overcommit_percent;      /* 0: 100 */
+    unsigned vcpus_per_cpu;                  /* 0: 10 */
 };
 
+enum { FLEET_INBOUND_LISTS = 8 };
+
 struct fleet {
-    struct node *nodes;   /* hash by name */
-    struct guest *guests; /* hash by uuid */
-    struct job *jobs;     /* hash by uid, insertion order = creation order */
-    struct job *active;   /* hash by guest uuid: the one unfinished job of a guest */
-    struct job *named;    /* hash by namespace/name */
-    struct job *newest;   /* hash by guest uuid: its newest finished job; ->older leads on */
+    struct node *nodes;         /* hash by name */
+    struct guest *guests;       /* hash by uuid */
+    struct job *jobs;           /* hash by uid, insertion order = creation order */
+    struct job *active;         /* hash by guest uuid: the one unfinished job of a guest */
+    struct job *named;          /* hash by namespace/name */
+    struct job *newest;         /* hash by guest uuid: its newest finished job; ->older leads on */
+    struct guest *guests_named; /* hash by namespace/name; ->next_namesake leads on */
+    struct space *spaces;       /* hash by name */
+    struct object *objects;     /* hash by key */
+    struct object *of_kind[OBJECT_COUNT];
+    struct needs *needs;    /* shared sets */
+    struct cpu_known *cpus; /* what preparation learned; see placement.h */
+    size_t n_cpus;
+    struct node *by_inbound[FLEET_INBOUND_LISTS]; /* by number of arrivals, capped */
     struct fleet_config config;
-    uint64_t version;                    /* grows with every change; objects carry theirs */
-    uint64_t guests_version;             /* version of the newest change to any guest */
-    struct job *waiting[PRIORITY_COUNT]; /* not yet placed, by class, oldest first */
-    unsigned busy_jobs, finished_jobs;
-    bool reschedule; /* something changed that a waiting job may have waited for */
+    uint64_t version;          /* grows with every change; objects carry theirs */
+    uint64_t guests_version;   /* version of the newest change to any guest */
+    uint64_t policies_version; /* grows when a policy or a namespace's labels change */
+    struct heap ready;         /* jobs that nothing but their turn keeps back, best first */
+    struct heap unplaced;      /* jobs no node would do for, best first */
+    struct heap timers;        /* unfinished jobs by the time to look at them again */
+    struct node *improved;     /* nodes that may do for somebody now */
+    struct job *changed;       /* must be stored */
+    struct object *changed_objects;
+    int64_t next_order;
+    unsigned waiting_jobs, busy_jobs, finished_jobs;
+    bool drains_due; /* something changed that a drain looks at */
     bool store_ok;   /* false: commits fail, nothing new is handed off */
     uint64_t random; /* state of the generator for uids and names */
     uint64_t next_call_id;
@@ -110,8 +84,27 @@ void fleet_apply_sight(struct fleet *f, struct node *node, const char *uuid,
                        const struct hv_sight *sight);
 
 /* What the guest's definition on that node says about moving it. */
+struct guest_facts { /* one definition, read */
+    struct migratable migratable;
+    struct needs_facts needs;
+    struct required required;
+    unsigned block_jobs, utility_disks;
+};
 void fleet_apply_definition(struct fleet *f, struct node *node, const char *uuid,
-                            const struct migratable *migratable);
+                            const struct guest_facts *facts, int64_t wall_ms);
+
+struct space *fleet_space(struct fleet *f, const char *name); /* made if need be; NULL: no memory */
+/* Labels, taints and settings anew from configuration, metadata and overlay. */
+void fleet_refresh_node(struct fleet *f, struct node *node);
+void fleet_refresh_guest(struct fleet *f, struct guest *guest);
+/* It may do for somebody now: has room, came back, has other labels. */
+void fleet_node_improved(struct fleet *f, struct node *node);
+
+struct object *fleet_object(struct fleet *f, enum object_kind kind, const char *ns,
+                            const char *name);                      /* or NULL */
+void fleet_add_object(struct fleet *f, struct object *take_object); /* and marks it changed */
+void fleet_object_changed(struct fleet *f, struct object *object);
+void fleet_remove_object(struct fleet *f, struct object *object); /* stored as removed first */
 
 struct job *fleet_job(struct fleet *f, const char *uid);
 struct job *fleet_job_named(struct fleet *f, const char *ns, const char *name);
@@ -121,6 +114,11 @@ void fleet_add_job(struct fleet *f, struct job *take_job);
 void fleet_remove_job(struct fleet *f, struct job *job); /* final jobs only */
 /* Keeps busy counters and indexes true after a job's phase changed. */
 void fleet_job_moved(struct fleet *f, struct job *job, enum phase from);
+/* After anything about an unfinished job changed: its timer and the list of what to store. */
+void fleet_settle_job(struct fleet *f, struct job *job);
+/* Counts the target node's arrivals, and keeps its place among the nodes. */
+void fleet_count_inbound(struct fleet *f, struct node *node, int by);
+struct job *fleet_newest_finished(struct fleet *f, const char *guest_uuid);
 /* Gives the job's place in the fleet's limit to others: it may be stuck for days. */
 void fleet_release_slot(struct fleet *f, struct job *job);
 /* Forgets all but the newest finished jobs of a guest (the store keeps them). */

@@ -11,8 +11,11 @@
 
 #include <uthash.h>
 
+#include "base/heap.h"
 #include "base/own.h"
 #include "collector/sample.h"
+#include "engine/model/labels.h"
+#include "engine/model/migration_config.h"
 #include "engine/model/phase.h"
 #include "hypervisor/types.h"
 
@@ -52,8 +55,16 @@ struct job {
     char wanted[HV_HOST_MAX], source[HV_HOST_MAX], target[HV_HOST_MAX];
     char requester[JOB_WHO_MAX];
     char *metadata_json; /* owned, may be NULL */
-    uint64_t bandwidth_mibs;
-    unsigned flags; /* HV_MIGRATE_*, frozen at hand-off */
+    enum origin origin;
+    char evacuates[HV_HOST_MAX];    /* EVACUATION: the node it leaves */
+    struct labels added_selector;   /* spec.addedNodeSelector */
+    int64_t timeouts_s[3];          /* annotations: unschedulable, pending, utility; 0: not said */
+    uint64_t bandwidth_mibs;        /* asked for by the request; 0: not */
+    char policy[JOB_NAME_MAX];      /* that applies, or empty */
+    struct migration_config config; /* in effect; frozen at hand-off */
+    uint64_t config_version;        /* of the fleet's policies it was made from */
+    unsigned flags;                 /* HV_MIGRATE_*, frozen at hand-off */
+    char *volumes_json;             /* disks that move along and where to; owned or NULL */
 
     enum phase phase;
     int64_t entered_ms; /* monotonic: when this phase began in this process */
@@ -100,6 +111,20 @@ struct job {
     int64_t abort_call_seq, abort_call_asked_ms;
 
     enum priority priority;
+    int64_t order; /* number of its arrival: within a class the smallest goes first */
+    struct heap_link wait, timer;     /* the queue it waits in; when to look at it again */
+    int64_t waited_ms[PENDING_COUNT]; /* so far, apart from the wait that goes on */
+    struct rejections *rejections; /* why no node would do, owned; see engine/control/placement.h */
+    bool rejections_changed;       /* must be stored */
+
+    enum launcher launcher; /* the target launcher */
+    int64_t launcher_since_ms;
+    bool reserved; /* in the ledger, with these: */
+    uint64_t reserved_memory_kib, reserved_vcpus, reserved_huge_kib, reserved_bandwidth;
+    uint64_t probe_id; /* question about the CPU out, 0: none */
+    int64_t probe_asked_ms;
+    bool backup_aborted; /* asked once */
+
     enum pending pending; /* what it waits for, since when, until when (wall; 0: no end) */
     int64_t waits_since_ms, waits_until_ms;
     char pending_reason[JOB_REASON_MAX], failure_reason[JOB_REASON_MAX];
@@ -112,10 +137,11 @@ struct job {
     int64_t next_sample_seq;
 
     uint64_t version;
-    struct job_view *view;                /* as readers saw it last; see engine/publish.h */
-    bool changed;                         /* must be stored */
+    struct job_view *view; /* as readers saw it last; see engine/publish.h */
+    bool changed;          /* must be stored */
+    bool listed;           /* in the fleet's list of changed ones */
+    struct job *next_changed;
     char key[HV_HOST_MAX + JOB_NAME_MAX]; /* namespace/name */
-    struct job *prev, *next;              /* in the list of its class while it waits */
     struct job *older;                    /* finished job of the same guest before this one */
     UT_hash_handle hh, hh_guest, hh_name, hh_newest;
 };

@@ -54,7 +54,7 @@ static const char *const places[GUEST_AT_COUNT] = {
 };
 
 static const char *const waits[PENDING_COUNT] = {
-#define PENDING(id, name, help) [PENDING_##id] = name,
+#define PENDING(id, name, limit_s, help) [PENDING_##id] = name,
 #include "engine/model/pending.def"
 #undef PENDING
 };
@@ -62,6 +62,33 @@ static const char *const classes[PRIORITY_COUNT] = {
 #define PRIORITY(id, name, weight, help) [PRIORITY_##id] = name,
 #include "engine/model/priority.def"
 #undef PRIORITY
+};
+
+static const int64_t limits_s[PENDING_COUNT] = {
+#define PENDING(id, name, limit_s, help) [PENDING_##id] = (limit_s),
+#include "engine/model/pending.def"
+#undef PENDING
+};
+static const char *const launchers[LAUNCHER_COUNT] = {
+#define LAUNCHER(id, name, pod_phase, help) [LAUNCHER_##id] = name,
+#include "engine/model/launcher.def"
+#undef LAUNCHER
+};
+static const char *const pod_phases[LAUNCHER_COUNT] = {
+#define LAUNCHER(id, name, pod_phase, help) [LAUNCHER_##id] = pod_phase,
+#include "engine/model/launcher.def"
+#undef LAUNCHER
+};
+static const char *const origins[ORIGIN_COUNT] = {
+#define ORIGIN(id, name, automatic, help) [ORIGIN_##id] = name,
+#include "engine/model/origin.def"
+#undef ORIGIN
+};
+enum { NO, YES };
+static const bool automatic[ORIGIN_COUNT] = {
+#define ORIGIN(id, name, automatic, help) [ORIGIN_##id] = (automatic),
+#include "engine/model/origin.def"
+#undef ORIGIN
 };
 
 enum phase phase_next(enum phase from, enum trigger why)
@@ -128,7 +155,27 @@ NAMES(outcome, outcome, outcomes, OUTCOME_COUNT)
 NAMES(guest_at, guest_at, places, GUEST_AT_COUNT)
 NAMES(pending, pending, waits, PENDING_COUNT)
 NAMES(priority, priority, classes, PRIORITY_COUNT)
+NAMES(launcher, launcher, launchers, LAUNCHER_COUNT)
+NAMES(origin, origin, origins, ORIGIN_COUNT)
 #undef NAMES
+
+int64_t pending_limit_ms(enum pending pending)
+{
+    assert(pending < PENDING_COUNT);
+    return limits_s[pending] * 1000;
+}
+
+const char *launcher_pod_phase(enum launcher launcher)
+{
+    assert(launcher < LAUNCHER_COUNT);
+    return pod_phases[launcher];
+}
+
+bool origin_is_automatic(enum origin origin)
+{
+    assert(origin < ORIGIN_COUNT);
+    return automatic[origin];
+}
 
 const char *trigger_name(enum trigger trigger)
 {

@@ -3,6 +3,7 @@
 #define ENGINE_MODEL_PHASE_H
 
 #include <stdbool.h>
+#include <stdint.h>
 
 enum phase {
     PHASE_NONE, /* "no such step"; never the phase of a job */
@@ -43,7 +44,7 @@ enum guest_at {
 };
 
 enum pending {
-#define PENDING(id, name, help) PENDING_##id,
+#define PENDING(id, name, limit_s, help) PENDING_##id,
 #include "engine/model/pending.def"
 #undef PENDING
     PENDING_COUNT
@@ -53,6 +54,19 @@ enum priority {
 #include "engine/model/priority.def"
 #undef PRIORITY
     PRIORITY_COUNT
+};
+
+enum launcher {
+#define LAUNCHER(id, name, pod_phase, help) LAUNCHER_##id,
+#include "engine/model/launcher.def"
+#undef LAUNCHER
+    LAUNCHER_COUNT
+};
+enum origin {
+#define ORIGIN(id, name, automatic, help) ORIGIN_##id,
+#include "engine/model/origin.def"
+#undef ORIGIN
+    ORIGIN_COUNT
 };
 
 enum phase phase_next(enum phase from, enum trigger why); /* PHASE_NONE: refused */
@@ -67,7 +81,12 @@ const char *abort_status_name(enum abort_status status);
 const char *outcome_name(enum outcome outcome);
 const char *guest_at_name(enum guest_at at);
 const char *pending_name(enum pending pending);
+int64_t pending_limit_ms(enum pending pending); /* 0: the wait has an end of its own */
 const char *priority_name(enum priority priority);
+const char *launcher_name(enum launcher launcher);
+const char *launcher_pod_phase(enum launcher launcher);
+const char *origin_name(enum origin origin);
+bool origin_is_automatic(enum origin origin);
 
 /* The other way; the COUNT value when there is no such name. */
 enum phase phase_from_name(const char *name);
@@ -77,5 +96,7 @@ enum outcome outcome_from_name(const char *name);
 enum guest_at guest_at_from_name(const char *name);
 enum pending pending_from_name(const char *name);
 enum priority priority_from_name(const char *name);
+enum launcher launcher_from_name(const char *name);
+enum origin origin_from_name(const char *name);
 
 #endif

@@ -1,0 +1,108 @@
+/* node.h - the things a fleet is made of: nodes, guests, where guests were seen, namespaces. Plain
+ * records; fleet.h says how they are changed. */
+#ifndef ENGINE_MODEL_NODE_H
+#define ENGINE_MODEL_NODE_H
+
+#include <uthash.h>
+#include <utlist.h>
+
+#include "base/heap.h"
+#include "engine/control/quota.h"
+#include "engine/model/job.h"
+#include "engine/model/migratable.h"
+#include "engine/model/needs.h"
+#include "engine/model/required.h"
+#include "engine/model/settings.h"
+#include "hypervisor/types.h"
+
+struct node {
+    char name[HV_HOST_MAX];
+    struct hv_host host;
+    bool connected, has_facts;
+    bool asked;  /* it connected or refused at least once */
+    bool listed; /* its guests were seen since it connected */
+    struct hv_facts facts;
+    struct hv_abilities *abilities; /* owned; NULL: not known yet */
+    char error[JOB_REASON_MAX];
+    int64_t since_wall_ms, created_wall_ms;
+    uint64_t version;
+
+    char *config_labels;  /* owned or NULL: JSON, from the configuration */
+    struct labels labels; /* in effect: the node's own, the configuration's, the overlay's */
+    struct taint taints[TAINTS_MAX];
+    size_t n_taints;
+    bool cordoned;
+    bool cordoned_by_drain; /* and uncordoned with it */
+
+    unsigned n_places;
+    struct place *places;                 /* guests seen here */
+    uint64_t list_round;                  /* number of the list being applied */
+    unsigned outbound, inbound;           /* busy jobs from and to it */
+    uint64_t out_bandwidth, in_bandwidth; /* bytes per second promised to them */
+    struct demand running;                /* guests that are up here */
+    struct demand reserved;               /* target launchers, not counting what came already */
+    uint64_t reserved_huge_kib;
+    unsigned good_arrivals, bad_arrivals; /* recent migrations to it; halved now and then */
+
+    struct heap blocked_out; /* jobs that wait to leave it */
+    struct heap blocked_in;  /* jobs that named it and cannot come yet */
+    bool improved;           /* since somebody was told that it has no room */
+    struct node *next_improved;
+    struct node *prev_inbound, *next_inbound; /* in the fleet's list of its number of arrivals */
+    UT_hash_handle hh;
+};
+
+/* One guest seen on one node. Kept when the node is lost: not seeing is not absence. */
+struct place {
+    struct guest *guest;
+    struct node *node;
+    int state, reason;
+    bool counted;                 /* in node->running */
+    struct demand demand;         /* what was counted */
+    struct migratable migratable; /* by its definition here */
+    struct needs *needs;          /* shared; NULL: not known */
+    struct required required;
+    unsigned block_jobs, utility_disks; /* in its definition */
+    uint64_t list_round;
+    struct place *next_here, *prev_here; /* on the node */
+    struct place *next_of;               /* of the guest */
+};
+
+struct guest {
+    char uuid[HV_UUID_MAX], name[HV_NAME_MAX], ns[HV_HOST_MAX];
+    char *metadata_labels;     /* JSON text or NULL, from the domain */
+    char *metadata_settings;   /* JSON text or NULL, from the domain */
+    struct labels labels;      /* in effect: the domain's with the overlay's over them */
+    struct settings *settings; /* in effect; NULL: it asks for nothing */
+    struct place *places;
+    struct place *owner; /* where it lives, by what was seen; NULL when nowhere */
+    struct space *space;
+    struct demand charged; /* to its namespace while it is up */
+    bool persistent;
+    uint64_t memory_kib;
+    unsigned vcpus;
+    int64_t seen_wall_ms;
+    uint64_t version;
+    char newest_job[JOB_UID_MAX];
+    char stay_job[JOB_UID_MAX];        /* the job that brought it where it is, or empty */
+    char evacuation_node[HV_HOST_MAX]; /* it was asked to leave that node */
+    bool evacuation_by_descheduler;
+    int64_t required_since_ms;           /* wall: the present requirement stands since */
+    uint64_t required_tried;             /* hash of the requirement a job was made for */
+    struct guest *next_namesake;         /* same namespace and name, other uuid */
+    char key[HV_HOST_MAX + HV_NAME_MAX]; /* namespace/name */
+    UT_hash_handle hh, hh_name;
+};
+
+struct space { /* a namespace: made with its first guest, quota or label; never removed */
+    char name[HV_HOST_MAX];
+    struct labels labels;
+    struct demand used;  /* guests that are up and target launchers */
+    struct heap blocked; /* jobs that wait for its quota */
+    UT_hash_handle hh;
+};
+
+/* Is it up there: using memory? */
+bool place_is_up(const struct place *place);
+
+#endif

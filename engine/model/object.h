@@ -1,0 +1,29 @@
+/* object.h - a document that people write (object.def): its text, and what its kind makes of it. */
+#ifndef ENGINE_MODEL_OBJECT_H
+#define ENGINE_MODEL_OBJECT_H
+
+#include "engine/model/job.h"
+#include "engine/model/object_kind.h"
+
+enum { OBJECT_SPEC_MAX = 256 * 1024, OBJECTS_MAX = 100000 };
+
+struct object {
+    enum object_kind kind;
+    char uid[JOB_UID_MAX], ns[HV_HOST_MAX], name[JOB_NAME_MAX], requester[JOB_WHO_MAX];
+    char *spec_json;     /* owned; what was asked for */
+    char *metadata_json; /* owned or NULL: {"labels":{},"annotations":{}} */
+    char *status_json;   /* owned or NULL: what came of it */
+    int64_t created_ms;
+    uint64_t version;
+    bool removed;          /* stored as such with the next commit, then forgotten */
+    struct policy *policy; /* POLICY */
+    struct quota *quota;   /* QUOTA */
+    struct drain *drain;   /* DRAIN */
+    struct object *next_changed;
+    bool changed; /* must be stored */
+    char key[HV_HOST_MAX + JOB_NAME_MAX + 32];
+    struct object *prev, *next; /* of its kind, by creation */
+    UT_hash_handle hh;
+};
+
+#endif

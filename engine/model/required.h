@@ -1,0 +1,25 @@
+/* required.h - must a guest be migrated for its definition to come true? Compares the interfaces
+ * of the live and of the persistent definition, by MAC address. Pure.
+ *
+ * NOW: an interface moved to another network, or one that is a device of the host was added.
+ * SOON: any other interface was added or taken away: it can be plugged in place, so whoever does
+ * that gets 15 s first. NO: they agree, or one of the two is not known. The first hit decides, in
+ * the order of the persistent definition, then of the live one. */
+#ifndef ENGINE_MODEL_REQUIRED_H
+#define ENGINE_MODEL_REQUIRED_H
+
+#include "hypervisor/definition.h"
+
+enum { REQUIRED_GRACE_MS = 15000, REQUIRED_DETAIL_MAX = 160 };
+enum requirement { REQUIRED_NO, REQUIRED_SOON, REQUIRED_NOW };
+
+struct required {
+    enum requirement is;
+    uint64_t hash; /* of what the persistent definition wants; 0 with NO */
+    char detail[REQUIRED_DETAIL_MAX];
+};
+/* persistent NULL: a transient guest. */
+void required_evaluate(const struct hv_definition *live, const struct hv_definition *persistent,
+                       struct required *out_required);
+
+#endif
