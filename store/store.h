@@ -36,6 +36,11 @@ struct store_job {
     const char *abort_status, *abort_requester, *abort_why;
     const char *failure_reason, *outcome, *guest_at;
     const char *metadata_json, *config_json; /* labels and annotations; frozen configuration */
+    const char *policy_name, *selector_json, *volumes_json; /* "": none */
+    const char *evacuates; /* the node it leaves, if that is why */
+    const char *pending, *pending_reason; /* what it waits for; waits_since_ms: since when */
+    const char *launcher;
+    int64_t waits_since_ms, launcher_since_ms;
     bool resolving, recovering, adopted;
     bool removed;                  /* its owner deleted it: not shown any more once final */
     int64_t bandwidth_mibs, flags; /* as handed off */
@@ -77,10 +82,25 @@ struct store_mode {
     const char *job_uid, *mode, *cause;
     int64_t at_ms;
 };
-/* A Kubernetes-style event on an object. */
+/* A Kubernetes-style event on an object. One that repeats (same object, reason and message) is
+ * counted, not stored again: put with count 1, read back with the sum. */
 struct store_event {
     const char *kind, *ns, *name, *uid;
     const char *type, *reason, *message; /* Normal | Warning */
+    int64_t at_ms;                       /* the newest */
+    int64_t first_ms, count;
+};
+/* A document people wrote. Key: kind, ns, name; put again it is replaced. */
+struct store_object {
+    const char *kind, *ns, *name, *uid, *requester;
+    const char *spec_json, *metadata_json, *status_json;
+    int64_t created_ms, changed_ms, resource_version;
+    bool removed; /* kept for the record, not handed out */
+};
+/* Why a node could not take a guest. The set of a job is replaced as a whole. */
+struct store_rejection {
+    const char *job_uid, *node, *reason, *detail;
+    bool for_ever;
     int64_t at_ms;
 };
 /* One sample of a running migration, in the samples lane. Key: job, seq; a second one of the
@@ -112,6 +132,8 @@ typedef bool store_sighting_fn(void *ctx, const struct store_sighting *row);
 typedef bool store_error_fn(void *ctx, const struct store_error *row);
 typedef bool store_mode_fn(void *ctx, const struct store_mode *row);
 typedef bool store_event_fn(void *ctx, const struct store_event *row);
+typedef bool store_object_fn(void *ctx, const struct store_object *row);
+typedef bool store_rejection_fn(void *ctx, const struct store_rejection *row);
 typedef bool store_sample_fn(void *ctx, const struct store_sample *row);
 
 struct store;
@@ -126,6 +148,9 @@ struct store_ops {
     void (*put_error)(struct store *s, const struct store_error *row);
     void (*put_mode)(struct store *s, const struct store_mode *row);
     void (*put_event)(struct store *s, const struct store_event *row);
+    void (*put_object)(struct store *s, const struct store_object *row); /* insert or replace */
+    void (*clear_rejections)(struct store *s, const char *job_uid);
+    void (*put_rejection)(struct store *s, const struct store_rejection *row);
     bool (*commit)(struct store *s, struct err *err);
     void (*rollback)(struct store *s);
 
@@ -153,6 +178,10 @@ struct store_ops {
     /* The newest `limit`, oldest of them first. uid NULL: of all objects. */
     bool (*each_event)(struct store *s, const char *uid, size_t limit, store_event_fn *fn,
                        void *ctx, struct err *err);
+    /* Documents that are not removed, by creation. */
+    bool (*each_object)(struct store *s, store_object_fn *fn, void *ctx, struct err *err);
+    bool (*each_rejection)(struct store *s, const char *job_uid, store_rejection_fn *fn, void *ctx,
+                           struct err *err);
     bool (*each_sample)(struct store *s, const char *job_uid, store_sample_fn *fn, void *ctx,
                         struct err *err);
 
