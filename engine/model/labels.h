@@ -21,6 +21,11 @@ struct labels { /* zeroed: empty */
     struct label *pairs;
 };
 
+/* As Kubernetes has them: a key is "name" or "dns.sub.domain/name", a name is 1..63 letters, digits,
+ * '-', '_' and '.', a value is such a name or empty. */
+bool label_key_is_valid(const char *key);
+bool label_value_is_valid(const char *value);
+
 /* From a JSON object of texts; NULL or "" gives the empty map. where names the field in errors
  * ("spec.nodeSelector"). ERR_INVALID: not an object of texts, a key or value that is none, more
  * than LABELS_MAX. On failure the map is empty. */
