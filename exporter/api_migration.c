@@ -27,9 +27,8 @@ static struct json_object *stored(const struct snapshot_job *job, const char *wh
 /* KubeVirt labels every migration with its guest; names too long for a label go without. */
 static struct json_object *labels_of(const struct snapshot_job *job)
 {
-    enum { LABEL_VALUE_MAX = 63 };
     struct json_object *labels = stored(job, "labels");
-    if (strlen(job->guest_name) <= LABEL_VALUE_MAX &&
+    if (strlen(job->guest_name) < LABEL_VALUE_MAX &&
         json_object_object_get(labels, name_label) == NULL)
         json_add_text(labels, name_label, job->guest_name);
     return labels;

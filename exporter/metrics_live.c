@@ -11,7 +11,7 @@
 #include "exporter/metrics.h"
 #include "exporter/promx.h"
 
-enum { LABELS_MAX = 16 * 1024 };
+enum { PAIRS_TEXT_MAX = 16 * 1024 };
 
 /* The active jobs of a snapshot, each with its labels as the page shows them. */
 struct active {
@@ -31,7 +31,7 @@ static char *job_labels(const struct snapshot_job *job)
                                     {"target", job->target},
                                     {"migration", job->name}};
     struct buf labels;
-    buf_init(&labels, LABELS_MAX);
+    buf_init(&labels, PAIRS_TEXT_MAX);
     for (size_t i = 0; i < COUNT(pairs); i++) {
         buf_add(&labels, i == 0 ? "" : ",");
         buf_add(&labels, pairs[i][0]);
@@ -287,7 +287,7 @@ static unsigned *count_guests(const struct snapshot *snapshot)
 static void add_guests_of(struct buf *out, const char *node, const unsigned *counts)
 {
     struct buf labels;
-    buf_init(&labels, LABELS_MAX);
+    buf_init(&labels, PAIRS_TEXT_MAX);
     buf_add(&labels, "node=\"");
     promx_add_label_value(&labels, node);
     buf_add(&labels, "\"");
