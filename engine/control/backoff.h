@@ -1,12 +1,12 @@
 /* backoff.h - how long an automatic migration waits after its guest's earlier ones failed: 20 s,
- * doubled for each failure in a row, from the end of the last one. Success resets it; a human's
- * job never waits and is never counted. Pure. */
+ * doubled for each failure in a row up to 320 s, from the end of the last one. Success, anybody's,
+ * resets it; a human's job never waits, and its failure is never counted. Pure. */
 #ifndef ENGINE_CONTROL_BACKOFF_H
 #define ENGINE_CONTROL_BACKOFF_H
 
 #include "engine/model/job.h"
 
-enum { BACKOFF_FIRST_MS = 20000, BACKOFF_DOUBLINGS_MAX = 5, BACKOFF_ATTEMPTS_MAX = 10 };
+enum { BACKOFF_FIRST_MS = 20000, BACKOFF_DOUBLINGS_MAX = 4, BACKOFF_ATTEMPTS_MAX = 10 };
 
 struct backoff {
     unsigned failures; /* in a row, automatic ones */

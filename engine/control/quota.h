@@ -16,7 +16,7 @@ struct quota {
     bool has_launchers, has_memory, has_vcpus;
     struct demand hard;
 };
-enum { QUOTA_TEXT_MAX = 256 };
+enum { QUOTA_TEXT_MAX = 512 };
 
 /* {"hard": {"launchers"|"pods"|"count/pods": n, "memory"|"requests.memory"|"limits.memory": q,
  * "cpu"|"requests.cpu"|"limits.cpu": q}}; two names of one thing: the smaller counts. Other names

@@ -1,0 +1,77 @@
+/* eviction.c - see eviction.h. */
+#include "engine/control/eviction.h"
+
+#include <assert.h>
+
+#define YES true
+#define NO false
+static const struct {
+    bool allowed;
+    const char *format;
+} answers[EVICTION_COUNT] = {
+#define EVICTION(id, allowed, text) [EVICTION_##id] = {allowed, text},
+#include "engine/model/eviction.def"
+#undef EVICTION
+};
+
+static const struct {
+    enum moves moves;
+    bool marks;
+} strategies[STRATEGY_COUNT] = {
+#define STRATEGY(id, name, moves, marks, help) [STRATEGY_##id] = {MOVES_##moves, marks},
+#include "engine/model/eviction.def"
+#undef STRATEGY
+};
+#undef YES
+#undef NO
+
+bool eviction_is_allowed(enum eviction answer)
+{
+    assert(answer < EVICTION_COUNT);
+    return answers[answer].allowed;
+}
+
+const char *eviction_format(enum eviction answer)
+{
+    assert(answer < EVICTION_COUNT);
+    return answers[answer].format;
+}
+
+enum moves strategy_moves(enum strategy strategy)
+{
+    assert(strategy < STRATEGY_COUNT);
+    return strategies[strategy].moves;
+}
+
+bool strategy_marks(enum strategy strategy)
+{
+    assert(strategy < STRATEGY_COUNT);
+    return strategies[strategy].marks;
+}
+
+enum strategy strategy_effective(enum strategy guest, enum strategy fleet)
+{
+    assert(guest < STRATEGY_COUNT && fleet < STRATEGY_COUNT);
+    if (guest != STRATEGY_UNSET)
+        return guest;
+    return fleet != STRATEGY_UNSET ? fleet : STRATEGY_NONE;
+}
+
+enum eviction eviction_answer(const struct eviction_case *c)
+{
+    enum moves moves = strategy_moves(c->strategy);
+    assert(c->strategy != STRATEGY_UNSET);
+    /* One that Ferry does not move itself is marked whether it could be moved or not. */
+    bool marks = strategy_marks(c->strategy) && (c->migratable || moves == MOVES_NO);
+    if (!c->ours)
+        return EVICTION_NOT_OURS;
+    if (moves == MOVES_YES && !c->migratable)
+        return EVICTION_NOT_MIGRATABLE;
+    if (c->marked && marks)
+        return EVICTION_IN_PROGRESS;
+    if (c->is_target) /* also with None: the guest does not even run there */
+        return EVICTION_TARGET_POD;
+    if (marks)
+        return EVICTION_MARKED;
+    return c->shutdown_allowed ? EVICTION_SHUT_DOWN : EVICTION_WOULD_SHUT_DOWN;
+}

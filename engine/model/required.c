@@ -1,0 +1,121 @@
+/* required.c - see required.h. */
+#include "engine/model/required.h"
+
+#include <stdio.h>
+#include <string.h>
+
+enum { DESCRIBED_MAX = HV_WORD_MAX + 32 };
+
+/* The halves of a team have one address; what tells them apart is which of them comes and goes. */
+static bool is_same(const struct hv_interface *a, const struct hv_interface *b)
+{
+    return a->mac[0] != '\0' && strcmp(a->mac, b->mac) == 0 && a->transient == b->transient;
+}
+
+static const struct hv_interface *find(const struct hv_definition *in,
+                                       const struct hv_interface *wanted)
+{
+    for (size_t i = 0; i < in->n_interfaces; i++)
+        if (is_same(&in->interfaces[i], wanted))
+            return &in->interfaces[i];
+    return NULL;
+}
+
+static bool is_host_device(const struct hv_interface *interface)
+{
+    return strcmp(interface->type, "hostdev") == 0 || strcmp(interface->type, "vdpa") == 0;
+}
+
+static bool is_moved(const struct hv_interface *a, const struct hv_interface *b)
+{
+    return strcmp(a->type, b->type) != 0 || strcmp(a->source, b->source) != 0;
+}
+
+/* FNV-1a over the words, each with its end, so that no two lists read alike. */
+static void hash_text(uint64_t *hash, const char *text)
+{
+    const char *c = text;
+    do {
+        *hash = (*hash ^ (unsigned char)*c) * UINT64_C(0x100000001b3);
+    } while (*c++ != '\0');
+}
+
+static uint64_t hash_interfaces(const struct hv_definition *definition)
+{
+    uint64_t hash = UINT64_C(0xcbf29ce484222325);
+    for (size_t i = 0; i < definition->n_interfaces; i++) {
+        const struct hv_interface *interface = &definition->interfaces[i];
+        hash_text(&hash, interface->mac);
+        hash_text(&hash, interface->type);
+        hash_text(&hash, interface->source);
+        hash_text(&hash, interface->transient ? "transient" : "");
+    }
+    return hash == 0 ? 1 : hash; /* 0 says that nothing is wanted */
+}
+
+/* Were all interfaces seen? */
+static bool is_whole(const struct hv_definition *definition)
+{
+    return definition != NULL &&
+           (definition->cut == 0 || definition->n_interfaces < HV_INTERFACES_MAX);
+}
+
+/* "network blue" or "type user". */
+static void describe(const struct hv_interface *interface, char out_text[static DESCRIBED_MAX])
+{
+    bool named = interface->source[0] != '\0';
+    (void)snprintf(out_text, DESCRIBED_MAX, "%s %.30s", named ? interface->type : "type",
+                   named ? interface->source : interface->type);
+}
+
+static bool compare_wanted(const struct hv_definition *live, const struct hv_interface *wanted,
+                           struct required *out)
+{
+    const struct hv_interface *present = find(live, wanted);
+    char to[DESCRIBED_MAX], from[DESCRIBED_MAX];
+    describe(wanted, to);
+    if (present == NULL) {
+        out->is = is_host_device(wanted) ? REQUIRED_NOW : REQUIRED_SOON;
+        (void)snprintf(out->detail, sizeof out->detail, "interface %s (%s) was added", wanted->mac,
+                       to);
+        return true;
+    }
+    if (!is_moved(present, wanted))
+        return false;
+    describe(present, from);
+    out->is = REQUIRED_NOW;
+    (void)snprintf(out->detail, sizeof out->detail, "interface %s moves from %s to %s", wanted->mac,
+                   from, to);
+    return true;
+}
+
+static void compare(const struct hv_definition *live, const struct hv_definition *persistent,
+                    struct required *out)
+{
+    for (size_t i = 0; i < persistent->n_interfaces; i++)
+        if (persistent->interfaces[i].mac[0] != '\0' &&
+            compare_wanted(live, &persistent->interfaces[i], out))
+            return;
+    for (size_t i = 0; i < live->n_interfaces; i++) {
+        const struct hv_interface *present = &live->interfaces[i];
+        if (present->mac[0] == '\0' || find(persistent, present) != NULL)
+            continue;
+        char from[DESCRIBED_MAX];
+        describe(present, from);
+        out->is = REQUIRED_SOON;
+        (void)snprintf(out->detail, sizeof out->detail, "interface %s (%s) was taken away",
+                       present->mac, from);
+        return;
+    }
+}
+
+void required_evaluate(const struct hv_definition *live, const struct hv_definition *persistent,
+                       struct required *out_required)
+{
+    struct required required = {0};
+    if (is_whole(live) && is_whole(persistent))
+        compare(live, persistent, &required);
+    if (required.is != REQUIRED_NO)
+        required.hash = hash_interfaces(persistent);
+    *out_required = required;
+}
