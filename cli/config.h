@@ -5,6 +5,8 @@
 
 #include "base/log.h"
 #include "base/own.h"
+#include "engine/model/migration_config.h"
+#include "engine/model/settings.h"
 #include "hypervisor/types.h"
 
 enum { CONFIG_HOSTS_MAX = 10000, CONFIG_PATH_MAX = 4096, CONFIG_SHARED_MAX = 64 };
@@ -14,16 +16,20 @@ struct config {
     size_t n_hosts;
     struct hv_host *hosts;
     char **host_labels;              /* one per host: JSON object text, NULL when it has none */
+    char **host_taints;              /* one per host: JSON array text, NULL when it has none */
     char state_dir[CONFIG_PATH_MAX]; /* default /var/lib/ferry */
     char listen[HV_TEXT_MAX];        /* default 127.0.0.1:9178 */
     enum log_level log_level;
     enum log_format log_format;
     /* migrations: KubeVirt's MigrationConfiguration names */
-    uint64_t bandwidth_mibs;
+    struct migration_config migration;
+    uint64_t
+        bandwidth_per_node; /* bytes per second each way, for all its migrations; 0: no limit */
     unsigned parallel_per_fleet, parallel_outbound_per_node; /* 0: no limit */
     unsigned parallel_inbound_per_node;
-    bool allow_auto_converge, allow_postcopy, unsafe;
-    int64_t sample_ms; /* 0: default */
+    unsigned memory_overcommit_percent, vcpus_per_cpu;
+    enum strategy eviction_strategy; /* of guests that say nothing */
+    int64_t sample_ms;               /* 0: default */
     /* storage: what every host sees alike */
     char *shared_paths[CONFIG_SHARED_MAX], *shared_pools[CONFIG_SHARED_MAX];
     size_t n_shared_paths, n_shared_pools;

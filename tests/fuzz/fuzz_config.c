@@ -28,6 +28,22 @@ static void law_of_json(const struct yaml *yaml)
     }
 }
 
+/* What the file says of a host, the engine can read. */
+static void law_of_the_labels(const char *label_text, const char *taint_text)
+{
+    struct err err = {0};
+    struct labels labels = {0};
+    struct taint taints[TAINTS_MAX];
+    size_t n = 0;
+    FUZZ_LAW(labels_parse(label_text, "labels", &labels, &err), "labels: %s", err.text);
+    labels_fini(&labels);
+    if (taint_text == NULL)
+        return;
+    OWNED(json_object) array = json_parse(taint_text, strlen(taint_text), "taints", &err);
+    FUZZ_LAW(array != NULL && taints_from(array, "taints", taints, &n, &err) && n > 0, "taints: %s",
+             err.text);
+}
+
 static void law_of_the_hosts(const struct config *config)
 {
     FUZZ_LAW(config->n_hosts >= 1 && config->n_hosts <= CONFIG_HOSTS_MAX, "%zu hosts",
@@ -37,6 +53,7 @@ static void law_of_the_hosts(const struct config *config)
         FUZZ_LAW(text_is_dns_label(host->name), "a host called '%s'", host->name);
         FUZZ_LAW(strstr(host->uri, "://") != NULL, "an uri '%s'", host->uri);
         FUZZ_LAW(strstr(host->peer_uri, "://") != NULL, "a peer uri '%s'", host->peer_uri);
+        law_of_the_labels(config->host_labels[i], config->host_taints[i]);
         FUZZ_LAW(host->keepalive_interval_s >= 0 && host->keepalive_count >= 0, "keepalive < 0");
         for (size_t j = 0; j < i; j++)
             FUZZ_LAW(strcmp(config->hosts[j].name, host->name) != 0, "two '%s'", host->name);
@@ -49,7 +66,12 @@ static void law_of_the_config(const struct config *config)
     law_of_the_hosts(config);
     FUZZ_LAW(config->state_dir[0] != '\0' && strrchr(config->listen, ':') != NULL,
              "state '%s', listen '%s'", config->state_dir, config->listen);
-    FUZZ_LAW(config->bandwidth_mibs <= UINT64_C(1) << 23, "too much bandwidth");
+    FUZZ_LAW(config->migration.bandwidth >= 0 && config->migration.bandwidth <= INT64_C(1) << 43 &&
+                 config->bandwidth_per_node <= UINT64_C(1) << 43,
+             "too much bandwidth");
+    FUZZ_LAW(config->memory_overcommit_percent > 0 && config->vcpus_per_cpu > 0,
+             "hosts without memory or CPUs");
+    FUZZ_LAW(config->eviction_strategy != STRATEGY_UNSET, "no eviction strategy");
     FUZZ_LAW(config->sample_ms == 0 || config->sample_ms >= 50, "samples without a pause");
     FUZZ_LAW(!config_needs_restart(config, config, text), "it differs from itself: %s", text);
 }

@@ -27,7 +27,11 @@ static void a_full_file_fills_every_field(void **state)
                             "  migrationAddress: 10.1.0.1\n"
                             "  keepalive: {intervalSeconds: 2, count: 3}\n"
                             "  labels: {zone: a, rack: 7}\n"
-                            "- {name: h2, uri: 'qemu:///system'}\n"
+                            "  taints:\n"
+                            "  - {key: gpu, value: big, effect: NoSchedule}\n"
+                            "  - {key: old, effect: PreferNoSchedule}\n"
+                            "- {name: h2, uri: 'qemu:///system', schedulable: false}\n"
+                            "- {name: h3, uri: 'qemu:///system', schedulable: true}\n"
                             "state: /srv/ferry\n"
                             "listen: 127.0.0.1:9999\n"
                             "log: {level: debug, format: json}\n"
@@ -38,6 +42,14 @@ static void a_full_file_fills_every_field(void **state)
                             "  allowAutoConverge: true\n"
                             "  allowPostCopy: true\n"
                             "  unsafeMigrationOverride: true\n"
+                            "  bandwidthPerNode: 1Gi\n"
+                            "  memoryOvercommit: 150\n"
+                            "  cpuAllocationRatio: 4\n"
+                            "  maxDowntimeMs: 300\n"
+                            "  experimental:\n"
+                            "    compression: zstd\n"
+                            "    stallDetector: {ewmaAlpha: 0.25, stallMargin: 7}\n"
+                            "evictionStrategy: LiveMigrateIfPossible\n"
                             "sampling: {intervalMs: 200}\n"
                             "storage:\n"
                             "  sharedPaths: [/srv/nfs, /mnt/gluster]\n"
@@ -45,7 +57,7 @@ static void a_full_file_fills_every_field(void **state)
                             &err);
     assert_string_equal(err.text, "");
     assert_non_null(c);
-    assert_int_equal(c->n_hosts, 2);
+    assert_int_equal(c->n_hosts, 3);
     assert_string_equal(c->hosts[0].name, "h1");
     assert_string_equal(c->hosts[0].uri, "qemu+ssh://root@h1/system");
     assert_string_equal(c->hosts[0].peer_uri, "qemu+tcp://10.0.0.1/system");
@@ -55,14 +67,29 @@ static void a_full_file_fills_every_field(void **state)
     assert_string_equal(c->host_labels[0], "{\"zone\":\"a\",\"rack\":\"7\"}");
     assert_string_equal(c->hosts[1].peer_uri, "qemu:///system"); /* default: uri */
     assert_null(c->host_labels[1]);
+    assert_string_equal(c->host_taints[0],
+                        "[{\"key\":\"gpu\",\"value\":\"big\",\"effect\":\"NoSchedule\"},"
+                        "{\"key\":\"old\",\"effect\":\"PreferNoSchedule\"}]");
+    assert_string_equal(
+        c->host_taints[1],
+        "[{\"key\":\"node.kubernetes.io\\/unschedulable\",\"effect\":\"NoSchedule\"}]");
+    assert_null(c->host_taints[2]);
     assert_string_equal(c->state_dir, "/srv/ferry");
     assert_string_equal(c->listen, "127.0.0.1:9999");
     assert_int_equal(c->log_level, LOG_LEVEL_DEBUG);
     assert_int_equal(c->log_format, LOG_FORMAT_JSON);
-    assert_int_equal(c->bandwidth_mibs, 64);
+    assert_int_equal(c->migration.bandwidth, 64 << 20);
     assert_int_equal(c->parallel_per_fleet, 7);
     assert_int_equal(c->parallel_outbound_per_node, 3);
-    assert_true(c->allow_auto_converge && c->allow_postcopy && c->unsafe);
+    assert_true(c->migration.auto_converge && c->migration.post_copy && c->migration.unsafe);
+    assert_int_equal(c->bandwidth_per_node, 1 << 30);
+    assert_int_equal(c->memory_overcommit_percent, 150);
+    assert_int_equal(c->vcpus_per_cpu, 4);
+    assert_int_equal(c->migration.max_downtime_ms, 300);
+    assert_int_equal(c->migration.compression, COMPRESSION_ZSTD);
+    assert_true(c->migration.ewma_alpha > 0.24 && c->migration.ewma_alpha < 0.26);
+    assert_int_equal(c->migration.stall_margin, 7);
+    assert_int_equal(c->eviction_strategy, STRATEGY_LIVE_MIGRATE_IF_POSSIBLE);
     assert_int_equal(c->sample_ms, 200);
     assert_int_equal(c->n_shared_paths, 2);
     assert_string_equal(c->shared_paths[1], "/mnt/gluster");
@@ -81,8 +108,17 @@ static void what_is_not_said_is_kubevirts_default(void **state)
     assert_int_equal(c->log_level, LOG_LEVEL_INFO);
     assert_int_equal(c->parallel_per_fleet, 5);
     assert_int_equal(c->parallel_outbound_per_node, 2);
-    assert_int_equal(c->bandwidth_mibs, 0);
-    assert_false(c->allow_auto_converge || c->allow_postcopy || c->unsafe);
+    assert_int_equal(c->parallel_inbound_per_node, 2);
+    assert_int_equal(c->memory_overcommit_percent, 100);
+    assert_int_equal(c->vcpus_per_cpu, 10);
+    assert_int_equal(c->bandwidth_per_node, 0);
+    assert_int_equal(c->eviction_strategy, STRATEGY_NONE);
+    struct migration_config fallback;
+    migration_config_default(&fallback);
+#define SETTING(id, type, json, value, low, high, policy, help) \
+    assert_true(c->migration.id == fallback.id);
+#include "engine/model/migration_config.def"
+#undef SETTING
     assert_int_equal(c->sample_ms, 0);
 }
 
@@ -123,6 +159,48 @@ static const struct story {
      "ferry.yaml:5: ", ""},
     {"a switch that is a word", ONE_HOST "migrations:\n  allowPostCopy: maybe\n",
      "ferry.yaml:5: ", ""},
+    {"a budget that is a word", ONE_HOST "migrations:\n  bandwidthPerNode: wide\n",
+     "ferry.yaml:5: ", "bandwidthPerNode 'wide'"},
+    {"a post-copy bandwidth that is a word", ONE_HOST "migrations: {bandwidthPostCopy: x}\n",
+     "ferry.yaml:4: ", "bandwidthPostCopy 'x'"},
+    {"no memory at all", ONE_HOST "migrations: {memoryOvercommit: 0}\n", "ferry.yaml:4: ", "1"},
+    {"a ratio that is a word", ONE_HOST "migrations: {cpuAllocationRatio: x}\n",
+     "ferry.yaml:4: ", ""},
+    {"a misspelt ratio", ONE_HOST "migrations: {cpuAllocationRatios: 3}\n",
+     "ferry.yaml:4: ", "did you mean \"cpuAllocationRatio\"?"},
+    {"a misspelt setting", ONE_HOST "migrations:\n  maxDowntimeM: 3\n",
+     "ferry.yaml:5: ", "did you mean \"maxDowntimeMs\"?"},
+    {"a misspelt nested setting",
+     ONE_HOST "migrations:\n  experimental:\n    stallDetector:\n      stallMargins: 3\n",
+     "ferry.yaml:7: ", "did you mean \"stallMargin\"?"},
+    {"a map where a value belongs", ONE_HOST "migrations:\n  maxDowntimeMs: {a: 1}\n",
+     "ferry.yaml:5: ", "one value"},
+    {"a value where a map belongs", ONE_HOST "migrations:\n  experimental: yes\n",
+     "ferry.yaml:5: ", "map"},
+    {"two ways to find the moment",
+     ONE_HOST "migrations:\n  experimental:\n    stallDetector: {stallMargin: 3}\n"
+              "    downtimeTuning: {steps: 3}\n",
+     "ferry.yaml:", "downtimeTuning"},
+    {"a strategy that is none", ONE_HOST "evictionStrategy: Live\n",
+     "ferry.yaml:4: ", "None LiveMigrate LiveMigrateIfPossible External"},
+    {"an empty strategy", ONE_HOST "evictionStrategy: ''\n", "ferry.yaml:4: ", "none of"},
+    {"a taint without an effect", "hosts:\n- name: h1\n  uri: qemu:///s\n  taints:\n  - key: a\n",
+     "ferry.yaml:5: ", "'effect'"},
+    {"a taint without a key",
+     "hosts:\n- name: h1\n  uri: qemu:///s\n  taints:\n  - effect: NoSchedule\n",
+     "ferry.yaml:5: ", "'key'"},
+    {"a taint with an unknown effect",
+     "hosts:\n- {name: h1, uri: 'qemu:///s', taints: [{key: a, effect: Never}]}\n",
+     "ferry.yaml:2: ", "NoExecute"},
+    {"a misspelt part of a taint",
+     "hosts:\n- {name: h1, uri: 'qemu:///s', taints: [{key: a, efect: NoSchedule}]}\n",
+     "ferry.yaml:2: ", "did you mean \"effect\"?"},
+    {"taints that are no list", "hosts:\n- {name: h1, uri: 'qemu:///s', taints: a}\n",
+     "ferry.yaml:2: ", "list"},
+    {"schedulable that is a word", "hosts:\n- {name: h1, uri: 'qemu:///s', schedulable: often}\n",
+     "ferry.yaml:2: ", ""},
+    {"a label nobody could select", "hosts:\n- {name: h1, uri: 'qemu:///s', labels: {a b: c}}\n",
+     "ferry.yaml:2: ", "label 'a b"},
     {"sampling too fast", ONE_HOST "sampling: {intervalMs: 1}\n", "ferry.yaml:4: ", "50"},
     {"an address with a slash",
      "hosts:\n- {name: h1, uri: 'qemu:///system', migrationAddress: 10.0.0.0/8}\n",
@@ -156,6 +234,63 @@ static void a_wrong_file_is_told_where_and_what(void **state)
     }
 }
 
+/* A law over migration_config.def: every setting can be made in the file under its name, and one
+ * that is made of nonsense is refused at its line with that name. */
+static const struct {
+    const char *path, *good, *bad;
+} settings[] = {
+#define VALUE_BOOL "true", "maybe"
+#define VALUE_COUNT "42", "many"
+#define VALUE_BYTES "64Mi", "much"
+#define VALUE_REAL "1", "real"
+#define VALUE_WORD "-", "nonsense"
+#define SETTING(id, type, json, value, low, high, policy, help) {json, VALUE_##type},
+#include "engine/model/migration_config.def"
+#undef SETTING
+};
+
+/* Each part of the path on a line of its own, deeper each time; returns the last line. */
+static int write_nested(const char *path, const char *value, char *out, size_t n)
+{
+    int line = 4, depth = 1;
+    size_t length = (size_t)snprintf(out, n, ONE_HOST "migrations:\n");
+    for (;;) {
+        size_t part = strcspn(path, ".");
+        bool last = path[part] == '\0';
+        length += (size_t)snprintf(out + length, n - length, "%*s%.*s: %s\n", depth * 2, "",
+                                   (int)part, path, last ? value : "");
+        line++;
+        depth++;
+        if (last)
+            return line;
+        path += part + 1;
+    }
+}
+
+static void every_setting_can_be_made_and_is_checked_at_its_line(void **state)
+{
+    (void)state;
+    for (size_t i = 0; i < COUNT(settings); i++) {
+        char text[1024], where[64];
+        const char *name = strrchr(settings[i].path, '.');
+        bool is_word = text_equal(settings[i].good, "-");
+        struct err good_err = {0}, bad_err = {0};
+        const char *good = !is_word                                  ? settings[i].good
+                           : text_equal(settings[i].path, "monitor") ? "legacy"
+                                                                     : "xbzrle";
+        (void)write_nested(settings[i].path, good, text, sizeof text);
+        OWNED(config) c = parse(text, &good_err);
+        if (c == NULL)
+            fail_msg("%s: %s", settings[i].path, good_err.text);
+        int line = write_nested(settings[i].path, settings[i].bad, text, sizeof text);
+        (void)snprintf(where, sizeof where, "ferry.yaml:%d: ", line);
+        OWNED(config) none = parse(text, &bad_err);
+        if (none != NULL || !text_has_prefix(bad_err.text, where) ||
+            strstr(bad_err.text, name != NULL ? name + 1 : settings[i].path) == NULL)
+            fail_msg("%s: got '%s'", settings[i].path, bad_err.text);
+    }
+}
+
 static const struct {
     const char *text;
     uint64_t mibs;
@@ -174,7 +309,7 @@ static void bandwidth_is_mib_or_a_quantity_of_bytes(void **state)
                        bandwidths[i].text);
         OWNED(config) c = parse(text, &err);
         assert_string_equal(err.text, "");
-        assert_int_equal(c->bandwidth_mibs, bandwidths[i].mibs);
+        assert_int_equal(c->migration.bandwidth, (int64_t)(bandwidths[i].mibs << 20));
     }
 }
 
@@ -192,6 +327,12 @@ static const struct {
     {ONE_HOST "log: {level: debug}\n", "log"},
     {ONE_HOST "migrations: {allowPostCopy: true}\n", "migrations"},
     {ONE_HOST "migrations: {bandwidthPerMigration: 5}\n", "migrations"},
+    {ONE_HOST "migrations: {bandwidthPerNode: 5}\n", "migrations"},
+    {ONE_HOST "migrations: {memoryOvercommit: 120}\n", "migrations"},
+    {ONE_HOST "migrations: {cpuAllocationRatio: 2}\n", "migrations"},
+    {ONE_HOST "migrations: {experimental: {compression: mt}}\n", "migrations"},
+    {ONE_HOST "evictionStrategy: External\n", "evictionStrategy"},
+    {"hosts:\n- name: h1\n  uri: qemu+ssh://root@h1/system\n  schedulable: false\n", "hosts"},
     {ONE_HOST "sampling: {intervalMs: 100}\n", "sampling"},
     {ONE_HOST "storage: {sharedPaths: [/a]}\n", "storage"},
     {ONE_HOST "storage: {sharedPools: [a]}\n", "storage"},
@@ -251,6 +392,7 @@ int main(void)
         cmocka_unit_test(a_full_file_fills_every_field),
         cmocka_unit_test(what_is_not_said_is_kubevirts_default),
         cmocka_unit_test(a_wrong_file_is_told_where_and_what),
+        cmocka_unit_test(every_setting_can_be_made_and_is_checked_at_its_line),
         cmocka_unit_test(bandwidth_is_mib_or_a_quantity_of_bytes),
         cmocka_unit_test(a_change_names_what_needs_a_restart),
         cmocka_unit_test(ten_thousand_hosts_fit_and_one_more_does_not),

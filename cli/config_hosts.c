@@ -1,0 +1,322 @@
+/* config_hosts.c - `hosts:` of ferry.yaml. */
+#include <stdio.h>
+#include <string.h>
+
+#include "base/text.h"
+#include "base/yaml.h"
+#include "cli/config_read.h"
+#include "engine/model/labels.h"
+
+enum { KEEPALIVE_SECONDS_MAX = 3600 };
+
+static struct hv_host *host_of(struct reading *r)
+{
+    return &r->config->hosts[r->host];
+}
+
+static bool read_host_name(struct reading *r, const struct yaml_node *node, struct err *err)
+{
+    struct hv_host *host = host_of(r);
+    if (!config_read_text(r, node, host->name, sizeof host->name, err))
+        return false;
+    if (!text_is_dns_label(host->name))
+        return yaml_fail(r->yaml, node, err,
+                         "host name '%s' is not a DNS label: lower-case letters, digits and "
+                         "'-', at most 63, no '-' at either end",
+                         host->name);
+    return true;
+}
+
+static bool read_uri(struct reading *r, const struct yaml_node *node, char *out, struct err *err)
+{
+    if (!config_read_text(r, node, out, HV_URI_MAX, err))
+        return false;
+    size_t scheme = strspn(out, "abcdefghijklmnopqrstuvwxyz0123456789+.-");
+    if (scheme == 0 || strncmp(out + scheme, "://", 3) != 0)
+        return yaml_fail(r->yaml, node, err,
+                         "%s '%s' has no scheme; a libvirt uri looks like "
+                         "qemu+ssh://root@host1/system",
+                         node->key, out);
+    return true;
+}
+
+static bool read_host_uri(struct reading *r, const struct yaml_node *node, struct err *err)
+{
+    return read_uri(r, node, host_of(r)->uri, err);
+}
+
+static bool read_host_peer_uri(struct reading *r, const struct yaml_node *node, struct err *err)
+{
+    return read_uri(r, node, host_of(r)->peer_uri, err);
+}
+
+static bool read_host_address(struct reading *r, const struct yaml_node *node, struct err *err)
+{
+    struct hv_host *host = host_of(r);
+    if (!config_read_text(r, node, host->migration_host, sizeof host->migration_host, err))
+        return false;
+    if (strpbrk(host->migration_host, " \t/") != NULL)
+        return yaml_fail(r->yaml, node, err,
+                         "migrationAddress '%s' is not a host name or an IP address",
+                         host->migration_host);
+    return true;
+}
+
+static bool read_small_int(struct reading *r, const struct yaml_node *node, int *out_value,
+                           struct err *err)
+{
+    int64_t value;
+    if (!yaml_i64(r->yaml, node, 1, KEEPALIVE_SECONDS_MAX, &value, err))
+        return false;
+    *out_value = (int)value;
+    return true;
+}
+
+static bool read_keepalive_interval(struct reading *r, const struct yaml_node *node,
+                                    struct err *err)
+{
+    return read_small_int(r, node, &host_of(r)->keepalive_interval_s, err);
+}
+
+static bool read_keepalive_count(struct reading *r, const struct yaml_node *node, struct err *err)
+{
+    return read_small_int(r, node, &host_of(r)->keepalive_count, err);
+}
+
+static bool read_host_keepalive(struct reading *r, const struct yaml_node *node, struct err *err)
+{
+    static const struct key keys[] = {
+        {"intervalSeconds", read_keepalive_interval},
+        {"count", read_keepalive_count},
+    };
+    return config_read_map(r, node, keys, COUNT(keys), err);
+}
+
+static bool keep_json(struct json_object *value, char **out_text, struct err *err)
+{
+    const char *text = json_object_to_json_string_ext(value, JSON_C_TO_STRING_PLAIN);
+    free(*out_text);
+    *out_text = text != NULL ? strdup(text) : NULL;
+    return *out_text != NULL ? true : err_set(err, ERR_NOMEM, "no memory for a host");
+}
+
+static bool read_host_labels(struct reading *r, const struct yaml_node *node, struct err *err)
+{
+    size_t n = 0;
+    if (node->kind != YAML_MAP)
+        return yaml_fail(r->yaml, node, err, "labels: expected a map of names and values");
+    OWNED(json_object) labels = json_object_new_object();
+    for (const struct yaml_node *label = node->child; label != NULL; label = label->next) {
+        if (label->kind == YAML_MAP || label->kind == YAML_LIST)
+            return yaml_fail(r->yaml, label, err, "label '%s': expected one value", label->key);
+        const char *value = label->text != NULL ? label->text : "";
+        if (!label_key_is_valid(label->key) || !label_value_is_valid(value))
+            return yaml_fail(r->yaml, label, err,
+                             "label '%s: %s': both are at most 63 letters, digits, '-', '_' and "
+                             "'.', and a name may have 'dns.domain/' before it",
+                             label->key, value);
+        if (++n > LABELS_MAX)
+            return yaml_fail(r->yaml, label, err, "labels: at most %d are possible", LABELS_MAX);
+        json_add_text(labels, label->key, value);
+    }
+    return keep_json(labels, &r->config->host_labels[r->host], err);
+}
+
+/* --- taints: [{key, value, effect}] --- */
+
+static bool read_taint_text(struct reading *r, const struct yaml_node *map, const char *name,
+                            bool (*is_valid)(const char *text), struct json_object *out_taint,
+                            struct err *err)
+{
+    const struct yaml_node *node = yaml_child(map, name);
+    const char *text;
+    if (node == NULL)
+        return true;
+    if (!yaml_text(r->yaml, node, &text, err))
+        return false;
+    if (!is_valid(text))
+        return yaml_fail(r->yaml, node, err, "taint: '%s' is no %s", text, name);
+    json_add_text(out_taint, name, text);
+    return true;
+}
+
+static bool is_effect(const char *text)
+{
+    return text_equal(text, "NoSchedule") || text_equal(text, "PreferNoSchedule") ||
+           text_equal(text, "NoExecute");
+}
+
+static bool read_taint(struct reading *r, const struct yaml_node *map, struct json_object *taints,
+                       struct err *err)
+{
+    static const char *const keys[] = {"key", "value", "effect"};
+    if (map->kind != YAML_MAP)
+        return yaml_fail(r->yaml, map, err, "taints: expected {key, value, effect}");
+    if (!yaml_only_keys(r->yaml, map, keys, COUNT(keys), err))
+        return false;
+    if (yaml_child(map, "key") == NULL)
+        return yaml_fail(r->yaml, map, err, "a taint needs a 'key'");
+    const struct yaml_node *effect = yaml_child(map, "effect");
+    if (effect == NULL || effect->text == NULL || !is_effect(effect->text))
+        return yaml_fail(r->yaml, effect != NULL ? effect : map, err,
+                         "a taint needs an 'effect': NoSchedule, PreferNoSchedule or NoExecute");
+    struct json_object *taint = json_add_object(taints, "");
+    return read_taint_text(r, map, "key", label_key_is_valid, taint, err) &&
+           read_taint_text(r, map, "value", label_value_is_valid, taint, err) &&
+           read_taint_text(r, map, "effect", is_effect, taint, err);
+}
+
+static bool read_taints(struct reading *r, const struct yaml_node *list, struct json_object *taints,
+                        struct err *err)
+{
+    if (list->kind != YAML_LIST)
+        return yaml_fail(r->yaml, list, err, "taints: expected a list of {key, value, effect}");
+    for (const struct yaml_node *node = list->child; node != NULL; node = node->next) {
+        if (json_object_array_length(taints) >= TAINTS_MAX - 1) /* one for `schedulable` */
+            return yaml_fail(r->yaml, node, err, "taints: at most %d are possible", TAINTS_MAX - 1);
+        if (!read_taint(r, node, taints, err))
+            return false;
+    }
+    return true;
+}
+
+/* Not schedulable is a taint as well, as Kubernetes has it: guests may tolerate it. */
+static void add_unschedulable(struct json_object *taints)
+{
+    struct json_object *taint = json_add_object(taints, "");
+    json_add_text(taint, "key", "node.kubernetes.io/unschedulable");
+    json_add_text(taint, "effect", "NoSchedule");
+}
+
+/* Two keys, one text: read together when the host's other keys are. */
+static bool settle_taints(struct reading *r, const struct yaml_node *host, struct err *err)
+{
+    const struct yaml_node *list = yaml_child(host, "taints");
+    const struct yaml_node *flag = yaml_child(host, "schedulable");
+    bool schedulable = true;
+    if (list == NULL && flag == NULL)
+        return true;
+    OWNED(json_object) taints = json_object_new_array();
+    if ((list != NULL && !read_taints(r, list, taints, err)) ||
+        (flag != NULL && !yaml_bool(r->yaml, flag, &schedulable, err)))
+        return false;
+    if (!schedulable)
+        add_unschedulable(taints);
+    if (json_object_array_length(taints) == 0)
+        return true;
+    return keep_json(taints, &r->config->host_taints[r->host], err);
+}
+
+static bool read_later(struct reading *r, const struct yaml_node *node, struct err *err)
+{
+    (void)r, (void)node, (void)err;
+    return true; /* settle_taints() */
+}
+
+static bool read_host(struct reading *r, const struct yaml_node *node, struct err *err)
+{
+    static const struct key keys[] = {
+        {"name", read_host_name},
+        {"uri", read_host_uri},
+        {"peerUri", read_host_peer_uri},
+        {"migrationAddress", read_host_address},
+        {"keepalive", read_host_keepalive},
+        {"labels", read_host_labels},
+        {"taints", read_later},
+        {"schedulable", read_later},
+    };
+    if (!config_read_map(r, node, keys, COUNT(keys), err) || !settle_taints(r, node, err))
+        return false;
+    struct hv_host *host = host_of(r);
+    if (host->name[0] == '\0')
+        return yaml_fail(r->yaml, node, err, "a host needs a 'name'");
+    if (host->uri[0] == '\0')
+        return yaml_fail(r->yaml, node, err, "host '%s' needs a 'uri'", host->name);
+    if (host->peer_uri[0] == '\0')
+        TEXT_SET(host->peer_uri, host->uri);
+    return true;
+}
+
+/* Quadratic would be slow at 10,000 hosts: compare neighbours of a sorted list of indexes. */
+struct named {
+    const char *name;
+    const struct yaml_node *node;
+};
+
+static int by_name_then_line(const void *a, const void *b)
+{
+    const struct named *left = a, *right = b;
+    int order = strcmp(left->name, right->name);
+    return order != 0
+               ? order
+               : (left->node->line > right->node->line) - (left->node->line < right->node->line);
+}
+
+static bool check_names_differ(struct reading *r, const struct yaml_node *list, struct err *err)
+{
+    struct config *config = r->config;
+    struct named *names = calloc(config->n_hosts, sizeof *names);
+    if (names == NULL)
+        return err_set(err, ERR_NOMEM, "no memory for %zu hosts", config->n_hosts);
+    const struct yaml_node *node = list->child;
+    for (size_t i = 0; i < config->n_hosts; i++, node = node->next)
+        names[i] = (struct named){config->hosts[i].name, node};
+    qsort(names, config->n_hosts, sizeof *names, by_name_then_line);
+    bool differ = true;
+    for (size_t i = 1; differ && i < config->n_hosts; i++)
+        if (strcmp(names[i - 1].name, names[i].name) == 0)
+            differ =
+                yaml_fail(r->yaml, names[i].node, err, "host '%s' is there already, at line %d",
+                          names[i].name, names[i - 1].node->line);
+    free(names);
+    return differ;
+}
+
+bool config_read_hosts(struct reading *r, const struct yaml_node *list, struct err *err)
+{
+    struct config *config = r->config;
+    size_t n = 0;
+    if (list->kind != YAML_LIST)
+        return yaml_fail(r->yaml, list, err, "hosts: expected a list ('- name: ...')");
+    for (const struct yaml_node *node = list->child; node != NULL; node = node->next)
+        n++;
+    if (n == 0)
+        return yaml_fail(r->yaml, list, err, "hosts is empty; at least one host is needed");
+    if (n > CONFIG_HOSTS_MAX)
+        return yaml_fail(r->yaml, list, err, "%zu hosts; at most %d are possible", n,
+                         CONFIG_HOSTS_MAX);
+    config->hosts = calloc(n, sizeof *config->hosts);
+    config->host_labels = calloc(n, sizeof *config->host_labels);
+    config->host_taints = calloc(n, sizeof *config->host_taints);
+    if (config->hosts == NULL || config->host_labels == NULL || config->host_taints == NULL)
+        return err_set(err, ERR_NOMEM, "no memory for %zu hosts", n);
+    config->n_hosts = n;
+    r->host = 0;
+    for (const struct yaml_node *node = list->child; node != NULL; node = node->next, r->host++)
+        if (!read_host(r, node, err))
+            return false;
+    return check_names_differ(r, list, err);
+}
+
+static bool texts_differ(const char *a, const char *b)
+{
+    return !text_equal(a != NULL ? a : "", b != NULL ? b : "");
+}
+
+bool config_hosts_differ(const struct config *a, const struct config *b)
+{
+    if (a->n_hosts != b->n_hosts)
+        return true;
+    for (size_t i = 0; i < a->n_hosts; i++) {
+        const struct hv_host *x = &a->hosts[i], *y = &b->hosts[i];
+        if (!text_equal(x->name, y->name) || !text_equal(x->uri, y->uri) ||
+            !text_equal(x->peer_uri, y->peer_uri) ||
+            !text_equal(x->migration_host, y->migration_host) ||
+            x->keepalive_interval_s != y->keepalive_interval_s ||
+            x->keepalive_count != y->keepalive_count ||
+            texts_differ(a->host_labels[i], b->host_labels[i]) ||
+            texts_differ(a->host_taints[i], b->host_taints[i]))
+            return true;
+    }
+    return false;
+}
