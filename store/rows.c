@@ -35,6 +35,15 @@ static const struct column job_columns[] = {
     {TEXT(store_job, guest_at)},
     {TEXT(store_job, metadata_json)},
     {TEXT(store_job, config_json)},
+    {TEXT(store_job, policy_name)},
+    {TEXT(store_job, selector_json)},
+    {TEXT(store_job, volumes_json)},
+    {TEXT(store_job, evacuates)},
+    {TEXT(store_job, pending)},
+    {TEXT(store_job, pending_reason)},
+    {TEXT(store_job, launcher)},
+    {INT(store_job, waits_since_ms)},
+    {INT(store_job, launcher_since_ms)},
     {BOOL(store_job, resolving)},
     {BOOL(store_job, recovering)},
     {BOOL(store_job, adopted)},
@@ -87,7 +96,27 @@ static const struct column mode_columns[] = {
 static const struct column event_columns[] = {
     {TEXT(store_event, kind)},    {TEXT(store_event, ns)},   {TEXT(store_event, name)},
     {TEXT(store_event, uid)},     {TEXT(store_event, type)}, {TEXT(store_event, reason)},
-    {TEXT(store_event, message)}, {INT(store_event, at_ms)},
+    {TEXT(store_event, message)}, {INT(store_event, at_ms)}, {INT(store_event, first_ms)},
+    {INT(store_event, count)},
+};
+static const struct column object_columns[] = {
+    {TEXT(store_object, kind)},
+    {TEXT(store_object, ns)},
+    {TEXT(store_object, name)},
+    {TEXT(store_object, uid)},
+    {TEXT(store_object, requester)},
+    {TEXT(store_object, spec_json)},
+    {TEXT(store_object, metadata_json)},
+    {TEXT(store_object, status_json)},
+    {INT(store_object, created_ms)},
+    {INT(store_object, changed_ms)},
+    {INT(store_object, resource_version)},
+    {BOOL(store_object, removed)},
+};
+static const struct column rejection_columns[] = {
+    {TEXT(store_rejection, job_uid)},  {TEXT(store_rejection, node)},
+    {TEXT(store_rejection, reason)},   {TEXT(store_rejection, detail)},
+    {BOOL(store_rejection, for_ever)}, {INT(store_rejection, at_ms)},
 };
 static const struct column sample_columns[] = {
     {ARRAY(store_sample, job_uid)},
@@ -129,8 +158,8 @@ static const struct column sample_columns[] = {
 const struct row_type *rows_type(enum row kind)
 {
     static const struct row_type types[ROW_COUNT] = {
-#define ROW(id, name, table, lane, put, order) \
-    [ROW_##id] = {table, put, order, LANE_##lane, name##_columns, COUNT(name##_columns)},
+#define ROW(id, name, table, lane, put, again, order) \
+    [ROW_##id] = {table, put, again, order, LANE_##lane, name##_columns, COUNT(name##_columns)},
 #include "store/rows.def"
 #undef ROW
     };
@@ -166,7 +195,8 @@ void rows_insert_sql(enum row kind, char *out_sql)
     used = add(out_sql, used, ") VALUES (");
     for (size_t i = 0; i < type->column_count; i++)
         used = add(out_sql, used, i == 0 ? "?" : ", ?");
-    (void)add(out_sql, used, ")");
+    used = add(out_sql, used, ") ");
+    (void)add(out_sql, used, type->again);
 }
 
 void rows_select_sql(enum row kind, const char *source, const char *tail, char *out_sql)

@@ -13,7 +13,7 @@
 enum lane { LANE_OBJECTS, LANE_SAMPLES, LANE_COUNT };
 
 enum row {
-#define ROW(id, name, table, lane, put, order) ROW_##id,
+#define ROW(id, name, table, lane, put, again, order) ROW_##id,
 #include "store/rows.def"
 #undef ROW
     ROW_COUNT
@@ -31,7 +31,7 @@ struct column {
 };
 
 struct row_type {
-    const char *table, *put, *order; /* as in rows.def */
+    const char *table, *put, *again, *order; /* as in rows.def */
     enum lane lane;
     const struct column *columns;
     size_t column_count;
@@ -46,6 +46,8 @@ union any_row {
     struct store_error error;
     struct store_mode mode;
     struct store_event event;
+    struct store_object object;
+    struct store_rejection rejection;
     struct store_sample sample;
 };
 

@@ -73,6 +73,47 @@ static const char *const object_steps[] = {
     "  at_ms INTEGER NOT NULL) STRICT;"
     "CREATE INDEX events_by_object ON events (uid, at_ms);"
     "CREATE INDEX events_by_time ON events (at_ms);",
+
+    "ALTER TABLE jobs ADD COLUMN policy_name TEXT NOT NULL DEFAULT '';"
+    "ALTER TABLE jobs ADD COLUMN selector_json TEXT NOT NULL DEFAULT '';"
+    "ALTER TABLE jobs ADD COLUMN volumes_json TEXT NOT NULL DEFAULT '';"
+    "ALTER TABLE jobs ADD COLUMN evacuates TEXT NOT NULL DEFAULT '';"
+    "ALTER TABLE jobs ADD COLUMN pending TEXT NOT NULL DEFAULT '';"
+    "ALTER TABLE jobs ADD COLUMN pending_reason TEXT NOT NULL DEFAULT '';"
+    "ALTER TABLE jobs ADD COLUMN launcher TEXT NOT NULL DEFAULT '';"
+    "ALTER TABLE jobs ADD COLUMN waits_since_ms INTEGER NOT NULL DEFAULT 0;"
+    "ALTER TABLE jobs ADD COLUMN launcher_since_ms INTEGER NOT NULL DEFAULT 0;"
+
+    /* Events are counted and bounded from here on: of those that repeat the newest stays, then
+     * the newest 200 of each object, then the newest 50000. */
+    "ALTER TABLE events ADD COLUMN first_ms INTEGER NOT NULL DEFAULT 0;"
+    "ALTER TABLE events ADD COLUMN count INTEGER NOT NULL DEFAULT 1;"
+    "UPDATE events SET first_ms = same.first, count = same.n FROM"
+    "  (SELECT uid, reason, message, min(at_ms) AS first, count(*) AS n FROM events"
+    "   GROUP BY uid, reason, message) AS same"
+    "  WHERE events.uid = same.uid AND events.reason = same.reason"
+    "  AND events.message = same.message;"
+    "DELETE FROM events WHERE id IN (SELECT id FROM (SELECT id, row_number() OVER"
+    "  (PARTITION BY uid, reason, message ORDER BY at_ms DESC, id DESC) AS nth FROM events)"
+    "  WHERE nth > 1);"
+    "DELETE FROM events WHERE id IN (SELECT id FROM (SELECT id, row_number() OVER"
+    "  (PARTITION BY uid ORDER BY at_ms DESC, id DESC) AS nth FROM events) WHERE nth > 200);"
+    "DELETE FROM events WHERE id IN"
+    "  (SELECT id FROM events ORDER BY at_ms DESC, id DESC LIMIT -1 OFFSET 50000);"
+    "CREATE UNIQUE INDEX events_once ON events (uid, reason, message);"
+
+    "CREATE TABLE objects ("
+    "  kind TEXT NOT NULL, ns TEXT NOT NULL, name TEXT NOT NULL, uid TEXT NOT NULL,"
+    "  requester TEXT NOT NULL, spec_json TEXT NOT NULL, metadata_json TEXT NOT NULL,"
+    "  status_json TEXT NOT NULL, created_ms INTEGER NOT NULL, changed_ms INTEGER NOT NULL,"
+    "  resource_version INTEGER NOT NULL, removed INTEGER NOT NULL,"
+    "  PRIMARY KEY (kind, ns, name)) STRICT;"
+    "CREATE INDEX objects_by_time ON objects (created_ms, kind, ns, name) WHERE removed = 0;"
+
+    "CREATE TABLE rejections ("
+    "  id INTEGER PRIMARY KEY, job_uid TEXT NOT NULL, node TEXT NOT NULL, reason TEXT NOT NULL,"
+    "  detail TEXT NOT NULL, for_ever INTEGER NOT NULL, at_ms INTEGER NOT NULL) STRICT;"
+    "CREATE INDEX rejections_by_job ON rejections (job_uid, at_ms);",
 };
 
 static const char *const sample_steps[] = {
@@ -91,6 +132,7 @@ static const char *const sample_steps[] = {
     "  disk_remaining INTEGER NOT NULL, disk_bps INTEGER NOT NULL,"
     "  throttle_percent INTEGER NOT NULL, bandwidth_bps INTEGER NOT NULL,"
     "  PRIMARY KEY (job_uid, seq)) STRICT, WITHOUT ROWID;",
+    "",
 };
 
 _Static_assert(COUNT(object_steps) == STORE_SCHEMA_VERSION, "one step per version");

@@ -49,6 +49,9 @@ static const struct store_ops sqlite_ops = {
     .put_error = objects_put_error,
     .put_mode = objects_put_mode,
     .put_event = objects_put_event,
+    .put_object = objects_put_object,
+    .clear_rejections = objects_clear_rejections,
+    .put_rejection = objects_put_rejection,
     .commit = objects_commit,
     .rollback = objects_rollback,
     .append_samples = samples_append,
@@ -60,6 +63,8 @@ static const struct store_ops sqlite_ops = {
     .each_error = read_each_error,
     .each_mode = read_each_mode,
     .each_event = read_each_event,
+    .each_object = read_each_object,
+    .each_rejection = read_each_rejection,
     .each_sample = read_each_sample,
     .stats = stats,
     .free = close_store,
@@ -70,7 +75,7 @@ static bool open_memory(struct store_sqlite *sq, struct err *err)
     for (enum lane lane = 0; lane < LANE_COUNT; lane++)
         if (!lane_open_memory(&sq->lanes[lane], lane, err))
             return false;
-    return true;
+    return events_init(sq, err);
 }
 
 static bool open_files(struct store_sqlite *sq, const char *dir, struct err *err)
@@ -86,7 +91,7 @@ static bool open_files(struct store_sqlite *sq, const char *dir, struct err *err
     for (enum lane lane = 0; lane < LANE_COUNT; lane++)
         if (!lane_open_file(&sq->lanes[lane], err))
             return false;
-    if (!samples_start(sq, err))
+    if (!events_init(sq, err) || !samples_start(sq, err))
         return false;
     for (enum lane lane = 0; lane < LANE_COUNT; lane++) /* the writer sleeps: nobody appends yet */
         dbfile_settle(&sq->lanes[lane].file, sq->lanes[lane].db);

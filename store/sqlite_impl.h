@@ -20,13 +20,18 @@
 #include "store/store.h"
 
 enum { READERS_IDLE_MAX = 4 };
+enum { EVENTS_TRIM_BATCH = 256 };
+
+/* What is done to the objects besides putting rows. */
+enum chore { CHORE_CLEAR_REJECTIONS, CHORE_TRIM_OBJECT_EVENTS, CHORE_TRIM_EVENTS, CHORE_COUNT };
 
 struct lane_db {
     bool in_memory;
     struct dbfile file;
     sqlite3 *db;                  /* the writer */
     sqlite3_stmt *put[ROW_COUNT]; /* of this lane, prepared once */
-    pthread_mutex_t lock;         /* recursive; guards `idle`, and `db` when in memory */
+    sqlite3_stmt *chores[CHORE_COUNT];
+    pthread_mutex_t lock; /* recursive; guards `idle`, and `db` when in memory */
     sqlite3 *idle[READERS_IDLE_MAX];
     size_t idle_count;
 };
@@ -34,8 +39,8 @@ struct lane_db {
 /* The objects lane: the transaction in the making. One thread. */
 struct objects {
     bool is_open;
-    struct err failure; /* the first one since begin */
-    int64_t began_ms;
+    struct err failure;            /* the first one since begin */
+    int64_t events, events_before; /* rows in the table: now, and at begin */
 };
 
 /* What travels to the sample writer. */
@@ -78,10 +83,16 @@ MUST_CHECK bool lane_open_file(struct lane_db *lane, struct err *err); /* after 
 void lane_fini(struct lane_db *lane);
 /* Puts one row with the prepared statement. SQLite's result code. */
 int lane_put(struct lane_db *lane, enum row kind, const void *row);
+/* uid and number are for the chores that ask for them. SQLite's result code. */
+int lane_do(struct lane_db *lane, enum chore chore, const char *uid, int64_t number);
 const char *lane_path(const struct lane_db *lane);
 /* A connection to read from; give it back. */
 sqlite3 *lane_borrow_reader(struct lane_db *lane, struct err *err);
 void lane_return_reader(struct lane_db *lane, sqlite3 *db);
+
+/* sqlite_events.c: what keeps the events counted and bounded. */
+MUST_CHECK bool events_init(struct store_sqlite *sq, struct err *err); /* after the lane opened */
+int events_put(struct store_sqlite *sq, const struct store_event *row);
 
 /* sqlite_objects.c, sqlite_samples.c, sqlite_read.c: the operations of store.h */
 void objects_begin(struct store *s);
@@ -94,6 +105,9 @@ void objects_put_sighting(struct store *s, const struct store_sighting *row);
 void objects_put_error(struct store *s, const struct store_error *row);
 void objects_put_mode(struct store *s, const struct store_mode *row);
 void objects_put_event(struct store *s, const struct store_event *row);
+void objects_put_object(struct store *s, const struct store_object *row);
+void objects_clear_rejections(struct store *s, const char *job_uid);
+void objects_put_rejection(struct store *s, const struct store_rejection *row);
 
 void samples_init(struct samples *samples);
 /* Not in memory. */
@@ -104,6 +118,7 @@ bool samples_append(struct store *s, const struct store_sample *rows, size_t n);
 bool samples_flush(struct store *s, int64_t timeout_ms, struct err *err);
 
 bool read_each_job(struct store *s, bool unfinished, store_job_fn *fn, void *ctx, struct err *err);
+bool read_each_object(struct store *s, store_object_fn *fn, void *ctx, struct err *err);
 bool read_each_event(struct store *s, const char *uid, size_t limit, store_event_fn *fn, void *ctx,
                      struct err *err);
 #define READ(name)                                                                                \
@@ -114,6 +129,7 @@ READ(intent)
 READ(sighting)
 READ(error)
 READ(mode)
+READ(rejection)
 READ(sample)
 #undef READ
 

@@ -7,6 +7,15 @@
 
 #include <assert.h>
 
+static const char *const chore_sql[CHORE_COUNT] = {
+    [CHORE_CLEAR_REJECTIONS] = "DELETE FROM rejections WHERE job_uid = ?1",
+    [CHORE_TRIM_OBJECT_EVENTS] =
+        "DELETE FROM events WHERE id IN (SELECT id FROM events WHERE uid = ?1"
+        " ORDER BY at_ms DESC, id DESC LIMIT -1 OFFSET ?2)",
+    [CHORE_TRIM_EVENTS] =
+        "DELETE FROM events WHERE id IN (SELECT id FROM events ORDER BY at_ms, id LIMIT ?2)",
+};
+
 void lane_init(struct lane_db *lane)
 {
     *lane = (struct lane_db){0};
@@ -22,18 +31,25 @@ const char *lane_path(const struct lane_db *lane)
     return lane->in_memory ? "memory" : lane->file.path;
 }
 
+static bool prepare_one(struct lane_db *lane, const char *sql, sqlite3_stmt **out_stmt,
+                        struct err *err)
+{
+    int rc = sqlite3_prepare_v3(lane->db, sql, -1, SQLITE_PREPARE_PERSISTENT, out_stmt, NULL);
+    return rc == SQLITE_OK || db_fail(lane->db, rc, lane_path(lane), "cannot use its tables", err);
+}
+
 static bool prepare(struct lane_db *lane, enum lane which, struct err *err)
 {
     for (enum row kind = 0; kind < ROW_COUNT; kind++) {
-        if (rows_type(kind)->lane != which)
-            continue;
         char sql[ROWS_SQL_MAX];
         rows_insert_sql(kind, sql);
-        int rc = sqlite3_prepare_v3(lane->db, sql, -1, SQLITE_PREPARE_PERSISTENT, &lane->put[kind],
-                                    NULL);
-        if (rc != SQLITE_OK)
-            return db_fail(lane->db, rc, lane_path(lane), "cannot use its tables", err);
+        if (rows_type(kind)->lane == which && !prepare_one(lane, sql, &lane->put[kind], err))
+            return false;
     }
+    for (enum chore chore = 0; chore < CHORE_COUNT; chore++)
+        if (which == LANE_OBJECTS &&
+            !prepare_one(lane, chore_sql[chore], &lane->chores[chore], err))
+            return false;
     return true;
 }
 
@@ -57,20 +73,36 @@ void lane_fini(struct lane_db *lane)
         db_close(lane->idle[i]);
     for (enum row kind = 0; kind < ROW_COUNT; kind++)
         (void)sqlite3_finalize(lane->put[kind]);
+    for (enum chore chore = 0; chore < CHORE_COUNT; chore++)
+        (void)sqlite3_finalize(lane->chores[chore]);
     db_close(lane->db); /* last: moves the log into the file and removes it */
     (void)pthread_mutex_destroy(&lane->lock);
+}
+
+/* bound: the result of binding. */
+static int step_once(sqlite3_stmt *stmt, int bound)
+{
+    int rc = bound == SQLITE_OK ? sqlite3_step(stmt) : bound;
+    (void)sqlite3_reset(stmt);          /* repeats the step's result */
+    (void)sqlite3_clear_bindings(stmt); /* they point into the row */
+    return rc == SQLITE_DONE ? SQLITE_OK : rc;
 }
 
 int lane_put(struct lane_db *lane, enum row kind, const void *row)
 {
     sqlite3_stmt *stmt = lane->put[kind];
     assert(stmt != NULL);
-    int rc = rows_bind(stmt, kind, row);
-    if (rc == SQLITE_OK)
-        rc = sqlite3_step(stmt);
-    (void)sqlite3_reset(stmt);          /* repeats the step's result */
-    (void)sqlite3_clear_bindings(stmt); /* they point into the row */
-    return rc == SQLITE_DONE ? SQLITE_OK : rc;
+    return step_once(stmt, rows_bind(stmt, kind, row));
+}
+
+int lane_do(struct lane_db *lane, enum chore chore, const char *uid, int64_t number)
+{
+    sqlite3_stmt *stmt = lane->chores[chore];
+    assert(stmt != NULL);
+    int rc = sqlite3_bind_text(stmt, 1, uid, -1, SQLITE_STATIC);
+    if (rc == SQLITE_OK && sqlite3_bind_parameter_count(stmt) == 2)
+        rc = sqlite3_bind_int64(stmt, 2, number);
+    return step_once(stmt, rc);
 }
 
 sqlite3 *lane_borrow_reader(struct lane_db *lane, struct err *err)

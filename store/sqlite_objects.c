@@ -32,7 +32,8 @@ void objects_begin(struct store *s)
     assert(!sq->objects.is_open);
     if (lane->in_memory)
         (void)pthread_mutex_lock(&lane->lock);
-    sq->objects = (struct objects){.is_open = true};
+    sq->objects = (struct objects){
+        .is_open = true, .events = sq->objects.events, .events_before = sq->objects.events};
     remember(sq, sqlite3_exec(lane->db, "BEGIN IMMEDIATE", NULL, NULL, NULL),
              "cannot begin a transaction");
 }
@@ -59,13 +60,34 @@ PUT(INTENT, intent)
 PUT(SIGHTING, sighting)
 PUT(ERROR, error)
 PUT(MODE, mode)
-PUT(EVENT, event)
+PUT(OBJECT, object)
+PUT(REJECTION, rejection)
 #undef PUT
 
-static void end(struct store_sqlite *sq)
+void objects_put_event(struct store *s, const struct store_event *row)
+{
+    struct store_sqlite *sq = store_sqlite_of(s);
+    assert(sq->objects.is_open);
+    if (sq->objects.failure.code == ERR_NONE)
+        remember(sq, events_put(sq, row), "cannot write to events");
+}
+
+void objects_clear_rejections(struct store *s, const char *job_uid)
+{
+    struct store_sqlite *sq = store_sqlite_of(s);
+    assert(sq->objects.is_open && job_uid != NULL);
+    if (sq->objects.failure.code == ERR_NONE)
+        remember(sq, lane_do(lane_of(sq), CHORE_CLEAR_REJECTIONS, job_uid, 0),
+                 "cannot clear rejections");
+}
+
+static void end(struct store_sqlite *sq, bool was_committed)
 {
     struct lane_db *lane = lane_of(sq);
-    db_rollback(lane->db); /* nothing to do after a good commit */
+    if (!was_committed) {
+        db_rollback(lane->db);
+        sq->objects.events = sq->objects.events_before;
+    }
     sq->objects.is_open = false;
     if (lane->in_memory)
         (void)pthread_mutex_unlock(&lane->lock);
@@ -86,7 +108,7 @@ bool objects_commit(struct store *s, struct err *err)
     bool done = sq->objects.failure.code == ERR_NONE;
     if (!done)
         *err = sq->objects.failure;
-    end(sq);
+    end(sq, done);
     atomic_fetch_add(done ? &sq->commits : &sq->commit_failures, 1);
     atomic_fetch_add(&sq->commit_ms_total, (uint64_t)spent_ms);
     return done;
@@ -96,5 +118,5 @@ void objects_rollback(struct store *s)
 {
     struct store_sqlite *sq = store_sqlite_of(s);
     assert(sq->objects.is_open);
-    end(sq);
+    end(sq, false);
 }

@@ -12,13 +12,13 @@ struct query {
     bool (*visit)(const struct query *query, const union any_row *row);
     void *ctx;
     union {
-#define ROW(id, name, table, lane, put, order) store_##name##_fn *name;
+#define ROW(id, name, table, lane, put, again, order) store_##name##_fn *name;
 #include "store/rows.def"
 #undef ROW
     } fn;
 };
 
-#define ROW(id, name, table, lane, put, order)                                    \
+#define ROW(id, name, table, lane, put, again, order)                             \
     static bool visit_##name(const struct query *query, const union any_row *row) \
     {                                                                             \
         return query->fn.name(query->ctx, &row->name);                            \
@@ -96,6 +96,7 @@ READ(INTENT, intent)
 READ(SIGHTING, sighting)
 READ(ERROR, error)
 READ(MODE, mode)
+READ(REJECTION, rejection)
 READ(SAMPLE, sample)
 #undef READ
 
@@ -108,6 +109,21 @@ bool read_each_job(struct store *s, bool unfinished, store_job_fn *fn, void *ctx
                     sql);
     struct query query = {
         .kind = ROW_JOB, .sql = sql, .limit = -1, .visit = visit_job, .ctx = ctx, .fn.job = fn};
+    return run(s, &query, err);
+}
+
+bool read_each_object(struct store *s, store_object_fn *fn, void *ctx, struct err *err)
+{
+    char tail[128], sql[ROWS_SQL_MAX];
+    (void)snprintf(tail, sizeof tail, "WHERE removed = 0 ORDER BY %s",
+                   rows_type(ROW_OBJECT)->order);
+    rows_select_sql(ROW_OBJECT, NULL, tail, sql);
+    struct query query = {.kind = ROW_OBJECT,
+                          .sql = sql,
+                          .limit = -1,
+                          .visit = visit_object,
+                          .ctx = ctx,
+                          .fn.object = fn};
     return run(s, &query, err);
 }
 

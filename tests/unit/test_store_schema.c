@@ -160,7 +160,7 @@ static void every_field_of_a_row_is_a_column(void **state)
 {
     (void)state;
     static const size_t row_bytes[ROW_COUNT] = {
-#define ROW(id, name, table, lane, put, order) [ROW_##id] = sizeof(struct store_##name),
+#define ROW(id, name, table, lane, put, again, order) [ROW_##id] = sizeof(struct store_##name),
 #include "store/rows.def"
 #undef ROW
     };
@@ -203,9 +203,10 @@ static void every_question_of_a_job_has_an_index(void **state)
     for (enum row kind = 0; kind < ROW_COUNT; kind++) {
         const struct row_type *type = rows_type(kind);
         char tail[128], sql[ROWS_SQL_MAX];
-        const char *where = kind == ROW_JOB     ? "outcome = ''"
-                            : kind == ROW_EVENT ? "uid = ?1"
-                                                : "job_uid = ?1";
+        const char *where = kind == ROW_JOB      ? "outcome = ''"
+                            : kind == ROW_OBJECT ? "removed = 0"
+                            : kind == ROW_EVENT  ? "uid = ?1"
+                                                 : "job_uid = ?1";
         (void)snprintf(tail, sizeof tail, "WHERE %s ORDER BY %s", where, type->order);
         rows_select_sql(kind, NULL, tail, sql);
         expect_indexed(sq->lanes[type->lane].db, sql);
