@@ -26,6 +26,7 @@ struct collector *collector_new(const struct collector_config *config, const str
         .inventory_ms = or_default(config->inventory_ms, 10000),
         .patience_ms = or_default(config->patience_ms, 1000),
         .definition_ms = or_default(config->definition_ms, 600000),
+        .abilities_ms = or_default(config->abilities_ms, 60000),
     };
     c->clock = clock;
     c->recorder = recorder;
@@ -72,7 +73,8 @@ void collector_attach(struct collector *c, const struct hv_observe *observe)
 static bool may_be_lost(const struct post *post)
 {
     return post->kind == POST_EVENT &&
-           (post->as.event.kind == HV_EVENT_LIFECYCLE || post->as.event.kind == HV_EVENT_ITERATION);
+           (post->as.event.kind == HV_EVENT_LIFECYCLE || post->as.event.kind == HV_EVENT_CHANGED ||
+            post->as.event.kind == HV_EVENT_ITERATION);
 }
 
 /* Takes the post; false, counted, when there is no room. */
@@ -128,9 +130,14 @@ uint64_t collector_ask(struct collector *c, enum ask_kind kind, size_t slot, con
                        const char *guest, struct err *err)
 {
     static const enum hv_call calls[] = {
-        [ASK_FACTS] = HV_CALL_HOST_FACTS, [ASK_LIST] = HV_CALL_LIST_GUESTS,
-        [ASK_STATS] = HV_CALL_JOB_STATS,  [ASK_STATE] = HV_CALL_LOOK,
-        [ASK_LOOK] = HV_CALL_LOOK,        [ASK_DEFINITION] = HV_CALL_GUEST_XML,
+        [ASK_FACTS] = HV_CALL_HOST_FACTS,
+        [ASK_LIST] = HV_CALL_LIST_GUESTS,
+        [ASK_STATS] = HV_CALL_JOB_STATS,
+        [ASK_STATE] = HV_CALL_LOOK,
+        [ASK_LOOK] = HV_CALL_LOOK,
+        [ASK_DEFINITION] = HV_CALL_GUEST_XML,
+        [ASK_STORED] = HV_CALL_GUEST_XML_STORED,
+        [ASK_ABILITIES] = HV_CALL_HOST_ABILITIES,
     };
     struct hv_request request = {
         .id = (++c->serial << ASK_KIND_BITS | kind) << ASK_SLOT_BITS | slot,
@@ -214,7 +221,8 @@ bool collector_look(struct collector *c, uint64_t id, const char *host, const ch
     return true;
 }
 
-static void handle_reply(struct collector *c, const struct hv_reply *reply)
+/* Who gets the reply may take what it owns. */
+static void handle_reply(struct collector *c, struct hv_reply *reply)
 {
     size_t slot = reply->id & ((1u << ASK_SLOT_BITS) - 1);
     switch ((enum ask_kind)(reply->id >> ASK_SLOT_BITS & ((1u << ASK_KIND_BITS) - 1))) {
@@ -223,7 +231,10 @@ static void handle_reply(struct collector *c, const struct hv_reply *reply)
     case ASK_STATS: watch_stats(c, slot, reply); break;
     case ASK_STATE: watch_state(c, slot, reply); break;
     case ASK_LOOK: look_reply(c, slot, reply); break;
-    case ASK_DEFINITION: definition_reply(c, slot, reply); break;
+    case ASK_DEFINITION: definition_live(c, slot, reply); break;
+    case ASK_STORED: definition_stored(c, slot, reply); break;
+    case ASK_ABILITIES: abilities_reply(c, slot, reply); break;
+    case ASK_COUNT: break;
     }
 }
 
@@ -231,7 +242,8 @@ static void handle_reply(struct collector *c, const struct hv_reply *reply)
 static void handle_event(struct collector *c, const struct hv_event *event)
 {
     inventory_event(c, event);
-    if (event->kind == HV_EVENT_CONNECTED || event->kind == HV_EVENT_DISCONNECTED)
+    if (event->kind == HV_EVENT_CONNECTED || event->kind == HV_EVENT_DISCONNECTED ||
+        event->kind == HV_EVENT_CHANGED)
         return;
     watch_event(c, event);
     if (c->sink.on_event != NULL)
@@ -306,6 +318,7 @@ int64_t collector_step(struct collector *c)
     handle_posts(c);
     run_due(c);
     definition_run(c);
+    abilities_run(c);
     publish(c);
     return until_next(c);
 }

@@ -1,8 +1,9 @@
 /* collector.h - measures hosts, guests and running migrations through observe; judges nothing.
  *
  * For every host: facts and the list of guests, on connecting, on lifecycle events and every
- * inventory_ms. For every guest: its definition, when it is new, when it was defined, started or
- * resumed, and with the first list after definition_ms; one of a host in flight at a time.
+ * inventory_ms; what it offers to guests, on connecting and every abilities_ms. For every guest:
+ * its definition, live and stored, when it is new, when it was defined, started, resumed or
+ * changed, and with the first list after definition_ms; one of a host in flight at a time.
  *
  * For every watched migration: job statistics every sample_ms, every near_end_ms when it is about
  * to end, and at each iteration event; one statistics call per guest in flight.
@@ -28,6 +29,7 @@ enum {
     COLLECTOR_HOSTS_MAX = 10000,
     COLLECTOR_LOOKS_MAX = 4096,       /* asked and not yet answered */
     COLLECTOR_DEFINITIONS_MAX = 1024, /* the same; one of a host at a time */
+    COLLECTOR_ABILITIES_MAX = 256,    /* the same */
 };
 
 struct collector_config {  /* 0 means the default */
@@ -36,6 +38,7 @@ struct collector_config {  /* 0 means the default */
     int64_t inventory_ms;  /* 10000 */
     int64_t patience_ms;   /* 1000 */
     int64_t definition_ms; /* 600000: a definition older than this is read again */
+    int64_t abilities_ms;  /* 60000 */
 };
 
 struct collector_sink { /* a function may be NULL */
@@ -51,9 +54,14 @@ struct collector_sink { /* a function may be NULL */
     /* Answer to collector_look(). presence UNREACHABLE when the host could not be asked. */
     void (*on_look)(void *ctx, uint64_t id, const char *host, const char *guest,
                     const struct hv_sight *sight, const struct err *err);
-    /* The live definition of a guest, new or changed; borrowed. False: it could not be kept, it
-     * is given again with the next reading. */
-    bool (*on_definition)(void *ctx, const char *host, const char *guest, const char *xml);
+    /* The live definition of a guest and the persistent one (NULL: a transient guest, or it could
+     * not be read), when either is new or changed; borrowed. False: it could not be kept, it is
+     * given again with the next reading. */
+    bool (*on_definition)(void *ctx, const char *host, const char *guest, const char *xml,
+                          const char *stored_xml);
+    /* What a host offers: after it connected, and when that changed. True: the sink owns it now.
+     * False: it could not be kept, it is given again with the next reading. */
+    bool (*on_abilities)(void *ctx, const char *host, struct hv_abilities *take_abilities);
 };
 
 struct collector;
@@ -92,7 +100,8 @@ struct collector_stats {
     uint64_t stats_failures;  /* without "no such job or guest": a poll races with the end */
     uint64_t posts_dropped;   /* events mostly; a lost reply is healed by its timeout */
     uint64_t stalled_watches; /* now: their statistics call hangs */
-    uint64_t definitions;     /* read since start, changed or not */
+    uint64_t definitions;     /* live ones read since start, changed or not */
+    uint64_t abilities;       /* the same */
     int64_t lag_ms;           /* how late the last due sample was asked */
     int64_t gap_max_ms;       /* largest gap between two samples of a watch since start */
     size_t queue_depth;

@@ -1,5 +1,6 @@
-/* definition.c - live definitions: read when a guest is new, after an event that may have changed
- * it, and again when the last reading is old (a device that is plugged in tells nobody).
+/* definition.c - definitions: read when a guest is new, after an event that may have changed it,
+ * and again when the last reading is old (not every change is told). The live one first, then, of a
+ * guest that has one, the persistent one; both are given together.
  *
  * Each host has a line of guests to be read and at most one question in flight; hosts with a line
  * stand in one queue for the fleet's COLLECTOR_DEFINITIONS_MAX questions. So a fleet of 200,000
@@ -92,7 +93,9 @@ void definition_listed(struct collector *c, struct host *h, const struct hv_gues
         listed += known->list != h->definitions.n_lists;
         known->list = h->definitions.n_lists;
         next = known->hh.next;
-        if (is_old(c, known) && !is_in_transit(guest))
+        bool is_redefined = known->persistent != guest->persistent;
+        known->persistent = guest->persistent;
+        if ((is_old(c, known) || is_redefined) && !is_in_transit(guest))
             stand_in_line(h, known);
     }
     struct known *known = NULL, *after = NULL;
@@ -107,12 +110,14 @@ void definition_listed(struct collector *c, struct host *h, const struct hv_gues
 
 void definition_event(struct collector *c, struct host *h, const struct hv_event *event)
 {
-    if (event->a != HV_LIFECYCLE_DEFINED && event->a != HV_LIFECYCLE_STARTED &&
+    bool is_lifecycle = event->kind == HV_EVENT_LIFECYCLE;
+    if (is_lifecycle && event->a != HV_LIFECYCLE_DEFINED && event->a != HV_LIFECYCLE_STARTED &&
         event->a != HV_LIFECYCLE_RESUMED)
         return;
     struct known *known = find(h, event->guest);
     if (known != NULL) { /* else it is new with the list that follows */
-        known->hash = 0; /* given again in any case: the reader may have lost it meanwhile */
+        if (is_lifecycle)
+            known->hash = 0; /* given again in any case: the reader may have lost it meanwhile */
         stand_in_line(h, known);
     }
     definition_arm(c, h);
@@ -149,6 +154,7 @@ void definition_run(struct collector *c)
 static struct known *settle(struct collector *c, struct host *h)
 {
     struct known *known = h->definitions.being_read;
+    free(TAKE(h->definitions.live));
     h->definitions.being_read = NULL;
     h->definitions.id = 0;
     c->n_definitions--;
@@ -169,33 +175,72 @@ void definition_expire(struct collector *c, struct host *h)
     definition_arm(c, h);
 }
 
-static uint64_t hash_of(const char *text)
+/* Never 0. A text that is not there is another text than an empty one. */
+static uint64_t hash_of(const char *live, const char *stored)
 {
     uint64_t hash = 0xCBF29CE484222325ULL;
-    for (; *text != '\0'; text++)
-        hash = (hash ^ (unsigned char)*text) * 0x100000001B3ULL;
+    for (const char *at = live; *at != '\0'; at++)
+        hash = (hash ^ (unsigned char)*at) * 0x100000001B3ULL;
+    hash = (hash ^ (stored != NULL)) * 0x100000001B3ULL;
+    for (const char *at = stored; at != NULL && *at != '\0'; at++)
+        hash = (hash ^ (unsigned char)*at) * 0x100000001B3ULL;
     return hash != 0 ? hash : 1;
 }
 
-static void give(struct collector *c, struct host *h, struct known *known, const char *xml)
+static void give(struct collector *c, struct host *h, struct known *known, const char *live,
+                 const char *stored)
 {
-    uint64_t hash = hash_of(xml);
+    uint64_t hash = hash_of(live, stored);
     if (hash == known->hash)
         return;
-    known->has_reading = c->sink.on_definition(c->sink.ctx, h->name, known->uuid, xml);
+    known->has_reading = c->sink.on_definition(c->sink.ctx, h->name, known->uuid, live, stored);
     known->hash = known->has_reading && !known->waits ? hash : 0;
 }
 
-void definition_reply(struct collector *c, size_t slot, const struct hv_reply *reply)
+/* The second question about the same guest, in the place of the first. */
+static bool ask_stored(struct collector *c, struct host *h, struct hv_reply *reply)
+{
+    struct err err = {0};
+    uint64_t id =
+        collector_ask(c, ASK_STORED, h->slot, h->name, h->definitions.being_read->uuid, &err);
+    if (id == 0)
+        return false;
+    h->definitions.id = id;
+    h->definitions.asked_ms = c->now_ms;
+    h->definitions.live = TAKE(reply->with.text);
+    return true;
+}
+
+void definition_live(struct collector *c, size_t slot, struct hv_reply *reply)
 {
     if (slot >= c->n_hosts || c->hosts[slot]->definitions.id != reply->id)
         return;
     struct host *h = c->hosts[slot];
-    struct known *known = settle(c, h);
+    struct known *known = h->definitions.being_read;
     bool has_text = reply->err.code == ERR_NONE && reply->with.text != NULL;
     c->stats.definitions += has_text;
+    if (has_text && known != NULL && known->persistent && ask_stored(c, h, reply))
+        return;
+    known = settle(c, h);
     if (known != NULL && has_text)
-        give(c, h, known, reply->with.text);
+        give(c, h, known, reply->with.text, NULL);
+    else if (known != NULL)
+        known->has_reading = false;
+    definition_arm(c, h);
+}
+
+/* A host that is gone says nothing about either; one that refuses (it was undefined meanwhile)
+ * leaves the live one. */
+void definition_stored(struct collector *c, size_t slot, const struct hv_reply *reply)
+{
+    if (slot >= c->n_hosts || c->hosts[slot]->definitions.id != reply->id)
+        return;
+    struct host *h = c->hosts[slot];
+    OWNED_TEXT live = TAKE(h->definitions.live);
+    struct known *known = settle(c, h);
+    bool has_text = reply->err.code == ERR_NONE && reply->with.text != NULL;
+    if (known != NULL && reply->err.code != ERR_UNREACHABLE)
+        give(c, h, known, live, has_text ? reply->with.text : NULL);
     else if (known != NULL)
         known->has_reading = false;
     definition_arm(c, h);
@@ -208,4 +253,5 @@ void definition_fini(struct host *h)
     {
         forget(h, known);
     }
+    free(TAKE(h->definitions.live));
 }

@@ -11,7 +11,8 @@ struct known {
     bool waits, again; /* in the host's line; to be read again as soon as the answer is there */
     bool has_reading;  /* it was asked at read_ms and that did not fail */
     uint64_t list;     /* number of the newest list that had it */
-    uint64_t hash;     /* of the text that was given to the sink; 0: none */
+    bool persistent;   /* by that list */
+    uint64_t hash;     /* of the texts that were given to the sink; 0: none */
     int64_t read_ms;
     struct known *prev, *next; /* in the line */
     UT_hash_handle hh;
@@ -22,6 +23,8 @@ struct definitions {
     struct known *known; /* hash by uuid, in the order of the lists */
     struct known *line;  /* to be read, first come first served */
     struct known *being_read;
+    char *
+        live; /* owned: read, while the stored one is on its way; NULL: it is the live one's turn */
     uint64_t n_lists;
     uint64_t id; /* of the question in flight; 0: none */
     int64_t asked_ms;
@@ -36,7 +39,8 @@ void definition_event(struct collector *c, struct host *h, const struct hv_event
 void definition_arm(struct collector *c, struct host *h); /* after its connection changed */
 void definition_run(struct collector *c);                 /* asks what may be asked now */
 void definition_expire(struct collector *c, struct host *h);
-void definition_reply(struct collector *c, size_t slot, const struct hv_reply *reply);
+void definition_live(struct collector *c, size_t slot, struct hv_reply *reply); /* takes its text */
+void definition_stored(struct collector *c, size_t slot, const struct hv_reply *reply);
 void definition_fini(struct host *h);
 
 #endif

@@ -4,7 +4,8 @@
  * inventory.c  hosts: facts and guests
  * watch.c      migrations being sampled
  * look.c       one-off questions of the engine
- * definition.c live definitions of guests
+ * definition.c definitions of guests
+ * abilities.c  what hosts offer to guests
  *
  * Each question carries a number that says what it was for (kind, slot) and is used once
  * (serial), so an answer that comes after its question was given up matches nothing and is
@@ -18,11 +19,12 @@
 #include <stdatomic.h>
 
 #include "base/queue.h"
+#include "collector/abilities.h"
 #include "collector/collector.h"
 #include "collector/definition.h"
 #include "collector/due.h"
 #include "collector/hash.h"
-#include "collector/rate.h"
+#include "collector/watch.h"
 
 enum {
     LIST_SPACING_MS = 500, /* between two lists of one host */
@@ -39,12 +41,23 @@ enum {
     QUEUE_EVENTS_MAX = COLLECTOR_QUEUE_MAX / 2,
 };
 _Static_assert(2 * COLLECTOR_HOSTS_MAX + 2 * COLLECTOR_WATCHES_MAX + 2 * COLLECTOR_LOOKS_MAX +
-                       COLLECTOR_DEFINITIONS_MAX <
+                       COLLECTOR_DEFINITIONS_MAX + COLLECTOR_ABILITIES_MAX <
                    COLLECTOR_QUEUE_MAX - QUEUE_EVENTS_MAX,
                "replies in flight must fit the reserved half");
 
-enum ask_kind { ASK_FACTS, ASK_LIST, ASK_STATS, ASK_STATE, ASK_LOOK, ASK_DEFINITION };
+enum ask_kind {
+    ASK_FACTS,
+    ASK_LIST,
+    ASK_STATS,
+    ASK_STATE,
+    ASK_LOOK,
+    ASK_DEFINITION,
+    ASK_STORED,
+    ASK_ABILITIES,
+    ASK_COUNT
+};
 enum { ASK_SLOT_BITS = 14, ASK_KIND_BITS = 3 };
+_Static_assert(ASK_COUNT <= 1 << ASK_KIND_BITS, "a kind fits a request's id");
 _Static_assert(COLLECTOR_HOSTS_MAX <= 1 << ASK_SLOT_BITS, "a host's slot fits a request's id");
 
 struct host {
@@ -60,55 +73,8 @@ struct host {
     int64_t periodic_ms;  /* the next regular list */
     struct due due;
     struct definitions definitions;
+    struct abilities abilities;
     UT_hash_handle hh;
-};
-
-/* What a watch does. Statistics are asked in ASK only; state (a look) in BEGIN, STALLED and
- * SWITCHOVER only.
- *
- *   BEGIN ------ any answer but paused(migration), or none in patience_ms -----> ASK
- *   BEGIN ------ paused(migration) --------------------------------------------> SWITCHOVER
- *   ASK -------- statistics older than patience_ms ----------------------------> STALLED
- *   any -------- SUSPENDED(migrated) on the source ----------------------------> SWITCHOVER
- *   SWITCHOVER - SUSPENDED(postcopy) ------------------------------------------> ASK
- *   STALLED, SWITCHOVER - present, not paused(migration), none in flight ------> ASK
- *   any -------- unwatched with statistics in flight --------------------------> ENDED
- *
- * BEGIN is there because an adopted guest may already be in its blackout. ENDED remembers the
- * call that still hangs, so that a new watch of the same guest does not add a second one. */
-enum watch_mode {
-    WATCH_FREE,
-    WATCH_BEGIN,
-    WATCH_ASK,
-    WATCH_STALLED,
-    WATCH_SWITCHOVER,
-    WATCH_ENDED
-};
-
-struct watch {
-    enum watch_mode mode;
-    size_t slot;
-    char job_uid[SAMPLE_JOB_MAX];
-    char host[HV_HOST_MAX];
-    char guest[HV_UUID_MAX];
-    int64_t next_seq;
-
-    uint64_t stats_id;  /* 0: none in flight */
-    bool stats_foreign; /* asked for an earlier watch: no sample of this one */
-    enum sample_source stats_source;
-    int64_t stats_asked_ms, next_stats_ms;
-    uint64_t state_id; /* 0: none in flight */
-    int64_t state_asked_ms, next_state_ms;
-
-    bool iteration_waits; /* a pass began and was not measured yet */
-    bool has_iteration;
-    int64_t iteration_ms, iteration_gap_ms;
-    bool has_sample, is_measuring; /* measuring: the newest answer was a sample */
-    bool is_completed;
-    int64_t sample_ms;
-    uint64_t remaining, bandwidth_bps;
-    struct rate rate;
-    struct due due;
 };
 
 struct look {
@@ -164,6 +130,8 @@ struct collector {
     struct look *looks_in_flight, *looks_free;
     struct host *definition_queue; /* hosts that have something to be read */
     size_t n_definitions;          /* in flight */
+    struct host *abilities_queue;  /* hosts to be asked what they offer */
+    size_t n_abilities;            /* in flight */
     struct collector_stats stats;
 
     pthread_mutex_t published_lock;
@@ -181,14 +149,6 @@ void inventory_facts(struct collector *c, size_t slot, const struct hv_reply *re
 void inventory_list(struct collector *c, size_t slot, const struct hv_reply *reply);
 void inventory_doubt(struct collector *c); /* some connection event was lost */
 void inventory_fini(struct collector *c);
-
-void watch_init(struct collector *c);
-void watch_begin(struct collector *c, const struct post *post);
-void watch_end(struct collector *c, const char *job_uid);
-void watch_run(struct collector *c, struct watch *w);
-void watch_event(struct collector *c, const struct hv_event *event);
-void watch_stats(struct collector *c, size_t slot, const struct hv_reply *reply);
-void watch_state(struct collector *c, size_t slot, const struct hv_reply *reply);
 
 void look_init(struct collector *c);
 void look_begin(struct collector *c, const struct post *post);

@@ -80,6 +80,13 @@ static enum hv_disk_kind disk_kind(const xmlNode *node)
     return HV_DISK_OTHER;
 }
 
+static bool has_utility_alias(const xmlNode *node)
+{
+    char alias[HV_SOURCE_MAX];
+    (void)READ(child_of(node, "alias"), "name", alias);
+    return text_has_prefix(alias, "ua-utility-");
+}
+
 static void read_disk(const xmlNode *node, struct hv_definition *out)
 {
     if (out->n_disks == HV_DISKS_MAX) {
@@ -97,6 +104,8 @@ static void read_disk(const xmlNode *node, struct hv_definition *out)
     disk->removable =
         attribute_is(node, "device", "cdrom") || attribute_is(node, "device", "floppy");
     disk->reservations = child_of(source, "reservations") != NULL;
+    disk->block_job = child_of(node, "mirror") != NULL;
+    disk->utility = has_utility_alias(node);
 }
 
 /* --- the other devices --- */
@@ -115,6 +124,9 @@ static void read_interface(const xmlNode *node, struct hv_definition *out)
     size_t first = strcmp(interface->type, "network") == 0 ? 1 : 0;
     for (size_t i = 0; i < COUNT(places) && interface->source[0] == '\0'; i++)
         (void)READ(source, places[(i + first) % COUNT(places)], interface->source);
+    (void)READ(child_of(node, "mac"), "address", interface->mac);
+    for (char *at = interface->mac; *at != '\0'; at++)
+        *at = (char)(*at >= 'A' && *at <= 'Z' ? *at - 'A' + 'a' : *at);
     interface->transient = attribute_is(child_of(node, "teaming"), "type", "transient");
 }
 
@@ -170,6 +182,76 @@ static void read_cpu(const xmlNode *cpu, struct hv_definition *out)
             out->invtsc = true;
 }
 
+/* FNV-1a, then spread: sums of such numbers tell sets apart, whatever their order. */
+static uint64_t mix_text(uint64_t hash, const char *text)
+{
+    do
+        hash = (hash ^ (unsigned char)*text) * 0x100000001B3ULL;
+    while (*text++ != '\0');
+    return hash;
+}
+
+static uint64_t spread(uint64_t hash)
+{
+    hash = (hash ^ (hash >> 30)) * 0xBF58476D1CE4E5B9ULL;
+    hash = (hash ^ (hash >> 27)) * 0x94D049BB133111EBULL;
+    return hash ^ (hash >> 31);
+}
+
+static const uint64_t hash_start = 0xCBF29CE484222325ULL;
+
+/* Text between elements is white space and counts for nothing. */
+static uint64_t hash_element(const xmlNode *element)
+{
+    uint64_t sum = 0;
+    bool has_children = false;
+    for (const xmlAttr *attr = element->properties; attr != NULL; attr = attr->next) {
+        xmlChar *value = xmlGetNoNsProp(element, attr->name);
+        uint64_t hash = mix_text(hash_start, (const char *)attr->name);
+        sum += spread(mix_text(hash, value != NULL ? (const char *)value : ""));
+        xmlFree(value);
+    }
+    for (const xmlNode *node = element->children; node != NULL; node = node->next) {
+        if (node->type != XML_ELEMENT_NODE)
+            continue;
+        has_children = true;
+        if (!is_element(node, "topology") && !is_element(node, "numa"))
+            sum += hash_element(node);
+    }
+    uint64_t hash = mix_text(hash_start, (const char *)element->name);
+    xmlChar *text = has_children ? NULL : xmlNodeGetContent(element);
+    if (text != NULL)
+        hash = mix_text(hash, (const char *)text);
+    xmlFree(text);
+    return spread(hash + spread(sum));
+}
+
+static void hash_cpu(const xmlNode *domain, const xmlNode *cpu, struct hv_definition *out)
+{
+    char virt_type[HV_WORD_MAX];
+    (void)READ(domain, "type", virt_type);
+    if (cpu == NULL)
+        return;
+    uint64_t hash = mix_text(mix_text(mix_text(hash_start, out->arch), virt_type), out->machine);
+    hash = spread(hash + hash_element(cpu));
+    out->cpu_hash = hash != 0 ? hash : 1;
+}
+
+/* <hugepages/> or <hugepages><page size='2' unit='M'/>; the first size counts. */
+static void read_hugepages(const xmlNode *hugepages, struct hv_definition *out)
+{
+    const xmlNode *page = child_of(hugepages, "page");
+    char size[HV_WORD_MAX], unit[HV_WORD_MAX];
+    (void)READ(page, "size", size);
+    (void)READ(page, "unit", unit);
+    uint64_t number = strtoull(size, NULL, 10);
+    unsigned shift = unit[0] == 'M' ? 10 : unit[0] == 'G' ? 20 : unit[0] == 'T' ? 30 : 0;
+    if (hugepages == NULL)
+        return;
+    bool is_plausible = number > 0 && number <= UINT32_MAX;
+    out->hugepage_kib = is_plausible ? number << shift : 1;
+}
+
 static void read_clock(const xmlNode *clock, struct hv_definition *out)
 {
     for (const xmlNode *node = clock != NULL ? clock->children : NULL; node != NULL;
@@ -213,6 +295,8 @@ static void read_domain(const xmlNode *domain, struct hv_definition *out)
     (void)READ(type, "machine", out->machine);
     (void)READ(child_of(domain, "launchSecurity"), "type", out->launch_security);
     read_cpu(child_of(domain, "cpu"), out);
+    hash_cpu(domain, child_of(domain, "cpu"), out);
+    read_hugepages(child_of(child_of(domain, "memoryBacking"), "hugepages"), out);
     read_clock(child_of(domain, "clock"), out);
     read_hyperv(child_of(child_of(domain, "features"), "hyperv"), out);
     read_devices(child_of(domain, "devices"), out);

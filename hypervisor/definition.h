@@ -35,17 +35,24 @@ struct hv_disk {
     bool readonly, shareable, removable; /* removable: a CD-ROM or floppy drive */
     bool reservations;                   /* SCSI persistent reservations through a helper */
     bool cut;                            /* its path or pool is longer than fits here */
+    bool block_job;                      /* a copy, commit or mirror of it is under way */
+    bool utility;                        /* marked as one that comes and goes: alias ua-utility-* */
 };
 struct hv_interface {
     char type[HV_WORD_MAX];     /* bridge network direct user hostdev vdpa... */
     char source[HV_SOURCE_MAX]; /* bridge, network or device; empty: none said */
     bool transient;             /* unplugged for a migration: the lesser half of a team */
+    char mac[18];               /* lower case; empty: none said */
 };
 
 struct hv_definition {
     char arch[HV_WORD_MAX], machine[HV_NAME_MAX];
     char cpu_mode[HV_WORD_MAX], cpu_model[HV_NAME_MAX];
-    bool cpu_fixed; /* migratable='off': features that cannot move are shown to the guest */
+    uint64_t cpu_hash; /* of arch, virt type, machine and <cpu> without its topology and NUMA
+                          cells, in whatever order it is written; 0: no <cpu> */
+    uint64_t
+        hugepage_kib; /* size of its pages; 0: plain; 1: huge ones of the host's default size */
+    bool cpu_fixed;   /* migratable='off': features that cannot move are shown to the guest */
     bool invtsc, tsc_frequency, reenlightenment, hyperv_passthrough;
     char launch_security[HV_WORD_MAX]; /* sev, sev-snp, tdx, s390-pv; empty: none */
     size_t n_disks, n_interfaces;

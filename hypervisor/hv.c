@@ -162,16 +162,19 @@ void hv_guest_list_free(struct hv_guest_list *list)
 {
     if (list == NULL)
         return;
-    for (size_t i = 0; i < list->n; i++)
+    for (size_t i = 0; i < list->n; i++) {
         free(list->guests[i].labels);
+        free(list->guests[i].settings);
+    }
     free(list->guests);
     free(list);
 }
 
 static bool call_answers_text(enum hv_call call)
 {
-    return call == HV_CALL_GUEST_XML || call == HV_CALL_CAPABILITIES ||
-           call == HV_CALL_DOMAIN_CAPABILITIES || call == HV_CALL_MIGRATABLE_XML;
+    return call == HV_CALL_GUEST_XML || call == HV_CALL_GUEST_XML_STORED ||
+           call == HV_CALL_CAPABILITIES || call == HV_CALL_DOMAIN_CAPABILITIES ||
+           call == HV_CALL_MIGRATABLE_XML;
 }
 
 /* Which member of the union is alive follows from the call. */
@@ -181,6 +184,8 @@ void hv_reply_fini(struct hv_reply *reply)
         return;
     if (reply->call == HV_CALL_LIST_GUESTS)
         hv_guest_list_free(TAKE(reply->with.guests));
+    else if (reply->call == HV_CALL_HOST_ABILITIES)
+        hv_abilities_free(TAKE(reply->with.abilities));
     else if (call_answers_text(reply->call))
         free(TAKE(reply->with.text));
 }

@@ -75,12 +75,14 @@ struct hv_reply {
     struct err err;
     int64_t queued_ms, began_ms, ended_ms; /* monotonic */
     union {
-        struct hv_sight sight;        /* LOOK */
-        struct hv_job_stats stats;    /* JOB_STATS, COMPLETED_STATS */
-        struct hv_facts facts;        /* HOST_FACTS */
-        struct hv_guest_list *guests; /* LIST_GUESTS; owned */
-        char *text;                   /* XML answers; owned */
-        int comparison;               /* COMPARE_CPU: libvirt's virCPUCompareResult */
+        struct hv_sight sight;          /* LOOK */
+        struct hv_job_stats stats;      /* JOB_STATS, COMPLETED_STATS */
+        struct hv_facts facts;          /* HOST_FACTS */
+        struct hv_guest_list *guests;   /* LIST_GUESTS; owned */
+        struct hv_abilities *abilities; /* HOST_ABILITIES; owned */
+        char *text;                     /* XML answers; owned. GUEST_XML_STORED of a guest that
+                                           is not defined there but only runs: NOT_FOUND */
+        int comparison;                 /* COMPARE_CPU: libvirt's virCPUCompareResult */
     } with;
 };
 void hv_reply_fini(struct hv_reply *reply);
@@ -89,6 +91,7 @@ enum hv_event_kind {
     HV_EVENT_CONNECTED,    /* a host answers; sent again after each loss */
     HV_EVENT_DISCONNECTED, /* a host cannot be asked; err says why */
     HV_EVENT_LIFECYCLE,    /* a = enum hv_lifecycle, b = libvirt's detail */
+    HV_EVENT_CHANGED,      /* its definition: a device came or went, its metadata, a block job */
     HV_EVENT_ITERATION,    /* a = pass that begins */
     HV_EVENT_JOB_COMPLETED /* stats: final numbers of a successful outgoing migration */
 };

@@ -52,10 +52,18 @@ enum hv_job_type { /* libvirt's virDomainJobType */
                    HV_JOB_FAILED = 4,
                    HV_JOB_CANCELLED = 5,
 };
-enum hv_job_operation { /* libvirt's virDomainJobOperation, those that matter here */
+enum hv_job_operation { /* libvirt's virDomainJobOperation, all of them */
                         HV_OPERATION_UNKNOWN = 0,
+                        HV_OPERATION_START = 1,
+                        HV_OPERATION_SAVE = 2,
+                        HV_OPERATION_RESTORE = 3,
                         HV_OPERATION_MIGRATION_IN = 4,
                         HV_OPERATION_MIGRATION_OUT = 5,
+                        HV_OPERATION_SNAPSHOT = 6,
+                        HV_OPERATION_SNAPSHOT_REVERT = 7,
+                        HV_OPERATION_DUMP = 8,
+                        HV_OPERATION_BACKUP = 9,
+                        HV_OPERATION_SNAPSHOT_DELETE = 10,
 };
 
 struct hv_sight {
@@ -86,6 +94,7 @@ struct hv_guest {
     char name[HV_NAME_MAX];
     char ns[HV_HOST_MAX]; /* from its metadata, else "default" */
     char *labels;         /* JSON object text, NULL when none; owned */
+    char *settings; /* what it asks of the fleet: JSON object text, NULL when nothing; owned */
     int state, reason;
     bool persistent;
     uint64_t memory_kib;
@@ -105,6 +114,41 @@ struct hv_facts {
     unsigned cpus;
     uint64_t memory_kib, free_memory_kib;
 };
+
+/* What a host can offer to guests that are not there yet. A part that could not be asked is not
+ * known; an empty list that is known says there is none. */
+enum { HV_MACHINES_MAX = 4096, HV_LINKS_MAX = 1024, HV_POOLS_MAX = 256, HV_PAGES_MAX = 8 };
+struct hv_machine {
+    char arch[32], name[64];
+};
+struct hv_network {
+    char name[64];
+    bool active;
+};
+struct hv_bridge { /* any link of the host an interface can be put on */
+    char name[64];
+};
+struct hv_pool {
+    char name[64], path[256];
+    bool active;
+};
+struct hv_pages {
+    uint64_t size_kib, total, free;
+};
+struct hv_abilities {
+    bool machines_known, networks_known, bridges_known, pools_known, pages_known;
+    size_t n_machines, n_networks, n_bridges, n_pools, n_pages;
+    struct hv_machine *machines; /* these are owned */
+    struct hv_network *networks;
+    struct hv_bridge *bridges;
+    struct hv_pool *pools;
+    struct hv_pages pages[HV_PAGES_MAX];
+    uint64_t hash; /* of everything but the free pages: has it changed? */
+};
+void hv_abilities_free(struct hv_abilities *abilities); /* NULL is fine */
+/* Puts the lists in order, drops what is in them twice and fills the hash: what a host says in
+ * another order is the same. */
+void hv_abilities_seal(struct hv_abilities *abilities);
 
 /* A host as the configuration gives it. */
 struct hv_host {

@@ -113,6 +113,7 @@ bool libvirt_act_control(virDomainPtr domain, const struct hv_request *request)
                    domain, value, postcopy ? VIR_DOMAIN_MIGRATE_MAX_SPEED_POSTCOPY : 0) == 0;
     case HV_CALL_SET_DOWNTIME: return virDomainMigrateSetMaxDowntime(domain, value, 0) == 0;
     case HV_CALL_SUSPEND: return virDomainSuspend(domain) == 0;
+    case HV_CALL_SHUTDOWN: return virDomainShutdown(domain) == 0;
     case HV_CALL_RESUME: return virDomainResume(domain) == 0;
     default:
         assert(false); /* a call of another lane */

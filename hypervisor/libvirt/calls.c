@@ -77,7 +77,7 @@ static bool read_guest(virDomainStatsRecordPtr record, struct hv_guest *guest, s
     guest->vcpus = info.nrVirtCpu;
     OWNED_TEXT xml = virDomainGetMetadata(domain, VIR_DOMAIN_METADATA_ELEMENT, "urn:ferry:domain:1",
                                           VIR_DOMAIN_AFFECT_CURRENT);
-    libvirt_metadata_decode(xml, guest->ns, &guest->labels);
+    libvirt_metadata_decode(xml, guest->ns, &guest->labels, &guest->settings);
     return true;
 }
 
@@ -181,6 +181,18 @@ static bool job_stats(virDomainPtr domain, unsigned flags, struct hv_job_stats *
     return true;
 }
 
+/* Of a guest that only runs libvirt would show the live one, which nobody stored. */
+static bool stored_definition(virDomainPtr domain, struct hv_reply *reply)
+{
+    int persistent = virDomainIsPersistent(domain);
+    if (persistent == 0)
+        return err_set(&reply->err, ERR_NOT_FOUND, "guest '%s' is not defined there, it only runs",
+                       virDomainGetName(domain));
+    if (persistent == 1)
+        reply->with.text = virDomainGetXMLDesc(domain, VIR_DOMAIN_XML_INACTIVE);
+    return reply->with.text != NULL;
+}
+
 /* Calls about a guest, with the guest at hand; libvirt's last error on failure, except for
  * MIGRATE, which must read it before anything else happens. */
 static bool run_on_guest(virDomainPtr domain, const struct job *job, struct hv_reply *reply)
@@ -191,6 +203,7 @@ static bool run_on_guest(virDomainPtr domain, const struct job *job, struct hv_r
         return job_stats(domain,
                          VIR_DOMAIN_JOB_STATS_COMPLETED | VIR_DOMAIN_JOB_STATS_KEEP_COMPLETED,
                          &reply->with.stats);
+    case HV_CALL_GUEST_XML_STORED: return stored_definition(domain, reply);
     case HV_CALL_GUEST_XML: return (reply->with.text = virDomainGetXMLDesc(domain, 0)) != NULL;
     case HV_CALL_MIGRATABLE_XML:
         return (reply->with.text = virDomainGetXMLDesc(domain, VIR_DOMAIN_XML_MIGRATABLE)) != NULL;
@@ -210,14 +223,13 @@ static bool on_guest(virConnectPtr conn, const struct job *job, struct hv_reply 
     return done;
 }
 
-typedef bool call_function(virConnectPtr conn, const struct job *job, struct hv_reply *reply);
-
 void libvirt_call_run(virConnectPtr conn, const struct job *job, struct hv_reply *reply)
 {
     static call_function *const functions[HV_CALL_COUNT] = {
         [HV_CALL_HOST_FACTS] = host_facts,
         [HV_CALL_LIST_GUESTS] = list_guests,
         [HV_CALL_LOOK] = look,
+        [HV_CALL_HOST_ABILITIES] = libvirt_abilities,
         [HV_CALL_CAPABILITIES] = capabilities,
         [HV_CALL_COMPARE_CPU] = compare_cpu,
         [HV_CALL_DOMAIN_CAPABILITIES] = domain_capabilities,

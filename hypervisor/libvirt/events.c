@@ -49,6 +49,38 @@ static void on_job_completed(virConnectPtr conn, virDomainPtr domain, virTypedPa
         libvirt_emit(host->libvirt, &event);
 }
 
+static void tell_changed(virDomainPtr domain, const struct host *host)
+{
+    struct hv_event event = event_about(host, domain, HV_EVENT_CHANGED);
+    libvirt_emit(host->libvirt, &event);
+}
+
+static void on_device(virConnectPtr conn, virDomainPtr domain, const char *alias, void *ctx)
+{
+    (void)conn;
+    (void)alias;
+    tell_changed(domain, ctx);
+}
+
+static void on_metadata(virConnectPtr conn, virDomainPtr domain, int type, const char *uri,
+                        void *ctx)
+{
+    (void)conn;
+    (void)type;
+    (void)uri;
+    tell_changed(domain, ctx);
+}
+
+static void on_block_job(virConnectPtr conn, virDomainPtr domain, const char *disk, int type,
+                         int status, void *ctx)
+{
+    (void)conn;
+    (void)disk;
+    (void)type;
+    (void)status;
+    tell_changed(domain, ctx);
+}
+
 static void on_close(virConnectPtr conn, int reason, void *ctx)
 {
     (void)conn;
@@ -83,6 +115,14 @@ bool libvirt_events_register(struct host *host, virConnectPtr conn, struct event
                              VIR_DOMAIN_EVENT_CALLBACK(on_iteration));
     out_events->ids[2] = add(host, conn, VIR_DOMAIN_EVENT_ID_JOB_COMPLETED,
                              VIR_DOMAIN_EVENT_CALLBACK(on_job_completed));
+    out_events->ids[3] =
+        add(host, conn, VIR_DOMAIN_EVENT_ID_DEVICE_ADDED, VIR_DOMAIN_EVENT_CALLBACK(on_device));
+    out_events->ids[4] =
+        add(host, conn, VIR_DOMAIN_EVENT_ID_DEVICE_REMOVED, VIR_DOMAIN_EVENT_CALLBACK(on_device));
+    out_events->ids[5] = add(host, conn, VIR_DOMAIN_EVENT_ID_METADATA_CHANGE,
+                             VIR_DOMAIN_EVENT_CALLBACK(on_metadata));
+    out_events->ids[6] =
+        add(host, conn, VIR_DOMAIN_EVENT_ID_BLOCK_JOB_2, VIR_DOMAIN_EVENT_CALLBACK(on_block_job));
     /* Without a reference of its own: drivers that never close drop the callback without
      * freeing it, and unregistering waits for one that runs. */
     out_events->watches_close = virConnectRegisterCloseCallback(conn, on_close, host, NULL) == 0;

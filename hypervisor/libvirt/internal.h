@@ -142,7 +142,7 @@ void *libvirt_keeper_main(void *host);
 void libvirt_keeper_nudge(struct keeper *keeper);
 void libvirt_keeper_lost(struct keeper *keeper, int reason);
 void libvirt_keeper_tick(struct host *host);
-enum { EVENTS_CALLBACKS = 3 };
+enum { EVENTS_CALLBACKS = 7 };
 struct events {
     int ids[EVENTS_CALLBACKS]; /* -1: not registered */
     bool watches_close;
@@ -151,7 +151,10 @@ MUST_CHECK bool libvirt_events_register(struct host *host, virConnectPtr conn,
                                         struct events *out_events, struct err *err);
 void libvirt_events_deregister(struct events *events, virConnectPtr conn);
 
-/* calls.c, act.c: each runs one call on a connection and fills reply->with or reply->err. */
+/* calls.c, abilities.c, act.c: each runs one call on a connection and fills reply->with or
+ * reply->err. */
+typedef bool call_function(virConnectPtr conn, const struct job *job, struct hv_reply *reply);
+call_function libvirt_abilities;
 void libvirt_call_run(virConnectPtr conn, const struct job *job, struct hv_reply *reply);
 bool libvirt_act_migrate(virDomainPtr domain, const struct job *job, struct err *err);
 bool libvirt_act_control(virDomainPtr domain, const struct hv_request *request);
@@ -160,7 +163,12 @@ bool libvirt_act_control(virDomainPtr domain, const struct hv_request *request);
 void libvirt_stats_decode(const virTypedParameter *params, int n, struct hv_job_stats *out_stats);
 
 /* metadata.c: Ferry's element in a guest's definition, and facts in a host's capabilities. */
-void libvirt_metadata_decode(const char *xml, char *out_ns, char **out_labels);
+/* xml may be NULL: no such element. The texts are malloc'ed JSON objects, NULL when empty. */
+void libvirt_metadata_decode(const char *xml, char *out_ns, char **out_labels, char **out_settings);
+/* capabilities.c: machine types and huge pages; what is not in the XML stays not known. */
+void libvirt_capabilities_decode(const char *xml, struct hv_abilities *abilities);
+bool libvirt_capabilities_pool_path(const char *xml, char *out_path, size_t bytes);
+bool libvirt_capabilities_link(const char *xml, struct hv_bridge *out_link);
 void libvirt_metadata_host(const char *capabilities, struct hv_facts *facts);
 
 /* definition.c: what of a guest's definition its CPU depends on; NULL: not said. Owned. */

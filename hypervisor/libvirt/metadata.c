@@ -4,6 +4,12 @@
  *     <ferry:guest xmlns:ferry="urn:ferry:domain:1">
  *       <ferry:namespace>prod</ferry:namespace>
  *       <ferry:label key="app" value="db"/>
+ *       <ferry:evictionStrategy>LiveMigrate</ferry:evictionStrategy>
+ *       <ferry:nodeSelector key="zone" value="a"/>
+ *       <ferry:toleration key="gpu" operator="Equal" value="yes" effect="NoSchedule"/>
+ *       <ferry:antiAffinity topologyKey="kubernetes.io/hostname">
+ *         <ferry:label key="app" value="db"/>
+ *       </ferry:antiAffinity>
  *     </ferry:guest>
  *
  * and the host part of a host's capabilities. Whoever can define a guest writes the first, so
@@ -25,6 +31,8 @@ enum {
     LABELS_MAX = 64,
     LABEL_KEY_MAX = 317, /* Kubernetes: prefix of 253, slash, name of 63 */
     LABEL_VALUE_MAX = 63,
+    TOLERATIONS_MAX = 16,
+    AFFINITIES_MAX = 8, /* of each kind */
 };
 
 static const char metadata_uri[] = "urn:ferry:domain:1";
@@ -94,40 +102,122 @@ static void add_label(struct json_object *labels, const xmlNode *node)
     xmlFree(value);
 }
 
-static char *labels_of(const xmlNode *guest)
+/* All elements of that name as one JSON object; NULL when there are none. */
+static struct json_object *labels_in(const xmlNode *parent, const char *name)
 {
     OWNED(json_object) labels = json_object_new_object();
     if (labels == NULL)
         return NULL;
-    for (const xmlNode *node = guest->children; node != NULL; node = node->next)
-        if (is_ferry(node, "label") && json_object_object_length(labels) < LABELS_MAX)
+    for (const xmlNode *node = parent->children; node != NULL; node = node->next)
+        if (is_ferry(node, name) && json_object_object_length(labels) < LABELS_MAX)
             add_label(labels, node);
-    if (json_object_object_length(labels) == 0)
-        return NULL;
-    return strdup(json_object_to_json_string_ext(labels, JSON_C_TO_STRING_PLAIN));
+    return json_object_object_length(labels) > 0 ? TAKE(labels) : NULL;
 }
 
-static void read_guest(const xmlNode *guest, char *out_ns, char **out_labels)
+/* Takes the object; NULL stays NULL. */
+static char *json_text(struct json_object *take_object)
+{
+    if (take_object == NULL)
+        return NULL;
+    char *text = strdup(json_object_to_json_string_ext(take_object, JSON_C_TO_STRING_PLAIN));
+    json_object_free(take_object);
+    return text;
+}
+
+/* --- settings: what it asks of the fleet, in the words of Kubernetes --- */
+
+static void add_attribute(struct json_object *object, const xmlNode *node, const char *name,
+                          size_t length_max)
+{
+    xmlChar *value = xmlGetNoNsProp(node, (const xmlChar *)name);
+    if (value != NULL && strlen(text_of(value)) <= length_max)
+        json_add_text(object, name, text_of(value));
+    xmlFree(value);
+}
+
+static void add_tolerations(struct json_object *settings, const xmlNode *guest)
+{
+    OWNED(json_object) list = json_object_new_array();
+    for (const xmlNode *node = guest->children; node != NULL && list != NULL; node = node->next) {
+        if (!is_ferry(node, "toleration") || json_object_array_length(list) == TOLERATIONS_MAX)
+            continue;
+        struct json_object *toleration = json_add_object(list, "");
+        add_attribute(toleration, node, "key", LABEL_KEY_MAX);
+        add_attribute(toleration, node, "operator", LABEL_VALUE_MAX);
+        add_attribute(toleration, node, "value", LABEL_VALUE_MAX);
+        add_attribute(toleration, node, "effect", LABEL_VALUE_MAX);
+    }
+    if (list != NULL && json_object_array_length(list) > 0)
+        json_add(settings, "tolerations", TAKE(list));
+}
+
+/* One term: other guests with these labels, on the same or on another value of the node's label. */
+static void add_term(struct json_object *terms, const xmlNode *node)
+{
+    struct json_object *labels = labels_in(node, "label");
+    if (labels == NULL)
+        return; /* about nobody */
+    struct json_object *term = json_add_object(terms, "");
+    json_add(json_add_object(term, "labelSelector"), "matchLabels", labels);
+    add_attribute(term, node, "topologyKey", LABEL_KEY_MAX);
+    if (json_at(term, "topologyKey") == NULL)
+        json_add_text(term, "topologyKey", "kubernetes.io/hostname");
+}
+
+static void add_affinity(struct json_object *affinity, const xmlNode *guest, const char *element,
+                         const char *name)
+{
+    OWNED(json_object) terms = json_object_new_array();
+    for (const xmlNode *node = guest->children; node != NULL && terms != NULL; node = node->next)
+        if (is_ferry(node, element) && json_object_array_length(terms) < AFFINITIES_MAX)
+            add_term(terms, node);
+    if (terms != NULL && json_object_array_length(terms) > 0)
+        json_add(json_add_object(affinity, name), "requiredDuringSchedulingIgnoredDuringExecution",
+                 TAKE(terms));
+}
+
+static struct json_object *settings_in(const xmlNode *guest)
+{
+    OWNED(json_object) settings = json_object_new_object();
+    for (const xmlNode *node = guest->children; node != NULL; node = node->next) {
+        char strategy[LABEL_VALUE_MAX];
+        if (is_ferry(node, "evictionStrategy") && content_of(node, strategy, sizeof strategy))
+            json_add_text(settings, "evictionStrategy", strategy);
+    }
+    struct json_object *selector = labels_in(guest, "nodeSelector");
+    if (selector != NULL)
+        json_add(settings, "nodeSelector", selector);
+    add_tolerations(settings, guest);
+    OWNED(json_object) affinity = json_object_new_object();
+    add_affinity(affinity, guest, "affinity", "podAffinity");
+    add_affinity(affinity, guest, "antiAffinity", "podAntiAffinity");
+    if (affinity != NULL && json_object_object_length(affinity) > 0)
+        json_add(settings, "affinity", TAKE(affinity));
+    return settings != NULL && json_object_object_length(settings) > 0 ? TAKE(settings) : NULL;
+}
+
+static void read_guest(const xmlNode *guest, char *out_ns, char **out_labels, char **out_settings)
 {
     for (const xmlNode *node = guest->children; node != NULL; node = node->next) {
         char ns[HV_HOST_MAX];
         if (is_ferry(node, "namespace") && content_of(node, ns, sizeof ns) && text_is_dns_label(ns))
             (void)text_copy(out_ns, HV_HOST_MAX, ns);
     }
-    *out_labels = labels_of(guest);
+    *out_labels = json_text(labels_in(guest, "label"));
+    *out_settings = json_text(settings_in(guest));
 }
 
-/* xml may be NULL: the guest has no such element. Labels are malloc'ed, NULL when none. */
-void libvirt_metadata_decode(const char *xml, char *out_ns, char **out_labels)
+void libvirt_metadata_decode(const char *xml, char *out_ns, char **out_labels, char **out_settings)
 {
     (void)text_copy(out_ns, HV_HOST_MAX, "default");
     *out_labels = NULL;
+    *out_settings = NULL;
     xmlDocPtr doc = xml != NULL ? parse(xml, METADATA_BYTES_MAX) : NULL;
     if (doc == NULL)
         return;
     const xmlNode *root = xmlDocGetRootElement(doc);
     if (root != NULL && is_ferry(root, "guest"))
-        read_guest(root, out_ns, out_labels);
+        read_guest(root, out_ns, out_labels, out_settings);
     xmlFreeDoc(doc);
 }
 

@@ -1,11 +1,12 @@
 /* answer.c - questions that change nothing, answered from the world as it is now. */
 #include <assert.h>
+#include <string.h>
 #include <utlist.h>
 
 #include "base/text.h"
 #include "hypervisor/sim/inside.h"
 
-enum { CPU_IDENTICAL = 1 }; /* libvirt's virCPUCompareResult: every simulated host is alike */
+enum { CPU_IDENTICAL = 1 }; /* libvirt's virCPUCompareResult: 0 is incompatible */
 
 static struct copy *find_copy(const struct sim *sim, const struct call *call)
 {
@@ -42,6 +43,8 @@ static void list_one(const struct copy *copy, struct hv_guest *out_guest)
     out_guest->persistent = copy->persistent;
     out_guest->memory_kib = what->memory_bytes / 1024;
     out_guest->vcpus = what->vcpus;
+    out_guest->labels = what->labels[0] != '\0' ? strdup(what->labels) : NULL;
+    out_guest->settings = what->settings[0] != '\0' ? strdup(what->settings) : NULL;
 }
 
 static void answer_list(const struct sim *sim, const struct call *call, struct hv_reply *reply)
@@ -112,7 +115,7 @@ static void answer_text(const struct sim *sim, const struct call *call, struct h
     else if (call->request.call == HV_CALL_DOMAIN_CAPABILITIES)
         reply->with.text = sim_describe_emulator(call->host);
     else if (copy != NULL)
-        reply->with.text = sim_describe_guest(copy);
+        reply->with.text = sim_describe_guest(copy, call->request.call == HV_CALL_GUEST_XML_STORED);
     if (reply->with.text == NULL)
         (void)err_set(&reply->err, ERR_NOMEM, "no memory for XML");
 }
@@ -120,8 +123,25 @@ static void answer_text(const struct sim *sim, const struct call *call, struct h
 static void answer_cpu(const struct sim *sim, const struct call *call, struct hv_reply *reply)
 {
     (void)sim;
-    (void)call;
-    reply->with.comparison = CPU_IDENTICAL;
+    reply->with.comparison = call->host->what.other_cpu ? 0 : CPU_IDENTICAL;
+}
+
+static void answer_stored(const struct sim *sim, const struct call *call, struct hv_reply *reply)
+{
+    const struct copy *copy = find_copy(sim, call);
+    if (copy != NULL && !copy->persistent)
+        (void)err_set(&reply->err, ERR_NOT_FOUND, "guest '%s' is not defined there, it only runs",
+                      copy->name);
+    else
+        answer_text(sim, call, reply);
+}
+
+static void answer_abilities(const struct sim *sim, const struct call *call, struct hv_reply *reply)
+{
+    (void)sim;
+    reply->with.abilities = sim_offer(call->host);
+    if (reply->with.abilities == NULL)
+        (void)err_set(&reply->err, ERR_NOMEM, "no memory for abilities");
 }
 
 static const struct {
@@ -133,6 +153,8 @@ static const struct {
     [HV_CALL_LOOK] = {answer_look, false, false},
     [HV_CALL_JOB_STATS] = {answer_stats, true, true},
     [HV_CALL_COMPLETED_STATS] = {answer_completed, true, false},
+    [HV_CALL_HOST_ABILITIES] = {answer_abilities, false, false},
+    [HV_CALL_GUEST_XML_STORED] = {answer_stored, true, false},
     [HV_CALL_GUEST_XML] = {answer_text, true, false},
     [HV_CALL_CAPABILITIES] = {answer_text, false, false},
     [HV_CALL_COMPARE_CPU] = {answer_cpu, false, false},

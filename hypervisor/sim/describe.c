@@ -5,9 +5,47 @@
 
 enum { XML_MAX = 16384 };
 
-char *sim_describe_guest(const struct copy *copy)
+static void describe_disks(struct buf *xml, const struct sim_guest *guest)
 {
-    const struct sim_guest *guest = &copy->guest->what;
+    const char *mirror = guest->block_job ? "      <mirror type='file' job='copy'/>\n" : "";
+    if (guest->local_disk)
+        buf_addf(xml,
+                 "    <disk type='file' device='disk'>\n      <driver name='qemu' type='qcow2'/>\n"
+                 "      <source file='/var/lib/libvirt/images/%s.qcow2'/>\n%s"
+                 "      <target dev='vda' bus='virtio'/>\n    </disk>\n",
+                 guest->uuid, mirror);
+    if (guest->shared_disk)
+        buf_addf(xml,
+                 "    <disk type='volume' device='disk'>\n"
+                 "      <driver name='qemu' type='qcow2' cache='none'/>\n"
+                 "      <source pool='shared' volume='%s.qcow2'/>\n%s"
+                 "      <target dev='vdb' bus='virtio'/>\n    </disk>\n",
+                 guest->uuid, guest->local_disk ? "" : mirror);
+    if (guest->utility_disk)
+        buf_add(xml, "    <disk type='network' device='disk'>\n"
+                     "      <source protocol='nbd' name='helper'/>\n"
+                     "      <target dev='vdz' bus='virtio'/>\n"
+                     "      <alias name='ua-utility-helper'/>\n    </disk>\n");
+}
+
+/* The address follows from the uuid, so that it stays when the network changes. */
+static void describe_interface(struct buf *xml, const struct sim_guest *guest, const char *type,
+                               const char *source, unsigned number)
+{
+    if (source[0] == '\0')
+        return;
+    uint64_t hash = sim_hash_text(number, guest->uuid);
+    buf_addf(xml,
+             "    <interface type='%s'>\n      <mac address='52:54:%02x:%02x:%02x:%02x'/>\n"
+             "      <source %s='%s'/>\n      <model type='virtio'/>\n    </interface>\n",
+             type, number, (unsigned)(hash >> 16 & 255), (unsigned)(hash >> 8 & 255),
+             (unsigned)(hash & 255), type, source);
+}
+
+char *sim_describe_guest(const struct copy *copy, bool stored)
+{
+    const struct sim_guest *guest =
+        stored && copy->guest->stored != NULL ? copy->guest->stored : &copy->guest->what;
     struct buf xml;
     buf_init(&xml, XML_MAX);
     buf_addf(&xml, "<domain type='kvm'>\n  <name>%s</name>\n  <uuid>%s</uuid>\n", copy->name,
@@ -19,16 +57,21 @@ char *sim_describe_guest(const struct copy *copy)
     buf_addf(&xml, "  <memory unit='KiB'>%llu</memory>\n",
              (unsigned long long)(guest->memory_bytes / 1024));
     buf_addf(&xml, "  <vcpu placement='static'>%u</vcpu>\n", guest->vcpus);
-    buf_add(&xml, "  <os><type arch='x86_64' machine='pc-i440fx-7.2'>hvm</type></os>\n"
-                  "  <cpu mode='custom' match='exact' check='full'>\n"
+    if (guest->hugepage_kib > 1)
+        buf_addf(&xml,
+                 "  <memoryBacking><hugepages><page size='%llu' unit='KiB'/></hugepages>"
+                 "</memoryBacking>\n",
+                 (unsigned long long)guest->hugepage_kib);
+    else if (guest->hugepage_kib == 1)
+        buf_add(&xml, "  <memoryBacking><hugepages/></memoryBacking>\n");
+    buf_addf(&xml, "  <os><type arch='x86_64' machine='%s'>hvm</type></os>\n",
+             guest->machine[0] != '\0' ? guest->machine : SIM_MACHINE);
+    buf_add(&xml, "  <cpu mode='custom' match='exact' check='full'>\n"
                   "    <model fallback='forbid'>qemu64</model>\n  </cpu>\n"
                   "  <devices>\n    <emulator>/usr/bin/qemu-system-x86_64</emulator>\n");
-    if (guest->local_disk)
-        buf_addf(&xml,
-                 "    <disk type='file' device='disk'>\n      <driver name='qemu' type='qcow2'/>\n"
-                 "      <source file='/var/lib/libvirt/images/%s.qcow2'/>\n"
-                 "      <target dev='vda' bus='virtio'/>\n    </disk>\n",
-                 guest->uuid);
+    describe_disks(&xml, guest);
+    describe_interface(&xml, guest, "network", guest->network, 1);
+    describe_interface(&xml, guest, "bridge", guest->bridge, 2);
     if (guest->host_device)
         buf_add(&xml, "    <hostdev mode='subsystem' type='pci' managed='yes'/>\n");
     buf_add(&xml, "  </devices>\n</domain>\n");

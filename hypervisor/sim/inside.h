@@ -16,6 +16,7 @@ void sim_tell_host(struct sim *sim, struct host *host, enum hv_event_kind kind, 
 void sim_tell_lifecycle(struct sim *sim, const struct copy *copy, enum hv_lifecycle what,
                         int detail);
 void sim_tell_iteration(struct sim *sim, const struct copy *copy, uint64_t pass);
+void sim_tell_changed(struct sim *sim, const struct copy *copy);
 void sim_tell_completed(struct sim *sim, const struct copy *copy, const struct hv_job_stats *stats);
 void sim_flush_events(struct sim *sim, struct host *host, bool deliver);
 
@@ -55,10 +56,19 @@ void sim_calls_wake(struct sim *sim, struct host *host);       /* the host answe
 void sim_calls_lose(struct sim *sim, struct host *host, enum sim_error why);
 void sim_calls_free(struct sim *sim, struct host *host);
 
+/* change.c: guests and hosts that somebody edits, guests that go off. */
+void sim_guest_init(struct guest *guest);                  /* SIM_GUEST_TIMERS are reserved */
+void sim_guest_fini(struct sim *sim, struct guest *guest); /* frees it */
+void sim_guest_shut_down(struct sim *sim, struct guest *guest);
+
+/* offer.c: what a host offers, and why a guest cannot come (NONE: it can). */
+struct hv_abilities *sim_offer(const struct host *host); /* NULL: no memory */
+enum sim_error sim_offer_refusal(const struct guest *guest, const struct host *host);
+
 /* answer.c, order.c, describe.c: what a call gets when it reaches its host. */
 void sim_answer(struct sim *sim, struct call *call);
 void sim_order(struct sim *sim, struct call *call);
-char *sim_describe_guest(const struct copy *copy);
+char *sim_describe_guest(const struct copy *copy, bool stored);
 char *sim_describe_host(const struct host *host);
 char *sim_describe_emulator(const struct host *host);
 

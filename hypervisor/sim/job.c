@@ -74,7 +74,10 @@ static enum sim_error refusal(const struct copy *copy, const struct host *to,
         *about_copy = other;
         return SIM_ERROR_UUID_TAKEN;
     }
-    return other != NULL && sim_copy_is_live(other) ? SIM_ERROR_ALREADY_ACTIVE : SIM_ERROR_NONE;
+    if (other != NULL && sim_copy_is_live(other))
+        return SIM_ERROR_ALREADY_ACTIVE;
+    *delay_ms = NO_MEMORY_MS;
+    return sim_offer_refusal(copy->guest, to);
 }
 
 static void attach(struct job *job, struct call *call)

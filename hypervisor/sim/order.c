@@ -103,17 +103,27 @@ static enum sim_error order_resume(struct sim *sim, struct call *call, struct co
     return SIM_ERROR_NONE;
 }
 
+static enum sim_error order_shutdown(struct sim *sim, struct call *call, struct copy *copy)
+{
+    (void)call;
+    sim_guest_shut_down(sim, copy->guest);
+    return SIM_ERROR_NONE;
+}
+
 static const struct {
     enum sim_error (*obey)(struct sim *sim, struct call *call, struct copy *copy);
     bool changes_run_state; /* needs libvirt's lock on both sides of a migration */
 } orders[HV_CALL_COUNT] = {
-    [HV_CALL_ABORT] = {order_abort, false},     [HV_CALL_START_POSTCOPY] = {order_postcopy, false},
-    [HV_CALL_SET_SPEED] = {order_speed, false}, [HV_CALL_SET_DOWNTIME] = {order_downtime, false},
-    [HV_CALL_SUSPEND] = {order_suspend, true},  [HV_CALL_RESUME] = {order_resume, true},
+    [HV_CALL_ABORT] = {order_abort, false},      [HV_CALL_START_POSTCOPY] = {order_postcopy, false},
+    [HV_CALL_SET_SPEED] = {order_speed, false},  [HV_CALL_SET_DOWNTIME] = {order_downtime, false},
+    [HV_CALL_SUSPEND] = {order_suspend, true},   [HV_CALL_RESUME] = {order_resume, true},
+    [HV_CALL_SHUTDOWN] = {order_shutdown, true},
 };
 
 static struct job *in_the_way(const struct copy *copy, enum hv_call what)
 {
+    if (what == HV_CALL_SHUTDOWN && copy->out != NULL)
+        return copy->out; /* not even while pages are copied */
     if (orders[what].changes_run_state)
         return lock_holder(copy);
     return copy->out != NULL && sim_job_monitor_is_deaf(copy->out) ? copy->out : NULL;

@@ -58,7 +58,7 @@ static void free_guests(struct sim *sim)
             sim_copy_free(sim, copy);
         }
         HASH_DEL(sim->guests, guest);
-        free(guest);
+        sim_guest_fini(sim, guest);
     }
 }
 
@@ -117,9 +117,10 @@ static struct guest *guest_get(struct sim *sim, const struct sim_guest *what)
     HASH_FIND_STR(sim->guests, what->uuid, guest);
     if (guest != NULL)
         return guest;
-    guest = calloc(1, sizeof *guest);
+    guest = timers_reserve(&sim->timers, SIM_GUEST_TIMERS) ? calloc(1, sizeof *guest) : NULL;
     if (guest == NULL)
         return NULL;
+    sim_guest_init(guest);
     guest->what = *what;
     if (guest->what.ns[0] == '\0')
         TEXT_SET(guest->what.ns, "default");

@@ -28,12 +28,18 @@ enum sim_fault_kind {
 const char *sim_fault_name(enum sim_fault_kind kind);
 bool sim_fault_from_name(const char *name, enum sim_fault_kind *out_kind);
 
+#define SIM_MACHINE "pc-i440fx-7.2"
+
 struct sim_host {
     char name[HV_HOST_MAX];
     uint64_t memory_kib; /* a guest that does not fit cannot come; 0: no limit */
     unsigned cpus;
     uint64_t link_bps;    /* bytes per second, each direction, shared by its migrations */
     int64_t keepalive_ms; /* silence after which a connection is given up; 0: 30000 */
+    /* Every host offers the same (offer.c), but for these. A guest that needs it cannot come. */
+    char lacks_machine[64], lacks_network[64], lacks_bridge[64], lacks_pool[64];
+    bool other_cpu;     /* COMPARE_CPU says incompatible */
+    uint64_t hugepages; /* of 2 MiB */
 };
 struct sim_guest {
     char name[HV_NAME_MAX], uuid[HV_UUID_MAX], ns[HV_HOST_MAX];
@@ -41,7 +47,13 @@ struct sim_guest {
     uint64_t dirty_bps; /* bytes of distinct pages written per second, within the set */
     unsigned vcpus;
     bool persistent, paused;
-    bool local_disk, host_device; /* in its definition: what keeps a guest where it is */
+    bool local_disk, host_device;    /* in its definition: what keeps a guest where it is */
+    char labels[160], settings[448]; /* JSON, as in struct hv_guest; empty: none */
+    char machine[64];                /* empty: SIM_MACHINE */
+    char network[64], bridge[64];    /* an interface on it; empty: none */
+    uint64_t hugepage_kib;           /* as in struct hv_definition */
+    bool shared_disk, utility_disk;  /* on the pool "shared"; one that comes and goes */
+    bool block_job;                  /* of its shared or local disk */
 };
 struct sim_fault {
     enum sim_fault_kind kind;
@@ -67,6 +79,16 @@ MUST_CHECK bool sim_add_guest(struct sim *sim, const char *host, const struct si
  * nothing; PORT_REFUSED, PORT_DROPPED and NO_MEMORY take a target host (while it lasts) or a
  * guest (its next migration). ERR_INVALID, ERR_NOT_FOUND. */
 MUST_CHECK bool sim_add_fault(struct sim *sim, const struct sim_fault *fault, struct err *err);
+
+enum sim_which { SIM_LIVE, SIM_STORED, SIM_BOTH };
+/* Somebody edits the guest of this uuid: everything but its names, size and state is taken over, in
+ * its live definition, its persistent one (where it has one) or both, and told when time goes on.
+ * Labels and settings in effect are those of the live one. ERR_NOT_FOUND. */
+MUST_CHECK bool sim_set_guest(struct sim *sim, const struct sim_guest *guest, enum sim_which which,
+                              struct err *err);
+/* The host of this name has other memory, CPUs and offers from now on; its link stays. Nobody is
+ * told: whoever wants to know asks. ERR_NOT_FOUND. */
+MUST_CHECK bool sim_set_host(struct sim *sim, const struct sim_host *host, struct err *err);
 
 /* Runs everything due up to and including until_ms, then stands there. */
 void sim_advance(struct sim *sim, int64_t until_ms);

@@ -152,6 +152,12 @@ void sim_tell_lifecycle(struct sim *sim, const struct copy *copy, enum hv_lifecy
     tell_guest(sim, copy, &event);
 }
 
+void sim_tell_changed(struct sim *sim, const struct copy *copy)
+{
+    struct hv_event event = {.kind = HV_EVENT_CHANGED};
+    tell_guest(sim, copy, &event);
+}
+
 void sim_tell_iteration(struct sim *sim, const struct copy *copy, uint64_t pass)
 {
     struct hv_event event = {.kind = HV_EVENT_ITERATION, .a = (int)pass};

@@ -32,6 +32,8 @@ enum {
     SIM_MONITOR_LOCK_MS = 30000, /* how long libvirt waits for a busy monitor */
     SIM_DOWNTIME_MS = 300,       /* QEMU's default */
     SIM_PAGE_BYTES = 4096,
+    SIM_HUGEPAGE_KIB = 2048,
+    SIM_GUEST_TIMERS = 2,
 };
 
 enum job_phase {
@@ -59,6 +61,9 @@ struct copy {
 
 struct guest {
     struct sim_guest what;
+    struct sim_guest *stored; /* owned; NULL: the persistent definition is as the live one */
+    bool tells_live, tells_stored;
+    struct timer tell, off;
     struct copy *copies;
     unsigned running;
     struct job *job;

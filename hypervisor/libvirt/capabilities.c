@@ -1,0 +1,193 @@
+/* capabilities.c - what a host's XML says it can offer: machine types and huge pages from its
+ * capabilities, the name of a link from a node device. The text comes from a host: bounded, and
+ * what does not fit is passed over.
+ */
+#include <stdlib.h>
+#include <string.h>
+
+#include <libxml/parser.h>
+#include <libxml/tree.h>
+
+#include "base/text.h"
+#include "hypervisor/libvirt/internal.h"
+
+enum { CAPABILITIES_BYTES_MAX = 16 * 1024 * 1024, DEVICE_BYTES_MAX = 64 * 1024 };
+
+static xmlDocPtr parse(const char *xml, size_t bytes_max)
+{
+    size_t n = strlen(xml);
+    if (n > bytes_max)
+        return NULL;
+    return xmlReadMemory(xml, (int)n, NULL, NULL,
+                         XML_PARSE_NONET | XML_PARSE_NOERROR | XML_PARSE_NOWARNING);
+}
+
+static bool is_element(const xmlNode *node, const char *name)
+{
+    return node->type == XML_ELEMENT_NODE && strcmp((const char *)node->name, name) == 0;
+}
+
+static const xmlNode *child_of(const xmlNode *parent, const char *name)
+{
+    for (const xmlNode *node = parent != NULL ? parent->children : NULL; node != NULL;
+         node = node->next)
+        if (is_element(node, name))
+            return node;
+    return NULL;
+}
+
+/* False when there is none or it does not fit. */
+static bool copy_out(xmlChar *take_text, char *out, size_t out_bytes)
+{
+    bool fits = take_text != NULL && *take_text != '\0' &&
+                text_copy(out, out_bytes, (const char *)take_text);
+    xmlFree(take_text);
+    return fits;
+}
+
+static bool read_attribute(const xmlNode *node, const char *name, char *out, size_t out_bytes)
+{
+    return copy_out(xmlGetNoNsProp(node, (const xmlChar *)name), out, out_bytes);
+}
+
+/* --- machine types: <guest><arch name=''><machine canonical=''>pc</machine> --- */
+
+struct machines {
+    struct hv_machine *items; /* room for HV_MACHINES_MAX */
+    size_t n;
+    bool cut;
+};
+
+static void add_machine(struct machines *machines, const char *arch, const char *name)
+{
+    for (size_t i = 0; i < machines->n; i++)
+        if (strcmp(machines->items[i].name, name) == 0 &&
+            strcmp(machines->items[i].arch, arch) == 0)
+            return; /* once for every way to run it */
+    machines->cut = machines->cut || machines->n == HV_MACHINES_MAX;
+    if (machines->n == HV_MACHINES_MAX)
+        return;
+    struct hv_machine *machine = &machines->items[machines->n++];
+    TEXT_SET(machine->arch, arch);
+    TEXT_SET(machine->name, name);
+}
+
+static void read_machines(struct machines *machines, const char *arch, const xmlNode *parent)
+{
+    for (const xmlNode *node = parent->children; node != NULL; node = node->next) {
+        char name[sizeof machines->items->name];
+        if (is_element(node, "domain")) /* one that only KVM has, say */
+            read_machines(machines, arch, node);
+        if (!is_element(node, "machine"))
+            continue;
+        if (copy_out(xmlNodeGetContent(node), name, sizeof name))
+            add_machine(machines, arch, name);
+        if (read_attribute(node, "canonical", name, sizeof name))
+            add_machine(machines, arch, name);
+    }
+}
+
+static void read_guests(const xmlNode *root, struct hv_abilities *abilities)
+{
+    struct machines machines = {.items = calloc(HV_MACHINES_MAX, sizeof *machines.items)};
+    if (machines.items == NULL)
+        return;
+    for (const xmlNode *guest = root->children; guest != NULL; guest = guest->next) {
+        char name[sizeof machines.items->arch];
+        const xmlNode *arch = is_element(guest, "guest") ? child_of(guest, "arch") : NULL;
+        if (arch != NULL && read_attribute(arch, "name", name, sizeof name))
+            read_machines(&machines, name, arch);
+    }
+    if (machines.cut) { /* a list that lacks one would say that it is not there */
+        free(machines.items);
+        return;
+    }
+    struct hv_machine *fitting =
+        realloc(machines.items, (machines.n > 0 ? machines.n : 1) * sizeof *machines.items);
+    abilities->machines = fitting != NULL ? fitting : machines.items;
+    abilities->n_machines = machines.n;
+    abilities->machines_known = true;
+}
+
+/* --- huge pages: <topology><cells><cell><pages unit='KiB' size='2048'>512</pages> --- */
+
+static void add_pages(struct hv_abilities *abilities, uint64_t size_kib, uint64_t total)
+{
+    size_t i = 0;
+    while (i < abilities->n_pages && abilities->pages[i].size_kib != size_kib)
+        i++;
+    if (i == HV_PAGES_MAX)
+        return;
+    if (i == abilities->n_pages)
+        abilities->pages[abilities->n_pages++] = (struct hv_pages){.size_kib = size_kib};
+    abilities->pages[i].total += total;
+}
+
+static void read_cell(const xmlNode *cell, struct hv_abilities *abilities)
+{
+    for (const xmlNode *node = cell->children; node != NULL; node = node->next) {
+        char size[24] = "", total[24] = "";
+        int64_t size_kib, n;
+        if (is_element(node, "pages") && read_attribute(node, "size", size, sizeof size) &&
+            copy_out(xmlNodeGetContent(node), total, sizeof total) &&
+            text_to_i64(size, 1, INT64_MAX / 1024, &size_kib) &&
+            text_to_i64(total, 0, INT64_MAX / 1024, &n))
+            add_pages(abilities, (uint64_t)size_kib, (uint64_t)n);
+    }
+}
+
+/* The smallest size is what memory is made of. */
+static void drop_plain_pages(struct hv_abilities *abilities)
+{
+    size_t smallest = 0;
+    for (size_t i = 1; i < abilities->n_pages; i++)
+        if (abilities->pages[i].size_kib < abilities->pages[smallest].size_kib)
+            smallest = i;
+    if (abilities->n_pages > 0)
+        abilities->pages[smallest] = abilities->pages[--abilities->n_pages];
+}
+
+static void read_topology(const xmlNode *topology, struct hv_abilities *abilities)
+{
+    const xmlNode *cells = child_of(topology, "cells");
+    for (const xmlNode *cell = cells != NULL ? cells->children : NULL; cell != NULL;
+         cell = cell->next)
+        if (is_element(cell, "cell"))
+            read_cell(cell, abilities);
+    abilities->pages_known = abilities->n_pages > 0;
+    drop_plain_pages(abilities);
+}
+
+void libvirt_capabilities_decode(const char *xml, struct hv_abilities *abilities)
+{
+    xmlDocPtr doc = parse(xml, CAPABILITIES_BYTES_MAX);
+    const xmlNode *root = doc != NULL ? xmlDocGetRootElement(doc) : NULL;
+    if (root != NULL && is_element(root, "capabilities")) {
+        read_guests(root, abilities);
+        read_topology(child_of(child_of(root, "host"), "topology"), abilities);
+    }
+    xmlFreeDoc(doc);
+}
+
+/* <pool><target><path>/srv/images</path> */
+bool libvirt_capabilities_pool_path(const char *xml, char *out_path, size_t bytes)
+{
+    xmlDocPtr doc = parse(xml, DEVICE_BYTES_MAX);
+    const xmlNode *root = doc != NULL ? xmlDocGetRootElement(doc) : NULL;
+    const xmlNode *path = child_of(child_of(root, "target"), "path");
+    bool fits = path != NULL && copy_out(xmlNodeGetContent(path), out_path, bytes);
+    xmlFreeDoc(doc);
+    return fits;
+}
+
+/* <device><capability type='net'><interface>br0</interface> */
+bool libvirt_capabilities_link(const char *xml, struct hv_bridge *out_link)
+{
+    xmlDocPtr doc = parse(xml, DEVICE_BYTES_MAX);
+    const xmlNode *root = doc != NULL ? xmlDocGetRootElement(doc) : NULL;
+    const xmlNode *name = child_of(child_of(root, "capability"), "interface");
+    bool fits =
+        name != NULL && copy_out(xmlNodeGetContent(name), out_link->name, sizeof out_link->name);
+    xmlFreeDoc(doc);
+    return fits;
+}
