@@ -119,7 +119,8 @@ static char *json_text(struct json_object *take_object)
 {
     if (take_object == NULL)
         return NULL;
-    char *text = strdup(json_object_to_json_string_ext(take_object, JSON_C_TO_STRING_PLAIN));
+    char *text = strdup(json_object_to_json_string_ext(
+        take_object, JSON_C_TO_STRING_PLAIN | JSON_C_TO_STRING_NOSLASHESCAPE));
     json_object_free(take_object);
     return text;
 }

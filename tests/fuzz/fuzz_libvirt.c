@@ -65,11 +65,18 @@ static void feed_metadata(const char *xml)
 {
     char ns[HV_HOST_MAX];
     OWNED_TEXT labels = NULL;
-    libvirt_metadata_decode(xml, ns, &labels);
+    OWNED_TEXT settings = NULL;
+    struct err err = {0};
+    libvirt_metadata_decode(xml, ns, &labels, &settings);
     FUZZ_LAW(text_is_dns_label(ns), "a namespace called '%s'", ns);
+    if (settings != NULL) {
+        OWNED(json_object) wishes = json_parse(settings, strlen(settings), "settings", &err);
+        FUZZ_LAW(json_object_is_type(wishes, json_type_object) &&
+                     json_object_object_length(wishes) > 0,
+                 "settings are no object: %s", settings);
+    }
     if (labels == NULL)
         return;
-    struct err err = {0};
     OWNED(json_object) object = json_parse(labels, strlen(labels), "labels", &err);
     FUZZ_LAW(json_object_is_type(object, json_type_object), "labels are no object: %s", labels);
     FUZZ_LAW(json_object_object_length(object) <= 64, "%d labels",
@@ -86,6 +93,19 @@ static void feed_capabilities(const char *xml)
                  memchr(facts.cpu_model, '\0', sizeof facts.cpu_model) != NULL &&
                  memchr(facts.arch, '\0', sizeof facts.arch) != NULL,
              "text without an end");
+    struct hv_abilities *abilities = calloc(1, sizeof *abilities);
+    if (abilities == NULL)
+        return;
+    libvirt_capabilities_decode(xml, abilities);
+    hv_abilities_seal(abilities);
+    FUZZ_LAW(abilities->n_machines <= HV_MACHINES_MAX && abilities->n_pages <= HV_PAGES_MAX,
+             "%zu machines, %zu sizes of pages", abilities->n_machines, abilities->n_pages);
+    FUZZ_LAW(abilities->machines_known || abilities->n_machines == 0, "unknown machines");
+    hv_abilities_free(abilities);
+    struct hv_bridge link;
+    char path[256];
+    (void)libvirt_capabilities_link(xml, &link);
+    (void)libvirt_capabilities_pool_path(xml, path, sizeof path);
 }
 
 static void feed_definition(const char *xml)

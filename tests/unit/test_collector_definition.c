@@ -198,9 +198,138 @@ static void the_fleet_has_a_bound_and_everybody_gets_a_turn(void **state)
     assert_int_equal(stage_n_open(s, HV_CALL_GUEST_XML), COLLECTOR_DEFINITIONS_MAX);
 }
 
+static struct stage *stage_persistent(void)
+{
+    struct stage *s = stage_two_hosts();
+    s->lists_persistent = true;
+    stage_event(s, HV_EVENT_CONNECTED, HOST_A, "", 0, 0);
+    stage_answer_facts(s);
+    list(s, both, 2);
+    return s;
+}
+
+static void a_persistent_guest_is_read_twice_and_given_once(void **state)
+{
+    (void)state;
+    OWNED(stage) s = stage_persistent();
+    stage_answer_definition(s, "<live/>");
+    assert_int_equal(s->n_definitions, 0);
+    assert_int_equal(n_asked(s), 1); /* the next guest waits for both */
+    assert_string_equal(stage_open(s, HV_CALL_GUEST_XML_STORED)->request.guest, GUEST_1);
+    stage_answer_stored(s, "<edited/>");
+    assert_string_equal(s->definition, "host-a 11111111 <live/> stored <edited/>");
+    assert_int_equal(n_asked(s), 2);
+    stage_answer_definition(s, "<second/>");
+    stage_answer_stored(s, "<second/>");
+    assert_int_equal(s->n_definitions, 2);
+}
+
+static void a_change_of_either_text_is_told(void **state)
+{
+    (void)state;
+    static const struct {
+        const char *live, *stored;
+        bool tells;
+    } rows[] = {
+        {"<a/>", "<b/>", false},
+        {"<a/>", "<c/>", true},
+        {"<c/>", "<b/>", true},
+        {"<b/>", "<a/>", true},
+    };
+    for (size_t i = 0; i < COUNT(rows); i++) {
+        OWNED(stage) s = stage_persistent();
+        for (int n = 0; n < 2; n++) {
+            stage_answer_definition(s, "<a/>");
+            stage_answer_stored(s, "<b/>");
+        }
+        stage_event(s, HV_EVENT_CHANGED, HOST_A, GUEST_1, 0, 0);
+        stage_answer_definition(s, rows[i].live);
+        stage_answer_stored(s, rows[i].stored);
+        assert_int_equal(s->n_definitions, rows[i].tells ? 3 : 2);
+        assert_int_equal(s->n_events, 0); /* nobody else's business */
+    }
+}
+
+/* Undefined between the two questions: the live one still counts. */
+static void a_refused_second_reading_leaves_the_first(void **state)
+{
+    (void)state;
+    OWNED(stage) s = stage_persistent();
+    stage_answer_definition(s, "<live/>");
+    stage_answer_error(s, HV_CALL_GUEST_XML_STORED, ERR_NOT_FOUND, 0);
+    assert_string_equal(s->definition, "host-a 11111111 <live/>");
+    stage_answer_definition(s, "<second/>");
+    stage_answer_error(s, HV_CALL_GUEST_XML_STORED, ERR_UNREACHABLE, 0);
+    assert_int_equal(s->n_definitions, 1); /* a host that is gone says nothing */
+}
+
+static void a_second_reading_that_never_ends_is_given_up(void **state)
+{
+    (void)state;
+    OWNED(stage) s = stage_persistent();
+    stage_answer_definition(s, "<live/>");
+    live(s, 59000, both, 2);
+    assert_int_equal(n_asked(s), 1);
+    live(s, 12000, both, 2);
+    assert_int_equal(n_asked(s), 2);
+    assert_string_equal(stage_open(s, HV_CALL_GUEST_XML)->request.guest, GUEST_2);
+    stage_answer_stored(s, "<late/>");
+    assert_int_equal(s->n_definitions, 0);
+}
+
+static void a_second_question_that_is_refused_gives_the_first_answer(void **state)
+{
+    (void)state;
+    OWNED(stage) s = stage_persistent();
+    s->refuse_call = HV_CALL_GUEST_XML_STORED;
+    stage_answer_definition(s, "<live/>");
+    assert_string_equal(s->definition, "host-a 11111111 <live/>");
+    assert_int_equal(n_asked(s), 2);
+}
+
+static void a_guest_that_becomes_persistent_is_read_again(void **state)
+{
+    (void)state;
+    OWNED(stage) s = stage_listed(one, 1);
+    stage_answer_definition(s, "<live/>");
+    assert_int_equal(s->n_of[HV_CALL_GUEST_XML_STORED], 0);
+    s->lists_persistent = true;
+    live(s, 11000, one, 1);
+    stage_answer_definition(s, "<live/>");
+    stage_answer_stored(s, "<live/>");
+    assert_string_equal(s->definition, "host-a 11111111 <live/> stored <live/>");
+    s->lists_persistent = false;
+    live(s, 11000, one, 1);
+    stage_answer_definition(s, "<live/>");
+    assert_string_equal(s->definition, "host-a 11111111 <live/>");
+    assert_int_equal(s->n_definitions, 3);
+}
+
+/* A device was plugged in: seen at once, and the list (labels, settings) is read too. */
+static void a_change_makes_it_read_at_once(void **state)
+{
+    (void)state;
+    OWNED(stage) s = stage_listed(one, 1);
+    stage_answer_definition(s, "<same/>");
+    size_t lists = s->n_of[HV_CALL_LIST_GUESTS];
+    stage_event(s, HV_EVENT_CHANGED, HOST_A, GUEST_1, 0, 0);
+    assert_int_equal(n_asked(s), 2);
+    stage_run(s, 600);
+    assert_int_equal(s->n_of[HV_CALL_LIST_GUESTS], lists + 1);
+    stage_answer_definition(s, "<plugged/>");
+    assert_string_equal(s->definition, "host-a 11111111 <plugged/>");
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
+        cmocka_unit_test(a_persistent_guest_is_read_twice_and_given_once),
+        cmocka_unit_test(a_change_of_either_text_is_told),
+        cmocka_unit_test(a_refused_second_reading_leaves_the_first),
+        cmocka_unit_test(a_second_reading_that_never_ends_is_given_up),
+        cmocka_unit_test(a_second_question_that_is_refused_gives_the_first_answer),
+        cmocka_unit_test(a_guest_that_becomes_persistent_is_read_again),
+        cmocka_unit_test(a_change_makes_it_read_at_once),
         cmocka_unit_test(a_new_guest_is_read_one_at_a_time),
         cmocka_unit_test(an_old_reading_is_made_again_and_told_only_when_it_changed),
         cmocka_unit_test(what_happens_to_a_guest_makes_it_read_again),

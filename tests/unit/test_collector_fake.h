@@ -97,6 +97,7 @@ static inline void stage_answer_guests(struct stage *s, const char *const *uuids
         TEXT_SET(reply.with.guests->guests[i].uuid, uuids[i]);
         reply.with.guests->guests[i].state = state;
         reply.with.guests->guests[i].reason = reason;
+        reply.with.guests->guests[i].persistent = s->lists_persistent;
     }
     stage_send(a, &reply);
     stage_step(s);
@@ -107,6 +108,28 @@ static inline void stage_answer_definition(struct stage *s, const char *text)
     assert_non_null(a);
     struct hv_reply reply = stage_reply(s, a);
     reply.with.text = strdup(text);
+    stage_send(a, &reply);
+    stage_step(s);
+}
+static inline void stage_answer_stored(struct stage *s, const char *text)
+{
+    struct stage_ask *a = stage_open(s, HV_CALL_GUEST_XML_STORED);
+    assert_non_null(a);
+    struct hv_reply reply = stage_reply(s, a);
+    reply.with.text = strdup(text);
+    stage_send(a, &reply);
+    stage_step(s);
+}
+static inline void stage_answer_abilities(struct stage *s, uint64_t hash, uint64_t free_pages)
+{
+    struct stage_ask *a = stage_open(s, HV_CALL_HOST_ABILITIES);
+    assert_non_null(a);
+    struct hv_reply reply = stage_reply(s, a);
+    reply.with.abilities = calloc(1, sizeof *reply.with.abilities);
+    assert_non_null(reply.with.abilities);
+    reply.with.abilities->hash = hash;
+    reply.with.abilities->n_pages = 1;
+    reply.with.abilities->pages[0] = (struct hv_pages){2048, 512, free_pages};
     stage_send(a, &reply);
     stage_step(s);
 }

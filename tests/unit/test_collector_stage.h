@@ -54,6 +54,10 @@ struct stage {
     size_t n_definitions;
     char definition[HV_TEXT_MAX]; /* "host guest text" of the newest */
     bool loses_definitions;       /* the sink cannot keep them */
+    bool lists_persistent;        /* guests of the lists to come */
+    size_t n_abilities;
+    bool loses_abilities;
+    uint64_t free_pages; /* of the newest */
 };
 
 static inline bool stage_submit(void *impl, const struct hv_request *request, struct err *err)
@@ -114,12 +118,24 @@ static inline void stage_on_look(void *ctx, uint64_t id, const char *host, const
 }
 
 static inline bool stage_on_definition(void *ctx, const char *host, const char *guest,
-                                       const char *xml)
+                                       const char *xml, const char *stored_xml)
 {
     struct stage *s = ctx;
     s->n_definitions++;
-    (void)snprintf(s->definition, sizeof s->definition, "%s %.8s %s", host, guest, xml);
+    (void)snprintf(s->definition, sizeof s->definition, "%s %.8s %s%s%s", host, guest, xml,
+                   stored_xml != NULL ? " stored " : "", stored_xml != NULL ? stored_xml : "");
     return !s->loses_definitions;
+}
+static inline bool stage_on_abilities(void *ctx, const char *host,
+                                      struct hv_abilities *take_abilities)
+{
+    struct stage *s = ctx;
+    (void)host;
+    s->n_abilities++;
+    s->free_pages = take_abilities->pages[0].free;
+    if (!s->loses_abilities)
+        hv_abilities_free(take_abilities);
+    return !s->loses_abilities;
 }
 
 static inline struct stage *stage_new(struct recorder *recorder,
@@ -143,7 +159,8 @@ static inline struct stage *stage_new(struct recorder *recorder,
                                   stage_on_guests,
                                   stage_on_event,
                                   stage_on_look,
-                                  stage_on_definition};
+                                  stage_on_definition,
+                                  stage_on_abilities};
     struct err err = {0};
     s->c =
         collector_new(config == NULL ? &defaults : config, &s->clock.clock, recorder, &sink, &err);

@@ -216,9 +216,113 @@ static void damaged_definitions_do_no_harm(void **state)
     assert_true(read > 500 && read < 3000); /* some live, some die, or nothing was tested */
 }
 
+#define DOMAIN_OF(type, machine, inside)                                                           \
+    "<domain type='" type "'><os><type arch='x86_64' machine='" machine "'>hvm</type></os>" inside \
+    "</domain>"
+#define TCG(inside) DOMAIN_OF("qemu", "pc", inside)
+#define CPU "<cpu mode='custom' match='exact'><model fallback='forbid'>EPYC</model>"
+#define AVX "<feature policy='require' name='avx'/>"
+#define SVM "<feature policy='disable' name='svm'/>"
+
+static uint64_t cpu_hash(const char *xml)
+{
+    struct hv_definition d;
+    struct err err = {0};
+    assert_true(hv_definition_parse(xml, &d, &err));
+    return d.cpu_hash;
+}
+
+/* Rows of one group are one CPU, rows of different groups are different ones. */
+static void equal_cpus_have_equal_numbers_and_others_do_not(void **state)
+{
+    (void)state;
+    static const struct {
+        int group;
+        const char *xml;
+    } rows[] = {
+        {1, TCG(CPU AVX SVM "</cpu>")},
+        {1, TCG(CPU SVM "\n    " AVX "\n  </cpu>")},
+        {1, TCG("<cpu match='exact' mode='custom'><model fallback='forbid'>EPYC</model>" AVX SVM
+                "</cpu>")},
+        {1, TCG(CPU AVX "<topology sockets='1' cores='2' threads='1'/>" SVM "</cpu>")},
+        {1, TCG(CPU AVX SVM "<numa><cell id='0' cpus='0-1' memory='1' unit='KiB'/></numa></cpu>")},
+        {2, TCG(CPU AVX "</cpu>")},
+        {3, TCG(CPU "<feature policy='disable' name='avx'/>" SVM "</cpu>")},
+        {4,
+         TCG("<cpu mode='custom' match='exact'><model fallback='forbid'>EPYC-Rome</model>" AVX SVM
+             "</cpu>")},
+        {5, TCG("<cpu mode='host-model'><model fallback='forbid'>EPYC</model>" AVX SVM "</cpu>")},
+        {6, DOMAIN_OF("kvm", "pc", CPU AVX SVM "</cpu>")},
+        {7, DOMAIN_OF("qemu", "q35", CPU AVX SVM "</cpu>")},
+        {8, TCG(CPU AVX AVX SVM "</cpu>")},
+        {9, TCG("<cpu/>")},
+    };
+    for (size_t i = 0; i < COUNT(rows); i++)
+        for (size_t j = 0; j < COUNT(rows); j++)
+            if ((cpu_hash(rows[i].xml) == cpu_hash(rows[j].xml)) !=
+                (rows[i].group == rows[j].group))
+                fail_msg("rows %zu and %zu", i, j);
+    assert_true(cpu_hash(rows[COUNT(rows) - 1].xml) != 0);
+    assert_true(cpu_hash(TCG("")) == 0);
+}
+
+static void pages_are_plain_huge_or_of_a_size(void **state)
+{
+    (void)state;
+    static const struct {
+        const char *inside;
+        uint64_t kib;
+    } rows[] = {
+        {"", 0},
+        {"<memoryBacking><locked/></memoryBacking>", 0},
+        {"<memoryBacking><hugepages/></memoryBacking>", 1},
+        {"<memoryBacking><hugepages><page size='2048' unit='KiB'/></hugepages></memoryBacking>",
+         2048},
+        {"<memoryBacking><hugepages><page size='2048'/></hugepages></memoryBacking>", 2048},
+        {"<memoryBacking><hugepages><page size='2' unit='M'/></hugepages></memoryBacking>", 2048},
+        {"<memoryBacking><hugepages><page size='1' unit='GiB' nodeset='0'/>"
+         "<page size='2' unit='M'/></hugepages></memoryBacking>",
+         1048576},
+        {"<memoryBacking><hugepages><page size='x'/></hugepages></memoryBacking>", 1},
+    };
+    for (size_t i = 0; i < COUNT(rows); i++) {
+        char xml[512];
+        struct hv_definition d;
+        struct err err = {0};
+        (void)snprintf(xml, sizeof xml, "<domain>%s</domain>", rows[i].inside);
+        assert_true(hv_definition_parse(xml, &d, &err));
+        if (d.hugepage_kib != rows[i].kib)
+            fail_msg("%s: %llu", rows[i].inside, (unsigned long long)d.hugepage_kib);
+    }
+}
+
+static void what_happens_to_disks_and_who_an_interface_is(void **state)
+{
+    (void)state;
+    struct hv_definition d;
+    struct err err = {0};
+    assert_true(hv_definition_parse(
+        "<domain><devices>"
+        "<disk type='file'><source file='/a'/><mirror type='file' job='copy'/></disk>"
+        "<disk type='file'><source file='/b'/><alias name='ua-utility-7'/></disk>"
+        "<disk type='file'><source file='/c'/><alias name='virtio-disk0'/></disk>"
+        "<interface type='bridge'><mac address='52:54:00:AB:cd:Ef'/><source "
+        "bridge='b'/></interface>"
+        "<interface type='user'/></devices></domain>",
+        &d, &err));
+    assert_true(d.disks[0].block_job && !d.disks[0].utility);
+    assert_true(!d.disks[1].block_job && d.disks[1].utility);
+    assert_true(!d.disks[2].block_job && !d.disks[2].utility);
+    assert_string_equal(d.interfaces[0].mac, "52:54:00:ab:cd:ef");
+    assert_string_equal(d.interfaces[1].mac, "");
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
+        cmocka_unit_test(equal_cpus_have_equal_numbers_and_others_do_not),
+        cmocka_unit_test(pages_are_plain_huge_or_of_a_size),
+        cmocka_unit_test(what_happens_to_disks_and_who_an_interface_is),
         cmocka_unit_test(everything_that_matters_is_read),
         cmocka_unit_test(disks_and_interfaces_are_read),
         cmocka_unit_test(what_is_no_definition_sets_nothing),

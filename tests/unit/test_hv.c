@@ -185,9 +185,24 @@ static void fini_frees_what_the_call_answers_with(void **state)
     list->guests = calloc(2, sizeof *list->guests);
     list->n = 2;
     list->guests[1].labels = strdup("{\"app\":\"db\"}");
+    list->guests[1].settings = strdup("{\"nodeSelector\":{\"zone\":\"a\"}}");
     struct hv_reply guests = {.call = HV_CALL_LIST_GUESTS, .with.guests = list};
     hv_reply_fini(&guests);
     assert_null(guests.with.guests);
+
+    struct hv_reply stored = {.call = HV_CALL_GUEST_XML_STORED, .with.text = strdup("<domain/>")};
+    hv_reply_fini(&stored);
+    assert_null(stored.with.text);
+
+    struct hv_reply offer = {.call = HV_CALL_HOST_ABILITIES,
+                             .with.abilities = calloc(1, sizeof(struct hv_abilities))};
+    offer.with.abilities->machines = calloc(1, sizeof(struct hv_machine));
+    offer.with.abilities->networks = calloc(1, sizeof(struct hv_network));
+    offer.with.abilities->bridges = calloc(1, sizeof(struct hv_bridge));
+    offer.with.abilities->pools = calloc(1, sizeof(struct hv_pool));
+    hv_reply_fini(&offer);
+    assert_null(offer.with.abilities);
+    hv_reply_fini(&offer);
 
     struct hv_reply stats = {.call = HV_CALL_JOB_STATS, .with.stats = {.data_total = UINT64_MAX}};
     hv_reply_fini(&stats);

@@ -57,12 +57,88 @@ static void stories_of_metadata(void **state)
     for (size_t i = 0; i < COUNT(stories); i++) {
         char ns[HV_HOST_MAX];
         char *labels = NULL;
-        libvirt_metadata_decode(stories[i].xml, ns, &labels);
+        char *settings = NULL;
+        libvirt_metadata_decode(stories[i].xml, ns, &labels, &settings);
+        assert_null(settings);
         if (!text_equal(ns, stories[i].ns) || !text_equal(labels, stories[i].labels))
             fail_msg("%s: namespace '%s' labels %s", stories[i].name, ns,
                      labels != NULL ? labels : "none");
         free(labels);
     }
+}
+
+#define REQUIRED "\"requiredDuringSchedulingIgnoredDuringExecution\""
+#define HOSTNAME "\"topologyKey\":\"kubernetes.io/hostname\""
+
+static const struct {
+    const char *name, *inside, *settings;
+} wishes[] = {
+    {"a strategy", "<ferry:evictionStrategy> LiveMigrate </ferry:evictionStrategy>",
+     "{\"evictionStrategy\":\"LiveMigrate\"}"},
+    {"an empty strategy is none", "<ferry:evictionStrategy/>", NULL},
+    {"a selector",
+     "<ferry:nodeSelector key='zone' value='a'/><ferry:nodeSelector key='gpu' value=''/>",
+     "{\"nodeSelector\":{\"zone\":\"a\",\"gpu\":\"\"}}"},
+    {"a toleration says only what is said", "<ferry:toleration key='k' operator='Exists'/>",
+     "{\"tolerations\":[{\"key\":\"k\",\"operator\":\"Exists\"}]}"},
+    {"a whole toleration",
+     "<ferry:toleration key='k' operator='Equal' value='v' effect='NoSchedule'/>",
+     "{\"tolerations\":[{\"key\":\"k\",\"operator\":\"Equal\",\"value\":\"v\","
+     "\"effect\":\"NoSchedule\"}]}"},
+    {"a toleration of everything", "<ferry:toleration operator='Exists'/>",
+     "{\"tolerations\":[{\"operator\":\"Exists\"}]}"},
+    {"together",
+     "<ferry:affinity topologyKey='zone'><ferry:label key='app' value='web'/></ferry:affinity>",
+     "{\"affinity\":{\"podAffinity\":{" REQUIRED ":[{\"labelSelector\":{\"matchLabels\":"
+     "{\"app\":\"web\"}},\"topologyKey\":\"zone\"}]}}}"},
+    {"apart, on other hosts when nothing else is said",
+     "<ferry:antiAffinity><ferry:label key='app' value='db'/></ferry:antiAffinity>",
+     "{\"affinity\":{\"podAntiAffinity\":{" REQUIRED ":[{\"labelSelector\":{\"matchLabels\":"
+     "{\"app\":\"db\"}}," HOSTNAME "}]}}}"},
+    {"apart from nobody", "<ferry:antiAffinity topologyKey='zone'/>", NULL},
+    {"another program's words", "<x:evictionStrategy xmlns:x='urn:other'>None</x:evictionStrategy>",
+     NULL},
+};
+
+static void stories_of_settings(void **state)
+{
+    (void)state;
+    for (size_t i = 0; i < COUNT(wishes); i++) {
+        char xml[1024], ns[HV_HOST_MAX];
+        OWNED_TEXT labels = NULL;
+        OWNED_TEXT settings = NULL;
+        (void)snprintf(xml, sizeof xml, OPEN "%s" CLOSE, wishes[i].inside);
+        libvirt_metadata_decode(xml, ns, &labels, &settings);
+        if (!text_equal(settings, wishes[i].settings))
+            fail_msg("%s: %s", wishes[i].name, settings != NULL ? settings : "none");
+        assert_null(labels); /* those of other guests are not its own */
+    }
+}
+
+static void settings_are_bounded(void **state)
+{
+    (void)state;
+    struct buf xml;
+    buf_init(&xml, 64 * 1024);
+    buf_add(&xml, "<guest>");
+    for (int i = 0; i < 40; i++)
+        buf_addf(&xml,
+                 "<toleration key='t%02d'/><affinity><label key='a%02d'/></affinity>"
+                 "<nodeSelector key='s%02d'/><nodeSelector key='x%02d'/>",
+                 i, i, i, i);
+    buf_add(&xml, "</guest>");
+    OWNED_TEXT text = buf_take(&xml);
+    char ns[HV_HOST_MAX];
+    OWNED_TEXT labels = NULL;
+    OWNED_TEXT settings = NULL;
+    libvirt_metadata_decode(text, ns, &labels, &settings);
+    assert_non_null(settings);
+    static const char *const there[] = {"t00", "t15", "a07", "s31", "x31"};
+    static const char *const cut[] = {"t16", "a08", "s32", "x32"};
+    for (size_t i = 0; i < COUNT(there); i++)
+        assert_non_null(strstr(settings, there[i]));
+    for (size_t i = 0; i < COUNT(cut); i++)
+        assert_null(strstr(settings, cut[i]));
 }
 
 static void labels_are_bounded_in_number_and_size(void **state)
@@ -77,7 +153,8 @@ static void labels_are_bounded_in_number_and_size(void **state)
     OWNED_TEXT text = buf_take(&xml);
     char ns[HV_HOST_MAX];
     OWNED_TEXT labels = NULL;
-    libvirt_metadata_decode(text, ns, &labels);
+    OWNED_TEXT settings = NULL;
+    libvirt_metadata_decode(text, ns, &labels, &settings);
     assert_non_null(labels);
     assert_non_null(strstr(labels, "\"k0\":\"v\""));
     assert_non_null(strstr(labels, "\"k63\""));
@@ -96,7 +173,8 @@ static void huge_metadata_is_not_read_at_all(void **state)
     OWNED_TEXT text = buf_take(&xml);
     char ns[HV_HOST_MAX];
     OWNED_TEXT labels = NULL;
-    libvirt_metadata_decode(text, ns, &labels);
+    OWNED_TEXT settings = NULL;
+    libvirt_metadata_decode(text, ns, &labels, &settings);
     assert_string_equal(ns, "default");
     assert_null(labels);
 }
@@ -126,6 +204,8 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(stories_of_metadata),
+        cmocka_unit_test(stories_of_settings),
+        cmocka_unit_test(settings_are_bounded),
         cmocka_unit_test(labels_are_bounded_in_number_and_size),
         cmocka_unit_test(huge_metadata_is_not_read_at_all),
         cmocka_unit_test(capabilities_name_the_host_and_its_cpu),
