@@ -17,6 +17,9 @@ struct placement {
     const char *wanted;              /* "" or the only node that will do */
     const struct job *job;           /* whose own reservation does not count; may be NULL */
     uint64_t bandwidth;              /* bytes per second it will be promised; 0: no limit set */
+    /* Nodes whose preparation failed a moment ago; whoever places again and again fills it. */
+    const char (*failed)[HV_HOST_MAX];
+    size_t n_failed;
 };
 /* Everything above from a job whose guest is seen somewhere. job NULL: as if one asked now. */
 void placement_of(const struct fleet *f, const struct guest *guest, const struct job *job,
@@ -30,11 +33,12 @@ enum reject placement_check(const struct fleet *f, const struct placement *p,
 double placement_score(const struct fleet *f, const struct placement *p, const struct node *node);
 
 /* The best node, or NULL; then every node is in *out (may be NULL). Deterministic. Looks at the
- * nodes with the fewest arrivals first and stops after PLACEMENT_LOOKS that fit. */
+ * nodes with the fewest arrivals first and stops after PLACEMENT_LOOKS that may fit: what costs
+ * time to ask is asked of the best of them first. */
 struct node *placement_choose(const struct fleet *f, const struct placement *p,
                               struct rejections *out);
 /* All nodes, for `ferry check` and for a job that cannot be placed; *out_fits counts those that
- * would do. */
+ * would do (they are counted as REJECT_NONE and not listed). at_ms is the caller's to set. */
 void placement_explain(const struct fleet *f, const struct placement *p, struct rejections *out,
                        size_t *out_fits);
 bool rejections_all_for_ever(const struct rejections *r);
@@ -47,5 +51,6 @@ enum cpu_fit placement_cpu(const struct fleet *f, uint64_t cpu_hash, const char 
 void placement_learn_cpu(struct fleet *f, uint64_t cpu_hash, const char *node, enum cpu_fit fit);
 /* The node's capabilities changed: what was learned about it is void. */
 void placement_forget_cpu(struct fleet *f, const char *node);
+void placement_free_cpus(struct fleet *f); /* everything that was learned */
 
 #endif

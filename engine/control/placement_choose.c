@@ -1,0 +1,140 @@
+/* placement_choose.c - the best node for a guest, or why there is none; see placement.h. */
+#include <string.h>
+
+#include "base/text.h"
+#include "engine/control/placement_look.h"
+#include "engine/model/ledger.h"
+
+/* Weights: they add up to 100, which an empty node with a perfect record would get. */
+static const double weight_memory = 40, weight_arrivals = 30, weight_record = 30;
+
+double placement_score(const struct fleet *f, const struct placement *p, const struct node *node)
+{
+    uint64_t whole = ledger_memory_whole(f, node), left = ledger_memory_left(f, node, p->job);
+    double room = 0.5; /* not known: neither good nor bad */
+    if (whole != UINT64_MAX && whole > 0)
+        room =
+            left > p->guest->memory_kib ? (double)(left - p->guest->memory_kib) / (double)whole : 0;
+    double good = node->good_arrivals, bad = node->bad_arrivals;
+    return weight_memory * room + weight_arrivals / (1 + (double)node->inbound) +
+           weight_record * (good + 1) / (good + bad + 2);
+}
+
+struct candidate {
+    struct node *node;
+    double score;
+};
+struct batch {
+    size_t n;
+    struct candidate list[PLACEMENT_LOOKS];
+};
+
+static bool is_better(const struct candidate *a, const struct candidate *b)
+{
+    if (a->score < b->score || a->score > b->score)
+        return a->score > b->score;
+    return strcmp(a->node->name, b->node->name) < 0;
+}
+
+/* The best of the batch that also passes what costs time to ask; empties the batch. */
+static struct node *best_of(struct look *look, struct batch *batch)
+{
+    while (batch->n > 0) {
+        struct candidate *best = &batch->list[0];
+        for (size_t i = 1; i < batch->n; i++)
+            if (is_better(&batch->list[i], best))
+                best = &batch->list[i];
+        struct node *node = best->node;
+        *best = batch->list[--batch->n];
+        if (look_at(look, node, LOOK_COSTLY, NULL) == REJECT_NONE) {
+            batch->n = 0;
+            return node;
+        }
+    }
+    return NULL;
+}
+
+/* The only node that can do, by name; NULL: any may. */
+static const char *only_name(const struct placement *p)
+{
+    const char *name = NULL;
+    if (p->wanted != NULL && p->wanted[0] != '\0')
+        return p->wanted;
+    if (p->settings != NULL)
+        name = labels_get(&p->settings->node_selector, PLACEMENT_HOSTNAME);
+    if (name == NULL && p->added != NULL)
+        name = labels_get(p->added, PLACEMENT_HOSTNAME);
+    return name;
+}
+
+/* Nodes of the lists from here on have too many arrivals for anybody who is not one of them. */
+static bool is_past_limit(const struct look *look, unsigned list)
+{
+    unsigned limit = look->f->config.parallel_inbound_per_node;
+    const struct job *job = look->p->job;
+    return limit > 0 && list >= limit && (job == NULL || !phase_is_busy(job->phase));
+}
+
+static struct node *search(struct look *look)
+{
+    struct batch batch = {.n = 0};
+    for (unsigned i = 0; i < FLEET_INBOUND_LISTS && !is_past_limit(look, i); i++) {
+        struct node *node;
+        DL_FOREACH2(look->f->by_inbound[i], node, next_inbound)
+        {
+            if (look_at(look, node, LOOK_CHEAP, NULL) != REJECT_NONE)
+                continue;
+            batch.list[batch.n++] =
+                (struct candidate){.node = node, .score = placement_score(look->f, look->p, node)};
+            if (batch.n < PLACEMENT_LOOKS)
+                continue;
+            struct node *best = best_of(look, &batch);
+            if (best != NULL)
+                return best;
+        }
+    }
+    return best_of(look, &batch);
+}
+
+struct node *placement_choose(const struct fleet *f, const struct placement *p,
+                              struct rejections *out)
+{
+    struct look look;
+    struct node *node = NULL;
+    size_t fits;
+    const char *only = only_name(p);
+    look_begin(&look, f, p);
+    if (only == NULL) {
+        node = search(&look);
+    } else {
+        HASH_FIND_STR(f->nodes, only, node);
+        if (node != NULL && look_at(&look, node, LOOK_ALL, NULL) != REJECT_NONE)
+            node = NULL;
+    }
+    if (node == NULL && out != NULL)
+        placement_explain(f, p, out, &fits);
+    return node;
+}
+
+void placement_explain(const struct fleet *f, const struct placement *p, struct rejections *out,
+                       size_t *out_fits)
+{
+    struct look look;
+    look_begin(&look, f, p);
+    out->at_ms = 0;
+    out->n = out->n_nodes = 0;
+    memset(out->counts, 0, sizeof out->counts);
+    for (const struct node *node = f->nodes; node != NULL; node = node->hh.next) {
+        bool keep = out->n < PLACEMENT_KEPT_MAX;
+        struct rejection *row = keep ? &out->list[out->n] : NULL;
+        enum reject why = look_at(&look, node, LOOK_ALL, keep ? row->detail : NULL);
+        out->n_nodes++;
+        out->counts[why]++;
+        if (why == REJECT_NONE || !keep)
+            continue;
+        row->why = why;
+        TEXT_SET(row->node, node->name);
+        out->n++;
+    }
+    *out_fits = out->counts[REJECT_NONE];
+}

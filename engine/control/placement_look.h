@@ -1,0 +1,45 @@
+/* placement_look.h - one look over the nodes for one guest: what placement.c and
+ * placement_choose.c share. What was found out for one node is kept for the next. */
+#ifndef ENGINE_CONTROL_PLACEMENT_LOOK_H
+#define ENGINE_CONTROL_PLACEMENT_LOOK_H
+
+#include "engine/control/placement.h"
+
+#define PLACEMENT_HOSTNAME "kubernetes.io/hostname" /* label of every node: its name */
+
+enum { NEAR_VALUES_MAX = 64, NEAR_ARRIVALS_MAX = 64 };
+
+/* Where the guests are that one affinity speaks of: values of its topology key. */
+struct near_set {
+    bool filled, any; /* any: there is such a guest at all */
+    bool cut;         /* there are more values than are kept */
+    size_t n;
+    const char *values[NEAR_VALUES_MAX]; /* borrowed from the nodes' labels */
+};
+struct arrival { /* promised a place, and not there yet as far as was seen */
+    const struct guest *guest;
+    const struct node *node;
+};
+struct look {
+    const struct fleet *f;
+    const struct placement *p;
+    struct demand demand;
+    bool arrivals_filled, arrivals_cut;
+    size_t n_arrivals;
+    struct near_set near[SETTINGS_AFFINITIES_MAX];
+    struct arrival arrivals[NEAR_ARRIVALS_MAX];
+};
+void look_begin(struct look *look, const struct fleet *f, const struct placement *p);
+
+/* CHEAP: what the node's own record tells. */
+enum look_part { LOOK_CHEAP = 1, LOOK_COSTLY = 2, LOOK_ALL = 3 };
+/* detail NULL: nobody will read it. */
+enum reject look_at(struct look *look, const struct node *node, enum look_part part, char *detail);
+
+/* For look_at: is there a guest that the affinity speaks of where the node is? */
+bool near_has(struct look *look, size_t affinity, const struct node *node);
+/* There is none anywhere, and the guest is one itself: somebody has to be the
+ * first, if the node has the label at all. */
+bool near_is_first(struct look *look, size_t affinity, const struct node *node);
+
+#endif
