@@ -11,7 +11,7 @@
 #include <sys/mount.h>
 #include <sys/wait.h>
 
-#include "tests/unit/test_store_files.h"
+#include "tests/unit/test_store_v1.h"
 
 #include "base/log.h"
 
@@ -116,6 +116,30 @@ static void a_good_store_on_a_full_disk_is_left_as_it_was(void **state)
     assert_true(free_pages > 1);
     assert_true(has_job(f->store, "kept"));
     must_close(f);
+    unmount_disk(f);
+}
+
+/* The step to the current version does not fit: version 1 is untouched, until there is room. */
+static void a_file_of_version_1_on_a_full_disk_is_left_as_it_was(void **state)
+{
+    struct fixture *f = *state;
+    char path[TEST_PATH_MAX];
+    if (!can_mount())
+        skip();
+    mount_disk(f, DISK_PAGES);
+    v1_build(f);
+    int free_pages = 0;
+    for (bool opened = false; !opened; free_pages++) {
+        assert_true(free_pages < SWEEP_MAX);
+        fill_disk(f, free_pages);
+        opened = opens_or_leaves_no_trace(f);
+        empty_disk(f);
+    }
+    assert_true(free_pages > 15); /* it did fail inside the step */
+    assert_int_equal(jobs_in(f->store), V1_JOBS);
+    must_close(f);
+    assert_int_equal(raw_int(path_in(f, "ferry.db", path), "SELECT sum(count) FROM events"),
+                     V1_EVENTS);
     unmount_disk(f);
 }
 
@@ -341,6 +365,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         TEST(a_new_store_on_a_full_disk_leaves_nothing),
         TEST(a_good_store_on_a_full_disk_is_left_as_it_was),
+        TEST(a_file_of_version_1_on_a_full_disk_is_left_as_it_was),
         TEST(a_commit_on_a_full_disk_fails_whole_and_works_again_later),
         TEST(samples_on_a_full_disk_are_counted_as_lost_and_flush_says_why),
         TEST(a_disk_mounted_read_only_is_refused),

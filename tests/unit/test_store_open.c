@@ -91,6 +91,12 @@ static void a_newer_version(const char *path)
 {
     raw_exec(path, "PRAGMA user_version=99", false);
 }
+static void the_next_version(const char *path)
+{
+    char sql[64];
+    (void)snprintf(sql, sizeof sql, "PRAGMA user_version=%d", STORE_SCHEMA_VERSION + 1);
+    raw_exec(path, sql, false);
+}
 static void a_newer_version_in_the_log_only(const char *path)
 {
     raw_exec(path, "PRAGMA user_version=99", true);
@@ -156,6 +162,7 @@ static const struct refusal {
     {"the samples under its name", the_samples_under_its_name, ERR_FOREIGN,
      "holds Ferry's samples"},
     {"a newer version", a_newer_version, ERR_NEWER, "schema version 99"},
+    {"the next version", the_next_version, ERR_NEWER, "made by a newer Ferry"},
     {"a newer version, in the log only", a_newer_version_in_the_log_only, ERR_NEWER, "version 99"},
     {"a negative version", a_negative_version, ERR_CORRUPT, "schema version -1"},
     {"damage under a log", damage_under_a_log, ERR_CORRUPT, "ferry.db: "},

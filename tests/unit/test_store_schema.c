@@ -216,6 +216,8 @@ static void every_question_of_a_job_has_an_index(void **state)
     expect_indexed(db, "SELECT * FROM events ORDER BY at_ms DESC, id DESC LIMIT 10");
     expect_indexed(db, "SELECT * FROM jobs WHERE ns = ?1 AND name = ?2");
     expect_indexed(db, "SELECT * FROM intents WHERE status = 'open'");
+    for (enum chore chore = 0; chore < CHORE_COUNT; chore++) /* done with nearly every commit */
+        expect_indexed(db, sqlite3_sql(sq->lanes[LANE_OBJECTS].chores[chore]));
 }
 
 #define TEST(name) cmocka_unit_test_setup_teardown(name, fixture_setup, fixture_teardown)
