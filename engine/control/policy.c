@@ -51,12 +51,9 @@ static bool read_spec(struct json_object *spec, struct policy *policy, struct er
 
 struct policy *policy_parse(const char *spec_json, struct err *err)
 {
-    struct err broken = {0};
-    OWNED(json_object) spec = json_parse(spec_json, strlen(spec_json), "spec", &broken);
-    if (broken.code != ERR_NONE) {
-        *err = broken;
+    OWNED(json_object) spec = json_parse(spec_json, strlen(spec_json), "spec", err);
+    if (spec == NULL)
         return NULL;
-    }
     OWNED(policy) policy = calloc(1, sizeof *policy);
     if (policy == NULL) {
         (void)err_set(err, ERR_NOMEM, "no memory for a policy");

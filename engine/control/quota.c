@@ -135,12 +135,9 @@ static bool read_spec(struct json_object *spec, struct quota *quota, struct err 
 
 struct quota *quota_parse(const char *spec_json, struct err *err)
 {
-    struct err broken = {0};
-    OWNED(json_object) spec = json_parse(spec_json, strlen(spec_json), "spec", &broken);
-    if (broken.code != ERR_NONE) {
-        *err = broken;
+    OWNED(json_object) spec = json_parse(spec_json, strlen(spec_json), "spec", err);
+    if (spec == NULL)
         return NULL;
-    }
     OWNED(quota) quota = calloc(1, sizeof *quota);
     if (quota == NULL) {
         (void)err_set(err, ERR_NOMEM, "no memory for a quota");

@@ -187,13 +187,8 @@ bool labels_parse(const char *json, const char *where, struct labels *out_labels
     *out_labels = (struct labels){0};
     if (json == NULL || json[0] == '\0')
         return true;
-    struct err broken = {0};
-    OWNED(json_object) object = json_parse(json, strlen(json), where, &broken);
-    if (broken.code != ERR_NONE) {
-        *err = broken;
-        return false;
-    }
-    return labels_from(object, where, out_labels, err);
+    OWNED(json_object) object = json_parse(json, strlen(json), where, err);
+    return object != NULL && labels_from(object, where, out_labels, err);
 }
 
 const char *labels_get(const struct labels *labels, const char *key)

@@ -288,19 +288,15 @@ static bool read_document(struct json_object *object, const char *where, struct 
            read_affinity_field(json_at(object, "affinity"), at[3], out, err);
 }
 
-/* NULL, "" and "null" ask for nothing: *out_object is NULL then. */
+/* NULL and "" ask for nothing: *out_object is NULL then. */
 static bool parse_text(const char *json, const char *where, struct json_object **out_object,
                        struct err *err)
 {
     *out_object = NULL;
     if (json == NULL || json[0] == '\0')
         return true;
-    struct err broken = {0};
-    *out_object = json_parse(json, strlen(json), where, &broken);
-    if (broken.code == ERR_NONE)
-        return true;
-    *err = broken;
-    return false;
+    *out_object = json_parse(json, strlen(json), where, err);
+    return *out_object != NULL;
 }
 
 /* Moves into base what the overlay speaks of; what it replaces is left in `over`. */

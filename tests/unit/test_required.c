@@ -1,0 +1,217 @@
+/* test_required.c - when a definition comes true only by migrating: rows of what differs. */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include <cmocka.h>
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/text.h"
+#include "engine/model/required.h"
+
+#define A "52:54:00:00:00:0a"
+#define B "52:54:00:00:00:0b"
+
+enum { NICS = 3 };
+struct nic {
+    const char *mac, *type, *source;
+    bool transient;
+};
+
+static const struct story {
+    const char *name;
+    struct nic live[NICS], persistent[NICS];
+    enum requirement is;
+    const char *detail;
+} stories[] = {
+    {"they agree", {{A, "network", "blue", 0}}, {{A, "network", "blue", 0}}, REQUIRED_NO, ""},
+    {"neither has any", {{0}}, {{0}}, REQUIRED_NO, ""},
+    {"in another order",
+     {{A, "network", "blue", 0}, {B, "bridge", "br0", 0}},
+     {{B, "bridge", "br0", 0}, {A, "network", "blue", 0}},
+     REQUIRED_NO,
+     ""},
+    {"moved to another network",
+     {{A, "network", "blue", 0}},
+     {{A, "network", "red", 0}},
+     REQUIRED_NOW,
+     "interface " A " moves from network blue to network red"},
+    {"moved from a bridge to a network",
+     {{A, "bridge", "br0", 0}},
+     {{A, "network", "br0", 0}},
+     REQUIRED_NOW,
+     "interface " A " moves from bridge br0 to network br0"},
+    {"moved to the guest's own process",
+     {{A, "network", "blue", 0}},
+     {{A, "user", "", 0}},
+     REQUIRED_NOW,
+     "interface " A " moves from network blue to type user"},
+    {"added",
+     {{A, "network", "blue", 0}},
+     {{A, "network", "blue", 0}, {B, "network", "red", 0}},
+     REQUIRED_SOON,
+     "interface " B " (network red) was added"},
+    {"a device of the host was added",
+     {{A, "network", "blue", 0}},
+     {{A, "network", "blue", 0}, {B, "hostdev", "0000:01:00.1", 0}},
+     REQUIRED_NOW,
+     "interface " B " (hostdev 0000:01:00.1) was added"},
+    {"a vDPA device of the host was added",
+     {{0}},
+     {{B, "vdpa", "/dev/vhost-vdpa-0", 0}},
+     REQUIRED_NOW,
+     "interface " B " (vdpa /dev/vhost-vdpa-0) was added"},
+    {"taken away",
+     {{A, "network", "blue", 0}, {B, "network", "red", 0}},
+     {{A, "network", "blue", 0}},
+     REQUIRED_SOON,
+     "interface " B " (network red) was taken away"},
+    {"a device of the host was taken away",
+     {{B, "hostdev", "0000:01:00.1", 0}},
+     {{0}},
+     REQUIRED_SOON,
+     "interface " B " (hostdev 0000:01:00.1) was taken away"},
+    {"the first hit of the persistent definition decides",
+     {{A, "network", "blue", 0}},
+     {{B, "network", "red", 0}, {A, "network", "red", 0}},
+     REQUIRED_SOON,
+     "interface " B " (network red) was added"},
+    {"the persistent definition comes before the live one",
+     {{B, "network", "blue", 0}, {A, "network", "blue", 0}},
+     {{A, "network", "red", 0}},
+     REQUIRED_NOW,
+     "interface " A " moves from network blue to network red"},
+    {"without an address nothing can be compared",
+     {{"", "network", "blue", 0}},
+     {{"", "network", "red", 0}},
+     REQUIRED_NO,
+     ""},
+    {"the halves of a team share their address",
+     {{A, "hostdev", "x", 1}, {A, "network", "blue", 0}},
+     {{A, "network", "blue", 0}, {A, "hostdev", "x", 1}},
+     REQUIRED_NO,
+     ""},
+    {"one half of a team moves",
+     {{A, "hostdev", "x", 1}, {A, "network", "blue", 0}},
+     {{A, "network", "red", 0}, {A, "hostdev", "x", 1}},
+     REQUIRED_NOW,
+     "interface " A " moves from network blue to network red"},
+};
+
+static void fill(struct hv_definition *d, const struct nic *nics)
+{
+    memset(d, 0, sizeof *d);
+    for (size_t i = 0; i < NICS && nics[i].mac != NULL; i++) {
+        struct hv_interface *interface = &d->interfaces[d->n_interfaces++];
+        TEXT_SET(interface->mac, nics[i].mac);
+        TEXT_SET(interface->type, nics[i].type);
+        TEXT_SET(interface->source, nics[i].source);
+        interface->transient = nics[i].transient;
+    }
+}
+
+static void each_difference_requires_what_its_row_says(void **state)
+{
+    struct hv_definition *d = *state;
+    for (size_t i = 0; i < COUNT(stories); i++) {
+        struct required required;
+        fill(&d[0], stories[i].live);
+        fill(&d[1], stories[i].persistent);
+        required_evaluate(&d[0], &d[1], &required);
+        print_message("%s\n", stories[i].name);
+        assert_int_equal(required.is, stories[i].is);
+        assert_string_equal(required.detail, stories[i].detail);
+        assert_int_equal(required.hash != 0, stories[i].is != REQUIRED_NO);
+    }
+}
+
+/* Law: with one definition not known, or a guest that agrees with itself, nothing is required. */
+static void what_is_not_known_requires_nothing(void **state)
+{
+    struct hv_definition *d = *state;
+    for (size_t i = 0; i < COUNT(stories); i++) {
+        struct required required;
+        fill(&d[0], stories[i].live);
+        fill(&d[1], stories[i].persistent);
+        required_evaluate(&d[0], NULL, &required);
+        assert_int_equal(required.is, REQUIRED_NO);
+        required_evaluate(NULL, &d[1], &required);
+        assert_int_equal(required.is, REQUIRED_NO);
+        required_evaluate(&d[1], &d[1], &required);
+        assert_int_equal(required.is, REQUIRED_NO);
+    }
+}
+
+static void interfaces_that_did_not_fit_are_not_missed(void **state)
+{
+    struct hv_definition *d = *state;
+    struct required required;
+    fill(&d[0], stories[0].live);
+    fill(&d[1], stories[0].live);
+    d[1].n_interfaces = HV_INTERFACES_MAX;
+    for (size_t i = 1; i < HV_INTERFACES_MAX; i++)
+        TEXT_SET(d[1].interfaces[i].mac, B);
+    required_evaluate(&d[0], &d[1], &required);
+    assert_int_equal(required.is, REQUIRED_SOON);
+    d[1].cut = 1;
+    required_evaluate(&d[0], &d[1], &required);
+    assert_int_equal(required.is, REQUIRED_NO);
+    required_evaluate(&d[1], &d[0], &required);
+    assert_int_equal(required.is, REQUIRED_NO);
+    d[1].n_interfaces = 2; /* it was disks that did not fit */
+    required_evaluate(&d[0], &d[1], &required);
+    assert_int_equal(required.is, REQUIRED_SOON);
+}
+
+static void the_hash_tells_one_wish_from_another(void **state)
+{
+    struct hv_definition *d = *state;
+    static const struct nic live[NICS] = {{A, "network", "blue", 0}};
+    static const struct nic wishes[][NICS] = {
+        {{A, "network", "red", 0}},
+        {{A, "network", "green", 0}},
+        {{A, "bridge", "red", 0}},
+        {{B, "network", "red", 0}},
+        {{A, "network", "red", 0}, {B, "network", "red", 0}},
+        {{A, "network", "", 0}},
+        {{0}},
+    };
+    uint64_t hashes[COUNT(wishes)];
+    for (size_t i = 0; i < COUNT(wishes); i++) {
+        struct required required, again;
+        fill(&d[0], live);
+        fill(&d[1], wishes[i]);
+        required_evaluate(&d[0], &d[1], &required);
+        required_evaluate(&d[0], &d[1], &again);
+        assert_true(required.hash != 0 && required.hash == again.hash);
+        hashes[i] = required.hash;
+        for (size_t j = 0; j < i; j++)
+            assert_true(hashes[j] != hashes[i]);
+    }
+}
+
+static int definitions_new(void **state)
+{
+    *state = calloc(2, sizeof(struct hv_definition));
+    return *state == NULL;
+}
+
+static int definitions_free(void **state)
+{
+    free(*state);
+    return 0;
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(each_difference_requires_what_its_row_says),
+        cmocka_unit_test(what_is_not_known_requires_nothing),
+        cmocka_unit_test(interfaces_that_did_not_fit_are_not_missed),
+        cmocka_unit_test(the_hash_tells_one_wish_from_another),
+    };
+    return cmocka_run_group_tests_name("required", tests, definitions_new, definitions_free);
+}
