@@ -1,0 +1,270 @@
+/* check.c - the answer to `ferry check` as a JSON text; see check.h. */
+#include "engine/control/check.h"
+
+#include <stdarg.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "base/clock.h"
+#include "base/json.h"
+#include "engine/control/backoff.h"
+#include "engine/control/eviction.h"
+#include "engine/control/placement_look.h"
+#include "engine/control/policy_choose.h"
+#include "engine/model/ledger.h"
+
+struct asked { /* one question while it is answered */
+    struct fleet *f;
+    const struct guest *guest;
+    const struct place *owner; /* NULL: it is nowhere */
+    const struct object *policy;
+    struct migration_config config;
+    struct placement placement;
+    struct moment now;
+};
+
+static void add_reasons(const struct asked *a, struct json_object *root)
+{
+    static const struct migratable unknown;
+    const struct migratable *m = a->owner != NULL ? &a->owner->migratable : &unknown;
+    json_add_bool(root, "migratable", migratable_first_live(m) == UNMOVABLE_COUNT);
+    struct json_object *reasons = json_add_array(root, "reasons");
+    for (unsigned i = 0; i < UNMOVABLE_COUNT; i++) {
+        char text[MIGRATABLE_TEXT_MAX];
+        if (!migratable_has(m, (enum unmovable)i))
+            continue;
+        struct json_object *reason = json_add_object(reasons, NULL);
+        unmovable_text((enum unmovable)i, m, text);
+        json_add_text(reason, "reason", unmovable_name((enum unmovable)i));
+        json_add_text(reason, "message", text);
+        json_add_text(reason, "help", unmovable_help((enum unmovable)i));
+    }
+}
+
+static void add_guest(const struct asked *a, struct json_object *root)
+{
+    struct json_object *guest = json_add_object(root, "guest");
+    json_add_text(guest, "namespace", a->guest->ns);
+    json_add_text(guest, "name", a->guest->name);
+    json_add_text(guest, "uuid", a->guest->uuid);
+    json_add_text(guest, "node", a->owner != NULL ? a->owner->node->name : NULL);
+}
+
+static void add_state(const struct asked *a, struct json_object *root)
+{
+    enum strategy own = a->guest->settings != NULL ? a->guest->settings->strategy : STRATEGY_UNSET;
+    enum strategy strategy = strategy_effective(own, a->f->config.eviction_strategy);
+    const struct job *active = fleet_active_job(a->f, a->guest->uuid);
+    json_add_text(root, "evictionStrategy", strategy_name(strategy));
+    json_add_text(root, "activeMigration", active != NULL ? active->name : NULL);
+}
+
+static void say_why(const struct asked *a, const struct object *candidate,
+                    const struct policy_score *score, char *out_why, size_t bytes)
+{
+    if (!score->matches)
+        (void)snprintf(out_why, bytes, "%s", score->why_not);
+    else if (candidate == a->policy)
+        (void)snprintf(out_why, bytes, "the best match");
+    else
+        (void)snprintf(out_why, bytes, "%s matches better", a->policy->name);
+}
+
+static void add_policy(const struct asked *a, struct json_object *root)
+{
+    struct json_object *policy = json_add_object(root, "policy");
+    json_add_text(policy, "name", a->policy != NULL ? a->policy->name : NULL);
+    json_add(policy, "configuration", migration_config_json(&a->config));
+    struct json_object *candidates = json_add_array(policy, "candidates");
+    for (const struct object *o = a->f->of_kind[OBJECT_POLICY]; o != NULL; o = o->next) {
+        struct policy_score score;
+        char why[JOB_NAME_MAX + 32];
+        if (o->removed || o->policy == NULL)
+            continue;
+        policy_match_guest(o, a->guest, &score);
+        say_why(a, o, &score, why, sizeof why);
+        struct json_object *candidate = json_add_object(candidates, NULL);
+        json_add_text(candidate, "name", o->name);
+        json_add_bool(candidate, "matches", score.matches);
+        json_add_i64(candidate, "guestPairs", score.guest_pairs);
+        json_add_i64(candidate, "namespacePairs", score.ns_pairs);
+        json_add_text(candidate, "why", why);
+    }
+}
+
+/* ---- what it would wait for ---- */
+
+__attribute__((format(printf, 3, 4))) static void wait_for(struct json_object *waits,
+                                                           enum pending pending, const char *fmt,
+                                                           ...)
+{
+    char text[JOB_REASON_MAX];
+    va_list args;
+    va_start(args, fmt);
+    (void)vsnprintf(text, sizeof text, fmt, args);
+    va_end(args);
+    struct json_object *wait = json_add_object(waits, NULL);
+    json_add_text(wait, "reason", pending_name(pending));
+    json_add_text(wait, "message", text);
+}
+
+static void add_slot_waits(const struct asked *a, struct json_object *waits)
+{
+    const struct fleet_config *config = &a->f->config;
+    const struct node *source = a->placement.source;
+    unsigned fleet = config->parallel_per_fleet, out = config->parallel_outbound_per_node;
+    uint64_t budget = config->bandwidth_per_node, need = a->placement.bandwidth;
+    if (fleet > 0 && a->f->busy_jobs >= fleet)
+        wait_for(waits, PENDING_SLOT_FLEET, "%u migrations run, the fleet allows %u",
+                 a->f->busy_jobs, fleet);
+    if (source == NULL)
+        return;
+    if (out > 0 && source->outbound >= out)
+        wait_for(waits, PENDING_SLOT_SOURCE, "%u migrations leave node %s, it allows %u",
+                 source->outbound, source->name, out);
+    if (need == 0 || need > budget)
+        need = budget;
+    if (budget > 0 && source->out_bandwidth + need > budget)
+        wait_for(waits, PENDING_BANDWIDTH, "the migrations from node %s use its bandwidth",
+                 source->name);
+}
+
+static void add_quota_waits(const struct asked *a, struct json_object *waits)
+{
+    static const struct demand nothing;
+    const struct demand more = ledger_demand(a->guest);
+    const struct demand *used = a->guest->space != NULL ? &a->guest->space->used : &nothing;
+    for (const struct object *o = a->f->of_kind[OBJECT_QUOTA]; o != NULL; o = o->next) {
+        char text[QUOTA_TEXT_MAX];
+        if (!o->removed && o->quota != NULL && strcmp(o->ns, a->guest->ns) == 0 &&
+            !quota_allows(o->quota, o->name, used, &more, text))
+            wait_for(waits, PENDING_QUOTA, "%s", text);
+    }
+}
+
+static void add_backoff_wait(const struct asked *a, struct json_object *waits)
+{
+    struct backoff backoff;
+    char until[CLOCK_TEXT_MAX];
+    backoff_of(fleet_newest_finished(a->f, a->guest->uuid), &backoff);
+    if (backoff.exhausted) {
+        wait_for(waits, PENDING_BACKOFF,
+                 "%u automatic migrations failed in a row: only a human's is still tried",
+                 backoff.failures);
+    } else if (backoff.until_ms > a->now.wall_ms) {
+        clock_format_wall(backoff.until_ms, until);
+        wait_for(waits, PENDING_BACKOFF,
+                 "%u automatic migrations failed in a row: the next one waits until %s",
+                 backoff.failures, until);
+    }
+}
+
+static void add_guest_waits(const struct asked *a, struct json_object *waits)
+{
+    if (a->owner == NULL) {
+        wait_for(waits, PENDING_GUEST_UNSEEN, "the guest has not been seen on any node");
+        return;
+    }
+    if (!a->owner->node->connected)
+        wait_for(waits, PENDING_SOURCE_UNREACHABLE, "node %s cannot be asked: %s",
+                 a->owner->node->name, a->owner->node->error);
+    if (a->owner->block_jobs > 0)
+        wait_for(waits, PENDING_BACKUP, "%u block jobs run on the guest", a->owner->block_jobs);
+    if (a->owner->utility_disks > 0)
+        wait_for(waits, PENDING_UTILITY_VOLUMES, "%u utility volumes are attached",
+                 a->owner->utility_disks);
+}
+
+/* ---- where to ---- */
+
+static void add_nodes(const struct asked *a, struct json_object *root)
+{
+    struct json_object *nodes = json_add_array(root, "nodes");
+    struct look look;
+    look_begin(&look, a->f, &a->placement);
+    for (const struct node *node = a->f->nodes; node != NULL; node = node->hh.next) {
+        char detail[PLACEMENT_DETAIL_MAX] = "", score[32];
+        enum reject why = look_at(&look, node, LOOK_ALL, detail);
+        struct json_object *row = json_add_object(nodes, NULL);
+        json_add_text(row, "name", node->name);
+        json_add_bool(row, "fits", why == REJECT_NONE);
+        if (why != REJECT_NONE) {
+            json_add_text(row, "reason", reject_name(why));
+            json_add_text(row, "detail", detail);
+            json_add_bool(row, "forEver", reject_is_for_ever(why));
+            continue;
+        }
+        double value = placement_score(a->f, &a->placement, node);
+        (void)snprintf(score, sizeof score, "%.1f", value);
+        json_add(row, "score", json_object_new_double_s(value, score));
+    }
+}
+
+static bool add_best(const struct asked *a, struct json_object *root, struct json_object *waits,
+                     struct err *err)
+{
+    struct rejections *r = calloc(1, sizeof *r);
+    if (r == NULL)
+        return err_set(err, ERR_NOMEM, "the nodes of guest '%s'", a->guest->name);
+    const struct node *best = placement_choose(a->f, &a->placement, r);
+    json_add_text(root, "best", best != NULL ? best->name : NULL);
+    if (best == NULL) {
+        char text[JOB_REASON_MAX];
+        rejections_text(r, text, sizeof text);
+        wait_for(waits, PENDING_UNSCHEDULABLE, "%s%s", text,
+                 rejections_all_for_ever(r) ? " That cannot change: it would fail at once." : "");
+    }
+    free(r);
+    return true;
+}
+
+/* ---- all of it ---- */
+
+static bool find(struct fleet *f, const struct question *q, struct asked *out_asked,
+                 struct err *err)
+{
+    unsigned count;
+    const struct guest *guest = fleet_guest_named(f, q->ns, q->name, &count);
+    if (guest == NULL)
+        return err_set(err, ERR_NOT_FOUND, "the VMI \"%s/%s\" does not exist", q->ns, q->name);
+    if (q->wanted[0] != '\0' && fleet_node(f, q->wanted) == NULL)
+        return err_set(err, ERR_NOT_FOUND, "there is no node '%s'", q->wanted);
+    out_asked->f = f;
+    out_asked->guest = guest;
+    out_asked->owner = guest->owner;
+    out_asked->policy = policy_choose(f, guest);
+    policy_merge(&f->config.migration, out_asked->policy != NULL ? out_asked->policy->policy : NULL,
+                 &out_asked->config);
+    placement_of(f, guest, NULL, &out_asked->placement);
+    out_asked->placement.job = fleet_active_job(f, guest->uuid); /* what it holds is its own */
+    out_asked->placement.wanted = q->wanted;
+    out_asked->placement.bandwidth = (uint64_t)out_asked->config.bandwidth;
+    return true;
+}
+
+char *check_guest(struct fleet *f, const struct question *question, struct moment now,
+                  struct err *err)
+{
+    struct asked a = {.now = now};
+    if (!find(f, question, &a, err))
+        return NULL;
+    OWNED(json_object) root = json_object_new_object();
+    add_guest(&a, root);
+    add_reasons(&a, root);
+    add_state(&a, root);
+    add_policy(&a, root);
+    struct json_object *waits = json_add_array(root, "wouldWaitFor");
+    add_guest_waits(&a, waits);
+    add_slot_waits(&a, waits);
+    add_quota_waits(&a, waits);
+    add_backoff_wait(&a, waits);
+    add_nodes(&a, root);
+    if (!add_best(&a, root, waits, err))
+        return NULL;
+    const char *text =
+        root != NULL ? json_object_to_json_string_ext(root, JSON_C_TO_STRING_PLAIN) : NULL;
+    char *copy = text != NULL ? strdup(text) : NULL;
+    if (copy == NULL)
+        (void)err_set(err, ERR_NOMEM, "the answer about guest '%s'", a.guest->name);
+    return copy;
+}

@@ -1,0 +1,14 @@
+/* policy_choose.h - the MigrationPolicy that applies to a guest, among all there are. Pure. */
+#ifndef ENGINE_CONTROL_POLICY_CHOOSE_H
+#define ENGINE_CONTROL_POLICY_CHOOSE_H
+
+#include "engine/control/policy.h"
+#include "engine/model/fleet.h"
+
+/* The best match by policy_better(), or NULL; borrowed from the fleet. */
+const struct object *policy_choose(const struct fleet *f, const struct guest *guest);
+/* How one of them stands to the guest and its namespace. */
+void policy_match_guest(const struct object *object, const struct guest *guest,
+                        struct policy_score *out_score);
+
+#endif
