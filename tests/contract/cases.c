@@ -555,5 +555,11 @@ const struct contract_case contract_cases[] = {
     {"post-copy needs its flag", post_copy_needs_its_flag},
     {"post-copy hands over and then finishes", post_copy_hands_over_and_then_finishes},
     {"a paused guest arrives paused", a_paused_guest_arrives_paused},
+    {"offers are plausible and stay", contract_offers_are_plausible_and_stay},
+    {"both hosts offer the guest's machine", contract_both_hosts_offer_the_guests_machine},
+    {"only a persistent guest is stored", contract_only_a_persistent_guest_is_stored},
+    {"a guest says what it asks for", contract_a_guest_says_what_it_asks_for},
+    {"an edited guest is told", contract_an_edited_guest_is_told},
+    {"a guest can be asked to go", contract_a_guest_can_be_asked_to_go},
 };
 const size_t contract_case_count = COUNT(contract_cases);

@@ -24,11 +24,15 @@ struct contract_world {
     const struct hv *hv;        /* borrowed */
     struct contract_seen *seen; /* borrowed; its sink was given to the implementation */
     char hosts[2][HV_HOST_MAX];
-    char dead_host[HV_HOST_MAX]; /* configured but never answers; empty: none */
-    char guest[HV_UUID_MAX];     /* transient, runs on one host; at CONTRACT_SLOW_MIBS its memory
-                                    takes some seconds (so it is not all zeros) */
-    char twin[HV_UUID_MAX];      /* runs on one host while the other has another guest of its
-                                    name; empty: none */
+    char dead_host[HV_HOST_MAX];  /* configured but never answers; empty: none */
+    char guest[HV_UUID_MAX];      /* transient, runs on one host; at CONTRACT_SLOW_MIBS its memory
+                                     takes some seconds (so it is not all zeros) */
+    char twin[HV_UUID_MAX];       /* runs on one host while the other has another guest of its
+                                     name; empty: none */
+    char persistent[HV_UUID_MAX]; /* defined and started on the first host, label app=contract,
+                                     evictionStrategy LiveMigrate; empty: none */
+    /* Changes its metadata, in a way that leaves label and strategy; NULL: cannot. */
+    bool (*edit)(void *ctx, const char *host, const char *guest);
     /* True when is_done(arg) came true within the time. */
     bool (*wait)(void *ctx, bool (*is_done)(void *arg), void *arg, int64_t timeout_ms);
     void *ctx;
@@ -82,5 +86,13 @@ bool contract_locate(struct contract_world *w, const char *guest, const char **o
 /* Starts a migration of the guest and waits for its first pass; 0 with a failure. */
 uint64_t contract_move(struct contract_world *w, const char *source, const char *target,
                        struct hv_migrate how, size_t *out_mark);
+
+/* --- cases of offers.c --- */
+bool contract_offers_are_plausible_and_stay(struct contract_world *w);
+bool contract_both_hosts_offer_the_guests_machine(struct contract_world *w);
+bool contract_only_a_persistent_guest_is_stored(struct contract_world *w);
+bool contract_a_guest_says_what_it_asks_for(struct contract_world *w);
+bool contract_an_edited_guest_is_told(struct contract_world *w);
+bool contract_a_guest_can_be_asked_to_go(struct contract_world *w);
 
 #endif

@@ -37,6 +37,25 @@ static void add_guest(struct sim *sim, const char *host, const char *name, const
     assert_true(sim_add_guest(sim, host, &guest, &err));
 }
 
+static struct sim_guest a_persistent_guest(void)
+{
+    struct sim_guest guest = {.memory_bytes = 32 * MIB, .vcpus = 1, .persistent = true};
+    TEXT_SET(guest.name, "keeper");
+    TEXT_SET(guest.uuid, "44444444-4444-4444-8444-444444444444");
+    TEXT_SET(guest.labels, "{\"app\":\"contract\"}");
+    TEXT_SET(guest.settings, "{\"evictionStrategy\":\"LiveMigrate\"}");
+    return guest;
+}
+
+static bool edit(void *ctx, const char *host, const char *uuid)
+{
+    (void)host;
+    struct sim_guest guest = a_persistent_guest();
+    struct err err = {0};
+    assert_string_equal(uuid, guest.uuid);
+    return sim_set_guest(ctx, &guest, SIM_LIVE, &err);
+}
+
 static void fill(struct sim *sim, struct contract_world *w)
 {
     struct err err = {0};
@@ -52,6 +71,10 @@ static void fill(struct sim *sim, struct contract_world *w)
     add_guest(sim, "h1", "web", "11111111-1111-4111-8111-111111111111");
     add_guest(sim, "h1", "twin", "22222222-2222-4222-8222-222222222222");
     add_guest(sim, "h2", "twin", "33333333-3333-4333-8333-333333333333");
+    struct sim_guest persistent = a_persistent_guest();
+    assert_true(sim_add_guest(sim, "h1", &persistent, &err));
+    TEXT_SET(w->persistent, persistent.uuid);
+    w->edit = edit;
     TEXT_SET(w->hosts[0], "h1");
     TEXT_SET(w->hosts[1], "h2");
     TEXT_SET(w->dead_host, "dead");

@@ -2,15 +2,20 @@
  * the lab tests, because it needs two libvirt hosts and a guest:
  *
  *   contract_libvirt --host h1=URI[,PEER_URI] --host h2=URI[,PEER_URI] [--dead-host NAME=URI]
- *                    --guest UUID [--twin UUID] [--case TEXT] [--list]
+ *                    --guest UUID [--twin UUID] [--persistent UUID] [--edit PROGRAM]
+ *                    [--case TEXT] [--list]
  *
  * --guest: a transient guest that runs on either host, with enough memory that is not zero that
  * a copy at 8 MiB/s lasts some seconds. --twin: runs on one host while the other has another
- * guest of its name. --dead-host: an address where nobody answers. Prints one line a case; exit
- * status 0 when all hold, 1 when one does not, 2 when it was called wrongly.
+ * guest of its name. --persistent: defined and started on h1, with a label and a strategy
+ * (contract.h); PROGRAM HOST UUID changes its metadata. --dead-host: an address where nobody
+ * answers. Prints one line a case; exit status 0 when all hold, 1 when one does not, 2 when it was
+ * called wrongly.
  */
 #include <stdio.h>
 #include <string.h>
+#include <sys/wait.h>
+#include <unistd.h>
 
 #include "base/clock.h"
 #include "base/text.h"
@@ -23,6 +28,7 @@ struct options {
     struct hv_host hosts[HOSTS_MAX];
     size_t n_hosts;
     const char *only; /* a part of a case's name */
+    const char *edit; /* a program */
     bool list;
 };
 
@@ -36,6 +42,18 @@ static bool sleep_until(void *ctx, bool (*is_done)(void *arg), void *arg, int64_
         clock_sleep_ms(POLL_MS);
     }
     return true;
+}
+
+static bool edit(void *ctx, const char *host, const char *guest)
+{
+    const struct options *options = ctx;
+    pid_t pid = fork();
+    if (pid == 0) {
+        (void)execl(options->edit, options->edit, host, guest, (char *)NULL);
+        _exit(127);
+    }
+    int status = -1;
+    return pid > 0 && waitpid(pid, &status, 0) == pid && status == 0;
 }
 
 /* "name=uri,peer" */
@@ -73,6 +91,10 @@ static bool take(struct options *options, struct contract_world *w, const char *
         TEXT_SET(w->guest, value);
     else if (strcmp(name, "--twin") == 0)
         TEXT_SET(w->twin, value);
+    else if (strcmp(name, "--persistent") == 0)
+        TEXT_SET(w->persistent, value);
+    else if (strcmp(name, "--edit") == 0)
+        options->edit = value;
     else if (strcmp(name, "--case") == 0)
         options->only = value;
     else
@@ -119,9 +141,11 @@ int main(int argc, char **argv)
     if (!parse(argc, argv, &options, &w)) {
         (void)fprintf(stderr, "usage: contract_libvirt --host NAME=URI[,PEER] --host NAME=URI"
                               "[,PEER] [--dead-host NAME=URI] --guest UUID [--twin UUID]"
-                              " [--case TEXT] [--list]\n");
+                              " [--persistent UUID] [--edit PROGRAM] [--case TEXT] [--list]\n");
         return 2;
     }
+    w.ctx = &options;
+    w.edit = options.edit != NULL ? edit : NULL;
     if (options.list)
         return run_cases(&options, &w);
     struct err err = {0};

@@ -9,11 +9,25 @@ boot h1 g-contract 128 'ws=4 rate=1 fill=64 hb=200'
 GUESTS+=(g-twin) # on both hosts, under one name
 guest_create h1 g-twin 32 rate=0
 guest_create h2 g-twin 32 rate=0
+GUESTS+=(g-keeper) # persistent, with a label and a strategy
+uri='urn:ferry:domain:1'
+guest_xml g-keeper 32 rate=0 | sed "s|<memory |<metadata><ferry:guest xmlns:ferry='$uri'>\
+<ferry:label key='app' value='contract'/>\
+<ferry:evictionStrategy>LiveMigrate</ferry:evictionStrategy></ferry:guest></metadata>&|" \
+    >"$LAB/g-keeper.xml"
+host_virsh h1 define "$LAB/g-keeper.xml" >/dev/null && host_virsh h1 start g-keeper >/dev/null
+cat >"$LAB/edit" <<EDIT
+#!/bin/bash
+virsh -q -c "$(host_uri h1)" metadata "\$2" --live --config --uri '$uri' --key ferry \
+    --set "<guest><label key='app' value='contract'/><evictionStrategy>LiveMigrate</evictionStrategy></guest>"
+EDIT
+chmod +x "$LAB/edit"
 
 "$suite" --host "h1=$(host_uri h1),qemu+tcp://h1/system" \
     --host "h2=$(host_uri h2),qemu+tcp://h2/system" \
     --dead-host dead=qemu+tcp://127.0.0.1:1/system \
-    --guest "$(host_virsh h1 domuuid g-contract)" --twin "$(host_virsh h1 domuuid g-twin)" >&2
+    --guest "$(host_virsh h1 domuuid g-contract)" --twin "$(host_virsh h1 domuuid g-twin)" \
+    --persistent "$(host_virsh h1 domuuid g-keeper)" --edit "$LAB/edit" >&2
 
 if runs_here h1 g-contract; then where=h1; else where=h2; fi
 guest_check "$where" g-contract

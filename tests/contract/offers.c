@@ -1,0 +1,155 @@
+/* offers.c - more promises: what a host offers, what is stored of a guest, shutting it down. */
+#include <string.h>
+
+#include "base/text.h"
+#include "hypervisor/definition.h"
+#include "tests/contract/contract.h"
+
+static const char stranger[] = "deadbeef-0000-4000-8000-000000000000";
+
+enum { NO_DOMAIN = 42, NOT_VALID = 55 }; /* libvirt's numbers */
+
+static bool expect(struct contract_world *w, const struct hv_reply *reply, enum err_code code,
+                   int hv_code)
+{
+    return reply != NULL &&
+           contract_check(w, reply->err.code == code && reply->err.hv_code == hv_code,
+                          "%s: %s, number %d instead of %s, number %d (%s)",
+                          hv_call_name(reply->call), err_name(reply->err.code), reply->err.hv_code,
+                          err_name(code), hv_code, reply->err.text);
+}
+
+static bool offers_machine(const struct hv_abilities *offer, const struct hv_definition *guest)
+{
+    for (size_t i = 0; i < offer->n_machines; i++)
+        if (strcmp(offer->machines[i].arch, guest->arch) == 0 &&
+            strcmp(offer->machines[i].name, guest->machine) == 0)
+            return true;
+    return false;
+}
+
+static bool is_plausible(struct contract_world *w, const struct hv_abilities *offer)
+{
+    for (size_t i = 0; i < offer->n_pages; i++)
+        if (!contract_check(w, offer->pages[i].free <= offer->pages[i].total,
+                            "more free pages than there are"))
+            return false;
+    return contract_check(w, offer->machines_known && offer->n_machines > 0, "no machines") &&
+           contract_check(w, offer->networks_known || offer->n_networks == 0, "unknown networks") &&
+           contract_check(w, offer->bridges_known || offer->n_bridges == 0, "unknown links") &&
+           contract_check(w, offer->pools_known || offer->n_pools == 0, "unknown pools") &&
+           contract_check(w, offer->hash != 0, "no number");
+}
+
+bool contract_offers_are_plausible_and_stay(struct contract_world *w)
+{
+    for (int i = 0; i < 2; i++) {
+        const struct hv_reply *first = contract_call(w, HV_CALL_HOST_ABILITIES, w->hosts[i], "");
+        if (!expect(w, first, ERR_NONE, 0) || !is_plausible(w, first->with.abilities))
+            return false;
+        const struct hv_reply *again = contract_call(w, HV_CALL_HOST_ABILITIES, w->hosts[i], "");
+        if (!expect(w, again, ERR_NONE, 0) ||
+            !contract_check(w, first->with.abilities->hash == again->with.abilities->hash,
+                            "%s offers something else every time", w->hosts[i]))
+            return false;
+    }
+    if (w->dead_host[0] == '\0')
+        return true;
+    const struct hv_reply *dead = contract_call(w, HV_CALL_HOST_ABILITIES, w->dead_host, "");
+    return dead != NULL && contract_check(w, dead->err.code == ERR_UNREACHABLE, "a dead host: %s",
+                                          err_name(dead->err.code));
+}
+
+/* What runs on both hosts must not be refused by either. */
+bool contract_both_hosts_offer_the_guests_machine(struct contract_world *w)
+{
+    const char *source, *target;
+    struct hv_definition *definition = calloc(1, sizeof *definition);
+    if (definition == NULL || !contract_locate(w, w->guest, &source, &target)) {
+        free(definition);
+        return false;
+    }
+    struct err err = {0};
+    const struct hv_reply *xml = contract_call(w, HV_CALL_GUEST_XML, source, w->guest);
+    bool holds =
+        expect(w, xml, ERR_NONE, 0) &&
+        contract_check(w, hv_definition_parse(xml->with.text, definition, &err), "%s", err.text) &&
+        contract_check(w, definition->cpu_hash != 0, "its CPU has no number");
+    for (int i = 0; i < 2 && holds; i++) {
+        const struct hv_reply *reply = contract_call(w, HV_CALL_HOST_ABILITIES, w->hosts[i], "");
+        holds = expect(w, reply, ERR_NONE, 0) &&
+                contract_check(w, offers_machine(reply->with.abilities, definition),
+                               "%s does not offer %s", w->hosts[i], definition->machine);
+    }
+    free(definition);
+    return holds;
+}
+
+bool contract_only_a_persistent_guest_is_stored(struct contract_world *w)
+{
+    const char *source, *target;
+    if (!contract_locate(w, w->guest, &source, &target) ||
+        !expect(w, contract_call(w, HV_CALL_GUEST_XML_STORED, source, w->guest), ERR_NOT_FOUND,
+                0) ||
+        !expect(w, contract_call(w, HV_CALL_GUEST_XML_STORED, source, stranger), ERR_NOT_FOUND,
+                NO_DOMAIN))
+        return false;
+    if (w->persistent[0] == '\0')
+        return true;
+    const struct hv_reply *reply =
+        contract_call(w, HV_CALL_GUEST_XML_STORED, w->hosts[0], w->persistent);
+    return expect(w, reply, ERR_NONE, 0) &&
+           contract_check(w, strstr(reply->with.text, w->persistent) != NULL, "another guest's");
+}
+
+static const struct hv_guest *find(const struct hv_guest_list *list, const char *uuid)
+{
+    for (size_t i = 0; i < list->n; i++)
+        if (strcmp(list->guests[i].uuid, uuid) == 0)
+            return &list->guests[i];
+    return NULL;
+}
+
+bool contract_a_guest_says_what_it_asks_for(struct contract_world *w)
+{
+    if (w->persistent[0] == '\0')
+        return true;
+    const struct hv_reply *reply = contract_call(w, HV_CALL_LIST_GUESTS, w->hosts[0], "");
+    if (!expect(w, reply, ERR_NONE, 0))
+        return false;
+    const struct hv_guest *plain = find(reply->with.guests, w->twin);
+    const struct hv_guest *guest = find(reply->with.guests, w->persistent);
+    return contract_check(w, plain == NULL || (plain->settings == NULL && plain->labels == NULL),
+                          "a guest that asks for nothing") &&
+           contract_check(w, guest != NULL && guest->persistent, "no persistent guest") &&
+           contract_check(w, text_equal(guest->labels, "{\"app\":\"contract\"}"), "labels %s",
+                          guest->labels != NULL ? guest->labels : "none") &&
+           contract_check(w, text_equal(guest->settings, "{\"evictionStrategy\":\"LiveMigrate\"}"),
+                          "settings %s", guest->settings != NULL ? guest->settings : "none");
+}
+
+bool contract_an_edited_guest_is_told(struct contract_world *w)
+{
+    if (w->persistent[0] == '\0' || w->edit == NULL)
+        return true;
+    size_t mark = contract_mark(w);
+    struct contract_event changed = {w->hosts[0], w->persistent, HV_EVENT_CHANGED, -1, -1};
+    return contract_check(w, w->edit(w->ctx, w->hosts[0], w->persistent), "it cannot be edited") &&
+           contract_wait_event(w, mark, changed);
+}
+
+/* Whether it obeys is the guest's business. */
+bool contract_a_guest_can_be_asked_to_go(struct contract_world *w)
+{
+    if (!expect(w, contract_call(w, HV_CALL_SHUTDOWN, w->hosts[0], stranger), ERR_NOT_FOUND,
+                NO_DOMAIN))
+        return false;
+    if (w->persistent[0] == '\0')
+        return true;
+    const struct hv_reply *look = contract_call(w, HV_CALL_LOOK, w->hosts[0], w->persistent);
+    if (look == NULL)
+        return false;
+    bool runs = look->with.sight.state == HV_STATE_RUNNING;
+    return expect(w, contract_call(w, HV_CALL_SHUTDOWN, w->hosts[0], w->persistent),
+                  runs ? ERR_NONE : ERR_HYPERVISOR, runs ? 0 : NOT_VALID);
+}
