@@ -96,8 +96,11 @@ static bool unknown_resource(const char *name, struct err *err)
     for (size_t i = 0; i < COUNT(names); i++)
         known[i] = names[i].name;
     const char *nearest = text_nearest(name, known, COUNT(names));
-    return err_set(err, ERR_UNPROCESSABLE, "spec.hard: \"%.60s\" cannot be limited; %s", name,
-                   nearest != NULL ? nearest : "launchers, memory and cpu can");
+    if (nearest != NULL)
+        return err_set(err, ERR_UNPROCESSABLE,
+                       "spec.hard: \"%.60s\" cannot be limited; did you mean %s?", name, nearest);
+    return err_set(err, ERR_UNPROCESSABLE,
+                   "spec.hard: \"%.60s\" cannot be limited; launchers, memory and cpu can", name);
 }
 
 static bool read_hard(struct json_object *hard, struct quota *quota, struct err *err)
