@@ -10,8 +10,8 @@
 static const char *const chore_sql[CHORE_COUNT] = {
     [CHORE_CLEAR_REJECTIONS] = "DELETE FROM rejections WHERE job_uid = ?1",
     [CHORE_TRIM_OBJECT_EVENTS] =
-        "DELETE FROM events WHERE id IN (SELECT id FROM events WHERE uid = ?1"
-        " ORDER BY at_ms DESC, id DESC LIMIT -1 OFFSET ?2)",
+        ("DELETE FROM events WHERE id IN (SELECT id FROM events WHERE uid = ?1"
+         " ORDER BY at_ms DESC, id DESC LIMIT -1 OFFSET ?2)"),
     [CHORE_TRIM_EVENTS] =
         "DELETE FROM events WHERE id IN (SELECT id FROM events ORDER BY at_ms, id LIMIT ?2)",
 };

@@ -351,11 +351,12 @@ static void open_with(struct fixture *f, int n)
 {
     char path[TEST_PATH_MAX], sql[512];
     must_close(f);
-    (void)snprintf(sql, sizeof sql,
-                   "WITH RECURSIVE c(n) AS (VALUES (1) UNION ALL SELECT n + 1 FROM c WHERE n < %d)"
-                   "INSERT INTO events(kind, ns, name, uid, type, reason, message, at_ms)"
-                   "  SELECT '', '', '', 'u' || n, '', 'R', '', n FROM c",
-                   n);
+    (void)snprintf(
+        sql, sizeof sql,
+        "WITH RECURSIVE c(n) AS (VALUES (1) UNION ALL SELECT n + 1 FROM c WHERE n < %d)"
+        "INSERT INTO events(kind, ns, name, uid, type, reason, message, at_ms, first_ms, count)"
+        "  SELECT '', '', '', 'u' || n, '', 'R', '', n, n, 1 FROM c",
+        n);
     raw_exec(path_in(f, "ferry.db", path), sql, false);
     must_open(f);
 }
