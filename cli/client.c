@@ -15,8 +15,8 @@
 struct client {
     char url[CLIENT_URL_MAX];
     CURL *curl;
-    struct curl_slist *headers;
-    struct buf answer; /* of the call under way */
+    struct curl_slist *headers, *patch_headers; /* a patch says which kind of patch it is */
+    struct buf answer;                          /* of the call under way */
 };
 
 /* "cli:LOGIN", as the appliance records who asked. */
@@ -53,27 +53,32 @@ static bool read_url(struct client *client, const char *server, struct err *err)
     return true;
 }
 
-static bool add_header(struct client *client, const char *line, struct err *err)
+static bool add_header(struct curl_slist **list, const char *line, struct err *err)
 {
-    struct curl_slist *longer = curl_slist_append(client->headers, line);
+    struct curl_slist *longer = curl_slist_append(*list, line);
     if (longer == NULL)
         return err_set(err, ERR_NOMEM, "no memory for a request");
-    client->headers = longer;
+    *list = longer;
     return true;
+}
+
+static bool add_headers(struct curl_slist **list, const char *content_type, struct err *err)
+{
+    char who[SNAPSHOT_WHO_MAX], header[SNAPSHOT_WHO_MAX + 16];
+    who_asks(who, sizeof who);
+    (void)snprintf(header, sizeof header, "X-Ferry-User: %s", who);
+    return add_header(list, header, err) && add_header(list, "Accept: application/json", err) &&
+           add_header(list, content_type, err);
 }
 
 static bool set_up(struct client *client, struct err *err)
 {
-    char who[SNAPSHOT_WHO_MAX], header[SNAPSHOT_WHO_MAX + 16];
     client->curl = curl_easy_init();
     if (client->curl == NULL)
         return err_set(err, ERR_NOMEM, "no memory for the HTTP client");
-    who_asks(who, sizeof who);
-    (void)snprintf(header, sizeof header, "X-Ferry-User: %s", who);
-    if (!add_header(client, header, err) || !add_header(client, "Accept: application/json", err) ||
-        !add_header(client, "Content-Type: application/json", err))
+    if (!add_headers(&client->headers, "Content-Type: application/json", err) ||
+        !add_headers(&client->patch_headers, "Content-Type: application/merge-patch+json", err))
         return false;
-    (void)curl_easy_setopt(client->curl, CURLOPT_HTTPHEADER, client->headers);
     (void)curl_easy_setopt(client->curl, CURLOPT_PROTOCOLS_STR, "http,https");
     (void)curl_easy_setopt(client->curl, CURLOPT_NOPROXY, "*");
     (void)curl_easy_setopt(client->curl, CURLOPT_NOSIGNAL, 1L);
@@ -102,6 +107,7 @@ void client_free(struct client *client)
     if (client == NULL)
         return;
     curl_slist_free_all(client->headers);
+    curl_slist_free_all(client->patch_headers);
     curl_easy_cleanup(client->curl);
     buf_fini(&client->answer);
     free(client);
@@ -184,6 +190,8 @@ static bool exchange(struct client *client, const char *method, const char *path
         return err_set(err, ERR_INVALID, "the request's path is too long");
     }
     (void)curl_easy_setopt(client->curl, CURLOPT_URL, url.data);
+    (void)curl_easy_setopt(client->curl, CURLOPT_HTTPHEADER,
+                           text_equal(method, "PATCH") ? client->patch_headers : client->headers);
     (void)curl_easy_setopt(client->curl, CURLOPT_POSTFIELDS, body);
     if (body == NULL)
         (void)curl_easy_setopt(client->curl, CURLOPT_HTTPGET, 1L);

@@ -27,9 +27,9 @@ void client_free(struct client *client);
 DEFINE_OWNED(client)
 const char *client_url(const struct client *client);
 
-/* method GET, POST, PUT or DELETE; body NULL for none. The answer is a new reference. NULL: err is
- * UNREACHABLE when nobody answers, TIMEOUT when a change was sent and nobody said what became of
- * it, else what the appliance said. */
+/* method GET, POST, PUT, PATCH (a merge patch) or DELETE; body NULL for none. The answer is a new
+ * reference. NULL: err is UNREACHABLE when nobody answers, TIMEOUT when a change was sent and
+ * nobody said what became of it, else what the appliance said. */
 struct json_object *client_call(struct client *client, const char *method, const char *path,
                                 struct json_object *body, struct err *err);
 

@@ -218,6 +218,7 @@ void config_free(struct config *config)
         return;
     free_texts(config->host_labels, config->n_hosts);
     free_texts(config->host_taints, config->n_hosts);
+    free(config->host_cordoned);
     free(config->hosts);
     for (size_t i = 0; i < CONFIG_SHARED_MAX; i++) {
         free(config->shared_paths[i]);

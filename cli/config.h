@@ -17,6 +17,7 @@ struct config {
     struct hv_host *hosts;
     char **host_labels;              /* one per host: JSON object text, NULL when it has none */
     char **host_taints;              /* one per host: JSON array text, NULL when it has none */
+    bool *host_cordoned;             /* one per host: takes no new guests (schedulable: false) */
     char state_dir[CONFIG_PATH_MAX]; /* default /var/lib/ferry */
     char listen[HV_TEXT_MAX];        /* default 127.0.0.1:9178 */
     enum log_level log_level;

@@ -172,60 +172,42 @@ static bool read_taints(struct reading *r, const struct yaml_node *list, struct 
     if (list->kind != YAML_LIST)
         return yaml_fail(r->yaml, list, err, "taints: expected a list of {key, value, effect}");
     for (const struct yaml_node *node = list->child; node != NULL; node = node->next) {
-        if (json_object_array_length(taints) >= TAINTS_MAX - 1) /* one for `schedulable` */
-            return yaml_fail(r->yaml, node, err, "taints: at most %d are possible", TAINTS_MAX - 1);
+        if (json_object_array_length(taints) >= TAINTS_MAX)
+            return yaml_fail(r->yaml, node, err, "taints: at most %d are possible", TAINTS_MAX);
         if (!read_taint(r, node, taints, err))
             return false;
     }
     return true;
 }
 
-/* Not schedulable is a taint as well, as Kubernetes has it: guests may tolerate it. */
-static void add_unschedulable(struct json_object *taints)
+static bool read_host_taints(struct reading *r, const struct yaml_node *list, struct err *err)
 {
-    struct json_object *taint = json_add_object(taints, "");
-    json_add_text(taint, "key", "node.kubernetes.io/unschedulable");
-    json_add_text(taint, "effect", "NoSchedule");
-}
-
-/* Two keys, one text: read together when the host's other keys are. */
-static bool settle_taints(struct reading *r, const struct yaml_node *host, struct err *err)
-{
-    const struct yaml_node *list = yaml_child(host, "taints");
-    const struct yaml_node *flag = yaml_child(host, "schedulable");
-    bool schedulable = true;
-    if (list == NULL && flag == NULL)
-        return true;
     OWNED(json_object) taints = json_object_new_array();
-    if ((list != NULL && !read_taints(r, list, taints, err)) ||
-        (flag != NULL && !yaml_bool(r->yaml, flag, &schedulable, err)))
+    if (!read_taints(r, list, taints, err))
         return false;
-    if (!schedulable)
-        add_unschedulable(taints);
     if (json_object_array_length(taints) == 0)
         return true;
     return keep_json(taints, &r->config->host_taints[r->host], err);
 }
 
-static bool read_later(struct reading *r, const struct yaml_node *node, struct err *err)
+static bool read_host_schedulable(struct reading *r, const struct yaml_node *node, struct err *err)
 {
-    (void)r, (void)node, (void)err;
-    return true; /* settle_taints() */
+    bool schedulable;
+    if (!yaml_bool(r->yaml, node, &schedulable, err))
+        return false;
+    r->config->host_cordoned[r->host] = !schedulable;
+    return true;
 }
 
 static bool read_host(struct reading *r, const struct yaml_node *node, struct err *err)
 {
     static const struct key keys[] = {
-        {"name", read_host_name},
-        {"uri", read_host_uri},
-        {"peerUri", read_host_peer_uri},
-        {"migrationAddress", read_host_address},
-        {"keepalive", read_host_keepalive},
-        {"labels", read_host_labels},
-        {"taints", read_later},
-        {"schedulable", read_later},
+        {"name", read_host_name},           {"uri", read_host_uri},
+        {"peerUri", read_host_peer_uri},    {"migrationAddress", read_host_address},
+        {"keepalive", read_host_keepalive}, {"labels", read_host_labels},
+        {"taints", read_host_taints},       {"schedulable", read_host_schedulable},
     };
-    if (!config_read_map(r, node, keys, COUNT(keys), err) || !settle_taints(r, node, err))
+    if (!config_read_map(r, node, keys, COUNT(keys), err))
         return false;
     struct hv_host *host = host_of(r);
     if (host->name[0] == '\0')
@@ -288,7 +270,9 @@ bool config_read_hosts(struct reading *r, const struct yaml_node *list, struct e
     config->hosts = calloc(n, sizeof *config->hosts);
     config->host_labels = calloc(n, sizeof *config->host_labels);
     config->host_taints = calloc(n, sizeof *config->host_taints);
-    if (config->hosts == NULL || config->host_labels == NULL || config->host_taints == NULL)
+    config->host_cordoned = calloc(n, sizeof *config->host_cordoned);
+    if (config->hosts == NULL || config->host_labels == NULL || config->host_taints == NULL ||
+        config->host_cordoned == NULL)
         return err_set(err, ERR_NOMEM, "no memory for %zu hosts", n);
     config->n_hosts = n;
     r->host = 0;
@@ -314,6 +298,7 @@ bool config_hosts_differ(const struct config *a, const struct config *b)
             !text_equal(x->migration_host, y->migration_host) ||
             x->keepalive_interval_s != y->keepalive_interval_s ||
             x->keepalive_count != y->keepalive_count ||
+            a->host_cordoned[i] != b->host_cordoned[i] ||
             texts_differ(a->host_labels[i], b->host_labels[i]) ||
             texts_differ(a->host_taints[i], b->host_taints[i]))
             return true;

@@ -20,6 +20,8 @@ enum {
     KEY_TIMEOUT,
     KEY_NAME,
     KEY_PRIORITY,
+    KEY_SELECTOR,
+    SELECTORS_MAX = 32,
     ANSWER_MAX = 1 << 20
 };
 #define BANDWIDTH_MAX (INT64_C(1) << 23)
@@ -27,11 +29,23 @@ enum {
 struct migrate {
     struct cli_options common;
     const char *vm, *to, *name;
-    int64_t bandwidth_mibs; /* 0: the fleet's default */
-    const char *priority;   /* NULL: a human's */
-    int64_t timeout_ms;     /* < 0: none */
+    int64_t bandwidth_mibs;               /* 0: the fleet's default */
+    const char *priority;                 /* NULL: a human's */
+    int64_t timeout_ms;                   /* < 0: none */
+    const char *selectors[SELECTORS_MAX]; /* K=V */
+    size_t n_selectors;
     bool wait;
 };
+
+static void add_selector(struct migrate *m, const char *pair, struct argp_state *state)
+{
+    const char *equals = strchr(pair, '=');
+    if (equals == NULL || equals == pair)
+        argp_error(state, "--selector '%s' is not LABEL=VALUE", pair);
+    if (m->n_selectors == SELECTORS_MAX)
+        argp_error(state, "at most %d selectors", SELECTORS_MAX);
+    m->selectors[m->n_selectors++] = pair;
+}
 
 static error_t on_option(int key, char *arg, struct argp_state *state)
 {
@@ -48,6 +62,7 @@ static error_t on_option(int key, char *arg, struct argp_state *state)
             argp_error(state, "--name is empty; give a NAME or leave it out");
         m->name = arg;
         return 0;
+    case KEY_SELECTOR: add_selector(m, arg, state); return 0;
     case KEY_PRIORITY:
         if (priority_from_name(arg) == PRIORITY_COUNT)
             argp_error(state,
@@ -81,6 +96,21 @@ static error_t on_option(int key, char *arg, struct argp_state *state)
     }
 }
 
+/* Only ever narrows where the guest may go. A label twice: the last one counts. */
+static void add_selectors(struct json_object *spec, const struct migrate *m)
+{
+    if (m->to == NULL && m->n_selectors == 0)
+        return;
+    struct json_object *selector = json_add_object(spec, "addedNodeSelector");
+    for (size_t i = 0; i < m->n_selectors; i++) {
+        size_t length = strcspn(m->selectors[i], "=");
+        OWNED_TEXT key = strndup(m->selectors[i], length);
+        if (key != NULL)
+            json_add_text(selector, key, m->selectors[i] + length + 1);
+    }
+    json_add_text(selector, "kubernetes.io/hostname", m->to);
+}
+
 static struct json_object *build_request(const struct migrate *m)
 {
     struct json_object *request = json_object_new_object();
@@ -100,8 +130,7 @@ static struct json_object *build_request(const struct migrate *m)
     struct json_object *spec = json_add_object(request, "spec");
     json_add_text(spec, "priority", m->priority);
     json_add_text(spec, "vmiName", m->vm);
-    if (m->to != NULL)
-        json_add_text(json_add_object(spec, "addedNodeSelector"), "kubernetes.io/hostname", m->to);
+    add_selectors(spec, m);
     return request;
 }
 
@@ -164,7 +193,8 @@ static int follow(struct client *client, const struct migrate *m, struct json_ob
 int verb_migrate(int argc, char **argv)
 {
     static const struct argp_option options[] = {
-        {"to", KEY_TO, "NODE", 0, "the target; default: the only other node", 0},
+        {"to", KEY_TO, "NODE", 0, "the target; default: the best one", 0},
+        {"selector", KEY_SELECTOR, "K=V", 0, "only nodes with this label; may be repeated", 0},
         {"name", KEY_NAME, "NAME", 0, "name of the migration; default: a new one", 0},
         {"bandwidth", KEY_BANDWIDTH, "MIB", 0, "limit in MiB/s; default: the fleet's", 0},
         {"priority", KEY_PRIORITY, "CLASS", 0, "default: user-triggered", 0},

@@ -120,18 +120,29 @@ static bool name_hosts(struct appliance *a, struct err *err)
     return true;
 }
 
+/* A simulation has no file and so no taints; labels come with its world. */
+static const char *const *host_labels(const struct appliance *a)
+{
+    return a->simulate != NULL ? (const char *const *)simulate_world(a->simulate)->host_labels
+                               : (const char *const *)a->config->host_labels;
+}
+
 static bool open_engine(struct appliance *a, struct err *err)
 {
     const struct engine_config config = {
         .hosts = a->hosts,
         .n_hosts = a->n_hosts,
-        .bandwidth_mibs = a->config->bandwidth_mibs,
         .parallel_per_fleet = a->config->parallel_per_fleet,
         .parallel_outbound_per_node = a->config->parallel_outbound_per_node,
         .parallel_inbound_per_node = a->config->parallel_inbound_per_node,
-        .allow_auto_converge = a->config->allow_auto_converge,
-        .allow_postcopy = a->config->allow_postcopy,
-        .unsafe = a->config->unsafe,
+        .bandwidth_per_node = a->config->bandwidth_per_node,
+        .memory_overcommit_percent = a->config->memory_overcommit_percent,
+        .vcpus_per_cpu = a->config->vcpus_per_cpu,
+        .eviction_strategy = a->config->eviction_strategy,
+        .migration = a->config->migration,
+        .host_labels = host_labels(a),
+        .host_taints = (const char *const *)a->config->host_taints,
+        .host_cordoned = a->config->host_cordoned,
         .storage = {(const char *const *)a->config->shared_paths, a->config->n_shared_paths,
                     (const char *const *)a->config->shared_pools, a->config->n_shared_pools, false},
     };

@@ -102,8 +102,7 @@ static void draw(const struct wait *wait, struct screen *screen, const struct pr
         draw_plain(screen, p, now_ms);
 }
 
-/* True when Ctrl-C (or SIGTERM) came. */
-static bool pause_or_signal(int signals, int64_t ms)
+bool wait_pause(int signals, int64_t ms)
 {
     struct pollfd poller = {.fd = signals, .events = POLLIN};
     return poll(&poller, 1, (int)ms) > 0;
@@ -211,11 +210,24 @@ static int watch_loop(const struct wait *wait, const char *path, int signals, st
         int64_t pause = next_poll_ms(&watch);
         if (wait->timeout_ms >= 0 && left < pause)
             pause = left;
-        if (pause_or_signal(signals, pause)) {
+        if (wait_pause(signals, pause)) {
             erase(screen);
             return say_interrupted(wait);
         }
     }
+}
+
+int wait_open_signals(struct err *err)
+{
+    sigset_t stop;
+    (void)sigemptyset(&stop);
+    (void)sigaddset(&stop, SIGINT);
+    (void)sigaddset(&stop, SIGTERM);
+    (void)sigprocmask(SIG_BLOCK, &stop, NULL);
+    int signals = signalfd(-1, &stop, SFD_CLOEXEC | SFD_NONBLOCK);
+    if (signals < 0)
+        (void)err_set(err, ERR_IO, "cannot listen for Ctrl-C: %s", strerror(errno));
+    return signals;
 }
 
 int wait_until_over(const struct wait *wait, struct json_object **out_object)
@@ -224,21 +236,14 @@ int wait_until_over(const struct wait *wait, struct json_object **out_object)
     char path[KINDS_PATH_MAX];
     if (!kind_path(KIND_MIGRATION, wait->ns, wait->name, path, &err))
         return cli_fail(&err, NULL);
-    sigset_t stop, before;
-    (void)sigemptyset(&stop);
-    (void)sigaddset(&stop, SIGINT);
-    (void)sigaddset(&stop, SIGTERM);
-    (void)sigprocmask(SIG_BLOCK, &stop, &before);
-    int signals = signalfd(-1, &stop, SFD_CLOEXEC | SFD_NONBLOCK);
-    if (signals < 0) {
-        (void)err_set(&err, ERR_IO, "cannot listen for Ctrl-C: %s", strerror(errno));
+    int signals = wait_open_signals(&err);
+    if (signals < 0)
         return cli_fail(&err, NULL);
-    }
     struct screen screen = {.live = cli_is_terminal(STDERR_FILENO),
                             .coloured = cli_wants_colour(STDERR_FILENO)};
     int status = watch_loop(wait, path, signals, &screen, out_object);
     (void)close(signals);
-    return status; /* the signals stay blocked: the process is about to end */
+    return status;
 }
 
 /* The guest's whereabouts as a sentence. */

@@ -31,6 +31,11 @@ struct wait {
  * exit status, and the reason has been said on stderr. */
 int wait_until_over(const struct wait *wait, struct json_object **out_object);
 
+/* For those who watch something else: Ctrl-C and SIGTERM as a descriptor, blocked from now on (the
+ * process ends after the wait); < 0 with *err. wait_pause() is true when one came. */
+int wait_open_signals(struct err *err);
+bool wait_pause(int signals, int64_t ms);
+
 /* The numbers of a migration object; pure. */
 void wait_read(struct json_object *object, int64_t elapsed_ms, struct progress *out_progress);
 /* One or two lines on how it ended; pure. True when the guest moved. */

@@ -70,10 +70,8 @@ static void a_full_file_fills_every_field(void **state)
     assert_string_equal(c->host_taints[0],
                         "[{\"key\":\"gpu\",\"value\":\"big\",\"effect\":\"NoSchedule\"},"
                         "{\"key\":\"old\",\"effect\":\"PreferNoSchedule\"}]");
-    assert_string_equal(
-        c->host_taints[1],
-        "[{\"key\":\"node.kubernetes.io\\/unschedulable\",\"effect\":\"NoSchedule\"}]");
-    assert_null(c->host_taints[2]);
+    assert_null(c->host_taints[1]);
+    assert_true(!c->host_cordoned[0] && c->host_cordoned[1] && !c->host_cordoned[2]);
     assert_string_equal(c->state_dir, "/srv/ferry");
     assert_string_equal(c->listen, "127.0.0.1:9999");
     assert_int_equal(c->log_level, LOG_LEVEL_DEBUG);

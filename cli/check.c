@@ -1,0 +1,94 @@
+/* check.c - `ferry check VM`: can it move, where to, under which policy, and if not, why not. It
+ * changes nothing. */
+#include <stdio.h>
+
+#include "base/own.h"
+#include "cli/cli.h"
+#include "cli/client.h"
+#include "cli/pages.h"
+
+enum { KEY_TO = 0x200 };
+
+struct check {
+    struct cli_options common;
+    const char *vm, *to;
+};
+
+static error_t on_option(int key, char *arg, struct argp_state *state)
+{
+    struct check *c = state->input;
+    switch (key) {
+    case ARGP_KEY_INIT: state->child_inputs[0] = &c->common; return 0;
+    case KEY_TO:
+        if (*arg == '\0')
+            argp_error(state, "--to is empty; name a NODE or leave it out");
+        c->to = arg;
+        return 0;
+    case ARGP_KEY_ARG:
+        if (state->arg_num > 0)
+            argp_error(state, "one VM at a time, not also '%s'", arg);
+        c->vm = arg;
+        return 0;
+    case ARGP_KEY_NO_ARGS: argp_error(state, "which VM?"); return 0;
+    case ARGP_KEY_END:
+        if (c->common.all_namespaces)
+            argp_error(state, "a VM is in one namespace; name it with -n");
+        return 0;
+    default: return ARGP_ERR_UNKNOWN;
+    }
+}
+
+static struct json_object *ask(struct client *client, const struct check *c, struct err *err)
+{
+    char path[KINDS_PATH_MAX];
+    if (!kind_check_path(c->common.ns, path, err))
+        return NULL;
+    OWNED(json_object) question = json_object_new_object();
+    json_add_text(question, "apiVersion", kind_api_version(KIND_DRAIN));
+    json_add_text(question, "kind", "Check");
+    struct json_object *spec = json_add_object(question, "spec");
+    json_add_text(spec, "vmiName", c->vm);
+    json_add_text(spec, "nodeName", c->to);
+    return client_call(client, "POST", path, question, err);
+}
+
+int verb_check(int argc, char **argv)
+{
+    static const struct argp_option options[] = {
+        {"to", KEY_TO, "NODE", 0, "only this node; default: all", 0},
+        {0},
+    };
+    static const struct argp argp = {
+        .options = options,
+        .parser = on_option,
+        .args_doc = "VM",
+        .doc = "Can a guest move, where to, under which policy, and if not, why not. Exit status "
+               "0: it can move now; 1: it cannot, or would have to wait.",
+        .children = cli_options_children,
+    };
+    struct check c = {0};
+    cli_options_init(&c.common);
+    if (argp_parse(&argp, argc, argv, 0, NULL, &c) != 0)
+        return EXIT_USAGE;
+    struct err err = {0};
+    OWNED(client) client = client_new(c.common.server, &err);
+    if (client == NULL)
+        return cli_fail(&err, NULL);
+    OWNED(json_object) answer = ask(client, &c, &err);
+    if (answer == NULL)
+        return cli_fail(&err, err.code == ERR_NOT_FOUND ? "`ferry get guests -A` lists the guests"
+                                                        : NULL);
+    const struct paper paper = {cli_width(STDOUT_FILENO, TABLE_WIDTH),
+                                cli_wants_colour(STDOUT_FILENO)};
+    struct buf page;
+    buf_init(&page, PAGE_MAX);
+    bool can = page_check(json_at(answer, "status"), &paper, &page);
+    int printed;
+    if (c.common.output == OUTPUT_JSON) {
+        buf_fini(&page);
+        printed = cli_print_json(json_at(answer, "status"));
+    } else {
+        printed = cli_print(&page);
+    }
+    return printed != EXIT_DONE ? printed : can ? EXIT_DONE : EXIT_FAILED;
+}

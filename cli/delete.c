@@ -1,0 +1,88 @@
+/* delete.c - `ferry delete KIND NAME`: a policy, quota, namespace's labels, drain, migration. A
+ * drain or migration that is not over is cancelled by it. */
+#include <stdio.h>
+
+#include "base/own.h"
+#include "cli/cli.h"
+#include "cli/client.h"
+#include "cli/kinds.h"
+#include "cli/table.h"
+#include "cli/view.h"
+
+enum { KEY_IGNORE = 0x200 };
+
+struct delete
+{
+    struct cli_options common;
+    const char *kind_word, *name;
+    bool ignore_missing;
+};
+
+static error_t on_option(int key, char *arg, struct argp_state *state)
+{
+    struct delete *d = state->input;
+    switch (key) {
+    case ARGP_KEY_INIT: state->child_inputs[0] = &d->common; return 0;
+    case KEY_IGNORE: d->ignore_missing = true; return 0;
+    case ARGP_KEY_ARG:
+        if (state->arg_num == 0)
+            d->kind_word = arg;
+        else if (state->arg_num == 1)
+            d->name = arg;
+        else
+            argp_error(state, "one KIND and one NAME, not also '%s'", arg);
+        return 0;
+    case ARGP_KEY_END:
+        if (d->name == NULL)
+            argp_error(state, "which one? ferry delete KIND NAME");
+        if (d->common.all_namespaces)
+            argp_error(state, "an object is in one namespace; name it with -n");
+        return 0;
+    default: return ARGP_ERR_UNKNOWN;
+    }
+}
+
+static int say(const struct delete *d, enum kind kind, struct json_object *answer)
+{
+    char name[TABLE_CELL_MAX];
+    if (d->common.output == OUTPUT_JSON)
+        return cli_print_json(answer);
+    table_clean(name, sizeof name, d->name);
+    /* One that is not over stays until it is: the answer is then the object, not a Status. */
+    bool lingers = *view_text(answer, "metadata.deletionTimestamp") != '\0';
+    (void)printf("%s/%s %s\n", kind_short(kind), name,
+                 lingers ? "is being cancelled and goes when it is over" : "deleted");
+    return EXIT_DONE;
+}
+
+int verb_delete(int argc, char **argv)
+{
+    static const struct argp_option options[] = {
+        {"ignore-not-found", KEY_IGNORE, NULL, 0, "nothing to delete is no failure", 0},
+        {0},
+    };
+    static const struct argp argp = {
+        .options = options,
+        .parser = on_option,
+        .args_doc = "KIND NAME",
+        .doc = "Delete an object. A migration or drain that is not over is cancelled. Nodes, "
+               "guests and pods are what they are on the hosts and cannot be deleted.",
+        .children = cli_options_children,
+    };
+    struct delete d = {0};
+    cli_options_init(&d.common);
+    if (argp_parse(&argp, argc, argv, 0, NULL, &d) != 0)
+        return EXIT_USAGE;
+    struct err err = {0};
+    enum kind kind;
+    if (!kind_from_word(d.kind_word, &kind, &err))
+        return cli_fail(&err, "the kinds are " KIND_WORDS);
+    char path[KINDS_PATH_MAX];
+    OWNED(client) client = client_new(d.common.server, &err);
+    if (client == NULL || !kind_path(kind, d.common.ns, d.name, path, &err))
+        return cli_fail(&err, NULL);
+    OWNED(json_object) answer = client_call(client, "DELETE", path, NULL, &err);
+    if (answer == NULL && err.code == ERR_NOT_FOUND && d.ignore_missing)
+        return EXIT_DONE;
+    return answer != NULL ? say(&d, kind, answer) : cli_fail(&err, NULL);
+}

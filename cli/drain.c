@@ -1,0 +1,187 @@
+/* drain.c - `ferry drain NODE`: moves every guest off a node, or with --dry-run says what that
+ * would do. The drain is an object of the appliance: it goes on whether or not anybody watches. */
+#include <stdio.h>
+#include <string.h>
+
+#include "base/own.h"
+#include "cli/cli.h"
+#include "cli/client.h"
+#include "cli/drain_watch.h"
+#include "cli/human.h"
+#include "cli/pages.h"
+#include "cli/view.h"
+
+enum { KEY_DEADLINE = 0x200, KEY_RETRIES, KEY_SHUTDOWN, KEY_DRY_RUN, KEY_WAIT, KEY_TIMEOUT };
+
+struct drain_order {
+    struct cli_options common;
+    const char *node;
+    int64_t deadline_ms, timeout_ms; /* < 0: none */
+    int64_t retries;                 /* < 0: the appliance's */
+    bool shutdown, dry_run, wait;
+};
+
+static void read_duration(const char *name, const char *arg, int64_t *out_ms,
+                          struct argp_state *state)
+{
+    if (!human_read_duration(arg, out_ms))
+        argp_error(state, "%s '%s' is not a duration like 30s, 5m or 2h", name, arg);
+}
+
+static void check(const struct drain_order *d, struct argp_state *state)
+{
+    if (d->timeout_ms >= 0 && !d->wait)
+        argp_error(state, "--timeout needs --wait");
+    if (d->wait && d->dry_run)
+        argp_error(state, "a --dry-run has nothing to --wait for");
+    if (d->deadline_ms >= 0 && d->deadline_ms < 1000)
+        argp_error(state, "--deadline is at least a second");
+}
+
+static error_t on_option(int key, char *arg, struct argp_state *state)
+{
+    struct drain_order *d = state->input;
+    switch (key) {
+    case ARGP_KEY_INIT: state->child_inputs[0] = &d->common; return 0;
+    case KEY_DEADLINE: read_duration("--deadline", arg, &d->deadline_ms, state); return 0;
+    case KEY_TIMEOUT: read_duration("--timeout", arg, &d->timeout_ms, state); return 0;
+    case KEY_RETRIES:
+        if (!text_to_i64(arg, 0, 100, &d->retries))
+            argp_error(state, "--retries '%s' is not a number from 0 to 100", arg);
+        return 0;
+    case KEY_SHUTDOWN: d->shutdown = true; return 0;
+    case KEY_DRY_RUN: d->dry_run = true; return 0;
+    case KEY_WAIT: d->wait = true; return 0;
+    case ARGP_KEY_ARG:
+        if (state->arg_num > 0)
+            argp_error(state, "one NODE at a time, not also '%s'", arg);
+        d->node = arg;
+        return 0;
+    case ARGP_KEY_NO_ARGS: argp_error(state, "which NODE? `ferry get nodes` lists them"); return 0;
+    case ARGP_KEY_END: check(d, state); return 0;
+    default: return ARGP_ERR_UNKNOWN;
+    }
+}
+
+static struct json_object *build(const struct drain_order *d)
+{
+    char pattern[TABLE_CELL_MAX];
+    struct json_object *object = json_object_new_object();
+    json_add_text(object, "apiVersion", kind_api_version(KIND_DRAIN));
+    json_add_text(object, "kind", kind_name(KIND_DRAIN));
+    (void)snprintf(pattern, sizeof pattern, "drain-%.63s-", d->node);
+    json_add_text(json_add_object(object, "metadata"), "generateName", pattern);
+    struct json_object *spec = json_add_object(object, "spec");
+    json_add_text(spec, "nodeName", d->node);
+    if (d->deadline_ms >= 0)
+        json_add_i64(spec, "deadlineSeconds", d->deadline_ms / 1000);
+    if (d->retries >= 0)
+        json_add_i64(spec, "retryBudget", d->retries);
+    if (d->shutdown)
+        json_add_bool(spec, "shutdown", true);
+    return object;
+}
+
+static struct json_object *order(struct client *client, const struct drain_order *d,
+                                 struct err *err)
+{
+    char path[KINDS_PATH_MAX], full[KINDS_PATH_MAX + 16];
+    if (!kind_path(KIND_DRAIN, NULL, NULL, path, err))
+        return NULL;
+    (void)snprintf(full, sizeof full, "%s%s", path, d->dry_run ? "?dryRun=All" : "");
+    OWNED(json_object) body = build(d);
+    return client_call(client, "POST", full, body, err);
+}
+
+static struct paper paper_of(int fd)
+{
+    return (struct paper){cli_width(fd, TABLE_WIDTH), cli_wants_colour(fd)};
+}
+
+static int print_plan(struct json_object *object, enum output output)
+{
+    const struct paper paper = paper_of(STDOUT_FILENO);
+    struct buf page;
+    buf_init(&page, PAGE_MAX);
+    bool empties = page_plan(object, &paper, &page);
+    int printed;
+    if (output == OUTPUT_JSON) {
+        buf_fini(&page);
+        printed = cli_print_json(object);
+    } else {
+        printed = cli_print(&page);
+    }
+    return printed != EXIT_DONE ? printed : empties ? EXIT_DONE : EXIT_FAILED;
+}
+
+static int print_created(struct json_object *object, enum output output)
+{
+    char name[TABLE_CELL_MAX];
+    if (output == OUTPUT_JSON)
+        return cli_print_json(object);
+    table_clean(name, sizeof name, view_text(object, "metadata.name"));
+    (void)printf(output == OUTPUT_NAME ? "drain/%s\n" : "%s created\n", name);
+    return EXIT_DONE;
+}
+
+static int print_end(struct json_object *object, enum output output)
+{
+    const struct paper paper = paper_of(STDOUT_FILENO);
+    bool emptied = text_equal(view_text(object, "status.state"), "Succeeded");
+    struct buf page;
+    if (output == OUTPUT_JSON) {
+        (void)cli_print_json(object);
+        return emptied ? EXIT_DONE : EXIT_FAILED;
+    }
+    buf_init(&page, PAGE_MAX);
+    page_drain(object, &paper, &page);
+    int printed = cli_print(&page);
+    return printed != EXIT_DONE ? printed : emptied ? EXIT_DONE : EXIT_FAILED;
+}
+
+static int follow(struct client *client, const struct drain_order *d, struct json_object *created)
+{
+    const struct drain_watch watch = {.client = client,
+                                      .name = view_text(created, "metadata.name"),
+                                      .node = d->node,
+                                      .timeout_ms = d->timeout_ms,
+                                      .quiet = d->common.output == OUTPUT_JSON};
+    struct json_object *last = NULL;
+    int status = drain_watch(&watch, &last);
+    OWNED(json_object) object = last;
+    return status == EXIT_DONE ? print_end(object, d->common.output) : status;
+}
+
+int verb_drain(int argc, char **argv)
+{
+    static const struct argp_option options[] = {
+        {"deadline", KEY_DEADLINE, "DURATION", 0, "fail after this long with guests left", 0},
+        {"retries", KEY_RETRIES, "N", 0, "tries for each guest after the first", 0},
+        {"shutdown", KEY_SHUTDOWN, NULL, 0, "shut guests down whose strategy allows it", 0},
+        {"dry-run", KEY_DRY_RUN, NULL, 0, "only say what it would do; 1: guests would block it", 0},
+        {"wait", KEY_WAIT, NULL, 0, "show progress until it is over or blocked", 0},
+        {"timeout", KEY_TIMEOUT, "DURATION", 0, "with --wait: stop waiting after, like 30m", 0},
+        {0},
+    };
+    static const struct argp argp = {
+        .options = options,
+        .parser = on_option,
+        .args_doc = "NODE",
+        .doc = "Cordon a node and move every guest off it. `ferry uncordon NODE` cancels it.",
+        .children = cli_options_children,
+    };
+    struct drain_order d = {.deadline_ms = -1, .timeout_ms = -1, .retries = -1};
+    cli_options_init(&d.common);
+    if (argp_parse(&argp, argc, argv, 0, NULL, &d) != 0)
+        return EXIT_USAGE;
+    struct err err = {0};
+    OWNED(client) client = client_new(d.common.server, &err);
+    if (client == NULL)
+        return cli_fail(&err, NULL);
+    OWNED(json_object) created = order(client, &d, &err);
+    if (created == NULL)
+        return cli_fail(&err, err.code == ERR_NOT_FOUND ? "`ferry get nodes` lists them" : NULL);
+    if (d.dry_run)
+        return print_plan(created, d.common.output);
+    return d.wait ? follow(client, &d, created) : print_created(created, d.common.output);
+}
