@@ -21,8 +21,8 @@ struct labels { /* zeroed: empty */
     struct label *pairs;
 };
 
-/* As Kubernetes has them: a key is "name" or "dns.sub.domain/name", a name is 1..63 letters, digits,
- * '-', '_' and '.', a value is such a name or empty. */
+/* As Kubernetes has them: a key is "name" or "dns.sub.domain/name"; a name is 1..63 letters,
+ * digits, '-', '_' and '.'; a value is such a name or empty. */
 bool label_key_is_valid(const char *key);
 bool label_value_is_valid(const char *value);
 

@@ -74,7 +74,8 @@ static void what_is_wrong_is_refused_with_the_field(void **state)
         {"{\"hard\":7}", "spec.hard: expected an object"},
         {"{\"hards\":{}}", "spec: unknown field \"hards\""},
         {"{\"hard\":{},\"scopes\":[]}", "spec: unknown field \"scopes\""},
-        {"{\"hard\":{\"memry\":1}}", "spec.hard: \"memry\" cannot be limited; did you mean memory?"},
+        {"{\"hard\":{\"memry\":1}}", "spec.hard: \"memry\" cannot be limited; did "
+                                     "you mean memory?"},
         {"{\"hard\":{\"persistentvolumeclaims\":1}}",
          "spec.hard: \"persistentvolumeclaims\" cannot be limited; launchers, memory and cpu can"},
         {"{\"hard\":{\"memory\":null}}", "spec.hard.memory: expected a quantity"},
