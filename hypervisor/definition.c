@@ -112,7 +112,7 @@ static void read_disk(const xmlNode *node, struct hv_definition *out)
 
 static void read_interface(const xmlNode *node, struct hv_definition *out)
 {
-    static const char *const places[] = {"bridge", "network", "dev"};
+    static const char *const places[] = {"bridge", "dev"};
     if (out->n_interfaces == HV_INTERFACES_MAX) {
         out->cut++;
         return;
@@ -120,10 +120,14 @@ static void read_interface(const xmlNode *node, struct hv_definition *out)
     struct hv_interface *interface = &out->interfaces[out->n_interfaces++];
     const xmlNode *source = child_of(node, "source");
     (void)READ(node, "type", interface->type);
-    /* A live interface of a network names the bridge too: the network is what it asked for. */
-    size_t first = strcmp(interface->type, "network") == 0 ? 1 : 0;
+    /* A live interface of a network names the bridge or device too, and some change their type to
+     * it: the network is what was asked for, and what the target will be asked for. */
+    bool of_network = READ(source, "network", interface->source) && interface->source[0] != '\0';
+    if (of_network &&
+        (strcmp(interface->type, "bridge") == 0 || strcmp(interface->type, "direct") == 0))
+        TEXT_SET(interface->type, "network");
     for (size_t i = 0; i < COUNT(places) && interface->source[0] == '\0'; i++)
-        (void)READ(source, places[(i + first) % COUNT(places)], interface->source);
+        (void)READ(source, places[i], interface->source);
     (void)READ(child_of(node, "mac"), "address", interface->mac);
     for (char *at = interface->mac; *at != '\0'; at++)
         *at = (char)(*at >= 'A' && *at <= 'Z' ? *at - 'A' + 'a' : *at);

@@ -92,13 +92,17 @@ static void read_guests(const xmlNode *root, struct hv_abilities *abilities)
     struct machines machines = {.items = calloc(HV_MACHINES_MAX, sizeof *machines.items)};
     if (machines.items == NULL)
         return;
+    bool has_guests = false;
     for (const xmlNode *guest = root->children; guest != NULL; guest = guest->next) {
         char name[sizeof machines.items->arch];
+        has_guests = has_guests || is_element(guest, "guest");
         const xmlNode *arch = is_element(guest, "guest") ? child_of(guest, "arch") : NULL;
         if (arch != NULL && read_attribute(arch, "name", name, sizeof name))
             read_machines(&machines, name, arch);
     }
-    if (machines.cut) { /* a list that lacks one would say that it is not there */
+    /* A list that lacks one would say that it is not there; and not every hypervisor has machines.
+     */
+    if (machines.cut || (has_guests && machines.n == 0)) {
         free(machines.items);
         return;
     }

@@ -317,9 +317,40 @@ static void what_happens_to_disks_and_who_an_interface_is(void **state)
     assert_string_equal(d.interfaces[1].mac, "");
 }
 
+/* As libvirt 9 shows one interface of a network before and after its guest started. */
+static void an_interface_of_a_network_stays_one(void **state)
+{
+    (void)state;
+    static const struct {
+        const char *xml, *type, *source;
+    } rows[] = {
+        {"<interface type='network'><source network='ext'/></interface>", "network", "ext"},
+        {"<interface type='network'><source network='ext' bridge='virbr0'/></interface>", "network",
+         "ext"},
+        {"<interface type='bridge'><source network='ext' portid='x' bridge='br7'/></interface>",
+         "network", "ext"},
+        {"<interface type='direct'><source network='ext' dev='eth0' mode='vepa'/></interface>",
+         "network", "ext"},
+        {"<interface type='hostdev'><source network='ext'/></interface>", "hostdev", "ext"},
+        {"<interface type='bridge'><source bridge='br7'/></interface>", "bridge", "br7"},
+        {"<interface type='direct'><source dev='eth0'/></interface>", "direct", "eth0"},
+        {"<interface type='user'/>", "user", ""},
+    };
+    for (size_t i = 0; i < COUNT(rows); i++) {
+        char xml[256];
+        struct hv_definition d;
+        struct err err = {0};
+        (void)snprintf(xml, sizeof xml, "<domain><devices>%s</devices></domain>", rows[i].xml);
+        assert_true(hv_definition_parse(xml, &d, &err));
+        assert_string_equal(d.interfaces[0].type, rows[i].type);
+        assert_string_equal(d.interfaces[0].source, rows[i].source);
+    }
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
+        cmocka_unit_test(an_interface_of_a_network_stays_one),
         cmocka_unit_test(equal_cpus_have_equal_numbers_and_others_do_not),
         cmocka_unit_test(pages_are_plain_huge_or_of_a_size),
         cmocka_unit_test(what_happens_to_disks_and_who_an_interface_is),

@@ -72,6 +72,9 @@ static void what_is_not_said_is_not_known(void **state)
     OWNED(hv_abilities) bare = decode("<capabilities><host/></capabilities>");
     assert_true(bare->machines_known && bare->n_machines == 0);
     assert_false(bare->pages_known);
+    OWNED(hv_abilities) xen = decode("<capabilities><guest><arch name='x86_64'/></guest>"
+                                     "</capabilities>");
+    assert_false(xen->machines_known);
 }
 
 /* A list that lacks one would say that it is not there. */
