@@ -92,7 +92,7 @@ static void the_same_needs_are_the_same_bytes(void **state)
     memset(&one, 0xAA, sizeof one);
     memset(&other, 0x55, sizeof other);
     struct hv_definition *d = fresh(state);
-    add_interface(d, "network", "a-long-name-of-a-network");
+    add_interface(d, "network", "long-name-of-a-network");
     add_interface(d, "network", "b");
     add_interface(d, "bridge", "br1");
     add_interface(d, "direct", "br0");
@@ -104,7 +104,7 @@ static void the_same_needs_are_the_same_bytes(void **state)
     add_interface(d, "network", "b");
     add_interface(d, "network", "b");
     add_interface(d, "bridge", "br0");
-    add_interface(d, "network", "a-long-name-of-a-network");
+    add_interface(d, "network", "long-name-of-a-network");
     add_disk(d, HV_DISK_VOLUME, "y");
     add_disk(d, HV_DISK_VOLUME, "x");
     add_disk(d, HV_DISK_VOLUME, "y");
