@@ -26,16 +26,18 @@ void reply_not_found(struct http_reply *reply, enum api_kind kind, const char *n
 void reply_refusal(struct http_reply *reply, unsigned status, const char *text);
 void reply_no_route(struct http_reply *reply, const struct http_request *request,
                     const char *allow);
+void reply_success(struct http_reply *reply, unsigned status); /* a Status about no object */
 /* Status Success of a delete. */
 void reply_deleted(struct http_reply *reply, enum api_kind kind, const char *name, const char *uid);
 
-/* ---- objects: api_migration.c, api_instance.c, api_node.c ---- */
+/* ---- objects: api_migration.c, api_instance.c, api_node.c, api_pod.c, api_document.c ---- */
 struct api_column {
     const char *name, *type; /* string | integer | date */
     int priority;            /* 0: always, 1: wide only */
     const char *help;
 };
-/* How the objects of a kind are found and shown. Objects are numbered as in the snapshot. */
+/* How the objects of a kind are found and shown. Objects are numbered as in the snapshot; where
+ * the snapshot holds other things between them, is_there tells which numbers are objects. */
 struct api_view {
     const struct api_column *columns; /* after Name */
     size_t n_columns;
@@ -46,8 +48,32 @@ struct api_view {
     struct json_object *(*object)(const struct snapshot *s, size_t i); /* new */
     void (*add_cells)(const struct snapshot *s, size_t i, int64_t now_ms,
                       struct json_object *cells);
+    bool (*is_there)(const struct snapshot *s, size_t i); /* NULL: all numbers are */
+    /* The value of a field that can be selected by besides name and namespace; NULL: it has none.
+     * fields (NULL: there are none) lists them, separated by spaces. */
+    const char *fields;
+    const char *(*field)(const struct snapshot *s, size_t i, const char *key);
 };
-extern const struct api_view api_migrations, api_instances, api_nodes;
+extern const struct api_view api_migrations, api_instances, api_nodes, api_pods;
+extern const struct api_view api_policies, api_quotas, api_namespaces, api_drains;
+const struct api_view *api_view_of(enum api_kind kind); /* NULL: it cannot be read */
+/* The number of an object; false when there is none. */
+bool api_find(const struct api_view *view, const struct snapshot *s, const char *ns,
+              const char *name, size_t *out_i);
+
+/* The overlay or document of that key, NULL when there is none. */
+const struct snapshot_object *api_document(const struct snapshot *s, enum object_kind kind,
+                                           const char *ns, const char *name);
+/* A JSON object's text as an object, a new reference, empty when it is NULL or none; with a path,
+ * the object there. */
+struct json_object *api_object_from(const char *text, const char *path);
+/* Adds metadata.annotations that were stored with an object, if there are any. */
+void api_add_annotations(struct json_object *metadata, const char *metadata_json);
+void api_add_unless_empty(struct json_object *object, const char *key, const char *text);
+
+bool api_guest_runs(const struct snapshot_guest *guest); /* KubeVirt's phase Running */
+/* The place kept for a guest that arrives: shown as a pod from its choice to the end of the job. */
+bool api_target_launcher_is_up(const struct snapshot_job *job);
 
 struct json_object *api_job_object(const struct snapshot_job *job);
 /* status.migrationState, also shown on the guest; NULL before hand-off. */

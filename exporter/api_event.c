@@ -13,6 +13,7 @@ static const struct api_column columns[] = {
     {"Reason", "string", 0, "What happened, in one word."},
     {"Object", "string", 0, "Whom it happened to."},
     {"Message", "string", 0, "What happened."},
+    {"Count", "integer", 1, "How often."},
 };
 
 struct search {
@@ -65,7 +66,7 @@ static struct json_object *event_object(const struct store_event *row, size_t nu
 {
     char name[SNAPSHOT_NAME_MAX + 48];
     (void)snprintf(name, sizeof name, "%.*s.%llx.%zx", SNAPSHOT_NAME_MAX, row->name,
-                   (unsigned long long)row->at_ms, number);
+                   (unsigned long long)(row->first_ms != 0 ? row->first_ms : row->at_ms), number);
     const struct api_meta meta = {row->ns[0] == '\0' ? "default" : row->ns, name, NULL, 0,
                                   row->at_ms};
     struct json_object *event = json_object_new_object();
@@ -79,9 +80,9 @@ static struct json_object *event_object(const struct store_event *row, size_t nu
     json_add_text(event, "type", row->type);
     json_add_text(event, "reason", row->reason);
     json_add_text(event, "message", row->message);
-    json_add_time(event, "firstTimestamp", row->at_ms);
+    json_add_time(event, "firstTimestamp", row->first_ms != 0 ? row->first_ms : row->at_ms);
     json_add_time(event, "lastTimestamp", row->at_ms);
-    json_add_i64(event, "count", 1);
+    json_add_i64(event, "count", row->count > 0 ? row->count : 1);
     json_add_text(json_add_object(event, "source"), "component", "ferry");
     return event;
 }
@@ -91,10 +92,11 @@ static struct json_object *event_cells(const struct store_event *row, int64_t no
     char age[API_SHORT_TEXT_MAX], about[SNAPSHOT_NAME_MAX + 64];
     api_age_text(row->at_ms, now_ms, age);
     (void)snprintf(about, sizeof about, "%.60s/%s", row->kind, row->name);
-    const char *const texts[COUNT(columns)] = {age, row->type, row->reason, about, row->message};
+    const char *const texts[] = {age, row->type, row->reason, about, row->message};
     struct json_object *cells = json_object_new_array();
     for (size_t i = 0; i < COUNT(texts); i++)
         json_add_text(cells, "", texts[i]);
+    json_add_i64(cells, "", row->count > 0 ? row->count : 1);
     return cells;
 }
 
@@ -116,23 +118,51 @@ static const char *equals_term(const struct api_selector *fields, const char *ke
     return NULL;
 }
 
-/* The uid to ask the store for: given, or of the object that is named; NULL: of all objects. */
-static const char *uid_of(const struct search *search, const struct snapshot *s)
+/* The uid of a document, launcher or guest that is named; NULL when there is none. */
+static const char *uid_named(const struct snapshot *s, const char *kind, const char *ns,
+                             const char *name)
 {
-    const char *uid = equals_term(&search->fields, "involvedObject.uid");
-    const char *name = equals_term(&search->fields, "involvedObject.name");
-    const char *kind = equals_term(&search->fields, "involvedObject.kind");
-    if (uid != NULL || name == NULL || s == NULL)
-        return uid;
-    const char *ns = equals_term(&search->fields, "involvedObject.namespace");
-    ns = ns != NULL ? ns : search->ns != NULL ? search->ns : "default";
     const struct snapshot_job *job = snapshot_find_job(s, ns, name);
     const struct snapshot_guest *guest = snapshot_find_guest(s, ns, name);
     bool wants_job = kind == NULL || strcmp(kind, api_kind_row(KIND_MIGRATION)->kind) == 0;
     bool wants_guest = kind == NULL || strcmp(kind, api_kind_row(KIND_INSTANCE)->kind) == 0;
     if (wants_job && job != NULL)
         return job->uid;
-    return wants_guest && guest != NULL ? guest->uuid : NULL;
+    if (wants_guest && guest != NULL)
+        return guest->uuid;
+    enum object_kind wanted = kind == NULL ? OBJECT_COUNT : object_kind_from_name(kind);
+    if (wanted == OBJECT_COUNT || wanted == OBJECT_NODE || wanted == OBJECT_GUEST)
+        return NULL;
+    const struct snapshot_object *document =
+        api_document(s, wanted, object_kind_is_spaced(wanted) ? ns : "", name);
+    return document == NULL ? NULL : document->uid;
+}
+
+/* kubectl asks for a node's events by its name as uid, as kubelets write them, and by its own:
+ * nodes are told apart by name, so what is said of a uid is left out. */
+static void forget_node_uid(struct search *search)
+{
+    const char *kind = equals_term(&search->fields, "involvedObject.kind");
+    const char *name = equals_term(&search->fields, "involvedObject.name");
+    size_t kept = 0;
+    if (!text_equal(kind, api_kind_row(KIND_NODE)->kind) || name == NULL)
+        return;
+    for (size_t i = 0; i < search->fields.n; i++)
+        if (strcmp(search->fields.terms[i].key, "involvedObject.uid") != 0)
+            search->fields.terms[kept++] = search->fields.terms[i];
+    search->fields.n = kept;
+}
+
+/* The uid to ask the store for: given, or of the object that is named; NULL: of all objects. */
+static const char *uid_of(const struct search *search, const struct snapshot *s)
+{
+    const char *uid = equals_term(&search->fields, "involvedObject.uid");
+    const char *name = equals_term(&search->fields, "involvedObject.name");
+    const char *ns = equals_term(&search->fields, "involvedObject.namespace");
+    if (uid != NULL || name == NULL || s == NULL)
+        return uid;
+    ns = ns != NULL ? ns : search->ns != NULL ? search->ns : "default";
+    return uid_named(s, equals_term(&search->fields, "involvedObject.kind"), ns, name);
 }
 
 void serve_events(const struct api_call *call, struct http_reply *out_reply)
@@ -146,6 +176,7 @@ void serve_events(const struct api_call *call, struct http_reply *out_reply)
         reply_err(out_reply, &err, KIND_EVENT, NULL);
         return;
     }
+    forget_node_uid(&search);
     api_list_begin(&search.list, KIND_EVENT, columns, COUNT(columns), call->request,
                    call->snapshot == NULL ? 0 : call->snapshot->generation);
     if (store != NULL && !store->ops->each_event(store, uid_of(&search, call->snapshot), EVENTS_MAX,

@@ -26,16 +26,14 @@ static const char *phase_of(const struct snapshot_guest *guest)
     }
 }
 
+bool api_guest_runs(const struct snapshot_guest *guest)
+{
+    return strcmp(phase_of(guest), "Running") == 0;
+}
+
 static struct json_object *labels_of(const struct snapshot_guest *guest)
 {
-    struct err err = {0};
-    struct json_object *labels = NULL;
-    if (guest->labels != NULL)
-        labels = json_parse(guest->labels, strlen(guest->labels), "labels", &err);
-    if (!json_object_is_type(labels, json_type_object)) {
-        json_object_free(labels);
-        labels = json_object_new_object();
-    }
+    struct json_object *labels = api_object_from(guest->labels, NULL);
     if (guest->node[0] != '\0')
         json_add_text(labels, "kubevirt.io/nodeName", guest->node);
     return labels;
@@ -54,10 +52,20 @@ static void add_spec(struct json_object *object, const struct snapshot_guest *gu
 {
     char memory[API_SHORT_TEXT_MAX];
     (void)snprintf(memory, sizeof memory, "%lluKi", (unsigned long long)guest->memory_kib);
-    struct json_object *domain = json_add_object(json_add_object(object, "spec"), "domain");
+    struct json_object *spec = json_add_object(object, "spec");
+    struct json_object *domain = json_add_object(spec, "domain");
     json_add_i64(json_add_object(domain, "cpu"), "cores", guest->vcpus);
     json_add_text(json_add_object(domain, "memory"), "guest", memory);
     (void)json_add_object(domain, "devices");
+    /* What it asks of the fleet, in the same words. */
+    OWNED(json_object) settings = api_object_from(guest->settings, NULL);
+    static const char *const keys[] = {"evictionStrategy", "nodeSelector", "tolerations",
+                                       "affinity"};
+    for (size_t i = 0; i < COUNT(keys); i++) {
+        struct json_object *value = json_object_object_get(settings, keys[i]);
+        if (value != NULL)
+            json_add(spec, keys[i], json_object_get(value));
+    }
 }
 
 /* All rows that make one condition false, as KubeVirt joins them. */
@@ -98,18 +106,56 @@ static void add_migratable(struct json_object *conditions, const struct migratab
     buf_fini(&joined);
 }
 
+/* What others want of it: to leave, to be migrated for its definition to come true, to be
+ * elsewhere. */
+static void add_wishes(struct json_object *conditions, const struct snapshot_guest *guest)
+{
+    if (guest->evacuation_node[0] != '\0')
+        api_add_condition(conditions, "EvictionRequested", "True", 0, "EvictionRequested",
+                          "VMI is marked for eviction");
+    if (guest->required.is != REQUIRED_NO)
+        api_add_condition(conditions, "MigrationRequired",
+                          guest->required.is == REQUIRED_NOW ? "True" : "False",
+                          guest->required_since_ms,
+                          guest->required.is == REQUIRED_NOW ? "AutoMigrationDueToLiveUpdate"
+                                                             : "AutoMigrationPending",
+                          guest->required.detail);
+    if (guest->unmet_selector[0] != '\0') {
+        char text[sizeof guest->unmet_selector + HV_HOST_MAX + 64];
+        (void)snprintf(text, sizeof text, "its node %s has not the label %s that it asks for",
+                       guest->node, guest->unmet_selector);
+        api_add_condition(conditions, "ferry.internal/NodeSelectorMet", "False", 0,
+                          "NodeLabelMissing", text);
+    }
+}
+
 static void add_conditions(struct json_object *status, const struct snapshot_guest *guest)
 {
     bool is_ready = guest->state == HV_STATE_RUNNING && guest->node_reachable;
     struct json_object *conditions = json_add_array(status, "conditions");
     api_add_condition(conditions, "Ready", is_ready ? "True" : "False", 0, NULL, NULL);
     add_migratable(conditions, &guest->migratable);
-    if (guest->state != HV_STATE_PAUSED)
-        return;
-    const char *reason = guest->reason == HV_PAUSED_USER      ? "PausedByUser"
-                         : guest->reason == HV_PAUSED_IOERROR ? "PausedIOError"
-                                                              : "Paused";
-    api_add_condition(conditions, "Paused", "True", 0, reason, NULL);
+    if (guest->state == HV_STATE_PAUSED) {
+        const char *reason = guest->reason == HV_PAUSED_USER      ? "PausedByUser"
+                             : guest->reason == HV_PAUSED_IOERROR ? "PausedIOError"
+                                                                  : "Paused";
+        api_add_condition(conditions, "Paused", "True", 0, reason, NULL);
+    }
+    add_wishes(conditions, guest);
+}
+
+/* Pods by uid, with their nodes: two while a place is kept for it where it goes. */
+static void add_pods(struct json_object *status, const struct snapshot_guest *guest,
+                     const struct snapshot_job *job)
+{
+    OWNED(json_object) pods = json_object_new_object();
+    if (guest->up && guest->pod_uid[0] != '\0')
+        json_add_text(pods, guest->pod_uid, guest->node);
+    if (job != NULL && api_target_launcher_is_up(job) && job->target_pod_uid[0] != '\0' &&
+        job->target[0] != '\0')
+        json_add_text(pods, job->target_pod_uid, job->target);
+    if (json_object_object_length(pods) > 0)
+        json_add(status, "activePods", TAKE(pods));
 }
 
 /* Everything that applies, notes included, with what to do about it. */
@@ -137,14 +183,19 @@ static void add_status(struct json_object *object, const struct snapshot *s,
     json_add_text(status, "phase", phase_of(guest));
     if (guest->node[0] != '\0')
         json_add_text(status, "nodeName", guest->node);
+    api_add_unless_empty(status, "evacuationNodeName", guest->evacuation_node);
     add_conditions(status, guest);
     const struct snapshot_job *job = newest_job(s, guest);
+    add_pods(status, guest, job);
     struct json_object *state = job == NULL ? NULL : api_migration_state(job);
     if (state != NULL)
         json_add(status, "migrationState", state);
     struct json_object *ferry = json_add_object(status, "ferry");
     json_add_text(ferry, "state", hv_state_name(guest->state));
     json_add_text(ferry, "reason", hv_reason_name(guest->state, guest->reason));
+    api_add_unless_empty(ferry, "evictionStrategy", strategy_name(guest->strategy));
+    if (guest->up)
+        api_add_unless_empty(ferry, "pod", guest->pod);
     json_add_bool(ferry, "persistent", guest->persistent);
     json_add_bool(ferry, "nodeReachable", guest->node_reachable);
     json_add_time(ferry, "seenAt", guest->seen_ms);
@@ -204,6 +255,9 @@ static struct json_object *object(const struct snapshot *s, size_t i)
     json_add(metadata, "creationTimestamp", NULL); /* Kubernetes' way to say "not known" */
     json_add(metadata, "labels", labels_of(guest));
     add_annotations(metadata, &guest->migratable);
+    const struct snapshot_object *overlay = api_document(s, OBJECT_GUEST, guest->ns, guest->name);
+    if (overlay != NULL)
+        api_add_annotations(metadata, overlay->metadata_json);
     add_spec(out, guest);
     add_status(out, s, guest);
     return out;
@@ -222,5 +276,18 @@ static void add_cells(const struct snapshot *s, size_t i, int64_t now_ms, struct
         json_add_text(cells, "", texts[c]);
 }
 
-const struct api_view api_instances = {columns, COUNT(columns), count,  ns,
-                                       name,    labels,         object, add_cells};
+static const char *field(const struct snapshot *s, size_t i, const char *key)
+{
+    return strcmp(key, "status.nodeName") == 0 ? s->guests[i].node : phase_of(&s->guests[i]);
+}
+
+const struct api_view api_instances = {.columns = columns,
+                                       .n_columns = COUNT(columns),
+                                       .count = count,
+                                       .ns = ns,
+                                       .name = name,
+                                       .labels = labels,
+                                       .object = object,
+                                       .add_cells = add_cells,
+                                       .fields = "status.nodeName status.phase",
+                                       .field = field};

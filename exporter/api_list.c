@@ -10,12 +10,13 @@
 
 enum { LIST_BYTES_MAX = 256 * 1024 * 1024 };
 
-static const struct api_view *view_of(enum api_kind kind)
+const struct api_view *api_view_of(enum api_kind kind)
 {
     static const struct api_view *const views[KIND_COUNT] = {
-        [KIND_MIGRATION] = &api_migrations,
-        [KIND_INSTANCE] = &api_instances,
-        [KIND_NODE] = &api_nodes,
+        [KIND_MIGRATION] = &api_migrations, [KIND_INSTANCE] = &api_instances,
+        [KIND_NODE] = &api_nodes,           [KIND_POD] = &api_pods,
+        [KIND_POLICY] = &api_policies,      [KIND_QUOTA] = &api_quotas,
+        [KIND_NAMESPACE] = &api_namespaces, [KIND_DRAIN] = &api_drains,
     };
     return views[kind];
 }
@@ -144,23 +145,45 @@ void api_list_end(struct api_list *list, struct http_reply *reply)
 
 /* ---- the handlers ---- */
 
+static bool is_word_of(const char *words, const char *word)
+{
+    size_t n = strlen(word);
+    for (const char *at = words; at != NULL && *at != '\0'; at += strspn(at, " ")) {
+        size_t length = strcspn(at, " ");
+        if (length == n && memcmp(at, word, n) == 0)
+            return true;
+        at += length;
+    }
+    return false;
+}
+
 /* Fields that can be selected by; others are refused as Kubernetes does. */
-static bool fields_are_known(const struct api_selector *fields, struct err *err)
+static bool fields_are_known(const struct api_selector *fields, const struct api_view *view,
+                             struct err *err)
 {
     for (size_t i = 0; i < fields->n; i++)
-        if (strcmp(fields->terms[i].key, "metadata.name") != 0 &&
-            strcmp(fields->terms[i].key, "metadata.namespace") != 0)
+        if (!is_word_of("metadata.name metadata.namespace", fields->terms[i].key) &&
+            !is_word_of(view->fields, fields->terms[i].key))
             return err_set(err, ERR_INVALID,
-                           "field selector '%.100s': only metadata.name and metadata.namespace",
-                           fields->terms[i].key);
+                           "field selector '%.100s': only metadata.name metadata.namespace %s",
+                           fields->terms[i].key, view->fields == NULL ? "" : view->fields);
     return true;
 }
 
-static bool fields_match(const struct api_selector *fields, const char *ns, const char *name)
+static const char *ns_of(const struct api_view *view, const struct snapshot *s, size_t i)
 {
-    for (size_t i = 0; i < fields->n; i++) {
-        bool by_name = strcmp(fields->terms[i].key, "metadata.name") == 0;
-        if (!api_term_matches(&fields->terms[i], by_name ? name : ns))
+    return view->ns == NULL ? "" : view->ns(s, i);
+}
+
+static bool fields_match(const struct api_selector *fields, const struct api_view *view,
+                         const struct snapshot *s, size_t i)
+{
+    for (size_t t = 0; t < fields->n; t++) {
+        const char *key = fields->terms[t].key;
+        const char *value = strcmp(key, "metadata.name") == 0        ? view->name(s, i)
+                            : strcmp(key, "metadata.namespace") == 0 ? ns_of(view, s, i)
+                                                                     : view->field(s, i, key);
+        if (!api_term_matches(&fields->terms[t], value))
             return false;
     }
     return true;
@@ -171,21 +194,26 @@ struct filter {
     struct api_selector labels, fields;
 };
 
-static bool filter_init(struct filter *filter, const struct http_request *request, struct err *err)
+static bool filter_init(struct filter *filter, const struct http_request *request,
+                        const struct api_view *view, struct err *err)
 {
     filter->ns = request->ns;
     return api_selector_parse(http_query(request, "labelSelector"), &filter->labels, err) &&
            api_selector_parse(http_query(request, "fieldSelector"), &filter->fields, err) &&
-           fields_are_known(&filter->fields, err);
+           fields_are_known(&filter->fields, view, err);
+}
+
+static bool is_there(const struct api_view *view, const struct snapshot *s, size_t i)
+{
+    return view->is_there == NULL || view->is_there(s, i);
 }
 
 static bool filter_matches(const struct filter *filter, const struct api_view *view,
                            const struct snapshot *s, size_t i)
 {
-    const char *ns = view->ns == NULL ? "" : view->ns(s, i);
-    if (filter->ns != NULL && strcmp(filter->ns, ns) != 0)
-        return false;
-    if (!fields_match(&filter->fields, ns, view->name(s, i)))
+    if (!is_there(view, s, i) ||
+        (filter->ns != NULL && strcmp(filter->ns, ns_of(view, s, i)) != 0) ||
+        !fields_match(&filter->fields, view, s, i))
         return false;
     if (filter->labels.n == 0)
         return true;
@@ -208,7 +236,7 @@ static void add_object(struct api_list *list, const struct api_view *view,
 
 void serve_list(const struct api_call *call, struct http_reply *out_reply)
 {
-    const struct api_view *view = view_of(call->kind);
+    const struct api_view *view = api_view_of(call->kind);
     const struct snapshot *s = call->snapshot;
     struct filter filter;
     struct err err = {0};
@@ -218,7 +246,7 @@ void serve_list(const struct api_call *call, struct http_reply *out_reply)
         reply_refusal(out_reply, 503, "Ferry has just started and knows no host yet");
         return;
     }
-    if (!filter_init(&filter, call->request, &err)) {
+    if (!filter_init(&filter, call->request, view, &err)) {
         reply_err(out_reply, &err, call->kind, NULL);
         return;
     }
@@ -230,26 +258,29 @@ void serve_list(const struct api_call *call, struct http_reply *out_reply)
     api_list_end(&list, out_reply);
 }
 
-static size_t find(const struct api_view *view, const struct snapshot *s, const char *ns,
-                   const char *name)
+bool api_find(const struct api_view *view, const struct snapshot *s, const char *ns,
+              const char *name, size_t *out_i)
 {
-    size_t n = view->count(s), i = 0;
-    while (i < n && (strcmp(view->name(s, i), name) != 0 ||
-                     (view->ns != NULL && strcmp(view->ns(s, i), ns) != 0)))
-        i++;
-    return i;
+    size_t n = view->count(s);
+    for (size_t i = 0; i < n; i++)
+        if (is_there(view, s, i) && strcmp(view->name(s, i), name) == 0 &&
+            (view->ns == NULL || strcmp(view->ns(s, i), ns) == 0)) {
+            *out_i = i;
+            return true;
+        }
+    return false;
 }
 
 void serve_get(const struct api_call *call, struct http_reply *out_reply)
 {
-    const struct api_view *view = view_of(call->kind);
+    const struct api_view *view = api_view_of(call->kind);
     const struct snapshot *s = call->snapshot;
     if (s == NULL) {
         reply_refusal(out_reply, 503, "Ferry has just started and knows no host yet");
         return;
     }
-    size_t i = find(view, s, call->request->ns, call->request->name);
-    if (i == view->count(s)) {
+    size_t i;
+    if (!api_find(view, s, call->request->ns, call->request->name, &i)) {
         reply_not_found(out_reply, call->kind, call->request->name);
     } else if (api_wants_table(call->request)) {
         struct api_list list;

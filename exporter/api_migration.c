@@ -10,34 +10,14 @@
 
 static const char name_label[] = "kubevirt.io/vmi-name";
 
-/* The stored labels or annotations of a job; a new reference, never NULL. */
-static struct json_object *stored(const struct snapshot_job *job, const char *what)
-{
-    struct err err = {0};
-    if (job->metadata_json != NULL) {
-        OWNED(json_object) metadata =
-            json_parse(job->metadata_json, strlen(job->metadata_json), "metadata", &err);
-        struct json_object *found = metadata == NULL ? NULL : json_at(metadata, what);
-        if (json_object_is_type(found, json_type_object))
-            return json_object_get(found);
-    }
-    return json_object_new_object();
-}
-
 /* KubeVirt labels every migration with its guest; names too long for a label go without. */
 static struct json_object *labels_of(const struct snapshot_job *job)
 {
-    struct json_object *labels = stored(job, "labels");
+    struct json_object *labels = api_object_from(job->metadata_json, "labels");
     if (strlen(job->guest_name) < LABEL_VALUE_MAX &&
         json_object_object_get(labels, name_label) == NULL)
         json_add_text(labels, name_label, job->guest_name);
     return labels;
-}
-
-static void add_text_unless_empty(struct json_object *object, const char *key, const char *text)
-{
-    if (text[0] != '\0')
-        json_add_text(object, key, text);
 }
 
 static void add_metadata(struct json_object *object, const struct snapshot_job *job)
@@ -46,9 +26,7 @@ static void add_metadata(struct json_object *object, const struct snapshot_job *
                                   job->created_ms};
     struct json_object *metadata = api_add_meta(object, KIND_MIGRATION, &meta);
     json_add(metadata, "labels", labels_of(job));
-    OWNED(json_object) annotations = stored(job, "annotations");
-    if (json_object_object_length(annotations) > 0)
-        json_add(metadata, "annotations", TAKE(annotations));
+    api_add_annotations(metadata, job->metadata_json);
     if (phase_is_final(job->phase))
         return;
     json_add_time(metadata, "deletionTimestamp", job->delete_asked_ms);
@@ -62,23 +40,30 @@ static void add_spec(struct json_object *object, const struct snapshot_job *job)
     json_add_text(spec, "vmiName", job->guest_name);
     if (job->priority != PRIORITY_DEFAULT)
         json_add_text(spec, "priority", priority_name(job->priority));
+    OWNED(json_object) selector = api_object_from(job->selector_json, NULL);
     if (job->wanted[0] != '\0')
-        json_add_text(json_add_object(spec, "addedNodeSelector"), "kubernetes.io/hostname",
-                      job->wanted);
+        json_add_text(selector, "kubernetes.io/hostname", job->wanted);
+    if (json_object_object_length(selector) > 0)
+        json_add(spec, "addedNodeSelector", TAKE(selector));
 }
 
 struct json_object *api_migration_state(const struct snapshot_job *job)
 {
-    if (job->source[0] == '\0')
+    if (job->source[0] == '\0' && job->source_pod[0] == '\0')
         return NULL;
     struct json_object *state = json_object_new_object();
     json_add_text(state, "migrationUid", job->uid);
     json_add_time(state, "startTimestamp", job->started_ms);
     json_add_time(state, "endTimestamp", job->ended_ms);
-    json_add_text(state, "sourceNode", job->source);
-    add_text_unless_empty(state, "targetNode", job->target);
-    add_text_unless_empty(state, "targetNodeAddress", job->target_address);
-    add_text_unless_empty(state, "mode", mode_name(job->mode));
+    api_add_unless_empty(state, "sourceNode", job->source);
+    api_add_unless_empty(state, "sourcePod", job->source_pod);
+    api_add_unless_empty(state, "targetNode", job->target);
+    api_add_unless_empty(state, "targetNodeAddress", job->target_address);
+    api_add_unless_empty(state, "targetPod", job->target_pod);
+    api_add_unless_empty(state, "migrationPolicyName", job->policy);
+    if (job->config_json != NULL)
+        json_add(state, "migrationConfiguration", api_object_from(job->config_json, NULL));
+    api_add_unless_empty(state, "mode", mode_name(job->mode));
     if (phase_is_final(job->phase)) {
         json_add_bool(state, "completed", true);
         if (job->phase == PHASE_FAILED)
@@ -86,9 +71,31 @@ struct json_object *api_migration_state(const struct snapshot_job *job)
     }
     if (job->abort_asked)
         json_add_bool(state, "abortRequested", true);
-    add_text_unless_empty(state, "abortStatus", abort_status_name(job->abort_status));
-    add_text_unless_empty(state, "failureReason", job->failure_reason);
+    api_add_unless_empty(state, "abortStatus", abort_status_name(job->abort_status));
+    api_add_unless_empty(state, "failureReason", job->failure_reason);
     return state;
+}
+
+/* What KubeVirt has a condition for, of all that a migration can wait for. */
+static void add_waiting(struct json_object *conditions, const struct snapshot_job *job)
+{
+    char text[SNAPSHOT_REASON_MAX];
+    if (phase_is_final(job->phase))
+        return;
+    if (job->pending == PENDING_QUOTA)
+        api_add_condition(conditions, "migrationRejectedByResourceQuota", "True",
+                          job->waits_since_ms, "ExceededQuota", job->pending_reason);
+    if (job->pending == PENDING_BACKUP)
+        api_add_condition(conditions, "migrationBlockedByBackup", "True", job->waits_since_ms,
+                          "BackupInProgress", job->pending_reason);
+    if (job->pending != PENDING_UTILITY_VOLUMES)
+        return;
+    (void)snprintf(text, sizeof text,
+                   "Migration is waiting for utility volumes to detach. Will timeout in %lld "
+                   "seconds.",
+                   (long long)(job->waits_until_ms - job->waits_since_ms) / 1000);
+    api_add_condition(conditions, "migrationBlockedByUtilityVolumes", "True", job->waits_since_ms,
+                      "UtilityVolumesPresent", text);
 }
 
 static void add_conditions(struct json_object *status, const struct snapshot_job *job)
@@ -97,6 +104,7 @@ static void add_conditions(struct json_object *status, const struct snapshot_job
     if (job->abort_asked)
         api_add_condition(conditions, "migrationAbortRequested", "True", job->delete_asked_ms, NULL,
                           job->abort_why[0] == '\0' ? NULL : job->abort_why);
+    add_waiting(conditions, job);
     if (job->resolving)
         api_add_condition(conditions, "ferry.internal/Resolving", "True", 0, "OutcomeUnknown",
                           "The outcome is being read from both hosts.");
@@ -160,17 +168,57 @@ static void add_verdict(struct json_object *ferry, const struct snapshot_job *jo
     json_add_text(out, "outcome", outcome_name(verdict.outcome));
     json_add_text(out, "plane", plane_name(verdict.plane));
     json_add_text(out, "cause", cause_row(verdict.cause)->name);
-    add_text_unless_empty(out, "failedAt", failed_at_name(verdict.failed_at));
+    api_add_unless_empty(out, "failedAt", failed_at_name(verdict.failed_at));
     json_add_bool(out, "irrecoverable", verdict.irrecoverable);
-    add_text_unless_empty(out, "action", verdict.action);
+    api_add_unless_empty(out, "action", verdict.action);
+}
+
+/* Why each node that was looked at cannot take the guest: the newest full look. */
+static void add_rejections(struct json_object *ferry, const struct rejections *rejections)
+{
+    if (rejections == NULL)
+        return;
+    struct json_object *list = json_add_array(ferry, "rejections");
+    for (size_t i = 0; i < rejections->n; i++) {
+        const struct rejection *rejection = &rejections->list[i];
+        struct json_object *out = json_add_object(list, "");
+        json_add_text(out, "node", rejection->node);
+        json_add_text(out, "reason", reject_name(rejection->why));
+        json_add_text(out, "detail", rejection->detail);
+        json_add_text(out, "message", reject_help(rejection->why));
+        json_add_bool(out, "forEver", reject_is_for_ever(rejection->why));
+    }
+    struct json_object *placement = json_add_object(ferry, "placement");
+    json_add_i64(placement, "nodes", (int64_t)rejections->n_nodes);
+    json_add_time(placement, "at", rejections->at_ms);
+    struct json_object *counts = json_add_object(placement, "rejected");
+    for (enum reject why = REJECT_NONE + 1; why < REJECT_COUNT; why++)
+        if (rejections->counts[why] > 0)
+            json_add_i64(counts, reject_name(why), rejections->counts[why]);
+}
+
+/* Who asked, under which policy, and the place kept at the target. */
+static void add_control(struct json_object *ferry, const struct snapshot_job *job)
+{
+    json_add_text(ferry, "requester", job->requester);
+    json_add_text(ferry, "origin", origin_name(job->origin));
+    api_add_unless_empty(ferry, "policy", job->policy);
+    if (job->launcher != LAUNCHER_NONE) {
+        struct json_object *launcher = json_add_object(ferry, "launcher");
+        json_add_text(launcher, "state", launcher_name(job->launcher));
+        json_add_time(launcher, "since", job->launcher_since_ms);
+        api_add_unless_empty(launcher, "pod", job->target_pod);
+        api_add_unless_empty(launcher, "node", job->target);
+    }
+    add_rejections(ferry, job->rejections);
 }
 
 static void add_ferry(struct json_object *status, const struct snapshot_job *job)
 {
     struct json_object *ferry = json_add_object(status, "ferry");
-    add_text_unless_empty(ferry, "outcome", outcome_name(job->outcome));
+    api_add_unless_empty(ferry, "outcome", outcome_name(job->outcome));
     json_add_text(ferry, "guestAt", guest_at_name(job->guest_at));
-    add_text_unless_empty(ferry, "pendingReason", job->pending_reason);
+    api_add_unless_empty(ferry, "pendingReason", job->pending_reason);
     if (job->pending != PENDING_NONE) {
         struct json_object *pending = json_add_object(ferry, "pending");
         json_add_text(pending, "reason", pending_name(job->pending));
@@ -178,8 +226,8 @@ static void add_ferry(struct json_object *status, const struct snapshot_job *job
         json_add_time(pending, "since", job->waits_since_ms);
         json_add_time(pending, "deadline", job->waits_until_ms);
     }
-    json_add_text(ferry, "requester", job->requester);
-    add_text_unless_empty(ferry, "abortRequester", job->abort_requester);
+    add_control(ferry, job);
+    api_add_unless_empty(ferry, "abortRequester", job->abort_requester);
     json_add_i64(ferry, "epoch", job->epoch);
     json_add_bool(ferry, "adopted", job->adopted);
     json_add_bool(ferry, "resolving", job->resolving);
@@ -280,5 +328,11 @@ static void add_cells(const struct snapshot *s, size_t i, int64_t now_ms, struct
         json_add_text(cells, "", texts[c]);
 }
 
-const struct api_view api_migrations = {columns, COUNT(columns), count,  ns,
-                                        name,    labels,         object, add_cells};
+const struct api_view api_migrations = {.columns = columns,
+                                        .n_columns = COUNT(columns),
+                                        .count = count,
+                                        .ns = ns,
+                                        .name = name,
+                                        .labels = labels,
+                                        .object = object,
+                                        .add_cells = add_cells};

@@ -1,13 +1,28 @@
 /* api_node.c - a host as Kubernetes' Node. */
+#include <string.h>
+
 #include "exporter/api.h"
 
 static struct json_object *labels_of(const struct snapshot_node *node)
 {
-    struct json_object *labels = json_object_new_object();
+    struct json_object *labels = api_object_from(node->labels, NULL);
     json_add_text(labels, "kubernetes.io/hostname", node->name);
     if (node->has_facts)
         json_add_text(labels, "kubernetes.io/arch", node->facts.arch);
     return labels;
+}
+
+static void add_spec(struct json_object *object, const struct snapshot_node *node)
+{
+    struct err ignored = {0};
+    struct json_object *spec = json_add_object(object, "spec");
+    OWNED(json_object) taints =
+        node->taints == NULL ? NULL
+                             : json_parse(node->taints, strlen(node->taints), "taints", &ignored);
+    if (json_object_is_type(taints, json_type_array) && json_object_array_length(taints) > 0)
+        json_add(spec, "taints", TAKE(taints));
+    if (node->cordoned)
+        json_add_bool(spec, "unschedulable", true);
 }
 
 /* libvirt's way to write versions as one number. */
@@ -56,14 +71,25 @@ static void add_addresses(struct json_object *status, const struct snapshot_node
     json_add_text(internal, "address", node->migration_host);
 }
 
+static void add_demand(struct json_object *ferry, const char *key, uint64_t kib, unsigned vcpus)
+{
+    struct json_object *demand = json_add_object(ferry, key);
+    json_add_i64(demand, "memoryKiB", (int64_t)kib);
+    json_add_i64(demand, "vcpus", vcpus);
+}
+
 static void add_ferry(struct json_object *status, const struct snapshot_node *node)
 {
     struct json_object *ferry = json_add_object(status, "ferry");
     json_add_text(ferry, "uri", node->uri);
     json_add_bool(ferry, "connected", node->connected);
     json_add_i64(ferry, "guests", node->guests);
-    if (node->error[0] != '\0')
-        json_add_text(ferry, "error", node->error);
+    json_add_i64(ferry, "outbound", node->outbound);
+    json_add_i64(ferry, "inbound", node->inbound);
+    add_demand(ferry, "running", node->running_kib, node->running_vcpus);
+    add_demand(ferry, "reserved", node->reserved_kib, node->reserved_vcpus);
+    api_add_unless_empty(ferry, "drain", node->drain);
+    api_add_unless_empty(ferry, "error", node->error);
     if (!node->has_facts)
         return;
     char libvirt[API_SHORT_TEXT_MAX], qemu[API_SHORT_TEXT_MAX];
@@ -109,7 +135,10 @@ static struct json_object *object(const struct snapshot *s, size_t i)
     struct json_object *out = json_object_new_object();
     struct json_object *metadata = api_add_meta(out, KIND_NODE, &meta);
     json_add(metadata, "labels", labels_of(node));
-    (void)json_add_object(out, "spec");
+    const struct snapshot_object *overlay = api_document(s, OBJECT_NODE, "", node->name);
+    if (overlay != NULL)
+        api_add_annotations(metadata, overlay->metadata_json);
+    add_spec(out, node);
     struct json_object *status = json_add_object(out, "status");
     struct json_object *conditions = json_add_array(status, "conditions");
     /* A host that does not answer is not known to be down. */
@@ -130,12 +159,28 @@ static void add_cells(const struct snapshot *s, size_t i, int64_t now_ms, struct
     version_text(node->facts.libvirt_version, libvirt);
     version_text(node->facts.hypervisor_version, qemu);
     api_age_text(node->created_ms, now_ms, age);
-    json_add_text(cells, "", node->connected ? "Ready" : "NotReady");
+    char status[API_SHORT_TEXT_MAX];
+    (void)snprintf(status, sizeof status, "%s%s", node->connected ? "Ready" : "NotReady",
+                   node->cordoned ? ",SchedulingDisabled" : "");
+    json_add_text(cells, "", status);
     json_add_i64(cells, "", node->guests);
     const char *const texts[] = {libvirt, qemu, age, node->uri, node->facts.cpu_model, node->error};
     for (size_t c = 0; c < COUNT(texts); c++)
         json_add_text(cells, "", texts[c]);
 }
 
-const struct api_view api_nodes = {columns, COUNT(columns), count,  NULL,
-                                   name,    labels,         object, add_cells};
+static const char *field(const struct snapshot *s, size_t i, const char *key)
+{
+    (void)key;
+    return s->nodes[i].cordoned ? "true" : "false";
+}
+
+const struct api_view api_nodes = {.columns = columns,
+                                   .n_columns = COUNT(columns),
+                                   .count = count,
+                                   .name = name,
+                                   .labels = labels,
+                                   .object = object,
+                                   .add_cells = add_cells,
+                                   .fields = "spec.unschedulable",
+                                   .field = field};

@@ -1,6 +1,65 @@
 /* api_object.c - what all objects share: metadata, conditions, and the short texts of tables. */
 #include "exporter/api.h"
 
+#include <string.h>
+
+static int order_of(const struct snapshot_object *object, enum object_kind kind, const char *ns,
+                    const char *name)
+{
+    if (object->kind != kind)
+        return object->kind < kind ? -1 : 1;
+    int order = strcmp(object->ns, ns);
+    return order != 0 ? order : strcmp(object->name, name);
+}
+
+const struct snapshot_object *api_document(const struct snapshot *s, enum object_kind kind,
+                                           const char *ns, const char *name)
+{
+    size_t low = 0, high = s->n_objects;
+    while (low < high) {
+        size_t middle = low + (high - low) / 2;
+        int order = order_of(s->objects[middle], kind, ns, name);
+        if (order == 0)
+            return s->objects[middle];
+        if (order < 0)
+            low = middle + 1;
+        else
+            high = middle;
+    }
+    return NULL;
+}
+
+struct json_object *api_object_from(const char *text, const char *path)
+{
+    struct err ignored = {0};
+    OWNED(json_object) value =
+        text == NULL ? NULL : json_parse(text, strlen(text), "document", &ignored);
+    struct json_object *found = value == NULL || path == NULL ? value : json_at(value, path);
+    if (json_object_is_type(found, json_type_object))
+        return json_object_get(found);
+    return json_object_new_object();
+}
+
+void api_add_annotations(struct json_object *metadata, const char *metadata_json)
+{
+    OWNED(json_object) stored = api_object_from(metadata_json, "annotations");
+    if (json_object_object_length(stored) == 0)
+        return;
+    struct json_object *annotations = json_object_object_get(metadata, "annotations");
+    if (annotations == NULL)
+        annotations = json_add_object(metadata, "annotations");
+    json_object_object_foreach(stored, key, value)
+    {
+        json_add(annotations, key, json_object_get(value));
+    }
+}
+
+void api_add_unless_empty(struct json_object *object, const char *key, const char *text)
+{
+    if (text[0] != '\0')
+        json_add_text(object, key, text);
+}
+
 struct json_object *api_add_meta(struct json_object *object, enum api_kind kind,
                                  const struct api_meta *meta)
 {

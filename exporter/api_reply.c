@@ -165,3 +165,10 @@ void reply_deleted(struct http_reply *reply, enum api_kind kind, const char *nam
     (void)add_details(status, kind, name, uid);
     reply_json(reply, 200, status);
 }
+
+void reply_success(struct http_reply *reply, unsigned status)
+{
+    struct json_object *body = status_new("Success");
+    json_add_i64(body, "code", status);
+    reply_json(reply, status, body);
+}
