@@ -107,6 +107,19 @@ static void watch(struct engine *e, const struct effect *effect)
             FIELD_TEXT(ERROR, err.text));
 }
 
+/* An order whose result shows in what is seen next: a guest that stops, a backup that is gone. */
+static void tell_guest(struct engine *e, const struct effect *effect, enum hv_call call)
+{
+    struct err err = {0};
+    struct hv_request request = {.call = call, .reply_to = intake_reply_sink(e)};
+    TEXT_SET(request.host, effect->of.act.node);
+    TEXT_SET(request.guest, effect->of.act.guest);
+    if (!hv_act_submit(e->parts.act, &request, &err))
+        LOG(WARN, "order_not_given", FIELD_TEXT(NODE, effect->of.act.node),
+            FIELD_TEXT(GUEST, effect->of.act.guest), FIELD_TEXT(CALL, hv_call_name(call)),
+            FIELD_TEXT(ERROR, err.text));
+}
+
 void dispatch(struct engine *e, const struct effect *effect)
 {
     switch (effect->kind) {
@@ -114,6 +127,9 @@ void dispatch(struct engine *e, const struct effect *effect)
     case EFFECT_DO_ASK_JOB: ask_job(e, effect); break;
     case EFFECT_DO_MIGRATE: migrate(e, effect); break;
     case EFFECT_DO_ABORT: stop(e, effect); break;
+    case EFFECT_DO_COMPARE_CPU: probe_cpu(e, effect); break;
+    case EFFECT_DO_SHUTDOWN: tell_guest(e, effect, HV_CALL_SHUTDOWN); break;
+    case EFFECT_DO_STOP_BACKUP: tell_guest(e, effect, HV_CALL_ABORT); break;
     case EFFECT_DO_WATCH: watch(e, effect); break;
     case EFFECT_DO_UNWATCH: collector_unwatch(e->parts.collector, effect->job_uid); break;
     default: break; /* a record: it is in the store already */

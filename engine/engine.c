@@ -12,6 +12,8 @@
 #include "base/fault.h"
 #include "base/log.h"
 #include "base/text.h"
+#include "engine/control/check.h"
+#include "engine/control/drain.h"
 #include "engine/impl.h"
 #include "engine/persist.h"
 
@@ -19,24 +21,20 @@ enum { PUBLISH_EVERY_MS = 50, COMMIT_RETRY_MS = 500 };
 
 static struct fleet_config fleet_config_from(const struct engine_config *config)
 {
-    unsigned flags = 0;
-    flags |= config->allow_auto_converge ? HV_MIGRATE_AUTO_CONVERGE : 0U;
-    flags |= config->allow_postcopy ? HV_MIGRATE_POSTCOPY : 0U;
-    flags |= config->unsafe ? HV_MIGRATE_UNSAFE : 0U;
     return (struct fleet_config){
         .parallel_per_fleet = config->parallel_per_fleet,
         .parallel_outbound_per_node = config->parallel_outbound_per_node,
         .parallel_inbound_per_node = config->parallel_inbound_per_node,
-        .pending_timeout_ms =
-            config->pending_timeout_ms != 0 ? config->pending_timeout_ms : 900 * 1000,
-        .unschedulable_timeout_ms = 300 * 1000,
-        .prepare_timeout_ms = 60 * 1000,
+        .bandwidth_per_node = config->bandwidth_per_node,
+        .pending_timeout_ms = config->pending_timeout_ms,
         .abort_guard_ms = 30 * 1000,
         .idle_call_timeout_ms = 300 * 1000,
         .jobs_kept_per_guest = ENGINE_JOBS_KEPT_PER_GUEST,
         .jobs_kept = ENGINE_JOBS_KEPT,
-        .migrate_flags = flags,
-        .bandwidth_mibs = config->bandwidth_mibs,
+        .migration = config->migration,
+        .eviction_strategy = config->eviction_strategy,
+        .memory_overcommit_percent = config->memory_overcommit_percent,
+        .vcpus_per_cpu = config->vcpus_per_cpu,
     };
 }
 
@@ -57,6 +55,21 @@ static void restore_jobs(struct engine *e)
     }
 }
 
+static bool add_node(struct engine *e, const struct engine_config *config, size_t i,
+                     struct err *err)
+{
+    if (!fleet_add_node(e->fleet, &config->hosts[i], now_of(e).wall_ms, err))
+        return false;
+    struct node *node = fleet_node(e->fleet, config->hosts[i].name);
+    const char *labels = config->host_labels != NULL ? config->host_labels[i] : NULL;
+    const char *taints = config->host_taints != NULL ? config->host_taints[i] : NULL;
+    node->config_labels = labels != NULL ? strdup(labels) : NULL;
+    node->config_taints = taints != NULL ? strdup(taints) : NULL;
+    node->config_cordoned = config->host_cordoned != NULL && config->host_cordoned[i];
+    fleet_refresh_node(e->fleet, node);
+    return true;
+}
+
 static bool fill(struct engine *e, const struct engine_config *config, struct err *err)
 {
     struct fleet_config fleet_config = fleet_config_from(config);
@@ -71,7 +84,7 @@ static bool fill(struct engine *e, const struct engine_config *config, struct er
     if (e->publisher == NULL)
         return false;
     for (size_t i = 0; i < config->n_hosts; i++)
-        if (!fleet_add_node(e->fleet, &config->hosts[i], now_of(e).wall_ms, err))
+        if (!add_node(e, config, i, err))
             return false;
     return persist_load(e->parts.store, e->fleet, err);
 }
@@ -86,7 +99,8 @@ struct engine *engine_new(const struct engine_config *config, const struct engin
     }
     e->parts = *parts;
     e->storage = config->storage;
-    e->storage.unsafe = config->unsafe;
+    e->storage.unsafe = config->migration.unsafe;
+    (void)pthread_mutex_init(&e->probes_lock, NULL);
     atomic_init(&e->store_ok, true);
     if (!fill(e, config, err))
         return NULL;
@@ -108,10 +122,12 @@ void engine_free(struct engine *e)
         input_free(input);
     }
     for (size_t i = 0; i < e->n_answers; i++) {
-        struct answer answer = {.slot = e->answers[i].slot};
+        struct answer answer = {.slot = e->answers[i].slot, .text = e->answers[i].text};
         err_set(&answer.err, ERR_UNREACHABLE, "the appliance is stopping");
         intake_answer(&answer);
     }
+    probe_free_all(e);
+    (void)pthread_mutex_destroy(&e->probes_lock);
     queue_free(e->inbox);
     effects_fini(&e->fx);
     publisher_free(e->publisher);
@@ -127,19 +143,49 @@ static void log_host(const struct input *input)
         LOG(WARN, "node_lost", FIELD_TEXT(NODE, input->host), FIELD_TEXT(ERROR, input->err.text));
 }
 
+/* A question changes nothing and needs no commit. */
+static void answer_question(struct engine *e, const struct question *question,
+                            struct answer *answer)
+{
+    switch (question->kind) {
+    case QUESTION_CHECK:
+        answer->text = check_guest(e->fleet, question, now_of(e), &answer->err);
+        break;
+    case QUESTION_DRAIN_PLAN:
+        answer->text =
+            drain_plan(e->fleet, question->name, question->shutdown, now_of(e), &answer->err);
+        break;
+    }
+}
+
+static void log_request(const struct input *input, const struct answer *answer)
+{
+    const char *what = input->kind == INPUT_CREATE   ? "migration_asked"
+                       : input->kind == INPUT_CANCEL ? "abort_asked"
+                       : input->kind == INPUT_PUT    ? "document_written"
+                       : input->kind == INPUT_REMOVE ? "document_removed"
+                                                     : "eviction_asked";
+    const char *name = input->kind == INPUT_EVICT    ? input->of.evict.pod
+                       : input->kind == INPUT_REMOVE ? input->of.remove.name
+                                                     : answer->ref.name;
+    LOG(INFO, what, FIELD_TEXT(NAME, name), FIELD_TEXT(ERROR, answer->err.text));
+}
+
 static void handle(struct engine *e, struct input *input)
 {
     if (input->kind == INPUT_HOST)
         log_host(input);
     struct answer answer = {.slot = input->slot};
-    (void)reconcile(e->fleet, input, now_of(e), &e->fx, &answer.ref, &answer.err);
+    bool is_request = input->kind >= INPUT_CREATE;
+    if (input->kind == INPUT_ASK)
+        answer_question(e, &input->of.ask, &answer);
+    else
+        (void)reconcile(e->fleet, input, now_of(e), &e->fx, &answer.ref, &answer.err);
     atomic_fetch_add(&e->events, 1);
-    if (input->kind == INPUT_CREATE || input->kind == INPUT_CANCEL) {
-        LOG(INFO, input->kind == INPUT_CREATE ? "migration_asked" : "abort_asked",
-            FIELD_TEXT(MIGRATION, answer.ref.name), FIELD_TEXT(ERROR, answer.err.text));
-        if (answer.slot != NULL)
-            e->answers[e->n_answers++] = answer;
-    }
+    if (is_request && input->kind != INPUT_ASK)
+        log_request(input, &answer);
+    if (answer.slot != NULL)
+        e->answers[e->n_answers++] = answer;
     input_free(input);
 }
 
@@ -173,47 +219,37 @@ static void pass_fault_points(const struct effects *fx, bool committed)
     }
 }
 
-/* Visits the jobs this turn may have changed: unfinished ones, and those it ended or removed. */
-static size_t visit_changed(struct engine *e, void (*visit)(struct engine *, struct job *))
+static void put_changed(struct engine *e)
 {
-    size_t n = 0;
-    for (struct job *job = e->fleet->active; job != NULL; job = job->hh_guest.next) {
-        n += job->changed;
-        if (job->changed && visit != NULL)
-            visit(e, job);
+    struct store *store = e->parts.store;
+    for (struct job *job = e->fleet->changed; job != NULL; job = job->next_changed) {
+        job->version = fleet_touch(e->fleet); /* what is stored anew is shown anew */
+        persist_job(store, job);
+        if (job->rejections_changed)
+            persist_rejections(store, job);
     }
-    for (size_t i = 0; i < e->fx.n; i++) {
-        enum effect_kind kind = e->fx.list[i].kind;
-        if (kind != EFFECT_STEP && kind != EFFECT_DO_REMOVE)
-            continue;
-        struct job *job = fleet_job(e->fleet, e->fx.list[i].job_uid);
-        if (job == NULL || !phase_is_final(job->phase))
-            continue;
-        n += job->changed;
-        if (job->changed && visit != NULL)
-            visit(e, job);
-    }
-    return n;
+    for (struct object *o = e->fleet->changed_objects; o != NULL; o = o->next_changed)
+        persist_object(store, e->fleet, o, now_of(e).wall_ms);
 }
 
-static void put_job(struct engine *e, struct job *job)
+static void mark_stored(struct engine *e)
 {
-    job->version = fleet_touch(e->fleet); /* what is stored anew is shown anew */
-    persist_job(e->parts.store, job);
-}
-
-static void mark_stored(struct engine *e, struct job *job)
-{
-    (void)e;
-    job->changed = false;
+    struct job *next;
+    for (struct job *job = e->fleet->changed; job != NULL; job = next) {
+        next = job->next_changed;
+        job->next_changed = NULL;
+        job->changed = job->listed = job->rejections_changed = false;
+    }
+    e->fleet->changed = NULL;
+    fleet_objects_stored(e->fleet);
 }
 
 static bool has_records(struct engine *e)
 {
     for (size_t i = 0; i < e->fx.n; i++)
-        if (e->fx.list[i].kind < EFFECT_DO_LOOK)
+        if (e->fx.list[i].kind < EFFECT_DO_LOOK) /* a record */
             return true;
-    return visit_changed(e, NULL) > 0;
+    return e->fleet->changed != NULL || e->fleet->changed_objects != NULL;
 }
 
 static bool commit(struct engine *e, struct err *err)
@@ -224,12 +260,12 @@ static bool commit(struct engine *e, struct err *err)
     int64_t began_ms = now_of(e).mono_ms;
     pass_fault_points(&e->fx, false);
     store->ops->begin(store);
-    (void)visit_changed(e, put_job);
+    put_changed(e);
     for (size_t i = 0; i < e->fx.n; i++)
         persist_effect(store, e->fleet, &e->fx.list[i]);
     if (!store->ops->commit(store, err))
         return false;
-    (void)visit_changed(e, mark_stored);
+    mark_stored(e);
     pass_fault_points(&e->fx, true);
     int64_t spent_ms = now_of(e).mono_ms - began_ms;
     atomic_store(&e->commit_ms_last, spent_ms);
@@ -312,6 +348,7 @@ static void publish_if_due(struct engine *e, bool at_once)
 static bool goes_uncommitted(const struct engine *e, const struct effect *effect)
 {
     return effect->kind == EFFECT_DO_LOOK || effect->kind == EFFECT_DO_ASK_JOB ||
+           effect->kind == EFFECT_DO_COMPARE_CPU ||
            (effect->kind == EFFECT_DO_ABORT && !dispatch_holds_call(e, effect->job_uid));
 }
 
@@ -343,7 +380,8 @@ static void turn_after_commit(struct engine *e)
 {
     if (!atomic_exchange(&e->store_ok, true)) {
         LOG(INFO, "commit_works_again", FIELD_I64(COUNT, e->fx.n));
-        e->fleet->reschedule = true;
+        e->fleet->drains_due = true;
+        e->fleet->crowded = true;
     }
     e->fleet->store_ok = true;
     for (size_t i = 0; i < e->fx.n; i++) {

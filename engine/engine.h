@@ -14,6 +14,8 @@
 #include "base/clock.h"
 #include "collector/collector.h"
 #include "engine/model/migratable.h"
+#include "engine/model/migration_config.h"
+#include "engine/model/settings.h"
 #include "engine/requests.h"
 #include "engine/snapshot.h"
 #include "hypervisor/act.h"
@@ -31,13 +33,19 @@ enum {
 struct engine_config {
     const struct hv_host *hosts; /* borrowed during engine_new */
     size_t n_hosts;
-    uint64_t bandwidth_mibs;                          /* default for migrations, 0 = no limit */
-    unsigned parallel_per_fleet;                      /* 0 = no limit */
-    unsigned parallel_outbound_per_node;              /* 0 = no limit */
-    unsigned parallel_inbound_per_node;               /* 0 = no limit */
-    bool allow_auto_converge, allow_postcopy, unsafe; /* unsafe: disks on storage that libvirt
-                                                         takes for local are declared shared */
-    int64_t pending_timeout_ms;                       /* 0: 900 s */
+    unsigned parallel_per_fleet;         /* 0 = no limit */
+    unsigned parallel_outbound_per_node; /* 0 = no limit */
+    unsigned parallel_inbound_per_node;  /* 0 = no limit */
+    uint64_t bandwidth_per_node;         /* bytes per second each way; 0 = no limit */
+    unsigned memory_overcommit_percent;  /* 0: 100 */
+    unsigned vcpus_per_cpu;              /* 0: 10 */
+    enum strategy eviction_strategy;     /* for guests that say nothing */
+    struct migration_config migration;   /* what policies are laid over; unsafe: disks
+                                            that libvirt takes for local are shared */
+    int64_t pending_timeout_ms;          /* 0: 900 s */
+    const char *const *host_labels; /* one per host: JSON object text or NULL; NULL: none has any */
+    const char *const *host_taints; /* the same, JSON array */
+    const bool *host_cordoned;      /* the same */
     struct migratable_config storage; /* what is shared; its texts outlive the engine */
 };
 
@@ -80,6 +88,10 @@ MUST_CHECK bool engine_post_create(struct engine *e, const struct migration_requ
                                    struct err *err);
 MUST_CHECK bool engine_post_cancel(struct engine *e, const char *ns, const char *name,
                                    const char *requester, bool remove, struct err *err);
+
+MUST_CHECK bool engine_post_put(struct engine *e, const struct object_request *request,
+                                struct err *err);
+MUST_CHECK bool engine_post_remove(struct engine *e, const struct object_ref *ref, struct err *err);
 
 struct engine_stats {
     uint64_t turns, events, posts_dropped, commit_failures;

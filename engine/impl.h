@@ -19,12 +19,14 @@ struct slot {
     bool done;
     struct err err;
     struct migration_ref ref;
+    char *text; /* owned */
 };
 
 struct answer { /* worked out, to be given after the commit */
     struct slot *slot;
     struct err err;
     struct migration_ref ref;
+    char *text; /* the slot's, once given */
 };
 
 struct engine {
@@ -39,6 +41,8 @@ struct engine {
     struct answer answers[ENGINE_TURN_MAX];
     size_t n_answers;
     int64_t retry_at_ms; /* after a failed commit */
+    pthread_mutex_t probes_lock;
+    struct probe *probes; /* questions about CPUs that are out; see probe.c */
 
     /* Read by other threads. */
     atomic_uint_fast64_t turns, events, posts_dropped, commit_failures;
@@ -47,13 +51,19 @@ struct engine {
     atomic_int_fast64_t commit_ms_last, commit_ms_max;
 };
 
-/* intake.c */
+/* requests.c */
 void intake_answer(const struct answer *answer);
 /* While commits fail: gives refusals, and drops answers nobody waits for. False: keep it. */
 bool intake_answer_uncommitted(const struct answer *answer);
+/* intake.c */
 bool intake_post(struct engine *e, struct input *take_input); /* false: dropped and counted */
 struct input *intake_new(enum input_kind kind, const char *host, const char *guest);
 struct hv_reply_sink intake_reply_sink(struct engine *e);
+
+/* probe.c: asks a node whether it has the CPU that a guest sees on another; the answer comes as an
+ * INPUT_CPU. */
+void probe_cpu(struct engine *e, const struct effect *effect);
+void probe_free_all(struct engine *e); /* nobody answers any more */
 
 /* dispatch.c: carries out one effect; those that only record are passed over. */
 void dispatch(struct engine *e, const struct effect *effect);

@@ -7,14 +7,31 @@
 #include "base/text.h"
 #include "engine/impl.h"
 
+/* Texts of a request are the input's own copies: see requests.c. */
+static void free_text(const char *text)
+{
+    free((char *)(uintptr_t)text);
+}
+
 void input_free(struct input *input)
 {
     if (input == NULL)
         return;
     if (input->kind == INPUT_GUESTS)
         hv_guest_list_free(input->of.guests);
-    if (input->kind == INPUT_CREATE)
-        free((char *)(uintptr_t)input->of.create.request.metadata_json); /* ours: see post_create */
+    if (input->kind == INPUT_ABILITIES)
+        hv_abilities_free(input->of.abilities);
+    if (input->kind == INPUT_DEFINITION)
+        free(input->of.definition);
+    if (input->kind == INPUT_CREATE) {
+        free_text(input->of.create.request.metadata_json);
+        free_text(input->of.create.request.selector_json);
+        free_text(input->of.create.request.volumes_json);
+    }
+    if (input->kind == INPUT_PUT) {
+        free_text(input->of.put.spec_json);
+        free_text(input->of.put.metadata_json);
+    }
     free(input);
 }
 
@@ -100,6 +117,8 @@ static struct hv_guest_list *copy_guests(const struct hv_guest_list *list)
         copy->guests[i] = list->guests[i];
         if (list->guests[i].labels != NULL)
             copy->guests[i].labels = strdup(list->guests[i].labels);
+        if (list->guests[i].settings != NULL)
+            copy->guests[i].settings = strdup(list->guests[i].settings);
     }
     copy->n = list->n;
     return copy;
@@ -136,27 +155,76 @@ static void on_look(void *ctx, uint64_t id, const char *host, const char *guest,
     (void)intake_post(ctx, input);
 }
 
+static void count_disks(const struct hv_definition *definition, struct guest_facts *facts)
+{
+    for (size_t i = 0; i < definition->n_disks; i++) {
+        facts->block_jobs += definition->disks[i].block_job;
+        facts->utility_disks += definition->disks[i].utility;
+    }
+}
+
 /* Read and judged on the collector's thread: the engine's has better things to do. A text that
  * is no definition tells nothing, which is kept as such. */
-static bool on_definition(void *ctx, const char *host, const char *guest, const char *xml)
+static bool on_definition(void *ctx, const char *host, const char *guest, const char *xml,
+                          const char *stored_xml)
 {
     struct engine *e = ctx;
-    struct hv_definition definition;
+    struct hv_definition *live = calloc(2, sizeof *live), *stored = live + 1;
+    struct guest_facts *facts = calloc(1, sizeof *facts);
+    struct input *input = intake_new(INPUT_DEFINITION, host, guest);
     struct err err = {0};
-    struct input *input = intake_new(INPUT_MOVABLE, host, guest);
-    if (input != NULL && hv_definition_parse(xml, &definition, &err))
-        migratable_evaluate(&definition, &e->storage, &input->of.migratable);
+    if (live == NULL || facts == NULL || input == NULL) {
+        free(live);
+        free(facts);
+        free(input);
+        return false;
+    }
+    if (hv_definition_parse(xml, live, &err)) {
+        migratable_evaluate(live, &e->storage, &facts->migratable);
+        needs_from(live, &facts->needs);
+        count_disks(live, facts);
+        bool has_stored = stored_xml != NULL && hv_definition_parse(stored_xml, stored, &err);
+        required_evaluate(live, has_stored ? stored : NULL, &facts->required);
+    }
+    free(live);
+    input->of.definition = facts;
     return post_fact(e, input);
+}
+
+static bool on_abilities(void *ctx, const char *host, struct hv_abilities *take_abilities)
+{
+    struct input *input = intake_new(INPUT_ABILITIES, host, "");
+    if (input == NULL)
+        return false;
+    input->of.abilities = take_abilities;
+    (void)post_fact(ctx, input); /* it is the input's now, and freed with it */
+    return true;
 }
 
 struct collector_sink engine_collector_sink(struct engine *e)
 {
-    return (struct collector_sink){e,         on_sample, on_host, on_facts,
-                                   on_guests, on_event,  on_look, on_definition};
+    return (struct collector_sink){
+        .ctx = e,
+        .on_sample = on_sample,
+        .on_host = on_host,
+        .on_facts = on_facts,
+        .on_guests = on_guests,
+        .on_event = on_event,
+        .on_look = on_look,
+        .on_definition = on_definition,
+        .on_abilities = on_abilities,
+    };
 }
 
 static void on_reply(void *ctx, struct hv_reply *reply)
 {
+    if (reply->call == HV_CALL_SHUTDOWN) {
+        if (reply->err.code != ERR_NONE)
+            LOG(WARN, "shutdown_refused", FIELD_TEXT(NODE, reply->host),
+                FIELD_TEXT(GUEST, reply->guest), FIELD_TEXT(ERROR, reply->err.text));
+        hv_reply_fini(reply);
+        return; /* the guest's state will tell */
+    }
     bool question = reply->call == HV_CALL_JOB_STATS;
     struct input *input =
         intake_new(question ? INPUT_ASK_JOB : INPUT_CALL, reply->host, reply->guest);
@@ -175,155 +243,4 @@ static void on_reply(void *ctx, struct hv_reply *reply)
 struct hv_reply_sink intake_reply_sink(struct engine *e)
 {
     return (struct hv_reply_sink){on_reply, e};
-}
-
-/* --- requests ------------------------------------------------------------------------------- */
-
-static struct slot *slot_new(void)
-{
-    struct slot *slot = calloc(1, sizeof *slot);
-    if (slot == NULL)
-        return NULL;
-    slot->holders = 2;
-    (void)pthread_mutex_init(&slot->lock, NULL);
-    pthread_condattr_t attr;
-    (void)pthread_condattr_init(&attr);
-    (void)pthread_condattr_setclock(&attr, CLOCK_MONOTONIC);
-    (void)pthread_cond_init(&slot->answered, &attr);
-    (void)pthread_condattr_destroy(&attr);
-    return slot;
-}
-
-static void slot_drop(struct slot *slot)
-{
-    (void)pthread_mutex_lock(&slot->lock);
-    bool last = --slot->holders == 0;
-    (void)pthread_mutex_unlock(&slot->lock);
-    if (!last)
-        return;
-    (void)pthread_cond_destroy(&slot->answered);
-    (void)pthread_mutex_destroy(&slot->lock);
-    free(slot);
-}
-
-void intake_answer(const struct answer *answer)
-{
-    if (answer->slot == NULL)
-        return;
-    (void)pthread_mutex_lock(&answer->slot->lock);
-    answer->slot->err = answer->err;
-    answer->slot->ref = answer->ref;
-    answer->slot->done = true;
-    (void)pthread_cond_signal(&answer->slot->answered);
-    (void)pthread_mutex_unlock(&answer->slot->lock);
-    slot_drop(answer->slot);
-}
-
-bool intake_answer_uncommitted(const struct answer *answer)
-{
-    (void)pthread_mutex_lock(&answer->slot->lock);
-    bool abandoned = answer->slot->holders == 1;
-    (void)pthread_mutex_unlock(&answer->slot->lock);
-    if (!abandoned && answer->err.code == ERR_NONE)
-        return false;
-    intake_answer(answer);
-    return true;
-}
-
-static bool slot_wait(struct slot *slot, struct migration_ref *out_ref, struct err *err)
-{
-    struct timespec deadline;
-    (void)clock_gettime(CLOCK_MONOTONIC, &deadline);
-    deadline.tv_sec += REQUEST_DEADLINE_MS / 1000;
-    (void)pthread_mutex_lock(&slot->lock);
-    while (!slot->done && pthread_cond_timedwait(&slot->answered, &slot->lock, &deadline) == 0)
-        ;
-    if (!slot->done)
-        err_set(err, ERR_TIMEOUT, "no answer in %d s; look whether it was accepted",
-                REQUEST_DEADLINE_MS / 1000);
-    else
-        *err = slot->err;
-    *out_ref = slot->ref;
-    (void)pthread_mutex_unlock(&slot->lock);
-    slot_drop(slot);
-    return err->code == ERR_NONE;
-}
-
-static struct input *make_create(const struct migration_request *request)
-{
-    struct input *input = intake_new(INPUT_CREATE, "", "");
-    if (input == NULL)
-        return NULL;
-    input->of.create.request = *request;
-    input->of.create.request.metadata_json = NULL;
-    if (request->metadata_json != NULL) {
-        input->of.create.request.metadata_json = strdup(request->metadata_json);
-        if (input->of.create.request.metadata_json == NULL) {
-            free(input);
-            return NULL;
-        }
-    }
-    return input;
-}
-
-static struct input *make_cancel(const char *ns, const char *name, const char *requester,
-                                 bool remove)
-{
-    struct input *input = intake_new(INPUT_CANCEL, "", "");
-    if (input == NULL)
-        return NULL;
-    TEXT_SET(input->of.cancel.ns, ns);
-    TEXT_SET(input->of.cancel.name, name);
-    TEXT_SET(input->of.cancel.requester, requester);
-    input->of.cancel.remove = remove;
-    return input;
-}
-
-static bool ask(struct engine *e, struct input *take_input, struct migration_ref *out_ref,
-                struct err *err)
-{
-    struct slot *slot = take_input != NULL ? slot_new() : NULL;
-    if (slot == NULL) {
-        input_free(take_input);
-        return err_set(err, ERR_NOMEM, "a request");
-    }
-    take_input->slot = slot;
-    if (!intake_post(e, take_input)) {
-        slot_drop(slot);
-        slot_drop(slot);
-        return err_set(err, ERR_LIMIT, "the engine has %d things to do; try again",
-                       ENGINE_QUEUE_MAX);
-    }
-    return slot_wait(slot, out_ref, err);
-}
-
-static bool request_create(void *ctx, const struct migration_request *request,
-                           struct migration_ref *out_ref, struct err *err)
-{
-    return ask(ctx, make_create(request), out_ref, err);
-}
-
-static bool request_cancel(void *ctx, const char *ns, const char *name, const char *requester,
-                           bool remove, struct err *err)
-{
-    struct migration_ref ref;
-    return ask(ctx, make_cancel(ns, name, requester, remove), &ref, err);
-}
-
-struct engine_requests engine_requests(struct engine *e)
-{
-    return (struct engine_requests){e, request_create, request_cancel};
-}
-
-bool engine_post_create(struct engine *e, const struct migration_request *request, struct err *err)
-{
-    struct input *input = make_create(request);
-    return intake_post(e, input) || err_set(err, ERR_LIMIT, "the engine's queue is full");
-}
-
-bool engine_post_cancel(struct engine *e, const char *ns, const char *name, const char *requester,
-                        bool remove, struct err *err)
-{
-    struct input *input = make_cancel(ns, name, requester, remove);
-    return intake_post(e, input) || err_set(err, ERR_LIMIT, "the engine's queue is full");
 }

@@ -3,12 +3,30 @@
 
 #include <string.h>
 
-#include "base/log.h"
-#include "base/text.h"
+#include "base/json.h"
+#include "engine/control/placement_types.h"
 
 void persist_job(struct store *store, const struct job *job)
 {
+    bool waits = job->pending != PENDING_NONE;
+    OWNED(json_object) frozen = job->epoch > 0 ? migration_config_json(&job->config) : NULL;
+    OWNED(json_object) selector = labels_json(&job->added_selector);
     struct store_job row = {
+        .config_json = frozen != NULL ? json_object_to_json_string(frozen) : "",
+        .selector_json = selector != NULL ? json_object_to_json_string(selector) : "",
+        .policy_name = job->policy,
+        .volumes_json = job->volumes_json,
+        .evacuates = job->evacuates,
+        .trigger = origin_name(job->origin),
+        .pending = pending_name(job->pending),
+        .pending_reason = job->pending_reason,
+        .waits_since_ms = waits ? job->waits_since_ms : 0,
+        .launcher = launcher_name(job->launcher),
+        .launcher_since_ms = job->launcher_since_ms,
+        .reserved_memory_kib = (int64_t)job->reserved_memory_kib,
+        .reserved_vcpus = (int64_t)job->reserved_vcpus,
+        .reserved_huge_kib = (int64_t)job->reserved_huge_kib,
+        .reserved_bandwidth = (int64_t)job->reserved_bandwidth,
         .uid = job->uid,
         .ns = job->ns,
         .name = job->name,
@@ -48,6 +66,44 @@ void persist_job(struct store *store, const struct job *job)
     store->ops->put_job(store, &row);
 }
 
+void persist_rejections(struct store *store, const struct job *job)
+{
+    const struct rejections *r = job->rejections;
+    store->ops->clear_rejections(store, job->uid);
+    for (size_t i = 0; r != NULL && i < r->n; i++)
+        store->ops->put_rejection(store, &(struct store_rejection){
+                                             .job_uid = job->uid,
+                                             .node = r->list[i].node,
+                                             .reason = reject_name(r->list[i].why),
+                                             .detail = r->list[i].detail,
+                                             .for_ever = reject_is_for_ever(r->list[i].why),
+                                             .at_ms = r->at_ms,
+                                         });
+}
+
+void persist_object(struct store *store, struct fleet *f, const struct object *object,
+                    int64_t wall_ms)
+{
+    /* Removed and written again between two commits: the new one counts. */
+    if (object->removed && fleet_object(f, object->kind, object->ns, object->name) != NULL)
+        return;
+    struct store_object row = {
+        .kind = object_kind_name(object->kind),
+        .ns = object->ns,
+        .name = object->name,
+        .uid = object->uid,
+        .requester = object->requester,
+        .spec_json = object->spec_json,
+        .metadata_json = object->metadata_json,
+        .status_json = object->status_json,
+        .created_ms = object->created_ms,
+        .changed_ms = wall_ms,
+        .resource_version = (int64_t)object->version,
+        .removed = object->removed,
+    };
+    store->ops->put_object(store, &row);
+}
+
 static void put_step(struct store *store, const struct effect *effect)
 {
     const bool first = effect->of.step.from == PHASE_NONE;
@@ -66,11 +122,13 @@ static void put_step(struct store *store, const struct effect *effect)
 static void put_event(struct store *store, const struct fleet *f, const struct effect *effect)
 {
     struct job *job = NULL;
-    HASH_FIND_STR(f->jobs, effect->job_uid, job);
+    bool other = effect->of.event.kind != NULL;
+    if (!other)
+        HASH_FIND_STR(f->jobs, effect->job_uid, job);
     struct store_event row = {
-        .kind = "VirtualMachineInstanceMigration",
-        .ns = job != NULL ? job->ns : "",
-        .name = job != NULL ? job->name : "",
+        .kind = other ? effect->of.event.kind : "VirtualMachineInstanceMigration",
+        .ns = job != NULL ? job->ns : effect->of.event.ns,
+        .name = job != NULL ? job->name : effect->of.event.name,
         .uid = effect->job_uid,
         .type = effect->of.event.warning ? "Warning" : "Normal",
         .reason = effect->of.event.reason,
@@ -144,159 +202,4 @@ void persist_effect(struct store *store, const struct fleet *f, const struct eff
     case EFFECT_INTENT: put_intent(store, effect); break;
     default: break; /* something to do, not to store */
     }
-}
-
-struct loading {
-    struct store *store;
-    struct fleet *fleet;
-    struct job *job; /* whose rows are being read */
-    struct err *err;
-};
-
-static void restore_text(struct job *job, const struct store_job *row)
-{
-    TEXT_SET(job->uid, row->uid);
-    TEXT_SET(job->ns, row->ns);
-    TEXT_SET(job->name, row->name);
-    TEXT_SET(job->guest_uuid, row->guest_uuid);
-    TEXT_SET(job->guest_name, row->guest_name);
-    TEXT_SET(job->source, row->source_node);
-    TEXT_SET(job->target, row->target_node);
-    TEXT_SET(job->wanted, row->wanted_node);
-    TEXT_SET(job->requester, row->requester);
-    TEXT_SET(job->abort_requester, row->abort_requester);
-    TEXT_SET(job->abort_why, row->abort_why);
-    TEXT_SET(job->failure_reason, row->failure_reason);
-    if (row->metadata_json != NULL && row->metadata_json[0] != '\0')
-        job->metadata_json = strdup(row->metadata_json);
-    TEXT_SET(job->error.text, row->error_text);
-    job->error.hv_code = (int)row->error_hv_code;
-    job->error.hv_domain = (int)row->error_hv_domain;
-    job->error.code = row->error_hv_code != 0 ? ERR_HYPERVISOR : ERR_NONE;
-}
-
-/* False when the row holds a word that no table knows: a record from a future we cannot read. */
-static bool restore_words(struct job *job, const struct store_job *row)
-{
-    job->phase = phase_from_name(row->phase);
-    job->mode = mode_from_name(row->mode);
-    job->abort_status = abort_status_from_name(row->abort_status);
-    job->outcome = outcome_from_name(row->outcome);
-    job->guest_at = row->guest_at[0] == '\0' ? GUEST_AT_UNKNOWN : guest_at_from_name(row->guest_at);
-    job->abort_asked = row->abort_requester[0] != '\0';
-    job->priority =
-        row->priority[0] == '\0' ? PRIORITY_USER_TRIGGERED : priority_from_name(row->priority);
-    return job->phase != PHASE_NONE && job->phase < PHASE_COUNT && job->mode < MODE_COUNT &&
-           job->abort_status < ABORT_COUNT && job->outcome < OUTCOME_COUNT &&
-           job->guest_at < GUEST_AT_COUNT && job->priority < PRIORITY_COUNT;
-}
-
-static bool add_step(void *ctx, const struct store_transition *row)
-{
-    struct job *job = ((struct loading *)ctx)->job;
-    enum phase phase = phase_from_name(row->to);
-    if (job->n_steps < PHASE_COUNT && phase < PHASE_COUNT) {
-        job->steps[job->n_steps].phase = phase;
-        job->steps[job->n_steps].wall_ms = row->at_ms;
-        job->n_steps++;
-    }
-    return true;
-}
-
-static bool add_intent(void *ctx, const struct store_intent *row)
-{
-    struct job *job = ((struct loading *)ctx)->job;
-    bool is_call = strcmp(row->action, "migrate") == 0;
-    if (row->epoch == job->epoch && is_call && row->err[0] != '\0') {
-        enum err_code code = err_from_name(row->err);
-        job->error.code = code < ERR_COUNT ? code : ERR_INTERNAL;
-    }
-    if (row->epoch == job->epoch && row->seq > job->intent_seq)
-        job->intent_seq = row->seq;
-    if (row->epoch == job->epoch && strcmp(row->action, "migrate") == 0 &&
-        strcmp(row->status, "open") == 0) {
-        job->call_seq = row->seq;
-        job->call_asked_ms = row->asked_ms;
-    }
-    if (row->epoch == job->epoch && strcmp(row->action, "abort") == 0 &&
-        strcmp(row->status, "open") == 0) {
-        job->abort_call_seq = row->seq;
-        job->abort_call_asked_ms = row->asked_ms;
-    }
-    if (strcmp(row->action, "abort") == 0 && strcmp(row->status, "done") == 0 &&
-        strcmp(row->err, "none") == 0)
-        job->abort_accepted = true;
-    return true;
-}
-
-/* What the two sides looked like when it ended. */
-static bool add_sighting(void *ctx, const struct store_sighting *row)
-{
-    struct job *job = ((struct loading *)ctx)->job;
-    if (strcmp(row->moment, "outcome") != 0)
-        return true;
-    struct job_side *side =
-        strcmp(row->role, "source") == 0 ? &job->source_side : &job->target_side;
-    side->sight.presence = hv_presence_from_name(row->presence);
-    if (side->sight.presence == HV_PRESENT)
-        hv_state_from_names(row->state, row->reason, &side->sight.state, &side->sight.reason);
-    side->seen_wall_ms = row->at_ms;
-    return true;
-}
-
-static bool add_sample(void *ctx, const struct store_sample *row)
-{
-    struct job *job = ((struct loading *)ctx)->job;
-    job->next_sample_seq = row->seq + 1;
-    job->moved = true;
-    return true;
-}
-
-static bool add_job(void *ctx, const struct store_job *row)
-{
-    struct loading *loading = ctx;
-    struct store *store = loading->store;
-    OWNED(job) job = job_new(loading->err);
-    if (job == NULL)
-        return false;
-    restore_text(job, row);
-    if (!restore_words(job, row))
-        return err_set(loading->err, ERR_CORRUPT, "job %s in the store: phase '%s', outcome '%s'",
-                       row->uid, row->phase, row->outcome);
-    job->bandwidth_mibs = (uint64_t)row->bandwidth_mibs;
-    job->flags = (unsigned)row->flags;
-    job->epoch = row->epoch;
-    job->adopted = row->adopted;
-    job->created_ms = row->created_ms;
-    job->handed_off_ms = row->handed_off_ms;
-    job->started_ms = row->started_ms;
-    job->ended_ms = row->ended_ms;
-    job->delete_asked_ms = row->delete_asked_ms;
-    job->remove_when_final = row->removed;
-    job->moved = job->phase == PHASE_RUNNING;
-    if (phase_is_final(job->phase) && job->remove_when_final)
-        return true; /* taken out of view by its owner */
-
-    loading->job = job;
-    bool unfinished = !phase_is_final(job->phase);
-    if (!store->ops->each_transition(store, job->uid, add_step, loading, loading->err) ||
-        !store->ops->each_intent(store, job->uid, add_intent, loading, loading->err) ||
-        !store->ops->each_sighting(store, job->uid, add_sighting, loading, loading->err) ||
-        (unfinished &&
-         !store->ops->each_sample(store, job->uid, add_sample, loading, loading->err)))
-        return false;
-    if (unfinished && fleet_active_job(loading->fleet, job->guest_uuid) != NULL)
-        return err_set(loading->err, ERR_CORRUPT,
-                       "the store holds two unfinished jobs of guest %s; end one of them by hand",
-                       job->guest_uuid);
-    struct job *kept = TAKE(job);
-    fleet_add_job(loading->fleet, kept);
-    fleet_prune_jobs(loading->fleet, row->guest_uuid);
-    return true;
-}
-
-bool persist_load(struct store *store, struct fleet *f, struct err *err)
-{
-    struct loading loading = {.store = store, .fleet = f, .err = err};
-    return store->ops->each_job(store, false, add_job, &loading, err) && err->code == ERR_NONE;
 }

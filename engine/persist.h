@@ -9,6 +9,9 @@
 /* Puts a record into the open transaction; things to do are passed over. */
 void persist_effect(struct store *store, const struct fleet *f, const struct effect *effect);
 void persist_job(struct store *store, const struct job *job);
+void persist_rejections(struct store *store, const struct job *job);
+void persist_object(struct store *store, struct fleet *f, const struct object *object,
+                    int64_t wall_ms);
 
 /* Fills the fleet with the jobs of the store: all unfinished ones and the newest finished. */
 MUST_CHECK bool persist_load(struct store *store, struct fleet *f, struct err *err);

@@ -2,9 +2,14 @@
 #include "engine/publish.h"
 
 #include <stdatomic.h>
+#include <stdio.h>
 #include <string.h>
 
+#include "base/json.h"
 #include "base/text.h"
+#include "engine/control/drain.h"
+#include "engine/control/eviction.h"
+#include "engine/model/launcher.h"
 
 /* Guests and the text they point to. */
 struct guest_block {
@@ -15,11 +20,24 @@ struct guest_block {
     struct snapshot_guest guests[];
 };
 
+/* Documents and namespaces. */
+struct object_block {
+    atomic_uint references;
+    uint64_t version;
+    size_t n_objects, n_spaces;
+    char *texts;
+    struct snapshot_object *objects;
+    const struct snapshot_object **pointers;
+    struct snapshot_space *spaces;
+};
+
 struct snapshot_block {       /* what a reader's pointer really points into */
     struct snapshot snapshot; /* first */
     atomic_uint references;
     struct guest_block *guests;
+    struct object_block *objects;
     struct snapshot_node *nodes;
+    char *node_texts;
     struct job_view **views;
     const struct snapshot_job **jobs; /* into the views */
 };
@@ -28,11 +46,13 @@ struct job_view {
     atomic_uint references;
     uint64_t version;
     struct snapshot_job job;
-    char metadata[];
+    char *metadata, *config, *selector;
+    struct rejections *rejections;
 };
 
 struct publisher {
-    struct guest_block *guests; /* of the newest version */
+    struct guest_block *guests;   /* of the newest version */
+    struct object_block *objects; /* likewise */
 };
 
 struct publisher *publisher_new(struct err *err)
@@ -51,11 +71,23 @@ static void guests_unref(struct guest_block *block)
     free(block);
 }
 
+static void objects_unref(struct object_block *block)
+{
+    if (block == NULL || atomic_fetch_sub(&block->references, 1) != 1)
+        return;
+    free(block->texts);
+    free(block->objects);
+    free(block->pointers);
+    free(block->spaces);
+    free(block);
+}
+
 void publisher_free(struct publisher *p)
 {
     if (p == NULL)
         return;
     guests_unref(p->guests);
+    objects_unref(p->objects);
     free(p);
 }
 
@@ -73,16 +105,23 @@ const struct snapshot *snapshot_ref(const struct snapshot *snapshot)
 
 void publish_drop_view(struct job_view *view)
 {
-    if (view != NULL && atomic_fetch_sub(&view->references, 1) == 1)
-        free(view);
+    if (view == NULL || atomic_fetch_sub(&view->references, 1) != 1)
+        return;
+    free(view->metadata);
+    free(view->config);
+    free(view->selector);
+    free(view->rejections);
+    free(view);
 }
 
 static void block_free(struct snapshot_block *block)
 {
     guests_unref(block->guests);
+    objects_unref(block->objects);
     for (size_t i = 0; block->views != NULL && i < block->snapshot.n_jobs; i++)
         publish_drop_view(block->views[i]);
     free(block->nodes);
+    free(block->node_texts);
     free(block->views);
     free(block->jobs);
     free(block);
@@ -94,31 +133,65 @@ void snapshot_unref(const struct snapshot *snapshot)
         block_free(block_of(snapshot));
 }
 
-static void fill_guest(const struct guest *guest, char **text, struct snapshot_guest *out)
+/* Copies a text to where the block keeps them; NULL stays NULL. */
+static const char *keep(char **texts, const char *text)
+{
+    if (text == NULL)
+        return NULL;
+    size_t bytes = strlen(text) + 1;
+    char *at = memcpy(*texts, text, bytes);
+    *texts += bytes;
+    return at;
+}
+
+static size_t bytes_of(const char *text)
+{
+    return text != NULL ? strlen(text) + 1 : 0;
+}
+
+static void fill_place(const struct guest *guest, struct snapshot_guest *out)
+{
+    const struct place *owner = guest->owner;
+    const struct label *missing = NULL;
+    TEXT_SET(out->node, owner->node->name);
+    out->state = owner->state;
+    out->reason = owner->reason;
+    out->node_reachable = owner->node->connected;
+    out->migratable = owner->migratable;
+    out->required = owner->required;
+    out->required_since_ms = guest->required_since_ms;
+    out->up = place_is_up(owner);
+    if (out->up) {
+        launcher_pod(guest->name, guest->uuid, out->node, guest->stay_job, out->pod);
+        launcher_uid(guest->uuid, out->node, guest->stay_job, out->pod_uid);
+    }
+    if (guest->settings != NULL &&
+        !labels_cover(&owner->node->labels, &guest->settings->node_selector, &missing))
+        (void)snprintf(out->unmet_selector, sizeof out->unmet_selector, "%.60s=%.30s", missing->key,
+                       missing->value);
+}
+
+static void fill_guest(const struct fleet *f, const struct guest *guest, char **texts,
+                       struct snapshot_guest *out)
 {
     TEXT_SET(out->uuid, guest->uuid);
     TEXT_SET(out->name, guest->name);
     TEXT_SET(out->ns, guest->ns);
     TEXT_SET(out->job_uid, guest->newest_job);
+    TEXT_SET(out->evacuation_node, guest->evacuation_node);
     out->state = HV_STATE_NONE;
-    if (guest->owner != NULL) {
-        TEXT_SET(out->node, guest->owner->node->name);
-        out->state = guest->owner->state;
-        out->reason = guest->owner->reason;
-        out->node_reachable = guest->owner->node->connected;
-        out->migratable = guest->owner->migratable;
-    }
+    if (guest->owner != NULL)
+        fill_place(guest, out);
+    out->strategy =
+        strategy_effective(guest->settings != NULL ? guest->settings->strategy : STRATEGY_UNSET,
+                           f->config.eviction_strategy);
     out->persistent = guest->persistent;
     out->memory_kib = guest->memory_kib;
     out->vcpus = guest->vcpus;
     out->seen_ms = guest->seen_wall_ms;
     out->resource_version = guest->version;
-    if (guest->labels != NULL) {
-        size_t bytes = strlen(guest->labels) + 1;
-        memcpy(*text, guest->labels, bytes);
-        out->labels = *text;
-        *text += bytes;
-    }
+    out->labels = keep(texts, guest->labels_json);
+    out->settings = keep(texts, guest->settings_json);
 }
 
 static int by_name(const void *a, const void *b)
@@ -134,7 +207,7 @@ static struct guest_block *make_guests(const struct fleet *f)
 {
     size_t n = HASH_COUNT(f->guests), text_bytes = 1;
     for (const struct guest *guest = f->guests; guest != NULL; guest = guest->hh.next)
-        text_bytes += guest->labels != NULL ? strlen(guest->labels) + 1 : 0;
+        text_bytes += bytes_of(guest->labels_json) + bytes_of(guest->settings_json);
     struct guest_block *block = calloc(1, sizeof *block + n * sizeof block->guests[0]);
     char *texts = malloc(text_bytes);
     if (block == NULL || texts == NULL) {
@@ -146,7 +219,7 @@ static struct guest_block *make_guests(const struct fleet *f)
     block->version = f->guests_version;
     block->texts = texts;
     for (const struct guest *guest = f->guests; guest != NULL; guest = guest->hh.next)
-        fill_guest(guest, &texts, &block->guests[block->n++]);
+        fill_guest(f, guest, &texts, &block->guests[block->n++]);
     qsort(block->guests, block->n, sizeof block->guests[0], by_name);
     return block;
 }
@@ -172,11 +245,28 @@ static int node_by_name(const void *a, const void *b)
     return strcmp(((const struct snapshot_node *)a)->name, ((const struct snapshot_node *)b)->name);
 }
 
+static void fill_use(const struct fleet *f, const struct node *node, struct snapshot_node *out)
+{
+    out->outbound = node->outbound;
+    out->inbound = node->inbound;
+    out->running_kib = node->running.memory_kib;
+    out->reserved_kib = node->reserved.memory_kib;
+    out->running_vcpus = (unsigned)node->running.vcpus;
+    out->reserved_vcpus = (unsigned)node->reserved.vcpus;
+    for (const struct object *o = f->of_kind[OBJECT_DRAIN]; o != NULL; o = o->next)
+        if (!drain_is_final(o->drain->state) && strcmp(o->drain->node, node->name) == 0)
+            TEXT_SET(out->drain, o->name);
+}
+
 static bool take_nodes(const struct fleet *f, struct snapshot_block *block)
 {
     size_t n = HASH_COUNT(f->nodes);
+    size_t text_bytes = 1;
+    for (const struct node *node = f->nodes; node != NULL; node = node->hh.next)
+        text_bytes += bytes_of(node->labels_json) + bytes_of(node->taints_json);
     block->nodes = calloc(n + 1, sizeof *block->nodes);
-    if (block->nodes == NULL)
+    char *texts = block->node_texts = malloc(text_bytes);
+    if (block->nodes == NULL || texts == NULL)
         return false;
     struct snapshot_node *out = block->nodes;
     for (const struct node *node = f->nodes; node != NULL; node = node->hh.next, out++) {
@@ -192,6 +282,10 @@ static bool take_nodes(const struct fleet *f, struct snapshot_block *block)
         out->created_ms = node->created_wall_ms;
         out->guests = node->n_places;
         out->resource_version = node->version;
+        out->cordoned = node->cordoned;
+        out->labels = keep(&texts, node->labels_json);
+        out->taints = keep(&texts, node->taints_json);
+        fill_use(f, node, out);
     }
     qsort(block->nodes, n, sizeof *block->nodes, node_by_name);
     block->snapshot.nodes = block->nodes;
@@ -226,6 +320,24 @@ static void fill_names(const struct fleet *f, const struct job *job, struct snap
     HASH_FIND_STR(f->nodes, job->target, target);
     if (target != NULL)
         TEXT_SET(out->target_address, target->host.migration_host);
+}
+
+/* The launcher it leaves and the one it is prepared for, from hand-off on or while they stand. */
+static void fill_pods(const struct fleet *f, const struct job *job, struct snapshot_job *out)
+{
+    const struct guest *guest = NULL;
+    HASH_FIND_STR(f->guests, job->guest_uuid, guest);
+    const char *stay = guest != NULL ? guest->stay_job : "";
+    if (strcmp(stay, job->uid) == 0)
+        stay = ""; /* it has arrived: where it came from is not known any more */
+    out->launcher = job->launcher;
+    out->launcher_since_ms = job->launcher_since_ms;
+    if (job->source[0] != '\0')
+        launcher_pod(job->guest_name, job->guest_uuid, job->source, stay, out->source_pod);
+    if (job->launcher == LAUNCHER_NONE)
+        return;
+    launcher_pod(job->guest_name, job->guest_uuid, job->target, job->uid, out->target_pod);
+    launcher_uid(job->guest_uuid, job->target, job->uid, out->target_pod_uid);
 }
 
 void publish_job(const struct fleet *f, const struct job *job, struct snapshot_job *out)
@@ -264,21 +376,43 @@ void publish_job(const struct fleet *f, const struct job *job, struct snapshot_j
     out->eta_ms = job_eta_ms(job);
     out->resource_version = job->version;
     out->metadata_json = job->metadata_json;
+    out->origin = job->origin;
+    TEXT_SET(out->policy, job->policy);
+    out->rejections = job->rejections;
+    fill_pods(f, job, out);
+}
+
+static char *json_text(struct json_object *take_value)
+{
+    OWNED(json_object) value = take_value;
+    return value != NULL ? strdup(json_object_to_json_string(value)) : NULL;
+}
+
+static struct rejections *copy_rejections(const struct rejections *from)
+{
+    if (from == NULL)
+        return NULL;
+    size_t bytes = offsetof(struct rejections, list) + from->n * sizeof from->list[0];
+    struct rejections *copy = malloc(bytes);
+    return copy != NULL ? memcpy(copy, from, bytes) : NULL;
 }
 
 static struct job_view *make_view(const struct fleet *f, const struct job *job)
 {
-    size_t bytes = job->metadata_json != NULL ? strlen(job->metadata_json) + 1 : 0;
-    struct job_view *view = malloc(sizeof *view + bytes);
+    struct job_view *view = calloc(1, sizeof *view);
     if (view == NULL)
         return NULL;
     atomic_init(&view->references, 1); /* the job's own */
     view->version = job->version;
     publish_job(f, job, &view->job);
-    if (bytes > 0) {
-        memcpy(view->metadata, job->metadata_json, bytes);
-        view->job.metadata_json = view->metadata;
-    }
+    view->metadata = job->metadata_json != NULL ? strdup(job->metadata_json) : NULL;
+    view->config = job->epoch > 0 ? json_text(migration_config_json(&job->config)) : NULL;
+    view->selector = json_text(labels_json(&job->added_selector));
+    view->rejections = copy_rejections(job->rejections);
+    view->job.metadata_json = view->metadata;
+    view->job.config_json = view->config;
+    view->job.selector_json = view->selector;
+    view->job.rejections = view->rejections;
     return view;
 }
 
@@ -314,6 +448,96 @@ static bool take_jobs(struct fleet *f, struct snapshot_block *block)
     return true;
 }
 
+/* ---- documents and namespaces ---- */
+
+static int object_order(const void *a, const void *b)
+{
+    const struct snapshot_object *x = a, *y = b;
+    if (x->kind != y->kind)
+        return x->kind < y->kind ? -1 : 1;
+    int order = strcmp(x->ns, y->ns);
+    return order != 0 ? order : strcmp(x->name, y->name);
+}
+
+static int space_order(const void *a, const void *b)
+{
+    return strcmp(((const struct snapshot_space *)a)->name,
+                  ((const struct snapshot_space *)b)->name);
+}
+
+static void fill_objects(const struct fleet *f, struct object_block *block, char *texts)
+{
+    for (const struct object *o = f->objects; o != NULL; o = o->hh.next) {
+        struct snapshot_object *out = &block->objects[block->n_objects++];
+        out->kind = o->kind;
+        TEXT_SET(out->uid, o->uid);
+        TEXT_SET(out->ns, o->ns);
+        TEXT_SET(out->name, o->name);
+        out->spec_json = keep(&texts, o->spec_json);
+        out->metadata_json = keep(&texts, o->metadata_json);
+        out->status_json = keep(&texts, o->status_json);
+        out->created_ms = o->created_ms;
+        out->resource_version = o->version;
+    }
+    qsort(block->objects, block->n_objects, sizeof block->objects[0], object_order);
+    for (size_t i = 0; i < block->n_objects; i++)
+        block->pointers[i] = &block->objects[i];
+}
+
+static void fill_spaces(const struct fleet *f, struct object_block *block)
+{
+    for (const struct space *space = f->spaces; space != NULL; space = space->hh.next) {
+        struct snapshot_space *out = &block->spaces[block->n_spaces++];
+        TEXT_SET(out->name, space->name);
+        out->launchers = space->used.launchers;
+        out->memory_kib = space->used.memory_kib;
+        out->vcpus = space->used.vcpus;
+    }
+    qsort(block->spaces, block->n_spaces, sizeof block->spaces[0], space_order);
+}
+
+static struct object_block *make_objects(const struct fleet *f)
+{
+    size_t text_bytes = 1;
+    for (const struct object *o = f->objects; o != NULL; o = o->hh.next)
+        text_bytes +=
+            bytes_of(o->spec_json) + bytes_of(o->metadata_json) + bytes_of(o->status_json);
+    struct object_block *block = calloc(1, sizeof *block);
+    if (block == NULL)
+        return NULL;
+    atomic_init(&block->references, 1);
+    block->version = f->objects_version;
+    block->texts = malloc(text_bytes);
+    block->objects = calloc(HASH_COUNT(f->objects) + 1, sizeof *block->objects);
+    block->pointers = calloc(HASH_COUNT(f->objects) + 1, sizeof(const struct snapshot_object *));
+    block->spaces = calloc(HASH_COUNT(f->spaces) + 1, sizeof *block->spaces);
+    if (block->texts == NULL || block->objects == NULL || block->pointers == NULL ||
+        block->spaces == NULL) {
+        objects_unref(block);
+        return NULL;
+    }
+    fill_objects(f, block, block->texts);
+    fill_spaces(f, block);
+    return block;
+}
+
+/* What namespaces use changes with every launcher, so it is as old as the newest job. */
+static bool take_objects(struct publisher *p, const struct fleet *f, struct snapshot_block *block)
+{
+    struct object_block *fresh = make_objects(f);
+    if (fresh == NULL)
+        return false;
+    objects_unref(p->objects);
+    p->objects = fresh;
+    atomic_fetch_add(&fresh->references, 1);
+    block->objects = fresh;
+    block->snapshot.objects = fresh->pointers;
+    block->snapshot.n_objects = fresh->n_objects;
+    block->snapshot.spaces = fresh->spaces;
+    block->snapshot.n_spaces = fresh->n_spaces;
+    return true;
+}
+
 const struct snapshot *publish(struct publisher *p, struct fleet *f, int64_t wall_ms)
 {
     struct snapshot_block *block = calloc(1, sizeof *block);
@@ -321,7 +545,8 @@ const struct snapshot *publish(struct publisher *p, struct fleet *f, int64_t wal
         return NULL;
     atomic_init(&block->references, 1);
     block->snapshot.wall_ms = wall_ms;
-    if (!take_guests(p, f, block) || !take_nodes(f, block) || !take_jobs(f, block)) {
+    if (!take_guests(p, f, block) || !take_nodes(f, block) || !take_jobs(f, block) ||
+        !take_objects(p, f, block)) {
         block_free(block);
         return NULL;
     }

@@ -26,6 +26,7 @@ struct store_job {
     const char *pending, *pending_reason; /* what it waits for; waits_since_ms: since when */
     const char *launcher;
     int64_t waits_since_ms, launcher_since_ms;
+    int64_t reserved_memory_kib, reserved_vcpus, reserved_huge_kib, reserved_bandwidth;
     bool resolving, recovering, adopted;
     bool removed;                  /* its owner deleted it: not shown any more once final */
     int64_t bandwidth_mibs, flags; /* as handed off */

@@ -83,6 +83,10 @@ static const char *const object_steps[] = {
     "ALTER TABLE jobs ADD COLUMN launcher TEXT NOT NULL DEFAULT '';"
     "ALTER TABLE jobs ADD COLUMN waits_since_ms INTEGER NOT NULL DEFAULT 0;"
     "ALTER TABLE jobs ADD COLUMN launcher_since_ms INTEGER NOT NULL DEFAULT 0;"
+    "ALTER TABLE jobs ADD COLUMN reserved_memory_kib INTEGER NOT NULL DEFAULT 0;"
+    "ALTER TABLE jobs ADD COLUMN reserved_vcpus INTEGER NOT NULL DEFAULT 0;"
+    "ALTER TABLE jobs ADD COLUMN reserved_huge_kib INTEGER NOT NULL DEFAULT 0;"
+    "ALTER TABLE jobs ADD COLUMN reserved_bandwidth INTEGER NOT NULL DEFAULT 0;"
 
     /* Events are counted and bounded from here on. Only the newest 50000 are looked at, so that
      * a file that grew for years takes no longer; of those that repeat the newest stays. */

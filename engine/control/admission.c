@@ -5,9 +5,12 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "base/json.h"
 #include "base/text.h"
+#include "engine/control/backoff.h"
+#include "engine/control/schedule.h"
 
-enum { ADMISSION_JOBS_MAX = 100000, NAME_LETTERS = 5 };
+enum { ADMISSION_JOBS_MAX = 100000, NAME_LETTERS = 5, TIMEOUT_MAX_S = 7 * 86400 };
 
 /* Lower case letters, digits, '-' and '.', beginning and ending with a letter or digit. */
 static bool is_object_name(const char *name)
@@ -25,21 +28,24 @@ static bool is_object_name(const char *name)
     return true;
 }
 
+static void invent_name(struct fleet *f, const char *stem, struct job *job)
+{
+    static const char letters[] = "bcdfghjklmnpqrstvwxz2456789";
+    char tail[NAME_LETTERS + 1] = {0};
+    uint64_t dice = fleet_random(f);
+    for (unsigned i = 0; i < NAME_LETTERS; i++, dice /= sizeof letters - 1)
+        tail[i] = letters[dice % (sizeof letters - 1)];
+    (void)snprintf(job->name, sizeof job->name, "%.200s%s", stem, tail);
+}
+
 static bool choose_name(struct fleet *f, const struct migration_request *request, struct job *job,
                         struct err *err)
 {
-    if (request->name[0] != '\0') {
+    if (request->name[0] != '\0')
         TEXT_SET(job->name, request->name);
-    } else {
-        static const char letters[] = "bcdfghjklmnpqrstvwxz2456789";
-        char tail[NAME_LETTERS + 1] = {0};
-        uint64_t dice = fleet_random(f);
-        for (unsigned i = 0; i < NAME_LETTERS; i++, dice /= sizeof letters - 1)
-            tail[i] = letters[dice % (sizeof letters - 1)];
-        const char *stem =
-            request->generate_name[0] != '\0' ? request->generate_name : "migration-";
-        (void)snprintf(job->name, sizeof job->name, "%.200s%s", stem, tail);
-    }
+    else
+        invent_name(f, request->generate_name[0] != '\0' ? request->generate_name : "migration-",
+                    job);
     if (!is_object_name(job->name))
         return err_set(
             err, ERR_UNPROCESSABLE,
@@ -79,6 +85,23 @@ static bool check_migratable(const struct migratable *migratable, struct err *er
                    unmovable_name(row), text);
 }
 
+/* In the order of KubeVirt's webhook: what the guest is, then whether another job has it. */
+static bool check_free(struct fleet *f, const struct guest *guest, struct err *err)
+{
+    int state = guest->owner != NULL ? guest->owner->state : HV_STATE_SHUTOFF;
+    if (state == HV_STATE_SHUTOFF || state == HV_STATE_CRASHED || state == HV_STATE_NONE)
+        return err_set(err, ERR_REFUSED, "Cannot migrate VMI in finalized state.");
+    if (!check_migratable(&guest->owner->migratable, err))
+        return false;
+    const struct job *active = fleet_active_job(f, guest->uuid);
+    if (active != NULL)
+        return err_set(err, ERR_REFUSED,
+                       "in-flight migration detected. Active migration job (%s) is currently "
+                       "already in progress for VMI %s.",
+                       active->name, guest->name);
+    return true;
+}
+
 static bool check_guest(struct fleet *f, const struct migration_request *request,
                         struct guest **out_guest, struct err *err)
 {
@@ -93,19 +116,8 @@ static bool check_guest(struct fleet *f, const struct migration_request *request
         return err_set(err, ERR_REFUSED,
                        "%u different guests are called \"%s/%s\"; rename one of them", count,
                        request->ns, request->guest_name);
-    const struct job *active = fleet_active_job(f, guest->uuid);
-    if (active != NULL)
-        return err_set(err, ERR_REFUSED,
-                       "in-flight migration detected. Active migration job (%s) is currently "
-                       "already in progress for VMI %s.",
-                       active->name, guest->name);
-    int state = guest->owner != NULL ? guest->owner->state : HV_STATE_SHUTOFF;
-    if (state == HV_STATE_SHUTOFF || state == HV_STATE_CRASHED || state == HV_STATE_NONE)
-        return err_set(err, ERR_REFUSED, "Cannot migrate VMI in finalized state.");
-    if (!check_migratable(&guest->owner->migratable, err))
-        return false;
     *out_guest = guest;
-    return true;
+    return check_free(f, guest, err);
 }
 
 /* Names of the nodes a guest could go to, for the message that asks to choose. */
@@ -131,14 +143,10 @@ static bool check_target(struct fleet *f, const struct migration_request *reques
     const char *source = guest->owner->node->name;
     char others[256];
     unsigned n = other_nodes(f, source, others, sizeof others);
-    if (request->target[0] == '\0') {
-        if (n == 0)
-            return err_set(err, ERR_REFUSED, "there is no other node than %s to migrate to",
-                           source);
-        if (n > 1)
-            return err_set(err, ERR_UNPROCESSABLE, "name a target node, one of: %s", others);
+    if (n == 0)
+        return err_set(err, ERR_REFUSED, "there is no other node than %s to migrate to", source);
+    if (request->target[0] == '\0')
         return true;
-    }
     if (fleet_node(f, request->target) == NULL)
         return err_set(err, ERR_UNPROCESSABLE, "target node \"%s\" is not configured; there is: %s",
                        request->target, others);
@@ -147,43 +155,132 @@ static bool check_target(struct fleet *f, const struct migration_request *reques
     return true;
 }
 
-struct job *admission_admit(struct fleet *f, const struct migration_request *request,
-                            struct moment now, struct err *err)
+static bool copy_texts(const struct migration_request *request, struct job *job, struct err *err)
 {
-    struct guest *guest = NULL;
-    if (!f->store_ok) {
-        err_set(err, ERR_IO, "the store cannot be written; nothing new is accepted");
-        return NULL;
-    }
-    if (HASH_CNT(hh_guest, f->active) >= ADMISSION_JOBS_MAX) {
-        err_set(err, ERR_LIMIT, "%d unfinished migrations are the limit", ADMISSION_JOBS_MAX);
-        return NULL;
-    }
-    if (!check_guest(f, request, &guest, err) || !check_target(f, request, guest, err))
-        return NULL;
-
-    OWNED(job) job = job_new(err);
-    if (job == NULL || !choose_priority(request, job, err) || !choose_name(f, request, job, err))
-        return NULL;
     if (request->metadata_json != NULL) {
         job->metadata_json = strdup(request->metadata_json);
-        if (job->metadata_json == NULL) {
-            err_set(err, ERR_NOMEM, "labels and annotations");
-            return NULL;
-        }
+        if (job->metadata_json == NULL)
+            return err_set(err, ERR_NOMEM, "labels and annotations");
+        admission_read_annotations(job);
     }
+    if (request->volumes_json != NULL) {
+        job->volumes_json = strdup(request->volumes_json);
+        if (job->volumes_json == NULL)
+            return err_set(err, ERR_NOMEM, "volumes");
+    }
+    return request->selector_json == NULL ||
+           labels_parse(request->selector_json, "spec.addedNodeSelector", &job->added_selector,
+                        err);
+}
+
+/* Overrides of the waits' deadlines. What is not a number is passed over, as KubeVirt does. */
+void admission_read_annotations(struct job *job)
+{
+    static const char *const names[COUNT(((struct job *)NULL)->timeouts_s)] = {
+        "kubevirt.io/migrationUnschedulablePodTimeoutSeconds",
+        "kubevirt.io/migrationPendingPodTimeoutSeconds",
+        "kubevirt.io/migrationUtilityVolumesTimeoutSeconds",
+    };
+    struct err err = {0};
+    if (job->metadata_json == NULL)
+        return;
+    OWNED(json_object) metadata =
+        json_parse(job->metadata_json, strlen(job->metadata_json), "metadata", &err);
+    struct json_object *annotations = json_at(metadata, "annotations");
+    for (size_t i = 0; i < COUNT(names); i++) {
+        struct json_object *value = NULL;
+        if (annotations == NULL || !json_object_is_type(annotations, json_type_object) ||
+            !json_object_object_get_ex(annotations, names[i], &value))
+            continue;
+        int64_t seconds = 0;
+        const char *text = json_object_get_string(value);
+        if (text != NULL && text_to_i64(text, 1, TIMEOUT_MAX_S, &seconds))
+            job->timeouts_s[i] = seconds;
+    }
+}
+
+static bool has_room(const struct fleet *f, struct err *err)
+{
+    if (!f->store_ok)
+        return err_set(err, ERR_IO, "the store cannot be written; nothing new is accepted");
+    if (HASH_CNT(hh_guest, f->active) >= ADMISSION_JOBS_MAX)
+        return err_set(err, ERR_LIMIT, "%d unfinished migrations are the limit",
+                       ADMISSION_JOBS_MAX);
+    return true;
+}
+
+static void begin(struct fleet *f, struct job *job, const struct guest *guest, struct moment now)
+{
     fleet_make_uid(f, job->uid);
-    TEXT_SET(job->ns, request->ns);
+    TEXT_SET(job->ns, guest->ns);
     TEXT_SET(job->guest_uuid, guest->uuid);
     TEXT_SET(job->guest_name, guest->name);
-    TEXT_SET(job->wanted, request->target);
-    TEXT_SET(job->requester, request->requester);
-    job->bandwidth_mibs = request->bandwidth_mibs;
     job->created_ms = now.wall_ms;
     job->entered_ms = job->wake_ms = now.mono_ms;
     job->steps[0].phase = PHASE_PENDING;
     job->steps[0].wall_ms = now.wall_ms;
     job->n_steps = 1;
     job->changed = true;
+}
+
+struct job *admission_admit(struct fleet *f, const struct migration_request *request,
+                            struct moment now, struct err *err)
+{
+    struct guest *guest = NULL;
+    if (!has_room(f, err) || !check_guest(f, request, &guest, err) ||
+        !check_target(f, request, guest, err))
+        return NULL;
+    OWNED(job) job = job_new(err);
+    if (job == NULL || !choose_priority(request, job, err) || !choose_name(f, request, job, err) ||
+        !copy_texts(request, job, err))
+        return NULL;
+    begin(f, job, guest, now);
+    TEXT_SET(job->wanted, request->target);
+    TEXT_SET(job->requester, request->requester);
+    job->bandwidth_mibs = request->bandwidth_mibs;
+    job->origin = job->volumes_json != NULL ? ORIGIN_VOLUMES : ORIGIN_HUMAN;
     return TAKE(job);
+}
+
+void admission_add(struct fleet *f, struct job *take_job, struct moment now, struct effects *fx)
+{
+    fleet_add_job(f, take_job);
+    struct effect *effect = effects_add(fx, EFFECT_STEP, take_job, now.wall_ms);
+    effect->of.step.from = PHASE_NONE;
+    effect->of.step.to = PHASE_PENDING;
+    effect->of.step.seq = 1;
+    effects_event(fx, take_job, now.wall_ms, false, "Accepted", "Asked for by %s.",
+                  take_job->requester);
+    schedule_first_look(f, take_job, now, fx);
+}
+
+struct job *admission_automatic(struct fleet *f, struct guest *guest, enum origin origin,
+                                enum priority priority, const char *requester,
+                                const char *name_stem, struct moment now, struct effects *fx,
+                                struct err *err)
+{
+    struct backoff backoff;
+    backoff_of(fleet_newest_finished(f, guest->uuid), &backoff);
+    if (backoff.exhausted) {
+        err_set(err, ERR_REFUSED, "%u automatic migrations of %s/%s failed in a row",
+                backoff.failures, guest->ns, guest->name);
+        return NULL;
+    }
+    if (!has_room(f, err) || !check_free(f, guest, err))
+        return NULL;
+    OWNED(job) job = job_new(err);
+    if (job == NULL)
+        return NULL;
+    do
+        invent_name(f, name_stem, job);
+    while (fleet_job_named(f, guest->ns, job->name) != NULL);
+    begin(f, job, guest, now);
+    TEXT_SET(job->requester, requester);
+    job->priority = priority;
+    job->origin = origin;
+    if (origin == ORIGIN_EVACUATION)
+        TEXT_SET(job->evacuates, guest->owner->node->name);
+    struct job *kept = TAKE(job);
+    admission_add(f, kept, now, fx);
+    return kept;
 }

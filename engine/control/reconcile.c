@@ -6,8 +6,13 @@
 
 #include "base/text.h"
 #include "engine/control/admission.h"
+#include "engine/control/documents.h"
+#include "engine/control/drain.h"
+#include "engine/control/placement.h"
+#include "engine/control/queue.h"
 #include "engine/control/schedule.h"
 #include "engine/data/move.h"
+#include "engine/model/ledger.h"
 
 static void advance(struct fleet *f, struct job *job, struct moment now, struct effects *fx)
 {
@@ -19,6 +24,15 @@ static void advance(struct fleet *f, struct job *job, struct moment now, struct 
         else
             schedule_advance(f, job, now, fx);
     } while (job->phase != before && !phase_is_final(job->phase));
+    fleet_settle_job(f, job);
+}
+
+void reconcile_stop(struct fleet *f, struct job *job, const char *who, const char *why,
+                    struct moment now, struct effects *fx)
+{
+    move_ask_abort(job, who, why, now, fx);
+    job->version = fleet_touch(f);
+    advance(f, job, now, fx);
 }
 
 static void on_host(struct fleet *f, const struct input *input, struct moment now)
@@ -34,7 +48,8 @@ static void on_host(struct fleet *f, const struct input *input, struct moment no
     TEXT_SET(node->error, input->of.connected ? "" : input->err.text);
     node->version = fleet_touch(f);
     f->guests_version = f->version; /* guests show whether their node is reachable */
-    f->reschedule = true;
+    f->drains_due = true;
+    fleet_node_improved(f, node);
 }
 
 static void on_facts(struct fleet *f, const struct input *input)
@@ -42,9 +57,30 @@ static void on_facts(struct fleet *f, const struct input *input)
     struct node *node = fleet_node(f, input->host);
     if (node == NULL)
         return;
+    bool first = !node->has_facts || strcmp(node->facts.arch, input->of.facts.arch) != 0;
+    bool grown = node->facts.memory_kib != input->of.facts.memory_kib ||
+                 node->facts.cpus != input->of.facts.cpus;
     node->facts = input->of.facts;
     node->has_facts = true;
     node->version = fleet_touch(f);
+    if (first)
+        fleet_refresh_node(f, node);
+    if (grown)
+        fleet_node_improved(f, node);
+}
+
+static void on_abilities(struct fleet *f, struct input *input)
+{
+    struct node *node = fleet_node(f, input->host);
+    if (node == NULL)
+        return;
+    if (node->abilities == NULL || node->abilities->hash != input->of.abilities->hash)
+        placement_forget_cpu(f, node->name); /* another emulator may know another CPU */
+    hv_abilities_free(node->abilities);
+    node->abilities = input->of.abilities;
+    input->of.abilities = NULL;
+    node->version = fleet_touch(f);
+    fleet_node_improved(f, node);
 }
 
 static void on_guests(struct fleet *f, const struct input *input, struct moment now)
@@ -53,14 +89,79 @@ static void on_guests(struct fleet *f, const struct input *input, struct moment 
     if (node == NULL)
         return;
     fleet_apply_list(f, node, input->of.guests, now.wall_ms);
-    f->reschedule = true;
 }
 
-static void on_definition(struct fleet *f, const struct input *input)
+/* ---- guests whose definition asks for a migration ---- */
+
+enum { REQUIRED_AGAIN_MS = 10000 };
+
+static void update_required(struct fleet *f, struct guest *guest, struct moment now)
+{
+    const struct required *required = &guest->owner->required;
+    if (required->is == REQUIRED_NO || required->hash == guest->required_tried) {
+        heap_leave(&guest->required_timer);
+        return;
+    }
+    int64_t due_ms = now.mono_ms;
+    if (required->is == REQUIRED_SOON)
+        due_ms += guest->required_since_ms + REQUIRED_GRACE_MS - now.wall_ms;
+    heap_put(&f->required, &guest->required_timer, due_ms, 0, guest);
+}
+
+/* Once per change of the definition: what a migration did not cure, a second will not. */
+static void tick_required(struct fleet *f, struct moment now, struct effects *fx)
+{
+    struct guest *guest;
+    while ((guest = heap_top(&f->required)) != NULL && guest->required_timer.first <= now.mono_ms) {
+        struct err err = {0};
+        heap_leave(&guest->required_timer);
+        if (guest->owner == NULL || guest->owner->required.is == REQUIRED_NO)
+            continue;
+        uint64_t hash = guest->owner->required.hash;
+        const struct job *job =
+            admission_automatic(f, guest, ORIGIN_UPDATE, PRIORITY_USER_TRIGGERED, "ferry",
+                                "kubevirt-workload-update-", now, fx, &err);
+        if (job == NULL) {
+            heap_put(&f->required, &guest->required_timer, now.mono_ms + REQUIRED_AGAIN_MS, 0,
+                     guest);
+            continue;
+        }
+        guest->required_tried = hash;
+        effects_note(fx, "VirtualMachineInstance", guest->ns, guest->name, guest->uuid, now.wall_ms,
+                     false, "SuccessfulCreate",
+                     "Created Migration %s for automated workload update", job->name);
+    }
+}
+
+static void on_definition(struct fleet *f, const struct input *input, struct moment now)
 {
     struct node *node = fleet_node(f, input->host);
-    if (node != NULL)
-        fleet_apply_definition(f, node, input->guest, &input->of.migratable);
+    if (node == NULL)
+        return;
+    fleet_apply_definition(f, node, input->guest, input->of.definition, now.wall_ms);
+    struct guest *guest = fleet_guest(f, input->guest);
+    if (guest != NULL && guest->owner != NULL && guest->owner->node == node)
+        update_required(f, guest, now);
+}
+
+/* The answer is about a CPU and a node, so it serves every guest that sees the same CPU. */
+static void on_cpu(struct fleet *f, const struct input *input, struct moment now,
+                   struct effects *fx)
+{
+    struct job *job = fleet_active_job(f, input->guest);
+    if (job == NULL || job->probe_id != input->id)
+        return;
+    const struct guest *guest = fleet_guest(f, input->guest);
+    job->probe_id = 0;
+    if (input->err.code != ERR_NONE) {
+        job->probe_failed = input->err.code != ERR_UNREACHABLE;
+        effects_event(fx, job, now.wall_ms, true, "CPUNotCompared",
+                      "%s could not compare the guest's CPU: %.300s", input->host, input->err.text);
+    } else if (guest != NULL && guest->owner != NULL && guest->owner->needs != NULL) {
+        placement_learn_cpu(f, guest->owner->needs->facts.cpu_hash, input->host,
+                            input->of.comparison > 0 ? CPU_FIT_YES : CPU_FIT_NO);
+    }
+    advance(f, job, now, fx);
 }
 
 static void on_event(struct fleet *f, const struct input *input, struct moment now,
@@ -189,14 +290,7 @@ static bool on_create(struct fleet *f, const struct input *input, struct moment 
     name_job(job, out_ref);
     if (input->of.create.request.dry_run)
         return true;
-    struct job *kept = TAKE(job);
-    fleet_add_job(f, kept);
-    struct effect *effect = effects_add(fx, EFFECT_STEP, kept, now.wall_ms);
-    effect->of.step.from = PHASE_NONE;
-    effect->of.step.to = PHASE_PENDING;
-    effect->of.step.seq = 1;
-    effects_event(fx, kept, now.wall_ms, false, "Accepted", "Asked for by %s.", kept->requester);
-    f->reschedule = true;
+    admission_add(f, TAKE(job), now, fx);
     return true;
 }
 
@@ -214,84 +308,127 @@ static bool on_cancel(struct fleet *f, const struct input *input, struct moment 
             return err_set(err, ERR_REFUSED, "migration %s has ended already (%s)", job->name,
                            phase_name(job->phase));
         job->remove_when_final = job->changed = true;
+        fleet_settle_job(f, job);
         (void)effects_add(fx, EFFECT_DO_REMOVE, job, now.wall_ms);
         return true;
     }
     job->remove_when_final = job->remove_when_final || input->of.cancel.remove;
-    move_ask_abort(job, input->of.cancel.requester, "an operator asked", now, fx);
-    job->version = fleet_touch(f);
-    advance(f, job, now, fx);
+    reconcile_stop(f, job, input->of.cancel.requester, "an operator asked", now, fx);
     return true;
 }
 
-/* What runs comes first and is never delayed by what waits. */
-static void tick_due(struct fleet *f, struct moment now, struct effects *fx)
+/* ---- what happens by itself ---- */
+
+static void tick_jobs(struct fleet *f, struct moment now, struct effects *fx)
 {
-    struct job *job, *next;
-    HASH_ITER(hh_guest, f->active, job, next)
-    {
-        if (job->wake_ms <= now.mono_ms)
-            advance(f, job, now, fx);
+    struct job *job;
+    while ((job = heap_top(&f->timers)) != NULL && job->wake_ms <= now.mono_ms) {
+        advance(f, job, now, fx);
+        if (!phase_is_final(job->phase) && job->wake_ms <= now.mono_ms) {
+            job->wake_ms = now.mono_ms + 1; /* it wants to be looked at again at once */
+            fleet_settle_job(f, job);
+        }
     }
 }
 
-/* Then, if something changed that a waiting job may have waited for, those: by class, oldest
- * first. */
-static void tick_waiting(struct fleet *f, struct moment now, struct effects *fx)
+/* Drains, and guests marked for evacuation without one. */
+static void tick_drains(struct fleet *f, struct moment now, struct effects *fx)
 {
-    for (enum priority class = 0; class < PRIORITY_COUNT; class ++) {
-        struct job *job, *next;
-        DL_FOREACH_SAFE(f->waiting[class], job, next)
-        {
-            advance(f, job, now, fx);
-        }
+    bool all = f->drains_due;
+    f->drains_due = false;
+    struct object *object, *next;
+    DL_FOREACH_SAFE(f->of_kind[OBJECT_DRAIN], object, next)
+    {
+        if (!drain_is_final(object->drain->state) && (all || object->drain->next_ms <= now.mono_ms))
+            drain_advance(f, object, now, fx);
+    }
+    if (!all)
+        return;
+    DL_FOREACH_SAFE(f->of_kind[OBJECT_GUEST], object, next)
+    {
+        unsigned count = 0;
+        struct guest *guest = fleet_guest_named(f, object->ns, object->name, &count);
+        if (guest != NULL && guest->evacuation_node[0] != '\0')
+            evacuation_advance(f, guest, now, fx);
     }
 }
 
 static void on_tick(struct fleet *f, struct moment now, struct effects *fx)
 {
-    bool reschedule = f->reschedule;
-    f->reschedule = false;
-    if (reschedule)
-        tick_waiting(f, now, fx);
-    tick_due(f, now, fx);
+    tick_jobs(f, now, fx);
+    tick_required(f, now, fx);
 }
 
-bool reconcile(struct fleet *f, const struct input *input, struct moment now, struct effects *fx,
-               struct migration_ref *out_ref, struct err *err)
+static bool on_request(struct fleet *f, struct input *input, struct moment now, struct effects *fx,
+                       struct migration_ref *out_ref, struct err *err)
+{
+    switch (input->kind) {
+    case INPUT_CREATE: return on_create(f, input, now, fx, out_ref, err);
+    case INPUT_CANCEL: return on_cancel(f, input, now, fx, out_ref, err);
+    case INPUT_PUT: return documents_put(f, &input->of.put, now, fx, out_ref, err);
+    case INPUT_REMOVE: return documents_remove(f, &input->of.remove, now, fx, err);
+    case INPUT_EVICT: return documents_evict(f, &input->of.evict, now, fx, err);
+    default: return true;
+    }
+}
+
+static void on_fact(struct fleet *f, struct input *input, struct moment now, struct effects *fx)
 {
     switch (input->kind) {
     case INPUT_TICK: on_tick(f, now, fx); break;
     case INPUT_HOST: on_host(f, input, now); break;
     case INPUT_FACTS: on_facts(f, input); break;
+    case INPUT_ABILITIES: on_abilities(f, input); break;
     case INPUT_GUESTS: on_guests(f, input, now); break;
-    case INPUT_MOVABLE: on_definition(f, input); break;
+    case INPUT_DEFINITION: on_definition(f, input, now); break;
     case INPUT_EVENT: on_event(f, input, now, fx); break;
     case INPUT_SAMPLE: on_sample(f, input, now, fx); break;
     case INPUT_LOOK: on_look(f, input, now, fx); break;
     case INPUT_ASK_JOB: on_ask_job(f, input, now, fx); break;
+    case INPUT_CPU: on_cpu(f, input, now, fx); break;
     case INPUT_CALL: on_call(f, input, now, fx); break;
-    case INPUT_CREATE: return on_create(f, input, now, fx, out_ref, err);
-    case INPUT_CANCEL: return on_cancel(f, input, now, fx, out_ref, err);
+    default: break;
     }
-    return true;
+}
+
+bool reconcile(struct fleet *f, struct input *input, struct moment now, struct effects *fx,
+               struct migration_ref *out_ref, struct err *err)
+{
+    bool done = true;
+    if (input->kind >= INPUT_CREATE)
+        done = on_request(f, input, now, fx, out_ref, err);
+    else
+        on_fact(f, input, now, fx);
+    tick_drains(f, now, fx);
+    queue_run(f, now, fx);
+    return done;
 }
 
 void reconcile_restore(struct fleet *f, struct job *job, struct moment now, struct effects *fx)
 {
     job->entered_ms = job->wake_ms = now.mono_ms;
+    int64_t waited_ms = job->waits_since_ms > 0 ? now.wall_ms - job->waits_since_ms : 0;
+    job->waits_mono_ms = now.mono_ms - (waited_ms > 0 ? waited_ms : 0);
+    if (job->launcher != LAUNCHER_NONE && job->target[0] != '\0')
+        ledger_restore(f, job);
     if (job->phase == PHASE_TARGET_READY || job->phase == PHASE_RUNNING)
         move_adopt(job, now, fx);
-    f->reschedule = true;
+    fleet_settle_job(f, job);
 }
 
 int64_t reconcile_next_ms(const struct fleet *f, int64_t now_ms)
 {
-    if (f->reschedule)
+    if (f->drains_due || f->crowded)
         return now_ms;
     int64_t next_ms = now_ms + 1000;
-    for (const struct job *job = f->active; job != NULL; job = job->hh_guest.next)
-        if (job->wake_ms < next_ms)
-            next_ms = job->wake_ms;
+    const struct job *job = heap_top(&f->timers);
+    if (job != NULL && job->wake_ms < next_ms)
+        next_ms = job->wake_ms;
+    const struct guest *guest = heap_top(&f->required);
+    if (guest != NULL && guest->required_timer.first < next_ms)
+        next_ms = guest->required_timer.first;
+    for (const struct object *o = f->of_kind[OBJECT_DRAIN]; o != NULL; o = o->next)
+        if (!drain_is_final(o->drain->state) && o->drain->next_ms < next_ms)
+            next_ms = o->drain->next_ms;
     return next_ms;
 }

@@ -11,10 +11,14 @@
 #include "engine/model/fleet.h"
 #include "engine/model/input.h"
 
-/* For CREATE and CANCEL: *out_ref names the job on success; a refusal is in err and nothing
- * changed. Other inputs never fail. */
-bool reconcile(struct fleet *f, const struct input *input, struct moment now, struct effects *fx,
+/* For requests: *out_ref names the object on success; a refusal is in err and nothing changed.
+ * Other inputs never fail. What the input owns may move into the fleet. */
+bool reconcile(struct fleet *f, struct input *input, struct moment now, struct effects *fx,
                struct migration_ref *out_ref, struct err *err);
+
+/* Asks an unfinished job to stop, and moves it as far as the facts allow. */
+void reconcile_stop(struct fleet *f, struct job *job, const char *who, const char *why,
+                    struct moment now, struct effects *fx);
 
 /* Takes over an unfinished job that the store held. */
 void reconcile_restore(struct fleet *f, struct job *job, struct moment now, struct effects *fx);

@@ -47,6 +47,12 @@ static void record_error(struct job *job, const char *call, const struct err *er
     effect->of.error.err = *err;
 }
 
+/* libvirt counts bandwidth in MiB/s; a limit below one is one, not none. */
+static uint64_t whole_mib(int64_t bytes)
+{
+    return bytes <= 0 ? 0 : ((uint64_t)bytes + (1 << 20) - 1) >> 20;
+}
+
 void move_call(struct fleet *f, struct job *job, struct moment now, struct effects *fx)
 {
     const struct hv_sight *sight = &job->source_side.sight;
@@ -69,8 +75,15 @@ void move_call(struct fleet *f, struct job *job, struct moment now, struct effec
     TEXT_SET(call->of.act.guest, job->guest_uuid);
     TEXT_SET(call->of.act.migrate.target, job->target);
     call->of.act.migrate.flags = job->flags;
-    call->of.act.migrate.bandwidth_mibs = job->bandwidth_mibs;
-    call->of.act.migrate.postcopy_bandwidth_mibs = job->bandwidth_mibs;
+    const struct migration_config *config = &job->config;
+    int64_t after = config->post_copy_bandwidth > 0 ? config->post_copy_bandwidth
+                                                    : config->bandwidth;
+    call->of.act.migrate.bandwidth_mibs = whole_mib(config->bandwidth);
+    call->of.act.migrate.postcopy_bandwidth_mibs = whole_mib(after);
+    if (config->auto_converge) {
+        call->of.act.migrate.auto_converge_initial = (int)config->throttle_initial;
+        call->of.act.migrate.auto_converge_increment = (int)config->throttle_increment;
+    }
 }
 
 void move_begin(struct fleet *f, struct job *job, struct moment now, struct effects *fx)

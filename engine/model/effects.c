@@ -33,8 +33,8 @@ static void grow(struct effects *fx)
     fx->capacity = capacity;
 }
 
-struct effect *effects_add(struct effects *fx, enum effect_kind kind, const struct job *job,
-                           int64_t wall_ms)
+static struct effect *add(struct effects *fx, enum effect_kind kind, const char *uid,
+                          int64_t wall_ms)
 {
     if (fx->n == fx->capacity)
         grow(fx);
@@ -42,8 +42,39 @@ struct effect *effects_add(struct effects *fx, enum effect_kind kind, const stru
     memset(effect, 0, sizeof *effect);
     effect->kind = kind;
     effect->wall_ms = wall_ms;
-    TEXT_SET(effect->job_uid, job->uid);
+    TEXT_SET(effect->job_uid, uid);
     return effect;
+}
+
+struct effect *effects_add(struct effects *fx, enum effect_kind kind, const struct job *job,
+                           int64_t wall_ms)
+{
+    return add(fx, kind, job->uid, wall_ms);
+}
+
+struct effect *effects_order(struct effects *fx, enum effect_kind kind, const char *node,
+                             const char *guest_uuid, int64_t wall_ms)
+{
+    struct effect *effect = add(fx, kind, "", wall_ms);
+    TEXT_SET(effect->of.act.node, node);
+    TEXT_SET(effect->of.act.guest, guest_uuid);
+    return effect;
+}
+
+void effects_note(struct effects *fx, const char *kind, const char *ns, const char *name,
+                  const char *uid, int64_t wall_ms, bool warning, const char *reason,
+                  const char *fmt, ...)
+{
+    struct effect *effect = add(fx, EFFECT_EVENT, uid, wall_ms);
+    effect->of.event.kind = kind;
+    effect->of.event.warning = warning;
+    effect->of.event.reason = reason;
+    TEXT_SET(effect->of.event.ns, ns);
+    TEXT_SET(effect->of.event.name, name);
+    va_list args;
+    va_start(args, fmt);
+    (void)vsnprintf(effect->of.event.message, sizeof effect->of.event.message, fmt, args);
+    va_end(args);
 }
 
 void effects_event(struct effects *fx, const struct job *job, int64_t wall_ms, bool warning,

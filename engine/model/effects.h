@@ -12,16 +12,19 @@
 
 enum effect_kind {
     EFFECT_STEP,     /* record: a job changed phase */
-    EFFECT_EVENT,    /* record: something to tell about a job */
+    EFFECT_EVENT,    /* record: something to tell about a job, or about another object */
     EFFECT_SIGHTING, /* record: the guest seen, or not, on a node */
     EFFECT_ERROR,    /* record: an error of a hypervisor call */
     EFFECT_MODE,     /* record: the mode changed */
     EFFECT_INTENT,   /* record: an action that changes a guest, before and after */
     /* From here on: things to do. */
-    EFFECT_DO_LOOK,    /* ask a node for the guest's state */
-    EFFECT_DO_ASK_JOB, /* ask the source whether a job runs on the guest */
+    EFFECT_DO_LOOK,        /* ask a node for the guest's state */
+    EFFECT_DO_ASK_JOB,     /* ask the source whether a job runs on the guest */
+    EFFECT_DO_COMPARE_CPU, /* ask a node whether it has the CPU that the guest sees on `from` */
     EFFECT_DO_MIGRATE,
     EFFECT_DO_ABORT,
+    EFFECT_DO_SHUTDOWN,    /* ask a guest to turn itself off */
+    EFFECT_DO_STOP_BACKUP, /* abort the job of somebody else on the guest */
     EFFECT_DO_WATCH,
     EFFECT_DO_UNWATCH,
     EFFECT_DO_REMOVE, /* take the finished job out of view */
@@ -41,7 +44,9 @@ struct effect {
             bool warning;
             const char *reason; /* a literal */
             char message[JOB_REASON_MAX];
-        } event;
+            const char *kind; /* a literal; NULL: the job itself */
+            char ns[HV_HOST_MAX], name[JOB_NAME_MAX];
+        } event; /* job_uid holds the uid of another object */
         struct {
             char node[HV_HOST_MAX];
             const char *role, *moment; /* literals */
@@ -65,7 +70,8 @@ struct effect {
         struct {
             uint64_t id;
             char node[HV_HOST_MAX], guest[HV_UUID_MAX];
-            int64_t next_seq; /* WATCH */
+            char from[HV_HOST_MAX]; /* COMPARE_CPU */
+            int64_t next_seq;       /* WATCH */
             struct hv_migrate migrate;
         } act;
     } of;
@@ -83,5 +89,12 @@ struct effect *effects_add(struct effects *fx, enum effect_kind kind, const stru
                            int64_t wall_ms);
 void effects_event(struct effects *fx, const struct job *job, int64_t wall_ms, bool warning,
                    const char *reason, const char *fmt, ...) __attribute__((format(printf, 6, 7)));
+/* The same about another object: kind is a literal. */
+void effects_note(struct effects *fx, const char *kind, const char *ns, const char *name,
+                  const char *uid, int64_t wall_ms, bool warning, const char *reason,
+                  const char *fmt, ...) __attribute__((format(printf, 9, 10)));
+/* Something to do with a guest that is no job's. */
+struct effect *effects_order(struct effects *fx, enum effect_kind kind, const char *node,
+                             const char *guest_uuid, int64_t wall_ms);
 
 #endif

@@ -45,17 +45,22 @@ struct fleet {
     size_t n_cpus;
     struct node *by_inbound[FLEET_INBOUND_LISTS]; /* by number of arrivals, capped */
     struct fleet_config config;
-    uint64_t version;          /* grows with every change; objects carry theirs */
-    uint64_t guests_version;   /* version of the newest change to any guest */
-    uint64_t policies_version; /* grows when a policy or a namespace's labels change */
-    struct heap ready;         /* jobs that nothing but their turn keeps back, best first */
-    struct heap unplaced;      /* jobs no node would do for, best first */
-    struct heap timers;        /* unfinished jobs by the time to look at them again */
-    struct node *improved;     /* nodes that may do for somebody now */
-    struct job *changed;       /* must be stored */
+    uint64_t version;           /* grows with every change; objects carry theirs */
+    uint64_t guests_version;    /* version of the newest change to any guest */
+    uint64_t policies_version;  /* grows when a policy or a namespace's labels change */
+    struct heap ready;          /* jobs that nothing but their turn keeps back, best first */
+    struct heap unplaced;       /* jobs no node would do for, best first */
+    struct job *fresh;          /* put into `ready` since the queue was last looked at */
+    struct heap required;       /* guests whose definition asks for a migration, by time */
+    struct rejections *scratch; /* room to think in */
+    struct heap timers;         /* unfinished jobs by the time to look at them again */
+    struct node *improved;      /* nodes that may do for somebody now */
+    struct job *changed;        /* must be stored */
     struct object *changed_objects;
+    uint64_t objects_version; /* of the newest change to any document */
     int64_t next_order;
     unsigned waiting_jobs, busy_jobs, finished_jobs;
+    bool crowded;    /* more were ready than one look at the queue takes */
     bool drains_due; /* something changed that a drain looks at */
     bool store_ok;   /* false: commits fail, nothing new is handed off */
     uint64_t random; /* state of the generator for uids and names */
@@ -105,6 +110,7 @@ struct object *fleet_object(struct fleet *f, enum object_kind kind, const char *
 void fleet_add_object(struct fleet *f, struct object *take_object); /* and marks it changed */
 void fleet_object_changed(struct fleet *f, struct object *object);
 void fleet_remove_object(struct fleet *f, struct object *object); /* stored as removed first */
+void fleet_objects_stored(struct fleet *f); /* the list of changed ones is on disk */
 
 struct job *fleet_job(struct fleet *f, const char *uid);
 struct job *fleet_job_named(struct fleet *f, const char *ns, const char *name);
@@ -114,6 +120,8 @@ void fleet_add_job(struct fleet *f, struct job *take_job);
 void fleet_remove_job(struct fleet *f, struct job *job); /* final jobs only */
 /* Keeps busy counters and indexes true after a job's phase changed. */
 void fleet_job_moved(struct fleet *f, struct job *job, enum phase from);
+/* Nothing but its turn keeps this waiting job back, as far as is known. */
+void fleet_queue_ready(struct fleet *f, struct job *job);
 /* After anything about an unfinished job changed: its timer and the list of what to store. */
 void fleet_settle_job(struct fleet *f, struct job *job);
 /* Counts the target node's arrivals, and keeps its place among the nodes. */

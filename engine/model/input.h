@@ -3,23 +3,29 @@
 #define ENGINE_MODEL_INPUT_H
 
 #include "collector/sample.h"
-#include "engine/model/migratable.h"
+#include "engine/model/fleet.h"
 #include "engine/requests.h"
 #include "hypervisor/hv.h"
 
 enum input_kind {
-    INPUT_TICK,    /* time passed */
-    INPUT_HOST,    /* a host connected or was lost */
-    INPUT_FACTS,   /* facts of a host */
-    INPUT_GUESTS,  /* the list of a host's guests */
-    INPUT_MOVABLE, /* what a guest's definition says about moving it */
-    INPUT_EVENT,   /* lifecycle, iteration, completion */
-    INPUT_SAMPLE,  /* a measurement */
-    INPUT_LOOK,    /* an answer to DO_LOOK */
-    INPUT_ASK_JOB, /* an answer to DO_ASK_JOB */
-    INPUT_CALL,    /* an answer to DO_MIGRATE or DO_ABORT */
-    INPUT_CREATE,  /* a request for a new job */
-    INPUT_CANCEL,  /* a request to stop one */
+    INPUT_TICK,       /* time passed */
+    INPUT_HOST,       /* a host connected or was lost */
+    INPUT_FACTS,      /* facts of a host */
+    INPUT_GUESTS,     /* the list of a host's guests */
+    INPUT_ABILITIES,  /* what a host can offer */
+    INPUT_DEFINITION, /* what a guest's definition says */
+    INPUT_EVENT,      /* lifecycle, iteration, completion */
+    INPUT_SAMPLE,     /* a measurement */
+    INPUT_LOOK,       /* an answer to DO_LOOK */
+    INPUT_ASK_JOB,    /* an answer to DO_ASK_JOB */
+    INPUT_CPU,        /* an answer to DO_COMPARE_CPU */
+    INPUT_CALL,       /* an answer to DO_MIGRATE or DO_ABORT */
+    INPUT_CREATE,     /* a request for a new job */
+    INPUT_CANCEL,     /* a request to stop one */
+    INPUT_PUT,        /* a request to write a document */
+    INPUT_REMOVE,     /* a request to remove one */
+    INPUT_EVICT,      /* a request to evict a launcher */
+    INPUT_ASK,        /* a question that changes nothing */
 };
 
 struct input {
@@ -27,24 +33,30 @@ struct input {
     char host[HV_HOST_MAX], guest[HV_UUID_MAX];
     uint64_t id; /* LOOK, ASK_JOB, CALL: the question's number */
     struct err err;
-    void *slot; /* CREATE, CANCEL: the shell's own; the core does not look */
+    void *slot; /* requests: the shell's own; the core does not look */
     union {
-        bool connected;               /* HOST */
-        struct hv_facts facts;        /* FACTS */
-        struct hv_guest_list *guests; /* GUESTS; owned */
-        struct migratable migratable; /* DEFINITION */
-        struct hv_event event;        /* EVENT */
-        struct sample sample;         /* SAMPLE */
-        struct hv_sight sight;        /* LOOK */
-        struct hv_job_stats stats;    /* ASK_JOB */
-        enum hv_call call;            /* CALL */
+        bool connected;                 /* HOST */
+        struct hv_facts facts;          /* FACTS */
+        struct hv_guest_list *guests;   /* GUESTS; owned */
+        struct hv_abilities *abilities; /* ABILITIES; owned */
+        struct guest_facts *definition; /* DEFINITION; owned */
+        int comparison; /* CPU: libvirt's virCPUCompareResult; err when it could not be asked */
+        struct hv_event event;     /* EVENT */
+        struct sample sample;      /* SAMPLE */
+        struct hv_sight sight;     /* LOOK */
+        struct hv_job_stats stats; /* ASK_JOB */
+        enum hv_call call;         /* CALL */
         struct {
-            struct migration_request request; /* metadata_json owned by the input */
+            struct migration_request request; /* its texts are owned by the input */
         } create;
         struct {
             char ns[HV_HOST_MAX], name[SNAPSHOT_NAME_MAX], requester[SNAPSHOT_WHO_MAX];
             bool remove; /* delete: take it out of view once it is final */
         } cancel;
+        struct object_request put; /* its texts are owned by the input */
+        struct object_ref remove;
+        struct eviction_request evict;
+        struct question ask;
     } of;
 };
 

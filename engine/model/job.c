@@ -23,6 +23,9 @@ void job_free(struct job *job)
     if (job == NULL)
         return;
     publish_drop_view(job->view);
+    labels_fini(&job->added_selector);
+    free(job->rejections);
+    free(job->volumes_json);
     free(job->metadata_json);
     free(job);
 }
@@ -51,8 +54,6 @@ bool job_step(struct job *job, enum trigger why, struct moment now)
     job->steps[job->n_steps].phase = to;
     job->steps[job->n_steps].wall_ms = now.wall_ms;
     job->n_steps++;
-    job->pending_reason[0] = '\0';
-    job->pending = PENDING_NONE;
     job->changed = true;
     if (phase_is_final(to)) {
         job->ended_ms = now.wall_ms;

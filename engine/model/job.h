@@ -94,6 +94,7 @@ struct job {
     int64_t next_round_ms;
     struct job_side source_side, target_side;
     enum job_seen hv_job;     /* newest answer about the source's own job */
+    bool asked_job;           /* ... was asked for, in this stage */
     uint64_t hv_job_question; /* question out, 0: none */
     uint64_t hv_job_round;    /* round of looks that this answer belongs to */
     int64_t hv_job_asked_ms;
@@ -114,6 +115,8 @@ struct job {
     int64_t order; /* number of its arrival: within a class the smallest goes first */
     struct heap_link wait, timer;     /* the queue it waits in; when to look at it again */
     int64_t waited_ms[PENDING_COUNT]; /* so far, apart from the wait that goes on */
+    bool fresh;                       /* in the fleet's list of those just made ready */
+    struct job *next_fresh;
     struct rejections *rejections; /* why no node would do, owned; see engine/control/placement.h */
     bool rejections_changed;       /* must be stored */
 
@@ -123,10 +126,12 @@ struct job {
     uint64_t reserved_memory_kib, reserved_vcpus, reserved_huge_kib, reserved_bandwidth;
     uint64_t probe_id; /* question about the CPU out, 0: none */
     int64_t probe_asked_ms;
+    bool probe_failed;   /* the target could not tell; libvirt has the last word */
     bool backup_aborted; /* asked once */
 
     enum pending pending; /* what it waits for, since when, until when (wall; 0: no end) */
     int64_t waits_since_ms, waits_until_ms;
+    int64_t waits_mono_ms; /* since when, monotonic */
     char pending_reason[JOB_REASON_MAX], failure_reason[JOB_REASON_MAX];
     enum outcome outcome;
     int64_t created_ms, handed_off_ms, started_ms, ended_ms, delete_asked_ms; /* wall, 0: not */

@@ -216,3 +216,13 @@ bool labels_equal(const struct labels *a, const struct labels *b)
 {
     return a->n == b->n && labels_cover(a, b, NULL);
 }
+
+struct json_object *labels_json(const struct labels *labels)
+{
+    if (labels->n == 0)
+        return NULL;
+    struct json_object *object = json_object_new_object();
+    for (size_t i = 0; i < labels->n; i++)
+        json_add_text(object, labels->pairs[i].key, labels->pairs[i].value);
+    return object;
+}

@@ -37,6 +37,9 @@ bool labels_copy(const struct labels *from, struct labels *out_labels);
 bool labels_set(struct labels *labels, const char *key, const char *value);
 void labels_fini(struct labels *labels);
 
+/* As a JSON object, new; NULL when the map is empty. */
+struct json_object *labels_json(const struct labels *labels);
+
 const char *labels_get(const struct labels *labels, const char *key); /* NULL: no such key */
 /* Does `have` hold every pair of `wanted`? The first pair it lacks, if asked for. */
 bool labels_cover(const struct labels *have, const struct labels *wanted,

@@ -194,17 +194,10 @@ static struct demand reserved_by(const struct job *job)
         .launchers = 1, .memory_kib = job->reserved_memory_kib, .vcpus = job->reserved_vcpus};
 }
 
-void ledger_reserve(struct fleet *f, struct job *job, const struct demand *demand)
+static void enter(struct fleet *f, struct job *job, struct node *source, struct node *target,
+                  struct space *space)
 {
-    struct node *target = node_named(f, job->target), *source = node_named(f, job->source);
-    struct space *space = fleet_space(f, job->ns);
-    if (job->reserved || target == NULL || space == NULL)
-        return;
     job->reserved = true;
-    job->reserved_memory_kib = demand->memory_kib;
-    job->reserved_vcpus = demand->vcpus;
-    job->reserved_huge_kib = huge_kib(f, job, target, demand->memory_kib);
-    job->reserved_bandwidth = ledger_bandwidth(f, job);
     struct demand reserved = reserved_by(job);
     more(&target->reserved, &reserved);
     more(&space->used, &reserved);
@@ -215,6 +208,27 @@ void ledger_reserve(struct fleet *f, struct job *job, const struct demand *deman
     struct place *place = place_at(f, job, target); /* a job taken over: it is there already */
     if (place != NULL)
         ledger_place(f, place, false);
+}
+
+void ledger_reserve(struct fleet *f, struct job *job, const struct demand *demand)
+{
+    struct node *target = node_named(f, job->target), *source = node_named(f, job->source);
+    struct space *space = fleet_space(f, job->ns);
+    if (job->reserved || target == NULL || space == NULL)
+        return;
+    job->reserved_memory_kib = demand->memory_kib;
+    job->reserved_vcpus = demand->vcpus;
+    job->reserved_huge_kib = huge_kib(f, job, target, demand->memory_kib);
+    job->reserved_bandwidth = ledger_bandwidth(f, job);
+    enter(f, job, source, target, space);
+}
+
+void ledger_restore(struct fleet *f, struct job *job)
+{
+    struct node *target = node_named(f, job->target), *source = node_named(f, job->source);
+    struct space *space = fleet_space(f, job->ns);
+    if (!job->reserved && target != NULL && space != NULL)
+        enter(f, job, source, target, space);
 }
 
 static void give_bandwidth_back(struct node *source, struct node *target, uint64_t bandwidth)

@@ -30,6 +30,8 @@ uint64_t ledger_bandwidth(const struct fleet *f, const struct job *job);
  * job's source, target and namespace stay as they are. */
 void ledger_reserve(struct fleet *f, struct job *job, const struct demand *demand);
 void ledger_release(struct fleet *f, struct job *job);
+/* A job that the store held: enters the amounts it was promised. */
+void ledger_restore(struct fleet *f, struct job *job);
 /* Call when a place came, went, changed state or size: keeps node->running and the namespace
  * true. remove: it is about to go. A namespace is charged once for a guest, however many nodes it
  * is up on: only a reservation makes a second launcher. */

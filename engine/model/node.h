@@ -27,7 +27,10 @@ struct node {
     int64_t since_wall_ms, created_wall_ms;
     uint64_t version;
 
-    char *config_labels;  /* owned or NULL: JSON, from the configuration */
+    char *config_labels; /* owned or NULL: JSON, from the configuration */
+    char *config_taints; /* the same */
+    bool config_cordoned;
+    char *labels_json, *taints_json; /* owned or NULL: as readers see them */
     struct labels labels; /* in effect: the node's own, the configuration's, the overlay's */
     struct taint taints[TAINTS_MAX];
     size_t n_taints;
@@ -70,10 +73,11 @@ struct place {
 
 struct guest {
     char uuid[HV_UUID_MAX], name[HV_NAME_MAX], ns[HV_HOST_MAX];
-    char *metadata_labels;     /* JSON text or NULL, from the domain */
-    char *metadata_settings;   /* JSON text or NULL, from the domain */
-    struct labels labels;      /* in effect: the domain's with the overlay's over them */
-    struct settings *settings; /* in effect; NULL: it asks for nothing */
+    char *metadata_labels;             /* JSON text or NULL, from the domain */
+    char *metadata_settings;           /* JSON text or NULL, from the domain */
+    struct labels labels;              /* in effect: the domain's with the overlay's over them */
+    char *labels_json, *settings_json; /* owned or NULL: in effect, as readers see them */
+    struct settings *settings;         /* in effect; NULL: it asks for nothing */
     struct place *places;
     struct place *owner; /* where it lives, by what was seen; NULL when nowhere */
     struct space *space;
@@ -87,7 +91,8 @@ struct guest {
     char stay_job[JOB_UID_MAX];        /* the job that brought it where it is, or empty */
     char evacuation_node[HV_HOST_MAX]; /* it was asked to leave that node */
     bool evacuation_by_descheduler;
-    int64_t required_since_ms;           /* wall: the present requirement stands since */
+    int64_t required_since_ms; /* wall: the present requirement stands since */
+    struct heap_link required_timer;
     uint64_t required_tried;             /* hash of the requirement a job was made for */
     struct guest *next_namesake;         /* same namespace and name, other uuid */
     char key[HV_HOST_MAX + HV_NAME_MAX]; /* namespace/name */
@@ -97,7 +102,9 @@ struct guest {
 struct space { /* a namespace: made with its first guest, quota or label; never removed */
     char name[HV_HOST_MAX];
     struct labels labels;
-    struct demand used;  /* guests that are up and target launchers */
+    struct demand used; /* guests that are up and target launchers */
+    bool quota_changed;
+    struct demand seen;  /* `used` when the queue last looked: less now means room */
     struct heap blocked; /* jobs that wait for its quota */
     UT_hash_handle hh;
 };

@@ -26,4 +26,6 @@ struct object {
     UT_hash_handle hh;
 };
 
+void object_free(struct object *object); /* NULL is fine */
+
 #endif

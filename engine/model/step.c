@@ -10,10 +10,20 @@
 
 enum { FRESH_MS = 1000, LOOKS_AGAIN_MAX = 3, LOOK_LOST_MS = 60000 };
 
+void step_launcher(struct job *job, enum launcher launcher, struct moment now)
+{
+    if (job->launcher == launcher)
+        return;
+    job->launcher = launcher;
+    job->launcher_since_ms = now.wall_ms;
+    job->changed = true;
+}
+
 void step_take(struct fleet *f, struct job *job, enum trigger why, struct moment now,
                struct effects *fx)
 {
     enum phase from = job->phase;
+    step_wait_over(job, now);
     int64_t spent_ms = now.mono_ms - job->entered_ms;
     bool legal = job_step(job, why, now);
     assert(legal);
@@ -37,8 +47,10 @@ void step_wait(struct job *job, enum pending pending, struct moment now, const c
     (void)vsnprintf(text, sizeof text, fmt, args);
     va_end(args);
     if (job->pending != pending) {
+        step_wait_over(job, now);
         job->pending = pending;
         job->waits_since_ms = now.wall_ms;
+        job->waits_mono_ms = now.mono_ms;
         job->waits_until_ms = 0;
         job->changed = true;
     }
@@ -46,6 +58,16 @@ void step_wait(struct job *job, enum pending pending, struct moment now, const c
         return;
     TEXT_SET(job->pending_reason, text);
     job->changed = true;
+}
+
+void step_wait_over(struct job *job, struct moment now)
+{
+    if (job->pending == PENDING_NONE)
+        return;
+    if (now.mono_ms > job->waits_mono_ms)
+        job->waited_ms[job->pending] += now.mono_ms - job->waits_mono_ms;
+    job->pending = PENDING_NONE;
+    job->pending_reason[0] = '\0';
 }
 
 static void record_side(const struct job *job, const struct job_side *side, const char *node,
@@ -79,6 +101,9 @@ void step_finish(struct fleet *f, struct job *job, enum trigger why,
 {
     bool handed_off = job->epoch > 0;
     job->outcome = ending->outcome;
+    if (job->launcher != LAUNCHER_NONE)
+        step_launcher(job, ending->outcome == OUTCOME_SUCCEEDED ? LAUNCHER_GONE : LAUNCHER_FAILED,
+                      now);
     job->guest_at = ending->guest_at;
     TEXT_SET(job->failure_reason, ending->reason);
     if (handed_off && job->source_side.seen_wall_ms != 0)

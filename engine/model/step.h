@@ -24,6 +24,11 @@ void step_finish(struct fleet *f, struct job *job, enum trigger why,
 void step_wait(struct job *job, enum pending pending, struct moment now, const char *fmt, ...)
     __attribute__((format(printf, 4, 5)));
 
+/* It does not wait any more; how long it did is kept. */
+void step_wait_over(struct job *job, struct moment now);
+/* The target launcher's state. */
+void step_launcher(struct job *job, enum launcher launcher, struct moment now);
+
 /* Records both sides as last seen. moment is a literal: before, outcome, adoption. */
 void step_record_sides(struct job *job, const char *moment, struct moment now, struct effects *fx);
 

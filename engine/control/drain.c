@@ -1,0 +1,563 @@
+/* drain.c - see drain.h. Every look at a drain is the same: who is up on the node, what is known
+ * about each, what follows from all of it. Nothing is remembered that could be seen, but the tries
+ * used up and the job that is not accounted for yet. */
+#include <assert.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/log.h"
+#include "base/text.h"
+#include "engine/control/backoff.h"
+#include "engine/control/drain.h"
+#include "engine/control/placement.h"
+#include "engine/control/reconcile.h"
+
+struct turn { /* one look at one drain */
+    struct fleet *f;
+    struct object *object; /* NULL: only a plan */
+    struct drain *drain;
+    struct node *node;
+    struct moment now;
+    struct effects *fx;
+    bool may_act;    /* the node answers and its guests are known; there is time left */
+    bool changed;    /* of what the status shows */
+    bool incomplete; /* a guest up there is not in the drain */
+    int64_t next_ms;
+};
+
+/* ---- what is shown of a guest ---- */
+
+static int64_t whole_seconds(int64_t wall_ms)
+{
+    return wall_ms / 1000 * 1000;
+}
+
+static void look_again_in(struct turn *t, int64_t ms)
+{
+    if (t->now.mono_ms + ms < t->next_ms)
+        t->next_ms = t->now.mono_ms + ms;
+}
+
+__attribute__((format(printf, 5, 6))) static void show(struct turn *t, struct drain_guest *guest,
+                                                       enum drain_guest_state state,
+                                                       enum block block, const char *fmt, ...)
+{
+    char message[JOB_REASON_MAX];
+    va_list args;
+    va_start(args, fmt);
+    (void)vsnprintf(message, sizeof message, fmt, args);
+    va_end(args);
+    if (block != BLOCK_NOT_MIGRATABLE)
+        guest->unmovable = UNMOVABLE_COUNT;
+    if (guest->state == state && guest->block == block && strcmp(guest->message, message) == 0)
+        return;
+    guest->state = state;
+    guest->block = block;
+    (void)text_copy(guest->message, sizeof guest->message, message);
+    t->changed = true;
+}
+
+static void set_text(struct turn *t, char *into, size_t bytes, const char *text)
+{
+    if (strcmp(into, text) == 0)
+        return;
+    (void)text_copy(into, bytes, text);
+    t->changed = true;
+}
+#define SHOW_TEXT(t, array, text) set_text((t), (array), sizeof(array), (text))
+
+static void show_blocked(struct turn *t, struct drain_guest *guest, const struct place *place,
+                         enum block block)
+{
+    if (block != BLOCK_NOT_MIGRATABLE) {
+        show(t, guest, DRAIN_GUEST_BLOCKED, block, "%s", block_help(block));
+        return;
+    }
+    char text[MIGRATABLE_TEXT_MAX];
+    enum unmovable row = migratable_first_live(&place->migratable);
+    unmovable_text(row, &place->migratable, text);
+    bool is_new = guest->block != block || guest->unmovable != row;
+    guest->unmovable = row;
+    show(t, guest, DRAIN_GUEST_BLOCKED, block, "%s: %s", unmovable_name(row), text);
+    t->changed = t->changed || is_new;
+    if (is_new && t->object != NULL && place->guest->owner != NULL)
+        evacuation_complain(place->guest, t->now, t->fx);
+}
+
+/* ---- its job ---- */
+
+static bool was_refused_by_placement(const struct job *job)
+{
+    return job->handed_off_ms == 0 && job->outcome == OUTCOME_FAILED &&
+           (job->rejections != NULL || job->pending == PENDING_UNSCHEDULABLE);
+}
+
+/* The job it had has ended: was that a try? */
+static void account_for_job(struct turn *t, struct drain_guest *guest)
+{
+    const struct job *job = guest->job_uid[0] != '\0' ? fleet_job(t->f, guest->job_uid) : NULL;
+    if (guest->job_uid[0] == '\0' || (job != NULL && !phase_is_final(job->phase)))
+        return;
+    if (job != NULL && job->outcome != OUTCOME_SUCCEEDED && guest->attempts < DRAIN_TRIES_MAX &&
+        (job->handed_off_ms != 0 || was_refused_by_placement(job)))
+        guest->attempts++;
+    guest->job_uid[0] = '\0';
+    t->changed = true;
+}
+
+static void show_job(struct turn *t, struct drain_guest *guest, const struct job *job)
+{
+    if (!evacuation_is_of(job, t->drain->node)) {
+        if (strcmp(job->target, t->drain->node) == 0)
+            show(t, guest, DRAIN_GUEST_WAITING, BLOCK_NONE,
+                 "it is arriving by migration %s and moves on once it is here", job->name);
+        else
+            show(t, guest, DRAIN_GUEST_BLOCKED, BLOCK_BUSY, "migration %s of it is under way",
+                 job->name);
+        return;
+    }
+    SHOW_TEXT(t, guest->job_uid, job->uid);
+    SHOW_TEXT(t, guest->job_name, job->name);
+    SHOW_TEXT(t, guest->target, job->target);
+    if (phase_is_busy(job->phase))
+        show(t, guest, DRAIN_GUEST_MOVING, BLOCK_NONE, "%s", "");
+    else
+        show(t, guest, DRAIN_GUEST_WAITING, BLOCK_NONE, "%s",
+             job->pending_reason[0] != '\0' ? job->pending_reason : pending_name(job->pending));
+}
+
+static void show_failed(struct turn *t, struct drain_guest *guest)
+{
+    const struct job *last = fleet_newest_finished(t->f, guest->uuid);
+    enum block block = BLOCK_TRIES;
+    if (guest->state == DRAIN_GUEST_FAILED)
+        return; /* said when it was fresh; the job may be forgotten by now */
+    if (last != NULL && was_refused_by_placement(last))
+        block = BLOCK_NO_NODE;
+    show(t, guest, DRAIN_GUEST_FAILED, block, "%u of %u tries failed, the last: %s",
+         guest->attempts, t->drain->retry_budget,
+         last != NULL && last->failure_reason[0] != '\0' ? last->failure_reason : "not known");
+}
+
+/* "drain:maintenance-n1": who asked, where jobs are listed. */
+static void make_job(struct turn *t, struct drain_guest *shown, struct guest *guest)
+{
+    char who[JOB_WHO_MAX];
+    struct err err = {0};
+    (void)snprintf(who, sizeof who, "drain:%.50s", t->object->name);
+    const struct job *job = NULL;
+    if (evacuation_set(t->f, guest, t->drain->node, false, t->now))
+        job = evacuation_job(t->f, guest, who, t->now, t->fx, &err);
+    if (job != NULL) {
+        show_job(t, shown, job);
+        return;
+    }
+    show(t, shown, DRAIN_GUEST_WAITING, BLOCK_NONE, "%s",
+         err.text[0] != '\0' ? err.text : "no memory for a mark");
+    look_again_in(t, DRAIN_AGAIN_MS);
+}
+
+static void move_it(struct turn *t, struct drain_guest *shown, struct guest *guest)
+{
+    struct backoff backoff;
+    backoff_of(fleet_newest_finished(t->f, guest->uuid), &backoff);
+    if (shown->attempts >= t->drain->retry_budget)
+        show_failed(t, shown);
+    else if (backoff.exhausted)
+        show(t, shown, DRAIN_GUEST_FAILED, BLOCK_TRIES,
+             "%u automatic migrations of it failed in a row", backoff.failures);
+    else if (t->may_act && t->object != NULL)
+        make_job(t, shown, guest);
+    else
+        show(t, shown, DRAIN_GUEST_WAITING, BLOCK_NONE, "%s", "");
+}
+
+static void shut_it_down(struct turn *t, struct drain_guest *shown)
+{
+    show(t, shown, DRAIN_GUEST_STOPPING, BLOCK_NONE, "%s", "it is asked to shut down");
+    if (t->object == NULL || !t->may_act)
+        return;
+    if (shown->stop_asked_ms == 0 || t->now.mono_ms >= shown->stop_asked_ms + DRAIN_STOP_AGAIN_MS) {
+        (void)effects_order(t->fx, EFFECT_DO_SHUTDOWN, t->drain->node, shown->uuid, t->now.wall_ms);
+        shown->stop_asked_ms = t->now.mono_ms > 0 ? t->now.mono_ms : 1;
+    }
+    look_again_in(t, DRAIN_STOP_AGAIN_MS);
+}
+
+/* ---- one guest ---- */
+
+static struct place *place_on(const struct guest *guest, const struct node *node)
+{
+    struct place *place = guest != NULL ? guest->places : NULL;
+    while (place != NULL && place->node != node)
+        place = place->next_of;
+    return place;
+}
+
+static void show_left(struct turn *t, struct drain_guest *shown, struct guest *guest)
+{
+    const struct place *owner = guest != NULL ? guest->owner : NULL;
+    bool elsewhere = owner != NULL && owner->node != t->node && place_is_up(owner);
+    if (shown->state != DRAIN_GUEST_MOVED) {
+        t->drain->last_moved_ms = whole_seconds(t->now.wall_ms);
+        SHOW_TEXT(t, shown->target, elsewhere ? owner->node->name : "");
+        shown->stop_asked_ms = 0;
+        show(t, shown, DRAIN_GUEST_MOVED, BLOCK_NONE, "%s",
+             elsewhere ? "" : "it is not up any more");
+    }
+    if (guest != NULL && t->object != NULL && strcmp(guest->evacuation_node, t->drain->node) == 0)
+        evacuation_unset(t->f, guest);
+}
+
+/* Up on the node, and nothing moves it. */
+static void look_at_resting(struct turn *t, struct drain_guest *shown, struct guest *guest,
+                            struct place *place)
+{
+    enum block block;
+    if (guest->owner != place && guest->owner != NULL) {
+        show(t, shown, DRAIN_GUEST_WAITING, BLOCK_NONE,
+             "it is seen here and on %s; that has to become clear first", guest->owner->node->name);
+        return;
+    }
+    switch (drain_way(t->f, place, t->drain->shutdown, &block)) {
+    case DRAIN_WAY_MOVE: move_it(t, shown, guest); break;
+    case DRAIN_WAY_SHUT_DOWN: shut_it_down(t, shown); break;
+    case DRAIN_WAY_BLOCKED:
+        if (block == BLOCK_EXTERNAL && t->may_act && t->object != NULL)
+            (void)evacuation_set(t->f, guest, t->drain->node, false, t->now);
+        show_blocked(t, shown, place, block);
+        break;
+    }
+}
+
+/* Its node does not answer: what was known last stands, and says that it is old. */
+static void show_old(struct turn *t, struct drain_guest *shown)
+{
+    if (shown->state == DRAIN_GUEST_MOVING || shown->state == DRAIN_GUEST_FAILED)
+        return; /* the hosts of a move are asked by the move; a failure has a better message */
+    show(t, shown, shown->state, shown->block, "node %s %s; this is what was last known",
+         t->node->name, t->node->connected ? "has not told its guests yet" : "cannot be asked");
+}
+
+/* A job that waits for a guest that is not up there any more would keep the drain from ending. */
+static void stop_in_vain(struct turn *t, struct drain_guest *shown)
+{
+    struct job *job = fleet_active_job(t->f, shown->uuid);
+    if (job == NULL || t->object == NULL || !t->may_act || phase_is_busy(job->phase) ||
+        !evacuation_is_of(job, t->drain->node))
+        return;
+    reconcile_stop(t->f, job, "drain", "its guest is not up on the node any more", t->now, t->fx);
+    account_for_job(t, shown);
+}
+
+static void look_at(struct turn *t, struct drain_guest *shown)
+{
+    struct guest *guest = fleet_guest(t->f, shown->uuid);
+    struct place *place = place_on(guest, t->node);
+    bool up = place != NULL && place_is_up(place);
+    bool known = t->node->connected && t->node->listed;
+    account_for_job(t, shown);
+    if (!up)
+        stop_in_vain(t, shown);
+    guest = fleet_guest(t->f, shown->uuid); /* with its last job a guest that is gone goes */
+    const struct job *job = fleet_active_job(t->f, shown->uuid);
+    bool has_job = job != NULL && (up || evacuation_is_of(job, t->drain->node));
+    if (has_job)
+        show_job(t, shown, job);
+    if (!known && (up || shown->state != DRAIN_GUEST_MOVED))
+        show_old(t, shown);
+    else if (!has_job && !up)
+        show_left(t, shown, guest);
+    else if (!has_job)
+        look_at_resting(t, shown, guest, place);
+}
+
+/* ---- all of them ---- */
+
+static void join(struct turn *t)
+{
+    bool joined = false;
+    for (struct place *place = t->node->places; place != NULL; place = place->next_here) {
+        const struct guest *guest = place->guest;
+        if (!place_is_up(place) || drain_find(t->drain, guest->uuid) != NULL)
+            continue;
+        struct drain_guest shown = {.memory_kib = guest->memory_kib, .unmovable = UNMOVABLE_COUNT};
+        TEXT_SET(shown.uuid, guest->uuid);
+        TEXT_SET(shown.ns, guest->ns);
+        TEXT_SET(shown.name, guest->name);
+        if (drain_add_guest(t->drain, &shown))
+            joined = true;
+        else
+            t->incomplete = true;
+    }
+    if (!joined)
+        return;
+    drain_order(t->drain);
+    t->changed = true;
+}
+
+static enum drain_state state_of(const struct turn *t)
+{
+    const struct drain *drain = t->drain;
+    unsigned counts[DRAIN_GUEST_COUNT], busy = 0;
+    drain_count(drain, counts);
+    for (size_t i = 0; i < drain->n; i++)
+        busy += drain->guests[i].block == BLOCK_BUSY; /* somebody else moves it */
+    bool known = t->node->connected && t->node->listed && !t->incomplete;
+    bool quiet = t->node->inbound == 0;
+    if (known && quiet && counts[DRAIN_GUEST_MOVED] == drain->n)
+        return DRAIN_SUCCEEDED;
+    if (drain->deadline_ms != 0 && t->now.wall_ms >= drain->deadline_ms)
+        return DRAIN_FAILED;
+    bool goes_on = counts[DRAIN_GUEST_WAITING] + counts[DRAIN_GUEST_MOVING] +
+                       counts[DRAIN_GUEST_STOPPING] + busy >
+                   0;
+    return known && quiet && !goes_on ? DRAIN_BLOCKED : DRAIN_DRAINING;
+}
+
+static void say_state(struct turn *t, char *out_message, size_t bytes)
+{
+    unsigned counts[DRAIN_GUEST_COUNT];
+    const struct drain *drain = t->drain;
+    drain_count(drain, counts);
+    unsigned stuck = counts[DRAIN_GUEST_BLOCKED] + counts[DRAIN_GUEST_FAILED];
+    unsigned moved = counts[DRAIN_GUEST_MOVED];
+    switch (drain->state) {
+    case DRAIN_SUCCEEDED:
+        (void)snprintf(out_message, bytes, "all %u guests left node %s", moved, drain->node);
+        break;
+    case DRAIN_FAILED:
+        (void)snprintf(out_message, bytes, "the deadline passed; %zu of %zu guests are left",
+                       drain->n - moved, drain->n);
+        break;
+    case DRAIN_BLOCKED:
+        (void)snprintf(out_message, bytes, "%u of %zu guests are left and cannot be moved", stuck,
+                       drain->n);
+        break;
+    default: out_message[0] = '\0'; break;
+    }
+}
+
+static void enter(struct turn *t, enum drain_state state, const char *message)
+{
+    struct drain *drain = t->drain;
+    drain->state = state;
+    drain->since_ms = whole_seconds(t->now.wall_ms);
+    t->changed = true;
+    if (message != NULL)
+        TEXT_SET(drain->message, message);
+    else
+        say_state(t, drain->message, sizeof drain->message);
+    bool warning = state == DRAIN_BLOCKED || state == DRAIN_FAILED;
+    if (t->object != NULL)
+        effects_note(t->fx, "Drain", "", t->object->name, t->object->uid, t->now.wall_ms, warning,
+                     drain_state_name(state), "%s",
+                     drain->message[0] != '\0' ? drain->message : "guests are being moved");
+}
+
+/* No mark that makes jobs, no job that waits, remains of a drain whose time is over or that was
+ * cancelled; what moves already is stopped only by a cancel. The drain is final already: what a
+ * stopped job sets off must not find it. */
+static void let_go(struct turn *t, const char *who, const char *why, bool also_moving)
+{
+    for (struct place *place = t->node->places; place != NULL; place = place->next_here)
+        if (strcmp(place->guest->evacuation_node, t->drain->node) == 0)
+            evacuation_unset(t->f, place->guest);
+    for (size_t i = 0; i < t->drain->n; i++) {
+        struct guest *guest = fleet_guest(t->f, t->drain->guests[i].uuid);
+        if (guest != NULL && strcmp(guest->evacuation_node, t->drain->node) == 0)
+            evacuation_unset(t->f, guest);
+    }
+    for (size_t i = 0; i < t->drain->n; i++) {
+        struct job *job = fleet_active_job(t->f, t->drain->guests[i].uuid);
+        if (job != NULL && evacuation_is_of(job, t->drain->node) &&
+            (also_moving || !phase_is_busy(job->phase)))
+            reconcile_stop(t->f, job, who, why, t->now, t->fx);
+    }
+}
+
+static void write_status(struct turn *t)
+{
+    OWNED_TEXT status = drain_status(t->drain);
+    struct object *object = t->object;
+    if (status == NULL) {
+        LOG(ERROR, "out_of_memory", FIELD_TEXT(WHY, "the status of a drain cannot be written"));
+        return;
+    }
+    if (object->status_json != NULL && strcmp(object->status_json, status) == 0)
+        return;
+    free(object->status_json);
+    object->status_json = TAKE(status);
+    fleet_object_changed(t->f, object);
+}
+
+static void set_next_look(struct turn *t)
+{
+    const struct drain *drain = t->drain;
+    look_again_in(t, DRAIN_LOOK_MS);
+    if (drain->deadline_ms > t->now.wall_ms)
+        look_again_in(t, drain->deadline_ms - t->now.wall_ms);
+    t->drain->next_ms = drain_is_final(drain->state) ? INT64_MAX : t->next_ms;
+}
+
+static void turn_of(struct turn *t, struct fleet *f, struct object *object, struct moment now,
+                    struct effects *fx)
+{
+    *t = (struct turn){.f = f, .object = object, .drain = object->drain, .now = now, .fx = fx};
+    t->next_ms = INT64_MAX;
+    t->node = fleet_node(f, t->drain->node);
+}
+
+void drain_advance(struct fleet *f, struct object *object, struct moment now, struct effects *fx)
+{
+    struct turn t;
+    if (object->drain == NULL || drain_is_final(object->drain->state))
+        return;
+    turn_of(&t, f, object, now, fx);
+    if (t.node == NULL) { /* the configuration has it no more */
+        enter(&t, DRAIN_CANCELLED, "its node is not part of the fleet any more");
+        write_status(&t);
+        return;
+    }
+    bool in_time = t.drain->deadline_ms == 0 || now.wall_ms < t.drain->deadline_ms;
+    t.may_act = t.node->connected && t.node->listed && in_time;
+    join(&t);
+    for (size_t i = 0; i < t.drain->n; i++)
+        look_at(&t, &t.drain->guests[i]);
+    enum drain_state state = state_of(&t);
+    if (state != t.drain->state) {
+        enter(&t, state, NULL);
+        if (drain_is_final(state))
+            evacuation_keep_cordon(f, t.node);
+        if (state == DRAIN_FAILED)
+            let_go(&t, "drain", "the drain's deadline passed", false);
+    }
+    char message[JOB_REASON_MAX];
+    say_state(&t, message, sizeof message);
+    SHOW_TEXT(&t, t.drain->message, message);
+    if (t.changed || object->status_json == NULL)
+        write_status(&t);
+    set_next_look(&t);
+}
+
+bool drain_begin(struct fleet *f, struct object *object, struct moment now, struct effects *fx,
+                 struct err *err)
+{
+    if (object->drain == NULL)
+        object->drain = drain_parse(object->spec_json, NULL, object->created_ms, err);
+    if (object->drain == NULL)
+        return false;
+    struct drain *drain = object->drain;
+    struct node *node = fleet_node(f, drain->node);
+    const struct object *other = NULL;
+    if (node == NULL)
+        return err_set(err, ERR_NOT_FOUND, "there is no node %s", drain->node);
+    DL_FOREACH(f->of_kind[OBJECT_DRAIN], other)
+    {
+        if (other != object && other->drain != NULL && !drain_is_final(other->drain->state) &&
+            strcmp(other->drain->node, drain->node) == 0)
+            return err_set(err, ERR_REFUSED, "node %s is being drained already, by %s", drain->node,
+                           other->name);
+    }
+    evacuation_cordon(f, node, now, fx);
+    struct turn t;
+    turn_of(&t, f, object, now, fx);
+    enter(&t, DRAIN_DRAINING, NULL);
+    drain_advance(f, object, now, fx);
+    return true;
+}
+
+void drain_cancel(struct fleet *f, struct object *object, const char *who, struct moment now,
+                  struct effects *fx)
+{
+    struct turn t;
+    char message[JOB_REASON_MAX];
+    if (object->drain == NULL || drain_is_final(object->drain->state))
+        return;
+    turn_of(&t, f, object, now, fx);
+    (void)snprintf(message, sizeof message, "cancelled by %s", who);
+    enter(&t, DRAIN_CANCELLED, message);
+    if (t.node != NULL) {
+        let_go(&t, who, "the drain was cancelled", true);
+        evacuation_uncordon(f, t.node, now, fx);
+    }
+    write_status(&t);
+    set_next_look(&t);
+}
+
+/* ---- the plan ---- */
+
+static void add_demand(struct demand *to, const struct guest *guest, bool add)
+{
+    uint64_t sign = add ? 1 : UINT64_MAX; /* modulo: adding this takes one away */
+    to->launchers += sign;
+    to->memory_kib += sign * guest->memory_kib;
+    to->vcpus += sign * guest->vcpus;
+}
+
+/* Where it would go now. What earlier ones of the plan take is taken, until the plan is made. */
+static void plan_target(struct turn *t, struct drain_guest *shown, struct rejections *rejections)
+{
+    const struct guest *guest = fleet_guest(t->f, shown->uuid);
+    char text[JOB_REASON_MAX] = "";
+    struct placement placement;
+    if (shown->state != DRAIN_GUEST_WAITING || guest == NULL || guest->owner == NULL ||
+        shown->job_uid[0] != '\0')
+        return;
+    placement_of(t->f, guest, NULL, &placement);
+    struct node *target = placement_choose(t->f, &placement, rejections);
+    if (target != NULL) {
+        TEXT_SET(shown->target, target->name);
+        add_demand(&target->reserved, guest, true);
+        return;
+    }
+    rejections_text(rejections, text, sizeof text);
+    bool never = rejections_all_for_ever(rejections);
+    show(t, shown, never ? DRAIN_GUEST_BLOCKED : DRAIN_GUEST_WAITING,
+         never ? BLOCK_NO_NODE : BLOCK_NONE, "%s", text);
+}
+
+static void plan_targets(struct turn *t, struct rejections *rejections)
+{
+    for (size_t i = 0; i < t->drain->n; i++)
+        plan_target(t, &t->drain->guests[i], rejections);
+    for (size_t i = 0; i < t->drain->n; i++) {
+        const struct drain_guest *shown = &t->drain->guests[i];
+        struct node *target = fleet_node(t->f, shown->target);
+        if (target != NULL && shown->job_uid[0] == '\0' && shown->state == DRAIN_GUEST_WAITING)
+            add_demand(&target->reserved, fleet_guest(t->f, shown->uuid), false);
+    }
+}
+
+char *drain_plan(struct fleet *f, const char *node, bool shutdown, struct moment now,
+                 struct err *err)
+{
+    struct drain drain = {.shutdown = shutdown,
+                          .retry_budget = DRAIN_TRIES_DEFAULT,
+                          .began_ms = now.wall_ms,
+                          .since_ms = whole_seconds(now.wall_ms)};
+    struct turn t = {.f = f, .drain = &drain, .now = now, .next_ms = INT64_MAX};
+    t.node = fleet_node(f, node);
+    if (t.node == NULL) {
+        (void)err_set(err, ERR_NOT_FOUND, "there is no node %s", node);
+        return NULL;
+    }
+    TEXT_SET(drain.node, node);
+    struct rejections *rejections = calloc(1, sizeof *rejections);
+    join(&t);
+    for (size_t i = 0; i < drain.n; i++)
+        look_at(&t, &drain.guests[i]);
+    if (rejections != NULL)
+        plan_targets(&t, rejections);
+    drain.state = state_of(&t);
+    say_state(&t, drain.message, sizeof drain.message);
+    char *status = rejections != NULL ? drain_status(&drain) : NULL;
+    if (status == NULL)
+        (void)err_set(err, ERR_NOMEM, "no memory for a plan");
+    free(rejections);
+    free(drain.guests);
+    free(drain.by_uuid);
+    return status;
+}

@@ -1,0 +1,350 @@
+/* evacuation.c - guests that were asked to leave their node: the mark, the job it asks for, and the
+ * cordon a drain puts on a node; see drain.h.
+ *
+ * A mark outlives a restart in the status of the guest's document. It goes when the guest has left,
+ * is gone, or somebody takes it back; taking it back also stops the job that was made for it. While
+ * a drain of the node goes on it alone makes jobs: it counts tries, a mark does not. */
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/json.h"
+#include "base/log.h"
+#include "base/text.h"
+#include "engine/control/admission.h"
+#include "engine/control/backoff.h"
+#include "engine/control/drain.h"
+#include "engine/control/eviction.h"
+#include "engine/control/reconcile.h"
+
+#define OURS "ferry:evacuation" /* who made a document that is there for the mark alone */
+#define NAME_STEM "kubevirt-evacuation-"
+
+/* ---- documents ---- */
+
+/* A document's part as JSON; an empty object when there is none or it cannot be read. */
+static struct json_object *read_part(const char *json)
+{
+    struct err err = {0};
+    struct json_object *value =
+        json != NULL ? json_parse(json, strlen(json), "document", &err) : NULL;
+    if (value != NULL && json_object_is_type(value, json_type_object))
+        return value;
+    json_object_free(value);
+    return json_object_new_object();
+}
+
+/* Replaces the text, which stays as it was without memory. */
+static bool write_part(struct json_object *value, char **text)
+{
+    const char *made =
+        value != NULL ? json_object_to_json_string_ext(value, JSON_C_TO_STRING_PLAIN) : NULL;
+    char *copy = made != NULL ? strdup(made) : NULL;
+    if (copy == NULL)
+        return false;
+    free(*text);
+    *text = copy;
+    return true;
+}
+
+static struct object *document(struct fleet *f, enum object_kind kind, const char *ns,
+                               const char *name, struct moment now)
+{
+    struct object *object = fleet_object(f, kind, ns, name);
+    if (object != NULL)
+        return object;
+    object = calloc(1, sizeof *object);
+    char *spec = strdup("{}");
+    if (object == NULL || spec == NULL) {
+        free(object);
+        free(spec);
+        return NULL;
+    }
+    object->kind = kind;
+    object->spec_json = spec;
+    object->created_ms = now.wall_ms;
+    TEXT_SET(object->ns, ns);
+    TEXT_SET(object->name, name);
+    TEXT_SET(object->requester, OURS);
+    fleet_make_uid(f, object->uid);
+    fleet_add_object(f, object);
+    return object;
+}
+
+/* Nobody but the mark wanted it. */
+static bool is_only_ours(const struct object *object)
+{
+    return strcmp(object->requester, OURS) == 0 && object->metadata_json == NULL &&
+           strcmp(object->spec_json, "{}") == 0;
+}
+
+/* ---- the mark ---- */
+
+static void mark_changed(struct fleet *f, struct guest *guest)
+{
+    guest->version = f->guests_version = fleet_touch(f);
+}
+
+bool evacuation_set(struct fleet *f, struct guest *guest, const char *node, bool by_descheduler,
+                    struct moment now)
+{
+    if (strcmp(guest->evacuation_node, node) == 0 &&
+        (guest->evacuation_by_descheduler == by_descheduler || by_descheduler))
+        return true; /* a mark for a drain is not made less urgent */
+    struct object *object = document(f, OBJECT_GUEST, guest->ns, guest->name, now);
+    if (object == NULL)
+        return false;
+    OWNED(json_object) status = read_part(object->status_json);
+    json_object_object_del(status, "evictionSource");
+    json_add_text(status, "evacuationNodeName", node);
+    json_add_text(status, "evacuationGuest", guest->uuid);
+    json_add_text(status, "evictionSource", by_descheduler ? "descheduler" : NULL);
+    if (!write_part(status, &object->status_json))
+        return false;
+    TEXT_SET(guest->evacuation_node, node);
+    guest->evacuation_by_descheduler = by_descheduler;
+    fleet_object_changed(f, object);
+    mark_changed(f, guest);
+    return true;
+}
+
+void evacuation_unset(struct fleet *f, struct guest *guest)
+{
+    if (guest->evacuation_node[0] == '\0')
+        return;
+    guest->evacuation_node[0] = '\0';
+    guest->evacuation_by_descheduler = false;
+    mark_changed(f, guest);
+    struct object *object = fleet_object(f, OBJECT_GUEST, guest->ns, guest->name);
+    if (object == NULL)
+        return;
+    if (is_only_ours(object)) {
+        fleet_remove_object(f, object);
+        return;
+    }
+    OWNED(json_object) status = read_part(object->status_json);
+    json_object_object_del(status, "evacuationNodeName");
+    json_object_object_del(status, "evacuationGuest");
+    json_object_object_del(status, "evictionSource");
+    if (!write_part(status, &object->status_json))
+        LOG(WARN, "out_of_memory", FIELD_TEXT(WHY, "a mark was not taken out of its document"));
+    fleet_object_changed(f, object);
+}
+
+void evacuation_restore(struct fleet *f, struct guest *guest)
+{
+    const struct object *object = fleet_object(f, OBJECT_GUEST, guest->ns, guest->name);
+    struct err err = {0};
+    const char *node, *uuid, *source;
+    if (object == NULL || object->status_json == NULL)
+        return;
+    OWNED(json_object) status = read_part(object->status_json);
+    if (!json_get_text(status, "evacuationNodeName", "", &node, &err) ||
+        !json_get_text(status, "evacuationGuest", guest->uuid, &uuid, &err) ||
+        !json_get_text(status, "evictionSource", "", &source, &err))
+        return;
+    if (strcmp(uuid, guest->uuid) != 0)
+        return; /* of another guest of that name */
+    TEXT_SET(guest->evacuation_node, node);
+    guest->evacuation_by_descheduler = strcmp(source, "descheduler") == 0;
+}
+
+/* ---- what follows from it ---- */
+
+struct object *drain_of_node(struct fleet *f, const char *node)
+{
+    struct object *object;
+    DL_FOREACH(f->of_kind[OBJECT_DRAIN], object)
+    {
+        const struct drain *drain = object->drain;
+        if (drain != NULL && !drain_is_final(drain->state) && strcmp(drain->node, node) == 0)
+            return object;
+    }
+    return NULL;
+}
+
+enum drain_way drain_way(const struct fleet *f, const struct place *place, bool shutdown,
+                         enum block *out_block)
+{
+    const struct settings *settings = place->guest->settings;
+    enum strategy strategy = strategy_effective(
+        settings != NULL ? settings->strategy : STRATEGY_UNSET, f->config.eviction_strategy);
+    enum moves moves = strategy_moves(strategy);
+    bool movable = migratable_first_live(&place->migratable) == UNMOVABLE_COUNT;
+    *out_block = BLOCK_NONE;
+    if (moves != MOVES_NO && movable)
+        return DRAIN_WAY_MOVE;
+    if (shutdown && moves != MOVES_YES && (moves == MOVES_IF_POSSIBLE || !strategy_marks(strategy)))
+        return DRAIN_WAY_SHUT_DOWN;
+    if (moves != MOVES_NO)
+        *out_block = BLOCK_NOT_MIGRATABLE;
+    else
+        *out_block = strategy_marks(strategy) ? BLOCK_EXTERNAL : BLOCK_STRATEGY_NONE;
+    return DRAIN_WAY_BLOCKED;
+}
+
+bool evacuation_is_of(const struct job *job, const char *node)
+{
+    return job->origin == ORIGIN_EVACUATION && strcmp(job->evacuates, node) == 0;
+}
+
+struct job *evacuation_job(struct fleet *f, struct guest *guest, const char *requester,
+                           struct moment now, struct effects *fx, struct err *err)
+{
+    enum priority priority =
+        guest->evacuation_by_descheduler ? PRIORITY_SYSTEM_MAINTENANCE : PRIORITY_SYSTEM_CRITICAL;
+    struct job *job = admission_automatic(f, guest, ORIGIN_EVACUATION, priority, requester,
+                                          NAME_STEM, now, fx, err);
+    if (job != NULL)
+        effects_note(fx, "VirtualMachineInstance", guest->ns, guest->name, guest->uuid, now.wall_ms,
+                     false, "SuccessfulCreate", "Created Migration %s", job->name);
+    return job;
+}
+
+static bool has_left(const struct guest *guest)
+{
+    return guest->owner == NULL || !place_is_up(guest->owner) ||
+           strcmp(guest->owner->node->name, guest->evacuation_node) != 0;
+}
+
+void evacuation_advance(struct fleet *f, struct guest *guest, struct moment now, struct effects *fx)
+{
+    struct backoff backoff;
+    enum block block;
+    struct err err = {0};
+    if (guest->evacuation_node[0] == '\0')
+        return;
+    bool drained = drain_of_node(f, guest->evacuation_node) != NULL;
+    f->drains_due = f->drains_due || drained;
+    if (fleet_active_job(f, guest->uuid) != NULL)
+        return; /* also while the hosts disagree where it is */
+    if (has_left(guest)) {
+        evacuation_unset(f, guest);
+        return;
+    }
+    backoff_of(fleet_newest_finished(f, guest->uuid), &backoff);
+    if (drained || backoff.exhausted || drain_way(f, guest->owner, false, &block) != DRAIN_WAY_MOVE)
+        return;
+    if (evacuation_job(f, guest, "evacuation", now, fx, &err) == NULL)
+        LOG(WARN, "evacuation_refused", FIELD_TEXT(GUEST, guest->name),
+            FIELD_TEXT(ERROR, err.text));
+}
+
+void evacuation_complain(const struct guest *guest, struct moment now, struct effects *fx)
+{
+    char text[MIGRATABLE_TEXT_MAX];
+    const struct migratable *migratable = &guest->owner->migratable;
+    unmovable_text(migratable_first_live(migratable), migratable, text);
+    effects_note(fx, "VirtualMachineInstance", guest->ns, guest->name, guest->uuid, now.wall_ms,
+                 true, "Migrated", "EvictionStrategy is set but vmi is not migratable; %s", text);
+}
+
+bool evacuation_mark(struct fleet *f, struct guest *guest, bool by_descheduler, struct moment now,
+                     struct effects *fx, struct err *err)
+{
+    enum block block;
+    if (guest->owner == NULL)
+        return err_set(err, ERR_REFUSED, "guest %s/%s is on no node", guest->ns, guest->name);
+    if (!evacuation_set(f, guest, guest->owner->node->name, by_descheduler, now))
+        return err_set(err, ERR_NOMEM, "no memory for a mark");
+    if (drain_way(f, guest->owner, false, &block) == DRAIN_WAY_BLOCKED &&
+        block == BLOCK_NOT_MIGRATABLE)
+        evacuation_complain(guest, now, fx);
+    evacuation_advance(f, guest, now, fx);
+    return true;
+}
+
+void evacuation_clear(struct fleet *f, struct guest *guest, const char *who, struct moment now,
+                      struct effects *fx)
+{
+    char node[HV_HOST_MAX];
+    TEXT_SET(node, guest->evacuation_node);
+    evacuation_unset(f, guest); /* first: when its job ends none must follow */
+    struct job *job = node[0] != '\0' ? fleet_active_job(f, guest->uuid) : NULL;
+    if (job != NULL && evacuation_is_of(job, node))
+        reconcile_stop(f, job, who, "the evacuation was cancelled", now, fx);
+}
+
+void evacuation_node_back(struct fleet *f, struct node *node, const char *who, struct moment now,
+                          struct effects *fx)
+{
+    struct object *drain = drain_of_node(f, node->name);
+    struct place *place, *next;
+    evacuation_keep_cordon(f, node); /* it was lifted by somebody's own hand */
+    if (drain != NULL)
+        drain_cancel(f, drain, who, now, fx);
+    for (place = node->places; place != NULL; place = next) {
+        next = place->next_here;
+        if (strcmp(place->guest->evacuation_node, node->name) == 0)
+            evacuation_clear(f, place->guest, who, now, fx);
+    }
+}
+
+/* ---- the cordon ---- */
+
+static bool write_cordon(struct fleet *f, struct node *node, bool cordoned, struct moment now)
+{
+    struct object *object = document(f, OBJECT_NODE, "", node->name, now);
+    if (object == NULL)
+        return false;
+    OWNED(json_object) spec = read_part(object->spec_json);
+    OWNED(json_object) status = read_part(object->status_json);
+    json_add_bool(spec, "unschedulable", cordoned);
+    json_add_bool(status, "cordonedByDrain", cordoned);
+    if (!write_part(status, &object->status_json) || !write_part(spec, &object->spec_json))
+        return false;
+    fleet_object_changed(f, object);
+    fleet_refresh_node(f, node);
+    node->cordoned_by_drain = cordoned;
+    return true;
+}
+
+void evacuation_cordon(struct fleet *f, struct node *node, struct moment now, struct effects *fx)
+{
+    if (node->cordoned)
+        return;
+    if (!write_cordon(f, node, true, now)) {
+        LOG(ERROR, "out_of_memory", FIELD_TEXT(WHY, "a cordon cannot be recorded"));
+        return;
+    }
+    effects_note(fx, "Node", "", node->name, "", now.wall_ms, false, "NodeNotSchedulable",
+                 "Node %s status is now: NodeNotSchedulable", node->name);
+}
+
+/* In memory, or, after a restart, in the node's document. */
+static bool drain_cordoned(struct fleet *f, const struct node *node)
+{
+    struct err err = {0};
+    bool cordoned = node->cordoned_by_drain;
+    const struct object *object = fleet_object(f, OBJECT_NODE, "", node->name);
+    if (cordoned || object == NULL || object->status_json == NULL)
+        return cordoned;
+    OWNED(json_object) status = read_part(object->status_json);
+    return json_get_bool(status, "cordonedByDrain", false, &cordoned, &err) && cordoned;
+}
+
+void evacuation_keep_cordon(struct fleet *f, struct node *node)
+{
+    if (!drain_cordoned(f, node))
+        return;
+    node->cordoned_by_drain = false;
+    struct object *object = fleet_object(f, OBJECT_NODE, "", node->name);
+    if (object == NULL)
+        return;
+    OWNED(json_object) status = read_part(object->status_json);
+    json_object_object_del(status, "cordonedByDrain");
+    if (!write_part(status, &object->status_json))
+        LOG(WARN, "out_of_memory", FIELD_TEXT(WHY, "a cordon keeps its drain's name"));
+    fleet_object_changed(f, object);
+}
+
+void evacuation_uncordon(struct fleet *f, struct node *node, struct moment now, struct effects *fx)
+{
+    if (!node->cordoned || !drain_cordoned(f, node))
+        return;
+    if (!write_cordon(f, node, false, now)) {
+        LOG(ERROR, "out_of_memory", FIELD_TEXT(WHY, "a cordon cannot be lifted"));
+        return;
+    }
+    effects_note(fx, "Node", "", node->name, "", now.wall_ms, false, "NodeSchedulable",
+                 "Node %s status is now: NodeSchedulable", node->name);
+}

@@ -1,0 +1,113 @@
+/* evict.c - the eviction API on a launcher; see documents.h and eviction.def. */
+#include <stdio.h>
+#include <string.h>
+
+#include "base/text.h"
+#include "engine/control/documents.h"
+#include "engine/control/drain.h"
+#include "engine/control/eviction.h"
+#include "engine/model/launcher.h"
+
+/* The guest whose launcher it is; *out_target: not its own but one that is being prepared. */
+static struct guest *find(struct fleet *f, const struct eviction_request *request, bool *out_target)
+{
+    char pod[LAUNCHER_POD_MAX];
+    *out_target = false;
+    struct guest *guest, *next;
+    HASH_ITER(hh, f->guests, guest, next) /* rare: once per evicted guest and five seconds */
+    {
+        if (strcmp(guest->ns, request->ns) != 0 || guest->owner == NULL)
+            continue;
+        launcher_pod(guest->name, guest->uuid, guest->owner->node->name, guest->stay_job, pod);
+        if (strcmp(pod, request->pod) == 0)
+            return guest;
+        const struct job *job = fleet_active_job(f, guest->uuid);
+        if (job == NULL || job->launcher == LAUNCHER_NONE)
+            continue;
+        launcher_pod(guest->name, guest->uuid, job->target, job->uid, pod);
+        if (strcmp(pod, request->pod) == 0) {
+            *out_target = true;
+            return guest;
+        }
+    }
+    return NULL;
+}
+
+static void act(struct fleet *f, struct guest *guest, const struct eviction_request *request,
+                enum eviction answer, struct moment now, struct effects *fx)
+{
+    struct err ignored = {0};
+    if (request->dry_run)
+        return;
+    if (answer == EVICTION_MARKED)
+        (void)evacuation_mark(f, guest, request->descheduler, now, fx, &ignored);
+    if (answer == EVICTION_SHUT_DOWN) {
+        (void)effects_order(fx, EFFECT_DO_SHUTDOWN, guest->owner->node->name, guest->uuid,
+                            now.wall_ms);
+        effects_note(fx, "VirtualMachineInstance", guest->ns, guest->name, guest->uuid, now.wall_ms,
+                     true, "ShuttingDown", "Evicted by %s, who allowed a shutdown.",
+                     request->requester);
+    }
+}
+
+static bool cancel(struct fleet *f, const struct eviction_request *request, struct moment now,
+                   struct effects *fx, struct err *err)
+{
+    unsigned count = 0;
+    struct guest *guest = fleet_guest_named(f, request->ns, request->pod, &count);
+    if (guest == NULL)
+        return err_set(err, ERR_NOT_FOUND, "the VMI \"%s/%s\" does not exist", request->ns,
+                       request->pod);
+    if (guest->evacuation_node[0] != '\0' && !request->dry_run)
+        evacuation_clear(f, guest, request->requester, now, fx);
+    return true;
+}
+
+/* A row's text: its last %s is the guest's name, the one before it the namespace. */
+static void fill(const char *format, const struct guest *guest, char *out_text, size_t bytes)
+{
+    const char *first = strstr(format, "%s");
+    const char *second = first != NULL ? strstr(first + 2, "%s") : NULL;
+    const char *name_at = second != NULL ? second : first;
+    size_t used = 0;
+    out_text[0] = '\0';
+    for (const char *c = format; *c != '\0' && used + 1 < bytes; c++) {
+        int n;
+        if (c == name_at || c == first)
+            n = snprintf(out_text + used, bytes - used, "%s",
+                         c == name_at ? guest->name : guest->ns);
+        else
+            n = snprintf(out_text + used, bytes - used, "%c", *c);
+        c += c == name_at || c == first;
+        used += n > 0 ? (size_t)n : 0;
+    }
+}
+
+bool documents_evict(struct fleet *f, const struct eviction_request *request, struct moment now,
+                     struct effects *fx, struct err *err)
+{
+    if (request->cancel)
+        return cancel(f, request, now, fx, err);
+    bool is_target = false;
+    struct guest *guest = find(f, request, &is_target);
+    if (guest == NULL)
+        return err_set(err, ERR_NOT_FOUND, "pods \"%s\" not found", request->pod);
+    const char *node = guest->owner->node->name;
+    struct eviction_case c = {
+        .ours = place_is_up(guest->owner),
+        .is_target = is_target,
+        .strategy =
+            strategy_effective(guest->settings != NULL ? guest->settings->strategy : STRATEGY_UNSET,
+                               f->config.eviction_strategy),
+        .migratable = migratable_first_live(&guest->owner->migratable) == UNMOVABLE_COUNT,
+        .marked = strcmp(guest->evacuation_node, node) == 0,
+        .shutdown_allowed = request->allow_shutdown,
+    };
+    enum eviction answer = eviction_answer(&c);
+    act(f, guest, request, answer, now, fx);
+    if (eviction_is_allowed(answer))
+        return true;
+    char text[JOB_REASON_MAX];
+    fill(eviction_format(answer), guest, text, sizeof text);
+    return err_set(err, ERR_LIMIT, "%s", text);
+}

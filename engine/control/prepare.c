@@ -1,0 +1,216 @@
+/* prepare.c - the target launcher: from a reserved place to one that is known to suit. See
+ * schedule.h.
+ *
+ * Before hand-off the control plane may change its mind: a node that turns out not to suit is given
+ * back and another is looked for. At hand-off the configuration is frozen; from then on the job
+ * belongs to that target.
+ */
+#include <stdio.h>
+#include <string.h>
+
+#include "base/text.h"
+#include "engine/control/placement.h"
+#include "engine/control/schedule.h"
+#include "engine/data/move.h"
+#include "engine/data/ownership.h"
+#include "engine/model/ledger.h"
+
+enum { RETRY_MS = 1000, PROBE_LOST_MS = 30000 };
+
+static void give_back(struct fleet *f, struct job *job, struct moment now)
+{
+    struct node *node = fleet_node(f, job->target);
+    ledger_release(f, job);
+    if (node != NULL) {
+        fleet_count_inbound(f, node, -1);
+        fleet_node_improved(f, node);
+    }
+    job->target[0] = '\0';
+    job->probe_id = 0;
+    job->changed = true;
+    step_launcher(job, LAUNCHER_PENDING, now);
+}
+
+/* Looks for another node; the place among those that run is kept meanwhile. */
+static bool place_again(struct fleet *f, struct job *job, const struct guest *guest,
+                        struct moment now, struct effects *fx)
+{
+    if (schedule_place(f, job, guest, now, fx)) {
+        fleet_count_inbound(f, fleet_node(f, job->target), 1);
+        return true;
+    }
+    schedule_unplaced(f, job, now, fx);
+    if (!phase_is_final(job->phase) && job->wake_ms > now.mono_ms + RETRY_MS)
+        job->wake_ms = now.mono_ms + RETRY_MS;
+    return false;
+}
+
+static void wait_here(struct fleet *f, struct job *job, struct moment now, struct effects *fx)
+{
+    if (schedule_wait_on(f, job, now, fx) && job->wake_ms > now.mono_ms + RETRY_MS)
+        job->wake_ms = now.mono_ms + RETRY_MS;
+}
+
+/* True: the node has the CPU that the guest sees, or it could not be found out. */
+static bool cpu_suits(struct fleet *f, struct job *job, const struct guest *guest,
+                      struct moment now, struct effects *fx)
+{
+    const struct needs *needs = guest->owner->needs;
+    if (needs == NULL || needs->facts.cpu_hash == 0 || job->probe_failed)
+        return true;
+    enum cpu_fit fit = placement_cpu(f, needs->facts.cpu_hash, job->target);
+    if (fit == CPU_FIT_YES)
+        return true;
+    if (fit == CPU_FIT_NO) {
+        effects_event(fx, job, now.wall_ms, true, "TargetRejected",
+                      "%s cannot provide the CPU that the guest sees.", job->target);
+        give_back(f, job, now);
+        (void)place_again(f, job, guest, now, fx);
+        return false; /* a new target is looked at with the next step */
+    }
+    if (job->probe_id != 0 && now.mono_ms - job->probe_asked_ms < PROBE_LOST_MS)
+        return false;
+    job->probe_id = ++f->next_call_id;
+    job->probe_asked_ms = now.mono_ms;
+    struct effect *effect = effects_add(fx, EFFECT_DO_COMPARE_CPU, job, now.wall_ms);
+    effect->of.act.id = job->probe_id;
+    TEXT_SET(effect->of.act.node, job->target);
+    TEXT_SET(effect->of.act.from, job->source);
+    TEXT_SET(effect->of.act.guest, job->guest_uuid);
+    return false;
+}
+
+static bool node_stands(struct fleet *f, const struct job *job)
+{
+    const struct node *node = fleet_node(f, job->target);
+    return node != NULL && node->connected && !node->cordoned;
+}
+
+static void advance_scheduling(struct fleet *f, struct job *job, struct moment now,
+                               struct effects *fx)
+{
+    const struct guest *guest = fleet_guest(f, job->guest_uuid);
+    if (guest == NULL || guest->owner == NULL ||
+        strcmp(guest->owner->node->name, job->source) != 0) {
+        schedule_fail(f, job, TRIGGER_IMPOSSIBLE, "the guest is not on its node any more", now, fx);
+        return;
+    }
+    if (job->target[0] != '\0' && !node_stands(f, job))
+        give_back(f, job, now);
+    if (job->target[0] == '\0' && !place_again(f, job, guest, now, fx))
+        return;
+    if (!f->store_ok) {
+        step_wait(job, PENDING_STORE, now, "the store cannot be written");
+        wait_here(f, job, now, fx);
+        return;
+    }
+    if (!schedule_guest_free(f, job, guest, now, fx))
+        return;
+    if (cpu_suits(f, job, guest, now, fx)) {
+        step_launcher(job, LAUNCHER_PREPARED, now);
+        step_take(f, job, TRIGGER_PLACED, now, fx);
+        return;
+    }
+    if (phase_is_final(job->phase) || job->pending == PENDING_UNSCHEDULABLE)
+        return;
+    step_wait(job, PENDING_PREPARING, now, "%s is asked whether it has the guest's CPU",
+              job->target);
+    wait_here(f, job, now, fx);
+}
+
+static unsigned flags_of(const struct migration_config *config, bool persistent)
+{
+    unsigned flags = 0;
+    flags |= config->auto_converge ? HV_MIGRATE_AUTO_CONVERGE : 0U;
+    flags |= config->post_copy ? HV_MIGRATE_POSTCOPY : 0U;
+    flags |= config->unsafe ? HV_MIGRATE_UNSAFE : 0U;
+    flags |= persistent ? HV_MIGRATE_PERSIST : 0U;
+    return flags;
+}
+
+/* Configuration is frozen here; later edits do not reach a job that was handed off. */
+static void advance_scheduled(struct fleet *f, struct job *job, struct moment now,
+                              struct effects *fx)
+{
+    const struct guest *guest = fleet_guest(f, job->guest_uuid);
+    if (guest != NULL)
+        schedule_configure(f, job, guest);
+    job->flags = flags_of(&job->config, guest != NULL && guest->persistent);
+    job->epoch++;
+    job->intent_seq = 0;
+    job->handed_off_ms = now.wall_ms;
+    job->next_round_ms = now.mono_ms;
+    job->hv_job = JOB_SEEN_UNKNOWN;
+    job->hv_job_question = job->hv_job_round = 0;
+    step_take(f, job, TRIGGER_HANDED_OFF, now, fx);
+    effects_event(fx, job, now.wall_ms, false, "SuccessfulHandOver",
+                  "Migration target pod is ready for preparation: %s to %s, epoch %lld%s%s.",
+                  job->source, job->target, (long long)job->epoch,
+                  job->policy[0] != '\0' ? ", policy " : "", job->policy);
+}
+
+static void judge_target(struct fleet *f, struct job *job, struct moment now, struct effects *fx)
+{
+    enum ownership_side source = ownership_side(&job->source_side.sight);
+    enum ownership_side target = ownership_side(&job->target_side.sight);
+    const struct node *node = fleet_node(f, job->target);
+    const struct guest *twin =
+        node != NULL ? fleet_namesake(node, job->guest_name, job->guest_uuid) : NULL;
+    char text[JOB_REASON_MAX];
+
+    if (source == SIDE_BLIND || target == SIDE_BLIND) {
+        step_wait(job, PENDING_TARGET_SILENT, now, "node %s cannot be asked about the guest",
+                  source == SIDE_BLIND ? job->source : job->target);
+        job->next_round_ms = now.mono_ms + RETRY_MS;
+    } else if (source != SIDE_OWNS) {
+        (void)snprintf(text, sizeof text, "the guest does not run on %s any more (%s)", job->source,
+                       ownership_side_name(source));
+        schedule_fail(f, job, TRIGGER_IMPOSSIBLE, text, now, fx);
+    } else if (target != SIDE_ABSENT && target != SIDE_OFF && target != SIDE_LEFT) {
+        (void)snprintf(text, sizeof text, "node %s has an active guest with this UUID already (%s)",
+                       job->target, ownership_side_name(target));
+        schedule_fail(f, job, TRIGGER_IMPOSSIBLE, text, now, fx);
+    } else if (twin != NULL) {
+        (void)snprintf(text, sizeof text, "node %s has another guest called %s (%s)", job->target,
+                       twin->name, twin->uuid);
+        schedule_fail(f, job, TRIGGER_IMPOSSIBLE, text, now, fx);
+    } else {
+        step_launcher(job, LAUNCHER_READY, now);
+        move_begin(f, job, now, fx);
+    }
+}
+
+static void advance_preparing(struct fleet *f, struct job *job, struct moment now,
+                              struct effects *fx)
+{
+    if (!f->store_ok) {
+        step_wait(job, PENDING_STORE, now, "the store cannot be written");
+    } else if (job->judged_round != job->round && step_looked(f, job, now, fx)) {
+        job->judged_round = job->round;
+        judge_target(f, job, now, fx);
+    }
+    if (job->phase != PHASE_PREPARING_TARGET)
+        return;
+    if (job->pending == PENDING_NONE)
+        step_wait(job, PENDING_TARGET_SILENT, now, "%s and %s are looked at", job->source,
+                  job->target);
+    bool rests = step_looked(f, job, now, fx) && now.mono_ms < job->next_round_ms;
+    if (!rests)
+        step_look(f, job, now, fx);
+    if (schedule_wait_on(f, job, now, fx) && rests && job->wake_ms > job->next_round_ms)
+        job->wake_ms = job->next_round_ms;
+}
+
+void prepare_advance(struct fleet *f, struct job *job, struct moment now, struct effects *fx)
+{
+    enum phase before;
+    do {
+        before = job->phase;
+        switch (before) {
+        case PHASE_SCHEDULING: advance_scheduling(f, job, now, fx); break;
+        case PHASE_SCHEDULED: advance_scheduled(f, job, now, fx); break;
+        case PHASE_PREPARING_TARGET: advance_preparing(f, job, now, fx); break;
+        default: break;
+        }
+    } while (job->phase != before);
+}

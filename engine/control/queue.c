@@ -1,0 +1,155 @@
+/* queue.c - see queue.h. */
+#include "engine/control/queue.h"
+
+#include "engine/control/placement.h"
+#include "engine/control/schedule.h"
+#include "engine/model/ledger.h"
+
+enum {
+    WAKE_MAX = 256, /* jobs looked at for one node; the rest hears of its next change */
+    TRIES_MAX = 4096,
+};
+
+void queue_park_at(struct heap *where, struct job *job)
+{
+    heap_put(where, &job->wait, (int64_t)job->priority, job->order, job);
+}
+
+void queue_park_alone(struct job *job)
+{
+    heap_leave(&job->wait);
+}
+
+/* The best `n` of a heap are ready. */
+static void wake_best(struct fleet *f, struct heap *heap, size_t n)
+{
+    for (; n > 0 && heap->n > 0; n--)
+        fleet_queue_ready(f, heap_top(heap));
+}
+
+static size_t free_places(unsigned limit, unsigned used)
+{
+    if (limit == 0)
+        return WAKE_MAX;
+    return used < limit ? limit - used : 0;
+}
+
+/* Those whom no node would do for: does this one? The others go back where they were. */
+static void wake_unplaced(struct fleet *f, struct node *node)
+{
+    struct job *passed[WAKE_MAX];
+    size_t n_passed = 0;
+    size_t room = free_places(f->config.parallel_inbound_per_node, node->inbound);
+    while (room > 0 && n_passed < WAKE_MAX && f->unplaced.n > 0) {
+        struct job *job = heap_take(&f->unplaced);
+        const struct guest *guest = fleet_guest(f, job->guest_uuid);
+        struct placement placement;
+        char detail[PLACEMENT_DETAIL_MAX];
+        if (guest != NULL && guest->owner != NULL)
+            placement_of(f, guest, job, &placement);
+        if (guest == NULL || guest->owner == NULL ||
+            placement_check(f, &placement, node, detail) == REJECT_NONE) {
+            fleet_queue_ready(f, job);
+            room--;
+        } else {
+            passed[n_passed++] = job;
+        }
+    }
+    for (size_t i = 0; i < n_passed; i++)
+        queue_park_at(&f->unplaced, passed[i]);
+}
+
+static void wake_by_nodes(struct fleet *f)
+{
+    while (f->improved != NULL) {
+        struct node *node = f->improved;
+        f->improved = node->next_improved;
+        node->improved = false;
+        const struct fleet_config *config = &f->config;
+        if (node->blocked_out.n > 0 && node->connected)
+            wake_best(f, &node->blocked_out,
+                      free_places(config->parallel_outbound_per_node, node->outbound));
+        if (node->blocked_in.n > 0)
+            wake_best(f, &node->blocked_in,
+                      free_places(config->parallel_inbound_per_node, node->inbound));
+        if (f->unplaced.n > 0 && node->connected && !node->cordoned)
+            wake_unplaced(f, node);
+    }
+}
+
+static bool is_less(const struct demand *a, const struct demand *b)
+{
+    return a->launchers < b->launchers || a->memory_kib < b->memory_kib || a->vcpus < b->vcpus;
+}
+
+/* Room in a quota wakes those it kept back, best first, as many as fit. */
+static void wake_space(struct fleet *f, struct space *space)
+{
+    struct job *passed[WAKE_MAX];
+    size_t n_passed = 0;
+    struct demand promised = {0};
+    while (n_passed < WAKE_MAX && space->blocked.n > 0) {
+        struct job *job = heap_take(&space->blocked);
+        const struct guest *guest = fleet_guest(f, job->guest_uuid);
+        struct demand more = guest != NULL ? ledger_demand(guest) : (struct demand){0};
+        promised.launchers += more.launchers;
+        promised.memory_kib += more.memory_kib;
+        promised.vcpus += more.vcpus;
+        char text[QUOTA_TEXT_MAX];
+        if (schedule_quota_allows(f, space, &promised, text)) {
+            fleet_queue_ready(f, job);
+            continue;
+        }
+        passed[n_passed++] = job;
+        promised.launchers -= more.launchers;
+        promised.memory_kib -= more.memory_kib;
+        promised.vcpus -= more.vcpus;
+    }
+    for (size_t i = 0; i < n_passed; i++)
+        queue_park_at(&space->blocked, passed[i]);
+}
+
+static void wake_by_quota(struct fleet *f)
+{
+    for (struct space *space = f->spaces; space != NULL; space = space->hh.next) {
+        if (space->blocked.n > 0 && (is_less(&space->used, &space->seen) || space->quota_changed))
+            wake_space(f, space);
+        space->seen = space->used;
+        space->quota_changed = false;
+    }
+}
+
+static bool has_place(const struct fleet *f)
+{
+    return f->config.parallel_per_fleet == 0 || f->busy_jobs < f->config.parallel_per_fleet;
+}
+
+/* Whoever is still in `ready` waits for one of the fleet's places, and says so. */
+static void tell_fresh(struct fleet *f, struct moment now, struct effects *fx)
+{
+    while (f->fresh != NULL) {
+        struct job *job = f->fresh;
+        f->fresh = job->next_fresh;
+        job->fresh = false;
+        if (job->wait.in == &f->ready)
+            schedule_wait_turn(f, job, now, fx);
+        fleet_settle_job(f, job);
+    }
+}
+
+void queue_run(struct fleet *f, struct moment now, struct effects *fx)
+{
+    unsigned tries = 0;
+    do {
+        wake_by_nodes(f);
+        wake_by_quota(f);
+        while (f->store_ok && f->ready.n > 0 && has_place(f) && tries < TRIES_MAX) {
+            struct job *job = heap_take(&f->ready);
+            tries++;
+            schedule_try(f, job, now, fx);
+            fleet_settle_job(f, job);
+        }
+    } while (f->improved != NULL && tries < TRIES_MAX);
+    tell_fresh(f, now, fx);
+    f->crowded = f->store_ok && f->ready.n > 0 && has_place(f); /* goes on with the next tick */
+}

@@ -1,0 +1,271 @@
+/* restore.c - the store's rows back into the engine's types; see persist.h. */
+#include <stddef.h>
+#include <string.h>
+
+#include "base/log.h"
+#include "base/text.h"
+#include "engine/control/admission.h"
+#include "engine/control/documents.h"
+#include "engine/control/placement_types.h"
+#include "engine/persist.h"
+
+struct loading {
+    struct store *store;
+    struct fleet *fleet;
+    struct job *job;               /* whose rows are being read */
+    struct rejections *rejections; /* room for one job's */
+    struct err *err;
+};
+
+static void restore_text(struct job *job, const struct store_job *row)
+{
+    TEXT_SET(job->uid, row->uid);
+    TEXT_SET(job->ns, row->ns);
+    TEXT_SET(job->name, row->name);
+    TEXT_SET(job->guest_uuid, row->guest_uuid);
+    TEXT_SET(job->guest_name, row->guest_name);
+    TEXT_SET(job->source, row->source_node);
+    TEXT_SET(job->target, row->target_node);
+    TEXT_SET(job->wanted, row->wanted_node);
+    TEXT_SET(job->requester, row->requester);
+    TEXT_SET(job->abort_requester, row->abort_requester);
+    TEXT_SET(job->abort_why, row->abort_why);
+    TEXT_SET(job->failure_reason, row->failure_reason);
+    if (row->metadata_json != NULL && row->metadata_json[0] != '\0')
+        job->metadata_json = strdup(row->metadata_json);
+    if (row->volumes_json[0] != '\0')
+        job->volumes_json = strdup(row->volumes_json);
+    TEXT_SET(job->policy, row->policy_name);
+    TEXT_SET(job->evacuates, row->evacuates);
+    TEXT_SET(job->pending_reason, row->pending_reason);
+    TEXT_SET(job->error.text, row->error_text);
+    job->error.hv_code = (int)row->error_hv_code;
+    job->error.hv_domain = (int)row->error_hv_domain;
+    job->error.code = row->error_hv_code != 0 ? ERR_HYPERVISOR : ERR_NONE;
+}
+
+/* False when the row holds a word that no table knows: a record from a future we cannot read. */
+static bool restore_words(struct job *job, const struct store_job *row)
+{
+    job->phase = phase_from_name(row->phase);
+    job->mode = mode_from_name(row->mode);
+    job->abort_status = abort_status_from_name(row->abort_status);
+    job->outcome = outcome_from_name(row->outcome);
+    job->guest_at = row->guest_at[0] == '\0' ? GUEST_AT_UNKNOWN : guest_at_from_name(row->guest_at);
+    job->abort_asked = row->abort_requester[0] != '\0';
+    job->priority =
+        row->priority[0] == '\0' ? PRIORITY_USER_TRIGGERED : priority_from_name(row->priority);
+    job->origin = row->trigger[0] == '\0' ? ORIGIN_HUMAN : origin_from_name(row->trigger);
+    job->pending = pending_from_name(row->pending);
+    job->launcher = launcher_from_name(row->launcher);
+    return job->phase != PHASE_NONE && job->phase < PHASE_COUNT && job->mode < MODE_COUNT &&
+           job->abort_status < ABORT_COUNT && job->outcome < OUTCOME_COUNT &&
+           job->guest_at < GUEST_AT_COUNT && job->priority < PRIORITY_COUNT &&
+           job->origin < ORIGIN_COUNT && job->pending < PENDING_COUNT &&
+           job->launcher < LAUNCHER_COUNT;
+}
+
+static bool add_step(void *ctx, const struct store_transition *row)
+{
+    struct job *job = ((struct loading *)ctx)->job;
+    enum phase phase = phase_from_name(row->to);
+    if (job->n_steps < PHASE_COUNT && phase < PHASE_COUNT) {
+        job->steps[job->n_steps].phase = phase;
+        job->steps[job->n_steps].wall_ms = row->at_ms;
+        job->n_steps++;
+    }
+    return true;
+}
+
+static bool add_intent(void *ctx, const struct store_intent *row)
+{
+    struct job *job = ((struct loading *)ctx)->job;
+    bool is_call = strcmp(row->action, "migrate") == 0;
+    if (row->epoch == job->epoch && is_call && row->err[0] != '\0') {
+        enum err_code code = err_from_name(row->err);
+        job->error.code = code < ERR_COUNT ? code : ERR_INTERNAL;
+    }
+    if (row->epoch == job->epoch && row->seq > job->intent_seq)
+        job->intent_seq = row->seq;
+    if (row->epoch == job->epoch && strcmp(row->action, "migrate") == 0 &&
+        strcmp(row->status, "open") == 0) {
+        job->call_seq = row->seq;
+        job->call_asked_ms = row->asked_ms;
+    }
+    if (row->epoch == job->epoch && strcmp(row->action, "abort") == 0 &&
+        strcmp(row->status, "open") == 0) {
+        job->abort_call_seq = row->seq;
+        job->abort_call_asked_ms = row->asked_ms;
+    }
+    if (strcmp(row->action, "abort") == 0 && strcmp(row->status, "done") == 0 &&
+        strcmp(row->err, "none") == 0)
+        job->abort_accepted = true;
+    return true;
+}
+
+/* What the two sides looked like when it ended. */
+static bool add_sighting(void *ctx, const struct store_sighting *row)
+{
+    struct job *job = ((struct loading *)ctx)->job;
+    if (strcmp(row->moment, "outcome") != 0)
+        return true;
+    struct job_side *side =
+        strcmp(row->role, "source") == 0 ? &job->source_side : &job->target_side;
+    side->sight.presence = hv_presence_from_name(row->presence);
+    if (side->sight.presence == HV_PRESENT)
+        hv_state_from_names(row->state, row->reason, &side->sight.state, &side->sight.reason);
+    side->seen_wall_ms = row->at_ms;
+    return true;
+}
+
+static bool add_sample(void *ctx, const struct store_sample *row)
+{
+    struct job *job = ((struct loading *)ctx)->job;
+    job->next_sample_seq = row->seq + 1;
+    job->moved = true;
+    return true;
+}
+
+static void restore_numbers(struct job *job, const struct store_job *row)
+{
+    job->bandwidth_mibs = (uint64_t)row->bandwidth_mibs;
+    job->flags = (unsigned)row->flags;
+    job->epoch = row->epoch;
+    job->adopted = row->adopted;
+    job->created_ms = row->created_ms;
+    job->handed_off_ms = row->handed_off_ms;
+    job->started_ms = row->started_ms;
+    job->ended_ms = row->ended_ms;
+    job->delete_asked_ms = row->delete_asked_ms;
+    job->remove_when_final = row->removed;
+    job->moved = job->phase == PHASE_RUNNING;
+    job->waits_since_ms = row->waits_since_ms;
+    job->launcher_since_ms = row->launcher_since_ms;
+    job->reserved_memory_kib = (uint64_t)row->reserved_memory_kib;
+    job->reserved_vcpus = (uint64_t)row->reserved_vcpus;
+    job->reserved_huge_kib = (uint64_t)row->reserved_huge_kib;
+    job->reserved_bandwidth = (uint64_t)row->reserved_bandwidth;
+}
+
+/* What was read as text when it was accepted is read again. */
+static bool restore_documents(struct job *job, const struct store_job *row, struct err *err)
+{
+    migration_config_thaw(row->config_json, &job->config);
+    admission_read_annotations(job);
+    return labels_parse(row->selector_json, "addedNodeSelector", &job->added_selector, err);
+}
+
+static bool add_rejection(void *ctx, const struct store_rejection *row)
+{
+    struct rejections *all = ((struct loading *)ctx)->rejections;
+    enum reject why = reject_from_name(row->reason);
+    if (why >= REJECT_COUNT || all->n >= COUNT(all->list))
+        return true;
+    struct rejection *one = &all->list[all->n++];
+    TEXT_SET(one->node, row->node);
+    TEXT_SET(one->detail, row->detail);
+    one->why = why;
+    all->counts[why]++;
+    all->n_nodes++;
+    all->at_ms = row->at_ms;
+    return true;
+}
+
+static bool load_rejections(struct loading *loading, struct job *job)
+{
+    struct rejections *all = loading->rejections;
+    memset(all, 0, sizeof *all);
+    if (!loading->store->ops->each_rejection(loading->store, job->uid, add_rejection, loading,
+                                             loading->err))
+        return false;
+    if (all->n == 0)
+        return true;
+    size_t bytes = offsetof(struct rejections, list) + all->n * sizeof all->list[0];
+    job->rejections = malloc(bytes);
+    if (job->rejections == NULL)
+        return err_set(loading->err, ERR_NOMEM, "a migration job");
+    memcpy(job->rejections, all, bytes);
+    return true;
+}
+
+static bool add_job(void *ctx, const struct store_job *row)
+{
+    struct loading *loading = ctx;
+    struct store *store = loading->store;
+    OWNED(job) job = job_new(loading->err);
+    if (job == NULL)
+        return false;
+    restore_text(job, row);
+    if (!restore_words(job, row))
+        return err_set(loading->err, ERR_CORRUPT, "job %s in the store: phase '%s', outcome '%s'",
+                       row->uid, row->phase, row->outcome);
+    restore_numbers(job, row);
+    if (!restore_documents(job, row, loading->err))
+        return false;
+    if (phase_is_final(job->phase) && job->remove_when_final)
+        return true; /* taken out of view by its owner */
+
+    loading->job = job;
+    bool unfinished = !phase_is_final(job->phase);
+    if (!store->ops->each_transition(store, job->uid, add_step, loading, loading->err) ||
+        !store->ops->each_intent(store, job->uid, add_intent, loading, loading->err) ||
+        !store->ops->each_sighting(store, job->uid, add_sighting, loading, loading->err) ||
+        !load_rejections(loading, job) ||
+        (unfinished &&
+         !store->ops->each_sample(store, job->uid, add_sample, loading, loading->err)))
+        return false;
+    if (unfinished && fleet_active_job(loading->fleet, job->guest_uuid) != NULL)
+        return err_set(loading->err, ERR_CORRUPT,
+                       "the store holds two unfinished jobs of guest %s; end one of them by hand",
+                       job->guest_uuid);
+    struct job *kept = TAKE(job);
+    fleet_add_job(loading->fleet, kept);
+    fleet_prune_jobs(loading->fleet, row->guest_uuid);
+    return true;
+}
+
+static struct object *object_of(const struct store_object *row)
+{
+    struct object *object = calloc(1, sizeof *object);
+    if (object == NULL)
+        return NULL;
+    object->kind = object_kind_from_name(row->kind);
+    TEXT_SET(object->ns, row->ns);
+    TEXT_SET(object->name, row->name);
+    TEXT_SET(object->uid, row->uid);
+    TEXT_SET(object->requester, row->requester);
+    object->created_ms = row->created_ms;
+    object->spec_json = strdup(row->spec_json);
+    object->metadata_json = row->metadata_json[0] != '\0' ? strdup(row->metadata_json) : NULL;
+    object->status_json = row->status_json[0] != '\0' ? strdup(row->status_json) : NULL;
+    if (object->spec_json != NULL)
+        return object;
+    object_free(object);
+    return NULL;
+}
+
+/* A document that cannot be read is not lost: its row stays, and the log says which. */
+static bool add_object(void *ctx, const struct store_object *row)
+{
+    struct loading *loading = ctx;
+    struct object *object = object_of(row);
+    if (object == NULL)
+        return err_set(loading->err, ERR_NOMEM, "a document");
+    struct err err = {0};
+    if (object->kind >= OBJECT_COUNT)
+        err_set(&err, ERR_CORRUPT, "there is no such kind");
+    if (object->kind < OBJECT_COUNT && documents_restore(loading->fleet, object, &err))
+        return true;
+    if (object->kind >= OBJECT_COUNT)
+        object_free(object);
+    LOG(ERROR, "document_not_restored", FIELD_TEXT(KIND, row->kind), FIELD_TEXT(NAME, row->name),
+        FIELD_TEXT(ERROR, err.text));
+    return true;
+}
+
+bool persist_load(struct store *store, struct fleet *f, struct err *err)
+{
+    struct loading loading = {.store = store, .fleet = f, .rejections = f->scratch, .err = err};
+    return store->ops->each_object(store, add_object, &loading, err) &&
+           store->ops->each_job(store, false, add_job, &loading, err) && err->code == ERR_NONE;
+}
