@@ -1,7 +1,9 @@
 /* fuzz_store.c - rows of any content: they come out of the store as they went in, and an engine
  * that loads them either takes them or says what it cannot read.
  *
- * Input: decisions in bytes; a text is a word of the vocabulary or raw bytes up to a zero.
+ * Input: decisions in bytes; a text is a word of a vocabulary or raw bytes up to a zero. What came
+ * with a later version of the store has byte values of its own (NEWER_WORD, NEWER_ROW), so that
+ * inputs kept from before still say what they said.
  */
 #include <string.h>
 
@@ -12,7 +14,7 @@
 #include "store/sqlite.h"
 #include "tests/fuzz/fuzz.h"
 
-enum { ROWS_MAX = 12, TEXTS_MAX = 256 };
+enum { ROWS_MAX = 12, TEXTS_MAX = 256, NEWER_WORD = 0xfd, NEWER_ROW = 0xf0 };
 
 struct scribe {
     struct fuzz_bytes in;
@@ -22,6 +24,11 @@ struct scribe {
     struct store_job job; /* the newest one put */
     size_t n_jobs;
     int64_t n_transitions;
+    struct store_object object;       /* the newest one put, if has_object */
+    struct store_rejection rejection; /* the newest one put, if n_rejections */
+    bool has_object;
+    size_t n_rejections;
+    int64_t n_events;
 };
 
 static const char *const words[] = {"",
@@ -69,12 +76,36 @@ static const char *const words[] = {"",
                                     "running-on-source",
                                     "running-on-target"};
 
+static const char *const newer_words[] = {
+#define PENDING(id, name, deadline_s, help) name,
+#include "engine/model/pending.def"
+#undef PENDING
+#define LAUNCHER(id, name, pod, help) name,
+#include "engine/model/launcher.def"
+#undef LAUNCHER
+#define OBJECT(id, kind, spaced, help) kind,
+#include "engine/model/object.def"
+#undef OBJECT
+#define REJECT(id, name, lasts, help) name,
+#include "engine/model/rejection.def"
+#undef REJECT
+#define ORIGIN(id, name, automatic, help) name,
+#include "engine/model/origin.def"
+#undef ORIGIN
+    "{}",
+    "[]",
+    "{\"matchLabels\":{\"a\":\"b\"}}",
+    "{\"nodeName\":\"h1\"}",
+};
+
 /* NULL, a word, or anything. */
 static const char *text(struct scribe *s)
 {
     uint8_t byte = fuzz_byte(&s->in);
     if (byte == 0xff)
         return NULL;
+    if (byte == NEWER_WORD)
+        return newer_words[fuzz_byte(&s->in) % COUNT(newer_words)];
     if (byte != 0xfe || s->n_texts == TEXTS_MAX)
         return words[byte % COUNT(words)];
     size_t left = (size_t)(s->in.end - s->in.at), n = 0;
@@ -170,6 +201,73 @@ static void put_other(struct scribe *s, uint8_t kind)
     }
 }
 
+static void put_waiting(struct scribe *s)
+{
+    struct store_job *row = &s->job;
+    const char **fields[] = {&row->policy_name, &row->selector_json, &row->volumes_json,
+                             &row->evacuates,   &row->pending,       &row->pending_reason,
+                             &row->launcher};
+    for (size_t i = 0; i < COUNT(fields); i++)
+        *fields[i] = text(s);
+    row->waits_since_ms = number(s);
+    row->launcher_since_ms = number(s);
+    s->store->ops->put_job(s->store, row);
+}
+
+static void put_object(struct scribe *s)
+{
+    s->object = (struct store_object){.kind = text(s),
+                                      .ns = text(s),
+                                      .name = text(s),
+                                      .uid = text(s),
+                                      .requester = text(s),
+                                      .spec_json = text(s),
+                                      .metadata_json = text(s),
+                                      .status_json = text(s),
+                                      .created_ms = number(s),
+                                      .resource_version = number(s),
+                                      .removed = (fuzz_byte(&s->in) & 1) != 0};
+    s->has_object = true;
+    s->store->ops->put_object(s->store, &s->object);
+}
+
+static void put_rejection(struct scribe *s)
+{
+    s->rejection = (struct store_rejection){.job_uid = "u1",
+                                            .node = text(s),
+                                            .reason = text(s),
+                                            .detail = text(s),
+                                            .for_ever = (fuzz_byte(&s->in) & 1) != 0};
+    if ((fuzz_byte(&s->in) & 1) != 0) {
+        s->store->ops->clear_rejections(s->store, "u1");
+        s->n_rejections = 0;
+    }
+    s->n_rejections++;
+    s->store->ops->put_rejection(s->store, &s->rejection);
+}
+
+static void put_event(struct scribe *s)
+{
+    struct store_event row = {.uid = text(s),
+                              .type = text(s),
+                              .reason = text(s),
+                              .message = text(s),
+                              .at_ms = number(s),
+                              .count = 1};
+    s->n_events++;
+    s->store->ops->put_event(s->store, &row);
+}
+
+static void put_newer(struct scribe *s, uint8_t kind)
+{
+    switch (kind % 4) {
+    case 0: put_waiting(s); break;
+    case 1: put_object(s); break;
+    case 2: put_rejection(s); break;
+    default: put_event(s); break;
+    }
+}
+
 /* ---- laws ---- */
 
 static void law_of_the_text(const char *put, const char *got, const char *field)
@@ -190,6 +288,9 @@ static bool check_job(void *ctx, const struct store_job *row)
     law_of_the_text(put->failure_reason, row->failure_reason, "failure_reason");
     law_of_the_text(put->metadata_json, row->metadata_json, "metadata_json");
     law_of_the_text(put->error_text, row->error_text, "error_text");
+    law_of_the_text(put->selector_json, row->selector_json, "selector_json");
+    law_of_the_text(put->pending, row->pending, "pending");
+    law_of_the_text(put->launcher, row->launcher, "launcher");
     FUZZ_LAW(row->epoch == put->epoch && row->created_ms == put->created_ms &&
                  row->flags == put->flags && row->bandwidth_mibs == put->bandwidth_mibs,
              "another number came out");
@@ -204,6 +305,58 @@ static void law_of_the_rows(struct scribe *s)
         return;
     FUZZ_LAW(s->store->ops->each_job(s->store, false, check_job, s, &err), "%s", err.text);
     FUZZ_LAW(s->n_jobs == 0, "the newest row is not there");
+}
+
+static bool same_text(const char *put, const char *got)
+{
+    return strcmp(put != NULL ? put : "", got) == 0;
+}
+
+static bool check_object(void *ctx, const struct store_object *row)
+{
+    struct scribe *s = ctx;
+    const struct store_object *put = &s->object;
+    FUZZ_LAW(!row->removed, "a removed document was handed out");
+    if (!same_text(put->kind, row->kind) || !same_text(put->ns, row->ns) ||
+        !same_text(put->name, row->name))
+        return true;
+    FUZZ_LAW(!put->removed, "the document was removed");
+    s->has_object = false; /* seen */
+    law_of_the_text(put->uid, row->uid, "uid");
+    law_of_the_text(put->spec_json, row->spec_json, "spec_json");
+    law_of_the_text(put->status_json, row->status_json, "status_json");
+    FUZZ_LAW(row->created_ms == put->created_ms, "another time came out");
+    return true;
+}
+
+static bool check_rejection(void *ctx, const struct store_rejection *row)
+{
+    struct scribe *s = ctx;
+    FUZZ_LAW(s->n_rejections > 0, "more rejections than were put");
+    if (--s->n_rejections > 0)
+        return true;
+    law_of_the_text(s->rejection.node, row->node, "node");
+    law_of_the_text(s->rejection.reason, row->reason, "reason");
+    FUZZ_LAW(row->for_ever == s->rejection.for_ever, "another for_ever");
+    return true;
+}
+
+static bool check_event(void *ctx, const struct store_event *row)
+{
+    ((struct scribe *)ctx)->n_events -= row->count;
+    return true;
+}
+
+static void law_of_the_newer_rows(struct scribe *s)
+{
+    struct err err = {0};
+    const struct store_ops *ops = s->store->ops;
+    FUZZ_LAW(ops->each_object(s->store, check_object, s, &err), "%s", err.text);
+    FUZZ_LAW(!s->has_object || s->object.removed, "the newest document is not there");
+    FUZZ_LAW(ops->each_rejection(s->store, "u1", check_rejection, s, &err), "%s", err.text);
+    FUZZ_LAW(s->n_rejections == 0, "%zu rejections are not there", s->n_rejections);
+    FUZZ_LAW(ops->each_event(s->store, NULL, 1000, check_event, s, &err), "%s", err.text);
+    FUZZ_LAW(s->n_events == 0, "%lld events are not counted", (long long)s->n_events);
 }
 
 /* What was loaded can be shown, and taken over. */
@@ -258,14 +411,17 @@ FUZZ_TARGET(store)
     s->store->ops->begin(s->store);
     put_job(s);
     for (int i = 0; i < ROWS_MAX && s->in.at < s->in.end; i++) {
-        uint8_t kind = fuzz_byte(&s->in) % 4;
-        if (kind == 3)
+        uint8_t kind = fuzz_byte(&s->in);
+        if (kind >= NEWER_ROW)
+            put_newer(s, kind);
+        else if (kind % 4 == 3)
             put_job(s);
         else
-            put_other(s, kind);
+            put_other(s, kind % 4);
     }
     law_of_loading(s->store);
     law_of_the_rows(s);
+    law_of_the_newer_rows(s);
     s->store->ops->rollback(s->store);
     for (size_t i = 0; i < s->n_texts; i++)
         free(s->texts[i]);
