@@ -165,7 +165,9 @@ bool documents_parse(struct documents *documents, const char *text, size_t n, co
     if (yaml != NULL)
         return take_yaml(documents, yaml, file, err);
     /* Nearly all JSON is YAML and has lines then; what is not is read as what it is. */
-    size_t space = strspn(text, " \t\r\n");
+    size_t space = 0;
+    while (space < n && strchr(" \t\r\n", text[space]) != NULL && text[space] != '\0')
+        space++;
     struct json_object *object =
         space < n && text[space] == '{' ? json_parse(text, n, file, &json_err) : NULL;
     if (object == NULL) {

@@ -42,10 +42,17 @@ static void on_look(void *ctx, uint64_t id, const char *host, const char *guest,
     relay->engine.on_look(relay->engine.ctx, id, host, guest, sight, err);
 }
 
-static bool on_definition(void *ctx, const char *host, const char *guest, const char *xml)
+static bool on_definition(void *ctx, const char *host, const char *guest, const char *xml,
+                          const char *stored_xml)
 {
     const struct relay *relay = ctx;
-    return relay->engine.on_definition(relay->engine.ctx, host, guest, xml);
+    return relay->engine.on_definition(relay->engine.ctx, host, guest, xml, stored_xml);
+}
+
+static bool on_abilities(void *ctx, const char *host, struct hv_abilities *take_abilities)
+{
+    const struct relay *relay = ctx;
+    return relay->engine.on_abilities(relay->engine.ctx, host, take_abilities);
 }
 
 struct collector_sink relay_collector_sink(struct relay *relay)
@@ -59,6 +66,7 @@ struct collector_sink relay_collector_sink(struct relay *relay)
         .on_event = on_event,
         .on_look = on_look,
         .on_definition = on_definition,
+        .on_abilities = on_abilities,
     };
 }
 
@@ -140,9 +148,56 @@ static bool cancel(void *ctx, const char *ns, const char *name, const char *requ
     return done;
 }
 
+static bool put(void *ctx, const struct object_request *request, struct migration_ref *out_ref,
+                struct err *err)
+{
+    struct relay *relay = ctx;
+    if (!enter(relay, err))
+        return false;
+    bool done = relay->requests.put(relay->requests.ctx, request, out_ref, err);
+    (void)atomic_fetch_sub(&relay->waiting, 1);
+    return done;
+}
+
+static bool remove_object(void *ctx, const struct object_ref *ref, struct err *err)
+{
+    struct relay *relay = ctx;
+    if (!enter(relay, err))
+        return false;
+    bool done = relay->requests.remove(relay->requests.ctx, ref, err);
+    (void)atomic_fetch_sub(&relay->waiting, 1);
+    return done;
+}
+
+static bool evict(void *ctx, const struct eviction_request *request, struct err *err)
+{
+    struct relay *relay = ctx;
+    if (!enter(relay, err))
+        return false;
+    bool done = relay->requests.evict(relay->requests.ctx, request, err);
+    (void)atomic_fetch_sub(&relay->waiting, 1);
+    return done;
+}
+
+static bool ask(void *ctx, const struct question *question, char **out_json, struct err *err)
+{
+    struct relay *relay = ctx;
+    if (!enter(relay, err))
+        return false;
+    bool done = relay->requests.ask(relay->requests.ctx, question, out_json, err);
+    (void)atomic_fetch_sub(&relay->waiting, 1);
+    return done;
+}
+
 struct engine_requests relay_requests(struct relay *relay)
 {
-    return (struct engine_requests){.ctx = relay, .create = create, .cancel = cancel};
+    return (struct engine_requests){.ctx = relay,
+                                    .create = create,
+                                    .cancel = cancel,
+                                    .put = put,
+                                    .remove = remove_object,
+                                    .evict = evict,
+                                    .ask = ask};
 }
 
 /* --- life --- */

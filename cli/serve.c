@@ -94,7 +94,8 @@ static bool open_hypervisor(struct appliance *a, const char *world, struct err *
 {
     struct hv_event_sink events = collector_event_sink(a->collector);
     if (a->simulate != NULL) {
-        if (!simulate_load(a->simulate, world, &events, err))
+        if (!simulate_load(a->simulate, world, &events, err) ||
+            !world_seed(simulate_world(a->simulate), a->store, clock_wall_ms(a->clock), err))
             return false;
         a->hv = simulate_hv(a->simulate);
         a->hosts = simulate_world(a->simulate)->hosts;
