@@ -1,0 +1,200 @@
+/* test_placement.c - every row of rejection.def: a node that would do, one thing wrong, exactly
+ * that row with a detail that names it. */
+#include "tests/unit/test_placement_stage.h"
+
+/* ---- one thing wrong ---- */
+
+static void source(struct stage *s)
+{
+    s->p.source = s->b;
+}
+static void not_wanted(struct stage *s)
+{
+    s->p.wanted = "c";
+}
+static void selector(struct stage *s)
+{
+    assert_true(labels_set(&s->added, "zone", "west"));
+}
+static void guest_selector(struct stage *s)
+{
+    assert_true(labels_set(&s->b->labels, "disk", "hdd"));
+}
+static void cordoned(struct stage *s)
+{
+    s->b->cordoned = true;
+}
+static void not_ready(struct stage *s)
+{
+    s->b->connected = false;
+    TEXT_SET(s->b->error, "no route");
+}
+static void taint(struct stage *s)
+{
+    s->b->taints[s->b->n_taints++] = (struct taint){"gpu", "yes", "NoSchedule"};
+}
+static void arch(struct stage *s)
+{
+    TEXT_SET(s->needs.arch, "s390x");
+    set_needs(s);
+}
+static void machine(struct stage *s)
+{
+    TEXT_SET(s->needs.machine, "pc-q35-9.1");
+    set_needs(s);
+}
+static void name_taken(struct stage *s)
+{
+    struct guest *other = world_guest(s->f, "else", "g", s->b);
+    world_state(s->f, other->places, HV_STATE_SHUTOFF); /* its name is taken all the same */
+}
+static void uuid_taken(struct stage *s)
+{
+    (void)world_put(s->f, s->guest, s->b);
+}
+static void network(struct stage *s)
+{
+    TEXT_SET(s->needs.networks[s->needs.n_networks++], "dmz");
+    set_needs(s);
+}
+static void volume(struct stage *s)
+{
+    TEXT_SET(s->needs.pools[s->needs.n_pools++], "tape");
+    set_needs(s);
+}
+static void inbound(struct stage *s)
+{
+    fleet_count_inbound(s->f, s->b, 2);
+}
+static void bandwidth(struct stage *s)
+{
+    s->b->in_bandwidth += 41 * MIB_S;
+}
+static void memory(struct stage *s)
+{
+    struct guest *big = world_guest(s->f, "shop", "big", NULL);
+    big->memory_kib = (uint64_t)58 * GIB;
+    (void)world_put(s->f, big, s->b);
+}
+static void memory_ever(struct stage *s)
+{
+    s->b->facts.memory_kib = (uint64_t)3 * GIB;
+}
+static void vcpu(struct stage *s)
+{
+    s->b->facts.cpus = 1;
+    s->f->config.vcpus_per_cpu = 7; /* db has four of them, or five guests have all */
+}
+static void huge_pages(struct stage *s)
+{
+    for (size_t i = 0; i < s->b->abilities->n_pages; i++)
+        s->b->abilities->pages[i].free = 1;
+}
+static void affinity(struct stage *s)
+{
+    assert_true(labels_set(&s->db->labels, "app", "cache"));
+}
+static void anti_affinity(struct stage *s)
+{
+    (void)guest_with(s, "shop", "web",
+                     world_node(s->f, "d", (const char *const[]){"zone", "south", NULL}));
+}
+static void cpu(struct stage *s)
+{
+    placement_learn_cpu(s->f, 77, "b", CPU_FIT_NO);
+    TEXT_SET(s->b->facts.cpu_model, "Westmere");
+}
+static void preparation(struct stage *s)
+{
+    static const char failed[][HV_HOST_MAX] = {"x", "b"};
+    s->p.failed = failed;
+    s->p.n_failed = COUNT(failed);
+}
+
+static const struct {
+    enum reject why;
+    bool for_ever;
+    void (*spoil)(struct stage *s);
+    const char *name, *detail;
+} rows[] = {
+    {REJECT_SOURCE, true, source, "source-node", "the guest runs here"},
+    {REJECT_NOT_WANTED, true, not_wanted, "not-the-named-node", "only c will do"},
+    {REJECT_SELECTOR, true, selector, "selector", "label zone is south, needs west"},
+    {REJECT_GUEST_SELECTOR, false, guest_selector, "guest-selector",
+     "label disk is hdd, needs ssd"},
+    {REJECT_CORDONED, false, cordoned, "cordoned", "it is cordoned"},
+    {REJECT_NOT_READY, false, not_ready, "not-ready", "no route"},
+    {REJECT_TAINT, false, taint, "taint", "taint gpu=yes:NoSchedule is not tolerated"},
+    {REJECT_ARCH, true, arch, "architecture", "has no emulator for s390x"},
+    {REJECT_MACHINE, true, machine, "machine-type", "does not offer machine type pc-q35-9.1"},
+    {REJECT_NAME_TAKEN, false, name_taken, "name-taken",
+     "g is there as 00000000-0000-4000-8000-000000000002"},
+    {REJECT_UUID_TAKEN, false, uuid_taken, "uuid-taken",
+     "00000000-0000-4000-8000-000000000000 is there, running"},
+    {REJECT_NETWORK, false, network, "network-missing", "network dmz is missing"},
+    {REJECT_VOLUME, false, volume, "volume-not-visible", "pool tape is missing"},
+    {REJECT_INBOUND, false, inbound, "inbound-limit", "2 migrations arrive, it allows 2"},
+    {REJECT_BANDWIDTH, false, bandwidth, "bandwidth-budget",
+     "needs 60 MiB/s, 41 of 100 MiB/s are promised"},
+    {REJECT_MEMORY, false, memory, "memory", "needs 4096 MiB, 2048 MiB are left"},
+    {REJECT_MEMORY_EVER, true, memory_ever, "memory-ever",
+     "needs 4096 MiB, the whole node has 3072 MiB"},
+    {REJECT_VCPU, false, vcpu, "vcpu", "needs 4 vCPUs, 3 are left"},
+    {REJECT_HUGE_PAGES, false, huge_pages, "huge-pages",
+     "needs 4096 MiB in huge pages, 2 MiB are free"},
+    {REJECT_AFFINITY, false, affinity, "affinity",
+     "no guest with app=db in its kubernetes.io/hostname"},
+    {REJECT_ANTI_AFFINITY, false, anti_affinity, "anti-affinity",
+     "a guest with app=web is in its zone"},
+    {REJECT_CPU, true, cpu, "cpu", "its CPU (Westmere) cannot be the guest's"},
+    {REJECT_PREPARATION, false, preparation, "preparation", "preparing it failed a moment ago"},
+};
+
+static void each_row_is_found_alone_and_says_what_is_missing(void **state)
+{
+    (void)state;
+    assert_int_equal(COUNT(rows), REJECT_COUNT - 1);
+    for (size_t i = 0; i < COUNT(rows); i++) {
+        struct stage s;
+        char detail[PLACEMENT_DETAIL_MAX] = "x";
+        begin(&s);
+        assert_int_equal(placement_check(s.f, &s.p, s.b, detail), REJECT_NONE);
+        assert_string_equal(detail, "");
+        rows[i].spoil(&s);
+        assert_int_equal(placement_check(s.f, &s.p, s.b, detail), rows[i].why);
+        assert_string_equal(detail, rows[i].detail);
+        assert_int_equal(rows[i].why, i + 1); /* every row, in order */
+        assert_string_equal(reject_name(rows[i].why), rows[i].name);
+        assert_int_equal(reject_from_name(rows[i].name), rows[i].why);
+        assert_int_equal(reject_is_for_ever(rows[i].why), rows[i].for_ever);
+        assert_true(strlen(reject_help(rows[i].why)) > 10);
+        end(&s);
+    }
+    assert_int_equal(reject_from_name("no such"), REJECT_COUNT);
+}
+
+static void of_two_things_wrong_the_row_that_comes_first_is_named(void **state)
+{
+    (void)state;
+    for (size_t i = 0; i < COUNT(rows); i++)
+        for (size_t j = i + 1; j < COUNT(rows); j++) {
+            struct stage s;
+            char detail[PLACEMENT_DETAIL_MAX];
+            if (rows[i].why == REJECT_MEMORY && rows[j].why == REJECT_MEMORY_EVER)
+                continue; /* what is too big for ever is not too big for now */
+            begin(&s);
+            rows[j].spoil(&s);
+            rows[i].spoil(&s);
+            assert_int_equal(placement_check(s.f, &s.p, s.b, detail), rows[i].why);
+            end(&s);
+        }
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(each_row_is_found_alone_and_says_what_is_missing),
+        cmocka_unit_test(of_two_things_wrong_the_row_that_comes_first_is_named),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
