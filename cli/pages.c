@@ -202,7 +202,7 @@ static void add_affinities(struct json_object *object, const char *kind, const c
 static void page_guest(struct json_object *object, struct buf *out)
 {
     add_pairs(out, "Labels", object, "metadata.labels");
-    add_pairs(out, "Node selector", object, "spec.nodeSelector");
+    add_pairs(out, "Selector", object, "spec.nodeSelector");
     add_tolerations(object, out);
     add_affinities(object, "podAffinity", "Near to", out);
     add_affinities(object, "podAntiAffinity", "Away from", out);

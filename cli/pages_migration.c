@@ -240,7 +240,7 @@ void page_migration(struct json_object *object, const struct paper *paper, struc
 {
     for (size_t i = 0; i < COUNT(facts); i++)
         page_fact(out, facts[i].label, view_text(object, facts[i].path));
-    add_map(object, "Node selector", "spec.addedNodeSelector", out);
+    add_map(object, "Selector", "spec.addedNodeSelector", out);
     add_map(object, "Annotations", "metadata.annotations", out);
     add_error(out, object);
     add_verdict(out, object);

@@ -220,6 +220,20 @@ static void every_word_for_a_kind_is_known(void **state)
         {"guests", KIND_GUEST},
         {"nodes", KIND_NODE},
         {"node", KIND_NODE},
+        {"no", KIND_NODE},
+        {"mp", KIND_POLICY},
+        {"policies", KIND_POLICY},
+        {"policy", KIND_POLICY},
+        {"quota", KIND_QUOTA},
+        {"quotas", KIND_QUOTA},
+        {"resourcequotas", KIND_QUOTA},
+        {"ns", KIND_NAMESPACE},
+        {"namespaces", KIND_NAMESPACE},
+        {"drains", KIND_DRAIN},
+        {"drain", KIND_DRAIN},
+        {"dr", KIND_DRAIN},
+        {"po", KIND_POD},
+        {"pods", KIND_POD},
     };
     for (size_t i = 0; i < COUNT(rows); i++) {
         enum kind kind = KIND_COUNT;
@@ -252,6 +266,18 @@ static void paths_are_encoded_and_bounded(void **state)
     assert_string_equal(path, "/apis/kubevirt.io/v1/virtualmachineinstances");
     assert_true(kind_path(KIND_NODE, "ignored", "h1", path, &err));
     assert_string_equal(path, "/api/v1/nodes/h1");
+    assert_true(kind_path(KIND_POLICY, "ignored", "p", path, &err));
+    assert_string_equal(path, "/apis/migrations.kubevirt.io/v1alpha1/migrationpolicies/p");
+    assert_true(kind_path(KIND_QUOTA, "shop", NULL, path, &err));
+    assert_string_equal(path, "/api/v1/namespaces/shop/resourcequotas");
+    assert_true(kind_path(KIND_NAMESPACE, NULL, "shop", path, &err));
+    assert_string_equal(path, "/api/v1/namespaces/shop");
+    assert_true(kind_path(KIND_DRAIN, NULL, NULL, path, &err));
+    assert_string_equal(path, "/apis/ferry.internal/v1/drains");
+    assert_true(kind_check_path("a b", path, &err));
+    assert_string_equal(path, "/apis/ferry.internal/v1/namespaces/a%20b/checks");
+    assert_string_equal(kind_api_version(KIND_POLICY), "migrations.kubevirt.io/v1alpha1");
+    assert_string_equal(kind_api_version(KIND_POD), "v1");
     memset(name, 'x', sizeof name - 1);
     name[sizeof name - 1] = '\0';
     assert_false(kind_path(KIND_NODE, NULL, name, path, &err));

@@ -26,6 +26,7 @@
 #include "cli/view.h"
 #include "cli/wait.h"
 #include "cli/world.h"
+#include "store/sqlite.h"
 
 /* Small guests on a fast link: a move takes a fraction of a second. */
 static const char fleet[] = "hosts:\n- {name: a, link: 1Gi}\n- {name: b, link: 1Gi}\n"
@@ -406,7 +407,17 @@ static bool load(const char *text, struct err *err)
     return loaded;
 }
 
-static void the_demo_world_has_two_hosts_and_three_guests(void **state)
+static bool count_object(void *ctx, const struct store_object *row)
+{
+    unsigned *seen = ctx;
+    bool is_policy = text_equal(row->kind, "MigrationPolicy");
+    assert_string_equal(row->name, is_policy ? "databases" : "small");
+    assert_string_equal(row->ns, is_policy ? "" : "shop");
+    (*seen)++;
+    return true;
+}
+
+static void the_demo_world_has_a_policy_a_quota_and_a_guest_that_stays(void **state)
 {
     (void)state;
     struct err err = {0};
@@ -416,7 +427,16 @@ static void the_demo_world_has_two_hosts_and_three_guests(void **state)
     assert_true(world_load("demo", sim, &world, &err));
     assert_int_equal(world.n_hosts, 2);
     assert_string_equal(world.hosts[1].uri, "sim://ferry-b");
-    assert_int_equal(sim_guest_count(sim), 3);
+    assert_int_equal(sim_guest_count(sim), 5);
+    assert_string_equal(world.host_labels[1], "{\"zone\":\"b\"}");
+    assert_int_equal(world.n_objects, 2);
+    assert_int_equal(world.objects[0].kind, OBJECT_POLICY);
+    assert_int_equal(world.objects[1].kind, OBJECT_QUOTA);
+    OWNED(store) store = store_sqlite_open(NULL, &err);
+    assert_true(world_seed(&world, store, 5, &err));
+    unsigned seen = 0;
+    assert_true(store->ops->each_object(store, count_object, &seen, &err));
+    assert_int_equal(seen, 2);
     world_fini(&world);
 }
 
@@ -434,6 +454,16 @@ static void a_wrong_world_is_told_where_and_what(void **state)
         {"hosts: [{name: a}]\nguests: [{name: g}]\n", ":2: "},
         {"hosts: [{name: a}]\nguests: [{name: g, host: b}]\n", ":2: "},
         {"hosts: [{name: a}]\nfaults: [{kind: nonsense}]\n", "nonsense"},
+        {"hosts: [{name: a, labels: [x]}]\n", "labels"},
+        {"hosts: [{name: a}]\nguests: [{name: g, host: a, evictionStrategy: Up}]\n", "Up"},
+        {"hosts: [{name: a}]\nguests: [{name: g, host: a, label: {}}]\n", "labels"},
+        {"hosts: [{name: a}]\nobjects: [{kind: Drain, name: d, spec: {}}]\n", "none of"},
+        {"hosts: [{name: a}]\nobjects: [{kind: ResourceQuota, name: q, spec: {}}]\n",
+         "'namespace'"},
+        {"hosts: [{name: a}]\nobjects:\n- {kind: MigrationPolicy, name: p, spec: {x: 1}}\n",
+         ":3: "},
+        {"hosts: [{name: a}]\nobjects: [{kind: MigrationPolicy, name: P, spec: {}}]\n", "DNS"},
+        {"hosts: [{name: a}]\nobjects: [{kind: MigrationPolicy, name: p}]\n", "'spec'"},
         {"hosts: [{name: a}]\nfaults: [{kind: kill-target-qemu, guest: x}]\n", "no guest 'x'"},
     };
     for (size_t i = 0; i < COUNT(rows); i++) {
@@ -486,7 +516,7 @@ int main(void)
         cmocka_unit_test(closed_and_full_standard_files_do_no_harm),
         cmocka_unit_test(a_cell_sends_no_codes_to_the_terminal),
         cmocka_unit_test(every_loss_is_counted_under_its_own_name),
-        cmocka_unit_test(the_demo_world_has_two_hosts_and_three_guests),
+        cmocka_unit_test(the_demo_world_has_a_policy_a_quota_and_a_guest_that_stays),
         cmocka_unit_test(a_wrong_world_is_told_where_and_what),
         cmocka_unit_test(a_closed_relay_refuses_but_lets_requests_inside_finish),
     };

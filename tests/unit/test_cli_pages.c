@@ -1,0 +1,433 @@
+/* test_cli_pages.c - objects as pages, tables and lines for people: the exact text. */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include <cmocka.h>
+
+#include <string.h>
+
+#include "base/own.h"
+#include "cli/columns.h"
+#include "cli/drain_watch.h"
+#include "cli/pages.h"
+
+static const struct paper plain = {TABLE_WIDTH, false};
+
+static struct json_object *parse(const char *text)
+{
+    struct err err = {0};
+    struct json_object *object = json_parse(text, strlen(text), "test", &err);
+    if (object == NULL)
+        fail_msg("%s", err.text);
+    return object;
+}
+
+static void expect(struct buf *take_out, const char *text)
+{
+    OWNED_TEXT got = buf_take(take_out);
+    assert_non_null(got);
+    assert_string_equal(got, text);
+    for (const char *line = got; *line != '\0'; line += strcspn(line, "\n") + 1)
+        if (strcspn(line, "\n") > TABLE_WIDTH && *line == ' ')
+            assert_null(strchr(line, '~')); /* words may be long, tables never are */
+}
+
+/* ---- check ---- */
+
+static const char can_move[] =
+    "{\"guest\":{\"namespace\":\"default\",\"name\":\"web\",\"uuid\":\"u\",\"node\":\"a\"},"
+    "\"migratable\":true,\"reasons\":[],\"evictionStrategy\":\"LiveMigrate\","
+    "\"policy\":{\"name\":\"gold\",\"candidates\":["
+    "{\"name\":\"gold\",\"matches\":true,\"guestPairs\":2,\"namespacePairs\":1,\"why\":\"\"},"
+    "{\"name\":\"iron\",\"matches\":true,\"guestPairs\":1,\"namespacePairs\":0,\"why\":\"\"},"
+    "{\"name\":\"tin\",\"matches\":false,\"guestPairs\":0,\"namespacePairs\":0,"
+    "\"why\":\"namespace has no label env=prod\"}]},"
+    "\"wouldWaitFor\":[],\"nodes\":["
+    "{\"name\":\"a\",\"fits\":false,\"reason\":\"source-node\",\"detail\":\"\",\"forEver\":true},"
+    "{\"name\":\"b\",\"fits\":true,\"reason\":\"\",\"detail\":\"\",\"forEver\":false,\"score\":7},"
+    "{\"name\":\"c\",\"fits\":false,\"reason\":\"memory\",\"detail\":\"needs 2.0GiB, has 1.0GiB\","
+    "\"forEver\":false}],\"best\":\"b\"}";
+
+static void a_guest_that_can_move_says_where_and_under_which_policy(void **state)
+{
+    (void)state;
+    OWNED(json_object) status = parse(can_move);
+    struct buf out;
+    buf_init(&out, PAGE_MAX);
+    assert_true(page_check(status, &plain, &out));
+    expect(&out, "Guest:        default/web on a\n"
+                 "Can it move:  yes, to b\n"
+                 "Eviction:     LiveMigrate\n"
+                 "Policy:       gold\n"
+                 "  POLICY  GUEST LABELS  NS LABELS  APPLIES\n"
+                 "  gold    2             1          applies\n"
+                 "  iron    1             0          matches, but gold is more exact\n"
+                 "  tin     0             0          no: namespace has no label env=prod\n"
+                 "Nodes:\n"
+                 "  NODE  FITS   REASON       DETAIL\n"
+                 "  a     never  source-node  -\n"
+                 "  b     yes    -            -\n"
+                 "  c     no     memory       needs 2.0GiB, has 1.0GiB\n");
+}
+
+/* One thing in the way at a time: what is said first, and that it cannot move now. */
+static void each_thing_in_the_way_is_said(void **state)
+{
+    (void)state;
+    static const struct {
+        const char *status, *what;
+    } rows[] = {
+        {"{\"migratable\":false,\"best\":\"b\",\"reasons\":[{\"reason\":\"HostDeviceNotLive"
+         "Migratable\",\"message\":\"it has a host device\",\"help\":\"detach it\"}]}",
+         "Can it move:  no, not as it runs now; see the reasons below\n"
+         "Reasons, from its definition:\n"
+         "  HostDeviceNotLiveMigratable: it has a host device\n"
+         "    detach it\n"},
+        {"{\"migratable\":true,\"best\":\"b\",\"activeMigration\":\"m1\"}",
+         "not now: its migration m1 is under way\n"},
+        {"{\"migratable\":true,\"nodes\":[{\"name\":\"a\",\"fits\":false,\"forEver\":true},"
+         "{\"name\":\"b\",\"fits\":false,\"forEver\":false}]}",
+         "not now: no node can take it; see the nodes below\n"},
+        {"{\"migratable\":true,\"nodes\":[{\"name\":\"a\",\"fits\":false,\"forEver\":true}]}",
+         "no: no node can ever take it as it runs now; see the nodes below\n"},
+        {"{\"migratable\":true,\"best\":\"b\",\"wouldWaitFor\":[{\"reason\":\"slot-fleet\","
+         "\"message\":\"5 of 5 run\"}]}",
+         "yes, to b, but it would wait: slot-fleet\n"
+         "It would wait for:\n"
+         "  slot-fleet: 5 of 5 run\n"},
+    };
+    for (size_t i = 0; i < COUNT(rows); i++) {
+        OWNED(json_object) status = parse(rows[i].status);
+        struct buf out;
+        buf_init(&out, PAGE_MAX);
+        assert_false(page_check(status, &plain, &out));
+        if (strstr(out.data, rows[i].what) == NULL)
+            fail_msg("row %zu: %s", i, out.data);
+        assert_non_null(strstr(out.data, "Policy:       none: the fleet's settings apply\n"));
+        buf_fini(&out);
+    }
+}
+
+/* ---- drains ---- */
+
+static const char draining[] =
+    "{\"metadata\":{\"name\":\"drain-h1-x\"},\"spec\":{\"nodeName\":\"h1\",\"retryBudget\":3},"
+    "\"status\":{\"state\":\"Draining\",\"total\":4,\"moved\":1,\"blocked\":1,\"etaSeconds\":125,"
+    "\"guests\":["
+    "{\"namespace\":\"default\",\"name\":\"a\",\"uuid\":\"1\",\"memoryKiB\":1048576,"
+    "\"state\":\"Moved\",\"attempts\":1,\"migration\":\"m1\"},"
+    "{\"namespace\":\"default\",\"name\":\"b\",\"uuid\":\"2\",\"memoryKiB\":2097152,"
+    "\"state\":\"Moving\",\"attempts\":2,\"migration\":\"m2\"},"
+    "{\"namespace\":\"default\",\"name\":\"c\",\"uuid\":\"3\",\"memoryKiB\":4194304,"
+    "\"state\":\"Waiting\",\"attempts\":0},"
+    "{\"namespace\":\"shop\",\"name\":\"gpu\",\"uuid\":\"4\",\"memoryKiB\":1048576,"
+    "\"state\":\"Blocked\",\"attempts\":0,\"reason\":\"NotLiveMigratable\","
+    "\"message\":\"it cannot be moved while it runs\",\"unblock\":\"shut it down\"}]}}";
+
+static void a_drain_names_its_guests_and_what_blocks_it(void **state)
+{
+    (void)state;
+    OWNED(json_object) object = parse(draining);
+    struct buf out;
+    buf_init(&out, PAGE_MAX);
+    page_object(KIND_DRAIN, object, &plain, &out);
+    expect(&out, "Name:         drain-h1-x\n"
+                 "Node:         h1\n"
+                 "State:        Draining\n"
+                 "Tries:        3\n"
+                 "Progress:     1 of 4 moved, 1 moving, 1 waiting, 1 blocked, ETA 2m05s\n"
+                 "Guests:\n"
+                 "  GUEST      MEMORY  STATE    TRIES  MIGRATION  WHY\n"
+                 "  default/a  1.0GiB  Moved    1      m1         -\n"
+                 "  default/b  2.0GiB  Moving   2      m2         -\n"
+                 "  default/c  4.0GiB  Waiting  0      -          -\n"
+                 "  shop/gpu   1.0GiB  Blocked  0      -          NotLiveMigratable\n"
+                 "Blocked by:\n"
+                 "  shop/gpu: NotLiveMigratable: it cannot be moved while it runs\n"
+                 "    shut it down\n");
+}
+
+static void a_plan_says_who_would_leave_and_who_would_not(void **state)
+{
+    (void)state;
+    OWNED(json_object) object =
+        parse("{\"spec\":{\"nodeName\":\"h1\"},\"status\":{\"guests\":["
+              "{\"namespace\":\"n\",\"name\":\"a\",\"memoryKiB\":1024,\"state\":\"Waiting\"},"
+              "{\"namespace\":\"n\",\"name\":\"b\",\"memoryKiB\":1024,\"state\":\"Blocked\","
+              "\"reason\":\"External\",\"message\":\"m\",\"unblock\":\"u\"}]}}");
+    OWNED(json_object) empty = parse("{\"spec\":{\"nodeName\":\"h1\"},\"status\":{}}");
+    struct buf out;
+    buf_init(&out, PAGE_MAX);
+    assert_false(page_plan(object, &plain, &out));
+    expect(&out, "A drain of h1: 1 of 2 guests would leave, in this order; the others block it.\n"
+                 "  GUEST  MEMORY  STATE    WHY\n"
+                 "  n/a    1.0MiB  Moves    -\n"
+                 "  n/b    1.0MiB  Blocked  External\n"
+                 "Blocked by:\n"
+                 "  n/b: External: m\n"
+                 "    u\n");
+    assert_true(page_plan(empty, &plain, &out));
+    expect(&out, "No guest is on h1: a drain would end at once.\n");
+}
+
+static void the_bar_of_a_drain_fits_every_width(void **state)
+{
+    (void)state;
+    OWNED(json_object) object = parse(draining);
+    char line[DRAIN_LINE_MAX];
+    drain_bar(object, 79, line);
+    assert_string_equal(
+        line, "[=====>               ] 1 of 4 moved, 1 moving, 1 waiting, 1 blocked, ETA 2m05s");
+    for (size_t width = 1; width < 400; width++) {
+        drain_bar(object, width, line);
+        assert_true(strlen(line) <= width);
+    }
+}
+
+static void a_guest_is_told_of_when_its_state_changes(void **state)
+{
+    (void)state;
+    OWNED(json_object) now = parse(draining);
+    OWNED(json_object) before = parse(draining);
+    struct buf out;
+    buf_init(&out, PAGE_MAX);
+    drain_changes(NULL, now, &out);
+    expect(&out, "default/a Moved (m1)\n"
+                 "default/b Moving (m2)\n"
+                 "shop/gpu Blocked: it cannot be moved while it runs\n");
+    drain_changes(before, now, &out);
+    expect(&out, "");
+    json_add_text(json_at(before, "status.guests.1"), "state", "Waiting");
+    drain_changes(before, now, &out);
+    expect(&out, "default/b Moving (m2)\n");
+}
+
+static void only_a_drain_that_works_is_watched_on(void **state)
+{
+    (void)state;
+    static const struct {
+        const char *state;
+        bool settled;
+    } rows[] = {
+#define DRAIN(id, name, final, help) {name, !(#id[0] == 'D')},
+#include "engine/control/drain.def"
+#undef DRAIN
+    };
+    for (size_t i = 0; i < COUNT(rows); i++) {
+        OWNED(json_object) object = json_object_new_object();
+        json_add_text(json_add_object(object, "status"), "state", rows[i].state);
+        assert_int_equal(drain_is_settled(object), rows[i].settled);
+    }
+}
+
+/* ---- describe ---- */
+
+static void a_migration_shows_why_no_node_takes_it_and_what_was_frozen(void **state)
+{
+    (void)state;
+    OWNED(json_object) object = parse(
+        "{\"metadata\":{\"name\":\"m1\",\"namespace\":\"default\",\"annotations\":{\"why\":\"x\"}},"
+        "\"spec\":{\"vmiName\":\"web\",\"priority\":\"system-critical\","
+        "\"addedNodeSelector\":{\"zone\":\"a\"}},"
+        "\"status\":{\"phase\":\"Pending\",\"migrationState\":{\"migrationConfiguration\":"
+        "{\"bandwidthPerMigration\":67108864,\"allowPostCopy\":true,\"monitor\":\"legacy\","
+        "\"parallelConnections\":4,\"progressTimeout\":0}},"
+        "\"ferry\":{\"policy\":\"gold\",\"launcher\":\"Scheduled\",\"origin\":\"evacuation\","
+        "\"rejections\":[{\"node\":\"a\",\"reason\":\"source-node\",\"detail\":\"\",\"forEver\":"
+        "true},"
+        "{\"node\":\"b\",\"reason\":\"memory\",\"detail\":\"2.0GiB more are needed\","
+        "\"forEver\":false}]}}}");
+    struct buf out;
+    buf_init(&out, PAGE_MAX);
+    page_object(KIND_MIGRATION, object, &plain, &out);
+    expect(&out, "Name:         m1\n"
+                 "Namespace:    default\n"
+                 "Guest:        web\n"
+                 "Asked by:     evacuation\n"
+                 "Priority:     system-critical\n"
+                 "Phase:        Pending\n"
+                 "Launcher:     Scheduled\n"
+                 "Policy:       gold\n"
+                 "Selector:     zone=a\n"
+                 "Annotations:  why=x\n"
+                 "Settings, frozen at hand-off:\n"
+                 "  bandwidth: at most 64MiB/s\n"
+                 "  stands still at the end: at most 900 ms\n"
+                 "  time per GiB before it counts as stuck: 150 s\n"
+                 "  given up without progress after: never\n"
+                 "  auto-converge: no, post-copy: yes, pausing it: no\n"
+                 "  streams: 4, compression: no, TLS: as libvirt is set up, watched by: legacy\n"
+                 "Nodes that cannot take it:\n"
+                 "  NODE  REASON       FOR EVER  DETAIL\n"
+                 "  a     source-node  yes       -\n"
+                 "  b     memory       no        2.0GiB more are needed\n");
+}
+
+static void a_node_shows_cordon_taints_and_promises(void **state)
+{
+    (void)state;
+    OWNED(json_object) object =
+        parse("{\"metadata\":{\"name\":\"h1\",\"labels\":{\"zone\":\"a\",\"rack\":\"7\"}},"
+              "\"spec\":{\"unschedulable\":true,\"taints\":[{\"key\":\"gpu\",\"value\":\"big\","
+              "\"effect\":\"NoSchedule\"},{\"key\":\"old\",\"effect\":\"NoExecute\"}]},"
+              "\"status\":{\"ferry\":{\"drain\":\"d1\",\"outbound\":2,\"inbound\":0,"
+              "\"reservedMemoryKiB\":2097152,\"reservedCpus\":4}}}");
+    struct buf out;
+    buf_init(&out, PAGE_MAX);
+    page_object(KIND_NODE, object, &plain, &out);
+    expect(&out, "Name:         h1\n"
+                 "Drain:        d1\n"
+                 "Leaving:      2\n"
+                 "Arriving:     0\n"
+                 "Cordoned:     yes: it takes no new guests\n"
+                 "Taints:       gpu=big:NoSchedule\n"
+                 "              old:NoExecute\n"
+                 "Labels:       zone=a, rack=7\n"
+                 "Reserved:     2.0GiB and 4 CPUs, for guests on their way\n");
+}
+
+static void a_guest_shows_what_it_asks_of_the_fleet(void **state)
+{
+    (void)state;
+    OWNED(json_object) object = parse(
+        "{\"metadata\":{\"name\":\"web\",\"labels\":{\"app\":\"web\"}},"
+        "\"spec\":{\"evictionStrategy\":\"LiveMigrate\",\"nodeSelector\":{\"zone\":\"a\"},"
+        "\"tolerations\":[{\"key\":\"gpu\",\"value\":\"big\",\"effect\":\"NoSchedule\"},"
+        "{\"key\":\"old\",\"operator\":\"Exists\"}],"
+        "\"affinity\":{\"podAntiAffinity\":{\"requiredDuringSchedulingIgnoredDuringExecution\":"
+        "[{\"labelSelector\":{\"matchLabels\":{\"app\":\"web\"}},"
+        "\"topologyKey\":\"kubernetes.io/hostname\"}]}}},"
+        "\"status\":{\"evacuationNodeName\":\"h1\",\"activePods\":{\"p1\":\"h1\",\"p2\":\"h2\"},"
+        "\"conditions\":[{\"type\":\"MigrationRequired\",\"status\":\"True\","
+        "\"reason\":\"Immediate\",\"message\":\"its network changed\"}]}}");
+    struct buf out;
+    buf_init(&out, PAGE_MAX);
+    page_object(KIND_GUEST, object, &plain, &out);
+    expect(&out, "Name:         web\n"
+                 "Eviction:     LiveMigrate\n"
+                 "Must leave:   h1\n"
+                 "Labels:       app=web\n"
+                 "Selector:     zone=a\n"
+                 "Tolerates:    gpu=big:NoSchedule\n"
+                 "              old\n"
+                 "Away from:    guests with app=web, by kubernetes.io/hostname\n"
+                 "Active pods:  p1=h1, p2=h2\n"
+                 "Conditions:\n"
+                 "  MigrationRequired        True     Immediate: its network changed\n");
+}
+
+static void a_policy_shows_what_it_matches_and_sets(void **state)
+{
+    (void)state;
+    OWNED(json_object) object =
+        parse("{\"metadata\":{\"name\":\"gold\"},\"spec\":{\"selectors\":{"
+              "\"virtualMachineInstanceSelector\":{\"app\":\"db\"},\"namespaceSelector\":{}},"
+              "\"allowPostCopy\":true,\"experimental\":{\"stallDetector\":{\"stallMargin\":7}}}}");
+    OWNED(json_object) blind = parse("{\"metadata\":{\"name\":\"x\"},\"spec\":{}}");
+    struct buf out;
+    buf_init(&out, PAGE_MAX);
+    page_object(KIND_POLICY, object, &plain, &out);
+    expect(&out, "Name:         gold\n"
+                 "Guests:       app=db\n"
+                 "Namespaces:   all\n"
+                 "Settings:\n"
+                 "  allowPostCopy: true\n"
+                 "  experimental.stallDetector.stallMargin: 7\n");
+    page_object(KIND_POLICY, blind, &plain, &out);
+    expect(&out, "Name:         x\n"
+                 "Matches:      nothing: it has no selectors\n"
+                 "Settings:\n");
+}
+
+/* ---- get ---- */
+
+static void every_kind_has_a_table(void **state)
+{
+    (void)state;
+    static const struct {
+        enum kind kind;
+        const char *object, *table;
+    } rows[] = {
+        {KIND_POLICY,
+         "{\"metadata\":{\"name\":\"gold\"},\"spec\":{\"allowPostCopy\":true,\"selectors\":"
+         "{\"virtualMachineInstanceSelector\":{\"app\":\"db\"},"
+         "\"namespaceSelector\":{\"env\":\"prod\"}}}}",
+         "NAME  MATCHES              SETS           AGE\n"
+         "gold  app=db; ns env=prod  allowPostCopy  -\n"},
+        {KIND_QUOTA,
+         "{\"metadata\":{\"name\":\"q\"},\"spec\":{\"hard\":{\"memory\":\"4Gi\"}},"
+         "\"status\":{\"used\":{\"memory\":\"1Gi\"}}}",
+         "NAME  HARD        USED        AGE\n"
+         "q     memory=4Gi  memory=1Gi  -\n"},
+        {KIND_NAMESPACE,
+         "{\"metadata\":{\"name\":\"shop\",\"labels\":{\"env\":\"prod\"},"
+         "\"creationTimestamp\":\"1970-01-01T00:00:30Z\"}}",
+         "NAME  LABELS    AGE\n"
+         "shop  env=prod  30s\n"},
+        {KIND_DRAIN, draining,
+         "NAME        STATE     NODE  MOVED  BLOCKED  ETA    AGE\n"
+         "drain-h1-x  Draining  h1    1/4    1        2m05s  -\n"},
+        {KIND_POD,
+         "{\"metadata\":{\"name\":\"virt-launcher-web-x\"},\"spec\":{\"nodeName\":\"h1\"},"
+         "\"status\":{\"phase\":\"Running\"}}",
+         "NAME                 STATUS   NODE  AGE\n"
+         "virt-launcher-web-x  Running  h1    -\n"},
+        {KIND_NODE,
+         "{\"metadata\":{\"name\":\"h1\"},\"spec\":{\"unschedulable\":true},"
+         "\"status\":{\"conditions\":[{\"type\":\"Ready\",\"status\":\"True\"}]}}",
+         "NAME  STATUS          GUESTS  CPUS  MEMORY  LIBVIRT  QEMU  AGE\n"
+         "h1    Ready,Cordoned  -       -     -       -        -     -\n"},
+    };
+    for (size_t i = 0; i < COUNT(rows); i++) {
+        OWNED(json_object) object = parse(rows[i].object);
+        const struct columns choice = {.kind = rows[i].kind, .now_ms = 60000};
+        struct buf out;
+        buf_init(&out, PAGE_MAX);
+        assert_int_equal(columns_render(&choice, object, &plain, &out), 1);
+        expect(&out, rows[i].table);
+    }
+}
+
+/* A law: whatever the object, every kind is a page and a table, narrow and wide. */
+static void nothing_known_is_shown_too(void **state)
+{
+    (void)state;
+    OWNED(json_object) empty = parse("{}");
+    OWNED(json_object) none = parse("{\"items\":[]}");
+    for (enum kind kind = 0; kind < KIND_COUNT; kind++) {
+        for (int wide = 0; wide < 2; wide++) {
+            const struct columns choice = {kind, wide, true, 0};
+            struct buf out;
+            buf_init(&out, PAGE_MAX);
+            page_object(kind, empty, &plain, &out);
+            assert_int_equal(columns_render(&choice, empty, &plain, &out), 1);
+            assert_false(out.failed);
+            buf_fini(&out);
+            buf_init(&out, PAGE_MAX);
+            assert_int_equal(columns_render(&choice, none, &plain, &out), 0);
+            buf_fini(&out);
+        }
+    }
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(a_guest_that_can_move_says_where_and_under_which_policy),
+        cmocka_unit_test(each_thing_in_the_way_is_said),
+        cmocka_unit_test(a_drain_names_its_guests_and_what_blocks_it),
+        cmocka_unit_test(a_plan_says_who_would_leave_and_who_would_not),
+        cmocka_unit_test(the_bar_of_a_drain_fits_every_width),
+        cmocka_unit_test(a_guest_is_told_of_when_its_state_changes),
+        cmocka_unit_test(only_a_drain_that_works_is_watched_on),
+        cmocka_unit_test(a_migration_shows_why_no_node_takes_it_and_what_was_frozen),
+        cmocka_unit_test(a_node_shows_cordon_taints_and_promises),
+        cmocka_unit_test(a_guest_shows_what_it_asks_of_the_fleet),
+        cmocka_unit_test(a_policy_shows_what_it_matches_and_sets),
+        cmocka_unit_test(every_kind_has_a_table),
+        cmocka_unit_test(nothing_known_is_shown_too),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
