@@ -28,7 +28,8 @@ void core_feed(struct core_world *w, const struct input *input)
 {
     struct migration_ref ref = {{0}, {0}, {0}};
     struct err err = {0};
-    assert_true(reconcile(w->fleet, input, w->now, &w->fx, &ref, &err));
+    struct input own = *input;
+    assert_true(reconcile(w->fleet, &own, w->now, &w->fx, &ref, &err));
     if (input->kind == INPUT_CREATE)
         TEXT_SET(w->job, ref.uid);
 }
@@ -136,6 +137,7 @@ struct core_world *core_new(void)
                                   .idle_call_timeout_ms = 300000,
                                   .jobs_kept_per_guest = 5,
                                   .jobs_kept = 100};
+    migration_config_default(&config.migration);
     struct err err = {0};
     w->now = (struct moment){1000, 1700000000000};
     w->fleet = fleet_new(&config, 7, &err);
@@ -149,6 +151,7 @@ struct core_world *core_new(void)
     w->source = CORE_RUNS;
     w->target = CORE_ABSENT;
     list_guests(w, "h1", CORE_GUEST, "g1", &w->source);
+    list_guests(w, "h2", CORE_GUEST, "g1", &w->target);
     return w;
 }
 

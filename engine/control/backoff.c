@@ -18,6 +18,10 @@ void backoff_of(const struct job *newest, struct backoff *out_backoff)
             continue;
         if (backoff.failures++ == 0)
             last_end_ms = job->ended_ms;
+        if (job->streak > 0) { /* counted when it ended; older ones may be out of view */
+            backoff.failures += job->streak - 1;
+            break;
+        }
     }
     if (backoff.failures > 0) {
         unsigned doublings = backoff.failures - 1;

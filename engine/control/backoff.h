@@ -6,7 +6,7 @@
 
 #include "engine/model/job.h"
 
-enum { BACKOFF_FIRST_MS = 20000, BACKOFF_DOUBLINGS_MAX = 4, BACKOFF_ATTEMPTS_MAX = 5 };
+enum { BACKOFF_FIRST_MS = 20000, BACKOFF_DOUBLINGS_MAX = 4, BACKOFF_ATTEMPTS_MAX = 10 };
 
 struct backoff {
     unsigned failures; /* in a row, automatic ones */

@@ -358,7 +358,7 @@ static const struct {
     [REJECT_PREPARATION] = {LOOK_CHEAP, was_not_failing},
 };
 
-void look_begin(struct look *look, const struct fleet *f, const struct placement *p)
+void placement_look_begin(struct look *look, const struct fleet *f, const struct placement *p)
 {
     look->f = f;
     look->p = p;
@@ -384,7 +384,7 @@ enum reject placement_check(const struct fleet *f, const struct placement *p,
                             const struct node *node, char out_detail[static PLACEMENT_DETAIL_MAX])
 {
     struct look look;
-    look_begin(&look, f, p);
+    placement_look_begin(&look, f, p);
     out_detail[0] = '\0';
     return look_at(&look, node, LOOK_ALL, out_detail);
 }

@@ -103,7 +103,7 @@ struct node *placement_choose(const struct fleet *f, const struct placement *p,
     struct node *node = NULL;
     size_t fits;
     const char *only = only_name(p);
-    look_begin(&look, f, p);
+    placement_look_begin(&look, f, p);
     if (only == NULL) {
         node = search(&look);
     } else {
@@ -120,7 +120,7 @@ void placement_explain(const struct fleet *f, const struct placement *p, struct 
                        size_t *out_fits)
 {
     struct look look;
-    look_begin(&look, f, p);
+    placement_look_begin(&look, f, p);
     out->at_ms = 0;
     out->n = out->n_nodes = 0;
     memset(out->counts, 0, sizeof out->counts);

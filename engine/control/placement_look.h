@@ -29,7 +29,7 @@ struct look {
     struct near_set near[SETTINGS_AFFINITIES_MAX];
     struct arrival arrivals[NEAR_ARRIVALS_MAX];
 };
-void look_begin(struct look *look, const struct fleet *f, const struct placement *p);
+void placement_look_begin(struct look *look, const struct fleet *f, const struct placement *p);
 
 /* CHEAP: what the node's own record tells. */
 enum look_part { LOOK_CHEAP = 1, LOOK_COSTLY = 2, LOOK_ALL = 3 };

@@ -286,6 +286,8 @@ void fleet_apply_list(struct fleet *f, struct node *node, const struct hv_guest_
                       int64_t wall_ms)
 {
     node->list_round++;
+    if (!node->listed)
+        fleet_node_improved(f, node); /* what is there is known: it can be judged */
     node->listed = true;
     for (size_t i = 0; i < list->n; i++) {
         struct guest *guest = learn_guest(f, &list->guests[i]);

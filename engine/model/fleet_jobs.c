@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "base/text.h"
+#include "engine/control/backoff.h"
 #include "engine/model/fleet_inside.h"
 #include "engine/model/ledger.h"
 
@@ -148,6 +149,21 @@ void fleet_add_job(struct fleet *f, struct job *take_job)
     }
 }
 
+/* Normally it is in neither: both are emptied before a finished job can be forgotten. */
+static void leave_lists(struct fleet *f, struct job *job)
+{
+    struct job **link = &f->changed;
+    while (job->listed && *link != job)
+        link = &(*link)->next_changed;
+    if (job->listed)
+        *link = job->next_changed;
+    link = &f->fresh;
+    while (job->fresh && *link != job)
+        link = &(*link)->next_fresh;
+    if (job->fresh)
+        *link = job->next_fresh;
+}
+
 void fleet_remove_job(struct fleet *f, struct job *job)
 {
     assert(phase_is_final(job->phase));
@@ -157,17 +173,30 @@ void fleet_remove_job(struct fleet *f, struct job *job)
         guest->version = f->guests_version = fleet_touch(f);
     }
     drop_finished(f, job);
-    assert(!job->listed && !job->fresh); /* what was not stored is not forgotten */
+    leave_lists(f, job);
     HASH_DEL(f->jobs, job);
     HASH_DELETE(hh_name, f->named, job);
     job_free(job);
     (void)fleet_touch(f);
 }
 
+/* Kept with the job, since only the newest few stay in view. */
+static void count_streak(struct fleet *f, struct job *job)
+{
+    struct backoff before;
+    if (job->outcome == OUTCOME_SUCCEEDED || !origin_is_automatic(job->origin))
+        return;
+    if (job->outcome == OUTCOME_ABORTED && !job->moved)
+        return;
+    backoff_of(fleet_newest_finished(f, job->guest_uuid), &before);
+    job->streak = before.failures + 1;
+}
+
 static void end_job(struct fleet *f, struct job *job)
 {
     HASH_DELETE(hh_guest, f->active, job);
     heap_leave(&job->timer);
+    count_streak(f, job);
     add_finished(f, job);
     ledger_release(f, job);
     f->drains_due = true;

@@ -56,6 +56,8 @@ struct job {
     char requester[JOB_WHO_MAX];
     char *metadata_json; /* owned, may be NULL */
     enum origin origin;
+    unsigned
+        streak; /* automatic ones that failed: how many in a row, with this one; 0: not counted */
     char evacuates[HV_HOST_MAX];    /* EVACUATION: the node it leaves */
     struct labels added_selector;   /* spec.addedNodeSelector */
     int64_t timeouts_s[3];          /* annotations: unschedulable, pending, utility; 0: not said */

@@ -127,6 +127,7 @@ void fleet_sim_init(struct fleet_sim *fs, uint64_t seed, size_t n_hosts, size_t 
     fs->observe.hv = fs->probe.hv = fs->act.hv = sim_hv(fs->sim);
     fs->engine_config.hosts = fs->hosts;
     fs->engine_config.n_hosts = n_hosts;
+    migration_config_default(&fs->engine_config.migration);
     start_life(fs);
 }
 
@@ -217,13 +218,20 @@ static void relay_look(void *ctx, uint64_t id, const char *host, const char *gue
     struct collector_sink to = engine_collector_sink(((struct fleet_sim_life *)ctx)->engine);
     to.on_look(to.ctx, id, host, guest, sight, err);
 }
-static bool relay_definition(void *ctx, const char *host, const char *guest, const char *xml)
+static bool relay_definition(void *ctx, const char *host, const char *guest, const char *xml,
+                             const char *stored_xml)
 {
     struct collector_sink to = engine_collector_sink(((struct fleet_sim_life *)ctx)->engine);
-    return to.on_definition(to.ctx, host, guest, xml);
+    return to.on_definition(to.ctx, host, guest, xml, stored_xml);
+}
+static bool relay_abilities(void *ctx, const char *host, struct hv_abilities *take_abilities)
+{
+    struct collector_sink to = engine_collector_sink(((struct fleet_sim_life *)ctx)->engine);
+    return to.on_abilities(to.ctx, host, take_abilities);
 }
 static struct collector_sink relay_sink(struct fleet_sim_life *life)
 {
     return (struct collector_sink){life,         relay_sample, relay_host, relay_facts,
-                                   relay_guests, relay_event,  relay_look, relay_definition};
+                                   relay_guests, relay_event,  relay_look, relay_definition,
+                                   relay_abilities};
 }

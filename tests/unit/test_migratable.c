@@ -176,7 +176,8 @@ static void law_what_each_row_refuses(void **state)
 
 static void learn(struct core_world *w, const char *host, const char *parts)
 {
-    struct input input = {.kind = INPUT_MOVABLE, .of.migratable = evaluate(parts, &shared)};
+    struct guest_facts facts = {.migratable = evaluate(parts, &shared)};
+    struct input input = {.kind = INPUT_DEFINITION, .of.definition = &facts};
     TEXT_SET(input.host, host);
     TEXT_SET(input.guest, CORE_GUEST);
     core_feed(w, &input);
