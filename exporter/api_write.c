@@ -3,9 +3,9 @@
  *
  * A change is made to the object as it is shown, and what of it can be kept is handed to the
  * engine, which checks it and has the last word. Of a node that is labels, taints and cordon; of a
- * guest labels and settings: all of what the object shows after the change, not only what changed,
- * so that the overlay says the same whatever the configuration says later. A change to anything
- * else is refused, never dropped.
+ * guest labels and settings: an overlay that holds what was changed here and nothing else, so that
+ * what is said later in the configuration or the domain counts where nobody said otherwise. A
+ * change to anything else, or that an overlay cannot express, is refused, never dropped.
  *
  * Two writers: the engine is told which version of the document was read. If it has another by now
  * the change is made again on that one, unless the client named the version it wants to change.
@@ -17,10 +17,10 @@
 
 enum { TRIES_MAX = 5 };
 
-/* What of an object is stored: a new object, or NULL with err. before: as it is shown now, NULL
- * when it is new. */
-typedef struct json_object *spec_fn(struct json_object *before, struct json_object *after,
-                                    struct err *err);
+/* What of an object is stored: brings `spec`, the stored one (empty when there is none), from
+ * `before` to `after`, the objects as they are shown; before is NULL when it is new. */
+typedef bool spec_fn(struct json_object *spec, struct json_object *before,
+                     struct json_object *after, struct err *err);
 static spec_fn spec_itself, spec_of_namespace, spec_of_node, spec_of_guest;
 
 static const struct writable {
@@ -48,14 +48,26 @@ static const struct writable *writable_of(enum api_kind kind)
 
 /* ---- what is stored ---- */
 
-static struct json_object *spec_itself(struct json_object *before, struct json_object *after,
-                                       struct err *err)
+/* The document is its spec: all of it is replaced. */
+static bool spec_itself(struct json_object *spec, struct json_object *before,
+                        struct json_object *after, struct err *err)
 {
     (void)before;
-    struct json_object *spec = json_at(after, "spec");
-    if (!api_object_or_absent(spec, "spec", err))
-        return NULL;
-    return spec == NULL ? json_object_new_object() : json_object_get(spec);
+    OWNED(json_object) none = json_object_new_object();
+    struct json_object *wanted = json_at(after, "spec");
+    if (!api_object_or_absent(wanted, "spec", err))
+        return false;
+    json_object_object_foreach(spec, old, was)
+    {
+        (void)was;
+        json_object_object_del(spec, old);
+    }
+    wanted = wanted == NULL ? none : wanted;
+    json_object_object_foreach(wanted, key, value)
+    {
+        json_add(spec, key, json_object_get(value));
+    }
+    return true;
 }
 
 static bool is_among(const char *word, const char *const *words, size_t n)
@@ -91,91 +103,120 @@ static bool only_changes(struct json_object *before, struct json_object *after, 
            covers(after, before, path, free, err) && covers(before, after, path, free, err);
 }
 
-/* metadata.labels without those that say what something is; those must stay as they are. */
-static struct json_object *labels_to_keep(struct json_object *before, struct json_object *after,
-                                          struct api_words derived, struct err *err)
+static struct json_object *member(struct json_object *object, const char *key)
 {
-    OWNED(json_object) holder = json_object_new_object();
-    OWNED(json_object) kept = json_object_new_object();
-    if (!api_copy_texts(after, "labels", true, holder, err))
-        return NULL;
-    struct json_object *old = before == NULL ? NULL : json_at(before, "metadata.labels");
-    struct json_object *new = json_object_object_get(holder, "labels");
-    for (size_t i = 0; i < derived.n; i++)
-        if (!json_object_equal(json_object_object_get(old, derived.words[i]),
-                               json_object_object_get(new, derived.words[i]))) {
-            err_set(err, ERR_UNPROCESSABLE, "metadata.labels.%s: is Ferry's and cannot be changed",
-                    derived.words[i]);
-            return NULL;
-        }
-    if (new == NULL)
-        return TAKE(kept);
-    json_object_object_foreach(new, key, value)
-    {
-        if (!is_among(key, derived.words, derived.n))
-            json_add(kept, key, json_object_get(value));
-    }
-    return TAKE(kept);
+    return json_object_is_type(object, json_type_object) ? json_object_object_get(object, key)
+                                                         : NULL;
 }
 
-static struct json_object *spec_of_namespace(struct json_object *before, struct json_object *after,
-                                             struct err *err)
+/* Lays one changed member of the object over what the overlay held. False: the change is to take
+ * away what the overlay did not bring. */
+static bool lay_over(struct json_object *overlay, const char *key, struct json_object *before,
+                     struct json_object *after)
+{
+    if (json_object_equal(before, after))
+        return true;
+    if (after != NULL) {
+        json_add(overlay, key, json_object_get(after));
+        return true;
+    }
+    bool was_there = json_object_object_get_ex(overlay, key, NULL);
+    json_object_object_del(overlay, key);
+    return was_there;
+}
+
+static bool refuse_removal(const char *path, const char *key, struct err *err)
+{
+    return err_set(err, ERR_UNPROCESSABLE,
+                   "%s.%.100s: comes from the host or the configuration and can only be removed "
+                   "there",
+                   path, key);
+}
+
+/* Brings the overlay's labels up to date. derived: those that say what something is. */
+static bool lay_labels(struct json_object *overlay, struct json_object *before,
+                       struct json_object *after, struct api_words derived, struct err *err)
+{
+    OWNED(json_object) holder = json_object_new_object();
+    OWNED(json_object) none = json_object_new_object();
+    if (!api_copy_texts(after, "labels", true, holder, err))
+        return false;
+    struct json_object *old = before == NULL ? none : json_at(before, "metadata.labels");
+    struct json_object *new = member(holder, "labels"), *kept = member(overlay, "labels");
+    old = old == NULL ? none : old;
+    new = new == NULL ? none : new;
+    if (!json_object_is_type(kept, json_type_object))
+        kept = json_add_object(overlay, "labels");
+    for (size_t i = 0; i < derived.n; i++)
+        if (!json_object_equal(member(old, derived.words[i]), member(new, derived.words[i])))
+            return err_set(err, ERR_UNPROCESSABLE,
+                           "metadata.labels.%s: is Ferry's and cannot be changed",
+                           derived.words[i]);
+    json_object_object_foreach(new, key, value)
+    {
+        (void)lay_over(kept, key, member(old, key), value);
+    }
+    json_object_object_foreach(old, gone, was)
+    {
+        if (member(new, gone) == NULL && !lay_over(kept, gone, was, NULL))
+            return refuse_removal("metadata.labels", gone, err);
+    }
+    return true;
+}
+
+/* The same for members of the spec. */
+static bool lay_spec(struct json_object *overlay, struct json_object *before,
+                     struct json_object *after, struct api_words keys, struct err *err)
+{
+    struct json_object *old = json_at(before, "spec"), *new = json_at(after, "spec");
+    for (size_t i = 0; i < keys.n; i++)
+        if (!lay_over(overlay, keys.words[i], member(old, keys.words[i]),
+                      member(new, keys.words[i])))
+            return refuse_removal("spec", keys.words[i], err);
+    return true;
+}
+
+static bool spec_of_namespace(struct json_object *spec, struct json_object *before,
+                              struct json_object *after, struct err *err)
 {
     static const char *const free[] = {"finalizers"}; /* kubectl sends Kubernetes' own */
     struct json_object *was = before == NULL ? after : before;
-    if (!only_changes(was, after, "spec", API_WORDS(free), err))
-        return NULL;
-    struct json_object *labels = labels_to_keep(before, after, (struct api_words){0}, err);
-    if (labels == NULL)
-        return NULL;
-    struct json_object *spec = json_object_new_object();
-    json_add(spec, "labels", labels);
-    return spec;
+    return only_changes(was, after, "spec", API_WORDS(free), err) &&
+           lay_labels(spec, before, after, (struct api_words){0}, err);
 }
 
-static struct json_object *spec_of_node(struct json_object *before, struct json_object *after,
-                                        struct err *err)
+/* A node that shall be schedulable, or without taints, is so whatever its configuration says. */
+static bool spec_of_node(struct json_object *spec, struct json_object *before,
+                         struct json_object *after, struct err *err)
 {
     static const char *const free[] = {"taints", "unschedulable"};
     static const char *const derived[] = {"kubernetes.io/hostname", "kubernetes.io/arch"};
     struct json_object *taints = json_at(after, "spec.taints");
-    bool cordoned;
+    bool was, cordoned;
     if (!only_changes(before, after, "spec", API_WORDS(free), err) ||
-        !json_get_bool(after, "spec.unschedulable", false, &cordoned, err))
-        return NULL;
-    if (taints != NULL && !json_object_is_type(taints, json_type_array)) {
-        err_set(err, ERR_INVALID, "spec.taints: expected a list");
-        return NULL;
-    }
-    struct json_object *labels = labels_to_keep(before, after, API_WORDS(derived), err);
-    if (labels == NULL)
-        return NULL;
-    struct json_object *spec = json_object_new_object();
-    json_add(spec, "labels", labels);
-    json_add(spec, "taints", taints == NULL ? json_object_new_array() : json_object_get(taints));
-    json_add_bool(spec, "unschedulable", cordoned);
-    return spec;
+        !json_get_bool(before, "spec.unschedulable", false, &was, err) ||
+        !json_get_bool(after, "spec.unschedulable", false, &cordoned, err) ||
+        !lay_labels(spec, before, after, API_WORDS(derived), err))
+        return false;
+    if (taints != NULL && !json_object_is_type(taints, json_type_array))
+        return err_set(err, ERR_INVALID, "spec.taints: expected a list");
+    if (!json_object_equal(json_at(before, "spec.taints"), taints))
+        json_add(spec, "taints",
+                 taints == NULL ? json_object_new_array() : json_object_get(taints));
+    if (was != cordoned)
+        json_add_bool(spec, "unschedulable", cordoned);
+    return true;
 }
 
-static struct json_object *spec_of_guest(struct json_object *before, struct json_object *after,
-                                         struct err *err)
+static bool spec_of_guest(struct json_object *spec, struct json_object *before,
+                          struct json_object *after, struct err *err)
 {
     static const char *const free[] = {"evictionStrategy", "nodeSelector", "tolerations",
                                        "affinity"};
     static const char *const derived[] = {"kubevirt.io/nodeName"};
-    if (!only_changes(before, after, "spec", API_WORDS(free), err))
-        return NULL;
-    struct json_object *labels = labels_to_keep(before, after, API_WORDS(derived), err);
-    if (labels == NULL)
-        return NULL;
-    struct json_object *spec = json_object_new_object();
-    json_add(spec, "labels", labels);
-    for (size_t i = 0; i < COUNT(free); i++) {
-        struct json_object *value = json_object_object_get(json_at(after, "spec"), free[i]);
-        if (value != NULL)
-            json_add(spec, free[i], json_object_get(value));
-    }
-    return spec;
+    return only_changes(before, after, "spec", API_WORDS(free), err) &&
+           lay_labels(spec, before, after, API_WORDS(derived), err) &&
+           lay_spec(spec, before, after, API_WORDS(free), err);
 }
 
 /* ---- one write ---- */
@@ -276,9 +317,12 @@ static bool change_finish(struct change *c, struct err *err)
         json_object_object_del(annotations, reasons);
     if (annotations != NULL && json_object_object_length(annotations) == 0)
         json_object_object_del(c->kept, "annotations");
-    c->spec = c->row->spec(c->before, c->after, err);
-    if (c->spec == NULL || !api_kept_text(c->kept, &c->request.metadata_json, err))
+    c->spec = api_object_from(c->document == NULL ? NULL : c->document->spec_json, NULL);
+    if (!c->row->spec(c->spec, c->before, c->after, err) ||
+        !api_kept_text(c->kept, &c->request.metadata_json, err))
         return false;
+    if (c->request.metadata_json == NULL && c->document != NULL)
+        c->request.metadata_json = "{}"; /* they are to go */
     c->request.spec_json = json_object_to_json_string_ext(c->spec, JSON_C_TO_STRING_PLAIN);
     return true;
 }
@@ -387,7 +431,8 @@ void serve_document_create(const struct api_call *call, struct http_reply *out_r
 static bool apply(struct change *c, enum api_patch patch, struct err *err)
 {
     const struct http_request *http = c->call->request;
-    bool may_make = patch == API_PATCH_APPLY && !c->row->is_overlay;
+    bool may_make =
+        patch == API_PATCH_APPLY && strstr(api_kind_row(c->call->kind)->verbs, "create");
     if (c->before == NULL && !may_make) {
         const struct api_kind_row *row = api_kind_row(c->call->kind);
         return err_set(err, ERR_NOT_FOUND, "%s \"%.256s\" not found", row->plural, http->name);

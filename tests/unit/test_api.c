@@ -23,6 +23,17 @@ static void a_migration_has_kubevirts_fields(void **state)
         {"metadata.annotations.note", "x"},
         {"metadata.finalizers.0", "kubevirt.io/migrationJobFinalize"},
         {"spec.vmiName", "vm2"},
+        {"spec.addedNodeSelector.zone", "z1"},
+        {"status.migrationState.sourcePod", "virt-launcher-vm2-abcde"},
+        {"status.migrationState.targetPod", "virt-launcher-vm2-fghij"},
+        {"status.migrationState.migrationPolicyName", "gentle"},
+        {"status.migrationState.migrationConfiguration.allowPostCopy", "false"},
+        {"status.ferry.policy", "gentle"},
+        {"status.ferry.origin", "evacuation"},
+        {"status.ferry.launcher.state", "Ready"},
+        {"status.ferry.launcher.since", "2025-11-16T05:06:40Z"},
+        {"status.ferry.launcher.pod", "virt-launcher-vm2-fghij"},
+        {"status.ferry.rejections", ""},
         {"status.phase", "Running"},
         {"status.phaseTransitionTimestamps.1.phase", "Running"},
         {"status.phaseTransitionTimestamps.1.phaseTransitionTimestamp", "2025-11-16T05:06:40Z"},
@@ -90,6 +101,127 @@ static void an_abort_and_an_ending_are_shown(void **state)
     a = get(*state, VMIM_PATH "/waiting");
     assert_string_equal(at(&a, "status.ferry.pendingReason"), "waiting for a slot on node a");
     assert_string_equal(at(&a, "status.migrationState"), "");
+    assert_string_equal(at(&a, "status.ferry.pending.reason"), "unschedulable-now");
+    assert_string_equal(at(&a, "status.ferry.pending.deadline"), "2025-11-16T05:11:49Z");
+    assert_string_equal(at(&a, "status.ferry.rejections.0.reason"), "source-node");
+    assert_string_equal(at(&a, "status.ferry.rejections.0.forEver"), "true");
+    assert_string_equal(at(&a, "status.ferry.rejections.1.node"), "b");
+    assert_string_equal(at(&a, "status.ferry.rejections.1.reason"), "memory");
+    assert_string_equal(at(&a, "status.ferry.rejections.1.forEver"), "false");
+    assert_string_equal(at(&a, "status.ferry.rejections.1.detail"),
+                        "needs 4096 MiB, 1024 MiB are left");
+    assert_string_equal(at(&a, "status.ferry.placement.nodes"), "2");
+    assert_string_equal(at(&a, "status.ferry.placement.rejected.memory"), "1");
+    assert_string_equal(at(&a, "status.ferry.origin"), "user");
+    assert_string_equal(at(&a, "status.ferry.launcher"), "");
+    answer_fini(&a);
+}
+
+static void a_wait_that_kubevirt_has_a_condition_for_shows_it(void **state)
+{
+    (void)state;
+    static const struct {
+        enum pending pending;
+        const char *type, *reason, *message;
+    } rows[] = {
+        {PENDING_QUOTA, "migrationRejectedByResourceQuota", "ExceededQuota",
+         "waiting for a slot on node a"},
+        {PENDING_BACKUP, "migrationBlockedByBackup", "BackupInProgress",
+         "waiting for a slot on node a"},
+        {PENDING_UTILITY_VOLUMES, "migrationBlockedByUtilityVolumes", "UtilityVolumesPresent",
+         "Migration is waiting for utility volumes to detach. Will timeout in 300 seconds."},
+        {PENDING_SLOT_FLEET, NULL, NULL, NULL},
+    };
+    struct world *world = world_new(1);
+    for (size_t i = 0; i < COUNT(rows); i++) {
+        struct snapshot_job job = world->jobs[3];
+        job.pending = rows[i].pending;
+        OWNED(json_object) object = api_job_object(&job);
+        struct json_object *condition = json_at(object, "status.conditions.0");
+        if (rows[i].type == NULL) {
+            assert_null(condition);
+            continue;
+        }
+        assert_string_equal(json_object_get_string(json_at(condition, "type")), rows[i].type);
+        assert_string_equal(json_object_get_string(json_at(condition, "status")), "True");
+        assert_string_equal(json_object_get_string(json_at(condition, "reason")), rows[i].reason);
+        assert_string_equal(json_object_get_string(json_at(condition, "message")), rows[i].message);
+        assert_string_equal(json_object_get_string(json_at(condition, "lastTransitionTime")),
+                            "2025-11-16T05:06:49Z");
+        job.phase = PHASE_FAILED; /* nothing is waited for any more */
+        OWNED(json_object) over = api_job_object(&job);
+        assert_null(json_at(over, "status.conditions"));
+    }
+    snapshot_unref(&world->snapshot);
+}
+
+/* The condition of that type, NULL when there is none. */
+static struct json_object *condition_of(const struct answer *a, const char *type)
+{
+    struct json_object *list = json_at(a->json, "status.conditions");
+    for (size_t i = 0; i < json_object_array_length(list); i++) {
+        struct json_object *item = json_object_array_get_idx(list, i);
+        if (strcmp(json_object_get_string(json_at(item, "type")), type) == 0)
+            return item;
+    }
+    return NULL;
+}
+
+static void a_guest_shows_what_is_wanted_of_it(void **state)
+{
+    static const struct {
+        const char *guest, *type, *status, *reason, *message;
+    } rows[] = {
+        {"default/virtualmachineinstances/vm2", "EvictionRequested", "True", "EvictionRequested",
+         "VMI is marked for eviction"},
+        {"default/virtualmachineinstances/vm2", "MigrationRequired", "False",
+         "AutoMigrationPending", "interface added"},
+        {"prod/virtualmachineinstances/db", "MigrationRequired", "True",
+         "AutoMigrationDueToLiveUpdate", "moved to another network"},
+        {"default/virtualmachineinstances/vm2", "ferry.internal/NodeSelectorMet", "False",
+         "NodeLabelMissing", "its node a has not the label zone=z1 that it asks for"},
+        {"default/virtualmachineinstances/vm3", "EvictionRequested", NULL, NULL, NULL},
+        {"default/virtualmachineinstances/vm3", "MigrationRequired", NULL, NULL, NULL},
+        {"default/virtualmachineinstances/vm3", "ferry.internal/NodeSelectorMet", NULL, NULL, NULL},
+    };
+    for (size_t i = 0; i < COUNT(rows); i++) {
+        char path[160];
+        (void)snprintf(path, sizeof path, "/apis/kubevirt.io/v1/namespaces/%s", rows[i].guest);
+        struct answer a = get(*state, path);
+        struct json_object *condition = condition_of(&a, rows[i].type);
+        assert_int_equal(condition != NULL, rows[i].status != NULL);
+        if (condition != NULL) {
+            assert_string_equal(json_object_get_string(json_at(condition, "status")),
+                                rows[i].status);
+            assert_string_equal(json_object_get_string(json_at(condition, "reason")),
+                                rows[i].reason);
+            assert_string_equal(json_object_get_string(json_at(condition, "message")),
+                                rows[i].message);
+        }
+        answer_fini(&a);
+    }
+    struct answer a = get(*state, VMI_PATH "/vm2");
+    assert_string_equal(at(&a, "status.evacuationNodeName"), "a");
+    assert_string_equal(at(&a, "spec.evictionStrategy"), "LiveMigrate");
+    assert_string_equal(at(&a, "spec.nodeSelector.zone"), "z1");
+    assert_string_equal(at(&a, "status.ferry.evictionStrategy"), "LiveMigrate");
+    assert_string_equal(json_object_get_string(
+                            json_at(condition_of(&a, "MigrationRequired"), "lastTransitionTime")),
+                        "2025-11-16T05:07:34Z");
+    answer_fini(&a);
+}
+
+static void active_pods_name_both_sides_while_they_coexist(void **state)
+{
+    struct answer a = get(*state, VMI_PATH "/vm2");
+    assert_string_equal(at(&a, "status.activePods.50000000-0000-4000-8000-000000000001"), "a");
+    assert_string_equal(at(&a, "status.activePods.50000000-0000-4000-8000-000000000009"), "b");
+    answer_fini(&a);
+    a = get(*state, VMI_PATH "/vm3");
+    assert_int_equal(json_object_object_length(json_at(a.json, "status.activePods")), 1);
+    answer_fini(&a);
+    a = get(*state, "/apis/kubevirt.io/v1/namespaces/prod/virtualmachineinstances/stray");
+    assert_string_equal(at(&a, "status.activePods"), "");
     answer_fini(&a);
 }
 
@@ -137,7 +269,22 @@ static void guests_and_nodes_are_shown(void **state)
     assert_string_equal(at(&a, "status.ferry.libvirtVersion"), "9.0.0");
     assert_string_equal(at(&a, "status.ferry.qemuVersion"), "7.2.22");
     assert_string_equal(at(&a, "status.capacity.memory"), "16777216Ki");
+    assert_string_equal(at(&a, "metadata.labels.rack"), "r1");
+    assert_string_equal(at(&a, "spec.taints.0.key"), "gpu");
+    assert_string_equal(at(&a, "spec.unschedulable"), "");
+    assert_string_equal(at(&a, "status.ferry.outbound"), "2");
+    assert_string_equal(at(&a, "status.ferry.running.memoryKiB"), "2097152");
+    assert_string_equal(at(&a, "status.ferry.drain"), "");
     assert_string_equal(at(&a, "metadata.namespace"), "");
+    answer_fini(&a);
+    a = get(*state, "/api/v1/nodes/b");
+    assert_string_equal(at(&a, "spec.unschedulable"), "true");
+    assert_string_equal(at(&a, "spec.taints"), "");
+    assert_string_equal(at(&a, "metadata.annotations.note"), "by hand");
+    assert_string_equal(at(&a, "status.ferry.inbound"), "2");
+    assert_string_equal(at(&a, "status.ferry.reserved.memoryKiB"), "1048576");
+    assert_string_equal(at(&a, "status.ferry.reserved.vcpus"), "2");
+    assert_string_equal(at(&a, "status.ferry.drain"), "b-now");
     answer_fini(&a);
     a = get(*state, "/api/v1/nodes/c");
     assert_string_equal(at(&a, "status.conditions.0.status"), "Unknown");
@@ -197,6 +344,10 @@ static void what_is_not_there_is_a_404_with_its_name(void **state)
         {VMIM_PATH "/none", "virtualmachineinstancemigrations.kubevirt.io \"none\" not found"},
         {VMI_PATH "/none", "virtualmachineinstances.kubevirt.io \"none\" not found"},
         {"/api/v1/nodes/none", "nodes \"none\" not found"},
+        {"/api/v1/namespaces/default/pods/none", "pods \"none\" not found"},
+        {"/apis/ferry.internal/v1/drains/none", "drains.ferry.internal \"none\" not found"},
+        {"/apis/migrations.kubevirt.io/v1alpha1/migrationpolicies/none",
+         "migrationpolicies.migrations.kubevirt.io \"none\" not found"},
         {"/apis/kubevirt.io/v1/namespaces/prod/virtualmachineinstances/vm1",
          "virtualmachineinstances.kubevirt.io \"vm1\" not found"},
     };
@@ -255,6 +406,26 @@ static const struct listing {
     {"/api/v1/nodes", "a b c"},
     {"/api/v1/nodes?labelSelector=kubernetes.io/hostname%3Db", "b"},
     {"/api/v1/nodes?fieldSelector=metadata.name%3Dc", "c"},
+    {"/api/v1/nodes?fieldSelector=spec.unschedulable%3Dtrue", "b"},
+    {"/api/v1/nodes?labelSelector=zone%3Dz1", "b"},
+    {VMI_PATH "?fieldSelector=status.nodeName%3Da", "vm2 vm3"},
+    {"/api/v1/pods?fieldSelector=spec.nodeName%3Da",
+     "virt-launcher-vm2-abcde virt-launcher-vm3-abcde"},
+    {"/api/v1/pods?fieldSelector=spec.nodeName%3Db,status.phase%21%3DFailed,"
+     "status.phase%21%3DSucceeded",
+     "virt-launcher-vm1-abcde virt-launcher-vm2-fghij"},
+    {"/api/v1/namespaces/default/pods?fieldSelector=metadata.name%3Dvirt-launcher-vm2-fghij",
+     "virt-launcher-vm2-fghij"},
+    {"/api/v1/pods?labelSelector=kubevirt.io/created-by%3D10000000-0000-4000-8000-000000000001",
+     "virt-launcher-vm2-abcde virt-launcher-vm2-fghij"},
+    {"/api/v1/pods?labelSelector=kubevirt.io/migrationJobUID", "virt-launcher-vm2-fghij"},
+    {"/api/v1/pods?fieldSelector=spec.nodename%3Da", NULL},
+    {"/api/v1/namespaces", "default prod empty"},
+    {"/api/v1/namespaces?labelSelector=env", "prod empty"},
+    {"/api/v1/resourcequotas", "small"},
+    {"/api/v1/namespaces/default/resourcequotas", ""},
+    {"/apis/migrations.kubevirt.io/v1alpha1/migrationpolicies?labelSelector=team%3Dblue", "gentle"},
+    {"/apis/ferry.internal/v1/drains", "b-now"},
 };
 
 static void lists_hold_what_was_asked_for(void **state)
@@ -285,7 +456,17 @@ static void tables_have_a_cell_for_each_column(void **state)
          "Name Phase VMI Source Target Mode Remaining Age Outcome Reason"},
         {VMI_PATH, "vm1 vm2 vm3", "Name Age Phase Node State Migration"},
         {"/api/v1/nodes", "a b c", "Name Status Guests Libvirt QEMU Age URI CPU Error"},
-        {"/api/v1/namespaces/default/events", NULL, "Name Last Seen Type Reason Object Message"},
+        {"/api/v1/namespaces/default/events", NULL,
+         "Name Last Seen Type Reason Object Message Count"},
+        {"/api/v1/pods",
+         "virt-launcher-vm1-abcde virt-launcher-vm2-abcde virt-launcher-vm3-abcde "
+         "virt-launcher-db-abcde virt-launcher-vm2-fghij",
+         "Name Ready Status Launcher VMI Node Age Migration"},
+        {"/api/v1/namespaces", "default prod empty", "Name Status Launchers Memory CPU Age"},
+        {"/api/v1/resourcequotas", "small", "Name Used Age"},
+        {"/apis/migrations.kubevirt.io/v1alpha1/migrationpolicies", "gentle",
+         "Name Guests Namespaces Age"},
+        {"/apis/ferry.internal/v1/drains", "b-now", "Name Node State Moved Blocked Left ETA Age"},
     };
     for (size_t i = 0; i < COUNT(rows); i++) {
         struct answer a = ask(*state, "GET", rows[i].path, as_table, NULL);
@@ -319,15 +500,32 @@ static void tables_have_a_cell_for_each_column(void **state)
 
 static void a_table_says_the_useful_things(void **state)
 {
-    struct answer a = ask(*state, "GET", VMIM_PATH "/moving?includeObject=None", as_table, NULL);
-    static const char *const want[] = {"moving", "Running", "vm2", "a", "b", "PreCopy", "512MiB"};
-    for (size_t i = 0; i < COUNT(want); i++) {
-        char path[32];
-        (void)snprintf(path, sizeof path, "rows.0.cells.%zu", i);
-        assert_string_equal(at(&a, path), want[i]);
+    static const struct {
+        const char *path, *cells[8];
+    } rows[] = {
+        {VMIM_PATH "/moving", {"moving", "Running", "vm2", "a", "b", "PreCopy", "512MiB"}},
+        {"/api/v1/nodes/b", {"b", "Ready,SchedulingDisabled", "2"}},
+        {"/api/v1/nodes/c", {"c", "NotReady", "0"}},
+        {"/api/v1/namespaces/default/pods/virt-launcher-vm2-fghij",
+         {"virt-launcher-vm2-fghij", "1/1", "Running", "Ready", "vm2", "b"}},
+        {"/apis/ferry.internal/v1/drains/b-now", {"b-now", "b", "Draining", "2", "1", "3", "2m5s"}},
+        {"/apis/migrations.kubevirt.io/v1alpha1/migrationpolicies/gentle",
+         {"gentle", "app=web", "<all>"}},
+        {"/api/v1/namespaces/prod/resourcequotas/small",
+         {"small", "pods: 1/4, requests.memory: 1048576Ki/8Gi, cpu: 2/8"}},
+        {"/api/v1/namespaces/prod", {"prod", "Active", "1", "1.0GiB", "2"}},
+    };
+    for (size_t i = 0; i < COUNT(rows); i++) {
+        char path[160];
+        (void)snprintf(path, sizeof path, "%s?includeObject=None", rows[i].path);
+        struct answer a = ask(*state, "GET", path, as_table, NULL);
+        for (size_t c = 0; rows[i].cells[c] != NULL; c++) {
+            (void)snprintf(path, sizeof path, "rows.0.cells.%zu", c);
+            assert_string_equal(at(&a, path), rows[i].cells[c]);
+        }
+        assert_string_equal(at(&a, "rows.0.object"), "");
+        answer_fini(&a);
     }
-    assert_string_equal(at(&a, "rows.0.object"), "");
-    answer_fini(&a);
 }
 
 static void ages_and_sizes_are_written_as_kubectl_does(void **state)
@@ -366,7 +564,7 @@ static void ages_and_sizes_are_written_as_kubectl_does(void **state)
 static void events_are_found_by_object(void **state)
 {
     static const struct listing rows[] = {
-        {"/api/v1/events", "Running Migrated Lost"},
+        {"/api/v1/events", "Running Migrated Draining Lost"},
         {"/api/v1/namespaces/default/events", "Running Migrated"},
         {"/api/v1/events?fieldSelector=involvedObject.uid%3D10000000-0000-4000-8000-000000000001",
          "Migrated"},
@@ -375,6 +573,11 @@ static void events_are_found_by_object(void **state)
          "Running"},
         {"/api/v1/namespaces/default/events?fieldSelector=type%3DWarning", "Migrated"},
         {"/api/v1/events?fieldSelector=involvedObject.name%3Dc", "Lost"},
+        {"/api/v1/events?fieldSelector=involvedObject.kind%3DNode,involvedObject.name%3Dc,"
+         "involvedObject.uid%3D00000000-0000-4000-8000-000000000002",
+         "Lost"},
+        {"/api/v1/events?fieldSelector=involvedObject.kind%3DDrain,involvedObject.name%3Db-now",
+         "Draining"},
         {"/api/v1/events?fieldSelector=involvedObject.name%3Dnobody", ""},
     };
     for (size_t i = 0; i < COUNT(rows); i++) {
@@ -394,6 +597,33 @@ static void events_are_found_by_object(void **state)
     }
 }
 
+static void an_event_tells_how_often_it_happened(void **state)
+{
+    struct answer a = get(*state, "/api/v1/events");
+    static const struct {
+        const char *path, *want;
+    } rows[] = {
+        {"items.1.count", "3"},
+        {"items.1.firstTimestamp", "2025-11-16T05:07:21Z"},
+        {"items.1.lastTimestamp", "2025-11-16T05:07:31Z"},
+        {"items.0.count", "1"},
+        {"items.2.involvedObject.apiVersion", "ferry.internal/v1"},
+        {"items.2.involvedObject.kind", "Drain"},
+        {"items.3.count", "1"}, /* of an older store: it happened, so once at least */
+        {"items.3.firstTimestamp", "2025-11-16T05:07:32Z"},
+    };
+    for (size_t i = 0; i < COUNT(rows); i++)
+        assert_string_equal(at(&a, rows[i].path), rows[i].want);
+    answer_fini(&a);
+}
+
+/* Where the resources of a kind's version are listed. */
+static void list_path(const char *version, char *out, size_t out_bytes)
+{
+    (void)snprintf(out, out_bytes, "/%s/%s", strchr(version, '/') == NULL ? "api" : "apis",
+                   version);
+}
+
 static void discovery_names_every_kind(void **state)
 {
     static const char *const documents[][2] = {
@@ -401,6 +631,7 @@ static void discovery_names_every_kind(void **state)
         {"/apis", "APIGroupList"},
         {"/api/v1", "APIResourceList"},
         {"/apis/kubevirt.io", "APIGroup"},
+        {"/apis/ferry.internal", "APIGroup"},
         {"/apis/kubevirt.io/v1", "APIResourceList"},
     };
     for (size_t i = 0; i < COUNT(documents); i++) {
@@ -409,18 +640,129 @@ static void discovery_names_every_kind(void **state)
         assert_string_equal(at(&a, "kind"), documents[i][1]);
         answer_fini(&a);
     }
+    struct answer groups = get(*state, "/apis");
     for (enum api_kind kind = KIND_NONE + 1; kind < KIND_COUNT; kind++) {
         const struct api_kind_row *row = api_kind_row(kind);
-        bool core = strcmp(row->api_version, "v1") == 0;
-        struct answer a = get(*state, core ? "/api/v1" : "/apis/kubevirt.io/v1");
-        char quoted[128];
+        char path[128], quoted[160];
+        list_path(row->api_version, path, sizeof path);
+        struct answer a = get(*state, path);
         (void)snprintf(quoted, sizeof quoted, "\"name\":\"%s\"", row->plural);
         assert_non_null(strstr(a.body, quoted));
+        (void)snprintf(quoted, sizeof quoted, "\"groupVersion\":\"%s\"", row->api_version);
+        if (strchr(row->api_version, '/') != NULL)
+            assert_non_null(strstr(groups.body, quoted));
         answer_fini(&a);
     }
+    answer_fini(&groups);
     struct answer a = get(*state, "/version");
     assert_string_equal(at(&a, "ferryVersion"), "0.1.0");
     answer_fini(&a);
+}
+
+/* A kubectl that does not find this deletes the pods instead of evicting them. */
+static void discovery_offers_evictions(void **state)
+{
+    struct answer a = get(*state, "/api/v1");
+    struct json_object *resources = json_at(a.json, "resources"), *found = NULL;
+    for (size_t i = 0; i < json_object_array_length(resources); i++) {
+        struct json_object *item = json_object_array_get_idx(resources, i);
+        if (strcmp(json_object_get_string(json_at(item, "name")), "pods/eviction") == 0)
+            found = item;
+    }
+    assert_non_null(found);
+    assert_string_equal(json_object_get_string(json_at(found, "kind")), "Eviction");
+    assert_string_equal(json_object_get_string(json_at(found, "group")), "policy");
+    assert_string_equal(json_object_get_string(json_at(found, "version")), "v1");
+    assert_string_equal(json_object_get_string(json_at(found, "verbs.0")), "create");
+    answer_fini(&a);
+}
+
+/* Law: no group without resources (old clients ask again and again), every one with a schema. */
+static void every_group_has_resources_and_a_schema(void **state)
+{
+    struct answer groups = get(*state, "/apis"), schemas = get(*state, "/openapi/v3");
+    struct json_object *list = json_at(groups.json, "groups");
+    assert_int_equal(json_object_array_length(list), 4);
+    for (size_t i = 0; i < json_object_array_length(list); i++) {
+        const char *version = json_object_get_string(
+            json_at(json_object_array_get_idx(list, i), "preferredVersion.groupVersion"));
+        char path[160], key[160];
+        list_path(version, path, sizeof path);
+        struct answer a = get(*state, path);
+        assert_true(json_object_array_length(json_at(a.json, "resources")) > 0);
+        answer_fini(&a);
+        (void)snprintf(key, sizeof key, "apis/%s", version);
+        struct json_object *url = json_at(
+            json_object_object_get(json_at(schemas.json, "paths"), key), "serverRelativeURL");
+        a = get(*state, json_object_get_string(url));
+        assert_int_equal(a.status, 200);
+        assert_string_equal(at(&a, "openapi"), "3.0.0");
+        answer_fini(&a);
+    }
+    answer_fini(&groups);
+    answer_fini(&schemas);
+    static const char *const none[] = {"/apis/apps", "/apis/kubevirt.io/v9", "/apis/apps/v1"};
+    for (size_t i = 0; i < COUNT(none); i++) {
+        struct answer a = get(*state, none[i]);
+        assert_refused(&a, 404, "NotFound");
+        answer_fini(&a);
+    }
+}
+
+/* What stands for {name} in a route of a kind, so that it is found. */
+static const char *name_of(const struct http_route *route)
+{
+    static const char *const names[KIND_COUNT] = {
+        [KIND_MIGRATION] = "moving", [KIND_INSTANCE] = "vm2",
+        [KIND_NODE] = "a",           [KIND_POD] = "virt-launcher-vm2-abcde",
+        [KIND_NAMESPACE] = "prod",   [KIND_QUOTA] = "small",
+        [KIND_POLICY] = "gentle",    [KIND_DRAIN] = "b-now",
+    };
+    return route->kind == KIND_NONE ? "v1" : names[route->kind];
+}
+
+static void path_of(const struct http_route *route, struct buf *out)
+{
+    for (const char *c = route->pattern; *c != '\0';) {
+        if (text_has_prefix(c, "/apis/{name}")) {
+            buf_add(out, "/apis/kubevirt.io");
+            c += strlen("/apis/{name}");
+        } else if (text_has_prefix(c, "{ns}")) {
+            buf_add(out, route->kind == KIND_NONE    ? "kubevirt.io"
+                         : route->kind == KIND_QUOTA ? "prod"
+                                                     : "default");
+            c += 4;
+        } else if (text_has_prefix(c, "{name}")) {
+            buf_add(out, name_of(route));
+            c += 6;
+        } else {
+            buf_add_bytes(out, c++, 1);
+        }
+    }
+}
+
+/* The answer to a sensible request: what is read can be written back, an empty patch is fine. */
+static struct answer call_route(const struct rig *rig, const struct http_route *route,
+                                const char *path)
+{
+    static const char json[] = "Content-Type: application/json\r\n";
+    size_t n = strlen(route->pattern);
+    bool is_object = n > 6 && strcmp(route->pattern + n - 6, "{name}") == 0;
+    bool names_a_guest = route->kind == KIND_MIGRATION || route->kind == KIND_CHECK;
+    if (strcmp(route->method, "PATCH") == 0)
+        return patch(rig, path, "merge-patch+json", "{}");
+    if (strcmp(route->method, "POST") == 0)
+        return post(rig, path,
+                    route->kind == KIND_POD ? "{}"
+                    : names_a_guest         ? "{\"spec\":{\"vmiName\":\"vm3\"}}"
+                                            : "{\"metadata\":{\"name\":\"fresh\"},\"spec\":{}}");
+    if (strcmp(route->method, "PUT") != 0)
+        return ask(rig, route->method, path, "", NULL);
+    if (!is_object)
+        return ask(rig, "PUT", path, json, "{}");
+    struct answer now = get(rig, path), put = ask(rig, "PUT", path, json, now.body);
+    answer_fini(&now);
+    return put;
 }
 
 /* What discovery promises is what the routes do, and no route is dead. */
@@ -431,32 +773,44 @@ static void every_route_answers(void **state)
     for (size_t i = 0; i < n; i++) {
         struct buf path;
         buf_init(&path, 1024);
-        for (const char *c = routes[i].pattern; *c != '\0';) {
-            if (text_has_prefix(c, "{ns}")) {
-                buf_add(&path, "default");
-                c += 4;
-            } else if (text_has_prefix(c, "{name}")) {
-                buf_add(&path, routes[i].kind == KIND_NODE       ? "a"
-                               : routes[i].kind == KIND_INSTANCE ? "vm1"
-                                                                 : "moving");
-                c += 6;
-            } else {
-                buf_add_bytes(&path, c++, 1);
-            }
-        }
-        bool writes = strcmp(routes[i].method, "GET") != 0;
-        struct answer a = ask(*state, routes[i].method, path.data,
-                              writes ? "Content-Type: application/json\r\n" : "",
-                              writes ? "{\"spec\":{\"vmiName\":\"vm3\"}}" : NULL);
-        int want = strcmp(routes[i].method, "POST") == 0       ? 201
-                   : strcmp(routes[i].pattern, "/readyz") == 0 ? 503
-                                                               : 200;
+        path_of(&routes[i], &path);
+        struct answer a = call_route(*state, &routes[i], path.data);
+        int want = strcmp(routes[i].method, "POST") == 0                    ? 201
+                   : strcmp(routes[i].pattern, "/readyz") == 0              ? 503
+                   : strstr(routes[i].pattern, "{name}/migrate") != NULL    ? 202
+                   : routes[i].kind == KIND_POD && *routes[i].method == 'D' ? 405
+                                                                            : 200;
         if (a.status != want)
-            fail_msg("%s %s: %d", routes[i].method, path.data, a.status);
+            fail_msg("%s %s: %d: %s", routes[i].method, path.data, a.status, at(&a, "message"));
         assert_true(strlen(routes[i].help) > 0);
         answer_fini(&a);
         buf_fini(&path);
     }
+}
+
+/* Law: a verb that discovery names has a route, and a route is named. */
+static void verbs_are_routes(void **state)
+{
+    (void)state;
+    static const struct {
+        const char *verb, *method;
+        bool of_one;
+    } verbs[] = {{"create", "POST", false}, {"list", "GET", false},   {"get", "GET", true},
+                 {"update", "PUT", true},   {"patch", "PATCH", true}, {"delete", "DELETE", true}};
+    for (enum api_kind kind = KIND_NONE + 1; kind < KIND_COUNT; kind++)
+        for (size_t v = 0; v < COUNT(verbs); v++) {
+            const struct api_kind_row *row = api_kind_row(kind);
+            char path[256], allow[64];
+            struct route_parts parts;
+            (void)snprintf(path, sizeof path, "/%s/%s%s/%s%s",
+                           strchr(row->api_version, '/') == NULL ? "api" : "apis", row->api_version,
+                           row->namespaced ? "/namespaces/default" : "", row->plural,
+                           verbs[v].of_one ? "/x" : "");
+            const struct http_route *route = route_find(verbs[v].method, path, &parts, allow);
+            bool is_refusal = kind == KIND_POD && strcmp(verbs[v].verb, "delete") == 0;
+            bool promised = strstr(row->verbs, verbs[v].verb) != NULL;
+            assert_int_equal(route != NULL && route->kind == kind && !is_refusal, promised);
+        }
 }
 
 static void a_watch_is_refused_clearly(void **state)
@@ -482,13 +836,20 @@ int main(void)
         WIRE_TEST(a_failure_is_shown_with_its_verdict),
         WIRE_TEST(whether_a_guest_can_move_is_told_before_anyone_asks),
         WIRE_TEST(guests_and_nodes_are_shown),
+        cmocka_unit_test(a_wait_that_kubevirt_has_a_condition_for_shows_it),
+        WIRE_TEST(a_guest_shows_what_is_wanted_of_it),
+        WIRE_TEST(active_pods_name_both_sides_while_they_coexist),
         WIRE_TEST(what_is_not_there_is_a_404_with_its_name),
         WIRE_TEST(lists_hold_what_was_asked_for),
         WIRE_TEST(tables_have_a_cell_for_each_column),
         WIRE_TEST(a_table_says_the_useful_things),
         cmocka_unit_test(ages_and_sizes_are_written_as_kubectl_does),
         WIRE_TEST(events_are_found_by_object),
+        WIRE_TEST(an_event_tells_how_often_it_happened),
         WIRE_TEST(discovery_names_every_kind),
+        WIRE_TEST(discovery_offers_evictions),
+        WIRE_TEST(every_group_has_resources_and_a_schema),
+        cmocka_unit_test(verbs_are_routes),
         WIRE_TEST(every_route_answers),
         WIRE_TEST(a_watch_is_refused_clearly),
     };

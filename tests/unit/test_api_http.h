@@ -1,4 +1,5 @@
-/* test_api_http.h - an exporter on a free loopback port with a fake engine and a fake store,. */
+/* test_api_http.h - an exporter on a free loopback port with a fake engine that writes down
+ * what it is asked, and a fake store. */
 #ifndef TESTS_UNIT_TEST_API_HTTP_H
 #define TESTS_UNIT_TEST_API_HTTP_H
 
@@ -29,6 +30,14 @@ struct fake_engine {
     char last_metadata[REQUEST_METADATA_MAX];
     char last_cancel[SNAPSHOT_NAME_MAX], last_requester[SNAPSHOT_WHO_MAX];
     bool last_remove;
+    unsigned puts, removed, evicted, asked;
+    unsigned clashes; /* puts that find the document changed by somebody else */
+    struct object_request last_put;
+    char last_spec[8192], last_put_metadata[REQUEST_METADATA_MAX];
+    char last_selector[1024], last_volumes[1024];
+    struct object_ref last_ref;
+    struct eviction_request last_eviction;
+    struct question last_question;
     uint64_t generation;
 };
 
@@ -45,6 +54,8 @@ static inline bool fake_create(void *ctx, const struct migration_request *reques
     fake->waiting--;
     fake->last = *request;
     TEXT_SET(fake->last_metadata, request->metadata_json);
+    TEXT_SET(fake->last_selector, request->selector_json);
+    TEXT_SET(fake->last_volumes, request->volumes_json);
     enum err_code code = fake->fail_with;
     uint64_t generation = ++fake->generation;
     (void)pthread_mutex_unlock(&fake->lock);
@@ -81,6 +92,74 @@ static inline bool fake_cancel(void *ctx, const char *ns, const char *name, cons
     return code == ERR_NONE || err_set(err, code, "the engine says %s", err_name(code));
 }
 
+/* The world after somebody else, or this request, wrote a document. */
+static inline void fake_publish(struct fake_engine *fake, const struct object_request *request)
+{
+    struct world *world = world_new(++fake->generation);
+    struct snapshot_object *object = world_put(world, request->kind, request->ns, request->name,
+                                               request->spec_json, request->metadata_json);
+    object->resource_version = fake->generation;
+    exporter_on_snapshot(fake->x, &world->snapshot);
+    snapshot_unref(&world->snapshot);
+}
+
+static inline bool fake_put(void *ctx, const struct object_request *request,
+                            struct migration_ref *out_ref, struct err *err)
+{
+    struct fake_engine *fake = ctx;
+    fake->puts++;
+    fake->last_put = *request;
+    TEXT_SET(fake->last_spec, request->spec_json);
+    TEXT_SET(fake->last_put_metadata, request->metadata_json);
+    if (fake->fail_with != ERR_NONE)
+        return err_set(err, fake->fail_with, "spec.zz: the engine says %s",
+                       err_name(fake->fail_with));
+    TEXT_SET(out_ref->uid, "40000000-0000-4000-8000-0000000000ff");
+    if (request->dry_run)
+        return true;
+    if (fake->clashes > 0) {
+        struct object_request theirs = *request;
+        fake->clashes--;
+        theirs.spec_json = "{\"labels\":{\"theirs\":\"1\"}}";
+        fake_publish(fake, &theirs);
+        return err_set(err, ERR_REFUSED, "was changed by somebody else");
+    }
+    fake_publish(fake, request);
+    return true;
+}
+
+static inline bool fake_remove(void *ctx, const struct object_ref *ref, struct err *err)
+{
+    struct fake_engine *fake = ctx;
+    fake->removed++;
+    fake->last_ref = *ref;
+    return fake->fail_with == ERR_NONE ||
+           err_set(err, fake->fail_with, "the engine says %s", err_name(fake->fail_with));
+}
+
+static inline bool fake_evict(void *ctx, const struct eviction_request *request, struct err *err)
+{
+    struct fake_engine *fake = ctx;
+    fake->evicted++;
+    fake->last_eviction = *request;
+    return fake->fail_with == ERR_NONE ||
+           err_set(err, fake->fail_with, "Eviction triggered evacuation of VMI \"default/vm2\"");
+}
+
+static inline bool fake_ask(void *ctx, const struct question *question, char **out_json,
+                            struct err *err)
+{
+    struct fake_engine *fake = ctx;
+    fake->asked++;
+    fake->last_question = *question;
+    if (fake->fail_with != ERR_NONE)
+        return err_set(err, fake->fail_with, "the engine says %s", err_name(fake->fail_with));
+    *out_json = strdup(question->kind == QUESTION_CHECK
+                           ? "{\"migratable\":true,\"best\":\"b\"}"
+                           : "{\"state\":\"Draining\",\"total\":3,\"blocked\":1}");
+    return true;
+}
+
 static inline void fake_set_blocking(struct fake_engine *fake, bool blocks)
 {
     (void)pthread_mutex_lock(&fake->lock);
@@ -103,11 +182,13 @@ static inline bool fake_each_event(struct store *s, const char *uid, size_t limi
 {
     static const struct store_event rows[] = {
         {"VirtualMachineInstanceMigration", "default", "moving",
-         "20000000-0000-4000-8000-000000000001", "Normal", "Running", "memory moves",
-         1763269650000},
+         "20000000-0000-4000-8000-000000000001", "Normal", "Running", "memory moves", 1763269650000,
+         1763269650000, 1},
         {"VirtualMachineInstance", "default", "vm2", "10000000-0000-4000-8000-000000000001",
-         "Warning", "Migrated", "it \"failed\"", 1763269651000},
-        {"Node", "", "c", "c", "Warning", "Lost", "connection refused", 1763269652000},
+         "Warning", "Migrated", "it \"failed\"", 1763269651000, 1763269641000, 3},
+        {"Drain", "", "b-now", "40000000-0000-4000-8000-000000000005", "Normal", "Draining",
+         "5 guests", 1763269651500, 1763269651500, 1},
+        {"Node", "", "c", "c", "Warning", "Lost", "connection refused", 1763269652000, 0, 0},
     };
     (void)s;
     (void)err;
@@ -134,8 +215,10 @@ static inline int rig_up(void **state)
     rig->engine.generation = 100;
     rig->store.ops = &ops;
     const struct exporter_config config = {"127.0.0.1:0", "0.1.0"};
-    const struct exporter_parts parts = {
-        clock_system(), {&rig->engine, fake_create, fake_cancel}, &rig->store};
+    const struct exporter_parts parts = {clock_system(),
+                                         {&rig->engine, fake_create, fake_cancel, fake_put,
+                                          fake_remove, fake_evict, fake_ask},
+                                         &rig->store};
     rig->x = exporter_new(&config, &parts, &err);
     if (rig->x == NULL)
         fail_msg("%s", err.text);
@@ -169,6 +252,15 @@ static inline struct answer ask(const struct rig *rig, const char *method, const
 static inline struct answer get(const struct rig *rig, const char *path)
 {
     return ask(rig, "GET", path, "", NULL);
+}
+
+/* With a body of that type ("merge-patch+json", ...). */
+static inline struct answer patch(const struct rig *rig, const char *path, const char *type,
+                                  const char *body)
+{
+    char header[128];
+    (void)snprintf(header, sizeof header, "Content-Type: application/%s\r\n", type);
+    return ask(rig, "PATCH", path, header, body);
 }
 
 static inline struct answer post(const struct rig *rig, const char *path, const char *body)
