@@ -182,6 +182,7 @@ static void add_nodes(const struct asked *a, struct json_object *root)
     struct json_object *nodes = json_add_array(root, "nodes");
     struct look look;
     placement_look_begin(&look, a->f, &a->placement);
+    placement_look_names(&look);
     for (const struct node *node = a->f->nodes; node != NULL; node = node->hh.next) {
         char detail[PLACEMENT_DETAIL_MAX] = "", score[32];
         enum reject why = look_at(&look, node, LOOK_ALL, detail);

@@ -186,17 +186,23 @@ static const struct needs_facts *needs_of(const struct look *look)
     return look->p->needs != NULL ? &look->p->needs->facts : NULL;
 }
 
+/* Hosts are often alike: what one of them has, the next one of the same hash has too. */
+static bool suits(const struct look *look, const struct node *node)
+{
+    return look->p->needs == NULL || node->abilities == NULL ||
+           (look->suits != 0 && look->suits == node->abilities->hash);
+}
+
 static bool knows_machines(const struct needs_facts *needs, const struct node *node)
 {
-    return needs != NULL && needs->arch[0] != '\0' && node->abilities != NULL &&
-           node->abilities->machines_known;
+    return needs->arch[0] != '\0' && node->abilities->machines_known;
 }
 
 static bool has_arch(struct look *look, const struct node *node, char *detail)
 {
     const struct needs_facts *needs = needs_of(look);
     const struct hv_abilities *a = node->abilities;
-    if (!knows_machines(needs, node) ||
+    if (suits(look, node) || !knows_machines(needs, node) ||
         (a->n_machines > 0 &&
          bsearch(needs->arch, a->machines, a->n_machines, sizeof *a->machines, by_arch) != NULL))
         return true;
@@ -207,16 +213,46 @@ static bool has_machine(struct look *look, const struct node *node, char *detail
 {
     const struct needs_facts *needs = needs_of(look);
     const struct hv_abilities *a = node->abilities;
-    if (!knows_machines(needs, node) || needs->machine[0] == '\0' ||
+    if (suits(look, node) || !knows_machines(needs, node) || needs->machine[0] == '\0' ||
         (a->n_machines > 0 &&
          bsearch(needs, a->machines, a->n_machines, sizeof *a->machines, by_machine) != NULL))
         return true;
     return no(detail, "does not offer machine type %s", needs->machine);
 }
 
+/* Names are by namespace here, but one name is one guest on a node. */
+void placement_look_names(struct look *look)
+{
+    const struct guest *self = look->p->guest;
+    for (const struct space *space = look->f->spaces; space != NULL; space = space->hh.next) {
+        char key[sizeof self->key];
+        const struct guest *guest = NULL;
+        (void)snprintf(key, sizeof key, "%s/%s", space->name, self->name);
+        HASH_FIND(hh_name, look->f->guests_named, key, strlen(key), guest);
+        for (; guest != NULL; guest = guest->next_namesake)
+            for (const struct place *place = guest->places; guest != self && place != NULL;
+                 place = place->next_of) {
+                if (look->n_names == NEAR_NAMES_MAX)
+                    return; /* too many: each node is asked */
+                look->names[look->n_names++] = place;
+            }
+    }
+    look->names_filled = true;
+}
+
+static const struct guest *find_namesake(const struct look *look, const struct node *node)
+{
+    if (!look->names_filled)
+        return fleet_namesake(node, look->p->guest->name, look->p->guest->uuid);
+    for (size_t i = 0; i < look->n_names; i++)
+        if (look->names[i]->node == node)
+            return look->names[i]->guest;
+    return NULL;
+}
+
 static bool name_is_free(struct look *look, const struct node *node, char *detail)
 {
-    const struct guest *other = fleet_namesake(node, look->p->guest->name, look->p->guest->uuid);
+    const struct guest *other = find_namesake(look, node);
     return other == NULL || no(detail, "%s is there as %s", other->name, other->uuid);
 }
 
@@ -234,7 +270,7 @@ static bool has_networks(struct look *look, const struct node *node, char *detai
 {
     const struct needs_facts *needs = needs_of(look);
     const struct hv_abilities *a = node->abilities;
-    if (needs == NULL || a == NULL)
+    if (suits(look, node))
         return true;
     for (unsigned i = 0; a->networks_known && i < needs->n_networks; i++) {
         const char *name = needs->networks[i];
@@ -256,15 +292,16 @@ static bool has_pools(struct look *look, const struct node *node, char *detail)
 {
     const struct needs_facts *needs = needs_of(look);
     const struct hv_abilities *a = node->abilities;
-    if (needs == NULL || a == NULL || !a->pools_known)
+    if (suits(look, node))
         return true;
-    for (unsigned i = 0; i < needs->n_pools; i++) {
+    for (unsigned i = 0; a->pools_known && i < needs->n_pools; i++) {
         const char *name = needs->pools[i];
         const struct hv_pool *found =
             a->n_pools == 0 ? NULL : bsearch(name, a->pools, a->n_pools, sizeof *a->pools, by_name);
         if (found == NULL || !found->active)
             return no(detail, "pool %s is %s", name, found == NULL ? "missing" : "not active");
     }
+    look->suits = a->hash; /* this is the last of those rows */
     return true;
 }
 
@@ -363,6 +400,9 @@ void placement_look_begin(struct look *look, const struct fleet *f, const struct
     look->f = f;
     look->p = p;
     look->demand = ledger_demand(p->guest);
+    look->suits = 0;
+    look->names_filled = false;
+    look->n_names = 0;
     look->arrivals_filled = look->arrivals_cut = false;
     look->n_arrivals = 0;
     size_t terms = p->settings != NULL ? p->settings->n_affinities : 0;

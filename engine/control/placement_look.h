@@ -7,7 +7,7 @@
 
 #define PLACEMENT_HOSTNAME "kubernetes.io/hostname" /* label of every node: its name */
 
-enum { NEAR_VALUES_MAX = 64, NEAR_ARRIVALS_MAX = 64 };
+enum { NEAR_VALUES_MAX = 64, NEAR_ARRIVALS_MAX = 64, NEAR_NAMES_MAX = 64 };
 
 /* Where the guests are that one affinity speaks of: values of its topology key. */
 struct near_set {
@@ -24,12 +24,20 @@ struct look {
     const struct fleet *f;
     const struct placement *p;
     struct demand demand;
+    uint64_t
+        suits; /* abilities of this hash have the guest's machine, networks and pools; 0: none */
+    bool names_filled;
+    size_t n_names;
+    const struct place *names[NEAR_NAMES_MAX]; /* other guests of its name, and where */
     bool arrivals_filled, arrivals_cut;
     size_t n_arrivals;
     struct near_set near[SETTINGS_AFFINITIES_MAX];
     struct arrival arrivals[NEAR_ARRIVALS_MAX];
 };
 void placement_look_begin(struct look *look, const struct fleet *f, const struct placement *p);
+
+/* Looks for other guests of its name once, instead of on each node: worth it for many nodes. */
+void placement_look_names(struct look *look);
 
 /* CHEAP: what the node's own record tells. */
 enum look_part { LOOK_CHEAP = 1, LOOK_COSTLY = 2, LOOK_ALL = 3 };

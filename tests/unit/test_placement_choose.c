@@ -191,6 +191,50 @@ static void many_rejections_are_all_counted_and_some_kept(void **state)
     free(n);
 }
 
+static void namesakes_are_found_also_when_there_are_too_many_to_remember(void **state)
+{
+    (void)state;
+    for (unsigned taken = 1; taken < 140; taken += 23) { /* some, and more than are kept */
+        enum { N = 150 };
+        struct node *n[N];
+        struct guest *guest;
+        struct placement p;
+        size_t fits;
+        OWNED(fleet) f = fleet_of(N, n, &guest);
+        for (unsigned i = 1; i <= taken; i++)
+            (void)world_guest(f, i % 2 == 0 ? "shop" : "else", "g", n[i]);
+        placement_of(f, guest, NULL, &p);
+        struct rejections *r = world_list(1, sizeof *r);
+        placement_explain(f, &p, r, &fits);
+        assert_int_equal(r->counts[REJECT_NAME_TAKEN], taken);
+        assert_int_equal(fits, N - 1 - taken);
+        free(r);
+    }
+}
+
+static void hosts_that_are_not_alike_are_told_apart(void **state)
+{
+    (void)state;
+    struct node *n[6];
+    struct guest *guest;
+    struct placement p;
+    struct needs_facts needs = {.n_pools = 1, .pools = {"images"}};
+    size_t fits;
+    OWNED(fleet) f = fleet_of(6, n, &guest);
+    world_needs(f, guest, &needs);
+    placement_of(f, guest, NULL, &p);
+    for (unsigned i = 1; i < 6; i++) {
+        struct hv_abilities *a = world_abilities(n[i]);
+        a->pools[1].active = i % 2 == 0; /* n2 and n4: images comes second */
+        hv_abilities_seal(a);
+    }
+    struct rejections *r = world_list(1, sizeof *r);
+    placement_explain(f, &p, r, &fits);
+    assert_int_equal(r->counts[REJECT_VOLUME], 3);
+    assert_int_equal(fits, 2);
+    free(r);
+}
+
 /* ---- laws ---- */
 
 enum { FLEET = 12 };
@@ -340,6 +384,8 @@ int main(void)
         cmocka_unit_test(a_job_that_arrives_there_may_keep_its_node),
         cmocka_unit_test(the_summary_reads_like_kubernetes),
         cmocka_unit_test(many_rejections_are_all_counted_and_some_kept),
+        cmocka_unit_test(namesakes_are_found_also_when_there_are_too_many_to_remember),
+        cmocka_unit_test(hosts_that_are_not_alike_are_told_apart),
         cmocka_unit_test(the_choice_is_one_that_fits_and_none_means_that_none_does),
         cmocka_unit_test(what_a_request_adds_only_takes_nodes_away),
         cmocka_unit_test(the_choice_does_not_depend_on_the_order_of_the_lists),

@@ -122,8 +122,11 @@ static inline struct guest *world_guest(struct fleet *f, const char *ns, const c
     HASH_FIND(hh_name, f->guests_named, guest->key, strlen(guest->key), first);
     if (first == NULL)
         HASH_ADD_KEYPTR(hh_name, f->guests_named, guest->key, strlen(guest->key), guest);
-    else
-        first->next_namesake = guest;
+    for (; first != NULL; first = first->next_namesake)
+        if (first->next_namesake == NULL) {
+            first->next_namesake = guest;
+            break;
+        }
     if (node != NULL)
         (void)world_put(f, guest, node);
     return guest;
