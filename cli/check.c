@@ -48,7 +48,7 @@ static struct json_object *ask(struct client *client, const struct check *c, str
     json_add_text(question, "kind", "Check");
     struct json_object *spec = json_add_object(question, "spec");
     json_add_text(spec, "vmiName", c->vm);
-    json_add_text(spec, "nodeName", c->to);
+    json_add_text(spec, "node", c->to);
     return client_call(client, "POST", path, question, err);
 }
 

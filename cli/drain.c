@@ -2,6 +2,7 @@
  * would do. The drain is an object of the appliance: it goes on whether or not anybody watches. */
 #include <stdio.h>
 #include <string.h>
+#include <sys/random.h>
 
 #include "base/own.h"
 #include "cli/cli.h"
@@ -63,14 +64,28 @@ static error_t on_option(int key, char *arg, struct argp_state *state)
     }
 }
 
+/* "drain-NODE-xxxxx": a drain is an object of its own, and there may be a later one of the node.
+ * A node's name may be 63 long, which is all a drain's may be: then it is cut. */
+static void make_name(const char *node, char *out_name, size_t n)
+{
+    static const char letters[] = "bcdfghjklmnpqrstvwxz2456789";
+    unsigned char random[5] = {0};
+    char suffix[sizeof random + 1] = "";
+    if (getrandom(random, sizeof random, 0) < 0)
+        memset(random, 0, sizeof random); /* the appliance refuses a name that is taken */
+    for (size_t i = 0; i < sizeof random; i++)
+        suffix[i] = letters[random[i] % (sizeof letters - 1)];
+    (void)snprintf(out_name, n, "drain-%.51s-%s", node, suffix);
+}
+
 static struct json_object *build(const struct drain_order *d)
 {
-    char pattern[TABLE_CELL_MAX];
+    char name[TABLE_CELL_MAX];
     struct json_object *object = json_object_new_object();
     json_add_text(object, "apiVersion", kind_api_version(KIND_DRAIN));
     json_add_text(object, "kind", kind_name(KIND_DRAIN));
-    (void)snprintf(pattern, sizeof pattern, "drain-%.63s-", d->node);
-    json_add_text(json_add_object(object, "metadata"), "generateName", pattern);
+    make_name(d->node, name, sizeof name);
+    json_add_text(json_add_object(object, "metadata"), "name", name);
     struct json_object *spec = json_add_object(object, "spec");
     json_add_text(spec, "nodeName", d->node);
     if (d->deadline_ms >= 0)

@@ -160,8 +160,8 @@ static void page_node(struct json_object *object, struct buf *out)
         page_fact(out, "Cordoned", "yes: it takes no new guests");
     add_taints(object, out);
     add_pairs(out, "Labels", object, "metadata.labels");
-    int64_t kib = view_i64(object, "status.ferry.reservedMemoryKiB", 0);
-    int64_t cpus = view_i64(object, "status.ferry.reservedCpus", 0);
+    int64_t kib = view_i64(object, "status.ferry.reserved.memoryKiB", 0);
+    int64_t cpus = view_i64(object, "status.ferry.reserved.vcpus", 0);
     if (kib <= 0 && cpus <= 0)
         return;
     human_bytes((uint64_t)kib << 10, bytes);

@@ -58,11 +58,11 @@ static enum colour colour_of(const char *state)
     return text_equal(state, "Blocked") || text_equal(state, "Failed") ? COLOUR_BAD : COLOUR_BUSY;
 }
 
-/* planned: nothing has happened yet, so there are no tries and no migrations to name. */
+/* planned: nothing has happened yet, so there are no tries yet. */
 static void add_guests(struct json_object *object, bool planned, const struct paper *paper,
                        struct buf *out)
 {
-    static const char *const full[] = {"GUEST", "MEMORY", "STATE", "TRIES", "MIGRATION", "WHY"};
+    static const char *const full[] = {"GUEST", "MEMORY", "STATE", "TRIES", "DETAIL"};
     static const char *const plan[] = {"GUEST", "MEMORY", "STATE", "WHY"};
     size_t n = view_count(object, "status.guests");
     struct table table;
@@ -81,11 +81,11 @@ static void add_guests(struct json_object *object, bool planned, const struct pa
         table_set(&table, 1, memory);
         table_set(&table, 2, moves ? "Moves" : state);
         table_colour(&table, 2, colour_of(state));
-        if (!planned) {
+        if (!planned)
             table_set(&table, 3, view_text(guest, "attempts"));
-            table_set(&table, 4, view_text(guest, "migration"));
-        }
-        table_set(&table, planned ? 3 : 5, view_text(guest, "reason"));
+        const char *reason = view_text(guest, "reason"); /* a guest that moves has none */
+        table_set(&table, planned ? 3 : 4,
+                  *reason != '\0' ? reason : view_text(guest, "migration"));
     }
     page_table(&table, paper, out);
 }

@@ -26,7 +26,6 @@ static const struct {
     {"Waits for", "status.ferry.pendingReason"},
     {"Waits since", "status.ferry.pending.since"},
     {"Waits until", "status.ferry.pending.deadline"},
-    {"Launcher", "status.ferry.launcher"},
     {"Launcher", "status.ferry.launcher.state"},
     {"Source pod", "status.migrationState.sourcePod"},
     {"Target pod", "status.migrationState.targetPod"},

@@ -139,11 +139,11 @@ static void a_drain_names_its_guests_and_what_blocks_it(void **state)
                  "Tries:        3\n"
                  "Progress:     1 of 4 moved, 1 moving, 1 waiting, 1 blocked, ETA 2m05s\n"
                  "Guests:\n"
-                 "  GUEST      MEMORY  STATE    TRIES  MIGRATION  WHY\n"
-                 "  default/a  1.0GiB  Moved    1      m1         -\n"
-                 "  default/b  2.0GiB  Moving   2      m2         -\n"
-                 "  default/c  4.0GiB  Waiting  0      -          -\n"
-                 "  shop/gpu   1.0GiB  Blocked  0      -          NotLiveMigratable\n"
+                 "  GUEST      MEMORY  STATE    TRIES  DETAIL\n"
+                 "  default/a  1.0GiB  Moved    1      m1\n"
+                 "  default/b  2.0GiB  Moving   2      m2\n"
+                 "  default/c  4.0GiB  Waiting  0      -\n"
+                 "  shop/gpu   1.0GiB  Blocked  0      NotLiveMigratable\n"
                  "Blocked by:\n"
                  "  shop/gpu: NotLiveMigratable: it cannot be moved while it runs\n"
                  "    shut it down\n");
@@ -234,7 +234,8 @@ static void a_migration_shows_why_no_node_takes_it_and_what_was_frozen(void **st
         "\"status\":{\"phase\":\"Pending\",\"migrationState\":{\"migrationConfiguration\":"
         "{\"bandwidthPerMigration\":67108864,\"allowPostCopy\":true,\"monitor\":\"legacy\","
         "\"parallelConnections\":4,\"progressTimeout\":0}},"
-        "\"ferry\":{\"policy\":\"gold\",\"launcher\":\"Scheduled\",\"origin\":\"evacuation\","
+        "\"ferry\":{\"policy\":\"gold\",\"launcher\":{\"state\":\"Scheduled\"},\"origin\":"
+        "\"evacuation\","
         "\"rejections\":[{\"node\":\"a\",\"reason\":\"source-node\",\"detail\":\"\",\"forEver\":"
         "true},"
         "{\"node\":\"b\",\"reason\":\"memory\",\"detail\":\"2.0GiB more are needed\","
@@ -273,7 +274,7 @@ static void a_node_shows_cordon_taints_and_promises(void **state)
               "\"spec\":{\"unschedulable\":true,\"taints\":[{\"key\":\"gpu\",\"value\":\"big\","
               "\"effect\":\"NoSchedule\"},{\"key\":\"old\",\"effect\":\"NoExecute\"}]},"
               "\"status\":{\"ferry\":{\"drain\":\"d1\",\"outbound\":2,\"inbound\":0,"
-              "\"reservedMemoryKiB\":2097152,\"reservedCpus\":4}}}");
+              "\"reserved\":{\"memoryKiB\":2097152,\"vcpus\":4}}}}");
     struct buf out;
     buf_init(&out, PAGE_MAX);
     page_object(KIND_NODE, object, &plain, &out);
