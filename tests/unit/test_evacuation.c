@@ -1,5 +1,5 @@
 /* test_evacuation.c - stories of guests that were asked to leave their node. */
-#include "tests/unit/test_drain_world.h"
+#include "tests/unit/test_drain_jobs.h"
 
 #include "engine/control/backoff.h"
 
