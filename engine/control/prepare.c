@@ -31,6 +31,16 @@ static void give_back(struct fleet *f, struct job *job, struct moment now)
     step_launcher(job, LAUNCHER_PENDING, now);
 }
 
+/* It did not answer: not this one again for this job, unless there is nothing else to forget. */
+static void remember_failed(struct job *job)
+{
+    if (job->n_failed == JOB_FAILED_NODES) {
+        memmove(job->failed[0], job->failed[1], sizeof job->failed - sizeof job->failed[0]);
+        job->n_failed--;
+    }
+    TEXT_SET(job->failed[job->n_failed++], job->target);
+}
+
 /* Looks for another node; the place among those that run is kept meanwhile. */
 static bool place_again(struct fleet *f, struct job *job, const struct guest *guest,
                         struct moment now, struct effects *fx)
@@ -61,9 +71,13 @@ static bool cpu_suits(struct fleet *f, struct job *job, const struct guest *gues
     enum cpu_fit fit = placement_cpu(f, needs->facts.cpu_hash, job->target);
     if (fit == CPU_FIT_YES)
         return true;
-    if (fit == CPU_FIT_NO) {
-        effects_event(fx, job, now.wall_ms, true, "TargetRejected",
-                      "%s cannot provide the CPU that the guest sees.", job->target);
+    if (fit == CPU_FIT_NO || job->probe_lost) {
+        const char *what = fit == CPU_FIT_NO ? "cannot provide the CPU that the guest sees"
+                                             : "could not be asked about the guest's CPU";
+        effects_event(fx, job, now.wall_ms, true, "TargetRejected", "%s %s.", job->target, what);
+        if (job->probe_lost)
+            remember_failed(job);
+        job->probe_lost = false;
         give_back(f, job, now);
         (void)place_again(f, job, guest, now, fx);
         return false; /* a new target is looked at with the next step */
@@ -135,6 +149,8 @@ static void advance_scheduled(struct fleet *f, struct job *job, struct moment no
     const struct guest *guest = fleet_guest(f, job->guest_uuid);
     if (guest != NULL)
         schedule_configure(f, job, guest);
+    if (f->config.bandwidth_per_node != 0) /* what was promised to it is what it gets */
+        job->config.bandwidth = (int64_t)job->reserved_bandwidth;
     job->flags = flags_of(&job->config, guest != NULL && guest->persistent);
     job->epoch++;
     job->intent_seq = 0;

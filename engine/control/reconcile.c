@@ -155,6 +155,7 @@ static void on_cpu(struct fleet *f, const struct input *input, struct moment now
     job->probe_id = 0;
     if (input->err.code != ERR_NONE) {
         job->probe_failed = input->err.code != ERR_UNREACHABLE;
+        job->probe_lost = !job->probe_failed;
         effects_event(fx, job, now.wall_ms, true, "CPUNotCompared",
                       "%s could not compare the guest's CPU: %.300s", input->host, input->err.text);
     } else if (guest != NULL && guest->owner != NULL && guest->owner->needs != NULL) {

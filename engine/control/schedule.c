@@ -337,6 +337,8 @@ bool schedule_place(struct fleet *f, struct job *job, const struct guest *guest,
 {
     struct placement placement;
     placement_of(f, guest, job, &placement);
+    placement.failed = job->failed;
+    placement.n_failed = job->n_failed;
     const struct node *node = placement_choose(f, &placement, f->scratch);
     if (node == NULL) {
         keep_rejections(f, job, now);

@@ -192,11 +192,29 @@ static void count_streak(struct fleet *f, struct job *job)
     job->streak = before.failures + 1;
 }
 
+/* How migrations to a node went of late: a good path is preferred. */
+static void count_arrival(struct fleet *f, const struct job *job)
+{
+    enum { ARRIVALS_MAX = 64 };
+    struct node *target = fleet_node(f, job->target);
+    if (target == NULL || job->epoch == 0 || job->outcome == OUTCOME_ABORTED)
+        return;
+    if (job->outcome == OUTCOME_SUCCEEDED)
+        target->good_arrivals++;
+    else
+        target->bad_arrivals++;
+    if (target->good_arrivals + target->bad_arrivals > ARRIVALS_MAX) {
+        target->good_arrivals /= 2;
+        target->bad_arrivals /= 2;
+    }
+}
+
 static void end_job(struct fleet *f, struct job *job)
 {
     HASH_DELETE(hh_guest, f->active, job);
     heap_leave(&job->timer);
     count_streak(f, job);
+    count_arrival(f, job);
     add_finished(f, job);
     ledger_release(f, job);
     f->drains_due = true;

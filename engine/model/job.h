@@ -24,6 +24,7 @@ enum {
     JOB_NAME_MAX = 254,
     JOB_WHO_MAX = 64,
     JOB_REASON_MAX = 512,
+    JOB_FAILED_NODES = 4,
 };
 
 /* Both clocks at one moment. */
@@ -128,6 +129,9 @@ struct job {
     uint64_t reserved_memory_kib, reserved_vcpus, reserved_huge_kib, reserved_bandwidth;
     uint64_t probe_id; /* question about the CPU out, 0: none */
     int64_t probe_asked_ms;
+    char failed[JOB_FAILED_NODES][HV_HOST_MAX]; /* nodes that could not be prepared, newest last */
+    size_t n_failed;
+    bool probe_lost;     /* the target could not be asked */
     bool probe_failed;   /* the target could not tell; libvirt has the last word */
     bool backup_aborted; /* asked once */
 
