@@ -47,8 +47,8 @@ static error_t on_option(int key, char *arg, struct argp_state *state)
     case KEY_DEADLINE: read_duration("--deadline", arg, &d->deadline_ms, state); return 0;
     case KEY_TIMEOUT: read_duration("--timeout", arg, &d->timeout_ms, state); return 0;
     case KEY_RETRIES:
-        if (!text_to_i64(arg, 0, 100, &d->retries))
-            argp_error(state, "--retries '%s' is not a number from 0 to 100", arg);
+        if (!text_to_i64(arg, 1, 100, &d->retries))
+            argp_error(state, "--retries '%s' is not a number from 1 to 100", arg);
         return 0;
     case KEY_SHUTDOWN: d->shutdown = true; return 0;
     case KEY_DRY_RUN: d->dry_run = true; return 0;
@@ -171,7 +171,7 @@ int verb_drain(int argc, char **argv)
 {
     static const struct argp_option options[] = {
         {"deadline", KEY_DEADLINE, "DURATION", 0, "fail after this long with guests left", 0},
-        {"retries", KEY_RETRIES, "N", 0, "tries for each guest after the first", 0},
+        {"retries", KEY_RETRIES, "N", 0, "failed tries of a guest before it is left; default 3", 0},
         {"shutdown", KEY_SHUTDOWN, NULL, 0, "shut guests down whose strategy allows it", 0},
         {"dry-run", KEY_DRY_RUN, NULL, 0, "only say what it would do; 1: guests would block it", 0},
         {"wait", KEY_WAIT, NULL, 0, "show progress until it is over or blocked", 0},

@@ -58,11 +58,11 @@ static enum colour colour_of(const char *state)
     return text_equal(state, "Blocked") || text_equal(state, "Failed") ? COLOUR_BAD : COLOUR_BUSY;
 }
 
-/* planned: nothing has happened yet, so there are no tries yet. */
+/* planned: nothing has happened yet, so there are no failed tries yet. */
 static void add_guests(struct json_object *object, bool planned, const struct paper *paper,
                        struct buf *out)
 {
-    static const char *const full[] = {"GUEST", "MEMORY", "STATE", "TRIES", "DETAIL"};
+    static const char *const full[] = {"GUEST", "MEMORY", "STATE", "FAILED", "DETAIL"};
     static const char *const plan[] = {"GUEST", "MEMORY", "STATE", "WHY"};
     size_t n = view_count(object, "status.guests");
     struct table table;

@@ -27,123 +27,12 @@
 #include "cli/wait.h"
 #include "cli/world.h"
 #include "store/sqlite.h"
+#include "tests/unit/test_cli_rig.h"
 
 /* Small guests on a fast link: a move takes a fraction of a second. */
 static const char fleet[] = "hosts:\n- {name: a, link: 1Gi}\n- {name: b, link: 1Gi}\n"
                             "guests:\n- {name: web, host: a, memory: 64Mi}\n"
                             "- {name: slow, host: a, memory: 12Gi}\n";
-
-struct appliance {
-    pid_t pid;
-    int log; /* read end of its stderr */
-    char url[64], file[32];
-};
-
-static void write_file(char *file, const char *text)
-{
-    (void)text_copy(file, 32, "/tmp/ferry-test-XXXXXX");
-    int fd = mkstemp(file);
-    assert_true(fd >= 0);
-    assert_int_equal(write(fd, text, strlen(text)), (ssize_t)strlen(text));
-    (void)close(fd);
-}
-
-/* Reads the log until `word` is in it; what was read so far goes to out. */
-static bool read_until(int fd, const char *word, char *out, size_t n)
-{
-    size_t length = 0;
-    int64_t until = clock_mono_ms(clock_system()) + 20000;
-    out[0] = '\0';
-    while (length + 1 < n && clock_mono_ms(clock_system()) < until) {
-        struct pollfd poller = {.fd = fd, .events = POLLIN};
-        if (poll(&poller, 1, 100) <= 0)
-            continue;
-        ssize_t got = read(fd, out + length, n - length - 1);
-        if (got <= 0)
-            return false;
-        length += (size_t)got;
-        out[length] = '\0';
-        if (strstr(out, word) != NULL && out[length - 1] == '\n')
-            return true;
-    }
-    return false;
-}
-
-static pid_t start_child(verb_fn *verb, int argc, char **argv, int stderr_to, int stdout_to)
-{
-    pid_t pid = fork();
-    assert_true(pid >= 0);
-    if (pid == 0) {
-        (void)prctl(PR_SET_PDEATHSIG, SIGKILL); /* a failed assertion leaves nobody behind */
-        (void)dup2(stderr_to, STDERR_FILENO);
-        (void)dup2(stdout_to, STDOUT_FILENO);
-        argp_err_exit_status = EXIT_USAGE;
-        int status = verb(argc, argv);
-        (void)fflush(stdout);
-        _exit(status);
-    }
-    return pid;
-}
-
-static int exit_status(pid_t pid)
-{
-    int status;
-    assert_int_equal(waitpid(pid, &status, 0), pid);
-    assert_true(WIFEXITED(status));
-    return WEXITSTATUS(status);
-}
-
-static void start(struct appliance *a)
-{
-    int ends[2];
-    char text[4096];
-    write_file(a->file, fleet);
-    assert_int_equal(pipe(ends), 0);
-    char name[] = "ferry serve", simulate[] = "--simulate", listen[] = "--listen",
-         address[] = "127.0.0.1:0";
-    char *argv[] = {name, simulate, a->file, listen, address, NULL};
-    a->pid = start_child(verb_serve, 5, argv, ends[1], ends[1]);
-    (void)close(ends[1]);
-    a->log = ends[0];
-    assert_true(read_until(a->log, "serving", text, sizeof text));
-    const char *port = strstr(text, "127.0.0.1:");
-    assert_non_null(port);
-    (void)snprintf(a->url, sizeof a->url, "http://%.*s", (int)strcspn(port, " \n"), port);
-    (void)setenv("FERRY_SERVER", a->url, 1);
-}
-
-static void stop(struct appliance *a)
-{
-    int64_t began = clock_mono_ms(clock_system());
-    assert_int_equal(kill(a->pid, SIGTERM), 0);
-    assert_int_equal(exit_status(a->pid), EXIT_DONE);
-    assert_true(clock_mono_ms(clock_system()) - began < 3000);
-    (void)close(a->log);
-    (void)unlink(a->file);
-}
-
-/* Runs a verb as the shell would, and returns its exit status and what it printed. */
-static int run(verb_fn *verb, const char *words, char *out, size_t n)
-{
-    char copy[256];
-    char *argv[16], *rest = copy;
-    int argc = 0, ends[2];
-    TEXT_SET(copy, words);
-    for (char *word; argc < 15 && (word = strsep(&rest, " ")) != NULL;)
-        argv[argc++] = word;
-    argv[argc] = NULL;
-    assert_int_equal(pipe(ends), 0);
-    int nowhere = open("/dev/null", O_WRONLY | O_CLOEXEC);
-    pid_t pid = start_child(verb, argc, argv, nowhere, ends[1]);
-    (void)close(ends[1]);
-    (void)close(nowhere);
-    size_t length = 0;
-    for (ssize_t got; (got = read(ends[0], out + length, n - length - 1)) > 0;)
-        length += (size_t)got;
-    out[length] = '\0';
-    (void)close(ends[0]);
-    return exit_status(pid);
-}
 
 static void wait_for_guest(void)
 {
@@ -161,7 +50,7 @@ static void a_guest_moves_through_the_whole_appliance(void **state)
     (void)state;
     struct appliance a;
     char out[8192], log[4096];
-    start(&a);
+    start(&a, fleet);
     wait_for_guest();
     assert_int_equal(run(verb_get, "get nodes -o name", out, sizeof out), EXIT_DONE);
     assert_string_equal(out, "no/a\nno/b\n");
@@ -183,7 +72,7 @@ static void a_slow_move_outlasts_a_wait_and_is_aborted_once(void **state)
     (void)state;
     struct appliance a;
     char out[8192];
-    start(&a);
+    start(&a, fleet);
     wait_for_guest();
     assert_int_equal(run(verb_migrate, "migrate slow --name s1 --wait --timeout 300ms", out,
                          sizeof out),
@@ -257,7 +146,7 @@ static void a_wait_ends_in_time_although_the_appliance_hangs(void **state)
     (void)state;
     struct appliance a;
     char out[4096];
-    start(&a);
+    start(&a, fleet);
     wait_for_guest();
     assert_int_equal(run(verb_migrate, "migrate slow --name s1", out, sizeof out), EXIT_DONE);
     assert_int_equal(kill(a.pid, SIGSTOP), 0);
@@ -276,7 +165,7 @@ static void a_migration_that_is_gone_ends_the_wait(void **state)
     struct appliance a;
     char out[4096], text[4096];
     int ends[2];
-    start(&a);
+    start(&a, fleet);
     assert_int_equal(pipe(ends), 0);
     char name[] = "wait";
     char *argv[] = {name, NULL};
