@@ -116,14 +116,25 @@ static struct json_object *spec_of(const struct object *object)
     return spec;
 }
 
+/* The first text's labels with the document's over them. */
+static bool lay_labels(const char *own_json, struct json_object *overlay, struct labels *out,
+                       struct err *err)
+{
+    struct labels over = {0};
+    struct json_object *member = json_at(overlay, "labels");
+    labels_fini(out);
+    bool read = labels_parse(own_json, "labels", out, err);
+    read = (member == NULL || labels_from(member, "labels", &over, err)) && read;
+    for (size_t i = 0; i < over.n; i++)
+        (void)labels_set(out, over.pairs[i].key, over.pairs[i].value);
+    labels_fini(&over);
+    return read;
+}
+
 static void node_labels(struct node *node, struct json_object *overlay)
 {
     struct err err = {0};
-    struct json_object *own = json_at(overlay, "labels");
-    labels_fini(&node->labels);
-    bool read = own != NULL ? labels_from(own, "labels", &node->labels, &err)
-                            : labels_parse(node->config_labels, "labels", &node->labels, &err);
-    if (!read)
+    if (!lay_labels(node->config_labels, overlay, &node->labels, &err))
         complain("Node", node->name, &err);
     (void)labels_set(&node->labels, "kubernetes.io/hostname", node->name);
     if (node->has_facts && node->facts.arch[0] != '\0')
@@ -185,20 +196,6 @@ void fleet_refresh_node(struct fleet *f, struct node *node)
     fleet_node_improved(f, node);
 }
 
-static void guest_labels(struct guest *guest, struct json_object *overlay)
-{
-    struct err err = {0};
-    struct labels own = {0};
-    labels_fini(&guest->labels);
-    if (!labels_parse(guest->metadata_labels, "labels", &guest->labels, &err) ||
-        (json_at(overlay, "labels") != NULL &&
-         !labels_from(json_at(overlay, "labels"), "labels", &own, &err)))
-        complain("VirtualMachineInstance", guest->name, &err);
-    for (size_t i = 0; i < own.n; i++)
-        (void)labels_set(&guest->labels, own.pairs[i].key, own.pairs[i].value);
-    labels_fini(&own);
-}
-
 /* The document's settings, without its labels: as text, new. */
 static char *overlay_text(struct json_object *overlay)
 {
@@ -238,7 +235,9 @@ void fleet_refresh_guest(struct fleet *f, struct guest *guest)
     struct err err = {0};
     const struct object *object = fleet_object(f, OBJECT_GUEST, guest->ns, guest->name);
     OWNED(json_object) overlay = spec_of(object);
-    guest_labels(guest, overlay);
+    if (!lay_labels(guest->metadata_labels, overlay, &guest->labels, &err))
+        complain("VirtualMachineInstance", guest->name, &err);
+    err = (struct err){0};
     if (guest->settings != NULL)
         settings_fini(guest->settings);
     free(guest->settings);
