@@ -101,6 +101,7 @@ static void reply_failure(struct http_reply *reply, unsigned code, const char *r
         add_cause(details, message);
     json_add_i64(status, "code", code);
     reply_json(reply, code, status);
+    reply->try_again = code == 429 || code == 503;
 }
 
 void reply_err(struct http_reply *reply, const struct err *err, enum api_kind kind,

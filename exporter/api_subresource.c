@@ -62,6 +62,7 @@ static void evict(const struct api_call *call, const struct eviction_request *re
         reply_not_found(reply, kind, call->request->name);
     else
         reply_err(reply, &err, kind, call->request->name);
+    reply->try_again = false; /* a migration takes longer: whoever drains asks when it likes */
 }
 
 void serve_evict(const struct api_call *call, struct http_reply *out_reply)

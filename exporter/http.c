@@ -167,8 +167,7 @@ static enum MHD_Result queue_body(struct exchange *e)
     (void)MHD_add_response_header(response, "X-Content-Type-Options", "nosniff");
     if (e->reply.allow[0] != '\0')
         (void)MHD_add_response_header(response, MHD_HTTP_HEADER_ALLOW, e->reply.allow);
-    if (e->reply.status == MHD_HTTP_TOO_MANY_REQUESTS ||
-        e->reply.status == MHD_HTTP_SERVICE_UNAVAILABLE)
+    if (e->reply.try_again)
         (void)MHD_add_response_header(response, MHD_HTTP_HEADER_RETRY_AFTER, "1");
     enum MHD_Result queued = MHD_queue_response(e->connection, e->reply.status, response);
     MHD_destroy_response(response);

@@ -52,6 +52,7 @@ struct http_reply {
     size_t body_bytes;
     struct http_page *page; /* instead of body; one reference, owned */
     char allow[64];         /* for 405 */
+    bool try_again;         /* in a second: Retry-After; clients then wait inside their call */
 };
 
 struct http_service {

@@ -310,32 +310,94 @@ static void render_guests(const struct snapshot *snapshot, struct buf *out)
     free(counts);
 }
 
-void metrics_render_fleet(const struct snapshot *snapshot, struct buf *out)
+static double node_value(const struct snapshot_node *node, enum metric metric)
 {
-    size_t connected = 0, jobs[PHASE_COUNT] = {0};
-    metric_add_header(out, METRIC_NODE_UP);
-    for (size_t i = 0; i < snapshot->n_nodes; i++) {
-        const struct snapshot_node *node = &snapshot->nodes[i];
-        connected += node->connected;
-        metric_add_labelled(out, METRIC_NODE_UP, "", "node", node->name, node->connected);
+    switch (metric) {
+    case METRIC_NODE_UP: return node->connected;
+    case METRIC_NODE_SCHEDULABLE: return node->connected && !node->cordoned;
+    case METRIC_NODE_RUNNING: return (double)node->running_kib * 1024;
+    default: return (double)node->reserved_kib * 1024;
     }
+}
+
+static void render_nodes(const struct snapshot *snapshot, struct buf *out)
+{
+    static const enum metric families[] = {METRIC_NODE_UP, METRIC_NODE_SCHEDULABLE,
+                                           METRIC_NODE_RUNNING, METRIC_NODE_RESERVED};
+    size_t connected = 0;
+    for (size_t f = 0; f < COUNT(families); f++) {
+        metric_add_header(out, families[f]);
+        for (size_t i = 0; i < snapshot->n_nodes; i++)
+            metric_add_labelled(out, families[f], "", "node", snapshot->nodes[i].name,
+                                node_value(&snapshot->nodes[i], families[f]));
+    }
+    for (size_t i = 0; i < snapshot->n_nodes; i++)
+        connected += snapshot->nodes[i].connected;
     metric_add_header(out, METRIC_NODES);
     metric_add_labelled(out, METRIC_NODES, "", "state", "connected", (double)connected);
     metric_add_labelled(out, METRIC_NODES, "", "state", "lost",
                         (double)(snapshot->n_nodes - connected));
-    render_guests(snapshot, out);
+}
 
-    size_t waiting[PENDING_COUNT] = {0};
-    for (size_t i = 0; i < snapshot->n_jobs; i++) {
-        jobs[snapshot->jobs[i]->phase]++;
-        if (!phase_is_final(snapshot->jobs[i]->phase))
-            waiting[snapshot->jobs[i]->pending]++;
-    }
+/* Nodes know who drains them: nobody reads a status here. */
+static void render_drains(const struct snapshot *snapshot, struct buf *out)
+{
+    size_t all = 0, active = 0;
+    for (size_t i = 0; i < snapshot->n_objects; i++)
+        all += snapshot->objects[i]->kind == OBJECT_DRAIN;
+    for (size_t i = 0; i < snapshot->n_nodes; i++)
+        active += snapshot->nodes[i].drain[0] != '\0';
+    metric_add_header(out, METRIC_DRAINS);
+    metric_add_labelled(out, METRIC_DRAINS, "", "state", "active", (double)active);
+    metric_add_labelled(out, METRIC_DRAINS, "", "state", "over",
+                        all > active ? (double)(all - active) : 0);
+}
+
+/* What the jobs of a snapshot add up to. */
+struct totals {
+    size_t phases[PHASE_COUNT];
+    size_t waiting[PENDING_COUNT], launchers[LAUNCHER_COUNT]; /* unfinished ones */
+    double rejections[REJECT_COUNT];
+};
+
+static void add_job(struct totals *totals, const struct snapshot_job *job)
+{
+    totals->phases[job->phase]++;
+    if (phase_is_final(job->phase))
+        return;
+    totals->waiting[job->pending]++;
+    totals->launchers[job->launcher]++;
+    for (enum reject why = 0; job->rejections != NULL && why < REJECT_COUNT; why++)
+        totals->rejections[why] += job->rejections->counts[why];
+}
+
+static void render_jobs(const struct snapshot *snapshot, struct buf *out)
+{
+    struct totals totals = {0};
+    for (size_t i = 0; i < snapshot->n_jobs; i++)
+        add_job(&totals, snapshot->jobs[i]);
     metric_add_header(out, METRIC_WAITING);
     for (enum pending pending = PENDING_NONE + 1; pending < PENDING_COUNT; pending++)
         metric_add_labelled(out, METRIC_WAITING, "", "reason", pending_name(pending),
-                            (double)waiting[pending]);
+                            (double)totals.waiting[pending]);
+    metric_add_header(out, METRIC_LAUNCHERS);
+    for (enum launcher launcher = LAUNCHER_NONE + 1; launcher < LAUNCHER_COUNT; launcher++)
+        metric_add_labelled(out, METRIC_LAUNCHERS, "", "state", launcher_name(launcher),
+                            (double)totals.launchers[launcher]);
+    metric_add_header(out, METRIC_REJECTIONS);
+    for (enum reject why = REJECT_NONE + 1; why < REJECT_COUNT; why++)
+        metric_add_labelled(out, METRIC_REJECTIONS, "", "reason", reject_name(why),
+                            totals.rejections[why]);
     metric_add_header(out, METRIC_JOBS);
     for (enum phase phase = PHASE_NONE + 1; phase < PHASE_COUNT; phase++)
-        metric_add_labelled(out, METRIC_JOBS, "", "phase", phase_name(phase), (double)jobs[phase]);
+        metric_add_labelled(out, METRIC_JOBS, "", "phase", phase_name(phase),
+                            (double)totals.phases[phase]);
+}
+
+void metrics_render_fleet(const struct snapshot *snapshot, struct buf *out)
+{
+    render_nodes(snapshot, out);
+    render_guests(snapshot, out);
+    render_drains(snapshot, out);
+    render_jobs(snapshot, out);
 }

@@ -125,7 +125,7 @@ static void unknown_paths_and_methods_are_a_status(void **state)
         {"GET", "/apis/kubevirt.io/v2/virtualmachineinstances", 404, NULL},
         {"POST", "/metrics", 405, "GET, HEAD"},
         {"PUT", VMIM_PATH, 405, "GET, HEAD, POST"},
-        {"PATCH", VMIM_PATH "/moving", 405, "GET, HEAD, DELETE"},
+        {"POST", VMIM_PATH "/moving", 405, "GET, HEAD, PUT, PATCH, DELETE"},
         {"GET", VMIM_PATH "/moving/abort", 405, "PUT"},
     };
     for (size_t i = 0; i < COUNT(rows); i++) {

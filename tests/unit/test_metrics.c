@@ -152,6 +152,42 @@ static void numbers_without_a_sample_are_absent_not_zero(void **state)
     snapshot_unref(&world->snapshot);
 }
 
+static void the_control_plane_is_counted(void **state)
+{
+    (void)state;
+    struct world *world = world_new(1);
+    OWNED(metrics_counters) counters = busy_counters(world);
+    static const char *const lines[] = {
+        "ferry_node_schedulable{node=\"a\"} 1",
+        "ferry_node_schedulable{node=\"b\"} 0", /* cordoned */
+        "ferry_node_schedulable{node=\"c\"} 0", /* lost */
+        "ferry_node_running_bytes{node=\"a\"} 2147483648",
+        "ferry_node_reserved_bytes{node=\"b\"} 1073741824",
+        "ferry_jobs_waiting{reason=\"unschedulable-now\"} 1",
+        "ferry_launchers{state=\"Ready\"} 1",
+        "ferry_launchers{state=\"Gone\"} 0", /* of a job that is over */
+        "ferry_placement_rejections{reason=\"memory\"} 1",
+        "ferry_placement_rejections{reason=\"source-node\"} 1",
+        "ferry_placement_rejections{reason=\"cpu\"} 0",
+        "ferry_drains{state=\"active\"} 1",
+        "ferry_drains{state=\"over\"} 0",
+    };
+    OWNED_TEXT page = page_of(&world->snapshot, counters);
+    for (size_t i = 0; i < COUNT(lines); i++) {
+        char line[160];
+        (void)snprintf(line, sizeof line, "\n%s\n", lines[i]);
+        if (strstr(page, line) == NULL)
+            fail_msg("no line '%s'", lines[i]);
+    }
+    TEXT_SET(world->nodes[1].drain, "");
+    world->jobs[3].phase = PHASE_FAILED; /* what is over waits for nothing and fits nowhere */
+    OWNED_TEXT after = page_of(&world->snapshot, counters);
+    assert_non_null(strstr(after, "\nferry_drains{state=\"over\"} 1\n"));
+    assert_non_null(strstr(after, "\nferry_placement_rejections{reason=\"memory\"} 0\n"));
+    assert_non_null(strstr(after, "\nferry_jobs_waiting{reason=\"unschedulable-now\"} 0\n"));
+    snapshot_unref(&world->snapshot);
+}
+
 /* Every sample of a page once: Prometheus would keep quiet about a second one. */
 static void no_series_is_there_twice(void **state)
 {
@@ -438,6 +474,7 @@ int main(void)
         cmocka_unit_test(one_view_gives_the_same_bytes_twice),
         cmocka_unit_test(a_finished_migration_leaves_no_series),
         cmocka_unit_test(numbers_without_a_sample_are_absent_not_zero),
+        cmocka_unit_test(the_control_plane_is_counted),
         cmocka_unit_test(no_series_is_there_twice),
         cmocka_unit_test(every_row_of_the_table_is_on_the_page),
         cmocka_unit_test(names_follow_the_rules),
