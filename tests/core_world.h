@@ -1,7 +1,11 @@
-/* core_world.h - a world for tests of the pure core: two hosts, one guest, no threads, no clock.
+/* core_world.h - a world for tests of the pure core: no threads, no clock.
  *
- * The test says what each host answers when it is looked at, whether a job runs on the source, and
- * what the calls return. Time moves in steps of 100 ms.
+ * It begins with two hosts and one guest; a test adds what it needs. The test says what each host
+ * answers when it is looked at, whether a job runs on a guest, what a CPU compares to and what the
+ * calls return. Time moves in steps of 100 ms.
+ *
+ * g1 at home on h1 is seen as `source` on h1 and as `target` on h2; every other guest is seen on
+ * its host and nowhere else, and a host that is not connected sees nothing.
  */
 #ifndef TESTS_CORE_WORLD_H
 #define TESTS_CORE_WORLD_H
@@ -11,18 +15,42 @@
 #define CORE_GUEST "11111111-1111-4111-8111-111111111111"
 #define CORE_OTHER "22222222-2222-4222-8222-222222222222"
 
+enum { CORE_HOSTS = 8, CORE_GUESTS = 16 };
+
+struct core_guest {
+    struct hv_guest is;
+    char host[HV_HOST_MAX];
+    int job_type, job_operation; /* what its host says of its job */
+    struct guest_facts facts;    /* what its definition says */
+    uint64_t migrate_id;         /* call out, 0: none */
+};
+struct core_host {
+    char name[HV_HOST_MAX];
+    int comparison;        /* answer to a question about a CPU; 1: the same */
+    enum err_code unasked; /* it cannot compare */
+    unsigned compares;     /* questions so far */
+};
+
 struct core_world {
     struct fleet *fleet;
     struct effects fx;
     size_t played; /* effects already played out */
     struct moment now;
     struct hv_sight source, target;
-    int job_type, job_operation; /* what the source says of its job */
+    int job_type, job_operation; /* what the source says of g1's job */
     bool loses_looks;            /* answers to looks get lost */
+    bool loses_jobs;             /* answers about jobs get lost */
+    bool loses_cpus;             /* answers about CPUs get lost */
     uint64_t migrate_id, abort_id;
     unsigned migrates, aborts, watches, unwatches, warnings;
+    unsigned looks, job_asks, compares, shutdowns, backup_stops, removes;
+    struct hv_migrate last; /* the newest migrate call */
     char job[JOB_UID_MAX];
     char event[64]; /* reason of the newest warning */
+    struct err err; /* the newest refusal */
+    unsigned n_hosts, n_guests;
+    struct core_host hosts[CORE_HOSTS];
+    struct core_guest guests[CORE_GUESTS];
 };
 
 extern const struct hv_sight CORE_RUNS, CORE_ARRIVED, CORE_INCOMING, CORE_SUSPENDED, CORE_BROKEN;
@@ -31,6 +59,7 @@ extern const struct hv_sight CORE_ABSENT, CORE_BLIND;
 struct core_world *core_new(void);    /* h1 and h2 connected, guest g1 on h1 */
 struct core_world *core_moving(void); /* ... and its memory moves to h2 */
 void core_free(struct core_world *w);
+struct fleet_config core_config(void); /* what core_new() begins with: no limits */
 
 void core_feed(struct core_world *w, const struct input *input);
 void core_settle(struct core_world *w); /* plays out everything asked for so far */
@@ -43,5 +72,44 @@ void core_sample(struct core_world *w);
 void core_returns(struct core_world *w, enum hv_call call, enum err_code code);
 void core_expect(struct core_world *w, enum phase phase, enum outcome outcome, enum guest_at at);
 struct job *core_job(struct core_world *w);
+
+/* ---- more hosts and guests ---- */
+struct core_host *core_host(struct core_world *w, const char *name);
+struct core_guest *core_guest(struct core_world *w, const char *name);
+struct node *core_node(struct core_world *w, const char *name);
+void core_add_host(struct core_world *w, const char *name); /* connected, listed, empty */
+/* Running, in namespace "default"; its host is told. */
+struct core_guest *core_add_guest(struct core_world *w, const char *name, const char *host,
+                                  uint64_t mib);
+void core_add_guests(struct core_world *w, const char *host, unsigned from, unsigned to); /* gN */
+void core_list(struct core_world *w, const char *host); /* the host says who is there */
+void core_size(struct core_world *w, const char *host, uint64_t mib, unsigned cpus);
+void core_define(struct core_world *w, const char *guest); /* its facts are read */
+void core_able(struct core_world *w, const char *host, struct hv_abilities *take_abilities);
+void core_abort_asked(struct core_world *w, const char *guest); /* its job is cancelled */
+
+/* ---- requests; refused: false or NULL, and w->err says why ---- */
+struct core_wish { /* all may be left out */
+    const char *priority, *target, *name, *metadata, *selector, *volumes, *ns;
+    uint64_t bandwidth_mibs;
+    bool dry_run;
+};
+struct job *core_ask(struct core_world *w, const char *guest, const struct core_wish *wish);
+bool core_put(struct core_world *w, enum object_kind kind, const char *name, const char *spec);
+bool core_remove(struct core_world *w, enum object_kind kind, const char *name);
+bool core_evict(struct core_world *w, const struct eviction_request *request);
+
+/* ---- what became of it ---- */
+struct job *core_job_of(struct core_world *w, const char *guest); /* unfinished, or the newest */
+void core_phase(struct core_world *w, const char *guest, enum phase phase);
+/* Pending for that, with "since" and a deadline in the future. */
+void core_waits(struct core_world *w, const char *guest, enum pending pending);
+void core_fails(struct core_world *w, const char *guest);   /* the call is refused by its host */
+void core_arrives(struct core_world *w, const char *guest); /* the call ends and it is there */
+/* Events of that reason whose message holds the text (NULL: any). */
+unsigned core_said(const struct core_world *w, const char *reason, const char *text);
+/* Nobody holds a place or has something reserved, and the ledger agrees with a recount. */
+void core_clean(struct core_world *w);
+void core_ledger(struct core_world *w); /* the ledger agrees with a recount */
 
 #endif

@@ -59,9 +59,11 @@ static bool choose_name(struct fleet *f, const struct migration_request *request
     return true;
 }
 
-static bool choose_priority(const struct migration_request *request, struct job *job,
-                            struct err *err)
+/* What the request says by itself, whoever it is about. */
+static bool check_words(const struct migration_request *request, struct job *job, struct err *err)
 {
+    if (request->guest_name[0] == '\0')
+        return err_set(err, ERR_UNPROCESSABLE, "vmiName is missing");
     if (request->priority[0] == '\0')
         return true; /* a human's, as the job is made */
     job->priority = priority_from_name(request->priority);
@@ -105,8 +107,6 @@ static bool check_free(struct fleet *f, const struct guest *guest, struct err *e
 static bool check_guest(struct fleet *f, const struct migration_request *request,
                         struct guest **out_guest, struct err *err)
 {
-    if (request->guest_name[0] == '\0')
-        return err_set(err, ERR_UNPROCESSABLE, "vmiName is missing");
     unsigned count = 0;
     struct guest *guest = fleet_guest_named(f, request->ns, request->guest_name, &count);
     if (guest == NULL)
@@ -227,12 +227,10 @@ struct job *admission_admit(struct fleet *f, const struct migration_request *req
                             struct moment now, struct err *err)
 {
     struct guest *guest = NULL;
-    if (!has_room(f, err) || !check_guest(f, request, &guest, err) ||
-        !check_target(f, request, guest, err))
-        return NULL;
     OWNED(job) job = job_new(err);
-    if (job == NULL || !choose_priority(request, job, err) || !choose_name(f, request, job, err) ||
-        !copy_texts(request, job, err))
+    if (job == NULL || !has_room(f, err) || !check_words(request, job, err) ||
+        !check_guest(f, request, &guest, err) || !check_target(f, request, guest, err) ||
+        !choose_name(f, request, job, err) || !copy_texts(request, job, err))
         return NULL;
     begin(f, job, guest, now);
     TEXT_SET(job->wanted, request->target);
