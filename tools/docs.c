@@ -140,9 +140,12 @@ static void row(FILE *out, const char *name, const char *help)
 
 static void job_words(FILE *out)
 {
-    head(out, "Waits", "What a job can wait for; it says since and until when.",
-         "reason | meaning");
-#define PENDING(id, name, limit_s, help) row(out, name, help);
+    head(out, "Waits",
+         "What a job can wait for; it says since and until when. Limit: seconds of that wait after "
+         "which it gives up, 0: the wait has an end of its own.",
+         "reason | limit | meaning");
+#define PENDING(id, name, limit_s, help) \
+    (void)fprintf(out, "| `%s` | %d | %s |\n", name, limit_s, help);
 #include "engine/model/pending.def"
 #undef PENDING
     head(out, "Priority classes", "Best first; within a class the oldest.", "class | meaning");
@@ -177,6 +180,70 @@ static void unmovables(FILE *out)
     (void)fprintf(out, "| `%s` | %s | %s | %s | %s |\n", name, #live, #storage, message, help);
 #include "engine/model/migratable.def"
 #undef UNMOVABLE
+}
+
+static void places(FILE *out)
+{
+    head(out, "Why a node cannot take a guest",
+         "Asked in this order, the first that applies is kept per node. EVER: not as long as this "
+         "guest runs as it runs, or this job asks what it asks; if all nodes say so the job fails "
+         "at once.",
+         "reason | when | meaning");
+#define REJECT(id, name, when, help) \
+    if (*(name) != '\0')             \
+        (void)fprintf(out, "| `%s` | %s | %s |\n", name, #when, help);
+#include "engine/model/rejection.def"
+#undef REJECT
+    head(out, "Launchers", "The place of a guest on a node; shown as a Pod.",
+         "state | pod phase | meaning");
+#define LAUNCHER(id, name, pod_phase, help) \
+    if (*(name) != '\0')                    \
+        (void)fprintf(out, "| `%s` | %s | %s |\n", name, pod_phase, help);
+#include "engine/model/launcher.def"
+#undef LAUNCHER
+    head(out, "Origins", "Who asked. Automatic ones back off after a failure.",
+         "origin | automatic | meaning");
+#define ORIGIN(id, name, automatic, help) \
+    (void)fprintf(out, "| `%s` | %s | %s |\n", name, #automatic, help);
+#include "engine/model/origin.def"
+#undef ORIGIN
+}
+
+static void documents(FILE *out)
+{
+    head(out, "Documents", "What people write and Ferry keeps.", "kind | meaning");
+#define OBJECT(id, kind, spaced, help) row(out, kind, help);
+#include "engine/model/object.def"
+#undef OBJECT
+    head(out, "Migration settings",
+         "In `migrations:` of the configuration and, where policy says YES, in a MigrationPolicy.",
+         "setting | default | policy | meaning");
+#define SETTING(id, type, json, fallback, low, high, policy, help) \
+    (void)fprintf(out, "| `%s` | %s | %s | %s |\n", json, #fallback, #policy, help);
+#include "engine/model/migration_config.def"
+#undef SETTING
+    head(out, "Eviction strategies", "What happens to a guest when its node is emptied.",
+         "strategy | moved | meaning");
+#define STRATEGY(id, name, moves, marks, help) \
+    if (*(name) != '\0')                       \
+        (void)fprintf(out, "| `%s` | %s | %s |\n", name, #moves, help);
+#include "engine/model/eviction.def"
+#undef STRATEGY
+    head(out, "Drains", "States of a Drain.", "state | meaning");
+#define DRAIN(id, name, final, help) row(out, name, help);
+#include "engine/control/drain.def"
+#undef DRAIN
+    head(out, "Guests of a drain", "One state each.", "state | meaning");
+#define DRAIN_GUEST(id, name, help) row(out, name, help);
+#include "engine/control/drain.def"
+#undef DRAIN_GUEST
+    head(out, "What blocks a guest of a drain", "Each with what would unblock it.",
+         "reason | meaning | what to do");
+#define BLOCK(id, name, help, unblock) \
+    if (*(name) != '\0')               \
+        (void)fprintf(out, "| `%s` | %s | %s |\n", name, help, unblock);
+#include "engine/control/drain.def"
+#undef BLOCK
 }
 
 static void ownership(FILE *out)
@@ -281,6 +348,8 @@ static void page(FILE *out)
     diagram(out);
     job_words(out);
     unmovables(out);
+    places(out);
+    documents(out);
     ownership(out);
     causes(out);
     errors(out);
