@@ -294,6 +294,17 @@ static struct json_object *parse(enum api_patch type, const char *text, size_t n
     return json_parse(text, n, "body", err);
 }
 
+/* As if the client had sent it whole: operations can nest deeper than any body may. */
+static struct json_object *read_again(struct json_object *after, struct err *err)
+{
+    size_t n = 0;
+    const char *text = json_object_to_json_string_length(after, JSON_C_TO_STRING_PLAIN, &n);
+    if (text != NULL)
+        return json_parse(text, n, "the patched object", err);
+    err_set(err, ERR_NOMEM, "no memory for the patch");
+    return NULL;
+}
+
 struct json_object *api_patch(enum api_patch type, struct json_object *before, const char *text,
                               size_t n, struct err *err)
 {
@@ -312,5 +323,5 @@ struct json_object *api_patch(enum api_patch type, struct json_object *before, c
         err_set(err, ERR_INVALID, "patch: expected an object");
     else
         is_done = merge(after, patch, type == API_PATCH_STRATEGIC, err);
-    return is_done ? TAKE(after) : NULL;
+    return is_done ? read_again(after, err) : NULL;
 }

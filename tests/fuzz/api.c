@@ -69,6 +69,22 @@ static void law_of_the_metadata(const char *text)
     }
 }
 
+static void law_of_the_requester(const char *who)
+{
+    FUZZ_LAW(who[0] != '\0', "somebody without a name");
+    for (const char *c = who; *c != '\0'; c++)
+        FUZZ_LAW(*c >= ' ' && *c <= '~', "a requester that cannot be printed");
+}
+
+static void law_of_the_text(const char *text, const char *what)
+{
+    struct err err = {0};
+    if (text == NULL)
+        return;
+    OWNED(json_object) value = json_parse(text, strlen(text), what, &err);
+    FUZZ_LAW(value != NULL, "%s is no JSON: %s: %s", what, err.text, text);
+}
+
 static bool create(void *ctx, const struct migration_request *request,
                    struct migration_ref *out_ref, struct err *err)
 {
@@ -79,8 +95,9 @@ static bool create(void *ctx, const struct migration_request *request,
     law_of_the_name(request->name, false);
     law_of_the_name(request->generate_name, true);
     law_of_the_metadata(request->metadata_json);
-    for (const char *c = request->requester; *c != '\0'; c++)
-        FUZZ_LAW(*c >= ' ' && *c <= '~', "a requester that cannot be printed");
+    law_of_the_requester(request->requester);
+    law_of_the_text(request->selector_json, "selector");
+    law_of_the_text(request->volumes_json, "volumes");
     if (request->guest_name[0] == '!') /* a guest the engine says no to, in every way it can */
         return err_set(err, (enum err_code)(1 + strlen(request->guest_name) % (ERR_COUNT - 1)),
                        "no: %s", request->guest_name);
@@ -101,6 +118,62 @@ static bool cancel(void *ctx, const char *ns, const char *name, const char *requ
     if (strcmp(name, "m1") == 0)
         return true;
     return err_set(err, name[0] == 'f' ? ERR_REFUSED : ERR_NOT_FOUND, "no %s", name);
+}
+
+static const char *ns_asked(const struct api_world *w)
+{
+    return w->ns == NULL ? "" : w->ns;
+}
+
+static bool put(void *ctx, const struct object_request *request, struct migration_ref *out_ref,
+                struct err *err)
+{
+    struct api_world *w = ctx;
+    w->asked.puts++;
+    FUZZ_LAW(strcmp(request->ns, ns_asked(w)) == 0, "namespace %s became %s", ns_asked(w),
+             request->ns);
+    FUZZ_LAW(request->name[0] != '\0' && request->kind < OBJECT_COUNT, "a document without a name");
+    FUZZ_LAW(!(request->must_be_new && request->must_exist), "new, and there already");
+    law_of_the_requester(request->requester);
+    law_of_the_metadata(request->metadata_json);
+    FUZZ_LAW(request->spec_json != NULL, "a document without a text");
+    /* As deep as a client likes: the engine's parser has the last word about that. */
+    if (request->name[0] == 'f')
+        return err_set(err, (enum err_code)(1 + strlen(request->name) % (ERR_COUNT - 1)), "no: %s",
+                       request->name);
+    TEXT_SET(out_ref->uid, "40000000-0000-4000-8000-000000000000");
+    return true;
+}
+
+static bool remove_object(void *ctx, const struct object_ref *ref, struct err *err)
+{
+    struct api_world *w = ctx;
+    w->asked.removes++;
+    FUZZ_LAW(strcmp(ref->ns, ns_asked(w)) == 0 && ref->name[0] != '\0', "%s/%s", ref->ns,
+             ref->name);
+    law_of_the_requester(ref->requester);
+    return ref->name[0] != 'f' || err_set(err, ERR_NOT_FOUND, "no %s", ref->name);
+}
+
+static bool evict(void *ctx, const struct eviction_request *request, struct err *err)
+{
+    struct api_world *w = ctx;
+    w->asked.evictions++;
+    FUZZ_LAW(strcmp(request->ns, ns_asked(w)) == 0 && request->pod[0] != '\0', "%s/%s", request->ns,
+             request->pod);
+    FUZZ_LAW(!request->cancel || !request->allow_shutdown, "a cancel that shuts down");
+    law_of_the_requester(request->requester);
+    return request->pod[0] != 'f' || err_set(err, ERR_LIMIT, "not now");
+}
+
+static bool answer(void *ctx, const struct question *question, char **out_json, struct err *err)
+{
+    struct api_world *w = ctx;
+    w->asked.questions++;
+    if (question->name[0] == 'f')
+        return err_set(err, ERR_NOT_FOUND, "no %s", question->name);
+    *out_json = strdup("{\"nodes\":[]}");
+    return *out_json != NULL || err_set(err, ERR_NOMEM, "no memory");
 }
 
 /* ---- the world ---- */
@@ -150,7 +223,7 @@ static struct api_world *world(void)
         return &w;
     clock_fake_init(&w.clock, 1700000000000);
     w.x.clock = &w.clock.clock;
-    w.x.requests = (struct engine_requests){&w, create, cancel};
+    w.x.requests = (struct engine_requests){&w, create, cancel, put, remove_object, evict, answer};
     w.x.store = store_sqlite_open(NULL, &err);
     w.x.counters = metrics_counters_new(&err);
     FUZZ_LAW(w.x.store != NULL && w.x.counters != NULL, "%s", err.text);

@@ -22,8 +22,13 @@ struct api_fields {
 
 /* What the handlers asked of the engine since the last call of api_serve. */
 struct api_asked {
-    unsigned creates, cancels;
+    unsigned creates, cancels, puts, removes, evictions, questions;
 };
+/* Everything among it that changes something. */
+static inline unsigned api_asked_changes(const struct api_asked *asked)
+{
+    return asked->creates + asked->cancels + asked->puts + asked->removes + asked->evictions;
+}
 
 /* Finds the route, serves, checks the reply, frees it. request->connection must be a struct
  * api_fields. Returns the status. */

@@ -160,11 +160,35 @@ static void a_patch_has_a_bound(void **state)
     }
 }
 
+/* Each operation may nest as deep as a body; together they must not nest deeper. */
+static void operations_cannot_nest_deeper_than_a_body(void **state)
+{
+    (void)state;
+    struct err err = {0};
+    struct buf text, path;
+    buf_init(&text, 1 << 20);
+    buf_init(&path, 1 << 12);
+    for (int i = 0; i < JSON_DEPTH_MAX + 1; i++) {
+        buf_add(&path, "/a");
+        buf_addf(&text, "%s{\"op\":\"add\",\"path\":\"%s\",\"value\":{}}", i == 0 ? "[" : ",",
+                 path.data);
+    }
+    buf_add(&text, "]");
+    OWNED(json_object) before = json_object_new_object();
+    OWNED(json_object) after = api_patch(API_PATCH_JSON, before, text.data, text.length, &err);
+    assert_null(after);
+    assert_int_equal(err.code, ERR_INVALID);
+    assert_non_null(strstr(err.text, "too deep"));
+    buf_fini(&text);
+    buf_fini(&path);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(each_patch_gives_what_its_row_says),
         cmocka_unit_test(a_patch_has_a_bound),
+        cmocka_unit_test(operations_cannot_nest_deeper_than_a_body),
     };
     return cmocka_run_group_tests_name("api patch", tests, NULL, NULL);
 }
