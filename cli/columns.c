@@ -15,8 +15,8 @@ typedef void column_fn(struct json_object *object, int64_t now_ms, char *out_cel
 
 struct column {
     const char *title;
-    enum { ALWAYS, WIDE } when;
-    bool is_phase; /* coloured by its word */
+    enum { ALWAYS, ROOMY, WIDE } when; /* ROOMY: if it fits */
+    bool is_phase;                     /* coloured by its word */
     const char *path;
     column_fn *fill; /* NULL: the text at path */
 };
@@ -211,9 +211,9 @@ static const struct column migration_columns[] = {
     {"GUEST", ALWAYS, false, "spec.vmiName", NULL},
     {"FROM", ALWAYS, false, NULL, fill_from},
     {"TO", ALWAYS, false, NULL, fill_to},
-    {"MODE", ALWAYS, false, "status.migrationState.mode", NULL},
-    {"DONE", ALWAYS, false, NULL, fill_progress},
-    {"TOOK", ALWAYS, false, NULL, fill_took},
+    {"MODE", ROOMY, false, "status.migrationState.mode", NULL},
+    {"DONE", ROOMY, false, NULL, fill_progress},
+    {"TOOK", ROOMY, false, NULL, fill_took},
     {"AGE", ALWAYS, false, NULL, fill_age},
     {"POLICY", WIDE, false, "status.ferry.policy", NULL},
     {"OUTCOME", WIDE, false, "status.ferry.outcome", NULL},
@@ -227,7 +227,7 @@ static const struct column guest_columns[] = {
     {"NODE", ALWAYS, false, "status.nodeName", NULL},
     {"STATE", ALWAYS, false, NULL, fill_state},
     {"MEMORY", ALWAYS, false, NULL, fill_memory},
-    {"CPUS", ALWAYS, false, "spec.domain.cpu.cores", NULL},
+    {"CPUS", ROOMY, false, "spec.domain.cpu.cores", NULL},
     {"MIGRATABLE", WIDE, false, NULL, fill_migratable},
     {"EVICTION", WIDE, false, "spec.evictionStrategy", NULL},
     {"MIGRATION", WIDE, false, "status.ferry.migration", NULL},
@@ -239,8 +239,8 @@ static const struct column node_columns[] = {
     {"GUESTS", ALWAYS, false, "status.ferry.guests", NULL},
     {"CPUS", ALWAYS, false, "status.capacity.cpu", NULL},
     {"MEMORY", ALWAYS, false, NULL, fill_capacity},
-    {"LIBVIRT", ALWAYS, false, "status.ferry.libvirtVersion", NULL},
-    {"QEMU", ALWAYS, false, "status.ferry.qemuVersion", NULL},
+    {"LIBVIRT", ROOMY, false, "status.ferry.libvirtVersion", NULL},
+    {"QEMU", ROOMY, false, "status.ferry.qemuVersion", NULL},
     {"AGE", ALWAYS, false, NULL, fill_age},
     {"CPU MODEL", WIDE, false, "status.ferry.cpuModel", NULL},
     {"DRAIN", WIDE, false, "status.ferry.drain", NULL},
@@ -301,7 +301,7 @@ static size_t choose(const struct columns *choice, struct column *out_columns)
     if (choice->all_namespaces && kind_is_namespaced(choice->kind))
         out_columns[n++] = ns;
     for (size_t i = 0; i < layouts[choice->kind].n; i++)
-        if (layouts[choice->kind].columns[i].when == ALWAYS || choice->wide)
+        if (layouts[choice->kind].columns[i].when != WIDE || choice->wide)
             out_columns[n++] = layouts[choice->kind].columns[i];
     return n;
 }
@@ -326,12 +326,14 @@ size_t columns_render(const struct columns *choice, struct json_object *answer,
                       const struct paper *paper, struct buf *out)
 {
     struct column columns[TABLE_COLUMNS_MAX];
-    const char *titles[TABLE_COLUMNS_MAX];
+    const char *titles[TABLE_COLUMNS_MAX] = {NULL};
     size_t n = choose(choice, columns);
     for (size_t i = 0; i < n; i++)
         titles[i] = columns[i].title;
     struct table table;
     table_init(&table, titles, n);
+    for (size_t i = 0; i < n; i++)
+        table.optional[i] = columns[i].when == ROOMY;
     bool is_list = json_at(answer, "items") != NULL;
     if (!is_list)
         add_object(&table, columns, n, answer, choice->now_ms);

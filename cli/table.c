@@ -125,17 +125,29 @@ static void measure(const struct table *table, size_t *widths)
     }
 }
 
-/* Takes from the widest column, one by one, so that the loss is shared by the long ones. */
+static size_t total_of(const struct table *table, const size_t *widths)
+{
+    size_t total = 0, shown = 0;
+    for (size_t column = 0; column < table->n_columns; column++) {
+        total += widths[column];
+        shown += widths[column] > 0;
+    }
+    return total + GAP * (shown > 0 ? shown - 1 : 0);
+}
+
+/* Leaves out what may be left out, then takes from the widest column, one by one, so that the loss
+ * is shared by the long ones. A width of 0 means that the column is not shown. */
 static void narrow(const struct table *table, size_t *widths, size_t width)
 {
+    for (size_t column = table->n_columns; column-- > 0;)
+        if (table->optional[column] && total_of(table, widths) > width)
+            widths[column] = 0;
     for (;;) {
-        size_t total = GAP * (table->n_columns - 1), widest = 0;
-        for (size_t column = 0; column < table->n_columns; column++) {
-            total += widths[column];
+        size_t widest = 0;
+        for (size_t column = 0; column < table->n_columns; column++)
             if (widths[column] > widths[widest])
                 widest = column;
-        }
-        if (total <= width || widths[widest] <= NARROWEST)
+        if (total_of(table, widths) <= width || widths[widest] <= NARROWEST)
             return;
         widths[widest]--;
     }
@@ -144,6 +156,8 @@ static void narrow(const struct table *table, size_t *widths, size_t width)
 static void put_cell(struct buf *out, const char *text, size_t width, bool last)
 {
     size_t length = strlen(text);
+    if (width == 0)
+        return;
     if (length > width) {
         buf_add_bytes(out, text, width - 1);
         buf_add(out, "~");
@@ -161,15 +175,18 @@ bool table_render(const struct table *table, size_t width, bool coloured, struct
     measure(table, widths);
     if (width > 0)
         narrow(table, widths, width);
+    size_t last = table->n_columns - 1;
+    while (last > 0 && widths[last] == 0)
+        last--;
     for (size_t column = 0; column < table->n_columns; column++)
-        put_cell(out, table->titles[column], widths[column], column + 1 == table->n_columns);
+        put_cell(out, table->titles[column], widths[column], column == last);
     buf_add(out, "\n");
     for (size_t row = 0; row < table->n_rows; row++) {
         for (size_t column = 0; column < table->n_columns; column++) {
             const struct table_cell *cell = cell_at(table, row, column);
-            bool painted = coloured && cell->colour != COLOUR_NONE;
+            bool painted = coloured && cell->colour != COLOUR_NONE && widths[column] > 0;
             buf_add(out, colour_on(cell->colour, painted));
-            put_cell(out, cell->text, widths[column], column + 1 == table->n_columns);
+            put_cell(out, cell->text, widths[column], column == last);
             buf_add(out, colour_off(painted));
         }
         buf_add(out, "\n");

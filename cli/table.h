@@ -1,9 +1,9 @@
 /* table.h - rows for people: aligned columns that fit the width they are given.
  *
- * A table too wide is narrowed at its widest column, which is cut with '~'; width 0 cuts
- * nothing (-o wide). Cells are copied; bytes that could drive a terminal become '?'.
- * Colour is a property of a cell and appears only when the caller says that the reader is a
- * terminal. Pure: the text goes into a buffer.
+ * A table too wide first loses columns that may be left out, the last first; then it is narrowed at
+ * its widest column, which is cut with '~'. Width 0 cuts nothing (-o wide). Cells are copied; bytes
+ * that could drive a terminal become '?'. Colour is a property of a cell and appears only when the
+ * caller says that the reader is a terminal. Pure: the text goes into a buffer.
  */
 #ifndef CLI_TABLE_H
 #define CLI_TABLE_H
@@ -20,8 +20,9 @@ enum colour { COLOUR_NONE, COLOUR_GOOD, COLOUR_BUSY, COLOUR_BAD, COLOUR_DIM, COL
 struct table {
     size_t n_columns, n_rows, capacity; /* rows without the header */
     const char *titles[TABLE_COLUMNS_MAX];
-    struct table_cell *cells; /* n_rows * n_columns; owned */
-    bool failed;              /* memory was short; render then says false */
+    bool optional[TABLE_COLUMNS_MAX]; /* left out when there is no room */
+    struct table_cell *cells;         /* n_rows * n_columns; owned */
+    bool failed;                      /* memory was short; render then says false */
 };
 
 void table_init(struct table *table, const char *const *titles, size_t n_columns);

@@ -138,6 +138,43 @@ static void times_are_read_or_refused(void **state)
 
 /* --- tables --- */
 
+/* A name that is cut cannot be copied: what is less needed goes first, the last column first. */
+static void a_table_leaves_out_what_may_be_left_out_before_it_cuts(void **state)
+{
+    (void)state;
+    const char *const titles[] = {"NAME", "MODE", "DONE", "AGE"};
+    const struct {
+        size_t width;
+        const char *head, *row;
+    } stories[] = {
+        {0, "NAME                 MODE     DONE  AGE\n",
+         "migration-with-name  PreCopy  100%  5s\n"},
+        {38, "NAME                 MODE     DONE  AGE\n",
+         "migration-with-name  PreCopy  100%  5s\n"},
+        {37, "NAME                 MODE     AGE\n", "migration-with-name  PreCopy  5s\n"},
+        {24, "NAME                 AGE\n", "migration-with-name  5s\n"},
+        {20, "NAME             AGE\n", "migration-with~  5s\n"},
+    };
+    for (size_t i = 0; i < COUNT(stories); i++) {
+        struct table table;
+        struct buf out;
+        buf_init(&out, 4096);
+        table_init(&table, titles, COUNT(titles));
+        table.optional[1] = table.optional[2] = true;
+        table_add_row(&table);
+        table_set(&table, 0, "migration-with-name");
+        table_set(&table, 1, "PreCopy");
+        table_set(&table, 2, "100%");
+        table_set(&table, 3, "5s");
+        assert_true(table_render(&table, stories[i].width, false, &out));
+        char want[128];
+        (void)snprintf(want, sizeof want, "%s%s", stories[i].head, stories[i].row);
+        assert_string_equal(out.data, want);
+        buf_fini(&out);
+        table_fini(&table);
+    }
+}
+
 static void a_table_fits_the_width_by_cutting_the_widest(void **state)
 {
     (void)state;
@@ -419,6 +456,7 @@ int main(void)
         cmocka_unit_test(durations_are_read_or_refused),
         cmocka_unit_test(quantities_are_read_or_refused),
         cmocka_unit_test(times_are_read_or_refused),
+        cmocka_unit_test(a_table_leaves_out_what_may_be_left_out_before_it_cuts),
         cmocka_unit_test(a_table_fits_the_width_by_cutting_the_widest),
         cmocka_unit_test(cells_cannot_drive_the_terminal),
         cmocka_unit_test(colour_appears_only_when_asked),
