@@ -149,9 +149,9 @@ static void a_table_leaves_out_what_may_be_left_out_before_it_cuts(void **state)
     } stories[] = {
         {0, "NAME                 MODE     DONE  AGE\n",
          "migration-with-name  PreCopy  100%  5s\n"},
-        {38, "NAME                 MODE     DONE  AGE\n",
+        {39, "NAME                 MODE     DONE  AGE\n",
          "migration-with-name  PreCopy  100%  5s\n"},
-        {37, "NAME                 MODE     AGE\n", "migration-with-name  PreCopy  5s\n"},
+        {38, "NAME                 MODE     AGE\n", "migration-with-name  PreCopy  5s\n"},
         {24, "NAME                 AGE\n", "migration-with-name  5s\n"},
         {20, "NAME             AGE\n", "migration-with~  5s\n"},
     };
