@@ -2,23 +2,7 @@
 # migratable: a guest that cannot move says so before anyone asks, and is refused before any migrate call
 . "$(dirname "$0")/testlib.sh"
 
-# boot_with HOST GUEST DEVICE: a guest with one more device
-boot_with() {
-    local text
-    GUESTS+=("$2")
-    rm -f "$(guest_log "$1" "$2")"
-    guest_xml "$2" 32 'ws=4 rate=1 hb=200' | sed "s|</devices>|$3</devices>|" >"$LAB/$2.xml"
-    text=$(host_virsh "$1" create "$LAB/$2.xml" 2>&1) || fail "$2: $text"
-    wait_until 30 guest_ready "$1" "$2" || fail "$2 did not start on $1"
-}
-VMIS=/apis/kubevirt.io/v1/namespaces/default/virtualmachineinstances
-condition() { # GUEST TYPE: "status reason"
-    api "$VMIS/$1" | jq -r --arg t "$2" '.status.conditions[] | select(.type == $t) | .status + " " + (.reason // "")'
-}
-has_condition() { [ "$(condition "$1" "$2")" = "$3" ]; }
-wait_condition() { # GUEST TYPE "status reason"
-    wait_until 15 has_condition "$1" "$2" "$3" || fail "$1 $2 is '$(condition "$1" "$2")', want '$3'"
-}
+boot_with() { boot_as "$1" "$2" 32 'ws=4 rate=1 hb=200' "$(with_device "$3")"; } # HOST GUEST DEVICE
 assert_refused() { # GUEST TEXT
     local text
     if text=$(ferry migrate "$1" --to h2 2>&1); then fail "$1 was not refused: $text"; fi

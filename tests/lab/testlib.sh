@@ -16,8 +16,10 @@ SERVER=http://127.0.0.1:$PORT
 FERRY_LOG=$TEST_DIR/ferry.log
 FERRY_PROCESS='' # "PID START" of the appliance
 MIGRATIONS=/apis/kubevirt.io/v1/namespaces/default/virtualmachineinstancemigrations
+VMIS=/apis/kubevirt.io/v1/namespaces/default/virtualmachineinstances
 GUESTS=()
 BROKEN=() # hosts to heal
+UNDO=()   # commands that undo what else was changed in the hosts, last first
 
 note() { printf '%s %s\n' "$(date +%T.%3N)" "$*" >&2; }
 fail() {
@@ -38,6 +40,10 @@ cleanup() {
     kill $(jobs -p) 2>/dev/null
     for host in "${BROKEN[@]}"; do "$LAB_SCRIPTS/fault" --name "$LAB_NAME" heal "$host"; done
     for guest in "${GUESTS[@]}"; do guest_destroy "$guest"; done
+    while [ ${#UNDO[@]} -gt 0 ]; do
+        eval "${UNDO[-1]}" || { note "FAIL: not undone: ${UNDO[-1]}" && status=1; }
+        unset 'UNDO[-1]'
+    done
     exit $status
 }
 trap cleanup EXIT
@@ -48,6 +54,63 @@ boot() { # HOST GUEST MEMORY_MIB "guest command line"
     GUESTS+=("$2")
     guest_boot "$@" || fail "guest $2 did not start on $1"
 }
+# create_as HOST GUEST MEMORY_MIB "guest command line" SED...: one whose definition was edited
+create_as() {
+    local host=$1 name=$2 text edits=("${@:5}")
+    GUESTS+=("$name")
+    for text in "${LAB_HOSTS[@]}"; do rm -f "$(guest_log "$text" "$name")"; done
+    guest_xml "$name" "$3" "$4" | sed -e '' "${edits[@]/#/-e}" >"$LAB/$name.xml"
+    text=$(host_virsh "$host" create "$LAB/$name.xml" 2>&1) || fail "$name: $text"
+}
+await_guests() { # HOST GUEST...: until each of them has said something
+    local guest
+    for guest in "${@:2}"; do wait_until 60 guest_ready "$1" "$guest" || fail "$guest did not start on $1"; done
+}
+boot_as() { create_as "$@" && await_guests "$1" "$2"; }
+# Edits for create_as and boot_as.
+with_device() { echo "s|</devices>|$1</devices>|"; }
+with_interface() { # NETWORK MAC
+    with_device "<interface type='network'><mac address='$2'/><source network='$1'/><model type='virtio'/></interface>"
+}
+with_metadata() { # ELEMENTS: Ferry's, as a guest's owner writes them
+    echo "s|<vcpu>|<metadata><ferry:guest xmlns:ferry='urn:ferry:domain:1'>$1</ferry:guest></metadata><vcpu>|"
+}
+
+# first_hosts N: the test's fleet is smaller than the lab.
+first_hosts() { LAB_HOSTS=("${LAB_HOSTS[@]:0:$1}"); }
+# make_network HOST NAME: a libvirt network of that name over a bridge of its own, joined to nothing.
+make_network() {
+    printf '%s\n' "<network><name>$2</name><forward mode='bridge'/><bridge name='br-$2'/></network>" >"$LAB/$2.net.xml"
+    UNDO+=("remove_network $1 $2")
+    host_run "$1" ip link add "br-$2" type bridge
+    host_run "$1" ip link set "br-$2" up
+    host_virsh "$1" net-define "$LAB/$2.net.xml"
+    host_virsh "$1" net-start "$2"
+}
+remove_network() { # HOST NAME
+    host_virsh "$1" net-destroy "$2"
+    host_virsh "$1" net-undefine "$2" && host_run "$1" ip link del "br-$2"
+}
+# stage_abilities HOST SED: libvirtd there finds what its QEMU can do in its cache, and the cache
+# says otherwise; libvirtd answers, compares and refuses by it as if that QEMU were another one.
+stage_abilities() {
+    local file
+    file=$(grep -l '<emulator>/usr/bin/qemu-system-x86_64<' "$LAB/$1"/cache/qemu/capabilities/*.xml)
+    libvirtd_stop "$1"
+    cp -p "$file" "$LAB/$1/abilities.xml"
+    UNDO+=("unstage_abilities $1 $file")
+    sed -i "$2" "$file"
+    ! cmp -s "$file" "$LAB/$1/abilities.xml" || fail "$1: '$2' changed nothing in $file"
+    libvirtd_start "$1"
+    libvirtd_wait "$1"
+}
+unstage_abilities() { # HOST FILE
+    libvirtd_stop "$1"
+    mv "$LAB/$1/abilities.xml" "$2"
+    libvirtd_start "$1"
+    libvirtd_wait "$1"
+}
+
 break_host() { # FAULT HOST [ARGUMENT]: the host is healed when the test ends
     [[ $1 == *-qemu ]] || BROKEN+=("$2")
     note "fault: $*"
@@ -94,7 +157,8 @@ pass_reached() { [ "$(host_pass "$1" "$2")" -ge "$3" ]; }
 # shellcheck disable=SC2120 # arguments are for a few only
 write_config() { # [MIGRATIONS_AT_ONCE]
     {
-        sed '/^state:/,$d' "$LAB/ferry.yaml"
+        sed '/^state:/,$d' "$LAB/ferry.yaml" | awk -v hosts=" ${LAB_HOSTS[*]} " \
+            '/^  - name:/ {skip = !index(hosts, " " $3 " ")} !skip'
         printf '%s\n' "state: $STATE" "listen: 127.0.0.1:$PORT" 'log: {level: info, format: json}' \
             'migrations:' '  bandwidthPerMigration: 64Mi' \
             "  parallelMigrationsPerCluster: ${1:-20}" '  parallelOutboundMigrationsPerNode: 20' '  parallelInboundMigrationsPerNode: 20'
@@ -169,6 +233,18 @@ assert_equal() { # WHAT HAVE WANT (a pattern)
 }
 assert_job() { # NAME FILTER WANT
     assert_equal "$1 $2" "$(job_field "$1" "$2")" "$3"
+}
+
+# --- guests, as the API shows them ---
+
+guest_field() { api "$VMIS/$1" | jq -r "$2 // empty"; } # NAME FILTER
+guest_node_is() { [ "$(guest_field "$1" .status.nodeName)" = "$2" ]; }
+condition() { # GUEST TYPE: "status reason"
+    api "$VMIS/$1" | jq -r --arg t "$2" '.status.conditions[] | select(.type == $t) | .status + " " + (.reason // "")'
+}
+has_condition() { [ "$(condition "$1" "$2")" = "$3" ]; }
+wait_condition() { # GUEST TYPE "status reason"; "": it is not there
+    wait_until 15 has_condition "$1" "$2" "$3" || fail "$1 $2 is '$(condition "$1" "$2")', want '$3'"
 }
 
 # --- the store, read as an operator would ---
