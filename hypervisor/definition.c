@@ -99,6 +99,8 @@ static void read_disk(const xmlNode *node, struct hv_definition *out)
     disk->cut = !read_disk_source(source, disk);
     (void)READ(child_of(node, "target"), "dev", disk->target);
     (void)READ(child_of(node, "driver"), "cache", disk->cache);
+    (void)READ(child_of(node, "driver"), "type", disk->format);
+    disk->lun = attribute_is(node, "device", "lun");
     disk->readonly = child_of(node, "readonly") != NULL;
     disk->shareable = child_of(node, "shareable") != NULL;
     disk->removable =

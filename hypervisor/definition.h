@@ -32,7 +32,9 @@ struct hv_disk {
     char source[HV_SOURCE_MAX]; /* path, or name of the volume or image; empty: no medium */
     char pool[HV_NAME_MAX];     /* VOLUME */
     char cache[HV_WORD_MAX];    /* none, writeback...; empty: not said */
+    char format[HV_WORD_MAX];   /* raw, qcow2...; empty: not said */
     bool readonly, shareable, removable; /* removable: a CD-ROM or floppy drive */
+    bool lun;                            /* the guest talks to the device itself */
     bool reservations;                   /* SCSI persistent reservations through a helper */
     bool cut;                            /* its path or pool is longer than fits here */
     bool block_job;                      /* a copy, commit or mirror of it is under way */

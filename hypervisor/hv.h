@@ -17,6 +17,7 @@
 
 #include "base/own.h"
 #include "hypervisor/types.h"
+#include "hypervisor/volume.h"
 
 enum hv_call {
 #define CALL(id, name, door, lane, help) HV_CALL_##id,
@@ -57,6 +58,8 @@ struct hv_request {
             uint64_t value; /* SET_SPEED MiB/s, SET_DOWNTIME ms */
             bool postcopy;  /* SET_SPEED: the post-copy limit; ABORT: pause the stream */
         } tune;
+        char disk[HV_DISK_NAME_MAX]; /* BLOCK_INFO */
+        struct hv_place place;       /* VOLUME_INFO */
         const char *text; /* COMPARE_CPU: a whole live guest XML (a bare <cpu> would be compared
                              with KVM, whatever runs the guest); copied by submit */
     } with;
@@ -82,6 +85,8 @@ struct hv_reply {
         struct hv_abilities *abilities; /* HOST_ABILITIES; owned */
         char *text;                     /* XML answers; owned. GUEST_XML_STORED of a guest that
                                            is not defined there but only runs: NOT_FOUND */
+        struct hv_block_info block;     /* BLOCK_INFO */
+        struct hv_volume_info volume;   /* VOLUME_INFO */
         int comparison;                 /* COMPARE_CPU: libvirt's virCPUCompareResult */
     } with;
 };

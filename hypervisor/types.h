@@ -166,8 +166,10 @@ enum {                               /* flags of a migration; combined with | */
        HV_MIGRATE_PAUSED = 1 << 3, /* leave it paused on the target */
        HV_MIGRATE_TLS = 1 << 4,
        HV_MIGRATE_NON_SHARED_INC = 1 << 5,
-       HV_MIGRATE_PERSIST = 1 << 6, /* define on the target and undefine on the source */
+       HV_MIGRATE_PERSIST = 1 << 6,         /* define on the target and undefine on the source */
+       HV_MIGRATE_NON_SHARED_DISK = 1 << 7, /* disks are copied whole, backing files and all */
 };
+struct hv_volume; /* volume.h */
 struct hv_migrate {
     char target[HV_HOST_MAX]; /* name of a configured host */
     unsigned flags;
@@ -175,6 +177,8 @@ struct hv_migrate {
     uint64_t postcopy_bandwidth_mibs;
     int auto_converge_initial, auto_converge_increment; /* 0 = hypervisor's default */
     int parallel_connections;                           /* 0 = one stream */
+    const struct hv_volume *volumes; /* disks that are copied, no others; copied by submit */
+    size_t n_volumes;                /* up to HV_VOLUMES_MAX; 0: none, all are shared */
 };
 
 #endif

@@ -14,6 +14,7 @@ static const struct {
     {HV_MIGRATE_UNSAFE, VIR_MIGRATE_UNSAFE},
     {HV_MIGRATE_PAUSED, VIR_MIGRATE_PAUSED},
     {HV_MIGRATE_TLS, VIR_MIGRATE_TLS},
+    {HV_MIGRATE_NON_SHARED_DISK, VIR_MIGRATE_NON_SHARED_DISK},
     {HV_MIGRATE_NON_SHARED_INC, VIR_MIGRATE_NON_SHARED_INC},
     {HV_MIGRATE_PERSIST, VIR_MIGRATE_PERSIST_DEST | VIR_MIGRATE_UNDEFINE_SOURCE},
 };
@@ -50,6 +51,12 @@ static void add_int(struct params *params, const char *name, int value)
         params->failed = true;
 }
 
+static void add_text(struct params *params, const char *name, const char *text)
+{
+    if (virTypedParamsAddString(&params->items, &params->n, &params->capacity, name, text) < 0)
+        params->failed = true;
+}
+
 /* Without a port: libvirt takes a free one of its range on the target. */
 static void add_migrate_uri(struct params *params, const char *address)
 {
@@ -58,9 +65,34 @@ static void add_migrate_uri(struct params *params, const char *address)
     bool is_bare_ipv6 = strchr(address, ':') != NULL && *address != '[';
     char uri[HV_TEXT_MAX + 16];
     (void)snprintf(uri, sizeof uri, is_bare_ipv6 ? "tcp://[%s]" : "tcp://%s", address);
-    if (virTypedParamsAddString(&params->items, &params->n, &params->capacity,
-                                VIR_MIGRATE_PARAM_URI, uri) < 0)
+    add_text(params, VIR_MIGRATE_PARAM_URI, uri);
+}
+
+static void add_definition(struct params *params, virDomainPtr domain, const char *name,
+                           unsigned flags, const struct hv_migrate *wish, struct err *err)
+{
+    bool live = (flags & VIR_DOMAIN_XML_INACTIVE) == 0;
+    OWNED_TEXT xml = virDomainGetXMLDesc(domain, flags);
+    OWNED_TEXT moved =
+        xml != NULL ? libvirt_destination(xml, wish->volumes, wish->n_volumes, live, err) : NULL;
+    if (moved != NULL)
+        add_text(params, name, moved);
+    else
         params->failed = true;
+}
+
+/* Disks that move along: which, and the definitions that name their new places. */
+static void add_volumes(struct params *params, virDomainPtr domain, const struct hv_migrate *wish,
+                        struct err *err)
+{
+    unsigned flags = VIR_DOMAIN_XML_MIGRATABLE | VIR_DOMAIN_XML_SECURE;
+    for (size_t i = 0; i < wish->n_volumes; i++)
+        add_text(params, VIR_MIGRATE_PARAM_MIGRATE_DISKS, wish->volumes[i].disk);
+    if (wish->n_volumes > 0)
+        add_definition(params, domain, VIR_MIGRATE_PARAM_DEST_XML, flags, wish, err);
+    if (wish->n_volumes > 0 && (wish->flags & HV_MIGRATE_PERSIST) != 0)
+        add_definition(params, domain, VIR_MIGRATE_PARAM_PERSIST_XML,
+                       flags | VIR_DOMAIN_XML_INACTIVE, wish, err);
 }
 
 static struct params migrate_params(const struct hv_migrate *wish, const struct hv_host *target)
@@ -82,6 +114,7 @@ bool libvirt_act_migrate(virDomainPtr domain, const struct job *job, struct err 
     const char *peer = target->peer_uri[0] != '\0' ? target->peer_uri : target->uri;
     struct params params = migrate_params(wish, target);
     virConnectPtr conn = virDomainGetConnect(domain);
+    add_volumes(&params, domain, wish, err);
 
     bool done = false;
     if (!params.failed) {
@@ -90,7 +123,7 @@ bool libvirt_act_migrate(virDomainPtr domain, const struct job *job, struct err 
                                       migrate_flags(wish)) == 0;
         fault_point(FAULT_AFTER_CALL);
     }
-    if (!done)
+    if (!done && err->code == ERR_NONE)
         (void)libvirt_connection_fail(conn, err);
     virTypedParamsFree(params.items, params.n);
     return done;

@@ -207,6 +207,8 @@ static bool run_on_guest(virDomainPtr domain, const struct job *job, struct hv_r
     case HV_CALL_GUEST_XML: return (reply->with.text = virDomainGetXMLDesc(domain, 0)) != NULL;
     case HV_CALL_MIGRATABLE_XML:
         return (reply->with.text = virDomainGetXMLDesc(domain, VIR_DOMAIN_XML_MIGRATABLE)) != NULL;
+    case HV_CALL_BLOCK_INFO:
+        return libvirt_block_info(domain, job->request.with.disk, &reply->with.block);
     case HV_CALL_MIGRATE: return libvirt_act_migrate(domain, job, &reply->err);
     default: return libvirt_act_control(domain, &job->request);
     }
@@ -232,6 +234,7 @@ void libvirt_call_run(virConnectPtr conn, const struct job *job, struct hv_reply
         [HV_CALL_HOST_ABILITIES] = libvirt_abilities,
         [HV_CALL_CAPABILITIES] = capabilities,
         [HV_CALL_COMPARE_CPU] = compare_cpu,
+        [HV_CALL_VOLUME_INFO] = libvirt_volume_info,
         [HV_CALL_DOMAIN_CAPABILITIES] = domain_capabilities,
     };
     call_function *run = functions[job->request.call];

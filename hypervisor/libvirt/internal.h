@@ -36,6 +36,7 @@ struct job { /* a request on its way; owned by the queue, then by the worker */
     struct job *next;
     struct hv_request request;
     char *text;                /* copy of request.with.text */
+    struct hv_volume *volumes; /* copy of request.with.migrate.volumes */
     const struct host *target; /* MIGRATE */
     int64_t queued_ms;
 };
@@ -151,13 +152,19 @@ MUST_CHECK bool libvirt_events_register(struct host *host, virConnectPtr conn,
                                         struct events *out_events, struct err *err);
 void libvirt_events_deregister(struct events *events, virConnectPtr conn);
 
-/* calls.c, abilities.c, act.c: each runs one call on a connection and fills reply->with or
- * reply->err. */
+/* calls.c, abilities.c, volume.c, act.c: each runs one call on a connection and fills reply->with
+ * or reply->err. */
 typedef bool call_function(virConnectPtr conn, const struct job *job, struct hv_reply *reply);
-call_function libvirt_abilities;
+call_function libvirt_abilities, libvirt_volume_info;
+bool libvirt_block_info(virDomainPtr domain, const char *disk, struct hv_block_info *out_info);
 void libvirt_call_run(virConnectPtr conn, const struct job *job, struct hv_reply *reply);
 bool libvirt_act_migrate(virDomainPtr domain, const struct job *job, struct err *err);
 bool libvirt_act_control(virDomainPtr domain, const struct hv_request *request);
+
+/* destination.c: the definition with those disks elsewhere, malloc'ed; NULL with err. live: a disk
+ * that is not there is an error, and parts of destinations are named. */
+char *libvirt_destination(const char *xml, const struct hv_volume *volumes, size_t n, bool live,
+                          struct err *err);
 
 /* stats.c */
 void libvirt_stats_decode(const virTypedParameter *params, int n, struct hv_job_stats *out_stats);

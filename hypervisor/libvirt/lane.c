@@ -41,6 +41,7 @@ void libvirt_job_free(struct job *job)
     if (job == NULL)
         return;
     free(job->text);
+    free(job->volumes);
     free(job);
 }
 

@@ -103,6 +103,24 @@ static struct host *find_host(struct libvirt *libvirt, const char *name)
     return bsearch(name, libvirt->hosts, libvirt->n, sizeof *libvirt->hosts, compare_name);
 }
 
+/* What the request only borrows. */
+static bool copy_parts(struct job *job, const struct hv_request *request)
+{
+    if (request->call == HV_CALL_COMPARE_CPU) {
+        job->text = strdup(request->with.text);
+        job->request.with.text = job->text;
+        return job->text != NULL;
+    }
+    size_t n = request->call == HV_CALL_MIGRATE ? request->with.migrate.n_volumes : 0;
+    if (n == 0)
+        return true;
+    job->volumes = calloc(n, sizeof *job->volumes);
+    if (job->volumes != NULL)
+        memcpy(job->volumes, request->with.migrate.volumes, n * sizeof *job->volumes);
+    job->request.with.migrate.volumes = job->volumes;
+    return job->volumes != NULL;
+}
+
 /* NULL with err set. */
 static struct job *job_new(struct libvirt *libvirt, const struct hv_request *request,
                            struct err *err)
@@ -118,12 +136,8 @@ static struct job *job_new(struct libvirt *libvirt, const struct hv_request *req
     if (job != NULL) {
         job->request = *request;
         job->target = target;
-        if (request->call == HV_CALL_COMPARE_CPU) {
-            job->text = strdup(request->with.text);
-            job->request.with.text = job->text;
-        }
     }
-    if (job == NULL || (request->call == HV_CALL_COMPARE_CPU && job->text == NULL)) {
+    if (job == NULL || !copy_parts(job, request)) {
         libvirt_job_free(job);
         (void)err_set(err, ERR_NOMEM, "request '%s'", hv_call_name(request->call));
         return NULL;

@@ -144,6 +144,19 @@ static void answer_abilities(const struct sim *sim, const struct call *call, str
         (void)err_set(&reply->err, ERR_NOMEM, "no memory for abilities");
 }
 
+static void answer_block(const struct sim *sim, const struct call *call, struct hv_reply *reply)
+{
+    const struct copy *copy = find_copy(sim, call);
+    if (copy != NULL && !sim_block_info(copy->guest, call->request.with.disk, &reply->with.block))
+        sim_error_set(&reply->err, SIM_ERROR_NO_BLOCK, copy, NULL);
+}
+
+static void answer_volume(const struct sim *sim, const struct call *call, struct hv_reply *reply)
+{
+    (void)sim;
+    sim_volume_info(call->host, &call->request.with.place, &reply->with.volume);
+}
+
 static const struct {
     void (*answer)(const struct sim *sim, const struct call *call, struct hv_reply *reply);
     bool needs_guest, needs_monitor;
@@ -157,6 +170,8 @@ static const struct {
     [HV_CALL_GUEST_XML_STORED] = {answer_stored, true, false},
     [HV_CALL_GUEST_XML] = {answer_text, true, false},
     [HV_CALL_CAPABILITIES] = {answer_text, false, false},
+    [HV_CALL_BLOCK_INFO] = {answer_block, true, true},
+    [HV_CALL_VOLUME_INFO] = {answer_volume, false, false},
     [HV_CALL_COMPARE_CPU] = {answer_cpu, false, false},
     [HV_CALL_DOMAIN_CAPABILITIES] = {answer_text, false, false},
     [HV_CALL_MIGRATABLE_XML] = {answer_text, true, false},

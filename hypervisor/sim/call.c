@@ -34,6 +34,7 @@ static void call_free(struct sim *sim, struct call *call)
     timer_clear(&sim->timers, &call->timer);
     timers_release(&sim->timers, 1);
     free(call->text);
+    free(call->volumes);
     free(call);
 }
 
@@ -58,20 +59,32 @@ static bool refuse(struct sim *sim, const struct hv_request *request, struct err
     return true;
 }
 
+/* The request, with what it only borrows. */
+static bool copy_parts(struct call *call, const struct hv_request *request)
+{
+    call->request = *request;
+    if (request->call == HV_CALL_COMPARE_CPU && request->with.text != NULL)
+        return (call->request.with.text = call->text = strdup(request->with.text)) != NULL;
+    size_t n = request->call == HV_CALL_MIGRATE ? request->with.migrate.n_volumes : 0;
+    if (n == 0)
+        return true;
+    call->volumes = calloc(n, sizeof *call->volumes);
+    if (call->volumes != NULL)
+        memcpy(call->volumes, request->with.migrate.volumes, n * sizeof *call->volumes);
+    call->request.with.migrate.volumes = call->volumes;
+    return call->volumes != NULL;
+}
+
 static struct call *call_new(struct sim *sim, const struct hv_request *request)
 {
     if (!timers_reserve(&sim->timers, 1))
         return NULL;
     struct call *call = calloc(1, sizeof *call);
-    const char *text = request->call == HV_CALL_COMPARE_CPU ? request->with.text : NULL;
-    if (call != NULL && text != NULL)
-        call->text = strdup(text);
-    if (call == NULL || (text != NULL && call->text == NULL)) {
+    if (call == NULL || !copy_parts(call, request)) {
         free(call);
         timers_release(&sim->timers, 1);
         return NULL;
     }
-    call->request = *request;
     call->timer = (struct timer){.fire = call_fires, .owner = call};
     return call;
 }

@@ -5,15 +5,25 @@
 
 enum { XML_MAX = 16384 };
 
+static void describe_local(struct buf *xml, const struct sim_guest *guest, const char *mirror)
+{
+    struct hv_place place;
+    sim_disk_place(guest, &place);
+    bool is_volume = place.pool[0] != '\0';
+    buf_addf(xml, "    <disk type='%s' device='disk'>\n      <driver name='qemu' type='raw'/>\n",
+             is_volume ? "volume" : "file");
+    if (is_volume)
+        buf_addf(xml, "      <source pool='%s' volume='%s'/>\n", place.pool, place.name);
+    else
+        buf_addf(xml, "      <source file='%s'/>\n", place.name);
+    buf_addf(xml, "%s      <target dev='vda' bus='virtio'/>\n    </disk>\n", mirror);
+}
+
 static void describe_disks(struct buf *xml, const struct sim_guest *guest)
 {
     const char *mirror = guest->block_job ? "      <mirror type='file' job='copy'/>\n" : "";
     if (guest->local_disk)
-        buf_addf(xml,
-                 "    <disk type='file' device='disk'>\n      <driver name='qemu' type='qcow2'/>\n"
-                 "      <source file='/var/lib/libvirt/images/%s.qcow2'/>\n%s"
-                 "      <target dev='vda' bus='virtio'/>\n    </disk>\n",
-                 guest->uuid, mirror);
+        describe_local(xml, guest, mirror);
     if (guest->shared_disk)
         buf_addf(xml,
                  "    <disk type='volume' device='disk'>\n"

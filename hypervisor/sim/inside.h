@@ -63,7 +63,20 @@ void sim_guest_shut_down(struct sim *sim, struct guest *guest);
 
 /* offer.c: what a host offers, and why a guest cannot come (NONE: it can). */
 struct hv_abilities *sim_offer(const struct host *host); /* NULL: no memory */
+const char *sim_offer_pool(size_t i);                    /* NULL: no more */
 enum sim_error sim_offer_refusal(const struct guest *guest, const struct host *host);
+
+/* volume.c: storage, and disks that move along. */
+uint64_t sim_disk_bytes(const struct sim_guest *guest);
+void sim_disk_place(const struct sim_guest *guest, struct hv_place *out_place);
+void sim_volumes_free(struct host *host);
+void sim_volume_info(const struct host *host, const struct hv_place *place,
+                     struct hv_volume_info *out_info);
+bool sim_block_info(const struct guest *guest, const char *disk, struct hv_block_info *out_info);
+enum sim_error sim_volume_refusal(const struct guest *guest, const struct host *to,
+                                  const struct hv_migrate *how);
+bool sim_volume_fits(const struct guest *guest, const struct host *to, const struct hv_volume *v);
+void sim_volume_moved(struct guest *guest, struct host *to, const struct hv_volume *volume);
 
 /* answer.c, order.c, describe.c: what a call gets when it reaches its host. */
 void sim_answer(struct sim *sim, struct call *call);

@@ -1,6 +1,6 @@
 /* job.c - one migration, from the call to the hand-over.
  *
- *   PREPARE -> CONNECT -> COPY -> BLACKOUT -> FINISH
+ *   PREPARE -> CONNECT -> (DISKS ->) COPY -> BLACKOUT -> FINISH
  *                          |  \       `-> STUCK      (path dead, target given up)
  *                          |   `-> (failed: jobend.c)
  *                          `-> POSTCOPY -> FINISH
@@ -43,7 +43,8 @@ static void peer_fires(struct sim *sim, void *owner)
 /* Why the source's libvirtd refuses, in the order in which it looks; about_copy is whom the
  * sentence names. */
 static enum sim_error refusal(const struct copy *copy, const struct host *to,
-                              const struct copy **about_copy, int64_t *delay_ms)
+                              const struct hv_migrate *how, const struct copy **about_copy,
+                              int64_t *delay_ms)
 {
     *about_copy = copy;
     if (copy == NULL)
@@ -76,6 +77,9 @@ static enum sim_error refusal(const struct copy *copy, const struct host *to,
     }
     if (other != NULL && sim_copy_is_live(other))
         return SIM_ERROR_ALREADY_ACTIVE;
+    enum sim_error why = sim_volume_refusal(copy->guest, to, how);
+    if (why != SIM_ERROR_NONE)
+        return why;
     *delay_ms = NO_MEMORY_MS;
     return sim_offer_refusal(copy->guest, to);
 }
@@ -151,7 +155,7 @@ void sim_job_start(struct sim *sim, struct call *call)
 
     const struct copy *about = NULL;
     int64_t delay_ms = 0;
-    enum sim_error why = refusal(source, to, &about, &delay_ms);
+    enum sim_error why = refusal(source, to, &call->request.with.migrate, &about, &delay_ms);
     if (why != SIM_ERROR_NONE) {
         sim_call_answer(sim, call, why, about, to, delay_ms);
         return;
@@ -164,6 +168,8 @@ void sim_job_start(struct sim *sim, struct call *call)
         return;
     }
     job->how = call->request.with.migrate;
+    job->volumes = TAKE(call->volumes);
+    job->disk_bytes = job->how.n_volumes > 0 ? sim_disk_bytes(&guest->what) : 0;
     job->limit_bps = job->how.bandwidth_mibs << 20;
     job->postcopy_limit_bps = job->how.postcopy_bandwidth_mibs << 20;
     attach(job, call);
@@ -201,6 +207,13 @@ static void begin_pass(struct sim *sim, struct job *job, uint64_t bytes)
     sim_stream_begin(sim, job, bytes);
 }
 
+static void begin_copy(struct sim *sim, struct job *job)
+{
+    job->phase = JOB_COPY;
+    begin_pass(sim, job, job->guest->what.memory_bytes);
+    sim_fault_arm(sim, job->guest);
+}
+
 static void step_connect(struct sim *sim, struct job *job)
 {
     if (job->doom != SIM_FAULT_COUNT) {
@@ -208,9 +221,21 @@ static void step_connect(struct sim *sim, struct job *job)
         sim_job_fail(sim, job, refused ? SIM_ERROR_PORT_REFUSED : SIM_ERROR_PORT_TIMEOUT, 5);
         return;
     }
-    job->phase = JOB_COPY;
-    begin_pass(sim, job, job->guest->what.memory_bytes);
-    sim_fault_arm(sim, job->guest);
+    if (job->disk_bytes == 0)
+        begin_copy(sim, job);
+    else if (sim_volume_fits(job->guest, job->to, job->how.volumes)) {
+        job->phase = JOB_DISKS;
+        sim_stream_begin(sim, job, job->disk_bytes);
+    } else {
+        sim_job_fail(sim, job, SIM_ERROR_DISK_SIZE, 5);
+    }
+}
+
+static void step_disks(struct sim *sim, struct job *job)
+{
+    sim_stream_settle(sim, job);
+    job->processed = 0; /* of memory */
+    begin_copy(sim, job);
 }
 
 /* QEMU's rule: twice in a row more than half of what was sent got dirty again. */
@@ -292,16 +317,17 @@ static void step_stuck(struct sim *sim, struct job *job)
 }
 
 static void (*const steps[])(struct sim *sim, struct job *job) = {
-    [JOB_PREPARE] = step_prepare, [JOB_CONNECT] = step_connect,
-    [JOB_COPY] = step_copy,       [JOB_BLACKOUT] = step_stream_done,
-    [JOB_STUCK] = step_stuck,     [JOB_POSTCOPY] = step_stream_done,
-    [JOB_BROKEN] = NULL,          [JOB_FINISH] = sim_job_succeed,
+    [JOB_PREPARE] = step_prepare,      [JOB_CONNECT] = step_connect,
+    [JOB_DISKS] = step_disks,          [JOB_COPY] = step_copy,
+    [JOB_BLACKOUT] = step_stream_done, [JOB_STUCK] = step_stuck,
+    [JOB_POSTCOPY] = step_stream_done, [JOB_BROKEN] = NULL,
+    [JOB_FINISH] = sim_job_succeed,
 };
 
 /* Between passes QEMU goes on alone; these phases end only when both libvirtds speak. */
 static bool needs_libvirtd(enum job_phase phase)
 {
-    return phase == JOB_PREPARE || phase == JOB_CONNECT || phase == JOB_BLACKOUT;
+    return phase < JOB_COPY || phase == JOB_BLACKOUT;
 }
 
 static bool libvirtds_can_talk(const struct job *job)
@@ -328,7 +354,7 @@ bool sim_job_monitor_is_deaf(const struct job *job)
 
 void sim_job_cancel(struct sim *sim, struct job *job)
 {
-    assert(job->phase == JOB_PREPARE || job->phase == JOB_CONNECT || job->phase == JOB_COPY);
+    assert(job->phase <= JOB_COPY);
     sim_job_fail(sim, job, SIM_ERROR_CANCELLED, 5);
 }
 

@@ -47,6 +47,7 @@ void sim_job_free(struct sim *sim, struct job *job)
     sim_calls_monitor_free(sim, job);
     DL_DELETE2(job->from->out, job, out_prev, out_next);
     DL_DELETE2(job->to->in, job, in_prev, in_next);
+    free(job->volumes);
     free(job);
 }
 
@@ -110,6 +111,8 @@ void sim_job_succeed(struct sim *sim, struct job *job)
     sim_stream_stats(sim, job, &stats);
     stats.type = HV_JOB_COMPLETED;
     stats.downtime_ms = job->downtime_ms;
+    for (size_t i = 0; i < job->how.n_volumes; i++)
+        sim_volume_moved(job->guest, job->to, &job->how.volumes[i]);
     answer(sim, job, SIM_ERROR_NONE, 120, 180);
     stop_source(sim, job, &stats);
     stats.operation = HV_OPERATION_MIGRATION_IN;
@@ -164,6 +167,7 @@ void sim_job_lose_peer(struct sim *sim, struct job *job)
     switch (job->phase) {
     case JOB_PREPARE:
     case JOB_CONNECT:
+    case JOB_DISKS:
     case JOB_COPY: sim_job_fail(sim, job, SIM_ERROR_PEER_LOST, STOPPED_DESTROYED); break;
     case JOB_BLACKOUT:
         if (job->flows || sim_host_is_dead(job->from)) {
@@ -238,6 +242,7 @@ static bool abort_waits(const struct job *job)
 static void reset_stream(struct sim *sim, struct job *job)
 {
     switch (job->phase) {
+    case JOB_DISKS:
     case JOB_COPY: {
         bool load = sim_chance(&job->chance, 1, 3) <= 2;
         sim_job_fail(sim, job, load ? SIM_ERROR_LOAD_FAILED : SIM_ERROR_BAD_DESCRIPTOR,

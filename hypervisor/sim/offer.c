@@ -14,6 +14,11 @@ static const char *const pools[] = {"default", "shared"};
 
 DEFINE_OWNED(hv_abilities)
 
+const char *sim_offer_pool(size_t i)
+{
+    return i < COUNT(pools) ? pools[i] : NULL;
+}
+
 static void offer_machines(const struct sim_host *host, struct hv_abilities *out)
 {
     out->machines_known = true;

@@ -17,7 +17,7 @@ static struct job *lock_holder(const struct copy *copy)
     if (copy->out == NULL)
         return NULL;
     bool copying = copy->out->phase == JOB_PREPARE || copy->out->phase == JOB_CONNECT ||
-                   copy->out->phase == JOB_COPY;
+                   copy->out->phase == JOB_DISKS || copy->out->phase == JOB_COPY;
     return copying ? NULL : copy->out;
 }
 
@@ -49,7 +49,7 @@ static enum sim_error order_postcopy(struct sim *sim, struct call *call, struct 
         return SIM_ERROR_POSTCOPY_NO_JOB;
     if ((job->how.flags & HV_MIGRATE_POSTCOPY) == 0)
         return SIM_ERROR_POSTCOPY_NO_FLAG;
-    if (job->phase == JOB_PREPARE || job->phase == JOB_CONNECT)
+    if (job->phase < JOB_COPY)
         return SIM_ERROR_POSTCOPY_EARLY;
     sim_job_start_postcopy(sim, job);
     return SIM_ERROR_NONE;

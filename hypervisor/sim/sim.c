@@ -75,6 +75,7 @@ void sim_free(struct sim *sim)
     {
         sim_flush_events(sim, host, false);
         sim_calls_free(sim, host);
+        sim_volumes_free(host);
         timer_clear(&sim->timers, &host->keepalive);
         timer_clear(&sim->timers, &host->reconnect);
         HASH_DEL(sim->hosts, host);

@@ -40,6 +40,7 @@ struct sim_host {
     char lacks_machine[64], lacks_network[64], lacks_bridge[64], lacks_pool[64];
     bool other_cpu;     /* COMPARE_CPU says incompatible */
     uint64_t hugepages; /* of 2 MiB */
+    uint64_t pool_free; /* bytes left in each of its pools; 0: plenty */
 };
 struct sim_guest {
     char name[HV_NAME_MAX], uuid[HV_UUID_MAX], ns[HV_HOST_MAX];
@@ -54,6 +55,8 @@ struct sim_guest {
     uint64_t hugepage_kib;           /* as in struct hv_definition */
     bool shared_disk, utility_disk;  /* on the pool "shared"; one that comes and goes */
     bool block_job;                  /* of its shared or local disk */
+    uint64_t disk_bytes;             /* of its local disk, vda; 0: 1 GiB */
+    struct hv_place disk;            /* where that lies; empty: some file */
 };
 struct sim_fault {
     enum sim_fault_kind kind;
@@ -89,6 +92,10 @@ MUST_CHECK bool sim_set_guest(struct sim *sim, const struct sim_guest *guest, en
 /* The host of this name has other memory, CPUs and offers from now on; its link stays. Nobody is
  * told: whoever wants to know asks. ERR_NOT_FOUND. */
 MUST_CHECK bool sim_set_host(struct sim *sim, const struct sim_host *host, struct err *err);
+
+/* A file of that size lies there from now on, raw; 0: it does not any more. ERR_NOT_FOUND. */
+MUST_CHECK bool sim_set_volume(struct sim *sim, const char *host, const char *path, uint64_t bytes,
+                               struct err *err);
 
 /* Runs everything due up to and including until_ms, then stands there. */
 void sim_advance(struct sim *sim, int64_t until_ms);

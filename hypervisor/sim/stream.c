@@ -127,7 +127,8 @@ static void set_flow(struct sim *sim, struct job *job, bool flows)
 
 void sim_stream_update(struct sim *sim, struct job *job)
 {
-    bool open = job->phase == JOB_COPY || job->phase == JOB_BLACKOUT || job->phase == JOB_POSTCOPY;
+    bool open = job->phase == JOB_DISKS || job->phase == JOB_COPY || job->phase == JOB_BLACKOUT ||
+                job->phase == JOB_POSTCOPY;
     bool path = sim_host_is_linked(job->from) && sim_host_is_linked(job->to) && job->stalls == 0;
     set_flow(sim, job, open && path);
     set_rate(sim, job);
@@ -155,12 +156,24 @@ static uint64_t expected_downtime_ms(const struct job *job)
     return (uint64_t)ms_for(job->pass_bytes, job->shown_bps);
 }
 
+static void disk_stats(const struct sim *sim, const struct job *job, struct hv_job_stats *out)
+{
+    uint64_t left = job->left - moved_now(sim, job);
+    out->time_elapsed_ms = (uint64_t)(sim->now_ms - job->began_ms);
+    out->disk_total = out->data_total = job->disk_bytes;
+    out->disk_remaining = out->data_remaining = left;
+    out->disk_processed = out->data_processed = job->disk_bytes - left;
+    out->disk_bps = job->shown_bps;
+}
+
 void sim_stream_stats(const struct sim *sim, const struct job *job, struct hv_job_stats *out_stats)
 {
     *out_stats = (struct hv_job_stats){
         .type = HV_JOB_UNBOUNDED,
         .operation = HV_OPERATION_MIGRATION_OUT,
     };
+    if (job->phase == JOB_DISKS)
+        disk_stats(sim, job, out_stats);
     if (job->pass == 0)
         return; /* QEMU has not been told yet: a job, and zeros */
     uint64_t moved = moved_now(sim, job);
@@ -171,6 +184,9 @@ void sim_stream_stats(const struct sim *sim, const struct job *job, struct hv_jo
     out_stats->memory_total = out_stats->data_total = job->guest->what.memory_bytes;
     out_stats->memory_processed = out_stats->data_processed = processed;
     out_stats->memory_remaining = out_stats->data_remaining = left;
+    out_stats->disk_total = out_stats->disk_processed = job->disk_bytes;
+    out_stats->data_total += job->disk_bytes;
+    out_stats->data_processed += job->disk_bytes;
     out_stats->memory_bps = job->shown_bps;
     out_stats->memory_normal = processed / SIM_PAGE_BYTES;
     out_stats->memory_normal_bytes = out_stats->memory_normal * SIM_PAGE_BYTES;

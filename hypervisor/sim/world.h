@@ -34,11 +34,13 @@ enum {
     SIM_PAGE_BYTES = 4096,
     SIM_HUGEPAGE_KIB = 2048,
     SIM_GUEST_TIMERS = 2,
+    SIM_PATH_MAX = 384,
 };
 
 enum job_phase {
     JOB_PREPARE,  /* the target is being set up */
     JOB_CONNECT,  /* the target waits, the stream is being opened */
+    JOB_DISKS,    /* named disks are copied; from then on they are kept alike */
     JOB_COPY,     /* passes over memory; the guest runs on the source */
     JOB_BLACKOUT, /* stop-and-copy: runs nowhere, the source's monitor is deaf */
     JOB_STUCK,    /* in blackout, target given up, source still writing into a dead socket */
@@ -77,6 +79,12 @@ struct held_event {
     struct held_event *prev, *next;
 };
 
+struct volume {
+    char path[SIM_PATH_MAX];
+    uint64_t bytes;
+    struct volume *prev, *next;
+};
+
 struct host {
     struct sim_host what;
     unsigned number;
@@ -92,6 +100,7 @@ struct host {
     struct hv_lane_status lanes[HV_LANE_COUNT];
     struct held_event *held;
     unsigned held_n;
+    struct volume *volumes; /* files that a script put there, or a guest brought */
     UT_hash_handle hh;
 };
 
@@ -104,7 +113,8 @@ enum call_stage {
 
 struct call {
     struct hv_request request;
-    char *text; /* owned copy of request.with.text */
+    char *text;                /* owned copy of request.with.text */
+    struct hv_volume *volumes; /* owned copy of request.with.migrate.volumes */
     struct host *host;
     uint64_t number;
     enum call_stage stage;
@@ -122,8 +132,10 @@ struct job {
     struct copy *source, *target; /* target NULL once given up */
     struct host *from, *to;
     struct hv_migrate how;
-    struct call *call;    /* NULL when Ferry's call is over */
-    struct call *waiting; /* calls that wait for the monitor */
+    struct hv_volume *volumes; /* owned; how.volumes */
+    uint64_t disk_bytes;       /* of the disks that move along */
+    struct call *call;         /* NULL when Ferry's call is over */
+    struct call *waiting;      /* calls that wait for the monitor */
     enum job_phase phase;
     struct timer timer, peer;
     bool held; /* the timer is due, but a libvirtd that must act does not */

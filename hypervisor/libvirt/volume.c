@@ -1,0 +1,163 @@
+/* volume.c - questions about storage: how big is a guest's disk, what is at a place of a host.
+ *
+ * libvirt tells about files only through storage pools. A directory that no pool covers is looked
+ * at through a pool that lives for this one question; it is not defined, so nothing is left of it
+ * but, after a crash in the middle, a running pool that the next question finds and ends. What
+ * cannot be found out that way is answered as not known.
+ */
+#include <string.h>
+
+#include "base/text.h"
+#include "hypervisor/definition.h"
+#include "hypervisor/libvirt/internal.h"
+
+#define LOOK_POOL "ferry-look-" /* name of a pool for one question, then a number */
+
+/* ---- a guest's disk ---- */
+
+static void read_place(const char *xml, const char *name, struct hv_block_info *out)
+{
+    struct err err = {0};
+    struct hv_definition *definition = calloc(1, sizeof *definition);
+    if (definition == NULL || !hv_definition_parse(xml, definition, &err)) {
+        free(definition);
+        return;
+    }
+    for (size_t i = 0; i < definition->n_disks; i++) {
+        const struct hv_disk *disk = &definition->disks[i];
+        bool is_local = disk->kind == HV_DISK_FILE || disk->kind == HV_DISK_BLOCK ||
+                        disk->kind == HV_DISK_VOLUME;
+        if (strcmp(disk->target, name) != 0)
+            continue;
+        out->raw = disk->format[0] == '\0' || strcmp(disk->format, "raw") == 0;
+        if (is_local && !disk->cut &&
+            text_copy(out->place.pool, sizeof out->place.pool, disk->pool))
+            TEXT_SET(out->place.name, disk->source);
+    }
+    free(definition);
+}
+
+/* False: libvirt's last error says why. */
+bool libvirt_block_info(virDomainPtr domain, const char *disk, struct hv_block_info *out_info)
+{
+    virDomainBlockInfo info;
+    OWNED_TEXT xml = virDomainGetXMLDesc(domain, 0);
+    if (xml == NULL || virDomainGetBlockInfo(domain, disk, &info, 0) < 0)
+        return false;
+    out_info->capacity = info.capacity;
+    out_info->allocation = info.allocation;
+    read_place(xml, disk, out_info);
+    return true;
+}
+
+/* ---- a place on a host ---- */
+
+static bool fails_with(int code)
+{
+    const virError *error = virGetLastError();
+    return error != NULL && error->code == code;
+}
+
+static bool is_look_pool(virStoragePoolPtr pool)
+{
+    return text_has_prefix(virStoragePoolGetName(pool), LOOK_POOL);
+}
+
+/* With *out_code why there is none. */
+static virStoragePoolPtr make_look_pool(virConnectPtr conn, const char *directory, int *out_code)
+{
+    uint64_t hash = 0xCBF29CE484222325ULL;
+    for (const char *at = directory; *at != '\0'; at++)
+        hash = (hash ^ (unsigned char)*at) * 0x100000001B3ULL;
+    char xml[HV_SOURCE_MAX + 128];
+    (void)snprintf(xml, sizeof xml,
+                   "<pool type='dir'><name>" LOOK_POOL
+                   "%016llx</name><target><path>%s</path></target></pool>",
+                   (unsigned long long)hash, directory);
+    virStoragePoolPtr pool = virStoragePoolCreateXML(conn, xml, 0);
+    const virError *error = pool == NULL ? virGetLastError() : NULL;
+    *out_code = error != NULL ? error->code : VIR_ERR_OK;
+    return pool;
+}
+
+static void end_pool(virStoragePoolPtr pool)
+{
+    if (is_look_pool(pool))
+        (void)virStoragePoolDestroy(pool);
+    (void)virStoragePoolFree(pool);
+}
+
+static bool read_volume(virStorageVolPtr take_volume, struct hv_volume_info *out)
+{
+    virStorageVolInfo info;
+    bool read = virStorageVolGetInfo(take_volume, &info) == 0;
+    if (read)
+        *out = (struct hv_volume_info){.known = true, .exists = true, .capacity = info.capacity};
+    (void)virStorageVolFree(take_volume);
+    return read;
+}
+
+/* What the pool says about the place in it. Files that somebody put there are seen only after the
+ * pool was read again; while another works on a volume of it that is refused, and does not matter.
+ */
+static bool look_into(virConnectPtr conn, virStoragePoolPtr pool, const struct hv_place *place,
+                      struct hv_volume_info *out)
+{
+    (void)virStoragePoolRefresh(pool, 0);
+    virStorageVolPtr volume = place->pool[0] != '\0' ? virStorageVolLookupByName(pool, place->name)
+                                                     : virStorageVolLookupByPath(conn, place->name);
+    if (volume != NULL)
+        return read_volume(volume, out);
+    virStoragePoolInfo info;
+    if (!fails_with(VIR_ERR_NO_STORAGE_VOL) || virStoragePoolGetInfo(pool, &info) < 0)
+        return false;
+    *out = (struct hv_volume_info){
+        .known = true, .creatable = !is_look_pool(pool), .free = info.available};
+    return true;
+}
+
+static bool is_plain(const char *path) /* can stand in XML, and is no device */
+{
+    return path[0] == '/' && strpbrk(path, "<>&'\"") == NULL && !text_has_prefix(path, "/dev/");
+}
+
+/* The pool that has the place, NULL: none, *out says what that means. */
+static virStoragePoolPtr pool_of(virConnectPtr conn, const struct hv_place *place,
+                                 struct hv_volume_info *out)
+{
+    if (place->pool[0] != '\0') {
+        virStoragePoolPtr pool = virStoragePoolLookupByName(conn, place->pool);
+        bool is_off = pool != NULL && virStoragePoolIsActive(pool) == 0;
+        out->known = is_off || (pool == NULL && fails_with(VIR_ERR_NO_STORAGE_POOL));
+        if (is_off)
+            (void)virStoragePoolFree(pool);
+        return is_off ? NULL : pool;
+    }
+    char directory[sizeof place->name];
+    TEXT_SET(directory, place->name);
+    char *slash = strrchr(directory, '/');
+    if (slash == NULL || slash == directory)
+        return NULL;
+    *slash = '\0';
+    virStoragePoolPtr pool = virStoragePoolLookupByTargetPath(conn, directory);
+    if (pool != NULL || !fails_with(VIR_ERR_NO_STORAGE_POOL) || !is_plain(place->name))
+        return pool;
+    int code = VIR_ERR_OK;
+    pool = make_look_pool(conn, directory, &code);
+    out->known = pool == NULL && code == VIR_ERR_SYSTEM_ERROR; /* there is no such directory */
+    return pool;
+}
+
+bool libvirt_volume_info(virConnectPtr conn, const struct job *job, struct hv_reply *reply)
+{
+    const struct hv_place *place = &job->request.with.place;
+    struct hv_volume_info *out = &reply->with.volume;
+    *out = (struct hv_volume_info){0};
+    virStoragePoolPtr pool = pool_of(conn, place, out);
+    if (pool != NULL) {
+        (void)look_into(conn, pool, place, out);
+        end_pool(pool);
+    }
+    /* A host that went away said nothing at all. */
+    return libvirt_connection_is_alive(conn) || libvirt_connection_fail(conn, &reply->err);
+}
