@@ -65,7 +65,7 @@ $(B)/%.o: %.c Makefile
 
 # Tests: every tests/{unit,golden,sim,fault,contract,fuzz}/test_*.c is one cmocka program; the other
 # files there are a library, so that a program links only what it uses.
-TEST_DIRS := tests tests/unit tests/golden tests/sim tests/fault tests/contract tests/fuzz
+TEST_DIRS := tests tests/unit tests/golden tests/sim tests/fault tests/contract tests/fuzz bench
 TEST_SRCS := $(sort $(filter-out tests/test_%,$(wildcard $(TEST_DIRS:%=%/test_*.c))))
 TEST_BINS := $(patsubst %.c,$(B)/%,$(TEST_SRCS))
 TEST_COMMON := $(patsubst %.c,$(B)/%.o,$(filter-out $(TEST_SRCS),$(sort $(wildcard $(TEST_DIRS:%=%/*.c)))))

@@ -6,7 +6,7 @@ MAKEFLAGS += -j$(shell nproc) --no-print-directory
 endif
 
 prefix ?= /usr/local
-C_FILES = $(sort $(shell find $(LAYERS) tests tools -name '*.[ch]' 2>/dev/null))
+C_FILES = $(sort $(shell find $(LAYERS) tests tools bench -name '*.[ch]' 2>/dev/null))
 ASAN = $(MAKE) CC=gcc VARIANT=asan
 
 .PHONY: help
@@ -88,6 +88,15 @@ demo: ## packages, build, hosts, guests, appliance, one migration to watch; simu
 bench: ## ferry migrate against virsh migrate, paired runs on real hosts (root)
 	@$(MAKE) CC=gcc VARIANT=gcc all
 	@FERRY="$(abspath $(BUILD)/gcc/ferry)" bench/run $(BENCH)
+
+$(B)/bench/reconcile: $(patsubst %.c,$(B)/%.o,$(wildcard bench/*.c)) $(B)/libferry.a
+	@echo "  LINK $@"
+	@$(CC) $(LDFLAGS) -o $@ $^ $(PKG_LIBS) -lm
+.PHONY: bench-core
+bench-core: ## how fast the core decides: 10,000 hosts, 200,000 guests, 50,000 that wait; a minute or two
+	@$(MAKE) CC=gcc VARIANT=gcc $(BUILD)/gcc/bench/reconcile
+	@mkdir -p bench/results
+	@set -o pipefail && $(BUILD)/gcc/bench/reconcile $(BENCH) | tee bench/results/reconcile.txt
 
 # --- documents and form ----------------------------------------------------------------------
 
