@@ -1,6 +1,8 @@
 /* queue.c - see queue.h. */
 #include "engine/control/queue.h"
 
+#include <string.h>
+
 #include "engine/control/placement.h"
 #include "engine/control/schedule.h"
 #include "engine/model/ledger.h"
@@ -34,6 +36,19 @@ static size_t free_places(unsigned limit, unsigned used)
     return used < limit ? limit - used : 0;
 }
 
+/* The node can never take it, and when the job last asked that was not so: it may be that none can
+ * any more, and then it must not wait. */
+static bool lost_hope(const struct job *job, const struct node *node, enum reject why)
+{
+    const struct rejections *r = job->rejections;
+    if (r == NULL || !reject_is_for_ever(why) || why == REJECT_SOURCE)
+        return false;
+    for (size_t i = 0; i < r->n; i++)
+        if (strcmp(r->list[i].node, node->name) == 0)
+            return !reject_is_for_ever(r->list[i].why);
+    return false;
+}
+
 /* Those whom no node would do for: does this one? The others go back where they were. */
 static void wake_unplaced(struct fleet *f, struct node *node)
 {
@@ -45,12 +60,14 @@ static void wake_unplaced(struct fleet *f, struct node *node)
         const struct guest *guest = fleet_guest(f, job->guest_uuid);
         struct placement placement;
         char detail[PLACEMENT_DETAIL_MAX];
-        if (guest != NULL && guest->owner != NULL)
+        enum reject why = REJECT_NONE;
+        if (guest != NULL && guest->owner != NULL) {
             placement_of(f, guest, job, &placement);
-        if (guest == NULL || guest->owner == NULL ||
-            placement_check(f, &placement, node, detail) == REJECT_NONE) {
+            why = placement_check(f, &placement, node, detail);
+        }
+        if (why == REJECT_NONE || lost_hope(job, node, why)) {
             fleet_queue_ready(f, job);
-            room--;
+            room -= why == REJECT_NONE;
         } else {
             passed[n_passed++] = job;
         }
