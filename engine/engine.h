@@ -92,6 +92,8 @@ MUST_CHECK bool engine_post_cancel(struct engine *e, const char *ns, const char 
 MUST_CHECK bool engine_post_put(struct engine *e, const struct object_request *request,
                                 struct err *err);
 MUST_CHECK bool engine_post_remove(struct engine *e, const struct object_ref *ref, struct err *err);
+MUST_CHECK bool engine_post_evict(struct engine *e, const struct eviction_request *request,
+                                  struct err *err);
 
 struct engine_stats {
     uint64_t turns, events, posts_dropped, commit_failures;

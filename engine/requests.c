@@ -237,3 +237,11 @@ bool engine_post_remove(struct engine *e, const struct object_ref *ref, struct e
         input->of.remove = *ref;
     return intake_post(e, input) || err_set(err, ERR_LIMIT, "the engine's queue is full");
 }
+
+bool engine_post_evict(struct engine *e, const struct eviction_request *request, struct err *err)
+{
+    struct input *input = intake_new(INPUT_EVICT, "", "");
+    if (input != NULL)
+        input->of.evict = *request;
+    return intake_post(e, input) || err_set(err, ERR_LIMIT, "the engine's queue is full");
+}

@@ -34,7 +34,28 @@ static void on_snapshot(void *ctx, const struct snapshot *snapshot)
     struct fleet_sim *fs = ctx;
     snapshot_unref(fs->snapshot);
     fs->snapshot = snapshot_ref(snapshot);
+    if (fs->on_snapshot != NULL)
+        fs->on_snapshot(fs, snapshot);
 }
+
+static bool spy_submit(void *impl, const struct hv_request *request, struct err *err)
+{
+    struct fleet_sim *fs = impl;
+    if (fs->on_submit != NULL && !fs->on_submit(fs, request))
+        return true;
+    struct hv *hv = sim_hv(fs->sim);
+    return hv->ops->submit(hv->impl, request, err);
+}
+static bool spy_lane_status(void *impl, const char *host, enum hv_lane lane,
+                            struct hv_lane_status *out_status)
+{
+    return hv_lane_status(sim_hv(((struct fleet_sim *)impl)->sim), host, lane, out_status);
+}
+static void spy_free(void *impl)
+{
+    (void)impl;
+}
+static const struct hv_ops spy_ops = {spy_submit, spy_lane_status, spy_free};
 
 uint64_t fleet_sim_dice(struct fleet_sim *fs, uint64_t sides)
 {
@@ -92,8 +113,7 @@ static void start_life(struct fleet_sim *fs)
     fs->n_lives++;
 }
 
-void fleet_sim_init(struct fleet_sim *fs, uint64_t seed, size_t n_hosts, size_t n_guests,
-                    uint64_t guest_bytes)
+void fleet_sim_open(struct fleet_sim *fs, uint64_t seed, size_t n_hosts)
 {
     struct err err = {0};
     log_setup(getenv("SIM_LOG") != NULL ? LOG_LEVEL_DEBUG : LOG_LEVEL_ERROR, LOG_FORMAT_TEXT,
@@ -107,12 +127,35 @@ void fleet_sim_init(struct fleet_sim *fs, uint64_t seed, size_t n_hosts, size_t 
     fs->hosts = calloc(n_hosts, sizeof *fs->hosts);
     assert_non_null(fs->hosts);
     fs->n_hosts = n_hosts;
-    for (size_t i = 0; i < n_hosts; i++) {
-        struct sim_host host = {.memory_kib = 512ULL << 20, .cpus = 64, .link_bps = 1250000000};
-        (void)snprintf(host.name, sizeof host.name, "h%zu", i);
-        TEXT_SET(fs->hosts[i].name, host.name);
-        assert_true(sim_add_host(fs->sim, &host, &err));
-    }
+    migration_config_default(&fs->engine_config.migration);
+}
+
+void fleet_sim_host(struct fleet_sim *fs, size_t i, struct sim_host *host)
+{
+    struct err err = {0};
+    (void)snprintf(host->name, sizeof host->name, "h%zu", i);
+    TEXT_SET(fs->hosts[i].name, host->name);
+    assert_true(sim_add_host(fs->sim, host, &err));
+}
+
+void fleet_sim_start(struct fleet_sim *fs)
+{
+    fs->spy = (struct hv){&spy_ops, fs};
+    fs->observe.hv = fs->probe.hv = fs->act.hv = &fs->spy;
+    fs->engine_config.hosts = fs->hosts;
+    fs->engine_config.n_hosts = fs->n_hosts;
+    start_life(fs);
+}
+
+void fleet_sim_init(struct fleet_sim *fs, uint64_t seed, size_t n_hosts, size_t n_guests,
+                    uint64_t guest_bytes)
+{
+    struct err err = {0};
+    fleet_sim_open(fs, seed, n_hosts);
+    for (size_t i = 0; i < n_hosts; i++)
+        fleet_sim_host(
+            fs, i,
+            &(struct sim_host){.memory_kib = 512ULL << 20, .cpus = 64, .link_bps = 1250000000});
     for (size_t i = 0; i < n_guests; i++) {
         struct sim_guest guest = {.memory_bytes = guest_bytes,
                                   .working_set_bytes = guest_bytes / 16,
@@ -124,11 +167,7 @@ void fleet_sim_init(struct fleet_sim *fs, uint64_t seed, size_t n_hosts, size_t 
         TEXT_SET(guest.ns, "default");
         assert_true(sim_add_guest(fs->sim, fs->hosts[i % n_hosts].name, &guest, &err));
     }
-    fs->observe.hv = fs->probe.hv = fs->act.hv = sim_hv(fs->sim);
-    fs->engine_config.hosts = fs->hosts;
-    fs->engine_config.n_hosts = n_hosts;
-    migration_config_default(&fs->engine_config.migration);
-    start_life(fs);
+    fleet_sim_start(fs);
 }
 
 void fleet_sim_fini(struct fleet_sim *fs)
@@ -162,12 +201,17 @@ void fleet_sim_crash(struct fleet_sim *fs)
 void fleet_sim_run(struct fleet_sim *fs, int64_t until_ms)
 {
     for (;;) {
-        struct fleet_sim_life *life = &fs->lives[fs->n_lives - 1];
         int64_t now_ms = fleet_sim_now(fs);
         int64_t wait_ms = 0;
         for (int i = 0; i < 1000 && wait_ms == 0; i++) { /* until both have nothing to do now */
+            struct fleet_sim_life *life = &fs->lives[fs->n_lives - 1];
             int64_t a = collector_step(life->collector), b = engine_step(life->engine);
             wait_ms = a < b ? a : b;
+            unsigned lives = fs->n_lives;
+            if (fs->between != NULL)
+                fs->between(fs);
+            if (fs->n_lives != lives)
+                wait_ms = 0; /* a new one has much to do */
         }
         int64_t next_ms = now_ms + (wait_ms > 0 ? wait_ms : 1);
         if (sim_next_ms(fs->sim) < next_ms)
@@ -231,7 +275,7 @@ static bool relay_abilities(void *ctx, const char *host, struct hv_abilities *ta
 }
 static struct collector_sink relay_sink(struct fleet_sim_life *life)
 {
-    return (struct collector_sink){life,         relay_sample, relay_host, relay_facts,
-                                   relay_guests, relay_event,  relay_look, relay_definition,
-                                   relay_abilities};
+    return (struct collector_sink){life,        relay_sample,     relay_host,
+                                   relay_facts, relay_guests,     relay_event,
+                                   relay_look,  relay_definition, relay_abilities};
 }

@@ -37,12 +37,24 @@ struct fleet_sim {
     char last_name[SNAPSHOT_NAME_MAX]; /* of a job that took a step not long ago */
     /* Told of every job that ends; may be NULL. */
     void (*on_finished)(struct fleet_sim *fs, const struct snapshot_job *job);
+    /* Told of every publication (wants_snapshots), and asked about every order and question to a
+     * host: false loses it, as if the appliance had died before it went out. May be NULL. */
+    void (*on_snapshot)(struct fleet_sim *fs, const struct snapshot *snapshot);
+    bool (*on_submit)(struct fleet_sim *fs, const struct hv_request *request);
+    /* Between any two steps of the engine; may call fleet_sim_crash(). May be NULL. */
+    void (*between)(struct fleet_sim *fs);
+    struct hv spy; /* in front of the simulator's */
     void *ctx;
 };
 
 /* Hosts h0..hN-1, guests spread over them; guest i has uuid fleet_sim_uuid(i). */
 void fleet_sim_init(struct fleet_sim *fs, uint64_t seed, size_t n_hosts, size_t n_guests,
                     uint64_t guest_bytes);
+/* The same in parts, for a world of one's own: an empty one; then sim_add_guest() on fs->sim,
+ * hosts, and engine_config; then life begins. */
+void fleet_sim_open(struct fleet_sim *fs, uint64_t seed, size_t n_hosts);
+void fleet_sim_host(struct fleet_sim *fs, size_t i, struct sim_host *host); /* names it */
+void fleet_sim_start(struct fleet_sim *fs);
 void fleet_sim_fini(struct fleet_sim *fs);
 /* Runs to that virtual time. */
 void fleet_sim_run(struct fleet_sim *fs, int64_t until_ms);
