@@ -7,36 +7,13 @@
 #include <string.h>
 
 #include "base/text.h"
-#include "engine/control/reconcile.h"
 #include "engine/persist.h"
 #include "engine/publish.h"
 #include "store/sqlite.h"
 #include "tests/core_world.h"
-#include "tests/fuzz/fuzz.h"
-#include "tests/fuzz/laws.h"
+#include "tests/fuzz/core_play.h"
 
-enum { QUESTIONS_MAX = 64, STEPS_MAX = 300, KIND_TURNS_MAX = 3000 };
-
-struct question {
-    enum effect_kind kind;
-    uint64_t id;
-    unsigned host, guest;
-};
-
-struct play {
-    struct fuzz_bytes in;
-    struct fleet *fleet;
-    struct effects fx;
-    size_t checked, saved; /* effects the laws have seen; effects in the store */
-    struct moment now;
-    struct fleet_config config;
-    unsigned n_hosts, restarts;
-    struct store *store; /* NULL until something is to be remembered */
-    struct question questions[QUESTIONS_MAX];
-    unsigned n_questions;
-    char newest[JOB_UID_MAX], newest_name[JOB_NAME_MAX];
-    struct laws laws;
-};
+enum { STEPS_MAX = 300, KIND_TURNS_MAX = 3000 };
 
 /* ---- the store ---- */
 
@@ -60,6 +37,11 @@ static void save(struct play *p)
     }
     for (const struct job *job = p->fleet->jobs; job != NULL; job = job->hh.next)
         persist_job(p->store, job);
+    for (const struct job *job = p->fleet->jobs; job != NULL; job = job->hh.next)
+        persist_rejections(p->store, job);
+    for (const struct object *o = p->fleet->changed_objects; o != NULL; o = o->next_changed)
+        persist_object(p->store, p->fleet, o, p->now.wall_ms);
+    fleet_objects_stored(p->fleet);
     for (; p->saved < p->fx.n; p->saved++)
         persist_effect(p->store, p->fleet, &p->fx.list[p->saved]);
 }
@@ -95,14 +77,15 @@ static unsigned host_number(const char *name)
 static void ask(struct play *p, const struct effect *effect)
 {
     bool is_question = effect->kind == EFFECT_DO_LOOK || effect->kind == EFFECT_DO_ASK_JOB ||
-                       effect->kind == EFFECT_DO_MIGRATE || effect->kind == EFFECT_DO_ABORT;
+                       effect->kind == EFFECT_DO_COMPARE_CPU || effect->kind == EFFECT_DO_MIGRATE ||
+                       effect->kind == EFFECT_DO_ABORT;
     if (!is_question)
         return;
     if (p->n_questions == QUESTIONS_MAX) /* the oldest answer is lost */
         memmove(p->questions, p->questions + 1, --p->n_questions * sizeof p->questions[0]);
     p->questions[p->n_questions++] =
-        (struct question){effect->kind, effect->of.act.id, host_number(effect->of.act.node),
-                          strcmp(effect->of.act.guest, laws_guest(0)) == 0 ? 0 : 1};
+        (struct asked){effect->kind, effect->of.act.id, host_number(effect->of.act.node),
+                       strcmp(effect->of.act.guest, laws_guest(0)) == 0 ? 0 : 1};
 }
 
 static void settle(struct play *p)
@@ -116,11 +99,14 @@ static void settle(struct play *p)
     }
 }
 
-static void feed(struct play *p, const struct input *input)
+void play_feed(struct play *p, const struct input *input)
 {
     struct migration_ref ref = {{0}, {0}, {0}};
     struct err err = {0};
-    bool fine = reconcile(p->fleet, input, p->now, &p->fx, &ref, &err);
+    struct input own = *input; /* what it keeps of it is gone from there */
+    bool fine = reconcile(p->fleet, &own, p->now, &p->fx, &ref, &err);
+    if (own.kind == INPUT_ABILITIES)
+        hv_abilities_free(own.of.abilities);
     FUZZ_LAW(fine == (err.code == ERR_NONE), "an error, and all is well, or the other way");
     if (fine && input->kind == INPUT_CREATE && !input->of.create.request.dry_run) {
         TEXT_SET(p->newest, ref.uid);
@@ -138,7 +124,7 @@ static void pass(struct play *p, int64_t ms)
 static void tick(struct play *p, int64_t ms)
 {
     pass(p, ms);
-    feed(p, &(struct input){.kind = INPUT_TICK});
+    play_feed(p, &(struct input){.kind = INPUT_TICK});
 }
 
 /* ---- what can happen ---- */
@@ -190,9 +176,10 @@ static struct err read_err(struct play *p)
     return err;
 }
 
-static void reply(struct play *p, const struct question *q, const struct hv_sight *sight,
+static void reply(struct play *p, const struct asked *q, const struct hv_sight *sight,
                   const struct hv_job_stats *stats, const struct err *err)
 {
+    static const int comparisons[] = {1, 2, 0, -1}; /* same, more, not */
     struct input input = {.id = q->id, .err = *err};
     TEXT_SET(input.host, laws_host(q->host));
     TEXT_SET(input.guest, laws_guest(q->guest));
@@ -203,12 +190,15 @@ static void reply(struct play *p, const struct question *q, const struct hv_sigh
     } else if (q->kind == EFFECT_DO_ASK_JOB) {
         input.kind = INPUT_ASK_JOB;
         input.of.stats = *stats;
+    } else if (q->kind == EFFECT_DO_COMPARE_CPU) {
+        input.kind = INPUT_CPU;
+        input.of.comparison = comparisons[(unsigned)stats->type % COUNT(comparisons)];
     } else {
         input.kind = INPUT_CALL;
         input.of.call = q->kind == EFFECT_DO_MIGRATE ? HV_CALL_MIGRATE : HV_CALL_ABORT;
         laws_heard_call(&p->laws, q->id);
     }
-    feed(p, &input);
+    play_feed(p, &input);
 }
 
 /* Answers one question: which, whether it may be answered again, and how. */
@@ -218,7 +208,7 @@ static void happen_answer(struct play *p, bool newest)
         return;
     uint8_t which = newest ? 0 : fuzz_byte(&p->in);
     unsigned i = newest ? p->n_questions - 1 : (which & 0x7f) % p->n_questions;
-    struct question q = p->questions[i];
+    struct asked q = p->questions[i];
     struct hv_sight sight = {0};
     struct hv_job_stats stats = {0};
     struct err err = {0};
@@ -229,7 +219,7 @@ static void happen_answer(struct play *p, bool newest)
     }
     if (q.kind == EFFECT_DO_LOOK) {
         sight = read_sight(p);
-    } else if (q.kind == EFFECT_DO_ASK_JOB) {
+    } else if (q.kind == EFFECT_DO_ASK_JOB || q.kind == EFFECT_DO_COMPARE_CPU) {
         uint8_t byte = fuzz_byte(&p->in);
         stats.type = byte & 7;
         stats.operation = byte >> 3 & 7;
@@ -250,7 +240,7 @@ static void happen_sample(struct play *p)
              (byte & 1) != 0 && n > 0 ? p->laws.jobs[byte % n].uid : p->newest);
     input.of.sample.seq = byte >> 4;
     input.of.sample.stats.type = HV_JOB_UNBOUNDED;
-    feed(p, &input);
+    play_feed(p, &input);
 }
 
 static void happen_event(struct play *p)
@@ -265,7 +255,7 @@ static void happen_event(struct play *p)
     TEXT_SET(event->guest, laws_guest(who >> 4));
     TEXT_SET(input.host, event->host);
     TEXT_SET(input.guest, event->guest);
-    feed(p, &input);
+    play_feed(p, &input);
 }
 
 static void happen_create(struct play *p)
@@ -274,7 +264,7 @@ static void happen_create(struct play *p)
     struct input input = {.kind = INPUT_CREATE};
     struct migration_request *request = &input.of.create.request;
     uint8_t byte = fuzz_byte(&p->in);
-    if (p->laws.n_jobs == LAWS_JOBS_MAX)
+    if (p->laws.n_jobs >= LAWS_REQUESTS_MAX)
         return;
     TEXT_SET(request->ns, "default");
     TEXT_SET(request->guest_name, (byte & 1) != 0 ? "g2" : "g1");
@@ -282,7 +272,7 @@ static void happen_create(struct play *p)
     TEXT_SET(request->requester, "fuzz");
     TEXT_SET(request->target, targets[(byte >> 2 & 7) % COUNT(targets)]);
     request->dry_run = (byte & 0x80) != 0;
-    feed(p, &input);
+    play_feed(p, &input);
 }
 
 static void happen_cancel(struct play *p)
@@ -296,7 +286,7 @@ static void happen_cancel(struct play *p)
     TEXT_SET(input.of.cancel.name, job != NULL ? job->name : p->newest_name);
     TEXT_SET(input.of.cancel.requester, "fuzz");
     input.of.cancel.remove = (byte & 1) != 0;
-    feed(p, &input);
+    play_feed(p, &input);
 }
 
 static void connect(struct play *p, unsigned host, bool connected)
@@ -307,7 +297,7 @@ static void connect(struct play *p, unsigned host, bool connected)
         err_set(&input.err, ERR_UNREACHABLE, "connection refused");
     if (host < p->n_hosts)
         p->laws.connected[host] = connected;
-    feed(p, &input);
+    play_feed(p, &input);
 }
 
 /* A host's list: each guest with a state, or not in it. */
@@ -319,7 +309,8 @@ static void list(struct play *p, unsigned host, const struct hv_sight sights[LAW
         if (sights[g].presence != HV_PRESENT)
             continue;
         struct hv_guest *guest = &guests[all.n++];
-        *guest = (struct hv_guest){.state = sights[g].state, .reason = sights[g].reason};
+        *guest = (struct hv_guest){
+            .state = sights[g].state, .reason = sights[g].reason, .memory_kib = 65536, .vcpus = 1};
         TEXT_SET(guest->uuid, laws_guest(g));
         (void)snprintf(guest->name, sizeof guest->name, "g%u", g + 1);
         TEXT_SET(guest->ns, "default");
@@ -328,7 +319,7 @@ static void list(struct play *p, unsigned host, const struct hv_sight sights[LAW
     TEXT_SET(input.host, laws_host(host));
     if (host < p->n_hosts)
         laws_heard_list(&p->laws, host, &all);
-    feed(p, &input);
+    play_feed(p, &input);
 }
 
 static void happen_list(struct play *p)
@@ -387,6 +378,10 @@ static void happen_restart(struct play *p)
 static void happen(struct play *p)
 {
     uint8_t byte = fuzz_byte(&p->in);
+    if (byte >= 0x80 && byte % 12 == 11) { /* one of the many bytes that were a plain second */
+        play_control(p);
+        return;
+    }
     switch (byte % 12) {
     case 0: happen_tick(p); break;
     case 1: happen_answer(p, false); break;
@@ -421,13 +416,26 @@ static bool is_home(struct play *p, unsigned host, unsigned guest)
 static void answer_kindly(struct play *p)
 {
     while (p->n_questions > 0) {
-        struct question q = p->questions[--p->n_questions];
+        struct asked q = p->questions[--p->n_questions];
         struct hv_sight sight = is_home(p, q.host, q.guest) ? CORE_RUNS : CORE_ABSENT;
         struct hv_job_stats stats = {.type = HV_JOB_NONE};
         struct err err = {0};
         if (q.kind == EFFECT_DO_MIGRATE)
             err_set(&err, ERR_HYPERVISOR, "operation failed");
         reply(p, &q, &sight, &stats, &err);
+    }
+}
+
+/* Nothing about a guest keeps it where it is. */
+static void define_kindly(struct play *p, unsigned host)
+{
+    struct guest_facts facts;
+    memset(&facts, 0, sizeof facts);
+    for (unsigned g = 0; g < LAWS_GUESTS; g++) {
+        struct input input = {.kind = INPUT_DEFINITION, .of.definition = &facts};
+        TEXT_SET(input.host, laws_host(host));
+        TEXT_SET(input.guest, laws_guest(g));
+        play_feed(p, &input);
     }
 }
 
@@ -440,6 +448,7 @@ static void law_of_the_end(struct play *p)
             sights[g] = is_home(p, h, g) ? CORE_RUNS : CORE_ABSENT;
         connect(p, h, true);
         list(p, h, sights);
+        define_kindly(p, h);
     }
     for (unsigned i = 0; i < KIND_TURNS_MAX && p->fleet->active != NULL; i++) {
         answer_kindly(p);
@@ -472,6 +481,8 @@ static void play(struct play *p)
     p->n_hosts = (setting & 1) != 0 ? 3 : 2;
     p->config = (struct fleet_config){.parallel_per_fleet = setting >> 1 & 1,
                                       .parallel_outbound_per_node = setting >> 2 & 1,
+                                      .parallel_inbound_per_node = setting >> 3 & 1,
+                                      .bandwidth_per_node = (setting & 16) != 0 ? 64 << 20 : 0,
                                       .pending_timeout_ms = 900000,
                                       .unschedulable_timeout_ms = 300000,
                                       .prepare_timeout_ms = 60000,
@@ -479,6 +490,7 @@ static void play(struct play *p)
                                       .idle_call_timeout_ms = 300000,
                                       .jobs_kept_per_guest = 2,
                                       .jobs_kept = 3};
+    migration_config_default(&p->config.migration);
     begin(p);
     const struct hv_sight sights[LAWS_GUESTS] = {CORE_RUNS, CORE_RUNS};
     for (unsigned h = 0; h < p->n_hosts; h++)

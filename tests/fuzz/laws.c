@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "base/text.h"
+#include "engine/model/ledger.h"
 #include "tests/core_world.h"
 #include "tests/fuzz/fuzz.h"
 
@@ -232,10 +233,38 @@ static void note_look(struct fleet *f, struct laws_job *j, const struct effect *
     *(is_source ? &j->source : &j->target) = (struct laws_side){.id = effect->of.act.id};
 }
 
+/* Somebody's backup is stopped for what cannot wait, where the policy says so, and once. */
+static void law_of_the_backup(struct fleet *f, struct laws_job *j)
+{
+    const struct job *job = fleet_job(f, j->uid);
+    FUZZ_LAW(job != NULL && job->priority == PRIORITY_SYSTEM_CRITICAL, "a backup of nobody's stop");
+    FUZZ_LAW(job->config.backup_abort, "a backup is stopped, and no policy allows it");
+    FUZZ_LAW(!j->backup_stopped, "a backup is stopped twice");
+    j->backup_stopped = true;
+}
+
+static void law_of_the_comparison(struct fleet *f, const struct laws_job *j,
+                                  const struct effect *effect)
+{
+    const struct job *job = fleet_job(f, j->uid);
+    FUZZ_LAW(job != NULL && j->phase == PHASE_SCHEDULING, "a CPU is compared in %s",
+             phase_name(j->phase));
+    FUZZ_LAW(strcmp(effect->of.act.from, job->source) == 0, "a CPU of another node");
+}
+
+/* About a guest, a node or a drain: there is no job to it. */
+static bool is_of_no_job(const struct effect *effect)
+{
+    return (effect->kind == EFFECT_EVENT && effect->of.event.kind != NULL) ||
+           effect->kind == EFFECT_DO_SHUTDOWN;
+}
+
 static void check_effect(struct laws *l, struct fleet *f, const struct effect *effect)
 {
     if (effect->kind == EFFECT_STEP)
         law_of_the_step(l, f, effect);
+    if (is_of_no_job(effect))
+        return;
     struct laws_job *j = find(l, effect->job_uid);
     FUZZ_LAW(j != NULL, "an effect about nobody");
     FUZZ_LAW(!j->final || effect->kind == EFFECT_DO_REMOVE, "a final job still does something");
@@ -243,6 +272,8 @@ static void check_effect(struct laws *l, struct fleet *f, const struct effect *e
     case EFFECT_DO_LOOK: note_look(f, j, effect); break;
     case EFFECT_DO_MIGRATE: law_of_the_migrate(l, f, j, effect); break;
     case EFFECT_DO_ABORT: law_of_the_abort(f, j, effect); break;
+    case EFFECT_DO_STOP_BACKUP: law_of_the_backup(f, j); break;
+    case EFFECT_DO_COMPARE_CPU: law_of_the_comparison(f, j, effect); break;
     default: break;
     }
 }
@@ -289,6 +320,30 @@ static void check_job(struct laws *l, struct fleet *f, const struct job *job)
     j->record = now;
 }
 
+/* Who waits says for what, and there is an end to it. */
+static void law_of_the_wait(const struct fleet *f, const struct job *job)
+{
+    bool looked_at = f->fresh == NULL && !f->crowded; /* not before the queue was looked at */
+    if (!looked_at || job->phase != PHASE_PENDING)
+        return;
+    FUZZ_LAW(job->pending != PENDING_NONE && job->pending_reason[0] != '\0', "waits for nothing");
+    FUZZ_LAW(job->waits_since_ms > 0 && job->waits_until_ms > job->waits_since_ms,
+             "waits for '%s' for ever", pending_name(job->pending));
+    FUZZ_LAW(job->wait.in != NULL || job->timer.in != NULL, "nobody will wake it");
+}
+
+/* A place is promised to those that are on their way, and to nobody else. */
+static void law_of_the_promise(const struct fleet *f, const struct job *job)
+{
+    FUZZ_LAW(!job->reserved || phase_is_busy(job->phase), "%s holds a promise in %s", job->uid,
+             phase_name(job->phase));
+    FUZZ_LAW(!phase_is_busy(job->phase) || job->target[0] == '\0' || job->reserved,
+             "%s goes to %s, and nothing is reserved", job->uid, job->target);
+    FUZZ_LAW(job->phase != PHASE_PENDING || job->launcher == LAUNCHER_NONE,
+             "a launcher of a job that waits");
+    (void)f;
+}
+
 /* The counters that limits are read from are what a count gives. */
 static void law_of_the_counters(const struct laws *l, struct fleet *f)
 {
@@ -314,6 +369,13 @@ static void law_of_the_counters(const struct laws *l, struct fleet *f)
                  node->outbound);
         FUZZ_LAW(node->inbound == inbound[h], "%u come to %s, %u counted", inbound[h], node->name,
                  node->inbound);
+        FUZZ_LAW(f->config.parallel_inbound_per_node == 0 ||
+                     inbound[h] <= f->config.parallel_inbound_per_node,
+                 "%u come to %s", inbound[h], node->name);
+        FUZZ_LAW(f->config.bandwidth_per_node == 0 ||
+                     (node->in_bandwidth <= f->config.bandwidth_per_node &&
+                      node->out_bandwidth <= f->config.bandwidth_per_node),
+                 "more bandwidth is promised than %s gives", node->name);
         FUZZ_LAW(f->config.parallel_outbound_per_node == 0 ||
                      outbound[h] <= f->config.parallel_outbound_per_node,
                  "%u leave %s", outbound[h], node->name);
@@ -324,8 +386,13 @@ void laws_check(struct laws *l, struct fleet *f, const struct effect *effects, s
 {
     for (size_t i = 0; i < n; i++)
         check_effect(l, f, &effects[i]);
-    for (const struct job *job = f->jobs; job != NULL; job = job->hh.next)
+    for (const struct job *job = f->jobs; job != NULL; job = job->hh.next) {
         check_job(l, f, job);
+        law_of_the_wait(f, job);
+        law_of_the_promise(f, job);
+    }
+    char text[512];
+    FUZZ_LAW(ledger_check(f, text, sizeof text), "%s", text);
     for (unsigned i = 0; i < l->n_jobs; i++)
         FUZZ_LAW(l->jobs[i].final || fleet_job(f, l->jobs[i].uid) != NULL,
                  "a job that was accepted is not there any more");

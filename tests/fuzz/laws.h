@@ -10,7 +10,8 @@
 #include "engine/model/effects.h"
 #include "engine/model/fleet.h"
 
-enum { LAWS_HOSTS = 3, LAWS_GUESTS = 2, LAWS_JOBS_MAX = 24 };
+/* Requests end at their bound; what Ferry makes by itself comes on top. */
+enum { LAWS_HOSTS = 3, LAWS_GUESTS = 2, LAWS_REQUESTS_MAX = 24, LAWS_JOBS_MAX = 128 };
 
 /* The newest question about one side of a job. */
 struct laws_side {
@@ -38,6 +39,7 @@ struct laws_job {
     struct laws_side source, target;
     uint64_t call, abort; /* orders out, 0: none */
     bool abort_asked;     /* once */
+    bool backup_stopped;  /* once */
     bool final;
     struct laws_record record;
 };
