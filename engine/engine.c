@@ -214,6 +214,10 @@ static void pass_fault_points(const struct effects *fx, bool committed)
             fault_point(committed ? FAULT_AFTER_ACCEPT_COMMIT : FAULT_BEFORE_ACCEPT_COMMIT);
         if (effect->kind == EFFECT_STEP && phase_is_final(effect->of.step.to) && !committed)
             fault_point(FAULT_BEFORE_OUTCOME_COMMIT);
+        if (effect->kind == EFFECT_STEP && effect->of.step.to == PHASE_SCHEDULING && committed)
+            fault_point(FAULT_AFTER_PLACEMENT_COMMIT);
+        if (effect->kind == EFFECT_STEP && effect->of.step.to == PHASE_PREPARING_TARGET)
+            fault_point(committed ? FAULT_AFTER_HANDOFF_COMMIT : FAULT_BEFORE_HANDOFF_COMMIT);
         if (effect->kind == EFFECT_DO_MIGRATE)
             fault_point(committed ? FAULT_AFTER_INTENT_COMMIT : FAULT_BEFORE_INTENT_COMMIT);
     }

@@ -1,7 +1,7 @@
 #!/bin/bash
 # kill9: Ferry is killed at a named point of a real migration, and adopts it when it comes back
-# cases: after-accept-commit after-intent-commit first-pass switch-over before-outcome-commit during-adoption accepted
-# full: before-accept-commit before-intent-commit before-call later-pass after-call terminated any-moment
+# cases: after-accept-commit after-placement-commit before-handoff-commit after-intent-commit first-pass switch-over before-outcome-commit during-adoption accepted
+# full: before-accept-commit after-handoff-commit before-intent-commit before-call later-pass after-call terminated any-moment
 #
 # Points of base/fault.def kill the process from inside; the passes and the switch-over are seen
 # on the source, and Ferry is killed from outside. terminated: ended in order in mid-copy instead;
@@ -82,6 +82,21 @@ after-accept-commit | before-intent-commit)
     start_ferry
     ends_where_it_says
     assert_job "$job" .status.phase Succeeded
+    ;;
+after-placement-commit | before-handoff-commit | after-handoff-commit)
+    # A place is kept for it and no host was asked: it keeps it, or takes it anew, and gives it back.
+    dies_at "$point"
+    finds_job
+    assert_equal 'intents' "$(sql 'SELECT count(*) FROM intents')" 0
+    note "stored: $(sql 'SELECT phase, target_node, epoch FROM jobs')"
+    assert_equal 'stored phase' "$(sql 'SELECT phase FROM jobs')" "$([ "$point" = after-handoff-commit ] && echo PreparingTarget || echo Scheduling)"
+    start_ferry
+    ends_where_it_says
+    assert_job "$job" .status.phase Succeeded
+    assert_job "$job" .status.ferry.epoch 1
+    assert_equal 'migrate calls' "$(sql "SELECT count(*) FROM intents WHERE action = 'migrate'")" 1
+    assert_equal 'memory that is still reserved' "$(api /api/v1/nodes | jq '[.items[].status.ferry.reserved.memoryKiB] | add')" 0
+    assert_equal 'migrations that still arrive or leave' "$(api /api/v1/nodes | jq '[.items[].status.ferry | .inbound + .outbound] | add')" 0
     ;;
 after-intent-commit | before-call)
     # Whether the call was made is not known; both hosts say that it was not.
