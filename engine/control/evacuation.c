@@ -213,8 +213,6 @@ void evacuation_advance(struct fleet *f, struct guest *guest, struct moment now,
     struct err err = {0};
     if (guest->evacuation_node[0] == '\0')
         return;
-    bool drained = drain_of_node(f, guest->evacuation_node) != NULL;
-    f->drains_due = f->drains_due || drained;
     if (fleet_active_job(f, guest->uuid) != NULL)
         return; /* also while the hosts disagree where it is */
     if (has_left(guest)) {
@@ -222,10 +220,11 @@ void evacuation_advance(struct fleet *f, struct guest *guest, struct moment now,
         return;
     }
     backoff_of(fleet_newest_finished(f, guest->uuid), &backoff);
-    if (drained || backoff.exhausted || drain_way(f, guest->owner, false, &block) != DRAIN_WAY_MOVE)
+    if (!f->store_ok || backoff.exhausted || drain_of_node(f, guest->evacuation_node) != NULL ||
+        drain_way(f, guest->owner, false, &block) != DRAIN_WAY_MOVE)
         return;
     if (evacuation_job(f, guest, "evacuation", now, fx, &err) == NULL)
-        LOG(WARN, "evacuation_refused", FIELD_TEXT(GUEST, guest->name),
+        LOG(INFO, "evacuation_refused", FIELD_TEXT(GUEST, guest->name),
             FIELD_TEXT(ERROR, err.text));
 }
 

@@ -158,6 +158,21 @@ static void a_device_that_is_detached_lets_the_marked_guest_go(void **state)
     world_free(&w);
 }
 
+static void no_job_is_made_while_it_could_not_be_recorded(void **state)
+{
+    (void)state;
+    struct world w;
+    world_make(&w);
+    world_up(&w, 0, "vm", 512, MOVES);
+    w.f->store_ok = false;
+    mark(&w, "vm", false);
+    assert_null(world_job(&w, "vm"));
+    w.f->store_ok = true;
+    evacuation_advance(w.f, world_guest(&w, "vm"), w.now, &w.fx);
+    assert_non_null(world_job(&w, "vm"));
+    world_free(&w);
+}
+
 static void taking_the_mark_back_stops_the_job_it_made_and_no_other(void **state)
 {
     (void)state;
@@ -325,6 +340,7 @@ int main(void)
         cmocka_unit_test(a_mark_goes_when_its_guest_shut_down),
         cmocka_unit_test(a_failed_job_is_followed_by_another_until_too_many_failed),
         cmocka_unit_test(a_device_that_is_detached_lets_the_marked_guest_go),
+        cmocka_unit_test(no_job_is_made_while_it_could_not_be_recorded),
         cmocka_unit_test(taking_the_mark_back_stops_the_job_it_made_and_no_other),
         cmocka_unit_test(clearing_what_is_not_marked_changes_nothing),
         cmocka_unit_test(a_mark_leaves_a_persons_document_as_it_was),
