@@ -1,0 +1,305 @@
+/* monitor.c - what both algorithms share: names, one sample taken in, texts, and what an accepted
+ * order changes. See monitor.h. */
+#include "engine/data/monitor.h"
+
+#include <assert.h>
+#include <inttypes.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "base/own.h"
+#include "base/text.h"
+#include "engine/data/monitor_rules.h"
+
+#define TIME_MAX_MS INT64_C(1000000000000000) /* 30,000 years: sums of these never overflow */
+#define SIZE_MAX_BYTES (UINT64_C(1) << 60)    /* what a hypervisor says is not to be trusted */
+enum { SIZE_TEXT = 32 };
+
+const char *monitor_action_name(enum monitor_action action)
+{
+    static const char *const names[] = {
+#define ACTION(id, name, help) [MONITOR_##id] = name,
+#include "engine/data/monitor.def"
+#undef ACTION
+    };
+    assert(action < MONITOR_ACTION_COUNT);
+    return names[action];
+}
+
+static const struct {
+    const char *name, *help;
+    enum monitor_action action;
+} rows[DECISION_COUNT] = {
+#define DECISION(id, name, action, help) [DECISION_##id] = {name, help, MONITOR_##action},
+#include "engine/data/monitor.def"
+#undef DECISION
+};
+
+const char *decision_name(enum decision decision)
+{
+    assert(decision < DECISION_COUNT);
+    return rows[decision].name;
+}
+
+const char *decision_help(enum decision decision)
+{
+    assert(decision < DECISION_COUNT);
+    return rows[decision].help;
+}
+
+enum monitor_action decision_action(enum decision decision)
+{
+    assert(decision < DECISION_COUNT);
+    return rows[decision].action;
+}
+
+enum decision decision_from_name(const char *name)
+{
+    enum decision decision = 0;
+    while (decision < DECISION_COUNT && !text_equal(rows[decision].name, name))
+        decision++;
+    return decision;
+}
+
+int64_t monitor_ms(double seconds)
+{
+    double ms = seconds * 1000;
+    return ms < 0 ? 0 : ms > (double)TIME_MAX_MS ? TIME_MAX_MS : (int64_t)ms;
+}
+
+double monitor_units(uint64_t bytes, uint64_t unit)
+{
+    return (double)(bytes / unit + (bytes % unit != 0));
+}
+
+static int64_t bounded_ms(int64_t ms)
+{
+    return ms < 0 ? 0 : ms > TIME_MAX_MS ? TIME_MAX_MS : ms;
+}
+
+static uint64_t bounded(uint64_t bytes)
+{
+    return bytes > SIZE_MAX_BYTES ? SIZE_MAX_BYTES : bytes;
+}
+
+/* "812 MiB" */
+static const char *size_text(char out[SIZE_TEXT], uint64_t bytes)
+{
+    static const char *const units[] = {"B", "KiB", "MiB", "GiB"};
+    size_t unit = 0;
+    while (unit + 1 < COUNT(units) && bytes >= 10240) {
+        bytes = (bytes + 512) / 1024;
+        unit++;
+    }
+    (void)snprintf(out, SIZE_TEXT, "%" PRIu64 " %s", bytes, units[unit]);
+    return out;
+}
+
+/* What every text ends with, so that a reader can check the decision. */
+static void add_numbers(const struct monitor *m, char *out, size_t n)
+{
+    char left[SIZE_TEXT], moved[SIZE_TEXT], dirtied[SIZE_TEXT], budget[SIZE_TEXT] = "none";
+    if (m->budget_ms > 0)
+        (void)snprintf(budget, sizeof budget, "%" PRId64 " s", m->budget_ms / 1000);
+    (void)snprintf(out, n, ": %s left, %s/s moved, %s/s dirtied, budget %s",
+                   size_text(left, m->remaining), size_text(moved, (uint64_t)m->bandwidth),
+                   size_text(dirtied, m->dirty_bps), budget);
+}
+
+void monitor_decide(const struct monitor *m, const struct look *look, struct monitor_decision *out,
+                    enum decision why, int64_t downtime_ms, const char *fmt, ...)
+{
+    *out = (struct monitor_decision){
+        .why = why,
+        .action = decision_action(why),
+        .downtime_ms = downtime_ms,
+        .elapsed_ms = m->now_ms,
+        .budget_ms = m->budget_ms,
+        .estimate_ms = look->estimate_ms,
+        .remaining = m->remaining,
+        .low_water = m->watermark,
+        .bandwidth_bps = (uint64_t)m->bandwidth,
+        .dirty_bps = m->dirty_bps,
+        .iteration = m->iteration,
+    };
+    va_list args;
+    va_start(args, fmt);
+    (void)vsnprintf(out->text, sizeof out->text, fmt, args);
+    va_end(args);
+    size_t length = strlen(out->text);
+    add_numbers(m, out->text + length, sizeof out->text - length);
+}
+
+void monitor_begin(struct monitor *m, enum monitor_kind kind, const struct migration_config *config,
+                   const struct monitor_facts *facts)
+{
+    memset(m, 0, sizeof *m);
+    m->kind = kind;
+    m->config = *config;
+    m->facts = *facts;
+    m->facts.memory_bytes = bounded(facts->memory_bytes);
+    m->facts.disk_bytes = bounded(facts->disk_bytes);
+    if (kind == MONITOR_LEGACY)
+        legacy_begin(m);
+    else
+        stall_begin(m);
+}
+
+/* Bandwidth, smoothed. Zeros count: in a stall it must fall. */
+static void measure(struct monitor *m, uint64_t processed)
+{
+    if (!m->sampled || processed < m->rate_processed) { /* the first, or counted from anew */
+        m->rate_processed = processed;
+        m->rate_ms = m->now_ms;
+        return;
+    }
+    int64_t span_ms = m->now_ms - m->rate_ms;
+    if (span_ms < MONITOR_RATE_MS)
+        return;
+    double rate = (double)(processed - m->rate_processed) * 1000 / (double)span_ms;
+    double alpha = m->config.ewma_alpha;
+    m->bandwidth = m->bandwidth > 0 ? alpha * rate + (1 - alpha) * m->bandwidth : rate;
+    if (m->bandwidth < 1)
+        m->bandwidth = 0;
+    m->rate_processed = processed;
+    m->rate_ms = m->now_ms;
+}
+
+/* Disks that are mirrored change what is left all the time; passes are about memory. */
+static uint64_t left(const struct monitor *m, const struct hv_job_stats *stats)
+{
+    bool passes = m->kind == MONITOR_STALL && stats->memory_iteration > 0;
+    return bounded(passes && stats->memory_total > 0 ? stats->memory_remaining
+                                                     : stats->data_remaining);
+}
+
+static uint64_t dirtied(const struct hv_job_stats *stats)
+{
+    uint64_t page = stats->memory_page_size > 0 ? stats->memory_page_size : 4096;
+    return stats->memory_dirty_rate > SIZE_MAX_BYTES / page ? SIZE_MAX_BYTES
+                                                            : stats->memory_dirty_rate * page;
+}
+
+static void take_sample(struct monitor *m, struct look *look)
+{
+    const struct hv_job_stats *stats = &look->in->stats;
+    uint64_t processed = bounded(stats->data_processed);
+    uint64_t iteration = bounded(stats->memory_iteration);
+    measure(m, processed);
+    if (processed > m->processed) {
+        look->moved = m->sampled && m->iteration > 0;
+        m->processed_ms = m->now_ms;
+    }
+    look->boundary = iteration > m->iteration || (iteration == 0 && look->in->at_iteration);
+    if (stats->auto_converge_throttle > m->throttle)
+        m->throttle_ms = m->now_ms;
+    m->throttle = bounded(stats->auto_converge_throttle);
+    m->processed = processed;
+    m->iteration = iteration;
+    m->remaining = left(m, stats);
+    m->dirty_bps = dirtied(stats);
+    m->sampled = true;
+}
+
+static int64_t estimate(const struct monitor *m)
+{
+    if (m->remaining == 0)
+        return 0;
+    return m->bandwidth > 0 ? monitor_ms((double)m->remaining / m->bandwidth) : -1;
+}
+
+/* An abort of ours counts until it was seen to end without ending the migration. */
+static bool is_aborting(struct monitor *m, const struct monitor_input *input)
+{
+    if (input->abort_under_way) {
+        m->abort_seen = m->aborting;
+        return true;
+    }
+    if (m->aborting && (m->abort_seen || m->now_ms - m->abort_ms > MONITOR_ABORT_GUARD_MS))
+        m->aborting = false;
+    return m->aborting;
+}
+
+void monitor_step(struct monitor *m, const struct monitor_input *input,
+                  struct monitor_decision *out_decision)
+{
+    struct look look = {.in = input};
+    int64_t now_ms = bounded_ms(input->elapsed_ms);
+    if (now_ms > m->now_ms)
+        m->now_ms = now_ms;
+    if (input->has_stats)
+        take_sample(m, &look);
+    look.flows = m->sampled && m->now_ms - m->processed_ms <= MONITOR_FLOW_MS;
+    look.estimate_ms = estimate(m);
+    bool aborting = is_aborting(m, input);
+    if (m->postcopy || input->mode == MODE_POSTCOPY)
+        monitor_decide(m, &look, out_decision, DECISION_IN_POSTCOPY, 0, "in post-copy, no limit");
+    else if (aborting)
+        monitor_decide(m, &look, out_decision, DECISION_ABORTING, 0, "being aborted");
+    else if (m->kind == MONITOR_LEGACY)
+        legacy_step(m, &look, out_decision);
+    else
+        stall_step(m, &look, out_decision);
+    m->has_before = m->decided;
+    m->before = m->last;
+    m->before_downtime_ms = m->last_downtime_ms;
+    m->last = out_decision->why;
+    m->last_downtime_ms = out_decision->downtime_ms;
+    m->decided = true;
+}
+
+bool monitor_is_news(const struct monitor *m, const struct monitor_decision *decision)
+{
+    return !m->has_before || decision->why != m->before ||
+           decision->downtime_ms != m->before_downtime_ms;
+}
+
+static void set_downtime(struct monitor *m, int64_t downtime_ms)
+{
+    m->downtime_ms = downtime_ms;
+    m->downtime_set_ms = m->now_ms;
+}
+
+static void stretch(struct monitor *m, double factor, bool *done)
+{
+    if (!*done)
+        m->budget_ms = monitor_ms((double)m->budget_ms / 1000 * factor);
+    *done = true;
+}
+
+static void switch_over(struct monitor *m)
+{
+    m->switching = true;
+    m->switch_deadline_ms = m->now_ms + monitor_ms((double)m->config.switchover_timeout);
+}
+
+void monitor_done(struct monitor *m, const struct monitor_decision *decision, bool accepted,
+                  int64_t elapsed_ms)
+{
+    if (!accepted)
+        return;
+    if (bounded_ms(elapsed_ms) > m->now_ms)
+        m->now_ms = bounded_ms(elapsed_ms);
+    if (decision->action == MONITOR_SET_DOWNTIME)
+        set_downtime(m, decision->downtime_ms);
+    if (decision->action == MONITOR_POSTCOPY)
+        m->postcopy = true;
+    if (decision->action == MONITOR_ABORT) {
+        m->aborting = true;
+        m->abort_seen = false;
+        m->abort_ms = m->now_ms;
+    }
+    switch (decision->why) {
+    case DECISION_FIRST_DOWNTIME:
+    case DECISION_MORE_DOWNTIME: m->level_ms = decision->downtime_ms; break;
+    case DECISION_LATE_VFIO:
+    case DECISION_LATE_PAUSE: stretch(m, 2, &m->paused); break;
+    case DECISION_STALLED_HARD:
+    case DECISION_LATE_HARD:
+        stretch(m, m->config.completion_factor, &m->extended);
+        __attribute__((fallthrough));
+    case DECISION_STALLED_SOFT: switch_over(m); break;
+    default: break;
+    }
+}

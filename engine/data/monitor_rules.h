@@ -1,0 +1,29 @@
+/* monitor_rules.h - what monitor.c and its two algorithms share. Nobody else includes it. */
+#ifndef ENGINE_DATA_MONITOR_RULES_H
+#define ENGINE_DATA_MONITOR_RULES_H
+
+#include "engine/data/monitor.h"
+
+struct look { /* one input, digested */
+    const struct monitor_input *in;
+    bool moved;          /* memory, since the sample before */
+    bool flows;          /* within MONITOR_FLOW_MS */
+    bool boundary;       /* a pass has begun since the sample before */
+    int64_t estimate_ms; /* -1: no idea */
+};
+
+/* Fills the decision, with the numbers of the state after its lead-in text. */
+void monitor_decide(const struct monitor *m, const struct look *look, struct monitor_decision *out,
+                    enum decision why, int64_t downtime_ms, const char *fmt, ...)
+    __attribute__((format(printf, 6, 7)));
+/* Seconds as milliseconds, bounded, so that no sum of times overflows. */
+int64_t monitor_ms(double seconds);
+/* Units of so many bytes, begun ones counted. */
+double monitor_units(uint64_t bytes, uint64_t unit);
+
+void legacy_begin(struct monitor *m);
+void legacy_step(struct monitor *m, const struct look *look, struct monitor_decision *out);
+void stall_begin(struct monitor *m);
+void stall_step(struct monitor *m, const struct look *look, struct monitor_decision *out);
+
+#endif

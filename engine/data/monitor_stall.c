@@ -1,0 +1,367 @@
+/* monitor_stall.c - the stall detector.
+ *
+ * What is left is compared where passes begin: within a pass it falls to nothing and says nothing.
+ * A stall is when a pass begins with no less (by a margin) than the least of those that began
+ * longer ago than the stall window. From then on a good moment is waited for, with patience that
+ * shrinks, and the mildest thing that is allowed is done, if the path is well.
+ */
+#include <inttypes.h>
+#include <string.h>
+
+#include "engine/data/monitor_rules.h"
+
+#define GIB (UINT64_C(1) << 30)
+enum { SLICES = 100, THROTTLE_MAX = 99 };
+_Static_assert(SLICES + 2 <= MONITOR_MINIMA_MAX, "a window's slices fit, also one begun late");
+
+static int64_t budget_of(const struct monitor *m, uint64_t bytes)
+{
+    return monitor_ms((double)m->config.completion_timeout * monitor_units(bytes, GIB));
+}
+
+/* Disks come first and have a budget of their own; that of memory begins with the first pass. */
+void stall_begin(struct monitor *m)
+{
+    bool disks = m->facts.disk_bytes > 0;
+    m->budget_ms = budget_of(m, disks ? m->facts.disk_bytes : m->facts.memory_bytes);
+}
+
+static void note_first_pass(struct monitor *m)
+{
+    if (m->facts.disk_bytes == 0 || m->begin_ms > 0 || m->iteration == 0)
+        return;
+    m->begin_ms = m->now_ms;
+    m->budget_ms = budget_of(m, m->facts.memory_bytes);
+}
+
+static int64_t window_ms(const struct monitor *m)
+{
+    return monitor_ms((double)m->config.stall_timeout);
+}
+
+static double margin(const struct monitor *m)
+{
+    return (double)m->config.stall_margin / 100;
+}
+
+/* The end of all waiting, also for what is refused again and again; 0: there is none. */
+static int64_t end_ms(const struct monitor *m)
+{
+    if (m->budget_ms == 0)
+        return 0;
+    double factor = m->extended ? 1 : m->config.completion_factor;
+    return m->begin_ms + monitor_ms((double)m->budget_ms / 1000 * factor);
+}
+
+/* --- the window ------------------------------------------------------------------------------ */
+
+static void let_out(struct monitor *m)
+{
+    size_t n = 0;
+    while (n < m->n_minima && m->now_ms - m->minima[n].at_ms > window_ms(m)) {
+        if (!m->has_outside || m->minima[n].remaining < m->outside)
+            m->outside = m->minima[n].remaining;
+        m->has_outside = true;
+        n++;
+    }
+    m->n_minima -= n;
+    memmove(m->minima, m->minima + n, m->n_minima * sizeof *m->minima);
+}
+
+/* Passes that begin in the same slice of time are one entry: the least of them, at its newest
+ * time, so that short passes need no more room than long ones. */
+static void let_in(struct monitor *m)
+{
+    int64_t slice_ms = window_ms(m) / SLICES + 1;
+    struct monitor_minimum *newest = m->n_minima > 0 ? &m->minima[m->n_minima - 1] : NULL;
+    if (newest != NULL && newest->at_ms / slice_ms == m->now_ms / slice_ms) {
+        newest->remaining = m->remaining < newest->remaining ? m->remaining : newest->remaining;
+        newest->at_ms = m->now_ms;
+    } else if (m->n_minima < MONITOR_MINIMA_MAX)
+        m->minima[m->n_minima++] = (struct monitor_minimum){m->remaining, m->now_ms};
+}
+
+static void note_low_water(struct monitor *m)
+{
+    bool beaten =
+        !m->has_watermark || (double)m->remaining < (double)m->watermark * (1 - margin(m));
+    m->flat_passes = beaten ? 0 : m->flat_passes + 1;
+    if (m->has_watermark && m->remaining >= m->watermark)
+        return;
+    m->watermark = m->remaining;
+    m->has_watermark = true;
+    m->progress_ms = m->now_ms;
+}
+
+/* --- the stall ------------------------------------------------------------------------------- */
+
+static void find_stall(struct monitor *m)
+{
+    if (m->bandwidth <= 0 || !m->has_outside ||
+        (double)m->remaining < (double)m->outside * (1 - margin(m)))
+        return;
+    m->stalled = true;
+    m->best = m->outside;
+    for (size_t i = 0; i < m->n_minima; i++)
+        m->best = m->minima[i].remaining < m->best ? m->minima[i].remaining : m->best;
+    m->patience_ms = window_ms(m);
+    m->relax_ms = m->now_ms + m->patience_ms;
+}
+
+static void push_later(struct monitor *m)
+{
+    size_t at = m->n_later;
+    while (at > 0 && m->later[at - 1] > m->remaining)
+        at--;
+    if (at == MONITOR_LATER_MAX)
+        return;
+    size_t kept = m->n_later < MONITOR_LATER_MAX ? m->n_later : MONITOR_LATER_MAX - 1;
+    memmove(m->later + at + 1, m->later + at, (kept - at) * sizeof *m->later);
+    m->later[at] = m->remaining;
+    m->n_later = kept + 1;
+}
+
+/* Patience is over: the next best moment seen since will do, and sooner each time. */
+static void relax(struct monitor *m)
+{
+    push_later(m);
+    if (m->now_ms < m->relax_ms)
+        return;
+    m->best = m->later[0];
+    m->n_later--;
+    memmove(m->later, m->later + 1, m->n_later * sizeof *m->later);
+    m->patience_ms = monitor_ms((double)m->patience_ms / 1000 * m->config.patience_decay);
+    m->relax_ms = m->now_ms + m->patience_ms;
+}
+
+/* --- what is done about it ------------------------------------------------------------------- */
+
+static bool may_postcopy(const struct monitor *m)
+{
+    return m->config.post_copy && m->config.disruption && !m->facts.vfio && m->iteration > 0;
+}
+
+static bool rest_fits(const struct monitor *m, const struct look *look)
+{
+    return look->estimate_ms >= 0 &&
+           (m->budget_ms == 0 || look->estimate_ms <= end_ms(m) - m->now_ms);
+}
+
+static bool path_is_well(const struct monitor *m, const struct look *look)
+{
+    return look->flows && rest_fits(m, look);
+}
+
+static enum decision stalled_choice(const struct monitor *m, const struct look *look)
+{
+    double soft_ms = (double)m->config.max_downtime_ms * m->config.precopy_factor;
+    bool throttles = m->config.auto_converge && m->throttle > 0 && m->throttle < THROTTLE_MAX &&
+                     m->now_ms - m->throttle_ms <= window_ms(m);
+    if (m->config.local_minima && (double)m->remaining > (double)m->best * (1 + margin(m)))
+        return DECISION_WAITS_FOR_MINIMUM;
+    if (!path_is_well(m, look))
+        return DECISION_PATH_SICK;
+    if (may_postcopy(m))
+        return DECISION_STALLED_POSTCOPY;
+    if (m->config.disruption)
+        return DECISION_STALLED_HARD;
+    if ((double)look->estimate_ms <= soft_ms)
+        return DECISION_STALLED_SOFT;
+    return throttles ? DECISION_THROTTLES : DECISION_STALLED_ABORT;
+}
+
+static void note_pass(struct monitor *m, const struct look *look)
+{
+    let_out(m);
+    let_in(m);
+    note_low_water(m);
+    if (m->switching)
+        return;
+    if (m->stalled)
+        relax(m);
+    else
+        find_stall(m);
+    if (m->stalled)
+        m->standing = stalled_choice(m, look);
+}
+
+/* What the last boundary chose, until it is accepted or the next one chooses anew. */
+static bool decide_stalled(const struct monitor *m, const struct look *look,
+                           struct monitor_decision *out)
+{
+    static const char *const leads[DECISION_COUNT] = {
+        [DECISION_STALLED_POSTCOPY] = "post-copy",
+        [DECISION_STALLED_HARD] = "switch-over at any downtime",
+        [DECISION_STALLED_SOFT] = "switch-over within the downtime allowed",
+        [DECISION_STALLED_ABORT] = "gave up",
+    };
+    if (!m->stalled || m->switching || leads[m->standing] == NULL || !path_is_well(m, look))
+        return false;
+    int64_t downtime_ms = m->standing == DECISION_STALLED_HARD   ? MONITOR_DOWNTIME_MAX_MS
+                          : m->standing == DECISION_STALLED_SOFT ? m->config.max_downtime_ms
+                                                                 : 0;
+    monitor_decide(m, look, out, m->standing, downtime_ms,
+                   "%s: stalled, no pass began with less for %" PRId64 " s, the rest needs %" PRId64
+                   " ms",
+                   leads[m->standing], (m->now_ms - m->progress_ms) / 1000, look->estimate_ms);
+    return true;
+}
+
+/* --- limits ---------------------------------------------------------------------------------- */
+
+/* By when, 0: no limit. A guest that stands still although nobody ordered it has the time of a
+ * switch-over, whatever the budget: it must not be down for long without being worth it. */
+static int64_t deadline_ms(struct monitor *m, const struct look *look)
+{
+    bool stopped = look->in->stopped_by_migration || look->in->mode == MODE_PAUSED;
+    if (look->in->stopped_by_migration && m->switch_deadline_ms == 0)
+        m->switch_deadline_ms = m->now_ms + monitor_ms((double)m->config.switchover_timeout);
+    if (!look->in->stopped_by_migration && !m->switching)
+        m->switch_deadline_ms = 0;
+    if (m->switch_deadline_ms > 0 && !(m->extended && stopped))
+        return m->switch_deadline_ms;
+    return m->budget_ms > 0 ? m->begin_ms + m->budget_ms : 0;
+}
+
+static void give_up_late(const struct monitor *m, const struct look *look,
+                         struct monitor_decision *out)
+{
+    int64_t now_s = m->now_ms / 1000;
+    if (m->switching || look->in->stopped_by_migration)
+        monitor_decide(m, look, out, DECISION_LATE, 0,
+                       "gave up after %" PRId64 " s, the switch-over did not end in time", now_s);
+    else if (look->estimate_ms >= 0 && !rest_fits(m, look))
+        monitor_decide(m, look, out, DECISION_LATE, 0,
+                       "gave up, not completed after %" PRId64 " s, the rest needs %" PRId64 " s",
+                       now_s, look->estimate_ms / 1000);
+    else
+        monitor_decide(m, look, out, DECISION_LATE, 0, "gave up, not completed after %" PRId64 " s",
+                       now_s);
+}
+
+static bool decide_late(const struct monitor *m, const struct look *look,
+                        struct monitor_decision *out)
+{
+    int64_t still_ms = m->now_ms - m->processed_ms;
+    bool may = !m->switching && !look->in->stopped_by_migration && m->iteration > 0;
+    if (m->bandwidth <= 0 || still_ms > MONITOR_DEAD_MS)
+        monitor_decide(m, look, out, DECISION_NO_BANDWIDTH, 0,
+                       "gave up after %" PRId64 " s, nothing moved for %" PRId64 " s",
+                       m->now_ms / 1000, still_ms / 1000);
+    else if (may && m->config.disruption && !look->flows)
+        return false; /* a moment: it may come back */
+    else if (may && rest_fits(m, look) && may_postcopy(m))
+        monitor_decide(m, look, out, DECISION_LATE_POSTCOPY, 0,
+                       "post-copy: not completed after %" PRId64 " s", m->now_ms / 1000);
+    else if (may && rest_fits(m, look) && m->config.disruption)
+        monitor_decide(m, look, out, DECISION_LATE_HARD, MONITOR_DOWNTIME_MAX_MS,
+                       "switch-over at any downtime: not completed after %" PRId64 " s",
+                       m->now_ms / 1000);
+    else
+        give_up_late(m, look, out);
+    return true;
+}
+
+static bool decide_dead(const struct monitor *m, const struct look *look,
+                        struct monitor_decision *out)
+{
+    int64_t still_ms = m->now_ms - m->processed_ms;
+    int64_t limit_ms = window_ms(m) > MONITOR_DEAD_MS ? window_ms(m) : MONITOR_DEAD_MS;
+    if (!look->in->has_stats || still_ms <= limit_ms)
+        return false;
+    monitor_decide(m, look, out, DECISION_NO_PROGRESS, 0,
+                   "gave up after %" PRId64 " s without a byte moved", still_ms / 1000);
+    return true;
+}
+
+/* --- downtime -------------------------------------------------------------------------------- */
+
+static bool decide_hold(const struct monitor *m, const struct look *look,
+                        struct monitor_decision *out)
+{
+    bool unset = m->downtime_ms == 0 && !look->moved;
+    bool still = m->downtime_ms != MONITOR_DOWNTIME_HELD_MS &&
+                 m->now_ms - m->processed_ms > MONITOR_STILL_MS;
+    if (!unset && !still)
+        return false;
+    monitor_decide(m, look, out, DECISION_HOLDS_DOWNTIME, MONITOR_DOWNTIME_HELD_MS,
+                   unset ? "no switch-over until bytes are seen moving"
+                         : "no switch-over while no bytes move");
+    return true;
+}
+
+/* The next step only for a guest that does not converge by itself. */
+static int64_t next_level(const struct monitor *m, int64_t first_ms)
+{
+    int64_t max = m->config.max_downtime_ms;
+    int64_t cooldown_ms = monitor_ms((double)m->config.downtime_cooldown);
+    if (m->flat_passes == 0 || m->iteration < (uint64_t)m->config.downtime_after ||
+        m->now_ms - m->downtime_set_ms < cooldown_ms)
+        return m->downtime_ms;
+    int64_t more = (max - first_ms) / m->config.downtime_steps;
+    int64_t next = m->downtime_ms + (more > 1 ? more : 1);
+    return next < max ? next : max;
+}
+
+static bool decide_downtime(const struct monitor *m, const struct look *look,
+                            struct monitor_decision *out)
+{
+    int64_t max = m->config.max_downtime_ms;
+    int64_t first = max < MONITOR_DOWNTIME_FIRST_MS ? max : MONITOR_DOWNTIME_FIRST_MS;
+    if (!look->in->has_stats || m->iteration == 0 || m->switching ||
+        look->in->stopped_by_migration || look->in->mode == MODE_PAUSED)
+        return false;
+    if (decide_hold(m, look, out))
+        return true;
+    if (!look->moved)
+        return false;
+    int64_t level = m->level_ms > 0 ? m->level_ms : first;
+    int64_t next = m->downtime_ms < level ? level : next_level(m, first);
+    if (next <= m->downtime_ms)
+        return false;
+    enum decision why = m->level_ms == 0 ? DECISION_FIRST_DOWNTIME : DECISION_MORE_DOWNTIME;
+    monitor_decide(m, look, out, why, next,
+                   "downtime of %" PRId64 " ms allowed in pass %" PRIu64 ", bytes move", next,
+                   m->iteration);
+    return true;
+}
+
+/* Why nothing is done now. */
+static void decide_nothing(const struct monitor *m, const struct look *look, bool late,
+                           struct monitor_decision *out)
+{
+    bool wish = m->stalled && !m->switching && m->standing != DECISION_GOES_ON;
+    bool acts = decision_action(m->standing) != MONITOR_NOTHING;
+    if (!look->in->has_stats)
+        monitor_decide(m, look, out, DECISION_NO_STATS, 0, "no statistics");
+    else if (late || (wish && (acts || m->standing == DECISION_PATH_SICK)))
+        monitor_decide(m, look, out, DECISION_PATH_SICK, 0,
+                       "%s, but %s: the rest needs %" PRId64 " ms", late ? "late" : "stalled",
+                       look->flows ? "what is left does not fit the time" : "no bytes move",
+                       look->estimate_ms);
+    else if (wish)
+        monitor_decide(m, look, out, m->standing, 0, "stalled, %s",
+                       m->standing == DECISION_THROTTLES ? "the guest is slowed further"
+                                                         : "a better moment is waited for");
+    else
+        monitor_decide(m, look, out, DECISION_GOES_ON, 0, "goes on");
+}
+
+void stall_step(struct monitor *m, const struct look *look, struct monitor_decision *out)
+{
+    note_first_pass(m);
+    if (look->boundary && !look->in->stopped_by_migration && look->in->mode != MODE_PAUSED)
+        note_pass(m, look);
+    int64_t limit_ms = deadline_ms(m, look);
+    bool late = limit_ms > 0 && m->now_ms > limit_ms;
+    if (m->budget_ms > 0 && m->now_ms > end_ms(m))
+        give_up_late(m, look, out);
+    else if (!look->in->stopped_by_migration && decide_stalled(m, look, out))
+        return;
+    else if (late && decide_late(m, look, out))
+        return;
+    else if (decide_dead(m, look, out) || decide_downtime(m, look, out))
+        return;
+    else
+        decide_nothing(m, look, late, out);
+}
