@@ -120,36 +120,36 @@ static bool check_guest(struct fleet *f, const struct migration_request *request
     return check_free(f, guest, err);
 }
 
-/* Names of the nodes a guest could go to, for the message that asks to choose. */
-static unsigned other_nodes(const struct fleet *f, const char *source, char *out, size_t out_bytes)
+/* Names of the nodes a guest could go to, as many as fit, for the message that asks to choose. */
+static void name_others(const struct fleet *f, const char *source, char *out, size_t out_bytes)
 {
-    unsigned n = 0;
     size_t used = 0;
     out[0] = '\0';
     for (const struct node *node = f->nodes; node != NULL; node = node->hh.next) {
         if (strcmp(node->name, source) == 0)
             continue;
-        int more = snprintf(out + used, out_bytes - used, "%s%s", n > 0 ? ", " : "", node->name);
+        int more = snprintf(out + used, out_bytes - used, "%s%s", used > 0 ? ", " : "", node->name);
         if (more > 0 && (size_t)more < out_bytes - used)
             used += (size_t)more;
-        n++;
+        else
+            break;
     }
-    return n;
 }
 
 static bool check_target(struct fleet *f, const struct migration_request *request,
                          const struct guest *guest, struct err *err)
 {
     const char *source = guest->owner->node->name;
-    char others[256];
-    unsigned n = other_nodes(f, source, others, sizeof others);
-    if (n == 0)
+    if (HASH_COUNT(f->nodes) < 2)
         return err_set(err, ERR_REFUSED, "there is no other node than %s to migrate to", source);
     if (request->target[0] == '\0')
         return true;
-    if (fleet_node(f, request->target) == NULL)
+    if (fleet_node(f, request->target) == NULL) {
+        char others[256];
+        name_others(f, source, others, sizeof others);
         return err_set(err, ERR_UNPROCESSABLE, "target node \"%s\" is not configured; there is: %s",
                        request->target, others);
+    }
     if (strcmp(request->target, source) == 0)
         return err_set(err, ERR_REFUSED, "the guest is on node %s already", source);
     return true;

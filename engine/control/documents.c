@@ -116,8 +116,10 @@ static void quota_changed(struct fleet *f, struct object *object, const char *wh
 {
     (void)who, (void)now, (void)fx;
     struct space *space = fleet_space(f, object->ns);
-    if (space != NULL)
-        space->quota_changed = true;
+    if (space == NULL)
+        return;
+    space->quota_changed = true;
+    fleet_space_stirred(f, space);
 }
 
 static void namespace_changed(struct fleet *f, struct object *object, const char *who,

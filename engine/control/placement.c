@@ -221,7 +221,7 @@ static bool has_machine(struct look *look, const struct node *node, char *detail
 }
 
 /* Names are by namespace here, but one name is one guest on a node. */
-void placement_look_names(struct look *look)
+static void look_for_names(struct look *look)
 {
     const struct guest *self = look->p->guest;
     for (const struct space *space = look->f->spaces; space != NULL; space = space->hh.next) {
@@ -232,16 +232,25 @@ void placement_look_names(struct look *look)
         for (; guest != NULL; guest = guest->next_namesake)
             for (const struct place *place = guest->places; guest != self && place != NULL;
                  place = place->next_of) {
-                if (look->n_names == NEAR_NAMES_MAX)
-                    return; /* too many: each node is asked */
+                if (look->n_names == NEAR_NAMES_MAX) {
+                    look->names_wanted = false; /* too many: each node is asked */
+                    return;
+                }
                 look->names[look->n_names++] = place;
             }
     }
     look->names_filled = true;
 }
 
-static const struct guest *find_namesake(const struct look *look, const struct node *node)
+void placement_look_names(struct look *look)
 {
+    look->names_wanted = true;
+}
+
+static const struct guest *find_namesake(struct look *look, const struct node *node)
+{
+    if (look->names_wanted && !look->names_filled)
+        look_for_names(look);
     if (!look->names_filled)
         return fleet_namesake(node, look->p->guest->name, look->p->guest->uuid);
     for (size_t i = 0; i < look->n_names; i++)
@@ -401,7 +410,7 @@ void placement_look_begin(struct look *look, const struct fleet *f, const struct
     look->p = p;
     look->demand = ledger_demand(p->guest);
     look->suits = 0;
-    look->names_filled = false;
+    look->names_wanted = look->names_filled = false;
     look->n_names = 0;
     look->arrivals_filled = look->arrivals_cut = false;
     look->n_arrivals = 0;

@@ -116,6 +116,48 @@ struct node *placement_choose(const struct fleet *f, const struct placement *p,
     return node;
 }
 
+static void explain(struct look *look, const struct node *node, struct rejections *out)
+{
+    bool keep = out->n < PLACEMENT_KEPT_MAX;
+    struct rejection *row = keep ? &out->list[out->n] : NULL;
+    enum reject why = look_at(look, node, LOOK_ALL, keep ? row->detail : NULL);
+    out->n_nodes++;
+    out->counts[why]++;
+    if (why == REJECT_NONE || !keep)
+        return;
+    row->why = why;
+    TEXT_SET(row->node, node->name);
+    out->n++;
+}
+
+/* Where a name is given the answer of all others is known: once no more rows are kept they are only
+ * counted. */
+static bool knows_rest(const struct look *look, const struct rejections *out)
+{
+    const char *wanted = look->p->wanted;
+    return wanted != NULL && wanted[0] != '\0' && out->n == PLACEMENT_KEPT_MAX;
+}
+
+static bool was_asked(const struct rejections *out, const struct node *node)
+{
+    for (size_t i = 0; i < out->n; i++)
+        if (strcmp(out->list[i].node, node->name) == 0)
+            return true;
+    return false;
+}
+
+static void explain_rest(struct look *look, struct rejections *out)
+{
+    const struct node *source = look->p->source, *named = NULL;
+    HASH_FIND_STR(look->f->nodes, look->p->wanted, named);
+    if (source != NULL && source != named && !was_asked(out, source))
+        explain(look, source, out);
+    if (named != NULL && out->counts[REJECT_NONE] == 0 && !was_asked(out, named))
+        explain(look, named, out);
+    out->counts[REJECT_NOT_WANTED] += HASH_COUNT(look->f->nodes) - (unsigned)out->n_nodes;
+    out->n_nodes = HASH_COUNT(look->f->nodes);
+}
+
 void placement_explain(const struct fleet *f, const struct placement *p, struct rejections *out,
                        size_t *out_fits)
 {
@@ -125,17 +167,10 @@ void placement_explain(const struct fleet *f, const struct placement *p, struct 
     out->at_ms = 0;
     out->n = out->n_nodes = 0;
     memset(out->counts, 0, sizeof out->counts);
-    for (const struct node *node = f->nodes; node != NULL; node = node->hh.next) {
-        bool keep = out->n < PLACEMENT_KEPT_MAX;
-        struct rejection *row = keep ? &out->list[out->n] : NULL;
-        enum reject why = look_at(&look, node, LOOK_ALL, keep ? row->detail : NULL);
-        out->n_nodes++;
-        out->counts[why]++;
-        if (why == REJECT_NONE || !keep)
-            continue;
-        row->why = why;
-        TEXT_SET(row->node, node->name);
-        out->n++;
-    }
+    const struct node *node = f->nodes;
+    for (; node != NULL && !knows_rest(&look, out); node = node->hh.next)
+        explain(&look, node, out);
+    if (node != NULL)
+        explain_rest(&look, out);
     *out_fits = out->counts[REJECT_NONE];
 }

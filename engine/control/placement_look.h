@@ -26,7 +26,7 @@ struct look {
     struct demand demand;
     uint64_t
         suits; /* abilities of this hash have the guest's machine, networks and pools; 0: none */
-    bool names_filled;
+    bool names_wanted, names_filled;
     size_t n_names;
     const struct place *names[NEAR_NAMES_MAX]; /* other guests of its name, and where */
     bool arrivals_filled, arrivals_cut;
@@ -36,7 +36,8 @@ struct look {
 };
 void placement_look_begin(struct look *look, const struct fleet *f, const struct placement *p);
 
-/* Looks for other guests of its name once, instead of on each node: worth it for many nodes. */
+/* Other guests of its name are looked for once, when a node comes so far, instead of on each: worth
+ * it for many nodes. */
 void placement_look_names(struct look *look);
 
 /* CHEAP: what the node's own record tells. */

@@ -128,7 +128,10 @@ static void wake_space(struct fleet *f, struct space *space)
 
 static void wake_by_quota(struct fleet *f)
 {
-    for (struct space *space = f->spaces; space != NULL; space = space->hh.next) {
+    while (f->stirred != NULL) {
+        struct space *space = f->stirred;
+        f->stirred = space->next_stirred;
+        space->stirred = false;
         if (space->blocked.n > 0 && (is_less(&space->used, &space->seen) || space->quota_changed))
             wake_space(f, space);
         space->seen = space->used;

@@ -151,9 +151,9 @@ void schedule_configure(struct fleet *f, struct job *job, const struct guest *gu
 bool schedule_quota_allows(struct fleet *f, struct space *space, const struct demand *more,
                            char out_text[static QUOTA_TEXT_MAX])
 {
-    for (const struct object *o = f->of_kind[OBJECT_QUOTA]; o != NULL; o = o->next)
-        if (strcmp(o->ns, space->name) == 0 && o->quota != NULL &&
-            !quota_allows(o->quota, o->name, &space->used, more, out_text))
+    (void)f;
+    for (const struct object *o = space->quotas; o != NULL; o = o->next_here)
+        if (o->quota != NULL && !quota_allows(o->quota, o->name, &space->used, more, out_text))
             return false;
     return true;
 }

@@ -41,6 +41,7 @@ static void free_jobs(struct fleet *f)
     heap_fini(&f->unplaced);
     heap_fini(&f->timers);
     heap_fini(&f->required);
+    heap_fini(&f->finished);
     free(f->scratch);
     HASH_ITER(hh, f->jobs, job, next)
     {
@@ -200,6 +201,15 @@ void fleet_node_improved(struct fleet *f, struct node *node)
     node->improved = true;
     node->next_improved = f->improved;
     f->improved = node;
+}
+
+void fleet_space_stirred(struct fleet *f, struct space *space)
+{
+    if (space->stirred)
+        return;
+    space->stirred = true;
+    space->next_stirred = f->stirred;
+    f->stirred = space;
 }
 
 void fleet_count_inbound(struct fleet *f, struct node *node, int by)

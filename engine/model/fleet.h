@@ -55,6 +55,8 @@ struct fleet {
     struct rejections *scratch; /* room to think in */
     struct heap timers;         /* unfinished jobs by the time to look at them again */
     struct node *improved;      /* nodes that may do for somebody now */
+    struct space *stirred;      /* namespaces whose quota may have room now */
+    struct heap finished;       /* finished jobs in view, oldest first */
     struct job *changed;        /* must be stored */
     struct object *changed_objects;
     uint64_t objects_version; /* of the newest change to any document */
@@ -104,6 +106,8 @@ void fleet_refresh_node(struct fleet *f, struct node *node);
 void fleet_refresh_guest(struct fleet *f, struct guest *guest);
 /* It may do for somebody now: has room, came back, has other labels. */
 void fleet_node_improved(struct fleet *f, struct node *node);
+/* What it uses, or may use, changed: the queue looks whether somebody waits for that. */
+void fleet_space_stirred(struct fleet *f, struct space *space);
 
 struct object *fleet_object(struct fleet *f, enum object_kind kind, const char *ns,
                             const char *name);                      /* or NULL */

@@ -81,6 +81,7 @@ static void add_finished(struct fleet *f, struct job *job)
 {
     job->older = fleet_newest_finished(f, job->guest_uuid);
     set_newest(f, job->older, job);
+    heap_put(&f->finished, &job->finished, job->order, 0, job);
     f->finished_jobs++;
 }
 
@@ -88,6 +89,7 @@ static void drop_finished(struct fleet *f, struct job *job)
 {
     struct job *newest = fleet_newest_finished(f, job->guest_uuid);
     f->finished_jobs--;
+    heap_leave(&job->finished);
     if (newest == job) {
         set_newest(f, job, job->older);
         return;
@@ -251,11 +253,6 @@ void fleet_prune_jobs(struct fleet *f, const char *guest_uuid)
     while (job != NULL && job->older != NULL)
         fleet_remove_job(f, job->older);
 
-    struct job *oldest = f->jobs; /* guests come and go: there is a bound over all of them too */
-    while (oldest != NULL && f->finished_jobs > f->config.jobs_kept) {
-        struct job *next = oldest->hh.next;
-        if (phase_is_final(oldest->phase))
-            fleet_remove_job(f, oldest);
-        oldest = next;
-    }
+    while (f->finished_jobs > f->config.jobs_kept) /* guests come and go: a bound over all too */
+        fleet_remove_job(f, heap_top(&f->finished));
 }

@@ -73,6 +73,9 @@ void fleet_add_object(struct fleet *f, struct object *take_object)
     assert(fleet_object(f, object->kind, object->ns, object->name) == NULL);
     HASH_ADD_STR(f->objects, key, object);
     DL_APPEND(f->of_kind[object->kind], object);
+    struct space *space = object->kind == OBJECT_QUOTA ? fleet_space(f, object->ns) : NULL;
+    if (space != NULL)
+        DL_APPEND2(space->quotas, object, prev_here, next_here);
     fleet_object_changed(f, object);
 }
 
@@ -80,6 +83,8 @@ void fleet_remove_object(struct fleet *f, struct object *object)
 {
     HASH_DEL(f->objects, object);
     DL_DELETE(f->of_kind[object->kind], object);
+    if (object->prev_here != NULL)
+        DL_DELETE2(fleet_space(f, object->ns)->quotas, object, prev_here, next_here);
     object->removed = true;
     fleet_object_changed(f, object); /* the list of what to store holds it from now on */
 }

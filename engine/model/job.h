@@ -154,6 +154,7 @@ struct job {
     struct job *next_changed;
     char key[HV_HOST_MAX + JOB_NAME_MAX]; /* namespace/name */
     struct job *older;                    /* finished job of the same guest before this one */
+    struct heap_link finished;            /* by age, once it is final */
     UT_hash_handle hh, hh_guest, hh_name, hh_newest;
 };
 

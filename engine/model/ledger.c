@@ -147,13 +147,14 @@ static struct demand charge_of(const struct guest *guest)
     return most;
 }
 
-static void charge(struct guest *guest)
+static void charge(struct fleet *f, struct guest *guest)
 {
     if (guest->space == NULL)
         return; /* and nothing was charged */
     less(&guest->space->used, &guest->charged);
     guest->charged = charge_of(guest);
     more(&guest->space->used, &guest->charged);
+    fleet_space_stirred(f, guest->space);
 }
 
 void ledger_place(struct fleet *f, struct place *place, bool remove)
@@ -163,7 +164,7 @@ void ledger_place(struct fleet *f, struct place *place, bool remove)
     place->counted = !remove && place_is_up(place) && !has_arrived(f, place);
     place->demand = place->counted ? ledger_demand(place->guest) : (struct demand){0};
     more(&place->node->running, &place->demand);
-    charge(place->guest);
+    charge(f, place->guest);
 }
 
 /* ---- target launchers ---- */
@@ -201,6 +202,7 @@ static void enter(struct fleet *f, struct job *job, struct node *source, struct 
     struct demand reserved = reserved_by(job);
     more(&target->reserved, &reserved);
     more(&space->used, &reserved);
+    fleet_space_stirred(f, space);
     target->reserved_huge_kib += job->reserved_huge_kib;
     target->in_bandwidth += job->reserved_bandwidth;
     if (source != NULL)
@@ -251,6 +253,7 @@ void ledger_release(struct fleet *f, struct job *job)
     struct demand reserved = reserved_by(job);
     less(&target->reserved, &reserved);
     less(&space->used, &reserved);
+    fleet_space_stirred(f, space);
     assert(target->reserved_huge_kib >= job->reserved_huge_kib);
     target->reserved_huge_kib -= job->reserved_huge_kib;
     give_bandwidth_back(source, target, job->reserved_bandwidth);

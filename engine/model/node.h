@@ -15,6 +15,8 @@
 #include "engine/model/settings.h"
 #include "hypervisor/types.h"
 
+struct object;
+
 struct node {
     char name[HV_HOST_MAX];
     struct hv_host host;
@@ -102,8 +104,11 @@ struct guest {
 struct space { /* a namespace: made with its first guest, quota or label; never removed */
     char name[HV_HOST_MAX];
     struct labels labels;
-    struct demand used; /* guests that are up and target launchers */
+    struct demand used;    /* guests that are up and target launchers */
+    struct object *quotas; /* of the namespace */
     bool quota_changed;
+    bool stirred; /* `used` or a quota changed since the queue last looked */
+    struct space *next_stirred;
     struct demand seen;  /* `used` when the queue last looked: less now means room */
     struct heap blocked; /* jobs that wait for its quota */
     UT_hash_handle hh;

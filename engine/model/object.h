@@ -22,7 +22,8 @@ struct object {
     struct object *next_changed;
     bool changed; /* must be stored */
     char key[HV_HOST_MAX + JOB_NAME_MAX + 32];
-    struct object *prev, *next; /* of its kind, by creation */
+    struct object *prev, *next;           /* of its kind, by creation */
+    struct object *prev_here, *next_here; /* QUOTA: of its namespace, by creation */
     UT_hash_handle hh;
 };
 
