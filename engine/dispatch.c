@@ -21,10 +21,11 @@ static void answer_order(struct engine *e, const struct effect *effect, enum hv_
     (void)intake_post(e, input);
 }
 
-static void order(struct engine *e, const struct effect *effect, enum hv_call call)
+static void order(struct engine *e, const struct effect *effect, const struct job *job,
+                  enum hv_call call)
 {
     struct err err = {0};
-    if (!executor_order(e->parts.act, effect, intake_reply_sink(e), &err))
+    if (!executor_order(e->parts.act, effect, job, intake_reply_sink(e), &err))
         answer_order(e, effect, call, &err);
 }
 
@@ -37,7 +38,7 @@ static void migrate(struct engine *e, const struct effect *effect)
     int64_t waited_ms = clock_wall_ms(e->parts.clock) - effect->wall_ms;
     bool stale = waited_ms > ORDER_FRESH_MS || waited_ms < -ORDER_FRESH_MS;
     if (job != NULL && !job->abort_asked && !stale) {
-        order(e, effect, HV_CALL_MIGRATE);
+        order(e, effect, job, HV_CALL_MIGRATE);
         return;
     }
     struct err err = {0};
@@ -58,7 +59,7 @@ bool dispatch_holds_call(const struct engine *e, const char *job_uid)
 static void stop(struct engine *e, const struct effect *effect)
 {
     if (!dispatch_holds_call(e, effect->job_uid)) {
-        order(e, effect, HV_CALL_ABORT);
+        order(e, effect, NULL, HV_CALL_ABORT);
         return;
     }
     struct err err = {0};
@@ -128,6 +129,7 @@ void dispatch(struct engine *e, const struct effect *effect)
     case EFFECT_DO_MIGRATE: migrate(e, effect); break;
     case EFFECT_DO_ABORT: stop(e, effect); break;
     case EFFECT_DO_COMPARE_CPU: probe_cpu(e, effect); break;
+    case EFFECT_DO_ASK_VOLUMES: probe_volumes(e, effect); break;
     case EFFECT_DO_SHUTDOWN: tell_guest(e, effect, HV_CALL_SHUTDOWN); break;
     case EFFECT_DO_STOP_BACKUP: tell_guest(e, effect, HV_CALL_ABORT); break;
     case EFFECT_DO_WATCH: watch(e, effect); break;

@@ -127,6 +127,7 @@ void engine_free(struct engine *e)
         intake_answer(&answer);
     }
     probe_free_all(e);
+    probe_volumes_free_all(e);
     (void)pthread_mutex_destroy(&e->probes_lock);
     queue_free(e->inbox);
     effects_fini(&e->fx);
@@ -352,7 +353,7 @@ static void publish_if_due(struct engine *e, bool at_once)
 static bool goes_uncommitted(const struct engine *e, const struct effect *effect)
 {
     return effect->kind == EFFECT_DO_LOOK || effect->kind == EFFECT_DO_ASK_JOB ||
-           effect->kind == EFFECT_DO_COMPARE_CPU ||
+           effect->kind == EFFECT_DO_COMPARE_CPU || effect->kind == EFFECT_DO_ASK_VOLUMES ||
            (effect->kind == EFFECT_DO_ABORT && !dispatch_holds_call(e, effect->job_uid));
 }
 

@@ -42,7 +42,8 @@ struct engine {
     size_t n_answers;
     int64_t retry_at_ms; /* after a failed commit */
     pthread_mutex_t probes_lock;
-    struct probe *probes; /* questions about CPUs that are out; see probe.c */
+    struct probe *probes;               /* questions about CPUs that are out; see probe.c */
+    struct volume_probe *volume_probes; /* the same about volumes; see probe_volumes.c */
 
     /* Read by other threads. */
     atomic_uint_fast64_t turns, events, posts_dropped, commit_failures;
@@ -64,6 +65,11 @@ struct hv_reply_sink intake_reply_sink(struct engine *e);
  * INPUT_CPU. */
 void probe_cpu(struct engine *e, const struct effect *effect);
 void probe_free_all(struct engine *e); /* nobody answers any more */
+
+/* probe_volumes.c: asks about the disks of a job and their places; the answers come as one
+ * INPUT_VOLUMES. */
+void probe_volumes(struct engine *e, const struct effect *effect);
+void probe_volumes_free_all(struct engine *e);
 
 /* dispatch.c: carries out one effect; those that only record are passed over. */
 void dispatch(struct engine *e, const struct effect *effect);

@@ -23,6 +23,8 @@ void input_free(struct input *input)
         hv_abilities_free(input->of.abilities);
     if (input->kind == INPUT_DEFINITION)
         free(input->of.definition);
+    if (input->kind == INPUT_VOLUMES)
+        free(input->of.volumes);
     if (input->kind == INPUT_CREATE) {
         free_text(input->of.create.request.metadata_json);
         free_text(input->of.create.request.selector_json);
@@ -182,6 +184,7 @@ static bool on_definition(void *ctx, const char *host, const char *guest, const 
     if (hv_definition_parse(xml, live, &err)) {
         migratable_evaluate(live, &e->storage, &facts->migratable);
         needs_from(live, &facts->needs);
+        needs_add_disks(live, &e->storage, &facts->needs);
         count_disks(live, facts);
         bool has_stored = stored_xml != NULL && hv_definition_parse(stored_xml, stored, &err);
         required_evaluate(live, has_stored ? stored : NULL, &facts->required);

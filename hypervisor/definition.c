@@ -148,6 +148,8 @@ static void read_filesystem(const xmlNode *node, struct hv_definition *out)
         out->virtiofs++;
     else
         out->plan9++;
+    if (out->n_filesystems < HV_FILESYSTEMS_MAX)
+        (void)READ(child_of(node, "target"), "dir", out->filesystems[out->n_filesystems++]);
 }
 
 static void read_shared_memory(const xmlNode *node, struct hv_definition *out)

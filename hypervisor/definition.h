@@ -15,7 +15,8 @@ enum {
     HV_DEFINITION_BYTES_MAX = 4 * 1024 * 1024,
     HV_DISKS_MAX = 64,
     HV_INTERFACES_MAX = 32,
-    HV_SOURCE_MAX = 256, /* a path, a volume, a bridge */
+    HV_FILESYSTEMS_MAX = 8, /* whose names are kept */
+    HV_SOURCE_MAX = 256,    /* a path, a volume, a bridge */
     HV_WORD_MAX = 32,
 };
 
@@ -60,8 +61,10 @@ struct hv_definition {
     size_t n_disks, n_interfaces;
     struct hv_disk disks[HV_DISKS_MAX];
     struct hv_interface interfaces[HV_INTERFACES_MAX];
-    unsigned host_devices;        /* passed through, apart from interfaces */
-    unsigned virtiofs, plan9;     /* shared folders */
+    unsigned host_devices;    /* passed through, apart from interfaces */
+    unsigned virtiofs, plan9; /* shared folders */
+    size_t n_filesystems;     /* names under which the guest mounts the first of them */
+    char filesystems[HV_FILESYSTEMS_MAX][HV_WORD_MAX];
     unsigned shared_memory_peers; /* ivshmem whose content does not travel */
     unsigned cut;                 /* disks and interfaces that did not fit */
 };

@@ -143,6 +143,20 @@ static void answer_cpu(struct core_world *w, const struct effect *effect)
     core_feed(w, &input);
 }
 
+static void answer_volumes(struct core_world *w, const struct effect *effect)
+{
+    w->volume_asks++;
+    if (w->loses_volumes)
+        return;
+    struct input input = {
+        .kind = INPUT_VOLUMES, .id = effect->of.act.id, .of.volumes = &w->volumes};
+    TEXT_SET(input.host, effect->of.act.node);
+    TEXT_SET(input.guest, effect->of.act.guest);
+    if (w->volumes_unasked != ERR_NONE)
+        err_set(&input.err, w->volumes_unasked, "cannot be asked");
+    core_feed(w, &input);
+}
+
 static void note_migrate(struct core_world *w, const struct effect *effect)
 {
     struct core_guest *guest = find_guest(w, effect->of.act.guest);
@@ -159,6 +173,7 @@ static void play(struct core_world *w, const struct effect *effect)
     case EFFECT_DO_LOOK: answer_look(w, effect); break;
     case EFFECT_DO_ASK_JOB: answer_ask_job(w, effect); break;
     case EFFECT_DO_COMPARE_CPU: answer_cpu(w, effect); break;
+    case EFFECT_DO_ASK_VOLUMES: answer_volumes(w, effect); break;
     case EFFECT_DO_MIGRATE: note_migrate(w, effect); break;
     case EFFECT_DO_ABORT:
         w->abort_id = effect->of.act.id;

@@ -11,6 +11,7 @@
 #define TESTS_CORE_WORLD_H
 
 #include "engine/control/reconcile.h"
+#include "engine/control/volumes.h"
 
 #define CORE_GUEST "11111111-1111-4111-8111-111111111111"
 #define CORE_OTHER "22222222-2222-4222-8222-222222222222"
@@ -37,13 +38,16 @@ struct core_world {
     size_t played; /* effects already played out */
     struct moment now;
     struct hv_sight source, target;
-    int job_type, job_operation; /* what the source says of g1's job */
-    bool loses_looks;            /* answers to looks get lost */
-    bool loses_jobs;             /* answers about jobs get lost */
-    bool loses_cpus;             /* answers about CPUs get lost */
+    int job_type, job_operation;   /* what the source says of g1's job */
+    bool loses_looks;              /* answers to looks get lost */
+    bool loses_jobs;               /* answers about jobs get lost */
+    bool loses_cpus;               /* answers about CPUs get lost */
+    bool loses_volumes;            /* answers about volumes get lost */
+    struct volume_facts volumes;   /* what hosts say about a job's disks and their places */
+    enum err_code volumes_unasked; /* they cannot be asked */
     uint64_t migrate_id, abort_id;
     unsigned migrates, aborts, watches, unwatches, warnings;
-    unsigned looks, job_asks, compares, shutdowns, backup_stops, removes;
+    unsigned looks, job_asks, compares, volume_asks, shutdowns, backup_stops, removes;
     struct hv_migrate last; /* the newest migrate call */
     char job[JOB_UID_MAX];
     char event[64]; /* reason of the newest warning */

@@ -9,6 +9,7 @@
 #include "base/text.h"
 #include "engine/control/backoff.h"
 #include "engine/control/schedule.h"
+#include "engine/control/volumes.h"
 
 enum { ADMISSION_JOBS_MAX = 100000, NAME_LETTERS = 5, TIMEOUT_MAX_S = 7 * 86400 };
 
@@ -88,12 +89,15 @@ static bool check_migratable(const struct migratable *migratable, struct err *er
 }
 
 /* In the order of KubeVirt's webhook: what the guest is, then whether another job has it. */
-static bool check_free(struct fleet *f, const struct guest *guest, struct err *err)
+static bool check_free(struct fleet *f, const struct guest *guest, const struct volumes *volumes,
+                       struct err *err)
 {
     int state = guest->owner != NULL ? guest->owner->state : HV_STATE_SHUTOFF;
     if (state == HV_STATE_SHUTOFF || state == HV_STATE_CRASHED || state == HV_STATE_NONE)
         return err_set(err, ERR_REFUSED, "Cannot migrate VMI in finalized state.");
-    if (!check_migratable(&guest->owner->migratable, err))
+    const struct place *owner = guest->owner;
+    if (volumes != NULL ? !volumes_check(volumes, owner->needs, &owner->migratable, err)
+                        : !check_migratable(&owner->migratable, err))
         return false;
     const struct job *active = fleet_active_job(f, guest->uuid);
     if (active != NULL)
@@ -105,7 +109,7 @@ static bool check_free(struct fleet *f, const struct guest *guest, struct err *e
 }
 
 static bool check_guest(struct fleet *f, const struct migration_request *request,
-                        struct guest **out_guest, struct err *err)
+                        const struct volumes *volumes, struct guest **out_guest, struct err *err)
 {
     unsigned count = 0;
     struct guest *guest = fleet_guest_named(f, request->ns, request->guest_name, &count);
@@ -117,7 +121,7 @@ static bool check_guest(struct fleet *f, const struct migration_request *request
                        "%u different guests are called \"%s/%s\"; rename one of them", count,
                        request->ns, request->guest_name);
     *out_guest = guest;
-    return check_free(f, guest, err);
+    return check_free(f, guest, volumes, err);
 }
 
 /* Names of the nodes a guest could go to, as many as fit, for the message that asks to choose. */
@@ -155,7 +159,8 @@ static bool check_target(struct fleet *f, const struct migration_request *reques
     return true;
 }
 
-static bool copy_texts(const struct migration_request *request, struct job *job, struct err *err)
+static bool copy_texts(const struct migration_request *request, const struct volumes *volumes,
+                       struct job *job, struct err *err)
 {
     if (request->metadata_json != NULL) {
         job->metadata_json = strdup(request->metadata_json);
@@ -163,8 +168,8 @@ static bool copy_texts(const struct migration_request *request, struct job *job,
             return err_set(err, ERR_NOMEM, "labels and annotations");
         admission_read_annotations(job);
     }
-    if (request->volumes_json != NULL) {
-        job->volumes_json = strdup(request->volumes_json);
+    if (volumes != NULL) {
+        job->volumes_json = volumes_text(volumes);
         if (job->volumes_json == NULL)
             return err_set(err, ERR_NOMEM, "volumes");
     }
@@ -227,10 +232,13 @@ struct job *admission_admit(struct fleet *f, const struct migration_request *req
                             struct moment now, struct err *err)
 {
     struct guest *guest = NULL;
+    struct volumes said;
+    const struct volumes *volumes = request->volumes_json != NULL ? &said : NULL;
     OWNED(job) job = job_new(err);
     if (job == NULL || !has_room(f, err) || !check_words(request, job, err) ||
-        !check_guest(f, request, &guest, err) || !check_target(f, request, guest, err) ||
-        !choose_name(f, request, job, err) || !copy_texts(request, job, err))
+        (volumes != NULL && !volumes_parse(request->volumes_json, false, &said, err)) ||
+        !check_guest(f, request, volumes, &guest, err) || !check_target(f, request, guest, err) ||
+        !choose_name(f, request, job, err) || !copy_texts(request, volumes, job, err))
         return NULL;
     begin(f, job, guest, now);
     TEXT_SET(job->wanted, request->target);
@@ -264,7 +272,7 @@ struct job *admission_automatic(struct fleet *f, struct guest *guest, enum origi
                 backoff.failures, guest->ns, guest->name);
         return NULL;
     }
-    if (!has_room(f, err) || !check_free(f, guest, err))
+    if (!has_room(f, err) || !check_free(f, guest, NULL, err))
         return NULL;
     OWNED(job) job = job_new(err);
     if (job == NULL)

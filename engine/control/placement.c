@@ -8,6 +8,7 @@
 #include <string.h>
 
 #include "engine/control/placement_look.h"
+#include "engine/control/volumes.h"
 #include "engine/model/ledger.h"
 
 /* Says what is missing, if anybody reads it; false, so that a check can end with it. */
@@ -157,6 +158,13 @@ static bool was_not_failing(struct look *look, const struct node *node, char *de
     return true;
 }
 
+static bool has_big_volumes(struct look *look, const struct node *node, char *detail)
+{
+    const struct job *job = look->p->job;
+    const char *why = job != NULL ? volumes_small_at(job->volumes, node->name) : NULL;
+    return why == NULL || no(detail, "%s", why);
+}
+
 /* ---- what has to be searched: lists are in order (hv_abilities_seal) ---- */
 
 static int by_arch(const void *key, const void *machine)
@@ -301,7 +309,8 @@ static bool has_pools(struct look *look, const struct node *node, char *detail)
 {
     const struct needs_facts *needs = needs_of(look);
     const struct hv_abilities *a = node->abilities;
-    if (suits(look, node))
+    bool moves_disks = look->p->job != NULL && look->p->job->volumes_json != NULL;
+    if (suits(look, node) || moves_disks) /* to other pools, which preparation asks for */
         return true;
     for (unsigned i = 0; a->pools_known && i < needs->n_pools; i++) {
         const char *name = needs->pools[i];
@@ -401,6 +410,7 @@ static const struct {
     [REJECT_AFFINITY] = {LOOK_COSTLY, has_company},
     [REJECT_ANTI_AFFINITY] = {LOOK_COSTLY, has_no_rival},
     [REJECT_CPU] = {LOOK_COSTLY, has_cpu},
+    [REJECT_VOLUME_SIZE] = {LOOK_CHEAP, has_big_volumes},
     [REJECT_PREPARATION] = {LOOK_CHEAP, was_not_failing},
 };
 

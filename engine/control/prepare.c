@@ -45,6 +45,7 @@ static void remember_failed(struct job *job)
 static bool place_again(struct fleet *f, struct job *job, const struct guest *guest,
                         struct moment now, struct effects *fx)
 {
+    prepare_volumes_again(job, now);
     if (schedule_place(f, job, guest, now, fx)) {
         fleet_count_inbound(f, fleet_node(f, job->target), 1);
         return true;
@@ -94,6 +95,22 @@ static bool cpu_suits(struct fleet *f, struct job *job, const struct guest *gues
     return false;
 }
 
+/* True: it has places for the disks that move along, if any do. */
+static bool volumes_suit(struct fleet *f, struct job *job, const struct guest *guest,
+                         struct moment now, struct effects *fx)
+{
+    bool rejected = false;
+    if (prepare_volumes(f, job, now, fx, &rejected))
+        return true;
+    if (rejected) {
+        give_back(f, job, now);
+        (void)place_again(f, job, guest, now, fx);
+    } else {
+        wait_here(f, job, now, fx);
+    }
+    return false;
+}
+
 static bool node_stands(struct fleet *f, const struct job *job)
 {
     const struct node *node = fleet_node(f, job->target);
@@ -121,6 +138,8 @@ static void advance_scheduling(struct fleet *f, struct job *job, struct moment n
     if (!schedule_guest_free(f, job, guest, now, fx))
         return;
     if (cpu_suits(f, job, guest, now, fx)) {
+        if (!volumes_suit(f, job, guest, now, fx))
+            return;
         step_launcher(job, LAUNCHER_PREPARED, now);
         step_take(f, job, TRIGGER_PLACED, now, fx);
         return;
@@ -152,6 +171,7 @@ static void advance_scheduled(struct fleet *f, struct job *job, struct moment no
     if (f->config.bandwidth_per_node != 0) /* what was promised to it is what it gets */
         job->config.bandwidth = (int64_t)job->reserved_bandwidth;
     job->flags = flags_of(&job->config, guest != NULL && guest->persistent);
+    job->flags |= job->volumes_json != NULL ? HV_MIGRATE_NON_SHARED_DISK : 0U;
     job->epoch++;
     job->intent_seq = 0;
     job->handed_off_ms = now.wall_ms;

@@ -11,6 +11,7 @@
 #include "engine/control/placement.h"
 #include "engine/control/queue.h"
 #include "engine/control/schedule.h"
+#include "engine/control/volumes.h"
 #include "engine/data/move.h"
 #include "engine/model/ledger.h"
 
@@ -162,6 +163,17 @@ static void on_cpu(struct fleet *f, const struct input *input, struct moment now
         placement_learn_cpu(f, guest->owner->needs->facts.cpu_hash, input->host,
                             input->of.comparison > 0 ? CPU_FIT_YES : CPU_FIT_NO);
     }
+    advance(f, job, now, fx);
+}
+
+static void on_volumes(struct fleet *f, const struct input *input, struct moment now,
+                       struct effects *fx)
+{
+    struct job *job = fleet_active_job(f, input->guest);
+    if (job == NULL || job->volumes == NULL || job->volumes->question != input->id ||
+        job->phase != PHASE_SCHEDULING)
+        return;
+    prepare_volumes_answered(job, input->of.volumes, &input->err, now, fx);
     advance(f, job, now, fx);
 }
 
@@ -387,6 +399,7 @@ static void on_fact(struct fleet *f, struct input *input, struct moment now, str
     case INPUT_LOOK: on_look(f, input, now, fx); break;
     case INPUT_ASK_JOB: on_ask_job(f, input, now, fx); break;
     case INPUT_CPU: on_cpu(f, input, now, fx); break;
+    case INPUT_VOLUMES: on_volumes(f, input, now, fx); break;
     case INPUT_CALL: on_call(f, input, now, fx); break;
     default: break;
     }

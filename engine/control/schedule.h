@@ -37,6 +37,17 @@ void schedule_unplaced(struct fleet *f, struct job *job, struct moment now, stru
 bool schedule_guest_free(struct fleet *f, struct job *job, const struct guest *guest,
                          struct moment now, struct effects *fx);
 
+/* ---- prepare_volumes.c: disks that move along ---- */
+struct volume_facts;
+/* True: the target has a place for each. False: it was asked and says what it waits for, or
+ * *out_rejected: it will not do. */
+bool prepare_volumes(struct fleet *f, struct job *job, struct moment now, struct effects *fx,
+                     bool *out_rejected);
+void prepare_volumes_again(struct job *job, struct moment now); /* before another node is chosen */
+/* The hosts told about its disks and their places, or could not. */
+void prepare_volumes_answered(struct job *job, const struct volume_facts *facts,
+                              const struct err *err, struct moment now, struct effects *fx);
+
 /* ---- prepare.c: Scheduling, Scheduled, PreparingTarget ---- */
 void prepare_advance(struct fleet *f, struct job *job, struct moment now, struct effects *fx);
 

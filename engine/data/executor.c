@@ -4,17 +4,37 @@
 #include <assert.h>
 
 #include "base/text.h"
+#include "engine/control/volumes.h"
 
-bool executor_order(const struct hv_act *act, const struct effect *effect,
+/* As the job's text says now: it was written by us. */
+static bool take_volumes(const struct job *job, struct hv_volume *list, struct hv_migrate *migrate,
+                         struct err *err)
+{
+    struct volumes volumes;
+    if (job == NULL || job->volumes_json == NULL)
+        return true;
+    if (!volumes_parse(job->volumes_json, true, &volumes, err))
+        return false;
+    for (size_t i = 0; i < volumes.n; i++)
+        list[i] = volumes.list[i].is;
+    migrate->volumes = list;
+    migrate->n_volumes = volumes.n;
+    return true;
+}
+
+bool executor_order(const struct hv_act *act, const struct effect *effect, const struct job *job,
                     struct hv_reply_sink reply_to, struct err *err)
 {
     assert(effect->kind == EFFECT_DO_MIGRATE || effect->kind == EFFECT_DO_ABORT);
+    struct hv_volume volumes[HV_VOLUMES_MAX];
     struct hv_request request = {.id = effect->of.act.id, .reply_to = reply_to};
     TEXT_SET(request.host, effect->of.act.node);
     TEXT_SET(request.guest, effect->of.act.guest);
     if (effect->kind == EFFECT_DO_MIGRATE) {
         request.call = HV_CALL_MIGRATE;
         request.with.migrate = effect->of.act.migrate;
+        if (!take_volumes(job, volumes, &request.with.migrate, err))
+            return false;
     } else {
         request.call = HV_CALL_ABORT;
     }

@@ -6,9 +6,10 @@
 #include "engine/model/effects.h"
 #include "hypervisor/act.h"
 
-/* Submits a DO_MIGRATE or DO_ABORT. False, with nothing asked, when the hypervisor's queue does
- * not take it: the caller answers in its stead. */
+/* Submits a DO_MIGRATE, whose volumes are the job's, or a DO_ABORT. False, with nothing asked, when
+ * the hypervisor's queue does not take it: the caller answers in its stead. */
 MUST_CHECK bool executor_order(const struct hv_act *act, const struct effect *effect,
-                               struct hv_reply_sink reply_to, struct err *err);
+                               const struct job *job, struct hv_reply_sink reply_to,
+                               struct err *err);
 
 #endif

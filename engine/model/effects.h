@@ -21,7 +21,8 @@ enum effect_kind {
     EFFECT_DO_LOOK,        /* ask a node for the guest's state */
     EFFECT_DO_ASK_JOB,     /* ask the source whether a job runs on the guest */
     EFFECT_DO_COMPARE_CPU, /* ask a node whether it has the CPU that the guest sees on `from` */
-    EFFECT_DO_MIGRATE,
+    EFFECT_DO_ASK_VOLUMES, /* ask `from` how big the job's disks are, a node about their places */
+    EFFECT_DO_MIGRATE,     /* its volumes are the job's */
     EFFECT_DO_ABORT,
     EFFECT_DO_SHUTDOWN,    /* ask a guest to turn itself off */
     EFFECT_DO_STOP_BACKUP, /* abort the job of somebody else on the guest */
@@ -70,7 +71,7 @@ struct effect {
         struct {
             uint64_t id;
             char node[HV_HOST_MAX], guest[HV_UUID_MAX];
-            char from[HV_HOST_MAX]; /* COMPARE_CPU */
+            char from[HV_HOST_MAX]; /* COMPARE_CPU, ASK_VOLUMES */
             int64_t next_seq;       /* WATCH */
             struct hv_migrate migrate;
         } act;

@@ -19,6 +19,7 @@ enum input_kind {
     INPUT_LOOK,       /* an answer to DO_LOOK */
     INPUT_ASK_JOB,    /* an answer to DO_ASK_JOB */
     INPUT_CPU,        /* an answer to DO_COMPARE_CPU */
+    INPUT_VOLUMES,    /* an answer to DO_ASK_VOLUMES */
     INPUT_CALL,       /* an answer to DO_MIGRATE or DO_ABORT */
     INPUT_CREATE,     /* a request for a new job */
     INPUT_CANCEL,     /* a request to stop one */
@@ -41,11 +42,12 @@ struct input {
         struct hv_abilities *abilities; /* ABILITIES; owned */
         struct guest_facts *definition; /* DEFINITION; owned */
         int comparison; /* CPU: libvirt's virCPUCompareResult; err when it could not be asked */
-        struct hv_event event;     /* EVENT */
-        struct sample sample;      /* SAMPLE */
-        struct hv_sight sight;     /* LOOK */
-        struct hv_job_stats stats; /* ASK_JOB */
-        enum hv_call call;         /* CALL */
+        struct volume_facts *volumes; /* VOLUMES; owned; err when a host could not be asked */
+        struct hv_event event;        /* EVENT */
+        struct sample sample;         /* SAMPLE */
+        struct hv_sight sight;        /* LOOK */
+        struct hv_job_stats stats;    /* ASK_JOB */
+        enum hv_call call;            /* CALL */
         struct {
             struct migration_request request; /* its texts are owned by the input */
         } create;

@@ -26,6 +26,7 @@ void job_free(struct job *job)
     labels_fini(&job->added_selector);
     free(job->rejections);
     free(job->volumes_json);
+    free(job->volumes);
     free(job->metadata_json);
     free(job);
 }

@@ -68,6 +68,7 @@ struct job {
     uint64_t config_version;        /* of the fleet's policies it was made from */
     unsigned flags;                 /* HV_MIGRATE_*, frozen at hand-off */
     char *volumes_json;             /* disks that move along and where to; owned or NULL */
+    struct volumes_report *volumes; /* what their places are like; owned or NULL */
 
     enum phase phase;
     int64_t entered_ms; /* monotonic: when this phase began in this process */

@@ -108,8 +108,7 @@ static bool is_shared_pool(const struct hv_disk *disk, const struct migratable_c
     return false;
 }
 
-/* ReadWriteMany, in KubeVirt's words: every host sees the same bytes under the same name. */
-static bool is_shared(const struct hv_disk *disk, const struct migratable_config *config)
+bool migratable_disk_is_shared(const struct hv_disk *disk, const struct migratable_config *config)
 {
     bool is_empty = disk->removable && disk->source[0] == '\0';
     if (config->unsafe || is_empty || disk->kind == HV_DISK_NETWORK)
@@ -130,7 +129,7 @@ static const struct hv_disk *first_local_disk(const struct hv_definition *d,
                                               const struct migratable_config *config)
 {
     for (size_t i = 0; i < d->n_disks; i++)
-        if (!is_shared(&d->disks[i], config))
+        if (!migratable_disk_is_shared(&d->disks[i], config))
             return &d->disks[i];
     return NULL;
 }

@@ -42,6 +42,8 @@ struct migratable_config {           /* borrowed texts */
     size_t n_shared_pools;
     bool unsafe; /* every disk is declared shared */
 };
+/* ReadWriteMany, in KubeVirt's words: every host sees the same bytes under the same name. */
+bool migratable_disk_is_shared(const struct hv_disk *disk, const struct migratable_config *config);
 /* All rows that apply. */
 void migratable_evaluate(const struct hv_definition *definition,
                          const struct migratable_config *config, struct migratable *out);

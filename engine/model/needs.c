@@ -44,6 +44,34 @@ void needs_from(const struct hv_definition *definition, struct needs_facts *out_
             add_name(facts->pools, NEEDS_POOLS_MAX, &facts->n_pools, definition->disks[i].pool);
 }
 
+static void add_disk(struct needs_facts *facts, const char *target, unsigned flags)
+{
+    if (facts->n_disks == NEEDS_DISKS_MAX || strlen(target) >= NEEDS_DISK_MAX) {
+        facts->disks_cut = true;
+        return;
+    }
+    struct needs_disk *disk = &facts->disks[facts->n_disks++];
+    TEXT_SET(disk->target, target);
+    disk->flags = (unsigned char)flags;
+}
+
+void needs_add_disks(const struct hv_definition *definition, const struct migratable_config *config,
+                     struct needs_facts *facts)
+{
+    for (size_t i = 0; i < definition->n_disks; i++) {
+        const struct hv_disk *disk = &definition->disks[i];
+        unsigned flags = 0;
+        flags |= migratable_disk_is_shared(disk, config) ? NEEDS_DISK_SHARED : 0U;
+        flags |= disk->shareable ? NEEDS_DISK_SHAREABLE : 0U;
+        flags |= disk->lun ? NEEDS_DISK_LUN : 0U;
+        flags |= disk->readonly ? NEEDS_DISK_READONLY : 0U;
+        flags |= disk->removable ? NEEDS_DISK_REMOVABLE : 0U;
+        add_disk(facts, disk->target, flags);
+    }
+    for (size_t i = 0; i < definition->n_filesystems; i++)
+        add_disk(facts, definition->filesystems[i], NEEDS_DISK_FILESYSTEM);
+}
+
 struct needs *needs_take(struct needs **all, const struct needs_facts *facts)
 {
     struct needs *needs = NULL;

@@ -1,5 +1,6 @@
 /* test_placement.c - every row of rejection.def: a node that would do, one thing wrong, exactly
  * that row with a detail that names it. */
+#include "engine/control/volumes.h"
 #include "tests/unit/test_placement_stage.h"
 
 /* ---- one thing wrong ---- */
@@ -104,6 +105,14 @@ static void cpu(struct stage *s)
     placement_learn_cpu(s->f, 77, "b", CPU_FIT_NO);
     TEXT_SET(s->b->facts.cpu_model, "Westmere");
 }
+static void volume_size(struct stage *s)
+{
+    static struct volumes_report report = {.n_small = 1,
+                                           .small = {{.node = "b", .detail = "vda is too big"}}};
+    static struct job job;
+    job.volumes = &report;
+    s->p.job = &job;
+}
 static void preparation(struct stage *s)
 {
     static const char failed[][HV_HOST_MAX] = {"x", "b"};
@@ -147,6 +156,7 @@ static const struct {
     {REJECT_ANTI_AFFINITY, false, anti_affinity, "anti-affinity",
      "a guest with app=web is in its zone"},
     {REJECT_CPU, true, cpu, "cpu", "its CPU (Westmere) cannot be the guest's"},
+    {REJECT_VOLUME_SIZE, false, volume_size, "volume-size", "vda is too big"},
     {REJECT_PREPARATION, false, preparation, "preparation", "preparing it failed a moment ago"},
 };
 
