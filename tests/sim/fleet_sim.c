@@ -6,6 +6,7 @@
 
 #include <cmocka.h>
 #include <stdio.h>
+#include <string.h>
 
 #include "base/log.h"
 #include "base/text.h"
@@ -73,6 +74,9 @@ void fleet_sim_uuid(size_t guest, char out_uuid[static HV_UUID_MAX])
 static void forward_event(void *ctx, const struct hv_event *event)
 {
     struct fleet_sim *fs = ctx;
+    for (size_t i = 0; i < fs->n_hosts; i++)
+        if (event->kind <= HV_EVENT_DISCONNECTED && strcmp(fs->hosts[i].name, event->host) == 0)
+            fs->connected[i] = event->kind == HV_EVENT_CONNECTED;
     if (fs->n_lives == 0)
         return;
     struct hv_event_sink sink = collector_event_sink(fs->lives[fs->n_lives - 1].collector);
@@ -113,6 +117,18 @@ static void start_life(struct fleet_sim *fs)
     fs->n_lives++;
 }
 
+/* A new process connects anew; hosts that can be reached say so. */
+static void tell_connected(struct fleet_sim *fs)
+{
+    struct hv_event_sink sink = collector_event_sink(fs->lives[fs->n_lives - 1].collector);
+    for (size_t i = 0; i < fs->n_hosts; i++) {
+        struct hv_event event = {.kind = HV_EVENT_CONNECTED, .at_ms = fleet_sim_now(fs)};
+        TEXT_SET(event.host, fs->hosts[i].name);
+        if (fs->connected[i])
+            sink.on_event(sink.ctx, &event);
+    }
+}
+
 void fleet_sim_open(struct fleet_sim *fs, uint64_t seed, size_t n_hosts)
 {
     struct err err = {0};
@@ -125,7 +141,8 @@ void fleet_sim_open(struct fleet_sim *fs, uint64_t seed, size_t n_hosts)
     fs->store = store_sqlite_open(NULL, &err);
     assert_non_null(fs->store);
     fs->hosts = calloc(n_hosts, sizeof *fs->hosts);
-    assert_non_null(fs->hosts);
+    fs->connected = calloc(n_hosts, sizeof *fs->connected);
+    assert_true(fs->hosts != NULL && fs->connected != NULL);
     fs->n_hosts = n_hosts;
     migration_config_default(&fs->engine_config.migration);
 }
@@ -181,6 +198,7 @@ void fleet_sim_fini(struct fleet_sim *fs)
     sim_free(fs->sim);
     store_free(fs->store);
     free(fs->hosts);
+    free(fs->connected);
 }
 
 struct engine *fleet_sim_engine(struct fleet_sim *fs)
@@ -196,6 +214,7 @@ int64_t fleet_sim_now(struct fleet_sim *fs)
 void fleet_sim_crash(struct fleet_sim *fs)
 {
     start_life(fs);
+    tell_connected(fs);
 }
 
 void fleet_sim_run(struct fleet_sim *fs, int64_t until_ms)

@@ -25,6 +25,7 @@ struct fleet_sim {
     struct hv_probe probe;
     struct hv_act act;
     struct hv_host *hosts;
+    bool *connected; /* hosts, as the simulator last said */
     size_t n_hosts;
     struct engine_config engine_config;
     struct collector_config collector_config;
