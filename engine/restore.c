@@ -97,6 +97,8 @@ static bool add_intent(void *ctx, const struct store_intent *row)
         job->abort_call_seq = row->seq;
         job->abort_call_asked_ms = row->asked_ms;
     }
+    if (strcmp(row->action, "stop-backup") == 0)
+        job->backup_aborted = true;
     if (strcmp(row->action, "abort") == 0 && strcmp(row->status, "done") == 0 &&
         strcmp(row->err, "none") == 0)
         job->abort_accepted = true;

@@ -268,6 +268,8 @@ static void on_ask_job(struct fleet *f, const struct input *input, struct moment
     job->hv_job_question = 0;
     job->hv_job_round = job->round;
     job->hv_job = read_job(input);
+    job->hv_job_is_backup =
+        job->hv_job == JOB_SEEN_OTHER && input->of.stats.operation == HV_OPERATION_BACKUP;
     advance(f, job, now, fx);
 }
 

@@ -198,13 +198,26 @@ static void wait_for_answer(struct fleet *f, struct job *job, const struct guest
         job->wake_ms = now.mono_ms + again_ms(job);
 }
 
+/* Recorded like every order that changes a guest, so that the next process does not repeat it. */
+static void note_abort(struct job *job, const char *node, struct moment now, struct effects *fx)
+{
+    struct effect *effect = effects_add(fx, EFFECT_INTENT, job, now.wall_ms);
+    effect->of.intent.epoch = job->epoch;
+    effect->of.intent.seq = ++job->intent_seq;
+    effect->of.intent.action = "stop-backup";
+    effect->of.intent.status = "done";
+    effect->of.intent.asked_ms = effect->of.intent.done_ms = now.wall_ms;
+    TEXT_SET(effect->of.intent.node, node);
+}
+
 static void wait_for_backup(struct fleet *f, struct job *job, const struct guest *guest,
                             struct moment now, struct effects *fx)
 {
     bool may = job->priority == PRIORITY_SYSTEM_CRITICAL && job->config.backup_abort;
     bool is_backup = job->hv_job == JOB_SEEN_OTHER;
-    if (may && is_backup && !job->backup_aborted) {
+    if (may && job->hv_job_is_backup && !job->backup_aborted) {
         job->backup_aborted = true;
+        note_abort(job, guest->owner->node->name, now, fx);
         effects_event(fx, job, now.wall_ms, false, "BackupAbortedForMigration",
                       "Aborting backup of %s for system-critical migration", job->guest_name);
         struct effect *effect = effects_add(fx, EFFECT_DO_STOP_BACKUP, job, now.wall_ms);

@@ -98,6 +98,7 @@ struct job {
     int64_t next_round_ms;
     struct job_side source_side, target_side;
     enum job_seen hv_job;     /* newest answer about the source's own job */
+    bool hv_job_is_backup;    /* OTHER: one that may be stopped where the policy says so */
     bool asked_job;           /* ... was asked for, in this stage */
     uint64_t hv_job_question; /* question out, 0: none */
     uint64_t hv_job_round;    /* round of looks that this answer belongs to */

@@ -399,6 +399,113 @@ static void each_wait_has_its_own_clock_and_it_goes_on(void **state)
     core_free(w);
 }
 
+/* ---- a backup in the way ---- */
+
+static void a_backup_is_asked_about_at_the_pace_of_the_class(void **state)
+{
+    (void)state;
+    static const struct {
+        const char *class;
+        unsigned asks; /* in 30 s */
+    } paces[] = {
+        {"system-critical", 30}, {"user-triggered", 10}, {"system-maintenance", 6}, {"none", 6}};
+    for (size_t i = 0; i < COUNT(paces); i++) {
+        struct core_world *w = core_new();
+        w->job_type = HV_JOB_UNBOUNDED;
+        w->job_operation = HV_OPERATION_BACKUP;
+        assert_non_null(core_ask(w, "g1", &(struct core_wish){.priority = paces[i].class}));
+        w->job_asks = 0;
+        core_pass(w, 30000);
+        assert_in_range(w->job_asks, paces[i].asks - 1, paces[i].asks + 1);
+        w->job_type = HV_JOB_NONE; /* it is over */
+        core_pass(w, 5100);
+        core_phase(w, "g1", PHASE_TARGET_READY);
+        core_free(w);
+    }
+}
+
+static void a_backup_is_aborted_once_for_what_cannot_wait_where_the_policy_says_so(void **state)
+{
+    (void)state;
+    static const struct {
+        const char *class;
+        bool allowed, block_job;
+        unsigned stops;
+    } cases[] = {
+        {"system-critical", true, false, 1},
+        {"system-critical", false, false, 0},
+        {"user-triggered", true, false, 0},
+        {"system-maintenance", true, false, 0},
+        {"none", true, false, 0},
+        {"system-critical", true, true, 0},
+    };
+    for (size_t i = 0; i < COUNT(cases); i++) {
+        struct core_world *w = core_new();
+        if (cases[i].allowed)
+            assert_true(
+                core_put(w, OBJECT_POLICY, "p", "{\"selectors\":{},\"allowBackupAbort\":true}"));
+        w->job_type = cases[i].block_job ? HV_JOB_NONE : HV_JOB_UNBOUNDED;
+        w->job_operation = HV_OPERATION_BACKUP;
+        core_guest(w, "g1")->facts.block_jobs = cases[i].block_job;
+        core_define(w, "g1");
+        assert_non_null(core_ask(w, "g1", &(struct core_wish){.priority = cases[i].class}));
+        core_pass(w, 60000);
+        core_waits(w, "g1", PENDING_BACKUP);
+        assert_int_equal(w->backup_stops, cases[i].stops);
+        assert_int_equal(core_said(w, "BackupAbortedForMigration",
+                                   "Aborting backup of g1 for system-critical migration"),
+                         cases[i].stops);
+        core_free(w);
+    }
+}
+
+static void other_jobs_on_the_guest_are_waited_for_too(void **state)
+{
+    (void)state;
+    for (int operation = HV_OPERATION_START; operation <= HV_OPERATION_SNAPSHOT_DELETE;
+         operation++) {
+        struct core_world *w = core_new();
+        w->fleet->config.migration.backup_abort = true;
+        w->job_type = HV_JOB_UNBOUNDED;
+        w->job_operation = operation;
+        assert_non_null(core_ask(w, "g1", &(struct core_wish){.priority = "system-critical"}));
+        core_pass(w, 5000);
+        assert_int_equal(w->backup_stops, operation == HV_OPERATION_BACKUP);
+        core_waits(w, "g1",
+                   operation == HV_OPERATION_MIGRATION_OUT ? PENDING_GUEST_BUSY : PENDING_BACKUP);
+        assert_int_equal(w->migrates, 0);
+        core_free(w);
+    }
+}
+
+static void a_block_job_that_ends_lets_it_go(void **state)
+{
+    (void)state;
+    struct core_world *w = core_new();
+    block_job(w);
+    core_guest(w, "g1")->facts.block_jobs = 0;
+    core_define(w, "g1"); /* told by an event, not found by asking */
+    core_settle(w);
+    core_phase(w, "g1", PHASE_TARGET_READY);
+    core_free(w);
+}
+
+static void utility_volumes_are_told_of_with_the_time_left(void **state)
+{
+    (void)state;
+    struct core_world *w = core_new();
+    utility_volumes(w);
+    assert_int_equal(core_said(w, "UtilityVolumeMigrationPending",
+                               "Migration waiting for utility volumes to detach from VMI "
+                               "[default/g1]. Will timeout in 150 seconds."),
+                     1);
+    core_guest(w, "g1")->facts.utility_disks = 0;
+    core_define(w, "g1");
+    core_settle(w);
+    core_phase(w, "g1", PHASE_TARGET_READY);
+    core_free(w);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -412,6 +519,11 @@ int main(void)
         cmocka_unit_test(what_can_never_match_fails_at_once),
         cmocka_unit_test(one_node_that_may_do_later_is_waited_for),
         cmocka_unit_test(each_wait_has_its_own_clock_and_it_goes_on),
+        cmocka_unit_test(a_backup_is_asked_about_at_the_pace_of_the_class),
+        cmocka_unit_test(a_backup_is_aborted_once_for_what_cannot_wait_where_the_policy_says_so),
+        cmocka_unit_test(other_jobs_on_the_guest_are_waited_for_too),
+        cmocka_unit_test(a_block_job_that_ends_lets_it_go),
+        cmocka_unit_test(utility_volumes_are_told_of_with_the_time_left),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
