@@ -99,12 +99,14 @@ static const char *size_text(char out[SIZE_TEXT], uint64_t bytes)
 /* What every text ends with, so that a reader can check the decision. */
 static void add_numbers(const struct monitor *m, char *out, size_t n)
 {
-    char left[SIZE_TEXT], moved[SIZE_TEXT], dirtied[SIZE_TEXT], budget[SIZE_TEXT] = "none";
+    char left_text[SIZE_TEXT], moved[SIZE_TEXT], dirty[SIZE_TEXT], budget[SIZE_TEXT] = "none";
     if (m->budget_ms > 0)
         (void)snprintf(budget, sizeof budget, "%" PRId64 " s", m->budget_ms / 1000);
-    (void)snprintf(out, n, ": %s left, %s/s moved, %s/s dirtied, budget %s",
-                   size_text(left, m->remaining), size_text(moved, (uint64_t)m->bandwidth),
-                   size_text(dirtied, m->dirty_bps), budget);
+    bool known = m->dirty_bps > 0 || m->iteration > 1;
+    (void)snprintf(out, n, ": %s left, %s/s moved, %s%s, budget %s",
+                   size_text(left_text, m->remaining), size_text(moved, (uint64_t)m->bandwidth),
+                   known ? size_text(dirty, m->dirty_bps) : "dirty rate not known yet",
+                   known ? "/s dirtied" : "", budget);
 }
 
 void monitor_decide(const struct monitor *m, const struct look *look, struct monitor_decision *out,

@@ -55,6 +55,15 @@ static inline double world_link(const struct world *w)
     return p->slow_ms > 0 && w->now_ms >= p->slow_ms ? (double)p->link / 1000 : (double)p->link;
 }
 
+/* What was dirtied is to be sent again; what is not yet sent is not sent twice. */
+static inline void world_sync(struct world *w)
+{
+    double most = (double)w->plan->working_set, all = w->remaining + w->dirty;
+    most = w->remaining > most ? w->remaining : most;
+    w->remaining = all < most ? all : most;
+    w->dirty = 0;
+}
+
 /* Memory moves, memory is dirtied. */
 static inline void world_tick(struct world *w)
 {
@@ -72,8 +81,7 @@ static inline void world_tick(struct world *w)
     }
     double fits = world_link(w) * (double)w->limit_ms / 1000;
     if (w->mode != MODE_POSTCOPY && !w->stopped && w->remaining <= fits && moved > 0) {
-        w->remaining += w->dirty;
-        w->dirty = 0;
+        world_sync(w);
         w->stopped = w->remaining <= fits;
         w->boundary = !w->stopped;
         w->iteration += w->boundary;
@@ -92,7 +100,7 @@ static inline void world_obey(struct world *w)
     case MONITOR_SET_DOWNTIME: w->limit_ms = d->downtime_ms; break;
     case MONITOR_POSTCOPY:
         w->mode = MODE_POSTCOPY;
-        w->remaining += w->dirty;
+        world_sync(w);
         break;
     case MONITOR_PAUSE: w->mode = MODE_PAUSED; break;
     case MONITOR_ABORT: w->ending = GAVE_UP; break;
