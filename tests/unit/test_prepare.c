@@ -395,6 +395,25 @@ static void a_namesake_keeps_it_away_and_is_waited_for(void **state)
     core_free(w);
 }
 
+/* What its host said when the job came may be long ago: it is asked once more before hand-off. */
+static void a_backup_that_began_while_it_waited_is_seen_before_hand_off(void **state)
+{
+    (void)state;
+    struct core_world *w = core_new();
+    waits(w);
+    w->job_type = HV_JOB_UNBOUNDED;
+    w->job_operation = HV_OPERATION_BACKUP;
+    core_connect(w, "h2", true);
+    core_list(w, "h2");
+    core_settle(w);
+    core_waits(w, "g1", PENDING_BACKUP);
+    assert_int_equal(core_job_of(w, "g1")->epoch, 0);
+    w->job_type = HV_JOB_NONE;
+    core_pass(w, 3100);
+    core_phase(w, "g1", PHASE_TARGET_READY);
+    core_free(w);
+}
+
 /* ---- hand-off ---- */
 
 static void a_policy_is_frozen_at_hand_off_and_not_before(void **state)
@@ -458,6 +477,7 @@ int main(void)
         cmocka_unit_test(after_hand_off_the_job_belongs_to_its_target),
         cmocka_unit_test(the_last_look_has_the_last_word),
         cmocka_unit_test(a_namesake_keeps_it_away_and_is_waited_for),
+        cmocka_unit_test(a_backup_that_began_while_it_waited_is_seen_before_hand_off),
         cmocka_unit_test(a_policy_is_frozen_at_hand_off_and_not_before),
         cmocka_unit_test(hand_off_counts_an_epoch_and_says_so),
     };
