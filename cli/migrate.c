@@ -21,7 +21,9 @@ enum {
     KEY_NAME,
     KEY_PRIORITY,
     KEY_SELECTOR,
+    KEY_VOLUME,
     SELECTORS_MAX = 32,
+    VOLUMES_MAX = 16,
     ANSWER_MAX = 1 << 20
 };
 #define BANDWIDTH_MAX (INT64_C(1) << 23)
@@ -34,6 +36,8 @@ struct migrate {
     int64_t timeout_ms;                   /* < 0: none */
     const char *selectors[SELECTORS_MAX]; /* K=V */
     size_t n_selectors;
+    const char *volumes[VOLUMES_MAX]; /* DISK=PATH or DISK=pool:POOL/VOLUME */
+    size_t n_volumes;
     bool wait;
 };
 
@@ -45,6 +49,24 @@ static void add_selector(struct migrate *m, const char *pair, struct argp_state 
     if (m->n_selectors == SELECTORS_MAX)
         argp_error(state, "at most %d selectors", SELECTORS_MAX);
     m->selectors[m->n_selectors++] = pair;
+}
+
+/* What follows "pool:" in a place; NULL when it is a path. */
+static const char *pool_of(const char *place)
+{
+    return text_has_prefix(place, "pool:") ? place + strlen("pool:") : NULL;
+}
+
+static void add_volume(struct migrate *m, const char *pair, struct argp_state *state)
+{
+    const char *equals = strchr(pair, '=');
+    const char *pool = equals != NULL ? pool_of(equals + 1) : NULL;
+    bool is_place = pool != NULL ? strchr(pool, '/') != NULL : equals != NULL && equals[1] == '/';
+    if (equals == NULL || equals == pair || !is_place)
+        argp_error(state, "--volume '%s' is not DISK=/PATH or DISK=pool:POOL/VOLUME", pair);
+    if (m->n_volumes == VOLUMES_MAX)
+        argp_error(state, "at most %d volumes", VOLUMES_MAX);
+    m->volumes[m->n_volumes++] = pair;
 }
 
 static error_t on_option(int key, char *arg, struct argp_state *state)
@@ -63,6 +85,7 @@ static error_t on_option(int key, char *arg, struct argp_state *state)
         m->name = arg;
         return 0;
     case KEY_SELECTOR: add_selector(m, arg, state); return 0;
+    case KEY_VOLUME: add_volume(m, arg, state); return 0;
     case KEY_PRIORITY:
         if (priority_from_name(arg) == PRIORITY_COUNT)
             argp_error(state,
@@ -111,6 +134,31 @@ static void add_selectors(struct json_object *spec, const struct migrate *m)
     json_add_text(selector, "kubernetes.io/hostname", m->to);
 }
 
+static void add_part(struct json_object *object, const char *key, const char *text, size_t length)
+{
+    OWNED_TEXT part = strndup(text, length);
+    json_add_text(object, key, part);
+}
+
+static void add_volumes(struct json_object *spec, const struct migrate *m)
+{
+    if (m->n_volumes == 0)
+        return;
+    struct json_object *list = json_add_array(json_add_object(spec, "ferry"), "volumes");
+    for (size_t i = 0; i < m->n_volumes; i++) {
+        const char *place = strchr(m->volumes[i], '=') + 1, *pool = pool_of(place);
+        struct json_object *volume = json_add_object(list, "");
+        add_part(volume, "name", m->volumes[i], (size_t)(place - 1 - m->volumes[i]));
+        struct json_object *to = json_add_object(volume, "destination");
+        if (pool != NULL) {
+            add_part(to, "pool", pool, strcspn(pool, "/"));
+            json_add_text(to, "volume", strchr(pool, '/') + 1);
+        } else {
+            json_add_text(to, "path", place);
+        }
+    }
+}
+
 static struct json_object *build_request(const struct migrate *m)
 {
     struct json_object *request = json_object_new_object();
@@ -131,6 +179,7 @@ static struct json_object *build_request(const struct migrate *m)
     json_add_text(spec, "priority", m->priority);
     json_add_text(spec, "vmiName", m->vm);
     add_selectors(spec, m);
+    add_volumes(spec, m);
     return request;
 }
 
@@ -195,6 +244,8 @@ int verb_migrate(int argc, char **argv)
     static const struct argp_option options[] = {
         {"to", KEY_TO, "NODE", 0, "the target; default: the best one", 0},
         {"selector", KEY_SELECTOR, "K=V", 0, "only nodes with this label; may be repeated", 0},
+        {"volume", KEY_VOLUME, "DISK=PLACE", 0,
+         "move this disk along, to /PATH or pool:POOL/VOLUME; may be repeated", 0},
         {"name", KEY_NAME, "NAME", 0, "name of the migration; default: a new one", 0},
         {"bandwidth", KEY_BANDWIDTH, "MIB", 0, "limit in MiB/s; default: the fleet's", 0},
         {"priority", KEY_PRIORITY, "CLASS", 0, "default: user-triggered", 0},

@@ -46,7 +46,7 @@ struct job_view {
     atomic_uint references;
     uint64_t version;
     struct snapshot_job job;
-    char *metadata, *config, *selector;
+    char *metadata, *config, *selector, *volumes;
     struct rejections *rejections;
 };
 
@@ -110,6 +110,7 @@ void publish_drop_view(struct job_view *view)
     free(view->metadata);
     free(view->config);
     free(view->selector);
+    free(view->volumes);
     free(view->rejections);
     free(view);
 }
@@ -408,10 +409,12 @@ static struct job_view *make_view(const struct fleet *f, const struct job *job)
     view->metadata = job->metadata_json != NULL ? strdup(job->metadata_json) : NULL;
     view->config = job->epoch > 0 ? json_text(migration_config_json(&job->config)) : NULL;
     view->selector = json_text(labels_json(&job->added_selector));
+    view->volumes = job->volumes_json != NULL ? strdup(job->volumes_json) : NULL;
     view->rejections = copy_rejections(job->rejections);
     view->job.metadata_json = view->metadata;
     view->job.config_json = view->config;
     view->job.selector_json = view->selector;
+    view->job.volumes_json = view->volumes;
     view->job.rejections = view->rejections;
     return view;
 }

@@ -108,6 +108,7 @@ struct snapshot_job {
     char policy[SNAPSHOT_NAME_MAX]; /* applied at hand-off */
     const char *config_json;        /* frozen configuration; NULL before hand-off */
     const char *selector_json;      /* addedNodeSelector or NULL */
+    const char *volumes_json;       /* disks that move along: engine/control/volumes.h; or NULL */
     enum launcher launcher;         /* the target's */
     int64_t launcher_since_ms;
     char source_pod[SNAPSHOT_NAME_MAX], target_pod[SNAPSHOT_NAME_MAX];

@@ -156,6 +156,7 @@ static struct json_object *object_of_request(const struct migration_request *req
     TEXT_SET(job->requester, request->requester);
     job->metadata_json = request->metadata_json;
     job->selector_json = request->selector_json;
+    job->volumes_json = request->volumes_json;
     job->phase = PHASE_PENDING;
     job->created_ms = now_ms;
     job->eta_ms = -1;

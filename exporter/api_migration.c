@@ -34,6 +34,29 @@ static void add_metadata(struct json_object *object, const struct snapshot_job *
     json_add_text(finalizers, "", "kubevirt.io/migrationJobFinalize");
 }
 
+/* Asked for: which disks, and where to. Known: also where they lay, and how big they are. */
+static void add_volumes(struct json_object *ferry, const char *volumes_json, bool only_asked)
+{
+    struct err err = {0};
+    OWNED(json_object) known = volumes_json != NULL
+                                   ? json_parse(volumes_json, strlen(volumes_json), "volumes", &err)
+                                   : NULL;
+    size_t n = known != NULL && json_object_is_type(known, json_type_array)
+                   ? json_object_array_length(known)
+                   : 0;
+    struct json_object *list = n > 0 ? json_add_array(ferry, "volumes") : NULL;
+    for (size_t i = 0; i < n; i++) {
+        struct json_object *volume = json_object_array_get_idx(known, i);
+        if (only_asked) {
+            struct json_object *asked = json_add_object(list, "");
+            json_add(asked, "name", json_object_get(json_at(volume, "name")));
+            json_add(asked, "destination", json_object_get(json_at(volume, "destination")));
+        } else {
+            json_add(list, "", json_object_get(volume));
+        }
+    }
+}
+
 static void add_spec(struct json_object *object, const struct snapshot_job *job)
 {
     struct json_object *spec = json_add_object(object, "spec");
@@ -45,6 +68,8 @@ static void add_spec(struct json_object *object, const struct snapshot_job *job)
         json_add_text(selector, "kubernetes.io/hostname", job->wanted);
     if (json_object_object_length(selector) > 0)
         json_add(spec, "addedNodeSelector", TAKE(selector));
+    if (job->volumes_json != NULL)
+        add_volumes(json_add_object(spec, "ferry"), job->volumes_json, true);
 }
 
 struct json_object *api_migration_state(const struct snapshot_job *job)
@@ -147,9 +172,13 @@ static void add_sample(struct json_object *ferry, const struct snapshot_job *job
         {"throttlePercent", stats->auto_converge_throttle},
         {"elapsedMs", stats->time_elapsed_ms},
         {"expectedDowntimeMs", stats->downtime_ms},
+        {"diskRemainingBytes", stats->disk_remaining}, /* from here on: if disks move along */
+        {"diskProcessedBytes", stats->disk_processed},
+        {"diskTotalBytes", stats->disk_total},
     };
+    size_t n = job->volumes_json != NULL ? COUNT(rows) : COUNT(rows) - 3;
     struct json_object *sample = json_add_object(ferry, "sample");
-    for (size_t i = 0; i < COUNT(rows); i++)
+    for (size_t i = 0; i < n; i++)
         json_add_i64(sample, rows[i].key, (int64_t)rows[i].value);
     json_add_time(sample, "at", job->sample.wall_ms);
     if (job->eta_ms >= 0)
@@ -210,6 +239,7 @@ static void add_control(struct json_object *ferry, const struct snapshot_job *jo
         api_add_unless_empty(launcher, "pod", job->target_pod);
         api_add_unless_empty(launcher, "node", job->target);
     }
+    add_volumes(ferry, job->volumes_json, false);
     add_rejections(ferry, job->rejections);
 }
 
