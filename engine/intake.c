@@ -183,11 +183,13 @@ static bool on_definition(void *ctx, const char *host, const char *guest, const 
     }
     if (hv_definition_parse(xml, live, &err)) {
         migratable_evaluate(live, &e->storage, &facts->migratable);
+        bool has_stored = stored_xml != NULL && hv_definition_parse(stored_xml, stored, &err);
+        required_evaluate(live, has_stored ? stored : NULL, &facts->required);
+        if (facts->required.is == REQUIRED_NOW) /* where it goes it is plugged as stored */
+            required_plug(live, stored);
         needs_from(live, &facts->needs);
         needs_add_disks(live, &e->storage, &facts->needs);
         count_disks(live, facts);
-        bool has_stored = stored_xml != NULL && hv_definition_parse(stored_xml, stored, &err);
-        required_evaluate(live, has_stored ? stored : NULL, &facts->required);
     }
     free(live);
     input->of.definition = facts;

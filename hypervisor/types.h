@@ -168,6 +168,7 @@ enum {                               /* flags of a migration; combined with | */
        HV_MIGRATE_NON_SHARED_INC = 1 << 5,
        HV_MIGRATE_PERSIST = 1 << 6,         /* define on the target and undefine on the source */
        HV_MIGRATE_NON_SHARED_DISK = 1 << 7, /* disks are copied whole, backing files and all */
+       HV_MIGRATE_AS_DEFINED = 1 << 8, /* interfaces are plugged where the stored definition says */
 };
 struct hv_volume; /* volume.h */
 struct hv_migrate {

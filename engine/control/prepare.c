@@ -171,6 +171,8 @@ static void advance_scheduled(struct fleet *f, struct job *job, struct moment no
     if (f->config.bandwidth_per_node != 0) /* what was promised to it is what it gets */
         job->config.bandwidth = (int64_t)job->reserved_bandwidth;
     job->flags = flags_of(&job->config, guest != NULL && guest->persistent);
+    if (guest != NULL && guest->owner != NULL && guest->owner->required.is == REQUIRED_NOW)
+        job->flags |= HV_MIGRATE_AS_DEFINED;
     job->flags |= job->volumes_json != NULL ? HV_MIGRATE_NON_SHARED_DISK : 0U;
     job->epoch++;
     job->intent_seq = 0;

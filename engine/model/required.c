@@ -4,6 +4,8 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "base/text.h"
+
 enum { DESCRIBED_MAX = HV_WORD_MAX + 32 };
 
 /* The halves of a team have one address; what tells them apart is which of them comes and goes. */
@@ -106,6 +108,23 @@ static void compare(const struct hv_definition *live, const struct hv_definition
         (void)snprintf(out->detail, sizeof out->detail, "interface %s (%s) was taken away",
                        present->mac, from);
         return;
+    }
+}
+
+static bool is_plugged(const struct hv_interface *interface)
+{
+    return strcmp(interface->type, "network") == 0 || strcmp(interface->type, "bridge") == 0;
+}
+
+void required_plug(struct hv_definition *live, const struct hv_definition *persistent)
+{
+    for (size_t i = 0; i < live->n_interfaces; i++) {
+        struct hv_interface *present = &live->interfaces[i];
+        const struct hv_interface *wanted = find(persistent, present);
+        if (wanted == NULL || !is_plugged(present) || !is_plugged(wanted))
+            continue;
+        TEXT_SET(present->type, wanted->type);
+        TEXT_SET(present->source, wanted->source);
     }
 }
 

@@ -18,6 +18,8 @@ struct required {
     uint64_t hash; /* of what the persistent definition wants; 0 with NO */
     char detail[REQUIRED_DETAIL_MAX];
 };
+/* The live definition as it will be at the target: what a migration can plug elsewhere is. */
+void required_plug(struct hv_definition *live, const struct hv_definition *persistent);
 /* persistent NULL: a transient guest. */
 void required_evaluate(const struct hv_definition *live, const struct hv_definition *persistent,
                        struct required *out_required);

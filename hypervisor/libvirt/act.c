@@ -75,20 +75,26 @@ static void add_definition(struct params *params, virDomainPtr domain, const cha
     OWNED_TEXT xml = virDomainGetXMLDesc(domain, flags);
     OWNED_TEXT moved =
         xml != NULL ? libvirt_destination(xml, wish->volumes, wish->n_volumes, live, err) : NULL;
-    if (moved != NULL)
-        add_text(params, name, moved);
+    bool plugs = live && (wish->flags & HV_MIGRATE_AS_DEFINED) != 0;
+    OWNED_TEXT stored = plugs ? virDomainGetXMLDesc(domain, flags | VIR_DOMAIN_XML_INACTIVE) : NULL;
+    OWNED_TEXT plugged =
+        moved != NULL && stored != NULL ? libvirt_plugged(moved, stored, err) : NULL;
+    const char *text = plugs ? plugged : moved;
+    if (text != NULL)
+        add_text(params, name, text);
     else
         params->failed = true;
 }
 
-/* Disks that move along: which, and the definitions that name their new places. */
-static void add_volumes(struct params *params, virDomainPtr domain, const struct hv_migrate *wish,
+/* Disks that move along: which, and the definitions that name their new places; and where
+ * interfaces are plugged from now on. */
+static void add_changes(struct params *params, virDomainPtr domain, const struct hv_migrate *wish,
                         struct err *err)
 {
     unsigned flags = VIR_DOMAIN_XML_MIGRATABLE | VIR_DOMAIN_XML_SECURE;
     for (size_t i = 0; i < wish->n_volumes; i++)
         add_text(params, VIR_MIGRATE_PARAM_MIGRATE_DISKS, wish->volumes[i].disk);
-    if (wish->n_volumes > 0)
+    if (wish->n_volumes > 0 || (wish->flags & HV_MIGRATE_AS_DEFINED) != 0)
         add_definition(params, domain, VIR_MIGRATE_PARAM_DEST_XML, flags, wish, err);
     if (wish->n_volumes > 0 && (wish->flags & HV_MIGRATE_PERSIST) != 0)
         add_definition(params, domain, VIR_MIGRATE_PARAM_PERSIST_XML,
@@ -114,7 +120,7 @@ bool libvirt_act_migrate(virDomainPtr domain, const struct job *job, struct err 
     const char *peer = target->peer_uri[0] != '\0' ? target->peer_uri : target->uri;
     struct params params = migrate_params(wish, target);
     virConnectPtr conn = virDomainGetConnect(domain);
-    add_volumes(&params, domain, wish, err);
+    add_changes(&params, domain, wish, err);
 
     bool done = false;
     if (!params.failed) {

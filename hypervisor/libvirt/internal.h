@@ -166,6 +166,10 @@ bool libvirt_act_control(virDomainPtr domain, const struct hv_request *request);
 char *libvirt_destination(const char *xml, const struct hv_volume *volumes, size_t n, bool live,
                           struct err *err);
 
+/* plug.c: the definition with interfaces of networks and bridges plugged as in the stored one, by
+ * their address, malloc'ed; NULL with err. */
+char *libvirt_plugged(const char *xml, const char *stored_xml, struct err *err);
+
 /* stats.c */
 void libvirt_stats_decode(const virTypedParameter *params, int n, struct hv_job_stats *out_stats);
 

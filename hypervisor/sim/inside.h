@@ -64,7 +64,8 @@ void sim_guest_shut_down(struct sim *sim, struct guest *guest);
 /* offer.c: what a host offers, and why a guest cannot come (NONE: it can). */
 struct hv_abilities *sim_offer(const struct host *host); /* NULL: no memory */
 const char *sim_offer_pool(size_t i);                    /* NULL: no more */
-enum sim_error sim_offer_refusal(const struct guest *guest, const struct host *host);
+enum sim_error sim_offer_refusal(const struct guest *guest, const struct host *host,
+                                 const struct hv_migrate *how);
 
 /* volume.c: storage, and disks that move along. */
 uint64_t sim_disk_bytes(const struct sim_guest *guest);

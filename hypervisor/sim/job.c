@@ -81,7 +81,7 @@ static enum sim_error refusal(const struct copy *copy, const struct host *to,
     if (why != SIM_ERROR_NONE)
         return why;
     *delay_ms = NO_MEMORY_MS;
-    return sim_offer_refusal(copy->guest, to);
+    return sim_offer_refusal(copy->guest, to, how);
 }
 
 static void attach(struct job *job, struct call *call)

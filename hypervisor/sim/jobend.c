@@ -8,6 +8,7 @@
 #include <assert.h>
 #include <utlist.h>
 
+#include "base/text.h"
 #include "hypervisor/sim/inside.h"
 
 enum {
@@ -113,6 +114,10 @@ void sim_job_succeed(struct sim *sim, struct job *job)
     stats.downtime_ms = job->downtime_ms;
     for (size_t i = 0; i < job->how.n_volumes; i++)
         sim_volume_moved(job->guest, job->to, &job->how.volumes[i]);
+    if ((job->how.flags & HV_MIGRATE_AS_DEFINED) != 0 && job->guest->stored != NULL) {
+        TEXT_SET(job->guest->what.network, job->guest->stored->network);
+        TEXT_SET(job->guest->what.bridge, job->guest->stored->bridge);
+    }
     answer(sim, job, SIM_ERROR_NONE, 120, 180);
     stop_source(sim, job, &stats);
     stats.operation = HV_OPERATION_MIGRATION_IN;

@@ -105,17 +105,20 @@ static bool is_lacking(const char *lacks, const char *wanted)
     return wanted[0] != '\0' && strcmp(lacks, wanted) == 0;
 }
 
-enum sim_error sim_offer_refusal(const struct guest *guest, const struct host *host)
+enum sim_error sim_offer_refusal(const struct guest *guest, const struct host *host,
+                                 const struct hv_migrate *how)
 {
     const struct sim_guest *wants = &guest->what;
+    bool as_defined = (how->flags & HV_MIGRATE_AS_DEFINED) != 0 && guest->stored != NULL;
+    const struct sim_guest *plugs = as_defined ? guest->stored : wants;
     if (is_lacking(host->what.lacks_machine,
                    wants->machine[0] != '\0' ? wants->machine : SIM_MACHINE))
         return SIM_ERROR_NO_MACHINE;
     if (host->what.other_cpu)
         return SIM_ERROR_OTHER_CPU;
-    if (is_lacking(host->what.lacks_network, wants->network))
+    if (is_lacking(host->what.lacks_network, plugs->network))
         return SIM_ERROR_NO_NETWORK;
-    if (is_lacking(host->what.lacks_bridge, wants->bridge))
+    if (is_lacking(host->what.lacks_bridge, plugs->bridge))
         return SIM_ERROR_NO_BRIDGE;
     if (wants->hugepage_kib != 0 &&
         (pages_of(wants, SIM_HUGEPAGE_KIB) == 0 ||

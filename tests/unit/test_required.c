@@ -166,6 +166,32 @@ static void interfaces_that_did_not_fit_are_not_missed(void **state)
     assert_int_equal(required.is, REQUIRED_SOON);
 }
 
+static void a_migration_plugs_what_is_plugged_and_nothing_else(void **state)
+{
+    struct hv_definition *d = *state;
+    static const struct {
+        struct nic live, persistent;
+        const char *type, *source;
+    } rows[] = {
+        {{A, "network", "blue", 0}, {A, "network", "red", 0}, "network", "red"},
+        {{A, "network", "blue", 0}, {A, "bridge", "br0", 0}, "bridge", "br0"},
+        {{A, "bridge", "br0", 0}, {A, "network", "red", 0}, "network", "red"},
+        {{A, "network", "blue", 0}, {A, "network", "red", 1}, "network", "blue"},
+        {{A, "network", "blue", 0}, {B, "network", "red", 0}, "network", "blue"},
+        {{A, "network", "blue", 0}, {A, "user", "", 0}, "network", "blue"},
+        {{A, "hostdev", "0000:01:00.1", 0}, {A, "network", "red", 0}, "hostdev", "0000:01:00.1"},
+    };
+    for (size_t i = 0; i < COUNT(rows); i++) {
+        const struct nic live[NICS] = {rows[i].live}, persistent[NICS] = {rows[i].persistent};
+        fill(&d[0], live);
+        fill(&d[1], persistent);
+        required_plug(&d[0], &d[1]);
+        assert_int_equal(d[0].n_interfaces, 1);
+        assert_string_equal(d[0].interfaces[0].type, rows[i].type);
+        assert_string_equal(d[0].interfaces[0].source, rows[i].source);
+    }
+}
+
 static void the_hash_tells_one_wish_from_another(void **state)
 {
     struct hv_definition *d = *state;
@@ -211,6 +237,7 @@ int main(void)
         cmocka_unit_test(each_difference_requires_what_its_row_says),
         cmocka_unit_test(what_is_not_known_requires_nothing),
         cmocka_unit_test(interfaces_that_did_not_fit_are_not_missed),
+        cmocka_unit_test(a_migration_plugs_what_is_plugged_and_nothing_else),
         cmocka_unit_test(the_hash_tells_one_wish_from_another),
     };
     return cmocka_run_group_tests_name("required", tests, definitions_new, definitions_free);

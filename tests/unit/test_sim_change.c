@@ -165,6 +165,43 @@ static void what_a_host_lacks_stops_a_guest(void **state)
     }
 }
 
+/* Its stored definition is on "storage" by now; the target lacks one of the two networks. */
+static void a_guest_comes_plugged_as_it_is_defined_if_that_is_asked(void **state)
+{
+    (void)state;
+    static const struct {
+        bool as_defined;
+        const char *lacks, *network; /* that it is on then; NULL: it does not come */
+    } rows[] = {
+        {false, "", "prod"},     {true, "", "storage"}, {false, "storage", "prod"},
+        {true, "storage", NULL}, {false, "prod", NULL}, {true, "prod", "storage"},
+    };
+    for (size_t i = 0; i < COUNT(rows); i++) {
+        struct world *w = world_new(5);
+        struct err err = {0};
+        struct sim_guest guest = full_guest();
+        struct sim_host host = {.name = "h2", .memory_kib = 64 << 20, .cpus = 8};
+        guest.block_job = false;
+        guest.hugepage_kib = 0;
+        world_add(w, "h1", &guest);
+        TEXT_SET(guest.network, "storage");
+        assert_true(sim_set_guest(w->sim, &guest, SIM_STORED, &err));
+        TEXT_SET(host.lacks_network, rows[i].lacks);
+        assert_true(sim_set_host(w->sim, &host, &err));
+        struct hv_migrate how = {.flags = HV_MIGRATE_PERSIST};
+        how.flags |= rows[i].as_defined ? HV_MIGRATE_AS_DEFINED : 0U;
+        const struct hv_reply *reply =
+            world_wait(w, world_migrate(w, "h1", UUID_1, "h2", how), 120000);
+        assert_int_equal(reply->err.code == ERR_NONE, rows[i].network != NULL);
+        if (rows[i].network != NULL) {
+            struct hv_definition *live = definition_of(w, HV_CALL_GUEST_XML, "h2");
+            assert_string_equal(live->interfaces[0].source, rows[i].network);
+            free(live);
+        }
+        world_free(w);
+    }
+}
+
 static void offers_leave_out_what_is_lacking(void **state)
 {
     (void)state;
@@ -259,6 +296,7 @@ int main(void)
         cmocka_unit_test(an_edit_changes_what_it_says_and_is_told),
         cmocka_unit_test(only_what_is_there_can_be_changed),
         cmocka_unit_test(what_a_host_lacks_stops_a_guest),
+        cmocka_unit_test(a_guest_comes_plugged_as_it_is_defined_if_that_is_asked),
         cmocka_unit_test(offers_leave_out_what_is_lacking),
         cmocka_unit_test(a_guest_that_is_asked_to_go_goes),
         cmocka_unit_test(a_guest_that_moves_is_not_shut_down),
