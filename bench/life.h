@@ -1,7 +1,9 @@
 /* life.h - a big fleet's life for the pure core: hosts, guests and requests, and hosts that answer
  * what they are asked, without threads, store or clock. Only the core's own time is counted.
  *
- * Every input moves time on by a millisecond. The same seed gives the same life.
+ * Every input moves time on by a millisecond. The same seed gives the same life. Time in the core
+ * is the processor's, so that what other programs take away is not counted; the clock's is there
+ * too.
  */
 #ifndef BENCH_LIFE_H
 #define BENCH_LIFE_H
@@ -16,10 +18,11 @@ struct life_size {
 struct life_figures {
     uint64_t inputs, steps, parks, refusals;
     uint64_t ended;              /* of the steps: into a final phase */
-    uint64_t core_ns;            /* in the core, for all inputs */
+    uint64_t core_ns, wall_ns;   /* in the core, for all inputs: of a processor; on the clock */
     uint64_t effect_bytes;       /* what the core asked the world to record and to do */
     uint64_t n_times, times_max; /* event to decision, one for each input that made one */
-    uint32_t *times_ns;          /* owned */
+    uint32_t *times_ns;          /* of a processor; owned */
+    uint32_t *times_wall_ns;     /* the same on the clock, with what others took; owned */
     uint16_t *times_decisions;   /* how many it made; owned */
 };
 struct life;

@@ -30,6 +30,7 @@ struct life {
     struct effects fx;
     struct moment now;
     uint64_t random;
+    uint64_t asking_ns;
     unsigned *home; /* host of each guest */
     struct life_move *moves;
     size_t n_moves, moves_capacity;

@@ -3,9 +3,9 @@
  *   reconcile [--quick]
  *
  * A decision is one job that took a step, was parked with a reason, or a request that was refused.
- * Counted is the core's time alone, for every input, also for those that decide nothing: facts,
- * lists, measurements, ticks. Since machines differ, each row also says how many times the same
- * machine could have found a guest in the same fleet's hash meanwhile.
+ * Counted is the core's time on a processor, for every input, also for those that decide nothing:
+ * facts, lists, measurements, ticks. Since machines differ, each row also says how many times the
+ * same machine could have found a guest in the same fleet's hash meanwhile.
  *
  * Fails when the biggest fleet misses its aim, or the cost of a decision grows faster than the
  * logarithm of what waits. --quick is for looking at the report: the aims are not judged.
@@ -29,7 +29,7 @@ struct point {
     uint64_t decisions;
     /* found: */
     double per_s, cost_us, finds, job_bytes;
-    double p50_us, p99_us, max_us;
+    double p50_us, p99_us, max_us, wall_p99_us, wall_max_us;
     double queued_p99_us; /* when events come at random and AIM_PER_S decisions are asked for */
     struct life_figures all;
 };
@@ -75,6 +75,8 @@ static double queued_p99(const struct life_figures *f, double ns_between)
 static void add(struct life_figures *sum, const struct life_figures *more)
 {
     memcpy(sum->times_ns + sum->n_times, more->times_ns, more->n_times * sizeof *more->times_ns);
+    memcpy(sum->times_wall_ns + sum->n_times, more->times_wall_ns,
+           more->n_times * sizeof *more->times_wall_ns);
     memcpy(sum->times_decisions + sum->n_times, more->times_decisions,
            more->n_times * sizeof *more->times_decisions);
     sum->n_times += more->n_times;
@@ -84,6 +86,7 @@ static void add(struct life_figures *sum, const struct life_figures *more)
     sum->refusals += more->refusals;
     sum->ended += more->ended;
     sum->core_ns += more->core_ns;
+    sum->wall_ns += more->wall_ns;
     sum->effect_bytes += more->effect_bytes;
 }
 
@@ -96,6 +99,9 @@ static void judge(struct point *p, struct life_figures *f, const double *costs)
     p->p50_us = at(f->times_ns, f->n_times, 0.5);
     p->p99_us = at(f->times_ns, f->n_times, 0.99);
     p->max_us = at(f->times_ns, f->n_times, 1);
+    qsort(f->times_wall_ns, f->n_times, sizeof *f->times_wall_ns, by_number);
+    p->wall_p99_us = at(f->times_wall_ns, f->n_times, 0.99);
+    p->wall_max_us = at(f->times_wall_ns, f->n_times, 1);
 }
 
 static bool measure(struct life *life, struct point *p)
@@ -106,7 +112,8 @@ static bool measure(struct life *life, struct point *p)
     p->job_bytes = (double)(life_heap_bytes() - before) / (double)(p->waiting - waited);
     p->all.times_ns = calloc(2 * p->decisions, sizeof *p->all.times_ns);
     p->all.times_decisions = calloc(2 * p->decisions, sizeof *p->all.times_decisions);
-    if (p->all.times_ns == NULL || p->all.times_decisions == NULL)
+    p->all.times_wall_ns = calloc(2 * p->decisions, sizeof *p->all.times_wall_ns);
+    if (p->all.times_ns == NULL || p->all.times_wall_ns == NULL || p->all.times_decisions == NULL)
         return false;
     for (unsigned i = 0; i < BATCHES; i++) {
         struct life_figures f;
@@ -192,6 +199,8 @@ static void show_rest(const struct point *p, const struct life *life)
            (unsigned long long)f->ended);
     printf("asked for %d decisions a second at random moments: p99 %.1f us with the wait in line\n",
            AIM_PER_S, p->queued_p99_us);
+    printf("on the clock: p99 %.1f us, max %.0f us; the core had %.0f %% of a processor\n",
+           p->wall_p99_us, p->wall_max_us, 100 * (double)f->core_ns / (double)f->wall_ns);
     printf(
         "bytes: %.0f for a guest, %.0f for a host, %.0f for a waiting job, %.0f of effects for a "
         "decision\n",

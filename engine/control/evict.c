@@ -8,27 +8,52 @@
 #include "engine/control/eviction.h"
 #include "engine/model/launcher.h"
 
-/* The guest whose launcher it is; *out_target: not its own but one that is being prepared. */
-static struct guest *find(struct fleet *f, const struct eviction_request *request, bool *out_target)
+/* *out_target: not its own launcher but one that is being prepared. */
+static bool is_of(struct fleet *f, const struct guest *guest,
+                  const struct eviction_request *request, bool *out_target)
 {
     char pod[LAUNCHER_POD_MAX];
     *out_target = false;
+    if (strcmp(guest->ns, request->ns) != 0 || guest->owner == NULL)
+        return false;
+    launcher_pod(guest->name, guest->uuid, guest->owner->node->name, guest->stay_job, pod);
+    if (strcmp(pod, request->pod) == 0)
+        return true;
+    const struct job *job = fleet_active_job(f, guest->uuid);
+    if (job == NULL || job->launcher == LAUNCHER_NONE)
+        return false;
+    launcher_pod(guest->name, guest->uuid, job->target, job->uid, pod);
+    *out_target = strcmp(pod, request->pod) == 0;
+    return *out_target;
+}
+
+/* Guests whose name is in the launcher's as it is: nearly all are found so. */
+static struct guest *first_named(struct fleet *f, const struct eviction_request *request)
+{
+    static const char head[] = "virt-launcher-";
+    enum { TAIL = 6 }; /* "-" and five letters */
+    size_t n = strlen(request->pod);
+    struct guest *guest = NULL;
+    char key[sizeof guest->key];
+    if (n <= sizeof head - 1 + TAIL || strncmp(request->pod, head, sizeof head - 1) != 0)
+        return NULL;
+    int stem = (int)(n - (sizeof head - 1) - TAIL);
+    (void)snprintf(key, sizeof key, "%s/%.*s", request->ns, stem, request->pod + sizeof head - 1);
+    HASH_FIND(hh_name, f->guests_named, key, strlen(key), guest);
+    return guest;
+}
+
+/* The guest whose launcher it is. */
+static struct guest *find(struct fleet *f, const struct eviction_request *request, bool *out_target)
+{
     struct guest *guest, *next;
-    HASH_ITER(hh, f->guests, guest, next) /* rare: once per evicted guest and five seconds */
+    for (guest = first_named(f, request); guest != NULL; guest = guest->next_namesake)
+        if (is_of(f, guest, request, out_target))
+            return guest;
+    HASH_ITER(hh, f->guests, guest, next) /* libvirt's names are freer than a pod's */
     {
-        if (strcmp(guest->ns, request->ns) != 0 || guest->owner == NULL)
-            continue;
-        launcher_pod(guest->name, guest->uuid, guest->owner->node->name, guest->stay_job, pod);
-        if (strcmp(pod, request->pod) == 0)
+        if (is_of(f, guest, request, out_target))
             return guest;
-        const struct job *job = fleet_active_job(f, guest->uuid);
-        if (job == NULL || job->launcher == LAUNCHER_NONE)
-            continue;
-        launcher_pod(guest->name, guest->uuid, job->target, job->uid, pod);
-        if (strcmp(pod, request->pod) == 0) {
-            *out_target = true;
-            return guest;
-        }
     }
     return NULL;
 }

@@ -163,7 +163,8 @@ void placement_explain(const struct fleet *f, const struct placement *p, struct 
 {
     struct look look;
     placement_look_begin(&look, f, p);
-    placement_look_names(&look);
+    if (p->wanted == NULL || p->wanted[0] == '\0')
+        placement_look_names(&look);
     out->at_ms = 0;
     out->n = out->n_nodes = 0;
     memset(out->counts, 0, sizeof out->counts);

@@ -20,10 +20,24 @@ struct object;
 struct node {
     char name[HV_HOST_MAX];
     struct hv_host host;
+    struct taint taints[TAINTS_MAX];
+    struct hv_facts facts; /* ends with what placement reads: what follows should be near to it */
     bool connected, has_facts;
     bool asked;  /* it connected or refused at least once */
     bool listed; /* its guests were seen since it connected */
-    struct hv_facts facts;
+    bool cordoned;
+    bool cordoned_by_drain; /* and uncordoned with it */
+    bool improved;          /* since somebody was told that it has no room */
+    size_t n_taints;
+    unsigned outbound, inbound;               /* busy jobs from and to it */
+    struct node *prev_inbound, *next_inbound; /* in the fleet's list of its number of arrivals */
+    struct demand running;                    /* guests that are up here */
+    struct demand reserved;                   /* target launchers, not counting what came already */
+    unsigned good_arrivals, bad_arrivals;     /* recent migrations to it; halved now and then */
+    struct labels labels; /* in effect: the node's own, the configuration's, the overlay's */
+    struct place *places; /* guests seen here */
+    struct node *next_improved;
+
     struct hv_abilities *abilities; /* owned; NULL: not known yet */
     char error[JOB_REASON_MAX];
     int64_t since_wall_ms, created_wall_ms;
@@ -33,27 +47,14 @@ struct node {
     char *config_taints; /* the same */
     bool config_cordoned;
     char *labels_json, *taints_json; /* owned or NULL: as readers see them */
-    struct labels labels; /* in effect: the node's own, the configuration's, the overlay's */
-    struct taint taints[TAINTS_MAX];
-    size_t n_taints;
-    bool cordoned;
-    bool cordoned_by_drain; /* and uncordoned with it */
 
     unsigned n_places;
-    struct place *places;                 /* guests seen here */
     uint64_t list_round;                  /* number of the list being applied */
-    unsigned outbound, inbound;           /* busy jobs from and to it */
     uint64_t out_bandwidth, in_bandwidth; /* bytes per second promised to them */
-    struct demand running;                /* guests that are up here */
-    struct demand reserved;               /* target launchers, not counting what came already */
     uint64_t reserved_huge_kib;
-    unsigned good_arrivals, bad_arrivals; /* recent migrations to it; halved now and then */
 
     struct heap blocked_out; /* jobs that wait to leave it */
     struct heap blocked_in;  /* jobs that named it and cannot come yet */
-    bool improved;           /* since somebody was told that it has no room */
-    struct node *next_improved;
-    struct node *prev_inbound, *next_inbound; /* in the fleet's list of its number of arrivals */
     UT_hash_handle hh;
 };
 

@@ -1,0 +1,54 @@
+/* test_placement_named.c - where a target is named, the rest of a big fleet is counted without
+ * being asked; the answer is the same as if each had been. */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include <cmocka.h>
+
+#include "bench/life.h"
+#include "engine/control/placement.h"
+
+static void check_named(struct fleet *f, const struct guest *guest, const char *wanted)
+{
+    struct placement p;
+    static struct rejections found;
+    unsigned counts[REJECT_COUNT] = {0};
+    size_t fits = 0;
+    placement_of(f, guest, NULL, &p);
+    p.wanted = wanted;
+    placement_explain(f, &p, &found, &fits);
+    for (const struct node *node = f->nodes; node != NULL; node = node->hh.next) {
+        char detail[PLACEMENT_DETAIL_MAX];
+        counts[placement_check(f, &p, node, detail)]++;
+    }
+    assert_memory_equal(found.counts, counts, sizeof counts);
+    assert_int_equal(fits, counts[REJECT_NONE]);
+    assert_int_equal(found.n_nodes, HASH_COUNT(f->nodes));
+    assert_in_range(found.n, PLACEMENT_KEPT_MAX - 2, PLACEMENT_KEPT_MAX);
+}
+
+static void counting_the_rest_is_asking_the_rest(void **state)
+{
+    (void)state;
+    static const char *const wanted[] = {"host-00000", "host-00001", "host-00255", "host-00256",
+                                         "host-00257", "host-00299", "nowhere"};
+    struct life_size size = {.hosts = 300, .guests = 300, .spaces = 3, .running = 4};
+    OWNED(life) life = life_new(&size, 1);
+    struct fleet *f = life_fleet(life);
+    unsigned n = 0;
+    for (const struct guest *guest = f->guests; guest != NULL; guest = guest->hh.next, n++)
+        for (size_t i = 0; i < COUNT(wanted) && (n < 3 || n > 252); i++)
+            check_named(f, guest, wanted[i]);
+    fleet_node(f, "host-00299")->cordoned = true;
+    fleet_node(f, "host-00001")->cordoned = true;
+    for (size_t i = 0; i < COUNT(wanted); i++)
+        check_named(f, f->guests, wanted[i]);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {cmocka_unit_test(counting_the_rest_is_asking_the_rest)};
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
