@@ -1,0 +1,188 @@
+/* test_volumes_sim.c - a guest with a disk of its own moves to another host's storage, through the
+ * very code that serves real hosts: asked about, copied, cancelled, waited for, after a crash. */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include <cmocka.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/text.h"
+#include "tests/sim/fleet_sim.h"
+
+#define GIB (UINT64_C(1) << 30)
+
+static char uuid[HV_UUID_MAX];
+static struct snapshot_job ended; /* the newest job that is over */
+
+static void note_end(struct fleet_sim *fs, const struct snapshot_job *job)
+{
+    (void)fs;
+    ended = *job;
+}
+
+static struct fleet_sim *world_with_disk(void)
+{
+    struct fleet_sim *fs = calloc(1, sizeof *fs);
+    assert_non_null(fs);
+    memset(&ended, 0, sizeof ended);
+    fs->on_finished = note_end;
+    fs->wants_snapshots = true;
+    fleet_sim_open(fs, 11, 2);
+    for (size_t i = 0; i < 2; i++) {
+        struct sim_host host = {.memory_kib = 64 << 20, .cpus = 8, .link_bps = GIB};
+        fleet_sim_host(fs, i, &host);
+    }
+    struct sim_guest guest = {.name = "g", .ns = "default", .memory_bytes = GIB, .vcpus = 1};
+    struct err err = {0};
+    fleet_sim_uuid(0, uuid);
+    TEXT_SET(guest.uuid, uuid);
+    guest.local_disk = guest.persistent = true;
+    guest.disk_bytes = 8 * GIB;
+    assert_true(sim_add_guest(fs->sim, "h0", &guest, &err));
+    fleet_sim_start(fs);
+    fleet_sim_run(fs, 10000);
+    return fs;
+}
+
+static void ask(struct fleet_sim *fs, const char *volumes)
+{
+    struct err err = {0};
+    struct migration_request request = {.ns = "default", .guest_name = "g", .target = "h1"};
+    TEXT_SET(request.name, "m");
+    TEXT_SET(request.requester, "test");
+    request.volumes_json = volumes;
+    assert_true(engine_post_create(fleet_sim_engine(fs), &request, &err));
+}
+
+static void run(struct fleet_sim *fs, int64_t ms)
+{
+    fleet_sim_run(fs, fleet_sim_now(fs) + ms);
+}
+
+static const struct snapshot_job *job_now(struct fleet_sim *fs)
+{
+    assert_non_null(fs->snapshot);
+    return snapshot_find_job(fs->snapshot, "default", "m");
+}
+
+static void end(struct fleet_sim *fs, const char *host)
+{
+    assert_string_equal(sim_guest_host(fs->sim, uuid), host);
+    assert_int_equal(sim_violations(fs->sim), 0);
+    fleet_sim_fini(fs);
+    free(fs);
+}
+
+#define TO(path) "[{\"name\":\"vda\",\"destination\":{\"path\":\"" path "\"}}]"
+
+static void its_disk_moves_along_into_a_pool(void **state)
+{
+    (void)state;
+    struct fleet_sim *fs = world_with_disk();
+    ask(fs, "[{\"name\":\"vda\",\"destination\":{\"pool\":\"default\",\"volume\":\"g.img\"}}]");
+    run(fs, 5000);
+    const struct snapshot_job *job = job_now(fs);
+    assert_int_equal(job->phase, PHASE_RUNNING);
+    assert_true(job->sample.stats.disk_total == 8 * GIB && job->sample.stats.disk_processed > 0);
+    run(fs, 60000);
+    assert_int_equal(ended.outcome, OUTCOME_SUCCEEDED);
+    assert_int_equal(ended.origin, ORIGIN_VOLUMES);
+    assert_non_null(strstr(job_now(fs)->volumes_json, "\"capacity\":8589934592"));
+    assert_non_null(
+        strstr(job_now(fs)->volumes_json, "\"source\":{\"path\":\"/var/lib/libvirt/images/"));
+    end(fs, "h1");
+}
+
+static void without_its_disk_it_stays(void **state)
+{
+    (void)state;
+    struct fleet_sim *fs = world_with_disk();
+    ask(fs, NULL);
+    run(fs, 60000);
+    assert_null(job_now(fs)); /* refused */
+    end(fs, "h0");
+}
+
+static void a_place_is_waited_for_over_a_crash_and_used(void **state)
+{
+    (void)state;
+    struct fleet_sim *fs = world_with_disk();
+    struct err err = {0};
+    ask(fs, TO("/mnt/g.img"));
+    run(fs, 20000);
+    assert_int_equal(job_now(fs)->pending, PENDING_STORAGE);
+    assert_string_equal(job_now(fs)->pending_reason,
+                        "One of the destination volumes doesn't exist: /mnt/g.img");
+    fleet_sim_crash(fs);
+    run(fs, 20000);
+    assert_int_equal(job_now(fs)->pending, PENDING_STORAGE);
+    assert_true(sim_set_volume(fs->sim, "h1", "/mnt/g.img", 10 * GIB, &err)); /* a bigger one */
+    run(fs, 60000);
+    assert_int_equal(ended.outcome, OUTCOME_SUCCEEDED);
+    assert_non_null(strstr(job_now(fs)->volumes_json, "\"slice\":8589934592"));
+    end(fs, "h1");
+}
+
+static void a_place_that_stays_too_small_fails_with_both_sizes(void **state)
+{
+    (void)state;
+    struct fleet_sim *fs = world_with_disk();
+    struct err err = {0};
+    assert_true(sim_set_volume(fs->sim, "h1", "/mnt/g.img", GIB, &err));
+    ask(fs, TO("/mnt/g.img"));
+    run(fs, 20000);
+    const struct rejections *why = job_now(fs)->rejections;
+    assert_non_null(why);
+    assert_int_equal(why->counts[REJECT_VOLUME_SIZE], 1);
+    run(fs, 20 * 60 * 1000);
+    assert_int_equal(ended.outcome, OUTCOME_FAILED);
+    assert_non_null(strstr(ended.failure_reason, "volume-size"));
+    run(fs, 30 * 60 * 1000);
+    assert_int_equal(fs->finished[OUTCOME_FAILED], 1); /* and nobody tries again */
+    end(fs, "h0");
+}
+
+static void cancelled_half_way_it_keeps_its_old_disk(void **state)
+{
+    (void)state;
+    struct fleet_sim *fs = world_with_disk();
+    struct err err = {0};
+    ask(fs, TO("/srv/default/g.img"));
+    run(fs, 5000);
+    assert_true(job_now(fs)->sample.stats.disk_remaining > 0);
+    assert_true(engine_post_cancel(fleet_sim_engine(fs), "default", "m", "test", false, &err));
+    run(fs, 10000);
+    assert_int_equal(ended.outcome, OUTCOME_ABORTED);
+    assert_int_equal(ended.guest_at, GUEST_AT_SOURCE);
+    end(fs, "h0");
+}
+
+static void a_crash_while_the_disk_goes_changes_nothing(void **state)
+{
+    (void)state;
+    struct fleet_sim *fs = world_with_disk();
+    ask(fs, TO("/srv/default/g.img"));
+    run(fs, 5000);
+    assert_true(job_now(fs)->sample.stats.disk_remaining > 0);
+    fleet_sim_crash(fs);
+    run(fs, 60000);
+    assert_int_equal(ended.outcome, OUTCOME_SUCCEEDED);
+    end(fs, "h1");
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(its_disk_moves_along_into_a_pool),
+        cmocka_unit_test(without_its_disk_it_stays),
+        cmocka_unit_test(a_place_is_waited_for_over_a_crash_and_used),
+        cmocka_unit_test(a_place_that_stays_too_small_fails_with_both_sizes),
+        cmocka_unit_test(cancelled_half_way_it_keeps_its_old_disk),
+        cmocka_unit_test(a_crash_while_the_disk_goes_changes_nothing),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
