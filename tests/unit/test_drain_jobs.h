@@ -31,7 +31,7 @@ struct job *admission_automatic(struct fleet *f, struct guest *guest, enum origi
     TEXT_SET(job->evacuates, origin == ORIGIN_EVACUATION ? guest->owner->node->name : "");
     job->origin = origin;
     job->priority = priority;
-    job->pending = PENDING_QUEUED;
+    job->pending = PENDING_SLOT_FLEET;
     job->created_ms = now.wall_ms;
     fleet_add_job(f, job);
     return job;
