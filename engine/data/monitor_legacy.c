@@ -46,7 +46,7 @@ static bool decide_ramp(const struct monitor *m, const struct look *look,
                         struct monitor_decision *out)
 {
     int64_t initial = m->config.downtime_initial_ms, max = m->config.max_downtime_ms;
-    if (!m->facts.tuning || m->paused)
+    if (!m->facts.tuning)
         return false;
     if (m->downtime_ms == 0) {
         int64_t first = initial < max ? initial : max;

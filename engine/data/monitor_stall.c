@@ -44,13 +44,13 @@ static double margin(const struct monitor *m)
     return (double)m->config.stall_margin / 100;
 }
 
-/* The end of all waiting, also for what is refused again and again; 0: there is none. */
+/* Nothing is begun that would not end by then, so that what is refused again and again ends too;
+ * 0: no limit. */
 static int64_t end_ms(const struct monitor *m)
 {
     if (m->budget_ms == 0)
         return 0;
-    double factor = m->extended ? 1 : m->config.completion_factor;
-    return m->begin_ms + monitor_ms((double)m->budget_ms / 1000 * factor);
+    return m->begin_ms + monitor_ms((double)m->budget_ms / 1000 * m->config.completion_factor);
 }
 
 /* --- the window ------------------------------------------------------------------------------ */
@@ -175,8 +175,6 @@ static void note_pass(struct monitor *m, const struct look *look)
     let_out(m);
     let_in(m);
     note_low_water(m);
-    if (m->switching)
-        return;
     if (m->stalled)
         relax(m);
     else
@@ -330,7 +328,8 @@ static bool decide_downtime(const struct monitor *m, const struct look *look,
 static void decide_nothing(const struct monitor *m, const struct look *look, bool late,
                            struct monitor_decision *out)
 {
-    bool wish = m->stalled && !m->switching && m->standing != DECISION_GOES_ON;
+    bool wish = m->stalled && !m->switching && !look->in->stopped_by_migration &&
+                m->standing != DECISION_GOES_ON;
     bool acts = decision_action(m->standing) != MONITOR_NOTHING;
     if (!look->in->has_stats)
         monitor_decide(m, look, out, DECISION_NO_STATS, 0, "no statistics");
@@ -354,9 +353,7 @@ void stall_step(struct monitor *m, const struct look *look, struct monitor_decis
         note_pass(m, look);
     int64_t limit_ms = deadline_ms(m, look);
     bool late = limit_ms > 0 && m->now_ms > limit_ms;
-    if (m->budget_ms > 0 && m->now_ms > end_ms(m))
-        give_up_late(m, look, out);
-    else if (!look->in->stopped_by_migration && decide_stalled(m, look, out))
+    if (!look->in->stopped_by_migration && decide_stalled(m, look, out))
         return;
     else if (late && decide_late(m, look, out))
         return;

@@ -204,6 +204,19 @@ static void a_pause_has_one_more_budget_counted_from_the_start(void **state)
     assert_why(look(&rig, 601000), DECISION_LATE);
 }
 
+static void a_pause_is_not_ordered_twice_while_the_mode_is_not_known(void **state)
+{
+    (void)state;
+    struct rig rig;
+    rig_default(&rig);
+    rig.config.disruption = true;
+    rig.config.progress_timeout = 0;
+    rig_begin(&rig, MONITOR_LEGACY);
+    assert_why(look(&rig, 301000), DECISION_LATE_PAUSE);
+    accept(&rig);
+    assert_why(look(&rig, 601000), DECISION_LATE);
+}
+
 static void a_guest_paused_already_is_not_paused_again(void **state)
 {
     (void)state;
@@ -400,6 +413,7 @@ int main(void)
         cmocka_unit_test(looks_without_statistics_do_not_count_as_progress),
         cmocka_unit_test(a_large_downtime_has_a_limit),
         cmocka_unit_test(a_pause_has_one_more_budget_counted_from_the_start),
+        cmocka_unit_test(a_pause_is_not_ordered_twice_while_the_mode_is_not_known),
         cmocka_unit_test(a_guest_paused_already_is_not_paused_again),
         cmocka_unit_test(a_paused_guest_without_progress_is_given_up),
         cmocka_unit_test(late_comes_before_stuck),

@@ -347,6 +347,41 @@ static void a_wish_repeated_is_no_news(void **state)
     assert_false(monitor_is_news(&rig.m, &rig.d));
 }
 
+static void an_order_is_not_undone_by_a_hold(void **state)
+{
+    (void)state;
+    struct rig rig;
+    ordered(&rig, false, 6000, DECISION_STALLED_SOFT);
+    for (int64_t at = 60400; at <= 70000; at += 400)
+        assert_why(moves(&rig, at, 500, 0), DECISION_GOES_ON);
+}
+
+static void a_wish_is_given_up_when_the_guest_has_stopped_by_itself(void **state)
+{
+    (void)state;
+    struct rig rig;
+    no_ramp(&rig);
+    rig.config.disruption = rig.config.post_copy = true;
+    start(&rig);
+    up_to_stall(&rig);
+    assert_why(pass(&rig, 60000, 500), DECISION_STALLED_POSTCOPY);
+    refuse(&rig);
+    rig.in.stopped_by_migration = true;
+    assert_why(moves(&rig, 60400, 400, RATE), DECISION_GOES_ON);
+}
+
+static void the_first_decision_is_news(void **state)
+{
+    (void)state;
+    struct rig rig;
+    rig_default(&rig);
+    rig_begin(&rig, MONITOR_STALL);
+    assert_why(look(&rig, 400), DECISION_GOES_ON);
+    assert_true(monitor_is_news(&rig.m, &rig.d));
+    assert_why(look(&rig, 800), DECISION_GOES_ON);
+    assert_false(monitor_is_news(&rig.m, &rig.d));
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -362,6 +397,9 @@ int main(void)
         cmocka_unit_test(a_stop_that_ended_is_forgotten),
         cmocka_unit_test(a_path_on_which_nothing_moves_is_given_up_within_the_window),
         cmocka_unit_test(no_statistics_are_no_proof_of_a_dead_path),
+        cmocka_unit_test(an_order_is_not_undone_by_a_hold),
+        cmocka_unit_test(a_wish_is_given_up_when_the_guest_has_stopped_by_itself),
+        cmocka_unit_test(the_first_decision_is_news),
         cmocka_unit_test(post_copy_has_no_limit),
         cmocka_unit_test(a_wish_repeated_is_no_news),
     };

@@ -288,6 +288,8 @@ static void once_stalled_always_stalled(void **state)
     up_to_stall(&rig);
     (void)pass(&rig, 60000, 900);
     assert_true(rig.m.stalled);
+    assert_int_equal(rig.m.watermark, 500 * MIB); /* the least, not the newest */
+    assert_int_equal(rig.m.progress_ms, 10000);
     (void)pass(&rig, 61000, 1);
     assert_true(rig.m.stalled);
 }
@@ -343,6 +345,57 @@ static void without_the_search_any_moment_will_do(void **state)
     assert_why(pass(&rig, 60000, 1000), DECISION_STALLED_HARD);
 }
 
+static void the_best_moment_may_be_within_the_window(void **state)
+{
+    (void)state;
+    struct rig rig;
+    no_ramp(&rig);
+    rig.config.disruption = true;
+    start(&rig);
+    for (int64_t at = 10000; at <= 50000; at += 10000)
+        assert_why(pass(&rig, at, at == 30000 ? 470 : 500), DECISION_GOES_ON);
+    assert_why(pass(&rig, 60000, 500), DECISION_WAITS_FOR_MINIMUM);
+    assert_int_equal(rig.m.best, 470 * MIB);
+}
+
+static void only_so_many_moments_are_kept_and_the_best_of_them(void **state)
+{
+    (void)state;
+    struct rig rig;
+    no_ramp(&rig);
+    rig.config.disruption = true;
+    start(&rig);
+    up_to_stall(&rig);
+    for (uint64_t i = 0; i < 2 * MONITOR_LATER_MAX; i++)
+        assert_why(pass(&rig, 60000 + (int64_t)i, 600 + i * 7 % 400), DECISION_WAITS_FOR_MINIMUM);
+    assert_int_equal(rig.m.n_later, MONITOR_LATER_MAX);
+    for (size_t i = 1; i < rig.m.n_later; i++)
+        assert_true(rig.m.later[i - 1] <= rig.m.later[i]);
+    assert_int_equal(rig.m.later[0], 600 * MIB);
+    assert_in_range(rig.m.n_minima, 1, MONITOR_MINIMA_MAX);
+}
+
+static void a_pass_is_about_memory_not_about_disks(void **state)
+{
+    (void)state;
+    struct rig rig;
+    fresh(&rig);
+    rig.in.stats.data_remaining = 9 * GIB;
+    rig.in.stats.memory_remaining = GIB / 2;
+    (void)look(&rig, 1200);
+    assert_int_equal(rig.d.remaining, GIB / 2);
+}
+
+static void what_a_stopped_guest_leaves_is_no_low_water(void **state)
+{
+    (void)state;
+    struct rig rig;
+    fresh(&rig);
+    rig.in.stopped_by_migration = true;
+    (void)pass(&rig, 2000, 1);
+    assert_int_equal(rig.m.watermark, GIB);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -362,6 +415,10 @@ int main(void)
         cmocka_unit_test(what_is_within_the_window_is_no_stall),
         cmocka_unit_test(only_where_a_pass_begins),
         cmocka_unit_test(without_bandwidth_there_is_no_stall),
+        cmocka_unit_test(the_best_moment_may_be_within_the_window),
+        cmocka_unit_test(only_so_many_moments_are_kept_and_the_best_of_them),
+        cmocka_unit_test(a_pass_is_about_memory_not_about_disks),
+        cmocka_unit_test(what_a_stopped_guest_leaves_is_no_low_water),
         cmocka_unit_test(once_stalled_always_stalled),
         cmocka_unit_test(a_good_moment_is_waited_for_with_less_and_less_patience),
         cmocka_unit_test(a_good_moment_is_taken_at_once),
