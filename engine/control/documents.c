@@ -158,6 +158,8 @@ static void guest_changed(struct fleet *f, struct object *object, const char *wh
     struct guest *guest = fleet_guest_named(f, object->ns, object->name, &count);
     for (; guest != NULL; guest = guest->next_namesake) {
         fleet_refresh_guest(f, guest);
+        if (object->removed)
+            evacuation_unset(f, guest); /* a mark is kept in the document, or not at all */
         struct job *job = fleet_active_job(f, guest->uuid);
         if (job != NULL && job->phase == PHASE_PENDING)
             fleet_queue_ready(f, job);

@@ -15,7 +15,7 @@
 #include "engine/data/ownership.h"
 #include "engine/model/ledger.h"
 
-enum { RETRY_MS = 1000, PROBE_LOST_MS = 30000 };
+enum { RETRY_MS = 1000, PROBE_LOST_MS = 30000, FORGIVE_MS = 10000 };
 
 static void give_back(struct fleet *f, struct job *job, struct moment now)
 {
@@ -51,7 +51,11 @@ static bool place_again(struct fleet *f, struct job *job, const struct guest *gu
         return true;
     }
     schedule_unplaced(f, job, now, fx);
-    if (!phase_is_final(job->phase) && job->wake_ms > now.mono_ms + RETRY_MS)
+    if (phase_is_final(job->phase))
+        return false;
+    if (now.mono_ms - job->waits_mono_ms >= FORGIVE_MS)
+        job->n_failed = 0; /* no other was found: they may answer by now */
+    if (job->wake_ms > now.mono_ms + RETRY_MS)
         job->wake_ms = now.mono_ms + RETRY_MS;
     return false;
 }
@@ -117,15 +121,30 @@ static bool node_stands(struct fleet *f, const struct job *job)
     return node != NULL && node->connected && !node->cordoned;
 }
 
+/* The guest, where it was when the job began; else NULL, and the job fails or waits. Only a node
+ * that has listed its guests can tell that one is gone: after a restart none has. */
+static const struct guest *guest_on_source(struct fleet *f, struct job *job, struct moment now,
+                                           struct effects *fx)
+{
+    const struct guest *guest = fleet_guest(f, job->guest_uuid);
+    const struct node *source = fleet_node(f, job->source);
+    if (guest != NULL && guest->owner != NULL && guest->owner->node == source)
+        return guest;
+    if (source == NULL || (source->connected && source->listed)) {
+        schedule_fail(f, job, TRIGGER_IMPOSSIBLE, "the guest is not on its node any more", now, fx);
+        return NULL;
+    }
+    step_wait(job, PENDING_GUEST_UNSEEN, now, "node %s has not told its guests yet", job->source);
+    wait_here(f, job, now, fx);
+    return NULL;
+}
+
 static void advance_scheduling(struct fleet *f, struct job *job, struct moment now,
                                struct effects *fx)
 {
-    const struct guest *guest = fleet_guest(f, job->guest_uuid);
-    if (guest == NULL || guest->owner == NULL ||
-        strcmp(guest->owner->node->name, job->source) != 0) {
-        schedule_fail(f, job, TRIGGER_IMPOSSIBLE, "the guest is not on its node any more", now, fx);
+    const struct guest *guest = guest_on_source(f, job, now, fx);
+    if (guest == NULL)
         return;
-    }
     if (job->target[0] != '\0' && !node_stands(f, job))
         give_back(f, job, now);
     if (job->target[0] == '\0' && !place_again(f, job, guest, now, fx))
@@ -144,8 +163,8 @@ static void advance_scheduling(struct fleet *f, struct job *job, struct moment n
         step_take(f, job, TRIGGER_PLACED, now, fx);
         return;
     }
-    if (phase_is_final(job->phase) || job->pending == PENDING_UNSCHEDULABLE)
-        return;
+    if (phase_is_final(job->phase) || job->target[0] == '\0')
+        return; /* what it waits for was said */
     step_wait(job, PENDING_PREPARING, now, "%s is asked whether it has the guest's CPU",
               job->target);
     wait_here(f, job, now, fx);
@@ -223,6 +242,7 @@ static void advance_preparing(struct fleet *f, struct job *job, struct moment no
 {
     if (!f->store_ok) {
         step_wait(job, PENDING_STORE, now, "the store cannot be written");
+        job->next_round_ms = now.mono_ms + RETRY_MS;
     } else if (job->judged_round != job->round && step_looked(f, job, now, fx)) {
         job->judged_round = job->round;
         judge_target(f, job, now, fx);

@@ -50,13 +50,13 @@ static bool lost_hope(const struct job *job, const struct node *node, enum rejec
 }
 
 /* Those whom no node would do for: does this one? The others go back where they were. */
-static void wake_unplaced(struct fleet *f, struct node *node)
+static void wake_unplaced(struct fleet *f, struct heap *heap, struct node *node)
 {
     struct job *passed[WAKE_MAX];
     size_t n_passed = 0;
     size_t room = free_places(f->config.parallel_inbound_per_node, node->inbound);
-    while (room > 0 && n_passed < WAKE_MAX && f->unplaced.n > 0) {
-        struct job *job = heap_take(&f->unplaced);
+    while (room > 0 && n_passed < WAKE_MAX && heap->n > 0) {
+        struct job *job = heap_take(heap);
         const struct guest *guest = fleet_guest(f, job->guest_uuid);
         struct placement placement;
         char detail[PLACEMENT_DETAIL_MAX];
@@ -67,13 +67,14 @@ static void wake_unplaced(struct fleet *f, struct node *node)
         }
         if (why == REJECT_NONE || lost_hope(job, node, why)) {
             fleet_queue_ready(f, job);
+            job->woken_for = why == REJECT_NONE ? node : NULL;
             room -= why == REJECT_NONE;
         } else {
             passed[n_passed++] = job;
         }
     }
     for (size_t i = 0; i < n_passed; i++)
-        queue_park_at(&f->unplaced, passed[i]);
+        queue_park_at(heap, passed[i]);
 }
 
 static void wake_by_nodes(struct fleet *f)
@@ -86,12 +87,29 @@ static void wake_by_nodes(struct fleet *f)
         if (node->blocked_out.n > 0 && node->connected)
             wake_best(f, &node->blocked_out,
                       free_places(config->parallel_outbound_per_node, node->outbound));
-        if (node->blocked_in.n > 0)
-            wake_best(f, &node->blocked_in,
-                      free_places(config->parallel_inbound_per_node, node->inbound));
+        if (free_places(config->parallel_inbound_per_node, node->inbound) > 0)
+            wake_best(f, &node->blocked_in, WAKE_MAX); /* one too big stands before nobody */
         if (f->unplaced.n > 0 && node->connected && !node->cordoned)
-            wake_unplaced(f, node);
+            wake_unplaced(f, &f->unplaced, node);
+        if (f->near.n > 0 && node->connected && !node->cordoned)
+            wake_unplaced(f, &f->near, node);
     }
+}
+
+/* Who comes or goes on one node may decide about all nodes of its zone. */
+static void wake_by_company(struct fleet *f)
+{
+    if (f->company_changed)
+        wake_best(f, &f->near, WAKE_MAX);
+    f->company_changed = false;
+}
+
+/* Whoever is in `ready` and was told that it waits for the store waits for its turn again. */
+static void wake_by_store(struct fleet *f)
+{
+    for (size_t i = 0; f->store_ok && f->store_waits && i < f->ready.n; i++)
+        fleet_queue_ready(f, f->ready.list[i]->of); /* its place in there stays the same */
+    f->store_waits = f->store_waits && !f->store_ok;
 }
 
 static bool is_less(const struct demand *a, const struct demand *b)
@@ -115,6 +133,7 @@ static void wake_space(struct fleet *f, struct space *space)
         char text[QUOTA_TEXT_MAX];
         if (schedule_quota_allows(f, space, &promised, text)) {
             fleet_queue_ready(f, job);
+            job->woken_by_quota = true;
             continue;
         }
         passed[n_passed++] = job;
@@ -160,7 +179,9 @@ static void tell_fresh(struct fleet *f, struct moment now, struct effects *fx)
 void queue_run(struct fleet *f, struct moment now, struct effects *fx)
 {
     unsigned tries = 0;
+    wake_by_store(f);
     do {
+        wake_by_company(f);
         wake_by_nodes(f);
         wake_by_quota(f);
         while (f->store_ok && f->ready.n > 0 && has_place(f) && tries < TRIES_MAX) {
@@ -169,7 +190,7 @@ void queue_run(struct fleet *f, struct moment now, struct effects *fx)
             schedule_try(f, job, now, fx);
             fleet_settle_job(f, job);
         }
-    } while (f->improved != NULL && tries < TRIES_MAX);
+    } while ((f->improved != NULL || f->stirred != NULL) && tries < TRIES_MAX);
     tell_fresh(f, now, fx);
     f->crowded = f->store_ok && f->ready.n > 0 && has_place(f); /* goes on with the next tick */
 }

@@ -51,6 +51,8 @@ static void on_host(struct fleet *f, const struct input *input, struct moment no
     f->guests_version = f->version; /* guests show whether their node is reachable */
     f->drains_due = true;
     fleet_node_improved(f, node);
+    while (node->connected && node->blocked_out.n > 0) /* that it was away is no reason any more */
+        fleet_queue_ready(f, heap_top(&node->blocked_out));
 }
 
 static void on_facts(struct fleet *f, const struct input *input)
@@ -279,6 +281,12 @@ static void on_call(struct fleet *f, const struct input *input, struct moment no
     struct job *job = fleet_active_job(f, input->guest);
     if (job == NULL)
         return;
+    if (input->id == 0) { /* the order to end a backup: its end will be seen */
+        if (input->err.code != ERR_NONE)
+            effects_event(fx, job, now.wall_ms, true, "BackupNotAborted",
+                          "The backup could not be ended: %.300s", input->err.text);
+        return;
+    }
     if (input->of.call == HV_CALL_MIGRATE && job->call_out && job->call_id == input->id)
         move_called(job, &input->err, now, fx);
     else if (input->of.call == HV_CALL_ABORT && job->abort_call_id == input->id)

@@ -128,6 +128,7 @@ bool schedule_wait_on(struct fleet *f, struct job *job, struct moment now, struc
 
 void schedule_wait_turn(struct fleet *f, struct job *job, struct moment now, struct effects *fx)
 {
+    f->store_waits = f->store_waits || !f->store_ok;
     if (!f->store_ok)
         step_wait(job, PENDING_STORE, now, "the store cannot be written");
     else
@@ -267,7 +268,9 @@ bool schedule_guest_free(struct fleet *f, struct job *job, const struct guest *g
                       "Migration waiting for utility volumes to detach from VMI [%s/%s]. Will "
                       "timeout in %lld seconds.",
                       job->ns, job->guest_name, (long long)(limit_ms(f, job) / 1000));
-    (void)schedule_wait_on(f, job, now, fx);
+    if (schedule_wait_on(f, job, now, fx) && phase_is_busy(job->phase) &&
+        job->wake_ms > now.mono_ms + again_ms(job))
+        job->wake_ms = now.mono_ms + again_ms(job); /* only waiting ones are woken by the guest */
     return false;
 }
 
@@ -322,6 +325,7 @@ static bool quota_has_room(struct fleet *f, const struct guest *guest, struct jo
         return true;
     step_wait(job, PENDING_QUOTA, now, "%s", text);
     queue_park_at(&guest->space->blocked, job);
+    guest->space->seen = guest->space->used; /* less than this is room */
     (void)schedule_wait_on(f, job, now, fx);
     return false;
 }
@@ -399,13 +403,19 @@ void schedule_unplaced(struct fleet *f, struct job *job, struct moment now, stru
     (void)schedule_wait_on(f, job, now, fx);
 }
 
-static void park_unplaced(struct fleet *f, struct job *job)
+/* Where what may change will find it: the company of nodes, the node it named, any node. */
+static void park_unplaced(struct fleet *f, struct job *job, const struct guest *guest)
 {
-    const char *named = job->wanted[0] != '\0'
-                            ? job->wanted
-                            : labels_get(&job->added_selector, "kubernetes.io/hostname");
+    const unsigned *counts = f->scratch->counts;
+    bool own = guest->settings != NULL && guest->settings->node_selector.n > 0;
+    const char *named = job->wanted;
+    if (named[0] == '\0' && !own) /* the guest's own selector wins over what is added */
+        named = labels_get(&job->added_selector, "kubernetes.io/hostname");
     struct node *node = named != NULL ? fleet_node(f, named) : NULL;
-    queue_park_at(node != NULL ? &node->blocked_in : &f->unplaced, job);
+    if (counts[REJECT_AFFINITY] + counts[REJECT_ANTI_AFFINITY] > 0)
+        queue_park_at(&f->near, job);
+    else
+        queue_park_at(node != NULL ? &node->blocked_in : &f->unplaced, job);
 }
 
 static void start(struct fleet *f, struct job *job, const struct guest *guest, struct moment now,
@@ -422,7 +432,7 @@ static void start(struct fleet *f, struct job *job, const struct guest *guest, s
     }
     schedule_unplaced(f, job, now, fx);
     if (job->phase == PHASE_PENDING)
-        park_unplaced(f, job);
+        park_unplaced(f, job, guest);
 }
 
 /* Is the guest where it can be asked, and in a state from which it can leave? */
@@ -444,19 +454,41 @@ static bool guest_is_there(struct fleet *f, struct job *job, const struct guest 
     return false;
 }
 
+static void try_it(struct fleet *f, struct job *job, const struct guest *guest, struct moment now,
+                   struct effects *fx)
+{
+    if (!guest_is_there(f, job, guest, now, fx) || backs_off(f, job, now, fx))
+        return;
+    schedule_configure(f, job, guest);
+    if (source_has_room(f, guest->owner->node, job, now, fx) &&
+        quota_has_room(f, guest, job, now, fx) && schedule_guest_free(f, job, guest, now, fx))
+        start(f, job, guest, now, fx);
+}
+
+/* Another may have the room that this one was woken for and did not take. */
+static void pass_on(struct fleet *f, struct job *job, struct node *source, struct space *space)
+{
+    bool waits = job->phase == PHASE_PENDING;
+    if (waits && source != NULL && source->blocked_out.n > 0 &&
+        job->wait.in != &source->blocked_out)
+        fleet_node_improved(f, source);
+    if (job->woken_for != NULL && strcmp(job->woken_for->name, job->target) != 0)
+        fleet_node_improved(f, job->woken_for);
+    if (waits && job->woken_by_quota && space != NULL && job->wait.in != &space->blocked) {
+        space->quota_changed = true;
+        fleet_space_stirred(f, space);
+    }
+    job->woken_for = NULL;
+    job->woken_by_quota = false;
+}
+
 void schedule_try(struct fleet *f, struct job *job, struct moment now, struct effects *fx)
 {
     const struct guest *guest = fleet_guest(f, job->guest_uuid);
-    if (!guest_is_there(f, job, guest, now, fx) || backs_off(f, job, now, fx))
-        return;
-    struct node *source = guest->owner->node;
-    schedule_configure(f, job, guest);
-    if (source_has_room(f, source, job, now, fx) && quota_has_room(f, guest, job, now, fx) &&
-        schedule_guest_free(f, job, guest, now, fx))
-        start(f, job, guest, now, fx);
-    if (job->phase == PHASE_PENDING && source->blocked_out.n > 0 &&
-        job->wait.in != &source->blocked_out)
-        fleet_node_improved(f, source); /* another may have the place that this one did not take */
+    struct node *source = guest != NULL && guest->owner != NULL ? guest->owner->node : NULL;
+    struct space *space = guest != NULL ? guest->space : NULL;
+    try_it(f, job, guest, now, fx); /* the guest may be gone after it */
+    pass_on(f, job, source, space);
 }
 
 static void advance_pending(struct fleet *f, struct job *job, struct moment now, struct effects *fx)

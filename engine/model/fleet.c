@@ -39,6 +39,7 @@ static void free_jobs(struct fleet *f)
     HASH_CLEAR(hh_newest, f->newest);
     heap_fini(&f->ready);
     heap_fini(&f->unplaced);
+    heap_fini(&f->near);
     heap_fini(&f->timers);
     heap_fini(&f->required);
     heap_fini(&f->finished);

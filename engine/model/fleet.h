@@ -50,6 +50,7 @@ struct fleet {
     uint64_t policies_version;  /* grows when a policy or a namespace's labels change */
     struct heap ready;          /* jobs that nothing but their turn keeps back, best first */
     struct heap unplaced;       /* jobs no node would do for, best first */
+    struct heap near;           /* the same, for the company a node has or lacks */
     struct job *fresh;          /* put into `ready` since the queue was last looked at */
     struct heap required;       /* guests whose definition asks for a migration, by time */
     struct rejections *scratch; /* room to think in */
@@ -62,10 +63,12 @@ struct fleet {
     uint64_t objects_version; /* of the newest change to any document */
     int64_t next_order;
     unsigned waiting_jobs, busy_jobs, finished_jobs;
-    bool crowded;    /* more were ready than one look at the queue takes */
-    bool drains_due; /* something changed that a drain looks at */
-    bool store_ok;   /* false: commits fail, nothing new is handed off */
-    uint64_t random; /* state of the generator for uids and names */
+    bool crowded;         /* more were ready than one look at the queue takes */
+    bool drains_due;      /* something changed that a drain looks at */
+    bool company_changed; /* a guest came up, went or has other labels: who may be near to whom */
+    bool store_waits;     /* jobs were told that the store cannot be written */
+    bool store_ok;        /* false: commits fail, nothing new is handed off */
+    uint64_t random;      /* state of the generator for uids and names */
     uint64_t next_call_id;
 };
 

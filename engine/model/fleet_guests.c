@@ -121,15 +121,17 @@ static void remove_place(struct fleet *f, struct place *place)
         fleet_forget_guest(f, guest);
     }
     fleet_node_improved(f, node);
-    f->drains_due = true;
+    f->drains_due = f->company_changed = true;
 }
 
 static void set_place(struct fleet *f, struct place *place, int state, int reason)
 {
     if (place->state == state && place->reason == reason && place->guest->owner != NULL)
         return;
+    bool was_up = place_is_up(place);
     place->state = state;
     place->reason = reason;
+    f->company_changed = f->company_changed || was_up != place_is_up(place);
     place->guest->version = f->guests_version = fleet_touch(f);
     choose_owner(f, place->guest);
     ledger_place(f, place, false);
@@ -192,6 +194,7 @@ void guest_free(struct guest *guest)
 
 void fleet_forget_guest(struct fleet *f, struct guest *guest)
 {
+    evacuation_unset(f, guest); /* the same guest started again later was not asked to leave */
     leave_name(f, guest);
     heap_leave(&guest->required_timer);
     HASH_DEL(f->guests, guest);
@@ -276,9 +279,12 @@ static struct guest *learn_guest(struct fleet *f, const struct hv_guest *seen)
         fleet_refresh_guest(f, guest);
     if (fresh)
         evacuation_restore(f, guest);
-    for (struct place *place = guest->places; !same_size && place != NULL; place = place->next_of)
+    for (struct place *place = guest->places; !same_size && place != NULL; place = place->next_of) {
         ledger_place(f, place, false);
+        fleet_node_improved(f, place->node);
+    }
     guest->version = f->guests_version = fleet_touch(f);
+    wake_guest(f, guest);
     return guest;
 }
 

@@ -229,8 +229,25 @@ static void end_job(struct fleet *f, struct job *job)
         guest->version = f->guests_version = fleet_touch(f);
 }
 
+/* It ended while it waited: what woke it is there for the next. */
+static void leave_room(struct fleet *f, struct job *job)
+{
+    struct guest *guest = fleet_guest(f, job->guest_uuid);
+    if (job->woken_for != NULL)
+        fleet_node_improved(f, job->woken_for);
+    if (guest != NULL && guest->owner != NULL && guest->owner->node->blocked_out.n > 0)
+        fleet_node_improved(f, guest->owner->node);
+    if (job->woken_by_quota && guest != NULL && guest->space != NULL) {
+        guest->space->quota_changed = true;
+        fleet_space_stirred(f, guest->space);
+    }
+    job->woken_for = NULL;
+}
+
 void fleet_job_moved(struct fleet *f, struct job *job, enum phase from)
 {
+    if (from == PHASE_PENDING && phase_is_final(job->phase))
+        leave_room(f, job);
     if (from == PHASE_PENDING) {
         f->waiting_jobs--;
         heap_leave(&job->wait);

@@ -263,5 +263,5 @@ void fleet_refresh_guest(struct fleet *f, struct guest *guest)
     }
     free(own);
     guest->version = f->guests_version = fleet_touch(f);
-    f->drains_due = true;
+    f->drains_due = f->company_changed = true;
 }

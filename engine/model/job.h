@@ -120,6 +120,8 @@ struct job {
     int64_t order; /* number of its arrival: within a class the smallest goes first */
     struct heap_link wait, timer;     /* the queue it waits in; when to look at it again */
     int64_t waited_ms[PENDING_COUNT]; /* so far, apart from the wait that goes on */
+    struct node *woken_for;           /* the node whose room woke it, until it was tried */
+    bool woken_by_quota;              /* ... or its namespace's */
     bool fresh;                       /* in the fleet's list of those just made ready */
     struct job *next_fresh;
     struct rejections *rejections; /* why no node would do, owned; see engine/control/placement.h */
