@@ -362,6 +362,9 @@ static void small_steps_are_at_least_one(void **state)
     accept(&rig);
     assert_why(look(&rig, 10000), DECISION_MORE_DOWNTIME);
     assert_int_equal(rig.d.downtime_ms, 151);
+    accept(&rig);
+    assert_why(look(&rig, 20000), DECISION_MORE_DOWNTIME); /* the same reason, another order */
+    assert_true(monitor_is_news(&rig.m, &rig.d));
 }
 
 static void without_tuning_the_downtime_is_left_alone(void **state)

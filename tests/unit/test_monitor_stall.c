@@ -368,7 +368,9 @@ static void only_so_many_moments_are_kept_and_the_best_of_them(void **state)
     up_to_stall(&rig);
     for (uint64_t i = 0; i < 2 * MONITOR_LATER_MAX; i++)
         assert_why(pass(&rig, 60000 + (int64_t)i, 600 + i * 7 % 400), DECISION_WAITS_FOR_MINIMUM);
+    assert_why(pass(&rig, 61000, 1010), DECISION_WAITS_FOR_MINIMUM); /* worse than all of them */
     assert_int_equal(rig.m.n_later, MONITOR_LATER_MAX);
+    assert_true(rig.m.later[MONITOR_LATER_MAX - 1] < 1010 * MIB);
     for (size_t i = 1; i < rig.m.n_later; i++)
         assert_true(rig.m.later[i - 1] <= rig.m.later[i]);
     assert_int_equal(rig.m.later[0], 600 * MIB);
