@@ -94,5 +94,7 @@ bool contract_only_a_persistent_guest_is_stored(struct contract_world *w);
 bool contract_a_guest_says_what_it_asks_for(struct contract_world *w);
 bool contract_an_edited_guest_is_told(struct contract_world *w);
 bool contract_a_guest_can_be_asked_to_go(struct contract_world *w);
+bool contract_a_place_that_is_not_there_is_told(struct contract_world *w);
+bool contract_a_disk_it_does_not_have_is_refused(struct contract_world *w);
 
 #endif

@@ -153,3 +153,60 @@ bool contract_a_guest_can_be_asked_to_go(struct contract_world *w)
     return expect(w, contract_call(w, HV_CALL_SHUTDOWN, w->hosts[0], w->persistent),
                   runs ? ERR_NONE : ERR_HYPERVISOR, runs ? 0 : NOT_VALID);
 }
+
+static const struct hv_reply *ask_about(struct contract_world *w, struct hv_request request,
+                                        const char *host, const char *guest)
+{
+    struct err err = {0};
+    TEXT_SET(request.host, host);
+    TEXT_SET(request.guest, guest);
+    uint64_t id = contract_submit(w, &request, &err);
+    return contract_check(w, id != 0, "%s was refused: %s", hv_call_name(request.call), err.text)
+               ? contract_answer(w, id)
+               : NULL;
+}
+
+/* Neither a directory nor a pool of that name is anywhere. */
+bool contract_a_place_that_is_not_there_is_told(struct contract_world *w)
+{
+    static const struct hv_place places[] = {
+        {.name = "/no-such-directory/of-ferry/g.img"},
+        {.pool = "no-such-pool-of-ferry", .name = "g.img"},
+    };
+    for (size_t i = 0; i < COUNT(places); i++) {
+        const struct hv_reply *reply =
+            ask_about(w, (struct hv_request){.call = HV_CALL_VOLUME_INFO, .with.place = places[i]},
+                      w->hosts[0], "");
+        if (!expect(w, reply, ERR_NONE, 0) ||
+            !contract_check(w, reply->with.volume.known, "%s: not known", places[i].name) ||
+            !contract_check(w, !reply->with.volume.exists && !reply->with.volume.creatable,
+                            "%s is there", places[i].name))
+            return false;
+    }
+    return true;
+}
+
+bool contract_a_disk_it_does_not_have_is_refused(struct contract_world *w)
+{
+    enum { INVALID_ARGUMENT = 8 };
+    const char *source, *target;
+    if (!contract_locate(w, w->guest, &source, &target))
+        return false;
+    struct hv_request ask = {.call = HV_CALL_BLOCK_INFO};
+    TEXT_SET(ask.with.disk, "vdz");
+    if (!expect(w, ask_about(w, ask, source, w->guest), ERR_HYPERVISOR, INVALID_ARGUMENT) ||
+        !expect(w, ask_about(w, ask, source, stranger), ERR_NOT_FOUND, NO_DOMAIN))
+        return false;
+    struct hv_volume volume = {.disk = "vdz", .to = {.name = "/var/tmp/g.img"}};
+    struct hv_request move = {.call = HV_CALL_MIGRATE};
+    move.with.migrate.flags = HV_MIGRATE_NON_SHARED_DISK;
+    move.with.migrate.volumes = &volume;
+    move.with.migrate.n_volumes = 1;
+    TEXT_SET(move.with.migrate.target, target);
+    const struct hv_reply *reply = ask_about(w, move, source, w->guest);
+    return reply != NULL &&
+           contract_check(w, reply->err.code != ERR_NONE && reply->err.code != ERR_UNREACHABLE,
+                          "it moved: %s", err_name(reply->err.code)) &&
+           contract_wait_state(w, source, w->guest, "running") &&
+           contract_wait_state(w, target, w->guest, "absent");
+}

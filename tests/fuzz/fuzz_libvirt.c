@@ -3,6 +3,7 @@
 
 #include "base/json.h"
 #include "base/text.h"
+#include "hypervisor/definition.h"
 #include "hypervisor/libvirt/internal.h"
 #include "tests/fuzz/fuzz.h"
 
@@ -117,6 +118,31 @@ static void feed_definition(const char *xml)
     libvirt_definition_fini(&definition);
 }
 
+/* Whatever definition it is, the named disk lies at the new place in what is made of it. */
+static void feed_destination(const char *xml)
+{
+    static const struct hv_volume volume = {
+        .disk = "vda", .to = {.name = "/b/<&'.img"}, .slice = 7};
+    for (int live = 0; live < 2; live++) {
+        struct err err = {0};
+        OWNED_TEXT moved = libvirt_destination(xml, &volume, 1, live == 1, &err);
+        struct hv_definition *is = moved != NULL ? calloc(1, sizeof *is) : NULL;
+        FUZZ_LAW(moved != NULL || err.code != ERR_NONE, "neither a definition nor an error");
+        if (is == NULL)
+            continue;
+        FUZZ_LAW(hv_definition_parse(moved, is, &err), "made no definition: %s", err.text);
+        bool found = false;
+        for (size_t i = 0; i < is->n_disks && !found; i++)
+            if (strcmp(is->disks[i].target, "vda") == 0) {
+                found = true;
+                FUZZ_LAW(strcmp(is->disks[i].source, volume.to.name) == 0, "it lies at '%s'",
+                         is->disks[i].source);
+            }
+        FUZZ_LAW(found || live == 0 || is->cut > 0, "the disk is gone");
+        free(is);
+    }
+}
+
 FUZZ_TARGET(libvirt)
 {
     struct fuzz_bytes in = {data, data + n};
@@ -127,6 +153,7 @@ FUZZ_TARGET(libvirt)
     case 'm': feed_metadata(xml); break;
     case 'c': feed_capabilities(xml); break;
     case 'd': feed_definition(xml); break;
+    case 'v': feed_destination(xml); break;
     default: break;
     }
     return 0;
