@@ -37,6 +37,7 @@ static void load(struct core_world *w, struct store *store)
         struct hv_host host = {.name = {0}};
         TEXT_SET(host.name, w->hosts[i].name);
         assert_true(fleet_add_node(w->fleet, &host, w->now.wall_ms, &err));
+        fleet_node(w->fleet, host.name)->has_facts = true;
     }
     if (!persist_load(store, w->fleet, &err))
         fail_msg("%s", err.text);

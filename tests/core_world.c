@@ -345,6 +345,7 @@ void core_add_host(struct core_world *w, const char *name)
     one->comparison = 1;
     TEXT_SET(host.name, name);
     assert_true(fleet_add_node(w->fleet, &host, w->now.wall_ms, &err));
+    fleet_node(w->fleet, name)->has_facts = true; /* without a size: there is always room */
     core_connect(w, name, true);
     core_list(w, name);
 }

@@ -83,7 +83,9 @@ static bool is_ready(struct look *look, const struct node *node, char *detail)
     (void)look;
     if (!node->connected)
         return no(detail, "%s", node->error[0] != '\0' ? node->error : "it is not connected");
-    return node->listed || no(detail, "its guests are not listed yet");
+    if (!node->listed)
+        return no(detail, "its guests are not listed yet");
+    return node->has_facts || no(detail, "its size is not known yet");
 }
 
 static bool is_tolerated(struct look *look, const struct node *node, char *detail)

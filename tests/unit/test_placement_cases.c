@@ -66,6 +66,10 @@ static void nothing_is_known(struct stage *s)
     volume(s);
     hv_abilities_free(s->b->abilities);
     s->b->abilities = NULL;
+    s->b->facts = (struct hv_facts){0};
+}
+static void size_is_not_known_yet(struct stage *s)
+{
     s->b->has_facts = false;
 }
 static void no_part_is_known(struct stage *s)
@@ -307,6 +311,7 @@ static const struct {
     {known_to_have_no_emulator, REJECT_ARCH, "has no emulator for x86_64"},
     {arch_is_not_said, REJECT_NONE, ""},
     {nothing_is_known, REJECT_NONE, ""},
+    {size_is_not_known_yet, REJECT_NOT_READY, "its size is not known yet"},
     {no_part_is_known, REJECT_NONE, ""},
     {needs_are_not_known, REJECT_NONE, ""},
     {not_listed, REJECT_NOT_READY, "its guests are not listed yet"},
