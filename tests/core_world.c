@@ -358,7 +358,7 @@ struct core_guest *core_add_guest(struct core_world *w, const char *name, const 
     unsigned digit = w->n_guests % 10, rest = w->n_guests / 10;
     (void)snprintf(guest->is.uuid, sizeof guest->is.uuid, "%08u-%04u-4%03u-8%03u-%012llu",
                    digit * 11111111, digit * 1111, digit * 111, digit * 111,
-                   digit * 111111111111ULL + rest);
+                   (digit * 111111111111ULL + rest) % 1000000000000ULL);
     TEXT_SET(guest->is.name, name);
     TEXT_SET(guest->is.ns, "default");
     TEXT_SET(guest->host, host);
