@@ -207,80 +207,81 @@ static void a_guest_whose_definition_was_not_read_is_not_refused(void **state)
 
 enum { MIB = 1 << 20 };
 
+static const struct {
+    struct hv_block_info block;
+    struct hv_volume_info at;
+    enum volumes_verdict verdict;
+    uint64_t slice;
+    const char *says;
+} places[] = {
+    {{.capacity = 64 * MIB, .raw = true}, {0}, VOLUMES_FIT, 0, ""}, /* could not tell */
+    {{.capacity = 64 * MIB, .raw = true},
+     {.known = true},
+     VOLUMES_MISSING,
+     0,
+     "One of the destination volumes doesn't exist: /srv/b/g.img"},
+    {{.capacity = 64 * MIB, .raw = true},
+     {.known = true, .creatable = true, .free = 64 * MIB},
+     VOLUMES_FIT,
+     0,
+     ""},
+    {{.capacity = 64 * MIB, .raw = true},
+     {.known = true, .creatable = true, .free = 64 * MIB - 1},
+     VOLUMES_SMALL,
+     0,
+     "vda needs 67108864 bytes, 67108863 are free"},
+    {{.capacity = 64 * MIB, .allocation = MIB},
+     {.known = true, .creatable = true, .free = MIB},
+     VOLUMES_FIT,
+     0,
+     ""},
+    {{.capacity = 64 * MIB, .allocation = MIB},
+     {.known = true, .creatable = true, .free = MIB - 1},
+     VOLUMES_SMALL,
+     0,
+     "vda needs"},
+    {{.capacity = 64 * MIB, .raw = true},
+     {.known = true, .exists = true, .capacity = 64 * MIB},
+     VOLUMES_FIT,
+     0,
+     ""},
+    {{.capacity = 64 * MIB, .raw = true},
+     {.known = true, .exists = true, .capacity = 32 * MIB},
+     VOLUMES_SMALL,
+     0,
+     "Volume migration cannot be performed because the destination volume is smaller than the "
+     "source volume: vda has 67108864 bytes, its destination 33554432"},
+    {{.capacity = 64 * MIB, .raw = true},
+     {.known = true, .exists = true, .capacity = 65 * MIB},
+     VOLUMES_FIT,
+     64 * MIB,
+     ""},
+    {{.capacity = 64 * MIB},
+     {.known = true, .exists = true, .capacity = 65 * MIB},
+     VOLUMES_SMALL,
+     0,
+     "only raw images may be bigger"},
+    {{0}, {.known = true, .exists = true, .capacity = 1}, VOLUMES_FIT, 0, ""},
+    {{0}, {.known = true}, VOLUMES_MISSING, 0, "doesn't exist"},
+};
+
 static void sizes_are_judged_before_anything_moves(void **state)
 {
     (void)state;
-    static const struct {
-        struct hv_block_info block;
-        struct hv_volume_info at;
-        enum volumes_verdict verdict;
-        uint64_t slice;
-        const char *says;
-    } stories[] = {
-        {{.capacity = 64 * MIB, .raw = true}, {0}, VOLUMES_FIT, 0, ""}, /* could not tell */
-        {{.capacity = 64 * MIB, .raw = true},
-         {.known = true},
-         VOLUMES_MISSING,
-         0,
-         "One of the destination volumes doesn't exist: /srv/b/g.img"},
-        {{.capacity = 64 * MIB, .raw = true},
-         {.known = true, .creatable = true, .free = 64 * MIB},
-         VOLUMES_FIT,
-         0,
-         ""},
-        {{.capacity = 64 * MIB, .raw = true},
-         {.known = true, .creatable = true, .free = 64 * MIB - 1},
-         VOLUMES_SMALL,
-         0,
-         "vda needs 67108864 bytes, 67108863 are free"},
-        {{.capacity = 64 * MIB, .allocation = MIB},
-         {.known = true, .creatable = true, .free = MIB},
-         VOLUMES_FIT,
-         0,
-         ""},
-        {{.capacity = 64 * MIB, .allocation = MIB},
-         {.known = true, .creatable = true, .free = MIB - 1},
-         VOLUMES_SMALL,
-         0,
-         "vda needs"},
-        {{.capacity = 64 * MIB, .raw = true},
-         {.known = true, .exists = true, .capacity = 64 * MIB},
-         VOLUMES_FIT,
-         0,
-         ""},
-        {{.capacity = 64 * MIB, .raw = true},
-         {.known = true, .exists = true, .capacity = 32 * MIB},
-         VOLUMES_SMALL,
-         0,
-         "Volume migration cannot be performed because the destination volume is smaller than the "
-         "source volume: vda has 67108864 bytes, its destination 33554432"},
-        {{.capacity = 64 * MIB, .raw = true},
-         {.known = true, .exists = true, .capacity = 65 * MIB},
-         VOLUMES_FIT,
-         64 * MIB,
-         ""},
-        {{.capacity = 64 * MIB},
-         {.known = true, .exists = true, .capacity = 65 * MIB},
-         VOLUMES_SMALL,
-         0,
-         "only raw images may be bigger"},
-        {{0}, {.known = true, .exists = true, .capacity = 1}, VOLUMES_FIT, 0, ""},
-        {{0}, {.known = true}, VOLUMES_MISSING, 0, "doesn't exist"},
-    };
-    for (size_t i = 0; i < COUNT(stories); i++) {
+    for (size_t i = 0; i < COUNT(places); i++) {
         struct volumes volumes;
         struct err err = {0};
         char text[VOLUMES_TEXT_MAX];
         struct volume_facts facts = {.n = 1};
-        facts.list[0].block = stories[i].block;
-        facts.list[0].at = stories[i].at;
+        facts.list[0].block = places[i].block;
+        facts.list[0].at = places[i].at;
         assert_true(volumes_parse(TO_B, false, &volumes, &err));
-        print_message("%zu %s\n", i, stories[i].says);
-        assert_int_equal(volumes_judge(&volumes, &facts, text), stories[i].verdict);
-        assert_non_null(strstr(text, stories[i].says));
-        if (stories[i].verdict == VOLUMES_FIT) {
+        print_message("%zu %s\n", i, places[i].says);
+        assert_int_equal(volumes_judge(&volumes, &facts, text), places[i].verdict);
+        assert_non_null(strstr(text, places[i].says));
+        if (places[i].verdict == VOLUMES_FIT) {
             assert_string_equal(text, "");
-            assert_int_equal(volumes.list[0].is.slice, stories[i].slice);
+            assert_int_equal(volumes.list[0].is.slice, places[i].slice);
         }
     }
 }
