@@ -139,11 +139,29 @@ static const struct guest *guest_on_source(struct fleet *f, struct job *job, str
     return NULL;
 }
 
+/* What was admitted may be known by now to be immovable: its definition was not read yet when
+ * somebody asked, as after a restart, or it was changed while the job waited. Disks that move along
+ * were judged with the request. */
+static bool is_movable(struct fleet *f, struct job *job, const struct guest *guest,
+                       struct moment now, struct effects *fx)
+{
+    const struct migratable *migratable = &guest->owner->migratable;
+    enum unmovable row = migratable_first_live(migratable);
+    char text[MIGRATABLE_TEXT_MAX], reason[JOB_REASON_MAX];
+    if (row == UNMOVABLE_COUNT || job->volumes_json != NULL)
+        return true;
+    unmovable_text(row, migratable, text);
+    (void)snprintf(reason, sizeof reason, "Cannot migrate VMI, Reason: %s, Message: %s",
+                   unmovable_name(row), text);
+    schedule_fail(f, job, TRIGGER_IMPOSSIBLE, reason, now, fx);
+    return false;
+}
+
 static void advance_scheduling(struct fleet *f, struct job *job, struct moment now,
                                struct effects *fx)
 {
     const struct guest *guest = guest_on_source(f, job, now, fx);
-    if (guest == NULL)
+    if (guest == NULL || !is_movable(f, job, guest, now, fx))
         return;
     if (job->target[0] != '\0' && !node_stands(f, job))
         give_back(f, job, now);

@@ -64,13 +64,14 @@ static bool host_facts(virConnectPtr conn, const struct job *job, struct hv_repl
 static bool read_guest(virDomainStatsRecordPtr record, struct hv_guest *guest, struct err *err)
 {
     virDomainPtr domain = record->dom;
+    virConnectPtr conn = virDomainGetConnect(domain); /* now: it forgets the last error */
     virDomainInfo info;
     int persistent = virDomainIsPersistent(domain);
     if (persistent < 0 || virDomainGetInfo(domain, &info) < 0 ||
         virDomainGetUUIDString(domain, guest->uuid) < 0 ||
         virTypedParamsGetInt(record->params, record->nparams, "state.state", &guest->state) != 1 ||
         virTypedParamsGetInt(record->params, record->nparams, "state.reason", &guest->reason) != 1)
-        return libvirt_connection_fail(virDomainGetConnect(domain), err);
+        return libvirt_connection_fail(conn, err);
     TEXT_SET(guest->name, virDomainGetName(domain));
     guest->persistent = persistent == 1;
     guest->memory_kib = info.maxMem;

@@ -416,6 +416,34 @@ static void a_backup_that_began_while_it_waited_is_seen_before_hand_off(void **s
 
 /* ---- hand-off ---- */
 
+/* Its definition is read, or changes, while it waits for a node. */
+static void a_guest_that_turns_out_immovable_fails_before_any_call(void **state)
+{
+    (void)state;
+    for (unsigned between = 0; between < 2; between++) {
+        struct core_world *w = core_new();
+        if (between == 0)
+            waits(w);
+        else
+            is_between_nodes(w);
+        struct migratable *migratable = &core_guest(w, "g1")->facts.migratable;
+        migratable->known = true;
+        migratable->rows |= UINT32_C(1) << UNMOVABLE_DISKS;
+        core_define(w, "g1");
+        core_connect(w, "h2", true);
+        core_list(w, "h2");
+        core_pass(w, 2000);
+        core_phase(w, "g1", PHASE_FAILED);
+        const struct job *job = core_job_of(w, "g1");
+        assert_non_null(strstr(job->failure_reason, "Reason: DisksNotLiveMigratable"));
+        assert_int_equal(core_guest(w, "g1")->migrate_id, 0);
+        assert_int_equal(job->handed_off_ms, 0);
+        assert_int_equal(core_node(w, "h2")->inbound, 0);
+        core_ledger(w);
+        core_free(w);
+    }
+}
+
 static void a_policy_is_frozen_at_hand_off_and_not_before(void **state)
 {
     (void)state;
@@ -478,6 +506,7 @@ int main(void)
         cmocka_unit_test(the_last_look_has_the_last_word),
         cmocka_unit_test(a_namesake_keeps_it_away_and_is_waited_for),
         cmocka_unit_test(a_backup_that_began_while_it_waited_is_seen_before_hand_off),
+        cmocka_unit_test(a_guest_that_turns_out_immovable_fails_before_any_call),
         cmocka_unit_test(a_policy_is_frozen_at_hand_off_and_not_before),
         cmocka_unit_test(hand_off_counts_an_epoch_and_says_so),
     };
