@@ -141,6 +141,9 @@ static void restore_numbers(struct job *job, const struct store_job *row)
     job->delete_asked_ms = row->delete_asked_ms;
     job->remove_when_final = row->removed;
     job->moved = job->phase == PHASE_RUNNING;
+    job->order = row->arrival;
+    job->requirement = (uint64_t)row->requirement;
+    job->streak = (unsigned)row->streak;
     job->waits_since_ms = row->waits_since_ms;
     job->waited_ms[job->pending] = row->waited_before_ms; /* the deadline stays where it was */
     job->launcher_since_ms = row->launcher_since_ms;

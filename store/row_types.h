@@ -25,6 +25,9 @@ struct store_job {
     const char *evacuates;                                  /* the node it leaves, if that is why */
     const char *pending, *pending_reason; /* what it waits for; waits_since_ms: since when */
     const char *launcher;
+    int64_t arrival;     /* number of its arrival: who came first, within one millisecond too */
+    int64_t requirement; /* hash of what a definition asked for, if that is why */
+    int64_t streak;      /* automatic ones that failed in a row, with this one */
     int64_t waited_before_ms; /* for the same, in waits that were over */
     int64_t waits_since_ms, launcher_since_ms;
     int64_t reserved_memory_kib, reserved_vcpus, reserved_huge_kib, reserved_bandwidth;

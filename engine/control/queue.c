@@ -36,16 +36,23 @@ static size_t free_places(unsigned limit, unsigned used)
     return used < limit ? limit - used : 0;
 }
 
-/* The node can never take it, and when the job last asked that was not so: it may be that none can
- * any more, and then it must not wait. */
-static bool lost_hope(const struct job *job, const struct node *node, enum reject why)
+static bool is_of_place(enum reject why)
+{
+    return why == REJECT_INBOUND || why == REJECT_BANDWIDTH;
+}
+
+/* Two things that the node now says and did not say when the job last asked are news to it. It can
+ * never take it: it may be that none can any more, and then it must not wait. Its places were all
+ * that was missing, and now it is something else: that is another wait, with another deadline. */
+static bool is_news(const struct job *job, const struct node *node, enum reject why)
 {
     const struct rejections *r = job->rejections;
-    if (r == NULL || !reject_is_for_ever(why) || why == REJECT_SOURCE)
+    if (r == NULL || why == REJECT_SOURCE)
         return false;
     for (size_t i = 0; i < r->n; i++)
         if (strcmp(r->list[i].node, node->name) == 0)
-            return !reject_is_for_ever(r->list[i].why);
+            return (reject_is_for_ever(why) && !reject_is_for_ever(r->list[i].why)) ||
+                   (is_of_place(r->list[i].why) && !is_of_place(why));
     return false;
 }
 
@@ -65,7 +72,7 @@ static void wake_unplaced(struct fleet *f, struct heap *heap, struct node *node)
             placement_of(f, guest, job, &placement);
             why = placement_check(f, &placement, node, detail);
         }
-        if (why == REJECT_NONE || lost_hope(job, node, why)) {
+        if (why == REJECT_NONE || is_news(job, node, why)) {
             fleet_queue_ready(f, job);
             job->woken_for = why == REJECT_NONE ? node : NULL;
             room -= why == REJECT_NONE;

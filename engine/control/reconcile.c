@@ -98,8 +98,22 @@ static void on_guests(struct fleet *f, const struct input *input, struct moment 
 
 enum { REQUIRED_AGAIN_MS = 10000 };
 
+/* What the newest job made for a requirement was made for: it is known over a restart by the job.
+ */
+static uint64_t tried_before(struct fleet *f, const struct guest *guest)
+{
+    const struct job *job = fleet_active_job(f, guest->uuid);
+    if (job == NULL || job->origin != ORIGIN_UPDATE)
+        job = fleet_newest_finished(f, guest->uuid);
+    while (job != NULL && job->origin != ORIGIN_UPDATE)
+        job = job->older;
+    return job != NULL ? job->requirement : 0;
+}
+
 static void update_required(struct fleet *f, struct guest *guest, struct moment now)
 {
+    if (guest->required_tried == 0)
+        guest->required_tried = tried_before(f, guest);
     const struct required *required = &guest->owner->required;
     if (required->is == REQUIRED_NO || required->hash == guest->required_tried) {
         heap_leave(&guest->required_timer);
@@ -121,15 +135,14 @@ static void tick_required(struct fleet *f, struct moment now, struct effects *fx
         if (guest->owner == NULL || guest->owner->required.is == REQUIRED_NO)
             continue;
         uint64_t hash = guest->owner->required.hash;
-        const struct job *job =
-            admission_automatic(f, guest, ORIGIN_UPDATE, PRIORITY_USER_TRIGGERED, "ferry",
-                                "kubevirt-workload-update-", now, fx, &err);
+        struct job *job = admission_automatic(f, guest, ORIGIN_UPDATE, PRIORITY_USER_TRIGGERED,
+                                              "ferry", "kubevirt-workload-update-", now, fx, &err);
         if (job == NULL) {
             heap_put(&f->required, &guest->required_timer, now.mono_ms + REQUIRED_AGAIN_MS, 0,
                      guest);
             continue;
         }
-        guest->required_tried = hash;
+        guest->required_tried = job->requirement = hash;
         effects_note(fx, "VirtualMachineInstance", guest->ns, guest->name, guest->uuid, now.wall_ms,
                      false, "SuccessfulCreate",
                      "Created Migration %s for automated workload update", job->name);

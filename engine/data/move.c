@@ -76,8 +76,8 @@ void move_call(struct fleet *f, struct job *job, struct moment now, struct effec
     TEXT_SET(call->of.act.migrate.target, job->target);
     call->of.act.migrate.flags = job->flags;
     const struct migration_config *config = &job->config;
-    int64_t after = config->post_copy_bandwidth > 0 ? config->post_copy_bandwidth
-                                                    : config->bandwidth;
+    int64_t after =
+        config->post_copy_bandwidth > 0 ? config->post_copy_bandwidth : config->bandwidth;
     call->of.act.migrate.bandwidth_mibs = whole_mib(config->bandwidth);
     call->of.act.migrate.postcopy_bandwidth_mibs = whole_mib(after);
     if (config->auto_converge) {

@@ -127,7 +127,10 @@ void fleet_add_job(struct fleet *f, struct job *take_job)
 {
     struct job *job = take_job;
     make_key(job->ns, job->name, job->key);
-    job->order = ++f->next_order;
+    if (job->order == 0)
+        job->order = f->next_order + 1;
+    if (job->order > f->next_order)
+        f->next_order = job->order;
     HASH_ADD_STR(f->jobs, uid, job);
     HASH_ADD_KEYPTR(hh_name, f->named, job->key, strlen(job->key), job);
     if (phase_is_final(job->phase)) {

@@ -57,8 +57,8 @@ struct job {
     char requester[JOB_WHO_MAX];
     char *metadata_json; /* owned, may be NULL */
     enum origin origin;
-    unsigned
-        streak; /* automatic ones that failed: how many in a row, with this one; 0: not counted */
+    uint64_t requirement; /* UPDATE: hash of what the definition asked for */
+    unsigned streak;      /* automatic and failed: how many in a row, with this one; 0: not */
     char evacuates[HV_HOST_MAX];    /* EVACUATION: the node it leaves */
     struct labels added_selector;   /* spec.addedNodeSelector */
     int64_t timeouts_s[3];          /* annotations: unschedulable, pending, utility; 0: not said */
