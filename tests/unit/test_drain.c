@@ -1,6 +1,8 @@
 /* test_drain.c - stories of emptying a node: who moves, who blocks, how often it is tried. */
 #include "tests/unit/test_drain_laws.h"
 
+#include "engine/control/backoff.h"
+
 /* ---- moving ---- */
 
 static void the_smallest_goes_first_and_all_are_asked_at_once(void **state)
@@ -21,7 +23,7 @@ static void the_smallest_goes_first_and_all_are_asked_at_once(void **state)
         assert_string_equal(job->evacuates, "n1");
         assert_string_equal(job->requester, "drain:d");
         assert_string_equal(world_guest(&w, order[i])->evacuation_node, "n1");
-        assert_shown(&w, order[i], DRAIN_GUEST_WAITING, BLOCK_NONE, "queued");
+        assert_shown(&w, order[i], DRAIN_GUEST_WAITING, BLOCK_NONE, "slot-fleet");
         assert_string_equal(shown(&w, order[i])->job_name, job->name);
     }
     assert_int_equal(i, 3);
@@ -77,7 +79,7 @@ static void guests_that_come_meanwhile_join(void **state)
     drain_n1(&w, PLAIN);
     world_up(&w, 0, "late", 256, MOVES);
     advance(&w);
-    assert_shown(&w, "late", DRAIN_GUEST_WAITING, BLOCK_NONE, "queued");
+    assert_shown(&w, "late", DRAIN_GUEST_WAITING, BLOCK_NONE, "slot-fleet");
     assert_non_null(world_job(&w, "late"));
     world_gone(&w, "late");
     advance(&w);
@@ -158,14 +160,14 @@ struct way_story {
     const char *message;
 };
 static const struct way_story ways[] = {
-    {MOVES, 0, false, DRAIN_GUEST_WAITING, BLOCK_NONE, "queued"},
-    {MOVES, 0, true, DRAIN_GUEST_WAITING, BLOCK_NONE, "queued"},
+    {MOVES, 0, false, DRAIN_GUEST_WAITING, BLOCK_NONE, "slot-fleet"},
+    {MOVES, 0, true, DRAIN_GUEST_WAITING, BLOCK_NONE, "slot-fleet"},
     {MOVES, DEVICE, false, DRAIN_GUEST_BLOCKED, BLOCK_NOT_MIGRATABLE,
      "HostDeviceNotLiveMigratable: VMI specifies"},
     {MOVES, DEVICE, true, DRAIN_GUEST_BLOCKED, BLOCK_NOT_MIGRATABLE, "HostDevice"},
-    {MOVES, 1u << UNMOVABLE_HOST_CPU, false, DRAIN_GUEST_WAITING, BLOCK_NONE, "queued"},
-    {MOVES_IF, 0, false, DRAIN_GUEST_WAITING, BLOCK_NONE, "queued"},
-    {MOVES_IF, 0, true, DRAIN_GUEST_WAITING, BLOCK_NONE, "queued"},
+    {MOVES, 1u << UNMOVABLE_HOST_CPU, false, DRAIN_GUEST_WAITING, BLOCK_NONE, "slot-fleet"},
+    {MOVES_IF, 0, false, DRAIN_GUEST_WAITING, BLOCK_NONE, "slot-fleet"},
+    {MOVES_IF, 0, true, DRAIN_GUEST_WAITING, BLOCK_NONE, "slot-fleet"},
     {MOVES_IF, DEVICE, false, DRAIN_GUEST_BLOCKED, BLOCK_NOT_MIGRATABLE, "HostDevice"},
     {MOVES_IF, DEVICE, true, DRAIN_GUEST_STOPPING, BLOCK_NONE, "shut down"},
     {STAYS, 0, false, DRAIN_GUEST_BLOCKED, BLOCK_STRATEGY_NONE, "does not move it"},
@@ -240,6 +242,10 @@ static void eight_guests_two_blocked_six_move_and_two_are_named(void **state)
     assert_non_null(strstr(w.drain->status_json, "\"reason\":\"StrategyNone\""));
     advance(&w);
     assert_int_equal(world_told(&w, "Migrated", "not migratable"), 1); /* told once */
+    world_up(&w, 0, "late", 128, STAYS);
+    advance(&w);
+    assert_string_equal(w.drain->drain->message, "3 of 9 guests are left and cannot be moved");
+    world_gone(&w, "late");
 
     world_define(&w, "device", 0);
     advance(&w);
@@ -311,10 +317,30 @@ static void a_guest_is_tried_as_often_as_the_drain_allows(void **state)
         assert_shown(&w, "vm", DRAIN_GUEST_FAILED, BLOCK_TRIES, "the target's QEMU died");
         assert_state(&w, DRAIN_BLOCKED);
         world_sleep(&w, 3600000);
+        TEXT_SET(fleet_newest_finished(w.f, w.guests[0].uuid)->failure_reason, "forgotten");
         advance(&w);
         assert_null(world_job(&w, "vm"));
+        assert_shown(&w, "vm", DRAIN_GUEST_FAILED, BLOCK_TRIES, "the target's QEMU died");
         world_free(&w);
     }
+}
+
+static void a_guest_whose_automatic_moves_failed_too_often_is_left_to_people(void **state)
+{
+    (void)state;
+    struct world w;
+    struct err err = {0};
+    world_make(&w);
+    world_up(&w, 0, "vm", 512, MOVES);
+    assert_true(evacuation_mark(w.f, world_guest(&w, "vm"), false, w.now, &w.fx, &err));
+    for (int i = 0; i < BACKOFF_ATTEMPTS_MAX; i++) {
+        world_fail(&w, "vm");
+        evacuation_advance(w.f, world_guest(&w, "vm"), w.now, &w.fx);
+    }
+    drain_n1(&w, PLAIN);
+    assert_shown(&w, "vm", DRAIN_GUEST_FAILED, BLOCK_TRIES, "10 automatic migrations");
+    assert_state(&w, DRAIN_BLOCKED);
+    world_free(&w);
 }
 
 struct try_story {
@@ -387,6 +413,7 @@ int main(void)
         cmocka_unit_test(somebody_elses_migration_is_waited_for),
         cmocka_unit_test(a_guest_that_was_marked_before_keeps_its_job),
         cmocka_unit_test(a_guest_is_tried_as_often_as_the_drain_allows),
+        cmocka_unit_test(a_guest_whose_automatic_moves_failed_too_often_is_left_to_people),
         cmocka_unit_test(only_what_was_really_tried_is_counted),
         cmocka_unit_test(no_node_is_named_as_the_reason_when_it_was),
     };
