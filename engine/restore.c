@@ -258,12 +258,13 @@ static bool add_object(void *ctx, const struct store_object *row)
     if (object == NULL)
         return err_set(loading->err, ERR_NOMEM, "a document");
     struct err err = {0};
-    if (object->kind >= OBJECT_COUNT)
+    if (object->kind < OBJECT_COUNT) {
+        if (documents_restore(loading->fleet, object, &err)) /* it is the fleet's, or gone */
+            return true;
+    } else {
         err_set(&err, ERR_CORRUPT, "there is no such kind");
-    if (object->kind < OBJECT_COUNT && documents_restore(loading->fleet, object, &err))
-        return true;
-    if (object->kind >= OBJECT_COUNT)
         object_free(object);
+    }
     LOG(ERROR, "document_not_restored", FIELD_TEXT(KIND, row->kind), FIELD_TEXT(NAME, row->name),
         FIELD_TEXT(ERROR, err.text));
     return true;
