@@ -88,6 +88,8 @@ void persist_rejections(struct store *store, const struct job *job)
 void persist_object(struct store *store, struct fleet *f, const struct object *object,
                     int64_t wall_ms)
 {
+    if (object->removed && !object->stored)
+        return; /* it was gone before anybody was told of it */
     /* Removed and written again between two commits: the new one counts. */
     if (object->removed && fleet_object(f, object->kind, object->ns, object->name) != NULL)
         return;

@@ -158,7 +158,9 @@ static bool restore_documents(struct job *job, const struct store_job *row, stru
 {
     migration_config_thaw(row->config_json, &job->config);
     admission_read_annotations(job);
-    return labels_parse(row->selector_json, "addedNodeSelector", &job->added_selector, err);
+    struct err what = {0};
+    return labels_parse(row->selector_json, "addedNodeSelector", &job->added_selector, &what) ||
+           err_set(err, ERR_CORRUPT, "job %s in the store: %.200s", row->uid, what.text);
 }
 
 static bool add_rejection(void *ctx, const struct store_rejection *row)
@@ -241,6 +243,7 @@ static struct object *object_of(const struct store_object *row)
     TEXT_SET(object->uid, row->uid);
     TEXT_SET(object->requester, row->requester);
     object->created_ms = row->created_ms;
+    object->stored = true;
     object->spec_json = strdup(row->spec_json);
     object->metadata_json = row->metadata_json[0] != '\0' ? strdup(row->metadata_json) : NULL;
     object->status_json = row->status_json[0] != '\0' ? strdup(row->status_json) : NULL;

@@ -41,11 +41,32 @@ static void remember_failed(struct job *job)
     TEXT_SET(job->failed[job->n_failed++], job->target);
 }
 
+static void wait_here(struct fleet *f, struct job *job, struct moment now, struct effects *fx)
+{
+    if (schedule_wait_on(f, job, now, fx) && job->wake_ms > now.mono_ms + RETRY_MS)
+        job->wake_ms = now.mono_ms + RETRY_MS;
+}
+
+/* What was given back to the namespace may be somebody else's by now, or its quota smaller. */
+static bool quota_has_room(struct fleet *f, struct job *job, const struct guest *guest,
+                           struct moment now, struct effects *fx)
+{
+    struct demand more = ledger_demand(guest);
+    char text[QUOTA_TEXT_MAX];
+    if (guest->space == NULL || schedule_quota_allows(f, guest->space, &more, text))
+        return true;
+    step_wait(job, PENDING_QUOTA, now, "%s", text);
+    wait_here(f, job, now, fx);
+    return false;
+}
+
 /* Looks for another node; the place among those that run is kept meanwhile. */
 static bool place_again(struct fleet *f, struct job *job, const struct guest *guest,
                         struct moment now, struct effects *fx)
 {
     prepare_volumes_again(job, now);
+    if (!quota_has_room(f, job, guest, now, fx))
+        return false;
     if (schedule_place(f, job, guest, now, fx)) {
         fleet_count_inbound(f, fleet_node(f, job->target), 1);
         return true;
@@ -58,12 +79,6 @@ static bool place_again(struct fleet *f, struct job *job, const struct guest *gu
     if (job->wake_ms > now.mono_ms + RETRY_MS)
         job->wake_ms = now.mono_ms + RETRY_MS;
     return false;
-}
-
-static void wait_here(struct fleet *f, struct job *job, struct moment now, struct effects *fx)
-{
-    if (schedule_wait_on(f, job, now, fx) && job->wake_ms > now.mono_ms + RETRY_MS)
-        job->wake_ms = now.mono_ms + RETRY_MS;
 }
 
 /* True: the node has the CPU that the guest sees, or it could not be found out. */

@@ -56,8 +56,9 @@ static bool is_news(const struct job *job, const struct node *node, enum reject 
     return false;
 }
 
-/* Those whom no node would do for: does this one? The others go back where they were. */
-static void wake_unplaced(struct fleet *f, struct heap *heap, struct node *node)
+/* Those whom no node would do for: does this one? The others go back where they were. True: all of
+ * them were looked at. */
+static bool wake_unplaced(struct fleet *f, struct heap *heap, struct node *node)
 {
     struct job *passed[WAKE_MAX];
     size_t n_passed = 0;
@@ -80,8 +81,32 @@ static void wake_unplaced(struct fleet *f, struct heap *heap, struct node *node)
             passed[n_passed++] = job;
         }
     }
+    bool all = heap->n == 0;
     for (size_t i = 0; i < n_passed; i++)
         queue_park_at(heap, passed[i]);
+    return all;
+}
+
+/* One that takes nobody any more is asked once after it closed: whoever still waits for one of its
+ * places waits for something else now. */
+static void wake_arriving(struct fleet *f, struct node *node)
+{
+    bool open = node->connected && !node->cordoned;
+    if (!open && !node->was_open)
+        return;
+    bool all = wake_unplaced(f, &f->unplaced, node);
+    all = wake_unplaced(f, &f->near, node) && all;
+    node->was_open = open || !all;
+}
+
+static void wake_leaving(struct fleet *f, struct node *node)
+{
+    size_t n = free_places(f->config.parallel_outbound_per_node, node->outbound);
+    for (; n > 0 && node->blocked_out.n > 0; n--) {
+        struct job *job = heap_top(&node->blocked_out);
+        fleet_queue_ready(f, job);
+        job->woken_out = node;
+    }
 }
 
 static void wake_by_nodes(struct fleet *f)
@@ -91,15 +116,11 @@ static void wake_by_nodes(struct fleet *f)
         f->improved = node->next_improved;
         node->improved = false;
         const struct fleet_config *config = &f->config;
-        if (node->blocked_out.n > 0 && node->connected)
-            wake_best(f, &node->blocked_out,
-                      free_places(config->parallel_outbound_per_node, node->outbound));
+        if (node->connected)
+            wake_leaving(f, node);
         if (free_places(config->parallel_inbound_per_node, node->inbound) > 0)
             wake_best(f, &node->blocked_in, WAKE_MAX); /* one too big stands before nobody */
-        if (f->unplaced.n > 0 && node->connected && !node->cordoned)
-            wake_unplaced(f, &f->unplaced, node);
-        if (f->near.n > 0 && node->connected && !node->cordoned)
-            wake_unplaced(f, &f->near, node);
+        wake_arriving(f, node);
     }
 }
 

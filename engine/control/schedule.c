@@ -316,11 +316,42 @@ static bool source_has_room(struct fleet *f, struct node *source, struct job *jo
     return false;
 }
 
+/* Right after a start what a namespace uses is not known before every node was asked; one that does
+ * not even say that it cannot be reached is not waited for longer than this. */
+enum { FIRST_LISTS_MS = 30000, LISTS_AGAIN_MS = 1000 };
+
+static const struct node *not_listed_yet(const struct fleet *f, struct moment now)
+{
+    for (const struct node *node = f->nodes; node != NULL; node = node->hh.next) {
+        if (now.wall_ms - node->created_wall_ms >= FIRST_LISTS_MS)
+            return NULL; /* they are all of one age */
+        if (!node->asked || (node->connected && !node->listed))
+            return node;
+    }
+    return NULL;
+}
+
+static bool use_is_known(struct fleet *f, const struct guest *guest, struct job *job,
+                         struct moment now, struct effects *fx)
+{
+    const struct node *node = not_listed_yet(f, now);
+    if (node == NULL || guest->space == NULL || guest->space->quotas == NULL)
+        return true;
+    step_wait(job, PENDING_QUOTA, now, "what its namespace uses on node %s is not known yet",
+              node->name);
+    queue_park_alone(job);
+    if (schedule_wait_on(f, job, now, fx) && job->wake_ms > now.mono_ms + LISTS_AGAIN_MS)
+        job->wake_ms = now.mono_ms + LISTS_AGAIN_MS;
+    return false;
+}
+
 static bool quota_has_room(struct fleet *f, const struct guest *guest, struct job *job,
                            struct moment now, struct effects *fx)
 {
     struct demand more = ledger_demand(guest);
     char text[QUOTA_TEXT_MAX];
+    if (!use_is_known(f, guest, job, now, fx))
+        return false;
     if (guest->space == NULL || schedule_quota_allows(f, guest->space, &more, text))
         return true;
     step_wait(job, PENDING_QUOTA, now, "%s", text);
@@ -474,11 +505,13 @@ static void pass_on(struct fleet *f, struct job *job, struct node *source, struc
         fleet_node_improved(f, source);
     if (job->woken_for != NULL && strcmp(job->woken_for->name, job->target) != 0)
         fleet_node_improved(f, job->woken_for);
+    if (waits && job->woken_out != NULL && job->wait.in != &job->woken_out->blocked_out)
+        fleet_node_improved(f, job->woken_out);
     if (waits && job->woken_by_quota && space != NULL && job->wait.in != &space->blocked) {
         space->quota_changed = true;
         fleet_space_stirred(f, space);
     }
-    job->woken_for = NULL;
+    job->woken_for = job->woken_out = NULL;
     job->woken_by_quota = false;
 }
 

@@ -238,13 +238,15 @@ static void leave_room(struct fleet *f, struct job *job)
     struct guest *guest = fleet_guest(f, job->guest_uuid);
     if (job->woken_for != NULL)
         fleet_node_improved(f, job->woken_for);
+    if (job->woken_out != NULL) /* the guest itself may be gone */
+        fleet_node_improved(f, job->woken_out);
     if (guest != NULL && guest->owner != NULL && guest->owner->node->blocked_out.n > 0)
         fleet_node_improved(f, guest->owner->node);
     if (job->woken_by_quota && guest != NULL && guest->space != NULL) {
         guest->space->quota_changed = true;
         fleet_space_stirred(f, guest->space);
     }
-    job->woken_for = NULL;
+    job->woken_for = job->woken_out = NULL;
 }
 
 void fleet_job_moved(struct fleet *f, struct job *job, enum phase from)

@@ -96,6 +96,7 @@ void fleet_objects_stored(struct fleet *f)
         next = object->next_changed;
         object->next_changed = NULL;
         object->changed = false;
+        object->stored = true;
         if (object->removed)
             object_free(object);
     }

@@ -121,6 +121,7 @@ struct job {
     struct heap_link wait, timer;     /* the queue it waits in; when to look at it again */
     int64_t waited_ms[PENDING_COUNT]; /* so far, apart from the wait that goes on */
     struct node *woken_for;           /* the node whose room woke it, until it was tried */
+    struct node *woken_out;           /* the same, of a node it leaves */
     bool woken_by_quota;              /* ... or its namespace's */
     bool fresh;                       /* in the fleet's list of those just made ready */
     struct job *next_fresh;

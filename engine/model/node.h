@@ -28,6 +28,7 @@ struct node {
     bool cordoned;
     bool cordoned_by_drain; /* and uncordoned with it */
     bool improved;          /* since somebody was told that it has no room */
+    bool was_open;          /* and not all who wait were asked again since it is not */
     size_t n_taints;
     unsigned outbound, inbound;               /* busy jobs from and to it */
     struct node *prev_inbound, *next_inbound; /* in the fleet's list of its number of arrivals */

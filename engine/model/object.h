@@ -21,6 +21,7 @@ struct object {
     struct drain *drain;   /* DRAIN */
     struct object *next_changed;
     bool changed; /* must be stored */
+    bool stored;  /* a row of it is on disk */
     char key[HV_HOST_MAX + JOB_NAME_MAX + 32];
     struct object *prev, *next;           /* of its kind, by creation */
     struct object *prev_here, *next_here; /* QUOTA: of its namespace, by creation */
