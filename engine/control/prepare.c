@@ -60,12 +60,29 @@ static bool quota_has_room(struct fleet *f, struct job *job, const struct guest 
     return false;
 }
 
+/* The same with its source's bandwidth. */
+static bool source_has_bandwidth(struct fleet *f, struct job *job, struct moment now,
+                                 struct effects *fx)
+{
+    const struct node *source = fleet_node(f, job->source);
+    uint64_t budget = f->config.bandwidth_per_node;
+    if (budget == 0 || source == NULL || source->out_bandwidth == 0 ||
+        source->out_bandwidth + ledger_bandwidth(f, job) <= budget)
+        return true;
+    step_wait(job, PENDING_BANDWIDTH, now,
+              "migrations that leave %s use %llu of its %llu bytes per second", source->name,
+              (unsigned long long)source->out_bandwidth, (unsigned long long)budget);
+    wait_here(f, job, now, fx);
+    return false;
+}
+
 /* Looks for another node; the place among those that run is kept meanwhile. */
 static bool place_again(struct fleet *f, struct job *job, const struct guest *guest,
                         struct moment now, struct effects *fx)
 {
     prepare_volumes_again(job, now);
-    if (!quota_has_room(f, job, guest, now, fx))
+    schedule_configure(f, job, guest);
+    if (!quota_has_room(f, job, guest, now, fx) || !source_has_bandwidth(f, job, now, fx))
         return false;
     if (schedule_place(f, job, guest, now, fx)) {
         fleet_count_inbound(f, fleet_node(f, job->target), 1);

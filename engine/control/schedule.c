@@ -363,12 +363,21 @@ static bool quota_has_room(struct fleet *f, const struct guest *guest, struct jo
 
 /* ---- a place ---- */
 
+static bool same_reasons(const struct rejections *a, const struct rejections *b)
+{
+    if (a->n != b->n || memcmp(a->counts, b->counts, sizeof a->counts) != 0)
+        return false;
+    for (size_t i = 0; i < a->n; i++) /* as many of each, but of other nodes? */
+        if (a->list[i].why != b->list[i].why || strcmp(a->list[i].node, b->list[i].node) != 0)
+            return false;
+    return true;
+}
+
 static void keep_rejections(struct fleet *f, struct job *job, struct moment now)
 {
     struct rejections *found = f->scratch;
     size_t bytes = offsetof(struct rejections, list) + found->n * sizeof found->list[0];
-    if (job->rejections != NULL && job->rejections->n == found->n &&
-        memcmp(job->rejections->counts, found->counts, sizeof found->counts) == 0)
+    if (job->rejections != NULL && same_reasons(job->rejections, found))
         return; /* nothing new; the first time stands */
     struct rejections *kept = malloc(bytes);
     if (kept == NULL)
