@@ -43,6 +43,13 @@ test-full: ## the same with every lab test
 test-threads: ## the tests without hosts under ThreadSanitizer
 	@$(MAKE) CC=gcc VARIANT=tsan run-tests
 
+# Random fleets against the laws of tests/sim/lawbook.h.
+.PHONY: laws
+laws: ## live through random fleets and check every law: [SEEDS=10000] [JOBS=2], SEED=n replays one
+	@$(MAKE) CC=gcc VARIANT=gcc $(BUILD)/gcc/tests/sim/test_fleet_laws
+	@SEED="$(SEED)" SEEDS="$(SEEDS)" JOBS="$(JOBS)" tests/sim/laws \
+		$(BUILD)/gcc/tests/sim/test_fleet_laws
+
 # Fuzzing: one libFuzzer program per target. What it finds goes to build/fuzz/; an input worth
 # keeping is copied to tests/fuzz/corpus/T/, and the fast tests replay it from then on.
 FUZZ_WRAP := -Wl,--wrap=http_query -Wl,--wrap=http_header # see tests/fuzz/api.h

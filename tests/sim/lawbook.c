@@ -51,7 +51,7 @@ void lawbook_free(struct lawbook *book)
         free(guest);
     }
     forget_documents(book);
-    snapshot_unref(book->before);
+    book->world.drop(book->before);
     free(book);
 }
 
@@ -239,8 +239,8 @@ static void remember(struct lawbook *book, const struct snapshot *now)
     }
     for (struct note_guest *note = book->guests; note != NULL; note = note->hh.next)
         note->edited = false;
-    snapshot_unref(book->before);
-    book->before = snapshot_ref(now);
+    book->world.drop(book->before);
+    book->before = book->world.keep(now);
 }
 
 void lawbook_see(struct lawbook *book, const struct snapshot *now)
@@ -381,7 +381,7 @@ static void law_of_drain_guest(struct lawbook *book, const char *drain, const ch
     if ((strcmp(state, "Blocked") == 0 || strcmp(state, "Failed") == 0) && reason[0] == '\0')
         lawbook_broken(book, LAW_ENDS, "drain %s: %s is %s and nobody says why", drain, name,
                        state);
-    if (strcmp(drain_state, "Blocked") == 0 &&
+    if (strcmp(drain_state, "Blocked") == 0 && strcmp(state, "Moved") != 0 &&
         (strcmp(state, "Moving") == 0 || has_unfinished_job(book->before, uuid)))
         lawbook_broken(book, LAW_ENDS, "drain %s is Blocked, but %s still moves", drain, name);
 }

@@ -38,6 +38,9 @@ struct lawbook_world { /* how things really are */
     void *ctx;
     const char *(*host_of)(void *ctx, const char *uuid); /* where it is up; NULL: nowhere */
     uint64_t (*violations)(void *ctx);                   /* times a guest ran twice */
+    /* How a publication is kept and let go: snapshot_ref() and snapshot_unref(). */
+    const struct snapshot *(*keep)(const struct snapshot *);
+    void (*drop)(const struct snapshot *);
 };
 
 struct lawbook;

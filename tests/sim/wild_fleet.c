@@ -237,8 +237,10 @@ static void make_fleet(struct wild_fleet *w)
         .overcommit = config->memory_overcommit_percent,
         .vcpus_per_cpu = config->vcpus_per_cpu,
     };
-    w->book =
-        lawbook_new(&rules, &(struct lawbook_world){w->fs.sim, host_of, violations}, w->fs.store);
+    w->book = lawbook_new(&rules,
+                          &(struct lawbook_world){w->fs.sim, host_of, violations, snapshot_ref,
+                                                  snapshot_unref},
+                          w->fs.store);
     unsigned tight = wild_chance(w, 50) ? 12 : 32;
     for (size_t i = 0; i < w->fs.n_hosts; i++)
         make_host(w, i, tight);
