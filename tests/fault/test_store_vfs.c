@@ -1,6 +1,6 @@
 /* test_store_vfs.c - every write, sync and truncate of SQLite fails once, or from then on, or
  * is the last thing the process does: n = 1, 2, 3, ... until a run needs fewer. With
- * FERRY_TEST_FULL in the environment each n for each kind of fault; else the kinds take turns.
+ * FERRY_TEST_FULL in the environment each n for each kind of fault; else a sample of them.
  *
  * Laws, for every n:
  *   1. a commit that said true is there after the next open, always;
@@ -20,7 +20,7 @@
 #include "base/log.h"
 #include "store/sqlite_impl.h"
 
-enum { RUNS_MAX = 5000, JOBS = 2, FIRST_JOBS = 2, KINDS = 5 };
+enum { RUNS_MAX = 5000, JOBS = 2, FIRST_JOBS = 2, KINDS = 5, STRIDE = 4 };
 
 enum blow { BLOW_FAIL, BLOW_KILL };
 
@@ -433,7 +433,7 @@ static void run_all_failing(struct faults *faults, int kind, int code, bool is_s
         do {
             assert_true(n < RUNS_MAX);
             run_failing(faults, &starts[i], original, n);
-            n += is_full() ? 1 : KINDS;
+            n += is_full() ? 1 : STRIDE * KINDS;
         } while (atomic_load(&faults->hits) > 0);
         assert_true(n > 20); /* the faults do reach the work */
         (void)fixture_teardown((void **)&original);
@@ -535,7 +535,7 @@ static void with_the_process_killed(void **state)
         starts[i].prepare(original);
         int n = is_full() ? 1 : KINDS;
         while (run_dying(faults, &starts[i], original, n)) {
-            n += is_full() ? 1 : KINDS;
+            n += is_full() ? 1 : STRIDE * KINDS;
             assert_true(n < RUNS_MAX);
         }
         assert_true(n > 20);
