@@ -269,7 +269,7 @@ static void quota_given_back_at_once_wakes_who_was_kept_back_in_between(void **s
     w->loses_looks = true;       /* so that the first stays where a cancel ends it at once */
     core_connect(w, "h1", true); /* both are tried: g1 takes the quota, g2 does not get it */
     core_list(w, "h1");
-    core_pass(w, 100);
+    core_pass(w, 1200); /* what a namespace uses is known once every node is listed */
     struct job *first = core_job_of(w, "g1");
     assert_true(phase_is_busy(first->phase));
     core_waits(w, "g2", PENDING_QUOTA);
