@@ -99,14 +99,20 @@ static void wake_arriving(struct fleet *f, struct node *node)
     node->was_open = open || !all;
 }
 
-static void wake_leaving(struct fleet *f, struct node *node)
+static void wake_leaving(struct fleet *f, struct node *node, size_t most)
 {
     size_t n = free_places(f->config.parallel_outbound_per_node, node->outbound);
-    for (; n > 0 && node->blocked_out.n > 0; n--) {
+    for (n = n < most ? n : most; n > 0 && node->blocked_out.n > 0; n--) {
         struct job *job = heap_top(&node->blocked_out);
         fleet_queue_ready(f, job);
         job->woken_out = node;
     }
+}
+
+void queue_next_may_leave(struct fleet *f, struct node *node)
+{
+    if (node->connected)
+        wake_leaving(f, node, 1);
 }
 
 static void wake_by_nodes(struct fleet *f)
@@ -117,7 +123,7 @@ static void wake_by_nodes(struct fleet *f)
         node->improved = false;
         const struct fleet_config *config = &f->config;
         if (node->connected)
-            wake_leaving(f, node);
+            wake_leaving(f, node, WAKE_MAX);
         if (free_places(config->parallel_inbound_per_node, node->inbound) > 0)
             wake_best(f, &node->blocked_in, WAKE_MAX); /* one too big stands before nobody */
         wake_arriving(f, node);
@@ -207,18 +213,21 @@ static void tell_fresh(struct fleet *f, struct moment now, struct effects *fx)
 void queue_run(struct fleet *f, struct moment now, struct effects *fx)
 {
     unsigned tries = 0;
+    bool ended = false;
     wake_by_store(f);
     do {
         wake_by_company(f);
         wake_by_nodes(f);
         wake_by_quota(f);
-        while (f->store_ok && f->ready.n > 0 && has_place(f) && tries < TRIES_MAX) {
+        ended = false; /* what one leaves is for the best of all that wait for it */
+        while (f->store_ok && f->ready.n > 0 && has_place(f) && tries < TRIES_MAX && !ended) {
             struct job *job = heap_take(&f->ready);
             tries++;
             schedule_try(f, job, now, fx);
             fleet_settle_job(f, job);
+            ended = phase_is_final(job->phase);
         }
-    } while ((f->improved != NULL || f->stirred != NULL) && tries < TRIES_MAX);
+    } while ((f->improved != NULL || f->stirred != NULL || ended) && tries < TRIES_MAX);
     tell_fresh(f, now, fx);
     f->crowded = f->store_ok && f->ready.n > 0 && has_place(f); /* goes on with the next tick */
 }

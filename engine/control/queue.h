@@ -16,5 +16,7 @@ void queue_park_alone(struct job *job);
 /* Wakes whom changes concern and starts, best first, whatever can start. Ends by itself: each job
  * is tried at most once per call. */
 void queue_run(struct fleet *f, struct moment now, struct effects *fx);
+/* One who was to leave the node does not: the next may be tried, if there is a place. */
+void queue_next_may_leave(struct fleet *f, struct node *node);
 
 #endif

@@ -509,13 +509,12 @@ static void try_it(struct fleet *f, struct job *job, const struct guest *guest, 
 static void pass_on(struct fleet *f, struct job *job, struct node *source, struct space *space)
 {
     bool waits = job->phase == PHASE_PENDING;
-    if (waits && source != NULL && source->blocked_out.n > 0 &&
-        job->wait.in != &source->blocked_out)
-        fleet_node_improved(f, source);
+    if (waits && source != NULL && job->wait.in != &source->blocked_out)
+        queue_next_may_leave(f, source); /* at once: before somebody who waits for less */
     if (job->woken_for != NULL && strcmp(job->woken_for->name, job->target) != 0)
         fleet_node_improved(f, job->woken_for);
-    if (waits && job->woken_out != NULL && job->wait.in != &job->woken_out->blocked_out)
-        fleet_node_improved(f, job->woken_out);
+    if (waits && job->woken_out != NULL && job->woken_out != source)
+        queue_next_may_leave(f, job->woken_out);
     if (waits && job->woken_by_quota && space != NULL && job->wait.in != &space->blocked) {
         space->quota_changed = true;
         fleet_space_stirred(f, space);

@@ -156,9 +156,6 @@ void lawbook_document(struct lawbook *book, enum object_kind kind, const char *n
     for (struct note_document *d = book->documents; d != NULL; d = d->next)
         if (d->kind == kind && strcmp(d->ns, ns) == 0 && strcmp(d->name, name) == 0)
             d->touched = true;
-    for (struct note_guest *note = book->guests; note != NULL; note = note->hh.next)
-        if (kind == OBJECT_GUEST && strcmp(note->ns, ns) == 0 && strcmp(note->name, name) == 0)
-            note->edited = true;
 }
 
 void lawbook_unmarks(struct lawbook *book, const char *uuid)
@@ -237,10 +234,28 @@ static void remember(struct lawbook *book, const struct snapshot *now)
         note->since_ms = job->waits_since_ms;
         TEXT_SET(note->target, holds_place(job) ? job->target : "");
     }
-    for (struct note_guest *note = book->guests; note != NULL; note = note->hh.next)
-        note->edited = false;
     book->world.drop(book->before);
     book->before = book->world.keep(now);
+}
+
+/* None may be shut down, IfPossible when it cannot be moved; nobody else. */
+static bool strategy_permits(const struct snapshot_guest *guest)
+{
+    bool movable = migratable_first_live(&guest->migratable) == UNMOVABLE_COUNT;
+    return guest->strategy == STRATEGY_NONE ||
+           (guest->strategy == STRATEGY_LIVE_MIGRATE_IF_POSSIBLE && !movable);
+}
+
+/* Shut down against its strategy as it was shown before the order, and as it is shown after it. */
+static void law_of_strategy(struct lawbook *book, const struct snapshot *now)
+{
+    for (struct note_guest *note = book->guests; note != NULL; note = note->hh.next) {
+        const struct snapshot_guest *guest = note->denied ? guest_in(now, note->uuid) : NULL;
+        if (guest != NULL && !strategy_permits(guest))
+            lawbook_broken(book, LAW_GUESTS_LIVE, "%s is shut down, its strategy is %s",
+                           guest->name, strategy_name(guest->strategy));
+        note->denied = false;
+    }
 }
 
 void lawbook_see(struct lawbook *book, const struct snapshot *now)
@@ -255,6 +270,7 @@ void lawbook_see(struct lawbook *book, const struct snapshot *now)
     law_says_why(book, now);
     law_order(book, now);
     law_may_come(book, now);
+    law_of_strategy(book, now);
     if (book->fresh)
         law_after_crash(book, now);
     if (book->fresh || new_job || book->seen % STORE_EVERY == 0)
@@ -291,17 +307,9 @@ static bool look_for_drain(void *ctx, const struct store_object *row)
     return !permission->given;
 }
 
-/* None may be shut down, IfPossible when it cannot be moved; nobody else. */
-static bool strategy_permits(const struct snapshot_guest *guest)
-{
-    bool movable = migratable_first_live(&guest->migratable) == UNMOVABLE_COUNT;
-    return guest->strategy == STRATEGY_NONE ||
-           (guest->strategy == STRATEGY_LIVE_MIGRATE_IF_POSSIBLE && !movable);
-}
-
 static void law_of_shutdown(struct lawbook *book, const struct hv_request *request)
 {
-    const struct note_guest *note = guest_of(book, request->guest);
+    struct note_guest *note = guest_of(book, request->guest);
     const struct snapshot_guest *guest = guest_in(book->before, request->guest);
     struct permission permission = {request->host, note != NULL && note->may_shut_down};
     struct err err = {0};
@@ -312,9 +320,8 @@ static void law_of_shutdown(struct lawbook *book, const struct hv_request *reque
     if (!permission.given)
         lawbook_broken(book, LAW_GUESTS_LIVE, "%s on %s is shut down and nobody asked for that",
                        note != NULL ? note->name : request->guest, request->host);
-    if (guest != NULL && note != NULL && !note->edited && !strategy_permits(guest))
-        lawbook_broken(book, LAW_GUESTS_LIVE, "%s is shut down, its strategy is %s", guest->name,
-                       strategy_name(guest->strategy));
+    if (guest != NULL && note != NULL)
+        note->denied = !strategy_permits(guest); /* it may have changed since: see() judges */
 }
 
 void lawbook_order(struct lawbook *book, const struct hv_request *request)

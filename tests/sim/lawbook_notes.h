@@ -23,7 +23,7 @@ struct note_guest {
     uint64_t memory_kib;
     unsigned vcpus;
     bool may_shut_down, unmarked; /* unmarked: somebody took its mark back since the crash */
-    bool edited;                  /* its document, since the last publication */
+    bool denied;                  /* shut down against its strategy, by the last publication */
     unsigned unfinished;          /* jobs in the store */
     uint64_t ordered_bps;         /* bandwidth of its newest migrate order */
     UT_hash_handle hh;

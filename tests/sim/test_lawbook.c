@@ -417,8 +417,10 @@ static enum law play(struct stage *s, const char **out_text)
     if (s->moves)
         give_order(s);
     lawbook_see(s->book, &s->shows[1]);
-    if (s->shuts_down)
+    if (s->shuts_down) {
         give_order(s);
+        lawbook_see(s->book, &s->shows[1]);
+    }
     if (s->closes)
         lawbook_close(s->book, START_MS + 1);
     return lawbook_verdict(s->book, out_text);
