@@ -18,6 +18,7 @@ static const struct {
     {"Created", "metadata.creationTimestamp"},
     {"Requester", "status.ferry.requester"},
     {"Asked by", "status.ferry.origin"},
+    {"Monitor", "status.ferry.monitor.text"},
     {"Priority", "spec.priority"},
     {"From", "status.migrationState.sourceNode"},
     {"To", "status.migrationState.targetNode"},

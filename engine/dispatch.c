@@ -46,6 +46,22 @@ static void migrate(struct engine *e, const struct effect *effect)
     answer_order(e, effect, HV_CALL_MIGRATE, &err);
 }
 
+/* The same for an order about a migration that runs: what was right before an outage of the store
+ * may be wrong after it. */
+static void tune(struct engine *e, const struct effect *effect)
+{
+    const struct job *job = fleet_job(e->fleet, effect->job_uid);
+    int64_t waited_ms = clock_wall_ms(e->parts.clock) - effect->wall_ms;
+    bool stale = waited_ms > ORDER_FRESH_MS || waited_ms < -ORDER_FRESH_MS;
+    if (job != NULL && !phase_is_final(job->phase) && !stale) {
+        order(e, effect, job, effect->of.act.call);
+        return;
+    }
+    struct err err = {0};
+    err_set(&err, ERR_REFUSED, "the order was taken back before it was given");
+    answer_order(e, effect, effect->of.act.call, &err);
+}
+
 bool dispatch_holds_call(const struct engine *e, const char *job_uid)
 {
     for (size_t i = 0; i < e->fx.n; i++)
@@ -128,6 +144,7 @@ void dispatch(struct engine *e, const struct effect *effect)
     case EFFECT_DO_ASK_JOB: ask_job(e, effect); break;
     case EFFECT_DO_MIGRATE: migrate(e, effect); break;
     case EFFECT_DO_ABORT: stop(e, effect); break;
+    case EFFECT_DO_TUNE: tune(e, effect); break;
     case EFFECT_DO_COMPARE_CPU: probe_cpu(e, effect); break;
     case EFFECT_DO_ASK_VOLUMES: probe_volumes(e, effect); break;
     case EFFECT_DO_SHUTDOWN: tell_guest(e, effect, HV_CALL_SHUTDOWN); break;

@@ -26,6 +26,7 @@ void persist_job(struct store *store, const struct job *job)
         .waited_before_ms = waits ? job->waited_ms[job->pending] : 0,
         .waits_since_ms = waits ? job->waits_since_ms : 0,
         .launcher = launcher_name(job->launcher),
+        .monitor_json = phase_is_final(job->phase) ? "" : job->monitor_json,
         .launcher_since_ms = job->launcher_since_ms,
         .reserved_memory_kib = (int64_t)job->reserved_memory_kib,
         .reserved_vcpus = (int64_t)job->reserved_vcpus,
@@ -169,6 +170,7 @@ static void put_intent(struct store *store, const struct effect *effect)
         .seq = effect->of.intent.seq,
         .action = effect->of.intent.action,
         .node = effect->of.intent.node,
+        .argument = effect->of.intent.argument,
         .status = effect->of.intent.status,
         .asked_ms = effect->of.intent.asked_ms,
         .done_ms = effect->of.intent.done_ms,
@@ -178,6 +180,31 @@ static void put_intent(struct store *store, const struct effect *effect)
         .text = effect->of.intent.err.text,
     };
     store->ops->put_intent(store, &row);
+}
+
+static void put_decision(struct store *store, const struct effect *effect)
+{
+    const struct monitor_decision *is = &effect->of.decision.is;
+    struct store_decision row = {
+        .job_uid = effect->job_uid,
+        .seq = effect->of.decision.seq,
+        .at_ms = effect->wall_ms,
+        .monitor = effect->of.decision.monitor,
+        .shadow = effect->of.decision.shadow,
+        .decision = decision_name(is->why),
+        .action = monitor_action_name(is->action),
+        .text = is->text,
+        .downtime_ms = is->downtime_ms,
+        .elapsed_ms = is->elapsed_ms,
+        .budget_ms = is->budget_ms,
+        .estimate_ms = is->estimate_ms,
+        .remaining = (int64_t)is->remaining,
+        .low_water = (int64_t)is->low_water,
+        .bandwidth_bps = (int64_t)is->bandwidth_bps,
+        .dirty_bps = (int64_t)is->dirty_bps,
+        .iteration = (int64_t)is->iteration,
+    };
+    store->ops->put_decision(store, &row);
 }
 
 void persist_effect(struct store *store, const struct fleet *f, const struct effect *effect)
@@ -206,6 +233,7 @@ void persist_effect(struct store *store, const struct fleet *f, const struct eff
                                     });
         break;
     case EFFECT_INTENT: put_intent(store, effect); break;
+    case EFFECT_DECISION: put_decision(store, effect); break;
     default: break; /* something to do, not to store */
     }
 }

@@ -9,6 +9,7 @@
 #include "base/text.h"
 #include "engine/control/drain.h"
 #include "engine/control/eviction.h"
+#include "engine/data/monitor.h"
 #include "engine/model/launcher.h"
 
 /* Guests and the text they point to. */
@@ -378,6 +379,9 @@ void publish_job(const struct fleet *f, const struct job *job, struct snapshot_j
     out->resource_version = job->version;
     out->metadata_json = job->metadata_json;
     out->origin = job->origin;
+    out->decision = job->decision_ms != 0 ? decision_name((enum decision)job->decision) : "";
+    TEXT_SET(out->decision_text, job->decision_text);
+    out->decision_ms = job->decision_ms;
     TEXT_SET(out->policy, job->policy);
     out->rejections = job->rejections;
     fill_pods(f, job, out);

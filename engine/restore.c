@@ -99,9 +99,14 @@ static bool add_intent(void *ctx, const struct store_intent *row)
     }
     if (strcmp(row->action, "stop-backup") == 0)
         job->backup_aborted = true;
-    if (strcmp(row->action, "abort") == 0 && strcmp(row->status, "done") == 0 &&
-        strcmp(row->err, "none") == 0)
+    bool worked = strcmp(row->status, "done") == 0 && strcmp(row->err, "none") == 0;
+    if (strcmp(row->action, "abort") == 0 && worked)
         job->abort_accepted = true;
+    /* A pause that was ordered, whatever became of the answer, is ours to take back. */
+    if (strcmp(row->action, "suspend") == 0)
+        job->stopped_by_us = true;
+    if (strcmp(row->action, "resume") == 0 && worked)
+        job->stopped_by_us = false;
     return true;
 }
 
@@ -117,6 +122,19 @@ static bool add_sighting(void *ctx, const struct store_sighting *row)
     if (side->sight.presence == HV_PRESENT)
         hv_state_from_names(row->state, row->reason, &side->sight.state, &side->sight.reason);
     side->seen_wall_ms = row->at_ms;
+    return true;
+}
+
+/* How far the monitor had come; its state is with the job. */
+static bool add_decision(void *ctx, const struct store_decision *row)
+{
+    struct job *job = ((struct loading *)ctx)->job;
+    job->decisions_before = row->seq;
+    if (row->shadow)
+        return true;
+    job->decision = (int)decision_from_name(row->decision);
+    job->decision_ms = row->at_ms;
+    TEXT_SET(job->decision_text, row->text);
     return true;
 }
 
@@ -157,6 +175,8 @@ static void restore_numbers(struct job *job, const struct store_job *row)
 static bool restore_documents(struct job *job, const struct store_job *row, struct err *err)
 {
     migration_config_thaw(row->config_json, &job->config);
+    if (row->monitor_json[0] != '\0')
+        job->monitor_json = strdup(row->monitor_json);
     admission_read_annotations(job);
     struct err what = {0};
     return labels_parse(row->selector_json, "addedNodeSelector", &job->added_selector, &what) ||
@@ -218,6 +238,7 @@ static bool add_job(void *ctx, const struct store_job *row)
     if (!store->ops->each_transition(store, job->uid, add_step, loading, loading->err) ||
         !store->ops->each_intent(store, job->uid, add_intent, loading, loading->err) ||
         !store->ops->each_sighting(store, job->uid, add_sighting, loading, loading->err) ||
+        !store->ops->each_decision(store, job->uid, add_decision, loading, loading->err) ||
         !load_rejections(loading, job) ||
         (unfinished &&
          !store->ops->each_sample(store, job->uid, add_sample, loading, loading->err)))

@@ -105,6 +105,9 @@ struct snapshot_job {
     uint64_t resource_version;
     const char *metadata_json; /* {"labels":{..},"annotations":{..}}; lives with the snapshot */
     enum origin origin;
+    const char *decision; /* the monitor's newest, a literal; "" none */
+    char decision_text[SNAPSHOT_REASON_MAX];
+    int64_t decision_ms;
     char policy[SNAPSHOT_NAME_MAX]; /* applied at hand-off */
     const char *config_json;        /* frozen configuration; NULL before hand-off */
     const char *selector_json;      /* addedNodeSelector or NULL */

@@ -231,6 +231,12 @@ static void add_control(struct json_object *ferry, const struct snapshot_job *jo
 {
     json_add_text(ferry, "requester", job->requester);
     json_add_text(ferry, "origin", origin_name(job->origin));
+    if (job->decision != NULL && job->decision[0] != '\0') {
+        struct json_object *monitor = json_add_object(ferry, "monitor");
+        json_add_text(monitor, "decision", job->decision);
+        json_add_text(monitor, "text", job->decision_text);
+        json_add_time(monitor, "at", job->decision_ms);
+    }
     api_add_unless_empty(ferry, "policy", job->policy);
     if (job->launcher != LAUNCHER_NONE) {
         struct json_object *launcher = json_add_object(ferry, "launcher");

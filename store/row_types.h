@@ -25,6 +25,7 @@ struct store_job {
     const char *evacuates;                                  /* the node it leaves, if that is why */
     const char *pending, *pending_reason; /* what it waits for; waits_since_ms: since when */
     const char *launcher;
+    const char *monitor_json; /* the monitor's state, to go on from */
     int64_t arrival;     /* number of its arrival: who came first, within one millisecond too */
     int64_t requirement; /* hash of what a definition asked for, if that is why */
     int64_t streak;      /* automatic ones that failed in a row, with this one */
@@ -80,6 +81,16 @@ struct store_event {
     const char *type, *reason, *message; /* Normal | Warning */
     int64_t at_ms;                       /* the newest */
     int64_t first_ms, count;
+};
+/* What a monitor decided about a running migration, or would have (shadow). Key: job, seq. */
+struct store_decision {
+    const char *job_uid;
+    int64_t seq, at_ms;
+    const char *monitor; /* stall | legacy */
+    bool shadow;
+    const char *decision, *action, *text;
+    int64_t downtime_ms, elapsed_ms, budget_ms, estimate_ms;
+    int64_t remaining, low_water, bandwidth_bps, dirty_bps, iteration;
 };
 /* A document people wrote. Key: kind, ns, name; put again it is replaced. */
 struct store_object {

@@ -42,6 +42,7 @@ static const struct column job_columns[] = {
     {TEXT(store_job, pending)},
     {TEXT(store_job, pending_reason)},
     {TEXT(store_job, launcher)},
+    {TEXT(store_job, monitor_json)},
     {INT(store_job, arrival)},
     {INT(store_job, requirement)},
     {INT(store_job, streak)},
@@ -100,6 +101,17 @@ static const struct column mode_columns[] = {
     {TEXT(store_mode, mode)},
     {TEXT(store_mode, cause)},
     {INT(store_mode, at_ms)},
+};
+static const struct column decision_columns[] = {
+    {TEXT(store_decision, job_uid)},      {INT(store_decision, seq)},
+    {INT(store_decision, at_ms)},         {TEXT(store_decision, monitor)},
+    {BOOL(store_decision, shadow)},       {TEXT(store_decision, decision)},
+    {TEXT(store_decision, action)},       {TEXT(store_decision, text)},
+    {INT(store_decision, downtime_ms)},   {INT(store_decision, elapsed_ms)},
+    {INT(store_decision, budget_ms)},     {INT(store_decision, estimate_ms)},
+    {INT(store_decision, remaining)},     {INT(store_decision, low_water)},
+    {INT(store_decision, bandwidth_bps)}, {INT(store_decision, dirty_bps)},
+    {INT(store_decision, iteration)},
 };
 static const struct column event_columns[] = {
     {TEXT(store_event, kind)},    {TEXT(store_event, ns)},   {TEXT(store_event, name)},

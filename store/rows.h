@@ -46,6 +46,7 @@ union any_row {
     struct store_error error;
     struct store_mode mode;
     struct store_event event;
+    struct store_decision decision;
     struct store_object object;
     struct store_rejection rejection;
     struct store_sample sample;

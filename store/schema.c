@@ -81,6 +81,7 @@ static const char *const object_steps[] = {
     "ALTER TABLE jobs ADD COLUMN pending TEXT NOT NULL DEFAULT '';"
     "ALTER TABLE jobs ADD COLUMN pending_reason TEXT NOT NULL DEFAULT '';"
     "ALTER TABLE jobs ADD COLUMN launcher TEXT NOT NULL DEFAULT '';"
+    "ALTER TABLE jobs ADD COLUMN monitor_json TEXT NOT NULL DEFAULT '';"
     "ALTER TABLE jobs ADD COLUMN arrival INTEGER NOT NULL DEFAULT 0;"
     "ALTER TABLE jobs ADD COLUMN requirement INTEGER NOT NULL DEFAULT 0;"
     "ALTER TABLE jobs ADD COLUMN streak INTEGER NOT NULL DEFAULT 0;"
@@ -124,7 +125,16 @@ static const char *const object_steps[] = {
     "CREATE TABLE rejections ("
     "  id INTEGER PRIMARY KEY, job_uid TEXT NOT NULL, node TEXT NOT NULL, reason TEXT NOT NULL,"
     "  detail TEXT NOT NULL, for_ever INTEGER NOT NULL, at_ms INTEGER NOT NULL) STRICT;"
-    "CREATE INDEX rejections_by_job ON rejections (job_uid, at_ms);",
+    "CREATE INDEX rejections_by_job ON rejections (job_uid, at_ms);"
+
+    "CREATE TABLE decisions ("
+    "  job_uid TEXT NOT NULL, seq INTEGER NOT NULL, at_ms INTEGER NOT NULL,"
+    "  monitor TEXT NOT NULL, shadow INTEGER NOT NULL, decision TEXT NOT NULL,"
+    "  action TEXT NOT NULL, text TEXT NOT NULL, downtime_ms INTEGER NOT NULL,"
+    "  elapsed_ms INTEGER NOT NULL, budget_ms INTEGER NOT NULL, estimate_ms INTEGER NOT NULL,"
+    "  remaining INTEGER NOT NULL, low_water INTEGER NOT NULL, bandwidth_bps INTEGER NOT NULL,"
+    "  dirty_bps INTEGER NOT NULL, iteration INTEGER NOT NULL,"
+    "  PRIMARY KEY (job_uid, seq)) STRICT, WITHOUT ROWID;",
 };
 
 static const char *const sample_steps[] = {

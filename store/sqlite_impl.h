@@ -106,6 +106,7 @@ void objects_put_error(struct store *s, const struct store_error *row);
 void objects_put_mode(struct store *s, const struct store_mode *row);
 void objects_put_event(struct store *s, const struct store_event *row);
 void objects_put_object(struct store *s, const struct store_object *row);
+void objects_put_decision(struct store *s, const struct store_decision *row);
 void objects_clear_rejections(struct store *s, const char *job_uid);
 void objects_put_rejection(struct store *s, const struct store_rejection *row);
 
@@ -129,6 +130,7 @@ READ(intent)
 READ(sighting)
 READ(error)
 READ(mode)
+READ(decision)
 READ(rejection)
 READ(sample)
 #undef READ

@@ -61,6 +61,7 @@ PUT(SIGHTING, sighting)
 PUT(ERROR, error)
 PUT(MODE, mode)
 PUT(OBJECT, object)
+PUT(DECISION, decision)
 PUT(REJECTION, rejection)
 #undef PUT
 

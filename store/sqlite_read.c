@@ -96,6 +96,7 @@ READ(INTENT, intent)
 READ(SIGHTING, sighting)
 READ(ERROR, error)
 READ(MODE, mode)
+READ(DECISION, decision)
 READ(REJECTION, rejection)
 READ(SAMPLE, sample)
 #undef READ

@@ -39,6 +39,7 @@ typedef bool store_intent_fn(void *ctx, const struct store_intent *row);
 typedef bool store_sighting_fn(void *ctx, const struct store_sighting *row);
 typedef bool store_error_fn(void *ctx, const struct store_error *row);
 typedef bool store_mode_fn(void *ctx, const struct store_mode *row);
+typedef bool store_decision_fn(void *ctx, const struct store_decision *row);
 typedef bool store_event_fn(void *ctx, const struct store_event *row);
 typedef bool store_object_fn(void *ctx, const struct store_object *row);
 typedef bool store_rejection_fn(void *ctx, const struct store_rejection *row);
@@ -55,6 +56,7 @@ struct store_ops {
     void (*put_sighting)(struct store *s, const struct store_sighting *row);
     void (*put_error)(struct store *s, const struct store_error *row);
     void (*put_mode)(struct store *s, const struct store_mode *row);
+    void (*put_decision)(struct store *s, const struct store_decision *row);
     void (*put_event)(struct store *s, const struct store_event *row);   /* insert or count */
     void (*put_object)(struct store *s, const struct store_object *row); /* insert or replace */
     void (*clear_rejections)(struct store *s, const char *job_uid);
@@ -83,6 +85,8 @@ struct store_ops {
                        struct err *err);
     bool (*each_mode)(struct store *s, const char *job_uid, store_mode_fn *fn, void *ctx,
                       struct err *err);
+    bool (*each_decision)(struct store *s, const char *job_uid, store_decision_fn *fn, void *ctx,
+                          struct err *err);
     /* The newest `limit`, oldest of them first. uid NULL: of all objects. */
     bool (*each_event)(struct store *s, const char *uid, size_t limit, store_event_fn *fn,
                        void *ctx, struct err *err);

@@ -209,6 +209,17 @@ static void places(FILE *out)
 #undef ORIGIN
 }
 
+static void monitor(FILE *out)
+{
+    head(out, "Decisions of the monitor",
+         "Recorded with their numbers when they change; NOTHING: it could have acted and did not.",
+         "decision | action | meaning");
+#define DECISION(id, name, action, help) \
+    (void)fprintf(out, "| `%s` | %s | %s |\n", name, #action, help);
+#include "engine/data/monitor.def"
+#undef DECISION
+}
+
 static void documents(FILE *out)
 {
     head(out, "Documents", "What people write and Ferry keeps.", "kind | meaning");
@@ -350,6 +361,7 @@ static void page(FILE *out)
     unmovables(out);
     places(out);
     documents(out);
+    monitor(out);
     ownership(out);
     causes(out);
     errors(out);

@@ -13,6 +13,7 @@
 #include "engine/control/schedule.h"
 #include "engine/control/volumes.h"
 #include "engine/data/move.h"
+#include "engine/data/steer.h"
 #include "engine/model/ledger.h"
 
 static void advance(struct fleet *f, struct job *job, struct moment now, struct effects *fx)
@@ -226,6 +227,13 @@ static void on_sample(struct fleet *f, const struct input *input, struct moment 
     job->has_sample = true;
     job->next_sample_seq = sample->seq + 1;
     job->version = fleet_touch(f);
+    if (job->phase == PHASE_RUNNING) {
+        steer_look(f, job, sample, now, fx);
+        if (job->abort_asked)
+            advance(f, job, now, fx);
+        else
+            fleet_settle_job(f, job);
+    }
     if (job->phase != PHASE_TARGET_READY)
         return;
     move_seen(f, job, now, fx);
@@ -304,7 +312,7 @@ static void on_call(struct fleet *f, const struct input *input, struct moment no
         move_called(job, &input->err, now, fx);
     else if (input->of.call == HV_CALL_ABORT && job->abort_call_id == input->id)
         move_abort_called(job, &input->err, now, fx);
-    else
+    else if (!steer_called(f, job, input->id, &input->err, now, fx))
         return;
     job->version = fleet_touch(f);
     advance(f, job, now, fx);
@@ -449,7 +457,7 @@ void reconcile_restore(struct fleet *f, struct job *job, struct moment now, stru
     if (job->launcher != LAUNCHER_NONE && job->target[0] != '\0')
         ledger_restore(f, job);
     if (job->phase == PHASE_TARGET_READY || job->phase == PHASE_RUNNING)
-        move_adopt(job, now, fx);
+        move_adopt(f, job, now, fx);
     fleet_settle_job(f, job);
 }
 

@@ -25,7 +25,8 @@ static bool take_volumes(const struct job *job, struct hv_volume *list, struct h
 bool executor_order(const struct hv_act *act, const struct effect *effect, const struct job *job,
                     struct hv_reply_sink reply_to, struct err *err)
 {
-    assert(effect->kind == EFFECT_DO_MIGRATE || effect->kind == EFFECT_DO_ABORT);
+    assert(effect->kind == EFFECT_DO_MIGRATE || effect->kind == EFFECT_DO_ABORT ||
+           effect->kind == EFFECT_DO_TUNE);
     struct hv_volume volumes[HV_VOLUMES_MAX];
     struct hv_request request = {.id = effect->of.act.id, .reply_to = reply_to};
     TEXT_SET(request.host, effect->of.act.node);
@@ -35,6 +36,9 @@ bool executor_order(const struct hv_act *act, const struct effect *effect, const
         request.with.migrate = effect->of.act.migrate;
         if (!take_volumes(job, volumes, &request.with.migrate, err))
             return false;
+    } else if (effect->kind == EFFECT_DO_TUNE) {
+        request.call = effect->of.act.call;
+        request.with.tune.value = effect->of.act.value;
     } else {
         request.call = HV_CALL_ABORT;
     }

@@ -6,45 +6,19 @@
 #include <string.h>
 
 #include "base/text.h"
+#include "engine/data/intent.h"
 #include "engine/data/resolve.h"
+#include "engine/data/steer.h"
 
-enum { ABORT_RETRY_MS = 200 };
+enum { ABORT_RETRY_MS = 200, STEER_BLIND_MS = 1000 };
 
-static struct effect *add_intent(struct job *job, const char *action, struct moment now,
-                                 struct effects *fx)
+static void close_call(struct job *job, bool is_abort, const struct err *err, struct moment now,
+                       struct effects *fx)
 {
-    struct effect *effect = effects_add(fx, EFFECT_INTENT, job, now.wall_ms);
-    effect->of.intent.epoch = job->epoch;
-    effect->of.intent.seq = ++job->intent_seq;
-    effect->of.intent.action = action;
-    effect->of.intent.status = "open";
-    effect->of.intent.asked_ms = now.wall_ms;
-    TEXT_SET(effect->of.intent.node, job->source);
-    job->changed = true;
-    return effect;
-}
-
-static void close_intent(struct job *job, bool is_abort, const struct err *err, struct moment now,
-                         struct effects *fx)
-{
-    struct effect *effect = effects_add(fx, EFFECT_INTENT, job, now.wall_ms);
-    effect->of.intent.epoch = job->epoch;
-    effect->of.intent.seq = is_abort ? job->abort_call_seq : job->call_seq;
-    effect->of.intent.action = is_abort ? "abort" : "migrate";
-    effect->of.intent.asked_ms = is_abort ? job->abort_call_asked_ms : job->call_asked_ms;
-    effect->of.intent.status = err->code == ERR_UNREACHABLE ? "lost" : "done";
-    effect->of.intent.done_ms = now.wall_ms;
-    effect->of.intent.err = *err;
-    TEXT_SET(effect->of.intent.node, job->source);
-}
-
-static void record_error(struct job *job, const char *call, const struct err *err,
-                         struct moment now, struct effects *fx)
-{
-    struct effect *effect = effects_add(fx, EFFECT_ERROR, job, now.wall_ms);
-    TEXT_SET(effect->of.error.node, job->source);
-    effect->of.error.call = call;
-    effect->of.error.err = *err;
+    if (is_abort)
+        intent_close(job, "abort", job->abort_call_seq, job->abort_call_asked_ms, err, now, fx);
+    else
+        intent_close(job, "migrate", job->call_seq, job->call_asked_ms, err, now, fx);
 }
 
 /* libvirt counts bandwidth in MiB/s; a limit below one is one, not none. */
@@ -59,7 +33,7 @@ void move_call(struct fleet *f, struct job *job, struct moment now, struct effec
     bool paused = sight->state == HV_STATE_PAUSED && sight->reason == HV_PAUSED_USER;
     job->flags &= ~(unsigned)HV_MIGRATE_PAUSED;
     job->flags |= paused ? HV_MIGRATE_PAUSED : 0U; /* its user paused it: it arrives paused */
-    job->call_seq = add_intent(job, "migrate", now, fx)->of.intent.seq;
+    job->call_seq = intent_open(job, "migrate", NULL, now, fx);
     job->call_asked_ms = now.wall_ms;
     struct effect *watch = effects_add(fx, EFFECT_DO_WATCH, job, now.wall_ms);
     TEXT_SET(watch->of.act.node, job->source);
@@ -93,6 +67,7 @@ void move_begin(struct fleet *f, struct job *job, struct moment now, struct effe
     job->verdict_last = -1;
     job->verdict_since_ms = 0;
     job->wake_ms = now.mono_ms + f->config.idle_call_timeout_ms;
+    steer_begin(f, job);
     move_call(f, job, now, fx);
 }
 
@@ -126,9 +101,9 @@ void move_called(struct job *job, const struct err *err, struct moment now, stru
     assert(job->call_out);
     job->call_out = false;
     job->error = *err;
-    close_intent(job, false, err, now, fx);
+    close_call(job, false, err, now, fx);
     if (err->code != ERR_NONE && err->code != ERR_REFUSED)
-        record_error(job, "migrate", err, now, fx);
+        intent_error(job, "migrate", err, now, fx);
     if (err->code == ERR_UNREACHABLE) {
         /* Our connection broke, not the migration: loss of sight is never an outcome. */
         effects_event(fx, job, now.wall_ms, true, "LostSight",
@@ -164,7 +139,7 @@ void move_ask_abort(struct job *job, const char *requester, const char *why, str
 void move_abort_called(struct job *job, const struct err *err, struct moment now,
                        struct effects *fx)
 {
-    close_intent(job, true, err, now, fx);
+    close_call(job, true, err, now, fx);
     job->abort_call_id = 0;
     if (err->code == ERR_NONE) {
         job->abort_accepted = true; /* accepted is not yet done: the hosts decide */
@@ -174,7 +149,7 @@ void move_abort_called(struct job *job, const struct err *err, struct moment now
         return;
     }
     if (err->code != ERR_REFUSED) /* our own shell's word, not a host's */
-        record_error(job, "abort", err, now, fx);
+        intent_error(job, "abort", err, now, fx);
     job->abort_next_ms = now.mono_ms + ABORT_RETRY_MS;
 }
 
@@ -212,7 +187,7 @@ static void advance_abort(struct fleet *f, struct job *job, struct moment now, s
             job->wake_ms = job->abort_next_ms;
         return;
     }
-    job->abort_call_seq = add_intent(job, "abort", now, fx)->of.intent.seq;
+    job->abort_call_seq = intent_open(job, "abort", NULL, now, fx);
     job->abort_call_asked_ms = now.wall_ms;
     job->abort_call_id = ++f->next_call_id;
     struct effect *call = effects_add(fx, EFFECT_DO_ABORT, job, now.wall_ms);
@@ -227,23 +202,26 @@ void move_advance(struct fleet *f, struct job *job, struct moment now, struct ef
     int64_t idle_ms = job->entered_ms + f->config.idle_call_timeout_ms;
     if (job->phase == PHASE_TARGET_READY && job->call_out && now.mono_ms >= idle_ms)
         move_ask_abort(job, "ferry", "nothing moved in time after the call", now, fx);
+    if (job->phase == PHASE_RUNNING && now.mono_ms - job->steered_ms >= STEER_BLIND_MS)
+        steer_look(f, job, NULL, now, fx);
     if (!job->call_out)
         resolve_advance(f, job, now, fx);
     if (!phase_is_final(job->phase)) /* no order for what this very turn proved to be over */
         advance_abort(f, job, now, fx);
 }
 
-void move_adopt(struct job *job, struct moment now, struct effects *fx)
+void move_adopt(struct fleet *f, struct job *job, struct moment now, struct effects *fx)
 {
     job->adopted = true;
     job->changed = true;
+    steer_begin(f, job);
     job->hv_job = JOB_SEEN_UNKNOWN;
     if (job->call_seq != 0) { /* the call's own answer died with the process that made it */
         struct err lost = {0};
         err_set(&lost, ERR_UNREACHABLE, "the process that made the call ended");
-        close_intent(job, false, &lost, now, fx);
+        close_call(job, false, &lost, now, fx);
         if (job->abort_call_seq != 0)
-            close_intent(job, true, &lost, now, fx);
+            close_call(job, true, &lost, now, fx);
     }
     effects_event(fx, job, now.wall_ms, false, "Adopted",
                   "Taken over after a restart in phase %s; reading both nodes.",

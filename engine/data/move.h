@@ -26,6 +26,6 @@ void move_ask_abort(struct job *job, const char *requester, const char *why, str
 /* Moves a handed-off job as far as the facts allow. */
 void move_advance(struct fleet *f, struct job *job, struct moment now, struct effects *fx);
 /* A job found in the store after its call was recorded: this process made no call for it. */
-void move_adopt(struct job *job, struct moment now, struct effects *fx);
+void move_adopt(struct fleet *f, struct job *job, struct moment now, struct effects *fx);
 
 #endif

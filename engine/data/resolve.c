@@ -7,6 +7,7 @@
 #include "base/text.h"
 #include "engine/data/move.h"
 #include "engine/data/ownership.h"
+#include "engine/data/steer.h"
 
 enum {
     ROUND_FAST_MS = 200,  /* between rounds at first */
@@ -141,6 +142,8 @@ static void settle_on_source(struct fleet *f, struct job *job, struct moment now
         return; /* the target is still clearing its copy away */
     if (!job->call_over && stood_ms < SETTLED_MS)
         return;
+    if (steer_gives_back(f, job, now, fx))
+        return; /* we stopped it to finish: it runs again before anything is final */
     bool never_moved = job->phase == PHASE_TARGET_READY && !job->moved;
     if (!job->call_over && never_moved && job->retries < CALLS_AGAIN_MAX)
         call_again(f, job, now, fx);

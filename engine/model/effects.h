@@ -8,7 +8,9 @@
 #ifndef ENGINE_MODEL_EFFECTS_H
 #define ENGINE_MODEL_EFFECTS_H
 
+#include "engine/data/monitor.h"
 #include "engine/model/job.h"
+#include "hypervisor/hv.h"
 
 enum effect_kind {
     EFFECT_STEP,     /* record: a job changed phase */
@@ -16,6 +18,7 @@ enum effect_kind {
     EFFECT_SIGHTING, /* record: the guest seen, or not, on a node */
     EFFECT_ERROR,    /* record: an error of a hypervisor call */
     EFFECT_MODE,     /* record: the mode changed */
+    EFFECT_DECISION, /* record: what a monitor decided, or would have */
     EFFECT_INTENT,   /* record: an action that changes a guest, before and after */
     /* From here on: things to do. */
     EFFECT_DO_LOOK,        /* ask a node for the guest's state */
@@ -24,6 +27,7 @@ enum effect_kind {
     EFFECT_DO_ASK_VOLUMES, /* ask `from` how big the job's disks are, a node about their places */
     EFFECT_DO_MIGRATE,     /* its volumes are the job's */
     EFFECT_DO_ABORT,
+    EFFECT_DO_TUNE,        /* downtime, post-copy, pause, resume: act.call */
     EFFECT_DO_SHUTDOWN,    /* ask a guest to turn itself off */
     EFFECT_DO_STOP_BACKUP, /* abort the job of somebody else on the guest */
     EFFECT_DO_WATCH,
@@ -65,11 +69,19 @@ struct effect {
         struct {
             int64_t epoch, seq, asked_ms, done_ms;
             const char *action, *status; /* literals */
-            char node[HV_HOST_MAX];
+            char node[HV_HOST_MAX], argument[32];
             struct err err;
         } intent;
         struct {
+            int64_t seq;
+            const char *monitor; /* a literal: stall, legacy */
+            bool shadow;
+            struct monitor_decision is;
+        } decision;
+        struct {
             uint64_t id;
+            enum hv_call call; /* TUNE */
+            uint64_t value;    /* TUNE */
             char node[HV_HOST_MAX], guest[HV_UUID_MAX];
             char from[HV_HOST_MAX]; /* COMPARE_CPU, ASK_VOLUMES */
             int64_t next_seq;       /* WATCH */

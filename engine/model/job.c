@@ -3,6 +3,7 @@
 
 #include <assert.h>
 
+#include "engine/data/steer.h"
 #include "engine/publish.h"
 
 struct job *job_new(struct err *err)
@@ -23,6 +24,8 @@ void job_free(struct job *job)
     if (job == NULL)
         return;
     publish_drop_view(job->view);
+    steer_free(job->steering);
+    free(job->monitor_json);
     labels_fini(&job->added_selector);
     free(job->rejections);
     free(job->volumes_json);

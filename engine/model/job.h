@@ -148,6 +148,18 @@ struct job {
     int64_t created_ms, handed_off_ms, started_ms, ended_ms, delete_asked_ms; /* wall, 0: not */
     int64_t wake_ms; /* monotonic: look at it again by then */
 
+    struct steering *steering; /* the monitors at work, owned; see engine/data/steer.h */
+    char *monitor_json;        /* the acting one's state as last stored, owned or NULL */
+    int64_t steered_ms;        /* monotonic: it last looked */
+    int64_t decisions_before;  /* recorded by earlier processes */
+    int decision;              /* enum decision: the newest one */
+    char decision_text[JOB_REASON_MAX];
+    int64_t decision_ms; /* wall; 0: none yet */
+    bool stopped_by_us;  /* we paused the guest to finish; it is given back if that fails */
+    uint64_t resume_call_id;
+    int64_t resume_call_seq, resume_asked_ms; /* wall */
+    unsigned resume_tries;
+
     bool has_sample;
     struct sample sample;
     int64_t next_sample_seq;

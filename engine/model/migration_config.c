@@ -45,6 +45,11 @@ static const char *const monitor_words[] = {
     [MONITOR_STALL] = "stall",
     [MONITOR_LEGACY] = "legacy",
 };
+static const char *const shadow_words[] = {
+    [SHADOW_NONE] = "none",
+    [SHADOW_STALL] = "stall",
+    [SHADOW_LEGACY] = "legacy",
+};
 static const char *const compression_words[] = {
     [COMPRESSION_NONE] = "none",
     [COMPRESSION_ZSTD] = "zstd",
@@ -56,6 +61,7 @@ static const struct {
     size_t n;
 } words[SETTING_COUNT] = {
     [SETTING_monitor] = {monitor_words, COUNT(monitor_words)},
+    [SETTING_shadow] = {shadow_words, COUNT(shadow_words)},
     [SETTING_compression] = {compression_words, COUNT(compression_words)},
 };
 

@@ -19,6 +19,7 @@ enum setting {
 _Static_assert(SETTING_COUNT <= 64, "what a policy sets is a set of 64 bits");
 
 enum monitor_kind { MONITOR_STALL, MONITOR_LEGACY };
+enum shadow_kind { SHADOW_NONE, SHADOW_STALL, SHADOW_LEGACY };
 enum compression { COMPRESSION_NONE, COMPRESSION_ZSTD, COMPRESSION_XBZRLE, COMPRESSION_MT };
 
 struct migration_config {

@@ -274,9 +274,11 @@ static void every_setting_can_be_made_and_is_checked_at_its_line(void **state)
         const char *name = strrchr(settings[i].path, '.');
         bool is_word = text_equal(settings[i].good, "-");
         struct err good_err = {0}, bad_err = {0};
-        const char *good = !is_word                                  ? settings[i].good
-                           : text_equal(settings[i].path, "monitor") ? "legacy"
-                                                                     : "xbzrle";
+        const char *good = !is_word ? settings[i].good
+                           : text_equal(settings[i].path, "monitor") ||
+                                   text_equal(settings[i].path, "shadowMonitor")
+                               ? "legacy"
+                               : "xbzrle";
         (void)write_nested(settings[i].path, good, text, sizeof text);
         OWNED(config) c = parse(text, &good_err);
         if (c == NULL)

@@ -103,7 +103,9 @@ static void other_value(enum setting setting, char out[static 32])
     case T_BYTES: (void)snprintf(out, 32, "%.0f", row->high - 1); break;
     case T_REAL: (void)snprintf(out, 32, "%.3f", (row->low + row->high) / 2 + 0.125); break;
     case T_WORD:
-        (void)snprintf(out, 32, "%s", setting == SETTING_monitor ? "\"legacy\"" : "\"mt\"");
+        (void)snprintf(out, 32, "%s",
+                       setting == SETTING_monitor || setting == SETTING_shadow ? "\"legacy\""
+                                                                               : "\"mt\"");
     }
 }
 

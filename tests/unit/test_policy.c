@@ -172,7 +172,7 @@ static void spec_of(enum setting setting, char out[static 200])
         (void)snprintf(value, sizeof value, "%s", json_object_get_boolean(now) ? "false" : "true");
     else if (json_object_is_type(now, json_type_string))
         (void)snprintf(value, sizeof value, "\"%s\"",
-                       setting == SETTING_monitor ? "legacy" : "zstd");
+                       setting == SETTING_monitor || setting == SETTING_shadow ? "legacy" : "zstd");
     else if (json_object_is_type(now, json_type_double))
         (void)snprintf(value, sizeof value, "%s",
                        setting == SETTING_precopy_factor      ? "2.5"

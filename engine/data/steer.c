@@ -1,0 +1,234 @@
+/* steer.c - see steer.h. */
+#include "engine/data/steer.h"
+
+#include <stdio.h>
+#include <string.h>
+
+#include "base/text.h"
+#include "engine/data/intent.h"
+#include "engine/data/monitor.h"
+#include "engine/data/move.h"
+
+enum { RESUME_RETRY_MS = 1000, RESUME_TRIES_MAX = 30 };
+
+/* What is kept of the monitors of one job. */
+struct steering {
+    struct monitor acting, shadow;
+    bool has_shadow;
+    uint64_t call_id; /* order out, 0: none */
+    enum hv_call call;
+    int64_t call_seq, call_asked_ms;
+    struct monitor_decision wish; /* what it is about */
+    int64_t decisions;            /* recorded so far */
+};
+
+static const struct {
+    enum hv_call call;
+    const char *action; /* in the record of intents */
+} orders[MONITOR_ACTION_COUNT] = {
+    [MONITOR_SET_DOWNTIME] = {HV_CALL_SET_DOWNTIME, "set-downtime"},
+    [MONITOR_POSTCOPY] = {HV_CALL_START_POSTCOPY, "start-postcopy"},
+    [MONITOR_PAUSE] = {HV_CALL_SUSPEND, "suspend"},
+};
+
+void steer_free(struct steering *steering)
+{
+    free(steering);
+}
+
+static bool is_device_of_host(const struct migratable *m)
+{
+    return migratable_has(m, UNMOVABLE_HOST_DEVICE) || migratable_has(m, UNMOVABLE_INTERFACE);
+}
+
+static bool wants_ramp(const struct migration_config *config)
+{
+    struct migration_config plain;
+    migration_config_default(&plain);
+    return config->downtime_initial_ms != plain.downtime_initial_ms ||
+           config->downtime_steps != plain.downtime_steps ||
+           config->downtime_after != plain.downtime_after ||
+           config->downtime_cooldown != plain.downtime_cooldown;
+}
+
+void steer_begin(struct fleet *f, struct job *job)
+{
+    const struct guest *guest = fleet_guest(f, job->guest_uuid);
+    struct monitor_facts facts = {.tuning = wants_ramp(&job->config)};
+    if (guest != NULL)
+        facts.memory_bytes = guest->memory_kib << 10;
+    if (guest != NULL && guest->owner != NULL)
+        facts.vfio = is_device_of_host(&guest->owner->migratable);
+    if (job->steering == NULL)
+        job->steering = calloc(1, sizeof *job->steering);
+    struct steering *s = job->steering;
+    if (s == NULL)
+        return; /* without memory it runs unwatched, as libvirt alone would */
+    enum monitor_kind kind = (enum monitor_kind)job->config.monitor;
+    if (job->monitor_json == NULL || !monitor_load(job->monitor_json, &s->acting))
+        monitor_begin(&s->acting, kind, &job->config, &facts);
+    s->has_shadow = job->config.shadow != SHADOW_NONE;
+    if (s->has_shadow)
+        monitor_begin(&s->shadow,
+                      job->config.shadow == SHADOW_LEGACY ? MONITOR_LEGACY : MONITOR_STALL,
+                      &job->config, &facts);
+}
+
+static void record(struct job *job, const struct monitor *m, const struct monitor_decision *d,
+                   bool shadow, struct moment now, struct effects *fx)
+{
+    struct effect *effect = effects_add(fx, EFFECT_DECISION, job, now.wall_ms);
+    effect->of.decision.seq = ++job->steering->decisions + job->decisions_before;
+    effect->of.decision.monitor = m->kind == MONITOR_LEGACY ? "legacy" : "stall";
+    effect->of.decision.shadow = shadow;
+    effect->of.decision.is = *d;
+    if (shadow)
+        return;
+    TEXT_SET(job->decision_text, d->text);
+    job->decision = d->why;
+    job->decision_ms = now.wall_ms;
+    free(job->monitor_json);
+    job->monitor_json = monitor_save(m);
+    job->changed = true;
+    if (d->action != MONITOR_NOTHING && d->why != DECISION_HOLDS_DOWNTIME)
+        effects_event(fx, job, now.wall_ms, d->action == MONITOR_ABORT, "MonitorDecided", "%s: %s",
+                      monitor_action_name(d->action), d->text);
+}
+
+static void order(struct fleet *f, struct job *job, const struct monitor_decision *d,
+                  struct moment now, struct effects *fx)
+{
+    struct steering *s = job->steering;
+    if (d->action == MONITOR_ABORT) {
+        move_ask_abort(job, "ferry", d->text, now, fx);
+        monitor_done(&s->acting, d, true, d->elapsed_ms);
+        return;
+    }
+    char argument[32] = "";
+    if (d->action == MONITOR_SET_DOWNTIME)
+        (void)snprintf(argument, sizeof argument, "%lld ms", (long long)d->downtime_ms);
+    s->wish = *d;
+    s->call = orders[d->action].call;
+    s->call_seq = intent_open(job, orders[d->action].action, argument, now, fx);
+    s->call_asked_ms = now.wall_ms;
+    s->call_id = ++f->next_call_id;
+    struct effect *effect = effects_add(fx, EFFECT_DO_TUNE, job, now.wall_ms);
+    effect->of.act.id = s->call_id;
+    effect->of.act.call = s->call;
+    effect->of.act.value = (uint64_t)d->downtime_ms;
+    TEXT_SET(effect->of.act.node, job->source);
+    TEXT_SET(effect->of.act.guest, job->guest_uuid);
+}
+
+/* While it runs, in this process's call or found running, and nobody reads its outcome yet. */
+static bool is_steered(const struct job *job)
+{
+    bool runs = job->call_out || job->hv_job == JOB_SEEN_ACTIVE;
+    return job->steering != NULL && job->phase == PHASE_RUNNING && runs && !job->resolving &&
+           !job->call_over;
+}
+
+void steer_look(struct fleet *f, struct job *job, const struct sample *sample, struct moment now,
+                struct effects *fx)
+{
+    if (!is_steered(job) || !f->store_ok)
+        return;
+    struct steering *s = job->steering;
+    job->steered_ms = now.mono_ms;
+    struct monitor_input input = {
+        .elapsed_ms = now.wall_ms - job->handed_off_ms,
+        .has_stats = sample != NULL && sample->source != SAMPLE_COMPLETED,
+        .at_iteration = sample != NULL && sample->source == SAMPLE_ITERATION,
+        .mode = job->mode,
+        .stopped_by_migration = job->source_side.sight.state == HV_STATE_PAUSED &&
+                                job->source_side.sight.reason == HV_PAUSED_MIGRATION,
+        .abort_under_way = job->abort_asked && job->abort_status == ABORT_ABORTING,
+    };
+    if (sample != NULL)
+        input.stats = sample->stats;
+    struct monitor_decision decision;
+    if (s->has_shadow) {
+        monitor_step(&s->shadow, &input, &decision);
+        if (monitor_is_news(&s->shadow, &decision))
+            record(job, &s->shadow, &decision, true, now, fx);
+        if (decision.action != MONITOR_NOTHING)
+            monitor_done(&s->shadow, &decision, true, input.elapsed_ms);
+    }
+    monitor_step(&s->acting, &input, &decision);
+    if (monitor_is_news(&s->acting, &decision))
+        record(job, &s->acting, &decision, false, now, fx);
+    if (decision.action != MONITOR_NOTHING && s->call_id == 0)
+        order(f, job, &decision, now, fx);
+}
+
+/* What a decision makes of the guest, once the hypervisor took it. */
+static void take_effect(struct job *job, const struct monitor_decision *d, struct moment now,
+                        struct effects *fx)
+{
+    if (d->action == MONITOR_POSTCOPY)
+        move_mode(job, MODE_POSTCOPY, decision_name(d->why), now, fx);
+    if (d->action == MONITOR_PAUSE)
+        job->stopped_by_us = true;
+    bool hard = d->why == DECISION_STALLED_HARD || d->why == DECISION_LATE_HARD ||
+                d->why == DECISION_LATE_VFIO;
+    if ((d->action == MONITOR_PAUSE || hard) && job->mode != MODE_POSTCOPY)
+        move_mode(job, MODE_PAUSED, decision_name(d->why), now, fx);
+}
+
+static bool resumed(struct job *job, uint64_t id, const struct err *err, struct moment now,
+                    struct effects *fx)
+{
+    if (job->resume_call_id == 0 || job->resume_call_id != id)
+        return false;
+    job->resume_call_id = 0;
+    intent_close(job, "resume", job->resume_call_seq, job->resume_asked_ms, err, now, fx);
+    if (err->code == ERR_NONE)
+        job->stopped_by_us = false;
+    else
+        intent_error(job, "resume", err, now, fx);
+    job->changed = true;
+    return true;
+}
+
+bool steer_called(struct fleet *f, struct job *job, uint64_t id, const struct err *err,
+                  struct moment now, struct effects *fx)
+{
+    (void)f;
+    struct steering *s = job->steering;
+    if (resumed(job, id, err, now, fx))
+        return true;
+    if (s == NULL || s->call_id == 0 || s->call_id != id)
+        return false;
+    s->call_id = 0;
+    const char *action = orders[s->wish.action].action;
+    intent_close(job, action, s->call_seq, s->call_asked_ms, err, now, fx);
+    bool accepted = err->code == ERR_NONE;
+    if (accepted)
+        take_effect(job, &s->wish, now, fx);
+    else if (err->code != ERR_REFUSED)
+        intent_error(job, action, err, now, fx);
+    monitor_done(&s->acting, &s->wish, accepted, now.wall_ms - job->handed_off_ms);
+    job->changed = true;
+    return true;
+}
+
+bool steer_gives_back(struct fleet *f, struct job *job, struct moment now, struct effects *fx)
+{
+    const struct hv_sight *sight = &job->source_side.sight;
+    bool stands = sight->presence == HV_PRESENT && sight->state == HV_STATE_PAUSED &&
+                  sight->reason == HV_PAUSED_USER;
+    if (!job->stopped_by_us || !stands || job->resume_tries >= RESUME_TRIES_MAX)
+        return false;
+    if (job->resume_call_id != 0 || now.wall_ms - job->resume_asked_ms < RESUME_RETRY_MS)
+        return true;
+    job->resume_tries++;
+    job->resume_call_seq = intent_open(job, "resume", NULL, now, fx);
+    job->resume_asked_ms = now.wall_ms;
+    job->resume_call_id = ++f->next_call_id;
+    struct effect *effect = effects_add(fx, EFFECT_DO_TUNE, job, now.wall_ms);
+    effect->of.act.id = job->resume_call_id;
+    effect->of.act.call = HV_CALL_RESUME;
+    TEXT_SET(effect->of.act.node, job->source);
+    TEXT_SET(effect->of.act.guest, job->guest_uuid);
+    return true;
+}

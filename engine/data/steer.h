@@ -1,0 +1,25 @@
+/* steer.h - lets the monitor decide about a migration that runs, and turns its wishes into orders:
+ * more downtime, post-copy, a pause, an abort. Each order is an intent, each decision a record;
+ * a second monitor may look on and only say what it would have done. Pure. */
+#ifndef ENGINE_DATA_STEER_H
+#define ENGINE_DATA_STEER_H
+
+#include "collector/sample.h"
+#include "engine/model/step.h"
+
+/* The call is about to be made: a monitor begins under the frozen configuration. One that was taken
+ * up from the store goes on. */
+void steer_begin(struct fleet *f, struct job *job);
+/* A measurement came, or (sample NULL) none did for a while. */
+void steer_look(struct fleet *f, struct job *job, const struct sample *sample, struct moment now,
+                struct effects *fx);
+/* An order of ours was answered. False: it is none of ours. */
+bool steer_called(struct fleet *f, struct job *job, uint64_t id, const struct err *err,
+                  struct moment now, struct effects *fx);
+/* The guest stands still on the source because we stopped it, and the migration is over: it is let
+ * run again. True: the order is under way, the outcome waits for it. */
+bool steer_gives_back(struct fleet *f, struct job *job, struct moment now, struct effects *fx);
+
+void steer_free(struct steering *steering); /* NULL is fine */
+
+#endif
