@@ -85,7 +85,7 @@ static void record(struct job *job, const struct monitor *m, const struct monito
     if (shadow)
         return;
     TEXT_SET(job->decision_text, d->text);
-    job->decision = d->why;
+    job->decision = (int)d->why;
     job->decision_ms = now.wall_ms;
     free(job->monitor_json);
     job->monitor_json = monitor_save(m);
