@@ -334,6 +334,12 @@ void lawbook_order(struct lawbook *book, const struct hv_request *request)
     if (request->call != HV_CALL_MIGRATE || note == NULL)
         return;
     note->ordered_bps = request->with.migrate.bandwidth_mibs << 20;
+    note->ordered[0] = '\0';
+    for (size_t i = 0; book->before != NULL && i < book->before->n_jobs; i++) {
+        const struct snapshot_job *job = book->before->jobs[i];
+        if (!phase_is_final(job->phase) && strcmp(job->guest_uuid, note->uuid) == 0)
+            TEXT_SET(note->ordered, job->uid);
+    }
     if (book->rules.bandwidth != 0 && note->ordered_bps == 0)
         lawbook_broken(book, LAW_LIMITS, "%s is moved without a limit, nodes have a budget",
                        note->name);

@@ -29,6 +29,16 @@ struct traffic {
     uint64_t out_bps, in_bps;
 };
 
+/* After a crash a job may be as far as that without an order: that of an earlier one is none. */
+static uint64_t ordered_bps(struct note_guest *guest, const struct snapshot_job *job)
+{
+    if (guest == NULL || (job->phase != PHASE_TARGET_READY && job->phase != PHASE_RUNNING))
+        return 0;
+    if (guest->ordered[0] == '\0')
+        TEXT_SET(guest->ordered, job->uid);
+    return strcmp(guest->ordered, job->uid) == 0 ? guest->ordered_bps : 0;
+}
+
 static struct traffic traffic_of(struct lawbook *book, const struct snapshot *now, const char *node)
 {
     struct traffic sum = {0};
@@ -36,9 +46,7 @@ static struct traffic traffic_of(struct lawbook *book, const struct snapshot *no
         const struct snapshot_job *job = now->jobs[i];
         if (!phase_is_busy(job->phase))
             continue;
-        const struct note_guest *guest = guest_of(book, job->guest_uuid);
-        bool moves = job->phase == PHASE_TARGET_READY || job->phase == PHASE_RUNNING;
-        uint64_t bps = moves && guest != NULL ? guest->ordered_bps : 0;
+        uint64_t bps = ordered_bps(guest_of(book, job->guest_uuid), job);
         if (strcmp(job->source, node) == 0) {
             sum.out++;
             sum.out_bps += bps;

@@ -22,10 +22,11 @@ struct note_guest {
     char uuid[HV_UUID_MAX], ns[HV_HOST_MAX], name[HV_NAME_MAX];
     uint64_t memory_kib;
     unsigned vcpus;
-    bool may_shut_down, unmarked; /* unmarked: somebody took its mark back since the crash */
-    bool denied;                  /* shut down against its strategy, by the last publication */
-    unsigned unfinished;          /* jobs in the store */
-    uint64_t ordered_bps;         /* bandwidth of its newest migrate order */
+    bool may_shut_down, unmarked;   /* unmarked: somebody took its mark back since the crash */
+    bool denied;                    /* shut down against its strategy, by the last publication */
+    unsigned unfinished;            /* jobs in the store */
+    uint64_t ordered_bps;           /* bandwidth of its newest migrate order ... */
+    char ordered[SNAPSHOT_UID_MAX]; /* ... of this job; empty: of the next one seen */
     UT_hash_handle hh;
 };
 struct note_document { /* as the store held it when Ferry crashed */
