@@ -167,7 +167,7 @@ static void node_has_room(struct lawbook *book, const struct snapshot *now,
                        (unsigned long long)(cpus * each));
 }
 
-/* A namespace pays for each guest that is known to be up, and once more for each promise. */
+/* A namespace pays for each guest that is known to be up where it is, and for each promise. */
 static struct amount used_in(struct lawbook *book, const struct snapshot *now, const char *ns)
 {
     struct amount sum = {0};
@@ -177,7 +177,7 @@ static struct amount used_in(struct lawbook *book, const struct snapshot *now, c
         const char *host = book->world.host_of(book->world.ctx, guest->uuid);
         const struct snapshot_guest *known = guest_in(now, guest->uuid);
         const struct snapshot_job *job = promise_to(now, guest->uuid);
-        bool up = host != NULL && known != NULL && known->up;
+        bool up = host != NULL && known != NULL && known->up && strcmp(known->node, host) == 0;
         if (job != NULL)
             add(&sum, guest);
         if (up && (job == NULL || strcmp(job->target, host) != 0))
