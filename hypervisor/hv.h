@@ -55,7 +55,7 @@ struct hv_request {
     union {
         struct hv_migrate migrate; /* MIGRATE */
         struct {
-            uint64_t value; /* SET_SPEED MiB/s, SET_DOWNTIME ms */
+            uint64_t value; /* SET_SPEED MiB/s, SET_DOWNTIME ms, MEASURE_DIRTY s */
             bool postcopy;  /* SET_SPEED: the post-copy limit; ABORT: pause the stream */
         } tune;
         char disk[HV_DISK_NAME_MAX]; /* BLOCK_INFO */
@@ -88,6 +88,7 @@ struct hv_reply {
         struct hv_block_info block;     /* BLOCK_INFO */
         struct hv_volume_info volume;   /* VOLUME_INFO */
         int comparison;                 /* COMPARE_CPU: libvirt's virCPUCompareResult */
+        uint64_t dirty_bps;             /* MEASURE_DIRTY: bytes of distinct pages per second */
     } with;
 };
 void hv_reply_fini(struct hv_reply *reply);

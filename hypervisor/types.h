@@ -156,6 +156,11 @@ struct hv_host {
     char uri[HV_URI_MAX];             /* how Ferry reaches it */
     char peer_uri[HV_URI_MAX];        /* how other hosts' libvirtd reach it (p2p); default: uri */
     char migration_host[HV_TEXT_MAX]; /* address for the memory stream; empty: libvirt decides */
+    char listen[HV_TEXT_MAX];   /* where it listens for the stream; empty: migration_host if that is
+                                   an address, else libvirt decides */
+    char tls_name[HV_TEXT_MAX]; /* name in its certificate, if streams go to another one */
+    bool tls;                   /* its QEMU has what TLS needs: memory travels encrypted */
+    char helper[HV_URI_MAX];    /* where its `ferry hostd` listens; empty: it has none */
     int keepalive_interval_s, keepalive_count; /* 0: 5 and 5 */
 };
 
@@ -169,6 +174,11 @@ enum {                               /* flags of a migration; combined with | */
        HV_MIGRATE_PERSIST = 1 << 6,         /* define on the target and undefine on the source */
        HV_MIGRATE_NON_SHARED_DISK = 1 << 7, /* disks are copied whole, backing files and all */
        HV_MIGRATE_AS_DEFINED = 1 << 8, /* interfaces are plugged where the stored definition says */
+       HV_MIGRATE_TUNNELLED = 1 << 9,  /* memory travels inside libvirt's own connection */
+       HV_MIGRATE_RESUME = 1 << 10,    /* takes up a post-copy whose stream broke */
+       HV_MIGRATE_XBZRLE = 1 << 11,    /* pages are sent as what changed in them */
+       HV_MIGRATE_MT = 1 << 12,        /* pages are packed by several threads */
+       HV_MIGRATE_ZSTD = 1 << 13,      /* packed parallel streams */
 };
 struct hv_volume; /* volume.h */
 struct hv_migrate {
