@@ -18,6 +18,7 @@ enum {
     HV_UUID_MAX = 37,
     HV_URI_MAX = 256,
     HV_TEXT_MAX = 128,
+    HV_SECRET_MAX = 129,  /* what Ferry and a host's helper share */
     HV_GUESTS_MAX = 4096, /* guests on one host */
 };
 
@@ -161,6 +162,7 @@ struct hv_host {
     char tls_name[HV_TEXT_MAX]; /* name in its certificate, if streams go to another one */
     bool tls;                   /* its QEMU has what TLS needs: memory travels encrypted */
     char helper[HV_URI_MAX];    /* where its `ferry hostd` listens; empty: it has none */
+    char helper_secret[HV_SECRET_MAX];         /* what that one and Ferry both know */
     int keepalive_interval_s, keepalive_count; /* 0: 5 and 5 */
 };
 
