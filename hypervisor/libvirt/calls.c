@@ -194,8 +194,8 @@ static bool stored_definition(virDomainPtr domain, struct hv_reply *reply)
     return reply->with.text != NULL;
 }
 
-/* Calls about a guest, with the guest at hand; libvirt's last error on failure, except for
- * MIGRATE, which must read it before anything else happens. */
+/* Calls about a guest, with the guest at hand; libvirt's last error on failure, except for those
+ * that must read it before anything else happens. */
 static bool run_on_guest(virDomainPtr domain, const struct job *job, struct hv_reply *reply)
 {
     switch (job->request.call) {
@@ -210,7 +210,11 @@ static bool run_on_guest(virDomainPtr domain, const struct job *job, struct hv_r
         return (reply->with.text = virDomainGetXMLDesc(domain, VIR_DOMAIN_XML_MIGRATABLE)) != NULL;
     case HV_CALL_BLOCK_INFO:
         return libvirt_block_info(domain, job->request.with.disk, &reply->with.block);
+    case HV_CALL_MEASURE_DIRTY:
+        return libvirt_dirty_measure(domain, job, &reply->with.dirty_bps, &reply->err);
     case HV_CALL_MIGRATE: return libvirt_act_migrate(domain, job, &reply->err);
+    case HV_CALL_YANK: return libvirt_rescue_yank(domain, &reply->err);
+    case HV_CALL_DROP_COPY: return libvirt_rescue_drop_copy(domain, &reply->err);
     default: return libvirt_act_control(domain, &job->request);
     }
 }

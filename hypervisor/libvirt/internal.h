@@ -14,14 +14,13 @@
 #include <pthread.h>
 #include <stdatomic.h>
 
-#include <libvirt/libvirt.h>
-#include <libvirt/virterror.h>
-
 #include "hypervisor/libvirt/libvirt.h"
+#include "hypervisor/libvirt/words.h"
 
 enum {
     LOOK_WORKERS_MAX = 4, /* one, and more only while that one hangs */
-    PROBE_WORKERS_MAX = 4,
+    PROBE_WORKERS_MAX = 8,
+    HELPER_CALLS_MAX = 8,     /* to one host's helper at a time */
     LANE_IDLE_MS = 30000,     /* workers nobody needed for so long end */
     LANE_WAIT_MAX_MS = 10000, /* a request not begun by then is answered UNREACHABLE */
     LANE_SLOW_MS = 1000,      /* a call or opening this old counts as hanging */
@@ -37,6 +36,7 @@ struct job { /* a request on its way; owned by the queue, then by the worker */
     struct hv_request request;
     char *text;                /* copy of request.with.text */
     struct hv_volume *volumes; /* copy of request.with.migrate.volumes */
+    struct host *host;
     const struct host *target; /* MIGRATE */
     int64_t queued_ms;
 };
@@ -58,6 +58,7 @@ struct lane {
     struct job *first, **last;
     struct worker *workers;
     unsigned n_queued, n_workers, busy;
+    unsigned measuring;           /* MEASURE_DIRTY that wait or run */
     unsigned peak, last_peak;     /* most workers busy at once, in this window and the last */
     int64_t window_ms;            /* when this window began */
     int64_t retry_ms, backoff_ms; /* no connection is tried before retry_ms ... */
@@ -83,6 +84,7 @@ struct host {
     struct hv_host config;
     struct lane lanes[HV_LANE_COUNT];
     struct keeper keeper;
+    atomic_uint helper_calls;
 };
 
 struct libvirt {
@@ -134,6 +136,7 @@ void libvirt_lane_tick(
 void libvirt_lane_retry_now(struct lane *lane); /* the host answers again: forget the backoff */
 void libvirt_lane_wake(struct lane *lane);
 void libvirt_lane_status(struct lane *lane, struct hv_lane_status *out_status);
+void libvirt_lane_count(struct lane *lane, const struct hv_reply *reply); /* of a call beside it */
 void libvirt_job_free(struct job *job);
 
 /* keeper.c, events.c */
@@ -161,32 +164,15 @@ void libvirt_call_run(virConnectPtr conn, const struct job *job, struct hv_reply
 bool libvirt_act_migrate(virDomainPtr domain, const struct job *job, struct err *err);
 bool libvirt_act_control(virDomainPtr domain, const struct hv_request *request);
 
-/* destination.c: the definition with those disks elsewhere, malloc'ed; NULL with err. live: a disk
- * that is not there is an error, and parts of destinations are named. */
-char *libvirt_destination(const char *xml, const struct hv_volume *volumes, size_t n, bool live,
-                          struct err *err);
+/* rescue.c */
+bool libvirt_rescue_yank(virDomainPtr domain, struct err *err);
+bool libvirt_rescue_drop_copy(virDomainPtr domain, struct err *err);
 
-/* plug.c: the definition with interfaces of networks and bridges plugged as in the stored one, by
- * their address, malloc'ed; NULL with err. */
-char *libvirt_plugged(const char *xml, const char *stored_xml, struct err *err);
+/* dirty.c */
+bool libvirt_dirty_measure(virDomainPtr domain, const struct job *job, uint64_t *out_bps,
+                           struct err *err);
 
-/* stats.c */
-void libvirt_stats_decode(const virTypedParameter *params, int n, struct hv_job_stats *out_stats);
-
-/* metadata.c: Ferry's element in a guest's definition, and facts in a host's capabilities. */
-/* xml may be NULL: no such element. The texts are malloc'ed JSON objects, NULL when empty. */
-void libvirt_metadata_decode(const char *xml, char *out_ns, char **out_labels, char **out_settings);
-/* capabilities.c: machine types and huge pages; what is not in the XML stays not known. */
-void libvirt_capabilities_decode(const char *xml, struct hv_abilities *abilities);
-bool libvirt_capabilities_pool_path(const char *xml, char *out_path, size_t bytes);
-bool libvirt_capabilities_link(const char *xml, struct hv_bridge *out_link);
-void libvirt_metadata_host(const char *capabilities, struct hv_facts *facts);
-
-/* definition.c: what of a guest's definition its CPU depends on; NULL: not said. Owned. */
-struct definition {
-    char *cpu, *emulator, *arch, *machine, *virt_type;
-};
-bool libvirt_definition_decode(const char *xml, struct definition *out_definition);
-void libvirt_definition_fini(struct definition *definition);
+/* helper.c */
+MUST_CHECK bool libvirt_helper_submit(struct host *host, struct job *take_job, struct err *err);
 
 #endif

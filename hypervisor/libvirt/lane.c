@@ -67,11 +67,17 @@ void libvirt_lane_fini(struct lane *lane)
     (void)pthread_mutex_destroy(&lane->lock);
 }
 
+static unsigned is_measure(const struct job *job)
+{
+    return job->request.call == HV_CALL_MEASURE_DIRTY ? 1 : 0;
+}
+
 static void push(struct lane *lane, struct job *job)
 {
     *lane->last = job;
     lane->last = &job->next;
     lane->n_queued++;
+    lane->measuring += is_measure(job);
 }
 
 static struct job *pop(struct lane *lane)
@@ -83,6 +89,7 @@ static struct job *pop(struct lane *lane)
     if (lane->first == NULL)
         lane->last = &lane->first;
     lane->n_queued--;
+    lane->measuring -= is_measure(job);
     job->next = NULL;
     return job;
 }
@@ -191,6 +198,20 @@ static bool worker_connect(struct worker *worker)
     return true;
 }
 
+static void count(struct lane *lane, const struct hv_reply *reply)
+{
+    lane->calls++;
+    lane->failures += reply->err.code != ERR_NONE;
+    lane->total_ms += (uint64_t)(reply->ended_ms - reply->began_ms);
+}
+
+void libvirt_lane_count(struct lane *lane, const struct hv_reply *reply)
+{
+    (void)pthread_mutex_lock(&lane->lock);
+    count(lane, reply);
+    (void)pthread_mutex_unlock(&lane->lock);
+}
+
 /* Runs one call. Lock held, dropped meanwhile. The lane's numbers are right before the sink
  * hears of the answer. */
 static void worker_serve(struct worker *worker, struct job *job)
@@ -199,6 +220,7 @@ static void worker_serve(struct worker *worker, struct job *job)
     struct hv_reply reply = {.began_ms = lane_now(lane)};
     worker->began_ms = reply.began_ms;
     lane->busy++;
+    lane->measuring += is_measure(job);
     note_busy(lane, reply.began_ms);
     (void)pthread_mutex_unlock(&lane->lock);
 
@@ -210,9 +232,8 @@ static void worker_serve(struct worker *worker, struct job *job)
     (void)pthread_mutex_lock(&lane->lock);
     worker->began_ms = 0;
     lane->busy--;
-    lane->calls++;
-    lane->failures += reply.err.code != ERR_NONE;
-    lane->total_ms += (uint64_t)(reply.ended_ms - reply.began_ms);
+    lane->measuring -= is_measure(job);
+    count(lane, &reply);
     (void)pthread_mutex_unlock(&lane->lock);
 
     libvirt_reply(lane->host->libvirt, job, &reply);
@@ -293,15 +314,18 @@ static void grow(struct lane *lane)
     int64_t now = lane_now(lane);
     if (lane->n_queued <= lane->n_workers - lane->busy || lane->n_workers >= rule->max)
         return;
-    if (lane->n_workers > 0 && (oldest_call_ms(lane, now) < rule->grow_after_ms ||
-                                count_opening(lane, now, LANE_SLOW_MS) > 0))
+    bool hangs = lane->measuring > 0 || oldest_call_ms(lane, now) >= rule->grow_after_ms;
+    if (lane->n_workers > 0 && (!hangs || count_opening(lane, now, LANE_SLOW_MS) > 0))
         return;
     (void)start_worker(lane, false); /* refused: those that are there must do */
 }
 
-/* A migrate call is never queued behind others: they last minutes. */
-static bool is_full(const struct lane *lane)
+/* A migrate call is never queued behind others: they last minutes. Measurements sleep for most of
+ * a minute: some workers must stay for the questions. */
+static bool is_full(const struct lane *lane, const struct job *job)
 {
+    if (is_measure(job) > 0 && lane->measuring >= LIBVIRT_MEASURES_MAX)
+        return true;
     if (lane->id == HV_LANE_MIGRATE)
         return lane->n_queued + lane->busy >= rules[lane->id].max;
     return lane->n_queued >= LIBVIRT_LANE_QUEUE_MAX;
@@ -310,7 +334,7 @@ static bool is_full(const struct lane *lane)
 bool libvirt_lane_submit(struct lane *lane, struct job *take_job, struct err *err)
 {
     (void)pthread_mutex_lock(&lane->lock);
-    if (is_full(lane)) {
+    if (is_full(lane, take_job)) {
         (void)err_set(err, ERR_LIMIT, "host '%s': %u requests wait in lane '%s'",
                       lane->host->config.name, lane->n_queued, hv_lane_name(lane->id));
     } else {

@@ -122,8 +122,8 @@ static bool copy_parts(struct job *job, const struct hv_request *request)
 }
 
 /* NULL with err set. */
-static struct job *job_new(struct libvirt *libvirt, const struct hv_request *request,
-                           struct err *err)
+static struct job *job_new(struct libvirt *libvirt, struct host *host,
+                           const struct hv_request *request, struct err *err)
 {
     const struct host *target = NULL;
     if (request->call == HV_CALL_MIGRATE &&
@@ -135,6 +135,7 @@ static struct job *job_new(struct libvirt *libvirt, const struct hv_request *req
     struct job *job = calloc(1, sizeof *job);
     if (job != NULL) {
         job->request = *request;
+        job->host = host;
         job->target = target;
     }
     if (job == NULL || !copy_parts(job, request)) {
@@ -151,9 +152,11 @@ static bool submit(void *impl, const struct hv_request *request, struct err *err
     struct host *host = find_host(libvirt, request->host);
     if (host == NULL)
         return err_set(err, ERR_NOT_FOUND, "no host '%s' is configured", request->host);
-    struct job *job = job_new(libvirt, request, err);
+    struct job *job = job_new(libvirt, host, request, err);
     if (job == NULL)
         return false;
+    if (request->call == HV_CALL_KILL_STREAM)
+        return libvirt_helper_submit(host, job, err);
     /* An abort must not wait until a connection is opened for it. */
     if (request->call == HV_CALL_MIGRATE)
         libvirt_lane_warm(&host->lanes[HV_LANE_CONTROL]);

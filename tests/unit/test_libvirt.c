@@ -18,6 +18,7 @@
 #include "hypervisor/act.h"
 #include "hypervisor/libvirt/libvirt.h"
 #include "hypervisor/observe.h"
+#include "hypervisor/probe.h"
 
 #define GUEST "6695eb01-f6a4-8304-79aa-97f2502e193f" /* the test driver's only one */
 #define NOBODY "00000000-0000-4000-8000-000000000000"
@@ -109,10 +110,12 @@ static int tear_down(void **state)
 static bool submit(struct world *world, const struct hv_request *request, struct err *err)
 {
     struct hv_observe observe = {world->hv};
+    struct hv_probe probe = {world->hv};
     struct hv_act act = {world->hv};
-    return hv_call_door(request->call) == HV_DOOR_OBSERVE
-               ? hv_observe_submit(&observe, request, err)
-               : hv_act_submit(&act, request, err);
+    if (hv_call_door(request->call) == HV_DOOR_OBSERVE)
+        return hv_observe_submit(&observe, request, err);
+    return hv_call_door(request->call) == HV_DOOR_PROBE ? hv_probe_submit(&probe, request, err)
+                                                        : hv_act_submit(&act, request, err);
 }
 
 static struct hv_request request_for(struct world *world, enum hv_call call, const char *host,
@@ -123,6 +126,8 @@ static struct hv_request request_for(struct world *world, enum hv_call call, con
     TEXT_SET(request.guest, guest);
     if (call == HV_CALL_MIGRATE)
         TEXT_SET(request.with.migrate.target, "down");
+    if (call == HV_CALL_COMPARE_CPU)
+        request.with.text = "<cpu/>";
     return request;
 }
 
@@ -218,8 +223,9 @@ static void a_look_answers_absent_only_when_the_host_says_so(void **state)
 static void a_guest_that_is_not_there_is_not_found_for_other_calls(void **state)
 {
     struct world *world = *state;
-    static const enum hv_call calls[] = {HV_CALL_JOB_STATS, HV_CALL_GUEST_XML, HV_CALL_SUSPEND,
-                                         HV_CALL_ABORT, HV_CALL_MIGRATE};
+    static const enum hv_call calls[] = {HV_CALL_JOB_STATS, HV_CALL_GUEST_XML,    HV_CALL_SUSPEND,
+                                         HV_CALL_ABORT,     HV_CALL_MIGRATE,      HV_CALL_YANK,
+                                         HV_CALL_DROP_COPY, HV_CALL_MEASURE_DIRTY};
     for (size_t i = 0; i < COUNT(calls); i++) {
         struct hv_reply reply = answer(world, calls[i], "up", NOBODY);
         assert_int_equal(reply.err.code, ERR_NOT_FOUND);
@@ -323,6 +329,37 @@ static void a_host_that_hangs_delays_nobody_and_is_given_up_after_ten_seconds(vo
     assert_true(reply.ended_ms - reply.queued_ms < 5000);
 }
 
+static void a_running_guest_is_not_an_incoming_copy(void **state)
+{
+    struct world *world = *state;
+    struct hv_reply reply = answer(world, HV_CALL_DROP_COPY, "up", GUEST);
+    assert_int_equal(reply.err.code, ERR_HYPERVISOR);
+    assert_int_equal(reply.err.hv_code, 55);
+    struct hv_reply sight = answer(world, HV_CALL_LOOK, "up", GUEST);
+    assert_int_equal(sight.with.sight.state, HV_STATE_RUNNING);
+    assert_int_equal(answer(world, HV_CALL_SUSPEND, "up", GUEST).err.code, ERR_NONE);
+    reply = answer(world, HV_CALL_DROP_COPY, "up", GUEST); /* paused, but by its user */
+    assert_int_equal(reply.err.hv_code, 55);
+    sight = answer(world, HV_CALL_LOOK, "up", GUEST);
+    assert_int_equal(sight.with.sight.state, HV_STATE_PAUSED);
+}
+
+static void a_helper_is_asked_without_libvirt(void **state)
+{
+    struct world *world = *state;
+    static const char *const hosts[] = {"up", "hangs", "down"};
+    ask(world, HV_CALL_ABORT, "hangs", GUEST); /* its worker sits in an opening now */
+    for (size_t i = 0; i < COUNT(hosts); i++) {
+        struct hv_reply reply = answer(world, HV_CALL_KILL_STREAM, hosts[i], GUEST);
+        assert_int_equal(reply.err.code, ERR_HYPERVISOR);
+        assert_non_null(strstr(reply.err.text, "no helper"));
+        struct hv_lane_status status;
+        assert_true(hv_lane_status(world->hv, hosts[i], HV_LANE_CONTROL, &status));
+        assert_int_equal(status.calls, 1);
+        assert_int_equal(status.failures, 1);
+    }
+}
+
 static void a_full_lane_refuses(void **state)
 {
     struct world *world = *state;
@@ -330,6 +367,8 @@ static void a_full_lane_refuses(void **state)
         enum hv_call call;
         int room;
     } lanes[] = {{HV_CALL_LOOK, LIBVIRT_LANE_QUEUE_MAX},
+                 {HV_CALL_MEASURE_DIRTY, LIBVIRT_MEASURES_MAX}, /* others still find room: */
+                 {HV_CALL_COMPARE_CPU, LIBVIRT_LANE_QUEUE_MAX - LIBVIRT_MEASURES_MAX},
                  {HV_CALL_MIGRATE, LIBVIRT_MIGRATE_WORKERS_MAX}};
     for (size_t i = 0; i < COUNT(lanes); i++) {
         for (int n = 0; n < lanes[i].room; n++)
@@ -402,6 +441,8 @@ int main(void)
         TEST(a_host_that_says_no_is_not_unreachable),
         TEST(a_host_that_is_down_answers_every_call_at_once),
         TEST(a_host_that_hangs_delays_nobody_and_is_given_up_after_ten_seconds),
+        TEST(a_running_guest_is_not_an_incoming_copy),
+        TEST(a_helper_is_asked_without_libvirt),
         TEST(a_full_lane_refuses),
         TEST(unknown_hosts_are_refused_without_a_reply),
         TEST(the_end_waits_for_nobody_and_no_sink_is_called_after_it),

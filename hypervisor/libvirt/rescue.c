@@ -1,0 +1,133 @@
+/* rescue.c - orders for a migration whose stream is stuck: break it from the source (yank), or
+ * take the incoming copy away. Both leave the guest on the source, and both refuse when what they
+ * find is not what they were ordered for.
+ *
+ * A yank goes through libvirt's own monitor, so it works only while that answers: before the
+ * switch-over. With disks it must come before any abort: cancelling a mirror whose connection is
+ * dead freezes the guest.
+ */
+#include <string.h>
+
+#include <libvirt/libvirt-qemu.h>
+
+#include "base/json.h"
+#include "hypervisor/libvirt/internal.h"
+
+/* Nodes that libvirt makes for disks on their way. Anything else, most of all the chardev of
+ * libvirt's own monitor, is not ours to break. */
+#define MIGRATION_NODE "migration-"
+
+/* As if the host had said it: not possible as things are. */
+static bool refuse(struct err *err, const char *text)
+{
+    err->hv_code = VIR_ERR_OPERATION_INVALID;
+    err->hv_domain = VIR_FROM_NONE;
+    return err_set(err, ERR_HYPERVISOR, "%s", text);
+}
+
+/* The "return" of QEMU's answer, borrowed; NULL with err when it is an error or no answer. */
+static struct json_object *returned(struct json_object *answer, struct err *err)
+{
+    const char *text;
+    if (json_at(answer, "return") != NULL)
+        return json_at(answer, "return");
+    struct err broken = {0};
+    if (!json_get_text(answer, "error.desc", "QEMU gave no answer", &text, &broken))
+        text = "QEMU gave an answer that cannot be read";
+    (void)refuse(err, text);
+    return NULL;
+}
+
+static bool is_ours(struct json_object *instance, bool disks)
+{
+    const char *type, *node;
+    struct err ignored = {0};
+    if (!json_get_text(instance, "type", "", &type, &ignored) ||
+        !json_get_text(instance, "node-name", "", &node, &ignored))
+        return false;
+    if (disks)
+        return strcmp(type, "block-node") == 0 &&
+               strncmp(node, MIGRATION_NODE, strlen(MIGRATION_NODE)) == 0;
+    return strcmp(type, "migration") == 0;
+}
+
+static void choose(struct json_object *known, bool disks, struct json_object *chosen)
+{
+    size_t n = json_object_get_type(known) == json_type_array ? json_object_array_length(known) : 0;
+    for (size_t i = 0; i < n; i++) {
+        struct json_object *instance = json_object_array_get_idx(known, i);
+        if (is_ours(instance, disks))
+            json_add(chosen, NULL, json_object_get(instance));
+    }
+}
+
+char *libvirt_yank_order(const char *instances, struct err *err)
+{
+    OWNED(json_object) answer = json_parse(instances, strlen(instances), "query-yank", err);
+    struct json_object *known = answer != NULL ? returned(answer, err) : NULL;
+    if (known == NULL)
+        return NULL;
+    OWNED(json_object) order = json_object_new_object();
+    json_add_text(order, "execute", "yank");
+    struct json_object *chosen = json_add_array(json_add_object(order, "arguments"), "instances");
+    choose(known, true, chosen);
+    choose(known, false, chosen);
+    if (chosen != NULL && json_object_array_length(chosen) == 0) {
+        (void)refuse(err, "no stream to break");
+        return NULL;
+    }
+    const char *text = chosen != NULL ? json_object_to_json_string(order) : NULL;
+    char *copy = text != NULL ? strdup(text) : NULL;
+    if (copy == NULL)
+        (void)err_set(err, ERR_NOMEM, "no memory for an order to QEMU");
+    return copy;
+}
+
+bool libvirt_monitor_obeyed(const char *text, struct err *err)
+{
+    OWNED(json_object) answer = json_parse(text, strlen(text), "QEMU's answer", err);
+    return answer != NULL && returned(answer, err) != NULL;
+}
+
+bool libvirt_rescue_yank(virDomainPtr domain, struct err *err)
+{
+    virConnectPtr conn = virDomainGetConnect(domain);
+    OWNED_TEXT instances = NULL;
+    OWNED_TEXT answer = NULL;
+    if (virDomainQemuMonitorCommand(domain, "{\"execute\":\"query-yank\"}", &instances, 0) < 0)
+        return libvirt_connection_fail(conn, err);
+    OWNED_TEXT order = libvirt_yank_order(instances, err);
+    if (order == NULL)
+        return false;
+    if (virDomainQemuMonitorCommand(domain, order, &answer, 0) < 0)
+        return libvirt_connection_fail(conn, err);
+    return libvirt_monitor_obeyed(answer, err);
+}
+
+/* The source in its blackout is paused(migration) as well. libvirt knows the direction: statistics
+ * of an incoming migration are refused at once, those of an outgoing one are given (or hang, and
+ * then nothing is destroyed). */
+static bool is_incoming(virDomainPtr domain)
+{
+    virTypedParameterPtr params = NULL;
+    int type = 0, n = 0, operation = 0;
+    if (virDomainGetJobStats(domain, &type, &params, &n, 0) < 0) {
+        const virError *last = virGetLastError();
+        return last != NULL && last->code == VIR_ERR_OPERATION_INVALID;
+    }
+    (void)virTypedParamsGetInt(params, n, VIR_DOMAIN_JOB_OPERATION, &operation);
+    virTypedParamsFree(params, n);
+    return operation == VIR_DOMAIN_JOB_OPERATION_MIGRATION_IN;
+}
+
+bool libvirt_rescue_drop_copy(virDomainPtr domain, struct err *err)
+{
+    virConnectPtr conn = virDomainGetConnect(domain);
+    int state = 0, reason = 0;
+    bool incoming = is_incoming(domain);
+    if (virDomainGetState(domain, &state, &reason, 0) < 0) /* last, next to the deed */
+        return libvirt_connection_fail(conn, err);
+    if (!incoming || state != VIR_DOMAIN_PAUSED || reason != VIR_DOMAIN_PAUSED_MIGRATION)
+        return refuse(err, "not an incoming copy that waits for its migration");
+    return virDomainDestroyFlags(domain, 0) == 0 || libvirt_connection_fail(conn, err);
+}
