@@ -162,6 +162,7 @@ static bool read_storage(struct reading *r, const struct yaml_node *node, struct
 static bool read_all(struct reading *r, struct err *err)
 {
     static const struct key keys[] = {
+        {"helperSecretFile", config_read_helper_secret},
         {"hosts", config_read_hosts},
         {"state", read_state},
         {"listen", read_listen},
@@ -219,7 +220,10 @@ void config_free(struct config *config)
     free_texts(config->host_labels, config->n_hosts);
     free_texts(config->host_taints, config->n_hosts);
     free(config->host_cordoned);
+    if (config->hosts != NULL)
+        explicit_bzero(config->hosts, config->n_hosts * sizeof *config->hosts); /* secrets */
     free(config->hosts);
+    explicit_bzero(config->helper_secret, sizeof config->helper_secret);
     for (size_t i = 0; i < CONFIG_SHARED_MAX; i++) {
         free(config->shared_paths[i]);
         free(config->shared_pools[i]);

@@ -15,11 +15,12 @@ enum { CONFIG_HOSTS_MAX = 10000, CONFIG_PATH_MAX = 4096, CONFIG_SHARED_MAX = 64 
 struct config {
     size_t n_hosts;
     struct hv_host *hosts;
-    char **host_labels;              /* one per host: JSON object text, NULL when it has none */
-    char **host_taints;              /* one per host: JSON array text, NULL when it has none */
-    bool *host_cordoned;             /* one per host: takes no new guests (schedulable: false) */
-    char state_dir[CONFIG_PATH_MAX]; /* default /var/lib/ferry */
-    char listen[HV_TEXT_MAX];        /* default 127.0.0.1:9178 */
+    char **host_labels;                /* one per host: JSON object text, NULL when it has none */
+    char **host_taints;                /* one per host: JSON array text, NULL when it has none */
+    bool *host_cordoned;               /* one per host: takes no new guests (schedulable: false) */
+    char helper_secret[HV_SECRET_MAX]; /* of hosts that name no file of their own */
+    char state_dir[CONFIG_PATH_MAX];   /* default /var/lib/ferry */
+    char listen[HV_TEXT_MAX];          /* default 127.0.0.1:9178 */
     enum log_level log_level;
     enum log_format log_format;
     /* migrations: KubeVirt's MigrationConfiguration names */

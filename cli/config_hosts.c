@@ -6,6 +6,7 @@
 #include "base/yaml.h"
 #include "cli/config_read.h"
 #include "engine/model/labels.h"
+#include "hypervisor/hostd/protocol.h"
 
 enum { KEEPALIVE_SECONDS_MAX = 3600 };
 
@@ -50,15 +51,87 @@ static bool read_host_peer_uri(struct reading *r, const struct yaml_node *node, 
     return read_uri(r, node, host_of(r)->peer_uri, err);
 }
 
+/* HV_TEXT_MAX: a name or an address, no more around it. */
+static bool read_name(struct reading *r, const struct yaml_node *node, char *out, struct err *err)
+{
+    if (!config_read_text(r, node, out, HV_TEXT_MAX, err))
+        return false;
+    if (strpbrk(out, " \t/") != NULL)
+        return yaml_fail(r->yaml, node, err, "%s '%s' is not a host name or an IP address",
+                         node->key, out);
+    return true;
+}
+
 static bool read_host_address(struct reading *r, const struct yaml_node *node, struct err *err)
 {
-    struct hv_host *host = host_of(r);
-    if (!config_read_text(r, node, host->migration_host, sizeof host->migration_host, err))
+    return read_name(r, node, host_of(r)->migration_host, err);
+}
+
+static bool read_host_listen(struct reading *r, const struct yaml_node *node, struct err *err)
+{
+    return read_name(r, node, host_of(r)->listen, err);
+}
+
+/* --- encryption and the helper --- */
+
+static bool read_host_tls(struct reading *r, const struct yaml_node *node, struct err *err)
+{
+    return yaml_bool(r->yaml, node, &host_of(r)->tls, err);
+}
+
+static bool read_host_tls_name(struct reading *r, const struct yaml_node *node, struct err *err)
+{
+    return read_name(r, node, host_of(r)->tls_name, err);
+}
+
+static bool read_host_helper(struct reading *r, const struct yaml_node *node, struct err *err)
+{
+    char *helper = host_of(r)->helper;
+    struct hostd_address address;
+    struct err why = {0};
+    if (!config_read_text(r, node, helper, HV_URI_MAX, err))
         return false;
-    if (strpbrk(host->migration_host, " \t/") != NULL)
+    if (!hostd_address_parse(helper, &address, &why))
+        return yaml_fail(r->yaml, node, err, "helper: %s", why.text);
+    return true;
+}
+
+static bool read_secret(struct reading *r, const struct yaml_node *node, char *out_secret,
+                        struct err *err)
+{
+    char file[CONFIG_PATH_MAX];
+    struct err why = {0};
+    if (!config_read_text(r, node, file, sizeof file, err))
+        return false;
+    if (file[0] != '/')
+        return yaml_fail(r->yaml, node, err, "%s '%s' is not a path from the root", node->key,
+                         file);
+    if (!hostd_secret_read(file, out_secret, &why))
+        return yaml_fail(r->yaml, node, err, "%s: %s", node->key, why.text);
+    return true;
+}
+
+static bool read_host_secret(struct reading *r, const struct yaml_node *node, struct err *err)
+{
+    return read_secret(r, node, host_of(r)->helper_secret, err);
+}
+
+bool config_read_helper_secret(struct reading *r, const struct yaml_node *node, struct err *err)
+{
+    return read_secret(r, node, r->config->helper_secret, err);
+}
+
+static bool settle_helper(struct reading *r, const struct yaml_node *node, struct err *err)
+{
+    struct hv_host *host = host_of(r);
+    if (host->helper[0] == '\0')
+        return true;
+    if (host->helper_secret[0] == '\0')
+        TEXT_SET(host->helper_secret, r->config->helper_secret);
+    if (host->helper_secret[0] == '\0')
         return yaml_fail(r->yaml, node, err,
-                         "migrationAddress '%s' is not a host name or an IP address",
-                         host->migration_host);
+                         "host '%s' has a helper but no 'helperSecretFile', nor has the file",
+                         host->name);
     return true;
 }
 
@@ -202,10 +275,19 @@ static bool read_host_schedulable(struct reading *r, const struct yaml_node *nod
 static bool read_host(struct reading *r, const struct yaml_node *node, struct err *err)
 {
     static const struct key keys[] = {
-        {"name", read_host_name},           {"uri", read_host_uri},
-        {"peerUri", read_host_peer_uri},    {"migrationAddress", read_host_address},
-        {"keepalive", read_host_keepalive}, {"labels", read_host_labels},
-        {"taints", read_host_taints},       {"schedulable", read_host_schedulable},
+        {"name", read_host_name},
+        {"uri", read_host_uri},
+        {"peerUri", read_host_peer_uri},
+        {"migrationAddress", read_host_address},
+        {"keepalive", read_host_keepalive},
+        {"labels", read_host_labels},
+        {"taints", read_host_taints},
+        {"schedulable", read_host_schedulable},
+        {"listen", read_host_listen},
+        {"tls", read_host_tls},
+        {"tlsName", read_host_tls_name},
+        {"helper", read_host_helper},
+        {"helperSecretFile", read_host_secret},
     };
     if (!config_read_map(r, node, keys, COUNT(keys), err))
         return false;
@@ -216,7 +298,7 @@ static bool read_host(struct reading *r, const struct yaml_node *node, struct er
         return yaml_fail(r->yaml, node, err, "host '%s' needs a 'uri'", host->name);
     if (host->peer_uri[0] == '\0')
         TEXT_SET(host->peer_uri, host->uri);
-    return true;
+    return settle_helper(r, node, err);
 }
 
 /* Quadratic would be slow at 10,000 hosts: compare neighbours of a sorted list of indexes. */
@@ -296,6 +378,9 @@ bool config_hosts_differ(const struct config *a, const struct config *b)
         if (!text_equal(x->name, y->name) || !text_equal(x->uri, y->uri) ||
             !text_equal(x->peer_uri, y->peer_uri) ||
             !text_equal(x->migration_host, y->migration_host) ||
+            !text_equal(x->listen, y->listen) || !text_equal(x->tls_name, y->tls_name) ||
+            x->tls != y->tls || !text_equal(x->helper, y->helper) ||
+            !text_equal(x->helper_secret, y->helper_secret) ||
             x->keepalive_interval_s != y->keepalive_interval_s ||
             x->keepalive_count != y->keepalive_count ||
             a->host_cordoned[i] != b->host_cordoned[i] ||

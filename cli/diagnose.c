@@ -142,13 +142,25 @@ static void check_tls(const struct patient *p, struct check *check)
         port[p->tls_port]);
 }
 
+static void check_helper(const struct patient *p, struct check *check)
+{
+    if (p->host->helper[0] == '\0')
+        say(check, RESULT_NOTE, "none: it could free a guest whose stream stalls at switch-over");
+    else if (!p->helper_asked)
+        say(check, RESULT_NOTE, "not asked: the helpers of others took too long");
+    else if (p->helper_err.code != ERR_NONE)
+        say(check, RESULT_FAILED, "%.400s", p->helper_err.text);
+    else
+        say(check, RESULT_OK, "%s can close sockets", p->host->helper);
+}
+
 void diagnose_host(const struct patient *patients, size_t n, size_t i,
                    struct check out_checks[CHECK_COUNT])
 {
     static const char *const names[CHECK_COUNT] = {
         [CHECK_REACHABLE] = "reachable", [CHECK_IDENTITY] = "identity",
         [CHECK_POSTCOPY] = "post-copy",  [CHECK_TLS] = "tls",
-        [CHECK_CLOCK] = "clock",
+        [CHECK_CLOCK] = "clock",         [CHECK_HELPER] = "helper",
     };
     const struct patient *p = &patients[i];
     for (size_t c = 0; c < CHECK_COUNT; c++) {
@@ -157,6 +169,7 @@ void diagnose_host(const struct patient *patients, size_t n, size_t i,
     }
     check_reachable(p, &out_checks[CHECK_REACHABLE]);
     check_tls(p, &out_checks[CHECK_TLS]);
+    check_helper(p, &out_checks[CHECK_HELPER]);
     say(&out_checks[CHECK_CLOCK], RESULT_NOTE, "offset is not visible through libvirt");
     if (!p->reached)
         return;

@@ -22,6 +22,8 @@ struct patient { /* one host, as far as it could be examined */
     struct err err; /* why not */
     struct hv_facts facts;
     enum port_state tls_port;
+    bool helper_asked;
+    struct err helper_err; /* when asked: why it is no use, or nothing */
 };
 
 /* virCPUCompareResult, and one more: the question was not answered. */
@@ -34,7 +36,15 @@ struct check {
 };
 
 /* Checks of patients[i], in a fixed order; the others are there to compare identities. */
-enum { CHECK_REACHABLE, CHECK_IDENTITY, CHECK_POSTCOPY, CHECK_TLS, CHECK_CLOCK, CHECK_COUNT };
+enum {
+    CHECK_REACHABLE,
+    CHECK_IDENTITY,
+    CHECK_POSTCOPY,
+    CHECK_TLS,
+    CHECK_CLOCK,
+    CHECK_HELPER,
+    CHECK_COUNT
+};
 void diagnose_host(const struct patient *patients, size_t n, size_t i,
                    struct check out_checks[CHECK_COUNT]);
 

@@ -17,6 +17,7 @@
 #include "cli/human.h"
 #include "cli/ports.h"
 #include "cli/table.h"
+#include "hypervisor/hostd/client.h"
 #include "hypervisor/libvirt/libvirt.h"
 #include "hypervisor/observe.h"
 #include "hypervisor/probe.h"
@@ -152,6 +153,21 @@ static void ask_pairs(struct doctor *d)
                 TEXT_SET(d->why[from * d->n + to], err.text);
         }
     gather(d, open, on_comparison);
+}
+
+/* One after the other: each takes milliseconds, or 5 s when nobody is there. */
+static void ask_helpers(struct doctor *d)
+{
+    const struct clock *clock = clock_system();
+    int64_t until = clock_mono_ms(clock) + d->patience_ms;
+    for (size_t i = 0; i < d->n && clock_mono_ms(clock) < until; i++) {
+        const struct hv_host *host = &d->config->hosts[i];
+        char version[HV_TEXT_MAX];
+        if (host->helper[0] == '\0')
+            continue;
+        d->patients[i].helper_asked = true;
+        (void)hostd_ping(host->helper, host->helper_secret, version, &d->patients[i].helper_err);
+    }
 }
 
 /* --- saying --- */
@@ -345,6 +361,7 @@ int verb_doctor(int argc, char **argv)
         ask_hosts(&d);
         if (d.comparisons != NULL)
             ask_pairs(&d);
+        ask_helpers(&d);
         ports_ask(d.patients, d.n, PORTS_TLS, d.patience_ms);
         status = report(&d);
     } else {

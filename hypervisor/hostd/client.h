@@ -17,7 +17,7 @@
 
 #include "base/err.h"
 
-enum { HOSTD_CLIENT_MS = 5000, HOSTD_REPORT_MAX = 4096 };
+enum { HOSTD_CLIENT_MS = 5000, HOSTD_REPORT_MAX = 16384 };
 
 /* Closes the guest's migration sockets on that host, whichever side of the migration it is. None
  * to close is a success with 0. */

@@ -205,6 +205,27 @@ static void silent_ports_are_asked_side_by_side(void **state)
     assert_int_equal(patients[0].tls_port, PORT_NO_TIME);
 }
 
+static void a_helper_is_none_or_asked_or_no_use(void **state)
+{
+    (void)state;
+    static const struct hv_host helped = {
+        .name = "c", .uri = "qemu:///system", .helper = "10.0.0.1:7011"};
+    struct patient p = healthy(&host_a, "a");
+    struct check checks[CHECK_COUNT];
+    diagnose_host(&p, 1, 0, checks);
+    assert_int_equal(checks[CHECK_HELPER].result, RESULT_NOTE);
+    p.host = &helped;
+    diagnose_host(&p, 1, 0, checks);
+    assert_int_equal(checks[CHECK_HELPER].result, RESULT_NOTE); /* no time for it */
+    p.helper_asked = true;
+    diagnose_host(&p, 1, 0, checks);
+    assert_int_equal(checks[CHECK_HELPER].result, RESULT_OK);
+    (void)err_set(&p.helper_err, ERR_FORBIDDEN, "wrong secret");
+    diagnose_host(&p, 1, 0, checks);
+    assert_int_equal(checks[CHECK_HELPER].result, RESULT_FAILED);
+    assert_string_equal(checks[CHECK_HELPER].text, "wrong secret");
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -215,6 +236,7 @@ int main(void)
         cmocka_unit_test(an_unreachable_host_fails_once_and_is_not_examined),
         cmocka_unit_test(twins_and_old_hosts_are_found),
         cmocka_unit_test(silent_ports_are_asked_side_by_side),
+        cmocka_unit_test(a_helper_is_none_or_asked_or_no_use),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

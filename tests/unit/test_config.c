@@ -6,6 +6,9 @@
 
 #include <cmocka.h>
 
+#include <sys/stat.h>
+#include <unistd.h>
+
 #include "base/text.h"
 #include "cli/config.h"
 
@@ -21,6 +24,9 @@ static const char full[] = "hosts:\n"
                            "  uri: qemu+ssh://root@h1/system\n"
                            "  peerUri: qemu+tcp://10.0.0.1/system\n"
                            "  migrationAddress: 10.1.0.1\n"
+                           "  listen: 10.1.0.3\n"
+                           "  tls: true\n"
+                           "  tlsName: h1.example.org\n"
                            "  keepalive: {intervalSeconds: 2, count: 3}\n"
                            "  labels: {zone: a, rack: 7}\n"
                            "  taints:\n"
@@ -63,6 +69,10 @@ static void a_full_file_fills_every_field(void **state)
     assert_string_equal(c->hosts[0].uri, "qemu+ssh://root@h1/system");
     assert_string_equal(c->hosts[0].peer_uri, "qemu+tcp://10.0.0.1/system");
     assert_string_equal(c->hosts[0].migration_host, "10.1.0.1");
+    assert_string_equal(c->hosts[0].listen, "10.1.0.3");
+    assert_true(c->hosts[0].tls && !c->hosts[1].tls);
+    assert_string_equal(c->hosts[0].tls_name, "h1.example.org");
+    assert_string_equal(c->hosts[0].helper, "");
     assert_int_equal(c->hosts[0].keepalive_interval_s, 2);
     assert_int_equal(c->hosts[0].keepalive_count, 3);
     assert_string_equal(c->host_labels[0], "{\"zone\":\"a\",\"rack\":\"7\"}");
@@ -204,6 +214,28 @@ static const struct story {
     {"an address with a slash",
      "hosts:\n- {name: h1, uri: 'qemu:///system', migrationAddress: 10.0.0.0/8}\n",
      "ferry.yaml:2: ", "migrationAddress"},
+    {"a place to listen with a slash",
+     "hosts:\n- {name: h1, uri: 'qemu:///s', listen: 10.0.0.0/8}\n",
+     "ferry.yaml:2: ", "listen '10.0.0.0/8'"},
+    {"tls that is a word", "hosts:\n- {name: h1, uri: 'qemu:///s', tls: maybe}\n",
+     "ferry.yaml:2: ", ""},
+    {"a misspelt tls", "hosts:\n- {name: h1, uri: 'qemu:///s', tlsname: h1}\n",
+     "ferry.yaml:2: ", "did you mean \"tlsName\"?"},
+    {"a certificate's name with a space", "hosts:\n- {name: h1, uri: 'qemu:///s', tlsName: a b}\n",
+     "ferry.yaml:2: ", "tlsName 'a b'"},
+    {"a helper by name", "hosts:\n- {name: h1, uri: 'qemu:///s', helper: 'h1:7011'}\n",
+     "ferry.yaml:2: ", "'h1' is not an IP address"},
+    {"a helper without a port", "hosts:\n- {name: h1, uri: 'qemu:///s', helper: 10.0.0.1}\n",
+     "ferry.yaml:2: ", "ADDRESS:PORT"},
+    {"a helper without a secret",
+     "hosts:\n- {name: h1, uri: 'qemu:///s', helper: '10.0.0.1:7011'}\n",
+     "ferry.yaml:2: ", "'helperSecretFile'"},
+    {"a secret that is not there", ONE_HOST "helperSecretFile: /nonexistent/secret\n",
+     "ferry.yaml:4: ", "/nonexistent/secret: No such file"},
+    {"a secret from nowhere", ONE_HOST "  helperSecretFile: secret\n",
+     "ferry.yaml:4: ", "'secret' is not a path from the root"},
+    {"a secret that is no file", ONE_HOST "helperSecretFile: /dev/null\n",
+     "ferry.yaml:4: ", "/dev/null: cannot be read as a file"},
     {"a label that is a map", "hosts:\n- {name: h1, uri: 'qemu:///s', labels: {a: {b: c}}}\n",
      "ferry.yaml:2: ", "label 'a'"},
     {"a shared path from nowhere", ONE_HOST "storage:\n  sharedPaths:\n  - /a\n  - nfs\n",
@@ -231,6 +263,50 @@ static void a_wrong_file_is_told_where_and_what(void **state)
             strstr(err.text, stories[i].what) == NULL)
             fail_msg("%s: got '%s'", stories[i].name, err.text);
     }
+}
+
+/* A file that only its owner can read; the caller removes it. */
+static void write_secret(char *path, const char *text)
+{
+    int fd = mkstemp(path);
+    assert_true(fd >= 0);
+    assert_int_equal(write(fd, text, strlen(text)), strlen(text));
+    (void)close(fd);
+}
+
+#define HELPED                                                                                  \
+    "hosts:\n- {name: h1, uri: 'qemu:///s', helper: '10.0.0.1:7011', helperSecretFile: %2$s}\n" \
+    "- {name: h2, uri: 'qemu:///s', helper: '[fd00::2]:7011'}\n"                                \
+    "- {name: h3, uri: 'qemu:///s'}\n"                                                          \
+    "helperSecretFile: %1$s\n"
+
+static void a_helper_has_its_hosts_secret_or_the_files(void **state)
+{
+    (void)state;
+    char common[] = "/tmp/ferry-test-XXXXXX", own[] = "/tmp/ferry-test-XXXXXX", text[1024];
+    struct err err = {0};
+    write_secret(common, "common-common-common\n");
+    write_secret(own, "own-own-own-own-own");
+    (void)snprintf(text, sizeof text, HELPED, common, own);
+    OWNED(config) c = parse(text, &err);
+    assert_string_equal(err.text, "");
+    assert_string_equal(c->hosts[0].helper, "10.0.0.1:7011");
+    assert_string_equal(c->hosts[0].helper_secret, "own-own-own-own-own");
+    assert_string_equal(c->hosts[1].helper, "[fd00::2]:7011");
+    assert_string_equal(c->hosts[1].helper_secret, "common-common-common");
+    assert_string_equal(c->hosts[2].helper_secret, "");
+    (void)unlink(own);
+    write_secret(memcpy(own, "/tmp/ferry-test-XXXXXX", sizeof own), "another-another-one");
+    (void)snprintf(text, sizeof text, HELPED, common, own);
+    OWNED(config) next = parse(text, &err);
+    char words[HV_TEXT_MAX];
+    assert_true(config_needs_restart(c, next, words));
+    assert_string_equal(words, "hosts");
+    assert_int_equal(chmod(common, 0604), 0);
+    assert_null(parse(text, &err));
+    assert_non_null(strstr(err.text, "everybody can read"));
+    (void)unlink(common);
+    (void)unlink(own);
 }
 
 /* A law over migration_config.def: every setting can be made in the file under its name, and one
@@ -323,6 +399,9 @@ static const struct {
     {"hosts:\n- name: h1\n  uri: qemu+ssh://root@h9/system\n", "hosts"},
     {"hosts:\n- name: h1\n  uri: qemu+ssh://root@h1/system\n  labels: {a: b}\n", "hosts"},
     {ONE_HOST "- name: h2\n  uri: qemu:///system\n", "hosts"},
+    {ONE_HOST "  listen: 10.0.0.1\n", "hosts"},
+    {ONE_HOST "  tls: true\n", "hosts"},
+    {ONE_HOST "  tlsName: h1.example\n", "hosts"},
     {ONE_HOST "state: /x\n", "state"},
     {ONE_HOST "listen: 127.0.0.1:1\n", "listen"},
     {ONE_HOST "log: {level: debug}\n", "log"},
@@ -393,6 +472,7 @@ int main(void)
         cmocka_unit_test(a_full_file_fills_every_field),
         cmocka_unit_test(what_is_not_said_is_kubevirts_default),
         cmocka_unit_test(a_wrong_file_is_told_where_and_what),
+        cmocka_unit_test(a_helper_has_its_hosts_secret_or_the_files),
         cmocka_unit_test(every_setting_can_be_made_and_is_checked_at_its_line),
         cmocka_unit_test(bandwidth_is_mib_or_a_quantity_of_bytes),
         cmocka_unit_test(a_change_names_what_needs_a_restart),

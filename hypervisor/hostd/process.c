@@ -1,0 +1,201 @@
+/* process.c - see process.h. */
+#include "hypervisor/hostd/process.h"
+
+#include <ctype.h>
+#include <dirent.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <strings.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "base/clock.h"
+#include "base/own.h"
+#include "base/text.h"
+
+struct scan {
+    const char *uuid;
+    int64_t until_ms;
+    struct stat home; /* our network namespace */
+    char *line;       /* PROCESS_LINE_MAX */
+    struct process_sockets *out;
+};
+
+static bool check_time(const struct scan *scan, struct err *err)
+{
+    if (clock_mono_ms(clock_system()) < scan->until_ms)
+        return true;
+    return err_set(err, ERR_TIMEOUT, "looking through the processes took too long");
+}
+
+/* The command line of the process that `dir` is, as the kernel keeps it; 0 for none. */
+static size_t read_line(const struct scan *scan, int dir)
+{
+    size_t n = 0;
+    int fd = openat(dir, "cmdline", O_RDONLY | O_CLOEXEC);
+    while (fd >= 0 && n < PROCESS_LINE_MAX) {
+        ssize_t more = read(fd, scan->line + n, PROCESS_LINE_MAX - n);
+        if (more <= 0)
+            break;
+        n += (size_t)more;
+    }
+    if (fd >= 0)
+        (void)close(fd);
+    return n;
+}
+
+/* Is it the guest's QEMU, by `-uuid UUID` as two arguments of their own? */
+static bool is_guest(const struct scan *scan, size_t line_bytes, bool *out_incoming)
+{
+    bool is_it = false, incoming = false, after_uuid = false;
+    const char *end = scan->line + line_bytes;
+    for (const char *word = scan->line; word < end;) {
+        size_t n = strnlen(word, (size_t)(end - word));
+        if (word + n == end)
+            break; /* cut: not a whole word */
+        if (after_uuid && strcasecmp(word, scan->uuid) == 0)
+            is_it = true;
+        after_uuid = strcmp(word, "-uuid") == 0;
+        incoming = incoming || strcmp(word, "-incoming") == 0;
+        word += n + 1;
+    }
+    *out_incoming = incoming;
+    return is_it;
+}
+
+static bool is_in_our_network(const struct scan *scan, int dir, bool *out_is, struct err *err)
+{
+    struct stat theirs;
+    if (fstatat(dir, "ns/net", &theirs, 0) == 0)
+        *out_is = theirs.st_dev == scan->home.st_dev && theirs.st_ino == scan->home.st_ino;
+    else if (errno == ENOENT || errno == ESRCH)
+        *out_is = false; /* it just ended */
+    else
+        return err_set(err, ERR_FORBIDDEN,
+                       "cannot look into the guest's process: %s; hostd needs root, or "
+                       "CAP_SYS_PTRACE and CAP_DAC_READ_SEARCH",
+                       strerror(errno));
+    return true;
+}
+
+/* "socket:[4711]" */
+static bool take_inode(const char *link, uint64_t *out_inode)
+{
+    char end;
+    return sscanf(link, "socket:[%" SCNu64 "%c", out_inode, &end) == 2 && end == ']';
+}
+
+static bool read_files(const struct scan *scan, DIR *files, struct err *err)
+{
+    const struct dirent *file;
+    size_t seen = 0;
+    while ((file = readdir(files)) != NULL) {
+        char link[64];
+        uint64_t inode;
+        if (++seen > PROCESS_FILES_MAX)
+            return err_set(err, ERR_LIMIT, "the guest's process has more than %d files open",
+                           PROCESS_FILES_MAX);
+        if (seen % 1024 == 0 && !check_time(scan, err))
+            return false;
+        ssize_t n = readlinkat(dirfd(files), file->d_name, link, sizeof link - 1);
+        if (n < 0)
+            continue; /* "." and "..", or closed meanwhile */
+        link[n] = '\0';
+        if (!take_inode(link, &inode))
+            continue;
+        if (scan->out->n == PROCESS_SOCKETS_MAX)
+            return err_set(err, ERR_LIMIT, "the guest's process has more than %d sockets",
+                           PROCESS_SOCKETS_MAX);
+        scan->out->inodes[scan->out->n++] = inode;
+    }
+    return true;
+}
+
+static bool look_into(struct scan *scan, int dir, struct err *err)
+{
+    bool incoming = false, is_ours = false;
+    size_t n = read_line(scan, dir);
+    if (n == 0 || !is_guest(scan, n, &incoming))
+        return true;
+    if (!is_in_our_network(scan, dir, &is_ours, err))
+        return false;
+    if (!is_ours)
+        return true;
+    /* Through the directory, not through the number: that may be another process by now. */
+    int fd = openat(dir, "fd", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+    DIR *files = fd >= 0 ? fdopendir(fd) : NULL;
+    if (files == NULL) {
+        int why = errno;
+        if (fd >= 0)
+            (void)close(fd);
+        if (why == ENOENT || why == ESRCH)
+            return true;
+        return err_set(err, ERR_FORBIDDEN,
+                       "cannot see the sockets of the guest's process: %s; hostd needs root, or "
+                       "CAP_SYS_PTRACE and CAP_DAC_READ_SEARCH",
+                       strerror(why));
+    }
+    scan->out->processes++;
+    scan->out->incoming = scan->out->incoming || incoming;
+    bool done = read_files(scan, files, err);
+    (void)closedir(files);
+    return done;
+}
+
+static bool look_at_all(struct scan *scan, DIR *proc, struct err *err)
+{
+    const struct dirent *entry;
+    size_t seen = 0;
+    while ((entry = readdir(proc)) != NULL) {
+        if (++seen > PROCESS_SCAN_MAX)
+            return err_set(err, ERR_LIMIT, "more than %d processes", PROCESS_SCAN_MAX);
+        if (!isdigit((unsigned char)entry->d_name[0]))
+            continue;
+        if (seen % 64 == 0 && !check_time(scan, err))
+            return false;
+        int dir = openat(dirfd(proc), entry->d_name, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+        if (dir < 0)
+            continue; /* ended */
+        bool looked = look_into(scan, dir, err);
+        (void)close(dir);
+        if (!looked)
+            return false;
+    }
+    return true;
+}
+
+static int by_number(const void *a, const void *b)
+{
+    uint64_t left = *(const uint64_t *)a, right = *(const uint64_t *)b;
+    return (left > right) - (left < right);
+}
+
+bool process_sockets_of(const char *proc, const char *uuid, int64_t until_ms,
+                        struct process_sockets *out_sockets, struct err *err)
+{
+    OWNED_TEXT line = malloc(PROCESS_LINE_MAX);
+    struct scan scan = {.uuid = uuid, .until_ms = until_ms, .line = line, .out = out_sockets};
+    out_sockets->processes = 0;
+    out_sockets->incoming = false;
+    out_sockets->n = 0;
+    if (line == NULL)
+        return err_set(err, ERR_NOMEM, "no memory for a command line");
+    DIR *dir = opendir(proc);
+    if (dir == NULL)
+        return err_set(err, ERR_IO, "%s: %s", proc, strerror(errno));
+    bool done = fstatat(dirfd(dir), "self/ns/net", &scan.home, 0) == 0
+                    ? look_at_all(&scan, dir, err)
+                    : err_set(err, ERR_IO, "%s/self/ns/net: %s", proc, strerror(errno));
+    (void)closedir(dir);
+    qsort(out_sockets->inodes, out_sockets->n, sizeof *out_sockets->inodes, by_number);
+    return done;
+}
+
+bool process_has_socket(const struct process_sockets *sockets, uint64_t inode)
+{
+    return bsearch(&inode, sockets->inodes, sockets->n, sizeof inode, by_number) != NULL;
+}

@@ -1,0 +1,35 @@
+/* process.h - which sockets belong to a guest's QEMU, read from /proc.
+ *
+ * libvirt gives every QEMU `-uuid UUID`, so the guest is found without asking libvirt, which may be
+ * the one that hangs. Only processes in our own network namespace count: /proc may show those of
+ * others, and their sockets are not ours to close.
+ */
+#ifndef HYPERVISOR_HOSTD_PROCESS_H
+#define HYPERVISOR_HOSTD_PROCESS_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "base/err.h"
+
+enum {
+    PROCESS_SCAN_MAX = 1 << 20, /* entries of /proc */
+    PROCESS_FILES_MAX = 65536,  /* files of one process */
+    PROCESS_SOCKETS_MAX = 4096, /* sockets of one guest */
+    PROCESS_LINE_MAX = 65536,   /* of a command line; `-uuid` is near its beginning */
+};
+
+struct process_sockets {
+    unsigned processes; /* of that guest; 0: it does not run here */
+    bool incoming;      /* it was started to take a migration in, perhaps long ago */
+    size_t n;
+    uint64_t inodes[PROCESS_SOCKETS_MAX]; /* in order */
+};
+
+/* `proc` is "/proc". Fails when a process of the guest is there but cannot be looked into. */
+bool process_sockets_of(const char *proc, const char *uuid, int64_t until_ms,
+                        struct process_sockets *out_sockets, struct err *err);
+bool process_has_socket(const struct process_sockets *sockets, uint64_t inode);
+
+#endif

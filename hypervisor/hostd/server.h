@@ -1,0 +1,35 @@
+/* server.h - `ferry hostd`: answers the requests of requests.def, on the host they are about.
+ *
+ * Four threads, each with one client at a time; who comes fifth waits in the kernel's queue. A
+ * client has 2 s to say what it wants and is done with after 5 s. Touches no libvirt and no QEMU,
+ * keeps nothing, writes no file but its log.
+ */
+#ifndef HYPERVISOR_HOSTD_SERVER_H
+#define HYPERVISOR_HOSTD_SERVER_H
+
+#include <stdint.h>
+
+#include "base/own.h"
+#include "hypervisor/hostd/protocol.h"
+#include "hypervisor/hostd/sockets.h"
+
+#define HOSTD_LISTEN_DEFAULT "127.0.0.1:7011"
+enum { HOSTD_CLIENTS_MAX = 4, HOSTD_ASK_MS = 2000, HOSTD_SERVE_MS = 5000, HOSTD_PROBE_MS = 2000 };
+
+struct hostd_config {
+    const char *listen; /* hostd_address_parse */
+    const char *secret;
+    struct sockets_config sockets;
+    int64_t ask_ms, serve_ms; /* 0: the usual; tests have less patience */
+};
+
+struct hostd_server;
+/* Listens when it returns. Strings are copied. */
+struct hostd_server *hostd_server_new(const struct hostd_config *config, struct err *err);
+/* Finishes the requests it is at: up to 5 s. NULL is fine. */
+void hostd_server_free(struct hostd_server *server);
+DEFINE_OWNED(hostd_server)
+/* Where it listens, with the port the kernel gave for port 0; out_text holds HV_URI_MAX. */
+void hostd_server_address(const struct hostd_server *server, char *out_text);
+
+#endif
