@@ -234,6 +234,13 @@ static bool may_put(const struct fleet *f, const struct object_request *request,
     return true;
 }
 
+/* Understood, and what follows from it could be done: a dry run is told the same. */
+static bool may_be(struct fleet *f, struct object *object, struct err *err)
+{
+    return kinds[object->kind].read(f, object, err) &&
+           (object->kind != OBJECT_DRAIN || drain_may_begin(f, object, err));
+}
+
 /* The new text takes the place of the old; what Ferry noted about it stays. */
 static void replace(struct object *old, struct object *fresh)
 {
@@ -268,7 +275,7 @@ bool documents_put(struct fleet *f, const struct object_request *request, struct
     struct object *object = make(f, request, now, err);
     if (object == NULL)
         return false;
-    if (!kinds[object->kind].read(f, object, err) || request->dry_run) {
+    if (!may_be(f, object, err) || request->dry_run) {
         name_it(old != NULL ? old : object, out_ref);
         object_free(object);
         return err->code == ERR_NONE;

@@ -442,17 +442,11 @@ void drain_advance(struct fleet *f, struct object *object, struct moment now, st
     set_next_look(&t);
 }
 
-bool drain_begin(struct fleet *f, struct object *object, struct moment now, struct effects *fx,
-                 struct err *err)
+bool drain_may_begin(struct fleet *f, const struct object *object, struct err *err)
 {
-    if (object->drain == NULL)
-        object->drain = drain_parse(object->spec_json, NULL, object->created_ms, err);
-    if (object->drain == NULL)
-        return false;
-    struct drain *drain = object->drain;
-    struct node *node = fleet_node(f, drain->node);
+    const struct drain *drain = object->drain;
     const struct object *other = NULL;
-    if (node == NULL)
+    if (fleet_node(f, drain->node) == NULL)
         return err_set(err, ERR_NOT_FOUND, "there is no node %s", drain->node);
     DL_FOREACH(f->of_kind[OBJECT_DRAIN], other)
     {
@@ -461,7 +455,17 @@ bool drain_begin(struct fleet *f, struct object *object, struct moment now, stru
             return err_set(err, ERR_REFUSED, "node %s is being drained already, by %s", drain->node,
                            other->name);
     }
-    evacuation_cordon(f, node, now, fx);
+    return true;
+}
+
+bool drain_begin(struct fleet *f, struct object *object, struct moment now, struct effects *fx,
+                 struct err *err)
+{
+    if (object->drain == NULL)
+        object->drain = drain_parse(object->spec_json, NULL, object->created_ms, err);
+    if (object->drain == NULL || !drain_may_begin(f, object, err))
+        return false;
+    evacuation_cordon(f, fleet_node(f, object->drain->node), now, fx);
     struct turn t;
     turn_of(&t, f, object, now, fx);
     enter(&t, DRAIN_DRAINING, NULL);

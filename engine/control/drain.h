@@ -104,8 +104,11 @@ struct drain_guest *drain_find(const struct drain *drain, const char *uuid); /* 
 bool drain_add_guest(struct drain *drain, const struct drain_guest *guest);
 void drain_order(struct drain *drain);
 
-/* A drain was accepted: cordon, plan, first jobs. The object is in the fleet already. False with
- * ERR_NOT_FOUND (no such node) or ERR_REFUSED (it is being drained already); nothing changed. */
+/* Could it begin now? False with ERR_NOT_FOUND (no such node) or ERR_REFUSED (it is being drained
+ * already). The object was parsed; it need not be in the fleet: a dry run asks too. */
+bool drain_may_begin(struct fleet *f, const struct object *object, struct err *err);
+/* A drain was accepted: cordon, plan, first jobs. The object is in the fleet already. False if it
+ * may not begin; nothing changed. */
 bool drain_begin(struct fleet *f, struct object *object, struct moment now, struct effects *fx,
                  struct err *err);
 /* Something changed (a job ended, a guest came or went, its condition changed) or time passed:

@@ -56,6 +56,50 @@ static void what_makes_no_sense_is_refused_and_changes_nothing(void **state)
     }
 }
 
+static bool put_dry(struct core_world *w, enum object_kind kind, const char *name, const char *spec)
+{
+    struct input input = {.kind = INPUT_PUT,
+                          .of.put = {.kind = kind, .spec_json = spec, .dry_run = true}};
+    struct migration_ref ref;
+    w->err = (struct err){0};
+    TEXT_SET(input.of.put.name, name);
+    return reconcile(w->fleet, &input, w->now, &w->fx, &ref, &w->err);
+}
+
+/* A dry run answers what the write would, word for word, or it is worth nothing. */
+static void a_dry_run_is_refused_what_the_write_would_be(void **state)
+{
+    (void)state;
+    for (size_t i = 0; i < COUNT(bad); i++) {
+        struct core_world *w = core_new();
+        assert_false(core_put(w, bad[i].kind, bad[i].name, bad[i].spec));
+        struct err written = w->err;
+        if (put_dry(w, bad[i].kind, bad[i].name, bad[i].spec))
+            fail_msg("%s: a dry run is fine with it", bad[i].spec);
+        assert_int_equal(w->err.code, written.code);
+        assert_string_equal(w->err.text, written.text);
+        core_free(w);
+    }
+}
+
+static void a_dry_drain_of_a_node_that_is_being_drained_is_refused(void **state)
+{
+    (void)state;
+    static const char h1[] = "{\"nodeName\":\"h1\"}", h2[] = "{\"nodeName\":\"h2\"}";
+    struct core_world *w = core_new();
+    assert_true(put_dry(w, OBJECT_DRAIN, "first", h1));
+    assert_int_equal(HASH_COUNT(w->fleet->objects), 0);
+    assert_true(core_put(w, OBJECT_DRAIN, "first", h1));
+    assert_false(put_dry(w, OBJECT_DRAIN, "second", h1));
+    assert_int_equal(w->err.code, ERR_REFUSED);
+    assert_string_equal(w->err.text, "node h1 is being drained already, by first");
+    assert_true(put_dry(w, OBJECT_DRAIN, "second", h2)); /* another node may be */
+    assert_true(core_remove(w, OBJECT_DRAIN, "first"));
+    assert_true(put_dry(w, OBJECT_DRAIN, "second", h1));
+    assert_null(fleet_object(w->fleet, OBJECT_DRAIN, "", "second"));
+    core_free(w);
+}
+
 static bool put(struct core_world *w, struct object_request *request)
 {
     struct input input = {.kind = INPUT_PUT, .of.put = *request};
@@ -291,6 +335,8 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(what_makes_no_sense_is_refused_and_changes_nothing),
+        cmocka_unit_test(a_dry_run_is_refused_what_the_write_would_be),
+        cmocka_unit_test(a_dry_drain_of_a_node_that_is_being_drained_is_refused),
         cmocka_unit_test(conditions_of_a_write_are_kept),
         cmocka_unit_test(what_is_not_there_cannot_be_removed),
         cmocka_unit_test(a_document_that_lets_it_go_wakes_it),
