@@ -25,11 +25,12 @@ struct guest_block {
 struct object_block {
     atomic_uint references;
     uint64_t version;
-    size_t n_objects, n_spaces;
+    size_t n_objects, n_spaces, n_drains;
     char *texts;
     struct snapshot_object *objects;
     const struct snapshot_object **pointers;
     struct snapshot_space *spaces;
+    struct snapshot_drain *drains;
 };
 
 struct snapshot_block {       /* what a reader's pointer really points into */
@@ -80,6 +81,7 @@ static void objects_unref(struct object_block *block)
     free(block->objects);
     free(block->pointers);
     free(block->spaces);
+    free(block->drains);
     free(block);
 }
 
@@ -518,8 +520,9 @@ static struct object_block *make_objects(const struct fleet *f)
     block->objects = calloc(HASH_COUNT(f->objects) + 1, sizeof *block->objects);
     block->pointers = calloc(HASH_COUNT(f->objects) + 1, sizeof(const struct snapshot_object *));
     block->spaces = calloc(HASH_COUNT(f->spaces) + 1, sizeof *block->spaces);
+    block->drains = publish_drains(f, &block->n_drains);
     if (block->texts == NULL || block->objects == NULL || block->pointers == NULL ||
-        block->spaces == NULL) {
+        block->spaces == NULL || block->drains == NULL) {
         objects_unref(block);
         return NULL;
     }
@@ -542,6 +545,8 @@ static bool take_objects(struct publisher *p, const struct fleet *f, struct snap
     block->snapshot.n_objects = fresh->n_objects;
     block->snapshot.spaces = fresh->spaces;
     block->snapshot.n_spaces = fresh->n_spaces;
+    block->snapshot.drains = fresh->drains;
+    block->snapshot.n_drains = fresh->n_drains;
     return true;
 }
 

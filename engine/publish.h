@@ -18,5 +18,7 @@ void publisher_free(struct publisher *p);
 const struct snapshot *publish(struct publisher *p, struct fleet *f, int64_t wall_ms);
 /* One job as readers see it; text pointers are borrowed from the job. */
 void publish_job(const struct fleet *f, const struct job *job, struct snapshot_job *out_job);
+/* How far the drain of each node is, sorted; malloc'ed, NULL without memory. */
+struct snapshot_drain *publish_drains(const struct fleet *f, size_t *out_n);
 
 #endif

@@ -8,6 +8,7 @@
 #define ENGINE_SNAPSHOT_H
 
 #include "collector/sample.h"
+#include "engine/control/drain_types.h"
 #include "engine/control/placement_types.h"
 #include "engine/model/migratable.h"
 #include "engine/model/object_kind.h"
@@ -126,6 +127,10 @@ struct snapshot_object { /* a document; texts live with the snapshot */
     int64_t created_ms;
     uint64_t resource_version;
 };
+struct snapshot_drain { /* of a node: the one that goes on, else the newest */
+    char node[HV_HOST_MAX];
+    unsigned guests[DRAIN_GUEST_COUNT], blocked[BLOCK_COUNT]; /* by state; that stay, by reason */
+};
 struct snapshot_space { /* a namespace that is in use */
     char name[HV_HOST_MAX];
     const char *labels;                    /* JSON object text or NULL */
@@ -139,9 +144,10 @@ struct snapshot {
     const struct snapshot_node *nodes;      /* by name */
     const struct snapshot_guest *guests;    /* by namespace, name */
     const struct snapshot_job *const *jobs; /* by creation; one that did not change is shared */
-    size_t n_objects, n_spaces;
+    size_t n_objects, n_spaces, n_drains;
     const struct snapshot_object *const *objects; /* by kind, namespace, name; shared likewise */
     const struct snapshot_space *spaces;          /* by name */
+    const struct snapshot_drain *drains;          /* by node, one each */
 };
 
 /* Takes or drops a reference; drop frees with the last. NULL is fine. Any thread. */

@@ -284,15 +284,40 @@ static unsigned *count_guests(const struct snapshot *snapshot)
     return counts;
 }
 
-static void add_guests_of(struct buf *out, const char *node, const unsigned *counts)
+static const char *name_of_state(unsigned i)
+{
+    return states[i].name;
+}
+static const char *name_of_drain_guest(unsigned i)
+{
+    return drain_guest_state_name((enum drain_guest_state)i);
+}
+static const char *name_of_block(unsigned i)
+{
+    return block_name((enum block)i);
+}
+
+/* A vocabulary as a second label beside the node: one series per word, also where it is zero. */
+static const struct node_words {
+    enum metric metric;
+    const char *label;
+    unsigned first, count;
+    const char *(*name)(unsigned i);
+} guest_words = {METRIC_GUESTS, "state", 0, COUNT(states), name_of_state},
+  drain_words = {METRIC_DRAIN_GUESTS, "state", 0, DRAIN_GUEST_COUNT, name_of_drain_guest},
+  block_words = {METRIC_DRAIN_BLOCKED, "reason", BLOCK_NONE + 1, BLOCK_COUNT, name_of_block};
+
+static void add_words(struct buf *out, const struct node_words *words, const char *node,
+                      const unsigned *counts)
 {
     struct buf labels;
     buf_init(&labels, PAIRS_TEXT_MAX);
     buf_add(&labels, "node=\"");
     promx_add_label_value(&labels, node);
     buf_add(&labels, "\"");
-    for (size_t s = 0; s < COUNT(states) && !labels.failed; s++)
-        metric_add_labelled(out, METRIC_GUESTS, labels.data, "state", states[s].name, counts[s]);
+    for (unsigned i = words->first; i < words->count && !labels.failed; i++)
+        metric_add_labelled(out, words->metric, labels.data, words->label, words->name(i),
+                            counts[i]);
     buf_fini(&labels);
 }
 
@@ -305,8 +330,8 @@ static void render_guests(const struct snapshot *snapshot, struct buf *out)
     }
     metric_add_header(out, METRIC_GUESTS);
     for (size_t n = 0; n < snapshot->n_nodes; n++)
-        add_guests_of(out, snapshot->nodes[n].name, counts + n * COUNT(states));
-    add_guests_of(out, "", counts + snapshot->n_nodes * COUNT(states));
+        add_words(out, &guest_words, snapshot->nodes[n].name, counts + n * COUNT(states));
+    add_words(out, &guest_words, "", counts + snapshot->n_nodes * COUNT(states));
     free(counts);
 }
 
@@ -351,6 +376,12 @@ static void render_drains(const struct snapshot *snapshot, struct buf *out)
     metric_add_labelled(out, METRIC_DRAINS, "", "state", "active", (double)active);
     metric_add_labelled(out, METRIC_DRAINS, "", "state", "over",
                         all > active ? (double)(all - active) : 0);
+    metric_add_header(out, METRIC_DRAIN_GUESTS);
+    for (size_t i = 0; i < snapshot->n_drains; i++)
+        add_words(out, &drain_words, snapshot->drains[i].node, snapshot->drains[i].guests);
+    metric_add_header(out, METRIC_DRAIN_BLOCKED);
+    for (size_t i = 0; i < snapshot->n_drains; i++)
+        add_words(out, &block_words, snapshot->drains[i].node, snapshot->drains[i].blocked);
 }
 
 /* What the jobs of a snapshot add up to. */

@@ -22,34 +22,10 @@
 #ifndef ENGINE_CONTROL_DRAIN_H
 #define ENGINE_CONTROL_DRAIN_H
 
+#include "engine/control/drain_types.h"
 #include "engine/model/effects.h"
 #include "engine/model/fleet.h"
 #include "engine/model/object.h"
-
-enum drain_state {
-#define DRAIN(id, name, final, help) DRAIN_##id,
-#include "engine/control/drain.def"
-#undef DRAIN
-    DRAIN_COUNT
-};
-enum drain_guest_state {
-#define DRAIN_GUEST(id, name, help) DRAIN_GUEST_##id,
-#include "engine/control/drain.def"
-#undef DRAIN_GUEST
-    DRAIN_GUEST_COUNT
-};
-enum block {
-#define BLOCK(id, name, help, unblock) BLOCK_##id,
-#include "engine/control/drain.def"
-#undef BLOCK
-    BLOCK_COUNT
-};
-const char *drain_state_name(enum drain_state state);
-bool drain_is_final(enum drain_state state);
-const char *drain_guest_state_name(enum drain_guest_state state);
-const char *block_name(enum block block);
-const char *block_help(enum block block);
-const char *block_unblock(enum block block);
 
 enum {
     DRAIN_TRIES_DEFAULT = 3,
@@ -96,6 +72,8 @@ DEFINE_OWNED(drain)
 /* Its status as a new JSON text; NULL: no memory. */
 char *drain_status(const struct drain *drain);
 void drain_count(const struct drain *drain, unsigned out_counts[static DRAIN_GUEST_COUNT]);
+/* Those that stay as things are (blocked, or failed too often), by reason. */
+void drain_count_blocks(const struct drain *drain, unsigned out_counts[static BLOCK_COUNT]);
 /* From last_moved_ms on, at the pace so far; -1: not known. */
 int64_t drain_eta_s(const struct drain *drain);
 struct drain_guest *drain_find(const struct drain *drain, const char *uuid); /* or NULL */

@@ -182,6 +182,14 @@ void drain_count(const struct drain *drain, unsigned out_counts[static DRAIN_GUE
         out_counts[drain->guests[i].state]++;
 }
 
+void drain_count_blocks(const struct drain *drain, unsigned out_counts[static BLOCK_COUNT])
+{
+    memset(out_counts, 0, BLOCK_COUNT * sizeof *out_counts);
+    for (size_t i = 0; i < drain->n; i++)
+        if (drain->guests[i].block != BLOCK_NONE)
+            out_counts[drain->guests[i].block]++;
+}
+
 int64_t drain_eta_s(const struct drain *drain)
 {
     uint64_t moved_kib = 0, left_kib = 0;

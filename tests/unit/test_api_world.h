@@ -63,7 +63,9 @@ static inline struct world *world_new(uint64_t generation)
                                     .guests = w->guests,
                                     .jobs = w->job_list,
                                     .objects = w->object_list,
-                                    .spaces = w->spaces};
+                                    .spaces = w->spaces,
+                                    .n_drains = COUNT(w->drains),
+                                    .drains = w->drains};
     world_control(w);
     world_placement(w);
     world_documents(w);

@@ -62,6 +62,9 @@ static inline void world_documents(struct world *w)
     drain->status_json = "{\"state\":\"Draining\",\"total\":5,\"moved\":2,\"blocked\":1,"
                          "\"etaSeconds\":125,\"guests\":[]}";
     TEXT_SET(w->nodes[1].drain, "b-now");
+    TEXT_SET(w->drains[0].node, "b");
+    w->drains[0].guests[DRAIN_GUEST_MOVED] = w->drains[0].guests[DRAIN_GUEST_MOVING] = 2;
+    w->drains[0].guests[DRAIN_GUEST_BLOCKED] = w->drains[0].blocked[BLOCK_NOT_MIGRATABLE] = 1;
     TEXT_SET(w->spaces[0].name, "default");
     w->spaces[0].launchers = 4;
     w->spaces[0].memory_kib = 4194304;

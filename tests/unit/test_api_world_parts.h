@@ -33,6 +33,7 @@ struct world {
     char specs[WORLD_OBJECTS_MAX][WORLD_SPEC_MAX], metadata[WORLD_OBJECTS_MAX][WORLD_SPEC_MAX];
     const struct snapshot_object *object_list[WORLD_OBJECTS_MAX];
     struct snapshot_space spaces[WORLD_SPACES];
+    struct snapshot_drain drains[1];
 };
 
 /* In place of the engine's, which knows its own snapshots only. */

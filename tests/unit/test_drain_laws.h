@@ -69,11 +69,16 @@ static inline void assert_blocked_ones_say_why(const struct object *object)
 static inline void check_laws(struct world *w)
 {
     const struct drain *drain = w->drain->drain;
-    unsigned counts[DRAIN_GUEST_COUNT], sum = 0;
+    unsigned counts[DRAIN_GUEST_COUNT], blocks[BLOCK_COUNT], sum = 0, stuck = 0;
     drain_count(drain, counts);
     for (unsigned i = 0; i < DRAIN_GUEST_COUNT; i++)
         sum += counts[i];
     assert_int_equal(sum, drain->n);
+    drain_count_blocks(drain, blocks);
+    for (unsigned i = 0; i < BLOCK_COUNT; i++)
+        stuck += blocks[i];
+    assert_int_equal(blocks[BLOCK_NONE], 0);
+    assert_int_equal(stuck, counts[DRAIN_GUEST_BLOCKED] + counts[DRAIN_GUEST_FAILED]);
     for (size_t i = 0; i < drain->n; i++) {
         assert_true(drain->guests[i].attempts <= drain->retry_budget);
         assert_ptr_equal(drain_find(drain, drain->guests[i].uuid), &drain->guests[i]);

@@ -171,6 +171,11 @@ static void the_control_plane_is_counted(void **state)
         "ferry_placement_rejections{reason=\"cpu\"} 0",
         "ferry_drains{state=\"active\"} 1",
         "ferry_drains{state=\"over\"} 0",
+        "ferry_drain_guests{node=\"b\",state=\"Moved\"} 2",
+        "ferry_drain_guests{node=\"b\",state=\"Waiting\"} 0",
+        "ferry_drain_guests{node=\"b\",state=\"Blocked\"} 1",
+        "ferry_drain_blocked_guests{node=\"b\",reason=\"NotLiveMigratable\"} 1",
+        "ferry_drain_blocked_guests{node=\"b\",reason=\"External\"} 0",
     };
     OWNED_TEXT page = page_of(&world->snapshot, counters);
     for (size_t i = 0; i < COUNT(lines); i++) {
@@ -185,6 +190,27 @@ static void the_control_plane_is_counted(void **state)
     assert_non_null(strstr(after, "\nferry_drains{state=\"over\"} 1\n"));
     assert_non_null(strstr(after, "\nferry_placement_rejections{reason=\"memory\"} 0\n"));
     assert_non_null(strstr(after, "\nferry_jobs_waiting{reason=\"unschedulable-now\"} 0\n"));
+    snapshot_unref(&world->snapshot);
+}
+
+static void the_numbers_of_a_drain_go_with_it(void **state)
+{
+    (void)state;
+    struct world *world = world_new(1);
+    OWNED(metrics_counters) counters = busy_counters(world);
+    OWNED_TEXT page = page_of(&world->snapshot, counters);
+    for (enum drain_guest_state s = 0; s < DRAIN_GUEST_COUNT; s++) {
+        char series[128];
+        (void)snprintf(series, sizeof series, "\nferry_drain_guests{node=\"b\",state=\"%s\"} ",
+                       drain_guest_state_name(s));
+        assert_non_null(strstr(page, series));
+    }
+    assert_null(strstr(page, "reason=\"\"")); /* what nothing blocks has no series */
+    world->snapshot.n_drains = 0;
+    OWNED_TEXT after = page_of(&world->snapshot, counters);
+    assert_non_null(strstr(after, "# TYPE ferry_drain_guests gauge\n"));
+    assert_null(strstr(after, "\nferry_drain_guests{"));
+    assert_null(strstr(after, "\nferry_drain_blocked_guests{"));
     snapshot_unref(&world->snapshot);
 }
 
@@ -475,6 +501,7 @@ int main(void)
         cmocka_unit_test(a_finished_migration_leaves_no_series),
         cmocka_unit_test(numbers_without_a_sample_are_absent_not_zero),
         cmocka_unit_test(the_control_plane_is_counted),
+        cmocka_unit_test(the_numbers_of_a_drain_go_with_it),
         cmocka_unit_test(no_series_is_there_twice),
         cmocka_unit_test(every_row_of_the_table_is_on_the_page),
         cmocka_unit_test(names_follow_the_rules),
