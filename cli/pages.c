@@ -199,6 +199,20 @@ static void add_affinities(struct json_object *object, const char *kind, const c
     }
 }
 
+/* Disks that are on their way to other storage, or still wanted there after a failure. */
+static void add_disks(struct json_object *object, struct buf *out)
+{
+    for (size_t i = 0; i < view_count(object, "status.migratedVolumes"); i++) {
+        struct json_object *row = view_element(object, "status.migratedVolumes", i);
+        const char *from = view_text(row, "sourcePVCInfo.claimName");
+        char text[PAGE_TEXT_MAX];
+        (void)snprintf(text, sizeof text, "%.64s: %.400s%sto %.400s", view_text(row, "volumeName"),
+                       from, *from != '\0' ? " " : "",
+                       view_text(row, "destinationPVCInfo.claimName"));
+        page_fact(out, i == 0 ? "Moving disks" : "", text);
+    }
+}
+
 static void page_guest(struct json_object *object, struct buf *out)
 {
     add_pairs(out, "Labels", object, "metadata.labels");
@@ -207,6 +221,7 @@ static void page_guest(struct json_object *object, struct buf *out)
     add_affinities(object, "podAffinity", "Near to", out);
     add_affinities(object, "podAntiAffinity", "Away from", out);
     add_pairs(out, "Active pods", object, "status.activePods");
+    add_disks(object, out);
     add_conditions(out, object);
     add_reasons(out, object);
 }

@@ -2,6 +2,7 @@
 #include <string.h>
 
 #include "base/text.h"
+#include "engine/control/volumes.h"
 #include "exporter/api.h"
 
 enum { REASONS_TEXT_MAX = 8192 };
@@ -129,7 +130,71 @@ static void add_wishes(struct json_object *conditions, const struct snapshot_gue
     }
 }
 
-static void add_conditions(struct json_object *status, const struct snapshot_guest *guest)
+/* ---- disks that move to other storage ---- */
+
+/* KubeVirt keeps them until they have moved or somebody gave up: after a failure they are still
+ * wanted elsewhere. */
+static bool are_wanted_elsewhere(const struct snapshot_job *job)
+{
+    return job->volumes_json != NULL && job->outcome != OUTCOME_SUCCEEDED &&
+           job->outcome != OUTCOME_ABORTED;
+}
+
+/* A claim is a place: an absolute path, or POOL/VOLUME. */
+static void add_claim(struct json_object *volume, const char *key, const struct hv_place *place,
+                      const char *amount, uint64_t bytes)
+{
+    char name[sizeof *place + 2], text[API_SHORT_TEXT_MAX];
+    struct json_object *claim = json_add_object(volume, key);
+    (void)snprintf(name, sizeof name, "%s%s%s", place->pool, place->pool[0] != '\0' ? "/" : "",
+                   place->name);
+    json_add_text(claim, "claimName", name);
+    (void)snprintf(text, sizeof text, "%llu", (unsigned long long)bytes);
+    if (bytes != 0)
+        json_add_text(json_add_object(claim, amount), "storage", text);
+}
+
+static void add_migrated_volumes(struct json_object *status, const struct snapshot_job *job)
+{
+    struct volumes volumes;
+    struct err err = {0};
+    if (!are_wanted_elsewhere(job) || !volumes_parse(job->volumes_json, true, &volumes, &err))
+        return;
+    struct json_object *list = json_add_array(status, "migratedVolumes");
+    for (size_t i = 0; i < volumes.n; i++) {
+        struct json_object *volume = json_add_object(list, "");
+        json_add_text(volume, "volumeName", volumes.list[i].is.disk);
+        if (volumes.list[i].from.name[0] != '\0')
+            add_claim(volume, "sourcePVCInfo", &volumes.list[i].from, "capacity",
+                      volumes.list[i].capacity);
+        add_claim(volume, "destinationPVCInfo", &volumes.list[i].is.to, "requests",
+                  volumes.list[i].capacity);
+    }
+}
+
+static void add_volumes_change(struct json_object *conditions, const struct snapshot_job *job)
+{
+    static const char type[] = "VolumesChange";
+    char text[SNAPSHOT_REASON_MAX + 64];
+    if (job->volumes_json == NULL || job->outcome == OUTCOME_SUCCEEDED)
+        return;
+    if (job->outcome == OUTCOME_ABORTED) {
+        api_add_condition(conditions, type, "False", job->ended_ms, "VolumesChangeCancellation",
+                          NULL);
+    } else if (phase_is_final(job->phase)) {
+        (void)snprintf(text, sizeof text, "migrate volumes; the last try failed: %s",
+                       job->failure_reason);
+        api_add_condition(conditions, type, "True", job->created_ms, NULL, text);
+    } else if (job->pending == PENDING_STORAGE) {
+        api_add_condition(conditions, type, "False", job->waits_since_ms, NULL,
+                          job->pending_reason);
+    } else {
+        api_add_condition(conditions, type, "True", job->created_ms, NULL, "migrate volumes");
+    }
+}
+
+static void add_conditions(struct json_object *status, const struct snapshot_guest *guest,
+                           const struct snapshot_job *job)
 {
     bool is_ready = guest->state == HV_STATE_RUNNING && guest->node_reachable;
     struct json_object *conditions = json_add_array(status, "conditions");
@@ -142,6 +207,8 @@ static void add_conditions(struct json_object *status, const struct snapshot_gue
         api_add_condition(conditions, "Paused", "True", 0, reason, NULL);
     }
     add_wishes(conditions, guest);
+    if (job != NULL)
+        add_volumes_change(conditions, job);
 }
 
 /* Pods by uid, with their nodes: two while a place is kept for it where it goes. */
@@ -184,9 +251,11 @@ static void add_status(struct json_object *object, const struct snapshot *s,
     if (guest->node[0] != '\0')
         json_add_text(status, "nodeName", guest->node);
     api_add_unless_empty(status, "evacuationNodeName", guest->evacuation_node);
-    add_conditions(status, guest);
     const struct snapshot_job *job = newest_job(s, guest);
+    add_conditions(status, guest, job);
     add_pods(status, guest, job);
+    if (job != NULL)
+        add_migrated_volumes(status, job);
     struct json_object *state = job == NULL ? NULL : api_migration_state(job);
     if (state != NULL)
         json_add(status, "migrationState", state);

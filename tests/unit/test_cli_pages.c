@@ -319,6 +319,22 @@ static void a_guest_shows_what_it_asks_of_the_fleet(void **state)
                  "  MigrationRequired        True     Immediate: its network changed\n");
 }
 
+static void a_guest_shows_where_its_disks_go(void **state)
+{
+    (void)state;
+    OWNED(json_object) object =
+        parse("{\"metadata\":{\"name\":\"db\"},\"status\":{\"migratedVolumes\":["
+              "{\"volumeName\":\"vda\",\"sourcePVCInfo\":{\"claimName\":\"/old/a\"},"
+              "\"destinationPVCInfo\":{\"claimName\":\"fast/a.img\"}},"
+              "{\"volumeName\":\"vdb\",\"destinationPVCInfo\":{\"claimName\":\"/new/b\"}}]}}");
+    struct buf out;
+    buf_init(&out, PAGE_MAX);
+    page_object(KIND_GUEST, object, &plain, &out);
+    expect(&out, "Name:         db\n"
+                 "Moving disks: vda: /old/a to fast/a.img\n"
+                 "              vdb: to /new/b\n");
+}
+
 static void a_policy_shows_what_it_matches_and_sets(void **state)
 {
     (void)state;
@@ -426,6 +442,7 @@ int main(void)
         cmocka_unit_test(a_migration_shows_why_no_node_takes_it_and_what_was_frozen),
         cmocka_unit_test(a_node_shows_cordon_taints_and_promises),
         cmocka_unit_test(a_guest_shows_what_it_asks_of_the_fleet),
+        cmocka_unit_test(a_guest_shows_where_its_disks_go),
         cmocka_unit_test(a_policy_shows_what_it_matches_and_sets),
         cmocka_unit_test(every_kind_has_a_table),
         cmocka_unit_test(nothing_known_is_shown_too),
