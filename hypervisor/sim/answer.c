@@ -157,6 +157,38 @@ static void answer_volume(const struct sim *sim, const struct call *call, struct
     sim_volume_info(call->host, &call->request.with.place, &reply->with.volume);
 }
 
+static void begin_measure(struct sim *sim, struct call *call, const struct copy *copy)
+{
+    enum { WINDOW_MAX_S = 60 };
+    uint64_t seconds = call->request.with.tune.value;
+    if (seconds < 1 || seconds > WINDOW_MAX_S)
+        sim_call_answer(sim, call, SIM_ERROR_DIRTY_WINDOW, copy, NULL, 0);
+    else if (!sim_copy_is_live(copy))
+        sim_call_answer(sim, call, SIM_ERROR_NOT_RUNNING, copy, NULL, 0);
+    else
+        sim_call_wait_measure(sim, call, (int64_t)seconds * 1000);
+}
+
+/* Distinct pages: it saturates at the working set. */
+void sim_answer_measure(struct sim *sim, struct call *call)
+{
+    struct hv_reply reply = {0};
+    const struct copy *copy = find_copy(sim, call);
+    if (copy == NULL || !sim_copy_is_live(copy)) {
+        sim_call_answer(sim, call, copy == NULL ? SIM_ERROR_NO_DOMAIN : SIM_ERROR_NOT_RUNNING, copy,
+                        NULL, 0);
+        return;
+    }
+    const struct sim_guest *guest = &copy->guest->what;
+    uint64_t seconds = call->request.with.tune.value;
+    uint64_t set = guest->working_set_bytes < guest->memory_bytes ? guest->working_set_bytes
+                                                                  : guest->memory_bytes;
+    uint64_t most = set / seconds;
+    if (copy->state == HV_STATE_RUNNING)
+        reply.with.dirty_bps = guest->dirty_bps < most ? guest->dirty_bps : most;
+    sim_call_reply(sim, call, &reply);
+}
+
 static const struct {
     void (*answer)(const struct sim *sim, const struct call *call, struct hv_reply *reply);
     bool needs_guest, needs_monitor;
@@ -175,12 +207,14 @@ static const struct {
     [HV_CALL_COMPARE_CPU] = {answer_cpu, false, false},
     [HV_CALL_DOMAIN_CAPABILITIES] = {answer_text, false, false},
     [HV_CALL_MIGRATABLE_XML] = {answer_text, true, false},
+    [HV_CALL_MEASURE_DIRTY] = {NULL, true, true}, /* answered later */
 };
 
 void sim_answer(struct sim *sim, struct call *call)
 {
     enum hv_call what = call->request.call;
-    assert(answers[what].answer != NULL);
+    bool measures = what == HV_CALL_MEASURE_DIRTY;
+    assert(measures || answers[what].answer != NULL);
     const struct copy *copy = find_copy(sim, call);
     if (answers[what].needs_guest && copy == NULL) {
         sim_call_answer(sim, call, SIM_ERROR_NO_DOMAIN, NULL, NULL, 0);
@@ -188,6 +222,10 @@ void sim_answer(struct sim *sim, struct call *call)
     }
     if (answers[what].needs_monitor && copy->out != NULL && sim_job_monitor_is_deaf(copy->out)) {
         sim_call_wait_monitor(sim, call, copy->out);
+        return;
+    }
+    if (measures) {
+        begin_measure(sim, call, copy);
         return;
     }
     struct hv_reply reply = {0};

@@ -191,6 +191,12 @@ void sim_call_wait_monitor(struct sim *sim, struct call *call, struct job *job)
     timer_set(&sim->timers, &call->timer, patience_ms > sim->now_ms ? patience_ms : sim->now_ms);
 }
 
+void sim_call_wait_measure(struct sim *sim, struct call *call, int64_t ms)
+{
+    call->stage = CALL_MEASURE;
+    timer_set(&sim->timers, &call->timer, sim->now_ms + ms);
+}
+
 void sim_call_leave_job(struct call *call)
 {
     struct job *job = call->job;
@@ -234,11 +240,16 @@ static void lose(struct sim *sim, struct call *call, enum sim_error why)
 static void call_fires(struct sim *sim, void *owner)
 {
     struct call *call = owner;
-    if (!call->host->connected) {
+    bool beside = call->request.call == HV_CALL_KILL_STREAM; /* needs no libvirtd */
+    if (beside && call->stage == CALL_EXECUTE) {
+        sim_order_helper(sim, call);
+        return;
+    }
+    if (!beside && !call->host->connected) {
         lose(sim, call, SIM_ERROR_NOT_CONNECTED);
         return;
     }
-    if (sim_host_is_hung(call->host)) {
+    if (!beside && sim_host_is_hung(call->host)) {
         call->hung = true;
         return;
     }
@@ -250,6 +261,7 @@ static void call_fires(struct sim *sim, void *owner)
             sim_answer(sim, call);
         break;
     case CALL_MONITOR: lock_timeout(sim, call); break;
+    case CALL_MEASURE: sim_answer_measure(sim, call); break;
     case CALL_ANSWER: {
         struct hv_reply reply = {.err = call->err};
         sim_call_reply(sim, call, &reply);

@@ -51,6 +51,7 @@ static void off_fires(struct sim *sim, void *owner)
 
 void sim_guest_init(struct guest *guest)
 {
+    guest->frozen_since_ms = -1;
     guest->tell = (struct timer){.fire = tell_fires, .owner = guest};
     guest->off = (struct timer){.fire = off_fires, .owner = guest};
 }
@@ -62,6 +63,25 @@ void sim_guest_fini(struct sim *sim, struct guest *guest)
     timers_release(&sim->timers, SIM_GUEST_TIMERS);
     free(guest->stored);
     free(guest);
+}
+
+void sim_guest_freeze(struct sim *sim, struct guest *guest, bool frozen)
+{
+    bool was = guest->frozen_since_ms >= 0;
+    if (was && !frozen)
+        guest->frozen_ms += sim->now_ms - guest->frozen_since_ms;
+    if (was != frozen)
+        guest->frozen_since_ms = frozen ? sim->now_ms : -1;
+}
+
+int64_t sim_frozen_ms(const struct sim *sim, const char *uuid)
+{
+    const struct guest *guest;
+    HASH_FIND_STR(sim->guests, uuid, guest);
+    if (guest == NULL)
+        return 0;
+    int64_t now_ms = guest->frozen_since_ms >= 0 ? sim->now_ms - guest->frozen_since_ms : 0;
+    return guest->frozen_ms + now_ms;
 }
 
 void sim_guest_shut_down(struct sim *sim, struct guest *guest)

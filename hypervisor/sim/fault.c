@@ -31,6 +31,8 @@ static const enum target targets[SIM_FAULT_COUNT] = {
     [SIM_FAULT_HOST_LOST] = HITS_HOST,
     [SIM_FAULT_NO_MEMORY] = HITS_NEXT_MIGRATION,
     [SIM_FAULT_GUEST_POWEROFF] = HITS_MIGRATION,
+    [SIM_FAULT_STREAM_STALL_OUT] = HITS_MIGRATION,
+    [SIM_FAULT_STREAM_HALF_RESET] = HITS_MIGRATION,
 };
 
 const char *sim_fault_name(enum sim_fault_kind kind)
@@ -69,22 +71,32 @@ static void hit_still_guest(struct sim *sim, struct guest *guest, enum sim_fault
     }
 }
 
+/* What a stall is counted in; NULL: the fault is none. */
+static unsigned *stalls_of(struct job *job, enum sim_fault_kind kind)
+{
+    if (kind == SIM_FAULT_STREAM_STALL_OUT)
+        return &job->stalls_out;
+    return kind == SIM_FAULT_STREAM_STALL ? &job->stalls : NULL;
+}
+
 static void hit_migration(struct sim *sim, struct fault *fault)
 {
     struct job *job = fault->guest->job;
-    if (fault->what.kind != SIM_FAULT_STREAM_STALL) {
+    bool stalls = fault->what.kind == SIM_FAULT_STREAM_STALL ||
+                  fault->what.kind == SIM_FAULT_STREAM_STALL_OUT;
+    if (!stalls) {
         if (job != NULL)
             sim_job_hit(sim, job, fault->what.kind);
         else
             hit_still_guest(sim, fault->guest, fault->what.kind);
         return;
     }
-    bool has_stream = job != NULL && job->phase >= JOB_COPY && job->phase != JOB_FINISH;
+    bool has_stream = job != NULL && job->phase >= JOB_DISKS && job->phase != JOB_FINISH;
     if (!has_stream)
         return;
     fault->job = job;
     fault->acts = true;
-    job->stalls++;
+    ++*stalls_of(job, fault->what.kind);
     sim_job_path_changed(sim, job);
 }
 
@@ -113,7 +125,7 @@ static void end(struct sim *sim, struct fault *fault)
     } else if (fault->job != NULL) {
         struct job *job = fault->job;
         fault->job = NULL;
-        job->stalls--;
+        --*stalls_of(job, fault->what.kind);
         sim_job_path_changed(sim, job);
     }
 }
@@ -182,7 +194,7 @@ void sim_fault_arm(struct sim *sim, struct guest *guest)
 
 void sim_fault_forget_job(struct sim *sim, const struct job *job)
 {
-    if (job->stalls == 0)
+    if (job->stalls + job->stalls_out == 0)
         return;
     struct fault *fault;
     DL_FOREACH(sim->faults, fault)

@@ -50,6 +50,7 @@ void sim_call_reply(struct sim *sim, struct call *call, struct hv_reply *take_re
 void sim_call_answer(struct sim *sim, struct call *call, enum sim_error which,
                      const struct copy *copy, const struct host *about, int64_t delay_ms);
 void sim_call_wait_monitor(struct sim *sim, struct call *call, struct job *job);
+void sim_call_wait_measure(struct sim *sim, struct call *call, int64_t ms);
 void sim_call_leave_job(struct call *call);                    /* the job is no longer the call's */
 void sim_calls_monitor_free(struct sim *sim, struct job *job); /* the monitor answers again */
 void sim_calls_wake(struct sim *sim, struct host *host);       /* the host answers again */
@@ -60,6 +61,7 @@ void sim_calls_free(struct sim *sim, struct host *host);
 void sim_guest_init(struct guest *guest);                  /* SIM_GUEST_TIMERS are reserved */
 void sim_guest_fini(struct sim *sim, struct guest *guest); /* frees it */
 void sim_guest_shut_down(struct sim *sim, struct guest *guest);
+void sim_guest_freeze(struct sim *sim, struct guest *guest, bool frozen); /* its vCPUs */
 
 /* offer.c: what a host offers, and why a guest cannot come (NONE: it can). */
 struct hv_abilities *sim_offer(const struct host *host); /* NULL: no memory */
@@ -81,7 +83,9 @@ void sim_volume_moved(struct guest *guest, struct host *to, const struct hv_volu
 
 /* answer.c, order.c, describe.c: what a call gets when it reaches its host. */
 void sim_answer(struct sim *sim, struct call *call);
+void sim_answer_measure(struct sim *sim, struct call *call); /* its window is over */
 void sim_order(struct sim *sim, struct call *call);
+void sim_order_helper(struct sim *sim, struct call *call); /* needs no libvirtd */
 char *sim_describe_guest(const struct copy *copy, bool stored);
 char *sim_describe_host(const struct host *host);
 char *sim_describe_emulator(const struct host *host);
@@ -90,9 +94,9 @@ char *sim_describe_emulator(const struct host *host);
 void sim_job_start(struct sim *sim, struct call *call);
 void sim_job_cancel(struct sim *sim, struct job *job); /* abort, before post-copy */
 void sim_job_start_postcopy(struct sim *sim, struct job *job);
-void sim_job_break_postcopy(struct sim *sim, struct job *job); /* pause the stream */
-void sim_job_path_changed(struct sim *sim, struct job *job);   /* a host or the stream changed */
+void sim_job_path_changed(struct sim *sim, struct job *job); /* a host or the stream changed */
 bool sim_job_monitor_is_deaf(const struct job *job);
+bool sim_job_peers_talk(const struct job *job); /* the two libvirtds */
 
 /* jobend.c: how a migration ends. */
 void sim_job_succeed(struct sim *sim, struct job *job);
@@ -100,11 +104,28 @@ void sim_job_fail(struct sim *sim, struct job *job, enum sim_error why, int targ
 void sim_job_free(struct sim *sim, struct job *job);
 void sim_job_hit(struct sim *sim, struct job *job, enum sim_fault_kind kind);
 void sim_job_lose_peer(struct sim *sim, struct job *job);
+void sim_job_stick(struct sim *sim, struct job *job, bool drops_target); /* on a dead socket */
 void sim_job_drop_target(struct sim *sim, struct job *job, int detail);
-void sim_job_postcopy_failed(struct sim *sim, struct job *job, enum sim_error why,
-                             bool stream_gone);
+void sim_job_answer(struct sim *sim, struct job *job, enum sim_error why); /* its call, if any */
+/* Somebody closes the stream's sockets on one side. False: there are none. */
+bool sim_job_close_sockets(struct sim *sim, struct job *job, bool at_source);
+bool sim_job_yank(struct sim *sim, struct job *job); /* false: no stream */
+void sim_job_drop_copy(struct sim *sim, struct job *job);
+
+/* postcopy.c: post-copy that breaks, and is taken up again. */
+bool sim_job_in_postcopy(const struct job *job);
+void sim_postcopy_gone(struct sim *sim, struct job *job, enum sim_error why); /* both know */
+void sim_postcopy_break(struct sim *sim, struct job *job, bool at_source);
+void sim_postcopy_half_reset(struct sim *sim, struct job *job); /* the source knows */
+void sim_postcopy_lose_peer(struct sim *sim, struct job *job);
+void sim_postcopy_path_changed(struct sim *sim, struct job *job);
+void sim_postcopy_step_broken(struct sim *sim, struct job *job);
+void sim_postcopy_step_recover(struct sim *sim, struct job *job);
+void sim_postcopy_resume(struct sim *sim, struct call *call, struct copy *source, struct host *to);
 
 /* stream.c: bandwidth, progress, statistics. */
+bool sim_stream_has_path(const struct job *job);   /* both ways */
+bool sim_stream_hears_back(const struct job *job); /* from target to source */
 void sim_stream_close(struct sim *sim, struct job *job);
 void sim_stream_update(struct sim *sim, struct job *job); /* flows or not, limits changed */
 void sim_stream_settle(struct sim *sim, struct job *job); /* before dirtying changes */

@@ -4,7 +4,7 @@
  *                          |  \       `-> STUCK      (path dead, target given up)
  *                          |   `-> (failed: jobend.c)
  *                          `-> POSTCOPY -> FINISH
- *                                  `-> BROKEN        (stream gone; stays so)
+ *                                  `-> BROKEN <-> RECOVER -> POSTCOPY   (postcopy.c)
  *
  * Order of events and lengths of phases are those seen on libvirt 9.0: the target starts, passes
  * are counted on the source, the source is suspended, one more pass is counted, the target is
@@ -25,6 +25,7 @@ enum {
     NO_ROUTE_MS = 3100,
     RELEASE_MS = 5,
     UNSTUCK_MS = 3000,
+    TUNNEL_TLS_MS = 1800,
     THROTTLE_FIRST = 20,
     THROTTLE_STEP = 10,
     THROTTLE_MAX = 99,
@@ -40,6 +41,21 @@ static void peer_fires(struct sim *sim, void *owner)
     sim_job_lose_peer(sim, owner);
 }
 
+/* What does not go through libvirt's own connection. */
+static enum sim_error tunnel_refusal(const struct hv_migrate *how, int64_t *delay_ms)
+{
+    if ((how->flags & HV_MIGRATE_TUNNELLED) == 0)
+        return SIM_ERROR_NONE;
+    if ((how->flags & HV_MIGRATE_POSTCOPY) != 0)
+        return SIM_ERROR_TUNNEL_POSTCOPY;
+    if (how->n_volumes > 0)
+        return SIM_ERROR_TUNNEL_DISKS;
+    if ((how->flags & HV_MIGRATE_TLS) == 0)
+        return SIM_ERROR_NONE;
+    *delay_ms = TUNNEL_TLS_MS;
+    return SIM_ERROR_TUNNEL_TLS;
+}
+
 /* Why the source's libvirtd refuses, in the order in which it looks; about_copy is whom the
  * sentence names. */
 static enum sim_error refusal(const struct copy *copy, const struct host *to,
@@ -47,6 +63,8 @@ static enum sim_error refusal(const struct copy *copy, const struct host *to,
                               int64_t *delay_ms)
 {
     *about_copy = copy;
+    if ((how->flags & HV_MIGRATE_TUNNELLED) != 0 && how->parallel_connections > 0)
+        return SIM_ERROR_TUNNEL_PARALLEL;
     if (copy == NULL)
         return SIM_ERROR_NO_DOMAIN;
     if (copy->out != NULL || copy->in != NULL)
@@ -77,7 +95,10 @@ static enum sim_error refusal(const struct copy *copy, const struct host *to,
     }
     if (other != NULL && sim_copy_is_live(other))
         return SIM_ERROR_ALREADY_ACTIVE;
-    enum sim_error why = sim_volume_refusal(copy->guest, to, how);
+    enum sim_error why = tunnel_refusal(how, delay_ms);
+    if (why != SIM_ERROR_NONE)
+        return why;
+    why = sim_volume_refusal(copy->guest, to, how);
     if (why != SIM_ERROR_NONE)
         return why;
     *delay_ms = NO_MEMORY_MS;
@@ -153,6 +174,10 @@ void sim_job_start(struct sim *sim, struct call *call)
     HASH_FIND_STR(sim->hosts, call->request.with.migrate.target, to);
     struct copy *source = guest == NULL ? NULL : sim_copy_find(guest, call->host);
 
+    if ((call->request.with.migrate.flags & HV_MIGRATE_RESUME) != 0) {
+        sim_postcopy_resume(sim, call, source, to);
+        return;
+    }
     const struct copy *about = NULL;
     int64_t delay_ms = 0;
     enum sim_error why = refusal(source, to, &call->request.with.migrate, &about, &delay_ms);
@@ -313,15 +338,15 @@ static void step_stream_done(struct sim *sim, struct job *job)
 
 static void step_stuck(struct sim *sim, struct job *job)
 {
-    sim_job_fail(sim, job, SIM_ERROR_PEER_LOST, 0);
+    sim_job_fail(sim, job, job->cancelled ? SIM_ERROR_CANCELLED : SIM_ERROR_PEER_LOST, 0);
 }
 
 static void (*const steps[])(struct sim *sim, struct job *job) = {
     [JOB_PREPARE] = step_prepare,      [JOB_CONNECT] = step_connect,
     [JOB_DISKS] = step_disks,          [JOB_COPY] = step_copy,
     [JOB_BLACKOUT] = step_stream_done, [JOB_STUCK] = step_stuck,
-    [JOB_POSTCOPY] = step_stream_done, [JOB_BROKEN] = NULL,
-    [JOB_FINISH] = sim_job_succeed,
+    [JOB_POSTCOPY] = step_stream_done, [JOB_BROKEN] = sim_postcopy_step_broken,
+    [JOB_FINISH] = sim_job_succeed,    [JOB_RECOVER] = sim_postcopy_step_recover,
 };
 
 /* Between passes QEMU goes on alone; these phases end only when both libvirtds speak. */
@@ -330,7 +355,7 @@ static bool needs_libvirtd(enum job_phase phase)
     return phase < JOB_COPY || phase == JOB_BLACKOUT;
 }
 
-static bool libvirtds_can_talk(const struct job *job)
+bool sim_job_peers_talk(const struct job *job)
 {
     return sim_host_is_linked(job->from) && sim_host_is_linked(job->to) &&
            !sim_host_is_stopped(job->from) && !sim_host_is_stopped(job->to);
@@ -339,7 +364,7 @@ static bool libvirtds_can_talk(const struct job *job)
 static void job_fires(struct sim *sim, void *owner)
 {
     struct job *job = owner;
-    if (needs_libvirtd(job->phase) && !libvirtds_can_talk(job)) {
+    if (needs_libvirtd(job->phase) && !sim_job_peers_talk(job)) {
         job->held = true;
         return;
     }
@@ -349,13 +374,19 @@ static void job_fires(struct sim *sim, void *owner)
 
 bool sim_job_monitor_is_deaf(const struct job *job)
 {
-    return job->phase == JOB_BLACKOUT || job->phase == JOB_STUCK;
+    return job->phase == JOB_BLACKOUT || (job->phase == JOB_STUCK && !job->bulk);
 }
 
 void sim_job_cancel(struct sim *sim, struct job *job)
 {
+    job->cancelled = true;
+    if (job->phase == JOB_STUCK)
+        return; /* it hangs already */
     assert(job->phase <= JOB_COPY);
-    sim_job_fail(sim, job, SIM_ERROR_CANCELLED, 5);
+    if (job->phase >= JOB_DISKS && job->disk_bytes > 0 && !job->flows)
+        sim_job_stick(sim, job, false);
+    else
+        sim_job_fail(sim, job, SIM_ERROR_CANCELLED, 5);
 }
 
 void sim_job_start_postcopy(struct sim *sim, struct job *job)
@@ -385,18 +416,18 @@ void sim_job_path_changed(struct sim *sim, struct job *job)
         sim_job_lose_peer(sim, job); /* job may be gone now */
         return;
     }
-    if (libvirtds_can_talk(job))
+    if (sim_job_peers_talk(job))
         timer_clear(&sim->timers, &job->peer);
     else if (!job->peer_lost && !timer_is_set(&job->peer))
         timer_set(&sim->timers, &job->peer, sim->now_ms + sim_host_keepalive_ms(job->to));
 
-    if (job->held && libvirtds_can_talk(job)) {
+    if (job->held && sim_job_peers_talk(job)) {
         job->held = false;
         timer_set(&sim->timers, &job->timer, sim->now_ms + RELEASE_MS);
     }
-    bool path = sim_host_is_linked(job->from) && sim_host_is_linked(job->to) && job->stalls == 0;
-    if (job->phase == JOB_STUCK && path && !timer_is_set(&job->timer))
+    if (job->phase == JOB_STUCK && sim_stream_has_path(job) && !timer_is_set(&job->timer))
         timer_set(&sim->timers, &job->timer, sim->now_ms + UNSTUCK_MS);
     if (job->phase == JOB_COPY && job->wants_postcopy && job->flows)
         sim_job_start_postcopy(sim, job);
+    sim_postcopy_path_changed(sim, job);
 }

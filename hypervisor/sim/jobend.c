@@ -17,8 +17,6 @@ enum {
     STOPPED_MIGRATED = 3,
     STOPPED_FAILED = 5,
     RESUMED_MIGRATED = 1,
-    RESUMED_POSTCOPY_FAILED = 4,
-    SUSPENDED_POSTCOPY_FAILED = 8,
 };
 
 static void answer(struct sim *sim, struct job *job, enum sim_error why, uint64_t min_ms,
@@ -32,8 +30,14 @@ static void answer(struct sim *sim, struct job *job, enum sim_error why, uint64_
     sim_call_answer(sim, call, why, copy, job->to, delay_ms);
 }
 
+void sim_job_answer(struct sim *sim, struct job *job, enum sim_error why)
+{
+    answer(sim, job, why, 50, 250);
+}
+
 void sim_job_free(struct sim *sim, struct job *job)
 {
+    sim_guest_freeze(sim, job->guest, false);
     sim_stream_close(sim, job);
     timer_clear(&sim->timers, &job->peer);
     timers_release(&sim->timers, 2);
@@ -84,8 +88,8 @@ static void resume_source(struct sim *sim, struct job *job)
 
 void sim_job_fail(struct sim *sim, struct job *job, enum sim_error why, int target_detail)
 {
-    assert(job->phase != JOB_POSTCOPY && job->phase != JOB_BROKEN && job->phase != JOB_FINISH);
-    answer(sim, job, why, 50, 250);
+    assert(!sim_job_in_postcopy(job) && job->phase != JOB_FINISH);
+    sim_job_answer(sim, job, why);
     sim_job_drop_target(sim, job, target_detail);
     resume_source(sim, job);
     sim_job_free(sim, job);
@@ -125,39 +129,19 @@ void sim_job_succeed(struct sim *sim, struct job *job)
     sim_job_free(sim, job);
 }
 
-void sim_job_postcopy_failed(struct sim *sim, struct job *job, enum sim_error why, bool stream_gone)
+/* QEMU hangs on a dead socket and cannot be reached: in the blackout, in write(); with disks that
+ * are kept alike, because libvirt cancels their mirrors, and then its guest stands as well, though
+ * its state says that it runs; with disks that are still copied, only the job hangs. */
+void sim_job_stick(struct sim *sim, struct job *job, bool drops_target)
 {
-    struct copy *source = job->source, *target = job->target;
-    if (source != NULL && source->reason != HV_PAUSED_POSTCOPY_FAILED &&
-        !sim_host_is_dead(job->from)) {
-        sim_copy_state(sim, source, HV_STATE_PAUSED, HV_PAUSED_POSTCOPY_FAILED);
-        sim_tell_lifecycle(sim, source, HV_LIFECYCLE_SUSPENDED, SUSPENDED_POSTCOPY_FAILED);
-    }
-    if (stream_gone) {
-        job->phase = JOB_BROKEN;
-        sim_stream_close(sim, job);
-    }
-    if (stream_gone && target != NULL && target->state == HV_STATE_RUNNING) {
-        sim_copy_state(sim, target, HV_STATE_RUNNING, HV_RUNNING_POSTCOPY_FAILED);
-        sim_tell_lifecycle(sim, target, HV_LIFECYCLE_RESUMED, RESUMED_POSTCOPY_FAILED);
-    }
-    if (why != SIM_ERROR_NONE)
-        answer(sim, job, why, 50, 250);
-}
-
-/* With a stream that moves both sides learn of it; with a dead one only the source does, and
- * its call stays where it is. */
-void sim_job_break_postcopy(struct sim *sim, struct job *job)
-{
-    if (job->phase == JOB_BROKEN)
-        return;
-    if (job->flows) {
-        sim_job_postcopy_failed(sim, job, SIM_ERROR_POSTCOPY_BROKEN, true);
-        return;
-    }
-    sim_job_postcopy_failed(sim, job, SIM_ERROR_NONE, false);
-    job->phase = JOB_BROKEN;
+    if (job->phase == JOB_COPY)
+        sim_guest_freeze(sim, job->guest, true);
+    job->bulk = job->phase == JOB_DISKS;
+    job->phase = JOB_STUCK;
+    job->held = false;
     sim_stream_close(sim, job);
+    if (drops_target)
+        sim_job_drop_target(sim, job, STOPPED_DESTROYED);
 }
 
 void sim_job_lose_peer(struct sim *sim, struct job *job)
@@ -171,37 +155,44 @@ void sim_job_lose_peer(struct sim *sim, struct job *job)
     job->peer_lost = true;
     switch (job->phase) {
     case JOB_PREPARE:
-    case JOB_CONNECT:
+    case JOB_CONNECT: sim_job_fail(sim, job, SIM_ERROR_PEER_LOST, STOPPED_DESTROYED); break;
     case JOB_DISKS:
-    case JOB_COPY: sim_job_fail(sim, job, SIM_ERROR_PEER_LOST, STOPPED_DESTROYED); break;
-    case JOB_BLACKOUT:
-        if (job->flows || sim_host_is_dead(job->from)) {
+    case JOB_COPY:
+    case JOB_BLACKOUT: {
+        bool tunnelled = (job->how.flags & HV_MIGRATE_TUNNELLED) != 0;
+        bool hangs = (job->disk_bytes > 0 || job->phase == JOB_BLACKOUT) && !tunnelled &&
+                     !job->flows && !sim_host_is_dead(job->from);
+        if (hangs)
+            sim_job_stick(sim, job, true);
+        else
             sim_job_fail(sim, job, SIM_ERROR_PEER_LOST, STOPPED_DESTROYED);
-            break;
-        }
-        /* QEMU sits in write(): the target is given up, the source cannot be reached. */
-        job->phase = JOB_STUCK;
-        job->held = false;
-        sim_stream_close(sim, job);
-        sim_job_drop_target(sim, job, STOPPED_DESTROYED);
         break;
-    case JOB_POSTCOPY: sim_job_postcopy_failed(sim, job, SIM_ERROR_PEER_LOST, false); break;
-    case JOB_STUCK:
+    }
+    case JOB_POSTCOPY:
     case JOB_BROKEN:
+    case JOB_RECOVER: sim_postcopy_lose_peer(sim, job); break;
+    case JOB_STUCK: sim_job_drop_target(sim, job, STOPPED_DESTROYED); break;
     case JOB_FINISH: break;
     }
 }
 
-static bool in_postcopy(const struct job *job)
+/* Of a broken post-copy nothing is left to wait for. */
+static void free_if_nobody_is_left(struct sim *sim, struct job *job)
 {
-    return job->phase == JOB_POSTCOPY || job->phase == JOB_BROKEN;
+    if (job->source == NULL && job->target == NULL)
+        sim_job_free(sim, job);
 }
 
-static void kill_target(struct sim *sim, struct job *job)
+static void kill_target(struct sim *sim, struct job *job, int detail)
 {
-    if (in_postcopy(job)) {
-        sim_job_drop_target(sim, job, STOPPED_FAILED);
-        sim_job_postcopy_failed(sim, job, SIM_ERROR_SOURCE_GONE, true);
+    if (sim_job_in_postcopy(job)) {
+        sim_job_drop_target(sim, job, detail);
+        sim_postcopy_gone(sim, job, SIM_ERROR_SOURCE_GONE);
+        free_if_nobody_is_left(sim, job);
+        return;
+    }
+    if (job->phase == JOB_STUCK) { /* the source does not hear of it */
+        sim_job_drop_target(sim, job, detail);
         return;
     }
     enum sim_error why = SIM_ERROR_MONITOR_CLOSED; /* 7 of 9 times on real hosts */
@@ -210,27 +201,29 @@ static void kill_target(struct sim *sim, struct job *job)
         why = SIM_ERROR_BAD_DESCRIPTOR;
     else if (dice == 2)
         why = SIM_ERROR_CONNECTION_RESET;
-    sim_job_fail(sim, job, why, STOPPED_FAILED);
+    sim_job_fail(sim, job, why, detail);
 }
 
 static void end_source(struct sim *sim, struct job *job, enum hv_reason reason, int detail)
 {
-    bool postcopy = in_postcopy(job), early = job->phase < JOB_COPY;
+    bool postcopy = sim_job_in_postcopy(job), early = job->phase < JOB_COPY;
     enum sim_error why = early ? SIM_ERROR_SOURCE_GONE_EARLY : SIM_ERROR_SOURCE_GONE;
     if (postcopy)
         why = sim_chance(&job->chance, 0, 1) == 0 ? SIM_ERROR_SOURCE_GONE_EARLY
                                                   : SIM_ERROR_POSTCOPY_BROKEN;
-    answer(sim, job, why, 50, 250);
+    sim_job_answer(sim, job, why);
     struct copy *source = job->source;
     if (source != NULL) {
         job->source = NULL;
         source->out = NULL;
         sim_copy_stop(sim, source, reason, detail);
     }
-    if (postcopy)
-        sim_job_postcopy_failed(sim, job, SIM_ERROR_NONE, true);
-    else
+    if (postcopy) {
+        sim_postcopy_gone(sim, job, SIM_ERROR_NONE);
+        free_if_nobody_is_left(sim, job);
+    } else {
         sim_job_fail(sim, job, why, STOPPED_FAILED);
+    }
 }
 
 static bool abort_waits(const struct job *job)
@@ -244,7 +237,13 @@ static bool abort_waits(const struct job *job)
     return false;
 }
 
-static void reset_stream(struct sim *sim, struct job *job)
+static bool hears(const struct job *job, bool at_source)
+{
+    return at_source || job->flows ||
+           (sim_stream_hears_back(job) && job->how.parallel_connections == 0);
+}
+
+bool sim_job_close_sockets(struct sim *sim, struct job *job, bool at_source)
 {
     switch (job->phase) {
     case JOB_DISKS:
@@ -252,20 +251,51 @@ static void reset_stream(struct sim *sim, struct job *job)
         bool load = sim_chance(&job->chance, 1, 3) <= 2;
         sim_job_fail(sim, job, load ? SIM_ERROR_LOAD_FAILED : SIM_ERROR_BAD_DESCRIPTOR,
                      STOPPED_FAILED);
-        break;
+        return true;
     }
     case JOB_BLACKOUT:
-    case JOB_STUCK: {
-        enum sim_error why = abort_waits(job) ? SIM_ERROR_CANCELLED : SIM_ERROR_LOAD_FAILED;
-        sim_job_fail(sim, job, why, STOPPED_FAILED);
-        break;
-    }
-    case JOB_POSTCOPY: sim_job_postcopy_failed(sim, job, SIM_ERROR_POSTCOPY_BROKEN, true); break;
+    case JOB_STUCK:
+        if (hears(job, at_source)) {
+            bool cancelled = job->cancelled || abort_waits(job);
+            sim_job_fail(sim, job, cancelled ? SIM_ERROR_CANCELLED : SIM_ERROR_LOAD_FAILED,
+                         STOPPED_FAILED);
+            return true;
+        }
+        if (job->target == NULL)
+            return false;
+        sim_job_stick(sim, job, true); /* the receiving QEMU ends, the sending one does not hear */
+        return true;
+    case JOB_POSTCOPY:
+    case JOB_RECOVER: sim_postcopy_break(sim, job, at_source); return true;
+    case JOB_BROKEN:
+        if (at_source ? job->source_knows : job->target_knows)
+            return false;
+        sim_postcopy_break(sim, job, at_source);
+        return true;
     case JOB_PREPARE:
     case JOB_CONNECT:
-    case JOB_BROKEN:
     case JOB_FINISH: break; /* no stream */
     }
+    return false;
+}
+
+bool sim_job_yank(struct sim *sim, struct job *job)
+{
+    bool before = job->phase == JOB_DISKS || job->phase == JOB_COPY || job->phase == JOB_STUCK;
+    if (!before)
+        return sim_job_in_postcopy(job) && sim_job_close_sockets(sim, job, true);
+    sim_job_fail(sim, job, job->cancelled ? SIM_ERROR_CANCELLED : SIM_ERROR_BROKEN_PIPE,
+                 STOPPED_FAILED);
+    return true;
+}
+
+/* Measured: with one stream a FIN of the receiving side is enough, if it gets through. */
+void sim_job_drop_copy(struct sim *sim, struct job *job)
+{
+    if (job->phase == JOB_BLACKOUT && !hears(job, false))
+        sim_job_stick(sim, job, true);
+    else
+        kill_target(sim, job, STOPPED_DESTROYED);
 }
 
 void sim_job_hit(struct sim *sim, struct job *job, enum sim_fault_kind kind)
@@ -273,14 +303,19 @@ void sim_job_hit(struct sim *sim, struct job *job, enum sim_fault_kind kind)
     if (job->phase == JOB_FINISH)
         return; /* all that is left of it is tidying up */
     if (kind == SIM_FAULT_KILL_TARGET_QEMU)
-        kill_target(sim, job);
+        kill_target(sim, job, STOPPED_FAILED);
     else if (kind == SIM_FAULT_KILL_SOURCE_QEMU)
         end_source(sim, job, HV_SHUTOFF_CRASHED, STOPPED_FAILED);
     else if (kind == SIM_FAULT_STREAM_RESET)
-        reset_stream(sim, job);
-    else if (kind == SIM_FAULT_GUEST_POWEROFF && in_postcopy(job))
-        kill_target(sim, job); /* it runs, and ends, there */
-    else if (kind == SIM_FAULT_GUEST_POWEROFF && job->source->state == HV_STATE_RUNNING) {
+        (void)sim_job_close_sockets(sim, job, true);
+    else if (kind == SIM_FAULT_STREAM_HALF_RESET && job->phase == JOB_POSTCOPY)
+        sim_postcopy_half_reset(sim, job);
+    else if (kind == SIM_FAULT_STREAM_HALF_RESET)
+        (void)sim_job_close_sockets(sim, job, true);
+    else if (kind == SIM_FAULT_GUEST_POWEROFF && sim_job_in_postcopy(job))
+        kill_target(sim, job, STOPPED_FAILED); /* it runs, and ends, there */
+    else if (kind == SIM_FAULT_GUEST_POWEROFF && job->source->state == HV_STATE_RUNNING &&
+             job->guest->frozen_since_ms < 0) {
         sim_tell_lifecycle(sim, job->source, HV_LIFECYCLE_SHUTDOWN, 0);
         end_source(sim, job, HV_SHUTOFF_SHUTDOWN, STOPPED_SHUTDOWN);
     }

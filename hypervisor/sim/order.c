@@ -7,7 +7,7 @@
 
 #include "hypervisor/sim/inside.h"
 
-enum { DOWNTIME_MAX_MS = 2000000 };
+enum { DOWNTIME_MAX_MS = 2000000, HELPER_MS = 5000 };
 
 /* The migration whose lock stands in the way of changing this copy's run state; NULL: none. */
 static struct job *lock_holder(const struct copy *copy)
@@ -28,11 +28,12 @@ static enum sim_error order_abort(struct sim *sim, struct call *call, struct cop
         return SIM_ERROR_ABORT_INCOMING;
     if (job == NULL || job->phase == JOB_FINISH)
         return SIM_ERROR_NO_JOB;
-    bool postcopy = job->phase == JOB_POSTCOPY || job->phase == JOB_BROKEN;
+    bool postcopy = sim_job_in_postcopy(job);
     if (call->request.with.tune.postcopy) {
         if (!postcopy)
             return SIM_ERROR_ABORT_NOT_POSTCOPY;
-        sim_job_break_postcopy(sim, job);
+        if (!job->source_knows)
+            sim_postcopy_break(sim, job, true);
         return SIM_ERROR_NONE;
     }
     if (postcopy)
@@ -110,14 +111,55 @@ static enum sim_error order_shutdown(struct sim *sim, struct call *call, struct 
     return SIM_ERROR_NONE;
 }
 
+static enum sim_error order_yank(struct sim *sim, struct call *call, struct copy *copy)
+{
+    (void)call;
+    bool broken = copy->out != NULL && sim_job_yank(sim, copy->out);
+    return broken ? SIM_ERROR_NONE : SIM_ERROR_NO_STREAM;
+}
+
+static enum sim_error order_drop_copy(struct sim *sim, struct call *call, struct copy *copy)
+{
+    (void)call;
+    bool waits =
+        copy->in != NULL && copy->state == HV_STATE_PAUSED && copy->reason == HV_PAUSED_MIGRATION;
+    if (!waits)
+        return SIM_ERROR_NOT_INCOMING;
+    sim_job_drop_copy(sim, copy->in);
+    return SIM_ERROR_NONE;
+}
+
+/* Beside libvirt: neither its lock nor a deaf monitor stands in the way. */
+void sim_order_helper(struct sim *sim, struct call *call)
+{
+    struct guest *guest;
+    HASH_FIND_STR(sim->guests, call->request.guest, guest);
+    struct job *job = guest != NULL ? guest->job : NULL;
+    bool at_source = job != NULL && job->from == call->host;
+    bool involved = at_source || (job != NULL && job->to == call->host);
+    if (!call->host->what.helper)
+        sim_call_answer(sim, call, SIM_ERROR_NO_HELPER, NULL, NULL, 0);
+    else if (call->host->faults[SIM_FAULT_HOST_LOST] > 0)
+        sim_call_answer(sim, call, SIM_ERROR_HELPER_SILENT, NULL, call->host, HELPER_MS);
+    else if (!involved || !sim_job_close_sockets(sim, job, at_source))
+        sim_call_answer(sim, call, SIM_ERROR_NO_STREAM, NULL, NULL, 0);
+    else
+        sim_call_answer(sim, call, SIM_ERROR_NONE, NULL, NULL, 0);
+}
+
 static const struct {
     enum sim_error (*obey)(struct sim *sim, struct call *call, struct copy *copy);
     bool changes_run_state; /* needs libvirt's lock on both sides of a migration */
 } orders[HV_CALL_COUNT] = {
-    [HV_CALL_ABORT] = {order_abort, false},      [HV_CALL_START_POSTCOPY] = {order_postcopy, false},
-    [HV_CALL_SET_SPEED] = {order_speed, false},  [HV_CALL_SET_DOWNTIME] = {order_downtime, false},
-    [HV_CALL_SUSPEND] = {order_suspend, true},   [HV_CALL_RESUME] = {order_resume, true},
+    [HV_CALL_ABORT] = {order_abort, false},
+    [HV_CALL_START_POSTCOPY] = {order_postcopy, false},
+    [HV_CALL_SET_SPEED] = {order_speed, false},
+    [HV_CALL_SET_DOWNTIME] = {order_downtime, false},
+    [HV_CALL_SUSPEND] = {order_suspend, true},
+    [HV_CALL_RESUME] = {order_resume, true},
     [HV_CALL_SHUTDOWN] = {order_shutdown, true},
+    [HV_CALL_YANK] = {order_yank, false},
+    [HV_CALL_DROP_COPY] = {order_drop_copy, false},
 };
 
 static struct job *in_the_way(const struct copy *copy, enum hv_call what)
@@ -126,6 +168,8 @@ static struct job *in_the_way(const struct copy *copy, enum hv_call what)
         return copy->out; /* not even while pages are copied */
     if (orders[what].changes_run_state)
         return lock_holder(copy);
+    if (what == HV_CALL_YANK && copy->in != NULL)
+        return copy->in;
     return copy->out != NULL && sim_job_monitor_is_deaf(copy->out) ? copy->out : NULL;
 }
 

@@ -40,6 +40,7 @@ struct sim_host {
     char lacks_machine[64], lacks_network[64], lacks_bridge[64], lacks_pool[64];
     bool other_cpu;     /* COMPARE_CPU says incompatible */
     uint64_t hugepages; /* of 2 MiB */
+    bool helper;        /* a `ferry hostd` answers there, also when its libvirtd does not */
     uint64_t pool_free; /* bytes left in each of its pools; 0: plenty */
 };
 struct sim_guest {
@@ -106,6 +107,9 @@ int64_t sim_next_ms(const struct sim *sim);
 unsigned sim_running_copies(const struct sim *sim, const char *uuid);
 /* Host it runs on (or is paused on), NULL when nowhere. */
 const char *sim_guest_host(const struct sim *sim, const char *uuid);
+/* How long a guest has stood still, up to now, although its state said that it runs: libvirt
+ * cancels the mirror of a disk over a dead path. */
+int64_t sim_frozen_ms(const struct sim *sim, const char *uuid);
 size_t sim_guest_count(const struct sim *sim);  /* that run or are paused somewhere */
 uint64_t sim_violations(const struct sim *sim); /* times the law was broken; must stay 0 */
 /* A hash over the whole state: same seed and script, same hash. */

@@ -125,12 +125,29 @@ static void set_flow(struct sim *sim, struct job *job, bool flows)
     set_rates_around(sim, job);
 }
 
+/* A tunnelled stream is not one that a stall of the migration's own port could hold. */
+static bool is_linked(const struct job *job, unsigned stalls)
+{
+    bool tunnelled = (job->how.flags & HV_MIGRATE_TUNNELLED) != 0;
+    return sim_host_is_linked(job->from) && sim_host_is_linked(job->to) &&
+           (tunnelled || stalls == 0);
+}
+
+bool sim_stream_has_path(const struct job *job)
+{
+    return is_linked(job, job->stalls + job->stalls_out);
+}
+
+bool sim_stream_hears_back(const struct job *job)
+{
+    return is_linked(job, job->stalls);
+}
+
 void sim_stream_update(struct sim *sim, struct job *job)
 {
     bool open = job->phase == JOB_DISKS || job->phase == JOB_COPY || job->phase == JOB_BLACKOUT ||
                 job->phase == JOB_POSTCOPY;
-    bool path = sim_host_is_linked(job->from) && sim_host_is_linked(job->to) && job->stalls == 0;
-    set_flow(sim, job, open && path);
+    set_flow(sim, job, open && sim_stream_has_path(job));
     set_rate(sim, job);
 }
 
@@ -193,7 +210,7 @@ void sim_stream_stats(const struct sim *sim, const struct job *job, struct hv_jo
     out_stats->memory_dirty_rate = job->dirty_pages;
     out_stats->memory_page_size = SIM_PAGE_BYTES;
     out_stats->memory_iteration = job->pass;
-    if (job->phase == JOB_POSTCOPY || job->phase == JOB_BROKEN)
+    if (sim_job_in_postcopy(job))
         out_stats->memory_postcopy_requests =
             (job->pass_bytes - left) / SIM_PAGE_BYTES / POSTCOPY_FAULT_PAGES;
     out_stats->auto_converge_throttle = job->throttle;

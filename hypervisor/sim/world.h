@@ -43,9 +43,10 @@ enum job_phase {
     JOB_DISKS,    /* named disks are copied; from then on they are kept alike */
     JOB_COPY,     /* passes over memory; the guest runs on the source */
     JOB_BLACKOUT, /* stop-and-copy: runs nowhere, the source's monitor is deaf */
-    JOB_STUCK,    /* in blackout, target given up, source still writing into a dead socket */
+    JOB_STUCK,    /* given up, but the source's QEMU hangs on a dead socket */
     JOB_POSTCOPY, /* runs on the target, which fetches the rest */
-    JOB_BROKEN,   /* post-copy whose stream is gone */
+    JOB_BROKEN,   /* post-copy whose stream is gone, as one side knows or both */
+    JOB_RECOVER,  /* a new stream for it is being opened */
     JOB_FINISH    /* runs on the target, the source is being cleaned up */
 };
 
@@ -68,6 +69,7 @@ struct guest {
     struct timer tell, off;
     struct copy *copies;
     unsigned running;
+    int64_t frozen_ms, frozen_since_ms; /* vCPUs that stand while its state says running; -1 */
     struct job *job;
     struct fault *armed;         /* wait for pass 1 of its next migration */
     bool dooms[SIM_FAULT_COUNT]; /* for its next migration, then forgotten */
@@ -108,6 +110,7 @@ enum call_stage {
     CALL_EXECUTE, /* on its way to the host */
     CALL_MONITOR, /* waits for the source's monitor; the timer is libvirt's patience */
     CALL_JOB,     /* a migrate call whose job goes on */
+    CALL_MEASURE, /* waits for the end of its window */
     CALL_ANSWER   /* the answer is known and on its way back */
 };
 
@@ -140,8 +143,10 @@ struct job {
     struct timer timer, peer;
     bool held; /* the timer is due, but a libvirtd that must act does not */
     bool peer_lost, starts_paused, started, wants_postcopy;
-    enum sim_fault_kind doom; /* SIM_FAULT_COUNT: none; what will stop it before pass 1 */
-    unsigned stalls;
+    bool source_knows, target_knows; /* that the stream of post-copy is gone */
+    bool cancelled, bulk;            /* JOB_STUCK: by an abort; while disks were copied */
+    enum sim_fault_kind doom;        /* SIM_FAULT_COUNT: none; what will stop it before pass 1 */
+    unsigned stalls, stalls_out;     /* both ways; only towards the target */
     int64_t began_ms, pass_began_ms, moved_ms, paused_ms;
     /* The stream. `left` and `dirtied` are true at moved_ms. */
     bool flows;
@@ -155,7 +160,7 @@ struct fault {
     struct sim_fault what;
     struct host *host;
     struct guest *guest;
-    struct job *job; /* STREAM_STALL: whose stream it holds; NULL once that is over */
+    struct job *job; /* a stall: whose stream it holds; NULL once that is over */
     bool acts;
     struct timer timer;
     struct fault *prev, *next, *armed_prev, *armed_next;

@@ -1,0 +1,202 @@
+/* postcopy.c - post-copy whose stream breaks, and how it is taken up again.
+ *
+ * A broken stream is known to each side by itself, and a side that does not know refuses to go on:
+ * QEMU still runs its migration, or libvirt still watches it. With a path both learn at once. With
+ * none the side that broke it knows, and the other learns when the path is back, when TCP gives up,
+ * or when somebody closes its socket too. Then, and only then, RESUME is taken.
+ *
+ * What libvirt shows is another matter: when only the libvirtds lose each other the source says
+ * postcopy-failed, while QEMU carries on and finishes by itself.
+ */
+#include <assert.h>
+#include <string.h>
+
+#include "hypervisor/sim/inside.h"
+
+enum {
+    TCP_GIVES_UP_MS = 60000, /* a dead path, seen from the side that was not told */
+    PATH_TELLS_MS = 8000,    /* once it is back: at the latest */
+    RECONNECT_MIN_MS = 150,
+    RECONNECT_MAX_MS = 400,
+    PORT_REFUSED_MS = 800,
+    PORT_DROPPED_MS = 135400,
+    NO_ROUTE_MS = 3100,
+    RESUMED_POSTCOPY = 3, /* libvirt's details of lifecycle events */
+    RESUMED_POSTCOPY_FAILED = 4,
+    SUSPENDED_POSTCOPY = 7,
+    SUSPENDED_POSTCOPY_FAILED = 8,
+};
+
+/* A libvirtd that is dead says nothing and remembers what it saw last. */
+static void show_source_failed(struct sim *sim, struct job *job)
+{
+    struct copy *source = job->source;
+    if (source == NULL || source->reason == HV_PAUSED_POSTCOPY_FAILED ||
+        sim_host_is_dead(job->from))
+        return;
+    sim_copy_state(sim, source, HV_STATE_PAUSED, HV_PAUSED_POSTCOPY_FAILED);
+    sim_tell_lifecycle(sim, source, HV_LIFECYCLE_SUSPENDED, SUSPENDED_POSTCOPY_FAILED);
+}
+
+static void show_target_failed(struct sim *sim, struct job *job)
+{
+    struct copy *target = job->target;
+    if (target == NULL || target->state != HV_STATE_RUNNING ||
+        target->reason == HV_RUNNING_POSTCOPY_FAILED)
+        return;
+    sim_copy_state(sim, target, HV_STATE_RUNNING, HV_RUNNING_POSTCOPY_FAILED);
+    sim_tell_lifecycle(sim, target, HV_LIFECYCLE_RESUMED, RESUMED_POSTCOPY_FAILED);
+}
+
+bool sim_job_in_postcopy(const struct job *job)
+{
+    return job->phase == JOB_POSTCOPY || job->phase == JOB_BROKEN || job->phase == JOB_RECOVER;
+}
+
+/* Only libvirt's own connection is gone. */
+void sim_postcopy_lose_peer(struct sim *sim, struct job *job)
+{
+    show_source_failed(sim, job);
+    if (job->phase == JOB_RECOVER)
+        job->phase = JOB_BROKEN;
+    if (job->phase == JOB_BROKEN && job->source_knows && job->target_knows)
+        timer_clear(&sim->timers, &job->timer);
+    sim_job_answer(sim, job, SIM_ERROR_PEER_LOST);
+}
+
+/* The call ends when the receiving side has failed and can say so. */
+static void learn(struct sim *sim, struct job *job, bool source, bool target, enum sim_error why)
+{
+    job->source_knows = job->source_knows || source;
+    job->target_knows = job->target_knows || target;
+    job->phase = JOB_BROKEN;
+    sim_stream_close(sim, job);
+    if (job->source_knows)
+        show_source_failed(sim, job);
+    if (!job->target_knows)
+        return;
+    show_target_failed(sim, job);
+    if (why != SIM_ERROR_NONE && sim_job_peers_talk(job)) {
+        show_source_failed(sim, job);
+        sim_job_answer(sim, job, why);
+    }
+}
+
+void sim_postcopy_gone(struct sim *sim, struct job *job, enum sim_error why)
+{
+    learn(sim, job, true, true, why);
+    if (why != SIM_ERROR_NONE)
+        sim_job_answer(sim, job, why);
+}
+
+static void wait_for_the_other(struct sim *sim, struct job *job)
+{
+    if (job->source_knows && job->target_knows)
+        return;
+    bool path = sim_stream_has_path(job);
+    int64_t ms = path ? (int64_t)sim_chance(&job->chance, 0, PATH_TELLS_MS) : TCP_GIVES_UP_MS;
+    timer_set(&sim->timers, &job->timer, sim->now_ms + ms);
+}
+
+void sim_postcopy_break(struct sim *sim, struct job *job, bool at_source)
+{
+    bool both = job->flows || job->phase == JOB_RECOVER;
+    learn(sim, job, both || at_source, both || !at_source, SIM_ERROR_POSTCOPY_BROKEN);
+    wait_for_the_other(sim, job);
+}
+
+void sim_postcopy_half_reset(struct sim *sim, struct job *job)
+{
+    learn(sim, job, true, false, SIM_ERROR_POSTCOPY_BROKEN);
+    if (!job->target_knows)
+        timer_set(&sim->timers, &job->timer, sim->now_ms + TCP_GIVES_UP_MS);
+}
+
+/* JOB_BROKEN: the side that did not know learns it. */
+void sim_postcopy_step_broken(struct sim *sim, struct job *job)
+{
+    learn(sim, job, true, true, SIM_ERROR_POSTCOPY_BROKEN);
+}
+
+void sim_postcopy_path_changed(struct sim *sim, struct job *job)
+{
+    if (!sim_stream_has_path(job))
+        return;
+    if (job->phase == JOB_BROKEN)
+        wait_for_the_other(sim, job);
+    else if (job->phase == JOB_RECOVER)
+        timer_set(&sim->timers, &job->timer, sim->now_ms + RECONNECT_MIN_MS);
+}
+
+/* Why a RESUME is refused, in the order in which the two libvirtds look. */
+static enum sim_error resume_refusal(struct job *job, const struct host *to, int64_t *delay_ms)
+{
+    if (job == NULL || job->phase == JOB_FINISH || job->to != to)
+        return SIM_ERROR_RESUME_NO_JOB;
+    if (job->call != NULL || !sim_job_in_postcopy(job))
+        return SIM_ERROR_RESUME_WATCHED;
+    if (!job->source_knows)
+        return SIM_ERROR_RESUME_RUNS;
+    if (!sim_host_is_linked(job->from) || !sim_host_is_linked(to)) {
+        *delay_ms = NO_ROUTE_MS;
+        return SIM_ERROR_NO_ROUTE;
+    }
+    if (sim_host_is_dead(to))
+        return SIM_ERROR_DAEMON_REFUSED;
+    if (sim_host_is_stopped(to)) {
+        *delay_ms = sim_host_keepalive_ms(to);
+        return SIM_ERROR_PEER_LOST;
+    }
+    if (job->target == NULL)
+        return SIM_ERROR_MONITOR_CLOSED;
+    if (!job->target_knows)
+        return sim_chance(&job->chance, 0, 2) > 0 ? SIM_ERROR_RESUME_WATCHED
+                                                  : SIM_ERROR_RESUME_RUNS;
+    if (to->faults[SIM_FAULT_PORT_REFUSED] > 0) {
+        *delay_ms = PORT_REFUSED_MS;
+        return SIM_ERROR_PORT_REFUSED;
+    }
+    return SIM_ERROR_NONE;
+}
+
+void sim_postcopy_resume(struct sim *sim, struct call *call, struct copy *source, struct host *to)
+{
+    const struct hv_migrate *how = &call->request.with.migrate;
+    int64_t delay_ms = 0;
+    struct job *job = source == NULL ? NULL : source->out;
+    enum sim_error why = source == NULL ? SIM_ERROR_NO_DOMAIN : resume_refusal(job, to, &delay_ms);
+    if (why != SIM_ERROR_NONE) {
+        sim_call_answer(sim, call, why, source, to, delay_ms);
+        return;
+    }
+    job->call = call;
+    call->job = job;
+    call->stage = CALL_JOB;
+    job->phase = JOB_RECOVER;
+    job->peer_lost = false;
+    if (how->postcopy_bandwidth_mibs > 0) /* else the old limit persists */
+        job->postcopy_limit_bps = how->postcopy_bandwidth_mibs << 20;
+    bool reached = sim_stream_has_path(job) && to->faults[SIM_FAULT_PORT_DROPPED] == 0;
+    int64_t ms = (int64_t)sim_chance(&job->chance, RECONNECT_MIN_MS, RECONNECT_MAX_MS);
+    timer_set(&sim->timers, &job->timer, sim->now_ms + (reached ? ms : PORT_DROPPED_MS));
+}
+
+/* JOB_RECOVER: the new stream is there, or its port never answered. */
+void sim_postcopy_step_recover(struct sim *sim, struct job *job)
+{
+    struct copy *source = job->source, *target = job->target;
+    if (!sim_stream_has_path(job) || job->to->faults[SIM_FAULT_PORT_DROPPED] > 0) {
+        job->phase = JOB_BROKEN;
+        sim_job_answer(sim, job, SIM_ERROR_PORT_TIMEOUT);
+        return;
+    }
+    job->phase = JOB_POSTCOPY;
+    job->source_knows = job->target_knows = false;
+    if (target->state == HV_STATE_RUNNING) {
+        sim_copy_state(sim, target, HV_STATE_RUNNING, HV_RUNNING_POSTCOPY);
+        sim_tell_lifecycle(sim, target, HV_LIFECYCLE_RESUMED, RESUMED_POSTCOPY);
+    }
+    sim_copy_state(sim, source, HV_STATE_PAUSED, HV_PAUSED_POSTCOPY);
+    sim_tell_lifecycle(sim, source, HV_LIFECYCLE_SUSPENDED, SUSPENDED_POSTCOPY);
+    sim_stream_begin(sim, job, job->left);
+}
