@@ -6,6 +6,7 @@
 #include "cli/human.h"
 #include "cli/pages.h"
 #include "cli/view.h"
+#include "engine/data/flags.h"
 #include "engine/model/migration_config.h"
 
 static const struct {
@@ -228,12 +229,32 @@ void page_settings(struct json_object *settings, struct buf *out)
         out, "  streams: %lld, compression: %s, TLS: %s, watched by: %s\n",
         (long long)(c.channels > 0 ? c.channels : 1),
         packings[c.compression >= 0 && c.compression < (int)COUNT(packings) ? c.compression : 0],
-        c.no_tls ? "off" : "as libvirt is set up",
+        c.require_tls ? "required"
+        : c.no_tls    ? "off"
+                      : "where both hosts can",
         c.monitor == MONITOR_LEGACY ? "legacy" : "stall");
+    if (c.tunnelled)
+        buf_add(out, "  memory travels inside libvirt's own connection\n");
     if (c.unsafe)
         buf_add(out, "  libvirt's safety checks: off\n");
     if (c.backup_abort)
         buf_add(out, "  a backup in its way: may be aborted by a system-critical migration\n");
+}
+
+/* What the hypervisor was told. A name of a newer appliance is shown as it is. */
+static void add_flags(struct buf *out, struct json_object *object)
+{
+    static const char flags[] = "status.ferry.flags", left_out[] = "status.ferry.flagsLeftOut";
+    if (view_count(object, flags) == 0)
+        return;
+    buf_add(out, "Flags:\n");
+    for (size_t i = 0; i < view_count(object, flags); i++) {
+        const char *name = json_object_get_string(view_element(object, flags, i));
+        const char *words = flag_words(flag_from_name(name));
+        buf_addf(out, words[0] != '\0' ? "  %-18s %s\n" : "  %s%s\n", name, words);
+    }
+    for (size_t i = 0; i < view_count(object, left_out); i++)
+        buf_addf(out, "  %s\n", json_object_get_string(view_element(object, left_out, i)));
 }
 
 void page_migration(struct json_object *object, const struct paper *paper, struct buf *out)
@@ -248,6 +269,7 @@ void page_migration(struct json_object *object, const struct paper *paper, struc
         buf_add(out, "Settings, frozen at hand-off:\n");
         page_settings(frozen(object), out);
     }
+    add_flags(out, object);
     add_rejections(object, paper, out);
     add_history(out, object);
     add_sights(out, object);

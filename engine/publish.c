@@ -9,6 +9,7 @@
 #include "base/text.h"
 #include "engine/control/drain.h"
 #include "engine/control/eviction.h"
+#include "engine/data/flags.h"
 #include "engine/data/monitor.h"
 #include "engine/model/launcher.h"
 
@@ -385,6 +386,8 @@ void publish_job(const struct fleet *f, const struct job *job, struct snapshot_j
     TEXT_SET(out->decision_text, job->decision_text);
     out->decision_ms = job->decision_ms;
     TEXT_SET(out->policy, job->policy);
+    out->flags = flags_shown(job);
+    out->left_out = flags_left_out(job);
     out->rejections = job->rejections;
     fill_pods(f, job, out);
 }

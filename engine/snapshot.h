@@ -110,6 +110,7 @@ struct snapshot_job {
     char decision_text[SNAPSHOT_REASON_MAX];
     int64_t decision_ms;
     char policy[SNAPSHOT_NAME_MAX]; /* applied at hand-off */
+    uint32_t flags, left_out;       /* what the hypervisor is told: engine/data/flags.h */
     const char *config_json;        /* frozen configuration; NULL before hand-off */
     const char *selector_json;      /* addedNodeSelector or NULL */
     const char *volumes_json;       /* disks that move along: engine/control/volumes.h; or NULL */

@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "analyzer/verdict.h"
+#include "engine/data/flags.h"
 #include "exporter/api.h"
 
 static const char name_label[] = "kubevirt.io/vmi-name";
@@ -226,6 +227,22 @@ static void add_rejections(struct json_object *ferry, const struct rejections *r
             json_add_i64(counts, reject_name(why), rejections->counts[why]);
 }
 
+/* What the hypervisor is told, by name, and in words what it is not told and why. */
+static void add_flags(struct json_object *ferry, const struct snapshot_job *job)
+{
+    if (job->flags == 0)
+        return;
+    struct json_object *flags = json_add_array(ferry, "flags");
+    for (unsigned i = 0; i < FLAG_COUNT; i++)
+        if ((job->flags & UINT32_C(1) << i) != 0)
+            json_add_text(flags, "", flag_name((enum flag)i));
+    struct json_object *left_out =
+        job->left_out != 0 ? json_add_array(ferry, "flagsLeftOut") : NULL;
+    for (unsigned i = 0; i < FLAG_RULE_COUNT; i++)
+        if ((job->left_out & UINT32_C(1) << i) != 0)
+            json_add_text(left_out, "", flag_rule_text((enum flag_rule)i));
+}
+
 /* Who asked, under which policy, and the place kept at the target. */
 static void add_control(struct json_object *ferry, const struct snapshot_job *job)
 {
@@ -238,6 +255,7 @@ static void add_control(struct json_object *ferry, const struct snapshot_job *jo
         json_add_time(monitor, "at", job->decision_ms);
     }
     api_add_unless_empty(ferry, "policy", job->policy);
+    add_flags(ferry, job);
     if (job->launcher != LAUNCHER_NONE) {
         struct json_object *launcher = json_add_object(ferry, "launcher");
         json_add_text(launcher, "state", launcher_name(job->launcher));

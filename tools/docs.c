@@ -220,6 +220,20 @@ static void monitor(FILE *out)
 #undef DECISION
 }
 
+static void flags(FILE *out)
+{
+    head(out, "Flags of a migration",
+         "What the hypervisor is told: `status.ferry.flags` and `ferry describe`.",
+         "flag | meaning");
+#define FLAG(id, bit, name, words) row(out, name, words);
+#include "engine/data/flags.def"
+#undef FLAG
+    (void)fprintf(out, "\nWhat does not go together; `status.ferry.flagsLeftOut` says it:\n\n");
+#define RULE(id, flag, when, other, text) (void)fprintf(out, "- %s\n", text);
+#include "engine/data/flags.def"
+#undef RULE
+}
+
 static void documents(FILE *out)
 {
     head(out, "Documents", "What people write and Ferry keeps.", "kind | meaning");
@@ -362,6 +376,7 @@ static void page(FILE *out)
     places(out);
     documents(out);
     monitor(out);
+    flags(out);
     ownership(out);
     causes(out);
     errors(out);

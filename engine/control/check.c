@@ -237,6 +237,7 @@ static bool find(struct fleet *f, const struct question *q, struct asked *out_as
     policy_merge(&f->config.migration, out_asked->policy != NULL ? out_asked->policy->policy : NULL,
                  &out_asked->config);
     placement_of(f, guest, NULL, &out_asked->placement);
+    out_asked->placement.encrypted = out_asked->config.require_tls;
     out_asked->placement.job = fleet_active_job(f, guest->uuid); /* what it holds is its own */
     out_asked->placement.wanted = q->wanted;
     out_asked->placement.bandwidth = (uint64_t)out_asked->config.bandwidth;

@@ -101,6 +101,16 @@ static bool is_tolerated(struct look *look, const struct node *node, char *detai
     return true;
 }
 
+static bool can_encrypt(struct look *look, const struct node *node, char *detail)
+{
+    const struct node *source = look->p->source;
+    if (!look->p->encrypted)
+        return true;
+    if (source != NULL && !source->host.tls)
+        return no(detail, "its source %s has no `tls: true` in the configuration", source->name);
+    return node->host.tls || no(detail, "%s has no `tls: true` in the configuration", node->name);
+}
+
 static bool admits_arrival(struct look *look, const struct node *node, char *detail)
 {
     unsigned limit = look->f->config.parallel_inbound_per_node, inbound = node->inbound;
@@ -397,6 +407,7 @@ static const struct {
     [REJECT_CORDONED] = {LOOK_CHEAP, is_open},
     [REJECT_NOT_READY] = {LOOK_CHEAP, is_ready},
     [REJECT_TAINT] = {LOOK_CHEAP, is_tolerated},
+    [REJECT_TLS] = {LOOK_CHEAP, can_encrypt},
     [REJECT_ARCH] = {LOOK_COSTLY, has_arch},
     [REJECT_MACHINE] = {LOOK_COSTLY, has_machine},
     [REJECT_NAME_TAKEN] = {LOOK_COSTLY, name_is_free},
@@ -459,12 +470,14 @@ void placement_of(const struct fleet *f, const struct guest *guest, const struct
                           .settings = guest->settings,
                           .wanted = "",
                           .job = job,
+                          .encrypted = f->config.migration.require_tls,
                           .bandwidth = (uint64_t)f->config.migration.bandwidth};
     if (job != NULL) {
         if (job->source[0] != '\0')
             HASH_FIND_STR(f->nodes, job->source, p.source);
         p.added = &job->added_selector;
         p.wanted = job->wanted;
+        p.encrypted = job->config.require_tls;
         p.bandwidth = ledger_bandwidth(f, job);
     }
     *out_placement = p;

@@ -16,6 +16,7 @@ struct placement {
     const struct labels *added;      /* the job's addedNodeSelector; NULL: none */
     const char *wanted;              /* "" or the only node that will do */
     const struct job *job;           /* whose own reservation does not count; may be NULL */
+    bool encrypted;                  /* requireTLS: only between hosts that have it */
     uint64_t bandwidth;              /* bytes per second it will be promised; 0: no limit set */
     /* Nodes whose preparation failed a moment ago; whoever places again and again fills it. */
     const char (*failed)[HV_HOST_MAX];

@@ -11,6 +11,7 @@
 #include "base/text.h"
 #include "engine/control/placement.h"
 #include "engine/control/schedule.h"
+#include "engine/data/flags.h"
 #include "engine/data/move.h"
 #include "engine/data/ownership.h"
 #include "engine/model/ledger.h"
@@ -220,14 +221,47 @@ static void advance_scheduling(struct fleet *f, struct job *job, struct moment n
     wait_here(f, job, now, fx);
 }
 
-static unsigned flags_of(const struct migration_config *config, bool persistent)
+static struct flags_side side_of(const struct node *node)
 {
-    unsigned flags = 0;
-    flags |= config->auto_converge ? HV_MIGRATE_AUTO_CONVERGE : 0U;
-    flags |= config->post_copy ? HV_MIGRATE_POSTCOPY : 0U;
-    flags |= config->unsafe ? HV_MIGRATE_UNSAFE : 0U;
-    flags |= persistent ? HV_MIGRATE_PERSIST : 0U;
-    return flags;
+    struct flags_side side = {0};
+    if (node != NULL) {
+        side.tls = node->host.tls;
+        side.libvirt_version = node->facts.libvirt_version;
+        side.qemu_version = node->facts.hypervisor_version;
+    }
+    return side;
+}
+
+/* What is known when it is handed off; a pause by its user is looked at once more at the call. */
+static void choose_flags(struct fleet *f, struct job *job, const struct guest *guest)
+{
+    const struct place *at = guest != NULL ? guest->owner : NULL;
+    struct flags_facts facts = {
+        .persistent = guest != NULL && guest->persistent,
+        .disks = job->volumes_json != NULL ? FLAGS_DISKS_WHOLE : FLAGS_DISKS_STAY,
+        .source = side_of(fleet_node(f, job->source)),
+        .target = side_of(fleet_node(f, job->target)),
+    };
+    if (at != NULL) {
+        facts.paused = at->state == HV_STATE_PAUSED && at->reason == HV_PAUSED_USER;
+        facts.as_defined = at->required.is == REQUIRED_NOW;
+        facts.vfio = migratable_has(&at->migratable, UNMOVABLE_HOST_DEVICE) ||
+                     migratable_has(&at->migratable, UNMOVABLE_INTERFACE);
+    }
+    struct hv_migrate how = {0};
+    flags_choose(&job->config, &facts, &how);
+    job->flags = how.flags;
+}
+
+static void say_handed_off(const struct job *job, struct moment now, struct effects *fx)
+{
+    char left_out[JOB_REASON_MAX / 2];
+    flags_words(0, flags_left_out(job), left_out, sizeof left_out);
+    effects_event(fx, job, now.wall_ms, false, "SuccessfulHandOver",
+                  "Migration target pod is ready for preparation: %s to %s, epoch %lld%s%s.%s%s",
+                  job->source, job->target, (long long)job->epoch,
+                  job->policy[0] != '\0' ? ", policy " : "", job->policy,
+                  left_out[0] != '\0' ? " Note: " : "", left_out);
 }
 
 /* Configuration is frozen here; later edits do not reach a job that was handed off. */
@@ -239,10 +273,14 @@ static void advance_scheduled(struct fleet *f, struct job *job, struct moment no
         schedule_configure(f, job, guest);
     if (f->config.bandwidth_per_node != 0) /* what was promised to it is what it gets */
         job->config.bandwidth = (int64_t)job->reserved_bandwidth;
-    job->flags = flags_of(&job->config, guest != NULL && guest->persistent);
-    if (guest != NULL && guest->owner != NULL && guest->owner->required.is == REQUIRED_NOW)
-        job->flags |= HV_MIGRATE_AS_DEFINED;
-    job->flags |= job->volumes_json != NULL ? HV_MIGRATE_NON_SHARED_DISK : 0U;
+    choose_flags(f, job, guest);
+    if (job->config.require_tls && (job->flags & HV_MIGRATE_TLS) == 0) {
+        schedule_fail(f, job, TRIGGER_IMPOSSIBLE,
+                      "encryption is required since the target was chosen (requireTLS), and not "
+                      "both hosts can",
+                      now, fx);
+        return;
+    }
     job->epoch++;
     job->intent_seq = 0;
     job->handed_off_ms = now.wall_ms;
@@ -250,10 +288,7 @@ static void advance_scheduled(struct fleet *f, struct job *job, struct moment no
     job->hv_job = JOB_SEEN_UNKNOWN;
     job->hv_job_question = job->hv_job_round = 0;
     step_take(f, job, TRIGGER_HANDED_OFF, now, fx);
-    effects_event(fx, job, now.wall_ms, false, "SuccessfulHandOver",
-                  "Migration target pod is ready for preparation: %s to %s, epoch %lld%s%s.",
-                  job->source, job->target, (long long)job->epoch,
-                  job->policy[0] != '\0' ? ", policy " : "", job->policy);
+    say_handed_off(job, now, fx);
 }
 
 static void judge_target(struct fleet *f, struct job *job, struct moment now, struct effects *fx)

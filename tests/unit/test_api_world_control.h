@@ -3,6 +3,7 @@
 #ifndef TESTS_UNIT_TEST_API_WORLD_CONTROL_H
 #define TESTS_UNIT_TEST_API_WORLD_CONTROL_H
 
+#include "engine/data/flags.h"
 #include "tests/unit/test_api_world_parts.h"
 
 static inline int world_order(const struct snapshot_object *object, enum object_kind kind,
@@ -120,6 +121,8 @@ static inline void world_placement(struct world *w)
     TEXT_SET(moving->policy, "gentle");
     moving->config_json = "{\"allowPostCopy\":false,\"bandwidthPerMigration\":\"0\"}";
     moving->selector_json = "{\"zone\":\"z1\"}";
+    moving->flags = 1U << FLAG_LIVE | 1U << FLAG_POSTCOPY;
+    moving->left_out = 1U << FLAG_RULE_PARALLEL_POSTCOPY;
     moving->launcher = LAUNCHER_READY;
     moving->launcher_since_ms = world_wall_ms - 59 * 1000;
     moving->origin = ORIGIN_EVACUATION;

@@ -63,6 +63,10 @@ static void volume(struct stage *s)
     TEXT_SET(s->needs.pools[s->needs.n_pools++], "tape");
     set_needs(s);
 }
+static void tls(struct stage *s)
+{
+    s->p.encrypted = s->a->host.tls = true;
+}
 static void inbound(struct stage *s)
 {
     fleet_count_inbound(s->f, s->b, 2);
@@ -134,6 +138,7 @@ static const struct {
     {REJECT_CORDONED, false, cordoned, "cordoned", "it is cordoned"},
     {REJECT_NOT_READY, false, not_ready, "not-ready", "no route"},
     {REJECT_TAINT, false, taint, "taint", "taint gpu=yes:NoSchedule is not tolerated"},
+    {REJECT_TLS, true, tls, "tls-missing", "b has no `tls: true` in the configuration"},
     {REJECT_ARCH, true, arch, "architecture", "has no emulator for s390x"},
     {REJECT_MACHINE, true, machine, "machine-type", "does not offer machine type pc-q35-9.1"},
     {REJECT_NAME_TAKEN, false, name_taken, "name-taken",
