@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "base/text.h"
+#include "engine/data/flags.h"
 #include "engine/data/intent.h"
 #include "engine/data/resolve.h"
 #include "engine/data/steer.h"
@@ -19,12 +20,6 @@ static void close_call(struct job *job, bool is_abort, const struct err *err, st
         intent_close(job, "abort", job->abort_call_seq, job->abort_call_asked_ms, err, now, fx);
     else
         intent_close(job, "migrate", job->call_seq, job->call_asked_ms, err, now, fx);
-}
-
-/* libvirt counts bandwidth in MiB/s; a limit below one is one, not none. */
-static uint64_t whole_mib(int64_t bytes)
-{
-    return bytes <= 0 ? 0 : ((uint64_t)bytes + (1 << 20) - 1) >> 20;
 }
 
 void move_call(struct fleet *f, struct job *job, struct moment now, struct effects *fx)
@@ -48,16 +43,7 @@ void move_call(struct fleet *f, struct job *job, struct moment now, struct effec
     TEXT_SET(call->of.act.node, job->source);
     TEXT_SET(call->of.act.guest, job->guest_uuid);
     TEXT_SET(call->of.act.migrate.target, job->target);
-    call->of.act.migrate.flags = job->flags;
-    const struct migration_config *config = &job->config;
-    int64_t after =
-        config->post_copy_bandwidth > 0 ? config->post_copy_bandwidth : config->bandwidth;
-    call->of.act.migrate.bandwidth_mibs = whole_mib(config->bandwidth);
-    call->of.act.migrate.postcopy_bandwidth_mibs = whole_mib(after);
-    if (config->auto_converge) {
-        call->of.act.migrate.auto_converge_initial = (int)config->throttle_initial;
-        call->of.act.migrate.auto_converge_increment = (int)config->throttle_increment;
-    }
+    flags_fill(job, &call->of.act.migrate);
 }
 
 void move_begin(struct fleet *f, struct job *job, struct moment now, struct effects *fx)

@@ -471,6 +471,84 @@ static void a_policy_is_frozen_at_hand_off_and_not_before(void **state)
     }
 }
 
+static const char required[] = "{\"selectors\":{},\"requireTLS\":true}";
+
+static void what_both_hosts_can_and_the_guest_is_reaches_the_call(void **state)
+{
+    (void)state;
+    struct core_world *w = core_new();
+    core_node(w, "h1")->host.tls = core_node(w, "h2")->host.tls = true;
+    core_guest(w, "g1")->is.persistent = true;
+    core_list(w, "h1");
+    assert_true(core_put(w, OBJECT_POLICY, "p",
+                         "{\"selectors\":{},\"allowPostCopy\":true,\"parallelConnections\":4}"));
+    is_called(w);
+    assert_int_equal(w->last.flags, HV_MIGRATE_PERSIST | HV_MIGRATE_TLS | HV_MIGRATE_POSTCOPY);
+    assert_int_equal(w->last.parallel_connections, 0);
+    assert_int_equal(core_said(w, "SuccessfulHandOver",
+                               "policy p. Note: parallel streams left out: post-copy is allowed"),
+                     1);
+    core_free(w);
+}
+
+static void a_guest_its_user_pauses_after_hand_off_is_not_post_copied(void **state)
+{
+    (void)state;
+    struct core_world *w = core_new();
+    assert_true(core_put(w, OBJECT_POLICY, "p",
+                         "{\"selectors\":{},\"allowPostCopy\":true,\"parallelConnections\":4}"));
+    w->source = (struct hv_sight){.presence = HV_PRESENT,
+                                  .state = HV_STATE_PAUSED,
+                                  .reason = HV_PAUSED_USER,
+                                  .job_type = HV_JOB_NONE};
+    is_called(w);
+    assert_int_equal(w->last.flags, HV_MIGRATE_PAUSED);
+    assert_int_equal(w->last.parallel_connections, 4);
+    core_free(w);
+}
+
+static void encryption_that_is_required_and_missing_fails_at_once(void **state)
+{
+    (void)state;
+    static const struct {
+        bool source, target;
+        const char *detail;
+    } rows[] = {
+        {true, false, "h2 has no `tls: true` in the configuration"},
+        {false, true, "its source h1 has no `tls: true` in the configuration"},
+    };
+    for (size_t i = 0; i < COUNT(rows); i++) {
+        struct core_world *w = core_new();
+        core_node(w, "h1")->host.tls = rows[i].source;
+        core_node(w, "h2")->host.tls = rows[i].target;
+        assert_true(core_put(w, OBJECT_POLICY, "p", required));
+        const struct job *job = core_ask(w, "g1", NULL);
+        assert_non_null(job);
+        assert_int_equal(job->phase, PHASE_FAILED);
+        assert_int_equal(w->migrates, 0);
+        assert_int_equal(job->rejections->counts[REJECT_TLS], 1);
+        for (size_t n = 0; n < job->rejections->n; n++)
+            if (job->rejections->list[n].why == REJECT_TLS)
+                assert_string_equal(job->rejections->list[n].detail, rows[i].detail);
+        core_free(w);
+    }
+}
+
+static void encryption_required_after_the_target_was_chosen_is_not_forgotten(void **state)
+{
+    (void)state;
+    struct core_world *w = core_new();
+    is_scheduling(w);
+    assert_true(core_put(w, OBJECT_POLICY, "p", required));
+    w->loses_cpus = false;
+    core_pass(w, 31000);
+    const struct job *job = core_job_of(w, "g1");
+    assert_int_equal(job->phase, PHASE_FAILED);
+    assert_int_equal(w->migrates, 0);
+    assert_non_null(strstr(job->failure_reason, "requireTLS"));
+    core_free(w);
+}
+
 static void hand_off_counts_an_epoch_and_says_so(void **state)
 {
     (void)state;
@@ -508,6 +586,10 @@ int main(void)
         cmocka_unit_test(a_backup_that_began_while_it_waited_is_seen_before_hand_off),
         cmocka_unit_test(a_guest_that_turns_out_immovable_fails_before_any_call),
         cmocka_unit_test(a_policy_is_frozen_at_hand_off_and_not_before),
+        cmocka_unit_test(what_both_hosts_can_and_the_guest_is_reaches_the_call),
+        cmocka_unit_test(a_guest_its_user_pauses_after_hand_off_is_not_post_copied),
+        cmocka_unit_test(encryption_that_is_required_and_missing_fails_at_once),
+        cmocka_unit_test(encryption_required_after_the_target_was_chosen_is_not_forgotten),
         cmocka_unit_test(hand_off_counts_an_epoch_and_says_so),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
