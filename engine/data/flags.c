@@ -18,7 +18,7 @@ static const struct {
 #undef FLAG
 };
 
-enum when { WITH, WITHOUT, TOLD, CANNOT };
+enum when { WITH, WITH_TLS, WITHOUT, TOLD, CANNOT };
 static const struct rule {
     enum flag flag;
     enum when when;
@@ -92,6 +92,7 @@ static bool applies(const struct rule *rule, const struct migration_config *c, u
 {
     switch (rule->when) {
     case WITH: return (set & one(rule->other)) != 0;
+    case WITH_TLS: return (set & one(rule->other)) != 0 && (set & one(FLAG_TLS)) != 0;
     case WITHOUT: return (set & one(rule->other)) == 0;
     case TOLD: return told_not(c, rule->flag);
     case CANNOT: return false; /* what nobody can is not in the set any more */

@@ -50,6 +50,8 @@ static const char *refused(const struct hv_migrate *how)
     unsigned packed = how->flags & (HV_MIGRATE_XBZRLE | HV_MIGRATE_MT | HV_MIGRATE_ZSTD);
     if (tunnelled && (parallel || has(how, HV_MIGRATE_POSTCOPY | HV_MIGRATE_TLS | DISKS)))
         return "the tunnel carries one plain stream of memory";
+    if (parallel && has(how, DISKS) && has(how, HV_MIGRATE_TLS))
+        return "certificate does not match the hostname";
     if ((how->flags & DISKS) == DISKS)
         return "disks are copied one way or the other";
     if (has(how, HV_MIGRATE_POSTCOPY) && has(how, HV_MIGRATE_PAUSED))
@@ -280,6 +282,11 @@ static void tunnel_with_disks(struct world *w)
     w->config.tunnelled = true;
     w->facts.disks = FLAGS_DISKS_WHOLE;
 }
+static void streams_with_disks(struct world *w)
+{
+    streams(w);
+    w->facts.disks = FLAGS_DISKS_WHOLE;
+}
 static void tunnel_required_tls(struct world *w)
 {
     encrypted(w);
@@ -342,9 +349,10 @@ static const struct {
     {streams_and_postcopy, ", post-copy, tls; parallel streams left out: post-copy is allowed"},
     {paused_and_postcopy, ", paused, parallel, tls; post-copy left out: the guest is paused"},
     {device_and_postcopy, ", tls; post-copy left out: the guest has a device of its host"},
-    {tunnel, ", tunnelled; post-copy left out: the stream is tunnelled; parallel streams left out: "
-             "the stream is tunnelled; QEMU's encryption left out: the tunnel is as safe as "
-             "libvirt's connection"},
+    {tunnel, ", tunnelled; post-copy left out: the stream is tunnelled; QEMU's encryption left "
+             "out: the tunnel is as safe as libvirt's connection; parallel streams left out: the "
+             "stream is tunnelled"},
+    {streams_with_disks, ", disks, tls; parallel streams left out: disks move along encrypted"},
     {tunnel_with_disks,
      ", disks, tls; tunnel left out: disks that move along cannot go through it"},
     {tunnel_required_tls, ", tls; tunnel left out: requireTLS asks for QEMU's encryption"},
