@@ -123,6 +123,27 @@ heal() { # HOST
     BROKEN=("${still[@]}")
 }
 
+# start_hostd HOST [ADDRESS]: Ferry's helper there; it ends with the test. Without an address it
+# listens on a local socket, which Ferry reaches from outside the host.
+HOSTD_SECRET=$TEST_DIR/hostd.secret
+hostd_socket() { echo "$LAB/$1/hostd.sock"; } # HOST
+start_hostd() {
+    local at=${2:-$(hostd_socket "$1")}
+    [ -f "$HOSTD_SECRET" ] || (umask 077 && tr -d - </proc/sys/kernel/random/uuid >"$HOSTD_SECRET")
+    nsenter -t "$(host_pid "$1" holder)" -n -m -u "$FERRY" hostd --listen "$at" --ports "$LAB_PORTS" \
+        --secret-file "$HOSTD_SECRET" >>"$TEST_DIR/hostd-$1.log" 2>&1 </dev/null &
+    wait_until 10 grep -qs hostd_listens "$TEST_DIR/hostd-$1.log" ||
+        fail "ferry hostd does not start on $1: $(cat "$TEST_DIR/hostd-$1.log")"
+}
+# configure_hostd HOST...: Ferry knows the helpers of these hosts; after write_config.
+configure_hostd() {
+    local host
+    for host in "$@"; do
+        sed -i "s|^  - name: $host\$|&\n    helper: $(hostd_socket "$host")|" "$TEST_DIR/ferry.yaml"
+    done
+    echo "helperSecretFile: $HOSTD_SECRET" >>"$TEST_DIR/ferry.yaml"
+}
+
 heartbeats() { grep -cs '^HB ' "$(guest_log "$1" "$2")" || true; }
 more_heartbeats() { [ "$(heartbeats "$1" "$2")" -gt "$3" ]; }
 # guest_check HOST GUEST: it lives there, it is the guest that was booted, its memory is whole.
