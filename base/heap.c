@@ -1,5 +1,6 @@
-/* heap.c - see heap.h. A binary heap in an array; each link knows its index, so that leaving costs
- * no search. */
+/* heap.c - see heap.h. A heap in an array; each link knows its index, so that leaving costs no
+ * search. The numbers stand in the array too, and four children under each: what is ordered lies
+ * anywhere in memory, and to compare it there would cost more than all the rest. */
 #include "base/heap.h"
 
 #include <assert.h>
@@ -7,48 +8,59 @@
 
 #include "base/log.h"
 
-enum { HEAP_FIRST = 16 };
+enum { HEAP_FIRST = 16, CHILDREN = 4 };
 
-static bool comes_before(const struct heap_link *a, const struct heap_link *b)
+static bool comes_before(const struct heap_slot *a, const struct heap_slot *b)
 {
     return a->first != b->first ? a->first < b->first : a->second < b->second;
 }
 
-static void set(struct heap *heap, size_t at, struct heap_link *link)
+static void set(struct heap *heap, size_t at, const struct heap_slot *slot)
 {
-    heap->list[at] = link;
-    link->at = at;
+    heap->list[at] = *slot;
+    slot->link->at = at;
 }
 
-static void rise(struct heap *heap, struct heap_link *link)
+static size_t rise(struct heap *heap, size_t at, const struct heap_slot *slot)
 {
-    size_t at = link->at;
-    while (at > 0 && comes_before(link, heap->list[(at - 1) / 2])) {
-        set(heap, at, heap->list[(at - 1) / 2]);
-        at = (at - 1) / 2;
+    while (at > 0 && comes_before(slot, &heap->list[(at - 1) / CHILDREN])) {
+        size_t parent = (at - 1) / CHILDREN;
+        set(heap, at, &heap->list[parent]);
+        at = parent;
     }
-    set(heap, at, link);
+    return at;
 }
 
-static void sink(struct heap *heap, struct heap_link *link)
+static size_t best_child(const struct heap *heap, size_t at)
 {
-    size_t at = link->at;
+    size_t first = at * CHILDREN + 1, best = first;
+    for (size_t i = first + 1; i < first + CHILDREN && i < heap->n; i++)
+        if (comes_before(&heap->list[i], &heap->list[best]))
+            best = i;
+    return best;
+}
+
+static size_t sink(struct heap *heap, size_t at, const struct heap_slot *slot)
+{
     for (;;) {
-        size_t child = at * 2 + 1;
-        if (child + 1 < heap->n && comes_before(heap->list[child + 1], heap->list[child]))
-            child++;
-        if (child >= heap->n || !comes_before(heap->list[child], link))
-            break;
-        set(heap, at, heap->list[child]);
+        size_t child = best_child(heap, at);
+        if (child >= heap->n || !comes_before(&heap->list[child], slot))
+            return at;
+        set(heap, at, &heap->list[child]);
         at = child;
     }
-    set(heap, at, link);
+}
+
+/* Finds the place of what stands at `at`, or is about to. */
+static void place(struct heap *heap, size_t at, const struct heap_slot *slot)
+{
+    set(heap, sink(heap, rise(heap, at, slot), slot), slot);
 }
 
 static void grow(struct heap *heap)
 {
     size_t capacity = heap->capacity == 0 ? HEAP_FIRST : heap->capacity * 2;
-    struct heap_link **list = reallocarray(heap->list, capacity, sizeof *list);
+    struct heap_slot *list = reallocarray(heap->list, capacity, sizeof *list);
     if (list == NULL) {
         LOG(ERROR, "out_of_memory", FIELD_TEXT(WHY, "a job cannot be queued; ending"));
         abort();
@@ -65,13 +77,12 @@ void heap_put(struct heap *heap, struct heap_link *link, int64_t first, int64_t 
         if (heap->n == heap->capacity)
             grow(heap);
         link->in = heap;
-        set(heap, heap->n++, link);
+        link->at = heap->n++;
     }
     link->first = first;
     link->second = second;
     link->of = of;
-    rise(heap, link);
-    sink(heap, link);
+    place(heap, link->at, &(struct heap_slot){first, second, link});
 }
 
 void heap_leave(struct heap_link *link)
@@ -79,33 +90,30 @@ void heap_leave(struct heap_link *link)
     struct heap *heap = link->in;
     if (heap == NULL)
         return;
-    assert(link->at < heap->n && heap->list[link->at] == link);
-    struct heap_link *last = heap->list[--heap->n];
-    if (last != link) {
-        set(heap, link->at, last);
-        rise(heap, last);
-        sink(heap, last);
-    }
+    assert(link->at < heap->n && heap->list[link->at].link == link);
+    struct heap_slot last = heap->list[--heap->n];
+    if (last.link != link)
+        place(heap, link->at, &last);
     link->in = NULL;
 }
 
 void *heap_top(const struct heap *heap)
 {
-    return heap->n == 0 ? NULL : heap->list[0]->of;
+    return heap->n == 0 ? NULL : heap->list[0].link->of;
 }
 
 void *heap_take(struct heap *heap)
 {
     void *of = heap_top(heap);
     if (of != NULL)
-        heap_leave(heap->list[0]);
+        heap_leave(heap->list[0].link);
     return of;
 }
 
 void heap_fini(struct heap *heap)
 {
     for (size_t i = 0; i < heap->n; i++)
-        heap->list[i]->in = NULL;
+        heap->list[i].link->in = NULL;
     free(heap->list);
     *heap = (struct heap){0};
 }

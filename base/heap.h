@@ -15,9 +15,13 @@ struct heap_link { /* zeroed: in none */
     int64_t first, second;
     void *of; /* what it stands for; set by heap_put */
 };
+struct heap_slot {
+    int64_t first, second; /* as in the link */
+    struct heap_link *link;
+};
 struct heap { /* zeroed: empty */
     size_t n, capacity;
-    struct heap_link **list;
+    struct heap_slot *list; /* the best one stands first; the others in no order to rely on */
 };
 
 /* Puts it in, or moves it to its new place, also from another heap. Ends the process without

@@ -7,6 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/text.h"
 #include "engine/control/placement_look.h"
 #include "engine/control/volumes.h"
 #include "engine/model/ledger.h"
@@ -33,8 +34,13 @@ static bool is_not_source(struct look *look, const struct node *node, char *deta
 static bool is_wanted(struct look *look, const struct node *node, char *detail)
 {
     const char *wanted = look->p->wanted;
-    return wanted == NULL || wanted[0] == '\0' || strcmp(wanted, node->name) == 0 ||
-           no(detail, "only %s will do", wanted);
+    if (wanted == NULL || wanted[0] == '\0' || strcmp(wanted, node->name) == 0)
+        return true;
+    if (detail != NULL && look->only[0] == '\0')
+        (void)snprintf(look->only, sizeof look->only, "only %s will do", wanted);
+    if (detail != NULL)
+        (void)text_copy(detail, PLACEMENT_DETAIL_MAX, look->only);
+    return false;
 }
 
 static bool lacks(const struct label *wanted, const struct node *node, char *detail)
@@ -65,9 +71,10 @@ static bool meets_guest(struct look *look, const struct node *node, char *detail
 {
     const struct label *missing = NULL;
     if (look->p->settings == NULL || look->p->settings->node_selector.n == 0 ||
-        labels_cover(&node->labels, &look->p->settings->node_selector, &missing))
+        labels_cover(&node->labels, &look->p->settings->node_selector,
+                     detail != NULL ? &missing : NULL))
         return true;
-    return lacks(missing, node, detail);
+    return detail != NULL && lacks(missing, node, detail);
 }
 
 static bool is_open(struct look *look, const struct node *node, char *detail)
@@ -433,6 +440,7 @@ void placement_look_begin(struct look *look, const struct fleet *f, const struct
     look->p = p;
     look->demand = ledger_demand(p->guest);
     look->suits = 0;
+    look->only[0] = '\0';
     look->names_wanted = look->names_filled = false;
     look->n_names = 0;
     look->arrivals_filled = look->arrivals_cut = false;
@@ -453,11 +461,12 @@ enum reject look_at(struct look *look, const struct node *node, enum look_part p
 }
 
 enum reject placement_check(const struct fleet *f, const struct placement *p,
-                            const struct node *node, char out_detail[static PLACEMENT_DETAIL_MAX])
+                            const struct node *node, char *out_detail)
 {
     struct look look;
     placement_look_begin(&look, f, p);
-    out_detail[0] = '\0';
+    if (out_detail != NULL)
+        out_detail[0] = '\0';
     return look_at(&look, node, LOOK_ALL, out_detail);
 }
 

@@ -26,10 +26,10 @@ struct placement {
 void placement_of(const struct fleet *f, const struct guest *guest, const struct job *job,
                   struct placement *out_placement);
 
-/* REJECT_NONE when the node would do; else why not and, in words, what is missing. The CPU is
- * judged by what is cached only. */
+/* REJECT_NONE when the node would do; else why not and, in words, what is missing, if there is
+ * room of PLACEMENT_DETAIL_MAX for that (or NULL). The CPU is judged by what is cached only. */
 enum reject placement_check(const struct fleet *f, const struct placement *p,
-                            const struct node *node, char out_detail[static PLACEMENT_DETAIL_MAX]);
+                            const struct node *node, char *out_detail);
 /* Higher is better: few arrivals, much memory left, a path with a good record. */
 double placement_score(const struct fleet *f, const struct placement *p, const struct node *node);
 
@@ -42,6 +42,10 @@ struct node *placement_choose(const struct fleet *f, const struct placement *p,
  * would do (they are counted as REJECT_NONE and not listed). at_ms is the caller's to set. */
 void placement_explain(const struct fleet *f, const struct placement *p, struct rejections *out,
                        size_t *out_fits);
+/* What that node said, if it was kept; else NULL. */
+const struct rejection *rejections_find(const struct rejections *r, const struct node *node);
+/* The node's name in short: many are looked through for one. */
+uint16_t rejections_tag(const struct node *node);
 bool rejections_all_for_ever(const struct rejections *r);
 /* "0/3 nodes are available: 1 cordoned, 1 memory, 1 source-node." as Kubernetes says it. */
 void rejections_text(const struct rejections *r, char *out_text, size_t bytes);

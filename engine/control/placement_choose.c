@@ -75,6 +75,16 @@ static bool is_past_limit(const struct look *look, unsigned list)
     return limit > 0 && list >= limit && (job == NULL || !phase_is_busy(job->phase));
 }
 
+/* Each node lies somewhere else in memory: what is read of the next one is on its way while this
+ * one is looked at. */
+static void fetch(const struct node *node)
+{
+    if (node == NULL)
+        return;
+    __builtin_prefetch(&node->connected);
+    __builtin_prefetch(&node->labels);
+}
+
 static struct node *search(struct look *look)
 {
     struct batch batch = {.n = 0};
@@ -82,6 +92,7 @@ static struct node *search(struct look *look)
         struct node *node;
         DL_FOREACH2(look->f->by_inbound[i], node, next_inbound)
         {
+            fetch(node->next_inbound);
             if (look_at(look, node, LOOK_CHEAP, NULL) != REJECT_NONE)
                 continue;
             batch.list[batch.n++] =
@@ -127,6 +138,7 @@ static void explain(struct look *look, const struct node *node, struct rejection
         return;
     row->why = why;
     TEXT_SET(row->node, node->name);
+    out->tags[out->n] = rejections_tag(node);
     out->n++;
 }
 
@@ -138,21 +150,13 @@ static bool knows_rest(const struct look *look, const struct rejections *out)
     return wanted != NULL && wanted[0] != '\0' && out->n == PLACEMENT_KEPT_MAX;
 }
 
-static bool was_asked(const struct rejections *out, const struct node *node)
-{
-    for (size_t i = 0; i < out->n; i++)
-        if (strcmp(out->list[i].node, node->name) == 0)
-            return true;
-    return false;
-}
-
 static void explain_rest(struct look *look, struct rejections *out)
 {
     const struct node *source = look->p->source, *named = NULL;
     HASH_FIND_STR(look->f->nodes, look->p->wanted, named);
-    if (source != NULL && source != named && !was_asked(out, source))
+    if (source != NULL && source != named && rejections_find(out, source) == NULL)
         explain(look, source, out);
-    if (named != NULL && out->counts[REJECT_NONE] == 0 && !was_asked(out, named))
+    if (named != NULL && out->counts[REJECT_NONE] == 0 && rejections_find(out, named) == NULL)
         explain(look, named, out);
     out->counts[REJECT_NOT_WANTED] += HASH_COUNT(look->f->nodes) - (unsigned)out->n_nodes;
     out->n_nodes = HASH_COUNT(look->f->nodes);

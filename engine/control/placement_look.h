@@ -26,6 +26,7 @@ struct look {
     struct demand demand;
     uint64_t
         suits; /* abilities of this hash have the guest's machine, networks and pools; 0: none */
+    char only[PLACEMENT_DETAIL_MAX]; /* "only h7 will do", said of all the others */
     bool names_wanted, names_filled;
     size_t n_names;
     const struct place *names[NEAR_NAMES_MAX]; /* other guests of its name, and where */

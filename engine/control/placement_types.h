@@ -34,6 +34,7 @@ struct rejections { /* of one job, newest full look; owned by the job */
     size_t n_nodes; /* looked at */
     unsigned counts[REJECT_COUNT];
     size_t n;
+    uint16_t tags[PLACEMENT_KEPT_MAX]; /* of the nodes' names, to find one soon; 0: not made */
     struct rejection list[PLACEMENT_KEPT_MAX];
 };
 

@@ -47,13 +47,13 @@ static bool is_of_place(enum reject why)
 static bool is_news(const struct job *job, const struct node *node, enum reject why)
 {
     const struct rejections *r = job->rejections;
-    if (r == NULL || why == REJECT_SOURCE)
+    if (r == NULL || why == REJECT_SOURCE || is_of_place(why))
         return false;
-    for (size_t i = 0; i < r->n; i++)
-        if (strcmp(r->list[i].node, node->name) == 0)
-            return (reject_is_for_ever(why) && !reject_is_for_ever(r->list[i].why)) ||
-                   (is_of_place(r->list[i].why) && !is_of_place(why));
-    return false;
+    bool ever = reject_is_for_ever(why);
+    if (!ever && r->counts[REJECT_INBOUND] + r->counts[REJECT_BANDWIDTH] == 0)
+        return false; /* as most of the time: the rows need not be searched */
+    const struct rejection *said = rejections_find(r, node);
+    return said != NULL && (ever ? !reject_is_for_ever(said->why) : is_of_place(said->why));
 }
 
 /* Those whom no node would do for: does this one? The others go back where they were. True: all of
@@ -67,11 +67,10 @@ static bool wake_unplaced(struct fleet *f, struct heap *heap, struct node *node)
         struct job *job = heap_take(heap);
         const struct guest *guest = fleet_guest(f, job->guest_uuid);
         struct placement placement;
-        char detail[PLACEMENT_DETAIL_MAX];
         enum reject why = REJECT_NONE;
         if (guest != NULL && guest->owner != NULL) {
             placement_of(f, guest, job, &placement);
-            why = placement_check(f, &placement, node, detail);
+            why = placement_check(f, &placement, node, NULL);
         }
         if (why == REJECT_NONE || is_news(job, node, why)) {
             fleet_queue_ready(f, job);
@@ -142,7 +141,7 @@ static void wake_by_company(struct fleet *f)
 static void wake_by_store(struct fleet *f)
 {
     for (size_t i = 0; f->store_ok && f->store_waits && i < f->ready.n; i++)
-        fleet_queue_ready(f, f->ready.list[i]->of); /* its place in there stays the same */
+        fleet_queue_ready(f, f->ready.list[i].link->of); /* its place in there stays the same */
     f->store_waits = f->store_waits && !f->store_ok;
 }
 

@@ -46,6 +46,20 @@ bool rejections_all_for_ever(const struct rejections *r)
     return r->n_nodes > 0; /* where nobody was asked nobody said "never" */
 }
 
+uint16_t rejections_tag(const struct node *node)
+{
+    return (uint16_t)((node->hh.hashv >> 8) | 1U); /* never 0 */
+}
+
+const struct rejection *rejections_find(const struct rejections *r, const struct node *node)
+{
+    uint16_t tag = rejections_tag(node);
+    for (size_t i = 0; i < r->n; i++)
+        if ((r->tags[i] == tag || r->tags[i] == 0) && strcmp(r->list[i].node, node->name) == 0)
+            return &r->list[i];
+    return NULL;
+}
+
 /* The reason that comes next by name after `last` (NULL: the first); REJECT_COUNT: no more. */
 static enum reject next_by_name(const struct rejections *r, const char *last)
 {

@@ -88,6 +88,25 @@ static bool pair_make(const char *key, const char *value, struct label *out_pair
     return true;
 }
 
+static uint64_t mark_of(const struct label *pair)
+{
+    uint64_t hash = 0xCBF29CE484222325ULL;
+    for (const char *c = pair->key; *c != '\0'; c++)
+        hash = (hash ^ (unsigned char)*c) * 0x100000001B3ULL;
+    for (const char *c = pair->value; *c != '\0'; c++)
+        hash = (hash ^ (unsigned char)*c) * 0x100000001B3ULL;
+    hash = (hash ^ hash >> 32) * 0x9E3779B97F4A7C15ULL; /* the last letters count as well */
+    return 1ULL << (hash >> 58);
+}
+
+static uint64_t marks_of(const struct labels *labels)
+{
+    uint64_t marks = 0;
+    for (size_t i = 0; i < labels->n; i++)
+        marks |= mark_of(&labels->pairs[i]);
+    return marks;
+}
+
 /* Opens a gap at `at`. */
 static bool make_room(struct labels *labels, size_t at)
 {
@@ -116,6 +135,7 @@ bool labels_set(struct labels *labels, const char *key, const char *value)
         return false;
     }
     labels->pairs[at] = pair;
+    labels->marks = found ? marks_of(labels) : labels->marks | mark_of(&pair);
     return true;
 }
 
@@ -201,6 +221,8 @@ const char *labels_get(const struct labels *labels, const char *key)
 bool labels_cover(const struct labels *have, const struct labels *wanted,
                   const struct label **out_missing)
 {
+    if (out_missing == NULL && labels_lack(have, wanted))
+        return false;
     for (size_t i = 0; i < wanted->n; i++) {
         const char *value = labels_get(have, wanted->pairs[i].key);
         if (value != NULL && strcmp(value, wanted->pairs[i].value) == 0)

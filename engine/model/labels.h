@@ -19,6 +19,7 @@ struct label {
 struct labels { /* zeroed: empty */
     size_t n;
     struct label *pairs;
+    uint64_t marks; /* one bit for each pair, more or less its own: see labels_lack() */
 };
 
 /* As Kubernetes has them: a key is "name" or "dns.sub.domain/name"; a name is 1..63 letters,
@@ -44,6 +45,12 @@ const char *labels_get(const struct labels *labels, const char *key); /* NULL: n
 /* Does `have` hold every pair of `wanted`? The first pair it lacks, if asked for. */
 bool labels_cover(const struct labels *have, const struct labels *wanted,
                   const struct label **out_missing);
+/* Lacks `have` a pair of `wanted`, as can be seen without looking at them? Most of the time it can
+ * be seen; false: ask labels_cover(). */
+static inline bool labels_lack(const struct labels *have, const struct labels *wanted)
+{
+    return (wanted->marks & ~have->marks) != 0;
+}
 bool labels_equal(const struct labels *a, const struct labels *b);
 
 #endif

@@ -61,18 +61,18 @@ struct node {
 
 /* One guest seen on one node. Kept when the node is lost: not seeing is not absence. */
 struct place {
-    struct guest *guest;
+    struct guest *guest; /* what is read when lists are walked stands together */
     struct node *node;
+    struct place *next_here, *prev_here; /* on the node */
+    struct place *next_of;               /* of the guest */
     int state, reason;
+    uint64_t list_round;
     bool counted;                 /* in node->running */
     struct demand demand;         /* what was counted */
     struct migratable migratable; /* by its definition here */
     struct needs *needs;          /* shared; NULL: not known */
     struct required required;
     unsigned block_jobs, utility_disks; /* in its definition */
-    uint64_t list_round;
-    struct place *next_here, *prev_here; /* on the node */
-    struct place *next_of;               /* of the guest */
 };
 
 struct guest {

@@ -147,8 +147,11 @@ static void the_top_is_the_smallest_after_any_puts_and_leaves(void **state)
         assert_ptr_equal(heap_top(&heap), smallest(entries, &n));
         assert_int_equal(heap.n, n);
     }
-    for (size_t i = 0; i < heap.n; i++)
-        assert_int_equal(heap.list[i]->at, i);
+    for (size_t i = 0; i < heap.n; i++) {
+        assert_int_equal(heap.list[i].link->at, i);
+        assert_int_equal(heap.list[i].first, heap.list[i].link->first);
+        assert_int_equal(heap.list[i].second, heap.list[i].link->second);
+    }
     heap_fini(&heap);
     free(entries);
 }

@@ -191,6 +191,35 @@ static void pairs_are_sorted_however_they_came(void **state)
     labels_fini(&b);
 }
 
+/* What can be seen without looking is true, and most of the time it can be seen. */
+static void a_map_that_seems_to_lack_a_pair_lacks_it(void **state)
+{
+    (void)state;
+    enum { MAPS = 64 };
+    struct labels maps[MAPS] = {{0}};
+    unsigned lacking = 0, seen = 0;
+    for (int i = 0; i < MAPS; i++) {
+        char zone[16], host[16];
+        (void)snprintf(zone, sizeof zone, "z%d", i % 10);
+        (void)snprintf(host, sizeof host, "host-%d", i);
+        assert_true(labels_set(&maps[i], "zone", i % 3 == 0 ? "old" : zone));
+        assert_true(labels_set(&maps[i], "zone", zone)); /* what was replaced leaves no trace */
+        assert_true(i % 2 == 0 || labels_set(&maps[i], "host", host));
+    }
+    for (int i = 0; i < MAPS; i++)
+        for (int j = 0; j < MAPS; j++) {
+            const struct label *missing = NULL;
+            bool covers = labels_cover(&maps[i], &maps[j], &missing);
+            assert_int_equal(labels_cover(&maps[i], &maps[j], NULL), covers);
+            assert_false(covers && labels_lack(&maps[i], &maps[j]));
+            lacking += !covers;
+            seen += labels_lack(&maps[i], &maps[j]);
+        }
+    assert_true(seen > lacking * 3 / 4);
+    for (int i = 0; i < MAPS; i++)
+        labels_fini(&maps[i]);
+}
+
 static void a_map_covers_a_selector_only_with_every_pair(void **state)
 {
     (void)state;
@@ -240,6 +269,7 @@ int main(void)
         cmocka_unit_test(a_map_has_a_bound_and_is_whole_up_to_it),
         cmocka_unit_test(deep_and_huge_texts_are_refused),
         cmocka_unit_test(pairs_are_sorted_however_they_came),
+        cmocka_unit_test(a_map_that_seems_to_lack_a_pair_lacks_it),
         cmocka_unit_test(a_map_covers_a_selector_only_with_every_pair),
         cmocka_unit_test(a_copy_stands_alone),
     };

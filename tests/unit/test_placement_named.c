@@ -7,6 +7,8 @@
 
 #include <cmocka.h>
 
+#include <string.h>
+
 #include "bench/life.h"
 #include "engine/control/placement.h"
 
@@ -29,6 +31,35 @@ static void check_named(struct fleet *f, const struct guest *guest, const char *
     assert_in_range(found.n, PLACEMENT_KEPT_MAX - 2, PLACEMENT_KEPT_MAX);
 }
 
+static const struct rejection *searched(const struct rejections *r, const char *name)
+{
+    for (size_t i = 0; i < r->n; i++)
+        if (strcmp(r->list[i].node, name) == 0)
+            return &r->list[i];
+    return NULL;
+}
+
+/* The second time as it comes from the store, where only names are kept. */
+static void what_a_node_said_is_found_again(void **state)
+{
+    (void)state;
+    struct life_size size = {.hosts = 300, .guests = 300, .spaces = 3, .running = 4};
+    OWNED(life) life = life_new(&size, 1);
+    struct fleet *f = life_fleet(life);
+    static struct rejections found;
+    struct placement p;
+    size_t fits = 0;
+    placement_of(f, f->guests, NULL, &p);
+    p.wanted = "host-00270";
+    placement_explain(f, &p, &found, &fits);
+    assert_int_equal(found.n, PLACEMENT_KEPT_MAX);
+    for (int again = 0; again < 2; again++) {
+        for (const struct node *node = f->nodes; node != NULL; node = node->hh.next)
+            assert_ptr_equal(rejections_find(&found, node), searched(&found, node->name));
+        memset(found.tags, 0, sizeof found.tags);
+    }
+}
+
 static void counting_the_rest_is_asking_the_rest(void **state)
 {
     (void)state;
@@ -49,6 +80,9 @@ static void counting_the_rest_is_asking_the_rest(void **state)
 
 int main(void)
 {
-    const struct CMUnitTest tests[] = {cmocka_unit_test(counting_the_rest_is_asking_the_rest)};
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(counting_the_rest_is_asking_the_rest),
+        cmocka_unit_test(what_a_node_said_is_found_again),
+    };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
