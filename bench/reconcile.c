@@ -1,11 +1,15 @@
 /* reconcile.c - how fast the core decides, and how that grows with the fleet.
  *
- *   reconcile [--quick]
+ *   reconcile [--quick] [--runs N]
  *
  * A decision is one job that took a step, was parked with a reason, or a request that was refused.
  * Counted is the core's time on a processor, for every input, also for those that decide nothing:
  * facts, lists, measurements, ticks. Since machines differ, each row also says how many times the
  * same machine could have found a guest in the same fleet's hash meanwhile.
+ *
+ * Others use the machine too, and its caches. The same seed gives the same life, so it is lived
+ * several times, and of each piece of it, and of each event, the fastest time counts. What is said
+ * to be on the clock is of the first life, as it was.
  *
  * Fails when the biggest fleet misses its aim, or the cost of a decision grows faster than the
  * logarithm of what waits. --quick is for looking at the report: the aims are not judged.
@@ -21,7 +25,8 @@ enum {
     AIM_PER_S = 100000,
     OFFERED_PER_S = 50000,
     AIM_P99_NS = 10000000,
-    BATCHES = 15, /* the median of so many tells the cost: others use this machine too */
+    BATCHES = 15, /* the median of so many pieces of a life tells the cost */
+    RUNS = 3,
     BAR = 40,
 };
 
@@ -29,7 +34,9 @@ struct point {
     unsigned hosts, guests, waiting;
     uint64_t decisions;
     /* found: */
-    double per_s, cost_us, finds, job_bytes;
+    double per_s, cost_us, finds, find_ns, job_bytes;
+    uint64_t batch_ns[BATCHES], batch_decisions[BATCHES];
+    size_t n_seen; /* events of the present life, so far */
     double p50_us, p99_us, max_us, wall_p99_us, wall_max_us;
     double queued_p99_us; /* when events come at random and OFFERED_PER_S decisions are asked for */
     struct life_figures all;
@@ -91,10 +98,19 @@ static void add(struct life_figures *sum, const struct life_figures *more)
     sum->effect_bytes += more->effect_bytes;
 }
 
-static void judge(struct point *p, struct life_figures *f, const double *costs)
+static void judge(struct point *p)
 {
+    struct life_figures *f = &p->all;
+    double costs[BATCHES];
+    uint64_t core_ns = 0;
+    for (size_t i = 0; i < BATCHES; i++) {
+        costs[i] = (double)p->batch_ns[i] / 1e3 / (double)p->batch_decisions[i];
+        core_ns += p->batch_ns[i];
+    }
+    qsort(costs, BATCHES, sizeof costs[0], by_cost);
     p->cost_us = costs[BATCHES / 2];
-    p->per_s = 1e9 * (double)life_decisions(f) / (double)f->core_ns;
+    p->finds = p->cost_us * 1e3 / p->find_ns;
+    p->per_s = 1e9 * (double)life_decisions(f) / (double)core_ns;
     p->queued_p99_us = queued_p99(f, 1e9 / OFFERED_PER_S);
     qsort(f->times_ns, f->n_times, sizeof *f->times_ns, by_number);
     p->p50_us = at(f->times_ns, f->n_times, 0.5);
@@ -105,28 +121,51 @@ static void judge(struct point *p, struct life_figures *f, const double *costs)
     p->wall_max_us = at(f->times_wall_ns, f->n_times, 1);
 }
 
-static bool measure(struct life *life, struct point *p)
+/* False: this life is not the one that was lived before. */
+static bool fold(struct point *p, unsigned run, size_t batch, const struct life_figures *f)
 {
-    double costs[BATCHES];
-    size_t before = life_heap_bytes(), waited = life_fleet(life)->waiting_jobs;
-    life_fill(life, p->waiting);
-    p->job_bytes = (double)(life_heap_bytes() - before) / (double)(p->waiting - waited);
+    if (run == 0) {
+        add(&p->all, f);
+        p->batch_ns[batch] = f->core_ns;
+        p->batch_decisions[batch] = life_decisions(f);
+        return true;
+    }
+    if (life_decisions(f) != p->batch_decisions[batch] || p->n_seen + f->n_times > p->all.n_times)
+        return false;
+    if (f->core_ns < p->batch_ns[batch])
+        p->batch_ns[batch] = f->core_ns;
+    uint32_t *fastest = p->all.times_ns + p->n_seen;
+    for (size_t i = 0; i < f->n_times; i++)
+        fastest[i] = f->times_ns[i] < fastest[i] ? f->times_ns[i] : fastest[i];
+    p->n_seen += f->n_times;
+    return true;
+}
+
+static bool make_room(struct point *p)
+{
     p->all.times_ns = calloc(2 * p->decisions, sizeof *p->all.times_ns);
     p->all.times_decisions = calloc(2 * p->decisions, sizeof *p->all.times_decisions);
     p->all.times_wall_ns = calloc(2 * p->decisions, sizeof *p->all.times_wall_ns);
-    if (p->all.times_ns == NULL || p->all.times_wall_ns == NULL || p->all.times_decisions == NULL)
-        return false;
-    for (unsigned i = 0; i < BATCHES; i++) {
+    return p->all.times_ns != NULL && p->all.times_wall_ns != NULL &&
+           p->all.times_decisions != NULL;
+}
+
+static bool measure(struct life *life, struct point *p, unsigned run)
+{
+    bool good = run > 0 || make_room(p);
+    size_t before = life_heap_bytes(), waited = life_fleet(life)->waiting_jobs;
+    life_fill(life, p->waiting);
+    p->job_bytes = (double)(life_heap_bytes() - before) / (double)(p->waiting - waited);
+    p->n_seen = 0;
+    for (size_t i = 0; i < BATCHES && good; i++) {
         struct life_figures f;
         life_run(life, p->decisions / BATCHES, &f);
-        costs[i] = (double)f.core_ns / 1e3 / (double)life_decisions(&f);
-        add(&p->all, &f);
+        good = fold(p, run, i, &f);
         life_figures_fini(&f);
     }
-    qsort(costs, BATCHES, sizeof costs[0], by_cost);
-    judge(p, &p->all, costs);
-    p->finds = p->cost_us * 1e3 / life_find_ns(life, FINDS);
-    return true;
+    double find_ns = life_find_ns(life, FINDS);
+    p->find_ns = run == 0 || find_ns < p->find_ns ? find_ns : p->find_ns;
+    return good;
 }
 
 static void bar(double share)
@@ -138,8 +177,9 @@ static void bar(double share)
     (void)fputs(parts[eighths % 8], stdout);
 }
 
-static void show_table(const struct point *points, size_t n)
+static void show_table(const struct point *points, size_t n, unsigned runs)
 {
+    printf("%u equal lives; of each piece of them and of each event the fastest time\n\n", runs);
     printf("  hosts   guests  waiting  decisions/s  us each  = finds   event to decision, us\n");
     printf("                                                            p50     p99      max\n");
     for (size_t i = 0; i < n; i++) {
@@ -209,7 +249,6 @@ static void show_rest(const struct point *p, const struct life *life)
         (double)f->effect_bytes / decisions);
 }
 
-/* Noise of a shared machine is not growth: a fifth is let pass. */
 static bool grows_slowly(const struct point *points, size_t n)
 {
     const struct point *first = points;
@@ -218,7 +257,7 @@ static bool grows_slowly(const struct point *points, size_t n)
         if (points[i].hosts != first->hosts)
             first = &points[i];
         double log_grown = log(points[i].waiting) / log(first->waiting);
-        slowly = slowly && points[i].cost_us <= 1.2 * first->cost_us * log_grown;
+        slowly = slowly && points[i].cost_us <= first->cost_us * log_grown;
     }
     return slowly;
 }
@@ -234,6 +273,25 @@ static bool verdict(const struct point *points, size_t n)
     return fast && soon && slowly;
 }
 
+/* One life for each size of the fleet; those that wait become more and more in it. */
+static struct life *live(struct point *points, size_t n, unsigned run, bool quick)
+{
+    struct life *life = NULL;
+    for (size_t i = 0; i < n; i++) {
+        struct point *p = &points[i];
+        struct life_size size = {p->hosts, p->guests, p->guests / 200, quick ? 8 : 200};
+        if (i == 0 || points[i - 1].hosts != p->hosts) {
+            life_free(life);
+            life = life_new(&size, 1);
+        }
+        if (!measure(life, p, run)) {
+            (void)fputs("bench: no memory, or the same seed gave another life\n", stderr);
+            exit(1);
+        }
+    }
+    return life;
+}
+
 int main(int argc, char **argv)
 {
     struct point points[] = {
@@ -243,26 +301,32 @@ int main(int argc, char **argv)
         {.hosts = 10000, .guests = 200000, .waiting = 10000, .decisions = 300000},
         {.hosts = 10000, .guests = 200000, .waiting = 50000, .decisions = 600000},
     };
-    bool quick = argc > 1 && strcmp(argv[1], "--quick") == 0, good = true;
-    OWNED(life) life = NULL;
-    for (size_t i = 0; i < COUNT(points) && good; i++) {
-        struct point *p = &points[i];
-        p->hosts /= quick ? 100 : 1;
-        p->guests /= quick ? 100 : 1;
-        p->waiting /= quick ? 100 : 1;
-        p->decisions /= quick ? 100 : 1;
-        struct life_size size = {p->hosts, p->guests, p->guests / 200, quick ? 8 : 200};
-        if (i == 0 || points[i - 1].hosts != p->hosts) {
-            life_free(life);
-            life = life_new(&size, 1);
-        }
-        good = measure(life, p);
+    bool quick = false;
+    unsigned runs = RUNS;
+    for (int i = 1; i < argc; i++) {
+        quick = quick || strcmp(argv[i], "--quick") == 0;
+        if (strcmp(argv[i], "--runs") == 0 && i + 1 < argc)
+            runs = (unsigned)strtoul(argv[++i], NULL, 10);
     }
-    show_table(points, COUNT(points));
+    runs = runs > 0 ? runs : 1;
+    for (size_t i = 0; i < COUNT(points) && quick; i++) {
+        points[i].hosts /= 100;
+        points[i].guests /= 100;
+        points[i].waiting /= 100;
+        points[i].decisions /= 100;
+    }
+    OWNED(life) life = NULL;
+    for (unsigned run = 0; run < runs; run++) {
+        life_free(life);
+        life = live(points, COUNT(points), run, quick);
+    }
+    for (size_t i = 0; i < COUNT(points); i++)
+        judge(&points[i]);
+    show_table(points, COUNT(points), runs);
     show_curve(points, COUNT(points));
     show_times(&points[COUNT(points) - 1].all);
     show_rest(&points[COUNT(points) - 1], life);
-    good = good && (verdict(points, COUNT(points)) || quick);
+    bool good = verdict(points, COUNT(points)) || quick;
     for (size_t i = 0; i < COUNT(points); i++)
         life_figures_fini(&points[i].all);
     return good ? 0 : 1;
