@@ -179,6 +179,16 @@ static bool evict(void *ctx, const struct eviction_request *request, struct err 
     return done;
 }
 
+static bool resolve(void *ctx, const struct resolve_request *request, struct err *err)
+{
+    struct relay *relay = ctx;
+    if (!enter(relay, err))
+        return false;
+    bool done = relay->requests.resolve(relay->requests.ctx, request, err);
+    (void)atomic_fetch_sub(&relay->waiting, 1);
+    return done;
+}
+
 static bool ask(void *ctx, const struct question *question, char **out_json, struct err *err)
 {
     struct relay *relay = ctx;
@@ -197,7 +207,8 @@ struct engine_requests relay_requests(struct relay *relay)
                                     .put = put,
                                     .remove = remove_object,
                                     .evict = evict,
-                                    .ask = ask};
+                                    .ask = ask,
+                                    .resolve = resolve};
 }
 
 /* --- life --- */

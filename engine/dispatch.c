@@ -37,7 +37,9 @@ static void migrate(struct engine *e, const struct effect *effect)
     const struct job *job = fleet_job(e->fleet, effect->job_uid);
     int64_t waited_ms = clock_wall_ms(e->parts.clock) - effect->wall_ms;
     bool stale = waited_ms > ORDER_FRESH_MS || waited_ms < -ORDER_FRESH_MS;
-    if (job != NULL && !job->abort_asked && !stale) {
+    bool recovers = (effect->of.act.migrate.flags & HV_MIGRATE_RESUME) != 0;
+    bool wanted = job != NULL && (recovers ? !phase_is_final(job->phase) : !job->abort_asked);
+    if (wanted && !stale) {
         order(e, effect, job, HV_CALL_MIGRATE);
         return;
     }
@@ -98,15 +100,17 @@ static void look(struct engine *e, const struct effect *effect)
     (void)intake_post(e, input);
 }
 
-static void ask_job(struct engine *e, const struct effect *effect)
+static void ask_job(struct engine *e, const struct effect *effect, enum hv_call call)
 {
     struct err err = {0};
     struct hv_request request = {
-        .id = effect->of.act.id, .call = HV_CALL_JOB_STATS, .reply_to = intake_reply_sink(e)};
+        .id = effect->of.act.id, .call = call, .reply_to = intake_reply_sink(e)};
     TEXT_SET(request.host, effect->of.act.node);
     TEXT_SET(request.guest, effect->of.act.guest);
     if (hv_observe_submit(e->parts.observe, &request, &err))
         return;
+    if (call == HV_CALL_COMPLETED_STATS)
+        return; /* numbers that nobody waits for */
     struct input *input = intake_new(INPUT_ASK_JOB, effect->of.act.node, effect->of.act.guest);
     if (input != NULL) {
         input->id = effect->of.act.id;
@@ -141,7 +145,8 @@ void dispatch(struct engine *e, const struct effect *effect)
 {
     switch (effect->kind) {
     case EFFECT_DO_LOOK: look(e, effect); break;
-    case EFFECT_DO_ASK_JOB: ask_job(e, effect); break;
+    case EFFECT_DO_ASK_JOB: ask_job(e, effect, HV_CALL_JOB_STATS); break;
+    case EFFECT_DO_ASK_FINAL: ask_job(e, effect, HV_CALL_COMPLETED_STATS); break;
     case EFFECT_DO_MIGRATE: migrate(e, effect); break;
     case EFFECT_DO_ABORT: stop(e, effect); break;
     case EFFECT_DO_TUNE: tune(e, effect); break;

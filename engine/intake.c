@@ -230,9 +230,10 @@ static void on_reply(void *ctx, struct hv_reply *reply)
         hv_reply_fini(reply);
         return; /* the guest's state will tell */
     }
-    bool question = reply->call == HV_CALL_JOB_STATS;
-    struct input *input =
-        intake_new(question ? INPUT_ASK_JOB : INPUT_CALL, reply->host, reply->guest);
+    bool final = reply->call == HV_CALL_COMPLETED_STATS;
+    bool question = final || reply->call == HV_CALL_JOB_STATS;
+    enum input_kind kind = final ? INPUT_FINAL : question ? INPUT_ASK_JOB : INPUT_CALL;
+    struct input *input = intake_new(kind, reply->host, reply->guest);
     if (input != NULL) {
         input->id = reply->id;
         input->err = reply->err;

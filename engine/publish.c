@@ -385,6 +385,7 @@ void publish_job(const struct fleet *f, const struct job *job, struct snapshot_j
     out->decision = job->decision_ms != 0 ? decision_name((enum decision)job->decision) : "";
     TEXT_SET(out->decision_text, job->decision_text);
     out->decision_ms = job->decision_ms;
+    publish_fill_move(job, out);
     TEXT_SET(out->policy, job->policy);
     out->flags = flags_shown(job);
     out->left_out = flags_left_out(job);

@@ -21,4 +21,7 @@ void publish_job(const struct fleet *f, const struct job *job, struct snapshot_j
 /* How far the drain of each node is, sorted; malloc'ed, NULL without memory. */
 struct snapshot_drain *publish_drains(const struct fleet *f, size_t *out_n);
 
+/* publish_move.c: the data plane's part of a job. */
+void publish_fill_move(const struct job *job, struct snapshot_job *out);
+
 #endif

@@ -166,6 +166,14 @@ static bool request_cancel(void *ctx, const char *ns, const char *name, const ch
     return ask(ctx, make_cancel(ns, name, requester, remove), NULL, NULL, err);
 }
 
+static bool request_resolve(void *ctx, const struct resolve_request *request, struct err *err)
+{
+    struct input *input = intake_new(INPUT_RESOLVE, "", "");
+    if (input != NULL)
+        input->of.resolve = *request;
+    return ask(ctx, input, NULL, NULL, err);
+}
+
 static bool request_put(void *ctx, const struct object_request *request,
                         struct migration_ref *out_ref, struct err *err)
 {
@@ -204,6 +212,7 @@ struct engine_requests engine_requests(struct engine *e)
         .ctx = e,
         .create = request_create,
         .cancel = request_cancel,
+        .resolve = request_resolve,
         .put = request_put,
         .remove = request_remove,
         .evict = request_evict,

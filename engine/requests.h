@@ -55,6 +55,18 @@ struct eviction_request {
     bool cancel;         /* evacuate-cancel: pod is the guest's name */
     bool dry_run;
 };
+/* What an operator says about a job whose outcome no host can prove, or asks for. */
+enum resolve_word {
+    RESOLVE_RECOVER, /* try again to take up a broken post-copy */
+    RESOLVE_ON_SOURCE,
+    RESOLVE_ON_TARGET,
+    RESOLVE_GONE,
+};
+struct resolve_request {
+    char ns[HV_HOST_MAX], name[SNAPSHOT_NAME_MAX], requester[SNAPSHOT_WHO_MAX];
+    enum resolve_word word;
+    char why[256]; /* in the operator's words; kept with the job */
+};
 enum question_kind {
     QUESTION_CHECK, /* can this guest move, where, under which policy: engine/control/check.h */
     QUESTION_DRAIN_PLAN, /* engine/control/drain.h: drain_plan() */
@@ -86,6 +98,8 @@ struct engine_requests {
     bool (*evict)(void *ctx, const struct eviction_request *request, struct err *err);
     /* A JSON text, the caller's to free. Changes nothing. */
     bool (*ask)(void *ctx, const struct question *question, char **out_json, struct err *err);
+    /* The operator's word. ERR_NOT_FOUND; ERR_REFUSED: nothing is broken or in doubt. */
+    bool (*resolve)(void *ctx, const struct resolve_request *request, struct err *err);
 };
 
 #endif

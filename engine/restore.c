@@ -58,11 +58,14 @@ static bool restore_words(struct job *job, const struct store_job *row)
     job->origin = row->trigger[0] == '\0' ? ORIGIN_HUMAN : origin_from_name(row->trigger);
     job->pending = pending_from_name(row->pending);
     job->launcher = launcher_from_name(row->launcher);
+    job->abort_cause = abort_cause_from_name(row->abort_cause);
+    job->recovery = recovery_from_name(row->recovery);
     return job->phase != PHASE_NONE && job->phase < PHASE_COUNT && job->mode < MODE_COUNT &&
            job->abort_status < ABORT_COUNT && job->outcome < OUTCOME_COUNT &&
            job->guest_at < GUEST_AT_COUNT && job->priority < PRIORITY_COUNT &&
            job->origin < ORIGIN_COUNT && job->pending < PENDING_COUNT &&
-           job->launcher < LAUNCHER_COUNT;
+           job->launcher < LAUNCHER_COUNT && job->abort_cause < ABORT_CAUSE_COUNT &&
+           job->recovery < RECOVERY_COUNT;
 }
 
 static bool add_step(void *ctx, const struct store_transition *row)
@@ -171,6 +174,44 @@ static void restore_numbers(struct job *job, const struct store_job *row)
     job->reserved_bandwidth = (uint64_t)row->reserved_bandwidth;
 }
 
+/* What the data plane had learned of it. */
+static void restore_move(struct job *job, const struct store_job *row)
+{
+    job->recovering = row->recovering;
+    job->recovery_tries = (unsigned)row->recovery_tries;
+    job->recovery_since_ms = row->recovery_since_ms;
+    job->recovery_until_ms = row->recovery_until_ms;
+    TEXT_SET(job->remedy_text, row->remedy_text);
+    job->paused_by_user = row->paused_by_user;
+    job->ran_ms = row->ran_ms;
+    job->final.known = row->final_from[0] != '\0';
+    job->final.from = strcmp(row->final_from, "event") == 0 ? "event" : "target";
+    job->final.total_ms = (uint64_t)row->final_total_ms;
+    job->final.downtime_ms = (uint64_t)row->final_downtime_ms;
+    job->final.setup_ms = (uint64_t)row->final_setup_ms;
+    job->final.bytes = (uint64_t)row->final_bytes;
+    job->final.passes = (uint64_t)row->final_passes;
+    job->forecast.made = row->forecast_percent >= 0;
+    job->forecast.total_ms = row->forecast_total_ms;
+    job->forecast.low_ms = row->forecast_low_ms;
+    job->forecast.high_ms = row->forecast_high_ms;
+    job->forecast.downtime_ms = row->forecast_downtime_ms;
+    job->forecast.percent = job->forecast.made ? (int)row->forecast_percent : 0;
+}
+
+static bool add_mode(void *ctx, const struct store_mode *row)
+{
+    struct job *job = ((struct loading *)ctx)->job;
+    enum mode mode = mode_from_name(row->mode);
+    if (mode >= MODE_COUNT || job->n_modes >= JOB_MODES_MAX)
+        return true;
+    job->modes[job->n_modes].mode = mode;
+    job->modes[job->n_modes].wall_ms = row->at_ms;
+    TEXT_SET(job->modes[job->n_modes].cause, row->cause);
+    job->n_modes++;
+    return true;
+}
+
 /* What was read as text when it was accepted is read again. */
 static bool restore_documents(struct job *job, const struct store_job *row, struct err *err)
 {
@@ -228,6 +269,7 @@ static bool add_job(void *ctx, const struct store_job *row)
         return err_set(loading->err, ERR_CORRUPT, "job %s in the store: phase '%s', outcome '%s'",
                        row->uid, row->phase, row->outcome);
     restore_numbers(job, row);
+    restore_move(job, row);
     if (!restore_documents(job, row, loading->err))
         return false;
     if (phase_is_final(job->phase) && job->remove_when_final)
@@ -237,6 +279,7 @@ static bool add_job(void *ctx, const struct store_job *row)
     bool unfinished = !phase_is_final(job->phase);
     if (!store->ops->each_transition(store, job->uid, add_step, loading, loading->err) ||
         !store->ops->each_intent(store, job->uid, add_intent, loading, loading->err) ||
+        !store->ops->each_mode(store, job->uid, add_mode, loading, loading->err) ||
         !store->ops->each_sighting(store, job->uid, add_sighting, loading, loading->err) ||
         !store->ops->each_decision(store, job->uid, add_decision, loading, loading->err) ||
         !load_rejections(loading, job) ||

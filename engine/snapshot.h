@@ -109,6 +109,25 @@ struct snapshot_job {
     const char *decision; /* the monitor's newest, a literal; "" none */
     char decision_text[SNAPSHOT_REASON_MAX];
     int64_t decision_ms;
+    struct snapshot_mode {
+        enum mode mode;
+        int64_t at_ms; /* wall */
+        char cause[48];
+    } modes[8]; /* oldest first */
+    unsigned n_modes;
+    enum abort_cause abort_cause;
+    enum recovery recovery;
+    unsigned recovery_tries;
+    int64_t recovery_since_ms, recovery_until_ms; /* wall */
+    char remedy[160];                             /* done about a stalled stream; "" nothing */
+    bool paused_by_user;
+    int64_t ran_ms; /* how long it ran on the target although its user had paused it */
+    bool final_known;
+    const char *final_from; /* a literal: event, target */
+    uint64_t final_total_ms, final_downtime_ms, final_setup_ms, final_bytes, final_passes;
+    bool forecast_made;
+    int64_t forecast_total_ms, forecast_low_ms, forecast_high_ms, forecast_downtime_ms;
+    int forecast_percent;
     char policy[SNAPSHOT_NAME_MAX]; /* applied at hand-off */
     uint32_t flags, left_out;       /* what the hypervisor is told: engine/data/flags.h */
     const char *config_json;        /* frozen configuration; NULL before hand-off */

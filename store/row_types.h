@@ -33,12 +33,23 @@ struct store_job {
     int64_t waits_since_ms, launcher_since_ms;
     int64_t reserved_memory_kib, reserved_vcpus, reserved_huge_kib, reserved_bandwidth;
     bool resolving, recovering, adopted;
+    bool paused_by_user;           /* while it moved */
     bool removed;                  /* its owner deleted it: not shown any more once final */
     int64_t bandwidth_mibs, flags; /* as handed off */
     int64_t epoch, resource_version;
     int64_t created_ms, handed_off_ms, started_ms, ended_ms, delete_asked_ms;
     int64_t error_hv_code, error_hv_domain; /* of the migrate call; 0 0 when it gave none */
     const char *error_text;
+    const char *abort_cause;
+    const char *recovery; /* how far a broken post-copy was taken up again */
+    int64_t recovery_tries, recovery_since_ms, recovery_until_ms;
+    const char *remedy_text; /* what was done about a stalled stream */
+    int64_t ran_ms;          /* paused by its user, how long it ran on the target all the same */
+    const char *final_from; /* event | target; empty: the numbers below are not known */
+    int64_t final_total_ms, final_downtime_ms, final_setup_ms, final_bytes, final_passes;
+    /* What was expected at hand-off; percent: the chance that it converges, -1: not said. */
+    int64_t forecast_total_ms, forecast_low_ms, forecast_high_ms, forecast_downtime_ms;
+    int64_t forecast_percent;
 };
 /* One step of a job's phase. Key: job, seq. */
 struct store_transition {

@@ -135,6 +135,28 @@ static const char *const object_steps[] = {
     "  remaining INTEGER NOT NULL, low_water INTEGER NOT NULL, bandwidth_bps INTEGER NOT NULL,"
     "  dirty_bps INTEGER NOT NULL, iteration INTEGER NOT NULL,"
     "  PRIMARY KEY (job_uid, seq)) STRICT, WITHOUT ROWID;",
+
+    /* 3: what the data plane learns of a job: why it was stopped, how a broken post-copy went on,
+     * what it came to and what was expected. */
+    "ALTER TABLE jobs ADD COLUMN abort_cause TEXT NOT NULL DEFAULT '';"
+    "ALTER TABLE jobs ADD COLUMN recovery TEXT NOT NULL DEFAULT '';"
+    "ALTER TABLE jobs ADD COLUMN recovery_tries INTEGER NOT NULL DEFAULT 0;"
+    "ALTER TABLE jobs ADD COLUMN recovery_since_ms INTEGER NOT NULL DEFAULT 0;"
+    "ALTER TABLE jobs ADD COLUMN recovery_until_ms INTEGER NOT NULL DEFAULT 0;"
+    "ALTER TABLE jobs ADD COLUMN remedy_text TEXT NOT NULL DEFAULT '';"
+    "ALTER TABLE jobs ADD COLUMN paused_by_user INTEGER NOT NULL DEFAULT 0;"
+    "ALTER TABLE jobs ADD COLUMN ran_ms INTEGER NOT NULL DEFAULT 0;"
+    "ALTER TABLE jobs ADD COLUMN final_from TEXT NOT NULL DEFAULT '';"
+    "ALTER TABLE jobs ADD COLUMN final_total_ms INTEGER NOT NULL DEFAULT 0;"
+    "ALTER TABLE jobs ADD COLUMN final_downtime_ms INTEGER NOT NULL DEFAULT 0;"
+    "ALTER TABLE jobs ADD COLUMN final_setup_ms INTEGER NOT NULL DEFAULT 0;"
+    "ALTER TABLE jobs ADD COLUMN final_bytes INTEGER NOT NULL DEFAULT 0;"
+    "ALTER TABLE jobs ADD COLUMN final_passes INTEGER NOT NULL DEFAULT 0;"
+    "ALTER TABLE jobs ADD COLUMN forecast_total_ms INTEGER NOT NULL DEFAULT 0;"
+    "ALTER TABLE jobs ADD COLUMN forecast_low_ms INTEGER NOT NULL DEFAULT 0;"
+    "ALTER TABLE jobs ADD COLUMN forecast_high_ms INTEGER NOT NULL DEFAULT 0;"
+    "ALTER TABLE jobs ADD COLUMN forecast_downtime_ms INTEGER NOT NULL DEFAULT 0;"
+    "ALTER TABLE jobs ADD COLUMN forecast_percent INTEGER NOT NULL DEFAULT -1;",
 };
 
 static const char *const sample_steps[] = {
@@ -153,6 +175,7 @@ static const char *const sample_steps[] = {
     "  disk_remaining INTEGER NOT NULL, disk_bps INTEGER NOT NULL,"
     "  throttle_percent INTEGER NOT NULL, bandwidth_bps INTEGER NOT NULL,"
     "  PRIMARY KEY (job_uid, seq)) STRICT, WITHOUT ROWID;",
+    "",
     "",
 };
 

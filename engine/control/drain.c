@@ -248,7 +248,7 @@ static void stop_in_vain(struct turn *t, struct drain_guest *shown)
     if (job == NULL || t->object == NULL || !t->may_act || phase_is_busy(job->phase) ||
         !evacuation_is_of(job, t->drain->node))
         return;
-    reconcile_stop(t->f, job, "drain", "its guest is not up on the node any more", t->now, t->fx);
+    reconcile_stop(t->f, job, "drain", ABORT_CAUSE_DRAIN, "its guest is not up on the node any more", t->now, t->fx);
     account_for_job(t, shown);
 }
 
@@ -374,7 +374,7 @@ static void let_go(struct turn *t, const char *who, const char *why, bool also_m
         struct job *job = fleet_active_job(t->f, t->drain->guests[i].uuid);
         if (job != NULL && evacuation_is_of(job, t->drain->node) &&
             (also_moving || !phase_is_busy(job->phase)))
-            reconcile_stop(t->f, job, who, why, t->now, t->fx);
+            reconcile_stop(t->f, job, who, ABORT_CAUSE_DRAIN, why, t->now, t->fx);
     }
 }
 

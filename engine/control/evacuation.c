@@ -260,7 +260,7 @@ void evacuation_clear(struct fleet *f, struct guest *guest, const char *who, str
     evacuation_unset(f, guest); /* first: when its job ends none must follow */
     struct job *job = node[0] != '\0' ? fleet_active_job(f, guest->uuid) : NULL;
     if (job != NULL && evacuation_is_of(job, node))
-        reconcile_stop(f, job, who, "the evacuation was cancelled", now, fx);
+        reconcile_stop(f, job, who, ABORT_CAUSE_DRAIN, "the evacuation was cancelled", now, fx);
 }
 
 void evacuation_node_back(struct fleet *f, struct node *node, const char *who, struct moment now,

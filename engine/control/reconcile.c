@@ -2,6 +2,7 @@
  * concerns are moved as far as the facts now allow. */
 #include "engine/control/reconcile.h"
 
+#include <stdio.h>
 #include <string.h>
 
 #include "base/text.h"
@@ -12,8 +13,11 @@
 #include "engine/control/queue.h"
 #include "engine/control/schedule.h"
 #include "engine/control/volumes.h"
+#include "engine/data/ladder.h"
 #include "engine/data/move.h"
+#include "engine/data/recovery.h"
 #include "engine/data/steer.h"
+#include "engine/data/userpause.h"
 #include "engine/model/ledger.h"
 
 static void advance(struct fleet *f, struct job *job, struct moment now, struct effects *fx)
@@ -29,10 +33,10 @@ static void advance(struct fleet *f, struct job *job, struct moment now, struct 
     fleet_settle_job(f, job);
 }
 
-void reconcile_stop(struct fleet *f, struct job *job, const char *who, const char *why,
-                    struct moment now, struct effects *fx)
+void reconcile_stop(struct fleet *f, struct job *job, const char *who, enum abort_cause cause,
+                    const char *why, struct moment now, struct effects *fx)
 {
-    move_ask_abort(job, who, why, now, fx);
+    move_ask_abort(job, who, cause, why, now, fx);
     job->version = fleet_touch(f);
     advance(f, job, now, fx);
 }
@@ -212,6 +216,10 @@ static void on_event(struct fleet *f, const struct input *input, struct moment n
             move_mode(job, MODE_POSTCOPY, "post-copy began", now, fx);
         if (!job->call_out)
             job->next_round_ms = now.mono_ms; /* something changed: look at once */
+        if (at_source || at_target) {
+            ladder_event(job, at_source, event, now);
+            userpause_event(f, job, at_source, event, now, fx);
+        }
     }
     advance(f, job, now, fx);
 }
@@ -227,6 +235,9 @@ static void on_sample(struct fleet *f, const struct input *input, struct moment 
     job->has_sample = true;
     job->next_sample_seq = sample->seq + 1;
     job->version = fleet_touch(f);
+    ladder_sample(job, sample, now);
+    if (sample->source == SAMPLE_COMPLETED)
+        step_final(f, job, &sample->stats, "event");
     if (job->phase == PHASE_RUNNING) {
         steer_look(f, job, sample, now, fx);
         if (job->abort_asked)
@@ -310,9 +321,12 @@ static void on_call(struct fleet *f, const struct input *input, struct moment no
     }
     if (input->of.call == HV_CALL_MIGRATE && job->call_out && job->call_id == input->id)
         move_called(job, &input->err, now, fx);
-    else if (input->of.call == HV_CALL_ABORT && job->abort_call_id == input->id)
+    else if (job->abort_call_id != 0 && job->abort_call_id == input->id)
         move_abort_called(job, &input->err, now, fx);
-    else if (!steer_called(f, job, input->id, &input->err, now, fx))
+    else if (!ladder_called(f, job, input->id, &input->err, now, fx) &&
+             !recovery_called(f, job, input->id, &input->err, now, fx) &&
+             !userpause_called(job, input->id, &input->err, now, fx) &&
+             !steer_called(f, job, input->id, &input->err, now, fx))
         return;
     job->version = fleet_touch(f);
     advance(f, job, now, fx);
@@ -357,7 +371,76 @@ static bool on_cancel(struct fleet *f, const struct input *input, struct moment 
         return true;
     }
     job->remove_when_final = job->remove_when_final || input->of.cancel.remove;
-    reconcile_stop(f, job, input->of.cancel.requester, "an operator asked", now, fx);
+    reconcile_stop(f, job, input->of.cancel.requester, ABORT_CAUSE_OPERATOR, "an operator asked",
+                   now, fx);
+    return true;
+}
+
+/* The kept numbers of a move that is over, from the node it went to. */
+static void on_final(struct fleet *f, const struct input *input)
+{
+    struct job *job = fleet_newest_finished(f, input->guest);
+    if (job == NULL || job->final.question == 0 || job->final.question != input->id)
+        return;
+    job->final.question = 0;
+    if (input->err.code == ERR_NONE && input->of.stats.type == HV_JOB_COMPLETED)
+        step_final(f, job, &input->of.stats, "target");
+}
+
+/* ---- the operator's word ---- */
+
+static void end_by_word(struct fleet *f, struct job *job, const struct resolve_request *said,
+                        struct moment now, struct effects *fx)
+{
+    static const struct {
+        enum trigger trigger;
+        struct step_ending ending;
+        const char *text;
+    } words[] = {
+        [RESOLVE_ON_SOURCE] = {TRIGGER_SAID_OTHERWISE,
+                               {.outcome = OUTCOME_FAILED, .guest_at = GUEST_AT_SOURCE},
+                               "the source has the guest"},
+        [RESOLVE_ON_TARGET] = {TRIGGER_SAID_ON_TARGET,
+                               {.outcome = OUTCOME_SUCCEEDED, .guest_at = GUEST_AT_TARGET},
+                               "the target has the guest"},
+        [RESOLVE_GONE] = {TRIGGER_SAID_OTHERWISE,
+                          {.outcome = OUTCOME_LOST, .guest_at = GUEST_AT_LOST},
+                          "the guest is gone"},
+    };
+    struct step_ending ending = words[said->word].ending;
+    (void)snprintf(ending.reason, sizeof ending.reason, "by the word of %s, %s: %.300s",
+                   said->requester, words[said->word].text, said->why);
+    effects_event(fx, job, now.wall_ms, true, "ResolvedByOperator", "%s", ending.reason);
+    if (job->abort_asked)
+        job->abort_status = ABORT_FAILED;
+    step_finish(f, job, words[said->word].trigger, &ending, now, fx);
+}
+
+static bool on_resolve(struct fleet *f, const struct input *input, struct moment now,
+                       struct effects *fx, struct migration_ref *out_ref, struct err *err)
+{
+    const struct resolve_request *said = &input->of.resolve;
+    struct job *job = fleet_job_named(f, said->ns, said->name);
+    if (job == NULL)
+        return err_set(err, ERR_NOT_FOUND,
+                       "virtualmachineinstancemigrations.kubevirt.io \"%s\" not found", said->name);
+    name_job(job, out_ref);
+    if (said->word == RESOLVE_RECOVER) {
+        if (!recovery_again(job, said->requester, now, fx, err))
+            return false;
+    } else {
+        if (phase_is_final(job->phase))
+            return err_set(err, ERR_REFUSED, "migration %s has ended already (%s)", job->name,
+                           phase_name(job->phase));
+        if (!job->resolving || job->call_out)
+            return err_set(err, ERR_REFUSED,
+                           "migration %s is %s: its outcome is not in doubt, so nobody's word is "
+                           "needed; `ferry abort` stops it",
+                           job->name, phase_name(job->phase));
+        end_by_word(f, job, said, now, fx);
+    }
+    job->version = fleet_touch(f);
+    advance(f, job, now, fx);
     return true;
 }
 
@@ -411,6 +494,7 @@ static bool on_request(struct fleet *f, struct input *input, struct moment now, 
     case INPUT_CANCEL: return on_cancel(f, input, now, fx, out_ref, err);
     case INPUT_PUT: return documents_put(f, &input->of.put, now, fx, out_ref, err);
     case INPUT_REMOVE: return documents_remove(f, &input->of.remove, now, fx, err);
+    case INPUT_RESOLVE: return on_resolve(f, input, now, fx, out_ref, err);
     case INPUT_EVICT: return documents_evict(f, &input->of.evict, now, fx, err);
     default: return true;
     }
@@ -429,6 +513,7 @@ static void on_fact(struct fleet *f, struct input *input, struct moment now, str
     case INPUT_SAMPLE: on_sample(f, input, now, fx); break;
     case INPUT_LOOK: on_look(f, input, now, fx); break;
     case INPUT_ASK_JOB: on_ask_job(f, input, now, fx); break;
+    case INPUT_FINAL: on_final(f, input); break;
     case INPUT_CPU: on_cpu(f, input, now, fx); break;
     case INPUT_VOLUMES: on_volumes(f, input, now, fx); break;
     case INPUT_CALL: on_call(f, input, now, fx); break;

@@ -17,8 +17,8 @@ bool reconcile(struct fleet *f, struct input *input, struct moment now, struct e
                struct migration_ref *out_ref, struct err *err);
 
 /* Asks an unfinished job to stop, and moves it as far as the facts allow. */
-void reconcile_stop(struct fleet *f, struct job *job, const char *who, const char *why,
-                    struct moment now, struct effects *fx);
+void reconcile_stop(struct fleet *f, struct job *job, const char *who, enum abort_cause cause,
+                    const char *why, struct moment now, struct effects *fx);
 
 /* Takes over an unfinished job that the store held. */
 void reconcile_restore(struct fleet *f, struct job *job, struct moment now, struct effects *fx);

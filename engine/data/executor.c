@@ -39,6 +39,7 @@ bool executor_order(const struct hv_act *act, const struct effect *effect, const
     } else if (effect->kind == EFFECT_DO_TUNE) {
         request.call = effect->of.act.call;
         request.with.tune.value = effect->of.act.value;
+        request.with.tune.postcopy = effect->of.act.postcopy;
     } else {
         request.call = HV_CALL_ABORT;
     }

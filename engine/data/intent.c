@@ -3,8 +3,8 @@
 
 #include "base/text.h"
 
-int64_t intent_open(struct job *job, const char *action, const char *argument, struct moment now,
-                    struct effects *fx)
+int64_t intent_open_at(struct job *job, const char *node, const char *action, const char *argument,
+                       struct moment now, struct effects *fx)
 {
     struct effect *effect = effects_add(fx, EFFECT_INTENT, job, now.wall_ms);
     effect->of.intent.epoch = job->epoch;
@@ -12,31 +12,82 @@ int64_t intent_open(struct job *job, const char *action, const char *argument, s
     effect->of.intent.action = action;
     effect->of.intent.status = "open";
     effect->of.intent.asked_ms = now.wall_ms;
-    TEXT_SET(effect->of.intent.node, job->source);
+    TEXT_SET(effect->of.intent.node, node);
     TEXT_SET(effect->of.intent.argument, argument != NULL ? argument : "");
     job->changed = true;
     return job->intent_seq;
 }
 
-void intent_close(const struct job *job, const char *action, int64_t seq, int64_t asked_ms,
-                  const struct err *err, struct moment now, struct effects *fx)
+int64_t intent_open(struct job *job, const char *action, const char *argument, struct moment now,
+                    struct effects *fx)
+{
+    return intent_open_at(job, job->source, action, argument, now, fx);
+}
+
+static void close_at(const struct job *job, const struct job_order *order, const struct err *err,
+                     struct moment now, struct effects *fx)
 {
     struct effect *effect = effects_add(fx, EFFECT_INTENT, job, now.wall_ms);
     effect->of.intent.epoch = job->epoch;
-    effect->of.intent.seq = seq;
-    effect->of.intent.action = action;
-    effect->of.intent.asked_ms = asked_ms;
+    effect->of.intent.seq = order->seq;
+    effect->of.intent.action = order->action;
+    effect->of.intent.asked_ms = order->asked_ms;
     effect->of.intent.status = err->code == ERR_UNREACHABLE ? "lost" : "done";
     effect->of.intent.done_ms = now.wall_ms;
     effect->of.intent.err = *err;
-    TEXT_SET(effect->of.intent.node, job->source);
+    TEXT_SET(effect->of.intent.node, order->node);
+}
+
+static void error_at(const struct job *job, const char *node, const char *call,
+                     const struct err *err, struct moment now, struct effects *fx)
+{
+    struct effect *effect = effects_add(fx, EFFECT_ERROR, job, now.wall_ms);
+    TEXT_SET(effect->of.error.node, node);
+    effect->of.error.call = call;
+    effect->of.error.err = *err;
+}
+
+void intent_close(const struct job *job, const char *action, int64_t seq, int64_t asked_ms,
+                  const struct err *err, struct moment now, struct effects *fx)
+{
+    struct job_order order = {.seq = seq, .asked_ms = asked_ms, .action = action};
+    TEXT_SET(order.node, job->source);
+    close_at(job, &order, err, now, fx);
 }
 
 void intent_error(const struct job *job, const char *call, const struct err *err, struct moment now,
                   struct effects *fx)
 {
-    struct effect *effect = effects_add(fx, EFFECT_ERROR, job, now.wall_ms);
-    TEXT_SET(effect->of.error.node, job->source);
-    effect->of.error.call = call;
-    effect->of.error.err = *err;
+    error_at(job, job->source, call, err, now, fx);
+}
+
+struct effect *order_give(struct fleet *f, struct job *job, struct job_order *order,
+                          enum hv_call call, const char *node, const char *action,
+                          const char *argument, struct moment now, struct effects *fx)
+{
+    order->seq = intent_open_at(job, node, action, argument, now, fx);
+    order->asked_ms = now.wall_ms;
+    order->action = action;
+    order->id = ++f->next_call_id;
+    TEXT_SET(order->node, node);
+    enum effect_kind kind = call == HV_CALL_MIGRATE ? EFFECT_DO_MIGRATE : EFFECT_DO_TUNE;
+    struct effect *effect = effects_add(fx, kind, job, now.wall_ms);
+    effect->of.act.id = order->id;
+    effect->of.act.call = call;
+    TEXT_SET(effect->of.act.node, node);
+    TEXT_SET(effect->of.act.guest, job->guest_uuid);
+    return effect;
+}
+
+bool order_answered(struct job *job, struct job_order *order, uint64_t id, const struct err *err,
+                    struct moment now, struct effects *fx)
+{
+    if (order->id == 0 || order->id != id)
+        return false;
+    order->id = 0;
+    close_at(job, order, err, now, fx);
+    if (err->code != ERR_NONE && err->code != ERR_REFUSED) /* REFUSED: our own shell's word */
+        error_at(job, order->node, order->action, err, now, fx);
+    job->changed = true;
+    return true;
 }

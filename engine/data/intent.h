@@ -4,9 +4,12 @@
 #define ENGINE_DATA_INTENT_H
 
 #include "engine/model/effects.h"
+#include "engine/model/fleet.h"
 
 /* Opens the next one of this epoch, for the source; returns its number. action is a literal, as are
  * those below; argument may be NULL. */
+int64_t intent_open_at(struct job *job, const char *node, const char *action, const char *argument,
+                       struct moment now, struct effects *fx);
 int64_t intent_open(struct job *job, const char *action, const char *argument, struct moment now,
                     struct effects *fx);
 /* The answer came, or was lost with our connection. */
@@ -15,5 +18,14 @@ void intent_close(const struct job *job, const char *action, int64_t seq, int64_
 /* What a host said, as it came. */
 void intent_error(const struct job *job, const char *call, const struct err *err, struct moment now,
                   struct effects *fx);
+
+/* An order about the guest to one of its nodes: the intent, and the effect that carries it out once
+ * that is committed; the effect is the caller's to fill further. call MIGRATE: a DO_MIGRATE. */
+struct effect *order_give(struct fleet *f, struct job *job, struct job_order *order,
+                          enum hv_call call, const char *node, const char *action,
+                          const char *argument, struct moment now, struct effects *fx);
+/* Was it this one that was answered? Then its intent is closed and an error recorded. */
+bool order_answered(struct job *job, struct job_order *order, uint64_t id, const struct err *err,
+                    struct moment now, struct effects *fx);
 
 #endif

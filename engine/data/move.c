@@ -8,6 +8,7 @@
 #include "base/text.h"
 #include "engine/data/flags.h"
 #include "engine/data/intent.h"
+#include "engine/data/ladder.h"
 #include "engine/data/resolve.h"
 #include "engine/data/steer.h"
 
@@ -17,7 +18,8 @@ static void close_call(struct job *job, bool is_abort, const struct err *err, st
                        struct effects *fx)
 {
     if (is_abort)
-        intent_close(job, "abort", job->abort_call_seq, job->abort_call_asked_ms, err, now, fx);
+        intent_close(job, job->abort_action, job->abort_call_seq, job->abort_call_asked_ms, err,
+                     now, fx);
     else
         intent_close(job, "migrate", job->call_seq, job->call_asked_ms, err, now, fx);
 }
@@ -64,6 +66,14 @@ void move_mode(struct job *job, enum mode mode, const char *cause, struct moment
         return;
     job->mode = mode;
     job->changed = true;
+    if (job->n_modes == JOB_MODES_MAX) { /* the first stays: how it began */
+        memmove(&job->modes[1], &job->modes[2], sizeof job->modes - 2 * sizeof job->modes[0]);
+        job->n_modes--;
+    }
+    job->modes[job->n_modes].mode = mode;
+    job->modes[job->n_modes].wall_ms = now.wall_ms;
+    TEXT_SET(job->modes[job->n_modes].cause, cause);
+    job->n_modes++;
     struct effect *effect = effects_add(fx, EFFECT_MODE, job, now.wall_ms);
     effect->of.mode.mode = mode;
     effect->of.mode.cause = cause;
@@ -104,8 +114,8 @@ void move_called(struct job *job, const struct err *err, struct moment now, stru
     resolve_begin(job, now);
 }
 
-void move_ask_abort(struct job *job, const char *requester, const char *why, struct moment now,
-                    struct effects *fx)
+void move_ask_abort(struct job *job, const char *requester, enum abort_cause cause, const char *why,
+                    struct moment now, struct effects *fx)
 {
     bool again = job->abort_status == ABORT_FAILED && job->mode != MODE_POSTCOPY;
     if (phase_is_final(job->phase) || (job->abort_asked && !again))
@@ -113,6 +123,7 @@ void move_ask_abort(struct job *job, const char *requester, const char *why, str
     job->abort_asked = true;
     job->abort_accepted = false;
     job->abort_status = ABORT_ABORTING;
+    job->abort_cause = cause;
     job->abort_asked_ms = job->abort_next_ms = job->wake_ms = now.mono_ms;
     job->delete_asked_ms = now.wall_ms;
     TEXT_SET(job->abort_requester, requester);
@@ -135,7 +146,7 @@ void move_abort_called(struct job *job, const struct err *err, struct moment now
         return;
     }
     if (err->code != ERR_REFUSED) /* our own shell's word, not a host's */
-        intent_error(job, "abort", err, now, fx);
+        intent_error(job, job->abort_action, err, now, fx);
     job->abort_next_ms = now.mono_ms + ABORT_RETRY_MS;
 }
 
@@ -173,10 +184,14 @@ static void advance_abort(struct fleet *f, struct job *job, struct moment now, s
             job->wake_ms = job->abort_next_ms;
         return;
     }
-    job->abort_call_seq = intent_open(job, "abort", NULL, now, fx);
+    bool yanks = ladder_abort_freezes(job, now);
+    job->abort_action = yanks ? "yank" : "abort";
+    job->abort_call_seq = intent_open(job, job->abort_action, NULL, now, fx);
     job->abort_call_asked_ms = now.wall_ms;
     job->abort_call_id = ++f->next_call_id;
-    struct effect *call = effects_add(fx, EFFECT_DO_ABORT, job, now.wall_ms);
+    struct effect *call =
+        effects_add(fx, yanks ? EFFECT_DO_TUNE : EFFECT_DO_ABORT, job, now.wall_ms);
+    call->of.act.call = HV_CALL_YANK;
     call->of.act.id = job->abort_call_id;
     TEXT_SET(call->of.act.node, job->source);
     TEXT_SET(call->of.act.guest, job->guest_uuid);
@@ -187,9 +202,11 @@ void move_advance(struct fleet *f, struct job *job, struct moment now, struct ef
     job->wake_ms = now.mono_ms + 1000;
     int64_t idle_ms = job->entered_ms + f->config.idle_call_timeout_ms;
     if (job->phase == PHASE_TARGET_READY && job->call_out && now.mono_ms >= idle_ms)
-        move_ask_abort(job, "ferry", "nothing moved in time after the call", now, fx);
+        move_ask_abort(job, "ferry", ABORT_CAUSE_IDLE, "nothing moved in time after the call", now,
+                       fx);
     if (job->phase == PHASE_RUNNING && now.mono_ms - job->steered_ms >= STEER_BLIND_MS)
         steer_look(f, job, NULL, now, fx);
+    ladder_advance(f, job, now, fx);
     if (!job->call_out)
         resolve_advance(f, job, now, fx);
     if (!phase_is_final(job->phase)) /* no order for what this very turn proved to be over */
@@ -202,6 +219,8 @@ void move_adopt(struct fleet *f, struct job *job, struct moment now, struct effe
     job->changed = true;
     steer_begin(f, job);
     job->hv_job = JOB_SEEN_UNKNOWN;
+    job->flow_ms = now.mono_ms;
+    job->abort_action = "abort";
     if (job->call_seq != 0) { /* the call's own answer died with the process that made it */
         struct err lost = {0};
         err_set(&lost, ERR_UNREACHABLE, "the process that made the call ended");

@@ -21,8 +21,8 @@ void move_called(struct job *job, const struct err *err, struct moment now, stru
 void move_abort_called(struct job *job, const struct err *err, struct moment now,
                        struct effects *fx);
 /* Somebody asks to stop, in any phase. */
-void move_ask_abort(struct job *job, const char *requester, const char *why, struct moment now,
-                    struct effects *fx);
+void move_ask_abort(struct job *job, const char *requester, enum abort_cause cause, const char *why,
+                    struct moment now, struct effects *fx);
 /* Moves a handed-off job as far as the facts allow. */
 void move_advance(struct fleet *f, struct job *job, struct moment now, struct effects *fx);
 /* A job found in the store after its call was recorded: this process made no call for it. */

@@ -7,7 +7,9 @@
 #include "base/text.h"
 #include "engine/data/move.h"
 #include "engine/data/ownership.h"
+#include "engine/data/recovery.h"
 #include "engine/data/steer.h"
+#include "engine/data/userpause.h"
 
 enum {
     ROUND_FAST_MS = 200,  /* between rounds at first */
@@ -49,6 +51,16 @@ static void reason_from_error(const struct job *job, char *out, size_t out_bytes
         (void)snprintf(out, out_bytes, "%s: %.450s", err_name(error->code), error->text);
 }
 
+/* What was done about a stalled stream comes before the error that it caused. */
+static void name_remedy(const struct job *job, char reason[static JOB_REASON_MAX])
+{
+    char error[JOB_REASON_MAX];
+    if (job->remedy_text[0] == '\0')
+        return;
+    TEXT_SET(error, reason);
+    (void)snprintf(reason, JOB_REASON_MAX, "%s; %.300s", job->remedy_text, error);
+}
+
 static void finish_on_source(struct fleet *f, struct job *job, struct moment now,
                              struct effects *fx)
 {
@@ -60,6 +72,7 @@ static void finish_on_source(struct fleet *f, struct job *job, struct moment now
                        job->abort_requester, job->abort_why);
     } else {
         reason_from_error(job, ending.reason, sizeof ending.reason);
+        name_remedy(job, ending.reason);
     }
     if (job->abort_asked)
         job->abort_status = stopped ? ABORT_SUCCEEDED : ABORT_FAILED;
@@ -70,6 +83,9 @@ static void finish_on_target(struct fleet *f, struct job *job, struct moment now
                              struct effects *fx)
 {
     struct step_ending ending = {.outcome = OUTCOME_SUCCEEDED, .guest_at = GUEST_AT_TARGET};
+    if (userpause_holds(f, job, now, fx))
+        return; /* it is not there as its user wants it */
+    recovery_arrived(job, now, fx);
     if (job->abort_asked)
         job->abort_status = ABORT_FAILED; /* the migration won the race */
     step_finish(f, job, TRIGGER_ON_TARGET, &ending, now, fx);
@@ -174,8 +190,7 @@ static const struct {
 } cries[] = {
     [OWNERSHIP_WAIT] = {LEFTOVER_MS, "Unfinished", "Neither node has taken the guest over"},
     [OWNERSHIP_SPLIT] = {SETTLED_MS, "Split", "The guest is active on both nodes; touch neither"},
-    [OWNERSHIP_BROKEN] = {SETTLED_MS, "PostCopyBroken",
-                          "The stream broke in post-copy; nothing is touched"},
+    [OWNERSHIP_BROKEN] = {SETTLED_MS, "PostCopyBroken", "Broken in post-copy; nothing is touched"},
     /* Not at once: after a restart the connections are only being opened. */
     [OWNERSHIP_BLIND] = {3 * SETTLED_MS, "OutcomeUnknown",
                          "A node cannot be asked; waiting for facts"},
@@ -188,8 +203,10 @@ static void note_verdict(struct job *job, enum ownership_verdict verdict, struct
     job->verdict_last = (int)verdict;
     job->verdict_since_ms = now.mono_ms;
     job->cried = false;
-    job->pending_reason[0] = '\0';
-    job->pending = PENDING_NONE;
+    if (job->pending != PENDING_RECOVERY) { /* that is several verdicts long */
+        job->pending_reason[0] = '\0';
+        job->pending = PENDING_NONE;
+    }
     job->changed = true;
 }
 
@@ -200,6 +217,12 @@ static void judge(struct fleet *f, struct job *job, struct moment now, struct ef
     note_verdict(job, verdict, now);
     int64_t stood_ms = now.mono_ms - job->verdict_since_ms;
     bool settled = stood_ms >= SETTLED_MS;
+    userpause_seen(job, now, fx);
+    if (!job->call_out && recovery_advance(f, job, stood_ms, now, fx)) {
+        if (!phase_is_final(job->phase) && stood_ms >= SLOT_MS)
+            fleet_release_slot(f, job);
+        return;
+    }
     if (verdict == OWNERSHIP_ON_TARGET) {
         finish_on_target(f, job, now, fx);
     } else if (verdict == OWNERSHIP_ON_SOURCE) {

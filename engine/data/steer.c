@@ -95,12 +95,40 @@ static void record(struct job *job, const struct monitor *m, const struct monito
                       monitor_action_name(d->action), d->text);
 }
 
+bool steer_stops(const struct job *job)
+{
+    return job->steering != NULL && job->steering->call_id != 0 &&
+           job->steering->call == HV_CALL_SUSPEND;
+}
+
+void steer_record(struct job *job, const char *by, const struct monitor_decision *decision,
+                  struct moment now, struct effects *fx)
+{
+    if (job->steering == NULL)
+        return; /* there was no memory for it: the event tells */
+    struct effect *effect = effects_add(fx, EFFECT_DECISION, job, now.wall_ms);
+    effect->of.decision.seq = ++job->steering->decisions + job->decisions_before;
+    effect->of.decision.monitor = by;
+    effect->of.decision.is = *decision;
+    TEXT_SET(job->decision_text, decision->text);
+    job->decision = (int)decision->why;
+    job->decision_ms = now.wall_ms;
+    job->changed = true;
+}
+
+static enum abort_cause abort_cause(enum decision why)
+{
+    if (why == DECISION_NO_PROGRESS)
+        return ABORT_CAUSE_PROGRESS;
+    return why == DECISION_STALLED_ABORT ? ABORT_CAUSE_STALLED : ABORT_CAUSE_COMPLETION;
+}
+
 static void order(struct fleet *f, struct job *job, const struct monitor_decision *d,
                   struct moment now, struct effects *fx)
 {
     struct steering *s = job->steering;
     if (d->action == MONITOR_ABORT) {
-        move_ask_abort(job, "ferry", d->text, now, fx);
+        move_ask_abort(job, "ferry", abort_cause(d->why), d->text, now, fx);
         monitor_done(&s->acting, d, true, d->elapsed_ms);
         return;
     }

@@ -20,6 +20,12 @@ bool steer_called(struct fleet *f, struct job *job, uint64_t id, const struct er
  * run again. True: the order is under way, the outcome waits for it. */
 bool steer_gives_back(struct fleet *f, struct job *job, struct moment now, struct effects *fx);
 
+/* Is an order of ours out to pause the guest? */
+bool steer_stops(const struct job *job);
+/* A decision that somebody else took about it; by is a literal. */
+void steer_record(struct job *job, const char *by, const struct monitor_decision *decision,
+                  struct moment now, struct effects *fx);
+
 void steer_free(struct steering *steering); /* NULL is fine */
 
 #endif

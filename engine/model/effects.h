@@ -23,6 +23,7 @@ enum effect_kind {
     /* From here on: things to do. */
     EFFECT_DO_LOOK,        /* ask a node for the guest's state */
     EFFECT_DO_ASK_JOB,     /* ask the source whether a job runs on the guest */
+    EFFECT_DO_ASK_FINAL,   /* ask a node for the numbers it kept of the guest's last move */
     EFFECT_DO_COMPARE_CPU, /* ask a node whether it has the CPU that the guest sees on `from` */
     EFFECT_DO_ASK_VOLUMES, /* ask `from` how big the job's disks are, a node about their places */
     EFFECT_DO_MIGRATE,     /* its volumes are the job's */
@@ -82,6 +83,7 @@ struct effect {
             uint64_t id;
             enum hv_call call; /* TUNE */
             uint64_t value;    /* TUNE */
+            bool postcopy;     /* TUNE, ABORT: only the post-copy stream is ended */
             char node[HV_HOST_MAX], guest[HV_UUID_MAX];
             char from[HV_HOST_MAX]; /* COMPARE_CPU, ASK_VOLUMES */
             int64_t next_seq;       /* WATCH */

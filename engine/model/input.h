@@ -18,6 +18,7 @@ enum input_kind {
     INPUT_SAMPLE,     /* a measurement */
     INPUT_LOOK,       /* an answer to DO_LOOK */
     INPUT_ASK_JOB,    /* an answer to DO_ASK_JOB */
+    INPUT_FINAL,      /* an answer to DO_ASK_FINAL */
     INPUT_CPU,        /* an answer to DO_COMPARE_CPU */
     INPUT_VOLUMES,    /* an answer to DO_ASK_VOLUMES */
     INPUT_CALL,       /* an answer to DO_MIGRATE or DO_ABORT */
@@ -25,6 +26,7 @@ enum input_kind {
     INPUT_CANCEL,     /* a request to stop one */
     INPUT_PUT,        /* a request to write a document */
     INPUT_REMOVE,     /* a request to remove one */
+    INPUT_RESOLVE,    /* an operator's word about a job */
     INPUT_EVICT,      /* a request to evict a launcher */
     INPUT_ASK,        /* a question that changes nothing */
 };
@@ -46,7 +48,7 @@ struct input {
         struct hv_event event;        /* EVENT */
         struct sample sample;         /* SAMPLE */
         struct hv_sight sight;        /* LOOK */
-        struct hv_job_stats stats;    /* ASK_JOB */
+        struct hv_job_stats stats;    /* ASK_JOB, FINAL */
         enum hv_call call;            /* CALL */
         struct {
             struct migration_request request; /* its texts are owned by the input */
@@ -57,6 +59,7 @@ struct input {
         } cancel;
         struct object_request put; /* its texts are owned by the input */
         struct object_ref remove;
+        struct resolve_request resolve;
         struct eviction_request evict;
         struct question ask;
     } of;

@@ -50,6 +50,16 @@ enum job_seen {
     JOB_SEEN_NONE
 };
 
+/* An order about the guest that is out, with its intent. */
+struct job_order {
+    uint64_t id;           /* 0: none is out */
+    int64_t seq, asked_ms; /* wall */
+    const char *action;    /* a literal */
+    char node[HV_HOST_MAX];
+};
+
+enum { JOB_MODES_MAX = 8, JOB_NOTE_MAX = 160 };
+
 struct job {
     char uid[JOB_UID_MAX], ns[HV_HOST_MAX], name[JOB_NAME_MAX];
     char guest_uuid[HV_UUID_MAX], guest_name[HV_NAME_MAX];
@@ -78,6 +88,12 @@ struct job {
     } steps[PHASE_COUNT];
     unsigned n_steps;
     enum mode mode;
+    struct {
+        enum mode mode;
+        int64_t wall_ms;
+        char cause[48];
+    } modes[JOB_MODES_MAX]; /* oldest first; the store keeps all */
+    unsigned n_modes;
     int64_t epoch;
     int64_t intent_seq; /* last one used in this epoch */
 
@@ -112,8 +128,10 @@ struct job {
     bool abort_asked, abort_accepted, remove_when_final;
     enum abort_status abort_status;
     char abort_requester[JOB_WHO_MAX], abort_why[JOB_REASON_MAX];
+    enum abort_cause abort_cause;
     int64_t abort_asked_ms, abort_next_ms; /* monotonic */
     uint64_t abort_call_id;                /* out, 0: none */
+    const char *abort_action;              /* a literal: abort, or yank where that would freeze */
     int64_t abort_call_seq, abort_call_asked_ms;
 
     enum priority priority;
@@ -159,6 +177,46 @@ struct job {
     uint64_t resume_call_id;
     int64_t resume_call_seq, resume_asked_ms; /* wall */
     unsigned resume_tries;
+
+    /* Does the stream move? See engine/data/ladder.h. */
+    uint64_t flow_bytes;     /* data_processed of the newest sample */
+    int64_t flow_ms;         /* monotonic: when it last grew, or was first seen */
+    int64_t stopped_ms;      /* monotonic: the source stands still for the switch-over; 0: not */
+    bool target_resumed;     /* the target was seen to let the guest run */
+    struct job_order remedy; /* out */
+    unsigned remedies;       /* bits of what was tried, by enum decision */
+    int64_t remedy_ms;       /* monotonic: when the last one was ordered */
+    int64_t looked_ms;       /* monotonic: both sides were asked */
+    int ladder_last;         /* enum decision of the newest look */
+    char remedy_text[JOB_NOTE_MAX]; /* what was done about a stalled stream, for the reason */
+
+    /* A post-copy that broke: engine/data/recovery.h. */
+    enum recovery recovery;
+    unsigned recovery_tries;
+    int64_t recovery_since_ms, recovery_until_ms; /* wall */
+    int64_t recovery_next_ms;                     /* monotonic */
+    struct job_order recover;                     /* out */
+    bool recovery_paused, recovery_killed; /* the stream was ended, at the source, at the target */
+
+    /* Its user paused it while it moved: engine/data/userpause.h. */
+    bool paused_by_user;
+    struct job_order repause; /* out */
+    unsigned repause_tries;
+    int64_t ran_since_ms; /* monotonic: the target let it run since; 0: it does not */
+    int64_t ran_ms;       /* how long it ran on the target against its user's wish */
+
+    struct { /* what it came to in the end, from the hypervisors */
+        bool known;
+        const char *from; /* a literal: event, target, sample */
+        uint64_t total_ms, downtime_ms, setup_ms, bytes, passes;
+        uint64_t question; /* out to the target, 0: none */
+    } final;
+
+    struct { /* what was expected at hand-off: engine/model/forecast.h */
+        bool made;
+        int64_t total_ms, low_ms, high_ms, downtime_ms;
+        int percent; /* chance that it converges */
+    } forecast;
 
     bool has_sample;
     struct sample sample;

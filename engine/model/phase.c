@@ -42,6 +42,16 @@ static const char *const aborts[ABORT_COUNT] = {
 #include "engine/model/abort.def"
 #undef ABORT
 };
+static const char *const causes[ABORT_CAUSE_COUNT] = {
+#define ABORT_CAUSE(id, name, help) [ABORT_CAUSE_##id] = name,
+#include "engine/model/abort_cause.def"
+#undef ABORT_CAUSE
+};
+static const char *const recoveries[RECOVERY_COUNT] = {
+#define RECOVERY(id, name, help) [RECOVERY_##id] = name,
+#include "engine/model/recovery.def"
+#undef RECOVERY
+};
 static const char *const outcomes[OUTCOME_COUNT] = {
 #define OUTCOME(id, name, help) [OUTCOME_##id] = name,
 #include "engine/model/outcome.def"
@@ -151,6 +161,8 @@ enum phase phase_from_name(const char *name)
     }
 NAMES(mode, mode, modes, MODE_COUNT)
 NAMES(abort_status, abort_status, aborts, ABORT_COUNT)
+NAMES(abort_cause, abort_cause, causes, ABORT_CAUSE_COUNT)
+NAMES(recovery, recovery, recoveries, RECOVERY_COUNT)
 NAMES(outcome, outcome, outcomes, OUTCOME_COUNT)
 NAMES(guest_at, guest_at, places, GUEST_AT_COUNT)
 NAMES(pending, pending, waits, PENDING_COUNT)

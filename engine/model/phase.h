@@ -30,6 +30,18 @@ enum abort_status {
 #undef ABORT
     ABORT_COUNT
 };
+enum abort_cause {
+#define ABORT_CAUSE(id, name, help) ABORT_CAUSE_##id,
+#include "engine/model/abort_cause.def"
+#undef ABORT_CAUSE
+    ABORT_CAUSE_COUNT
+};
+enum recovery {
+#define RECOVERY(id, name, help) RECOVERY_##id,
+#include "engine/model/recovery.def"
+#undef RECOVERY
+    RECOVERY_COUNT
+};
 enum outcome {
 #define OUTCOME(id, name, help) OUTCOME_##id,
 #include "engine/model/outcome.def"
@@ -78,6 +90,8 @@ const char *phase_help(enum phase phase);
 const char *trigger_name(enum trigger trigger);
 const char *mode_name(enum mode mode);
 const char *abort_status_name(enum abort_status status);
+const char *abort_cause_name(enum abort_cause cause);
+const char *recovery_name(enum recovery recovery);
 const char *outcome_name(enum outcome outcome);
 const char *guest_at_name(enum guest_at at);
 const char *pending_name(enum pending pending);
@@ -92,6 +106,8 @@ bool origin_is_automatic(enum origin origin);
 enum phase phase_from_name(const char *name);
 enum mode mode_from_name(const char *name);
 enum abort_status abort_status_from_name(const char *name);
+enum abort_cause abort_cause_from_name(const char *name);
+enum recovery recovery_from_name(const char *name);
 enum outcome outcome_from_name(const char *name);
 enum guest_at guest_at_from_name(const char *name);
 enum pending pending_from_name(const char *name);

@@ -96,6 +96,35 @@ static void end_event(const struct job *job, struct moment now, struct effects *
                       job->failure_reason, guest_at_name(job->guest_at));
 }
 
+void step_final(struct fleet *f, struct job *job, const struct hv_job_stats *stats,
+                const char *from)
+{
+    if (job->final.known && strcmp(job->final.from, "event") == 0)
+        return;
+    job->final.known = true;
+    job->final.from = from;
+    job->final.total_ms = stats->time_elapsed_ms;
+    job->final.downtime_ms = stats->downtime_ms;
+    job->final.setup_ms = stats->setup_ms;
+    job->final.bytes = stats->data_processed;
+    job->final.passes = stats->memory_iteration;
+    job->changed = true;
+    job->version = fleet_touch(f);
+    fleet_settle_job(f, job);
+}
+
+/* Nobody told the numbers: the node that has the guest keeps them for a while. */
+static void ask_final(struct fleet *f, struct job *job, struct moment now, struct effects *fx)
+{
+    if (job->outcome != OUTCOME_SUCCEEDED || job->final.known)
+        return;
+    job->final.question = ++f->next_call_id;
+    struct effect *effect = effects_add(fx, EFFECT_DO_ASK_FINAL, job, now.wall_ms);
+    effect->of.act.id = job->final.question;
+    TEXT_SET(effect->of.act.node, job->target);
+    TEXT_SET(effect->of.act.guest, job->guest_uuid);
+}
+
 void step_finish(struct fleet *f, struct job *job, enum trigger why,
                  const struct step_ending *ending, struct moment now, struct effects *fx)
 {
@@ -110,6 +139,8 @@ void step_finish(struct fleet *f, struct job *job, enum trigger why,
         step_record_sides(job, "outcome", now, fx);
     step_take(f, job, why, now, fx);
     end_event(job, now, fx);
+    if (handed_off)
+        ask_final(f, job, now, fx);
     if (handed_off)
         (void)effects_add(fx, EFFECT_DO_UNWATCH, job, now.wall_ms);
     if (job->remove_when_final)

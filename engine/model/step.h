@@ -20,6 +20,10 @@ struct step_ending {
 void step_finish(struct fleet *f, struct job *job, enum trigger why,
                  const struct step_ending *ending, struct moment now, struct effects *fx);
 
+/* The numbers of a move that ended well; from is a literal: event, target. The event's count. */
+void step_final(struct fleet *f, struct job *job, const struct hv_job_stats *stats,
+                const char *from);
+
 /* Says what a job waits for; "since" is when that reason began. */
 void step_wait(struct job *job, enum pending pending, struct moment now, const char *fmt, ...)
     __attribute__((format(printf, 4, 5)));

@@ -155,6 +155,12 @@ static bool remove_object(void *ctx, const struct object_ref *ref, struct err *e
     return ref->name[0] != 'f' || err_set(err, ERR_NOT_FOUND, "no %s", ref->name);
 }
 
+static bool resolve(void *ctx, const struct resolve_request *request, struct err *err)
+{
+    (void)ctx;
+    return request->why[0] != '\0' || err_set(err, ERR_REFUSED, "nothing is in doubt");
+}
+
 static bool evict(void *ctx, const struct eviction_request *request, struct err *err)
 {
     struct api_world *w = ctx;
@@ -223,7 +229,14 @@ static struct api_world *world(void)
         return &w;
     clock_fake_init(&w.clock, 1700000000000);
     w.x.clock = &w.clock.clock;
-    w.x.requests = (struct engine_requests){&w, create, cancel, put, remove_object, evict, answer};
+    w.x.requests = (struct engine_requests){.ctx = &w,
+                                            .create = create,
+                                            .cancel = cancel,
+                                            .put = put,
+                                            .remove = remove_object,
+                                            .evict = evict,
+                                            .ask = answer,
+                                            .resolve = resolve};
     w.x.store = store_sqlite_open(NULL, &err);
     w.x.counters = metrics_counters_new(&err);
     FUZZ_LAW(w.x.store != NULL && w.x.counters != NULL, "%s", err.text);

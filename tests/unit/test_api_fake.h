@@ -20,13 +20,14 @@ struct fake_engine {
     char last_metadata[REQUEST_METADATA_MAX];
     char last_cancel[SNAPSHOT_NAME_MAX], last_requester[SNAPSHOT_WHO_MAX];
     bool last_remove;
-    unsigned puts, removed, evicted, asked;
+    unsigned puts, removed, evicted, asked, resolved;
     unsigned clashes; /* puts that find the document changed by somebody else */
     struct object_request last_put;
     char last_spec[8192], last_put_metadata[REQUEST_METADATA_MAX];
     char last_selector[1024], last_volumes[1024];
     struct object_ref last_ref;
     struct eviction_request last_eviction;
+    struct resolve_request last_word;
     struct question last_question;
     uint64_t generation;
 };
@@ -125,6 +126,15 @@ static inline bool fake_remove(void *ctx, const struct object_ref *ref, struct e
     fake->last_ref = *ref;
     return fake->fail_with == ERR_NONE ||
            err_set(err, fake->fail_with, "the engine says %s", err_name(fake->fail_with));
+}
+
+static inline bool fake_resolve(void *ctx, const struct resolve_request *request, struct err *err)
+{
+    struct fake_engine *fake = ctx;
+    fake->resolved++;
+    fake->last_word = *request;
+    return fake->fail_with == ERR_NONE ||
+           err_set(err, fake->fail_with, "nothing is in doubt");
 }
 
 static inline bool fake_evict(void *ctx, const struct eviction_request *request, struct err *err)

@@ -59,7 +59,7 @@ static inline int rig_up(void **state)
     const struct exporter_config config = {"127.0.0.1:0", "0.1.0"};
     const struct exporter_parts parts = {clock_system(),
                                          {&rig->engine, fake_create, fake_cancel, fake_put,
-                                          fake_remove, fake_evict, fake_ask},
+                                          fake_remove, fake_evict, fake_ask, fake_resolve},
                                          &rig->store};
     rig->x = exporter_new(&config, &parts, &err);
     if (rig->x == NULL)

@@ -45,10 +45,11 @@ static void world_step(struct fleet *f, struct job *job, enum trigger why, struc
     fleet_settle_job(f, job);
 }
 
-void reconcile_stop(struct fleet *f, struct job *job, const char *who, const char *why,
-                    struct moment now, struct effects *fx)
+void reconcile_stop(struct fleet *f, struct job *job, const char *who, enum abort_cause cause,
+                    const char *why, struct moment now, struct effects *fx)
 {
     (void)fx;
+    job->abort_cause = cause;
     TEXT_SET(job->abort_requester, who);
     TEXT_SET(job->abort_why, why);
     job->abort_asked = true;

@@ -250,7 +250,7 @@ static void every_order_is_lawful(void **state)
                 abort_stands = true;
         }
     }
-    for (enum decision why = 0; why < DECISION_COUNT; why++)
+    for (enum decision why = 0; why < DECISION_STREAM_QUIET; why++) /* the rest is the ladder's */
         if (seen[why] == 0)
             fail_msg("no history led to %s", decision_name(why));
 }

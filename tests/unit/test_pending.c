@@ -232,7 +232,8 @@ static void every_wait_ends_the_job_at_its_deadline_and_not_before(void **state)
 }
 
 /* Rows without a deadline have an end of their own: a backoff the time it names, an unproven
- * outcome the hosts' word. STORAGE is told in test_volumes.c. */
+ * outcome the hosts' word, a stalled stream and a recovery their own deadlines (test_ladder.c,
+ * test_recovery.c). STORAGE is told in test_volumes.c. */
 static void every_row_is_told_or_has_an_end_of_its_own(void **state)
 {
     (void)state;
@@ -240,7 +241,8 @@ static void every_row_is_told_or_has_an_end_of_its_own(void **state)
         bool told = false;
         for (size_t i = 0; i < COUNT(rows); i++)
             told = told || rows[i].pending == row;
-        bool own_end = row == PENDING_BACKOFF || row == PENDING_UNPROVEN;
+        bool own_end = row == PENDING_BACKOFF || row == PENDING_UNPROVEN ||
+                       row == PENDING_STALLED || row == PENDING_RECOVERY;
         assert_true(told || own_end || row == PENDING_STORAGE);
         assert_true(own_end == (pending_limit_ms(row) == 0));
     }

@@ -140,16 +140,19 @@ static void a_split_guest_is_never_final(void **state)
     core_free(w);
 }
 
-static void a_broken_postcopy_is_never_final_by_itself(void **state)
+static void a_broken_postcopy_is_final_once_a_half_is_proven_gone(void **state)
 {
     (void)state;
     struct core_world *w = core_moving();
     w->source = CORE_BROKEN;
-    w->target = CORE_ABSENT;
+    w->target = CORE_BLIND;
     core_returns(w, HV_CALL_MIGRATE, ERR_HYPERVISOR);
     core_pass(w, 60000);
     core_expect(w, PHASE_RUNNING, OUTCOME_NONE, GUEST_AT_UNKNOWN);
-    assert_int_equal(core_job(w)->guest_at, GUEST_AT_BROKEN);
+    w->target = CORE_ABSENT;
+    core_pass(w, 5000);
+    core_expect(w, PHASE_FAILED, OUTCOME_IRRECOVERABLE, GUEST_AT_BROKEN);
+    assert_int_equal(core_said(w, "Irrecoverable", "irrecoverable"), 1);
     core_free(w);
 }
 
@@ -345,7 +348,7 @@ int main(void)
         cmocka_unit_test(a_call_refused_because_another_is_at_work_is_no_failure),
         cmocka_unit_test(a_guest_gone_from_both_is_lost_only_after_a_second_look),
         cmocka_unit_test(a_split_guest_is_never_final),
-        cmocka_unit_test(a_broken_postcopy_is_never_final_by_itself),
+        cmocka_unit_test(a_broken_postcopy_is_final_once_a_half_is_proven_gone),
         cmocka_unit_test(an_abort_succeeds_only_when_the_source_is_proven),
         cmocka_unit_test(an_abort_can_lose_the_race),
         cmocka_unit_test(an_abort_too_early_is_tried_again),

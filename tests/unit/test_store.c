@@ -147,7 +147,7 @@ static void every_field_of_every_row_comes_back(void **state)
     for (enum row kind = 0; kind < ROW_COUNT; kind++) {
         struct comparison c = {0};
         struct err err = {0};
-        char texts[64][64];
+        char texts[96][64];
         fill(kind, &c.want, texts);
         s->ops->begin(s);
         put_any(s, kind, &c.want);

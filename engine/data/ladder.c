@@ -1,0 +1,283 @@
+/* ladder.c - see ladder.h. */
+#include "engine/data/ladder.h"
+
+#include <stdarg.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "base/text.h"
+#include "engine/data/intent.h"
+#include "engine/data/monitor.h"
+#include "engine/data/steer.h"
+
+/* libvirt's details of the lifecycle event SUSPENDED that mean a switch-over. */
+enum { SUSPENDED_MIGRATED = 1 };
+
+_Static_assert(DECISION_COUNT <= 32, "what was tried is a set of 32 bits");
+
+static bool was_tried(const struct ladder_facts *facts, enum decision remedy)
+{
+    return (facts->tried & 1U << remedy) != 0;
+}
+
+static enum decision say(char *out_text, enum decision decision, const char *fmt, ...)
+    __attribute__((format(printf, 3, 4)));
+static enum decision say(char *out_text, enum decision decision, const char *fmt, ...)
+{
+    va_list args;
+    va_start(args, fmt);
+    (void)vsnprintf(out_text, MONITOR_TEXT_MAX, fmt, args);
+    va_end(args);
+    return decision;
+}
+
+static double seconds(int64_t ms)
+{
+    return (double)ms / 1000;
+}
+
+/* Why the copy must not be destroyed, NULL when it may. */
+static const char *keeps_copy(const struct ladder_facts *facts)
+{
+    if (facts->has_disks)
+        return "disks move along";
+    if (facts->parallel)
+        return "with several streams that frees nobody";
+    if (facts->target_resumed)
+        return "the target let it run";
+    if (!facts->source_stands)
+        return "the source was not just seen standing still for the migration";
+    if (!facts->target_stands)
+        return "the target was not just seen waiting for the migration";
+    return NULL;
+}
+
+/* The guest stands still, and the source's monitor answers nothing: no abort, no statistics. */
+static enum decision choose_in_switch(const struct ladder_facts *facts, char *out_text)
+{
+    int64_t due_ms = 3 * facts->estimate_ms;
+    if (due_ms < LADDER_SWITCH_MS)
+        due_ms = LADDER_SWITCH_MS;
+    if (facts->stopped_ms < due_ms)
+        return say(out_text, DECISION_GOES_ON, "The switch-over takes %.1f s so far.",
+                   seconds(facts->stopped_ms));
+    bool waits = facts->since_remedy_ms >= 0 && facts->since_remedy_ms < LADDER_SWITCH_MS;
+    if (waits)
+        return say(out_text, DECISION_STREAM_QUIET, "A remedy was ordered %.1f s ago.",
+                   seconds(facts->since_remedy_ms));
+    if (facts->source_helps && !was_tried(facts, DECISION_STREAM_KILLED))
+        return say(
+            out_text, DECISION_STREAM_KILLED,
+            "The switch-over stands still for %.1f s; the source's helper closes its socket.",
+            seconds(facts->stopped_ms));
+    const char *why_not = keeps_copy(facts);
+    if (why_not == NULL && !was_tried(facts, DECISION_STREAM_COPY_DROPPED))
+        return say(out_text, DECISION_STREAM_COPY_DROPPED,
+                   "The switch-over stands still for %.1f s and both sides wait for it; the copy "
+                   "that never ran is destroyed.",
+                   seconds(facts->stopped_ms));
+    return say(out_text, DECISION_STREAM_ABANDONED,
+               "The switch-over stands still for %.0f s; the copy at the target is not destroyed: "
+               "%s. It ends when TCP gives the stream up, or by a helper on the source.",
+               seconds(facts->stopped_ms),
+               why_not != NULL ? why_not : "that was tried and freed nobody");
+}
+
+static enum decision choose_in_postcopy(const struct ladder_facts *facts, char *out_text)
+{
+    if (facts->quiet_ms < LADDER_POSTCOPY_MS)
+        return say(out_text, DECISION_STREAM_QUIET, "Nothing moved in post-copy for %.1f s.",
+                   seconds(facts->quiet_ms));
+    if (facts->since_remedy_ms >= 0 && facts->since_remedy_ms < LADDER_AGAIN_MS)
+        return say(out_text, DECISION_STREAM_QUIET, "The stream was told to end %.1f s ago.",
+                   seconds(facts->since_remedy_ms));
+    return say(out_text, DECISION_STREAM_PAUSED,
+               "Nothing moved in post-copy for %.1f s: the stream is ended, then taken up again.",
+               seconds(facts->quiet_ms));
+}
+
+enum decision ladder_choose(const struct ladder_facts *facts, char out_text[MONITOR_TEXT_MAX])
+{
+    if (facts->mode != MODE_POSTCOPY && facts->stopped_ms >= 0 && !facts->tunnelled)
+        return choose_in_switch(facts, out_text);
+    if (facts->quiet_ms < LADDER_QUIET_MS)
+        return say(out_text, DECISION_GOES_ON, "It moves.");
+    if (facts->mode == MODE_POSTCOPY)
+        return choose_in_postcopy(facts, out_text);
+    if (!facts->has_disks || facts->quiet_ms < LADDER_DISKS_MS)
+        return say(out_text, DECISION_STREAM_QUIET, "Nothing moved for %.1f s; the guest runs on.",
+                   seconds(facts->quiet_ms));
+    if (facts->since_remedy_ms >= 0 && facts->since_remedy_ms < LADDER_AGAIN_MS)
+        return say(out_text, DECISION_STREAM_QUIET, "The streams were told to break %.1f s ago.",
+                   seconds(facts->since_remedy_ms));
+    return say(out_text, DECISION_STREAM_YANKED,
+               "Nothing moved for %.1f s while disks are kept alike: the streams are broken before "
+               "libvirt gives up, which would freeze the guest.",
+               seconds(facts->quiet_ms));
+}
+
+void ladder_sample(struct job *job, const struct sample *sample, struct moment now)
+{
+    bool grew = sample->stats.data_processed != job->flow_bytes;
+    if (sample->source == SAMPLE_COMPLETED || grew || job->flow_ms == 0)
+        job->flow_ms = now.mono_ms;
+    job->flow_bytes = sample->stats.data_processed;
+}
+
+void ladder_event(struct job *job, bool at_source, const struct hv_event *event, struct moment now)
+{
+    if (event->kind != HV_EVENT_LIFECYCLE)
+        return;
+    if (!at_source) {
+        job->target_resumed = job->target_resumed || event->a == HV_LIFECYCLE_RESUMED;
+        return;
+    }
+    if (event->a == HV_LIFECYCLE_SUSPENDED && event->b == SUSPENDED_MIGRATED)
+        job->stopped_ms = now.mono_ms;
+    else if (event->a == HV_LIFECYCLE_SUSPENDED || event->a == HV_LIFECYCLE_RESUMED)
+        job->stopped_ms = 0;
+}
+
+static bool stands(const struct job_side *side, struct moment now)
+{
+    return side->seen_ms > 0 && now.mono_ms - side->seen_ms <= LADDER_FRESH_MS &&
+           side->sight.presence == HV_PRESENT && side->sight.state == HV_STATE_PAUSED &&
+           side->sight.reason == HV_PAUSED_MIGRATION;
+}
+
+static bool has_helper(struct fleet *f, const char *node_name)
+{
+    const struct node *node = fleet_node(f, node_name);
+    return node != NULL && node->host.helper[0] != '\0';
+}
+
+static int64_t estimate_ms(const struct job *job)
+{
+    if (!job->has_sample || job->sample.bandwidth_bps == 0)
+        return -1;
+    return (int64_t)(job->sample.stats.data_remaining * 1000 / job->sample.bandwidth_bps);
+}
+
+static void gather(struct fleet *f, const struct job *job, struct moment now,
+                   struct ladder_facts *out)
+{
+    *out = (struct ladder_facts){
+        .mode = job->mode,
+        .has_disks = job->volumes_json != NULL,
+        .parallel = job->config.channels > 0 && (job->flags & HV_MIGRATE_POSTCOPY) == 0,
+        .tunnelled = (job->flags & HV_MIGRATE_TUNNELLED) != 0,
+        .quiet_ms = job->flow_ms != 0 ? now.mono_ms - job->flow_ms : 0,
+        .stopped_ms = job->stopped_ms != 0 ? now.mono_ms - job->stopped_ms : -1,
+        .estimate_ms = estimate_ms(job),
+        .source_stands = stands(&job->source_side, now),
+        .target_stands = stands(&job->target_side, now),
+        .target_resumed = job->target_resumed,
+        .source_helps = has_helper(f, job->source),
+        .tried = job->remedies,
+        .since_remedy_ms = job->remedy_ms != 0 ? now.mono_ms - job->remedy_ms : -1,
+    };
+}
+
+static void give(struct fleet *f, struct job *job, enum decision decision, const char *text,
+                 struct moment now, struct effects *fx)
+{
+    static const struct {
+        enum decision decision;
+        enum hv_call call;
+        const char *action;
+        bool at_target;
+    } orders[] = {
+        {DECISION_STREAM_YANKED, HV_CALL_YANK, "yank", false},
+        {DECISION_STREAM_COPY_DROPPED, HV_CALL_DROP_COPY, "drop-copy", true},
+        {DECISION_STREAM_KILLED, HV_CALL_KILL_STREAM, "kill-stream", false},
+        {DECISION_STREAM_PAUSED, HV_CALL_ABORT, "pause-stream", false},
+    };
+    for (size_t i = 0; i < COUNT(orders); i++) {
+        if (orders[i].decision != decision)
+            continue;
+        struct effect *effect = order_give(f, job, &job->remedy, orders[i].call,
+                                           orders[i].at_target ? job->target : job->source,
+                                           orders[i].action, NULL, now, fx);
+        effect->of.act.postcopy = decision == DECISION_STREAM_PAUSED;
+        job->remedies |= 1U << decision;
+        job->remedy_ms = now.mono_ms;
+        TEXT_SET(job->remedy_text, text);
+        effects_event(fx, job, now.wall_ms, true, "StreamStalled", "%s", text);
+    }
+}
+
+/* Nobody else asks the two sides while a call is out. */
+static void keep_looking(struct fleet *f, struct job *job, struct moment now, struct effects *fx)
+{
+    enum { AGAIN_MS = 1000 };
+    if (!job->call_out)
+        return;
+    if (now.mono_ms - job->looked_ms >= AGAIN_MS) {
+        job->looked_ms = now.mono_ms;
+        step_look(f, job, now, fx);
+    }
+    if (job->wake_ms > job->looked_ms + AGAIN_MS)
+        job->wake_ms = job->looked_ms + AGAIN_MS;
+}
+
+/* A source seen standing still whose event was lost, or that went on. */
+static void read_source(struct job *job, struct moment now)
+{
+    if (job->mode == MODE_POSTCOPY || job->source_side.seen_ms == 0)
+        return;
+    if (stands(&job->source_side, now)) {
+        if (job->stopped_ms == 0)
+            job->stopped_ms = job->source_side.seen_ms;
+    } else if (job->stopped_ms != 0 && job->source_side.seen_ms > job->stopped_ms &&
+               job->source_side.sight.presence == HV_PRESENT) {
+        job->stopped_ms = 0;
+    }
+}
+
+void ladder_advance(struct fleet *f, struct job *job, struct moment now, struct effects *fx)
+{
+    bool runs = job->call_out || job->hv_job == JOB_SEEN_ACTIVE;
+    if (job->phase != PHASE_RUNNING || !runs || !f->store_ok)
+        return;
+    read_source(job, now);
+    struct ladder_facts facts;
+    struct monitor_decision decision = {.estimate_ms = -1};
+    gather(f, job, now, &facts);
+    if (facts.quiet_ms < LADDER_QUIET_MS && facts.stopped_ms < 0) {
+        if (job->pending == PENDING_STALLED)
+            step_wait_over(job, now);
+        return;
+    }
+    keep_looking(f, job, now, fx);
+    decision.why = ladder_choose(&facts, decision.text);
+    decision.action = decision_action(decision.why);
+    decision.elapsed_ms = now.wall_ms - job->handed_off_ms;
+    decision.estimate_ms = facts.estimate_ms;
+    decision.remaining = job->has_sample ? job->sample.stats.data_remaining : 0;
+    if (decision.why == DECISION_GOES_ON)
+        return;
+    step_wait(job, PENDING_STALLED, now, "%s", decision.text);
+    if (job->ladder_last != (int)decision.why)
+        steer_record(job, "ladder", &decision, now, fx);
+    job->ladder_last = (int)decision.why;
+    if (decision.action != MONITOR_NOTHING && job->remedy.id == 0)
+        give(f, job, decision.why, decision.text, now, fx);
+}
+
+bool ladder_called(struct fleet *f, struct job *job, uint64_t id, const struct err *err,
+                   struct moment now, struct effects *fx)
+{
+    (void)f;
+    if (!order_answered(job, &job->remedy, id, err, now, fx))
+        return false;
+    if (err->code != ERR_NONE)
+        effects_event(fx, job, now.wall_ms, true, "RemedyFailed", "%s at %s: %.300s",
+                      job->remedy.action, job->remedy.node, err->text);
+    return true;
+}
+
+bool ladder_abort_freezes(const struct job *job, struct moment now)
+{
+    bool disks = job->volumes_json != NULL && job->mode != MODE_POSTCOPY;
+    return disks && job->flow_ms != 0 && now.mono_ms - job->flow_ms >= LADDER_QUIET_MS;
+}

@@ -1,0 +1,229 @@
+/* recovery.c - see recovery.h. */
+#include "engine/data/recovery.h"
+
+#include <stdio.h>
+#include <string.h>
+
+#include "base/text.h"
+#include "engine/data/intent.h"
+#include "engine/data/flags.h"
+
+static const enum recovery_plan plans[SIDE_COUNT][SIDE_COUNT] = {
+#define RECOVER(source, target, plan) [SIDE_##source][SIDE_##target] = RECOVER_##plan,
+#include "engine/data/recovery_plan.def"
+#undef RECOVER
+};
+
+enum recovery_plan recovery_plan(enum ownership_side source, enum ownership_side target)
+{
+    return plans[source][target];
+}
+
+static void enter(struct job *job, enum recovery state, struct moment now)
+{
+    if (job->recovery == state)
+        return;
+    bool first = job->recovery == RECOVERY_NONE;
+    job->recovery = state;
+    job->recovering = state != RECOVERY_RECOVERED && state != RECOVERY_IRRECOVERABLE;
+    job->changed = true;
+    if (first) {
+        job->recovery_since_ms = now.wall_ms;
+        job->recovery_until_ms = now.wall_ms + RECOVERY_WINDOW_MS;
+    }
+}
+
+/* Shown as what the job waits for; told when that changes. */
+static void tell(struct job *job, enum recovery state, const char *text, struct moment now,
+                 struct effects *fx)
+{
+    bool is_news = job->recovery != state;
+    enter(job, state, now);
+    const char *source = ownership_side_name(ownership_side(&job->source_side.sight));
+    const char *target = ownership_side_name(ownership_side(&job->target_side.sight));
+    step_wait(job, PENDING_RECOVERY, now, "%s (%s on %s, %s on %s; tries: %u)", text, source,
+              job->source, target, job->target, job->recovery_tries);
+    bool bad = state == RECOVERY_EXHAUSTED || state == RECOVERY_BLIND;
+    if (is_news)
+        effects_event(fx, job, now.wall_ms, true, bad ? "PostCopyNotRecovered" : "PostCopyBroken",
+                      "%s", job->pending_reason);
+}
+
+static void pause_stream(struct fleet *f, struct job *job, struct moment now, struct effects *fx)
+{
+    struct effect *effect = order_give(f, job, &job->recover, HV_CALL_ABORT, job->source,
+                                       "pause-stream", NULL, now, fx);
+    effect->of.act.postcopy = true;
+    job->recovery_next_ms = now.mono_ms + RECOVERY_AGAIN_MS / 4;
+    job->recovery_paused = true;
+}
+
+/* Everything as handed off, bandwidth included: what held before does not hold for a new stream. */
+static void resume(struct fleet *f, struct job *job, struct moment now, struct effects *fx)
+{
+    char number[32];
+    (void)snprintf(number, sizeof number, "try %u", ++job->recovery_tries);
+    struct effect *effect =
+        order_give(f, job, &job->recover, HV_CALL_MIGRATE, job->source, "recover", number, now, fx);
+    TEXT_SET(effect->of.act.migrate.target, job->target);
+    flags_fill(job, &effect->of.act.migrate);
+    effect->of.act.migrate.flags |= HV_MIGRATE_RESUME | HV_MIGRATE_POSTCOPY;
+    job->recovery_next_ms = now.mono_ms + RECOVERY_AGAIN_MS;
+}
+
+static bool has_helper(struct fleet *f, const char *name)
+{
+    const struct node *node = fleet_node(f, name);
+    return node != NULL && node->host.helper[0] != '\0';
+}
+
+/* The target still believes in a stream that is dead: its own helper can tell it. */
+static void kill_at_target(struct fleet *f, struct job *job, struct moment now, struct effects *fx)
+{
+    (void)order_give(f, job, &job->recover, HV_CALL_KILL_STREAM, job->target, "kill-stream", NULL,
+                     now, fx);
+    job->recovery_killed = true;
+    job->recovery_next_ms = now.mono_ms + RECOVERY_AGAIN_MS / 4;
+}
+
+/* How long nothing moved, as far as numbers come. */
+static bool is_dead(const struct job *job, struct moment now)
+{
+    int64_t watched_ms = now.wall_ms - job->recovery_since_ms;
+    bool numbers = job->has_sample && job->sample.wall_ms >= job->recovery_since_ms;
+    if (numbers)
+        return now.mono_ms - job->flow_ms >= RECOVERY_QUIET_MS && watched_ms >= RECOVERY_QUIET_MS;
+    return watched_ms >= RECOVERY_BLIND_MS;
+}
+
+/* Only libvirt's connection died, as far as one can see. */
+static void watch(struct fleet *f, struct job *job, struct moment now, struct effects *fx)
+{
+    bool target_is_blind = ownership_side(&job->source_side.sight) == SIDE_POSTCOPY_FAILED;
+    if (!is_dead(job, now)) {
+        tell(job, RECOVERY_WATCHING, "The hypervisors may finish by themselves", now, fx);
+        return;
+    }
+    if (!job->recovery_paused) {
+        tell(job, RECOVERY_PAUSING, "Nothing moves; the dead stream is ended", now, fx);
+        pause_stream(f, job, now, fx);
+    } else if (target_is_blind && has_helper(f, job->target) && !job->recovery_killed) {
+        tell(job, RECOVERY_PAUSING, "The target's helper closes the dead stream", now, fx);
+        kill_at_target(f, job, now, fx);
+    } else {
+        tell(job, RECOVERY_RESUMING, "The stream is being taken up again", now, fx);
+        resume(f, job, now, fx);
+        job->recovery_paused = job->recovery_tries % 5 != 0; /* the source may have gone on */
+    }
+}
+
+static void flag_irrecoverable(struct fleet *f, struct job *job, struct moment now,
+                               struct effects *fx)
+{
+    enum ownership_side source = ownership_side(&job->source_side.sight);
+    enum ownership_side target = ownership_side(&job->target_side.sight);
+    bool target_gone = target == SIDE_ABSENT || target == SIDE_OFF;
+    struct step_ending ending = {.outcome = OUTCOME_IRRECOVERABLE, .guest_at = GUEST_AT_BROKEN};
+    (void)snprintf(
+        ending.reason, sizeof ending.reason,
+        "irrecoverable: broken in post-copy, and the half on %s is gone (%s on %s, %s on "
+        "%s); what is left is not touched",
+        target_gone ? job->target : job->source, ownership_side_name(source), job->source,
+        ownership_side_name(target), job->target);
+    enter(job, RECOVERY_IRRECOVERABLE, now);
+    effects_event(fx, job, now.wall_ms, true, "Irrecoverable", "%s", ending.reason);
+    if (job->abort_asked)
+        job->abort_status = ABORT_FAILED;
+    step_finish(f, job, TRIGGER_IRRECOVERABLE, &ending, now, fx);
+}
+
+/* A try is due, unless an order is out or the window is over. */
+static bool is_due(struct job *job, struct moment now, struct effects *fx)
+{
+    if (job->recovery == RECOVERY_EXHAUSTED)
+        return false;
+    if (job->recovery != RECOVERY_NONE && now.wall_ms >= job->recovery_until_ms) {
+        tell(job, RECOVERY_EXHAUSTED,
+             "Both halves live but no try worked in time; `ferry recover` tries again", now, fx);
+        return false;
+    }
+    return job->recover.id == 0 && now.mono_ms >= job->recovery_next_ms;
+}
+
+bool recovery_advance(struct fleet *f, struct job *job, int64_t stood_ms, struct moment now,
+                      struct effects *fx)
+{
+    enum recovery_plan plan = recovery_plan(ownership_side(&job->source_side.sight),
+                                            ownership_side(&job->target_side.sight));
+    if (plan == RECOVER_NOT)
+        return false;
+    job->guest_at = GUEST_AT_UNKNOWN;
+    if (plan == RECOVER_GONE) {
+        if (stood_ms >= RECOVERY_GONE_MS && job->phase == PHASE_RUNNING)
+            flag_irrecoverable(f, job, now, fx);
+        return true;
+    }
+    if (plan == RECOVER_BLIND) {
+        if (stood_ms >= 3 * RECOVERY_GONE_MS)
+            tell(job, RECOVERY_BLIND, "A node cannot be asked; waiting for facts", now, fx);
+        return true;
+    }
+    if (job->recovery == RECOVERY_BLIND) /* both can be asked again: the window begins anew */
+        job->recovery = RECOVERY_NONE;
+    if (!f->store_ok || !is_due(job, now, fx))
+        return true;
+    if (plan == RECOVER_WATCH) {
+        watch(f, job, now, fx);
+    } else if (plan == RECOVER_PAUSE && !job->recovery_paused) {
+        tell(job, RECOVERY_PAUSING, "The source does not know that the stream is dead", now, fx);
+        pause_stream(f, job, now, fx);
+    } else {
+        tell(job, RECOVERY_RESUMING, "The stream is being taken up again", now, fx);
+        resume(f, job, now, fx);
+    }
+    return true;
+}
+
+bool recovery_called(struct fleet *f, struct job *job, uint64_t id, const struct err *err,
+                     struct moment now, struct effects *fx)
+{
+    (void)f;
+    bool was_try = job->recovery == RECOVERY_RESUMING;
+    if (!order_answered(job, &job->recover, id, err, now, fx))
+        return false;
+    if (was_try && err->code != ERR_NONE) {
+        enter(job, RECOVERY_WAITING, now);
+        job->recovery_next_ms = now.mono_ms + RECOVERY_AGAIN_MS;
+    }
+    job->next_round_ms = now.mono_ms; /* it changed something: look at once */
+    return true;
+}
+
+void recovery_arrived(struct job *job, struct moment now, struct effects *fx)
+{
+    if (job->recovery == RECOVERY_NONE)
+        return;
+    enter(job, RECOVERY_RECOVERED, now);
+    effects_event(fx, job, now.wall_ms, false, "PostCopyRecovered",
+                  "The guest arrived on %s after a broken post-copy; tries: %u.", job->target,
+                  job->recovery_tries);
+}
+
+bool recovery_again(struct job *job, const char *requester, struct moment now, struct effects *fx,
+                    struct err *err)
+{
+    if (phase_is_final(job->phase))
+        return err_set(err, ERR_REFUSED, "migration %s has ended (%s): there is nothing to recover",
+                       job->name, phase_name(job->phase));
+    if (job->recovery == RECOVERY_NONE)
+        return err_set(err, ERR_REFUSED, "migration %s is not broken in post-copy", job->name);
+    if (job->recovery == RECOVERY_EXHAUSTED)
+        enter(job, RECOVERY_WAITING, now);
+    job->recovery_until_ms = now.wall_ms + RECOVERY_WINDOW_MS;
+    job->recovery_next_ms = job->next_round_ms = job->wake_ms = now.mono_ms;
+    job->recovery_paused = job->recovery_killed = false;
+    job->changed = true;
+    effects_event(fx, job, now.wall_ms, false, "RecoveryRequested", "%s asked to try again.",
+                  requester);
+    return true;
+}

@@ -1,0 +1,50 @@
+/* recovery.h - a post-copy whose stream broke, or whose call came back with an error. Pure.
+ *
+ * The guest's memory is on two hosts then, so nothing is resumed or destroyed here: the stream is
+ * taken up again by the hypervisors themselves (libvirt's POSTCOPY_RESUME), in a bounded loop.
+ * What the two sides say decides which case it is (RECOVER rows of recovery_plan.def):
+ *   WATCH   only libvirt's connection died; QEMU may finish by itself. An early order would be
+ *           refused, so it waits until nothing moves.
+ *   PAUSE   the source believes in a stream that the target knows is dead: it is ended first
+ *   RESUME  both know: taken up again
+ *   GONE    one side is proven gone: irrecoverable, both halves are left as they are
+ *   BLIND   a host cannot be asked: not known, watched on
+ */
+#ifndef ENGINE_DATA_RECOVERY_H
+#define ENGINE_DATA_RECOVERY_H
+
+#include "engine/data/ownership.h"
+#include "engine/model/step.h"
+
+enum {
+    RECOVERY_WINDOW_MS = 240000, /* only TCP, or a helper, ends a dead socket: it takes minutes */
+    RECOVERY_AGAIN_MS = 4000,    /* between two tries */
+    RECOVERY_QUIET_MS = 8000,    /* nothing moved for so long: the stream is dead */
+    RECOVERY_BLIND_MS = 20000,   /* the same, where no numbers come at all */
+    RECOVERY_GONE_MS = 1000,     /* a side must be seen gone for so long */
+};
+
+enum recovery_plan {
+    RECOVER_NOT, /* none of recovery's business */
+    RECOVER_WATCH,
+    RECOVER_PAUSE,
+    RECOVER_RESUME,
+    RECOVER_GONE,
+    RECOVER_BLIND,
+};
+enum recovery_plan recovery_plan(enum ownership_side source, enum ownership_side target);
+
+/* Both sides of a job that is being resolved answered; `stood_ms`: they say the same since. True:
+ * it is recovery's business, and was dealt with. */
+bool recovery_advance(struct fleet *f, struct job *job, int64_t stood_ms, struct moment now,
+                      struct effects *fx);
+/* An order of recovery's was answered. False: it is none. */
+bool recovery_called(struct fleet *f, struct job *job, uint64_t id, const struct err *err,
+                     struct moment now, struct effects *fx);
+/* The guest arrived after all. */
+void recovery_arrived(struct job *job, struct moment now, struct effects *fx);
+/* An operator asks for another round of tries. False: there is nothing to recover, err says why. */
+bool recovery_again(struct job *job, const char *requester, struct moment now, struct effects *fx,
+                    struct err *err);
+
+#endif

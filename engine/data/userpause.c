@@ -1,0 +1,82 @@
+/* userpause.c - see userpause.h. */
+#include "engine/data/userpause.h"
+
+#include "engine/data/intent.h"
+#include "engine/data/steer.h"
+
+enum { TRIES_MAX = 20, AGAIN_MS = 500 };
+enum { DETAIL_PAUSED = 0, DETAIL_UNPAUSED = 0 }; /* libvirt's, of SUSPENDED and RESUMED */
+
+static void note_pause(struct job *job, bool paused, struct moment now, struct effects *fx)
+{
+    if (job->paused_by_user == paused)
+        return;
+    job->paused_by_user = paused;
+    job->changed = true;
+    effects_event(fx, job, now.wall_ms, false, paused ? "PausedByUser" : "UnpausedByUser",
+                  paused ? "Its user paused the guest while it moves; it will be paused on %s."
+                         : "Its user let the guest run again; it will run on %s.",
+                  job->target);
+}
+
+static void pause_there(struct fleet *f, struct job *job, struct moment now, struct effects *fx)
+{
+    if (job->repause.id != 0 || job->repause_tries >= TRIES_MAX ||
+        now.wall_ms - job->repause.asked_ms < AGAIN_MS)
+        return;
+    if (job->ran_since_ms == 0)
+        job->ran_since_ms = now.mono_ms;
+    job->repause_tries++;
+    (void)order_give(f, job, &job->repause, HV_CALL_SUSPEND, job->target, "pause-at-target", NULL,
+                     now, fx);
+}
+
+void userpause_event(struct fleet *f, struct job *job, bool at_source, const struct hv_event *event,
+                     struct moment now, struct effects *fx)
+{
+    if (event->kind != HV_EVENT_LIFECYCLE || job->phase != PHASE_RUNNING)
+        return;
+    bool ours = job->stopped_by_us || steer_stops(job) || job->resume_call_id != 0;
+    if (at_source && !ours && event->a == HV_LIFECYCLE_SUSPENDED && event->b == DETAIL_PAUSED)
+        note_pause(job, true, now, fx);
+    else if (at_source && !ours && event->a == HV_LIFECYCLE_RESUMED && event->b == DETAIL_UNPAUSED)
+        note_pause(job, false, now, fx);
+    else if (!at_source && event->a == HV_LIFECYCLE_RESUMED && job->paused_by_user)
+        pause_there(f, job, now, fx);
+}
+
+void userpause_seen(struct job *job, struct moment now, struct effects *fx)
+{
+    const struct hv_sight *sight = &job->source_side.sight;
+    bool paused = sight->presence == HV_PRESENT && sight->state == HV_STATE_PAUSED &&
+                  sight->reason == HV_PAUSED_USER;
+    bool ours = job->stopped_by_us || steer_stops(job) || job->resume_call_id != 0;
+    bool before = (job->flags & HV_MIGRATE_PAUSED) != 0; /* it arrives paused anyway */
+    if (paused && !ours && !before && job->phase == PHASE_RUNNING)
+        note_pause(job, true, now, fx);
+}
+
+bool userpause_holds(struct fleet *f, struct job *job, struct moment now, struct effects *fx)
+{
+    const struct hv_sight *sight = &job->target_side.sight;
+    bool runs = sight->presence == HV_PRESENT && sight->state == HV_STATE_RUNNING;
+    if (!job->paused_by_user || !runs || job->repause_tries >= TRIES_MAX)
+        return false;
+    pause_there(f, job, now, fx);
+    return true;
+}
+
+bool userpause_called(struct job *job, uint64_t id, const struct err *err, struct moment now,
+                      struct effects *fx)
+{
+    if (!order_answered(job, &job->repause, id, err, now, fx))
+        return false;
+    if (err->code == ERR_NONE) {
+        job->ran_ms = now.mono_ms - job->ran_since_ms;
+        effects_event(fx, job, now.wall_ms, false, "PausedAtTarget",
+                      "Paused on %s as its user wished; it ran there for about %lld ms.",
+                      job->target, (long long)job->ran_ms);
+    }
+    job->next_round_ms = now.mono_ms;
+    return true;
+}

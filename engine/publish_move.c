@@ -1,0 +1,40 @@
+/* publish_move.c - what readers see of a job's data plane; see publish.h. */
+#include "base/text.h"
+#include "engine/publish.h"
+
+static void fill_final(const struct job *job, struct snapshot_job *out)
+{
+    out->final_known = job->final.known;
+    out->final_from = job->final.known ? job->final.from : "";
+    out->final_total_ms = job->final.total_ms;
+    out->final_downtime_ms = job->final.downtime_ms;
+    out->final_setup_ms = job->final.setup_ms;
+    out->final_bytes = job->final.bytes;
+    out->final_passes = job->final.passes;
+}
+
+void publish_fill_move(const struct job *job, struct snapshot_job *out)
+{
+    _Static_assert(COUNT(out->modes) == JOB_MODES_MAX, "all of them are shown");
+    out->n_modes = job->n_modes;
+    for (unsigned i = 0; i < job->n_modes; i++) {
+        out->modes[i].mode = job->modes[i].mode;
+        out->modes[i].at_ms = job->modes[i].wall_ms;
+        TEXT_SET(out->modes[i].cause, job->modes[i].cause);
+    }
+    out->abort_cause = job->abort_cause;
+    out->recovery = job->recovery;
+    out->recovery_tries = job->recovery_tries;
+    out->recovery_since_ms = job->recovery_since_ms;
+    out->recovery_until_ms = job->recovery_until_ms;
+    TEXT_SET(out->remedy, job->remedy_text);
+    out->paused_by_user = job->paused_by_user;
+    out->ran_ms = job->ran_ms;
+    fill_final(job, out);
+    out->forecast_made = job->forecast.made;
+    out->forecast_total_ms = job->forecast.total_ms;
+    out->forecast_low_ms = job->forecast.low_ms;
+    out->forecast_high_ms = job->forecast.high_ms;
+    out->forecast_downtime_ms = job->forecast.downtime_ms;
+    out->forecast_percent = job->forecast.percent;
+}
