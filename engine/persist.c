@@ -6,6 +6,30 @@
 #include "base/json.h"
 #include "engine/control/placement_types.h"
 
+/* What the data plane learned of it. */
+static void add_move(const struct job *job, struct store_job *row)
+{
+    row->abort_cause = abort_cause_name(job->abort_cause);
+    row->recovery = recovery_name(job->recovery.state);
+    row->recovery_tries = job->recovery.tries;
+    row->recovery_since_ms = job->recovery.since_ms;
+    row->recovery_until_ms = job->recovery.until_ms;
+    row->remedy_text = job->stream.remedy;
+    row->paused_by_user = job->userpause.wished;
+    row->ran_ms = job->userpause.ran_ms;
+    row->final_from = job->final.known ? job->final.from : "";
+    row->final_total_ms = (int64_t)job->final.total_ms;
+    row->final_downtime_ms = (int64_t)job->final.downtime_ms;
+    row->final_setup_ms = (int64_t)job->final.setup_ms;
+    row->final_bytes = (int64_t)job->final.bytes;
+    row->final_passes = (int64_t)job->final.passes;
+    row->forecast_total_ms = job->forecast.total_ms;
+    row->forecast_low_ms = job->forecast.low_ms;
+    row->forecast_high_ms = job->forecast.high_ms;
+    row->forecast_downtime_ms = job->forecast.downtime_ms;
+    row->forecast_percent = job->forecast.made ? job->forecast.percent : -1;
+}
+
 void persist_job(struct store *store, const struct job *job)
 {
     bool waits = job->pending != PENDING_NONE;
@@ -67,26 +91,8 @@ void persist_job(struct store *store, const struct job *job)
         .error_hv_code = job->error.hv_code,
         .error_hv_domain = job->error.hv_domain,
         .error_text = job->error.text,
-        .abort_cause = abort_cause_name(job->abort_cause),
-        .recovery = recovery_name(job->recovery),
-        .recovery_tries = job->recovery_tries,
-        .recovery_since_ms = job->recovery_since_ms,
-        .recovery_until_ms = job->recovery_until_ms,
-        .remedy_text = job->remedy_text,
-        .paused_by_user = job->paused_by_user,
-        .ran_ms = job->ran_ms,
-        .final_from = job->final.known ? job->final.from : "",
-        .final_total_ms = (int64_t)job->final.total_ms,
-        .final_downtime_ms = (int64_t)job->final.downtime_ms,
-        .final_setup_ms = (int64_t)job->final.setup_ms,
-        .final_bytes = (int64_t)job->final.bytes,
-        .final_passes = (int64_t)job->final.passes,
-        .forecast_total_ms = job->forecast.total_ms,
-        .forecast_low_ms = job->forecast.low_ms,
-        .forecast_high_ms = job->forecast.high_ms,
-        .forecast_downtime_ms = job->forecast.downtime_ms,
-        .forecast_percent = job->forecast.made ? job->forecast.percent : -1,
     };
+    add_move(job, &row);
     store->ops->put_job(store, &row);
 }
 

@@ -23,13 +23,13 @@ void publish_fill_move(const struct job *job, struct snapshot_job *out)
         TEXT_SET(out->modes[i].cause, job->modes[i].cause);
     }
     out->abort_cause = job->abort_cause;
-    out->recovery = job->recovery;
-    out->recovery_tries = job->recovery_tries;
-    out->recovery_since_ms = job->recovery_since_ms;
-    out->recovery_until_ms = job->recovery_until_ms;
-    TEXT_SET(out->remedy, job->remedy_text);
-    out->paused_by_user = job->paused_by_user;
-    out->ran_ms = job->ran_ms;
+    out->recovery = job->recovery.state;
+    out->recovery_tries = job->recovery.tries;
+    out->recovery_since_ms = job->recovery.since_ms;
+    out->recovery_until_ms = job->recovery.until_ms;
+    TEXT_SET(out->remedy, job->stream.remedy);
+    out->paused_by_user = job->userpause.wished;
+    out->ran_ms = job->userpause.ran_ms;
     fill_final(job, out);
     out->forecast_made = job->forecast.made;
     out->forecast_total_ms = job->forecast.total_ms;

@@ -59,13 +59,13 @@ static bool restore_words(struct job *job, const struct store_job *row)
     job->pending = pending_from_name(row->pending);
     job->launcher = launcher_from_name(row->launcher);
     job->abort_cause = abort_cause_from_name(row->abort_cause);
-    job->recovery = recovery_from_name(row->recovery);
+    job->recovery.state = recovery_from_name(row->recovery);
     return job->phase != PHASE_NONE && job->phase < PHASE_COUNT && job->mode < MODE_COUNT &&
            job->abort_status < ABORT_COUNT && job->outcome < OUTCOME_COUNT &&
            job->guest_at < GUEST_AT_COUNT && job->priority < PRIORITY_COUNT &&
            job->origin < ORIGIN_COUNT && job->pending < PENDING_COUNT &&
            job->launcher < LAUNCHER_COUNT && job->abort_cause < ABORT_CAUSE_COUNT &&
-           job->recovery < RECOVERY_COUNT;
+           job->recovery.state < RECOVERY_COUNT;
 }
 
 static bool add_step(void *ctx, const struct store_transition *row)
@@ -178,12 +178,12 @@ static void restore_numbers(struct job *job, const struct store_job *row)
 static void restore_move(struct job *job, const struct store_job *row)
 {
     job->recovering = row->recovering;
-    job->recovery_tries = (unsigned)row->recovery_tries;
-    job->recovery_since_ms = row->recovery_since_ms;
-    job->recovery_until_ms = row->recovery_until_ms;
-    TEXT_SET(job->remedy_text, row->remedy_text);
-    job->paused_by_user = row->paused_by_user;
-    job->ran_ms = row->ran_ms;
+    job->recovery.tries = (unsigned)row->recovery_tries;
+    job->recovery.since_ms = row->recovery_since_ms;
+    job->recovery.until_ms = row->recovery_until_ms;
+    TEXT_SET(job->stream.remedy, row->remedy_text);
+    job->userpause.wished = row->paused_by_user;
+    job->userpause.ran_ms = row->ran_ms;
     job->final.known = row->final_from[0] != '\0';
     job->final.from = strcmp(row->final_from, "event") == 0 ? "event" : "target";
     job->final.total_ms = (uint64_t)row->final_total_ms;

@@ -160,6 +160,14 @@ static void job_words(FILE *out)
 #define ABORT(id, name, help) row(out, name, help);
 #include "engine/model/abort.def"
 #undef ABORT
+    head(out, "Why it was stopped", "Who or what asked.", "cause | meaning");
+#define ABORT_CAUSE(id, name, help) row(out, name, help);
+#include "engine/model/abort_cause.def"
+#undef ABORT_CAUSE
+    head(out, "Recovery", "How far a broken post-copy was taken up again.", "state | meaning");
+#define RECOVERY(id, name, help) row(out, name, help);
+#include "engine/model/recovery.def"
+#undef RECOVERY
     head(out, "Outcomes", "How a job ended.", "outcome | meaning");
 #define OUTCOME(id, name, help) row(out, name, help);
 #include "engine/model/outcome.def"

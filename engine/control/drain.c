@@ -248,7 +248,8 @@ static void stop_in_vain(struct turn *t, struct drain_guest *shown)
     if (job == NULL || t->object == NULL || !t->may_act || phase_is_busy(job->phase) ||
         !evacuation_is_of(job, t->drain->node))
         return;
-    reconcile_stop(t->f, job, "drain", ABORT_CAUSE_DRAIN, "its guest is not up on the node any more", t->now, t->fx);
+    reconcile_stop(t->f, job, "drain", ABORT_CAUSE_DRAIN,
+                   "its guest is not up on the node any more", t->now, t->fx);
     account_for_job(t, shown);
 }
 

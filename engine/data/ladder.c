@@ -118,10 +118,10 @@ enum decision ladder_choose(const struct ladder_facts *facts, char out_text[MONI
 
 void ladder_sample(struct job *job, const struct sample *sample, struct moment now)
 {
-    bool grew = sample->stats.data_processed != job->flow_bytes;
-    if (sample->source == SAMPLE_COMPLETED || grew || job->flow_ms == 0)
-        job->flow_ms = now.mono_ms;
-    job->flow_bytes = sample->stats.data_processed;
+    bool grew = sample->stats.data_processed != job->stream.bytes;
+    if (sample->source == SAMPLE_COMPLETED || grew || job->stream.flow_ms == 0)
+        job->stream.flow_ms = now.mono_ms;
+    job->stream.bytes = sample->stats.data_processed;
 }
 
 void ladder_event(struct job *job, bool at_source, const struct hv_event *event, struct moment now)
@@ -129,13 +129,13 @@ void ladder_event(struct job *job, bool at_source, const struct hv_event *event,
     if (event->kind != HV_EVENT_LIFECYCLE)
         return;
     if (!at_source) {
-        job->target_resumed = job->target_resumed || event->a == HV_LIFECYCLE_RESUMED;
+        job->stream.target_resumed = job->stream.target_resumed || event->a == HV_LIFECYCLE_RESUMED;
         return;
     }
     if (event->a == HV_LIFECYCLE_SUSPENDED && event->b == SUSPENDED_MIGRATED)
-        job->stopped_ms = now.mono_ms;
+        job->stream.stopped_ms = now.mono_ms;
     else if (event->a == HV_LIFECYCLE_SUSPENDED || event->a == HV_LIFECYCLE_RESUMED)
-        job->stopped_ms = 0;
+        job->stream.stopped_ms = 0;
 }
 
 static bool stands(const struct job_side *side, struct moment now)
@@ -166,15 +166,15 @@ static void gather(struct fleet *f, const struct job *job, struct moment now,
         .has_disks = job->volumes_json != NULL,
         .parallel = job->config.channels > 0 && (job->flags & HV_MIGRATE_POSTCOPY) == 0,
         .tunnelled = (job->flags & HV_MIGRATE_TUNNELLED) != 0,
-        .quiet_ms = job->flow_ms != 0 ? now.mono_ms - job->flow_ms : 0,
-        .stopped_ms = job->stopped_ms != 0 ? now.mono_ms - job->stopped_ms : -1,
+        .quiet_ms = job->stream.flow_ms != 0 ? now.mono_ms - job->stream.flow_ms : 0,
+        .stopped_ms = job->stream.stopped_ms != 0 ? now.mono_ms - job->stream.stopped_ms : -1,
         .estimate_ms = estimate_ms(job),
         .source_stands = stands(&job->source_side, now),
         .target_stands = stands(&job->target_side, now),
-        .target_resumed = job->target_resumed,
+        .target_resumed = job->stream.target_resumed,
         .source_helps = has_helper(f, job->source),
-        .tried = job->remedies,
-        .since_remedy_ms = job->remedy_ms != 0 ? now.mono_ms - job->remedy_ms : -1,
+        .tried = job->stream.tried,
+        .since_remedy_ms = job->stream.ordered_ms != 0 ? now.mono_ms - job->stream.ordered_ms : -1,
     };
 }
 
@@ -195,13 +195,13 @@ static void give(struct fleet *f, struct job *job, enum decision decision, const
     for (size_t i = 0; i < COUNT(orders); i++) {
         if (orders[i].decision != decision)
             continue;
-        struct effect *effect = order_give(f, job, &job->remedy, orders[i].call,
+        struct effect *effect = order_give(f, job, &job->stream.order, orders[i].call,
                                            orders[i].at_target ? job->target : job->source,
                                            orders[i].action, NULL, now, fx);
         effect->of.act.postcopy = decision == DECISION_STREAM_PAUSED;
-        job->remedies |= 1U << decision;
-        job->remedy_ms = now.mono_ms;
-        TEXT_SET(job->remedy_text, text);
+        job->stream.tried |= 1U << decision;
+        job->stream.ordered_ms = now.mono_ms;
+        TEXT_SET(job->stream.remedy, text);
         effects_event(fx, job, now.wall_ms, true, "StreamStalled", "%s", text);
     }
 }
@@ -212,12 +212,12 @@ static void keep_looking(struct fleet *f, struct job *job, struct moment now, st
     enum { AGAIN_MS = 1000 };
     if (!job->call_out)
         return;
-    if (now.mono_ms - job->looked_ms >= AGAIN_MS) {
-        job->looked_ms = now.mono_ms;
+    if (now.mono_ms - job->stream.looked_ms >= AGAIN_MS) {
+        job->stream.looked_ms = now.mono_ms;
         step_look(f, job, now, fx);
     }
-    if (job->wake_ms > job->looked_ms + AGAIN_MS)
-        job->wake_ms = job->looked_ms + AGAIN_MS;
+    if (job->wake_ms > job->stream.looked_ms + AGAIN_MS)
+        job->wake_ms = job->stream.looked_ms + AGAIN_MS;
 }
 
 /* A source seen standing still whose event was lost, or that went on. */
@@ -226,11 +226,11 @@ static void read_source(struct job *job, struct moment now)
     if (job->mode == MODE_POSTCOPY || job->source_side.seen_ms == 0)
         return;
     if (stands(&job->source_side, now)) {
-        if (job->stopped_ms == 0)
-            job->stopped_ms = job->source_side.seen_ms;
-    } else if (job->stopped_ms != 0 && job->source_side.seen_ms > job->stopped_ms &&
+        if (job->stream.stopped_ms == 0)
+            job->stream.stopped_ms = job->source_side.seen_ms;
+    } else if (job->stream.stopped_ms != 0 && job->source_side.seen_ms > job->stream.stopped_ms &&
                job->source_side.sight.presence == HV_PRESENT) {
-        job->stopped_ms = 0;
+        job->stream.stopped_ms = 0;
     }
 }
 
@@ -257,10 +257,10 @@ void ladder_advance(struct fleet *f, struct job *job, struct moment now, struct 
     if (decision.why == DECISION_GOES_ON)
         return;
     step_wait(job, PENDING_STALLED, now, "%s", decision.text);
-    if (job->ladder_last != (int)decision.why)
+    if (job->stream.last != (int)decision.why)
         steer_record(job, "ladder", &decision, now, fx);
-    job->ladder_last = (int)decision.why;
-    if (decision.action != MONITOR_NOTHING && job->remedy.id == 0)
+    job->stream.last = (int)decision.why;
+    if (decision.action != MONITOR_NOTHING && job->stream.order.id == 0)
         give(f, job, decision.why, decision.text, now, fx);
 }
 
@@ -268,16 +268,17 @@ bool ladder_called(struct fleet *f, struct job *job, uint64_t id, const struct e
                    struct moment now, struct effects *fx)
 {
     (void)f;
-    if (!order_answered(job, &job->remedy, id, err, now, fx))
+    if (!order_answered(job, &job->stream.order, id, err, now, fx))
         return false;
     if (err->code != ERR_NONE)
         effects_event(fx, job, now.wall_ms, true, "RemedyFailed", "%s at %s: %.300s",
-                      job->remedy.action, job->remedy.node, err->text);
+                      job->stream.order.action, job->stream.order.node, err->text);
     return true;
 }
 
 bool ladder_abort_freezes(const struct job *job, struct moment now)
 {
     bool disks = job->volumes_json != NULL && job->mode != MODE_POSTCOPY;
-    return disks && job->flow_ms != 0 && now.mono_ms - job->flow_ms >= LADDER_QUIET_MS;
+    return disks && job->stream.flow_ms != 0 &&
+           now.mono_ms - job->stream.flow_ms >= LADDER_QUIET_MS;
 }

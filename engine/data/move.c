@@ -219,7 +219,7 @@ void move_adopt(struct fleet *f, struct job *job, struct moment now, struct effe
     job->changed = true;
     steer_begin(f, job);
     job->hv_job = JOB_SEEN_UNKNOWN;
-    job->flow_ms = now.mono_ms;
+    job->stream.flow_ms = now.mono_ms;
     job->abort_action = "abort";
     if (job->call_seq != 0) { /* the call's own answer died with the process that made it */
         struct err lost = {0};

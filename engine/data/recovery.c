@@ -21,15 +21,15 @@ enum recovery_plan recovery_plan(enum ownership_side source, enum ownership_side
 
 static void enter(struct job *job, enum recovery state, struct moment now)
 {
-    if (job->recovery == state)
+    if (job->recovery.state == state)
         return;
-    bool first = job->recovery == RECOVERY_NONE;
-    job->recovery = state;
+    bool first = job->recovery.state == RECOVERY_NONE;
+    job->recovery.state = state;
     job->recovering = state != RECOVERY_RECOVERED && state != RECOVERY_IRRECOVERABLE;
     job->changed = true;
     if (first) {
-        job->recovery_since_ms = now.wall_ms;
-        job->recovery_until_ms = now.wall_ms + RECOVERY_WINDOW_MS;
+        job->recovery.since_ms = now.wall_ms;
+        job->recovery.until_ms = now.wall_ms + RECOVERY_WINDOW_MS;
     }
 }
 
@@ -37,13 +37,17 @@ static void enter(struct job *job, enum recovery state, struct moment now)
 static void tell(struct job *job, enum recovery state, const char *text, struct moment now,
                  struct effects *fx)
 {
-    bool is_news = job->recovery != state;
+    bool is_news = job->recovery.state != state;
+    bool bad = state == RECOVERY_EXHAUSTED || state == RECOVERY_BLIND;
+    bool begins = job->recovery.state == RECOVERY_NONE || job->recovery.state == RECOVERY_BLIND;
+    if (is_news && (bad || begins))
+        step_wait_over(job, now); /* another wait, with another end */
     enter(job, state, now);
     const char *source = ownership_side_name(ownership_side(&job->source_side.sight));
     const char *target = ownership_side_name(ownership_side(&job->target_side.sight));
     step_wait(job, PENDING_RECOVERY, now, "%s (%s on %s, %s on %s; tries: %u)", text, source,
-              job->source, target, job->target, job->recovery_tries);
-    bool bad = state == RECOVERY_EXHAUSTED || state == RECOVERY_BLIND;
+              job->source, target, job->target, job->recovery.tries);
+    job->waits_until_ms = bad ? 0 : job->recovery.until_ms;
     if (is_news)
         effects_event(fx, job, now.wall_ms, true, bad ? "PostCopyNotRecovered" : "PostCopyBroken",
                       "%s", job->pending_reason);
@@ -51,24 +55,24 @@ static void tell(struct job *job, enum recovery state, const char *text, struct 
 
 static void pause_stream(struct fleet *f, struct job *job, struct moment now, struct effects *fx)
 {
-    struct effect *effect = order_give(f, job, &job->recover, HV_CALL_ABORT, job->source,
+    struct effect *effect = order_give(f, job, &job->recovery.order, HV_CALL_ABORT, job->source,
                                        "pause-stream", NULL, now, fx);
     effect->of.act.postcopy = true;
-    job->recovery_next_ms = now.mono_ms + RECOVERY_AGAIN_MS / 4;
-    job->recovery_paused = true;
+    job->recovery.next_ms = now.mono_ms + RECOVERY_AGAIN_MS / 4;
+    job->recovery.paused = true;
 }
 
 /* Everything as handed off, bandwidth included: what held before does not hold for a new stream. */
 static void resume(struct fleet *f, struct job *job, struct moment now, struct effects *fx)
 {
     char number[32];
-    (void)snprintf(number, sizeof number, "try %u", ++job->recovery_tries);
-    struct effect *effect =
-        order_give(f, job, &job->recover, HV_CALL_MIGRATE, job->source, "recover", number, now, fx);
+    (void)snprintf(number, sizeof number, "try %u", ++job->recovery.tries);
+    struct effect *effect = order_give(f, job, &job->recovery.order, HV_CALL_MIGRATE, job->source,
+                                       "recover", number, now, fx);
     TEXT_SET(effect->of.act.migrate.target, job->target);
     flags_fill(job, &effect->of.act.migrate);
     effect->of.act.migrate.flags |= HV_MIGRATE_RESUME | HV_MIGRATE_POSTCOPY;
-    job->recovery_next_ms = now.mono_ms + RECOVERY_AGAIN_MS;
+    job->recovery.next_ms = now.mono_ms + RECOVERY_AGAIN_MS;
 }
 
 static bool has_helper(struct fleet *f, const char *name)
@@ -80,19 +84,20 @@ static bool has_helper(struct fleet *f, const char *name)
 /* The target still believes in a stream that is dead: its own helper can tell it. */
 static void kill_at_target(struct fleet *f, struct job *job, struct moment now, struct effects *fx)
 {
-    (void)order_give(f, job, &job->recover, HV_CALL_KILL_STREAM, job->target, "kill-stream", NULL,
-                     now, fx);
-    job->recovery_killed = true;
-    job->recovery_next_ms = now.mono_ms + RECOVERY_AGAIN_MS / 4;
+    (void)order_give(f, job, &job->recovery.order, HV_CALL_KILL_STREAM, job->target, "kill-stream",
+                     NULL, now, fx);
+    job->recovery.killed = true;
+    job->recovery.next_ms = now.mono_ms + RECOVERY_AGAIN_MS / 4;
 }
 
 /* How long nothing moved, as far as numbers come. */
 static bool is_dead(const struct job *job, struct moment now)
 {
-    int64_t watched_ms = now.wall_ms - job->recovery_since_ms;
-    bool numbers = job->has_sample && job->sample.wall_ms >= job->recovery_since_ms;
+    int64_t watched_ms = now.wall_ms - job->recovery.since_ms;
+    bool numbers = job->has_sample && job->sample.wall_ms >= job->recovery.since_ms;
     if (numbers)
-        return now.mono_ms - job->flow_ms >= RECOVERY_QUIET_MS && watched_ms >= RECOVERY_QUIET_MS;
+        return now.mono_ms - job->stream.flow_ms >= RECOVERY_QUIET_MS &&
+               watched_ms >= RECOVERY_QUIET_MS;
     return watched_ms >= RECOVERY_BLIND_MS;
 }
 
@@ -104,16 +109,16 @@ static void watch(struct fleet *f, struct job *job, struct moment now, struct ef
         tell(job, RECOVERY_WATCHING, "The hypervisors may finish by themselves", now, fx);
         return;
     }
-    if (!job->recovery_paused) {
+    if (!job->recovery.paused) {
         tell(job, RECOVERY_PAUSING, "Nothing moves; the dead stream is ended", now, fx);
         pause_stream(f, job, now, fx);
-    } else if (target_is_blind && has_helper(f, job->target) && !job->recovery_killed) {
+    } else if (target_is_blind && has_helper(f, job->target) && !job->recovery.killed) {
         tell(job, RECOVERY_PAUSING, "The target's helper closes the dead stream", now, fx);
         kill_at_target(f, job, now, fx);
     } else {
         tell(job, RECOVERY_RESUMING, "The stream is being taken up again", now, fx);
         resume(f, job, now, fx);
-        job->recovery_paused = job->recovery_tries % 5 != 0; /* the source may have gone on */
+        job->recovery.paused = job->recovery.tries % 5 != 0; /* the source may have gone on */
     }
 }
 
@@ -140,14 +145,14 @@ static void flag_irrecoverable(struct fleet *f, struct job *job, struct moment n
 /* A try is due, unless an order is out or the window is over. */
 static bool is_due(struct job *job, struct moment now, struct effects *fx)
 {
-    if (job->recovery == RECOVERY_EXHAUSTED)
+    if (job->recovery.state == RECOVERY_EXHAUSTED)
         return false;
-    if (job->recovery != RECOVERY_NONE && now.wall_ms >= job->recovery_until_ms) {
+    if (job->recovery.state != RECOVERY_NONE && now.wall_ms >= job->recovery.until_ms) {
         tell(job, RECOVERY_EXHAUSTED,
              "Both halves live but no try worked in time; `ferry recover` tries again", now, fx);
         return false;
     }
-    return job->recover.id == 0 && now.mono_ms >= job->recovery_next_ms;
+    return job->recovery.order.id == 0 && now.mono_ms >= job->recovery.next_ms;
 }
 
 bool recovery_advance(struct fleet *f, struct job *job, int64_t stood_ms, struct moment now,
@@ -168,13 +173,13 @@ bool recovery_advance(struct fleet *f, struct job *job, int64_t stood_ms, struct
             tell(job, RECOVERY_BLIND, "A node cannot be asked; waiting for facts", now, fx);
         return true;
     }
-    if (job->recovery == RECOVERY_BLIND) /* both can be asked again: the window begins anew */
-        job->recovery = RECOVERY_NONE;
+    if (job->recovery.state == RECOVERY_BLIND) /* both can be asked again: the window begins anew */
+        job->recovery.state = RECOVERY_NONE;
     if (!f->store_ok || !is_due(job, now, fx))
         return true;
     if (plan == RECOVER_WATCH) {
         watch(f, job, now, fx);
-    } else if (plan == RECOVER_PAUSE && !job->recovery_paused) {
+    } else if (plan == RECOVER_PAUSE && !job->recovery.paused) {
         tell(job, RECOVERY_PAUSING, "The source does not know that the stream is dead", now, fx);
         pause_stream(f, job, now, fx);
     } else {
@@ -188,12 +193,12 @@ bool recovery_called(struct fleet *f, struct job *job, uint64_t id, const struct
                      struct moment now, struct effects *fx)
 {
     (void)f;
-    bool was_try = job->recovery == RECOVERY_RESUMING;
-    if (!order_answered(job, &job->recover, id, err, now, fx))
+    bool was_try = job->recovery.state == RECOVERY_RESUMING;
+    if (!order_answered(job, &job->recovery.order, id, err, now, fx))
         return false;
     if (was_try && err->code != ERR_NONE) {
         enter(job, RECOVERY_WAITING, now);
-        job->recovery_next_ms = now.mono_ms + RECOVERY_AGAIN_MS;
+        job->recovery.next_ms = now.mono_ms + RECOVERY_AGAIN_MS;
     }
     job->next_round_ms = now.mono_ms; /* it changed something: look at once */
     return true;
@@ -201,12 +206,12 @@ bool recovery_called(struct fleet *f, struct job *job, uint64_t id, const struct
 
 void recovery_arrived(struct job *job, struct moment now, struct effects *fx)
 {
-    if (job->recovery == RECOVERY_NONE)
+    if (job->recovery.state == RECOVERY_NONE)
         return;
     enter(job, RECOVERY_RECOVERED, now);
     effects_event(fx, job, now.wall_ms, false, "PostCopyRecovered",
                   "The guest arrived on %s after a broken post-copy; tries: %u.", job->target,
-                  job->recovery_tries);
+                  job->recovery.tries);
 }
 
 bool recovery_again(struct job *job, const char *requester, struct moment now, struct effects *fx,
@@ -215,13 +220,13 @@ bool recovery_again(struct job *job, const char *requester, struct moment now, s
     if (phase_is_final(job->phase))
         return err_set(err, ERR_REFUSED, "migration %s has ended (%s): there is nothing to recover",
                        job->name, phase_name(job->phase));
-    if (job->recovery == RECOVERY_NONE)
+    if (job->recovery.state == RECOVERY_NONE)
         return err_set(err, ERR_REFUSED, "migration %s is not broken in post-copy", job->name);
-    if (job->recovery == RECOVERY_EXHAUSTED)
+    if (job->recovery.state == RECOVERY_EXHAUSTED)
         enter(job, RECOVERY_WAITING, now);
-    job->recovery_until_ms = now.wall_ms + RECOVERY_WINDOW_MS;
-    job->recovery_next_ms = job->next_round_ms = job->wake_ms = now.mono_ms;
-    job->recovery_paused = job->recovery_killed = false;
+    job->recovery.until_ms = now.wall_ms + RECOVERY_WINDOW_MS;
+    job->recovery.next_ms = job->next_round_ms = job->wake_ms = now.mono_ms;
+    job->recovery.paused = job->recovery.killed = false;
     job->changed = true;
     effects_event(fx, job, now.wall_ms, false, "RecoveryRequested", "%s asked to try again.",
                   requester);

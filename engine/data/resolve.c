@@ -55,10 +55,10 @@ static void reason_from_error(const struct job *job, char *out, size_t out_bytes
 static void name_remedy(const struct job *job, char reason[static JOB_REASON_MAX])
 {
     char error[JOB_REASON_MAX];
-    if (job->remedy_text[0] == '\0')
+    if (job->stream.remedy[0] == '\0')
         return;
     TEXT_SET(error, reason);
-    (void)snprintf(reason, JOB_REASON_MAX, "%s; %.300s", job->remedy_text, error);
+    (void)snprintf(reason, JOB_REASON_MAX, "%s; %.300s", job->stream.remedy, error);
 }
 
 static void finish_on_source(struct fleet *f, struct job *job, struct moment now,
@@ -196,11 +196,14 @@ static const struct {
                          "A node cannot be asked; waiting for facts"},
 };
 
-static void note_verdict(struct job *job, enum ownership_verdict verdict, struct moment now)
+/* How long both sides say the same, not only what follows from it. */
+static void note_sides(struct job *job, enum ownership_side source, enum ownership_side target,
+                       struct moment now)
 {
-    if (job->verdict_last == (int)verdict)
+    int both = (int)source * SIDE_COUNT + (int)target;
+    if (job->verdict_last == both)
         return;
-    job->verdict_last = (int)verdict;
+    job->verdict_last = both;
     job->verdict_since_ms = now.mono_ms;
     job->cried = false;
     if (job->pending != PENDING_RECOVERY) { /* that is several verdicts long */
@@ -212,9 +215,10 @@ static void note_verdict(struct job *job, enum ownership_verdict verdict, struct
 
 static void judge(struct fleet *f, struct job *job, struct moment now, struct effects *fx)
 {
-    enum ownership_verdict verdict = ownership_judge(ownership_side(&job->source_side.sight),
-                                                     ownership_side(&job->target_side.sight));
-    note_verdict(job, verdict, now);
+    enum ownership_side source = ownership_side(&job->source_side.sight);
+    enum ownership_side target = ownership_side(&job->target_side.sight);
+    enum ownership_verdict verdict = ownership_judge(source, target);
+    note_sides(job, source, target, now);
     int64_t stood_ms = now.mono_ms - job->verdict_since_ms;
     bool settled = stood_ms >= SETTLED_MS;
     userpause_seen(job, now, fx);

@@ -9,9 +9,9 @@ enum { DETAIL_PAUSED = 0, DETAIL_UNPAUSED = 0 }; /* libvirt's, of SUSPENDED and 
 
 static void note_pause(struct job *job, bool paused, struct moment now, struct effects *fx)
 {
-    if (job->paused_by_user == paused)
+    if (job->userpause.wished == paused)
         return;
-    job->paused_by_user = paused;
+    job->userpause.wished = paused;
     job->changed = true;
     effects_event(fx, job, now.wall_ms, false, paused ? "PausedByUser" : "UnpausedByUser",
                   paused ? "Its user paused the guest while it moves; it will be paused on %s."
@@ -21,14 +21,14 @@ static void note_pause(struct job *job, bool paused, struct moment now, struct e
 
 static void pause_there(struct fleet *f, struct job *job, struct moment now, struct effects *fx)
 {
-    if (job->repause.id != 0 || job->repause_tries >= TRIES_MAX ||
-        now.wall_ms - job->repause.asked_ms < AGAIN_MS)
+    if (job->userpause.order.id != 0 || job->userpause.tries >= TRIES_MAX ||
+        now.wall_ms - job->userpause.order.asked_ms < AGAIN_MS)
         return;
-    if (job->ran_since_ms == 0)
-        job->ran_since_ms = now.mono_ms;
-    job->repause_tries++;
-    (void)order_give(f, job, &job->repause, HV_CALL_SUSPEND, job->target, "pause-at-target", NULL,
-                     now, fx);
+    if (job->userpause.ran_since_ms == 0)
+        job->userpause.ran_since_ms = now.mono_ms;
+    job->userpause.tries++;
+    (void)order_give(f, job, &job->userpause.order, HV_CALL_SUSPEND, job->target, "pause-at-target",
+                     NULL, now, fx);
 }
 
 void userpause_event(struct fleet *f, struct job *job, bool at_source, const struct hv_event *event,
@@ -41,7 +41,7 @@ void userpause_event(struct fleet *f, struct job *job, bool at_source, const str
         note_pause(job, true, now, fx);
     else if (at_source && !ours && event->a == HV_LIFECYCLE_RESUMED && event->b == DETAIL_UNPAUSED)
         note_pause(job, false, now, fx);
-    else if (!at_source && event->a == HV_LIFECYCLE_RESUMED && job->paused_by_user)
+    else if (!at_source && event->a == HV_LIFECYCLE_RESUMED && job->userpause.wished)
         pause_there(f, job, now, fx);
 }
 
@@ -60,7 +60,7 @@ bool userpause_holds(struct fleet *f, struct job *job, struct moment now, struct
 {
     const struct hv_sight *sight = &job->target_side.sight;
     bool runs = sight->presence == HV_PRESENT && sight->state == HV_STATE_RUNNING;
-    if (!job->paused_by_user || !runs || job->repause_tries >= TRIES_MAX)
+    if (!job->userpause.wished || !runs || job->userpause.tries >= TRIES_MAX)
         return false;
     pause_there(f, job, now, fx);
     return true;
@@ -69,13 +69,13 @@ bool userpause_holds(struct fleet *f, struct job *job, struct moment now, struct
 bool userpause_called(struct job *job, uint64_t id, const struct err *err, struct moment now,
                       struct effects *fx)
 {
-    if (!order_answered(job, &job->repause, id, err, now, fx))
+    if (!order_answered(job, &job->userpause.order, id, err, now, fx))
         return false;
     if (err->code == ERR_NONE) {
-        job->ran_ms = now.mono_ms - job->ran_since_ms;
+        job->userpause.ran_ms = now.mono_ms - job->userpause.ran_since_ms;
         effects_event(fx, job, now.wall_ms, false, "PausedAtTarget",
                       "Paused on %s as its user wished; it ran there for about %lld ms.",
-                      job->target, (long long)job->ran_ms);
+                      job->target, (long long)job->userpause.ran_ms);
     }
     job->next_round_ms = now.mono_ms;
     return true;

@@ -14,6 +14,7 @@
 #include "base/heap.h"
 #include "base/own.h"
 #include "collector/sample.h"
+#include "engine/model/job_parts.h"
 #include "engine/model/labels.h"
 #include "engine/model/migration_config.h"
 #include "engine/model/phase.h"
@@ -27,21 +28,6 @@ enum {
     JOB_FAILED_NODES = 4,
 };
 
-/* Both clocks at one moment. */
-struct moment {
-    int64_t mono_ms, wall_ms;
-};
-
-/* What was last seen of the guest on one side, and whether a question is out. */
-struct job_side {
-    struct hv_sight sight;
-    int64_t seen_wall_ms; /* 0: never */
-    int64_t seen_ms;      /* the same moment, monotonic */
-    uint64_t look_id;     /* question out, 0: none */
-    int64_t asked_ms;     /* when; an answer that got lost is not awaited for ever */
-    uint64_t round;       /* round of looks that this answer belongs to */
-};
-
 /* What is known about the hypervisor's own job on the source while nobody's call tells. */
 enum job_seen {
     JOB_SEEN_UNKNOWN,
@@ -49,16 +35,6 @@ enum job_seen {
     JOB_SEEN_OTHER,  /* a job that is no migration: a backup, say */
     JOB_SEEN_NONE
 };
-
-/* An order about the guest that is out, with its intent. */
-struct job_order {
-    uint64_t id;           /* 0: none is out */
-    int64_t seq, asked_ms; /* wall */
-    const char *action;    /* a literal */
-    char node[HV_HOST_MAX];
-};
-
-enum { JOB_MODES_MAX = 8, JOB_NOTE_MAX = 160 };
 
 struct job {
     char uid[JOB_UID_MAX], ns[HV_HOST_MAX], name[JOB_NAME_MAX];
@@ -88,11 +64,7 @@ struct job {
     } steps[PHASE_COUNT];
     unsigned n_steps;
     enum mode mode;
-    struct {
-        enum mode mode;
-        int64_t wall_ms;
-        char cause[48];
-    } modes[JOB_MODES_MAX]; /* oldest first; the store keeps all */
+    struct job_mode modes[JOB_MODES_MAX]; /* oldest first; the store keeps all */
     unsigned n_modes;
     int64_t epoch;
     int64_t intent_seq; /* last one used in this epoch */
@@ -119,8 +91,8 @@ struct job {
     uint64_t hv_job_question; /* question out, 0: none */
     uint64_t hv_job_round;    /* round of looks that this answer belongs to */
     int64_t hv_job_asked_ms;
-    int64_t verdict_since_ms; /* the same verdict stands since, 0: none */
-    int verdict_last;         /* enum ownership_verdict it was */
+    int64_t verdict_since_ms; /* both sides say the same since, 0: not known */
+    int verdict_last;         /* what they said; -1: nothing yet */
     enum guest_at guest_at;
 
     bool holds_slot; /* counted against the fleet's limit */
@@ -178,45 +150,11 @@ struct job {
     int64_t resume_call_seq, resume_asked_ms; /* wall */
     unsigned resume_tries;
 
-    /* Does the stream move? See engine/data/ladder.h. */
-    uint64_t flow_bytes;     /* data_processed of the newest sample */
-    int64_t flow_ms;         /* monotonic: when it last grew, or was first seen */
-    int64_t stopped_ms;      /* monotonic: the source stands still for the switch-over; 0: not */
-    bool target_resumed;     /* the target was seen to let the guest run */
-    struct job_order remedy; /* out */
-    unsigned remedies;       /* bits of what was tried, by enum decision */
-    int64_t remedy_ms;       /* monotonic: when the last one was ordered */
-    int64_t looked_ms;       /* monotonic: both sides were asked */
-    int ladder_last;         /* enum decision of the newest look */
-    char remedy_text[JOB_NOTE_MAX]; /* what was done about a stalled stream, for the reason */
-
-    /* A post-copy that broke: engine/data/recovery.h. */
-    enum recovery recovery;
-    unsigned recovery_tries;
-    int64_t recovery_since_ms, recovery_until_ms; /* wall */
-    int64_t recovery_next_ms;                     /* monotonic */
-    struct job_order recover;                     /* out */
-    bool recovery_paused, recovery_killed; /* the stream was ended, at the source, at the target */
-
-    /* Its user paused it while it moved: engine/data/userpause.h. */
-    bool paused_by_user;
-    struct job_order repause; /* out */
-    unsigned repause_tries;
-    int64_t ran_since_ms; /* monotonic: the target let it run since; 0: it does not */
-    int64_t ran_ms;       /* how long it ran on the target against its user's wish */
-
-    struct { /* what it came to in the end, from the hypervisors */
-        bool known;
-        const char *from; /* a literal: event, target, sample */
-        uint64_t total_ms, downtime_ms, setup_ms, bytes, passes;
-        uint64_t question; /* out to the target, 0: none */
-    } final;
-
-    struct { /* what was expected at hand-off: engine/model/forecast.h */
-        bool made;
-        int64_t total_ms, low_ms, high_ms, downtime_ms;
-        int percent; /* chance that it converges */
-    } forecast;
+    struct job_stream stream;       /* does it move? engine/data/ladder.h */
+    struct job_recovery recovery;   /* of a post-copy that broke: engine/data/recovery.h */
+    struct job_userpause userpause; /* while it moved: engine/data/userpause.h */
+    struct job_final final;         /* what it came to */
+    struct job_forecast forecast;   /* what was expected at hand-off */
 
     bool has_sample;
     struct sample sample;

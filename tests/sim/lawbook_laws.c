@@ -261,7 +261,11 @@ static void wait_is_told(struct lawbook *book, const struct snapshot *now,
     if (job->waits_since_ms > now->wall_ms)
         lawbook_broken(book, LAW_SAYS_WHY, "job %s waits for %s since a time to come", job->name,
                        what);
-    if (job->waits_until_ms == 0 && job->pending != PENDING_UNPROVEN)
+    /* The hosts end these: what nobody can prove, a recovery that gave up or is blind, a stream
+     * that stands still (which the monitor's own limits end). */
+    bool endless = job->pending == PENDING_UNPROVEN || job->pending == PENDING_STALLED ||
+                   job->recovery == RECOVERY_EXHAUSTED || job->recovery == RECOVERY_BLIND;
+    if (job->waits_until_ms == 0 && !endless)
         lawbook_broken(book, LAW_SAYS_WHY, "job %s (%s) waits for %s without a deadline", job->name,
                        phase_name(job->phase), what);
     if (job->waits_until_ms != 0 && now->wall_ms > job->waits_until_ms + LATE_MS)

@@ -133,8 +133,7 @@ static inline bool fake_resolve(void *ctx, const struct resolve_request *request
     struct fake_engine *fake = ctx;
     fake->resolved++;
     fake->last_word = *request;
-    return fake->fail_with == ERR_NONE ||
-           err_set(err, fake->fail_with, "nothing is in doubt");
+    return fake->fail_with == ERR_NONE || err_set(err, fake->fail_with, "nothing is in doubt");
 }
 
 static inline bool fake_evict(void *ctx, const struct eviction_request *request, struct err *err)

@@ -1,0 +1,83 @@
+/* job_parts.h - what a job (job.h) consists of: small records, each written by one part of the
+ * engine and read by all. */
+#ifndef ENGINE_MODEL_JOB_PARTS_H
+#define ENGINE_MODEL_JOB_PARTS_H
+
+#include "engine/model/phase.h"
+#include "hypervisor/types.h"
+
+enum { JOB_MODES_MAX = 8, JOB_NOTE_MAX = 160 };
+
+/* Both clocks at one moment. */
+struct moment {
+    int64_t mono_ms, wall_ms;
+};
+
+/* What was last seen of the guest on one side, and whether a question is out. */
+struct job_side {
+    struct hv_sight sight;
+    int64_t seen_wall_ms; /* 0: never */
+    int64_t seen_ms;      /* the same moment, monotonic */
+    uint64_t look_id;     /* question out, 0: none */
+    int64_t asked_ms;     /* when; an answer that got lost is not awaited for ever */
+    uint64_t round;       /* round of looks that this answer belongs to */
+};
+
+/* An order about the guest that is out, with its intent. */
+struct job_order {
+    uint64_t id;           /* 0: none is out */
+    int64_t seq, asked_ms; /* wall */
+    const char *action;    /* a literal */
+    char node[HV_HOST_MAX];
+};
+
+struct job_mode { /* one change of mode */
+    enum mode mode;
+    int64_t wall_ms;
+    char cause[48];
+};
+
+struct job_stream {            /* engine/data/ladder.h */
+    uint64_t bytes;            /* data_processed of the newest sample */
+    int64_t flow_ms;           /* monotonic: when it last grew, or was first seen */
+    int64_t stopped_ms;        /* monotonic: the source stands still for the switch-over; 0: not */
+    bool target_resumed;       /* the target was seen to let the guest run */
+    struct job_order order;    /* a remedy, out */
+    unsigned tried;            /* remedies, as bits by enum decision */
+    int64_t ordered_ms;        /* monotonic: when the last one was; 0: none */
+    int64_t looked_ms;         /* monotonic: both sides were asked */
+    int last;                  /* enum decision of the newest look */
+    char remedy[JOB_NOTE_MAX]; /* what was done, for the reason; empty: nothing */
+};
+
+struct job_recovery { /* engine/data/recovery.h */
+    enum recovery state;
+    unsigned tries;
+    int64_t since_ms, until_ms; /* wall */
+    int64_t next_ms;            /* monotonic */
+    struct job_order order;     /* out */
+    bool paused, killed;        /* the stream was ended, at the source, at the target */
+};
+
+struct job_userpause { /* engine/data/userpause.h */
+    bool wished;
+    struct job_order order; /* out */
+    unsigned tries;
+    int64_t ran_since_ms; /* monotonic: the target let it run since; 0: it does not */
+    int64_t ran_ms;       /* how long it ran on the target against its user's wish */
+};
+
+struct job_final { /* from the hypervisors */
+    bool known;
+    const char *from; /* a literal: event, target */
+    uint64_t total_ms, downtime_ms, setup_ms, bytes, passes;
+    uint64_t question; /* out to the target, 0: none */
+};
+
+struct job_forecast { /* engine/model/forecast.h */
+    bool made;
+    int64_t total_ms, low_ms, high_ms, downtime_ms;
+    int percent; /* chance that it converges */
+};
+
+#endif
