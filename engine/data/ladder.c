@@ -244,8 +244,10 @@ void ladder_advance(struct fleet *f, struct job *job, struct moment now, struct 
     struct monitor_decision decision = {.estimate_ms = -1};
     gather(f, job, now, &facts);
     if (facts.quiet_ms < LADDER_QUIET_MS && facts.stopped_ms < 0) {
-        if (job->pending == PENDING_STALLED)
+        if (job->pending == PENDING_STALLED) {
             step_wait_over(job, now);
+            job->changed = true;
+        }
         return;
     }
     keep_looking(f, job, now, fx);

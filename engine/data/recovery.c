@@ -5,8 +5,8 @@
 #include <string.h>
 
 #include "base/text.h"
-#include "engine/data/intent.h"
 #include "engine/data/flags.h"
+#include "engine/data/intent.h"
 
 static const enum recovery_plan plans[SIDE_COUNT][SIDE_COUNT] = {
 #define RECOVER(source, target, plan) [SIDE_##source][SIDE_##target] = RECOVER_##plan,

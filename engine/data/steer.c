@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "base/text.h"
+#include "engine/data/flags.h"
 #include "engine/data/intent.h"
 #include "engine/data/monitor.h"
 #include "engine/data/move.h"
@@ -65,13 +66,15 @@ void steer_begin(struct fleet *f, struct job *job)
     if (s == NULL)
         return; /* without memory it runs unwatched, as libvirt alone would */
     enum monitor_kind kind = (enum monitor_kind)job->config.monitor;
+    struct migration_config config = job->config;
+    config.post_copy = flags_allow_postcopy(job); /* wanting to is not enough */
     if (job->monitor_json == NULL || !monitor_load(job->monitor_json, &s->acting))
-        monitor_begin(&s->acting, kind, &job->config, &facts);
+        monitor_begin(&s->acting, kind, &config, &facts);
     s->has_shadow = job->config.shadow != SHADOW_NONE;
     if (s->has_shadow)
         monitor_begin(&s->shadow,
-                      job->config.shadow == SHADOW_LEGACY ? MONITOR_LEGACY : MONITOR_STALL,
-                      &job->config, &facts);
+                      job->config.shadow == SHADOW_LEGACY ? MONITOR_LEGACY : MONITOR_STALL, &config,
+                      &facts);
 }
 
 static void record(struct job *job, const struct monitor *m, const struct monitor_decision *d,
