@@ -113,7 +113,7 @@ static bool is_incoming(virDomainPtr domain)
     int type = 0, n = 0, operation = 0;
     if (virDomainGetJobStats(domain, &type, &params, &n, 0) < 0) {
         const virError *last = virGetLastError();
-        return last != NULL && last->code == VIR_ERR_OPERATION_INVALID;
+        return last != NULL && last->code == VIR_ERR_OPERATION_UNSUPPORTED;
     }
     (void)virTypedParamsGetInt(params, n, VIR_DOMAIN_JOB_OPERATION, &operation);
     virTypedParamsFree(params, n);

@@ -137,10 +137,13 @@ void sim_order_helper(struct sim *sim, struct call *call)
     struct job *job = guest != NULL ? guest->job : NULL;
     bool at_source = job != NULL && job->from == call->host;
     bool involved = at_source || (job != NULL && job->to == call->host);
+    const struct copy *copy = guest != NULL ? sim_copy_find(guest, call->host) : NULL;
     if (!call->host->what.helper)
         sim_call_answer(sim, call, SIM_ERROR_NO_HELPER, NULL, NULL, 0);
     else if (call->host->faults[SIM_FAULT_HOST_LOST] > 0)
         sim_call_answer(sim, call, SIM_ERROR_HELPER_SILENT, NULL, call->host, HELPER_MS);
+    else if (copy == NULL || !sim_copy_is_live(copy))
+        sim_call_answer(sim, call, SIM_ERROR_NO_PROCESS, NULL, call->host, 0);
     else if (!involved || !sim_job_close_sockets(sim, job, at_source))
         sim_call_answer(sim, call, SIM_ERROR_NO_STREAM, NULL, NULL, 0);
     else

@@ -16,6 +16,7 @@
 enum {
     TCP_GIVES_UP_MS = 60000, /* a dead path, seen from the side that was not told */
     PATH_TELLS_MS = 8000,    /* once it is back: at the latest */
+    SETTLE_MS = 4000,        /* seen after both sides said postcopy-failed */
     RECONNECT_MIN_MS = 150,
     RECONNECT_MAX_MS = 400,
     PORT_REFUSED_MS = 800,
@@ -76,6 +77,8 @@ static void learn(struct sim *sim, struct job *job, bool source, bool target, en
     if (!job->target_knows)
         return;
     show_target_failed(sim, job);
+    bool slow = sim_chance(&job->chance, 0, 2) == 0;
+    job->settled_ms = sim->now_ms + (slow ? (int64_t)sim_chance(&job->chance, 100, SETTLE_MS) : 0);
     if (why != SIM_ERROR_NONE && sim_job_peers_talk(job)) {
         show_source_failed(sim, job);
         sim_job_answer(sim, job, why);
@@ -129,13 +132,14 @@ void sim_postcopy_path_changed(struct sim *sim, struct job *job)
 }
 
 /* Why a RESUME is refused, in the order in which the two libvirtds look. */
-static enum sim_error resume_refusal(struct job *job, const struct host *to, int64_t *delay_ms)
+static enum sim_error resume_refusal(const struct sim *sim, struct job *job, const struct host *to,
+                                     int64_t *delay_ms)
 {
     if (job == NULL || job->phase == JOB_FINISH || job->to != to)
         return SIM_ERROR_RESUME_NO_JOB;
     if (job->call != NULL || !sim_job_in_postcopy(job))
         return SIM_ERROR_RESUME_WATCHED;
-    if (!job->source_knows)
+    if (!job->source_knows || (job->target_knows && sim->now_ms < job->settled_ms))
         return SIM_ERROR_RESUME_RUNS;
     if (!sim_host_is_linked(job->from) || !sim_host_is_linked(to)) {
         *delay_ms = NO_ROUTE_MS;
@@ -164,7 +168,8 @@ void sim_postcopy_resume(struct sim *sim, struct call *call, struct copy *source
     const struct hv_migrate *how = &call->request.with.migrate;
     int64_t delay_ms = 0;
     struct job *job = source == NULL ? NULL : source->out;
-    enum sim_error why = source == NULL ? SIM_ERROR_NO_DOMAIN : resume_refusal(job, to, &delay_ms);
+    enum sim_error why =
+        source == NULL ? SIM_ERROR_NO_DOMAIN : resume_refusal(sim, job, to, &delay_ms);
     if (why != SIM_ERROR_NONE) {
         sim_call_answer(sim, call, why, source, to, delay_ms);
         return;

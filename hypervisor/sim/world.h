@@ -148,6 +148,7 @@ struct job {
     enum sim_fault_kind doom;        /* SIM_FAULT_COUNT: none; what will stop it before pass 1 */
     unsigned stalls, stalls_out;     /* both ways; only towards the target */
     int64_t began_ms, pass_began_ms, moved_ms, paused_ms;
+    int64_t settled_ms; /* a broken post-copy: from then on QEMU knows what libvirt shows */
     /* The stream. `left` and `dirtied` are true at moved_ms. */
     bool flows;
     uint64_t rate_bps, shown_bps, limit_bps, postcopy_limit_bps;

@@ -562,6 +562,16 @@ const struct contract_case contract_cases[] = {
     {"an edited guest is told", contract_an_edited_guest_is_told},
     {"a place that is not there is told", contract_a_place_that_is_not_there_is_told},
     {"a disk it does not have is refused", contract_a_disk_it_does_not_have_is_refused},
+    {"a paused post-copy is taken up", contract_a_paused_post_copy_is_taken_up},
+    {"a broken post-copy is taken up", contract_a_broken_post_copy_is_taken_up},
+    {"what is not broken is not taken up", contract_what_is_not_broken_is_not_taken_up},
+    {"a yanked guest stays at home", contract_a_yanked_guest_stays_at_home},
+    {"only an incoming copy is dropped", contract_only_an_incoming_copy_is_dropped},
+    {"a host without a helper says so", contract_a_host_without_a_helper_says_so},
+    {"a dirty rate is measured", contract_a_dirty_rate_is_measured},
+    {"a guest suspended on its way runs where it arrives",
+     contract_a_guest_suspended_on_its_way_runs_where_it_arrives},
+    {"packed and tunnelled guests arrive", contract_packed_and_tunnelled_guests_arrive},
     {"a guest can be asked to go", contract_a_guest_can_be_asked_to_go},
 };
 const size_t contract_case_count = COUNT(contract_cases);

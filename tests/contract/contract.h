@@ -33,6 +33,8 @@ struct contract_world {
                                      evictionStrategy LiveMigrate; empty: none */
     /* Changes its metadata, in a way that leaves label and strategy; NULL: cannot. */
     bool (*edit)(void *ctx, const char *host, const char *guest);
+    /* Ends the open streams of the guest's migration; NULL: cannot. */
+    bool (*break_stream)(void *ctx, const char *host, const char *guest);
     /* True when is_done(arg) came true within the time. */
     bool (*wait)(void *ctx, bool (*is_done)(void *arg), void *arg, int64_t timeout_ms);
     void *ctx;
@@ -96,5 +98,16 @@ bool contract_an_edited_guest_is_told(struct contract_world *w);
 bool contract_a_guest_can_be_asked_to_go(struct contract_world *w);
 bool contract_a_place_that_is_not_there_is_told(struct contract_world *w);
 bool contract_a_disk_it_does_not_have_is_refused(struct contract_world *w);
+
+/* --- cases of rescue.c --- */
+bool contract_a_paused_post_copy_is_taken_up(struct contract_world *w);
+bool contract_a_broken_post_copy_is_taken_up(struct contract_world *w);
+bool contract_what_is_not_broken_is_not_taken_up(struct contract_world *w);
+bool contract_a_yanked_guest_stays_at_home(struct contract_world *w);
+bool contract_only_an_incoming_copy_is_dropped(struct contract_world *w);
+bool contract_a_host_without_a_helper_says_so(struct contract_world *w);
+bool contract_a_dirty_rate_is_measured(struct contract_world *w);
+bool contract_a_guest_suspended_on_its_way_runs_where_it_arrives(struct contract_world *w);
+bool contract_packed_and_tunnelled_guests_arrive(struct contract_world *w);
 
 #endif

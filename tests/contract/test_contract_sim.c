@@ -56,6 +56,15 @@ static bool edit(void *ctx, const char *host, const char *uuid)
     return sim_set_guest(ctx, &guest, SIM_LIVE, &err);
 }
 
+static bool break_stream(void *ctx, const char *host, const char *uuid)
+{
+    (void)host;
+    struct sim_fault fault = {.kind = SIM_FAULT_STREAM_RESET, .after_pass_ms = -1};
+    struct err err = {0};
+    TEXT_SET(fault.guest, uuid);
+    return sim_add_fault(ctx, &fault, &err);
+}
+
 static void fill(struct sim *sim, struct contract_world *w)
 {
     struct err err = {0};
@@ -75,6 +84,7 @@ static void fill(struct sim *sim, struct contract_world *w)
     assert_true(sim_add_guest(sim, "h1", &persistent, &err));
     TEXT_SET(w->persistent, persistent.uuid);
     w->edit = edit;
+    w->break_stream = break_stream;
     TEXT_SET(w->hosts[0], "h1");
     TEXT_SET(w->hosts[1], "h2");
     TEXT_SET(w->dead_host, "dead");

@@ -3,14 +3,14 @@
  *
  *   contract_libvirt --host h1=URI[,PEER_URI] --host h2=URI[,PEER_URI] [--dead-host NAME=URI]
  *                    --guest UUID [--twin UUID] [--persistent UUID] [--edit PROGRAM]
- *                    [--case TEXT] [--list]
+ *                    [--break PROGRAM] [--case TEXT] [--list]
  *
  * --guest: a transient guest that runs on either host, with enough memory that is not zero that
  * a copy at 8 MiB/s lasts some seconds. --twin: runs on one host while the other has another
  * guest of its name. --persistent: defined and started on h1, with a label and a strategy
- * (contract.h); PROGRAM HOST UUID changes its metadata. --dead-host: an address where nobody
- * answers. Prints one line a case; exit status 0 when all hold, 1 when one does not, 2 when it was
- * called wrongly.
+ * (contract.h); PROGRAM HOST UUID changes its metadata. --break: PROGRAM HOST UUID ends the open
+ * streams of a migration. --dead-host: an address where nobody answers. Prints one line a case;
+ * exit status 0 when all hold, 1 when one does not, 2 when it was called wrongly.
  */
 #include <stdio.h>
 #include <string.h>
@@ -27,8 +27,8 @@ enum { POLL_MS = 10, HOSTS_MAX = 3 };
 struct options {
     struct hv_host hosts[HOSTS_MAX];
     size_t n_hosts;
-    const char *only; /* a part of a case's name */
-    const char *edit; /* a program */
+    const char *only;          /* a part of a case's name */
+    const char *edit, *breaks; /* programs */
     bool list;
 };
 
@@ -44,16 +44,27 @@ static bool sleep_until(void *ctx, bool (*is_done)(void *arg), void *arg, int64_
     return true;
 }
 
-static bool edit(void *ctx, const char *host, const char *guest)
+static bool run(const char *program, const char *host, const char *guest)
 {
-    const struct options *options = ctx;
     pid_t pid = fork();
     if (pid == 0) {
-        (void)execl(options->edit, options->edit, host, guest, (char *)NULL);
+        (void)execl(program, program, host, guest, (char *)NULL);
         _exit(127);
     }
     int status = -1;
     return pid > 0 && waitpid(pid, &status, 0) == pid && status == 0;
+}
+
+static bool edit(void *ctx, const char *host, const char *guest)
+{
+    const struct options *options = ctx;
+    return run(options->edit, host, guest);
+}
+
+static bool break_stream(void *ctx, const char *host, const char *guest)
+{
+    const struct options *options = ctx;
+    return run(options->breaks, host, guest);
 }
 
 /* "name=uri,peer" */
@@ -95,6 +106,8 @@ static bool take(struct options *options, struct contract_world *w, const char *
         TEXT_SET(w->persistent, value);
     else if (strcmp(name, "--edit") == 0)
         options->edit = value;
+    else if (strcmp(name, "--break") == 0)
+        options->breaks = value;
     else if (strcmp(name, "--case") == 0)
         options->only = value;
     else
@@ -139,13 +152,16 @@ int main(int argc, char **argv)
     struct options options = {0};
     struct contract_world w = {.wait = sleep_until};
     if (!parse(argc, argv, &options, &w)) {
-        (void)fprintf(stderr, "usage: contract_libvirt --host NAME=URI[,PEER] --host NAME=URI"
-                              "[,PEER] [--dead-host NAME=URI] --guest UUID [--twin UUID]"
-                              " [--persistent UUID] [--edit PROGRAM] [--case TEXT] [--list]\n");
+        (void)fprintf(
+            stderr,
+            "usage: contract_libvirt --host NAME=URI[,PEER] --host NAME=URI"
+            "[,PEER] [--dead-host NAME=URI] --guest UUID [--twin UUID]"
+            " [--persistent UUID] [--edit PROGRAM] [--break PROGRAM] [--case TEXT] [--list]\n");
         return 2;
     }
     w.ctx = &options;
     w.edit = options.edit != NULL ? edit : NULL;
+    w.break_stream = options.breaks != NULL ? break_stream : NULL;
     if (options.list)
         return run_cases(&options, &w);
     struct err err = {0};

@@ -21,13 +21,17 @@ cat >"$LAB/edit" <<EDIT
 virsh -q -c "$(host_uri h1)" metadata "\$2" --live --config --uri '$uri' --key ferry \
     --set "<guest><label key='app' value='contract'/><evictionStrategy>LiveMigrate</evictionStrategy></guest>"
 EDIT
-chmod +x "$LAB/edit"
+cat >"$LAB/break" <<BREAK
+#!/bin/bash
+exec "$LAB_SCRIPTS/fault" --name "$LAB_NAME" break-stream "\$1"
+BREAK
+chmod +x "$LAB/edit" "$LAB/break"
 
 "$suite" --host "h1=$(host_uri h1),qemu+tcp://h1/system" \
     --host "h2=$(host_uri h2),qemu+tcp://h2/system" \
     --dead-host dead=qemu+tcp://127.0.0.1:1/system \
     --guest "$(host_virsh h1 domuuid g-contract)" --twin "$(host_virsh h1 domuuid g-twin)" \
-    --persistent "$(host_virsh h1 domuuid g-keeper)" --edit "$LAB/edit" >&2
+    --persistent "$(host_virsh h1 domuuid g-keeper)" --edit "$LAB/edit" --break "$LAB/break" >&2
 
 if runs_here h1 g-contract; then where=h1; else where=h2; fi
 guest_check "$where" g-contract

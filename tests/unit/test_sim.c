@@ -103,7 +103,7 @@ static void statistics_follow_the_passes(void **state)
     assert_true(iteration > 5);
     assert_true(processed > 1024 * MIB);
     reply = world_wait(w, world_ask(w, HV_CALL_JOB_STATS, "h2", UUID_1), 100);
-    assert_int_equal(reply->err.hv_code, 55);
+    assert_int_equal(reply->err.hv_code, 84);
     world_free(w);
 }
 
