@@ -1,7 +1,7 @@
 /* contract_libvirt.c - the hypervisor contract, kept by real hosts. A program of its own, run by
  * the lab tests, because it needs two libvirt hosts and a guest:
  *
- *   contract_libvirt --host h1=URI[,PEER_URI] --host h2=URI[,PEER_URI] [--dead-host NAME=URI]
+ *   contract_libvirt --host h1=URI[,PEER_URI[,ADDRESS]] --host h2=... [--dead-host NAME=URI]
  *                    --guest UUID [--twin UUID] [--persistent UUID] [--edit PROGRAM]
  *                    [--break PROGRAM] [--case TEXT] [--list]
  *
@@ -67,7 +67,16 @@ static bool break_stream(void *ctx, const char *host, const char *guest)
     return run(options->breaks, host, guest);
 }
 
-/* "name=uri,peer" */
+/* What stands before the next comma; returns what comes after it. */
+static const char *take_part(const char *text, char *out_part, size_t bytes)
+{
+    const char *comma = strchr(text, ',');
+    size_t n = comma != NULL ? (size_t)(comma - text) : strlen(text);
+    (void)snprintf(out_part, bytes, "%.*s", (int)n, text);
+    return text + n + (comma != NULL);
+}
+
+/* "name=uri,peer,address" */
 static bool take_host(struct options *options, const char *text)
 {
     const char *equals = strchr(text, '=');
@@ -75,10 +84,9 @@ static bool take_host(struct options *options, const char *text)
         return false;
     struct hv_host *host = &options->hosts[options->n_hosts++];
     (void)snprintf(host->name, sizeof host->name, "%.*s", (int)(equals - text), text);
-    const char *uri = equals + 1, *comma = strchr(uri, ',');
-    int uri_bytes = (int)(comma != NULL ? (size_t)(comma - uri) : strlen(uri));
-    (void)snprintf(host->uri, sizeof host->uri, "%.*s", uri_bytes, uri);
-    TEXT_SET(host->peer_uri, comma != NULL ? comma + 1 : "");
+    text = take_part(equals + 1, host->uri, sizeof host->uri);
+    text = take_part(text, host->peer_uri, sizeof host->peer_uri);
+    (void)take_part(text, host->migration_host, sizeof host->migration_host);
     return host->uri[0] != '\0';
 }
 
@@ -152,11 +160,10 @@ int main(int argc, char **argv)
     struct options options = {0};
     struct contract_world w = {.wait = sleep_until};
     if (!parse(argc, argv, &options, &w)) {
-        (void)fprintf(
-            stderr,
-            "usage: contract_libvirt --host NAME=URI[,PEER] --host NAME=URI"
-            "[,PEER] [--dead-host NAME=URI] --guest UUID [--twin UUID]"
-            " [--persistent UUID] [--edit PROGRAM] [--break PROGRAM] [--case TEXT] [--list]\n");
+        (void)fprintf(stderr,
+                      "usage: contract_libvirt --host NAME=URI[,PEER[,ADDRESS]] --host ..."
+                      " [--dead-host NAME=URI] --guest UUID [--twin UUID] [--persistent UUID]"
+                      " [--edit PROGRAM] [--break PROGRAM] [--case TEXT] [--list]\n");
         return 2;
     }
     w.ctx = &options;

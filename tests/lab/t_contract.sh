@@ -28,7 +28,7 @@ BREAK
 chmod +x "$LAB/edit" "$LAB/break"
 
 "$suite" --host "h1=$(host_uri h1),qemu+tcp://h1/system" \
-    --host "h2=$(host_uri h2),qemu+tcp://h2/system" \
+    --host "h2=$(host_uri h2),qemu+tcp://h2/system,$LAB_NET.2" \
     --dead-host dead=qemu+tcp://127.0.0.1:1/system \
     --guest "$(host_virsh h1 domuuid g-contract)" --twin "$(host_virsh h1 domuuid g-twin)" \
     --persistent "$(host_virsh h1 domuuid g-keeper)" --edit "$LAB/edit" --break "$LAB/break" >&2
