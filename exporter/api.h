@@ -30,7 +30,8 @@ void reply_success(struct http_reply *reply, unsigned status); /* a Status about
 /* Status Success of a delete. */
 void reply_deleted(struct http_reply *reply, enum api_kind kind, const char *name, const char *uid);
 
-/* ---- objects: api_migration.c, api_instance.c, api_node.c, api_pod.c, api_document.c ---- */
+/* ---- objects: api_migration.c, api_move.c, api_instance.c, api_node.c, api_pod.c,
+ * api_document.c ---- */
 struct api_column {
     const char *name, *type; /* string | integer | date */
     int priority;            /* 0: always, 1: wide only */
@@ -78,6 +79,11 @@ bool api_target_launcher_is_up(const struct snapshot_job *job);
 struct json_object *api_job_object(const struct snapshot_job *job);
 /* status.migrationState, also shown on the guest; NULL before hand-off. */
 struct json_object *api_migration_state(const struct snapshot_job *job);
+
+/* What KubeVirt has no field for, into status.ferry of the job or of its guest. */
+void api_add_move(struct json_object *ferry, const struct snapshot_job *job);
+/* Its newest job ended irrecoverable, and what is left of it still stands as that left it. */
+bool api_guest_is_broken(const struct snapshot_guest *guest, const struct snapshot_job *newest);
 
 /* apiVersion and kind; metadata with name, namespace, uid, resourceVersion, creationTimestamp.
  * Empty or 0 values are left out. Returns the metadata, borrowed. */

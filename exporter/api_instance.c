@@ -206,6 +206,9 @@ static void add_conditions(struct json_object *status, const struct snapshot_gue
                                                                   : "Paused";
         api_add_condition(conditions, "Paused", "True", 0, reason, NULL);
     }
+    if (api_guest_is_broken(guest, job))
+        api_add_condition(conditions, "ferry.internal/Irrecoverable", "True", job->ended_ms,
+                          "HalfOfGuestGone", job->failure_reason);
     add_wishes(conditions, guest);
     if (job != NULL)
         add_volumes_change(conditions, job);
@@ -270,8 +273,10 @@ static void add_status(struct json_object *object, const struct snapshot *s,
     json_add_time(ferry, "seenAt", guest->seen_ms);
     if (guest->migratable.known)
         add_reasons(ferry, &guest->migratable);
-    if (job != NULL)
+    if (job != NULL) {
         json_add_text(ferry, "migration", job->name);
+        api_add_move(ferry, job);
+    }
 }
 
 /* The names alone, for tools that select by annotation. */

@@ -86,6 +86,8 @@ struct json_object *api_migration_state(const struct snapshot_job *job)
     api_add_unless_empty(state, "targetNode", job->target);
     api_add_unless_empty(state, "targetNodeAddress", job->target_address);
     api_add_unless_empty(state, "targetPod", job->target_pod);
+    if (job->target_sight.presence == HV_PRESENT && job->target_sight.at_ms != 0)
+        json_add_bool(state, "targetNodeDomainDetected", true);
     api_add_unless_empty(state, "migrationPolicyName", job->policy);
     if (job->config_json != NULL)
         json_add(state, "migrationConfiguration", api_object_from(job->config_json, NULL));
@@ -124,6 +126,14 @@ static void add_waiting(struct json_object *conditions, const struct snapshot_jo
                       "UtilityVolumesPresent", text);
 }
 
+/* Whether somebody is needed is worth a reason of its own. */
+static const char *recovery_reason(enum recovery recovery)
+{
+    return recovery == RECOVERY_EXHAUSTED ? "RecoveryExhausted"
+           : recovery == RECOVERY_BLIND   ? "HostUnreachable"
+                                          : "PostCopyBroken";
+}
+
 static void add_conditions(struct json_object *status, const struct snapshot_job *job)
 {
     OWNED(json_object) conditions = json_object_new_array();
@@ -135,8 +145,14 @@ static void add_conditions(struct json_object *status, const struct snapshot_job
         api_add_condition(conditions, "ferry.internal/Resolving", "True", 0, "OutcomeUnknown",
                           "The outcome is being read from both hosts.");
     if (job->recovering)
-        api_add_condition(conditions, "ferry.internal/Recovering", "True", 0, "PostCopyBroken",
-                          "A broken post-copy is being resumed.");
+        api_add_condition(conditions, "ferry.internal/Recovering", "True", job->recovery_since_ms,
+                          recovery_reason(job->recovery),
+                          job->pending == PENDING_RECOVERY
+                              ? job->pending_reason
+                              : "A broken post-copy is being resumed.");
+    if (job->outcome == OUTCOME_IRRECOVERABLE)
+        api_add_condition(conditions, "ferry.internal/Irrecoverable", "True", job->ended_ms,
+                          "HalfOfGuestGone", job->failure_reason);
     if (json_object_array_length(conditions) > 0)
         json_add(status, "conditions", TAKE(conditions));
 }
@@ -282,6 +298,7 @@ static void add_ferry(struct json_object *status, const struct snapshot_job *job
     }
     add_control(ferry, job);
     api_add_unless_empty(ferry, "abortRequester", job->abort_requester);
+    api_add_move(ferry, job);
     json_add_i64(ferry, "epoch", job->epoch);
     json_add_bool(ferry, "adopted", job->adopted);
     json_add_bool(ferry, "resolving", job->resolving);
@@ -337,6 +354,7 @@ static const struct api_column columns[] = {
     {"Remaining", "string", 0, "Data still to be moved."},
     {"Age", "date", 0, "Time since it was asked for."},
     {"Outcome", "string", 1, "How it ended."},
+    {"Recovery", "string", 1, "How far a broken post-copy was taken up again."},
     {"Reason", "string", 1, "Why it waits or failed."},
 };
 
@@ -377,6 +395,7 @@ static void add_cells(const struct snapshot *s, size_t i, int64_t now_ms, struct
         remaining,
         age,
         outcome_name(job->outcome),
+        recovery_name(job->recovery),
         job->failure_reason[0] != '\0' ? job->failure_reason : job->pending_reason};
     for (size_t c = 0; c < COUNT(texts); c++)
         json_add_text(cells, "", texts[c]);

@@ -6,12 +6,14 @@
 #include <string.h>
 
 #include "analyzer/verdict.h"
+#include "engine/data/monitor.h"
 #include "exporter/metrics.h"
 #include "exporter/promx.h"
 
 struct metrics_counters {
     prom_collector_registry_t *registry;
     prom_counter_t *migrations, *transitions, *aborts, *verdicts;
+    prom_counter_t *mode_changes, *recoveries, *irrecoverable;
     prom_histogram_t *duration, *phase_time;
 };
 
@@ -53,8 +55,84 @@ static void touch_verdicts(struct metrics_counters *c, enum outcome outcome, enu
     }
 }
 
+/* ---- modes ---- */
+
+/* Causes that are no decision of the monitor. */
+static const char began[] = "post-copy began", other[] = "other";
+
+/* What can make memory move that way: decisions that order it, or a pause long enough to end it. */
+static bool decision_leads_to(enum decision why, enum mode to)
+{
+    if (to == MODE_POSTCOPY)
+        return decision_action(why) == MONITOR_POSTCOPY;
+    return to == MODE_PAUSED &&
+           (decision_action(why) == MONITOR_PAUSE || why == DECISION_STALLED_HARD ||
+            why == DECISION_LATE_HARD || why == DECISION_LATE_VFIO);
+}
+
+/* The word that is counted: a text that is none of ours would make a series of its own. */
+static const char *mode_cause(const char *cause, enum mode to)
+{
+    enum decision why = decision_from_name(cause);
+    if (why < DECISION_COUNT && decision_leads_to(why, to))
+        return decision_name(why);
+    return to == MODE_POSTCOPY && strcmp(cause, began) == 0 ? began : other;
+}
+
+static void touch_mode(struct metrics_counters *c, enum mode from, enum mode to)
+{
+    const char *values[] = {mode_name(from), mode_name(to), other};
+    (void)promx_metric_touch(c->mode_changes, values);
+    values[2] = began;
+    if (to == MODE_POSTCOPY)
+        (void)promx_metric_touch(c->mode_changes, values);
+    for (enum decision why = 0; why < DECISION_COUNT; why++) {
+        values[2] = decision_name(why);
+        if (decision_leads_to(why, to))
+            (void)promx_metric_touch(c->mode_changes, values);
+    }
+}
+
+static void count_modes(struct metrics_counters *c, const struct snapshot_job *job)
+{
+    for (unsigned i = 1; i < job->n_modes; i++) {
+        enum mode to = job->modes[i].mode;
+        const char *values[] = {mode_name(job->modes[i - 1].mode), mode_name(to),
+                                mode_cause(job->modes[i].cause, to)};
+        (void)prom_counter_inc(c->mode_changes, values);
+    }
+}
+
+/* ---- recovery ---- */
+
+static const char recovered[] = "recovered", irrecoverable[] = "irrecoverable",
+                  unrecovered[] = "unrecovered";
+
+static void count_recovery(struct metrics_counters *c, const struct snapshot_job *job)
+{
+    const char *result[] = {job->outcome == OUTCOME_IRRECOVERABLE ? irrecoverable
+                            : job->recovery == RECOVERY_RECOVERED ? recovered
+                                                                  : unrecovered};
+    if (job->recovery != RECOVERY_NONE || job->outcome == OUTCOME_IRRECOVERABLE)
+        (void)prom_counter_inc(c->recoveries, result);
+    if (job->outcome == OUTCOME_IRRECOVERABLE)
+        (void)prom_counter_inc(c->irrecoverable, NULL);
+}
+
+static void touch_moves(struct metrics_counters *c)
+{
+    touch_mode(c, MODE_PRECOPY, MODE_POSTCOPY);
+    touch_mode(c, MODE_PRECOPY, MODE_PAUSED);
+    touch_mode(c, MODE_PAUSED, MODE_POSTCOPY);
+    touch_one(c->recoveries, recovered);
+    touch_one(c->recoveries, irrecoverable);
+    touch_one(c->recoveries, unrecovered);
+    (void)promx_metric_touch(c->irrecoverable, NULL);
+}
+
 static void touch_all(struct metrics_counters *c)
 {
+    touch_moves(c);
     for (enum outcome outcome = OUTCOME_NONE + 1; outcome < OUTCOME_COUNT; outcome++) {
         touch_one(c->migrations, outcome_name(outcome));
         touch_one(c->duration, outcome_name(outcome));
@@ -81,6 +159,9 @@ static bool fill(struct metrics_counters *c, prom_collector_t *collector)
     c->transitions = add_metric(collector, METRIC_MIGRATION_TRANSITIONS, NULL);
     c->aborts = add_metric(collector, METRIC_MIGRATION_ABORTS, NULL);
     c->verdicts = add_metric(collector, METRIC_MIGRATION_VERDICTS, NULL);
+    c->mode_changes = add_metric(collector, METRIC_MODE_CHANGES, NULL);
+    c->recoveries = add_metric(collector, METRIC_RECOVERIES, NULL);
+    c->irrecoverable = add_metric(collector, METRIC_IRRECOVERABLE, NULL);
     c->duration =
         add_metric(collector, METRIC_MIGRATION_DURATION,
                    prom_histogram_buckets_new(14, .5, 1.0, 2.5, 5.0, 10.0, 20.0, 40.0, 80.0, 150.0,
@@ -89,7 +170,8 @@ static bool fill(struct metrics_counters *c, prom_collector_t *collector)
                                prom_histogram_buckets_new(12, .01, .05, .1, .5, 1.0, 5.0, 10.0,
                                                           30.0, 60.0, 300.0, 900.0, 3600.0));
     return c->migrations != NULL && c->transitions != NULL && c->aborts != NULL &&
-           c->verdicts != NULL && c->duration != NULL && c->phase_time != NULL;
+           c->verdicts != NULL && c->mode_changes != NULL && c->recoveries != NULL &&
+           c->irrecoverable != NULL && c->duration != NULL && c->phase_time != NULL;
 }
 
 struct metrics_counters *metrics_counters_new(struct err *err)
@@ -141,6 +223,8 @@ void metrics_count_finished(struct metrics_counters *counters, const struct snap
     verdict_of(job, &verdict);
     const char *said[] = {outcome[0], plane_name(verdict.plane), cause_row(verdict.cause)->name};
     (void)prom_counter_inc(counters->verdicts, said);
+    count_modes(counters, job);
+    count_recovery(counters, job);
     if (job->abort_status == ABORT_NONE && !job->abort_asked)
         return;
     /* An answer that never came is a failure to stop, whatever the guest did. */

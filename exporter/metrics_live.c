@@ -146,6 +146,14 @@ static bool eta(const struct snapshot *snapshot, const struct snapshot_job *job,
     return job->has_sample && job->eta_ms >= 0;
 }
 
+static bool recovery_attempts(const struct snapshot *snapshot, const struct snapshot_job *job,
+                              double *out_value)
+{
+    (void)snapshot;
+    *out_value = job->recovery_tries;
+    return true;
+}
+
 static bool resolving(const struct snapshot *snapshot, const struct snapshot_job *job,
                       double *out_value)
 {
@@ -200,6 +208,15 @@ static unsigned abort_now(const struct snapshot_job *job)
     return job->abort_status;
 }
 
+static const char *name_of_recovery(unsigned i)
+{
+    return recovery_name((enum recovery)i);
+}
+static unsigned recovery_now(const struct snapshot_job *job)
+{
+    return job->recovery;
+}
+
 /* A vocabulary as a state set: one series per word, 1 for the word that holds. Word 0 is "none"
  * in all of them and has no series. */
 static const struct state_set {
@@ -212,6 +229,7 @@ static const struct state_set {
     {METRIC_MIGRATION_PHASE, "phase", PHASE_COUNT, name_of_phase, phase_now},
     {METRIC_MIGRATION_MODE, "mode", MODE_COUNT, name_of_mode, mode_now},
     {METRIC_MIGRATION_ABORT_STATUS, "status", ABORT_COUNT, name_of_abort, abort_now},
+    {METRIC_MIGRATION_RECOVERY_STATE, "state", RECOVERY_COUNT, name_of_recovery, recovery_now},
 };
 
 static void render_state_set(const struct active *active, const struct state_set *set,
@@ -236,6 +254,7 @@ void metrics_render_migrations(const struct snapshot *snapshot, struct buf *out)
         render_state_set(&active, &state_sets[i], out);
     render_number(&active, METRIC_MIGRATION_RESOLVING, resolving, out);
     render_number(&active, METRIC_MIGRATION_RECOVERING, recovering, out);
+    render_number(&active, METRIC_MIGRATION_RECOVERY_ATTEMPTS, recovery_attempts, out);
     render_number(&active, METRIC_MIGRATION_ELAPSED, elapsed, out);
     render_number(&active, METRIC_MIGRATION_ETA, eta, out);
     for (size_t i = 0; i < COUNT(measures); i++)

@@ -10,6 +10,7 @@
 #include "engine/control/backoff.h"
 #include "engine/control/schedule.h"
 #include "engine/control/volumes.h"
+#include "engine/data/ownership.h"
 
 enum { ADMISSION_JOBS_MAX = 100000, NAME_LETTERS = 5, TIMEOUT_MAX_S = 7 * 86400 };
 
@@ -88,6 +89,25 @@ static bool check_migratable(const struct migratable *migratable, struct err *er
                    unmovable_name(row), text);
 }
 
+/* Half of it is gone: what is left can be looked at, saved and destroyed, not moved. As soon as it
+ * runs otherwise (started anew) it is a guest like any other. */
+static bool check_whole(struct fleet *f, const struct guest *guest, struct err *err)
+{
+    const struct job *newest = fleet_newest_finished(f, guest->uuid);
+    const struct hv_sight sight = {
+        .presence = HV_PRESENT, .state = guest->owner->state, .reason = guest->owner->reason};
+    enum ownership_side side = ownership_side(&sight);
+    if (newest == NULL || newest->outcome != OUTCOME_IRRECOVERABLE ||
+        (side != SIDE_POSTCOPY && side != SIDE_POSTCOPY_FAILED))
+        return true;
+    char state[HV_TEXT_MAX];
+    hv_state_text(sight.state, sight.reason, state);
+    return err_set(err, ERR_REFUSED,
+                   "Cannot migrate VMI %s: migration %s broke in post-copy and left only half of "
+                   "it, %s on %s; destroy that half and start the guest anew first",
+                   guest->name, newest->name, state, guest->owner->node->name);
+}
+
 /* In the order of KubeVirt's webhook: what the guest is, then whether another job has it. */
 static bool check_free(struct fleet *f, const struct guest *guest, const struct volumes *volumes,
                        struct err *err)
@@ -105,7 +125,7 @@ static bool check_free(struct fleet *f, const struct guest *guest, const struct 
                        "in-flight migration detected. Active migration job (%s) is currently "
                        "already in progress for VMI %s.",
                        active->name, guest->name);
-    return true;
+    return check_whole(f, guest, err);
 }
 
 static bool check_guest(struct fleet *f, const struct migration_request *request,

@@ -90,6 +90,23 @@ static void nowhere(struct core_world *w) /* it left its host and nobody has it 
     core_list(w, "h1");
 }
 
+/* Its migration broke in post-copy and the half on the target died. */
+static void lost_half_of_itself(struct core_world *w)
+{
+    const struct job *job = core_ask(w, "g1", &(struct core_wish){.name = "first"});
+    assert_non_null(job);
+    TEXT_SET(w->job, job->uid);
+    core_sample(w);
+    w->source = CORE_BROKEN;
+    w->target = CORE_ABSENT;
+    core_returns(w, HV_CALL_MIGRATE, ERR_HYPERVISOR);
+    core_pass(w, 5000);
+    core_expect(w, PHASE_FAILED, OUTCOME_IRRECOVERABLE, GUEST_AT_BROKEN);
+    core_guest(w, "g1")->is.state = HV_STATE_PAUSED;
+    core_guest(w, "g1")->is.reason = HV_PAUSED_POSTCOPY_FAILED;
+    core_list(w, "h1");
+}
+
 /* ---- the table ---- */
 
 #define FINAL "Cannot migrate VMI in finalized state."
@@ -102,6 +119,9 @@ static void nowhere(struct core_world *w) /* it left its host and nobody has it 
 #define NO_CLASS                                                                             \
     "spec.priority: there is no class 'urgent'; there is: system-critical, user-triggered, " \
     "system-maintenance, none"
+#define HALF                                                                               \
+    "Cannot migrate VMI g1: migration first broke in post-copy and left only half of it, " \
+    "paused(postcopy-failed) on h1; destroy that half and start the guest anew first"
 #define NO_STORE "the store cannot be written; nothing new is accepted"
 
 static const struct {
@@ -128,6 +148,8 @@ static const struct {
     {"g1", moves_and_got_a_host_device, {0}, ERR_REFUSED, HOST_DEVICE},
     {"g1", moves_already, {.target = "h9"}, ERR_REFUSED, IN_FLIGHT},
     /* Ferry's */
+    {"g1", lost_half_of_itself, {0}, ERR_REFUSED, HALF},
+    {"g1", lost_half_of_itself, {.target = "h9"}, ERR_REFUSED, HALF},
     {"g1", nowhere, {0}, ERR_NOT_FOUND, "the VMI \"default/g1\" does not exist"},
     {"g1",
      has_a_double,
@@ -182,6 +204,35 @@ static void what_was_in_the_way_and_goes_lets_it_in(void **state)
     cannot_store(w);
     assert_null(core_ask(w, "g1", NULL));
     w->fleet->store_ok = true;
+    assert_non_null(core_ask(w, "g1", NULL));
+    core_free(w);
+}
+
+/* Each state in which half a guest can be found, and those in which it is whole again. */
+static void half_a_guest_stays_until_it_is_started_anew(void **state)
+{
+    (void)state;
+    static const struct {
+        int state, reason;
+        bool is_half;
+    } rows[] = {{HV_STATE_PAUSED, HV_PAUSED_POSTCOPY_FAILED, true},
+                {HV_STATE_PAUSED, HV_PAUSED_POSTCOPY, true},
+                {HV_STATE_RUNNING, HV_RUNNING_POSTCOPY_FAILED, true},
+                {HV_STATE_PAUSED, HV_PAUSED_USER, false},
+                {HV_STATE_RUNNING, HV_RUNNING_BOOTED, false}};
+    for (size_t i = 0; i < COUNT(rows); i++) {
+        struct core_world *w = core_new();
+        lost_half_of_itself(w);
+        core_guest(w, "g1")->is.state = rows[i].state;
+        core_guest(w, "g1")->is.reason = rows[i].reason;
+        core_list(w, "h1");
+        assert_int_equal(core_ask(w, "g1", NULL) == NULL, rows[i].is_half);
+        core_free(w);
+    }
+    struct core_world *w = core_new(); /* broken by somebody else's hand: libvirt has the word */
+    core_guest(w, "g1")->is.state = HV_STATE_PAUSED;
+    core_guest(w, "g1")->is.reason = HV_PAUSED_POSTCOPY_FAILED;
+    core_list(w, "h1");
     assert_non_null(core_ask(w, "g1", NULL));
     core_free(w);
 }
@@ -327,6 +378,7 @@ static void automatic_jobs_are_refused_like_a_human_s(void **state)
     } rows[] = {{shut_off, FINAL},
                 {has_host_device, HOST_DEVICE},
                 {moves_already, IN_FLIGHT},
+                {lost_half_of_itself, HALF},
                 {cannot_store, NO_STORE}};
     for (size_t i = 0; i < COUNT(rows); i++) {
         struct core_world *w = core_new();
@@ -353,6 +405,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(every_refusal_has_its_words),
         cmocka_unit_test(what_was_in_the_way_and_goes_lets_it_in),
+        cmocka_unit_test(half_a_guest_stays_until_it_is_started_anew),
         cmocka_unit_test(a_fleet_of_one_host_has_nowhere_to_go),
         cmocka_unit_test(a_definition_nobody_has_read_is_no_reason_to_refuse),
         cmocka_unit_test(a_selector_must_be_a_map_of_labels),

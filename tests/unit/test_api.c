@@ -456,9 +456,9 @@ static void tables_have_a_cell_for_each_column(void **state)
         const char *path, *names, *columns;
     } rows[] = {
         {VMIM_PATH, "done moving stopping waiting",
-         "Name Phase VMI Source Target Mode Remaining Age Outcome Reason"},
+         "Name Phase VMI Source Target Mode Remaining Age Outcome Recovery Reason"},
         {VMIM_PATH "/moving", "moving",
-         "Name Phase VMI Source Target Mode Remaining Age Outcome Reason"},
+         "Name Phase VMI Source Target Mode Remaining Age Outcome Recovery Reason"},
         {VMI_PATH, "vm1 vm2 vm3", "Name Age Phase Node State Migration"},
         {"/api/v1/nodes", "a b c", "Name Status Guests Libvirt QEMU Age URI CPU Error"},
         {"/api/v1/namespaces/default/events", NULL,

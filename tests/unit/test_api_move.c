@@ -1,0 +1,258 @@
+/* test_api_move.c - every field of migrationState and of what status.ferry says about a move, on
+ * the job and on its guest. */
+#include "base/log.h"
+#include "exporter/api.h"
+#include "tests/unit/test_api_http.h"
+
+/* A move that had everything happen to it. */
+static void fill(struct snapshot_job *job)
+{
+    job->mode = MODE_POSTCOPY;
+    job->modes[0] = (struct snapshot_mode){MODE_PRECOPY, world_wall_ms - 59000, "started"};
+    job->modes[1] = (struct snapshot_mode){MODE_PAUSED, world_wall_ms - 40000, "late-pause"};
+    job->modes[2] = (struct snapshot_mode){MODE_POSTCOPY, world_wall_ms - 30000, ""};
+    job->n_modes = 3;
+    job->abort_asked = true;
+    job->abort_status = ABORT_FAILED;
+    job->abort_cause = ABORT_CAUSE_PROGRESS;
+    job->recovery = RECOVERY_WAITING;
+    job->recovering = true;
+    job->recovery_tries = 4;
+    job->recovery_since_ms = world_wall_ms - 20000;
+    job->recovery_until_ms = world_wall_ms + 220000;
+    job->pending = PENDING_RECOVERY;
+    TEXT_SET(job->pending_reason, "The stream is being taken up again");
+    TEXT_SET(job->remedy, "the stream was broken after 5 s");
+    job->paused_by_user = true;
+    job->ran_ms = 120;
+    job->final_known = true;
+    job->final_from = "event";
+    job->final_total_ms = 61000;
+    job->final_downtime_ms = 231;
+    job->final_setup_ms = 12;
+    job->final_bytes = 1610612736;
+    job->final_passes = 7;
+    job->forecast_made = true;
+    job->forecast_total_ms = 50000;
+    job->forecast_low_ms = 40000;
+    job->forecast_high_ms = 70000;
+    job->forecast_downtime_ms = 300;
+    job->forecast_percent = 85;
+    job->target_sight = (struct snapshot_sight){HV_PRESENT, HV_STATE_RUNNING,
+                                                HV_RUNNING_POSTCOPY_FAILED, world_wall_ms - 1000};
+}
+
+static const struct {
+    const char *path, *want;
+} rows[] = {
+    {"migrationState.migrationUid", "20000000-0000-4000-8000-000000000001"},
+    {"migrationState.sourceNode", "a"},
+    {"migrationState.sourcePod", "virt-launcher-vm2-abcde"},
+    {"migrationState.targetNode", "b"},
+    {"migrationState.targetPod", "virt-launcher-vm2-fghij"},
+    {"migrationState.targetNodeAddress", "192.0.2.1"},
+    {"migrationState.targetNodeDomainDetected", "true"},
+    {"migrationState.targetDirectMigrationNodePorts", ""}, /* libvirt does not tell */
+    {"migrationState.startTimestamp", "2025-11-16T05:06:40Z"},
+    {"migrationState.endTimestamp", "2025-11-16T05:07:39Z"},
+    {"migrationState.completed", "true"},
+    {"migrationState.failed", "true"},
+    {"migrationState.abortRequested", "true"},
+    {"migrationState.abortStatus", "Failed"},
+    {"migrationState.failureReason", "it broke"},
+    {"migrationState.mode", "PostCopy"},
+    {"migrationState.migrationPolicyName", "gentle"},
+    {"migrationState.migrationConfiguration.allowPostCopy", "false"},
+    {"ferry.modeHistory.0.mode", "PreCopy"},
+    {"ferry.modeHistory.0.at", "2025-11-16T05:06:40Z"},
+    {"ferry.modeHistory.0.cause", "started"},
+    {"ferry.modeHistory.1.mode", "Paused"},
+    {"ferry.modeHistory.1.at", "2025-11-16T05:06:59Z"},
+    {"ferry.modeHistory.1.cause", "late-pause"},
+    {"ferry.modeHistory.2.mode", "PostCopy"},
+    {"ferry.modeHistory.2.cause", ""},
+    {"ferry.modeHistory.3", ""},
+    {"ferry.abortCause", "progress-timeout"},
+    {"ferry.recovery.state", "waiting"},
+    {"ferry.recovery.tries", "4"},
+    {"ferry.recovery.since", "2025-11-16T05:07:19Z"},
+    {"ferry.recovery.until", "2025-11-16T05:11:19Z"},
+    {"ferry.remedy", "the stream was broken after 5 s"},
+    {"ferry.pausedByUser", "true"},
+    {"ferry.ranAgainstWishMs", "120"},
+    {"ferry.final.from", "event"},
+    {"ferry.final.totalMs", "61000"},
+    {"ferry.final.downtimeMs", "231"},
+    {"ferry.final.setupMs", "12"},
+    {"ferry.final.bytes", "1610612736"},
+    {"ferry.final.passes", "7"},
+    {"ferry.forecast.totalMs", "50000"},
+    {"ferry.forecast.lowMs", "40000"},
+    {"ferry.forecast.highMs", "70000"},
+    {"ferry.forecast.downtimeMs", "300"},
+    {"ferry.forecast.convergesPercent", "85"},
+};
+
+static void publish(struct rig *rig, struct world *take_world)
+{
+    exporter_on_snapshot(rig->x, &take_world->snapshot);
+    snapshot_unref(&take_world->snapshot);
+}
+
+/* Law: the job and its guest say the same, in the same words. */
+static void job_and_guest_tell_everything_about_a_move(void **state)
+{
+    static const char *const paths[] = {VMIM_PATH "/moving", VMI_PATH "/vm2"};
+    struct rig *rig = *state;
+    struct world *world = world_new(300);
+    fill(&world->jobs[1]);
+    world->jobs[1].phase = PHASE_FAILED;
+    world->jobs[1].outcome = OUTCOME_FAILED;
+    world->jobs[1].ended_ms = world_wall_ms;
+    TEXT_SET(world->jobs[1].failure_reason, "it broke");
+    publish(rig, world);
+    for (size_t p = 0; p < COUNT(paths); p++) {
+        struct answer a = get(rig, paths[p]);
+        assert_int_equal(a.status, 200);
+        for (size_t i = 0; i < COUNT(rows); i++) {
+            char path[160];
+            (void)snprintf(path, sizeof path, "status.%s", rows[i].path);
+            if (strcmp(at(&a, path), rows[i].want) != 0)
+                fail_msg("%s: %s is '%s'", paths[p], path, at(&a, path));
+        }
+        answer_fini(&a);
+    }
+}
+
+static void what_did_not_happen_is_not_there(void **state)
+{
+    static const char *const keys[] = {"abortCause",       "recovery", "remedy",   "pausedByUser",
+                                       "ranAgainstWishMs", "final",    "forecast", "modeHistory"};
+    struct rig *rig = *state;
+    struct world *world = world_new(301);
+    world->jobs[1].n_modes = 0;
+    publish(rig, world);
+    struct answer a = get(rig, VMIM_PATH "/moving");
+    for (size_t i = 0; i < COUNT(keys); i++) {
+        char path[64];
+        (void)snprintf(path, sizeof path, "status.ferry.%s", keys[i]);
+        assert_string_equal(at(&a, path), "");
+    }
+    assert_string_equal(at(&a, "status.migrationState.abortRequested"), "");
+    assert_string_equal(at(&a, "status.migrationState.completed"), "");
+    assert_string_equal(at(&a, "status.migrationState.targetNodeDomainDetected"), "");
+    answer_fini(&a);
+}
+
+static void a_forecast_leaves_out_what_it_cannot_say(void **state)
+{
+    (void)state;
+    struct world *world = world_new(1);
+    struct snapshot_job job = world->jobs[1];
+    job.forecast_made = true;
+    job.forecast_total_ms = job.forecast_low_ms = job.forecast_high_ms = -1;
+    job.forecast_downtime_ms = 0;
+    job.forecast_percent = 3;
+    OWNED(json_object) object = api_job_object(&job);
+    assert_null(json_at(object, "status.ferry.forecast.totalMs"));
+    assert_non_null(json_at(object, "status.ferry.forecast.downtimeMs"));
+    assert_int_equal(json_object_get_int(json_at(object, "status.ferry.forecast.convergesPercent")),
+                     3);
+    snapshot_unref(&world->snapshot);
+}
+
+/* Law: every state is shown by its name, NONE not at all. */
+static void every_state_of_a_recovery_is_shown(void **state)
+{
+    (void)state;
+    struct world *world = world_new(1);
+    for (enum recovery r = 0; r < RECOVERY_COUNT; r++) {
+        struct snapshot_job job = world->jobs[1];
+        job.recovery = r;
+        job.recovering =
+            r != RECOVERY_NONE && r != RECOVERY_RECOVERED && r != RECOVERY_IRRECOVERABLE;
+        job.recovery_until_ms = world_wall_ms;
+        OWNED(json_object) object = api_job_object(&job);
+        struct json_object *said = json_at(object, "status.ferry.recovery.state");
+        assert_int_equal(said == NULL, r == RECOVERY_NONE);
+        if (said != NULL)
+            assert_string_equal(json_object_get_string(said), recovery_name(r));
+        assert_int_equal(json_at(object, "status.ferry.recovery.until") != NULL, job.recovering);
+        struct json_object *condition = json_at(object, "status.conditions.0");
+        assert_int_equal(condition != NULL, job.recovering);
+        if (condition == NULL)
+            continue;
+        assert_string_equal(json_object_get_string(json_at(condition, "type")),
+                            "ferry.internal/Recovering");
+        assert_string_equal(json_object_get_string(json_at(condition, "reason")),
+                            r == RECOVERY_EXHAUSTED ? "RecoveryExhausted"
+                            : r == RECOVERY_BLIND   ? "HostUnreachable"
+                                                    : "PostCopyBroken");
+    }
+    snapshot_unref(&world->snapshot);
+}
+
+/* The message of the condition that flags it, NULL when there is none. */
+static const char *flag_of(const struct answer *a)
+{
+    struct json_object *list = json_at(a->json, "status.conditions");
+    for (size_t i = 0; i < json_object_array_length(list); i++) {
+        struct json_object *item = json_object_array_get_idx(list, i);
+        if (strcmp(json_object_get_string(json_at(item, "type")), "ferry.internal/Irrecoverable") ==
+            0)
+            return json_object_get_string(json_at(item, "message"));
+    }
+    return NULL;
+}
+
+/* On the job for good, on the guest while what is left of it is found as it was left. */
+static void an_irrecoverable_guest_is_flagged(void **state)
+{
+    struct rig *rig = *state;
+    static const struct {
+        int state, reason;
+        bool flagged;
+    } guests[] = {
+        {HV_STATE_PAUSED, HV_PAUSED_POSTCOPY_FAILED, true},
+        {HV_STATE_PAUSED, HV_PAUSED_POSTCOPY, true},
+        {HV_STATE_RUNNING, HV_RUNNING_POSTCOPY_FAILED, true},
+        {HV_STATE_PAUSED, HV_PAUSED_USER, false},
+        {HV_STATE_RUNNING, HV_RUNNING_BOOTED, false},
+    };
+    for (size_t i = 0; i < COUNT(guests); i++) {
+        struct world *world = world_new(310 + i);
+        struct snapshot_job *job = &world->jobs[1];
+        job->phase = PHASE_FAILED;
+        job->outcome = OUTCOME_IRRECOVERABLE;
+        job->recovery = RECOVERY_IRRECOVERABLE;
+        job->guest_at = GUEST_AT_BROKEN;
+        TEXT_SET(job->failure_reason, "the half on b is gone");
+        world->guests[1].state = guests[i].state;
+        world->guests[1].reason = guests[i].reason;
+        publish(rig, world);
+        struct answer a = get(rig, VMIM_PATH "/moving");
+        assert_string_equal(flag_of(&a), "the half on b is gone");
+        assert_string_equal(at(&a, "status.ferry.outcome"), "irrecoverable");
+        assert_string_equal(at(&a, "status.ferry.guestAt"), "paused-irrecoverable");
+        assert_string_equal(at(&a, "status.ferry.verdict.irrecoverable"), "true");
+        answer_fini(&a);
+        a = get(rig, VMI_PATH "/vm2");
+        assert_int_equal(flag_of(&a) != NULL, guests[i].flagged);
+        answer_fini(&a);
+    }
+}
+
+#define WIRE_TEST(test) cmocka_unit_test_setup_teardown(test, rig_up, rig_down)
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        WIRE_TEST(job_and_guest_tell_everything_about_a_move),
+        WIRE_TEST(what_did_not_happen_is_not_there),
+        cmocka_unit_test(a_forecast_leaves_out_what_it_cannot_say),
+        cmocka_unit_test(every_state_of_a_recovery_is_shown),
+        WIRE_TEST(an_irrecoverable_guest_is_flagged),
+    };
+    log_setup(LOG_LEVEL_ERROR, LOG_FORMAT_TEXT, STDERR_FILENO);
+    return cmocka_run_group_tests_name("api move", tests, NULL, NULL);
+}

@@ -1,0 +1,136 @@
+/* test_metrics_move.c - what /metrics tells about modes and broken post-copies. */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stdint.h>
+
+#include <cmocka.h>
+
+#include "exporter/metrics.h"
+#include "tests/unit/test_api_world.h"
+
+static char *counters_page(struct metrics_counters *counters)
+{
+    struct buf out;
+    buf_init(&out, 1 << 20);
+    metrics_counters_render(counters, &out);
+    return buf_take(&out);
+}
+
+/* How a post-copy that broke ended, and the samples that tell of it. */
+static void each_end_of_a_broken_post_copy_is_counted(void **state)
+{
+    (void)state;
+    static const char *const results[] = {"recovered", "irrecoverable", "unrecovered"};
+    static const struct {
+        enum recovery recovery;
+        enum outcome outcome;
+        const char *result; /* "": nothing broke */
+        int irrecoverable;
+    } rows[] = {
+        {RECOVERY_NONE, OUTCOME_SUCCEEDED, "", 0},
+        {RECOVERY_NONE, OUTCOME_FAILED, "", 0},
+        {RECOVERY_RECOVERED, OUTCOME_SUCCEEDED, "recovered", 0},
+        {RECOVERY_IRRECOVERABLE, OUTCOME_IRRECOVERABLE, "irrecoverable", 1},
+        {RECOVERY_EXHAUSTED, OUTCOME_SUCCEEDED, "unrecovered", 0}, /* by somebody's word */
+        {RECOVERY_BLIND, OUTCOME_LOST, "unrecovered", 0},
+    };
+    for (size_t i = 0; i < COUNT(rows); i++) {
+        struct err err = {0};
+        OWNED(metrics_counters) counters = metrics_counters_new(&err);
+        const struct snapshot_job job = {.outcome = rows[i].outcome, .recovery = rows[i].recovery};
+        metrics_count_finished(counters, &job);
+        OWNED_TEXT page = counters_page(counters);
+        char line[128];
+        for (size_t r = 0; r < COUNT(results); r++) {
+            (void)snprintf(line, sizeof line,
+                           "\nferry_postcopy_recoveries_total{result=\"%s\"} %d\n", results[r],
+                           strcmp(results[r], rows[i].result) == 0);
+            assert_non_null(strstr(page, line));
+        }
+        (void)snprintf(line, sizeof line, "\nferry_irrecoverable_guests_total %d\n",
+                       rows[i].irrecoverable);
+        assert_non_null(strstr(page, line));
+    }
+}
+
+static const char *mode_line(const char *from, const char *to, const char *cause, int n,
+                             char out_line[static 256])
+{
+    (void)snprintf(out_line, 256,
+                   "\nferry_migration_mode_changes_total{from=\"%s\",to=\"%s\",cause=\"%s\"} %d\n",
+                   from, to, cause, n);
+    return out_line;
+}
+
+static void changes_of_mode_are_counted_by_their_cause(void **state)
+{
+    (void)state;
+    static const struct {
+        const char *from, *to, *cause;
+        int n;
+    } rows[] = {
+        {"PreCopy", "Paused", "late-pause", 1},
+        {"PreCopy", "Paused", "late-hard-switch", 0},
+        {"PreCopy", "Paused", "stalled-hard-switch", 0},
+        {"PreCopy", "Paused", "other", 0},
+        {"Paused", "PostCopy", "post-copy began", 1},
+        {"PreCopy", "PostCopy", "stalled-post-copy", 1},
+        {"PreCopy", "PostCopy", "late-post-copy", 0},
+        {"PreCopy", "PostCopy", "post-copy began", 0},
+        {"PreCopy", "PostCopy", "other", 1}, /* a text that is none of ours */
+    };
+    struct err err = {0};
+    char line[256];
+    OWNED(metrics_counters) counters = metrics_counters_new(&err);
+    const struct snapshot_job twice = {.outcome = OUTCOME_SUCCEEDED,
+                                       .modes = {{MODE_PRECOPY, 1, "started"},
+                                                 {MODE_PAUSED, 2, "late-pause"},
+                                                 {MODE_POSTCOPY, 3, "post-copy began"}},
+                                       .n_modes = 3};
+    struct snapshot_job once = {.outcome = OUTCOME_FAILED,
+                                .modes = {{MODE_PRECOPY, 1, "started"},
+                                          {MODE_POSTCOPY, 2, "stalled-post-copy"}},
+                                .n_modes = 2};
+    OWNED_TEXT before = counters_page(counters);
+    metrics_count_finished(counters, &twice);
+    metrics_count_finished(counters, &once);
+    TEXT_SET(once.modes[1].cause, "\"} 1\n");
+    metrics_count_finished(counters, &once);
+    OWNED_TEXT page = counters_page(counters);
+    for (size_t i = 0; i < COUNT(rows); i++) {
+        assert_non_null(
+            strstr(before, mode_line(rows[i].from, rows[i].to, rows[i].cause, 0, line)));
+        if (strstr(page, mode_line(rows[i].from, rows[i].to, rows[i].cause, rows[i].n, line)) ==
+            NULL)
+            fail_msg("no line %s", line);
+    }
+    assert_null(strstr(page, "cause=\"started\"")); /* a beginning is no change */
+}
+
+static void a_recovery_under_way_is_on_the_page(void **state)
+{
+    (void)state;
+    struct world *world = world_new(1);
+    struct buf out;
+    world->jobs[1].recovery = RECOVERY_EXHAUSTED;
+    world->jobs[1].recovery_tries = 12;
+    buf_init(&out, 1 << 20);
+    metrics_render_migrations(&world->snapshot, &out);
+    OWNED_TEXT page = buf_take(&out);
+    assert_non_null(strstr(page, "migration=\"moving\",state=\"recovery-exhausted\"} 1\n"));
+    assert_non_null(strstr(page, "migration=\"moving\",state=\"waiting\"} 0\n"));
+    const char *tries = strstr(page, "\nferry_migration_recovery_attempts{");
+    assert_non_null(tries);
+    assert_non_null(strstr(tries, "migration=\"moving\"} 12\n"));
+    snapshot_unref(&world->snapshot);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(each_end_of_a_broken_post_copy_is_counted),
+        cmocka_unit_test(changes_of_mode_are_counted_by_their_cause),
+        cmocka_unit_test(a_recovery_under_way_is_on_the_page),
+    };
+    return cmocka_run_group_tests_name("metrics of moves", tests, NULL, NULL);
+}
