@@ -8,6 +8,7 @@
 #include "cli/human.h"
 #include "cli/pages.h"
 #include "cli/view.h"
+#include "engine/model/phase.h"
 
 enum { CELL = TABLE_CELL_MAX };
 
@@ -20,6 +21,21 @@ struct column {
     const char *path;
     column_fn *fill; /* NULL: the text at path */
 };
+
+/* Like the STATUS of a pod: what somebody has to look at hides the phase. */
+static void fill_standing(struct json_object *object, int64_t now_ms, char *out_cell)
+{
+    (void)now_ms;
+    const char *word = view_text(object, "status.phase");
+    enum recovery recovery = recovery_from_name(view_text(object, "status.ferry.recovery.state"));
+    if (text_equal(view_text(object, "status.ferry.outcome"), outcome_name(OUTCOME_IRRECOVERABLE)))
+        word = "Irrecoverable";
+    else if (view_bool(object, "status.ferry.recovering"))
+        word = recovery == RECOVERY_EXHAUSTED ? recovery_name(recovery)
+               : recovery == RECOVERY_BLIND   ? "recovery-unknown"
+                                              : "Recovering";
+    table_clean(out_cell, CELL, word);
+}
 
 static void fill_age(struct json_object *object, int64_t now_ms, char *out_cell)
 {
@@ -207,7 +223,7 @@ static void fill_capacity(struct json_object *object, int64_t now_ms, char *out_
 
 static const struct column migration_columns[] = {
     {"NAME", ALWAYS, false, "metadata.name", NULL},
-    {"PHASE", ALWAYS, true, "status.phase", NULL},
+    {"PHASE", ALWAYS, true, NULL, fill_standing},
     {"GUEST", ALWAYS, false, "spec.vmiName", NULL},
     {"FROM", ALWAYS, false, NULL, fill_from},
     {"TO", ALWAYS, false, NULL, fill_to},

@@ -35,6 +35,9 @@ void page_table(struct table *take_table, const struct paper *paper, struct buf 
 /* A map of scalars as "a=1, b=2"; empty when there is none. */
 void page_pairs(struct json_object *map, char *out_text, size_t n);
 void page_migration(struct json_object *object, const struct paper *paper, struct buf *out);
+/* Modes, recovery and what to do about it, remedies, final numbers: pages_move.c. */
+void page_move(struct json_object *object, struct buf *out);
+void page_sights(struct json_object *object, struct buf *out); /* what both nodes last said */
 void page_drain(struct json_object *object, const struct paper *paper, struct buf *out);
 /* The settings of a migration (engine/model/migration_config.def) in words, a line each. */
 void page_settings(struct json_object *settings, struct buf *out);

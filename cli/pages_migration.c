@@ -23,6 +23,7 @@ static const struct {
     {"Priority", "spec.priority"},
     {"From", "status.migrationState.sourceNode"},
     {"To", "status.migrationState.targetNode"},
+    {"Address", "status.migrationState.targetNodeAddress"},
     {"Phase", "status.phase"},
     {"Mode", "status.migrationState.mode"},
     {"Waits for", "status.ferry.pendingReason"},
@@ -33,6 +34,7 @@ static const struct {
     {"Target pod", "status.migrationState.targetPod"},
     {"Policy", "status.ferry.policy"},
     {"Abort", "status.migrationState.abortStatus"},
+    {"Abort cause", "status.ferry.abortCause"},
     {"Aborted by", "status.ferry.abortRequester"},
     {"Outcome", "status.ferry.outcome"},
     {"Guest at", "status.ferry.guestAt"},
@@ -110,7 +112,7 @@ static void add_sight(struct buf *out, struct json_object *object, const char *r
     buf_add(out, "\n");
 }
 
-static void add_sights(struct buf *out, struct json_object *object)
+void page_sights(struct json_object *object, struct buf *out)
 {
     if (json_at(object, "status.ferry.source") == NULL &&
         json_at(object, "status.ferry.target") == NULL)
@@ -271,7 +273,8 @@ void page_migration(struct json_object *object, const struct paper *paper, struc
     }
     add_flags(out, object);
     add_rejections(object, paper, out);
+    page_move(object, out);
     add_history(out, object);
-    add_sights(out, object);
+    page_sights(object, out);
     add_numbers(out, object);
 }

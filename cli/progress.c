@@ -32,10 +32,10 @@ int progress_percent(const struct progress *p)
 /* A condition says more than the phase it happens in. */
 static const char *state_word(const struct progress *p)
 {
+    if (p->recovering) /* it is resolving as well then */
+        return "Recovering";
     if (p->resolving)
         return "Resolving";
-    if (p->recovering)
-        return "Recovering";
     if (text_equal(p->abort_status, "Aborting"))
         return "Aborting";
     return p->phase[0] != '\0' ? p->phase : "Accepted";

@@ -100,12 +100,27 @@ enum colour colour_of_phase(const char *phase)
         const char *word;
         enum colour colour;
     } words[] = {
-        {"Succeeded", COLOUR_GOOD},   {"Ready", COLOUR_GOOD},     {"Failed", COLOUR_BAD},
-        {"NotReady", COLOUR_BAD},     {"Unknown", COLOUR_BAD},    {"ok", COLOUR_GOOD},
-        {"yes", COLOUR_GOOD},         {"no", COLOUR_BAD},         {"failed", COLOUR_BAD},
-        {"unknown", COLOUR_BUSY},     {"warn", COLOUR_BUSY},      {"Pending", COLOUR_BUSY},
-        {"Scheduling", COLOUR_BUSY},  {"Scheduled", COLOUR_BUSY}, {"PreparingTarget", COLOUR_BUSY},
-        {"TargetReady", COLOUR_BUSY}, {"Running", COLOUR_BUSY},
+        {"Succeeded", COLOUR_GOOD},
+        {"Ready", COLOUR_GOOD},
+        {"Failed", COLOUR_BAD},
+        {"NotReady", COLOUR_BAD},
+        {"Unknown", COLOUR_BAD},
+        {"ok", COLOUR_GOOD},
+        {"yes", COLOUR_GOOD},
+        {"no", COLOUR_BAD},
+        {"failed", COLOUR_BAD},
+        {"unknown", COLOUR_BUSY},
+        {"warn", COLOUR_BUSY},
+        {"Pending", COLOUR_BUSY},
+        {"Scheduling", COLOUR_BUSY},
+        {"Scheduled", COLOUR_BUSY},
+        {"PreparingTarget", COLOUR_BUSY},
+        {"TargetReady", COLOUR_BUSY},
+        {"Running", COLOUR_BUSY},
+        {"Recovering", COLOUR_BUSY},
+        {"Irrecoverable", COLOUR_BAD},
+        {"recovery-exhausted", COLOUR_BAD},
+        {"recovery-unknown", COLOUR_BAD},
     };
     for (size_t i = 0; i < sizeof words / sizeof *words; i++)
         if (text_equal(words[i].word, phase))

@@ -286,12 +286,14 @@ static void add_moved(struct json_object *object, int64_t took_ms, struct buf *o
     table_clean(target, sizeof target, view_text(object, "status.migrationState.targetNode"));
     human_duration(took_ms, took);
     buf_addf(out, "%s: '%s' moved from %s to %s in %s", name, vm, source, target, took);
-    int64_t processed = view_i64(object, "status.ferry.sample.processedBytes", 0);
+    int64_t processed = view_i64(object, "status.ferry.final.bytes",
+                                 view_i64(object, "status.ferry.sample.processedBytes", 0));
     if (processed > 0) {
         human_bytes((uint64_t)processed, moved);
         buf_addf(out, ", %s sent", moved);
     }
-    int64_t downtime = view_i64(object, "status.ferry.downtimeMs", -1);
+    int64_t downtime = view_i64(object, "status.ferry.final.downtimeMs",
+                                view_i64(object, "status.ferry.downtimeMs", -1));
     if (downtime >= 0)
         buf_addf(out, ", downtime %lld ms", (long long)downtime);
     buf_add(out, "\n");

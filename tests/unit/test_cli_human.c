@@ -417,6 +417,9 @@ static const struct ending {
     {"\"phase\":\"Succeeded\",\"ferry\":{\"outcome\":\"succeeded\",\"downtimeMs\":35,"
      "\"sample\":{\"processedBytes\":1048576}}",
      "m1: 'web' moved from a to b in 4.2s, 1.0MiB sent, downtime 35 ms\n", true},
+    {"\"phase\":\"Succeeded\",\"ferry\":{\"outcome\":\"succeeded\",\"downtimeMs\":35,"
+     "\"final\":{\"downtimeMs\":40,\"bytes\":2097152},\"sample\":{\"processedBytes\":1048576}}",
+     "m1: 'web' moved from a to b in 4.2s, 2.0MiB sent, downtime 40 ms\n", true},
     {"\"phase\":\"Failed\",\"ferry\":{\"outcome\":\"failed\",\"guestAt\":\"running-on-source\"}",
      "ferry: m1 failed: no reason was given\n  guest 'web' is on a, where it was\n", false},
     {"\"phase\":\"Failed\",\"ferry\":{\"outcome\":\"aborted\",\"guestAt\":\"running-on-source\"}",

@@ -1,0 +1,58 @@
+/* recover.c - `ferry recover`: asks for another round of tries to take up a broken post-copy. Both
+ * halves of the guest stay as they are, whatever comes of it. */
+#include <stdio.h>
+
+#include "base/own.h"
+#include "cli/cli.h"
+#include "cli/client.h"
+#include "cli/word.h"
+
+struct recover {
+    struct cli_options common;
+    const char *name;
+};
+
+static error_t on_option(int key, char *arg, struct argp_state *state)
+{
+    struct recover *r = state->input;
+    switch (key) {
+    case ARGP_KEY_INIT: state->child_inputs[0] = &r->common; return 0;
+    case ARGP_KEY_ARG:
+        if (state->arg_num > 0)
+            argp_error(state, "one MIGRATION at a time, not also '%s'", arg);
+        r->name = arg;
+        return 0;
+    case ARGP_KEY_NO_ARGS:
+        argp_error(state, "which MIGRATION? `ferry get migrations` lists them");
+        return 0;
+    case ARGP_KEY_END:
+        if (r->common.all_namespaces)
+            argp_error(state, "a MIGRATION is in one namespace; name it with -n");
+        return 0;
+    default: return ARGP_ERR_UNKNOWN;
+    }
+}
+
+int verb_recover(int argc, char **argv)
+{
+    static const struct argp argp = {
+        .parser = on_option,
+        .args_doc = "MIGRATION",
+        .doc = "Try again to take up a broken post-copy.",
+        .children = cli_options_children,
+    };
+    struct recover r = {0};
+    cli_options_init(&r.common);
+    if (argp_parse(&argp, argc, argv, 0, NULL, &r) != 0)
+        return EXIT_USAGE;
+    struct err err = {0};
+    OWNED(client) client = client_new(r.common.server, &err);
+    OWNED(json_object) body = json_object_new_object();
+    if (client == NULL || !word_say(client, r.common.ns, r.name, "recover", body, &err))
+        return cli_fail(&err, err.code == ERR_REFUSED
+                                  ? "`ferry describe vmim NAME` tells how it stands"
+                                  : NULL);
+    (void)printf("%s: asked to try again; `ferry describe vmim %s -n %s` tells how it goes\n",
+                 r.name, r.name, r.common.ns);
+    return EXIT_DONE;
+}

@@ -1,0 +1,154 @@
+/* resolve.c - `ferry resolve`: an operator says where the guest of a migration is, where no host
+ * can prove it. Ferry believes it, so the operator is shown what both nodes last said and asked
+ * once more, and says how he knows: that is kept with the migration. */
+#include <stdio.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "base/own.h"
+#include "cli/cli.h"
+#include "cli/client.h"
+#include "cli/kinds.h"
+#include "cli/pages.h"
+#include "cli/view.h"
+#include "cli/word.h"
+
+enum { KEY_GUEST_ON = 0x200, KEY_BECAUSE, KEY_YES };
+
+/* As people say it, as the API calls it, and what it means. */
+static const struct place {
+    const char *said, *word, *means;
+} places[] = {
+    {"source", "source", "runs on the source; the migration failed"},
+    {"target", "target", "runs on the target; the migration succeeded"},
+    {"nowhere", "gone", "runs nowhere; it is lost"},
+};
+
+struct resolve {
+    struct cli_options common;
+    const char *name, *because;
+    const struct place *place; /* NULL: not said */
+    bool yes;
+};
+
+static const struct place *place_of(const char *said)
+{
+    for (size_t i = 0; i < COUNT(places); i++)
+        if (text_equal(places[i].said, said))
+            return &places[i];
+    return NULL;
+}
+
+static void check(const struct resolve *r, struct argp_state *state)
+{
+    if (r->place == NULL)
+        argp_error(state, "where is the guest? --guest-on source, target or nowhere");
+    if (r->because == NULL || r->because[strspn(r->because, " ")] == '\0')
+        argp_error(state, "how do you know? --because TEXT; it is kept with the migration");
+    if (r->common.all_namespaces)
+        argp_error(state, "a MIGRATION is in one namespace; name it with -n");
+}
+
+static error_t on_option(int key, char *arg, struct argp_state *state)
+{
+    struct resolve *r = state->input;
+    switch (key) {
+    case ARGP_KEY_INIT: state->child_inputs[0] = &r->common; return 0;
+    case KEY_GUEST_ON:
+        r->place = place_of(arg);
+        if (r->place == NULL)
+            argp_error(state, "--guest-on '%s' is none of source, target, nowhere", arg);
+        return 0;
+    case KEY_BECAUSE: r->because = arg; return 0;
+    case KEY_YES: r->yes = true; return 0;
+    case ARGP_KEY_ARG:
+        if (state->arg_num > 0)
+            argp_error(state, "one MIGRATION at a time, not also '%s'", arg);
+        r->name = arg;
+        return 0;
+    case ARGP_KEY_NO_ARGS:
+        argp_error(state, "which MIGRATION? `ferry get migrations` lists them");
+        return 0;
+    case ARGP_KEY_END: check(r, state); return 0;
+    default: return ARGP_ERR_UNKNOWN;
+    }
+}
+
+/* What is at stake, on stderr: stdout is for the answer. */
+static bool show(struct client *client, const struct resolve *r, struct err *err)
+{
+    char path[KINDS_PATH_MAX], vm[TABLE_CELL_MAX];
+    if (!kind_path(KIND_MIGRATION, r->common.ns, r->name, path, err))
+        return false;
+    OWNED(json_object) object = client_call(client, "GET", path, NULL, err);
+    if (object == NULL)
+        return false;
+    struct buf text;
+    buf_init(&text, PAGE_MAX);
+    table_clean(vm, sizeof vm, view_text(object, "spec.vmiName"));
+    page_fact(&text, "Migration", r->name);
+    page_fact(&text, "Phase", view_text(object, "status.phase"));
+    page_fact(&text, "Waits for", view_text(object, "status.ferry.pendingReason"));
+    page_sights(object, &text);
+    buf_addf(&text,
+             "You say that '%s' %s.\n"
+             "Ferry will believe it. If the guest runs elsewhere, two copies can come to run.\n",
+             vm, r->place->means);
+    OWNED_TEXT shown = buf_take(&text);
+    (void)fputs(shown != NULL ? shown : "", stderr);
+    return true;
+}
+
+static bool is_sure(void)
+{
+    char line[16] = "";
+    (void)fputs("Go on? [y/N] ", stderr);
+    (void)fflush(stderr);
+    return fgets(line, sizeof line, stdin) != NULL && word_is_yes(line);
+}
+
+static int resolve(struct client *client, const struct resolve *r)
+{
+    struct err err = {0};
+    if (!r->yes && cli_is_terminal(STDIN_FILENO)) {
+        if (!show(client, r, &err))
+            return cli_fail(&err, NULL);
+        if (!is_sure()) {
+            (void)fputs("ferry: nothing was done\n", stderr);
+            return EXIT_FAILED;
+        }
+    }
+    OWNED(json_object) body = json_object_new_object();
+    json_add_text(body, "guestAt", r->place->word);
+    json_add_text(body, "because", r->because);
+    if (!word_say(client, r->common.ns, r->name, "resolve", body, &err))
+        return cli_fail(&err, err.code == ERR_REFUSED
+                                  ? "`ferry describe vmim NAME` tells how it stands"
+                                  : NULL);
+    (void)printf("%s resolved: by your word its guest %s\n", r->name, r->place->means);
+    return EXIT_DONE;
+}
+
+int verb_resolve(int argc, char **argv)
+{
+    static const struct argp_option options[] = {
+        {"guest-on", KEY_GUEST_ON, "PLACE", 0, "where it is: source, target or nowhere", 0},
+        {"because", KEY_BECAUSE, "TEXT", 0, "how you know; kept with the migration", 0},
+        {"yes", KEY_YES, NULL, 0, "do not ask for confirmation", 0},
+        {0},
+    };
+    static const struct argp argp = {
+        .options = options,
+        .parser = on_option,
+        .args_doc = "MIGRATION",
+        .doc = "Say where a guest is when its hosts cannot prove it. Look at both first.",
+        .children = cli_options_children,
+    };
+    struct resolve r = {0};
+    cli_options_init(&r.common);
+    if (argp_parse(&argp, argc, argv, 0, NULL, &r) != 0)
+        return EXIT_USAGE;
+    struct err err = {0};
+    OWNED(client) client = client_new(r.common.server, &err);
+    return client != NULL ? resolve(client, &r) : cli_fail(&err, NULL);
+}

@@ -1,0 +1,183 @@
+/* test_cli_move.c - how a move went, as a page and in the list: the exact text. */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include <cmocka.h>
+
+#include <string.h>
+
+#include "base/own.h"
+#include "cli/columns.h"
+#include "cli/pages.h"
+#include "engine/model/phase.h"
+
+static const struct paper plain = {TABLE_WIDTH, false};
+
+static struct json_object *parse(const char *text)
+{
+    struct err err = {0};
+    struct json_object *object = json_parse(text, strlen(text), "test", &err);
+    if (object == NULL)
+        fail_msg("%s", err.text);
+    return object;
+}
+
+static char *page_of(const char *text)
+{
+    OWNED(json_object) object = parse(text);
+    struct buf out;
+    buf_init(&out, PAGE_MAX);
+    page_object(KIND_MIGRATION, object, &plain, &out);
+    return buf_take(&out);
+}
+
+static void a_move_that_is_over_tells_how_it_went(void **state)
+{
+    (void)state;
+    OWNED_TEXT page = page_of(
+        "{\"metadata\":{\"name\":\"m1\"},\"spec\":{\"vmiName\":\"web\"},"
+        "\"status\":{\"phase\":\"Succeeded\",\"migrationState\":{\"sourceNode\":\"a\","
+        "\"targetNode\":\"b\",\"targetNodeAddress\":\"192.0.2.2\",\"mode\":\"PostCopy\","
+        "\"abortStatus\":\"Failed\"},"
+        "\"ferry\":{\"abortCause\":\"operator\",\"outcome\":\"succeeded\","
+        "\"remedy\":\"the stream was broken\",\"pausedByUser\":true,\"ranAgainstWishMs\":1200,"
+        "\"modeHistory\":[{\"mode\":\"PreCopy\",\"at\":\"2025-11-16T05:06:40Z\",\"cause\":"
+        "\"started\"},{\"mode\":\"PostCopy\",\"at\":\"2025-11-16T05:07:10Z\",\"cause\":"
+        "\"stalled-post-copy\"}],"
+        "\"recovery\":{\"state\":\"recovered\",\"tries\":2,\"since\":\"2025-11-16T05:07:19Z\"},"
+        "\"forecast\":{\"totalMs\":50000,\"lowMs\":40000,\"highMs\":70000,\"downtimeMs\":300,"
+        "\"convergesPercent\":85},"
+        "\"final\":{\"from\":\"event\",\"totalMs\":61000,\"downtimeMs\":231,\"setupMs\":12,"
+        "\"bytes\":1610612736,\"passes\":7}}}}");
+    assert_string_equal(page, "Name:         m1\n"
+                              "Guest:        web\n"
+                              "From:         a\n"
+                              "To:           b\n"
+                              "Address:      192.0.2.2\n"
+                              "Phase:        Succeeded\n"
+                              "Mode:         PostCopy\n"
+                              "Abort:        Failed\n"
+                              "Abort cause:  operator\n"
+                              "Outcome:      succeeded\n"
+                              "Remedy:       the stream was broken\n"
+                              "User's pause: while it moved; against that it ran on the target for "
+                              "1.2s\n"
+                              "Recovery of the broken post-copy:\n"
+                              "  state              recovered\n"
+                              "                     The stream was taken up again and the guest "
+                              "arrived.\n"
+                              "  tries              2\n"
+                              "  since              2025-11-16T05:07:19Z\n"
+                              "Modes:\n"
+                              "  PreCopy          2025-11-16T05:06:40Z  +0.0s  started\n"
+                              "  PostCopy         2025-11-16T05:07:10Z  +30.0s  stalled-post-copy\n"
+                              "Forecast at hand-off:\n"
+                              "  total time         50.0s\n"
+                              "  at least           40.0s\n"
+                              "  at most            1m10s\n"
+                              "  downtime           300 ms\n"
+                              "  chance to converge 85%\n"
+                              "Final numbers, from the source's last event:\n"
+                              "  total time         1m01s\n"
+                              "  downtime           231 ms\n"
+                              "  setup              12 ms\n"
+                              "  sent               1.5GiB\n"
+                              "  passes             7\n");
+}
+
+/* Each state in which somebody may be needed, and what he is told to do. */
+static void a_recovery_says_what_can_be_done(void **state)
+{
+    (void)state;
+    static const struct {
+        enum recovery state;
+        const char *step; /* NULL: nothing is said */
+    } rows[] = {
+        {RECOVERY_WATCHING, "nothing to do"},
+        {RECOVERY_PAUSING, "nothing to do"},
+        {RECOVERY_RESUMING, "nothing to do"},
+        {RECOVERY_WAITING, "repair the path"},
+        {RECOVERY_BLIND, "where it is: ferry resolve m1 --guest-on"},
+        {RECOVERY_EXHAUSTED, "then: ferry recover m1 (or, if you know where the guest is: ferry "
+                             "resolve m1 --guest-on"},
+        {RECOVERY_IRRECOVERABLE, "start the guest from its disks"},
+        {RECOVERY_RECOVERED, NULL},
+    };
+    assert_int_equal(COUNT(rows), RECOVERY_COUNT - 1);
+    for (size_t i = 0; i < COUNT(rows); i++) {
+        char text[256];
+        (void)snprintf(text, sizeof text,
+                       "{\"metadata\":{\"name\":\"m1\"},\"status\":{\"ferry\":{\"recovery\":"
+                       "{\"state\":\"%s\",\"tries\":3}}}}",
+                       recovery_name(rows[i].state));
+        OWNED_TEXT page = page_of(text);
+        const char *step = strstr(page, "  what to do ");
+        assert_int_equal(step != NULL, rows[i].step != NULL);
+        if (step != NULL && strstr(step, rows[i].step) == NULL)
+            fail_msg("%s", page);
+        assert_null(strchr(page, '%'));
+    }
+    OWNED_TEXT newer =
+        page_of("{\"status\":{\"ferry\":{\"recovery\":{\"state\":\"tomorrow's\",\"tries\":3}}}}");
+    assert_non_null(strstr(newer, "  state              tomorrow's\n"));
+}
+
+static void a_user_s_pause_that_held_says_so(void **state)
+{
+    (void)state;
+    OWNED_TEXT page =
+        page_of("{\"status\":{\"ferry\":{\"pausedByUser\":true,\"ranAgainstWishMs\":0}}}");
+    assert_string_equal(page, "User's pause: while it moved; it did not run on the target\n");
+}
+
+static void the_list_shows_what_somebody_has_to_look_at(void **state)
+{
+    (void)state;
+    static const struct {
+        const char *ferry, *phase, *word;
+    } rows[] = {
+        {"\"recovering\":false", "Running", "Running"},
+        {"\"recovering\":true,\"recovery\":{\"state\":\"resuming\"}", "Running", "Recovering"},
+        {"\"recovering\":true", "Running", "Recovering"},
+        {"\"recovering\":true,\"recovery\":{\"state\":\"recovery-exhausted\"}", "Running",
+         "recovery-exhausted"},
+        {"\"recovering\":true,\"recovery\":{\"state\":\"unknown\"}", "Running", "recovery-unknown"},
+        {"\"recovering\":false,\"recovery\":{\"state\":\"recovered\"}", "Succeeded", "Succeeded"},
+        {"\"outcome\":\"irrecoverable\",\"recovery\":{\"state\":\"irrecoverable\"}", "Failed",
+         "Irrecoverable"},
+        {"\"outcome\":\"failed\"", "Failed", "Failed"},
+    };
+    for (size_t i = 0; i < COUNT(rows); i++) {
+        char text[256], want[32];
+        (void)snprintf(text, sizeof text,
+                       "{\"metadata\":{\"name\":\"m1\"},\"status\":{\"phase\":\"%s\",\"ferry\":"
+                       "{%s}}}",
+                       rows[i].phase, rows[i].ferry);
+        (void)snprintf(want, sizeof want, "\nm1    %s ", rows[i].word);
+        OWNED(json_object) object = parse(text);
+        const struct columns choice = {.kind = KIND_MIGRATION};
+        struct buf out;
+        buf_init(&out, PAGE_MAX);
+        assert_int_equal(columns_render(&choice, object, &plain, &out), 1);
+        if (strstr(out.data, want) == NULL)
+            fail_msg("%s: %s", rows[i].word, out.data);
+        buf_fini(&out);
+    }
+    assert_int_equal(colour_of_phase("Irrecoverable"), COLOUR_BAD);
+    assert_int_equal(colour_of_phase("recovery-exhausted"), COLOUR_BAD);
+    assert_int_equal(colour_of_phase("recovery-unknown"), COLOUR_BAD);
+    assert_int_equal(colour_of_phase("Recovering"), COLOUR_BUSY);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(a_move_that_is_over_tells_how_it_went),
+        cmocka_unit_test(a_recovery_says_what_can_be_done),
+        cmocka_unit_test(a_user_s_pause_that_held_says_so),
+        cmocka_unit_test(the_list_shows_what_somebody_has_to_look_at),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
