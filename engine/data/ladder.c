@@ -96,6 +96,15 @@ static enum decision choose_in_postcopy(const struct ladder_facts *facts, char *
                seconds(facts->quiet_ms));
 }
 
+/* An abort was accepted and the source goes on, but a target that does not answer holds the call.
+ */
+static bool call_hangs(const struct ladder_facts *facts)
+{
+    return facts->aborted_ms >= LADDER_ABORT_MS && facts->source_runs && facts->target_stands &&
+           !facts->target_resumed && !facts->has_disks &&
+           !was_tried(facts, DECISION_STREAM_ABORT_DROPPED);
+}
+
 enum decision ladder_choose(const struct ladder_facts *facts, char out_text[MONITOR_TEXT_MAX])
 {
     if (facts->mode != MODE_POSTCOPY && facts->stopped_ms >= 0 && !facts->tunnelled)
@@ -104,6 +113,11 @@ enum decision ladder_choose(const struct ladder_facts *facts, char out_text[MONI
         return say(out_text, DECISION_GOES_ON, "It moves.");
     if (facts->mode == MODE_POSTCOPY)
         return choose_in_postcopy(facts, out_text);
+    if (call_hangs(facts))
+        return say(out_text, DECISION_STREAM_ABORT_DROPPED,
+                   "Aborted %.1f s ago and the guest runs on, but the target keeps its copy; that "
+                   "is destroyed.",
+                   seconds(facts->aborted_ms));
     if (!facts->has_disks || facts->quiet_ms < LADDER_DISKS_MS)
         return say(out_text, DECISION_STREAM_QUIET, "Nothing moved for %.1f s; the guest runs on.",
                    seconds(facts->quiet_ms));
@@ -145,6 +159,12 @@ static bool stands(const struct job_side *side, struct moment now)
            side->sight.reason == HV_PAUSED_MIGRATION;
 }
 
+static bool runs(const struct job_side *side, struct moment now)
+{
+    return side->seen_ms > 0 && now.mono_ms - side->seen_ms <= LADDER_FRESH_MS &&
+           side->sight.presence == HV_PRESENT && side->sight.state == HV_STATE_RUNNING;
+}
+
 static bool has_helper(struct fleet *f, const char *node_name)
 {
     const struct node *node = fleet_node(f, node_name);
@@ -169,6 +189,8 @@ static void gather(struct fleet *f, const struct job *job, struct moment now,
         .quiet_ms = job->stream.flow_ms != 0 ? now.mono_ms - job->stream.flow_ms : 0,
         .stopped_ms = job->stream.stopped_ms != 0 ? now.mono_ms - job->stream.stopped_ms : -1,
         .estimate_ms = estimate_ms(job),
+        .aborted_ms = job->stream.aborted_ms != 0 ? now.mono_ms - job->stream.aborted_ms : -1,
+        .source_runs = runs(&job->source_side, now),
         .source_stands = stands(&job->source_side, now),
         .target_stands = stands(&job->target_side, now),
         .target_resumed = job->stream.target_resumed,
@@ -189,6 +211,7 @@ static void give(struct fleet *f, struct job *job, enum decision decision, const
     } orders[] = {
         {DECISION_STREAM_YANKED, HV_CALL_YANK, "yank", false},
         {DECISION_STREAM_COPY_DROPPED, HV_CALL_DROP_COPY, "drop-copy", true},
+        {DECISION_STREAM_ABORT_DROPPED, HV_CALL_DROP_COPY, "drop-copy", true},
         {DECISION_STREAM_KILLED, HV_CALL_KILL_STREAM, "kill-stream", false},
         {DECISION_STREAM_PAUSED, HV_CALL_ABORT, "pause-stream", false},
     };
@@ -236,8 +259,8 @@ static void read_source(struct job *job, struct moment now)
 
 void ladder_advance(struct fleet *f, struct job *job, struct moment now, struct effects *fx)
 {
-    bool runs = job->call_out || job->hv_job == JOB_SEEN_ACTIVE;
-    if (job->phase != PHASE_RUNNING || !runs || !f->store_ok)
+    bool under_way = job->call_out || job->hv_job == JOB_SEEN_ACTIVE;
+    if (job->phase != PHASE_RUNNING || !under_way || !f->store_ok)
         return;
     read_source(job, now);
     struct ladder_facts facts;

@@ -20,6 +20,7 @@ enum {
     LADDER_DISKS_MS = 4000,     /* ... with disks: the streams are broken. Before libvirt's own
                                    patience ends, which may be 6 s and cannot be asked */
     LADDER_SWITCH_MS = 4000,    /* a switch-over that should be over by now */
+    LADDER_ABORT_MS = 5000,     /* an accepted abort whose call should be back by now */
     LADDER_POSTCOPY_MS = 10000, /* a post-copy stream that is dead */
     LADDER_AGAIN_MS = 10000,    /* before the same remedy is tried again */
     LADDER_FRESH_MS = 2500,     /* how old a look may be that a remedy rests on */
@@ -33,6 +34,8 @@ struct ladder_facts {
     int64_t quiet_ms;    /* since anything moved */
     int64_t stopped_ms;  /* how long the source stands still for the switch-over; -1: it does not */
     int64_t estimate_ms; /* what the rest should take; -1: no idea */
+    int64_t aborted_ms;  /* since an abort was accepted; -1: none was */
+    bool source_runs;    /* freshly seen running: the migration let go of it */
     bool source_stands, target_stands; /* freshly seen as paused for the migration */
     bool target_resumed;               /* it was seen to run there */
     bool source_helps;                 /* the source has a helper */

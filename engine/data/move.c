@@ -140,6 +140,7 @@ void move_abort_called(struct job *job, const struct err *err, struct moment now
     job->abort_call_id = 0;
     if (err->code == ERR_NONE) {
         job->abort_accepted = true; /* accepted is not yet done: the hosts decide */
+        job->stream.aborted_ms = now.mono_ms;
         job->changed = true;
         if (!job->call_out)
             resolve_begin(job, now);

@@ -41,6 +41,7 @@ struct job_stream {            /* engine/data/ladder.h */
     uint64_t bytes;            /* data_processed of the newest sample */
     int64_t flow_ms;           /* monotonic: when it last grew, or was first seen */
     int64_t stopped_ms;        /* monotonic: the source stands still for the switch-over; 0: not */
+    int64_t aborted_ms;        /* monotonic: an abort was accepted; 0: none */
     bool target_resumed;       /* the target was seen to let the guest run */
     struct job_order order;    /* a remedy, out */
     unsigned tried;            /* remedies, as bits by enum decision */
