@@ -6,72 +6,8 @@
 # A row: when it is broken (the first word of its name), how, and how it must end. ends FATE SECONDS:
 # source, target or lost. Memory is checked in every row where the guest lives.
 . "$(dirname "$0")/testlib.sh"
-first_hosts 2
+. "$(dirname "$0")/stages.sh"
 ROW=${1:-}
-IMAGES=/var/lib/libvirt/images # each host has its own
-
-events() { sql "SELECT reason, message FROM events WHERE uid = '$(uid_of "$job")' ORDER BY at_ms, id"; }
-intents() { sql "SELECT group_concat(action || '=' || err, ' ') FROM (SELECT action, err FROM intents WHERE job_uid = '$(uid_of "$job")' ORDER BY epoch, seq)"; }
-decided() { [ "$(sql "SELECT count(*) FROM decisions WHERE job_uid = '$(uid_of "$job")' AND decision = '$1'")" -ge 1 ]; }
-mode_is() { [ "$(job_field "$job" .status.migrationState.mode)" = "$1" ]; }
-stands_still() { [[ $(guest_state h1 g-f) == paused* ]]; }
-disks_alike() { [ "$(job_field "$job" .status.ferry.sample.memoryProcessedBytes)" -gt 0 ] 2>/dev/null; }
-end_libvirt_connection() { # HOST: between the two libvirtds
-    host_run "$1" ss -K -Htn state established '( dport = :16509 or sport = :16509 )' >/dev/null 2>&1 || true
-}
-
-policy() { # MORE FIELDS
-    ferry apply -f - <<<"{apiVersion: migrations.kubevirt.io/v1alpha1, kind: MigrationPolicy, metadata: {name: f},
-        spec: {selectors: {virtualMachineInstanceSelector: {tier: f}},
-               experimental: {stallDetector: {stallProgressTimeout: ${STALL:-5}, switchoverTimeout: 30}}, $1}}"
-}
-begin() { # "guest's work" "policy" [migrate option]...
-    local work=$1 rules=$2 edits=("$(with_metadata "<ferry:label key='tier' value='f'/>")")
-    if [[ $ROW == disks_* ]]; then
-        for host in h1 h2; do host_run "$host" mkdir -p $IMAGES; done
-        host_run h1 sh -c "head -c 16M /dev/urandom >$IMAGES/f.img"
-        host_run h2 truncate -s 16M $IMAGES/f2.img
-        UNDO+=("host_run h1 rm -f $IMAGES/f.img" "host_run h2 rm -f $IMAGES/f2.img")
-        edits+=("$(with_device "<disk type='file' device='disk'><driver name='qemu' type='raw'/><source file='$IMAGES/f.img'/><target dev='vda' bus='virtio'/></disk>")")
-    fi
-    boot_as h1 g-f 64 "$work" "${edits[@]}"
-    start_ferry
-    if [[ $ROW == disks_* ]]; then wait_condition g-f LiveMigratable 'False DisksNotLiveMigratable'; else wait_condition g-f LiveMigratable 'True '; fi
-    policy "$rules"
-    job=$(ferry migrate g-f --to h2 -o name "${@:3}")
-    job=${job#*/}
-}
-# In the named stage of the move.
-in_precopy() {
-    begin 'ws=8 rate=2 hb=200' "bandwidthPerMigration: 6Mi${1:+, $1}"
-    wait_until 30 pass_reached h1 g-f 1 || fail 'no pass began'
-    sleep 1
-}
-in_switch() { # the guest writes faster than its link carries and may be stopped: a switch-over of seconds
-    STALL=3 begin 'ws=32 rate=40 hb=200' "bandwidthPerMigration: 8Mi, allowWorkloadDisruption: true, allowPostCopy: false"
-    wait_until 60 stands_still || fail 'no switch-over'
-    note "switch-over: $(guest_state h1 g-f)"
-}
-in_postcopy() {
-    STALL=3 begin 'ws=32 rate=40 hb=200' "bandwidthPerMigration: 12Mi, bandwidthPostCopy: 1Mi, allowPostCopy: true"
-    wait_until 60 mode_is PostCopy || fail 'no post-copy'
-    sleep 0.5
-}
-in_disks() { # disks are alike and memory moves
-    begin 'ws=8 rate=2 hb=200' 'bandwidthPerMigration: 6Mi' --volume "vda=$IMAGES/f2.img"
-    wait_until 60 disks_alike || fail 'the disk was not copied'
-    sleep 1
-}
-
-began() { BEGAN=$EPOCHREALTIME; }
-elapsed() { awk -v a="$BEGAN" -v b="$EPOCHREALTIME" 'BEGIN {printf "%.1f", b - a}'; }
-# runs_again HOST SECONDS: the guest's own heartbeat says so
-runs_again() {
-    local before
-    before=$(heartbeats "$1" g-f)
-    wait_until "$2" more_heartbeats "$1" g-f "$before" || fail "g-f does not run on $1 after $2 s"
-    note "g-f runs on $1 again after $(elapsed) s"
-}
 ends() { # source|target|lost SECONDS
     wait_final "$job" "$2"
     note "$ROW: final after $(elapsed) s: $(job_field "$job" .status.ferry.outcome), $(intents)"
