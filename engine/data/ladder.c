@@ -58,7 +58,7 @@ static enum decision choose_in_switch(const struct ladder_facts *facts, char *ou
     int64_t due_ms = 3 * facts->estimate_ms;
     if (due_ms < LADDER_SWITCH_MS)
         due_ms = LADDER_SWITCH_MS;
-    if (facts->stopped_ms < due_ms)
+    if (facts->stopped_ms < due_ms || facts->quiet_ms < LADDER_SWITCH_MS)
         return say(out_text, DECISION_GOES_ON, "The switch-over takes %.1f s so far.",
                    seconds(facts->stopped_ms));
     bool waits = facts->since_remedy_ms >= 0 && facts->since_remedy_ms < LADDER_SWITCH_MS;

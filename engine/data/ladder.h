@@ -32,7 +32,9 @@ struct ladder_facts {
     bool parallel;       /* several streams */
     bool tunnelled;      /* libvirt's keepalive ends it */
     int64_t quiet_ms;    /* since anything moved */
-    int64_t stopped_ms;  /* how long the source stands still for the switch-over; -1: it does not */
+    int64_t stopped_ms;  /* how long the source stands still for the migration; -1: it does not.
+                            libvirt says the same of a guest that its user pauses meanwhile, so only
+                            a stream that is quiet too makes a stalled switch-over */
     int64_t estimate_ms; /* what the rest should take; -1: no idea */
     int64_t aborted_ms;  /* since an abort was accepted; -1: none was */
     bool source_runs;    /* freshly seen running: the migration let go of it */

@@ -98,6 +98,11 @@ static void record(struct job *job, const struct monitor *m, const struct monito
                       monitor_action_name(d->action), d->text);
 }
 
+int64_t steer_downtime_ms(const struct job *job)
+{
+    return job->steering != NULL ? job->steering->acting.downtime_ms : 0;
+}
+
 bool steer_stops(const struct job *job)
 {
     return job->steering != NULL && job->steering->call_id != 0 &&

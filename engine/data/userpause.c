@@ -4,8 +4,13 @@
 #include "engine/data/intent.h"
 #include "engine/data/steer.h"
 
-enum { TRIES_MAX = 20, AGAIN_MS = 500 };
-enum { DETAIL_PAUSED = 0, DETAIL_UNPAUSED = 0 }; /* libvirt's, of SUSPENDED and RESUMED */
+enum { TRIES_MAX = 20, AGAIN_MS = 500, DOWNTIME_MS = 300 };
+enum { DETAIL_PAUSED = 0, DETAIL_MIGRATED = 1, DETAIL_UNPAUSED = 0 }; /* libvirt's */
+
+static bool is_ours(const struct job *job)
+{
+    return job->stopped_by_us || steer_stops(job) || job->resume_call_id != 0;
+}
 
 static void note_pause(struct job *job, bool paused, struct moment now, struct effects *fx)
 {
@@ -31,17 +36,39 @@ static void pause_there(struct fleet *f, struct job *job, struct moment now, str
                      NULL, now, fx);
 }
 
+/* Could the hypervisor itself have stopped it, to finish? It must be about to be done. */
+static bool may_be_switch(const struct job *job)
+{
+    if (!job->has_sample || job->sample.bandwidth_bps == 0)
+        return true;
+    int64_t allowed_ms = steer_downtime_ms(job);
+    int64_t rest_ms =
+        (int64_t)(job->sample.stats.data_remaining * 1000 / job->sample.bandwidth_bps);
+    return rest_ms <= 3 * (allowed_ms > DOWNTIME_MS ? allowed_ms : DOWNTIME_MS) + 1000;
+}
+
+static bool tells_pause(const struct job *job, const struct hv_event *event)
+{
+    if (event->kind == HV_EVENT_ITERATION)
+        return job->stream.stopped_ms != 0 && event->a > 1;
+    if (event->kind != HV_EVENT_LIFECYCLE || event->a != HV_LIFECYCLE_SUSPENDED)
+        return false;
+    return event->b == DETAIL_PAUSED || (event->b == DETAIL_MIGRATED && !may_be_switch(job));
+}
+
 void userpause_event(struct fleet *f, struct job *job, bool at_source, const struct hv_event *event,
                      struct moment now, struct effects *fx)
 {
-    if (event->kind != HV_EVENT_LIFECYCLE || job->phase != PHASE_RUNNING)
+    bool before = (job->flags & HV_MIGRATE_PAUSED) != 0; /* it arrives paused anyway */
+    if (job->phase != PHASE_RUNNING || before)
         return;
-    bool ours = job->stopped_by_us || steer_stops(job) || job->resume_call_id != 0;
-    if (at_source && !ours && event->a == HV_LIFECYCLE_SUSPENDED && event->b == DETAIL_PAUSED)
+    bool ours = is_ours(job);
+    bool resumed = event->kind == HV_EVENT_LIFECYCLE && event->a == HV_LIFECYCLE_RESUMED;
+    if (at_source && !ours && job->mode != MODE_POSTCOPY && tells_pause(job, event))
         note_pause(job, true, now, fx);
-    else if (at_source && !ours && event->a == HV_LIFECYCLE_RESUMED && event->b == DETAIL_UNPAUSED)
+    else if (at_source && !ours && resumed && event->b == DETAIL_UNPAUSED)
         note_pause(job, false, now, fx);
-    else if (!at_source && event->a == HV_LIFECYCLE_RESUMED && job->userpause.wished)
+    else if (!at_source && resumed && job->userpause.wished)
         pause_there(f, job, now, fx);
 }
 
@@ -50,7 +77,7 @@ void userpause_seen(struct job *job, struct moment now, struct effects *fx)
     const struct hv_sight *sight = &job->source_side.sight;
     bool paused = sight->presence == HV_PRESENT && sight->state == HV_STATE_PAUSED &&
                   sight->reason == HV_PAUSED_USER;
-    bool ours = job->stopped_by_us || steer_stops(job) || job->resume_call_id != 0;
+    bool ours = is_ours(job);
     bool before = (job->flags & HV_MIGRATE_PAUSED) != 0; /* it arrives paused anyway */
     if (paused && !ours && !before && job->phase == PHASE_RUNNING)
         note_pause(job, true, now, fx);

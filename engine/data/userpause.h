@@ -1,7 +1,10 @@
 /* userpause.h - a guest that its user pauses while it moves. Pure.
  *
- * libvirt lets such a guest run on the target. A pause for which Ferry has no committed intent is
- * the user's, so Ferry pauses the guest there at once, and says how long it ran. */
+ * libvirt lets such a guest run on the target, and says of the source what it says in a
+ * switch-over, "paused for the migration". So it was somebody's pause if far more is left than the
+ * downtime allows QEMU to move, or if another pass begins after it. A pause for which Ferry has no
+ * committed intent is the user's, so Ferry pauses the guest there at once, and says how long it
+ * ran. */
 #ifndef ENGINE_DATA_USERPAUSE_H
 #define ENGINE_DATA_USERPAUSE_H
 
