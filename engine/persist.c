@@ -5,6 +5,7 @@
 
 #include "base/json.h"
 #include "engine/control/placement_types.h"
+#include "engine/data/steer.h"
 
 /* What the data plane learned of it. */
 static void add_move(const struct job *job, struct store_job *row)
@@ -50,7 +51,7 @@ void persist_job(struct store *store, const struct job *job)
         .waited_before_ms = waits ? job->waited_ms[job->pending] : 0,
         .waits_since_ms = waits ? job->waits_since_ms : 0,
         .launcher = launcher_name(job->launcher),
-        .monitor_json = phase_is_final(job->phase) ? "" : job->monitor_json,
+        .monitor_json = phase_is_final(job->phase) ? "" : steer_json(job),
         .launcher_since_ms = job->launcher_since_ms,
         .reserved_memory_kib = (int64_t)job->reserved_memory_kib,
         .reserved_vcpus = (int64_t)job->reserved_vcpus,

@@ -21,6 +21,9 @@ struct steering {
     int64_t call_seq, call_asked_ms;
     struct monitor_decision wish; /* what it is about */
     int64_t decisions;            /* recorded so far */
+    struct monitor kept;          /* as it was when it last decided something */
+    bool unsaved;                 /* and `json` does not say so yet */
+    char *json;                   /* owned or NULL */
 };
 
 static const struct {
@@ -34,7 +37,20 @@ static const struct {
 
 void steer_free(struct steering *steering)
 {
+    if (steering != NULL)
+        free(steering->json);
     free(steering);
+}
+
+const char *steer_json(const struct job *job)
+{
+    struct steering *s = job->steering;
+    if (s != NULL && s->unsaved) {
+        free(s->json);
+        s->json = monitor_save(&s->kept);
+        s->unsaved = false;
+    }
+    return s != NULL && s->json != NULL ? s->json : job->monitor_json;
 }
 
 static bool is_device_of_host(const struct migratable *m)
@@ -68,7 +84,8 @@ void steer_begin(struct fleet *f, struct job *job)
     enum monitor_kind kind = (enum monitor_kind)job->config.monitor;
     struct migration_config config = job->config;
     config.post_copy = flags_allow_postcopy(job); /* wanting to is not enough */
-    if (job->monitor_json == NULL || !monitor_load(job->monitor_json, &s->acting))
+    const char *json = steer_json(job);
+    if (json == NULL || !monitor_load(json, &s->acting))
         monitor_begin(&s->acting, kind, &config, &facts);
     s->has_shadow = job->config.shadow != SHADOW_NONE;
     if (s->has_shadow)
@@ -90,8 +107,8 @@ static void record(struct job *job, const struct monitor *m, const struct monito
     TEXT_SET(job->decision_text, d->text);
     job->decision = (int)d->why;
     job->decision_ms = now.wall_ms;
-    free(job->monitor_json);
-    job->monitor_json = monitor_save(m);
+    job->steering->kept = *m; /* written out when it is stored */
+    job->steering->unsaved = true;
     job->changed = true;
     if (d->action != MONITOR_NOTHING && d->why != DECISION_HOLDS_DOWNTIME)
         effects_event(fx, job, now.wall_ms, d->action == MONITOR_ABORT, "MonitorDecided", "%s: %s",
