@@ -261,6 +261,12 @@ void serve_delete(const struct api_call *call, struct http_reply *out_reply)
 
 void serve_abort(const struct api_call *call, struct http_reply *out_reply)
 {
-    if (cancel(call, false, out_reply))
+    struct err err = {0};
+    bool dry_run = false;
+    if (!api_dry_run(call->request, &dry_run, &err))
+        reply_err(out_reply, &err, KIND_MIGRATION, call->request->name);
+    else if (dry_run)
+        serve_get(call, out_reply);
+    else if (cancel(call, false, out_reply))
         reply_now(call, NULL, out_reply);
 }

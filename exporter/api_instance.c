@@ -193,6 +193,18 @@ static void add_volumes_change(struct json_object *conditions, const struct snap
     }
 }
 
+/* KubeVirt's words for who stopped it. */
+static const char *pause_reason(const struct snapshot_guest *guest, const struct snapshot_job *job)
+{
+    if (guest->reason == HV_PAUSED_USER)
+        return "PausedByUser";
+    if (guest->reason == HV_PAUSED_IOERROR)
+        return "PausedIOError";
+    bool is_ours = job != NULL && !phase_is_final(job->phase) && job->mode == MODE_PAUSED &&
+                   guest->reason == HV_PAUSED_MIGRATION;
+    return is_ours ? "PausedByMigrationMonitor" : "Paused";
+}
+
 static void add_conditions(struct json_object *status, const struct snapshot_guest *guest,
                            const struct snapshot_job *job)
 {
@@ -201,10 +213,7 @@ static void add_conditions(struct json_object *status, const struct snapshot_gue
     api_add_condition(conditions, "Ready", is_ready ? "True" : "False", 0, NULL, NULL);
     add_migratable(conditions, &guest->migratable);
     if (guest->state == HV_STATE_PAUSED) {
-        const char *reason = guest->reason == HV_PAUSED_USER      ? "PausedByUser"
-                             : guest->reason == HV_PAUSED_IOERROR ? "PausedIOError"
-                                                                  : "Paused";
-        api_add_condition(conditions, "Paused", "True", 0, reason, NULL);
+        api_add_condition(conditions, "Paused", "True", 0, pause_reason(guest, job), NULL);
     }
     if (api_guest_is_broken(guest, job))
         api_add_condition(conditions, "ferry.internal/Irrecoverable", "True", job->ended_ms,

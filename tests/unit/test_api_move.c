@@ -242,6 +242,40 @@ static void an_irrecoverable_guest_is_flagged(void **state)
     }
 }
 
+static void a_pause_says_whose_it_is(void **state)
+{
+    struct rig *rig = *state;
+    static const struct {
+        int reason;
+        enum mode mode;
+        enum phase phase;
+        const char *want;
+    } pauses[] = {
+        {HV_PAUSED_USER, MODE_PAUSED, PHASE_RUNNING, "PausedByUser"},
+        {HV_PAUSED_IOERROR, MODE_PRECOPY, PHASE_RUNNING, "PausedIOError"},
+        {HV_PAUSED_MIGRATION, MODE_PAUSED, PHASE_RUNNING, "PausedByMigrationMonitor"},
+        {HV_PAUSED_MIGRATION, MODE_PAUSED, PHASE_FAILED, "Paused"},
+        {HV_PAUSED_MIGRATION, MODE_PRECOPY, PHASE_RUNNING, "Paused"}, /* its switch-over */
+        {HV_PAUSED_POSTCOPY, MODE_POSTCOPY, PHASE_RUNNING, "Paused"},
+    };
+    for (size_t i = 0; i < COUNT(pauses); i++) {
+        struct world *world = world_new(320 + i);
+        world->jobs[1].mode = pauses[i].mode;
+        world->jobs[1].phase = pauses[i].phase;
+        world->guests[1].state = HV_STATE_PAUSED;
+        world->guests[1].reason = pauses[i].reason;
+        publish(rig, world);
+        struct answer a = get(rig, VMI_PATH "/vm2");
+        char want[96];
+        (void)snprintf(want, sizeof want,
+                       "{\"type\":\"Paused\",\"status\":\"True\",\"reason\":\"%s\"",
+                       pauses[i].want);
+        if (strstr(a.body, want) == NULL)
+            fail_msg("row %zu: %s", i, a.body);
+        answer_fini(&a);
+    }
+}
+
 #define WIRE_TEST(test) cmocka_unit_test_setup_teardown(test, rig_up, rig_down)
 
 int main(void)
@@ -252,6 +286,7 @@ int main(void)
         cmocka_unit_test(a_forecast_leaves_out_what_it_cannot_say),
         cmocka_unit_test(every_state_of_a_recovery_is_shown),
         WIRE_TEST(an_irrecoverable_guest_is_flagged),
+        WIRE_TEST(a_pause_says_whose_it_is),
     };
     log_setup(LOG_LEVEL_ERROR, LOG_FORMAT_TEXT, STDERR_FILENO);
     return cmocka_run_group_tests_name("api move", tests, NULL, NULL);

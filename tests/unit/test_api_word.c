@@ -147,6 +147,19 @@ static void the_engine_has_the_last_word(void **state)
     }
 }
 
+static void an_abort_can_be_tried_out(void **state)
+{
+    struct rig *rig = *state;
+    struct answer a = ask(rig, "PUT", VMIM_PATH "/moving/abort?dryRun=All", AS_JSON, "{}");
+    assert_int_equal(a.status, 200);
+    assert_string_equal(at(&a, "metadata.name"), "moving");
+    answer_fini(&a);
+    a = ask(rig, "PUT", VMIM_PATH "/moving/abort?dryRun=Some", AS_JSON, "{}");
+    assert_refused(&a, 422, "Invalid");
+    answer_fini(&a);
+    assert_int_equal(rig->engine.cancelled, 0);
+}
+
 /* Law: what discovery offers can be posted to. */
 static void discovery_offers_both(void **state)
 {
@@ -166,6 +179,7 @@ int main(void)
         WIRE_TEST(a_reason_has_a_bound),
         WIRE_TEST(a_word_that_is_not_clear_is_refused),
         WIRE_TEST(the_engine_has_the_last_word),
+        WIRE_TEST(an_abort_can_be_tried_out),
         WIRE_TEST(discovery_offers_both),
     };
     log_setup(LOG_LEVEL_ERROR, LOG_FORMAT_TEXT, STDERR_FILENO);

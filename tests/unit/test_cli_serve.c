@@ -77,6 +77,12 @@ static void a_slow_move_outlasts_a_wait_and_is_aborted_once(void **state)
     assert_int_equal(run(verb_migrate, "migrate slow --name s1 --wait --timeout 300ms", out,
                          sizeof out),
                      EXIT_WAITED);
+    /* Nothing is broken or in doubt: nobody's word is needed. */
+    assert_int_equal(run(verb_recover, "recover s1", out, sizeof out), EXIT_FAILED);
+    assert_int_equal(run(verb_resolve, "resolve s1 --guest-on target --because x --yes", out,
+                         sizeof out),
+                     EXIT_FAILED);
+    assert_int_equal(run(verb_recover, "recover nosuch", out, sizeof out), EXIT_FAILED);
     assert_int_equal(run(verb_abort, "abort s1 --wait --timeout 20s", out, sizeof out), EXIT_DONE);
     assert_string_equal(out, "s1 aborted; 'slow' stays on a\n");
     assert_int_equal(run(verb_abort, "abort s1", out, sizeof out), EXIT_FAILED);
