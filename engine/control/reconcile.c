@@ -216,11 +216,11 @@ static void on_event(struct fleet *f, const struct input *input, struct moment n
             move_mode(job, MODE_POSTCOPY, "post-copy began", now, fx);
         if (!job->call_out)
             job->next_round_ms = now.mono_ms; /* something changed: look at once */
-        if (at_source || at_target)
+        if (at_source || at_target) {
             ladder_event(job, at_source, event, now);
+            userpause_event(f, job, at_source, event, now, fx);
+        }
     }
-    if (at_source || at_target)
-        userpause_event(f, job, at_source, event, now, fx);
     advance(f, job, now, fx);
 }
 

@@ -55,7 +55,7 @@ static const char *keeps_copy(const struct ladder_facts *facts)
 /* The guest stands still, and the source's monitor answers nothing: no abort, no statistics. */
 static enum decision choose_in_switch(const struct ladder_facts *facts, char *out_text)
 {
-    int64_t due_ms = 3 * facts->estimate_ms;
+    int64_t due_ms = facts->estimate_ms + facts->estimate_ms / 4 + LADDER_SLACK_MS;
     if (due_ms < LADDER_SWITCH_MS)
         due_ms = LADDER_SWITCH_MS;
     if (facts->stopped_ms < due_ms || facts->quiet_ms < LADDER_SWITCH_MS)

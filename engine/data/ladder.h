@@ -19,7 +19,8 @@ enum {
     LADDER_QUIET_MS = 2000,     /* nothing moved for so long: both sides are looked at */
     LADDER_DISKS_MS = 4000,     /* ... with disks: the streams are broken. Before libvirt's own
                                    patience ends, which may be 6 s and cannot be asked */
-    LADDER_SWITCH_MS = 4000,    /* a switch-over that should be over by now */
+    LADDER_SWITCH_MS = 4000,    /* a switch-over that should be over by now, at least */
+    LADDER_SLACK_MS = 2500,     /* more than the rest should take */
     LADDER_ABORT_MS = 5000,     /* an accepted abort whose call should be back by now */
     LADDER_POSTCOPY_MS = 10000, /* a post-copy stream that is dead */
     LADDER_AGAIN_MS = 10000,    /* before the same remedy is tried again */

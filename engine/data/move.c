@@ -11,6 +11,7 @@
 #include "engine/data/ladder.h"
 #include "engine/data/resolve.h"
 #include "engine/data/steer.h"
+#include "engine/data/userpause.h"
 
 enum { ABORT_RETRY_MS = 200, STEER_BLIND_MS = 1000 };
 
@@ -208,6 +209,7 @@ void move_advance(struct fleet *f, struct job *job, struct moment now, struct ef
     if (job->phase == PHASE_RUNNING && now.mono_ms - job->steered_ms >= STEER_BLIND_MS)
         steer_look(f, job, NULL, now, fx);
     ladder_advance(f, job, now, fx);
+    userpause_seen(job, now, fx);
     if (!job->call_out)
         resolve_advance(f, job, now, fx);
     if (!phase_is_final(job->phase)) /* no order for what this very turn proved to be over */

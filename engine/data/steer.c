@@ -117,7 +117,12 @@ static void record(struct job *job, const struct monitor *m, const struct monito
 
 int64_t steer_downtime_ms(const struct job *job)
 {
-    return job->steering != NULL ? job->steering->acting.downtime_ms : 0;
+    const struct steering *s = job->steering;
+    if (s == NULL)
+        return 0;
+    bool is_out = s->call_id != 0 && s->call == HV_CALL_SET_DOWNTIME;
+    int64_t accepted_ms = s->acting.downtime_ms;
+    return is_out && s->wish.downtime_ms > accepted_ms ? s->wish.downtime_ms : accepted_ms;
 }
 
 bool steer_stops(const struct job *job)

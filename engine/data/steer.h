@@ -20,7 +20,7 @@ bool steer_called(struct fleet *f, struct job *job, uint64_t id, const struct er
  * run again. True: the order is under way, the outcome waits for it. */
 bool steer_gives_back(struct fleet *f, struct job *job, struct moment now, struct effects *fx);
 
-/* How long the hypervisor may stop the guest to finish, as last accepted; 0: its own default. */
+/* How long the hypervisor may stop the guest to finish, as last ordered; 0: its own default. */
 int64_t steer_downtime_ms(const struct job *job);
 /* Is an order of ours out to pause the guest? */
 bool steer_stops(const struct job *job);

@@ -4,7 +4,7 @@
 #include "engine/data/intent.h"
 #include "engine/data/steer.h"
 
-enum { TRIES_MAX = 20, AGAIN_MS = 500, DOWNTIME_MS = 300 };
+enum { TRIES_MAX = 20, AGAIN_MS = 500, DOWNTIME_MS = 300, STANDS_MS = 1000, FRESH_MS = 1500 };
 enum { DETAIL_PAUSED = 0, DETAIL_MIGRATED = 1, DETAIL_UNPAUSED = 0 }; /* libvirt's */
 
 static bool is_ours(const struct job *job)
@@ -37,35 +37,33 @@ static void pause_there(struct fleet *f, struct job *job, struct moment now, str
 }
 
 /* Could the hypervisor itself have stopped it, to finish? It must be about to be done. */
-static bool may_be_switch(const struct job *job)
+static bool may_be_switch(const struct job *job, struct moment now)
 {
-    if (!job->has_sample || job->sample.bandwidth_bps == 0)
+    bool fresh = job->has_sample && now.mono_ms - job->sample.mono_ms <= FRESH_MS;
+    if (!fresh || job->sample.bandwidth_bps == 0)
         return true;
     int64_t allowed_ms = steer_downtime_ms(job);
     int64_t rest_ms =
         (int64_t)(job->sample.stats.data_remaining * 1000 / job->sample.bandwidth_bps);
-    return rest_ms <= 3 * (allowed_ms > DOWNTIME_MS ? allowed_ms : DOWNTIME_MS) + 1000;
-}
-
-static bool tells_pause(const struct job *job, const struct hv_event *event)
-{
-    if (event->kind == HV_EVENT_ITERATION)
-        return job->stream.stopped_ms != 0 && event->a > 1;
-    if (event->kind != HV_EVENT_LIFECYCLE || event->a != HV_LIFECYCLE_SUSPENDED)
-        return false;
-    return event->b == DETAIL_PAUSED || (event->b == DETAIL_MIGRATED && !may_be_switch(job));
+    return rest_ms <= 3 * (allowed_ms > DOWNTIME_MS ? allowed_ms : DOWNTIME_MS) + 2000;
 }
 
 void userpause_event(struct fleet *f, struct job *job, bool at_source, const struct hv_event *event,
                      struct moment now, struct effects *fx)
 {
     bool before = (job->flags & HV_MIGRATE_PAUSED) != 0; /* it arrives paused anyway */
-    if (job->phase != PHASE_RUNNING || before)
+    if (event->kind != HV_EVENT_LIFECYCLE || job->phase != PHASE_RUNNING || before)
         return;
     bool ours = is_ours(job);
-    bool resumed = event->kind == HV_EVENT_LIFECYCLE && event->a == HV_LIFECYCLE_RESUMED;
-    if (at_source && !ours && job->mode != MODE_POSTCOPY && tells_pause(job, event))
+    bool resumed = event->a == HV_LIFECYCLE_RESUMED;
+    bool suspended = event->a == HV_LIFECYCLE_SUSPENDED && job->mode != MODE_POSTCOPY;
+    if (at_source)
+        job->userpause.suspect_ms = 0;
+    if (at_source && !ours && suspended && event->b == DETAIL_PAUSED)
         note_pause(job, true, now, fx);
+    else if (at_source && !ours && suspended && event->b == DETAIL_MIGRATED &&
+             !may_be_switch(job, now))
+        job->userpause.suspect_ms = now.mono_ms;
     else if (at_source && !ours && resumed && event->b == DETAIL_UNPAUSED)
         note_pause(job, false, now, fx);
     else if (!at_source && resumed && job->userpause.wished)
@@ -79,7 +77,13 @@ void userpause_seen(struct job *job, struct moment now, struct effects *fx)
                   sight->reason == HV_PAUSED_USER;
     bool ours = is_ours(job);
     bool before = (job->flags & HV_MIGRATE_PAUSED) != 0; /* it arrives paused anyway */
-    if (paused && !ours && !before && job->phase == PHASE_RUNNING)
+    if (ours || before || job->phase != PHASE_RUNNING || job->mode == MODE_POSTCOPY)
+        return;
+    bool stands = sight->presence == HV_PRESENT && sight->state == HV_STATE_PAUSED &&
+                  sight->reason == HV_PAUSED_MIGRATION;
+    int64_t suspect_ms = job->userpause.suspect_ms;
+    bool proven = suspect_ms != 0 && stands && job->source_side.seen_ms - suspect_ms >= STANDS_MS;
+    if (paused || proven)
         note_pause(job, true, now, fx);
 }
 

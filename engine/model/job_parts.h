@@ -62,6 +62,7 @@ struct job_recovery { /* engine/data/recovery.h */
 
 struct job_userpause { /* engine/data/userpause.h */
     bool wished;
+    int64_t suspect_ms; /* monotonic: the source stopped with far too much left; 0: it did not */
     struct job_order order; /* out */
     unsigned tries;
     int64_t ran_since_ms; /* monotonic: the target let it run since; 0: it does not */

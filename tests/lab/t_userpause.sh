@@ -10,7 +10,7 @@ host_virsh h1 suspend g-f
 note "paused by its user: $(guest_state h1 g-f)"
 case ${1:-} in
 during) ;;
-killed) sleep 0.5 && kill9_ferry && sleep 0.5 && start_ferry ;;
+killed) sleep 3 && kill9_ferry && sleep 0.5 && start_ferry ;;
 esac
 wait_final "$job" 90
 note "$(job_field "$job" .status.ferry) $(intents)"
