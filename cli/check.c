@@ -1,17 +1,21 @@
 /* check.c - `ferry check VM`: can it move, where to, under which policy, and if not, why not. It
  * changes nothing. */
 #include <stdio.h>
+#include <time.h>
 
 #include "base/own.h"
 #include "cli/cli.h"
 #include "cli/client.h"
 #include "cli/pages.h"
+#include "cli/view.h"
+#include "engine/requests.h"
 
-enum { KEY_TO = 0x200 };
+enum { KEY_TO = 0x200, KEY_MEASURE, MEASURE_S = 5, ASK_AGAIN_MS = 500, ASK_MAX = 140 };
 
 struct check {
     struct cli_options common;
     const char *vm, *to;
+    int64_t measure_s; /* 0: not */
 };
 
 static error_t on_option(int key, char *arg, struct argp_state *state)
@@ -23,6 +27,12 @@ static error_t on_option(int key, char *arg, struct argp_state *state)
         if (*arg == '\0')
             argp_error(state, "--to is empty; name a NODE or leave it out");
         c->to = arg;
+        return 0;
+    case KEY_MEASURE:
+        c->measure_s = MEASURE_S;
+        if (arg != NULL && !text_to_i64(arg, 1, CHECK_MEASURE_MAX_S, &c->measure_s))
+            argp_error(state, "--measure takes 1 to %d seconds, not '%s'", (int)CHECK_MEASURE_MAX_S,
+                       arg);
         return 0;
     case ARGP_KEY_ARG:
         if (state->arg_num > 0)
@@ -38,7 +48,8 @@ static error_t on_option(int key, char *arg, struct argp_state *state)
     }
 }
 
-static struct json_object *ask(struct client *client, const struct check *c, struct err *err)
+static struct json_object *ask(struct client *client, const struct check *c, int64_t measure_s,
+                               struct err *err)
 {
     char path[KINDS_PATH_MAX];
     if (!kind_check_path(c->common.ns, path, err))
@@ -49,13 +60,33 @@ static struct json_object *ask(struct client *client, const struct check *c, str
     struct json_object *spec = json_add_object(question, "spec");
     json_add_text(spec, "vmiName", c->vm);
     json_add_text(spec, "node", c->to);
+    if (measure_s > 0)
+        json_add_i64(spec, "measureSeconds", measure_s);
     return client_call(client, "POST", path, question, err);
+}
+
+/* A measurement goes on after the answer that began it: asked again until it is over. */
+static struct json_object *ask_until_measured(struct client *client, const struct check *c,
+                                              struct err *err)
+{
+    const struct timespec pause = {.tv_nsec = ASK_AGAIN_MS * 1000000L};
+    struct json_object *answer = ask(client, c, c->measure_s, err);
+    for (unsigned i = 0; i < ASK_MAX && answer != NULL && c->measure_s > 0 &&
+                         view_bool(answer, "status.dirtyRate.measuring");
+         i++) {
+        (void)nanosleep(&pause, NULL);
+        json_object_free(answer);
+        answer = ask(client, c, 0, err);
+    }
+    return answer;
 }
 
 int verb_check(int argc, char **argv)
 {
     static const struct argp_option options[] = {
         {"to", KEY_TO, "NODE", 0, "only this node; default: all", 0},
+        {"measure", KEY_MEASURE, "SECONDS", OPTION_ARG_OPTIONAL,
+         "first measure how fast it writes, over 1 s and SECONDS (5)", 0},
         {0},
     };
     static const struct argp argp = {
@@ -74,7 +105,7 @@ int verb_check(int argc, char **argv)
     OWNED(client) client = client_new(c.common.server, &err);
     if (client == NULL)
         return cli_fail(&err, NULL);
-    OWNED(json_object) answer = ask(client, &c, &err);
+    OWNED(json_object) answer = ask_until_measured(client, &c, &err);
     if (answer == NULL)
         return cli_fail(&err, err.code == ERR_NOT_FOUND ? "`ferry get guests -A` lists the guests"
                                                         : NULL);

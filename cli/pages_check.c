@@ -1,6 +1,7 @@
 /* pages_check.c - the answer to `ferry check` as a page. See pages.h. */
 #include <stdio.h>
 
+#include "cli/human.h"
 #include "cli/pages.h"
 #include "cli/view.h"
 
@@ -32,6 +33,56 @@ static void add_answer(struct json_object *status, bool now, struct buf *out)
         (void)snprintf(text, sizeof text, "yes, to %.60s, but it would wait: %.60s", best,
                        view_text(wait, "reason"));
     page_fact(out, "Can it move", text);
+}
+
+/* ---- what it would be like ---- */
+
+static void add_rate(struct json_object *status, struct buf *out)
+{
+    struct json_object *rate = json_at(status, "dirtyRate");
+    const char *from = view_text(rate, "from"), *error = view_text(rate, "error");
+    char text[PAGE_TEXT_MAX] = "not measured (`ferry check --measure`)";
+    size_t n = view_count(rate, "windows"), used = 0;
+    if (rate == NULL)
+        return;
+    for (size_t i = 0; i < n && used < sizeof text / 2; i++) {
+        char bps[HUMAN_TEXT_MAX];
+        struct json_object *window = view_element(rate, "windows", i);
+        human_rate((uint64_t)view_i64(window, "bytesPerSecond", 0), bps);
+        int more = snprintf(text + used, sizeof text - used, "%s%s over %lld s", i > 0 ? ", " : "",
+                            bps, (long long)view_i64(window, "seconds", 0));
+        used += more > 0 ? (size_t)more : 0;
+    }
+    if (n > 0)
+        (void)snprintf(text + used, sizeof text - used, ", %.20s at %.32s", from,
+                       view_text(rate, "at"));
+    page_fact(out, "Dirty rate", text);
+    if (view_bool(rate, "measuring"))
+        page_fact(out, "", "it is being measured now");
+    else if (*error != '\0')
+        page_fact(out, "Not measured", error);
+}
+
+static void add_forecast(struct json_object *status, struct buf *out)
+{
+    struct json_object *f = json_at(status, "forecast");
+    char expected[HUMAN_TEXT_MAX], low[HUMAN_TEXT_MAX], high[HUMAN_TEXT_MAX];
+    char down[HUMAN_TEXT_MAX], down_high[HUMAN_TEXT_MAX], text[PAGE_TEXT_MAX];
+    if (f == NULL)
+        return;
+    const char *ends = view_text(f, "ends");
+    human_duration(view_i64(f, "expectedMs", 0), expected);
+    human_duration(view_i64(f, "lowMs", 0), low);
+    human_duration(view_i64(f, "highMs", 0), high);
+    human_duration(view_i64(f, "blackoutMs", 0), down);
+    human_duration(view_i64(f, "blackoutHighMs", 0), down_high);
+    (void)snprintf(text, sizeof text, "%s (%s to %s), blackout %s (up to %s)", expected, low, high,
+                   down, down_high);
+    page_fact(out, "Would take", text);
+    (void)snprintf(text, sizeof text, "%lld %% to converge; expected end: %.20s",
+                   (long long)view_i64(f, "convergePercent", 0), ends);
+    page_fact(out, "Chance", text);
+    page_fact(out, "Because", view_text(f, "why"));
 }
 
 static void add_guest(struct json_object *status, struct buf *out)
@@ -142,6 +193,8 @@ bool page_check(struct json_object *status, const struct paper *paper, struct bu
     add_guest(status, out);
     add_answer(status, now, out);
     page_fact(out, "Eviction", view_text(status, "evictionStrategy"));
+    add_forecast(status, out);
+    add_rate(status, out);
     add_reasons(status, out);
     add_waits(status, out);
     add_policies(status, paper, out);

@@ -14,6 +14,7 @@
 #include "base/text.h"
 #include "engine/control/check.h"
 #include "engine/control/drain.h"
+#include "engine/control/expect.h"
 #include "engine/impl.h"
 #include "engine/persist.h"
 
@@ -86,7 +87,10 @@ static bool fill(struct engine *e, const struct engine_config *config, struct er
     for (size_t i = 0; i < config->n_hosts; i++)
         if (!add_node(e, config, i, err))
             return false;
-    return persist_load(e->parts.store, e->fleet, err);
+    if (!persist_load(e->parts.store, e->fleet, err))
+        return false;
+    expect_restore(e->fleet);
+    return true;
 }
 
 struct engine *engine_new(const struct engine_config *config, const struct engine_parts *parts,
@@ -128,6 +132,7 @@ void engine_free(struct engine *e)
     }
     probe_free_all(e);
     probe_volumes_free_all(e);
+    probe_dirty_free_all(e);
     (void)pthread_mutex_destroy(&e->probes_lock);
     queue_free(e->inbox);
     effects_fini(&e->fx);
@@ -150,6 +155,8 @@ static void answer_question(struct engine *e, const struct question *question,
 {
     switch (question->kind) {
     case QUESTION_CHECK:
+        if (question->measure_s > 0)
+            probe_dirty(e, question);
         answer->text = check_guest(e->fleet, question, now_of(e), &answer->err);
         break;
     case QUESTION_DRAIN_PLAN:

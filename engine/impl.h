@@ -44,6 +44,7 @@ struct engine {
     pthread_mutex_t probes_lock;
     struct probe *probes;               /* questions about CPUs that are out; see probe.c */
     struct volume_probe *volume_probes; /* the same about volumes; see probe_volumes.c */
+    struct dirty_probe *dirty_probes;   /* measurements of guests; see probe_dirty.c */
 
     /* Read by other threads. */
     atomic_uint_fast64_t turns, events, posts_dropped, commit_failures;
@@ -70,6 +71,11 @@ void probe_free_all(struct engine *e); /* nobody answers any more */
  * INPUT_VOLUMES. */
 void probe_volumes(struct engine *e, const struct effect *effect);
 void probe_volumes_free_all(struct engine *e);
+
+/* probe_dirty.c: begins to measure how fast the guest of a CHECK writes; the answer comes as an
+ * INPUT_DIRTY. Why it cannot be is kept with the guest. */
+void probe_dirty(struct engine *e, const struct question *question);
+void probe_dirty_free_all(struct engine *e);
 
 /* dispatch.c: carries out one effect; those that only record are passed over. */
 void dispatch(struct engine *e, const struct effect *effect);

@@ -378,7 +378,6 @@ void publish_job(const struct fleet *f, const struct job *job, struct snapshot_j
     fill_sight(&job->target_side, &out->target_sight);
     out->has_sample = job->has_sample;
     out->sample = job->sample;
-    out->eta_ms = job_eta_ms(job);
     out->resource_version = job->version;
     out->metadata_json = job->metadata_json;
     out->origin = job->origin;

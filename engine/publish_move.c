@@ -13,6 +13,15 @@ static void fill_final(const struct job *job, struct snapshot_job *out)
     out->final_passes = job->final.passes;
 }
 
+static void fill_eta(const struct job *job, struct snapshot_job *out)
+{
+    bool runs = !phase_is_final(job->phase);
+    out->eta_ms = runs ? eta_left_ms(&job->eta) : -1;
+    out->eta_low_ms = runs ? eta_left_low_ms(&job->eta) : -1;
+    out->eta_high_ms = runs ? eta_left_high_ms(&job->eta) : -1;
+    TEXT_SET(out->eta_note, job->eta.note);
+}
+
 void publish_fill_move(const struct job *job, struct snapshot_job *out)
 {
     _Static_assert(COUNT(out->modes) == JOB_MODES_MAX, "all of them are shown");
@@ -31,6 +40,7 @@ void publish_fill_move(const struct job *job, struct snapshot_job *out)
     out->paused_by_user = job->userpause.wished;
     out->ran_ms = job->userpause.ran_ms;
     fill_final(job, out);
+    fill_eta(job, out);
     out->forecast_made = job->forecast.made;
     out->forecast_total_ms = job->forecast.total_ms;
     out->forecast_low_ms = job->forecast.low_ms;

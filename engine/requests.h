@@ -11,7 +11,11 @@
 #include "engine/model/object_kind.h"
 #include "engine/snapshot.h"
 
-enum { REQUEST_METADATA_MAX = 16384, REQUEST_DEADLINE_MS = 10000 };
+enum {
+    REQUEST_METADATA_MAX = 16384,
+    REQUEST_DEADLINE_MS = 10000,
+    CHECK_MEASURE_MAX_S = 30, /* the longest window a guest is measured over */
+};
 
 struct migration_request {
     char ns[HV_HOST_MAX];
@@ -76,6 +80,8 @@ struct question {
     char ns[HV_HOST_MAX], name[HV_NAME_MAX]; /* guest, or the node's name */
     char wanted[HV_HOST_MAX];                /* CHECK: only that node */
     bool shutdown;                           /* DRAIN_PLAN */
+    unsigned measure_s; /* CHECK: also begin to measure how fast the guest writes, over 1 s and so
+                           many; the answer says that it goes on, a later one what came of it */
 };
 
 struct engine_requests {

@@ -102,7 +102,9 @@ struct snapshot_job {
     struct snapshot_sight source_sight, target_sight;
     bool has_sample;
     struct sample sample; /* newest */
-    int64_t eta_ms;       /* until memory is over, -1: cannot say */
+    int64_t eta_ms;       /* until it is over, -1: cannot say */
+    int64_t eta_low_ms, eta_high_ms;
+    char eta_note[160]; /* why its end moved later, the newest; "" it did not */
     uint64_t resource_version;
     const char *metadata_json; /* {"labels":{..},"annotations":{..}}; lives with the snapshot */
     enum origin origin;

@@ -198,8 +198,13 @@ static void add_sample(struct json_object *ferry, const struct snapshot_job *job
     for (size_t i = 0; i < n; i++)
         json_add_i64(sample, rows[i].key, (int64_t)rows[i].value);
     json_add_time(sample, "at", job->sample.wall_ms);
-    if (job->eta_ms >= 0)
+    if (job->eta_ms >= 0) {
         json_add_i64(ferry, "etaMs", job->eta_ms);
+        json_add_i64(ferry, "etaLowMs", job->eta_low_ms);
+        json_add_i64(ferry, "etaHighMs", job->eta_high_ms);
+    }
+    if (job->eta_note[0] != '\0' && !phase_is_final(job->phase))
+        json_add_text(ferry, "etaNote", job->eta_note);
     if (job->sample.source == SAMPLE_COMPLETED)
         json_add_i64(ferry, "downtimeMs", (int64_t)stats->downtime_ms); /* measured, not expected */
 }

@@ -149,17 +149,23 @@ void serve_migrate(const struct api_call *call, struct http_reply *out_reply)
 static bool check(const struct api_call *call, struct json_object *body, struct http_reply *reply,
                   struct err *err)
 {
-    static const char *const known[] = {"vmiName", "node"};
+    static const char *const known[] = {"vmiName", "node", "measureSeconds"};
     struct json_object *spec = json_at(body, "spec");
     struct question question = {.kind = QUESTION_CHECK};
     const char *guest, *node;
+    int64_t measure_s;
     if (!api_check_type(body, KIND_CHECK, err) || !api_namespace_is_valid(call->request->ns, err) ||
         !api_object_or_absent(spec, "spec", err) ||
         (spec != NULL &&
          !api_only_known(spec, "spec.", API_WORDS(known), (struct api_words){0}, err)) ||
         !json_get_text(body, "spec.vmiName", "", &guest, err) ||
-        !json_get_text(body, "spec.node", "", &node, err))
+        !json_get_text(body, "spec.node", "", &node, err) ||
+        !json_get_i64(body, "spec.measureSeconds", 0, &measure_s, err))
         return false;
+    if (measure_s < 0 || measure_s > CHECK_MEASURE_MAX_S)
+        return err_set(err, ERR_UNPROCESSABLE, "spec.measureSeconds: not within 0 and %d",
+                       (int)CHECK_MEASURE_MAX_S);
+    question.measure_s = (unsigned)measure_s;
     if (*guest == '\0')
         return err_set(err, ERR_UNPROCESSABLE, "spec.vmiName: vmiName is missing");
     TEXT_SET(question.ns, call->request->ns);

@@ -9,6 +9,7 @@
 #include "base/json.h"
 #include "engine/control/backoff.h"
 #include "engine/control/eviction.h"
+#include "engine/control/expect.h"
 #include "engine/control/placement_look.h"
 #include "engine/control/policy_choose.h"
 #include "engine/model/ledger.h"
@@ -209,6 +210,10 @@ static bool add_best(const struct asked *a, struct json_object *root, struct jso
         return err_set(err, ERR_NOMEM, "the nodes of guest '%s'", a->guest->name);
     const struct node *best = placement_choose(a->f, &a->placement, r);
     json_add_text(root, "best", best != NULL ? best->name : NULL);
+    struct forecast forecast = {0};
+    if (a->owner != NULL)
+        expect_move(a->f, a->guest, best, &a->config, &forecast);
+    expect_add_json(root, a->guest, best != NULL ? best->name : NULL, &forecast, a->now.wall_ms);
     if (best == NULL) {
         char text[JOB_REASON_MAX];
         rejections_text(r, text, sizeof text);

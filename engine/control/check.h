@@ -7,7 +7,11 @@
  *             "candidates": [{"name","matches":bool,"guestPairs","namespacePairs","why"}]},
  *  "wouldWaitFor": [{"reason","message"}],             slots, quota, backoff, backup: as of now
  *  "nodes": [{"name","fits":bool,"reason","detail","forEver":bool,"score"}],
- *  "best": "node" or absent}
+ *  "best": "node" or absent,
+ *  "dirtyRate": {"measuring": bool, "error", "from": "measured" or "last-migration", "at",
+ *                "windows": [{"seconds","bytesPerSecond"}]},   without "from": not known
+ *  "forecast": {"node","expectedMs","lowMs","highMs","blackoutMs","blackoutHighMs",
+ *               "convergePercent","ends","bandwidthBytesPerSecond","why"}}
  */
 #ifndef ENGINE_CONTROL_CHECK_H
 #define ENGINE_CONTROL_CHECK_H

@@ -9,6 +9,7 @@
 #include <string.h>
 
 #include "base/text.h"
+#include "engine/control/expect.h"
 #include "engine/control/placement.h"
 #include "engine/control/schedule.h"
 #include "engine/data/flags.h"
@@ -284,6 +285,7 @@ static void advance_scheduled(struct fleet *f, struct job *job, struct moment no
     job->epoch++;
     job->intent_seq = 0;
     job->handed_off_ms = now.wall_ms;
+    expect_job(f, job);
     job->next_round_ms = now.mono_ms;
     job->hv_job = JOB_SEEN_UNKNOWN;
     job->hv_job_question = job->hv_job_round = 0;

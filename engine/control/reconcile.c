@@ -9,6 +9,7 @@
 #include "engine/control/admission.h"
 #include "engine/control/documents.h"
 #include "engine/control/drain.h"
+#include "engine/control/expect.h"
 #include "engine/control/placement.h"
 #include "engine/control/queue.h"
 #include "engine/control/schedule.h"
@@ -234,6 +235,7 @@ static void on_sample(struct fleet *f, const struct input *input, struct moment 
     job->sample = *sample; /* the last one, with the real downtime, may come after the end */
     job->has_sample = true;
     job->next_sample_seq = sample->seq + 1;
+    job_note_eta(job);
     job->version = fleet_touch(f);
     ladder_sample(job, sample, now);
     if (sample->source == SAMPLE_COMPLETED)
@@ -516,6 +518,7 @@ static void on_fact(struct fleet *f, struct input *input, struct moment now, str
     case INPUT_FINAL: on_final(f, input); break;
     case INPUT_CPU: on_cpu(f, input, now, fx); break;
     case INPUT_VOLUMES: on_volumes(f, input, now, fx); break;
+    case INPUT_DIRTY: expect_measured(f, input->guest, &input->of.dirty, &input->err); break;
     case INPUT_CALL: on_call(f, input, now, fx); break;
     default: break;
     }

@@ -44,8 +44,13 @@ static double all_left(const struct eta *eta, const struct eta_look *look)
 
 static void note_pass(struct eta *eta, const struct eta_look *look)
 {
+    double dirty = (double)look->dirty_bps, late = (double)eta->dirty_bps;
+    if (look->pass > 1 && !look->postcopy && !look->stopped)
+        eta->dirty_bps = (uint64_t)(late > 0 ? late + (dirty - late) / 8 : dirty);
     if (eta->pass == look->pass && eta->pass_ms != 0)
         return;
+    if (eta->pass == 1 && look->pass == 2)
+        eta->first_bytes = look->sent;
     eta->pass = look->pass;
     eta->pass_bytes = look->remaining;
     eta->pass_ms = look->now_ms;

@@ -24,6 +24,7 @@ enum { ETA_NOTE_MAX = 160 };
 struct eta_look { /* one sample, digested */
     int64_t now_ms;
     uint64_t remaining, bandwidth_bps;
+    uint64_t sent;                         /* memory, so far */
     uint64_t dirty_bps;                    /* 0 in the first pass */
     uint64_t pass;                         /* 0: disks, or not begun */
     int64_t forecast_ms, forecast_high_ms; /* moments expected before it began; 0: none */
@@ -37,6 +38,8 @@ struct eta {
     uint64_t pass, pass_bytes;       /* the present one; what was left when it began */
     int64_t pass_ms;                 /* when it was first seen */
     struct eta_look said;            /* what the present statement was made from */
+    uint64_t dirty_bps;              /* of late, from the second pass on; 0: not seen */
+    uint64_t first_bytes;            /* sent in the first pass: what is not zero; 0: not seen */
     unsigned moves;                  /* times that it moved later */
     enum eta_move why;               /* of the newest move */
     int64_t moved_ms;                /* when; 0: never */

@@ -13,6 +13,7 @@
 #include "base/own.h"
 #include "engine/model/node.h"
 #include "engine/model/object.h"
+#include "engine/model/paths.h"
 
 struct fleet_config {
     unsigned parallel_per_fleet, parallel_outbound_per_node; /* 0: none */
@@ -43,6 +44,7 @@ struct fleet {
     struct needs *needs;    /* shared sets */
     struct cpu_known *cpus; /* what preparation learned; see placement.h */
     size_t n_cpus;
+    struct paths paths;                           /* what earlier migrations showed */
     struct node *by_inbound[FLEET_INBOUND_LISTS]; /* by number of arrivals, capped */
     struct fleet_config config;
     uint64_t version;           /* grows with every change; objects carry theirs */

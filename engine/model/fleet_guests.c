@@ -189,6 +189,7 @@ void guest_free(struct guest *guest)
     if (guest->settings != NULL)
         settings_fini(guest->settings);
     free(guest->settings);
+    free(guest->dirty);
     free(guest);
 }
 

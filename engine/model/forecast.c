@@ -108,10 +108,14 @@ static struct shares paths_of(const struct path_speed *path)
                                     {(double)path->high, 0.25}}};
 }
 
-static struct shares speeds_of(enum dirty_from from)
+static struct shares speeds_of(const struct dirty_curve *curve)
 {
-    switch (from) {
+    double rise = curve->rise < 0.7 ? 0.7 : curve->rise > 3 ? 3 : curve->rise;
+    switch (curve->from) {
     case DIRTY_MEASURED: /* undisturbed; moved, it will write more */
+        if (curve->rise > 0)
+            return (struct shares){.n = 3,
+                                   .list = {{rise * 0.8, 0.25}, {rise, 0.5}, {rise * 1.4, 0.25}}};
         return (struct shares){.n = 4, .list = {{1, 0.3}, {1.5, 0.25}, {2, 0.25}, {3, 0.2}}};
     case DIRTY_LAST_MOVE: /* as it was moved */
         return (struct shares){.n = 3, .list = {{0.6, 0.25}, {1, 0.5}, {1.5, 0.25}}};
@@ -145,8 +149,8 @@ static struct shares parts_of(const struct forecast_input *in)
 /* Every value of each with every value of the others. */
 static size_t run_all(const struct forecast_input *in, struct ending *endings, size_t max)
 {
-    const struct shares all[] = {paths_of(&in->path), speeds_of(in->dirty.from),
-                                 bends_of(&in->dirty), bursts_of(&in->dirty), parts_of(in)};
+    const struct shares all[] = {paths_of(&in->path), speeds_of(&in->dirty), bends_of(&in->dirty),
+                                 bursts_of(&in->dirty), parts_of(in)};
     size_t n = 1, done = 0;
     for (size_t i = 0; i < COUNT(all); i++)
         n *= all[i].n;

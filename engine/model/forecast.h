@@ -47,6 +47,7 @@ enum { DIRTY_WINDOWS_MAX = 4, FORECAST_WHY_MAX = 256 };
 struct dirty_curve { /* distinct bytes written per second, over windows of rising length */
     enum dirty_from from;
     int64_t wall_ms; /* when */
+    double rise;     /* MEASURED: times as fast when it was last moved; 0: never seen */
     unsigned n;      /* 0: not known */
     struct {
         unsigned seconds;

@@ -21,6 +21,7 @@ enum input_kind {
     INPUT_FINAL,      /* an answer to DO_ASK_FINAL */
     INPUT_CPU,        /* an answer to DO_COMPARE_CPU */
     INPUT_VOLUMES,    /* an answer to DO_ASK_VOLUMES */
+    INPUT_DIRTY,      /* how fast a guest writes, or why that could not be measured */
     INPUT_CALL,       /* an answer to DO_MIGRATE or DO_ABORT */
     INPUT_CREATE,     /* a request for a new job */
     INPUT_CANCEL,     /* a request to stop one */
@@ -45,6 +46,7 @@ struct input {
         struct guest_facts *definition; /* DEFINITION; owned */
         int comparison; /* CPU: libvirt's virCPUCompareResult; err when it could not be asked */
         struct volume_facts *volumes; /* VOLUMES; owned; err when a host could not be asked */
+        struct dirty_curve dirty;     /* DIRTY; with err: what was measured before it failed */
         struct hv_event event;        /* EVENT */
         struct sample sample;         /* SAMPLE */
         struct hv_sight sight;        /* LOOK */

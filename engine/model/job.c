@@ -67,17 +67,24 @@ bool job_step(struct job *job, enum trigger why, struct moment now)
     return true;
 }
 
-int64_t job_eta_ms(const struct job *job)
+void job_note_eta(struct job *job)
 {
-    if (!job->has_sample || phase_is_final(job->phase))
-        return -1;
     const struct hv_job_stats *stats = &job->sample.stats;
-    double rate = (double)job->sample.bandwidth_bps;
-    double dirty = (double)stats->memory_dirty_rate * (double)stats->memory_page_size;
-    if (stats->data_remaining == 0)
-        return 0;
-    if (rate <= dirty || rate < 1)
-        return -1;
-    double ms = (double)stats->data_remaining * 1000.0 / (rate - dirty);
-    return ms > 1e12 ? -1 : (int64_t)ms;
+    int64_t begun_ms = job->call_asked_ms != 0 ? job->call_asked_ms : job->handed_off_ms;
+    struct eta_look look = {
+        .now_ms = job->sample.mono_ms,
+        .remaining = stats->data_remaining,
+        .bandwidth_bps = job->sample.bandwidth_bps,
+        .sent = stats->memory_processed,
+        .dirty_bps = stats->memory_dirty_rate * stats->memory_page_size,
+        .pass = stats->memory_iteration,
+        .postcopy = job->mode == MODE_POSTCOPY,
+        .stopped = job->mode == MODE_PAUSED || job->stream.stopped_ms != 0,
+    };
+    if (job->forecast.made) {
+        begun_ms += job->sample.mono_ms - job->sample.wall_ms; /* on the sample's clock */
+        look.forecast_ms = begun_ms + job->forecast.total_ms;
+        look.forecast_high_ms = begun_ms + job->forecast.high_ms;
+    }
+    eta_step(&job->eta, &look);
 }

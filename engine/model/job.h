@@ -14,6 +14,7 @@
 #include "base/heap.h"
 #include "base/own.h"
 #include "collector/sample.h"
+#include "engine/model/eta.h"
 #include "engine/model/job_parts.h"
 #include "engine/model/labels.h"
 #include "engine/model/migration_config.h"
@@ -155,6 +156,7 @@ struct job {
     struct job_userpause userpause; /* while it moved: engine/data/userpause.h */
     struct job_final final;         /* what it came to */
     struct job_forecast forecast;   /* what was expected at hand-off */
+    struct eta eta;                 /* when it will be over, by the newest sample */
 
     bool has_sample;
     struct sample sample;
@@ -179,8 +181,7 @@ DEFINE_OWNED(job)
 MUST_CHECK bool job_step(struct job *job, enum trigger why, struct moment now);
 void job_check(const struct job *job);
 
-/* Milliseconds until memory has moved at the present rates, -1 when it would never or nothing
- * is known. */
-int64_t job_eta_ms(const struct job *job);
+/* What its newest sample tells about its end. */
+void job_note_eta(struct job *job);
 
 #endif

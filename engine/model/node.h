@@ -8,6 +8,7 @@
 
 #include "base/heap.h"
 #include "engine/control/quota.h"
+#include "engine/model/forecast.h"
 #include "engine/model/job.h"
 #include "engine/model/migratable.h"
 #include "engine/model/needs.h"
@@ -75,6 +76,13 @@ struct place {
     unsigned block_jobs, utility_disks; /* in its definition */
 };
 
+struct guest_dirty { /* how fast a guest writes; made when somebody asks or it was moved */
+    struct dirty_curve measured, moved;
+    uint64_t used_bytes;        /* sent in the first pass of its last migration; 0: not seen */
+    int64_t asked_ms, until_ms; /* wall: a measurement is out, an answer is awaited; 0: none */
+    char error[HV_TEXT_MAX];    /* why the last one failed; empty: it did not */
+};
+
 struct guest {
     char uuid[HV_UUID_MAX], name[HV_NAME_MAX], ns[HV_HOST_MAX];
     char *metadata_labels;             /* JSON text or NULL, from the domain */
@@ -85,7 +93,8 @@ struct guest {
     struct place *places;
     struct place *owner; /* where it lives, by what was seen; NULL when nowhere */
     struct space *space;
-    struct demand charged; /* to its namespace while it is up */
+    struct demand charged;     /* to its namespace while it is up */
+    struct guest_dirty *dirty; /* owned; NULL: not known */
     bool persistent;
     uint64_t memory_kib;
     unsigned vcpus;

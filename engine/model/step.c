@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include "base/text.h"
+#include "engine/control/expect.h"
 
 enum { FRESH_MS = 1000, LOOKS_AGAIN_MAX = 3, LOOK_LOST_MS = 60000 };
 
@@ -110,6 +111,8 @@ void step_final(struct fleet *f, struct job *job, const struct hv_job_stats *sta
     job->final.passes = stats->memory_iteration;
     job->changed = true;
     job->version = fleet_touch(f);
+    if (phase_is_final(job->phase))
+        expect_learn(f, job);
     fleet_settle_job(f, job);
 }
 
@@ -139,6 +142,10 @@ void step_finish(struct fleet *f, struct job *job, enum trigger why,
         step_record_sides(job, "outcome", now, fx);
     step_take(f, job, why, now, fx);
     end_event(job, now, fx);
+    if (handed_off) {
+        expect_ended(f, job, now, fx);
+        expect_learn(f, job);
+    }
     if (handed_off)
         ask_final(f, job, now, fx);
     if (handed_off)

@@ -54,6 +54,9 @@ static void expect_same_view(struct core_world *w, const struct fleet *loaded)
     before.has_sample = false; /* the trace is in the store, the newest sample is not reloaded */
     memset(&before.sample, 0, sizeof before.sample);
     before.eta_ms = after.eta_ms;
+    before.eta_low_ms = after.eta_low_ms;
+    before.eta_high_ms = after.eta_high_ms;
+    memset(before.eta_note, 0, sizeof before.eta_note);
     assert_memory_equal(&before, &after, sizeof before);
 }
 
