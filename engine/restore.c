@@ -7,6 +7,7 @@
 #include "engine/control/admission.h"
 #include "engine/control/documents.h"
 #include "engine/control/placement_types.h"
+#include "engine/data/intent.h"
 #include "engine/persist.h"
 
 struct loading {
@@ -80,9 +81,38 @@ static bool add_step(void *ctx, const struct store_transition *row)
     return true;
 }
 
+/* An order whose answer died with the process that gave it: closed when the job is taken over. */
+static void add_left(struct job *job, const struct store_intent *row)
+{
+    enum { LEFT_MAX = 16 };
+    bool apart = strcmp(row->action, "migrate") == 0 || strcmp(row->action, "abort") == 0;
+    if (apart || row->epoch != job->epoch || strcmp(row->status, "open") != 0 ||
+        phase_is_final(job->phase) || job->n_left >= LEFT_MAX)
+        return;
+    if (job->left == NULL)
+        job->left = calloc(LEFT_MAX, sizeof *job->left);
+    if (job->left == NULL)
+        return;
+    struct job_order *order = &job->left[job->n_left++];
+    order->seq = row->seq;
+    order->asked_ms = row->asked_ms;
+    order->action = intent_action(row->action);
+    TEXT_SET(order->node, row->node);
+}
+
+/* Was it one that lets the guest run on the target by itself? */
+static bool may_be_in_postcopy(const struct store_intent *row)
+{
+    enum err_code code = err_from_name(row->err);
+    bool refused = strcmp(row->status, "done") == 0 && code != ERR_NONE;
+    return strcmp(row->action, "start-postcopy") == 0 && !refused;
+}
+
 static bool add_intent(void *ctx, const struct store_intent *row)
 {
     struct job *job = ((struct loading *)ctx)->job;
+    add_left(job, row);
+    job->stream.postcopy_ordered = job->stream.postcopy_ordered || may_be_in_postcopy(row);
     bool is_call = strcmp(row->action, "migrate") == 0;
     if (row->epoch == job->epoch && is_call && row->err[0] != '\0') {
         enum err_code code = err_from_name(row->err);
@@ -103,7 +133,10 @@ static bool add_intent(void *ctx, const struct store_intent *row)
     if (strcmp(row->action, "stop-backup") == 0)
         job->backup_aborted = true;
     bool worked = strcmp(row->status, "done") == 0 && strcmp(row->err, "none") == 0;
-    if (strcmp(row->action, "abort") == 0 && worked)
+    bool stops = strcmp(row->action, "abort") == 0 ||
+                 (strcmp(row->action, "yank") == 0 && job->delete_asked_ms > 0 &&
+                  row->asked_ms >= job->delete_asked_ms); /* where an abort would have frozen it */
+    if (stops && worked)
         job->abort_accepted = true;
     /* A pause that was ordered, whatever became of the answer, is ours to take back. */
     if (strcmp(row->action, "suspend") == 0)

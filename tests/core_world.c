@@ -243,6 +243,7 @@ struct core_world *core_new(void)
     assert_non_null(w->fleet);
     w->source = CORE_RUNS;
     w->target = CORE_ABSENT;
+    w->rest_bytes = 4 << 20;
     core_add_host(w, "h1");
     core_add_host(w, "h2");
     (void)core_add_guest(w, "g1", "h1", 64);

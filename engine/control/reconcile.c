@@ -14,6 +14,7 @@
 #include "engine/control/queue.h"
 #include "engine/control/schedule.h"
 #include "engine/control/volumes.h"
+#include "engine/data/intent.h"
 #include "engine/data/ladder.h"
 #include "engine/data/move.h"
 #include "engine/data/recovery.h"
@@ -309,12 +310,33 @@ static void on_ask_job(struct fleet *f, const struct input *input, struct moment
     advance(f, job, now, fx);
 }
 
+/* An order that the end of its job overtook: its record is closed, nothing follows from it. */
+static void on_late_call(struct fleet *f, const struct input *input, struct moment now,
+                         struct effects *fx)
+{
+    struct job *job = fleet_newest_finished(f, input->guest);
+    if (job == NULL || input->id == 0)
+        return;
+    struct job_order *orders[] = {&job->stream.order, &job->recovery.order, &job->userpause.order};
+    bool closed = false;
+    for (size_t i = 0; i < COUNT(orders); i++)
+        closed = closed || order_answered(job, orders[i], input->id, &input->err, now, fx);
+    if (!closed && job->abort_call_id == input->id)
+        move_abort_called(job, &input->err, now, fx);
+    else if (!closed && !steer_called(f, job, input->id, &input->err, now, fx))
+        return;
+    job->version = fleet_touch(f);
+    fleet_settle_job(f, job);
+}
+
 static void on_call(struct fleet *f, const struct input *input, struct moment now,
                     struct effects *fx)
 {
     struct job *job = fleet_active_job(f, input->guest);
-    if (job == NULL)
+    if (job == NULL) {
+        on_late_call(f, input, now, fx);
         return;
+    }
     if (input->id == 0) { /* the order to end a backup: its end will be seen */
         if (input->err.code != ERR_NONE)
             effects_event(fx, job, now.wall_ms, true, "BackupNotAborted",
@@ -328,8 +350,10 @@ static void on_call(struct fleet *f, const struct input *input, struct moment no
     else if (!ladder_called(f, job, input->id, &input->err, now, fx) &&
              !recovery_called(f, job, input->id, &input->err, now, fx) &&
              !userpause_called(job, input->id, &input->err, now, fx) &&
-             !steer_called(f, job, input->id, &input->err, now, fx))
+             !steer_called(f, job, input->id, &input->err, now, fx)) {
+        on_late_call(f, input, now, fx);
         return;
+    }
     job->version = fleet_touch(f);
     advance(f, job, now, fx);
 }

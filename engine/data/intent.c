@@ -1,6 +1,10 @@
 /* intent.c - see intent.h. */
 #include "engine/data/intent.h"
 
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/own.h"
 #include "base/text.h"
 
 int64_t intent_open_at(struct job *job, const char *node, const char *action, const char *argument,
@@ -59,6 +63,28 @@ void intent_error(const struct job *job, const char *call, const struct err *err
                   struct effects *fx)
 {
     error_at(job, job->source, call, err, now, fx);
+}
+
+const char *intent_action(const char *name)
+{
+    static const char *const all[] = {
+        "set-downtime", "start-postcopy",  "suspend",      "resume",  "yank",       "drop-copy",
+        "kill-stream",  "pause-at-target", "pause-stream", "recover", "stop-backup"};
+    for (size_t i = 0; i < COUNT(all); i++)
+        if (strcmp(all[i], name) == 0)
+            return all[i];
+    return "order";
+}
+
+void intent_close_left(struct job *job, struct moment now, struct effects *fx)
+{
+    struct err lost = {0};
+    err_set(&lost, ERR_UNREACHABLE, "the process that gave the order ended");
+    for (unsigned i = 0; i < job->n_left; i++)
+        close_at(job, &job->left[i], &lost, now, fx);
+    free(job->left);
+    job->left = NULL;
+    job->n_left = 0;
 }
 
 struct effect *order_give(struct fleet *f, struct job *job, struct job_order *order,

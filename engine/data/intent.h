@@ -15,6 +15,10 @@ int64_t intent_open(struct job *job, const char *action, const char *argument, s
 /* The answer came, or was lost with our connection. */
 void intent_close(const struct job *job, const char *action, int64_t seq, int64_t asked_ms,
                   const struct err *err, struct moment now, struct effects *fx);
+/* The literal of an action that was stored; one that is not known: "order". */
+const char *intent_action(const char *name);
+/* What an earlier process did not live to see answered is closed as lost. */
+void intent_close_left(struct job *job, struct moment now, struct effects *fx);
 /* What a host said, as it came. */
 void intent_error(const struct job *job, const char *call, const struct err *err, struct moment now,
                   struct effects *fx);

@@ -8,6 +8,7 @@
 #include "base/text.h"
 #include "engine/data/intent.h"
 #include "engine/data/monitor.h"
+#include "engine/data/ownership.h"
 #include "engine/data/steer.h"
 
 /* libvirt's details of the lifecycle event SUSPENDED that mean a switch-over. */
@@ -45,6 +46,8 @@ static const char *keeps_copy(const struct ladder_facts *facts)
         return "with several streams that frees nobody";
     if (facts->target_resumed)
         return "the target let it run";
+    if (facts->postcopy_ordered)
+        return "post-copy was ordered, so the target may let it run any moment";
     if (!facts->source_stands)
         return "the source was not just seen standing still for the migration";
     if (!facts->target_stands)
@@ -58,7 +61,7 @@ static enum decision choose_in_switch(const struct ladder_facts *facts, char *ou
     int64_t due_ms = facts->estimate_ms + facts->estimate_ms / 4 + LADDER_SLACK_MS;
     if (due_ms < LADDER_SWITCH_MS)
         due_ms = LADDER_SWITCH_MS;
-    if (facts->stopped_ms < due_ms || facts->quiet_ms < LADDER_SWITCH_MS)
+    if (facts->stopped_ms < due_ms || facts->silent_ms < LADDER_SWITCH_MS)
         return say(out_text, DECISION_GOES_ON, "The switch-over takes %.1f s so far.",
                    seconds(facts->stopped_ms));
     bool waits = facts->since_remedy_ms >= 0 && facts->since_remedy_ms < LADDER_SWITCH_MS;
@@ -100,24 +103,31 @@ static enum decision choose_in_postcopy(const struct ladder_facts *facts, char *
  */
 static bool call_hangs(const struct ladder_facts *facts)
 {
-    return facts->aborted_ms >= LADDER_ABORT_MS && facts->source_runs && facts->target_stands &&
-           !facts->target_resumed && !facts->has_disks &&
-           !was_tried(facts, DECISION_STREAM_ABORT_DROPPED);
+    return facts->aborted_ms >= LADDER_ABORT_MS && facts->silent_ms >= LADDER_QUIET_MS &&
+           facts->source_runs && facts->target_stands && !facts->target_resumed &&
+           !facts->has_disks && !was_tried(facts, DECISION_STREAM_ABORT_DROPPED);
 }
 
 enum decision ladder_choose(const struct ladder_facts *facts, char out_text[MONITOR_TEXT_MAX])
 {
-    if (facts->mode != MODE_POSTCOPY && facts->stopped_ms >= 0 && !facts->tunnelled)
+    bool switches = facts->mode != MODE_POSTCOPY && facts->stopped_ms >= 0;
+    if (switches && !facts->tunnelled)
         return choose_in_switch(facts, out_text);
-    if (facts->quiet_ms < LADDER_QUIET_MS)
-        return say(out_text, DECISION_GOES_ON, "It moves.");
-    if (facts->mode == MODE_POSTCOPY)
-        return choose_in_postcopy(facts, out_text);
-    if (call_hangs(facts))
+    bool silent = facts->stopped_ms >= LADDER_SWITCH_MS && facts->silent_ms >= LADDER_SWITCH_MS;
+    if (switches)
+        return say(
+            out_text, silent ? DECISION_STREAM_QUIET : DECISION_GOES_ON,
+            "The switch-over takes %.1f s so far; libvirt itself ends a tunnel that is dead.",
+            seconds(facts->stopped_ms));
+    if (facts->mode != MODE_POSTCOPY && call_hangs(facts))
         return say(out_text, DECISION_STREAM_ABORT_DROPPED,
                    "Aborted %.1f s ago and the guest runs on, but the target keeps its copy; that "
                    "is destroyed.",
                    seconds(facts->aborted_ms));
+    if (facts->quiet_ms < LADDER_QUIET_MS)
+        return say(out_text, DECISION_GOES_ON, "It moves.");
+    if (facts->mode == MODE_POSTCOPY)
+        return choose_in_postcopy(facts, out_text);
     if (!facts->has_disks || facts->quiet_ms < LADDER_DISKS_MS)
         return say(out_text, DECISION_STREAM_QUIET, "Nothing moved for %.1f s; the guest runs on.",
                    seconds(facts->quiet_ms));
@@ -136,6 +146,7 @@ void ladder_sample(struct job *job, const struct sample *sample, struct moment n
     if (sample->source == SAMPLE_COMPLETED || grew || job->stream.flow_ms == 0)
         job->stream.flow_ms = now.mono_ms;
     job->stream.bytes = sample->stats.data_processed;
+    job->stream.sampled_ms = now.mono_ms;
 }
 
 void ladder_event(struct job *job, bool at_source, const struct hv_event *event, struct moment now)
@@ -152,11 +163,15 @@ void ladder_event(struct job *job, bool at_source, const struct hv_event *event,
         job->stream.stopped_ms = 0;
 }
 
+static bool stood(const struct job_side *side)
+{
+    return side->seen_ms > 0 && side->sight.presence == HV_PRESENT &&
+           side->sight.state == HV_STATE_PAUSED && side->sight.reason == HV_PAUSED_MIGRATION;
+}
+
 static bool stands(const struct job_side *side, struct moment now)
 {
-    return side->seen_ms > 0 && now.mono_ms - side->seen_ms <= LADDER_FRESH_MS &&
-           side->sight.presence == HV_PRESENT && side->sight.state == HV_STATE_PAUSED &&
-           side->sight.reason == HV_PAUSED_MIGRATION;
+    return stood(side) && now.mono_ms - side->seen_ms <= LADDER_FRESH_MS;
 }
 
 static bool runs(const struct job_side *side, struct moment now)
@@ -186,7 +201,8 @@ static void gather(struct fleet *f, const struct job *job, struct moment now,
         .has_disks = job->volumes_json != NULL,
         .parallel = job->config.channels > 0 && (job->flags & HV_MIGRATE_POSTCOPY) == 0,
         .tunnelled = (job->flags & HV_MIGRATE_TUNNELLED) != 0,
-        .quiet_ms = job->stream.flow_ms != 0 ? now.mono_ms - job->stream.flow_ms : 0,
+        .quiet_ms = job->stream.sampled_ms - job->stream.flow_ms,
+        .silent_ms = job->stream.flow_ms != 0 ? now.mono_ms - job->stream.flow_ms : 0,
         .stopped_ms = job->stream.stopped_ms != 0 ? now.mono_ms - job->stream.stopped_ms : -1,
         .estimate_ms = estimate_ms(job),
         .aborted_ms = job->stream.aborted_ms != 0 ? now.mono_ms - job->stream.aborted_ms : -1,
@@ -194,6 +210,7 @@ static void gather(struct fleet *f, const struct job *job, struct moment now,
         .source_stands = stands(&job->source_side, now),
         .target_stands = stands(&job->target_side, now),
         .target_resumed = job->stream.target_resumed,
+        .postcopy_ordered = job->stream.postcopy_ordered,
         .source_helps = has_helper(f, job->source),
         .tried = job->stream.tried,
         .since_remedy_ms = job->stream.ordered_ms != 0 ? now.mono_ms - job->stream.ordered_ms : -1,
@@ -248,8 +265,8 @@ static void read_source(struct job *job, struct moment now)
 {
     if (job->mode == MODE_POSTCOPY || job->source_side.seen_ms == 0)
         return;
-    if (stands(&job->source_side, now)) {
-        if (job->stream.stopped_ms == 0)
+    if (stood(&job->source_side)) { /* an old sight of it is not one of the contrary */
+        if (job->stream.stopped_ms == 0 && stands(&job->source_side, now))
             job->stream.stopped_ms = job->source_side.seen_ms;
     } else if (job->stream.stopped_ms != 0 && job->source_side.seen_ms > job->stream.stopped_ms &&
                job->source_side.sight.presence == HV_PRESENT) {
@@ -257,16 +274,42 @@ static void read_source(struct job *job, struct moment now)
     }
 }
 
+/* Is there a stream? In this process's call, in one found running, or in a switch-over that nobody
+ * can be asked about. In post-copy what has no call is recovery's, but for the stream of its own.
+ */
+static bool has_stream(const struct job *job)
+{
+    if (job->call_out)
+        return true;
+    if (job->mode == MODE_POSTCOPY)
+        return job->recovery.state == RECOVERY_RESUMING && job->recovery.order.id != 0;
+    enum ownership_side target = ownership_side(&job->target_side.sight);
+    bool waits = target == SIDE_MOVING || target == SIDE_ABSENT || target == SIDE_BLIND;
+    return job->hv_job == JOB_SEEN_ACTIVE || (!job->call_over && waits && stood(&job->source_side));
+}
+
+/* It was we who stood still: what was not seen then did not stand still. */
+static void forgive_absence(struct job *job, struct moment now)
+{
+    struct job_stream *stream = &job->stream;
+    bool away = stream->advanced_ms != 0 && now.mono_ms - stream->advanced_ms > LADDER_AWAY_MS;
+    stream->advanced_ms = now.mono_ms;
+    if (away && stream->flow_ms != 0)
+        stream->flow_ms = stream->sampled_ms = now.mono_ms;
+    if (away && stream->stopped_ms != 0)
+        stream->stopped_ms = now.mono_ms;
+}
+
 void ladder_advance(struct fleet *f, struct job *job, struct moment now, struct effects *fx)
 {
-    bool under_way = job->call_out || job->hv_job == JOB_SEEN_ACTIVE;
-    if (job->phase != PHASE_RUNNING || !under_way || !f->store_ok)
+    forgive_absence(job, now);
+    if (job->phase != PHASE_RUNNING || !has_stream(job) || !f->store_ok)
         return;
     read_source(job, now);
     struct ladder_facts facts;
     struct monitor_decision decision = {.estimate_ms = -1};
     gather(f, job, now, &facts);
-    if (facts.quiet_ms < LADDER_QUIET_MS && facts.stopped_ms < 0) {
+    if (facts.silent_ms < LADDER_QUIET_MS && facts.stopped_ms < 0) {
         if (job->pending == PENDING_STALLED) {
             step_wait_over(job, now);
             job->changed = true;
@@ -281,7 +324,8 @@ void ladder_advance(struct fleet *f, struct job *job, struct moment now, struct 
     decision.remaining = job->has_sample ? job->sample.stats.data_remaining : 0;
     if (decision.why == DECISION_GOES_ON)
         return;
-    step_wait(job, PENDING_STALLED, now, "%s", decision.text);
+    if (job->recovery.state == RECOVERY_NONE) /* else that is what it waits for */
+        step_wait(job, PENDING_STALLED, now, "%s", decision.text);
     if (job->stream.last != (int)decision.why)
         steer_record(job, "ladder", &decision, now, fx);
     job->stream.last = (int)decision.why;

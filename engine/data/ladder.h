@@ -24,6 +24,7 @@ enum {
     LADDER_ABORT_MS = 5000,     /* an accepted abort whose call should be back by now */
     LADDER_POSTCOPY_MS = 10000, /* a post-copy stream that is dead */
     LADDER_AGAIN_MS = 10000,    /* before the same remedy is tried again */
+    LADDER_AWAY_MS = 3000,      /* it is looked at every second: else this process stood still */
     LADDER_FRESH_MS = 2500,     /* how old a look may be that a remedy rests on */
 };
 
@@ -32,15 +33,17 @@ struct ladder_facts {
     bool has_disks;      /* that are copied along */
     bool parallel;       /* several streams */
     bool tunnelled;      /* libvirt's keepalive ends it */
-    int64_t quiet_ms;    /* since anything moved */
+    int64_t quiet_ms;    /* nothing was measured to move for so long */
+    int64_t silent_ms;   /* the same, or nothing could be measured: in a switch-over nothing can */
     int64_t stopped_ms;  /* how long the source stands still for the migration; -1: it does not.
                             libvirt says the same of a guest that its user pauses meanwhile, so only
-                            a stream that is quiet too makes a stalled switch-over */
+                            a stream that is silent too makes a stalled switch-over */
     int64_t estimate_ms; /* what the rest should take; -1: no idea */
     int64_t aborted_ms;  /* since an abort was accepted; -1: none was */
     bool source_runs;    /* freshly seen running: the migration let go of it */
     bool source_stands, target_stands; /* freshly seen as paused for the migration */
     bool target_resumed;               /* it was seen to run there */
+    bool postcopy_ordered;             /* ... or may any moment */
     bool source_helps;                 /* the source has a helper */
     unsigned tried;                    /* bits by enum decision */
     int64_t since_remedy_ms;           /* since the last one was ordered; -1: none was */

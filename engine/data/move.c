@@ -9,6 +9,7 @@
 #include "engine/data/flags.h"
 #include "engine/data/intent.h"
 #include "engine/data/ladder.h"
+#include "engine/data/recovery.h"
 #include "engine/data/resolve.h"
 #include "engine/data/steer.h"
 #include "engine/data/userpause.h"
@@ -222,7 +223,7 @@ void move_adopt(struct fleet *f, struct job *job, struct moment now, struct effe
     job->changed = true;
     steer_begin(f, job);
     job->hv_job = JOB_SEEN_UNKNOWN;
-    job->stream.flow_ms = now.mono_ms;
+    job->stream.flow_ms = job->stream.sampled_ms = now.mono_ms;
     job->abort_action = "abort";
     if (job->call_seq != 0) { /* the call's own answer died with the process that made it */
         struct err lost = {0};
@@ -231,6 +232,8 @@ void move_adopt(struct fleet *f, struct job *job, struct moment now, struct effe
         if (job->abort_call_seq != 0)
             close_call(job, true, &lost, now, fx);
     }
+    intent_close_left(job, now, fx);
+    recovery_adopt(job, now);
     effects_event(fx, job, now.wall_ms, false, "Adopted",
                   "Taken over after a restart in phase %s; reading both nodes.",
                   phase_name(job->phase));

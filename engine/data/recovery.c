@@ -19,6 +19,12 @@ enum recovery_plan recovery_plan(enum ownership_side source, enum ownership_side
     return plans[source][target];
 }
 
+static void open_window(struct job *job, struct moment now)
+{
+    job->recovery.until_ms = now.wall_ms + RECOVERY_WINDOW_MS;
+    job->recovery.ends_ms = now.mono_ms + RECOVERY_WINDOW_MS;
+}
+
 static void enter(struct job *job, enum recovery state, struct moment now)
 {
     if (job->recovery.state == state)
@@ -26,10 +32,11 @@ static void enter(struct job *job, enum recovery state, struct moment now)
     bool first = job->recovery.state == RECOVERY_NONE;
     job->recovery.state = state;
     job->recovering = state != RECOVERY_RECOVERED && state != RECOVERY_IRRECOVERABLE;
+    job->resolving = job->resolving || job->recovering; /* nobody knows how it will end */
     job->changed = true;
     if (first) {
         job->recovery.since_ms = now.wall_ms;
-        job->recovery.until_ms = now.wall_ms + RECOVERY_WINDOW_MS;
+        open_window(job, now);
     }
 }
 
@@ -73,6 +80,9 @@ static void resume(struct fleet *f, struct job *job, struct moment now, struct e
     flags_fill(job, &effect->of.act.migrate);
     effect->of.act.migrate.flags |= HV_MIGRATE_RESUME | HV_MIGRATE_POSTCOPY;
     job->recovery.next_ms = now.mono_ms + RECOVERY_AGAIN_MS;
+    job->recovery.paused = job->recovery.tries % 5 != 0; /* the source may have gone on */
+    /* A new stream: nothing is known of it yet. */
+    job->recovery.tried_ms = job->stream.flow_ms = job->stream.sampled_ms = now.mono_ms;
 }
 
 static bool has_helper(struct fleet *f, const char *name)
@@ -90,23 +100,42 @@ static void kill_at_target(struct fleet *f, struct job *job, struct moment now, 
     job->recovery.next_ms = now.mono_ms + RECOVERY_AGAIN_MS / 4;
 }
 
-/* How long nothing moved, as far as numbers come. */
-static bool is_dead(const struct job *job, struct moment now)
+/* Bytes were measured to move just now. */
+static bool moves(const struct job *job, struct moment now)
 {
-    int64_t watched_ms = now.wall_ms - job->recovery.since_ms;
-    bool numbers = job->has_sample && job->sample.wall_ms >= job->recovery.since_ms;
-    if (numbers)
-        return now.mono_ms - job->stream.flow_ms >= RECOVERY_QUIET_MS &&
-               watched_ms >= RECOVERY_QUIET_MS;
-    return watched_ms >= RECOVERY_BLIND_MS;
+    return job->has_sample && job->stream.flow_ms > job->recovery.tried_ms &&
+           now.mono_ms - job->stream.flow_ms < RECOVERY_QUIET_MS;
+}
+
+/* Nothing was measured to move, or nothing could be measured, for so long that nothing will. */
+static bool is_dead(const struct job *job, int64_t stood_ms, struct moment now)
+{
+    int64_t quiet_ms = job->stream.sampled_ms - job->stream.flow_ms;
+    int64_t blind_ms = now.mono_ms - job->stream.sampled_ms;
+    return (quiet_ms >= RECOVERY_QUIET_MS && stood_ms >= RECOVERY_QUIET_MS) ||
+           (blind_ms >= RECOVERY_BLIND_MS && stood_ms >= RECOVERY_BLIND_MS);
+}
+
+/* One that was taken over in mid-stream, and nothing says that it broke. */
+static bool is_whole(const struct job *job)
+{
+    return job->recovery.state == RECOVERY_NONE && !job->call_over &&
+           ownership_side(&job->source_side.sight) == SIDE_POSTCOPY &&
+           ownership_side(&job->target_side.sight) == SIDE_POSTCOPY;
 }
 
 /* Only libvirt's connection died, as far as one can see. */
-static void watch(struct fleet *f, struct job *job, struct moment now, struct effects *fx)
+static void watch(struct fleet *f, struct job *job, int64_t stood_ms, struct moment now,
+                  struct effects *fx)
 {
     bool target_is_blind = ownership_side(&job->source_side.sight) == SIDE_POSTCOPY_FAILED;
-    if (!is_dead(job, now)) {
-        tell(job, RECOVERY_WATCHING, "The hypervisors may finish by themselves", now, fx);
+    if (!is_dead(job, stood_ms, now)) {
+        if (!is_whole(job)) {
+            tell(job, RECOVERY_WATCHING, "The hypervisors may finish by themselves", now, fx);
+        } else if (job->resolving) {
+            job->resolving = false; /* it simply runs; nobody's call tells, we watch */
+            job->changed = true;
+        }
         return;
     }
     if (!job->recovery.paused) {
@@ -118,7 +147,6 @@ static void watch(struct fleet *f, struct job *job, struct moment now, struct ef
     } else {
         tell(job, RECOVERY_RESUMING, "The stream is being taken up again", now, fx);
         resume(f, job, now, fx);
-        job->recovery.paused = job->recovery.tries % 5 != 0; /* the source may have gone on */
     }
 }
 
@@ -142,12 +170,15 @@ static void flag_irrecoverable(struct fleet *f, struct job *job, struct moment n
     step_finish(f, job, TRIGGER_IRRECOVERABLE, &ending, now, fx);
 }
 
-/* A try is due, unless an order is out or the window is over. */
+/* A try is due, unless an order is out or the window is over. That counts from the last byte that
+ * moved: what moves, however slowly, is not given up. */
 static bool is_due(struct job *job, struct moment now, struct effects *fx)
 {
     if (job->recovery.state == RECOVERY_EXHAUSTED)
         return false;
-    if (job->recovery.state != RECOVERY_NONE && now.wall_ms >= job->recovery.until_ms) {
+    if (moves(job, now))
+        open_window(job, now);
+    if (job->recovery.state != RECOVERY_NONE && now.mono_ms >= job->recovery.ends_ms) {
         tell(job, RECOVERY_EXHAUSTED,
              "Both halves live but no try worked in time; `ferry recover` tries again", now, fx);
         return false;
@@ -155,36 +186,45 @@ static bool is_due(struct job *job, struct moment now, struct effects *fx)
     return job->recovery.order.id == 0 && now.mono_ms >= job->recovery.next_ms;
 }
 
-bool recovery_advance(struct fleet *f, struct job *job, int64_t stood_ms, struct moment now,
-                      struct effects *fx)
+/* Both halves live and can be asked. */
+static void mend(struct fleet *f, struct job *job, enum recovery_plan plan, int64_t stood_ms,
+                 struct moment now, struct effects *fx)
 {
-    enum recovery_plan plan = recovery_plan(ownership_side(&job->source_side.sight),
-                                            ownership_side(&job->target_side.sight));
-    if (plan == RECOVER_NOT)
-        return false;
-    job->guest_at = GUEST_AT_UNKNOWN;
-    if (plan == RECOVER_GONE) {
-        if (stood_ms >= RECOVERY_GONE_MS && job->phase == PHASE_RUNNING)
-            flag_irrecoverable(f, job, now, fx);
-        return true;
-    }
-    if (plan == RECOVER_BLIND) {
-        if (stood_ms >= 3 * RECOVERY_GONE_MS)
-            tell(job, RECOVERY_BLIND, "A node cannot be asked; waiting for facts", now, fx);
-        return true;
-    }
-    if (job->recovery.state == RECOVERY_BLIND) /* both can be asked again: the window begins anew */
+    if (job->recovery.state == RECOVERY_BLIND) { /* the window begins anew */
         job->recovery.state = RECOVERY_NONE;
+        job->recovering = false;
+        step_wait_over(job, now);
+        job->changed = true;
+    }
     if (!f->store_ok || !is_due(job, now, fx))
-        return true;
+        return;
     if (plan == RECOVER_WATCH) {
-        watch(f, job, now, fx);
+        watch(f, job, stood_ms, now, fx);
     } else if (plan == RECOVER_PAUSE && !job->recovery.paused) {
         tell(job, RECOVERY_PAUSING, "The source does not know that the stream is dead", now, fx);
         pause_stream(f, job, now, fx);
     } else {
         tell(job, RECOVERY_RESUMING, "The stream is being taken up again", now, fx);
         resume(f, job, now, fx);
+    }
+}
+
+bool recovery_advance(struct fleet *f, struct job *job, int64_t stood_ms, struct moment now,
+                      struct effects *fx)
+{
+    enum recovery_plan plan = recovery_plan(ownership_side(&job->source_side.sight),
+                                            ownership_side(&job->target_side.sight));
+    if (plan == RECOVER_NOT || job->phase != PHASE_RUNNING)
+        return false;
+    job->guest_at = GUEST_AT_UNKNOWN;
+    if (plan == RECOVER_GONE) {
+        if (stood_ms >= RECOVERY_GONE_MS)
+            flag_irrecoverable(f, job, now, fx);
+    } else if (plan == RECOVER_BLIND) {
+        if (stood_ms >= 3 * RECOVERY_GONE_MS)
+            tell(job, RECOVERY_BLIND, "A node cannot be asked; waiting for facts", now, fx);
+    } else {
+        mend(f, job, plan, stood_ms, now, fx);
     }
     return true;
 }
@@ -202,6 +242,12 @@ bool recovery_called(struct fleet *f, struct job *job, uint64_t id, const struct
     }
     job->next_round_ms = now.mono_ms; /* it changed something: look at once */
     return true;
+}
+
+void recovery_adopt(struct job *job, struct moment now)
+{
+    if (job->recovery.state != RECOVERY_NONE && job->recovery.state != RECOVERY_EXHAUSTED)
+        open_window(job, now);
 }
 
 void recovery_arrived(struct job *job, struct moment now, struct effects *fx)
@@ -224,7 +270,7 @@ bool recovery_again(struct job *job, const char *requester, struct moment now, s
         return err_set(err, ERR_REFUSED, "migration %s is not broken in post-copy", job->name);
     if (job->recovery.state == RECOVERY_EXHAUSTED)
         enter(job, RECOVERY_WAITING, now);
-    job->recovery.until_ms = now.wall_ms + RECOVERY_WINDOW_MS;
+    open_window(job, now);
     job->recovery.next_ms = job->next_round_ms = job->wake_ms = now.mono_ms;
     job->recovery.paused = job->recovery.killed = false;
     job->changed = true;

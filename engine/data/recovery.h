@@ -41,6 +41,8 @@ bool recovery_advance(struct fleet *f, struct job *job, int64_t stood_ms, struct
 /* An order of recovery's was answered. False: it is none. */
 bool recovery_called(struct fleet *f, struct job *job, uint64_t id, const struct err *err,
                      struct moment now, struct effects *fx);
+/* A job of an earlier process is taken over: nobody tried meanwhile. */
+void recovery_adopt(struct job *job, struct moment now);
 /* The guest arrived after all. */
 void recovery_arrived(struct job *job, struct moment now, struct effects *fx);
 /* An operator asks for another round of tries. False: there is nothing to recover, err says why. */

@@ -174,8 +174,9 @@ static void cry(struct fleet *f, struct job *job, const char *reason, const char
 {
     const char *source = ownership_side_name(ownership_side(&job->source_side.sight));
     const char *target = ownership_side_name(ownership_side(&job->target_side.sight));
-    step_wait(job, PENDING_UNPROVEN, now, "%s (%s on %s, %s on %s)", text, source, job->source,
-              target, job->target);
+    if (job->pending != PENDING_STALLED) /* that says more */
+        step_wait(job, PENDING_UNPROVEN, now, "%s (%s on %s, %s on %s)", text, source, job->source,
+                  target, job->target);
     job->resolving = true;
     if (!job->cried)
         effects_event(fx, job, now.wall_ms, true, reason, "%s", job->pending_reason);
@@ -213,12 +214,25 @@ static void note_sides(struct job *job, enum ownership_side source, enum ownersh
     job->changed = true;
 }
 
+/* The event that told of post-copy may have been missed. */
+static void note_mode(struct fleet *f, struct job *job, enum ownership_side source,
+                      enum ownership_side target, struct moment now, struct effects *fx)
+{
+    bool postcopy = source == SIDE_POSTCOPY || source == SIDE_POSTCOPY_FAILED ||
+                    target == SIDE_POSTCOPY || target == SIDE_POSTCOPY_FAILED;
+    if (!postcopy)
+        return;
+    move_seen(f, job, now, fx);
+    move_mode(job, MODE_POSTCOPY, "seen in post-copy", now, fx);
+}
+
 static void judge(struct fleet *f, struct job *job, struct moment now, struct effects *fx)
 {
     enum ownership_side source = ownership_side(&job->source_side.sight);
     enum ownership_side target = ownership_side(&job->target_side.sight);
     enum ownership_verdict verdict = ownership_judge(source, target);
     note_sides(job, source, target, now);
+    note_mode(f, job, source, target, now, fx);
     int64_t stood_ms = now.mono_ms - job->verdict_since_ms;
     bool settled = stood_ms >= SETTLED_MS;
     userpause_seen(job, now, fx);

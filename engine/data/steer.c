@@ -166,6 +166,7 @@ static void order(struct fleet *f, struct job *job, const struct monitor_decisio
     if (d->action == MONITOR_SET_DOWNTIME)
         (void)snprintf(argument, sizeof argument, "%lld ms", (long long)d->downtime_ms);
     s->wish = *d;
+    job->stream.postcopy_ordered = job->stream.postcopy_ordered || d->action == MONITOR_POSTCOPY;
     s->call = orders[d->action].call;
     s->call_seq = intent_open(job, orders[d->action].action, argument, now, fx);
     s->call_asked_ms = now.wall_ms;
@@ -261,10 +262,15 @@ bool steer_called(struct fleet *f, struct job *job, uint64_t id, const struct er
     const char *action = orders[s->wish.action].action;
     intent_close(job, action, s->call_seq, s->call_asked_ms, err, now, fx);
     bool accepted = err->code == ERR_NONE;
-    if (accepted)
+    if (accepted && !phase_is_final(job->phase))
         take_effect(job, &s->wish, now, fx);
-    else if (err->code != ERR_REFUSED)
+    else if (!accepted && err->code != ERR_REFUSED)
         intent_error(job, action, err, now, fx);
+    if (err->code == ERR_UNREACHABLE && s->wish.action == MONITOR_PAUSE)
+        job->stopped_by_us = true; /* nobody knows: if it stands still, that was us */
+    if (s->wish.action == MONITOR_POSTCOPY &&
+        (err->code == ERR_HYPERVISOR || err->code == ERR_REFUSED))
+        job->stream.postcopy_ordered = false;
     monitor_done(&s->acting, &s->wish, accepted, now.wall_ms - job->handed_off_ms);
     job->changed = true;
     return true;
@@ -275,9 +281,13 @@ bool steer_gives_back(struct fleet *f, struct job *job, struct moment now, struc
     const struct hv_sight *sight = &job->source_side.sight;
     bool stands = sight->presence == HV_PRESENT && sight->state == HV_STATE_PAUSED &&
                   sight->reason == HV_PAUSED_USER;
-    if (!job->stopped_by_us || !stands || job->resume_tries >= RESUME_TRIES_MAX)
+    if (steer_stops(job))
+        return true; /* an order that may still stop it is awaited */
+    if (!job->stopped_by_us || !stands || job->userpause.wished ||
+        job->resume_tries >= RESUME_TRIES_MAX)
         return false;
-    if (job->resume_call_id != 0 || now.wall_ms - job->resume_asked_ms < RESUME_RETRY_MS)
+    int64_t since_ms = now.wall_ms - job->resume_asked_ms;
+    if (job->resume_call_id != 0 || (since_ms >= 0 && since_ms < RESUME_RETRY_MS))
         return true;
     job->resume_tries++;
     job->resume_call_seq = intent_open(job, "resume", NULL, now, fx);

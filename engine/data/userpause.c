@@ -26,8 +26,9 @@ static void note_pause(struct job *job, bool paused, struct moment now, struct e
 
 static void pause_there(struct fleet *f, struct job *job, struct moment now, struct effects *fx)
 {
+    int64_t since_ms = now.wall_ms - job->userpause.order.asked_ms;
     if (job->userpause.order.id != 0 || job->userpause.tries >= TRIES_MAX ||
-        now.wall_ms - job->userpause.order.asked_ms < AGAIN_MS)
+        (since_ms >= 0 && since_ms < AGAIN_MS))
         return;
     if (job->userpause.ran_since_ms == 0)
         job->userpause.ran_since_ms = now.mono_ms;
@@ -91,9 +92,17 @@ bool userpause_holds(struct fleet *f, struct job *job, struct moment now, struct
 {
     const struct hv_sight *sight = &job->target_side.sight;
     bool runs = sight->presence == HV_PRESENT && sight->state == HV_STATE_RUNNING;
-    if (!job->userpause.wished || !runs || job->userpause.tries >= TRIES_MAX)
+    if (!job->userpause.wished || !runs)
         return false;
+    if (job->userpause.tries >= TRIES_MAX && job->userpause.order.id == 0) {
+        effects_event(fx, job, now.wall_ms, true, "NotPausedAtTarget",
+                      "Its user paused the guest, but %s does not pause it: it runs there.",
+                      job->target);
+        return false;
+    }
     pause_there(f, job, now, fx);
+    step_wait(job, PENDING_UNPROVEN, now,
+              "It arrived on %s, and is being paused as its user wished", job->target);
     return true;
 }
 

@@ -86,6 +86,8 @@ struct job {
     unsigned again;               /* sides of this round that were asked a second time */
     int64_t next_round_ms;
     struct job_side source_side, target_side;
+    struct job_order *left; /* orders an earlier process did not live to see answered; owned */
+    unsigned n_left;
     enum job_seen hv_job;     /* newest answer about the source's own job */
     bool hv_job_is_backup;    /* OTHER: one that may be stopped where the policy says so */
     bool asked_job;           /* ... was asked for, in this stage */

@@ -40,12 +40,15 @@ struct job_mode { /* one change of mode */
 struct job_stream {            /* engine/data/ladder.h */
     uint64_t bytes;            /* data_processed of the newest sample */
     int64_t flow_ms;           /* monotonic: when it last grew, or was first seen */
+    int64_t sampled_ms;        /* monotonic: of that sample; what was not measured is not known */
     int64_t stopped_ms;        /* monotonic: the source stands still for the switch-over; 0: not */
     int64_t aborted_ms;        /* monotonic: an abort was accepted; 0: none */
     bool target_resumed;       /* the target was seen to let the guest run */
+    bool postcopy_ordered;     /* it may run there at any moment, whatever was seen */
     struct job_order order;    /* a remedy, out */
     unsigned tried;            /* remedies, as bits by enum decision */
     int64_t ordered_ms;        /* monotonic: when the last one was; 0: none */
+    int64_t advanced_ms;       /* monotonic: it was last looked after */
     int64_t looked_ms;         /* monotonic: both sides were asked */
     int last;                  /* enum decision of the newest look */
     char remedy[JOB_NOTE_MAX]; /* what was done, for the reason; empty: nothing */
@@ -54,8 +57,9 @@ struct job_stream {            /* engine/data/ladder.h */
 struct job_recovery { /* engine/data/recovery.h */
     enum recovery state;
     unsigned tries;
-    int64_t since_ms, until_ms; /* wall */
-    int64_t next_ms;            /* monotonic */
+    int64_t since_ms, until_ms; /* wall, to be shown */
+    int64_t next_ms, ends_ms;   /* monotonic: the next try, the end of the window */
+    int64_t tried_ms;           /* monotonic: the newest one; 0: none */
     struct job_order order;     /* out */
     bool paused, killed;        /* the stream was ended, at the source, at the target */
 };

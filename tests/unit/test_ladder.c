@@ -1,0 +1,285 @@
+/* test_ladder.c - remedies for a stream that stands still: which one, when, and which never. */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include <cmocka.h>
+#include <string.h>
+
+#include "base/text.h"
+#include "engine/data/ladder.h"
+#include "tests/core_move.h"
+#include "tests/core_restart.h"
+
+/* ---- the choice by itself ---- */
+
+#define BIT(id) (1U << DECISION_STREAM_##id)
+#define QUIET_(ms, ...)                                                              \
+    {                                                                                \
+        .mode = MODE_PRECOPY, .quiet_ms = (ms), .stopped_ms = -1, .estimate_ms = -1, \
+        .since_remedy_ms = -1, __VA_ARGS__                                           \
+    }
+#define QUIET(ms, ...) QUIET_(ms, .tried = 0, __VA_ARGS__)
+#define SWITCH(ms, ...)                                                                 \
+    {                                                                                   \
+        .mode = MODE_PRECOPY, .quiet_ms = (ms), .stopped_ms = (ms), .estimate_ms = 100, \
+        .since_remedy_ms = -1, __VA_ARGS__                                              \
+    }
+#define BOTH .source_stands = true, .target_stands = true
+
+static const struct {
+    const char *what;
+    struct ladder_facts facts;
+    enum decision is;
+} rows[] = {
+    /* Pre-copy without disks: an abort is right, and the monitor's business. */
+    {"it moves", QUIET(1900, .has_disks = false), DECISION_GOES_ON},
+    {"pre-copy, quiet", QUIET(2000, .has_disks = false), DECISION_STREAM_QUIET},
+    {"pre-copy, quiet for an hour", QUIET(3600000, .has_disks = false), DECISION_STREAM_QUIET},
+    {"pre-copy, a helper is not asked", QUIET(60000, .source_helps = true), DECISION_STREAM_QUIET},
+    /* With disks: the streams break before anybody cancels a mirror. */
+    {"disks, not long enough", QUIET(3900, .has_disks = true), DECISION_STREAM_QUIET},
+    {"disks", QUIET(4000, .has_disks = true), DECISION_STREAM_YANKED},
+    {"disks, just yanked",
+     {.mode = MODE_PRECOPY,
+      .quiet_ms = 9000,
+      .stopped_ms = -1,
+      .has_disks = true,
+      .since_remedy_ms = 9900},
+     DECISION_STREAM_QUIET},
+    {"disks, yanked, nothing came of it",
+     {.mode = MODE_PRECOPY,
+      .quiet_ms = 15000,
+      .stopped_ms = -1,
+      .has_disks = true,
+      .tried = BIT(YANKED),
+      .since_remedy_ms = 10000},
+     DECISION_STREAM_YANKED},
+    {"paused to finish, disks",
+     {.mode = MODE_PAUSED,
+      .quiet_ms = 4000,
+      .stopped_ms = -1,
+      .has_disks = true,
+      .since_remedy_ms = -1},
+     DECISION_STREAM_YANKED},
+    /* Switch-over. */
+    {"switch-over, short", SWITCH(3900, BOTH), DECISION_GOES_ON},
+    {"switch-over", SWITCH(4000, BOTH), DECISION_STREAM_COPY_DROPPED},
+    {"switch-over that may take long",
+     {.mode = MODE_PRECOPY, .stopped_ms = 9900, .estimate_ms = 6000, .since_remedy_ms = -1, BOTH},
+     DECISION_GOES_ON},
+    {"switch-over that took too long",
+     {.mode = MODE_PRECOPY, .stopped_ms = 10000, .estimate_ms = 6000, .since_remedy_ms = -1, BOTH},
+     DECISION_STREAM_COPY_DROPPED},
+    {"a helper comes first", SWITCH(4000, BOTH, .source_helps = true), DECISION_STREAM_KILLED},
+    {"a helper needs nobody standing", SWITCH(4000, .source_helps = true), DECISION_STREAM_KILLED},
+    {"a helper with several streams", SWITCH(4000, .source_helps = true, .parallel = true),
+     DECISION_STREAM_KILLED},
+    {"a helper with disks", SWITCH(4000, .source_helps = true, .has_disks = true),
+     DECISION_STREAM_KILLED},
+    {"the helper was just asked",
+     {.mode = MODE_PRECOPY,
+      .stopped_ms = 7000,
+      BOTH,
+      .source_helps = true,
+      .tried = BIT(KILLED),
+      .since_remedy_ms = 3900},
+     DECISION_STREAM_QUIET},
+    {"the helper freed nobody",
+     {.mode = MODE_PRECOPY,
+      .stopped_ms = 9000,
+      BOTH,
+      .source_helps = true,
+      .tried = BIT(KILLED),
+      .since_remedy_ms = 4000},
+     DECISION_STREAM_COPY_DROPPED},
+    {"nothing is left",
+     {.mode = MODE_PRECOPY,
+      .stopped_ms = 90000,
+      BOTH,
+      .source_helps = true,
+      .tried = BIT(KILLED) | BIT(COPY_DROPPED),
+      .since_remedy_ms = 80000},
+     DECISION_STREAM_ABANDONED},
+    {"several streams", SWITCH(60000, BOTH, .parallel = true), DECISION_STREAM_ABANDONED},
+    {"disks move along", SWITCH(60000, BOTH, .has_disks = true), DECISION_STREAM_ABANDONED},
+    {"the target let it run", SWITCH(60000, BOTH, .target_resumed = true),
+     DECISION_STREAM_ABANDONED},
+    {"the source was not seen", SWITCH(60000, .target_stands = true), DECISION_STREAM_ABANDONED},
+    {"the target was not seen", SWITCH(60000, .source_stands = true), DECISION_STREAM_ABANDONED},
+    /* libvirt says the same of a guest whose user paused it. */
+    {"paused by its user, and it moves",
+     {.mode = MODE_PRECOPY, .stopped_ms = 60000, .silent_ms = 400, .since_remedy_ms = -1, BOTH},
+     DECISION_GOES_ON},
+    {"post-copy was ordered", SWITCH(60000, BOTH, .postcopy_ordered = true),
+     DECISION_STREAM_ABANDONED},
+    /* A target that does not answer holds the call of a migration that was aborted. */
+    {"aborted, the call will come",
+     {.mode = MODE_PRECOPY,
+      .stopped_ms = -1,
+      .silent_ms = 4900,
+      .aborted_ms = 4900,
+      .source_runs = true,
+      .target_stands = true,
+      .since_remedy_ms = -1},
+     DECISION_GOES_ON},
+    {"aborted, the call hangs",
+     {.mode = MODE_PRECOPY,
+      .stopped_ms = -1,
+      .silent_ms = 5000,
+      .aborted_ms = 5000,
+      .source_runs = true,
+      .target_stands = true,
+      .since_remedy_ms = -1},
+     DECISION_STREAM_ABORT_DROPPED},
+    {"aborted, the source was not seen running",
+     {.mode = MODE_PRECOPY,
+      .stopped_ms = -1,
+      .silent_ms = 5000,
+      .quiet_ms = 5000,
+      .aborted_ms = 5000,
+      .target_stands = true,
+      .since_remedy_ms = -1},
+     DECISION_STREAM_QUIET},
+    /* libvirt's own keepalive ends a tunnel. */
+    {"a tunnel in the switch-over", SWITCH(60000, BOTH, .tunnelled = true), DECISION_STREAM_QUIET},
+    {"a tunnel with a helper", SWITCH(60000, .tunnelled = true, .source_helps = true),
+     DECISION_STREAM_QUIET},
+    /* Post-copy: there is no way back, but another stream can take over. */
+    {"post-copy, short",
+     {.mode = MODE_POSTCOPY, .quiet_ms = 9900, .stopped_ms = -1, .since_remedy_ms = -1},
+     DECISION_STREAM_QUIET},
+    {"post-copy",
+     {.mode = MODE_POSTCOPY, .quiet_ms = 10000, .stopped_ms = -1, .since_remedy_ms = -1},
+     DECISION_STREAM_PAUSED},
+    {"post-copy, just paused",
+     {.mode = MODE_POSTCOPY, .quiet_ms = 19000, .stopped_ms = -1, .since_remedy_ms = 9000},
+     DECISION_STREAM_QUIET},
+    {"post-copy, the source stands of course",
+     {.mode = MODE_POSTCOPY, .quiet_ms = 100, .stopped_ms = 60000, .since_remedy_ms = -1, BOTH},
+     DECISION_GOES_ON},
+};
+
+static void each_stall_has_its_remedy(void **state)
+{
+    (void)state;
+    for (size_t i = 0; i < COUNT(rows); i++) {
+        char text[MONITOR_TEXT_MAX] = "";
+        struct ladder_facts facts = rows[i].facts;
+        if (facts.silent_ms == 0)
+            facts.silent_ms = facts.quiet_ms > facts.stopped_ms ? facts.quiet_ms : facts.stopped_ms;
+        enum decision is = ladder_choose(&facts, text);
+        if (is != rows[i].is)
+            fail_msg("%s: %s, not %s (%s)", rows[i].what, decision_name(is),
+                     decision_name(rows[i].is), text);
+    }
+}
+
+/* What no facts whatever may lead to. */
+static const char *broken_law(const struct ladder_facts *f, enum decision is, const char *text)
+{
+    enum monitor_action action = decision_action(is);
+    bool switching = f->stopped_ms >= 0 && f->mode != MODE_POSTCOPY;
+    bool limited = is != DECISION_STREAM_ABORT_DROPPED; /* one that comes once has no other */
+    int64_t limit_ms = switching ? LADDER_SWITCH_MS : LADDER_AGAIN_MS;
+    if (text[0] == '\0')
+        return "it says nothing";
+    if (action == MONITOR_NOTHING)
+        return NULL;
+    if (action == MONITOR_ABORT || action == MONITOR_POSTCOPY || action == MONITOR_PAUSE)
+        return "that is no remedy";
+    if (switching && f->tunnelled)
+        return "a tunnel ends by itself";
+    if (limited && f->since_remedy_ms >= 0 && f->since_remedy_ms < limit_ms)
+        return "too soon after the last one";
+    bool aborted = is == DECISION_STREAM_ABORT_DROPPED;
+    if (!switching && !aborted && f->quiet_ms < LADDER_DISKS_MS)
+        return "it may still move";
+    if (f->silent_ms < LADDER_QUIET_MS)
+        return "it moved just now";
+    if (switching && (f->stopped_ms < LADDER_SWITCH_MS || f->silent_ms < LADDER_SWITCH_MS))
+        return "the switch-over may still end";
+    if (action == MONITOR_DROP_COPY && !f->target_stands)
+        return "a copy dropped without having just seen it stand";
+    if (action == MONITOR_DROP_COPY && !(aborted ? f->source_runs : f->source_stands))
+        return "a copy dropped without having just seen the guest";
+    if (aborted && f->aborted_ms < LADDER_ABORT_MS)
+        return "nobody aborted it";
+    if (action == MONITOR_DROP_COPY &&
+        (f->has_disks || f->target_resumed || f->mode == MODE_POSTCOPY))
+        return "a copy dropped that may be the guest, or for nothing";
+    if (is == DECISION_STREAM_COPY_DROPPED && (f->parallel || f->postcopy_ordered || !switching))
+        return "a copy dropped that may run any moment, or for nothing";
+    if (action == MONITOR_KILL_STREAM && !switching)
+        return "only for a switch-over";
+    if ((action == MONITOR_DROP_COPY || action == MONITOR_KILL_STREAM) && (f->tried & 1U << is))
+        return "once is enough";
+    if (action == MONITOR_KILL_STREAM && !f->source_helps)
+        return "there is no helper";
+    if (action == MONITOR_YANK && (!f->has_disks || switching || f->mode == MODE_POSTCOPY))
+        return "a yank frees nobody here";
+    if (action == MONITOR_PAUSE_STREAM && f->mode != MODE_POSTCOPY)
+        return "that is for post-copy";
+    return NULL;
+}
+
+static void check_laws(struct ladder_facts *f)
+{
+    static const int64_t quiets[] = {0, 2000, 4000, 9999, 60000}, stops[] = {-1, 3999, 4000, 60000};
+    static const int64_t sinces[] = {-1, 3999, 4000, 10000};
+    static const unsigned tried[] = {0, BIT(KILLED), BIT(COPY_DROPPED) | BIT(KILLED), ~0U};
+    for (size_t i = 0; i < COUNT(quiets) * COUNT(stops) * COUNT(sinces) * COUNT(tried) * 2; i++) {
+        size_t n = i;
+        char text[MONITOR_TEXT_MAX] = "";
+        f->quiet_ms = quiets[n % COUNT(quiets)];
+        n /= COUNT(quiets);
+        f->stopped_ms = stops[n % COUNT(stops)];
+        n /= COUNT(stops);
+        f->since_remedy_ms = sinces[n % COUNT(sinces)];
+        n /= COUNT(sinces);
+        f->tried = tried[n % COUNT(tried)];
+        f->estimate_ms = n / COUNT(tried) != 0 ? -1 : 500;
+        f->silent_ms = n / COUNT(tried) != 0 && f->quiet_ms < 4000 ? 4000 : f->quiet_ms;
+        enum decision is = ladder_choose(f, text);
+        const char *law = broken_law(f, is, text);
+        if (law != NULL)
+            fail_msg("%s: mode %s, disks %d parallel %d tunnelled %d stands %d %d resumed %d "
+                     "helps %d quiet %lld stopped %lld since %lld: %s",
+                     law, mode_name(f->mode), f->has_disks, f->parallel, f->tunnelled,
+                     f->source_stands, f->target_stands, f->target_resumed, f->source_helps,
+                     (long long)f->quiet_ms, (long long)f->stopped_ms,
+                     (long long)f->since_remedy_ms, text);
+    }
+}
+
+static void no_facts_lead_to_a_remedy_that_could_harm(void **state)
+{
+    (void)state;
+    for (unsigned bits = 0; bits < 1U << 9; bits++)
+        for (enum mode mode = MODE_NONE; mode < MODE_COUNT; mode++) {
+            struct ladder_facts f = {
+                .mode = mode,
+                .has_disks = (bits & 1) != 0,
+                .parallel = (bits & 2) != 0,
+                .tunnelled = (bits & 4) != 0,
+                .source_stands = (bits & 8) != 0,
+                .target_stands = (bits & 16) != 0,
+                .target_resumed = (bits & 32) != 0,
+                .source_helps = (bits & 64) != 0,
+                .postcopy_ordered = (bits & 128) != 0,
+                .source_runs = (bits & (8 | 256)) == 256,
+                .aborted_ms = (bits & 256) != 0 ? LADDER_ABORT_MS : -1,
+            };
+            check_laws(&f);
+        }
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(each_stall_has_its_remedy),
+        cmocka_unit_test(no_facts_lead_to_a_remedy_that_could_harm),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

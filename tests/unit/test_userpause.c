@@ -1,0 +1,387 @@
+/* test_userpause.c - a guest that its user pauses while it moves arrives paused; and what a move
+ * came to, in numbers. */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include <cmocka.h>
+#include <string.h>
+
+#include "base/text.h"
+#include "tests/core_move.h"
+#include "tests/core_restart.h"
+
+#define MAY_PAUSE                                                                 \
+    "{\"selectors\":{},\"allowPostCopy\":false,\"allowWorkloadDisruption\":true," \
+    "\"monitor\":\"legacy\"}"
+
+static void user_pauses(struct core_world *w)
+{
+    w->source = CORE_SUSPENDED;
+    core_told(w, "h1", HV_LIFECYCLE_SUSPENDED, CORE_SUSPENDED_PAUSED);
+}
+
+/* libvirt lets it run on the target. */
+static void arrives_running(struct core_world *w, bool told)
+{
+    w->source = CORE_ABSENT;
+    w->target = CORE_ARRIVED;
+    if (told)
+        core_told(w, "h2", HV_LIFECYCLE_RESUMED, 1);
+    if (w->migrate_id != 0 && core_job(w)->call_out)
+        core_returns(w, HV_CALL_MIGRATE, ERR_NONE);
+    core_pass(w, 500);
+}
+
+static void it_is_paused_on_the_target_at_once(void **state)
+{
+    (void)state;
+    for (int told = 0; told < 2; told++) {
+        struct core_world *w = core_flowing(NULL, false);
+        user_pauses(w);
+        assert_int_equal(core_said(w, "PausedByUser", NULL), 1);
+        core_stall(w, 400);
+        arrives_running(w, told);
+        assert_int_equal(core_orders(w, HV_CALL_SUSPEND), 1);
+        assert_string_equal(core_newest(w, HV_CALL_SUSPEND)->of.act.node, "h2");
+        core_expect(w, PHASE_RUNNING, OUTCOME_NONE, GUEST_AT_UNKNOWN); /* not yet as wished */
+        assert_true(core_job(w)->pending_reason[0] != '\0');
+        w->target = CORE_SUSPENDED;
+        core_answers(w, HV_CALL_SUSPEND, ERR_NONE);
+        core_pass(w, 2000);
+        core_expect(w, PHASE_SUCCEEDED, OUTCOME_SUCCEEDED, GUEST_AT_TARGET);
+        assert_int_equal(core_said(w, "PausedAtTarget", "it ran there for about"), 1);
+        assert_true(core_job(w)->userpause.ran_ms >= 0 && core_job(w)->userpause.ran_ms <= 1000);
+        assert_int_equal(core_open_intents(w), 0);
+        core_clean(w);
+        core_free(w);
+    }
+}
+
+static void a_user_who_lets_it_run_again_finds_it_running(void **state)
+{
+    (void)state;
+    struct core_world *w = core_flowing(NULL, false);
+    user_pauses(w);
+    w->source = CORE_RUNS;
+    core_told(w, "h1", HV_LIFECYCLE_RESUMED, 0);
+    assert_int_equal(core_said(w, "UnpausedByUser", NULL), 1);
+    arrives_running(w, true);
+    core_pass(w, 2000);
+    core_expect(w, PHASE_SUCCEEDED, OUTCOME_SUCCEEDED, GUEST_AT_TARGET);
+    assert_int_equal(core_orders(w, HV_CALL_SUSPEND), 0);
+    core_free(w);
+}
+
+/* Its policy lets Ferry pause it to finish. */
+static struct core_world *paused_by_ferry(enum err_code answer)
+{
+    struct core_world *w = core_flowing(MAY_PAUSE, false);
+    w->rest_bytes = 48 << 20;
+    for (int i = 0; i < 600 && core_orders(w, HV_CALL_SUSPEND) == 0; i++)
+        core_flow(w, 400);
+    assert_int_equal(core_orders(w, HV_CALL_SUSPEND), 1);
+    w->source = CORE_SUSPENDED;
+    core_told(w, "h1", HV_LIFECYCLE_SUSPENDED, CORE_SUSPENDED_PAUSED); /* before the answer */
+    core_answers(w, HV_CALL_SUSPEND, answer);
+    core_told(w, "h1", HV_LIFECYCLE_SUSPENDED, CORE_SUSPENDED_PAUSED); /* and after it */
+    return w;
+}
+
+static void ferrys_own_pause_is_not_the_users(void **state)
+{
+    (void)state;
+    const enum err_code answers[] = {ERR_NONE, ERR_UNREACHABLE};
+    for (size_t i = 0; i < COUNT(answers); i++)
+        for (int restarted = 0; restarted < 2; restarted++) {
+            struct core_world *w = paused_by_ferry(answers[i]);
+            if (restarted)
+                core_restart(w, 1000);
+            core_pass(w, 1000);
+            assert_false(core_job(w)->userpause.wished);
+            arrives_running(w, true);
+            core_pass(w, 3000);
+            core_expect(w, PHASE_SUCCEEDED, OUTCOME_SUCCEEDED, GUEST_AT_TARGET);
+            assert_string_equal(core_newest(w, HV_CALL_SUSPEND)->of.act.node, "h1");
+            core_free(w);
+        }
+}
+
+static void what_ferry_paused_runs_again_when_it_fails(void **state)
+{
+    (void)state;
+    struct core_world *w = paused_by_ferry(ERR_NONE);
+    w->target = CORE_ABSENT;
+    w->job_type = HV_JOB_NONE;
+    core_returns(w, HV_CALL_MIGRATE, ERR_HYPERVISOR);
+    core_pass(w, 1000);
+    assert_int_equal(core_orders(w, HV_CALL_RESUME), 1);
+    w->source = CORE_RUNS;
+    core_answers(w, HV_CALL_RESUME, ERR_NONE);
+    core_pass(w, 1000);
+    core_expect(w, PHASE_FAILED, OUTCOME_FAILED, GUEST_AT_SOURCE);
+    core_free(w);
+}
+
+/* The call fails while the order to pause is under way: it may still land. */
+static void an_order_to_pause_is_awaited_before_the_end(void **state)
+{
+    (void)state;
+    struct core_world *w = core_flowing(MAY_PAUSE, false);
+    w->rest_bytes = 48 << 20;
+    for (int i = 0; i < 600 && core_orders(w, HV_CALL_SUSPEND) == 0; i++)
+        core_flow(w, 400);
+    w->target = CORE_ABSENT;
+    w->job_type = HV_JOB_NONE;
+    core_returns(w, HV_CALL_MIGRATE, ERR_HYPERVISOR);
+    core_pass(w, 3000);
+    core_expect(w, PHASE_RUNNING, OUTCOME_NONE, GUEST_AT_UNKNOWN);
+    w->source = CORE_SUSPENDED;
+    core_answers(w, HV_CALL_SUSPEND, ERR_NONE);
+    core_pass(w, 2000);
+    assert_int_equal(core_orders(w, HV_CALL_RESUME), 1);
+    core_free(w);
+}
+
+/* Both wanted it to stand still: when Ferry gives it back, its user's wish stays. */
+static void what_its_user_paused_is_not_given_back_running(void **state)
+{
+    (void)state;
+    struct core_world *w = core_flowing(MAY_PAUSE, false);
+    user_pauses(w);
+    w->rest_bytes = 48 << 20;
+    for (int i = 0; i < 600 && core_orders(w, HV_CALL_SUSPEND) == 0; i++)
+        core_flow(w, 400);
+    core_answers(w, HV_CALL_SUSPEND, ERR_NONE);
+    w->target = CORE_ABSENT;
+    w->job_type = HV_JOB_NONE;
+    core_returns(w, HV_CALL_MIGRATE, ERR_HYPERVISOR);
+    core_pass(w, 3000);
+    assert_int_equal(core_orders(w, HV_CALL_RESUME), 0);
+    core_expect(w, PHASE_FAILED, OUTCOME_FAILED, GUEST_AT_SOURCE);
+    core_free(w);
+}
+
+static void the_wish_is_known_after_a_restart(void **state)
+{
+    (void)state;
+    for (int seen = 0; seen < 2; seen++) {
+        struct core_world *w = core_flowing(NULL, false);
+        if (!seen)
+            user_pauses(w);
+        else
+            w->source = CORE_SUSPENDED; /* paused while nobody listened */
+        core_restart(w, 1000);
+        core_pass(w, 2000);
+        assert_true(core_job(w)->userpause.wished);
+        assert_int_equal(core_orders(w, HV_CALL_SUSPEND), 0); /* never at the source */
+        arrives_running(w, false);
+        core_pass(w, 1000);
+        assert_int_equal(core_orders(w, HV_CALL_SUSPEND), 1);
+        core_restart(w, 1000); /* the answer is lost */
+        core_pass(w, 2000);
+        assert_int_equal(core_orders(w, HV_CALL_SUSPEND), 2);
+        w->target = CORE_SUSPENDED;
+        core_answers(w, HV_CALL_SUSPEND, ERR_NONE);
+        core_pass(w, 3000);
+        core_expect(w, PHASE_SUCCEEDED, OUTCOME_SUCCEEDED, GUEST_AT_TARGET);
+        assert_int_equal(core_open_intents(w), 0);
+        core_free(w);
+    }
+}
+
+static void a_target_that_refuses_is_asked_for_a_while_and_then_it_is_said(void **state)
+{
+    (void)state;
+    const int64_t jumps_ms[] = {0, -3600000};
+    for (size_t j = 0; j < COUNT(jumps_ms); j++) {
+        struct core_world *w = core_flowing(NULL, false);
+        user_pauses(w);
+        arrives_running(w, true);
+        w->now.wall_ms += jumps_ms[j];
+        for (unsigned i = 0; i < 100 && core_job(w)->phase == PHASE_RUNNING; i++) {
+            if (core_job(w)->userpause.order.id != 0)
+                core_answers(w, HV_CALL_SUSPEND, ERR_HYPERVISOR);
+            core_pass(w, 1000);
+        }
+        core_expect(w, PHASE_SUCCEEDED, OUTCOME_SUCCEEDED, GUEST_AT_TARGET);
+        assert_int_equal(core_orders(w, HV_CALL_SUSPEND), 20);
+        assert_int_equal(core_said(w, "NotPausedAtTarget", NULL), 1);
+        assert_int_equal(core_said(w, "PausedAtTarget", NULL), 0);
+        assert_int_equal(core_open_intents(w), 0);
+        core_free(w);
+    }
+}
+
+static void paused_before_the_move_it_arrives_paused_by_libvirt_itself(void **state)
+{
+    (void)state;
+    struct core_world *w = core_new();
+    w->source = CORE_SUSPENDED;
+    core_create(w);
+    assert_true((w->last.flags & HV_MIGRATE_PAUSED) != 0);
+    core_sample(w);
+    w->source = CORE_ABSENT;
+    w->target = CORE_SUSPENDED;
+    core_returns(w, HV_CALL_MIGRATE, ERR_NONE);
+    core_pass(w, 2000);
+    core_expect(w, PHASE_SUCCEEDED, OUTCOME_SUCCEEDED, GUEST_AT_TARGET);
+    assert_int_equal(core_orders(w, HV_CALL_SUSPEND), 0);
+    core_free(w);
+}
+
+static void a_paused_guest_that_stays_is_left_paused(void **state)
+{
+    (void)state;
+    struct core_world *w = core_flowing(NULL, false);
+    user_pauses(w);
+    w->target = CORE_ABSENT;
+    w->job_type = HV_JOB_NONE;
+    core_returns(w, HV_CALL_MIGRATE, ERR_HYPERVISOR);
+    core_pass(w, 2000);
+    core_expect(w, PHASE_FAILED, OUTCOME_FAILED, GUEST_AT_SOURCE);
+    assert_int_equal(core_orders(w, HV_CALL_RESUME) + core_orders(w, HV_CALL_SUSPEND), 0);
+    core_free(w);
+}
+
+/* ---- final numbers ---- */
+
+static const struct effect *question(const struct core_world *w)
+{
+    for (size_t i = w->fx.n; i-- > 0;)
+        if (w->fx.list[i].kind == EFFECT_DO_ASK_FINAL)
+            return &w->fx.list[i];
+    return NULL;
+}
+
+static void tell_event(struct core_world *w, uint64_t downtime_ms)
+{
+    struct input input = {.kind = INPUT_SAMPLE};
+    TEXT_SET(input.of.sample.job_uid, w->job);
+    input.of.sample.source = SAMPLE_COMPLETED;
+    input.of.sample.stats = (struct hv_job_stats){.type = HV_JOB_COMPLETED,
+                                                  .time_elapsed_ms = 4000,
+                                                  .downtime_ms = downtime_ms,
+                                                  .data_processed = 1000,
+                                                  .memory_iteration = 3};
+    core_feed(w, &input);
+    core_settle(w);
+}
+
+static void answer_final(struct core_world *w, int type, enum err_code code)
+{
+    const struct effect *asked = question(w);
+    assert_non_null(asked);
+    assert_string_equal(asked->of.act.node, "h2");
+    struct input input = {.kind = INPUT_FINAL, .id = asked->of.act.id};
+    TEXT_SET(input.guest, CORE_GUEST);
+    if (code != ERR_NONE)
+        err_set(&input.err, code, "no");
+    input.of.stats = (struct hv_job_stats){
+        .type = type, .time_elapsed_ms = 5000, .downtime_ms = 70, .data_processed = 2000};
+    core_feed(w, &input);
+    core_settle(w);
+}
+
+static void finish(struct core_world *w)
+{
+    w->source = CORE_ABSENT;
+    w->target = CORE_ARRIVED;
+    core_returns(w, HV_CALL_MIGRATE, ERR_NONE);
+    core_pass(w, 2000);
+    core_expect(w, PHASE_SUCCEEDED, OUTCOME_SUCCEEDED, GUEST_AT_TARGET);
+}
+
+static void final_numbers_come_from_the_event(void **state)
+{
+    (void)state;
+    struct core_world *w = core_flowing(NULL, false);
+    tell_event(w, 55);
+    finish(w);
+    assert_null(question(w)); /* nobody has to be asked */
+    core_restart(w, 1000);
+    const struct job_final *final = &core_job(w)->final;
+    assert_true(final->known);
+    assert_string_equal(final->from, "event");
+    assert_int_equal(final->downtime_ms, 55);
+    assert_int_equal(final->total_ms, 4000);
+    assert_int_equal(final->bytes, 1000);
+    assert_int_equal(final->passes, 3);
+    core_free(w);
+}
+
+static void final_numbers_come_from_the_target_where_no_event_did(void **state)
+{
+    (void)state;
+    struct core_world *w = core_flowing(NULL, false);
+    finish(w);
+    answer_final(w, HV_JOB_COMPLETED, ERR_NONE);
+    assert_string_equal(core_job(w)->final.from, "target");
+    assert_int_equal(core_job(w)->final.downtime_ms, 70);
+    tell_event(w, 55); /* the source knows better, also when it is late */
+    assert_string_equal(core_job(w)->final.from, "event");
+    assert_int_equal(core_job(w)->final.downtime_ms, 55);
+    core_free(w);
+
+    w = core_flowing(NULL, false); /* both, the event first */
+    finish(w);
+    tell_event(w, 55);
+    answer_final(w, HV_JOB_COMPLETED, ERR_NONE);
+    assert_string_equal(core_job(w)->final.from, "event");
+    assert_int_equal(core_job(w)->final.downtime_ms, 55);
+    core_free(w);
+}
+
+static void final_numbers_nobody_told_are_not_known(void **state)
+{
+    (void)state;
+    struct core_world *w = core_flowing(NULL, false);
+    finish(w);
+    answer_final(w, HV_JOB_NONE, ERR_NONE);
+    assert_false(core_job(w)->final.known);
+    core_restart(w, 1000);
+    assert_false(core_job(w)->final.known);
+    core_free(w);
+
+    w = core_flowing(NULL, false);
+    finish(w);
+    answer_final(w, HV_JOB_COMPLETED, ERR_UNREACHABLE);
+    assert_false(core_job(w)->final.known);
+    core_free(w);
+}
+
+static void a_migration_that_failed_has_no_final_numbers(void **state)
+{
+    (void)state;
+    struct core_world *w = core_flowing(NULL, false);
+    w->target = CORE_ABSENT;
+    w->job_type = HV_JOB_NONE;
+    core_returns(w, HV_CALL_MIGRATE, ERR_HYPERVISOR);
+    core_pass(w, 2000);
+    core_expect(w, PHASE_FAILED, OUTCOME_FAILED, GUEST_AT_SOURCE);
+    assert_null(question(w));
+    assert_false(core_job(w)->final.known);
+    core_free(w);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(it_is_paused_on_the_target_at_once),
+        cmocka_unit_test(a_user_who_lets_it_run_again_finds_it_running),
+        cmocka_unit_test(ferrys_own_pause_is_not_the_users),
+        cmocka_unit_test(what_ferry_paused_runs_again_when_it_fails),
+        cmocka_unit_test(an_order_to_pause_is_awaited_before_the_end),
+        cmocka_unit_test(what_its_user_paused_is_not_given_back_running),
+        cmocka_unit_test(the_wish_is_known_after_a_restart),
+        cmocka_unit_test(a_target_that_refuses_is_asked_for_a_while_and_then_it_is_said),
+        cmocka_unit_test(paused_before_the_move_it_arrives_paused_by_libvirt_itself),
+        cmocka_unit_test(a_paused_guest_that_stays_is_left_paused),
+        cmocka_unit_test(final_numbers_come_from_the_event),
+        cmocka_unit_test(final_numbers_come_from_the_target_where_no_event_did),
+        cmocka_unit_test(final_numbers_nobody_told_are_not_known),
+        cmocka_unit_test(a_migration_that_failed_has_no_final_numbers),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
