@@ -228,6 +228,21 @@ static void monitor(FILE *out)
 #undef DECISION
 }
 
+static void forecasts(FILE *out)
+{
+    head(out, "Forecasts", "How a migration is expected to end: `ferry check`.", "end | meaning");
+#define ENDING(id, name, help) row(out, name, help);
+#include "engine/model/forecast.def"
+#undef ENDING
+    (void)fprintf(out, "\nWhat it rests on: how the guest writes, and how fast the path is:\n\n");
+#define DIRTY(id, name, help) (void)fprintf(out, "- dirty rate `%s`: %s\n", name, help);
+#include "engine/model/forecast.def"
+#undef DIRTY
+#define BANDWIDTH(id, name, help) (void)fprintf(out, "- bandwidth `%s`: %s\n", name, help);
+#include "engine/model/forecast.def"
+#undef BANDWIDTH
+}
+
 static void flags(FILE *out)
 {
     head(out, "Flags of a migration",
@@ -384,6 +399,7 @@ static void page(FILE *out)
     places(out);
     documents(out);
     monitor(out);
+    forecasts(out);
     flags(out);
     ownership(out);
     causes(out);

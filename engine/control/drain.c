@@ -11,6 +11,7 @@
 #include "base/text.h"
 #include "engine/control/backoff.h"
 #include "engine/control/drain.h"
+#include "engine/control/expect.h"
 #include "engine/control/placement.h"
 #include "engine/control/reconcile.h"
 
@@ -284,7 +285,9 @@ static void join(struct turn *t)
         const struct guest *guest = place->guest;
         if (!place_is_up(place) || drain_find(t->drain, guest->uuid) != NULL)
             continue;
-        struct drain_guest shown = {.memory_kib = guest->memory_kib, .unmovable = UNMOVABLE_COUNT};
+        struct drain_guest shown = {.memory_kib = guest->memory_kib,
+                                    .expected_ms = expect_ms(t->f, guest),
+                                    .unmovable = UNMOVABLE_COUNT};
         TEXT_SET(shown.uuid, guest->uuid);
         TEXT_SET(shown.ns, guest->ns);
         TEXT_SET(shown.name, guest->name);

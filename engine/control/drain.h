@@ -4,11 +4,14 @@
  * spec:   {"nodeName": "n1", "deadlineSeconds": 3600, "retryBudget": 3, "shutdown": false}
  * status: {"state", "since", "message", "deadline", "total", and how many are "waiting", "moving",
  *          "moved", "blocked", "failed", "stopping", "lastMoved", "etaSeconds" (from lastMoved on;
- *          null: not known), "guests": [{"namespace","name","uuid","memoryKiB","state","attempts",
- *          "migration","migrationUID","target","reason","message","unblock","condition"}]}
+ *          null: not known), "guests":
+ * [{"namespace","name","uuid","memoryKiB","expectedMs","state",
+ *          "attempts","migration","migrationUID","target","reason","message","unblock",
+ *          "condition"}]}
  *
  * A drain cordons its node, marks its guests for evacuation in the order of the plan (smallest
- * first within a class: quick wins free memory and prove the path) and makes one job for each that
+ * first within a class, of equals the one that is expected to be over soonest: quick wins free
+ * memory and prove the path) and makes one job for each that
  * can move. Guests that come to the node meanwhile join. It ends when no guest is up there, when
  * its deadline passes (waiting jobs are cancelled, moving ones are left to finish), or when it is
  * deleted or the node uncordoned (its unfinished jobs are cancelled, marks cleared). It shuts a
@@ -42,6 +45,7 @@ struct drain_guest {
     char job_uid[JOB_UID_MAX]; /* its unfinished job, or one that is not accounted for yet */
     char job_name[JOB_NAME_MAX], target[HV_HOST_MAX]; /* of its newest job */
     uint64_t memory_kib;
+    int64_t expected_ms; /* that its migration takes; 0: how it writes is not known */
     enum drain_guest_state state;
     enum block block;
     enum unmovable unmovable; /* NOT_MIGRATABLE: the first row; else UNMOVABLE_COUNT */

@@ -81,13 +81,20 @@ const char *block_unblock(enum block block)
 
 /* ---- the list of guests ---- */
 
-/* Smallest first: quick wins free memory and prove the path. The rest only so that equal fleets
- * give equal plans. */
+static int64_t expected(const struct drain_guest *guest)
+{
+    return guest->expected_ms > 0 ? guest->expected_ms : INT64_MAX;
+}
+
+/* Smallest first, then soonest over: quick wins free memory and prove the path. The rest only so
+ * that equal fleets give equal plans. */
 static int by_plan(const void *a, const void *b)
 {
     const struct drain_guest *one = a, *other = b;
     if (one->memory_kib != other->memory_kib)
         return one->memory_kib < other->memory_kib ? -1 : 1;
+    if (expected(one) != expected(other))
+        return expected(one) < expected(other) ? -1 : 1;
     int order = strcmp(one->ns, other->ns);
     if (order == 0)
         order = strcmp(one->name, other->name);
@@ -221,6 +228,8 @@ static void add_guest(struct json_object *list, const struct drain_guest *guest)
     json_add_text(row, "name", guest->name);
     json_add_text(row, "uuid", guest->uuid);
     json_add_i64(row, "memoryKiB", (int64_t)guest->memory_kib);
+    if (guest->expected_ms > 0)
+        json_add_i64(row, "expectedMs", guest->expected_ms);
     json_add_text(row, "state", drain_guest_state_name(guest->state));
     json_add_i64(row, "attempts", guest->attempts);
     json_add_text(row, "migration", guest->job_name[0] != '\0' ? guest->job_name : NULL);
@@ -405,10 +414,11 @@ static bool read_guest(struct json_object *row, struct drain_guest *out_guest, s
             return false;
         (void)text_copy(texts[i].into, texts[i].bytes, text);
     }
-    int64_t memory_kib, attempts;
+    int64_t memory_kib, attempts, expected_ms;
     unsigned state, block, unmovable;
     if (!json_get_i64(row, "memoryKiB", 0, &memory_kib, err) ||
         !json_get_i64(row, "attempts", 0, &attempts, err) ||
+        !json_get_i64(row, "expectedMs", 0, &expected_ms, err) ||
         !word_of(row, "state", guest_state_word, DRAIN_GUEST_COUNT, &state, err) ||
         !word_of(row, "reason", block_word, BLOCK_COUNT, &block, err) ||
         !word_of(row, "condition", unmovable_word, UNMOVABLE_COUNT + 1, &unmovable, err))
@@ -416,6 +426,7 @@ static bool read_guest(struct json_object *row, struct drain_guest *out_guest, s
     if (guest.uuid[0] == '\0' || memory_kib < 0 || attempts < 0 || attempts > DRAIN_TRIES_MAX)
         return err_set(err, ERR_UNPROCESSABLE, "guests: one makes no sense");
     guest.memory_kib = (uint64_t)memory_kib;
+    guest.expected_ms = expected_ms > 0 ? expected_ms : 0;
     guest.attempts = (unsigned)attempts;
     guest.state = (enum drain_guest_state)state;
     guest.block = (enum block)block;

@@ -74,6 +74,15 @@ void expect_move(const struct fleet *f, const struct guest *guest, const struct 
     forecast_make(&in, out_forecast);
 }
 
+int64_t expect_ms(const struct fleet *f, const struct guest *guest)
+{
+    struct forecast forecast;
+    if (expect_curve(guest) == NULL)
+        return 0;
+    expect_move(f, guest, NULL, &f->config.migration, &forecast);
+    return forecast.total_ms;
+}
+
 static uint64_t disk_bytes(const struct job *job)
 {
     struct volumes volumes;

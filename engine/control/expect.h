@@ -13,6 +13,9 @@ enum { EXPECT_MEASURES_MAX = 4 }; /* guests measured at once: each costs its hos
 /* Of moving this guest to that node (NULL: not chosen yet) under that configuration. */
 void expect_move(const struct fleet *f, const struct guest *guest, const struct node *target,
                  const struct migration_config *config, struct forecast *out_forecast);
+/* The same in short for plans: the time by the fleet's settings, whichever node it goes to; 0: how
+ * it writes is not known, so that only its size could be told from others'. */
+int64_t expect_ms(const struct fleet *f, const struct guest *guest);
 /* Fills job->forecast, at hand-off. */
 void expect_job(struct fleet *f, struct job *job);
 /* A job ended: what was expected is compared with what came, and the guest's rate is kept. */

@@ -138,13 +138,31 @@ static void a_few_guests_are_measured_at_once(void **state)
 
 /* ---- how good they are ---- */
 
-static void judge(const struct tally *tally, size_t from, const char *what)
+static bool note_error(void *ctx, const struct store_event *row)
+{
+    bool *told = ctx;
+    if (strcmp(row->reason, "ForecastError") == 0)
+        *told = strstr(row->message, "expected ") != NULL && strstr(row->message, "took ") != NULL;
+    return true;
+}
+
+/* With every migration that ended well, and no other. */
+static void check_told(struct fleet_sim *fs, const struct snapshot_job *job)
+{
+    bool told = false;
+    struct err err = {0};
+    assert_true(fs->store->ops->each_event(fs->store, job->uid, 100, note_error, &told, &err));
+    assert_int_equal(told, job->outcome == OUTCOME_SUCCEEDED);
+}
+
+static void judge(struct fleet_sim *fs, const struct tally *tally, size_t from, const char *what)
 {
     unsigned made = 0, held = 0;
     double error = 0, width = 0;
     for (size_t i = from; i < tally->n; i++) {
         const struct snapshot_job *job = &tally->moves[i];
         assert_true(job->forecast_made);
+        check_told(fs, job);
         if (job->outcome != OUTCOME_SUCCEEDED || !job->final_known)
             continue;
         int64_t took_ms = (int64_t)job->final_total_ms;
@@ -180,10 +198,10 @@ static void most_intervals_hold_what_comes(void **state)
         run(fs, 7000);
     }
     move_all(fs, 1);
-    judge(&tally, 0, "first moves, measured");
+    judge(fs, &tally, 0, "first moves, measured");
     size_t n = tally.n;
     move_all(fs, 2);
-    judge(&tally, n, "second moves, with the last ones known");
+    judge(fs, &tally, n, "second moves, with the last ones known");
     const struct path *path = paths_find(&fleet_sim_engine(fs)->fleet->paths, "h0", "h1");
     assert_non_null(path);
     assert_in_range((uint64_t)path->bandwidth / MIB, 85, 105); /* of a link of 100 */

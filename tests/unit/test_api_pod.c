@@ -264,6 +264,11 @@ static void a_check_answers_and_changes_nothing(void **state)
     assert_string_equal(rig->engine.last_question.ns, "default");
     assert_string_equal(rig->engine.last_question.name, "vm2");
     assert_string_equal(rig->engine.last_question.wanted, "b");
+    assert_int_equal(rig->engine.last_question.measure_s, 0);
+    answer_fini(&a);
+    a = post(rig, path, "{\"spec\":{\"vmiName\":\"vm2\",\"measureSeconds\":30}}");
+    assert_int_equal(a.status, 201);
+    assert_int_equal(rig->engine.last_question.measure_s, 30);
     answer_fini(&a);
     static const struct {
         const char *body;
@@ -271,13 +276,16 @@ static void a_check_answers_and_changes_nothing(void **state)
     } rows[] = {{"{}", 422},
                 {"{\"spec\":{\"vmiName\":\"vm2\",\"nod\":\"b\"}}", 422},
                 {"{\"spec\":{\"vmiName\":1}}", 400},
+                {"{\"spec\":{\"vmiName\":\"vm2\",\"measureSeconds\":31}}", 422},
+                {"{\"spec\":{\"vmiName\":\"vm2\",\"measureSeconds\":-1}}", 422},
+                {"{\"spec\":{\"vmiName\":\"vm2\",\"measureSeconds\":\"5\"}}", 400},
                 {"{\"kind\":\"Pod\"}", 400}};
     for (size_t i = 0; i < COUNT(rows); i++) {
         a = post(rig, path, rows[i].body);
         assert_int_equal(a.status, rows[i].status);
         answer_fini(&a);
     }
-    assert_int_equal(rig->engine.asked, 1);
+    assert_int_equal(rig->engine.asked, 2);
     assert_int_equal(rig->engine.puts + rig->engine.created, 0);
     rig->engine.fail_with = ERR_NOT_FOUND;
     a = post(rig, path, "{\"spec\":{\"vmiName\":\"none\"}}");

@@ -35,6 +35,10 @@ static const struct story {
 } stories[] = {
     {verb_get, "get mp", 0, "seeded  all"},
     {verb_check, "check web", 0, "Policy:       gentle"},
+    {verb_check, "check web", 0, "Dirty rate:   not measured"},
+    {verb_check, "check web --measure=1", 0, "over 1 s, measured at"},
+    {verb_check, "check web -o json", 0, "\"from\":\"measured\""},
+    {verb_check, "check web --measure=0", 2, ""},
     {verb_check, "check web --to a", 1, "source-node"},
     {verb_check, "check gpu", 1, "HostDeviceNotLiveMigratable"},
     {verb_check, "check gpu -o json", 1, "\"migratable\":false"},

@@ -72,6 +72,43 @@ static void a_guest_that_can_move_says_where_and_under_which_policy(void **state
                  "  c     no     memory       needs 2.0GiB, has 1.0GiB\n");
 }
 
+static void a_forecast_is_shown_with_what_it_rests_on(void **state)
+{
+    (void)state;
+    static const char forecast[] =
+        "\"forecast\":{\"node\":\"b\",\"expectedMs\":12300,\"lowMs\":8000,\"highMs\":125000,"
+        "\"blackoutMs\":300,\"blackoutHighMs\":900,\"convergePercent\":93,"
+        "\"ends\":\"converges\",\"why\":\"so it is\"}";
+    static const struct {
+        const char *rate, *shown;
+    } rows[] = {
+        {"{\"measuring\":false}", "Dirty rate:   not measured (`ferry check --measure`)\n"},
+        {"{\"measuring\":true}", "measured (`ferry check --measure`)\n              it is being"},
+        {"{\"measuring\":false,\"error\":\"it is being moved\"}",
+         "Not measured: it is being moved\n"},
+        {"{\"measuring\":false,\"from\":\"measured\",\"at\":\"2026-01-02T03:04:05Z\",\"windows\":["
+         "{\"seconds\":1,\"bytesPerSecond\":46137344},{\"seconds\":5,\"bytesPerSecond\":1048576}]}",
+         "Dirty rate:   44MiB/s over 1 s, 1.0MiB/s over 5 s, measured at 2026-01-02T03:04:05Z\n"},
+    };
+    for (size_t i = 0; i < COUNT(rows); i++) {
+        char text[1024];
+        (void)snprintf(text, sizeof text,
+                       "{\"migratable\":true,\"best\":\"b\",%s,\"dirtyRate\":%s}", forecast,
+                       rows[i].rate);
+        OWNED(json_object) status = parse(text);
+        struct buf out;
+        buf_init(&out, PAGE_MAX);
+        assert_true(page_check(status, &plain, &out));
+        assert_non_null(strstr(out.data, "Would take:   12.3s (8.0s to 2m05s), blackout 0.3s (up "
+                                         "to 0.9s)\n"
+                                         "Chance:       93 % to converge; expected end: converges\n"
+                                         "Because:      so it is\n"));
+        if (strstr(out.data, rows[i].shown) == NULL)
+            fail_msg("row %zu: %s", i, out.data);
+        buf_fini(&out);
+    }
+}
+
 /* One thing in the way at a time: what is said first, and that it cannot move now. */
 static void each_thing_in_the_way_is_said(void **state)
 {
@@ -439,6 +476,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(a_guest_that_can_move_says_where_and_under_which_policy),
+        cmocka_unit_test(a_forecast_is_shown_with_what_it_rests_on),
         cmocka_unit_test(each_thing_in_the_way_is_said),
         cmocka_unit_test(a_drain_names_its_guests_and_what_blocks_it),
         cmocka_unit_test(a_plan_says_who_would_leave_and_who_would_not),

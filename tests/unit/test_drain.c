@@ -2,6 +2,7 @@
 #include "tests/unit/test_drain_laws.h"
 
 #include "engine/control/backoff.h"
+#include "engine/control/expect.h"
 
 /* ---- moving ---- */
 
@@ -29,6 +30,33 @@ static void the_smallest_goes_first_and_all_are_asked_at_once(void **state)
     assert_int_equal(i, 3);
     assert_true(world_node(&w, 0)->cordoned);
     assert_state(&w, DRAIN_DRAINING);
+    world_free(&w);
+}
+
+static void wrote(struct world *w, const char *name, uint64_t bps)
+{
+    struct dirty_curve curve = {.from = DIRTY_MEASURED, .n = 1, .at = {{1, bps}}};
+    expect_measured(w->f, world_guest(w, name)->uuid, &curve, &(struct err){0});
+}
+
+static void of_equals_the_one_that_is_over_soonest_goes_first(void **state)
+{
+    (void)state;
+    static const char *const order[] = {"calm", "busy", "any"}; /* what is not known comes last */
+    struct world w;
+    world_make(&w);
+    world_up(&w, 0, "any", 1024, MOVES);
+    world_up(&w, 0, "busy", 1024, MOVES);
+    world_up(&w, 0, "calm", 1024, MOVES);
+    wrote(&w, "busy", UINT64_C(90) << 20);
+    wrote(&w, "calm", UINT64_C(1) << 20);
+    drain_n1(&w, PLAIN);
+    size_t i = 0;
+    for (struct job *job = w.f->jobs; job != NULL; job = job->hh.next, i++)
+        assert_string_equal(job->guest_name, order[i]);
+    assert_int_equal(i, 3);
+    assert_true(shown(&w, "calm")->expected_ms < shown(&w, "busy")->expected_ms);
+    assert_int_equal(shown(&w, "any")->expected_ms, 0);
     world_free(&w);
 }
 
@@ -401,6 +429,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(the_smallest_goes_first_and_all_are_asked_at_once),
+        cmocka_unit_test(of_equals_the_one_that_is_over_soonest_goes_first),
         cmocka_unit_test(a_drain_ends_when_the_last_guest_has_left),
         cmocka_unit_test(an_empty_node_is_drained_at_once),
         cmocka_unit_test(guests_that_come_meanwhile_join),

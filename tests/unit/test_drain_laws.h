@@ -19,6 +19,7 @@ static inline void assert_same_guest(const struct drain_guest *a, const struct d
     assert_string_equal(a->target, b->target);
     assert_string_equal(a->message, b->message);
     assert_int_equal(a->memory_kib, b->memory_kib);
+    assert_int_equal(a->expected_ms, b->expected_ms);
     assert_int_equal(a->state, b->state);
     assert_int_equal(a->block, b->block);
     assert_int_equal(a->unmovable, b->unmovable);

@@ -122,6 +122,7 @@ static void any_state_of_any_guest_is_read_back(void **state)
         guest.unmovable =
             guest.block == BLOCK_NOT_MIGRATABLE ? i % UNMOVABLE_COUNT : UNMOVABLE_COUNT;
         guest.memory_kib = 1000 - i;
+        guest.expected_ms = i * 100;
         assert_true(drain_add_guest(drain, &guest));
     }
     drain_order(drain);
