@@ -9,6 +9,7 @@
 #include "engine/data/intent.h"
 #include "engine/data/monitor.h"
 #include "engine/data/ownership.h"
+#include "engine/data/recovery.h"
 #include "engine/data/steer.h"
 
 /* libvirt's details of the lifecycle event SUSPENDED that mean a switch-over. */
@@ -86,8 +87,24 @@ static enum decision choose_in_switch(const struct ladder_facts *facts, char *ou
                why_not != NULL ? why_not : "that was tried and freed nobody");
 }
 
+/* The source's end of the stream is dead and the target does not know: libvirt's call waits for it,
+ * and no other can be made. */
+static enum decision choose_for_target(const struct ladder_facts *facts, char *out_text)
+{
+    bool waits = facts->since_remedy_ms >= 0 && facts->since_remedy_ms < LADDER_AGAIN_MS;
+    if (facts->target_helps && !waits)
+        return say(out_text, DECISION_STREAM_TARGET_KILLED,
+                   "The stream is dead at the source and the target does not know it; the target's "
+                   "helper closes its end.");
+    return say(out_text, facts->target_helps ? DECISION_STREAM_QUIET : DECISION_STREAM_ABANDONED,
+               "The stream is dead at the source and the target does not know it: it is taken up "
+               "again once the target's TCP gives up, or a helper there closes its end.");
+}
+
 static enum decision choose_in_postcopy(const struct ladder_facts *facts, char *out_text)
 {
+    if (facts->source_failed && facts->quiet_ms >= LADDER_POSTCOPY_MS / 2)
+        return choose_for_target(facts, out_text);
     if (facts->quiet_ms < LADDER_POSTCOPY_MS)
         return say(out_text, DECISION_STREAM_QUIET, "Nothing moved in post-copy for %.1f s.",
                    seconds(facts->quiet_ms));
@@ -180,6 +197,12 @@ static bool runs(const struct job_side *side, struct moment now)
            side->sight.presence == HV_PRESENT && side->sight.state == HV_STATE_RUNNING;
 }
 
+static bool failed(const struct job_side *side, struct moment now)
+{
+    return side->seen_ms > 0 && now.mono_ms - side->seen_ms <= LADDER_FRESH_MS &&
+           ownership_side(&side->sight) == SIDE_POSTCOPY_FAILED;
+}
+
 static bool has_helper(struct fleet *f, const char *node_name)
 {
     const struct node *node = fleet_node(f, node_name);
@@ -211,7 +234,9 @@ static void gather(struct fleet *f, const struct job *job, struct moment now,
         .target_stands = stands(&job->target_side, now),
         .target_resumed = job->stream.target_resumed,
         .postcopy_ordered = job->stream.postcopy_ordered,
+        .source_failed = failed(&job->source_side, now),
         .source_helps = has_helper(f, job->source),
+        .target_helps = has_helper(f, job->target),
         .tried = job->stream.tried,
         .since_remedy_ms = job->stream.ordered_ms != 0 ? now.mono_ms - job->stream.ordered_ms : -1,
     };
@@ -230,6 +255,7 @@ static void give(struct fleet *f, struct job *job, enum decision decision, const
         {DECISION_STREAM_COPY_DROPPED, HV_CALL_DROP_COPY, "drop-copy", true},
         {DECISION_STREAM_ABORT_DROPPED, HV_CALL_DROP_COPY, "drop-copy", true},
         {DECISION_STREAM_KILLED, HV_CALL_KILL_STREAM, "kill-stream", false},
+        {DECISION_STREAM_TARGET_KILLED, HV_CALL_KILL_STREAM, "kill-stream", true},
         {DECISION_STREAM_PAUSED, HV_CALL_ABORT, "pause-stream", false},
     };
     for (size_t i = 0; i < COUNT(orders); i++) {
@@ -285,7 +311,8 @@ static bool has_stream(const struct job *job)
         return job->recovery.state == RECOVERY_RESUMING && job->recovery.order.id != 0;
     enum ownership_side target = ownership_side(&job->target_side.sight);
     bool waits = target == SIDE_MOVING || target == SIDE_ABSENT || target == SIDE_BLIND;
-    return job->hv_job == JOB_SEEN_ACTIVE || (!job->call_over && waits && stood(&job->source_side));
+    bool active = job->hv_job == JOB_SEEN_ACTIVE && !job->resolving;
+    return active || (!job->call_over && waits && stood(&job->source_side));
 }
 
 /* It was we who stood still: what was not seen then did not stand still. */
@@ -324,7 +351,9 @@ void ladder_advance(struct fleet *f, struct job *job, struct moment now, struct 
     decision.remaining = job->has_sample ? job->sample.stats.data_remaining : 0;
     if (decision.why == DECISION_GOES_ON)
         return;
-    if (job->recovery.state == RECOVERY_NONE) /* else that is what it waits for */
+    if (facts.mode == MODE_POSTCOPY && facts.source_failed && job->call_out)
+        recovery_held(job, decision.text, now, fx);
+    else if (job->recovery.state == RECOVERY_NONE) /* else that is what it waits for */
         step_wait(job, PENDING_STALLED, now, "%s", decision.text);
     if (job->stream.last != (int)decision.why)
         steer_record(job, "ladder", &decision, now, fx);

@@ -44,7 +44,8 @@ struct ladder_facts {
     bool source_stands, target_stands; /* freshly seen as paused for the migration */
     bool target_resumed;               /* it was seen to run there */
     bool postcopy_ordered;             /* ... or may any moment */
-    bool source_helps;                 /* the source has a helper */
+    bool source_failed;                /* freshly seen as a post-copy whose stream is dead */
+    bool source_helps, target_helps;   /* it has a helper */
     unsigned tried;                    /* bits by enum decision */
     int64_t since_remedy_ms;           /* since the last one was ordered; -1: none was */
 };

@@ -186,6 +186,16 @@ static bool is_due(struct job *job, struct moment now, struct effects *fx)
     return job->recovery.order.id == 0 && now.mono_ms >= job->recovery.next_ms;
 }
 
+void recovery_held(struct job *job, const char *text, struct moment now, struct effects *fx)
+{
+    if (job->recovery.state == RECOVERY_EXHAUSTED)
+        return;
+    if (job->recovery.state != RECOVERY_NONE && now.wall_ms >= job->recovery.until_ms)
+        tell(job, RECOVERY_EXHAUSTED, text, now, fx);
+    else
+        tell(job, RECOVERY_WATCHING, text, now, fx);
+}
+
 /* Both halves live and can be asked. */
 static void mend(struct fleet *f, struct job *job, enum recovery_plan plan, int64_t stood_ms,
                  struct moment now, struct effects *fx)

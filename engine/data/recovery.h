@@ -38,6 +38,9 @@ enum recovery_plan recovery_plan(enum ownership_side source, enum ownership_side
  * it is recovery's business, and was dealt with. */
 bool recovery_advance(struct fleet *f, struct job *job, int64_t stood_ms, struct moment now,
                       struct effects *fx);
+/* The call is still out, because the target does not know that the stream is dead: nothing can be
+ * ordered yet, and the window runs all the same. */
+void recovery_held(struct job *job, const char *text, struct moment now, struct effects *fx);
 /* An order of recovery's was answered. False: it is none. */
 bool recovery_called(struct fleet *f, struct job *job, uint64_t id, const struct err *err,
                      struct moment now, struct effects *fx);

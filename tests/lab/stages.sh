@@ -27,6 +27,12 @@ begin() { # "guest's work" "policy" [migrate option]...
         UNDO+=("host_run h1 rm -f $IMAGES/f.img" "host_run h2 rm -f $IMAGES/f2.img")
         edits+=("$(with_device "<disk type='file' device='disk'><driver name='qemu' type='raw'/><source file='$IMAGES/f.img'/><target dev='vda' bus='virtio'/></disk>")")
     fi
+    if [ -n "${HELPERS:-}" ]; then
+        write_config
+        for host in $HELPERS; do start_hostd "$host"; done
+        # shellcheck disable=SC2086
+        configure_hostd $HELPERS
+    fi
     boot_as h1 g-f 64 "$work" "${edits[@]}"
     start_ferry
     if [ -n "${DISKS:-}" ]; then wait_condition g-f LiveMigratable 'False DisksNotLiveMigratable'; else wait_condition g-f LiveMigratable 'True '; fi

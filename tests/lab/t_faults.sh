@@ -1,6 +1,6 @@
 #!/bin/bash
 # faults: what breaks in the middle of a move, row by row; the guest runs on exactly one host, or it is said why not
-# cases: pre_drop pre_stop_target_qemu switch_drop disks_drop
+# cases: pre_drop pre_stop_target_qemu switch_drop switch_helper disks_drop
 # full: pre_link_down pre_blip pre_reject pre_stream pre_libvirt_connection pre_kill_target_qemu pre_kill_source_qemu pre_kill_target_libvirtd pre_kill_source_libvirtd pre_stop_target_libvirtd pre_stop_source_libvirtd pre_destroy_target pre_destroy_source pre_slow switch_stop_target_qemu switch_kill_target_qemu switch_link_down disks_link_down disks_abort disks_stream post_blip post_libvirt_connection post_kill_source_libvirtd post_reject post_stop_target_qemu
 #
 # A row: when it is broken (the first word of its name), how, and how it must end. ends FATE SECONDS:
@@ -38,8 +38,10 @@ trap 'note "events:"; events >&2; fail "command failed: $BASH_COMMAND"' ERR
 
 case $ROW in
 pre_*) in_precopy ;;
-switch_*) in_switch ;;
+post_reject) HELPERS=h2 && in_postcopy ;; # only a helper tells the target
+switch_helper) HELPERS=h1 && in_switch ;;
 post_*) in_postcopy ;;
+switch_*) in_switch ;;
 disks_*) in_disks ;;
 esac
 began
@@ -79,6 +81,12 @@ switch_drop)
 switch_stop_target_qemu)
     break_host stop-qemu h2 g-f
     runs_again h1 35 # libvirt itself waits 10 s before it kills
+    ends source 60
+    ;;
+switch_helper)
+    break_host link-down h2
+    runs_again h1 12
+    decided stalled-switch-kill-stream || fail "decided: $(events)"
     ends source 60
     ;;
 switch_kill_target_qemu) break_host kill-qemu h2 g-f && runs_again h1 5 && ends source 30 ;;

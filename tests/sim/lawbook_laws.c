@@ -18,7 +18,8 @@ static bool counts_in_fleet(struct lawbook *book, const struct snapshot_job *job
     if (!phase_is_busy(job->phase))
         return false;
     struct note_job *note = note_of(book, job->uid);
-    bool stuck = job->pending == PENDING_UNPROVEN && now->wall_ms - job->waits_since_ms >= STUCK_MS;
+    bool open = job->pending == PENDING_UNPROVEN || job->pending == PENDING_RECOVERY;
+    bool stuck = open && now->wall_ms - job->waits_since_ms >= STUCK_MS;
     if (note != NULL && stuck)
         note->gave_up = true;
     return !stuck && (note == NULL || !note->gave_up);
