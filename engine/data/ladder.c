@@ -60,6 +60,8 @@ static const char *keeps_copy(const struct ladder_facts *facts)
 static enum decision choose_in_switch(const struct ladder_facts *facts, char *out_text)
 {
     int64_t due_ms = facts->estimate_ms + facts->estimate_ms / 4 + LADDER_SLACK_MS;
+    if (facts->estimate_ms < 0)
+        due_ms = LADDER_UNKNOWN_MS;
     if (due_ms < LADDER_SWITCH_MS)
         due_ms = LADDER_SWITCH_MS;
     if (facts->stopped_ms < due_ms || facts->silent_ms < LADDER_SWITCH_MS)
@@ -212,7 +214,7 @@ static bool has_helper(struct fleet *f, const char *node_name)
 static int64_t estimate_ms(const struct job *job)
 {
     if (!job->has_sample || job->sample.bandwidth_bps == 0)
-        return -1;
+        return steer_estimate_ms(job); /* as an earlier process saw it */
     return (int64_t)(job->sample.stats.data_remaining * 1000 / job->sample.bandwidth_bps);
 }
 

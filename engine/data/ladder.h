@@ -21,6 +21,7 @@ enum {
                                    patience ends, which may be 6 s and cannot be asked */
     LADDER_SWITCH_MS = 4000,    /* a switch-over that should be over by now, at least */
     LADDER_SLACK_MS = 2500,     /* more than the rest should take */
+    LADDER_UNKNOWN_MS = 20000,  /* where nobody knows what that is */
     LADDER_ABORT_MS = 5000,     /* an accepted abort whose call should be back by now */
     LADDER_POSTCOPY_MS = 10000, /* a post-copy stream that is dead */
     LADDER_AGAIN_MS = 10000,    /* before the same remedy is tried again */

@@ -125,6 +125,14 @@ int64_t steer_downtime_ms(const struct job *job)
     return is_out && s->wish.downtime_ms > accepted_ms ? s->wish.downtime_ms : accepted_ms;
 }
 
+int64_t steer_estimate_ms(const struct job *job)
+{
+    const struct steering *s = job->steering;
+    if (s == NULL || s->acting.bandwidth < 1)
+        return -1;
+    return (int64_t)((double)s->acting.remaining * 1000 / s->acting.bandwidth);
+}
+
 bool steer_stops(const struct job *job)
 {
     return job->steering != NULL && job->steering->call_id != 0 &&

@@ -22,6 +22,8 @@ bool steer_gives_back(struct fleet *f, struct job *job, struct moment now, struc
 
 /* How long the hypervisor may stop the guest to finish, as last ordered; 0: its own default. */
 int64_t steer_downtime_ms(const struct job *job);
+/* What the rest takes at the rate the monitor last saw, also an earlier process's; -1: no idea. */
+int64_t steer_estimate_ms(const struct job *job);
 /* Is an order of ours out to pause the guest? */
 bool steer_stops(const struct job *job);
 /* A decision that somebody else took about it; by is a literal. */
