@@ -89,6 +89,8 @@ MUST_CHECK bool engine_post_create(struct engine *e, const struct migration_requ
 MUST_CHECK bool engine_post_cancel(struct engine *e, const char *ns, const char *name,
                                    const char *requester, bool remove, struct err *err);
 
+MUST_CHECK bool engine_post_resolve(struct engine *e, const struct resolve_request *request,
+                                    struct err *err);
 MUST_CHECK bool engine_post_put(struct engine *e, const struct object_request *request,
                                 struct err *err);
 MUST_CHECK bool engine_post_remove(struct engine *e, const struct object_ref *ref, struct err *err);

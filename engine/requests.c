@@ -233,6 +233,14 @@ bool engine_post_cancel(struct engine *e, const char *ns, const char *name, cons
     return intake_post(e, input) || err_set(err, ERR_LIMIT, "the engine's queue is full");
 }
 
+bool engine_post_resolve(struct engine *e, const struct resolve_request *request, struct err *err)
+{
+    struct input *input = intake_new(INPUT_RESOLVE, "", "");
+    if (input != NULL)
+        input->of.resolve = *request;
+    return intake_post(e, input) || err_set(err, ERR_LIMIT, "the engine's queue is full");
+}
+
 bool engine_post_put(struct engine *e, const struct object_request *request, struct err *err)
 {
     struct input *input = make_put(request);

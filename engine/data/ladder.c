@@ -105,8 +105,6 @@ static enum decision choose_for_target(const struct ladder_facts *facts, char *o
 
 static enum decision choose_in_postcopy(const struct ladder_facts *facts, char *out_text)
 {
-    if (facts->source_failed && facts->quiet_ms >= LADDER_POSTCOPY_MS / 2)
-        return choose_for_target(facts, out_text);
     if (facts->quiet_ms < LADDER_POSTCOPY_MS)
         return say(out_text, DECISION_STREAM_QUIET, "Nothing moved in post-copy for %.1f s.",
                    seconds(facts->quiet_ms));
@@ -143,6 +141,9 @@ enum decision ladder_choose(const struct ladder_facts *facts, char out_text[MONI
                    "Aborted %.1f s ago and the guest runs on, but the target keeps its copy; that "
                    "is destroyed.",
                    seconds(facts->aborted_ms));
+    bool half_dead = facts->mode == MODE_POSTCOPY && facts->source_failed; /* it was seen: */
+    if (half_dead && facts->silent_ms >= LADDER_POSTCOPY_MS / 2)           /* no number is needed */
+        return choose_for_target(facts, out_text);
     if (facts->quiet_ms < LADDER_QUIET_MS)
         return say(out_text, DECISION_GOES_ON, "It moves.");
     if (facts->mode == MODE_POSTCOPY)

@@ -190,7 +190,7 @@ void recovery_held(struct job *job, const char *text, struct moment now, struct 
 {
     if (job->recovery.state == RECOVERY_EXHAUSTED)
         return;
-    if (job->recovery.state != RECOVERY_NONE && now.wall_ms >= job->recovery.until_ms)
+    if (job->recovery.state != RECOVERY_NONE && now.mono_ms >= job->recovery.ends_ms)
         tell(job, RECOVERY_EXHAUSTED, text, now, fx);
     else
         tell(job, RECOVERY_WATCHING, text, now, fx);
@@ -256,8 +256,11 @@ bool recovery_called(struct fleet *f, struct job *job, uint64_t id, const struct
 
 void recovery_adopt(struct job *job, struct moment now)
 {
-    if (job->recovery.state != RECOVERY_NONE && job->recovery.state != RECOVERY_EXHAUSTED)
-        open_window(job, now);
+    if (job->recovery.state == RECOVERY_NONE || job->recovery.state == RECOVERY_EXHAUSTED)
+        return;
+    open_window(job, now);
+    if (job->pending == PENDING_RECOVERY && job->recovery.state != RECOVERY_BLIND)
+        job->waits_until_ms = job->recovery.until_ms;
 }
 
 void recovery_arrived(struct job *job, struct moment now, struct effects *fx)

@@ -237,7 +237,9 @@ static void judge(struct fleet *f, struct job *job, struct moment now, struct ef
     bool settled = stood_ms >= SETTLED_MS;
     userpause_seen(job, now, fx);
     if (!job->call_out && recovery_advance(f, job, stood_ms, now, fx)) {
-        if (!phase_is_final(job->phase) && stood_ms >= SLOT_MS)
+        bool given_up =
+            job->recovery.state == RECOVERY_BLIND || job->recovery.state == RECOVERY_EXHAUSTED;
+        if (given_up && now.mono_ms - job->waits_mono_ms >= SLOT_MS)
             fleet_release_slot(f, job);
         return;
     }

@@ -152,6 +152,7 @@ void fleet_sim_host(struct fleet_sim *fs, size_t i, struct sim_host *host)
     struct err err = {0};
     (void)snprintf(host->name, sizeof host->name, "h%zu", i);
     TEXT_SET(fs->hosts[i].name, host->name);
+    TEXT_SET(fs->hosts[i].helper, host->helper ? "simulated" : "");
     assert_true(sim_add_host(fs->sim, host, &err));
 }
 

@@ -271,6 +271,7 @@ void lawbook_see(struct lawbook *book, const struct snapshot *now)
     law_order(book, now);
     law_may_come(book, now);
     law_of_strategy(book, now);
+    law_alive(book, now);
     if (book->fresh)
         law_after_crash(book, now);
     if (book->fresh || new_job || book->seen % STORE_EVERY == 0)
@@ -329,8 +330,10 @@ void lawbook_order(struct lawbook *book, const struct hv_request *request)
     struct note_guest *note = guest_of(book, request->guest);
     if (book->law != LAW_NONE)
         return;
-    if (request->call == HV_CALL_SHUTDOWN)
+    if (request->call == HV_CALL_SHUTDOWN) {
         law_of_shutdown(book, request);
+        lawbook_may_die(book, request->guest);
+    }
     if (request->call != HV_CALL_MIGRATE || note == NULL)
         return;
     note->ordered_bps = request->with.migrate.bandwidth_mibs << 20;
@@ -354,17 +357,24 @@ static bool waits_for_place(const struct snapshot_job *job)
            job->pending == PENDING_BANDWIDTH;
 }
 
-/* Whoever is left must say what no host can prove, or wait for such a one's place. */
+/* What no host can prove, and a post-copy that only an operator can have taken up again. */
+static bool is_stuck(const struct snapshot_job *job)
+{
+    bool given_up = job->pending == PENDING_RECOVERY &&
+                    (job->recovery == RECOVERY_EXHAUSTED || job->recovery == RECOVERY_BLIND);
+    return (job->pending == PENDING_UNPROVEN || given_up) && job->pending_reason[0] != '\0';
+}
+
+/* Whoever is left must be such a one and say so, or wait for such a one's place. */
 static void law_of_jobs_end(struct lawbook *book, int64_t asked_before_ms)
 {
     bool stuck = false;
     for (size_t i = 0; i < book->before->n_jobs; i++)
-        stuck = stuck || book->before->jobs[i]->pending == PENDING_UNPROVEN;
+        stuck = stuck || is_stuck(book->before->jobs[i]);
     for (size_t i = 0; i < book->before->n_jobs; i++) {
         const struct snapshot_job *job = book->before->jobs[i];
-        bool unproven = job->pending == PENDING_UNPROVEN && job->pending_reason[0] != '\0';
         book->looks[LAW_ENDS]++;
-        if (!phase_is_final(job->phase) && !unproven && job->created_ms < asked_before_ms &&
+        if (!phase_is_final(job->phase) && !is_stuck(job) && job->created_ms < asked_before_ms &&
             !(stuck && waits_for_place(job)))
             lawbook_broken(book, LAW_ENDS, "job %s of %s never ended: %s, waits for %s: %s",
                            job->name, job->guest_name, phase_name(job->phase),

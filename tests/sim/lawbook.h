@@ -22,7 +22,8 @@ enum law {
     LAW_ENDS,         /* every job and every drain ends, or says what blocks it */
     LAW_ORDER,        /* nobody is overtaken who could have gone himself */
     LAW_NOTHING_LOST, /* jobs, outcomes, documents and marks outlive any crash */
-    LAW_GUESTS_LIVE,  /* none runs twice, none is shut down unasked */
+    LAW_GUESTS_LIVE,  /* none runs twice, none is shut down unasked, none dies of Ferry */
+    LAW_HALVES,       /* lost or irrecoverable is only what somebody killed */
     LAW_MAY_COME,     /* a target that was chosen was open to the guest */
     LAW_SAME_AGAIN,   /* the same seed does the same */
     LAW_COUNT
@@ -52,6 +53,7 @@ void lawbook_free(struct lawbook *book);
 void lawbook_guest(struct lawbook *book, const char *uuid, const char *ns, const char *name,
                    uint64_t memory_kib, unsigned vcpus);
 void lawbook_may_shut_down(struct lawbook *book, const char *uuid); /* an eviction said so */
+void lawbook_may_die(struct lawbook *book, const char *uuid); /* a fault kills it, or half of it */
 void lawbook_document(struct lawbook *book, enum object_kind kind, const char *ns,
                       const char *name);                      /* somebody wrote or removed it */
 void lawbook_unmarks(struct lawbook *book, const char *uuid); /* NULL: possibly any guest */

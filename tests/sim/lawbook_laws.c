@@ -18,8 +18,10 @@ static bool counts_in_fleet(struct lawbook *book, const struct snapshot_job *job
     if (!phase_is_busy(job->phase))
         return false;
     struct note_job *note = note_of(book, job->uid);
-    bool open = job->pending == PENDING_UNPROVEN || job->pending == PENDING_RECOVERY;
-    bool stuck = open && now->wall_ms - job->waits_since_ms >= STUCK_MS;
+    bool given_up = job->pending == PENDING_RECOVERY &&
+                    (job->recovery == RECOVERY_BLIND || job->recovery == RECOVERY_EXHAUSTED);
+    bool stuck = (job->pending == PENDING_UNPROVEN || given_up) &&
+                 now->wall_ms - job->waits_since_ms >= STUCK_MS;
     if (note != NULL && stuck)
         note->gave_up = true;
     return !stuck && (note == NULL || !note->gave_up);
@@ -272,8 +274,10 @@ static void wait_is_told(struct lawbook *book, const struct snapshot *now,
     if (job->waits_until_ms != 0 && now->wall_ms > job->waits_until_ms + LATE_MS)
         lawbook_broken(book, LAW_SAYS_WHY, "job %s waits for %s %lld ms beyond its deadline",
                        job->name, what, (long long)(now->wall_ms - job->waits_until_ms));
+    /* A recovery's window counts from the last byte that moved. */
     if (note != NULL && note->pending == job->pending && note->since_ms == job->waits_since_ms &&
-        note->until_ms != 0 && job->waits_until_ms > note->until_ms)
+        job->pending != PENDING_RECOVERY && note->until_ms != 0 &&
+        job->waits_until_ms > note->until_ms)
         lawbook_broken(book, LAW_SAYS_WHY,
                        "job %s waits for %s since %lld; its deadline moved from %lld to %lld",
                        job->name, what, (long long)job->waits_since_ms, (long long)note->until_ms,

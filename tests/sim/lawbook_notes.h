@@ -23,6 +23,7 @@ struct note_guest {
     uint64_t memory_kib;
     unsigned vcpus;
     bool may_shut_down, unmarked;   /* unmarked: somebody took its mark back since the crash */
+    bool may_die;                   /* somebody else killed it, or asked for its end */
     bool denied;                    /* shut down against its strategy, by the last publication */
     unsigned unfinished;            /* jobs in the store */
     uint64_t ordered_bps;           /* bandwidth of its newest migrate order ... */
@@ -58,6 +59,8 @@ void law_one_promise(struct lawbook *book, const struct snapshot *now);
 void law_says_why(struct lawbook *book, const struct snapshot *now);
 void law_order(struct lawbook *book, const struct snapshot *now);
 void law_may_come(struct lawbook *book, const struct snapshot *now);
+/* lawbook_alive.c: every guest is somewhere, and an end that says otherwise is true. */
+void law_alive(struct lawbook *book, const struct snapshot *now);
 /* lawbook_lost.c: what it must have in common with the store, and with what was before a crash. */
 void law_nothing_lost(struct lawbook *book, const struct snapshot *now);
 void law_after_crash(struct lawbook *book, const struct snapshot *now);

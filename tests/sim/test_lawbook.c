@@ -283,6 +283,16 @@ static void runs_twice(struct stage *s)
 {
     s->violations = 1;
 }
+static void gone_by_itself(struct stage *s)
+{
+    s->host_of_a = NULL;
+}
+static void called_irrecoverable(struct stage *s)
+{
+    s->jobs[1][0].phase = PHASE_FAILED;
+    s->jobs[1][0].outcome = OUTCOME_IRRECOVERABLE;
+    s->jobs[1][0].pending = PENDING_NONE;
+}
 static void shut_down_unasked(struct stage *s)
 {
     s->shuts_down = true;
@@ -352,6 +362,8 @@ static const struct {
     {"lost by a crash", lost_by_a_crash, LAW_NOTHING_LOST},
     {"an end that changes", an_end_that_changes, LAW_NOTHING_LOST},
     {"runs twice", runs_twice, LAW_GUESTS_LIVE},
+    {"gone, nobody killed it", gone_by_itself, LAW_GUESTS_LIVE},
+    {"irrecoverable, nobody killed it", called_irrecoverable, LAW_HALVES},
     {"shut down, nobody asked", shut_down_unasked, LAW_GUESTS_LIVE},
     {"shut down against its strategy", shut_down_against_its_will, LAW_GUESTS_LIVE},
     {"to a cordoned node", to_a_cordoned, LAW_MAY_COME},

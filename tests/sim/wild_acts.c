@@ -56,6 +56,9 @@ static void migrate(struct wild_fleet *w)
         request.selector_json = selectors[wild_dice(w, COUNT(selectors))];
     if (wild_chance(w, 15))
         request.bandwidth_mibs = 16 + wild_dice(w, 300);
+    if (guest->local_disk && wild_chance(w, 90))
+        request.volumes_json =
+            "[{\"name\":\"vda\",\"destination\":{\"path\":\"/srv/default/moved.img\"}}]";
     if (wild_chance(w, 10))
         request.metadata_json =
             "{\"annotations\":{\"kubevirt.io/migrationUnschedulablePodTimeoutSeconds\":\"20\","
@@ -146,7 +149,7 @@ static void put_policy(struct wild_fleet *w)
                    "{\"selectors\":{\"virtualMachineInstanceSelector\":{\"app\":\"%c\"}},"
                    "\"bandwidthPerMigration\":\"%lluMi\",\"allowPostCopy\":%s}",
                    (char)('w' + (int)wild_dice(w, 4)), (unsigned long long)(16 + wild_dice(w, 200)),
-                   wild_chance(w, 30) ? "true" : "false");
+                   wild_chance(w, 50) ? "true" : "false");
     (void)snprintf(name, sizeof name, "p%llu", (unsigned long long)wild_dice(w, 3));
     put(w, OBJECT_POLICY, "", name, spec);
 }
@@ -273,18 +276,84 @@ static void edit_host(struct wild_fleet *w)
     assert_true(sim_set_host(w->fs.sim, host, &err));
 }
 
-static void fault(struct wild_fleet *w)
+/* One that moves, in post-copy if there is one. */
+static const char *some_moving_guest(struct wild_fleet *w)
+{
+    const struct snapshot *now = w->fs.snapshot;
+    const char *uuid = NULL;
+    bool postcopy = false;
+    for (size_t i = 0; now != NULL && i < now->n_jobs; i++) {
+        const struct snapshot_job *job = now->jobs[i];
+        if (job->phase != PHASE_RUNNING || (postcopy && job->mode != MODE_POSTCOPY))
+            continue;
+        if (uuid == NULL || (!postcopy && job->mode == MODE_POSTCOPY) || wild_chance(w, 50))
+            uuid = job->guest_uuid;
+        postcopy = postcopy || job->mode == MODE_POSTCOPY;
+    }
+    return uuid != NULL ? uuid : some_guest(w)->uuid;
+}
+
+static void throw(struct wild_fleet * w, struct sim_fault *fault)
 {
     struct err err = {0};
+    bool kills = fault->kind == SIM_FAULT_KILL_SOURCE_QEMU ||
+                 fault->kind == SIM_FAULT_KILL_TARGET_QEMU ||
+                 fault->kind == SIM_FAULT_GUEST_POWEROFF;
+    tell(w, "fault", sim_fault_name(fault->kind), fault->guest);
+    if (!sim_add_fault(w->fs.sim, fault, &err))
+        assert_true(err.code == ERR_INVALID || err.code == ERR_NOT_FOUND);
+    else if (kills)
+        lawbook_may_die(w->book, fault->guest);
+}
+
+/* The stream of one that moves breaks or stands still, or its host goes out of sight. */
+static void stream_fault(struct wild_fleet *w)
+{
+    static const enum sim_fault_kind kinds[] = {
+        SIM_FAULT_STREAM_RESET,      SIM_FAULT_STREAM_STALL, SIM_FAULT_STREAM_STALL_OUT,
+        SIM_FAULT_STREAM_HALF_RESET, SIM_FAULT_STREAM_STALL, SIM_FAULT_KILL_TARGET_QEMU,
+        SIM_FAULT_LINK_DOWN,         SIM_FAULT_HOST_LOST,    SIM_FAULT_STOP_LIBVIRTD,
+        SIM_FAULT_KILL_LIBVIRTD};
+    struct sim_fault fault = {.kind = kinds[wild_dice(w, COUNT(kinds))],
+                              .at_ms = fleet_sim_now(&w->fs) + (int64_t)wild_dice(w, 2000),
+                              .after_pass_ms = -1,
+                              .duration_ms = 1000 + (int64_t)wild_dice(w, 60000)};
+    TEXT_SET(fault.guest, some_moving_guest(w));
+    const char *host = sim_guest_host(w->fs.sim, fault.guest);
+    bool at_host = fault.kind == SIM_FAULT_LINK_DOWN || fault.kind == SIM_FAULT_HOST_LOST ||
+                   fault.kind == SIM_FAULT_STOP_LIBVIRTD || fault.kind == SIM_FAULT_KILL_LIBVIRTD;
+    if (at_host) {
+        TEXT_SET(fault.host, host != NULL ? host : some_host(w));
+        fault.guest[0] = '\0';
+    }
+    throw(w, &fault);
+}
+
+/* An operator asks for another try. */
+static void recover(struct wild_fleet *w)
+{
+    const struct snapshot *now = w->fs.snapshot;
+    for (size_t i = 0; now != NULL && i < now->n_jobs; i++) {
+        struct resolve_request request = {.requester = "somebody", .word = RESOLVE_RECOVER};
+        struct err err = {0};
+        if (!now->jobs[i]->recovering)
+            continue;
+        TEXT_SET(request.ns, now->jobs[i]->ns);
+        TEXT_SET(request.name, now->jobs[i]->name);
+        tell(w, "recover", request.name, "");
+        assert_true(engine_post_resolve(engine(w), &request, &err));
+    }
+}
+
+static void fault(struct wild_fleet *w)
+{
     struct sim_fault fault = {.kind = (enum sim_fault_kind)wild_dice(w, SIM_FAULT_COUNT),
                               .at_ms = fleet_sim_now(&w->fs) + (int64_t)wild_dice(w, 5000),
                               .after_pass_ms = -1,
                               .duration_ms = 1000 + (int64_t)wild_dice(w, 90000)};
     TEXT_SET(fault.host, some_host(w));
     TEXT_SET(fault.guest, some_guest(w)->uuid);
-    tell(w, "fault", sim_fault_name(fault.kind), fault.host);
-    if (!sim_add_fault(w->fs.sim, &fault, &err))
-        assert_true(err.code == ERR_INVALID || err.code == ERR_NOT_FOUND);
+    throw(w, &fault);
 }
 
 static void disk_fails(struct wild_fleet *w)
@@ -310,11 +379,11 @@ void wild_fleet_act(struct wild_fleet *w)
         unsigned weight;
         void (*act)(struct wild_fleet *);
     } acts[] = {
-        {30, migrate}, {10, migrate_many}, {8, cancel},     {15, put_something},
-        {5, drain},    {6, evict},         {5, edit_guest}, {2, edit_host},
-        {10, fault},   {3, disk_fails},    {7, crash},
+        {30, migrate}, {10, migrate_many}, {8, cancel},    {15, put_something}, {5, drain},
+        {6, evict},    {5, edit_guest},    {2, edit_host}, {10, fault},         {3, disk_fails},
+        {7, crash},    {14, stream_fault}, {2, recover},
     };
-    uint64_t dice = wild_dice(w, 108);
+    uint64_t dice = wild_dice(w, 124);
     for (size_t i = 0; i < COUNT(acts); i++) {
         if (dice < acts[i].weight) {
             acts[i].act(w);

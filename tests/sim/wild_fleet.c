@@ -75,7 +75,8 @@ static bool on_submit(struct fleet_sim *fs, const struct hv_request *request)
 {
     struct wild_fleet *w = wild_of(fs);
     bool is_order = request->call == HV_CALL_MIGRATE || request->call == HV_CALL_ABORT ||
-                    request->call == HV_CALL_SHUTDOWN;
+                    request->call == HV_CALL_SHUTDOWN || request->call == HV_CALL_YANK ||
+                    request->call == HV_CALL_DROP_COPY || request->call == HV_CALL_KILL_STREAM;
     if (w->crash == CRASH_AFTER_ORDERS && is_order && w->orders_left-- == 0)
         w->dying = true;
     if (w->dying)
@@ -110,6 +111,8 @@ static void make_host(struct wild_fleet *w, size_t i, unsigned tight)
     host->link_bps = UINT64_C(100000000) << wild_dice(w, 4);
     host->hugepages = wild_chance(w, 50) ? 4096 : 0;
     host->other_cpu = wild_chance(w, 8);
+    host->helper = wild_chance(w, 40);
+    host->keepalive_ms = wild_chance(w, 50) ? 6000 : 0;
     if (wild_chance(w, 10))
         TEXT_SET(host->lacks_network, "prod");
     if (wild_chance(w, 10))
@@ -162,10 +165,16 @@ static void make_guest(struct wild_fleet *w, size_t i)
     guest->memory_bytes = (1 + wild_dice(w, 6)) << 30;
     guest->working_set_bytes = guest->memory_bytes / (8 + wild_dice(w, 56));
     guest->dirty_bps = (1 + wild_dice(w, 64)) << 16; /* slow enough for the slowest move */
+    if (wild_chance(w, 40)) { /* or too fast for any: post-copy, a hard switch, an abort */
+        guest->memory_bytes = UINT64_C(1) << 30;
+        guest->working_set_bytes = guest->memory_bytes / (2 + wild_dice(w, 3));
+        guest->dirty_bps = (200 + wild_dice(w, 1000)) << 20;
+    }
     guest->vcpus = (unsigned)(1 + wild_dice(w, 4));
     guest->persistent = wild_chance(w, 50);
     guest->paused = wild_chance(w, 4);
-    guest->local_disk = wild_chance(w, 4);
+    guest->local_disk = wild_chance(w, 12);
+    guest->disk_bytes = guest->local_disk ? (1 + wild_dice(w, 8)) << 28 : 0;
     guest->host_device = wild_chance(w, 4);
     guest->shared_disk = wild_chance(w, 30);
     guest->utility_disk = wild_chance(w, 2);
@@ -208,7 +217,12 @@ static void make_rules(struct wild_fleet *w)
     config->eviction_strategy = (enum strategy)wild_dice(w, STRATEGY_COUNT);
     if (wild_chance(w, 30))
         config->migration.bandwidth = (int64_t)(16 + wild_dice(w, 100)) << 20;
-    config->migration.post_copy = wild_chance(w, 20);
+    config->migration.post_copy = wild_chance(w, 50);
+    config->migration.disruption = wild_chance(w, 30);
+    if (wild_chance(w, 50))
+        config->migration.completion_timeout = (int64_t)(4 + wild_dice(w, 20));
+    if (wild_chance(w, 50)) /* long enough for something to happen in it */
+        config->migration.post_copy_bandwidth = (int64_t)(8 + wild_dice(w, 40)) << 20;
     config->host_labels = w->host_labels;
     config->host_taints = w->host_taints;
     config->host_cordoned = w->host_cordoned;

@@ -156,6 +156,22 @@ static const struct {
     {"post-copy, just paused",
      {.mode = MODE_POSTCOPY, .quiet_ms = 19000, .stopped_ms = -1, .since_remedy_ms = 9000},
      DECISION_STREAM_QUIET},
+    {"post-copy, dead at the source only",
+     {.mode = MODE_POSTCOPY,
+      .silent_ms = 5000,
+      .stopped_ms = -1,
+      .source_failed = true,
+      .target_helps = true,
+      .since_remedy_ms = -1},
+     DECISION_STREAM_TARGET_KILLED},
+    {"post-copy, dead at the source only, nobody helps",
+     {.mode = MODE_POSTCOPY,
+      .silent_ms = 5000,
+      .stopped_ms = -1,
+      .source_failed = true,
+      .source_helps = true,
+      .since_remedy_ms = -1},
+     DECISION_STREAM_ABANDONED},
     {"post-copy, the source stands of course",
      {.mode = MODE_POSTCOPY, .quiet_ms = 100, .stopped_ms = 60000, .since_remedy_ms = -1, BOTH},
      DECISION_GOES_ON},
@@ -194,7 +210,8 @@ static const char *broken_law(const struct ladder_facts *f, enum decision is, co
     if (limited && f->since_remedy_ms >= 0 && f->since_remedy_ms < limit_ms)
         return "too soon after the last one";
     bool aborted = is == DECISION_STREAM_ABORT_DROPPED;
-    if (!switching && !aborted && f->quiet_ms < LADDER_DISKS_MS)
+    bool seen_dead = is == DECISION_STREAM_TARGET_KILLED;
+    if (!switching && !aborted && !seen_dead && f->quiet_ms < LADDER_DISKS_MS)
         return "it may still move";
     if (f->silent_ms < LADDER_QUIET_MS)
         return "it moved just now";
@@ -211,11 +228,14 @@ static const char *broken_law(const struct ladder_facts *f, enum decision is, co
         return "a copy dropped that may be the guest, or for nothing";
     if (is == DECISION_STREAM_COPY_DROPPED && (f->parallel || f->postcopy_ordered || !switching))
         return "a copy dropped that may run any moment, or for nothing";
-    if (action == MONITOR_KILL_STREAM && !switching)
+    bool at_target = is == DECISION_STREAM_TARGET_KILLED;
+    if (action == MONITOR_KILL_STREAM && !at_target && !switching)
         return "only for a switch-over";
-    if ((action == MONITOR_DROP_COPY || action == MONITOR_KILL_STREAM) && (f->tried & 1U << is))
+    if (at_target && (f->mode != MODE_POSTCOPY || !f->source_failed || !f->target_helps))
+        return "nobody knows that it is dead, or nobody helps";
+    if ((action == MONITOR_DROP_COPY || is == DECISION_STREAM_KILLED) && (f->tried & 1U << is))
         return "once is enough";
-    if (action == MONITOR_KILL_STREAM && !f->source_helps)
+    if (is == DECISION_STREAM_KILLED && !f->source_helps)
         return "there is no helper";
     if (action == MONITOR_YANK && (!f->has_disks || switching || f->mode == MODE_POSTCOPY))
         return "a yank frees nobody here";
@@ -256,7 +276,7 @@ static void check_laws(struct ladder_facts *f)
 static void no_facts_lead_to_a_remedy_that_could_harm(void **state)
 {
     (void)state;
-    for (unsigned bits = 0; bits < 1U << 9; bits++)
+    for (unsigned bits = 0; bits < 1U << 10; bits++)
         for (enum mode mode = MODE_NONE; mode < MODE_COUNT; mode++) {
             struct ladder_facts f = {
                 .mode = mode,
@@ -268,6 +288,8 @@ static void no_facts_lead_to_a_remedy_that_could_harm(void **state)
                 .target_resumed = (bits & 32) != 0,
                 .source_helps = (bits & 64) != 0,
                 .postcopy_ordered = (bits & 128) != 0,
+                .source_failed = (bits & 512) != 0,
+                .target_helps = (bits & 2) != 0,
                 .source_runs = (bits & (8 | 256)) == 256,
                 .aborted_ms = (bits & 256) != 0 ? LADDER_ABORT_MS : -1,
             };

@@ -388,6 +388,30 @@ static void a_dead_post_copy_stream_is_ended_once_in_ten_seconds(void **state)
     core_free(w);
 }
 
+/* The source was reset, the target never heard of it: the call hangs, and no numbers come. */
+static void a_stream_dead_at_one_end_is_told_to_the_target_by_its_helper(void **state)
+{
+    (void)state;
+    for (int helps = 0; helps < 2; helps++) {
+        struct core_world *w = core_in_postcopy();
+        if (helps)
+            TEXT_SET(core_node(w, "h2")->host.helper, "h2:9180");
+        w->source = CORE_PC_BROKEN_SOURCE;
+        core_pass(w, 8000);
+        assert_int_equal(core_remedies(w), helps);
+        assert_int_equal(core_job(w)->pending, PENDING_RECOVERY);
+        w->now.wall_ms += 3600000; /* a clock that jumps ends no window */
+        core_pass(w, 5000);
+        assert_int_equal(core_job(w)->recovery.state, RECOVERY_WATCHING);
+        if (helps)
+            assert_string_equal(core_newest(w, HV_CALL_KILL_STREAM)->of.act.node, "h2");
+        core_breaks(w, CORE_PC_BROKEN_SOURCE, CORE_PC_BROKEN_TARGET);
+        core_pass(w, 1000);
+        assert_int_equal(core_orders(w, HV_CALL_MIGRATE), 1);
+        core_free(w);
+    }
+}
+
 static void a_stream_that_moves_again_is_no_stall_any_more(void **state)
 {
     (void)state;
@@ -425,6 +449,7 @@ int main(void)
         cmocka_unit_test(an_answer_that_comes_after_the_end_closes_its_intent),
         cmocka_unit_test(no_remedy_is_ordered_while_nothing_can_be_recorded),
         cmocka_unit_test(a_dead_post_copy_stream_is_ended_once_in_ten_seconds),
+        cmocka_unit_test(a_stream_dead_at_one_end_is_told_to_the_target_by_its_helper),
         cmocka_unit_test(a_stream_that_moves_again_is_no_stall_any_more),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -307,7 +307,9 @@ static void recovery_goes_on_after_a_restart(void **state)
     for (int away = 0; away < 2; away++) {
         struct core_world *w = broken(); /* an order is out */
         unsigned tries = core_orders(w, HV_CALL_MIGRATE);
-        core_restart(w, away ? 3600000 : 1000); /* nobody tried while nobody was there */
+        core_restart_blind(w, away ? 3600000 : 1000);
+        assert_int_equal(core_job(w)->waits_until_ms, w->now.wall_ms + RECOVERY_WINDOW_MS);
+        core_restart(w, 1000); /* nobody tried while nobody was there */
         core_pass(w, 2000);
         shows(w, RECOVERY_RESUMING);
         assert_int_equal(core_orders(w, HV_CALL_MIGRATE), tries + 1);
@@ -321,6 +323,28 @@ static void recovery_goes_on_after_a_restart(void **state)
         assert_int_equal(core_open_intents(w), 0);
         core_free(w);
     }
+}
+
+/* A place in the limits is for what moves, or may. */
+static void only_what_was_given_up_gives_its_place_to_others(void **state)
+{
+    (void)state;
+    struct core_world *w = core_in_postcopy();
+    core_restart(w, 1000);
+    core_flow(w, 200000);
+    assert_int_equal(w->fleet->busy_jobs, 1); /* whole, and moving */
+    w->target = CORE_BLIND;
+    core_pass(w, 55000);
+    assert_int_equal(w->fleet->busy_jobs, 1);
+    core_pass(w, 15000);
+    assert_int_equal(w->fleet->busy_jobs, 0);
+    core_free(w);
+
+    w = core_in_postcopy();
+    core_breaks(w, CORE_PC_BROKEN_SOURCE, CORE_PC_TARGET);
+    core_flow(w, 200000);
+    assert_int_equal(w->fleet->busy_jobs, 1);
+    core_free(w);
 }
 
 static void each_other_state_goes_on_after_a_restart(void **state)
@@ -512,6 +536,7 @@ int main(void)
         cmocka_unit_test(a_window_that_ends_is_told_and_opened_again_by_a_word),
         cmocka_unit_test(a_clock_that_jumps_neither_ends_nor_stops_it),
         cmocka_unit_test(recovery_goes_on_after_a_restart),
+        cmocka_unit_test(only_what_was_given_up_gives_its_place_to_others),
         cmocka_unit_test(each_other_state_goes_on_after_a_restart),
         cmocka_unit_test(a_post_copy_taken_over_whole_is_not_called_broken),
         cmocka_unit_test(one_that_breaks_long_after_it_was_taken_over_is_mended_too),

@@ -1,0 +1,35 @@
+/* lawbook_alive.c - no guest dies of Ferry: see lawbook_notes.h. */
+#include <string.h>
+
+#include "tests/sim/lawbook_notes.h"
+
+void lawbook_may_die(struct lawbook *book, const char *uuid)
+{
+    struct note_guest *note = guest_of(book, uuid);
+    if (note != NULL)
+        note->may_die = true;
+}
+
+static void end_is_true(struct lawbook *book, const struct snapshot_job *job)
+{
+    const struct note_job *before = note_of(book, job->uid);
+    const struct note_guest *guest = guest_of(book, job->guest_uuid);
+    bool lost = job->outcome == OUTCOME_LOST || job->outcome == OUTCOME_IRRECOVERABLE ||
+                job->guest_at == GUEST_AT_BROKEN || job->guest_at == GUEST_AT_LOST;
+    if (!phase_is_final(job->phase) || (before != NULL && before->final) || guest == NULL)
+        return;
+    book->looks[LAW_HALVES]++;
+    if (lost && !guest->may_die)
+        lawbook_broken(book, LAW_HALVES, "job %s says of %s %s (%s), but nothing killed it",
+                       job->name, guest->name, outcome_name(job->outcome), job->failure_reason);
+}
+
+void law_alive(struct lawbook *book, const struct snapshot *now)
+{
+    for (const struct note_guest *note = book->guests; note != NULL; note = note->hh.next)
+        if (!note->may_die && book->world.host_of(book->world.ctx, note->uuid) == NULL)
+            lawbook_broken(book, LAW_GUESTS_LIVE, "%s is nowhere, and nothing killed it",
+                           note->name);
+    for (size_t i = 0; i < now->n_jobs; i++)
+        end_is_true(book, now->jobs[i]);
+}
