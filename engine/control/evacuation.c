@@ -15,6 +15,7 @@
 #include "engine/control/drain.h"
 #include "engine/control/eviction.h"
 #include "engine/control/reconcile.h"
+#include "engine/data/ownership.h"
 
 #define OURS "ferry:evacuation" /* who made a document that is there for the mark alone */
 #define NAME_STEM "kubevirt-evacuation-"
@@ -165,6 +166,13 @@ struct object *drain_of_node(struct fleet *f, const char *node)
 enum drain_way drain_way(const struct fleet *f, const struct place *place, bool shutdown,
                          enum block *out_block)
 {
+    const struct hv_sight sight = {
+        .presence = HV_PRESENT, .state = place->state, .reason = place->reason};
+    enum ownership_side side = ownership_side(&sight);
+    if (side == SIDE_POSTCOPY || side == SIDE_POSTCOPY_FAILED) {
+        *out_block = BLOCK_HALF;
+        return DRAIN_WAY_BLOCKED;
+    }
     const struct settings *settings = place->guest->settings;
     enum strategy strategy = strategy_effective(
         settings != NULL ? settings->strategy : STRATEGY_UNSET, f->config.eviction_strategy);

@@ -229,7 +229,9 @@ static void gather(struct fleet *f, const struct job *job, struct moment now,
         .tunnelled = (job->flags & HV_MIGRATE_TUNNELLED) != 0,
         .quiet_ms = job->stream.sampled_ms - job->stream.flow_ms,
         .silent_ms = job->stream.flow_ms != 0 ? now.mono_ms - job->stream.flow_ms : 0,
-        .stopped_ms = job->stream.stopped_ms != 0 ? now.mono_ms - job->stream.stopped_ms : -1,
+        .stopped_ms = job->stream.stopped_ms != 0 && !job->userpause.wished
+                          ? now.mono_ms - job->stream.stopped_ms
+                          : -1,
         .estimate_ms = estimate_ms(job),
         .aborted_ms = job->stream.aborted_ms != 0 ? now.mono_ms - job->stream.aborted_ms : -1,
         .source_runs = runs(&job->source_side, now),
@@ -354,11 +356,13 @@ void ladder_advance(struct fleet *f, struct job *job, struct moment now, struct 
     decision.remaining = job->has_sample ? job->sample.stats.data_remaining : 0;
     if (decision.why == DECISION_GOES_ON)
         return;
+    bool is_news = job->stream.last != (int)decision.why;
     if (facts.mode == MODE_POSTCOPY && facts.source_failed && job->call_out)
         recovery_held(job, decision.text, now, fx);
-    else if (job->recovery.state == RECOVERY_NONE) /* else that is what it waits for */
+    else if (job->recovery.state == RECOVERY_NONE &&       /* else that is what it waits for */
+             (is_news || job->pending != PENDING_STALLED)) /* "since" tells how long */
         step_wait(job, PENDING_STALLED, now, "%s", decision.text);
-    if (job->stream.last != (int)decision.why)
+    if (is_news)
         steer_record(job, "ladder", &decision, now, fx);
     job->stream.last = (int)decision.why;
     if (decision.action != MONITOR_NOTHING && job->stream.order.id == 0)

@@ -425,6 +425,21 @@ static void no_node_is_named_as_the_reason_when_it_was(void **state)
     world_free(&w);
 }
 
+/* Half of it is left after a broken post-copy: nobody tries to move that for ever. */
+static void half_a_guest_blocks_the_drain_and_says_so(void **state)
+{
+    (void)state;
+    struct world w;
+    world_make(&w);
+    world_up(&w, 0, "vm", 512, MOVES);
+    world_set_state(&w, "vm", HV_STATE_PAUSED, HV_PAUSED_POSTCOPY_FAILED);
+    drain_n1(&w, PLAIN);
+    advance(&w);
+    assert_shown(&w, "vm", DRAIN_GUEST_BLOCKED, BLOCK_HALF, "only half of it is here");
+    assert_null(world_job(&w, "vm"));
+    world_free(&w);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -445,6 +460,7 @@ int main(void)
         cmocka_unit_test(a_guest_whose_automatic_moves_failed_too_often_is_left_to_people),
         cmocka_unit_test(only_what_was_really_tried_is_counted),
         cmocka_unit_test(no_node_is_named_as_the_reason_when_it_was),
+        cmocka_unit_test(half_a_guest_blocks_the_drain_and_says_so),
     };
     return cmocka_run_group_tests_name("drain", tests, NULL, NULL);
 }
