@@ -332,6 +332,14 @@ static void forgive_absence(struct job *job, struct moment now)
         stream->stopped_ms = now.mono_ms;
 }
 
+/* What it waits for is the stall, unless recovery or the doubt about its outcome is; and "since"
+ * tells how long. */
+static bool shows_stall(const struct job *job, bool is_news)
+{
+    bool other = job->recovery.state != RECOVERY_NONE || job->pending == PENDING_UNPROVEN;
+    return !other && (is_news || job->pending != PENDING_STALLED);
+}
+
 void ladder_advance(struct fleet *f, struct job *job, struct moment now, struct effects *fx)
 {
     forgive_absence(job, now);
@@ -359,8 +367,7 @@ void ladder_advance(struct fleet *f, struct job *job, struct moment now, struct 
     bool is_news = job->stream.last != (int)decision.why;
     if (facts.mode == MODE_POSTCOPY && facts.source_failed && job->call_out)
         recovery_held(job, decision.text, now, fx);
-    else if (job->recovery.state == RECOVERY_NONE &&       /* else that is what it waits for */
-             (is_news || job->pending != PENDING_STALLED)) /* "since" tells how long */
+    else if (shows_stall(job, is_news))
         step_wait(job, PENDING_STALLED, now, "%s", decision.text);
     if (is_news)
         steer_record(job, "ladder", &decision, now, fx);

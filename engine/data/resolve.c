@@ -167,24 +167,6 @@ static void settle_on_source(struct fleet *f, struct job *job, struct moment now
         finish_on_source(f, job, now, fx);
 }
 
-/* What stands too long without an end is told once, shown as what the job waits for, and does not
- * keep a place that others could use. */
-static void cry(struct fleet *f, struct job *job, const char *reason, const char *text,
-                struct moment now, struct effects *fx)
-{
-    const char *source = ownership_side_name(ownership_side(&job->source_side.sight));
-    const char *target = ownership_side_name(ownership_side(&job->target_side.sight));
-    if (job->pending != PENDING_STALLED) /* that says more */
-        step_wait(job, PENDING_UNPROVEN, now, "%s (%s on %s, %s on %s)", text, source, job->source,
-                  target, job->target);
-    job->resolving = true;
-    if (!job->cried)
-        effects_event(fx, job, now.wall_ms, true, reason, "%s", job->pending_reason);
-    job->cried = true;
-    if (now.mono_ms - job->verdict_since_ms >= SLOT_MS)
-        fleet_release_slot(f, job);
-}
-
 static const struct {
     int64_t after_ms; /* how long it must stand before it is told */
     const char *reason, *text;
@@ -196,6 +178,26 @@ static const struct {
     [OWNERSHIP_BLIND] = {3 * SETTLED_MS, "OutcomeUnknown",
                          "A node cannot be asked; waiting for facts"},
 };
+
+/* What stands too long without an end is told once, shown as what the job waits for, and does not
+ * keep a place that others could use. */
+static void cry(struct fleet *f, struct job *job, enum ownership_verdict verdict, struct moment now,
+                struct effects *fx)
+{
+    const char *text = cries[verdict].text;
+    const char *source = ownership_side_name(ownership_side(&job->source_side.sight));
+    const char *target = ownership_side_name(ownership_side(&job->target_side.sight));
+    bool stalls = job->pending == PENDING_STALLED && verdict == OWNERSHIP_WAIT;
+    if (!stalls) /* that says more, where both sides are seen */
+        step_wait(job, PENDING_UNPROVEN, now, "%s (%s on %s, %s on %s)", text, source, job->source,
+                  target, job->target);
+    job->resolving = true;
+    if (!job->cried)
+        effects_event(fx, job, now.wall_ms, true, cries[verdict].reason, "%s", job->pending_reason);
+    job->cried = true;
+    if (now.mono_ms - job->verdict_since_ms >= SLOT_MS)
+        fleet_release_slot(f, job);
+}
 
 /* How long both sides say the same, not only what follows from it. */
 static void note_sides(struct job *job, enum ownership_side source, enum ownership_side target,
@@ -254,7 +256,7 @@ static void judge(struct fleet *f, struct job *job, struct moment now, struct ef
         if (settled) /* the two looks of one round may straddle the switch-over */
             job->guest_at = ownership_guest_at(verdict);
         if (stood_ms >= cries[verdict].after_ms)
-            cry(f, job, cries[verdict].reason, cries[verdict].text, now, fx);
+            cry(f, job, verdict, now, fx);
     }
 }
 

@@ -20,7 +20,8 @@ static bool counts_in_fleet(struct lawbook *book, const struct snapshot_job *job
     struct note_job *note = note_of(book, job->uid);
     bool given_up = job->pending == PENDING_RECOVERY &&
                     (job->recovery == RECOVERY_BLIND || job->recovery == RECOVERY_EXHAUSTED);
-    bool stuck = (job->pending == PENDING_UNPROVEN || given_up) &&
+    bool stalled = job->pending == PENDING_STALLED && job->resolving;
+    bool stuck = (job->pending == PENDING_UNPROVEN || given_up || stalled) &&
                  now->wall_ms - job->waits_since_ms >= STUCK_MS;
     if (note != NULL && stuck)
         note->gave_up = true;
@@ -457,8 +458,9 @@ void law_may_come(struct lawbook *book, const struct snapshot *now)
         if (job->wanted[0] != '\0' && strcmp(job->target, job->wanted) != 0)
             lawbook_broken(book, LAW_MAY_COME, "job %s goes to %s, asked for was %s", job->name,
                            job->target, job->wanted);
+        /* Another reason than before: in between, in the same turn, it was open. */
         const char *was = closed(book->before, job), *is = closed(now, job);
-        if (was != NULL && is != NULL)
+        if (was != NULL && is != NULL && strcmp(was, is) == 0)
             lawbook_broken(book, LAW_MAY_COME, "job %s goes to %s in spite of this: %s", job->name,
                            job->target, is);
     }
