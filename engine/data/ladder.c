@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "base/text.h"
+#include "engine/data/flags.h"
 #include "engine/data/intent.h"
 #include "engine/data/monitor.h"
 #include "engine/data/ownership.h"
@@ -206,12 +207,6 @@ static bool failed(const struct job_side *side, struct moment now)
            ownership_side(&side->sight) == SIDE_POSTCOPY_FAILED;
 }
 
-static bool has_helper(struct fleet *f, const char *node_name)
-{
-    const struct node *node = fleet_node(f, node_name);
-    return node != NULL && node->host.helper[0] != '\0';
-}
-
 static int64_t estimate_ms(const struct job *job)
 {
     if (!job->has_sample || job->sample.bandwidth_bps == 0)
@@ -222,10 +217,12 @@ static int64_t estimate_ms(const struct job *job)
 static void gather(struct fleet *f, const struct job *job, struct moment now,
                    struct ladder_facts *out)
 {
+    struct hv_migrate how = {0};
+    flags_fill(job, &how);
     *out = (struct ladder_facts){
         .mode = job->mode,
         .has_disks = job->volumes_json != NULL,
-        .parallel = job->config.channels > 0 && (job->flags & HV_MIGRATE_POSTCOPY) == 0,
+        .parallel = how.parallel_connections > 0,
         .tunnelled = (job->flags & HV_MIGRATE_TUNNELLED) != 0,
         .quiet_ms = job->stream.sampled_ms - job->stream.flow_ms,
         .silent_ms = job->stream.flow_ms != 0 ? now.mono_ms - job->stream.flow_ms : 0,
@@ -240,8 +237,8 @@ static void gather(struct fleet *f, const struct job *job, struct moment now,
         .target_resumed = job->stream.target_resumed,
         .postcopy_ordered = job->stream.postcopy_ordered,
         .source_failed = failed(&job->source_side, now),
-        .source_helps = has_helper(f, job->source),
-        .target_helps = has_helper(f, job->target),
+        .source_helps = fleet_has_helper(f, job->source),
+        .target_helps = fleet_has_helper(f, job->target),
         .tried = job->stream.tried,
         .since_remedy_ms = job->stream.ordered_ms != 0 ? now.mono_ms - job->stream.ordered_ms : -1,
     };

@@ -85,12 +85,6 @@ static void resume(struct fleet *f, struct job *job, struct moment now, struct e
     job->recovery.tried_ms = job->stream.flow_ms = job->stream.sampled_ms = now.mono_ms;
 }
 
-static bool has_helper(struct fleet *f, const char *name)
-{
-    const struct node *node = fleet_node(f, name);
-    return node != NULL && node->host.helper[0] != '\0';
-}
-
 /* The target still believes in a stream that is dead: its own helper can tell it. */
 static void kill_at_target(struct fleet *f, struct job *job, struct moment now, struct effects *fx)
 {
@@ -141,7 +135,7 @@ static void watch(struct fleet *f, struct job *job, int64_t stood_ms, struct mom
     if (!job->recovery.paused) {
         tell(job, RECOVERY_PAUSING, "Nothing moves; the dead stream is ended", now, fx);
         pause_stream(f, job, now, fx);
-    } else if (target_is_blind && has_helper(f, job->target) && !job->recovery.killed) {
+    } else if (target_is_blind && fleet_has_helper(f, job->target) && !job->recovery.killed) {
         tell(job, RECOVERY_PAUSING, "The target's helper closes the dead stream", now, fx);
         kill_at_target(f, job, now, fx);
     } else {
@@ -205,6 +199,10 @@ static void mend(struct fleet *f, struct job *job, enum recovery_plan plan, int6
         job->recovering = false;
         step_wait_over(job, now);
         job->changed = true;
+    }
+    if (job->recovery.state == RECOVERY_EXHAUSTED && job->recovery.tries == 0) {
+        enter(job, RECOVERY_WAITING, now); /* libvirt's call kept it from trying; that is over */
+        open_window(job, now);
     }
     if (!f->store_ok || !is_due(job, now, fx))
         return;

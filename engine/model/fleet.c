@@ -159,6 +159,12 @@ struct node *fleet_node(struct fleet *f, const char *name)
     return node;
 }
 
+bool fleet_has_helper(struct fleet *f, const char *name)
+{
+    const struct node *node = fleet_node(f, name);
+    return node != NULL && node->host.helper[0] != '\0';
+}
+
 struct guest *fleet_guest(struct fleet *f, const char *uuid)
 {
     struct guest *guest = NULL;

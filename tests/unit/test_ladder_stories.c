@@ -9,6 +9,7 @@
 
 #include "base/text.h"
 #include "engine/data/ladder.h"
+#include "engine/data/recovery.h"
 #include "tests/core_move.h"
 #include "tests/core_restart.h"
 
@@ -430,6 +431,22 @@ static void a_stream_dead_at_one_end_is_told_to_the_target_by_its_helper(void **
     }
 }
 
+/* The window ran out while libvirt's call kept every try from being made: that the call came back is
+ * news, and the first try is due. */
+static void what_gave_up_before_any_try_tries_once_it_can(void **state)
+{
+    (void)state;
+    struct core_world *w = core_in_postcopy();
+    w->source = CORE_PC_BROKEN_SOURCE;
+    core_pass(w, RECOVERY_WINDOW_MS + 20000);
+    assert_int_equal(core_job(w)->recovery.state, RECOVERY_EXHAUSTED);
+    assert_int_equal(core_orders(w, HV_CALL_MIGRATE), 0);
+    core_breaks(w, CORE_PC_BROKEN_SOURCE, CORE_PC_BROKEN_TARGET);
+    core_pass(w, 1000);
+    assert_int_equal(core_orders(w, HV_CALL_MIGRATE), 1);
+    core_free(w);
+}
+
 static void a_stream_that_moves_again_is_no_stall_any_more(void **state)
 {
     (void)state;
@@ -469,6 +486,7 @@ int main(void)
         cmocka_unit_test(no_remedy_is_ordered_while_nothing_can_be_recorded),
         cmocka_unit_test(a_dead_post_copy_stream_is_ended_once_in_ten_seconds),
         cmocka_unit_test(a_stream_dead_at_one_end_is_told_to_the_target_by_its_helper),
+        cmocka_unit_test(what_gave_up_before_any_try_tries_once_it_can),
         cmocka_unit_test(a_stream_that_moves_again_is_no_stall_any_more),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
