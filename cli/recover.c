@@ -49,9 +49,7 @@ int verb_recover(int argc, char **argv)
     OWNED(client) client = client_new(r.common.server, &err);
     OWNED(json_object) body = json_object_new_object();
     if (client == NULL || !word_say(client, r.common.ns, r.name, "recover", body, &err))
-        return cli_fail(&err, err.code == ERR_REFUSED
-                                  ? "`ferry describe vmim NAME` tells how it stands"
-                                  : NULL);
+        return word_fail(&err);
     (void)printf("%s: asked to try again; `ferry describe vmim %s -n %s` tells how it goes\n",
                  r.name, r.name, r.common.ns);
     return EXIT_DONE;

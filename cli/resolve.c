@@ -122,9 +122,7 @@ static int resolve(struct client *client, const struct resolve *r)
     json_add_text(body, "guestAt", r->place->word);
     json_add_text(body, "because", r->because);
     if (!word_say(client, r->common.ns, r->name, "resolve", body, &err))
-        return cli_fail(&err, err.code == ERR_REFUSED
-                                  ? "`ferry describe vmim NAME` tells how it stands"
-                                  : NULL);
+        return word_fail(&err);
     (void)printf("%s resolved: by your word its guest %s\n", r->name, r->place->means);
     return EXIT_DONE;
 }

@@ -6,6 +6,7 @@
 #include <strings.h>
 
 #include "base/own.h"
+#include "cli/cli.h"
 #include "cli/kinds.h"
 
 bool word_say(struct client *client, const char *ns, const char *name, const char *subresource,
@@ -19,6 +20,12 @@ bool word_say(struct client *client, const char *ns, const char *name, const cha
                    path + sizeof group - 1, subresource);
     OWNED(json_object) answer = client_call(client, "POST", full, body, err);
     return answer != NULL;
+}
+
+int word_fail(const struct err *err)
+{
+    bool refused = err->code == ERR_REFUSED;
+    return cli_fail(err, refused ? "`ferry describe vmim NAME` tells how it stands" : NULL);
 }
 
 bool word_is_yes(const char *line)

@@ -8,6 +8,9 @@
 bool word_say(struct client *client, const char *ns, const char *name, const char *subresource,
               struct json_object *body, struct err *err);
 
+/* Says why nobody took it, and what to look at; the verb's exit code. */
+int word_fail(const struct err *err);
+
 /* Does this line, as typed, mean yes? Pure. */
 bool word_is_yes(const char *line);
 
