@@ -431,8 +431,8 @@ static void a_stream_dead_at_one_end_is_told_to_the_target_by_its_helper(void **
     }
 }
 
-/* The window ran out while libvirt's call kept every try from being made: that the call came back is
- * news, and the first try is due. */
+/* The window ran out while libvirt's call kept every try from being made: that the call came back
+ * is news, and the first try is due. */
 static void what_gave_up_before_any_try_tries_once_it_can(void **state)
 {
     (void)state;
