@@ -20,7 +20,7 @@ enum {
     LADDER_DISKS_MS = 4000,     /* ... with disks: the streams are broken. Before libvirt's own
                                    patience ends, which may be 6 s and cannot be asked */
     LADDER_SWITCH_MS = 4000,    /* a switch-over that should be over by now, at least */
-    LADDER_SLACK_MS = 2500,     /* more than the rest should take */
+    LADDER_SLACK_MS = 1500,     /* more than the rest should take */
     LADDER_UNKNOWN_MS = 20000,  /* where nobody knows what that is */
     LADDER_ABORT_MS = 5000,     /* an accepted abort whose call should be back by now */
     LADDER_POSTCOPY_MS = 10000, /* a post-copy stream that is dead */
