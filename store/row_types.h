@@ -116,6 +116,50 @@ struct store_rejection {
     bool for_ever;
     int64_t at_ms;
 };
+/* Why a migration ended as it did. Key: job_uid; judged again it is replaced. */
+struct store_verdict {
+    const char *job_uid;
+    int64_t at_ms; /* the end that it explains */
+    const char *outcome, *plane, *cause, *failed_at, *recoverable, *guest_at;
+    bool irrecoverable;
+    int64_t confidence_percent;
+    const char *rule, *rules_version; /* the one that decided; of which set of rules */
+    const char *action, *runbook;
+    int64_t judged_ms; /* when it was found */
+};
+/* What speaks for a verdict and what against it. Key: job, seq. */
+struct store_point {
+    const char *job_uid;
+    int64_t seq;
+    const char *standing;             /* for | against | fallout */
+    const char *rule, *side, *origin; /* which rule saw it, and where it came from */
+    int64_t at_ms;
+    const char *quote, *note; /* as it was found; what it proves */
+};
+/* A number that a verdict rests on. Key: job, seq. */
+struct store_number {
+    const char *job_uid;
+    int64_t seq;
+    const char *name;
+    int64_t value;
+    const char *unit;
+};
+/* A fact about a migration that no other row holds, kept so that it can be judged again: lines
+ * of QEMU's logs, lost connections, trends at the end. Key: job, seq. */
+struct store_evidence {
+    const char *job_uid;
+    int64_t seq;
+    const char *side, *origin;
+    int64_t at_ms;
+    const char *key, *text; /* key "": a message, else a fact and its value */
+};
+/* A migration somebody must look at. Key: job_uid. */
+struct store_incident {
+    const char *job_uid, *ns, *name, *node, *plane, *cause;
+    const char *kind;             /* ordinary | irrecoverable | split | unknown */
+    int64_t opened_ms, closed_ms; /* closed 0: still open */
+    const char *closed_by, *closed_why;
+};
 /* One sample of a running migration, in the samples lane. Key: job, seq; a second one of the
  * same key replaces the first. */
 struct store_sample {

@@ -157,6 +157,38 @@ static const struct column rejection_columns[] = {
     {TEXT(store_rejection, reason)},   {TEXT(store_rejection, detail)},
     {BOOL(store_rejection, for_ever)}, {INT(store_rejection, at_ms)},
 };
+static const struct column verdict_columns[] = {
+    {TEXT(store_verdict, job_uid)},       {INT(store_verdict, at_ms)},
+    {TEXT(store_verdict, outcome)},       {TEXT(store_verdict, plane)},
+    {TEXT(store_verdict, cause)},         {TEXT(store_verdict, failed_at)},
+    {TEXT(store_verdict, recoverable)},   {TEXT(store_verdict, guest_at)},
+    {BOOL(store_verdict, irrecoverable)}, {INT(store_verdict, confidence_percent)},
+    {TEXT(store_verdict, rule)},          {TEXT(store_verdict, rules_version)},
+    {TEXT(store_verdict, action)},        {TEXT(store_verdict, runbook)},
+    {INT(store_verdict, judged_ms)},
+};
+static const struct column point_columns[] = {
+    {TEXT(store_point, job_uid)}, {INT(store_point, seq)},    {TEXT(store_point, standing)},
+    {TEXT(store_point, rule)},    {TEXT(store_point, side)},  {TEXT(store_point, origin)},
+    {INT(store_point, at_ms)},    {TEXT(store_point, quote)}, {TEXT(store_point, note)},
+};
+static const struct column number_columns[] = {
+    {TEXT(store_number, job_uid)}, {INT(store_number, seq)},   {TEXT(store_number, name)},
+    {INT(store_number, value)},    {TEXT(store_number, unit)},
+};
+static const struct column evidence_columns[] = {
+    {TEXT(store_evidence, job_uid)}, {INT(store_evidence, seq)},   {TEXT(store_evidence, side)},
+    {TEXT(store_evidence, origin)},  {INT(store_evidence, at_ms)}, {TEXT(store_evidence, key)},
+    {TEXT(store_evidence, text)},
+};
+static const struct column incident_columns[] = {
+    {TEXT(store_incident, job_uid)},    {TEXT(store_incident, ns)},
+    {TEXT(store_incident, name)},       {TEXT(store_incident, node)},
+    {TEXT(store_incident, plane)},      {TEXT(store_incident, cause)},
+    {TEXT(store_incident, kind)},       {INT(store_incident, opened_ms)},
+    {INT(store_incident, closed_ms)},   {TEXT(store_incident, closed_by)},
+    {TEXT(store_incident, closed_why)},
+};
 static const struct column sample_columns[] = {
     {ARRAY(store_sample, job_uid)},
     {INT(store_sample, seq)},

@@ -49,6 +49,11 @@ union any_row {
     struct store_decision decision;
     struct store_object object;
     struct store_rejection rejection;
+    struct store_verdict verdict;
+    struct store_point point;
+    struct store_number number;
+    struct store_evidence evidence;
+    struct store_incident incident;
     struct store_sample sample;
 };
 

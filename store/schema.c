@@ -157,6 +157,38 @@ static const char *const object_steps[] = {
     "ALTER TABLE jobs ADD COLUMN forecast_high_ms INTEGER NOT NULL DEFAULT 0;"
     "ALTER TABLE jobs ADD COLUMN forecast_downtime_ms INTEGER NOT NULL DEFAULT 0;"
     "ALTER TABLE jobs ADD COLUMN forecast_percent INTEGER NOT NULL DEFAULT -1;",
+
+    /* 4: why a migration ended as it did, what that was read from, and who must look at it. */
+    "CREATE TABLE verdicts ("
+    "  job_uid TEXT NOT NULL PRIMARY KEY, at_ms INTEGER NOT NULL, outcome TEXT NOT NULL,"
+    "  plane TEXT NOT NULL, cause TEXT NOT NULL, failed_at TEXT NOT NULL,"
+    "  recoverable TEXT NOT NULL, guest_at TEXT NOT NULL, irrecoverable INTEGER NOT NULL,"
+    "  confidence_percent INTEGER NOT NULL, rule TEXT NOT NULL, rules_version TEXT NOT NULL,"
+    "  action TEXT NOT NULL, runbook TEXT NOT NULL, judged_ms INTEGER NOT NULL) STRICT;"
+    "CREATE INDEX verdicts_by_time ON verdicts (at_ms, job_uid);"
+    "CREATE INDEX verdicts_by_cause ON verdicts (cause, at_ms);"
+
+    "CREATE TABLE verdict_points ("
+    "  job_uid TEXT NOT NULL, seq INTEGER NOT NULL, standing TEXT NOT NULL, rule TEXT NOT NULL,"
+    "  side TEXT NOT NULL, origin TEXT NOT NULL, at_ms INTEGER NOT NULL, quote TEXT NOT NULL,"
+    "  note TEXT NOT NULL, PRIMARY KEY (job_uid, seq)) STRICT, WITHOUT ROWID;"
+
+    "CREATE TABLE verdict_numbers ("
+    "  job_uid TEXT NOT NULL, seq INTEGER NOT NULL, name TEXT NOT NULL, value INTEGER NOT NULL,"
+    "  unit TEXT NOT NULL, PRIMARY KEY (job_uid, seq)) STRICT, WITHOUT ROWID;"
+
+    "CREATE TABLE evidence ("
+    "  job_uid TEXT NOT NULL, seq INTEGER NOT NULL, side TEXT NOT NULL, origin TEXT NOT NULL,"
+    "  at_ms INTEGER NOT NULL, key TEXT NOT NULL, text TEXT NOT NULL,"
+    "  PRIMARY KEY (job_uid, seq)) STRICT;"
+
+    "CREATE TABLE incidents ("
+    "  job_uid TEXT NOT NULL PRIMARY KEY, ns TEXT NOT NULL, name TEXT NOT NULL,"
+    "  node TEXT NOT NULL, plane TEXT NOT NULL, cause TEXT NOT NULL, kind TEXT NOT NULL,"
+    "  opened_ms INTEGER NOT NULL, closed_ms INTEGER NOT NULL, closed_by TEXT NOT NULL,"
+    "  closed_why TEXT NOT NULL) STRICT;"
+    "CREATE INDEX incidents_by_time ON incidents (opened_ms, job_uid);"
+    "CREATE INDEX incidents_open ON incidents (opened_ms, job_uid) WHERE closed_ms = 0;",
 };
 
 static const char *const sample_steps[] = {
@@ -175,6 +207,7 @@ static const char *const sample_steps[] = {
     "  disk_remaining INTEGER NOT NULL, disk_bps INTEGER NOT NULL,"
     "  throttle_percent INTEGER NOT NULL, bandwidth_bps INTEGER NOT NULL,"
     "  PRIMARY KEY (job_uid, seq)) STRICT, WITHOUT ROWID;",
+    "",
     "",
     "",
 };

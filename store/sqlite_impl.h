@@ -23,7 +23,15 @@ enum { READERS_IDLE_MAX = 4 };
 enum { EVENTS_TRIM_BATCH = 256 };
 
 /* What is done to the objects besides putting rows. */
-enum chore { CHORE_CLEAR_REJECTIONS, CHORE_TRIM_OBJECT_EVENTS, CHORE_TRIM_EVENTS, CHORE_COUNT };
+enum chore {
+    CHORE_CLEAR_REJECTIONS,
+    CHORE_CLEAR_VERDICT,
+    CHORE_CLEAR_POINTS,
+    CHORE_CLEAR_NUMBERS,
+    CHORE_TRIM_OBJECT_EVENTS,
+    CHORE_TRIM_EVENTS,
+    CHORE_COUNT
+};
 
 struct lane_db {
     bool in_memory;
@@ -109,6 +117,12 @@ void objects_put_object(struct store *s, const struct store_object *row);
 void objects_put_decision(struct store *s, const struct store_decision *row);
 void objects_clear_rejections(struct store *s, const char *job_uid);
 void objects_put_rejection(struct store *s, const struct store_rejection *row);
+void objects_clear_verdict(struct store *s, const char *job_uid);
+void objects_put_verdict(struct store *s, const struct store_verdict *row);
+void objects_put_point(struct store *s, const struct store_point *row);
+void objects_put_number(struct store *s, const struct store_number *row);
+void objects_put_evidence(struct store *s, const struct store_evidence *row);
+void objects_put_incident(struct store *s, const struct store_incident *row);
 
 void samples_init(struct samples *samples);
 /* Not in memory. */
@@ -119,6 +133,10 @@ bool samples_append(struct store *s, const struct store_sample *rows, size_t n);
 bool samples_flush(struct store *s, int64_t timeout_ms, struct err *err);
 
 bool read_each_job(struct store *s, bool unfinished, store_job_fn *fn, void *ctx, struct err *err);
+bool read_each_verdict(struct store *s, const char *job_uid, store_verdict_fn *fn, void *ctx,
+                       struct err *err);
+bool read_each_incident(struct store *s, bool only_open, store_incident_fn *fn, void *ctx,
+                        struct err *err);
 bool read_each_object(struct store *s, store_object_fn *fn, void *ctx, struct err *err);
 bool read_each_event(struct store *s, const char *uid, size_t limit, store_event_fn *fn, void *ctx,
                      struct err *err);
@@ -132,6 +150,9 @@ READ(error)
 READ(mode)
 READ(decision)
 READ(rejection)
+READ(point)
+READ(number)
+READ(evidence)
 READ(sample)
 #undef READ
 

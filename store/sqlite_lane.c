@@ -9,6 +9,9 @@
 
 static const char *const chore_sql[CHORE_COUNT] = {
     [CHORE_CLEAR_REJECTIONS] = "DELETE FROM rejections WHERE job_uid = ?1",
+    [CHORE_CLEAR_VERDICT] = "DELETE FROM verdicts WHERE job_uid = ?1",
+    [CHORE_CLEAR_POINTS] = "DELETE FROM verdict_points WHERE job_uid = ?1",
+    [CHORE_CLEAR_NUMBERS] = "DELETE FROM verdict_numbers WHERE job_uid = ?1",
     [CHORE_TRIM_OBJECT_EVENTS] =
         ("DELETE FROM events WHERE id IN (SELECT id FROM events WHERE uid = ?1"
          " ORDER BY at_ms DESC, id DESC LIMIT -1 OFFSET ?2)"),

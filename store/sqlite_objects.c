@@ -63,6 +63,11 @@ PUT(MODE, mode)
 PUT(OBJECT, object)
 PUT(DECISION, decision)
 PUT(REJECTION, rejection)
+PUT(VERDICT, verdict)
+PUT(POINT, point)
+PUT(NUMBER, number)
+PUT(EVIDENCE, evidence)
+PUT(INCIDENT, incident)
 #undef PUT
 
 void objects_put_event(struct store *s, const struct store_event *row)
@@ -73,13 +78,25 @@ void objects_put_event(struct store *s, const struct store_event *row)
         remember(sq, events_put(sq, row), "cannot write to events");
 }
 
-void objects_clear_rejections(struct store *s, const char *job_uid)
+static void clear(struct store *s, enum chore chore, const char *job_uid, const char *doing)
 {
     struct store_sqlite *sq = store_sqlite_of(s);
     assert(sq->objects.is_open && job_uid != NULL);
     if (sq->objects.failure.code == ERR_NONE)
-        remember(sq, lane_do(lane_of(sq), CHORE_CLEAR_REJECTIONS, job_uid, 0),
-                 "cannot clear rejections");
+        remember(sq, lane_do(lane_of(sq), chore, job_uid, 0), doing);
+}
+
+void objects_clear_rejections(struct store *s, const char *job_uid)
+{
+    clear(s, CHORE_CLEAR_REJECTIONS, job_uid, "cannot clear rejections");
+}
+
+void objects_clear_verdict(struct store *s, const char *job_uid)
+{
+    static const enum chore parts[] = {CHORE_CLEAR_VERDICT, CHORE_CLEAR_POINTS,
+                                       CHORE_CLEAR_NUMBERS};
+    for (size_t i = 0; i < COUNT(parts); i++)
+        clear(s, parts[i], job_uid, "cannot clear a verdict");
 }
 
 static void end(struct store_sqlite *sq, bool was_committed)

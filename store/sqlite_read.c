@@ -98,6 +98,9 @@ READ(ERROR, error)
 READ(MODE, mode)
 READ(DECISION, decision)
 READ(REJECTION, rejection)
+READ(POINT, point)
+READ(NUMBER, number)
+READ(EVIDENCE, evidence)
 READ(SAMPLE, sample)
 #undef READ
 
@@ -110,6 +113,39 @@ bool read_each_job(struct store *s, bool unfinished, store_job_fn *fn, void *ctx
                     sql);
     struct query query = {
         .kind = ROW_JOB, .sql = sql, .limit = -1, .visit = visit_job, .ctx = ctx, .fn.job = fn};
+    return run(s, &query, err);
+}
+
+bool read_each_verdict(struct store *s, const char *job_uid, store_verdict_fn *fn, void *ctx,
+                       struct err *err)
+{
+    char sql[ROWS_SQL_MAX];
+    rows_select_sql(ROW_VERDICT, NULL,
+                    job_uid != NULL ? "WHERE job_uid = ?1" : "ORDER BY at_ms, job_uid", sql);
+    struct query query = {.kind = ROW_VERDICT,
+                          .sql = sql,
+                          .uid = job_uid,
+                          .limit = -1,
+                          .visit = visit_verdict,
+                          .ctx = ctx,
+                          .fn.verdict = fn};
+    return run(s, &query, err);
+}
+
+bool read_each_incident(struct store *s, bool only_open, store_incident_fn *fn, void *ctx,
+                        struct err *err)
+{
+    char sql[ROWS_SQL_MAX];
+    rows_select_sql(ROW_INCIDENT, NULL,
+                    only_open ? "WHERE closed_ms = 0 ORDER BY opened_ms, job_uid"
+                              : "ORDER BY opened_ms, job_uid",
+                    sql);
+    struct query query = {.kind = ROW_INCIDENT,
+                          .sql = sql,
+                          .limit = -1,
+                          .visit = visit_incident,
+                          .ctx = ctx,
+                          .fn.incident = fn};
     return run(s, &query, err);
 }
 

@@ -43,6 +43,11 @@ typedef bool store_decision_fn(void *ctx, const struct store_decision *row);
 typedef bool store_event_fn(void *ctx, const struct store_event *row);
 typedef bool store_object_fn(void *ctx, const struct store_object *row);
 typedef bool store_rejection_fn(void *ctx, const struct store_rejection *row);
+typedef bool store_verdict_fn(void *ctx, const struct store_verdict *row);
+typedef bool store_point_fn(void *ctx, const struct store_point *row);
+typedef bool store_number_fn(void *ctx, const struct store_number *row);
+typedef bool store_evidence_fn(void *ctx, const struct store_evidence *row);
+typedef bool store_incident_fn(void *ctx, const struct store_incident *row);
 typedef bool store_sample_fn(void *ctx, const struct store_sample *row);
 
 struct store;
@@ -61,6 +66,12 @@ struct store_ops {
     void (*put_object)(struct store *s, const struct store_object *row); /* insert or replace */
     void (*clear_rejections)(struct store *s, const char *job_uid);
     void (*put_rejection)(struct store *s, const struct store_rejection *row);
+    void (*clear_verdict)(struct store *s, const char *job_uid); /* with its points and numbers */
+    void (*put_verdict)(struct store *s, const struct store_verdict *row); /* insert or replace */
+    void (*put_point)(struct store *s, const struct store_point *row);
+    void (*put_number)(struct store *s, const struct store_number *row);
+    void (*put_evidence)(struct store *s, const struct store_evidence *row); /* or replace */
+    void (*put_incident)(struct store *s, const struct store_incident *row); /* or replace */
     bool (*commit)(struct store *s, struct err *err);
     void (*rollback)(struct store *s);
 
@@ -94,6 +105,18 @@ struct store_ops {
     bool (*each_object)(struct store *s, store_object_fn *fn, void *ctx, struct err *err);
     bool (*each_rejection)(struct store *s, const char *job_uid, store_rejection_fn *fn, void *ctx,
                            struct err *err);
+    /* By the time of the end. job_uid NULL: of all jobs. */
+    bool (*each_verdict)(struct store *s, const char *job_uid, store_verdict_fn *fn, void *ctx,
+                         struct err *err);
+    bool (*each_point)(struct store *s, const char *job_uid, store_point_fn *fn, void *ctx,
+                       struct err *err);
+    bool (*each_number)(struct store *s, const char *job_uid, store_number_fn *fn, void *ctx,
+                        struct err *err);
+    bool (*each_evidence)(struct store *s, const char *job_uid, store_evidence_fn *fn, void *ctx,
+                          struct err *err);
+    /* By the time they were opened. only_open: those not closed. */
+    bool (*each_incident)(struct store *s, bool only_open, store_incident_fn *fn, void *ctx,
+                          struct err *err);
     bool (*each_sample)(struct store *s, const char *job_uid, store_sample_fn *fn, void *ctx,
                         struct err *err);
 

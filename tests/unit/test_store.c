@@ -113,6 +113,11 @@ static void put_any(struct store *s, enum row kind, const union any_row *row)
         PUT(EVENT, event)
         PUT(OBJECT, object)
         PUT(REJECTION, rejection)
+        PUT(VERDICT, verdict)
+        PUT(POINT, point)
+        PUT(NUMBER, number)
+        PUT(EVIDENCE, evidence)
+        PUT(INCIDENT, incident)
 #undef PUT
     case ROW_SAMPLE: assert_true(s->ops->append_samples(s, &row->sample, 1)); break;
     case ROW_COUNT: break;
@@ -131,9 +136,14 @@ static bool compare_any(struct store *s, enum row kind, struct comparison *c, st
         READ(MODE, mode)
         READ(DECISION, decision)
         READ(REJECTION, rejection)
+        READ(VERDICT, verdict)
+        READ(POINT, point)
+        READ(NUMBER, number)
+        READ(EVIDENCE, evidence)
         READ(SAMPLE, sample)
 #undef READ
     case ROW_JOB: return s->ops->each_job(s, false, compare_job, c, err);
+    case ROW_INCIDENT: return s->ops->each_incident(s, false, compare_incident, c, err);
     case ROW_EVENT: return s->ops->each_event(s, "job-1", 10, compare_event, c, err);
     case ROW_OBJECT: return s->ops->each_object(s, compare_object, c, err);
     case ROW_COUNT: break;

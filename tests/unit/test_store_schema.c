@@ -203,16 +203,19 @@ static void every_question_of_a_job_has_an_index(void **state)
     for (enum row kind = 0; kind < ROW_COUNT; kind++) {
         const struct row_type *type = rows_type(kind);
         char tail[128], sql[ROWS_SQL_MAX];
-        const char *where = kind == ROW_JOB      ? "outcome = ''"
-                            : kind == ROW_OBJECT ? "removed = 0"
-                            : kind == ROW_EVENT  ? "uid = ?1"
-                                                 : "job_uid = ?1";
+        const char *where = kind == ROW_JOB        ? "outcome = ''"
+                            : kind == ROW_OBJECT   ? "removed = 0"
+                            : kind == ROW_INCIDENT ? "closed_ms = 0"
+                            : kind == ROW_EVENT    ? "uid = ?1"
+                                                   : "job_uid = ?1";
         (void)snprintf(tail, sizeof tail, "WHERE %s ORDER BY %s", where, type->order);
         rows_select_sql(kind, NULL, tail, sql);
         expect_indexed(sq->lanes[type->lane].db, sql);
     }
     sqlite3 *db = sq->lanes[LANE_OBJECTS].db;
     expect_indexed(db, "SELECT * FROM jobs ORDER BY created_ms, uid");
+    expect_indexed(db, "SELECT * FROM verdicts ORDER BY at_ms, job_uid");
+    expect_indexed(db, "SELECT * FROM incidents ORDER BY opened_ms, job_uid");
     expect_indexed(db, "SELECT * FROM events ORDER BY at_ms DESC, id DESC LIMIT 10");
     expect_indexed(db, "SELECT * FROM jobs WHERE ns = ?1 AND name = ?2");
     expect_indexed(db, "SELECT * FROM intents WHERE status = 'open'");
