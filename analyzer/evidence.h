@@ -11,7 +11,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-enum side { SIDE_UNKNOWN, SIDE_SOURCE, SIDE_TARGET, SIDE_MANAGER, SIDE_COUNT };
+enum side { SIDE_UNKNOWN, SIDE_SOURCE, SIDE_TARGET, SIDE_MANAGER, SIDES };
 
 enum {
     EVIDENCE_TEXT_MAX = 16 * 1024, /* of a message; what is longer is cut by the judge */

@@ -1,11 +1,10 @@
-/* verdict.c - see verdict.h.
+/* verdict.c - what a finished job's own record tells, without any text. See verdict.h.
  *
  * Rules are tried from the top; the first that holds names the cause. A rule holds only when no
  * other cause would have left the same facts.
  */
 #include "analyzer/verdict.h"
 
-#include <assert.h>
 #include <string.h>
 
 #include "base/own.h"
@@ -17,59 +16,6 @@ enum { /* libvirt's numbers of errors and of the part that raised them; they nev
        HV_CODE_ABORTED = 78,
        HV_DOMAIN_RPC = 7,
 };
-
-static const struct cause_row rows[CAUSE_COUNT] = {
-    [CAUSE_NONE] = {"none", PLANE_NONE, RECOVERABLE_UNKNOWN, "", ""},
-#define CAUSE(id, name, plane, recoverable, meaning, action) \
-    [CAUSE_##id] = {name, PLANE_##plane, RECOVERABLE_##recoverable, meaning, action},
-#include "analyzer/cause.def"
-#undef CAUSE
-};
-
-const struct cause_row *cause_row(enum cause cause)
-{
-    assert(cause < CAUSE_COUNT);
-    return &rows[cause];
-}
-
-bool cause_has_plane(enum cause cause, enum plane plane)
-{
-    enum plane own = cause_row(cause)->plane;
-    return own == plane || (own == PLANE_OPEN && (plane == PLANE_CONTROL || plane == PLANE_DATA));
-}
-
-const char *plane_name(enum plane plane)
-{
-    static const char *const names[PLANE_COUNT] = {
-#define PLANE(id, name, help) [PLANE_##id] = name,
-#include "analyzer/cause.def"
-#undef PLANE
-    };
-    assert(plane < PLANE_COUNT);
-    return names[plane];
-}
-
-const char *recoverable_name(enum recoverable recoverable)
-{
-    static const char *const names[RECOVERABLE_COUNT] = {
-#define RECOVERABLE(id, name, help) [RECOVERABLE_##id] = name,
-#include "analyzer/cause.def"
-#undef RECOVERABLE
-    };
-    assert(recoverable < RECOVERABLE_COUNT);
-    return names[recoverable];
-}
-
-const char *failed_at_name(enum failed_at at)
-{
-    static const char *const names[FAILED_AT_COUNT] = {
-#define FAILED_AT(id, name, help) [FAILED_AT_##id] = name,
-#include "analyzer/cause.def"
-#undef FAILED_AT
-    };
-    assert(at < FAILED_AT_COUNT);
-    return names[at];
-}
 
 /* ---- facts ---- */
 
@@ -215,9 +161,18 @@ static enum cause cause_of(const struct snapshot_job *job)
     return CAUSE_UNKNOWN;
 }
 
+/* The lists are not cleared: they are long, and their counts say that they are empty. */
+static void clear(struct verdict *verdict)
+{
+    memset(verdict, 0, offsetof(struct verdict, points));
+    verdict->action = "";
+}
+
 void verdict_of(const struct snapshot_job *job, struct verdict *out_verdict)
 {
-    *out_verdict = (struct verdict){.outcome = job->outcome, .guest = job->guest_at, .action = ""};
+    clear(out_verdict);
+    out_verdict->outcome = job->outcome;
+    out_verdict->guest = job->guest_at;
     if (job->outcome == OUTCOME_NONE || job->outcome == OUTCOME_SUCCEEDED)
         return;
     enum cause cause = cause_of(job);
@@ -228,5 +183,7 @@ void verdict_of(const struct snapshot_job *job, struct verdict *out_verdict)
         out_verdict->plane = was_called(job) ? PLANE_DATA : PLANE_CONTROL;
     out_verdict->failed_at = job->handed_off_ms != 0 ? FAILED_AT_AFTER : FAILED_AT_BEFORE;
     out_verdict->irrecoverable = job->guest_at == GUEST_AT_LOST || job->guest_at == GUEST_AT_BROKEN;
+    out_verdict->recoverable = out_verdict->irrecoverable ? RECOVERABLE_NO : row->recoverable;
+    out_verdict->confidence = cause == CAUSE_UNKNOWN ? 0 : 1;
     out_verdict->action = row->action;
 }

@@ -328,21 +328,35 @@ static void errors(FILE *out)
 #undef ERR
 }
 
+enum {
+#define GROUP(id, name, help) GROUP_##id,
+#include "analyzer/cause.def"
+#undef GROUP
+};
+
+/* A chapter of its own for each group: verdicts point there. */
+static void cause_group(FILE *out, const char *name, const char *help, int group)
+{
+    char title[64];
+    (void)snprintf(title, sizeof title, "Causes: %s", name);
+    head(out, title, help, "cause | plane | recoverable | meaning | what to do");
+#define CAUSE(id, name, own, plane, recoverable, meaning, action)                                 \
+    if (GROUP_##own == group)                                                                     \
+        (void)fprintf(out, "| `%s` | %s | %s | %s | %s |\n", name, #plane, #recoverable, meaning, \
+                      action);
+#include "analyzer/cause.def"
+#undef CAUSE
+}
+
 static void causes(FILE *out)
 {
     head(out, "Planes", "Where the root of a failure lies.", "plane | meaning");
 #define PLANE(id, name, help) row(out, name, help);
 #include "analyzer/cause.def"
 #undef PLANE
-    head(out, "Causes",
-         "Why a migration ended otherwise than wished; `none` when it succeeded. Plane OPEN: "
-         "control before the migrate call, data after it.",
-         "cause | plane | recoverable | meaning | what to do");
-#define CAUSE(id, name, plane, recoverable, meaning, action)                                  \
-    (void)fprintf(out, "| `%s` | %s | %s | %s | %s |\n", name, #plane, #recoverable, meaning, \
-                  action);
+#define GROUP(id, name, help) cause_group(out, name, help, GROUP_##id);
 #include "analyzer/cause.def"
-#undef CAUSE
+#undef GROUP
 }
 
 static void calls(FILE *out)

@@ -104,17 +104,6 @@ static void each_story_gets_its_verdict(void **state)
     }
 }
 
-static void every_cause_has_a_story(void **state)
-{
-    (void)state;
-    bool told[CAUSE_COUNT] = {0};
-    for (size_t i = 0; i < COUNT(stories); i++)
-        told[stories[i].cause] = true;
-    for (enum cause cause = 0; cause < CAUSE_COUNT; cause++)
-        if (!told[cause])
-            fail_msg("no story ends in %s", cause_row(cause)->name);
-}
-
 static void texts_change_no_verdict(void **state)
 {
     (void)state;
@@ -280,10 +269,11 @@ static void rows_are_sane(void **state)
         check_sentence(row->meaning);
         check_sentence(row->action);
         assert_true(row->recoverable < RECOVERABLE_COUNT);
-        assert_int_equal(row->plane == PLANE_OPEN, cause == CAUSE_UNKNOWN);
+        assert_int_equal(cause_from_name(row->name), cause);
         assert_true(cause != CAUSE_UNKNOWN || row->recoverable == RECOVERABLE_UNKNOWN);
     }
     assert_string_equal(cause_row(CAUSE_NONE)->name, "none");
+    assert_int_equal(cause_from_name("none of these"), CAUSE_COUNT);
     for (enum plane plane = 0; plane < PLANE_COUNT; plane++)
         assert_string_not_equal(plane_name(plane), "");
     for (enum recoverable can = 0; can < RECOVERABLE_COUNT; can++)
@@ -296,7 +286,6 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(each_story_gets_its_verdict),
-        cmocka_unit_test(every_cause_has_a_story),
         cmocka_unit_test(texts_change_no_verdict),
         cmocka_unit_test(a_job_that_has_not_ended_is_not_judged),
         cmocka_unit_test(every_verdict_obeys_the_laws),
