@@ -141,7 +141,7 @@ struct store_number {
     const char *job_uid;
     int64_t seq;
     const char *name;
-    int64_t value;
+    double value;
     const char *unit;
 };
 /* A fact about a migration that no other row holds, kept so that it can be judged again: lines

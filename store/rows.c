@@ -11,6 +11,7 @@
 #define BYTES(row, field) sizeof(((struct row *)NULL)->field)
 #define ARRAY(row, field) #field, COLUMN_ARRAY, offsetof(struct row, field), BYTES(row, field)
 #define INT(row, field) #field, COLUMN_INT, offsetof(struct row, field), 0
+#define REAL(row, field) #field, COLUMN_REAL, offsetof(struct row, field), 0
 #define BOOL(row, field) #field, COLUMN_BOOL, offsetof(struct row, field), 0
 
 static const struct column job_columns[] = {
@@ -174,7 +175,7 @@ static const struct column point_columns[] = {
 };
 static const struct column number_columns[] = {
     {TEXT(store_number, job_uid)}, {INT(store_number, seq)},   {TEXT(store_number, name)},
-    {INT(store_number, value)},    {TEXT(store_number, unit)},
+    {REAL(store_number, value)},   {TEXT(store_number, unit)},
 };
 static const struct column evidence_columns[] = {
     {TEXT(store_evidence, job_uid)}, {INT(store_evidence, seq)},   {TEXT(store_evidence, side)},
@@ -224,6 +225,7 @@ static const struct column sample_columns[] = {
 #undef BYTES
 #undef ARRAY
 #undef INT
+#undef REAL
 #undef BOOL
 
 const struct row_type *rows_type(enum row kind)
@@ -292,6 +294,7 @@ static int bind_one(sqlite3_stmt *stmt, int at, const struct column *column, con
         text = field;
         return sqlite3_bind_text(stmt, at, text, (int)strnlen(text, column->bytes), SQLITE_STATIC);
     case COLUMN_INT: return sqlite3_bind_int64(stmt, at, *(const int64_t *)field);
+    case COLUMN_REAL: return sqlite3_bind_double(stmt, at, *(const double *)field);
     case COLUMN_BOOL: return sqlite3_bind_int(stmt, at, *(const bool *)field);
     }
     return SQLITE_MISUSE;
@@ -320,6 +323,7 @@ static bool read_one(sqlite3_stmt *stmt, int at, const struct column *column, vo
         (void)snprintf(field, column->bytes, "%s", text != NULL ? text : "");
         return text != NULL;
     case COLUMN_INT: *(int64_t *)field = sqlite3_column_int64(stmt, at); return true;
+    case COLUMN_REAL: *(double *)field = sqlite3_column_double(stmt, at); return true;
     case COLUMN_BOOL: *(bool *)field = sqlite3_column_int(stmt, at) != 0; return true;
     }
     return false;

@@ -22,7 +22,7 @@ enum row {
 enum { ROWS_SQL_MAX = 2048 };
 
 /* TEXT: a borrowed pointer, NULL is ''. ARRAY: text inside the row. */
-enum column_type { COLUMN_TEXT, COLUMN_ARRAY, COLUMN_INT, COLUMN_BOOL };
+enum column_type { COLUMN_TEXT, COLUMN_ARRAY, COLUMN_INT, COLUMN_REAL, COLUMN_BOOL };
 
 struct column {
     const char *name; /* in SQL */

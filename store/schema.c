@@ -174,7 +174,7 @@ static const char *const object_steps[] = {
     "  note TEXT NOT NULL, PRIMARY KEY (job_uid, seq)) STRICT, WITHOUT ROWID;"
 
     "CREATE TABLE verdict_numbers ("
-    "  job_uid TEXT NOT NULL, seq INTEGER NOT NULL, name TEXT NOT NULL, value INTEGER NOT NULL,"
+    "  job_uid TEXT NOT NULL, seq INTEGER NOT NULL, name TEXT NOT NULL, value REAL NOT NULL,"
     "  unit TEXT NOT NULL, PRIMARY KEY (job_uid, seq)) STRICT, WITHOUT ROWID;"
 
     "CREATE TABLE evidence ("

@@ -133,6 +133,7 @@ bool samples_append(struct store *s, const struct store_sample *rows, size_t n);
 bool samples_flush(struct store *s, int64_t timeout_ms, struct err *err);
 
 bool read_each_job(struct store *s, bool unfinished, store_job_fn *fn, void *ctx, struct err *err);
+bool read_each_unjudged(struct store *s, store_job_fn *fn, void *ctx, struct err *err);
 bool read_each_verdict(struct store *s, const char *job_uid, store_verdict_fn *fn, void *ctx,
                        struct err *err);
 bool read_each_incident(struct store *s, bool only_open, store_incident_fn *fn, void *ctx,

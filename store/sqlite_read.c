@@ -116,6 +116,18 @@ bool read_each_job(struct store *s, bool unfinished, store_job_fn *fn, void *ctx
     return run(s, &query, err);
 }
 
+bool read_each_unjudged(struct store *s, store_job_fn *fn, void *ctx, struct err *err)
+{
+    char sql[ROWS_SQL_MAX];
+    rows_select_sql(ROW_JOB, NULL,
+                    "WHERE outcome <> '' AND NOT EXISTS"
+                    " (SELECT 1 FROM verdicts WHERE job_uid = uid) ORDER BY created_ms, uid",
+                    sql);
+    struct query query = {
+        .kind = ROW_JOB, .sql = sql, .limit = -1, .visit = visit_job, .ctx = ctx, .fn.job = fn};
+    return run(s, &query, err);
+}
+
 bool read_each_verdict(struct store *s, const char *job_uid, store_verdict_fn *fn, void *ctx,
                        struct err *err)
 {

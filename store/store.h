@@ -105,6 +105,8 @@ struct store_ops {
     bool (*each_object)(struct store *s, store_object_fn *fn, void *ctx, struct err *err);
     bool (*each_rejection)(struct store *s, const char *job_uid, store_rejection_fn *fn, void *ctx,
                            struct err *err);
+    /* Jobs with an outcome and no verdict. */
+    bool (*each_unjudged)(struct store *s, store_job_fn *fn, void *ctx, struct err *err);
     /* By the time of the end. job_uid NULL: of all jobs. */
     bool (*each_verdict)(struct store *s, const char *job_uid, store_verdict_fn *fn, void *ctx,
                          struct err *err);

@@ -1,6 +1,7 @@
 /* test_store.c - the store port on SQLite: what is put comes back, whole or not at all. */
 #include "tests/unit/test_store.h"
 
+#include <math.h>
 #include <pthread.h>
 #include <stdatomic.h>
 
@@ -54,6 +55,8 @@ static void fill(enum row kind, union any_row *row, char texts[][64])
             (void)snprintf(field, column->bytes, "%s", is_job ? "job-1" : texts[i]);
         else if (column->type == COLUMN_INT)
             *(int64_t *)field = INT64_MAX - (int64_t)i;
+        else if (column->type == COLUMN_REAL)
+            *(double *)field = (double)i + 0.25;
         else
             *(bool *)field =
                 strcmp(type->table, "objects") != 0 && i % 2 == 0; /* removed: unseen */
@@ -67,6 +70,7 @@ static bool same_field(const struct column *column, union any_row *a, union any_
     case COLUMN_TEXT: return strcmp(*(const char *const *)x, *(const char *const *)y) == 0;
     case COLUMN_ARRAY: return strcmp(x, y) == 0;
     case COLUMN_INT: return *(const int64_t *)x == *(const int64_t *)y;
+    case COLUMN_REAL: return fabs(*(const double *)x - *(const double *)y) < 1e-9;
     case COLUMN_BOOL: return *(const bool *)x == *(const bool *)y;
     }
     return false;

@@ -131,7 +131,10 @@ static void every_column_is_in_its_table_and_the_other_way_round(void **state)
             (void)snprintf(sql, sizeof sql,
                            "SELECT count(*) FROM pragma_table_info('%s') WHERE name='%s'"
                            " AND type='%s' AND \"notnull\"=1",
-                           type->table, column->name, is_text ? "TEXT" : "INTEGER");
+                           type->table, column->name,
+                           is_text                       ? "TEXT"
+                           : column->type == COLUMN_REAL ? "REAL"
+                                                         : "INTEGER");
             if (raw_int(path, sql) != 1)
                 fail_msg("%s.%s is not in the schema as it is in rows.c", type->table,
                          column->name);
@@ -151,6 +154,7 @@ static size_t column_bytes(const struct column *column)
     case COLUMN_TEXT: return sizeof(const char *);
     case COLUMN_ARRAY: return column->bytes;
     case COLUMN_INT: return sizeof(int64_t);
+    case COLUMN_REAL: return sizeof(double);
     case COLUMN_BOOL: return sizeof(bool);
     }
     return 0;

@@ -39,7 +39,7 @@ static bool add_point(void *ctx, const struct store_point *row)
 }
 static bool add_number(void *ctx, const struct store_number *row)
 {
-    add(ctx, "%s=%lld%s ", row->name, (long long)row->value, row->unit);
+    add(ctx, "%s=%g%s ", row->name, row->value, row->unit);
     return true;
 }
 static bool add_evidence(void *ctx, const struct store_evidence *row)
@@ -113,6 +113,28 @@ static void a_verdict_judged_again_is_replaced_with_its_grounds(void **state)
     s->ops->clear_verdict(s, "a");
     s->ops->rollback(s);
     expect_grounds(s, "a", "for:guest-stopped against: stalled=9ms ");
+}
+
+static bool add_job(void *ctx, const struct store_job *row)
+{
+    add(ctx, "%s ", row->uid);
+    return true;
+}
+
+static void jobs_that_ended_without_a_verdict_are_found(void **state)
+{
+    struct store *s = ((struct fixture *)*state)->store;
+    struct line line = {0};
+    struct err err = {0};
+    s->ops->begin(s);
+    put_job(s, "runs", 1, "");
+    put_job(s, "judged", 2, "failed");
+    put_job(s, "late", 4, "failed");
+    put_job(s, "early", 3, "succeeded");
+    put_verdict(s, "judged", "unknown", 2);
+    must_commit(s);
+    assert_true(s->ops->each_unjudged(s, add_job, &line, &err));
+    assert_string_equal(line.text, "early late ");
 }
 
 static void evidence_comes_in_its_order_and_a_second_time_is_replaced(void **state)
@@ -197,6 +219,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         TEST(verdicts_come_by_time_or_by_job),
         TEST(a_verdict_judged_again_is_replaced_with_its_grounds),
+        TEST(jobs_that_ended_without_a_verdict_are_found),
         TEST(evidence_comes_in_its_order_and_a_second_time_is_replaced),
         TEST(open_incidents_are_asked_apart_from_all),
         cmocka_unit_test_setup_teardown(a_file_of_version_3_takes_verdicts_and_keeps_its_jobs,
