@@ -6,8 +6,8 @@
 #include "exporter/promx.h"
 
 static const struct metric_row rows[METRIC_COUNT] = {
-#define METRIC(id, name, type, unit, labels, help) \
-    [METRIC_##id] = {name, METRIC_TYPE_##type, unit, labels, help},
+#define METRIC(id, name, type, plane, unit, labels, help) \
+    [METRIC_##id] = {name, METRIC_TYPE_##type, METRIC_PLANE_##plane, unit, labels, help},
 #include "exporter/metrics.def"
 #undef METRIC
 };
@@ -20,7 +20,7 @@ const struct metric_row *metric_row(enum metric metric)
 
 const char *metric_type_name(enum metric_type type)
 {
-    static const char *const names[] = {"gauge", "counter", "histogram"};
+    static const char *const names[] = {"gauge", "counter", "histogram", "gauge"};
     assert(type < COUNT(names));
     return names[type];
 }
@@ -143,6 +143,59 @@ static void render_process(const struct process_stats *process, struct buf *out)
     add_family(out, METRIC_PROCESS_START, process->start_s);
 }
 
+/* Families that have no samples yet. */
+static void render_empty(struct buf *out)
+{
+    static const enum metric families[] = {
+        METRIC_MIGRATION_INFO,
+        METRIC_MIGRATION_PENDING,
+        METRIC_MIGRATION_PENDING_SINCE,
+        METRIC_MIGRATION_PENDING_DEADLINE,
+        METRIC_MIGRATION_STALLED_SINCE,
+        METRIC_MIGRATION_STOPPED_SINCE,
+        METRIC_MIGRATION_BUDGET_USED,
+        METRIC_MIGRATION_LOW_WATER,
+        METRIC_MIGRATION_PROGRESS_AGE,
+        METRIC_MIGRATION_ETA_LOW,
+        METRIC_MIGRATION_ETA_HIGH,
+        METRIC_VERDICT_LATENCY,
+        METRIC_VERDICT_CONFIDENCE,
+        METRIC_DECISIONS,
+        METRIC_REJECTED,
+        METRIC_PREPARATIONS,
+        METRIC_PATH_MIGRATIONS,
+        METRIC_PATH_BYTES,
+        METRIC_PATH_TIME,
+        METRIC_PATH_BLACKOUT,
+        METRIC_MIGRATION_QUEUE_WAIT,
+        METRIC_MIGRATION_WAIT,
+        METRIC_MIGRATION_BLACKOUT,
+        METRIC_MIGRATION_SENT_RATIO,
+        METRIC_MIGRATION_SETUP,
+        METRIC_UNKNOWN_STATUSES,
+        METRIC_INCIDENT,
+        METRIC_INCIDENTS_OPENED,
+        METRIC_INCIDENTS_CLOSED,
+        METRIC_INCIDENTS_OVERFLOW,
+        METRIC_NODE_CAPACITY,
+        METRIC_NODE_SLOTS_USED,
+        METRIC_NODE_SLOTS,
+        METRIC_SLOTS_USED,
+        METRIC_SLOTS,
+        METRIC_GUESTS_MOVABLE,
+        METRIC_GUESTS_UNMOVABLE,
+        METRIC_NOT_EVICTABLE,
+        METRIC_GUESTS_NOT_EVICTABLE,
+        METRIC_QUEUED,
+        METRIC_DRAIN_STATE,
+        METRIC_DRAIN_DEADLINE,
+        METRIC_SNAPSHOT_TIME,
+        METRIC_STORE_SLOWEST,
+    };
+    for (size_t i = 0; i < COUNT(families); i++)
+        metric_add_header(out, families[i]);
+}
+
 void metrics_render(const struct metrics_view *view, struct buf *out)
 {
     if (view->snapshot != NULL) {
@@ -156,4 +209,5 @@ void metrics_render(const struct metrics_view *view, struct buf *out)
         render_self(view->self, out);
     if (view->process != NULL)
         render_process(view->process, out);
+    render_empty(out);
 }

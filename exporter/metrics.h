@@ -12,15 +12,29 @@
 #include "exporter/exporter.h"
 
 enum metric {
-#define METRIC(id, name, type, unit, labels, help) METRIC_##id,
+#define METRIC(id, name, type, plane, unit, labels, help) METRIC_##id,
 #include "exporter/metrics.def"
 #undef METRIC
     METRIC_COUNT
 };
-enum metric_type { METRIC_TYPE_GAUGE, METRIC_TYPE_COUNTER, METRIC_TYPE_HISTOGRAM };
+enum metric_type {
+    METRIC_TYPE_GAUGE,
+    METRIC_TYPE_COUNTER,
+    METRIC_TYPE_HISTOGRAM,
+    METRIC_TYPE_INFO
+};
+enum metric_plane { /* metrics.def says what each is */
+                    METRIC_PLANE_LIVE,
+                    METRIC_PLANE_COUNT,
+                    METRIC_PLANE_INCIDENT,
+                    METRIC_PLANE_FLEET,
+                    METRIC_PLANE_SELF,
+                    METRIC_PLANE_KUBEVIRT
+};
 struct metric_row {
     const char *name;
     enum metric_type type;
+    enum metric_plane plane;
     const char *unit, *labels, *help; /* labels: comma-separated, empty when none */
 };
 const struct metric_row *metric_row(enum metric metric);

@@ -130,11 +130,31 @@ static void touch_moves(struct metrics_counters *c)
     (void)promx_metric_touch(c->irrecoverable, NULL);
 }
 
+/* Migrations of every kind of origin, under no policy: a policy's are there with its first. */
+static void touch_migrations(struct metrics_counters *c, enum outcome outcome)
+{
+    for (enum origin origin = 0; origin < ORIGIN_COUNT; origin++) {
+        const char *values[] = {outcome_name(outcome), origin_name(origin), ""};
+        (void)promx_metric_touch(c->migrations, values);
+    }
+}
+
+static void touch_aborts(struct metrics_counters *c)
+{
+    for (enum abort_cause cause = ABORT_CAUSE_NONE + 1; cause < ABORT_CAUSE_COUNT; cause++) {
+        const char *values[] = {abort_cause_name(cause), abort_status_name(ABORT_SUCCEEDED)};
+        (void)promx_metric_touch(c->aborts, values);
+        values[1] = abort_status_name(ABORT_FAILED);
+        (void)promx_metric_touch(c->aborts, values);
+    }
+}
+
 static void touch_all(struct metrics_counters *c)
 {
     touch_moves(c);
+    touch_aborts(c);
     for (enum outcome outcome = OUTCOME_NONE + 1; outcome < OUTCOME_COUNT; outcome++) {
-        touch_one(c->migrations, outcome_name(outcome));
+        touch_migrations(c, outcome);
         touch_one(c->duration, outcome_name(outcome));
         for (enum cause cause = 0; cause < CAUSE_COUNT; cause++)
             if ((cause == CAUSE_NONE) == (outcome == OUTCOME_SUCCEEDED))
@@ -149,8 +169,6 @@ static void touch_all(struct metrics_counters *c)
                 (void)promx_metric_touch(c->transitions, step);
         }
     }
-    touch_one(c->aborts, abort_status_name(ABORT_SUCCEEDED));
-    touch_one(c->aborts, abort_status_name(ABORT_FAILED));
 }
 
 static bool fill(struct metrics_counters *c, prom_collector_t *collector)
@@ -216,7 +234,8 @@ void metrics_count_finished(struct metrics_counters *counters, const struct snap
         return;
     int64_t began_ms = job->started_ms != 0 ? job->started_ms : job->created_ms;
     int64_t spent_ms = job->ended_ms - began_ms;
-    (void)prom_counter_inc(counters->migrations, outcome);
+    const char *kind[] = {outcome[0], origin_name(job->origin), job->policy};
+    (void)prom_counter_inc(counters->migrations, kind);
     (void)prom_histogram_observe(counters->duration, spent_ms > 0 ? (double)spent_ms / 1000 : 0,
                                  outcome);
     struct verdict verdict;
@@ -228,8 +247,11 @@ void metrics_count_finished(struct metrics_counters *counters, const struct snap
     if (job->abort_status == ABORT_NONE && !job->abort_asked)
         return;
     /* An answer that never came is a failure to stop, whatever the guest did. */
-    const char *result[] = {
-        abort_status_name(job->abort_status == ABORT_SUCCEEDED ? ABORT_SUCCEEDED : ABORT_FAILED)};
+    enum abort_cause asked =
+        job->abort_cause == ABORT_CAUSE_NONE ? ABORT_CAUSE_OPERATOR : job->abort_cause;
+    const char *result[] = {abort_cause_name(asked),
+                            abort_status_name(job->abort_status == ABORT_SUCCEEDED ? ABORT_SUCCEEDED
+                                                                                   : ABORT_FAILED)};
     (void)prom_counter_inc(counters->aborts, result);
 }
 

@@ -395,7 +395,7 @@ static void log_fields(FILE *out)
 static void metrics(FILE *out)
 {
     head(out, "Metrics", "Everything under `/metrics`.", "metric | type | labels | meaning");
-#define METRIC(id, name, type, unit, labels, help) \
+#define METRIC(id, name, type, plane, unit, labels, help) \
     (void)fprintf(out, "| `%s` | %s | %s | %s |\n", name, #type, labels, help);
 #include "exporter/metrics.def"
 #undef METRIC
