@@ -18,7 +18,7 @@ policy() { # MORE FIELDS
         spec: {selectors: {virtualMachineInstanceSelector: {tier: f}},
                experimental: {stallDetector: {stallProgressTimeout: ${STALL:-5}, switchoverTimeout: 30}}, $1}}"
 }
-begin() { # "guest's work" "policy" [migrate option]...
+begin() { # "guest's work" "policy" [migrate option]...; FAULT: where Ferry is to die
     local work=$1 rules=$2 edits=("$(with_metadata "<ferry:label key='tier' value='f'/>")")
     if [ -n "${DISKS:-}" ]; then
         for host in h1 h2; do host_run "$host" mkdir -p $IMAGES; done
@@ -34,12 +34,16 @@ begin() { # "guest's work" "policy" [migrate option]...
         configure_hostd $HELPERS
     fi
     boot_as h1 g-f 64 "$work" "${edits[@]}"
-    start_ferry
+    start_ferry ${FAULT:+FERRY_FAULT=$FAULT}
     if [ -n "${DISKS:-}" ]; then wait_condition g-f LiveMigratable 'False DisksNotLiveMigratable'; else wait_condition g-f LiveMigratable 'True '; fi
     policy "$rules"
-    job=$(ferry migrate g-f --to h2 -o name "${@:3}")
+    job=$(ferry migrate g-f --to h2 -o name "${@:3}") || [ -n "${FAULT:-}" ] || fail 'it was not accepted'
     job=${job#*/}
 }
+# A move that comes to be in that mode.
+begin_postcopy() { STALL=3 begin 'ws=32 rate=40 hb=200' "bandwidthPerMigration: 12Mi, bandwidthPostCopy: ${1:-1Mi}, allowPostCopy: true"; }
+begin_paused() { STALL=3 begin 'ws=32 rate=40 hb=200' 'bandwidthPerMigration: 8Mi, allowWorkloadDisruption: true, allowPostCopy: false'; }
+begin_disks() { DISKS=1 begin 'ws=8 rate=2 hb=200' 'bandwidthPerMigration: 6Mi' --volume "vda=$IMAGES/f2.img"; }
 # In the named stage of the move.
 in_precopy() {
     begin 'ws=8 rate=2 hb=200' "bandwidthPerMigration: 6Mi${1:+, $1}"
@@ -53,12 +57,12 @@ in_switch() { # the guest writes faster than its link carries and may be stopped
     note "switch-over: $(guest_state h1 g-f)"
 }
 in_postcopy() {
-    STALL=3 begin 'ws=32 rate=40 hb=200' "bandwidthPerMigration: 12Mi, bandwidthPostCopy: 1Mi, allowPostCopy: true"
+    begin_postcopy
     wait_until 60 mode_is PostCopy || fail 'no post-copy'
     sleep 0.5
 }
 in_disks() { # disks are alike and memory moves
-    DISKS=1 begin 'ws=8 rate=2 hb=200' 'bandwidthPerMigration: 6Mi' --volume "vda=$IMAGES/f2.img"
+    begin_disks
     wait_until 60 pass_reached h1 g-f 1 || fail 'the disk was not copied'
     sleep 1
 }

@@ -1,7 +1,10 @@
 #!/bin/bash
 # kill9_modes: Ferry is killed in every mode of a move, and goes on with it when it comes back
 # cases: postcopy recovery
-# full: precopy switch paused disks autoconverge postcopy_abort moments
+# full: precopy switch paused disks autoconverge postcopy_abort moments_1 moments_2 moments_3 postcopy_at_after-intent-commit postcopy_at_before-call postcopy_at_after-call postcopy_at_before-outcome-commit postcopy_at_during-adoption paused_at_after-intent-commit paused_at_before-call paused_at_after-call paused_at_before-outcome-commit paused_at_during-adoption disks_at_after-intent-commit disks_at_before-call disks_at_after-call disks_at_before-outcome-commit disks_at_during-adoption
+#
+# MODE_at_POINT: killed from inside, at a point of base/fault.def behind the hand-off (those before
+# it know no mode: t_kill9.sh). moments: ten of them, whenever.
 . "$(dirname "$0")/testlib.sh"
 . "$(dirname "$0")/stages.sh"
 
@@ -27,11 +30,12 @@ stays() {
     guest_check h1 g-f
 }
 
+declare -A MODES=([postcopy]='PreCopy PostCopy' [paused]='PreCopy Paused' [disks]='PreCopy')
 case ${1:-} in
 precopy) in_precopy && killed && arrives 'PreCopy' ;;
 switch) in_switch && killed 0 && arrives 'PreCopy( Paused)?' ;;
 paused) # the monitor goes on from where it was: it still decides to stop the guest
-    STALL=3 begin 'ws=32 rate=40 hb=200' 'bandwidthPerMigration: 8Mi, allowWorkloadDisruption: true, allowPostCopy: false'
+    begin_paused
     wait_until 30 pass_reached h1 g-f 2
     killed && arrives 'PreCopy( Paused)?'
     ;;
@@ -58,7 +62,23 @@ recovery) # killed while the broken stream is taken up again
     arrives 'PreCopy PostCopy'
     assert_job "$job" .status.ferry.recovery.state recovered
     ;;
-moments) # whenever, in post-copy allowed moves
+*_at_during-adoption)
+    "begin_${1%%_at_*}"
+    wait_until 60 pass_reached h1 g-f 1
+    kill9_ferry
+    launch_ferry FERRY_FAULT=during-adoption
+    wait_until 20 ferry_dead || fail 'ferry did not come to adopt'
+    start_ferry
+    arrives "${MODES[${1%%_at_*}]}"
+    ;;
+*_at_*)
+    FAULT=${1#*_at_} "begin_${1%%_at_*}" 4Mi
+    wait_until 90 ferry_dead || fail "ferry did not reach ${1#*_at_}"
+    job=$(sql 'SELECT name FROM jobs')
+    start_ferry
+    arrives "${MODES[${1%%_at_*}]}"
+    ;;
+moments_*) # whenever, in moves that may go over to post-copy
     RANDOM=${SEED:=$RANDOM}
     STALL=3 begin 'ws=24 rate=30 hb=200' 'bandwidthPerMigration: 12Mi, bandwidthPostCopy: 4Mi, allowPostCopy: true'
     from=h1 to=h2

@@ -1,7 +1,9 @@
 #!/bin/bash
 # recovery: a post-copy that breaks is taken up again, or flagged when half of the guest is gone
 # cases: stream outage target_killed
-# full: libvirtds source_killed dropped stream_again
+# full: libvirtds source_killed dropped stream_again stream_2 stream_3 stream_4 stream_5 stream_6 stream_7 stream_8 stream_9 stream_10 outage_2 outage_3 outage_4 outage_5 outage_6 outage_7 outage_8 outage_9 outage_10
+#
+# Broken by a dead stream or by an outage of 20 s it must come back ten times of ten.
 . "$(dirname "$0")/testlib.sh"
 . "$(dirname "$0")/stages.sh"
 
@@ -29,12 +31,12 @@ flagged() { # SECONDS
 }
 
 case ${1:-} in
-stream)
+stream | stream_[0-9]*)
     break_host break-stream h1
     arrives 60
     recovery_is "$job" recovered || fail "recovery: $(sql 'SELECT recovery FROM jobs')"
     ;;
-outage)
+outage | outage_*)
     break_host link-down h2
     sleep 20
     break_host link-up h2
