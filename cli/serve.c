@@ -55,6 +55,7 @@ _Static_assert(STOP_DRAIN_MS + 2 * LOOP_WAIT_MS < 3000, "an orderly stop takes u
 
 struct options {
     const char *config_file, *state, *listen, *simulate;
+    bool config_given;
 };
 
 struct appliance {
@@ -121,7 +122,7 @@ static bool name_hosts(struct appliance *a, struct err *err)
     return true;
 }
 
-/* A simulation has no file and so no taints; labels come with its world. */
+/* The hosts of a simulation are its world's; what the file says of hosts is not about them. */
 static const char *const *host_labels(const struct appliance *a)
 {
     return a->simulate != NULL ? (const char *const *)simulate_world(a->simulate)->host_labels
@@ -130,6 +131,7 @@ static const char *const *host_labels(const struct appliance *a)
 
 static bool open_engine(struct appliance *a, struct err *err)
 {
+    bool simulated = a->simulate != NULL;
     const struct engine_config config = {
         .hosts = a->hosts,
         .n_hosts = a->n_hosts,
@@ -142,8 +144,8 @@ static bool open_engine(struct appliance *a, struct err *err)
         .eviction_strategy = a->config->eviction_strategy,
         .migration = a->config->migration,
         .host_labels = host_labels(a),
-        .host_taints = (const char *const *)a->config->host_taints,
-        .host_cordoned = a->config->host_cordoned,
+        .host_taints = simulated ? NULL : (const char *const *)a->config->host_taints,
+        .host_cordoned = simulated ? NULL : a->config->host_cordoned,
         .storage = {(const char *const *)a->config->shared_paths, a->config->n_shared_paths,
                     (const char *const *)a->config->shared_pools, a->config->n_shared_pools, false},
     };
@@ -288,7 +290,7 @@ static void stop(struct appliance *a)
 static void read_config_again(const struct appliance *a, const struct options *options)
 {
     if (a->simulate != NULL) {
-        LOG(INFO, "config_unchanged", FIELD_TEXT(TEXT, "a simulation reads no configuration"));
+        LOG(INFO, "config_unchanged", FIELD_TEXT(TEXT, "a simulation reads it at its start only"));
         return;
     }
     struct err err = {0};
@@ -368,7 +370,10 @@ static error_t on_option(int key, char *arg, struct argp_state *state)
 {
     struct options *options = state->input;
     switch (key) {
-    case KEY_CONFIG: options->config_file = arg; return 0;
+    case KEY_CONFIG:
+        options->config_file = arg;
+        options->config_given = true;
+        return 0;
     case KEY_STATE: options->state = arg; return 0;
     case KEY_LISTEN: options->listen = arg; return 0;
     case KEY_SIMULATE: options->simulate = arg; return 0;
@@ -377,11 +382,14 @@ static error_t on_option(int key, char *arg, struct argp_state *state)
     }
 }
 
-/* The file, then what the command line says over it. */
+/* The file, then what the command line says over it. A simulated fleet needs none, but takes all of
+ * it except the hosts. */
 static struct config *settle_config(const struct options *options, struct err *err)
 {
     OWNED(config) config =
-        options->simulate != NULL ? config_new(err) : config_read(options->config_file, err);
+        options->simulate != NULL && !options->config_given
+            ? config_new(err)
+            : config_read(options->config_file, err);
     if (config == NULL)
         return NULL;
     if (options->state != NULL &&

@@ -99,6 +99,12 @@ bench: ## ferry migrate against virsh migrate, paired runs on real hosts (root)
 $(B)/bench/reconcile: $(patsubst %.c,$(B)/%.o,$(wildcard bench/*.c)) $(B)/libferry.a
 	@echo "  LINK $@"
 	@$(CC) $(LDFLAGS) -o $@ $^ $(PKG_LIBS) -lm
+.PHONY: bench-many
+bench-many: ## 20 guests at once against 20 virsh on real hosts (root); 200 at once on the simulator
+	@$(MAKE) CC=gcc VARIANT=gcc $(BUILD)/gcc/ferry
+	@FERRY="$(abspath $(BUILD)/gcc/ferry)" bench/many $(BENCH)
+	@FERRY="$(abspath $(BUILD)/gcc/ferry)" bench/crowd
+
 .PHONY: bench-core
 bench-core: ## how fast the core decides: 10,000 hosts, 200,000 guests, 50,000 that wait; a minute or two
 	@$(MAKE) CC=gcc VARIANT=gcc $(BUILD)/gcc/bench/reconcile
