@@ -130,6 +130,8 @@ void engine_free(struct engine *e)
         err_set(&answer.err, ERR_UNREACHABLE, "the appliance is stopping");
         intake_answer(&answer);
     }
+    for (size_t i = 0; i < e->n_judged; i++)
+        judgement_unref(e->judged[i]);
     probe_free_all(e);
     probe_volumes_free_all(e);
     probe_dirty_free_all(e);
@@ -179,6 +181,23 @@ static void log_request(const struct input *input, const struct answer *answer)
     LOG(INFO, what, FIELD_TEXT(NAME, name), FIELD_TEXT(ERROR, answer->err.text));
 }
 
+/* Kept for the commit, and shown by the job if that is still in view. What finds no room while
+ * commits fail is judged again by the next process. */
+static void take_judgement(struct engine *e, struct input *input)
+{
+    struct judgement *judged = input->of.judged;
+    struct job *job = fleet_job(e->fleet, judged->verdict.job_uid);
+    if (e->n_judged == COUNT(e->judged))
+        return;
+    e->judged[e->n_judged++] = judgement_ref(judged);
+    struct judgement *shown = job != NULL ? judgement_new(judged, true) : NULL;
+    if (shown == NULL)
+        return;
+    judgement_unref(job->judgement);
+    job->judgement = shown;
+    job->version = fleet_touch(e->fleet);
+}
+
 static void handle(struct engine *e, struct input *input)
 {
     if (input->kind == INPUT_HOST)
@@ -187,6 +206,8 @@ static void handle(struct engine *e, struct input *input)
     bool is_request = input->kind >= INPUT_CREATE;
     if (input->kind == INPUT_ASK)
         answer_question(e, &input->of.ask, &answer);
+    else if (input->kind == INPUT_JUDGED)
+        take_judgement(e, input);
     else
         (void)reconcile(e->fleet, input, now_of(e), &e->fx, &answer.ref, &answer.err);
     atomic_fetch_add(&e->events, 1);
@@ -261,7 +282,7 @@ static bool has_records(struct engine *e)
     for (size_t i = 0; i < e->fx.n; i++)
         if (e->fx.list[i].kind < EFFECT_DO_LOOK) /* a record */
             return true;
-    return e->fleet->changed != NULL || e->fleet->changed_objects != NULL;
+    return e->fleet->changed != NULL || e->fleet->changed_objects != NULL || e->n_judged > 0;
 }
 
 static bool commit(struct engine *e, struct err *err)
@@ -275,6 +296,8 @@ static bool commit(struct engine *e, struct err *err)
     put_changed(e);
     for (size_t i = 0; i < e->fx.n; i++)
         persist_effect(store, e->fleet, &e->fx.list[i]);
+    for (size_t i = 0; i < e->n_judged; i++)
+        judgement_put(store, e->judged[i]);
     if (!store->ops->commit(store, err))
         return false;
     mark_stored(e);
@@ -319,6 +342,22 @@ static void tell(struct engine *e, const struct effect *effect)
             FIELD_I64(HV_CODE, effect->of.error.err.hv_code),
             FIELD_I64(HV_DOMAIN, effect->of.error.err.hv_domain),
             FIELD_TEXT(TEXT, effect->of.error.err.text));
+}
+
+static void tell_judgements(struct engine *e)
+{
+    for (size_t i = 0; i < e->n_judged; i++) {
+        const struct store_verdict *verdict = &e->judged[i]->verdict;
+        const struct job *job = fleet_job(e->fleet, verdict->job_uid);
+        LOG(INFO, "migration_judged",
+            FIELD_TEXT(MIGRATION, job != NULL ? job->name : verdict->job_uid),
+            FIELD_TEXT(CAUSE, verdict->cause), FIELD_TEXT(PLANE, verdict->plane),
+            FIELD_TEXT(TEXT, verdict->action));
+        if (e->parts.sink.on_judged != NULL)
+            e->parts.sink.on_judged(e->parts.sink.ctx, e->judged[i]);
+        judgement_unref(e->judged[i]);
+    }
+    e->n_judged = 0;
 }
 
 /* Finished jobs leave the view when their owner deleted them or five newer ones exist. */
@@ -400,6 +439,7 @@ static void turn_after_commit(struct engine *e)
         dispatch(e, &e->fx.list[i]);
         tell(e, &e->fx.list[i]);
     }
+    tell_judgements(e);
     forget(e);
     publish_if_due(e, e->n_answers > 0);
     for (size_t i = 0; i < e->n_answers; i++)

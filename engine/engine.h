@@ -56,6 +56,8 @@ struct engine_sink {
     void (*on_step)(void *ctx, const struct snapshot_job *job, enum phase from, enum trigger why,
                     int64_t spent_ms);
     void (*on_finished)(void *ctx, const struct snapshot_job *job); /* once per job and process */
+    /* A verdict is stored. Once per job, also when an earlier process saw the job end. */
+    void (*on_judged)(void *ctx, const struct judgement *judgement);
 };
 
 struct engine_parts { /* all borrowed, outlive the engine */
@@ -96,6 +98,10 @@ MUST_CHECK bool engine_post_put(struct engine *e, const struct object_request *r
 MUST_CHECK bool engine_post_remove(struct engine *e, const struct object_ref *ref, struct err *err);
 MUST_CHECK bool engine_post_evict(struct engine *e, const struct eviction_request *request,
                                   struct err *err);
+
+/* The analyser's: stored and published with the next turn. Any thread; copies. */
+MUST_CHECK bool engine_post_judgement(struct engine *e, const struct judgement *judgement,
+                                      struct err *err);
 
 struct engine_stats {
     uint64_t turns, events, posts_dropped, commit_failures;

@@ -40,6 +40,8 @@ struct engine {
     int64_t published_ms;
     struct answer answers[ENGINE_TURN_MAX];
     size_t n_answers;
+    struct judgement *judged[ENGINE_TURN_MAX]; /* to be stored with the next commit */
+    size_t n_judged;
     int64_t retry_at_ms; /* after a failed commit */
     pthread_mutex_t probes_lock;
     struct probe *probes;               /* questions about CPUs that are out; see probe.c */

@@ -25,6 +25,8 @@ void input_free(struct input *input)
         free(input->of.definition);
     if (input->kind == INPUT_VOLUMES)
         free(input->of.volumes);
+    if (input->kind == INPUT_JUDGED)
+        judgement_unref(input->of.judged);
     if (input->kind == INPUT_CREATE) {
         free_text(input->of.create.request.metadata_json);
         free_text(input->of.create.request.selector_json);

@@ -43,7 +43,7 @@ void persist_job(struct store *store, const struct job *job)
         .volumes_json = job->volumes_json,
         .evacuates = job->evacuates,
         .trigger = origin_name(job->origin),
-        .pending = pending_name(job->pending),
+        .pending = pending_name(phase_is_final(job->phase) ? job->ended_waiting : job->pending),
         .pending_reason = job->pending_reason,
         .arrival = job->order,
         .requirement = (int64_t)job->requirement,

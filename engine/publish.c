@@ -116,6 +116,7 @@ void publish_drop_view(struct job_view *view)
     free(view->selector);
     free(view->volumes);
     free(view->rejections);
+    judgement_unref(view->job.verdict);
     free(view);
 }
 
@@ -389,6 +390,7 @@ void publish_job(const struct fleet *f, const struct job *job, struct snapshot_j
     out->flags = flags_shown(job);
     out->left_out = flags_left_out(job);
     out->rejections = job->rejections;
+    out->verdict = job->judgement;
     fill_pods(f, job, out);
 }
 
@@ -425,6 +427,7 @@ static struct job_view *make_view(const struct fleet *f, const struct job *job)
     view->job.selector_json = view->selector;
     view->job.volumes_json = view->volumes;
     view->job.rejections = view->rejections;
+    view->job.verdict = judgement_ref(job->judgement);
     return view;
 }
 

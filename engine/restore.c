@@ -58,6 +58,10 @@ static bool restore_words(struct job *job, const struct store_job *row)
         row->priority[0] == '\0' ? PRIORITY_USER_TRIGGERED : priority_from_name(row->priority);
     job->origin = row->trigger[0] == '\0' ? ORIGIN_HUMAN : origin_from_name(row->trigger);
     job->pending = pending_from_name(row->pending);
+    if (phase_is_final(job->phase) && job->pending < PENDING_COUNT) {
+        job->ended_waiting = job->pending;
+        job->pending = PENDING_NONE;
+    }
     job->launcher = launcher_from_name(row->launcher);
     job->abort_cause = abort_cause_from_name(row->abort_cause);
     job->recovery.state = recovery_from_name(row->recovery);
@@ -370,9 +374,19 @@ static bool add_object(void *ctx, const struct store_object *row)
     return true;
 }
 
+/* Only of those that stayed in view: there are ever more of the others. */
+static bool load_judgements(struct store *store, struct fleet *f, struct err *err)
+{
+    for (struct job *job = f->jobs; job != NULL; job = job->hh.next)
+        if (phase_is_final(job->phase) && !judgement_load(store, job->uid, &job->judgement, err))
+            return false;
+    return true;
+}
+
 bool persist_load(struct store *store, struct fleet *f, struct err *err)
 {
     struct loading loading = {.store = store, .fleet = f, .rejections = f->scratch, .err = err};
     return store->ops->each_object(store, add_object, &loading, err) &&
-           store->ops->each_job(store, false, add_job, &loading, err) && err->code == ERR_NONE;
+           store->ops->each_job(store, false, add_job, &loading, err) && err->code == ERR_NONE &&
+           load_judgements(store, f, err);
 }

@@ -10,6 +10,7 @@
 #include "collector/sample.h"
 #include "engine/control/drain_types.h"
 #include "engine/control/placement_types.h"
+#include "engine/model/judgement.h"
 #include "engine/model/migratable.h"
 #include "engine/model/object_kind.h"
 #include "engine/model/phase.h"
@@ -140,6 +141,7 @@ struct snapshot_job {
     char source_pod[SNAPSHOT_NAME_MAX], target_pod[SNAPSHOT_NAME_MAX];
     char target_pod_uid[SNAPSHOT_UID_MAX];
     const struct rejections *rejections; /* per node, or NULL; lives with the snapshot */
+    const struct judgement *verdict;     /* NULL: not judged yet; lives with the snapshot */
 };
 
 struct snapshot_object { /* a document; texts live with the snapshot */

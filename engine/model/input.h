@@ -23,6 +23,7 @@ enum input_kind {
     INPUT_VOLUMES,    /* an answer to DO_ASK_VOLUMES */
     INPUT_DIRTY,      /* how fast a guest writes, or why that could not be measured */
     INPUT_CALL,       /* an answer to DO_MIGRATE or DO_ABORT */
+    INPUT_JUDGED,     /* why a job ended as it did, from the analyser */
     INPUT_CREATE,     /* a request for a new job */
     INPUT_CANCEL,     /* a request to stop one */
     INPUT_PUT,        /* a request to write a document */
@@ -52,6 +53,7 @@ struct input {
         struct hv_sight sight;        /* LOOK */
         struct hv_job_stats stats;    /* ASK_JOB, FINAL */
         enum hv_call call;            /* CALL */
+        struct judgement *judged;     /* JUDGED; owned */
         struct {
             struct migration_request request; /* its texts are owned by the input */
         } create;

@@ -25,6 +25,7 @@ void job_free(struct job *job)
         return;
     publish_drop_view(job->view);
     steer_free(job->steering);
+    judgement_unref(job->judgement);
     free(job->left);
     free(job->monitor_json);
     labels_fini(&job->added_selector);

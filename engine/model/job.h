@@ -16,6 +16,7 @@
 #include "collector/sample.h"
 #include "engine/model/eta.h"
 #include "engine/model/job_parts.h"
+#include "engine/model/judgement.h"
 #include "engine/model/labels.h"
 #include "engine/model/migration_config.h"
 #include "engine/model/phase.h"
@@ -135,7 +136,8 @@ struct job {
 
     enum pending pending; /* what it waits for, since when, until when (wall; 0: no end) */
     int64_t waits_since_ms, waits_until_ms;
-    int64_t waits_mono_ms; /* since when, monotonic */
+    int64_t waits_mono_ms;      /* since when, monotonic */
+    enum pending ended_waiting; /* final: what it waited for when it ended */
     char pending_reason[JOB_REASON_MAX], failure_reason[JOB_REASON_MAX];
     enum outcome outcome;
     int64_t created_ms, handed_off_ms, started_ms, ended_ms, delete_asked_ms; /* wall, 0: not */
@@ -163,6 +165,7 @@ struct job {
     bool has_sample;
     struct sample sample;
     int64_t next_sample_seq;
+    struct judgement *judgement; /* why it ended as it did; NULL: not judged yet */
 
     uint64_t version;
     struct job_view *view; /* as readers saw it last; see engine/publish.h */

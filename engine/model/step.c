@@ -138,6 +138,7 @@ void step_finish(struct fleet *f, struct job *job, enum trigger why,
                       now);
     job->guest_at = ending->guest_at;
     TEXT_SET(job->failure_reason, ending->reason);
+    job->ended_waiting = job->pending;
     if (handed_off && job->source_side.seen_wall_ms != 0)
         step_record_sides(job, "outcome", now, fx);
     step_take(f, job, why, now, fx);

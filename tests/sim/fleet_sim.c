@@ -22,6 +22,13 @@ static void on_finished(void *ctx, const struct snapshot_job *job)
         fs->on_finished(fs, job);
 }
 
+static void on_judged(void *ctx, const struct judgement *judgement)
+{
+    struct fleet_sim *fs = ctx;
+    if (fs->on_judged != NULL)
+        fs->on_judged(fs, judgement);
+}
+
 static void on_step(void *ctx, const struct snapshot_job *job, enum phase from, enum trigger why,
                     int64_t spent_ms)
 {
@@ -109,7 +116,8 @@ static void start_life(struct fleet_sim *fs)
                                  .sink = {.ctx = fs,
                                           .on_snapshot = fs->wants_snapshots ? on_snapshot : NULL,
                                           .on_step = on_step,
-                                          .on_finished = on_finished},
+                                          .on_finished = on_finished,
+                                          .on_judged = on_judged},
                                  .seed = fs->seed + fs->n_lives + 1};
     life->engine = engine_new(&fs->engine_config, &parts, &err);
     if (life->engine == NULL)
