@@ -96,6 +96,18 @@ static bool read_host_helper(struct reading *r, const struct yaml_node *node, st
     return true;
 }
 
+static bool read_host_ports(struct reading *r, const struct yaml_node *node, struct err *err)
+{
+    struct hv_host *host = host_of(r);
+    char text[16];
+    if (!config_read_text(r, node, text, sizeof text, err))
+        return false;
+    if (!hostd_ports_parse(text, &host->port_min, &host->port_max))
+        return yaml_fail(r->yaml, node, err, "%s '%s' is not MIN-MAX, like 49152-49215", node->key,
+                         text);
+    return true;
+}
+
 static bool read_secret(struct reading *r, const struct yaml_node *node, char *out_secret,
                         struct err *err)
 {
@@ -275,19 +287,13 @@ static bool read_host_schedulable(struct reading *r, const struct yaml_node *nod
 static bool read_host(struct reading *r, const struct yaml_node *node, struct err *err)
 {
     static const struct key keys[] = {
-        {"name", read_host_name},
-        {"uri", read_host_uri},
-        {"peerUri", read_host_peer_uri},
-        {"migrationAddress", read_host_address},
-        {"keepalive", read_host_keepalive},
-        {"labels", read_host_labels},
-        {"taints", read_host_taints},
-        {"schedulable", read_host_schedulable},
-        {"listen", read_host_listen},
-        {"tls", read_host_tls},
-        {"tlsName", read_host_tls_name},
-        {"helper", read_host_helper},
-        {"helperSecretFile", read_host_secret},
+        {"name", read_host_name},           {"uri", read_host_uri},
+        {"peerUri", read_host_peer_uri},    {"migrationAddress", read_host_address},
+        {"keepalive", read_host_keepalive}, {"labels", read_host_labels},
+        {"taints", read_host_taints},       {"schedulable", read_host_schedulable},
+        {"listen", read_host_listen},       {"tls", read_host_tls},
+        {"tlsName", read_host_tls_name},    {"migrationPorts", read_host_ports},
+        {"helper", read_host_helper},       {"helperSecretFile", read_host_secret},
     };
     if (!config_read_map(r, node, keys, COUNT(keys), err))
         return false;
@@ -379,8 +385,8 @@ bool config_hosts_differ(const struct config *a, const struct config *b)
             !text_equal(x->peer_uri, y->peer_uri) ||
             !text_equal(x->migration_host, y->migration_host) ||
             !text_equal(x->listen, y->listen) || !text_equal(x->tls_name, y->tls_name) ||
-            x->tls != y->tls || !text_equal(x->helper, y->helper) ||
-            !text_equal(x->helper_secret, y->helper_secret) ||
+            x->port_min != y->port_min || x->port_max != y->port_max || x->tls != y->tls ||
+            !text_equal(x->helper, y->helper) || !text_equal(x->helper_secret, y->helper_secret) ||
             x->keepalive_interval_s != y->keepalive_interval_s ||
             x->keepalive_count != y->keepalive_count ||
             a->host_cordoned[i] != b->host_cordoned[i] ||

@@ -24,21 +24,6 @@ struct options {
     unsigned port_min, port_max;
 };
 
-static bool read_ports(const char *text, struct options *options)
-{
-    char low[8];
-    int64_t min, max;
-    const char *dash = strchr(text, '-');
-    if (dash == NULL || (size_t)(dash - text) >= sizeof low)
-        return false;
-    (void)snprintf(low, sizeof low, "%.*s", (int)(dash - text), text);
-    if (!text_to_i64(low, 1024, UINT16_MAX, &min) || !text_to_i64(dash + 1, min, UINT16_MAX, &max))
-        return false;
-    options->port_min = (unsigned)min;
-    options->port_max = (unsigned)max;
-    return true;
-}
-
 static void check_usage(const struct options *options, struct argp_state *state)
 {
     int asked = (options->kill != NULL) + (options->probe != NULL) + options->ping;
@@ -61,7 +46,7 @@ static error_t on_option(int key, char *arg, struct argp_state *state)
     case KEY_PING: options->ping = true; return 0;
     case KEY_PROBE: options->probe = arg; return 0;
     case KEY_PORTS:
-        if (!read_ports(arg, options))
+        if (!hostd_ports_parse(arg, &options->port_min, &options->port_max))
             argp_error(state, "--ports '%s' is not MIN-MAX, like 49152-49215", arg);
         return 0;
     case ARGP_KEY_ARG: argp_error(state, "hostd takes no '%s'", arg); return 0;

@@ -101,6 +101,7 @@ static void add_recovery(struct json_object *object, struct buf *out)
     add_word(out, "state", view_text(recovery, "state"));
     add_word(out, "", help_of(state));
     add_word(out, "tries", view_text(recovery, "tries"));
+    add_word(out, "path", view_text(recovery, "path"));
     add_word(out, "since", view_text(recovery, "since"));
     add_word(out, "tried until", view_text(recovery, "until"));
     if (state < RECOVERY_COUNT && next_steps[state] != NULL)

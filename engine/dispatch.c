@@ -119,6 +119,24 @@ static void ask_job(struct engine *e, const struct effect *effect, enum hv_call 
     (void)intake_post(e, input);
 }
 
+static void ask_path(struct engine *e, const struct effect *effect)
+{
+    struct err err = {0};
+    struct hv_request request = {
+        .id = effect->of.act.id, .call = HV_CALL_PROBE_PATH, .reply_to = intake_reply_sink(e)};
+    TEXT_SET(request.host, effect->of.act.node);
+    TEXT_SET(request.guest, effect->of.act.guest);
+    TEXT_SET(request.with.peer, effect->of.act.from);
+    if (hv_probe_submit(e->parts.probe, &request, &err))
+        return;
+    struct input *input = intake_new(INPUT_PATH, effect->of.act.node, effect->of.act.guest);
+    if (input != NULL) {
+        input->id = effect->of.act.id;
+        input->err = err;
+    }
+    (void)intake_post(e, input);
+}
+
 static void watch(struct engine *e, const struct effect *effect)
 {
     struct err err = {0};
@@ -147,6 +165,7 @@ void dispatch(struct engine *e, const struct effect *effect)
     case EFFECT_DO_LOOK: look(e, effect); break;
     case EFFECT_DO_ASK_JOB: ask_job(e, effect, HV_CALL_JOB_STATS); break;
     case EFFECT_DO_ASK_FINAL: ask_job(e, effect, HV_CALL_COMPLETED_STATS); break;
+    case EFFECT_DO_ASK_PATH: ask_path(e, effect); break;
     case EFFECT_DO_MIGRATE: migrate(e, effect); break;
     case EFFECT_DO_ABORT: stop(e, effect); break;
     case EFFECT_DO_TUNE: tune(e, effect); break;

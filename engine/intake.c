@@ -232,17 +232,20 @@ static void on_reply(void *ctx, struct hv_reply *reply)
         hv_reply_fini(reply);
         return; /* the guest's state will tell */
     }
-    bool final = reply->call == HV_CALL_COMPLETED_STATS;
-    bool question = final || reply->call == HV_CALL_JOB_STATS;
-    enum input_kind kind = final ? INPUT_FINAL : question ? INPUT_ASK_JOB : INPUT_CALL;
+    enum input_kind kind = reply->call == HV_CALL_COMPLETED_STATS ? INPUT_FINAL
+                           : reply->call == HV_CALL_JOB_STATS     ? INPUT_ASK_JOB
+                           : reply->call == HV_CALL_PROBE_PATH    ? INPUT_PATH
+                                                                  : INPUT_CALL;
     struct input *input = intake_new(kind, reply->host, reply->guest);
     if (input != NULL) {
         input->id = reply->id;
         input->err = reply->err;
-        if (question)
-            input->of.stats = reply->with.stats;
-        else
+        if (kind == INPUT_PATH)
+            input->of.path = reply->with.path;
+        else if (kind == INPUT_CALL)
             input->of.call = reply->call;
+        else
+            input->of.stats = reply->with.stats;
     }
     hv_reply_fini(reply);
     post_answer(ctx, input);

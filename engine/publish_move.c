@@ -34,6 +34,8 @@ void publish_fill_move(const struct job *job, struct snapshot_job *out)
     out->abort_cause = job->abort_cause;
     out->recovery = job->recovery.state;
     out->recovery_tries = job->recovery.tries;
+    bool probed = job->recovery.path != HV_PATH_UNKNOWN;
+    out->recovery_path = probed ? hv_path_name(job->recovery.path) : "";
     out->recovery_since_ms = job->recovery.since_ms;
     out->recovery_until_ms = job->recovery.until_ms;
     TEXT_SET(out->remedy, job->stream.remedy);

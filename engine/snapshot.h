@@ -121,6 +121,7 @@ struct snapshot_job {
     enum abort_cause abort_cause;
     enum recovery recovery;
     unsigned recovery_tries;
+    const char *recovery_path; /* a literal: between the nodes, as last probed; "" it was not */
     int64_t recovery_since_ms, recovery_until_ms; /* wall */
     char remedy[160];                             /* done about a stalled stream; "" nothing */
     bool paused_by_user;

@@ -23,6 +23,8 @@ static void add_recovery(struct json_object *ferry, const struct snapshot_job *j
     struct json_object *recovery = json_add_object(ferry, "recovery");
     json_add_text(recovery, "state", recovery_name(job->recovery));
     json_add_i64(recovery, "tries", job->recovery_tries);
+    if (job->recovery_path != NULL && job->recovery_path[0] != '\0')
+        json_add_text(recovery, "path", job->recovery_path);
     json_add_time(recovery, "since", job->recovery_since_ms);
     if (job->recovering)
         json_add_time(recovery, "until", job->recovery_until_ms);

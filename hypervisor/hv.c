@@ -35,6 +35,13 @@ static const char *const presence_names[] = {
     [HV_UNREACHABLE] = "unreachable",
 };
 
+static const char *const path_names[] = {
+    [HV_PATH_UNKNOWN] = "unknown",
+    [HV_PATH_OPEN] = "open",
+    [HV_PATH_REFUSED] = "refused",
+    [HV_PATH_DEAD] = "dead",
+};
+
 static const char *const lifecycle_names[] = {
     [HV_LIFECYCLE_DEFINED] = "defined",   [HV_LIFECYCLE_UNDEFINED] = "undefined",
     [HV_LIFECYCLE_STARTED] = "started",   [HV_LIFECYCLE_SUSPENDED] = "suspended",
@@ -79,6 +86,12 @@ enum hv_presence hv_presence_from_name(const char *name)
         if (strcmp(presence_names[presence], name) == 0)
             return presence;
     return HV_UNKNOWN;
+}
+
+const char *hv_path_name(enum hv_path path)
+{
+    assert(path < COUNT(path_names));
+    return path_names[path];
 }
 
 /* The number is libvirt's: one that a newer libvirt invents is not a bug here. */

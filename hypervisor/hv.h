@@ -60,6 +60,7 @@ struct hv_request {
         } tune;
         char disk[HV_DISK_NAME_MAX]; /* BLOCK_INFO */
         struct hv_place place;       /* VOLUME_INFO */
+        char peer[HV_HOST_MAX];      /* PROBE_PATH: name of the other host */
         const char *text; /* COMPARE_CPU: a whole live guest XML (a bare <cpu> would be compared
                              with KVM, whatever runs the guest); copied by submit */
     } with;
@@ -87,6 +88,7 @@ struct hv_reply {
                                            is not defined there but only runs: NOT_FOUND */
         struct hv_block_info block;     /* BLOCK_INFO */
         struct hv_volume_info volume;   /* VOLUME_INFO */
+        enum hv_path path;              /* PROBE_PATH */
         int comparison;                 /* COMPARE_CPU: libvirt's virCPUCompareResult */
         uint64_t dirty_bps;             /* MEASURE_DIRTY: bytes of distinct pages per second */
     } with;

@@ -11,16 +11,9 @@
 #include <stdint.h>
 
 #include "base/err.h"
+#include "hypervisor/host.h"
 
-enum {
-    HV_HOST_MAX = 64,  /* a host's configured name, with terminator */
-    HV_NAME_MAX = 128, /* a guest's name */
-    HV_UUID_MAX = 37,
-    HV_URI_MAX = 256,
-    HV_TEXT_MAX = 128,
-    HV_SECRET_MAX = 129,  /* what Ferry and a host's helper share */
-    HV_GUESTS_MAX = 4096, /* guests on one host */
-};
+enum { HV_GUESTS_MAX = 4096 }; /* guests on one host */
 
 enum hv_state {
 #define STATE(id, number, name) HV_STATE_##id = (number),
@@ -66,6 +59,11 @@ enum hv_job_operation { /* libvirt's virDomainJobOperation, all of them */
                         HV_OPERATION_BACKUP = 9,
                         HV_OPERATION_SNAPSHOT_DELETE = 10,
 };
+
+/* How a new connection from one host to another fares. REFUSED is a path that works: the other end
+ * answered. */
+enum hv_path { HV_PATH_UNKNOWN, HV_PATH_OPEN, HV_PATH_REFUSED, HV_PATH_DEAD };
+const char *hv_path_name(enum hv_path path); /* unknown open refused dead */
 
 struct hv_sight {
     enum hv_presence presence;
@@ -150,21 +148,6 @@ void hv_abilities_free(struct hv_abilities *abilities); /* NULL is fine */
 /* Puts the lists in order, drops what is in them twice and fills the hash: what a host says in
  * another order is the same. */
 void hv_abilities_seal(struct hv_abilities *abilities);
-
-/* A host as the configuration gives it. */
-struct hv_host {
-    char name[HV_HOST_MAX];
-    char uri[HV_URI_MAX];             /* how Ferry reaches it */
-    char peer_uri[HV_URI_MAX];        /* how other hosts' libvirtd reach it (p2p); default: uri */
-    char migration_host[HV_TEXT_MAX]; /* address for the memory stream; empty: libvirt decides */
-    char listen[HV_TEXT_MAX];   /* where it listens for the stream; empty: migration_host if that is
-                                   an address, else libvirt decides */
-    char tls_name[HV_TEXT_MAX]; /* name in its certificate, if streams go to another one */
-    bool tls;                   /* its QEMU has what TLS needs: memory travels encrypted */
-    char helper[HV_URI_MAX];    /* where its `ferry hostd` listens; empty: it has none */
-    char helper_secret[HV_SECRET_MAX];         /* what that one and Ferry both know */
-    int keepalive_interval_s, keepalive_count; /* 0: 5 and 5 */
-};
 
 enum {                               /* flags of a migration; combined with | */
        HV_MIGRATE_POSTCOPY = 1 << 0, /* allowed, not started */

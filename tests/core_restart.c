@@ -30,14 +30,15 @@ static void load(struct core_world *w, struct store *store)
 {
     struct fleet_config config = w->fleet->config;
     struct err err = {0};
+    struct hv_host hosts[COUNT(w->hosts)]; /* as the configuration still has them */
+    for (unsigned i = 0; i < w->n_hosts; i++)
+        hosts[i] = core_node(w, w->hosts[i].name)->host;
     fleet_free(w->fleet);
     w->fleet = fleet_new(&config, 8, &err);
     assert_non_null(w->fleet);
     for (unsigned i = 0; i < w->n_hosts; i++) {
-        struct hv_host host = {.name = {0}};
-        TEXT_SET(host.name, w->hosts[i].name);
-        assert_true(fleet_add_node(w->fleet, &host, w->now.wall_ms, &err));
-        fleet_node(w->fleet, host.name)->has_facts = true;
+        assert_true(fleet_add_node(w->fleet, &hosts[i], w->now.wall_ms, &err));
+        fleet_node(w->fleet, hosts[i].name)->has_facts = true;
     }
     if (!persist_load(store, w->fleet, &err))
         fail_msg("%s", err.text);

@@ -157,6 +157,19 @@ static void answer_volumes(struct core_world *w, const struct effect *effect)
     core_feed(w, &input);
 }
 
+static void answer_path(struct core_world *w, const struct effect *effect)
+{
+    w->path_asks++;
+    if (w->loses_paths)
+        return;
+    struct input input = {.kind = INPUT_PATH, .id = effect->of.act.id, .of.path = w->path};
+    TEXT_SET(input.host, effect->of.act.node);
+    TEXT_SET(input.guest, effect->of.act.guest);
+    if (w->path == HV_PATH_UNKNOWN)
+        err_set(&input.err, ERR_UNREACHABLE, "the helper does not answer");
+    core_feed(w, &input);
+}
+
 static void note_migrate(struct core_world *w, const struct effect *effect)
 {
     struct core_guest *guest = find_guest(w, effect->of.act.guest);
@@ -174,6 +187,7 @@ static void play(struct core_world *w, const struct effect *effect)
     case EFFECT_DO_ASK_JOB: answer_ask_job(w, effect); break;
     case EFFECT_DO_COMPARE_CPU: answer_cpu(w, effect); break;
     case EFFECT_DO_ASK_VOLUMES: answer_volumes(w, effect); break;
+    case EFFECT_DO_ASK_PATH: answer_path(w, effect); break;
     case EFFECT_DO_MIGRATE: note_migrate(w, effect); break;
     case EFFECT_DO_ABORT:
         w->abort_id = effect->of.act.id;

@@ -80,9 +80,48 @@ static void resume(struct fleet *f, struct job *job, struct moment now, struct e
     flags_fill(job, &effect->of.act.migrate);
     effect->of.act.migrate.flags |= HV_MIGRATE_RESUME | HV_MIGRATE_POSTCOPY;
     job->recovery.next_ms = now.mono_ms + RECOVERY_AGAIN_MS;
+    job->recovery.path_ms = 0;
     job->recovery.paused = job->recovery.tries % 5 != 0; /* the source may have gone on */
     /* A new stream: nothing is known of it yet. */
     job->recovery.tried_ms = job->stream.flow_ms = job->stream.sampled_ms = now.mono_ms;
+}
+
+static void probe(struct fleet *f, struct job *job, struct moment now, struct effects *fx)
+{
+    if (job->recovery.state != RECOVERY_WAITING) /* else what is told already stays */
+        tell(job, RECOVERY_WAITING, "The path between the nodes is probed first", now, fx);
+    job->recovery.path_id = ++f->next_call_id;
+    job->recovery.path_asked_ms = now.mono_ms;
+    struct effect *effect = effects_add(fx, EFFECT_DO_ASK_PATH, job, now.wall_ms);
+    effect->of.act.id = job->recovery.path_id;
+    TEXT_SET(effect->of.act.node, job->source);
+    TEXT_SET(effect->of.act.from, job->target);
+    TEXT_SET(effect->of.act.guest, job->guest_uuid);
+}
+
+/* Is a try worth it? True as well where nobody can tell. */
+static bool path_allows(struct fleet *f, struct job *job, struct moment now)
+{
+    struct job_recovery *recovery = &job->recovery;
+    bool tunnelled = (job->flags & HV_MIGRATE_TUNNELLED) != 0;
+    if (tunnelled || !fleet_has_helper(f, job->source))
+        return true;
+    bool doubtful =
+        recovery->path_dead_ms != 0 && now.mono_ms - recovery->path_dead_ms >= RECOVERY_DOUBT_MS;
+    if (doubtful)
+        recovery->path_dead_ms = now.mono_ms;
+    bool fresh = recovery->path_ms != 0 && now.mono_ms - recovery->path_ms <= RECOVERY_ANSWER_MS;
+    return doubtful || (fresh && recovery->path != HV_PATH_DEAD);
+}
+
+static void try_again(struct fleet *f, struct job *job, struct moment now, struct effects *fx)
+{
+    if (!path_allows(f, job, now)) {
+        probe(f, job, now, fx);
+        return;
+    }
+    tell(job, RECOVERY_RESUMING, "The stream is being taken up again", now, fx);
+    resume(f, job, now, fx);
 }
 
 /* The target still believes in a stream that is dead: its own helper can tell it. */
@@ -139,8 +178,7 @@ static void watch(struct fleet *f, struct job *job, int64_t stood_ms, struct mom
         tell(job, RECOVERY_PAUSING, "The target's helper closes the dead stream", now, fx);
         kill_at_target(f, job, now, fx);
     } else {
-        tell(job, RECOVERY_RESUMING, "The stream is being taken up again", now, fx);
-        resume(f, job, now, fx);
+        try_again(f, job, now, fx);
     }
 }
 
@@ -164,6 +202,18 @@ static void flag_irrecoverable(struct fleet *f, struct job *job, struct moment n
     step_finish(f, job, TRIGGER_IRRECOVERABLE, &ending, now, fx);
 }
 
+/* An answer that got lost is not awaited for ever; a path of which nobody tells is tried. */
+static bool is_probing(struct job *job, struct moment now)
+{
+    struct job_recovery *recovery = &job->recovery;
+    if (recovery->path_id == 0 || now.mono_ms - recovery->path_asked_ms < RECOVERY_ANSWER_MS)
+        return recovery->path_id != 0;
+    recovery->path_id = 0;
+    recovery->path = HV_PATH_UNKNOWN;
+    recovery->path_ms = now.mono_ms;
+    return false;
+}
+
 /* A try is due, unless an order is out or the window is over. That counts from the last byte that
  * moved: what moves, however slowly, is not given up. */
 static bool is_due(struct job *job, struct moment now, struct effects *fx)
@@ -173,11 +223,16 @@ static bool is_due(struct job *job, struct moment now, struct effects *fx)
     if (moves(job, now))
         open_window(job, now);
     if (job->recovery.state != RECOVERY_NONE && now.mono_ms >= job->recovery.ends_ms) {
+        bool dead = job->recovery.path == HV_PATH_DEAD;
         tell(job, RECOVERY_EXHAUSTED,
-             "Both halves live but no try worked in time; `ferry recover` tries again", now, fx);
+             dead
+                 ? "Both halves live but the path between them is dead; `ferry recover` tries again"
+                 : "Both halves live but no try worked in time; `ferry recover` tries again",
+             now, fx);
         return false;
     }
-    return job->recovery.order.id == 0 && now.mono_ms >= job->recovery.next_ms;
+    return job->recovery.order.id == 0 && !is_probing(job, now) &&
+           now.mono_ms >= job->recovery.next_ms;
 }
 
 void recovery_held(struct job *job, const char *text, struct moment now, struct effects *fx)
@@ -200,7 +255,8 @@ static void mend(struct fleet *f, struct job *job, enum recovery_plan plan, int6
         step_wait_over(job, now);
         job->changed = true;
     }
-    if (job->recovery.state == RECOVERY_EXHAUSTED && job->recovery.tries == 0) {
+    bool kept = job->recovery.tries == 0 && job->recovery.path != HV_PATH_DEAD;
+    if (job->recovery.state == RECOVERY_EXHAUSTED && kept) {
         enter(job, RECOVERY_WAITING, now); /* libvirt's call kept it from trying; that is over */
         open_window(job, now);
     }
@@ -212,8 +268,7 @@ static void mend(struct fleet *f, struct job *job, enum recovery_plan plan, int6
         tell(job, RECOVERY_PAUSING, "The source does not know that the stream is dead", now, fx);
         pause_stream(f, job, now, fx);
     } else {
-        tell(job, RECOVERY_RESUMING, "The stream is being taken up again", now, fx);
-        resume(f, job, now, fx);
+        try_again(f, job, now, fx);
     }
 }
 
@@ -252,6 +307,30 @@ bool recovery_called(struct fleet *f, struct job *job, uint64_t id, const struct
     return true;
 }
 
+bool recovery_probed(struct job *job, uint64_t id, enum hv_path path, const struct err *err,
+                     struct moment now, struct effects *fx)
+{
+    struct job_recovery *recovery = &job->recovery;
+    if (recovery->path_id == 0 || recovery->path_id != id)
+        return false;
+    recovery->path_id = 0;
+    recovery->path = err->code == ERR_NONE ? path : HV_PATH_UNKNOWN;
+    recovery->path_ms = now.mono_ms;
+    job->changed = true;
+    if (recovery->path != HV_PATH_DEAD) {
+        recovery->path_dead_ms = 0;
+        job->next_round_ms = now.mono_ms; /* it may be back for a moment only */
+        return true;
+    }
+    recovery->next_ms = now.mono_ms + RECOVERY_PATH_MS;
+    if (recovery->path_dead_ms == 0)
+        recovery->path_dead_ms = now.mono_ms;
+    if (recovery->state == RECOVERY_WAITING)
+        tell(job, RECOVERY_WAITING, "There is no path between the nodes; no try is spent on it",
+             now, fx);
+    return true;
+}
+
 void recovery_adopt(struct job *job, struct moment now)
 {
     if (job->recovery.state == RECOVERY_NONE || job->recovery.state == RECOVERY_EXHAUSTED)
@@ -284,6 +363,8 @@ bool recovery_again(struct job *job, const char *requester, struct moment now, s
     open_window(job, now);
     job->recovery.next_ms = job->next_round_ms = job->wake_ms = now.mono_ms;
     job->recovery.paused = job->recovery.killed = false;
+    job->recovery.path_ms = job->recovery.path_dead_ms = 0;
+    job->recovery.path = HV_PATH_UNKNOWN;
     job->changed = true;
     effects_event(fx, job, now.wall_ms, false, "RecoveryRequested", "%s asked to try again.",
                   requester);

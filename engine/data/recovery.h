@@ -2,6 +2,8 @@
  *
  * The guest's memory is on two hosts then, so nothing is resumed or destroyed here: the stream is
  * taken up again by the hypervisors themselves (libvirt's POSTCOPY_RESUME), in a bounded loop.
+ * Where the source has a helper, that tries the path before each try: one on a dead path would hang
+ * for minutes and miss the moment in which the path is back.
  * What the two sides say decides which case it is (RECOVER rows of recovery_plan.def):
  *   WATCH   only libvirt's connection died; QEMU may finish by itself. An early order would be
  *           refused, so it waits until nothing moves.
@@ -22,6 +24,10 @@ enum {
     RECOVERY_QUIET_MS = 8000,    /* nothing moved for so long: the stream is dead */
     RECOVERY_BLIND_MS = 20000,   /* the same, where no numbers come at all */
     RECOVERY_GONE_MS = 1000,     /* a side must be seen gone for so long */
+    RECOVERY_PATH_MS = 3000,     /* after a dead path it is probed again */
+    RECOVERY_ANSWER_MS = 10000,  /* a probe's answer is awaited for so long */
+    RECOVERY_DOUBT_MS = 100000,  /* a path dead for so long: one try all the same. A firewall may
+                                    know the stream's own port and no other */
 };
 
 enum recovery_plan {
@@ -43,6 +49,9 @@ bool recovery_advance(struct fleet *f, struct job *job, int64_t stood_ms, struct
 void recovery_held(struct job *job, const char *text, struct moment now, struct effects *fx);
 /* An order of recovery's was answered. False: it is none. */
 bool recovery_called(struct fleet *f, struct job *job, uint64_t id, const struct err *err,
+                     struct moment now, struct effects *fx);
+/* The source's helper found the path to the target so, or err. False: nobody asked. */
+bool recovery_probed(struct job *job, uint64_t id, enum hv_path path, const struct err *err,
                      struct moment now, struct effects *fx);
 /* A job of an earlier process is taken over: nobody tried meanwhile. */
 void recovery_adopt(struct job *job, struct moment now);

@@ -26,6 +26,7 @@ enum effect_kind {
     EFFECT_DO_ASK_FINAL,   /* ask a node for the numbers it kept of the guest's last move */
     EFFECT_DO_COMPARE_CPU, /* ask a node whether it has the CPU that the guest sees on `from` */
     EFFECT_DO_ASK_VOLUMES, /* ask `from` how big the job's disks are, a node about their places */
+    EFFECT_DO_ASK_PATH,    /* ask a node's helper whether `from`, another node, can be reached */
     EFFECT_DO_MIGRATE,     /* its volumes are the job's */
     EFFECT_DO_ABORT,
     EFFECT_DO_TUNE,        /* downtime, post-copy, pause, resume: act.call */
@@ -85,7 +86,7 @@ struct effect {
             uint64_t value;    /* TUNE */
             bool postcopy;     /* TUNE, ABORT: only the post-copy stream is ended */
             char node[HV_HOST_MAX], guest[HV_UUID_MAX];
-            char from[HV_HOST_MAX]; /* COMPARE_CPU, ASK_VOLUMES */
+            char from[HV_HOST_MAX]; /* COMPARE_CPU, ASK_VOLUMES, ASK_PATH */
             int64_t next_seq;       /* WATCH */
             struct hv_migrate migrate;
         } act;

@@ -22,6 +22,7 @@ enum input_kind {
     INPUT_CPU,        /* an answer to DO_COMPARE_CPU */
     INPUT_VOLUMES,    /* an answer to DO_ASK_VOLUMES */
     INPUT_DIRTY,      /* how fast a guest writes, or why that could not be measured */
+    INPUT_PATH,       /* an answer to DO_ASK_PATH */
     INPUT_CALL,       /* an answer to DO_MIGRATE or DO_ABORT */
     INPUT_JUDGED,     /* why a job ended as it did, from the analyser */
     INPUT_CREATE,     /* a request for a new job */
@@ -52,6 +53,7 @@ struct input {
         struct sample sample;         /* SAMPLE */
         struct hv_sight sight;        /* LOOK */
         struct hv_job_stats stats;    /* ASK_JOB, FINAL */
+        enum hv_path path;            /* PATH */
         enum hv_call call;            /* CALL */
         struct judgement *judged;     /* JUDGED; owned */
         struct {

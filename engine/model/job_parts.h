@@ -62,6 +62,11 @@ struct job_recovery { /* engine/data/recovery.h */
     int64_t tried_ms;           /* monotonic: the newest one; 0: none */
     struct job_order order;     /* out */
     bool paused, killed;        /* the stream was ended, at the source, at the target */
+    enum hv_path path;          /* to the target, as the source's helper last found it */
+    int64_t path_ms;            /* monotonic: when; 0: not for the try that comes next */
+    int64_t path_dead_ms;       /* monotonic: it is dead since; 0: it is not */
+    uint64_t path_id;           /* question out, 0: none */
+    int64_t path_asked_ms;      /* monotonic */
 };
 
 struct job_userpause { /* engine/data/userpause.h */

@@ -92,6 +92,21 @@ bool hostd_address_parse(const char *text, struct hostd_address *out_address, st
     return hostd_address_make(ip, (unsigned)port, out_address, err);
 }
 
+bool hostd_ports_parse(const char *text, unsigned *out_min, unsigned *out_max)
+{
+    char low[8];
+    int64_t min, max;
+    const char *dash = strchr(text, '-');
+    if (dash == NULL || (size_t)(dash - text) >= sizeof low)
+        return false;
+    (void)snprintf(low, sizeof low, "%.*s", (int)(dash - text), text);
+    if (!text_to_i64(low, 1024, UINT16_MAX, &min) || !text_to_i64(dash + 1, min, UINT16_MAX, &max))
+        return false;
+    *out_min = (unsigned)min;
+    *out_max = (unsigned)max;
+    return true;
+}
+
 /* --- secrets and signatures --- */
 
 static bool take_secret(const char *file, char *text, size_t n, char *out_secret, struct err *err)

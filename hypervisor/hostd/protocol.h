@@ -48,6 +48,9 @@ bool hostd_address_parse(const char *text, struct hostd_address *out_address, st
 bool hostd_address_make(const char *ip, unsigned port, struct hostd_address *out_address,
                         struct err *err);
 
+/* "49152-49215"; false: it is none. */
+bool hostd_ports_parse(const char *text, unsigned *out_min, unsigned *out_max);
+
 /* The secret is the file's only line, 16 to 128 bytes. A file that everybody can read holds none.
  */
 bool hostd_secret_read(const char *file, char *out_secret, struct err *err); /* HV_SECRET_MAX */

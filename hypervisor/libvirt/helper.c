@@ -1,4 +1,5 @@
-/* helper.c - what a host's `ferry hostd` is asked to do: close the sockets of a guest's migration.
+/* helper.c - what a host's `ferry hostd` is asked to do: close the sockets of a guest's migration,
+ * try whether another host can be reached.
  *
  * It must work when the libvirtd hangs, so it needs neither a connection nor a worker: a thread of
  * its own does it, a few of them at most, since the helper answers in moments or not at all.
@@ -19,19 +20,47 @@ static enum err_code kind_of(enum err_code code)
     }
 }
 
-static void kill_stream(const struct job *job, struct err *err)
+static bool kill_stream(const struct job *job, struct err *err)
 {
     const struct hv_host *config = &job->host->config;
     unsigned killed = 0;
-    if (config->helper[0] == '\0') {
-        (void)err_set(err, ERR_HYPERVISOR, "this host has no helper (`ferry hostd`)");
-    } else if (!hostd_kill(config->helper, config->helper_secret, job->request.guest, &killed,
-                           err)) {
-        err->code = kind_of(err->code);
-    } else if (killed == 0) {
-        err->hv_code = VIR_ERR_OPERATION_INVALID;
-        (void)err_set(err, ERR_HYPERVISOR, "no stream to break");
+    if (!hostd_kill(config->helper, config->helper_secret, job->request.guest, &killed, err))
+        return false;
+    err->hv_code = killed == 0 ? VIR_ERR_OPERATION_INVALID : 0;
+    return killed > 0 || err_set(err, ERR_HYPERVISOR, "no stream to break");
+}
+
+/* The last port of the range is tried: libvirt takes the lowest free one, and a QEMU that waits on
+ * its port would take our connection for its stream. */
+static bool probe_path(const struct job *job, enum hv_path *out_path, struct err *err)
+{
+    static const enum hv_path paths[] = {[HOSTD_PATH_OPEN] = HV_PATH_OPEN,
+                                         [HOSTD_PATH_REFUSED] = HV_PATH_REFUSED,
+                                         [HOSTD_PATH_DEAD] = HV_PATH_DEAD};
+    const struct hv_host *config = &job->host->config, *target = &job->target->config;
+    unsigned port = target->port_max != 0 ? target->port_max : HV_PORT_MAX;
+    char address[HV_TEXT_MAX];
+    enum hostd_path path;
+    if (!libvirt_literal_address(target->migration_host, address, sizeof address))
+        return err_set(err, ERR_REFUSED, "'migrationAddress' of host '%s' is not an address",
+                       target->name);
+    if (!hostd_probe(config->helper, config->helper_secret, address, port, &path, err))
+        return false;
+    *out_path = paths[path];
+    return true;
+}
+
+static void ask_helper(const struct job *job, struct hv_reply *reply)
+{
+    if (job->host->config.helper[0] == '\0') {
+        (void)err_set(&reply->err, ERR_HYPERVISOR, "this host has no helper (`ferry hostd`)");
+        return;
     }
+    bool done = job->request.call == HV_CALL_PROBE_PATH
+                    ? probe_path(job, &reply->with.path, &reply->err)
+                    : kill_stream(job, &reply->err);
+    if (!done)
+        reply->err.code = kind_of(reply->err.code);
 }
 
 static void *helper_main(void *arg)
@@ -40,9 +69,9 @@ static void *helper_main(void *arg)
     struct host *host = job->host;
     struct libvirt *libvirt = host->libvirt;
     struct hv_reply reply = {.began_ms = libvirt_now(libvirt)};
-    kill_stream(job, &reply.err);
+    ask_helper(job, &reply);
     reply.ended_ms = libvirt_now(libvirt);
-    libvirt_lane_count(&host->lanes[HV_LANE_CONTROL], &reply);
+    libvirt_lane_count(&host->lanes[hv_call_lane(job->request.call)], &reply);
     (void)atomic_fetch_sub(&host->helper_calls, 1);
     libvirt_reply(libvirt, job, &reply);
     libvirt_job_free(job);

@@ -37,7 +37,7 @@ struct job { /* a request on its way; owned by the queue, then by the worker */
     char *text;                /* copy of request.with.text */
     struct hv_volume *volumes; /* copy of request.with.migrate.volumes */
     struct host *host;
-    const struct host *target; /* MIGRATE */
+    const struct host *target; /* MIGRATE, PROBE_PATH */
     int64_t queued_ms;
 };
 

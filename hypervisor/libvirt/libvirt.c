@@ -125,11 +125,12 @@ static bool copy_parts(struct job *job, const struct hv_request *request)
 static struct job *job_new(struct libvirt *libvirt, struct host *host,
                            const struct hv_request *request, struct err *err)
 {
-    const struct host *target = NULL;
-    if (request->call == HV_CALL_MIGRATE &&
-        (target = find_host(libvirt, request->with.migrate.target)) == NULL) {
-        (void)err_set(err, ERR_NOT_FOUND, "no host '%s' is configured",
-                      request->with.migrate.target);
+    const char *name = request->call == HV_CALL_MIGRATE      ? request->with.migrate.target
+                       : request->call == HV_CALL_PROBE_PATH ? request->with.peer
+                                                             : NULL;
+    const struct host *target = name != NULL ? find_host(libvirt, name) : NULL;
+    if (name != NULL && target == NULL) {
+        (void)err_set(err, ERR_NOT_FOUND, "no host '%s' is configured", name);
         return NULL;
     }
     struct job *job = calloc(1, sizeof *job);
@@ -155,7 +156,7 @@ static bool submit(void *impl, const struct hv_request *request, struct err *err
     struct job *job = job_new(libvirt, host, request, err);
     if (job == NULL)
         return false;
-    if (request->call == HV_CALL_KILL_STREAM)
+    if (request->call == HV_CALL_KILL_STREAM || request->call == HV_CALL_PROBE_PATH)
         return libvirt_helper_submit(host, job, err);
     /* An abort must not wait until a connection is opened for it. */
     if (request->call == HV_CALL_MIGRATE)

@@ -130,7 +130,7 @@ static void add_uri(struct wish *wish, const char *host)
 }
 
 /* Without brackets, when it is an address and not a name. */
-static bool literal_address(const char *host, char *out_address, size_t bytes)
+bool libvirt_literal_address(const char *host, char *out_address, size_t bytes)
 {
     unsigned char binary[sizeof(struct in6_addr)];
     size_t n = strlen(host);
@@ -151,7 +151,7 @@ static void add_addresses(struct wish *wish, const struct hv_migrate *how,
         add_uri(wish, target->migration_host);
     if (!tunnelled && target->listen[0] != '\0')
         libvirt_wish_text(wish, VIR_MIGRATE_PARAM_LISTEN_ADDRESS, target->listen);
-    else if (!tunnelled && literal_address(target->migration_host, listen, sizeof listen))
+    else if (!tunnelled && libvirt_literal_address(target->migration_host, listen, sizeof listen))
         libvirt_wish_text(wish, VIR_MIGRATE_PARAM_LISTEN_ADDRESS, listen);
     if ((how->flags & HV_MIGRATE_TLS) != 0 && target->tls_name[0] != '\0')
         libvirt_wish_text(wish, VIR_MIGRATE_PARAM_TLS_DESTINATION, target->tls_name);

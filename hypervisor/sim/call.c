@@ -50,8 +50,11 @@ static bool refuse(struct sim *sim, const struct hv_request *request, struct err
     const struct host *host = find_host(sim, request->host);
     if (host == NULL)
         return err_set(err, ERR_NOT_FOUND, "no host '%s'", request->host);
-    if (request->call == HV_CALL_MIGRATE && find_host(sim, request->with.migrate.target) == NULL)
-        return err_set(err, ERR_NOT_FOUND, "no host '%s'", request->with.migrate.target);
+    const char *other = request->call == HV_CALL_MIGRATE      ? request->with.migrate.target
+                        : request->call == HV_CALL_PROBE_PATH ? request->with.peer
+                                                              : NULL;
+    if (other != NULL && find_host(sim, other) == NULL)
+        return err_set(err, ERR_NOT_FOUND, "no host '%s'", other);
     enum hv_lane lane = hv_call_lane(request->call);
     if (host->in_flight[lane] >= SIM_LANE_MAX)
         return err_set(err, ERR_LIMIT, "host '%s': lane '%s' is full", request->host,
@@ -240,7 +243,8 @@ static void lose(struct sim *sim, struct call *call, enum sim_error why)
 static void call_fires(struct sim *sim, void *owner)
 {
     struct call *call = owner;
-    bool beside = call->request.call == HV_CALL_KILL_STREAM; /* needs no libvirtd */
+    bool beside = call->request.call == HV_CALL_KILL_STREAM || /* need no libvirtd */
+                  call->request.call == HV_CALL_PROBE_PATH;
     if (beside && call->stage == CALL_EXECUTE) {
         sim_order_helper(sim, call);
         return;
@@ -264,6 +268,8 @@ static void call_fires(struct sim *sim, void *owner)
     case CALL_MEASURE: sim_answer_measure(sim, call); break;
     case CALL_ANSWER: {
         struct hv_reply reply = {.err = call->err};
+        if (call->request.call == HV_CALL_PROBE_PATH)
+            reply.with.path = call->path;
         sim_call_reply(sim, call, &reply);
         break;
     }

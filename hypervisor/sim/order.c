@@ -7,7 +7,7 @@
 
 #include "hypervisor/sim/inside.h"
 
-enum { DOWNTIME_MAX_MS = 2000000, HELPER_MS = 5000 };
+enum { DOWNTIME_MAX_MS = 2000000, HELPER_MS = 5000, PROBE_MS = 2000 };
 
 /* The migration whose lock stands in the way of changing this copy's run state; NULL: none. */
 static struct job *lock_holder(const struct copy *copy)
@@ -129,25 +129,54 @@ static enum sim_error order_drop_copy(struct sim *sim, struct call *call, struct
     return SIM_ERROR_NONE;
 }
 
-/* Beside libvirt: neither its lock nor a deaf monitor stands in the way. */
-void sim_order_helper(struct sim *sim, struct call *call)
+static struct job *job_of(const struct sim *sim, const struct call *call)
 {
     struct guest *guest;
     HASH_FIND_STR(sim->guests, call->request.guest, guest);
-    struct job *job = guest != NULL ? guest->job : NULL;
+    return guest != NULL ? guest->job : NULL;
+}
+
+static void helper_kills(struct sim *sim, struct call *call)
+{
+    struct guest *guest;
+    HASH_FIND_STR(sim->guests, call->request.guest, guest);
+    struct job *job = job_of(sim, call);
     bool at_source = job != NULL && job->from == call->host;
     bool involved = at_source || (job != NULL && job->to == call->host);
     const struct copy *copy = guest != NULL ? sim_copy_find(guest, call->host) : NULL;
-    if (!call->host->what.helper)
-        sim_call_answer(sim, call, SIM_ERROR_NO_HELPER, NULL, NULL, 0);
-    else if (call->host->faults[SIM_FAULT_HOST_LOST] > 0)
-        sim_call_answer(sim, call, SIM_ERROR_HELPER_SILENT, NULL, call->host, HELPER_MS);
-    else if (copy == NULL || !sim_copy_is_live(copy))
+    if (copy == NULL || !sim_copy_is_live(copy))
         sim_call_answer(sim, call, SIM_ERROR_NO_PROCESS, NULL, call->host, 0);
     else if (!involved || !sim_job_close_sockets(sim, job, at_source))
         sim_call_answer(sim, call, SIM_ERROR_NO_STREAM, NULL, NULL, 0);
     else
         sim_call_answer(sim, call, SIM_ERROR_NONE, NULL, NULL, 0);
+}
+
+/* A new connection meets what holds up the guest's stream, and whatever cuts the hosts apart. */
+static void helper_probes(struct sim *sim, struct call *call)
+{
+    const struct job *job = job_of(sim, call);
+    struct host *to;
+    HASH_FIND_STR(sim->hosts, call->request.with.peer, to);
+    bool stalled = job != NULL && job->from == call->host && job->to == to &&
+                   job->stalls + job->stalls_out > 0;
+    bool dead = stalled || !sim_host_is_linked(call->host) || !sim_host_is_linked(to) ||
+                to->faults[SIM_FAULT_PORT_DROPPED] > 0;
+    call->path = dead ? HV_PATH_DEAD : HV_PATH_REFUSED;
+    sim_call_answer(sim, call, SIM_ERROR_NONE, NULL, NULL, dead ? PROBE_MS : 0);
+}
+
+/* Beside libvirt: neither its lock nor a deaf monitor stands in the way. */
+void sim_order_helper(struct sim *sim, struct call *call)
+{
+    if (!call->host->what.helper)
+        sim_call_answer(sim, call, SIM_ERROR_NO_HELPER, NULL, NULL, 0);
+    else if (call->host->faults[SIM_FAULT_HOST_LOST] > 0)
+        sim_call_answer(sim, call, SIM_ERROR_HELPER_SILENT, NULL, call->host, HELPER_MS);
+    else if (call->request.call == HV_CALL_PROBE_PATH)
+        helper_probes(sim, call);
+    else
+        helper_kills(sim, call);
 }
 
 static const struct {

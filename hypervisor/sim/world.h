@@ -123,6 +123,7 @@ struct call {
     enum call_stage stage;
     bool hung; /* the host does not answer now */
     struct err err;
+    enum hv_path path; /* PROBE_PATH: the answer */
     int64_t queued_ms;
     struct timer timer;
     struct job *job; /* CALL_JOB: its own; CALL_MONITOR: the one it waits for */

@@ -214,6 +214,16 @@ bool contract_a_host_without_a_helper_says_so(struct contract_world *w)
                           reply->err.text);
 }
 
+bool contract_a_path_is_probed_by_a_helper_only(struct contract_world *w)
+{
+    struct hv_request probe = {.call = HV_CALL_PROBE_PATH};
+    TEXT_SET(probe.with.peer, w->hosts[1]);
+    const struct hv_reply *reply = ask_with(w, probe, w->hosts[0], w->guest);
+    return expect(w, reply, ERR_HYPERVISOR, 0) &&
+           contract_check(w, strstr(reply->err.text, "helper") != NULL, "it said '%s'",
+                          reply->err.text);
+}
+
 /* --- the rest --- */
 
 bool contract_a_dirty_rate_is_measured(struct contract_world *w)

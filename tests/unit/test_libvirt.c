@@ -76,12 +76,15 @@ static int set_up(void **state)
     world->listener = listen_at(path);
 
     struct hv_host hosts[] = {
-        {.name = "up", .uri = "test:///default"}, {.name = "hangs"}, {.name = "down"}};
+        {.name = "up", .uri = "test:///default", .migration_host = "192.0.2.1"},
+        {.name = "hangs"},
+        {.name = "down"}};
     (void)snprintf(hosts[1].uri, HV_URI_MAX, "qemu+unix:///system?socket=%s/hangs",
                    world->directory);
     (void)snprintf(hosts[2].uri, HV_URI_MAX, "qemu+unix:///system?socket=%s/down",
                    world->directory);
     TEXT_SET(hosts[1].helper, "127.0.0.1:1"); /* nobody */
+    TEXT_SET(hosts[2].migration_host, "down.example.org");
     struct err err = {0};
     world->replies = queue_new(sizeof(struct hv_reply), 4096, &err);
     world->events = queue_new(sizeof(struct hv_event), 256, &err);
@@ -345,6 +348,35 @@ static void a_running_guest_is_not_an_incoming_copy(void **state)
     assert_int_equal(sight.with.sight.state, HV_STATE_PAUSED);
 }
 
+/* No answer of a helper is needed to know that nobody can be asked. */
+static void a_path_is_probed_between_configured_hosts_with_addresses(void **state)
+{
+    struct world *world = *state;
+    static const struct {
+        const char *from, *to;
+        enum err_code code;
+        const char *says;
+    } rows[] = {
+        {"up", "hangs", ERR_HYPERVISOR, "no helper"},
+        {"hangs", "up", ERR_UNREACHABLE, "127.0.0.1:1"}, /* nobody is there */
+        {"hangs", "down", ERR_HYPERVISOR, "not an address"},
+    };
+    for (size_t i = 0; i < COUNT(rows); i++) {
+        struct hv_request request = request_for(world, HV_CALL_PROBE_PATH, rows[i].from, GUEST);
+        TEXT_SET(request.with.peer, rows[i].to);
+        struct err none = {0};
+        assert_true(submit(world, &request, &none));
+        struct hv_reply reply = next_reply(world);
+        assert_int_equal(reply.err.code, rows[i].code);
+        assert_non_null(strstr(reply.err.text, rows[i].says));
+    }
+    struct hv_request request = request_for(world, HV_CALL_PROBE_PATH, "hangs", GUEST);
+    TEXT_SET(request.with.peer, "nobody");
+    struct err err = {0};
+    assert_false(submit(world, &request, &err));
+    assert_int_equal(err.code, ERR_NOT_FOUND);
+}
+
 static void a_helper_is_asked_without_libvirt(void **state)
 {
     struct world *world = *state;
@@ -445,6 +477,7 @@ int main(void)
         TEST(a_host_that_hangs_delays_nobody_and_is_given_up_after_ten_seconds),
         TEST(a_running_guest_is_not_an_incoming_copy),
         TEST(a_helper_is_asked_without_libvirt),
+        TEST(a_path_is_probed_between_configured_hosts_with_addresses),
         TEST(a_full_lane_refuses),
         TEST(unknown_hosts_are_refused_without_a_reply),
         TEST(the_end_waits_for_nobody_and_no_sink_is_called_after_it),
