@@ -6,6 +6,7 @@
 #include "base/text.h"
 #include "engine/data/executor.h"
 #include "engine/impl.h"
+#include "engine/persist.h"
 
 enum { ORDER_FRESH_MS = 3000 };
 
@@ -175,6 +176,7 @@ void dispatch(struct engine *e, const struct effect *effect)
     case EFFECT_DO_STOP_BACKUP: tell_guest(e, effect, HV_CALL_ABORT); break;
     case EFFECT_DO_WATCH: watch(e, effect); break;
     case EFFECT_DO_UNWATCH: collector_unwatch(e->parts.collector, effect->job_uid); break;
+    case EFFECT_DO_NOTE_LOOK: persist_look(e->parts.store, effect); break;
     default: break; /* a record: it is in the store already */
     }
 }

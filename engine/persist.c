@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "base/json.h"
+#include "base/text.h"
 #include "engine/control/placement_types.h"
 #include "engine/data/steer.h"
 
@@ -231,6 +232,28 @@ static void put_decision(struct store *store, const struct effect *effect)
         .iteration = (int64_t)is->iteration,
     };
     store->ops->put_decision(store, &row);
+}
+
+void persist_look(struct store *store, const struct effect *effect)
+{
+    struct store_look row = {
+        .seq = effect->of.look.seq,
+        .at_ms = effect->wall_ms,
+        .elapsed_ms = effect->of.look.elapsed_ms,
+        .sample_seq = effect->of.look.sample_seq,
+        .stopped = effect->of.look.stopped,
+        .aborting = effect->of.look.aborting,
+        .resumed = effect->of.look.resumed,
+        .post_copy = effect->of.look.post_copy,
+        .vfio = effect->of.look.facts.vfio,
+        .tuning = effect->of.look.facts.tuning,
+        .memory_bytes = (int64_t)effect->of.look.facts.memory_bytes,
+        .disk_bytes = (int64_t)effect->of.look.facts.disk_bytes,
+    };
+    TEXT_SET(row.job_uid, effect->job_uid);
+    TEXT_SET(row.kind, look_kind_name(effect->of.look.kind));
+    TEXT_SET(row.mode, mode_name(effect->of.look.mode));
+    (void)store->ops->append_look(store, &row);
 }
 
 void persist_effect(struct store *store, const struct fleet *f, const struct effect *effect)

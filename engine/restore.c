@@ -186,6 +186,12 @@ static bool add_sample(void *ctx, const struct store_sample *row)
     return true;
 }
 
+static bool add_look(void *ctx, const struct store_look *row)
+{
+    ((struct loading *)ctx)->job->looks_before = row->seq;
+    return true;
+}
+
 static void restore_numbers(struct job *job, const struct store_job *row)
 {
     job->bandwidth_mibs = (uint64_t)row->bandwidth_mibs;
@@ -321,7 +327,8 @@ static bool add_job(void *ctx, const struct store_job *row)
         !store->ops->each_decision(store, job->uid, add_decision, loading, loading->err) ||
         !load_rejections(loading, job) ||
         (unfinished &&
-         !store->ops->each_sample(store, job->uid, add_sample, loading, loading->err)))
+         (!store->ops->each_sample(store, job->uid, add_sample, loading, loading->err) ||
+          !store->ops->each_look(store, job->uid, add_look, loading, loading->err))))
         return false;
     if (unfinished && fleet_active_job(loading->fleet, job->guest_uuid) != NULL)
         return err_set(loading->err, ERR_CORRUPT,

@@ -174,5 +174,18 @@ struct store_sample {
     int64_t disk_total, disk_processed, disk_remaining, disk_bps;
     int64_t throttle_percent, bandwidth_bps; /* bandwidth: from differences of data_processed */
 };
+/* What a monitor was given to look at beside the sample, so that its decisions can be computed
+ * again. In the samples lane. Key: job, seq. */
+struct store_look {
+    char job_uid[40];
+    char kind[16]; /* begin | look | accepted | refused (an order of the acting monitor was) */
+    int64_t seq, at_ms, elapsed_ms;
+    int64_t sample_seq; /* -1: there was no sample */
+    char mode[16];
+    bool stopped, aborting; /* look: the source paused(migration); an abort under way */
+    /* begin: what is fixed; resumed: it went on from its state at the newest decision stored. */
+    bool resumed, vfio, tuning, post_copy;
+    int64_t memory_bytes, disk_bytes;
+};
 
 #endif

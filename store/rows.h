@@ -55,6 +55,7 @@ union any_row {
     struct store_evidence evidence;
     struct store_incident incident;
     struct store_sample sample;
+    struct store_look look;
 };
 
 const struct row_type *rows_type(enum row kind);

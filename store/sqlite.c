@@ -62,6 +62,7 @@ static const struct store_ops sqlite_ops = {
     .commit = objects_commit,
     .rollback = objects_rollback,
     .append_samples = samples_append,
+    .append_look = samples_append_look,
     .flush_samples = samples_flush,
     .each_job = read_each_job,
     .each_transition = read_each_transition,
@@ -80,6 +81,7 @@ static const struct store_ops sqlite_ops = {
     .each_evidence = read_each_evidence,
     .each_incident = read_each_incident,
     .each_sample = read_each_sample,
+    .each_look = read_each_look,
     .stats = stats,
     .free = close_store,
 };

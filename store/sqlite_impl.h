@@ -53,15 +53,19 @@ struct objects {
 
 /* What travels to the sample writer. */
 struct sample_item {
-    uint64_t flush; /* not 0: no sample, but "say when you are here" */
-    struct store_sample sample;
+    uint64_t flush; /* not 0: no row, but "say when you are here" */
+    enum row kind;  /* ROW_SAMPLE or ROW_LOOK */
+    union {
+        struct store_sample sample;
+        struct store_look look;
+    } row;
 };
 
 struct samples {
     struct queue *queue; /* NULL in memory */
     pthread_t thread;
     bool is_running;
-    struct store_sample *batch; /* the writer's, STORE_SAMPLE_BATCH_MAX */
+    struct sample_item *batch; /* the writer's, STORE_SAMPLE_BATCH_MAX */
     pthread_mutex_t lock;       /* guards the rest */
     pthread_cond_t flushed;
     uint64_t flush_asked, flush_done;
@@ -130,6 +134,7 @@ MUST_CHECK bool samples_start(struct store_sqlite *sq, struct err *err);
 /* Writes what is queued. */
 void samples_fini(struct store_sqlite *sq);
 bool samples_append(struct store *s, const struct store_sample *rows, size_t n);
+bool samples_append_look(struct store *s, const struct store_look *row);
 bool samples_flush(struct store *s, int64_t timeout_ms, struct err *err);
 
 bool read_each_job(struct store *s, bool unfinished, store_job_fn *fn, void *ctx, struct err *err);
@@ -155,6 +160,7 @@ READ(point)
 READ(number)
 READ(evidence)
 READ(sample)
+READ(look)
 #undef READ
 
 #endif

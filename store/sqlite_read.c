@@ -102,6 +102,7 @@ READ(POINT, point)
 READ(NUMBER, number)
 READ(EVIDENCE, evidence)
 READ(SAMPLE, sample)
+READ(LOOK, look)
 #undef READ
 
 bool read_each_job(struct store *s, bool unfinished, store_job_fn *fn, void *ctx, struct err *err)

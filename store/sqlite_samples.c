@@ -33,12 +33,12 @@ static void record_loss(struct store_sqlite *sq, const struct err *failure, size
             FIELD_TEXT(TEXT, failure->text), FIELD_I64(COUNT, n));
 }
 
-static bool write_rows(struct lane_db *lane, const struct store_sample *rows, size_t n,
+static bool write_rows(struct lane_db *lane, const struct sample_item *items, size_t n,
                        struct err *err)
 {
     int rc = sqlite3_exec(lane->db, "BEGIN IMMEDIATE", NULL, NULL, NULL);
     for (size_t i = 0; i < n && rc == SQLITE_OK; i++)
-        rc = lane_put(lane, ROW_SAMPLE, &rows[i]);
+        rc = lane_put(lane, items[i].kind, &items[i].row);
     if (rc == SQLITE_OK)
         rc = sqlite3_exec(lane->db, "COMMIT", NULL, NULL, NULL);
     if (rc == SQLITE_OK)
@@ -48,17 +48,20 @@ static bool write_rows(struct lane_db *lane, const struct store_sample *rows, si
     return false;
 }
 
-static bool write_batch(struct store_sqlite *sq, const struct store_sample *rows, size_t n)
+static bool write_batch(struct store_sqlite *sq, const struct sample_item *items, size_t n)
 {
     struct err failure = {0};
-    if (!write_rows(lane_of(sq), rows, n, &failure)) {
+    size_t samples = 0;
+    for (size_t i = 0; i < n; i++)
+        samples += items[i].kind == ROW_SAMPLE;
+    if (!write_rows(lane_of(sq), items, n, &failure)) {
         record_loss(sq, &failure, n);
         return false;
     }
     (void)pthread_mutex_lock(&sq->samples.lock);
     sq->samples.is_losing = false;
     (void)pthread_mutex_unlock(&sq->samples.lock);
-    atomic_fetch_add(&sq->samples_written, n);
+    atomic_fetch_add(&sq->samples_written, samples);
     atomic_fetch_add(&sq->sample_batches, 1);
     return true;
 }
@@ -76,15 +79,15 @@ static struct collected collect(struct samples *samples)
     const struct clock *clock = clock_system();
     int64_t wait_ms = -1, until_ms = 0;
     while (got.count < STORE_SAMPLE_BATCH_MAX) {
-        struct sample_item item;
-        enum queue_pop pop = queue_pop(samples->queue, &item, wait_ms);
+        struct sample_item *item = &samples->batch[got.count];
+        enum queue_pop pop = queue_pop(samples->queue, item, wait_ms);
         got.is_closed = pop == QUEUE_CLOSED;
         if (pop != QUEUE_ITEM)
             break;
-        got.flush = item.flush;
-        if (item.flush != 0)
+        got.flush = item->flush;
+        if (item->flush != 0)
             break;
-        samples->batch[got.count++] = item.sample;
+        got.count++;
         int64_t now_ms = clock_mono_ms(clock);
         if (got.count == 1)
             until_ms = now_ms + STORE_SAMPLE_BATCH_MS;
@@ -169,26 +172,35 @@ void samples_fini(struct store_sqlite *sq)
     (void)pthread_mutex_destroy(&samples->lock);
 }
 
-bool samples_append(struct store *s, const struct store_sample *rows, size_t n)
+static bool append(struct store_sqlite *sq, const struct sample_item *item)
 {
-    struct store_sqlite *sq = store_sqlite_of(s);
     struct lane_db *lane = lane_of(sq);
-    if (n == 0)
-        return true;
     if (lane->in_memory) {
         (void)pthread_mutex_lock(&lane->lock);
-        bool written = write_batch(sq, rows, n);
+        bool written = write_batch(sq, item, 1);
         (void)pthread_mutex_unlock(&lane->lock);
         return written;
     }
-    size_t dropped = 0;
+    bool taken = queue_push(sq->samples.queue, item);
+    atomic_fetch_add(&sq->samples_dropped, taken ? 0 : 1);
+    return taken;
+}
+
+bool samples_append(struct store *s, const struct store_sample *rows, size_t n)
+{
+    struct store_sqlite *sq = store_sqlite_of(s);
+    bool all = true;
     for (size_t i = 0; i < n; i++) {
-        struct sample_item item = {.sample = rows[i]};
-        if (!queue_push(sq->samples.queue, &item))
-            dropped++;
+        struct sample_item item = {.kind = ROW_SAMPLE, .row.sample = rows[i]};
+        all = append(sq, &item) && all;
     }
-    atomic_fetch_add(&sq->samples_dropped, dropped);
-    return dropped == 0;
+    return all;
+}
+
+bool samples_append_look(struct store *s, const struct store_look *row)
+{
+    struct sample_item item = {.kind = ROW_LOOK, .row.look = *row};
+    return append(store_sqlite_of(s), &item);
 }
 
 /* The condition variable counts on the same clock as clock_system(). */

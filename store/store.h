@@ -49,6 +49,7 @@ typedef bool store_number_fn(void *ctx, const struct store_number *row);
 typedef bool store_evidence_fn(void *ctx, const struct store_evidence *row);
 typedef bool store_incident_fn(void *ctx, const struct store_incident *row);
 typedef bool store_sample_fn(void *ctx, const struct store_sample *row);
+typedef bool store_look_fn(void *ctx, const struct store_look *row);
 
 struct store;
 struct store_ops {
@@ -77,6 +78,7 @@ struct store_ops {
 
     /* Samples lane. Copies; false when the queue was full for some (they are counted). */
     bool (*append_samples)(struct store *s, const struct store_sample *rows, size_t n);
+    bool (*append_look)(struct store *s, const struct store_look *row); /* likewise */
     /* Waits until everything appended so far is on disk, at most timeout_ms. */
     bool (*flush_samples)(struct store *s, int64_t timeout_ms, struct err *err);
 
@@ -121,6 +123,9 @@ struct store_ops {
                           struct err *err);
     bool (*each_sample)(struct store *s, const char *job_uid, store_sample_fn *fn, void *ctx,
                         struct err *err);
+
+    bool (*each_look)(struct store *s, const char *job_uid, store_look_fn *fn, void *ctx,
+                      struct err *err);
 
     void (*stats)(struct store *s, struct store_stats *out_stats);
     void (*free)(struct store *s);

@@ -20,7 +20,10 @@ struct steering {
     enum hv_call call;
     int64_t call_seq, call_asked_ms;
     struct monitor_decision wish; /* what it is about */
-    int64_t decisions;            /* recorded so far */
+    int64_t decisions, looks;     /* recorded so far */
+    bool is_new, resumed;         /* what it began with is not in the trace yet; from a state */
+    bool allows_postcopy;
+    struct monitor_facts facts;
     struct monitor kept;          /* as it was when it last decided something */
     bool unsaved;                 /* and `json` does not say so yet */
     char *json;                   /* owned or NULL */
@@ -85,8 +88,12 @@ void steer_begin(struct fleet *f, struct job *job)
     struct migration_config config = job->config;
     config.post_copy = flags_allow_postcopy(job); /* wanting to is not enough */
     const char *json = steer_json(job);
-    if (json == NULL || !monitor_load(json, &s->acting))
+    s->is_new = true;
+    s->resumed = json != NULL && monitor_load(json, &s->acting);
+    if (!s->resumed)
         monitor_begin(&s->acting, kind, &config, &facts);
+    s->allows_postcopy = config.post_copy;
+    s->facts = facts;
     s->has_shadow = job->config.shadow != SHADOW_NONE;
     if (s->has_shadow)
         monitor_begin(&s->shadow,
@@ -154,6 +161,37 @@ void steer_record(struct job *job, const char *by, const struct monitor_decision
     job->changed = true;
 }
 
+/* One line of the trace, so that what follows from it can be computed again: ferry replay. */
+static struct effect *note(struct job *job, enum look_kind kind, struct moment now,
+                           struct effects *fx)
+{
+    struct effect *effect = effects_add(fx, EFFECT_DO_NOTE_LOOK, job, now.wall_ms);
+    effect->of.look.kind = kind;
+    effect->of.look.seq = ++job->steering->looks + job->looks_before;
+    effect->of.look.elapsed_ms = now.wall_ms - job->handed_off_ms;
+    effect->of.look.sample_seq = -1;
+    effect->of.look.mode = job->mode;
+    return effect;
+}
+
+static void note_look(struct job *job, const struct sample *sample,
+                      const struct monitor_input *input, struct moment now, struct effects *fx)
+{
+    struct steering *s = job->steering;
+    if (s->is_new) {
+        struct effect *begin = note(job, LOOK_BEGIN, now, fx);
+        begin->of.look.resumed = s->resumed;
+        begin->of.look.post_copy = s->allows_postcopy;
+        begin->of.look.facts = s->facts;
+        s->is_new = false;
+    }
+    struct effect *look = note(job, LOOK_LOOK, now, fx);
+    look->of.look.stopped = input->stopped_by_migration;
+    look->of.look.aborting = input->abort_under_way;
+    if (sample != NULL)
+        look->of.look.sample_seq = sample->seq;
+}
+
 static enum abort_cause abort_cause(enum decision why)
 {
     if (why == DECISION_NO_PROGRESS)
@@ -213,6 +251,7 @@ void steer_look(struct fleet *f, struct job *job, const struct sample *sample, s
     };
     if (sample != NULL)
         input.stats = sample->stats;
+    note_look(job, sample, &input, now, fx);
     struct monitor_decision decision;
     if (s->has_shadow) {
         monitor_step(&s->shadow, &input, &decision);
@@ -280,6 +319,7 @@ bool steer_called(struct fleet *f, struct job *job, uint64_t id, const struct er
         (err->code == ERR_HYPERVISOR || err->code == ERR_REFUSED))
         job->stream.postcopy_ordered = false;
     monitor_done(&s->acting, &s->wish, accepted, now.wall_ms - job->handed_off_ms);
+    (void)note(job, accepted ? LOOK_ACCEPTED : LOOK_REFUSED, now, fx);
     job->changed = true;
     return true;
 }

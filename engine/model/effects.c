@@ -10,6 +10,12 @@
 
 enum { EFFECTS_FIRST = 64 };
 
+const char *look_kind_name(enum look_kind kind)
+{
+    static const char *const names[LOOK_COUNT] = {"begin", "look", "accepted", "refused"};
+    return names[kind];
+}
+
 void effects_fini(struct effects *fx)
 {
     free(fx->list);

@@ -34,8 +34,13 @@ enum effect_kind {
     EFFECT_DO_STOP_BACKUP, /* abort the job of somebody else on the guest */
     EFFECT_DO_WATCH,
     EFFECT_DO_UNWATCH,
+    EFFECT_DO_NOTE_LOOK, /* append to the trace what a monitor was given; nobody waits for it */
     EFFECT_DO_REMOVE, /* take the finished job out of view */
 };
+
+/* One line of the trace from which a monitor's decisions can be computed again. */
+enum look_kind { LOOK_BEGIN, LOOK_LOOK, LOOK_ACCEPTED, LOOK_REFUSED, LOOK_COUNT };
+const char *look_kind_name(enum look_kind kind); /* begin look accepted refused */
 
 struct effect {
     enum effect_kind kind;
@@ -80,6 +85,14 @@ struct effect {
             bool shadow;
             struct monitor_decision is;
         } decision;
+        struct {
+            enum look_kind kind;
+            int64_t seq, elapsed_ms, sample_seq; /* -1: no sample */
+            enum mode mode;
+            bool stopped, aborting; /* LOOK */
+            bool resumed, post_copy;
+            struct monitor_facts facts; /* BEGIN */
+        } look;
         struct {
             uint64_t id;
             enum hv_call call; /* TUNE */
