@@ -189,6 +189,8 @@ static const char *const object_steps[] = {
     "  closed_why TEXT NOT NULL) STRICT;"
     "CREATE INDEX incidents_by_time ON incidents (opened_ms, job_uid);"
     "CREATE INDEX incidents_open ON incidents (opened_ms, job_uid) WHERE closed_ms = 0;",
+
+    "", /* 5 */
 };
 
 static const char *const sample_steps[] = {
@@ -210,6 +212,15 @@ static const char *const sample_steps[] = {
     "",
     "",
     "",
+
+    /* 5: what a monitor was given to look at, so that its decisions can be computed again. */
+    "CREATE TABLE looks ("
+    "  job_uid TEXT NOT NULL, seq INTEGER NOT NULL, kind TEXT NOT NULL,"
+    "  at_ms INTEGER NOT NULL, elapsed_ms INTEGER NOT NULL, sample_seq INTEGER NOT NULL,"
+    "  mode TEXT NOT NULL, stopped INTEGER NOT NULL, aborting INTEGER NOT NULL,"
+    "  resumed INTEGER NOT NULL, vfio INTEGER NOT NULL, tuning INTEGER NOT NULL,"
+    "  post_copy INTEGER NOT NULL, memory_bytes INTEGER NOT NULL, disk_bytes INTEGER NOT NULL,"
+    "  PRIMARY KEY (job_uid, seq)) STRICT, WITHOUT ROWID;",
 };
 
 _Static_assert(COUNT(object_steps) == STORE_SCHEMA_VERSION, "one step per version");

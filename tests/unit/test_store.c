@@ -124,6 +124,7 @@ static void put_any(struct store *s, enum row kind, const union any_row *row)
         PUT(INCIDENT, incident)
 #undef PUT
     case ROW_SAMPLE: assert_true(s->ops->append_samples(s, &row->sample, 1)); break;
+    case ROW_LOOK: assert_true(s->ops->append_look(s, &row->look)); break;
     case ROW_COUNT: break;
     }
 }
@@ -145,6 +146,7 @@ static bool compare_any(struct store *s, enum row kind, struct comparison *c, st
         READ(NUMBER, number)
         READ(EVIDENCE, evidence)
         READ(SAMPLE, sample)
+        READ(LOOK, look)
 #undef READ
     case ROW_JOB: return s->ops->each_job(s, false, compare_job, c, err);
     case ROW_INCIDENT: return s->ops->each_incident(s, false, compare_incident, c, err);
