@@ -192,7 +192,7 @@ struct config *config_new(struct err *err)
         (void)err_set(err, ERR_NOMEM, "no memory for the configuration");
         return NULL;
     }
-    TEXT_SET(config->state_dir, "/var/lib/ferry");
+    TEXT_SET(config->state_dir, CONFIG_STATE_DEFAULT);
     TEXT_SET(config->listen, "127.0.0.1:9178");
     config->log_level = LOG_LEVEL_INFO;
     config->log_format = LOG_FORMAT_TEXT;

@@ -11,6 +11,7 @@
 
 enum { CONFIG_HOSTS_MAX = 10000, CONFIG_PATH_MAX = 4096, CONFIG_SHARED_MAX = 64 };
 #define CONFIG_FILE_DEFAULT "/etc/ferry/ferry.yaml"
+#define CONFIG_STATE_DEFAULT "/var/lib/ferry"
 
 struct config {
     size_t n_hosts;

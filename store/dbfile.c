@@ -366,3 +366,41 @@ void dbfile_undo(struct dbfile *file)
         (void)unlink(file->path); /* nothing was ever stored in it */
     file->made = false;
 }
+
+/* A reader of a write-ahead log needs its index beside the file. Where that can neither be used nor
+ * made, nobody writes either, and the file is read as it lies. */
+static sqlite3 *open_lying(const char *path, struct err *err)
+{
+    char uri[3 * DB_PATH_MAX];
+    uri_of(path, "?immutable=1", uri, sizeof uri);
+    return db_open(uri, SQLITE_OPEN_READONLY | SQLITE_OPEN_URI, err);
+}
+
+sqlite3 *dbfile_open_read(const char *path, enum lane lane, struct err *err)
+{
+    struct dbfile named = {.lane = lane, .schema = schema_of(lane)};
+    (void)snprintf(named.path, sizeof named.path, "%s", path);
+    if (access(path, F_OK) != 0) {
+        (void)err_set(err, ERR_NOT_FOUND, "%s: there is no such file; name the state directory",
+                      path);
+        return NULL;
+    }
+    sqlite3 *db = db_open(path, SQLITE_OPEN_READONLY, err);
+    if (db != NULL && sibling_bytes(path, "-wal") < 0 &&
+        sqlite3_exec(db, "SELECT 1 FROM sqlite_schema", NULL, NULL, NULL) != SQLITE_OK) {
+        db_close(db);
+        db = open_lying(path, err);
+    }
+    int64_t version = 0;
+    if (db == NULL || !check_marks(db, &named, &version, err)) {
+        db_close(db);
+        return NULL;
+    }
+    if ((size_t)version == named.schema->step_count)
+        return db;
+    (void)err_set(err, ERR_REFUSED,
+                  "%s: schema version %lld, this ferry reads %zu; start `ferry serve` once on it",
+                  path, (long long)version, named.schema->step_count);
+    db_close(db);
+    return NULL;
+}

@@ -47,4 +47,8 @@ void dbfile_settle(const struct dbfile *file, sqlite3 *db);
  * with whatever schema steps were committed to it. */
 void dbfile_undo(struct dbfile *file);
 
+/* A connection that cannot write, also beside an appliance that runs; needs no lock. Refuses what
+ * is not of this lane and of the current schema version. */
+sqlite3 *dbfile_open_read(const char *path, enum lane lane, struct err *err);
+
 #endif

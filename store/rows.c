@@ -220,10 +220,10 @@ static const struct column sample_columns[] = {
     {INT(store_sample, bandwidth_bps)},
 };
 static const struct column look_columns[] = {
-    {ARRAY(store_look, job_uid)},  {INT(store_look, seq)},        {ARRAY(store_look, kind)},
-    {INT(store_look, at_ms)},      {INT(store_look, elapsed_ms)}, {INT(store_look, sample_seq)},
-    {ARRAY(store_look, mode)},     {BOOL(store_look, stopped)},   {BOOL(store_look, aborting)},
-    {BOOL(store_look, resumed)},   {BOOL(store_look, vfio)},      {BOOL(store_look, tuning)},
+    {ARRAY(store_look, job_uid)},  {INT(store_look, seq)},          {ARRAY(store_look, kind)},
+    {INT(store_look, at_ms)},      {INT(store_look, elapsed_ms)},   {INT(store_look, sample_seq)},
+    {ARRAY(store_look, mode)},     {BOOL(store_look, stopped)},     {BOOL(store_look, aborting)},
+    {BOOL(store_look, resumed)},   {BOOL(store_look, vfio)},        {BOOL(store_look, tuning)},
     {BOOL(store_look, post_copy)}, {INT(store_look, memory_bytes)}, {INT(store_look, disk_bytes)},
 };
 

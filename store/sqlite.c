@@ -65,6 +65,7 @@ static const struct store_ops sqlite_ops = {
     .append_look = samples_append_look,
     .flush_samples = samples_flush,
     .each_job = read_each_job,
+    .find_job = read_find_job,
     .each_transition = read_each_transition,
     .each_intent = read_each_intent,
     .each_sighting = read_each_sighting,
@@ -130,4 +131,72 @@ struct store *store_sqlite_open(const char *dir, struct err *err)
         return &sq->store;
     dismantle(sq, true);
     return NULL;
+}
+
+/* ---- only to read ---- */
+
+static void close_reader(struct store *s)
+{
+    struct store_sqlite *sq = store_sqlite_of(s);
+    for (enum lane lane = 0; lane < LANE_COUNT; lane++)
+        lane_fini(&sq->lanes[lane]);
+    samples_fini(sq);
+    free(sq);
+}
+
+static const struct store_ops reader_ops = {
+    .each_job = read_each_job,
+    .find_job = read_find_job,
+    .each_transition = read_each_transition,
+    .each_intent = read_each_intent,
+    .each_sighting = read_each_sighting,
+    .each_error = read_each_error,
+    .each_mode = read_each_mode,
+    .each_event = read_each_event,
+    .each_object = read_each_object,
+    .each_decision = read_each_decision,
+    .each_rejection = read_each_rejection,
+    .each_verdict = read_each_verdict,
+    .each_point = read_each_point,
+    .each_number = read_each_number,
+    .each_evidence = read_each_evidence,
+    .each_incident = read_each_incident,
+    .each_sample = read_each_sample,
+    .each_look = read_each_look,
+    .free = close_reader,
+};
+
+/* The first reader is opened here, so that what is wrong with a file shows now. */
+static bool open_to_read(struct lane_db *lane, const char *dir, enum lane which, struct err *err)
+{
+    lane->file.lane = which;
+    lane->file.schema = schema_of(which);
+    int n =
+        snprintf(lane->file.path, sizeof lane->file.path, "%s/%s", dir, lane->file.schema->file);
+    if (n < 0 || (size_t)n >= sizeof lane->file.path)
+        return err_set(err, ERR_LIMIT, "%.200s...: the path is too long", dir);
+    sqlite3 *db = dbfile_open_read(lane->file.path, which, err);
+    if (db == NULL)
+        return false;
+    lane->idle[lane->idle_count++] = db;
+    return true;
+}
+
+struct store *store_sqlite_read(const char *dir, struct err *err)
+{
+    struct store_sqlite *sq = calloc(1, sizeof *sq);
+    if (sq == NULL) {
+        (void)err_set(err, ERR_NOMEM, "store");
+        return NULL;
+    }
+    sq->store.ops = &reader_ops;
+    samples_init(&sq->samples);
+    for (enum lane lane = 0; lane < LANE_COUNT; lane++)
+        lane_init(&sq->lanes[lane]);
+    for (enum lane lane = 0; lane < LANE_COUNT; lane++)
+        if (!open_to_read(&sq->lanes[lane], dir, lane, err)) {
+            close_reader(&sq->store);
+            return NULL;
+        }
+    return &sq->store;
 }

@@ -19,5 +19,8 @@ enum { STORE_SCHEMA_VERSION = 5 };
 
 /* dir is made if it is missing. NULL dir: everything in memory (tests, simulation). */
 struct store *store_sqlite_open(const char *dir, struct err *err);
+/* Only to read, also beside an appliance that runs on dir: no lock is taken, nothing is made or
+ * brought forward. Only find_job, the each_* readers and free may be called. */
+struct store *store_sqlite_read(const char *dir, struct err *err);
 
 #endif

@@ -66,7 +66,7 @@ struct samples {
     pthread_t thread;
     bool is_running;
     struct sample_item *batch; /* the writer's, STORE_SAMPLE_BATCH_MAX */
-    pthread_mutex_t lock;       /* guards the rest */
+    pthread_mutex_t lock;      /* guards the rest */
     pthread_cond_t flushed;
     uint64_t flush_asked, flush_done;
     struct err loss; /* the first failure since the last flush */
@@ -143,6 +143,8 @@ bool read_each_verdict(struct store *s, const char *job_uid, store_verdict_fn *f
                        struct err *err);
 bool read_each_incident(struct store *s, bool only_open, store_incident_fn *fn, void *ctx,
                         struct err *err);
+bool read_find_job(struct store *s, const char *ns, const char *name, store_job_fn *fn, void *ctx,
+                   struct err *err);
 bool read_each_object(struct store *s, store_object_fn *fn, void *ctx, struct err *err);
 bool read_each_event(struct store *s, const char *uid, size_t limit, store_event_fn *fn, void *ctx,
                      struct err *err);

@@ -7,8 +7,9 @@
 struct query {
     enum row kind;
     const char *sql;
-    const char *uid; /* NULL: the statement has no ?1 */
-    int64_t limit;   /* < 0: the statement has no ?2 */
+    const char *uid;  /* NULL: the statement has no ?1 */
+    int64_t limit;    /* < 0: the statement has no number ?2 */
+    const char *name; /* NULL: no text ?2 */
     bool (*visit)(const struct query *query, const union any_row *row);
     void *ctx;
     union {
@@ -33,6 +34,8 @@ static int bind(sqlite3_stmt *stmt, const struct query *query)
         rc = sqlite3_bind_text(stmt, 1, query->uid, -1, SQLITE_STATIC);
     if (rc == SQLITE_OK && query->limit >= 0)
         rc = sqlite3_bind_int64(stmt, 2, query->limit);
+    if (rc == SQLITE_OK && query->name != NULL)
+        rc = sqlite3_bind_text(stmt, 2, query->name, -1, SQLITE_STATIC);
     return rc;
 }
 
@@ -126,6 +129,24 @@ bool read_each_unjudged(struct store *s, store_job_fn *fn, void *ctx, struct err
                     sql);
     struct query query = {
         .kind = ROW_JOB, .sql = sql, .limit = -1, .visit = visit_job, .ctx = ctx, .fn.job = fn};
+    return run(s, &query, err);
+}
+
+bool read_find_job(struct store *s, const char *ns, const char *name, store_job_fn *fn, void *ctx,
+                   struct err *err)
+{
+    char sql[ROWS_SQL_MAX];
+    rows_select_sql(ROW_JOB, NULL,
+                    "WHERE (ns = ?1 AND name = ?2) OR uid = ?2 ORDER BY created_ms DESC LIMIT 1",
+                    sql);
+    struct query query = {.kind = ROW_JOB,
+                          .sql = sql,
+                          .uid = ns,
+                          .limit = -1,
+                          .name = name,
+                          .visit = visit_job,
+                          .ctx = ctx,
+                          .fn.job = fn};
     return run(s, &query, err);
 }
 

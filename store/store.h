@@ -88,6 +88,9 @@ struct store_ops {
      * outcome is empty. */
     bool (*each_job)(struct store *s, bool unfinished, store_job_fn *fn, void *ctx,
                      struct err *err);
+    /* The newest job of that name, or the one with that uid: called once or not at all. */
+    bool (*find_job)(struct store *s, const char *ns, const char *name, store_job_fn *fn, void *ctx,
+                     struct err *err);
     bool (*each_transition)(struct store *s, const char *job_uid, store_transition_fn *fn,
                             void *ctx, struct err *err);
     bool (*each_intent)(struct store *s, const char *job_uid, store_intent_fn *fn, void *ctx,
@@ -123,7 +126,6 @@ struct store_ops {
                           struct err *err);
     bool (*each_sample)(struct store *s, const char *job_uid, store_sample_fn *fn, void *ctx,
                         struct err *err);
-
     bool (*each_look)(struct store *s, const char *job_uid, store_look_fn *fn, void *ctx,
                       struct err *err);
 

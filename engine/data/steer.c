@@ -24,9 +24,9 @@ struct steering {
     bool is_new, resumed;         /* what it began with is not in the trace yet; from a state */
     bool allows_postcopy;
     struct monitor_facts facts;
-    struct monitor kept;          /* as it was when it last decided something */
-    bool unsaved;                 /* and `json` does not say so yet */
-    char *json;                   /* owned or NULL */
+    struct monitor kept; /* as it was when it last decided something */
+    bool unsaved;        /* and `json` does not say so yet */
+    char *json;          /* owned or NULL */
 };
 
 static const struct {
@@ -61,7 +61,7 @@ static bool is_device_of_host(const struct migratable *m)
     return migratable_has(m, UNMOVABLE_HOST_DEVICE) || migratable_has(m, UNMOVABLE_INTERFACE);
 }
 
-static bool wants_ramp(const struct migration_config *config)
+bool steer_wants_ramp(const struct migration_config *config)
 {
     struct migration_config plain;
     migration_config_default(&plain);
@@ -74,7 +74,7 @@ static bool wants_ramp(const struct migration_config *config)
 void steer_begin(struct fleet *f, struct job *job)
 {
     const struct guest *guest = fleet_guest(f, job->guest_uuid);
-    struct monitor_facts facts = {.tuning = wants_ramp(&job->config)};
+    struct monitor_facts facts = {.tuning = steer_wants_ramp(&job->config)};
     if (guest != NULL)
         facts.memory_bytes = guest->memory_kib << 10;
     if (guest != NULL && guest->owner != NULL)

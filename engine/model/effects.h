@@ -35,7 +35,7 @@ enum effect_kind {
     EFFECT_DO_WATCH,
     EFFECT_DO_UNWATCH,
     EFFECT_DO_NOTE_LOOK, /* append to the trace what a monitor was given; nobody waits for it */
-    EFFECT_DO_REMOVE, /* take the finished job out of view */
+    EFFECT_DO_REMOVE,    /* take the finished job out of view */
 };
 
 /* One line of the trace from which a monitor's decisions can be computed again. */

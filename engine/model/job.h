@@ -147,7 +147,7 @@ struct job {
     char *monitor_json;        /* the acting one's state as last stored, owned or NULL */
     int64_t steered_ms;        /* monotonic: it last looked */
     int64_t decisions_before, looks_before; /* recorded by earlier processes */
-    int decision;              /* enum decision: the newest one */
+    int decision;                           /* enum decision: the newest one */
     char decision_text[JOB_REASON_MAX];
     int64_t decision_ms; /* wall; 0: none yet */
     bool stopped_by_us;  /* we paused the guest to finish; it is given back if that fails */
