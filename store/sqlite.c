@@ -156,6 +156,7 @@ static const struct store_ops reader_ops = {
     .each_object = read_each_object,
     .each_decision = read_each_decision,
     .each_rejection = read_each_rejection,
+    .each_unjudged = read_each_unjudged,
     .each_verdict = read_each_verdict,
     .each_point = read_each_point,
     .each_number = read_each_number,

@@ -135,6 +135,9 @@ static void jobs_that_ended_without_a_verdict_are_found(void **state)
     must_commit(s);
     assert_true(s->ops->each_unjudged(s, add_job, &line, &err));
     assert_string_equal(line.text, "early late ");
+    assert_true(s->ops->find_job(s, "", "runs", add_job, &line, &err));
+    assert_true(s->ops->find_job(s, "", "nobody", add_job, &line, &err));
+    assert_string_equal(line.text, "early late runs ");
 }
 
 static void evidence_comes_in_its_order_and_a_second_time_is_replaced(void **state)
