@@ -94,9 +94,9 @@ const char *point_role_name(enum point_role role)
 }
 
 static const char *const sides[SIDES] = {[SIDE_UNKNOWN] = "unknown",
-                                              [SIDE_SOURCE] = "source",
-                                              [SIDE_TARGET] = "target",
-                                              [SIDE_MANAGER] = "manager"};
+                                         [SIDE_SOURCE] = "source",
+                                         [SIDE_TARGET] = "target",
+                                         [SIDE_MANAGER] = "manager"};
 
 const char *side_name(enum side side)
 {
