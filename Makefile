@@ -13,7 +13,7 @@ LAYERS := base store hypervisor collector engine analyzer exporter cli
 VARIANT ?= $(notdir $(CC))
 B := $(BUILD)/$(VARIANT)
 
-PKGS := libvirt libvirt-qemu libmicrohttpd json-c sqlite3 yaml-0.1 libxml-2.0 libcurl gnutls
+PKGS := libvirt libvirt-qemu libmicrohttpd json-c sqlite3 yaml-0.1 libxml-2.0 libcurl gnutls libhs
 PKG_CFLAGS := $(shell pkg-config --cflags $(PKGS) 2>/dev/null | sed 's/-I/-isystem /g')
 PKG_LIBS := $(shell pkg-config --libs $(PKGS) 2>/dev/null)
 
@@ -46,7 +46,7 @@ LDFLAGS := -pie -Wl,-z,relro,-z,now -pthread $(SAN)
 
 SRCS := $(sort $(shell find $(LAYERS) -name '*.c'))
 MAIN := cli/main.c
-LIB_OBJS := $(patsubst %.c,$(B)/%.o,$(filter-out $(MAIN),$(SRCS)))
+LIB_OBJS := $(patsubst %.c,$(B)/%.o,$(filter-out $(MAIN),$(SRCS))) $(B)/rules.o
 MAIN_OBJ := $(patsubst %.c,$(B)/%.o,$(MAIN))
 
 .PHONY: all
@@ -63,9 +63,17 @@ $(B)/%.o: %.c Makefile
 	@echo "  CC   $(VARIANT) $<"
 	@$(CC) $(CFLAGS) -MMD -MP -c -o $@ $<
 
-# Tests: every tests/{unit,golden,sim,fault,contract,fuzz}/test_*.c is one cmocka program; the other
+# The analyser's rules are part of the program. The folder counts too: a file may have gone.
+RULE_FILES := $(sort $(wildcard analyzer/rules/*.yaml))
+$(B)/rules.c: tools/embed $(RULE_FILES) $(wildcard analyzer/rules)
+	@mkdir -p $(@D)
+	@tools/embed $(RULE_FILES) >$@.new && mv $@.new $@
+$(B)/rules.o: $(B)/rules.c Makefile
+	@$(CC) $(CFLAGS) -MMD -MP -c -o $@ $<
+
+# Tests: every tests/{unit,golden,sim,fault,contract,fuzz,cases}/test_*.c is one cmocka program; the other
 # files there are a library, so that a program links only what it uses.
-TEST_DIRS := tests tests/unit tests/golden tests/sim tests/fault tests/contract tests/fuzz bench
+TEST_DIRS := tests tests/unit tests/golden tests/sim tests/fault tests/contract tests/fuzz tests/cases bench
 TEST_SRCS := $(sort $(filter-out tests/test_%,$(wildcard $(TEST_DIRS:%=%/test_*.c))))
 TEST_BINS := $(patsubst %.c,$(B)/%,$(TEST_SRCS))
 TEST_COMMON := $(patsubst %.c,$(B)/%.o,$(filter-out $(TEST_SRCS),$(sort $(wildcard $(TEST_DIRS:%=%/*.c)))))

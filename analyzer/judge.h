@@ -37,4 +37,8 @@ struct evidence_sink judge_sink(struct judge *judge);
 void judge_give(struct judge *judge, struct verdict *out_verdict);
 void judge_forget(struct judge *judge); /* ready for the next case */
 
+/* Every rule that fired in the last judge_give(), also those that lost. */
+typedef void judge_fired_fn(void *ctx, const char *rule, enum cause cause, enum point_role role);
+void judge_fired(const struct judge *judge, judge_fired_fn *fn, void *ctx);
+
 #endif

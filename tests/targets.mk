@@ -30,6 +30,7 @@ test-fast: ## tests without hosts, under ASan and UBSan, and lint: under a minut
 run-tests: tests-build
 	@tests/lint/symbols $(B)/libferry.a
 	@tests/run $(TEST_BINS)
+	@$(B)/tests/cases/test_cases --scores
 
 .PHONY: test
 test: ## everything a change must pass, real hosts included: under 15 minutes, needs root
@@ -120,6 +121,11 @@ $(B)/tools/docs: $(B)/tools/docs.o
 .PHONY: docs
 docs: $(B)/tools/docs ## write the tables in docs/ again from the .def files
 	@$< docs/vocabulary.md
+
+.PHONY: scores
+scores: ## how often the analyser is right: docs/analyser-scores.md
+	@$(MAKE) CC=gcc VARIANT=gcc $(BUILD)/gcc/tests/cases/test_cases
+	@$(BUILD)/gcc/tests/cases/test_cases --scores docs/analyser-scores.md
 
 .PHONY: lint
 lint: lint-selftest lint-layers lint-sizes lint-format lint-headers lint-paths lint-metrics lint-docs ## layers, doors, sizes, formatting, headers, metric names, documents

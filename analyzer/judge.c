@@ -1,0 +1,186 @@
+/* judge.c - hearing a case: what patterns find is noted, the rest is forgotten. See judge.h. */
+#include "analyzer/judge.h"
+
+#include <assert.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "analyzer/judge_inside.h"
+#include "base/text.h"
+
+enum { QUOTE_BEFORE = 230 }; /* bytes of a quote that lie before the end of what was found */
+
+struct judge *judge_new(const struct ruleset *rules, struct err *err)
+{
+    OWNED(judge) judge = calloc(1, sizeof *judge);
+    if (judge == NULL)
+        goto no_memory;
+    judge->rules = rules;
+    judge->hit_of = calloc((size_t)rules->n_patterns * JUDGE_SLOTS + 1, sizeof *judge->hit_of);
+    judge->fired = calloc((size_t)rules->n_rules + 1, sizeof *judge->fired);
+    if (judge->hit_of == NULL || judge->fired == NULL)
+        goto no_memory;
+    if (rules->matcher != NULL && (judge->scratch = match_scratch_new(rules->matcher, err)) == NULL)
+        return NULL;
+    return TAKE(judge);
+no_memory:
+    err_set(err, ERR_NOMEM, "no memory for a case");
+    return NULL;
+}
+
+void judge_free(struct judge *judge)
+{
+    if (judge == NULL)
+        return;
+    match_scratch_free(judge->scratch);
+    free(judge->hit_of);
+    free(judge->hits);
+    free(judge->fired);
+    free(judge);
+}
+
+void judge_forget(struct judge *judge)
+{
+    memset(judge->hit_of, 0,
+           (size_t)judge->rules->n_patterns * JUDGE_SLOTS * sizeof *judge->hit_of);
+    memset(judge->fired, 0, judge->rules->n_rules);
+    judge->n_messages = judge->n_hits = judge->n_facts = judge->n_value_hits = 0;
+    judge->stuck = (struct verdict_number){0};
+    judge->winner = CAUSE_NONE;
+}
+
+/* ---- quotes ---- */
+
+static size_t char_start(const char *text, size_t at)
+{
+    while (at > 0 && ((unsigned char)text[at] & 0xc0) == 0x80)
+        at--;
+    return at;
+}
+
+/* The piece of the text around `end`, as well-formed UTF-8. */
+static void quote(const char *text, size_t n, size_t end, char *out, size_t out_bytes)
+{
+    size_t from = 0, made = 0;
+    if (n >= out_bytes && end > QUOTE_BEFORE)
+        from = char_start(text, end - QUOTE_BEFORE);
+    if (from > 0)
+        made = (size_t)snprintf(out, out_bytes, "...");
+    for (size_t i = from, bytes; i < n; i += bytes) {
+        bytes = text_utf8_bytes(text + i);
+        bool is_bad = bytes == 0;
+        if (is_bad)
+            bytes = 1;
+        if (made + bytes + 4 > out_bytes) {
+            made += (size_t)snprintf(out + made, out_bytes - made, "...");
+            break;
+        }
+        memcpy(out + made, is_bad ? "?" : text + i, bytes);
+        made += bytes;
+    }
+    out[made] = '\0';
+}
+
+/* ---- what is found ---- */
+
+static struct judge_hit *new_hit(struct judge *judge)
+{
+    unsigned n = judge->n_hits;
+    if ((n & (n - 1)) == 0 && (n == 0 || n >= 16)) {
+        size_t room = n < 16 ? 16 : (size_t)n * 2;
+        struct judge_hit *more = realloc(judge->hits, room * sizeof *more);
+        if (more == NULL)
+            return NULL; /* it goes on with what it has */
+        judge->hits = more;
+    }
+    return &judge->hits[judge->n_hits++];
+}
+
+static void note(struct judge *judge, unsigned pattern, size_t end)
+{
+    uint32_t *place = &judge->hit_of[(size_t)pattern * JUDGE_SLOTS + judge->slot];
+    struct judge_hit *hit;
+    if (*place != 0 || (hit = new_hit(judge)) == NULL)
+        return;
+    *place = judge->n_hits;
+    hit->seq = judge->n_messages;
+    hit->end = end;
+    hit->at_ms = judge->at_ms;
+    hit->side = judge->side;
+    quote(judge->text, judge->length, end, hit->quote, sizeof hit->quote);
+    TEXT_SET(hit->origin, judge->origin);
+}
+
+static void on_text(void *ctx, unsigned pattern, size_t end)
+{
+    struct judge *judge = ctx;
+    if (!judge->rules->patterns[pattern].of_values)
+        note(judge, pattern, end);
+}
+
+static void on_value(void *ctx, unsigned pattern, size_t end)
+{
+    struct judge *judge = ctx;
+    (void)end;
+    if (judge->rules->patterns[pattern].of_values && judge->n_value_hits < JUDGE_VALUE_HITS_MAX)
+        judge->value_hits[judge->n_value_hits++] =
+            (struct judge_value_hit){judge->n_facts - 1, pattern};
+}
+
+static void look(struct judge *judge, const char *text, size_t n, match_fn *fn)
+{
+    if (judge->scratch != NULL && n > 0)
+        match_scan(judge->rules->matcher, judge->scratch, text, n, fn, judge);
+}
+
+static void hear_message(void *ctx, const struct evidence_message *message)
+{
+    struct judge *judge = ctx;
+    judge->n_messages++;
+    judge->text = judge->seen;
+    judge->length =
+        match_normalise(message->text, message->length, judge->seen, sizeof judge->seen);
+    judge->side = message->side < SIDES ? message->side : SIDE_UNKNOWN;
+    judge->slot = judge->side;
+    judge->at_ms = message->at_ms;
+    judge->origin = message->origin != NULL ? message->origin : "";
+    look(judge, judge->seen, judge->length, on_text);
+    judge_see_stuck(judge);
+}
+
+/* ---- facts ---- */
+
+static bool is_wanted(const struct judge *judge, const struct evidence_fact *fact)
+{
+    unsigned same = 0;
+    for (unsigned i = 0; i < judge->n_facts; i++)
+        same += rule_same_word(judge->facts[i].key, fact->key);
+    return judge->n_facts < JUDGE_FACTS_MAX && same < JUDGE_SAME_KEY_MAX;
+}
+
+static void hear_fact(void *ctx, const struct evidence_fact *fact)
+{
+    struct judge *judge = ctx;
+    char line[EVIDENCE_KEY_MAX + JUDGE_VALUE_MAX + 2];
+    if (!is_wanted(judge, fact))
+        return;
+    struct judge_fact *kept = &judge->facts[judge->n_facts++];
+    TEXT_SET(kept->key, fact->key);
+    size_t n = match_normalise(fact->value, strlen(fact->value), kept->value, sizeof kept->value);
+    TEXT_SET(kept->origin, fact->origin);
+    kept->at_ms = fact->at_ms;
+    (void)snprintf(line, sizeof line, "%s=%s", kept->key, kept->value);
+    judge->text = line;
+    judge->length = strlen(line);
+    judge->side = SIDE_UNKNOWN;
+    judge->slot = JUDGE_SLOT_FACT;
+    judge->at_ms = fact->at_ms;
+    judge->origin = kept->origin[0] != '\0' ? kept->origin : "facts";
+    look(judge, line, judge->length, on_text);
+    look(judge, kept->value, n, on_value);
+}
+
+struct evidence_sink judge_sink(struct judge *judge)
+{
+    return (struct evidence_sink){.ctx = judge, .message = hear_message, .fact = hear_fact};
+}

@@ -1,0 +1,270 @@
+/* judge_give.c - weighing what fired: one cause, how sure, and what speaks for and against it.
+ *
+ * As docs/rules.md says: the highest rank decides, within it the weights of a cause's rules add up
+ * as independent hints, and between near rivals the one whose first message is earlier gets the
+ * doubt. Wrappers never win.
+ */
+#include <stdio.h>
+#include <string.h>
+
+#include "analyzer/judge_inside.h"
+#include "base/text.h"
+
+static const double NEAR = 0.06; /* strengths that differ by less are left to who came first */
+
+struct candidate {
+    double miss[RANK_COUNT];           /* that all hints of the rank are wrong; 1: there is none */
+    const struct rule *of[RANK_COUNT]; /* the strongest of the rank */
+    const struct judge_hit *first;     /* message */
+};
+struct scales {
+    struct candidate of[CAUSE_COUNT];
+    enum rank rank; /* that decides; WRAPPER: none does */
+};
+
+/* ---- weighing ---- */
+
+static bool is_earlier(const struct judge_hit *a, const struct judge_hit *b)
+{
+    if (a == NULL || b == NULL)
+        return b == NULL && a != NULL;
+    if (a->at_ms != 0 && b->at_ms != 0 && a->at_ms != b->at_ms)
+        return a->at_ms < b->at_ms;
+    return a->seq != b->seq ? a->seq < b->seq : a->end < b->end;
+}
+
+static void put(struct scales *scales, const struct judge *judge, const struct rule *rule)
+{
+    struct candidate *candidate = &scales->of[rule->cause];
+    const struct judge_hit *hit = judge_first_hit(judge, rule);
+    candidate->miss[rule->rank] *= 1 - rule->weight / 100.0;
+    if (candidate->of[rule->rank] == NULL || candidate->of[rule->rank]->weight < rule->weight)
+        candidate->of[rule->rank] = rule;
+    if (rule->rank > RANK_WRAPPER && hit != NULL && is_earlier(hit, candidate->first))
+        candidate->first = hit;
+    if (rule->rank > scales->rank && rule->cause != CAUSE_UNKNOWN)
+        scales->rank = rule->rank;
+}
+
+static void weigh(const struct judge *judge, struct scales *out_scales)
+{
+    for (enum cause cause = 0; cause < CAUSE_COUNT; cause++) {
+        out_scales->of[cause] = (struct candidate){0};
+        for (enum rank rank = 0; rank < RANK_COUNT; rank++)
+            out_scales->of[cause].miss[rank] = 1;
+    }
+    out_scales->rank = RANK_WRAPPER;
+    for (unsigned i = 0; i < judge->rules->n_rules; i++)
+        if (judge->fired[i] == FIRED && judge->rules->rules[i].cause != CAUSE_COUNT)
+            put(out_scales, judge, &judge->rules->rules[i]);
+}
+
+static double strength(const struct scales *scales, enum cause cause, enum rank rank)
+{
+    return 1 - scales->of[cause].miss[rank];
+}
+
+static enum cause choose(const struct scales *scales)
+{
+    enum cause best = CAUSE_UNKNOWN, chosen;
+    if (scales->rank == RANK_WRAPPER)
+        return CAUSE_UNKNOWN;
+    for (enum cause cause = 1; cause < CAUSE_COUNT; cause++)
+        if (cause != CAUSE_UNKNOWN &&
+            (best == CAUSE_UNKNOWN ||
+             strength(scales, cause, scales->rank) > strength(scales, best, scales->rank)))
+            best = cause;
+    chosen = best;
+    for (enum cause cause = 1; cause < CAUSE_COUNT; cause++)
+        if (cause != CAUSE_UNKNOWN && scales->of[cause].of[scales->rank] != NULL &&
+            strength(scales, cause, scales->rank) + NEAR >= strength(scales, best, scales->rank) &&
+            is_earlier(scales->of[cause].first, scales->of[chosen].first))
+            chosen = cause;
+    return chosen;
+}
+
+/* ---- how sure ---- */
+
+/* What hints of all ranks make of a cause, seen from the rank that decides. */
+static double total(const struct scales *scales, enum cause cause)
+{
+    static const double worth[RANK_COUNT] = {1, 0.5, 0.25, 0.1}; /* by how far below */
+    double miss = 1;
+    for (enum rank rank = RANK_WRAPPER + 1; rank <= scales->rank; rank++)
+        miss *= 1 - worth[scales->rank - rank] * (1 - scales->of[cause].miss[rank]);
+    return 1 - miss;
+}
+
+/* From what the weights say to how often such a verdict was right on known cases. */
+static double calibrated(double raw)
+{
+    static const struct {
+        double raw, right;
+    } knots[] = {{0, 0.05},   {0.3, 0.3},  {0.5, 0.5}, {0.65, 0.65},
+                 {0.8, 0.85}, {0.9, 0.95}, {1, 0.99}};
+    size_t i = 1;
+    while (i + 1 < COUNT(knots) && knots[i].raw < raw)
+        i++;
+    double share = (raw - knots[i - 1].raw) / (knots[i].raw - knots[i - 1].raw);
+    return knots[i - 1].right + share * (knots[i].right - knots[i - 1].right);
+}
+
+static double sureness(const struct scales *scales, enum cause chosen)
+{
+    double rival = 0;
+    if (scales->rank == RANK_WRAPPER)
+        return calibrated(scales->of[chosen].of[RANK_WRAPPER] != NULL ? 0.5 : 0.3);
+    for (enum cause cause = 1; cause < CAUSE_COUNT; cause++)
+        if (cause != chosen && cause != CAUSE_UNKNOWN && total(scales, cause) > rival)
+            rival = total(scales, cause);
+    return calibrated(total(scales, chosen) * (1 - 0.6 * rival));
+}
+
+/* ---- the verdict ---- */
+
+/* A cause that may be of two planes: as the rule says, else by how far it had come. */
+static enum plane plane_of(const struct judge *judge, enum cause cause, const struct rule *rule)
+{
+    static const char *const moved[] = {"mode", "iteration", "remaining", "progress_pct"};
+    enum plane plane = cause_row(cause)->plane;
+    if (plane < PLANE_COUNT)
+        return plane;
+    if (rule != NULL && rule->plane < PLANE_COUNT && cause_has_plane(cause, rule->plane))
+        return rule->plane;
+    if (plane == PLANE_NONE_OR_CONTROL)
+        return PLANE_NONE;
+    if (judge_find_fact(judge, "handed_off") != NULL)
+        return judge_fact_is_true(judge, "handed_off") ? PLANE_DATA : PLANE_CONTROL;
+    for (size_t i = 0; i < COUNT(moved); i++)
+        if (judge_find_fact(judge, moved[i]) != NULL)
+            return PLANE_DATA;
+    return PLANE_CONTROL;
+}
+
+static enum failed_at failed_at_of(const struct judge *judge, const struct verdict *verdict)
+{
+    enum cause_group group = cause_row(verdict->cause)->group;
+    if (verdict->cause == CAUSE_NONE)
+        return FAILED_AT_NONE;
+    if (judge_find_fact(judge, "handed_off") != NULL)
+        return judge_fact_is_true(judge, "handed_off") ? FAILED_AT_AFTER : FAILED_AT_BEFORE;
+    if (verdict->plane == PLANE_DATA)
+        return FAILED_AT_AFTER;
+    return group == GROUP_PLACEMENT || group == GROUP_ELIGIBILITY ? FAILED_AT_BEFORE
+                                                                  : FAILED_AT_UNKNOWN;
+}
+
+/* What the engine or the evidence says of the end; never concluded from a cause. */
+static void repeat_end(const struct judge *judge, struct verdict *verdict)
+{
+    const struct judge_fact *outcome = judge_find_fact(judge, "outcome");
+    const struct judge_fact *guest = judge_find_fact(judge, "guest");
+    if (outcome != NULL) {
+        enum outcome known = outcome_from_name(outcome->value);
+        verdict->outcome = known < OUTCOME_COUNT ? known : OUTCOME_NONE;
+    }
+    if (guest != NULL) {
+        enum guest_at known = guest_at_from_name(guest->value);
+        verdict->guest = known < GUEST_AT_COUNT ? known : GUEST_AT_UNKNOWN;
+    }
+    verdict->irrecoverable = verdict->outcome != OUTCOME_SUCCEEDED &&
+                             (verdict->guest == GUEST_AT_LOST || verdict->guest == GUEST_AT_BROKEN);
+}
+
+/* ---- what it rests on ---- */
+
+/* The fact that a rule without any text rests on. */
+static const struct judge_fact *fact_of(const struct judge *judge, const struct rule *rule)
+{
+    const struct span spans[] = {rule->facts, rule->facts_any};
+    for (size_t s = 0; s < COUNT(spans); s++)
+        for (unsigned i = 0; i < spans[s].n; i++) {
+            const struct judge_fact *fact;
+            if (judge_condition_holds(judge, &judge->rules->conditions[spans[s].first + i],
+                                      &fact) &&
+                fact != NULL)
+                return fact;
+        }
+    return NULL;
+}
+
+static void add_point(const struct judge *judge, const struct rule *rule, enum point_role role,
+                      struct verdict *verdict)
+{
+    if (verdict->n_points == VERDICT_POINTS_MAX)
+        return;
+    struct verdict_point *point = &verdict->points[verdict->n_points++];
+    const struct judge_hit *hit = judge_first_hit(judge, rule);
+    const struct judge_fact *fact = hit == NULL ? fact_of(judge, rule) : NULL;
+    *point = (struct verdict_point){.role = role, .cause = rule->cause};
+    TEXT_SET(point->rule, rule->id);
+    TEXT_SET(point->proves, rule->proves);
+    if (hit != NULL) {
+        memcpy(point->quote, hit->quote, sizeof point->quote);
+        memcpy(point->origin, hit->origin, sizeof point->origin);
+        point->side = hit->side;
+        point->at_ms = hit->at_ms;
+    } else if (fact != NULL) {
+        (void)snprintf(point->quote, sizeof point->quote, "%s=%s", fact->key, fact->value);
+        TEXT_SET(point->origin, fact->origin[0] != '\0' ? fact->origin : "facts");
+        point->at_ms = fact->at_ms;
+    }
+}
+
+static enum point_role role_of(const struct judge *judge, unsigned rule, enum cause winner)
+{
+    const struct rule *row = &judge->rules->rules[rule];
+    if (row->cause == winner && judge->fired[rule] == FIRED)
+        return POINT_FOR;
+    return judge->fired[rule] == FIRED_BEATEN || row->rank == RANK_WRAPPER ||
+                   row->cause == CAUSE_COUNT
+               ? POINT_FALLOUT
+               : POINT_AGAINST;
+}
+
+static void add_points(const struct judge *judge, struct verdict *verdict)
+{
+    for (enum point_role role = 0; role < POINT_ROLE_COUNT; role++)
+        for (enum rank up = 0; up < RANK_COUNT; up++)
+            for (unsigned i = 0; i < judge->rules->n_rules; i++) {
+                const struct rule *rule = &judge->rules->rules[i];
+                if (judge->fired[i] != FIRED_NOT && rule->rank == RANK_COUNT - 1 - up &&
+                    rule->cause != CAUSE_COUNT && role_of(judge, i, verdict->cause) == role)
+                    add_point(judge, rule, role, verdict);
+            }
+}
+
+void judge_give(struct judge *judge, struct verdict *out_verdict)
+{
+    struct scales scales;
+    unsigned n_facts = judge->n_facts;
+    memset(out_verdict, 0, sizeof *out_verdict);
+    judge_fire(judge);
+    weigh(judge, &scales);
+    repeat_end(judge, out_verdict);
+    enum cause cause = choose(&scales);
+    const struct rule *rule = scales.of[cause].of[scales.rank];
+    bool is_fine = out_verdict->outcome == OUTCOME_SUCCEEDED && scales.rank == RANK_WRAPPER;
+    out_verdict->cause = is_fine ? CAUSE_NONE : cause;
+    out_verdict->plane = plane_of(judge, out_verdict->cause, rule);
+    out_verdict->failed_at = failed_at_of(judge, out_verdict);
+    out_verdict->recoverable =
+        out_verdict->irrecoverable ? RECOVERABLE_NO : cause_row(out_verdict->cause)->recoverable;
+    out_verdict->confidence = sureness(&scales, cause);
+    out_verdict->action = cause_row(out_verdict->cause)->action;
+    if (rule != NULL)
+        TEXT_SET(out_verdict->rule, rule->id);
+    TEXT_SET(out_verdict->rules_version, judge->rules->version);
+    judge->winner = out_verdict->cause;
+    add_points(judge, out_verdict);
+    judge_numbers(judge, rule, out_verdict);
+    judge->n_facts = n_facts; /* without what rules concluded: more may follow */
+}
+
+void judge_fired(const struct judge *judge, judge_fired_fn *fn, void *ctx)
+{
+    for (unsigned i = 0; i < judge->rules->n_rules; i++)
+        if (judge->fired[i] != FIRED_NOT)
+            fn(ctx, judge->rules->rules[i].id, judge->rules->rules[i].cause,
+               role_of(judge, i, judge->winner));
+}

@@ -1,0 +1,123 @@
+/* report.c - the scoreboard for people. See cases.h. */
+#include <string.h>
+
+#include "tests/cases/cases.h"
+
+static double percent(unsigned part, unsigned whole)
+{
+    return whole == 0 ? 0 : 100.0 * part / whole;
+}
+
+static void figures(const struct score *score, FILE *out)
+{
+    (void)fprintf(out,
+                  "| | right | n | share |\n|---|---|---|---|\n"
+                  "| plane | %u | %u | %.1f %% |\n| cause | %u | %u | %.1f %% |\n"
+                  "| plane, strict | %u | %u | %.1f %% |\n| cause, strict | %u | %u | %.1f %% |\n",
+                  score->planes, score->n, percent(score->planes, score->n), score->causes,
+                  score->n, percent(score->causes, score->n), score->strict_planes, score->n,
+                  percent(score->strict_planes, score->n), score->strict_causes, score->n,
+                  percent(score->strict_causes, score->n));
+}
+
+static void confusion(const struct score *score, FILE *out)
+{
+    (void)fprintf(out, "\n| plane: it was, said |");
+    for (enum plane said = 0; said < PLANE_COUNT; said++)
+        (void)fprintf(out, " %s |", plane_name(said));
+    (void)fprintf(out, "\n|---|---|---|---|\n");
+    for (enum plane was = 0; was < PLANE_COUNT; was++) {
+        (void)fprintf(out, "| %s |", plane_name(was));
+        for (enum plane said = 0; said < PLANE_COUNT; said++)
+            (void)fprintf(out, " %u |", score->matrix[was][said]);
+        (void)fprintf(out, "\n");
+    }
+}
+
+static void confused_causes(const struct cases *cases, unsigned file, FILE *out)
+{
+    (void)fprintf(out, "\n| it was | said | cases |\n|---|---|---|\n");
+    for (enum cause was = 1; was < CAUSE_COUNT; was++)
+        for (enum cause said = 0; said < CAUSE_COUNT; said++) {
+            unsigned n = 0;
+            for (unsigned i = 0; i < cases->n; i++) {
+                const struct case_result *r = &cases->results[i];
+                n += r->file == file && was != said && r->cause == was && r->said == said;
+            }
+            if (n > 0)
+                (void)fprintf(out, "| `%s` | `%s` | %u |\n", cause_row(was)->name,
+                              cause_row(said)->name, n);
+        }
+}
+
+static void calibration(const struct score *score, FILE *out)
+{
+    static const char *const names[CASE_BINS] = {"below 0.3",  "0.3 to 0.5", "0.5 to 0.7",
+                                                 "0.7 to 0.8", "0.8 to 0.9", "0.9 and more"};
+    (void)fprintf(out, "\n| confidence | n | cause right | share | mean confidence |\n"
+                       "|---|---|---|---|---|\n");
+    for (unsigned i = 0; i < CASE_BINS; i++)
+        if (score->bin_n[i] > 0)
+            (void)fprintf(out, "| %s | %u | %u | %.1f %% | %.2f |\n", names[i], score->bin_n[i],
+                          score->bin_right[i], percent(score->bin_right[i], score->bin_n[i]),
+                          score->bin_sum[i] / score->bin_n[i]);
+}
+
+static void singles(const struct cases *cases, FILE *out)
+{
+    unsigned n = 0;
+    (void)fprintf(out, "\n## Rules that fire on exactly one case\n\n");
+    for (unsigned i = 0; i < cases->n; i++)
+        for (unsigned r = 0; r < cases->results[i].n_fired; r++)
+            if (cases_is_single(cases, cases->results[i].fired[r].id))
+                (void)fprintf(out, "%s`%s` (%s)", n++ > 0 ? ", " : "",
+                              cases->results[i].fired[r].id, cases->results[i].id);
+    (void)fprintf(out, "%s\n", n == 0 ? "None." : "");
+}
+
+void cases_report(const struct cases *cases, FILE *out)
+{
+    (void)fprintf(out,
+                  "# How often the analyser is right\n\nWritten by `make scores`: %zu rules, "
+                  "version %s. *Strict*: a verdict that rests only on rules\nwhich fire on exactly "
+                  "one case of all counts as unknown.\n",
+                  ruleset_count(cases->rules), ruleset_version(cases->rules));
+    for (unsigned file = 0; file < cases->n_files; file++) {
+        struct score score = cases_score(cases, file);
+        (void)fprintf(out, "\n## %s\n\n", cases->files[file]);
+        figures(&score, out);
+        confusion(&score, out);
+        confused_causes(cases, file, out);
+        calibration(&score, out);
+    }
+    singles(cases, out);
+}
+
+/* ---- single cases ---- */
+
+static bool is_asked_for(const struct case_result *result, char *const *ids, int n_ids)
+{
+    for (int i = 0; i < n_ids; i++)
+        if (strcmp(ids[i], result->id) == 0)
+            return true;
+    return n_ids == 0 && (result->said != result->cause || result->said_plane != result->plane);
+}
+
+void cases_show(const struct cases *cases, char *const *ids, int n_ids, FILE *out)
+{
+    for (unsigned i = 0; i < cases->n; i++) {
+        const struct case_result *r = &cases->results[i];
+        if (!is_asked_for(r, ids, n_ids))
+            continue;
+        (void)fprintf(out, "%s %s: was %s/%s, said %s/%s, confidence %.2f\n", r->id,
+                      r->said == r->cause ? "right" : "WRONG", plane_name(r->plane),
+                      cause_row(r->cause)->name, plane_name(r->said_plane),
+                      cause_row(r->said)->name, r->confidence);
+        for (unsigned f = 0; f < r->n_fired; f++)
+            (void)fprintf(
+                out, "    %-8s %s (%s)%s\n", point_role_name(r->fired[f].role), r->fired[f].id,
+                r->fired[f].cause < CAUSE_COUNT ? cause_row(r->fired[f].cause)->name
+                                                : "gives facts",
+                cases_is_single(cases, r->fired[f].id) ? ", fires on this case only" : "");
+    }
+}

@@ -1,0 +1,113 @@
+/* test_cases.c - the analyser on labelled failures: it must not get worse.
+ *
+ *   test_cases                  the tests
+ *   test_cases --scores [FILE]  figures, confusion, calibration (Markdown)
+ *   test_cases --show [ID...]   the cases that are wrong, or these, with the rules that fired
+ */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <string.h>
+#include <unistd.h>
+
+#include <cmocka.h>
+
+#include "tests/cases/cases.h"
+
+/* Percent that must be right, by file; raised when the analyser got better. */
+static const struct {
+    const char *file;
+    double plane, cause;
+} floors[] = {
+    {"tests/cases/known.jsonl", 0, 0},
+    {"tests/cases/held.jsonl", 0, 0},
+};
+
+static bool judge_all(struct cases *cases, struct err *err)
+{
+    for (size_t i = 0; i < COUNT(floors); i++)
+        if (access(floors[i].file, R_OK) == 0 && !cases_add(cases, floors[i].file, err))
+            return false;
+    return cases->n > 0 || err_set(err, ERR_INVALID, "no cases: start it in the project's folder");
+}
+
+static double floor_of(const char *file, bool of_plane)
+{
+    for (size_t i = 0; i < COUNT(floors); i++)
+        if (strcmp(floors[i].file, file) == 0)
+            return of_plane ? floors[i].plane : floors[i].cause;
+    return 100;
+}
+
+static void the_analyser_is_as_good_as_it_was(void **state)
+{
+    const struct cases *cases = *state;
+    for (unsigned file = 0; file < cases->n_files; file++) {
+        struct score score = cases_score(cases, file);
+        assert_true(score.n > 0);
+        assert_true(100.0 * score.planes / score.n >= floor_of(cases->files[file], true));
+        assert_true(100.0 * score.causes / score.n >= floor_of(cases->files[file], false));
+    }
+}
+
+static void a_sure_verdict_is_right(void **state)
+{
+    const struct cases *cases = *state;
+    unsigned n = 0, right = 0;
+    for (unsigned file = 0; file < cases->n_files; file++) {
+        struct score score = cases_score(cases, file);
+        n += score.bin_n[CASE_BINS - 1];
+        right += score.bin_right[CASE_BINS - 1];
+    }
+    assert_true(right * 100 >= n * 95);
+}
+
+static int test_all(struct cases *cases)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test_prestate(the_analyser_is_as_good_as_it_was, cases),
+        cmocka_unit_test_prestate(a_sure_verdict_is_right, cases),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
+
+static int write_scores(const struct cases *cases, const char *file)
+{
+    FILE *out = file != NULL ? fopen(file, "we") : stdout;
+    if (out == NULL) {
+        (void)fprintf(stderr, "%s: %m\n", file);
+        return 1;
+    }
+    cases_report(cases, out);
+    return (file != NULL ? fclose(out) : fflush(out)) == 0 ? 0 : 1;
+}
+
+static int act(struct cases *cases, int argc, char **argv)
+{
+    if (argc == 1)
+        return test_all(cases);
+    if (strcmp(argv[1], "--scores") == 0)
+        return write_scores(cases, argc > 2 ? argv[2] : NULL);
+    if (strcmp(argv[1], "--show") == 0) {
+        cases_show(cases, argv + 2, argc - 2, stdout);
+        return 0;
+    }
+    (void)fprintf(stderr, "usage: test_cases [--scores [FILE] | --show [ID...]]\n");
+    return 2;
+}
+
+int main(int argc, char **argv)
+{
+    struct err err = {0};
+    OWNED(ruleset) rules = ruleset_new(NULL, NULL, NULL, &err);
+    struct cases cases = {.rules = rules};
+    if (rules == NULL || !judge_all(&cases, &err)) {
+        (void)fprintf(stderr, "%s\n", err.text);
+        cases_fini(&cases);
+        return 1;
+    }
+    int status = act(&cases, argc, argv);
+    cases_fini(&cases);
+    return status;
+}
