@@ -63,11 +63,23 @@ $(B)/%.o: %.c Makefile
 	@echo "  CC   $(VARIANT) $<"
 	@$(CC) $(CFLAGS) -MMD -MP -c -o $@ $<
 
-# The analyser's rules are part of the program. The folder counts too: a file may have gone.
+# The analyser's rules are part of the program, texts and packed patterns; packing takes seconds
+# and is done once for all variants. The folder counts too: a file may have gone.
 RULE_FILES := $(sort $(wildcard analyzer/rules/*.yaml))
-$(B)/rules.c: tools/embed $(RULE_FILES) $(wildcard analyzer/rules)
+RULEC_SRCS := tools/rulec.c $(addprefix base/,err.c json.c text.c yaml.c yaml_read.c clock.c) \
+	$(addprefix analyzer/,cause.c match.c rule_condition.c rule_read.c ruleset.c)
+$(BUILD)/rulec: $(RULEC_SRCS) $(wildcard base/*.h analyzer/*.h analyzer/*.def) tools/embed \
+		$(RULE_FILES) $(wildcard analyzer/rules)
 	@mkdir -p $(@D)
-	@tools/embed $(RULE_FILES) >$@.new && mv $@.new $@
+	@echo "  RULES"
+	@tools/embed - $(RULE_FILES) >$@.c
+	@$(CC) $(filter-out $(SAN),$(CFLAGS)) $(filter-out $(SAN),$(LDFLAGS)) -o $@.new $(RULEC_SRCS) \
+		$@.c $(PKG_LIBS) && mv $@.new $@
+$(BUILD)/rules.packed: $(BUILD)/rulec
+	@$< $@.new && mv $@.new $@
+$(B)/rules.c: $(BUILD)/rules.packed
+	@mkdir -p $(@D)
+	@tools/embed $< $(RULE_FILES) >$@.new && mv $@.new $@
 $(B)/rules.o: $(B)/rules.c Makefile
 	@$(CC) $(CFLAGS) -MMD -MP -c -o $@ $<
 

@@ -20,8 +20,12 @@ struct judge *judge_new(const struct ruleset *rules, struct err *err)
     judge->fired = calloc((size_t)rules->n_rules + 1, sizeof *judge->fired);
     if (judge->hit_of == NULL || judge->fired == NULL)
         goto no_memory;
-    if (rules->matcher != NULL && (judge->scratch = match_scratch_new(rules->matcher, err)) == NULL)
+    if ((judge->scratch = match_scratch_new(err)) == NULL)
         return NULL;
+    for (unsigned i = 0; i < RULE_MATCHERS; i++)
+        if (rules->matchers[i] != NULL &&
+            !match_scratch_fit(judge->scratch, rules->matchers[i], err))
+            return NULL;
     return TAKE(judge);
 no_memory:
     err_set(err, ERR_NOMEM, "no memory for a case");
@@ -114,6 +118,7 @@ static void note(struct judge *judge, unsigned pattern, size_t end)
 static void on_text(void *ctx, unsigned pattern, size_t end)
 {
     struct judge *judge = ctx;
+    pattern += judge->first_pattern;
     if (!judge->rules->patterns[pattern].of_values)
         note(judge, pattern, end);
 }
@@ -122,6 +127,7 @@ static void on_value(void *ctx, unsigned pattern, size_t end)
 {
     struct judge *judge = ctx;
     (void)end;
+    pattern += judge->first_pattern;
     if (judge->rules->patterns[pattern].of_values && judge->n_value_hits < JUDGE_VALUE_HITS_MAX)
         judge->value_hits[judge->n_value_hits++] =
             (struct judge_value_hit){judge->n_facts - 1, pattern};
@@ -129,8 +135,11 @@ static void on_value(void *ctx, unsigned pattern, size_t end)
 
 static void look(struct judge *judge, const char *text, size_t n, match_fn *fn)
 {
-    if (judge->scratch != NULL && n > 0)
-        match_scan(judge->rules->matcher, judge->scratch, text, n, fn, judge);
+    for (unsigned i = 0; n > 0 && i < RULE_MATCHERS; i++)
+        if (judge->rules->matchers[i] != NULL) {
+            judge->first_pattern = judge->rules->first[i];
+            match_scan(judge->rules->matchers[i], judge->scratch, text, n, fn, judge);
+        }
 }
 
 static void hear_message(void *ctx, const struct evidence_message *message)

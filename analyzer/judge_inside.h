@@ -35,7 +35,7 @@ enum fired { FIRED_NOT, FIRED, FIRED_BEATEN };
 
 struct judge {
     const struct ruleset *rules;
-    struct match_scratch *scratch; /* NULL: there is no pattern */
+    struct match_scratch *scratch;
     unsigned n_messages;
     uint32_t *hit_of; /* [pattern * JUDGE_SLOTS + slot]: place in hits + 1, 0: not found */
     struct judge_hit *hits;
@@ -47,8 +47,8 @@ struct judge {
     struct verdict_number stuck; /* "stuck for N sec" in a message; name empty: none */
     unsigned char *fired;        /* enum fired of each rule, by the last judge_give() */
     enum cause winner;           /* of the last judge_give() */
-    bool told_of_memory;         /* some hit could not be kept */
     /* What is being looked at. */
+    unsigned first_pattern; /* of the matcher */
     const char *text;
     size_t length;
     enum side side;

@@ -42,12 +42,13 @@ static bool compile(struct matcher *matcher, const char *const *patterns, size_t
     unsigned *flags = calloc(n, sizeof *flags), *ids = calloc(n, sizeof *ids);
     hs_compile_error_t *error = NULL;
     hs_error_t status = HS_NOMEM;
+    hs_platform_info_t any_machine = {.tune = HS_TUNE_FAMILY_GENERIC};
     for (size_t i = 0; flags != NULL && ids != NULL && i < n; i++) {
         flags[i] = FLAGS;
         ids[i] = (unsigned)i;
     }
     if (flags != NULL && ids != NULL)
-        status = hs_compile_multi(patterns, flags, ids, (unsigned)n, HS_MODE_BLOCK, NULL,
+        status = hs_compile_multi(patterns, flags, ids, (unsigned)n, HS_MODE_BLOCK, &any_machine,
                                   &matcher->database, &error);
     free(flags);
     free(ids);
@@ -78,14 +79,37 @@ void matcher_free(struct matcher *matcher)
     free(matcher);
 }
 
-struct match_scratch *match_scratch_new(const struct matcher *matcher, struct err *err)
+char *matcher_pack(const struct matcher *matcher, size_t *out_bytes, struct err *err)
+{
+    char *packed = NULL;
+    if (hs_serialize_database(matcher->database, &packed, out_bytes) != HS_SUCCESS)
+        err_set(err, ERR_NOMEM, "no memory to pack the patterns");
+    return packed;
+}
+
+struct matcher *matcher_unpack(const char *packed, size_t n, struct err *err)
+{
+    struct matcher *matcher = calloc(1, sizeof *matcher);
+    if (matcher != NULL && hs_deserialize_database(packed, n, &matcher->database) == HS_SUCCESS)
+        return matcher;
+    free(matcher);
+    err_set(err, ERR_INVALID, "packed patterns cannot be used on this machine");
+    return NULL;
+}
+
+struct match_scratch *match_scratch_new(struct err *err)
 {
     struct match_scratch *scratch = calloc(1, sizeof *scratch);
-    if (scratch != NULL && hs_alloc_scratch(matcher->database, &scratch->scratch) == HS_SUCCESS)
-        return scratch;
-    free(scratch);
-    err_set(err, ERR_NOMEM, "no memory for matching");
-    return NULL;
+    if (scratch == NULL)
+        err_set(err, ERR_NOMEM, "no memory for matching");
+    return scratch;
+}
+
+bool match_scratch_fit(struct match_scratch *scratch, const struct matcher *matcher,
+                       struct err *err)
+{
+    return hs_alloc_scratch(matcher->database, &scratch->scratch) == HS_SUCCESS ||
+           err_set(err, ERR_NOMEM, "no memory for matching");
 }
 
 void match_scratch_free(struct match_scratch *scratch)

@@ -13,16 +13,23 @@
 #include "base/own.h"
 
 struct matcher;
-/* On failure NULL, and out_bad the number of the pattern that is wrong, or n. */
+/* On failure NULL, and out_bad the number of the pattern that is wrong, or n. Slow: seconds for a
+ * thousand patterns, therefore the built-in ones are made ready by the build and then unpacked. */
 struct matcher *matcher_new(const char *const *patterns, size_t n, size_t *out_bad,
                             struct err *err);
+/* For any machine of this architecture. Caller frees. */
+char *matcher_pack(const struct matcher *matcher, size_t *out_bytes, struct err *err);
+struct matcher *matcher_unpack(const char *packed, size_t n, struct err *err);
 void matcher_free(struct matcher *matcher);
 DEFINE_OWNED(matcher)
 /* Whether one pattern is well formed: "what at character N". */
 bool matcher_check(const char *pattern, struct err *err);
 
 struct match_scratch;
-struct match_scratch *match_scratch_new(const struct matcher *matcher, struct err *err);
+struct match_scratch *match_scratch_new(struct err *err);
+/* To be called once for every matcher that it is used with. */
+bool match_scratch_fit(struct match_scratch *scratch, const struct matcher *matcher,
+                       struct err *err);
 void match_scratch_free(struct match_scratch *scratch);
 DEFINE_OWNED(match_scratch)
 

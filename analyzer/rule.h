@@ -11,6 +11,7 @@
 #include "base/yaml.h"
 
 enum {
+    RULE_MATCHERS = 2,
     RULES_MAX = 8192,
     RULE_ITEMS_MAX = 32768, /* of any of the lists */
     RULE_PATTERN_MAX = 1024,
@@ -75,7 +76,12 @@ struct rule {
 struct rule_file {
     const char *name, *text; /* text NULL: the end of the list */
 };
-extern const struct rule_file rules_builtin[]; /* made from analyzer/rules/ by the build */
+/* Made from analyzer/rules/ by the build: the texts, and their patterns packed (RULE_PACK_HEAD
+ * bytes of version first), since making them ready takes seconds. Nothing packed is fine too. */
+extern const struct rule_file rules_builtin[];
+extern const char rules_packed[];
+extern const size_t rules_packed_bytes;
+enum { RULE_PACK_HEAD = 16 };
 
 struct ruleset {
     struct rule *rules;
@@ -89,7 +95,10 @@ struct ruleset {
     unsigned n_files;
     uint64_t hash;
     char version[VERDICT_VERSION_MAX];
-    struct matcher *matcher; /* NULL: there is no pattern */
+    bool trusted; /* patterns come from the build and were checked there */
+    /* The built-in patterns and the site's; NULL: there are none. */
+    struct matcher *matchers[RULE_MATCHERS];
+    unsigned first[RULE_MATCHERS]; /* number of the first pattern */
 };
 
 /* Appends the rules of one file. After a failure the lists hold rests that must be cut off. */

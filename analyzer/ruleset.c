@@ -38,7 +38,8 @@ void ruleset_free(struct ruleset *rules)
     if (rules == NULL)
         return;
     cut_to(rules, &(struct mark){0});
-    matcher_free(rules->matcher);
+    for (unsigned i = 0; i < RULE_MATCHERS; i++)
+        matcher_free(rules->matchers[i]);
     free(rules->rules);
     free(rules->patterns);
     free(rules->uses);
@@ -74,49 +75,74 @@ static bool add_file(struct ruleset *rules, const struct yaml *yaml, struct err 
            err_set(err, ERR_LIMIT, "%s: more than %d rules", name, RULES_MAX);
 }
 
+/* ---- built in ---- */
+
 static bool add_builtin(struct ruleset *rules, struct err *err)
 {
+    rules->trusted = rules_packed_bytes > RULE_PACK_HEAD;
     for (const struct rule_file *file = rules_builtin; file->text != NULL; file++) {
         OWNED(yaml) yaml = yaml_parse(file->text, strlen(file->text), file->name, err);
         if (yaml == NULL || !add_file(rules, yaml, err))
             return false;
     }
+    rules->trusted = false;
     return rule_link(rules, 0, err);
 }
 
-/* ---- making ready ---- */
-
-/* Gives the place of a pattern that cannot be used, as "file:line: what". */
-static bool compile(struct ruleset *rules, struct err *err)
+static void set_version(struct ruleset *rules)
 {
-    size_t bad = 0, n = rules->n_patterns;
+    (void)snprintf(rules->version, sizeof rules->version, "%016" PRIx64, rules->hash);
+}
+
+/* Makes the patterns from `first` on ready. What cannot be used is told as "file:line: what", and
+ * out_file is the file that it came from. */
+static bool compile(struct ruleset *rules, unsigned which, unsigned *out_file, struct err *err)
+{
+    unsigned first = rules->first[which], n = rules->n_patterns - first;
+    size_t bad = 0;
     struct err why = {0};
     if (n == 0)
         return true;
     const char **patterns = calloc(n, sizeof *patterns);
     if (patterns == NULL)
         return err_set(err, ERR_NOMEM, "no memory for patterns");
-    for (size_t i = 0; i < n; i++)
-        patterns[i] = rules->patterns[i].text;
-    rules->matcher = matcher_new(patterns, n, &bad, &why);
+    for (unsigned i = 0; i < n; i++)
+        patterns[i] = rules->patterns[first + i].text;
+    rules->matchers[which] = matcher_new(patterns, n, &bad, &why);
     free(patterns);
-    if (rules->matcher != NULL)
+    if (rules->matchers[which] != NULL)
         return true;
     if (bad == n)
         return err_set(err, why.code, "%s", why.text);
-    const struct rule_pattern *pattern = &rules->patterns[bad];
+    const struct rule_pattern *pattern = &rules->patterns[first + bad];
+    *out_file = pattern->file;
     return err_set(err, ERR_INVALID, "%s:%d: pattern '%s': %s", rules->files[pattern->file],
                    pattern->line, pattern->text, why.text);
 }
 
+static bool make_builtin_ready(struct ruleset *rules, struct err *err)
+{
+    unsigned file = 0;
+    struct err ignored = {0};
+    set_version(rules);
+    if (rules_packed_bytes > RULE_PACK_HEAD &&
+        memcmp(rules_packed, rules->version, RULE_PACK_HEAD) == 0)
+        rules->matchers[0] = matcher_unpack(rules_packed + RULE_PACK_HEAD,
+                                            rules_packed_bytes - RULE_PACK_HEAD, &ignored);
+    return rules->matchers[0] != NULL || compile(rules, 0, &file, err);
+}
+
 /* ---- a site's directory ---- */
 
-static bool add_site_file(struct ruleset *rules, const char *path, struct err *err)
-{
-    OWNED(yaml) yaml = yaml_read_file(path, err);
-    unsigned first = rules->n_rules;
-    return yaml != NULL && add_file(rules, yaml, err) && rule_link(rules, first, err);
-}
+struct site {
+    const char *dir;
+    struct dirent **entries;
+    int n;
+    bool *refused;                /* each: told already, leave it out */
+    int entry_of[RULE_FILES_MAX]; /* by the number of the file */
+    ruleset_complain_fn *complain;
+    void *ctx;
+};
 
 static int is_rule_file(const struct dirent *entry)
 {
@@ -125,45 +151,69 @@ static int is_rule_file(const struct dirent *entry)
                                        (n > 4 && strcmp(entry->d_name + n - 4, ".yml") == 0));
 }
 
-/* Alone with the built-in rules: a pattern that is well formed can still be refused as too large.
- */
-static bool can_compile(struct ruleset *rules, const struct mark *before, struct err *err)
+static bool add_site_file(struct ruleset *rules, const char *path, struct err *err)
 {
-    for (unsigned i = before->n_patterns; i < rules->n_patterns; i++) {
-        const struct rule_pattern *pattern = &rules->patterns[i];
-        struct err why = {0};
-        size_t bad = 0;
-        OWNED(matcher) alone = matcher_new(&pattern->text, 1, &bad, &why);
-        if (alone == NULL)
-            return err_set(err, ERR_INVALID, "%s:%d: pattern '%s': %s", rules->files[pattern->file],
-                           pattern->line, pattern->text, why.text);
-    }
-    return true;
+    OWNED(yaml) yaml = yaml_read_file(path, err);
+    unsigned first = rules->n_rules;
+    return yaml != NULL && add_file(rules, yaml, err) && rule_link(rules, first, err);
 }
 
-static void add_site(struct ruleset *rules, const char *dir, ruleset_complain_fn *complain,
-                     void *ctx)
+static void add_site_files(struct ruleset *rules, struct site *site)
 {
-    struct dirent **entries = NULL;
-    int n = scandir(dir, &entries, is_rule_file, alphasort);
-    if (n < 0) {
-        struct err err = {0};
-        err_set(&err, ERR_INVALID, "%s: the directory of rules cannot be read: %m", dir);
-        complain(ctx, &err);
-        return;
-    }
-    for (int i = 0; i < n; i++) {
+    for (int i = 0; i < site->n; i++) {
         struct mark before = mark_here(rules);
         struct err err = {0};
         char path[4096];
-        (void)snprintf(path, sizeof path, "%s/%s", dir, entries[i]->d_name);
-        if (!add_site_file(rules, path, &err) || !can_compile(rules, &before, &err)) {
-            cut_to(rules, &before);
-            complain(ctx, &err);
+        (void)snprintf(path, sizeof path, "%s/%s", site->dir, site->entries[i]->d_name);
+        if (site->refused[i])
+            continue;
+        if (add_site_file(rules, path, &err)) {
+            site->entry_of[rules->n_files - 1] = i;
+            continue;
         }
-        free(entries[i]);
+        cut_to(rules, &before);
+        site->refused[i] = true;
+        site->complain(site->ctx, &err);
     }
-    free(entries);
+}
+
+/* A pattern that is well formed can still be refused as too large: its file is left out, and the
+ * others are loaded again. */
+static void add_site(struct ruleset *rules, struct site *site)
+{
+    struct mark before = mark_here(rules);
+    rules->first[1] = rules->n_patterns;
+    for (;;) {
+        struct err err = {0};
+        unsigned file = RULE_FILES_MAX;
+        add_site_files(rules, site);
+        if (compile(rules, 1, &file, &err))
+            return;
+        cut_to(rules, &before);
+        site->complain(site->ctx, &err);
+        if (file == RULE_FILES_MAX)
+            return;
+        site->refused[site->entry_of[file]] = true;
+    }
+}
+
+static void add_site_dir(struct ruleset *rules, const char *dir, ruleset_complain_fn *complain,
+                         void *ctx)
+{
+    struct site site = {.dir = dir, .complain = complain, .ctx = ctx};
+    struct err err = {0};
+    site.n = scandir(dir, &site.entries, is_rule_file, alphasort);
+    site.refused = calloc(site.n > 0 ? (size_t)site.n : 1, sizeof *site.refused);
+    if (site.n < 0 || site.refused == NULL)
+        err_set(&err, ERR_INVALID, "%s: the directory of rules cannot be read: %m", dir);
+    if (err.code == ERR_NONE)
+        add_site(rules, &site);
+    else
+        complain(ctx, &err);
+    for (int i = 0; i < site.n; i++)
+        free(site.entries[i]);
+    free(site.entries);
+    free(site.refused);
 }
 
 struct ruleset *ruleset_new(const char *site_dir, ruleset_complain_fn *complain, void *ctx,
@@ -175,12 +225,10 @@ struct ruleset *ruleset_new(const char *site_dir, ruleset_complain_fn *complain,
         return NULL;
     }
     rules->hash = 0xcbf29ce484222325u;
-    if (!add_builtin(rules, err))
+    if (!add_builtin(rules, err) || !make_builtin_ready(rules, err))
         return NULL;
     if (site_dir != NULL)
-        add_site(rules, site_dir, complain, ctx);
-    if (!compile(rules, err))
-        return NULL;
-    (void)snprintf(rules->version, sizeof rules->version, "%016" PRIx64, rules->hash);
+        add_site_dir(rules, site_dir, complain, ctx);
+    set_version(rules);
     return TAKE(rules);
 }
