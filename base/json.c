@@ -16,6 +16,7 @@
 
 struct reader {
     const char *text, *at, *end, *where;
+    int line, column; /* of the text's first character */
     int depth;
     struct err *err;
 };
@@ -25,7 +26,7 @@ static bool read_value(struct reader *r, struct json_object **out_value);
 /* Fails at `at`: lines and columns are counted only now, when somebody wants to know. */
 static bool fail_at(struct reader *r, const char *at, const char *what)
 {
-    int line = 1, column = 1;
+    int line = r->line, column = r->column;
     for (const char *c = r->text; c < at; c++) {
         if (*c == '\n') {
             line++;
@@ -341,9 +342,15 @@ static bool read_value(struct reader *r, struct json_object **out_value)
 
 struct json_object *json_parse(const char *text, size_t n, const char *where, struct err *err)
 {
+    return json_parse_part(text, n, where, 1, 1, err);
+}
+
+struct json_object *json_parse_part(const char *text, size_t n, const char *where, int line,
+                                    int column, struct err *err)
+{
     if (n > JSON_BYTES_MAX) {
-        err_set(err, ERR_INVALID, "%s: line 1 column 1: %zu bytes, more than %d", where, n,
-                JSON_BYTES_MAX);
+        err_set(err, ERR_INVALID, "%s: line %d column %d: %zu bytes, more than %d", where, line,
+                column, n, JSON_BYTES_MAX);
         return NULL;
     }
     /* A terminated copy, so that looking one character ahead never leaves the memory. */
@@ -356,7 +363,13 @@ struct json_object *json_parse(const char *text, size_t n, const char *where, st
         memcpy(copy, text, n);
     copy[n] = '\0';
 
-    struct reader r = {.text = copy, .at = copy, .end = copy + n, .where = where, .err = err};
+    struct reader r = {.text = copy,
+                       .at = copy,
+                       .end = copy + n,
+                       .where = where,
+                       .line = line,
+                       .column = column,
+                       .err = err};
     OWNED(json_object) value = NULL;
     if (!read_value(&r, &value))
         return NULL;

@@ -27,6 +27,9 @@ DEFINE_OWNED(json_object)
 
 /* One document. On failure NULL and ERR_INVALID "where: line L column C: what". */
 struct json_object *json_parse(const char *text, size_t n, const char *where, struct err *err);
+/* The same for a part of a longer text that begins at this line and column, from 1. */
+struct json_object *json_parse_part(const char *text, size_t n, const char *where, int line,
+                                    int column, struct err *err);
 
 /* Reading. A missing or null member gives the fallback; a member of the wrong type is
  * ERR_INVALID naming its path ("spec.vmiName: expected a string, found a number"). */
