@@ -29,4 +29,7 @@ void recorded_fill(const struct verdict *verdict, const struct gathered *job,
                    const struct notes *notes, int64_t judged_ms, struct recorded_rows *out_rows,
                    struct judgement *out_judgement);
 
+/* A stored verdict as a document, with the keys of verdict_json(); NULL only without memory. */
+struct json_object *recorded_json(const struct judgement *judgement, const char *id);
+
 #endif

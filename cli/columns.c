@@ -233,6 +233,8 @@ static const struct column migration_columns[] = {
     {"AGE", ALWAYS, false, NULL, fill_age},
     {"POLICY", WIDE, false, "status.ferry.policy", NULL},
     {"OUTCOME", WIDE, false, "status.ferry.outcome", NULL},
+    {"PLANE", WIDE, false, "status.ferry.verdict.plane", NULL},
+    {"CAUSE", WIDE, false, "status.ferry.verdict.cause", NULL},
     {"GUEST AT", WIDE, false, "status.ferry.guestAt", NULL},
     {"ABORT", WIDE, false, "status.migrationState.abortStatus", NULL},
     {"REASON", WIDE, false, NULL, fill_reason},

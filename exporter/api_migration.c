@@ -5,7 +5,6 @@
  */
 #include <string.h>
 
-#include "analyzer/verdict.h"
 #include "engine/data/flags.h"
 #include "exporter/api.h"
 
@@ -209,19 +208,22 @@ static void add_sample(struct json_object *ferry, const struct snapshot_job *job
         json_add_i64(ferry, "downtimeMs", (int64_t)stats->downtime_ms); /* measured, not expected */
 }
 
+/* The short of it; what it rests on is the migration's verdict: api_verdict.c. */
 static void add_verdict(struct json_object *ferry, const struct snapshot_job *job)
 {
-    struct verdict verdict;
-    verdict_of(job, &verdict);
-    if (verdict.outcome == OUTCOME_NONE)
+    if (job->verdict == NULL)
         return;
+    const struct store_verdict *verdict = &job->verdict->verdict;
     struct json_object *out = json_add_object(ferry, "verdict");
-    json_add_text(out, "outcome", outcome_name(verdict.outcome));
-    json_add_text(out, "plane", plane_name(verdict.plane));
-    json_add_text(out, "cause", cause_row(verdict.cause)->name);
-    api_add_unless_empty(out, "failedAt", failed_at_name(verdict.failed_at));
-    json_add_bool(out, "irrecoverable", verdict.irrecoverable);
-    api_add_unless_empty(out, "action", verdict.action);
+    json_add_text(out, "outcome", verdict->outcome);
+    json_add_text(out, "plane", verdict->plane);
+    json_add_text(out, "cause", verdict->cause);
+    api_add_unless_empty(out, "failedAt", verdict->failed_at);
+    json_add_bool(out, "irrecoverable", verdict->irrecoverable);
+    json_add_i64(out, "confidencePercent", verdict->confidence_percent);
+    api_add_unless_empty(out, "action", verdict->action);
+    api_add_unless_empty(out, "runbook", verdict->runbook);
+    json_add_time(out, "at", verdict->judged_ms);
 }
 
 /* Why each node that was looked at cannot take the guest: the newest full look. */
@@ -359,6 +361,8 @@ static const struct api_column columns[] = {
     {"Remaining", "string", 0, "Data still to be moved."},
     {"Age", "date", 0, "Time since it was asked for."},
     {"Outcome", "string", 1, "How it ended."},
+    {"Cause", "string", 1, "Why it ended otherwise than wished."},
+    {"Plane", "string", 1, "Where that cause lies."},
     {"Recovery", "string", 1, "How far a broken post-copy was taken up again."},
     {"Reason", "string", 1, "Why it waits or failed."},
 };
@@ -400,6 +404,8 @@ static void add_cells(const struct snapshot *s, size_t i, int64_t now_ms, struct
         remaining,
         age,
         outcome_name(job->outcome),
+        job->verdict != NULL ? job->verdict->verdict.cause : "",
+        job->verdict != NULL ? job->verdict->verdict.plane : "",
         recovery_name(job->recovery),
         job->failure_reason[0] != '\0' ? job->failure_reason : job->pending_reason};
     for (size_t c = 0; c < COUNT(texts); c++)

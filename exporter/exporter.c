@@ -116,6 +116,12 @@ void exporter_on_finished(void *exporter, const struct snapshot_job *job)
     metrics_count_finished(x->counters, job);
 }
 
+void exporter_on_judged(void *exporter, const struct judgement *judgement)
+{
+    struct exporter *x = exporter;
+    metrics_count_judged(x->counters, judgement, clock_wall_ms(x->clock));
+}
+
 void exporter_set_ready(struct exporter *x, bool ready, const char *reason)
 {
     (void)pthread_mutex_lock(&x->lock);

@@ -75,6 +75,11 @@ DEFINE_OWNED(metrics_counters)
 void metrics_count_step(struct metrics_counters *counters, enum phase from, enum phase to,
                         int64_t spent_ms);
 void metrics_count_finished(struct metrics_counters *counters, const struct snapshot_job *job);
+/* A verdict that was found at now_ms. Of migrations that ended more than METRICS_OLD_MS before it
+ * none is counted: an upgrade that explains the past is no storm of failures. */
+enum { METRICS_OLD_MS = 24 * 60 * 60 * 1000 };
+void metrics_count_judged(struct metrics_counters *counters, const struct judgement *judgement,
+                          int64_t now_ms);
 void metrics_counters_render(struct metrics_counters *counters, struct buf *out);
 
 #endif

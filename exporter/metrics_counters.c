@@ -238,10 +238,6 @@ void metrics_count_finished(struct metrics_counters *counters, const struct snap
     (void)prom_counter_inc(counters->migrations, kind);
     (void)prom_histogram_observe(counters->duration, spent_ms > 0 ? (double)spent_ms / 1000 : 0,
                                  outcome);
-    struct verdict verdict;
-    verdict_of(job, &verdict);
-    const char *said[] = {outcome[0], plane_name(verdict.plane), cause_row(verdict.cause)->name};
-    (void)prom_counter_inc(counters->verdicts, said);
     count_modes(counters, job);
     count_recovery(counters, job);
     if (job->abort_status == ABORT_NONE && !job->abort_asked)
@@ -253,6 +249,19 @@ void metrics_count_finished(struct metrics_counters *counters, const struct snap
                             abort_status_name(job->abort_status == ABORT_SUCCEEDED ? ABORT_SUCCEEDED
                                                                                    : ABORT_FAILED)};
     (void)prom_counter_inc(counters->aborts, result);
+}
+
+/* Words that are none of ours, from a store of a later version, would make series of their own. */
+void metrics_count_judged(struct metrics_counters *counters, const struct judgement *judgement,
+                          int64_t now_ms)
+{
+    const struct store_verdict *verdict = &judgement->verdict;
+    const char *said[] = {verdict->outcome, verdict->plane, verdict->cause};
+    bool is_known = (cause_from_name(verdict->cause) < CAUSE_COUNT ||
+                     strcmp(verdict->cause, cause_row(CAUSE_NONE)->name) == 0) &&
+                    outcome_from_name(verdict->outcome) < OUTCOME_COUNT;
+    if (is_known && now_ms - verdict->at_ms < METRICS_OLD_MS)
+        (void)prom_counter_inc(counters->verdicts, said);
 }
 
 void metrics_counters_render(struct metrics_counters *counters, struct buf *out)

@@ -47,9 +47,46 @@ struct rig {
     unsigned port;
 };
 
+/* One migration that left the view, judged long ago: "gone". */
+static inline bool fake_find_job(struct store *s, const char *ns, const char *name,
+                                 store_job_fn *fn, void *ctx, struct err *err)
+{
+    (void)s, (void)err;
+    static const struct store_job gone = {
+        .uid = "u-gone", .ns = "default", .name = "gone", .guest_name = "vm1", .outcome = "failed"};
+    if (strcmp(ns, "default") == 0 && strcmp(name, "gone") == 0)
+        (void)fn(ctx, &gone);
+    return true;
+}
+static inline bool fake_each_verdict(struct store *s, const char *job_uid, store_verdict_fn *fn,
+                                     void *ctx, struct err *err)
+{
+    (void)s, (void)err;
+    assert_string_equal(job_uid, "u-gone");
+    (void)fn(ctx, &(struct store_verdict){.job_uid = job_uid, .cause = "guest-stopped"});
+    return true;
+}
+static inline bool fake_each_point(struct store *s, const char *job_uid, store_point_fn *fn,
+                                   void *ctx, struct err *err)
+{
+    (void)s, (void)job_uid, (void)err;
+    (void)fn(ctx, &(struct store_point){.standing = "for", .quote = "q"});
+    return true;
+}
+static inline bool fake_each_number(struct store *s, const char *job_uid, store_number_fn *fn,
+                                    void *ctx, struct err *err)
+{
+    (void)s, (void)job_uid, (void)fn, (void)ctx, (void)err;
+    return true;
+}
+
 static inline int rig_up(void **state)
 {
-    static const struct store_ops ops = {.each_event = fake_each_event};
+    static const struct store_ops ops = {.each_event = fake_each_event,
+                                         .find_job = fake_find_job,
+                                         .each_verdict = fake_each_verdict,
+                                         .each_point = fake_each_point,
+                                         .each_number = fake_each_number};
     struct rig *rig = calloc(1, sizeof *rig);
     struct err err = {0};
     (void)pthread_mutex_init(&rig->engine.lock, NULL);

@@ -224,6 +224,9 @@ static void an_irrecoverable_guest_is_flagged(void **state)
         struct snapshot_job *job = &world->jobs[1];
         job->phase = PHASE_FAILED;
         job->outcome = OUTCOME_IRRECOVERABLE;
+        struct judgement judgement = world_bad;
+        judgement.verdict.irrecoverable = true;
+        job->verdict = &judgement;
         job->recovery = RECOVERY_IRRECOVERABLE;
         job->guest_at = GUEST_AT_BROKEN;
         TEXT_SET(job->failure_reason, "the half on b is gone");

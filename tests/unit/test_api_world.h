@@ -6,11 +6,69 @@
 
 #include "tests/unit/test_api_world_control.h"
 
+#define WORLD_VERDICT_MS (WORLD_WALL_BASE_S * INT64_C(1000))
+/* What the analyser said of the one that is done. */
+static const struct judgement world_good = {
+    .verdict = {.job_uid = "",
+                .outcome = "succeeded",
+                .plane = "none",
+                .cause = "none",
+                .failed_at = "",
+                .recoverable = "unknown",
+                .guest_at = "running-on-target",
+                .confidence_percent = 100,
+                .rule = "",
+                .rules_version = "1",
+                .action = "",
+                .runbook = "",
+                .at_ms = WORLD_VERDICT_MS,
+                .judged_ms = WORLD_VERDICT_MS},
+};
+static const struct store_point world_points[] = {
+    {.standing = "for",
+     .rule = "closed",
+     .side = "unknown",
+     .origin = "migrate call on a",
+     .at_ms = WORLD_VERDICT_MS,
+     .quote = "client socket is closed",
+     .note = "They lost each other."},
+    {.standing = "fallout",
+     .rule = "failed",
+     .side = "source",
+     .origin = "libvirtd.log:3",
+     .quote = "operation failed",
+     .note = ""},
+};
+static const struct store_number world_numbers[] = {
+    {.name = "stalled_ms", .value = 7200, .unit = "ms"},
+    {.name = "iteration", .value = 3, .unit = ""}};
+static const struct judgement world_bad = {
+    .verdict = {.job_uid = "",
+                .outcome = "failed",
+                .plane = "control",
+                .cause = "control-connection-lost",
+                .failed_at = "after-hand-off",
+                .recoverable = "unknown",
+                .guest_at = "running-on-source",
+                .confidence_percent = 87,
+                .rule = "closed",
+                .rules_version = "1",
+                .action = "Look at the guest on both nodes first.",
+                .runbook = "docs/causes.md#control-connection-lost",
+                .at_ms = WORLD_VERDICT_MS,
+                .judged_ms = WORLD_VERDICT_MS},
+    .points = world_points,
+    .n_points = 2,
+    .numbers = world_numbers,
+    .n_numbers = 2,
+};
+
 static inline void world_jobs(struct world *w)
 {
     struct snapshot_job *job = world_job(w, 0, "done", "vm1", PHASE_SUCCEEDED);
     world_start(job);
     job->outcome = OUTCOME_SUCCEEDED;
+    job->verdict = &world_good;
     job->guest_at = GUEST_AT_TARGET;
     job->ended_ms = job->created_ms + 31500;
     job->steps[job->n_steps++] = (struct snapshot_step){PHASE_SUCCEEDED, job->ended_ms};
