@@ -385,9 +385,16 @@ bool ladder_called(struct fleet *f, struct job *job, uint64_t id, const struct e
     return true;
 }
 
-bool ladder_abort_freezes(const struct job *job, struct moment now)
+enum ladder_stop ladder_how_to_stop(const struct job *job, struct moment now)
 {
     bool disks = job->volumes_json != NULL && job->mode != MODE_POSTCOPY;
-    return disks && job->stream.flow_ms != 0 &&
-           now.mono_ms - job->stream.flow_ms >= LADDER_QUIET_MS;
+    if (!disks || job->stream.flow_ms == 0)
+        return LADDER_STOP_ABORT;
+    if (job->stream.flow_ms - job->abort_asked_ms >= LADDER_PROOF_MS)
+        return LADDER_STOP_ABORT;
+    int64_t quiet_ms = now.mono_ms - job->stream.flow_ms;
+    if (quiet_ms >= LADDER_QUIET_MS ||
+        (quiet_ms >= LADDER_PROOF_MS && now.mono_ms - job->abort_asked_ms >= LADDER_PROOF_MS))
+        return LADDER_STOP_YANK;
+    return LADDER_STOP_NOT_YET;
 }

@@ -27,6 +27,7 @@ enum {
     LADDER_AGAIN_MS = 10000,    /* before the same remedy is tried again */
     LADDER_AWAY_MS = 3000,      /* it is looked at every second: else this process stood still */
     LADDER_FRESH_MS = 2500,     /* how old a look may be that a remedy rests on */
+    LADDER_PROOF_MS = 1000,     /* bytes that still move then do not only fill a buffer */
 };
 
 struct ladder_facts {
@@ -63,7 +64,10 @@ void ladder_advance(struct fleet *f, struct job *job, struct moment now, struct 
 /* An order of the ladder's was answered. False: it is none. */
 bool ladder_called(struct fleet *f, struct job *job, uint64_t id, const struct err *err,
                    struct moment now, struct effects *fx);
-/* An abort now would freeze the guest: its streams are broken instead. */
-bool ladder_abort_freezes(const struct job *job, struct moment now);
+/* How a move that is to be stopped is stopped. With disks an abort over a dead path freezes the
+ * guest, so bytes must be seen to move after it was asked for; where none do, the streams are broken
+ * instead. One of the two within some seconds. */
+enum ladder_stop { LADDER_STOP_ABORT, LADDER_STOP_YANK, LADDER_STOP_NOT_YET };
+enum ladder_stop ladder_how_to_stop(const struct job *job, struct moment now);
 
 #endif

@@ -187,7 +187,13 @@ static void advance_abort(struct fleet *f, struct job *job, struct moment now, s
             job->wake_ms = job->abort_next_ms;
         return;
     }
-    bool yanks = ladder_abort_freezes(job, now);
+    enum ladder_stop how = ladder_how_to_stop(job, now);
+    if (how == LADDER_STOP_NOT_YET) {
+        job->abort_next_ms = now.mono_ms + ABORT_RETRY_MS;
+        job->wake_ms = job->abort_next_ms;
+        return;
+    }
+    bool yanks = how == LADDER_STOP_YANK;
     job->abort_action = yanks ? "yank" : "abort";
     job->abort_call_seq = intent_open(job, job->abort_action, NULL, now, fx);
     job->abort_call_asked_ms = now.wall_ms;

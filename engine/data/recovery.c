@@ -23,6 +23,13 @@ static void open_window(struct job *job, struct moment now)
 {
     job->recovery.until_ms = now.wall_ms + RECOVERY_WINDOW_MS;
     job->recovery.ends_ms = now.mono_ms + RECOVERY_WINDOW_MS;
+    /* What moves opens it again and again; shown every now and then, and not only when all of it
+     * is told anew: an order may be out for longer than that. */
+    bool shown = job->pending == PENDING_RECOVERY && job->waits_until_ms != 0;
+    if (shown && job->recovery.until_ms - job->waits_until_ms >= RECOVERY_SHOWN_MS) {
+        job->waits_until_ms = job->recovery.until_ms;
+        job->changed = true;
+    }
 }
 
 static void enter(struct job *job, enum recovery state, struct moment now)

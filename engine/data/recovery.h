@@ -23,6 +23,7 @@ enum {
     RECOVERY_AGAIN_MS = 4000,    /* between two tries */
     RECOVERY_QUIET_MS = 8000,    /* nothing moved for so long: the stream is dead */
     RECOVERY_BLIND_MS = 20000,   /* the same, where no numbers come at all */
+    RECOVERY_SHOWN_MS = 10000,   /* an end of the window that moved is shown so late */
     RECOVERY_GONE_MS = 1000,     /* a side must be seen gone for so long */
     RECOVERY_PATH_MS = 3000,     /* after a dead path it is probed again */
     RECOVERY_ANSWER_MS = 10000,  /* a probe's answer is awaited for so long */

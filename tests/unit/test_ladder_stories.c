@@ -90,8 +90,23 @@ static void an_abort_of_disks_that_move_is_an_abort(void **state)
     struct core_world *w = core_flowing(NULL, true);
     core_flow(w, 2000);
     core_cancel(w);
+    assert_int_equal(w->aborts, 0); /* the newest bytes may have been the last */
+    core_flow(w, 1600);
     assert_int_equal(w->aborts, 1);
     assert_int_equal(core_orders(w, HV_CALL_YANK), 0);
+    core_free(w);
+}
+
+/* Cut a moment before it is asked for: by the last sample all is well. */
+static void an_abort_right_after_a_cut_freezes_no_guest(void **state)
+{
+    (void)state;
+    struct core_world *w = core_flowing(NULL, true);
+    core_flow(w, 2000);
+    core_cancel(w);
+    core_stall(w, 1600);
+    assert_int_equal(w->aborts, 0);
+    assert_int_equal(core_orders(w, HV_CALL_YANK), 1);
     core_free(w);
 }
 
@@ -467,6 +482,7 @@ int main(void)
         cmocka_unit_test(a_yank_that_did_not_help_is_tried_again_not_sooner_than_its_limit),
         cmocka_unit_test(an_abort_that_would_freeze_the_guest_becomes_a_yank),
         cmocka_unit_test(an_abort_of_disks_that_move_is_an_abort),
+        cmocka_unit_test(an_abort_right_after_a_cut_freezes_no_guest),
         cmocka_unit_test(an_abort_yanked_by_an_earlier_process_was_an_abort),
         cmocka_unit_test(silence_is_not_a_stall),
         cmocka_unit_test(a_guest_its_user_paused_is_not_taken_for_a_switch_over),
