@@ -14,7 +14,7 @@
 enum side { SIDE_UNKNOWN, SIDE_SOURCE, SIDE_TARGET, SIDE_MANAGER, SIDES };
 
 enum {
-    EVIDENCE_TEXT_MAX = 16 * 1024, /* of a message; what is longer is cut by the judge */
+    EVIDENCE_TEXT_MAX = 16 * 1024, /* of a message at once; longer ones are read in pieces */
     EVIDENCE_ORIGIN_MAX = 160,
     EVIDENCE_KEY_MAX = 64,
 };

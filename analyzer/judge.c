@@ -8,7 +8,11 @@
 #include "analyzer/judge_inside.h"
 #include "base/text.h"
 
-enum { QUOTE_BEFORE = 230 }; /* bytes of a quote that lie before the end of what was found */
+enum {
+    QUOTE_BEFORE = 230, /* bytes of a quote that lie before the end of what was found */
+    WINDOW = EVIDENCE_TEXT_MAX - 1,
+    OVERLAP = 1024,
+};
 
 struct judge *judge_new(const struct ruleset *rules, struct err *err)
 {
@@ -108,7 +112,7 @@ static void note(struct judge *judge, unsigned pattern, size_t end)
         return;
     *place = judge->n_hits;
     hit->seq = judge->n_messages;
-    hit->end = end;
+    hit->end = judge->before + end;
     hit->at_ms = judge->at_ms;
     hit->side = judge->side;
     quote(judge->text, judge->length, end, hit->quote, sizeof hit->quote);
@@ -142,19 +146,26 @@ static void look(struct judge *judge, const char *text, size_t n, match_fn *fn)
         }
 }
 
+/* A long text is looked at in windows that overlap, so that nothing is cut in two. */
 static void hear_message(void *ctx, const struct evidence_message *message)
 {
     struct judge *judge = ctx;
     judge->n_messages++;
     judge->text = judge->seen;
-    judge->length =
-        match_normalise(message->text, message->length, judge->seen, sizeof judge->seen);
     judge->side = message->side < SIDES ? message->side : SIDE_UNKNOWN;
     judge->slot = judge->side;
     judge->at_ms = message->at_ms;
     judge->origin = message->origin != NULL ? message->origin : "";
-    look(judge, judge->seen, judge->length, on_text);
-    judge_see_stuck(judge);
+    for (size_t from = 0; from < message->length; from += WINDOW - OVERLAP) {
+        size_t left = message->length - from;
+        judge->before = from;
+        judge->length = match_normalise(message->text + from, left < WINDOW ? left : WINDOW,
+                                        judge->seen, sizeof judge->seen);
+        look(judge, judge->seen, judge->length, on_text);
+        judge_see_stuck(judge);
+        if (left <= WINDOW)
+            return;
+    }
 }
 
 /* ---- facts ---- */
@@ -180,6 +191,7 @@ static void hear_fact(void *ctx, const struct evidence_fact *fact)
     kept->at_ms = fact->at_ms;
     (void)snprintf(line, sizeof line, "%s=%s", kept->key, kept->value);
     judge->text = line;
+    judge->before = 0;
     judge->length = strlen(line);
     judge->side = SIDE_UNKNOWN;
     judge->slot = JUDGE_SLOT_FACT;

@@ -50,7 +50,7 @@ struct judge {
     /* What is being looked at. */
     unsigned first_pattern; /* of the matcher */
     const char *text;
-    size_t length;
+    size_t length, before; /* bytes of the message before it */
     enum side side;
     unsigned slot;
     int64_t at_ms;

@@ -201,15 +201,35 @@ static char see(const char *text, size_t n, size_t *out_bytes)
     return c <= ' ' || c == 0x7f ? ' ' : (char)c;
 }
 
+/* Bytes from here on that are seen as they are: nearly all. */
+static size_t plain_run(const char *text, size_t n)
+{
+    size_t i = 0;
+    for (; i < n; i++) {
+        unsigned char c = (unsigned char)text[i];
+        if (c <= ' ' || c == '`' || c == '\\' || c == 0x7f || c == 0xe2)
+            break;
+    }
+    return i;
+}
+
 size_t match_normalise(const char *text, size_t n, char *out, size_t out_bytes)
 {
-    size_t made = 0;
+    size_t made = 0, i = 0, took;
     assert(out_bytes > 0);
-    for (size_t i = 0, took; i < n && made + 1 < out_bytes; i += took) {
+    while (i < n && made + 1 < out_bytes) {
+        size_t left = n - i, room = out_bytes - 1 - made;
+        size_t run = plain_run(text + i, left < room ? left : room);
+        memcpy(out + made, text + i, run);
+        made += run;
+        i += run;
+        if (i == n || made + 1 >= out_bytes)
+            break;
         char c = see(text + i, n - i, &took);
         bool is_more_space = c == ' ' && (made == 0 || out[made - 1] == ' ');
         if (c != '\0' && !is_more_space)
             out[made++] = c;
+        i += took;
     }
     while (made > 0 && out[made - 1] == ' ')
         made--;

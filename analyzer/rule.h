@@ -101,6 +101,8 @@ struct ruleset {
     unsigned first[RULE_MATCHERS]; /* number of the first pattern */
 };
 
+/* Only the rules of this text: without the built-in ones. */
+struct ruleset *ruleset_of_text(const char *file, const char *text, struct err *err);
 /* Appends the rules of one file. After a failure the lists hold rests that must be cut off. */
 bool rule_read(struct ruleset *rules, const struct yaml *yaml, struct err *err);
 /* Finds what the rules from `first_rule` on win over. */

@@ -216,16 +216,33 @@ static void add_site_dir(struct ruleset *rules, const char *dir, ruleset_complai
     free(site.refused);
 }
 
+static struct ruleset *empty(struct err *err)
+{
+    struct ruleset *rules = calloc(1, sizeof *rules);
+    if (rules == NULL)
+        err_set(err, ERR_NOMEM, "no memory for rules");
+    else
+        rules->hash = 0xcbf29ce484222325u;
+    return rules;
+}
+
+struct ruleset *ruleset_of_text(const char *file, const char *text, struct err *err)
+{
+    OWNED(ruleset) rules = empty(err);
+    OWNED(yaml) yaml = rules != NULL ? yaml_parse(text, strlen(text), file, err) : NULL;
+    unsigned bad_file = 0;
+    if (yaml == NULL || !add_file(rules, yaml, err) || !rule_link(rules, 0, err) ||
+        !compile(rules, 0, &bad_file, err))
+        return NULL;
+    set_version(rules);
+    return TAKE(rules);
+}
+
 struct ruleset *ruleset_new(const char *site_dir, ruleset_complain_fn *complain, void *ctx,
                             struct err *err)
 {
-    OWNED(ruleset) rules = calloc(1, sizeof *rules);
-    if (rules == NULL) {
-        err_set(err, ERR_NOMEM, "no memory for rules");
-        return NULL;
-    }
-    rules->hash = 0xcbf29ce484222325u;
-    if (!add_builtin(rules, err) || !make_builtin_ready(rules, err))
+    OWNED(ruleset) rules = empty(err);
+    if (rules == NULL || !add_builtin(rules, err) || !make_builtin_ready(rules, err))
         return NULL;
     if (site_dir != NULL)
         add_site_dir(rules, site_dir, complain, ctx);
