@@ -104,7 +104,7 @@ const char *side_name(enum side side)
     return sides[side];
 }
 
-enum side side_from_name(const char *name)
+enum side side_of_name(const char *name)
 {
     enum side side = 0;
     while (side < SIDES && strcmp(sides[side], name) != 0)

@@ -83,7 +83,7 @@ void notes_fact(struct notes *notes, const char *key, const char *origin, int64_
 
 void notes_tell_row(const struct store_evidence *row, const struct evidence_sink *sink)
 {
-    enum side side = side_from_name(row->side);
+    enum side side = side_of_name(row->side);
     const struct evidence_message message = {.text = row->text,
                                              .length = strlen(row->text),
                                              .origin = row->origin,

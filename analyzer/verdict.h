@@ -117,6 +117,6 @@ const char *failed_at_name(enum failed_at at); /* FAILED_AT_NONE: "" */
 const char *cause_group_name(enum cause_group group);
 const char *point_role_name(enum point_role role);
 const char *side_name(enum side side);
-enum side side_from_name(const char *name); /* SIDES: no such */
+enum side side_of_name(const char *name); /* SIDES: no such */
 
 #endif

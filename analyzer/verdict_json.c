@@ -1,5 +1,15 @@
 /* verdict_json.c - a verdict as a document: the form that leaves the process. See verdict.h. */
+#include <stdio.h>
+
 #include "analyzer/verdict.h"
+
+/* Shortest form that says it: 0.89, not 0.8899999999999999. */
+static void add_double(struct json_object *out, const char *key, double value, int digits)
+{
+    char text[40];
+    (void)snprintf(text, sizeof text, "%.*g", digits, value);
+    json_add(out, key, json_object_new_double_s(value, text));
+}
 
 static void add_recoverable(struct json_object *out, enum recoverable recoverable)
 {
@@ -37,7 +47,7 @@ static void add_numbers(struct json_object *out, const struct verdict *verdict)
     for (unsigned i = 0; i < verdict->n_numbers; i++) {
         const struct verdict_number *number = &verdict->numbers[i];
         struct json_object *one = json_add_object(numbers, number->name);
-        json_add(one, "value", json_object_new_double(number->value));
+        add_double(one, "value", number->value, 15);
         if (number->unit[0] != '\0')
             json_add_text(one, "unit", number->unit);
     }
@@ -52,7 +62,7 @@ struct json_object *verdict_json(const struct verdict *verdict, const char *id)
     json_add_text(out, "plane", plane_name(verdict->plane));
     json_add_text(out, "cause", cause_row(verdict->cause)->name);
     json_add_text(out, "failed_at", failed_at_name(verdict->failed_at));
-    json_add(out, "confidence", json_object_new_double(verdict->confidence));
+    add_double(out, "confidence", verdict->confidence, 2);
     add_recoverable(out, verdict->recoverable);
     json_add_text(out, "guest", guest_at_name(verdict->guest));
     json_add_bool(out, "irrecoverable", verdict->irrecoverable);
