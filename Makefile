@@ -13,7 +13,7 @@ LAYERS := base store hypervisor collector engine analyzer exporter cli
 VARIANT ?= $(notdir $(CC))
 B := $(BUILD)/$(VARIANT)
 
-PKGS := libvirt libvirt-qemu libmicrohttpd json-c sqlite3 yaml-0.1 libxml-2.0 libcurl gnutls libhs
+PKGS := libvirt libvirt-qemu libmicrohttpd json-c sqlite3 yaml-0.1 libxml-2.0 libcurl gnutls libhs zlib
 PKG_CFLAGS := $(shell pkg-config --cflags $(PKGS) 2>/dev/null | sed 's/-I/-isystem /g')
 PKG_LIBS := $(shell pkg-config --libs $(PKGS) 2>/dev/null)
 

@@ -203,6 +203,18 @@ void buf_add(struct buf *buf, const char *text)
     buf_add_bytes(buf, text, strlen(text));
 }
 
+char *buf_room(struct buf *buf, size_t n)
+{
+    return make_room(buf, n) ? buf->data + buf->length : NULL;
+}
+
+void buf_wrote(struct buf *buf, size_t n)
+{
+    assert(n < buf->capacity - buf->length);
+    buf->length += n;
+    buf->data[buf->length] = '\0';
+}
+
 void buf_addf(struct buf *buf, const char *fmt, ...)
 {
     va_list args;

@@ -40,6 +40,10 @@ void buf_fini(struct buf *buf);
 void buf_add(struct buf *buf, const char *text);
 void buf_add_bytes(struct buf *buf, const char *bytes, size_t n);
 void buf_addf(struct buf *buf, const char *fmt, ...) __attribute__((format(printf, 2, 3)));
+/* For writers of many small pieces: room for n bytes at the end, NULL when there is none; then how
+ * many of them were written. */
+char *buf_room(struct buf *buf, size_t n);
+void buf_wrote(struct buf *buf, size_t n);
 /* Hands out the text (caller frees, "" when nothing was added) and leaves the buffer empty and
  * usable; NULL when it failed. */
 char *buf_take(struct buf *buf);

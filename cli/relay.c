@@ -97,6 +97,13 @@ static void on_step(void *ctx, const struct snapshot_job *job, enum phase from, 
         exporter_on_step(relay->exporter, job, from, why, spent_ms);
 }
 
+static void on_decision(void *ctx, const char *monitor, bool shadow, const char *decision)
+{
+    struct relay *relay = ctx;
+    if (relay->exporter != NULL)
+        exporter_on_decision(relay->exporter, monitor, shadow, decision);
+}
+
 static void on_finished(void *ctx, const struct snapshot_job *job)
 {
     struct relay *relay = ctx;
@@ -110,6 +117,7 @@ struct engine_sink relay_engine_sink(struct relay *relay)
         .ctx = relay,
         .on_snapshot = on_snapshot,
         .on_step = on_step,
+        .on_decision = on_decision,
         .on_finished = on_finished,
     };
 }

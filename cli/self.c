@@ -68,6 +68,7 @@ void self_fill(const struct collector_stats *collector, const struct engine_stat
         .commits = store->commits,
         .commit_failures = store->commit_failures,
         .commit_ms_total = store->commit_ms_total,
+        .commit_ms_max = engine->commit_ms_max,
         .turns = engine->turns,
         .store_ok = engine->store_ok,
     };

@@ -333,6 +333,10 @@ static void tell(struct engine *e, const struct effect *effect)
 {
     if (effect->kind == EFFECT_STEP)
         tell_step(e, effect);
+    if (effect->kind == EFFECT_DECISION && e->parts.sink.on_decision != NULL)
+        e->parts.sink.on_decision(e->parts.sink.ctx, effect->of.decision.monitor,
+                                  effect->of.decision.shadow,
+                                  decision_name(effect->of.decision.is.why));
     if (effect->kind == EFFECT_EVENT && effect->of.event.warning)
         LOG(WARN, "migration_event", FIELD_TEXT(MIGRATION, effect->job_uid),
             FIELD_TEXT(WHY, effect->of.event.reason), FIELD_TEXT(TEXT, effect->of.event.message));

@@ -55,6 +55,8 @@ struct engine_sink {
     void (*on_snapshot)(void *ctx, const struct snapshot *snapshot); /* take your own reference */
     void (*on_step)(void *ctx, const struct snapshot_job *job, enum phase from, enum trigger why,
                     int64_t spent_ms);
+    /* A monitor decided; shadow: it only says what it would have done. May be NULL. */
+    void (*on_decision)(void *ctx, const char *monitor, bool shadow, const char *decision);
     void (*on_finished)(void *ctx, const struct snapshot_job *job); /* once per job and process */
     /* A verdict is stored. Once per job, also when an earlier process saw the job end. */
     void (*on_judged)(void *ctx, const struct judgement *judgement);

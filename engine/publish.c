@@ -358,6 +358,7 @@ void publish_job(const struct fleet *f, const struct job *job, struct snapshot_j
         out->waits_since_ms = job->waits_since_ms;
         out->waits_until_ms = job->waits_until_ms;
     }
+    memcpy(out->waited_ms, job->waited_ms, sizeof out->waited_ms);
     out->abort_status = job->abort_status;
     out->resolving = job->resolving;
     out->recovering = job->recovering;
@@ -553,7 +554,17 @@ static bool take_objects(struct publisher *p, const struct fleet *f, struct snap
     block->snapshot.n_spaces = fresh->n_spaces;
     block->snapshot.drains = fresh->drains;
     block->snapshot.n_drains = fresh->n_drains;
+    for (const struct object *o = f->of_kind[OBJECT_DRAIN]; o != NULL; o = o->next)
+        block->snapshot.drain_states[o->drain->state]++;
     return true;
+}
+
+static void take_slots(const struct fleet *f, struct snapshot *out)
+{
+    out->slots_used = f->busy_jobs;
+    out->slots_fleet = f->config.parallel_per_fleet;
+    out->slots_outbound = f->config.parallel_outbound_per_node;
+    out->slots_inbound = f->config.parallel_inbound_per_node;
 }
 
 const struct snapshot *publish(struct publisher *p, struct fleet *f, int64_t wall_ms)
@@ -568,6 +579,7 @@ const struct snapshot *publish(struct publisher *p, struct fleet *f, int64_t wal
         block_free(block);
         return NULL;
     }
+    take_slots(f, &block->snapshot);
     block->snapshot.generation = f->version;
     return &block->snapshot;
 }

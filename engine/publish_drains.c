@@ -43,6 +43,8 @@ struct snapshot_drain *publish_drains(const struct fleet *f, size_t *out_n)
         if (kept > 0 && strcmp(drains[kept - 1].node, drain->node) == 0)
             continue;
         TEXT_SET(drains[kept].node, drain->node);
+        drains[kept].state = drain->state;
+        drains[kept].deadline_ms = drain->deadline_ms;
         drain_count(drain, drains[kept].guests);
         drain_count_blocks(drain, drains[kept].blocked);
         kept++;

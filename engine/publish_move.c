@@ -1,5 +1,6 @@
 /* publish_move.c - what readers see of a job's data plane; see publish.h. */
 #include "base/text.h"
+#include "engine/data/steer.h"
 #include "engine/publish.h"
 
 static void fill_final(const struct job *job, struct snapshot_job *out)
@@ -11,6 +12,7 @@ static void fill_final(const struct job *job, struct snapshot_job *out)
     out->final_setup_ms = job->final.setup_ms;
     out->final_bytes = job->final.bytes;
     out->final_passes = job->final.passes;
+    out->final_whole_bytes = job->final.whole_bytes;
 }
 
 static void fill_eta(const struct job *job, struct snapshot_job *out)
@@ -20,6 +22,17 @@ static void fill_eta(const struct job *job, struct snapshot_job *out)
     out->eta_low_ms = runs ? eta_left_low_ms(&job->eta) : -1;
     out->eta_high_ms = runs ? eta_left_high_ms(&job->eta) : -1;
     TEXT_SET(out->eta_note, job->eta.note);
+}
+
+static void fill_stream(const struct job *job, struct snapshot_job *out)
+{
+    const struct job_stream *stream = &job->stream;
+    bool stands = job->phase == PHASE_RUNNING && job->mode != MODE_POSTCOPY &&
+                  stream->stopped_ms != 0 && !stream->target_resumed && !job->userpause.wished;
+    out->stopped_since_ms = stands ? stream->stopped_wall_ms : 0;
+    TEXT_SET(out->remedy, stream->remedy);
+    out->budget = steer_budget(job);
+    out->monitor = job->config.monitor == MONITOR_LEGACY ? "legacy" : "stall";
 }
 
 void publish_fill_move(const struct job *job, struct snapshot_job *out)
@@ -38,7 +51,7 @@ void publish_fill_move(const struct job *job, struct snapshot_job *out)
     out->recovery_path = probed ? hv_path_name(job->recovery.path) : "";
     out->recovery_since_ms = job->recovery.since_ms;
     out->recovery_until_ms = job->recovery.until_ms;
-    TEXT_SET(out->remedy, job->stream.remedy);
+    fill_stream(job, out);
     out->paused_by_user = job->userpause.wished;
     out->ran_ms = job->userpause.ran_ms;
     fill_final(job, out);

@@ -10,6 +10,8 @@
 #include "collector/sample.h"
 #include "engine/control/drain_types.h"
 #include "engine/control/placement_types.h"
+#include "engine/model/incident.h"
+#include "engine/model/job_parts.h"
 #include "engine/model/judgement.h"
 #include "engine/model/migratable.h"
 #include "engine/model/object_kind.h"
@@ -93,6 +95,7 @@ struct snapshot_job {
     enum priority priority;
     enum pending pending;                     /* what it waits for */
     int64_t waits_since_ms, waits_until_ms;   /* wall; until 0: no end */
+    int64_t waited_ms[PENDING_COUNT];         /* waits that are over */
     char pending_reason[SNAPSHOT_REASON_MAX]; /* the same for people, empty when it does not */
     char failure_reason[SNAPSHOT_REASON_MAX];
     struct err error; /* of the migrate call; code NONE when it gave none */
@@ -124,11 +127,15 @@ struct snapshot_job {
     const char *recovery_path; /* a literal: between the nodes, as last probed; "" it was not */
     int64_t recovery_since_ms, recovery_until_ms; /* wall */
     char remedy[160];                             /* done about a stalled stream; "" nothing */
+    int64_t stopped_since_ms; /* wall: it stands still for the switch-over; 0: it does not */
+    struct job_budget budget;
+    const char *monitor; /* that watches, a literal */
     bool paused_by_user;
     int64_t ran_ms; /* how long it ran on the target although its user had paused it */
     bool final_known;
     const char *final_from; /* a literal: event, target */
     uint64_t final_total_ms, final_downtime_ms, final_setup_ms, final_bytes, final_passes;
+    uint64_t final_whole_bytes; /* of what had to move; 0: not known */
     bool forecast_made;
     int64_t forecast_total_ms, forecast_low_ms, forecast_high_ms, forecast_downtime_ms;
     int forecast_percent;
@@ -154,6 +161,8 @@ struct snapshot_object { /* a document; texts live with the snapshot */
 };
 struct snapshot_drain { /* of a node: the one that goes on, else the newest */
     char node[HV_HOST_MAX];
+    enum drain_state state;
+    int64_t deadline_ms; /* wall; 0: none */
     unsigned guests[DRAIN_GUEST_COUNT], blocked[BLOCK_COUNT]; /* by state; that stay, by reason */
 };
 struct snapshot_space { /* a namespace that is in use */
@@ -169,10 +178,14 @@ struct snapshot {
     const struct snapshot_node *nodes;      /* by name */
     const struct snapshot_guest *guests;    /* by namespace, name */
     const struct snapshot_job *const *jobs; /* by creation; one that did not change is shared */
-    size_t n_objects, n_spaces, n_drains;
+    size_t n_objects, n_spaces, n_drains, n_incidents;
     const struct snapshot_object *const *objects; /* by kind, namespace, name; shared likewise */
     const struct snapshot_space *spaces;          /* by name */
     const struct snapshot_drain *drains;          /* by node, one each */
+    const struct incident *incidents; /* open ones, by opening */
+    struct incident_totals incident_totals;
+    unsigned drain_states[DRAIN_COUNT];           /* all of them, by state */
+    unsigned slots_used, slots_fleet, slots_outbound, slots_inbound; /* limits; 0: none */
 };
 
 /* Takes or drops a reference; drop frees with the last. NULL is fine. Any thread. */

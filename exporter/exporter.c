@@ -1,8 +1,7 @@
-/* exporter.c - see exporter.h: holds the newest snapshot and the page made from it.
+/* exporter.c - see exporter.h: holds the newest snapshot and the newest sample of Ferry itself.
  *
- * The page is keyed by (snapshot generation, self sample). Counters that moved since are on the
- * next page, at most one self sample later: so two scrapes of one key are one page, and the
- * engine's thread only ever swaps a pointer.
+ * A page is made of these two (scrape.h). Counters that moved since are on the next page, at most
+ * one self sample later; the engine's thread only ever swaps a pointer.
  */
 #include "exporter/exporter_impl.h"
 
@@ -92,6 +91,7 @@ void exporter_on_snapshot(void *exporter, const struct snapshot *snapshot)
     x->snapshot = snapshot;
     (void)pthread_mutex_unlock(&x->lock);
     snapshot_unref(before);
+    metrics_count_late(x->counters, snapshot);
 }
 
 const struct snapshot *exporter_snapshot(struct exporter *x)
@@ -107,7 +107,13 @@ void exporter_on_step(void *exporter, const struct snapshot_job *job, enum phase
 {
     struct exporter *x = exporter;
     enum phase to = phase_next(from, why); /* the job itself may be further already */
-    metrics_count_step(x->counters, from, to != PHASE_NONE ? to : job->phase, spent_ms);
+    metrics_count_step(x->counters, job, from, to != PHASE_NONE ? to : job->phase, spent_ms);
+}
+
+void exporter_on_decision(void *exporter, const char *monitor, bool shadow, const char *decision)
+{
+    struct exporter *x = exporter;
+    metrics_count_decision(x->counters, monitor, shadow, decision);
 }
 
 void exporter_on_finished(void *exporter, const struct snapshot_job *job)
@@ -132,45 +138,19 @@ void exporter_set_ready(struct exporter *x, bool ready, const char *reason)
 
 /* ---- /metrics ---- */
 
-static struct http_page *render(struct exporter *x, const struct snapshot *snapshot,
-                                const struct self_sample *self)
+static struct http_page *current_page(struct exporter *x, struct scrape_form form)
 {
-    struct metrics_view view = {.version = x->version,
-                                .number = ++x->page_number,
-                                .snapshot = snapshot,
-                                .self = self == NULL ? NULL : &self->self,
-                                .process = self == NULL ? NULL : &self->process};
-    struct buf out;
-    buf_init(&out, EXPORTER_PAGE_MAX);
-    metrics_render(&view, &out);
-    metrics_counters_render(x->counters, &out);
-    size_t n = out.length;
-    char *text = buf_take(&out);
-    return text == NULL ? NULL : http_page_new(text, n, "text/plain; version=0.0.4; charset=utf-8");
-}
-
-/* The page of what is newest now; made by the first scrape that wants it. NULL: it did not fit. */
-static struct http_page *current_page(struct exporter *x)
-{
-    (void)pthread_mutex_lock(&x->page_lock);
     (void)pthread_mutex_lock(&x->lock);
     const struct snapshot *snapshot = snapshot_ref(x->snapshot);
     struct self_sample *self = self_ref(x->self);
     uint64_t number = x->self_number;
     (void)pthread_mutex_unlock(&x->lock);
-
-    uint64_t generation = snapshot == NULL ? 0 : snapshot->generation;
-    bool is_fresh = x->page != NULL && x->page_has_snapshot == (snapshot != NULL) &&
-                    x->page_generation == generation && x->page_self_number == number;
-    if (!is_fresh) {
-        http_page_unref(x->page);
-        x->page = render(x, snapshot, self);
-        x->page_has_snapshot = snapshot != NULL;
-        x->page_generation = generation;
-        x->page_self_number = number;
-    }
-    struct http_page *page = http_page_ref(x->page);
-    (void)pthread_mutex_unlock(&x->page_lock);
+    struct metrics_view view = {.version = x->version,
+                                .snapshot = snapshot,
+                                .self = self == NULL ? NULL : &self->self,
+                                .process = self == NULL ? NULL : &self->process,
+                                .kubevirt = x->kubevirt_metrics};
+    struct http_page *page = scrape_page(x->scrape, form, &view, number, x->counters);
     self_unref(self);
     snapshot_unref(snapshot);
     return page;
@@ -178,7 +158,9 @@ static struct http_page *current_page(struct exporter *x)
 
 void serve_metrics(const struct api_call *call, struct http_reply *out_reply)
 {
-    out_reply->page = current_page(call->x);
+    struct scrape_form form = scrape_form(http_header(call->request, "Accept"),
+                                          http_header(call->request, "Accept-Encoding"));
+    out_reply->page = current_page(call->x, form);
     out_reply->status = 200;
     if (out_reply->page == NULL)
         reply_refusal(out_reply, 503, "the page does not fit in memory");
@@ -235,10 +217,11 @@ struct exporter *exporter_new(const struct exporter_config *config,
     TEXT_SET(x->version, config->version);
     TEXT_SET(x->not_ready, "starting");
     (void)pthread_mutex_init(&x->lock, NULL);
-    (void)pthread_mutex_init(&x->page_lock, NULL);
-    x->counters = metrics_counters_new(err);
+    x->kubevirt_metrics = config->kubevirt_metrics;
+    x->counters = metrics_counters_new(parts->clock, config->kubevirt_metrics, err);
+    x->scrape = scrape_new(err);
     const struct http_service service = {x, serve, refuse};
-    if (x->counters != NULL)
+    if (x->counters != NULL && x->scrape != NULL)
         x->http = http_new(config->listen, parts->clock, &service, err);
     if (x->http != NULL)
         return x;
@@ -251,11 +234,10 @@ void exporter_free(struct exporter *x)
     if (x == NULL)
         return;
     http_free(x->http); /* the last handler has returned after this */
-    http_page_unref(x->page);
+    scrape_free(x->scrape);
     snapshot_unref(x->snapshot);
     self_unref(x->self);
     metrics_counters_free(x->counters);
-    (void)pthread_mutex_destroy(&x->page_lock);
     (void)pthread_mutex_destroy(&x->lock);
     free(x);
 }

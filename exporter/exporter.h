@@ -27,6 +27,8 @@ struct exporter_self {
     size_t collector_queue, engine_queue;
     uint64_t collector_drops, engine_drops;
     uint64_t commits, commit_failures, commit_ms_total;
+    int64_t commit_ms_max;
+    uint64_t unknown_statuses[3]; /* states, types and operations of jobs without a word */
     uint64_t turns;
     bool store_ok;
     size_t n_lanes;
@@ -41,6 +43,7 @@ struct exporter_self {
 struct exporter_config {
     const char *listen; /* "127.0.0.1:9178"; other than loopback is refused without TLS */
     const char *version;
+    bool kubevirt_metrics; /* KubeVirt's names too */
 };
 struct exporter_parts { /* borrowed */
     const struct clock *clock;
@@ -59,6 +62,7 @@ unsigned exporter_port(const struct exporter *x); /* the real one when 0 was ask
 void exporter_on_snapshot(void *exporter, const struct snapshot *snapshot);
 void exporter_on_step(void *exporter, const struct snapshot_job *job, enum phase from,
                       enum trigger why, int64_t spent_ms);
+void exporter_on_decision(void *exporter, const char *monitor, bool shadow, const char *decision);
 void exporter_on_finished(void *exporter, const struct snapshot_job *job);
 void exporter_on_judged(void *exporter, const struct judgement *judgement);
 void exporter_set_self(struct exporter *x, const struct exporter_self *self);

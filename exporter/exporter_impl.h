@@ -7,19 +7,21 @@
 #include "exporter/exporter.h"
 #include "exporter/http.h"
 #include "exporter/metrics.h"
+#include "exporter/scrape.h"
 
 enum { EXPORTER_VERSION_MAX = 64 };
 
 struct self_sample; /* exporter.c: a copy of struct exporter_self, counted */
 
-/* Two locks, never held together by a reader for long: `lock` guards pointers that the engine's
- * thread swaps, `page_lock` is held while a page is rendered, which the engine never waits for. */
+/* The lock guards pointers that the engine's thread swaps; no page is rendered under it. */
 struct exporter {
     const struct clock *clock;
     struct engine_requests requests;
     struct store *store;
     char version[EXPORTER_VERSION_MAX];
+    bool kubevirt_metrics;
     struct metrics_counters *counters;
+    struct scrape *scrape;
     struct http *http;
 
     pthread_mutex_t lock;
@@ -28,11 +30,6 @@ struct exporter {
     uint64_t self_number;
     bool is_ready;
     char not_ready[SNAPSHOT_REASON_MAX];
-
-    pthread_mutex_t page_lock;
-    struct http_page *page;
-    bool page_has_snapshot;
-    uint64_t page_generation, page_self_number, page_number;
 };
 
 /* The newest snapshot, a reference of the caller's; NULL when there is none yet. */

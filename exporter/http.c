@@ -68,6 +68,8 @@ const char *http_header(const struct http_request *request, const char *key)
 struct http_page {
     atomic_int references;
     struct MHD_Response *response;
+    const char *text; /* the response's */
+    size_t n;
 };
 
 struct http_page *http_page_new(char *take_body, size_t n, const char *type)
@@ -81,8 +83,21 @@ struct http_page *http_page_new(char *take_body, size_t n, const char *type)
         return NULL;
     }
     atomic_init(&page->references, 1);
+    page->text = take_body;
+    page->n = n;
     (void)MHD_add_response_header(page->response, MHD_HTTP_HEADER_CONTENT_TYPE, type);
     return page;
+}
+
+void http_page_add_header(struct http_page *page, const char *key, const char *value)
+{
+    (void)MHD_add_response_header(page->response, key, value);
+}
+
+const char *http_page_text(const struct http_page *page, size_t *out_n)
+{
+    *out_n = page->n;
+    return page->text;
 }
 
 struct http_page *http_page_ref(struct http_page *page)

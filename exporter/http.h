@@ -42,6 +42,9 @@ const char *http_header(const struct http_request *request, const char *key);
 /* A body that many connections share. Counted; any thread. */
 struct http_page;
 struct http_page *http_page_new(char *take_body, size_t n, const char *type);
+/* Before it is shown to anybody. */
+void http_page_add_header(struct http_page *page, const char *key, const char *value);
+const char *http_page_text(const struct http_page *page, size_t *out_n); /* as long as the page */
 struct http_page *http_page_ref(struct http_page *page);
 void http_page_unref(struct http_page *page); /* NULL is fine */
 

@@ -1,13 +1,14 @@
-/* metrics.c - the table of metrics.def and the parts of the page that describe Ferry itself. */
+/* metrics.c - the table of metrics.def and how one sample is written. */
 #include "exporter/metrics.h"
 
 #include <assert.h>
-
-#include "exporter/promx.h"
+#include <stdio.h>
+#include <string.h>
 
 static const struct metric_row rows[METRIC_COUNT] = {
 #define METRIC(id, name, type, plane, unit, labels, help) \
-    [METRIC_##id] = {name, METRIC_TYPE_##type, METRIC_PLANE_##plane, unit, labels, help},
+    [METRIC_##                                            \
+        id] = {name, sizeof(name) - 1, PROMX_##type, METRIC_PLANE_##plane, unit, labels, help},
 #include "exporter/metrics.def"
 #undef METRIC
 };
@@ -18,196 +19,105 @@ const struct metric_row *metric_row(enum metric metric)
     return &rows[metric];
 }
 
-const char *metric_type_name(enum metric_type type)
-{
-    static const char *const names[] = {"gauge", "counter", "histogram", "gauge"};
-    assert(type < COUNT(names));
-    return names[type];
-}
-
-void metric_add_header(struct buf *out, enum metric metric)
+void metric_add_header(struct promx_page *page, enum metric metric)
 {
     const struct metric_row *row = metric_row(metric);
-    promx_add_header(out, row->name, metric_type_name(row->type), row->help);
+    const struct promx_family family = {row->name, row->type, row->unit, row->help};
+    promx_add_family(page, &family);
 }
 
-static void add_value(struct buf *out, double value)
+/* Name and labels, as far as the space before the value. last: one more label, or NULL. */
+static void add_start(struct buf *out, const char *name, size_t bytes, const char *labels,
+                      const struct metric_pair *last)
 {
-    buf_add_bytes(out, " ", 1);
-    promx_add_value(out, value);
-    buf_add_bytes(out, "\n", 1);
-}
-
-void metric_add_sample(struct buf *out, enum metric metric, const char *labels, double value)
-{
-    buf_add(out, metric_row(metric)->name);
-    if (labels[0] != '\0') {
+    buf_add_bytes(out, name, bytes);
+    if (labels[0] != '\0' || last != NULL)
         buf_add_bytes(out, "{", 1);
-        buf_add(out, labels);
-        buf_add_bytes(out, "}", 1);
-    }
-    add_value(out, value);
-}
-
-void metric_add_labelled(struct buf *out, enum metric metric, const char *labels, const char *key,
-                         const char *text, double value)
-{
-    buf_add(out, metric_row(metric)->name);
-    buf_add_bytes(out, "{", 1);
     buf_add(out, labels);
-    buf_add(out, labels[0] == '\0' ? "" : ",");
-    buf_add(out, key);
-    buf_add_bytes(out, "=\"", 2);
-    promx_add_label_value(out, text);
-    buf_add_bytes(out, "\"}", 2);
-    add_value(out, value);
+    if (last != NULL) {
+        buf_add(out, labels[0] == '\0' ? "" : ",");
+        buf_add(out, last->key);
+        buf_add_bytes(out, "=\"", 2);
+        promx_add_label_value(out, last->text);
+        buf_add_bytes(out, "\"", 1);
+    }
+    buf_add(out, labels[0] != '\0' || last != NULL ? "} " : " ");
 }
 
-static void add_family(struct buf *out, enum metric metric, double value)
+/* Counters that are not kept by prom_* began with the process. */
+static void add_created(struct promx_page *page, const struct metric_row *row, const char *labels,
+                        const struct metric_pair *last)
 {
-    metric_add_header(out, metric);
-    metric_add_sample(out, metric, "", value);
+    if (page->format != PROMX_OPENMETRICS || row->type != PROMX_COUNTER || page->born_s <= 0)
+        return;
+    char name[128];
+    int n = snprintf(name, sizeof name, "%.*s_created",
+                     (int)promx_family_bytes(row->name, row->type), row->name);
+    add_start(&page->out, name, (size_t)n, labels, last);
+    promx_add_value(&page->out, page->born_s);
+    buf_add_bytes(&page->out, "\n", 1);
 }
 
-static double seconds(int64_t ms)
+void metric_add_sample(struct promx_page *page, enum metric metric, const char *labels,
+                       double value)
 {
-    return (double)ms / 1000;
+    const struct metric_row *row = &rows[metric];
+    size_t bytes = strlen(labels);
+    char *start = buf_room(&page->out, row->name_bytes + bytes + PROMX_VALUE_MAX + 4), *at = start;
+    if (at == NULL)
+        return;
+    at = mempcpy(at, row->name, row->name_bytes);
+    if (bytes > 0) {
+        *at++ = '{';
+        at = mempcpy(at, labels, bytes);
+        *at++ = '}';
+    }
+    *at++ = ' ';
+    at = promx_put_value(at, value);
+    *at++ = '\n';
+    buf_wrote(&page->out, (size_t)(at - start));
+    add_created(page, row, labels, NULL);
 }
 
-/* ---- calls to hosts ---- */
-
-static double lane_value(const struct exporter_lane *lane, enum metric metric)
+void metric_add_labelled(struct promx_page *page, enum metric metric, const char *labels,
+                         const char *key, const char *text, double value)
 {
-    switch (metric) {
-    case METRIC_CALLS: return (double)lane->calls;
-    case METRIC_CALL_FAILURES: return (double)lane->failures;
-    case METRIC_CALL_TIME: return (double)lane->total_ms / 1000;
-    case METRIC_CALLS_IN_FLIGHT: return lane->in_flight;
-    default: return seconds(lane->oldest_ms);
+    const struct metric_row *row = &rows[metric];
+    const struct metric_pair last = {key, text};
+    add_start(&page->out, row->name, row->name_bytes, labels, &last);
+    promx_add_value(&page->out, value);
+    buf_add_bytes(&page->out, "\n", 1);
+    add_created(page, row, labels, &last);
+}
+
+void metric_add_pairs(struct buf *out, const struct metric_pair *labels, size_t n)
+{
+    for (size_t i = 0; i < n; i++) {
+        if (out->length > 0)
+            buf_add_bytes(out, ",", 1);
+        buf_add(out, labels[i].key);
+        buf_add_bytes(out, "=\"", 2);
+        promx_add_label_value(out, labels[i].text);
+        buf_add_bytes(out, "\"", 1);
     }
 }
 
-static void render_lanes(const struct exporter_self *self, struct buf *out)
+void metric_add_alone(struct promx_page *page, enum metric metric, double value)
 {
-    static const enum metric families[] = {METRIC_CALLS, METRIC_CALL_FAILURES, METRIC_CALL_TIME,
-                                           METRIC_CALLS_IN_FLIGHT, METRIC_CALL_OLDEST};
-    struct buf labels;
-    buf_init(&labels, 4096);
-    for (size_t f = 0; f < COUNT(families); f++) {
-        metric_add_header(out, families[f]);
-        for (size_t i = 0; i < self->n_lanes; i++) {
-            labels.length = 0;
-            buf_add(&labels, "node=\"");
-            promx_add_label_value(&labels, self->lanes[i].node);
-            buf_add(&labels, "\"");
-            if (!labels.failed)
-                metric_add_labelled(out, families[f], labels.data, "lane", self->lanes[i].lane,
-                                    lane_value(&self->lanes[i], families[f]));
-        }
-    }
-    buf_fini(&labels);
+    metric_add_header(page, metric);
+    metric_add_sample(page, metric, "", value);
 }
 
-/* ---- Ferry itself ---- */
-
-static void render_self(const struct exporter_self *self, struct buf *out)
-{
-    add_family(out, METRIC_SAMPLES, (double)self->samples);
-    add_family(out, METRIC_SAMPLES_DROPPED, (double)self->samples_dropped);
-    add_family(out, METRIC_SAMPLE_FAILURES, (double)self->stats_failures);
-    add_family(out, METRIC_COLLECTOR_LAG, seconds(self->collector_lag_ms));
-    add_family(out, METRIC_SAMPLE_GAP, seconds(self->sample_gap_max_ms));
-    metric_add_header(out, METRIC_QUEUE_DEPTH);
-    metric_add_labelled(out, METRIC_QUEUE_DEPTH, "", "queue", "collector",
-                        (double)self->collector_queue);
-    metric_add_labelled(out, METRIC_QUEUE_DEPTH, "", "queue", "engine", (double)self->engine_queue);
-    metric_add_header(out, METRIC_QUEUE_DROPS);
-    metric_add_labelled(out, METRIC_QUEUE_DROPS, "", "queue", "collector",
-                        (double)self->collector_drops);
-    metric_add_labelled(out, METRIC_QUEUE_DROPS, "", "queue", "engine", (double)self->engine_drops);
-    add_family(out, METRIC_TURNS, (double)self->turns);
-    add_family(out, METRIC_STORE_OK, self->store_ok);
-    add_family(out, METRIC_STORE_COMMITS, (double)self->commits);
-    add_family(out, METRIC_STORE_FAILURES, (double)self->commit_failures);
-    add_family(out, METRIC_STORE_TIME, (double)self->commit_ms_total / 1000);
-    render_lanes(self, out);
-}
-
-static void render_process(const struct process_stats *process, struct buf *out)
-{
-    add_family(out, METRIC_PROCESS_CPU, process->cpu_s);
-    add_family(out, METRIC_PROCESS_RESIDENT, (double)process->resident_bytes);
-    add_family(out, METRIC_PROCESS_VIRTUAL, (double)process->virtual_bytes);
-    add_family(out, METRIC_PROCESS_FDS, (double)process->open_fds);
-    add_family(out, METRIC_PROCESS_FDS_MAX, (double)process->max_fds);
-    add_family(out, METRIC_PROCESS_START, process->start_s);
-}
-
-/* Families that have no samples yet. */
-static void render_empty(struct buf *out)
-{
-    static const enum metric families[] = {
-        METRIC_MIGRATION_INFO,
-        METRIC_MIGRATION_PENDING,
-        METRIC_MIGRATION_PENDING_SINCE,
-        METRIC_MIGRATION_PENDING_DEADLINE,
-        METRIC_MIGRATION_STALLED_SINCE,
-        METRIC_MIGRATION_STOPPED_SINCE,
-        METRIC_MIGRATION_BUDGET_USED,
-        METRIC_MIGRATION_LOW_WATER,
-        METRIC_MIGRATION_PROGRESS_AGE,
-        METRIC_MIGRATION_ETA_LOW,
-        METRIC_MIGRATION_ETA_HIGH,
-        METRIC_VERDICT_LATENCY,
-        METRIC_VERDICT_CONFIDENCE,
-        METRIC_DECISIONS,
-        METRIC_REJECTED,
-        METRIC_PREPARATIONS,
-        METRIC_PATH_MIGRATIONS,
-        METRIC_PATH_BYTES,
-        METRIC_PATH_TIME,
-        METRIC_PATH_BLACKOUT,
-        METRIC_MIGRATION_QUEUE_WAIT,
-        METRIC_MIGRATION_WAIT,
-        METRIC_MIGRATION_BLACKOUT,
-        METRIC_MIGRATION_SENT_RATIO,
-        METRIC_MIGRATION_SETUP,
-        METRIC_UNKNOWN_STATUSES,
-        METRIC_INCIDENT,
-        METRIC_INCIDENTS_OPENED,
-        METRIC_INCIDENTS_CLOSED,
-        METRIC_INCIDENTS_OVERFLOW,
-        METRIC_NODE_CAPACITY,
-        METRIC_NODE_SLOTS_USED,
-        METRIC_NODE_SLOTS,
-        METRIC_SLOTS_USED,
-        METRIC_SLOTS,
-        METRIC_GUESTS_MOVABLE,
-        METRIC_GUESTS_UNMOVABLE,
-        METRIC_NOT_EVICTABLE,
-        METRIC_GUESTS_NOT_EVICTABLE,
-        METRIC_QUEUED,
-        METRIC_DRAIN_STATE,
-        METRIC_DRAIN_DEADLINE,
-        METRIC_SNAPSHOT_TIME,
-        METRIC_STORE_SLOWEST,
-    };
-    for (size_t i = 0; i < COUNT(families); i++)
-        metric_add_header(out, families[i]);
-}
-
-void metrics_render(const struct metrics_view *view, struct buf *out)
+void metrics_render(const struct metrics_view *view, struct promx_page *page)
 {
     if (view->snapshot != NULL) {
-        metrics_render_migrations(view->snapshot, out);
-        metrics_render_fleet(view->snapshot, out);
+        metrics_render_migrations(view->snapshot, page);
+        page->born_s = view->process != NULL ? view->process->start_s : 0;
+        metrics_render_incidents(view->snapshot, page);
+        metrics_render_fleet(view->snapshot, page);
+        metrics_render_stuck(view->snapshot, page);
+        if (view->kubevirt)
+            metrics_render_kubevirt(view->snapshot, page);
     }
-    add_family(out, METRIC_SNAPSHOT, (double)view->number);
-    metric_add_header(out, METRIC_BUILD);
-    metric_add_labelled(out, METRIC_BUILD, "", "version", view->version, 1);
-    if (view->self != NULL)
-        render_self(view->self, out);
-    if (view->process != NULL)
-        render_process(view->process, out);
-    render_empty(out);
+    metrics_render_self(view, page);
 }

@@ -1,25 +1,42 @@
 /* metrics_counters.c - what happened since start: counters and histograms through prom_*.
  *
- * Their labels come from closed vocabularies only, so the number of series is known at compile
- * time and every one of them exists, with zero, before anything happens. */
+ * Told of every step and every end, so that a migration which no scrape saw is counted all the
+ * same. Exemplars name the newest migration behind a number. */
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "analyzer/verdict.h"
-#include "engine/data/monitor.h"
-#include "exporter/metrics.h"
-#include "exporter/promx.h"
+#include "exporter/counters.h"
 
-struct metrics_counters {
-    prom_collector_registry_t *registry;
-    prom_counter_t *migrations, *transitions, *aborts, *verdicts;
-    prom_counter_t *mode_changes, *recoveries, *irrecoverable;
-    prom_histogram_t *duration, *phase_time;
-};
+/* ---- life ---- */
 
-/* Makes the metric of a row and gives it to the registry's collector; NULL when that fails. */
-static prom_metric_t *add_metric(prom_collector_t *collector, enum metric metric,
-                                 prom_histogram_buckets_t *buckets)
+static prom_histogram_buckets_t *buckets_of(enum metric metric)
+{
+    switch (metric) {
+    case METRIC_MIGRATION_DURATION:
+        return prom_histogram_buckets_new(14, .5, 1.0, 2.5, 5.0, 10.0, 20.0, 40.0, 80.0, 150.0,
+                                          300.0, 600.0, 1200.0, 3600.0, 7200.0);
+    case METRIC_MIGRATION_BLACKOUT:
+        return prom_histogram_buckets_new(15, .01, .025, .05, .1, .2, .3, .5, .75, 1.0, 2.0, 3.0,
+                                          5.0, 10.0, 30.0, 60.0);
+    case METRIC_MIGRATION_SENT_RATIO:
+        return prom_histogram_buckets_new(12, .05, .1, .25, .5, .75, 1.0, 1.25, 1.5, 2.0, 3.0, 5.0,
+                                          10.0);
+    case METRIC_VERDICT_CONFIDENCE: return prom_histogram_buckets_linear(.1, .1, 10);
+    case METRIC_VERDICT_LATENCY:
+        return prom_histogram_buckets_new(10, .01, .05, .1, .25, .5, 1.0, 2.0, 5.0, 10.0, 60.0);
+    case METRIC_KV_PHASE_TIME: /* KubeVirt's own */
+        return prom_histogram_buckets_new(18, .5, 1.0, 2.0, 5.0, 10.0, 20.0, 30.0, 40.0, 50.0, 60.0,
+                                          90.0, 120.0, 180.0, 300.0, 600.0, 1200.0, 1800.0, 3600.0);
+    default:
+        return prom_histogram_buckets_new(12, .01, .05, .1, .5, 1.0, 5.0, 10.0, 30.0, 60.0, 300.0,
+                                          900.0, 3600.0);
+    }
+}
+
+/* Makes the metric of a row; NULL when that fails. */
+static prom_metric_t *new_metric(enum metric metric)
 {
     const struct metric_row *row = metric_row(metric);
     char labels[128], *rest = labels;
@@ -29,175 +46,52 @@ static prom_metric_t *add_metric(prom_collector_t *collector, enum metric metric
     for (char *key; n < PROMX_LABELS_MAX && (key = strsep(&rest, ",")) != NULL;)
         if (*key != '\0')
             keys[n++] = key;
-    prom_metric_t *made = row->type == METRIC_TYPE_HISTOGRAM
-                              ? prom_histogram_new(row->name, row->help, buckets, n, keys)
-                              : prom_counter_new(row->name, row->help, n, keys);
+    if (row->type != PROMX_HISTOGRAM)
+        return prom_counter_new(row->name, row->help, n, keys);
+    prom_histogram_buckets_t *buckets = buckets_of(metric);
+    prom_metric_t *made = prom_histogram_new(row->name, row->help, buckets, n, keys);
     if (made == NULL)
         (void)prom_histogram_buckets_destroy(buckets);
-    if (made == NULL || prom_collector_add_metric(collector, made) == 0)
-        return made;
-    (void)prom_counter_destroy(made);
-    return NULL;
+    return made;
 }
 
-static void touch_one(prom_metric_t *metric, const char *value)
+/* Rows that are counted here; the rest of the counters mirror totals kept by others. */
+static bool is_counted(enum metric metric, bool kubevirt)
 {
-    const char *values[] = {value};
-    (void)promx_metric_touch(metric, values);
+    const struct metric_row *row = metric_row(metric);
+    if (row->type != PROMX_COUNTER && row->type != PROMX_HISTOGRAM)
+        return false;
+    if (row->plane == METRIC_PLANE_KUBEVIRT)
+        return kubevirt;
+    return row->plane == METRIC_PLANE_COUNT && metric != METRIC_UNKNOWN_STATUSES;
 }
 
-static void touch_verdicts(struct metrics_counters *c, enum outcome outcome, enum cause cause)
+static bool fill(struct metrics_counters *c, prom_collector_t *collector, const struct clock *clock,
+                 bool kubevirt)
 {
-    for (enum plane plane = 0; plane < PLANE_COUNT; plane++) {
-        const char *values[] = {outcome_name(outcome), plane_name(plane), cause_row(cause)->name};
-        if (cause_has_plane(cause, plane))
-            (void)promx_metric_touch(c->verdicts, values);
-    }
-}
-
-/* ---- modes ---- */
-
-/* Causes that are no decision of the monitor. */
-static const char began[] = "post-copy began", other[] = "other";
-
-/* What can make memory move that way: decisions that order it, or a pause long enough to end it. */
-static bool decision_leads_to(enum decision why, enum mode to)
-{
-    if (to == MODE_POSTCOPY)
-        return decision_action(why) == MONITOR_POSTCOPY;
-    return to == MODE_PAUSED &&
-           (decision_action(why) == MONITOR_PAUSE || why == DECISION_STALLED_HARD ||
-            why == DECISION_LATE_HARD || why == DECISION_LATE_VFIO);
-}
-
-/* The word that is counted: a text that is none of ours would make a series of its own. */
-static const char *mode_cause(const char *cause, enum mode to)
-{
-    enum decision why = decision_from_name(cause);
-    if (why < DECISION_COUNT && decision_leads_to(why, to))
-        return decision_name(why);
-    return to == MODE_POSTCOPY && strcmp(cause, began) == 0 ? began : other;
-}
-
-static void touch_mode(struct metrics_counters *c, enum mode from, enum mode to)
-{
-    const char *values[] = {mode_name(from), mode_name(to), other};
-    (void)promx_metric_touch(c->mode_changes, values);
-    values[2] = began;
-    if (to == MODE_POSTCOPY)
-        (void)promx_metric_touch(c->mode_changes, values);
-    for (enum decision why = 0; why < DECISION_COUNT; why++) {
-        values[2] = decision_name(why);
-        if (decision_leads_to(why, to))
-            (void)promx_metric_touch(c->mode_changes, values);
-    }
-}
-
-static void count_modes(struct metrics_counters *c, const struct snapshot_job *job)
-{
-    for (unsigned i = 1; i < job->n_modes; i++) {
-        enum mode to = job->modes[i].mode;
-        const char *values[] = {mode_name(job->modes[i - 1].mode), mode_name(to),
-                                mode_cause(job->modes[i].cause, to)};
-        (void)prom_counter_inc(c->mode_changes, values);
-    }
-}
-
-/* ---- recovery ---- */
-
-static const char recovered[] = "recovered", irrecoverable[] = "irrecoverable",
-                  unrecovered[] = "unrecovered";
-
-static void count_recovery(struct metrics_counters *c, const struct snapshot_job *job)
-{
-    const char *result[] = {job->outcome == OUTCOME_IRRECOVERABLE ? irrecoverable
-                            : job->recovery == RECOVERY_RECOVERED ? recovered
-                                                                  : unrecovered};
-    if (job->recovery != RECOVERY_NONE || job->outcome == OUTCOME_IRRECOVERABLE)
-        (void)prom_counter_inc(c->recoveries, result);
-    if (job->outcome == OUTCOME_IRRECOVERABLE)
-        (void)prom_counter_inc(c->irrecoverable, NULL);
-}
-
-static void touch_moves(struct metrics_counters *c)
-{
-    touch_mode(c, MODE_PRECOPY, MODE_POSTCOPY);
-    touch_mode(c, MODE_PRECOPY, MODE_PAUSED);
-    touch_mode(c, MODE_PAUSED, MODE_POSTCOPY);
-    touch_one(c->recoveries, recovered);
-    touch_one(c->recoveries, irrecoverable);
-    touch_one(c->recoveries, unrecovered);
-    (void)promx_metric_touch(c->irrecoverable, NULL);
-}
-
-/* Migrations of every kind of origin, under no policy: a policy's are there with its first. */
-static void touch_migrations(struct metrics_counters *c, enum outcome outcome)
-{
-    for (enum origin origin = 0; origin < ORIGIN_COUNT; origin++) {
-        const char *values[] = {outcome_name(outcome), origin_name(origin), ""};
-        (void)promx_metric_touch(c->migrations, values);
-    }
-}
-
-static void touch_aborts(struct metrics_counters *c)
-{
-    for (enum abort_cause cause = ABORT_CAUSE_NONE + 1; cause < ABORT_CAUSE_COUNT; cause++) {
-        const char *values[] = {abort_cause_name(cause), abort_status_name(ABORT_SUCCEEDED)};
-        (void)promx_metric_touch(c->aborts, values);
-        values[1] = abort_status_name(ABORT_FAILED);
-        (void)promx_metric_touch(c->aborts, values);
-    }
-}
-
-static void touch_all(struct metrics_counters *c)
-{
-    touch_moves(c);
-    touch_aborts(c);
-    for (enum outcome outcome = OUTCOME_NONE + 1; outcome < OUTCOME_COUNT; outcome++) {
-        touch_migrations(c, outcome);
-        touch_one(c->duration, outcome_name(outcome));
-        for (enum cause cause = 0; cause < CAUSE_COUNT; cause++)
-            if ((cause == CAUSE_NONE) == (outcome == OUTCOME_SUCCEEDED))
-                touch_verdicts(c, outcome, cause);
-    }
-    for (enum phase from = PHASE_NONE + 1; from < PHASE_COUNT; from++) {
-        if (!phase_is_final(from))
-            touch_one(c->phase_time, phase_name(from));
-        for (enum trigger why = 0; why < TRIGGER_COUNT; why++) {
-            const char *step[] = {phase_name(from), phase_name(phase_next(from, why))};
-            if (phase_next(from, why) != PHASE_NONE)
-                (void)promx_metric_touch(c->transitions, step);
+    for (enum metric metric = 0; metric < METRIC_COUNT; metric++) {
+        if (!is_counted(metric, kubevirt))
+            continue;
+        prom_metric_t *made = new_metric(metric);
+        if (made == NULL || prom_collector_add_metric(collector, made) != 0) {
+            (void)prom_counter_destroy(made);
+            return false;
         }
+        promx_metric_describe(made, metric_row(metric)->unit, clock);
+        c->of[metric] = made;
     }
+    return true;
 }
 
-static bool fill(struct metrics_counters *c, prom_collector_t *collector)
-{
-    c->migrations = add_metric(collector, METRIC_MIGRATIONS, NULL);
-    c->transitions = add_metric(collector, METRIC_MIGRATION_TRANSITIONS, NULL);
-    c->aborts = add_metric(collector, METRIC_MIGRATION_ABORTS, NULL);
-    c->verdicts = add_metric(collector, METRIC_MIGRATION_VERDICTS, NULL);
-    c->mode_changes = add_metric(collector, METRIC_MODE_CHANGES, NULL);
-    c->recoveries = add_metric(collector, METRIC_RECOVERIES, NULL);
-    c->irrecoverable = add_metric(collector, METRIC_IRRECOVERABLE, NULL);
-    c->duration =
-        add_metric(collector, METRIC_MIGRATION_DURATION,
-                   prom_histogram_buckets_new(14, .5, 1.0, 2.5, 5.0, 10.0, 20.0, 40.0, 80.0, 150.0,
-                                              300.0, 600.0, 1200.0, 3600.0, 7200.0));
-    c->phase_time = add_metric(collector, METRIC_MIGRATION_PHASE_TIME,
-                               prom_histogram_buckets_new(12, .01, .05, .1, .5, 1.0, 5.0, 10.0,
-                                                          30.0, 60.0, 300.0, 900.0, 3600.0));
-    return c->migrations != NULL && c->transitions != NULL && c->aborts != NULL &&
-           c->verdicts != NULL && c->mode_changes != NULL && c->recoveries != NULL &&
-           c->irrecoverable != NULL && c->duration != NULL && c->phase_time != NULL;
-}
-
-struct metrics_counters *metrics_counters_new(struct err *err)
+struct metrics_counters *metrics_counters_new(const struct clock *clock, bool kubevirt,
+                                              struct err *err)
 {
     struct metrics_counters *c = calloc(1, sizeof *c);
     prom_collector_t *collector = prom_collector_new("migrations");
-    if (c != NULL && collector != NULL && fill(c, collector)) {
-        touch_all(c);
+    if (c != NULL)
+        (void)pthread_mutex_init(&c->lock, NULL);
+    if (c != NULL && collector != NULL && fill(c, collector, clock, kubevirt)) {
+        counters_touch(c);
         c->registry = prom_collector_registry_new("ferry");
         if (prom_collector_registry_register_collector(c->registry, collector) == 0)
             return c;
@@ -213,42 +107,164 @@ void metrics_counters_free(struct metrics_counters *counters)
     if (counters == NULL)
         return;
     (void)prom_collector_registry_destroy(counters->registry);
+    (void)pthread_mutex_destroy(&counters->lock);
     free(counters);
 }
 
-void metrics_count_step(struct metrics_counters *counters, enum phase from, enum phase to,
-                        int64_t spent_ms)
+void metrics_counters_render(struct metrics_counters *counters, struct promx_page *page)
+{
+    promx_registry_render(counters->registry, page);
+}
+
+/* ---- one event ---- */
+
+/* The migration behind a number. A name that is too long for an exemplar gives way to the uid. */
+struct by {
+    struct promx_exemplar exemplar;
+    char text[COUNTERS_EXEMPLAR_MAX];
+};
+
+static void by_job(const struct snapshot_job *job, int64_t at_ms, struct by *out)
+{
+    const struct metric_pair pairs[] = {
+        {"uid", job->uid}, {"namespace", job->ns}, {"migration", job->name}};
+    struct buf labels;
+    buf_init(&labels, sizeof out->text - 1);
+    metric_add_pairs(&labels, pairs, COUNT(pairs));
+    if (labels.failed || labels.length > PROMX_EXEMPLAR_MAX) {
+        buf_fini(&labels);
+        metric_add_pairs(&labels, pairs, 1);
+    }
+    TEXT_SET(out->text, labels.data == NULL ? "" : labels.data);
+    buf_fini(&labels);
+    out->exemplar = (struct promx_exemplar){out->text, at_ms};
+}
+
+static double seconds(int64_t ms)
+{
+    return ms > 0 ? (double)ms / 1000 : 0; /* a wall clock may have been set back */
+}
+
+static void count(struct metrics_counters *c, enum metric metric, const char **labels, double by,
+                  const struct by *who)
+{
+    (void)promx_counter_add_by(c->of[metric], by, labels, &who->exemplar);
+}
+
+static void observe(struct metrics_counters *c, enum metric metric, const char **labels,
+                    double value, const struct by *who)
+{
+    (void)promx_histogram_observe_by(c->of[metric], value, labels, &who->exemplar);
+}
+
+/* ---- steps ---- */
+
+static int64_t step_ms(const struct snapshot_job *job, enum phase phase)
+{
+    for (unsigned i = 0; i < job->n_steps; i++)
+        if (job->steps[i].phase == phase)
+            return job->steps[i].at_ms;
+    return job->created_ms;
+}
+
+/* Its search for a place is over: every host that would not do, once. */
+static void count_rejections(struct metrics_counters *c, const struct snapshot_job *job,
+                             const struct by *by)
+{
+    for (enum reject why = REJECT_NONE + 1; job->rejections != NULL && why < REJECT_COUNT; why++) {
+        const char *reason[] = {reject_name(why)};
+        if (job->rejections->counts[why] > 0)
+            count(c, METRIC_REJECTED, reason, (double)job->rejections->counts[why], by);
+    }
+}
+
+static void count_preparation(struct metrics_counters *c, const struct snapshot_job *job,
+                              enum phase to, const struct by *by)
+{
+    bool cancelled = job->outcome == OUTCOME_ABORTED;
+    const char *labels[] = {job->target, to == PHASE_TARGET_READY ? "ready"
+                                         : cancelled              ? "cancelled"
+                                                                  : "failed"};
+    count(c, METRIC_PREPARATIONS, labels, 1, by);
+}
+
+void metrics_count_step(struct metrics_counters *counters, const struct snapshot_job *job,
+                        enum phase from, enum phase to, int64_t spent_ms)
 {
     if (from == PHASE_NONE || to == PHASE_NONE)
         return; /* a job's birth is not a step */
+    struct by by;
     const char *step[] = {phase_name(from), phase_name(to)};
-    (void)prom_counter_inc(counters->transitions, step);
-    (void)prom_histogram_observe(counters->phase_time, spent_ms > 0 ? (double)spent_ms / 1000 : 0,
-                                 step);
+    const char *priority[] = {priority_name(job->priority)};
+    by_job(job, step_ms(job, to), &by);
+    count(counters, METRIC_MIGRATION_TRANSITIONS, step, 1, &by);
+    observe(counters, METRIC_MIGRATION_PHASE_TIME, step, seconds(spent_ms), &by);
+    if (from == PHASE_PENDING)
+        observe(counters, METRIC_MIGRATION_QUEUE_WAIT, priority,
+                seconds(step_ms(job, to) - job->created_ms), &by);
+    if (from == PHASE_SCHEDULING)
+        count_rejections(counters, job, &by);
+    if (to == PHASE_PREPARING_TARGET)
+        counters_touch_job(counters, job);
+    if (from == PHASE_PREPARING_TARGET)
+        count_preparation(counters, job, to, &by);
+    if (counters->of[METRIC_KV_PHASE_TIME] != NULL)
+        observe(counters, METRIC_KV_PHASE_TIME, step + 1,
+                seconds(step_ms(job, to) - job->created_ms), &by);
 }
 
-void metrics_count_finished(struct metrics_counters *counters, const struct snapshot_job *job)
+void metrics_count_decision(struct metrics_counters *counters, const char *monitor, bool shadow,
+                            const char *decision)
 {
-    const char *outcome[] = {outcome_name(job->outcome)};
-    if (job->outcome == OUTCOME_NONE)
-        return;
-    int64_t began_ms = job->started_ms != 0 ? job->started_ms : job->created_ms;
-    int64_t spent_ms = job->ended_ms - began_ms;
-    const char *kind[] = {outcome[0], origin_name(job->origin), job->policy};
-    (void)prom_counter_inc(counters->migrations, kind);
-    (void)prom_histogram_observe(counters->duration, spent_ms > 0 ? (double)spent_ms / 1000 : 0,
-                                 outcome);
-    count_modes(counters, job);
-    count_recovery(counters, job);
+    const char *labels[] = {monitor, shadow ? "shadow" : "acting", decision};
+    (void)prom_counter_inc(counters->of[METRIC_DECISIONS], labels);
+}
+
+/* ---- ends ---- */
+
+static void count_modes(struct metrics_counters *c, const struct snapshot_job *job,
+                        const struct by *by)
+{
+    for (unsigned i = 1; i < job->n_modes; i++) {
+        enum mode to = job->modes[i].mode;
+        const char *values[] = {mode_name(job->modes[i - 1].mode), mode_name(to),
+                                counters_mode_cause(job->modes[i].cause, to)};
+        count(c, METRIC_MODE_CHANGES, values, 1, by);
+    }
+}
+
+static void count_recovery(struct metrics_counters *c, const struct snapshot_job *job,
+                           const struct by *by)
+{
+    const char *result[] = {counters_recovery_result(job)};
+    if (result[0] != NULL)
+        count(c, METRIC_RECOVERIES, result, 1, by);
+    if (job->outcome == OUTCOME_IRRECOVERABLE)
+        count(c, METRIC_IRRECOVERABLE, NULL, 1, by);
+}
+
+static void count_abort(struct metrics_counters *c, const struct snapshot_job *job,
+                        const struct by *by)
+{
     if (job->abort_status == ABORT_NONE && !job->abort_asked)
         return;
-    /* An answer that never came is a failure to stop, whatever the guest did. */
     enum abort_cause asked =
         job->abort_cause == ABORT_CAUSE_NONE ? ABORT_CAUSE_OPERATOR : job->abort_cause;
-    const char *result[] = {abort_cause_name(asked),
+    /* An answer that never came is a failure to stop, whatever the guest did. */
+    const char *labels[] = {abort_cause_name(asked),
                             abort_status_name(job->abort_status == ABORT_SUCCEEDED ? ABORT_SUCCEEDED
                                                                                    : ABORT_FAILED)};
-    (void)prom_counter_inc(counters->aborts, result);
+    count(c, METRIC_MIGRATION_ABORTS, labels, 1, by);
+}
+
+static void count_waits(struct metrics_counters *c, const struct snapshot_job *job,
+                        const struct by *by)
+{
+    for (enum pending why = PENDING_NONE + 1; why < PENDING_COUNT; why++) {
+        const char *reason[] = {pending_name(why)};
+        if (job->waited_ms[why] > 0)
+            observe(c, METRIC_MIGRATION_WAIT, reason, seconds(job->waited_ms[why]), by);
+    }
 }
 
 /* Words that are none of ours, from a store of a later version, would make series of their own. */
@@ -260,11 +276,105 @@ void metrics_count_judged(struct metrics_counters *counters, const struct judgem
     bool is_known = (cause_from_name(verdict->cause) < CAUSE_COUNT ||
                      strcmp(verdict->cause, cause_row(CAUSE_NONE)->name) == 0) &&
                     outcome_from_name(verdict->outcome) < OUTCOME_COUNT;
-    if (is_known && now_ms - verdict->at_ms < METRICS_OLD_MS)
-        (void)prom_counter_inc(counters->verdicts, said);
+    if (!is_known || now_ms - verdict->at_ms >= METRICS_OLD_MS)
+        return;
+    struct by by = {.exemplar = {by.text, verdict->at_ms}};
+    (void)snprintf(by.text, sizeof by.text, "uid=\"%.36s\"", verdict->job_uid);
+    count(counters, METRIC_MIGRATION_VERDICTS, said, 1, &by);
+    observe(counters, METRIC_VERDICT_LATENCY, NULL, seconds(verdict->judged_ms - verdict->at_ms),
+            &by);
+    if (strcmp(verdict->outcome, outcome_name(OUTCOME_SUCCEEDED)) != 0)
+        observe(counters, METRIC_VERDICT_CONFIDENCE, NULL,
+                (double)verdict->confidence_percent / 100, &by);
 }
 
-void metrics_counters_render(struct metrics_counters *counters, struct buf *out)
+/* ---- numbers of those that arrived ---- */
+
+static void count_numbers(struct metrics_counters *c, const struct snapshot_job *job,
+                          const struct by *by)
 {
-    promx_registry_render(counters->registry, out);
+    const char *mode[] = {mode_name(job->mode == MODE_NONE ? MODE_PRECOPY : job->mode)}, *path[2];
+    uint64_t whole = job->final_whole_bytes != 0 ? job->final_whole_bytes
+                     : job->has_sample           ? job->sample.stats.data_total
+                                                 : 0;
+    observe(c, METRIC_MIGRATION_BLACKOUT, mode, (double)job->final_downtime_ms / 1000, by);
+    observe(c, METRIC_MIGRATION_SETUP, NULL, (double)job->final_setup_ms / 1000, by);
+    if (whole > 0)
+        observe(c, METRIC_MIGRATION_SENT_RATIO, mode, (double)job->final_bytes / (double)whole, by);
+    counters_path(c, job, path);
+    count(c, METRIC_PATH_BYTES, path, (double)job->final_bytes, by);
+    count(c, METRIC_PATH_TIME, path, (double)job->final_total_ms / 1000, by);
+    count(c, METRIC_PATH_BLACKOUT, path, (double)job->final_downtime_ms / 1000, by);
+}
+
+/* They may come from the target after the end. */
+static void await_numbers(struct metrics_counters *c, const struct snapshot_job *job)
+{
+    (void)pthread_mutex_lock(&c->lock);
+    if (c->n_late < COUNTERS_LATE_MAX)
+        TEXT_SET(c->late[c->n_late++], job->uid);
+    (void)pthread_mutex_unlock(&c->lock);
+}
+
+static void count_move(struct metrics_counters *c, const struct snapshot_job *job,
+                       const struct by *by)
+{
+    const char *path[3];
+    if (job->epoch == 0)
+        return; /* it was never handed off */
+    counters_path(c, job, path);
+    path[2] = outcome_name(job->outcome);
+    count(c, METRIC_PATH_MIGRATIONS, path, 1, by);
+    if (job->outcome != OUTCOME_SUCCEEDED)
+        return;
+    if (job->final_known)
+        count_numbers(c, job, by);
+    else
+        await_numbers(c, job);
+}
+
+static const struct snapshot_job *find_job(const struct snapshot *snapshot, const char *uid)
+{
+    for (size_t i = snapshot->n_jobs; i-- > 0;) /* the newest are last */
+        if (strcmp(snapshot->jobs[i]->uid, uid) == 0)
+            return snapshot->jobs[i];
+    return NULL;
+}
+
+void metrics_count_late(struct metrics_counters *counters, const struct snapshot *snapshot)
+{
+    (void)pthread_mutex_lock(&counters->lock);
+    size_t left = 0, n = counters->n_late;
+    for (size_t i = 0; i < n; i++) {
+        const struct snapshot_job *job = find_job(snapshot, counters->late[i]);
+        if (job == NULL || snapshot->wall_ms - job->ended_ms > COUNTERS_LATE_MS)
+            continue; /* nobody will tell any more */
+        if (!job->final_known) {
+            memmove(counters->late[left++], counters->late[i], sizeof counters->late[i]);
+            continue;
+        }
+        struct by by;
+        by_job(job, job->ended_ms, &by);
+        count_numbers(counters, job, &by);
+    }
+    counters->n_late = left;
+    (void)pthread_mutex_unlock(&counters->lock);
+}
+
+void metrics_count_finished(struct metrics_counters *counters, const struct snapshot_job *job)
+{
+    if (job->outcome == OUTCOME_NONE)
+        return;
+    const char *kind[] = {outcome_name(job->outcome), origin_name(job->origin),
+                          counters_policy(counters, job->policy)};
+    int64_t began_ms = job->started_ms != 0 ? job->started_ms : job->created_ms;
+    struct by by;
+    by_job(job, job->ended_ms, &by);
+    count(counters, METRIC_MIGRATIONS, kind, 1, &by);
+    observe(counters, METRIC_MIGRATION_DURATION, kind, seconds(job->ended_ms - began_ms), &by);
+    count_modes(counters, job, &by);
+    count_recovery(counters, job, &by);
+    count_abort(counters, job, &by);
+    count_waits(counters, job, &by);
+    count_move(counters, job, &by);
 }

@@ -185,12 +185,12 @@ int prom_collector_registry_register_collector(prom_collector_registry_t *self,
     return !fits;
 }
 
-void promx_registry_render(prom_collector_registry_t *self, struct buf *out)
+void promx_registry_render(prom_collector_registry_t *self, struct promx_page *page)
 {
     (void)pthread_mutex_lock(&self->lock);
     for (struct prom_collector *c = self->first; c != NULL; c = c->next)
         for (struct prom_metric *m = c->first; m != NULL; m = m->next)
-            prom_metric_render(m, out);
+            prom_metric_render(m, page);
     (void)pthread_mutex_unlock(&self->lock);
 }
 
@@ -198,9 +198,8 @@ const char *prom_collector_registry_bridge(prom_collector_registry_t *self)
 {
     if (self == NULL)
         return NULL;
-    struct buf out;
-    buf_init(&out, REGISTRY_PAGE_MAX);
-    buf_add(&out, "");
-    promx_registry_render(self, &out);
-    return buf_take(&out);
+    struct promx_page page;
+    promx_page_init(&page, PROMX_TEXT, REGISTRY_PAGE_MAX);
+    promx_registry_render(self, &page);
+    return buf_take(&page.out);
 }

@@ -1,4 +1,4 @@
-/* prom_impl.h - the inside of prom.h, shared by prom.c, prom_metric.c and prom_text.c only. */
+/* prom_impl.h - the inside of prom.h, shared by the files prom*.c only. */
 #ifndef EXPORTER_PROM_IMPL_H
 #define EXPORTER_PROM_IMPL_H
 
@@ -8,31 +8,41 @@
 #include "base/own.h"
 #include "exporter/promx.h"
 
-enum prom_type { PROM_COUNTER, PROM_GAUGE, PROM_HISTOGRAM };
-
 struct prom_histogram_buckets {
     size_t count;
     double bounds[]; /* ascending, finite */
 };
 
+struct prom_exemplar {
+    char *labels; /* owned; NULL: none */
+    double value;
+    int64_t at_ms;
+};
+
 /* One series. The value of a counter or gauge is atomic, so a handle needs no lock; the parts
- * of a histogram change together, under the metric's. */
+ * of a histogram change together, under the metric's. What stands before the value on the page
+ * is stored whole: rendering copies it. */
 struct prom_metric_sample {
     struct prom_metric *metric;
     struct prom_metric_sample *chain;       /* same hash slot */
     struct prom_metric_sample *prev, *next; /* in order of birth, which is the page's order */
     uint64_t hash;
-    char *labels; /* a="1",b="2", escaped; the identity of the series */
     _Atomic double value;
     double sum;
     uint64_t observed;
     uint64_t *in_bucket; /* not cumulative; bounds.count + 1, the last is above all bounds */
+    struct prom_exemplar *exemplars; /* one, or one per bucket; NULL until there is one */
+    int64_t born_ms;                 /* wall; 0: no clock */
+    size_t line_bytes;
+    char line[]; /* name{a="1",b="2"} with a space; the identity of the series */
 };
 
 struct prom_metric {
-    enum prom_type type;
+    enum promx_type type;
     char *name, *help;
-    size_t n_labels;
+    const char *unit; /* a literal */
+    const struct clock *clock;
+    size_t n_labels, name_bytes;
     char *labels[PROMX_LABELS_MAX];
     struct prom_histogram_buckets *buckets;
     struct prom_metric *next; /* in its collector */
@@ -44,7 +54,9 @@ struct prom_metric {
 };
 
 int prom_metric_destroy(struct prom_metric *metric);
-void prom_metric_render(struct prom_metric *metric, struct buf *out);
+void prom_metric_render(struct prom_metric *metric, struct promx_page *page);
+/* The inside of the braces of a series, and how long it is. */
+const char *prom_series_labels(const struct prom_metric_sample *series, size_t *out_bytes);
 /* True when both would write a sample of one name: x_count beside a histogram x. */
 bool prom_metric_collides(const struct prom_metric *a, const struct prom_metric *b);
 

@@ -1,5 +1,5 @@
-/* prom_metric.c - metrics and their series: the hash table behind label values, the arithmetic,
- * the rendering of one family. See prom.h and promx.h.
+/* prom_metric.c - metrics and their series: the hash table behind label values and the arithmetic.
+ * See prom.h and promx.h.
  *
  * A series is identified by its labels as they appear on the page, so two values that would look
  * the same there are one series and a page cannot hold a duplicate.
@@ -8,14 +8,11 @@
 
 #include <assert.h>
 #include <math.h>
-#include <stdarg.h>
 #include <stdatomic.h>
 #include <stdlib.h>
 #include <string.h>
 
-enum { LABELS_TEXT_MAX = 64 * 1024, FIRST_SLOTS = 16 };
-
-static const char *const type_names[] = {"counter", "gauge", "histogram"};
+enum { LINE_TEXT_MAX = 64 * 1024, FIRST_SLOTS = 16 };
 
 static bool labels_are_valid(size_t n, const char **keys)
 {
@@ -31,7 +28,7 @@ static bool labels_are_valid(size_t n, const char **keys)
     return true;
 }
 
-static struct prom_metric *metric_new(enum prom_type type, const char *name, const char *help,
+static struct prom_metric *metric_new(enum promx_type type, const char *name, const char *help,
                                       size_t n_labels, const char **keys)
 {
     if (!promx_is_metric_name(name) || help == NULL || !labels_are_valid(n_labels, keys))
@@ -42,7 +39,9 @@ static struct prom_metric *metric_new(enum prom_type type, const char *name, con
     (void)pthread_mutex_init(&metric->lock, NULL);
     metric->type = type;
     metric->name = strdup(name);
+    metric->name_bytes = strlen(name);
     metric->help = strdup(help);
+    metric->unit = "";
     bool complete = metric->name != NULL && metric->help != NULL;
     for (; metric->n_labels < n_labels && complete; metric->n_labels++) {
         metric->labels[metric->n_labels] = strdup(keys[metric->n_labels]);
@@ -54,10 +53,17 @@ static struct prom_metric *metric_new(enum prom_type type, const char *name, con
     return NULL;
 }
 
+static size_t exemplars_of(const struct prom_metric *metric)
+{
+    return metric->type == PROMX_HISTOGRAM ? metric->buckets->count + 1 : 1;
+}
+
 static void series_free(struct prom_metric_sample *series)
 {
+    for (size_t i = 0; series->exemplars != NULL && i < exemplars_of(series->metric); i++)
+        free(series->exemplars[i].labels);
+    free(series->exemplars);
     free(series->in_bucket);
-    free(series->labels);
     free(series);
 }
 
@@ -105,20 +111,29 @@ static uint64_t hash_of(const char *text)
     return hash ^ (hash >> 32);
 }
 
-/* The labels as the page shows them; NULL when memory is short or they are absurdly long. */
-static char *labels_text(const struct prom_metric *metric, const char **values)
+/* What stands before the value on the page; NULL when memory is short or it is absurdly long. */
+static char *line_text(const struct prom_metric *metric, const char **values, size_t *out_bytes)
 {
     struct buf out;
-    buf_init(&out, LABELS_TEXT_MAX);
-    buf_add(&out, "");
+    buf_init(&out, LINE_TEXT_MAX);
+    buf_add_bytes(&out, metric->name, metric->name_bytes);
     for (size_t i = 0; i < metric->n_labels; i++) {
-        buf_add(&out, i == 0 ? "" : ",");
+        buf_add(&out, i == 0 ? "{" : ",");
         buf_add(&out, metric->labels[i]);
         buf_add(&out, "=\"");
         promx_add_label_value(&out, values[i]);
         buf_add(&out, "\"");
     }
+    buf_add(&out, metric->n_labels > 0 ? "} " : " ");
+    *out_bytes = out.length;
     return buf_take(&out);
+}
+
+const char *prom_series_labels(const struct prom_metric_sample *series, size_t *out_bytes)
+{
+    const struct prom_metric *metric = series->metric;
+    *out_bytes = metric->n_labels == 0 ? 0 : series->line_bytes - metric->name_bytes - 3;
+    return series->line + metric->name_bytes + (metric->n_labels > 0);
 }
 
 static struct prom_metric_sample **slot_of(struct prom_metric *metric, uint64_t hash)
@@ -144,26 +159,23 @@ static bool grow(struct prom_metric *metric)
     return true;
 }
 
-static struct prom_metric_sample *find(struct prom_metric *metric, uint64_t hash,
-                                       const char *labels)
+static struct prom_metric_sample *find(struct prom_metric *metric, uint64_t hash, const char *line)
 {
     if (metric->n_slots == 0)
         return NULL;
     struct prom_metric_sample *s = *slot_of(metric, hash);
-    while (s != NULL && (s->hash != hash || strcmp(s->labels, labels) != 0))
+    while (s != NULL && (s->hash != hash || strcmp(s->line, line) != 0))
         s = s->chain;
     return s;
 }
 
-/* Takes labels when it succeeds. */
-static struct prom_metric_sample *append(struct prom_metric *metric, uint64_t hash, char *labels)
+static struct prom_metric_sample *series_new(struct prom_metric *metric, uint64_t hash,
+                                             const char *line, size_t bytes)
 {
-    if (metric->n_series >= PROMX_SERIES_MAX || !grow(metric))
-        return NULL;
-    struct prom_metric_sample *s = calloc(1, sizeof *s);
+    struct prom_metric_sample *s = calloc(1, sizeof *s + bytes + 1);
     if (s == NULL)
         return NULL;
-    if (metric->type == PROM_HISTOGRAM) {
+    if (metric->type == PROMX_HISTOGRAM) {
         s->in_bucket = calloc(metric->buckets->count + 1, sizeof *s->in_bucket);
         if (s->in_bucket == NULL) {
             free(s);
@@ -172,7 +184,20 @@ static struct prom_metric_sample *append(struct prom_metric *metric, uint64_t ha
     }
     s->metric = metric;
     s->hash = hash;
-    s->labels = labels;
+    s->born_ms = metric->clock != NULL ? clock_wall_ms(metric->clock) : 0;
+    s->line_bytes = bytes;
+    memcpy(s->line, line, bytes + 1);
+    return s;
+}
+
+static struct prom_metric_sample *append(struct prom_metric *metric, uint64_t hash,
+                                         const char *line, size_t bytes)
+{
+    if (metric->n_series >= PROMX_SERIES_MAX || !grow(metric))
+        return NULL;
+    struct prom_metric_sample *s = series_new(metric, hash, line, bytes);
+    if (s == NULL)
+        return NULL;
     s->chain = *slot_of(metric, hash);
     *slot_of(metric, hash) = s;
     s->prev = metric->last;
@@ -185,17 +210,13 @@ static struct prom_metric_sample *append(struct prom_metric *metric, uint64_t ha
 /* Lock held. */
 static struct prom_metric_sample *series_of(struct prom_metric *metric, const char **values)
 {
-    OWNED_TEXT labels = labels_text(metric, values);
-    if (labels == NULL)
+    size_t bytes;
+    OWNED_TEXT line = line_text(metric, values, &bytes);
+    if (line == NULL)
         return NULL;
-    uint64_t hash = hash_of(labels);
-    struct prom_metric_sample *s = find(metric, hash, labels);
-    if (s != NULL)
-        return s;
-    s = append(metric, hash, labels);
-    if (s != NULL)
-        (void)TAKE(labels);
-    return s;
+    uint64_t hash = hash_of(line);
+    struct prom_metric_sample *s = find(metric, hash, line);
+    return s != NULL ? s : append(metric, hash, line, bytes);
 }
 
 static bool values_fit(const struct prom_metric *metric, const char **values)
@@ -216,6 +237,18 @@ static struct prom_metric_sample *locked_series_of(struct prom_metric *metric, c
     struct prom_metric_sample *s = series_of(metric, values);
     (void)pthread_mutex_unlock(&metric->lock);
     return s;
+}
+
+bool promx_metric_has(prom_metric_t *self, const char **label_values)
+{
+    size_t bytes;
+    OWNED_TEXT line = values_fit(self, label_values) ? line_text(self, label_values, &bytes) : NULL;
+    if (line == NULL)
+        return false;
+    (void)pthread_mutex_lock(&self->lock);
+    bool has = find(self, hash_of(line), line) != NULL;
+    (void)pthread_mutex_unlock(&self->lock);
+    return has;
 }
 
 int promx_metric_touch(prom_metric_t *self, const char **label_values)
@@ -246,11 +279,12 @@ int promx_metric_delete(prom_metric_t *self, const char **label_values)
 {
     if (!values_fit(self, label_values))
         return 1;
-    OWNED_TEXT labels = labels_text(self, label_values);
-    if (labels == NULL)
+    size_t bytes;
+    OWNED_TEXT line = line_text(self, label_values, &bytes);
+    if (line == NULL)
         return 1;
     (void)pthread_mutex_lock(&self->lock);
-    struct prom_metric_sample *s = find(self, hash_of(labels), labels);
+    struct prom_metric_sample *s = find(self, hash_of(line), line);
     if (s != NULL)
         unlink_series(self, s);
     (void)pthread_mutex_unlock(&self->lock);
@@ -264,14 +298,14 @@ int promx_metric_delete(prom_metric_t *self, const char **label_values)
 
 prom_metric_sample_t *prom_metric_sample_from_labels(prom_metric_t *self, const char **label_values)
 {
-    if (self == NULL || self->type == PROM_HISTOGRAM)
+    if (self == NULL || self->type == PROMX_HISTOGRAM)
         return NULL;
     return locked_series_of(self, label_values);
 }
 
 int prom_metric_sample_add(prom_metric_sample_t *self, double r_value)
 {
-    if (self == NULL || (self->metric->type == PROM_COUNTER && !(r_value >= 0)))
+    if (self == NULL || (self->metric->type == PROMX_COUNTER && !(r_value >= 0)))
         return 1;
     double before = atomic_load(&self->value);
     while (!atomic_compare_exchange_weak(&self->value, &before, before + r_value))
@@ -281,36 +315,76 @@ int prom_metric_sample_add(prom_metric_sample_t *self, double r_value)
 
 int prom_metric_sample_sub(prom_metric_sample_t *self, double r_value)
 {
-    if (self == NULL || self->metric->type != PROM_GAUGE)
+    if (self == NULL || self->metric->type != PROMX_GAUGE)
         return 1;
     return prom_metric_sample_add(self, -r_value);
 }
 
 int prom_metric_sample_set(prom_metric_sample_t *self, double r_value)
 {
-    if (self == NULL || self->metric->type != PROM_GAUGE)
+    if (self == NULL || self->metric->type != PROMX_GAUGE)
         return 1;
     atomic_store(&self->value, r_value);
     return 0;
 }
 
+static size_t bucket_of(const struct prom_metric *metric, double value)
+{
+    const struct prom_histogram_buckets *buckets = metric->buckets;
+    size_t i = 0;
+    while (i < buckets->count && value > buckets->bounds[i])
+        i++;
+    return i;
+}
+
+/* Lock held. Without memory the older one stands. */
+static void keep_exemplar(prom_metric_sample_t *series, double value,
+                          const struct promx_exemplar *by)
+{
+    const struct prom_metric *metric = series->metric;
+    if (strlen(by->labels) > PROMX_EXEMPLAR_MAX)
+        return;
+    if (series->exemplars == NULL)
+        series->exemplars = calloc(exemplars_of(metric), sizeof *series->exemplars);
+    char *labels = strdup(by->labels);
+    if (series->exemplars == NULL || labels == NULL) {
+        free(labels);
+        return;
+    }
+    struct prom_exemplar *slot =
+        &series->exemplars[metric->type == PROMX_HISTOGRAM ? bucket_of(metric, value) : 0];
+    free(slot->labels);
+    *slot = (struct prom_exemplar){labels, value, by->at_ms};
+}
+
+typedef int change_fn(prom_metric_sample_t *series, double value);
+
 /* Every change by label values happens under the metric's lock, so that a delete beside it
  * cannot free the series in between. */
-static int change(prom_metric_t *self, enum prom_type type, const char **values, double value,
-                  int (*fn)(prom_metric_sample_t *, double))
+static int change_by(prom_metric_t *self, enum promx_type type, const char **values, double value,
+                     change_fn *fn, const struct promx_exemplar *by)
 {
     if (self == NULL || self->type != type || !values_fit(self, values))
         return 1;
     (void)pthread_mutex_lock(&self->lock);
-    int refused = fn(series_of(self, values), value);
+    struct prom_metric_sample *series = series_of(self, values);
+    int refused = fn(series, value);
+    if (refused == 0 && by != NULL)
+        keep_exemplar(series, value, by);
     (void)pthread_mutex_unlock(&self->lock);
     return refused;
+}
+
+static int change(prom_metric_t *self, enum promx_type type, const char **values, double value,
+                  change_fn *fn)
+{
+    return change_by(self, type, values, value, fn, NULL);
 }
 
 prom_counter_t *prom_counter_new(const char *name, const char *help, size_t label_key_count,
                                  const char **label_keys)
 {
-    return metric_new(PROM_COUNTER, name, help, label_key_count, label_keys);
+    return metric_new(PROMX_COUNTER, name, help, label_key_count, label_keys);
 }
 
 int prom_counter_destroy(prom_counter_t *self)
@@ -323,11 +397,17 @@ int prom_counter_inc(prom_counter_t *self, const char **label_values)
     return prom_counter_add(self, 1, label_values);
 }
 
-int prom_counter_add(prom_counter_t *self, double r_value, const char **label_values)
+int promx_counter_add_by(prom_counter_t *self, double r_value, const char **label_values,
+                         const struct promx_exemplar *by)
 {
     if (!(r_value >= 0)) /* before a series is made for it */
         return 1;
-    return change(self, PROM_COUNTER, label_values, r_value, prom_metric_sample_add);
+    return change_by(self, PROMX_COUNTER, label_values, r_value, prom_metric_sample_add, by);
+}
+
+int prom_counter_add(prom_counter_t *self, double r_value, const char **label_values)
+{
+    return promx_counter_add_by(self, r_value, label_values, NULL);
 }
 
 static int raise_to(prom_metric_sample_t *series, double value)
@@ -342,13 +422,13 @@ int promx_counter_set(prom_counter_t *self, double r_value, const char **label_v
 {
     if (!(r_value >= 0))
         return 1;
-    return change(self, PROM_COUNTER, label_values, r_value, raise_to);
+    return change(self, PROMX_COUNTER, label_values, r_value, raise_to);
 }
 
 prom_gauge_t *prom_gauge_new(const char *name, const char *help, size_t label_key_count,
                              const char **label_keys)
 {
-    return metric_new(PROM_GAUGE, name, help, label_key_count, label_keys);
+    return metric_new(PROMX_GAUGE, name, help, label_key_count, label_keys);
 }
 
 int prom_gauge_destroy(prom_gauge_t *self)
@@ -368,83 +448,20 @@ int prom_gauge_dec(prom_gauge_t *self, const char **label_values)
 
 int prom_gauge_add(prom_gauge_t *self, double r_value, const char **label_values)
 {
-    return change(self, PROM_GAUGE, label_values, r_value, prom_metric_sample_add);
+    return change(self, PROMX_GAUGE, label_values, r_value, prom_metric_sample_add);
 }
 
 int prom_gauge_sub(prom_gauge_t *self, double r_value, const char **label_values)
 {
-    return change(self, PROM_GAUGE, label_values, r_value, prom_metric_sample_sub);
+    return change(self, PROMX_GAUGE, label_values, r_value, prom_metric_sample_sub);
 }
 
 int prom_gauge_set(prom_gauge_t *self, double r_value, const char **label_values)
 {
-    return change(self, PROM_GAUGE, label_values, r_value, prom_metric_sample_set);
+    return change(self, PROMX_GAUGE, label_values, r_value, prom_metric_sample_set);
 }
 
 /* ---- histograms ---- */
-
-static struct prom_histogram_buckets *buckets_new(size_t count)
-{
-    if (count == 0 || count > PROMX_BUCKETS_MAX)
-        return NULL;
-    struct prom_histogram_buckets *b = calloc(1, sizeof *b + count * sizeof b->bounds[0]);
-    if (b != NULL)
-        b->count = count;
-    return b;
-}
-
-/* Takes b; NULL when its bounds do not ascend or are not finite. */
-static struct prom_histogram_buckets *buckets_checked(struct prom_histogram_buckets *take_b)
-{
-    for (size_t i = 0; i < take_b->count; i++)
-        if (!isfinite(take_b->bounds[i]) ||
-            (i > 0 && !(take_b->bounds[i] > take_b->bounds[i - 1]))) {
-            free(take_b);
-            return NULL;
-        }
-    return take_b;
-}
-
-prom_histogram_buckets_t *prom_histogram_buckets_new(size_t count, double bucket, ...)
-{
-    struct prom_histogram_buckets *b = buckets_new(count);
-    if (b == NULL)
-        return NULL;
-    va_list rest;
-    va_start(rest, bucket);
-    for (size_t i = 0; i < count; i++)
-        b->bounds[i] = i == 0 ? bucket : va_arg(rest, double);
-    va_end(rest);
-    return buckets_checked(b);
-}
-
-prom_histogram_buckets_t *prom_histogram_buckets_linear(double start, double width, size_t count)
-{
-    struct prom_histogram_buckets *b = buckets_new(count);
-    for (size_t i = 0; b != NULL && i < count; i++)
-        b->bounds[i] = start + width * (double)i;
-    return b == NULL ? NULL : buckets_checked(b);
-}
-
-prom_histogram_buckets_t *prom_histogram_buckets_exponential(double start, double factor,
-                                                             size_t count)
-{
-    struct prom_histogram_buckets *b = start > 0 ? buckets_new(count) : NULL;
-    for (size_t i = 0; b != NULL && i < count; i++)
-        b->bounds[i] = i == 0 ? start : b->bounds[i - 1] * factor;
-    return b == NULL ? NULL : buckets_checked(b);
-}
-
-int prom_histogram_buckets_destroy(prom_histogram_buckets_t *self)
-{
-    free(self);
-    return 0;
-}
-
-size_t prom_histogram_buckets_count(prom_histogram_buckets_t *self)
-{
-    return self->count;
-}
 
 prom_histogram_t *prom_histogram_new(const char *name, const char *help,
                                      prom_histogram_buckets_t *buckets, size_t label_key_count,
@@ -454,7 +471,7 @@ prom_histogram_t *prom_histogram_new(const char *name, const char *help,
         if (label_keys[i] != NULL && strcmp(label_keys[i], "le") == 0)
             return NULL;
     struct prom_metric *metric =
-        metric_new(PROM_HISTOGRAM, name, help, label_key_count, label_keys);
+        metric_new(PROMX_HISTOGRAM, name, help, label_key_count, label_keys);
     if (metric == NULL)
         return NULL;
     metric->buckets = buckets != NULL ? buckets
@@ -475,92 +492,50 @@ static int observe(prom_metric_sample_t *series, double value)
 {
     if (series == NULL)
         return 1;
-    const struct prom_histogram_buckets *buckets = series->metric->buckets;
-    size_t i = 0;
-    while (i < buckets->count && value > buckets->bounds[i])
-        i++;
-    series->in_bucket[i]++;
+    series->in_bucket[bucket_of(series->metric, value)]++;
     series->observed++;
     series->sum += value;
     return 0;
 }
 
-int prom_histogram_observe(prom_histogram_t *self, double value, const char **label_values)
+int promx_histogram_observe_by(prom_histogram_t *self, double value, const char **label_values,
+                               const struct promx_exemplar *by)
 {
     if (isnan(value))
         return 1;
-    return change(self, PROM_HISTOGRAM, label_values, value, observe);
+    return change_by(self, PROMX_HISTOGRAM, label_values, value, observe, by);
 }
 
-/* ---- the page ---- */
-
-static void add_sample(struct buf *out, const struct prom_metric_sample *s, const char *suffix,
-                       double value)
+int prom_histogram_observe(prom_histogram_t *self, double value, const char **label_values)
 {
-    buf_add(out, s->metric->name);
-    buf_add(out, suffix);
-    if (s->labels[0] != '\0') {
-        buf_add(out, "{");
-        buf_add(out, s->labels);
-        buf_add(out, "}");
-    }
-    buf_add(out, " ");
-    promx_add_value(out, value);
-    buf_add(out, "\n");
+    return promx_histogram_observe_by(self, value, label_values, NULL);
 }
 
-static void add_bucket(struct buf *out, const struct prom_metric_sample *s, double bound,
-                       uint64_t cumulated)
+void promx_metric_describe(prom_metric_t *self, const char *unit, const struct clock *clock)
 {
-    buf_add(out, s->metric->name);
-    buf_add(out, "_bucket{");
-    buf_add(out, s->labels);
-    buf_add(out, s->labels[0] == '\0' ? "le=\"" : ",le=\"");
-    promx_add_value(out, bound);
-    buf_add(out, "\"} ");
-    promx_add_value(out, (double)cumulated);
-    buf_add(out, "\n");
-}
-
-static void add_histogram(struct buf *out, const struct prom_metric_sample *s)
-{
-    const struct prom_histogram_buckets *buckets = s->metric->buckets;
-    uint64_t cumulated = 0;
-    for (size_t i = 0; i < buckets->count; i++) {
-        cumulated += s->in_bucket[i];
-        add_bucket(out, s, buckets->bounds[i], cumulated);
-    }
-    add_bucket(out, s, INFINITY, s->observed);
-    add_sample(out, s, "_sum", s->sum);
-    add_sample(out, s, "_count", (double)s->observed);
-}
-
-void prom_metric_render(struct prom_metric *metric, struct buf *out)
-{
-    promx_add_header(out, metric->name, type_names[metric->type], metric->help);
-    (void)pthread_mutex_lock(&metric->lock);
-    for (const struct prom_metric_sample *s = metric->first; s != NULL; s = s->next) {
-        if (metric->type == PROM_HISTOGRAM)
-            add_histogram(out, s);
-        else
-            add_sample(out, s, "", atomic_load(&s->value));
-    }
-    (void)pthread_mutex_unlock(&metric->lock);
+    self->unit = unit;
+    self->clock = clock;
 }
 
 /* True when other's name is name or one of the sample names of a histogram called name. */
 static bool name_covers(const struct prom_metric *metric, const char *other)
 {
-    size_t n = strlen(metric->name);
-    if (strncmp(metric->name, other, n) != 0)
+    if (strncmp(metric->name, other, metric->name_bytes) != 0)
         return false;
-    const char *rest = other + n;
-    return *rest == '\0' || (metric->type == PROM_HISTOGRAM &&
+    const char *rest = other + metric->name_bytes;
+    return *rest == '\0' || (metric->type == PROMX_HISTOGRAM &&
                              (strcmp(rest, "_bucket") == 0 || strcmp(rest, "_sum") == 0 ||
                               strcmp(rest, "_count") == 0));
 }
 
+/* OpenMetrics calls counter x_total the family x: a gauge x beside it would be a second one. */
+static bool shares_family(const struct prom_metric *a, const struct prom_metric *b)
+{
+    size_t n = promx_family_bytes(a->name, a->type), m = promx_family_bytes(b->name, b->type);
+    return n == m && memcmp(a->name, b->name, n) == 0;
+}
+
 bool prom_metric_collides(const struct prom_metric *a, const struct prom_metric *b)
 {
-    return name_covers(a, b->name) || name_covers(b, a->name);
+    return name_covers(a, b->name) || name_covers(b, a->name) || shares_family(a, b);
 }

@@ -1,8 +1,8 @@
-/* prom_text.c - the small parts of the text format 0.0.4: names, numbers, escapes.
+/* prom_text.c - the small parts of both formats: names, numbers, escapes, headers.
  *
- * Numbers are most of a page, so integers and thousandths (milliseconds as seconds) are written
- * without printf. Both ways give the shortest text that reads back as the same double: for
- * k/1000 with few digits that text is its plain decimal form.
+ * Numbers are most of a page, so integers and those of few decimals (milliseconds as seconds,
+ * ratios) are written without printf. Both ways give the shortest text that reads back as the
+ * same double: for k/1000 with few digits that text is its plain decimal form.
  */
 #include "exporter/promx.h"
 
@@ -11,7 +11,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { NUMBER_MAX = 32 };
+#include "base/own.h"
 
 static bool is_letter(char c)
 {
@@ -38,66 +38,118 @@ bool promx_is_label_name(const char *name)
     return is_name(name, false) && !(name[0] == '_' && name[1] == '_'); /* __x is Prometheus' own */
 }
 
+static const char two_digits[] =
+    "00010203040506070809101112131415161718192021222324252627282930313233"
+    "34353637383940414243444546474849505152535455565758596061626364656667"
+    "6869707172737475767778798081828384858687888990919293949596979899";
+
 /* Writes digits backwards, ending before `end`; returns their start. */
-static char *digits_before(char *end, uint64_t value, unsigned at_least)
+static char *digits_before(char *end, uint64_t value)
 {
     char *at = end;
-    for (unsigned n = 0; value > 0 || n < at_least; n++) {
-        *--at = (char)('0' + value % 10);
-        value /= 10;
-    }
+    for (; value >= 100; value /= 100)
+        memcpy(at -= 2, two_digits + value % 100 * 2, 2);
+    if (value >= 10)
+        memcpy(at -= 2, two_digits + value * 2, 2);
+    else
+        *--at = (char)('0' + value);
     return at;
 }
 
-static void add_thousandths(struct buf *out, bool negative, uint64_t thousandths)
+static char *put_whole(char *at, uint64_t value)
 {
-    char text[NUMBER_MAX], *end = text + sizeof text, *at = end;
-    uint64_t fraction = thousandths % 1000;
-    if (fraction != 0) {
-        at = digits_before(end, fraction, 3);
-        while (end[-1] == '0')
-            end--;
-        *--at = '.';
-    }
-    at = digits_before(at, thousandths / 1000, 1);
-    if (negative)
-        *--at = '-';
-    buf_add_bytes(out, at, (size_t)(end - at));
+    char text[PROMX_VALUE_MAX], *end = text + sizeof text;
+    char *start = digits_before(end, value);
+    size_t n = (size_t)(end - start);
+    memcpy(at, start, n);
+    return at + n;
 }
 
-static void add_shortest(struct buf *out, double value)
+/* value = whole + parts / 10^decimals, parts not 0. */
+static char *put_decimal(char *at, uint64_t whole, uint64_t parts, unsigned decimals)
 {
-    char text[NUMBER_MAX];
+    for (; parts % 10 == 0; decimals--)
+        parts /= 10;
+    at = put_whole(at, whole);
+    *at++ = '.';
+    for (char *digit = at + decimals; digit > at; parts /= 10)
+        *--digit = (char)('0' + parts % 10);
+    return at + decimals;
+}
+
+static char *put_shortest(char *at, double value)
+{
     for (int precision = 15; precision <= 17; precision++) {
-        (void)snprintf(text, sizeof text, "%.*g", precision, value);
-        if (strtod(text, NULL) == value)
+        (void)snprintf(at, PROMX_VALUE_MAX, "%.*g", precision, value);
+        if (strtod(at, NULL) == value)
             break;
     }
-    buf_add(out, text);
+    return at + strlen(at);
+}
+
+/* A number of up to six decimals; NULL when it is none. The quotient of two exact numbers is
+ * rounded once, as reading the text back does: equal here, equal there. */
+static char *put_few_decimals(char *at, double value)
+{
+    static const struct {
+        unsigned decimals;
+        double scale, max;
+    } tries[] = {{3, 1e3, 1e12}, {6, 1e6, 1e9}};
+    for (size_t i = 0; i < COUNT(tries); i++) {
+        if (!(value < tries[i].max))
+            return NULL;
+        uint64_t scaled = (uint64_t)(value * tries[i].scale + 0.5),
+                 scale = (uint64_t)tries[i].scale;
+        if (scaled % scale != 0 && (double)scaled / tries[i].scale == value && value >= 1e-4)
+            return put_decimal(at, scaled / scale, scaled % scale, tries[i].decimals);
+    }
+    return NULL;
+}
+
+char *promx_put_value(char *at, double value)
+{
+    const double exact_max = 9007199254740992.0; /* 2^53: integers up to here are exact */
+    double size = fabs(value);
+    if (isnan(value))
+        return mempcpy(at, "NaN", 3); /* never -nan, which Prometheus cannot read */
+    if (isinf(value))
+        return mempcpy(at, value > 0 ? "+Inf" : "-Inf", 4);
+    if (value < 0)
+        *at++ = '-';
+    if (size <= exact_max && size == (double)(uint64_t)size)
+        return put_whole(at, (uint64_t)size);
+    char *end = put_few_decimals(at, size);
+    return end != NULL ? end : put_shortest(at, size);
 }
 
 void promx_add_value(struct buf *out, double value)
 {
-    const double exact_max = 9007199254740992.0; /* 2^53: integers up to here are exact */
-    double size = fabs(value);
-    if (isnan(value)) {
-        buf_add(out, "NaN"); /* never -nan, which Prometheus cannot read */
-    } else if (isinf(value)) {
-        buf_add(out, value > 0 ? "+Inf" : "-Inf");
-    } else if (size <= exact_max && size == (double)(uint64_t)size) {
-        char text[NUMBER_MAX], *end = text + sizeof text;
-        char *at = digits_before(end, (uint64_t)size, 1);
-        if (value < 0)
-            *--at = '-';
-        buf_add_bytes(out, at, (size_t)(end - at));
-    } else if (size < 1e9 && (double)(uint64_t)(size * 1000 + 0.5) / 1000 == size) {
-        add_thousandths(out, value < 0, (uint64_t)(size * 1000 + 0.5));
-    } else {
-        add_shortest(out, value);
-    }
+    char *at = buf_room(out, PROMX_VALUE_MAX);
+    if (at != NULL)
+        buf_wrote(out, (size_t)(promx_put_value(at, value) - at));
 }
 
-/* The escape of one byte, NULL when it stands for itself. A quote is special in labels only. */
+void promx_add_bound(struct buf *out, double bound)
+{
+    char text[PROMX_VALUE_MAX + 1];
+    *promx_put_value(text, bound) = '\0';
+    buf_add(out, text);
+    if (strpbrk(text, ".eIN") == NULL)
+        buf_add(out, ".0");
+}
+
+void promx_add_line(struct promx_page *page, const char *prefix, size_t bytes, double value)
+{
+    char *at = buf_room(&page->out, bytes + PROMX_VALUE_MAX + 1);
+    if (at == NULL)
+        return;
+    char *end = promx_put_value(mempcpy(at, prefix, bytes), value);
+    *end++ = '\n';
+    buf_wrote(&page->out, (size_t)(end - at));
+}
+
+/* The escape of one byte, NULL when it stands for itself. A quote is special in labels, and in
+ * OpenMetrics also in help. */
 static const char *escape_of(unsigned char c, bool quoted)
 {
     if (c == '\\')
@@ -130,15 +182,61 @@ void promx_add_label_value(struct buf *out, const char *text)
     add_escaped(out, text, true);
 }
 
-void promx_add_header(struct buf *out, const char *name, const char *type, const char *help)
+/* ---- pages and families ---- */
+
+void promx_page_init(struct promx_page *page, enum promx_format format, size_t limit)
 {
+    buf_init(&page->out, limit);
+    page->format = format;
+    page->born_s = 0;
+}
+
+void promx_page_end(struct promx_page *page)
+{
+    if (page->format == PROMX_OPENMETRICS)
+        buf_add(&page->out, "# EOF\n");
+}
+
+const char *promx_content_type(enum promx_format format)
+{
+    return format == PROMX_OPENMETRICS
+               ? "application/openmetrics-text; version=1.0.0; charset=utf-8"
+               : "text/plain; version=0.0.4; charset=utf-8";
+}
+
+size_t promx_family_bytes(const char *name, enum promx_type type)
+{
+    const char *suffix = type == PROMX_COUNTER ? "_total" : type == PROMX_INFO ? "_info" : "";
+    size_t n = strlen(name), m = strlen(suffix);
+    return n > m && strcmp(name + n - m, suffix) == 0 ? n - m : n;
+}
+
+/* The text format knows no info: there it is a gauge. */
+static const char *type_name(enum promx_format format, enum promx_type type)
+{
+    static const char *const names[] = {"gauge", "counter", "histogram", "info"};
+    return format == PROMX_TEXT && type == PROMX_INFO ? names[PROMX_GAUGE] : names[type];
+}
+
+void promx_add_family(struct promx_page *page, const struct promx_family *family)
+{
+    struct buf *out = &page->out;
+    bool open = page->format == PROMX_OPENMETRICS;
+    size_t bytes = open ? promx_family_bytes(family->name, family->type) : strlen(family->name);
     buf_add(out, "# HELP ");
-    buf_add(out, name);
+    buf_add_bytes(out, family->name, bytes);
     buf_add(out, " ");
-    add_escaped(out, help, false);
+    add_escaped(out, family->help, open);
     buf_add(out, "\n# TYPE ");
-    buf_add(out, name);
+    buf_add_bytes(out, family->name, bytes);
     buf_add(out, " ");
-    buf_add(out, type);
+    buf_add(out, type_name(page->format, family->type));
+    buf_add(out, "\n");
+    if (!open || family->unit[0] == '\0')
+        return;
+    buf_add(out, "# UNIT ");
+    buf_add_bytes(out, family->name, bytes);
+    buf_add(out, " ");
+    buf_add(out, family->unit);
     buf_add(out, "\n");
 }

@@ -170,6 +170,12 @@ void ladder_sample(struct job *job, const struct sample *sample, struct moment n
     job->stream.sampled_ms = now.mono_ms;
 }
 
+static void stopped_since(struct job_stream *stream, int64_t mono_ms, int64_t wall_ms)
+{
+    stream->stopped_ms = mono_ms;
+    stream->stopped_wall_ms = wall_ms;
+}
+
 void ladder_event(struct job *job, bool at_source, const struct hv_event *event, struct moment now)
 {
     if (event->kind != HV_EVENT_LIFECYCLE)
@@ -179,7 +185,7 @@ void ladder_event(struct job *job, bool at_source, const struct hv_event *event,
         return;
     }
     if (event->a == HV_LIFECYCLE_SUSPENDED && event->b == SUSPENDED_MIGRATED)
-        job->stream.stopped_ms = now.mono_ms;
+        stopped_since(&job->stream, now.mono_ms, now.wall_ms);
     else if (event->a == HV_LIFECYCLE_SUSPENDED || event->a == HV_LIFECYCLE_RESUMED)
         job->stream.stopped_ms = 0;
 }
@@ -295,7 +301,7 @@ static void read_source(struct job *job, struct moment now)
         return;
     if (stood(&job->source_side)) { /* an old sight of it is not one of the contrary */
         if (job->stream.stopped_ms == 0 && stands(&job->source_side, now))
-            job->stream.stopped_ms = job->source_side.seen_ms;
+            stopped_since(&job->stream, job->source_side.seen_ms, job->source_side.seen_wall_ms);
     } else if (job->stream.stopped_ms != 0 && job->source_side.seen_ms > job->stream.stopped_ms &&
                job->source_side.sight.presence == HV_PRESENT) {
         job->stream.stopped_ms = 0;
@@ -326,7 +332,7 @@ static void forgive_absence(struct job *job, struct moment now)
     if (away && stream->flow_ms != 0)
         stream->flow_ms = stream->sampled_ms = now.mono_ms;
     if (away && stream->stopped_ms != 0)
-        stream->stopped_ms = now.mono_ms;
+        stopped_since(stream, now.mono_ms, now.wall_ms);
 }
 
 /* What it waits for is the stall, unless recovery or the doubt about its outcome is; and "since"

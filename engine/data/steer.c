@@ -140,6 +140,21 @@ int64_t steer_estimate_ms(const struct job *job)
     return (int64_t)((double)s->acting.remaining * 1000 / s->acting.bandwidth);
 }
 
+struct job_budget steer_budget(const struct job *job)
+{
+    if (job->steering == NULL || !job->steering->acting.sampled)
+        return (struct job_budget){0};
+    const struct monitor *m = &job->steering->acting;
+    return (struct job_budget){
+        .known = true,
+        .used_ms = m->now_ms > m->begin_ms ? m->now_ms - m->begin_ms : 0,
+        .whole_ms = m->budget_ms,
+        .still_ms = m->now_ms > m->progress_ms ? m->now_ms - m->progress_ms : 0,
+        .has_low_water = m->has_watermark,
+        .low_water = m->watermark,
+    };
+}
+
 bool steer_stops(const struct job *job)
 {
     return job->steering != NULL && job->steering->call_id != 0 &&

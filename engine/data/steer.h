@@ -26,6 +26,8 @@ bool steer_wants_ramp(const struct migration_config *config);
 int64_t steer_downtime_ms(const struct job *job);
 /* What the rest takes at the rate the monitor last saw, also an earlier process's; -1: no idea. */
 int64_t steer_estimate_ms(const struct job *job);
+/* How much of its time it has used and how far it came, by the monitor that acts. */
+struct job_budget steer_budget(const struct job *job);
 /* Is an order of ours out to pause the guest? */
 bool steer_stops(const struct job *job);
 /* A decision that somebody else took about it; by is a literal. */

@@ -42,6 +42,7 @@ struct job_stream {            /* engine/data/ladder.h */
     int64_t flow_ms;           /* monotonic: when it last grew, or was first seen */
     int64_t sampled_ms;        /* monotonic: of that sample; what was not measured is not known */
     int64_t stopped_ms;        /* monotonic: the source stands still for the switch-over; 0: not */
+    int64_t stopped_wall_ms;   /* the same moment, to be shown */
     int64_t aborted_ms;        /* monotonic: an abort was accepted; 0: none */
     bool target_resumed;       /* the target was seen to let the guest run */
     bool postcopy_ordered;     /* it may run there at any moment, whatever was seen */
@@ -82,7 +83,15 @@ struct job_final { /* from the hypervisors */
     bool known;
     const char *from; /* a literal: event, target */
     uint64_t total_ms, downtime_ms, setup_ms, bytes, passes;
+    uint64_t whole_bytes; /* of what had to move; 0 after a restart: not stored */
     uint64_t question; /* out to the target, 0: none */
+};
+
+struct job_budget { /* as its monitor sees it; engine/data/steer.h */
+    int64_t used_ms, whole_ms; /* of the time it may take; whole 0: no limit */
+    int64_t still_ms;          /* since what is left became less */
+    uint64_t low_water;        /* the least that was left */
+    bool known, has_low_water;
 };
 
 struct job_forecast { /* engine/model/forecast.h */

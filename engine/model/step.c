@@ -109,6 +109,7 @@ void step_final(struct fleet *f, struct job *job, const struct hv_job_stats *sta
     job->final.setup_ms = stats->setup_ms;
     job->final.bytes = stats->data_processed;
     job->final.passes = stats->memory_iteration;
+    job->final.whole_bytes = stats->data_total;
     job->changed = true;
     job->version = fleet_touch(f);
     if (phase_is_final(job->phase))

@@ -238,11 +238,11 @@ static struct api_world *world(void)
                                             .ask = answer,
                                             .resolve = resolve};
     w.x.store = store_sqlite_open(NULL, &err);
-    w.x.counters = metrics_counters_new(&err);
-    FUZZ_LAW(w.x.store != NULL && w.x.counters != NULL, "%s", err.text);
+    w.x.counters = metrics_counters_new(w.x.clock, true, &err);
+    w.x.scrape = scrape_new(&err);
+    FUZZ_LAW(w.x.store != NULL && w.x.counters != NULL && w.x.scrape != NULL, "%s", err.text);
     TEXT_SET(w.x.version, "fuzz");
     (void)pthread_mutex_init(&w.x.lock, NULL);
-    (void)pthread_mutex_init(&w.x.page_lock, NULL);
     fill_store(w.x.store);
     w.x.snapshot = make_snapshot();
     return &w;

@@ -93,7 +93,7 @@ static inline int rig_up(void **state)
     (void)pthread_cond_init(&rig->engine.changed, NULL);
     rig->engine.generation = 100;
     rig->store.ops = &ops;
-    const struct exporter_config config = {"127.0.0.1:0", "0.1.0"};
+    const struct exporter_config config = {.listen = "127.0.0.1:0", .version = "0.1.0"};
     const struct exporter_parts parts = {clock_system(),
                                          {&rig->engine, fake_create, fake_cancel, fake_put,
                                           fake_remove, fake_evict, fake_ask, fake_resolve},

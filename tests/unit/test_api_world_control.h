@@ -64,6 +64,8 @@ static inline void world_documents(struct world *w)
                          "\"etaSeconds\":125,\"guests\":[]}";
     TEXT_SET(w->nodes[1].drain, "b-now");
     TEXT_SET(w->drains[0].node, "b");
+    w->drains[0].deadline_ms = world_wall_ms + 3600 * 1000;
+    w->snapshot.drain_states[DRAIN_DRAINING] = 1;
     w->drains[0].guests[DRAIN_GUEST_MOVED] = w->drains[0].guests[DRAIN_GUEST_MOVING] = 2;
     w->drains[0].guests[DRAIN_GUEST_BLOCKED] = w->drains[0].blocked[BLOCK_NOT_MIGRATABLE] = 1;
     TEXT_SET(w->spaces[0].name, "default");

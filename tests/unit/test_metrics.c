@@ -7,97 +7,9 @@
 #include <cmocka.h>
 
 #include "analyzer/verdict.h"
-#include "exporter/metrics.h"
-#include "exporter/promx.h"
-#include "tests/unit/test_api_world.h"
+#include "tests/unit/test_metrics_pages.h"
 
 static const char golden_path[] = "tests/golden/metrics.txt";
-
-static const struct exporter_lane lanes[] = {
-    {"a", "look", 1, 250, 100, 2, 1500},
-    {"a", "migrate", 2, 61000, 5, 1, 300000},
-};
-static const struct exporter_self self = {
-    .samples = 1234,
-    .samples_dropped = 1,
-    .stats_failures = 2,
-    .collector_lag_ms = 3,
-    .sample_gap_max_ms = 412,
-    .collector_queue = 4,
-    .engine_queue = 5,
-    .collector_drops = 8,
-    .engine_drops = 9,
-    .commits = 60,
-    .commit_failures = 7,
-    .commit_ms_total = 890,
-    .turns = 99,
-    .store_ok = true,
-    .n_lanes = COUNT(lanes),
-    .lanes = lanes,
-};
-static const struct process_stats process = {
-    .cpu_s = 1.25,
-    .start_s = 1763260000.12,
-    .resident_bytes = 20 << 20,
-    .virtual_bytes = 200 << 20,
-    .open_fds = 21,
-    .max_fds = 1024,
-};
-
-static char *page_of(const struct snapshot *snapshot, struct metrics_counters *counters)
-{
-    struct metrics_view view = {"0.1.0", 0, snapshot, &self, &process};
-    struct buf out;
-    buf_init(&out, EXPORTER_PAGE_MAX);
-    view.number = view.snapshot != NULL ? view.snapshot->generation : 0;
-    metrics_render(&view, &out);
-    metrics_counters_render(counters, &out);
-    return buf_take(&out);
-}
-
-static struct metrics_counters *busy_counters(const struct world *world)
-{
-    struct err err = {0};
-    struct metrics_counters *counters = metrics_counters_new(&err);
-    assert_non_null(counters);
-    metrics_count_step(counters, PHASE_PENDING, PHASE_SCHEDULING, 20);
-    metrics_count_step(counters, PHASE_RUNNING, PHASE_SUCCEEDED, 30000);
-    metrics_count_finished(counters, &world->jobs[0]);
-    struct snapshot_job job = world->jobs[2];
-    job.outcome = OUTCOME_ABORTED;
-    job.abort_status = ABORT_SUCCEEDED;
-    job.ended_ms = job.started_ms + 100;
-    metrics_count_finished(counters, &job);
-    struct judgement judged = world_bad;
-    judged.verdict.outcome = "aborted";
-    judged.verdict.plane = "none";
-    judged.verdict.cause = "user-cancelled";
-    metrics_count_judged(counters, &judged, world_wall_ms);
-    metrics_count_judged(counters, &world_good, world_wall_ms);
-    return counters;
-}
-
-static char *file_text(const char *path)
-{
-    FILE *file = fopen(path, "r");
-    if (file == NULL)
-        return NULL;
-    struct buf out;
-    buf_init(&out, 1 << 20);
-    char part[4096];
-    for (size_t n; (n = fread(part, 1, sizeof part, file)) > 0;)
-        buf_add_bytes(&out, part, n);
-    (void)fclose(file);
-    return buf_take(&out);
-}
-
-static void write_file(const char *path, const char *text)
-{
-    FILE *file = fopen(path, "w");
-    assert_non_null(file);
-    assert_int_equal(fwrite(text, 1, strlen(text), file), strlen(text));
-    assert_int_equal(fclose(file), 0);
-}
 
 static void the_page_is_the_recorded_one(void **state)
 {
@@ -175,8 +87,13 @@ static void the_control_plane_is_counted(void **state)
         "ferry_placement_rejections{reason=\"memory\"} 1",
         "ferry_placement_rejections{reason=\"source-node\"} 1",
         "ferry_placement_rejections{reason=\"cpu\"} 0",
-        "ferry_drains{state=\"active\"} 1",
-        "ferry_drains{state=\"over\"} 0",
+        "ferry_nodes{state=\"draining\"} 1",
+        "ferry_nodes{state=\"lost\"} 1",
+        "ferry_jobs_queued{priority=\"system-critical\"} 1",
+        "ferry_drains{state=\"Draining\"} 1",
+        "ferry_drains{state=\"Failed\"} 0",
+        "ferry_drain_state{node=\"b\",state=\"Draining\"} 1",
+        "ferry_drain_deadline_timestamp_seconds{node=\"b\"} 1763273259",
         "ferry_drain_guests{node=\"b\",state=\"Moved\"} 2",
         "ferry_drain_guests{node=\"b\",state=\"Waiting\"} 0",
         "ferry_drain_guests{node=\"b\",state=\"Blocked\"} 1",
@@ -193,7 +110,7 @@ static void the_control_plane_is_counted(void **state)
     TEXT_SET(world->nodes[1].drain, "");
     world->jobs[3].phase = PHASE_FAILED; /* what is over waits for nothing and fits nowhere */
     OWNED_TEXT after = page_of(&world->snapshot, counters);
-    assert_non_null(strstr(after, "\nferry_drains{state=\"over\"} 1\n"));
+    assert_non_null(strstr(after, "\nferry_nodes{state=\"cordoned\"} 1\n"));
     assert_non_null(strstr(after, "\nferry_placement_rejections{reason=\"memory\"} 0\n"));
     assert_non_null(strstr(after, "\nferry_jobs_waiting{reason=\"unschedulable-now\"} 0\n"));
     snapshot_unref(&world->snapshot);
@@ -256,7 +173,9 @@ static void every_row_of_the_table_is_on_the_page(void **state)
         if (metric_row(m)->plane == METRIC_PLANE_KUBEVIRT)
             continue;
         (void)snprintf(header, sizeof header, "# TYPE %s %s\n", metric_row(m)->name,
-                       metric_type_name(metric_row(m)->type));
+                       metric_row(m)->type == PROMX_COUNTER     ? "counter"
+                       : metric_row(m)->type == PROMX_HISTOGRAM ? "histogram"
+                                                                : "gauge");
         assert_non_null(strstr(page, header));
     }
     snapshot_unref(&world->snapshot);
@@ -277,10 +196,10 @@ static void names_follow_the_rules(void **state)
         if (row->plane == METRIC_PLANE_KUBEVIRT)
             continue; /* its names are not ours to choose */
         assert_true(text_has_prefix(row->name, "ferry_") || text_has_prefix(row->name, "process_"));
-        assert_int_equal(ends_with(row->name, "_total"), row->type == METRIC_TYPE_COUNTER);
+        assert_int_equal(ends_with(row->name, "_total"), row->type == PROMX_COUNTER);
         char unit[64];
         (void)snprintf(unit, sizeof unit, "_%s%s", row->unit,
-                       row->type == METRIC_TYPE_COUNTER ? "_total" : "");
+                       row->type == PROMX_COUNTER ? "_total" : "");
         assert_true(row->unit[0] == '\0' || ends_with(row->name, unit));
         assert_true(isupper((unsigned char)row->help[0]) || isdigit((unsigned char)row->help[0]));
         assert_true(ends_with(row->help, "."));
@@ -292,24 +211,20 @@ static void names_follow_the_rules(void **state)
 static void outcomes_are_counted_from_zero(void **state)
 {
     (void)state;
-    struct err err = {0};
-    OWNED(metrics_counters) counters = metrics_counters_new(&err);
-    struct buf out;
-    buf_init(&out, 1 << 20);
-    metrics_counters_render(counters, &out);
+    OWNED(metrics_counters) counters = new_counters();
+    OWNED_TEXT out = counters_page(counters);
     for (enum outcome o = OUTCOME_NONE + 1; o < OUTCOME_COUNT; o++) {
         char want[128];
         (void)snprintf(want, sizeof want,
                        "\nferry_migrations_total{outcome=\"%s\",trigger=\"user\",policy=\"\"} 0\n",
                        outcome_name(o));
-        assert_non_null(strstr(out.data, want));
+        assert_non_null(strstr(out, want));
         (void)snprintf(want, sizeof want,
                        "\nferry_migration_duration_seconds_count{outcome=\"%s\"} 0\n",
                        outcome_name(o));
-        assert_non_null(strstr(out.data, want));
+        assert_non_null(strstr(out, want));
     }
-    assert_null(strstr(out.data, "outcome=\"\""));
-    buf_fini(&out);
+    assert_null(strstr(out, "outcome=\"\""));
 }
 
 /* Each kind of end, and the samples that tell of it. */
@@ -353,20 +268,16 @@ static void each_ending_is_counted_once(void **state)
 {
     (void)state;
     for (size_t i = 0; i < COUNT(endings); i++) {
-        struct err err = {0};
-        OWNED(metrics_counters) counters = metrics_counters_new(&err);
+        OWNED(metrics_counters) counters = new_counters();
         struct snapshot_job job = {.outcome = endings[i].outcome,
                                    .abort_status = endings[i].abort,
                                    .created_ms = 500,
                                    .started_ms = endings[i].started,
                                    .ended_ms = endings[i].ended};
         metrics_count_finished(counters, &job);
-        struct buf out;
-        buf_init(&out, 1 << 20);
-        metrics_counters_render(counters, &out);
+        OWNED_TEXT out = counters_page(counters);
         for (size_t l = 0; l < COUNT(endings[i].lines); l++)
-            assert_non_null(strstr(out.data, endings[i].lines[l]));
-        buf_fini(&out);
+            assert_non_null(strstr(out, endings[i].lines[l]));
     }
 }
 
@@ -384,30 +295,24 @@ static const char *verdict_line(enum outcome outcome, enum plane plane, enum cau
 static void every_possible_verdict_has_its_counter(void **state)
 {
     (void)state;
-    struct err err = {0};
-    OWNED(metrics_counters) counters = metrics_counters_new(&err);
-    struct buf out;
+    OWNED(metrics_counters) counters = new_counters();
     char line[256];
-    buf_init(&out, 1 << 20);
-    metrics_counters_render(counters, &out);
+    OWNED_TEXT out = counters_page(counters);
     for (enum outcome o = OUTCOME_NONE; o < OUTCOME_COUNT; o++)
         for (enum plane p = 0; p < PLANE_COUNT; p++)
             for (enum cause c = 0; c < CAUSE_COUNT; c++) {
                 bool fits = cause_has_plane(c, p) && o != OUTCOME_NONE &&
                             (o == OUTCOME_SUCCEEDED) == (c == CAUSE_NONE);
-                assert_int_equal(strstr(out.data, verdict_line(o, p, c, 0, line)) != NULL, fits);
+                assert_int_equal(strstr(out, verdict_line(o, p, c, 0, line)) != NULL, fits);
             }
-    buf_fini(&out);
 }
 
 static void a_verdict_is_counted_when_it_comes_unless_it_explains_the_past(void **state)
 {
     (void)state;
-    struct err err = {0};
-    OWNED(metrics_counters) counters = metrics_counters_new(&err);
+    OWNED(metrics_counters) counters = new_counters();
     struct world *world = world_new(1);
     struct judgement judged = world_bad, odd = world_bad;
-    struct buf out;
     char line[256];
     metrics_count_finished(counters, &world->jobs[0]); /* has no say in it */
     metrics_count_judged(counters, &judged, world_wall_ms + 1000);
@@ -416,25 +321,19 @@ static void a_verdict_is_counted_when_it_comes_unless_it_explains_the_past(void 
     metrics_count_judged(counters, &world_good, world_wall_ms);
     odd.verdict.cause = "of-a-later-version";
     metrics_count_judged(counters, &odd, world_wall_ms);
-    buf_init(&out, 1 << 20);
-    metrics_counters_render(counters, &out);
-    assert_non_null(strstr(out.data, verdict_line(OUTCOME_FAILED, PLANE_CONTROL,
-                                                  CAUSE_CONTROL_CONNECTION_LOST, 2, line)));
-    assert_non_null(
-        strstr(out.data, verdict_line(OUTCOME_SUCCEEDED, PLANE_NONE, CAUSE_NONE, 1, line)));
-    assert_null(strstr(out.data, "later-version"));
-    buf_fini(&out);
+    OWNED_TEXT out = counters_page(counters);
+    assert_non_null(strstr(out, verdict_line(OUTCOME_FAILED, PLANE_CONTROL,
+                                             CAUSE_CONTROL_CONNECTION_LOST, 2, line)));
+    assert_non_null(strstr(out, verdict_line(OUTCOME_SUCCEEDED, PLANE_NONE, CAUSE_NONE, 1, line)));
+    assert_null(strstr(out, "later-version"));
     snapshot_unref(&world->snapshot);
 }
 
 static void every_step_of_the_phase_table_has_its_counter(void **state)
 {
     (void)state;
-    struct err err = {0};
-    OWNED(metrics_counters) counters = metrics_counters_new(&err);
-    struct buf out;
-    buf_init(&out, 1 << 20);
-    metrics_counters_render(counters, &out);
+    OWNED(metrics_counters) counters = new_counters();
+    OWNED_TEXT out = counters_page(counters);
     for (enum phase from = PHASE_NONE + 1; from < PHASE_COUNT; from++)
         for (enum trigger why = 0; why < TRIGGER_COUNT; why++) {
             char want[256];
@@ -442,9 +341,8 @@ static void every_step_of_the_phase_table_has_its_counter(void **state)
             (void)snprintf(want, sizeof want,
                            "ferry_migration_phase_transitions_total{from=\"%s\",to=\"%s\"} 0\n",
                            phase_name(from), phase_name(to));
-            assert_int_equal(strstr(out.data, want) != NULL, to != PHASE_NONE);
+            assert_int_equal(strstr(out, want) != NULL, to != PHASE_NONE);
         }
-    buf_fini(&out);
 }
 
 static void promtool_has_no_complaint(void **state)
@@ -496,13 +394,12 @@ static void a_page_over_its_limit_fails_as_a_whole(void **state)
 {
     (void)state;
     struct world *world = world_new(1);
-    struct metrics_view view = {"0.1.0", 0, &world->snapshot, &self, &process};
-    struct buf out;
-    buf_init(&out, 1000);
-    view.number = view.snapshot != NULL ? view.snapshot->generation : 0;
-    metrics_render(&view, &out);
-    assert_true(out.failed);
-    assert_null(buf_take(&out));
+    struct metrics_view view = {.version = "0.1.0", .snapshot = &world->snapshot, .self = &self};
+    struct promx_page page;
+    promx_page_init(&page, PROMX_TEXT, 1000);
+    metrics_render(&view, &page);
+    assert_true(page.out.failed);
+    assert_null(buf_take(&page.out));
     snapshot_unref(&world->snapshot);
 }
 

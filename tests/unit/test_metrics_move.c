@@ -6,15 +6,7 @@
 #include <cmocka.h>
 
 #include "exporter/metrics.h"
-#include "tests/unit/test_api_world.h"
-
-static char *counters_page(struct metrics_counters *counters)
-{
-    struct buf out;
-    buf_init(&out, 1 << 20);
-    metrics_counters_render(counters, &out);
-    return buf_take(&out);
-}
+#include "tests/unit/test_metrics_pages.h"
 
 /* How a post-copy that broke ended, and the samples that tell of it. */
 static void each_end_of_a_broken_post_copy_is_counted(void **state)
@@ -35,8 +27,7 @@ static void each_end_of_a_broken_post_copy_is_counted(void **state)
         {RECOVERY_BLIND, OUTCOME_LOST, "unrecovered", 0},
     };
     for (size_t i = 0; i < COUNT(rows); i++) {
-        struct err err = {0};
-        OWNED(metrics_counters) counters = metrics_counters_new(&err);
+        OWNED(metrics_counters) counters = new_counters();
         const struct snapshot_job job = {.outcome = rows[i].outcome, .recovery = rows[i].recovery};
         metrics_count_finished(counters, &job);
         OWNED_TEXT page = counters_page(counters);
@@ -79,9 +70,8 @@ static void changes_of_mode_are_counted_by_their_cause(void **state)
         {"PreCopy", "PostCopy", "post-copy began", 0},
         {"PreCopy", "PostCopy", "other", 1}, /* a text that is none of ours */
     };
-    struct err err = {0};
     char line[256];
-    OWNED(metrics_counters) counters = metrics_counters_new(&err);
+    OWNED(metrics_counters) counters = new_counters();
     const struct snapshot_job twice = {.outcome = OUTCOME_SUCCEEDED,
                                        .modes = {{MODE_PRECOPY, 1, "started"},
                                                  {MODE_PAUSED, 2, "late-pause"},
@@ -111,12 +101,12 @@ static void a_recovery_under_way_is_on_the_page(void **state)
 {
     (void)state;
     struct world *world = world_new(1);
-    struct buf out;
+    struct promx_page made;
     world->jobs[1].recovery = RECOVERY_EXHAUSTED;
     world->jobs[1].recovery_tries = 12;
-    buf_init(&out, 1 << 20);
-    metrics_render_migrations(&world->snapshot, &out);
-    OWNED_TEXT page = buf_take(&out);
+    promx_page_init(&made, PROMX_TEXT, 1 << 20);
+    metrics_render_migrations(&world->snapshot, &made);
+    OWNED_TEXT page = buf_take(&made.out);
     assert_non_null(strstr(page, "migration=\"moving\",state=\"recovery-exhausted\"} 1\n"));
     assert_non_null(strstr(page, "migration=\"moving\",state=\"waiting\"} 0\n"));
     const char *tries = strstr(page, "\nferry_migration_recovery_attempts{");

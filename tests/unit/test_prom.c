@@ -219,12 +219,12 @@ static void a_histogram_has_buckets_with_the_right_names(void **state)
     assert_null(prom_metric_sample_from_labels(h, a));
     assert_page(registry, "# HELP h_seconds H.\n# TYPE h_seconds histogram\n"
                           "h_seconds_bucket{x=\"b\",le=\"0.1\"} 0\n"
-                          "h_seconds_bucket{x=\"b\",le=\"1\"} 0\n"
+                          "h_seconds_bucket{x=\"b\",le=\"1.0\"} 0\n"
                           "h_seconds_bucket{x=\"b\",le=\"2.5\"} 0\n"
                           "h_seconds_bucket{x=\"b\",le=\"+Inf\"} 0\n"
                           "h_seconds_sum{x=\"b\"} 0\nh_seconds_count{x=\"b\"} 0\n"
                           "h_seconds_bucket{x=\"a\",le=\"0.1\"} 2\n"
-                          "h_seconds_bucket{x=\"a\",le=\"1\"} 3\n"
+                          "h_seconds_bucket{x=\"a\",le=\"1.0\"} 3\n"
                           "h_seconds_bucket{x=\"a\",le=\"2.5\"} 4\n"
                           "h_seconds_bucket{x=\"a\",le=\"+Inf\"} 5\n"
                           "h_seconds_sum{x=\"a\"} 101.65\nh_seconds_count{x=\"a\"} 5\n");
@@ -238,7 +238,7 @@ static void a_histogram_without_labels_has_only_le(void **state)
         prom_histogram_new("h", "H.", prom_histogram_buckets_new(1, 1.0), 0, NULL);
     prom_collector_registry_t *registry = registry_with(h);
     assert_int_equal(prom_histogram_observe(h, INFINITY, NULL), 0);
-    assert_page(registry, "# HELP h H.\n# TYPE h histogram\nh_bucket{le=\"1\"} 0\n"
+    assert_page(registry, "# HELP h H.\n# TYPE h histogram\nh_bucket{le=\"1.0\"} 0\n"
                           "h_bucket{le=\"+Inf\"} 1\nh_sum +Inf\nh_count 1\n");
     prom_collector_registry_destroy(registry);
 }
