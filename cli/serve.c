@@ -162,13 +162,20 @@ static bool open_engine(struct appliance *a, struct err *err)
     return a->engine != NULL;
 }
 
-static bool open_exporter(struct appliance *a, struct err *err)
+/* A simulated fleet starts afresh each time, so by default its store is memory: NULL. */
+static const char *state_dir(const struct appliance *a, const struct options *options)
+{
+    return a->simulate != NULL && options->state == NULL ? NULL : a->config->state_dir;
+}
+
+static bool open_exporter(struct appliance *a, const struct options *options, struct err *err)
 {
     const struct exporter_config config = {.listen = a->config->listen, .version = FERRY_VERSION};
     const struct exporter_parts parts = {
         .clock = a->clock,
         .requests = relay_requests(&a->relay),
         .store = a->store,
+        .state_dir = state_dir(a, options),
     };
     a->exporter = exporter_new(&config, &parts, err);
     return a->exporter != NULL;
@@ -176,10 +183,7 @@ static bool open_exporter(struct appliance *a, struct err *err)
 
 static bool open_parts(struct appliance *a, const struct options *options, struct err *err)
 {
-    /* A simulated fleet starts afresh each time, so by default its store is memory. */
-    const char *dir = a->simulate != NULL && options->state == NULL ? NULL : a->config->state_dir;
-
-    a->store = store_sqlite_open(dir, err);
+    a->store = store_sqlite_open(state_dir(a, options), err);
     if (a->store == NULL)
         return false;
     a->recorder = recorder_new(a->store, err);
@@ -191,7 +195,7 @@ static bool open_parts(struct appliance *a, const struct options *options, struc
     if (!name_hosts(a, err) || !open_engine(a, err))
         return false;
     relay_plug_engine(&a->relay, a->engine);
-    if (!open_exporter(a, err))
+    if (!open_exporter(a, options, err))
         return false;
     exporter_set_ready(a->exporter, false, "starting");
     relay_plug_exporter(&a->relay, a->exporter);
@@ -386,10 +390,9 @@ static error_t on_option(int key, char *arg, struct argp_state *state)
  * it except the hosts. */
 static struct config *settle_config(const struct options *options, struct err *err)
 {
-    OWNED(config) config =
-        options->simulate != NULL && !options->config_given
-            ? config_new(err)
-            : config_read(options->config_file, err);
+    OWNED(config) config = options->simulate != NULL && !options->config_given
+                               ? config_new(err)
+                               : config_read(options->config_file, err);
     if (config == NULL)
         return NULL;
     if (options->state != NULL &&

@@ -215,6 +215,7 @@ struct exporter *exporter_new(const struct exporter_config *config,
     x->requests = parts->requests;
     x->store = parts->store;
     TEXT_SET(x->version, config->version);
+    TEXT_SET(x->state_dir, parts->state_dir);
     TEXT_SET(x->not_ready, "starting");
     (void)pthread_mutex_init(&x->lock, NULL);
     x->kubevirt_metrics = config->kubevirt_metrics;

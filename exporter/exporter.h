@@ -48,7 +48,8 @@ struct exporter_config {
 struct exporter_parts { /* borrowed */
     const struct clock *clock;
     struct engine_requests requests;
-    struct store *store; /* for events and history; may be NULL */
+    struct store *store;   /* for events and history; may be NULL */
+    const char *state_dir; /* of that store, for queries; NULL: it is in memory */
 };
 
 struct exporter;

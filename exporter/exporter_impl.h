@@ -3,13 +3,14 @@
 #define EXPORTER_EXPORTER_IMPL_H
 
 #include <pthread.h>
+#include <stdatomic.h>
 
 #include "exporter/exporter.h"
 #include "exporter/http.h"
 #include "exporter/metrics.h"
 #include "exporter/scrape.h"
 
-enum { EXPORTER_VERSION_MAX = 64 };
+enum { EXPORTER_VERSION_MAX = 64, EXPORTER_PATH_MAX = 4096 };
 
 struct self_sample; /* exporter.c: a copy of struct exporter_self, counted */
 
@@ -20,6 +21,8 @@ struct exporter {
     struct store *store;
     char version[EXPORTER_VERSION_MAX];
     bool kubevirt_metrics;
+    char state_dir[EXPORTER_PATH_MAX]; /* "": none */
+    atomic_bool is_querying;
     struct metrics_counters *counters;
     struct scrape *scrape;
     struct http *http;

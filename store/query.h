@@ -1,0 +1,39 @@
+/* query.h - one SQL question to the store, from people: read-only, bounded, beside a running
+ * appliance.
+ *
+ * A connection of its own that cannot write, both files visible, the views of views.def made. An
+ * authorizer lets nothing pass but reading and functions; time, rows, bytes and the size of the
+ * statement are bounded. Any thread; blocks for up to the time allowed.
+ */
+#ifndef STORE_QUERY_H
+#define STORE_QUERY_H
+
+#include <stdint.h>
+
+#include "base/err.h"
+#include "base/text.h"
+
+struct json_object;
+
+enum {
+    QUERY_SQL_MAX = 64 * 1024,
+    QUERY_ROWS_DEFAULT = 1000,
+    QUERY_ROWS_MAX = 100 * 1000,
+    QUERY_BYTES_MAX = 16 * 1024 * 1024, /* of all values together, as text */
+    QUERY_MS_DEFAULT = 10 * 1000,
+    QUERY_MS_MAX = 300 * 1000,
+};
+
+struct query_limits { /* 0: the default */
+    int64_t rows, ms;
+};
+
+/* {"columns": [names], "rows": [[values]], "cut": "rows" or "bytes" if there was more,
+ * "tookMs": n}, a new reference. NULL: ERR_INVALID (what is wrong with the statement), FORBIDDEN
+ * (it would do more than read), TIMEOUT, or what is wrong with the files. */
+struct json_object *query_run(const char *state_dir, const char *sql,
+                              const struct query_limits *limits, struct err *err);
+/* The answer as CSV (RFC 4180, with a line of names). */
+void query_csv(struct json_object *answer, struct buf *out);
+
+#endif
