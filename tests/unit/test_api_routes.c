@@ -225,6 +225,7 @@ static void every_route_answers(void **state)
         struct answer a = call_route(*state, &routes[i], path.data);
         int want = strstr(routes[i].pattern, "{name}/recover") != NULL      ? 202
                    : strstr(routes[i].pattern, "{name}/resolve") != NULL    ? 200
+                   : strcmp(routes[i].pattern, "/query") == 0               ? 400 /* no question */
                    : strcmp(routes[i].method, "POST") == 0                  ? 201
                    : strcmp(routes[i].pattern, "/readyz") == 0              ? 503
                    : strstr(routes[i].pattern, "{name}/verdict") != NULL    ? 404 /* it moves */
