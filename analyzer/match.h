@@ -17,7 +17,7 @@ struct matcher;
  * thousand patterns, therefore the built-in ones are made ready by the build and then unpacked. */
 struct matcher *matcher_new(const char *const *patterns, size_t n, size_t *out_bad,
                             struct err *err);
-/* For any machine of this architecture. Caller frees. */
+/* For machines that have AVX2 if this one has. Caller frees. */
 char *matcher_pack(const struct matcher *matcher, size_t *out_bytes, struct err *err);
 struct matcher *matcher_unpack(const char *packed, size_t n, struct err *err);
 void matcher_free(struct matcher *matcher);
@@ -33,7 +33,7 @@ bool match_scratch_fit(struct match_scratch *scratch, const struct matcher *matc
 void match_scratch_free(struct match_scratch *scratch);
 DEFINE_OWNED(match_scratch)
 
-/* Each pattern that is in the text is told once, with the end of its first occurrence. */
+/* Each pattern that is in the text is told, with the ends of its occurrences, the first first. */
 typedef void match_fn(void *ctx, unsigned pattern, size_t end);
 void match_scan(const struct matcher *matcher, struct match_scratch *scratch, const char *text,
                 size_t n, match_fn *fn, void *ctx);

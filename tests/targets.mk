@@ -112,6 +112,14 @@ bench-core: ## how fast the core decides: 10,000 hosts, 200,000 guests, 50,000 t
 	@mkdir -p bench/results
 	@set -o pipefail && $(BUILD)/gcc/bench/reconcile $(BENCH) | tee bench/results/reconcile.txt
 
+$(B)/bench/explain/matcher: $(B)/bench/explain/matcher.o $(B)/libferry.a
+	@echo "  LINK $@"
+	@$(CC) $(LDFLAGS) -o $@ $^ $(PKG_LIBS)
+.PHONY: bench-explain
+bench-explain: ## log text a second through the analyser against grep -E, and verdicts a second
+	@$(MAKE) CC=gcc VARIANT=gcc $(BUILD)/gcc/bench/explain/matcher
+	@MATCHER="$(abspath $(BUILD)/gcc/bench/explain/matcher)" bench/explain/run
+
 # --- documents and form ----------------------------------------------------------------------
 
 $(B)/tools/docs: $(B)/tools/docs.o
