@@ -1,7 +1,6 @@
 /* recorded.c - see recorded.h. */
 #include "analyzer/recorded.h"
 
-#include <math.h>
 #include <string.h>
 
 #include "base/text.h"
@@ -39,6 +38,18 @@ void recorded_plain(const struct gathered *job, const struct ruleset *rules,
     repeat_end(job, out_verdict);
 }
 
+/* It arrived: what was said on the way was true then, or noise, and explains no failure. */
+static void forgive(struct verdict *verdict)
+{
+    verdict->cause = CAUSE_NONE;
+    verdict->plane = PLANE_NONE;
+    verdict->recoverable = RECOVERABLE_UNKNOWN;
+    verdict->action = "";
+    verdict->rule[0] = '\0';
+    for (unsigned i = 0; i < verdict->n_points; i++)
+        verdict->points[i].role = POINT_FALLOUT;
+}
+
 bool recorded_judge(struct store *store, const struct gathered *job, const struct notes *notes,
                     struct judge *judge, struct verdict *out_verdict, struct err *err)
 {
@@ -51,6 +62,8 @@ bool recorded_judge(struct store *store, const struct gathered *job, const struc
     else if (!gather_stored(store, job->uid, &sink, err))
         return false;
     judge_give(judge, out_verdict);
+    if (job->outcome == OUTCOME_SUCCEEDED && out_verdict->cause != CAUSE_FALSE_FAILURE_REPORT)
+        forgive(out_verdict);
     repeat_end(job, out_verdict);
     return true;
 }
@@ -70,7 +83,7 @@ void recorded_fill(const struct verdict *verdict, const struct gathered *job,
                     .recoverable = recoverable_name(verdict->recoverable),
                     .guest_at = guest_at_name(verdict->guest),
                     .irrecoverable = verdict->irrecoverable,
-                    .confidence_percent = (int64_t)lround(verdict->confidence * 100),
+                    .confidence_percent = (int64_t)(verdict->confidence * 100 + 0.5),
                     .rule = verdict->rule,
                     .rules_version = verdict->rules_version,
                     .action = verdict->action,

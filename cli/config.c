@@ -159,6 +159,21 @@ static bool read_storage(struct reading *r, const struct yaml_node *node, struct
     return config_read_map(r, node, keys, COUNT(keys), err);
 }
 
+static bool read_rules_dir(struct reading *r, const struct yaml_node *node, struct err *err)
+{
+    char *dir = r->config->rules_dir;
+    if (!config_read_text(r, node, dir, sizeof r->config->rules_dir, err))
+        return false;
+    return dir[0] == '/' ||
+           yaml_fail(r->yaml, node, err, "rules '%s' is not a path from the root", dir);
+}
+
+static bool read_analyzer(struct reading *r, const struct yaml_node *node, struct err *err)
+{
+    static const struct key keys[] = {{"rules", read_rules_dir}};
+    return config_read_map(r, node, keys, COUNT(keys), err);
+}
+
 static bool read_all(struct reading *r, struct err *err)
 {
     static const struct key keys[] = {
@@ -170,6 +185,7 @@ static bool read_all(struct reading *r, struct err *err)
         {"migrations", config_read_migrations},
         {"sampling", read_sampling},
         {"storage", read_storage},
+        {"analyzer", read_analyzer},
         {"evictionStrategy", config_read_eviction},
     };
     if (yaml_document_count(r->yaml) != 1)
@@ -219,6 +235,7 @@ void config_free(struct config *config)
         return;
     free_texts(config->host_labels, config->n_hosts);
     free_texts(config->host_taints, config->n_hosts);
+    free_texts(config->host_log_dirs, config->n_hosts);
     free(config->host_cordoned);
     if (config->hosts != NULL)
         explicit_bzero(config->hosts, config->n_hosts * sizeof *config->hosts); /* secrets */
@@ -273,6 +290,7 @@ bool config_needs_restart(const struct config *now, const struct config *next, c
         {"migrations", config_migrations_differ(now, next)},
         {"evictionStrategy", now->eviction_strategy != next->eviction_strategy},
         {"sampling", now->sample_ms != next->sample_ms},
+        {"analyzer", !text_equal(now->rules_dir, next->rules_dir)},
         {"storage", texts_differ(now->shared_paths, next->shared_paths) ||
                         texts_differ(now->shared_pools, next->shared_pools)},
     };

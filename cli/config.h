@@ -19,6 +19,8 @@ struct config {
     char **host_labels;                /* one per host: JSON object text, NULL when it has none */
     char **host_taints;                /* one per host: JSON array text, NULL when it has none */
     bool *host_cordoned;               /* one per host: takes no new guests (schedulable: false) */
+    char **host_log_dirs;              /* one per host: of its QEMU logs, NULL: not readable */
+    char rules_dir[CONFIG_PATH_MAX];   /* the site's own rules of the analyser; "": none */
     char helper_secret[HV_SECRET_MAX]; /* of hosts that name no file of their own */
     char state_dir[CONFIG_PATH_MAX];   /* default /var/lib/ferry */
     char listen[HV_TEXT_MAX];          /* default 127.0.0.1:9178 */

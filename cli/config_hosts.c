@@ -284,6 +284,37 @@ static bool read_host_schedulable(struct reading *r, const struct yaml_node *nod
     return true;
 }
 
+/* --- QEMU's logs --- */
+
+static const char local_logs[] = "/var/log/libvirt/qemu";
+
+static bool keep_text(const char *text, char **out_text, struct err *err)
+{
+    free(*out_text);
+    *out_text = strdup(text);
+    return *out_text != NULL ? true : err_set(err, ERR_NOMEM, "no memory for a host");
+}
+
+static bool read_host_logs(struct reading *r, const struct yaml_node *node, struct err *err)
+{
+    char dir[CONFIG_PATH_MAX];
+    if (!config_read_text(r, node, dir, sizeof dir, err))
+        return false;
+    if (dir[0] != '/')
+        return yaml_fail(r->yaml, node, err, "%s '%s' is not a path from the root", node->key, dir);
+    return keep_text(dir, &r->config->host_log_dirs[r->host], err);
+}
+
+/* The usual place, for the usual daemon of this very machine and for no other. */
+static bool settle_logs(struct reading *r, struct err *err)
+{
+    char **dir = &r->config->host_log_dirs[r->host];
+    const char *uri = host_of(r)->uri;
+    if (*dir != NULL || !text_has_prefix(uri, "qemu:///") || strchr(uri, '?') != NULL)
+        return true;
+    return keep_text(local_logs, dir, err);
+}
+
 static bool read_host(struct reading *r, const struct yaml_node *node, struct err *err)
 {
     static const struct key keys[] = {
@@ -294,6 +325,7 @@ static bool read_host(struct reading *r, const struct yaml_node *node, struct er
         {"listen", read_host_listen},       {"tls", read_host_tls},
         {"tlsName", read_host_tls_name},    {"migrationPorts", read_host_ports},
         {"helper", read_host_helper},       {"helperSecretFile", read_host_secret},
+        {"qemuLogDir", read_host_logs},
     };
     if (!config_read_map(r, node, keys, COUNT(keys), err))
         return false;
@@ -304,7 +336,7 @@ static bool read_host(struct reading *r, const struct yaml_node *node, struct er
         return yaml_fail(r->yaml, node, err, "host '%s' needs a 'uri'", host->name);
     if (host->peer_uri[0] == '\0')
         TEXT_SET(host->peer_uri, host->uri);
-    return settle_helper(r, node, err);
+    return settle_logs(r, err) && settle_helper(r, node, err);
 }
 
 /* Quadratic would be slow at 10,000 hosts: compare neighbours of a sorted list of indexes. */
@@ -359,8 +391,9 @@ bool config_read_hosts(struct reading *r, const struct yaml_node *list, struct e
     config->host_labels = calloc(n, sizeof *config->host_labels);
     config->host_taints = calloc(n, sizeof *config->host_taints);
     config->host_cordoned = calloc(n, sizeof *config->host_cordoned);
-    if (config->hosts == NULL || config->host_labels == NULL || config->host_taints == NULL ||
-        config->host_cordoned == NULL)
+    config->host_log_dirs = calloc(n, sizeof *config->host_log_dirs);
+    if (config->hosts == NULL || config->host_log_dirs == NULL || config->host_labels == NULL ||
+        config->host_taints == NULL || config->host_cordoned == NULL)
         return err_set(err, ERR_NOMEM, "no memory for %zu hosts", n);
     config->n_hosts = n;
     r->host = 0;
@@ -390,6 +423,7 @@ bool config_hosts_differ(const struct config *a, const struct config *b)
             x->keepalive_interval_s != y->keepalive_interval_s ||
             x->keepalive_count != y->keepalive_count ||
             a->host_cordoned[i] != b->host_cordoned[i] ||
+            texts_differ(a->host_log_dirs[i], b->host_log_dirs[i]) ||
             texts_differ(a->host_labels[i], b->host_labels[i]) ||
             texts_differ(a->host_taints[i], b->host_taints[i]))
             return true;

@@ -15,6 +15,8 @@ static void on_host(void *ctx, const char *host, bool connected, const struct er
 {
     struct relay *relay = ctx;
     relay->engine.on_host(relay->engine.ctx, host, connected, err);
+    if (relay->desk != NULL)
+        desk_on_host(relay->desk, host, connected, err);
 }
 
 static void on_facts(void *ctx, const char *host, const struct hv_facts *facts)
@@ -109,6 +111,17 @@ static void on_finished(void *ctx, const struct snapshot_job *job)
     struct relay *relay = ctx;
     if (relay->exporter != NULL)
         exporter_on_finished(relay->exporter, job);
+    if (relay->desk != NULL)
+        desk_on_finished(relay->desk, job);
+}
+
+static void on_judged(void *ctx, const struct judgement *judgement)
+{
+    struct relay *relay = ctx;
+    if (relay->exporter != NULL)
+        exporter_on_judged(relay->exporter, judgement);
+    if (relay->desk != NULL)
+        desk_on_judged(relay->desk, judgement);
 }
 
 struct engine_sink relay_engine_sink(struct relay *relay)
@@ -119,6 +132,7 @@ struct engine_sink relay_engine_sink(struct relay *relay)
         .on_step = on_step,
         .on_decision = on_decision,
         .on_finished = on_finished,
+        .on_judged = on_judged,
     };
 }
 
@@ -225,6 +239,11 @@ void relay_plug_engine(struct relay *relay, struct engine *engine)
 {
     relay->engine = engine_collector_sink(engine);
     relay->requests = engine_requests(engine);
+}
+
+void relay_plug_desk(struct relay *relay, struct desk *desk)
+{
+    relay->desk = desk;
 }
 
 void relay_plug_exporter(struct relay *relay, struct exporter *exporter)

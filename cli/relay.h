@@ -10,6 +10,7 @@
 
 #include <stdatomic.h>
 
+#include "analyzer/desk.h"
 #include "engine/engine.h"
 #include "exporter/exporter.h"
 
@@ -17,6 +18,7 @@ struct relay {
     struct collector_sink engine;    /* filled by relay_plug_engine */
     struct engine_requests requests; /* filled by relay_plug_engine */
     struct exporter *exporter;       /* filled by relay_plug_exporter */
+    struct desk *desk;               /* filled by relay_plug_desk */
     const struct snapshot *early;    /* published before the exporter was there */
     atomic_bool published, settled, closed;
     atomic_uint waiting; /* requests inside the engine */
@@ -27,6 +29,7 @@ struct engine_sink relay_engine_sink(struct relay *relay);
 struct engine_requests relay_requests(struct relay *relay);
 
 void relay_plug_engine(struct relay *relay, struct engine *engine);
+void relay_plug_desk(struct relay *relay, struct desk *desk);
 void relay_plug_exporter(struct relay *relay, struct exporter *exporter);
 /* From now on requests are refused with ERR_UNREACHABLE; those inside go on. Any thread. */
 void relay_close(struct relay *relay);

@@ -18,6 +18,7 @@
 
 #include "base/fault.h"
 #include "base/log.h"
+#include "cli/analyst.h"
 #include "cli/cli.h"
 #include "cli/client.h"
 #include "cli/config.h"
@@ -73,6 +74,7 @@ struct appliance {
     struct hv_probe probe;
     struct hv_act act;
     struct engine *engine;
+    struct analyst *analyst;
     struct exporter *exporter;
     struct self *self;
     int64_t started_ms;
@@ -162,6 +164,21 @@ static bool open_engine(struct appliance *a, struct err *err)
     return a->engine != NULL;
 }
 
+static bool open_analyst(struct appliance *a, struct err *err)
+{
+    const struct analyst_parts parts = {.config = a->config,
+                                        .hosts = a->hosts,
+                                        .n_hosts = a->n_hosts,
+                                        .clock = a->clock,
+                                        .store = a->store,
+                                        .engine = a->engine};
+    a->analyst = analyst_new(&parts, err);
+    if (a->analyst == NULL)
+        return false;
+    relay_plug_desk(&a->relay, analyst_desk(a->analyst));
+    return true;
+}
+
 /* A simulated fleet starts afresh each time, so by default its store is memory: NULL. */
 static const char *state_dir(const struct appliance *a, const struct options *options)
 {
@@ -195,7 +212,7 @@ static bool open_parts(struct appliance *a, const struct options *options, struc
     if (!name_hosts(a, err) || !open_engine(a, err))
         return false;
     relay_plug_engine(&a->relay, a->engine);
-    if (!open_exporter(a, options, err))
+    if (!open_analyst(a, err) || !open_exporter(a, options, err))
         return false;
     exporter_set_ready(a->exporter, false, "starting");
     relay_plug_exporter(&a->relay, a->exporter);
@@ -203,13 +220,15 @@ static bool open_parts(struct appliance *a, const struct options *options, struc
     return a->self != NULL;
 }
 
-/* The exporter first: it waits for nobody once its requests are answered. Then the hypervisor,
+/* The exporter first: it waits for nobody once its requests are answered. Then the analyser, which
+ * hands its verdicts to the engine and is told by nobody any more; then the hypervisor,
  * whose threads call into the collector and the engine; then those two; the store last, since
  * everybody writes to it. */
 static void close_parts(struct appliance *a)
 {
     self_free(a->self);
     exporter_free(a->exporter);
+    analyst_free(a->analyst);
     hv_free(a->hv);
     engine_free(a->engine);
     collector_free(a->collector);
@@ -245,6 +264,8 @@ static void *engine_loop(void *ctx)
 
 static bool start_threads(struct appliance *a, struct err *err)
 {
+    if (!desk_start(analyst_desk(a->analyst), err))
+        return false;
     if (a->simulate != NULL)
         return true;
     int failure = pthread_create(&a->collector_thread, NULL, collector_loop, a);
