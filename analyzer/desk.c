@@ -99,8 +99,9 @@ static void note_loss(struct desk *desk, const char *host, enum side side,
     if (host[0] == '\0' || job->handed_off_ms == 0 || !find_loss(desk, host, job, &loss))
         return;
     int64_t end_ms = job->answered_ms > loss.at_ms ? job->answered_ms : job->ended_ms;
+    int64_t before_ms = end_ms > loss.at_ms ? end_ms - loss.at_ms : 1; /* 0 would say: never */
     notes_fact(notes, side == SIDE_SOURCE ? "source_lost_ms" : "target_lost_ms", "connection",
-               loss.at_ms, "%lld", (long long)(end_ms - loss.at_ms));
+               loss.at_ms, "%lld", (long long)before_ms);
     char origin[EVIDENCE_ORIGIN_MAX];
     (void)snprintf(origin, sizeof origin, "connection to %s", host);
     notes_message(notes, side, origin, loss.at_ms, loss.text, strlen(loss.text));

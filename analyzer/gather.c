@@ -262,6 +262,7 @@ static bool take_job(void *ctx, const struct store_job *row)
     job->guest_at = guest_at < GUEST_AT_COUNT ? guest_at : GUEST_AT_UNKNOWN;
     job->handed_off = row->handed_off_ms != 0;
     job->has_error = row->error_hv_code != 0 || row->error_text[0] != '\0';
+    job->recovered = row->recovery_tries > 0;
     job->created_ms = row->created_ms;
     job->handed_off_ms = row->handed_off_ms;
     job->started_ms = row->started_ms;

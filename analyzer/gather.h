@@ -21,6 +21,7 @@ struct gathered {
     enum guest_at guest_at;
     bool handed_off;
     bool has_error; /* the migrate call said that it failed */
+    bool recovered; /* ... and a broken post-copy was taken up again after it */
     int64_t created_ms, handed_off_ms, started_ms, ended_ms;
     int64_t called_ms, answered_ms; /* of the newest migrate call; 0: none, no answer */
 };

@@ -7,7 +7,7 @@
 
 bool recorded_is_plain(const struct gathered *job)
 {
-    return job->outcome == OUTCOME_SUCCEEDED && !job->has_error;
+    return job->outcome == OUTCOME_SUCCEEDED && (!job->has_error || job->recovered);
 }
 
 /* The engine's own: explained here, never changed. */

@@ -1,0 +1,247 @@
+/* test_desk.c - the analyser's desk beside a simulated fleet: every job that ends is judged once,
+ * soon, also when the process dies before its verdict was stored, or nobody told of the end. */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include <cmocka.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "analyzer/desk.h"
+#include "base/text.h"
+#include "tests/sim/fleet_sim.h"
+
+#define MIB (UINT64_C(1) << 20)
+enum { HOSTS = 3, GUESTS = 12, LATE_MS = 2000 };
+
+struct rig {
+    struct fleet_sim fs;
+    struct ruleset *rules;
+    struct desk *desk;
+    struct desk_host hosts[HOSTS];
+    char log_dir[64];
+    bool idle;            /* the desk does nothing */
+    unsigned ended, told; /* jobs; verdicts */
+    int64_t worst_ms;     /* from an end to its verdict, stored */
+    char last_cause[64];
+};
+
+static bool post(void *ctx, const struct judgement *judgement, struct err *err)
+{
+    struct rig *rig = ctx;
+    return engine_post_judgement(fleet_sim_engine(&rig->fs), judgement, err);
+}
+
+static void open_desk(struct rig *rig)
+{
+    struct err err = {0};
+    desk_free(rig->desk);
+    for (size_t i = 0; i < HOSTS; i++) {
+        rig->hosts[i].name = rig->fs.hosts[i].name;
+        rig->hosts[i].log_dir = rig->log_dir;
+    }
+    const struct desk_parts parts = {.store = rig->fs.store,
+                                     .rules = rig->rules,
+                                     .clock = sim_clock(rig->fs.sim),
+                                     .hosts = rig->hosts,
+                                     .n_hosts = HOSTS,
+                                     .ctx = rig,
+                                     .post = post};
+    rig->desk = desk_new(&parts, &err);
+    assert_non_null(rig->desk);
+}
+
+static void on_end(struct fleet_sim *fs, const struct snapshot_job *job)
+{
+    struct rig *rig = fs->ctx;
+    rig->ended++;
+    desk_on_finished(rig->desk, job);
+}
+
+static void on_verdict(struct fleet_sim *fs, const struct judgement *judgement)
+{
+    struct rig *rig = fs->ctx;
+    int64_t now_ms = clock_wall_ms(sim_clock(fs->sim));
+    int64_t spent_ms = now_ms - judgement->verdict.at_ms;
+    rig->told++;
+    TEXT_SET(rig->last_cause, judgement->verdict.cause);
+    if (spent_ms > rig->worst_ms)
+        rig->worst_ms = spent_ms;
+    desk_on_judged(rig->desk, judgement);
+}
+
+static void work(struct fleet_sim *fs)
+{
+    struct rig *rig = fs->ctx;
+    if (!rig->idle)
+        (void)desk_step(rig->desk);
+}
+
+static void run(struct rig *rig, int64_t ms)
+{
+    fleet_sim_run(&rig->fs, fleet_sim_now(&rig->fs) + ms);
+}
+
+static int rig_up(void **state)
+{
+    struct rig *rig = calloc(1, sizeof *rig);
+    struct err err = {0};
+    *state = rig;
+    rig->fs.ctx = rig;
+    rig->fs.on_finished = on_end;
+    rig->fs.on_judged = on_verdict;
+    rig->fs.between = work;
+    rig->idle = true;
+    TEXT_SET(rig->log_dir, "/tmp/ferry-desk-XXXXXX");
+    rig->rules = ruleset_new(NULL, NULL, NULL, &err);
+    if (rig->rules == NULL || mkdtemp(rig->log_dir) == NULL)
+        return -1;
+    fleet_sim_init(&rig->fs, 11, HOSTS, GUESTS, 64 * MIB);
+    open_desk(rig);
+    rig->idle = false;
+    run(rig, 5000);
+    return 0;
+}
+
+static int rig_down(void **state)
+{
+    struct rig *rig = *state;
+    char path[128];
+    desk_free(rig->desk);
+    fleet_sim_fini(&rig->fs);
+    ruleset_free(rig->rules);
+    (void)snprintf(path, sizeof path, "%s/g0.log", rig->log_dir);
+    (void)remove(path);
+    (void)rmdir(rig->log_dir);
+    free(rig);
+    return 0;
+}
+
+static void move_all(struct rig *rig)
+{
+    for (size_t i = 0; i < GUESTS; i++)
+        fleet_sim_migrate(&rig->fs, i, (i + 1) % HOSTS);
+    run(rig, 300000);
+}
+
+static bool count_job(void *ctx, const struct store_job *row)
+{
+    (void)row;
+    ++*(unsigned *)ctx;
+    return true;
+}
+
+static unsigned unjudged(struct rig *rig)
+{
+    struct err err = {0};
+    unsigned n = 0;
+    assert_true(rig->fs.store->ops->each_unjudged(rig->fs.store, count_job, &n, &err));
+    return n;
+}
+
+static void every_end_is_judged_once_and_soon(void **state)
+{
+    struct rig *rig = *state;
+    move_all(rig);
+    assert_true(rig->ended >= GUESTS);
+    assert_int_equal(rig->told, rig->ended);
+    assert_int_equal(unjudged(rig), 0);
+    assert_true(rig->worst_ms < LATE_MS);
+    assert_string_equal(rig->last_cause, "none");
+}
+
+/* The end is on disk and its verdict is not: the next process finds it. */
+static void a_death_between_end_and_verdict_costs_nothing(void **state)
+{
+    struct rig *rig = *state;
+    rig->idle = true;
+    move_all(rig);
+    assert_int_equal(rig->told, 0);
+    assert_int_equal(unjudged(rig), rig->ended);
+    fleet_sim_crash(&rig->fs);
+    open_desk(rig);
+    rig->idle = false;
+    run(rig, 60000);
+    assert_int_equal(rig->told, rig->ended);
+    assert_int_equal(unjudged(rig), 0);
+    fleet_sim_crash(&rig->fs); /* and nothing is judged twice */
+    open_desk(rig);
+    run(rig, 60000);
+    assert_int_equal(rig->told, rig->ended);
+}
+
+static void what_ferry_knows_is_enough_where_it_asked(void **state)
+{
+    struct rig *rig = *state;
+    struct err err = {0};
+    fleet_sim_migrate(&rig->fs, 0, 1);
+    run(rig, 50);
+    assert_true(engine_post_cancel(fleet_sim_engine(&rig->fs), "default", rig->fs.last_name, "bob",
+                                   false, &err));
+    run(rig, 60000);
+    assert_int_equal(rig->told, 1);
+    assert_string_equal(rig->last_cause, "user-cancelled");
+}
+
+/* A log, a lost connection and the samples become evidence that is stored. */
+static bool see_evidence(void *ctx, const struct store_evidence *row)
+{
+    unsigned *seen = ctx;
+    seen[0] += strstr(row->text, "reason=crashed") != NULL && strcmp(row->side, "target") == 0;
+    seen[1] += strcmp(row->key, "target_lost_ms") == 0;
+    seen[2] += strcmp(row->text, "gone away") == 0;
+    seen[3] += strcmp(row->key, "source_log") == 0;
+    return true;
+}
+
+static void logs_and_losses_are_stored_as_evidence(void **state)
+{
+    struct rig *rig = *state;
+    struct err err = {0}, loss = {0};
+    char path[128];
+    struct store *s = rig->fs.store;
+    (void)snprintf(path, sizeof path, "%s/g0.log", rig->log_dir);
+    FILE *file = fopen(path, "w");
+    assert_non_null(file);
+    (void)fputs("2040-01-31 10:00:05.500+0000: shutting down, reason=crashed\n", file);
+    (void)fclose(file);
+    rig->hosts[0].log_dir = "/nonexistent";
+    (void)err_set(&loss, ERR_UNREACHABLE, "gone away");
+    int64_t now_ms = clock_wall_ms(sim_clock(rig->fs.sim));
+    desk_on_host(rig->desk, "h1", false, &loss);
+    s->ops->begin(s);
+    s->ops->put_job(s, &(struct store_job){.uid = "odd",
+                                           .guest_name = "g0",
+                                           .source_node = "h0",
+                                           .target_node = "h1",
+                                           .outcome = "failed",
+                                           .handed_off_ms = now_ms - 1000,
+                                           .ended_ms = now_ms + 1000});
+    assert_true(s->ops->commit(s, &err));
+    struct snapshot_job job = {.uid = "odd"};
+    desk_on_finished(rig->desk, &job);
+    run(rig, 5000);
+    unsigned seen[4] = {0};
+    assert_true(s->ops->each_evidence(s, "odd", see_evidence, seen, &err));
+    for (size_t i = 0; i < COUNT(seen); i++)
+        assert_int_equal(seen[i], 1);
+    assert_int_equal(rig->told, 1);
+}
+
+#define TEST(name) cmocka_unit_test_setup_teardown(name, rig_up, rig_down)
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        TEST(every_end_is_judged_once_and_soon),
+        TEST(a_death_between_end_and_verdict_costs_nothing),
+        TEST(what_ferry_knows_is_enough_where_it_asked),
+        TEST(logs_and_losses_are_stored_as_evidence),
+    };
+    return cmocka_run_group_tests_name("desk", tests, NULL, NULL);
+}

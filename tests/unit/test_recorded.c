@@ -1,0 +1,418 @@
+/* test_recorded.c - from rows of the store to a verdict: every rule over Ferry's own facts has a
+ * tale in which it fires, the engine's words are never changed, and what is stored can be judged
+ * again to the same end. */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include <cmocka.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "analyzer/recorded.h"
+#include "base/text.h"
+#include "store/sqlite.h"
+
+enum { BORN_MS = 1000, HANDED_OFF_MS = 2000, MOVED_MS = 3000, SAID_MS = 30000, ENDED_MS = 31000 };
+enum { NOTES = 4, REJECTIONS = 3, FIRED_MAX = 256 };
+
+struct sight {
+    const char *presence, *state, *reason;
+};
+struct said {
+    const char *err; /* err.def; NULL: no call */
+    int code, domain;
+    const char *text;
+};
+struct tale {
+    const char *what, *cause;
+    enum plane plane;
+    const char *last, *ended_by, *outcome, *guest;
+    struct sight source, target;
+    struct said said;
+    const char *mode, *abort_cause, *recovery, *remedy, *wanted, *pending, *reason;
+    int tries;
+    const char *notes[NOTES], *rejections[REJECTIONS], *source_log, *target_log;
+};
+
+/* clang-format off */
+#define RUNS {"present", "running", "booted"}
+#define LIMPS {"present", "running", "postcopy-failed"}
+#define GONE {"absent", "", ""}
+#define DARK {"unreachable", "", ""}
+#define OFF(why) {"present", "shutoff", why}
+#define HALF(why) {"present", "paused", why}
+#define UNSEEN {NULL, NULL, NULL}
+#define NO_CALL {NULL, 0, 0, ""}
+#define CALL_OK {"none", 0, 0, ""}
+#define LOST_CALL {"unreachable", 0, 0, "the connection to h1 was lost"}
+#define SAID(number, from, words) {"hypervisor", number, from, words}
+static const struct tale tales[] = {
+#define TALE(text, why, where, phase, by, out, at, from, to, call, ...) \
+    {.what = text, .cause = why, .plane = PLANE_##where, .last = phase, .ended_by = by, .outcome = out, \
+     .guest = at, .source = from, .target = to, .said = call, __VA_ARGS__},
+#include "tests/unit/recorded.def"
+#undef TALE
+};
+/* clang-format on */
+
+struct rig {
+    struct store *store;
+    struct ruleset *rules;
+    struct judge *judge;
+    char fired[FIRED_MAX][VERDICT_RULE_MAX];
+    size_t n_fired;
+};
+
+/* ---- a tale as the engine records it ---- */
+
+static bool was_handed_off(const struct tale *tale)
+{
+    enum phase last = phase_from_name(tale->last);
+    return last >= PHASE_PREPARING_TARGET && last <= PHASE_RUNNING;
+}
+
+static void put_steps(struct store *s, const struct tale *tale, const char *uid)
+{
+    enum phase last = phase_from_name(tale->last);
+    int64_t seq = 0;
+    for (enum phase phase = PHASE_PENDING; phase <= last; phase++, seq++)
+        s->ops->put_transition(s, &(struct store_transition){.job_uid = uid,
+                                                             .from = phase_name(phase - 1),
+                                                             .to = phase_name(phase),
+                                                             .seq = seq,
+                                                             .at_ms = BORN_MS});
+    bool arrived = strcmp(tale->outcome, "succeeded") == 0;
+    s->ops->put_transition(
+        s, &(struct store_transition){.job_uid = uid,
+                                      .from = tale->last,
+                                      .to = phase_name(arrived ? PHASE_SUCCEEDED : PHASE_FAILED),
+                                      .why = tale->ended_by,
+                                      .seq = seq,
+                                      .at_ms = ENDED_MS});
+}
+
+static void put_sight(struct store *s, const struct sight *sight, const char *role, const char *uid)
+{
+    if (sight->presence != NULL)
+        s->ops->put_sighting(s, &(struct store_sighting){.job_uid = uid,
+                                                         .role = role,
+                                                         .presence = sight->presence,
+                                                         .state = sight->state,
+                                                         .reason = sight->reason,
+                                                         .moment = "outcome",
+                                                         .at_ms = ENDED_MS});
+}
+
+static void put_tale(struct store *s, const struct tale *tale, const char *uid)
+{
+    struct store_job job = {.uid = uid,
+                            .ns = "default",
+                            .name = uid,
+                            .guest_name = "g",
+                            .source_node = "h1",
+                            .target_node = was_handed_off(tale) ? "h2" : "",
+                            .wanted_node = tale->wanted,
+                            .outcome = tale->outcome,
+                            .guest_at = tale->guest,
+                            .mode = tale->mode,
+                            .abort_cause = tale->abort_cause,
+                            .abort_requester = tale->abort_cause != NULL ? "somebody" : "",
+                            .recovery = tale->recovery,
+                            .recovery_tries = tale->tries,
+                            .remedy_text = tale->remedy,
+                            .pending = tale->pending,
+                            .failure_reason = tale->reason,
+                            .error_hv_code = tale->said.code,
+                            .error_hv_domain = tale->said.domain,
+                            .error_text = tale->said.text,
+                            .created_ms = BORN_MS,
+                            .handed_off_ms = was_handed_off(tale) ? HANDED_OFF_MS : 0,
+                            .started_ms = strcmp(tale->last, "Running") == 0 ? MOVED_MS : 0,
+                            .ended_ms = ENDED_MS};
+    s->ops->put_job(s, &job);
+    put_steps(s, tale, uid);
+    put_sight(s, &tale->source, "source", uid);
+    put_sight(s, &tale->target, "target", uid);
+    if (tale->said.err != NULL)
+        s->ops->put_intent(s, &(struct store_intent){.job_uid = uid,
+                                                     .epoch = 1,
+                                                     .seq = 1,
+                                                     .action = "migrate",
+                                                     .node = "h1",
+                                                     .status = "done",
+                                                     .err = tale->said.err,
+                                                     .text = tale->said.text,
+                                                     .asked_ms = HANDED_OFF_MS,
+                                                     .done_ms = SAID_MS});
+    for (size_t i = 0; i < REJECTIONS && tale->rejections[i] != NULL; i++)
+        s->ops->put_rejection(s, &(struct store_rejection){.job_uid = uid,
+                                                           .reason = tale->rejections[i]});
+}
+
+static void note_tale(const struct tale *tale, struct notes *notes)
+{
+    for (size_t i = 0; i < NOTES && tale->notes[i] != NULL; i++) {
+        char key[64];
+        const char *value = strchr(tale->notes[i], '=') + 1;
+        (void)snprintf(key, sizeof key, "%.*s", (int)(value - tale->notes[i] - 1), tale->notes[i]);
+        notes_fact(notes, key, "samples", SAID_MS, "%s", value);
+    }
+    const struct {
+        const char *text;
+        enum side side;
+    } logs[] = {{tale->source_log, SIDE_SOURCE}, {tale->target_log, SIDE_TARGET}};
+    for (size_t i = 0; i < COUNT(logs); i++)
+        if (logs[i].text != NULL)
+            notes_message(notes, logs[i].side, "QEMU log", SAID_MS, logs[i].text,
+                          strlen(logs[i].text));
+}
+
+/* ---- judged ---- */
+
+static void note_fired(void *ctx, const char *rule, enum cause cause, enum point_role role)
+{
+    struct rig *rig = ctx;
+    (void)cause, (void)role;
+    for (size_t i = 0; i < rig->n_fired; i++)
+        if (strcmp(rig->fired[i], rule) == 0)
+            return;
+    assert_true(rig->n_fired < FIRED_MAX);
+    TEXT_SET(rig->fired[rig->n_fired++], rule);
+}
+
+static void judge_tale(struct rig *rig, size_t i, struct notes *notes, struct gathered *out_job,
+                       struct verdict *out_verdict)
+{
+    struct err err = {0};
+    char uid[16];
+    (void)snprintf(uid, sizeof uid, "tale-%zu", i);
+    rig->store->ops->begin(rig->store);
+    put_tale(rig->store, &tales[i], uid);
+    assert_true(rig->store->ops->commit(rig->store, &err));
+    note_tale(&tales[i], notes);
+    assert_true(gather_job(rig->store, uid, out_job, &err));
+    if (recorded_is_plain(out_job))
+        recorded_plain(out_job, rig->rules, out_verdict);
+    else
+        assert_true(recorded_judge(rig->store, out_job, notes, rig->judge, out_verdict, &err));
+    if (!recorded_is_plain(out_job))
+        judge_fired(rig->judge, note_fired, rig);
+}
+
+static void each_tale_gets_its_verdict(void **state)
+{
+    struct rig *rig = *state;
+    struct verdict verdict;
+    unsigned wrong = 0;
+    for (size_t i = 0; i < COUNT(tales); i++) {
+        struct notes notes = {0};
+        struct gathered job;
+        judge_tale(rig, i, &notes, &job, &verdict);
+        const char *cause = cause_row(verdict.cause)->name;
+        bool right = strcmp(cause, tales[i].cause) == 0 && verdict.plane == tales[i].plane;
+        if (!right)
+            print_message("%s: %s, %s by %s\n", tales[i].what, cause, plane_name(verdict.plane),
+                          verdict.rule);
+        wrong += !right;
+        notes_fini(&notes);
+    }
+    assert_int_equal(wrong, 0);
+}
+
+/* Law: outcome, place and whether it is irrecoverable are the engine's. */
+static void the_engines_words_are_repeated(void **state)
+{
+    struct rig *rig = *state;
+    struct verdict verdict;
+    for (size_t i = 0; i < COUNT(tales); i++) {
+        struct notes notes = {0};
+        struct gathered job;
+        judge_tale(rig, i, &notes, &job, &verdict);
+        assert_string_equal(outcome_name(verdict.outcome), tales[i].outcome);
+        assert_string_equal(guest_at_name(verdict.guest), tales[i].guest);
+        bool gone =
+            strcmp(tales[i].outcome, "irrecoverable") == 0 || strcmp(tales[i].outcome, "lost") == 0;
+        assert_int_equal(verdict.irrecoverable, gone);
+        assert_true(!gone || verdict.recoverable == RECOVERABLE_NO);
+        bool plain = verdict.cause == CAUSE_NONE;
+        assert_int_equal(verdict.failed_at == FAILED_AT_NONE, plain);
+        if (!plain)
+            assert_int_equal(verdict.failed_at == FAILED_AT_AFTER, was_handed_off(&tales[i]));
+        assert_true(plain || verdict.action[0] != '\0');
+        notes_fini(&notes);
+    }
+}
+
+/* Law: no rule over Ferry's facts is dead. */
+static void every_rule_over_our_own_facts_fires_in_a_tale(void **state)
+{
+    struct rig *rig = *state;
+    struct verdict verdict;
+    char line[256], id[VERDICT_RULE_MAX];
+    unsigned rules = 0, dead = 0;
+    for (size_t i = 0; i < COUNT(tales); i++) {
+        struct notes notes = {0};
+        struct gathered job;
+        judge_tale(rig, i, &notes, &job, &verdict);
+        notes_fini(&notes);
+    }
+    FILE *file = fopen("analyzer/rules/ferry.yaml", "r"); /* run from the project's root */
+    assert_non_null(file);
+    while (fgets(line, sizeof line, file) != NULL) {
+        if (sscanf(line, " - id: %63s", id) != 1)
+            continue;
+        bool fired = false;
+        for (size_t i = 0; i < rig->n_fired; i++)
+            fired = fired || strcmp(rig->fired[i], id) == 0;
+        if (!fired)
+            print_message("%s never fires\n", id);
+        dead += !fired;
+        rules++;
+    }
+    (void)fclose(file);
+    assert_true(rules > 40);
+    assert_int_equal(dead, 0);
+}
+
+/* What is stored with a verdict is enough to find it again. */
+static void what_was_stored_is_judged_to_the_same_end(void **state)
+{
+    struct rig *rig = *state;
+    struct verdict *first = calloc(2, sizeof *first), *again = first + 1;
+    struct recorded_rows *rows = calloc(1, sizeof *rows);
+    assert_true(first != NULL && rows != NULL);
+    for (size_t i = 0; i < COUNT(tales); i++) {
+        struct notes notes = {0};
+        struct gathered job;
+        struct judgement judgement;
+        struct err err = {0};
+        judge_tale(rig, i, &notes, &job, first);
+        recorded_fill(first, &job, &notes, 40000, rows, &judgement);
+        struct judgement *copy = judgement_new(&judgement, false);
+        assert_non_null(copy);
+        rig->store->ops->begin(rig->store);
+        judgement_put(rig->store, copy);
+        assert_true(rig->store->ops->commit(rig->store, &err));
+        judgement_unref(copy);
+        if (!recorded_is_plain(&job)) {
+            assert_true(recorded_judge(rig->store, &job, NULL, rig->judge, again, &err));
+            assert_int_equal(again->cause, first->cause);
+            assert_string_equal(again->rule, first->rule);
+            assert_int_equal(again->n_points, first->n_points);
+        }
+        notes_fini(&notes);
+    }
+    free(rows);
+    free(first);
+}
+
+/* ---- trends ---- */
+
+static void put_sample(struct store *s, int64_t seq, int64_t at_ms, int64_t processed,
+                       int64_t remaining)
+{
+    struct store_sample row = {.seq = seq,
+                               .at_ms = at_ms,
+                               .source = "poll",
+                               .job_uid = "moves",
+                               .data_total = 1000000,
+                               .data_processed = processed,
+                               .data_remaining = remaining,
+                               .memory_dirty_rate = 100,
+                               .memory_page_size = 4096,
+                               .memory_iteration = 3};
+    assert_true(s->ops->append_samples(s, &row, 1));
+}
+
+static const char *noted(const struct notes *notes, const char *key)
+{
+    for (size_t i = 0; i < notes->n; i++)
+        if (strcmp(notes->rows[i].key, key) == 0)
+            return notes->rows[i].text;
+    return "";
+}
+
+static void trends_are_read_from_differences(void **state)
+{
+    struct rig *rig = *state;
+    struct notes notes = {0};
+    struct err err = {0};
+    const struct gathered job = {.uid = "moves", .answered_ms = 20000, .ended_ms = 29000};
+    for (int64_t i = 0; i <= 10; i++) /* 1 MB/s for 10 s; the least remains after 5 */
+        put_sample(rig->store, i, 1000 * i, 1000000 * i, i <= 5 ? 900 - i : 950);
+    put_sample(rig->store, 11, 14000, 10000000, 950); /* no byte since */
+    put_sample(rig->store, 12, 21000, 99000000, 0);   /* after the end */
+    assert_true(gather_trends(rig->store, &job, &notes, &err));
+    assert_string_equal(noted(&notes, "stalled_ms"), "10000");
+    assert_string_equal(noted(&notes, "no_progress_ms"), "15000");
+    assert_string_equal(noted(&notes, "low_water"), "895");
+    assert_string_equal(noted(&notes, "remaining"), "950");
+    assert_string_equal(noted(&notes, "dirty_bps"), "409600");
+    assert_string_equal(noted(&notes, "bandwidth_bps"), "200000"); /* 1 MB in the last 5 s */
+    assert_string_equal(noted(&notes, "dirty_pct"), "204");
+    notes_fini(&notes);
+    const struct gathered nobody = {.uid = "nobody"};
+    assert_true(gather_trends(rig->store, &nobody, &notes, &err));
+    assert_int_equal(notes.n, 0);
+}
+
+static void notes_have_a_bound_and_end_at_a_zero(void **state)
+{
+    (void)state;
+    struct notes notes = {0};
+    char *long_text = calloc(1, EVIDENCE_TEXT_MAX + 100);
+    assert_non_null(long_text);
+    memset(long_text, 'x', EVIDENCE_TEXT_MAX + 99);
+    notes_message(&notes, SIDE_TARGET, "log", 1, "a\0b", 3);
+    notes_message(&notes, SIDE_TARGET, "log", 1, long_text, EVIDENCE_TEXT_MAX + 99);
+    assert_string_equal(notes.rows[0].text, "a");
+    assert_int_equal(strlen(notes.rows[1].text), EVIDENCE_TEXT_MAX);
+    for (int i = 0; i < NOTES_MAX + 10; i++)
+        notes_fact(&notes, "k", "o", 0, "%d", i);
+    assert_int_equal(notes.n, NOTES_MAX);
+    for (int i = 0; i < 40; i++)
+        notes_message(&notes, SIDE_TARGET, "log", 1, long_text, EVIDENCE_TEXT_MAX);
+    assert_true(notes.bytes <= NOTES_BYTES_MAX);
+    notes_fini(&notes);
+    free(long_text);
+}
+
+static int rig_up(void **state)
+{
+    struct rig *rig = calloc(1, sizeof *rig);
+    struct err err = {0};
+    *state = rig;
+    rig->store = store_sqlite_open(NULL, &err);
+    rig->rules = ruleset_new(NULL, NULL, NULL, &err);
+    rig->judge = rig->rules != NULL ? judge_new(rig->rules, &err) : NULL;
+    if (rig->judge == NULL)
+        print_message("%s\n", err.text);
+    return rig->store != NULL && rig->judge != NULL ? 0 : -1;
+}
+
+static int rig_down(void **state)
+{
+    struct rig *rig = *state;
+    judge_free(rig->judge);
+    ruleset_free(rig->rules);
+    store_free(rig->store);
+    free(rig);
+    return 0;
+}
+
+#define TEST(name) cmocka_unit_test_setup_teardown(name, rig_up, rig_down)
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        TEST(each_tale_gets_its_verdict),
+        TEST(the_engines_words_are_repeated),
+        TEST(every_rule_over_our_own_facts_fires_in_a_tale),
+        TEST(what_was_stored_is_judged_to_the_same_end),
+        TEST(trends_are_read_from_differences),
+        cmocka_unit_test(notes_have_a_bound_and_end_at_a_zero),
+    };
+    return cmocka_run_group_tests_name("recorded", tests, NULL, NULL);
+}
