@@ -106,6 +106,25 @@ static void a_full_file_fills_every_field(void **state)
     assert_string_equal(c->shared_pools[0], "san");
 }
 
+/* The usual place is for the usual daemon of this machine only. */
+static void logs_are_where_it_is_said_or_usual(void **state)
+{
+    (void)state;
+    struct err err = {0};
+    OWNED(config) c = parse("hosts:\n- {name: a, uri: 'qemu:///system'}\n"
+                            "- {name: b, uri: 'qemu:///system?socket=/x'}\n"
+                            "- {name: c, uri: 'qemu+tcp://c/system'}\n"
+                            "- {name: d, uri: 'qemu+tcp://d/system', qemuLogDir: /logs/d}\n"
+                            "analyzer: {rules: /etc/ferry/rules}\n",
+                            &err);
+    assert_string_equal(err.text, "");
+    assert_string_equal(c->host_log_dirs[0], "/var/log/libvirt/qemu");
+    assert_null(c->host_log_dirs[1]);
+    assert_null(c->host_log_dirs[2]);
+    assert_string_equal(c->host_log_dirs[3], "/logs/d");
+    assert_string_equal(c->rules_dir, "/etc/ferry/rules");
+}
+
 static void what_is_not_said_is_kubevirts_default(void **state)
 {
     (void)state;
@@ -228,6 +247,10 @@ static const struct story {
     {"ports the wrong way round",
      "hosts:\n- {name: h1, uri: 'qemu:///s', migrationPorts: 49215-49152}\n",
      "ferry.yaml:2: ", "MIN-MAX"},
+    {"logs by half a path", "hosts:\n- {name: h1, uri: 'qemu:///s', qemuLogDir: logs}\n",
+     "ferry.yaml:2: ", "not a path from the root"},
+    {"rules by half a path", "hosts:\n- {name: h1, uri: 'qemu:///s'}\nanalyzer: {rules: r}\n",
+     "ferry.yaml:3: ", "not a path from the root"},
     {"a helper by name", "hosts:\n- {name: h1, uri: 'qemu:///s', helper: 'h1:7011'}\n",
      "ferry.yaml:2: ", "'h1' is not an IP address"},
     {"a helper without a port", "hosts:\n- {name: h1, uri: 'qemu:///s', helper: 10.0.0.1}\n",
@@ -475,6 +498,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(a_full_file_fills_every_field),
+        cmocka_unit_test(logs_are_where_it_is_said_or_usual),
         cmocka_unit_test(what_is_not_said_is_kubevirts_default),
         cmocka_unit_test(a_wrong_file_is_told_where_and_what),
         cmocka_unit_test(a_helper_has_its_hosts_secret_or_the_files),
