@@ -50,8 +50,8 @@ struct tale {
 #define SAID(number, from, words) {"hypervisor", number, from, words}
 static const struct tale tales[] = {
 #define TALE(text, why, where, phase, by, out, at, from, to, call, ...) \
-    {.what = text, .cause = why, .plane = PLANE_##where, .last = phase, .ended_by = by, .outcome = out, \
-     .guest = at, .source = from, .target = to, .said = call, __VA_ARGS__},
+    {.what = text, .cause = why, .plane = PLANE_##where, .last = phase, .ended_by = by, \
+     .outcome = out, .guest = at, .source = from, .target = to, .said = call, __VA_ARGS__},
 #include "tests/unit/recorded.def"
 #undef TALE
 };
