@@ -144,7 +144,7 @@ static bool read_log_document(struct session *s, struct input *in, struct err *e
 {
     struct log_taker taker = log_to_document(&s->out);
     read_out_begin(&s->out, in->name, system_from_words(in->data, in->end));
-    bool is_fine = log_read(in, side_from_name(in->name), &taker, err);
+    bool is_fine = log_read(in, side_of_path(in->name), &taker, err);
     read_out_end(&s->out);
     return is_fine;
 }

@@ -177,9 +177,8 @@ static void read_logs(struct folder *folder, const struct log_taker *taker)
             continue;
         bool is_launcher = kube_tags_of_path(path, &tags);
         folder->tags = is_launcher ? &tags : NULL;
-        bool is_fine =
-            open_file(folder, path, &in, &err) &&
-            log_read(&in, is_launcher ? SIDE_UNKNOWN : side_from_name(path), taker, &err);
+        bool is_fine = open_file(folder, path, &in, &err) &&
+                       log_read(&in, is_launcher ? SIDE_UNKNOWN : side_of_path(path), taker, &err);
         if (!is_fine)
             read_out_problem(&folder->s.out, &err);
         close_file(&in);

@@ -48,7 +48,7 @@ static const char *first_of(struct json_object *object, const char *a, const cha
 static enum side side_of(const char *word)
 {
     bool is_manager = strcmp(word, "manager") == 0 || strcmp(word, "controller") == 0;
-    return is_manager ? SIDE_MANAGER : side_from_name(word);
+    return is_manager ? SIDE_MANAGER : side_of_path(word);
 }
 
 /* A message is a text, or an object that also says where it came from. */
@@ -189,7 +189,7 @@ static void keep_text(struct json_reading *reading, const char *text, const stru
     struct evidence_message message = {.text = text, .length = strlen(text), .origin = origin};
     if (record != NULL) {
         message.at_ms = record->at_ms;
-        message.side = side_from_name(record->component);
+        message.side = side_of_path(record->component);
     }
     pieces_message(reading->pieces, &tags, &message);
 }

@@ -320,7 +320,7 @@ static bool is_word_end(char c)
     return !((c | 0x20) >= 'a' && (c | 0x20) <= 'z');
 }
 
-enum side side_from_name(const char *name)
+enum side side_of_path(const char *name)
 {
     static const struct {
         const char *word;

@@ -39,7 +39,7 @@ struct log_json {
 bool log_json_parse(struct json_object *object, struct log_json *out_record);
 
 /* What a path or a name says about the side: words such as "source", "dst", "target-node". */
-enum side side_from_name(const char *name);
+enum side side_of_path(const char *name);
 /* What the words of a log's beginning say about who wrote it; "" when nothing does. */
 const char *system_from_words(const char *text, size_t n);
 

@@ -136,7 +136,7 @@ static void open_record(struct log *log, const struct log_line *line, uint64_t n
 
 static enum side side_of_component(const char *component)
 {
-    return text_has_prefix(component, "virt-launcher") ? SIDE_UNKNOWN : side_from_name(component);
+    return text_has_prefix(component, "virt-launcher") ? SIDE_UNKNOWN : side_of_path(component);
 }
 
 /* A structured record: its message may be a line of a log in turn. */

@@ -29,7 +29,7 @@ struct pieces {
     struct piece *first, **last;
     size_t bytes;
     struct migration_seen *seen;
-    size_t n_seen, n_objects; /* objects: those with an id */
+    size_t n_seen, capacity, n_objects; /* objects: those with an id */
     size_t given;
     bool was_full;
 };
@@ -148,12 +148,17 @@ static struct migration_seen *grow(struct pieces *pieces)
         full(pieces, "more than 1000 migrations");
         return NULL;
     }
-    if (pieces->seen == NULL)
-        pieces->seen = calloc(PIECES_MIGRATIONS_MAX, sizeof *pieces->seen);
-    if (pieces->seen == NULL) {
-        full(pieces, "no memory for migrations");
-        return NULL;
+    if (pieces->n_seen == pieces->capacity) {
+        size_t capacity = pieces->capacity == 0 ? 4 : pieces->capacity * 2;
+        struct migration_seen *larger = reallocarray(pieces->seen, capacity, sizeof *larger);
+        if (larger == NULL) {
+            full(pieces, "no memory for migrations");
+            return NULL;
+        }
+        pieces->seen = larger;
+        pieces->capacity = capacity;
     }
+    pieces->seen[pieces->n_seen] = (struct migration_seen){0};
     return &pieces->seen[pieces->n_seen++];
 }
 

@@ -68,6 +68,10 @@ static bool give_value(struct scanner *s)
     struct err err = {0};
     if (s->value.failed)
         return err_set(s->err, ERR_NOMEM, "%s: no memory for a value", s->in->name);
+    if (s->list != ITEMS_NONE && strcmp(s->value.data, "null") == 0) {
+        forget_value(s); /* an element that says nothing */
+        return true;
+    }
     OWNED(json_object)
     object = json_parse_part(s->value.data, s->value.length, s->in->name, s->value_line,
                              s->value_column, &err);
