@@ -2,7 +2,7 @@
  * wild_fleet.h for what happens. A seed that breaks one is printed with how to replay it.
  *
  * Environment: SEED=n lives through that one (LAWS_TRACE=1 tells what happens in it, SIM_LOG=1
- * what Ferry says); SEEDS=n through 1..n and those remembered, JOB=i JOBS=j through every j-th of
+ * what Ferry says); SEEDS=n through 1..n (FROM=m: m..n) and those remembered, JOB=i JOBS=j through every j-th of
  * them. Without any of these it is a quick look.
  */
 #include <setjmp.h>
@@ -79,7 +79,8 @@ static void no_random_fleet_breaks_a_law(void **state)
     (void)state;
     uint64_t looks[LAW_COUNT] = {0};
     uint64_t seeds = from_environment("SEEDS", SEEDS), jobs = from_environment("JOBS", 1);
-    uint64_t job = from_environment("JOB", 0), all = 0, done = 0;
+    uint64_t job = from_environment("JOB", 0), from = from_environment("FROM", 1) + job;
+    uint64_t all = 0, done = 0;
     unsigned broken = 0;
     if (getenv("SEED") != NULL) {
         assert_true(obeys(from_environment("SEED", 1), true, looks));
@@ -87,9 +88,9 @@ static void no_random_fleet_breaks_a_law(void **state)
     }
     for (size_t i = 0; getenv("SEEDS") != NULL && job == 0 && i < COUNT(remembered); i++)
         broken += !obeys(remembered[i], false, looks);
-    for (uint64_t seed = 1 + job; seed <= seeds; seed += jobs)
+    for (uint64_t seed = from; seed <= seeds; seed += jobs)
         all++;
-    for (uint64_t seed = 1 + job; seed <= seeds; seed += jobs) {
+    for (uint64_t seed = from; seed <= seeds; seed += jobs) {
         broken += !obeys(seed, done % TWICE_EVERY == 0, looks);
         done++;
         show(done, all, broken, done == all);
