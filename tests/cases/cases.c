@@ -110,7 +110,7 @@ static bool judge_lines(struct cases *cases, FILE *in, struct err *err)
     return true;
 }
 
-bool cases_add(struct cases *cases, const char *file, struct err *err)
+bool cases_add(struct cases *cases, const char *file, bool is_real, struct err *err)
 {
     FILE *in = fopen(file, "re");
     if (in == NULL)
@@ -122,6 +122,7 @@ bool cases_add(struct cases *cases, const char *file, struct err *err)
     (void)fclose(in);
     if (!done)
         return err_wrap(err, "%s", file);
+    cases->is_real[cases->n_files] = is_real;
     cases->files[cases->n_files++] = file;
     return true;
 }
@@ -146,7 +147,7 @@ bool cases_is_single(const struct cases *cases, const char *rule)
 {
     unsigned n = 0;
     for (unsigned i = 0; i < cases->n && n < 2; i++)
-        n += fired_in(&cases->results[i], rule);
+        n += cases->is_real[cases->results[i].file] && fired_in(&cases->results[i], rule);
     return n == 1;
 }
 

@@ -41,13 +41,14 @@ struct cases {
     struct case_result *results;
     unsigned n, n_files;
     const char *files[8]; /* borrowed */
+    bool is_real[8];      /* failures that happened, not invented ones */
 };
 
 /* Judges every case of a file. False with an error that names file and line. */
-bool cases_add(struct cases *cases, const char *file, struct err *err);
+bool cases_add(struct cases *cases, const char *file, bool is_real, struct err *err);
 void cases_fini(struct cases *cases);
 struct score cases_score(const struct cases *cases, unsigned file);
-/* Whether a rule fired on one case only, of all files. */
+/* Whether a rule fired on one case only, of all that are real. */
 bool cases_is_single(const struct cases *cases, const char *rule);
 
 /* As Markdown: figures, confusion, calibration, rules of a single case. */

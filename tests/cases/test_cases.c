@@ -15,20 +15,26 @@
 
 #include "tests/cases/cases.h"
 
-/* Percent that must be right, by file; raised when the analyser got better. */
+/* Percent that must be right, by file; raised when the analyser got better. Invented cases are of
+ * whoever wrote the rules: they show that nothing got lost, not how good it is. */
 static const struct {
     const char *file;
     double plane, cause;
+    bool is_real;
 } floors[] = {
-    {"tests/cases/known.jsonl", 0, 0},
-    {"tests/cases/held.jsonl", 0, 0},
-    {"tests/cases/invented_control.jsonl", 97, 95},
+    {"tests/cases/known.jsonl", 98, 97, true},
+    {"tests/cases/held.jsonl", 0, 0, true},
+    {"tests/cases/misleading.jsonl", 97, 95, false},
+    {"tests/cases/invented_control.jsonl", 97, 95, false},
+    {"tests/cases/invented_data.jsonl", 97, 95, false},
+    {"tests/cases/composed.jsonl", 90, 85, false},
 };
 
 static bool judge_all(struct cases *cases, struct err *err)
 {
     for (size_t i = 0; i < COUNT(floors); i++)
-        if (access(floors[i].file, R_OK) == 0 && !cases_add(cases, floors[i].file, err))
+        if (access(floors[i].file, R_OK) == 0 &&
+            !cases_add(cases, floors[i].file, floors[i].is_real, err))
             return false;
     return cases->n > 0 || err_set(err, ERR_INVALID, "no cases: start it in the project's folder");
 }
@@ -46,9 +52,11 @@ static void the_analyser_is_as_good_as_it_was(void **state)
     const struct cases *cases = *state;
     for (unsigned file = 0; file < cases->n_files; file++) {
         struct score score = cases_score(cases, file);
-        assert_true(score.n > 0);
-        assert_true(100.0 * score.planes / score.n >= floor_of(cases->files[file], true));
-        assert_true(100.0 * score.causes / score.n >= floor_of(cases->files[file], false));
+        const char *name = cases->files[file];
+        double planes = 100.0 * score.planes / score.n, causes = 100.0 * score.causes / score.n;
+        if (!(planes >= floor_of(name, true) && causes >= floor_of(name, false)))
+            fail_msg("%s: planes %.1f %%, causes %.1f %%; see test_cases --show", name, planes,
+                     causes);
     }
 }
 
