@@ -56,7 +56,7 @@ _Static_assert(STOP_DRAIN_MS + 2 * LOOP_WAIT_MS < 3000, "an orderly stop takes u
 
 struct options {
     const char *config_file, *state, *listen, *simulate;
-    bool config_given;
+    bool config_given, kubevirt_metrics;
 };
 
 struct appliance {
@@ -187,7 +187,9 @@ static const char *state_dir(const struct appliance *a, const struct options *op
 
 static bool open_exporter(struct appliance *a, const struct options *options, struct err *err)
 {
-    const struct exporter_config config = {.listen = a->config->listen, .version = FERRY_VERSION};
+    const struct exporter_config config = {.listen = a->config->listen,
+                                           .version = FERRY_VERSION,
+                                           .kubevirt_metrics = options->kubevirt_metrics};
     const struct exporter_parts parts = {
         .clock = a->clock,
         .requests = relay_requests(&a->relay),
@@ -389,7 +391,7 @@ static void run_until_signal(struct appliance *a, const struct options *options,
 
 /* --- the verb --- */
 
-enum { KEY_CONFIG = 0x200, KEY_STATE, KEY_LISTEN, KEY_SIMULATE };
+enum { KEY_CONFIG = 0x200, KEY_STATE, KEY_LISTEN, KEY_SIMULATE, KEY_KUBEVIRT };
 
 static error_t on_option(int key, char *arg, struct argp_state *state)
 {
@@ -402,6 +404,7 @@ static error_t on_option(int key, char *arg, struct argp_state *state)
     case KEY_STATE: options->state = arg; return 0;
     case KEY_LISTEN: options->listen = arg; return 0;
     case KEY_SIMULATE: options->simulate = arg; return 0;
+    case KEY_KUBEVIRT: options->kubevirt_metrics = true; return 0;
     case ARGP_KEY_ARG: argp_error(state, "serve takes no '%s'", arg); return 0;
     default: return ARGP_ERR_UNKNOWN;
     }
@@ -525,6 +528,7 @@ int verb_serve(int argc, char **argv)
         {"state", KEY_STATE, "DIR", 0, "where the store is kept; default from the file", 0},
         {"listen", KEY_LISTEN, "ADDR:PORT", 0, "default from the file, else 127.0.0.1:9178", 0},
         {"simulate", KEY_SIMULATE, "FILE|demo", 0, "simulated hosts instead of libvirt", 0},
+        {"kubevirt-metrics", KEY_KUBEVIRT, NULL, 0, "/metrics under KubeVirt's names too", 0},
         {0},
     };
     static const struct argp argp = {

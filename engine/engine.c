@@ -16,9 +16,10 @@
 #include "engine/control/drain.h"
 #include "engine/control/expect.h"
 #include "engine/impl.h"
+#include "engine/incidents.h"
 #include "engine/persist.h"
 
-enum { PUBLISH_EVERY_MS = 50, COMMIT_RETRY_MS = 500 };
+enum { PUBLISH_EVERY_MS = 50, COMMIT_RETRY_MS = 500, INCIDENTS_EVERY_MS = 1000 };
 
 static struct fleet_config fleet_config_from(const struct engine_config *config)
 {
@@ -196,6 +197,7 @@ static void take_judgement(struct engine *e, struct input *input)
     judgement_unref(job->judgement);
     job->judgement = shown;
     job->version = fleet_touch(e->fleet);
+    incidents_judged(e->fleet, job, &shown->verdict, now_of(e).wall_ms);
 }
 
 static void handle(struct engine *e, struct input *input)
@@ -275,6 +277,7 @@ static void mark_stored(struct engine *e)
     }
     e->fleet->changed = NULL;
     fleet_objects_stored(e->fleet);
+    incidents_stored(&e->fleet->incidents);
 }
 
 static bool has_records(struct engine *e)
@@ -282,7 +285,8 @@ static bool has_records(struct engine *e)
     for (size_t i = 0; i < e->fx.n; i++)
         if (e->fx.list[i].kind < EFFECT_DO_LOOK) /* a record */
             return true;
-    return e->fleet->changed != NULL || e->fleet->changed_objects != NULL || e->n_judged > 0;
+    return e->fleet->changed != NULL || e->fleet->changed_objects != NULL || e->n_judged > 0 ||
+           e->fleet->incidents.changed;
 }
 
 static bool commit(struct engine *e, struct err *err)
@@ -298,6 +302,7 @@ static bool commit(struct engine *e, struct err *err)
         persist_effect(store, e->fleet, &e->fx.list[i]);
     for (size_t i = 0; i < e->n_judged; i++)
         judgement_put(store, e->judged[i]);
+    incidents_put(store, &e->fleet->incidents);
     if (!store->ops->commit(store, err))
         return false;
     mark_stored(e);
@@ -457,6 +462,10 @@ int64_t engine_step(struct engine *e)
 {
     bool busy = take_inputs(e);
     struct moment now = now_of(e);
+    if (now.mono_ms - e->aged_ms >= INCIDENTS_EVERY_MS) {
+        incidents_tick(e->fleet, now.wall_ms);
+        e->aged_ms = now.mono_ms;
+    }
     if (atomic_load(&e->store_ok) || now.mono_ms >= e->retry_at_ms) {
         struct err err = {0};
         if (commit(e, &err))

@@ -38,6 +38,7 @@ struct engine {
     struct publisher *publisher;
     uint64_t published; /* fleet version of the last snapshot */
     int64_t published_ms;
+    int64_t aged_ms; /* monotonic: incidents were last looked through */
     struct answer answers[ENGINE_TURN_MAX];
     size_t n_answers;
     struct judgement *judged[ENGINE_TURN_MAX]; /* to be stored with the next commit */

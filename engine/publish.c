@@ -39,6 +39,7 @@ struct snapshot_block {       /* what a reader's pointer really points into */
     atomic_uint references;
     struct guest_block *guests;
     struct object_block *objects;
+    struct incident_block *incidents;
     struct snapshot_node *nodes;
     char *node_texts;
     struct job_view **views;
@@ -56,6 +57,7 @@ struct job_view {
 struct publisher {
     struct guest_block *guests;   /* of the newest version */
     struct object_block *objects; /* likewise */
+    struct incident_block *incidents;
 };
 
 struct publisher *publisher_new(struct err *err)
@@ -92,6 +94,7 @@ void publisher_free(struct publisher *p)
         return;
     guests_unref(p->guests);
     objects_unref(p->objects);
+    publish_drop_incidents(p->incidents);
     free(p);
 }
 
@@ -124,6 +127,7 @@ static void block_free(struct snapshot_block *block)
 {
     guests_unref(block->guests);
     objects_unref(block->objects);
+    publish_drop_incidents(block->incidents);
     for (size_t i = 0; block->views != NULL && i < block->snapshot.n_jobs; i++)
         publish_drop_view(block->views[i]);
     free(block->nodes);
@@ -559,6 +563,17 @@ static bool take_objects(struct publisher *p, const struct fleet *f, struct snap
     return true;
 }
 
+static bool take_incidents(struct publisher *p, const struct fleet *f, struct snapshot_block *block)
+{
+    block->incidents = publish_incidents(&p->incidents, &f->incidents);
+    if (block->incidents == NULL)
+        return false;
+    block->snapshot.incidents = block->incidents->list;
+    block->snapshot.n_incidents = block->incidents->n;
+    block->snapshot.incident_totals = f->incidents.totals;
+    return true;
+}
+
 static void take_slots(const struct fleet *f, struct snapshot *out)
 {
     out->slots_used = f->busy_jobs;
@@ -575,7 +590,7 @@ const struct snapshot *publish(struct publisher *p, struct fleet *f, int64_t wal
     atomic_init(&block->references, 1);
     block->snapshot.wall_ms = wall_ms;
     if (!take_guests(p, f, block) || !take_nodes(f, block) || !take_jobs(f, block) ||
-        !take_objects(p, f, block)) {
+        !take_objects(p, f, block) || !take_incidents(p, f, block)) {
         block_free(block);
         return NULL;
     }

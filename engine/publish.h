@@ -4,6 +4,8 @@
 #ifndef ENGINE_PUBLISH_H
 #define ENGINE_PUBLISH_H
 
+#include <stdatomic.h>
+
 #include "engine/model/fleet.h"
 #include "engine/snapshot.h"
 
@@ -20,6 +22,18 @@ const struct snapshot *publish(struct publisher *p, struct fleet *f, int64_t wal
 void publish_job(const struct fleet *f, const struct job *job, struct snapshot_job *out_job);
 /* How far the drain of each node is, sorted; malloc'ed, NULL without memory. */
 struct snapshot_drain *publish_drains(const struct fleet *f, size_t *out_n);
+
+/* publish_incidents.c: open incidents, shared by all snapshots between two changes. */
+struct incident_block {
+    atomic_uint references;
+    uint64_t version;
+    size_t n;
+    struct incident list[];
+};
+/* The block of now, also put in *kept; a reference of the caller's. NULL without memory. */
+struct incident_block *publish_incidents(struct incident_block **kept,
+                                         const struct incidents *incidents);
+void publish_drop_incidents(struct incident_block *block); /* NULL is fine; any thread */
 
 /* publish_move.c: the data plane's part of a job. */
 void publish_fill_move(const struct job *job, struct snapshot_job *out);

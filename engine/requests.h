@@ -65,6 +65,7 @@ enum resolve_word {
     RESOLVE_ON_SOURCE,
     RESOLVE_ON_TARGET,
     RESOLVE_GONE,
+    RESOLVE_ACKNOWLEDGE, /* its incident was seen, and needs no page any more */
 };
 struct resolve_request {
     char ns[HV_HOST_MAX], name[SNAPSHOT_NAME_MAX], requester[SNAPSHOT_WHO_MAX];

@@ -8,6 +8,7 @@
 #include "engine/control/documents.h"
 #include "engine/control/placement_types.h"
 #include "engine/data/intent.h"
+#include "engine/incidents.h"
 #include "engine/persist.h"
 
 struct loading {
@@ -395,5 +396,5 @@ bool persist_load(struct store *store, struct fleet *f, struct err *err)
     struct loading loading = {.store = store, .fleet = f, .rejections = f->scratch, .err = err};
     return store->ops->each_object(store, add_object, &loading, err) &&
            store->ops->each_job(store, false, add_job, &loading, err) && err->code == ERR_NONE &&
-           load_judgements(store, f, err);
+           load_judgements(store, f, err) && incidents_load(store, f, err);
 }

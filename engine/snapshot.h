@@ -162,7 +162,7 @@ struct snapshot_object { /* a document; texts live with the snapshot */
 struct snapshot_drain { /* of a node: the one that goes on, else the newest */
     char node[HV_HOST_MAX];
     enum drain_state state;
-    int64_t deadline_ms; /* wall; 0: none */
+    int64_t deadline_ms;                                      /* wall; 0: none */
     unsigned guests[DRAIN_GUEST_COUNT], blocked[BLOCK_COUNT]; /* by state; that stay, by reason */
 };
 struct snapshot_space { /* a namespace that is in use */
@@ -182,9 +182,9 @@ struct snapshot {
     const struct snapshot_object *const *objects; /* by kind, namespace, name; shared likewise */
     const struct snapshot_space *spaces;          /* by name */
     const struct snapshot_drain *drains;          /* by node, one each */
-    const struct incident *incidents; /* open ones, by opening */
+    const struct incident *incidents;             /* open ones, by opening */
     struct incident_totals incident_totals;
-    unsigned drain_states[DRAIN_COUNT];           /* all of them, by state */
+    unsigned drain_states[DRAIN_COUNT];                              /* all of them, by state */
     unsigned slots_used, slots_fleet, slots_outbound, slots_inbound; /* limits; 0: none */
 };
 

@@ -83,10 +83,12 @@ static void say(const struct api_call *call, struct resolve_request *request, un
         reply_err(reply, &err, KIND_MIGRATION, http->name);
 }
 
-void serve_recover(const struct api_call *call, struct http_reply *out_reply)
+/* A word that needs no more to be said. */
+static void serve_plain(const struct api_call *call, enum resolve_word word, unsigned status,
+                        struct http_reply *out_reply)
 {
     static const char *const known[] = {"dryRun"};
-    struct resolve_request request = {.word = RESOLVE_RECOVER};
+    struct resolve_request request = {.word = word};
     struct err err = {0};
     if (!api_is_json(call->request, out_reply))
         return;
@@ -94,7 +96,17 @@ void serve_recover(const struct api_call *call, struct http_reply *out_reply)
     if (body == NULL)
         reply_err(out_reply, &err, KIND_MIGRATION, call->request->name);
     else
-        say(call, &request, 202, out_reply);
+        say(call, &request, status, out_reply);
+}
+
+void serve_recover(const struct api_call *call, struct http_reply *out_reply)
+{
+    serve_plain(call, RESOLVE_RECOVER, 202, out_reply);
+}
+
+void serve_ack(const struct api_call *call, struct http_reply *out_reply)
+{
+    serve_plain(call, RESOLVE_ACKNOWLEDGE, 200, out_reply);
 }
 
 void serve_resolve(const struct api_call *call, struct http_reply *out_reply)

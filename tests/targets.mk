@@ -128,7 +128,7 @@ $(B)/tools/docs: $(B)/tools/docs.o
 
 .PHONY: docs
 docs: $(B)/tools/docs ## write the tables in docs/ again from the .def files
-	@$< docs/vocabulary.md
+	@$< docs/vocabulary.md docs/metrics.md
 
 .PHONY: scores
 scores: ## how often the analyser is right: docs/analyser-scores.md
@@ -154,7 +154,7 @@ lint-paths:
 lint-metrics:
 	@tests/lint/metrics
 lint-docs: $(B)/tools/docs
-	@$< --check docs/vocabulary.md
+	@$< --check docs/vocabulary.md docs/metrics.md
 
 .PHONY: format
 format: ## write all C files in the house form

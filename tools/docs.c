@@ -1,7 +1,8 @@
-/* docs.c - writes docs/vocabulary.md from the tables (.def) that the program itself is made of.
+/* docs.c - writes docs/vocabulary.md and docs/metrics.md from the tables (.def) that the program
+ * itself is made of.
  *
- *     docs FILE           writes it
- *     docs --check FILE   exit status 1 when it is not what would be written
+ *     docs VOCABULARY METRICS           writes them
+ *     docs --check VOCABULARY METRICS   exit status 1 when they are not what would be written
  *
  * Includes the tables and nothing else of Ferry, so that it builds while the rest does not.
  */
@@ -384,6 +385,24 @@ static void faults(FILE *out)
 #undef SIM_FAULT
 }
 
+static void incidents(FILE *out)
+{
+    head(out, "Incidents", "What somebody must look at, by kind (`ferry_incident`).",
+         "kind | until | meaning");
+#define FADES "15 minutes old, or as below"
+#define LASTS "an operator's word, or a later migration of the guest"
+#define INCIDENT_KIND(id, name, lasts, help) \
+    (void)fprintf(out, "| `%s` | %s | %s |\n", name, lasts, help);
+#include "engine/model/incident.def"
+#undef INCIDENT_KIND
+#undef FADES
+#undef LASTS
+    head(out, "Ends of incidents", "What closed one.", "by | meaning");
+#define INCIDENT_END(id, name, help) row(out, name, help);
+#include "engine/model/incident.def"
+#undef INCIDENT_END
+}
+
 static void log_fields(FILE *out)
 {
     head(out, "Log fields", "The only names a log line's fields have.", "field");
@@ -392,16 +411,64 @@ static void log_fields(FILE *out)
 #undef LOG_FIELD
 }
 
-static void metrics(FILE *out)
+/* ---- docs/metrics.md ---- */
+
+enum plane_id {
+    PLANE_LIVE,
+    PLANE_COUNT,
+    PLANE_INCIDENT,
+    PLANE_FLEET,
+    PLANE_SELF,
+    PLANE_KUBEVIRT,
+    PLANES
+};
+static const struct {
+    const char *title, *why;
+} planes[PLANES] = {
+    [PLANE_LIVE] =
+        {"One active migration",
+         "Gone with it at the next scrape. Labels `namespace`, `name` (the guest), `source`, "
+         "`target`, `migration`. At most as many as may run at once; of those that wait for "
+         "their turn the oldest 1,000 have the `pending` ones."},
+    [PLANE_COUNT] = {"What happened",
+                     "Counters and histograms since start, by bounded labels, with zero from the "
+                     "first scrape on; exemplars (OpenMetrics) name the migration. A policy, a "
+                     "target or a pair of hosts appears when it is first used."},
+    [PLANE_INCIDENT] = {"Open incidents",
+                        "By name, from the verdict until somebody has dealt with it; they outlive "
+                        "a restart. At most 1,000."},
+    [PLANE_FLEET] = {"The fleet", "As it is."},
+    [PLANE_SELF] = {"Ferry itself", "Sampled once a second."},
+    [PLANE_KUBEVIRT] = {"KubeVirt's names",
+                        "Only with `ferry serve --kubevirt-metrics`; types as they should be."},
+};
+
+static void metric_row(FILE *out, const char *name, const char *type, const char *labels,
+                       const char *help)
 {
-    head(out, "Metrics", "Everything under `/metrics`.", "metric | type | labels | meaning");
-#define METRIC(id, name, type, plane, unit, labels, help) \
-    (void)fprintf(out, "| `%s` | %s | %s | %s |\n", name, #type, labels, help);
-#include "exporter/metrics.def"
-#undef METRIC
+    (void)fprintf(out, "| `%s` | %s | %s | %s |\n", name, type, labels, help);
 }
 
-static void page(FILE *out)
+static void metrics_page(FILE *out)
+{
+    (void)fprintf(
+        out, "<!-- written by `make docs` from exporter/metrics.def; change that -->\n"
+             "# Metrics\n\nEverything under `/metrics`, as text 0.0.4 or OpenMetrics 1.0 (by "
+             "`Accept`), gzip by `Accept-Encoding`. A scrape calls no host and waits for no disk; "
+             "two scrapes of one snapshot are equal byte for byte. Bounds of buckets are written "
+             "as floats in both formats (`le=\"1.0\"`). Names and labels are added, never "
+             "changed.\n");
+    for (enum plane_id plane = 0; plane < PLANES; plane++) {
+        head(out, planes[plane].title, planes[plane].why, "metric | type | labels | meaning");
+#define METRIC(id, name, type, in, unit, labels, help) \
+    if (PLANE_##in == plane)                           \
+        metric_row(out, name, #type, labels, help);
+#include "exporter/metrics.def"
+#undef METRIC
+    }
+}
+
+static void vocabulary_page(FILE *out)
 {
     (void)fprintf(out, "<!-- written by `make docs` from the .def files; change those -->\n"
                        "# Vocabulary\n\nEvery name that Ferry stores, exports or shows. Names are "
@@ -419,7 +486,7 @@ static void page(FILE *out)
     causes(out);
     errors(out);
     calls(out);
-    metrics(out);
+    incidents(out);
     log_fields(out);
     faults(out);
 }
@@ -449,13 +516,9 @@ static int save(const char *path, const char *text, size_t n)
     return is_fine ? 0 : 1;
 }
 
-int main(int argc, char **argv)
+/* 0 when the file is, or was made, what the tables say. */
+static int write_or_check(const char *path, void (*page)(FILE *out), bool is_check)
 {
-    bool is_check = argc == 3 && strcmp(argv[1], "--check") == 0;
-    if (argc != 2 && !is_check) {
-        (void)fprintf(stderr, "usage: docs [--check] FILE\n");
-        return 2;
-    }
     char *text = NULL;
     size_t n = 0;
     FILE *out = open_memstream(&text, &n);
@@ -463,7 +526,20 @@ int main(int argc, char **argv)
         return 1;
     page(out);
     (void)fclose(out);
-    int status = is_check ? check(argv[2], text, n) : save(argv[1], text, n);
+    int status = is_check ? check(path, text, n) : save(path, text, n);
     free(text);
     return status;
+}
+
+int main(int argc, char **argv)
+{
+    bool is_check = argc == 4 && strcmp(argv[1], "--check") == 0;
+    if (argc != 3 && !is_check) {
+        (void)fprintf(stderr, "usage: docs [--check] VOCABULARY METRICS\n");
+        return 2;
+    }
+    char **files = argv + argc - 2;
+    int vocabulary = write_or_check(files[0], vocabulary_page, is_check);
+    int metrics = write_or_check(files[1], metrics_page, is_check);
+    return vocabulary != 0 ? vocabulary : metrics;
 }

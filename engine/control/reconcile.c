@@ -14,6 +14,7 @@
 #include "engine/control/queue.h"
 #include "engine/control/schedule.h"
 #include "engine/control/volumes.h"
+#include "engine/control/word.h"
 #include "engine/data/intent.h"
 #include "engine/data/ladder.h"
 #include "engine/data/move.h"
@@ -423,56 +424,15 @@ static void on_final(struct fleet *f, const struct input *input)
 
 /* ---- the operator's word ---- */
 
-static void end_by_word(struct fleet *f, struct job *job, const struct resolve_request *said,
-                        struct moment now, struct effects *fx)
-{
-    static const struct {
-        enum trigger trigger;
-        struct step_ending ending;
-        const char *text;
-    } words[] = {
-        [RESOLVE_ON_SOURCE] = {TRIGGER_SAID_OTHERWISE,
-                               {.outcome = OUTCOME_FAILED, .guest_at = GUEST_AT_SOURCE},
-                               "the source has the guest"},
-        [RESOLVE_ON_TARGET] = {TRIGGER_SAID_ON_TARGET,
-                               {.outcome = OUTCOME_SUCCEEDED, .guest_at = GUEST_AT_TARGET},
-                               "the target has the guest"},
-        [RESOLVE_GONE] = {TRIGGER_SAID_OTHERWISE,
-                          {.outcome = OUTCOME_LOST, .guest_at = GUEST_AT_LOST},
-                          "the guest is gone"},
-    };
-    struct step_ending ending = words[said->word].ending;
-    (void)snprintf(ending.reason, sizeof ending.reason, "by the word of %s, %s: %.300s",
-                   said->requester, words[said->word].text, said->why);
-    effects_event(fx, job, now.wall_ms, true, "ResolvedByOperator", "%s", ending.reason);
-    if (job->abort_asked)
-        job->abort_status = ABORT_FAILED;
-    step_finish(f, job, words[said->word].trigger, &ending, now, fx);
-}
-
 static bool on_resolve(struct fleet *f, const struct input *input, struct moment now,
                        struct effects *fx, struct migration_ref *out_ref, struct err *err)
 {
-    const struct resolve_request *said = &input->of.resolve;
-    struct job *job = fleet_job_named(f, said->ns, said->name);
+    struct job *job = NULL;
+    if (!word_taken(f, &input->of.resolve, now, fx, &job, err))
+        return false;
     if (job == NULL)
-        return err_set(err, ERR_NOT_FOUND,
-                       "virtualmachineinstancemigrations.kubevirt.io \"%s\" not found", said->name);
+        return true; /* it was about an incident */
     name_job(job, out_ref);
-    if (said->word == RESOLVE_RECOVER) {
-        if (!recovery_again(job, said->requester, now, fx, err))
-            return false;
-    } else {
-        if (phase_is_final(job->phase))
-            return err_set(err, ERR_REFUSED, "migration %s has ended already (%s)", job->name,
-                           phase_name(job->phase));
-        if (!job->resolving || job->call_out)
-            return err_set(err, ERR_REFUSED,
-                           "migration %s is %s: its outcome is not in doubt, so nobody's word is "
-                           "needed; `ferry abort` stops it",
-                           job->name, phase_name(job->phase));
-        end_by_word(f, job, said, now, fx);
-    }
     job->version = fleet_touch(f);
     advance(f, job, now, fx);
     return true;

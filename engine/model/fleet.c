@@ -106,6 +106,7 @@ void fleet_free(struct fleet *f)
     free_nodes(f);
     fleet_free_objects(f);
     placement_free_cpus(f);
+    incidents_fini(&f->incidents);
     paths_fini(&f->paths);
     free(f);
 }

@@ -11,6 +11,7 @@
 #define ENGINE_MODEL_FLEET_H
 
 #include "base/own.h"
+#include "engine/model/incident.h"
 #include "engine/model/node.h"
 #include "engine/model/object.h"
 #include "engine/model/paths.h"
@@ -45,6 +46,7 @@ struct fleet {
     struct cpu_known *cpus; /* what preparation learned; see placement.h */
     size_t n_cpus;
     struct paths paths;                           /* what earlier migrations showed */
+    struct incidents incidents;                   /* that somebody must look at */
     struct node *by_inbound[FLEET_INBOUND_LISTS]; /* by number of arrivals, capped */
     struct fleet_config config;
     uint64_t version;           /* grows with every change; objects carry theirs */

@@ -2,9 +2,11 @@
 #include "engine/model/incident.h"
 
 #include <assert.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include "base/own.h"
+#include "base/text.h"
 
 enum { FADES = false, LASTS = true };
 static const struct {
@@ -45,4 +47,148 @@ const char *incident_end_name(enum incident_end end)
     };
     assert(end < COUNT(names));
     return names[end];
+}
+
+void incidents_fini(struct incidents *incidents)
+{
+    free(incidents->list);
+    *incidents = (struct incidents){0};
+}
+
+static bool is_open(const struct incident *incident)
+{
+    return incident->end == INCIDENT_END_NONE;
+}
+
+static struct incident *find_uid(struct incidents *incidents, const char *uid)
+{
+    for (size_t i = 0; i < incidents->n; i++)
+        if (is_open(&incidents->list[i]) && strcmp(incidents->list[i].uid, uid) == 0)
+            return &incidents->list[i];
+    return NULL;
+}
+
+const struct incident *incidents_find(const struct incidents *incidents, const char *ns,
+                                      const char *migration)
+{
+    for (size_t i = 0; i < incidents->n; i++) {
+        const struct incident *incident = &incidents->list[i];
+        if (is_open(incident) && strcmp(incident->ns, ns) == 0 &&
+            strcmp(incident->migration, migration) == 0)
+            return incident;
+    }
+    return NULL;
+}
+
+static void note_change(struct incidents *incidents, struct incident *incident)
+{
+    incident->changed = true;
+    incidents->changed = true;
+    incidents->version++;
+}
+
+static void close_one(struct incidents *incidents, struct incident *incident, enum incident_end end,
+                      const char *by, int64_t now_ms)
+{
+    assert(is_open(incident) && end != INCIDENT_END_NONE);
+    incident->end = end;
+    incident->closed_ms = now_ms;
+    TEXT_SET(incident->by, by);
+    incidents->n_open--;
+    incidents->totals.closed[end]++;
+    note_change(incidents, incident);
+}
+
+/* The oldest ordinary one gives way; those that last never do. */
+static bool make_room(struct incidents *incidents, int64_t now_ms)
+{
+    if (incidents->n_open < INCIDENTS_MAX)
+        return true;
+    incidents->totals.overflow++;
+    for (size_t i = 0; i < incidents->n; i++) {
+        struct incident *incident = &incidents->list[i];
+        if (!is_open(incident) || incident_lasts(incident->kind))
+            continue;
+        close_one(incidents, incident, INCIDENT_END_CROWDED, "ferry", now_ms);
+        return true;
+    }
+    incidents->version++;
+    return false;
+}
+
+bool incidents_restore(struct incidents *incidents, const struct incident *incident)
+{
+    if (incidents->n_open >= INCIDENTS_MAX || incidents->n >= INCIDENTS_KEPT_MAX)
+        return false;
+    struct incident *list = realloc(incidents->list, (incidents->n + 1) * sizeof *incidents->list);
+    if (list == NULL)
+        return false;
+    incidents->list = list;
+    list[incidents->n] = *incident;
+    list[incidents->n].end = INCIDENT_END_NONE;
+    list[incidents->n].changed = false;
+    incidents->n++;
+    incidents->n_open++;
+    incidents->version++;
+    return true;
+}
+
+bool incidents_open(struct incidents *incidents, const struct incident *incident)
+{
+    struct incident *before = find_uid(incidents, incident->uid);
+    if (before != NULL) {
+        TEXT_SET(before->plane, incident->plane);
+        TEXT_SET(before->cause, incident->cause);
+        before->kind = incident->kind;
+        note_change(incidents, before);
+        return true;
+    }
+    incidents->totals.opened[incident->kind]++;
+    if (!make_room(incidents, incident->opened_ms) || !incidents_restore(incidents, incident))
+        return false;
+    note_change(incidents, &incidents->list[incidents->n - 1]);
+    return true;
+}
+
+bool incidents_close(struct incidents *incidents, const char *uid, enum incident_end end,
+                     const char *by, int64_t now_ms)
+{
+    struct incident *incident = find_uid(incidents, uid);
+    if (incident != NULL)
+        close_one(incidents, incident, end, by, now_ms);
+    return incident != NULL;
+}
+
+void incidents_guest_moved(struct incidents *incidents, const char *ns, const char *guest,
+                           int64_t now_ms)
+{
+    for (size_t i = 0; i < incidents->n; i++) {
+        struct incident *incident = &incidents->list[i];
+        if (is_open(incident) && strcmp(incident->ns, ns) == 0 &&
+            strcmp(incident->guest, guest) == 0)
+            close_one(incidents, incident, INCIDENT_END_MOVED, "ferry", now_ms);
+    }
+}
+
+void incidents_age(struct incidents *incidents, int64_t now_ms)
+{
+    for (size_t i = 0; i < incidents->n; i++) {
+        struct incident *incident = &incidents->list[i];
+        if (is_open(incident) && !incident_lasts(incident->kind) &&
+            now_ms - incident->opened_ms >= INCIDENT_AGE_MS)
+            close_one(incidents, incident, INCIDENT_END_AGED, "ferry", now_ms);
+    }
+}
+
+void incidents_stored(struct incidents *incidents)
+{
+    size_t kept = 0;
+    for (size_t i = 0; incidents->changed && i < incidents->n; i++) {
+        incidents->list[i].changed = false;
+        if (is_open(&incidents->list[i]))
+            incidents->list[kept++] = incidents->list[i];
+    }
+    if (incidents->changed)
+        incidents->n = kept;
+    incidents->changed = false;
 }

@@ -14,7 +14,12 @@
 
 #include "hypervisor/types.h"
 
-enum { INCIDENTS_MAX = 1000, INCIDENT_AGE_MS = 15 * 60 * 1000, INCIDENT_WORD_MAX = 64 };
+enum {
+    INCIDENTS_MAX = 1000,
+    /* open */ INCIDENTS_KEPT_MAX = 4000,
+    /* with those to be stored */ INCIDENT_AGE_MS = 15 * 60 * 1000,
+    INCIDENT_WORD_MAX = 64
+};
 
 enum incident_kind {
 #define INCIDENT_KIND(id, name, lasts, help) INCIDENT_##id,
@@ -47,5 +52,32 @@ struct incident {
 struct incident_totals { /* since start */
     uint64_t opened[INCIDENT_KINDS], closed[INCIDENT_ENDS], overflow;
 };
+struct incidents {
+    struct incident *list; /* owned; by opening; closed ones stay until they are stored */
+    size_t n, n_open;
+    bool changed;     /* some must be stored */
+    uint64_t version; /* grows with every change */
+    struct incident_totals totals;
+};
+
+void incidents_fini(struct incidents *incidents);
+/* One of that migration that is open already takes over the newer verdict. False: it is only
+ * counted, there is no room (or no memory) for it. */
+bool incidents_open(struct incidents *incidents, const struct incident *incident);
+/* One that an earlier process opened; not counted again. */
+bool incidents_restore(struct incidents *incidents, const struct incident *incident);
+/* The open one of a migration, by namespace and name; NULL: none. */
+const struct incident *incidents_find(const struct incidents *incidents, const char *ns,
+                                      const char *migration);
+/* Closes the one of a migration. False: none is open. */
+bool incidents_close(struct incidents *incidents, const char *uid, enum incident_end end,
+                     const char *by, int64_t now_ms);
+/* Closes all of a guest: it moved since. */
+void incidents_guest_moved(struct incidents *incidents, const char *ns, const char *guest,
+                           int64_t now_ms);
+/* Closes ordinary ones that are old; a clock that was set back only makes it later. */
+void incidents_age(struct incidents *incidents, int64_t now_ms);
+/* Everything that changed is on disk: closed ones are forgotten. */
+void incidents_stored(struct incidents *incidents);
 
 #endif

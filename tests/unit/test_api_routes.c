@@ -195,7 +195,7 @@ static struct answer call_route(const struct rig *rig, const struct http_route *
     bool names_a_guest = route->kind == KIND_MIGRATION || route->kind == KIND_CHECK;
     if (strcmp(route->method, "PATCH") == 0)
         return patch(rig, path, "merge-patch+json", "{}");
-    if (strstr(route->pattern, "/recover") != NULL)
+    if (strstr(route->pattern, "/recover") != NULL || strstr(route->pattern, "/ack") != NULL)
         return post(rig, path, "{}");
     if (strstr(route->pattern, "/resolve") != NULL)
         return post(rig, path, "{\"guestAt\":\"source\",\"because\":\"seen\"}");
@@ -224,6 +224,7 @@ static void every_route_answers(void **state)
         path_of(&routes[i], &path);
         struct answer a = call_route(*state, &routes[i], path.data);
         int want = strstr(routes[i].pattern, "{name}/recover") != NULL      ? 202
+                   : strstr(routes[i].pattern, "{name}/ack") != NULL        ? 200
                    : strstr(routes[i].pattern, "{name}/resolve") != NULL    ? 200
                    : strcmp(routes[i].pattern, "/query") == 0               ? 400 /* no question */
                    : strcmp(routes[i].method, "POST") == 0                  ? 201

@@ -1,0 +1,55 @@
+/* ack.c - `ferry ack`: an operator has seen the incident of a migration; its page may end. The
+ * guest, and the record of what happened, stay as they are. */
+#include <stdio.h>
+
+#include "base/own.h"
+#include "cli/cli.h"
+#include "cli/client.h"
+#include "cli/word.h"
+
+struct ack {
+    struct cli_options common;
+    const char *name;
+};
+
+static error_t on_option(int key, char *arg, struct argp_state *state)
+{
+    struct ack *a = state->input;
+    switch (key) {
+    case ARGP_KEY_INIT: state->child_inputs[0] = &a->common; return 0;
+    case ARGP_KEY_ARG:
+        if (state->arg_num > 0)
+            argp_error(state, "one INCIDENT at a time, not also '%s'", arg);
+        a->name = arg;
+        return 0;
+    case ARGP_KEY_NO_ARGS:
+        argp_error(state, "which INCIDENT? It is called like its migration, as the page says");
+        return 0;
+    case ARGP_KEY_END:
+        if (a->common.all_namespaces)
+            argp_error(state, "an INCIDENT is in one namespace; name it with -n");
+        return 0;
+    default: return ARGP_ERR_UNKNOWN;
+    }
+}
+
+int verb_ack(int argc, char **argv)
+{
+    static const struct argp argp = {
+        .parser = on_option,
+        .args_doc = "INCIDENT",
+        .doc = "Take note of an incident, named by its migration: it stops paging.",
+        .children = cli_options_children,
+    };
+    struct ack a = {0};
+    cli_options_init(&a.common);
+    if (argp_parse(&argp, argc, argv, 0, NULL, &a) != 0)
+        return EXIT_USAGE;
+    struct err err = {0};
+    OWNED(client) client = client_new(a.common.server, &err);
+    OWNED(json_object) body = json_object_new_object();
+    if (client == NULL || !word_say(client, a.common.ns, a.name, "ack", body, &err))
+        return word_fail(&err);
+    (void)printf("%s: incident acknowledged\n", a.name);
+    return EXIT_DONE;
+}

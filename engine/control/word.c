@@ -1,0 +1,73 @@
+/* word.c - see word.h. */
+#include "engine/control/word.h"
+
+#include <stdio.h>
+
+#include "engine/data/recovery.h"
+#include "engine/incidents.h"
+#include "engine/model/step.h"
+
+static void end_by_word(struct fleet *f, struct job *job, const struct resolve_request *said,
+                        struct moment now, struct effects *fx)
+{
+    static const struct {
+        enum trigger trigger;
+        struct step_ending ending;
+        const char *text;
+    } words[] = {
+        [RESOLVE_ON_SOURCE] = {TRIGGER_SAID_OTHERWISE,
+                               {.outcome = OUTCOME_FAILED, .guest_at = GUEST_AT_SOURCE},
+                               "the source has the guest"},
+        [RESOLVE_ON_TARGET] = {TRIGGER_SAID_ON_TARGET,
+                               {.outcome = OUTCOME_SUCCEEDED, .guest_at = GUEST_AT_TARGET},
+                               "the target has the guest"},
+        [RESOLVE_GONE] = {TRIGGER_SAID_OTHERWISE,
+                          {.outcome = OUTCOME_LOST, .guest_at = GUEST_AT_LOST},
+                          "the guest is gone"},
+    };
+    struct step_ending ending = words[said->word].ending;
+    (void)snprintf(ending.reason, sizeof ending.reason, "by the word of %s, %s: %.300s",
+                   said->requester, words[said->word].text, said->why);
+    effects_event(fx, job, now.wall_ms, true, "ResolvedByOperator", "%s", ending.reason);
+    if (job->abort_asked)
+        job->abort_status = ABORT_FAILED;
+    job->told = true;
+    step_finish(f, job, words[said->word].trigger, &ending, now, fx);
+}
+
+/* Where the guest is. Of a job that is over it closes what is still open about it. */
+static bool take_place(struct fleet *f, struct job *job, const struct resolve_request *said,
+                       struct moment now, struct effects *fx, struct err *err)
+{
+    struct err none = {0};
+    if (phase_is_final(job->phase) && incidents_said(f, said->ns, said->name, INCIDENT_END_RESOLVED,
+                                                     said->requester, now.wall_ms, &none))
+        return true;
+    if (phase_is_final(job->phase))
+        return err_set(err, ERR_REFUSED, "migration %s has ended already (%s)", job->name,
+                       phase_name(job->phase));
+    if (!job->resolving || job->call_out)
+        return err_set(err, ERR_REFUSED,
+                       "migration %s is %s: its outcome is not in doubt, so nobody's word is "
+                       "needed; `ferry abort` stops it",
+                       job->name, phase_name(job->phase));
+    end_by_word(f, job, said, now, fx);
+    return true;
+}
+
+bool word_taken(struct fleet *f, const struct resolve_request *said, struct moment now,
+                struct effects *fx, struct job **out_job, struct err *err)
+{
+    if (said->word == RESOLVE_ACKNOWLEDGE)
+        return incidents_said(f, said->ns, said->name, INCIDENT_END_ACKNOWLEDGED, said->requester,
+                              now.wall_ms, err);
+    struct job *job = fleet_job_named(f, said->ns, said->name);
+    if (job == NULL)
+        return err_set(err, ERR_NOT_FOUND,
+                       "virtualmachineinstancemigrations.kubevirt.io \"%s\" not found", said->name);
+    bool taken = said->word == RESOLVE_RECOVER ? recovery_again(job, said->requester, now, fx, err)
+                                               : take_place(f, job, said, now, fx, err);
+    if (taken)
+        *out_job = job;
+    return taken;
+}

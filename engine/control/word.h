@@ -1,0 +1,15 @@
+/* word.h - the operator's word about a migration: try again, this is where the guest is, I have
+ * seen its incident. Pure. */
+#ifndef ENGINE_CONTROL_WORD_H
+#define ENGINE_CONTROL_WORD_H
+
+#include "engine/model/effects.h"
+#include "engine/model/fleet.h"
+#include "engine/requests.h"
+
+/* *out_job: the job that is to go on by it; left as it is when the word was about an incident.
+ * ERR_NOT_FOUND; ERR_REFUSED: nothing is broken or in doubt. */
+MUST_CHECK bool word_taken(struct fleet *f, const struct resolve_request *said, struct moment now,
+                           struct effects *fx, struct job **out_job, struct err *err);
+
+#endif

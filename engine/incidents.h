@@ -1,0 +1,25 @@
+/* incidents.h - between verdicts, the store and the open incidents of the fleet (model/incident.h).
+ * Thread: the engine's. */
+#ifndef ENGINE_INCIDENTS_H
+#define ENGINE_INCIDENTS_H
+
+#include "engine/model/fleet.h"
+#include "store/store.h"
+
+enum { INCIDENT_NEWS_MS = 24 * 60 * 60 * 1000 }; /* older ends are history, not incidents */
+
+/* A verdict came: opens an incident, or closes those of a guest that moved. */
+void incidents_judged(struct fleet *f, const struct job *job, const struct store_verdict *verdict,
+                      int64_t now_ms);
+/* Closes the one of a migration by an operator's word. ERR_NOT_FOUND: none is open. */
+MUST_CHECK bool incidents_said(struct fleet *f, const char *ns, const char *migration,
+                               enum incident_end end, const char *who, int64_t now_ms,
+                               struct err *err);
+/* Once a second or so. */
+void incidents_tick(struct fleet *f, int64_t now_ms);
+
+/* Into the open transaction; and back at a start. */
+void incidents_put(struct store *store, const struct incidents *incidents);
+MUST_CHECK bool incidents_load(struct store *store, struct fleet *f, struct err *err);
+
+#endif
