@@ -8,7 +8,7 @@
 
 #include "base/text.h"
 
-enum { FAILS_OF_1000 = 50, SAMPLES = 40, UID = 40, NAME = 64 };
+enum { FAILS_OF_1000 = 50, SAMPLES = 40, UID = 64, NAME = 64 };
 
 static const char *const causes[] = {"non-convergence-timeout",  "network-connection-lost",
                                      "target-qemu-crashed",      "cancelled-by-user",
