@@ -178,27 +178,29 @@ static bool is_wanted(const struct judge *judge, const struct evidence_fact *fac
     return judge->n_facts < JUDGE_FACTS_MAX && same < JUDGE_SAME_KEY_MAX;
 }
 
+/* Of the value as much is kept as a condition may ask for; all of it is searched. */
 static void hear_fact(void *ctx, const struct evidence_fact *fact)
 {
     struct judge *judge = ctx;
-    char line[EVIDENCE_KEY_MAX + JUDGE_VALUE_MAX + 2];
     if (!is_wanted(judge, fact))
         return;
     struct judge_fact *kept = &judge->facts[judge->n_facts++];
     TEXT_SET(kept->key, fact->key);
-    size_t n = match_normalise(fact->value, strlen(fact->value), kept->value, sizeof kept->value);
     TEXT_SET(kept->origin, fact->origin);
     kept->at_ms = fact->at_ms;
-    (void)snprintf(line, sizeof line, "%s=%s", kept->key, kept->value);
-    judge->text = line;
+    size_t from = (size_t)snprintf(judge->seen, sizeof judge->seen, "%s=", kept->key);
+    size_t n = match_normalise(fact->value, strlen(fact->value), judge->seen + from,
+                               sizeof judge->seen - from);
+    TEXT_SET(kept->value, judge->seen + from);
+    judge->text = judge->seen;
     judge->before = 0;
-    judge->length = strlen(line);
+    judge->length = from + n;
     judge->side = SIDE_UNKNOWN;
     judge->slot = JUDGE_SLOT_FACT;
     judge->at_ms = fact->at_ms;
     judge->origin = kept->origin[0] != '\0' ? kept->origin : "facts";
-    look(judge, line, judge->length, on_text);
-    look(judge, kept->value, n, on_value);
+    look(judge, judge->seen, judge->length, on_text);
+    look(judge, judge->seen + from, n, on_value);
 }
 
 struct evidence_sink judge_sink(struct judge *judge)

@@ -113,7 +113,7 @@ static double sureness(const struct scales *scales, enum cause chosen)
 {
     double rival = 0;
     if (scales->rank == RANK_WRAPPER)
-        return calibrated(scales->of[chosen].of[RANK_WRAPPER] != NULL ? 0.5 : 0.3);
+        return scales->of[chosen].of[RANK_WRAPPER] != NULL ? 0.4 : 0.15;
     for (enum cause cause = 1; cause < CAUSE_COUNT; cause++)
         if (cause != chosen && cause != CAUSE_UNKNOWN && total(scales, cause) > rival)
             rival = total(scales, cause);
@@ -121,6 +121,14 @@ static double sureness(const struct scales *scales, enum cause chosen)
 }
 
 /* ---- the verdict ---- */
+
+/* A hypervisor itself speaks of little else than the stream. */
+static bool is_of_hypervisor(const struct judge *judge)
+{
+    const struct judge_fact *system = judge_find_fact(judge, "system");
+    return system != NULL &&
+           (rule_same_word(system->value, "qemu") || rule_same_word(system->value, "xen"));
+}
 
 /* A cause that may be of two planes: as the rule says, else by how far it had come. */
 static enum plane plane_of(const struct judge *judge, enum cause cause, const struct rule *rule)
@@ -138,7 +146,7 @@ static enum plane plane_of(const struct judge *judge, enum cause cause, const st
     for (size_t i = 0; i < COUNT(moved); i++)
         if (judge_find_fact(judge, moved[i]) != NULL)
             return PLANE_DATA;
-    return PLANE_CONTROL;
+    return is_of_hypervisor(judge) ? PLANE_DATA : PLANE_CONTROL;
 }
 
 static enum failed_at failed_at_of(const struct judge *judge, const struct verdict *verdict)

@@ -8,16 +8,21 @@ static double percent(unsigned part, unsigned whole)
     return whole == 0 ? 0 : 100.0 * part / whole;
 }
 
-static void figures(const struct score *score, FILE *out)
+static void figure(const char *what, unsigned right, const struct score *score, FILE *out)
 {
-    (void)fprintf(out,
-                  "| | right | n | share |\n|---|---|---|---|\n"
-                  "| plane | %u | %u | %.1f %% |\n| cause | %u | %u | %.1f %% |\n"
-                  "| plane, strict | %u | %u | %.1f %% |\n| cause, strict | %u | %u | %.1f %% |\n",
-                  score->planes, score->n, percent(score->planes, score->n), score->causes,
-                  score->n, percent(score->causes, score->n), score->strict_planes, score->n,
-                  percent(score->strict_planes, score->n), score->strict_causes, score->n,
-                  percent(score->strict_causes, score->n));
+    (void)fprintf(out, "| %s | %u | %u | %.1f %% |\n", what, right, score->n,
+                  percent(right, score->n));
+}
+
+static void figures(const struct score *score, bool is_real, FILE *out)
+{
+    (void)fprintf(out, "| | right | n | share |\n|---|---|---|---|\n");
+    figure("plane", score->planes, score, out);
+    figure("cause", score->causes, score, out);
+    if (is_real) {
+        figure("plane, strict", score->strict_planes, score, out);
+        figure("cause, strict", score->strict_causes, score, out);
+    }
 }
 
 static void confusion(const struct score *score, FILE *out)
@@ -36,7 +41,7 @@ static void confusion(const struct score *score, FILE *out)
 
 static void confused_causes(const struct cases *cases, unsigned file, FILE *out)
 {
-    (void)fprintf(out, "\n| it was | said | cases |\n|---|---|---|\n");
+    unsigned lines = 0;
     for (enum cause was = 1; was < CAUSE_COUNT; was++)
         for (enum cause said = 0; said < CAUSE_COUNT; said++) {
             unsigned n = 0;
@@ -44,6 +49,8 @@ static void confused_causes(const struct cases *cases, unsigned file, FILE *out)
                 const struct case_result *r = &cases->results[i];
                 n += r->file == file && was != said && r->cause == was && r->said == said;
             }
+            if (n > 0 && lines++ == 0)
+                (void)fprintf(out, "\n| it was | said | cases |\n|---|---|---|\n");
             if (n > 0)
                 (void)fprintf(out, "| `%s` | `%s` | %u |\n", cause_row(was)->name,
                               cause_row(said)->name, n);
@@ -88,7 +95,7 @@ void cases_report(const struct cases *cases, FILE *out)
         (void)fprintf(out, "\n## %s\n\n", cases->files[file]);
         if (!cases->is_real[file])
             (void)fprintf(out, "Invented cases: they show what got lost, not how good it is.\n\n");
-        figures(&score, out);
+        figures(&score, cases->is_real[file], out);
         confusion(&score, out);
         confused_causes(cases, file, out);
         calibration(&score, out);

@@ -214,6 +214,11 @@ static void an_open_plane_follows_the_rule_or_how_far_it_came(void **state)
     (void)judge_text(w, "operation failed|#handed_off=false");
     assert_int_equal(w->verdict.plane, PLANE_CONTROL);
     assert_int_equal(w->verdict.failed_at, FAILED_AT_BEFORE);
+    (void)judge_text(w, "operation failed");
+    assert_int_equal(w->verdict.plane, PLANE_CONTROL);
+    assert_int_equal(w->verdict.failed_at, FAILED_AT_UNKNOWN);
+    (void)judge_text(w, "operation failed|#system=qemu");
+    assert_int_equal(w->verdict.plane, PLANE_DATA);
 }
 
 /* ---- what is repeated and what is shown ---- */
@@ -359,6 +364,18 @@ static void a_long_message_is_searched_to_its_end(void **state)
     assert_true(text_has_prefix(w->verdict.points[0].quote, "..."));
 }
 
+static void a_long_fact_is_searched_to_its_end(void **state)
+{
+    struct world *w = *state;
+    char value[8192];
+    memset(value, 'x', sizeof value);
+    (void)snprintf(value + sizeof value - 16, 16, "storage gone");
+    judge_forget(w->judge);
+    know(w, "note", value);
+    assert_int_equal(give(w)->cause, CAUSE_STORAGE_OUTAGE);
+    assert_non_null(strstr(w->verdict.points[0].quote, "storage gone"));
+}
+
 static void facts_without_end_are_bounded(void **state)
 {
     struct world *w = *state;
@@ -401,6 +418,7 @@ int main(void)
         cmocka_unit_test(judging_twice_says_the_same_and_forgetting_forgets),
         cmocka_unit_test(any_byte_may_come),
         cmocka_unit_test(a_long_message_is_searched_to_its_end),
+        cmocka_unit_test(a_long_fact_is_searched_to_its_end),
         cmocka_unit_test(facts_without_end_are_bounded),
         cmocka_unit_test(the_same_message_a_million_times_costs_one_quote),
     };
