@@ -72,7 +72,9 @@ static inline struct answer receive(int fd)
                        text.data);
         (void)sscanf(answer.head, "HTTP/1.1 %d", &answer.status);
         answer.body_bytes = text.length - (size_t)(end + 4 - text.data);
-        answer.body = strdup(end + 4);
+        answer.body = calloc(1, answer.body_bytes + 1); /* it may be compressed */
+        if (answer.body != NULL)
+            memcpy(answer.body, end + 4, answer.body_bytes);
         struct err err = {0};
         answer.json = json_parse(answer.body, answer.body_bytes, "answer", &err);
     }
