@@ -149,6 +149,14 @@ void hv_abilities_free(struct hv_abilities *abilities); /* NULL is fine */
  * another order is the same. */
 void hv_abilities_seal(struct hv_abilities *abilities);
 
+/* A guest's streams as a relay sees them, added up. */
+struct hv_relay {
+    unsigned streams;
+    uint64_t taken, delivered; /* bytes from the source; acknowledged by the target */
+    uint64_t waiting;          /* on the way between these two */
+    int64_t stuck_ms;          /* something waits and nothing was delivered for so long; -1: not */
+};
+
 enum {                               /* flags of a migration; combined with | */
        HV_MIGRATE_POSTCOPY = 1 << 0, /* allowed, not started */
        HV_MIGRATE_AUTO_CONVERGE = 1 << 1,
