@@ -96,6 +96,37 @@ static bool read_host_helper(struct reading *r, const struct yaml_node *node, st
     return true;
 }
 
+static bool is_address(const char *text)
+{
+    struct hostd_address address;
+    struct err ignored = {0};
+    return hostd_address_make(text, 0, &address, &ignored);
+}
+
+static bool read_host_relay(struct reading *r, const struct yaml_node *node, struct err *err)
+{
+    char *relay = host_of(r)->relay;
+    if (!config_read_text(r, node, relay, HV_TEXT_MAX, err))
+        return false;
+    return is_address(relay) ||
+           yaml_fail(r->yaml, node, err, "relay '%s' is not an IP address", relay);
+}
+
+/* The target listens on the relay's port, and nobody looks names up for a stream. */
+static bool settle_relay(struct reading *r, const struct yaml_node *node, struct err *err)
+{
+    const struct hv_host *host = host_of(r);
+    if (host->relay[0] == '\0')
+        return true;
+    if (!is_address(host->migration_host))
+        return yaml_fail(r->yaml, node, err,
+                         "host '%s' has a relay but no IP address as its 'migrationAddress'",
+                         host->name);
+    return !text_equal(host->relay, host->migration_host) ||
+           yaml_fail(r->yaml, node, err, "host '%s' and its relay have the same address",
+                     host->name);
+}
+
 static bool read_host_ports(struct reading *r, const struct yaml_node *node, struct err *err)
 {
     struct hv_host *host = host_of(r);
@@ -318,13 +349,21 @@ static bool settle_logs(struct reading *r, struct err *err)
 static bool read_host(struct reading *r, const struct yaml_node *node, struct err *err)
 {
     static const struct key keys[] = {
-        {"name", read_host_name},           {"uri", read_host_uri},
-        {"peerUri", read_host_peer_uri},    {"migrationAddress", read_host_address},
-        {"keepalive", read_host_keepalive}, {"labels", read_host_labels},
-        {"taints", read_host_taints},       {"schedulable", read_host_schedulable},
-        {"listen", read_host_listen},       {"tls", read_host_tls},
-        {"tlsName", read_host_tls_name},    {"migrationPorts", read_host_ports},
-        {"helper", read_host_helper},       {"helperSecretFile", read_host_secret},
+        {"name", read_host_name},
+        {"uri", read_host_uri},
+        {"peerUri", read_host_peer_uri},
+        {"migrationAddress", read_host_address},
+        {"keepalive", read_host_keepalive},
+        {"labels", read_host_labels},
+        {"taints", read_host_taints},
+        {"schedulable", read_host_schedulable},
+        {"listen", read_host_listen},
+        {"tls", read_host_tls},
+        {"tlsName", read_host_tls_name},
+        {"migrationPorts", read_host_ports},
+        {"relay", read_host_relay},
+        {"helper", read_host_helper},
+        {"helperSecretFile", read_host_secret},
         {"qemuLogDir", read_host_logs},
     };
     if (!config_read_map(r, node, keys, COUNT(keys), err))
@@ -336,7 +375,7 @@ static bool read_host(struct reading *r, const struct yaml_node *node, struct er
         return yaml_fail(r->yaml, node, err, "host '%s' needs a 'uri'", host->name);
     if (host->peer_uri[0] == '\0')
         TEXT_SET(host->peer_uri, host->uri);
-    return settle_logs(r, err) && settle_helper(r, node, err);
+    return settle_logs(r, err) && settle_helper(r, node, err) && settle_relay(r, node, err);
 }
 
 /* Quadratic would be slow at 10,000 hosts: compare neighbours of a sorted list of indexes. */
@@ -418,8 +457,9 @@ bool config_hosts_differ(const struct config *a, const struct config *b)
             !text_equal(x->peer_uri, y->peer_uri) ||
             !text_equal(x->migration_host, y->migration_host) ||
             !text_equal(x->listen, y->listen) || !text_equal(x->tls_name, y->tls_name) ||
-            x->port_min != y->port_min || x->port_max != y->port_max || x->tls != y->tls ||
-            !text_equal(x->helper, y->helper) || !text_equal(x->helper_secret, y->helper_secret) ||
+            !text_equal(x->relay, y->relay) || x->port_min != y->port_min ||
+            x->port_max != y->port_max || x->tls != y->tls || !text_equal(x->helper, y->helper) ||
+            !text_equal(x->helper_secret, y->helper_secret) ||
             x->keepalive_interval_s != y->keepalive_interval_s ||
             x->keepalive_count != y->keepalive_count ||
             a->host_cordoned[i] != b->host_cordoned[i] ||

@@ -120,19 +120,22 @@ static void ask_job(struct engine *e, const struct effect *effect, enum hv_call 
     (void)intake_post(e, input);
 }
 
-static void ask_path(struct engine *e, const struct effect *effect)
+static void ask_stream(struct engine *e, const struct effect *effect, enum hv_call call)
 {
     struct err err = {0};
     struct hv_request request = {
-        .id = effect->of.act.id, .call = HV_CALL_PROBE_PATH, .reply_to = intake_reply_sink(e)};
+        .id = effect->of.act.id, .call = call, .reply_to = intake_reply_sink(e)};
     TEXT_SET(request.host, effect->of.act.node);
     TEXT_SET(request.guest, effect->of.act.guest);
-    TEXT_SET(request.with.peer, effect->of.act.from);
-    if (hv_probe_submit(e->parts.probe, &request, &err))
+    if (call == HV_CALL_PROBE_PATH)
+        TEXT_SET(request.with.peer, effect->of.act.from);
+    if (call == HV_CALL_PROBE_PATH ? hv_probe_submit(e->parts.probe, &request, &err)
+                                   : hv_observe_submit(e->parts.observe, &request, &err))
         return;
-    struct input *input = intake_new(INPUT_PATH, effect->of.act.node, effect->of.act.guest);
+    struct input *input = intake_new(INPUT_STREAM, effect->of.act.node, effect->of.act.guest);
     if (input != NULL) {
         input->id = effect->of.act.id;
+        input->of.stream.call = call;
         input->err = err;
     }
     (void)intake_post(e, input);
@@ -166,7 +169,8 @@ void dispatch(struct engine *e, const struct effect *effect)
     case EFFECT_DO_LOOK: look(e, effect); break;
     case EFFECT_DO_ASK_JOB: ask_job(e, effect, HV_CALL_JOB_STATS); break;
     case EFFECT_DO_ASK_FINAL: ask_job(e, effect, HV_CALL_COMPLETED_STATS); break;
-    case EFFECT_DO_ASK_PATH: ask_path(e, effect); break;
+    case EFFECT_DO_ASK_PATH: ask_stream(e, effect, HV_CALL_PROBE_PATH); break;
+    case EFFECT_DO_ASK_RELAY: ask_stream(e, effect, HV_CALL_RELAY_STATS); break;
     case EFFECT_DO_MIGRATE: migrate(e, effect); break;
     case EFFECT_DO_ABORT: stop(e, effect); break;
     case EFFECT_DO_TUNE: tune(e, effect); break;

@@ -409,7 +409,7 @@ static bool goes_uncommitted(const struct engine *e, const struct effect *effect
 {
     return effect->kind == EFFECT_DO_LOOK || effect->kind == EFFECT_DO_ASK_JOB ||
            effect->kind == EFFECT_DO_COMPARE_CPU || effect->kind == EFFECT_DO_ASK_VOLUMES ||
-           effect->kind == EFFECT_DO_ASK_PATH ||
+           effect->kind == EFFECT_DO_ASK_PATH || effect->kind == EFFECT_DO_ASK_RELAY ||
            (effect->kind == EFFECT_DO_ABORT && !dispatch_holds_call(e, effect->job_uid));
 }
 

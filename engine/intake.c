@@ -223,6 +223,26 @@ struct collector_sink engine_collector_sink(struct engine *e)
     };
 }
 
+static enum input_kind kind_of(enum hv_call call)
+{
+    switch (call) {
+    case HV_CALL_COMPLETED_STATS: return INPUT_FINAL;
+    case HV_CALL_JOB_STATS: return INPUT_ASK_JOB;
+    case HV_CALL_PROBE_PATH:
+    case HV_CALL_RELAY_STATS: return INPUT_STREAM;
+    default: return INPUT_CALL;
+    }
+}
+
+static void fill_stream(struct input *input, const struct hv_reply *reply)
+{
+    input->of.stream.call = reply->call;
+    if (reply->err.code == ERR_NONE && reply->call == HV_CALL_PROBE_PATH)
+        input->of.stream.path = reply->with.path;
+    else if (reply->err.code == ERR_NONE)
+        input->of.stream.relay = reply->with.relay;
+}
+
 static void on_reply(void *ctx, struct hv_reply *reply)
 {
     if (reply->call == HV_CALL_SHUTDOWN) {
@@ -232,16 +252,13 @@ static void on_reply(void *ctx, struct hv_reply *reply)
         hv_reply_fini(reply);
         return; /* the guest's state will tell */
     }
-    enum input_kind kind = reply->call == HV_CALL_COMPLETED_STATS ? INPUT_FINAL
-                           : reply->call == HV_CALL_JOB_STATS     ? INPUT_ASK_JOB
-                           : reply->call == HV_CALL_PROBE_PATH    ? INPUT_PATH
-                                                                  : INPUT_CALL;
+    enum input_kind kind = kind_of(reply->call);
     struct input *input = intake_new(kind, reply->host, reply->guest);
     if (input != NULL) {
         input->id = reply->id;
         input->err = reply->err;
-        if (kind == INPUT_PATH)
-            input->of.path = reply->with.path;
+        if (kind == INPUT_STREAM)
+            fill_stream(input, reply);
         else if (kind == INPUT_CALL)
             input->of.call = reply->call;
         else

@@ -172,6 +172,7 @@ enum {                               /* flags of a migration; combined with | */
        HV_MIGRATE_XBZRLE = 1 << 11,    /* pages are sent as what changed in them */
        HV_MIGRATE_MT = 1 << 12,        /* pages are packed by several threads */
        HV_MIGRATE_ZSTD = 1 << 13,      /* packed parallel streams */
+       HV_MIGRATE_RELAYED = 1 << 14,   /* memory passes through Ferry */
 };
 struct hv_volume; /* volume.h */
 struct hv_migrate {

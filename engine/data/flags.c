@@ -53,8 +53,9 @@ static uint32_t always(void)
 static uint32_t wished(const struct migration_config *c)
 {
     return when(c->auto_converge, FLAG_AUTO_CONVERGE) | when(c->tunnelled, FLAG_TUNNELLED) |
-           when(c->post_copy, FLAG_POSTCOPY) | when(c->channels > 0, FLAG_PARALLEL) |
-           one(FLAG_TLS) | when(c->compression == COMPRESSION_XBZRLE, FLAG_XBZRLE) |
+           when(c->relayed, FLAG_RELAYED) | when(c->post_copy, FLAG_POSTCOPY) |
+           when(c->channels > 0, FLAG_PARALLEL) | one(FLAG_TLS) |
+           when(c->compression == COMPRESSION_XBZRLE, FLAG_XBZRLE) |
            when(c->compression == COMPRESSION_MT, FLAG_MT) |
            when(c->compression == COMPRESSION_ZSTD, FLAG_ZSTD) | when(c->unsafe, FLAG_UNSAFE);
 }
@@ -75,6 +76,7 @@ static uint32_t cannot(const struct flags_facts *f)
     bool zstd =
         f->source.libvirt_version >= LIBVIRT_ZSTD && f->target.libvirt_version >= LIBVIRT_ZSTD;
     return when(f->vfio, FLAG_POSTCOPY) | when(!f->source.tls || !f->target.tls, FLAG_TLS) |
+           when(!f->target.relay, FLAG_RELAYED) |
            when(!is_old_qemu(&f->source) || !is_old_qemu(&f->target), FLAG_MT) |
            when(!zstd, FLAG_ZSTD);
 }

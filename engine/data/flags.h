@@ -29,6 +29,7 @@ _Static_assert(FLAG_COUNT <= 32 && FLAG_RULE_COUNT <= 32, "sets of them are 32 b
 enum flags_disks { FLAGS_DISKS_STAY, FLAGS_DISKS_WHOLE, FLAGS_DISKS_INCREMENTAL };
 struct flags_side {
     bool tls;                                    /* its QEMU has what TLS needs */
+    bool relay;                                  /* streams to it can pass through Ferry */
     unsigned long libvirt_version, qemu_version; /* as in struct hv_facts; 0: not known */
 };
 struct flags_facts {

@@ -35,6 +35,8 @@ struct ladder_facts {
     bool has_disks;      /* that are copied along */
     bool parallel;       /* several streams */
     bool tunnelled;      /* libvirt's keepalive ends it */
+    bool relayed;        /* it passes through us */
+    int64_t stuck_ms;    /* bytes wait at our relay for so long; -1: none do, or nobody knows */
     int64_t quiet_ms;    /* nothing was measured to move for so long */
     int64_t silent_ms;   /* the same, or nothing could be measured: in a switch-over nothing can */
     int64_t stopped_ms;  /* how long the source stands still for the migration; -1: it does not.
@@ -57,6 +59,9 @@ enum decision ladder_choose(const struct ladder_facts *facts, char out_text[MONI
 
 /* A measurement of a running migration. */
 void ladder_sample(struct job *job, const struct sample *sample, struct moment now);
+/* How the streams through our relay fare, or err. False: nobody asked. */
+bool ladder_relayed(struct job *job, uint64_t id, const struct hv_relay *relay,
+                    const struct err *err, struct moment now);
 /* The source stopped or went on, or the target went on. */
 void ladder_event(struct job *job, bool at_source, const struct hv_event *event, struct moment now);
 /* Looks, decides and orders. */
@@ -65,8 +70,8 @@ void ladder_advance(struct fleet *f, struct job *job, struct moment now, struct 
 bool ladder_called(struct fleet *f, struct job *job, uint64_t id, const struct err *err,
                    struct moment now, struct effects *fx);
 /* How a move that is to be stopped is stopped. With disks an abort over a dead path freezes the
- * guest, so bytes must be seen to move after it was asked for; where none do, the streams are broken
- * instead. One of the two within some seconds. */
+ * guest, so bytes must be seen to move after it was asked for; where none do, the streams are
+ * broken instead. One of the two within some seconds. */
 enum ladder_stop { LADDER_STOP_ABORT, LADDER_STOP_YANK, LADDER_STOP_NOT_YET };
 enum ladder_stop ladder_how_to_stop(const struct job *job, struct moment now);
 

@@ -206,6 +206,14 @@ static void advance_abort(struct fleet *f, struct job *job, struct moment now, s
     TEXT_SET(call->of.act.guest, job->guest_uuid);
 }
 
+bool move_answered(struct job *job, const struct input *input, struct moment now,
+                   struct effects *fx)
+{
+    if (input->of.stream.call == HV_CALL_PROBE_PATH)
+        return recovery_probed(job, input->id, input->of.stream.path, &input->err, now, fx);
+    return ladder_relayed(job, input->id, &input->of.stream.relay, &input->err, now);
+}
+
 void move_advance(struct fleet *f, struct job *job, struct moment now, struct effects *fx)
 {
     job->wake_ms = now.mono_ms + 1000;

@@ -3,6 +3,7 @@
 #ifndef ENGINE_DATA_MOVE_H
 #define ENGINE_DATA_MOVE_H
 
+#include "engine/model/input.h"
 #include "engine/model/step.h"
 
 /* The target was checked: records the intent and asks for the call. */
@@ -24,6 +25,9 @@ void move_abort_called(struct job *job, const struct err *err, struct moment now
 void move_ask_abort(struct job *job, const char *requester, enum abort_cause cause, const char *why,
                     struct moment now, struct effects *fx);
 /* Moves a handed-off job as far as the facts allow. */
+/* An answer to a question about its stream. False: nobody asked. */
+bool move_answered(struct job *job, const struct input *input, struct moment now,
+                   struct effects *fx);
 void move_advance(struct fleet *f, struct job *job, struct moment now, struct effects *fx);
 /* A job found in the store after its call was recorded: this process made no call for it. */
 void move_adopt(struct fleet *f, struct job *job, struct moment now, struct effects *fx);

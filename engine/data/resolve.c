@@ -41,9 +41,11 @@ void resolve_begin(struct job *job, struct moment now)
 static void reason_from_error(const struct job *job, char *out, size_t out_bytes)
 {
     const struct err *error = &job->error;
+    bool relayed = (job->flags & HV_MIGRATE_RELAYED) != 0 && job->adopted;
     if (error->code == ERR_NONE || error->code == ERR_UNREACHABLE)
         (void)snprintf(out, out_bytes,
-                       "the migration ended out of sight and the guest stayed on %s", job->source);
+                       "the migration ended out of sight and the guest stayed on %s%s", job->source,
+                       relayed ? ": its memory passed through Ferry, which was restarted" : "");
     else if (error->hv_code != 0)
         (void)snprintf(out, out_bytes, "virError(Code=%d, Domain=%d, Message='%.400s')",
                        error->hv_code, error->hv_domain, error->text);

@@ -27,6 +27,7 @@ enum effect_kind {
     EFFECT_DO_COMPARE_CPU, /* ask a node whether it has the CPU that the guest sees on `from` */
     EFFECT_DO_ASK_VOLUMES, /* ask `from` how big the job's disks are, a node about their places */
     EFFECT_DO_ASK_PATH,    /* ask a node's helper whether `from`, another node, can be reached */
+    EFFECT_DO_ASK_RELAY,   /* ask how the guest's streams through our relay fare */
     EFFECT_DO_MIGRATE,     /* its volumes are the job's */
     EFFECT_DO_ABORT,
     EFFECT_DO_TUNE,        /* downtime, post-copy, pause, resume: act.call */

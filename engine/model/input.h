@@ -22,7 +22,7 @@ enum input_kind {
     INPUT_CPU,        /* an answer to DO_COMPARE_CPU */
     INPUT_VOLUMES,    /* an answer to DO_ASK_VOLUMES */
     INPUT_DIRTY,      /* how fast a guest writes, or why that could not be measured */
-    INPUT_PATH,       /* an answer to DO_ASK_PATH */
+    INPUT_STREAM,     /* an answer to DO_ASK_PATH or DO_ASK_RELAY */
     INPUT_CALL,       /* an answer to DO_MIGRATE or DO_ABORT */
     INPUT_JUDGED,     /* why a job ended as it did, from the analyser */
     INPUT_CREATE,     /* a request for a new job */
@@ -53,9 +53,13 @@ struct input {
         struct sample sample;         /* SAMPLE */
         struct hv_sight sight;        /* LOOK */
         struct hv_job_stats stats;    /* ASK_JOB, FINAL */
-        enum hv_path path;            /* PATH */
-        enum hv_call call;            /* CALL */
-        struct judgement *judged;     /* JUDGED; owned */
+        struct {
+            enum hv_call call; /* which of the two was asked; err when it could not be */
+            enum hv_path path;
+            struct hv_relay relay;
+        } stream;                 /* STREAM */
+        enum hv_call call;        /* CALL */
+        struct judgement *judged; /* JUDGED; owned */
         struct {
             struct migration_request request; /* its texts are owned by the input */
         } create;

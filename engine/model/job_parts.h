@@ -52,6 +52,10 @@ struct job_stream {            /* engine/data/ladder.h */
     int64_t advanced_ms;       /* monotonic: it was last looked after */
     int64_t looked_ms;         /* monotonic: both sides were asked */
     int last;                  /* enum decision of the newest look */
+    uint64_t relay_id;         /* question to our relay out, 0: none */
+    uint64_t relay_bytes;      /* it delivered */
+    int64_t relay_ms;          /* monotonic: when it said so; 0: never */
+    int64_t relay_stuck_ms;    /* bytes waited there for so long; -1: none did */
     char remedy[JOB_NOTE_MAX]; /* what was done, for the reason; empty: nothing */
 };
 
@@ -84,10 +88,10 @@ struct job_final { /* from the hypervisors */
     const char *from; /* a literal: event, target */
     uint64_t total_ms, downtime_ms, setup_ms, bytes, passes;
     uint64_t whole_bytes; /* of what had to move; 0 after a restart: not stored */
-    uint64_t question; /* out to the target, 0: none */
+    uint64_t question;    /* out to the target, 0: none */
 };
 
-struct job_budget { /* as its monitor sees it; engine/data/steer.h */
+struct job_budget {            /* as its monitor sees it; engine/data/steer.h */
     int64_t used_ms, whole_ms; /* of the time it may take; whole 0: no limit */
     int64_t still_ms;          /* since what is left became less */
     uint64_t low_water;        /* the least that was left */

@@ -7,6 +7,7 @@
 
 #include "base/text.h"
 #include "hypervisor/libvirt/internal.h"
+#include "hypervisor/relay/relay.h"
 
 enum { THREAD_STACK_BYTES = 1024 * 1024 };
 
@@ -29,6 +30,7 @@ void libvirt_unref(struct libvirt *libvirt)
             libvirt_lane_fini(&libvirt->hosts[i].lanes[lane]);
         libvirt_keeper_fini(&libvirt->hosts[i].keeper);
     }
+    relays_free(libvirt->relays);
     (void)pthread_cond_destroy(&libvirt->changed);
     (void)pthread_mutex_destroy(&libvirt->lock);
     (void)pthread_rwlock_destroy(&libvirt->gate);
@@ -147,6 +149,13 @@ static struct job *job_new(struct libvirt *libvirt, struct host *host,
     return job;
 }
 
+/* Need no libvirtd, and must work when that hangs. */
+static bool is_beside(enum hv_call call)
+{
+    return call == HV_CALL_KILL_STREAM || call == HV_CALL_PROBE_PATH ||
+           call == HV_CALL_RELAY_STATS || call == HV_CALL_RESET_RELAY;
+}
+
 static bool submit(void *impl, const struct hv_request *request, struct err *err)
 {
     struct libvirt *libvirt = impl;
@@ -156,7 +165,7 @@ static bool submit(void *impl, const struct hv_request *request, struct err *err
     struct job *job = job_new(libvirt, host, request, err);
     if (job == NULL)
         return false;
-    if (request->call == HV_CALL_KILL_STREAM || request->call == HV_CALL_PROBE_PATH)
+    if (is_beside(request->call))
         return libvirt_helper_submit(host, job, err);
     /* An abort must not wait until a connection is opened for it. */
     if (request->call == HV_CALL_MIGRATE)
@@ -278,7 +287,7 @@ struct hv *libvirt_new(const struct hv_host *hosts, size_t n, const struct clock
     (void)pthread_rwlock_init(&libvirt->gate, NULL);
     (void)pthread_mutex_init(&libvirt->lock, NULL);
     libvirt_wait_cond_init(&libvirt->changed);
-    if (!adopt_hosts(libvirt, hosts, n, err)) {
+    if (!adopt_hosts(libvirt, hosts, n, err) || !libvirt_relay_start(libvirt, err)) {
         libvirt_unref(libvirt);
         return NULL;
     }

@@ -121,11 +121,13 @@ static void add_numbers(struct wish *wish, const struct hv_migrate *how)
 }
 
 /* Without a port: libvirt takes a free one of its range on the target. */
-static void add_uri(struct wish *wish, const char *host)
+static void add_uri(struct wish *wish, const char *host, unsigned port)
 {
     bool is_bare_ipv6 = strchr(host, ':') != NULL && *host != '[';
-    char uri[HV_TEXT_MAX + 16];
-    (void)snprintf(uri, sizeof uri, is_bare_ipv6 ? "tcp://[%s]" : "tcp://%s", host);
+    char uri[HV_TEXT_MAX + 16], tail[16] = "";
+    if (port != 0)
+        (void)snprintf(tail, sizeof tail, ":%u", port);
+    (void)snprintf(uri, sizeof uri, is_bare_ipv6 ? "tcp://[%s]%s" : "tcp://%s%s", host, tail);
     libvirt_wish_text(wish, VIR_MIGRATE_PARAM_URI, uri);
 }
 
@@ -141,27 +143,40 @@ bool libvirt_literal_address(const char *host, char *out_address, size_t bytes)
            inet_pton(AF_INET6, out_address, binary) == 1;
 }
 
+/* The name that the source must find in the target's certificate, where it is not the one it was
+ * told to connect to: what is relayed is told the relay's. */
+static const char *name_of(const struct hv_host *target, bool relayed, char *address, size_t bytes)
+{
+    if (target->tls_name[0] != '\0' || !relayed)
+        return target->tls_name;
+    (void)libvirt_literal_address(target->migration_host, address, bytes);
+    return address;
+}
+
 /* Where the stream goes. A tunnelled one goes through libvirt's own connection. */
 static void add_addresses(struct wish *wish, const struct hv_migrate *how,
-                          const struct hv_host *target)
+                          const struct hv_host *target, unsigned relay_port)
 {
-    char listen[HV_TEXT_MAX];
+    char listen[HV_TEXT_MAX], address[HV_TEXT_MAX];
     bool tunnelled = (how->flags & HV_MIGRATE_TUNNELLED) != 0;
-    if (!tunnelled && target->migration_host[0] != '\0')
-        add_uri(wish, target->migration_host);
+    bool relayed = relay_port != 0;
+    const char *name = name_of(target, relayed, address, sizeof address);
+    if (!tunnelled && (relayed || target->migration_host[0] != '\0'))
+        add_uri(wish, relayed ? target->relay : target->migration_host, relay_port);
     if (!tunnelled && target->listen[0] != '\0')
         libvirt_wish_text(wish, VIR_MIGRATE_PARAM_LISTEN_ADDRESS, target->listen);
     else if (!tunnelled && libvirt_literal_address(target->migration_host, listen, sizeof listen))
         libvirt_wish_text(wish, VIR_MIGRATE_PARAM_LISTEN_ADDRESS, listen);
-    if ((how->flags & HV_MIGRATE_TLS) != 0 && target->tls_name[0] != '\0')
-        libvirt_wish_text(wish, VIR_MIGRATE_PARAM_TLS_DESTINATION, target->tls_name);
+    if ((how->flags & HV_MIGRATE_TLS) != 0 && name[0] != '\0')
+        libvirt_wish_text(wish, VIR_MIGRATE_PARAM_TLS_DESTINATION, name);
 }
 
-struct wish libvirt_wish(const struct hv_migrate *how, const struct hv_host *target)
+struct wish libvirt_wish(const struct hv_migrate *how, const struct hv_host *target,
+                         unsigned relay_port)
 {
     struct wish wish = {.flags = flags_of(how)};
     add_numbers(&wish, how);
-    add_addresses(&wish, how, target);
+    add_addresses(&wish, how, target, relay_port);
     return wish;
 }
 

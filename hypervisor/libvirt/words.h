@@ -18,7 +18,9 @@ struct wish {
     int n, capacity;
     bool failed; /* something could not be added */
 };
-struct wish libvirt_wish(const struct hv_migrate *how, const struct hv_host *target);
+/* relay_port: the target's relay waits there; 0: the stream goes straight to it. */
+struct wish libvirt_wish(const struct hv_migrate *how, const struct hv_host *target,
+                         unsigned relay_port);
 void libvirt_wish_text(struct wish *wish, const char *name, const char *text);
 void libvirt_wish_fini(struct wish *wish);
 bool libvirt_literal_address(const char *host, char *out_address, size_t bytes);

@@ -243,8 +243,14 @@ static void lose(struct sim *sim, struct call *call, enum sim_error why)
 static void call_fires(struct sim *sim, void *owner)
 {
     struct call *call = owner;
-    bool beside = call->request.call == HV_CALL_KILL_STREAM || /* need no libvirtd */
-                  call->request.call == HV_CALL_PROBE_PATH;
+    enum hv_call what = call->request.call;
+    bool relay = what == HV_CALL_RELAY_STATS || what == HV_CALL_RESET_RELAY;
+    bool helper = what == HV_CALL_KILL_STREAM || what == HV_CALL_PROBE_PATH;
+    bool beside = relay || helper; /* need no libvirtd */
+    if (relay && call->stage == CALL_EXECUTE) {
+        sim_order_relay(sim, call);
+        return;
+    }
     if (beside && call->stage == CALL_EXECUTE) {
         sim_order_helper(sim, call);
         return;

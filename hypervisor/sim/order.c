@@ -4,6 +4,7 @@
  * the receiving side at any time, it waits and gives up with error 68.
  */
 #include <assert.h>
+#include <utlist.h>
 
 #include "hypervisor/sim/inside.h"
 
@@ -177,6 +178,39 @@ void sim_order_helper(struct sim *sim, struct call *call)
         helper_probes(sim, call);
     else
         helper_kills(sim, call);
+}
+
+/* Ferry's own: a reset gets through to the source unless that is cut from Ferry. */
+void sim_order_relay(struct sim *sim, struct call *call)
+{
+    struct job *job = job_of(sim, call);
+    struct hv_reply reply = {0};
+    bool there = job != NULL && sim_stream_relay(sim, job, &reply.with.relay);
+    if (!there)
+        sim_error_set(&reply.err, SIM_ERROR_NO_STREAM, NULL, NULL);
+    else if (call->request.call == HV_CALL_RESET_RELAY &&
+             job->from->faults[SIM_FAULT_HOST_LOST] == 0)
+        (void)sim_job_close_sockets(sim, job, true);
+    sim_call_reply(sim, call, &reply);
+}
+
+/* A stream that is yet to come finds nobody. */
+void sim_ferry_ends(struct sim *sim)
+{
+    struct host *host, *next_host;
+    struct job *job, *next;
+    HASH_ITER(hh, sim->hosts, host, next_host)
+    {
+        DL_FOREACH_SAFE2(host->out, job, next, out_next)
+        {
+            if ((job->how.flags & HV_MIGRATE_RELAYED) == 0)
+                continue;
+            if (job->phase == JOB_PREPARE || job->phase == JOB_CONNECT)
+                job->guest->dooms[SIM_FAULT_PORT_REFUSED] = true;
+            else
+                (void)sim_job_close_sockets(sim, job, true);
+        }
+    }
 }
 
 static const struct {

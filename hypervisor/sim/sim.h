@@ -40,6 +40,7 @@ struct sim_host {
     char lacks_machine[64], lacks_network[64], lacks_bridge[64], lacks_pool[64];
     bool other_cpu;     /* COMPARE_CPU says incompatible */
     uint64_t hugepages; /* of 2 MiB */
+    bool relay;         /* Ferry may relay streams to it */
     bool helper;        /* a `ferry hostd` answers there, also when its libvirtd does not */
     uint64_t pool_free; /* bytes left in each of its pools; 0: plenty */
 };
@@ -114,5 +115,8 @@ size_t sim_guest_count(const struct sim *sim);  /* that run or are paused somewh
 uint64_t sim_violations(const struct sim *sim); /* times the law was broken; must stay 0 */
 /* A hash over the whole state: same seed and script, same hash. */
 uint64_t sim_hash(const struct sim *sim);
+
+/* The process that asks through this port dies: what it relayed breaks. */
+void sim_ferry_ends(struct sim *sim);
 
 #endif

@@ -50,9 +50,9 @@ in_precopy() {
     wait_until 30 pass_reached h1 g-f 1 || fail 'no pass began'
     sleep 1
 }
-in_switch() { # the guest writes faster than its link carries and may be stopped: a switch-over of seconds
+in_switch() { # [MORE FIELDS]: the guest writes faster than its link carries and may be stopped: a switch-over of seconds
     break_host limit h1 40mbit # QEMU's own limit does not hold in a switch-over
-    STALL=3 begin 'ws=24 rate=40 hb=200' "allowWorkloadDisruption: true, allowPostCopy: false"
+    STALL=3 begin 'ws=24 rate=40 hb=200' "allowWorkloadDisruption: true, allowPostCopy: false${1:+, $1}"
     wait_until 60 stands_still || fail 'no switch-over'
     note "switch-over: $(guest_state h1 g-f)"
 }

@@ -161,6 +161,7 @@ void fleet_sim_host(struct fleet_sim *fs, size_t i, struct sim_host *host)
     (void)snprintf(host->name, sizeof host->name, "h%zu", i);
     TEXT_SET(fs->hosts[i].name, host->name);
     TEXT_SET(fs->hosts[i].helper, host->helper ? "simulated" : "");
+    TEXT_SET(fs->hosts[i].relay, host->relay ? "simulated" : "");
     assert_true(sim_add_host(fs->sim, host, &err));
 }
 
@@ -222,6 +223,7 @@ int64_t fleet_sim_now(struct fleet_sim *fs)
 
 void fleet_sim_crash(struct fleet_sim *fs)
 {
+    sim_ferry_ends(fs->sim);
     start_life(fs);
     tell_connected(fs);
 }

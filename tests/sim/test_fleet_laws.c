@@ -2,8 +2,8 @@
  * wild_fleet.h for what happens. A seed that breaks one is printed with how to replay it.
  *
  * Environment: SEED=n lives through that one (LAWS_TRACE=1 tells what happens in it, SIM_LOG=1
- * what Ferry says); SEEDS=n through 1..n (FROM=m: m..n) and those remembered, JOB=i JOBS=j through every j-th of
- * them. Without any of these it is a quick look.
+ * what Ferry says); SEEDS=n through 1..n (FROM=m: m..n) and those remembered, JOB=i JOBS=j through
+ * every j-th of them. Without any of these it is a quick look.
  */
 #include <setjmp.h>
 #include <stdarg.h>
@@ -26,7 +26,8 @@ enum { SEEDS = 22, TWICE_EVERY = 10, SHOW_EVERY = 50 };
  * 182: a full node was cordoned, and whoever waited for its places waited a day. 360: as many
  * reasons of each kind, but of other nodes, were no news. 614: a new target was chosen, the
  * source's bandwidth not asked again. 1077: a place passed on went to one who waited for less. */
-static const uint64_t remembered[] = {53, 64, 80, 134, 182, 360, 441, 469, 614, 1077, 2280, 2815, 6791};
+static const uint64_t remembered[] = {53,  64,  80,   134,  182,  360, 441,
+                                      469, 614, 1077, 2280, 2815, 6791};
 
 static uint64_t from_environment(const char *name, uint64_t fallback)
 {

@@ -78,6 +78,78 @@ static const struct {
      DECISION_STREAM_KILLED},
     {"a helper with disks", SWITCH(4000, .source_helps = true, .has_disks = true),
      DECISION_STREAM_KILLED},
+    {"a relay comes before all", SWITCH(4000, BOTH, .relayed = true, .source_helps = true),
+     DECISION_STREAM_RESET},
+    {"a relay needs nobody standing", SWITCH(4000, .relayed = true), DECISION_STREAM_RESET},
+    {"a relay with several streams", SWITCH(4000, .relayed = true, .parallel = true),
+     DECISION_STREAM_RESET},
+    {"bytes that wait at the relay need no estimate",
+     {.mode = MODE_PRECOPY,
+      .stopped_ms = 4000,
+      .estimate_ms = 60000,
+      .relayed = true,
+      .stuck_ms = 4000,
+      .since_remedy_ms = -1},
+     DECISION_STREAM_RESET},
+    {"no bytes wait at the relay: the estimate holds",
+     {.mode = MODE_PRECOPY,
+      .stopped_ms = 4000,
+      .estimate_ms = 60000,
+      .relayed = true,
+      .stuck_ms = -1,
+      .since_remedy_ms = -1},
+     DECISION_GOES_ON},
+    {"bytes waited before it stopped",
+     {.mode = MODE_PRECOPY,
+      .stopped_ms = 3900,
+      .silent_ms = 9000,
+      .relayed = true,
+      .stuck_ms = 9000,
+      .since_remedy_ms = -1},
+     DECISION_GOES_ON},
+    {"the relay delivered just now",
+     {.mode = MODE_PRECOPY,
+      .stopped_ms = 60000,
+      .silent_ms = 900,
+      .relayed = true,
+      .stuck_ms = 900,
+      .since_remedy_ms = -1},
+     DECISION_GOES_ON},
+    {"the relay was just reset",
+     {.mode = MODE_PRECOPY,
+      .stopped_ms = 7000,
+      .relayed = true,
+      .tried = BIT(RESET),
+      .since_remedy_ms = 3900},
+     DECISION_STREAM_QUIET},
+    {"the relay freed nobody",
+     {.mode = MODE_PRECOPY,
+      .stopped_ms = 9000,
+      BOTH,
+      .relayed = true,
+      .source_helps = true,
+      .tried = BIT(RESET),
+      .since_remedy_ms = 4000},
+     DECISION_STREAM_KILLED},
+    {"neither the relay nor the helper freed anybody",
+     {.mode = MODE_PRECOPY,
+      .stopped_ms = 14000,
+      BOTH,
+      .relayed = true,
+      .source_helps = true,
+      .tried = BIT(RESET) | BIT(KILLED),
+      .since_remedy_ms = 4000},
+     DECISION_STREAM_COPY_DROPPED},
+    {"pre-copy, a relay is not reset", QUIET(60000, .relayed = true, .stuck_ms = 60000),
+     DECISION_STREAM_QUIET},
+    {"post-copy, a relay is not reset",
+     {.mode = MODE_POSTCOPY,
+      .quiet_ms = 60000,
+      .stopped_ms = -1,
+      .relayed = true,
+      .stuck_ms = 60000,
+      .since_remedy_ms = -1},
+     DECISION_STREAM_PAUSED},
     {"the helper was just asked",
      {.mode = MODE_PRECOPY,
       .stopped_ms = 7000,
@@ -231,9 +303,13 @@ static const char *broken_law(const struct ladder_facts *f, enum decision is, co
     bool at_target = is == DECISION_STREAM_TARGET_KILLED;
     if (action == MONITOR_KILL_STREAM && !at_target && !switching)
         return "only for a switch-over";
+    if (action == MONITOR_RESET_RELAY && (!switching || !f->relayed))
+        return "there is nothing to reset, or it harms";
     if (at_target && (f->mode != MODE_POSTCOPY || !f->source_failed || !f->target_helps))
         return "nobody knows that it is dead, or nobody helps";
-    if ((action == MONITOR_DROP_COPY || is == DECISION_STREAM_KILLED) && (f->tried & 1U << is))
+    bool once = action == MONITOR_DROP_COPY || action == MONITOR_RESET_RELAY ||
+                is == DECISION_STREAM_KILLED;
+    if (once && (f->tried & 1U << is))
         return "once is enough";
     if (is == DECISION_STREAM_KILLED && !f->source_helps)
         return "there is no helper";
@@ -276,7 +352,7 @@ static void check_laws(struct ladder_facts *f)
 static void no_facts_lead_to_a_remedy_that_could_harm(void **state)
 {
     (void)state;
-    for (unsigned bits = 0; bits < 1U << 10; bits++)
+    for (unsigned bits = 0; bits < 1U << 11; bits++)
         for (enum mode mode = MODE_NONE; mode < MODE_COUNT; mode++) {
             struct ladder_facts f = {
                 .mode = mode,
@@ -289,6 +365,8 @@ static void no_facts_lead_to_a_remedy_that_could_harm(void **state)
                 .source_helps = (bits & 64) != 0,
                 .postcopy_ordered = (bits & 128) != 0,
                 .source_failed = (bits & 512) != 0,
+                .relayed = (bits & 1024) != 0,
+                .stuck_ms = (bits & (1024 | 1)) == 1024 ? LADDER_SWITCH_MS : -1,
                 .target_helps = (bits & 2) != 0,
                 .source_runs = (bits & (8 | 256)) == 256,
                 .aborted_ms = (bits & 256) != 0 ? LADDER_ABORT_MS : -1,

@@ -454,45 +454,6 @@ static void a_helper_works_while_its_libvirtd_does_not(void **state)
     }
 }
 
-static const struct hv_reply *probe_path(struct world *w)
-{
-    struct hv_request request = {.call = HV_CALL_PROBE_PATH, .with.peer = "h2"};
-    TEXT_SET(request.host, "h1");
-    TEXT_SET(request.guest, UUID_1);
-    return world_wait(w, world_submit(w, request), 6000);
-}
-
-/* A port at which nobody listens answers all the same, if there is a path. */
-static void a_helper_tells_a_dead_path_from_one_that_works(void **state)
-{
-    (void)state;
-    static const struct {
-        enum sim_fault_kind fault;
-        const char *host;
-        enum err_code code;
-        enum hv_path path;
-    } rows[] = {
-        {SIM_FAULT_STREAM_RESET, "", ERR_NONE, HV_PATH_REFUSED},
-        {SIM_FAULT_STREAM_STALL, "", ERR_NONE, HV_PATH_DEAD},
-        {SIM_FAULT_STREAM_STALL_OUT, "", ERR_NONE, HV_PATH_DEAD},
-        {SIM_FAULT_LINK_DOWN, "h2", ERR_NONE, HV_PATH_DEAD},
-        {SIM_FAULT_PORT_DROPPED, "h2", ERR_NONE, HV_PATH_DEAD},
-        {SIM_FAULT_STOP_LIBVIRTD, "h1", ERR_NONE, HV_PATH_REFUSED},
-        {SIM_FAULT_HOST_LOST, "h1", ERR_UNREACHABLE, HV_PATH_UNKNOWN},
-    };
-    for (size_t i = 0; i < COUNT(rows); i++) {
-        uint64_t id;
-        struct world *w = in_postcopy(&id);
-        strike(w, rows[i].fault, rows[i].host, FOR_EVER);
-        const struct hv_reply *reply = probe_path(w);
-        assert_int_equal(reply->err.code, rows[i].code);
-        if (reply->err.code == ERR_NONE)
-            assert_string_equal(hv_path_name(reply->with.path), hv_path_name(rows[i].path));
-        assert_true(reply->ended_ms - reply->began_ms <= 5100);
-        world_free(w);
-    }
-}
-
 static const struct hv_reply *measure(struct world *w, uint64_t seconds)
 {
     struct hv_request request = {.call = HV_CALL_MEASURE_DIRTY, .with.tune.value = seconds};
@@ -584,7 +545,6 @@ int main(void)
         cmocka_unit_test(an_abort_while_disks_are_copied_hangs_until_a_yank),
         cmocka_unit_test(without_a_stream_there_is_nothing_to_break),
         cmocka_unit_test(a_helper_works_while_its_libvirtd_does_not),
-        cmocka_unit_test(a_helper_tells_a_dead_path_from_one_that_works),
         cmocka_unit_test(a_measured_rate_saturates_at_the_working_set),
         cmocka_unit_test(a_guest_suspended_on_its_way_is_resumed_where_it_arrives),
         cmocka_unit_test(no_remedy_at_any_moment_makes_two_running_copies),

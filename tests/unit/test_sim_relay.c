@@ -1,0 +1,171 @@
+/* test_sim_relay.c - streams through Ferry's relay, and paths that helpers try, as the simulator
+ * has them. */
+#include "tests/unit/test_sim_world.h"
+
+enum { FOR_EVER = 0, NOT_VALID = 55, DEADLINE_MS = 60000 };
+
+static void strike(struct world *w, enum sim_fault_kind kind, const char *host, int64_t ms)
+{
+    struct sim_fault fault = {.kind = kind, .after_pass_ms = -1, .duration_ms = ms};
+    struct err err = {0};
+    TEXT_SET(fault.host, host);
+    TEXT_SET(fault.guest, host[0] == '\0' ? UUID_1 : "");
+    assert_true(sim_add_fault(w->sim, &fault, &err));
+    world_run(w, 1);
+}
+
+/* h1 and h2 with helpers, and a guest that moves at 100 MiB/s, a second into pass 1. */
+static struct world *moving(struct sim_guest guest, struct hv_migrate how, uint64_t *out_id)
+{
+    struct world *w = world_new(4);
+    struct err err = {0};
+    for (int i = 1; i <= 2; i++) {
+        struct sim_host host = {.memory_kib = 64 << 20, .cpus = 8, .helper = true};
+        (void)snprintf(host.name, sizeof host.name, "h%d", i);
+        assert_true(sim_set_host(w->sim, &host, &err));
+    }
+    world_add(w, "h1", &guest);
+    how.bandwidth_mibs = how.postcopy_bandwidth_mibs = 100;
+    *out_id = world_migrate(w, "h1", UUID_1, "h2", how);
+    world_run_until_told(w, "h1", HV_EVENT_ITERATION, 1, 0);
+    world_run(w, 1000);
+    return w;
+}
+
+static struct world *in_postcopy(uint64_t *out_id)
+{
+    struct sim_guest guest = a_guest("web", UUID_1);
+    struct world *w = moving(guest, (struct hv_migrate){.flags = HV_MIGRATE_POSTCOPY}, out_id);
+    uint64_t id = world_ask(w, HV_CALL_START_POSTCOPY, "h1", UUID_1);
+    assert_int_equal(world_wait(w, id, 100)->err.code, ERR_NONE);
+    world_run(w, 1000);
+    return w;
+}
+
+/* In the blackout, about to write; how: what its stream is like. */
+static struct world *in_blackout(struct hv_migrate how, uint64_t *out_id)
+{
+    struct sim_guest guest = a_guest("web", UUID_1);
+    guest.dirty_bps = 20 * MIB;
+    struct world *w = moving(guest, how, out_id);
+    world_run_until_told(w, "h1", HV_EVENT_LIFECYCLE, HV_LIFECYCLE_SUSPENDED, 1);
+    return w;
+}
+
+static const struct hv_reply *order(struct world *w, enum hv_call call, const char *host)
+{
+    return world_wait(w, world_ask(w, call, host, UUID_1), DEADLINE_MS);
+}
+
+static void assert_halves(struct world *w, const char *source, const char *target)
+{
+    world_assert_state(w, "h1", UUID_1, source);
+    world_assert_state(w, "h2", UUID_1, target);
+}
+
+static void assert_at_home(struct world *w, uint64_t id, const char *source)
+{
+    assert_int_equal(world_wait(w, id, 1000)->err.code, ERR_HYPERVISOR);
+    assert_halves(w, source, "absent");
+    assert_int_equal(sim_frozen_ms(w->sim, UUID_1), 0);
+    world_free(w);
+}
+
+static void a_relay_sees_a_stall_and_frees_the_guest(void **state)
+{
+    (void)state;
+    static const int connections[] = {0, 4};
+    for (size_t i = 0; i < COUNT(connections); i++) {
+        uint64_t id;
+        struct hv_migrate how = {.flags = HV_MIGRATE_RELAYED,
+                                 .parallel_connections = connections[i]};
+        struct world *w = in_blackout(how, &id);
+        const struct hv_reply *reply = order(w, HV_CALL_RELAY_STATS, "h1");
+        assert_int_equal(reply->err.code, ERR_NONE);
+        assert_true(reply->with.relay.streams == 1 && reply->with.relay.stuck_ms == -1);
+        strike(w, SIM_FAULT_STREAM_STALL, "", FOR_EVER);
+        world_run(w, 3000);
+        reply = order(w, HV_CALL_RELAY_STATS, "h1");
+        assert_true(reply->with.relay.waiting > 0 && reply->with.relay.stuck_ms >= 3000);
+        assert_int_equal(order(w, HV_CALL_RESET_RELAY, "h1")->err.code, ERR_NONE);
+        assert_at_home(w, id, "running(unpaused)");
+    }
+}
+
+static void only_what_is_relayed_can_be_reset(void **state)
+{
+    (void)state;
+    uint64_t id;
+    struct world *w = in_blackout((struct hv_migrate){0}, &id);
+    strike(w, SIM_FAULT_STREAM_STALL, "", FOR_EVER);
+    assert_int_equal(order(w, HV_CALL_RESET_RELAY, "h1")->err.hv_code, NOT_VALID);
+    assert_int_equal(order(w, HV_CALL_RELAY_STATS, "h1")->err.hv_code, NOT_VALID);
+    world_assert_state(w, "h1", UUID_1, "paused(migration)");
+    sim_ferry_ends(w->sim); /* and does not end with Ferry */
+    world_assert_state(w, "h1", UUID_1, "paused(migration)");
+    world_free(w);
+}
+
+static void what_is_relayed_ends_with_ferry_and_the_guest_stays(void **state)
+{
+    (void)state;
+    uint64_t id;
+    struct hv_migrate how = {.flags = HV_MIGRATE_RELAYED};
+    struct world *w = in_blackout(how, &id);
+    sim_ferry_ends(w->sim);
+    assert_at_home(w, id, "running(unpaused)");
+    struct sim_guest guest = a_guest("web", UUID_1);
+    w = moving(guest, how, &id);
+    sim_ferry_ends(w->sim);
+    assert_at_home(w, id, "running(booted)");
+}
+
+static const struct hv_reply *probe_path(struct world *w)
+{
+    struct hv_request request = {.call = HV_CALL_PROBE_PATH, .with.peer = "h2"};
+    TEXT_SET(request.host, "h1");
+    TEXT_SET(request.guest, UUID_1);
+    return world_wait(w, world_submit(w, request), 6000);
+}
+
+/* A port at which nobody listens answers all the same, if there is a path. */
+static void a_helper_tells_a_dead_path_from_one_that_works(void **state)
+{
+    (void)state;
+    static const struct {
+        enum sim_fault_kind fault;
+        const char *host;
+        enum err_code code;
+        enum hv_path path;
+    } rows[] = {
+        {SIM_FAULT_STREAM_RESET, "", ERR_NONE, HV_PATH_REFUSED},
+        {SIM_FAULT_STREAM_STALL, "", ERR_NONE, HV_PATH_DEAD},
+        {SIM_FAULT_STREAM_STALL_OUT, "", ERR_NONE, HV_PATH_DEAD},
+        {SIM_FAULT_LINK_DOWN, "h2", ERR_NONE, HV_PATH_DEAD},
+        {SIM_FAULT_PORT_DROPPED, "h2", ERR_NONE, HV_PATH_DEAD},
+        {SIM_FAULT_STOP_LIBVIRTD, "h1", ERR_NONE, HV_PATH_REFUSED},
+        {SIM_FAULT_HOST_LOST, "h1", ERR_UNREACHABLE, HV_PATH_UNKNOWN},
+    };
+    for (size_t i = 0; i < COUNT(rows); i++) {
+        uint64_t id;
+        struct world *w = in_postcopy(&id);
+        strike(w, rows[i].fault, rows[i].host, FOR_EVER);
+        const struct hv_reply *reply = probe_path(w);
+        assert_int_equal(reply->err.code, rows[i].code);
+        if (reply->err.code == ERR_NONE)
+            assert_string_equal(hv_path_name(reply->with.path), hv_path_name(rows[i].path));
+        assert_true(reply->ended_ms - reply->began_ms <= 5100);
+        world_free(w);
+    }
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(a_relay_sees_a_stall_and_frees_the_guest),
+        cmocka_unit_test(only_what_is_relayed_can_be_reset),
+        cmocka_unit_test(what_is_relayed_ends_with_ferry_and_the_guest_stays),
+        cmocka_unit_test(a_helper_tells_a_dead_path_from_one_that_works),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
