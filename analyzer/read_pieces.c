@@ -11,22 +11,28 @@ enum {
     PIECE_OVERHEAD = 128,     /* what a piece costs besides its texts, roughly */
     WINDOW_BEFORE_MS = 10000, /* clocks of nodes differ */
     WINDOW_AFTER_MS = 120000, /* what is cleaned up afterwards still tells */
-    GIVEN_MAX = 1000 * 1000,  /* a piece may belong to every migration of its guest */
+    GUESTS = 1024,
+    GIVEN_MAX = 1000 * 1000, /* a piece may belong to every migration of its guest */
 };
 
 /* A message when key is empty. All texts lie behind each other in `data`. */
 struct piece {
-    struct piece *next;
-    size_t length; /* of the text */
+    struct piece *next, *next_same; /* all; those of guests with the same hash */
+    size_t length;                  /* of the text */
     int64_t at_ms;
     enum side side;
     const char *text, *key, *origin, *guest, *uid, *pod, *node;
     char data[];
 };
 
+struct chain {
+    struct piece *first, *last;
+};
+
 struct pieces {
     struct read_out *out;
     struct piece *first, **last;
+    struct chain guests[GUESTS]; /* by hash; 0: pieces that name no guest */
     size_t bytes;
     struct migration_seen *seen;
     size_t n_seen, capacity, n_objects; /* objects: those with an id */
@@ -79,6 +85,16 @@ static const char *put(char **at, const char *text, size_t n)
     return start;
 }
 
+static size_t hash_of(const char *guest)
+{
+    size_t hash = 5381;
+    if (guest[0] == '\0')
+        return 0;
+    for (; *guest != '\0'; guest++)
+        hash = hash * 33 + (unsigned char)*guest;
+    return 1 + hash % (GUESTS - 1);
+}
+
 static void add(struct pieces *pieces, const struct tags *tags, const char *key, const char *text,
                 size_t length, const struct evidence_message *like)
 {
@@ -106,6 +122,12 @@ static void add(struct pieces *pieces, const struct tags *tags, const char *key,
     pieces->bytes += bytes + PIECE_OVERHEAD;
     *pieces->last = piece;
     pieces->last = &piece->next;
+    struct chain *chain = &pieces->guests[hash_of(piece->guest)];
+    if (chain->last != NULL)
+        chain->last->next_same = piece;
+    else
+        chain->first = piece;
+    chain->last = piece;
 }
 
 void pieces_message(struct pieces *pieces, const struct tags *tags,
@@ -232,6 +254,8 @@ static bool belongs(const struct pieces *pieces, const struct migration_seen *m,
 {
     if (m == NULL)
         return true;
+    if (!agree(tags->guest, m->guest)) /* first: it is what tells most apart */
+        return false;
     bool is_source = is(tags->pod, m->source_pod), is_target = is(tags->pod, m->target_pod);
     if (!is_source && !is_target && is(tags->uid, m->uid) && tags->pod[0] != '\0')
         is_target = true; /* the pod was made for this migration */
@@ -239,7 +263,7 @@ static bool belongs(const struct pieces *pieces, const struct migration_seen *m,
     is_target = is_target || (tags->node[0] != '\0' && is(tags->node, m->target_node));
     if (tags->node[0] != '\0' && !is_source && !is_target)
         return false;
-    if (!agree(tags->guest, m->guest) || (!is_source && !agree(tags->uid, m->uid)))
+    if (!is_source && !agree(tags->uid, m->uid))
         return false;
     bool is_ours = is_source || is_target || is(tags->uid, m->uid) || is(tags->guest, m->guest);
     if (!is_ours && pieces_documents(pieces) > 1)
@@ -275,20 +299,40 @@ static void give(struct pieces *pieces, const struct piece *piece, enum side sid
     read_out_message(pieces->out, &message);
 }
 
+/* False when there is no room for more. */
+static bool give_if_ours(struct pieces *pieces, const struct migration_seen *m,
+                         const struct piece *piece)
+{
+    enum side side = piece->side;
+    if (!belongs(pieces, m, piece, piece->at_ms, &side))
+        return true;
+    if (pieces->given++ >= GIVEN_MAX) {
+        full(pieces, "more than a million pieces about migrations");
+        return false;
+    }
+    give(pieces, piece, side);
+    return true;
+}
+
+static void give_chain(struct pieces *pieces, const struct migration_seen *m, size_t hash)
+{
+    const struct piece *piece = pieces->guests[hash].first;
+    while (piece != NULL && give_if_ours(pieces, m, piece))
+        piece = piece->next_same;
+}
+
 void pieces_begin(struct pieces *pieces, size_t document, const char *name)
 {
     const struct migration_seen *m = migration_at(pieces, document);
     const char *id = m == NULL ? name : m->id[0] != '\0' ? m->id : m->guest;
     assert(document == 0 || m != NULL);
     read_out_begin(pieces->out, id[0] != '\0' ? id : name, "kubevirt");
-    for (const struct piece *piece = pieces->first; piece != NULL; piece = piece->next) {
-        enum side side = piece->side;
-        if (!belongs(pieces, m, piece, piece->at_ms, &side))
-            continue;
-        if (pieces->given++ >= GIVEN_MAX) {
-            full(pieces, "more than a million pieces about migrations");
-            return;
-        }
-        give(pieces, piece, side);
+    if (m != NULL && m->guest[0] != '\0' && pieces_documents(pieces) > 1) {
+        give_chain(pieces, m, hash_of(m->guest));
+        give_chain(pieces, m, 0);
+        return;
     }
+    const struct piece *piece = pieces->first;
+    while (piece != NULL && give_if_ours(pieces, m, piece))
+        piece = piece->next;
 }

@@ -247,6 +247,21 @@ static bool step(struct scanner *s, char c)
     return true;
 }
 
+/* How many bytes from here on are of the value and change nothing: taken at once. */
+static size_t plain_run(const struct scanner *s, const char *text, size_t n)
+{
+    if (!s->is_inside || s->is_word || s->is_skipping || s->is_escaped)
+        return 0;
+    size_t room = READ_VALUE_MAX - s->value.length, i = 0;
+    if (n > room)
+        n = room;
+    while (i < n &&
+           !(s->in_text ? text[i] == '"' || text[i] == '\\' : strchr("\"{}[]", text[i]) != NULL) &&
+           text[i] != '\n' && text[i] > 0)
+        i++;
+    return i;
+}
+
 static bool finish(struct scanner *s)
 {
     if (!input_is_fine(s->in, s->err))
@@ -267,8 +282,14 @@ bool values_read(struct input *in, bool is_by_line, const struct values_taker *t
     buf_init(&s.value, READ_VALUE_MAX + 1);
     bool is_fine = true;
     do {
-        for (; is_fine && in->start < in->end; in->start++)
-            is_fine = step(&s, in->data[in->start]);
+        while (is_fine && in->start < in->end) {
+            size_t run = plain_run(&s, in->data + in->start, in->end - in->start);
+            buf_add_bytes(&s.value, in->data + in->start, run);
+            s.column = s.column < INT_MAX / 2 ? s.column + (int)run : s.column;
+            in->start += run;
+            if (in->start < in->end)
+                is_fine = step(&s, in->data[in->start++]);
+        }
         if (in->start == in->end)
             in->start = in->end = 0;
     } while (is_fine && input_fill(in));

@@ -135,6 +135,15 @@ static bool read_escape(struct reader *r, struct buf *out)
     return true;
 }
 
+/* Bytes that stand for themselves: most of all text. */
+static size_t plain_run(const char *at, const char *end)
+{
+    const char *start = at;
+    while (at < end && *at >= 0x20 && *at < 0x7f && *at != '"' && *at != '\\')
+        at++;
+    return (size_t)(at - start);
+}
+
 static bool read_characters(struct reader *r, struct buf *out)
 {
     r->at++; /* the opening quote */
@@ -144,6 +153,12 @@ static bool read_characters(struct reader *r, struct buf *out)
         if (*r->at == '\\') {
             if (!read_escape(r, out))
                 return false;
+            continue;
+        }
+        size_t plain = plain_run(r->at, r->end);
+        if (plain > 0) {
+            buf_add_bytes(out, r->at, plain);
+            r->at += plain;
             continue;
         }
         size_t bytes = text_utf8_bytes(r->at); /* safe at the end: the text is terminated */
