@@ -241,16 +241,18 @@ static bool fill_input(struct run *run, const struct store_look *look, struct mo
     return true;
 }
 
-static bool is_hard(enum decision why)
+/* It would have ended the copying there. */
+static bool is_switch(enum decision why)
 {
-    return why == DECISION_STALLED_HARD || why == DECISION_LATE_HARD || why == DECISION_LATE_VFIO;
+    return why == DECISION_STALLED_SOFT || why == DECISION_STALLED_HARD ||
+           why == DECISION_LATE_HARD || why == DECISION_LATE_VFIO;
 }
 
 /* Another policy: is taken at its word, until that would have changed what the samples show. */
 static void act_otherwise(struct run *run, const struct monitor_decision *is)
 {
     monitor_done(&run->acting, is, true, is->elapsed_ms);
-    if (is->action != MONITOR_SET_DOWNTIME || is_hard(is->why))
+    if (is->action != MONITOR_SET_DOWNTIME || is_switch(is->why))
         run->out->end = REPLAY_ACTED;
 }
 

@@ -38,7 +38,7 @@ static const char *keep_text(struct archive *a, const char *text)
     if (!grow(&texts, a->n_texts, &a->max_texts, sizeof *a->texts))
         return NULL;
     a->texts = texts;
-    char *kept = strdup(text);
+    char *kept = strdup(text != NULL ? text : "");
     if (kept != NULL)
         a->texts[a->n_texts++] = kept;
     return kept;

@@ -11,6 +11,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "analyzer/postmortem.h"
 #include "analyzer/replay.h"
 #include "base/json.h"
 #include "base/text.h"
@@ -256,6 +257,26 @@ static void another_policy_says_what_it_would_have_done(void **state)
     end(fs);
 }
 
+static void a_page_says_what_would_have_helped(void **state)
+{
+    (void)state;
+    struct fleet_sim *fs;
+    struct err err = {0};
+    OWNED(archive) a = a_stalled_one(&fs, "stalled");
+    OWNED(postmortem) pm = postmortem_new(a, &err);
+    assert_non_null(pm);
+    assert_true(pm->n_helps >= 3);
+    assert_non_null(
+        strstr(pm->helps[0], "allowPostCopy: true: the guest would have been switched"));
+    assert_non_null(strstr(pm->helps[1], "allowWorkloadDisruption: true"));
+    assert_non_null(strstr(pm->helps[2], "maxDowntimeMs: "));
+    a->n_looks = 0; /* without the trace nothing is guessed */
+    OWNED(postmortem) blind = postmortem_new(a, &err);
+    for (size_t i = 0; i < blind->n_helps; i++)
+        assert_null(strstr(blind->helps[i], "the guest would have"));
+    end(fs);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -264,6 +285,7 @@ int main(void)
         cmocka_unit_test(a_changed_sample_changes_the_decision),
         cmocka_unit_test(a_sample_that_is_gone_is_said_not_guessed),
         cmocka_unit_test(another_policy_says_what_it_would_have_done),
+        cmocka_unit_test(a_page_says_what_would_have_helped),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

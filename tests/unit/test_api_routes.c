@@ -227,6 +227,7 @@ static void every_route_answers(void **state)
                    : strstr(routes[i].pattern, "{name}/ack") != NULL        ? 200
                    : strstr(routes[i].pattern, "{name}/resolve") != NULL    ? 200
                    : strcmp(routes[i].pattern, "/query") == 0               ? 400 /* no question */
+                   : strstr(routes[i].pattern, "/postmortem") != NULL       ? 404
                    : strcmp(routes[i].method, "POST") == 0                  ? 201
                    : strcmp(routes[i].pattern, "/readyz") == 0              ? 503
                    : strstr(routes[i].pattern, "{name}/verdict") != NULL    ? 404 /* it moves */
