@@ -8,7 +8,6 @@
 
 #include "base/json.h"
 #include "base/text.h"
-#include "engine/data/steer.h"
 
 struct run {
     const struct archive *archive;
@@ -180,7 +179,7 @@ static bool begin(struct run *run, const struct store_look *look)
     if (!q->has_config) /* as allowed then: wanting to is not enough */
         run->config.post_copy = look->post_copy;
     else
-        facts.tuning = steer_wants_ramp(&run->config);
+        facts.tuning = monitor_wants_ramp(&run->config);
     begin_shadow(run, &facts);
     if (look->resumed && !run->out->is_other)
         return resume(run);

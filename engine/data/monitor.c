@@ -133,6 +133,16 @@ void monitor_decide(const struct monitor *m, const struct look *look, struct mon
     add_numbers(m, out->text + length, sizeof out->text - length);
 }
 
+bool monitor_wants_ramp(const struct migration_config *config)
+{
+    struct migration_config plain;
+    migration_config_default(&plain);
+    return config->downtime_initial_ms != plain.downtime_initial_ms ||
+           config->downtime_steps != plain.downtime_steps ||
+           config->downtime_after != plain.downtime_after ||
+           config->downtime_cooldown != plain.downtime_cooldown;
+}
+
 void monitor_begin(struct monitor *m, enum monitor_kind kind, const struct migration_config *config,
                    const struct monitor_facts *facts)
 {

@@ -105,6 +105,8 @@ struct monitor { /* plain memory: can be copied, stored and taken up again */
     uint64_t later[MONITOR_LATER_MAX];
 };
 
+/* Is a downtime ramp configured, other than the default one? For monitor_facts. */
+bool monitor_wants_ramp(const struct migration_config *config);
 void monitor_begin(struct monitor *m, enum monitor_kind kind, const struct migration_config *config,
                    const struct monitor_facts *facts);
 /* One step. The decision is only a wish: what was done about it comes back by monitor_done. */

@@ -61,20 +61,10 @@ static bool is_device_of_host(const struct migratable *m)
     return migratable_has(m, UNMOVABLE_HOST_DEVICE) || migratable_has(m, UNMOVABLE_INTERFACE);
 }
 
-bool steer_wants_ramp(const struct migration_config *config)
-{
-    struct migration_config plain;
-    migration_config_default(&plain);
-    return config->downtime_initial_ms != plain.downtime_initial_ms ||
-           config->downtime_steps != plain.downtime_steps ||
-           config->downtime_after != plain.downtime_after ||
-           config->downtime_cooldown != plain.downtime_cooldown;
-}
-
 void steer_begin(struct fleet *f, struct job *job)
 {
     const struct guest *guest = fleet_guest(f, job->guest_uuid);
-    struct monitor_facts facts = {.tuning = steer_wants_ramp(&job->config)};
+    struct monitor_facts facts = {.tuning = monitor_wants_ramp(&job->config)};
     if (guest != NULL)
         facts.memory_bytes = guest->memory_kib << 10;
     if (guest != NULL && guest->owner != NULL)

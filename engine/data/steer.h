@@ -20,8 +20,6 @@ bool steer_called(struct fleet *f, struct job *job, uint64_t id, const struct er
  * run again. True: the order is under way, the outcome waits for it. */
 bool steer_gives_back(struct fleet *f, struct job *job, struct moment now, struct effects *fx);
 
-/* Is a downtime ramp configured, other than the default one? */
-bool steer_wants_ramp(const struct migration_config *config);
 /* How long the hypervisor may stop the guest to finish, as last ordered; 0: its own default. */
 int64_t steer_downtime_ms(const struct job *job);
 /* What the rest takes at the rate the monitor last saw, also an earlier process's; -1: no idea. */
