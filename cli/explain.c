@@ -1,5 +1,6 @@
-/* explain.c - `ferry explain --file`: verdicts for evidence from anywhere: logs, dumps of objects,
- * JSON documents and lines. Needs no appliance and asks nobody. */
+/* explain.c - `ferry explain`: verdicts for evidence from anywhere (--file): logs, dumps of
+ * objects, JSON documents and lines; that needs no appliance and asks nobody. Of migrations that
+ * Ferry recorded: explain_recorded.c. */
 #include <stdio.h>
 #include <unistd.h>
 
@@ -7,14 +8,31 @@
 #include "analyzer/read.h"
 #include "base/own.h"
 #include "cli/cli.h"
+#include "cli/config.h"
+#include "cli/explain_recorded.h"
+#include "cli/human.h"
 #include "cli/verdict_page.h"
 
-enum { KEY_RULES = 0x300 };
+enum { KEY_RULES = 0x300, KEY_ALL, KEY_SINCE, KEY_STATE };
 
 struct options {
     struct cli_options common;
     const char *file, *rules;
+    const char *name, *state; /* of a migration that Ferry recorded */
+    bool all;
+    int64_t since_ms;
 };
+
+static void check(struct argp_state *state, const struct options *o)
+{
+    if ((o->file != NULL) + (o->name != NULL) + o->all != 1)
+        argp_error(state, "what is to be explained? A MIGRATION that Ferry recorded, --all of "
+                          "them, or evidence from elsewhere: --file FILE, or --file -");
+    if (o->since_ms >= 0 && !o->all)
+        argp_error(state, "--since needs --all");
+    if (o->state != NULL && o->file != NULL)
+        argp_error(state, "--state is for recorded migrations, not for --file");
+}
 
 static error_t on_option(int key, char *arg, struct argp_state *state)
 {
@@ -23,11 +41,18 @@ static error_t on_option(int key, char *arg, struct argp_state *state)
     case ARGP_KEY_INIT: state->child_inputs[0] = &o->common; return 0;
     case 'f': o->file = arg; return 0;
     case KEY_RULES: o->rules = arg; return 0;
-    case ARGP_KEY_ARG: argp_error(state, "'%s': evidence is named with --file", arg); return 0;
-    case ARGP_KEY_END:
-        if (o->file == NULL)
-            argp_error(state, "what is to be explained? Name it with --file FILE, or --file -");
+    case KEY_ALL: o->all = true; return 0;
+    case KEY_STATE: o->state = arg; return 0;
+    case KEY_SINCE:
+        if (!human_read_duration(arg, &o->since_ms))
+            argp_error(state, "--since '%s' is not a duration like 12h or 7d", arg);
         return 0;
+    case ARGP_KEY_ARG:
+        if (state->arg_num > 0)
+            argp_error(state, "one MIGRATION at a time, not also '%s'", arg);
+        o->name = arg;
+        return 0;
+    case ARGP_KEY_END: check(state, o); return 0;
     default: return ARGP_ERR_UNKNOWN;
     }
 }
@@ -113,22 +138,32 @@ int verb_explain(int argc, char **argv)
 {
     static const struct argp_option options[] = {
         {"file", 'f', "FILE", 0, "a log, a dump, a folder, JSON documents or lines; - is stdin", 0},
+        {"all", KEY_ALL, NULL, 0, "judge all recorded ones again; says what changed", 0},
+        {"since", KEY_SINCE, "DURATION", 0, "with --all: that ended in the last 12h, 7d, ...", 0},
+        {"state", KEY_STATE, "DIR", 0,
+         "read recorded ones there; default: ask the appliance, with --all " CONFIG_STATE_DEFAULT,
+         0},
         {"rules", KEY_RULES, "DIR", 0, "a site's own rules (docs/rules.md)", 0},
         {0},
     };
     static const struct argp argp = {
         .options = options,
         .parser = on_option,
-        .args_doc = "--file FILE",
-        .doc = "Say why a migration failed, from what any system wrote about it. With -o json one "
-               "verdict per document, one per line. Exit status 2 when something could not be "
-               "read; verdicts for the rest are printed.",
+        .args_doc = "MIGRATION\n--all\n--file FILE",
+        .doc = "Say why a migration failed: one that Ferry recorded, or any, from what any system "
+               "wrote about it. With --file and -o json one verdict per document, one per line. "
+               "Exit status 2 when something could not be read; verdicts for the rest are printed.",
         .children = cli_options_children,
     };
-    struct options o = {0};
+    struct options o = {.since_ms = -1};
     struct err err = {0};
     cli_options_init(&o.common);
     if (argp_parse(&argp, argc, argv, 0, NULL, &o) != 0)
         return EXIT_USAGE;
-    return explain(&o, &err);
+    const struct explain_recorded recorded = {.common = &o.common,
+                                              .name = o.name,
+                                              .state = o.state,
+                                              .rules = o.rules,
+                                              .since_ms = o.since_ms};
+    return o.file != NULL ? explain(&o, &err) : explain_recorded(&recorded);
 }

@@ -38,6 +38,8 @@ void page_migration(struct json_object *object, const struct paper *paper, struc
 /* Modes, recovery and what to do about it, remedies, final numbers: pages_move.c. */
 void page_move(struct json_object *object, struct buf *out);
 void page_sights(struct json_object *object, struct buf *out); /* what both nodes last said */
+/* A stored verdict with what it rests on: pages_verdict.c. */
+void page_verdict(struct json_object *verdict, struct buf *out);
 void page_drain(struct json_object *object, const struct paper *paper, struct buf *out);
 /* The settings of a migration (engine/model/migration_config.def) in words, a line each. */
 void page_settings(struct json_object *settings, struct buf *out);

@@ -110,6 +110,7 @@ ferry_config() { # KEEPALIVE_INTERVAL KEEPALIVE_COUNT
     uri: "$(host_uri "$host")"
     peerUri: "qemu+tcp://$host/system"
     keepalive: {intervalSeconds: $1, count: $2}
+    qemuLogDir: $LAB/$host/log/qemu
 YAML
     done
     cat <<YAML

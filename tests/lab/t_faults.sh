@@ -3,12 +3,13 @@
 # cases: pre_drop pre_stop_target_qemu switch_drop switch_helper disks_drop
 # full: pre_link_down pre_blip pre_reject pre_stream pre_libvirt_connection pre_kill_target_qemu pre_kill_source_qemu pre_kill_target_libvirtd pre_kill_source_libvirtd pre_stop_target_libvirtd pre_stop_source_libvirtd pre_destroy_target pre_destroy_source pre_slow switch_stop_target_qemu switch_kill_target_qemu switch_link_down disks_link_down disks_abort disks_stream post_blip post_libvirt_connection post_kill_source_libvirtd post_reject post_stop_target_qemu
 #
-# A row: when it is broken (the first word of its name), how, and how it must end. ends FATE SECONDS:
-# source, target, lost, or either of the first two. Memory is checked in every row where the guest lives.
+# A row: when it is broken (the first word of its name), how, how it must end, and the true cause, which
+# the verdict must name. ends FATE SECONDS PLANE CAUSE: source, target, lost, or either of the first two;
+# one that arrived needs no cause. Memory is checked in every row where the guest lives.
 . "$(dirname "$0")/testlib.sh"
 . "$(dirname "$0")/stages.sh"
 ROW=${1:-}
-ends() { # source|target|lost SECONDS
+ends() { # source|target|lost SECONDS [PLANE CAUSE]
     wait_final "$job" "$2"
     note "$ROW: final after $(elapsed) s: $(job_field "$job" .status.ferry.outcome), $(intents)"
     note "reason: $(job_field "$job" .status.migrationState.failureReason)"
@@ -33,6 +34,11 @@ ends() { # source|target|lost SECONDS
         not_here h1 g-f && not_here h2 g-f || fail "g-f is somewhere"
         ;;
     esac
+    if [ "$fate" = target ]; then
+        assert_verdict "$job" 'none|false-failure-report' none
+    else
+        assert_verdict "$job" "$4" "$3" "$([ "$fate" = lost ] && echo 1 || echo 0)"
+    fi
 }
 trap 'note "events:"; events >&2; fail "command failed: $BASH_COMMAND"' ERR
 
@@ -46,57 +52,57 @@ disks_*) in_disks ;;
 esac
 began
 case $ROW in
-pre_link_down) break_host link-down h2 && ends source 60 ;;
+pre_link_down) break_host link-down h2 && ends source 60 data 'network-interrupted' ;;
 pre_blip) break_host link-down h2 && sleep 2 && heal h2 && ends target 60 ;;
 pre_drop)
     break_host drop-port h2
-    ends source 60
+    ends source 60 data 'progress-stall'
     [[ $(job_field "$job" .status.migrationState.failureReason) == 'aborted by ferry: '* ]] || fail 'no reason'
     ;;
-pre_reject) break_host refuse-port h2 && ends source 30 ;;
-pre_stream) break_host break-stream h1 && ends source 30 ;;
-pre_libvirt_connection) end_libvirt_connection h1 && ends source 30 ;;
-pre_kill_target_qemu) break_host kill-qemu h2 g-f && ends source 30 ;;
-pre_kill_source_qemu) break_host kill-qemu h1 g-f && ends lost 30 ;;
-pre_kill_target_libvirtd) break_host kill-libvirtd h2 && sleep 3 && heal h2 && ends source 60 ;;
-pre_kill_source_libvirtd) break_host kill-libvirtd h1 && sleep 3 && heal h1 && ends source 60 ;;
+pre_reject) break_host refuse-port h2 && ends source 30 data 'network-interrupted' ;;
+pre_stream) break_host break-stream h1 && ends source 30 data 'network-interrupted' ;;
+pre_libvirt_connection) end_libvirt_connection h1 && ends source 30 control 'control-connection-lost' ;;
+pre_kill_target_qemu) break_host kill-qemu h2 g-f && ends source 30 data 'destination-vmm-crashed' ;;
+pre_kill_source_qemu) break_host kill-qemu h1 g-f && ends lost 30 data 'source-vmm-crashed' ;;
+pre_kill_target_libvirtd) break_host kill-libvirtd h2 && sleep 3 && heal h2 && ends source 60 control 'management-daemon-restart' ;;
+pre_kill_source_libvirtd) break_host kill-libvirtd h1 && sleep 3 && heal h1 && ends source 60 control 'management-daemon-restart' ;;
 pre_stop_target_qemu)
     break_host stop-qemu h2 g-f
-    ends source 100
+    ends source 100 data 'progress-stall'
     ;;
-pre_stop_target_libvirtd) break_host stop-libvirtd h2 && sleep 20 && heal h2 && ends source 90 ;;
-pre_stop_source_libvirtd) break_host stop-libvirtd h1 && sleep 12 && heal h1 && ends either 90 ;;
-pre_destroy_target) host_virsh h2 destroy g-f && ends source 30 ;;
-pre_destroy_source) host_virsh h1 destroy g-f && ends lost 30 ;;
+pre_stop_target_libvirtd) break_host stop-libvirtd h2 && sleep 20 && heal h2 && ends source 90 control 'management-daemon-restart' ;;
+pre_stop_source_libvirtd) break_host stop-libvirtd h1 && sleep 12 && heal h1 && ends either 90 control 'management-daemon-restart' ;;
+pre_destroy_target) host_virsh h2 destroy g-f && ends source 30 data 'destination-vmm-crashed' ;;
+pre_destroy_source) host_virsh h1 destroy g-f && ends lost 30 none 'guest-stopped-during-migration' ;;
 pre_slow)
     break_host limit h1 256kbit
-    ends source 120
+    ends source 120 data 'non-converging'
     ;;
 switch_drop)
     break_host drop-port h2
     runs_again h1 12
     decided stalled-switch-drop-copy || fail "decided: $(events)"
-    ends source 60
+    ends source 60 data 'progress-stall'
     ;;
 switch_stop_target_qemu)
     break_host stop-qemu h2 g-f
     runs_again h1 35 # libvirt itself waits 10 s before it kills
-    ends source 60
+    ends source 60 data 'progress-stall'
     ;;
 switch_helper)
     break_host link-down h2
     runs_again h1 12
     decided stalled-switch-kill-stream || fail "decided: $(events)"
-    ends source 60
+    ends source 60 data 'progress-stall|network-interrupted'
     ;;
-switch_kill_target_qemu) break_host kill-qemu h2 g-f && runs_again h1 5 && ends source 30 ;;
+switch_kill_target_qemu) break_host kill-qemu h2 g-f && runs_again h1 5 && ends source 30 data 'destination-vmm-crashed' ;;
 switch_link_down) # nothing agentless frees it while the link is down: it is said, and ends when the link is back
     break_host link-down h2
     sleep 15
     note "pending: $(job_field "$job" .status.ferry.pending.message)"
     heal h2
     runs_again h1 30
-    ends source 90
+    ends source 90 data 'progress-stall|network-interrupted'
     ;;
 disks_drop)
     break_host drop-port h2
@@ -105,13 +111,13 @@ disks_drop)
     sleep 8
     runs_again h1 3
     decided stalled-disks-yank || fail "decided: $(events)"
-    ends source 60
+    ends source 60 data 'progress-stall'
     ;;
 disks_link_down)
     break_host link-down h2
     sleep 8
     runs_again h1 3
-    ends source 60
+    ends source 60 data 'progress-stall|network-interrupted'
     ;;
 disks_abort)
     break_host drop-port h2
@@ -119,9 +125,9 @@ disks_abort)
     ferry abort "$job" >&2 || true
     sleep 2
     runs_again h1 3
-    ends source 60
+    ends source 60 none 'user-cancelled'
     ;;
-disks_stream) break_host break-stream h1 && runs_again h1 3 && ends source 60 ;;
+disks_stream) break_host break-stream h1 && runs_again h1 3 && ends source 60 data 'network-interrupted' ;;
 post_blip) break_host link-down h2 && sleep 2 && heal h2 && ends target 90 ;;
 post_libvirt_connection) end_libvirt_connection h1 && ends target 90 ;;
 post_kill_source_libvirtd) break_host kill-libvirtd h1 && sleep 2 && heal h1 && ends target 120 ;;

@@ -20,13 +20,15 @@ arrives() { # SECONDS
     assert_equal 'modes' "$(modes "$job")" 'PreCopy PostCopy'
     assert_runs_on h2 g-f
     guest_check h2 g-f
+    assert_verdict "$job" 'none|false-failure-report' none
 }
-flagged() { # SECONDS
+flagged() { # SECONDS CAUSE
     wait_final "$job" "$1"
     note "after $((SECONDS - began)) s: $(job_field "$job" .status.migrationState.failureReason)"
     assert_job "$job" .status.phase Failed
     assert_job "$job" .status.ferry.outcome irrecoverable
     assert_job "$job" .status.ferry.guestAt paused-irrecoverable
+    assert_verdict "$job" "$2" data 1
     assert_equal 'event' "$(sql "SELECT count(*) FROM events WHERE uid = '$(uid_of "$job")' AND reason = 'Irrecoverable' AND type = 'Warning'")" 1
 }
 
@@ -56,12 +58,12 @@ libvirtds)
     ;;
 target_killed)
     break_host kill-qemu h2 g-f
-    flagged 10
+    flagged 10 destination-vmm-crashed
     [ $((SECONDS - began)) -le 6 ] || fail "flagged only after $((SECONDS - began)) s"
     ;;
 source_killed)
     break_host kill-qemu h1 g-f
-    flagged 20
+    flagged 20 source-vmm-crashed
     ;;
 stream_again) # broken twice
     break_host break-stream h1

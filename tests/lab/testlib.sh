@@ -256,6 +256,22 @@ assert_job() { # NAME FILTER WANT
     assert_equal "$1 $2" "$(job_field "$1" "$2")" "$3"
 }
 
+# assert_verdict NAME CAUSE PLANE [IRRECOVERABLE]: what the analyser says of its end, stored within 2 s of it.
+has_verdict() { [ -n "$(job_field "$1" .status.ferry.verdict.cause)" ]; }
+assert_verdict() {
+    local uid late
+    wait_until 3 has_verdict "$1" || fail "$1 has no verdict"
+    uid=$(uid_of "$1")
+    note "verdict: $(sql "SELECT cause, plane, rule, confidence_percent, judged_ms - at_ms FROM verdicts WHERE job_uid = '$uid'")"
+    sql "SELECT standing, rule, side, origin, quote FROM verdict_points WHERE job_uid = '$uid' ORDER BY seq" >&2
+    sql "SELECT key, side, origin, text FROM evidence WHERE job_uid = '$uid' ORDER BY seq" | cut -c 1-300 >&2
+    assert_job "$1" .status.ferry.verdict.cause "$2"
+    assert_job "$1" .status.ferry.verdict.plane "$3"
+    assert_equal 'irrecoverable' "$(sql "SELECT irrecoverable FROM verdicts WHERE job_uid = '$uid'")" "${4:-0}"
+    late=$(sql "SELECT judged_ms - at_ms FROM verdicts WHERE job_uid = '$uid'")
+    [ "$late" -lt 2000 ] || fail "the verdict came $late ms after the end"
+}
+
 # --- guests, as the API shows them ---
 
 guest_field() { api "$VMIS/$1" | jq -r "$2 // empty"; } # NAME FILTER

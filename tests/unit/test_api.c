@@ -266,8 +266,7 @@ static void a_verdict_comes_with_what_it_rests_on(void **state)
     world->jobs[1].verdict = &world_bad;
     exporter_on_snapshot(rig->x, &world->snapshot);
     snapshot_unref(&world->snapshot);
-    static const char path[] = "/apis/subresources.kubevirt.io/v1/namespaces/default/"
-                               "virtualmachineinstancemigrations/";
+    static const char path[] = VMIM_PATH "/";
     char at_path[256];
     (void)snprintf(at_path, sizeof at_path, "%smoving/verdict", path);
     struct answer a = get(rig, at_path);
