@@ -7,19 +7,30 @@
 
 #include "analyzer/gather.h"
 
-enum { WINDOW = 32, WINDOW_MS = 5000 };
+enum { WINDOW = 32, WINDOW_MS = 5000, QUIET_WITHIN_MS = 60000 };
 
 struct trend {
     int64_t end_ms; /* when the stream ended */
     size_t n;
     struct store_sample last;
     int64_t flowed_ms; /* a byte was last seen to have moved */
+    int64_t quiet_ms;  /* the longest time before that in which none was */
     int64_t low_water, low_water_ms;
     int64_t dirty_bps, throttle;
     struct {
         int64_t at_ms, processed;
     } window[WINDOW]; /* ring of the newest */
 };
+
+/* While a question about it hangs nothing is seen of it, so a silence may end with its last sample.
+ */
+static void see_flow(struct trend *t, int64_t at_ms)
+{
+    bool counts = t->n > 0 && at_ms >= t->end_ms - QUIET_WITHIN_MS;
+    if (counts && at_ms - t->flowed_ms > t->quiet_ms)
+        t->quiet_ms = at_ms - t->flowed_ms;
+    t->flowed_ms = at_ms;
+}
 
 static bool see_sample(void *ctx, const struct store_sample *row)
 {
@@ -28,7 +39,7 @@ static bool see_sample(void *ctx, const struct store_sample *row)
     if (!is_measurement || row->source[0] == 'c' || row->at_ms > t->end_ms)
         return true; /* "completed": what became of all of it, not a moment of it */
     if (t->n == 0 || row->data_processed > t->last.data_processed)
-        t->flowed_ms = row->at_ms;
+        see_flow(t, row->at_ms);
     if (t->n == 0 || row->data_remaining < t->low_water) {
         t->low_water = row->data_remaining;
         t->low_water_ms = row->at_ms;
@@ -74,6 +85,8 @@ bool gather_trends(struct store *store, const struct gathered *job, struct notes
         return true;
     int64_t bps = bandwidth(&t);
     note(notes, &t, "stalled_ms", t.end_ms - t.flowed_ms);
+    int64_t stalled_ms = t.end_ms - t.flowed_ms;
+    note(notes, &t, "quiet_ms", stalled_ms > t.quiet_ms ? stalled_ms : t.quiet_ms);
     note(notes, &t, "no_progress_ms", t.end_ms - t.low_water_ms);
     note(notes, &t, "remaining", t.last.data_remaining);
     note(notes, &t, "low_water", t.low_water);

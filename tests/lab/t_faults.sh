@@ -76,7 +76,7 @@ pre_destroy_target) host_virsh h2 destroy g-f && ends source 30 data 'destinatio
 pre_destroy_source) host_virsh h1 destroy g-f && ends lost 30 none 'guest-stopped-during-migration' ;;
 pre_slow)
     break_host limit h1 256kbit
-    ends source 120 data 'non-converging'
+    ends source 120 data 'progress-stall|non-converging'
     ;;
 switch_drop)
     break_host drop-port h2

@@ -68,7 +68,7 @@ static void one_is_explained_with_its_evidence(void **state)
     expect(out, "has no verdict yet");
     const char *json[] = {"explain", "moving", "-o", "json", "--server", url, NULL};
     assert_int_equal(explain(json, out), EXIT_DONE);
-    expect(out, "\"cause\": \"control-connection-lost\"");
+    expect(out, "\"cause\":\"control-connection-lost\"");
 }
 
 static void what_is_asked_must_be_one_thing(void **state)
@@ -147,10 +147,10 @@ static void all_are_judged_again_beside_a_running_appliance(void **state)
     assert_null(strstr(out, "old"));
     const char *ever[] = {"explain", "--all", "--state", f->dir, "-o", "json", NULL};
     assert_int_equal(explain(ever, out), EXIT_DONE);
-    expect(out, "\"judged\": 4");
-    expect(out, "\"changed\": 3");
-    expect(out, "\"before\": \"guest-stopped-during-migration\"");
-    expect(out, "\"rule\": \"ferry-asked-to-stop\"");
+    expect(out, "\"judged\":4");
+    expect(out, "\"changed\":3");
+    expect(out, "\"before\":\"guest-stopped-during-migration\"");
+    expect(out, "\"rule\":\"ferry-asked-to-stop\"");
 }
 
 static void one_is_read_from_the_state_directory(void **state)

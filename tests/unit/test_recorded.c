@@ -47,6 +47,7 @@ struct tale {
 #define NO_CALL {NULL, 0, 0, ""}
 #define CALL_OK {"none", 0, 0, ""}
 #define LOST_CALL {"unreachable", 0, 0, "the connection to h1 was lost"}
+#define BLIND(number, from, words) {"unreachable", number, from, words}
 #define SAID(number, from, words) {"hypervisor", number, from, words}
 static const struct tale tales[] = {
 #define TALE(text, why, where, phase, by, out, at, from, to, call, ...) \
@@ -346,6 +347,7 @@ static void trends_are_read_from_differences(void **state)
     put_sample(rig->store, 12, 21000, 99000000, 0);   /* after the end */
     assert_true(gather_trends(rig->store, &job, &notes, &err));
     assert_string_equal(noted(&notes, "stalled_ms"), "10000");
+    assert_string_equal(noted(&notes, "quiet_ms"), "10000");
     assert_string_equal(noted(&notes, "no_progress_ms"), "15000");
     assert_string_equal(noted(&notes, "low_water"), "895");
     assert_string_equal(noted(&notes, "remaining"), "950");
