@@ -115,7 +115,6 @@ void metrics_render(const struct metrics_view *view, struct promx_page *page)
         page->born_s = view->process != NULL ? view->process->start_s : 0;
         metrics_render_incidents(view->snapshot, page);
         metrics_render_fleet(view->snapshot, page);
-        metrics_render_stuck(view->snapshot, page);
         if (view->kubevirt)
             metrics_render_kubevirt(view->snapshot, page);
     }

@@ -62,9 +62,6 @@ void metrics_render(const struct metrics_view *view, struct promx_page *page);
 /* Parts of it, one per file. */
 void metrics_render_migrations(const struct snapshot *snapshot, struct promx_page *page);
 void metrics_render_fleet(const struct snapshot *snapshot, struct promx_page *page);
-void metrics_render_stuck(const struct snapshot *snapshot, struct promx_page *page);
-/* It is to be moved when its host is emptied, and cannot be. */
-bool metrics_is_stuck(const struct snapshot_guest *guest);
 void metrics_render_incidents(const struct snapshot *snapshot, struct promx_page *page);
 void metrics_render_self(const struct metrics_view *view, struct promx_page *page);
 void metrics_render_kubevirt(const struct snapshot *snapshot, struct promx_page *page);

@@ -1,55 +1,12 @@
 /* metrics_fleet.c - hosts, guests, slots, queue and drains, from one snapshot. Every word of a
  * vocabulary has its series, also where it is zero. */
 #include <math.h>
-#include <stdlib.h>
-#include <string.h>
 
-#include "exporter/metrics.h"
-
-static const struct {
-    int number;
-    const char *name;
-} states[] = {
-#define STATE(id, number, name) {number, name},
-#include "hypervisor/state.def"
-#undef STATE
-    {-1, "unknown"}, /* a state that libvirt invents later */
-};
-
-static size_t state_index(int state)
-{
-    size_t i = 0;
-    while (i < COUNT(states) - 1 && states[i].number != state)
-        i++;
-    return i;
-}
-
-static int by_node_name(const void *name, const void *node)
-{
-    return strcmp(name, ((const struct snapshot_node *)node)->name);
-}
-
-/* Guests per node and state; the row after the last node is for guests without an owner. */
-static unsigned *count_guests(const struct snapshot *snapshot)
-{
-    unsigned *counts = calloc((snapshot->n_nodes + 1) * COUNT(states), sizeof *counts);
-    for (size_t i = 0; counts != NULL && i < snapshot->n_guests; i++) {
-        const struct snapshot_guest *guest = &snapshot->guests[i];
-        const struct snapshot_node *node = bsearch(guest->node, snapshot->nodes, snapshot->n_nodes,
-                                                   sizeof *snapshot->nodes, by_node_name);
-        size_t row = node == NULL ? snapshot->n_nodes : (size_t)(node - snapshot->nodes);
-        counts[row * COUNT(states) + state_index(guest->state)]++;
-    }
-    return counts;
-}
+#include "exporter/metrics_guests.h"
 
 static const char *name_of_direction(unsigned i)
 {
     return i == 0 ? "out" : "in";
-}
-static const char *name_of_state(unsigned i)
-{
-    return states[i].name;
 }
 static const char *name_of_drain_guest(unsigned i)
 {
@@ -70,7 +27,7 @@ static const struct node_words {
     const char *label;
     unsigned first, count;
     const char *(*name)(unsigned i);
-} guest_words = {METRIC_GUESTS, "state", 0, COUNT(states), name_of_state},
+} guest_words = {METRIC_GUESTS, "state", 0, GUEST_STATES, guest_state_word},
   drain_state_words = {METRIC_DRAIN_STATE, "state", 0, DRAIN_COUNT, name_of_drain},
   drain_words = {METRIC_DRAIN_GUESTS, "state", 0, DRAIN_GUEST_COUNT, name_of_drain_guest},
   block_words = {METRIC_DRAIN_BLOCKED, "reason", BLOCK_NONE + 1, BLOCK_COUNT, name_of_block};
@@ -90,16 +47,18 @@ static void add_words(struct promx_page *page, const struct node_words *words, c
 
 static void render_guests(const struct snapshot *snapshot, struct promx_page *page)
 {
-    unsigned *counts = count_guests(snapshot);
-    if (counts == NULL) {
+    struct guest_totals totals;
+    if (guest_totals_init(&totals, snapshot)) {
+        metric_add_header(page, METRIC_GUESTS);
+        for (size_t n = 0; n < snapshot->n_nodes; n++)
+            add_words(page, &guest_words, snapshot->nodes[n].name,
+                      totals.states + n * GUEST_STATES);
+        add_words(page, &guest_words, "", totals.states + snapshot->n_nodes * GUEST_STATES);
+        metrics_render_stuck(snapshot, &totals, page);
+    } else {
         page->out.failed = true;
-        return;
     }
-    metric_add_header(page, METRIC_GUESTS);
-    for (size_t n = 0; n < snapshot->n_nodes; n++)
-        add_words(page, &guest_words, snapshot->nodes[n].name, counts + n * COUNT(states));
-    add_words(page, &guest_words, "", counts + snapshot->n_nodes * COUNT(states));
-    free(counts);
+    guest_totals_fini(&totals);
 }
 
 static double node_value(const struct snapshot_node *node, enum metric metric)

@@ -3,7 +3,7 @@
  * Names, labels and help are KubeVirt's; types are what the numbers are (its total of the data to
  * move is a gauge) and samples have no timestamps: what is over is gone at the next scrape. A job
  * is shown as long as Ferry shows it, as KubeVirt does while the object exists. */
-#include "exporter/metrics.h"
+#include "exporter/metrics_guests.h"
 
 static void add(struct promx_page *page, enum metric metric, const struct metric_pair *pairs,
                 size_t n, double value)

@@ -120,6 +120,14 @@ bench-explain: ## log text a second through the analyser against grep -E, and ve
 	@$(MAKE) CC=gcc VARIANT=gcc $(BUILD)/gcc/bench/explain/matcher
 	@MATCHER="$(abspath $(BUILD)/gcc/bench/explain/matcher)" bench/explain/run
 
+$(B)/bench/metrics/render: $(B)/bench/metrics/render.o $(B)/libferry.a
+	@echo "  LINK $@"
+	@$(CC) $(LDFLAGS) -o $@ $^ $(PKG_LIBS) -lm
+.PHONY: bench-metrics
+bench-metrics: ## what a page of metrics costs, beside prometheus-cpp and client_golang where installed
+	@$(MAKE) CC=gcc VARIANT=gcc $(BUILD)/gcc/bench/metrics/render
+	@RENDER="$(abspath $(BUILD)/gcc/bench/metrics/render)" bench/metrics/run
+
 # --- documents and form ----------------------------------------------------------------------
 
 $(B)/tools/docs: $(B)/tools/docs.o
