@@ -31,6 +31,9 @@ void read_out_begin(struct read_out *out, const char *id, const char *system)
     out->sink = out->visitor->begin(out->visitor->ctx, &of);
     out->in_document = true;
     out->report.documents++;
+    struct evidence_fact system_fact = {
+        .key = "system", .value = of.system, .origin = "the document's system"};
+    read_out_fact(out, &system_fact);
 }
 
 void read_out_end(struct read_out *out)

@@ -17,6 +17,7 @@ struct read_out {
 bool read_out_init(struct read_out *out, const struct read_visitor *visitor, struct err *err);
 void read_out_fini(struct read_out *out);
 
+/* The system, where it is known, is the first fact. */
 void read_out_begin(struct read_out *out, const char *id, const char *system);
 void read_out_end(struct read_out *out);
 

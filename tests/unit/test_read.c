@@ -251,9 +251,10 @@ static void objects_may_follow_each_other(void **state)
         "{\"kind\":\"VirtualMachineInstance\",\"namespace\":\"n\",\"name\":\"g\"}}]}",
         "x", &t);
     assert_true(t.is_fine);
-    assert_string_equal(t.text.data, "begin n/m (kubevirt)\nfact phase=Running\n"
-                                     "manager - event of VirtualMachineInstance g: "
-                                     "FailedMigration: why\nend\n");
+    assert_string_equal(t.text.data,
+                        "begin n/m (kubevirt)\nfact system=kubevirt\nfact phase=Running\n"
+                        "manager - event of VirtualMachineInstance g: "
+                        "FailedMigration: why\nend\n");
     transcript_fini(&t);
 }
 
