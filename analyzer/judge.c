@@ -104,14 +104,36 @@ static struct judge_hit *new_hit(struct judge *judge)
     return &judge->hits[judge->n_hits++];
 }
 
+/* Once full, the older half stays and the newer one is written over in turn. */
+static void add_place(struct judge_hit *hit, unsigned seq)
+{
+    enum { KEPT = JUDGE_PLACES / 2 };
+    unsigned newest = hit->n_places <= JUDGE_PLACES
+                          ? hit->n_places - 1
+                          : KEPT + (hit->n_places - 1 - JUDGE_PLACES) % (JUDGE_PLACES - KEPT);
+    if (hit->n_places > 0 && hit->places[newest] == seq)
+        return;
+    unsigned at = hit->n_places < JUDGE_PLACES
+                      ? hit->n_places
+                      : KEPT + (hit->n_places - JUDGE_PLACES) % (JUDGE_PLACES - KEPT);
+    hit->places[at] = seq;
+    hit->n_places++;
+}
+
 static void note(struct judge *judge, unsigned pattern, size_t end)
 {
     uint32_t *place = &judge->hit_of[(size_t)pattern * JUDGE_SLOTS + judge->slot];
-    struct judge_hit *hit;
-    if (*place != 0 || (hit = new_hit(judge)) == NULL)
+    if (*place != 0) {
+        add_place(&judge->hits[*place - 1], judge->n_messages);
+        return;
+    }
+    struct judge_hit *hit = new_hit(judge);
+    if (hit == NULL)
         return;
     *place = judge->n_hits;
     hit->seq = judge->n_messages;
+    hit->n_places = 0;
+    add_place(hit, hit->seq);
     hit->end = judge->before + end;
     hit->at_ms = judge->at_ms;
     hit->side = judge->side;
@@ -146,6 +168,17 @@ static void look(struct judge *judge, const char *text, size_t n, match_fn *fn)
         }
 }
 
+/* Bytes that are no text would match the shortest patterns by chance. Escapes are of colours. */
+static bool is_text(const char *bytes, size_t n)
+{
+    size_t odd = 0;
+    for (size_t i = 0; i < n; i++) {
+        unsigned char c = (unsigned char)bytes[i];
+        odd += c < 0x20 && c != '\t' && c != '\n' && c != '\r' && c != 0x1b;
+    }
+    return odd * 32 <= n;
+}
+
 /* A long text is looked at in windows that overlap, so that nothing is cut in two. */
 static void hear_message(void *ctx, const struct evidence_message *message)
 {
@@ -158,11 +191,14 @@ static void hear_message(void *ctx, const struct evidence_message *message)
     judge->origin = message->origin != NULL ? message->origin : "";
     for (size_t from = 0; from < message->length; from += WINDOW - OVERLAP) {
         size_t left = message->length - from;
+        size_t n = left < WINDOW ? left : WINDOW;
         judge->before = from;
-        judge->length = match_normalise(message->text + from, left < WINDOW ? left : WINDOW,
-                                        judge->seen, sizeof judge->seen);
-        look(judge, judge->seen, judge->length, on_text);
-        judge_see_stuck(judge);
+        if (is_text(message->text + from, n)) {
+            judge->length =
+                match_normalise(message->text + from, n, judge->seen, sizeof judge->seen);
+            look(judge, judge->seen, judge->length, on_text);
+            judge_see_stuck(judge);
+        }
         if (left <= WINDOW)
             return;
     }

@@ -7,39 +7,83 @@
 
 /* ---- one rule ---- */
 
-/* A rule of one side sees messages of that side, of an unknown one, and facts. */
+/* A rule of one side sees messages of that side, of an unknown one, and facts. NULL: all is seen.
+ */
+static const struct judge_hit *hit_in(const struct judge *judge, const struct rule *rule,
+                                      unsigned use, unsigned slot)
+{
+    unsigned pattern = judge->rules->uses[use];
+    uint32_t place = judge->hit_of[(size_t)pattern * JUDGE_SLOTS + slot];
+    bool is_seen = rule == NULL || rule->side == SIDE_UNKNOWN || slot == SIDE_UNKNOWN ||
+                   slot == rule->side || slot == JUDGE_SLOT_FACT;
+    return place != 0 && is_seen ? &judge->hits[place - 1] : NULL;
+}
+
 static const struct judge_hit *hit_for(const struct judge *judge, const struct rule *rule,
                                        unsigned use)
 {
-    unsigned pattern = judge->rules->uses[use];
     const struct judge_hit *first = NULL;
     for (unsigned slot = 0; slot < JUDGE_SLOTS; slot++) {
-        uint32_t place = judge->hit_of[(size_t)pattern * JUDGE_SLOTS + slot];
-        bool is_seen = rule == NULL || rule->side == SIDE_UNKNOWN || slot == SIDE_UNKNOWN ||
-                       slot == rule->side || slot == JUDGE_SLOT_FACT;
-        if (place == 0 || !is_seen)
-            continue;
-        const struct judge_hit *hit = &judge->hits[place - 1];
-        if (first == NULL || slot != JUDGE_SLOT_FACT)
-            first = first == NULL || hit->seq < first->seq ? hit : first;
+        const struct judge_hit *hit = hit_in(judge, rule, use, slot);
+        if (hit != NULL && (first == NULL || (slot != JUDGE_SLOT_FACT && hit->seq < first->seq)))
+            first = hit;
     }
     return first;
 }
 
-static bool finds_any(const struct judge *judge, const struct rule *rule, struct span span)
+/* Where in the evidence: the number of a message, or anywhere. */
+static const unsigned ANYWHERE = UINT32_MAX;
+
+static unsigned place_count(const struct judge_hit *hit)
 {
-    for (unsigned i = 0; i < span.n; i++)
-        if (hit_for(judge, rule, span.first + i) != NULL)
+    return hit->n_places < JUDGE_PLACES ? hit->n_places : JUDGE_PLACES;
+}
+
+/* A fact is near everything; a message is near those around it. In a log of months other words of
+ * other days would silence or complete a rule. */
+static bool is_near(const struct judge *judge, const struct rule *rule, unsigned use, unsigned seq)
+{
+    for (unsigned slot = 0; slot < JUDGE_SLOTS; slot++) {
+        const struct judge_hit *hit = hit_in(judge, rule, use, slot);
+        if (hit == NULL)
+            continue;
+        if (slot == JUDGE_SLOT_FACT || seq == ANYWHERE)
             return true;
+        for (unsigned i = 0; i < place_count(hit); i++)
+            if (hit->places[i] + JUDGE_NEAR >= seq && seq + JUDGE_NEAR >= hit->places[i])
+                return true;
+    }
     return false;
 }
 
-static bool finds_all(const struct judge *judge, const struct rule *rule, struct span span)
+static bool fits_around(const struct judge *judge, const struct rule *rule, unsigned seq)
 {
-    for (unsigned i = 0; i < span.n; i++)
-        if (hit_for(judge, rule, span.first + i) == NULL)
+    for (unsigned i = 0; i < rule->all.n; i++)
+        if (!is_near(judge, rule, rule->all.first + i, seq))
+            return false;
+    for (unsigned i = 0; i < rule->none.n; i++)
+        if (is_near(judge, NULL, rule->none.first + i, seq))
             return false;
     return true;
+}
+
+/* Somewhere one of `any` (or the first of `all`) is, with the rest around it. */
+static bool fits_somewhere(const struct judge *judge, const struct rule *rule)
+{
+    struct span anchors = rule->any.n > 0 ? rule->any : rule->all;
+    if (anchors.n == 0)
+        return fits_around(judge, rule, ANYWHERE);
+    for (unsigned a = 0; a < (rule->any.n > 0 ? anchors.n : 1); a++)
+        for (unsigned slot = 0; slot < JUDGE_SLOTS; slot++) {
+            const struct judge_hit *hit = hit_in(judge, rule, anchors.first + a, slot);
+            if (hit != NULL && slot == JUDGE_SLOT_FACT && fits_around(judge, rule, ANYWHERE))
+                return true;
+            for (unsigned i = 0; hit != NULL && slot != JUDGE_SLOT_FACT && i < place_count(hit);
+                 i++)
+                if (fits_around(judge, rule, hit->places[i]))
+                    return true;
+        }
+    return false;
 }
 
 static unsigned count_holding(const struct judge *judge, struct span span)
@@ -67,9 +111,7 @@ static bool fits_system(const struct judge *judge, const struct rule *rule)
 
 static bool fires(const struct judge *judge, const struct rule *rule)
 {
-    return (rule->any.n == 0 || finds_any(judge, rule, rule->any)) &&
-           finds_all(judge, rule, rule->all) && !finds_any(judge, NULL, rule->none) &&
-           count_holding(judge, rule->facts) == rule->facts.n &&
+    return fits_somewhere(judge, rule) && count_holding(judge, rule->facts) == rule->facts.n &&
            (rule->facts_any.n == 0 || count_holding(judge, rule->facts_any) > 0) &&
            fits_system(judge, rule);
 }

@@ -184,6 +184,38 @@ static void earlier_is_told_by_the_clock_where_there_is_one(void **state)
     assert_int_equal(give(w)->cause, CAUSE_TLS_CERTIFICATE);
 }
 
+static void say_often(struct world *w, int n, const char *text)
+{
+    for (int i = 0; i < n; i++)
+        say(w, SIDE_UNKNOWN, 0, text);
+}
+
+static void words_of_another_day_neither_silence_nor_complete_a_rule(void **state)
+{
+    struct world *w = *state;
+    judge_forget(w->judge);
+    say(w, SIDE_UNKNOWN, 0, "never mind");
+    say_often(w, JUDGE_NEAR, "nothing of note");
+    say(w, SIDE_UNKNOWN, 0, "first half");
+    assert_int_equal(give(w)->cause, CAUSE_UNKNOWN);
+    say(w, SIDE_UNKNOWN, 0, "second half");
+    assert_int_equal(give(w)->cause, CAUSE_DISK_LOCK_CONFLICT);
+    say(w, SIDE_UNKNOWN, 0, "never mind");
+    assert_int_equal(give(w)->cause, CAUSE_UNKNOWN);
+    judge_forget(w->judge);
+    say(w, SIDE_UNKNOWN, 0, "first half");
+    say_often(w, JUDGE_NEAR, "nothing of note");
+    say(w, SIDE_UNKNOWN, 0, "second half");
+    assert_int_equal(give(w)->cause, CAUSE_UNKNOWN);
+    say_often(w, JUDGE_NEAR, "nothing of note");
+    say_often(w, 3000, "first half");
+    say_often(w, JUDGE_NEAR, "nothing of note");
+    say(w, SIDE_UNKNOWN, 0, "second half");
+    assert_int_equal(give(w)->cause, CAUSE_UNKNOWN);
+    say(w, SIDE_UNKNOWN, 0, "first half");
+    assert_int_equal(give(w)->cause, CAUSE_DISK_LOCK_CONFLICT);
+}
+
 static void a_rule_of_one_side_does_not_hear_the_other(void **state)
 {
     struct world *w = *state;
@@ -332,6 +364,11 @@ static void any_byte_may_come(void **state)
     judge_forget(w->judge);
     struct evidence_message message = {.text = bytes, .length = sizeof bytes};
     sink.message(sink.ctx, &message);
+    assert_int_equal(give(w)->cause, CAUSE_UNKNOWN); /* that is no text */
+    for (size_t i = 0; i < sizeof bytes; i++)
+        if ((unsigned char)bytes[i] < ' ' && i % 16 != 0)
+            bytes[i] = (char)0x80;
+    sink.message(sink.ctx, &message);
     assert_int_equal(give(w)->cause, CAUSE_STORAGE_OUTAGE);
     const char *quote = w->verdict.points[0].quote;
     assert_non_null(strstr(quote, "storage gone"));
@@ -408,6 +445,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(each_story_gets_its_cause),
         cmocka_unit_test(earlier_is_told_by_the_clock_where_there_is_one),
+        cmocka_unit_test(words_of_another_day_neither_silence_nor_complete_a_rule),
         cmocka_unit_test(a_rule_of_one_side_does_not_hear_the_other),
         cmocka_unit_test(an_open_plane_follows_the_rule_or_how_far_it_came),
         cmocka_unit_test(the_end_is_repeated_and_never_concluded),
