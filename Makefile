@@ -46,7 +46,7 @@ LDFLAGS := -pie -Wl,-z,relro,-z,now -pthread $(SAN)
 
 SRCS := $(sort $(shell find $(LAYERS) -name '*.c'))
 MAIN := cli/main.c
-LIB_OBJS := $(patsubst %.c,$(B)/%.o,$(filter-out $(MAIN),$(SRCS))) $(B)/rules.o
+LIB_OBJS := $(patsubst %.c,$(B)/%.o,$(filter-out $(MAIN),$(SRCS))) $(B)/rules.o $(B)/files.o
 MAIN_OBJ := $(patsubst %.c,$(B)/%.o,$(MAIN))
 
 .PHONY: all
@@ -81,6 +81,14 @@ $(B)/rules.c: $(BUILD)/rules.packed
 	@mkdir -p $(@D)
 	@tools/embed $< $(RULE_FILES) >$@.new && mv $@.new $@
 $(B)/rules.o: $(B)/rules.c Makefile
+	@$(CC) $(CFLAGS) -MMD -MP -c -o $@ $<
+
+# Runbooks, alerts and dashboards are part of the program too: it serves them.
+SERVED_FILES := $(sort $(wildcard docs/runbooks/*.md alerts/*.yml dashboards/*.json))
+$(B)/files.c: tools/embed_files $(SERVED_FILES) $(wildcard docs/runbooks alerts dashboards)
+	@mkdir -p $(@D)
+	@tools/embed_files $(SERVED_FILES) >$@.new && mv $@.new $@
+$(B)/files.o: $(B)/files.c Makefile
 	@$(CC) $(CFLAGS) -MMD -MP -c -o $@ $<
 
 # Tests: every tests/{unit,golden,sim,fault,contract,fuzz,cases}/test_*.c is one cmocka program; the other

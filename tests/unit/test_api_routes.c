@@ -228,6 +228,9 @@ static void every_route_answers(void **state)
                    : strstr(routes[i].pattern, "{name}/resolve") != NULL    ? 200
                    : strcmp(routes[i].pattern, "/query") == 0               ? 400 /* no question */
                    : strstr(routes[i].pattern, "/postmortem") != NULL       ? 404
+                   : strcmp(routes[i].pattern, "/runbooks/{name}") == 0     ? 404 /* no such */
+                   : strcmp(routes[i].pattern, "/alerts/{name}") == 0       ? 404
+                   : strcmp(routes[i].pattern, "/dashboards/{name}") == 0   ? 404
                    : strcmp(routes[i].method, "POST") == 0                  ? 201
                    : strcmp(routes[i].pattern, "/readyz") == 0              ? 503
                    : strstr(routes[i].pattern, "{name}/verdict") != NULL    ? 404 /* it moves */
@@ -240,6 +243,28 @@ static void every_route_answers(void **state)
         answer_fini(&a);
         buf_fini(&path);
     }
+}
+
+/* What an alert links to is there. */
+static void runbooks_alerts_and_dashboards_are_served(void **state)
+{
+    static const struct {
+        const char *path, *begins;
+    } rows[] = {
+        {"/runbooks/FerryDown", "# FerryDown"},
+        {"/runbooks/FerryDown.md", "# FerryDown"},
+        {"/alerts/ferry.rules.yml", "# ferry.rules.yml"},
+        {"/dashboards/ferry", "{"},
+    };
+    for (size_t i = 0; i < COUNT(rows); i++) {
+        struct answer a = get(*state, rows[i].path);
+        assert_int_equal(a.status, 200);
+        assert_memory_equal(a.body, rows[i].begins, strlen(rows[i].begins));
+        answer_fini(&a);
+    }
+    struct answer a = get(*state, "/runbooks/Ferry"); /* the beginning of many */
+    assert_int_equal(a.status, 404);
+    answer_fini(&a);
 }
 
 /* Law: a verb that discovery names has a route, and a route is named. */
@@ -292,6 +317,7 @@ int main(void)
         WIRE_TEST(every_group_has_resources_and_a_schema),
         cmocka_unit_test(verbs_are_routes),
         WIRE_TEST(every_route_answers),
+        WIRE_TEST(runbooks_alerts_and_dashboards_are_served),
         WIRE_TEST(a_watch_is_refused_clearly),
     };
     log_setup(LOG_LEVEL_ERROR, LOG_FORMAT_TEXT, STDERR_FILENO);
