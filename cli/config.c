@@ -10,6 +10,7 @@
 #include "base/text.h"
 #include "base/yaml.h"
 #include "cli/config_read.h"
+#include "cli/human.h"
 
 enum { KEYS_MAX = 16 };
 
@@ -106,6 +107,76 @@ static bool read_sampling(struct reading *r, const struct yaml_node *node, struc
     return config_read_map(r, node, keys, COUNT(keys), err);
 }
 
+/* --- retention --- */
+
+static bool read_span(struct reading *r, const struct yaml_node *node, int64_t unit_ms,
+                      int64_t *out_ms, struct err *err)
+{
+    int64_t count;
+    if (!yaml_i64(r->yaml, node, 0, 100000, &count, err))
+        return false;
+    *out_ms = count * unit_ms;
+    return true;
+}
+
+static bool read_size(struct reading *r, const struct yaml_node *node, int64_t *out_bytes,
+                      struct err *err)
+{
+    const char *text;
+    uint64_t bytes;
+    if (!yaml_text(r->yaml, node, &text, err))
+        return false;
+    if (!human_read_quantity(text, &bytes) || bytes > (UINT64_C(1) << 60))
+        return yaml_fail(r->yaml, node, err, "%s '%s' is not a size like 4Gi; 0 is no limit",
+                         node->key, text);
+    *out_bytes = (int64_t)bytes;
+    return true;
+}
+
+enum { HOUR_MS = 3600 * 1000, DAY_MS = 24 * HOUR_MS };
+
+static bool read_full_samples(struct reading *r, const struct yaml_node *node, struct err *err)
+{
+    return read_span(r, node, HOUR_MS, &r->config->retention.full_samples_ms, err);
+}
+
+static bool read_samples(struct reading *r, const struct yaml_node *node, struct err *err)
+{
+    return read_span(r, node, DAY_MS, &r->config->retention.samples_ms, err);
+}
+
+static bool read_history(struct reading *r, const struct yaml_node *node, struct err *err)
+{
+    return read_span(r, node, DAY_MS, &r->config->retention.history_ms, err);
+}
+
+static bool read_samples_size(struct reading *r, const struct yaml_node *node, struct err *err)
+{
+    return read_size(r, node, &r->config->retention.samples_bytes, err);
+}
+
+static bool read_history_size(struct reading *r, const struct yaml_node *node, struct err *err)
+{
+    return read_size(r, node, &r->config->retention.history_bytes, err);
+}
+
+static bool read_retention(struct reading *r, const struct yaml_node *node, struct err *err)
+{
+    static const struct key keys[] = {
+        {"fullSamplesHours", read_full_samples}, {"samplesDays", read_samples},
+        {"historyDays", read_history},           {"samplesSize", read_samples_size},
+        {"historySize", read_history_size},
+    };
+    return config_read_map(r, node, keys, COUNT(keys), err);
+}
+
+static bool retention_differs(const struct store_retention *a, const struct store_retention *b)
+{
+    return a->full_samples_ms != b->full_samples_ms || a->samples_ms != b->samples_ms ||
+           a->history_ms != b->history_ms || a->samples_bytes != b->samples_bytes ||
+           a->history_bytes != b->history_bytes;
+}
+
 /* --- storage --- */
 
 static bool read_texts(struct reading *r, const struct yaml_node *list, char **out_texts,
@@ -184,6 +255,7 @@ static bool read_all(struct reading *r, struct err *err)
         {"log", read_log},
         {"migrations", config_read_migrations},
         {"sampling", read_sampling},
+        {"retention", read_retention},
         {"storage", read_storage},
         {"analyzer", read_analyzer},
         {"evictionStrategy", config_read_eviction},
@@ -219,6 +291,7 @@ struct config *config_new(struct err *err)
     config->vcpus_per_cpu = 10;
     config->eviction_strategy = STRATEGY_NONE;
     migration_config_default(&config->migration);
+    store_retention_default(&config->retention);
     return config;
 }
 
@@ -291,6 +364,7 @@ bool config_needs_restart(const struct config *now, const struct config *next, c
         {"evictionStrategy", now->eviction_strategy != next->eviction_strategy},
         {"sampling", now->sample_ms != next->sample_ms},
         {"analyzer", !text_equal(now->rules_dir, next->rules_dir)},
+        {"retention", retention_differs(&now->retention, &next->retention)},
         {"storage", texts_differ(now->shared_paths, next->shared_paths) ||
                         texts_differ(now->shared_pools, next->shared_pools)},
     };

@@ -8,6 +8,7 @@
 #include "engine/model/migration_config.h"
 #include "engine/model/settings.h"
 #include "hypervisor/types.h"
+#include "store/retention.h"
 
 enum { CONFIG_HOSTS_MAX = 10000, CONFIG_PATH_MAX = 4096, CONFIG_SHARED_MAX = 64 };
 #define CONFIG_FILE_DEFAULT "/etc/ferry/ferry.yaml"
@@ -35,6 +36,7 @@ struct config {
     unsigned memory_overcommit_percent, vcpus_per_cpu;
     enum strategy eviction_strategy; /* of guests that say nothing */
     int64_t sample_ms;               /* 0: default */
+    struct store_retention retention;
     /* storage: what every host sees alike */
     char *shared_paths[CONFIG_SHARED_MAX], *shared_pools[CONFIG_SHARED_MAX];
     size_t n_shared_paths, n_shared_pools;

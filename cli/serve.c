@@ -205,6 +205,7 @@ static bool open_parts(struct appliance *a, const struct options *options, struc
     a->store = store_sqlite_open(state_dir(a, options), err);
     if (a->store == NULL)
         return false;
+    a->store->ops->set_retention(a->store, &a->config->retention);
     a->recorder = recorder_new(a->store, err);
     if (a->recorder == NULL)
         return false;

@@ -458,10 +458,24 @@ static void turn_after_commit(struct engine *e)
     effects_clear(&e->fx);
 }
 
+/* In a turn with nothing to store: one step of dropping what is too old. */
+static void retain(struct engine *e)
+{
+    struct moment now = now_of(e);
+    struct err err = {0};
+    bool more = false;
+    if (e->parts.store->ops->retain == NULL || now.mono_ms < e->retain_at_ms)
+        return;
+    if (!e->parts.store->ops->retain(e->parts.store, now.wall_ms, &more, &err))
+        LOG(WARN, "retention_failed", FIELD_TEXT(ERROR, err.text));
+    e->retain_at_ms = now_of(e).mono_ms + (more ? RETENTION_AGAIN_MS : RETENTION_EVERY_MS);
+}
+
 int64_t engine_step(struct engine *e)
 {
     bool busy = take_inputs(e);
     struct moment now = now_of(e);
+    bool idle = !busy && !has_records(e) && atomic_load(&e->store_ok);
     if (now.mono_ms - e->aged_ms >= INCIDENTS_EVERY_MS) {
         incidents_tick(e->fleet, now.wall_ms);
         e->aged_ms = now.mono_ms;
@@ -473,6 +487,8 @@ int64_t engine_step(struct engine *e)
         else
             turn_without_commit(e, &err);
     }
+    if (idle)
+        retain(e);
     atomic_fetch_add(&e->turns, 1);
     atomic_store(&e->active_jobs, HASH_CNT(hh_guest, e->fleet->active));
     if (busy && queue_depth(e->inbox) > 0)

@@ -43,7 +43,7 @@ struct engine {
     size_t n_answers;
     struct judgement *judged[ENGINE_TURN_MAX]; /* to be stored with the next commit */
     size_t n_judged;
-    int64_t retry_at_ms; /* after a failed commit */
+    int64_t retain_at_ms, retry_at_ms; /* after a failed commit */
     pthread_mutex_t probes_lock;
     struct probe *probes;               /* questions about CPUs that are out; see probe.c */
     struct volume_probe *volume_probes; /* the same about volumes; see probe_volumes.c */

@@ -395,6 +395,6 @@ bool persist_load(struct store *store, struct fleet *f, struct err *err)
 {
     struct loading loading = {.store = store, .fleet = f, .rejections = f->scratch, .err = err};
     return store->ops->each_object(store, add_object, &loading, err) &&
-           store->ops->each_job(store, false, add_job, &loading, err) && err->code == ERR_NONE &&
-           load_judgements(store, f, err) && incidents_load(store, f, err);
+           store->ops->each_recent_job(store, f->config.jobs_kept, add_job, &loading, err) &&
+           err->code == ERR_NONE && load_judgements(store, f, err) && incidents_load(store, f, err);
 }

@@ -21,7 +21,7 @@ struct exporter {
     struct store *store;
     char version[EXPORTER_VERSION_MAX];
     bool kubevirt_metrics;
-    char state_dir[EXPORTER_PATH_MAX]; /* "": none */
+    char state_dir[EXPORTER_PATH_MAX];   /* "": none */
     atomic_bool is_querying, is_telling; /* one at a time */
     struct metrics_counters *counters;
     struct scrape *scrape;

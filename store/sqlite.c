@@ -15,6 +15,8 @@ static void stats(struct store *s, struct store_stats *out_stats)
         .samples_written = atomic_load(&sq->samples_written),
         .samples_dropped = atomic_load(&sq->samples_dropped),
         .sample_batches = atomic_load(&sq->sample_batches),
+        .samples_retired = atomic_load(&sq->samples_retired),
+        .jobs_dropped = atomic_load(&sq->jobs_dropped),
         .samples_queued = sq->samples.queue != NULL ? queue_depth(sq->samples.queue) : 0,
     };
 }
@@ -64,7 +66,10 @@ static const struct store_ops sqlite_ops = {
     .append_samples = samples_append,
     .append_look = samples_append_look,
     .flush_samples = samples_flush,
+    .set_retention = retention_set,
+    .retain = retention_step,
     .each_job = read_each_job,
+    .each_recent_job = read_each_recent_job,
     .find_job = read_find_job,
     .each_transition = read_each_transition,
     .each_intent = read_each_intent,

@@ -73,6 +73,13 @@ struct samples {
     bool is_losing;  /* the newest batch could not be written */
 };
 
+struct retaining {
+    atomic_bool is_set; /* `wish` does not change any more */
+    struct store_retention wish;
+    char cursor[64];   /* the trace looked at last; the sample writer's, as `pressure` */
+    unsigned pressure; /* how often the ages are halved: the file is too large */
+};
+
 struct store_sqlite {
     struct store store; /* first */
     struct statedir state;
@@ -81,6 +88,8 @@ struct store_sqlite {
     struct samples samples;
     atomic_uint_fast64_t commits, commit_failures, commit_ms_total;
     atomic_uint_fast64_t samples_written, samples_dropped, sample_batches;
+    atomic_uint_fast64_t samples_retired, jobs_dropped;
+    struct retaining retention;
 };
 
 static inline struct store_sqlite *store_sqlite_of(struct store *s)
@@ -137,12 +146,19 @@ bool samples_append(struct store *s, const struct store_sample *rows, size_t n);
 bool samples_append_look(struct store *s, const struct store_look *row);
 bool samples_flush(struct store *s, int64_t timeout_ms, struct err *err);
 
+/* retention.c */
+void retention_set(struct store *s, const struct store_retention *retention);
+bool retention_step(struct store *s, int64_t now_ms, bool *out_did, struct err *err);
+bool retention_samples(struct store_sqlite *sq, int64_t now_ms); /* true: there may be more */
+
 bool read_each_job(struct store *s, bool unfinished, store_job_fn *fn, void *ctx, struct err *err);
 bool read_each_unjudged(struct store *s, store_job_fn *fn, void *ctx, struct err *err);
 bool read_each_verdict(struct store *s, const char *job_uid, store_verdict_fn *fn, void *ctx,
                        struct err *err);
 bool read_each_incident(struct store *s, bool only_open, store_incident_fn *fn, void *ctx,
                         struct err *err);
+bool read_each_recent_job(struct store *s, int64_t limit, store_job_fn *fn, void *ctx,
+                          struct err *err);
 bool read_find_job(struct store *s, const char *ns, const char *name, store_job_fn *fn, void *ctx,
                    struct err *err);
 bool read_each_object(struct store *s, store_object_fn *fn, void *ctx, struct err *err);

@@ -132,6 +132,19 @@ bool read_each_unjudged(struct store *s, store_job_fn *fn, void *ctx, struct err
     return run(s, &query, err);
 }
 
+bool read_each_recent_job(struct store *s, int64_t limit, store_job_fn *fn, void *ctx,
+                          struct err *err)
+{
+    char sql[ROWS_SQL_MAX];
+    rows_select_sql(ROW_JOB,
+                    "(SELECT * FROM jobs WHERE outcome = '' UNION ALL SELECT * FROM (SELECT * FROM"
+                    " jobs WHERE outcome <> '' ORDER BY created_ms DESC, uid DESC LIMIT ?2))",
+                    "ORDER BY created_ms, uid", sql);
+    struct query query = {
+        .kind = ROW_JOB, .sql = sql, .limit = limit, .visit = visit_job, .ctx = ctx, .fn.job = fn};
+    return run(s, &query, err);
+}
+
 bool read_find_job(struct store *s, const char *ns, const char *name, store_job_fn *fn, void *ctx,
                    struct err *err)
 {

@@ -72,12 +72,13 @@ struct collected {
     bool is_closed;
 };
 
-/* Waits for the first, then for more until the batch is full, old enough, or wanted now. */
-static struct collected collect(struct samples *samples)
+/* Waits for the first (for ever, or first_ms), then for more until the batch is full, old enough,
+ * or wanted now. */
+static struct collected collect(struct samples *samples, int64_t first_ms)
 {
     struct collected got = {0};
     const struct clock *clock = clock_system();
-    int64_t wait_ms = -1, until_ms = 0;
+    int64_t wait_ms = first_ms, until_ms = 0;
     while (got.count < STORE_SAMPLE_BATCH_MAX) {
         struct sample_item *item = &samples->batch[got.count];
         enum queue_pop pop = queue_pop(samples->queue, item, wait_ms);
@@ -117,12 +118,19 @@ static void *write_samples(void *ctx)
 {
     struct store_sqlite *sq = ctx;
     struct collected got;
+    int64_t wait_ms = RETENTION_EVERY_MS, tended_ms = 0;
     do {
-        got = collect(&sq->samples);
+        got = collect(&sq->samples, wait_ms);
         if (got.count > 0)
             (void)write_batch(sq, sq->samples.batch, got.count);
         if (got.flush != 0)
             finish_flush(sq, got.flush);
+        int64_t now_ms = clock_mono_ms(clock_system());
+        if (!got.is_closed && now_ms - tended_ms >= wait_ms) {
+            bool more = retention_samples(sq, clock_wall_ms(clock_system()));
+            wait_ms = more ? RETENTION_AGAIN_MS : RETENTION_EVERY_MS;
+            tended_ms = now_ms;
+        }
     } while (!got.is_closed);
     return NULL;
 }

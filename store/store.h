@@ -20,6 +20,7 @@
 
 #include "base/err.h"
 #include "base/own.h"
+#include "store/retention.h"
 #include "store/row_types.h"
 
 enum { STORE_SAMPLE_QUEUE_MAX = 16384, STORE_SAMPLE_BATCH_MAX = 512, STORE_SAMPLE_BATCH_MS = 500 };
@@ -29,7 +30,8 @@ enum { STORE_EVENTS_MAX = 50000, STORE_OBJECT_EVENTS_MAX = 200 };
 struct store_stats {
     uint64_t commits, commit_failures, commit_ms_total;
     uint64_t samples_written, samples_dropped, sample_batches;
-    uint64_t samples_queued; /* now */
+    uint64_t samples_queued;                /* now */
+    uint64_t samples_retired, jobs_dropped; /* by retention */
 };
 
 /* Visitors return false to stop early. */
@@ -82,12 +84,21 @@ struct store_ops {
     /* Waits until everything appended so far is on disk, at most timeout_ms. */
     bool (*flush_samples)(struct store *s, int64_t timeout_ms, struct err *err);
 
+    /* How long things are kept; once, before anything runs. Without it: for ever. */
+    void (*set_retention)(struct store *s, const struct store_retention *retention);
+    /* One bounded step of dropping what is too old from the objects lane, in a transaction of its
+     * own: from its thread, when none is open. out_did: there may be more. */
+    bool (*retain)(struct store *s, int64_t now_ms, bool *out_did, struct err *err);
+
     /* Readers see what is committed (in memory also the caller's own open transaction); a
      * visitor may call back into the store. Order: jobs by created_ms, then uid; the rest of one
      * job as it happened: by seq where there is one, else by time. unfinished: only jobs whose
      * outcome is empty. */
     bool (*each_job)(struct store *s, bool unfinished, store_job_fn *fn, void *ctx,
                      struct err *err);
+    /* All unfinished and the newest `limit` of the others, in the same order. */
+    bool (*each_recent_job)(struct store *s, int64_t limit, store_job_fn *fn, void *ctx,
+                            struct err *err);
     /* The newest job of that name, or the one with that uid: called once or not at all. */
     bool (*find_job)(struct store *s, const char *ns, const char *name, store_job_fn *fn, void *ctx,
                      struct err *err);
