@@ -62,6 +62,8 @@ bool recorded_judge(struct store *store, const struct gathered *job, const struc
     else if (!gather_stored(store, job->uid, &sink, err))
         return false;
     judge_give(judge, out_verdict);
+    if (cause_row(out_verdict->cause)->plane == PLANE_OPEN && job->called_ms == 0)
+        out_verdict->plane = PLANE_CONTROL; /* nothing had been asked of a hypervisor */
     if (job->outcome == OUTCOME_SUCCEEDED && out_verdict->cause != CAUSE_FALSE_FAILURE_REPORT)
         forgive(out_verdict);
     repeat_end(job, out_verdict);

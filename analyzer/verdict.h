@@ -104,10 +104,6 @@ struct verdict {
     struct verdict_point points[VERDICT_POINTS_MAX]; /* those for the cause first */
     struct verdict_number numbers[VERDICT_NUMBERS_MAX];
 };
-/* From structured facts only, without rules. A job that has not ended gets OUTCOME_NONE and
- * CAUSE_NONE. Points and numbers beyond n_points and n_numbers are left as they are. */
-void verdict_of(const struct snapshot_job *job, struct verdict *out_verdict);
-
 /* One verdict as a document; NULL only without memory. `id` names the case, NULL: none. */
 struct json_object *verdict_json(const struct verdict *verdict, const char *id);
 

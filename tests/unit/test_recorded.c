@@ -246,6 +246,76 @@ static void the_engines_words_are_repeated(void **state)
     }
 }
 
+/* ---- laws over every ending ---- */
+
+static const struct sight law_sights[] = {UNSEEN, RUNS,           GONE,
+                                          DARK,   OFF("crashed"), HALF("postcopy-failed")};
+static const struct said law_said[] = {NO_CALL,
+                                       CALL_OK,
+                                       LOST_CALL,
+                                       SAID(1, 7, "client socket is closed"),
+                                       SAID(38, 7, "unable to connect to server"),
+                                       SAID(78, 10, "canceled by client")};
+static const struct {
+    const char *outcome, *guest, *by;
+} law_ends[] = {
+    {"succeeded", "running-on-target", "on-target"},
+    {"failed", "running-on-source", "on-source"},
+    {"aborted", "running-on-source", "on-source"},
+    {"lost", "lost", "lost"},
+    {"irrecoverable", "paused-irrecoverable", "irrecoverable"},
+};
+
+static void check_laws(const struct tale *tale, const struct verdict *verdict)
+{
+    bool is_fine = strcmp(tale->outcome, "succeeded") == 0;
+    bool was_called = tale->said.err != NULL;
+    assert_string_equal(outcome_name(verdict->outcome), tale->outcome);
+    assert_string_equal(guest_at_name(verdict->guest), tale->guest);
+    assert_true(verdict->plane < PLANE_COUNT && cause_has_plane(verdict->cause, verdict->plane));
+    assert_true(!is_fine || verdict->plane == PLANE_NONE);
+    assert_true(is_fine || verdict->cause != CAUSE_NONE);
+    assert_true(verdict->cause != CAUSE_USER_CANCELLED); /* nobody asked */
+    assert_true(verdict->plane != PLANE_DATA || was_called ||
+                verdict->outcome == OUTCOME_IRRECOVERABLE || verdict->outcome == OUTCOME_LOST);
+    assert_int_equal(verdict->irrecoverable, strcmp(tale->outcome, "lost") == 0 ||
+                                                 strcmp(tale->outcome, "irrecoverable") == 0);
+}
+
+static void every_ending_obeys_the_laws(void **state)
+{
+    struct rig *rig = *state;
+    struct verdict verdict;
+    struct err err = {0};
+    unsigned n = 0;
+    for (size_t e = 0; e < COUNT(law_ends); e++)
+        for (size_t c = 0; c < COUNT(law_said); c++)
+            for (size_t s = 0; s < COUNT(law_sights); s++)
+                for (size_t t = 0; t < COUNT(law_sights); t++) {
+                    const struct tale tale = {.last =
+                                                  law_said[c].err != NULL ? "Running" : "Pending",
+                                              .outcome = law_ends[e].outcome,
+                                              .guest = law_ends[e].guest,
+                                              .ended_by = law_ends[e].by,
+                                              .said = law_said[c],
+                                              .source = law_sights[s],
+                                              .target = law_sights[t]};
+                    if (tale.said.err == NULL && (s > 0 || t > 0))
+                        continue; /* nobody looks before something was asked */
+                    struct gathered job;
+                    struct notes notes = {0};
+                    char uid[16];
+                    (void)snprintf(uid, sizeof uid, "law-%u", n++);
+                    rig->store->ops->begin(rig->store);
+                    put_tale(rig->store, &tale, uid);
+                    assert_true(rig->store->ops->commit(rig->store, &err));
+                    assert_true(gather_job(rig->store, uid, &job, &err));
+                    assert_true(
+                        recorded_judge(rig->store, &job, &notes, rig->judge, &verdict, &err));
+                    check_laws(&tale, &verdict);
+                }
+}
+
 /* Law: no rule over Ferry's facts is dead. */
 static void every_rule_over_our_own_facts_fires_in_a_tale(void **state)
 {
@@ -411,6 +481,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         TEST(each_tale_gets_its_verdict),
         TEST(the_engines_words_are_repeated),
+        TEST(every_ending_obeys_the_laws),
         TEST(every_rule_over_our_own_facts_fires_in_a_tale),
         TEST(what_was_stored_is_judged_to_the_same_end),
         TEST(trends_are_read_from_differences),

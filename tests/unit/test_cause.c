@@ -1,0 +1,49 @@
+/* test_cause.c - the table of causes: names that differ, sentences that are some, a way back. */
+#include <ctype.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include <cmocka.h>
+#include <string.h>
+
+#include "analyzer/verdict.h"
+
+static void check_sentence(const char *text)
+{
+    size_t n = strlen(text);
+    assert_true(n > 1 && isupper((unsigned char)text[0]) && text[n - 1] == '.');
+}
+
+static void rows_are_sane(void **state)
+{
+    (void)state;
+    for (enum cause cause = CAUSE_NONE + 1; cause < CAUSE_COUNT; cause++) {
+        const struct cause_row *row = cause_row(cause);
+        assert_true(strspn(row->name, "abcdefghijklmnopqrstuvwxyz-") == strlen(row->name));
+        for (enum cause other = 0; other < cause; other++)
+            assert_string_not_equal(row->name, cause_row(other)->name);
+        check_sentence(row->meaning);
+        check_sentence(row->action);
+        assert_true(row->recoverable < RECOVERABLE_COUNT);
+        assert_int_equal(cause_from_name(row->name), cause);
+        assert_true(cause != CAUSE_UNKNOWN || row->recoverable == RECOVERABLE_UNKNOWN);
+    }
+    assert_string_equal(cause_row(CAUSE_NONE)->name, "none");
+    assert_int_equal(cause_from_name("none of these"), CAUSE_COUNT);
+    for (enum plane plane = 0; plane < PLANE_COUNT; plane++)
+        assert_string_not_equal(plane_name(plane), "");
+    for (enum recoverable can = 0; can < RECOVERABLE_COUNT; can++)
+        assert_string_not_equal(recoverable_name(can), "");
+    assert_string_equal(failed_at_name(FAILED_AT_NONE), "");
+    assert_string_equal(failed_at_name(FAILED_AT_AFTER), "after-hand-off");
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(rows_are_sane),
+    };
+    return cmocka_run_group_tests_name("cause", tests, NULL, NULL);
+}
