@@ -10,7 +10,9 @@
 #include "cli/cli.h"
 #include "cli/config.h"
 #include "cli/explain_recorded.h"
+#include "cli/fold.h"
 #include "cli/human.h"
+#include "cli/table.h"
 #include "cli/verdict_page.h"
 
 enum { KEY_RULES = 0x300, KEY_ALL, KEY_SINCE, KEY_STATE };
@@ -63,9 +65,28 @@ struct hearing {
     struct judge *judge;
     struct evidence_sink sink;
     bool as_json, failed;
+    bool draws, is_drawn; /* how far reading came, on a terminal */
     unsigned n;
     char id[READ_ID_MAX];
 };
+
+static void draw(void *ctx, uint64_t bytes)
+{
+    struct hearing *h = ctx;
+    char text[HUMAN_TEXT_MAX];
+    if (!h->draws)
+        return;
+    human_bytes(bytes, text);
+    (void)fprintf(stderr, "\r%s read\033[K", text);
+    h->is_drawn = true;
+}
+
+static void wipe(struct hearing *h)
+{
+    if (h->is_drawn)
+        (void)fputs("\r\033[K", stderr);
+    h->is_drawn = false;
+}
 
 static const struct evidence_sink *begin(void *ctx, const struct read_case *of)
 {
@@ -86,13 +107,18 @@ static void print_line(struct hearing *h, const struct verdict *verdict)
 
 static void print_page(struct hearing *h, const struct verdict *verdict)
 {
-    struct buf page;
+    struct buf page, folded;
     buf_init(&page, CLI_PAGE_MAX);
+    buf_init(&folded, CLI_PAGE_MAX);
     if (h->n > 0)
-        buf_add(&page, "\n");
+        buf_add(&folded, "\n");
     verdict_page(verdict, h->id, &page);
-    h->failed = h->failed || page.failed || fputs(page.data, stdout) < 0;
+    if (!page.failed)
+        fold_page(page.data, cli_width(STDOUT_FILENO, TABLE_WIDTH), &folded);
+    bool is_whole = !page.failed && !folded.failed;
+    h->failed = h->failed || !is_whole || fputs(folded.data, stdout) < 0;
     buf_fini(&page);
+    buf_fini(&folded);
 }
 
 static void end(void *ctx)
@@ -100,6 +126,7 @@ static void end(void *ctx)
     struct hearing *h = ctx;
     struct verdict verdict;
     judge_give(h->judge, &verdict);
+    wipe(h);
     if (h->as_json)
         print_line(h, &verdict);
     else
@@ -109,8 +136,11 @@ static void end(void *ctx)
 
 static void warn(void *ctx, const struct err *problem)
 {
-    (void)ctx;
-    (void)fprintf(stderr, "ferry: %s\n", problem->text);
+    char clean[ERR_TEXT_MAX];
+    table_clean(clean, sizeof clean, problem->text);
+    if (ctx != NULL)
+        wipe(ctx);
+    (void)fprintf(stderr, "ferry: %s\n", clean);
 }
 
 /* What was asked is answered as far as it goes; a part that could not be read is a failure still.
@@ -119,13 +149,18 @@ static int explain(const struct options *o, struct err *err)
 {
     OWNED(ruleset) rules = ruleset_new(o->rules, warn, NULL, err);
     OWNED(judge) judge = rules != NULL ? judge_new(rules, err) : NULL;
-    struct hearing h = {.judge = judge, .as_json = o->common.output == OUTPUT_JSON};
-    struct read_visitor visitor = {.ctx = &h, .begin = begin, .end = end, .problem = warn};
+    struct hearing h = {.judge = judge,
+                        .as_json = o->common.output == OUTPUT_JSON,
+                        .draws = cli_is_terminal(STDERR_FILENO)};
+    struct read_visitor visitor = {
+        .ctx = &h, .begin = begin, .end = end, .problem = warn, .progress = draw};
     struct read_report report = {0};
     if (judge == NULL)
         return cli_fail(err, NULL);
     h.sink = judge_sink(judge);
-    if (!read_evidence_path(o->file, &visitor, &report, err))
+    bool is_read = read_evidence_path(o->file, &visitor, &report, err);
+    wipe(&h);
+    if (!is_read)
         return cli_fail(err, "docs/explain.md says what can be read");
     if (h.failed) {
         err_set(err, ERR_IO, "the answer could not be written");
