@@ -125,14 +125,6 @@ static double sureness(const struct scales *scales, enum cause chosen)
 
 /* ---- the verdict ---- */
 
-/* A hypervisor itself speaks of little else than the stream. */
-static bool is_of_hypervisor(const struct judge *judge)
-{
-    const struct judge_fact *system = judge_find_fact(judge, "system");
-    return system != NULL &&
-           (rule_same_word(system->value, "qemu") || rule_same_word(system->value, "xen"));
-}
-
 /* A cause that may be of two planes: as the rule says, else by how far it had come. */
 static enum plane plane_of(const struct judge *judge, enum cause cause, const struct rule *rule)
 {
@@ -149,7 +141,7 @@ static enum plane plane_of(const struct judge *judge, enum cause cause, const st
     for (size_t i = 0; i < COUNT(moved); i++)
         if (judge_find_fact(judge, moved[i]) != NULL)
             return PLANE_DATA;
-    return is_of_hypervisor(judge) ? PLANE_DATA : PLANE_CONTROL;
+    return PLANE_CONTROL;
 }
 
 static enum failed_at failed_at_of(const struct judge *judge, const struct verdict *verdict)

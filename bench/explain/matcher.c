@@ -30,8 +30,7 @@ static double now_s(void)
 static const char *const quiet[] = {
     "########.###+0000: ####: debug : virThreadJobSet:93 : Thread #### is now running rpc job",
     "2026-11-16T10:##:##.###Z qemu-system-x86_64: info: iteration ## of memory sent",
-    "{\"component\":\"virt-handler\",\"level\":\"info\",\"msg\":\"resyncing virt-launcher\","
-    "\"pos\":\"vm.go:####\",\"uid\":\"########-####\"}",
+    "{\"level\":\"info\",\"msg\":\"resyncing virt-launcher\",\"pos\":\"vm.go:####\"}",
     "Nov 16 10:##:## node## systemd[####]: Started Session of user root.",
     "2026-11-16 10:##:##.### #### INFO nova.compute.manager [-] VM Resumed (Lifecycle Event)",
     "I1116 10:##:##.###       1 controller.go:###] enqueueing object default/testvm for sync",

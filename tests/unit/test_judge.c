@@ -249,7 +249,7 @@ static void an_open_plane_follows_the_rule_or_how_far_it_came(void **state)
     (void)judge_text(w, "operation failed");
     assert_int_equal(w->verdict.plane, PLANE_CONTROL);
     assert_int_equal(w->verdict.failed_at, FAILED_AT_UNKNOWN);
-    (void)judge_text(w, "operation failed|#system=qemu");
+    (void)judge_text(w, "operation failed|#mode=precopy");
     assert_int_equal(w->verdict.plane, PLANE_DATA);
 }
 
