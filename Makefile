@@ -11,7 +11,10 @@ LAYERS := base store hypervisor collector engine analyzer exporter cli
 
 # One variant per directory, so that gcc, clang and sanitizer objects never mix.
 VARIANT ?= $(notdir $(CC))
-B := $(BUILD)/$(VARIANT)
+# LIBPROM=system: an installed libprom writes counters and gauges (exporter/prom_system.h).
+LIBPROM ?= own
+LIBPROM_LIBS ?= -lprom
+B := $(BUILD)/$(VARIANT)$(if $(filter system,$(LIBPROM)),-libprom)
 
 PKGS := libvirt libvirt-qemu libmicrohttpd json-c sqlite3 yaml-0.1 libxml-2.0 libcurl gnutls libhs zlib
 PKG_CFLAGS := $(shell pkg-config --cflags $(PKGS) 2>/dev/null | sed 's/-I/-isystem /g')
@@ -45,6 +48,12 @@ CFLAGS := -std=c17 -D_GNU_SOURCE -DFERRY_VERSION='"$(VERSION)"' -I. -include bas
 LDFLAGS := -pie -Wl,-z,relro,-z,now -pthread $(SAN)
 
 SRCS := $(sort $(shell find $(LAYERS) -name '*.c'))
+ifeq ($(LIBPROM),system)
+CFLAGS += -DFERRY_LIBPROM_SYSTEM $(LIBPROM_CFLAGS)
+PKG_LIBS += $(LIBPROM_LIBS)
+else
+SRCS := $(filter-out exporter/prom_system%.c,$(SRCS))
+endif
 MAIN := cli/main.c
 LIB_OBJS := $(patsubst %.c,$(B)/%.o,$(filter-out $(MAIN),$(SRCS))) $(B)/rules.o $(B)/files.o
 MAIN_OBJ := $(patsubst %.c,$(B)/%.o,$(MAIN))

@@ -9,6 +9,9 @@
 #include <string.h>
 
 #include "base/log.h"
+#ifdef FERRY_LIBPROM_SYSTEM
+#include "exporter/prom_system.h"
+#endif
 
 enum { REGISTRY_PAGE_MAX = 256 * 1024 * 1024 };
 
@@ -185,12 +188,45 @@ int prom_collector_registry_register_collector(prom_collector_registry_t *self,
     return !fits;
 }
 
+static void render_own(const struct prom_collector_registry *registry, struct promx_page *page,
+                       bool histograms_only)
+{
+    for (struct prom_collector *c = registry->first; c != NULL; c = c->next)
+        for (struct prom_metric *m = c->first; m != NULL; m = m->next)
+            if (!histograms_only || m->type == PROMX_HISTOGRAM)
+                prom_metric_render(m, page);
+}
+
+#ifdef FERRY_LIBPROM_SYSTEM
+/* Counters and gauges by libprom; false: it failed, and nothing was written. */
+static bool render_system(const struct prom_collector_registry *registry, struct promx_page *page)
+{
+    struct prom_system *system = page->format == PROMX_TEXT ? prom_system_new() : NULL;
+    if (system == NULL)
+        return false;
+    bool fine = true;
+    for (struct prom_collector *c = registry->first; c != NULL; c = c->next)
+        for (struct prom_metric *m = c->first; fine && m != NULL; m = m->next)
+            fine = m->type == PROMX_HISTOGRAM || prom_system_add(system, m);
+    OWNED_TEXT text = prom_system_end(system);
+    if (!fine || text == NULL)
+        return false;
+    buf_add(&page->out, text);
+    return true;
+}
+#else
+static bool render_system(const struct prom_collector_registry *registry, struct promx_page *page)
+{
+    (void)registry;
+    (void)page;
+    return false;
+}
+#endif
+
 void promx_registry_render(prom_collector_registry_t *self, struct promx_page *page)
 {
     (void)pthread_mutex_lock(&self->lock);
-    for (struct prom_collector *c = self->first; c != NULL; c = c->next)
-        for (struct prom_metric *m = c->first; m != NULL; m = m->next)
-            prom_metric_render(m, page);
+    render_own(self, page, render_system(self, page));
     (void)pthread_mutex_unlock(&self->lock);
 }
 

@@ -10,6 +10,9 @@
  * help are copied; label values are escaped and invalid UTF-8 in them replaced; a gauge can be
  * lowered with add. Functions return 0 for done and 1 for refused, as libprom's do.
  *
+ * make LIBPROM=system writes the counters and gauges of a text page with an installed libprom
+ * (prom_system.h says how it is kept from crashing); histograms and OpenMetrics stay ours.
+ *
  * Ownership: a registry owns its collectors, a collector its metrics; destroy only what was
  * never given away. A sample handle lives as long as its series (see promx_metric_delete).
  */
@@ -17,6 +20,10 @@
 #define EXPORTER_PROM_H
 
 #include <stddef.h>
+
+#ifdef FERRY_LIBPROM_SYSTEM
+#include "exporter/prom_own.h"
+#endif
 
 typedef struct prom_collector_registry prom_collector_registry_t;
 typedef struct prom_collector prom_collector_t;

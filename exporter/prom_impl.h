@@ -57,6 +57,10 @@ int prom_metric_destroy(struct prom_metric *metric);
 void prom_metric_render(struct prom_metric *metric, struct promx_page *page);
 /* The inside of the braces of a series, and how long it is. */
 const char *prom_series_labels(const struct prom_metric_sample *series, size_t *out_bytes);
+#ifdef FERRY_LIBPROM_SYSTEM
+struct prom_system;
+bool prom_system_add(struct prom_system *system, struct prom_metric *metric);
+#endif
 /* True when both would write a sample of one name: x_count beside a histogram x. */
 bool prom_metric_collides(const struct prom_metric *a, const struct prom_metric *b);
 

@@ -23,6 +23,7 @@ deps: ## install the Debian packages that are missing (root only if there are an
 .PHONY: test-fast
 test-fast: ## tests without hosts, under ASan and UBSan, and lint: under a minute once built
 	+@$(ASAN) run-tests
+	+@$(ASAN) test-libprom
 	@tests/rules/run
 	@$(MAKE) lint
 
@@ -43,6 +44,17 @@ test-full: ## the same with every lab test
 .PHONY: test-threads
 test-threads: ## the tests without hosts under ThreadSanitizer
 	@$(MAKE) CC=gcc VARIANT=tsan run-tests
+
+# A build against an installed libprom, with a library of the same symbols in its place: the
+# counting plane and its page are compiled anew, the rest is as it is.
+.PHONY: test-libprom
+test-libprom: $(B)/libferry.a ## a page written by libprom (LIBPROM=system), against a stand-in
+	@mkdir -p $(B)/libprom
+	@$(CC) $(filter-out -fvisibility=hidden -fPIE,$(CFLAGS)) -fPIC -shared -o $(B)/libprom/libprom.so tests/libprom/stub.c
+	@$(CC) $(CFLAGS) -DFERRY_LIBPROM_SYSTEM -isystem tests/libprom $(LDFLAGS) -o $(B)/libprom/check \
+		tests/libprom/check.c tests/page_check.c $(wildcard exporter/prom*.c) \
+		-L$(B)/libprom -Wl,-rpath,$(abspath $(B)/libprom) -lprom $(B)/libferry.a $(PKG_LIBS) -lcmocka -lm
+	@$(B)/libprom/check
 
 # Random fleets against the laws of tests/sim/lawbook.h.
 .PHONY: laws

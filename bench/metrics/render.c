@@ -4,7 +4,7 @@
  * scrape.
  *
  *     render [series...]        prints lines "name series us-per-sample bytes"
- *     render --page             the fleet's page
+ *     render --page HOSTS GUESTS    the fleet's page, with 200 migrations
  *
  * CPU time of the process, the median of the rounds: the machine may be busy. */
 #include <arpa/inet.h>
@@ -18,7 +18,7 @@
 
 #include "exporter/scrape.h"
 
-enum { ROUNDS = 31, SCRAPES = 400, HOSTS = 1000, GUESTS = 50000, MIGRATIONS = 200 };
+enum { ROUNDS = 31, SCRAPES = 400, MIGRATIONS = 200 };
 
 static double cpu_s(clockid_t clock)
 {
@@ -158,21 +158,21 @@ static void fill_jobs(struct fleet_view *view)
     }
 }
 
-static struct fleet_view *new_view(void)
+static struct fleet_view *new_view(size_t hosts, size_t guests)
 {
     struct fleet_view *view = calloc(1, sizeof *view);
-    view->nodes = calloc(HOSTS, sizeof *view->nodes);
-    view->guests = calloc(GUESTS, sizeof *view->guests);
+    view->nodes = calloc(hosts, sizeof *view->nodes);
+    view->guests = calloc(guests, sizeof *view->guests);
     view->jobs = calloc(MIGRATIONS, sizeof *view->jobs);
     view->pointers = calloc(MIGRATIONS, sizeof(const struct snapshot_job *));
     view->snapshot.wall_ms = INT64_C(1763269659000);
-    for (size_t i = 0; i < HOSTS; i++) {
+    for (size_t i = 0; i < hosts; i++) {
         (void)snprintf(view->nodes[i].name, sizeof view->nodes[i].name, "node-%04zu", i);
         view->nodes[i].connected = view->nodes[i].has_facts = true;
     }
-    for (size_t i = 0; i < GUESTS; i++) {
+    for (size_t i = 0; i < guests; i++) {
         (void)snprintf(view->guests[i].name, sizeof view->guests[i].name, "guest-%05zu", i);
-        (void)snprintf(view->guests[i].node, sizeof view->guests[i].node, "node-%04zu", i % HOSTS);
+        (void)snprintf(view->guests[i].node, sizeof view->guests[i].node, "node-%04zu", i % hosts);
         view->guests[i].state = HV_STATE_RUNNING;
         view->guests[i].up = view->guests[i].migratable.known = true;
     }
@@ -180,8 +180,8 @@ static struct fleet_view *new_view(void)
     view->snapshot.nodes = view->nodes;
     view->snapshot.guests = view->guests;
     view->snapshot.jobs = view->pointers;
-    view->snapshot.n_nodes = HOSTS;
-    view->snapshot.n_guests = GUESTS;
+    view->snapshot.n_nodes = hosts;
+    view->snapshot.n_guests = guests;
     view->snapshot.n_jobs = MIGRATIONS;
     return view;
 }
@@ -234,9 +234,9 @@ static void scrape_fleet(struct exporter *x, struct fleet_view *view, const char
                  what, bytes / 1024, p50, p99, cpu_ms, cpu_ms / 150);
 }
 
-static int measure_page(void)
+static int measure_page(size_t hosts, size_t guests)
 {
-    struct fleet_view *view = new_view();
+    struct fleet_view *view = new_view(hosts, guests);
     const struct exporter_config config = {.listen = "127.0.0.1:0", .version = "bench"};
     const struct exporter_parts parts = {.clock = clock_system()};
     struct err err = {0};
@@ -254,8 +254,8 @@ static int measure_page(void)
 
 int main(int argc, char **argv)
 {
-    if (argc == 2 && strcmp(argv[1], "--page") == 0)
-        return measure_page();
+    if (argc == 4 && strcmp(argv[1], "--page") == 0)
+        return measure_page(strtoul(argv[2], NULL, 10), strtoul(argv[3], NULL, 10));
     for (int i = 1; i < argc; i++)
         measure(strtoul(argv[i], NULL, 10));
     return argc > 1 ? 0 : 2;
