@@ -88,8 +88,8 @@ static enum format detect(struct input *in)
     if (starts_with(in->data + in->start, in->end - in->start, "\xEF\xBB\xBF", 3))
         in->start += 3;
     const char *text = first_word(in, &n);
-    if (n == 0)
-        return FORMAT_EMPTY;
+    if (n == 0) /* blanks without end may still be followed by something */
+        return in->at_eof ? FORMAT_EMPTY : FORMAT_LOG;
     if (is_json(text, n)) {
         if (text[0] == '{' && is_json_log(text, n))
             return FORMAT_LOG;

@@ -298,18 +298,26 @@ bool values_read(struct input *in, bool is_by_line, const struct values_taker *t
     return is_fine;
 }
 
-/* The first line is whole by itself, or the second begins like a value of its own. */
+static bool is_whole(const char *text, size_t n)
+{
+    struct err err = {0};
+    OWNED(json_object) object = json_parse(text, n, "line", &err);
+    return object != NULL;
+}
+
+/* The first line is whole by itself, or it is broken and the second is. */
 bool values_are_lines(const char *text, size_t n)
 {
-    const char *end = memchr(text, '\n', n);
-    if (n == 0 || *text == '[') /* a list is one document, wherever its lines end */
+    static const char items[] = "\"items\""; /* a list, wherever its lines end */
+    if (n == 0 || *text == '[')
         return false;
-    if (end == NULL)
+    const char *end = memchr(text, '\n', n);
+    if (end == NULL || is_whole(text, (size_t)(end - text)))
         return true;
-    size_t first = (size_t)(end - text);
-    struct err err = {0};
-    OWNED(json_object) object = json_parse(text, first, "line", &err);
-    if (object != NULL)
-        return true;
-    return first > 1 && first + 2 < n && end[1] == '{';
+    if (memmem(text, (size_t)(end - text), items, sizeof items - 1) != NULL)
+        return false;
+    const char *second = end + 1, *stop = text + n;
+    const char *second_end = memchr(second, '\n', (size_t)(stop - second));
+    return second < stop && *second == '{' &&
+           is_whole(second, (size_t)((second_end == NULL ? stop : second_end) - second));
 }

@@ -61,8 +61,7 @@ static void what_cannot_be_read_says_what_it_is(void **state)
               "x: line 5 column 6: expected ':' after the key"),
         STORY("{\n\"kind\": \"PodList\", \"apiVersion\": \"v1\",\n\"items\": [\n",
               "x: line 4 column 1: "),
-        STORY("{\"a\"\n{\"b\"\n",
-              "nothing can be read (2 problems), the first: x: line 1 column 5: "),
+        STORY("{\"a\"\n{\"b\"\n", "x: line 2 column 1: expected ':' after the key"),
         STORY("apiVersion: v1\nkind: [\n", "x:"),
 #undef STORY
     };
@@ -225,6 +224,51 @@ static void a_mark_of_utf8_and_carriage_returns_are_no_text(void **state)
     TRANSCRIPT_OF("\xEF\xBB\xBFone\r\ntwo", "x", &t);
     assert_string_equal(t.text.data, "begin x ()\n? - x:1: one\n? - x:2: two\nend\n");
     transcript_fini(&t);
+}
+
+static void the_first_line_may_be_the_broken_one(void **state)
+{
+    (void)state;
+    struct transcript t;
+    TRANSCRIPT_OF("{\"id\":\"a\", \"messages\": [\n{\"id\":\"b\"}\n{\"id\":\"c\"}\n", "x", &t);
+    assert_true(t.is_fine);
+    assert_string_equal(t.text.data, "problem x: line 1 column 25: the text ends too early\n"
+                                     "begin b ()\nend\nbegin c ()\nend\n");
+    transcript_fini(&t);
+    TRANSCRIPT_OF("{\"id\":\"a\"\n{\"id\":\"b\"\n{\"id\":\"c\"}\n", "x", &t);
+    assert_false(t.is_fine); /* two broken lines are a broken document */
+    transcript_fini(&t);
+}
+
+static void a_list_is_one_document_wherever_its_lines_end(void **state)
+{
+    (void)state;
+    struct transcript t;
+    TRANSCRIPT_OF(
+        "{\"kind\":\"NodeList\",\"apiVersion\":\"v1\",\"items\":[{\"metadata\":{}},\n"
+        "{\"metadata\":{\"name\":\"a\"},\"status\":{\"conditions\":[{\"type\":\"Ready\","
+        "\"status\":\"False\",\"reason\":\"KubeletNotReady\",\"message\":\"down\"}]}}\n]}",
+        "x", &t);
+    assert_true(t.is_fine);
+    assert_int_equal(t.report.problems, 0);
+    assert_has(&t, "condition Ready of Node a (x): KubeletNotReady: down\n");
+    transcript_fini(&t);
+}
+
+static void blanks_without_end_are_no_end(void **state)
+{
+    (void)state;
+    struct buf text;
+    buf_init(&text, 1 << 20);
+    for (int i = 0; i < 200000; i++)
+        buf_add(&text, "\n");
+    buf_add(&text, "the end\n");
+    struct transcript t;
+    transcript_of_bytes(text.data, text.length, "x", &t);
+    assert_true(t.is_fine);
+    assert_has(&t, "? - x:200001: the end\n");
+    transcript_fini(&t);
+    buf_fini(&text);
 }
 
 static void text_in_brackets_is_text(void **state)
@@ -408,6 +452,9 @@ int main(void)
         cmocka_unit_test(a_long_line_keeps_its_ends),
         cmocka_unit_test(any_byte_passes),
         cmocka_unit_test(a_mark_of_utf8_and_carriage_returns_are_no_text),
+        cmocka_unit_test(the_first_line_may_be_the_broken_one),
+        cmocka_unit_test(a_list_is_one_document_wherever_its_lines_end),
+        cmocka_unit_test(blanks_without_end_are_no_end),
         cmocka_unit_test(text_in_brackets_is_text),
         cmocka_unit_test(objects_may_follow_each_other),
         cmocka_unit_test(a_guest_that_moved_twice_has_two_stories),
