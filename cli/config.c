@@ -249,6 +249,7 @@ static bool read_all(struct reading *r, struct err *err)
 {
     static const struct key keys[] = {
         {"helperSecretFile", config_read_helper_secret},
+        {"outOfBand", config_read_oob},
         {"hosts", config_read_hosts},
         {"state", read_state},
         {"listen", read_listen},

@@ -22,6 +22,7 @@ struct config {
     bool *host_cordoned;               /* one per host: takes no new guests (schedulable: false) */
     char **host_log_dirs;              /* one per host: of its QEMU logs, NULL: not readable */
     char rules_dir[CONFIG_PATH_MAX];   /* the site's own rules of the analyser; "": none */
+    char oob[HV_URI_MAX];              /* where guests' second monitors come to; "": nowhere */
     char helper_secret[HV_SECRET_MAX]; /* of hosts that name no file of their own */
     char state_dir[CONFIG_PATH_MAX];   /* default /var/lib/ferry */
     char listen[HV_TEXT_MAX];          /* default 127.0.0.1:9178 */

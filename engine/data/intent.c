@@ -67,10 +67,10 @@ void intent_error(const struct job *job, const char *call, const struct err *err
 
 const char *intent_action(const char *name)
 {
-    static const char *const all[] = {"set-downtime", "start-postcopy", "suspend",
-                                      "resume",       "yank",           "drop-copy",
-                                      "reset-relay",  "kill-stream",    "pause-at-target",
-                                      "pause-stream", "recover",        "stop-backup"};
+    static const char *const all[] = {"set-downtime", "start-postcopy",  "suspend",      "resume",
+                                      "yank",         "drop-copy",       "reset-relay",  "yank-oob",
+                                      "kill-stream",  "pause-at-target", "pause-stream", "recover",
+                                      "stop-backup"};
     for (size_t i = 0; i < COUNT(all); i++)
         if (strcmp(all[i], name) == 0)
             return all[i];

@@ -83,6 +83,11 @@ static enum decision choose_in_switch(const struct ladder_facts *facts, char *ou
             "The switch-over stands still for %.1f s; its stream passes through Ferry, which "
             "resets it.",
             seconds(facts->stopped_ms));
+    if (facts->oob && !was_tried(facts, DECISION_STREAM_YANKED_OOB))
+        return say(out_text, DECISION_STREAM_YANKED_OOB,
+                   "The switch-over stands still for %.1f s; its stream is broken through the "
+                   "guest's out-of-band monitor, if it has one.",
+                   seconds(facts->stopped_ms));
     if (facts->source_helps && !was_tried(facts, DECISION_STREAM_KILLED))
         return say(
             out_text, DECISION_STREAM_KILLED,
@@ -166,6 +171,12 @@ enum decision ladder_choose(const struct ladder_facts *facts, char out_text[MONI
     if (facts->since_remedy_ms >= 0 && facts->since_remedy_ms < LADDER_AGAIN_MS)
         return say(out_text, DECISION_STREAM_QUIET, "The streams were told to break %.1f s ago.",
                    seconds(facts->since_remedy_ms));
+    bool yanked = was_tried(facts, DECISION_STREAM_YANKED); /* and it hangs, or freed nobody */
+    if (yanked && facts->oob && !was_tried(facts, DECISION_STREAM_YANKED_OOB))
+        return say(out_text, DECISION_STREAM_YANKED_OOB,
+                   "Nothing moved for %.1f s and breaking the streams changed nothing: they are "
+                   "broken through the guest's out-of-band monitor, if it has one.",
+                   seconds(facts->quiet_ms));
     return say(out_text, DECISION_STREAM_YANKED,
                "Nothing moved for %.1f s while disks are kept alike: the streams are broken before "
                "libvirt gives up, which would freeze the guest.",
@@ -257,6 +268,7 @@ static void gather(struct fleet *f, const struct job *job, struct moment now,
         .tunnelled = (job->flags & HV_MIGRATE_TUNNELLED) != 0,
         .relayed = is_relayed(job),
         .stuck_ms = stuck_ms(job, now),
+        .oob = fleet_has_oob(f, job->source),
         .quiet_ms = job->stream.sampled_ms - job->stream.flow_ms,
         .silent_ms = job->stream.flow_ms != 0 ? now.mono_ms - job->stream.flow_ms : 0,
         .stopped_ms = job->stream.stopped_ms != 0 && !job->userpause.wished
@@ -290,6 +302,7 @@ static void give(struct fleet *f, struct job *job, enum decision decision, const
         {DECISION_STREAM_COPY_DROPPED, HV_CALL_DROP_COPY, "drop-copy", true},
         {DECISION_STREAM_ABORT_DROPPED, HV_CALL_DROP_COPY, "drop-copy", true},
         {DECISION_STREAM_RESET, HV_CALL_RESET_RELAY, "reset-relay", false},
+        {DECISION_STREAM_YANKED_OOB, HV_CALL_YANK_OOB, "yank-oob", false},
         {DECISION_STREAM_KILLED, HV_CALL_KILL_STREAM, "kill-stream", false},
         {DECISION_STREAM_TARGET_KILLED, HV_CALL_KILL_STREAM, "kill-stream", true},
         {DECISION_STREAM_PAUSED, HV_CALL_ABORT, "pause-stream", false},
@@ -444,6 +457,10 @@ bool ladder_called(struct fleet *f, struct job *job, uint64_t id, const struct e
     (void)f;
     if (!order_answered(job, &job->stream.order, id, err, now, fx))
         return false;
+    const char *action = job->stream.order.action;
+    bool once = text_equal(action, "reset-relay") || text_equal(action, "yank-oob");
+    if (once && err->code != ERR_NONE && err->code != ERR_UNREACHABLE)
+        job->stream.ordered_ms = 0; /* nothing was done: nothing to wait for */
     if (err->code != ERR_NONE)
         effects_event(fx, job, now.wall_ms, true, "RemedyFailed", "%s at %s: %.300s",
                       job->stream.order.action, job->stream.order.node, err->text);

@@ -36,6 +36,7 @@ struct ladder_facts {
     bool parallel;       /* several streams */
     bool tunnelled;      /* libvirt's keepalive ends it */
     bool relayed;        /* it passes through us */
+    bool oob;            /* Ferry waits for second monitors: the guest may have one */
     int64_t stuck_ms;    /* bytes wait at our relay for so long; -1: none do, or nobody knows */
     int64_t quiet_ms;    /* nothing was measured to move for so long */
     int64_t silent_ms;   /* the same, or nothing could be measured: in a switch-over nothing can */

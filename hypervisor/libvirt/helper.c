@@ -57,6 +57,10 @@ static void ask_helper(const struct job *job, struct hv_reply *reply)
         (void)libvirt_relay_ask(job, reply);
         return;
     }
+    if (call == HV_CALL_YANK_OOB) {
+        (void)libvirt_oob_ask(job, reply);
+        return;
+    }
     if (job->host->config.helper[0] == '\0') {
         (void)err_set(&reply->err, ERR_HYPERVISOR, "this host has no helper (`ferry hostd`)");
         return;

@@ -99,6 +99,7 @@ struct libvirt {
     pthread_cond_t changed;
     unsigned threads;
     struct relays *relays; /* NULL: no host has any */
+    struct oob *oob;       /* NULL: no monitors are waited for */
     size_t n;
     struct host hosts[]; /* sorted by name */
 };
@@ -177,7 +178,9 @@ bool libvirt_dirty_measure(virDomainPtr domain, const struct job *job, uint64_t 
 uint64_t libvirt_relay_open(const struct job *job, unsigned *out_port, struct err *err);
 void libvirt_relay_close(const struct job *job, uint64_t id, const struct err *err); /* 0 is fine */
 bool libvirt_relay_ask(const struct job *job, struct hv_reply *reply);
-bool libvirt_relay_start(struct libvirt *libvirt, struct err *err); /* if any host has one */
+bool libvirt_oob_ask(const struct job *job, struct hv_reply *reply);
+/* Relays and out-of-band monitors, if any host has them. */
+bool libvirt_relay_start(struct libvirt *libvirt, struct err *err);
 
 /* helper.c */
 MUST_CHECK bool libvirt_helper_submit(struct host *host, struct job *take_job, struct err *err);

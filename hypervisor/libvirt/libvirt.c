@@ -7,6 +7,7 @@
 
 #include "base/text.h"
 #include "hypervisor/libvirt/internal.h"
+#include "hypervisor/oob/oob.h"
 #include "hypervisor/relay/relay.h"
 
 enum { THREAD_STACK_BYTES = 1024 * 1024 };
@@ -31,6 +32,7 @@ void libvirt_unref(struct libvirt *libvirt)
         libvirt_keeper_fini(&libvirt->hosts[i].keeper);
     }
     relays_free(libvirt->relays);
+    oob_free(libvirt->oob);
     (void)pthread_cond_destroy(&libvirt->changed);
     (void)pthread_mutex_destroy(&libvirt->lock);
     (void)pthread_rwlock_destroy(&libvirt->gate);
@@ -153,7 +155,7 @@ static struct job *job_new(struct libvirt *libvirt, struct host *host,
 static bool is_beside(enum hv_call call)
 {
     return call == HV_CALL_KILL_STREAM || call == HV_CALL_PROBE_PATH ||
-           call == HV_CALL_RELAY_STATS || call == HV_CALL_RESET_RELAY;
+           call == HV_CALL_RELAY_STATS || call == HV_CALL_RESET_RELAY || call == HV_CALL_YANK_OOB;
 }
 
 static bool submit(void *impl, const struct hv_request *request, struct err *err)

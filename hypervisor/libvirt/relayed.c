@@ -1,4 +1,5 @@
-/* relayed.c - migrations whose memory passes through Ferry; see hypervisor/relay/relay.h.
+/* relayed.c - migrations whose memory passes through Ferry; see hypervisor/relay/relay.h. And
+ * guests whose second monitor comes to Ferry: hypervisor/oob/oob.h.
  *
  * The target listens on the port that the source is told, so that port must not be one that libvirt
  * may give to another stream at any moment: it takes the lowest free one of its range, relays use
@@ -8,15 +9,36 @@
 
 #include "base/log.h"
 #include "hypervisor/libvirt/internal.h"
+#include "hypervisor/oob/oob.h"
 #include "hypervisor/relay/relay.h"
 
 bool libvirt_relay_start(struct libvirt *libvirt, struct err *err)
 {
-    for (size_t i = 0; i < libvirt->n && libvirt->relays == NULL; i++)
-        if (libvirt->hosts[i].config.relay[0] != '\0' &&
+    for (size_t i = 0; i < libvirt->n; i++) {
+        const struct hv_host *host = &libvirt->hosts[i].config;
+        if (host->relay[0] != '\0' && libvirt->relays == NULL &&
             (libvirt->relays = relays_new(err)) == NULL)
             return false;
+        if (host->oob[0] != '\0' && libvirt->oob == NULL &&
+            (libvirt->oob = oob_new(host->oob, err)) == NULL)
+            return false;
+    }
     return true;
+}
+
+bool libvirt_oob_ask(const struct job *job, struct hv_reply *reply)
+{
+    struct oob *oob = job->host->libvirt->oob;
+    struct err *err = &reply->err;
+    if (oob == NULL)
+        return err_set(err, ERR_NOT_FOUND, "no out-of-band monitors are waited for");
+    if (oob_yank(oob, job->request.guest, err))
+        return true;
+    err->hv_code = err->code == ERR_REFUSED ? VIR_ERR_OPERATION_INVALID : 0;
+    err->code = err->code == ERR_REFUSED   ? ERR_HYPERVISOR
+                : err->code == ERR_TIMEOUT ? ERR_UNREACHABLE
+                                           : err->code;
+    return false;
 }
 
 /* As a reply says it: nothing was asked of the host, and it is no use asking again at once. */

@@ -180,9 +180,29 @@ void sim_order_helper(struct sim *sim, struct call *call)
         helper_kills(sim, call);
 }
 
+/* A QEMU whose main loop hangs takes it all the same. */
+static void yank_oob(struct sim *sim, struct call *call)
+{
+    struct guest *guest;
+    struct job *job = job_of(sim, call);
+    struct hv_reply reply = {0};
+    HASH_FIND_STR(sim->guests, call->request.guest, guest);
+    if (guest == NULL || !guest->what.oob || call->host->faults[SIM_FAULT_HOST_LOST] > 0)
+        sim_error_set(&reply.err, SIM_ERROR_NO_MONITOR, NULL, NULL);
+    else if (job == NULL || sim_job_in_postcopy(job) ||
+             !(job->phase == JOB_STUCK ? sim_job_yank(sim, job)
+                                       : sim_job_close_sockets(sim, job, true)))
+        sim_error_set(&reply.err, SIM_ERROR_NO_STREAM, NULL, NULL);
+    sim_call_reply(sim, call, &reply);
+}
+
 /* Ferry's own: a reset gets through to the source unless that is cut from Ferry. */
 void sim_order_relay(struct sim *sim, struct call *call)
 {
+    if (call->request.call == HV_CALL_YANK_OOB) {
+        yank_oob(sim, call);
+        return;
+    }
     struct job *job = job_of(sim, call);
     struct hv_reply reply = {0};
     bool there = job != NULL && sim_stream_relay(sim, job, &reply.with.relay);

@@ -58,6 +58,7 @@ struct sim_guest {
     bool shared_disk, utility_disk;  /* on the pool "shared"; one that comes and goes */
     bool block_job;                  /* of its shared or local disk */
     uint64_t disk_bytes;             /* of its local disk, vda; 0: 1 GiB */
+    bool oob;                        /* it has a second monitor, out of band */
     struct hv_place disk;            /* where that lies; empty: some file */
 };
 struct sim_fault {

@@ -219,6 +219,7 @@ bool contract_what_is_not_relayed_has_no_relay(struct contract_world *w)
     const char *source, *target;
     uint64_t id = begin_move(w, &source, &target);
     return id != 0 &&
+           expect(w, contract_call(w, HV_CALL_YANK_OOB, source, w->guest), ERR_NOT_FOUND, 0) &&
            expect(w, contract_call(w, HV_CALL_RELAY_STATS, source, w->guest), ERR_HYPERVISOR,
                   NOT_VALID) &&
            expect(w, contract_call(w, HV_CALL_RESET_RELAY, source, w->guest), ERR_HYPERVISOR,

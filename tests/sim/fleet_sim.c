@@ -161,6 +161,7 @@ void fleet_sim_host(struct fleet_sim *fs, size_t i, struct sim_host *host)
     (void)snprintf(host->name, sizeof host->name, "h%zu", i);
     TEXT_SET(fs->hosts[i].name, host->name);
     TEXT_SET(fs->hosts[i].helper, host->helper ? "simulated" : "");
+    TEXT_SET(fs->hosts[i].oob, "simulated");
     TEXT_SET(fs->hosts[i].relay, host->relay ? "simulated" : "");
     assert_true(sim_add_host(fs->sim, host, &err));
 }

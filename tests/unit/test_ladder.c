@@ -140,6 +140,27 @@ static const struct {
       .tried = BIT(RESET) | BIT(KILLED),
       .since_remedy_ms = 4000},
      DECISION_STREAM_COPY_DROPPED},
+    {"an out-of-band monitor comes before a helper",
+     SWITCH(4000, BOTH, .oob = true, .source_helps = true), DECISION_STREAM_YANKED_OOB},
+    {"a relay comes before an out-of-band monitor", SWITCH(4000, .oob = true, .relayed = true),
+     DECISION_STREAM_RESET},
+    {"an out-of-band monitor, several streams and disks",
+     SWITCH(4000, .oob = true, .parallel = true, .has_disks = true), DECISION_STREAM_YANKED_OOB},
+    {"the guest had no out-of-band monitor",
+     SWITCH(4100, BOTH, .oob = true, .tried = BIT(YANKED_OOB)), DECISION_STREAM_COPY_DROPPED},
+    {"disks: libvirt's own monitor first", QUIET(9000, .oob = true, .has_disks = true),
+     DECISION_STREAM_YANKED},
+    {"disks: then the one out of band",
+     {.mode = MODE_PRECOPY,
+      .quiet_ms = 15000,
+      .stopped_ms = -1,
+      .has_disks = true,
+      .oob = true,
+      .tried = BIT(YANKED),
+      .since_remedy_ms = 10000},
+     DECISION_STREAM_YANKED_OOB},
+    {"pre-copy, an out-of-band monitor is not asked", QUIET(60000, .oob = true),
+     DECISION_STREAM_QUIET},
     {"pre-copy, a relay is not reset", QUIET(60000, .relayed = true, .stuck_ms = 60000),
      DECISION_STREAM_QUIET},
     {"post-copy, a relay is not reset",
@@ -307,8 +328,12 @@ static const char *broken_law(const struct ladder_facts *f, enum decision is, co
         return "there is nothing to reset, or it harms";
     if (at_target && (f->mode != MODE_POSTCOPY || !f->source_failed || !f->target_helps))
         return "nobody knows that it is dead, or nobody helps";
-    bool once = action == MONITOR_DROP_COPY || action == MONITOR_RESET_RELAY ||
-                is == DECISION_STREAM_KILLED;
+    if (action == MONITOR_YANK_OOB && (!f->oob || f->mode == MODE_POSTCOPY))
+        return "nobody waits for monitors, or it harms";
+    if (action == MONITOR_YANK_OOB && !switching && (!f->has_disks || !(f->tried & BIT(YANKED))))
+        return "an abort is right";
+    bool once = action == MONITOR_DROP_COPY || action == MONITOR_YANK_OOB ||
+                action == MONITOR_RESET_RELAY || is == DECISION_STREAM_KILLED;
     if (once && (f->tried & 1U << is))
         return "once is enough";
     if (is == DECISION_STREAM_KILLED && !f->source_helps)
@@ -324,7 +349,8 @@ static void check_laws(struct ladder_facts *f)
 {
     static const int64_t quiets[] = {0, 2000, 4000, 9999, 60000}, stops[] = {-1, 3999, 4000, 60000};
     static const int64_t sinces[] = {-1, 3999, 4000, 10000};
-    static const unsigned tried[] = {0, BIT(KILLED), BIT(COPY_DROPPED) | BIT(KILLED), ~0U};
+    static const unsigned tried[] = {0, BIT(KILLED) | BIT(YANKED), BIT(COPY_DROPPED) | BIT(KILLED),
+                                     ~0U};
     for (size_t i = 0; i < COUNT(quiets) * COUNT(stops) * COUNT(sinces) * COUNT(tried) * 2; i++) {
         size_t n = i;
         char text[MONITOR_TEXT_MAX] = "";
@@ -352,7 +378,7 @@ static void check_laws(struct ladder_facts *f)
 static void no_facts_lead_to_a_remedy_that_could_harm(void **state)
 {
     (void)state;
-    for (unsigned bits = 0; bits < 1U << 11; bits++)
+    for (unsigned bits = 0; bits < 1U << 12; bits++)
         for (enum mode mode = MODE_NONE; mode < MODE_COUNT; mode++) {
             struct ladder_facts f = {
                 .mode = mode,
@@ -366,6 +392,7 @@ static void no_facts_lead_to_a_remedy_that_could_harm(void **state)
                 .postcopy_ordered = (bits & 128) != 0,
                 .source_failed = (bits & 512) != 0,
                 .relayed = (bits & 1024) != 0,
+                .oob = (bits & 2048) != 0,
                 .stuck_ms = (bits & (1024 | 1)) == 1024 ? LADDER_SWITCH_MS : -1,
                 .target_helps = (bits & 2) != 0,
                 .source_runs = (bits & (8 | 256)) == 256,

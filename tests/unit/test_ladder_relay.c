@@ -104,6 +104,50 @@ static void a_reset_that_frees_nobody_is_followed_by_the_next_rung(void **state)
     core_free(w);
 }
 
+static void what_waits_for_monitors(struct core_world *w)
+{
+    TEXT_SET(core_node(w, "h1")->host.oob, "10.0.0.9:4555");
+    TEXT_SET(core_node(w, "h2")->host.oob, "10.0.0.9:4555");
+}
+
+static void a_guests_own_monitor_breaks_the_stream(void **state)
+{
+    (void)state;
+    struct core_world *w = core_flowing(NULL, false);
+    what_waits_for_monitors(w);
+    stops_for_the_switch(w);
+    core_pass(w, 5200);
+    assert_int_equal(core_orders(w, HV_CALL_YANK_OOB), 1);
+    assert_int_equal(core_remedies(w), 1);
+    assert_string_equal(core_newest(w, HV_CALL_YANK_OOB)->of.act.node, "h1");
+    core_answers(w, HV_CALL_YANK_OOB, ERR_NONE);
+    goes_on_at_the_source(w);
+    assert_non_null(strstr(core_job(w)->failure_reason, "out-of-band monitor"));
+    assert_int_equal(core_open_intents(w), 0);
+    core_free(w);
+}
+
+static void a_guest_without_one_costs_no_time(void **state)
+{
+    (void)state;
+    struct core_world *w = core_flowing(NULL, false);
+    what_waits_for_monitors(w);
+    stops_for_the_switch(w);
+    core_pass(w, 5200);
+    core_answers(w, HV_CALL_YANK_OOB, ERR_NOT_FOUND);
+    core_pass(w, 1200);
+    assert_int_equal(core_orders(w, HV_CALL_DROP_COPY), 1);
+    core_free(w);
+    w = core_flowing(NULL, false); /* one that may have been obeyed is given its time */
+    what_waits_for_monitors(w);
+    stops_for_the_switch(w);
+    core_pass(w, 5200);
+    core_answers(w, HV_CALL_YANK_OOB, ERR_UNREACHABLE);
+    core_pass(w, 2000);
+    assert_int_equal(core_orders(w, HV_CALL_DROP_COPY), 0);
+    core_free(w);
+}
+
 static void in_pre_copy_nothing_is_reset(void **state)
 {
     (void)state;
@@ -161,6 +205,8 @@ int main(void)
         cmocka_unit_test(a_stalled_switch_over_is_reset_long_before_its_estimate),
         cmocka_unit_test(a_slow_switch_over_that_moves_is_left_alone),
         cmocka_unit_test(a_reset_that_frees_nobody_is_followed_by_the_next_rung),
+        cmocka_unit_test(a_guests_own_monitor_breaks_the_stream),
+        cmocka_unit_test(a_guest_without_one_costs_no_time),
         cmocka_unit_test(in_pre_copy_nothing_is_reset),
         cmocka_unit_test(what_is_not_relayed_asks_no_relay),
         cmocka_unit_test(after_a_restart_the_guest_is_found_at_home_and_the_reason_says_why),

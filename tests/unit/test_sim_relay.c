@@ -92,6 +92,30 @@ static void a_relay_sees_a_stall_and_frees_the_guest(void **state)
     }
 }
 
+static void a_monitor_out_of_band_works_in_the_blackout(void **state)
+{
+    (void)state;
+    for (int oob = 0; oob < 2; oob++) {
+        struct sim_guest guest = a_guest("web", UUID_1);
+        uint64_t id;
+        guest.dirty_bps = 20 * MIB;
+        guest.oob = oob == 1;
+        struct world *w = moving(guest, (struct hv_migrate){.parallel_connections = 4}, &id);
+        world_run_until_told(w, "h1", HV_EVENT_LIFECYCLE, HV_LIFECYCLE_SUSPENDED, 1);
+        strike(w, SIM_FAULT_STREAM_STALL, "", FOR_EVER);
+        enum err_code code = order(w, HV_CALL_YANK_OOB, "h1")->err.code;
+        assert_int_equal(code, oob ? ERR_NONE : ERR_NOT_FOUND);
+        if (oob)
+            assert_at_home(w, id, "running(unpaused)");
+        else
+            world_free(w);
+    }
+    uint64_t id;
+    struct world *w = in_postcopy(&id); /* there it would only break what cannot go back */
+    assert_int_equal(order(w, HV_CALL_YANK_OOB, "h1")->err.code, ERR_NOT_FOUND);
+    world_free(w);
+}
+
 static void only_what_is_relayed_can_be_reset(void **state)
 {
     (void)state;
@@ -163,6 +187,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(a_relay_sees_a_stall_and_frees_the_guest),
+        cmocka_unit_test(a_monitor_out_of_band_works_in_the_blackout),
         cmocka_unit_test(only_what_is_relayed_can_be_reset),
         cmocka_unit_test(what_is_relayed_ends_with_ferry_and_the_guest_stays),
         cmocka_unit_test(a_helper_tells_a_dead_path_from_one_that_works),
