@@ -14,6 +14,7 @@ assert_job "$job" .status.phase Failed
 assert_job "$job" .status.migrationState.abortStatus Succeeded
 assert_job "$job" .status.ferry.outcome aborted
 assert_job "$job" .status.ferry.guestAt running-on-source
+assert_verdict "$job" user-cancelled none
 uid=$(uid_of "$job")
 assert_sighting "$uid" source 'present running'
 assert_sighting "$uid" target 'absent .*'

@@ -61,6 +61,7 @@ precopy)
     grep -qE "^$LAB_NET.1:[0-9]+>$LAB_NET.2:49[0-9]+$" "$TEST_DIR/killed" || fail 'no four-tuple'
     wait_final "$job" 20
     assert_failed "$job" h1 g-hostd
+    assert_verdict "$job" network-interrupted data
     assert_equal 'streams of h1' "$(streams h1)" 1
     is_phase "$other" Running || fail "the other guest is disturbed: $(phase_of "$other")"
     touch "$TEST_DIR/look"

@@ -9,6 +9,7 @@ wait_until 20 pass_reached h1 g-killd 1 || fail 'no first pass'
 break_host kill-libvirtd h2
 wait_final "$job" 30
 assert_failed "$job" h1 g-killd
+assert_verdict "$job" management-daemon-restart control
 uid=$(uid_of "$job")
 assert_sighting "$uid" target 'unreachable .*'
 assert_equal 'sightings of the dead host as absent, after its death' "$(sql "SELECT count(*) FROM sightings

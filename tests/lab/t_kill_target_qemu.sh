@@ -9,4 +9,5 @@ wait_until 20 pass_reached h1 g-killq 1 || fail 'no first pass'
 break_host kill-qemu h2 g-killq
 wait_final "$job" 20
 assert_failed "$job" h1 g-killq
+assert_verdict "$job" destination-vmm-crashed data
 assert_sighting "$(uid_of "$job")" target 'absent .*'

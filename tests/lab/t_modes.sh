@@ -94,6 +94,7 @@ tls)
     job=$(go h3)
     wait_final "$job" 10
     assert_job "$job" .status.phase Failed
+    assert_verdict "$job" tls-certificate control
     assert_job "$job" '.status.ferry.rejections[] | select(.node == "h3") | .reason' tls-missing
     assert_job "$job" '.status.ferry.rejections[] | select(.node == "h3") | .detail' 'h3 has no `tls: true` in the configuration'
     job=$(go h2)

@@ -56,6 +56,7 @@ give_up)
     note "$reason"
     [[ $reason == 'aborted by ferry: '*MiB* ]] || fail "the reason carries no numbers: $reason"
     assert_equal 'modes' "$(modes "$job")" 'PreCopy'
+    assert_verdict "$job" non-converging data
     assert_runs_on h1 g-busy
     guest_check h1 g-busy
     ;;

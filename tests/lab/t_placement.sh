@@ -28,11 +28,12 @@ assert_not_asked() { # GUEST JOB
     assert_job "$2" .status.ferry.handedOff ''
     assert_runs_on h1 "$1"
 }
-# assert_impossible GUEST JOB REJECTIONS: failed at once, without a call
+# assert_impossible GUEST JOB REJECTIONS CAUSE: failed at once, without a call
 assert_impossible() {
     wait_phase "$2" Failed 10
     assert_equal "$2's rejections" "$(rejections "$2")" "$3"
     assert_not_asked "$1" "$2"
+    assert_verdict "$2" "$4" control
     note "$2: $(job_field "$2" .status.migrationState.failureReason)"
 }
 assert_waits() { # GUEST JOB REASON
@@ -93,13 +94,13 @@ hosts() {
     # A machine type that one host's QEMU does not offer; libvirt says so itself when asked.
     assert_checked g-machine 'h1 source-node, h2 machine-type, h3 fits'
     job=$(ask g-machine --to h2)
-    assert_impossible g-machine "$job" 'h1 source-node, h2 machine-type, h3 not-the-named-node'
+    assert_impossible g-machine "$job" 'h1 source-node, h2 machine-type, h3 not-the-named-node' machine-type-unsupported
     job=$(ask g-machine)
     assert_arrives g-machine "$job" h3
 
     # A CPU that one host cannot provide: asked of that host's libvirt, by comparing.
     job=$(ask g-cpu --to h3)
-    assert_impossible g-cpu "$job" 'h1 source-node, h2 not-the-named-node, h3 cpu'
+    assert_impossible g-cpu "$job" 'h1 source-node, h2 not-the-named-node, h3 cpu' cpu-incompatible
     assert_checked g-cpu 'h1 source-node, h2 fits, h3 cpu'
     ferry cordon h2
     job=$(ask g-cpu)
@@ -111,7 +112,7 @@ hosts() {
     # Bigger than any host: no host ever, so it does not wait.
     assert_checked g-big 'h1 source-node, h2 memory-ever, h3 memory-ever'
     job=$(ask g-big)
-    assert_impossible g-big "$job" 'h1 source-node, h2 memory-ever, h3 memory-ever'
+    assert_impossible g-big "$job" 'h1 source-node, h2 memory-ever, h3 memory-ever' target-unschedulable-resources
 
     # A name that is taken, and a taint.
     ferry apply -f - <<<'{apiVersion: v1, kind: Node, metadata: {name: h3}, spec: {taints: [{key: repair, value: fan, effect: NoSchedule}]}}'

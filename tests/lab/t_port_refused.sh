@@ -8,6 +8,7 @@ start_ferry
 job=$(migrate g-refused h2 4)
 wait_final "$job" 20
 assert_failed "$job" h1 g-refused
+assert_verdict "$job" data-connect-failed data
 uid=$(uid_of "$job")
 assert_sighting "$uid" target 'absent .*'
 assert_equal 'error' "$(sql "SELECT error_hv_code, error_hv_domain, error_text FROM jobs WHERE uid = '$uid'")" \
