@@ -13,7 +13,6 @@
 #include "analyzer/read_line.h"
 #include "analyzer/read_time.h"
 #include "base/text.h"
-#include "base/yaml.h"
 
 /* A document while it is handed on. */
 struct document {
@@ -213,37 +212,4 @@ static void take_value(void *ctx, const struct value *value)
 struct values_taker json_taker(struct json_reading *reading)
 {
     return (struct values_taker){.ctx = reading, .take = take_value};
-}
-
-/* All of it, terminated; NULL when it is too much. */
-static bool read_all(struct input *in, struct buf *out, struct err *err)
-{
-    do {
-        buf_add_bytes(out, in->data + in->start, in->end - in->start);
-        in->start = in->end = 0;
-    } while (!out->failed && input_fill(in));
-    if (out->failed)
-        return err_set(err, ERR_LIMIT, "%s: more than 4 MiB of YAML; give it as JSON (-o json)",
-                       in->name);
-    return input_is_fine(in, err);
-}
-
-bool yaml_objects_read(struct input *in, struct json_reading *reading, struct err *err)
-{
-    struct buf text;
-    buf_init(&text, YAML_BYTES_MAX);
-    OWNED(yaml) yaml = NULL;
-    if (read_all(in, &text, err))
-        yaml = yaml_parse(text.data, text.length, in->name, err);
-    buf_fini(&text);
-    if (yaml == NULL)
-        return false;
-    for (size_t i = 0; i < yaml_document_count(yaml); i++) {
-        const struct yaml_node *node = yaml_document(yaml, i);
-        OWNED(json_object) object = yaml_to_json(node);
-        struct value value = {.object = object, .list_kind = "", .line = node->line};
-        if (json_object_is_type(object, json_type_object))
-            take_value(reading, &value);
-    }
-    return true;
 }

@@ -14,7 +14,8 @@ struct json_reading {
 };
 struct values_taker json_taker(struct json_reading *reading);
 
-/* Several YAML documents; only objects of Kubernetes are written so. */
+/* Objects of Kubernetes as YAML: documents with --- between them, and lists as kubectl writes them,
+ * whose items are read one by one. An object that is broken is a problem; the rest goes on. */
 bool yaml_objects_read(struct input *in, struct json_reading *reading, struct err *err);
 
 #endif

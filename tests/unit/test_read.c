@@ -62,7 +62,7 @@ static void what_cannot_be_read_says_what_it_is(void **state)
         STORY("{\n\"kind\": \"PodList\", \"apiVersion\": \"v1\",\n\"items\": [\n",
               "x: line 4 column 1: "),
         STORY("{\"a\"\n{\"b\"\n", "x: line 2 column 1: expected ':' after the key"),
-        STORY("apiVersion: v1\nkind: [\n", "x:"),
+        STORY("apiVersion: v1\nkind: [\n", "x (object at line 1):"),
 #undef STORY
     };
     for (size_t i = 0; i < COUNT(stories); i++) {
@@ -253,6 +253,24 @@ static void a_list_is_one_document_wherever_its_lines_end(void **state)
     assert_int_equal(t.report.problems, 0);
     assert_has(&t, "condition Ready of Node a (x): KubeletNotReady: down\n");
     transcript_fini(&t);
+}
+
+static void a_broken_object_of_a_list_in_yaml_costs_only_itself(void **state)
+{
+    (void)state;
+#define NODE(name)                                                                \
+    "- kind: Node\n  metadata:\n    name: " name "\n  status:\n    conditions:\n" \
+    "    - {type: Ready, status: \"False\", message: down}\n"
+    struct transcript t;
+    TRANSCRIPT_OF("apiVersion: v1\nitems:\n" NODE("a") "- kind: [\n" NODE("b") "kind: List\n", "x",
+                  &t);
+    assert_true(t.is_fine);
+    assert_int_equal(t.report.problems, 1);
+    assert_has(&t, "problem x (object at line 9):");
+    assert_has(&t, "Node a (x): down\n");
+    assert_has(&t, "Node b (x): down\n");
+    transcript_fini(&t);
+#undef NODE
 }
 
 static void blanks_without_end_are_no_end(void **state)
@@ -454,6 +472,7 @@ int main(void)
         cmocka_unit_test(a_mark_of_utf8_and_carriage_returns_are_no_text),
         cmocka_unit_test(the_first_line_may_be_the_broken_one),
         cmocka_unit_test(a_list_is_one_document_wherever_its_lines_end),
+        cmocka_unit_test(a_broken_object_of_a_list_in_yaml_costs_only_itself),
         cmocka_unit_test(blanks_without_end_are_no_end),
         cmocka_unit_test(text_in_brackets_is_text),
         cmocka_unit_test(objects_may_follow_each_other),
