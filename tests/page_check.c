@@ -8,6 +8,7 @@
 #include <string.h>
 
 #include "base/own.h"
+#include "base/text.h"
 
 enum { NAME_MAX_BYTES = 256, LABELS_MAX_BYTES = 4096, SERIES_MAX = 400000, FAMILIES_MAX = 512 };
 
@@ -93,7 +94,7 @@ static bool read_comment(struct check *c, const char *line)
         c->has_help = true;
     } else if (strcmp(word, "TYPE") == 0) {
         c->has_type = true;
-        (void)snprintf(c->type, sizeof c->type, "%s", rest);
+        TEXT_SET(c->type, rest);
         if (c->open && strcmp(rest, "counter") == 0 && ends_with(name, "_total"))
             return wrong(c, "a counter's family is not called %s", name);
     } else if (strcmp(word, "UNIT") == 0) {
@@ -262,7 +263,7 @@ static bool keep_series(struct check *c, const struct sample_line *sample)
 static bool read_sample(struct check *c, const char *line)
 {
     struct sample_line sample = {0};
-    const char *suffix;
+    const char *suffix = "";
     if (!c->has_help || !c->has_type)
         return wrong(c, "a sample before HELP and TYPE: %s", line);
     if (!parse_sample(c, line, &sample) || !suffix_fits(c, &sample, &suffix))
