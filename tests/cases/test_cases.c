@@ -23,11 +23,11 @@ static const struct {
     bool is_real;
 } floors[] = {
     {"tests/cases/known.jsonl", 98, 97, true},
-    {"tests/cases/held.jsonl", 0, 0, true},
+    {"tests/cases/held.jsonl", 91, 82, true},
     {"tests/cases/misleading.jsonl", 97, 95, false},
     {"tests/cases/invented_control.jsonl", 97, 95, false},
     {"tests/cases/invented_data.jsonl", 97, 95, false},
-    {"tests/cases/composed.jsonl", 90, 85, false},
+    {"tests/cases/composed.jsonl", 96, 92, false},
 };
 
 static bool judge_all(struct cases *cases, struct err *err)
