@@ -172,8 +172,10 @@ static void give_document(struct json_reading *reading, struct json_object *obje
         give_fact(&d, "fact", facts);
     json_object_object_foreach(object, key, value)
     {
+        char bounded[EVIDENCE_KEY_MAX];
+        join_key("", key, bounded);
         if (d.is_free && !is_aside(key))
-            give_fact(&d, key, value);
+            give_fact(&d, bounded, value);
     }
     read_out_end(d.out);
 }

@@ -289,6 +289,24 @@ static void blanks_without_end_are_no_end(void **state)
     buf_fini(&text);
 }
 
+static void keys_of_facts_are_bounded(void **state)
+{
+    (void)state;
+#define TEN "0123456789"
+#define KEY TEN TEN TEN TEN TEN TEN TEN
+    struct transcript t;
+    TRANSCRIPT_OF("{\"" KEY "\": 1, \"b\": {\"" KEY "\": 2}}\n"
+                  "{\"facts\": {\"" KEY "\": {\"" KEY "\": 3}}}\n",
+                  "x", &t);
+    assert_true(t.is_fine);
+    assert_has(&t, "fact " TEN TEN TEN TEN TEN TEN "012=1\n");
+    assert_has(&t, "fact b." TEN TEN TEN TEN TEN TEN "0=2\n");
+    assert_has(&t, "fact " TEN TEN TEN TEN TEN TEN "012=3\n");
+    transcript_fini(&t);
+#undef KEY
+#undef TEN
+}
+
 static void text_in_brackets_is_text(void **state)
 {
     (void)state;
@@ -474,6 +492,7 @@ int main(void)
         cmocka_unit_test(a_list_is_one_document_wherever_its_lines_end),
         cmocka_unit_test(a_broken_object_of_a_list_in_yaml_costs_only_itself),
         cmocka_unit_test(blanks_without_end_are_no_end),
+        cmocka_unit_test(keys_of_facts_are_bounded),
         cmocka_unit_test(text_in_brackets_is_text),
         cmocka_unit_test(objects_may_follow_each_other),
         cmocka_unit_test(a_guest_that_moved_twice_has_two_stories),
