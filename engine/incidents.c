@@ -13,8 +13,8 @@ static enum incident_kind kind_of(const struct job *job, const struct store_verd
         return INCIDENT_IRRECOVERABLE;
     if (job->guest_at == GUEST_AT_SPLIT)
         return INCIDENT_SPLIT;
-    if (job->outcome == OUTCOME_SUCCEEDED || job->outcome == OUTCOME_ABORTED || job->told ||
-        strcmp(verdict->plane, "none") == 0)
+    /* Ferry itself gave up: aborted too, but of the data plane, and nobody's wish. */
+    if (job->outcome == OUTCOME_SUCCEEDED || job->told || strcmp(verdict->plane, "none") == 0)
         return INCIDENT_KINDS;
     if (job->outcome == OUTCOME_LOST)
         return INCIDENT_LOST;

@@ -60,17 +60,17 @@ irrecoverable)
     sleep 20
     ! resolved FerryGuestIrrecoverable || fail 'the page went away by itself'
     [ "$(ask 'ferry_incident{kind="irrecoverable"}')" = 1 ] || fail 'the incident is gone'
-    ferry resolve g-f --lost >&2
-    wait_until 60 resolved FerryGuestIrrecoverable || fail 'the page stays although it was resolved'
+    ferry ack "$job" >&2
+    wait_until 60 resolved FerryGuestIrrecoverable || fail 'the page stays although it was acknowledged'
     ;;
 stalled)
-    in_precopy
+    STALL=45 in_precopy
     observe
     began
     break_host drop-port h2
     arrives FerryStreamStalled 60 namespace=default name=g-f source=h1 target=h2 migration="$job" severity=warning
     only FerryStreamStalled FerryMigrationNotConverging FerryMigrationFailed
-    arrives FerryMigrationFailed 90 name=g-f plane=data cause=progress-stall
+    arrives FerryMigrationFailed 120 name=g-f plane=data cause=progress-stall
     ;;
 too_small)
     # A guest larger than this machine: its memory is never touched.
