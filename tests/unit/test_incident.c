@@ -51,7 +51,7 @@ static const struct {
 } ends[] = {
     {OUTCOME_SUCCEEDED, GUEST_AT_TARGET, &nobodys, 1, false, "", ""},
     {OUTCOME_ABORTED, GUEST_AT_SOURCE, &nobodys, 1, false, "", ""},
-    {OUTCOME_ABORTED, GUEST_AT_SOURCE, &data_plane, 1, false, "", ""},
+    {OUTCOME_ABORTED, GUEST_AT_SOURCE, &data_plane, 1, false, "ordinary", "a"}, /* Ferry gave up */
     {OUTCOME_FAILED, GUEST_AT_SOURCE, &nobodys, 1, false, "", ""},
     {OUTCOME_FAILED, GUEST_AT_SOURCE, &data_plane, 1, false, "ordinary", "a"},
     {OUTCOME_FAILED, GUEST_AT_UNKNOWN, &data_plane, 0, false, "ordinary", "a"},
