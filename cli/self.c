@@ -69,6 +69,8 @@ void self_fill(const struct collector_stats *collector, const struct engine_stat
         .commit_failures = store->commit_failures,
         .commit_ms_total = store->commit_ms_total,
         .commit_ms_max = engine->commit_ms_max,
+        .unknown_statuses = {collector->unknown_statuses[0], collector->unknown_statuses[1],
+                             collector->unknown_statuses[2]},
         .turns = engine->turns,
         .store_ok = engine->store_ok,
     };

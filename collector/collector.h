@@ -97,13 +97,15 @@ void collector_wait(struct collector *c, int64_t timeout_ms);
 
 struct collector_stats {
     uint64_t samples, stats_calls;
-    uint64_t stats_failures;  /* without "no such job or guest": a poll races with the end */
-    uint64_t posts_dropped;   /* events mostly; a lost reply is healed by its timeout */
-    uint64_t stalled_watches; /* now: their statistics call hangs */
-    uint64_t definitions;     /* live ones read since start, changed or not */
-    uint64_t abilities;       /* the same */
-    int64_t lag_ms;           /* how late the last due sample was asked */
-    int64_t gap_max_ms;       /* largest gap between two samples of a watch since start */
+    uint64_t stats_failures;      /* without "no such job or guest": a poll races with the end */
+    uint64_t posts_dropped;       /* events mostly; a lost reply is healed by its timeout */
+    uint64_t stalled_watches;     /* now: their statistics call hangs */
+    uint64_t definitions;         /* live ones read since start, changed or not */
+    uint64_t abilities;           /* the same */
+    uint64_t unknown_statuses[3]; /* answers with a state, a type or an operation of a job that this
+                                     version has no word for; they are handed on all the same */
+    int64_t lag_ms;               /* how late the last due sample was asked */
+    int64_t gap_max_ms;           /* largest gap between two samples of a watch since start */
     size_t queue_depth;
 };
 void collector_stats(struct collector *c, struct collector_stats *out_stats); /* any thread */

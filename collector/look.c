@@ -65,6 +65,11 @@ void look_reply(struct collector *c, size_t slot, const struct hv_reply *reply)
         return; /* answered by its timeout already */
     struct look look = take_slot(c, &c->looks[slot]);
     struct hv_sight sight = reply->with.sight;
+    if (reply->err.code == ERR_NONE && sight.presence == HV_PRESENT) {
+        c->stats.unknown_statuses[0] += !status_is_known_state(sight.state);
+        c->stats.unknown_statuses[1] += !status_is_known_type(sight.job_type);
+        c->stats.unknown_statuses[2] += !status_is_known_operation(sight.job_operation);
+    }
     if (reply->err.code == ERR_HYPERVISOR)
         sight = (struct hv_sight){
             .presence = HV_UNKNOWN, .job_type = -1, .at_ms = reply->with.sight.at_ms};

@@ -26,4 +26,9 @@ struct sample {
  * are zero, after the end there is no job, and a backup is a job of another kind. */
 bool sample_is_measurement(const struct hv_job_stats *stats);
 
+/* Is it a number this version has a word for? -1: it could not be asked. */
+bool status_is_known_state(int state);
+bool status_is_known_type(int type);
+bool status_is_known_operation(int operation);
+
 #endif

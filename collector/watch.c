@@ -286,6 +286,10 @@ void watch_stats(struct collector *c, size_t slot, const struct hv_reply *reply)
     }
     if (reply->err.code != ERR_NONE && !is_race_with_end(&reply->err))
         c->stats.stats_failures++;
+    if (reply->err.code == ERR_NONE) {
+        c->stats.unknown_statuses[1] += !status_is_known_type(reply->with.stats.type);
+        c->stats.unknown_statuses[2] += !status_is_known_operation(reply->with.stats.operation);
+    }
     w->is_measuring = reply->err.code == ERR_NONE && !w->stats_foreign && !w->is_completed &&
                       sample_is_measurement(&reply->with.stats);
     if (w->is_measuring)

@@ -16,6 +16,31 @@ static void a_look_is_answered_with_what_was_seen(void **state)
     assert_int_equal(s->looks[0].code, ERR_NONE);
 }
 
+/* A number that a later libvirt invents is handed on, and counted. */
+static void statuses_without_a_word_are_counted(void **state)
+{
+    (void)state;
+    OWNED(stage) s = stage_two_hosts();
+    struct collector_stats stats;
+    for (int i = 0; i < 2; i++) {
+        struct err err = {0};
+        assert_true(collector_look(s->c, 1, HOST_A, GUEST_1, &err));
+        stage_step(s);
+        struct stage_ask *a = stage_open(s, HV_CALL_LOOK);
+        struct hv_reply reply = stage_reply(s, a);
+        reply.with.sight = (struct hv_sight){.presence = HV_PRESENT,
+                                             .state = i == 0 ? HV_STATE_RUNNING : 99,
+                                             .job_type = i == 0 ? -1 : 77,
+                                             .job_operation = i == 0 ? 0 : 88};
+        stage_send(a, &reply);
+        stage_step(s);
+        collector_stats(s->c, &stats);
+        for (size_t kind = 0; kind < COUNT(stats.unknown_statuses); kind++)
+            assert_int_equal(stats.unknown_statuses[kind], i);
+    }
+    assert_int_equal(s->looks[1].sight.state, 99);
+}
+
 static void an_error_is_never_an_absence(void **state)
 {
     (void)state;
@@ -113,6 +138,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(a_look_is_answered_with_what_was_seen),
+        cmocka_unit_test(statuses_without_a_word_are_counted),
         cmocka_unit_test(an_error_is_never_an_absence),
         cmocka_unit_test(a_look_is_answered_exactly_once_whatever_happens),
         cmocka_unit_test(looks_are_bounded),
