@@ -194,11 +194,12 @@ static const char *const object_steps[] = {
      * what is dropped from it. Only jobs that ended are in them: no cost while one is under way. */
     "CREATE INDEX jobs_ended ON jobs (ended_ms) WHERE outcome <> '';"
     "CREATE INDEX jobs_failed ON jobs (ended_ms) WHERE outcome NOT IN ('', 'succeeded');"
-    "CREATE INDEX jobs_failed_guest ON jobs (guest_uuid, created_ms)"
+    "CREATE INDEX jobs_failed_guest ON jobs (guest_uuid, created_ms, outcome)"
     "  WHERE outcome NOT IN ('', 'succeeded');"
     "CREATE INDEX jobs_guest_ends ON jobs (guest_uuid, outcome, created_ms) WHERE outcome <> '';"
     "CREATE INDEX jobs_policy ON jobs (policy_name, outcome, handed_off_ms, ended_ms, mode,"
-    "  final_from, final_downtime_ms) WHERE outcome <> '';"
+    "  final_from, final_downtime_ms, final_total_ms, forecast_percent, forecast_total_ms,"
+    "  forecast_low_ms, forecast_high_ms) WHERE outcome <> '';"
     "CREATE INDEX jobs_path ON jobs (source_node, target_node, outcome, handed_off_ms, ended_ms,"
     "  final_from, final_total_ms, final_bytes, final_downtime_ms) WHERE outcome <> '';",
 };

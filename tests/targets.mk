@@ -132,6 +132,16 @@ bench-explain: ## log text a second through the analyser against grep -E, and ve
 	@$(MAKE) CC=gcc VARIANT=gcc $(BUILD)/gcc/bench/explain/matcher
 	@MATCHER="$(abspath $(BUILD)/gcc/bench/explain/matcher)" bench/explain/run
 
+$(B)/bench/queries/ask: $(B)/bench/queries/ask.o $(B)/bench/history.o $(B)/libferry.a
+	@echo "  LINK $@"
+	@$(CC) $(LDFLAGS) -o $@ $^ $(PKG_LIBS)
+QUERIES_STATE ?= $(BUILD)/queries
+.PHONY: bench-queries
+bench-queries: ## the ten questions of docs/queries.md on a million migrations; fills $(BUILD)/queries once (some GiB, minutes)
+	@$(MAKE) CC=gcc VARIANT=gcc $(BUILD)/gcc/bench/queries/ask
+	@mkdir -p bench/results $(QUERIES_STATE)
+	@set -o pipefail && $(BUILD)/gcc/bench/queries/ask $(QUERIES_STATE) $(BENCH) | tee bench/results/queries.txt
+
 $(B)/bench/metrics/render: $(B)/bench/metrics/render.o $(B)/libferry.a
 	@echo "  LINK $@"
 	@$(CC) $(LDFLAGS) -o $@ $^ $(PKG_LIBS) -lm

@@ -18,9 +18,8 @@ enum { ZERO_MS = 1000000, SAMPLES = 50 };
 #define EVIL "<script>alert('x')</script> | `#` \x1b[31m \xff\xfe \"&"
 
 /* A failed one, with a row of each kind, and texts that want out of the page. */
-static void put_rows(struct store *s)
+static void put_story(struct store *s)
 {
-    s->ops->begin(s);
     s->ops->put_job(s, &(struct store_job){.uid = "job-1",
                                            .ns = "default",
                                            .name = "mig",
@@ -69,6 +68,10 @@ static void put_rows(struct store *s)
                                                .hv_code = 9,
                                                .at_ms = ZERO_MS + 19000,
                                                .text = EVIL});
+}
+
+static void put_judgement(struct store *s)
+{
     s->ops->put_mode(
         s, &(struct store_mode){.job_uid = "job-1", .mode = "PreCopy", .at_ms = ZERO_MS + 400});
     s->ops->put_decision(s, &(struct store_decision){.job_uid = "job-1",
@@ -105,8 +108,6 @@ static void put_rows(struct store *s)
                                                      .at_ms = ZERO_MS + 18000,
                                                      .key = "",
                                                      .text = EVIL});
-    struct err err = {0};
-    assert_true(s->ops->commit(s, &err));
 }
 
 static void put_samples(struct store *s)
@@ -136,7 +137,10 @@ static int setup(void **state)
     struct err err = {0};
     struct world *w = calloc(1, sizeof *w);
     w->store = store_sqlite_open(NULL, &err);
-    put_rows(w->store);
+    w->store->ops->begin(w->store);
+    put_story(w->store);
+    put_judgement(w->store);
+    assert_true(w->store->ops->commit(w->store, &err));
     put_samples(w->store);
     w->archive = archive_load(w->store, "default", "mig", &err);
     assert_non_null(w->archive);

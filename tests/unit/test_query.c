@@ -93,6 +93,31 @@ static void every_question_of_the_document_is_answered(void **state)
     }
 }
 
+/* Law: none of them walks over a whole table. */
+static void every_question_has_an_index(void **state)
+{
+    static struct history_question questions[HISTORY_QUESTIONS_MAX];
+    struct err err = {0};
+    size_t n = history_questions("docs/queries.md", questions, &err);
+    for (size_t i = 0; i < n; i++) {
+        char sql[HISTORY_SQL_MAX + 32];
+        (void)snprintf(sql, sizeof sql, "EXPLAIN QUERY PLAN %s", questions[i].sql);
+        OWNED(json_object) answer = must_ask(state, sql);
+        for (size_t k = 0; k < rows_of(answer); k++) {
+            char path[32];
+            (void)snprintf(path, sizeof path, "rows.%zu.3", k);
+            const char *step = json_object_get_string(json_at(answer, path));
+            bool walks = strncmp(step, "SCAN ", 5) == 0 && strstr(step, "INDEX") == NULL;
+            for (const char *const *made =
+                     (const char *const[]){"policy_effect", "paths", "f", "node_trouble", NULL};
+                 *made != NULL; made++)
+                walks = walks && strcmp(step + 5, *made) != 0; /* of what was found by index */
+            if (walks)
+                fail_msg("%s: %s", questions[i].title, step);
+        }
+    }
+}
+
 static void every_view_and_column_is_in_the_document(void **state)
 {
     static const char *const views[] = {
@@ -276,6 +301,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(every_question_of_the_document_is_answered),
+        cmocka_unit_test(every_question_has_an_index),
         cmocka_unit_test(every_view_and_column_is_in_the_document),
         cmocka_unit_test(views_count_what_is_there),
         cmocka_unit_test(guests_that_keep_failing_are_those_with_no_success_since),
