@@ -59,7 +59,7 @@ static bool restore_words(struct job *job, const struct store_job *row)
         row->priority[0] == '\0' ? PRIORITY_USER_TRIGGERED : priority_from_name(row->priority);
     job->origin = row->trigger[0] == '\0' ? ORIGIN_HUMAN : origin_from_name(row->trigger);
     job->pending = pending_from_name(row->pending);
-    if (phase_is_final(job->phase) && job->pending < PENDING_COUNT) {
+    if (job->phase < PHASE_COUNT && phase_is_final(job->phase) && job->pending < PENDING_COUNT) {
         job->ended_waiting = job->pending;
         job->pending = PENDING_NONE;
     }
