@@ -25,6 +25,7 @@ test-fast: ## tests without hosts, under ASan and UBSan, and lint: under a minut
 	+@$(ASAN) run-tests
 	+@$(ASAN) test-libprom
 	@tests/rules/run
+	@tests/rules/dashboards
 	@$(MAKE) lint
 
 .PHONY: run-tests

@@ -1,10 +1,12 @@
 #!/bin/bash
 # page: a real fault, a real Prometheus, a real Alertmanager: the right page comes, with guest, node and cause
 # cases: irrecoverable stalled too_small
-# full: drain ferry_down
+# full: drain ferry_down panels
 #
 # Nothing between the fault and the webhook is ours but alerts/ as they are shipped; only addresses and
 # the scrape interval (1 s) are set. The time from fault to page is told.
+# panels: after a move that works, one that fails and a drain, every panel of every dashboard has data, but for
+# those that say of themselves that they are empty in health.
 . "$(dirname "$0")/testlib.sh"
 . "$(dirname "$0")/stages.sh"
 # shellcheck disable=SC2154 # job: stages.sh
@@ -105,6 +107,48 @@ ferry_down)
     kill9_ferry
     arrives FerryDown 180 severity=page
     only FerryDown
+    ;;
+panels)
+    write_config
+    start_ferry
+    for guest in g-p1 g-p2; do boot h1 $guest 64 'ws=8 rate=4 hb=500'; done
+    observe
+    job=$(migrate g-p1 h2 8) # a move of some seconds, between scrapes of one
+    wait_final "$job" 90
+    assert_job "$job" .status.phase Succeeded
+    job=$(migrate g-p2 h2 6)
+    wait_until 30 pass_reached h1 g-p2 1 || fail 'no pass began'
+    break_host kill-qemu h2 g-p2
+    wait_final "$job" 60
+    arrives FerryMigrationFailed 60 name=g-p2 plane=data
+    job=$(migrate g-p2 h2 6)
+    sleep 3
+    ferry abort "$job" >&2
+    wait_final "$job" 60
+    ferry drain h2 --deadline 5m >&2
+    wait_until 60 runs_here h1 g-p1 || fail 'the drain moved nothing'
+    sleep 15 # counters that grew are scraped on both sides of it
+    empty=0 asked=0
+    for file in "$LAB_SCRIPTS"/../../dashboards/*.json; do
+        while IFS=$'\t' read -r title may_be_empty expr; do
+            expr=${expr//\$__rate_interval/1m} expr=${expr//\$__range/10m}
+            expr=$(sed 's/=~"\$[a-z]*"/=~".*"/g' <<<"$expr")
+            n=$(curl -sG "http://127.0.0.1:$PROM/api/v1/query_range" --data-urlencode "query=$expr" --data-urlencode "start=$(($(date +%s) - 300))" \
+                --data-urlencode "end=$(date +%s)" --data-urlencode step=2 | jq 'if .status == "success" then .data.result | length else -1 end')
+            asked=$((asked + 1))
+            [ "$n" -ge 0 ] || fail "$(basename "$file") '$title': Prometheus refuses $expr"
+            [ "$n" -gt 0 ] || [ "$may_be_empty" = true ] || { note "empty: $(basename "$file") '$title': $expr" && empty=$((empty + 1)); }
+        done < <(jq -r '.panels[] | select(.type != "row") | . as $p | .targets[] | [$p.title, ($p.description | test("mpty")), .expr] | @tsv' "$file" | sed 's/\\\\/\\/g')
+    done
+    note "$asked queries, $empty of them empty"
+    [ $empty = 0 ] || fail "$empty queries of dashboards have no data"
+    # One that ended is told by counters, its series are gone.
+    [ "$(ask 'sum(ferry_migrations_total{outcome="succeeded"})')" -ge 1 ] || fail 'the move was not counted'
+    [ "$(ask 'sum(ferry_migration_blackout_seconds_count)')" -ge 1 ] || fail 'its blackout was not counted'
+    exemplars=$(curl -sG "http://127.0.0.1:$PROM/api/v1/query_exemplars" --data-urlencode 'query=ferry_migration_blackout_seconds_bucket' \
+        --data-urlencode "start=$(($(date +%s) - 600))" --data-urlencode "end=$(date +%s)" | jq -c '[.data[].exemplars[].labels]')
+    note "exemplars: $exemplars"
+    [[ $exemplars == *migration* ]] || fail 'no exemplar names a migration'
     ;;
 *) fail "no case '${1:-}'" ;;
 esac

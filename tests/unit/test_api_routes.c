@@ -254,7 +254,7 @@ static void runbooks_alerts_and_dashboards_are_served(void **state)
         {"/runbooks/FerryDown", "# FerryDown"},
         {"/runbooks/FerryDown.md", "# FerryDown"},
         {"/alerts/ferry.rules.yml", "# ferry.rules.yml"},
-        {"/dashboards/ferry", "{"},
+        {"/dashboards/fleet", "{"},
     };
     for (size_t i = 0; i < COUNT(rows); i++) {
         struct answer a = get(*state, rows[i].path);
