@@ -118,6 +118,7 @@ panels)
     assert_job "$job" .status.phase Succeeded
     job=$(migrate g-p2 h2 6)
     wait_until 30 pass_reached h1 g-p2 1 || fail 'no pass began'
+    began
     break_host kill-qemu h2 g-p2
     wait_final "$job" 60
     arrives FerryMigrationFailed 60 name=g-p2 plane=data
@@ -126,7 +127,6 @@ panels)
     ferry abort "$job" >&2
     wait_final "$job" 60
     ferry drain h2 --deadline 5m >&2
-    wait_until 60 runs_here h1 g-p1 || fail 'the drain moved nothing'
     sleep 15 # counters that grew are scraped on both sides of it
     empty=0 asked=0
     for file in "$LAB_SCRIPTS"/../../dashboards/*.json; do
