@@ -155,8 +155,8 @@ enum decision ladder_choose(const struct ladder_facts *facts, char out_text[MONI
             seconds(facts->stopped_ms));
     if (facts->mode != MODE_POSTCOPY && call_hangs(facts))
         return say(out_text, DECISION_STREAM_ABORT_DROPPED,
-                   "Aborted %.1f s ago and the guest runs on, but the target keeps its copy; that "
-                   "is destroyed.",
+                   "Ended %.1f s ago and the guest runs on, but the target keeps its copy; that is "
+                   "destroyed.",
                    seconds(facts->aborted_ms));
     bool half_dead = facts->mode == MODE_POSTCOPY && facts->source_failed; /* it was seen: */
     if (half_dead && facts->silent_ms >= LADDER_POSTCOPY_MS / 2)           /* no number is needed */
@@ -461,6 +461,9 @@ bool ladder_called(struct fleet *f, struct job *job, uint64_t id, const struct e
     bool once = text_equal(action, "reset-relay") || text_equal(action, "yank-oob");
     if (once && err->code != ERR_NONE && err->code != ERR_UNREACHABLE)
         job->stream.ordered_ms = 0; /* nothing was done: nothing to wait for */
+    bool broken = once || text_equal(action, "kill-stream");
+    if (broken && err->code == ERR_NONE && job->mode != MODE_POSTCOPY)
+        job->stream.aborted_ms = now.mono_ms; /* it is over: a target that does not know is told */
     if (err->code != ERR_NONE)
         effects_event(fx, job, now.wall_ms, true, "RemedyFailed", "%s at %s: %.300s",
                       job->stream.order.action, job->stream.order.node, err->text);

@@ -44,7 +44,7 @@ struct ladder_facts {
                             libvirt says the same of a guest that its user pauses meanwhile, so only
                             a stream that is silent too makes a stalled switch-over */
     int64_t estimate_ms; /* what the rest should take; -1: no idea */
-    int64_t aborted_ms;  /* since an abort was accepted; -1: none was */
+    int64_t aborted_ms;  /* since an abort was accepted, or we broke it; -1: neither */
     bool source_runs;    /* freshly seen running: the migration let go of it */
     bool source_stands, target_stands; /* freshly seen as paused for the migration */
     bool target_resumed;               /* it was seen to run there */

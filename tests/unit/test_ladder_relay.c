@@ -104,6 +104,27 @@ static void a_reset_that_frees_nobody_is_followed_by_the_next_rung(void **state)
     core_free(w);
 }
 
+/* With several streams the target does not hear of it, and libvirt's call waits for the target. */
+static void a_target_that_keeps_its_copy_after_a_reset_loses_it(void **state)
+{
+    (void)state;
+    struct core_world *w = relayed();
+    stops_for_the_switch(w);
+    gets_stuck(w, 0, 6000);
+    core_answers(w, HV_CALL_RESET_RELAY, ERR_NONE);
+    w->relay = (struct hv_relay){.stuck_ms = -1};
+    core_pass(w, 1000);
+    assert_int_equal(core_remedies(w), 1); /* nothing is destroyed before the source was seen */
+    w->source = CORE_RUNS;
+    core_told(w, "h1", HV_LIFECYCLE_RESUMED, 0);
+    core_pass(w, LADDER_ABORT_MS + 2500);
+    assert_int_equal(core_orders(w, HV_CALL_DROP_COPY), 1);
+    assert_int_equal(core_remedies(w), 2);
+    core_answers(w, HV_CALL_DROP_COPY, ERR_NONE);
+    goes_on_at_the_source(w);
+    core_free(w);
+}
+
 static void what_waits_for_monitors(struct core_world *w)
 {
     TEXT_SET(core_node(w, "h1")->host.oob, "10.0.0.9:4555");
@@ -205,6 +226,7 @@ int main(void)
         cmocka_unit_test(a_stalled_switch_over_is_reset_long_before_its_estimate),
         cmocka_unit_test(a_slow_switch_over_that_moves_is_left_alone),
         cmocka_unit_test(a_reset_that_frees_nobody_is_followed_by_the_next_rung),
+        cmocka_unit_test(a_target_that_keeps_its_copy_after_a_reset_loses_it),
         cmocka_unit_test(a_guests_own_monitor_breaks_the_stream),
         cmocka_unit_test(a_guest_without_one_costs_no_time),
         cmocka_unit_test(in_pre_copy_nothing_is_reset),
