@@ -15,15 +15,14 @@ static size_t columns_of(const char *text, size_t n)
 /* Where what follows a break begins. */
 static size_t indent_of(const char *line, size_t n, size_t width)
 {
-    size_t blanks = 0, label = 0;
+    enum { LABEL_MAX = 16 };
+    size_t blanks = 0;
     while (blanks < n && line[blanks] == ' ')
         blanks++;
-    while (label < n && line[label] != ' ')
-        label++;
-    bool has_label = label > 0 && line[label - 1] == ':' && n - label > 2 && line[label + 1] == ' ';
     size_t indent = blanks + 2;
-    if (has_label)
-        for (indent = label; indent < n && line[indent] == ' ';)
+    const char *label = memmem(line, n < LABEL_MAX ? n : LABEL_MAX, ":  ", 3);
+    if (blanks == 0 && label != NULL)
+        for (indent = (size_t)(label - line) + 1; indent < n && line[indent] == ' ';)
             indent++;
     return indent < width / 2 ? indent : width / 2;
 }

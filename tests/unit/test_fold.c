@@ -24,6 +24,7 @@ static void lines_go_on_under_what_they_belong_to(void **state)
         {"one two three four five six\n", 12, "one two\n  three four\n  five six\n"},
         {"  one two three four\n", 12, "  one two\n    three\n    four\n"},
         {"Cause:   one two three\n", 18, "Cause:   one two\n         three\n"},
+        {"To do:   one two three\n", 18, "To do:   one two\n         three\n"},
         {"a /very/long/path/that/stays/whole b\n", 12, "a /very/long/path/that/stays/whole\n  b\n"},
         {"exactly twelve\n", 14, "exactly twelve\n"},
         {"any width at all, since nothing is broken\n", 0,
