@@ -1,8 +1,8 @@
 /* webhook.c - webhook PORT FILE: takes what Alertmanager sends and appends each body to FILE, one
  * line each, with the path and the time it came: "PATH MILLISECONDS JSON".
  *
- * A receiver of its own, because a shell cannot read a request body and the tests need nothing else.
- * One request at a time; a request that does not come to an end is dropped after a second.
+ * A receiver of its own, because a shell cannot read a request body and the tests need nothing
+ * else. One request at a time; a request that does not come to an end is dropped after a second.
  */
 #include <arpa/inet.h>
 #include <netinet/in.h>
@@ -70,7 +70,8 @@ int main(int argc, char **argv)
     for (;;) {
         int client = accept(fd, NULL, NULL);
         struct timeval second = {.tv_sec = 1};
-        static const char yes[] = "HTTP/1.1 200 OK\r\nContent-Length: 0\r\nConnection: close\r\n\r\n";
+        static const char yes[] =
+            "HTTP/1.1 200 OK\r\nContent-Length: 0\r\nConnection: close\r\n\r\n";
         if (client < 0)
             continue;
         (void)setsockopt(client, SOL_SOCKET, SO_RCVTIMEO, &second, sizeof second);
