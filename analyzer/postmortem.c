@@ -82,6 +82,21 @@ void pm_duration(int64_t ms, char *out)
                        s / 60 % 60);
 }
 
+void pm_number(double value, const char *unit, char *out)
+{
+    bool fits = value >= 0 && value < 1e18;
+    if (fits && strcmp(unit, "bytes") == 0)
+        pm_bytes((int64_t)value, out);
+    else if (fits && strcmp(unit, "bytes/s") == 0) {
+        pm_bytes((int64_t)value, out);
+        size_t used = strlen(out);
+        (void)snprintf(out + used, PM_NUMBER_MAX - used, "/s");
+    } else if (fits && strcmp(unit, "ms") == 0)
+        pm_duration((int64_t)value, out);
+    else
+        (void)snprintf(out, PM_NUMBER_MAX, "%.15g %.16s", value, unit);
+}
+
 void pm_clock(int64_t wall_ms, char *out)
 {
     time_t seconds = (time_t)(wall_ms / 1000);

@@ -156,8 +156,7 @@ static void verdict(struct buf *out, const struct archive *a)
     fact_row(out, "Runbook", v->runbook);
     for (size_t i = 0; i < a->n_numbers; i++) {
         char text[POSTMORTEM_TEXT_MAX];
-        (void)snprintf(text, sizeof text, "%.15g %s", (double)a->numbers[i].value,
-                       a->numbers[i].unit);
+        pm_number(a->numbers[i].value, a->numbers[i].unit, text);
         fact_row(out, a->numbers[i].name, text);
     }
     buf_add(out, "</table>\n");

@@ -102,8 +102,7 @@ static void verdict(const struct pen *pen, const struct postmortem *pm)
                    v->rule[0] != '\0' ? v->rules_version : "");
     row(pen, "rule", text);
     for (size_t i = 0; i < a->n_numbers; i++) {
-        (void)snprintf(text, sizeof text, "%.15g %s", (double)a->numbers[i].value,
-                       a->numbers[i].unit);
+        pm_number(a->numbers[i].value, a->numbers[i].unit, text);
         row(pen, a->numbers[i].name, text);
     }
     if (a->n_points == 0)
