@@ -89,7 +89,7 @@ static void put_job(struct making *m)
                            .mode = post_copy ? "PostCopy" : "PreCopy",
                            .requester = "operator",
                            .priority = "user-triggered",
-                           .trigger = "human",
+                           .trigger = "user",
                            .failure_reason = m->fails ? "it did not work out: see the verdict" : "",
                            .outcome = m->outcome,
                            .guest_at = m->fails ? "running-on-source" : "running-on-target",

@@ -228,7 +228,8 @@ static bool inspect_content(const struct dbfile *file, int64_t bytes, struct err
     if (db == NULL)
         return false;
     int64_t version = 0;
-    bool is_good = check_marks(db, file, &version, err) && check_integrity(db, file, bytes, err) &&
+    bool is_good = check_marks(db, file, &version, err) &&
+                   (bytes > DBFILE_QUICK_CHECK_BYTES || check_integrity(db, file, bytes, err)) &&
                    ((size_t)version < file->schema->step_count ||
                     schema_check(db, file->path, file->lane, err));
     db_close(db);
