@@ -310,8 +310,8 @@ static bool read_all(struct check *c, char *page)
     return histogram_is_whole(c) && each_once(c);
 }
 
-bool page_check(const char *page, bool open, struct page_totals *out_totals, char *out_why,
-                size_t why_bytes)
+bool prom_page_check(const char *page, bool open, struct page_totals *out_totals, char *out_why,
+                     size_t why_bytes)
 {
     struct check c = {.open = open, .why = out_why, .why_bytes = why_bytes};
     OWNED_TEXT copy = strdup(page);

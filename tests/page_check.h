@@ -15,7 +15,7 @@ struct page_totals {
     size_t families, samples, exemplars, created;
 };
 /* False: out_why says what is wrong, and in which line. */
-bool page_check(const char *page, bool open, struct page_totals *out_totals, char *out_why,
-                size_t why_bytes);
+bool prom_page_check(const char *page, bool open, struct page_totals *out_totals, char *out_why,
+                     size_t why_bytes);
 
 #endif

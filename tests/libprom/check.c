@@ -44,8 +44,8 @@ static void a_page_by_libprom_holds_what_ours_holds(void **state)
     promx_page_end(&open);
     struct page_totals as_text, as_open;
     char why[256];
-    if (!page_check(text.out.data, false, &as_text, why, sizeof why) ||
-        !page_check(open.out.data, true, &as_open, why, sizeof why))
+    if (!prom_page_check(text.out.data, false, &as_text, why, sizeof why) ||
+        !prom_page_check(open.out.data, true, &as_open, why, sizeof why))
         fail_msg("%s", why);
     assert_int_equal(as_text.samples, as_open.samples);
     char *rest = text.out.data;

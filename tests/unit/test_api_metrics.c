@@ -30,7 +30,7 @@ static void each_form_says_what_it_is(void **state)
         assert_int_equal(strstr(a.head, "Content-Encoding: gzip\r\n") != NULL, forms[i].gzip);
         struct page_totals totals;
         char why[256];
-        if (!forms[i].gzip && !page_check(a.body, i == 1, &totals, why, sizeof why))
+        if (!forms[i].gzip && !prom_page_check(a.body, i == 1, &totals, why, sizeof why))
             fail_msg("%s", why);
         if (forms[i].gzip)
             assert_memory_equal(a.body, "\x1f\x8b\x08", 3);

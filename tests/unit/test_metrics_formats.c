@@ -60,7 +60,7 @@ static void the_reader_finds_each_fault(void **state)
     for (size_t i = 0; i < COUNT(pages); i++) {
         struct page_totals totals;
         char why[256];
-        bool fine = page_check(pages[i].page, pages[i].open, &totals, why, sizeof why);
+        bool fine = prom_page_check(pages[i].page, pages[i].open, &totals, why, sizeof why);
         if (fine != (pages[i].complaint[0] == '\0') || strstr(why, pages[i].complaint) == NULL)
             fail_msg("page %zu: '%s', not '%s'", i, why, pages[i].complaint);
     }
@@ -71,7 +71,7 @@ static void the_reader_finds_each_fault(void **state)
 static void assert_fine(const char *page, bool open, struct page_totals *out_totals)
 {
     char why[512];
-    if (!page_check(page, open, out_totals, why, sizeof why))
+    if (!prom_page_check(page, open, out_totals, why, sizeof why))
         fail_msg("%s", why);
 }
 
