@@ -128,7 +128,7 @@ static void reply_to(int fd, const char *line, const char *what)
     id = strchr(id, ':') + 1;
     id += strspn(id, " ");
     int n = (int)strcspn(id + 1, "\"") + 2;
-    (void)snprintf(text, sizeof text, "{%s, \"id\": %.*s}\r\n", what, n, id);
+    (void)snprintf(text, sizeof text, "{%.300s, \"id\": %.*s}\r\n", what, n > 100 ? 100 : n, id);
     says(fd, text);
 }
 
