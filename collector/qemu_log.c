@@ -115,8 +115,11 @@ static void take_line(struct walk *walk, const struct line *line, int64_t since_
     bool is_command = walk->in_command || goes_on(line);
     if (is_command)
         walk->in_command = goes_on(line);
-    if (is_command || line->length == 0 || walk->at_ms < since_ms ||
-        holds(line, "starting up libvirt version"))
+    if (holds(line, "starting up libvirt version")) {
+        walk->n = 0; /* what is above was said by the process of an earlier life */
+        return;
+    }
+    if (is_command || line->length == 0 || walk->at_ms < since_ms)
         return;
     struct line *kept = &walk->ring[walk->n++ % QEMU_LOG_LINES_MAX];
     *kept = *line;

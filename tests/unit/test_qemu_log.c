@@ -76,6 +76,18 @@ static void only_what_was_said_since_then_and_no_command_lines(void **state)
     assert_int_equal(seen.last_ms, 1769853605500);
 }
 
+/* Seen in the lab: the guest had been destroyed there a second before, under the same name. */
+static void an_earlier_process_explains_nothing(void **state)
+{
+    (void)state;
+    static const char text[] = "2026-01-31 10:00:04.700+0000: shutting down, reason=destroyed\n"
+                               "2026-01-31 10:00:06.000+0000: starting up libvirt version: 9.0.0\n"
+                               "2026-01-31 10:00:19.400+0000: shutting down, reason=crashed\n";
+    struct seen seen = {0};
+    qemu_log_lines(text, strlen(text), true, 0, note, &seen);
+    assert_string_equal(seen.text, "2026-01-31 10:00:19.400+0000: shutting down, reason=crashed|");
+}
+
 static void a_cut_first_line_is_left_out(void **state)
 {
     (void)state;
@@ -180,6 +192,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(times_are_read_in_both_ways_of_writing),
         cmocka_unit_test(only_what_was_said_since_then_and_no_command_lines),
+        cmocka_unit_test(an_earlier_process_explains_nothing),
         cmocka_unit_test(a_cut_first_line_is_left_out),
         cmocka_unit_test(the_newest_lines_stay),
         cmocka_unit_test_setup_teardown(the_end_of_a_long_file_is_read, dir_setup, dir_teardown),
