@@ -42,6 +42,18 @@ static void close_store(struct store *s)
     dismantle(sq, false);
 }
 
+/* What both can be asked: the store itself and one that is only read. */
+#define READERS                                                                                    \
+    .each_job = read_each_job, .each_recent_job = read_each_recent_job, .find_job = read_find_job, \
+    .each_transition = read_each_transition, .each_intent = read_each_intent,                      \
+    .each_sighting = read_each_sighting, .each_error = read_each_error,                            \
+    .each_mode = read_each_mode, .each_event = read_each_event, .each_object = read_each_object,   \
+    .each_decision = read_each_decision, .each_rejection = read_each_rejection,                    \
+    .each_unjudged = read_each_unjudged, .each_verdict = read_each_verdict,                        \
+    .each_point = read_each_point, .each_number = read_each_number,                                \
+    .each_evidence = read_each_evidence, .each_incident = read_each_incident,                      \
+    .each_sample = read_each_sample, .each_look = read_each_look
+
 static const struct store_ops sqlite_ops = {
     .begin = objects_begin,
     .put_job = objects_put_job,
@@ -68,26 +80,7 @@ static const struct store_ops sqlite_ops = {
     .flush_samples = samples_flush,
     .set_retention = retention_set,
     .retain = retention_step,
-    .each_job = read_each_job,
-    .each_recent_job = read_each_recent_job,
-    .find_job = read_find_job,
-    .each_transition = read_each_transition,
-    .each_intent = read_each_intent,
-    .each_sighting = read_each_sighting,
-    .each_error = read_each_error,
-    .each_mode = read_each_mode,
-    .each_event = read_each_event,
-    .each_object = read_each_object,
-    .each_decision = read_each_decision,
-    .each_rejection = read_each_rejection,
-    .each_unjudged = read_each_unjudged,
-    .each_verdict = read_each_verdict,
-    .each_point = read_each_point,
-    .each_number = read_each_number,
-    .each_evidence = read_each_evidence,
-    .each_incident = read_each_incident,
-    .each_sample = read_each_sample,
-    .each_look = read_each_look,
+    READERS,
     .stats = stats,
     .free = close_store,
 };
@@ -150,25 +143,7 @@ static void close_reader(struct store *s)
 }
 
 static const struct store_ops reader_ops = {
-    .each_job = read_each_job,
-    .find_job = read_find_job,
-    .each_transition = read_each_transition,
-    .each_intent = read_each_intent,
-    .each_sighting = read_each_sighting,
-    .each_error = read_each_error,
-    .each_mode = read_each_mode,
-    .each_event = read_each_event,
-    .each_object = read_each_object,
-    .each_decision = read_each_decision,
-    .each_rejection = read_each_rejection,
-    .each_unjudged = read_each_unjudged,
-    .each_verdict = read_each_verdict,
-    .each_point = read_each_point,
-    .each_number = read_each_number,
-    .each_evidence = read_each_evidence,
-    .each_incident = read_each_incident,
-    .each_sample = read_each_sample,
-    .each_look = read_each_look,
+    READERS,
     .free = close_reader,
 };
 
