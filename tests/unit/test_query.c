@@ -5,6 +5,7 @@
 #include <stdint.h>
 
 #include <cmocka.h>
+#include <glob.h>
 #include <stdio.h>
 #include <string.h>
 #include <unistd.h>
@@ -12,6 +13,7 @@
 #include "base/clock.h"
 #include "base/json.h"
 #include "bench/history.h"
+#include "cli/table.h"
 #include "store/query.h"
 #include "store/sqlite.h"
 
@@ -91,6 +93,34 @@ static void every_question_of_the_document_is_answered(void **state)
             fail_msg("%s: no row", questions[i].title);
         assert_null(json_at(answer, "cut"));
     }
+}
+
+/* What a runbook tells somebody to ask at night is a question that is answered, as a table too. */
+static void every_question_of_a_runbook_is_answered(void **state)
+{
+    glob_t books;
+    size_t asked = 0;
+    assert_int_equal(glob("docs/runbooks/Ferry*.md", 0, NULL, &books), 0);
+    for (size_t i = 0; i < books.gl_pathc; i++) {
+        FILE *book = fopen(books.gl_pathv[i], "re");
+        char line[1024];
+        assert_non_null(book);
+        while (fgets(line, sizeof line, book) != NULL) {
+            char *sql = strstr(line, "`ferry query ");
+            if (sql == NULL)
+                continue;
+            sql += strlen("`ferry query ");
+            char *end = strchr(sql + 1, *sql);
+            assert_non_null(end);
+            *end = '\0';
+            OWNED(json_object) answer = must_ask(state, sql + 1);
+            assert_true(json_object_array_length(json_at(answer, "columns")) <= TABLE_COLUMNS_MAX);
+            asked++;
+        }
+        assert_int_equal(fclose(book), 0);
+    }
+    globfree(&books);
+    assert_true(asked >= 5);
 }
 
 /* Law: none of them walks over a whole table. */
@@ -301,6 +331,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(every_question_of_the_document_is_answered),
+        cmocka_unit_test(every_question_of_a_runbook_is_answered),
         cmocka_unit_test(every_question_has_an_index),
         cmocka_unit_test(every_view_and_column_is_in_the_document),
         cmocka_unit_test(views_count_what_is_there),
