@@ -292,6 +292,18 @@ static const struct column drain_columns[] = {
     {"AGE", ALWAYS, false, NULL, fill_age},
     {"DEADLINE", WIDE, false, "status.deadline", NULL},
 };
+static const struct column incident_columns[] = {
+    {"NAME", ALWAYS, false, "metadata.name", NULL},
+    {"STATE", ALWAYS, true, "status.state", NULL},
+    {"KIND", ALWAYS, false, "status.kind", NULL},
+    {"GUEST", ALWAYS, false, "spec.vmiName", NULL},
+    {"NODE", ROOMY, false, "status.nodeName", NULL},
+    {"CAUSE", ALWAYS, false, "status.cause", NULL},
+    {"AGE", ALWAYS, false, NULL, fill_age},
+    {"PLANE", WIDE, false, "status.plane", NULL},
+    {"CLOSED", WIDE, false, "status.closedAt", NULL},
+    {"BY", WIDE, false, "status.closedBy", NULL},
+};
 static const struct column pod_columns[] = {
     {"NAME", ALWAYS, false, "metadata.name", NULL}, {"STATUS", ALWAYS, true, "status.phase", NULL},
     {"NODE", ALWAYS, false, "spec.nodeName", NULL}, {"AGE", ALWAYS, false, NULL, fill_age},
@@ -308,6 +320,7 @@ static const struct {
     [KIND_QUOTA] = {quota_columns, COUNT(quota_columns)},
     [KIND_NAMESPACE] = {namespace_columns, COUNT(namespace_columns)},
     [KIND_DRAIN] = {drain_columns, COUNT(drain_columns)},
+    [KIND_INCIDENT] = {incident_columns, COUNT(incident_columns)},
     [KIND_POD] = {pod_columns, COUNT(pod_columns)},
 };
 

@@ -17,9 +17,10 @@ enum kind {
 
 /* What kinds.def says `ferry apply` may do. */
 enum kind_edit { KIND_EDIT_REPLACE, KIND_EDIT_OVERLAY, KIND_EDIT_NEVER };
-#define KIND_WORDS                                                                                 \
-    "migrations (vmim), guests (vmi), nodes (no), policies (mp), quotas, namespaces (ns), drains " \
-    "and pods (po)"
+#define KIND_WORDS                                                                          \
+    "migrations (vmim), guests (vmi), nodes (no), policies (mp), quotas, namespaces (ns), " \
+    "drains, "                                                                              \
+    "incidents (inc) and pods (po)"
 
 /* By plural, short name or alias; ERR_INVALID with the nearest word. */
 bool kind_from_word(const char *word, enum kind *out_kind, struct err *err);

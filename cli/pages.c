@@ -50,6 +50,14 @@ static const struct fact policy_facts[] = {
     {"UID", "metadata.uid"},
     {"Created", "metadata.creationTimestamp"},
 };
+static const struct fact incident_facts[] = {
+    {"Migration", "metadata.name"}, {"Namespace", "metadata.namespace"},
+    {"Guest", "spec.vmiName"},      {"State", "status.state"},
+    {"Kind", "status.kind"},        {"Node", "status.nodeName"},
+    {"Plane", "status.plane"},      {"Cause", "status.cause"},
+    {"Since", "status.since"},      {"Closed", "status.closedAt"},
+    {"By", "status.closedBy"},
+};
 static const struct fact other_facts[] = {
     {"Name", "metadata.name"}, {"Namespace", "metadata.namespace"},
     {"UID", "metadata.uid"},   {"Created", "metadata.creationTimestamp"},
@@ -311,6 +319,7 @@ void page_object(enum kind kind, struct json_object *object, const struct paper 
         page_policy(object, out);
         return;
     case KIND_DRAIN: page_drain(object, paper, out); return;
+    case KIND_INCIDENT: add_facts(out, object, incident_facts, COUNT(incident_facts)); return;
     case KIND_QUOTA:
     case KIND_NAMESPACE:
     case KIND_POD:

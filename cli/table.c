@@ -109,6 +109,7 @@ enum colour colour_of_phase(const char *phase)
         {"yes", COLOUR_GOOD},
         {"no", COLOUR_BAD},
         {"failed", COLOUR_BAD},
+        {"open", COLOUR_BAD},
         {"unknown", COLOUR_BUSY},
         {"warn", COLOUR_BUSY},
         {"Pending", COLOUR_BUSY},

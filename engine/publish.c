@@ -565,13 +565,8 @@ static bool take_objects(struct publisher *p, const struct fleet *f, struct snap
 
 static bool take_incidents(struct publisher *p, const struct fleet *f, struct snapshot_block *block)
 {
-    block->incidents = publish_incidents(&p->incidents, &f->incidents);
-    if (block->incidents == NULL)
-        return false;
-    block->snapshot.incidents = block->incidents->list;
-    block->snapshot.n_incidents = block->incidents->n;
-    block->snapshot.incident_totals = f->incidents.totals;
-    return true;
+    block->incidents = publish_incidents(&p->incidents, &f->incidents, &block->snapshot);
+    return block->incidents != NULL;
 }
 
 static void take_slots(const struct fleet *f, struct snapshot *out)

@@ -23,16 +23,19 @@ void publish_job(const struct fleet *f, const struct job *job, struct snapshot_j
 /* How far the drain of each node is, sorted; malloc'ed, NULL without memory. */
 struct snapshot_drain *publish_drains(const struct fleet *f, size_t *out_n);
 
-/* publish_incidents.c: open incidents, shared by all snapshots between two changes. */
+/* publish_incidents.c: open incidents, then closed ones that are still shown; shared by all
+ * snapshots between two changes. */
 struct incident_block {
     atomic_uint references;
     uint64_t version;
-    size_t n;
+    size_t n, n_closed;
     struct incident list[];
 };
-/* The block of now, also put in *kept; a reference of the caller's. NULL without memory. */
+/* The block of now, also put in *kept and shown in the snapshot; a reference of the caller's. NULL
+ * without memory. */
 struct incident_block *publish_incidents(struct incident_block **kept,
-                                         const struct incidents *incidents);
+                                         const struct incidents *incidents,
+                                         struct snapshot *out_snapshot);
 void publish_drop_incidents(struct incident_block *block); /* NULL is fine; any thread */
 
 /* publish_move.c: the data plane's part of a job. */

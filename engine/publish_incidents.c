@@ -1,4 +1,4 @@
-/* publish_incidents.c - the open incidents of the fleet as readers see them; see publish.h. */
+/* publish_incidents.c - the incidents of the fleet as readers see them; see publish.h. */
 #include <stdlib.h>
 
 #include "engine/publish.h"
@@ -9,9 +9,11 @@ void publish_drop_incidents(struct incident_block *block)
         free(block);
 }
 
+/* Those that are closed and not stored yet are the newest of the closed ones. */
 static struct incident_block *make_block(const struct incidents *incidents)
 {
-    struct incident_block *block = calloc(1, sizeof *block + incidents->n * sizeof block->list[0]);
+    size_t most = incidents->n + incidents->n_closed;
+    struct incident_block *block = calloc(1, sizeof *block + most * sizeof block->list[0]);
     if (block == NULL)
         return NULL;
     atomic_init(&block->references, 1);
@@ -19,11 +21,18 @@ static struct incident_block *make_block(const struct incidents *incidents)
     for (size_t i = 0; i < incidents->n; i++)
         if (incidents->list[i].end == INCIDENT_END_NONE)
             block->list[block->n++] = incidents->list[i];
+    struct incident *closed = block->list + block->n;
+    for (size_t i = 0; i < incidents->n_closed; i++)
+        closed[block->n_closed++] = incidents->closed[i];
+    for (size_t i = 0; i < incidents->n; i++)
+        if (incidents->list[i].end != INCIDENT_END_NONE)
+            closed[block->n_closed++] = incidents->list[i];
     return block;
 }
 
 struct incident_block *publish_incidents(struct incident_block **kept,
-                                         const struct incidents *incidents)
+                                         const struct incidents *incidents,
+                                         struct snapshot *out_snapshot)
 {
     if (*kept == NULL || (*kept)->version != incidents->version) {
         struct incident_block *fresh = make_block(incidents);
@@ -33,5 +42,9 @@ struct incident_block *publish_incidents(struct incident_block **kept,
         *kept = fresh;
     }
     (void)atomic_fetch_add(&(*kept)->references, 1);
+    out_snapshot->incidents = (*kept)->list;
+    out_snapshot->n_incidents = (*kept)->n;
+    out_snapshot->n_incidents_closed = (*kept)->n_closed;
+    out_snapshot->incident_totals = incidents->totals;
     return *kept;
 }

@@ -178,11 +178,11 @@ struct snapshot {
     const struct snapshot_node *nodes;      /* by name */
     const struct snapshot_guest *guests;    /* by namespace, name */
     const struct snapshot_job *const *jobs; /* by creation; one that did not change is shared */
-    size_t n_objects, n_spaces, n_drains, n_incidents;
+    size_t n_objects, n_spaces, n_drains, n_incidents, n_incidents_closed;
     const struct snapshot_object *const *objects; /* by kind, namespace, name; shared likewise */
     const struct snapshot_space *spaces;          /* by name */
     const struct snapshot_drain *drains;          /* by node, one each */
-    const struct incident *incidents;             /* open ones, by opening */
+    const struct incident *incidents;             /* open ones, by opening; then closed ones */
     struct incident_totals incident_totals;
     unsigned drain_states[DRAIN_COUNT];                              /* all of them, by state */
     unsigned slots_used, slots_fleet, slots_outbound, slots_inbound; /* limits; 0: none */

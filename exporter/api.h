@@ -56,7 +56,7 @@ struct api_view {
     const char *(*field)(const struct snapshot *s, size_t i, const char *key);
 };
 extern const struct api_view api_migrations, api_instances, api_nodes, api_pods;
-extern const struct api_view api_policies, api_quotas, api_namespaces, api_drains;
+extern const struct api_view api_policies, api_quotas, api_namespaces, api_drains, api_incidents;
 const struct api_view *api_view_of(enum api_kind kind); /* NULL: it cannot be read */
 /* The number of an object; false when there is none. */
 bool api_find(const struct api_view *view, const struct snapshot *s, const char *ns,

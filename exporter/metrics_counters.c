@@ -23,6 +23,10 @@ static prom_histogram_buckets_t *buckets_of(enum metric metric)
     case METRIC_MIGRATION_SENT_RATIO:
         return prom_histogram_buckets_new(12, .05, .1, .25, .5, .75, 1.0, 1.25, 1.5, 2.0, 3.0, 5.0,
                                           10.0);
+    case METRIC_FORECAST_DURATION:
+    case METRIC_FORECAST_BLACKOUT:
+        return prom_histogram_buckets_new(14, .1, .25, .5, .67, .8, .9, 1.0, 1.1, 1.25, 1.5, 2.0,
+                                          4.0, 10.0, 100.0);
     case METRIC_VERDICT_CONFIDENCE: return prom_histogram_buckets_linear(.1, .1, 10);
     case METRIC_VERDICT_LATENCY:
         return prom_histogram_buckets_new(10, .01, .05, .1, .25, .5, 1.0, 2.0, 5.0, 10.0, 60.0);
@@ -290,6 +294,20 @@ void metrics_count_judged(struct metrics_counters *counters, const struct judgem
 
 /* ---- numbers of those that arrived ---- */
 
+/* What came over what was expected; what was not forecast has no error. */
+static void count_forecast(struct metrics_counters *c, const struct snapshot_job *job,
+                           const char **mode, const struct by *by)
+{
+    if (!job->forecast_made)
+        return;
+    if (job->forecast_total_ms > 0)
+        observe(c, METRIC_FORECAST_DURATION, mode,
+                (double)job->final_total_ms / (double)job->forecast_total_ms, by);
+    if (job->forecast_downtime_ms > 0)
+        observe(c, METRIC_FORECAST_BLACKOUT, mode,
+                (double)job->final_downtime_ms / (double)job->forecast_downtime_ms, by);
+}
+
 static void count_numbers(struct metrics_counters *c, const struct snapshot_job *job,
                           const struct by *by)
 {
@@ -301,6 +319,7 @@ static void count_numbers(struct metrics_counters *c, const struct snapshot_job 
     observe(c, METRIC_MIGRATION_SETUP, NULL, (double)job->final_setup_ms / 1000, by);
     if (whole > 0)
         observe(c, METRIC_MIGRATION_SENT_RATIO, mode, (double)job->final_bytes / (double)whole, by);
+    count_forecast(c, job, mode, by);
     counters_path(c, job, path);
     count(c, METRIC_PATH_BYTES, path, (double)job->final_bytes, by);
     count(c, METRIC_PATH_TIME, path, (double)job->final_total_ms / 1000, by);

@@ -76,6 +76,8 @@ static void touch_moves(struct metrics_counters *c)
     for (enum mode mode = MODE_NONE + 1; mode < MODE_COUNT; mode++) {
         touch_one(c->of[METRIC_MIGRATION_BLACKOUT], mode_name(mode));
         touch_one(c->of[METRIC_MIGRATION_SENT_RATIO], mode_name(mode));
+        touch_one(c->of[METRIC_FORECAST_DURATION], mode_name(mode));
+        touch_one(c->of[METRIC_FORECAST_BLACKOUT], mode_name(mode));
     }
     (void)promx_metric_touch(c->of[METRIC_MIGRATION_SETUP], NULL);
 }

@@ -52,6 +52,7 @@ const char *incident_end_name(enum incident_end end)
 void incidents_fini(struct incidents *incidents)
 {
     free(incidents->list);
+    free(incidents->closed);
     *incidents = (struct incidents){0};
 }
 
@@ -116,6 +117,18 @@ static bool make_room(struct incidents *incidents, int64_t now_ms)
     return false;
 }
 
+/* One that was closed before, and opened again by a newer verdict, is shown once. */
+static void forget_closed(struct incidents *incidents, const char *uid)
+{
+    for (size_t i = 0; i < incidents->n_closed; i++)
+        if (strcmp(incidents->closed[i].uid, uid) == 0) {
+            incidents->n_closed--;
+            memmove(&incidents->closed[i], &incidents->closed[i + 1],
+                    (incidents->n_closed - i) * sizeof *incidents->closed);
+            return;
+        }
+}
+
 bool incidents_restore(struct incidents *incidents, const struct incident *incident)
 {
     if (incidents->n_open >= INCIDENTS_MAX || incidents->n >= INCIDENTS_KEPT_MAX)
@@ -146,6 +159,7 @@ bool incidents_open(struct incidents *incidents, const struct incident *incident
     incidents->totals.opened[incident->kind]++;
     if (!make_room(incidents, incident->opened_ms) || !incidents_restore(incidents, incident))
         return false;
+    forget_closed(incidents, incident->uid);
     note_change(incidents, &incidents->list[incidents->n - 1]);
     return true;
 }
@@ -180,6 +194,19 @@ void incidents_age(struct incidents *incidents, int64_t now_ms)
     }
 }
 
+/* Without memory for it there is one less to be shown. */
+static void keep_closed(struct incidents *incidents, const struct incident *incident)
+{
+    forget_closed(incidents, incident->uid);
+    if (incidents->closed == NULL)
+        incidents->closed = calloc(INCIDENTS_CLOSED_MAX, sizeof *incidents->closed);
+    if (incidents->closed == NULL)
+        return;
+    if (incidents->n_closed == INCIDENTS_CLOSED_MAX)
+        forget_closed(incidents, incidents->closed[0].uid);
+    incidents->closed[incidents->n_closed++] = *incident;
+}
+
 void incidents_stored(struct incidents *incidents)
 {
     size_t kept = 0;
@@ -187,6 +214,8 @@ void incidents_stored(struct incidents *incidents)
         incidents->list[i].changed = false;
         if (is_open(&incidents->list[i]))
             incidents->list[kept++] = incidents->list[i];
+        else
+            keep_closed(incidents, &incidents->list[i]);
     }
     if (incidents->changed)
         incidents->n = kept;

@@ -15,9 +15,10 @@
 #include "hypervisor/types.h"
 
 enum {
-    INCIDENTS_MAX = 1000,
-    /* open */ INCIDENTS_KEPT_MAX = 4000,
-    /* with those to be stored */ INCIDENT_AGE_MS = 15 * 60 * 1000,
+    INCIDENTS_MAX = 1000,       /* open */
+    INCIDENTS_KEPT_MAX = 4000,  /* with those to be stored */
+    INCIDENTS_CLOSED_MAX = 100, /* the newest that are shown with who closed them */
+    INCIDENT_AGE_MS = 15 * 60 * 1000,
     INCIDENT_WORD_MAX = 64
 };
 
@@ -55,6 +56,8 @@ struct incident_totals { /* since start */
 struct incidents {
     struct incident *list; /* owned; by opening; closed ones stay until they are stored */
     size_t n, n_open;
+    struct incident *closed; /* owned; INCIDENTS_CLOSED_MAX; stored ones, by closing; to be shown */
+    size_t n_closed;
     bool changed;     /* some must be stored */
     uint64_t version; /* grows with every change */
     struct incident_totals totals;
@@ -77,7 +80,7 @@ void incidents_guest_moved(struct incidents *incidents, const char *ns, const ch
                            int64_t now_ms);
 /* Closes ordinary ones that are old; a clock that was set back only makes it later. */
 void incidents_age(struct incidents *incidents, int64_t now_ms);
-/* Everything that changed is on disk: closed ones are forgotten. */
+/* Everything that changed is on disk: closed ones are only kept to be shown, the newest of them. */
 void incidents_stored(struct incidents *incidents);
 
 #endif

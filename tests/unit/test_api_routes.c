@@ -161,6 +161,7 @@ static const char *name_of(const struct http_route *route)
         [KIND_NODE] = "a",           [KIND_POD] = "virt-launcher-vm2-abcde",
         [KIND_NAMESPACE] = "prod",   [KIND_QUOTA] = "small",
         [KIND_POLICY] = "gentle",    [KIND_DRAIN] = "b-now",
+        [KIND_INCIDENT] = "broke",
     };
     return route->kind == KIND_NONE ? "v1" : names[route->kind];
 }

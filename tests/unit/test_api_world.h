@@ -89,6 +89,29 @@ static inline void world_jobs(struct world *w)
     TEXT_SET(job->pending_reason, "waiting for a slot on node a");
 }
 
+/* One that is open and one that bob took, of migrations that are no longer in view. */
+static inline void world_incidents(struct world *w)
+{
+    static const char *const names[WORLD_INCIDENTS] = {"broke", "slow"};
+    for (unsigned i = 0; i < WORLD_INCIDENTS; i++) {
+        struct incident *incident = &w->incidents[i];
+        (void)snprintf(incident->uid, sizeof incident->uid, "60000000-0000-4000-8000-00000000000%u",
+                       i);
+        TEXT_SET(incident->ns, "default");
+        TEXT_SET(incident->guest, "vm3");
+        TEXT_SET(incident->node, "a");
+        TEXT_SET(incident->migration, names[i]);
+        TEXT_SET(incident->plane, "data");
+        TEXT_SET(incident->cause, "progress-stall");
+        incident->opened_ms = world_wall_ms - 300 * 1000;
+    }
+    w->incidents[1].end = INCIDENT_END_ACKNOWLEDGED;
+    w->incidents[1].closed_ms = world_wall_ms - 200 * 1000;
+    TEXT_SET(w->incidents[1].by, "bob");
+    w->snapshot.incidents = w->incidents;
+    w->snapshot.n_incidents = w->snapshot.n_incidents_closed = 1;
+}
+
 /* A fresh snapshot with one reference, the caller's. */
 static inline struct world *world_new(uint64_t generation)
 {
@@ -127,6 +150,7 @@ static inline struct world *world_new(uint64_t generation)
     world_control(w);
     world_placement(w);
     world_documents(w);
+    world_incidents(w);
     return w;
 }
 

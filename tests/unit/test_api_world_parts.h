@@ -17,6 +17,7 @@ enum {
     WORLD_JOBS = 4,
     WORLD_OBJECTS_MAX = 16,
     WORLD_SPACES = 2,
+    WORLD_INCIDENTS = 2,
     WORLD_SPEC_MAX = 1024,
 };
 static const int64_t world_wall_ms = WORLD_WALL_BASE_S * INT64_C(1000);
@@ -34,6 +35,7 @@ struct world {
     const struct snapshot_object *object_list[WORLD_OBJECTS_MAX];
     struct snapshot_space spaces[WORLD_SPACES];
     struct snapshot_drain drains[1];
+    struct incident incidents[WORLD_INCIDENTS];
 };
 
 /* In place of the engine's, which knows its own snapshots only. */

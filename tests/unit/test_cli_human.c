@@ -269,6 +269,9 @@ static void every_word_for_a_kind_is_known(void **state)
         {"drains", KIND_DRAIN},
         {"drain", KIND_DRAIN},
         {"dr", KIND_DRAIN},
+        {"incidents", KIND_INCIDENT},
+        {"incident", KIND_INCIDENT},
+        {"inc", KIND_INCIDENT},
         {"po", KIND_POD},
         {"pods", KIND_POD},
     };

@@ -429,6 +429,12 @@ static void every_kind_has_a_table(void **state)
         {KIND_DRAIN, draining,
          "NAME        STATE     NODE  MOVED  BLOCKED  ETA    AGE\n"
          "drain-h1-x  Draining  h1    1/4    1        2m05s  -\n"},
+        {KIND_INCIDENT,
+         "{\"metadata\":{\"name\":\"m1\",\"creationTimestamp\":\"1970-01-01T00:00:30Z\"},"
+         "\"spec\":{\"vmiName\":\"web\"},\"status\":{\"state\":\"open\",\"kind\":\"lost\","
+         "\"nodeName\":\"h1\",\"cause\":\"guest-gone\"}}",
+         "NAME  STATE  KIND  GUEST  NODE  CAUSE       AGE\n"
+         "m1    open   lost  web    h1    guest-gone  30s\n"},
         {KIND_POD,
          "{\"metadata\":{\"name\":\"virt-launcher-web-x\"},\"spec\":{\"nodeName\":\"h1\"},"
          "\"status\":{\"phase\":\"Running\"}}",

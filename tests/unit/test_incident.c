@@ -12,6 +12,7 @@
 #include "base/own.h"
 #include "base/text.h"
 #include "engine/incidents.h"
+#include "engine/publish.h"
 #include "store/sqlite.h"
 
 static const int64_t start_ms = INT64_C(1763269659000);
@@ -143,6 +144,60 @@ static void a_word_closes_one_and_a_move_closes_all_of_the_guest(void **state)
     assert_int_equal(f->incidents.totals.closed[INCIDENT_END_MOVED], 1);
 }
 
+/* Closed ones are shown for a while: the newest, each once, and not beside an open one. */
+static void closed_ones_stay_in_view_for_a_while(void **state)
+{
+    (void)state;
+    OWNED(fleet) f = new_fleet();
+    struct err err = {0};
+    char name[16];
+    for (int i = 0; i <= INCIDENTS_CLOSED_MAX; i++) {
+        (void)snprintf(name, sizeof name, "m%d", i);
+        struct job job = ended(name, OUTCOME_FAILED, GUEST_AT_SOURCE);
+        incidents_judged(f, &job, &data_plane, start_ms);
+        assert_true(
+            incidents_said(f, "prod", name, INCIDENT_END_ACKNOWLEDGED, "bob", start_ms + i, &err));
+        incidents_stored(&f->incidents);
+    }
+    assert_int_equal(f->incidents.n, 0);
+    assert_int_equal(f->incidents.n_closed, INCIDENTS_CLOSED_MAX);
+    assert_string_equal(f->incidents.closed[0].migration, "m1"); /* the oldest made room */
+    assert_string_equal(f->incidents.closed[INCIDENTS_CLOSED_MAX - 1].by, "bob");
+    struct job again = ended("m1", OUTCOME_FAILED, GUEST_AT_SOURCE);
+    incidents_judged(f, &again, &data_plane, start_ms);
+    assert_int_equal(f->incidents.n_open, 1);
+    assert_int_equal(f->incidents.n_closed, INCIDENTS_CLOSED_MAX - 1);
+}
+
+/* Readers get the open ones first, then the closed, stored or not. */
+static void readers_see_open_ones_before_closed_ones(void **state)
+{
+    (void)state;
+    OWNED(fleet) f = new_fleet();
+    static const char *const names[] = {"stored", "fresh", "open"};
+    for (size_t i = 0; i < COUNT(names); i++) {
+        struct err err = {0};
+        struct job job = ended(names[i], OUTCOME_FAILED, GUEST_AT_SOURCE);
+        incidents_judged(f, &job, &data_plane, start_ms);
+        if (i < 2)
+            assert_true(incidents_said(f, "prod", names[i], INCIDENT_END_ACKNOWLEDGED, "bob",
+                                       start_ms, &err));
+        if (i == 0)
+            incidents_stored(&f->incidents);
+    }
+    struct snapshot seen = {0};
+    struct incident_block *kept = NULL, *block = publish_incidents(&kept, &f->incidents, &seen);
+    assert_non_null(block);
+    assert_int_equal(seen.n_incidents, 1);
+    assert_int_equal(seen.n_incidents_closed, 2);
+    assert_string_equal(seen.incidents[0].migration, "open");
+    assert_string_equal(seen.incidents[1].migration, "stored");
+    assert_string_equal(seen.incidents[2].migration, "fresh");
+    assert_int_equal(seen.incident_totals.opened[INCIDENT_ORDINARY], 3);
+    publish_drop_incidents(block);
+    publish_drop_incidents(kept);
+}
+
 static void a_second_verdict_changes_the_one_that_is_open(void **state)
 {
     (void)state;
@@ -228,6 +283,8 @@ int main(void)
         cmocka_unit_test(only_ordinary_ones_age),
         cmocka_unit_test(what_is_history_opens_nothing),
         cmocka_unit_test(a_word_closes_one_and_a_move_closes_all_of_the_guest),
+        cmocka_unit_test(closed_ones_stay_in_view_for_a_while),
+        cmocka_unit_test(readers_see_open_ones_before_closed_ones),
         cmocka_unit_test(a_second_verdict_changes_the_one_that_is_open),
         cmocka_unit_test(the_bound_holds),
         cmocka_unit_test(a_restart_changes_nothing_but_what_was_closed),

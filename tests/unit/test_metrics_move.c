@@ -44,6 +44,51 @@ static void each_end_of_a_broken_post_copy_is_counted(void **state)
     }
 }
 
+/* What came over what was forecast: only of those that arrived, and only where there was a
+ * forecast. */
+static void the_error_of_forecasts_is_counted(void **state)
+{
+    (void)state;
+    static const struct {
+        enum outcome outcome;
+        bool made;
+        int64_t total_ms, downtime_ms;
+        int total, downtime; /* counted */
+    } rows[] = {
+        {OUTCOME_SUCCEEDED, true, 4000, 50, 1, 1}, {OUTCOME_SUCCEEDED, true, 4000, 0, 1, 0},
+        {OUTCOME_SUCCEEDED, true, 0, 50, 0, 1},    {OUTCOME_SUCCEEDED, false, 4000, 50, 0, 0},
+        {OUTCOME_FAILED, true, 4000, 50, 0, 0},
+    };
+    for (size_t i = 0; i < COUNT(rows); i++) {
+        OWNED(metrics_counters) counters = new_counters();
+        const struct snapshot_job job = {.outcome = rows[i].outcome,
+                                         .epoch = 1,
+                                         .mode = MODE_POSTCOPY,
+                                         .final_known = true,
+                                         .final_total_ms = 5000,
+                                         .final_downtime_ms = 100,
+                                         .forecast_made = rows[i].made,
+                                         .forecast_total_ms = rows[i].total_ms,
+                                         .forecast_downtime_ms = rows[i].downtime_ms};
+        metrics_count_finished(counters, &job);
+        OWNED_TEXT page = counters_page(counters);
+        char lines[4][96];
+        (void)snprintf(lines[0], sizeof lines[0],
+                       "ferry_forecast_duration_ratio_bucket{mode=\"PostCopy\",le=\"1.25\"} %d\n",
+                       rows[i].total); /* 5 s over 4 s */
+        (void)snprintf(lines[1], sizeof lines[1],
+                       "ferry_forecast_duration_ratio_bucket{mode=\"PostCopy\",le=\"1.1\"} 0\n");
+        (void)snprintf(lines[2], sizeof lines[2],
+                       "ferry_forecast_blackout_ratio_sum{mode=\"PostCopy\"} %d\n",
+                       2 * rows[i].downtime);
+        (void)snprintf(lines[3], sizeof lines[3],
+                       "ferry_forecast_blackout_ratio_count{mode=\"PreCopy\"} 0\n");
+        for (size_t l = 0; l < COUNT(lines); l++)
+            if (strstr(page, lines[l]) == NULL)
+                fail_msg("row %zu: no %s", i, lines[l]);
+    }
+}
+
 static const char *mode_line(const char *from, const char *to, const char *cause, int n,
                              char out_line[static 256])
 {
@@ -119,6 +164,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(each_end_of_a_broken_post_copy_is_counted),
+        cmocka_unit_test(the_error_of_forecasts_is_counted),
         cmocka_unit_test(changes_of_mode_are_counted_by_their_cause),
         cmocka_unit_test(a_recovery_under_way_is_on_the_page),
     };
