@@ -26,6 +26,7 @@ test-fast: ## tests without hosts, under ASan and UBSan, and lint: under a minut
 	+@$(ASAN) test-libprom
 	@tests/rules/run
 	@tests/rules/dashboards
+	@tests/dashboards/check
 	@$(MAKE) lint
 
 .PHONY: run-tests
@@ -160,6 +161,12 @@ $(B)/tools/docs: $(B)/tools/docs.o
 .PHONY: docs
 docs: $(B)/tools/docs ## write the tables in docs/ again from the .def files
 	@$< docs/vocabulary.md docs/metrics.md
+
+# npm's packages are put below $(BUILD), by the exact versions of the lock file, without their scripts.
+NPM = tests/dashboards/npm "$(BUILD)/npm"
+.PHONY: dashboards-schema
+dashboards-schema: ## write tests/dashboards/schema.json again from Grafana's published types (npm)
+	@$(NPM) schema node make.mjs $(abspath tests/dashboards/schema.json) $(abspath $(wildcard dashboards/*.json))
 
 .PHONY: scores
 scores: ## how often the analyser is right: docs/analyser-scores.md
