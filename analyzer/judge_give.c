@@ -40,7 +40,7 @@ static void put(struct scales *scales, const struct judge *judge, const struct r
     candidate->miss[rule->rank] *= 1 - rule->weight / 100.0;
     if (candidate->of[rule->rank] == NULL || candidate->of[rule->rank]->weight < rule->weight)
         candidate->of[rule->rank] = rule;
-    if (rule->rank > RANK_WRAPPER && hit != NULL && is_earlier(hit, candidate->first))
+    if (rule->rank > RANK_HINT && hit != NULL && is_earlier(hit, candidate->first))
         candidate->first = hit;
     if (rule->rank > scales->rank && rule->cause != CAUSE_UNKNOWN)
         scales->rank = rule->rank;
@@ -88,22 +88,24 @@ static enum cause choose(const struct scales *scales)
 /* What hints of all ranks make of a cause, seen from the rank that decides. */
 static double total(const struct scales *scales, enum cause cause)
 {
-    static const double worth[RANK_COUNT] = {1, 0.5, 0.25, 0.1}; /* by how far below */
+    static const double worth[RANK_COUNT] = {1, 0.75, 0.4, 0.15}; /* by how far below */
+    enum rank lowest = scales->rank > RANK_HINT ? RANK_GENERAL : RANK_HINT;
     double miss = 1;
-    for (enum rank rank = RANK_WRAPPER + 1; rank <= scales->rank; rank++)
+    for (enum rank rank = lowest; rank <= scales->rank; rank++)
         miss *= 1 - worth[scales->rank - rank] * (1 - scales->of[cause].miss[rank]);
     return 1 - miss;
 }
 
-/* From what the weights say to how often such verdicts were right on cases that the rules had not
- * been written for: one text that names something is right four times in five whatever its author
- * thinks, and only a second one, independent of it, makes sure. */
+/* From what the weights say to how often such verdicts were right on real cases that no rule had
+ * seen (docs/analyser-first-score.md): one text that names something is right in seven cases of
+ * eight whatever its author thinks; a second one, independent of it, or a rule with a long record
+ * makes sure; what several causes share is right every other time. */
 static double calibrated(double raw)
 {
     static const struct {
         double raw, right;
-    } knots[] = {{0, 0.1},    {0.5, 0.25},  {0.6, 0.4},   {0.7, 0.72}, {0.8, 0.79},
-                 {0.9, 0.85}, {0.95, 0.88}, {0.965, 0.9}, {1, 0.98}};
+    } knots[] = {{0, 0.1},    {0.3, 0.15},  {0.5, 0.35},  {0.7, 0.5},   {0.76, 0.72},
+                 {0.8, 0.84}, {0.92, 0.88}, {0.935, 0.9}, {0.97, 0.95}, {1, 0.98}};
     size_t i = 1;
     while (i + 1 < COUNT(knots) && knots[i].raw < raw)
         i++;
@@ -219,8 +221,7 @@ static enum point_role role_of(const struct judge *judge, unsigned rule, enum ca
     const struct rule *row = &judge->rules->rules[rule];
     if (row->cause == winner && judge->fired[rule] == FIRED)
         return POINT_FOR;
-    return judge->fired[rule] == FIRED_BEATEN || row->rank == RANK_WRAPPER ||
-                   row->cause == CAUSE_COUNT
+    return judge->fired[rule] == FIRED_BEATEN || row->rank <= RANK_HINT || row->cause == CAUSE_COUNT
                ? POINT_FALLOUT
                : POINT_AGAINST;
 }
