@@ -23,8 +23,8 @@ static const struct {
     bool is_real;
 } floors[] = {
     {"tests/cases/known.jsonl", 98, 97, true},
-    {"tests/cases/held.jsonl", 94, 86, true},
-    {"tests/cases/harvested.jsonl", 95, 90, true},
+    {"tests/cases/held.jsonl", 96, 91, true},
+    {"tests/cases/harvested.jsonl", 97, 95, true},
     {"tests/cases/misleading.jsonl", 97, 95, false},
     {"tests/cases/invented_control.jsonl", 97, 95, false},
     {"tests/cases/invented_data.jsonl", 97, 95, false},
@@ -61,16 +61,22 @@ static void the_analyser_is_as_good_as_it_was(void **state)
     }
 }
 
+/* On what happened, not on what was invented; and sure verdicts are not so rare as to be of no use.
+ */
 static void a_sure_verdict_is_right(void **state)
 {
     const struct cases *cases = *state;
-    unsigned n = 0, right = 0;
+    unsigned n = 0, right = 0, all = 0;
     for (unsigned file = 0; file < cases->n_files; file++) {
         struct score score = cases_score(cases, file);
+        if (!cases->is_real[file])
+            continue;
+        all += score.n;
         n += score.bin_n[CASE_BINS - 1];
         right += score.bin_right[CASE_BINS - 1];
     }
     assert_true(right * 100 >= n * 95);
+    assert_true(n * 100 >= all * 15);
 }
 
 static int test_all(struct cases *cases)
