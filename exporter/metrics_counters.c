@@ -206,7 +206,7 @@ void metrics_count_step(struct metrics_counters *counters, const struct snapshot
     if (from == PHASE_PENDING)
         observe(counters, METRIC_MIGRATION_QUEUE_WAIT, priority,
                 seconds(step_ms(job, to) - job->created_ms), &by);
-    if (from == PHASE_SCHEDULING)
+    if (from == PHASE_SCHEDULING || (from == PHASE_PENDING && phase_is_final(to)))
         count_rejections(counters, job, &by);
     if (to == PHASE_PREPARING_TARGET)
         counters_touch_job(counters, job);

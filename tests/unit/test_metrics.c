@@ -71,6 +71,32 @@ static void numbers_without_a_sample_are_absent_not_zero(void **state)
     snapshot_unref(&world->snapshot);
 }
 
+/* Wherever its search for a place ends, hosts that would not do are counted, and only once. */
+static void rejections_are_counted_when_the_search_ends(void **state)
+{
+    (void)state;
+    static const struct {
+        enum phase from, to;
+        int n;
+    } rows[] = {
+        {PHASE_PENDING, PHASE_SCHEDULING, 0}, {PHASE_SCHEDULING, PHASE_SCHEDULED, 1},
+        {PHASE_SCHEDULING, PHASE_FAILED, 1},  {PHASE_PENDING, PHASE_FAILED, 1},
+        {PHASE_RUNNING, PHASE_FAILED, 0},
+    };
+    struct world *world = world_new(1);
+    for (size_t i = 0; i < COUNT(rows); i++) {
+        OWNED(metrics_counters) counters = new_counters();
+        metrics_count_step(counters, &world->jobs[3], rows[i].from, rows[i].to, 5);
+        OWNED_TEXT page = counters_page(counters);
+        char line[64];
+        (void)snprintf(line, sizeof line, "\nferry_nodes_rejected_total{reason=\"memory\"} %d\n",
+                       rows[i].n);
+        if (strstr(page, line) == NULL)
+            fail_msg("row %zu: no %s", i, line);
+    }
+    snapshot_unref(&world->snapshot);
+}
+
 static void the_control_plane_is_counted(void **state)
 {
     (void)state;
@@ -411,6 +437,7 @@ int main(void)
         cmocka_unit_test(one_view_gives_the_same_bytes_twice),
         cmocka_unit_test(a_finished_migration_leaves_no_series),
         cmocka_unit_test(numbers_without_a_sample_are_absent_not_zero),
+        cmocka_unit_test(rejections_are_counted_when_the_search_ends),
         cmocka_unit_test(the_control_plane_is_counted),
         cmocka_unit_test(the_numbers_of_a_drain_go_with_it),
         cmocka_unit_test(no_series_is_there_twice),
