@@ -18,6 +18,10 @@ help: ## this list
 deps: ## install the Debian packages that are missing (root only if there are any)
 	@tools/deps
 
+.PHONY: deps-bench
+deps-bench: ## ... and what make bench-metrics compares Ferry with: prometheus-cpp, client_golang
+	@tools/deps bench
+
 # --- tests -----------------------------------------------------------------------------------
 
 .PHONY: test-fast
@@ -106,6 +110,11 @@ demo: ## packages, build, hosts, guests, appliance, one migration to watch; simu
 	@$(MAKE) CC=gcc VARIANT=gcc all
 	@FERRY="$(abspath $(BUILD)/gcc/ferry)" tests/lab/demo
 
+.PHONY: observability
+observability: ## Prometheus and Alertmanager beside the demo, pages printed as they come; until Ctrl-C
+	@$(MAKE) CC=gcc VARIANT=gcc all
+	@FERRY="$(abspath $(BUILD)/gcc/ferry)" tests/lab/observability
+
 .PHONY: bench
 bench: ## ferry migrate against virsh migrate, paired runs on real hosts (root)
 	@$(MAKE) CC=gcc VARIANT=gcc all
@@ -167,6 +176,10 @@ NPM = tests/dashboards/npm "$(BUILD)/npm"
 .PHONY: dashboards-schema
 dashboards-schema: ## write tests/dashboards/schema.json again from Grafana's published types (npm)
 	@$(NPM) schema node make.mjs $(abspath tests/dashboards/schema.json) $(abspath $(wildcard dashboards/*.json))
+
+.PHONY: dashboards-render
+dashboards-render: ## pictures of the dashboards with Grafana's own components: PROMETHEUS=URL [SPAN=300] (npm, chromium)
+	@BUILD="$(BUILD)" PROMETHEUS="$(PROMETHEUS)" SPAN="$(SPAN)" tests/dashboards/draw
 
 .PHONY: scores
 scores: ## how often the analyser is right: docs/analyser-scores.md
