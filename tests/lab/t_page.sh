@@ -5,10 +5,11 @@
 #
 # Nothing between the fault and the webhook is ours but alerts/ as they are shipped; only addresses and
 # the scrape interval (1 s) are set. The time from fault to page is told.
-# panels: after a move that works, one that fails and a drain, every panel of every dashboard has data, but for
-# those that say of themselves that they are empty in health.
+# panels: after moves that work, fail, wait, stall, pause, break and recover, and a drain that is blocked, every
+# panel of every dashboard has data, those that are empty in health too. FERRY_RENDER: a program that is run then.
 . "$(dirname "$0")/testlib.sh"
 . "$(dirname "$0")/stages.sh"
+. "$(dirname "$0")/panels.sh"
 # shellcheck disable=SC2154 # job: stages.sh
 for tool in prometheus prometheus-alertmanager; do command -v $tool >/dev/null || { note "not installed: $tool" && exit 77; }; done
 ALERTS=$LAB_SCRIPTS/../../alerts
@@ -109,39 +110,19 @@ ferry_down)
     only FerryDown
     ;;
 panels)
-    write_config
+    STARTED=$(date +%s)
+    guests_for_panels
     start_ferry
-    for guest in g-p1 g-p2; do boot h1 $guest 64 'ws=8 rate=4 hb=500'; done
+    wait_condition g-stays LiveMigratable 'False DisksNotLiveMigratable'
     observe
-    job=$(migrate g-p1 h2 8) # a move of some seconds, between scrapes of one
-    wait_final "$job" 90
-    assert_job "$job" .status.phase Succeeded
-    job=$(migrate g-p2 h2 6)
-    wait_until 30 pass_reached h1 g-p2 1 || fail 'no pass began'
-    began
-    break_host kill-qemu h2 g-p2
-    wait_final "$job" 60
-    arrives FerryMigrationFailed 60 name=g-p2 plane=data
-    job=$(migrate g-p2 h2 6)
-    sleep 3
-    ferry abort "$job" >&2
-    wait_final "$job" 60
-    ferry drain h2 --deadline 5m >&2
-    sleep 15 # counters that grew are scraped on both sides of it
-    empty=0 asked=0
-    for file in "$LAB_SCRIPTS"/../../dashboards/*.json; do
-        while IFS=$'\t' read -r title may_be_empty expr; do
-            expr=${expr//\$__rate_interval/1m} expr=${expr//\$__range/10m}
-            expr=$(sed 's/=~"\$[a-z]*"/=~".*"/g' <<<"$expr")
-            n=$(curl -sG "http://127.0.0.1:$PROM/api/v1/query_range" --data-urlencode "query=$expr" --data-urlencode "start=$(($(date +%s) - 300))" \
-                --data-urlencode "end=$(date +%s)" --data-urlencode step=2 | jq 'if .status == "success" then .data.result | length else -1 end')
-            asked=$((asked + 1))
-            [ "$n" -ge 0 ] || fail "$(basename "$file") '$title': Prometheus refuses $expr"
-            [ "$n" -gt 0 ] || [ "$may_be_empty" = true ] || { note "empty: $(basename "$file") '$title': $expr" && empty=$((empty + 1)); }
-        done < <(jq -r '.panels[] | select(.type != "row") | . as $p | .targets[] | [$p.title, ($p.description | test("mpty")), .expr] | @tsv' "$file" | sed 's/\\\\/\\/g')
-    done
-    note "$asked queries, $empty of them empty"
-    [ $empty = 0 ] || fail "$empty queries of dashboards have no data"
+    fill_moves
+    fill_waits
+    fill_stall
+    fill_switch_over
+    fill_recovery
+    fill_drain
+    [ -z "${FERRY_RENDER:-}" ] || PROMETHEUS=http://127.0.0.1:$PROM SPAN=$(($(date +%s) - STARTED + 5)) "$FERRY_RENDER"
+    assert_panels
     # One that ended is told by counters, its series are gone.
     [ "$(ask 'sum(ferry_migrations_total{outcome="succeeded"})')" -ge 1 ] || fail 'the move was not counted'
     [ "$(ask 'sum(ferry_migration_blackout_seconds_count)')" -ge 1 ] || fail 'its blackout was not counted'
