@@ -16,6 +16,32 @@ guests_for_panels() {
     boot_as h1 g-stays 64 'ws=1 rate=1 hb=500' "$(with_metadata '<ferry:evictionStrategy>LiveMigrate</ferry:evictionStrategy>')" \
         "$(with_device "<disk type='file' device='disk'><driver name='qemu' type='raw'/><source file='$IMAGES/stays.img'/><target dev='vda' bus='virtio'/></disk>")"
 }
+too_short_to_see() { # a move that is over before anybody scrapes; sets job
+    local back
+    job=$(migrate g-p1 h2 64)
+    wait_final "$job" 60
+    assert_job "$job" .status.phase Succeeded
+    back=$(migrate g-p1 h1 64)
+    wait_final "$back" 60
+}
+exemplars() { # of a histogram: names of migrations
+    curl -sG "http://127.0.0.1:$PROM/api/v1/query_exemplars" --data-urlencode "query=$1" --data-urlencode "start=$STARTED" \
+        --data-urlencode "end=$(date +%s)" | jq -r '.data[].exemplars[].labels.migration' | sort -u
+}
+# assert_told_of MIGRATION: counters and histograms have it, its own series were never seen, and where a number
+# has an exemplar its post-mortem can be opened.
+assert_told_of() {
+    local metric name
+    [ "$(ask 'sum(ferry_migrations_total{outcome="succeeded"})')" = 2 ] || fail 'short moves were not counted'
+    for metric in ferry_migration_blackout_seconds ferry_migration_duration_seconds ferry_migration_sent_memory_ratio ferry_forecast_duration_ratio; do
+        [ "$(ask "sum(${metric}_count)")" = 2 ] || fail "$metric has $(ask "sum(${metric}_count)") of 2 short moves"
+        for name in $(exemplars ${metric}_bucket); do
+            [ "$(curl -so /dev/null -w '%{http_code}' "$SERVER/postmortem/default/$name")" = 200 ] || fail "no post-mortem of exemplar $name"
+        done
+    done
+    [ -n "$(exemplars ferry_migration_blackout_seconds_bucket)" ] || fail 'no exemplar names a short move'
+    [ -z "$(ask "ferry_migration_phase{migration=\"$1\"}")" ] || fail 'a move that is over has series'
+}
 fill_moves() { # one that works, one whose target dies, one that is stopped
     job=$(migrate g-p1 h2 8)
     wait_final "$job" 90
