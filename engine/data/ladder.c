@@ -99,11 +99,16 @@ static enum decision choose_in_switch(const struct ladder_facts *facts, char *ou
                    "The switch-over stands still for %.1f s and both sides wait for it; the copy "
                    "that never ran is destroyed.",
                    seconds(facts->stopped_ms));
+    if (was_tried(facts, DECISION_STREAM_COPY_DROPPED))
+        return say(out_text, DECISION_STREAM_ABANDONED,
+                   "The switch-over stands still for %.0f s. The copy at the target was destroyed, "
+                   "but the source still writes into a path that takes nothing. It ends when the "
+                   "path answers again, when TCP gives the stream up, or by a helper on the source.",
+                   seconds(facts->stopped_ms));
     return say(out_text, DECISION_STREAM_ABANDONED,
                "The switch-over stands still for %.0f s; the copy at the target is not destroyed: "
                "%s. It ends when TCP gives the stream up, or by a helper on the source.",
-               seconds(facts->stopped_ms),
-               why_not != NULL ? why_not : "that was tried and freed nobody");
+               seconds(facts->stopped_ms), why_not);
 }
 
 /* The source's end of the stream is dead and the target does not know: libvirt's call waits for it,

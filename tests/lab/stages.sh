@@ -69,6 +69,13 @@ in_disks() { # disks are alike and memory moves
 
 began() { BEGAN=$EPOCHREALTIME; }
 elapsed() { awk -v a="$BEGAN" -v b="$EPOCHREALTIME" 'BEGIN {printf "%.1f", b - a}'; }
+# freed_within SECONDS: the guest on h1 beats again
+freed_within() {
+    local before
+    before=$(heartbeats h1 g-f)
+    wait_until "$1" more_heartbeats h1 g-f "$before"
+}
+waits_for() { [[ $(job_field "$job" .status.ferry.pending.message) == *"$1"* ]]; }
 # runs_again HOST SECONDS: the guest's own heartbeat says so
 runs_again() {
     local before
