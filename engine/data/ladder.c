@@ -100,11 +100,12 @@ static enum decision choose_in_switch(const struct ladder_facts *facts, char *ou
                    "that never ran is destroyed.",
                    seconds(facts->stopped_ms));
     if (was_tried(facts, DECISION_STREAM_COPY_DROPPED))
-        return say(out_text, DECISION_STREAM_ABANDONED,
-                   "The switch-over stands still for %.0f s. The copy at the target was destroyed, "
-                   "but the source still writes into a path that takes nothing. It ends when the "
-                   "path answers again, when TCP gives the stream up, or by a helper on the source.",
-                   seconds(facts->stopped_ms));
+        return say(
+            out_text, DECISION_STREAM_ABANDONED,
+            "The switch-over stands still for %.0f s. The copy at the target was destroyed, "
+            "but the source still writes into a path that takes nothing. It ends when the "
+            "path answers again, when TCP gives the stream up, or by a helper on the source.",
+            seconds(facts->stopped_ms));
     return say(out_text, DECISION_STREAM_ABANDONED,
                "The switch-over stands still for %.0f s; the copy at the target is not destroyed: "
                "%s. It ends when TCP gives the stream up, or by a helper on the source.",
