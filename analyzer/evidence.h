@@ -8,6 +8,7 @@
 #ifndef ANALYZER_EVIDENCE_H
 #define ANALYZER_EVIDENCE_H
 
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
@@ -31,6 +32,8 @@ struct evidence_fact {
     const char *key, *value; /* "mode" "postcopy"; numbers as decimal text */
     const char *origin;
     int64_t at_ms;
+    bool is_own; /* Ferry's own sentence: a condition may ask for it; patterns of what others
+                    write are not looked for in it */
 };
 
 struct evidence_sink {

@@ -36,6 +36,15 @@ static void fact(struct gathering *g, const char *key, const char *value)
         g->sink->fact(g->sink->ctx, &told);
 }
 
+/* What the engine said of it: its words would else be taken for a program's. */
+static void own_words(struct gathering *g, const char *key, const char *value)
+{
+    const struct evidence_fact told = {
+        .key = key, .value = value, .origin = "record", .at_ms = g->job->ended_ms, .is_own = true};
+    if (value != NULL && value[0] != '\0')
+        g->sink->fact(g->sink->ctx, &told);
+}
+
 static void fact_bool(struct gathering *g, const char *key, bool value)
 {
     fact(g, key, value ? "true" : "false");
@@ -183,9 +192,9 @@ static bool see_job(void *ctx, const struct store_job *row)
     fact(g, "recovery", row->recovery);
     if (row->recovery_tries > 0)
         fact_number(g, "recovery_tries", row->recovery_tries);
-    fact(g, "remedy", row->remedy_text);
+    own_words(g, "remedy", row->remedy_text);
     fact(g, "pending", row->pending);
-    fact(g, "failure_reason", row->failure_reason);
+    own_words(g, "failure_reason", row->failure_reason);
     if (row->volumes_json[0] != '\0')
         fact_number(g, "disks", (int64_t)count_disks(row->volumes_json));
     int64_t end_ms = g->job->answered_ms != 0 ? g->job->answered_ms : row->ended_ms;

@@ -235,7 +235,8 @@ static void hear_fact(void *ctx, const struct evidence_fact *fact)
     judge->slot = JUDGE_SLOT_FACT;
     judge->at_ms = fact->at_ms;
     judge->origin = kept->origin[0] != '\0' ? kept->origin : "facts";
-    look(judge, judge->seen, judge->length, on_text);
+    if (!fact->is_own)
+        look(judge, judge->seen, judge->length, on_text);
     look(judge, judge->seen + from, n, on_value);
 }
 
