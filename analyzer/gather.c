@@ -24,6 +24,7 @@ struct gathering {
     struct store_decision decision; /* the newest that counted; its texts are not kept */
     char decision_name[48];
     char sides[2][3][40]; /* source and target at the end: presence, state, reason */
+    const char *later[2]; /* and a second later: what they show */
 };
 
 /* ---- telling ---- */
@@ -128,12 +129,22 @@ static bool see_error(void *ctx, const struct store_error *row)
     return true;
 }
 
+static const char *view_of(const char *presence, const char *state, const char *reason)
+{
+    struct hv_sight sight = {.presence = hv_presence_from_name(presence)};
+    if (sight.presence == HV_PRESENT)
+        hv_state_from_names(state, reason, &sight.state, &sight.reason);
+    return ownership_side_name(ownership_side(&sight));
+}
+
 static bool see_sighting(void *ctx, const struct store_sighting *row)
 {
     struct gathering *g = ctx;
+    bool is_source = strcmp(row->role, "source") == 0;
+    if (strcmp(row->moment, "later") == 0)
+        g->later[is_source ? 0 : 1] = view_of(row->presence, row->state, row->reason);
     if (strcmp(row->moment, "outcome") != 0)
         return true;
-    bool is_source = strcmp(row->role, "source") == 0;
     TEXT_SET(g->sides[is_source ? 0 : 1][0], row->presence);
     TEXT_SET(g->sides[is_source ? 0 : 1][1], row->state);
     TEXT_SET(g->sides[is_source ? 0 : 1][2], row->reason);
@@ -216,11 +227,8 @@ static void tell_side(struct gathering *g, const char *role, const char sides[3]
         (void)snprintf(key, sizeof key, "%s_%s", role, words[i]);
         fact(g, key, sides[i]);
     }
-    struct hv_sight sight = {.presence = hv_presence_from_name(sides[0])};
-    if (sight.presence == HV_PRESENT)
-        hv_state_from_names(sides[1], sides[2], &sight.state, &sight.reason);
     (void)snprintf(key, sizeof key, "%s_view", role);
-    fact(g, key, ownership_side_name(ownership_side(&sight)));
+    fact(g, key, view_of(sides[0], sides[1], sides[2]));
 }
 
 static void tell_seen(struct gathering *g)
@@ -232,6 +240,8 @@ static void tell_seen(struct gathering *g)
     fact(g, "call_result", g->call_result);
     tell_side(g, "source", g->sides[0]);
     tell_side(g, "target", g->sides[1]);
+    fact(g, "source_later", g->later[0]);
+    fact(g, "target_later", g->later[1]);
     fact(g, "decision", g->decision_name);
     if (g->decision.budget_ms > 0)
         fact_number(g, "budget_ms", g->decision.budget_ms);

@@ -261,7 +261,10 @@ static void on_look(struct fleet *f, const struct input *input, struct moment no
     struct node *node = fleet_node(f, input->host);
     if (node != NULL)
         fleet_apply_sight(f, node, input->guest, &input->of.sight);
-    struct job *job = fleet_active_job(f, input->guest);
+    struct job *job = fleet_newest_finished(f, input->guest);
+    if (job != NULL && step_seen_later(job, input->id, &input->of.sight, now, fx))
+        return;
+    job = fleet_active_job(f, input->guest);
     if (job == NULL)
         return;
     struct job_side *side = NULL;
@@ -444,6 +447,11 @@ static void tick_jobs(struct fleet *f, struct moment now, struct effects *fx)
 {
     struct job *job;
     while ((job = heap_top(&f->timers)) != NULL && job->wake_ms <= now.mono_ms) {
+        if (phase_is_final(job->phase)) {
+            step_look_later(f, job, now, fx);
+            fleet_settle_job(f, job);
+            continue;
+        }
         advance(f, job, now, fx);
         if (!phase_is_final(job->phase) && job->wake_ms <= now.mono_ms) {
             job->wake_ms = now.mono_ms + 1; /* it wants to be looked at again at once */

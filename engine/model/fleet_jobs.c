@@ -117,7 +117,7 @@ void fleet_settle_job(struct fleet *f, struct job *job)
         job->next_changed = f->changed;
         f->changed = job;
     }
-    if (phase_is_final(job->phase))
+    if (phase_is_final(job->phase) && !job->looks_later)
         heap_leave(&job->timer);
     else if (job->timer.in == NULL || job->timer.first != job->wake_ms)
         heap_put(&f->timers, &job->timer, job->wake_ms, job->order, job);
@@ -179,6 +179,7 @@ void fleet_remove_job(struct fleet *f, struct job *job)
     }
     drop_finished(f, job);
     leave_lists(f, job);
+    heap_leave(&job->timer);
     HASH_DEL(f->jobs, job);
     HASH_DELETE(hh_name, f->named, job);
     job_free(job);

@@ -142,7 +142,8 @@ struct job {
     char pending_reason[JOB_REASON_MAX], failure_reason[JOB_REASON_MAX];
     enum outcome outcome;
     int64_t created_ms, handed_off_ms, started_ms, ended_ms, delete_asked_ms; /* wall, 0: not */
-    int64_t wake_ms; /* monotonic: look at it again by then */
+    int64_t wake_ms;  /* monotonic: look at it again by then */
+    bool looks_later; /* final: both sides are to be seen once more, at wake_ms */
 
     struct steering *steering; /* the monitors at work, owned; see engine/data/steer.h */
     char *monitor_json;        /* the acting one's state as last stored, owned or NULL */

@@ -9,7 +9,7 @@
 #include "base/text.h"
 #include "engine/control/expect.h"
 
-enum { FRESH_MS = 1000, LOOKS_AGAIN_MAX = 3, LOOK_LOST_MS = 60000 };
+enum { FRESH_MS = 1000, LOOKS_AGAIN_MAX = 3, LOOK_LOST_MS = 60000, LATER_MS = 1000 };
 
 void step_launcher(struct job *job, enum launcher launcher, struct moment now)
 {
@@ -71,20 +71,20 @@ void step_wait_over(struct job *job, struct moment now)
     job->pending_reason[0] = '\0';
 }
 
-static void record_side(const struct job *job, const struct job_side *side, const char *node,
-                        const char *role, const char *moment, struct moment now, struct effects *fx)
+static void record_side(const struct job *job, const struct hv_sight *sight, bool is_source,
+                        const char *moment, struct moment now, struct effects *fx)
 {
     struct effect *effect = effects_add(fx, EFFECT_SIGHTING, job, now.wall_ms);
-    TEXT_SET(effect->of.sighting.node, node);
-    effect->of.sighting.role = role;
+    TEXT_SET(effect->of.sighting.node, is_source ? job->source : job->target);
+    effect->of.sighting.role = is_source ? "source" : "target";
     effect->of.sighting.moment = moment;
-    effect->of.sighting.sight = side->sight;
+    effect->of.sighting.sight = *sight;
 }
 
 void step_record_sides(struct job *job, const char *moment, struct moment now, struct effects *fx)
 {
-    record_side(job, &job->source_side, job->source, "source", moment, now, fx);
-    record_side(job, &job->target_side, job->target, "target", moment, now, fx);
+    record_side(job, &job->source_side.sight, true, moment, now, fx);
+    record_side(job, &job->target_side.sight, false, moment, now, fx);
 }
 
 static void end_event(const struct job *job, struct moment now, struct effects *fx)
@@ -148,10 +148,13 @@ void step_finish(struct fleet *f, struct job *job, enum trigger why,
         expect_ended(f, job, now, fx);
         expect_learn(f, job);
     }
-    if (handed_off)
+    if (handed_off) {
         ask_final(f, job, now, fx);
-    if (handed_off)
         (void)effects_add(fx, EFFECT_DO_UNWATCH, job, now.wall_ms);
+        job->looks_later = true;
+        job->wake_ms = now.mono_ms + LATER_MS;
+        job->source_side.look_id = job->target_side.look_id = 0; /* nobody waits for them */
+    }
     if (job->remove_when_final)
         (void)effects_add(fx, EFFECT_DO_REMOVE, job, now.wall_ms);
 }
@@ -165,6 +168,24 @@ static void look_at(struct fleet *f, struct job *job, struct job_side *side, con
     effect->of.act.id = side->look_id;
     TEXT_SET(effect->of.act.node, node);
     TEXT_SET(effect->of.act.guest, job->guest_uuid);
+}
+
+void step_look_later(struct fleet *f, struct job *job, struct moment now, struct effects *fx)
+{
+    job->looks_later = false;
+    look_at(f, job, &job->source_side, job->source, now, fx);
+    look_at(f, job, &job->target_side, job->target, now, fx);
+}
+
+bool step_seen_later(struct job *job, uint64_t id, const struct hv_sight *sight, struct moment now,
+                     struct effects *fx)
+{
+    bool is_source = job->source_side.look_id == id;
+    if (id == 0 || (!is_source && job->target_side.look_id != id))
+        return false;
+    (is_source ? &job->source_side : &job->target_side)->look_id = 0;
+    record_side(job, sight, is_source, "later", now, fx);
+    return true;
 }
 
 /* An answer that never comes (a full queue, no memory) counts as "could not be asked". */

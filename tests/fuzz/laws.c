@@ -267,7 +267,9 @@ static void check_effect(struct laws *l, struct fleet *f, const struct effect *e
         return;
     struct laws_job *j = find(l, effect->job_uid);
     FUZZ_LAW(j != NULL, "an effect about nobody");
-    FUZZ_LAW(!j->final || effect->kind == EFFECT_DO_REMOVE, "a final job still does something");
+    bool later = effect->kind == EFFECT_DO_LOOK || effect->kind == EFFECT_SIGHTING;
+    FUZZ_LAW(!j->final || later || effect->kind == EFFECT_DO_REMOVE,
+             "a final job still does something");
     switch (effect->kind) {
     case EFFECT_DO_LOOK: note_look(f, j, effect); break;
     case EFFECT_DO_MIGRATE: law_of_the_migrate(l, f, j, effect); break;

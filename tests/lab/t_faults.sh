@@ -9,6 +9,7 @@
 . "$(dirname "$0")/testlib.sh"
 . "$(dirname "$0")/stages.sh"
 ROW=${1:-}
+seen_later() { [ "$(sql "SELECT count(*) FROM sightings WHERE job_uid = '$(uid_of "$job")' AND moment = 'later'")" = 2 ]; }
 ends() { # source|target|lost SECONDS [PLANE CAUSE]
     wait_final "$job" "$2"
     note "$ROW: final after $(elapsed) s: $(job_field "$job" .status.ferry.outcome), $(intents)"
@@ -34,6 +35,7 @@ ends() { # source|target|lost SECONDS [PLANE CAUSE]
         not_here h1 g-f && not_here h2 g-f || fail "g-f is somewhere"
         ;;
     esac
+    wait_until 5 seen_later || fail 'the two sides were not seen a second after the end'
     if [ "$fate" = target ]; then
         assert_verdict "$job" 'none|false-failure-report' none
     else

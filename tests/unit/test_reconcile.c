@@ -57,6 +57,43 @@ static void a_failed_call_leaves_the_guest_on_the_source(void **state)
     core_free(w);
 }
 
+static void both_sides_are_seen_once_more_a_second_later(void **state)
+{
+    (void)state;
+    struct core_world *w = core_moving();
+    w->target = CORE_ABSENT;
+    core_returns(w, HV_CALL_MIGRATE, ERR_HYPERVISOR);
+    core_expect(w, PHASE_FAILED, OUTCOME_FAILED, GUEST_AT_SOURCE);
+    w->source = CORE_ABSENT; /* it died right after */
+    core_pass(w, 900);
+    assert_int_equal(w->laters, 0);
+    core_pass(w, 200);
+    assert_int_equal(w->laters, 2);
+    assert_int_equal(w->later_source.presence, HV_ABSENT);
+    assert_int_equal(w->later_target.presence, HV_ABSENT);
+    core_expect(w, PHASE_FAILED, OUTCOME_FAILED, GUEST_AT_SOURCE); /* the record stands */
+    unsigned looks = w->looks;
+    core_pass(w, 60000);
+    assert_int_equal(w->laters, 2);
+    assert_int_equal(w->looks, looks);
+    core_free(w);
+}
+
+static void the_next_job_does_not_take_a_late_look_for_its_own(void **state)
+{
+    (void)state;
+    struct core_world *w = core_moving();
+    w->target = CORE_ABSENT;
+    core_returns(w, HV_CALL_MIGRATE, ERR_HYPERVISOR);
+    core_expect(w, PHASE_FAILED, OUTCOME_FAILED, GUEST_AT_SOURCE);
+    core_create(w); /* at once, for the same guest */
+    core_pass(w, 3000);
+    assert_int_equal(w->laters, 2);
+    assert_int_equal(w->later_source.presence, HV_PRESENT);
+    core_expect(w, PHASE_TARGET_READY, OUTCOME_NONE, GUEST_AT_UNKNOWN);
+    core_free(w);
+}
+
 static void a_dead_target_libvirtd_is_unreachable_not_absent(void **state)
 {
     (void)state;
@@ -342,6 +379,8 @@ int main(void)
         cmocka_unit_test(an_error_with_the_guest_on_the_target_is_success),
         cmocka_unit_test(an_ok_with_the_guest_on_the_source_is_failure),
         cmocka_unit_test(a_failed_call_leaves_the_guest_on_the_source),
+        cmocka_unit_test(both_sides_are_seen_once_more_a_second_later),
+        cmocka_unit_test(the_next_job_does_not_take_a_late_look_for_its_own),
         cmocka_unit_test(a_dead_target_libvirtd_is_unreachable_not_absent),
         cmocka_unit_test(a_blind_source_never_ends_a_job),
         cmocka_unit_test(our_own_lost_connection_is_not_an_outcome),
