@@ -183,19 +183,9 @@ static void note_migrate(struct core_world *w, const struct effect *effect)
         guest->migrate_id = effect->of.act.id;
 }
 
-static void note_sighting(struct core_world *w, const struct effect *effect)
-{
-    if (strcmp(effect->of.sighting.moment, "later") != 0)
-        return;
-    bool is_source = strcmp(effect->of.sighting.role, "source") == 0;
-    *(is_source ? &w->later_source : &w->later_target) = effect->of.sighting.sight;
-    w->laters++;
-}
-
 static void play(struct core_world *w, const struct effect *effect)
 {
     switch (effect->kind) {
-    case EFFECT_SIGHTING: note_sighting(w, effect); break;
     case EFFECT_DO_LOOK: answer_look(w, effect); break;
     case EFFECT_DO_ASK_JOB: answer_ask_job(w, effect); break;
     case EFFECT_DO_COMPARE_CPU: answer_cpu(w, effect); break;

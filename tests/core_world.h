@@ -54,9 +54,7 @@ struct core_world {
     unsigned migrates, aborts, watches, unwatches, warnings;
     unsigned looks, job_asks, compares, volume_asks, path_asks, relay_asks, shutdowns, backup_stops,
         removes;
-    struct hv_migrate last;                     /* the newest migrate call */
-    unsigned laters;                            /* sides seen once more after the end ... */
-    struct hv_sight later_source, later_target; /* ... and how */
+    struct hv_migrate last; /* the newest migrate call */
     char job[JOB_UID_MAX];
     char event[64]; /* reason of the newest warning */
     struct err err; /* the newest refusal */
