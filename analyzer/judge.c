@@ -26,6 +26,8 @@ struct judge *judge_new(const struct ruleset *rules, struct err *err)
         goto no_memory;
     if ((judge->scratch = match_scratch_new(err)) == NULL)
         return NULL;
+    if (rules->is_built_in && (judge->likeness = likeness_new(err)) == NULL)
+        return NULL;
     for (unsigned i = 0; i < RULE_MATCHERS; i++)
         if (rules->matchers[i] != NULL &&
             !match_scratch_fit(judge->scratch, rules->matchers[i], err))
@@ -41,6 +43,7 @@ void judge_free(struct judge *judge)
     if (judge == NULL)
         return;
     match_scratch_free(judge->scratch);
+    likeness_free(judge->likeness);
     free(judge->hit_of);
     free(judge->hits);
     free(judge->fired);
@@ -54,6 +57,7 @@ void judge_forget(struct judge *judge)
     memset(judge->fired, 0, judge->rules->n_rules);
     judge->n_messages = judge->n_hits = judge->n_facts = judge->n_value_hits = 0;
     judge->stuck = (struct verdict_number){0};
+    judge->words = (struct likeness_heard){0};
     judge->winner = CAUSE_NONE;
 }
 
@@ -179,6 +183,12 @@ static bool is_text(const char *bytes, size_t n)
     return odd * 32 <= n;
 }
 
+static void hear_words(struct judge *judge)
+{
+    if (judge->likeness != NULL)
+        likeness_hear(judge->likeness, &judge->words, judge->seen, judge->length);
+}
+
 /* A long text is looked at in windows that overlap, so that nothing is cut in two. */
 static void hear_message(void *ctx, const struct evidence_message *message)
 {
@@ -197,6 +207,7 @@ static void hear_message(void *ctx, const struct evidence_message *message)
             judge->length =
                 match_normalise(message->text + from, n, judge->seen, sizeof judge->seen);
             look(judge, judge->seen, judge->length, on_text);
+            hear_words(judge);
             judge_see_stuck(judge);
         }
         if (left <= WINDOW)
@@ -235,8 +246,10 @@ static void hear_fact(void *ctx, const struct evidence_fact *fact)
     judge->slot = JUDGE_SLOT_FACT;
     judge->at_ms = fact->at_ms;
     judge->origin = kept->origin[0] != '\0' ? kept->origin : "facts";
-    if (!fact->is_own)
+    if (!fact->is_own) {
         look(judge, judge->seen, judge->length, on_text);
+        hear_words(judge);
+    }
     look(judge, judge->seen + from, n, on_value);
 }
 

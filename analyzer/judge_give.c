@@ -2,7 +2,8 @@
  *
  * As docs/rules.md says: the highest rank decides, within it the weights of a cause's rules add up
  * as independent hints, and between near rivals the one whose first message is earlier gets the
- * doubt. Wrappers never win.
+ * doubt. Wrappers never win. Where the rules are not sure of anything, the words are asked whom
+ * they are like (likeness.h); that is a guess and is said to be one.
  */
 #include <stdio.h>
 #include <string.h>
@@ -238,6 +239,37 @@ static void add_points(const struct judge *judge, struct verdict *verdict)
             }
 }
 
+/* ---- a guess ---- */
+
+static const double GUESS_BELOW = 0.5, GUESS_IS_RIGHT = 0.4; /* as often: docs/rules.md */
+
+/* Not for what Ferry recorded: there the facts speak, and what they do not carry is unknown. */
+static bool may_guess(const struct judge *judge, const struct verdict *verdict)
+{
+    return judge->likeness != NULL && verdict->cause != CAUSE_NONE &&
+           verdict->confidence < GUESS_BELOW && judge_find_fact(judge, "ended_by") == NULL;
+}
+
+static bool guess(const struct judge *judge, struct verdict *verdict)
+{
+    struct likeness_guess like;
+    if (!may_guess(judge, verdict) || !likeness_guess(judge->likeness, &judge->words, &like) ||
+        like.cause == verdict->cause ||
+        (like.cause == CAUSE_USER_CANCELLED && !judge_fact_is_true(judge, "abort_requested")))
+        return false;
+    verdict->cause = like.cause;
+    verdict->plane = plane_of(judge, like.cause, NULL);
+    verdict->confidence = GUESS_IS_RIGHT;
+    TEXT_SET(verdict->rule, "likeness");
+    struct verdict_point *point = &verdict->points[verdict->n_points++];
+    *point = (struct verdict_point){.role = POINT_FOR, .cause = like.cause};
+    TEXT_SET(point->rule, "likeness");
+    TEXT_SET(point->proves, "A guess: known failures with these words mostly had this cause.");
+    TEXT_SET(point->origin, "words");
+    TEXT_SET(point->quote, like.words);
+    return true;
+}
+
 void judge_give(struct judge *judge, struct verdict *out_verdict)
 {
     struct scales scales;
@@ -251,13 +283,15 @@ void judge_give(struct judge *judge, struct verdict *out_verdict)
     bool is_fine = out_verdict->outcome == OUTCOME_SUCCEEDED && scales.rank == RANK_WRAPPER;
     out_verdict->cause = is_fine ? CAUSE_NONE : cause;
     out_verdict->plane = plane_of(judge, out_verdict->cause, rule);
+    out_verdict->confidence = sureness(&scales, cause);
+    if (rule != NULL)
+        TEXT_SET(out_verdict->rule, rule->id);
+    if (guess(judge, out_verdict))
+        rule = NULL;
     out_verdict->failed_at = failed_at_of(judge, out_verdict);
     out_verdict->recoverable =
         out_verdict->irrecoverable ? RECOVERABLE_NO : cause_row(out_verdict->cause)->recoverable;
-    out_verdict->confidence = sureness(&scales, cause);
     out_verdict->action = cause_row(out_verdict->cause)->action;
-    if (rule != NULL)
-        TEXT_SET(out_verdict->rule, rule->id);
     TEXT_SET(out_verdict->rules_version, judge->rules->version);
     judge->winner = out_verdict->cause;
     add_points(judge, out_verdict);

@@ -3,6 +3,7 @@
 #define ANALYZER_JUDGE_INSIDE_H
 
 #include "analyzer/judge.h"
+#include "analyzer/likeness.h"
 #include "analyzer/rule.h"
 
 enum {
@@ -40,6 +41,8 @@ enum fired { FIRED_NOT, FIRED, FIRED_BEATEN };
 struct judge {
     const struct ruleset *rules;
     struct match_scratch *scratch;
+    struct likeness *likeness; /* NULL: only the rules speak */
+    struct likeness_heard words;
     unsigned n_messages;
     uint32_t *hit_of; /* [pattern * JUDGE_SLOTS + slot]: place in hits + 1, 0: not found */
     struct judge_hit *hits;

@@ -95,7 +95,8 @@ struct ruleset {
     unsigned n_files;
     uint64_t hash;
     char version[VERDICT_VERSION_MAX];
-    bool trusted; /* patterns come from the build and were checked there */
+    bool is_built_in; /* the build's own rules are among them */
+    bool trusted;     /* patterns come from the build and were checked there */
     /* The built-in patterns and the site's; NULL: there are none. */
     struct matcher *matchers[RULE_MATCHERS];
     unsigned first[RULE_MATCHERS]; /* number of the first pattern */

@@ -247,5 +247,6 @@ struct ruleset *ruleset_new(const char *site_dir, ruleset_complain_fn *complain,
     if (site_dir != NULL)
         add_site_dir(rules, site_dir, complain, ctx);
     set_version(rules);
+    rules->is_built_in = true;
     return TAKE(rules);
 }

@@ -186,6 +186,12 @@ scores: ## how often the analyser is right: docs/analyser-scores.md
 	@$(MAKE) CC=gcc VARIANT=gcc $(BUILD)/gcc/tests/cases/test_cases
 	@$(BUILD)/gcc/tests/cases/test_cases --scores docs/analyser-scores.md
 
+.PHONY: likeness
+likeness: ## learn the words of known failures again: analyzer/likeness.def from tests/cases/
+	@$(MAKE) CC=gcc VARIANT=gcc $(BUILD)/gcc/tests/cases/test_likeness
+	@$(BUILD)/gcc/tests/cases/test_likeness --learn >$(BUILD)/likeness.def
+	@cp $(BUILD)/likeness.def analyzer/likeness.def
+
 .PHONY: lint
 lint: lint-selftest lint-layers lint-sizes lint-format lint-headers lint-paths lint-metrics lint-docs ## layers, doors, sizes, formatting, headers, metric names, documents
 	@echo "lint: clean"

@@ -26,7 +26,7 @@ static void give_message(const struct evidence_sink *sink, struct json_object *m
         sink->message(sink->ctx, &made);
 }
 
-static void give(struct json_object *line, const struct evidence_sink *sink)
+void cases_give(struct json_object *line, const struct evidence_sink *sink)
 {
     struct json_object *messages = json_at(line, "messages"), *facts = json_at(line, "facts");
     struct json_object *system = json_at(line, "system");
@@ -56,7 +56,7 @@ static void on_fired(void *ctx, const char *rule, enum cause cause, enum point_r
     fired->role = role;
 }
 
-static bool read_label(struct json_object *line, struct case_result *result, struct err *err)
+bool cases_label(struct json_object *line, struct case_result *result, struct err *err)
 {
     const char *id = "", *plane = "", *cause = "";
     if (!json_get_text(line, "id", "", &id, err) ||
@@ -78,11 +78,11 @@ static bool judge_line(struct cases *cases, struct judge *judge, const char *tex
     struct verdict verdict;
     OWNED(json_object) line = json_parse(text, n, "case", err);
     *result = (struct case_result){.file = cases->n_files};
-    if (line == NULL || !read_label(line, result, err))
+    if (line == NULL || !cases_label(line, result, err))
         return false;
     struct evidence_sink sink = judge_sink(judge);
     judge_forget(judge);
-    give(line, &sink);
+    cases_give(line, &sink);
     judge_give(judge, &verdict);
     judge_fired(judge, on_fired, result);
     result->said = verdict.cause;

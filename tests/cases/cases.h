@@ -10,6 +10,7 @@
 #include <stdio.h>
 
 #include "analyzer/judge.h"
+#include "base/json.h"
 
 enum { CASES_MAX = 2048, CASE_RULES_MAX = 64, CASE_BINS = 6 };
 
@@ -44,6 +45,9 @@ struct cases {
     bool is_real[8];      /* failures that happened, not invented ones */
 };
 
+/* What a reader of the case would see; what it really was: id, plane and cause of a result. */
+void cases_give(struct json_object *line, const struct evidence_sink *sink);
+bool cases_label(struct json_object *line, struct case_result *result, struct err *err);
 /* Judges every case of a file. False with an error that names file and line. */
 bool cases_add(struct cases *cases, const char *file, bool is_real, struct err *err);
 void cases_fini(struct cases *cases);

@@ -445,6 +445,25 @@ static const char *closed(const struct snapshot *s, const struct snapshot_job *j
     return NULL;
 }
 
+/* A drain of the node ended by removal and another began, in one turn: in between it was open. */
+static bool drain_was_replaced(const struct snapshot *before, const struct snapshot *now,
+                               const char *node)
+{
+    for (size_t i = 0; i < before->n_objects; i++) {
+        const struct snapshot_object *drain = before->objects[i];
+        struct err err = {0};
+        if (drain->kind != OBJECT_DRAIN)
+            continue;
+        OWNED(json_object) spec = json_parse(drain->spec_json, strlen(drain->spec_json), "s", &err);
+        bool gone = spec != NULL && strcmp(member(spec, "nodeName"), node) == 0;
+        for (size_t j = 0; gone && j < now->n_objects; j++)
+            gone = strcmp(now->objects[j]->uid, drain->uid) != 0;
+        if (gone)
+            return true;
+    }
+    return false;
+}
+
 void law_may_come(struct lawbook *book, const struct snapshot *now)
 {
     for (size_t i = 0; i < now->n_jobs; i++) {
@@ -460,7 +479,8 @@ void law_may_come(struct lawbook *book, const struct snapshot *now)
                            job->target, job->wanted);
         /* Another reason than before: in between, in the same turn, it was open. */
         const char *was = closed(book->before, job), *is = closed(now, job);
-        if (was != NULL && is != NULL && strcmp(was, is) == 0)
+        if (was != NULL && is != NULL && strcmp(was, is) == 0 &&
+            !drain_was_replaced(book->before, now, job->target))
             lawbook_broken(book, LAW_MAY_COME, "job %s goes to %s in spite of this: %s", job->name,
                            job->target, is);
     }
