@@ -41,8 +41,8 @@ struct cases {
     const struct ruleset *rules;
     struct case_result *results;
     unsigned n, n_files;
-    const char *files[8]; /* borrowed */
-    bool is_real[8];      /* failures that happened, not invented ones */
+    const char *files[12]; /* borrowed */
+    bool is_real[12];      /* failures that happened, not invented ones */
 };
 
 /* What a reader of the case would see; what it really was: id, plane and cause of a result. */
