@@ -243,22 +243,30 @@ static void add_points(const struct judge *judge, struct verdict *verdict)
 
 static const double GUESS_BELOW = 0.5, GUESS_IS_RIGHT = 0.4; /* as often: docs/rules.md */
 
-/* Not for what Ferry recorded: there the facts speak, and what they do not carry is unknown. */
-static bool may_guess(const struct judge *judge, const struct verdict *verdict)
+/* Only where no rule names what broke. Wrappers alone carry no cause, whatever they are like; and
+ * what Ferry recorded has facts that speak: what they do not carry is unknown. */
+static bool may_guess(const struct judge *judge, const struct scales *scales,
+                      const struct verdict *verdict)
 {
-    return judge->likeness != NULL && verdict->cause != CAUSE_NONE &&
-           verdict->confidence < GUESS_BELOW && judge_find_fact(judge, "ended_by") == NULL;
+    bool wrapped =
+        scales->rank == RANK_WRAPPER && scales->of[CAUSE_UNKNOWN].of[RANK_WRAPPER] != NULL;
+    return judge->likeness != NULL && scales->rank < RANK_SPECIFIC && !wrapped &&
+           verdict->cause != CAUSE_NONE && verdict->confidence < GUESS_BELOW &&
+           judge_find_fact(judge, "ended_by") == NULL;
 }
 
-static bool guess(const struct judge *judge, struct verdict *verdict)
+static bool guess(const struct judge *judge, const struct scales *scales, struct verdict *verdict)
 {
     struct likeness_guess like;
-    if (!may_guess(judge, verdict) || !likeness_guess(judge->likeness, &judge->words, &like) ||
-        like.cause == verdict->cause ||
+    if (!may_guess(judge, scales, verdict) ||
+        !likeness_guess(judge->likeness, &judge->words, &like) || like.cause == verdict->cause ||
         (like.cause == CAUSE_USER_CANCELLED && !judge_fact_is_true(judge, "abort_requested")))
         return false;
+    enum plane plane = plane_of(judge, like.cause, NULL);
+    if (scales->rank == RANK_GENERAL && plane == verdict->plane)
+        return false; /* a symptom that was named stands, unless it is of another plane */
     verdict->cause = like.cause;
-    verdict->plane = plane_of(judge, like.cause, NULL);
+    verdict->plane = plane;
     verdict->confidence = GUESS_IS_RIGHT;
     TEXT_SET(verdict->rule, "likeness");
     struct verdict_point *point = &verdict->points[verdict->n_points++];
@@ -286,7 +294,7 @@ void judge_give(struct judge *judge, struct verdict *out_verdict)
     out_verdict->confidence = sureness(&scales, cause);
     if (rule != NULL)
         TEXT_SET(out_verdict->rule, rule->id);
-    if (guess(judge, out_verdict))
+    if (guess(judge, &scales, out_verdict))
         rule = NULL;
     out_verdict->failed_at = failed_at_of(judge, out_verdict);
     out_verdict->recoverable =
