@@ -29,21 +29,26 @@ struct gathering {
 
 /* ---- telling ---- */
 
-static void fact(struct gathering *g, const char *key, const char *value)
+static void tell(struct gathering *g, const char *key, const char *value, bool is_own)
 {
-    const struct evidence_fact told = {
-        .key = key, .value = value, .origin = "record", .at_ms = g->job->ended_ms};
+    const struct evidence_fact told = {.key = key,
+                                       .value = value,
+                                       .origin = "record",
+                                       .at_ms = g->job->ended_ms,
+                                       .is_own = is_own};
     if (value != NULL && value[0] != '\0')
         g->sink->fact(g->sink->ctx, &told);
+}
+
+static void fact(struct gathering *g, const char *key, const char *value)
+{
+    tell(g, key, value, false);
 }
 
 /* What the engine said of it: its words would else be taken for a program's. */
 static void own_words(struct gathering *g, const char *key, const char *value)
 {
-    const struct evidence_fact told = {
-        .key = key, .value = value, .origin = "record", .at_ms = g->job->ended_ms, .is_own = true};
-    if (value != NULL && value[0] != '\0')
-        g->sink->fact(g->sink->ctx, &told);
+    tell(g, key, value, true);
 }
 
 static void fact_bool(struct gathering *g, const char *key, bool value)

@@ -2,7 +2,8 @@
  *
  * A cause's score is how much more often the words of the case stood in failures of that cause
  * than in all (naive Bayes over the words that are there, smoothed towards "as often as in all").
- * Written by hand: no C library in Debian does this in less than it takes to call one.
+ * Written by hand: it is a sum of logarithms over a table; the classifiers that Debian has
+ * (liblinear, libsvm) want vectors and a model file, and do not say which word spoke for what.
  */
 #include "analyzer/likeness.h"
 

@@ -40,7 +40,7 @@ run-tests: tests-build
 	@$(B)/tests/cases/test_cases --scores
 
 .PHONY: test
-test: ## everything a change must pass, real hosts included: under 15 minutes, needs root
+test: ## everything a change must pass, real hosts included: about 25 minutes, needs root
 	+@MAKE="$(MAKE)" BUILD="$(BUILD)" tests/all
 
 .PHONY: test-full
