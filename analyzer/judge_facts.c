@@ -176,7 +176,7 @@ void judge_numbers(const struct judge *judge, const struct rule *winner, struct 
         add_of_span(judge, winner->facts, verdict);
         add_of_span(judge, winner->facts_any, verdict);
     }
-    if (judge->stuck.name[0] != '\0')
+    if (judge->stuck.name[0] != '\0' && verdict->n_numbers < VERDICT_NUMBERS_MAX)
         verdict->numbers[verdict->n_numbers++] = judge->stuck;
     for (size_t i = 0; i < COUNT(own); i++) {
         const struct judge_fact *fact = judge_find_fact(judge, own[i]);

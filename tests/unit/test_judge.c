@@ -47,6 +47,9 @@ static const char rules_text[] =
     "  - {id: lock, cause: state-change-lock, weight: 80, rank: specific, any: ['lock leaked'], "
     "plane: control}\n"
     "  - {id: held, cause: state-change-lock, weight: 70, rank: specific, any: ['lock held']}\n"
+    "  - {id: counts, cause: throughput-degraded, weight: 80, rank: proof, facts: [n1, n2, n3, n4, "
+    "n5, "
+    "n6, n7, n8, n9, n10, n11, n12, n13, n14, n15, n16]}\n"
     "  - {id: quotes, cause: config-incompatible, weight: 80, rank: specific, any: ['assertion "
     "`x'' failed for \"y\"']}\n";
 
@@ -323,6 +326,23 @@ static void nanoseconds_printed_as_seconds_are_seen_through(void **state)
     assert_true(w->verdict.numbers[0].value == 5.0);
 }
 
+/* A rule may ask for as many numbers as a verdict has room for; what the text says finds none. */
+static void numbers_of_a_verdict_are_bounded(void **state)
+{
+    struct world *w = *state;
+    char key[8];
+    judge_forget(w->judge);
+    for (int i = 1; i <= VERDICT_NUMBERS_MAX; i++) {
+        (void)snprintf(key, sizeof key, "n%d", i);
+        know(w, key, "7");
+    }
+    say(w, SIDE_UNKNOWN, 0, "Live migration stuck for 160 sec");
+    judge_give(w->judge, &w->verdict);
+    assert_string_equal(w->verdict.rule, "counts");
+    assert_int_equal(w->verdict.n_numbers, VERDICT_NUMBERS_MAX);
+    assert_string_equal(w->verdict.numbers[VERDICT_NUMBERS_MAX - 1].name, "n16");
+}
+
 static void more_evidence_is_sure_and_a_rival_makes_unsure(void **state)
 {
     struct world *w = *state;
@@ -452,6 +472,7 @@ int main(void)
         cmocka_unit_test(points_say_where_they_come_from_and_what_they_are),
         cmocka_unit_test(a_fact_is_quoted_when_there_is_no_text),
         cmocka_unit_test(nanoseconds_printed_as_seconds_are_seen_through),
+        cmocka_unit_test(numbers_of_a_verdict_are_bounded),
         cmocka_unit_test(more_evidence_is_sure_and_a_rival_makes_unsure),
         cmocka_unit_test(judging_twice_says_the_same_and_forgetting_forgets),
         cmocka_unit_test(any_byte_may_come),
