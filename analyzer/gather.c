@@ -19,12 +19,14 @@ struct gathering {
     uint64_t told[TOLD_MAX];
     size_t n_told;
     char from[32], why[32]; /* of the last step */
+    char modes[64];         /* that it went through, in order */
     bool called, ran;
     const char *call_result;        /* a literal; NULL: no call was recorded */
     struct store_decision decision; /* the newest that counted; its texts are not kept */
     char decision_name[48];
-    char sides[2][3][40]; /* source and target at the end: presence, state, reason */
-    const char *later[2]; /* and a second later: what they show */
+    char sides[2][3][40];  /* source and target at the end: presence, state, reason */
+    const char *later[2];  /* and a second later: what they show */
+    char later_reason[40]; /* the target's */
 };
 
 /* ---- telling ---- */
@@ -134,11 +136,17 @@ static bool see_error(void *ctx, const struct store_error *row)
     return true;
 }
 
-static const char *view_of(const char *presence, const char *state, const char *reason)
+static struct hv_sight sight_of(const char *presence, const char *state, const char *reason)
 {
     struct hv_sight sight = {.presence = hv_presence_from_name(presence)};
     if (sight.presence == HV_PRESENT)
         hv_state_from_names(state, reason, &sight.state, &sight.reason);
+    return sight;
+}
+
+static const char *view_of(const char *presence, const char *state, const char *reason)
+{
+    struct hv_sight sight = sight_of(presence, state, reason);
     return ownership_side_name(ownership_side(&sight));
 }
 
@@ -146,13 +154,24 @@ static bool see_sighting(void *ctx, const struct store_sighting *row)
 {
     struct gathering *g = ctx;
     bool is_source = strcmp(row->role, "source") == 0;
-    if (strcmp(row->moment, "later") == 0)
+    if (strcmp(row->moment, "later") == 0) {
         g->later[is_source ? 0 : 1] = view_of(row->presence, row->state, row->reason);
+        if (!is_source)
+            TEXT_SET(g->later_reason, row->reason);
+    }
     if (strcmp(row->moment, "outcome") != 0)
         return true;
     TEXT_SET(g->sides[is_source ? 0 : 1][0], row->presence);
     TEXT_SET(g->sides[is_source ? 0 : 1][1], row->state);
     TEXT_SET(g->sides[is_source ? 0 : 1][2], row->reason);
+    return true;
+}
+
+static bool see_mode(void *ctx, const struct store_mode *row)
+{
+    struct gathering *g = ctx;
+    size_t n = strlen(g->modes);
+    (void)snprintf(g->modes + n, sizeof g->modes - n, "%s%s", n > 0 ? ">" : "", row->mode);
     return true;
 }
 
@@ -213,6 +232,9 @@ static bool see_job(void *ctx, const struct store_job *row)
     own_words(g, "failure_reason", row->failure_reason);
     if (row->volumes_json[0] != '\0')
         fact_number(g, "disks", (int64_t)count_disks(row->volumes_json));
+    int64_t waited_until_ms = row->handed_off_ms != 0 ? row->handed_off_ms : row->ended_ms;
+    if (waited_until_ms > row->created_ms)
+        fact_number(g, "waited_ms", waited_until_ms - row->created_ms);
     int64_t end_ms = g->job->answered_ms != 0 ? g->job->answered_ms : row->ended_ms;
     if (row->started_ms != 0 && end_ms > row->started_ms)
         fact_number(g, "elapsed_ms", end_ms - row->started_ms);
@@ -247,6 +269,8 @@ static void tell_seen(struct gathering *g)
     tell_side(g, "target", g->sides[1]);
     fact(g, "source_later", g->later[0]);
     fact(g, "target_later", g->later[1]);
+    fact(g, "target_later_reason", g->later_reason);
+    fact(g, "modes", g->modes);
     fact(g, "decision", g->decision_name);
     if (g->decision.budget_ms > 0)
         fact_number(g, "budget_ms", g->decision.budget_ms);
@@ -261,6 +285,7 @@ bool gather_record(struct store *store, const struct gathered *job,
                 ops->each_error(store, job->uid, see_error, &g, err) &&
                 ops->each_intent(store, job->uid, see_intent, &g, err) &&
                 ops->each_sighting(store, job->uid, see_sighting, &g, err) &&
+                ops->each_mode(store, job->uid, see_mode, &g, err) &&
                 ops->each_decision(store, job->uid, see_decision, &g, err) &&
                 ops->find_job(store, "", job->uid, see_job, &g, err) &&
                 ops->each_rejection(store, job->uid, see_rejection, &g, err);
@@ -304,11 +329,23 @@ static bool take_call(void *ctx, const struct store_intent *row)
     return true;
 }
 
+static bool take_later(void *ctx, const struct store_sighting *row)
+{
+    struct gathered *job = ctx;
+    struct hv_sight sight = sight_of(row->presence, row->state, row->reason);
+    enum ownership_side side = ownership_side(&sight);
+    if (job->outcome == OUTCOME_SUCCEEDED && strcmp(row->moment, "later") == 0 &&
+        strcmp(row->role, "target") == 0)
+        job->fell = side == SIDE_OFF || side == SIDE_ABSENT;
+    return true;
+}
+
 bool gather_job(struct store *store, const char *job_uid, struct gathered *out_job, struct err *err)
 {
     *out_job = (struct gathered){0};
     return store->ops->find_job(store, "", job_uid, take_job, out_job, err) &&
-           store->ops->each_intent(store, job_uid, take_call, out_job, err);
+           store->ops->each_intent(store, job_uid, take_call, out_job, err) &&
+           store->ops->each_sighting(store, job_uid, take_later, out_job, err);
 }
 
 static bool tell_evidence(void *ctx, const struct store_evidence *row)

@@ -7,7 +7,7 @@
 
 bool recorded_is_plain(const struct gathered *job)
 {
-    return job->outcome == OUTCOME_SUCCEEDED && (!job->has_error || job->recovered);
+    return job->outcome == OUTCOME_SUCCEEDED && (!job->has_error || job->recovered) && !job->fell;
 }
 
 /* The engine's own: explained here, never changed. */
@@ -64,7 +64,9 @@ bool recorded_judge(struct store *store, const struct gathered *job, const struc
     judge_give(judge, out_verdict);
     if (cause_row(out_verdict->cause)->plane == PLANE_OPEN && job->called_ms == 0)
         out_verdict->plane = PLANE_CONTROL; /* nothing had been asked of a hypervisor */
-    if (job->outcome == OUTCOME_SUCCEEDED && out_verdict->cause != CAUSE_FALSE_FAILURE_REPORT)
+    bool stays = (job->has_error && out_verdict->cause == CAUSE_FALSE_FAILURE_REPORT) ||
+                 (job->fell && out_verdict->cause == CAUSE_DESTINATION_CRASH_AFTER_SWITCHOVER);
+    if (job->outcome == OUTCOME_SUCCEEDED && !stays)
         forgive(out_verdict);
     repeat_end(job, out_verdict);
     return true;

@@ -29,7 +29,7 @@ struct tale {
     const char *what, *cause;
     enum plane plane;
     const char *last, *ended_by, *outcome, *guest;
-    struct sight source, target;
+    struct sight source, target, later; /* later: the target, a second after the end */
     struct said said;
     const char *mode, *abort_cause, *recovery, *remedy, *wanted, *pending, *reason;
     int tries;
@@ -94,7 +94,8 @@ static void put_steps(struct store *s, const struct tale *tale, const char *uid)
                                       .at_ms = ENDED_MS});
 }
 
-static void put_sight(struct store *s, const struct sight *sight, const char *role, const char *uid)
+static void put_sight(struct store *s, const struct sight *sight, const char *role,
+                      const char *moment, const char *uid)
 {
     if (sight->presence != NULL)
         s->ops->put_sighting(s, &(struct store_sighting){.job_uid = uid,
@@ -102,7 +103,7 @@ static void put_sight(struct store *s, const struct sight *sight, const char *ro
                                                          .presence = sight->presence,
                                                          .state = sight->state,
                                                          .reason = sight->reason,
-                                                         .moment = "outcome",
+                                                         .moment = moment,
                                                          .at_ms = ENDED_MS});
 }
 
@@ -134,8 +135,9 @@ static void put_tale(struct store *s, const struct tale *tale, const char *uid)
                             .ended_ms = ENDED_MS};
     s->ops->put_job(s, &job);
     put_steps(s, tale, uid);
-    put_sight(s, &tale->source, "source", uid);
-    put_sight(s, &tale->target, "target", uid);
+    put_sight(s, &tale->source, "source", "outcome", uid);
+    put_sight(s, &tale->target, "target", "outcome", uid);
+    put_sight(s, &tale->later, "target", "later", uid);
     if (tale->said.err != NULL)
         s->ops->put_intent(s, &(struct store_intent){.job_uid = uid,
                                                      .epoch = 1,
