@@ -26,12 +26,13 @@ struct case_result {
     enum plane plane, said_plane;
     enum cause cause, said;
     double confidence;
+    bool is_guess; /* by words that may have been learned from this very case */
     struct case_rule fired[CASE_RULES_MAX];
     unsigned n_fired;
 };
 struct score {
     unsigned n, planes, causes;                /* right ones */
-    unsigned strict_planes, strict_causes;     /* rules of a single case left out */
+    unsigned strict_planes, strict_causes;     /* rules of a single case and guesses left out */
     unsigned matrix[PLANE_COUNT][PLANE_COUNT]; /* what it was, what was said */
     unsigned bin_n[CASE_BINS], bin_right[CASE_BINS];
     double bin_sum[CASE_BINS];
