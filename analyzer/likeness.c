@@ -154,11 +154,6 @@ void likeness_hear(const struct likeness *likeness, struct likeness_heard *heard
 
 /* ---- the guess ---- */
 
-static bool was_heard(const struct likeness_heard *heard, unsigned word)
-{
-    return (heard->words[word / 64] >> word % 64 & 1) != 0;
-}
-
 /* How much the word speaks for the cause: the logarithm of how much more often it stands there. */
 static double speaks(const struct likeness *likeness, unsigned word, enum cause cause)
 {
@@ -168,33 +163,48 @@ static double speaks(const struct likeness *likeness, unsigned word, enum cause 
     return log(here / usual);
 }
 
-static double score(const struct likeness *likeness, const struct likeness_heard *heard,
-                    enum cause cause)
+/* The words of a case, each once, by number. */
+struct said {
+    unsigned n;
+    uint16_t words[LIKENESS_WORDS_MAX];
+};
+
+static void list_words(const struct likeness *likeness, const struct likeness_heard *heard,
+                       struct said *out_said)
+{
+    out_said->n = 0;
+    for (unsigned block = 0; block * 64 < likeness->n_words; block++)
+        for (uint64_t bits = heard->words[block]; bits != 0; bits &= bits - 1) {
+            unsigned word = block * 64 + (unsigned)__builtin_ctzll(bits);
+            if (likeness->seen[word] > 0)
+                out_said->words[out_said->n++] = (uint16_t)word;
+        }
+}
+
+static double score(const struct likeness *likeness, const struct said *said, enum cause cause)
 {
     double sum = log((double)likeness->cases[cause] / likeness->n_cases);
-    for (unsigned i = 0; i < likeness->n_words; i++)
-        if (was_heard(heard, i) && likeness->seen[i] > 0)
-            sum += speaks(likeness, i, cause);
+    for (unsigned i = 0; i < said->n; i++)
+        sum += speaks(likeness, said->words[i], cause);
     return sum;
 }
 
-static void name_words(const struct likeness *likeness, const struct likeness_heard *heard,
+static void name_words(const struct likeness *likeness, struct said *left,
                        struct likeness_guess *guess)
 {
-    struct likeness_heard left = *heard;
     size_t length = 0;
-    for (unsigned shown = 0; shown < WORDS_SHOWN; shown++) {
-        unsigned best = LIKENESS_WORDS_MAX;
-        for (unsigned i = 0; i < likeness->n_words; i++)
-            if (was_heard(&left, i) && likeness->seen[i] > 0 &&
-                (best == LIKENESS_WORDS_MAX ||
-                 speaks(likeness, i, guess->cause) > speaks(likeness, best, guess->cause)))
+    for (unsigned shown = 0; shown < WORDS_SHOWN && left->n > 0; shown++) {
+        unsigned best = 0;
+        for (unsigned i = 1; i < left->n; i++)
+            if (speaks(likeness, left->words[i], guess->cause) >
+                speaks(likeness, left->words[best], guess->cause))
                 best = i;
-        if (best == LIKENESS_WORDS_MAX || speaks(likeness, best, guess->cause) <= 0)
+        unsigned word = left->words[best];
+        if (speaks(likeness, word, guess->cause) <= 0)
             return;
-        left.words[best / 64] &= ~(UINT64_C(1) << best % 64);
+        left->words[best] = left->words[--left->n];
         int wrote = snprintf(guess->words + length, sizeof guess->words - length, "%s%s",
-                             shown == 0 ? "" : ", ", likeness->words[best]);
+                             shown == 0 ? "" : ", ", likeness->words[word]);
         if (wrote < 0 || (size_t)wrote >= sizeof guess->words - length)
             return;
         length += (size_t)wrote;
@@ -204,18 +214,19 @@ static void name_words(const struct likeness *likeness, const struct likeness_he
 bool likeness_guess(const struct likeness *likeness, const struct likeness_heard *heard,
                     struct likeness_guess *out_guess)
 {
-    unsigned n = 0;
+    struct said said;
     double best = 0;
-    *out_guess = (struct likeness_guess){.cause = CAUSE_UNKNOWN};
-    for (unsigned i = 0; i < likeness->n_words; i++)
-        n += was_heard(heard, i) && likeness->seen[i] > 0;
-    if (n < WORDS_LEAST || heard->bytes > LIKENESS_TEXT_MAX)
-        return false;
     bool found = false;
+    *out_guess = (struct likeness_guess){.cause = CAUSE_UNKNOWN};
+    if (heard->bytes > LIKENESS_TEXT_MAX)
+        return false;
+    list_words(likeness, heard, &said);
+    if (said.n < WORDS_LEAST)
+        return false;
     for (enum cause cause = CAUSE_NONE + 1; cause < CAUSE_COUNT; cause++) {
         if (likeness->cases[cause] == 0)
             continue;
-        double sum = score(likeness, heard, cause);
+        double sum = score(likeness, &said, cause);
         if (!found || sum > best) {
             best = sum;
             out_guess->cause = cause;
@@ -224,6 +235,6 @@ bool likeness_guess(const struct likeness *likeness, const struct likeness_heard
     }
     if (!found || out_guess->cause == CAUSE_UNKNOWN)
         return false;
-    name_words(likeness, heard, out_guess);
+    name_words(likeness, &said, out_guess);
     return true;
 }
