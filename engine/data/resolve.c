@@ -137,38 +137,6 @@ static void call_again(struct fleet *f, struct job *job, struct moment now, stru
     move_call(f, job, now, fx);
 }
 
-/* The source runs the guest. That is the end only if its own job is over too: a call that was
- * refused because another one is at work must not be taken for a failed migration. */
-static void settle_on_source(struct fleet *f, struct job *job, struct moment now,
-                             struct effects *fx)
-{
-    bool over = job->hv_job == JOB_SEEN_NONE || job->hv_job == JOB_SEEN_OTHER;
-    job->guest_at = GUEST_AT_SOURCE;
-    if (!over)
-        job->verdict_since_ms = now.mono_ms; /* "nothing at work" must stand by itself */
-    if (job->hv_job == JOB_SEEN_ACTIVE && !job->call_over) {
-        job->changed = job->changed || job->resolving;
-        job->resolving = false; /* it simply runs; nobody's call tells, we watch */
-        move_seen(f, job, now, fx);
-    }
-    if (!over)
-        return;
-
-    int64_t stood_ms = now.mono_ms - job->verdict_since_ms;
-    bool leftover = ownership_side(&job->target_side.sight) == SIDE_MOVING;
-    if (leftover && stood_ms < LEFTOVER_MS)
-        return; /* the target is still clearing its copy away */
-    if (!job->call_over && stood_ms < SETTLED_MS)
-        return;
-    if (steer_gives_back(f, job, now, fx))
-        return; /* we stopped it to finish: it runs again before anything is final */
-    bool never_moved = job->phase == PHASE_TARGET_READY && !job->moved;
-    if (!job->call_over && never_moved && job->retries < CALLS_AGAIN_MAX)
-        call_again(f, job, now, fx);
-    else
-        finish_on_source(f, job, now, fx);
-}
-
 static const struct {
     int64_t after_ms; /* how long it must stand before it is told */
     const char *reason, *text;
@@ -199,6 +167,42 @@ static void cry(struct fleet *f, struct job *job, enum ownership_verdict verdict
     job->cried = true;
     if (now.mono_ms - job->verdict_since_ms >= SLOT_MS)
         fleet_release_slot(f, job);
+}
+
+/* The source runs the guest. That is the end only if its own job is over too: a call that was
+ * refused because another one is at work must not be taken for a failed migration. */
+static void settle_on_source(struct fleet *f, struct job *job, struct moment now,
+                             struct effects *fx)
+{
+    bool over = job->hv_job == JOB_SEEN_NONE || job->hv_job == JOB_SEEN_OTHER;
+    job->guest_at = GUEST_AT_SOURCE;
+    if (!over)
+        job->verdict_since_ms = now.mono_ms; /* "nothing at work" must stand by itself */
+    if (job->hv_job == JOB_SEEN_ACTIVE && !job->call_over) {
+        job->changed = job->changed || job->resolving;
+        job->resolving = false; /* it simply runs; nobody's call tells, we watch */
+        move_seen(f, job, now, fx);
+    }
+    if (!over)
+        return;
+
+    int64_t stood_ms = now.mono_ms - job->verdict_since_ms;
+    enum ownership_side target = ownership_side(&job->target_side.sight);
+    if (target == SIDE_MOVING && stood_ms < LEFTOVER_MS)
+        return; /* the target is still clearing its copy away */
+    if (!job->call_over && stood_ms < SETTLED_MS)
+        return;
+    if (steer_owes(job) && !ownership_is_gone(target)) {
+        cry(f, job, target == SIDE_BLIND ? OWNERSHIP_BLIND : OWNERSHIP_WAIT, now, fx);
+        return; /* nothing is resumed while the other side may run it */
+    }
+    if (steer_gives_back(f, job, now, fx))
+        return; /* we stopped it to finish: it runs again before anything is final */
+    bool never_moved = job->phase == PHASE_TARGET_READY && !job->moved;
+    if (!job->call_over && never_moved && job->retries < CALLS_AGAIN_MAX)
+        call_again(f, job, now, fx);
+    else
+        finish_on_source(f, job, now, fx);
 }
 
 /* How long both sides say the same, not only what follows from it. */

@@ -329,15 +329,20 @@ bool steer_called(struct fleet *f, struct job *job, uint64_t id, const struct er
     return true;
 }
 
-bool steer_gives_back(struct fleet *f, struct job *job, struct moment now, struct effects *fx)
+bool steer_owes(const struct job *job)
 {
     const struct hv_sight *sight = &job->source_side.sight;
     bool stands = sight->presence == HV_PRESENT && sight->state == HV_STATE_PAUSED &&
                   sight->reason == HV_PAUSED_USER;
+    return job->stopped_by_us && stands && !job->userpause.wished &&
+           job->resume_tries < RESUME_TRIES_MAX;
+}
+
+bool steer_gives_back(struct fleet *f, struct job *job, struct moment now, struct effects *fx)
+{
     if (steer_stops(job))
         return true; /* an order that may still stop it is awaited */
-    if (!job->stopped_by_us || !stands || job->userpause.wished ||
-        job->resume_tries >= RESUME_TRIES_MAX)
+    if (!steer_owes(job))
         return false;
     int64_t since_ms = now.wall_ms - job->resume_asked_ms;
     if (job->resume_call_id != 0 || (since_ms >= 0 && since_ms < RESUME_RETRY_MS))

@@ -1,0 +1,70 @@
+/* test_outcome.c - how it ended is read from both hosts, and nothing is done to a guest on one of
+ * them while the other has not said that it is not there. */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include <cmocka.h>
+#include <string.h>
+
+#include "base/text.h"
+#include "tests/core_move.h"
+#include "tests/core_restart.h"
+
+#define LEGACY_PAUSES                                                                            \
+    "{\"selectors\":{},\"allowPostCopy\":false,\"allowWorkloadDisruption\":true,"                 \
+    "\"monitor\":\"legacy\",\"completionTimeoutPerGiB\":10}"
+
+/* KubeVirt's own algorithm paused the guest to finish. */
+static struct core_world *stopped_by_us(void)
+{
+    struct core_world *w = core_flowing(LEGACY_PAUSES, false);
+    for (int i = 0; i < 100 && core_orders(w, HV_CALL_SUSPEND) == 0; i++)
+        core_flow(w, 400);
+    assert_int_equal(core_orders(w, HV_CALL_SUSPEND), 1);
+    core_answers(w, HV_CALL_SUSPEND, ERR_NONE);
+    assert_true(core_job(w)->stopped_by_us);
+    return w;
+}
+
+/* The call comes back with an error, the source has no job any more, and they look like that. */
+static void ends(struct core_world *w, struct hv_sight source, struct hv_sight target)
+{
+    w->job_type = HV_JOB_NONE;
+    core_breaks(w, source, target);
+}
+
+/* The target may run it: what we stopped stays stopped until the target was asked. */
+static void what_we_stopped_runs_again_only_when_the_target_is_proven_empty(void **state)
+{
+    (void)state;
+    static const struct {
+        const struct hv_sight *target;
+        bool resumes;
+    } rows[] = {{&CORE_BLIND, false}, {&CORE_INCOMING, false}, {&CORE_ABSENT, true}};
+    for (size_t i = 0; i < COUNT(rows); i++) {
+        struct core_world *w = stopped_by_us();
+        ends(w, CORE_SUSPENDED, *rows[i].target);
+        core_pass(w, 30000);
+        assert_int_equal(core_orders(w, HV_CALL_RESUME) > 0, rows[i].resumes);
+        core_expect(w, PHASE_RUNNING, OUTCOME_NONE, core_job(w)->guest_at);
+        if (!rows[i].resumes)
+            assert_int_equal(core_job(w)->pending, PENDING_UNPROVEN);
+        w->target = CORE_ABSENT; /* it answers */
+        core_pass(w, 3000);
+        core_answers(w, HV_CALL_RESUME, ERR_NONE);
+        w->source = CORE_RUNS;
+        core_pass(w, 3000);
+        core_expect(w, PHASE_FAILED, OUTCOME_FAILED, GUEST_AT_SOURCE);
+        core_free(w);
+    }
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(what_we_stopped_runs_again_only_when_the_target_is_proven_empty),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
