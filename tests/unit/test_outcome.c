@@ -16,13 +16,19 @@
     "{\"selectors\":{},\"allowPostCopy\":false,\"allowWorkloadDisruption\":true,"                 \
     "\"monitor\":\"legacy\",\"completionTimeoutPerGiB\":10}"
 
-/* KubeVirt's own algorithm paused the guest to finish. */
-static struct core_world *stopped_by_us(void)
+/* KubeVirt's own algorithm wants to pause the guest to finish. */
+static struct core_world *asked_to_stop(void)
 {
     struct core_world *w = core_flowing(LEGACY_PAUSES, false);
     for (int i = 0; i < 100 && core_orders(w, HV_CALL_SUSPEND) == 0; i++)
         core_flow(w, 400);
     assert_int_equal(core_orders(w, HV_CALL_SUSPEND), 1);
+    return w;
+}
+
+static struct core_world *stopped_by_us(void)
+{
+    struct core_world *w = asked_to_stop();
     core_answers(w, HV_CALL_SUSPEND, ERR_NONE);
     assert_true(core_job(w)->stopped_by_us);
     return w;
@@ -61,10 +67,35 @@ static void what_we_stopped_runs_again_only_when_the_target_is_proven_empty(void
     }
 }
 
+/* An order to pause that the host refused stopped nobody: who stands still was stopped by his
+ * user, also in the eyes of the next process. One whose answer got lost may have been ours. */
+static void a_refused_pause_is_not_taken_back_after_a_restart(void **state)
+{
+    (void)state;
+    static const struct {
+        enum err_code answer;
+        bool ours;
+    } rows[] = {{ERR_HYPERVISOR, false}, {ERR_UNREACHABLE, true}, {ERR_NONE, true}};
+    for (size_t i = 0; i < COUNT(rows); i++) {
+        struct core_world *w = asked_to_stop();
+        core_answers(w, HV_CALL_SUSPEND, rows[i].answer);
+        assert_int_equal(core_job(w)->stopped_by_us, rows[i].ours);
+        w->source = CORE_SUSPENDED;
+        w->target = CORE_ABSENT;
+        w->job_type = HV_JOB_NONE;
+        core_restart(w, 5000);
+        assert_int_equal(core_job(w)->stopped_by_us, rows[i].ours);
+        core_pass(w, 5000);
+        assert_int_equal(core_orders(w, HV_CALL_RESUME) > 0, rows[i].ours);
+        core_free(w);
+    }
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(what_we_stopped_runs_again_only_when_the_target_is_proven_empty),
+        cmocka_unit_test(a_refused_pause_is_not_taken_back_after_a_restart),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
