@@ -30,8 +30,9 @@ void move_call(struct fleet *f, struct job *job, struct moment now, struct effec
 {
     const struct hv_sight *sight = &job->source_side.sight;
     bool paused = sight->state == HV_STATE_PAUSED && sight->reason == HV_PAUSED_USER;
-    job->flags &= ~(unsigned)HV_MIGRATE_PAUSED;
+    job->flags &= ~(unsigned)(HV_MIGRATE_PAUSED | HV_MIGRATE_PERSIST);
     job->flags |= paused ? HV_MIGRATE_PAUSED : 0U; /* its user paused it: it arrives paused */
+    job->flags |= sight->persistent ? HV_MIGRATE_PERSIST : 0U; /* defined there: it stays so */
     job->call_seq = intent_open(job, "migrate", NULL, now, fx);
     job->call_asked_ms = now.wall_ms;
     struct effect *watch = effects_add(fx, EFFECT_DO_WATCH, job, now.wall_ms);

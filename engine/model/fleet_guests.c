@@ -116,6 +116,7 @@ static void remove_place(struct fleet *f, struct place *place)
     if (owned) {
         guest->owner = NULL;
         choose_owner(f, guest);
+        guest->persistent = guest->owner != NULL && guest->owner->persistent;
     }
     if (guest->places == NULL && fleet_active_job(f, guest->uuid) == NULL) {
         fleet_forget_guest(f, guest);
@@ -124,16 +125,19 @@ static void remove_place(struct fleet *f, struct place *place)
     f->drains_due = f->company_changed = true;
 }
 
-static void set_place(struct fleet *f, struct place *place, int state, int reason)
+static void set_place(struct fleet *f, struct place *place, int state, int reason, bool persistent)
 {
-    if (place->state == state && place->reason == reason && place->guest->owner != NULL)
+    if (place->state == state && place->reason == reason && place->persistent == persistent &&
+        place->guest->owner != NULL)
         return;
     bool was_up = place_is_up(place);
     place->state = state;
     place->reason = reason;
+    place->persistent = persistent;
     f->company_changed = f->company_changed || was_up != place_is_up(place);
     place->guest->version = f->guests_version = fleet_touch(f);
     choose_owner(f, place->guest);
+    place->guest->persistent = place->guest->owner->persistent;
     ledger_place(f, place, false);
     if (!place_is_up(place))
         fleet_node_improved(f, place->node);
@@ -263,13 +267,12 @@ static struct guest *learn_guest(struct fleet *f, const struct hv_guest *seen)
     bool same_wishes = same_text(guest->metadata_labels, seen->labels) &&
                        same_text(guest->metadata_settings, seen->settings);
     bool same_name = strcmp(guest->name, seen->name) == 0 && strcmp(guest->ns, seen->ns) == 0;
-    if (!fresh && same_size && same_wishes && same_name && guest->persistent == seen->persistent)
+    if (!fresh && same_size && same_wishes && same_name)
         return guest;
     take_name(f, guest, seen);
     enter_space(f, guest);
     guest->memory_kib = seen->memory_kib;
     guest->vcpus = seen->vcpus;
-    guest->persistent = seen->persistent;
     if (!same_wishes) {
         free(guest->metadata_labels);
         free(guest->metadata_settings);
@@ -307,7 +310,8 @@ void fleet_apply_list(struct fleet *f, struct node *node, const struct hv_guest_
             continue;
         place->list_round = node->list_round;
         guest->seen_wall_ms = wall_ms;
-        set_place(f, place, list->guests[i].state, list->guests[i].reason);
+        const struct hv_guest *seen = &list->guests[i];
+        set_place(f, place, seen->state, seen->reason, seen->persistent);
     }
     for (struct place *place = node->places, *next; place != NULL; place = next) {
         next = place->next_here;
@@ -332,7 +336,7 @@ void fleet_apply_sight(struct fleet *f, struct node *node, const char *uuid,
         place = add_place(guest, node);
     if (place != NULL) {
         place->list_round = node->list_round;
-        set_place(f, place, sight->state, sight->reason);
+        set_place(f, place, sight->state, sight->reason, sight->persistent);
     }
 }
 

@@ -67,6 +67,7 @@ struct place {
     struct place *next_here, *prev_here; /* on the node */
     struct place *next_of;               /* of the guest */
     int state, reason;
+    bool persistent; /* defined here; a copy that comes in is not, until it has arrived */
     uint64_t list_round;
     bool counted;                 /* in node->running */
     struct demand demand;         /* what was counted */
@@ -95,7 +96,7 @@ struct guest {
     struct space *space;
     struct demand charged;     /* to its namespace while it is up */
     struct guest_dirty *dirty; /* owned; NULL: not known */
-    bool persistent;
+    bool persistent; /* where it lives */
     uint64_t memory_kib;
     unsigned vcpus;
     int64_t seen_wall_ms;

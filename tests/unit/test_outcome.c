@@ -91,11 +91,74 @@ static void a_refused_pause_is_not_taken_back_after_a_restart(void **state)
     }
 }
 
+/* What the target says of the copy that comes in: it is transient until it has arrived. */
+static void lists_incoming(struct core_world *w)
+{
+    struct hv_guest copy = core_guest(w, "g1")->is;
+    copy.persistent = false;
+    copy.state = HV_STATE_PAUSED;
+    copy.reason = HV_PAUSED_MIGRATION;
+    struct hv_guest_list list = {.guests = &copy, .n = 1};
+    struct input input = {.kind = INPUT_GUESTS, .of.guests = &list};
+    TEXT_SET(input.host, "h2");
+    core_feed(w, &input);
+}
+
+static bool shown_persistent(struct core_world *w)
+{
+    return fleet_guest(w->fleet, CORE_GUEST)->persistent;
+}
+
+/* Nothing happens on the source when a migration is aborted, so nobody lists it again. */
+static void a_persistent_guest_moves_with_its_definition_after_an_abort(void **state)
+{
+    (void)state;
+    struct core_world *w = core_new();
+    core_guest(w, "g1")->is.persistent = w->source.persistent = true;
+    core_list(w, "h1");
+    core_create(w);
+    assert_true((w->last.flags & HV_MIGRATE_PERSIST) != 0);
+    core_sample(w);
+    w->target = CORE_INCOMING;
+    lists_incoming(w);
+    assert_true(shown_persistent(w));
+    core_cancel(w);
+    core_pass(w, 300);
+    core_returns(w, HV_CALL_ABORT, ERR_NONE);
+    w->target = CORE_ABSENT;
+    core_returns(w, HV_CALL_MIGRATE, ERR_HYPERVISOR);
+    core_pass(w, 1000);
+    core_expect(w, PHASE_FAILED, OUTCOME_ABORTED, GUEST_AT_SOURCE);
+
+    core_create(w);
+    assert_int_equal(w->migrates, 2);
+    assert_true((w->last.flags & HV_MIGRATE_PERSIST) != 0);
+    core_free(w);
+}
+
+/* Whoever undefined it, or defined it, did so after it was last listed. */
+static void what_the_source_says_at_the_call_decides(void **state)
+{
+    (void)state;
+    for (int is = 0; is < 2; is++) {
+        struct core_world *w = core_new();
+        core_guest(w, "g1")->is.persistent = is == 0;
+        core_list(w, "h1");
+        w->source.persistent = is == 1;
+        core_create(w);
+        assert_int_equal((w->last.flags & HV_MIGRATE_PERSIST) != 0, is == 1);
+        assert_int_equal(shown_persistent(w), is == 1);
+        core_free(w);
+    }
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(what_we_stopped_runs_again_only_when_the_target_is_proven_empty),
         cmocka_unit_test(a_refused_pause_is_not_taken_back_after_a_restart),
+        cmocka_unit_test(a_persistent_guest_moves_with_its_definition_after_an_abort),
+        cmocka_unit_test(what_the_source_says_at_the_call_decides),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
