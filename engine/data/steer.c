@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "base/text.h"
+#include "engine/control/expect.h"
 #include "engine/data/flags.h"
 #include "engine/data/intent.h"
 #include "engine/data/monitor.h"
@@ -64,7 +65,8 @@ static bool is_device_of_host(const struct migratable *m)
 void steer_begin(struct fleet *f, struct job *job)
 {
     const struct guest *guest = fleet_guest(f, job->guest_uuid);
-    struct monitor_facts facts = {.tuning = monitor_wants_ramp(&job->config)};
+    struct monitor_facts facts = {.tuning = monitor_wants_ramp(&job->config),
+                                  .disk_bytes = expect_disk_bytes(job)};
     if (guest != NULL)
         facts.memory_bytes = guest->memory_kib << 10;
     if (guest != NULL && guest->owner != NULL)
