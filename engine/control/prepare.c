@@ -287,6 +287,7 @@ static void advance_scheduled(struct fleet *f, struct job *job, struct moment no
     job->epoch++;
     job->intent_seq = 0;
     job->handed_off_ms = now.wall_ms;
+    job->begun_ms = now.mono_ms;
     expect_job(f, job);
     job->next_round_ms = now.mono_ms;
     job->hv_job = JOB_SEEN_UNKNOWN;

@@ -543,6 +543,8 @@ void reconcile_restore(struct fleet *f, struct job *job, struct moment now, stru
     job->entered_ms = job->wake_ms = now.mono_ms;
     int64_t waited_ms = job->waits_since_ms > 0 ? now.wall_ms - job->waits_since_ms : 0;
     job->waits_mono_ms = now.mono_ms - (waited_ms > 0 ? waited_ms : 0);
+    int64_t moves_ms = job->handed_off_ms > 0 ? now.wall_ms - job->handed_off_ms : 0;
+    job->begun_ms = now.mono_ms - (moves_ms > 0 ? moves_ms : 0); /* only the wall bridges a start */
     if (job->launcher != LAUNCHER_NONE && job->target[0] != '\0')
         ledger_restore(f, job);
     if (job->phase == PHASE_TARGET_READY || job->phase == PHASE_RUNNING)

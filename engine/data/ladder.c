@@ -440,7 +440,7 @@ void ladder_advance(struct fleet *f, struct job *job, struct moment now, struct 
     keep_looking(f, job, now, fx);
     decision.why = ladder_choose(&facts, decision.text);
     decision.action = decision_action(decision.why);
-    decision.elapsed_ms = now.wall_ms - job->handed_off_ms;
+    decision.elapsed_ms = now.mono_ms - job->begun_ms;
     decision.estimate_ms = facts.estimate_ms;
     decision.remaining = job->has_sample ? job->sample.stats.data_remaining : 0;
     if (decision.why == DECISION_GOES_ON)

@@ -23,6 +23,7 @@ struct steering {
     struct monitor_decision wish; /* what it is about */
     int64_t decisions, looks;     /* recorded so far */
     bool is_new, resumed;         /* what it began with is not in the trace yet; from a state */
+    bool awaits_sample;           /* taken over, and nothing was measured since */
     bool allows_postcopy;
     struct monitor_facts facts;
     struct monitor kept; /* as it was when it last decided something */
@@ -81,6 +82,7 @@ void steer_begin(struct fleet *f, struct job *job)
     config.post_copy = flags_allow_postcopy(job); /* wanting to is not enough */
     const char *json = steer_json(job);
     s->is_new = true;
+    s->awaits_sample = job->adopted;
     s->resumed = json != NULL && monitor_load(json, &s->acting);
     if (!s->resumed)
         monitor_begin(&s->acting, kind, &config, &facts);
@@ -175,7 +177,7 @@ static struct effect *note(struct job *job, enum look_kind kind, struct moment n
     struct effect *effect = effects_add(fx, EFFECT_DO_NOTE_LOOK, job, now.wall_ms);
     effect->of.look.kind = kind;
     effect->of.look.seq = ++job->steering->looks + job->looks_before;
-    effect->of.look.elapsed_ms = now.wall_ms - job->handed_off_ms;
+    effect->of.look.elapsed_ms = now.mono_ms - job->begun_ms;
     effect->of.look.sample_seq = -1;
     effect->of.look.mode = job->mode;
     return effect;
@@ -248,7 +250,7 @@ void steer_look(struct fleet *f, struct job *job, const struct sample *sample, s
     struct steering *s = job->steering;
     job->steered_ms = now.mono_ms;
     struct monitor_input input = {
-        .elapsed_ms = now.wall_ms - job->handed_off_ms,
+        .elapsed_ms = now.mono_ms - job->begun_ms,
         .has_stats = sample != NULL && sample->source != SAMPLE_COMPLETED,
         .at_iteration = sample != NULL && sample->source == SAMPLE_ITERATION,
         .mode = job->mode,
@@ -258,7 +260,12 @@ void steer_look(struct fleet *f, struct job *job, const struct sample *sample, s
     };
     if (sample != NULL)
         input.stats = sample->stats;
+    if (s->awaits_sample && !input.has_stats)
+        return; /* nobody knows yet what it did meanwhile */
     note_look(job, sample, &input, now, fx);
+    if (s->awaits_sample && s->resumed)
+        monitor_take_up(&s->acting, input.elapsed_ms);
+    s->awaits_sample = false;
     struct monitor_decision decision;
     if (s->has_shadow) {
         monitor_step(&s->shadow, &input, &decision);
@@ -325,7 +332,7 @@ bool steer_called(struct fleet *f, struct job *job, uint64_t id, const struct er
     if (s->wish.action == MONITOR_POSTCOPY &&
         (err->code == ERR_HYPERVISOR || err->code == ERR_REFUSED))
         job->stream.postcopy_ordered = false;
-    monitor_done(&s->acting, &s->wish, accepted, now.wall_ms - job->handed_off_ms);
+    monitor_done(&s->acting, &s->wish, accepted, now.mono_ms - job->begun_ms);
     (void)note(job, accepted ? LOOK_ACCEPTED : LOOK_REFUSED, now, fx);
     job->changed = true;
     return true;

@@ -10,8 +10,8 @@
 
 #include "base/own.h"
 #include "base/text.h"
+#include "tests/core_move.h"
 #include "tests/core_restart.h"
-#include "tests/core_world.h"
 
 enum { STEP_MS = 400, MIB = 1 << 20 };
 
@@ -275,6 +275,73 @@ static void disks_that_move_along_have_time_of_their_own(void **state)
     }
 }
 
+static const char *const monitors[] = {
+    "{\"selectors\":{},\"allowWorkloadDisruption\":true}",
+    "{\"selectors\":{},\"allowWorkloadDisruption\":true,\"monitor\":\"legacy\"}"};
+
+/* Neither given up nor made to stand still. */
+static void goes_on(struct core_world *w, const char *policy, const char *when)
+{
+    const struct job *job = core_job(w);
+    if (job->abort_asked || core_orders(w, HV_CALL_SUSPEND) > 0 || job->mode != MODE_PRECOPY)
+        fail_msg("%s, %s: %s %s", policy, when, mode_name(job->mode), job->decision_text);
+}
+
+/* Time servers set clocks. An hour more on the wall is no hour of migration. */
+static void a_clock_that_is_set_uses_up_no_time(void **state)
+{
+    (void)state;
+    for (size_t i = 0; i < COUNT(monitors); i++) {
+        struct core_world *w = core_flowing(monitors[i], false);
+        core_flow(w, 10000);
+        w->now.wall_ms += 3600 * 1000;
+        core_flow(w, 10000);
+        goes_on(w, monitors[i], "an hour ahead");
+        core_free(w);
+    }
+}
+
+/* Nor does one that is set back give any. */
+static void a_clock_that_is_set_back_gives_no_time(void **state)
+{
+    (void)state;
+    for (size_t i = 0; i < COUNT(monitors); i++) {
+        struct core_world *w = core_flowing(monitors[i], false);
+        core_flow(w, 10000);
+        w->now.wall_ms -= 3600 * 1000;
+        for (int s = 0; s < 200 && core_job(w)->mode == MODE_PRECOPY; s++)
+            core_flow(w, 1000);
+        assert_true(core_job(w)->mode == MODE_PAUSED || core_orders(w, HV_CALL_SUSPEND) > 0);
+        core_free(w);
+    }
+}
+
+/* The last decision is three minutes old, and the first look after the start has no measurement:
+ * what nobody saw did not stand still. */
+static void a_restart_is_no_lack_of_progress(void **state)
+{
+    (void)state;
+    static const char *const policies[] = {
+        "{\"selectors\":{},\"completionTimeoutPerGiB\":3000}",
+        "{\"selectors\":{},\"monitor\":\"legacy\",\"completionTimeoutPerGiB\":3000}"};
+    for (size_t i = 0; i < COUNT(policies); i++) {
+        struct core_world *w = core_flowing(policies[i], false);
+        for (int s = 0; s < 30; s++) {
+            w->rest_bytes = (UINT64_C(4) << 30) - (uint64_t)s * MIB;
+            core_flow(w, 400);
+        }
+        core_restart(w, 200000);
+        core_pass(w, 10000);
+        goes_on(w, policies[i], "no measurement yet");
+        w->rest_bytes += MIB; /* another pass began meanwhile */
+        core_flow(w, 400);
+        goes_on(w, policies[i], "measured");
+        core_flow(w, 10000);
+        goes_on(w, policies[i], "measured again");
+        core_free(w);
+    }
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -286,6 +353,9 @@ int main(void)
         cmocka_unit_test(a_guest_its_user_paused_is_not_resumed),
         cmocka_unit_test(a_shadow_only_talks),
         cmocka_unit_test(disks_that_move_along_have_time_of_their_own),
+        cmocka_unit_test(a_clock_that_is_set_uses_up_no_time),
+        cmocka_unit_test(a_clock_that_is_set_back_gives_no_time),
+        cmocka_unit_test(a_restart_is_no_lack_of_progress),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
