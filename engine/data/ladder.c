@@ -14,7 +14,7 @@
 #include "engine/data/steer.h"
 
 /* libvirt's details of the lifecycle event SUSPENDED that mean a switch-over. */
-enum { SUSPENDED_MIGRATED = 1 };
+enum { SUSPENDED_MIGRATED = 1, SUSPENDED_POSTCOPY = 7 };
 
 _Static_assert(DECISION_COUNT <= 32, "what was tried is a set of 32 bits");
 
@@ -212,6 +212,9 @@ void ladder_event(struct job *job, bool at_source, const struct hv_event *event,
         job->stream.target_resumed = job->stream.target_resumed || event->a == HV_LIFECYCLE_RESUMED;
         return;
     }
+    if (event->a == HV_LIFECYCLE_SUSPENDED &&
+        (event->b == SUSPENDED_MIGRATED || event->b == SUSPENDED_POSTCOPY))
+        job->stream.switched = true;
     if (event->a == HV_LIFECYCLE_SUSPENDED && event->b == SUSPENDED_MIGRATED)
         stopped_since(&job->stream, now.mono_ms, now.wall_ms);
     else if (event->a == HV_LIFECYCLE_SUSPENDED || event->a == HV_LIFECYCLE_RESUMED)
@@ -378,6 +381,7 @@ static void read_source(struct job *job, struct moment now)
     if (job->mode == MODE_POSTCOPY || job->source_side.seen_ms == 0)
         return;
     if (stood(&job->source_side)) { /* an old sight of it is not one of the contrary */
+        job->stream.switched = true;
         if (job->stream.stopped_ms == 0 && stands(&job->source_side, now))
             stopped_since(&job->stream, job->source_side.seen_ms, job->source_side.seen_wall_ms);
     } else if (job->stream.stopped_ms != 0 && job->source_side.seen_ms > job->stream.stopped_ms &&

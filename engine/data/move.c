@@ -43,6 +43,7 @@ void move_call(struct fleet *f, struct job *job, struct moment now, struct effec
     job->call_id = ++f->next_call_id;
     job->call_out = true;
     job->call_over = job->withdrawn = false;
+    job->stream.switched = job->stream.unseen = job->stream.target_resumed = false;
     struct effect *call = effects_add(fx, EFFECT_DO_MIGRATE, job, now.wall_ms);
     call->of.act.id = job->call_id;
     TEXT_SET(call->of.act.node, job->source);
@@ -105,6 +106,7 @@ void move_called(struct job *job, const struct err *err, struct moment now, stru
         intent_error(job, "migrate", err, now, fx);
     if (err->code == ERR_UNREACHABLE) {
         /* Our connection broke, not the migration: loss of sight is never an outcome. */
+        job->stream.unseen = true;
         effects_event(fx, job, now.wall_ms, true, "LostSight",
                       "The connection to %s broke during the call; watching both nodes.",
                       job->source);
@@ -234,7 +236,7 @@ void move_advance(struct fleet *f, struct job *job, struct moment now, struct ef
 
 void move_adopt(struct fleet *f, struct job *job, struct moment now, struct effects *fx)
 {
-    job->adopted = true;
+    job->adopted = job->stream.unseen = true;
     job->changed = true;
     steer_begin(f, job);
     job->hv_job = JOB_SEEN_UNKNOWN;

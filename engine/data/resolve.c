@@ -169,6 +169,22 @@ static void cry(struct fleet *f, struct job *job, enum ownership_verdict verdict
         fleet_release_slot(f, job);
 }
 
+/* The source runs it and the target cannot be asked. When the target's last answer is lost, libvirt
+ * takes the guest back to the source, although it may run on the target by then: once the switch-over
+ * was reached only the target can tell. What happened while nobody watched shows in the source's
+ * reason to run: one that stopped and went on has another. */
+static bool may_run_there(const struct job *job)
+{
+    const struct job_stream *stream = &job->stream;
+    const struct hv_sight *sight = &job->source_side.sight;
+    bool went_on = sight->state != HV_STATE_RUNNING ||
+                   (sight->reason != HV_RUNNING_BOOTED && sight->reason != HV_RUNNING_MIGRATED &&
+                    sight->reason != HV_RUNNING_RESTORED);
+    return ownership_side(&job->target_side.sight) == SIDE_BLIND &&
+           (stream->switched || stream->target_resumed || stream->postcopy_ordered ||
+            (stream->unseen && went_on));
+}
+
 /* The source runs the guest. That is the end only if its own job is over too: a call that was
  * refused because another one is at work must not be taken for a failed migration. */
 static void settle_on_source(struct fleet *f, struct job *job, struct moment now,
@@ -192,9 +208,10 @@ static void settle_on_source(struct fleet *f, struct job *job, struct moment now
         return; /* the target is still clearing its copy away */
     if (!job->call_over && stood_ms < SETTLED_MS)
         return;
-    if (steer_owes(job) && !ownership_is_gone(target)) {
+    if (may_run_there(job) || (steer_owes(job) && !ownership_is_gone(target))) {
+        job->guest_at = GUEST_AT_UNKNOWN;
         cry(f, job, target == SIDE_BLIND ? OWNERSHIP_BLIND : OWNERSHIP_WAIT, now, fx);
-        return; /* nothing is resumed while the other side may run it */
+        return; /* and nothing is resumed while the other side may run it */
     }
     if (steer_gives_back(f, job, now, fx))
         return; /* we stopped it to finish: it runs again before anything is final */
@@ -241,6 +258,7 @@ static void judge(struct fleet *f, struct job *job, struct moment now, struct ef
     enum ownership_verdict verdict = ownership_judge(source, target);
     note_sides(job, source, target, now);
     note_mode(f, job, source, target, now, fx);
+    job->stream.switched = job->stream.switched || source == SIDE_MOVING;
     int64_t stood_ms = now.mono_ms - job->verdict_since_ms;
     bool settled = stood_ms >= SETTLED_MS;
     userpause_seen(job, now, fx);

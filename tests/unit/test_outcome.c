@@ -152,6 +152,101 @@ static void what_the_source_says_at_the_call_decides(void **state)
     }
 }
 
+static const struct hv_sight TAKEN_BACK = {
+    HV_PRESENT, HV_STATE_RUNNING, HV_RUNNING_UNPAUSED, false, -1, 0, 0};
+
+/* ---- was the switch-over reached? ---- */
+
+static void stops_to_switch(struct core_world *w)
+{
+    core_told(w, "h1", HV_LIFECYCLE_SUSPENDED, CORE_SUSPENDED_MIGRATED);
+    core_told(w, "h1", HV_LIFECYCLE_RESUMED, 1);
+}
+static void is_seen_switching(struct core_world *w)
+{
+    w->source = CORE_SWITCHING;
+    core_stall(w, 6000);
+    w->source = CORE_RUNS;
+    core_stall(w, 2000);
+}
+static void target_lets_it_run(struct core_world *w)
+{
+    core_told(w, "h2", HV_LIFECYCLE_RESUMED, 1);
+}
+static void only_copies(struct core_world *w)
+{
+    core_flow(w, 2000);
+}
+
+/* libvirt takes the guest back to the source when the target's last answer is lost, although the
+ * target may run it by then. */
+static void a_source_that_runs_is_no_proof_once_the_switch_over_was_seen(void **state)
+{
+    (void)state;
+    static const struct {
+        void (*before)(struct core_world *);
+        bool open;
+    } rows[] = {{stops_to_switch, true},
+                {is_seen_switching, true},
+                {target_lets_it_run, true},
+                {only_copies, false}};
+    for (size_t i = 0; i < COUNT(rows); i++) {
+        struct core_world *w = core_flowing(NULL, false);
+        rows[i].before(w);
+        ends(w, TAKEN_BACK, CORE_BLIND);
+        core_pass(w, 100000);
+        if ((core_job(w)->phase == PHASE_RUNNING) != rows[i].open)
+            fail_msg("row %zu: %s", i, phase_name(core_job(w)->phase));
+        if (rows[i].open) {
+            assert_int_equal(core_job(w)->pending, PENDING_UNPROVEN);
+            assert_int_equal(core_said(w, "OutcomeUnknown", "h2"), 1);
+            assert_false(core_job(w)->holds_slot);
+            w->target = i % 2 == 0 ? CORE_ABSENT : CORE_ARRIVED; /* it is seen again */
+            core_pass(w, 5000);
+        }
+        bool split = rows[i].open && i % 2 == 1;
+        core_expect(w, split ? PHASE_RUNNING : PHASE_FAILED,
+                    split ? OUTCOME_NONE : OUTCOME_FAILED, GUEST_AT_SOURCE);
+        assert_int_equal(core_said(w, "Split", "both"), split ? 1 : 0);
+        core_free(w);
+    }
+}
+
+/* Nobody watched: whether it stopped meanwhile is told by the state alone. */
+static void what_happened_unseen_is_read_from_the_sources_state(void **state)
+{
+    (void)state;
+    static const struct {
+        const struct hv_sight *source;
+        bool open;
+    } rows[] = {{&TAKEN_BACK, true}, {&CORE_RUNS, false}};
+    for (size_t i = 0; i < 2 * COUNT(rows); i++) {
+        struct core_world *w = core_flowing(NULL, false);
+        w->job_type = HV_JOB_NONE;
+        w->source = *rows[i / 2].source;
+        w->target = CORE_BLIND;
+        if (i % 2 == 0)
+            core_restart(w, 5000);
+        else
+            core_returns(w, HV_CALL_MIGRATE, ERR_UNREACHABLE);
+        core_pass(w, 30000);
+        assert_int_equal(core_job(w)->phase, rows[i / 2].open ? PHASE_RUNNING : PHASE_FAILED);
+        core_free(w);
+    }
+}
+
+static void an_operators_word_ends_the_doubt(void **state)
+{
+    (void)state;
+    struct core_world *w = core_flowing(NULL, false);
+    stops_to_switch(w);
+    ends(w, TAKEN_BACK, CORE_BLIND);
+    core_pass(w, 5000);
+    assert_true(core_word(w, RESOLVE_ON_SOURCE));
+    core_expect(w, PHASE_FAILED, OUTCOME_FAILED, GUEST_AT_SOURCE);
+    core_free(w);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -159,6 +254,9 @@ int main(void)
         cmocka_unit_test(a_refused_pause_is_not_taken_back_after_a_restart),
         cmocka_unit_test(a_persistent_guest_moves_with_its_definition_after_an_abort),
         cmocka_unit_test(what_the_source_says_at_the_call_decides),
+        cmocka_unit_test(a_source_that_runs_is_no_proof_once_the_switch_over_was_seen),
+        cmocka_unit_test(what_happened_unseen_is_read_from_the_sources_state),
+        cmocka_unit_test(an_operators_word_ends_the_doubt),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
