@@ -13,6 +13,7 @@
 #include "engine/control/placement.h"
 #include "engine/control/queue.h"
 #include "engine/control/schedule.h"
+#include "engine/control/split.h"
 #include "engine/control/volumes.h"
 #include "engine/control/word.h"
 #include "engine/data/intent.h"
@@ -486,6 +487,7 @@ static void on_tick(struct fleet *f, struct moment now, struct effects *fx)
 {
     tick_jobs(f, now, fx);
     tick_required(f, now, fx);
+    split_tick(f, now, fx);
 }
 
 static bool on_request(struct fleet *f, struct input *input, struct moment now, struct effects *fx,

@@ -247,6 +247,54 @@ static void an_operators_word_ends_the_doubt(void **state)
     core_free(w);
 }
 
+/* ---- running on two nodes ---- */
+
+/* h2 says that it runs g1 as well. */
+static void lists_running(struct core_world *w)
+{
+    struct hv_guest copy = core_guest(w, "g1")->is;
+    struct hv_guest_list list = {.guests = &copy, .n = 1};
+    struct input input = {.kind = INPUT_GUESTS, .of.guests = &list};
+    TEXT_SET(input.host, "h2");
+    core_feed(w, &input);
+}
+
+/* Lists are of different moments: only what both nodes say again, twice, is told, and once. */
+static void a_guest_listed_as_running_twice_is_told_when_both_nodes_say_it_again(void **state)
+{
+    (void)state;
+    const struct hv_sight *const looks[] = {&CORE_ARRIVED, &CORE_ABSENT, &CORE_BLIND};
+    for (size_t i = 0; i < COUNT(looks); i++) {
+        struct core_world *w = core_new();
+        w->target = *looks[i];
+        lists_running(w);
+        core_pass(w, 60000);
+        assert_int_equal(core_said(w, "Split", "both h1 and h2"), i == 0 ? 1 : 0);
+        assert_true(w->looks <= 20);
+        if (i == 2) { /* it can be asked again */
+            w->target = CORE_ARRIVED;
+            core_pass(w, 15000);
+            assert_int_equal(core_said(w, "Split", "both h1 and h2"), 1);
+        }
+        core_free(w);
+    }
+}
+
+/* The last look at both sides, after the end, is one too. */
+static void what_a_late_look_finds_on_both_nodes_is_told(void **state)
+{
+    (void)state;
+    struct core_world *w = core_flowing(NULL, false);
+    ends(w, CORE_RUNS, CORE_ABSENT);
+    core_pass(w, 300);
+    core_expect(w, PHASE_FAILED, OUTCOME_FAILED, GUEST_AT_SOURCE);
+    w->target = CORE_ARRIVED;
+    core_pass(w, 10000);
+    assert_int_equal(core_said(w, "Split", "both h1 and h2"), 2); /* of the guest, of the job */
+    core_expect(w, PHASE_FAILED, OUTCOME_FAILED, GUEST_AT_SOURCE);
+    core_free(w);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -257,6 +305,8 @@ int main(void)
         cmocka_unit_test(a_source_that_runs_is_no_proof_once_the_switch_over_was_seen),
         cmocka_unit_test(what_happened_unseen_is_read_from_the_sources_state),
         cmocka_unit_test(an_operators_word_ends_the_doubt),
+        cmocka_unit_test(a_guest_listed_as_running_twice_is_told_when_both_nodes_say_it_again),
+        cmocka_unit_test(what_a_late_look_finds_on_both_nodes_is_told),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
