@@ -53,6 +53,8 @@ static void on_host(struct fleet *f, const struct input *input, struct moment no
     if (node->connected != input->of.connected)
         node->since_wall_ms = now.wall_ms;
     node->connected = input->of.connected;
+    if (!node->connected)
+        move_unwatched(f, node->name);
     node->asked = true;
     node->listed = node->listed && input->of.connected;
     TEXT_SET(node->error, input->of.connected ? "" : input->err.text);

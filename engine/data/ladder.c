@@ -381,7 +381,6 @@ static void read_source(struct job *job, struct moment now)
     if (job->mode == MODE_POSTCOPY || job->source_side.seen_ms == 0)
         return;
     if (stood(&job->source_side)) { /* an old sight of it is not one of the contrary */
-        job->stream.switched = true;
         if (job->stream.stopped_ms == 0 && stands(&job->source_side, now))
             stopped_since(&job->stream, job->source_side.seen_ms, job->source_side.seen_wall_ms);
     } else if (job->stream.stopped_ms != 0 && job->source_side.seen_ms > job->stream.stopped_ms &&

@@ -9,6 +9,7 @@
 #include "engine/data/flags.h"
 #include "engine/data/intent.h"
 #include "engine/data/ladder.h"
+#include "engine/data/ownership.h"
 #include "engine/data/recovery.h"
 #include "engine/data/resolve.h"
 #include "engine/data/steer.h"
@@ -43,7 +44,8 @@ void move_call(struct fleet *f, struct job *job, struct moment now, struct effec
     job->call_id = ++f->next_call_id;
     job->call_out = true;
     job->call_over = job->withdrawn = false;
-    job->stream.switched = job->stream.unseen = job->stream.target_resumed = false;
+    job->stream.switched = job->stream.unseen = false;
+    job->stream.target_resumed = job->stream.target_unseen = false;
     struct effect *call = effects_add(fx, EFFECT_DO_MIGRATE, job, now.wall_ms);
     call->of.act.id = job->call_id;
     TEXT_SET(call->of.act.node, job->source);
@@ -209,6 +211,14 @@ static void advance_abort(struct fleet *f, struct job *job, struct moment now, s
     TEXT_SET(call->of.act.guest, job->guest_uuid);
 }
 
+void move_unwatched(struct fleet *f, const char *node)
+{
+    struct job *job, *next;
+    HASH_ITER(hh_guest, f->active, job, next)
+    if (job->epoch > 0 && strcmp(job->target, node) == 0)
+        job->stream.target_unseen = true;
+}
+
 bool move_answered(struct job *job, const struct input *input, struct moment now,
                    struct effects *fx)
 {
@@ -217,8 +227,19 @@ bool move_answered(struct job *job, const struct input *input, struct moment now
     return ladder_relayed(job, input->id, &input->of.stream.relay, &input->err, now);
 }
 
+/* What can be seen only for a moment is remembered: that it stopped, that it ran on the target. */
+static void remember(struct job *job)
+{
+    enum ownership_side source = ownership_side(&job->source_side.sight);
+    enum ownership_side target = ownership_side(&job->target_side.sight);
+    bool has_run = target != SIDE_MOVING && target != SIDE_BLIND && !ownership_is_gone(target);
+    job->stream.switched = job->stream.switched || source == SIDE_MOVING;
+    job->stream.target_resumed = job->stream.target_resumed || has_run;
+}
+
 void move_advance(struct fleet *f, struct job *job, struct moment now, struct effects *fx)
 {
+    remember(job);
     job->wake_ms = now.mono_ms + 1000;
     int64_t idle_ms = job->entered_ms + f->config.idle_call_timeout_ms;
     if (job->phase == PHASE_TARGET_READY && job->call_out && now.mono_ms >= idle_ms)
@@ -236,7 +257,7 @@ void move_advance(struct fleet *f, struct job *job, struct moment now, struct ef
 
 void move_adopt(struct fleet *f, struct job *job, struct moment now, struct effects *fx)
 {
-    job->adopted = job->stream.unseen = true;
+    job->adopted = job->stream.unseen = job->stream.target_unseen = true;
     job->changed = true;
     steer_begin(f, job);
     job->hv_job = JOB_SEEN_UNKNOWN;

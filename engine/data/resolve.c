@@ -141,7 +141,7 @@ static const struct {
     int64_t after_ms; /* how long it must stand before it is told */
     const char *reason, *text;
 } cries[] = {
-    [OWNERSHIP_WAIT] = {LEFTOVER_MS, "Unfinished", "Neither node has taken the guest over"},
+    [OWNERSHIP_WAIT] = {LEFTOVER_MS, "Unfinished", NULL /* depends */},
     [OWNERSHIP_SPLIT] = {SETTLED_MS, "Split", "The guest is active on both nodes; touch neither"},
     [OWNERSHIP_BROKEN] = {SETTLED_MS, "PostCopyBroken", "Broken in post-copy; nothing is touched"},
     /* Not at once: after a restart the connections are only being opened. */
@@ -149,18 +149,37 @@ static const struct {
                          "A node cannot be asked; waiting for facts"},
 };
 
+static const char *text_of_wait(enum ownership_side source, enum ownership_side target)
+{
+    if (source == SIDE_MOVING && ownership_is_gone(target))
+        return "The guest stands still on the source and is not on the target; whether it ran there "
+               "was not watched throughout, so nothing is resumed";
+    if (source == SIDE_MOVING && target == SIDE_BLIND)
+        return "The guest stands still on the source and the target cannot be asked";
+    if (source == SIDE_MOVING && target != SIDE_MOVING)
+        return "The target has the guest and the source has not let go of it";
+    if (target == SIDE_STUCK)
+        return "The target has the guest, stopped there by trouble of its own";
+    if (source == SIDE_OWNS)
+        return "The target still has its copy; the guest is let run again when that is gone";
+    return "Neither node has taken the guest over";
+}
+
 /* What stands too long without an end is told once, shown as what the job waits for, and does not
  * keep a place that others could use. */
 static void cry(struct fleet *f, struct job *job, enum ownership_verdict verdict, struct moment now,
                 struct effects *fx)
 {
-    const char *text = cries[verdict].text;
-    const char *source = ownership_side_name(ownership_side(&job->source_side.sight));
-    const char *target = ownership_side_name(ownership_side(&job->target_side.sight));
-    bool stalls = job->pending == PENDING_STALLED && verdict == OWNERSHIP_WAIT;
-    if (!stalls) /* that says more, where both sides are seen */
-        step_wait(job, PENDING_UNPROVEN, now, "%s (%s on %s, %s on %s)", text, source, job->source,
-                  target, job->target);
+    enum ownership_side source = ownership_side(&job->source_side.sight);
+    enum ownership_side target = ownership_side(&job->target_side.sight);
+    const char *text =
+        cries[verdict].text != NULL ? cries[verdict].text : text_of_wait(source, target);
+    bool over = job->call_over || job->hv_job == JOB_SEEN_NONE;
+    bool stalls = job->pending == PENDING_STALLED && verdict == OWNERSHIP_WAIT && !over;
+    if (!stalls) /* that says more, while something is at work */
+        step_wait(job, PENDING_UNPROVEN, now, "%s (%s on %s, %s on %s)", text,
+                  ownership_side_name(source), job->source, ownership_side_name(target),
+                  job->target);
     job->resolving = true;
     if (!job->cried)
         effects_event(fx, job, now.wall_ms, true, cries[verdict].reason, "%s", job->pending_reason);
@@ -251,6 +270,34 @@ static void note_mode(struct fleet *f, struct job *job, enum ownership_side sour
     move_mode(job, MODE_POSTCOPY, "seen in post-copy", now, fx);
 }
 
+/* Paused for a migration that is over: libvirt leaves it so when it does not know whether the target
+ * got it. That is known where the target was watched all the time, never let it run, and has said
+ * again just now that it has no such guest, as the source has that it has no job. */
+static bool take_back(struct fleet *f, struct job *job, int64_t stood_ms, struct moment now,
+                      struct effects *fx)
+{
+    const struct job_stream *stream = &job->stream;
+    const struct job_side *source = &job->source_side, *target = &job->target_side;
+    char why[JOB_NOTE_MAX];
+    bool left = ownership_side(&source->sight) == SIDE_MOVING &&
+                ownership_is_gone(ownership_side(&target->sight)) && stood_ms >= LEFTOVER_MS &&
+                job->hv_job == JOB_SEEN_NONE && job->hv_job_round == job->round;
+    bool fresh =
+        now.mono_ms - source->seen_ms <= SETTLED_MS && now.mono_ms - target->seen_ms <= SETTLED_MS;
+    bool may_have_run = stream->target_resumed || stream->target_unseen ||
+                        stream->postcopy_ordered || job->mode == MODE_POSTCOPY;
+    bool stays_paused = job->userpause.wished || (job->flags & HV_MIGRATE_PAUSED) != 0;
+    if (!left || may_have_run || stays_paused)
+        return false;
+    if (!fresh || !f->store_ok)
+        return true; /* the next round is */
+    (void)snprintf(why, sizeof why,
+                   "Left standing on %.48s for %.0f s; %.48s never ran it and has it no more: "
+                   "it is let run again.",
+                   job->source, (double)stood_ms / 1000, job->target);
+    return steer_takes_back(f, job, why, now, fx);
+}
+
 static void judge(struct fleet *f, struct job *job, struct moment now, struct effects *fx)
 {
     enum ownership_side source = ownership_side(&job->source_side.sight);
@@ -258,7 +305,6 @@ static void judge(struct fleet *f, struct job *job, struct moment now, struct ef
     enum ownership_verdict verdict = ownership_judge(source, target);
     note_sides(job, source, target, now);
     note_mode(f, job, source, target, now, fx);
-    job->stream.switched = job->stream.switched || source == SIDE_MOVING;
     int64_t stood_ms = now.mono_ms - job->verdict_since_ms;
     bool settled = stood_ms >= SETTLED_MS;
     userpause_seen(job, now, fx);
@@ -279,19 +325,23 @@ static void judge(struct fleet *f, struct job *job, struct moment now, struct ef
     } else {
         if (settled) /* the two looks of one round may straddle the switch-over */
             job->guest_at = ownership_guest_at(verdict);
-        if (stood_ms >= cries[verdict].after_ms)
+        if (!take_back(f, job, stood_ms, now, fx) && stood_ms >= cries[verdict].after_ms)
             cry(f, job, verdict, now, fx);
     }
 }
 
-/* Is the source's own job at work? Asked in each round in which the guest runs there, and only
- * then: in the blackout the question would hang, and hold the lock that an abort needs. True when
- * the answer of this round is here, or has been awaited long enough. */
+/* Is the source's own job at work? Asked in each round in which the guest runs there, or was left
+ * standing by a target that is gone, and only then: in the blackout the question would hang, and
+ * hold the lock that an abort needs. True when the answer of this round is here, or has been awaited
+ * long enough. */
 static bool knows_job(struct fleet *f, struct job *job, struct moment now, struct effects *fx)
 {
     enum ownership_side source = ownership_side(&job->source_side.sight);
     bool is_there = source == SIDE_OWNS || source == SIDE_STUCK;
-    if (!is_there || job->hv_job_round == job->round)
+    bool is_left = source == SIDE_MOVING &&
+                   ownership_is_gone(ownership_side(&job->target_side.sight)) &&
+                   now.mono_ms - job->verdict_since_ms >= LEFTOVER_MS;
+    if ((!is_there && !is_left) || job->hv_job_round == job->round)
         return true;
     if (job->hv_job_question != 0) {
         int64_t until_ms = job->hv_job_asked_ms + JOB_ANSWER_MS;

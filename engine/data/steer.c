@@ -347,15 +347,15 @@ bool steer_owes(const struct job *job)
            job->resume_tries < RESUME_TRIES_MAX;
 }
 
-bool steer_gives_back(struct fleet *f, struct job *job, struct moment now, struct effects *fx)
+/* True: an order is out, or was given a moment ago. */
+static bool is_resuming(const struct job *job, struct moment now)
 {
-    if (steer_stops(job))
-        return true; /* an order that may still stop it is awaited */
-    if (!steer_owes(job))
-        return false;
     int64_t since_ms = now.wall_ms - job->resume_asked_ms;
-    if (job->resume_call_id != 0 || (since_ms >= 0 && since_ms < RESUME_RETRY_MS))
-        return true;
+    return job->resume_call_id != 0 || (since_ms >= 0 && since_ms < RESUME_RETRY_MS);
+}
+
+static void order_resume(struct fleet *f, struct job *job, struct moment now, struct effects *fx)
+{
     job->resume_tries++;
     job->resume_call_seq = intent_open(job, "resume", NULL, now, fx);
     job->resume_asked_ms = now.wall_ms;
@@ -365,5 +365,35 @@ bool steer_gives_back(struct fleet *f, struct job *job, struct moment now, struc
     effect->of.act.call = HV_CALL_RESUME;
     TEXT_SET(effect->of.act.node, job->source);
     TEXT_SET(effect->of.act.guest, job->guest_uuid);
+}
+
+bool steer_gives_back(struct fleet *f, struct job *job, struct moment now, struct effects *fx)
+{
+    if (steer_stops(job))
+        return true; /* an order that may still stop it is awaited */
+    if (!steer_owes(job))
+        return false;
+    if (!is_resuming(job, now))
+        order_resume(f, job, now, fx);
+    return true;
+}
+
+bool steer_takes_back(struct fleet *f, struct job *job, const char *why, struct moment now,
+                      struct effects *fx)
+{
+    if (is_resuming(job, now))
+        return true;
+    if (job->resume_tries >= RESUME_TRIES_MAX)
+        return false;
+    if (job->resume_tries == 0) {
+        struct monitor_decision decision = {.why = DECISION_LEFT_STANDING,
+                                            .action = decision_action(DECISION_LEFT_STANDING),
+                                            .elapsed_ms = now.mono_ms - job->begun_ms,
+                                            .estimate_ms = -1};
+        TEXT_SET(decision.text, why);
+        steer_record(job, "resolve", &decision, now, fx);
+        effects_event(fx, job, now.wall_ms, true, "LeftStanding", "%s", why);
+    }
+    order_resume(f, job, now, fx);
     return true;
 }

@@ -21,6 +21,10 @@ bool steer_owes(const struct job *job);
 /* ... so it is let run again; the target was just proven empty. True: the order is under way, the
  * outcome waits for it. */
 bool steer_gives_back(struct fleet *f, struct job *job, struct moment now, struct effects *fx);
+/* The guest was left standing on the source, and is proven to be nowhere else: it is let run again.
+ * False: that was tried often enough. */
+bool steer_takes_back(struct fleet *f, struct job *job, const char *why, struct moment now,
+                      struct effects *fx);
 
 /* How long the hypervisor may stop the guest to finish, as last ordered; 0: its own default. */
 int64_t steer_downtime_ms(const struct job *job);

@@ -247,6 +247,88 @@ static void an_operators_word_ends_the_doubt(void **state)
     core_free(w);
 }
 
+/* ---- left standing on the source ---- */
+
+static void nothing(struct core_world *w)
+{
+    (void)w;
+}
+static void target_was_away(struct core_world *w)
+{
+    core_connect(w, "h2", false);
+    core_connect(w, "h2", true);
+}
+static void ran_there_once(struct core_world *w)
+{
+    w->target = CORE_ARRIVED;
+    core_stall(w, 2000);
+}
+static void nobody_watched(struct core_world *w)
+{
+    w->target = CORE_ABSENT;
+    core_restart(w, 1000);
+}
+static void its_user_paused_it(struct core_world *w)
+{
+    w->source = CORE_SUSPENDED;
+    core_told(w, "h1", HV_LIFECYCLE_SUSPENDED, CORE_SUSPENDED_PAUSED);
+    w->source = CORE_SWITCHING;
+}
+
+/* libvirt leaves it so when it does not know whether the target got it. Ferry does know where it
+ * watched the target all the time, and asked both sides and the source's job again. */
+static void a_guest_left_standing_runs_again_when_the_target_never_had_it(void **state)
+{
+    (void)state;
+    static const struct {
+        void (*before)(struct core_world *);
+        int job_type;
+        bool resumes;
+    } rows[] = {{nothing, HV_JOB_NONE, true},        {nothing, HV_JOB_UNBOUNDED, false},
+                {target_was_away, HV_JOB_NONE, false}, {ran_there_once, HV_JOB_NONE, false},
+                {nobody_watched, HV_JOB_NONE, false},  {its_user_paused_it, HV_JOB_NONE, false}};
+    for (size_t i = 0; i < COUNT(rows); i++) {
+        struct core_world *w = core_flowing(NULL, false);
+        w->source = CORE_SWITCHING;
+        core_stall(w, 1200);
+        rows[i].before(w);
+        w->job_type = rows[i].job_type;
+        w->target = CORE_ABSENT;
+        if (core_job(w)->call_out)
+            core_returns(w, HV_CALL_MIGRATE, ERR_HYPERVISOR);
+        core_pass(w, 9000);
+        assert_int_equal(core_orders(w, HV_CALL_RESUME), 0); /* it may still settle by itself */
+        core_pass(w, 20000);
+        if ((core_orders(w, HV_CALL_RESUME) > 0) != rows[i].resumes)
+            fail_msg("row %zu: %u orders", i, core_orders(w, HV_CALL_RESUME));
+        assert_int_equal(core_intents(w, "resume"), rows[i].resumes ? 1 : 0);
+        core_expect(w, PHASE_RUNNING, OUTCOME_NONE, GUEST_AT_UNKNOWN);
+        if (!rows[i].resumes) {
+            assert_int_equal(core_said(w, "Unfinished", "stands still on the source"), 1);
+            assert_int_equal(core_said(w, "Unfinished", "Neither"), 0);
+            core_free(w);
+            continue;
+        }
+        assert_int_equal(core_said(w, "LeftStanding", "h1"), 1);
+        core_answers(w, HV_CALL_RESUME, ERR_NONE);
+        w->source = TAKEN_BACK;
+        core_pass(w, 3000);
+        core_expect(w, PHASE_FAILED, OUTCOME_FAILED, GUEST_AT_SOURCE);
+        core_free(w);
+    }
+}
+
+static void who_has_taken_it_over_is_told_truly(void **state)
+{
+    (void)state;
+    struct core_world *w = core_flowing(NULL, false);
+    ends(w, CORE_SWITCHING, CORE_ARRIVED);
+    core_pass(w, 15000);
+    assert_int_equal(core_said(w, "Unfinished", "target has the guest"), 1);
+    assert_int_equal(core_said(w, "Unfinished", "Neither"), 0);
+    core_free(w);
+}
+
 /* ---- running on two nodes ---- */
 
 /* h2 says that it runs g1 as well. */
@@ -305,6 +387,8 @@ int main(void)
         cmocka_unit_test(a_source_that_runs_is_no_proof_once_the_switch_over_was_seen),
         cmocka_unit_test(what_happened_unseen_is_read_from_the_sources_state),
         cmocka_unit_test(an_operators_word_ends_the_doubt),
+        cmocka_unit_test(a_guest_left_standing_runs_again_when_the_target_never_had_it),
+        cmocka_unit_test(who_has_taken_it_over_is_told_truly),
         cmocka_unit_test(a_guest_listed_as_running_twice_is_told_when_both_nodes_say_it_again),
         cmocka_unit_test(what_a_late_look_finds_on_both_nodes_is_told),
     };
