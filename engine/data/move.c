@@ -206,6 +206,7 @@ static void advance_abort(struct fleet *f, struct job *job, struct moment now, s
     struct effect *call =
         effects_add(fx, yanks ? EFFECT_DO_TUNE : EFFECT_DO_ABORT, job, now.wall_ms);
     call->of.act.call = HV_CALL_YANK;
+    call->of.act.stops = yanks;
     call->of.act.id = job->abort_call_id;
     TEXT_SET(call->of.act.node, job->source);
     TEXT_SET(call->of.act.guest, job->guest_uuid);

@@ -391,7 +391,7 @@ bool steer_takes_back(struct fleet *f, struct job *job, const char *why, struct 
                                             .elapsed_ms = now.mono_ms - job->begun_ms,
                                             .estimate_ms = -1};
         TEXT_SET(decision.text, why);
-        steer_record(job, "resolve", &decision, now, fx);
+        steer_record(job, "ladder", &decision, now, fx);
         effects_event(fx, job, now.wall_ms, true, "LeftStanding", "%s", why);
     }
     order_resume(f, job, now, fx);
