@@ -265,8 +265,10 @@ static void on_look(struct fleet *f, const struct input *input, struct moment no
     if (node != NULL)
         fleet_apply_sight(f, node, input->guest, &input->of.sight);
     struct job *job = fleet_newest_finished(f, input->guest);
-    if (job != NULL && step_seen_later(job, input->id, &input->of.sight, now, fx))
+    if (job != NULL && step_seen_later(job, input->id, &input->of.sight, now, fx)) {
+        fleet_settle_job(f, job);
         return;
+    }
     job = fleet_active_job(f, input->guest);
     if (job == NULL)
         return;

@@ -329,6 +329,48 @@ static void who_has_taken_it_over_is_told_truly(void **state)
     core_free(w);
 }
 
+/* ---- definitions ---- */
+
+static const struct hv_sight LEFT_DEFINED = {
+    HV_PRESENT, HV_STATE_SHUTOFF, HV_SHUTOFF_MIGRATED, true, -1, 0, 0};
+
+/* It moved, so it succeeded; what it left behind is told if it stays so. */
+static void a_definition_left_behind_or_lost_is_told_and_the_move_still_succeeded(void **state)
+{
+    (void)state;
+    static const struct {
+        bool persistent, left, defined, mended;
+        unsigned stale, missing;
+    } rows[] = {
+        {true, false, true, false, 0, 0},  {true, true, true, false, 1, 0},
+        {true, false, false, false, 0, 1}, {true, true, false, false, 1, 1},
+        {true, true, false, true, 0, 0},   {false, false, false, false, 0, 0},
+    };
+    for (size_t i = 0; i < COUNT(rows); i++) {
+        struct core_world *w = core_new();
+        w->source.persistent = rows[i].persistent;
+        core_create(w);
+        core_sample(w);
+        w->source = rows[i].left ? LEFT_DEFINED : CORE_ABSENT;
+        w->target = CORE_ARRIVED;
+        w->target.persistent = rows[i].defined;
+        core_returns(w, HV_CALL_MIGRATE, ERR_NONE);
+        core_pass(w, 3000);
+        core_expect(w, PHASE_SUCCEEDED, OUTCOME_SUCCEEDED, GUEST_AT_TARGET);
+        assert_int_equal(core_said(w, "DefinitionLeft", NULL), 0); /* the hosts may be slow */
+        assert_int_equal(core_said(w, "DefinitionMissing", NULL), 0);
+        if (rows[i].mended) {
+            w->source = CORE_ABSENT;
+            w->target.persistent = true;
+        }
+        core_pass(w, 60000);
+        assert_int_equal(core_said(w, "DefinitionLeft", "h1"), rows[i].stale);
+        assert_int_equal(core_said(w, "DefinitionMissing", "h2"), rows[i].missing);
+        core_expect(w, PHASE_SUCCEEDED, OUTCOME_SUCCEEDED, GUEST_AT_TARGET);
+        core_free(w);
+    }
+}
+
 /* ---- running on two nodes ---- */
 
 /* h2 says that it runs g1 as well. */
@@ -389,6 +431,7 @@ int main(void)
         cmocka_unit_test(an_operators_word_ends_the_doubt),
         cmocka_unit_test(a_guest_left_standing_runs_again_when_the_target_never_had_it),
         cmocka_unit_test(who_has_taken_it_over_is_told_truly),
+        cmocka_unit_test(a_definition_left_behind_or_lost_is_told_and_the_move_still_succeeded),
         cmocka_unit_test(a_guest_listed_as_running_twice_is_told_when_both_nodes_say_it_again),
         cmocka_unit_test(what_a_late_look_finds_on_both_nodes_is_told),
     };
