@@ -234,7 +234,7 @@ static struct flags_side side_of(const struct node *node)
     return side;
 }
 
-/* What is known when it is handed off; a pause by its user, and whether it is defined, are looked at
+/* What is known when it is handed off; a pause by its user, and whether it is defined, are seen
  * once more at the call. */
 static void choose_flags(struct fleet *f, struct job *job, const struct guest *guest)
 {

@@ -152,8 +152,8 @@ static const struct {
 static const char *text_of_wait(enum ownership_side source, enum ownership_side target)
 {
     if (source == SIDE_MOVING && ownership_is_gone(target))
-        return "The guest stands still on the source and is not on the target; whether it ran there "
-               "was not watched throughout, so nothing is resumed";
+        return "The guest stands still on the source and is not on the target; it may have run "
+               "there, so nothing is resumed";
     if (source == SIDE_MOVING && target == SIDE_BLIND)
         return "The guest stands still on the source and the target cannot be asked";
     if (source == SIDE_MOVING && target != SIDE_MOVING)
@@ -189,9 +189,9 @@ static void cry(struct fleet *f, struct job *job, enum ownership_verdict verdict
 }
 
 /* The source runs it and the target cannot be asked. When the target's last answer is lost, libvirt
- * takes the guest back to the source, although it may run on the target by then: once the switch-over
- * was reached only the target can tell. What happened while nobody watched shows in the source's
- * reason to run: one that stopped and went on has another. */
+ * takes the guest back to the source, although it may run on the target by then: once the
+ * switch-over was reached only the target can tell. What happened while nobody watched shows in the
+ * source's reason to run: one that stopped and went on has another. */
 static bool may_run_there(const struct job *job)
 {
     const struct job_stream *stream = &job->stream;
@@ -270,9 +270,9 @@ static void note_mode(struct fleet *f, struct job *job, enum ownership_side sour
     move_mode(job, MODE_POSTCOPY, "seen in post-copy", now, fx);
 }
 
-/* Paused for a migration that is over: libvirt leaves it so when it does not know whether the target
- * got it. That is known where the target was watched all the time, never let it run, and has said
- * again just now that it has no such guest, as the source has that it has no job. */
+/* Paused for a migration that is over: libvirt leaves it so when it does not know whether the
+ * target got it. That is known where the target was watched all the time, never let it run, and has
+ * said again just now that it has no such guest, as the source has that it has no job. */
 static bool take_back(struct fleet *f, struct job *job, int64_t stood_ms, struct moment now,
                       struct effects *fx)
 {
@@ -332,8 +332,8 @@ static void judge(struct fleet *f, struct job *job, struct moment now, struct ef
 
 /* Is the source's own job at work? Asked in each round in which the guest runs there, or was left
  * standing by a target that is gone, and only then: in the blackout the question would hang, and
- * hold the lock that an abort needs. True when the answer of this round is here, or has been awaited
- * long enough. */
+ * hold the lock that an abort needs. True when the answer of this round is here, or has been
+ * awaited long enough. */
 static bool knows_job(struct fleet *f, struct job *job, struct moment now, struct effects *fx)
 {
     enum ownership_side source = ownership_side(&job->source_side.sight);

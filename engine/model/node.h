@@ -70,7 +70,7 @@ struct place {
     bool persistent; /* defined here; a copy that comes in is not, until it has arrived */
     uint64_t list_round;
     uint64_t seen; /* the fleet's next_call_id when it was last seen: orders sights and questions */
-    bool counted;                 /* in node->running */
+    bool counted;  /* in node->running */
     struct demand demand;         /* what was counted */
     struct migratable migratable; /* by its definition here */
     struct needs *needs;          /* shared; NULL: not known */
@@ -105,7 +105,7 @@ struct guest {
     struct space *space;
     struct demand charged;     /* to its namespace while it is up */
     struct guest_dirty *dirty; /* owned; NULL: not known */
-    bool persistent; /* where it lives */
+    bool persistent;           /* where it lives */
     uint64_t memory_kib;
     unsigned vcpus;
     int64_t seen_wall_ms;

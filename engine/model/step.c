@@ -9,7 +9,8 @@
 #include "base/text.h"
 #include "engine/control/expect.h"
 
-enum { FRESH_MS = 1000, LOOKS_AGAIN_MAX = 3, LOOK_LOST_MS = 60000, LATER_MS = 1000, RESIDUE_MS = 10000 };
+enum { FRESH_MS = 1000, LOOKS_AGAIN_MAX = 3, LOOK_LOST_MS = 60000 };
+enum { LATER_MS = 1000, RESIDUE_MS = 10000 };
 
 void step_launcher(struct job *job, enum launcher launcher, struct moment now)
 {

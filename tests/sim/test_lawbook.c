@@ -468,8 +468,10 @@ static void every_law_can_be_broken(void **state)
         fill(s, 0);
         fill(s, 1);
         rows[i].change(s);
-        s->book = lawbook_new(
-            &s->rules, &(struct lawbook_world){s, host_of, violations, is_defined, keep, drop}, s->store);
+        s->book =
+            lawbook_new(&s->rules,
+                        &(struct lawbook_world){s, host_of, violations, is_defined, keep, drop},
+                        s->store);
         lawbook_guest(s->book, GUEST_A, "default", "a", 1024, 2);
         lawbook_guest(s->book, GUEST_B, "default", "b", 1024, 2);
         lawbook_is_defined(s->book, GUEST_A);
@@ -500,8 +502,10 @@ static void another_history_has_another_digest(void **state)
         s->stores = true;
         fill(s, 0);
         fill(s, 1);
-        s->book = lawbook_new(
-            &s->rules, &(struct lawbook_world){s, host_of, violations, is_defined, keep, drop}, s->store);
+        s->book =
+            lawbook_new(&s->rules,
+                        &(struct lawbook_world){s, host_of, violations, is_defined, keep, drop},
+                        s->store);
         if (i == 2)
             s->jobs[1][1].pending = PENDING_SLOT_SOURCE;
         const char *text;

@@ -1,5 +1,5 @@
 /* test_split_sim.c - the target's last answer is lost after it let the guest run, and libvirt takes
- * the guest back to the source: it runs twice, and Ferry says so, also when it learns of it late. */
+ * the guest back to the source: it runs twice, and Ferry says so, also when it learns it late. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>

@@ -12,8 +12,8 @@
 #include "tests/core_move.h"
 #include "tests/core_restart.h"
 
-#define LEGACY_PAUSES                                                                            \
-    "{\"selectors\":{},\"allowPostCopy\":false,\"allowWorkloadDisruption\":true,"                 \
+#define LEGACY_PAUSES                                                             \
+    "{\"selectors\":{},\"allowPostCopy\":false,\"allowWorkloadDisruption\":true," \
     "\"monitor\":\"legacy\",\"completionTimeoutPerGiB\":10}"
 
 /* KubeVirt's own algorithm wants to pause the guest to finish. */
@@ -205,8 +205,8 @@ static void a_source_that_runs_is_no_proof_once_the_switch_over_was_seen(void **
             core_pass(w, 5000);
         }
         bool split = rows[i].open && i % 2 == 1;
-        core_expect(w, split ? PHASE_RUNNING : PHASE_FAILED,
-                    split ? OUTCOME_NONE : OUTCOME_FAILED, GUEST_AT_SOURCE);
+        core_expect(w, split ? PHASE_RUNNING : PHASE_FAILED, split ? OUTCOME_NONE : OUTCOME_FAILED,
+                    GUEST_AT_SOURCE);
         assert_int_equal(core_said(w, "Split", "both"), split ? 1 : 0);
         core_free(w);
     }
@@ -284,7 +284,7 @@ static void a_guest_left_standing_runs_again_when_the_target_never_had_it(void *
         void (*before)(struct core_world *);
         int job_type;
         bool resumes;
-    } rows[] = {{nothing, HV_JOB_NONE, true},        {nothing, HV_JOB_UNBOUNDED, false},
+    } rows[] = {{nothing, HV_JOB_NONE, true},          {nothing, HV_JOB_UNBOUNDED, false},
                 {target_was_away, HV_JOB_NONE, false}, {ran_there_once, HV_JOB_NONE, false},
                 {nobody_watched, HV_JOB_NONE, false},  {its_user_paused_it, HV_JOB_NONE, false}};
     for (size_t i = 0; i < COUNT(rows); i++) {

@@ -29,8 +29,7 @@ struct world {
     size_t n_events;
     struct hv_reply replies[WORLD_REPLIES_MAX]; /* owned parts freed by world_free */
     size_t n_replies;
-    uint64_t last_id;
-    uint64_t splits; /* that a fault makes by itself */
+    uint64_t last_id, splits; /* splits: what a fault makes by itself */
 };
 
 static inline void world_on_event(void *ctx, const struct hv_event *event)
