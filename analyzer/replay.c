@@ -155,12 +155,14 @@ static void begin_shadow(struct run *run, const struct monitor_facts *facts)
                       &run->config, facts);
 }
 
-static bool resume(struct run *run)
+static bool resume(struct run *run, const struct store_look *look)
 {
     OWNED_TEXT json = run->has_kept ? monitor_save(&run->kept) : NULL;
-    return (json != NULL && monitor_load(json, &run->acting)) ||
-           err_set(run->err, ERR_REFUSED,
-                   "the trace goes on after a restart from a state that is not in it");
+    if (json == NULL || !monitor_load(json, &run->acting))
+        return err_set(run->err, ERR_REFUSED,
+                       "the trace goes on after a restart from a state that is not in it");
+    monitor_take_up(&run->acting, look->elapsed_ms);
+    return true;
 }
 
 static bool begin(struct run *run, const struct store_look *look)
@@ -182,7 +184,7 @@ static bool begin(struct run *run, const struct store_look *look)
         facts.tuning = monitor_wants_ramp(&run->config);
     begin_shadow(run, &facts);
     if (look->resumed && !run->out->is_other)
-        return resume(run);
+        return resume(run, look);
     enum monitor_kind kind = q->has_kind ? q->kind : (enum monitor_kind)run->config.monitor;
     monitor_begin(&run->acting, kind, &run->config, &facts);
     return true;

@@ -407,10 +407,12 @@ static void publish_if_due(struct engine *e, bool at_once)
  * A stop order for a call that waits in this very list is not given: there is nothing to stop. */
 static bool goes_uncommitted(const struct engine *e, const struct effect *effect)
 {
+    bool stops =
+        effect->kind == EFFECT_DO_ABORT || (effect->kind == EFFECT_DO_TUNE && effect->of.act.stops);
     return effect->kind == EFFECT_DO_LOOK || effect->kind == EFFECT_DO_ASK_JOB ||
            effect->kind == EFFECT_DO_COMPARE_CPU || effect->kind == EFFECT_DO_ASK_VOLUMES ||
            effect->kind == EFFECT_DO_ASK_PATH || effect->kind == EFFECT_DO_ASK_RELAY ||
-           (effect->kind == EFFECT_DO_ABORT && !dispatch_holds_call(e, effect->job_uid));
+           (stops && !dispatch_holds_call(e, effect->job_uid));
 }
 
 static void turn_without_commit(struct engine *e, const struct err *err)

@@ -105,19 +105,20 @@ static void add_left(struct job *job, const struct store_intent *row)
     TEXT_SET(order->node, row->node);
 }
 
-/* Was it one that lets the guest run on the target by itself? */
-static bool may_be_in_postcopy(const struct store_intent *row)
+/* An order of that kind that was not refused: it worked, or nobody knows. */
+static bool may_have_worked(const struct store_intent *row, const char *action)
 {
     enum err_code code = err_from_name(row->err);
     bool refused = strcmp(row->status, "done") == 0 && code != ERR_NONE;
-    return strcmp(row->action, "start-postcopy") == 0 && !refused;
+    return strcmp(row->action, action) == 0 && !refused;
 }
 
 static bool add_intent(void *ctx, const struct store_intent *row)
 {
     struct job *job = ((struct loading *)ctx)->job;
     add_left(job, row);
-    job->stream.postcopy_ordered = job->stream.postcopy_ordered || may_be_in_postcopy(row);
+    if (may_have_worked(row, "start-postcopy")) /* it may run on the target by itself */
+        job->stream.postcopy_ordered = true;
     bool is_call = strcmp(row->action, "migrate") == 0;
     if (row->epoch == job->epoch && is_call && row->err[0] != '\0') {
         enum err_code code = err_from_name(row->err);
@@ -143,8 +144,7 @@ static bool add_intent(void *ctx, const struct store_intent *row)
                   row->asked_ms >= job->delete_asked_ms); /* where an abort would have frozen it */
     if (stops && worked)
         job->abort_accepted = true;
-    /* A pause that was ordered, whatever became of the answer, is ours to take back. */
-    if (strcmp(row->action, "suspend") == 0)
+    if (may_have_worked(row, "suspend")) /* a pause of ours is ours to take back */
         job->stopped_by_us = true;
     if (strcmp(row->action, "resume") == 0 && worked)
         job->stopped_by_us = false;

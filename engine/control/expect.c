@@ -83,7 +83,7 @@ int64_t expect_ms(const struct fleet *f, const struct guest *guest)
     return forecast.total_ms;
 }
 
-static uint64_t disk_bytes(const struct job *job)
+uint64_t expect_disk_bytes(const struct job *job)
 {
     struct volumes volumes;
     struct err err = {0};
@@ -103,7 +103,7 @@ void expect_job(struct fleet *f, struct job *job)
     if (guest == NULL)
         return;
     gather(f, guest, job->source, job->target, &job->config, &in);
-    in.disk_bytes = disk_bytes(job);
+    in.disk_bytes = expect_disk_bytes(job);
     in.postcopy = flags_allow_postcopy(job);
     forecast_make(&in, &is);
     job->forecast = (struct job_forecast){.made = is.made,

@@ -16,6 +16,8 @@ void expect_move(const struct fleet *f, const struct guest *guest, const struct 
 /* The same in short for plans: the time by the fleet's settings, whichever node it goes to; 0: how
  * it writes is not known, so that only its size could be told from others'. */
 int64_t expect_ms(const struct fleet *f, const struct guest *guest);
+/* Of the disks that move along with it, as their hosts said; 0: none, or not known. */
+uint64_t expect_disk_bytes(const struct job *job);
 /* Fills job->forecast, at hand-off. */
 void expect_job(struct fleet *f, struct job *job);
 /* A job ended: what was expected is compared with what came, and the guest's rate is kept. */

@@ -234,7 +234,8 @@ static struct flags_side side_of(const struct node *node)
     return side;
 }
 
-/* What is known when it is handed off; a pause by its user is looked at once more at the call. */
+/* What is known when it is handed off; a pause by its user, and whether it is defined, are seen
+ * once more at the call. */
 static void choose_flags(struct fleet *f, struct job *job, const struct guest *guest)
 {
     const struct place *at = guest != NULL ? guest->owner : NULL;
@@ -286,6 +287,7 @@ static void advance_scheduled(struct fleet *f, struct job *job, struct moment no
     job->epoch++;
     job->intent_seq = 0;
     job->handed_off_ms = now.wall_ms;
+    job->begun_ms = now.mono_ms;
     expect_job(f, job);
     job->next_round_ms = now.mono_ms;
     job->hv_job = JOB_SEEN_UNKNOWN;

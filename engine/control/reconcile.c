@@ -13,6 +13,7 @@
 #include "engine/control/placement.h"
 #include "engine/control/queue.h"
 #include "engine/control/schedule.h"
+#include "engine/control/split.h"
 #include "engine/control/volumes.h"
 #include "engine/control/word.h"
 #include "engine/data/intent.h"
@@ -52,6 +53,8 @@ static void on_host(struct fleet *f, const struct input *input, struct moment no
     if (node->connected != input->of.connected)
         node->since_wall_ms = now.wall_ms;
     node->connected = input->of.connected;
+    if (!node->connected)
+        move_unwatched(f, node->name);
     node->asked = true;
     node->listed = node->listed && input->of.connected;
     TEXT_SET(node->error, input->of.connected ? "" : input->err.text);
@@ -262,8 +265,10 @@ static void on_look(struct fleet *f, const struct input *input, struct moment no
     if (node != NULL)
         fleet_apply_sight(f, node, input->guest, &input->of.sight);
     struct job *job = fleet_newest_finished(f, input->guest);
-    if (job != NULL && step_seen_later(job, input->id, &input->of.sight, now, fx))
+    if (job != NULL && step_seen_later(job, input->id, &input->of.sight, now, fx)) {
+        fleet_settle_job(f, job);
         return;
+    }
     job = fleet_active_job(f, input->guest);
     if (job == NULL)
         return;
@@ -486,6 +491,7 @@ static void on_tick(struct fleet *f, struct moment now, struct effects *fx)
 {
     tick_jobs(f, now, fx);
     tick_required(f, now, fx);
+    split_tick(f, now, fx);
 }
 
 static bool on_request(struct fleet *f, struct input *input, struct moment now, struct effects *fx,
@@ -543,6 +549,8 @@ void reconcile_restore(struct fleet *f, struct job *job, struct moment now, stru
     job->entered_ms = job->wake_ms = now.mono_ms;
     int64_t waited_ms = job->waits_since_ms > 0 ? now.wall_ms - job->waits_since_ms : 0;
     job->waits_mono_ms = now.mono_ms - (waited_ms > 0 ? waited_ms : 0);
+    int64_t moves_ms = job->handed_off_ms > 0 ? now.wall_ms - job->handed_off_ms : 0;
+    job->begun_ms = now.mono_ms - (moves_ms > 0 ? moves_ms : 0); /* only the wall bridges a start */
     if (job->launcher != LAUNCHER_NONE && job->target[0] != '\0')
         ledger_restore(f, job);
     if (job->phase == PHASE_TARGET_READY || job->phase == PHASE_RUNNING)

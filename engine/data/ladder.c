@@ -14,7 +14,7 @@
 #include "engine/data/steer.h"
 
 /* libvirt's details of the lifecycle event SUSPENDED that mean a switch-over. */
-enum { SUSPENDED_MIGRATED = 1 };
+enum { SUSPENDED_MIGRATED = 1, SUSPENDED_POSTCOPY = 7 };
 
 _Static_assert(DECISION_COUNT <= 32, "what was tried is a set of 32 bits");
 
@@ -212,6 +212,9 @@ void ladder_event(struct job *job, bool at_source, const struct hv_event *event,
         job->stream.target_resumed = job->stream.target_resumed || event->a == HV_LIFECYCLE_RESUMED;
         return;
     }
+    if (event->a == HV_LIFECYCLE_SUSPENDED &&
+        (event->b == SUSPENDED_MIGRATED || event->b == SUSPENDED_POSTCOPY))
+        job->stream.switched = true;
     if (event->a == HV_LIFECYCLE_SUSPENDED && event->b == SUSPENDED_MIGRATED)
         stopped_since(&job->stream, now.mono_ms, now.wall_ms);
     else if (event->a == HV_LIFECYCLE_SUSPENDED || event->a == HV_LIFECYCLE_RESUMED)
@@ -440,7 +443,7 @@ void ladder_advance(struct fleet *f, struct job *job, struct moment now, struct 
     keep_looking(f, job, now, fx);
     decision.why = ladder_choose(&facts, decision.text);
     decision.action = decision_action(decision.why);
-    decision.elapsed_ms = now.wall_ms - job->handed_off_ms;
+    decision.elapsed_ms = now.mono_ms - job->begun_ms;
     decision.estimate_ms = facts.estimate_ms;
     decision.remaining = job->has_sample ? job->sample.stats.data_remaining : 0;
     if (decision.why == DECISION_GOES_ON)

@@ -261,6 +261,13 @@ void monitor_step(struct monitor *m, const struct monitor_input *input,
     m->decided = true;
 }
 
+void monitor_take_up(struct monitor *m, int64_t elapsed_ms)
+{
+    if (bounded_ms(elapsed_ms) > m->now_ms)
+        m->now_ms = bounded_ms(elapsed_ms);
+    m->progress_ms = m->processed_ms = m->now_ms;
+}
+
 bool monitor_is_news(const struct monitor *m, const struct monitor_decision *decision)
 {
     return !m->has_before || decision->why != m->before ||

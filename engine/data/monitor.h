@@ -123,5 +123,8 @@ bool monitor_is_news(const struct monitor *m, const struct monitor_decision *dec
  * *out_m is left alone. NULL: no memory. */
 char *monitor_save(const struct monitor *m);
 bool monitor_load(const char *json, struct monitor *out_m);
+/* One that was loaded goes on now: what nobody saw meanwhile did not stand still. Only with a look
+ * that has a sample; until there is one nothing is known of the time between. */
+void monitor_take_up(struct monitor *m, int64_t elapsed_ms);
 
 #endif

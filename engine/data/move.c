@@ -9,6 +9,7 @@
 #include "engine/data/flags.h"
 #include "engine/data/intent.h"
 #include "engine/data/ladder.h"
+#include "engine/data/ownership.h"
 #include "engine/data/recovery.h"
 #include "engine/data/resolve.h"
 #include "engine/data/steer.h"
@@ -30,8 +31,9 @@ void move_call(struct fleet *f, struct job *job, struct moment now, struct effec
 {
     const struct hv_sight *sight = &job->source_side.sight;
     bool paused = sight->state == HV_STATE_PAUSED && sight->reason == HV_PAUSED_USER;
-    job->flags &= ~(unsigned)HV_MIGRATE_PAUSED;
+    job->flags &= ~(unsigned)(HV_MIGRATE_PAUSED | HV_MIGRATE_PERSIST);
     job->flags |= paused ? HV_MIGRATE_PAUSED : 0U; /* its user paused it: it arrives paused */
+    job->flags |= sight->persistent ? HV_MIGRATE_PERSIST : 0U; /* defined there: it stays so */
     job->call_seq = intent_open(job, "migrate", NULL, now, fx);
     job->call_asked_ms = now.wall_ms;
     struct effect *watch = effects_add(fx, EFFECT_DO_WATCH, job, now.wall_ms);
@@ -42,6 +44,8 @@ void move_call(struct fleet *f, struct job *job, struct moment now, struct effec
     job->call_id = ++f->next_call_id;
     job->call_out = true;
     job->call_over = job->withdrawn = false;
+    job->stream.switched = job->stream.unseen = false;
+    job->stream.target_resumed = job->stream.target_unseen = false;
     struct effect *call = effects_add(fx, EFFECT_DO_MIGRATE, job, now.wall_ms);
     call->of.act.id = job->call_id;
     TEXT_SET(call->of.act.node, job->source);
@@ -104,6 +108,7 @@ void move_called(struct job *job, const struct err *err, struct moment now, stru
         intent_error(job, "migrate", err, now, fx);
     if (err->code == ERR_UNREACHABLE) {
         /* Our connection broke, not the migration: loss of sight is never an outcome. */
+        job->stream.unseen = true;
         effects_event(fx, job, now.wall_ms, true, "LostSight",
                       "The connection to %s broke during the call; watching both nodes.",
                       job->source);
@@ -201,9 +206,18 @@ static void advance_abort(struct fleet *f, struct job *job, struct moment now, s
     struct effect *call =
         effects_add(fx, yanks ? EFFECT_DO_TUNE : EFFECT_DO_ABORT, job, now.wall_ms);
     call->of.act.call = HV_CALL_YANK;
+    call->of.act.stops = yanks;
     call->of.act.id = job->abort_call_id;
     TEXT_SET(call->of.act.node, job->source);
     TEXT_SET(call->of.act.guest, job->guest_uuid);
+}
+
+void move_unwatched(struct fleet *f, const char *node)
+{
+    struct job *job, *next;
+    HASH_ITER(hh_guest, f->active, job, next)
+    if (job->epoch > 0 && strcmp(job->target, node) == 0)
+        job->stream.target_unseen = true;
 }
 
 bool move_answered(struct job *job, const struct input *input, struct moment now,
@@ -214,8 +228,19 @@ bool move_answered(struct job *job, const struct input *input, struct moment now
     return ladder_relayed(job, input->id, &input->of.stream.relay, &input->err, now);
 }
 
+/* What can be seen only for a moment is remembered: that it stopped, that it ran on the target. */
+static void remember(struct job *job)
+{
+    enum ownership_side source = ownership_side(&job->source_side.sight);
+    enum ownership_side target = ownership_side(&job->target_side.sight);
+    bool has_run = target != SIDE_MOVING && target != SIDE_BLIND && !ownership_is_gone(target);
+    job->stream.switched = job->stream.switched || source == SIDE_MOVING;
+    job->stream.target_resumed = job->stream.target_resumed || has_run;
+}
+
 void move_advance(struct fleet *f, struct job *job, struct moment now, struct effects *fx)
 {
+    remember(job);
     job->wake_ms = now.mono_ms + 1000;
     int64_t idle_ms = job->entered_ms + f->config.idle_call_timeout_ms;
     if (job->phase == PHASE_TARGET_READY && job->call_out && now.mono_ms >= idle_ms)
@@ -233,7 +258,7 @@ void move_advance(struct fleet *f, struct job *job, struct moment now, struct ef
 
 void move_adopt(struct fleet *f, struct job *job, struct moment now, struct effects *fx)
 {
-    job->adopted = true;
+    job->adopted = job->stream.unseen = job->stream.target_unseen = true;
     job->changed = true;
     steer_begin(f, job);
     job->hv_job = JOB_SEEN_UNKNOWN;

@@ -73,6 +73,11 @@ enum guest_at ownership_guest_at(enum ownership_verdict verdict)
     return places[verdict];
 }
 
+bool ownership_is_gone(enum ownership_side side)
+{
+    return side == SIDE_ABSENT || side == SIDE_OFF || side == SIDE_LEFT;
+}
+
 const char *ownership_side_name(enum ownership_side side)
 {
     assert(side < SIDE_COUNT);

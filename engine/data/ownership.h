@@ -29,6 +29,8 @@ enum ownership_verdict {
 enum ownership_side ownership_side(const struct hv_sight *sight);
 enum ownership_verdict ownership_judge(enum ownership_side source, enum ownership_side target);
 enum guest_at ownership_guest_at(enum ownership_verdict verdict);
+/* The host was asked and answered: it does not run there, and cannot begin to. */
+bool ownership_is_gone(enum ownership_side side);
 const char *ownership_side_name(enum ownership_side side);
 
 #endif

@@ -137,6 +137,73 @@ static void call_again(struct fleet *f, struct job *job, struct moment now, stru
     move_call(f, job, now, fx);
 }
 
+static const struct {
+    int64_t after_ms; /* how long it must stand before it is told */
+    const char *reason, *text;
+} cries[] = {
+    [OWNERSHIP_WAIT] = {LEFTOVER_MS, "Unfinished", NULL /* depends */},
+    [OWNERSHIP_SPLIT] = {SETTLED_MS, "Split", "The guest is active on both nodes; touch neither"},
+    [OWNERSHIP_BROKEN] = {SETTLED_MS, "PostCopyBroken", "Broken in post-copy; nothing is touched"},
+    /* Not at once: after a restart the connections are only being opened. */
+    [OWNERSHIP_BLIND] = {3 * SETTLED_MS, "OutcomeUnknown",
+                         "A node cannot be asked; waiting for facts"},
+};
+
+static const char *text_of_wait(enum ownership_side source, enum ownership_side target)
+{
+    if (source == SIDE_MOVING && ownership_is_gone(target))
+        return "The guest stands still on the source and is not on the target; it may have run "
+               "there, so nothing is resumed";
+    if (source == SIDE_MOVING && target == SIDE_BLIND)
+        return "The guest stands still on the source and the target cannot be asked";
+    if (source == SIDE_MOVING && target != SIDE_MOVING)
+        return "The target has the guest and the source has not let go of it";
+    if (target == SIDE_STUCK)
+        return "The target has the guest, stopped there by trouble of its own";
+    if (source == SIDE_OWNS)
+        return "The target still has its copy; the guest is let run again when that is gone";
+    return "Neither node has taken the guest over";
+}
+
+/* What stands too long without an end is told once, shown as what the job waits for, and does not
+ * keep a place that others could use. */
+static void cry(struct fleet *f, struct job *job, enum ownership_verdict verdict, struct moment now,
+                struct effects *fx)
+{
+    enum ownership_side source = ownership_side(&job->source_side.sight);
+    enum ownership_side target = ownership_side(&job->target_side.sight);
+    const char *text =
+        cries[verdict].text != NULL ? cries[verdict].text : text_of_wait(source, target);
+    bool over = job->call_over || job->hv_job == JOB_SEEN_NONE;
+    bool stalls = job->pending == PENDING_STALLED && verdict == OWNERSHIP_WAIT && !over;
+    if (!stalls) /* that says more, while something is at work */
+        step_wait(job, PENDING_UNPROVEN, now, "%s (%s on %s, %s on %s)", text,
+                  ownership_side_name(source), job->source, ownership_side_name(target),
+                  job->target);
+    job->resolving = true;
+    if (!job->cried)
+        effects_event(fx, job, now.wall_ms, true, cries[verdict].reason, "%s", job->pending_reason);
+    job->cried = true;
+    if (now.mono_ms - job->verdict_since_ms >= SLOT_MS)
+        fleet_release_slot(f, job);
+}
+
+/* The source runs it and the target cannot be asked. When the target's last answer is lost, libvirt
+ * takes the guest back to the source, although it may run on the target by then: once the
+ * switch-over was reached only the target can tell. What happened while nobody watched shows in the
+ * source's reason to run: one that stopped and went on has another. */
+static bool may_run_there(const struct job *job)
+{
+    const struct job_stream *stream = &job->stream;
+    const struct hv_sight *sight = &job->source_side.sight;
+    bool went_on = sight->state != HV_STATE_RUNNING ||
+                   (sight->reason != HV_RUNNING_BOOTED && sight->reason != HV_RUNNING_MIGRATED &&
+                    sight->reason != HV_RUNNING_RESTORED);
+    return ownership_side(&job->target_side.sight) == SIDE_BLIND &&
+           (stream->switched || stream->target_resumed || stream->postcopy_ordered ||
+            (stream->unseen && went_on));
+}
+
 /* The source runs the guest. That is the end only if its own job is over too: a call that was
  * refused because another one is at work must not be taken for a failed migration. */
 static void settle_on_source(struct fleet *f, struct job *job, struct moment now,
@@ -155,11 +222,16 @@ static void settle_on_source(struct fleet *f, struct job *job, struct moment now
         return;
 
     int64_t stood_ms = now.mono_ms - job->verdict_since_ms;
-    bool leftover = ownership_side(&job->target_side.sight) == SIDE_MOVING;
-    if (leftover && stood_ms < LEFTOVER_MS)
+    enum ownership_side target = ownership_side(&job->target_side.sight);
+    if (target == SIDE_MOVING && stood_ms < LEFTOVER_MS)
         return; /* the target is still clearing its copy away */
     if (!job->call_over && stood_ms < SETTLED_MS)
         return;
+    if (may_run_there(job) || (steer_owes(job) && !ownership_is_gone(target))) {
+        job->guest_at = GUEST_AT_UNKNOWN;
+        cry(f, job, target == SIDE_BLIND ? OWNERSHIP_BLIND : OWNERSHIP_WAIT, now, fx);
+        return; /* and nothing is resumed while the other side may run it */
+    }
     if (steer_gives_back(f, job, now, fx))
         return; /* we stopped it to finish: it runs again before anything is final */
     bool never_moved = job->phase == PHASE_TARGET_READY && !job->moved;
@@ -167,38 +239,6 @@ static void settle_on_source(struct fleet *f, struct job *job, struct moment now
         call_again(f, job, now, fx);
     else
         finish_on_source(f, job, now, fx);
-}
-
-static const struct {
-    int64_t after_ms; /* how long it must stand before it is told */
-    const char *reason, *text;
-} cries[] = {
-    [OWNERSHIP_WAIT] = {LEFTOVER_MS, "Unfinished", "Neither node has taken the guest over"},
-    [OWNERSHIP_SPLIT] = {SETTLED_MS, "Split", "The guest is active on both nodes; touch neither"},
-    [OWNERSHIP_BROKEN] = {SETTLED_MS, "PostCopyBroken", "Broken in post-copy; nothing is touched"},
-    /* Not at once: after a restart the connections are only being opened. */
-    [OWNERSHIP_BLIND] = {3 * SETTLED_MS, "OutcomeUnknown",
-                         "A node cannot be asked; waiting for facts"},
-};
-
-/* What stands too long without an end is told once, shown as what the job waits for, and does not
- * keep a place that others could use. */
-static void cry(struct fleet *f, struct job *job, enum ownership_verdict verdict, struct moment now,
-                struct effects *fx)
-{
-    const char *text = cries[verdict].text;
-    const char *source = ownership_side_name(ownership_side(&job->source_side.sight));
-    const char *target = ownership_side_name(ownership_side(&job->target_side.sight));
-    bool stalls = job->pending == PENDING_STALLED && verdict == OWNERSHIP_WAIT;
-    if (!stalls) /* that says more, where both sides are seen */
-        step_wait(job, PENDING_UNPROVEN, now, "%s (%s on %s, %s on %s)", text, source, job->source,
-                  target, job->target);
-    job->resolving = true;
-    if (!job->cried)
-        effects_event(fx, job, now.wall_ms, true, cries[verdict].reason, "%s", job->pending_reason);
-    job->cried = true;
-    if (now.mono_ms - job->verdict_since_ms >= SLOT_MS)
-        fleet_release_slot(f, job);
 }
 
 /* How long both sides say the same, not only what follows from it. */
@@ -230,6 +270,34 @@ static void note_mode(struct fleet *f, struct job *job, enum ownership_side sour
     move_mode(job, MODE_POSTCOPY, "seen in post-copy", now, fx);
 }
 
+/* Paused for a migration that is over: libvirt leaves it so when it does not know whether the
+ * target got it. That is known where the target was watched all the time, never let it run, and has
+ * said again just now that it has no such guest, as the source has that it has no job. */
+static bool take_back(struct fleet *f, struct job *job, int64_t stood_ms, struct moment now,
+                      struct effects *fx)
+{
+    const struct job_stream *stream = &job->stream;
+    const struct job_side *source = &job->source_side, *target = &job->target_side;
+    char why[JOB_NOTE_MAX];
+    bool left = ownership_side(&source->sight) == SIDE_MOVING &&
+                ownership_is_gone(ownership_side(&target->sight)) && stood_ms >= LEFTOVER_MS &&
+                job->hv_job == JOB_SEEN_NONE && job->hv_job_round == job->round;
+    bool fresh =
+        now.mono_ms - source->seen_ms <= SETTLED_MS && now.mono_ms - target->seen_ms <= SETTLED_MS;
+    bool may_have_run = stream->target_resumed || stream->target_unseen ||
+                        stream->postcopy_ordered || job->mode == MODE_POSTCOPY;
+    bool stays_paused = job->userpause.wished || (job->flags & HV_MIGRATE_PAUSED) != 0;
+    if (!left || may_have_run || stays_paused)
+        return false;
+    if (!fresh || !f->store_ok)
+        return true; /* the next round is */
+    (void)snprintf(why, sizeof why,
+                   "Left standing on %.48s for %.0f s; %.48s never ran it and has it no more: "
+                   "it is let run again.",
+                   job->source, (double)stood_ms / 1000, job->target);
+    return steer_takes_back(f, job, why, now, fx);
+}
+
 static void judge(struct fleet *f, struct job *job, struct moment now, struct effects *fx)
 {
     enum ownership_side source = ownership_side(&job->source_side.sight);
@@ -257,19 +325,23 @@ static void judge(struct fleet *f, struct job *job, struct moment now, struct ef
     } else {
         if (settled) /* the two looks of one round may straddle the switch-over */
             job->guest_at = ownership_guest_at(verdict);
-        if (stood_ms >= cries[verdict].after_ms)
+        if (!take_back(f, job, stood_ms, now, fx) && stood_ms >= cries[verdict].after_ms)
             cry(f, job, verdict, now, fx);
     }
 }
 
-/* Is the source's own job at work? Asked in each round in which the guest runs there, and only
- * then: in the blackout the question would hang, and hold the lock that an abort needs. True when
- * the answer of this round is here, or has been awaited long enough. */
+/* Is the source's own job at work? Asked in each round in which the guest runs there, or was left
+ * standing by a target that is gone, and only then: in the blackout the question would hang, and
+ * hold the lock that an abort needs. True when the answer of this round is here, or has been
+ * awaited long enough. */
 static bool knows_job(struct fleet *f, struct job *job, struct moment now, struct effects *fx)
 {
     enum ownership_side source = ownership_side(&job->source_side.sight);
     bool is_there = source == SIDE_OWNS || source == SIDE_STUCK;
-    if (!is_there || job->hv_job_round == job->round)
+    bool is_left = source == SIDE_MOVING &&
+                   ownership_is_gone(ownership_side(&job->target_side.sight)) &&
+                   now.mono_ms - job->verdict_since_ms >= LEFTOVER_MS;
+    if ((!is_there && !is_left) || job->hv_job_round == job->round)
         return true;
     if (job->hv_job_question != 0) {
         int64_t until_ms = job->hv_job_asked_ms + JOB_ANSWER_MS;

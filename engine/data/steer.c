@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "base/text.h"
+#include "engine/control/expect.h"
 #include "engine/data/flags.h"
 #include "engine/data/intent.h"
 #include "engine/data/monitor.h"
@@ -22,6 +23,7 @@ struct steering {
     struct monitor_decision wish; /* what it is about */
     int64_t decisions, looks;     /* recorded so far */
     bool is_new, resumed;         /* what it began with is not in the trace yet; from a state */
+    bool awaits_sample;           /* taken over, and nothing was measured since */
     bool allows_postcopy;
     struct monitor_facts facts;
     struct monitor kept; /* as it was when it last decided something */
@@ -64,7 +66,8 @@ static bool is_device_of_host(const struct migratable *m)
 void steer_begin(struct fleet *f, struct job *job)
 {
     const struct guest *guest = fleet_guest(f, job->guest_uuid);
-    struct monitor_facts facts = {.tuning = monitor_wants_ramp(&job->config)};
+    struct monitor_facts facts = {.tuning = monitor_wants_ramp(&job->config),
+                                  .disk_bytes = expect_disk_bytes(job)};
     if (guest != NULL)
         facts.memory_bytes = guest->memory_kib << 10;
     if (guest != NULL && guest->owner != NULL)
@@ -79,6 +82,7 @@ void steer_begin(struct fleet *f, struct job *job)
     config.post_copy = flags_allow_postcopy(job); /* wanting to is not enough */
     const char *json = steer_json(job);
     s->is_new = true;
+    s->awaits_sample = job->adopted;
     s->resumed = json != NULL && monitor_load(json, &s->acting);
     if (!s->resumed)
         monitor_begin(&s->acting, kind, &config, &facts);
@@ -173,7 +177,7 @@ static struct effect *note(struct job *job, enum look_kind kind, struct moment n
     struct effect *effect = effects_add(fx, EFFECT_DO_NOTE_LOOK, job, now.wall_ms);
     effect->of.look.kind = kind;
     effect->of.look.seq = ++job->steering->looks + job->looks_before;
-    effect->of.look.elapsed_ms = now.wall_ms - job->handed_off_ms;
+    effect->of.look.elapsed_ms = now.mono_ms - job->begun_ms;
     effect->of.look.sample_seq = -1;
     effect->of.look.mode = job->mode;
     return effect;
@@ -246,7 +250,7 @@ void steer_look(struct fleet *f, struct job *job, const struct sample *sample, s
     struct steering *s = job->steering;
     job->steered_ms = now.mono_ms;
     struct monitor_input input = {
-        .elapsed_ms = now.wall_ms - job->handed_off_ms,
+        .elapsed_ms = now.mono_ms - job->begun_ms,
         .has_stats = sample != NULL && sample->source != SAMPLE_COMPLETED,
         .at_iteration = sample != NULL && sample->source == SAMPLE_ITERATION,
         .mode = job->mode,
@@ -256,7 +260,12 @@ void steer_look(struct fleet *f, struct job *job, const struct sample *sample, s
     };
     if (sample != NULL)
         input.stats = sample->stats;
+    if (s->awaits_sample && !input.has_stats)
+        return; /* nobody knows yet what it did meanwhile */
     note_look(job, sample, &input, now, fx);
+    if (s->awaits_sample && s->resumed)
+        monitor_take_up(&s->acting, input.elapsed_ms);
+    s->awaits_sample = false;
     struct monitor_decision decision;
     if (s->has_shadow) {
         monitor_step(&s->shadow, &input, &decision);
@@ -323,25 +332,30 @@ bool steer_called(struct fleet *f, struct job *job, uint64_t id, const struct er
     if (s->wish.action == MONITOR_POSTCOPY &&
         (err->code == ERR_HYPERVISOR || err->code == ERR_REFUSED))
         job->stream.postcopy_ordered = false;
-    monitor_done(&s->acting, &s->wish, accepted, now.wall_ms - job->handed_off_ms);
+    monitor_done(&s->acting, &s->wish, accepted, now.mono_ms - job->begun_ms);
     (void)note(job, accepted ? LOOK_ACCEPTED : LOOK_REFUSED, now, fx);
     job->changed = true;
     return true;
 }
 
-bool steer_gives_back(struct fleet *f, struct job *job, struct moment now, struct effects *fx)
+bool steer_owes(const struct job *job)
 {
     const struct hv_sight *sight = &job->source_side.sight;
     bool stands = sight->presence == HV_PRESENT && sight->state == HV_STATE_PAUSED &&
                   sight->reason == HV_PAUSED_USER;
-    if (steer_stops(job))
-        return true; /* an order that may still stop it is awaited */
-    if (!job->stopped_by_us || !stands || job->userpause.wished ||
-        job->resume_tries >= RESUME_TRIES_MAX)
-        return false;
+    return job->stopped_by_us && stands && !job->userpause.wished &&
+           job->resume_tries < RESUME_TRIES_MAX;
+}
+
+/* True: an order is out, or was given a moment ago. */
+static bool is_resuming(const struct job *job, struct moment now)
+{
     int64_t since_ms = now.wall_ms - job->resume_asked_ms;
-    if (job->resume_call_id != 0 || (since_ms >= 0 && since_ms < RESUME_RETRY_MS))
-        return true;
+    return job->resume_call_id != 0 || (since_ms >= 0 && since_ms < RESUME_RETRY_MS);
+}
+
+static void order_resume(struct fleet *f, struct job *job, struct moment now, struct effects *fx)
+{
     job->resume_tries++;
     job->resume_call_seq = intent_open(job, "resume", NULL, now, fx);
     job->resume_asked_ms = now.wall_ms;
@@ -351,5 +365,35 @@ bool steer_gives_back(struct fleet *f, struct job *job, struct moment now, struc
     effect->of.act.call = HV_CALL_RESUME;
     TEXT_SET(effect->of.act.node, job->source);
     TEXT_SET(effect->of.act.guest, job->guest_uuid);
+}
+
+bool steer_gives_back(struct fleet *f, struct job *job, struct moment now, struct effects *fx)
+{
+    if (steer_stops(job))
+        return true; /* an order that may still stop it is awaited */
+    if (!steer_owes(job))
+        return false;
+    if (!is_resuming(job, now))
+        order_resume(f, job, now, fx);
+    return true;
+}
+
+bool steer_takes_back(struct fleet *f, struct job *job, const char *why, struct moment now,
+                      struct effects *fx)
+{
+    if (is_resuming(job, now))
+        return true;
+    if (job->resume_tries >= RESUME_TRIES_MAX)
+        return false;
+    if (job->resume_tries == 0) {
+        struct monitor_decision decision = {.why = DECISION_LEFT_STANDING,
+                                            .action = decision_action(DECISION_LEFT_STANDING),
+                                            .elapsed_ms = now.mono_ms - job->begun_ms,
+                                            .estimate_ms = -1};
+        TEXT_SET(decision.text, why);
+        steer_record(job, "ladder", &decision, now, fx);
+        effects_event(fx, job, now.wall_ms, true, "LeftStanding", "%s", why);
+    }
+    order_resume(f, job, now, fx);
     return true;
 }

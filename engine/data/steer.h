@@ -16,9 +16,15 @@ void steer_look(struct fleet *f, struct job *job, const struct sample *sample, s
 /* An order of ours was answered. False: it is none of ours. */
 bool steer_called(struct fleet *f, struct job *job, uint64_t id, const struct err *err,
                   struct moment now, struct effects *fx);
-/* The guest stands still on the source because we stopped it, and the migration is over: it is let
- * run again. True: the order is under way, the outcome waits for it. */
+/* The guest stands still on the source because we stopped it, and the migration is over. */
+bool steer_owes(const struct job *job);
+/* ... so it is let run again; the target was just proven empty. True: the order is under way, the
+ * outcome waits for it. */
 bool steer_gives_back(struct fleet *f, struct job *job, struct moment now, struct effects *fx);
+/* The guest was left standing on the source, and is proven to be nowhere else: it is let run again.
+ * False: that was tried often enough. */
+bool steer_takes_back(struct fleet *f, struct job *job, const char *why, struct moment now,
+                      struct effects *fx);
 
 /* How long the hypervisor may stop the guest to finish, as last ordered; 0: its own default. */
 int64_t steer_downtime_ms(const struct job *job);

@@ -98,6 +98,7 @@ struct effect {
             uint64_t id;
             enum hv_call call; /* TUNE */
             uint64_t value;    /* TUNE */
+            bool stops;        /* TUNE: in the place of an abort, and as urgent */
             bool postcopy;     /* TUNE, ABORT: only the post-copy stream is ended */
             char node[HV_HOST_MAX], guest[HV_UUID_MAX];
             char from[HV_HOST_MAX]; /* COMPARE_CPU, ASK_VOLUMES, ASK_PATH */

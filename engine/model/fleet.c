@@ -42,6 +42,7 @@ static void free_jobs(struct fleet *f)
     heap_fini(&f->near);
     heap_fini(&f->timers);
     heap_fini(&f->required);
+    heap_fini(&f->twice);
     heap_fini(&f->finished);
     free(f->scratch);
     HASH_ITER(hh, f->jobs, job, next)

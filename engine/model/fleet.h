@@ -57,6 +57,7 @@ struct fleet {
     struct heap near;           /* the same, for the company a node has or lacks */
     struct job *fresh;          /* put into `ready` since the queue was last looked at */
     struct heap required;       /* guests whose definition asks for a migration, by time */
+    struct heap twice;          /* guests seen running on two nodes, by time */
     struct rejections *scratch; /* room to think in */
     struct heap timers;         /* unfinished jobs by the time to look at them again */
     struct node *improved;      /* nodes that may do for somebody now */

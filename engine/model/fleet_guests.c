@@ -19,6 +19,12 @@ bool place_is_up(const struct place *place)
     }
 }
 
+bool place_runs(const struct place *place)
+{
+    return (place->state == HV_STATE_RUNNING || place->state == HV_STATE_BLOCKED) &&
+           place->reason != HV_RUNNING_POSTCOPY && place->reason != HV_RUNNING_POSTCOPY_FAILED;
+}
+
 /* A job of it may have waited for this. */
 static void wake_guest(struct fleet *f, const struct guest *guest)
 {
@@ -65,6 +71,20 @@ static void choose_owner(struct fleet *f, struct guest *guest)
         guest->version = f->guests_version = fleet_touch(f);
         wake_guest(f, guest);
     }
+}
+
+/* On two nodes, by what each said last: somebody must look again. */
+static void note_twice(struct fleet *f, struct guest *guest)
+{
+    unsigned n = 0;
+    for (const struct place *place = guest->places; place != NULL; place = place->next_of)
+        n += place_runs(place);
+    if (n >= 2 && guest->twice.timer.in == NULL && !guest->twice.told)
+        heap_put(&f->twice, &guest->twice.timer, 0, (int64_t)fleet_touch(f), guest);
+    if (n >= 2)
+        return;
+    heap_leave(&guest->twice.timer);
+    guest->twice = (struct guest_twice){.asked = 0};
 }
 
 static struct place *find_place(const struct guest *guest, const struct node *node)
@@ -116,7 +136,9 @@ static void remove_place(struct fleet *f, struct place *place)
     if (owned) {
         guest->owner = NULL;
         choose_owner(f, guest);
+        guest->persistent = guest->owner != NULL && guest->owner->persistent;
     }
+    note_twice(f, guest);
     if (guest->places == NULL && fleet_active_job(f, guest->uuid) == NULL) {
         fleet_forget_guest(f, guest);
     }
@@ -124,16 +146,20 @@ static void remove_place(struct fleet *f, struct place *place)
     f->drains_due = f->company_changed = true;
 }
 
-static void set_place(struct fleet *f, struct place *place, int state, int reason)
+static void set_place(struct fleet *f, struct place *place, int state, int reason, bool persistent)
 {
-    if (place->state == state && place->reason == reason && place->guest->owner != NULL)
+    if (place->state == state && place->reason == reason && place->persistent == persistent &&
+        place->guest->owner != NULL)
         return;
     bool was_up = place_is_up(place);
     place->state = state;
     place->reason = reason;
+    place->persistent = persistent;
     f->company_changed = f->company_changed || was_up != place_is_up(place);
     place->guest->version = f->guests_version = fleet_touch(f);
     choose_owner(f, place->guest);
+    place->guest->persistent = place->guest->owner->persistent;
+    note_twice(f, place->guest);
     ledger_place(f, place, false);
     if (!place_is_up(place))
         fleet_node_improved(f, place->node);
@@ -198,6 +224,7 @@ void fleet_forget_guest(struct fleet *f, struct guest *guest)
     evacuation_unset(f, guest); /* the same guest started again later was not asked to leave */
     leave_name(f, guest);
     heap_leave(&guest->required_timer);
+    heap_leave(&guest->twice.timer);
     HASH_DEL(f->guests, guest);
     guest_free(guest);
     f->guests_version = fleet_touch(f);
@@ -263,13 +290,12 @@ static struct guest *learn_guest(struct fleet *f, const struct hv_guest *seen)
     bool same_wishes = same_text(guest->metadata_labels, seen->labels) &&
                        same_text(guest->metadata_settings, seen->settings);
     bool same_name = strcmp(guest->name, seen->name) == 0 && strcmp(guest->ns, seen->ns) == 0;
-    if (!fresh && same_size && same_wishes && same_name && guest->persistent == seen->persistent)
+    if (!fresh && same_size && same_wishes && same_name)
         return guest;
     take_name(f, guest, seen);
     enter_space(f, guest);
     guest->memory_kib = seen->memory_kib;
     guest->vcpus = seen->vcpus;
-    guest->persistent = seen->persistent;
     if (!same_wishes) {
         free(guest->metadata_labels);
         free(guest->metadata_settings);
@@ -306,8 +332,10 @@ void fleet_apply_list(struct fleet *f, struct node *node, const struct hv_guest_
         if (place == NULL)
             continue;
         place->list_round = node->list_round;
+        place->seen = f->next_call_id;
         guest->seen_wall_ms = wall_ms;
-        set_place(f, place, list->guests[i].state, list->guests[i].reason);
+        const struct hv_guest *seen = &list->guests[i];
+        set_place(f, place, seen->state, seen->reason, seen->persistent);
     }
     for (struct place *place = node->places, *next; place != NULL; place = next) {
         next = place->next_here;
@@ -332,7 +360,8 @@ void fleet_apply_sight(struct fleet *f, struct node *node, const char *uuid,
         place = add_place(guest, node);
     if (place != NULL) {
         place->list_round = node->list_round;
-        set_place(f, place, sight->state, sight->reason);
+        place->seen = f->next_call_id;
+        set_place(f, place, sight->state, sight->reason, sight->persistent);
     }
 }
 

@@ -142,7 +142,9 @@ struct job {
     char pending_reason[JOB_REASON_MAX], failure_reason[JOB_REASON_MAX];
     enum outcome outcome;
     int64_t created_ms, handed_off_ms, started_ms, ended_ms, delete_asked_ms; /* wall, 0: not */
+    int64_t begun_ms; /* monotonic: when it was handed off, by this process's clock */
     int64_t wake_ms;  /* monotonic: look at it again by then */
+    bool residue;     /* final: it seems to have left something behind; seen once */
     bool looks_later; /* final: both sides are to be seen once more, at wake_ms */
 
     struct steering *steering; /* the monitors at work, owned; see engine/data/steer.h */

@@ -45,6 +45,9 @@ struct job_stream {            /* engine/data/ladder.h */
     int64_t stopped_wall_ms;   /* the same moment, to be shown */
     int64_t aborted_ms;        /* monotonic: an abort was accepted; 0: none */
     bool target_resumed;       /* the target was seen to let the guest run */
+    bool switched;             /* the source was seen to stop for the switch-over */
+    bool unseen;               /* for a while nobody watched: it may have */
+    bool target_unseen;        /* the target was not watched all the time: it may have run it */
     bool postcopy_ordered;     /* it may run there at any moment, whatever was seen */
     struct job_order order;    /* a remedy, out */
     unsigned tried;            /* remedies, as bits by enum decision */

@@ -67,8 +67,10 @@ struct place {
     struct place *next_here, *prev_here; /* on the node */
     struct place *next_of;               /* of the guest */
     int state, reason;
+    bool persistent; /* defined here; a copy that comes in is not, until it has arrived */
     uint64_t list_round;
-    bool counted;                 /* in node->running */
+    uint64_t seen; /* the fleet's next_call_id when it was last seen: orders sights and questions */
+    bool counted;  /* in node->running */
     struct demand demand;         /* what was counted */
     struct migratable migratable; /* by its definition here */
     struct needs *needs;          /* shared; NULL: not known */
@@ -83,6 +85,14 @@ struct guest_dirty { /* how fast a guest writes; made when somebody asks or it w
     char error[HV_TEXT_MAX];    /* why the last one failed; empty: it did not */
 };
 
+struct guest_twice { /* seen running on two nodes: engine/control/split.h */
+    struct heap_link timer;
+    uint64_t asked; /* both were asked: sights from that one on are answers; 0: not yet */
+    int64_t asked_ms;
+    unsigned rounds;
+    bool told;
+};
+
 struct guest {
     char uuid[HV_UUID_MAX], name[HV_NAME_MAX], ns[HV_HOST_MAX];
     char *metadata_labels;             /* JSON text or NULL, from the domain */
@@ -95,7 +105,7 @@ struct guest {
     struct space *space;
     struct demand charged;     /* to its namespace while it is up */
     struct guest_dirty *dirty; /* owned; NULL: not known */
-    bool persistent;
+    bool persistent;           /* where it lives */
     uint64_t memory_kib;
     unsigned vcpus;
     int64_t seen_wall_ms;
@@ -106,6 +116,7 @@ struct guest {
     bool evacuation_by_descheduler;
     int64_t required_since_ms; /* wall: the present requirement stands since */
     struct heap_link required_timer;
+    struct guest_twice twice;
     uint64_t required_tried;             /* hash of the requirement a job was made for */
     struct guest *next_namesake;         /* same namespace and name, other uuid */
     char key[HV_HOST_MAX + HV_NAME_MAX]; /* namespace/name */
@@ -127,5 +138,7 @@ struct space { /* a namespace: made with its first guest, quota or label; never 
 
 /* Is it up there: using memory? */
 bool place_is_up(const struct place *place);
+/* Does it run there, by itself? */
+bool place_runs(const struct place *place);
 
 #endif

@@ -9,7 +9,8 @@
 #include "base/text.h"
 #include "engine/control/expect.h"
 
-enum { FRESH_MS = 1000, LOOKS_AGAIN_MAX = 3, LOOK_LOST_MS = 60000, LATER_MS = 1000 };
+enum { FRESH_MS = 1000, LOOKS_AGAIN_MAX = 3, LOOK_LOST_MS = 60000 };
+enum { LATER_MS = 1000, RESIDUE_MS = 10000 };
 
 void step_launcher(struct job *job, enum launcher launcher, struct moment now)
 {
@@ -177,6 +178,40 @@ void step_look_later(struct fleet *f, struct job *job, struct moment now, struct
     look_at(f, job, &job->target_side, job->target, now, fx);
 }
 
+/* It moved. A definition that did not is nothing to be mended from here: to undefine, or define, a
+ * guest by what an older look said may hit somebody else's. NULL: all is as it should be. */
+static const char *residue_of(const struct job *job, const struct hv_sight *sight, bool is_source)
+{
+    if (job->outcome != OUTCOME_SUCCEEDED || job->told || sight->presence != HV_PRESENT)
+        return NULL;
+    if (is_source && (sight->state == HV_STATE_SHUTOFF || sight->state == HV_STATE_CRASHED))
+        return "DefinitionLeft";
+    bool missing = (job->flags & HV_MIGRATE_PERSIST) != 0 && !sight->persistent;
+    return !is_source && missing ? "DefinitionMissing" : NULL;
+}
+
+/* Hosts may be slow to clear up: what was seen once is looked at once more, then told. */
+static void tell_residue(struct job *job, const char *what, bool again, bool is_source,
+                         struct moment now, struct effects *fx)
+{
+    if (what == NULL)
+        return;
+    if (!again) {
+        job->residue = job->looks_later = true;
+        job->wake_ms = now.mono_ms + RESIDUE_MS;
+    } else if (is_source) {
+        effects_event(fx, job, now.wall_ms, true, what,
+                      "The guest runs on %s, but its definition is still on %s, where it could be "
+                      "started a second time: undefine it there.",
+                      job->target, job->source);
+    } else {
+        effects_event(fx, job, now.wall_ms, true, what,
+                      "The guest runs on %s but is not defined there: it is gone once it stops. "
+                      "Define it there.",
+                      job->target);
+    }
+}
+
 bool step_seen_later(struct job *job, uint64_t id, const struct hv_sight *sight, struct moment now,
                      struct effects *fx)
 {
@@ -185,6 +220,8 @@ bool step_seen_later(struct job *job, uint64_t id, const struct hv_sight *sight,
         return false;
     (is_source ? &job->source_side : &job->target_side)->look_id = 0;
     record_side(job, sight, is_source, "later", now, fx);
+    tell_residue(job, residue_of(job, sight, is_source), job->residue && !job->looks_later,
+                 is_source, now, fx);
     return true;
 }
 

@@ -101,6 +101,8 @@ bool sim_job_peers_talk(const struct job *job); /* the two libvirtds */
 
 /* jobend.c: how a migration ends. */
 void sim_job_succeed(struct sim *sim, struct job *job);
+/* The target runs the guest and nobody hears of it: the source takes it back. */
+void sim_job_lose_finish(struct sim *sim, struct job *job);
 void sim_job_fail(struct sim *sim, struct job *job, enum sim_error why, int target_detail);
 void sim_job_free(struct sim *sim, struct job *job);
 void sim_job_hit(struct sim *sim, struct job *job, enum sim_fault_kind kind);

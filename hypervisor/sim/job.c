@@ -323,6 +323,12 @@ static void arrive(struct sim *sim, struct job *job)
         sim_copy_state(sim, target, HV_STATE_RUNNING, HV_RUNNING_MIGRATED);
         sim_tell_lifecycle(sim, target, HV_LIFECYCLE_RESUMED, EVENT_MIGRATED);
     }
+    bool switches = job->source != NULL && job->source->reason == HV_PAUSED_MIGRATION;
+    if (switches && job->guest->dooms[SIM_FAULT_FINISH_LOST]) {
+        job->guest->dooms[SIM_FAULT_FINISH_LOST] = false;
+        sim_job_lose_finish(sim, job);
+        return;
+    }
     timer_set(&sim->timers, &job->timer, sim->now_ms + (int64_t)sim_chance(&job->chance, 20, 60));
 }
 

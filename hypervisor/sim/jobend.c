@@ -95,6 +95,13 @@ void sim_job_fail(struct sim *sim, struct job *job, enum sim_error why, int targ
     sim_job_free(sim, job);
 }
 
+void sim_job_lose_finish(struct sim *sim, struct job *job)
+{
+    sim_job_answer(sim, job, SIM_ERROR_PEER_LOST);
+    resume_source(sim, job); /* the target keeps what it has */
+    sim_job_free(sim, job);
+}
+
 static void stop_source(struct sim *sim, struct job *job, const struct hv_job_stats *stats)
 {
     struct copy *source = job->source;

@@ -211,6 +211,14 @@ const char *sim_guest_host(const struct sim *sim, const char *uuid)
     return owner == NULL ? NULL : owner->host->what.name;
 }
 
+bool sim_guest_persistent(const struct sim *sim, const char *uuid)
+{
+    const struct guest *guest;
+    HASH_FIND_STR(sim->guests, uuid, guest);
+    const struct copy *owner = guest == NULL ? NULL : owner_of(guest);
+    return owner != NULL && owner->persistent;
+}
+
 size_t sim_guest_count(const struct sim *sim)
 {
     size_t n = 0;

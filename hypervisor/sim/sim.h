@@ -109,6 +109,8 @@ int64_t sim_next_ms(const struct sim *sim);
 unsigned sim_running_copies(const struct sim *sim, const char *uuid);
 /* Host it runs on (or is paused on), NULL when nowhere. */
 const char *sim_guest_host(const struct sim *sim, const char *uuid);
+/* Is it defined on that host? */
+bool sim_guest_persistent(const struct sim *sim, const char *uuid);
 /* How long a guest has stood still, up to now, although its state said that it runs: libvirt
  * cancels the mirror of a disk over a dead path. */
 int64_t sim_frozen_ms(const struct sim *sim, const char *uuid);

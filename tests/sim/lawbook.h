@@ -24,6 +24,7 @@ enum law {
     LAW_NOTHING_LOST, /* jobs, outcomes, documents and marks outlive any crash */
     LAW_GUESTS_LIVE,  /* none runs twice, none is shut down unasked, none dies of Ferry */
     LAW_HALVES,       /* lost or irrecoverable is only what somebody killed */
+    LAW_DEFINED,      /* a guest that is defined stays so, wherever it goes */
     LAW_MAY_COME,     /* a target that was chosen was open to the guest */
     LAW_SAME_AGAIN,   /* the same seed does the same */
     LAW_COUNT
@@ -39,6 +40,7 @@ struct lawbook_world { /* how things really are */
     void *ctx;
     const char *(*host_of)(void *ctx, const char *uuid); /* where it is up; NULL: nowhere */
     uint64_t (*violations)(void *ctx);                   /* times a guest ran twice */
+    bool (*is_defined)(void *ctx, const char *uuid);     /* where it is up */
     /* How a publication is kept and let go: snapshot_ref() and snapshot_unref(). */
     const struct snapshot *(*keep)(const struct snapshot *);
     void (*drop)(const struct snapshot *);
@@ -52,6 +54,7 @@ void lawbook_free(struct lawbook *book);
 /* Notes of what there is and what was asked. */
 void lawbook_guest(struct lawbook *book, const char *uuid, const char *ns, const char *name,
                    uint64_t memory_kib, unsigned vcpus);
+void lawbook_is_defined(struct lawbook *book, const char *uuid);    /* and not only running */
 void lawbook_may_shut_down(struct lawbook *book, const char *uuid); /* an eviction said so */
 void lawbook_may_die(struct lawbook *book, const char *uuid); /* a fault kills it, or half of it */
 void lawbook_document(struct lawbook *book, enum object_kind kind, const char *ns,

@@ -23,6 +23,7 @@ struct note_guest {
     uint64_t memory_kib;
     unsigned vcpus;
     bool may_shut_down, unmarked;   /* unmarked: somebody took its mark back since the crash */
+    bool defined;                   /* it was when it was made */
     bool may_die;                   /* somebody else killed it, or asked for its end */
     bool denied;                    /* shut down against its strategy, by the last publication */
     unsigned unfinished;            /* jobs in the store */

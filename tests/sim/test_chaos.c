@@ -107,7 +107,8 @@ static size_t some_guest(struct fleet_sim *fs)
 static void throw_fault(struct fleet_sim *fs)
 {
     struct err err = {0};
-    struct sim_fault fault = {.kind = (enum sim_fault_kind)fleet_sim_dice(fs, SIM_FAULT_COUNT),
+    struct sim_fault fault = {.kind =
+                                  (enum sim_fault_kind)fleet_sim_dice(fs, SIM_FAULT_FINISH_LOST),
                               .at_ms = fleet_sim_now(fs) + (int64_t)fleet_sim_dice(fs, 5000),
                               .after_pass_ms = -1,
                               .duration_ms = 1000 + (int64_t)fleet_sim_dice(fs, 60000)};

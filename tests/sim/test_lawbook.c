@@ -32,7 +32,7 @@ struct stage {
     struct lawbook *book;
     uint64_t violations;
     const char *host_of_a;
-    bool closes, stores, shuts_down, may_shut_down, moves, unlimited, crashes;
+    bool closes, stores, shuts_down, may_shut_down, moves, unlimited, crashes, undefined;
 };
 
 static const char *host_of(void *ctx, const char *uuid)
@@ -43,6 +43,11 @@ static const char *host_of(void *ctx, const char *uuid)
 static uint64_t violations(void *ctx)
 {
     return ((struct stage *)ctx)->violations;
+}
+static bool is_defined(void *ctx, const char *uuid)
+{
+    (void)uuid;
+    return !((struct stage *)ctx)->undefined;
 }
 /* The stage's publications are its own. */
 static const struct snapshot *keep(const struct snapshot *snapshot)
@@ -293,6 +298,13 @@ static void called_irrecoverable(struct stage *s)
     s->jobs[1][0].outcome = OUTCOME_IRRECOVERABLE;
     s->jobs[1][0].pending = PENDING_NONE;
 }
+static void loses_its_definition(struct stage *s)
+{
+    s->undefined = true;
+    s->jobs[1][0].phase = PHASE_SUCCEEDED;
+    s->jobs[1][0].outcome = OUTCOME_SUCCEEDED;
+    s->jobs[1][0].pending = PENDING_NONE;
+}
 static void shut_down_unasked(struct stage *s)
 {
     s->shuts_down = true;
@@ -363,6 +375,7 @@ static const struct {
     {"an end that changes", an_end_that_changes, LAW_NOTHING_LOST},
     {"runs twice", runs_twice, LAW_GUESTS_LIVE},
     {"gone, nobody killed it", gone_by_itself, LAW_GUESTS_LIVE},
+    {"transient by a move", loses_its_definition, LAW_DEFINED},
     {"irrecoverable, nobody killed it", called_irrecoverable, LAW_HALVES},
     {"shut down, nobody asked", shut_down_unasked, LAW_GUESTS_LIVE},
     {"shut down against its strategy", shut_down_against_its_will, LAW_GUESTS_LIVE},
@@ -455,10 +468,13 @@ static void every_law_can_be_broken(void **state)
         fill(s, 0);
         fill(s, 1);
         rows[i].change(s);
-        s->book = lawbook_new(
-            &s->rules, &(struct lawbook_world){s, host_of, violations, keep, drop}, s->store);
+        s->book =
+            lawbook_new(&s->rules,
+                        &(struct lawbook_world){s, host_of, violations, is_defined, keep, drop},
+                        s->store);
         lawbook_guest(s->book, GUEST_A, "default", "a", 1024, 2);
         lawbook_guest(s->book, GUEST_B, "default", "b", 1024, 2);
+        lawbook_is_defined(s->book, GUEST_A);
         if (s->may_shut_down)
             lawbook_may_shut_down(s->book, GUEST_A);
         enum law law = play(s, &text);
@@ -486,8 +502,10 @@ static void another_history_has_another_digest(void **state)
         s->stores = true;
         fill(s, 0);
         fill(s, 1);
-        s->book = lawbook_new(
-            &s->rules, &(struct lawbook_world){s, host_of, violations, keep, drop}, s->store);
+        s->book =
+            lawbook_new(&s->rules,
+                        &(struct lawbook_world){s, host_of, violations, is_defined, keep, drop},
+                        s->store);
         if (i == 2)
             s->jobs[1][1].pending = PENDING_SLOT_SOURCE;
         const char *text;

@@ -174,6 +174,57 @@ static void a_crash_while_the_disk_goes_changes_nothing(void **state)
     end(fs, "h1");
 }
 
+/* ---- commits fail ---- */
+
+static const struct store_ops *real_ops;
+static unsigned yanks, aborts;
+
+static bool fail_commit(struct store *store, struct err *err)
+{
+    real_ops->rollback(store);
+    return err_set(err, ERR_FULL, "the disk is full, says the test");
+}
+
+static bool count_orders(struct fleet_sim *fs, const struct hv_request *request)
+{
+    (void)fs;
+    yanks += request->call == HV_CALL_YANK;
+    aborts += request->call == HV_CALL_ABORT;
+    return true;
+}
+
+/* An abort of disks whose path is dead would freeze the guest: the streams are broken instead, and
+ * that is a stop as well, so it waits for no commit. */
+static void a_stop_of_stalled_disks_goes_out_while_commits_fail(void **state)
+{
+    (void)state;
+    struct fleet_sim *fs = world_with_disk();
+    struct err err = {0};
+    ask(fs, TO("/srv/default/g.img"));
+    run(fs, 5000);
+    assert_true(job_now(fs)->sample.stats.disk_remaining > 0);
+    struct sim_fault fault = {
+        .kind = SIM_FAULT_STREAM_STALL, .at_ms = fleet_sim_now(fs), .after_pass_ms = -1};
+    TEXT_SET(fault.guest, uuid);
+    assert_true(sim_add_fault(fs->sim, &fault, &err));
+    real_ops = fs->store->ops;
+    struct store_ops failing = *real_ops;
+    failing.commit = fail_commit;
+    fs->store->ops = &failing;
+    fs->on_submit = count_orders;
+    yanks = aborts = 0;
+    run(fs, 1000);
+    assert_true(engine_post_cancel(fleet_sim_engine(fs), "default", "m", "test", false, &err));
+    run(fs, 20000);
+    assert_int_equal(aborts, 0);
+    assert_int_equal(yanks, 1);
+    fs->store->ops = real_ops;
+    run(fs, 30000);
+    assert_int_equal(ended.outcome, OUTCOME_ABORTED);
+    assert_int_equal(sim_frozen_ms(fs->sim, uuid), 0);
+    end(fs, "h0");
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -183,6 +234,7 @@ int main(void)
         cmocka_unit_test(a_place_that_stays_too_small_fails_with_both_sizes),
         cmocka_unit_test(cancelled_half_way_it_keeps_its_old_disk),
         cmocka_unit_test(a_crash_while_the_disk_goes_changes_nothing),
+        cmocka_unit_test(a_stop_of_stalled_disks_goes_out_while_commits_fail),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

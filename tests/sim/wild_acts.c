@@ -347,7 +347,7 @@ static void recover(struct wild_fleet *w)
 
 static void fault(struct wild_fleet *w)
 {
-    struct sim_fault fault = {.kind = (enum sim_fault_kind)wild_dice(w, SIM_FAULT_COUNT),
+    struct sim_fault fault = {.kind = (enum sim_fault_kind)wild_dice(w, SIM_FAULT_FINISH_LOST),
                               .at_ms = fleet_sim_now(&w->fs) + (int64_t)wild_dice(w, 5000),
                               .after_pass_ms = -1,
                               .duration_ms = 1000 + (int64_t)wild_dice(w, 90000)};

@@ -203,6 +203,8 @@ static void place_guest(struct wild_fleet *w, size_t i)
         if (sim_add_guest(w->fs.sim, w->fs.hosts[wild_dice(w, w->fs.n_hosts)].name, guest, &err)) {
             lawbook_guest(w->book, guest->uuid, guest->ns, guest->name, guest->memory_bytes >> 10,
                           guest->vcpus);
+            if (guest->persistent)
+                lawbook_is_defined(w->book, guest->uuid);
             return;
         }
 }
@@ -240,6 +242,10 @@ static uint64_t violations(void *ctx)
 {
     return sim_violations(ctx);
 }
+static bool is_defined(void *ctx, const char *uuid)
+{
+    return sim_guest_persistent(ctx, uuid);
+}
 
 static void make_fleet(struct wild_fleet *w)
 {
@@ -254,8 +260,8 @@ static void make_fleet(struct wild_fleet *w)
         .vcpus_per_cpu = config->vcpus_per_cpu,
     };
     w->book = lawbook_new(&rules,
-                          &(struct lawbook_world){w->fs.sim, host_of, violations, snapshot_ref,
-                                                  snapshot_unref},
+                          &(struct lawbook_world){w->fs.sim, host_of, violations, is_defined,
+                                                  snapshot_ref, snapshot_unref},
                           w->fs.store);
     unsigned tight = wild_chance(w, 50) ? 12 : 32;
     for (size_t i = 0; i < w->fs.n_hosts; i++)

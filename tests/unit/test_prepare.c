@@ -478,7 +478,7 @@ static void what_both_hosts_can_and_the_guest_is_reaches_the_call(void **state)
     (void)state;
     struct core_world *w = core_new();
     core_node(w, "h1")->host.tls = core_node(w, "h2")->host.tls = true;
-    core_guest(w, "g1")->is.persistent = true;
+    core_guest(w, "g1")->is.persistent = w->source.persistent = true;
     core_list(w, "h1");
     assert_true(core_put(w, OBJECT_POLICY, "p",
                          "{\"selectors\":{},\"allowPostCopy\":true,\"parallelConnections\":4}"));

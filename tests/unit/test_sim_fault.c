@@ -81,6 +81,8 @@ static const struct story {
      "absent"},
     {"guest turns itself off", SIM_FAULT_GUEST_POWEROFF, IN_COPY, "", 0, 9, 0, 20, 500, "absent",
      "absent"},
+    {"the target's last answer is lost", SIM_FAULT_FINISH_LOST, AT_START, "", 0, 1, 0, 7, 20000,
+     "running(unpaused)", "running(migrated)"},
 };
 
 /* A world in which web, 1 GiB, moves from h1 to h2 at 100 MiB/s: pass 1 lasts 10 s. */
@@ -129,6 +131,7 @@ static void check_story(const struct story *story, uint64_t seed)
     uint64_t id;
     int64_t fault_ms;
     struct world *w = moving_world(story, seed, &id, &fault_ms);
+    w->splits = story->kind == SIM_FAULT_FINISH_LOST;
     int64_t window_ms = story->returns_ms == NEVER ? 120000 : story->returns_ms;
     sim_advance(w->sim, fault_ms + window_ms);
     const struct hv_reply *reply = world_reply(w, id);

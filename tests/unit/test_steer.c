@@ -8,9 +8,10 @@
 #include <cmocka.h>
 #include <string.h>
 
+#include "base/own.h"
 #include "base/text.h"
+#include "tests/core_move.h"
 #include "tests/core_restart.h"
-#include "tests/core_world.h"
 
 enum { STEP_MS = 400, MIB = 1 << 20 };
 
@@ -229,6 +230,118 @@ static void a_shadow_only_talks(void **state)
     core_free(w);
 }
 
+/* One look at a copy of disks that has come so far; memory waits for its turn. */
+static void copy_disks(struct core_world *w, uint64_t moved, uint64_t whole)
+{
+    struct input input = {.kind = INPUT_SAMPLE};
+    struct sample *sample = &input.of.sample;
+    TEXT_SET(sample->job_uid, w->job);
+    sample->seq = core_job(w)->next_sample_seq;
+    sample->stats = (struct hv_job_stats){.type = HV_JOB_UNBOUNDED,
+                                          .operation = HV_OPERATION_MIGRATION_OUT,
+                                          .data_total = whole,
+                                          .data_processed = moved,
+                                          .data_remaining = whole - moved};
+    core_feed(w, &input);
+    core_settle(w);
+}
+
+/* 40 GiB at 40 MiB/s take 1024 s; the memory alone would have had 150 s. */
+static void disks_that_move_along_have_time_of_their_own(void **state)
+{
+    (void)state;
+    static const char *const policies[] = {"{\"selectors\":{}}",
+                                           "{\"selectors\":{},\"monitor\":\"legacy\"}"};
+    const uint64_t whole = UINT64_C(40) << 30;
+    for (size_t i = 0; i < COUNT(policies); i++) {
+        struct core_world *w = core_new();
+        assert_true(core_put(w, OBJECT_POLICY, "p", policies[i]));
+        w->volumes.n = 1;
+        w->volumes.list[0].block = (struct hv_block_info){.capacity = whole};
+        w->volumes.list[0].at =
+            (struct hv_volume_info){.known = true, .exists = true, .capacity = whole};
+        struct core_wish wish = {
+            .volumes = "[{\"name\":\"vda\",\"destination\":{\"path\":\"/b/g.img\"}}]"};
+        TEXT_SET(w->job, core_ask(w, "g1", &wish)->uid);
+        w->target = CORE_INCOMING;
+        for (int64_t ms = STEP_MS; ms < 1000000; ms += STEP_MS) {
+            core_pass(w, STEP_MS);
+            copy_disks(w, (uint64_t)ms * 40 * MIB / 1000, whole);
+            w->fx.n = w->played = 0; /* what was is told */
+            if (core_job(w)->abort_asked)
+                fail_msg("%s: %s", policies[i], core_job(w)->abort_why);
+        }
+        core_free(w);
+    }
+}
+
+static const char *const monitors[] = {
+    "{\"selectors\":{},\"allowWorkloadDisruption\":true}",
+    "{\"selectors\":{},\"allowWorkloadDisruption\":true,\"monitor\":\"legacy\"}"};
+
+/* Neither given up nor made to stand still. */
+static void goes_on(struct core_world *w, const char *policy, const char *when)
+{
+    const struct job *job = core_job(w);
+    if (job->abort_asked || core_orders(w, HV_CALL_SUSPEND) > 0 || job->mode != MODE_PRECOPY)
+        fail_msg("%s, %s: %s %s", policy, when, mode_name(job->mode), job->decision_text);
+}
+
+/* Time servers set clocks. An hour more on the wall is no hour of migration. */
+static void a_clock_that_is_set_uses_up_no_time(void **state)
+{
+    (void)state;
+    for (size_t i = 0; i < COUNT(monitors); i++) {
+        struct core_world *w = core_flowing(monitors[i], false);
+        core_flow(w, 10000);
+        w->now.wall_ms += 3600 * 1000;
+        core_flow(w, 10000);
+        goes_on(w, monitors[i], "an hour ahead");
+        core_free(w);
+    }
+}
+
+/* Nor does one that is set back give any. */
+static void a_clock_that_is_set_back_gives_no_time(void **state)
+{
+    (void)state;
+    for (size_t i = 0; i < COUNT(monitors); i++) {
+        struct core_world *w = core_flowing(monitors[i], false);
+        core_flow(w, 10000);
+        w->now.wall_ms -= 3600 * 1000;
+        for (int s = 0; s < 200 && core_job(w)->mode == MODE_PRECOPY; s++)
+            core_flow(w, 1000);
+        assert_true(core_job(w)->mode == MODE_PAUSED || core_orders(w, HV_CALL_SUSPEND) > 0);
+        core_free(w);
+    }
+}
+
+/* The last decision is three minutes old, and the first look after the start has no measurement:
+ * what nobody saw did not stand still. */
+static void a_restart_is_no_lack_of_progress(void **state)
+{
+    (void)state;
+    static const char *const policies[] = {
+        "{\"selectors\":{},\"completionTimeoutPerGiB\":3000}",
+        "{\"selectors\":{},\"monitor\":\"legacy\",\"completionTimeoutPerGiB\":3000}"};
+    for (size_t i = 0; i < COUNT(policies); i++) {
+        struct core_world *w = core_flowing(policies[i], false);
+        for (int s = 0; s < 30; s++) {
+            w->rest_bytes = (UINT64_C(4) << 30) - (uint64_t)s * MIB;
+            core_flow(w, 400);
+        }
+        core_restart(w, 200000);
+        core_pass(w, 10000);
+        goes_on(w, policies[i], "no measurement yet");
+        w->rest_bytes += MIB; /* another pass began meanwhile */
+        core_flow(w, 400);
+        goes_on(w, policies[i], "measured");
+        core_flow(w, 10000);
+        goes_on(w, policies[i], "measured again");
+        core_free(w);
+    }
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -239,6 +352,10 @@ int main(void)
         cmocka_unit_test(a_guest_that_we_stopped_runs_again_before_the_job_is_over),
         cmocka_unit_test(a_guest_its_user_paused_is_not_resumed),
         cmocka_unit_test(a_shadow_only_talks),
+        cmocka_unit_test(disks_that_move_along_have_time_of_their_own),
+        cmocka_unit_test(a_clock_that_is_set_uses_up_no_time),
+        cmocka_unit_test(a_clock_that_is_set_back_gives_no_time),
+        cmocka_unit_test(a_restart_is_no_lack_of_progress),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,0 +1,73 @@
+/* split.c - see split.h. */
+#include "engine/control/split.h"
+
+#include <string.h>
+
+#include "base/text.h"
+
+enum { SOON_MS = 1000, LATER_MS = 10000, ROUNDS = 2 };
+
+static void ask(struct fleet *f, struct guest *guest, struct moment now, struct effects *fx)
+{
+    guest->twice.asked = f->next_call_id + 1;
+    guest->twice.asked_ms = now.mono_ms;
+    for (const struct place *place = guest->places; place != NULL; place = place->next_of) {
+        struct effect *effect =
+            effects_order(fx, EFFECT_DO_LOOK, place->node->name, guest->uuid, now.wall_ms);
+        effect->of.act.id = ++f->next_call_id;
+    }
+}
+
+static bool has_answers(const struct guest *guest)
+{
+    for (const struct place *place = guest->places; place != NULL; place = place->next_of)
+        if (place_runs(place) && place->seen < guest->twice.asked)
+            return false;
+    return guest->twice.asked != 0;
+}
+
+static void tell(struct fleet *f, struct guest *guest, struct moment now, struct effects *fx)
+{
+    static const char *const text = "The guest runs on both %s and %s; touch neither";
+    const char *one = guest->owner->node->name, *other = "";
+    for (const struct place *place = guest->places; place != NULL; place = place->next_of)
+        if (place != guest->owner && place_runs(place))
+            other = place->node->name;
+    effects_note(fx, "VirtualMachineInstance", guest->ns, guest->name, guest->uuid, now.wall_ms,
+                 true, "Split", text, one, other);
+    const struct job *job = fleet_newest_finished(f, guest->uuid);
+    bool by_it = job != NULL && job->epoch > 0 &&
+                 ((strcmp(job->source, one) == 0 && strcmp(job->target, other) == 0) ||
+                  (strcmp(job->source, other) == 0 && strcmp(job->target, one) == 0));
+    if (by_it)
+        effects_event(fx, job, now.wall_ms, true, "Split", text, one, other);
+    guest->twice.told = true;
+    heap_leave(&guest->twice.timer);
+}
+
+static void look_into(struct fleet *f, struct guest *guest, struct moment now, struct effects *fx)
+{
+    struct guest_twice *twice = &guest->twice;
+    const struct job *job = fleet_active_job(f, guest->uuid);
+    int64_t again_ms = now.mono_ms + SOON_MS;
+    if (job != NULL && job->epoch > 0) { /* it looks at both sides by itself */
+        twice->asked = twice->rounds = 0;
+    } else {
+        bool answered = has_answers(guest);
+        twice->rounds += answered;
+        if (twice->rounds >= ROUNDS) {
+            tell(f, guest, now, fx);
+            return;
+        }
+        if (answered || twice->asked == 0 || now.mono_ms - twice->asked_ms >= LATER_MS)
+            ask(f, guest, now, fx);
+    }
+    heap_put(&f->twice, &twice->timer, again_ms, twice->timer.second, guest);
+}
+
+void split_tick(struct fleet *f, struct moment now, struct effects *fx)
+{
+    struct guest *guest;
+    while ((guest = heap_top(&f->twice)) != NULL && guest->twice.timer.first <= now.mono_ms)
+        look_into(f, guest, now, fx);
+}

@@ -1,0 +1,93 @@
+/* test_split_sim.c - the target's last answer is lost after it let the guest run, and libvirt takes
+ * the guest back to the source: it runs twice, and Ferry says so, also when it learns it late. */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include <cmocka.h>
+#include <string.h>
+
+#include "base/text.h"
+#include "tests/sim/fleet_sim.h"
+
+static struct fleet_sim *world(char uuid[static HV_UUID_MAX])
+{
+    struct fleet_sim *fs = calloc(1, sizeof *fs);
+    struct err err = {0};
+    assert_non_null(fs);
+    fs->wants_snapshots = true;
+    fleet_sim_init(fs, 5, 2, 2, 1ULL << 30);
+    fleet_sim_run(fs, 2000);
+    fleet_sim_uuid(0, uuid);
+    struct sim_fault fault = {
+        .kind = SIM_FAULT_FINISH_LOST, .at_ms = fleet_sim_now(fs), .after_pass_ms = -1};
+    TEXT_SET(fault.guest, uuid);
+    assert_true(sim_add_fault(fs->sim, &fault, &err));
+    fleet_sim_migrate(fs, 0, 1);
+    return fs;
+}
+
+static void run(struct fleet_sim *fs, int64_t ms)
+{
+    fleet_sim_run(fs, fleet_sim_now(fs) + ms);
+}
+
+static const struct snapshot_job *the_job(const struct fleet_sim *fs)
+{
+    assert_int_equal(fs->snapshot->n_jobs, 1);
+    return fs->snapshot->jobs[0];
+}
+
+static void end(struct fleet_sim *fs)
+{
+    fleet_sim_fini(fs);
+    free(fs);
+}
+
+/* Both can be asked: it is split, never final. */
+static void a_lost_answer_is_seen_as_a_split(void **state)
+{
+    (void)state;
+    char uuid[HV_UUID_MAX];
+    struct fleet_sim *fs = world(uuid);
+    run(fs, 120000);
+    assert_int_equal(sim_running_copies(fs->sim, uuid), 2);
+    assert_false(phase_is_final(the_job(fs)->phase));
+    assert_int_equal(the_job(fs)->guest_at, GUEST_AT_SPLIT);
+    end(fs);
+}
+
+/* The target cannot be asked for ten minutes: no failure is told, and then the truth is. */
+static void a_target_out_of_sight_is_waited_for(void **state)
+{
+    (void)state;
+    char uuid[HV_UUID_MAX];
+    struct fleet_sim *fs = world(uuid);
+    struct err err = {0};
+    while (sim_running_copies(fs->sim, uuid) < 2 && fleet_sim_now(fs) < 120000)
+        run(fs, 1);
+    assert_int_equal(sim_running_copies(fs->sim, uuid), 2);
+    struct sim_fault lost = {.kind = SIM_FAULT_HOST_LOST,
+                             .at_ms = fleet_sim_now(fs),
+                             .after_pass_ms = -1,
+                             .host = "h1",
+                             .duration_ms = 600000};
+    assert_true(sim_add_fault(fs->sim, &lost, &err));
+    run(fs, 300000);
+    assert_false(phase_is_final(the_job(fs)->phase));
+    assert_int_equal(the_job(fs)->pending, PENDING_UNPROVEN);
+    run(fs, 600000);
+    assert_false(phase_is_final(the_job(fs)->phase));
+    assert_int_equal(the_job(fs)->guest_at, GUEST_AT_SPLIT);
+    end(fs);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(a_lost_answer_is_seen_as_a_split),
+        cmocka_unit_test(a_target_out_of_sight_is_waited_for),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
