@@ -13,6 +13,7 @@
 #include "base/text.h"
 
 enum { POST_AGAIN_MS = 100, IDLE_MS = 500, BACKLOG_BATCH = 256 };
+enum { JUDGE_AGAIN_MS = 500, JUDGE_AGAIN_MAX_MS = 60 * 1000 }; /* doubled while it does not help */
 
 struct item {
     char uid[SNAPSHOT_UID_MAX];
@@ -35,7 +36,8 @@ struct desk {
     pthread_t thread;
     bool has_thread;
     atomic_bool stop;
-    atomic_bool behind; /* the store may hold jobs that nobody will tell of */
+    atomic_bool behind;        /* the store may hold jobs that nobody will tell of */
+    int64_t again_ms, wait_ms; /* monotonic: not looked for before; how long the last wait was */
     atomic_uint_fast64_t posted, stored;
     pthread_mutex_t losses_lock;
     struct loss losses[DESK_LOSSES_MAX]; /* ring */
@@ -214,7 +216,8 @@ static bool add_unjudged(void *ctx, const struct store_job *row)
 static void find_unjudged(struct desk *desk)
 {
     struct err err = {0};
-    if (atomic_load(&desk->posted) != atomic_load(&desk->stored) ||
+    if (clock_mono_ms(desk->parts.clock) < desk->again_ms ||
+        atomic_load(&desk->posted) != atomic_load(&desk->stored) ||
         !atomic_exchange(&desk->behind, false))
         return;
     struct store *store = desk->parts.store;
@@ -222,6 +225,18 @@ static void find_unjudged(struct desk *desk)
         atomic_store(&desk->behind, true);
         LOG(WARN, "verdicts_not_found", FIELD_TEXT(ERROR, err.text));
     }
+}
+
+/* It is found in the store again; one that can never be judged costs less and less. */
+static void judge_again(struct desk *desk)
+{
+    int64_t now_ms = clock_mono_ms(desk->parts.clock);
+    atomic_store(&desk->behind, true);
+    if (now_ms < desk->again_ms)
+        return; /* with the others that could not be read */
+    int64_t wait_ms = desk->wait_ms == 0 ? JUDGE_AGAIN_MS : desk->wait_ms * 2;
+    desk->wait_ms = wait_ms < JUDGE_AGAIN_MAX_MS ? wait_ms : JUDGE_AGAIN_MAX_MS;
+    desk->again_ms = now_ms + desk->wait_ms;
 }
 
 static bool take(struct desk *desk, int64_t wait_ms)
@@ -234,7 +249,10 @@ static bool take(struct desk *desk, int64_t wait_ms)
         return false;
     if (!judge_item(desk, &item, &err)) {
         atomic_fetch_add(&desk->failures, 1);
+        judge_again(desk);
         LOG(ERROR, "verdict_failed", FIELD_TEXT(MIGRATION, item.uid), FIELD_TEXT(ERROR, err.text));
+    } else if (!item.seen) {
+        desk->wait_ms = 0;
     }
     return true;
 }

@@ -3,7 +3,8 @@
  * One job at a time, by a thread of the desk's own (or by desk_step() when there are no threads).
  * Told of a job's end after its commit, so all that the engine knows is in the store. Within two
  * seconds: samples are waited for a little, logs that do not come in time are done without. At
- * start, and when its queue was full, jobs that ended without a verdict are found in the store.
+ * start, when its queue was full and when the rows of a job could not be read, jobs that ended
+ * without a verdict are found in the store.
  *
  * Threads: the on_* functions may be called from any thread, they only note.
  */

@@ -340,10 +340,20 @@ static bool take_later(void *ctx, const struct store_sighting *row)
     return true;
 }
 
+static bool take_end(void *ctx, const struct store_transition *row)
+{
+    struct gathered *job = ctx;
+    enum phase to = phase_from_name(row->to);
+    if (to < PHASE_COUNT && phase_is_final(to))
+        TEXT_SET(job->ended_by, row->why);
+    return true;
+}
+
 bool gather_job(struct store *store, const char *job_uid, struct gathered *out_job, struct err *err)
 {
     *out_job = (struct gathered){0};
     return store->ops->find_job(store, "", job_uid, take_job, out_job, err) &&
+           store->ops->each_transition(store, job_uid, take_end, out_job, err) &&
            store->ops->each_intent(store, job_uid, take_call, out_job, err) &&
            store->ops->each_sighting(store, job_uid, take_later, out_job, err);
 }

@@ -17,6 +17,7 @@
 struct gathered {
     char uid[SNAPSHOT_UID_MAX], ns[HV_HOST_MAX], name[SNAPSHOT_NAME_MAX];
     char guest[HV_NAME_MAX], source[HV_HOST_MAX], target[HV_HOST_MAX];
+    char ended_by[32];    /* trigger of its last step; empty: it has not ended */
     enum outcome outcome; /* NONE: there is no such job, or it has not ended */
     enum guest_at guest_at;
     bool handed_off;

@@ -174,8 +174,7 @@ static void repeat_end(const struct judge *judge, struct verdict *verdict)
         enum guest_at known = guest_at_from_name(guest->value);
         verdict->guest = known < GUEST_AT_COUNT ? known : GUEST_AT_UNKNOWN;
     }
-    verdict->irrecoverable = verdict->outcome != OUTCOME_SUCCEEDED &&
-                             (verdict->guest == GUEST_AT_LOST || verdict->guest == GUEST_AT_BROKEN);
+    verdict->irrecoverable = verdict_is_irrecoverable(verdict->outcome, verdict->guest);
 }
 
 /* ---- what it rests on ---- */
@@ -318,8 +317,10 @@ void judge_give(struct judge *judge, struct verdict *out_verdict)
     if (hear_words(judge, &scales, out_verdict))
         rule = NULL;
     out_verdict->failed_at = failed_at_of(judge, out_verdict);
-    out_verdict->recoverable =
-        out_verdict->irrecoverable ? RECOVERABLE_NO : cause_row(out_verdict->cause)->recoverable;
+    bool is_lost = out_verdict->guest == GUEST_AT_LOST && out_verdict->outcome != OUTCOME_SUCCEEDED;
+    out_verdict->recoverable = out_verdict->irrecoverable || is_lost
+                                   ? RECOVERABLE_NO
+                                   : cause_row(out_verdict->cause)->recoverable;
     out_verdict->action = cause_row(out_verdict->cause)->action;
     TEXT_SET(out_verdict->rules_version, judge->rules->version);
     judge->winner = out_verdict->cause;

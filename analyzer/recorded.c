@@ -15,11 +15,8 @@ static void repeat_end(const struct gathered *job, struct verdict *verdict)
 {
     verdict->outcome = job->outcome;
     verdict->guest = job->guest_at;
-    verdict->irrecoverable = job->outcome == OUTCOME_IRRECOVERABLE ||
-                             job->outcome == OUTCOME_LOST ||
-                             (job->outcome != OUTCOME_SUCCEEDED &&
-                              (job->guest_at == GUEST_AT_LOST || job->guest_at == GUEST_AT_BROKEN));
-    if (verdict->irrecoverable)
+    verdict->irrecoverable = verdict_is_irrecoverable(job->outcome, job->guest_at);
+    if (verdict->irrecoverable || job->outcome == OUTCOME_LOST)
         verdict->recoverable = RECOVERABLE_NO;
     verdict->failed_at = verdict->cause == CAUSE_NONE ? FAILED_AT_NONE
                          : job->handed_off            ? FAILED_AT_AFTER
@@ -93,6 +90,13 @@ void recorded_fill(const struct verdict *verdict, const struct gathered *job,
                     .action = verdict->action,
                     .runbook = cause->runbook,
                     .judged_ms = judged_ms},
+        .about = {.ns = job->ns,
+                  .migration = job->name,
+                  .guest = job->guest,
+                  .source = job->source,
+                  .target = job->target,
+                  .ended_by = job->ended_by,
+                  .handed_off = job->handed_off},
         .points = out_rows->points,
         .numbers = out_rows->numbers,
         .evidence = notes->rows,

@@ -95,7 +95,7 @@ struct verdict {
     enum failed_at failed_at;
     enum guest_at guest;
     enum recoverable recoverable;
-    bool irrecoverable; /* the running guest is gone or broken for good */
+    bool irrecoverable; /* a broken post-copy left half of the guest */
     double confidence;  /* 0..1: how often such a verdict is right */
     const char *action; /* what to do next, one sentence, a literal; empty when nothing failed */
     char rule[VERDICT_RULE_MAX];             /* that decided; empty: none */
@@ -106,6 +106,13 @@ struct verdict {
 };
 /* One verdict as a document; NULL only without memory. `id` names the case, NULL: none. */
 struct json_object *verdict_json(const struct verdict *verdict, const char *id);
+
+/* Half of the guest is proven gone; one that is gone as a whole is lost, which `guest` says. */
+static inline bool verdict_is_irrecoverable(enum outcome outcome, enum guest_at guest)
+{
+    return outcome == OUTCOME_IRRECOVERABLE ||
+           (outcome != OUTCOME_SUCCEEDED && guest == GUEST_AT_BROKEN);
+}
 
 const char *plane_name(enum plane plane);
 const char *recoverable_name(enum recoverable recoverable);

@@ -6,6 +6,7 @@
  */
 #include "engine/engine.h"
 
+#include <assert.h>
 #include <string.h>
 #include <sys/random.h>
 
@@ -182,22 +183,21 @@ static void log_request(const struct input *input, const struct answer *answer)
     LOG(INFO, what, FIELD_TEXT(NAME, name), FIELD_TEXT(ERROR, answer->err.text));
 }
 
-/* Kept for the commit, and shown by the job if that is still in view. What finds no room while
- * commits fail is judged again by the next process. */
+/* Kept for the commit, with the incident it calls for, and shown by the job if that is still in
+ * view. There is room: engine_post_judgement() takes no more than that. */
 static void take_judgement(struct engine *e, struct input *input)
 {
     struct judgement *judged = input->of.judged;
     struct job *job = fleet_job(e->fleet, judged->verdict.job_uid);
-    if (e->n_judged == COUNT(e->judged))
-        return;
+    assert(e->n_judged < COUNT(e->judged));
     e->judged[e->n_judged++] = judgement_ref(judged);
+    incidents_judged(e->fleet, judged, now_of(e).wall_ms);
     struct judgement *shown = job != NULL ? judgement_new(judged, true) : NULL;
     if (shown == NULL)
         return;
     judgement_unref(job->judgement);
     job->judgement = shown;
     job->version = fleet_touch(e->fleet);
-    incidents_judged(e->fleet, job, &shown->verdict, now_of(e).wall_ms);
 }
 
 static void handle(struct engine *e, struct input *input)
@@ -366,6 +366,7 @@ static void tell_judgements(struct engine *e)
             e->parts.sink.on_judged(e->parts.sink.ctx, e->judged[i]);
         judgement_unref(e->judged[i]);
     }
+    atomic_fetch_sub(&e->judging, e->n_judged);
     e->n_judged = 0;
 }
 

@@ -52,6 +52,7 @@ struct engine {
     /* Read by other threads. */
     atomic_uint_fast64_t turns, events, posts_dropped, commit_failures;
     atomic_size_t active_jobs;
+    atomic_size_t judging; /* verdicts that were taken and are not stored yet */
     atomic_bool store_ok;
     atomic_int_fast64_t commit_ms_last, commit_ms_max;
 };

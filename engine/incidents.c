@@ -5,53 +5,86 @@
 
 #include "base/text.h"
 
-/* What a verdict calls for; INCIDENT_KINDS: nothing. What somebody asked for, or did to his own
- * guest, is no incident. */
-static enum incident_kind kind_of(const struct job *job, const struct store_verdict *verdict)
+/* What a verdict calls for; INCIDENT_KINDS: nothing. What somebody asked for, did to his own guest
+ * or said himself is no incident; that a wait was not worth waiting for is nobody's wish. */
+static enum incident_kind kind_of(const struct judgement *judged)
 {
-    if (job->outcome == OUTCOME_IRRECOVERABLE || verdict->irrecoverable)
+    enum outcome outcome = outcome_from_name(judged->verdict.outcome);
+    enum guest_at guest_at = guest_at_from_name(judged->verdict.guest_at);
+    enum trigger ended_by = trigger_from_name(judged->about.ended_by);
+    bool told = ended_by == TRIGGER_SAID_ON_TARGET || ended_by == TRIGGER_SAID_OTHERWISE;
+    bool is_nobodys = strcmp(judged->verdict.plane, "none") == 0;
+    if (outcome == OUTCOME_IRRECOVERABLE)
         return INCIDENT_IRRECOVERABLE;
-    if (job->guest_at == GUEST_AT_SPLIT)
-        return INCIDENT_SPLIT;
-    /* Ferry itself gave up: aborted too, but of the data plane, and nobody's wish. */
-    if (job->outcome == OUTCOME_SUCCEEDED || job->told || strcmp(verdict->plane, "none") == 0)
+    if (outcome == OUTCOME_SUCCEEDED || told)
         return INCIDENT_KINDS;
-    if (job->outcome == OUTCOME_LOST)
+    if (is_nobodys && ended_by != TRIGGER_WAITED_TOO_LONG)
+        return INCIDENT_KINDS;
+    if (outcome == OUTCOME_LOST)
         return INCIDENT_LOST;
-    return job->guest_at == GUEST_AT_UNKNOWN && job->epoch > 0 ? INCIDENT_UNKNOWN
-                                                               : INCIDENT_ORDINARY;
+    if (guest_at == GUEST_AT_STOPPED)
+        return INCIDENT_DOWN;
+    return guest_at == GUEST_AT_UNKNOWN && judged->about.handed_off ? INCIDENT_UNKNOWN
+                                                                    : INCIDENT_ORDINARY;
 }
 
 /* Where to look first: the half that is left, or the node the guest was to leave. */
-static const char *node_of(const struct job *job)
+static const char *node_of(const struct judgement *judged)
 {
-    bool there = job->guest_at == GUEST_AT_TARGET || job->guest_at == GUEST_AT_BROKEN;
-    return there ? job->target : job->source;
+    enum guest_at guest_at = guest_at_from_name(judged->verdict.guest_at);
+    bool there = guest_at == GUEST_AT_TARGET || guest_at == GUEST_AT_BROKEN;
+    return there ? judged->about.target : judged->about.source;
 }
 
-void incidents_judged(struct fleet *f, const struct job *job, const struct store_verdict *verdict,
-                      int64_t now_ms)
+static void open_judged(struct fleet *f, const struct judgement *judged, enum incident_kind kind,
+                        int64_t now_ms)
+{
+    const struct judgement_about *about = &judged->about;
+    struct incident incident = {
+        .kind = kind, .opened_ms = now_ms, .ended_ms = judged->verdict.at_ms};
+    TEXT_SET(incident.uid, judged->verdict.job_uid);
+    TEXT_SET(incident.ns, about->ns);
+    TEXT_SET(incident.guest, about->guest);
+    TEXT_SET(incident.migration, about->migration);
+    TEXT_SET(incident.node, node_of(judged));
+    TEXT_SET(incident.source, about->source);
+    TEXT_SET(incident.target, about->target);
+    TEXT_SET(incident.guest_at, judged->verdict.guest_at);
+    TEXT_SET(incident.plane, judged->verdict.plane);
+    TEXT_SET(incident.cause, judged->verdict.cause);
+    (void)incidents_open(&f->incidents, &incident);
+}
+
+void incidents_judged(struct fleet *f, const struct judgement *judged, int64_t now_ms)
 {
     uint64_t before = f->incidents.version;
-    if (job->outcome == OUTCOME_SUCCEEDED)
-        incidents_guest_moved(&f->incidents, job->ns, job->guest_name, now_ms);
-    enum incident_kind kind = kind_of(job, verdict);
-    int64_t age_ms = now_ms - job->ended_ms;
-    bool is_news = age_ms < (incident_lasts(kind == INCIDENT_KINDS ? 0 : kind) ? INCIDENT_NEWS_MS
-                                                                               : INCIDENT_AGE_MS);
-    if (kind != INCIDENT_KINDS && is_news) {
-        struct incident incident = {.kind = kind, .opened_ms = now_ms};
-        TEXT_SET(incident.uid, job->uid);
-        TEXT_SET(incident.ns, job->ns);
-        TEXT_SET(incident.guest, job->guest_name);
-        TEXT_SET(incident.node, node_of(job));
-        TEXT_SET(incident.migration, job->name);
-        TEXT_SET(incident.plane, verdict->plane);
-        TEXT_SET(incident.cause, verdict->cause);
-        (void)incidents_open(&f->incidents, &incident);
-    }
+    if (outcome_from_name(judged->verdict.outcome) == OUTCOME_SUCCEEDED)
+        incidents_guest_moved(&f->incidents, judged->about.ns, judged->about.guest,
+                              judged->verdict.at_ms, now_ms);
+    enum incident_kind kind = kind_of(judged);
+    int64_t age_ms = now_ms - judged->verdict.at_ms;
+    if (kind != INCIDENT_KINDS &&
+        age_ms < (incident_lasts(kind) ? INCIDENT_NEWS_MS : INCIDENT_AGE_MS))
+        open_judged(f, judged, kind, now_ms);
     if (f->incidents.version != before)
         (void)fleet_touch(f);
+}
+
+void incidents_split(struct fleet *f, const struct job *job, int64_t now_ms)
+{
+    struct incident incident = {.kind = INCIDENT_SPLIT, .opened_ms = now_ms, .ended_ms = now_ms};
+    TEXT_SET(incident.uid, job->uid);
+    TEXT_SET(incident.ns, job->ns);
+    TEXT_SET(incident.guest, job->guest_name);
+    TEXT_SET(incident.migration, job->name);
+    TEXT_SET(incident.node, job->source);
+    TEXT_SET(incident.source, job->source);
+    TEXT_SET(incident.target, job->target);
+    TEXT_SET(incident.guest_at, guest_at_name(GUEST_AT_SPLIT));
+    TEXT_SET(incident.plane, "data");
+    TEXT_SET(incident.cause, "unjudged"); /* the analyser is asked when it is over */
+    (void)incidents_open(&f->incidents, &incident);
+    (void)fleet_touch(f);
 }
 
 bool incidents_said(struct fleet *f, const char *ns, const char *migration, enum incident_end end,
@@ -81,11 +114,16 @@ void incidents_put(struct store *store, const struct incidents *incidents)
             .job_uid = incident->uid,
             .ns = incident->ns,
             .name = incident->guest,
+            .migration = incident->migration,
             .node = incident->node,
+            .source_node = incident->source,
+            .target_node = incident->target,
+            .guest_at = incident->guest_at,
             .plane = incident->plane,
             .cause = incident->cause,
             .kind = incident_kind_name(incident->kind),
             .opened_ms = incident->opened_ms,
+            .ended_ms = incident->ended_ms,
             .closed_ms = incident->closed_ms,
             .closed_by = incident->by,
             .closed_why = incident_end_name(incident->end),
@@ -95,21 +133,23 @@ void incidents_put(struct store *store, const struct incidents *incidents)
     }
 }
 
-/* The migration's name is the job's; one that is not in view any more is called by its uid. */
 static bool add(void *ctx, const struct store_incident *row)
 {
     struct fleet *f = ctx;
-    const struct job *job = fleet_job(f, row->job_uid);
     enum incident_kind kind = incident_kind_from_name(row->kind);
     struct incident incident = {.kind = kind == INCIDENT_KINDS ? INCIDENT_UNKNOWN : kind,
-                                .opened_ms = row->opened_ms};
+                                .opened_ms = row->opened_ms,
+                                .ended_ms = row->ended_ms};
     TEXT_SET(incident.uid, row->job_uid);
     TEXT_SET(incident.ns, row->ns);
     TEXT_SET(incident.guest, row->name);
+    TEXT_SET(incident.migration, row->migration);
     TEXT_SET(incident.node, row->node);
+    TEXT_SET(incident.source, row->source_node);
+    TEXT_SET(incident.target, row->target_node);
+    TEXT_SET(incident.guest_at, row->guest_at);
     TEXT_SET(incident.plane, row->plane);
     TEXT_SET(incident.cause, row->cause);
-    TEXT_SET(incident.migration, job != NULL ? job->name : row->job_uid);
     (void)incidents_restore(&f->incidents, &incident);
     return true;
 }

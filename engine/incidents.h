@@ -8,9 +8,11 @@
 
 enum { INCIDENT_NEWS_MS = 24 * 60 * 60 * 1000 }; /* older ends are history, not incidents */
 
-/* A verdict came: opens an incident, or closes those of a guest that moved. */
-void incidents_judged(struct fleet *f, const struct job *job, const struct store_verdict *verdict,
-                      int64_t now_ms);
+/* A verdict came: opens an incident, or closes those of a guest that moved. Needs no job: that may
+ * have been deleted, and its guest is harmed all the same. */
+void incidents_judged(struct fleet *f, const struct judgement *judged, int64_t now_ms);
+/* Both hosts say that they run the guest of an unfinished job: nobody waits for its end. */
+void incidents_split(struct fleet *f, const struct job *job, int64_t now_ms);
 /* Closes the one of a migration by an operator's word. ERR_NOT_FOUND: none is open. */
 MUST_CHECK bool incidents_said(struct fleet *f, const char *ns, const char *migration,
                                enum incident_end end, const char *who, int64_t now_ms,

@@ -250,7 +250,15 @@ bool engine_post_judgement(struct engine *e, const struct judgement *judgement, 
         input_free(input);
         return err_set(err, ERR_NOMEM, "a verdict");
     }
-    return intake_post(e, input) || err_set(err, ERR_LIMIT, "the engine's queue is full");
+    if (atomic_fetch_add(&e->judging, 1) >= COUNT(e->judged)) {
+        atomic_fetch_sub(&e->judging, 1);
+        input_free(input);
+        return err_set(err, ERR_LIMIT, "as many verdicts wait to be stored as are kept");
+    }
+    if (intake_post(e, input))
+        return true;
+    atomic_fetch_sub(&e->judging, 1);
+    return err_set(err, ERR_LIMIT, "the engine's queue is full");
 }
 
 bool engine_post_put(struct engine *e, const struct object_request *request, struct err *err)

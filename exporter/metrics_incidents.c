@@ -8,13 +8,12 @@ static void render_open(const struct snapshot *snapshot, struct promx_page *page
     metric_add_header(page, METRIC_INCIDENT);
     for (size_t i = 0; i < snapshot->n_incidents; i++) {
         const struct incident *incident = &snapshot->incidents[i];
-        const struct metric_pair pairs[] = {{"namespace", incident->ns},
-                                            {"name", incident->guest},
-                                            {"node", incident->node},
-                                            {"plane", incident->plane},
-                                            {"cause", incident->cause},
-                                            {"migration", incident->migration},
-                                            {"kind", incident_kind_name(incident->kind)}};
+        const struct metric_pair pairs[] = {
+            {"namespace", incident->ns},        {"name", incident->guest},
+            {"node", incident->node},           {"source", incident->source},
+            {"target", incident->target},       {"guest_at", incident->guest_at},
+            {"plane", incident->plane},         {"cause", incident->cause},
+            {"migration", incident->migration}, {"kind", incident_kind_name(incident->kind)}};
         labels.length = 0;
         metric_add_pairs(&labels, pairs, COUNT(pairs));
         if (!labels.failed)

@@ -156,8 +156,11 @@ struct store_evidence {
 /* A migration somebody must look at. Key: job_uid. */
 struct store_incident {
     const char *job_uid, *ns, *name, *node, *plane, *cause;
-    const char *kind;             /* ordinary | irrecoverable | split | unknown */
+    const char *migration; /* the name of the job, which may be gone */
+    const char *source_node, *target_node, *guest_at;
+    const char *kind;             /* engine/model/incident.def */
     int64_t opened_ms, closed_ms; /* closed 0: still open */
+    int64_t ended_ms;             /* the migration's end */
     const char *closed_by, *closed_why;
 };
 /* One sample of a running migration, in the samples lane. Key: job, seq; a second one of the

@@ -183,12 +183,14 @@ static const struct column evidence_columns[] = {
     {TEXT(store_evidence, text)},
 };
 static const struct column incident_columns[] = {
-    {TEXT(store_incident, job_uid)},    {TEXT(store_incident, ns)},
-    {TEXT(store_incident, name)},       {TEXT(store_incident, node)},
-    {TEXT(store_incident, plane)},      {TEXT(store_incident, cause)},
-    {TEXT(store_incident, kind)},       {INT(store_incident, opened_ms)},
-    {INT(store_incident, closed_ms)},   {TEXT(store_incident, closed_by)},
-    {TEXT(store_incident, closed_why)},
+    {TEXT(store_incident, job_uid)},     {TEXT(store_incident, ns)},
+    {TEXT(store_incident, name)},        {TEXT(store_incident, node)},
+    {TEXT(store_incident, plane)},       {TEXT(store_incident, cause)},
+    {TEXT(store_incident, kind)},        {INT(store_incident, opened_ms)},
+    {INT(store_incident, closed_ms)},    {TEXT(store_incident, closed_by)},
+    {TEXT(store_incident, closed_why)},  {TEXT(store_incident, migration)},
+    {TEXT(store_incident, source_node)}, {TEXT(store_incident, target_node)},
+    {TEXT(store_incident, guest_at)},    {INT(store_incident, ended_ms)},
 };
 static const struct column sample_columns[] = {
     {ARRAY(store_sample, job_uid)},

@@ -202,6 +202,17 @@ static const char *const object_steps[] = {
     "  forecast_low_ms, forecast_high_ms) WHERE outcome <> '';"
     "CREATE INDEX jobs_path ON jobs (source_node, target_node, outcome, handed_off_ms, ended_ms,"
     "  final_from, final_total_ms, final_bytes, final_downtime_ms) WHERE outcome <> '';",
+
+    /* 6: an incident names its migration and the hosts itself: the job may be gone by then. */
+    "ALTER TABLE incidents ADD COLUMN migration TEXT NOT NULL DEFAULT '';"
+    "ALTER TABLE incidents ADD COLUMN source_node TEXT NOT NULL DEFAULT '';"
+    "ALTER TABLE incidents ADD COLUMN target_node TEXT NOT NULL DEFAULT '';"
+    "ALTER TABLE incidents ADD COLUMN guest_at TEXT NOT NULL DEFAULT '';"
+    "ALTER TABLE incidents ADD COLUMN ended_ms INTEGER NOT NULL DEFAULT 0;"
+    "UPDATE incidents SET migration = job_uid, ended_ms = opened_ms;"
+    "UPDATE incidents SET (migration, source_node, target_node, guest_at, ended_ms) ="
+    "  (SELECT j.name, j.source_node, j.target_node, j.guest_at, j.ended_ms FROM jobs AS j"
+    "   WHERE j.uid = job_uid) WHERE EXISTS (SELECT 1 FROM jobs AS j WHERE j.uid = job_uid);",
 };
 
 static const char *const sample_steps[] = {
@@ -232,6 +243,7 @@ static const char *const sample_steps[] = {
     "  resumed INTEGER NOT NULL, vfio INTEGER NOT NULL, tuning INTEGER NOT NULL,"
     "  post_copy INTEGER NOT NULL, memory_bytes INTEGER NOT NULL, disk_bytes INTEGER NOT NULL,"
     "  PRIMARY KEY (job_uid, seq)) STRICT, WITHOUT ROWID;",
+    "",
 };
 
 _Static_assert(COUNT(object_steps) == STORE_SCHEMA_VERSION, "one step per version");

@@ -7,6 +7,7 @@
 #include <cmocka.h>
 
 #include "base/text.h"
+#include "engine/incidents.h"
 #include "engine/persist.h"
 #include "store/sqlite.h"
 #include "tests/core_restart.h"
@@ -23,6 +24,7 @@ static void save(struct core_world *w, struct store *store)
         persist_object(store, w->fleet, o, w->now.wall_ms);
     for (size_t i = 0; i < w->fx.n; i++)
         persist_effect(store, w->fleet, &w->fx.list[i]);
+    incidents_put(store, &w->fleet->incidents);
     assert_true(store->ops->commit(store, &err));
 }
 

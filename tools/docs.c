@@ -389,8 +389,8 @@ static void incidents(FILE *out)
 {
     head(out, "Incidents", "What somebody must look at, by kind (`ferry_incident`).",
          "kind | until | meaning");
-#define FADES "15 minutes old, or as below"
-#define LASTS "an operator's word, or a later migration of the guest"
+#define FADES "15 minutes old, an operator's word, or a later migration of the guest"
+#define LASTS "an operator's word"
 #define INCIDENT_KIND(id, name, lasts, help) \
     (void)fprintf(out, "| `%s` | %s | %s |\n", name, lasts, help);
 #include "engine/model/incident.def"

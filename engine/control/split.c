@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "base/text.h"
+#include "engine/incidents.h"
 
 enum { SOON_MS = 1000, LATER_MS = 10000, ROUNDS = 2 };
 
@@ -39,8 +40,10 @@ static void tell(struct fleet *f, struct guest *guest, struct moment now, struct
     bool by_it = job != NULL && job->epoch > 0 &&
                  ((strcmp(job->source, one) == 0 && strcmp(job->target, other) == 0) ||
                   (strcmp(job->source, other) == 0 && strcmp(job->target, one) == 0));
-    if (by_it)
+    if (by_it) {
         effects_event(fx, job, now.wall_ms, true, "Split", text, one, other);
+        incidents_split(f, job, now.wall_ms);
+    }
     guest->twice.told = true;
     heap_leave(&guest->twice.timer);
 }

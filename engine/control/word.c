@@ -31,7 +31,8 @@ static void end_by_word(struct fleet *f, struct job *job, const struct resolve_r
     effects_event(fx, job, now.wall_ms, true, "ResolvedByOperator", "%s", ending.reason);
     if (job->abort_asked)
         job->abort_status = ABORT_FAILED;
-    job->told = true;
+    (void)incidents_close(&f->incidents, job->uid, INCIDENT_END_RESOLVED, said->requester,
+                          now.wall_ms);
     step_finish(f, job, words[said->word].trigger, &ending, now, fx);
 }
 

@@ -10,6 +10,7 @@
 #include "engine/data/recovery.h"
 #include "engine/data/steer.h"
 #include "engine/data/userpause.h"
+#include "engine/incidents.h"
 
 enum {
     ROUND_FAST_MS = 200,  /* between rounds at first */
@@ -298,6 +299,23 @@ static bool take_back(struct fleet *f, struct job *job, int64_t stood_ms, struct
     return steer_takes_back(f, job, why, now, fx);
 }
 
+/* One that runs on both hosts is somebody's to look at now, not when it is over. Opened once for
+ * each time that it is found so, which guest_at tells, also after a restart: acknowledged it stays
+ * quiet. A host that cannot be asked does not make it better. */
+static void note_split(struct fleet *f, struct job *job, enum ownership_verdict verdict,
+                       struct moment now)
+{
+    if (verdict == OWNERSHIP_SPLIT && job->guest_at != GUEST_AT_SPLIT) {
+        job->guest_at = GUEST_AT_SPLIT;
+        job->changed = true;
+        incidents_split(f, job, now.wall_ms);
+    } else if (verdict != OWNERSHIP_SPLIT && verdict != OWNERSHIP_BLIND &&
+               incidents_close(&f->incidents, job->uid, INCIDENT_END_SETTLED, "ferry",
+                               now.wall_ms)) {
+        job->version = fleet_touch(f);
+    }
+}
+
 static void judge(struct fleet *f, struct job *job, struct moment now, struct effects *fx)
 {
     enum ownership_side source = ownership_side(&job->source_side.sight);
@@ -307,6 +325,8 @@ static void judge(struct fleet *f, struct job *job, struct moment now, struct ef
     note_mode(f, job, source, target, now, fx);
     int64_t stood_ms = now.mono_ms - job->verdict_since_ms;
     bool settled = stood_ms >= SETTLED_MS;
+    if (settled) /* the two looks of one round may straddle the switch-over */
+        note_split(f, job, verdict, now);
     userpause_seen(job, now, fx);
     if (!job->call_out && recovery_advance(f, job, stood_ms, now, fx)) {
         bool given_up =
@@ -323,7 +343,8 @@ static void judge(struct fleet *f, struct job *job, struct moment now, struct ef
         if (settled)
             finish_gone(f, job, now, fx);
     } else {
-        if (settled) /* the two looks of one round may straddle the switch-over */
+        bool was_split = job->guest_at == GUEST_AT_SPLIT && verdict == OWNERSHIP_BLIND;
+        if (settled && !was_split)
             job->guest_at = ownership_guest_at(verdict);
         if (!take_back(f, job, stood_ms, now, fx) && stood_ms >= cries[verdict].after_ms)
             cry(f, job, verdict, now, fx);

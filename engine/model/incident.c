@@ -129,6 +129,26 @@ static void forget_closed(struct incidents *incidents, const char *uid)
         }
 }
 
+/* As exporter/metrics_incidents.c shows it. */
+static bool looks_like(const struct incident *a, const struct incident *b)
+{
+    return a->kind == b->kind && strcmp(a->ns, b->ns) == 0 && strcmp(a->guest, b->guest) == 0 &&
+           strcmp(a->node, b->node) == 0 && strcmp(a->source, b->source) == 0 &&
+           strcmp(a->target, b->target) == 0 && strcmp(a->guest_at, b->guest_at) == 0 &&
+           strcmp(a->plane, b->plane) == 0 && strcmp(a->cause, b->cause) == 0 &&
+           strcmp(a->migration, b->migration) == 0;
+}
+
+/* A migration that was deleted and made again under its name, say. */
+static void replace_twins(struct incidents *incidents, const struct incident *newest)
+{
+    for (size_t i = 0; i < incidents->n; i++) {
+        struct incident *incident = &incidents->list[i];
+        if (incident != newest && is_open(incident) && looks_like(incident, newest))
+            close_one(incidents, incident, INCIDENT_END_REPLACED, "ferry", newest->opened_ms);
+    }
+}
+
 bool incidents_restore(struct incidents *incidents, const struct incident *incident)
 {
     if (incidents->n_open >= INCIDENTS_MAX || incidents->n >= INCIDENTS_KEPT_MAX)
@@ -143,6 +163,7 @@ bool incidents_restore(struct incidents *incidents, const struct incident *incid
     incidents->n++;
     incidents->n_open++;
     incidents->version++;
+    replace_twins(incidents, &list[incidents->n - 1]);
     return true;
 }
 
@@ -150,10 +171,11 @@ bool incidents_open(struct incidents *incidents, const struct incident *incident
 {
     struct incident *before = find_uid(incidents, incident->uid);
     if (before != NULL) {
-        TEXT_SET(before->plane, incident->plane);
-        TEXT_SET(before->cause, incident->cause);
-        before->kind = incident->kind;
+        int64_t opened_ms = before->opened_ms;
+        *before = *incident;
+        before->opened_ms = opened_ms;
         note_change(incidents, before);
+        replace_twins(incidents, before);
         return true;
     }
     incidents->totals.opened[incident->kind]++;
@@ -174,11 +196,12 @@ bool incidents_close(struct incidents *incidents, const char *uid, enum incident
 }
 
 void incidents_guest_moved(struct incidents *incidents, const char *ns, const char *guest,
-                           int64_t now_ms)
+                           int64_t moved_ms, int64_t now_ms)
 {
     for (size_t i = 0; i < incidents->n; i++) {
         struct incident *incident = &incidents->list[i];
-        if (is_open(incident) && strcmp(incident->ns, ns) == 0 &&
+        if (is_open(incident) && !incident_lasts(incident->kind) &&
+            incident->ended_ms <= moved_ms && strcmp(incident->ns, ns) == 0 &&
             strcmp(incident->guest, guest) == 0)
             close_one(incidents, incident, INCIDENT_END_MOVED, "ferry", now_ms);
     }

@@ -1,6 +1,8 @@
 /* incident.h - open incidents: migrations whose end somebody must look at, one for each.
  *
- * Opened with the verdict, closed when the guest's fate is settled (incident.def says how).
+ * Opened with the verdict, or at once when the guest is seen to run twice; closed when its fate is
+ * settled (incident.def says how). No two open ones look the same to a reader: of those the newer
+ * stays, since each is one series.
  * Bounded: when as many are open as are kept, the oldest ordinary one makes room, else the new one
  * is only counted. Everything is stored, so that a page to an operator outlives a restart. Pure:
  * no clock, no I/O.
@@ -42,9 +44,12 @@ const char *incident_end_name(enum incident_end end);
 struct incident {
     char uid[37]; /* of the migration; the key */
     char ns[HV_HOST_MAX], guest[HV_NAME_MAX], node[HV_HOST_MAX], migration[254];
+    char source[HV_HOST_MAX], target[HV_HOST_MAX];
+    char guest_at[INCIDENT_WORD_MAX]; /* outcome.def */
     char plane[INCIDENT_WORD_MAX], cause[INCIDENT_WORD_MAX];
     enum incident_kind kind;
     int64_t opened_ms; /* wall */
+    int64_t ended_ms;  /* wall: the migration's end, or when it was seen */
     enum incident_end end;
     int64_t closed_ms;
     char by[64];  /* who closed it */
@@ -75,9 +80,10 @@ const struct incident *incidents_find(const struct incidents *incidents, const c
 /* Closes the one of a migration. False: none is open. */
 bool incidents_close(struct incidents *incidents, const char *uid, enum incident_end end,
                      const char *by, int64_t now_ms);
-/* Closes all of a guest: it moved since. */
+/* Closes those of a guest that fade: a migration of it that ended at moved_ms worked. Those of
+ * migrations that ended later stay. */
 void incidents_guest_moved(struct incidents *incidents, const char *ns, const char *guest,
-                           int64_t now_ms);
+                           int64_t moved_ms, int64_t now_ms);
 /* Closes ordinary ones that are old; a clock that was set back only makes it later. */
 void incidents_age(struct incidents *incidents, int64_t now_ms);
 /* Everything that changed is on disk: closed ones are only kept to be shown, the newest of them. */

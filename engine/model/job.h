@@ -101,7 +101,6 @@ struct job {
 
     bool holds_slot; /* counted against the fleet's limit */
     bool cried;      /* the present verdict was told */
-    bool told;       /* an operator said how it ended: he knows */
     bool abort_asked, abort_accepted, remove_when_final;
     enum abort_status abort_status;
     char abort_requester[JOB_WHO_MAX], abort_why[JOB_REASON_MAX];

@@ -20,6 +20,14 @@ static struct block *block_of(const struct judgement *judgement)
 /* Every text of a row, once to count their bytes and once to move them in. */
 typedef void text_fn(void *ctx, const char **text);
 
+static void each_about_text(struct judgement_about *about, text_fn *fn, void *ctx)
+{
+    const char **texts[] = {&about->ns,     &about->migration, &about->guest,
+                            &about->source, &about->target,    &about->ended_by};
+    for (size_t i = 0; i < COUNT(texts); i++)
+        fn(ctx, texts[i]);
+}
+
 static void each_verdict_text(struct store_verdict *row, text_fn *fn, void *ctx)
 {
     const char **texts[] = {&row->job_uid,       &row->outcome,     &row->plane,    &row->cause,
@@ -33,6 +41,7 @@ static void each_text(struct judgement *j, struct store_point *points, struct st
                       struct store_evidence *evidence, text_fn *fn, void *ctx)
 {
     each_verdict_text(&j->verdict, fn, ctx);
+    each_about_text(&j->about, fn, ctx);
     for (size_t i = 0; i < j->n_points; i++) {
         const char **texts[] = {&points[i].standing, &points[i].rule,  &points[i].side,
                                 &points[i].origin,   &points[i].quote, &points[i].note};

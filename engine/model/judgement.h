@@ -1,8 +1,9 @@
 /* judgement.h - why a finished job ended as it did, as the analyser found it: the rows that are
  * stored, in one block of memory.
  *
- * Immutable and counted: the job holds one, and so does every snapshot that shows it. The engine
- * keeps, stores and hands out judgements and reads nothing in them but whose they are.
+ * Immutable and counted: the job holds one, and so does every snapshot that shows it. It says for
+ * itself whose it is: by the time it comes the job may be out of view, deleted or crowded out, and
+ * an incident is opened all the same.
  */
 #ifndef ENGINE_MODEL_JUDGEMENT_H
 #define ENGINE_MODEL_JUDGEMENT_H
@@ -18,8 +19,16 @@ enum {
     JUDGEMENT_EVIDENCE_MAX = 2048,
 };
 
+/* Whose it is, as the job's own rows say; not stored again, so not there when loaded. */
+struct judgement_about {
+    const char *ns, *migration, *guest, *source, *target;
+    const char *ended_by; /* phase.def: the trigger of the last step */
+    bool handed_off;
+};
+
 struct judgement {
     struct store_verdict verdict;
+    struct judgement_about about;
     const struct store_point *points;
     const struct store_number *numbers;
     const struct store_evidence *evidence; /* raw facts that no other row holds */

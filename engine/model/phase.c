@@ -169,6 +169,7 @@ NAMES(pending, pending, waits, PENDING_COUNT)
 NAMES(priority, priority, classes, PRIORITY_COUNT)
 NAMES(launcher, launcher, launchers, LAUNCHER_COUNT)
 NAMES(origin, origin, origins, ORIGIN_COUNT)
+NAMES(trigger, trigger, triggers, TRIGGER_COUNT)
 #undef NAMES
 
 int64_t pending_limit_ms(enum pending pending)
@@ -187,10 +188,4 @@ bool origin_is_automatic(enum origin origin)
 {
     assert(origin < ORIGIN_COUNT);
     return automatic[origin];
-}
-
-const char *trigger_name(enum trigger trigger)
-{
-    assert(trigger < TRIGGER_COUNT);
-    return triggers[trigger];
 }

@@ -114,5 +114,6 @@ enum pending pending_from_name(const char *name);
 enum priority priority_from_name(const char *name);
 enum launcher launcher_from_name(const char *name);
 enum origin origin_from_name(const char *name);
+enum trigger trigger_from_name(const char *name);
 
 #endif

@@ -144,6 +144,8 @@ void step_finish(struct fleet *f, struct job *job, enum trigger why,
     if (handed_off && job->source_side.seen_wall_ms != 0)
         step_record_sides(job, "outcome", now, fx);
     step_take(f, job, why, now, fx);
+    /* What is open about it was about its being split; its verdict opens what is to be opened. */
+    (void)incidents_close(&f->incidents, job->uid, INCIDENT_END_SETTLED, "ferry", now.wall_ms);
     end_event(job, now, fx);
     if (handed_off) {
         expect_ended(f, job, now, fx);

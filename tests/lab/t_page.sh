@@ -1,7 +1,7 @@
 #!/bin/bash
 # page: a real fault, a real Prometheus, a real Alertmanager: the right page comes, with guest, node and cause
 # cases: irrecoverable stalled too_small
-# full: drain ferry_down panels
+# full: drain ferry_down host_down panels
 #
 # Nothing between the fault and the webhook is ours but alerts/ as they are shipped; only addresses and
 # the scrape interval (1 s) are set. The time from fault to page is told.
@@ -47,6 +47,7 @@ arrives() {
     done
     [ "$(curl -so /dev/null -w '%{http_code}' "$(jq -r .runbook_url <<<"$page")")" = 200 ] || [ "$alert" = FerryDown ] || fail "no runbook at $(jq -r .runbook_url <<<"$page")"
 }
+incident_open() { [ "$(ask 'ferry_incident{kind="ordinary"}')" = 1 ]; }
 only() { # ALERTS that may have come
     local alert
     for alert in $(all_paged); do [[ " $* " == *" $alert "* ]] || fail "$alert came too"; done
@@ -108,6 +109,18 @@ ferry_down)
     kill9_ferry
     arrives FerryDown 180 severity=page
     only FerryDown
+    ;;
+host_down) # what follows from a host that does not answer is kept back until it answers
+    in_precopy
+    observe
+    began
+    break_host kill-libvirtd h2
+    wait_final "$job" 60
+    wait_until 15 incident_open || fail 'no incident was opened'
+    sleep 15 # longer than alerts wait for others of their group
+    ! paged FerryMigrationFailed || fail 'FerryMigrationFailed came although h2 does not answer'
+    heal h2
+    arrives FerryMigrationFailed 90 name=g-f source=h1 target=h2 severity=warning
     ;;
 panels)
     STARTED=$(date +%s)

@@ -96,6 +96,7 @@ static int rig_up(void **state)
     rig->fs.on_finished = on_end;
     rig->fs.on_judged = on_verdict;
     rig->fs.between = work;
+    rig->fs.wants_snapshots = true;
     rig->idle = true;
     TEXT_SET(rig->log_dir, "/tmp/ferry-desk-XXXXXX");
     rig->rules = ruleset_new(NULL, NULL, NULL, &err);
@@ -233,6 +234,146 @@ static void logs_and_losses_are_stored_as_evidence(void **state)
     assert_int_equal(rig->told, 1);
 }
 
+/* ---- a guest that is gone pages, whatever becomes of the migration's object ---- */
+
+static void kill_guest(struct rig *rig, size_t guest)
+{
+    struct err err = {0};
+    struct sim_fault fault = {.kind = SIM_FAULT_KILL_SOURCE_QEMU, .after_pass_ms = 1};
+    fleet_sim_uuid(guest, fault.guest);
+    assert_true(sim_add_fault(rig->fs.sim, &fault, &err));
+}
+
+/* It is deleted between its end and its verdict; the process may die there too. */
+static void a_deleted_migration_pages_all_the_same(void **state)
+{
+    struct rig *rig = *state;
+    struct err err = {0};
+    for (size_t guest = 0; guest < 2; guest++) {
+        rig->idle = true;
+        kill_guest(rig, guest);
+        fleet_sim_migrate(&rig->fs, guest, (guest + 1) % HOSTS);
+        run(rig, 30000);
+        assert_int_equal(rig->ended, guest + 1);
+        assert_true(engine_post_cancel(fleet_sim_engine(&rig->fs), "default", rig->fs.last_name,
+                                       "bob", true, &err));
+        run(rig, 1000);
+        assert_int_equal(rig->fs.snapshot->n_jobs, 0);
+        assert_int_equal(rig->fs.snapshot->n_incidents, guest);
+        if (guest == 1) {
+            fleet_sim_crash(&rig->fs);
+            open_desk(rig);
+        }
+        rig->idle = false;
+        run(rig, 10000);
+        assert_int_equal(rig->fs.snapshot->n_incidents, guest + 1);
+        const struct incident *incident = &rig->fs.snapshot->incidents[guest];
+        assert_true(incident->kind == INCIDENT_LOST || incident->kind == INCIDENT_DOWN);
+        assert_string_equal(incident->migration, rig->fs.last_name);
+    }
+}
+
+/* ---- what cannot be read or taken now is judged later ---- */
+
+static struct {
+    struct store_ops ops;
+    const struct store_ops *real;
+    unsigned fails; /* reads of a job that are still to fail */
+    bool full;      /* commits fail */
+} broken;           /* store_ops have no context of their own */
+
+static bool fail_find(struct store *s, const char *ns, const char *name, store_job_fn *fn,
+                      void *ctx, struct err *err)
+{
+    if (broken.fails == 0)
+        return broken.real->find_job(s, ns, name, fn, ctx, err);
+    broken.fails--;
+    return err_set(err, ERR_IO, "the disk cannot be read, says the test");
+}
+
+static bool fail_commit(struct store *s, struct err *err)
+{
+    if (!broken.full)
+        return broken.real->commit(s, err);
+    broken.real->rollback(s);
+    return err_set(err, ERR_FULL, "the disk is full, says the test");
+}
+
+static void break_store(struct rig *rig)
+{
+    broken.real = rig->fs.store->ops;
+    broken.ops = *broken.real;
+    broken.ops.find_job = fail_find;
+    broken.ops.commit = fail_commit;
+    broken.fails = 0;
+    broken.full = false;
+    rig->fs.store->ops = &broken.ops;
+}
+
+static void a_job_whose_rows_cannot_be_read_is_judged_later(void **state)
+{
+    struct rig *rig = *state;
+    struct desk_stats stats;
+    break_store(rig);
+    broken.fails = 3;
+    fleet_sim_migrate(&rig->fs, 0, 1);
+    run(rig, 60000);
+    desk_stats(rig->desk, &stats);
+    assert_int_equal(stats.failures, 3);
+    assert_int_equal(rig->ended, 1);
+    assert_int_equal(rig->told, 1);
+    assert_int_equal(unjudged(rig), 0);
+    /* One that can never be read is tried ever less often, and keeps nobody else waiting. */
+    broken.fails = 1000000;
+    fleet_sim_migrate(&rig->fs, 1, 2);
+    run(rig, 3600 * 1000);
+    desk_stats(rig->desk, &stats);
+    assert_true(stats.failures >= 3 + 60 && stats.failures <= 3 + 80);
+    broken.fails = 0;
+    run(rig, 61000);
+    assert_int_equal(rig->told, 2);
+    rig->fs.store->ops = broken.real;
+}
+
+/* More verdicts than the engine keeps while commits fail: none is lost, and the search for those
+ * that nobody told of goes on. */
+static void verdicts_beyond_what_is_kept_come_after_the_outage(void **state)
+{
+    enum { MANY = ENGINE_TURN_MAX + 50 };
+    struct rig *rig = *state;
+    struct store *s = rig->fs.store;
+    struct err err = {0};
+    char uid[16];
+    int64_t now_ms = clock_wall_ms(sim_clock(rig->fs.sim));
+    s->ops->begin(s);
+    for (int i = 0; i < MANY; i++) {
+        (void)snprintf(uid, sizeof uid, "old-%d", i);
+        s->ops->put_job(
+            s, &(struct store_job){
+                   .uid = uid, .outcome = "failed", .created_ms = now_ms, .ended_ms = now_ms});
+    }
+    assert_true(s->ops->commit(s, &err));
+    break_store(rig);
+    broken.full = true;
+    for (int i = 0; i < MANY; i++) {
+        struct snapshot_job job = {.outcome = OUTCOME_FAILED};
+        (void)snprintf(job.uid, sizeof job.uid, "old-%d", i);
+        desk_on_finished(rig->desk, &job);
+    }
+    for (int i = 0; i < MANY; i++) {
+        (void)desk_step(rig->desk);
+        if (i % 100 == 0)
+            run(rig, 100);
+    }
+    run(rig, 10000);
+    assert_int_equal(rig->told, 0);
+    broken.full = false;
+    run(rig, 120000);
+    assert_int_equal(rig->told, MANY);
+    assert_int_equal(unjudged(rig), 0);
+    s->ops = broken.real;
+}
+
 #define TEST(name) cmocka_unit_test_setup_teardown(name, rig_up, rig_down)
 
 int main(void)
@@ -242,6 +383,9 @@ int main(void)
         TEST(a_death_between_end_and_verdict_costs_nothing),
         TEST(what_ferry_knows_is_enough_where_it_asked),
         TEST(logs_and_losses_are_stored_as_evidence),
+        TEST(a_deleted_migration_pages_all_the_same),
+        TEST(a_job_whose_rows_cannot_be_read_is_judged_later),
+        TEST(verdicts_beyond_what_is_kept_come_after_the_outage),
     };
     return cmocka_run_group_tests_name("desk", tests, NULL, NULL);
 }

@@ -100,6 +100,9 @@ static inline void world_incidents(struct world *w)
         TEXT_SET(incident->ns, "default");
         TEXT_SET(incident->guest, "vm3");
         TEXT_SET(incident->node, "a");
+        TEXT_SET(incident->source, "a");
+        TEXT_SET(incident->target, "b");
+        TEXT_SET(incident->guest_at, "running-on-source");
         TEXT_SET(incident->migration, names[i]);
         TEXT_SET(incident->plane, "data");
         TEXT_SET(incident->cause, "progress-stall");

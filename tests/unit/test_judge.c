@@ -267,6 +267,9 @@ static void the_end_is_repeated_and_never_concluded(void **state)
     assert_false(w->verdict.irrecoverable);
     (void)judge_text(w, "storage gone|#outcome=lost|#guest=lost");
     assert_int_equal(w->verdict.outcome, OUTCOME_LOST);
+    assert_false(w->verdict.irrecoverable); /* gone as a whole */
+    assert_int_equal(w->verdict.recoverable, RECOVERABLE_NO);
+    (void)judge_text(w, "storage gone|#outcome=failed|#guest=paused-irrecoverable");
     assert_true(w->verdict.irrecoverable);
     assert_int_equal(w->verdict.recoverable, RECOVERABLE_NO);
     (void)judge_text(w, "operation failed|#outcome=succeeded|#guest=running-on-target");

@@ -183,12 +183,12 @@ static void open_incidents_are_asked_apart_from_all(void **state)
 
 enum { BEFORE_VERDICTS = 3 };
 
-static void build_older(const struct fixture *f, enum lane lane)
+static void build_version(const struct fixture *f, enum lane lane, size_t version)
 {
     char path[TEST_PATH_MAX];
     struct err err = {0};
     struct schema then = *schema_of(lane);
-    then.step_count = BEFORE_VERDICTS;
+    then.step_count = version;
     raw_exec(path_in(f, then.file, path), "PRAGMA journal_mode=WAL", false);
     sqlite3 *db = db_open(path, SQLITE_OPEN_READWRITE, &err);
     assert_non_null(db);
@@ -201,7 +201,7 @@ static void a_file_of_version_3_takes_verdicts_and_keeps_its_jobs(void **state)
     struct fixture *f = *state;
     char path[TEST_PATH_MAX];
     for (enum lane lane = 0; lane < LANE_COUNT; lane++)
-        build_older(f, lane);
+        build_version(f, lane, BEFORE_VERDICTS);
     path_in(f, "ferry.db", path);
     raw_exec(path, "INSERT INTO rejections VALUES (1, 'old', 'h1', 'memory', '', 0, 5)", false);
     assert_int_equal(raw_int(path, "PRAGMA user_version"), BEFORE_VERDICTS);
@@ -215,6 +215,41 @@ static void a_file_of_version_3_takes_verdicts_and_keeps_its_jobs(void **state)
     assert_int_equal(raw_int(path, "SELECT count(*) FROM rejections WHERE job_uid='old'"), 1);
 }
 
+/* ---- a file from when an incident did not name its migration ---- */
+
+static void an_incident_of_version_5_gets_its_name_from_its_job(void **state)
+{
+    enum { BEFORE_NAMES = 5 };
+    struct fixture *f = *state;
+    char path[TEST_PATH_MAX];
+    for (enum lane lane = 0; lane < LANE_COUNT; lane++)
+        build_version(f, lane, BEFORE_NAMES);
+    path_in(f, "ferry.db", path);
+    raw_exec(
+        path,
+        "INSERT INTO jobs(uid, ns, name, guest_uuid, guest_name, source_node, target_node,"
+        "  wanted_node, phase, mode, requester, priority, triggered_by, abort_status,"
+        "  abort_requester, abort_why, failure_reason, outcome, guest_at, metadata_json,"
+        "  config_json, resolving, recovering, adopted, removed, bandwidth_mibs, flags, epoch,"
+        "  resource_version, created_ms, handed_off_ms, started_ms, ended_ms, delete_asked_ms,"
+        "  error_hv_code, error_hv_domain, error_text)"
+        " VALUES ('known', 'prod', 'm7', '', 'db', 'h1', 'h2', '', '', '', '', '', '', '', '',"
+        "  '', '', 'failed', 'running-on-source', '', '', 0, 0, 0, 0, 0, 0, 1, 0, 1, 2, 3, 4,"
+        "  0, 0, 0, '');"
+        "INSERT INTO incidents VALUES ('known', 'prod', 'db', 'h1', 'data', 'c', 'ordinary', 9,"
+        "  0, '', ''), ('gone', 'prod', 'db', 'h1', 'data', 'c', 'lost', 8, 0, '', '')",
+        false);
+    must_open(f);
+    must_close(f);
+    assert_int_equal(raw_int(path, "SELECT count(*) FROM incidents WHERE job_uid = 'known' AND"
+                                   " migration = 'm7' AND source_node = 'h1' AND target_node = 'h2'"
+                                   " AND guest_at = 'running-on-source' AND ended_ms = 4"),
+                     1);
+    assert_int_equal(raw_int(path, "SELECT count(*) FROM incidents WHERE job_uid = 'gone' AND"
+                                   " migration = 'gone' AND target_node = '' AND ended_ms = 8"),
+                     1);
+}
+
 #define TEST(name) cmocka_unit_test_setup_teardown(name, file_setup, fixture_teardown)
 
 int main(void)
@@ -226,6 +261,8 @@ int main(void)
         TEST(evidence_comes_in_its_order_and_a_second_time_is_replaced),
         TEST(open_incidents_are_asked_apart_from_all),
         cmocka_unit_test_setup_teardown(a_file_of_version_3_takes_verdicts_and_keeps_its_jobs,
+                                        fixture_setup, fixture_teardown),
+        cmocka_unit_test_setup_teardown(an_incident_of_version_5_gets_its_name_from_its_job,
                                         fixture_setup, fixture_teardown),
     };
     return cmocka_run_group_tests_name("store_verdicts", tests, NULL, NULL);
