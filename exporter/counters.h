@@ -39,5 +39,7 @@ void counters_path(struct metrics_counters *counters, const struct snapshot_job 
 /* Words that are in no .def table, because only counters use them. */
 const char *counters_mode_cause(const char *cause, enum mode to);
 const char *counters_recovery_result(const struct snapshot_job *job); /* NULL: nothing broke */
+/* How it ended; "gave-up" where Ferry aborted it and nobody had asked. */
+const char *counters_outcome(const struct snapshot_job *job);
 
 #endif

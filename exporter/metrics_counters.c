@@ -342,7 +342,7 @@ static void count_move(struct metrics_counters *c, const struct snapshot_job *jo
     if (job->epoch == 0)
         return; /* it was never handed off */
     counters_path(c, job, path);
-    path[2] = outcome_name(job->outcome);
+    path[2] = counters_outcome(job);
     count(c, METRIC_PATH_MIGRATIONS, path, 1, by);
     if (job->outcome != OUTCOME_SUCCEEDED)
         return;
@@ -384,7 +384,7 @@ void metrics_count_finished(struct metrics_counters *counters, const struct snap
 {
     if (job->outcome == OUTCOME_NONE)
         return;
-    const char *kind[] = {outcome_name(job->outcome), origin_name(job->origin),
+    const char *kind[] = {counters_outcome(job), origin_name(job->origin),
                           counters_policy(counters, job->policy)};
     int64_t began_ms = job->started_ms != 0 ? job->started_ms : job->created_ms;
     struct by by;

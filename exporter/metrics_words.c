@@ -102,6 +102,38 @@ static void touch_decisions(struct metrics_counters *c)
 
 /* ---- ends ---- */
 
+/* Where nobody asked, an abort is Ferry's own word that the move fails. */
+static bool is_given_up(const struct snapshot_job *job)
+{
+    if (job->outcome != OUTCOME_ABORTED)
+        return false;
+    switch (job->abort_cause) {
+    case ABORT_CAUSE_PROGRESS:
+    case ABORT_CAUSE_COMPLETION:
+    case ABORT_CAUSE_STALLED:
+    case ABORT_CAUSE_IDLE:
+    case ABORT_CAUSE_STREAM: return true;
+    case ABORT_CAUSE_NONE:
+    case ABORT_CAUSE_OPERATOR:
+    case ABORT_CAUSE_DRAIN:
+    case ABORT_CAUSE_COUNT: break;
+    }
+    return false;
+}
+
+/* The outcomes and one more. */
+enum { FIRST_WORD = OUTCOME_NONE + 1, GIVEN_UP = OUTCOME_COUNT, N_WORDS };
+
+static const char *outcome_word(unsigned i)
+{
+    return i == GIVEN_UP ? "gave-up" : outcome_name((enum outcome)i);
+}
+
+const char *counters_outcome(const struct snapshot_job *job)
+{
+    return outcome_word(is_given_up(job) ? GIVEN_UP : (unsigned)job->outcome);
+}
+
 static void touch_verdicts(struct metrics_counters *c, enum outcome outcome, enum cause cause)
 {
     for (enum plane plane = 0; plane < PLANE_COUNT; plane++) {
@@ -113,9 +145,9 @@ static void touch_verdicts(struct metrics_counters *c, enum outcome outcome, enu
 
 static void touch_migrations(struct metrics_counters *c, const char *policy)
 {
-    for (enum outcome outcome = OUTCOME_NONE + 1; outcome < OUTCOME_COUNT; outcome++)
+    for (unsigned word = FIRST_WORD; word < N_WORDS; word++)
         for (enum origin origin = 0; origin < ORIGIN_COUNT; origin++) {
-            const char *values[] = {outcome_name(outcome), origin_name(origin), policy};
+            const char *values[] = {outcome_word(word), origin_name(origin), policy};
             (void)promx_metric_touch(c->of[METRIC_MIGRATIONS], values);
         }
 }
@@ -123,12 +155,12 @@ static void touch_migrations(struct metrics_counters *c, const char *policy)
 static void touch_ends(struct metrics_counters *c)
 {
     touch_migrations(c, "");
-    for (enum outcome outcome = OUTCOME_NONE + 1; outcome < OUTCOME_COUNT; outcome++) {
-        touch_one(c->of[METRIC_MIGRATION_DURATION], outcome_name(outcome));
+    for (unsigned word = FIRST_WORD; word < N_WORDS; word++)
+        touch_one(c->of[METRIC_MIGRATION_DURATION], outcome_word(word));
+    for (enum outcome outcome = OUTCOME_NONE + 1; outcome < OUTCOME_COUNT; outcome++)
         for (enum cause cause = 0; cause < CAUSE_COUNT; cause++)
             if ((cause == CAUSE_NONE) == (outcome == OUTCOME_SUCCEEDED))
                 touch_verdicts(c, outcome, cause);
-    }
     for (enum abort_cause cause = ABORT_CAUSE_NONE + 1; cause < ABORT_CAUSE_COUNT; cause++) {
         const char *values[] = {abort_cause_name(cause), abort_status_name(ABORT_SUCCEEDED)};
         (void)promx_metric_touch(c->of[METRIC_MIGRATION_ABORTS], values);
@@ -208,8 +240,8 @@ void counters_touch_job(struct metrics_counters *counters, const struct snapshot
     counters_path(counters, job, path);
     (void)promx_metric_touch(counters->of[METRIC_PATH_TIME], path);
     (void)promx_metric_touch(counters->of[METRIC_PATH_BLACKOUT], path);
-    for (enum outcome outcome = OUTCOME_NONE + 1; outcome < OUTCOME_COUNT; outcome++) {
-        path[2] = outcome_name(outcome);
+    for (unsigned word = FIRST_WORD; word < N_WORDS; word++) {
+        path[2] = outcome_word(word);
         (void)promx_metric_touch(counters->of[METRIC_PATH_MIGRATIONS], path);
     }
 }
