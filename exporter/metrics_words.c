@@ -161,6 +161,7 @@ static void touch_ends(struct metrics_counters *c)
         for (enum cause cause = 0; cause < CAUSE_COUNT; cause++)
             if ((cause == CAUSE_NONE) == (outcome == OUTCOME_SUCCEEDED))
                 touch_verdicts(c, outcome, cause);
+    touch_verdicts(c, OUTCOME_SUCCEEDED, CAUSE_FALSE_FAILURE_REPORT); /* analyzer/recorded.c */
     for (enum abort_cause cause = ABORT_CAUSE_NONE + 1; cause < ABORT_CAUSE_COUNT; cause++) {
         const char *values[] = {abort_cause_name(cause), abort_status_name(ABORT_SUCCEEDED)};
         (void)promx_metric_touch(c->of[METRIC_MIGRATION_ABORTS], values);
@@ -216,32 +217,87 @@ const char *counters_policy(struct metrics_counters *counters, const char *polic
     return i < METRICS_POLICIES_MAX ? policy : other;
 }
 
-void counters_path(struct metrics_counters *counters, const struct snapshot_job *job,
+void counters_path(struct metrics_counters *counters, const char *source, const char *target,
                    const char *out_path[static 2])
 {
     prom_metric_t *metric = counters->of[METRIC_PATH_BYTES];
-    out_path[0] = job->source;
-    out_path[1] = job->target;
+    out_path[0] = source;
+    out_path[1] = target;
     if (promx_metric_has(metric, out_path) || promx_metric_series(metric) < METRICS_PATHS_MAX)
         (void)promx_metric_touch(metric, out_path);
     else
         out_path[0] = out_path[1] = other;
 }
 
-void counters_touch_job(struct metrics_counters *counters, const struct snapshot_job *job)
+static void touch_node(struct metrics_counters *c, const char *node)
 {
-    static const char *const results[] = {"ready", "failed", "cancelled"};
-    const char *path[3];
-    touch_migrations(counters, counters_policy(counters, job->policy));
+    static const char *const results[] = {"failed", "ready", "cancelled"};
     for (size_t i = 0; i < COUNT(results); i++) {
-        const char *labels[] = {job->target, results[i]};
-        (void)promx_metric_touch(counters->of[METRIC_PREPARATIONS], labels);
+        const char *labels[] = {node, results[i]};
+        (void)promx_metric_touch(c->of[METRIC_PREPARATIONS], labels);
     }
-    counters_path(counters, job, path);
-    (void)promx_metric_touch(counters->of[METRIC_PATH_TIME], path);
-    (void)promx_metric_touch(counters->of[METRIC_PATH_BLACKOUT], path);
+}
+
+static void touch_path(struct metrics_counters *c, const char *source, const char *target)
+{
+    const char *path[3];
+    counters_path(c, source, target, path);
+    (void)promx_metric_touch(c->of[METRIC_PATH_TIME], path);
+    (void)promx_metric_touch(c->of[METRIC_PATH_BLACKOUT], path);
     for (unsigned word = FIRST_WORD; word < N_WORDS; word++) {
         path[2] = outcome_word(word);
-        (void)promx_metric_touch(counters->of[METRIC_PATH_MIGRATIONS], path);
+        (void)promx_metric_touch(c->of[METRIC_PATH_MIGRATIONS], path);
     }
+}
+
+void counters_touch_job(struct metrics_counters *counters, const struct snapshot_job *job)
+{
+    touch_migrations(counters, counters_policy(counters, job->policy));
+    touch_node(counters, job->target);
+    touch_path(counters, job->source, job->target);
+}
+
+/* ---- what may come next ---- */
+
+/* One series stands for all of them: there are many nodes, and a page asks each time. */
+static bool knows_node(struct metrics_counters *c, const char *node)
+{
+    const char *labels[] = {node, "cancelled"}; /* made last */
+    return promx_metric_has(c->of[METRIC_PREPARATIONS], labels);
+}
+
+static bool knows_path(struct metrics_counters *c, const char *source, const char *target)
+{
+    const char *path[] = {source, target};
+    return promx_metric_has(c->of[METRIC_PATH_BYTES], path);
+}
+
+static void foresee_policies(struct metrics_counters *c, const struct snapshot *snapshot)
+{
+    for (size_t i = 0; i < snapshot->n_objects; i++) {
+        const struct snapshot_object *object = snapshot->objects[i];
+        if (object->kind != OBJECT_POLICY)
+            continue;
+        (void)pthread_mutex_lock(&c->lock);
+        size_t n = c->n_policies, at = 0;
+        while (at < n && strcmp(c->policies[at], object->name) != 0)
+            at++;
+        (void)pthread_mutex_unlock(&c->lock);
+        if (at == n && n < METRICS_POLICIES_AHEAD)
+            touch_migrations(c, counters_policy(c, object->name));
+    }
+}
+
+void counters_foresee(struct metrics_counters *counters, const struct snapshot *snapshot)
+{
+    size_t n = snapshot->n_nodes;
+    for (size_t i = 0; i < n; i++)
+        if (!knows_node(counters, snapshot->nodes[i].name))
+            touch_node(counters, snapshot->nodes[i].name);
+    for (size_t i = 0; i < n * n && n * n <= METRICS_PATHS_AHEAD; i++) {
+        const char *from = snapshot->nodes[i / n].name, *to = snapshot->nodes[i % n].name;
+        if (i / n != i % n && !knows_path(counters, from, to))
+            touch_path(counters, from, to);
+    }
+    foresee_policies(counters, snapshot);
 }

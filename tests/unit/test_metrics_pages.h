@@ -55,7 +55,7 @@ static inline char *page_in(enum promx_format format, const struct snapshot *sna
     struct promx_page page;
     promx_page_init(&page, format, EXPORTER_PAGE_MAX);
     metrics_render(&view, &page);
-    metrics_counters_render(counters, &page);
+    metrics_counters_render(counters, snapshot, &page);
     promx_page_end(&page);
     return buf_take(&page.out);
 }
@@ -79,7 +79,7 @@ static inline char *counters_page(struct metrics_counters *counters)
 {
     struct promx_page page;
     promx_page_init(&page, PROMX_TEXT, EXPORTER_PAGE_MAX);
-    metrics_counters_render(counters, &page);
+    metrics_counters_render(counters, NULL, &page);
     return buf_take(&page.out);
 }
 
