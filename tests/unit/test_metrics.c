@@ -126,6 +126,8 @@ static void the_control_plane_is_counted(void **state)
         "ferry_drain_guests{node=\"b\",state=\"Blocked\"} 1",
         "ferry_drain_blocked_guests{node=\"b\",reason=\"NotLiveMigratable\"} 1",
         "ferry_drain_blocked_guests{node=\"b\",reason=\"External\"} 0",
+        "ferry_queue_depth{queue=\"analyser\"} 11", /* nor is the analyser out of sight */
+        "ferry_verdict_failures_total 6",
     };
     OWNED_TEXT page = page_of(&world->snapshot, counters);
     for (size_t i = 0; i < COUNT(lines); i++) {
