@@ -209,6 +209,28 @@ static void a_recovery_under_way_is_on_the_page(void **state)
     snapshot_unref(&world->snapshot);
 }
 
+/* One run shows what was decided about it, never what was about another. */
+static void a_run_shows_its_own_decision(void **state)
+{
+    (void)state;
+    static const char family[] = "\nferry_migration_decision_timestamp_seconds{";
+    struct world *world = world_new(1);
+    struct promx_page made;
+    world->jobs[0].decision = world->jobs[1].decision = "downtime-more";
+    world->jobs[0].decision_ms = 1000; /* is over */
+    world->jobs[1].decision_ms = 1763270000500;
+    promx_page_init(&made, PROMX_TEXT, 1 << 20);
+    metrics_render_migrations(&world->snapshot, &made);
+    OWNED_TEXT page = buf_take(&made.out);
+    const char *line = strstr(page, family);
+    assert_non_null(line);
+    assert_null(strstr(line + 1, family)); /* "stopping" runs too; nothing was decided about it */
+    char want[] = "migration=\"moving\",decision=\"downtime-more\"} 1763270000.5\n";
+    const char *found = strstr(line, want);
+    assert_true(found != NULL && found < strchr(line + 1, '\n'));
+    snapshot_unref(&world->snapshot);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -217,6 +239,7 @@ int main(void)
         cmocka_unit_test(the_error_of_forecasts_is_counted),
         cmocka_unit_test(changes_of_mode_are_counted_by_their_cause),
         cmocka_unit_test(a_recovery_under_way_is_on_the_page),
+        cmocka_unit_test(a_run_shows_its_own_decision),
     };
     return cmocka_run_group_tests_name("metrics of moves", tests, NULL, NULL);
 }
