@@ -2,6 +2,7 @@
 #ifndef CLI_SELF_H
 #define CLI_SELF_H
 
+#include "analyzer/desk.h"
 #include "collector/collector.h"
 #include "engine/engine.h"
 #include "exporter/exporter.h"
@@ -16,11 +17,13 @@ struct self_parts { /* borrowed for the call */
     struct engine *engine;
     struct store *store;
     const struct hv *hv;
+    struct desk *desk;
 };
 /* Gathers and hands over; true while the store commits. */
 bool self_sample(struct self *self, const struct self_parts *parts, struct exporter *exporter);
 /* The numbers of the parts, each under its own name; lanes are left out. Pure. */
 void self_fill(const struct collector_stats *collector, const struct engine_stats *engine,
-               const struct store_stats *store, struct exporter_self *out_self);
+               const struct store_stats *store, const struct desk_stats *desk,
+               struct exporter_self *out_self);
 
 #endif

@@ -351,8 +351,11 @@ static bool is_started(const struct appliance *a)
 
 static void tick(struct appliance *a)
 {
-    struct self_parts parts = {
-        .collector = a->collector, .engine = a->engine, .store = a->store, .hv = a->hv};
+    struct self_parts parts = {.collector = a->collector,
+                               .engine = a->engine,
+                               .store = a->store,
+                               .hv = a->hv,
+                               .desk = analyst_desk(a->analyst)};
     bool store_ok = self_sample(a->self, &parts, a->exporter);
     if (!is_started(a))
         exporter_set_ready(a->exporter, false, "starting: not every host has answered yet");

@@ -28,16 +28,21 @@ struct metrics_counters {
 
 /* Every series whose labels are known words, with zero. */
 void counters_touch(struct metrics_counters *counters);
-/* What a hand-off makes foreseeable: series of its policy, its path and its target. */
+/* What the fleet makes foreseeable: series of its hosts, of its policies and, where they are few,
+ * of its paths. */
+void counters_foresee(struct metrics_counters *counters, const struct snapshot *snapshot);
+/* What a hand-off does: series of its policy, its path and its target. */
 void counters_touch_job(struct metrics_counters *counters, const struct snapshot_job *job);
 
 /* The word a policy is counted by, and the pair of hosts. */
 const char *counters_policy(struct metrics_counters *counters, const char *policy);
-void counters_path(struct metrics_counters *counters, const struct snapshot_job *job,
+void counters_path(struct metrics_counters *counters, const char *source, const char *target,
                    const char *out_path[static 2]);
 
 /* Words that are in no .def table, because only counters use them. */
 const char *counters_mode_cause(const char *cause, enum mode to);
 const char *counters_recovery_result(const struct snapshot_job *job); /* NULL: nothing broke */
+/* How it ended; "gave-up" where Ferry aborted it and nobody had asked. */
+const char *counters_outcome(const struct snapshot_job *job);
 
 #endif

@@ -24,8 +24,8 @@ enum {
 struct exporter_self {
     uint64_t samples, samples_dropped, stats_failures;
     int64_t collector_lag_ms, sample_gap_max_ms;
-    size_t collector_queue, engine_queue;
-    uint64_t collector_drops, engine_drops;
+    size_t collector_queue, engine_queue, analyser_queue;
+    uint64_t collector_drops, engine_drops, verdict_failures;
     uint64_t commits, commit_failures, commit_ms_total;
     int64_t commit_ms_max;
     uint64_t unknown_statuses[3]; /* states, types and operations of jobs without a word */

@@ -15,7 +15,9 @@ enum {
     METRICS_WAITING_MAX = 1000,    /* waiting migrations that are named, oldest first */
     METRICS_STUCK_MAX = 1000,      /* guests that cannot be evicted and are named */
     METRICS_PATHS_MAX = 1024,      /* pairs of hosts that are counted apart */
-    METRICS_POLICIES_MAX = 64,     /* policies that are */
+    METRICS_PATHS_AHEAD = 64,      /* ... before anything moved there: fleets of up to 8 hosts */
+    METRICS_POLICIES_MAX = 64,     /* policies that are counted apart */
+    METRICS_POLICIES_AHEAD = 32,   /* ... before anything ran under them */
     METRICS_LABELS_MAX = 16 * 1024 /* bytes of one series' labels */
 };
 
@@ -102,6 +104,9 @@ void metrics_count_judged(struct metrics_counters *counters, const struct judgem
                           int64_t now_ms);
 /* What was not known yet when a migration finished: its numbers come from the target. */
 void metrics_count_late(struct metrics_counters *counters, const struct snapshot *snapshot);
-void metrics_counters_render(struct metrics_counters *counters, struct promx_page *page);
+/* snapshot: what is known by now and may be counted next, so that it is on this page with zero;
+ * NULL: nothing. */
+void metrics_counters_render(struct metrics_counters *counters, const struct snapshot *snapshot,
+                             struct promx_page *page);
 
 #endif

@@ -115,8 +115,11 @@ void metrics_counters_free(struct metrics_counters *counters)
     free(counters);
 }
 
-void metrics_counters_render(struct metrics_counters *counters, struct promx_page *page)
+void metrics_counters_render(struct metrics_counters *counters, const struct snapshot *snapshot,
+                             struct promx_page *page)
 {
+    if (snapshot != NULL)
+        counters_foresee(counters, snapshot);
     promx_registry_render(counters->registry, page);
 }
 
@@ -320,7 +323,7 @@ static void count_numbers(struct metrics_counters *c, const struct snapshot_job 
     if (whole > 0)
         observe(c, METRIC_MIGRATION_SENT_RATIO, mode, (double)job->final_bytes / (double)whole, by);
     count_forecast(c, job, mode, by);
-    counters_path(c, job, path);
+    counters_path(c, job->source, job->target, path);
     count(c, METRIC_PATH_BYTES, path, (double)job->final_bytes, by);
     count(c, METRIC_PATH_TIME, path, (double)job->final_total_ms / 1000, by);
     count(c, METRIC_PATH_BLACKOUT, path, (double)job->final_downtime_ms / 1000, by);
@@ -341,8 +344,8 @@ static void count_move(struct metrics_counters *c, const struct snapshot_job *jo
     const char *path[3];
     if (job->epoch == 0)
         return; /* it was never handed off */
-    counters_path(c, job, path);
-    path[2] = outcome_name(job->outcome);
+    counters_path(c, job->source, job->target, path);
+    path[2] = counters_outcome(job);
     count(c, METRIC_PATH_MIGRATIONS, path, 1, by);
     if (job->outcome != OUTCOME_SUCCEEDED)
         return;
@@ -384,7 +387,7 @@ void metrics_count_finished(struct metrics_counters *counters, const struct snap
 {
     if (job->outcome == OUTCOME_NONE)
         return;
-    const char *kind[] = {outcome_name(job->outcome), origin_name(job->origin),
+    const char *kind[] = {counters_outcome(job), origin_name(job->origin),
                           counters_policy(counters, job->policy)};
     int64_t began_ms = job->started_ms != 0 ? job->started_ms : job->created_ms;
     struct by by;

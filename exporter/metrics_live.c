@@ -318,6 +318,17 @@ static void render_pending(const struct active *active, struct promx_page *page)
                                 pending_name(active->jobs[i].job->pending), 1);
 }
 
+static void render_decision(const struct active *active, struct promx_page *page)
+{
+    metric_add_header(page, METRIC_MIGRATION_DECISION);
+    for (size_t i = 0; i < active->n; i++) {
+        const struct snapshot_job *job = active->jobs[i].job;
+        if (job->decision_ms != 0)
+            metric_add_labelled(page, METRIC_MIGRATION_DECISION, active->jobs[i].labels, "decision",
+                                job->decision, (double)job->decision_ms / 1000);
+    }
+}
+
 static void render_info(const struct active *active, struct promx_page *page)
 {
     struct buf labels;
@@ -346,6 +357,7 @@ void metrics_render_migrations(const struct snapshot *snapshot, struct promx_pag
         for (size_t i = 0; i < COUNT(state_sets); i++)
             render_state_set(&active, &state_sets[i], page);
         render_pending(&active, page);
+        render_decision(&active, page);
         for (size_t i = 0; i < COUNT(numbers); i++)
             render_number(&active, &numbers[i], page);
         for (size_t i = 0; i < COUNT(measures); i++)

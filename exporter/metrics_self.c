@@ -64,11 +64,14 @@ static void render_self(const struct exporter_self *self, struct promx_page *pag
                         (double)self->collector_queue);
     metric_add_labelled(page, METRIC_QUEUE_DEPTH, "", "queue", "engine",
                         (double)self->engine_queue);
+    metric_add_labelled(page, METRIC_QUEUE_DEPTH, "", "queue", "analyser",
+                        (double)self->analyser_queue);
     metric_add_header(page, METRIC_QUEUE_DROPS);
     metric_add_labelled(page, METRIC_QUEUE_DROPS, "", "queue", "collector",
                         (double)self->collector_drops);
     metric_add_labelled(page, METRIC_QUEUE_DROPS, "", "queue", "engine",
                         (double)self->engine_drops);
+    metric_add_alone(page, METRIC_VERDICT_FAILURES, (double)self->verdict_failures);
     metric_add_alone(page, METRIC_TURNS, (double)self->turns);
     metric_add_alone(page, METRIC_STORE_OK, self->store_ok);
     metric_add_alone(page, METRIC_STORE_COMMITS, (double)self->commits);

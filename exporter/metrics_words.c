@@ -102,6 +102,38 @@ static void touch_decisions(struct metrics_counters *c)
 
 /* ---- ends ---- */
 
+/* Where nobody asked, an abort is Ferry's own word that the move fails. */
+static bool is_given_up(const struct snapshot_job *job)
+{
+    if (job->outcome != OUTCOME_ABORTED)
+        return false;
+    switch (job->abort_cause) {
+    case ABORT_CAUSE_PROGRESS:
+    case ABORT_CAUSE_COMPLETION:
+    case ABORT_CAUSE_STALLED:
+    case ABORT_CAUSE_IDLE:
+    case ABORT_CAUSE_STREAM: return true;
+    case ABORT_CAUSE_NONE:
+    case ABORT_CAUSE_OPERATOR:
+    case ABORT_CAUSE_DRAIN:
+    case ABORT_CAUSE_COUNT: break;
+    }
+    return false;
+}
+
+/* The outcomes and one more. */
+enum { FIRST_WORD = OUTCOME_NONE + 1, GIVEN_UP = OUTCOME_COUNT, N_WORDS };
+
+static const char *outcome_word(unsigned i)
+{
+    return i == GIVEN_UP ? "gave-up" : outcome_name((enum outcome)i);
+}
+
+const char *counters_outcome(const struct snapshot_job *job)
+{
+    return outcome_word(is_given_up(job) ? GIVEN_UP : (unsigned)job->outcome);
+}
+
 static void touch_verdicts(struct metrics_counters *c, enum outcome outcome, enum cause cause)
 {
     for (enum plane plane = 0; plane < PLANE_COUNT; plane++) {
@@ -113,9 +145,9 @@ static void touch_verdicts(struct metrics_counters *c, enum outcome outcome, enu
 
 static void touch_migrations(struct metrics_counters *c, const char *policy)
 {
-    for (enum outcome outcome = OUTCOME_NONE + 1; outcome < OUTCOME_COUNT; outcome++)
+    for (unsigned word = FIRST_WORD; word < N_WORDS; word++)
         for (enum origin origin = 0; origin < ORIGIN_COUNT; origin++) {
-            const char *values[] = {outcome_name(outcome), origin_name(origin), policy};
+            const char *values[] = {outcome_word(word), origin_name(origin), policy};
             (void)promx_metric_touch(c->of[METRIC_MIGRATIONS], values);
         }
 }
@@ -123,12 +155,13 @@ static void touch_migrations(struct metrics_counters *c, const char *policy)
 static void touch_ends(struct metrics_counters *c)
 {
     touch_migrations(c, "");
-    for (enum outcome outcome = OUTCOME_NONE + 1; outcome < OUTCOME_COUNT; outcome++) {
-        touch_one(c->of[METRIC_MIGRATION_DURATION], outcome_name(outcome));
+    for (unsigned word = FIRST_WORD; word < N_WORDS; word++)
+        touch_one(c->of[METRIC_MIGRATION_DURATION], outcome_word(word));
+    for (enum outcome outcome = OUTCOME_NONE + 1; outcome < OUTCOME_COUNT; outcome++)
         for (enum cause cause = 0; cause < CAUSE_COUNT; cause++)
             if ((cause == CAUSE_NONE) == (outcome == OUTCOME_SUCCEEDED))
                 touch_verdicts(c, outcome, cause);
-    }
+    touch_verdicts(c, OUTCOME_SUCCEEDED, CAUSE_FALSE_FAILURE_REPORT); /* analyzer/recorded.c */
     for (enum abort_cause cause = ABORT_CAUSE_NONE + 1; cause < ABORT_CAUSE_COUNT; cause++) {
         const char *values[] = {abort_cause_name(cause), abort_status_name(ABORT_SUCCEEDED)};
         (void)promx_metric_touch(c->of[METRIC_MIGRATION_ABORTS], values);
@@ -184,32 +217,87 @@ const char *counters_policy(struct metrics_counters *counters, const char *polic
     return i < METRICS_POLICIES_MAX ? policy : other;
 }
 
-void counters_path(struct metrics_counters *counters, const struct snapshot_job *job,
+void counters_path(struct metrics_counters *counters, const char *source, const char *target,
                    const char *out_path[static 2])
 {
     prom_metric_t *metric = counters->of[METRIC_PATH_BYTES];
-    out_path[0] = job->source;
-    out_path[1] = job->target;
+    out_path[0] = source;
+    out_path[1] = target;
     if (promx_metric_has(metric, out_path) || promx_metric_series(metric) < METRICS_PATHS_MAX)
         (void)promx_metric_touch(metric, out_path);
     else
         out_path[0] = out_path[1] = other;
 }
 
+static void touch_node(struct metrics_counters *c, const char *node)
+{
+    static const char *const results[] = {"failed", "ready", "cancelled"};
+    for (size_t i = 0; i < COUNT(results); i++) {
+        const char *labels[] = {node, results[i]};
+        (void)promx_metric_touch(c->of[METRIC_PREPARATIONS], labels);
+    }
+}
+
+static void touch_path(struct metrics_counters *c, const char *source, const char *target)
+{
+    const char *path[3];
+    counters_path(c, source, target, path);
+    (void)promx_metric_touch(c->of[METRIC_PATH_TIME], path);
+    (void)promx_metric_touch(c->of[METRIC_PATH_BLACKOUT], path);
+    for (unsigned word = FIRST_WORD; word < N_WORDS; word++) {
+        path[2] = outcome_word(word);
+        (void)promx_metric_touch(c->of[METRIC_PATH_MIGRATIONS], path);
+    }
+}
+
 void counters_touch_job(struct metrics_counters *counters, const struct snapshot_job *job)
 {
-    static const char *const results[] = {"ready", "failed", "cancelled"};
-    const char *path[3];
     touch_migrations(counters, counters_policy(counters, job->policy));
-    for (size_t i = 0; i < COUNT(results); i++) {
-        const char *labels[] = {job->target, results[i]};
-        (void)promx_metric_touch(counters->of[METRIC_PREPARATIONS], labels);
+    touch_node(counters, job->target);
+    touch_path(counters, job->source, job->target);
+}
+
+/* ---- what may come next ---- */
+
+/* One series stands for all of them: there are many nodes, and a page asks each time. */
+static bool knows_node(struct metrics_counters *c, const char *node)
+{
+    const char *labels[] = {node, "cancelled"}; /* made last */
+    return promx_metric_has(c->of[METRIC_PREPARATIONS], labels);
+}
+
+static bool knows_path(struct metrics_counters *c, const char *source, const char *target)
+{
+    const char *path[] = {source, target};
+    return promx_metric_has(c->of[METRIC_PATH_BYTES], path);
+}
+
+static void foresee_policies(struct metrics_counters *c, const struct snapshot *snapshot)
+{
+    for (size_t i = 0; i < snapshot->n_objects; i++) {
+        const struct snapshot_object *object = snapshot->objects[i];
+        if (object->kind != OBJECT_POLICY)
+            continue;
+        (void)pthread_mutex_lock(&c->lock);
+        size_t n = c->n_policies, at = 0;
+        while (at < n && strcmp(c->policies[at], object->name) != 0)
+            at++;
+        (void)pthread_mutex_unlock(&c->lock);
+        if (at == n && n < METRICS_POLICIES_AHEAD)
+            touch_migrations(c, counters_policy(c, object->name));
     }
-    counters_path(counters, job, path);
-    (void)promx_metric_touch(counters->of[METRIC_PATH_TIME], path);
-    (void)promx_metric_touch(counters->of[METRIC_PATH_BLACKOUT], path);
-    for (enum outcome outcome = OUTCOME_NONE + 1; outcome < OUTCOME_COUNT; outcome++) {
-        path[2] = outcome_name(outcome);
-        (void)promx_metric_touch(counters->of[METRIC_PATH_MIGRATIONS], path);
+}
+
+void counters_foresee(struct metrics_counters *counters, const struct snapshot *snapshot)
+{
+    size_t n = snapshot->n_nodes;
+    for (size_t i = 0; i < n; i++)
+        if (!knows_node(counters, snapshot->nodes[i].name))
+            touch_node(counters, snapshot->nodes[i].name);
+    for (size_t i = 0; i < n * n && n * n <= METRICS_PATHS_AHEAD; i++) {
+        const char *from = snapshot->nodes[i / n].name, *to = snapshot->nodes[i % n].name;
+        if (i / n != i % n && !knows_path(counters, from, to))
+            touch_path(counters, from, to);
     }
+    foresee_policies(counters, snapshot);
 }

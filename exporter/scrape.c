@@ -145,7 +145,7 @@ static struct http_page *render(enum promx_format format, const struct metrics_v
     struct promx_page page;
     promx_page_init(&page, format, EXPORTER_PAGE_MAX);
     metrics_render(view, &page);
-    metrics_counters_render(counters, &page);
+    metrics_counters_render(counters, view->snapshot, &page);
     promx_page_end(&page);
     size_t n = page.out.length;
     char *text = buf_take(&page.out);

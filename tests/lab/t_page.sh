@@ -48,9 +48,17 @@ arrives() {
     [ "$(curl -so /dev/null -w '%{http_code}' "$(jq -r .runbook_url <<<"$page")")" = 200 ] || [ "$alert" = FerryDown ] || fail "no runbook at $(jq -r .runbook_url <<<"$page")"
 }
 incident_open() { [ "$(ask 'ferry_incident{kind="ordinary"}')" = 1 ]; }
-only() { # ALERTS that may have come
+only() { # ALERTS that may have come, by now
     local alert
     for alert in $(all_paged); do [[ " $* " == *" $alert "* ]] || fail "$alert came too"; done
+}
+# only_in_the_end ALERTS: nor does another come when the dust has settled. What fires is sent after group_wait at the latest.
+GROUP_WAIT=$(sed -n 's/^  group_wait: *\([0-9]*\)s$/\1/p' "$ALERTS/alertmanager.yml")
+only_in_the_end() {
+    [ -n "$GROUP_WAIT" ] || fail 'alertmanager.yml has no group_wait'
+    sleep $((GROUP_WAIT + 5))
+    only "$@"
+    note "came in all: $(all_paged)"
 }
 
 case ${1:-} in
@@ -66,6 +74,7 @@ irrecoverable)
     [ "$(ask 'ferry_incident{kind="irrecoverable"}')" = 1 ] || fail 'the incident is gone'
     ferry ack "$job" >&2
     wait_until 60 resolved FerryGuestIrrecoverable || fail 'the page stays although it was acknowledged'
+    only_in_the_end FerryGuestIrrecoverable FerryPostCopyBroken
     ;;
 stalled)
     STALL=45 in_precopy
@@ -75,6 +84,7 @@ stalled)
     arrives FerryStreamStalled 60 namespace=default name=g-f source=h1 target=h2 migration="$job" severity=warning
     only FerryStreamStalled FerryMigrationNotConverging FerryMigrationFailed
     arrives FerryMigrationFailed 120 name=g-f plane=data cause=progress-stall
+    only_in_the_end FerryStreamStalled FerryMigrationNotConverging FerryMigrationFailed
     ;;
 too_small)
     # A guest larger than this machine: its memory is never touched.
@@ -87,7 +97,7 @@ too_small)
     began
     ferry migrate g-big --to h2 >&2
     arrives FerryMigrationFailed 60 name=g-big plane=control cause=target-unschedulable-resources
-    only FerryMigrationFailed
+    only_in_the_end FerryMigrationFailed
     ;;
 drain)
     host_run h1 mkdir -p $IMAGES
@@ -99,8 +109,8 @@ drain)
     observe
     began
     ferry drain h1 >&2
-    arrives FerryDrainBlocked 120 node=h1 severity=warning
-    only FerryDrainBlocked
+    arrives FerryDrainBlocked 120 node=h1 severity=warning 'summary=The drain of h1 is blocked: [A-Za-z]+ 1'
+    only_in_the_end FerryDrainBlocked
     ;;
 ferry_down)
     start_ferry
@@ -108,7 +118,7 @@ ferry_down)
     began
     kill9_ferry
     arrives FerryDown 180 severity=page
-    only FerryDown
+    only_in_the_end FerryDown
     ;;
 host_down) # what follows from a host that does not answer is kept back until it answers
     in_precopy

@@ -276,12 +276,15 @@ static void every_loss_is_counted_under_its_own_name(void **state)
     const struct collector_stats collector = {.samples = 100, .posts_dropped = 7};
     const struct engine_stats engine = {.posts_dropped = 5};
     const struct store_stats store = {.samples_dropped = 3};
+    const struct desk_stats desk = {.judged = 90, .failures = 2, .queue = 11};
     struct exporter_self self;
-    self_fill(&collector, &engine, &store, &self);
+    self_fill(&collector, &engine, &store, &desk, &self);
     assert_int_equal(self.samples, 100);
     assert_int_equal(self.samples_dropped, 3);
     assert_int_equal(self.collector_drops, 7);
     assert_int_equal(self.engine_drops, 5);
+    assert_int_equal(self.verdict_failures, 2);
+    assert_int_equal(self.analyser_queue, 11);
 }
 
 /* --- worlds --- */

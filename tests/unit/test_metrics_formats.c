@@ -161,7 +161,7 @@ static void kubevirts_names_come_on_request(void **state)
         struct page_totals totals;
         promx_page_init(&page, format, EXPORTER_PAGE_MAX);
         metrics_render(&view, &page);
-        metrics_counters_render(counters, &page);
+        metrics_counters_render(counters, &world->snapshot, &page);
         promx_page_end(&page);
         OWNED_TEXT text = buf_take(&page.out);
         assert_fine(text, format == PROMX_OPENMETRICS, &totals);

@@ -44,6 +44,55 @@ static void each_end_of_a_broken_post_copy_is_counted(void **state)
     }
 }
 
+/* Where Ferry itself gave up, nobody asked: that is a failure of the path, not somebody's wish. */
+static void what_ferry_gave_up_is_not_what_somebody_stopped(void **state)
+{
+    (void)state;
+    static const struct {
+        enum outcome outcome;
+        enum abort_cause cause;
+        const char *word;
+    } rows[] = {
+        {OUTCOME_ABORTED, ABORT_CAUSE_NONE, "aborted"}, /* of an earlier version */
+        {OUTCOME_ABORTED, ABORT_CAUSE_OPERATOR, "aborted"},
+        {OUTCOME_ABORTED, ABORT_CAUSE_DRAIN, "aborted"},
+        {OUTCOME_ABORTED, ABORT_CAUSE_PROGRESS, "gave-up"},
+        {OUTCOME_ABORTED, ABORT_CAUSE_COMPLETION, "gave-up"},
+        {OUTCOME_ABORTED, ABORT_CAUSE_STALLED, "gave-up"},
+        {OUTCOME_ABORTED, ABORT_CAUSE_IDLE, "gave-up"},
+        {OUTCOME_ABORTED, ABORT_CAUSE_STREAM, "gave-up"},
+        {OUTCOME_FAILED, ABORT_CAUSE_PROGRESS, "failed"}, /* it was not stopped by that */
+        {OUTCOME_SUCCEEDED, ABORT_CAUSE_COMPLETION, "succeeded"},
+    };
+    static const char *const families[][2] = {
+        {"ferry_migrations_total{outcome=\"", "\",trigger=\"user\",policy=\"\"}"},
+        {"ferry_path_migrations_total{source=\"a\",target=\"b\",outcome=\"", "\"}"},
+        {"ferry_migration_duration_seconds_count{outcome=\"", "\"}"},
+    };
+    static const char *const words[] = {"succeeded", "failed", "aborted", "gave-up"};
+    for (size_t i = 0; i < COUNT(rows); i++) {
+        OWNED(metrics_counters) counters = new_counters();
+        const struct snapshot_job job = {.outcome = rows[i].outcome,
+                                         .abort_cause = rows[i].cause,
+                                         .abort_status = ABORT_SUCCEEDED,
+                                         .source = "a",
+                                         .target = "b",
+                                         .epoch = 1};
+        metrics_count_step(counters, &job, PHASE_SCHEDULED, PHASE_PREPARING_TARGET, 1);
+        metrics_count_finished(counters, &job);
+        OWNED_TEXT page = counters_page(counters);
+        for (size_t f = 0; f < COUNT(families) * COUNT(words); f++) {
+            char line[160];
+            const char *word = words[f % COUNT(words)];
+            const char *const *family = families[f / COUNT(words)];
+            (void)snprintf(line, sizeof line, "\n%s%s%s %d\n", family[0], word, family[1],
+                           strcmp(word, rows[i].word) == 0);
+            if (strstr(page, line) == NULL)
+                fail_msg("row %zu: no %s", i, line);
+        }
+    }
+}
+
 /* What came over what was forecast: only of those that arrived, and only where there was a
  * forecast. */
 static void the_error_of_forecasts_is_counted(void **state)
@@ -160,13 +209,37 @@ static void a_recovery_under_way_is_on_the_page(void **state)
     snapshot_unref(&world->snapshot);
 }
 
+/* One run shows what was decided about it, never what was about another. */
+static void a_run_shows_its_own_decision(void **state)
+{
+    (void)state;
+    static const char family[] = "\nferry_migration_decision_timestamp_seconds{";
+    struct world *world = world_new(1);
+    struct promx_page made;
+    world->jobs[0].decision = world->jobs[1].decision = "downtime-more";
+    world->jobs[0].decision_ms = 1000; /* is over */
+    world->jobs[1].decision_ms = 1763270000500;
+    promx_page_init(&made, PROMX_TEXT, 1 << 20);
+    metrics_render_migrations(&world->snapshot, &made);
+    OWNED_TEXT page = buf_take(&made.out);
+    const char *line = strstr(page, family);
+    assert_non_null(line);
+    assert_null(strstr(line + 1, family)); /* "stopping" runs too; nothing was decided about it */
+    char want[] = "migration=\"moving\",decision=\"downtime-more\"} 1763270000.5\n";
+    const char *found = strstr(line, want);
+    assert_true(found != NULL && found < strchr(line + 1, '\n'));
+    snapshot_unref(&world->snapshot);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(each_end_of_a_broken_post_copy_is_counted),
+        cmocka_unit_test(what_ferry_gave_up_is_not_what_somebody_stopped),
         cmocka_unit_test(the_error_of_forecasts_is_counted),
         cmocka_unit_test(changes_of_mode_are_counted_by_their_cause),
         cmocka_unit_test(a_recovery_under_way_is_on_the_page),
+        cmocka_unit_test(a_run_shows_its_own_decision),
     };
     return cmocka_run_group_tests_name("metrics of moves", tests, NULL, NULL);
 }

@@ -25,6 +25,8 @@ static const struct exporter_self self = {
     .sample_gap_max_ms = 412,
     .collector_queue = 4,
     .engine_queue = 5,
+    .analyser_queue = 11,
+    .verdict_failures = 6,
     .collector_drops = 8,
     .engine_drops = 9,
     .commits = 60,
@@ -55,7 +57,7 @@ static inline char *page_in(enum promx_format format, const struct snapshot *sna
     struct promx_page page;
     promx_page_init(&page, format, EXPORTER_PAGE_MAX);
     metrics_render(&view, &page);
-    metrics_counters_render(counters, &page);
+    metrics_counters_render(counters, snapshot, &page);
     promx_page_end(&page);
     return buf_take(&page.out);
 }
@@ -79,7 +81,7 @@ static inline char *counters_page(struct metrics_counters *counters)
 {
     struct promx_page page;
     promx_page_init(&page, PROMX_TEXT, EXPORTER_PAGE_MAX);
-    metrics_counters_render(counters, &page);
+    metrics_counters_render(counters, NULL, &page);
     return buf_take(&page.out);
 }
 

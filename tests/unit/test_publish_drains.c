@@ -10,6 +10,7 @@
 #include <string.h>
 
 #include "engine/publish.h"
+#include "exporter/metrics.h"
 #include "tests/core_world.h"
 
 static const struct snapshot *shot(struct core_world *w)
@@ -28,6 +29,19 @@ static void put(struct core_world *w, enum object_kind kind, const char *name, c
     if (!core_put(w, kind, name, spec))
         fail_msg("%s: %s", name, w->err.text);
     core_settle(w);
+}
+
+/* Hosts and drains of now as /metrics shows them. */
+static char *fleet_page(struct core_world *w)
+{
+    const struct snapshot *s = shot(w);
+    struct promx_page page;
+    promx_page_init(&page, PROMX_TEXT, EXPORTER_PAGE_MAX);
+    metrics_render_fleet(s, &page);
+    snapshot_unref(s);
+    char *text = buf_take(&page.out);
+    assert_non_null(text);
+    return text;
 }
 
 /* g1 and g2 move, g3 stays, g4 is somebody else's business. */
@@ -122,12 +136,38 @@ static void of_drains_that_are_over_the_newest_counts(void **state)
     core_free(w);
 }
 
+/* What FerryDrainLate asks for: a drain that missed its deadline is over, and says so for as long
+ * as it is there; its deadline is not told any more. */
+static void a_drain_that_missed_its_deadline_is_failed_on_the_page(void **state)
+{
+    (void)state;
+    static const char deadline[] = "\nferry_drain_deadline_timestamp_seconds{node=\"h1\"} ";
+    struct core_world *w = four_guests();
+    put(w, OBJECT_DRAIN, "a", "{\"nodeName\":\"h1\",\"deadlineSeconds\":60}");
+    OWNED_TEXT before = fleet_page(w);
+    assert_non_null(strstr(before, "\nferry_drain_state{node=\"h1\",state=\"Failed\"} 0\n"));
+    assert_non_null(strstr(before, deadline));
+    core_pass(w, 61000);
+    for (int hour = 0; hour < 3; hour++) {
+        OWNED_TEXT late = fleet_page(w);
+        assert_non_null(strstr(late, "\nferry_drain_state{node=\"h1\",state=\"Failed\"} 1\n"));
+        assert_non_null(strstr(late, "\nferry_node_schedulable{node=\"h1\"} 0\n"));
+        assert_null(strstr(late, deadline));
+        core_pass(w, 3600 * 1000);
+    }
+    assert_true(core_remove(w, OBJECT_DRAIN, "a"));
+    OWNED_TEXT after = fleet_page(w);
+    assert_null(strstr(after, "\nferry_drain_state{"));
+    core_free(w);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(guests_are_counted_by_how_far_they_are),
         cmocka_unit_test(a_node_has_the_row_of_the_drain_that_matters),
         cmocka_unit_test(of_drains_that_are_over_the_newest_counts),
+        cmocka_unit_test(a_drain_that_missed_its_deadline_is_failed_on_the_page),
     };
     return cmocka_run_group_tests_name("publish-drains", tests, NULL, NULL);
 }
