@@ -22,8 +22,8 @@ begin() { # "guest's work" "policy" [migrate option]...; FAULT: where Ferry is t
     local work=$1 rules=$2 edits=("$(with_metadata "<ferry:label key='tier' value='f'/>")")
     if [ -n "${DISKS:-}" ]; then
         for host in h1 h2; do host_run "$host" mkdir -p $IMAGES; done
-        host_run h1 sh -c "head -c 16M /dev/urandom >$IMAGES/f.img"
-        host_run h2 truncate -s 16M $IMAGES/f2.img
+        host_run h1 sh -c "head -c ${DISK_MIB:-16}M /dev/urandom >$IMAGES/f.img"
+        host_run h2 truncate -s ${DISK_MIB:-16}M $IMAGES/f2.img
         UNDO+=("host_run h1 rm -f $IMAGES/f.img" "host_run h2 rm -f $IMAGES/f2.img")
         edits+=("$(with_device "<disk type='file' device='disk'><driver name='qemu' type='raw'/><source file='$IMAGES/f.img'/><target dev='vda' bus='virtio'/></disk>")")
     fi
@@ -43,7 +43,7 @@ begin() { # "guest's work" "policy" [migrate option]...; FAULT: where Ferry is t
 # A move that comes to be in that mode.
 begin_postcopy() { STALL=3 begin 'ws=32 rate=40 hb=200' "bandwidthPerMigration: 12Mi, bandwidthPostCopy: ${1:-1Mi}, allowPostCopy: true"; }
 begin_paused() { STALL=3 begin 'ws=32 rate=40 hb=200' 'bandwidthPerMigration: 8Mi, allowWorkloadDisruption: true, allowPostCopy: false'; }
-begin_disks() { DISKS=1 begin 'ws=8 rate=2 hb=200' 'bandwidthPerMigration: 6Mi' --volume "vda=$IMAGES/f2.img"; }
+begin_disks() { DISKS=1 begin 'ws=8 rate=2 hb=200' "bandwidthPerMigration: ${1:-6Mi}" --volume "vda=$IMAGES/f2.img"; } # [BANDWIDTH]
 # In the named stage of the move.
 in_precopy() {
     begin 'ws=8 rate=2 hb=200' "bandwidthPerMigration: 6Mi${1:+, $1}"
@@ -61,6 +61,13 @@ in_postcopy() {
     wait_until 60 mode_is PostCopy || fail 'no post-copy'
     sleep 0.5
 }
+disk_copied() { host_virsh h1 domjobinfo g-f 2>/dev/null | awk '/^File processed:/ {n = $3} END {exit !(n > 0)}'; }
+in_copy() { # its disk is being copied, for ten seconds more
+    DISK_MIB=32 begin_disks 3Mi
+    wait_until 30 disk_copied || fail 'no disk is copied'
+    sleep 1
+    [ "$(host_pass h1 g-f)" = 0 ] || fail 'the disk is copied already'
+}
 in_disks() { # disks are alike and memory moves
     begin_disks
     wait_until 60 pass_reached h1 g-f 1 || fail 'the disk was not copied'
@@ -75,6 +82,8 @@ freed_within() {
     before=$(heartbeats h1 g-f)
     wait_until "$1" more_heartbeats h1 g-f "$before"
 }
+# within SECONDS: of began, to the tenth
+within() { awk -v had="$(elapsed)" -v most="$1" 'BEGIN {exit !(had <= most)}' || fail "it took $(elapsed) s, at most $1 s are allowed"; }
 waits_for() { [[ $(job_field "$job" .status.ferry.pending.message) == *"$1"* ]]; }
 # runs_again HOST SECONDS: the guest's own heartbeat says so
 runs_again() {
@@ -83,3 +92,5 @@ runs_again() {
     wait_until "$2" more_heartbeats "$1" g-f "$before" || fail "g-f does not run on $1 after $2 s"
     note "g-f runs on $1 again after $(elapsed) s"
 }
+# freed_in_time: a guest that a stalled switch-over holds runs on h1 again within the 10 s that are promised
+freed_in_time() { runs_again h1 10 && within 10; }

@@ -15,6 +15,7 @@ assert_job "$job" .status.migrationState.abortStatus Succeeded
 assert_job "$job" .status.ferry.outcome aborted
 assert_job "$job" .status.ferry.guestAt running-on-source
 assert_verdict "$job" user-cancelled none
+STATE_OF_ABORT=Succeeded assert_state "$job" h1 h2
 uid=$(uid_of "$job")
 assert_sighting "$uid" source 'present running'
 assert_sighting "$uid" target 'absent .*'
@@ -25,5 +26,6 @@ note 'and the guest can still move'
 job=$(migrate g-abort h2 64)
 wait_final "$job" 30
 assert_job "$job" .status.phase Succeeded
+assert_state "$job" h1 h2
 assert_runs_on h2 g-abort
 guest_check h2 g-abort

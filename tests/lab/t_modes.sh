@@ -5,15 +5,22 @@
 . "$(dirname "$0")/testlib.sh"
 first_hosts 3
 GUEST=g-mode
+FROM=h1 POLICY='' # where the guest is, and the policy it has
 
 policy() { # FIELDS
+    POLICY=way
     ferry apply -f - <<<"{apiVersion: migrations.kubevirt.io/v1alpha1, kind: MigrationPolicy, metadata: {name: way},
         spec: {selectors: {virtualMachineInstanceSelector: {tier: way}}, $1}}"
 }
 mode_guest() { # MEMORY_MIB "guest command line"
     boot_as h1 $GUEST "$1" "$2" "$(with_metadata "<ferry:label key='tier' value='way'/>")"
 }
+with_addresses() { # memory goes where the configuration says
+    [ -f "$TEST_DIR/ferry.yaml" ] || write_config
+    sed -i "s|^  - name: h\\([0-9]\\)\$|&\n    migrationAddress: $LAB_NET.\\1|" "$TEST_DIR/ferry.yaml"
+}
 appliance() {
+    with_addresses
     start_ferry
     wait_condition $GUEST LiveMigratable 'True '
 }
@@ -52,6 +59,8 @@ arrived() {
     assert_equal 'flags' "$(flags "$1")" "live peer-to-peer${3:+ $3}"
     assert_equal 'left out' "$(left_out "$1")" "$4"
     assert_equal 'modes' "$(modes "$1")" "${5:-PreCopy}"
+    assert_state "$1" "$FROM" "$2" "${5:-PreCopy}" "$POLICY"
+    FROM=$2
     local name
     for name in $3; do
         ferry describe migration "$1" | grep -q "^  $name  *[A-Za-z]" || fail "describe does not explain $name: $(ferry describe migration "$1")"
@@ -151,6 +160,7 @@ paused)
     assert_equal 'flags' "$(flags "$job")" 'live peer-to-peer paused'
     assert_equal 'left out' "$(left_out "$job")" "post-copy left out: the guest is paused; $IN_THE_CLEAR"
     assert_equal 'modes' "$(modes "$job")" PreCopy
+    assert_state "$job" h1 h2 PreCopy way
     assert_equal 'state on h2' "$(host_virsh h2 domstate --reason $GUEST)" 'paused \(user\)'
     before=$(heartbeats h2 $GUEST)
     sleep 1
@@ -161,7 +171,8 @@ paused)
     ;;
 lasting) # what is only running stays so; what is defined is defined where it runs, and only there
     mode_guest 48 'ws=8 rate=2 hb=200'
-    appliance
+    start_ferry # and where memory goes is left to libvirt
+    wait_condition $GUEST LiveMigratable 'True '
     job=$(go h2)
     arrived "$job" h2 '' "$IN_THE_CLEAR"
     assert_equal 'lasting on h2' "$(host_virsh h2 dominfo $GUEST | awk '/^Persistent:/ {print $2}')" no
@@ -193,6 +204,7 @@ disks) # encrypted as well; with parallel streams libvirt 9.0 would refuse its o
     boot_as h1 $GUEST 48 'ws=8 rate=2 hb=200' "$(with_metadata "<ferry:label key='tier' value='way'/>")" \
         "$(with_device "<disk type='file' device='disk'><driver name='qemu' type='raw'/><source file='$image'/><target dev='vda' bus='virtio'/></disk>")"
     with_tls h1 h2
+    with_addresses
     start_ferry
     wait_condition $GUEST LiveMigratable 'False DisksNotLiveMigratable'
     policy 'bandwidthPerMigration: 24Mi, parallelConnections: 2, tunnelled: true'

@@ -29,6 +29,7 @@ postcopy)
     note "decided: $(decisions "$job")"
     assert_job "$job" .status.phase Succeeded
     assert_equal 'modes' "$(modes "$job")" 'PreCopy PostCopy'
+    assert_state "$job" h1 h2 'PreCopy PostCopy' busy
     [[ $(decisions "$job") == *stalled-post-copy* ]] || fail "decided: $(decisions "$job")"
     assert_equal 'orders' "$(sql "SELECT count(*) FROM intents WHERE job_uid = '$(uid_of "$job")' AND action = 'start-postcopy' AND err = 'none'")" 1
     [ "$(sql "SELECT count(*) FROM decisions WHERE job_uid = '$(uid_of "$job")' AND shadow = 1 AND monitor = 'legacy'")" -ge 1 ] || fail 'the shadow said nothing'
@@ -42,6 +43,7 @@ stop)
     note "decided: $(decisions "$job")"
     assert_job "$job" .status.phase Succeeded
     assert_equal 'modes' "$(modes "$job")" 'PreCopy Paused'
+    assert_state "$job" h1 h2 'PreCopy Paused' busy
     assert_runs_on h2 g-busy
     guest_check h2 g-busy
     ;;
@@ -54,8 +56,12 @@ give_up)
     assert_job "$job" .status.ferry.outcome aborted
     reason=$(job_field "$job" .status.migrationState.failureReason)
     note "$reason"
-    [[ $reason == 'aborted by ferry: '*MiB* ]] || fail "the reason carries no numbers: $reason"
+    size='[0-9]+ [KM]iB'
+    wanted="^aborted by ferry: gave up: .*: $size left, $size/s moved, $size/s dirtied, budget 150 s\$"
+    [[ $reason =~ $wanted ]] ||
+        fail "the reason lacks what is left, bandwidth, dirty rate or budget: $reason"
     assert_equal 'modes' "$(modes "$job")" 'PreCopy'
+    STATE_OF_ABORT=Succeeded assert_state "$job" h1 h2 PreCopy busy
     assert_verdict "$job" non-converging data
     assert_runs_on h1 g-busy
     guest_check h1 g-busy

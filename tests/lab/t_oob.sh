@@ -27,7 +27,7 @@ switch)
     wait_until 5 ready || fail 'no monitor came'
     began
     break_host link-down h2
-    runs_again h1 12
+    freed_in_time
     decided stalled-yank-oob || fail "decided: $(events)"
     note "$(intents)"
     wait_final "$job" 60
@@ -36,6 +36,7 @@ switch)
     assert_job "$job" .status.ferry.guestAt running-on-source
     assert_runs_on h1 g-f
     guest_check h1 g-f
+    assert_verdict "$job" network-interrupted data
     note 'and its next migration arrives'
     job=$(migrate g-f h2 64)
     wait_final "$job" 60

@@ -22,7 +22,7 @@ relayed() {
     assert_equal 'to h2' "$(host_run h1 ss -Htn state established "( dst $LAB_NET.2 and $range )" | wc -l)" 0
     [[ $(ferry describe vmim "$job") == *'memory passes through Ferry'* ]] || fail 'describe does not say so'
 }
-at_home() {
+at_home() { # SECONDS CAUSE PLANE
     wait_final "$job" "$1"
     note "final after $(elapsed) s: $(intents); $(job_field "$job" .status.migrationState.failureReason)"
     for host in "${BROKEN[@]}"; do heal "$host"; done
@@ -30,6 +30,7 @@ at_home() {
     assert_job "$job" .status.ferry.guestAt running-on-source
     assert_runs_on h1 g-f
     guest_check h1 g-f
+    assert_verdict "$job" "$2" "$3"
 }
 
 write_config
@@ -42,9 +43,9 @@ switch | switch_parallel)
     relayed $streams
     began
     break_host link-down h2
-    runs_again h1 10
+    freed_in_time
     decided stalled-switch-reset-relay || fail "decided: $(events)"
-    at_home 90
+    at_home 90 network-interrupted data
     ;;
 arrives)
     sed -i "/^  - name: h[12]\$/a\\    tls: true" "$TEST_DIR/ferry.yaml"
@@ -63,7 +64,7 @@ killed)
     began
     kill_ferry KILL
     start_ferry
-    at_home 60
+    at_home 60 management-daemon-restart control
     [[ $(job_field "$job" .status.migrationState.failureReason) == *'passed through Ferry'* ]] || fail 'no reason'
     ;;
 *) fail "no case '${1:-}'" ;;

@@ -256,6 +256,26 @@ assert_job() { # NAME FILTER WANT
     assert_equal "$1 $2" "$(job_field "$1" "$2")" "$3"
 }
 
+# assert_state NAME SOURCE TARGET [MODES [POLICY]]: every field of its migrationState, as served with the
+# job and with its guest, which must say the same. What the policy sets is frozen there, and all the
+# rest that can be set is said too. STATE_OF_ABORT: how an abort ended, when one was asked for.
+address_of() { awk -v host="$1" '/^  - name:/ {at = $3} at == host && /^    migrationAddress:/ {print $2}' "$TEST_DIR/ferry.yaml"; } # HOST
+policy_settings() { # [POLICY]
+    [ -n "${1:-}" ] || { echo '{}' && return; }
+    ferry get migrationpolicy "$1" -o json | jq '.spec | del(.selectors)'
+}
+assert_state() {
+    local job guest mistakes
+    job=$(api "$MIGRATIONS/$1")
+    guest=$(api "$VMIS/$(jq -r .spec.vmiName <<<"$job")")
+    mistakes=$(jq -nr --argjson job "$job" --argjson vmi "$guest" --arg source "$2" --arg target "$3" \
+        --arg modes "${4:-PreCopy}" --arg policy "${5:-}" --argjson set "$(policy_settings "${5:-}")" \
+        --arg address "$(address_of "$3")" --arg abort "${STATE_OF_ABORT:-}" -f "$LAB_SCRIPTS/state.jq")
+    [ -z "$mistakes" ] || fail "migrationState of $1: $mistakes
+$(jq -c .status.migrationState <<<"$job")
+$(jq -c .status.migrationState <<<"$guest")"
+}
+
 # assert_verdict NAME CAUSE PLANE [IRRECOVERABLE]: what the analyser says of its end, stored within 2 s of it.
 has_verdict() { [ -n "$(job_field "$1" .status.ferry.verdict.cause)" ]; }
 assert_verdict() {
