@@ -329,7 +329,8 @@ static void on_late_call(struct fleet *f, const struct input *input, struct mome
     struct job *job = fleet_newest_finished(f, input->guest);
     if (job == NULL || input->id == 0)
         return;
-    struct job_order *orders[] = {&job->stream.order, &job->recovery.order, &job->userpause.order};
+    struct job_order *orders[] = {&job->stream.order, &job->recovery.order, &job->userpause.order,
+                                  &job->backup_order};
     bool closed = false;
     for (size_t i = 0; i < COUNT(orders); i++)
         closed = closed || order_answered(job, orders[i], input->id, &input->err, now, fx);
@@ -349,17 +350,12 @@ static void on_call(struct fleet *f, const struct input *input, struct moment no
         on_late_call(f, input, now, fx);
         return;
     }
-    if (input->id == 0) { /* the order to end a backup: its end will be seen */
-        if (input->err.code != ERR_NONE)
-            effects_event(fx, job, now.wall_ms, true, "BackupNotAborted",
-                          "The backup could not be ended: %.300s", input->err.text);
-        return;
-    }
     if (input->of.call == HV_CALL_MIGRATE && job->call_out && job->call_id == input->id)
         move_called(job, &input->err, now, fx);
     else if (job->abort_call_id != 0 && job->abort_call_id == input->id)
         move_abort_called(job, &input->err, now, fx);
-    else if (!ladder_called(f, job, input->id, &input->err, now, fx) &&
+    else if (!schedule_backup_answered(job, input->id, &input->err, now, fx) &&
+             !ladder_called(f, job, input->id, &input->err, now, fx) &&
              !recovery_called(f, job, input->id, &input->err, now, fx) &&
              !userpause_called(job, input->id, &input->err, now, fx) &&
              !steer_called(f, job, input->id, &input->err, now, fx)) {
@@ -547,6 +543,8 @@ void reconcile_restore(struct fleet *f, struct job *job, struct moment now, stru
         ledger_restore(f, job);
     if (job->phase == PHASE_TARGET_READY || job->phase == PHASE_RUNNING)
         move_adopt(f, job, now, fx);
+    else
+        intent_close_left(job, now, fx);
     fleet_settle_job(f, job);
 }
 
