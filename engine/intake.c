@@ -190,7 +190,7 @@ static bool on_definition(void *ctx, const char *host, const char *guest, const 
             migratable_mark_plugged(live, stored);
         migratable_evaluate(live, &e->storage, &facts->migratable);
         required_evaluate(live, has_stored ? stored : NULL, &facts->required);
-        if (facts->required.is == REQUIRED_NOW) /* where it goes it is plugged as stored */
+        if (facts->required.cures) /* where it goes it is plugged as stored */
             required_plug(live, stored);
         needs_from(live, &facts->needs);
         needs_add_disks(live, &e->storage, &facts->needs);

@@ -169,7 +169,11 @@ static void fill_place(const struct guest *guest, struct snapshot_guest *out)
     out->node_reachable = owner->node->connected;
     out->migratable = owner->migratable;
     out->required = owner->required;
-    out->required_since_ms = guest->required_since_ms;
+    bool is_late = guest->required_due_ms > guest->required_since_ms;
+    out->required_is_due = out->required.is == REQUIRED_NOW || is_late;
+    out->required_since_ms = is_late && out->required.is == REQUIRED_SOON
+                                 ? guest->required_due_ms
+                                 : guest->required_since_ms;
     out->up = place_is_up(owner);
     if (out->up) {
         launcher_pod(guest->name, guest->uuid, out->node, guest->stay_job, out->pod);

@@ -59,7 +59,8 @@ struct snapshot_guest {
     enum strategy strategy;       /* in effect */
     char evacuation_node[HV_HOST_MAX];
     struct required required;
-    int64_t required_since_ms; /* wall */
+    bool required_is_due;      /* at once, or its grace is over */
+    int64_t required_since_ms; /* wall: it is, or is not, since */
     bool up;                   /* it uses memory: it has a launcher */
     char unmet_selector[96];   /* "zone=a": its node no longer has this label */
     char pod[SNAPSHOT_NAME_MAX], pod_uid[SNAPSHOT_UID_MAX]; /* its launcher, while it is up */

@@ -107,6 +107,21 @@ static void add_migratable(struct json_object *conditions, const struct migratab
     buf_fini(&joined);
 }
 
+/* KubeVirt's words where a migration is made, or waited with; where it would not help, that. */
+static void add_required(struct json_object *conditions, const struct snapshot_guest *guest)
+{
+    const struct required *required = &guest->required;
+    char text[sizeof required->detail + 200];
+    const char *reason = !required->cures         ? "NotCuredByMigration"
+                         : guest->required_is_due ? "AutoMigrationDueToLiveUpdate"
+                                                  : "AutoMigrationPending";
+    (void)snprintf(text, sizeof text, "%s%s%s", required->detail,
+                   required->todo != NULL ? "; " : "",
+                   required->todo != NULL ? required->todo : "");
+    api_add_condition(conditions, "MigrationRequired", guest->required_is_due ? "True" : "False",
+                      guest->required_since_ms, reason, text);
+}
+
 /* What others want of it: to leave, to be migrated for its definition to come true, to be
  * elsewhere. */
 static void add_wishes(struct json_object *conditions, const struct snapshot_guest *guest)
@@ -115,12 +130,7 @@ static void add_wishes(struct json_object *conditions, const struct snapshot_gue
         api_add_condition(conditions, "EvictionRequested", "True", 0, "EvictionRequested",
                           "VMI is marked for eviction");
     if (guest->required.is != REQUIRED_NO)
-        api_add_condition(conditions, "MigrationRequired",
-                          guest->required.is == REQUIRED_NOW ? "True" : "False",
-                          guest->required_since_ms,
-                          guest->required.is == REQUIRED_NOW ? "AutoMigrationDueToLiveUpdate"
-                                                             : "AutoMigrationPending",
-                          guest->required.detail);
+        add_required(conditions, guest);
     if (guest->unmet_selector[0] != '\0') {
         char text[sizeof guest->unmet_selector + HV_HOST_MAX + 64];
         (void)snprintf(text, sizeof text, "its node %s has not the label %s that it asks for",
