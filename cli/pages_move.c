@@ -96,7 +96,9 @@ static void add_recovery(struct json_object *object, struct buf *out)
     if (recovery == NULL)
         return;
     enum recovery state = recovery_from_name(view_text(recovery, "state"));
-    table_clean(name, sizeof name, view_text(object, "metadata.name"));
+    const char *of_guest = view_text(object, "status.ferry.migration");
+    table_clean(name, sizeof name,
+                *of_guest != '\0' ? of_guest : view_text(object, "metadata.name"));
     buf_add(out, "Recovery of the broken post-copy:\n");
     add_word(out, "state", view_text(recovery, "state"));
     add_word(out, "", help_of(state));
