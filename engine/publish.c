@@ -315,7 +315,7 @@ static void fill_sight(const struct job_side *side, struct snapshot_sight *out)
     out->at_ms = side->seen_wall_ms;
 }
 
-static void fill_names(const struct fleet *f, const struct job *job, struct snapshot_job *out)
+static void fill_names(const struct job *job, struct snapshot_job *out)
 {
     TEXT_SET(out->uid, job->uid);
     TEXT_SET(out->ns, job->ns);
@@ -330,10 +330,25 @@ static void fill_names(const struct fleet *f, const struct job *job, struct snap
     TEXT_SET(out->abort_why, job->abort_why);
     TEXT_SET(out->pending_reason, job->pending_reason);
     TEXT_SET(out->failure_reason, job->failure_reason);
-    const struct node *target = NULL;
+}
+
+/* As configured; what libvirt chooses itself it tells nobody. */
+static void fill_addresses(const struct fleet *f, const struct job *job, struct snapshot_job *out)
+{
+    const struct node *source = NULL, *target = NULL;
+    HASH_FIND_STR(f->nodes, job->source, source);
     HASH_FIND_STR(f->nodes, job->target, target);
-    if (target != NULL)
-        TEXT_SET(out->target_address, target->host.migration_host);
+    if (source != NULL)
+        TEXT_SET(out->source_address, source->host.migration_host);
+    if (target == NULL)
+        return;
+    const struct hv_host *host = &target->host;
+    TEXT_SET(out->target_address, host->migration_host);
+    if ((job->flags & HV_MIGRATE_RELAYED) != 0)
+        TEXT_SET(out->relay_address, host->relay);
+    out->relay_port = job->stream.relay_port;
+    out->port_min = host->port_min != 0 ? host->port_min : HV_PORT_MIN;
+    out->port_max = host->port_max != 0 ? host->port_max : HV_PORT_MAX;
 }
 
 /* The launcher it leaves and the one it is prepared for, from hand-off on or while they stand. */
@@ -357,7 +372,8 @@ static void fill_pods(const struct fleet *f, const struct job *job, struct snaps
 void publish_job(const struct fleet *f, const struct job *job, struct snapshot_job *out)
 {
     memset(out, 0, sizeof *out);
-    fill_names(f, job, out);
+    fill_names(job, out);
+    fill_addresses(f, job, out);
     out->phase = job->phase;
     out->mode = job->mode;
     out->priority = job->priority;
