@@ -208,7 +208,7 @@ static void fill_guest(const struct fleet *f, const struct guest *guest, char **
     out->settings = keep(texts, guest->settings_json);
 }
 
-static int by_name(const void *a, const void *b)
+int publish_guest_order(const void *a, const void *b)
 {
     const struct snapshot_guest *x = a, *y = b;
     int order = strcmp(x->ns, y->ns);
@@ -234,16 +234,19 @@ static struct guest_block *make_guests(const struct fleet *f)
     block->texts = texts;
     for (const struct guest *guest = f->guests; guest != NULL; guest = guest->hh.next)
         fill_guest(f, guest, &texts, &block->guests[block->n++]);
-    qsort(block->guests, block->n, sizeof block->guests[0], by_name);
+    qsort(block->guests, block->n, sizeof block->guests[0], publish_guest_order);
     return block;
 }
 
 static bool take_guests(struct publisher *p, const struct fleet *f, struct snapshot_block *block)
 {
+    int64_t wall_ms = block->snapshot.wall_ms;
     if (p->guests == NULL || p->guests->version != f->guests_version) {
         struct guest_block *fresh = make_guests(f);
         if (fresh == NULL)
             return false;
+        publish_since(p->guests != NULL ? p->guests->guests : NULL,
+                      p->guests != NULL ? p->guests->n : 0, fresh->guests, fresh->n, wall_ms);
         guests_unref(p->guests);
         p->guests = fresh;
     }
@@ -332,25 +335,6 @@ static void fill_names(const struct job *job, struct snapshot_job *out)
     TEXT_SET(out->failure_reason, job->failure_reason);
 }
 
-/* As configured; what libvirt chooses itself it tells nobody. */
-static void fill_addresses(const struct fleet *f, const struct job *job, struct snapshot_job *out)
-{
-    const struct node *source = NULL, *target = NULL;
-    HASH_FIND_STR(f->nodes, job->source, source);
-    HASH_FIND_STR(f->nodes, job->target, target);
-    if (source != NULL)
-        TEXT_SET(out->source_address, source->host.migration_host);
-    if (target == NULL)
-        return;
-    const struct hv_host *host = &target->host;
-    TEXT_SET(out->target_address, host->migration_host);
-    if ((job->flags & HV_MIGRATE_RELAYED) != 0)
-        TEXT_SET(out->relay_address, host->relay);
-    out->relay_port = job->stream.relay_port;
-    out->port_min = host->port_min != 0 ? host->port_min : HV_PORT_MIN;
-    out->port_max = host->port_max != 0 ? host->port_max : HV_PORT_MAX;
-}
-
 /* The launcher it leaves and the one it is prepared for, from hand-off on or while they stand. */
 static void fill_pods(const struct fleet *f, const struct job *job, struct snapshot_job *out)
 {
@@ -373,7 +357,6 @@ void publish_job(const struct fleet *f, const struct job *job, struct snapshot_j
 {
     memset(out, 0, sizeof *out);
     fill_names(job, out);
-    fill_addresses(f, job, out);
     out->phase = job->phase;
     out->mode = job->mode;
     out->priority = job->priority;
@@ -410,7 +393,7 @@ void publish_job(const struct fleet *f, const struct job *job, struct snapshot_j
     out->decision = job->decision_ms != 0 ? decision_name((enum decision)job->decision) : "";
     TEXT_SET(out->decision_text, job->decision_text);
     out->decision_ms = job->decision_ms;
-    publish_fill_move(job, out);
+    publish_fill_move(f, job, out);
     TEXT_SET(out->policy, job->policy);
     out->flags = flags_shown(job);
     out->left_out = flags_left_out(job);

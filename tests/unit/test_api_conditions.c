@@ -3,7 +3,7 @@
 #include "exporter/api.h"
 #include "tests/unit/test_api_http.h"
 
-static void publish(struct rig *rig, struct world *take_world)
+static void show(struct rig *rig, struct world *take_world)
 {
     exporter_on_snapshot(rig->x, &take_world->snapshot);
     snapshot_unref(&take_world->snapshot);
@@ -42,7 +42,7 @@ static void a_requirement_turns_true_after_its_grace_and_says_what_helps(void **
         guest->required_is_due = rows[i].is_due;
         guest->required.cures = rows[i].cures;
         guest->required.todo = rows[i].todo;
-        publish(*state, world);
+        show(*state, world);
         struct answer a = get(*state, VMI_PATH "/vm2");
         assert_string_equal(condition(&a, "MigrationRequired", "status"), rows[i].status);
         assert_string_equal(condition(&a, "MigrationRequired", "reason"), rows[i].reason);
@@ -53,11 +53,36 @@ static void a_requirement_turns_true_after_its_grace_and_says_what_helps(void **
     }
 }
 
+static void every_condition_of_a_guest_says_since_when(void **state)
+{
+    static const char *const types[CONDITION_COUNT] = {
+        "Ready",  "LiveMigratable",    "StorageLiveMigratable",
+        "Paused", "EvictionRequested", "ferry.internal/NodeSelectorMet"};
+    for (int movable = 0; movable < 2; movable++) {
+        struct world *world = world_new(310 + (uint64_t)movable);
+        struct snapshot_guest *guest = &world->guests[1];
+        guest->state = HV_STATE_PAUSED;
+        guest->migratable =
+            (struct migratable){.known = true, .rows = movable ? 0 : 1U << UNMOVABLE_HOST_DEVICE};
+        for (int c = 0; c < CONDITION_COUNT; c++)
+            guest->since_ms[c] = world_wall_ms - c * 1000;
+        show(*state, world);
+        struct answer a = get(*state, VMI_PATH "/vm2");
+        for (int c = 0; c < CONDITION_COUNT; c++) {
+            char want[32];
+            (void)snprintf(want, sizeof want, "2025-11-16T05:07:%02dZ", 39 - c);
+            assert_string_equal(condition(&a, types[c], "lastTransitionTime"), want);
+        }
+        answer_fini(&a);
+    }
+}
+
 int main(void)
 {
     log_setup(LOG_LEVEL_ERROR, LOG_FORMAT_TEXT, STDERR_FILENO);
 #define WIRE_TEST(test) cmocka_unit_test_setup_teardown(test, rig_up, rig_down)
     const struct CMUnitTest tests[] = {
+        WIRE_TEST(every_condition_of_a_guest_says_since_when),
         WIRE_TEST(a_requirement_turns_true_after_its_grace_and_says_what_helps),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
