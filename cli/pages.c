@@ -25,7 +25,19 @@ static const struct fact guest_facts[] = {
     {"Eviction", "spec.evictionStrategy"},
     {"Must leave", "status.evacuationNodeName"},
     {"Last seen", "status.ferry.seenAt"},
-    {"Migration", "status.ferry.migration"},
+    {"Migration", "status.ferry.migration"}, /* from here on: of its newest one */
+    {"From", "status.migrationState.sourceNode"},
+    {"To", "status.migrationState.targetNode"},
+    {"Address", "status.migrationState.targetNodeAddress"},
+    {"Mode", "status.migrationState.mode"},
+    {"Policy", "status.migrationState.migrationPolicyName"},
+    {"Started", "status.migrationState.startTimestamp"},
+    {"Ended", "status.migrationState.endTimestamp"},
+    {"Source pod", "status.migrationState.sourcePod"},
+    {"Target pod", "status.migrationState.targetPod"},
+    {"Abort", "status.migrationState.abortStatus"},
+    {"Abort cause", "status.ferry.abortCause"},
+    {"Failure", "status.migrationState.failureReason"},
 };
 static const struct fact node_facts[] = {
     {"Name", "metadata.name"},
@@ -232,6 +244,7 @@ static void page_guest(struct json_object *object, struct buf *out)
     add_disks(object, out);
     add_conditions(out, object);
     add_reasons(out, object);
+    page_move(object, out);
 }
 
 /* --- policies --- */

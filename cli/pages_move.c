@@ -96,7 +96,9 @@ static void add_recovery(struct json_object *object, struct buf *out)
     if (recovery == NULL)
         return;
     enum recovery state = recovery_from_name(view_text(recovery, "state"));
-    table_clean(name, sizeof name, view_text(object, "metadata.name"));
+    const char *of_guest = view_text(object, "status.ferry.migration");
+    table_clean(name, sizeof name,
+                *of_guest != '\0' ? of_guest : view_text(object, "metadata.name"));
     buf_add(out, "Recovery of the broken post-copy:\n");
     add_word(out, "state", view_text(recovery, "state"));
     add_word(out, "", help_of(state));
@@ -153,8 +155,28 @@ static void add_final(struct json_object *object, struct buf *out)
     add_word(out, "passes", view_text(final, "passes"));
 }
 
+static void add_stream(struct json_object *object, struct buf *out)
+{
+    struct json_object *stream = json_at(object, "status.ferry.stream");
+    char text[PAGE_TEXT_MAX];
+    if (stream == NULL)
+        return;
+    page_fact(out, "Source address", view_text(stream, "sourceAddress"));
+    const char *relay = view_text(stream, "relayAddress"), *port = view_text(stream, "port");
+    (void)snprintf(text, sizeof text, "through Ferry at %.200s%s%.20s", relay,
+                   *port != '\0' ? ", port " : "", port);
+    if (*relay != '\0')
+        page_fact(out, "Relay", text);
+    (void)snprintf(text, sizeof text, "%lld-%lld, one of them",
+                   (long long)view_i64(stream, "targetPorts.min", 0),
+                   (long long)view_i64(stream, "targetPorts.max", 0));
+    if (*port == '\0')
+        page_fact(out, "Target ports", text);
+}
+
 void page_move(struct json_object *object, struct buf *out)
 {
+    add_stream(object, out);
     page_fact(out, "Remedy", view_text(object, "status.ferry.remedy"));
     add_userpause(object, out);
     add_recovery(object, out);

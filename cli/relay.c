@@ -45,10 +45,10 @@ static void on_look(void *ctx, uint64_t id, const char *host, const char *guest,
 }
 
 static bool on_definition(void *ctx, const char *host, const char *guest, const char *xml,
-                          const char *stored_xml)
+                          const char *stored_xml, int snapshots)
 {
     const struct relay *relay = ctx;
-    return relay->engine.on_definition(relay->engine.ctx, host, guest, xml, stored_xml);
+    return relay->engine.on_definition(relay->engine.ctx, host, guest, xml, stored_xml, snapshots);
 }
 
 static bool on_abilities(void *ctx, const char *host, struct hv_abilities *take_abilities)

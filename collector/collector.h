@@ -55,10 +55,11 @@ struct collector_sink { /* a function may be NULL */
     void (*on_look)(void *ctx, uint64_t id, const char *host, const char *guest,
                     const struct hv_sight *sight, const struct err *err);
     /* The live definition of a guest and the persistent one (NULL: a transient guest, or it could
-     * not be read), when either is new or changed; borrowed. False: it could not be kept, it is
-     * given again with the next reading. */
+     * not be read), and how many snapshots its host keeps of it (-1: not known), when one of them
+     * is new or changed; borrowed. False: it could not be kept, it is given again with the next
+     * reading. */
     bool (*on_definition)(void *ctx, const char *host, const char *guest, const char *xml,
-                          const char *stored_xml);
+                          const char *stored_xml, int snapshots);
     /* What a host offers: after it connected, and when that changed. True: the sink owns it now.
      * False: it could not be kept, it is given again with the next reading. */
     bool (*on_abilities)(void *ctx, const char *host, struct hv_abilities *take_abilities);

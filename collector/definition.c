@@ -69,9 +69,14 @@ static bool is_in_transit(const struct hv_guest *guest)
     return guest->state == HV_STATE_PAUSED && guest->reason == HV_PAUSED_MIGRATION;
 }
 
+/* Nobody tells when a snapshot is dropped, and until then the guest cannot move. */
+enum { SNAPSHOTS_AGAIN_MS = 30000 };
+
 static bool is_old(const struct collector *c, const struct known *known)
 {
-    return !known->has_reading || c->now_ms - known->read_ms >= c->config.definition_ms;
+    int64_t age_ms = c->now_ms - known->read_ms;
+    return !known->has_reading || age_ms >= c->config.definition_ms ||
+           (known->snapshots > 0 && age_ms >= SNAPSHOTS_AGAIN_MS);
 }
 
 void definition_listed(struct collector *c, struct host *h, const struct hv_guest_list *guests)
@@ -176,7 +181,7 @@ void definition_expire(struct collector *c, struct host *h)
 }
 
 /* Never 0. A text that is not there is another text than an empty one. */
-static uint64_t hash_of(const char *live, const char *stored)
+static uint64_t hash_of(const char *live, const char *stored, int snapshots)
 {
     uint64_t hash = 0xCBF29CE484222325ULL;
     for (const char *at = live; *at != '\0'; at++)
@@ -184,16 +189,18 @@ static uint64_t hash_of(const char *live, const char *stored)
     hash = (hash ^ (stored != NULL)) * 0x100000001B3ULL;
     for (const char *at = stored; at != NULL && *at != '\0'; at++)
         hash = (hash ^ (unsigned char)*at) * 0x100000001B3ULL;
+    hash = (hash ^ (unsigned)snapshots) * 0x100000001B3ULL;
     return hash != 0 ? hash : 1;
 }
 
 static void give(struct collector *c, struct host *h, struct known *known, const char *live,
                  const char *stored)
 {
-    uint64_t hash = hash_of(live, stored);
+    uint64_t hash = hash_of(live, stored, known->snapshots);
     if (hash == known->hash)
         return;
-    known->has_reading = c->sink.on_definition(c->sink.ctx, h->name, known->uuid, live, stored);
+    known->has_reading =
+        c->sink.on_definition(c->sink.ctx, h->name, known->uuid, live, stored, known->snapshots);
     known->hash = known->has_reading && !known->waits ? hash : 0;
 }
 
@@ -219,6 +226,8 @@ void definition_live(struct collector *c, size_t slot, struct hv_reply *reply)
     struct known *known = h->definitions.being_read;
     bool has_text = reply->err.code == ERR_NONE && reply->with.text != NULL;
     c->stats.definitions += has_text;
+    if (has_text && known != NULL)
+        known->snapshots = reply->snapshots;
     if (has_text && known != NULL && known->persistent && ask_stored(c, h, reply))
         return;
     known = settle(c, h);

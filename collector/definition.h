@@ -14,6 +14,7 @@ struct known {
     bool persistent;   /* by that list */
     uint64_t hash;     /* of the texts that were given to the sink; 0: none */
     int64_t read_ms;
+    int snapshots;             /* by the newest reading; -1: not known */
     struct known *prev, *next; /* in the line */
     UT_hash_handle hh;
 };

@@ -49,8 +49,8 @@ static void migrate(struct engine *e, const struct effect *effect)
     answer_order(e, effect, HV_CALL_MIGRATE, &err);
 }
 
-/* The same for an order about a migration that runs: what was right before an outage of the store
- * may be wrong after it. */
+/* The same for an order about a migration that runs, or about a backup in its way: what was right
+ * before an outage of the store may be wrong after it. */
 static void tune(struct engine *e, const struct effect *effect)
 {
     const struct job *job = fleet_job(e->fleet, effect->job_uid);
@@ -150,7 +150,7 @@ static void watch(struct engine *e, const struct effect *effect)
             FIELD_TEXT(ERROR, err.text));
 }
 
-/* An order whose result shows in what is seen next: a guest that stops, a backup that is gone. */
+/* An order whose result shows in what is seen next: a guest that stops. */
 static void tell_guest(struct engine *e, const struct effect *effect, enum hv_call call)
 {
     struct err err = {0};
@@ -177,7 +177,7 @@ void dispatch(struct engine *e, const struct effect *effect)
     case EFFECT_DO_COMPARE_CPU: probe_cpu(e, effect); break;
     case EFFECT_DO_ASK_VOLUMES: probe_volumes(e, effect); break;
     case EFFECT_DO_SHUTDOWN: tell_guest(e, effect, HV_CALL_SHUTDOWN); break;
-    case EFFECT_DO_STOP_BACKUP: tell_guest(e, effect, HV_CALL_ABORT); break;
+    case EFFECT_DO_STOP_BACKUP: tune(e, effect); break;
     case EFFECT_DO_WATCH: watch(e, effect); break;
     case EFFECT_DO_UNWATCH: collector_unwatch(e->parts.collector, effect->job_uid); break;
     case EFFECT_DO_NOTE_LOOK: persist_look(e->parts.store, effect); break;

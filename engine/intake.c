@@ -170,7 +170,7 @@ static void count_disks(const struct hv_definition *definition, struct guest_fac
 /* Read and judged on the collector's thread: the engine's has better things to do. A text that
  * is no definition tells nothing, which is kept as such. */
 static bool on_definition(void *ctx, const char *host, const char *guest, const char *xml,
-                          const char *stored_xml)
+                          const char *stored_xml, int snapshots)
 {
     struct engine *e = ctx;
     struct hv_definition *live = calloc(2, sizeof *live), *stored = live + 1;
@@ -184,10 +184,13 @@ static bool on_definition(void *ctx, const char *host, const char *guest, const 
         return false;
     }
     if (hv_definition_parse(xml, live, &err)) {
-        migratable_evaluate(live, &e->storage, &facts->migratable);
         bool has_stored = stored_xml != NULL && hv_definition_parse(stored_xml, stored, &err);
+        live->snapshots = snapshots > 0 ? (unsigned)snapshots : 0;
+        if (has_stored)
+            migratable_mark_plugged(live, stored);
+        migratable_evaluate(live, &e->storage, &facts->migratable);
         required_evaluate(live, has_stored ? stored : NULL, &facts->required);
-        if (facts->required.is == REQUIRED_NOW) /* where it goes it is plugged as stored */
+        if (facts->required.cures) /* where it goes it is plugged as stored */
             required_plug(live, stored);
         needs_from(live, &facts->needs);
         needs_add_disks(live, &e->storage, &facts->needs);

@@ -169,7 +169,11 @@ static void fill_place(const struct guest *guest, struct snapshot_guest *out)
     out->node_reachable = owner->node->connected;
     out->migratable = owner->migratable;
     out->required = owner->required;
-    out->required_since_ms = guest->required_since_ms;
+    bool is_late = guest->required_due_ms > guest->required_since_ms;
+    out->required_is_due = out->required.is == REQUIRED_NOW || is_late;
+    out->required_since_ms = is_late && out->required.is == REQUIRED_SOON
+                                 ? guest->required_due_ms
+                                 : guest->required_since_ms;
     out->up = place_is_up(owner);
     if (out->up) {
         launcher_pod(guest->name, guest->uuid, out->node, guest->stay_job, out->pod);
@@ -204,7 +208,7 @@ static void fill_guest(const struct fleet *f, const struct guest *guest, char **
     out->settings = keep(texts, guest->settings_json);
 }
 
-static int by_name(const void *a, const void *b)
+int publish_guest_order(const void *a, const void *b)
 {
     const struct snapshot_guest *x = a, *y = b;
     int order = strcmp(x->ns, y->ns);
@@ -230,16 +234,19 @@ static struct guest_block *make_guests(const struct fleet *f)
     block->texts = texts;
     for (const struct guest *guest = f->guests; guest != NULL; guest = guest->hh.next)
         fill_guest(f, guest, &texts, &block->guests[block->n++]);
-    qsort(block->guests, block->n, sizeof block->guests[0], by_name);
+    qsort(block->guests, block->n, sizeof block->guests[0], publish_guest_order);
     return block;
 }
 
 static bool take_guests(struct publisher *p, const struct fleet *f, struct snapshot_block *block)
 {
+    int64_t wall_ms = block->snapshot.wall_ms;
     if (p->guests == NULL || p->guests->version != f->guests_version) {
         struct guest_block *fresh = make_guests(f);
         if (fresh == NULL)
             return false;
+        publish_since(p->guests != NULL ? p->guests->guests : NULL,
+                      p->guests != NULL ? p->guests->n : 0, fresh->guests, fresh->n, wall_ms);
         guests_unref(p->guests);
         p->guests = fresh;
     }
@@ -311,7 +318,7 @@ static void fill_sight(const struct job_side *side, struct snapshot_sight *out)
     out->at_ms = side->seen_wall_ms;
 }
 
-static void fill_names(const struct fleet *f, const struct job *job, struct snapshot_job *out)
+static void fill_names(const struct job *job, struct snapshot_job *out)
 {
     TEXT_SET(out->uid, job->uid);
     TEXT_SET(out->ns, job->ns);
@@ -326,10 +333,6 @@ static void fill_names(const struct fleet *f, const struct job *job, struct snap
     TEXT_SET(out->abort_why, job->abort_why);
     TEXT_SET(out->pending_reason, job->pending_reason);
     TEXT_SET(out->failure_reason, job->failure_reason);
-    const struct node *target = NULL;
-    HASH_FIND_STR(f->nodes, job->target, target);
-    if (target != NULL)
-        TEXT_SET(out->target_address, target->host.migration_host);
 }
 
 /* The launcher it leaves and the one it is prepared for, from hand-off on or while they stand. */
@@ -353,7 +356,7 @@ static void fill_pods(const struct fleet *f, const struct job *job, struct snaps
 void publish_job(const struct fleet *f, const struct job *job, struct snapshot_job *out)
 {
     memset(out, 0, sizeof *out);
-    fill_names(f, job, out);
+    fill_names(job, out);
     out->phase = job->phase;
     out->mode = job->mode;
     out->priority = job->priority;
@@ -390,7 +393,7 @@ void publish_job(const struct fleet *f, const struct job *job, struct snapshot_j
     out->decision = job->decision_ms != 0 ? decision_name((enum decision)job->decision) : "";
     TEXT_SET(out->decision_text, job->decision_text);
     out->decision_ms = job->decision_ms;
-    publish_fill_move(job, out);
+    publish_fill_move(f, job, out);
     TEXT_SET(out->policy, job->policy);
     out->flags = flags_shown(job);
     out->left_out = flags_left_out(job);

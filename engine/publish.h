@@ -39,6 +39,12 @@ struct incident_block *publish_incidents(struct incident_block **kept,
 void publish_drop_incidents(struct incident_block *block); /* NULL is fine; any thread */
 
 /* publish_move.c: the data plane's part of a job. */
-void publish_fill_move(const struct job *job, struct snapshot_job *out);
+void publish_fill_move(const struct fleet *f, const struct job *job, struct snapshot_job *out);
+
+/* publish_since.c: since when each condition of each guest stands: what the old list shows alike
+ * stands since then, all else since now. Both lists are in this order. */
+int publish_guest_order(const void *a, const void *b);
+void publish_since(const struct snapshot_guest *old, size_t n_old, struct snapshot_guest *fresh,
+                   size_t n, int64_t wall_ms);
 
 #endif

@@ -3,6 +3,25 @@
 #include "engine/data/steer.h"
 #include "engine/publish.h"
 
+/* As configured; what libvirt chooses itself it tells nobody. */
+static void fill_addresses(const struct fleet *f, const struct job *job, struct snapshot_job *out)
+{
+    const struct node *source = NULL, *target = NULL;
+    HASH_FIND_STR(f->nodes, job->source, source);
+    HASH_FIND_STR(f->nodes, job->target, target);
+    if (source != NULL)
+        TEXT_SET(out->source_address, source->host.migration_host);
+    if (target == NULL)
+        return;
+    const struct hv_host *host = &target->host;
+    TEXT_SET(out->target_address, host->migration_host);
+    if ((job->flags & HV_MIGRATE_RELAYED) != 0)
+        TEXT_SET(out->relay_address, host->relay);
+    out->relay_port = job->stream.relay_port;
+    out->port_min = host->port_min != 0 ? host->port_min : HV_PORT_MIN;
+    out->port_max = host->port_max != 0 ? host->port_max : HV_PORT_MAX;
+}
+
 static void fill_final(const struct job *job, struct snapshot_job *out)
 {
     out->final_known = job->final.known;
@@ -35,8 +54,9 @@ static void fill_stream(const struct job *job, struct snapshot_job *out)
     out->monitor = job->config.monitor == MONITOR_LEGACY ? "legacy" : "stall";
 }
 
-void publish_fill_move(const struct job *job, struct snapshot_job *out)
+void publish_fill_move(const struct fleet *f, const struct job *job, struct snapshot_job *out)
 {
+    fill_addresses(f, job, out);
     _Static_assert(COUNT(out->modes) == JOB_MODES_MAX, "all of them are shown");
     out->n_modes = job->n_modes;
     for (unsigned i = 0; i < job->n_modes; i++) {

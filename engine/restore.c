@@ -136,9 +136,12 @@ static bool add_intent(void *ctx, const struct store_intent *row)
         job->abort_call_seq = row->seq;
         job->abort_call_asked_ms = row->asked_ms;
     }
-    if (strcmp(row->action, "stop-backup") == 0)
-        job->backup_aborted = true;
     bool worked = strcmp(row->status, "done") == 0 && strcmp(row->err, "none") == 0;
+    if (strcmp(row->action, "stop-backup") == 0) { /* not answered: a look at the guest decides */
+        job->backup_aborted = job->backup_aborted || worked;
+        job->backup_asked =
+            job->backup_asked || worked || err_from_name(row->err) == ERR_HYPERVISOR;
+    }
     bool stops = strcmp(row->action, "abort") == 0 ||
                  (strcmp(row->action, "yank") == 0 && job->delete_asked_ms > 0 &&
                   row->asked_ms >= job->delete_asked_ms); /* where an abort would have frozen it */

@@ -31,3 +31,25 @@ const struct snapshot_guest *snapshot_find_guest(const struct snapshot *s, const
                  strcmp(s->guests[low].name, name) == 0;
     return found ? &s->guests[low] : NULL;
 }
+
+const char *snapshot_condition(const struct snapshot_guest *guest, enum guest_condition which)
+{
+    const struct migratable *m = &guest->migratable;
+    switch (which) {
+    case CONDITION_READY:
+        return guest->state == HV_STATE_RUNNING && guest->node_reachable ? "True" : "False";
+    case CONDITION_LIVE_MIGRATABLE:
+        if (!m->known)
+            return NULL;
+        return migratable_first_live(m) == UNMOVABLE_COUNT ? "True" : "False";
+    case CONDITION_STORAGE_MIGRATABLE:
+        if (!m->known)
+            return NULL;
+        return migratable_first_storage(m) == UNMOVABLE_COUNT ? "True" : "False";
+    case CONDITION_PAUSED: return guest->state == HV_STATE_PAUSED ? "True" : NULL;
+    case CONDITION_EVICTION: return guest->evacuation_node[0] != '\0' ? "True" : NULL;
+    case CONDITION_SELECTOR: return guest->unmet_selector[0] != '\0' ? "False" : NULL;
+    case CONDITION_COUNT: break;
+    }
+    return NULL;
+}

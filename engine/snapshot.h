@@ -47,6 +47,17 @@ struct snapshot_node {
     uint64_t resource_version;
 };
 
+/* Conditions of a guest that follow from what is seen of it. */
+enum guest_condition {
+    CONDITION_READY,
+    CONDITION_LIVE_MIGRATABLE,
+    CONDITION_STORAGE_MIGRATABLE,
+    CONDITION_PAUSED,
+    CONDITION_EVICTION,
+    CONDITION_SELECTOR,
+    CONDITION_COUNT
+};
+
 struct snapshot_guest {
     char uuid[HV_UUID_MAX], name[HV_NAME_MAX], ns[HV_HOST_MAX];
     char node[HV_HOST_MAX]; /* owner; empty when not known */
@@ -59,9 +70,11 @@ struct snapshot_guest {
     enum strategy strategy;       /* in effect */
     char evacuation_node[HV_HOST_MAX];
     struct required required;
-    int64_t required_since_ms; /* wall */
-    bool up;                   /* it uses memory: it has a launcher */
-    char unmet_selector[96];   /* "zone=a": its node no longer has this label */
+    bool required_is_due;              /* at once, or its grace is over */
+    int64_t required_since_ms;         /* wall: it is, or is not, since */
+    bool up;                           /* it uses memory: it has a launcher */
+    char unmet_selector[96];           /* "zone=a": its node no longer has this label */
+    int64_t since_ms[CONDITION_COUNT]; /* wall: readers see each as it is since; 0: not known */
     char pod[SNAPSHOT_NAME_MAX], pod_uid[SNAPSHOT_UID_MAX]; /* its launcher, while it is up */
     const char *settings;           /* JSON object text or NULL: what it asks of the fleet */
     int64_t seen_ms;                /* wall: last seen */
@@ -83,7 +96,10 @@ struct snapshot_job {
     char uid[SNAPSHOT_UID_MAX], ns[HV_HOST_MAX], name[SNAPSHOT_NAME_MAX];
     char guest_uuid[HV_UUID_MAX], guest_name[HV_NAME_MAX];
     char source[HV_HOST_MAX], target[HV_HOST_MAX], wanted[HV_HOST_MAX];
-    char target_address[HV_TEXT_MAX];
+    char source_address[HV_TEXT_MAX], target_address[HV_TEXT_MAX]; /* for streams; "": libvirt's */
+    char relay_address[HV_TEXT_MAX]; /* it passes through Ferry there; empty: it does not */
+    unsigned relay_port;             /* there and at the target; 0: not known */
+    unsigned port_min, port_max;     /* where the target lets streams in */
     char requester[SNAPSHOT_WHO_MAX];
     enum phase phase;
     enum mode mode;
@@ -192,6 +208,8 @@ struct snapshot {
 const struct snapshot *snapshot_ref(const struct snapshot *snapshot);
 void snapshot_unref(const struct snapshot *snapshot);
 
+/* "True", "False", or NULL: the guest has no such condition. */
+const char *snapshot_condition(const struct snapshot_guest *guest, enum guest_condition which);
 const struct snapshot_job *snapshot_find_job(const struct snapshot *s, const char *ns,
                                              const char *name);
 const struct snapshot_guest *snapshot_find_guest(const struct snapshot *s, const char *ns,

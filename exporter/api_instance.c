@@ -83,28 +83,47 @@ static void join_rows(const struct migratable *m, bool (*counts)(enum unmovable 
 }
 
 /* A definition that nobody has read yet gives no condition, as in KubeVirt. */
-static void add_migratable(struct json_object *conditions, const struct migratable *m)
+static void add_migratable(struct json_object *conditions, const struct snapshot_guest *guest)
 {
+    const struct migratable *m = &guest->migratable;
+    int64_t since_ms = guest->since_ms[CONDITION_LIVE_MIGRATABLE];
+    int64_t storage_ms = guest->since_ms[CONDITION_STORAGE_MIGRATABLE];
     enum unmovable live = migratable_first_live(m), storage = migratable_first_storage(m);
     char text[MIGRATABLE_TEXT_MAX];
     if (!m->known)
         return;
     if (live == UNMOVABLE_COUNT) {
-        api_add_condition(conditions, "LiveMigratable", "True", 0, NULL, NULL);
+        api_add_condition(conditions, "LiveMigratable", "True", since_ms, NULL, NULL);
     } else {
         unmovable_text(live, m, text);
-        api_add_condition(conditions, "LiveMigratable", "False", 0, unmovable_name(live), text);
+        api_add_condition(conditions, "LiveMigratable", "False", since_ms, unmovable_name(live),
+                          text);
     }
     if (storage == UNMOVABLE_COUNT) {
-        api_add_condition(conditions, "StorageLiveMigratable", "True", 0, NULL, NULL);
+        api_add_condition(conditions, "StorageLiveMigratable", "True", storage_ms, NULL, NULL);
         return;
     }
     struct buf joined;
     buf_init(&joined, REASONS_TEXT_MAX);
     join_rows(m, unmovable_blocks_storage, &joined);
-    api_add_condition(conditions, "StorageLiveMigratable", "False", 0, "NotMigratable",
+    api_add_condition(conditions, "StorageLiveMigratable", "False", storage_ms, "NotMigratable",
                       joined.data);
     buf_fini(&joined);
+}
+
+/* KubeVirt's words where a migration is made, or waited with; where it would not help, that. */
+static void add_required(struct json_object *conditions, const struct snapshot_guest *guest)
+{
+    const struct required *required = &guest->required;
+    char text[sizeof required->detail + 200];
+    const char *reason = !required->cures         ? "NotCuredByMigration"
+                         : guest->required_is_due ? "AutoMigrationDueToLiveUpdate"
+                                                  : "AutoMigrationPending";
+    (void)snprintf(text, sizeof text, "%s%s%s", required->detail,
+                   required->todo != NULL ? "; " : "",
+                   required->todo != NULL ? required->todo : "");
+    api_add_condition(conditions, "MigrationRequired", guest->required_is_due ? "True" : "False",
+                      guest->required_since_ms, reason, text);
 }
 
 /* What others want of it: to leave, to be migrated for its definition to come true, to be
@@ -112,21 +131,17 @@ static void add_migratable(struct json_object *conditions, const struct migratab
 static void add_wishes(struct json_object *conditions, const struct snapshot_guest *guest)
 {
     if (guest->evacuation_node[0] != '\0')
-        api_add_condition(conditions, "EvictionRequested", "True", 0, "EvictionRequested",
+        api_add_condition(conditions, "EvictionRequested", "True",
+                          guest->since_ms[CONDITION_EVICTION], "EvictionRequested",
                           "VMI is marked for eviction");
     if (guest->required.is != REQUIRED_NO)
-        api_add_condition(conditions, "MigrationRequired",
-                          guest->required.is == REQUIRED_NOW ? "True" : "False",
-                          guest->required_since_ms,
-                          guest->required.is == REQUIRED_NOW ? "AutoMigrationDueToLiveUpdate"
-                                                             : "AutoMigrationPending",
-                          guest->required.detail);
+        add_required(conditions, guest);
     if (guest->unmet_selector[0] != '\0') {
         char text[sizeof guest->unmet_selector + HV_HOST_MAX + 64];
         (void)snprintf(text, sizeof text, "its node %s has not the label %s that it asks for",
                        guest->node, guest->unmet_selector);
-        api_add_condition(conditions, "ferry.internal/NodeSelectorMet", "False", 0,
-                          "NodeLabelMissing", text);
+        api_add_condition(conditions, "ferry.internal/NodeSelectorMet", "False",
+                          guest->since_ms[CONDITION_SELECTOR], "NodeLabelMissing", text);
     }
 }
 
@@ -208,13 +223,13 @@ static const char *pause_reason(const struct snapshot_guest *guest, const struct
 static void add_conditions(struct json_object *status, const struct snapshot_guest *guest,
                            const struct snapshot_job *job)
 {
-    bool is_ready = guest->state == HV_STATE_RUNNING && guest->node_reachable;
     struct json_object *conditions = json_add_array(status, "conditions");
-    api_add_condition(conditions, "Ready", is_ready ? "True" : "False", 0, NULL, NULL);
-    add_migratable(conditions, &guest->migratable);
-    if (guest->state == HV_STATE_PAUSED) {
-        api_add_condition(conditions, "Paused", "True", 0, pause_reason(guest, job), NULL);
-    }
+    api_add_condition(conditions, "Ready", snapshot_condition(guest, CONDITION_READY),
+                      guest->since_ms[CONDITION_READY], NULL, NULL);
+    add_migratable(conditions, guest);
+    if (guest->state == HV_STATE_PAUSED)
+        api_add_condition(conditions, "Paused", "True", guest->since_ms[CONDITION_PAUSED],
+                          pause_reason(guest, job), NULL);
     if (api_guest_is_broken(guest, job))
         api_add_condition(conditions, "ferry.internal/Irrecoverable", "True", job->ended_ms,
                           "HalfOfGuestGone", job->failure_reason);

@@ -72,6 +72,27 @@ static void add_spec(struct json_object *object, const struct snapshot_job *job)
         add_volumes(json_add_object(spec, "ferry"), job->volumes_json, true);
 }
 
+/* Ready is when it was seen to run there. */
+static void add_target_sight(struct json_object *state, const struct snapshot_sight *sight)
+{
+    if (sight->presence != HV_PRESENT || sight->at_ms == 0)
+        return;
+    json_add_bool(state, "targetNodeDomainDetected", true);
+    if (sight->state == HV_STATE_RUNNING && sight->reason != HV_RUNNING_POSTCOPY_FAILED)
+        json_add_time(state, "targetNodeDomainReadyTimestamp", sight->at_ms);
+}
+
+/* By port, with KubeVirt's channel: 0 is the memory's. Known where the port is ours to choose,
+ * which it is with a relay; else libvirt chooses one and tells nobody. */
+static void add_ports(struct json_object *state, const struct snapshot_job *job)
+{
+    char port[API_SHORT_TEXT_MAX];
+    if (job->relay_port == 0)
+        return;
+    (void)snprintf(port, sizeof port, "%u", job->relay_port);
+    json_add_i64(json_add_object(state, "targetDirectMigrationNodePorts"), port, 0);
+}
+
 struct json_object *api_migration_state(const struct snapshot_job *job)
 {
     if (job->source[0] == '\0' && job->source_pod[0] == '\0')
@@ -85,8 +106,8 @@ struct json_object *api_migration_state(const struct snapshot_job *job)
     api_add_unless_empty(state, "targetNode", job->target);
     api_add_unless_empty(state, "targetNodeAddress", job->target_address);
     api_add_unless_empty(state, "targetPod", job->target_pod);
-    if (job->target_sight.presence == HV_PRESENT && job->target_sight.at_ms != 0)
-        json_add_bool(state, "targetNodeDomainDetected", true);
+    add_target_sight(state, &job->target_sight);
+    add_ports(state, job);
     api_add_unless_empty(state, "migrationPolicyName", job->policy);
     if (job->config_json != NULL)
         json_add(state, "migrationConfiguration", api_object_from(job->config_json, NULL));

@@ -1,6 +1,6 @@
 /* api_move.c - how the data plane of a migration went, in status.ferry of the job and of its guest:
- * modes, recovery, remedies, a user's pause, final numbers, the forecast. KubeVirt has fields for
- * none of these. */
+ * addresses, modes, recovery, remedies, a user's pause, final numbers, the forecast. KubeVirt has
+ * fields for none of these. */
 #include "engine/data/ownership.h"
 #include "exporter/api.h"
 
@@ -67,8 +67,25 @@ static void add_forecast(struct json_object *ferry, const struct snapshot_job *j
             json_add_i64(forecast, rows[i].key, rows[i].value);
 }
 
+/* Between which addresses memory moves, as far as they are configured. */
+static void add_stream(struct json_object *ferry, const struct snapshot_job *job)
+{
+    if (job->handed_off_ms == 0)
+        return;
+    struct json_object *stream = json_add_object(ferry, "stream");
+    api_add_unless_empty(stream, "sourceAddress", job->source_address);
+    api_add_unless_empty(stream, "targetAddress", job->target_address);
+    api_add_unless_empty(stream, "relayAddress", job->relay_address);
+    if (job->relay_port != 0)
+        json_add_i64(stream, "port", job->relay_port);
+    struct json_object *ports = json_add_object(stream, "targetPorts");
+    json_add_i64(ports, "min", job->port_min);
+    json_add_i64(ports, "max", job->port_max);
+}
+
 void api_add_move(struct json_object *ferry, const struct snapshot_job *job)
 {
+    add_stream(ferry, job);
     add_modes(ferry, job);
     api_add_unless_empty(ferry, "abortCause", abort_cause_name(job->abort_cause));
     add_recovery(ferry, job);

@@ -40,6 +40,7 @@ struct hv_disk {
     bool cut;                            /* its path or pool is longer than fits here */
     bool block_job;                      /* a copy, commit or mirror of it is under way */
     bool utility;                        /* marked as one that comes and goes: alias ua-utility-* */
+    bool plugged; /* not by this text: the persistent definition is without it */
 };
 struct hv_interface {
     char type[HV_WORD_MAX];     /* bridge network direct user hostdev vdpa... */
@@ -67,6 +68,7 @@ struct hv_definition {
     char filesystems[HV_FILESYSTEMS_MAX][HV_WORD_MAX];
     unsigned shared_memory_peers; /* ivshmem whose content does not travel */
     unsigned cut;                 /* disks and interfaces that did not fit */
+    unsigned snapshots;           /* not by this text: the host keeps of it */
 };
 
 /* False with ERR_INVALID when the text is no domain definition; then nothing is set. */

@@ -78,6 +78,8 @@ struct hv_reply {
      * err set as well). LIMIT: the lane's queue is full, nothing was asked. */
     struct err err;
     int64_t queued_ms, began_ms, ended_ms; /* monotonic */
+    int snapshots; /* GUEST_XML: that the host keeps of it, which its text does not say; a guest
+                      with any cannot be moved. -1: not known */
     union {
         struct hv_sight sight;          /* LOOK */
         struct hv_job_stats stats;      /* JOB_STATS, COMPLETED_STATS */

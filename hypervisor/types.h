@@ -152,6 +152,7 @@ void hv_abilities_seal(struct hv_abilities *abilities);
 /* A guest's streams as a relay sees them, added up. */
 struct hv_relay {
     unsigned streams;
+    unsigned port;             /* of the relay, and of the target: they listen on the same */
     uint64_t taken, delivered; /* bytes from the source; acknowledged by the target */
     uint64_t waiting;          /* on the way between these two */
     int64_t stuck_ms;          /* something waits and nothing was delivered for so long; -1: not */

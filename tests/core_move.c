@@ -189,6 +189,24 @@ void core_answers(struct core_world *w, enum hv_call call, enum err_code code)
     core_settle(w);
 }
 
+void core_stop_answered(struct core_world *w, enum err_code code)
+{
+    struct input input = {.kind = INPUT_CALL, .id = w->stop_id, .of.call = HV_CALL_ABORT};
+    TEXT_SET(input.host, "h1");
+    TEXT_SET(input.guest, CORE_GUEST);
+    if (code != ERR_NONE)
+        err_set(&input.err, code, "operation refused");
+    core_feed(w, &input);
+}
+
+void core_answer_stop(struct core_world *w, const struct effect *effect)
+{
+    w->backup_stops++;
+    w->stop_id = effect->of.act.id;
+    if (!w->loses_stops)
+        core_stop_answered(w, ERR_NONE);
+}
+
 bool core_word(struct core_world *w, enum resolve_word word)
 {
     struct input input = {.kind = INPUT_RESOLVE, .of.resolve.word = word};

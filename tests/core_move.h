@@ -33,6 +33,9 @@ const struct effect *core_newest(const struct core_world *w, enum hv_call call);
 /* The newest order of that call is answered. */
 void core_answers(struct core_world *w, enum hv_call call, enum err_code code);
 bool core_word(struct core_world *w, enum resolve_word word); /* refused: w->err says why */
+/* The order to end a backup is counted and, unless its answer gets lost, answered. */
+void core_answer_stop(struct core_world *w, const struct effect *effect);
+void core_stop_answered(struct core_world *w, enum err_code code); /* the newest one, late */
 /* Intents whose end was never recorded. */
 unsigned core_open_intents(const struct core_world *w);
 unsigned core_intents(const struct core_world *w, const char *action);

@@ -10,7 +10,7 @@
 
 #include "base/text.h"
 #include "engine/model/ledger.h"
-#include "tests/core_world.h"
+#include "tests/core_move.h"
 
 const struct hv_sight CORE_RUNS = {HV_PRESENT, HV_STATE_RUNNING, HV_RUNNING_BOOTED, false, -1, 0,
                                    0};
@@ -198,7 +198,7 @@ static void play(struct core_world *w, const struct effect *effect)
         w->aborts++;
         break;
     case EFFECT_DO_SHUTDOWN: w->shutdowns++; break;
-    case EFFECT_DO_STOP_BACKUP: w->backup_stops++; break;
+    case EFFECT_DO_STOP_BACKUP: core_answer_stop(w, effect); break;
     case EFFECT_DO_REMOVE: w->removes++; break;
     case EFFECT_DO_WATCH: w->watches++; break;
     case EFFECT_DO_UNWATCH: w->unwatches++; break;

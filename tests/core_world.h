@@ -44,13 +44,14 @@ struct core_world {
     bool loses_looks;              /* answers to looks get lost */
     bool loses_jobs;               /* answers about jobs get lost */
     bool loses_cpus;               /* answers about CPUs get lost */
+    bool loses_stops;              /* answers to the order to end a backup get lost */
     bool loses_volumes;            /* answers about volumes get lost */
     enum hv_path path;             /* what helpers find; UNKNOWN: they do not answer */
     bool loses_paths;              /* what they find gets lost */
     struct hv_relay relay;         /* what our relay says; no streams: it has none */
     struct volume_facts volumes;   /* what hosts say about a job's disks and their places */
     enum err_code volumes_unasked; /* they cannot be asked */
-    uint64_t migrate_id, abort_id;
+    uint64_t migrate_id, abort_id, stop_id;
     unsigned migrates, aborts, watches, unwatches, warnings;
     unsigned looks, job_asks, compares, volume_asks, path_asks, relay_asks, shutdowns, backup_stops,
         removes;

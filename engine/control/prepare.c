@@ -247,7 +247,7 @@ static void choose_flags(struct fleet *f, struct job *job, const struct guest *g
     };
     if (at != NULL) {
         facts.paused = at->state == HV_STATE_PAUSED && at->reason == HV_PAUSED_USER;
-        facts.as_defined = at->required.is == REQUIRED_NOW;
+        facts.as_defined = at->required.cures;
         facts.vfio = migratable_has(&at->migratable, UNMOVABLE_HOST_DEVICE) ||
                      migratable_has(&at->migratable, UNMOVABLE_INTERFACE);
     }

@@ -12,6 +12,7 @@
 #include "engine/control/expect.h"
 #include "engine/control/placement.h"
 #include "engine/control/queue.h"
+#include "engine/control/requirement.h"
 #include "engine/control/schedule.h"
 #include "engine/control/split.h"
 #include "engine/control/volumes.h"
@@ -105,60 +106,7 @@ static void on_guests(struct fleet *f, const struct input *input, struct moment 
     fleet_apply_list(f, node, input->of.guests, now.wall_ms);
 }
 
-/* ---- guests whose definition asks for a migration ---- */
-
-enum { REQUIRED_AGAIN_MS = 10000 };
-
-/* What the newest job made for a requirement was made for: it is known over a restart by the job.
- */
-static uint64_t tried_before(struct fleet *f, const struct guest *guest)
-{
-    const struct job *job = fleet_active_job(f, guest->uuid);
-    if (job == NULL || job->origin != ORIGIN_UPDATE)
-        job = fleet_newest_finished(f, guest->uuid);
-    while (job != NULL && job->origin != ORIGIN_UPDATE)
-        job = job->older;
-    return job != NULL ? job->requirement : 0;
-}
-
-static void update_required(struct fleet *f, struct guest *guest, struct moment now)
-{
-    if (guest->required_tried == 0)
-        guest->required_tried = tried_before(f, guest);
-    const struct required *required = &guest->owner->required;
-    if (required->is == REQUIRED_NO || required->hash == guest->required_tried) {
-        heap_leave(&guest->required_timer);
-        return;
-    }
-    int64_t due_ms = now.mono_ms;
-    if (required->is == REQUIRED_SOON)
-        due_ms += guest->required_since_ms + REQUIRED_GRACE_MS - now.wall_ms;
-    heap_put(&f->required, &guest->required_timer, due_ms, 0, guest);
-}
-
-/* Once per change of the definition: what a migration did not cure, a second will not. */
-static void tick_required(struct fleet *f, struct moment now, struct effects *fx)
-{
-    struct guest *guest;
-    while ((guest = heap_top(&f->required)) != NULL && guest->required_timer.first <= now.mono_ms) {
-        struct err err = {0};
-        heap_leave(&guest->required_timer);
-        if (guest->owner == NULL || guest->owner->required.is == REQUIRED_NO)
-            continue;
-        uint64_t hash = guest->owner->required.hash;
-        struct job *job = admission_automatic(f, guest, ORIGIN_UPDATE, PRIORITY_USER_TRIGGERED,
-                                              "ferry", "kubevirt-workload-update-", now, fx, &err);
-        if (job == NULL) {
-            heap_put(&f->required, &guest->required_timer, now.mono_ms + REQUIRED_AGAIN_MS, 0,
-                     guest);
-            continue;
-        }
-        guest->required_tried = job->requirement = hash;
-        effects_note(fx, "VirtualMachineInstance", guest->ns, guest->name, guest->uuid, now.wall_ms,
-                     false, "SuccessfulCreate",
-                     "Created Migration %s for automated workload update", job->name);
-    }
-}
+/* ---- definitions ---- */
 
 static void on_definition(struct fleet *f, const struct input *input, struct moment now)
 {
@@ -168,7 +116,7 @@ static void on_definition(struct fleet *f, const struct input *input, struct mom
     fleet_apply_definition(f, node, input->guest, input->of.definition, now.wall_ms);
     struct guest *guest = fleet_guest(f, input->guest);
     if (guest != NULL && guest->owner != NULL && guest->owner->node == node)
-        update_required(f, guest, now);
+        requirement_changed(f, guest, now);
 }
 
 /* The answer is about a CPU and a node, so it serves every guest that sees the same CPU. */
@@ -334,7 +282,8 @@ static void on_late_call(struct fleet *f, const struct input *input, struct mome
     struct job *job = fleet_newest_finished(f, input->guest);
     if (job == NULL || input->id == 0)
         return;
-    struct job_order *orders[] = {&job->stream.order, &job->recovery.order, &job->userpause.order};
+    struct job_order *orders[] = {&job->stream.order, &job->recovery.order, &job->userpause.order,
+                                  &job->backup_order};
     bool closed = false;
     for (size_t i = 0; i < COUNT(orders); i++)
         closed = closed || order_answered(job, orders[i], input->id, &input->err, now, fx);
@@ -354,17 +303,12 @@ static void on_call(struct fleet *f, const struct input *input, struct moment no
         on_late_call(f, input, now, fx);
         return;
     }
-    if (input->id == 0) { /* the order to end a backup: its end will be seen */
-        if (input->err.code != ERR_NONE)
-            effects_event(fx, job, now.wall_ms, true, "BackupNotAborted",
-                          "The backup could not be ended: %.300s", input->err.text);
-        return;
-    }
     if (input->of.call == HV_CALL_MIGRATE && job->call_out && job->call_id == input->id)
         move_called(job, &input->err, now, fx);
     else if (job->abort_call_id != 0 && job->abort_call_id == input->id)
         move_abort_called(job, &input->err, now, fx);
-    else if (!ladder_called(f, job, input->id, &input->err, now, fx) &&
+    else if (!schedule_backup_answered(job, input->id, &input->err, now, fx) &&
+             !ladder_called(f, job, input->id, &input->err, now, fx) &&
              !recovery_called(f, job, input->id, &input->err, now, fx) &&
              !userpause_called(job, input->id, &input->err, now, fx) &&
              !steer_called(f, job, input->id, &input->err, now, fx)) {
@@ -490,7 +434,7 @@ static void tick_drains(struct fleet *f, struct moment now, struct effects *fx)
 static void on_tick(struct fleet *f, struct moment now, struct effects *fx)
 {
     tick_jobs(f, now, fx);
-    tick_required(f, now, fx);
+    requirement_tick(f, now, fx);
     split_tick(f, now, fx);
 }
 
@@ -555,6 +499,8 @@ void reconcile_restore(struct fleet *f, struct job *job, struct moment now, stru
         ledger_restore(f, job);
     if (job->phase == PHASE_TARGET_READY || job->phase == PHASE_RUNNING)
         move_adopt(f, job, now, fx);
+    else
+        intent_close_left(job, now, fx);
     fleet_settle_job(f, job);
 }
 

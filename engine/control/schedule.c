@@ -10,6 +10,7 @@
 #include "engine/control/policy.h"
 #include "engine/control/policy_choose.h"
 #include "engine/control/queue.h"
+#include "engine/data/intent.h"
 #include "engine/data/ownership.h"
 #include "engine/model/launcher.h"
 #include "engine/model/ledger.h"
@@ -199,16 +200,31 @@ static void wait_for_answer(struct fleet *f, struct job *job, const struct guest
         job->wake_ms = now.mono_ms + again_ms(job);
 }
 
-/* Recorded like every order that changes a guest, so that the next process does not repeat it. */
-static void note_abort(struct job *job, const char *node, struct moment now, struct effects *fx)
+/* An order like any other that changes a guest: recorded open, closed by its answer. */
+static void stop_backup(struct fleet *f, struct job *job, const char *node, struct moment now,
+                        struct effects *fx)
 {
-    struct effect *effect = effects_add(fx, EFFECT_INTENT, job, now.wall_ms);
-    effect->of.intent.epoch = job->epoch;
-    effect->of.intent.seq = ++job->intent_seq;
-    effect->of.intent.action = "stop-backup";
-    effect->of.intent.status = "done";
-    effect->of.intent.asked_ms = effect->of.intent.done_ms = now.wall_ms;
-    TEXT_SET(effect->of.intent.node, node);
+    effects_event(fx, job, now.wall_ms, false, "BackupAbortedForMigration",
+                  "Aborting backup of %s for system-critical migration", job->guest_name);
+    struct effect *effect =
+        order_give(f, job, &job->backup_order, HV_CALL_ABORT, node, "stop-backup", NULL, now, fx);
+    effect->kind = EFFECT_DO_STOP_BACKUP; /* somebody else's job, not the migration's */
+}
+
+bool schedule_backup_answered(struct job *job, uint64_t id, const struct err *err,
+                              struct moment now, struct effects *fx)
+{
+    if (!order_answered(job, &job->backup_order, id, err, now, fx))
+        return false;
+    /* Lost, or never given: the next look tells whether the backup is still there. */
+    job->backup_asked = err->code == ERR_NONE || err->code == ERR_HYPERVISOR;
+    job->backup_aborted = err->code == ERR_NONE;
+    job->hv_job_is_backup = false; /* as it was before the order */
+    job->hv_job_question = 0;
+    if (err->code == ERR_HYPERVISOR)
+        effects_event(fx, job, now.wall_ms, true, "BackupNotAborted",
+                      "The backup could not be ended: %.300s", err->text);
+    return true;
 }
 
 static void wait_for_backup(struct fleet *f, struct job *job, const struct guest *guest,
@@ -216,19 +232,12 @@ static void wait_for_backup(struct fleet *f, struct job *job, const struct guest
 {
     bool may = job->priority == PRIORITY_SYSTEM_CRITICAL && job->config.backup_abort;
     bool is_backup = job->hv_job == JOB_SEEN_OTHER;
-    if (may && job->hv_job_is_backup && !job->backup_aborted) {
-        job->backup_aborted = true;
-        note_abort(job, guest->owner->node->name, now, fx);
-        effects_event(fx, job, now.wall_ms, false, "BackupAbortedForMigration",
-                      "Aborting backup of %s for system-critical migration", job->guest_name);
-        struct effect *effect = effects_add(fx, EFFECT_DO_STOP_BACKUP, job, now.wall_ms);
-        TEXT_SET(effect->of.act.node, guest->owner->node->name);
-        TEXT_SET(effect->of.act.guest, guest->uuid);
-    }
+    if (may && job->hv_job_is_backup && !job->backup_asked && job->backup_order.id == 0)
+        stop_backup(f, job, guest->owner->node->name, now, fx);
     step_wait(job, PENDING_BACKUP, now, "%s of %s to complete",
-              job->backup_aborted ? "Waiting for the aborted backup"
-              : is_backup         ? "Waiting for backup"
-                                  : "Waiting for block job",
+              job->backup_aborted || job->backup_order.id != 0 ? "Waiting for the aborted backup"
+              : is_backup                                      ? "Waiting for backup"
+                                                               : "Waiting for block job",
               job->guest_name);
     if (schedule_wait_on(f, job, now, fx) && job->wake_ms > now.mono_ms + again_ms(job))
         job->wake_ms = now.mono_ms + again_ms(job);
@@ -246,7 +255,7 @@ bool schedule_guest_free(struct fleet *f, struct job *job, const struct guest *g
         job->hv_job_question = 0;
     if (job->hv_job_question == 0 && (!job->asked_job || (busy && age_ms >= again_ms(job))))
         ask_job(f, job, guest->owner->node->name, now, fx);
-    if (job->hv_job == JOB_SEEN_OTHER) {
+    if (job->hv_job == JOB_SEEN_OTHER || job->backup_order.id != 0) {
         wait_for_backup(f, job, guest, now, fx);
         return false;
     }

@@ -37,6 +37,10 @@ void schedule_unplaced(struct fleet *f, struct job *job, struct moment now, stru
 bool schedule_guest_free(struct fleet *f, struct job *job, const struct guest *guest,
                          struct moment now, struct effects *fx);
 
+/* Was it the order to end a backup that was answered? Then its record is closed. */
+bool schedule_backup_answered(struct job *job, uint64_t id, const struct err *err,
+                              struct moment now, struct effects *fx);
+
 /* ---- prepare_volumes.c: disks that move along ---- */
 struct volume_facts;
 /* True: the target has a place for each. False: it was asked and says what it waits for, or

@@ -248,7 +248,8 @@ static bool guest_allows(const struct migratable *migratable, struct err *err)
                        "cannot migrate the volumes as the VMI isn't migratable: %s", text);
     }
     for (row = 0; row < UNMOVABLE_COUNT; row++)
-        if (row != UNMOVABLE_DISKS && migratable_has(migratable, row) && unmovable_blocks_live(row))
+        if (row != UNMOVABLE_DISKS && row != UNMOVABLE_HOTPLUG && migratable_has(migratable, row) &&
+            unmovable_blocks_live(row))
             break;
     if (row == UNMOVABLE_COUNT)
         return true;

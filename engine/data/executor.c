@@ -26,7 +26,7 @@ bool executor_order(const struct hv_act *act, const struct effect *effect, const
                     struct hv_reply_sink reply_to, struct err *err)
 {
     assert(effect->kind == EFFECT_DO_MIGRATE || effect->kind == EFFECT_DO_ABORT ||
-           effect->kind == EFFECT_DO_TUNE);
+           effect->kind == EFFECT_DO_TUNE || effect->kind == EFFECT_DO_STOP_BACKUP);
     struct hv_volume volumes[HV_VOLUMES_MAX];
     struct hv_request request = {.id = effect->of.act.id, .reply_to = reply_to};
     TEXT_SET(request.host, effect->of.act.node);

@@ -354,6 +354,7 @@ bool ladder_relayed(struct job *job, uint64_t id, const struct hv_relay *relay,
     if (stream->relay_ms != 0 && relay->delivered != stream->relay_bytes)
         stream->flow_ms = stream->sampled_ms = now.mono_ms;
     stream->relay_bytes = relay->delivered;
+    stream->relay_port = relay->port;
     stream->relay_stuck_ms = relay->stuck_ms;
     stream->relay_ms = now.mono_ms;
     return true;
@@ -434,6 +435,10 @@ void ladder_advance(struct fleet *f, struct job *job, struct moment now, struct 
     struct monitor_decision decision = {.estimate_ms = -1};
     gather(f, job, now, &facts);
     if (facts.silent_ms < LADDER_QUIET_MS && facts.stopped_ms < 0) {
+        if (is_relayed(job) && !job->stream.port_asked && job->has_sample) {
+            job->stream.port_asked = true; /* to be shown */
+            ask_relay(f, job, now, fx);
+        }
         if (job->pending == PENDING_STALLED) {
             step_wait_over(job, now);
             job->changed = true;

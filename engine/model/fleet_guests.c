@@ -367,7 +367,8 @@ void fleet_apply_sight(struct fleet *f, struct node *node, const char *uuid,
 
 static bool same_migratable(const struct migratable *a, const struct migratable *b)
 {
-    return a->known == b->known && a->rows == b->rows && strcmp(a->disk, b->disk) == 0;
+    return a->known == b->known && a->rows == b->rows && a->snapshots == b->snapshots &&
+           strcmp(a->disk, b->disk) == 0 && strcmp(a->plugged, b->plugged) == 0;
 }
 
 void fleet_apply_definition(struct fleet *f, struct node *node, const char *uuid,
@@ -379,8 +380,10 @@ void fleet_apply_definition(struct fleet *f, struct node *node, const char *uuid
         return; /* it left meanwhile */
     bool same_needs = place->needs != NULL &&
                       memcmp(&place->needs->facts, &facts->needs, sizeof facts->needs) == 0;
-    bool same_required =
-        place->required.is == facts->required.is && place->required.hash == facts->required.hash;
+    bool same_required = place->required.is == facts->required.is &&
+                         place->required.hash == facts->required.hash &&
+                         place->required.cures == facts->required.cures &&
+                         strcmp(place->required.detail, facts->required.detail) == 0;
     bool same =
         same_needs && same_required && same_migratable(&place->migratable, &facts->migratable) &&
         place->block_jobs == facts->block_jobs && place->utility_disks == facts->utility_disks;

@@ -130,9 +130,11 @@ struct job {
     int64_t probe_asked_ms;
     char failed[JOB_FAILED_NODES][HV_HOST_MAX]; /* nodes that could not be prepared, newest last */
     size_t n_failed;
-    bool probe_lost;     /* the target could not be asked */
-    bool probe_failed;   /* the target could not tell; libvirt has the last word */
-    bool backup_aborted; /* asked once */
+    bool probe_lost;               /* the target could not be asked */
+    bool probe_failed;             /* the target could not tell; libvirt has the last word */
+    struct job_order backup_order; /* to end somebody's backup, out */
+    bool backup_asked;             /* ... was answered by the host: not asked again */
+    bool backup_aborted;           /* ... and it said yes */
 
     enum pending pending; /* what it waits for, since when, until when (wall; 0: no end) */
     int64_t waits_since_ms, waits_until_ms;

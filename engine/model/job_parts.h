@@ -56,6 +56,8 @@ struct job_stream {            /* engine/data/ladder.h */
     int64_t looked_ms;         /* monotonic: both sides were asked */
     int last;                  /* enum decision of the newest look */
     uint64_t relay_id;         /* question to our relay out, 0: none */
+    bool port_asked;           /* ... was asked once while all is well */
+    unsigned relay_port;       /* it and the target listen there; 0: not known */
     uint64_t relay_bytes;      /* it delivered */
     int64_t relay_ms;          /* monotonic: when it said so; 0: never */
     int64_t relay_stuck_ms;    /* bytes waited there for so long; -1: none did */

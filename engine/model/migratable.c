@@ -50,11 +50,16 @@ void unmovable_text(enum unmovable row, const struct migratable *m,
 {
     assert(row < UNMOVABLE_COUNT);
     const char *message = rows[row].message, *gap = strstr(message, "%s");
+    char count[16];
+    (void)snprintf(count, sizeof count, "%u", m->snapshots);
+    const char *about = row == UNMOVABLE_SNAPSHOTS ? count
+                        : row == UNMOVABLE_HOTPLUG ? m->plugged
+                                                   : m->disk;
     if (gap == NULL)
         (void)text_copy(out_text, MIGRATABLE_TEXT_MAX, message);
     else
         (void)snprintf(out_text, MIGRATABLE_TEXT_MAX, "%.*s%s%s", (int)(gap - message), message,
-                       m->disk, gap + 2);
+                       about, gap + 2);
 }
 
 bool migratable_has(const struct migratable *m, enum unmovable row)
@@ -125,13 +130,28 @@ bool migratable_disk_is_shared(const struct hv_disk *disk, const struct migratab
     return false;
 }
 
-static const struct hv_disk *first_local_disk(const struct hv_definition *d,
+static const struct hv_disk *first_local_disk(const struct hv_definition *d, bool plugged,
                                               const struct migratable_config *config)
 {
     for (size_t i = 0; i < d->n_disks; i++)
-        if (!migratable_disk_is_shared(&d->disks[i], config))
+        if (d->disks[i].plugged == plugged && !migratable_disk_is_shared(&d->disks[i], config))
             return &d->disks[i];
     return NULL;
+}
+
+static bool has_disk(const struct hv_definition *d, const char *target)
+{
+    for (size_t i = 0; i < d->n_disks; i++)
+        if (strcmp(d->disks[i].target, target) == 0)
+            return true;
+    return d->cut > 0; /* it may be one of those that were not looked at */
+}
+
+void migratable_mark_plugged(struct hv_definition *live, const struct hv_definition *persistent)
+{
+    for (size_t i = 0; i < live->n_disks; i++)
+        live->disks[i].plugged =
+            live->disks[i].target[0] != '\0' && !has_disk(persistent, live->disks[i].target);
 }
 
 static bool has_reservations(const struct hv_definition *d)
@@ -164,7 +184,8 @@ static bool is_host_cpu(const struct hv_definition *d)
 void migratable_evaluate(const struct hv_definition *d, const struct migratable_config *config,
                          struct migratable *out)
 {
-    const struct hv_disk *disk = first_local_disk(d, config);
+    const struct hv_disk *disk = first_local_disk(d, false, config);
+    const struct hv_disk *plugged = first_local_disk(d, true, config);
     const bool applies[UNMOVABLE_COUNT] = {
         [UNMOVABLE_INTERFACE] = has_host_interface(d),
         [UNMOVABLE_CPU_MODE] = is_host_cpu(d) && d->cpu_fixed,
@@ -178,13 +199,17 @@ void migratable_evaluate(const struct hv_definition *d, const struct migratable_
         [UNMOVABLE_PLAN9] = d->plan9 > 0,
         [UNMOVABLE_SHARED_MEMORY] = d->shared_memory_peers > 0,
         [UNMOVABLE_CUT] = d->cut > 0,
+        [UNMOVABLE_SNAPSHOTS] = d->snapshots > 0,
         [UNMOVABLE_DISKS] = disk != NULL,
+        [UNMOVABLE_HOTPLUG] = plugged != NULL,
         [UNMOVABLE_RESERVATIONS] = has_reservations(d),
         [UNMOVABLE_HOST_CPU] = is_host_cpu(d),
     };
-    *out = (struct migratable){.known = true};
+    *out = (struct migratable){.known = true, .snapshots = d->snapshots};
     for (enum unmovable row = 0; row < UNMOVABLE_COUNT; row++)
         out->rows |= applies[row] ? 1U << row : 0U;
     if (disk != NULL)
         TEXT_SET(out->disk, disk->target[0] != '\0' ? disk->target : "without a name");
+    if (plugged != NULL)
+        TEXT_SET(out->plugged, plugged->target);
 }

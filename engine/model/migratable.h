@@ -17,8 +17,10 @@ enum { MIGRATABLE_TEXT_MAX = 256, MIGRATABLE_DISK_MAX = 16 };
 
 struct migratable { /* zeroed: not known yet */
     bool known;
-    uint32_t rows;                  /* bit 1 << enum unmovable: it applies */
-    char disk[MIGRATABLE_DISK_MAX]; /* the first that is not shared */
+    uint32_t rows;                     /* bit 1 << enum unmovable: it applies */
+    char disk[MIGRATABLE_DISK_MAX];    /* the first that is not shared */
+    char plugged[MIGRATABLE_DISK_MAX]; /* ... of those plugged into it while it runs */
+    unsigned snapshots;
 };
 
 const char *unmovable_name(enum unmovable row);
@@ -44,6 +46,8 @@ struct migratable_config {           /* borrowed texts */
 };
 /* ReadWriteMany, in KubeVirt's words: every host sees the same bytes under the same name. */
 bool migratable_disk_is_shared(const struct hv_disk *disk, const struct migratable_config *config);
+/* Which disks of the live definition came by hot-plug: the persistent one is without them. */
+void migratable_mark_plugged(struct hv_definition *live, const struct hv_definition *persistent);
 /* All rows that apply. */
 void migratable_evaluate(const struct hv_definition *definition,
                          const struct migratable_config *config, struct migratable *out);

@@ -115,9 +115,10 @@ struct guest {
     char evacuation_node[HV_HOST_MAX]; /* it was asked to leave that node */
     bool evacuation_by_descheduler;
     int64_t required_since_ms; /* wall: the present requirement stands since */
+    int64_t required_due_ms;   /* wall: its grace was over then, if that is later; 0: never */
     struct heap_link required_timer;
     struct guest_twice twice;
-    uint64_t required_tried;             /* hash of the requirement a job was made for */
+    uint64_t required_tried;             /* hash of the requirement that was answered */
     struct guest *next_namesake;         /* same namespace and name, other uuid */
     char key[HV_HOST_MAX + HV_NAME_MAX]; /* namespace/name */
     UT_hash_handle hh, hh_name;

@@ -70,6 +70,27 @@ static void describe(const struct hv_interface *interface, char out_text[static 
                    named ? interface->source : interface->type);
 }
 
+static bool is_plugged(const struct hv_interface *interface)
+{
+    return strcmp(interface->type, "network") == 0 || strcmp(interface->type, "bridge") == 0;
+}
+
+/* Would it be plugged elsewhere by a migration? */
+static bool is_cured(const struct hv_interface *present, const struct hv_interface *wanted)
+{
+    return is_moved(present, wanted) && is_plugged(present) && is_plugged(wanted);
+}
+
+static bool any_is_cured(const struct hv_definition *live, const struct hv_definition *persistent)
+{
+    for (size_t i = 0; i < live->n_interfaces; i++) {
+        const struct hv_interface *wanted = find(persistent, &live->interfaces[i]);
+        if (wanted != NULL && is_cured(&live->interfaces[i], wanted))
+            return true;
+    }
+    return false;
+}
+
 static bool compare_wanted(const struct hv_definition *live, const struct hv_interface *wanted,
                            struct required *out)
 {
@@ -78,6 +99,8 @@ static bool compare_wanted(const struct hv_definition *live, const struct hv_int
     describe(wanted, to);
     if (present == NULL) {
         out->is = is_host_device(wanted) ? REQUIRED_NOW : REQUIRED_SOON;
+        out->todo = "a migration cannot add it: attach it to the running guest (virsh "
+                    "attach-device --live) or restart the guest";
         (void)snprintf(out->detail, sizeof out->detail, "interface %s (%s) was added", wanted->mac,
                        to);
         return true;
@@ -86,6 +109,8 @@ static bool compare_wanted(const struct hv_definition *live, const struct hv_int
         return false;
     describe(present, from);
     out->is = REQUIRED_NOW;
+    if (!is_cured(present, wanted))
+        out->todo = "a migration cannot make it another kind of interface: restart the guest";
     (void)snprintf(out->detail, sizeof out->detail, "interface %s moves from %s to %s", wanted->mac,
                    from, to);
     return true;
@@ -105,15 +130,12 @@ static void compare(const struct hv_definition *live, const struct hv_definition
         char from[DESCRIBED_MAX];
         describe(present, from);
         out->is = REQUIRED_SOON;
+        out->todo = "a migration cannot take it away: detach it from the running guest (virsh "
+                    "detach-device --live) or restart the guest";
         (void)snprintf(out->detail, sizeof out->detail, "interface %s (%s) was taken away",
                        present->mac, from);
         return;
     }
-}
-
-static bool is_plugged(const struct hv_interface *interface)
-{
-    return strcmp(interface->type, "network") == 0 || strcmp(interface->type, "bridge") == 0;
 }
 
 void required_plug(struct hv_definition *live, const struct hv_definition *persistent)
@@ -134,7 +156,9 @@ void required_evaluate(const struct hv_definition *live, const struct hv_definit
     struct required required = {0};
     if (is_whole(live) && is_whole(persistent))
         compare(live, persistent, &required);
-    if (required.is != REQUIRED_NO)
+    if (required.is != REQUIRED_NO) {
         required.hash = hash_interfaces(persistent);
+        required.cures = any_is_cured(live, persistent);
+    }
     *out_required = required;
 }

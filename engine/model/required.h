@@ -4,7 +4,11 @@
  * NOW: an interface moved to another network, or one that is a device of the host was added.
  * SOON: any other interface was added or taken away: it can be plugged in place, so whoever does
  * that gets 15 s first. NO: they agree, or one of the two is not known. The first hit decides, in
- * the order of the persistent definition, then of the live one. */
+ * the order of the persistent definition, then of the live one.
+ *
+ * A migration cures only interfaces that lead to another network or bridge: what the guest sees of
+ * its devices must be the same on both sides, so none comes, goes or changes its kind on the way.
+ * For what it does not cure nobody makes one; `todo` says what helps instead. */
 #ifndef ENGINE_MODEL_REQUIRED_H
 #define ENGINE_MODEL_REQUIRED_H
 
@@ -17,6 +21,8 @@ struct required {
     enum requirement is;
     uint64_t hash; /* of what the persistent definition wants; 0 with NO */
     char detail[REQUIRED_DETAIL_MAX];
+    bool cures;       /* some interface arrives plugged elsewhere if the guest is moved */
+    const char *todo; /* a literal: what helps where that does not; NULL: it does */
 };
 /* The live definition as it will be at the target: what a migration can plug elsewhere is. */
 void required_plug(struct hv_definition *live, const struct hv_definition *persistent);

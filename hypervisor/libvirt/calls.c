@@ -2,7 +2,7 @@
  *
  * The LOOK lane has one worker for everything short, so nothing there may enter a guest's
  * monitor: a QEMU that hangs would take the lane with it. virDomainGetState, GetInfo,
- * GetMetadata, GetXMLDesc, IsPersistent and the STATE group of statistics answer from
+ * GetMetadata, GetXMLDesc, SnapshotNum, IsPersistent and the STATE group of statistics answer from
  * libvirtd's memory (seen with a stopped QEMU). Job statistics do enter the monitor and can
  * hang through a whole blackout, so a look never asks for the job (job_type -1): whoever
  * needs it asks JOB_STATS, on a lane where hanging is harmless.
@@ -194,6 +194,14 @@ static bool stored_definition(virDomainPtr domain, struct hv_reply *reply)
     return reply->with.text != NULL;
 }
 
+/* Snapshots are counted from libvirtd's memory; a driver that has none says -1. */
+static bool live_definition(virDomainPtr domain, struct hv_reply *reply)
+{
+    reply->snapshots = virDomainSnapshotNum(domain, 0);
+    reply->with.text = virDomainGetXMLDesc(domain, 0);
+    return reply->with.text != NULL;
+}
+
 /* Calls about a guest, with the guest at hand; libvirt's last error on failure, except for those
  * that must read it before anything else happens. */
 static bool run_on_guest(virDomainPtr domain, const struct job *job, struct hv_reply *reply)
@@ -205,7 +213,7 @@ static bool run_on_guest(virDomainPtr domain, const struct job *job, struct hv_r
                          VIR_DOMAIN_JOB_STATS_COMPLETED | VIR_DOMAIN_JOB_STATS_KEEP_COMPLETED,
                          &reply->with.stats);
     case HV_CALL_GUEST_XML_STORED: return stored_definition(domain, reply);
-    case HV_CALL_GUEST_XML: return (reply->with.text = virDomainGetXMLDesc(domain, 0)) != NULL;
+    case HV_CALL_GUEST_XML: return live_definition(domain, reply);
     case HV_CALL_MIGRATABLE_XML:
         return (reply->with.text = virDomainGetXMLDesc(domain, VIR_DOMAIN_XML_MIGRATABLE)) != NULL;
     case HV_CALL_BLOCK_INFO:

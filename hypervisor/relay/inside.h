@@ -38,6 +38,7 @@ struct relay {
     uint64_t id;
     char guest[HV_UUID_MAX];
     struct hostd_address target;
+    unsigned port;
     int listener; /* -1: nobody else is let in */
     unsigned streams_left;
     bool released, known;      /* its migration ended, or nobody can tell */

@@ -274,6 +274,7 @@ static struct relay *make(struct relays *relays, const struct relay_wish *wish, 
     }
     TEXT_SET(relay->guest, wish->guest);
     relay->listener = fd;
+    relay->port = *out_port;
     relay->streams_left = wish->streams;
     relay->delivered_ms = now_ms();
     relay->id = ++relays->next_id;
@@ -357,6 +358,7 @@ bool relays_look(struct relays *relays, const char *guest, struct hv_relay *out_
             continue;
         const struct stream *stream;
         measure(relay, now);
+        sum.port = relay->port;
         sum.taken += relay->taken;
         DL_FOREACH(relay->streams, stream)
         {

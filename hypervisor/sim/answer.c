@@ -120,6 +120,13 @@ static void answer_text(const struct sim *sim, const struct call *call, struct h
         (void)err_set(&reply->err, ERR_NOMEM, "no memory for XML");
 }
 
+static void answer_live(const struct sim *sim, const struct call *call, struct hv_reply *reply)
+{
+    const struct copy *copy = find_copy(sim, call);
+    reply->snapshots = copy != NULL && copy->guest->what.snapshot;
+    answer_text(sim, call, reply);
+}
+
 static void answer_cpu(const struct sim *sim, const struct call *call, struct hv_reply *reply)
 {
     (void)sim;
@@ -200,7 +207,7 @@ static const struct {
     [HV_CALL_COMPLETED_STATS] = {answer_completed, true, false},
     [HV_CALL_HOST_ABILITIES] = {answer_abilities, false, false},
     [HV_CALL_GUEST_XML_STORED] = {answer_stored, true, false},
-    [HV_CALL_GUEST_XML] = {answer_text, true, false},
+    [HV_CALL_GUEST_XML] = {answer_live, true, false},
     [HV_CALL_CAPABILITIES] = {answer_text, false, false},
     [HV_CALL_BLOCK_INFO] = {answer_block, true, true},
     [HV_CALL_VOLUME_INFO] = {answer_volume, false, false},

@@ -95,6 +95,8 @@ static enum sim_error refusal(const struct copy *copy, const struct host *to,
     }
     if (other != NULL && sim_copy_is_live(other))
         return SIM_ERROR_ALREADY_ACTIVE;
+    if (copy->guest->what.snapshot)
+        return SIM_ERROR_SNAPSHOTS;
     enum sim_error why = tunnel_refusal(how, delay_ms);
     if (why != SIM_ERROR_NONE)
         return why;

@@ -117,6 +117,13 @@ static void stop_source(struct sim *sim, struct job *job, const struct hv_job_st
         sim_copy_free(sim, source);
 }
 
+/* What is there leads elsewhere; nothing comes and nothing goes. */
+static void replug(char present[static 64], const char *wanted)
+{
+    if (present[0] != '\0' && wanted[0] != '\0')
+        (void)text_copy(present, sizeof((struct sim_guest *)NULL)->network, wanted);
+}
+
 void sim_job_succeed(struct sim *sim, struct job *job)
 {
     struct hv_job_stats stats;
@@ -126,8 +133,8 @@ void sim_job_succeed(struct sim *sim, struct job *job)
     for (size_t i = 0; i < job->how.n_volumes; i++)
         sim_volume_moved(job->guest, job->to, &job->how.volumes[i]);
     if ((job->how.flags & HV_MIGRATE_AS_DEFINED) != 0 && job->guest->stored != NULL) {
-        TEXT_SET(job->guest->what.network, job->guest->stored->network);
-        TEXT_SET(job->guest->what.bridge, job->guest->stored->bridge);
+        replug(job->guest->what.network, job->guest->stored->network);
+        replug(job->guest->what.bridge, job->guest->stored->bridge);
     }
     answer(sim, job, SIM_ERROR_NONE, 120, 180);
     stop_source(sim, job, &stats);

@@ -116,9 +116,9 @@ enum sim_error sim_offer_refusal(const struct guest *guest, const struct host *h
         return SIM_ERROR_NO_MACHINE;
     if (host->what.other_cpu)
         return SIM_ERROR_OTHER_CPU;
-    if (is_lacking(host->what.lacks_network, plugs->network))
+    if (wants->network[0] != '\0' && is_lacking(host->what.lacks_network, plugs->network))
         return SIM_ERROR_NO_NETWORK;
-    if (is_lacking(host->what.lacks_bridge, plugs->bridge))
+    if (wants->bridge[0] != '\0' && is_lacking(host->what.lacks_bridge, plugs->bridge))
         return SIM_ERROR_NO_BRIDGE;
     if (wants->hugepage_kib != 0 &&
         (pages_of(wants, SIM_HUGEPAGE_KIB) == 0 ||

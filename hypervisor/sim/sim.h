@@ -57,6 +57,7 @@ struct sim_guest {
     uint64_t hugepage_kib;           /* as in struct hv_definition */
     bool shared_disk, utility_disk;  /* on the pool "shared"; one that comes and goes */
     bool block_job;                  /* of its shared or local disk */
+    bool snapshot;                   /* one is kept of it, which stops a migration */
     uint64_t disk_bytes;             /* of its local disk, vda; 0: 1 GiB */
     bool oob;                        /* it has a second monitor, out of band */
     struct hv_place disk;            /* where that lies; empty: some file */

@@ -14,6 +14,7 @@
 
 enum {
     PASS_MIN_MS = 10,          /* the shortest pass; QEMU looks at its clock about as often */
+    RELAY_PORT = 49184,        /* the first that relays take */
     RELAY_BYTES = 1 << 20,     /* what a relay has in its hands when nobody takes it */
     POSTCOPY_FAULT_PAGES = 16, /* one request in so many pages; the rest comes by itself */
 };
@@ -177,6 +178,7 @@ bool sim_stream_relay(const struct sim *sim, const struct job *job, struct hv_re
     uint64_t delivered = job->processed + moved_now(sim, job);
     uint64_t waiting = stuck ? RELAY_BYTES : 0;
     *out_relay = (struct hv_relay){.streams = 1,
+                                   .port = RELAY_PORT,
                                    .taken = delivered + waiting,
                                    .delivered = delivered,
                                    .waiting = waiting,

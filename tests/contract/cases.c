@@ -560,6 +560,7 @@ const struct contract_case contract_cases[] = {
     {"only a persistent guest is stored", contract_only_a_persistent_guest_is_stored},
     {"a guest says what it asks for", contract_a_guest_says_what_it_asks_for},
     {"an edited guest is told", contract_an_edited_guest_is_told},
+    {"snapshots are told and stop a migration", contract_snapshots_are_told_and_stop_a_migration},
     {"a place that is not there is told", contract_a_place_that_is_not_there_is_told},
     {"a disk it does not have is refused", contract_a_disk_it_does_not_have_is_refused},
     {"a paused post-copy is taken up", contract_a_paused_post_copy_is_taken_up},

@@ -33,6 +33,8 @@ struct contract_world {
                                      evictionStrategy LiveMigrate; empty: none */
     /* Changes its metadata, in a way that leaves label and strategy; NULL: cannot. */
     bool (*edit)(void *ctx, const char *host, const char *guest);
+    /* Has its host keep a snapshot of it, or none; NULL: cannot. */
+    bool (*snapshot)(void *ctx, const char *host, const char *guest, bool there);
     /* Ends the open streams of the guest's migration; NULL: cannot. */
     bool (*break_stream)(void *ctx, const char *host, const char *guest);
     /* True when is_done(arg) came true within the time. */
@@ -95,6 +97,7 @@ bool contract_both_hosts_offer_the_guests_machine(struct contract_world *w);
 bool contract_only_a_persistent_guest_is_stored(struct contract_world *w);
 bool contract_a_guest_says_what_it_asks_for(struct contract_world *w);
 bool contract_an_edited_guest_is_told(struct contract_world *w);
+bool contract_snapshots_are_told_and_stop_a_migration(struct contract_world *w);
 bool contract_a_guest_can_be_asked_to_go(struct contract_world *w);
 bool contract_a_place_that_is_not_there_is_told(struct contract_world *w);
 bool contract_a_disk_it_does_not_have_is_refused(struct contract_world *w);

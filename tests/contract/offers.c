@@ -138,6 +138,35 @@ bool contract_an_edited_guest_is_told(struct contract_world *w)
            contract_wait_event(w, mark, changed);
 }
 
+static bool keeps_snapshots(struct contract_world *w, const char *guest, int n)
+{
+    const struct hv_reply *reply = contract_call(w, HV_CALL_GUEST_XML, w->hosts[0], guest);
+    return expect(w, reply, ERR_NONE, 0) &&
+           contract_check(w, reply->snapshots == n, "%d snapshots, not %d", reply->snapshots, n);
+}
+
+bool contract_snapshots_are_told_and_stop_a_migration(struct contract_world *w)
+{
+    const char *guest = w->persistent;
+    if (guest[0] == '\0')
+        return true;
+    if (!keeps_snapshots(w, guest, 0) || w->snapshot == NULL)
+        return w->failure[0] == '\0';
+    struct err err = {0};
+    struct hv_request move = {.call = HV_CALL_MIGRATE};
+    TEXT_SET(move.host, w->hosts[0]);
+    TEXT_SET(move.guest, guest);
+    TEXT_SET(move.with.migrate.target, w->hosts[1]);
+    if (!contract_check(w, w->snapshot(w->ctx, w->hosts[0], guest, true), "no snapshot taken") ||
+        !keeps_snapshots(w, guest, 1))
+        return false;
+    uint64_t id = contract_submit(w, &move, &err);
+    return contract_check(w, id != 0, "%s", err.text) &&
+           expect(w, contract_answer(w, id), ERR_HYPERVISOR, NOT_VALID) &&
+           contract_check(w, w->snapshot(w->ctx, w->hosts[0], guest, false), "it stays") &&
+           keeps_snapshots(w, guest, 0);
+}
+
 /* Whether it obeys is the guest's business. */
 bool contract_a_guest_can_be_asked_to_go(struct contract_world *w)
 {

@@ -56,6 +56,16 @@ static bool edit(void *ctx, const char *host, const char *uuid)
     return sim_set_guest(ctx, &guest, SIM_LIVE, &err);
 }
 
+static bool snapshot(void *ctx, const char *host, const char *uuid, bool there)
+{
+    (void)host;
+    struct sim_guest guest = a_persistent_guest();
+    struct err err = {0};
+    assert_string_equal(uuid, guest.uuid);
+    guest.snapshot = there;
+    return sim_set_guest(ctx, &guest, SIM_LIVE, &err);
+}
+
 static bool break_stream(void *ctx, const char *host, const char *uuid)
 {
     (void)host;
@@ -84,6 +94,7 @@ static void fill(struct sim *sim, struct contract_world *w)
     assert_true(sim_add_guest(sim, "h1", &persistent, &err));
     TEXT_SET(w->persistent, persistent.uuid);
     w->edit = edit;
+    w->snapshot = snapshot;
     w->break_stream = break_stream;
     TEXT_SET(w->hosts[0], "h1");
     TEXT_SET(w->hosts[1], "h2");

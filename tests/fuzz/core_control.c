@@ -45,6 +45,7 @@ static void happen_definition(struct play *p)
     facts.utility_disks = (what & 7) == 6;
     facts.required.is = (enum requirement)((what >> 6) % 3);
     facts.required.hash = facts.required.is == REQUIRED_NO ? 0 : what;
+    facts.required.cures = facts.required.is != REQUIRED_NO && (what & 1) != 0;
     struct input input = {.kind = INPUT_DEFINITION, .of.definition = &facts};
     TEXT_SET(input.host, laws_host(who));
     TEXT_SET(input.guest, laws_guest(who >> 4));

@@ -78,7 +78,7 @@ static void ask(struct play *p, const struct effect *effect)
 {
     bool is_question = effect->kind == EFFECT_DO_LOOK || effect->kind == EFFECT_DO_ASK_JOB ||
                        effect->kind == EFFECT_DO_COMPARE_CPU || effect->kind == EFFECT_DO_MIGRATE ||
-                       effect->kind == EFFECT_DO_ABORT;
+                       effect->kind == EFFECT_DO_ABORT || effect->kind == EFFECT_DO_STOP_BACKUP;
     if (!is_question)
         return;
     if (p->n_questions == QUESTIONS_MAX) /* the oldest answer is lost */

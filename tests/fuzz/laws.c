@@ -240,7 +240,20 @@ static void law_of_the_backup(struct fleet *f, struct laws_job *j)
     FUZZ_LAW(job != NULL && job->priority == PRIORITY_SYSTEM_CRITICAL, "a backup of nobody's stop");
     FUZZ_LAW(job->config.backup_abort, "a backup is stopped, and no policy allows it");
     FUZZ_LAW(!j->backup_stopped, "a backup is stopped twice");
-    j->backup_stopped = true;
+}
+
+/* What a host answered is not asked again; what it did not live to answer may be. */
+static void law_of_the_backups_record(struct laws_job *j, const struct effect *effect)
+{
+    if (strcmp(effect->of.intent.action, "stop-backup") != 0)
+        return;
+    bool opens = strcmp(effect->of.intent.status, "open") == 0;
+    FUZZ_LAW(opens != j->backup_out, "the record of a backup is %s twice",
+             opens ? "opened" : "closed");
+    j->backup_out = opens;
+    enum err_code code = effect->of.intent.err.code;
+    j->backup_stopped =
+        j->backup_stopped || (!opens && (code == ERR_NONE || code == ERR_HYPERVISOR));
 }
 
 static void law_of_the_comparison(struct fleet *f, const struct laws_job *j,
@@ -268,6 +281,8 @@ static void check_effect(struct laws *l, struct fleet *f, const struct effect *e
     struct laws_job *j = find(l, effect->job_uid);
     FUZZ_LAW(j != NULL, "an effect about nobody");
     bool later = effect->kind == EFFECT_DO_LOOK || effect->kind == EFFECT_SIGHTING;
+    if (effect->kind == EFFECT_INTENT)
+        law_of_the_backups_record(j, effect);
     FUZZ_LAW(!j->final || later || effect->kind == EFFECT_DO_REMOVE,
              "a final job still does something");
     switch (effect->kind) {

@@ -39,7 +39,8 @@ struct laws_job {
     struct laws_side source, target;
     uint64_t call, abort; /* orders out, 0: none */
     bool abort_asked;     /* once */
-    bool backup_stopped;  /* once */
+    bool backup_out;      /* the order to stop one */
+    bool backup_stopped;  /* ... was answered by the host */
     bool final;
     struct laws_record record;
 };

@@ -294,10 +294,10 @@ static void relay_look(void *ctx, uint64_t id, const char *host, const char *gue
     to.on_look(to.ctx, id, host, guest, sight, err);
 }
 static bool relay_definition(void *ctx, const char *host, const char *guest, const char *xml,
-                             const char *stored_xml)
+                             const char *stored_xml, int snapshots)
 {
     struct collector_sink to = engine_collector_sink(((struct fleet_sim_life *)ctx)->engine);
-    return to.on_definition(to.ctx, host, guest, xml, stored_xml);
+    return to.on_definition(to.ctx, host, guest, xml, stored_xml, snapshots);
 }
 static bool relay_abilities(void *ctx, const char *host, struct hv_abilities *take_abilities)
 {

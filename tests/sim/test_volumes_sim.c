@@ -107,6 +107,39 @@ static void without_its_disk_it_stays(void **state)
     end(fs, "h0");
 }
 
+static void a_guest_with_a_snapshot_stays_until_that_is_dropped(void **state)
+{
+    (void)state;
+    struct fleet_sim *fs = world_with_disk();
+    struct sim_guest guest = {.local_disk = true, .snapshot = true};
+    struct err err = {0};
+    TEXT_SET(guest.uuid, uuid);
+    assert_true(sim_set_guest(fs->sim, &guest, SIM_LIVE, &err));
+    run(fs, 15000);
+    assert_int_equal(fs->snapshot->n_guests, 1);
+    assert_true(migratable_has(&fs->snapshot->guests[0].migratable, UNMOVABLE_SNAPSHOTS));
+    guest.snapshot = false;
+    assert_true(sim_set_guest(fs->sim, &guest, SIM_LIVE, &err));
+    run(fs, 45000);
+    assert_false(migratable_has(&fs->snapshot->guests[0].migratable, UNMOVABLE_SNAPSHOTS));
+    end(fs, "h0");
+}
+
+static void a_disk_that_was_plugged_in_has_its_own_reason(void **state)
+{
+    (void)state;
+    struct fleet_sim *fs = world_with_disk();
+    struct sim_guest guest = {0};
+    struct err err = {0};
+    TEXT_SET(guest.uuid, uuid);
+    assert_true(sim_set_guest(fs->sim, &guest, SIM_STORED, &err)); /* without the disk */
+    run(fs, 15000);
+    const struct migratable *m = &fs->snapshot->guests[0].migratable;
+    assert_int_equal(m->rows, 1U << UNMOVABLE_HOTPLUG);
+    assert_string_equal(m->plugged, "vda");
+    end(fs, "h0");
+}
+
 static void a_place_is_waited_for_over_a_crash_and_used(void **state)
 {
     (void)state;
@@ -230,6 +263,8 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(its_disk_moves_along_into_a_pool),
         cmocka_unit_test(without_its_disk_it_stays),
+        cmocka_unit_test(a_guest_with_a_snapshot_stays_until_that_is_dropped),
+        cmocka_unit_test(a_disk_that_was_plugged_in_has_its_own_reason),
         cmocka_unit_test(a_place_is_waited_for_over_a_crash_and_used),
         cmocka_unit_test(a_place_that_stays_too_small_fails_with_both_sizes),
         cmocka_unit_test(cancelled_half_way_it_keeps_its_old_disk),

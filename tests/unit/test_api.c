@@ -180,7 +180,7 @@ static void a_guest_shows_what_is_wanted_of_it(void **state)
         {"default/virtualmachineinstances/vm2", "EvictionRequested", "True", "EvictionRequested",
          "VMI is marked for eviction"},
         {"default/virtualmachineinstances/vm2", "MigrationRequired", "False",
-         "AutoMigrationPending", "interface added"},
+         "AutoMigrationPending", "interface moved"},
         {"prod/virtualmachineinstances/db", "MigrationRequired", "True",
          "AutoMigrationDueToLiveUpdate", "moved to another network"},
         {"default/virtualmachineinstances/vm2", "ferry.internal/NodeSelectorMet", "False",

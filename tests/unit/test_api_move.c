@@ -7,6 +7,12 @@
 /* A move that had everything happen to it. */
 static void fill(struct snapshot_job *job)
 {
+    TEXT_SET(job->source_address, "192.0.2.9");
+    TEXT_SET(job->relay_address, "192.0.2.7");
+    job->relay_port = 49190;
+    job->port_min = 49152;
+    job->port_max = 49215;
+    job->handed_off_ms = world_wall_ms - 60000;
     job->mode = MODE_POSTCOPY;
     job->modes[0] = (struct snapshot_mode){MODE_PRECOPY, world_wall_ms - 59000, "started"};
     job->modes[1] = (struct snapshot_mode){MODE_PAUSED, world_wall_ms - 40000, "late-pause"};
@@ -52,7 +58,8 @@ static const struct {
     {"migrationState.targetPod", "virt-launcher-vm2-fghij"},
     {"migrationState.targetNodeAddress", "192.0.2.1"},
     {"migrationState.targetNodeDomainDetected", "true"},
-    {"migrationState.targetDirectMigrationNodePorts", ""}, /* libvirt does not tell */
+    {"migrationState.targetNodeDomainReadyTimestamp", ""}, /* half a guest is not ready */
+    {"migrationState.targetDirectMigrationNodePorts.49190", "0"},
     {"migrationState.startTimestamp", "2025-11-16T05:06:40Z"},
     {"migrationState.endTimestamp", "2025-11-16T05:07:39Z"},
     {"migrationState.completed", "true"},
@@ -63,6 +70,12 @@ static const struct {
     {"migrationState.mode", "PostCopy"},
     {"migrationState.migrationPolicyName", "gentle"},
     {"migrationState.migrationConfiguration.allowPostCopy", "false"},
+    {"ferry.stream.sourceAddress", "192.0.2.9"},
+    {"ferry.stream.targetAddress", "192.0.2.1"},
+    {"ferry.stream.relayAddress", "192.0.2.7"},
+    {"ferry.stream.port", "49190"},
+    {"ferry.stream.targetPorts.min", "49152"},
+    {"ferry.stream.targetPorts.max", "49215"},
     {"ferry.modeHistory.0.mode", "PreCopy"},
     {"ferry.modeHistory.0.at", "2025-11-16T05:06:40Z"},
     {"ferry.modeHistory.0.cause", "started"},
@@ -142,6 +155,51 @@ static void what_did_not_happen_is_not_there(void **state)
     assert_string_equal(at(&a, "status.migrationState.completed"), "");
     assert_string_equal(at(&a, "status.migrationState.targetNodeDomainDetected"), "");
     answer_fini(&a);
+}
+
+static void a_target_is_ready_since_it_was_seen_to_run(void **state)
+{
+    (void)state;
+    static const struct {
+        enum hv_presence presence;
+        int state, reason;
+        const char *ready;
+    } sights[] = {
+        {HV_PRESENT, HV_STATE_RUNNING, HV_RUNNING_MIGRATED, "2025-11-16T05:07:38Z"},
+        {HV_PRESENT, HV_STATE_PAUSED, HV_PAUSED_MIGRATION, NULL},
+        {HV_PRESENT, HV_STATE_RUNNING, HV_RUNNING_POSTCOPY_FAILED, NULL},
+        {HV_ABSENT, HV_STATE_RUNNING, HV_RUNNING_MIGRATED, NULL},
+    };
+    struct world *world = world_new(1);
+    for (size_t i = 0; i < COUNT(sights); i++) {
+        struct snapshot_job job = world->jobs[1];
+        job.target_sight = (struct snapshot_sight){sights[i].presence, sights[i].state,
+                                                   sights[i].reason, world_wall_ms - 1000};
+        OWNED(json_object) object = api_job_object(&job);
+        struct json_object *ready =
+            json_at(object, "status.migrationState.targetNodeDomainReadyTimestamp");
+        assert_int_equal(ready != NULL, sights[i].ready != NULL);
+        if (ready != NULL)
+            assert_string_equal(json_object_get_string(ready), sights[i].ready);
+    }
+    snapshot_unref(&world->snapshot);
+}
+
+static void a_port_that_libvirt_chose_is_not_guessed(void **state)
+{
+    (void)state;
+    struct world *world = world_new(1);
+    struct snapshot_job job = world->jobs[1];
+    job.handed_off_ms = world_wall_ms;
+    job.port_min = 49152;
+    job.port_max = 49215;
+    OWNED(json_object) object = api_job_object(&job);
+    assert_null(json_at(object, "status.migrationState.targetDirectMigrationNodePorts"));
+    assert_null(json_at(object, "status.ferry.stream.port"));
+    assert_null(json_at(object, "status.ferry.stream.relayAddress"));
+    assert_int_equal(json_object_get_int(json_at(object, "status.ferry.stream.targetPorts.max")),
+                     49215);
+    snapshot_unref(&world->snapshot);
 }
 
 static void a_forecast_leaves_out_what_it_cannot_say(void **state)
@@ -286,6 +344,8 @@ int main(void)
     const struct CMUnitTest tests[] = {
         WIRE_TEST(job_and_guest_tell_everything_about_a_move),
         WIRE_TEST(what_did_not_happen_is_not_there),
+        cmocka_unit_test(a_target_is_ready_since_it_was_seen_to_run),
+        cmocka_unit_test(a_port_that_libvirt_chose_is_not_guessed),
         cmocka_unit_test(a_forecast_leaves_out_what_it_cannot_say),
         cmocka_unit_test(every_state_of_a_recovery_is_shown),
         WIRE_TEST(an_irrecoverable_guest_is_flagged),

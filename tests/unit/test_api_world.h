@@ -133,7 +133,9 @@ static inline struct world *world_new(uint64_t generation)
     w->guests[0].labels = "{\"app\":\"web\"}";
     w->guests[3].node_reachable = false;
     w->guests[0].migratable = (struct migratable){
-        true, 1U << UNMOVABLE_SEV | 1U << UNMOVABLE_DISKS | 1U << UNMOVABLE_RESERVATIONS, "vdb"};
+        .known = true,
+        .rows = 1U << UNMOVABLE_SEV | 1U << UNMOVABLE_DISKS | 1U << UNMOVABLE_RESERVATIONS,
+        .disk = "vdb"};
     w->guests[1].migratable.known = true;
     TEXT_SET(w->guests[1].job_uid, "20000000-0000-4000-8000-000000000001");
     world_jobs(w);

@@ -97,9 +97,12 @@ static inline void world_control(struct world *w)
     w->guests[1].settings =
         "{\"evictionStrategy\":\"LiveMigrate\",\"nodeSelector\":{\"zone\":\"z1\"}}";
     TEXT_SET(w->guests[1].unmet_selector, "zone=z1");
-    w->guests[1].required = (struct required){REQUIRED_SOON, 7, "interface added"};
+    w->guests[1].required = (struct required){
+        .is = REQUIRED_SOON, .hash = 7, .detail = "interface moved", .cures = true};
     w->guests[1].required_since_ms = world_wall_ms - 5000;
-    w->guests[3].required = (struct required){REQUIRED_NOW, 8, "moved to another network"};
+    w->guests[3].required = (struct required){
+        .is = REQUIRED_NOW, .hash = 8, .detail = "moved to another network", .cures = true};
+    w->guests[3].required_is_due = true;
     w->nodes[0].labels = "{\"kubernetes.io/hostname\":\"a\",\"rack\":\"r1\"}";
     w->nodes[0].taints = "[{\"key\":\"gpu\",\"value\":\"yes\",\"effect\":\"NoSchedule\"}]";
     w->nodes[0].outbound = 2;

@@ -362,6 +362,37 @@ static void a_guest_shows_what_it_asks_of_the_fleet(void **state)
                  "  MigrationRequired        True     Immediate: its network changed\n");
 }
 
+static void a_guest_shows_its_newest_move(void **state)
+{
+    (void)state;
+    OWNED(json_object) object = parse(
+        "{\"metadata\":{\"name\":\"db\"},\"status\":{\"migrationState\":{\"sourceNode\":\"a\","
+        "\"targetNode\":\"b\",\"targetNodeAddress\":\"192.0.2.1\",\"mode\":\"PostCopy\","
+        "\"sourcePod\":\"p1\",\"targetPod\":\"p2\",\"migrationPolicyName\":\"gold\","
+        "\"startTimestamp\":\"2025-11-16T05:06:40Z\",\"abortStatus\":\"Aborting\","
+        "\"failureReason\":\"it broke\"},\"ferry\":{\"migration\":\"m1\","
+        "\"abortCause\":\"operator\",\"remedy\":\"the stream was broken\","
+        "\"recovery\":{\"state\":\"recovery-exhausted\",\"tries\":4},"
+        "\"modeHistory\":[{\"mode\":\"PreCopy\",\"at\":\"2025-11-16T05:06:40Z\"}]},"
+        "\"conditions\":[{\"type\":\"Ready\",\"status\":\"True\"}]}}");
+    struct buf out;
+    buf_init(&out, PAGE_MAX);
+    page_object(KIND_GUEST, object, &plain, &out);
+    OWNED_TEXT got = buf_take(&out);
+    static const char *const lines[] = {
+        "Migration:    m1\nFrom:         a\nTo:           b\nAddress:      192.0.2.1\n"
+        "Mode:         PostCopy\nPolicy:       gold\nStarted:      2025-11-16T05:06:40Z\n"
+        "Source pod:   p1\nTarget pod:   p2\nAbort:        Aborting\nAbort cause:  operator\n"
+        "Failure:      it broke\n",
+        "Remedy:       the stream was broken\n",
+        "ferry recover m1 (or", /* the migration's name, not the guest's */
+        "Modes:\n  PreCopy          2025-11-16T05:06:40Z  +0.0s\n",
+    };
+    for (size_t i = 0; i < COUNT(lines); i++)
+        if (strstr(got, lines[i]) == NULL)
+            fail_msg("'%s' is missing in:\n%s", lines[i], got);
+}
+
 static void a_guest_shows_where_its_disks_go(void **state)
 {
     (void)state;
@@ -492,6 +523,7 @@ int main(void)
         cmocka_unit_test(a_migration_shows_why_no_node_takes_it_and_what_was_frozen),
         cmocka_unit_test(a_node_shows_cordon_taints_and_promises),
         cmocka_unit_test(a_guest_shows_what_it_asks_of_the_fleet),
+        cmocka_unit_test(a_guest_shows_its_newest_move),
         cmocka_unit_test(a_guest_shows_where_its_disks_go),
         cmocka_unit_test(a_policy_shows_what_it_matches_and_sets),
         cmocka_unit_test(every_kind_has_a_table),

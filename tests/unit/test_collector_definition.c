@@ -250,6 +250,31 @@ static void a_change_of_either_text_is_told(void **state)
     }
 }
 
+static void snapshots_are_told_with_the_definition_and_looked_at_sooner(void **state)
+{
+    (void)state;
+    OWNED(stage) s = stage_persistent();
+    s->keeps_snapshots = 2;
+    stage_answer_definition(s, "<a/>");
+    stage_answer_stored(s, "<b/>");
+    assert_int_equal(s->snapshots, 2);
+    s->keeps_snapshots = 0;
+    stage_answer_definition(s, "<a/>"); /* the other guest, without any */
+    stage_answer_stored(s, "<b/>");
+    assert_int_equal(s->n_definitions, 2);
+    size_t before = n_asked(s);
+    live(s, 45000, both, 2); /* long before a definition is old */
+    assert_int_equal(n_asked(s), before + 1);
+    assert_string_equal(stage_open(s, HV_CALL_GUEST_XML)->request.guest, GUEST_1);
+    stage_answer_definition(s, "<a/>"); /* the same texts, and none any more */
+    stage_answer_stored(s, "<b/>");
+    assert_int_equal(s->n_definitions, 3);
+    assert_int_equal(s->snapshots, 0);
+    before = n_asked(s);
+    live(s, 60000, both, 2);
+    assert_int_equal(n_asked(s), before);
+}
+
 /* Undefined between the two questions: the live one still counts. */
 static void a_refused_second_reading_leaves_the_first(void **state)
 {
@@ -326,6 +351,7 @@ int main(void)
         cmocka_unit_test(a_persistent_guest_is_read_twice_and_given_once),
         cmocka_unit_test(a_change_of_either_text_is_told),
         cmocka_unit_test(a_refused_second_reading_leaves_the_first),
+        cmocka_unit_test(snapshots_are_told_with_the_definition_and_looked_at_sooner),
         cmocka_unit_test(a_second_reading_that_never_ends_is_given_up),
         cmocka_unit_test(a_second_question_that_is_refused_gives_the_first_answer),
         cmocka_unit_test(a_guest_that_becomes_persistent_is_read_again),

@@ -108,6 +108,7 @@ static inline void stage_answer_definition(struct stage *s, const char *text)
     assert_non_null(a);
     struct hv_reply reply = stage_reply(s, a);
     reply.with.text = strdup(text);
+    reply.snapshots = s->keeps_snapshots;
     stage_send(a, &reply);
     stage_step(s);
 }

@@ -49,9 +49,10 @@ struct stage {
     size_t guests_in_last_list;
     size_t samples_at_last_event; /* order of sample and event */
     size_t n_definitions;
-    char definition[HV_TEXT_MAX]; /* "host guest text" of the newest */
-    bool loses_definitions;       /* the sink cannot keep them */
-    bool lists_persistent;        /* guests of the lists to come */
+    char definition[HV_TEXT_MAX];   /* "host guest text" of the newest */
+    int keeps_snapshots, snapshots; /* of the guest that is read; as told */
+    bool loses_definitions;         /* the sink cannot keep them */
+    bool lists_persistent;          /* guests of the lists to come */
     size_t n_abilities;
     bool loses_abilities;
     uint64_t free_pages; /* of the newest */
@@ -115,10 +116,11 @@ static inline void stage_on_look(void *ctx, uint64_t id, const char *host, const
 }
 
 static inline bool stage_on_definition(void *ctx, const char *host, const char *guest,
-                                       const char *xml, const char *stored_xml)
+                                       const char *xml, const char *stored_xml, int snapshots)
 {
     struct stage *s = ctx;
     s->n_definitions++;
+    s->snapshots = snapshots;
     (void)snprintf(s->definition, sizeof s->definition, "%s %.8s %s%s%s", host, guest, xml,
                    stored_xml != NULL ? " stored " : "", stored_xml != NULL ? stored_xml : "");
     return !s->loses_definitions;

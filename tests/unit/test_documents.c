@@ -295,6 +295,7 @@ static void a_definition_that_needs_a_migration_gets_one_and_only_one(void **sta
         struct required *required = &core_guest(w, "g1")->facts.required;
         required->is = rows[i].is;
         required->hash = 5;
+        required->cures = true;
         core_define(w, "g1");
         if (rows[i].after_ms > 0) {
             core_pass(w, rows[i].after_ms - 200);
@@ -316,12 +317,56 @@ static void a_definition_that_needs_a_migration_gets_one_and_only_one(void **sta
     }
 }
 
+/* Nothing moves for what moving does not cure; readers and the log are told, once. */
+static void what_a_migration_does_not_cure_gets_none(void **state)
+{
+    (void)state;
+    struct core_world *w = core_new();
+    const struct guest *guest = fleet_guest(w->fleet, CORE_GUEST);
+    struct required *required = &core_guest(w, "g1")->facts.required;
+    *required = (struct required){
+        .is = REQUIRED_SOON, .hash = 5, .detail = "interface a was added", .todo = "attach it"};
+    core_define(w, "g1");
+    core_pass(w, REQUIRED_GRACE_MS - 200);
+    assert_true(guest->required_due_ms == 0);
+    uint64_t before = w->fleet->guests_version;
+    core_pass(w, 400);
+    assert_true(guest->required_due_ms > guest->required_since_ms); /* not pending any more */
+    assert_true(w->fleet->guests_version > before);                 /* ... and readers see it */
+    core_pass(w, 600000);
+    assert_int_equal(HASH_COUNT(w->fleet->jobs), 0);
+    assert_int_equal(core_said(w, "NotCuredByMigration", "interface a was added; attach it"), 1);
+    required->detail[10] = 'b'; /* another wish: pending again */
+    required->hash = 6;
+    core_define(w, "g1");
+    assert_true(guest->required_due_ms < guest->required_since_ms);
+    core_pass(w, REQUIRED_GRACE_MS + 200);
+    assert_true(guest->required_due_ms > guest->required_since_ms);
+    core_free(w);
+}
+
+/* A move that was tried in vain stays required after its grace. */
+static void a_grace_ends_also_for_what_was_tried_before(void **state)
+{
+    (void)state;
+    struct core_world *w = core_new();
+    struct guest *guest = fleet_guest(w->fleet, CORE_GUEST);
+    core_guest(w, "g1")->facts.required =
+        (struct required){.is = REQUIRED_SOON, .hash = 5, .cures = true};
+    guest->required_tried = 5;
+    core_define(w, "g1");
+    core_pass(w, REQUIRED_GRACE_MS + 200);
+    assert_true(guest->required_due_ms > guest->required_since_ms);
+    assert_int_equal(HASH_COUNT(w->fleet->jobs), 0);
+    core_free(w);
+}
+
 static void a_wish_that_is_taken_back_in_time_makes_no_job(void **state)
 {
     (void)state;
     struct core_world *w = core_new();
     struct required *required = &core_guest(w, "g1")->facts.required;
-    *required = (struct required){.is = REQUIRED_SOON, .hash = 5};
+    *required = (struct required){.is = REQUIRED_SOON, .hash = 5, .cures = true};
     core_define(w, "g1");
     core_pass(w, REQUIRED_GRACE_MS - 500);
     *required = (struct required){.is = REQUIRED_NO};
@@ -345,6 +390,8 @@ int main(void)
         cmocka_unit_test(freed_quota_wakes_those_of_its_namespace_that_fit),
         cmocka_unit_test(a_guest_that_is_shut_down_frees_its_quota),
         cmocka_unit_test(a_definition_that_needs_a_migration_gets_one_and_only_one),
+        cmocka_unit_test(what_a_migration_does_not_cure_gets_none),
+        cmocka_unit_test(a_grace_ends_also_for_what_was_tried_before),
         cmocka_unit_test(a_wish_that_is_taken_back_in_time_makes_no_job),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

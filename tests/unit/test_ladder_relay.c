@@ -9,6 +9,7 @@
 
 #include "base/text.h"
 #include "engine/data/ladder.h"
+#include "engine/publish.h"
 #include "tests/core_move.h"
 #include "tests/core_restart.h"
 
@@ -69,6 +70,26 @@ static void a_stalled_switch_over_is_reset_long_before_its_estimate(void **state
     assert_non_null(strstr(core_job(w)->failure_reason, "passes through Ferry"));
     assert_int_equal(core_open_intents(w), 0);
     core_clean(w);
+    core_free(w);
+}
+
+/* Asked for once, to be shown: the target listens on the same. */
+static void the_port_of_a_relay_is_known_while_all_is_well(void **state)
+{
+    (void)state;
+    struct core_world *w = relayed();
+    w->relay.port = 49190;
+    core_flow(w, 5000);
+    assert_int_equal(w->relay_asks, 1);
+    assert_int_equal(core_job(w)->stream.relay_port, 49190);
+    struct err err = {0};
+    struct publisher *publisher = publisher_new(&err);
+    const struct snapshot *shot = publish(publisher, w->fleet, w->now.wall_ms);
+    assert_int_equal(shot->jobs[0]->relay_port, 49190);
+    assert_int_equal(shot->jobs[0]->port_min, HV_PORT_MIN);
+    assert_string_equal(shot->jobs[0]->relay_address, core_node(w, "h2")->host.relay);
+    snapshot_unref(shot);
+    publisher_free(publisher);
     core_free(w);
 }
 
@@ -223,6 +244,7 @@ static void an_answer_nobody_waits_for_changes_nothing(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
+        cmocka_unit_test(the_port_of_a_relay_is_known_while_all_is_well),
         cmocka_unit_test(a_stalled_switch_over_is_reset_long_before_its_estimate),
         cmocka_unit_test(a_slow_switch_over_that_moves_is_left_alone),
         cmocka_unit_test(a_reset_that_frees_nobody_is_followed_by_the_next_rung),

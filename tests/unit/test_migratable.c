@@ -116,6 +116,64 @@ static void more_than_can_be_checked_is_not_moved(void **state)
     assert_int_equal(m.rows, ROW(DISKS)); /* who knows where the rest of the path leads */
 }
 
+static struct migratable evaluate_plugged(const char *live, const char *stored)
+{
+    struct hv_definition d, s;
+    struct err err = {0};
+    struct migratable m;
+    assert_true(hv_definition_parse(live, &d, &err) && hv_definition_parse(stored, &s, &err));
+    migratable_mark_plugged(&d, &s);
+    migratable_evaluate(&d, &shared, &m);
+    return m;
+}
+
+#define LOCAL(dev) "<disk type='file'><source file='/var/a'/><target dev='" dev "'/></disk>"
+#define SHARED(dev) "<disk type='file'><source file='/srv/shared/a'/><target dev='" dev "'/></disk>"
+#define DOMAIN(disks) "<domain>" DEVICE(disks) "</domain>"
+
+static void a_disk_that_was_plugged_in_is_told_apart_from_one_that_belongs_to_it(void **state)
+{
+    (void)state;
+    static const struct {
+        const char *live, *stored;
+        uint32_t rows;
+        const char *plugged, *disk;
+    } pairs[] = {
+        {DOMAIN(SHARED("vda") LOCAL("vdb")), DOMAIN(SHARED("vda")), ROW(HOTPLUG), "vdb", ""},
+        {DOMAIN(SHARED("vda") SHARED("vdb")), DOMAIN(SHARED("vda")), 0, "", ""}, /* it moves */
+        {DOMAIN(LOCAL("vda")), DOMAIN(LOCAL("vda")), ROW(DISKS), "", "vda"},
+        {DOMAIN(LOCAL("vda") LOCAL("vdb")), DOMAIN(LOCAL("vda")), ROW(DISKS) | ROW(HOTPLUG), "vdb",
+         "vda"},
+        {DOMAIN(SHARED("vda")), DOMAIN(SHARED("vda") LOCAL("vdb")), 0, "", ""}, /* not yet there */
+    };
+    for (size_t i = 0; i < COUNT(pairs); i++) {
+        struct migratable m = evaluate_plugged(pairs[i].live, pairs[i].stored);
+        assert_int_equal(m.rows, pairs[i].rows);
+        assert_string_equal(m.plugged, pairs[i].plugged);
+        assert_string_equal(m.disk, pairs[i].disk);
+    }
+    char text[MIGRATABLE_TEXT_MAX];
+    struct migratable both = evaluate_plugged(pairs[3].live, pairs[3].stored);
+    unmovable_text(UNMOVABLE_HOTPLUG, &both, text);
+    assert_string_equal(text, "cannot migrate VMI: disk vdb was plugged into it while it ran and "
+                              "is not shared");
+    unmovable_text(UNMOVABLE_DISKS, &both, text);
+    assert_non_null(strstr(text, "disk vda is not shared"));
+}
+
+static void a_guest_with_snapshots_is_not_moved(void **state)
+{
+    (void)state;
+    struct hv_definition d = {.snapshots = 3};
+    struct migratable m;
+    char text[MIGRATABLE_TEXT_MAX];
+    migratable_evaluate(&d, &shared, &m);
+    assert_int_equal(m.rows, ROW(SNAPSHOTS));
+    unmovable_text(UNMOVABLE_SNAPSHOTS, &m, text);
+    assert_string_equal(text, "the host keeps 3 snapshots of VMI: libvirt does not move a guest "
+                              "that has any");
+}
+
 static void an_override_takes_every_disk_for_shared(void **state)
 {
     (void)state;
@@ -133,7 +191,8 @@ static void an_override_takes_every_disk_for_shared(void **state)
 static void law_names_differ_and_texts_are_whole(void **state)
 {
     (void)state;
-    const struct migratable m = {.known = true, .disk = "vda-is-a-disk15"};
+    const struct migratable m = {
+        .known = true, .disk = "vda-is-a-disk15", .plugged = "vdb-is-a-disk15", .snapshots = 9};
     for (enum unmovable a = 0; a < UNMOVABLE_COUNT; a++) {
         for (enum unmovable b = 0; b < a; b++)
             assert_string_not_equal(unmovable_name(a), unmovable_name(b));
@@ -149,7 +208,7 @@ static void law_names_differ_and_texts_are_whole(void **state)
 static void law_every_row_has_a_story(void **state)
 {
     (void)state;
-    uint32_t seen = ROW(CUT); /* has one of its own above */
+    uint32_t seen = ROW(CUT) | ROW(HOTPLUG) | ROW(SNAPSHOTS); /* have their own above */
     for (size_t i = 0; i < COUNT(stories); i++)
         seen |= stories[i].rows;
     assert_int_equal(seen, (1U << UNMOVABLE_COUNT) - 1);
@@ -161,8 +220,8 @@ static void law_what_each_row_refuses(void **state)
     (void)state;
     for (enum unmovable row = 0; row < UNMOVABLE_COUNT; row++) {
         bool live = row != UNMOVABLE_RESERVATIONS && row != UNMOVABLE_HOST_CPU;
-        bool storage = row != UNMOVABLE_DISKS && row != UNMOVABLE_SECURE_EXECUTION &&
-                       row != UNMOVABLE_HOST_CPU;
+        bool storage = row != UNMOVABLE_DISKS && row != UNMOVABLE_HOTPLUG &&
+                       row != UNMOVABLE_SECURE_EXECUTION && row != UNMOVABLE_HOST_CPU;
         struct migratable m = {.known = true, .rows = 1U << row};
         assert_int_equal(migratable_first_live(&m), live ? row : UNMOVABLE_COUNT);
         assert_int_equal(migratable_first_storage(&m), storage ? row : UNMOVABLE_COUNT);
@@ -287,6 +346,8 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(each_row_applies_to_what_it_says),
         cmocka_unit_test(more_than_can_be_checked_is_not_moved),
+        cmocka_unit_test(a_disk_that_was_plugged_in_is_told_apart_from_one_that_belongs_to_it),
+        cmocka_unit_test(a_guest_with_snapshots_is_not_moved),
         cmocka_unit_test(an_override_takes_every_disk_for_shared),
         cmocka_unit_test(law_names_differ_and_texts_are_whole),
         cmocka_unit_test(law_every_row_has_a_story),

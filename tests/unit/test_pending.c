@@ -12,7 +12,7 @@
 #include "base/own.h"
 #include "base/text.h"
 #include "engine/control/admission.h"
-#include "tests/core_world.h"
+#include "tests/core_move.h"
 
 /* ---- stories: each leaves g1 waiting for one row ---- */
 
@@ -459,6 +459,61 @@ static void a_backup_is_aborted_once_for_what_cannot_wait_where_the_policy_says_
     }
 }
 
+/* What the answer says about the next look at the same backup. */
+static void the_record_of_a_stopped_backup_is_closed_by_its_answer(void **state)
+{
+    (void)state;
+    static const struct {
+        enum err_code says;
+        unsigned stops;
+        const char *waits;
+    } answers[] = {
+        {ERR_NONE, 1, "Waiting for the aborted backup of g1 to complete"},
+        {ERR_HYPERVISOR, 1, "Waiting for backup of g1 to complete"}, /* it was asked, and said no */
+        {ERR_UNREACHABLE, 2, "Waiting for the aborted backup of g1 to complete"},
+        {ERR_REFUSED, 2, "Waiting for the aborted backup of g1 to complete"}, /* never given */
+    };
+    for (size_t i = 0; i < COUNT(answers); i++) {
+        struct core_world *w = core_new();
+        w->fleet->config.migration.backup_abort = true;
+        w->job_type = HV_JOB_UNBOUNDED;
+        w->job_operation = HV_OPERATION_BACKUP;
+        w->loses_stops = true;
+        const struct job *job =
+            core_ask(w, "g1", &(struct core_wish){.priority = "system-critical"});
+        core_pass(w, 5000); /* while it is out nothing follows from looks */
+        assert_int_equal(w->backup_stops, 1);
+        assert_int_equal(core_open_intents(w), 1);
+        core_stop_answered(w, answers[i].says);
+        assert_int_equal(core_open_intents(w), 0);
+        assert_int_equal(w->backup_stops, 1);
+        w->loses_stops = false;
+        core_pass(w, 5000);
+        assert_int_equal(w->backup_stops, answers[i].stops);
+        assert_string_equal(job->pending_reason, answers[i].waits);
+        assert_int_equal(core_open_intents(w), 0);
+        core_free(w);
+    }
+}
+
+static void a_job_that_ends_first_still_closes_the_record(void **state)
+{
+    (void)state;
+    struct core_world *w = core_new();
+    w->fleet->config.migration.backup_abort = true;
+    w->job_type = HV_JOB_UNBOUNDED;
+    w->job_operation = HV_OPERATION_BACKUP;
+    w->loses_stops = true;
+    const struct job *job = core_ask(w, "g1", &(struct core_wish){.priority = "system-critical"});
+    TEXT_SET(w->job, job->uid);
+    core_cancel(w);
+    assert_int_equal(job->outcome, OUTCOME_ABORTED);
+    assert_int_equal(core_open_intents(w), 1);
+    core_stop_answered(w, ERR_NONE);
+    assert_int_equal(core_open_intents(w), 0);
+    core_free(w);
+}
+
 static void other_jobs_on_the_guest_are_waited_for_too(void **state)
 {
     (void)state;
@@ -521,6 +576,8 @@ int main(void)
         cmocka_unit_test(each_wait_has_its_own_clock_and_it_goes_on),
         cmocka_unit_test(a_backup_is_asked_about_at_the_pace_of_the_class),
         cmocka_unit_test(a_backup_is_aborted_once_for_what_cannot_wait_where_the_policy_says_so),
+        cmocka_unit_test(the_record_of_a_stopped_backup_is_closed_by_its_answer),
+        cmocka_unit_test(a_job_that_ends_first_still_closes_the_record),
         cmocka_unit_test(other_jobs_on_the_guest_are_waited_for_too),
         cmocka_unit_test(a_block_job_that_ends_lets_it_go),
         cmocka_unit_test(utility_volumes_are_told_of_with_the_time_left),

@@ -162,6 +162,7 @@ static void what_goes_in_comes_out_and_an_end_is_an_end(void **state)
     struct hv_relay look;
     assert_true(relays_look(w->relays, GUEST, &look));
     assert_int_equal(look.streams, 1);
+    assert_int_equal(look.port, w->port);
     assert_true(look.taken == BULK && look.delivered == BULK);
     assert_true(look.waiting == 0 && look.stuck_ms == -1);
     assert_false(relays_look(w->relays, OTHER, &look));

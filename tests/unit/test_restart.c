@@ -10,6 +10,7 @@
 
 #include "base/own.h"
 #include "base/text.h"
+#include "tests/core_move.h"
 #include "tests/core_restart.h"
 
 enum { MIB = 1024 * 1024 };
@@ -291,6 +292,51 @@ static void a_backup_is_not_aborted_a_second_time(void **state)
     core_free(w);
 }
 
+static struct core_world *ends_a_backup(void)
+{
+    struct core_world *w = core_new();
+    assert_true(core_put(w, OBJECT_POLICY, "p", "{\"selectors\":{},\"allowBackupAbort\":true}"));
+    w->job_type = HV_JOB_UNBOUNDED;
+    w->job_operation = HV_OPERATION_BACKUP;
+    w->loses_stops = true;
+    assert_non_null(core_ask(w, "g1", &(struct core_wish){.priority = "system-critical"}));
+    assert_int_equal(w->backup_stops, 1);
+    assert_int_equal(core_open_intents(w), 1); /* nobody said that it was done */
+    return w;
+}
+
+static void an_order_to_end_a_backup_that_died_with_its_process_is_given_again(void **state)
+{
+    (void)state;
+    struct core_world *w = ends_a_backup();
+    w->loses_stops = false;
+    core_restart(w, 1000);
+    core_pass(w, 2000);
+    assert_int_equal(w->backup_stops, 2); /* the backup was seen to go on */
+    assert_int_equal(core_open_intents(w), 0);
+    core_restart(w, 1000); /* this one was answered */
+    core_pass(w, 5000);
+    assert_int_equal(w->backup_stops, 2);
+    w->job_type = HV_JOB_NONE;
+    core_pass(w, 2000);
+    core_phase(w, "g1", PHASE_TARGET_READY);
+    core_free(w);
+}
+
+static void a_backup_that_is_gone_after_a_restart_is_not_ended_again(void **state)
+{
+    (void)state;
+    struct core_world *w = ends_a_backup();
+    w->job_type = HV_JOB_NONE;
+    core_restart(w, 1000);
+    core_pass(w, 2000);
+    assert_int_equal(w->backup_stops, 1);
+    assert_int_equal(core_open_intents(w), 1); /* the migration's own: what was left is closed */
+    assert_int_equal(core_intents(w, "migrate"), 1);
+    core_phase(w, "g1", PHASE_TARGET_READY);
+    core_free(w);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -302,6 +348,8 @@ int main(void)
         cmocka_unit_test(documents_are_there_again),
         cmocka_unit_test(what_the_request_said_is_remembered),
         cmocka_unit_test(a_backup_is_not_aborted_a_second_time),
+        cmocka_unit_test(an_order_to_end_a_backup_that_died_with_its_process_is_given_again),
+        cmocka_unit_test(a_backup_that_is_gone_after_a_restart_is_not_ended_again),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -156,6 +156,7 @@ static void disk_kinds_and_guests_that_cannot_are_refused_in_kubevirts_words(voi
          "reservation"},
         {0, 1U << UNMOVABLE_HOST_DEVICE | 1U << UNMOVABLE_DISKS, TO_B, ERR_REFUSED,
          "cannot migrate the volumes as the VMI isn't migratable: VMI specifies non-migratable"},
+        {0, 1U << UNMOVABLE_HOTPLUG, TO_B, ERR_NONE, ""}, /* it moves along */
         {0, 1U << UNMOVABLE_SECURE_EXECUTION, TO_B, ERR_REFUSED,
          "Cannot migrate VMI, Reason: SecureExecutionNotLiveMigratable, Message: VMI uses Secure"},
         {0, 1U << UNMOVABLE_DISKS, "[" PATH("vdb", "/x") "]", ERR_REFUSED,
