@@ -111,8 +111,7 @@ static bool is_given_up(const struct snapshot_job *job)
     case ABORT_CAUSE_PROGRESS:
     case ABORT_CAUSE_COMPLETION:
     case ABORT_CAUSE_STALLED:
-    case ABORT_CAUSE_IDLE:
-    case ABORT_CAUSE_STREAM: return true;
+    case ABORT_CAUSE_IDLE: return true;
     case ABORT_CAUSE_NONE:
     case ABORT_CAUSE_OPERATOR:
     case ABORT_CAUSE_DRAIN:

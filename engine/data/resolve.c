@@ -293,9 +293,9 @@ static bool take_back(struct fleet *f, struct job *job, int64_t stood_ms, struct
     if (!fresh || !f->store_ok)
         return true; /* the next round is */
     (void)snprintf(why, sizeof why,
-                   "Left standing on %.48s for %.0f s; %.48s never ran it and has it no more: "
+                   "Left standing on %.32s for %d s; %.32s never ran it and has it no more: "
                    "it is let run again.",
-                   job->source, (double)stood_ms / 1000, job->target);
+                   job->source, (int)(stood_ms / 1000), job->target);
     return steer_takes_back(f, job, why, now, fx);
 }
 

@@ -184,7 +184,7 @@ void step_look_later(struct fleet *f, struct job *job, struct moment now, struct
  * guest by what an older look said may hit somebody else's. NULL: all is as it should be. */
 static const char *residue_of(const struct job *job, const struct hv_sight *sight, bool is_source)
 {
-    if (job->outcome != OUTCOME_SUCCEEDED || job->told || sight->presence != HV_PRESENT)
+    if (job->outcome != OUTCOME_SUCCEEDED || sight->presence != HV_PRESENT)
         return NULL;
     if (is_source && (sight->state == HV_STATE_SHUTOFF || sight->state == HV_STATE_CRASHED))
         return "DefinitionLeft";

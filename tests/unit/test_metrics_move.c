@@ -60,7 +60,6 @@ static void what_ferry_gave_up_is_not_what_somebody_stopped(void **state)
         {OUTCOME_ABORTED, ABORT_CAUSE_COMPLETION, "gave-up"},
         {OUTCOME_ABORTED, ABORT_CAUSE_STALLED, "gave-up"},
         {OUTCOME_ABORTED, ABORT_CAUSE_IDLE, "gave-up"},
-        {OUTCOME_ABORTED, ABORT_CAUSE_STREAM, "gave-up"},
         {OUTCOME_FAILED, ABORT_CAUSE_PROGRESS, "failed"}, /* it was not stopped by that */
         {OUTCOME_SUCCEEDED, ABORT_CAUSE_COMPLETION, "succeeded"},
     };
