@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "base/text.h"
+#include "engine/data/monitor.h"
 #include "engine/data/move.h"
 #include "engine/data/ownership.h"
 #include "engine/data/recovery.h"
@@ -278,7 +279,7 @@ static bool take_back(struct fleet *f, struct job *job, int64_t stood_ms, struct
 {
     const struct job_stream *stream = &job->stream;
     const struct job_side *source = &job->source_side, *target = &job->target_side;
-    char why[JOB_NOTE_MAX];
+    char why[MONITOR_TEXT_MAX];
     bool left = ownership_side(&source->sight) == SIDE_MOVING &&
                 ownership_is_gone(ownership_side(&target->sight)) && stood_ms >= LEFTOVER_MS &&
                 job->hv_job == JOB_SEEN_NONE && job->hv_job_round == job->round;
@@ -292,9 +293,9 @@ static bool take_back(struct fleet *f, struct job *job, int64_t stood_ms, struct
     if (!fresh || !f->store_ok)
         return true; /* the next round is */
     (void)snprintf(why, sizeof why,
-                   "Left standing on %.48s for %.0f s; %.48s never ran it and has it no more: "
+                   "Left standing on %.48s for %lld s; %.48s never ran it and has it no more: "
                    "it is let run again.",
-                   job->source, (double)stood_ms / 1000, job->target);
+                   job->source, (long long)(stood_ms / 1000), job->target);
     return steer_takes_back(f, job, why, now, fx);
 }
 
