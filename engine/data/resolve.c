@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "base/text.h"
+#include "engine/data/monitor.h"
 #include "engine/data/move.h"
 #include "engine/data/ownership.h"
 #include "engine/data/recovery.h"
@@ -279,7 +280,7 @@ static bool take_back(struct fleet *f, struct job *job, int64_t stood_ms, struct
 {
     const struct job_stream *stream = &job->stream;
     const struct job_side *source = &job->source_side, *target = &job->target_side;
-    char why[JOB_NOTE_MAX];
+    char why[MONITOR_TEXT_MAX];
     bool left = ownership_side(&source->sight) == SIDE_MOVING &&
                 ownership_is_gone(ownership_side(&target->sight)) && stood_ms >= LEFTOVER_MS &&
                 job->hv_job == JOB_SEEN_NONE && job->hv_job_round == job->round;

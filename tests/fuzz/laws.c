@@ -265,10 +265,12 @@ static void law_of_the_comparison(struct fleet *f, const struct laws_job *j,
     FUZZ_LAW(strcmp(effect->of.act.from, job->source) == 0, "a CPU of another node");
 }
 
-/* About a guest, a node or a drain: there is no job to it. */
+/* About a guest, a node or a drain: there is no job to it. A look may be at a guest that two nodes
+ * seem to run. */
 static bool is_of_no_job(const struct effect *effect)
 {
     return (effect->kind == EFFECT_EVENT && effect->of.event.kind != NULL) ||
+           (effect->kind == EFFECT_DO_LOOK && effect->job_uid[0] == '\0') ||
            effect->kind == EFFECT_DO_SHUTDOWN;
 }
 
