@@ -170,7 +170,7 @@ static void add_stream(struct json_object *object, struct buf *out)
     (void)snprintf(text, sizeof text, "%lld-%lld, one of them",
                    (long long)view_i64(stream, "targetPorts.min", 0),
                    (long long)view_i64(stream, "targetPorts.max", 0));
-    if (*port == '\0')
+    if (*port == '\0' && json_at(stream, "targetPorts") != NULL)
         page_fact(out, "Target ports", text);
 }
 

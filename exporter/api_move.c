@@ -78,6 +78,8 @@ static void add_stream(struct json_object *ferry, const struct snapshot_job *job
     api_add_unless_empty(stream, "relayAddress", job->relay_address);
     if (job->relay_port != 0)
         json_add_i64(stream, "port", job->relay_port);
+    if (job->port_max == 0) /* the target is not configured any more */
+        return;
     struct json_object *ports = json_add_object(stream, "targetPorts");
     json_add_i64(ports, "min", job->port_min);
     json_add_i64(ports, "max", job->port_max);

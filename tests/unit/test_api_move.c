@@ -199,6 +199,9 @@ static void a_port_that_libvirt_chose_is_not_guessed(void **state)
     assert_null(json_at(object, "status.ferry.stream.relayAddress"));
     assert_int_equal(json_object_get_int(json_at(object, "status.ferry.stream.targetPorts.max")),
                      49215);
+    job.port_min = job.port_max = 0; /* of a node that is not configured any more */
+    OWNED(json_object) gone = api_job_object(&job);
+    assert_null(json_at(gone, "status.ferry.stream.targetPorts"));
     snapshot_unref(&world->snapshot);
 }
 

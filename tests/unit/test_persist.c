@@ -45,8 +45,11 @@ static void expect_same_view(struct core_world *w, const struct fleet *loaded)
     publish_job(w->fleet, core_job(w), &before);
     publish_job(loaded, job, &after);
     before.resource_version = after.resource_version = 0;
-    before.pending_reason[0] = '\0'; /* why it waits is found out anew */
+    before.pending_reason[0] = '\0';                       /* why it waits is found out anew */
+    TEXT_SET(after.source_address, before.source_address); /* as configured: no node is loaded */
     TEXT_SET(after.target_address, before.target_address);
+    after.port_min = before.port_min;
+    after.port_max = before.port_max;
     if (!phase_is_final(before.phase)) /* an adopting process looks for itself */
         before.source_sight = before.target_sight = (struct snapshot_sight){0};
     before.source_sight.at_ms = after.source_sight.at_ms;
