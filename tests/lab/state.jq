@@ -13,7 +13,7 @@ def true_or_absent($yes): if $yes then true else null end;
 def or_absent: if . == "" then null else . end;
 
 def keys_wanted: ["migrationUid", "startTimestamp", "endTimestamp", "sourceNode", "sourcePod", "targetNode",
-    "targetPod", "targetNodeDomainDetected", "migrationConfiguration", "mode", "completed"]
+    "targetPod", "targetNodeDomainDetected", "targetNodeDomainReadyTimestamp", "migrationConfiguration", "mode", "completed"]
     + (if $address == "" then [] else ["targetNodeAddress"] end)
     + (if $policy == "" then [] else ["migrationPolicyName"] end)
     + (if failed then ["failed", "failureReason"] else [] end)
@@ -28,6 +28,7 @@ def state_mistakes:
     (if .startTimestamp <= .endTimestamp and .startTimestamp >= $job.metadata.creationTimestamp then empty
      else "created \($job.metadata.creationTimestamp), began \(.startTimestamp), ended \(.endTimestamp)" end),
     (if failed or .targetNodeDomainDetected then empty else "the guest was not seen at the target" end),
+    (if has("targetNodeDomainReadyTimestamp") then like("targetNodeDomainReadyTimestamp"; stamp) else empty end),
     is("completed"; true), is("failed"; true_or_absent(failed)),
     (if failed then like("failureReason"; ".+") else is("failureReason"; null) end),
     is("abortRequested"; true_or_absent($abort != "")), is("abortStatus"; $abort | or_absent),

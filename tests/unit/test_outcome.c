@@ -415,6 +415,10 @@ static void what_a_late_look_finds_on_both_nodes_is_told(void **state)
     w->target = CORE_ARRIVED;
     core_pass(w, 10000);
     assert_int_equal(core_said(w, "Split", "both h1 and h2"), 2); /* of the guest, of the job */
+    const struct job *job = core_job(w);
+    const struct incident *incident = incidents_find(&w->fleet->incidents, job->ns, job->name);
+    assert_non_null(incident); /* somebody is paged, although the job is long over */
+    assert_int_equal(incident->kind, INCIDENT_SPLIT);
     core_expect(w, PHASE_FAILED, OUTCOME_FAILED, GUEST_AT_SOURCE);
     core_free(w);
 }
