@@ -515,6 +515,9 @@ int64_t reconcile_next_ms(const struct fleet *f, int64_t now_ms)
     const struct guest *guest = heap_top(&f->required);
     if (guest != NULL && guest->required_timer.first < next_ms)
         next_ms = guest->required_timer.first;
+    guest = heap_top(&f->twice);
+    if (guest != NULL && guest->twice.timer.first < next_ms)
+        next_ms = guest->twice.timer.first;
     for (const struct object *o = f->of_kind[OBJECT_DRAIN]; o != NULL; o = o->next)
         if (!drain_is_final(o->drain->state) && o->drain->next_ms < next_ms)
             next_ms = o->drain->next_ms;

@@ -27,6 +27,12 @@ static bool has_answers(const struct guest *guest)
     return guest->twice.asked != 0;
 }
 
+static bool was_between(const struct job *job, const char *one, const char *other)
+{
+    return job->epoch > 0 && ((strcmp(job->source, one) == 0 && strcmp(job->target, other) == 0) ||
+                              (strcmp(job->source, other) == 0 && strcmp(job->target, one) == 0));
+}
+
 static void tell(struct fleet *f, struct guest *guest, struct moment now, struct effects *fx)
 {
     static const char *const text = "The guest runs on both %s and %s; touch neither";
@@ -37,10 +43,9 @@ static void tell(struct fleet *f, struct guest *guest, struct moment now, struct
     effects_note(fx, "VirtualMachineInstance", guest->ns, guest->name, guest->uuid, now.wall_ms,
                  true, "Split", text, one, other);
     const struct job *job = fleet_newest_finished(f, guest->uuid);
-    bool by_it = job != NULL && job->epoch > 0 &&
-                 ((strcmp(job->source, one) == 0 && strcmp(job->target, other) == 0) ||
-                  (strcmp(job->source, other) == 0 && strcmp(job->target, one) == 0));
-    if (by_it) {
+    while (job != NULL && !was_between(job, one, other))
+        job = job->older;
+    if (job != NULL) {
         effects_event(fx, job, now.wall_ms, true, "Split", text, one, other);
         incidents_split(f, job, now.wall_ms);
     }
@@ -53,7 +58,11 @@ static void look_into(struct fleet *f, struct guest *guest, struct moment now, s
     struct guest_twice *twice = &guest->twice;
     const struct job *job = fleet_active_job(f, guest->uuid);
     int64_t again_ms = now.mono_ms + SOON_MS;
-    if (job != NULL && job->epoch > 0) { /* it looks at both sides by itself */
+    bool looks = job != NULL && job->epoch > 0; /* at both sides, by itself */
+    for (const struct place *place = guest->places; looks && place != NULL; place = place->next_of)
+        looks = !place_runs(place) || strcmp(place->node->name, job->source) == 0 ||
+                strcmp(place->node->name, job->target) == 0;
+    if (looks) {
         twice->asked = twice->rounds = 0;
     } else {
         bool answered = has_answers(guest);

@@ -4,6 +4,7 @@
 #include <stdio.h>
 
 #include "engine/data/recovery.h"
+#include "engine/data/steer.h"
 #include "engine/incidents.h"
 #include "engine/model/step.h"
 
@@ -33,6 +34,8 @@ static void end_by_word(struct fleet *f, struct job *job, const struct resolve_r
         job->abort_status = ABORT_FAILED;
     (void)incidents_close(&f->incidents, job->uid, INCIDENT_END_RESOLVED, said->requester,
                           now.wall_ms);
+    if (said->word == RESOLVE_ON_SOURCE)
+        steer_gives_back_by_word(f, job, now, fx); /* what Ferry paused is not left so */
     step_finish(f, job, words[said->word].trigger, &ending, now, fx);
 }
 

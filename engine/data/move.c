@@ -45,7 +45,9 @@ void move_call(struct fleet *f, struct job *job, struct moment now, struct effec
     job->call_out = true;
     job->call_over = job->withdrawn = false;
     job->stream.switched = job->stream.unseen = false;
-    job->stream.target_resumed = job->stream.target_unseen = false;
+    const struct node *target = fleet_node(f, job->target);
+    job->stream.target_resumed = false;
+    job->stream.target_unseen = target == NULL || !target->connected;
     struct effect *call = effects_add(fx, EFFECT_DO_MIGRATE, job, now.wall_ms);
     call->of.act.id = job->call_id;
     TEXT_SET(call->of.act.node, job->source);

@@ -176,6 +176,9 @@ static void cry(struct fleet *f, struct job *job, enum ownership_verdict verdict
     enum ownership_side target = ownership_side(&job->target_side.sight);
     const char *text =
         cries[verdict].text != NULL ? cries[verdict].text : text_of_wait(source, target);
+    if (verdict == OWNERSHIP_BLIND && steer_owes(job))
+        text = "Ferry paused the guest on the source; it is let run when the target answers, or by "
+               "`ferry resolve`";
     bool over = job->call_over || job->hv_job == JOB_SEEN_NONE;
     bool stalls = job->pending == PENDING_STALLED && verdict == OWNERSHIP_WAIT && !over;
     if (!stalls) /* that says more, while something is at work */
@@ -212,6 +215,11 @@ static void settle_on_source(struct fleet *f, struct job *job, struct moment now
                              struct effects *fx)
 {
     bool over = job->hv_job == JOB_SEEN_NONE || job->hv_job == JOB_SEEN_OTHER;
+    enum ownership_side target = ownership_side(&job->target_side.sight);
+    if (job->guest_at == GUEST_AT_SPLIT && target == SIDE_BLIND) {
+        cry(f, job, OWNERSHIP_BLIND, now, fx);
+        return; /* it ran on both: that one of them is out of sight ends nothing */
+    }
     job->guest_at = GUEST_AT_SOURCE;
     if (!over)
         job->verdict_since_ms = now.mono_ms; /* "nothing at work" must stand by itself */
@@ -224,7 +232,6 @@ static void settle_on_source(struct fleet *f, struct job *job, struct moment now
         return;
 
     int64_t stood_ms = now.mono_ms - job->verdict_since_ms;
-    enum ownership_side target = ownership_side(&job->target_side.sight);
     if (target == SIDE_MOVING && stood_ms < LEFTOVER_MS)
         return; /* the target is still clearing its copy away */
     if (!job->call_over && stood_ms < SETTLED_MS)
@@ -306,11 +313,15 @@ static bool take_back(struct fleet *f, struct job *job, int64_t stood_ms, struct
 static void note_split(struct fleet *f, struct job *job, enum ownership_verdict verdict,
                        struct moment now)
 {
+    const struct hv_sight *source = &job->source_side.sight, *target = &job->target_side.sight;
+    bool seen = ownership_side(source) != SIDE_BLIND && ownership_side(target) != SIDE_BLIND;
+    bool runs_twice = source->state != HV_STATE_PAUSED && target->state != HV_STATE_PAUSED;
     if (verdict == OWNERSHIP_SPLIT && job->guest_at != GUEST_AT_SPLIT) {
         job->guest_at = GUEST_AT_SPLIT;
         job->changed = true;
-        incidents_split(f, job, now.wall_ms);
-    } else if (verdict != OWNERSHIP_SPLIT && verdict != OWNERSHIP_BLIND &&
+        if (runs_twice) /* one that stands still writes nothing: told, but no page of this kind */
+            incidents_split(f, job, now.wall_ms);
+    } else if (verdict != OWNERSHIP_SPLIT && seen &&
                incidents_close(&f->incidents, job->uid, INCIDENT_END_SETTLED, "ferry",
                                now.wall_ms)) {
         job->version = fleet_touch(f);

@@ -378,6 +378,13 @@ bool steer_gives_back(struct fleet *f, struct job *job, struct moment now, struc
     return true;
 }
 
+void steer_gives_back_by_word(struct fleet *f, struct job *job, struct moment now,
+                              struct effects *fx)
+{
+    if (steer_owes(job) && !is_resuming(job, now))
+        order_resume(f, job, now, fx);
+}
+
 bool steer_takes_back(struct fleet *f, struct job *job, const char *why, struct moment now,
                       struct effects *fx)
 {

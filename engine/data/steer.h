@@ -26,6 +26,11 @@ bool steer_gives_back(struct fleet *f, struct job *job, struct moment now, struc
 bool steer_takes_back(struct fleet *f, struct job *job, const char *why, struct moment now,
                       struct effects *fx);
 
+/* The same by an operator's word that the source has it: the order is given, whatever comes of it
+ * is recorded with the job. */
+void steer_gives_back_by_word(struct fleet *f, struct job *job, struct moment now,
+                              struct effects *fx);
+
 /* How long the hypervisor may stop the guest to finish, as last ordered; 0: its own default. */
 int64_t steer_downtime_ms(const struct job *job);
 /* What the rest takes at the rate the monitor last saw, also an earlier process's; -1: no idea. */

@@ -171,9 +171,13 @@ bool incidents_open(struct incidents *incidents, const struct incident *incident
 {
     struct incident *before = find_uid(incidents, incident->uid);
     if (before != NULL) {
-        int64_t opened_ms = before->opened_ms;
+        const struct incident was = *before;
         *before = *incident;
-        before->opened_ms = opened_ms;
+        before->opened_ms = was.opened_ms;
+        if (was.kind == INCIDENT_SPLIT && !incident_lasts(incident->kind)) {
+            before->kind = was.kind; /* how the migration ended makes it no smaller */
+            TEXT_SET(before->guest_at, was.guest_at);
+        }
         note_change(incidents, before);
         replace_twins(incidents, before);
         return true;

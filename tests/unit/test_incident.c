@@ -515,11 +515,45 @@ static void a_guest_on_both_hosts_pages_at_once_and_until_it_is_not(void **state
     core_pass(w, 10000);
     assert_non_null(open_in(w)); /* not seen is not better */
     w->source = CORE_RUNS;
+    w->target = CORE_BLIND;
+    core_pass(w, 60000);
+    assert_non_null(open_in(w)); /* on neither side */
+    assert_int_equal(core_job(w)->guest_at, GUEST_AT_SPLIT);
+    assert_false(phase_is_final(core_job(w)->phase));
     w->target = CORE_ABSENT;
     core_pass(w, 20000);
     assert_null(open_in(w));
     assert_int_equal(w->fleet->incidents.totals.closed[INCIDENT_END_SETTLED], 1);
     assert_int_equal(w->fleet->incidents.totals.opened[INCIDENT_SPLIT], 1);
+    core_free(w);
+}
+
+/* One of the two stands still: that is somebody's to look at, but nothing is written twice. */
+static void a_copy_that_stands_still_is_no_split(void **state)
+{
+    (void)state;
+    struct core_world *w = core_moving();
+    w->source = CORE_SUSPENDED;
+    w->target = CORE_ARRIVED;
+    core_returns(w, HV_CALL_MIGRATE, ERR_UNREACHABLE);
+    core_pass(w, 5000);
+    assert_false(phase_is_final(core_job(w)->phase));
+    assert_null(open_in(w));
+    core_free(w);
+}
+
+/* The verdict of a job whose guest was found on both hosts later comes late. */
+static void a_verdict_makes_no_split_ordinary(void **state)
+{
+    (void)state;
+    struct core_world *w = split_world();
+    const struct job *job = core_job(w);
+    struct judgement late = verdict_on(job->uid, job->name, OUTCOME_FAILED);
+    incidents_judged(w->fleet, &late, start_ms + 20);
+    assert_int_equal(w->fleet->incidents.n_open, 1);
+    assert_int_equal(w->fleet->incidents.totals.opened[INCIDENT_ORDINARY], 0);
+    assert_non_null(incidents_find(&w->fleet->incidents, "prod", job->name));
+    assert_int_equal(incidents_find(&w->fleet->incidents, "prod", job->name)->kind, INCIDENT_SPLIT);
     core_free(w);
 }
 
@@ -565,6 +599,8 @@ int main(void)
         cmocka_unit_test(a_restart_changes_nothing_but_what_was_closed),
         cmocka_unit_test(twins_in_the_store_become_one),
         cmocka_unit_test(a_guest_on_both_hosts_pages_at_once_and_until_it_is_not),
+        cmocka_unit_test(a_copy_that_stands_still_is_no_split),
+        cmocka_unit_test(a_verdict_makes_no_split_ordinary),
         cmocka_unit_test(a_word_about_a_split_guest_outlives_a_restart),
     };
     return cmocka_run_group_tests_name("incident", tests, NULL, NULL);

@@ -67,6 +67,23 @@ static void what_we_stopped_runs_again_only_when_the_target_is_proven_empty(void
     }
 }
 
+/* The target never comes back: an operator's word lets the guest run, it does not only end the job.
+ */
+static void what_we_stopped_runs_again_by_an_operators_word(void **state)
+{
+    (void)state;
+    struct core_world *w = stopped_by_us();
+    ends(w, CORE_SUSPENDED, CORE_BLIND);
+    core_pass(w, 30000);
+    assert_non_null(strstr(core_job(w)->pending_reason, "Ferry paused the guest"));
+    assert_int_equal(core_orders(w, HV_CALL_RESUME), 0);
+    assert_true(core_word(w, RESOLVE_ON_SOURCE));
+    assert_int_equal(core_orders(w, HV_CALL_RESUME), 1);
+    core_answers(w, HV_CALL_RESUME, ERR_NONE);
+    core_expect(w, PHASE_FAILED, OUTCOME_FAILED, GUEST_AT_SOURCE);
+    core_free(w);
+}
+
 /* An order to pause that the host refused stopped nobody: who stands still was stopped by his
  * user, also in the eyes of the next process. One whose answer got lost may have been ours. */
 static void a_refused_pause_is_not_taken_back_after_a_restart(void **state)
@@ -427,6 +444,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(what_we_stopped_runs_again_only_when_the_target_is_proven_empty),
+        cmocka_unit_test(what_we_stopped_runs_again_by_an_operators_word),
         cmocka_unit_test(a_refused_pause_is_not_taken_back_after_a_restart),
         cmocka_unit_test(a_persistent_guest_moves_with_its_definition_after_an_abort),
         cmocka_unit_test(what_the_source_says_at_the_call_decides),

@@ -225,6 +225,8 @@ static void a_target_that_takes_nothing_is_seen_and_the_source_is_freed(void **s
     (void)close(target);
 }
 
+/* Bytes that go out restart the clock. This process may be held up itself, so not every look
+ * counts: one that were stuck all the time would say so in each of the second half. */
 static void a_slow_target_is_not_a_stuck_one(void **state)
 {
     struct world *w = *state;
@@ -234,15 +236,18 @@ static void a_slow_target_is_not_a_stuck_one(void **state)
     open_relay(w, 1);
     connect_both(w, &source, &target);
     (void)fill(source);
-    int64_t until = clock_mono_ms(clock_system()) + 900;
-    while (clock_mono_ms(clock_system()) < until) {
+    int64_t begun = clock_mono_ms(clock_system()), least = INT64_MAX;
+    for (int64_t spent = 0; spent < 900 || least == INT64_MAX;) {
         assert_true(read(target, bytes, sizeof bytes) > 0);
         struct pollfd wait = {.fd = source, .events = POLLOUT};
         (void)poll(&wait, 1, 10);
         (void)send(source, bytes, sizeof bytes, MSG_DONTWAIT | MSG_NOSIGNAL);
         assert_true(relays_look(w->relays, GUEST, &look));
-        assert_true(look.stuck_ms < 300);
+        spent = clock_mono_ms(clock_system()) - begun;
+        if (spent >= 450 && look.stuck_ms < least)
+            least = look.stuck_ms;
     }
+    assert_true(least < 300);
     (void)close(source);
     (void)close(target);
 }
