@@ -211,27 +211,14 @@ static void play(struct core_world *w, const struct effect *effect)
     }
 }
 
-static void play_all(struct core_world *w)
+void core_settle(struct core_world *w)
 {
+    if (reconcile_next_ms(w->fleet, w->now.mono_ms) <= w->now.mono_ms) /* as the engine does it */
+        core_feed(w, &(struct input){.kind = INPUT_TICK});
     while (w->played < w->fx.n) {
         struct effect effect = w->fx.list[w->played++];
         play(w, &effect);
     }
-}
-
-void core_tick(struct core_world *w)
-{
-    struct input tick = {.kind = INPUT_TICK};
-    core_feed(w, &tick);
-    play_all(w);
-}
-
-void core_settle(struct core_world *w)
-{
-    if (reconcile_next_ms(w->fleet, w->now.mono_ms) <= w->now.mono_ms) /* as the engine does it */
-        core_tick(w);
-    else
-        play_all(w);
 }
 
 void core_pass(struct core_world *w, int64_t ms)

@@ -74,7 +74,6 @@ struct fleet_config core_config(void); /* what core_new() begins with: no limits
 
 void core_feed(struct core_world *w, const struct input *input);
 void core_settle(struct core_world *w); /* plays out everything asked for so far */
-void core_tick(struct core_world *w);   /* the same, with a tick although nothing is due */
 void core_pass(struct core_world *w, int64_t ms);
 void core_connect(struct core_world *w, const char *host, bool connected);
 void core_create(struct core_world *w);

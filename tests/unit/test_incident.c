@@ -528,20 +528,6 @@ static void a_guest_on_both_hosts_pages_at_once_and_until_it_is_not(void **state
     core_free(w);
 }
 
-/* One of the two stands still: that is somebody's to look at, but nothing is written twice. */
-static void a_copy_that_stands_still_is_no_split(void **state)
-{
-    (void)state;
-    struct core_world *w = core_moving();
-    w->source = CORE_SUSPENDED;
-    w->target = CORE_ARRIVED;
-    core_returns(w, HV_CALL_MIGRATE, ERR_UNREACHABLE);
-    core_pass(w, 5000);
-    assert_false(phase_is_final(core_job(w)->phase));
-    assert_null(open_in(w));
-    core_free(w);
-}
-
 /* The verdict of a job whose guest was found on both hosts later comes late. */
 static void a_verdict_makes_no_split_ordinary(void **state)
 {
@@ -599,7 +585,6 @@ int main(void)
         cmocka_unit_test(a_restart_changes_nothing_but_what_was_closed),
         cmocka_unit_test(twins_in_the_store_become_one),
         cmocka_unit_test(a_guest_on_both_hosts_pages_at_once_and_until_it_is_not),
-        cmocka_unit_test(a_copy_that_stands_still_is_no_split),
         cmocka_unit_test(a_verdict_makes_no_split_ordinary),
         cmocka_unit_test(a_word_about_a_split_guest_outlives_a_restart),
     };

@@ -440,6 +440,20 @@ static void what_a_late_look_finds_on_both_nodes_is_told(void **state)
     core_free(w);
 }
 
+/* One of the two stands still: that is somebody's to look at, but nothing is written twice. */
+static void a_copy_that_stands_still_is_no_split(void **state)
+{
+    (void)state;
+    struct core_world *w = core_moving();
+    w->source = CORE_SUSPENDED;
+    w->target = CORE_ARRIVED;
+    core_returns(w, HV_CALL_MIGRATE, ERR_UNREACHABLE);
+    core_pass(w, 5000);
+    assert_false(phase_is_final(core_job(w)->phase));
+    assert_null(incidents_find(&w->fleet->incidents, "default", core_job(w)->name));
+    core_free(w);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -455,6 +469,7 @@ int main(void)
         cmocka_unit_test(who_has_taken_it_over_is_told_truly),
         cmocka_unit_test(a_definition_left_behind_or_lost_is_told_and_the_move_still_succeeded),
         cmocka_unit_test(a_guest_listed_as_running_twice_is_told_when_both_nodes_say_it_again),
+        cmocka_unit_test(a_copy_that_stands_still_is_no_split),
         cmocka_unit_test(what_a_late_look_finds_on_both_nodes_is_told),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

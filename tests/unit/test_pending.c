@@ -386,7 +386,7 @@ static void each_wait_has_its_own_clock_and_it_goes_on(void **state)
     core_connect(w, "h1", false); /* another wait: 100 s of it */
     core_guest(w, "g1")->facts.block_jobs = 1;
     fleet_queue_ready(w->fleet, core_job_of(w, "g1"));
-    core_tick(w);
+    core_feed(w, &(struct input){.kind = INPUT_TICK});
     core_waits(w, "g1", PENDING_SOURCE_UNREACHABLE);
     leap(w, 100000);
     core_connect(w, "h1", true);
