@@ -18,6 +18,7 @@ enum { JUDGE_AGAIN_MS = 500, JUDGE_AGAIN_MAX_MS = 60 * 1000 }; /* doubled while 
 struct item {
     char uid[SNAPSHOT_UID_MAX];
     bool seen; /* to end, by this process */
+    bool fell; /* it has a verdict, without what was seen since */
 };
 
 struct loss {
@@ -54,6 +55,14 @@ void desk_on_finished(struct desk *desk, const struct snapshot_job *job)
     TEXT_SET(item.uid, job->uid);
     if (!queue_push(desk->queue, &item))
         atomic_store(&desk->behind, true);
+}
+
+void desk_on_fell(struct desk *desk, const char *job_uid)
+{
+    struct item item = {.fell = true};
+    TEXT_SET(item.uid, job_uid);
+    if (!queue_push(desk->queue, &item))
+        LOG(ERROR, "verdict_not_renewed", FIELD_TEXT(MIGRATION, job_uid));
 }
 
 void desk_on_judged(struct desk *desk, const struct judgement *judgement)
@@ -185,15 +194,15 @@ static bool judge_item(struct desk *desk, const struct item *item, struct err *e
     struct notes notes = {0};
     if (!gather_job(desk->parts.store, item->uid, &job, err))
         return false;
-    if (job.outcome == OUTCOME_NONE)
-        return true; /* no such job, or not over */
+    if (job.outcome == OUTCOME_NONE || (item->fell && !job.fell))
+        return true; /* no such job, or not over; nothing new */
     bool done = true;
     if (recorded_is_plain(&job))
         recorded_plain(&job, desk->parts.rules, &desk->verdict);
     else
         done = gather(desk, &job, &notes, err) &&
                recorded_judge(desk->parts.store, &job, &notes, desk->judge, &desk->verdict, err);
-    if (done)
+    if (done && (!item->fell || desk->verdict.guest == GUEST_AT_FELL)) /* else nothing new */
         hand_back(desk, &job, &notes);
     if (done && item->seen)
         note_time(desk, &job);

@@ -47,6 +47,8 @@ MUST_CHECK bool desk_start(struct desk *desk, struct err *err);
 bool desk_step(struct desk *desk);
 
 void desk_on_finished(struct desk *desk, const struct snapshot_job *job);
+/* It ended right after it had arrived: judged once more, with what was seen then. */
+void desk_on_fell(struct desk *desk, const char *job_uid);
 void desk_on_judged(struct desk *desk, const struct judgement *judgement); /* it is stored */
 void desk_on_host(struct desk *desk, const char *host, bool connected, const struct err *err);
 

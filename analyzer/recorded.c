@@ -15,6 +15,8 @@ static void repeat_end(const struct gathered *job, struct verdict *verdict)
 {
     verdict->outcome = job->outcome;
     verdict->guest = job->guest_at;
+    if (verdict->cause == CAUSE_DESTINATION_CRASH_AFTER_SWITCHOVER && job->fell)
+        verdict->guest = GUEST_AT_FELL;
     verdict->irrecoverable = verdict_is_irrecoverable(job->outcome, job->guest_at);
     if (verdict->irrecoverable || job->outcome == OUTCOME_LOST)
         verdict->recoverable = RECOVERABLE_NO;

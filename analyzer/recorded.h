@@ -1,8 +1,8 @@
 /* recorded.h - the verdict of a migration that is in the store. Pure but for reading rows.
  *
  * Outcome, place of the guest and whether it is irrecoverable are the engine's truth table's and
- * are repeated; the judge names the cause. A migration that arrived is not put before the judge
- * unless its call said that it had failed.
+ * are repeated (but for a guest that fell after it had arrived); the judge names the cause. A
+ * migration that arrived is not put before the judge unless its call said that it had failed.
  */
 #ifndef ANALYZER_RECORDED_H
 #define ANALYZER_RECORDED_H

@@ -115,6 +115,13 @@ static void on_finished(void *ctx, const struct snapshot_job *job)
         desk_on_finished(relay->desk, job);
 }
 
+static void on_fell(void *ctx, const char *job_uid)
+{
+    struct relay *relay = ctx;
+    if (relay->desk != NULL)
+        desk_on_fell(relay->desk, job_uid);
+}
+
 static void on_judged(void *ctx, const struct judgement *judgement)
 {
     struct relay *relay = ctx;
@@ -132,6 +139,7 @@ struct engine_sink relay_engine_sink(struct relay *relay)
         .on_step = on_step,
         .on_decision = on_decision,
         .on_finished = on_finished,
+        .on_fell = on_fell,
         .on_judged = on_judged,
     };
 }

@@ -269,6 +269,9 @@ static void add_place(struct json_object *object, struct buf *out)
                  target);
         break;
     case GUEST_AT_STOPPED: buf_addf(out, "guest '%s' is shut off on %s", vm, source); break;
+    case GUEST_AT_FELL:
+        buf_addf(out, "guest '%s' ended on %s, its target, after it had arrived", vm, target);
+        break;
     case GUEST_AT_UNKNOWN:
     case GUEST_AT_COUNT:
         buf_addf(out, "where guest '%s' is has not been proven; ask both hosts", vm);

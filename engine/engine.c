@@ -16,6 +16,7 @@
 #include "engine/control/check.h"
 #include "engine/control/drain.h"
 #include "engine/control/expect.h"
+#include "engine/data/ownership.h"
 #include "engine/impl.h"
 #include "engine/incidents.h"
 #include "engine/persist.h"
@@ -220,8 +221,21 @@ static void handle(struct engine *e, struct input *input)
     input_free(input);
 }
 
+/* Before anything else is decided: a job must not take silence for news that it did not get. */
+static void note_missed(struct engine *e)
+{
+    struct collector_stats collector;
+    collector_stats(e->parts.collector, &collector);
+    uint64_t missed = collector.posts_dropped + atomic_load(&e->posts_dropped);
+    struct input input = {.kind = INPUT_MISSED};
+    if (missed != e->missed)
+        (void)reconcile(e->fleet, &input, now_of(e), &e->fx, NULL, NULL);
+    e->missed = missed;
+}
+
 static bool take_inputs(struct engine *e)
 {
+    note_missed(e);
     struct input *input;
     bool any = false;
     for (unsigned i = 0; i < ENGINE_TURN_MAX && e->n_answers < COUNT(e->answers); i++) {
@@ -334,8 +348,23 @@ static void tell_step(struct engine *e, const struct effect *effect)
         e->parts.sink.on_finished(e->parts.sink.ctx, &view);
 }
 
+/* Nobody listens to the target any more: only the look after the end can tell. */
+static void tell_fallen(struct engine *e, const struct effect *effect)
+{
+    const struct job *job = fleet_job(e->fleet, effect->job_uid);
+    if (job == NULL || job->outcome != OUTCOME_SUCCEEDED || e->parts.sink.on_fell == NULL ||
+        strcmp(effect->of.sighting.moment, "later") != 0 ||
+        strcmp(effect->of.sighting.role, "target") != 0)
+        return;
+    enum ownership_side side = ownership_side(&effect->of.sighting.sight);
+    if (side == SIDE_OFF || side == SIDE_ABSENT)
+        e->parts.sink.on_fell(e->parts.sink.ctx, job->uid);
+}
+
 static void tell(struct engine *e, const struct effect *effect)
 {
+    if (effect->kind == EFFECT_SIGHTING)
+        tell_fallen(e, effect);
     if (effect->kind == EFFECT_STEP)
         tell_step(e, effect);
     if (effect->kind == EFFECT_DECISION && e->parts.sink.on_decision != NULL)

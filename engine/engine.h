@@ -58,7 +58,10 @@ struct engine_sink {
     /* A monitor decided; shadow: it only says what it would have done. May be NULL. */
     void (*on_decision)(void *ctx, const char *monitor, bool shadow, const char *decision);
     void (*on_finished)(void *ctx, const struct snapshot_job *job); /* once per job and process */
-    /* A verdict is stored. Once per job, also when an earlier process saw the job end. */
+    /* A guest that arrived was not running there any more a second later. May be NULL. */
+    void (*on_fell)(void *ctx, const char *job_uid);
+    /* A verdict is stored. Once per job, also when an earlier process saw the job end; once more
+     * for one that fell. */
     void (*on_judged)(void *ctx, const struct judgement *judgement);
 };
 

@@ -38,6 +38,7 @@ struct engine {
     struct publisher *publisher;
     uint64_t published; /* fleet version of the last snapshot */
     int64_t published_ms;
+    uint64_t missed; /* what was dropped on its way here, all in all */
     int64_t aged_ms; /* monotonic: incidents were last looked through */
     struct answer answers[ENGINE_TURN_MAX];
     size_t n_answers;

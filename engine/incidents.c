@@ -16,6 +16,8 @@ static enum incident_kind kind_of(const struct judgement *judged)
     bool is_nobodys = strcmp(judged->verdict.plane, "none") == 0;
     if (outcome == OUTCOME_IRRECOVERABLE)
         return INCIDENT_IRRECOVERABLE;
+    if (outcome == OUTCOME_SUCCEEDED && guest_at == GUEST_AT_FELL)
+        return INCIDENT_DOWN;
     if (outcome == OUTCOME_SUCCEEDED || told)
         return INCIDENT_KINDS;
     if (is_nobodys && ended_by != TRIGGER_WAITED_TOO_LONG)
@@ -32,7 +34,8 @@ static enum incident_kind kind_of(const struct judgement *judged)
 static const char *node_of(const struct judgement *judged)
 {
     enum guest_at guest_at = guest_at_from_name(judged->verdict.guest_at);
-    bool there = guest_at == GUEST_AT_TARGET || guest_at == GUEST_AT_BROKEN;
+    bool there =
+        guest_at == GUEST_AT_TARGET || guest_at == GUEST_AT_FELL || guest_at == GUEST_AT_BROKEN;
     return there ? judged->about.target : judged->about.source;
 }
 

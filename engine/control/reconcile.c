@@ -213,7 +213,7 @@ static void on_look(struct fleet *f, const struct input *input, struct moment no
     if (node != NULL)
         fleet_apply_sight(f, node, input->guest, &input->of.sight);
     struct job *job = fleet_newest_finished(f, input->guest);
-    if (job != NULL && step_seen_later(job, input->id, &input->of.sight, now, fx)) {
+    if (job != NULL && step_seen_later(f, job, input->id, &input->of.sight, now, fx)) {
         fleet_settle_job(f, job);
         return;
     }
@@ -457,6 +457,7 @@ static void on_fact(struct fleet *f, struct input *input, struct moment now, str
     switch (input->kind) {
     case INPUT_TICK: on_tick(f, now, fx); break;
     case INPUT_HOST: on_host(f, input, now); break;
+    case INPUT_MISSED: move_unwatched(f, NULL); break;
     case INPUT_FACTS: on_facts(f, input); break;
     case INPUT_ABILITIES: on_abilities(f, input); break;
     case INPUT_GUESTS: on_guests(f, input, now); break;

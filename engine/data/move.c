@@ -218,7 +218,7 @@ void move_unwatched(struct fleet *f, const char *node)
 {
     struct job *job, *next;
     HASH_ITER(hh_guest, f->active, job, next)
-    if (job->epoch > 0 && strcmp(job->target, node) == 0)
+    if (job->epoch > 0 && (node == NULL || strcmp(job->target, node) == 0))
         job->stream.target_unseen = true;
 }
 

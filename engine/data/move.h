@@ -30,7 +30,7 @@ bool move_answered(struct job *job, const struct input *input, struct moment now
                    struct effects *fx);
 void move_advance(struct fleet *f, struct job *job, struct moment now, struct effects *fx);
 /* A job found in the store after its call was recorded: this process made no call for it. */
-/* A node is out of sight: what it does meanwhile is not told later. */
+/* A node is out of sight, or was not heard (NULL: any may be): what it did is not told later. */
 void move_unwatched(struct fleet *f, const char *node);
 void move_adopt(struct fleet *f, struct job *job, struct moment now, struct effects *fx);
 

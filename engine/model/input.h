@@ -10,6 +10,7 @@
 enum input_kind {
     INPUT_TICK,       /* time passed */
     INPUT_HOST,       /* a host connected or was lost */
+    INPUT_MISSED,     /* something that hosts said was dropped on its way, nobody knows what */
     INPUT_FACTS,      /* facts of a host */
     INPUT_GUESTS,     /* the list of a host's guests */
     INPUT_ABILITIES,  /* what a host can offer */

@@ -214,13 +214,16 @@ static void tell_residue(struct job *job, const char *what, bool again, bool is_
     }
 }
 
-bool step_seen_later(struct job *job, uint64_t id, const struct hv_sight *sight, struct moment now,
-                     struct effects *fx)
+bool step_seen_later(struct fleet *f, struct job *job, uint64_t id, const struct hv_sight *sight,
+                     struct moment now, struct effects *fx)
 {
     bool is_source = job->source_side.look_id == id;
     if (id == 0 || (!is_source && job->target_side.look_id != id))
         return false;
     (is_source ? &job->source_side : &job->target_side)->look_id = 0;
+    const struct job *next = fleet_active_job(f, job->guest_uuid);
+    if (!is_source && job->outcome == OUTCOME_SUCCEEDED && next != NULL && next->epoch > 0)
+        return true; /* it moves on: that it is gone says nothing */
     record_side(job, sight, is_source, "later", now, fx);
     tell_residue(job, residue_of(job, sight, is_source), job->residue && !job->looks_later,
                  is_source, now, fx);

@@ -36,8 +36,8 @@ void step_launcher(struct job *job, enum launcher launcher, struct moment now);
 /* A final job whose time has come: both sides are asked once more. What they say is recorded and
  * changes nothing (moment: later). True if the answer was to that. */
 void step_look_later(struct fleet *f, struct job *job, struct moment now, struct effects *fx);
-bool step_seen_later(struct job *job, uint64_t id, const struct hv_sight *sight, struct moment now,
-                     struct effects *fx);
+bool step_seen_later(struct fleet *f, struct job *job, uint64_t id, const struct hv_sight *sight,
+                     struct moment now, struct effects *fx);
 
 /* Records both sides as last seen. moment is a literal: before, outcome, adoption. */
 void step_record_sides(struct job *job, const char *moment, struct moment now, struct effects *fx);

@@ -1,7 +1,7 @@
 #!/bin/bash
 # faults: what breaks in the middle of a move, row by row; the guest runs on exactly one host, or it is said why not
 # cases: pre_drop pre_stop_target_qemu switch_helper disks_drop
-# full: switch_drop pre_link_down pre_blip pre_reject pre_stream pre_libvirt_connection pre_kill_target_qemu pre_kill_source_qemu pre_kill_target_libvirtd pre_kill_source_libvirtd pre_stop_target_libvirtd pre_stop_source_libvirtd pre_destroy_target pre_destroy_source pre_slow switch_stop_target_qemu switch_kill_target_qemu switch_link_down disks_link_down disks_abort disks_stream disks_full disks_small disks_kill_target_libvirtd disks_kill_source_libvirtd switch_helper_drop switch_helper_stop_qemu switch_kill_target_libvirtd switch_kill_source_libvirtd switch_stop_target_libvirtd post_blip post_libvirt_connection post_kill_source_libvirtd post_reject post_stop_target_qemu
+# full: switch_drop pre_link_down pre_blip pre_reject pre_stream pre_libvirt_connection pre_kill_target_qemu pre_kill_source_qemu pre_kill_target_libvirtd pre_kill_source_libvirtd pre_stop_target_libvirtd pre_stop_source_libvirtd pre_destroy_target pre_destroy_source pre_slow switch_stop_target_qemu switch_kill_target_qemu switch_link_down disks_link_down disks_abort disks_stream disks_full disks_small disks_kill_target_libvirtd disks_kill_source_libvirtd switch_helper_drop switch_helper_stop_qemu switch_kill_target_libvirtd switch_kill_source_libvirtd switch_stop_target_libvirtd post_blip post_libvirt_connection post_kill_source_libvirtd post_reject post_stop_target_qemu after_kill_target_qemu
 #
 # A row: when it is broken (the first word of its name), how, how it must end, and the true cause, which
 # the verdict must name. ends FATE SECONDS PLANE CAUSE: source, target, lost, or either of the first two;
@@ -47,7 +47,7 @@ ends() { # source|target|lost|either SECONDS [PLANE CAUSE]
 trap 'note "events:"; events >&2; fail "command failed: $BASH_COMMAND"' ERR
 
 case $ROW in
-pre_*) in_precopy ;;
+pre_* | after_*) in_precopy ;;
 post_reject) HELPERS=h2 && in_postcopy ;; # only a helper tells the target
 switch_helper*) HELPERS=h1 && in_switch ;;
 post_*) in_postcopy ;;
@@ -208,5 +208,15 @@ post_libvirt_connection) end_libvirt_connection h1 && ends target 90 none 'false
 post_kill_source_libvirtd) break_host kill-libvirtd h1 && sleep 2 && heal h1 && ends target 120 none 'false-failure-report' ;;
 post_reject) break_host refuse-port h2 && sleep 3 && heal h2 && ends target 200 ;;
 post_stop_target_qemu) break_host stop-qemu h2 g-f && sleep 12 && break_host cont-qemu h2 g-f && ends target 120 ;;
+after_kill_target_qemu) # it arrived, Ferry said so, and then it is gone: judged again, and somebody is paged
+    wait_final "$job" 60
+    break_host kill-qemu h2 g-f
+    assert_job "$job" .status.phase Succeeded
+    fell() { [ "$(job_field "$job" .status.ferry.verdict.cause)" = destination-crash-after-switchover ]; }
+    wait_until 5 fell || fail "the verdict is still '$(job_field "$job" .status.ferry.verdict.cause)'"
+    assert_verdict "$job" destination-crash-after-switchover data
+    metrics | grep 'ferry_incident{.*guest_at="stopped-on-target".*kind="down"' >&2 || fail 'nobody is paged'
+    not_here h1 g-f && not_here h2 g-f || fail 'g-f is somewhere'
+    ;;
 *) fail "no row '$ROW'" ;;
 esac

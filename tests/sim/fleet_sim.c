@@ -22,6 +22,13 @@ static void on_finished(void *ctx, const struct snapshot_job *job)
         fs->on_finished(fs, job);
 }
 
+static void on_fell(void *ctx, const char *job_uid)
+{
+    struct fleet_sim *fs = ctx;
+    if (fs->on_fell != NULL)
+        fs->on_fell(fs, job_uid);
+}
+
 static void on_judged(void *ctx, const struct judgement *judgement)
 {
     struct fleet_sim *fs = ctx;
@@ -117,6 +124,7 @@ static void start_life(struct fleet_sim *fs)
                                           .on_snapshot = fs->wants_snapshots ? on_snapshot : NULL,
                                           .on_step = on_step,
                                           .on_finished = on_finished,
+                                          .on_fell = on_fell,
                                           .on_judged = on_judged},
                                  .seed = fs->seed + fs->n_lives + 1};
     life->engine = engine_new(&fs->engine_config, &parts, &err);

@@ -28,7 +28,8 @@ struct rig {
     bool idle;            /* the desk does nothing */
     unsigned ended, told; /* jobs; verdicts */
     int64_t worst_ms;     /* from an end to its verdict, stored */
-    char last_cause[64];
+    char last_cause[64], last_guest_at[64];
+    bool falls; /* whoever arrives turns itself off at once */
 };
 
 static bool post(void *ctx, const struct judgement *judgement, struct err *err)
@@ -61,6 +62,17 @@ static void on_end(struct fleet_sim *fs, const struct snapshot_job *job)
     struct rig *rig = fs->ctx;
     rig->ended++;
     desk_on_finished(rig->desk, job);
+    struct err err = {0};
+    struct sim_fault off = {.kind = SIM_FAULT_GUEST_POWEROFF, .after_pass_ms = -1};
+    off.at_ms = fleet_sim_now(fs) + 100;
+    TEXT_SET(off.guest, job->guest_uuid);
+    assert_true(!rig->falls || sim_add_fault(fs->sim, &off, &err));
+}
+
+static void on_fell(struct fleet_sim *fs, const char *job_uid)
+{
+    struct rig *rig = fs->ctx;
+    desk_on_fell(rig->desk, job_uid);
 }
 
 static void on_verdict(struct fleet_sim *fs, const struct judgement *judgement)
@@ -70,6 +82,7 @@ static void on_verdict(struct fleet_sim *fs, const struct judgement *judgement)
     int64_t spent_ms = now_ms - judgement->verdict.at_ms;
     rig->told++;
     TEXT_SET(rig->last_cause, judgement->verdict.cause);
+    TEXT_SET(rig->last_guest_at, judgement->verdict.guest_at);
     if (spent_ms > rig->worst_ms)
         rig->worst_ms = spent_ms;
     desk_on_judged(rig->desk, judgement);
@@ -94,6 +107,7 @@ static int rig_up(void **state)
     *state = rig;
     rig->fs.ctx = rig;
     rig->fs.on_finished = on_end;
+    rig->fs.on_fell = on_fell;
     rig->fs.on_judged = on_verdict;
     rig->fs.between = work;
     rig->fs.wants_snapshots = true;
@@ -273,6 +287,35 @@ static void a_deleted_migration_pages_all_the_same(void **state)
     }
 }
 
+/* It arrived, and its verdict says so. Then it is gone, and nothing says that somebody wanted it:
+ * the verdict is another one, and somebody is paged. One that is defined there and says that it
+ * was turned off is left alone. */
+static void a_guest_that_falls_after_it_arrived_is_judged_again(void **state)
+{
+    struct rig *rig = *state;
+    unsigned fallen = 0;
+    rig->falls = true;
+    for (size_t guest = 0; guest < GUESTS; guest++) {
+        char uuid[HV_UUID_MAX];
+        fleet_sim_uuid(guest, uuid);
+        bool persistent = sim_guest_persistent(rig->fs.sim, uuid);
+        unsigned before = rig->told;
+        fleet_sim_migrate(&rig->fs, guest, (guest + 1) % HOSTS);
+        run(rig, 60000);
+        assert_null(sim_guest_host(rig->fs.sim, uuid));
+        fallen += !persistent;
+        assert_int_equal(rig->told - before, persistent ? 1 : 2);
+        assert_string_equal(rig->last_cause,
+                            persistent ? "none" : "destination-crash-after-switchover");
+        assert_string_equal(rig->last_guest_at,
+                            persistent ? "running-on-target" : "stopped-on-target");
+        assert_int_equal(rig->fs.snapshot->n_incidents, fallen);
+    }
+    assert_true(fallen > 0 && fallen < GUESTS);
+    for (size_t i = 0; i < fallen; i++)
+        assert_int_equal(rig->fs.snapshot->incidents[i].kind, INCIDENT_DOWN);
+}
+
 /* ---- what cannot be read or taken now is judged later ---- */
 
 static struct {
@@ -384,6 +427,7 @@ int main(void)
         TEST(what_ferry_knows_is_enough_where_it_asked),
         TEST(logs_and_losses_are_stored_as_evidence),
         TEST(a_deleted_migration_pages_all_the_same),
+        TEST(a_guest_that_falls_after_it_arrived_is_judged_again),
         TEST(a_job_whose_rows_cannot_be_read_is_judged_later),
         TEST(verdicts_beyond_what_is_kept_come_after_the_outage),
     };

@@ -280,6 +280,10 @@ static void ran_there_once(struct core_world *w)
     w->target = CORE_ARRIVED;
     core_stall(w, 2000);
 }
+static void something_was_not_heard(struct core_world *w)
+{
+    core_feed(w, &(struct input){.kind = INPUT_MISSED});
+}
 static void nobody_watched(struct core_world *w)
 {
     w->target = CORE_ABSENT;
@@ -301,9 +305,13 @@ static void a_guest_left_standing_runs_again_when_the_target_never_had_it(void *
         void (*before)(struct core_world *);
         int job_type;
         bool resumes;
-    } rows[] = {{nothing, HV_JOB_NONE, true},          {nothing, HV_JOB_UNBOUNDED, false},
-                {target_was_away, HV_JOB_NONE, false}, {ran_there_once, HV_JOB_NONE, false},
-                {nobody_watched, HV_JOB_NONE, false},  {its_user_paused_it, HV_JOB_NONE, false}};
+    } rows[] = {{nothing, HV_JOB_NONE, true},
+                {nothing, HV_JOB_UNBOUNDED, false},
+                {target_was_away, HV_JOB_NONE, false},
+                {ran_there_once, HV_JOB_NONE, false},
+                {nobody_watched, HV_JOB_NONE, false},
+                {its_user_paused_it, HV_JOB_NONE, false},
+                {something_was_not_heard, HV_JOB_NONE, false}};
     for (size_t i = 0; i < COUNT(rows); i++) {
         struct core_world *w = core_flowing(NULL, false);
         w->source = CORE_SWITCHING;
@@ -440,6 +448,34 @@ static void what_a_late_look_finds_on_both_nodes_is_told(void **state)
     core_free(w);
 }
 
+/* Not of the newest, which went elsewhere and had nothing to do with it. */
+static void a_split_is_told_of_the_job_that_went_between_the_two(void **state)
+{
+    (void)state;
+    struct core_world *w = core_new();
+    core_add_host(w, "h3");
+    const char *const targets[] = {"h2", "h3"};
+    char names[COUNT(targets)][JOB_NAME_MAX];
+    for (size_t i = 0; i < COUNT(targets); i++) {
+        const struct core_wish wish = {.target = targets[i]};
+        struct job *job = core_ask(w, "g1", &wish);
+        TEXT_SET(names[i], job->name);
+        TEXT_SET(w->job, job->uid);
+        core_phase(w, "g1", PHASE_TARGET_READY);
+        core_returns(w, HV_CALL_MIGRATE, ERR_HYPERVISOR);
+        core_pass(w, 15000);
+        core_expect(w, PHASE_FAILED, OUTCOME_FAILED, GUEST_AT_SOURCE);
+    }
+    w->target = CORE_ARRIVED;
+    lists_running(w);
+    core_pass(w, 10000);
+    const struct incident *incident = incidents_find(&w->fleet->incidents, "default", names[0]);
+    assert_non_null(incident);
+    assert_int_equal(incident->kind, INCIDENT_SPLIT);
+    assert_null(incidents_find(&w->fleet->incidents, "default", names[1]));
+    core_free(w);
+}
+
 /* One of the two stands still: that is somebody's to look at, but nothing is written twice. */
 static void a_copy_that_stands_still_is_no_split(void **state)
 {
@@ -468,6 +504,7 @@ int main(void)
         cmocka_unit_test(a_guest_left_standing_runs_again_when_the_target_never_had_it),
         cmocka_unit_test(who_has_taken_it_over_is_told_truly),
         cmocka_unit_test(a_definition_left_behind_or_lost_is_told_and_the_move_still_succeeded),
+        cmocka_unit_test(a_split_is_told_of_the_job_that_went_between_the_two),
         cmocka_unit_test(a_guest_listed_as_running_twice_is_told_when_both_nodes_say_it_again),
         cmocka_unit_test(a_copy_that_stands_still_is_no_split),
         cmocka_unit_test(what_a_late_look_finds_on_both_nodes_is_told),

@@ -72,6 +72,32 @@ static unsigned seen_later(const struct core_world *w, const char *role, struct 
     return times;
 }
 
+/* It moves on at once: that it is gone from where it arrived says nothing of the first move. */
+static void a_guest_that_moves_on_is_not_looked_for_where_it_was(void **state)
+{
+    (void)state;
+    for (unsigned moves_on = 0; moves_on < 2; moves_on++) {
+        struct core_world *w = core_new();
+        struct hv_sight sight;
+        core_add_host(w, "h3");
+        (void)core_add_guest(w, "g2", "h1", 64);
+        const struct core_wish to_h2 = {.target = "h2"}, to_h3 = {.target = "h3"};
+        (void)core_ask(w, "g2", &to_h2);
+        core_phase(w, "g2", PHASE_TARGET_READY);
+        core_arrives(w, "g2");
+        core_list(w, "h2");
+        core_list(w, "h1");
+        if (moves_on) {
+            (void)core_ask(w, "g2", &to_h3);
+            core_pass(w, 400);
+            core_phase(w, "g2", PHASE_TARGET_READY);
+        }
+        core_pass(w, 3000);
+        assert_int_equal(seen_later(w, "target", &sight), moves_on ? 0 : 1);
+        core_free(w);
+    }
+}
+
 static void both_sides_are_seen_once_more_a_second_later(void **state)
 {
     (void)state;
@@ -397,6 +423,7 @@ int main(void)
         cmocka_unit_test(an_error_with_the_guest_on_the_target_is_success),
         cmocka_unit_test(an_ok_with_the_guest_on_the_source_is_failure),
         cmocka_unit_test(a_failed_call_leaves_the_guest_on_the_source),
+        cmocka_unit_test(a_guest_that_moves_on_is_not_looked_for_where_it_was),
         cmocka_unit_test(both_sides_are_seen_once_more_a_second_later),
         cmocka_unit_test(the_next_job_does_not_take_a_late_look_for_its_own),
         cmocka_unit_test(a_dead_target_libvirtd_is_unreachable_not_absent),
