@@ -90,6 +90,18 @@ void incidents_split(struct fleet *f, const struct job *job, int64_t now_ms)
     (void)fleet_touch(f);
 }
 
+void incidents_one_copy(struct fleet *f, const char *job_uid, int64_t now_ms)
+{
+    for (size_t i = 0; i < f->incidents.n; i++) {
+        const struct incident *incident = &f->incidents.list[i];
+        if (incident->kind != INCIDENT_SPLIT || strcmp(incident->uid, job_uid) != 0)
+            continue;
+        (void)incidents_close(&f->incidents, job_uid, INCIDENT_END_SETTLED, "ferry", now_ms);
+        (void)fleet_touch(f);
+        return;
+    }
+}
+
 bool incidents_said(struct fleet *f, const char *ns, const char *migration, enum incident_end end,
                     const char *who, int64_t now_ms, struct err *err)
 {

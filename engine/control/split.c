@@ -48,9 +48,23 @@ static void tell(struct fleet *f, struct guest *guest, struct moment now, struct
     if (job != NULL) {
         effects_event(fx, job, now.wall_ms, true, "Split", text, one, other);
         incidents_split(f, job, now.wall_ms);
+        TEXT_SET(guest->twice.job, job->uid);
     }
     guest->twice.told = true;
     heap_leave(&guest->twice.timer);
+}
+
+/* Nodes that were told of say otherwise now; one that cannot be asked says nothing. */
+static void settle(struct fleet *f, struct guest *guest, struct moment now)
+{
+    unsigned n = 0;
+    for (const struct place *place = guest->places; place != NULL; place = place->next_of)
+        n += place_runs(place);
+    heap_leave(&guest->twice.timer);
+    if (n >= 2)
+        return;
+    incidents_one_copy(f, guest->twice.job, now.wall_ms);
+    guest->twice = (struct guest_twice){.asked = 0};
 }
 
 static void look_into(struct fleet *f, struct guest *guest, struct moment now, struct effects *fx)
@@ -80,6 +94,10 @@ static void look_into(struct fleet *f, struct guest *guest, struct moment now, s
 void split_tick(struct fleet *f, struct moment now, struct effects *fx)
 {
     struct guest *guest;
-    while ((guest = heap_top(&f->twice)) != NULL && guest->twice.timer.first <= now.mono_ms)
-        look_into(f, guest, now, fx);
+    while ((guest = heap_top(&f->twice)) != NULL && guest->twice.timer.first <= now.mono_ms) {
+        if (guest->twice.told)
+            settle(f, guest, now);
+        else
+            look_into(f, guest, now, fx);
+    }
 }

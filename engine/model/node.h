@@ -91,6 +91,7 @@ struct guest_twice { /* seen running on two nodes: engine/control/split.h */
     int64_t asked_ms;
     unsigned rounds;
     bool told;
+    char job[JOB_UID_MAX]; /* whose incident was opened; empty: none */
 };
 
 struct guest {

@@ -445,6 +445,18 @@ static void what_a_late_look_finds_on_both_nodes_is_told(void **state)
     assert_non_null(incident); /* somebody is paged, although the job is long over */
     assert_int_equal(incident->kind, INCIDENT_SPLIT);
     core_expect(w, PHASE_FAILED, OUTCOME_FAILED, GUEST_AT_SOURCE);
+    core_connect(w, "h2", false);
+    core_pass(w, 60000);
+    assert_non_null(incidents_find(&w->fleet->incidents, job->ns, job->name));
+    core_connect(w, "h2", true);
+    core_list(w, "h2"); /* somebody stopped that copy */
+    core_pass(w, 1000);
+    assert_null(incidents_find(&w->fleet->incidents, job->ns, job->name));
+    assert_int_equal(w->fleet->incidents.totals.closed[INCIDENT_END_SETTLED], 1);
+    lists_running(w); /* and started it again */
+    core_pass(w, 10000);
+    assert_int_equal(core_said(w, "Split", "both h1 and h2"), 4);
+    assert_non_null(incidents_find(&w->fleet->incidents, job->ns, job->name));
     core_free(w);
 }
 
