@@ -13,6 +13,7 @@
 #include "base/text.h"
 
 enum { POST_AGAIN_MS = 100, IDLE_MS = 500, BACKLOG_BATCH = 256 };
+enum { FALLEN_MAX = 32 };
 enum { JUDGE_AGAIN_MS = 500, JUDGE_AGAIN_MAX_MS = 60 * 1000 }; /* doubled while it does not help */
 
 struct item {
@@ -37,7 +38,11 @@ struct desk {
     pthread_t thread;
     bool has_thread;
     atomic_bool stop;
-    atomic_bool behind;        /* the store may hold jobs that nobody will tell of */
+    atomic_bool behind;             /* the store may hold jobs that nobody will tell of */
+    struct item fallen[FALLEN_MAX]; /* that could not be judged again yet, with the next look */
+    size_t n_fallen;
+    char told[FALLEN_MAX][SNAPSHOT_UID_MAX]; /* ring: jobs that were said to have fallen */
+    size_t n_told;
     int64_t again_ms, wait_ms; /* monotonic: not looked for before; how long the last wait was */
     atomic_uint_fast64_t posted, stored;
     pthread_mutex_t losses_lock;
@@ -180,6 +185,16 @@ static void hand_back(struct desk *desk, const struct gathered *job, const struc
     atomic_fetch_add(&desk->judged, 1);
 }
 
+/* The look that finds it may come before its first verdict, or twice. */
+static bool was_told(struct desk *desk, const char *uid)
+{
+    for (size_t i = 0; i < desk->n_told && i < FALLEN_MAX; i++)
+        if (strcmp(desk->told[i], uid) == 0)
+            return true;
+    TEXT_SET(desk->told[desk->n_told++ % FALLEN_MAX], uid);
+    return false;
+}
+
 static void note_time(struct desk *desk, const struct gathered *job)
 {
     int64_t spent_ms = clock_wall_ms(desk->parts.clock) - job->ended_ms;
@@ -202,7 +217,8 @@ static bool judge_item(struct desk *desk, const struct item *item, struct err *e
     else
         done = gather(desk, &job, &notes, err) &&
                recorded_judge(desk->parts.store, &job, &notes, desk->judge, &desk->verdict, err);
-    if (done && (!item->fell || desk->verdict.guest == GUEST_AT_FELL)) /* else nothing new */
+    bool fell = desk->verdict.guest == GUEST_AT_FELL;
+    if (done && (fell ? !was_told(desk, item->uid) : !item->fell)) /* else nothing new */
         hand_back(desk, &job, &notes);
     if (done && item->seen)
         note_time(desk, &job);
@@ -229,6 +245,8 @@ static void find_unjudged(struct desk *desk)
         atomic_load(&desk->posted) != atomic_load(&desk->stored) ||
         !atomic_exchange(&desk->behind, false))
         return;
+    while (desk->n_fallen > 0 && queue_push(desk->queue, &desk->fallen[desk->n_fallen - 1]))
+        desk->n_fallen--;
     struct store *store = desk->parts.store;
     if (!store->ops->each_unjudged(store, add_unjudged, desk, &err)) {
         atomic_store(&desk->behind, true);
@@ -236,9 +254,12 @@ static void find_unjudged(struct desk *desk)
     }
 }
 
-/* It is found in the store again; one that can never be judged costs less and less. */
-static void judge_again(struct desk *desk)
+/* It is found in the store again, unless it has a verdict; one that can never be judged costs less
+ * and less. */
+static void judge_again(struct desk *desk, const struct item *item)
 {
+    if (item->fell && desk->n_fallen < FALLEN_MAX)
+        desk->fallen[desk->n_fallen++] = *item;
     int64_t now_ms = clock_mono_ms(desk->parts.clock);
     atomic_store(&desk->behind, true);
     if (now_ms < desk->again_ms)
@@ -258,7 +279,7 @@ static bool take(struct desk *desk, int64_t wait_ms)
         return false;
     if (!judge_item(desk, &item, &err)) {
         atomic_fetch_add(&desk->failures, 1);
-        judge_again(desk);
+        judge_again(desk, &item);
         LOG(ERROR, "verdict_failed", FIELD_TEXT(MIGRATION, item.uid), FIELD_TEXT(ERROR, err.text));
     } else if (!item.seen) {
         desk->wait_ms = 0;

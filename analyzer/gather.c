@@ -154,7 +154,7 @@ static bool see_sighting(void *ctx, const struct store_sighting *row)
 {
     struct gathering *g = ctx;
     bool is_source = strcmp(row->role, "source") == 0;
-    if (strcmp(row->moment, "later") == 0) {
+    if (strcmp(row->moment, "later") == 0 && g->later[is_source ? 0 : 1] == NULL) {
         g->later[is_source ? 0 : 1] = view_of(row->presence, row->state, row->reason);
         if (!is_source)
             TEXT_SET(g->later_reason, row->reason);
@@ -334,9 +334,14 @@ static bool take_later(void *ctx, const struct store_sighting *row)
     struct gathered *job = ctx;
     struct hv_sight sight = sight_of(row->presence, row->state, row->reason);
     enum ownership_side side = ownership_side(&sight);
-    if (job->outcome == OUTCOME_SUCCEEDED && strcmp(row->moment, "later") == 0 &&
-        strcmp(row->role, "target") == 0)
+    if (job->outcome != OUTCOME_SUCCEEDED || strcmp(row->moment, "later") != 0)
+        return true;
+    bool is_source = strcmp(row->role, "source") == 0;
+    if (is_source)
+        job->back = job->back || side == SIDE_OWNS;
+    else if (!job->seen_later)
         job->fell = side == SIDE_OFF || side == SIDE_ABSENT;
+    job->seen_later = job->seen_later || !is_source;
     return true;
 }
 
@@ -352,10 +357,14 @@ static bool take_end(void *ctx, const struct store_transition *row)
 bool gather_job(struct store *store, const char *job_uid, struct gathered *out_job, struct err *err)
 {
     *out_job = (struct gathered){0};
-    return store->ops->find_job(store, "", job_uid, take_job, out_job, err) &&
-           store->ops->each_transition(store, job_uid, take_end, out_job, err) &&
-           store->ops->each_intent(store, job_uid, take_call, out_job, err) &&
-           store->ops->each_sighting(store, job_uid, take_later, out_job, err);
+    bool read = store->ops->find_job(store, "", job_uid, take_job, out_job, err) &&
+                store->ops->each_transition(store, job_uid, take_end, out_job, err) &&
+                store->ops->each_intent(store, job_uid, take_call, out_job, err) &&
+                store->ops->each_sighting(store, job_uid, take_later, out_job, err);
+    if (out_job->back || strcmp(out_job->ended_by, trigger_name(TRIGGER_ON_TARGET)) != 0)
+        out_job->fell =
+            false; /* somebody moved it back; or an operator's word, nobody saw it run */
+    return read;
 }
 
 static bool tell_evidence(void *ctx, const struct store_evidence *row)

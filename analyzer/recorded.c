@@ -15,8 +15,6 @@ static void repeat_end(const struct gathered *job, struct verdict *verdict)
 {
     verdict->outcome = job->outcome;
     verdict->guest = job->guest_at;
-    if (verdict->cause == CAUSE_DESTINATION_CRASH_AFTER_SWITCHOVER && job->fell)
-        verdict->guest = GUEST_AT_FELL;
     verdict->irrecoverable = verdict_is_irrecoverable(job->outcome, job->guest_at);
     if (verdict->irrecoverable || job->outcome == OUTCOME_LOST)
         verdict->recoverable = RECOVERABLE_NO;
@@ -49,6 +47,22 @@ static void forgive(struct verdict *verdict)
         verdict->points[i].role = POINT_FALLOUT;
 }
 
+/* It arrived and is down, unless something says that its owner wanted that. What else its log names
+ * is the better cause if it is one of the data plane; what was said on the way there is not. */
+static bool is_fallen(const struct gathered *job, struct verdict *verdict)
+{
+    const enum cause crash = CAUSE_DESTINATION_CRASH_AFTER_SWITCHOVER;
+    bool fell = false;
+    for (unsigned i = 0; job->fell && i < verdict->n_points; i++)
+        fell = fell || verdict->points[i].cause == crash;
+    if (fell && verdict->plane != PLANE_DATA) {
+        verdict->cause = crash;
+        verdict->plane = PLANE_DATA;
+        verdict->action = cause_row(crash)->action;
+    }
+    return fell;
+}
+
 bool recorded_judge(struct store *store, const struct gathered *job, const struct notes *notes,
                     struct judge *judge, struct verdict *out_verdict, struct err *err)
 {
@@ -63,11 +77,13 @@ bool recorded_judge(struct store *store, const struct gathered *job, const struc
     judge_give(judge, out_verdict);
     if (cause_row(out_verdict->cause)->plane == PLANE_OPEN && job->called_ms == 0)
         out_verdict->plane = PLANE_CONTROL; /* nothing had been asked of a hypervisor */
-    bool stays = (job->has_error && out_verdict->cause == CAUSE_FALSE_FAILURE_REPORT) ||
-                 (job->fell && out_verdict->cause == CAUSE_DESTINATION_CRASH_AFTER_SWITCHOVER);
+    bool fell = is_fallen(job, out_verdict);
+    bool stays = fell || (job->has_error && out_verdict->cause == CAUSE_FALSE_FAILURE_REPORT);
     if (job->outcome == OUTCOME_SUCCEEDED && !stays)
         forgive(out_verdict);
     repeat_end(job, out_verdict);
+    if (fell)
+        out_verdict->guest = GUEST_AT_FELL;
     return true;
 }
 

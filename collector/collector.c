@@ -106,7 +106,10 @@ static void sink_event(void *ctx, const struct hv_event *event)
     struct post *post = post_new(c, POST_EVENT);
     if (post != NULL)
         post->as.event = *event;
-    if ((post == NULL || !post_push(c, post)) && about_connection)
+    if (post != NULL && post_push(c, post))
+        return;
+    atomic_fetch_add(&c->events_dropped, 1);
+    if (about_connection)
         atomic_store(&c->lost_connection_event, true);
 }
 
@@ -335,5 +338,6 @@ void collector_stats(struct collector *c, struct collector_stats *out_stats)
     *out_stats = c->published;
     (void)pthread_mutex_unlock(&c->published_lock);
     out_stats->posts_dropped = atomic_load(&c->posts_dropped);
+    out_stats->events_dropped = atomic_load(&c->events_dropped);
     out_stats->queue_depth = queue_depth(c->queue);
 }

@@ -100,6 +100,7 @@ struct collector_stats {
     uint64_t samples, stats_calls;
     uint64_t stats_failures;      /* without "no such job or guest": a poll races with the end */
     uint64_t posts_dropped;       /* events mostly; a lost reply is healed by its timeout */
+    uint64_t events_dropped;      /* of them: events, which are not said again */
     uint64_t stalled_watches;     /* now: their statistics call hangs */
     uint64_t definitions;         /* live ones read since start, changed or not */
     uint64_t abilities;           /* the same */

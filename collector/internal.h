@@ -113,7 +113,7 @@ struct collector {
 
     struct queue *queue; /* of struct post *, owned by the queue */
     struct post *held;   /* taken by collector_wait, handled by the next step */
-    atomic_uint_fast64_t posts_dropped;
+    atomic_uint_fast64_t posts_dropped, events_dropped;
     atomic_bool lost_connection_event;
     atomic_size_t n_watches, n_looks; /* asked for and not yet over: the bounds */
 

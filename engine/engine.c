@@ -199,6 +199,15 @@ static void take_judgement(struct engine *e, struct input *input)
     judgement_unref(job->judgement);
     job->judgement = shown;
     job->version = fleet_touch(e->fleet);
+    bool fell = guest_at_from_name(judged->verdict.guest_at) == GUEST_AT_FELL;
+    if (fell && job->guest_at != GUEST_AT_FELL) {
+        job->guest_at = GUEST_AT_FELL;
+        job->changed = true;
+        effects_event(&e->fx, job, now_of(e).wall_ms, true, "FellAfterArrival",
+                      "The guest arrived on %s and ended there a moment later: %s", job->target,
+                      judged->verdict.cause);
+        fleet_settle_job(e->fleet, job);
+    }
 }
 
 static void handle(struct engine *e, struct input *input)
@@ -226,7 +235,7 @@ static void note_missed(struct engine *e)
 {
     struct collector_stats collector;
     collector_stats(e->parts.collector, &collector);
-    uint64_t missed = collector.posts_dropped + atomic_load(&e->posts_dropped);
+    uint64_t missed = collector.events_dropped + atomic_load(&e->news_dropped);
     struct input input = {.kind = INPUT_MISSED};
     if (missed != e->missed)
         (void)reconcile(e->fleet, &input, now_of(e), &e->fx, NULL, NULL);
@@ -356,6 +365,10 @@ static void tell_fallen(struct engine *e, const struct effect *effect)
         strcmp(effect->of.sighting.moment, "later") != 0 ||
         strcmp(effect->of.sighting.role, "target") != 0)
         return;
+    const struct guest *guest = fleet_guest(e->fleet, job->guest_uuid);
+    const struct place *owner = guest != NULL ? guest->owner : NULL;
+    if (owner != NULL && place_is_up(owner) && strcmp(owner->node->name, job->target) != 0)
+        return; /* somebody moved it on */
     enum ownership_side side = ownership_side(&effect->of.sighting.sight);
     if (side == SIDE_OFF || side == SIDE_ABSENT)
         e->parts.sink.on_fell(e->parts.sink.ctx, job->uid);
@@ -538,8 +551,10 @@ void engine_wait(struct engine *e, int64_t timeout_ms)
         return;
     if (e->n_answers == COUNT(e->answers)) /* no room to take a request: commits fail */
         clock_sleep_ms(timeout_ms);
-    else if (queue_pop(e->inbox, &input, timeout_ms) == QUEUE_ITEM)
+    else if (queue_pop(e->inbox, &input, timeout_ms) == QUEUE_ITEM) {
+        note_missed(e);
         handle(e, input);
+    }
 }
 
 void engine_stats(struct engine *e, struct engine_stats *out_stats)

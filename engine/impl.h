@@ -38,7 +38,7 @@ struct engine {
     struct publisher *publisher;
     uint64_t published; /* fleet version of the last snapshot */
     int64_t published_ms;
-    uint64_t missed; /* what was dropped on its way here, all in all */
+    uint64_t missed; /* news of hosts that were dropped on their way here, all in all */
     int64_t aged_ms; /* monotonic: incidents were last looked through */
     struct answer answers[ENGINE_TURN_MAX];
     size_t n_answers;
@@ -52,6 +52,7 @@ struct engine {
 
     /* Read by other threads. */
     atomic_uint_fast64_t turns, events, posts_dropped, commit_failures;
+    atomic_uint_fast64_t news_dropped; /* of them: what hosts did, which is not said again */
     atomic_size_t active_jobs;
     atomic_size_t judging; /* verdicts that were taken and are not stored yet */
     atomic_bool store_ok;

@@ -16,10 +16,10 @@ static enum incident_kind kind_of(const struct judgement *judged)
     bool is_nobodys = strcmp(judged->verdict.plane, "none") == 0;
     if (outcome == OUTCOME_IRRECOVERABLE)
         return INCIDENT_IRRECOVERABLE;
-    if (outcome == OUTCOME_SUCCEEDED && guest_at == GUEST_AT_FELL)
-        return INCIDENT_DOWN;
-    if (outcome == OUTCOME_SUCCEEDED || told)
+    if (told)
         return INCIDENT_KINDS;
+    if (outcome == OUTCOME_SUCCEEDED)
+        return guest_at == GUEST_AT_FELL ? INCIDENT_DOWN : INCIDENT_KINDS;
     if (is_nobodys && ended_by != TRIGGER_WAITED_TOO_LONG)
         return INCIDENT_KINDS;
     if (outcome == OUTCOME_LOST)
@@ -94,7 +94,8 @@ void incidents_one_copy(struct fleet *f, const char *job_uid, int64_t now_ms)
 {
     for (size_t i = 0; i < f->incidents.n; i++) {
         const struct incident *incident = &f->incidents.list[i];
-        if (incident->kind != INCIDENT_SPLIT || strcmp(incident->uid, job_uid) != 0)
+        if (incident->kind != INCIDENT_SPLIT || incident->end != INCIDENT_END_NONE ||
+            strcmp(incident->uid, job_uid) != 0)
             continue;
         (void)incidents_close(&f->incidents, job_uid, INCIDENT_END_SETTLED, "ferry", now_ms);
         (void)fleet_touch(f);

@@ -96,7 +96,9 @@ static void on_host(void *ctx, const char *host, bool connected, const struct er
         if (!connected)
             input->err = *err;
     }
-    (void)intake_post(ctx, input);
+    struct engine *e = ctx;
+    if (!intake_post(e, input))
+        atomic_fetch_add(&e->news_dropped, 1);
 }
 
 static void on_facts(void *ctx, const char *host, const struct hv_facts *facts)
@@ -144,7 +146,9 @@ static void on_event(void *ctx, const struct hv_event *event)
     struct input *input = intake_new(INPUT_EVENT, event->host, event->guest);
     if (input != NULL)
         input->of.event = *event;
-    (void)post_fact(ctx, input);
+    struct engine *e = ctx;
+    if (!post_fact(e, input))
+        atomic_fetch_add(&e->news_dropped, 1);
 }
 
 static void on_look(void *ctx, uint64_t id, const char *host, const char *guest,

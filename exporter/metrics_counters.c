@@ -288,8 +288,9 @@ void metrics_count_judged(struct metrics_counters *counters, const struct judgem
     struct by by = {.exemplar = {by.text, verdict->at_ms}};
     (void)snprintf(by.text, sizeof by.text, "uid=\"%.36s\"", verdict->job_uid);
     count(counters, METRIC_MIGRATION_VERDICTS, said, 1, &by);
-    observe(counters, METRIC_VERDICT_LATENCY, NULL, seconds(verdict->judged_ms - verdict->at_ms),
-            &by);
+    if (guest_at_from_name(verdict->guest_at) != GUEST_AT_FELL) /* that was seen later only */
+        observe(counters, METRIC_VERDICT_LATENCY, NULL,
+                seconds(verdict->judged_ms - verdict->at_ms), &by);
     if (strcmp(verdict->outcome, outcome_name(OUTCOME_SUCCEEDED)) != 0)
         observe(counters, METRIC_VERDICT_CONFIDENCE, NULL,
                 (double)verdict->confidence_percent / 100, &by);

@@ -54,17 +54,23 @@ static void tell(struct fleet *f, struct guest *guest, struct moment now, struct
     heap_leave(&guest->twice.timer);
 }
 
-/* Nodes that were told of say otherwise now; one that cannot be asked says nothing. */
+/* The nodes say otherwise now, and still do a while later: lists are of different moments, and a
+ * copy that stands still may run again. A node that cannot be asked says nothing. */
 static void settle(struct fleet *f, struct guest *guest, struct moment now)
 {
+    struct guest_twice *twice = &guest->twice;
     unsigned n = 0;
     for (const struct place *place = guest->places; place != NULL; place = place->next_of)
-        n += place_runs(place);
-    heap_leave(&guest->twice.timer);
-    if (n >= 2)
+        n += place_is_up(place);
+    heap_leave(&twice->timer);
+    if (n < 2 && twice->settles) {
+        incidents_one_copy(f, twice->job, now.wall_ms);
+        *twice = (struct guest_twice){.asked = 0};
         return;
-    incidents_one_copy(f, guest->twice.job, now.wall_ms);
-    guest->twice = (struct guest_twice){.asked = 0};
+    }
+    twice->settles = n < 2;
+    if (twice->settles)
+        heap_put(&f->twice, &twice->timer, now.mono_ms + LATER_MS, twice->timer.second, guest);
 }
 
 static void look_into(struct fleet *f, struct guest *guest, struct moment now, struct effects *fx)

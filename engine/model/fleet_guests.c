@@ -84,7 +84,8 @@ static void note_twice(struct fleet *f, struct guest *guest)
     if (n >= 2)
         return;
     if (guest->twice.told) { /* split.c closes what it opened */
-        heap_put(&f->twice, &guest->twice.timer, 0, (int64_t)fleet_touch(f), guest);
+        if (guest->twice.timer.in == NULL)
+            heap_put(&f->twice, &guest->twice.timer, 0, (int64_t)fleet_touch(f), guest);
         return;
     }
     heap_leave(&guest->twice.timer);

@@ -90,7 +90,7 @@ struct guest_twice { /* seen running on two nodes: engine/control/split.h */
     uint64_t asked; /* both were asked: sights from that one on are answers; 0: not yet */
     int64_t asked_ms;
     unsigned rounds;
-    bool told;
+    bool told, settles;    /* settles: one copy is left, as it seems */
     char job[JOB_UID_MAX]; /* whose incident was opened; empty: none */
 };
 

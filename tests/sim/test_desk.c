@@ -29,7 +29,8 @@ struct rig {
     unsigned ended, told; /* jobs; verdicts */
     int64_t worst_ms;     /* from an end to its verdict, stored */
     char last_cause[64], last_guest_at[64];
-    bool falls; /* whoever arrives turns itself off at once */
+    bool falls;            /* whoever arrives turns itself off at once */
+    void (*falling)(void); /* called when that is seen, or NULL */
 };
 
 static bool post(void *ctx, const struct judgement *judgement, struct err *err)
@@ -72,6 +73,8 @@ static void on_end(struct fleet_sim *fs, const struct snapshot_job *job)
 static void on_fell(struct fleet_sim *fs, const char *job_uid)
 {
     struct rig *rig = fs->ctx;
+    if (rig->falling != NULL)
+        rig->falling();
     desk_on_fell(rig->desk, job_uid);
 }
 
@@ -353,6 +356,31 @@ static void break_store(struct rig *rig)
     rig->fs.store->ops = &broken.ops;
 }
 
+static void cannot_be_read(void)
+{
+    broken.fails = 2;
+}
+
+/* It has a verdict, so the store does not show that another is due. */
+static void a_fall_that_cannot_be_read_is_judged_later(void **state)
+{
+    struct rig *rig = *state;
+    char uuid[HV_UUID_MAX];
+    size_t guest = 0;
+    for (fleet_sim_uuid(guest, uuid); sim_guest_persistent(rig->fs.sim, uuid); guest++)
+        fleet_sim_uuid(guest + 1, uuid);
+    break_store(rig);
+    rig->falls = true;
+    rig->falling = cannot_be_read;
+    fleet_sim_migrate(&rig->fs, guest, (guest + 1) % HOSTS);
+    run(rig, 60000);
+    assert_int_equal(broken.fails, 0);
+    assert_int_equal(rig->told, 2);
+    assert_string_equal(rig->last_guest_at, "stopped-on-target");
+    assert_int_equal(rig->fs.snapshot->jobs[0]->guest_at, GUEST_AT_FELL);
+    rig->fs.store->ops = broken.real;
+}
+
 static void a_job_whose_rows_cannot_be_read_is_judged_later(void **state)
 {
     struct rig *rig = *state;
@@ -428,6 +456,7 @@ int main(void)
         TEST(logs_and_losses_are_stored_as_evidence),
         TEST(a_deleted_migration_pages_all_the_same),
         TEST(a_guest_that_falls_after_it_arrived_is_judged_again),
+        TEST(a_fall_that_cannot_be_read_is_judged_later),
         TEST(a_job_whose_rows_cannot_be_read_is_judged_later),
         TEST(verdicts_beyond_what_is_kept_come_after_the_outage),
     };

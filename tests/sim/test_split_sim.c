@@ -9,6 +9,7 @@
 #include <string.h>
 
 #include "base/text.h"
+#include "engine/impl.h"
 #include "tests/sim/fleet_sim.h"
 
 static struct fleet_sim *world(char uuid[static HV_UUID_MAX])
@@ -83,11 +84,30 @@ static void a_target_out_of_sight_is_waited_for(void **state)
     end(fs);
 }
 
+/* What hosts did and nobody heard: no job may go by its not having been told. */
+static void a_job_knows_that_news_were_dropped(void **state)
+{
+    (void)state;
+    char uuid[HV_UUID_MAX];
+    struct fleet_sim *fs = world(uuid);
+    struct engine *engine = fleet_sim_engine(fs);
+    const struct job *job;
+    while ((job = fleet_active_job(engine->fleet, uuid)) == NULL || job->epoch == 0)
+        run(fs, 1);
+    run(fs, 100);
+    assert_false(job->stream.target_unseen);
+    atomic_fetch_add(&engine->news_dropped, 1);
+    run(fs, 100);
+    assert_true(job->stream.target_unseen);
+    end(fs);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(a_lost_answer_is_seen_as_a_split),
         cmocka_unit_test(a_target_out_of_sight_is_waited_for),
+        cmocka_unit_test(a_job_knows_that_news_were_dropped),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

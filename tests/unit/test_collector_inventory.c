@@ -236,6 +236,7 @@ static void a_flood_of_events_loses_no_reply(void **state)
     struct collector_stats stats;
     collector_stats(s->c, &stats);
     assert_int_equal(stats.posts_dropped, COLLECTOR_QUEUE_MAX / 2);
+    assert_int_equal(stats.events_dropped, COLLECTOR_QUEUE_MAX / 2);
     assert_int_equal(stats.queue_depth, COLLECTOR_QUEUE_MAX / 2);
     stage_post_event(s, HV_EVENT_DISCONNECTED, HOST_A, "", 0, 0);
     struct hv_job_stats copying = stage_copying(MIB, MIB);
@@ -264,6 +265,7 @@ static void a_lost_connection_event_is_made_good_by_the_next_list(void **state)
     struct collector_stats stats;
     collector_stats(s->c, &stats);
     assert_int_equal(stats.posts_dropped, 3);
+    assert_int_equal(stats.events_dropped, 1);
     stage_run(s, 20000);
     assert_int_equal(s->n_connected, 0);
     assert_int_equal(n_list_asks(s), 2); /* both hosts are in doubt */

@@ -399,13 +399,18 @@ static void a_definition_left_behind_or_lost_is_told_and_the_move_still_succeede
 /* ---- running on two nodes ---- */
 
 /* h2 says that it runs g1 as well. */
-static void lists_running(struct core_world *w)
+static void lists(struct core_world *w, struct hv_guest *guest)
 {
-    struct hv_guest copy = core_guest(w, "g1")->is;
-    struct hv_guest_list list = {.guests = &copy, .n = 1};
+    struct hv_guest_list list = {.guests = guest, .n = 1};
     struct input input = {.kind = INPUT_GUESTS, .of.guests = &list};
     TEXT_SET(input.host, "h2");
     core_feed(w, &input);
+}
+
+static void lists_running(struct core_world *w)
+{
+    struct hv_guest copy = core_guest(w, "g1")->is;
+    lists(w, &copy);
 }
 
 /* Lists are of different moments: only what both nodes say again, twice, is told, and once. */
@@ -449,8 +454,15 @@ static void what_a_late_look_finds_on_both_nodes_is_told(void **state)
     core_pass(w, 60000);
     assert_non_null(incidents_find(&w->fleet->incidents, job->ns, job->name));
     core_connect(w, "h2", true);
+    struct hv_guest stands = core_guest(w, "g1")->is;
+    stands.state = HV_STATE_PAUSED;
+    lists(w, &stands);
+    core_pass(w, 60000); /* it may run again: not over */
+    assert_non_null(incidents_find(&w->fleet->incidents, job->ns, job->name));
     core_list(w, "h2"); /* somebody stopped that copy */
-    core_pass(w, 1000);
+    core_pass(w, 5000);
+    assert_non_null(incidents_find(&w->fleet->incidents, job->ns, job->name));
+    core_pass(w, 6000);
     assert_null(incidents_find(&w->fleet->incidents, job->ns, job->name));
     assert_int_equal(w->fleet->incidents.totals.closed[INCIDENT_END_SETTLED], 1);
     lists_running(w); /* and started it again */
