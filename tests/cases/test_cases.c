@@ -27,6 +27,7 @@ static const struct {
     {"tests/cases/harvested.jsonl", 97, 95, true},
     {"tests/cases/gathered.jsonl", 92, 75, true}, /* by another reader */
     {"tests/cases/novel.jsonl", 97, 91, true},    /* chosen for texts that no case had */
+    {"tests/cases/sampled.jsonl", 94, 84, true},  /* a natural sample of three readers */
     {"tests/cases/unseen.jsonl", 85, 60, true},   /* the same; nothing may be learned from them */
     {"tests/cases/misleading.jsonl", 97, 95, false},
     {"tests/cases/invented_control.jsonl", 97, 95, false},

@@ -26,11 +26,16 @@ static const struct {
     const char *file;
     bool is_real;
 } files[] = {
-    {"tests/cases/known.jsonl", true},          {"tests/cases/held.jsonl", true},
-    {"tests/cases/harvested.jsonl", true},      {"tests/cases/gathered.jsonl", true},
-    {"tests/cases/novel.jsonl", true}, /* unseen.jsonl is not: nothing is learned from it */
-    {"tests/cases/misleading.jsonl", false},    {"tests/cases/invented_control.jsonl", false},
-    {"tests/cases/invented_data.jsonl", false}, {"tests/cases/composed.jsonl", false},
+    {"tests/cases/known.jsonl", true},
+    {"tests/cases/held.jsonl", true},
+    {"tests/cases/harvested.jsonl", true},
+    {"tests/cases/gathered.jsonl", true},
+    {"tests/cases/novel.jsonl", true},
+    {"tests/cases/sampled.jsonl", true}, /* unseen.jsonl is not: nothing is learned from it */
+    {"tests/cases/misleading.jsonl", false},
+    {"tests/cases/invented_control.jsonl", false},
+    {"tests/cases/invented_data.jsonl", false},
+    {"tests/cases/composed.jsonl", false},
 };
 
 typedef char word_text[LIKENESS_WORD_MAX];
