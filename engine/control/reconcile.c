@@ -54,8 +54,7 @@ static void on_host(struct fleet *f, const struct input *input, struct moment no
     if (node->connected != input->of.connected)
         node->since_wall_ms = now.wall_ms;
     node->connected = input->of.connected;
-    if (!node->connected)
-        move_unwatched(f, node->name);
+    node->losses += !node->connected;
     node->asked = true;
     node->listed = node->listed && input->of.connected;
     TEXT_SET(node->error, input->of.connected ? "" : input->err.text);
@@ -457,7 +456,7 @@ static void on_fact(struct fleet *f, struct input *input, struct moment now, str
     switch (input->kind) {
     case INPUT_TICK: on_tick(f, now, fx); break;
     case INPUT_HOST: on_host(f, input, now); break;
-    case INPUT_MISSED: move_unwatched(f, NULL); break;
+    case INPUT_MISSED: f->missed++; break;
     case INPUT_FACTS: on_facts(f, input); break;
     case INPUT_ABILITIES: on_abilities(f, input); break;
     case INPUT_GUESTS: on_guests(f, input, now); break;

@@ -30,8 +30,8 @@ bool move_answered(struct job *job, const struct input *input, struct moment now
                    struct effects *fx);
 void move_advance(struct fleet *f, struct job *job, struct moment now, struct effects *fx);
 /* A job found in the store after its call was recorded: this process made no call for it. */
-/* A node is out of sight, or was not heard (NULL: any may be): what it did is not told later. */
-void move_unwatched(struct fleet *f, const char *node);
+/* Was the target in sight, and everything it said heard, since the call went out? */
+bool move_saw_target(struct fleet *f, const struct job *job);
 void move_adopt(struct fleet *f, struct job *job, struct moment now, struct effects *fx);
 
 #endif

@@ -293,7 +293,7 @@ static bool take_back(struct fleet *f, struct job *job, int64_t stood_ms, struct
                 job->hv_job == JOB_SEEN_NONE && job->hv_job_round == job->round;
     bool fresh =
         now.mono_ms - source->seen_ms <= SETTLED_MS && now.mono_ms - target->seen_ms <= SETTLED_MS;
-    bool may_have_run = stream->target_resumed || stream->target_unseen ||
+    bool may_have_run = stream->target_resumed || !move_saw_target(f, job) ||
                         stream->postcopy_ordered || job->mode == MODE_POSTCOPY;
     bool stays_paused = job->userpause.wished || (job->flags & HV_MIGRATE_PAUSED) != 0;
     if (!left || may_have_run || stays_paused)

@@ -72,6 +72,7 @@ struct fleet {
     bool drains_due;      /* something changed that a drain looks at */
     bool company_changed; /* a guest came up, went or has other labels: who may be near to whom */
     bool store_waits;     /* jobs were told that the store cannot be written */
+    uint64_t missed;      /* times that something hosts said was dropped, nobody knows whose */
     bool store_ok;        /* false: commits fail, nothing new is handed off */
     uint64_t random;      /* state of the generator for uids and names */
     uint64_t next_call_id;

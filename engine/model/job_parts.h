@@ -47,7 +47,8 @@ struct job_stream {            /* engine/data/ladder.h */
     bool target_resumed;       /* the target was seen to let the guest run */
     bool switched;             /* the source was seen to stop for the switch-over */
     bool unseen;               /* for a while nobody watched: it may have */
-    bool target_unseen;        /* the target was not watched all the time: it may have run it */
+    bool target_unseen;        /* the target was not watched from the first: it may have run it */
+    uint64_t target_losses;    /* its losses, and all that was missed, when the call went out */
     bool postcopy_ordered;     /* it may run there at any moment, whatever was seen */
     struct job_order order;    /* a remedy, out */
     unsigned tried;            /* remedies, as bits by enum decision */

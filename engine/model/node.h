@@ -43,6 +43,7 @@ struct node {
     struct hv_abilities *abilities; /* owned; NULL: not known yet */
     char error[JOB_REASON_MAX];
     int64_t since_wall_ms, created_wall_ms;
+    uint64_t losses; /* times it was out of sight: what it did then is not told later */
     uint64_t version;
 
     char *config_labels; /* owned or NULL: JSON, from the configuration */

@@ -9,6 +9,7 @@
 #include <string.h>
 
 #include "base/text.h"
+#include "engine/data/move.h"
 #include "engine/impl.h"
 #include "tests/sim/fleet_sim.h"
 
@@ -95,10 +96,10 @@ static void a_job_knows_that_news_were_dropped(void **state)
     while ((job = fleet_active_job(engine->fleet, uuid)) == NULL || job->epoch == 0)
         run(fs, 1);
     run(fs, 100);
-    assert_false(job->stream.target_unseen);
+    assert_true(move_saw_target(engine->fleet, job));
     atomic_fetch_add(&engine->news_dropped, 1);
     run(fs, 100);
-    assert_true(job->stream.target_unseen);
+    assert_false(move_saw_target(engine->fleet, job));
     end(fs);
 }
 
