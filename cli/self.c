@@ -75,6 +75,7 @@ void self_fill(const struct collector_stats *collector, const struct engine_stat
         .unknown_statuses = {collector->unknown_statuses[0], collector->unknown_statuses[1],
                              collector->unknown_statuses[2]},
         .turns = engine->turns,
+        .internal_errors = engine->internal_errors,
         .store_ok = engine->store_ok,
     };
 }

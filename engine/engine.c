@@ -57,6 +57,7 @@ static void restore_jobs(struct engine *e)
         LOG(INFO, "job_restored", FIELD_TEXT(MIGRATION, job->name),
             FIELD_TEXT(FROM, phase_name(job->phase)), FIELD_I64(EPOCH, job->epoch));
     }
+    rollback_broken_jobs(e, now_of(e));
 }
 
 static bool add_node(struct engine *e, const struct engine_config *config, size_t i,
@@ -227,6 +228,7 @@ static void handle(struct engine *e, struct input *input)
         log_request(input, &answer);
     if (answer.slot != NULL)
         e->answers[e->n_answers++] = answer;
+    rollback_broken_jobs(e, now_of(e)); /* an answer may be about one */
     input_free(input);
 }
 
@@ -256,6 +258,7 @@ static bool take_inputs(struct engine *e)
     struct input tick = {.kind = INPUT_TICK};
     if (reconcile_next_ms(e->fleet, now_of(e).mono_ms) <= now_of(e).mono_ms)
         (void)reconcile(e->fleet, &tick, now_of(e), &e->fx, NULL, NULL);
+    rollback_broken_jobs(e, now_of(e));
     return any;
 }
 
@@ -282,6 +285,8 @@ static void put_changed(struct engine *e)
     struct store *store = e->parts.store;
     for (struct job *job = e->fleet->changed; job != NULL; job = job->next_changed) {
         job->version = fleet_touch(e->fleet); /* what is stored anew is shown anew */
+        if (job->frozen)
+            continue; /* its row stays as the last good turn left it */
         persist_job(store, job);
         if (job->rejections_changed)
             persist_rejections(store, job);
@@ -564,6 +569,7 @@ void engine_stats(struct engine *e, struct engine_stats *out_stats)
         .events = atomic_load(&e->events),
         .posts_dropped = atomic_load(&e->posts_dropped),
         .commit_failures = atomic_load(&e->commit_failures),
+        .internal_errors = atomic_load(&e->internal_errors),
         .queue_depth = queue_depth(e->inbox),
         .active_jobs = atomic_load(&e->active_jobs),
         .store_ok = atomic_load(&e->store_ok),

@@ -110,6 +110,7 @@ MUST_CHECK bool engine_post_judgement(struct engine *e, const struct judgement *
 
 struct engine_stats {
     uint64_t turns, events, posts_dropped, commit_failures;
+    uint64_t internal_errors; /* jobs that the core contradicted itself about; see rollback.c */
     size_t queue_depth, active_jobs;
     bool store_ok;
     int64_t commit_ms_last, commit_ms_max;

@@ -51,13 +51,17 @@ struct engine {
     struct dirty_probe *dirty_probes;   /* measurements of guests; see probe_dirty.c */
 
     /* Read by other threads. */
-    atomic_uint_fast64_t turns, events, posts_dropped, commit_failures;
+    atomic_uint_fast64_t turns, events, posts_dropped, commit_failures, internal_errors;
     atomic_uint_fast64_t news_dropped; /* of them: what hosts did, which is not said again */
     atomic_size_t active_jobs;
     atomic_size_t judging; /* verdicts that were taken and are not stored yet */
     atomic_bool store_ok;
     atomic_int_fast64_t commit_ms_last, commit_ms_max;
 };
+
+/* rollback.c: jobs that the core contradicted itself about go back to what the store holds of them,
+ * frozen. Called after each input, before anything of it is stored or ordered. */
+void rollback_broken_jobs(struct engine *e, struct moment now);
 
 /* requests.c */
 void intake_answer(const struct answer *answer);

@@ -73,9 +73,11 @@ void incidents_judged(struct fleet *f, const struct judgement *judged, int64_t n
         (void)fleet_touch(f);
 }
 
-void incidents_split(struct fleet *f, const struct job *job, int64_t now_ms)
+/* About a job that nobody judged: the analyser is asked when it is over. */
+static void open_unjudged(struct fleet *f, const struct job *job, enum incident_kind kind,
+                          enum guest_at guest_at, const char *plane, int64_t now_ms)
 {
-    struct incident incident = {.kind = INCIDENT_SPLIT, .opened_ms = now_ms, .ended_ms = now_ms};
+    struct incident incident = {.kind = kind, .opened_ms = now_ms, .ended_ms = now_ms};
     TEXT_SET(incident.uid, job->uid);
     TEXT_SET(incident.ns, job->ns);
     TEXT_SET(incident.guest, job->guest_name);
@@ -83,11 +85,21 @@ void incidents_split(struct fleet *f, const struct job *job, int64_t now_ms)
     TEXT_SET(incident.node, job->source);
     TEXT_SET(incident.source, job->source);
     TEXT_SET(incident.target, job->target);
-    TEXT_SET(incident.guest_at, guest_at_name(GUEST_AT_SPLIT));
-    TEXT_SET(incident.plane, "data");
-    TEXT_SET(incident.cause, "unjudged"); /* the analyser is asked when it is over */
+    TEXT_SET(incident.guest_at, guest_at_name(guest_at));
+    TEXT_SET(incident.plane, plane);
+    TEXT_SET(incident.cause, "unjudged");
     (void)incidents_open(&f->incidents, &incident);
     (void)fleet_touch(f);
+}
+
+void incidents_split(struct fleet *f, const struct job *job, int64_t now_ms)
+{
+    open_unjudged(f, job, INCIDENT_SPLIT, GUEST_AT_SPLIT, "data", now_ms);
+}
+
+void incidents_internal(struct fleet *f, const struct job *job, int64_t now_ms)
+{
+    open_unjudged(f, job, INCIDENT_INTERNAL, job->guest_at, "control", now_ms);
 }
 
 void incidents_one_copy(struct fleet *f, const char *job_uid, int64_t now_ms)

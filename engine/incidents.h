@@ -13,6 +13,8 @@ enum { INCIDENT_NEWS_MS = 24 * 60 * 60 * 1000 }; /* older ends are history, not 
 void incidents_judged(struct fleet *f, const struct judgement *judged, int64_t now_ms);
 /* Both hosts say that they run the guest of an unfinished job: nobody waits for its end. */
 void incidents_split(struct fleet *f, const struct job *job, int64_t now_ms);
+/* An internal error froze that migration: nothing more is done about it until somebody decides. */
+void incidents_internal(struct fleet *f, const struct job *job, int64_t now_ms);
 /* The hosts say that one copy is left: closes the one of that migration if it was about two. */
 void incidents_one_copy(struct fleet *f, const char *job_uid, int64_t now_ms);
 /* Closes the one of a migration by an operator's word. ERR_NOT_FOUND: none is open. */

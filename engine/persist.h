@@ -17,5 +17,9 @@ void persist_object(struct store *store, struct fleet *f, const struct object *o
 
 /* Fills the fleet with the jobs of the store: all unfinished ones and the newest finished. */
 MUST_CHECK bool persist_load(struct store *store, struct fleet *f, struct err *err);
+/* Reads one job as the last commit left it, with its records; the fleet is not changed. *out_job is
+ * the caller's, NULL when the store has no such job. */
+MUST_CHECK bool persist_read_job(struct store *store, struct fleet *f, const char *uid,
+                                 struct job **out_job, struct err *err);
 
 #endif

@@ -15,6 +15,7 @@ struct loading {
     struct store *store;
     struct fleet *fleet;
     struct job *job;               /* whose rows are being read */
+    struct job *found;             /* read, and not in the fleet */
     struct rejections *rejections; /* room for one job's */
     struct err *err;
 };
@@ -304,43 +305,74 @@ static bool load_rejections(struct loading *loading, struct job *job)
     return true;
 }
 
+/* The rows that belong to a job. */
+static bool read_records(struct loading *loading, struct job *job)
+{
+    struct store *store = loading->store;
+    struct err *err = loading->err;
+    bool unfinished = !phase_is_final(job->phase);
+    loading->job = job;
+    return store->ops->each_transition(store, job->uid, add_step, loading, err) &&
+           store->ops->each_intent(store, job->uid, add_intent, loading, err) &&
+           store->ops->each_mode(store, job->uid, add_mode, loading, err) &&
+           store->ops->each_sighting(store, job->uid, add_sighting, loading, err) &&
+           store->ops->each_decision(store, job->uid, add_decision, loading, err) &&
+           load_rejections(loading, job) &&
+           (!unfinished || (store->ops->each_sample(store, job->uid, add_sample, loading, err) &&
+                            store->ops->each_look(store, job->uid, add_look, loading, err)));
+}
+
+/* NULL with err: the row, or one that belongs to it, cannot be read. */
+static struct job *read_job(struct loading *loading, const struct store_job *row)
+{
+    OWNED(job) job = job_new(loading->err);
+    if (job == NULL)
+        return NULL;
+    restore_text(job, row);
+    if (!restore_words(job, row)) {
+        (void)err_set(loading->err, ERR_CORRUPT, "job %s in the store: phase '%s', outcome '%s'",
+                      row->uid, row->phase, row->outcome);
+        return NULL;
+    }
+    restore_numbers(job, row);
+    restore_move(job, row);
+    if (!restore_documents(job, row, loading->err) || !read_records(loading, job))
+        return NULL;
+    return TAKE(job);
+}
+
 static bool add_job(void *ctx, const struct store_job *row)
 {
     struct loading *loading = ctx;
-    struct store *store = loading->store;
-    OWNED(job) job = job_new(loading->err);
+    OWNED(job) job = read_job(loading, row);
     if (job == NULL)
-        return false;
-    restore_text(job, row);
-    if (!restore_words(job, row))
-        return err_set(loading->err, ERR_CORRUPT, "job %s in the store: phase '%s', outcome '%s'",
-                       row->uid, row->phase, row->outcome);
-    restore_numbers(job, row);
-    restore_move(job, row);
-    if (!restore_documents(job, row, loading->err))
         return false;
     if (phase_is_final(job->phase) && job->remove_when_final)
         return true; /* taken out of view by its owner */
-
-    loading->job = job;
-    bool unfinished = !phase_is_final(job->phase);
-    if (!store->ops->each_transition(store, job->uid, add_step, loading, loading->err) ||
-        !store->ops->each_intent(store, job->uid, add_intent, loading, loading->err) ||
-        !store->ops->each_mode(store, job->uid, add_mode, loading, loading->err) ||
-        !store->ops->each_sighting(store, job->uid, add_sighting, loading, loading->err) ||
-        !store->ops->each_decision(store, job->uid, add_decision, loading, loading->err) ||
-        !load_rejections(loading, job) ||
-        (unfinished &&
-         (!store->ops->each_sample(store, job->uid, add_sample, loading, loading->err) ||
-          !store->ops->each_look(store, job->uid, add_look, loading, loading->err))))
-        return false;
-    if (unfinished && fleet_active_job(loading->fleet, job->guest_uuid) != NULL)
+    if (!phase_is_final(job->phase) && fleet_active_job(loading->fleet, job->guest_uuid) != NULL)
         return err_set(loading->err, ERR_CORRUPT,
                        "the store holds two unfinished jobs of guest %s; end one of them by hand",
                        job->guest_uuid);
     struct job *kept = TAKE(job);
     fleet_add_job(loading->fleet, kept);
     fleet_prune_jobs(loading->fleet, row->guest_uuid);
+    return true;
+}
+
+static bool keep_job(void *ctx, const struct store_job *row)
+{
+    struct loading *loading = ctx;
+    loading->found = read_job(loading, row);
+    return loading->found != NULL;
+}
+
+bool persist_read_job(struct store *store, struct fleet *f, const char *uid, struct job **out_job,
+                      struct err *err)
+{
+    struct loading loading = {.store = store, .fleet = f, .rejections = f->scratch, .err = err};
+    if (!store->ops->find_job(store, "", uid, keep_job, &loading, err) || err->code != ERR_NONE)
+        return false;
+    *out_job = loading.found;
     return true;
 }
 

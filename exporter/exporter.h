@@ -29,7 +29,7 @@ struct exporter_self {
     uint64_t commits, commit_failures, commit_ms_total;
     int64_t commit_ms_max;
     uint64_t unknown_statuses[3]; /* states, types and operations of jobs without a word */
-    uint64_t turns;
+    uint64_t turns, internal_errors;
     bool store_ok;
     size_t n_lanes;
     const struct exporter_lane { /* borrowed during the call */

@@ -270,6 +270,8 @@ struct core_world *core_new(void)
 
 void core_free(struct core_world *w)
 {
+    if (w->fleet->broken != NULL)
+        fail_msg("internal error: %s", w->fleet->broken->pending_reason);
     fleet_free(w->fleet);
     effects_fini(&w->fx);
     free(w);

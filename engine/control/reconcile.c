@@ -27,20 +27,29 @@
 
 static void advance(struct fleet *f, struct job *job, struct moment now, struct effects *fx)
 {
-    enum phase before;
-    do {
+    enum phase before = PHASE_NONE;
+    while (!job->frozen && !phase_is_final(job->phase) && job->phase != before) {
         before = job->phase;
         if (before == PHASE_TARGET_READY || before == PHASE_RUNNING)
             move_advance(f, job, now, fx);
         else
             schedule_advance(f, job, now, fx);
-    } while (job->phase != before && !phase_is_final(job->phase));
+    }
     fleet_settle_job(f, job);
+}
+
+/* The guest's unfinished job, unless an internal error froze it: that one takes no input. */
+static struct job *active_job(struct fleet *f, const char *guest_uuid)
+{
+    struct job *job = fleet_active_job(f, guest_uuid);
+    return job != NULL && !job->frozen ? job : NULL;
 }
 
 void reconcile_stop(struct fleet *f, struct job *job, const char *who, enum abort_cause cause,
                     const char *why, struct moment now, struct effects *fx)
 {
+    if (job->frozen)
+        return;
     move_ask_abort(job, who, cause, why, now, fx);
     job->version = fleet_touch(f);
     advance(f, job, now, fx);
@@ -122,7 +131,7 @@ static void on_definition(struct fleet *f, const struct input *input, struct mom
 static void on_cpu(struct fleet *f, const struct input *input, struct moment now,
                    struct effects *fx)
 {
-    struct job *job = fleet_active_job(f, input->guest);
+    struct job *job = active_job(f, input->guest);
     if (job == NULL || job->probe_id != input->id)
         return;
     const struct guest *guest = fleet_guest(f, input->guest);
@@ -142,7 +151,7 @@ static void on_cpu(struct fleet *f, const struct input *input, struct moment now
 static void on_volumes(struct fleet *f, const struct input *input, struct moment now,
                        struct effects *fx)
 {
-    struct job *job = fleet_active_job(f, input->guest);
+    struct job *job = active_job(f, input->guest);
     if (job == NULL || job->volumes == NULL || job->volumes->question != input->id ||
         job->phase != PHASE_SCHEDULING)
         return;
@@ -154,7 +163,7 @@ static void on_event(struct fleet *f, const struct input *input, struct moment n
                      struct effects *fx)
 {
     const struct hv_event *event = &input->of.event;
-    struct job *job = fleet_active_job(f, event->guest);
+    struct job *job = active_job(f, event->guest);
     if (job == NULL || job->epoch == 0)
         return;
     bool at_source = strcmp(event->host, job->source) == 0;
@@ -182,7 +191,7 @@ static void on_sample(struct fleet *f, const struct input *input, struct moment 
 {
     const struct sample *sample = &input->of.sample;
     struct job *job = fleet_job(f, sample->job_uid);
-    if (job == NULL)
+    if (job == NULL || job->frozen)
         return;
     job->sample = *sample; /* the last one, with the real downtime, may come after the end */
     job->has_sample = true;
@@ -216,7 +225,7 @@ static void on_look(struct fleet *f, const struct input *input, struct moment no
         fleet_settle_job(f, job);
         return;
     }
-    job = fleet_active_job(f, input->guest);
+    job = active_job(f, input->guest);
     if (job == NULL)
         return;
     struct job_side *side = NULL;
@@ -255,7 +264,7 @@ static enum job_seen read_job(const struct input *input)
 static void on_ask_job(struct fleet *f, const struct input *input, struct moment now,
                        struct effects *fx)
 {
-    struct job *job = fleet_active_job(f, input->guest);
+    struct job *job = active_job(f, input->guest);
     if (job == NULL || job->hv_job_question != input->id)
         return;
     job->hv_job_question = 0;
@@ -269,7 +278,7 @@ static void on_ask_job(struct fleet *f, const struct input *input, struct moment
 static void on_stream(struct fleet *f, const struct input *input, struct moment now,
                       struct effects *fx)
 {
-    struct job *job = fleet_active_job(f, input->guest);
+    struct job *job = active_job(f, input->guest);
     if (job != NULL && move_answered(job, input, now, fx))
         advance(f, job, now, fx);
 }
@@ -297,7 +306,7 @@ static void on_late_call(struct fleet *f, const struct input *input, struct mome
 static void on_call(struct fleet *f, const struct input *input, struct moment now,
                     struct effects *fx)
 {
-    struct job *job = fleet_active_job(f, input->guest);
+    struct job *job = active_job(f, input->guest);
     if (job == NULL) {
         on_late_call(f, input, now, fx);
         return;
@@ -347,6 +356,12 @@ static bool on_cancel(struct fleet *f, const struct input *input, struct moment 
                        "virtualmachineinstancemigrations.kubevirt.io \"%s\" not found",
                        input->of.cancel.name);
     name_job(job, out_ref);
+    if (job->frozen)
+        return err_set(
+            err, ERR_REFUSED,
+            "migration %s is frozen by an internal error (%.200s); `ferry recover` adopts "
+            "it again, `ferry resolve` ends it",
+            job->name, job->pending_reason);
     if (phase_is_final(job->phase)) {
         if (!input->of.cancel.remove)
             return err_set(err, ERR_REFUSED, "migration %s has ended already (%s)", job->name,
@@ -375,10 +390,31 @@ static void on_final(struct fleet *f, const struct input *input)
 
 /* ---- the operator's word ---- */
 
+/* Adopted as after a restart: what the hosts say decides how it goes on. */
+static void thaw(struct fleet *f, struct job *job, const char *who, struct moment now,
+                 struct effects *fx)
+{
+    job->frozen = false;
+    step_wait_over(job, now);
+    (void)incidents_close(&f->incidents, job->uid, INCIDENT_END_RESOLVED, who, now.wall_ms);
+    effects_event(fx, job, now.wall_ms, false, "RecoveryRequested",
+                  "%s asked to go on after an internal error; reading both nodes.", who);
+    reconcile_restore(f, job, now, fx);
+    if (job->phase == PHASE_PENDING)
+        fleet_queue_ready(f, job);
+    job->version = fleet_touch(f);
+}
+
 static bool on_resolve(struct fleet *f, const struct input *input, struct moment now,
                        struct effects *fx, struct migration_ref *out_ref, struct err *err)
 {
-    struct job *job = NULL;
+    struct job *job = fleet_job_named(f, input->of.resolve.ns, input->of.resolve.name);
+    if (job != NULL && job->frozen && input->of.resolve.word == RESOLVE_RECOVER) {
+        name_job(job, out_ref);
+        thaw(f, job, input->of.resolve.requester, now, fx);
+        return true;
+    }
+    job = NULL;
     if (!word_taken(f, &input->of.resolve, now, fx, &job, err))
         return false;
     if (job == NULL)

@@ -27,6 +27,10 @@ static void end_by_word(struct fleet *f, struct job *job, const struct resolve_r
                           "the guest is gone"},
     };
     struct step_ending ending = words[said->word].ending;
+    enum trigger trigger = words[said->word].trigger;
+    if (phase_next(job->phase, trigger) == PHASE_NONE)
+        trigger = TRIGGER_CANCELLED; /* a frozen one that was never handed off */
+    job->frozen = false;
     (void)snprintf(ending.reason, sizeof ending.reason, "by the word of %s, %s: %.300s",
                    said->requester, words[said->word].text, said->why);
     effects_event(fx, job, now.wall_ms, true, "ResolvedByOperator", "%s", ending.reason);
@@ -36,7 +40,7 @@ static void end_by_word(struct fleet *f, struct job *job, const struct resolve_r
                           now.wall_ms);
     if (said->word == RESOLVE_ON_SOURCE)
         steer_gives_back_by_word(f, job, now, fx); /* what Ferry paused is not left so */
-    step_finish(f, job, words[said->word].trigger, &ending, now, fx);
+    step_finish(f, job, trigger, &ending, now, fx);
 }
 
 /* Where the guest is. Of a job that is over it closes what is still open about it. */
@@ -50,7 +54,13 @@ static bool take_place(struct fleet *f, struct job *job, const struct resolve_re
     if (phase_is_final(job->phase))
         return err_set(err, ERR_REFUSED, "migration %s has ended already (%s)", job->name,
                        phase_name(job->phase));
-    if (!job->resolving || job->call_out)
+    bool never_moved = phase_next(job->phase, TRIGGER_SAID_OTHERWISE) == PHASE_NONE;
+    if (job->frozen && never_moved && said->word != RESOLVE_ON_SOURCE)
+        return err_set(err, ERR_REFUSED,
+                       "migration %s is %s: nothing was asked of a host, so the guest can only be "
+                       "where it was: `--guest-on source`",
+                       job->name, phase_name(job->phase));
+    if (!job->frozen && (!job->resolving || job->call_out))
         return err_set(err, ERR_REFUSED,
                        "migration %s is %s: its outcome is not in doubt, so nobody's word is "
                        "needed; `ferry abort` stops it",

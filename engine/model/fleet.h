@@ -64,6 +64,7 @@ struct fleet {
     struct space *stirred;      /* namespaces whose quota may have room now */
     struct heap finished;       /* finished jobs in view, oldest first */
     struct job *changed;        /* must be stored */
+    struct job *broken;         /* frozen by an internal error; the shell rolls them back */
     struct object *changed_objects;
     uint64_t objects_version; /* of the newest change to any document */
     int64_t next_order;
@@ -144,6 +145,14 @@ void fleet_count_inbound(struct fleet *f, struct node *node, int by);
 struct job *fleet_newest_finished(struct fleet *f, const char *guest_uuid);
 /* Gives the job's place in the fleet's limit to others: it may be stuck for days. */
 void fleet_release_slot(struct fleet *f, struct job *job);
+/* The core contradicted itself about this job: an internal error. Nothing more is decided or
+ * ordered for it, and the shell rolls back what this turn did with it. A second call changes
+ * nothing. */
+void fleet_freeze_job(struct fleet *f, struct job *job, const char *fmt, ...)
+    __attribute__((format(printf, 3, 4)));
+/* Takes a job out in whatever phase it is, with all that it holds: it is about to be read again
+ * from the store. */
+void fleet_drop_job(struct fleet *f, struct job *job);
 /* Forgets all but the newest finished jobs of a guest (the store keeps them). */
 void fleet_prune_jobs(struct fleet *f, const char *guest_uuid);
 

@@ -1,5 +1,6 @@
 /* fleet_jobs.c - jobs, their indexes and counters; see fleet.h. */
 #include <assert.h>
+#include <stdarg.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -102,6 +103,8 @@ static void drop_finished(struct fleet *f, struct job *job)
 
 void fleet_queue_ready(struct fleet *f, struct job *job)
 {
+    if (job->frozen)
+        return;
     if (!job->fresh) {
         job->fresh = true;
         job->next_fresh = f->fresh;
@@ -117,7 +120,7 @@ void fleet_settle_job(struct fleet *f, struct job *job)
         job->next_changed = f->changed;
         f->changed = job;
     }
-    if (phase_is_final(job->phase) && !job->looks_later)
+    if (job->frozen || (phase_is_final(job->phase) && !job->looks_later))
         heap_leave(&job->timer);
     else if (job->timer.in == NULL || job->timer.first != job->wake_ms)
         heap_put(&f->timers, &job->timer, job->wake_ms, job->order, job);
@@ -154,6 +157,21 @@ void fleet_add_job(struct fleet *f, struct job *take_job)
     }
 }
 
+void fleet_freeze_job(struct fleet *f, struct job *job, const char *fmt, ...)
+{
+    if (job->frozen)
+        return;
+    va_list args;
+    va_start(args, fmt);
+    (void)vsnprintf(job->pending_reason, sizeof job->pending_reason, fmt, args);
+    va_end(args);
+    job->frozen = true;
+    job->next_broken = f->broken;
+    f->broken = job;
+    heap_leave(&job->wait);
+    heap_leave(&job->timer);
+}
+
 /* Normally it is in neither: both are emptied before a finished job can be forgotten. */
 static void leave_lists(struct fleet *f, struct job *job)
 {
@@ -169,21 +187,43 @@ static void leave_lists(struct fleet *f, struct job *job)
         *link = job->next_fresh;
 }
 
-void fleet_remove_job(struct fleet *f, struct job *job)
+/* From every index, list and heap. */
+static void take_out(struct fleet *f, struct job *job)
 {
-    assert(phase_is_final(job->phase));
     struct guest *guest = fleet_guest(f, job->guest_uuid);
     if (guest != NULL && strcmp(guest->newest_job, job->uid) == 0) {
         guest->newest_job[0] = '\0';
         guest->version = f->guests_version = fleet_touch(f);
     }
-    drop_finished(f, job);
     leave_lists(f, job);
+    heap_leave(&job->wait);
     heap_leave(&job->timer);
     HASH_DEL(f->jobs, job);
     HASH_DELETE(hh_name, f->named, job);
     job_free(job);
     (void)fleet_touch(f);
+}
+
+void fleet_remove_job(struct fleet *f, struct job *job)
+{
+    assert(phase_is_final(job->phase));
+    drop_finished(f, job);
+    take_out(f, job);
+}
+
+void fleet_drop_job(struct fleet *f, struct job *job)
+{
+    if (phase_is_final(job->phase)) {
+        drop_finished(f, job);
+    } else {
+        HASH_DELETE(hh_guest, f->active, job);
+        ledger_release(f, job);
+        if (job->phase == PHASE_PENDING)
+            f->waiting_jobs--;
+        if (phase_is_busy(job->phase))
+            count_busy(f, job, false);
+    }
+    take_out(f, job);
 }
 
 /* Kept with the job, since only the newest few stay in view. */
@@ -265,7 +305,11 @@ void fleet_job_moved(struct fleet *f, struct job *job, enum phase from)
     if (phase_is_final(job->phase) && !phase_is_final(from))
         end_job(f, job);
     job->version = fleet_touch(f);
-    job_check(job);
+    const char *flaw = job_flaw(job);
+    if (flaw != NULL)
+        fleet_freeze_job(f, job, "after the step from %s to %s: %s",
+                         from == PHASE_NONE ? "nothing" : phase_name(from), phase_name(job->phase),
+                         flaw);
 }
 
 void fleet_prune_jobs(struct fleet *f, const char *guest_uuid)

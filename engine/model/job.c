@@ -1,8 +1,6 @@
 /* job.c - see job.h. */
 #include "engine/model/job.h"
 
-#include <assert.h>
-
 #include "engine/data/steer.h"
 #include "engine/publish.h"
 
@@ -36,27 +34,33 @@ void job_free(struct job *job)
     free(job);
 }
 
-void job_check(const struct job *job)
+const char *job_flaw(const struct job *job)
 {
-    assert(job->phase > PHASE_NONE && job->phase < PHASE_COUNT);
-    assert(job->uid[0] != '\0' && job->guest_uuid[0] != '\0');
-    assert(phase_is_final(job->phase) == (job->outcome != OUTCOME_NONE));
-    assert(!phase_is_final(job->phase) || job->ended_ms != 0);
-    assert(!phase_is_final(job->phase) || !job->resolving);
-    assert(!phase_is_busy(job->phase) || job->source[0] != '\0');
+    if (job->phase <= PHASE_NONE || job->phase >= PHASE_COUNT)
+        return "its phase is none of phase.def";
+    if (job->uid[0] == '\0' || job->guest_uuid[0] == '\0')
+        return "it has no uid, or no guest";
+    bool is_final = phase_is_final(job->phase);
+    if (is_final != (job->outcome != OUTCOME_NONE))
+        return is_final ? "it is final without an outcome" : "it has an outcome and is not final";
+    if (is_final && (job->ended_ms == 0 || job->resolving))
+        return "it is final and has no end, or is still resolving";
+    if (phase_is_busy(job->phase) && job->source[0] == '\0')
+        return "it is under way and has no source";
     bool handed_off = job->phase == PHASE_PREPARING_TARGET || job->phase == PHASE_TARGET_READY ||
                       job->phase == PHASE_RUNNING;
-    assert(!handed_off || (job->target[0] != '\0' && job->epoch >= 1));
+    if (handed_off && (job->target[0] == '\0' || job->epoch < 1))
+        return "it is handed off and has no target, or no epoch";
+    return NULL;
 }
 
 bool job_step(struct job *job, enum trigger why, struct moment now)
 {
     enum phase to = phase_next(job->phase, why);
-    if (to == PHASE_NONE)
+    if (to == PHASE_NONE || job->n_steps >= PHASE_COUNT)
         return false;
     job->phase = to;
     job->entered_ms = now.mono_ms;
-    assert(job->n_steps < PHASE_COUNT); /* no path through phase.def is longer; a test checks it */
     job->steps[job->n_steps].phase = to;
     job->steps[job->n_steps].wall_ms = now.wall_ms;
     job->n_steps++;

@@ -3,7 +3,7 @@
  * Its phase changes only in job_step(). Everything else about it is written by the part of the
  * engine that learned it. No I/O, no clock.
  *
- * Invariants (job_check): a final job has an outcome and an end; a busy one has a source; from
+ * Invariants (job_flaw): a final job has an outcome and an end; a busy one has a source; from
  * PreparingTarget on it has a target and an epoch >= 1; it resolves only while unfinished.
  */
 #ifndef ENGINE_MODEL_JOB_H
@@ -172,6 +172,9 @@ struct job {
     int64_t next_sample_seq;
     struct judgement *judgement; /* why it ended as it did; NULL: not judged yet */
 
+    bool frozen;             /* by an internal error: nothing is decided or ordered for it */
+    struct job *next_broken; /* in the fleet's list of those that this turn froze */
+
     uint64_t version;
     struct job_view *view; /* as readers saw it last; see engine/publish.h */
     bool changed;          /* must be stored */
@@ -187,9 +190,11 @@ struct job *job_new(struct err *err);
 void job_free(struct job *job);
 DEFINE_OWNED(job)
 
-/* Follows one row of phase.def. False when there is no such row; then nothing changed. */
+/* Follows one row of phase.def. False when there is no such row, or when the job has taken more
+ * steps than any path through phase.def has; then nothing changed. */
 MUST_CHECK bool job_step(struct job *job, enum trigger why, struct moment now);
-void job_check(const struct job *job);
+/* The invariant above that does not hold, in words; NULL: all hold. */
+const char *job_flaw(const struct job *job);
 
 /* What its newest sample tells about its end. */
 void job_note_eta(struct job *job);

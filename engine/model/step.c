@@ -1,7 +1,6 @@
 /* step.c - see step.h. */
 #include "engine/model/step.h"
 
-#include <assert.h>
 #include <stdarg.h>
 #include <stdio.h>
 #include <string.h>
@@ -25,11 +24,15 @@ void step_take(struct fleet *f, struct job *job, enum trigger why, struct moment
                struct effects *fx)
 {
     enum phase from = job->phase;
-    step_wait_over(job, now);
     int64_t spent_ms = now.mono_ms - job->entered_ms;
-    bool legal = job_step(job, why, now);
-    assert(legal);
-    (void)legal;
+    if (job->frozen)
+        return;
+    if (!job_step(job, why, now)) {
+        fleet_freeze_job(f, job, "there is no step '%s' from %s", trigger_name(why),
+                         phase_name(from));
+        return;
+    }
+    step_wait_over(job, now);
     fleet_job_moved(f, job, from);
     job->wake_ms = now.mono_ms;
 
@@ -144,6 +147,8 @@ void step_finish(struct fleet *f, struct job *job, enum trigger why,
     if (handed_off && job->source_side.seen_wall_ms != 0)
         step_record_sides(job, "outcome", now, fx);
     step_take(f, job, why, now, fx);
+    if (job->frozen)
+        return;
     /* What is open about it was about its being split; its verdict opens what is to be opened. */
     (void)incidents_close(&f->incidents, job->uid, INCIDENT_END_SETTLED, "ferry", now.wall_ms);
     end_event(job, now, fx);

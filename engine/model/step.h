@@ -6,7 +6,8 @@
 #include "engine/model/effects.h"
 #include "engine/model/fleet.h"
 
-/* A step that phase.def does not list is a bug here: callers know the phase they are in. */
+/* A step that phase.def does not list is an internal error: it is not taken, and the job is frozen
+ * (fleet_freeze_job). */
 void step_take(struct fleet *f, struct job *job, enum trigger why, struct moment now,
                struct effects *fx);
 

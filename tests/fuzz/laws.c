@@ -321,7 +321,8 @@ static void check_job(struct laws *l, struct fleet *f, const struct job *job)
 {
     struct laws_job *j = find(l, job->uid);
     FUZZ_LAW(j != NULL, "a job that was never accepted");
-    job_check(job);
+    FUZZ_LAW(job_flaw(job) == NULL, "%s: %s", job->uid, job_flaw(job));
+    FUZZ_LAW(!job->frozen, "internal error: %s", job->pending_reason);
     FUZZ_LAW(j->phase == job->phase, "%s by its steps, %s by itself", phase_name(j->phase),
              phase_name(job->phase));
     FUZZ_LAW(phase_is_final(job->phase) == (fleet_active_job(f, job->guest_uuid) != job),

@@ -36,6 +36,10 @@ cleanup() {
     set +e
     [ $status != 0 ] || stop_ferry || status=1
     kill_ferry KILL
+    # Every process of the test wrote to this log, those that were killed too.
+    if grep -s '"internal_error"' "$FERRY_LOG" >&2; then
+        note 'FAIL: internal error in Ferry' && status=1
+    fi
     # shellcheck disable=SC2046
     kill $(jobs -p) 2>/dev/null
     for host in "${BROKEN[@]}"; do "$LAB_SCRIPTS/fault" --name "$LAB_NAME" heal "$host"; done

@@ -208,7 +208,11 @@ void fleet_sim_init(struct fleet_sim *fs, uint64_t seed, size_t n_hosts, size_t 
 
 void fleet_sim_fini(struct fleet_sim *fs)
 {
+    uint64_t internal_errors = 0;
     for (unsigned i = fs->n_lives; i-- > 0;) {
+        struct engine_stats stats;
+        engine_stats(fs->lives[i].engine, &stats);
+        internal_errors += stats.internal_errors;
         engine_free(fs->lives[i].engine);
         collector_free(fs->lives[i].collector);
         recorder_free(fs->lives[i].recorder);
@@ -218,6 +222,7 @@ void fleet_sim_fini(struct fleet_sim *fs)
     store_free(fs->store);
     free(fs->hosts);
     free(fs->connected);
+    assert_int_equal(internal_errors, fs->internal_errors);
 }
 
 struct engine *fleet_sim_engine(struct fleet_sim *fs)

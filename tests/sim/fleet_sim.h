@@ -46,7 +46,8 @@ struct fleet_sim {
     bool (*on_submit)(struct fleet_sim *fs, const struct hv_request *request);
     /* Between any two steps of the engine; may call fleet_sim_crash(). May be NULL. */
     void (*between)(struct fleet_sim *fs);
-    struct hv spy; /* in front of the simulator's */
+    uint64_t internal_errors; /* that the test provokes; any other fails it */
+    struct hv spy;            /* in front of the simulator's */
     void *ctx;
 };
 

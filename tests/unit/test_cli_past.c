@@ -61,7 +61,14 @@ static int setup(void **state)
     assert_int_equal(must_run(p, verb_query, "query SELECT/**/name/**/FROM/**/migrations -ocsv"),
                      EXIT_DONE);
     assert_int_equal(sscanf(p->out, "name\r\n%63[a-z0-9-]", p->name), 1);
-    clock_sleep_ms(800); /* the samples are written in batches */
+    char before[64] = "";
+    for (int i = 0; i < 100; i++) { /* samples are written in batches: until no more come */
+        clock_sleep_ms(400);
+        (void)must_run(p, verb_query, "query SELECT/**/count(*)/**/FROM/**/samples -ocsv");
+        if (strcmp(before, p->out) == 0 && strstr(p->out, "\n0") == NULL)
+            break;
+        TEXT_SET(before, p->out);
+    }
     *state = p;
     return 0;
 }

@@ -242,7 +242,8 @@ static void every_row_is_told_or_has_an_end_of_its_own(void **state)
         for (size_t i = 0; i < COUNT(rows); i++)
             told = told || rows[i].pending == row;
         bool own_end = row == PENDING_BACKOFF || row == PENDING_UNPROVEN ||
-                       row == PENDING_STALLED || row == PENDING_RECOVERY;
+                       row == PENDING_STALLED || row == PENDING_RECOVERY ||
+                       row == PENDING_INTERNAL_ERROR;
         assert_true(told || own_end || row == PENDING_STORAGE);
         assert_true(own_end == (pending_limit_ms(row) == 0));
     }

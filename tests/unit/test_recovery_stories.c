@@ -482,6 +482,23 @@ static void an_operators_word_ends_it(void **state)
     }
 }
 
+static void resolving_a_migration_whose_abort_was_asked_for_ends_it_once(void **state)
+{
+    (void)state;
+    for (enum resolve_word word = RESOLVE_ON_SOURCE; word <= RESOLVE_GONE; word++) {
+        struct core_world *w = broken();
+        core_cancel(w);
+        assert_true(core_job(w)->abort_asked);
+        assert_true(core_word(w, word));
+        assert_null(w->fleet->broken);
+        assert_true(phase_is_final(core_job(w)->phase));
+        assert_int_equal(core_said(w, "ResolvedByOperator", NULL), 1);
+        core_pass(w, 5000);
+        core_clean(w);
+        core_free(w);
+    }
+}
+
 static void a_word_is_refused_where_nothing_is_in_doubt(void **state)
 {
     (void)state;
@@ -542,6 +559,7 @@ int main(void)
         cmocka_unit_test(one_that_breaks_long_after_it_was_taken_over_is_mended_too),
         cmocka_unit_test(an_abort_in_post_copy_is_refused_with_the_reason),
         cmocka_unit_test(an_operators_word_ends_it),
+        cmocka_unit_test(resolving_a_migration_whose_abort_was_asked_for_ends_it_once),
         cmocka_unit_test(a_word_is_refused_where_nothing_is_in_doubt),
         cmocka_unit_test(nothing_is_ordered_while_nothing_can_be_recorded),
     };

@@ -1,0 +1,93 @@
+/* rollback.c - after an internal error about a job: nothing of this turn is stored or ordered for
+ * it.
+ *
+ * The core changes a job in place, so it cannot be undone there. What is undone: the job's records
+ * and orders are taken out of the turn, and the job itself is read again from the store, as the
+ * last commit left it (a restart would find the same). It comes back frozen: it keeps its guest and
+ * its reservation, takes no input, and gets no order, until an operator says `ferry recover` (it is
+ * adopted as after a restart) or `ferry resolve`, or until a restart.
+ * Other jobs of the same turn are not touched: each has its own records and orders.
+ */
+#include <string.h>
+
+#include "base/log.h"
+#include "base/text.h"
+#include "engine/impl.h"
+#include "engine/incidents.h"
+#include "engine/model/ledger.h"
+#include "engine/model/step.h"
+#include "engine/persist.h"
+
+static void drop_effects(struct engine *e, const char *uid)
+{
+    size_t left = 0;
+    for (size_t i = 0; i < e->fx.n; i++)
+        if (strcmp(e->fx.list[i].job_uid, uid) != 0 && left++ != i)
+            e->fx.list[left - 1] = e->fx.list[i];
+    e->fx.n = left;
+}
+
+/* Requests about it that this turn was about to say yes to. */
+static void refuse_answers(struct engine *e, const struct job *job)
+{
+    for (size_t i = 0; i < e->n_answers; i++) {
+        struct answer *answer = &e->answers[i];
+        if (strcmp(answer->ref.uid, job->uid) == 0 && answer->err.code == ERR_NONE)
+            (void)err_set(&answer->err, ERR_INTERNAL,
+                          "internal error in migration %.100s: %.200s; nothing was changed",
+                          job->name, job->pending_reason);
+    }
+}
+
+/* Keeps its place and its promises, and is shown with the reason. */
+static void add_frozen(struct engine *e, struct job *take_job, const char *why, struct moment now)
+{
+    struct job *job = take_job;
+    job->frozen = !phase_is_final(job->phase);
+    job->entered_ms = now.mono_ms;
+    fleet_add_job(e->fleet, job);
+    if (job->frozen) {
+        if (job->launcher != LAUNCHER_NONE && job->target[0] != '\0')
+            ledger_restore(e->fleet, job);
+        step_wait(job, PENDING_INTERNAL_ERROR, now, "internal error: %s", why);
+        fleet_settle_job(e->fleet, job);
+    }
+    effects_event(&e->fx, job, now.wall_ms, true, "InternalError",
+                  "%s; what this turn did with the migration was rolled back", why);
+    incidents_internal(e->fleet, job, now.wall_ms);
+}
+
+static void roll_back(struct engine *e, struct job *broken, struct moment now)
+{
+    struct err err = {0};
+    struct job *stored = NULL;
+    char why[JOB_REASON_MAX];
+    TEXT_SET(why, broken->pending_reason);
+    atomic_fetch_add(&e->internal_errors, 1);
+    LOG(ERROR, "internal_error", FIELD_TEXT(MIGRATION, broken->name),
+        FIELD_TEXT(GUEST, broken->guest_name), FIELD_TEXT(TEXT, why));
+    drop_effects(e, broken->uid);
+    refuse_answers(e, broken);
+    if (!persist_read_job(e->parts.store, e->fleet, broken->uid, &stored, &err)) {
+        /* It stays as it is, frozen: its guest must not look free, and its row is not written. */
+        LOG(ERROR, "job_not_read", FIELD_TEXT(MIGRATION, broken->name),
+            FIELD_TEXT(ERROR, err.text));
+        incidents_internal(e->fleet, broken, now.wall_ms);
+        return;
+    }
+    if (stored == NULL) /* accepted in this very turn: the requester is told no */
+        incidents_internal(e->fleet, broken, now.wall_ms);
+    fleet_drop_job(e->fleet, broken);
+    if (stored != NULL)
+        add_frozen(e, stored, why, now);
+}
+
+void rollback_broken_jobs(struct engine *e, struct moment now)
+{
+    while (e->fleet->broken != NULL) {
+        struct job *broken = e->fleet->broken;
+        e->fleet->broken = broken->next_broken;
+        broken->next_broken = NULL;
+        roll_back(e, broken, now);
+    }
+}

@@ -1,0 +1,328 @@
+/* test_internal_error.c - the core contradicts itself about one migration: the process lives,
+ * nothing of that turn is stored or ordered for it, it is frozen and pages, and everything else
+ * goes on.
+ *
+ * The contradiction is planted: a job whose list of steps is full may take no further one. In
+ * memory it stands for a bug; in the store, for rows that no Ferry wrote.
+ */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include <cmocka.h>
+#include <pthread.h>
+#include <stdatomic.h>
+#include <string.h>
+
+#include "base/clock.h"
+#include "base/text.h"
+#include "engine/impl.h"
+#include "engine/model/ledger.h"
+#include "tests/sim/fleet_sim.h"
+
+enum { GUESTS = 4 };
+
+struct world {
+    struct fleet_sim fs;
+    char uuid[HV_UUID_MAX]; /* guest g0, at home on h0 */
+    unsigned orders;        /* that changed g0, so far */
+};
+
+static bool count_orders(struct fleet_sim *fs, const struct hv_request *request)
+{
+    struct world *w = fs->ctx;
+    if (hv_call_door(request->call) == HV_DOOR_ACT && strcmp(request->guest, w->uuid) == 0)
+        w->orders++;
+    return true;
+}
+
+static struct job *job_of(struct world *w)
+{
+    return fleet_active_job(fleet_sim_engine(&w->fs)->fleet, w->uuid);
+}
+
+static uint64_t internal_errors(struct world *w)
+{
+    struct engine_stats stats;
+    engine_stats(fleet_sim_engine(&w->fs), &stats);
+    return stats.internal_errors;
+}
+
+static void run_for(struct world *w, int64_t ms)
+{
+    fleet_sim_run(&w->fs, fleet_sim_now(&w->fs) + ms);
+}
+
+/* g0 moves from h0 to h1. */
+static int set_up(void **state)
+{
+    struct world *w = calloc(1, sizeof *w);
+    assert_non_null(w);
+    fleet_sim_uuid(0, w->uuid);
+    w->fs.ctx = w;
+    w->fs.on_submit = count_orders;
+    w->fs.wants_snapshots = true;
+    fleet_sim_init(&w->fs, 11, 2, GUESTS, 2ULL << 30);
+    run_for(w, 2000);
+    fleet_sim_migrate(&w->fs, 0, 1);
+    for (int i = 0; i < 100 && (job_of(w) == NULL || job_of(w)->phase != PHASE_RUNNING); i++)
+        run_for(w, 100);
+    assert_int_equal(job_of(w)->phase, PHASE_RUNNING);
+    *state = w;
+    return 0;
+}
+
+static int tear_down(void **state)
+{
+    struct world *w = *state;
+    char text[256] = "";
+    if (!ledger_check(fleet_sim_engine(&w->fs)->fleet, text, sizeof text))
+        fail_msg("ledger: %s", text);
+    assert_int_equal(sim_violations(w->fs.sim), 0);
+    fleet_sim_fini(&w->fs);
+    free(w);
+    return 0;
+}
+
+struct stored {
+    char phase[32], outcome[32], uid[JOB_UID_MAX];
+    unsigned transitions, incidents;
+};
+
+static bool note_job(void *ctx, const struct store_job *row)
+{
+    struct stored *stored = ctx;
+    TEXT_SET(stored->phase, row->phase);
+    TEXT_SET(stored->outcome, row->outcome);
+    return true;
+}
+
+static bool note_transition(void *ctx, const struct store_transition *row)
+{
+    (void)row;
+    ((struct stored *)ctx)->transitions++;
+    return true;
+}
+
+static bool note_incident(void *ctx, const struct store_incident *row)
+{
+    struct stored *stored = ctx;
+    if (strcmp(row->kind, "internal-error") == 0 && strcmp(row->job_uid, stored->uid) == 0)
+        stored->incidents++;
+    return true;
+}
+
+static struct stored stored_of(struct world *w, const char *uid)
+{
+    struct stored stored = {.transitions = 0};
+    struct err err = {0};
+    struct store *store = w->fs.store;
+    TEXT_SET(stored.uid, uid);
+    assert_true(store->ops->find_job(store, "", uid, note_job, &stored, &err));
+    assert_true(store->ops->each_transition(store, uid, note_transition, &stored, &err));
+    assert_true(store->ops->each_incident(store, true, note_incident, &stored, &err));
+    return stored;
+}
+
+static void say(struct world *w, const char *name, enum resolve_word word)
+{
+    struct err err = {0};
+    struct resolve_request request = {.word = word, .ns = "default", .requester = "operator"};
+    TEXT_SET(request.name, name);
+    TEXT_SET(request.why, "I looked");
+    assert_true(engine_post_resolve(fleet_sim_engine(&w->fs), &request, &err));
+}
+
+static void an_illegal_step_is_rolled_back_and_its_migration_frozen(void **state)
+{
+    struct world *w = *state;
+    char uid[JOB_UID_MAX];
+    TEXT_SET(uid, job_of(w)->uid);
+    struct stored before = stored_of(w, uid);
+    w->fs.internal_errors = 1;
+    job_of(w)->n_steps = PHASE_COUNT; /* its end is the next step */
+    while (internal_errors(w) == 0)
+        run_for(w, 100);
+    unsigned orders = w->orders;
+    run_for(w, 600 * 1000);
+
+    assert_int_equal(internal_errors(w), 1);
+    struct job *job = job_of(w);
+    assert_non_null(job);
+    assert_true(job->frozen);
+    assert_int_equal(job->phase, PHASE_RUNNING);
+    assert_int_equal(job->pending, PENDING_INTERNAL_ERROR);
+    assert_non_null(strstr(job->pending_reason, "there is no step 'on-target' from Running"));
+    struct stored after = stored_of(w, uid);
+    assert_string_equal(after.phase, before.phase);
+    assert_string_equal(after.outcome, "");
+    assert_int_equal(after.transitions, before.transitions);
+    assert_int_equal(after.incidents, 1);
+    assert_int_equal(w->orders, orders);
+    assert_int_equal(w->fs.finished[OUTCOME_SUCCEEDED], 0);        /* nobody was told of an end */
+    assert_string_equal(sim_guest_host(w->fs.sim, w->uuid), "h1"); /* libvirt went on */
+}
+
+static void other_migrations_go_on_beside_a_frozen_one(void **state)
+{
+    struct world *w = *state;
+    w->fs.internal_errors = 1;
+    fleet_sim_migrate(&w->fs, 2, 1);
+    job_of(w)->n_steps = PHASE_COUNT;
+    run_for(w, 600 * 1000);
+    assert_true(job_of(w)->frozen);
+    fleet_sim_migrate(&w->fs, 1, 0);
+    fleet_sim_migrate(&w->fs, 0, 0); /* the frozen one keeps its guest: refused */
+    run_for(w, 600 * 1000);
+    assert_int_equal(w->fs.finished[OUTCOME_SUCCEEDED], 2);
+    assert_int_equal(internal_errors(w), 1);
+    assert_true(job_of(w)->frozen);
+}
+
+static void a_frozen_migration_takes_no_abort_and_recover_adopts_it(void **state)
+{
+    struct world *w = *state;
+    char name[JOB_NAME_MAX], uid[JOB_UID_MAX];
+    struct err err = {0};
+    w->fs.internal_errors = 1;
+    TEXT_SET(name, job_of(w)->name);
+    TEXT_SET(uid, job_of(w)->uid);
+    job_of(w)->n_steps = PHASE_COUNT;
+    run_for(w, 600 * 1000);
+    unsigned orders = w->orders;
+    assert_true(engine_post_cancel(fleet_sim_engine(&w->fs), "default", name, "test", false, &err));
+    run_for(w, 10000);
+    assert_false(job_of(w)->abort_asked);
+    assert_int_equal(w->orders, orders);
+
+    say(w, name, RESOLVE_RECOVER);
+    run_for(w, 60000);
+    assert_null(job_of(w));
+    assert_int_equal(w->fs.finished[OUTCOME_SUCCEEDED], 1);
+    assert_int_equal(internal_errors(w), 1);
+    assert_int_equal(stored_of(w, uid).incidents, 0); /* the page is over */
+}
+
+static void an_operators_word_ends_a_frozen_migration(void **state)
+{
+    struct world *w = *state;
+    char name[JOB_NAME_MAX];
+    w->fs.internal_errors = 1;
+    TEXT_SET(name, job_of(w)->name);
+    job_of(w)->n_steps = PHASE_COUNT;
+    run_for(w, 600 * 1000);
+    say(w, name, RESOLVE_ON_TARGET);
+    run_for(w, 10000);
+    assert_null(job_of(w));
+    assert_int_equal(w->fs.finished[OUTCOME_SUCCEEDED], 1);
+}
+
+static void a_restart_adopts_what_was_frozen(void **state)
+{
+    struct world *w = *state;
+    w->fs.internal_errors = 1;
+    job_of(w)->n_steps = PHASE_COUNT;
+    run_for(w, 600 * 1000);
+    assert_true(job_of(w)->frozen);
+    fleet_sim_crash(&w->fs);
+    run_for(w, 60000);
+    assert_null(job_of(w));
+    assert_int_equal(w->fs.finished[OUTCOME_SUCCEEDED], 1);
+}
+
+/* Rows that no Ferry wrote, found at every start. */
+static void rows_that_allow_no_step_freeze_a_migration_at_each_restart(void **state)
+{
+    struct world *w = *state;
+    struct store *store = w->fs.store;
+    struct err err = {0};
+    char uid[JOB_UID_MAX];
+    TEXT_SET(uid, job_of(w)->uid);
+    store->ops->begin(store);
+    for (int64_t seq = job_of(w)->n_steps + 1; seq <= PHASE_COUNT + 3; seq++) {
+        struct store_transition row = {.job_uid = uid,
+                                       .from = "TargetReady",
+                                       .to = "Running",
+                                       .why = "moving",
+                                       .seq = seq,
+                                       .at_ms = 1};
+        store->ops->put_transition(store, &row);
+    }
+    assert_true(store->ops->commit(store, &err));
+    for (int life = 1; life <= 2; life++) {
+        fleet_sim_crash(&w->fs);
+        run_for(w, 600 * 1000);
+        assert_true(job_of(w)->frozen);
+        assert_int_equal(internal_errors(w), 1);
+        assert_int_equal(stored_of(w, uid).incidents, 1);
+    }
+    w->fs.internal_errors = 2;
+}
+
+struct asking {
+    struct engine_requests requests;
+    const char *name;
+    struct err err;
+    atomic_bool done;
+    bool said_yes;
+};
+
+static void *ask(void *ctx)
+{
+    struct asking *asking = ctx;
+    asking->said_yes = asking->requests.cancel(asking->requests.ctx, "default", asking->name,
+                                               "operator", false, &asking->err);
+    atomic_store(&asking->done, true);
+    return NULL;
+}
+
+static void a_request_that_was_rolled_back_is_answered_with_an_internal_error(void **state)
+{
+    struct world *w = *state;
+    struct engine *engine = fleet_sim_engine(&w->fs);
+    w->fs.internal_errors = 1;
+    engine->fleet->config.parallel_per_fleet = 1;
+    fleet_sim_migrate(&w->fs, 2, 1);
+    run_for(w, 200);
+    char uuid[HV_UUID_MAX];
+    fleet_sim_uuid(2, uuid);
+    struct job *job = fleet_active_job(engine->fleet, uuid);
+    assert_int_equal(job->phase, PHASE_PENDING);
+    job->n_steps = PHASE_COUNT;
+
+    pthread_t thread;
+    struct asking asking = {.requests = engine_requests(engine), .name = strdup(job->name)};
+    assert_int_equal(pthread_create(&thread, NULL, ask, &asking), 0);
+    while (!atomic_load(&asking.done)) {
+        run_for(w, 1);
+        clock_sleep_ms(1);
+    }
+    assert_int_equal(pthread_join(thread, NULL), 0);
+    assert_false(asking.said_yes);
+    assert_int_equal(asking.err.code, ERR_INTERNAL);
+    assert_non_null(strstr(asking.err.text, "no step 'cancelled' from Pending"));
+    job = fleet_active_job(engine->fleet, uuid);
+    assert_int_equal(job->phase, PHASE_PENDING);
+    assert_true(job->frozen);
+    assert_false(job->abort_asked);
+    run_for(w, 600 * 1000); /* its slot is free by now; it is not started */
+    assert_string_equal(sim_guest_host(w->fs.sim, uuid), "h0");
+    free((void *)(uintptr_t)asking.name);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+#define STORY(f) cmocka_unit_test_setup_teardown(f, set_up, tear_down)
+        STORY(an_illegal_step_is_rolled_back_and_its_migration_frozen),
+        STORY(other_migrations_go_on_beside_a_frozen_one),
+        STORY(a_frozen_migration_takes_no_abort_and_recover_adopts_it),
+        STORY(an_operators_word_ends_a_frozen_migration),
+        STORY(a_restart_adopts_what_was_frozen),
+        STORY(rows_that_allow_no_step_freeze_a_migration_at_each_restart),
+        STORY(a_request_that_was_rolled_back_is_answered_with_an_internal_error),
+#undef STORY
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
