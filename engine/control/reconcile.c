@@ -233,8 +233,11 @@ static void on_look(struct fleet *f, const struct input *input, struct moment no
         side = &job->source_side;
     else if (job->target_side.look_id == input->id)
         side = &job->target_side;
-    if (side == NULL)
-        return; /* an answer to a question of long ago */
+    if (side == NULL) {
+        if (steer_target_seen(f, job, input->id, &input->of.sight, now, fx))
+            fleet_settle_job(f, job);
+        return; /* else an answer to a question of long ago */
+    }
     side->look_id = 0;
     side->round = job->round;
     side->sight = input->of.sight;

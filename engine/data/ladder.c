@@ -16,11 +16,11 @@
 /* libvirt's details of the lifecycle event SUSPENDED that mean a switch-over. */
 enum { SUSPENDED_MIGRATED = 1, SUSPENDED_POSTCOPY = 7 };
 
-_Static_assert(DECISION_COUNT <= 32, "what was tried is a set of 32 bits");
+_Static_assert(DECISION_COUNT <= 64, "what was tried is a set of 64 bits");
 
 static bool was_tried(const struct ladder_facts *facts, enum decision remedy)
 {
-    return (facts->tried & 1U << remedy) != 0;
+    return (facts->tried & UINT64_C(1) << remedy) != 0;
 }
 
 static enum decision say(char *out_text, enum decision decision, const char *fmt, ...)
@@ -323,7 +323,7 @@ static void give(struct fleet *f, struct job *job, enum decision decision, const
                                            orders[i].at_target ? job->target : job->source,
                                            orders[i].action, NULL, now, fx);
         effect->of.act.postcopy = decision == DECISION_STREAM_PAUSED;
-        job->stream.tried |= 1U << decision;
+        job->stream.tried |= UINT64_C(1) << decision;
         job->stream.ordered_ms = now.mono_ms;
         TEXT_SET(job->stream.remedy, text);
         effects_event(fx, job, now.wall_ms, true, "StreamStalled", "%s", text);

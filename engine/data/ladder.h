@@ -51,7 +51,7 @@ struct ladder_facts {
     bool postcopy_ordered;             /* ... or may any moment */
     bool source_failed;                /* freshly seen as a post-copy whose stream is dead */
     bool source_helps, target_helps;   /* it has a helper */
-    unsigned tried;                    /* bits by enum decision */
+    uint64_t tried;                    /* bits by enum decision */
     int64_t since_remedy_ms;           /* since the last one was ordered; -1: none was */
 };
 /* The next step: a decision of the ladder's rows, DECISION_GOES_ON when nothing is wrong. text gets

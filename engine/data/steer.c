@@ -12,6 +12,23 @@
 #include "engine/data/move.h"
 
 enum { RESUME_RETRY_MS = 1000, RESUME_TRIES_MAX = 30 };
+enum {
+    TARGET_PROMPT_MS = 1000, /* an answer that took longer says nothing about now */
+    TARGET_AGAIN_MS = 1000,  /* between two questions */
+    TARGET_LOST_MS = 30000   /* a question that nobody answers is asked again */
+};
+
+/* Does the target's libvirtd answer? Asked right before the switch to post-copy. The source tells
+ * the target's daemon nothing when it orders post-copy, so the order works with a daemon that
+ * hangs; libvirt's keepalive between the two then gives the connection up, and a daemon that wakes
+ * up finds an incoming migration whose source is gone: it destroys the guest, which runs there by
+ * then. What remains is a daemon that hangs between its answer and its Finish step. */
+struct target_check {
+    uint64_t id;                 /* question out, 0: none */
+    int64_t asked_ms;            /* monotonic: the newest one; 0: none yet */
+    bool silent;                 /* told that it does not answer */
+    struct monitor_decision due; /* the switch that waits for the answer */
+};
 
 /* What is kept of the monitors of one job. */
 struct steering {
@@ -21,9 +38,10 @@ struct steering {
     enum hv_call call;
     int64_t call_seq, call_asked_ms;
     struct monitor_decision wish; /* what it is about */
-    int64_t decisions, looks;     /* recorded so far */
-    bool is_new, resumed;         /* what it began with is not in the trace yet; from a state */
-    bool awaits_sample;           /* taken over, and nothing was measured since */
+    struct target_check target;
+    int64_t decisions, looks; /* recorded so far */
+    bool is_new, resumed;     /* what it began with is not in the trace yet; from a state */
+    bool awaits_sample;       /* taken over, and nothing was measured since */
     bool allows_postcopy;
     struct monitor_facts facts;
     struct monitor kept; /* as it was when it last decided something */
@@ -242,6 +260,70 @@ static bool is_steered(const struct job *job)
            !job->call_over;
 }
 
+/* Recorded once for each time that the target falls silent. */
+static void note_silent(struct job *job, const char *why, struct moment now, struct effects *fx)
+{
+    struct steering *s = job->steering;
+    if (s->target.silent)
+        return;
+    s->target.silent = true;
+    struct monitor_decision d = {.why = DECISION_TARGET_SILENT,
+                                 .action = decision_action(DECISION_TARGET_SILENT),
+                                 .elapsed_ms = now.mono_ms - job->begun_ms,
+                                 .estimate_ms = -1};
+    (void)snprintf(d.text, sizeof d.text,
+                   "post-copy is due and was not ordered: libvirtd on %.64s %s; it is asked again "
+                   "every second, and pre-copy goes on meanwhile",
+                   job->target, why);
+    steer_record(job, "ladder", &d, now, fx);
+    effects_event(fx, job, now.wall_ms, true, "PostCopyRefused", "%s", d.text);
+}
+
+/* The order follows when the target answers promptly: steer_target_seen(). */
+static void ask_target(struct fleet *f, struct job *job, const struct monitor_decision *d,
+                       struct moment now, struct effects *fx)
+{
+    struct target_check *target = &job->steering->target;
+    int64_t asked_ago_ms = now.mono_ms - target->asked_ms;
+    target->due = *d;
+    if (target->id != 0 && asked_ago_ms > TARGET_PROMPT_MS)
+        note_silent(job, "has not answered for more than a second", now, fx);
+    bool waits = target->id != 0 && asked_ago_ms < TARGET_LOST_MS;
+    bool too_soon = target->asked_ms != 0 && asked_ago_ms < TARGET_AGAIN_MS;
+    if (waits || too_soon)
+        return;
+    target->id = ++f->next_call_id;
+    target->asked_ms = now.mono_ms;
+    struct effect *effect = effects_add(fx, EFFECT_DO_LOOK, job, now.wall_ms);
+    effect->of.act.id = target->id;
+    TEXT_SET(effect->of.act.node, job->target);
+    TEXT_SET(effect->of.act.guest, job->guest_uuid);
+}
+
+bool steer_target_seen(struct fleet *f, struct job *job, uint64_t id, const struct hv_sight *sight,
+                       struct moment now, struct effects *fx)
+{
+    struct steering *s = job->steering;
+    if (s == NULL || s->target.id == 0 || s->target.id != id)
+        return false;
+    s->target.id = 0;
+    bool prompt = now.mono_ms - s->target.asked_ms <= TARGET_PROMPT_MS;
+    bool wanted = is_steered(job) && f->store_ok && s->call_id == 0 && !job->abort_asked &&
+                  job->mode != MODE_POSTCOPY;
+    if (sight->presence == HV_PRESENT && prompt) {
+        s->target.silent = false;
+        if (wanted)
+            order(f, job, &s->target.due, now, fx);
+    } else if (wanted) {
+        note_silent(job,
+                    sight->presence == HV_ABSENT    ? "says that it has no such guest"
+                    : sight->presence == HV_PRESENT ? "took more than a second to answer"
+                                                    : "cannot be reached",
+                    now, fx);
+    }
+    return true;
+}
+
 void steer_look(struct fleet *f, struct job *job, const struct sample *sample, struct moment now,
                 struct effects *fx)
 {
@@ -277,7 +359,9 @@ void steer_look(struct fleet *f, struct job *job, const struct sample *sample, s
     monitor_step(&s->acting, &input, &decision);
     if (monitor_is_news(&s->acting, &decision))
         record(job, &s->acting, &decision, false, now, fx);
-    if (decision.action != MONITOR_NOTHING && s->call_id == 0)
+    if (decision.action == MONITOR_POSTCOPY && s->call_id == 0)
+        ask_target(f, job, &decision, now, fx);
+    else if (decision.action != MONITOR_NOTHING && s->call_id == 0)
         order(f, job, &decision, now, fx);
 }
 

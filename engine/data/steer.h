@@ -13,6 +13,10 @@ void steer_begin(struct fleet *f, struct job *job);
 /* A measurement came, or (sample NULL) none did for a while. */
 void steer_look(struct fleet *f, struct job *job, const struct sample *sample, struct moment now,
                 struct effects *fx);
+/* The target answered, or could not, whether its daemon is there: asked before a switch to
+ * post-copy, which is ordered only now. False: nobody asked. */
+bool steer_target_seen(struct fleet *f, struct job *job, uint64_t id, const struct hv_sight *sight,
+                       struct moment now, struct effects *fx);
 /* An order of ours was answered. False: it is none of ours. */
 bool steer_called(struct fleet *f, struct job *job, uint64_t id, const struct err *err,
                   struct moment now, struct effects *fx);

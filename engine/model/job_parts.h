@@ -51,7 +51,7 @@ struct job_stream {            /* engine/data/ladder.h */
     uint64_t target_losses;    /* its losses, and all that was missed, when the call went out */
     bool postcopy_ordered;     /* it may run there at any moment, whatever was seen */
     struct job_order order;    /* a remedy, out */
-    unsigned tried;            /* remedies, as bits by enum decision */
+    uint64_t tried;            /* remedies, as bits by enum decision */
     int64_t ordered_ms;        /* monotonic: when the last one was; 0: none */
     int64_t advanced_ms;       /* monotonic: it was last looked after */
     int64_t looked_ms;         /* monotonic: both sides were asked */

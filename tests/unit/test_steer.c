@@ -10,6 +10,7 @@
 
 #include "base/own.h"
 #include "base/text.h"
+#include "engine/data/monitor.h"
 #include "tests/core_move.h"
 #include "tests/core_restart.h"
 
@@ -92,6 +93,69 @@ static struct core_world *begin(const char *policy)
     core_expect(w, PHASE_RUNNING, OUTCOME_NONE, GUEST_AT_UNKNOWN);
     w->target = CORE_INCOMING;
     return w;
+}
+
+/* Until the monitor asks for post-copy, whether it was ordered or not. */
+static unsigned postcopy_orders(struct core_world *w, int64_t *elapsed_ms, int64_t until_ms)
+{
+    struct orders orders;
+    dirty(w, elapsed_ms, until_ms);
+    count(w, &orders);
+    return orders.n[HV_CALL_START_POSTCOPY];
+}
+
+static void post_copy_is_not_ordered_while_the_targets_libvirtd_does_not_answer(void **state)
+{
+    (void)state;
+    struct core_world *w = begin("{\"selectors\":{},\"allowPostCopy\":true}");
+    int64_t elapsed_ms = 0;
+    w->loses_looks = true; /* questions hang */
+    unsigned looks = w->looks;
+    assert_int_equal(postcopy_orders(w, &elapsed_ms, 120000), 0);
+    assert_true(w->looks > looks);
+    assert_true(w->looks - looks <= 1 + 120000 / 30000); /* one at a time, not one per sample */
+    assert_int_equal(core_said(w, "PostCopyRefused", "libvirtd on h2 has not answered"), 1);
+    assert_int_equal(core_job(w)->decision, DECISION_TARGET_SILENT);
+    assert_int_equal(core_job(w)->mode, MODE_PRECOPY);
+
+    w->loses_looks = false; /* it wakes up */
+    assert_int_equal(postcopy_orders(w, &elapsed_ms, 240000), 1);
+    core_free(w);
+}
+
+static void post_copy_is_not_ordered_at_a_target_that_cannot_be_reached(void **state)
+{
+    (void)state;
+    struct core_world *w = begin("{\"selectors\":{},\"allowPostCopy\":true}");
+    int64_t elapsed_ms = 0;
+    w->target = CORE_BLIND;
+    assert_int_equal(postcopy_orders(w, &elapsed_ms, 120000), 0);
+    assert_int_equal(core_said(w, "PostCopyRefused", "libvirtd on h2 cannot be reached"), 1);
+    w->target = CORE_INCOMING;
+    assert_int_equal(postcopy_orders(w, &elapsed_ms, 240000), 1);
+    core_free(w);
+}
+
+static void post_copy_is_not_ordered_on_an_answer_that_came_late(void **state)
+{
+    (void)state;
+    struct core_world *w = begin("{\"selectors\":{},\"allowPostCopy\":true}");
+    int64_t elapsed_ms = 0;
+    w->loses_looks = true;
+    while (core_said(w, "PostCopyRefused", NULL) == 0 && elapsed_ms < 120000)
+        (void)postcopy_orders(w, &elapsed_ms, elapsed_ms + STEP_MS);
+    struct input late = {.kind = INPUT_LOOK, .of.sight = CORE_INCOMING};
+    for (size_t i = 0; i < w->fx.n; i++) /* the newest question */
+        if (w->fx.list[i].kind == EFFECT_DO_LOOK)
+            late.id = w->fx.list[i].of.act.id;
+    TEXT_SET(late.host, "h2");
+    TEXT_SET(late.guest, CORE_GUEST);
+    core_feed(w, &late);
+    core_settle(w);
+    struct orders orders;
+    count(w, &orders);
+    assert_int_equal(orders.n[HV_CALL_START_POSTCOPY], 0);
+    core_free(w);
 }
 
 static void with_post_copy_allowed_it_ends_in_post_copy(void **state)
@@ -347,6 +411,9 @@ static void a_restart_is_no_lack_of_progress(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
+        cmocka_unit_test(post_copy_is_not_ordered_while_the_targets_libvirtd_does_not_answer),
+        cmocka_unit_test(post_copy_is_not_ordered_at_a_target_that_cannot_be_reached),
+        cmocka_unit_test(post_copy_is_not_ordered_on_an_answer_that_came_late),
         cmocka_unit_test(with_post_copy_allowed_it_ends_in_post_copy),
         cmocka_unit_test(a_refused_order_is_given_again),
         cmocka_unit_test(without_post_copy_but_with_disruption_the_guest_is_stopped),
