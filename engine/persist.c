@@ -6,6 +6,7 @@
 #include "base/json.h"
 #include "base/text.h"
 #include "engine/control/placement_types.h"
+#include "engine/data/recovery.h"
 #include "engine/data/steer.h"
 
 /* What the data plane learned of it. */
@@ -16,6 +17,8 @@ static void add_move(const struct job *job, struct store_job *row)
     row->recovery_tries = job->recovery.tries;
     row->recovery_since_ms = job->recovery.since_ms;
     row->recovery_until_ms = job->recovery.until_ms;
+    row->recovery_unsafe = recovery_unsafe_text(job);
+    row->stream_port = job->stream.port;
     row->remedy_text = job->stream.remedy;
     row->paused_by_user = job->userpause.wished;
     row->ran_ms = job->userpause.ran_ms;

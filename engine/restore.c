@@ -8,6 +8,7 @@
 #include "engine/control/documents.h"
 #include "engine/control/placement_types.h"
 #include "engine/data/intent.h"
+#include "engine/data/recovery.h"
 #include "engine/incidents.h"
 #include "engine/persist.h"
 
@@ -229,6 +230,8 @@ static void restore_move(struct job *job, const struct store_job *row)
     job->recovery.tries = (unsigned)row->recovery_tries;
     job->recovery.since_ms = row->recovery_since_ms;
     job->recovery.until_ms = row->recovery_until_ms;
+    recovery_read_unsafe(job, row->recovery_unsafe);
+    job->stream.port = (unsigned)row->stream_port;
     TEXT_SET(job->stream.remedy, row->remedy_text);
     job->userpause.wished = row->paused_by_user;
     job->userpause.ran_ms = row->ran_ms;

@@ -53,7 +53,7 @@ struct hv_request {
     char guest[HV_UUID_MAX]; /* uuid, for calls about a guest */
     struct hv_reply_sink reply_to;
     union {
-        struct hv_migrate migrate; /* MIGRATE */
+        struct hv_migrate migrate; /* MIGRATE; RESUME_STREAM: target and port */
         struct {
             uint64_t value; /* SET_SPEED MiB/s, SET_DOWNTIME ms, MEASURE_DIRTY s */
             bool postcopy;  /* SET_SPEED: the post-copy limit; ABORT: pause the stream */
@@ -97,6 +97,12 @@ struct hv_reply {
     } with;
 };
 void hv_reply_fini(struct hv_reply *reply);
+
+/* Why a host was lost, in hv_code of the event's error: libvirt's own numbers. */
+enum hv_lost {
+    HV_LOST_SILENT = 1,  /* keepalives were not answered: the path, or a daemon that hangs */
+    HV_LOST_CLOSED = 38, /* the connection was closed or reset: the daemon ended */
+};
 
 enum hv_event_kind {
     HV_EVENT_CONNECTED,    /* a host answers; sent again after each loss */

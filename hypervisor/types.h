@@ -179,6 +179,7 @@ struct hv_volume; /* volume.h */
 struct hv_migrate {
     char target[HV_HOST_MAX]; /* name of a configured host */
     unsigned flags;
+    unsigned port;           /* where the target listens for the stream; 0: libvirt chooses */
     uint64_t bandwidth_mibs; /* MiB/s, 0 = no limit */
     uint64_t postcopy_bandwidth_mibs;
     int auto_converge_initial, auto_converge_increment; /* 0 = hypervisor's default */

@@ -43,9 +43,11 @@ struct store_job {
     const char *abort_cause;
     const char *recovery; /* how far a broken post-copy was taken up again */
     int64_t recovery_tries, recovery_since_ms, recovery_until_ms;
-    const char *remedy_text; /* what was done about a stalled stream */
-    int64_t ran_ms;          /* paused by its user, how long it ran on the target all the same */
-    const char *final_from;  /* event | target; empty: the numbers below are not known */
+    const char *recovery_unsafe; /* ways (recovery_way.def) after which a daemon ended, by spaces */
+    int64_t stream_port;         /* where the target listens for its memory; 0: not known */
+    const char *remedy_text;     /* what was done about a stalled stream */
+    int64_t ran_ms;         /* paused by its user, how long it ran on the target all the same */
+    const char *final_from; /* event | target; empty: the numbers below are not known */
     int64_t final_total_ms, final_downtime_ms, final_setup_ms, final_bytes, final_passes;
     /* What was expected at hand-off; percent: the chance that it converges, -1: not said. */
     int64_t forecast_total_ms, forecast_low_ms, forecast_high_ms, forecast_downtime_ms;

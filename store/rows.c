@@ -75,6 +75,8 @@ static const struct column job_columns[] = {
     {INT(store_job, recovery_tries)},
     {INT(store_job, recovery_since_ms)},
     {INT(store_job, recovery_until_ms)},
+    {TEXT(store_job, recovery_unsafe)},
+    {INT(store_job, stream_port)},
     {TEXT(store_job, remedy_text)},
     {BOOL(store_job, paused_by_user)},
     {INT(store_job, ran_ms)},

@@ -213,6 +213,11 @@ static const char *const object_steps[] = {
     "UPDATE incidents SET (migration, source_node, target_node, guest_at, ended_ms) ="
     "  (SELECT j.name, j.source_node, j.target_node, j.guest_at, j.ended_ms FROM jobs AS j"
     "   WHERE j.uid = job_uid) WHERE EXISTS (SELECT 1 FROM jobs AS j WHERE j.uid = job_uid);",
+
+    /* 7: where the target listens for a migration's memory, and which orders of a recovery ended a
+     * host's daemon: neither may be forgotten by a restart. */
+    "ALTER TABLE jobs ADD COLUMN stream_port INTEGER NOT NULL DEFAULT 0;"
+    "ALTER TABLE jobs ADD COLUMN recovery_unsafe TEXT NOT NULL DEFAULT '';",
 };
 
 static const char *const sample_steps[] = {
@@ -243,6 +248,7 @@ static const char *const sample_steps[] = {
     "  resumed INTEGER NOT NULL, vfio INTEGER NOT NULL, tuning INTEGER NOT NULL,"
     "  post_copy INTEGER NOT NULL, memory_bytes INTEGER NOT NULL, disk_bytes INTEGER NOT NULL,"
     "  PRIMARY KEY (job_uid, seq)) STRICT, WITHOUT ROWID;",
+    "",
     "",
 };
 

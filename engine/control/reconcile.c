@@ -64,6 +64,10 @@ static void on_host(struct fleet *f, const struct input *input, struct moment no
         node->since_wall_ms = now.wall_ms;
     node->connected = input->of.connected;
     node->losses += !node->connected;
+    if (!node->connected) {
+        node->lost_ms = now.mono_ms;
+        node->lost_closed = input->err.hv_code == HV_LOST_CLOSED;
+    }
     node->asked = true;
     node->listed = node->listed && input->of.connected;
     TEXT_SET(node->error, input->of.connected ? "" : input->err.text);

@@ -36,6 +36,9 @@ bool executor_order(const struct hv_act *act, const struct effect *effect, const
         request.with.migrate = effect->of.act.migrate;
         if (!take_volumes(job, volumes, &request.with.migrate, err))
             return false;
+    } else if (effect->kind == EFFECT_DO_TUNE && effect->of.act.call == HV_CALL_RESUME_STREAM) {
+        request.call = HV_CALL_RESUME_STREAM;
+        request.with.migrate = effect->of.act.migrate;
     } else if (effect->kind == EFFECT_DO_TUNE) {
         request.call = effect->of.act.call;
         request.with.tune.value = effect->of.act.value;

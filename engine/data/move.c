@@ -27,6 +27,27 @@ static void close_call(struct job *job, bool is_abort, const struct err *err, st
         intent_close(job, "migrate", job->call_seq, job->call_asked_ms, err, now, fx);
 }
 
+/* A port on which the target will listen, where a broken post-copy may have to be connected again:
+ * libvirt tells nobody which one it takes. It takes the lowest free one of its range, so this is
+ * one of the upper half; the last is left to those who try whether there is a path. A port that
+ * another program has is found out by the call, which is then made again (resolve.c). 0: libvirt's
+ * choice. */
+static unsigned choose_port(struct fleet *f, const struct job *job)
+{
+    enum { PORTS_TRIED_MAX = 2 };
+    struct node *target = fleet_node(f, job->target);
+    bool relayed = (job->flags & (HV_MIGRATE_TUNNELLED | HV_MIGRATE_RELAYED)) != 0;
+    if (target == NULL || relayed || target->host.migration_host[0] == '\0' ||
+        !flags_allow_postcopy(job) || job->retries >= PORTS_TRIED_MAX)
+        return 0;
+    unsigned min = target->host.port_min != 0 ? target->host.port_min : HV_PORT_MIN;
+    unsigned max = target->host.port_max != 0 ? target->host.port_max : HV_PORT_MAX;
+    if (max < min + 3)
+        return 0;
+    unsigned first = min + (max - min + 1) / 2;
+    return first + target->next_port++ % (max - first);
+}
+
 void move_call(struct fleet *f, struct job *job, struct moment now, struct effects *fx)
 {
     const struct hv_sight *sight = &job->source_side.sight;
@@ -34,7 +55,11 @@ void move_call(struct fleet *f, struct job *job, struct moment now, struct effec
     job->flags &= ~(unsigned)(HV_MIGRATE_PAUSED | HV_MIGRATE_PERSIST);
     job->flags |= paused ? HV_MIGRATE_PAUSED : 0U; /* its user paused it: it arrives paused */
     job->flags |= sight->persistent ? HV_MIGRATE_PERSIST : 0U; /* defined there: it stays so */
-    job->call_seq = intent_open(job, "migrate", NULL, now, fx);
+    job->stream.port = choose_port(f, job);
+    char port[32] = "";
+    if (job->stream.port != 0)
+        (void)snprintf(port, sizeof port, "port %u", job->stream.port);
+    job->call_seq = intent_open(job, "migrate", port, now, fx);
     job->call_asked_ms = now.wall_ms;
     struct effect *watch = effects_add(fx, EFFECT_DO_WATCH, job, now.wall_ms);
     TEXT_SET(watch->of.act.node, job->source);
@@ -55,6 +80,7 @@ void move_call(struct fleet *f, struct job *job, struct moment now, struct effec
     TEXT_SET(call->of.act.guest, job->guest_uuid);
     TEXT_SET(call->of.act.migrate.target, job->target);
     flags_fill(job, &call->of.act.migrate);
+    call->of.act.migrate.port = job->stream.port;
 }
 
 void move_begin(struct fleet *f, struct job *job, struct moment now, struct effects *fx)

@@ -7,6 +7,7 @@
 #include "base/text.h"
 #include "engine/data/flags.h"
 #include "engine/data/intent.h"
+#include "hypervisor/versions.h"
 
 static const enum recovery_plan plans[SIDE_COUNT][SIDE_COUNT] = {
 #define RECOVER(source, target, plan) [SIDE_##source][SIDE_##target] = RECOVER_##plan,
@@ -76,16 +77,117 @@ static void pause_stream(struct fleet *f, struct job *job, struct moment now, st
     job->recovery.paused = true;
 }
 
-/* Everything as handed off, bandwidth included: what held before does not hold for a new stream. */
-static void resume(struct fleet *f, struct job *job, struct moment now, struct effects *fx)
+/* ---- ways ---- */
+
+static unsigned bit(enum recovery_way way)
 {
+    return 1U << way;
+}
+
+const char *recovery_unsafe_text(const struct job *job)
+{
+    static const char *const texts[] = {"", "libvirt", "monitor", "libvirt monitor"};
+    _Static_assert(COUNT(texts) == 1U << RECOVERY_WAY_COUNT, "one text for each set of ways");
+    return texts[job->recovery.unsafe % COUNT(texts)];
+}
+
+void recovery_read_unsafe(struct job *job, const char *text)
+{
+    job->recovery.unsafe = 0;
+    for (enum recovery_way way = 0; way < RECOVERY_WAY_COUNT; way++)
+        if (strstr(text, recovery_way_name(way)) != NULL)
+            job->recovery.unsafe |= bit(way);
+}
+
+static uint64_t losses_of(struct fleet *f, const struct job *job)
+{
+    const struct node *source = fleet_node(f, job->source), *target = fleet_node(f, job->target);
+    return (source != NULL ? source->losses : 0) + (target != NULL ? target->losses : 0);
+}
+
+/* The node whose daemon ended within seconds of the newest try; NULL: none did. */
+static const struct node *killed_node(struct fleet *f, const struct job *job)
+{
+    const struct node *nodes[] = {fleet_node(f, job->target), fleet_node(f, job->source)};
+    if (job->recovery.tried_ms == 0 || job->recovery.way == RECOVERY_WAY_COUNT ||
+        losses_of(f, job) == job->recovery.losses)
+        return NULL;
+    for (size_t i = 0; i < COUNT(nodes); i++)
+        if (nodes[i] != NULL && nodes[i]->lost_closed &&
+            nodes[i]->lost_ms >= job->recovery.tried_ms &&
+            nodes[i]->lost_ms - job->recovery.tried_ms <= RECOVERY_DEATH_MS)
+            return nodes[i];
+    return NULL;
+}
+
+/* An order after which a daemon died is not given again unless somebody says so. */
+static void note_death(struct fleet *f, struct job *job, struct moment now, struct effects *fx)
+{
+    const struct node *node = killed_node(f, job);
+    if (node == NULL || (job->recovery.unsafe & bit(job->recovery.way)) != 0)
+        return;
+    job->recovery.unsafe |= bit(job->recovery.way);
+    job->changed = true;
+    effects_event(
+        fx, job, now.wall_ms, true, "DaemonEnded",
+        "libvirtd on %s ended %lld ms after try %u to resume the post-copy by %s; that is "
+        "not tried again.",
+        node->name, (long long)(node->lost_ms - job->recovery.tried_ms), job->recovery.tries,
+        recovery_way_name(job->recovery.way));
+}
+
+static unsigned stream_port(const struct job *job)
+{
+    return job->stream.port != 0 ? job->stream.port : job->stream.relay_port;
+}
+
+/* COUNT: none is known to be safe, and out_why says why not. libvirt's own comes first: it leaves
+ * no mark on the guest. */
+static enum recovery_way choose_way(struct fleet *f, const struct job *job, char *out_why,
+                                    size_t bytes)
+{
+    const struct node *target = fleet_node(f, job->target);
+    unsigned long version = target != NULL ? target->facts.libvirt_version : 0;
+    bool quirk = hv_quirk_of(HV_QUIRK_RESUME_KILLS_TARGET, version);
+    bool tunnelled = (job->flags & HV_MIGRATE_TUNNELLED) != 0;
+    bool has_port = stream_port(job) != 0 && !tunnelled && target != NULL &&
+                    target->host.migration_host[0] != '\0';
+    if (!quirk && (job->recovery.unsafe & bit(RECOVERY_WAY_LIBVIRT)) == 0)
+        return RECOVERY_WAY_LIBVIRT;
+    if (has_port && (job->recovery.unsafe & bit(RECOVERY_WAY_MONITOR)) == 0)
+        return RECOVERY_WAY_MONITOR;
+    char text[HV_VERSION_TEXT_MAX];
+    hv_version_text(version, text);
+    if (quirk)
+        (void)snprintf(out_why, bytes, "%s has libvirt %s: %s", job->target, text,
+                       hv_quirk_why(HV_QUIRK_RESUME_KILLS_TARGET));
+    else
+        (void)snprintf(out_why, bytes, "a daemon ended right after the last try by %s",
+                       recovery_unsafe_text(job));
+    size_t n = strlen(out_why);
+    (void)snprintf(out_why + n, bytes - n, "; %s",
+                   has_port ? "the monitor's command ended one too"
+                            : "the port for the monitor's command is not known");
+    return RECOVERY_WAY_COUNT;
+}
+
+/* Everything as handed off, bandwidth included: what held before does not hold for a new stream. */
+static void resume(struct fleet *f, struct job *job, enum recovery_way way, struct moment now,
+                   struct effects *fx)
+{
+    bool by_monitor = way == RECOVERY_WAY_MONITOR;
     char number[32];
-    (void)snprintf(number, sizeof number, "try %u", ++job->recovery.tries);
-    struct effect *effect = order_give(f, job, &job->recovery.order, HV_CALL_MIGRATE, job->source,
-                                       "recover", number, now, fx);
-    TEXT_SET(effect->of.act.migrate.target, job->target);
+    (void)snprintf(number, sizeof number, "try %u by %s", ++job->recovery.tries,
+                   recovery_way_name(way));
+    struct effect *effect = order_give(f, job, &job->recovery.order,
+                                       by_monitor ? HV_CALL_RESUME_STREAM : HV_CALL_MIGRATE,
+                                       job->source, "recover", number, now, fx);
     flags_fill(job, &effect->of.act.migrate);
+    TEXT_SET(effect->of.act.migrate.target, job->target);
     effect->of.act.migrate.flags |= HV_MIGRATE_RESUME | HV_MIGRATE_POSTCOPY;
+    effect->of.act.migrate.port = by_monitor ? stream_port(job) : 0;
+    job->recovery.way = way;
+    job->recovery.losses = losses_of(f, job);
     job->recovery.next_ms = now.mono_ms + RECOVERY_AGAIN_MS;
     job->recovery.path_ms = 0;
     job->recovery.paused = job->recovery.tries % 5 != 0; /* the source may have gone on */
@@ -127,8 +229,16 @@ static void try_again(struct fleet *f, struct job *job, struct moment now, struc
         probe(f, job, now, fx);
         return;
     }
+    char why[JOB_NOTE_MAX * 2];
+    enum recovery_way way = choose_way(f, job, why, sizeof why);
+    if (way == RECOVERY_WAY_COUNT) {
+        char text[JOB_REASON_MAX / 2 + JOB_NOTE_MAX];
+        (void)snprintf(text, sizeof text, "Both halves live, and no safe way to resume: %s", why);
+        tell(job, RECOVERY_EXHAUSTED, text, now, fx);
+        return;
+    }
     tell(job, RECOVERY_RESUMING, "The stream is being taken up again", now, fx);
-    resume(f, job, now, fx);
+    resume(f, job, way, now, fx);
 }
 
 /* The target still believes in a stream that is dead: its own helper can tell it. */
@@ -262,7 +372,9 @@ static void mend(struct fleet *f, struct job *job, enum recovery_plan plan, int6
         step_wait_over(job, now);
         job->changed = true;
     }
-    bool kept = job->recovery.tries == 0 && job->recovery.path != HV_PATH_DEAD;
+    char why[JOB_NOTE_MAX * 2];
+    bool kept = job->recovery.tries == 0 && job->recovery.path != HV_PATH_DEAD &&
+                choose_way(f, job, why, sizeof why) != RECOVERY_WAY_COUNT;
     if (job->recovery.state == RECOVERY_EXHAUSTED && kept) {
         enter(job, RECOVERY_WAITING, now); /* libvirt's call kept it from trying; that is over */
         open_window(job, now);
@@ -287,6 +399,7 @@ bool recovery_advance(struct fleet *f, struct job *job, int64_t stood_ms, struct
     if (plan == RECOVER_NOT || job->phase != PHASE_RUNNING)
         return false;
     job->guest_at = GUEST_AT_UNKNOWN;
+    note_death(f, job, now, fx);
     if (plan == RECOVER_GONE) {
         if (stood_ms >= RECOVERY_GONE_MS)
             flag_irrecoverable(f, job, now, fx);
@@ -372,6 +485,8 @@ bool recovery_again(struct job *job, const char *requester, struct moment now, s
     job->recovery.paused = job->recovery.killed = false;
     job->recovery.path_ms = job->recovery.path_dead_ms = 0;
     job->recovery.path = HV_PATH_UNKNOWN;
+    job->recovery.unsafe = 0; /* somebody decided; what a version is known to do stays */
+    job->recovery.way = RECOVERY_WAY_COUNT;
     job->changed = true;
     effects_event(fx, job, now.wall_ms, false, "RecoveryRequested", "%s asked to try again.",
                   requester);

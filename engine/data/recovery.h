@@ -1,7 +1,10 @@
 /* recovery.h - a post-copy whose stream broke, or whose call came back with an error. Pure.
  *
  * The guest's memory is on two hosts then, so nothing is resumed or destroyed here: the stream is
- * taken up again by the hypervisors themselves (libvirt's POSTCOPY_RESUME), in a bounded loop.
+ * taken up again by the hypervisors themselves, in a bounded loop, in one of two ways
+ * (recovery_way.def): by libvirt's POSTCOPY_RESUME, or, where the target's version does not bear
+ * that (hypervisor/versions.def) or a daemon ended after it, through the monitor of the source's
+ * QEMU. Where neither is safe it is recovery-exhausted until somebody decides.
  * Where the source has a helper, that tries the path before each try: one on a dead path would hang
  * for minutes and miss the moment in which the path is back.
  * What the two sides say decides which case it is (RECOVER rows of recovery_plan.def):
@@ -27,6 +30,7 @@ enum {
     RECOVERY_GONE_MS = 1000,     /* a side must be seen gone for so long */
     RECOVERY_PATH_MS = 3000,     /* after a dead path it is probed again */
     RECOVERY_ANSWER_MS = 10000,  /* a probe's answer is awaited for so long */
+    RECOVERY_DEATH_MS = 10000,   /* a daemon that ends so soon after a try was ended by it */
     RECOVERY_DOUBT_MS = 100000,  /* a path dead for so long: one try all the same. A firewall may
                                     know the stream's own port and no other */
 };
@@ -58,6 +62,9 @@ bool recovery_probed(struct job *job, uint64_t id, enum hv_path path, const stru
 void recovery_adopt(struct job *job, struct moment now);
 /* The guest arrived after all. */
 void recovery_arrived(struct job *job, struct moment now, struct effects *fx);
+/* The ways after which a daemon ended, as they are stored; and back. */
+const char *recovery_unsafe_text(const struct job *job);
+void recovery_read_unsafe(struct job *job, const char *text);
 /* An operator asks for another round of tries. False: there is nothing to recover, err says why. */
 bool recovery_again(struct job *job, const char *requester, struct moment now, struct effects *fx,
                     struct err *err);

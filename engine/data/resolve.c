@@ -133,8 +133,9 @@ static void call_again(struct fleet *f, struct job *job, struct moment now, stru
     job->resolving = false;
     job->changed = true;
     job->entered_ms = now.mono_ms;
-    effects_event(fx, job, now.wall_ms, false, "CallRepeated",
-                  "Nothing of the recorded call is on either node; calling again, epoch %lld.",
+    effects_event(fx, job, now.wall_ms, false, "CallRepeated", "%s; calling again, epoch %lld.",
+                  job->call_over ? "The target could not be prepared with the port that was chosen"
+                                 : "Nothing of the recorded call is on either node",
                   (long long)job->epoch);
     move_call(f, job, now, fx);
 }
@@ -209,6 +210,15 @@ static bool may_run_there(const struct job *job)
             (stream->unseen && went_on));
 }
 
+/* The target was not even started, and the port was Ferry's choice: another program may have it.
+ * QEMU's errors all have this number, so it is tried once more than needed now and then. */
+static bool may_be_port(const struct job *job)
+{
+    enum { HV_INTERNAL_ERROR = 1 };
+    return job->stream.port != 0 && job->error.code == ERR_HYPERVISOR &&
+           job->error.hv_code == HV_INTERNAL_ERROR && !job->abort_asked;
+}
+
 /* The source runs the guest. That is the end only if its own job is over too: a call that was
  * refused because another one is at work must not be taken for a failed migration. */
 static void settle_on_source(struct fleet *f, struct job *job, struct moment now,
@@ -244,7 +254,7 @@ static void settle_on_source(struct fleet *f, struct job *job, struct moment now
     if (steer_gives_back(f, job, now, fx))
         return; /* we stopped it to finish: it runs again before anything is final */
     bool never_moved = job->phase == PHASE_TARGET_READY && !job->moved;
-    if (!job->call_over && never_moved && job->retries < CALLS_AGAIN_MAX)
+    if ((!job->call_over || may_be_port(job)) && never_moved && job->retries < CALLS_AGAIN_MAX)
         call_again(f, job, now, fx);
     else
         finish_on_source(f, job, now, fx);

@@ -59,6 +59,7 @@ struct job_stream {            /* engine/data/ladder.h */
     uint64_t relay_id;         /* question to our relay out, 0: none */
     bool port_asked;           /* ... was asked once while all is well */
     unsigned relay_port;       /* it and the target listen there; 0: not known */
+    unsigned port;             /* that Ferry chose for the target to listen on; 0: libvirt did */
     uint64_t relay_bytes;      /* it delivered */
     int64_t relay_ms;          /* monotonic: when it said so; 0: never */
     int64_t relay_stuck_ms;    /* bytes waited there for so long; -1: none did */
@@ -67,6 +68,9 @@ struct job_stream {            /* engine/data/ladder.h */
 
 struct job_recovery { /* engine/data/recovery.h */
     enum recovery state;
+    enum recovery_way way; /* of the newest try */
+    unsigned unsafe;       /* ways after which a daemon ended, as bits */
+    uint64_t losses;       /* of both nodes when that try was made */
     unsigned tries;
     int64_t since_ms, until_ms; /* wall, to be shown */
     int64_t next_ms, ends_ms;   /* monotonic: the next try, the end of the window */

@@ -43,7 +43,10 @@ struct node {
     struct hv_abilities *abilities; /* owned; NULL: not known yet */
     char error[JOB_REASON_MAX];
     int64_t since_wall_ms, created_wall_ms;
-    uint64_t losses; /* times it was out of sight: what it did then is not told later */
+    uint64_t losses;    /* times it was out of sight: what it did then is not told later */
+    int64_t lost_ms;    /* monotonic: the newest of them; 0: none */
+    bool lost_closed;   /* then its connection was closed: the daemon ended, or was ended */
+    unsigned next_port; /* for streams to it that need a port known to us; counts up */
     uint64_t version;
 
     char *config_labels; /* owned or NULL: JSON, from the configuration */

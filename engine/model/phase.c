@@ -101,6 +101,17 @@ static const bool automatic[ORIGIN_COUNT] = {
 #undef ORIGIN
 };
 
+static const char *const ways[RECOVERY_WAY_COUNT] = {
+#define RECOVERY_WAY(id, name, help) [RECOVERY_WAY_##id] = name,
+#include "engine/model/recovery_way.def"
+#undef RECOVERY_WAY
+};
+
+const char *recovery_way_name(enum recovery_way way)
+{
+    return way < RECOVERY_WAY_COUNT ? ways[way] : "";
+}
+
 enum phase phase_next(enum phase from, enum trigger why)
 {
     assert(from < PHASE_COUNT);

@@ -68,6 +68,14 @@ enum priority {
     PRIORITY_COUNT
 };
 
+enum recovery_way {
+#define RECOVERY_WAY(id, name, help) RECOVERY_WAY_##id,
+#include "engine/model/recovery_way.def"
+#undef RECOVERY_WAY
+    RECOVERY_WAY_COUNT /* also: none */
+};
+const char *recovery_way_name(enum recovery_way way); /* "" for none */
+
 enum launcher {
 #define LAUNCHER(id, name, pod_phase, help) LAUNCHER_##id,
 #include "engine/model/launcher.def"

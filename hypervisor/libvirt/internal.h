@@ -169,6 +169,10 @@ bool libvirt_act_control(virDomainPtr domain, const struct hv_request *request);
 /* rescue.c */
 bool libvirt_rescue_yank(virDomainPtr domain, struct err *err);
 bool libvirt_rescue_drop_copy(virDomainPtr domain, struct err *err);
+/* Only a source that is paused(postcopy-failed). Accepted is not connected: states tell. */
+bool libvirt_rescue_resume_stream(virDomainPtr domain, const struct job *job, struct err *err);
+/* QEMU's command for that; the caller frees. */
+char *libvirt_resume_order(const char *host, unsigned port);
 
 /* dirty.c */
 bool libvirt_dirty_measure(virDomainPtr domain, const struct job *job, uint64_t *out_bps,

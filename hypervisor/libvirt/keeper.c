@@ -133,6 +133,8 @@ static void keeper_tell_lost(struct host *host)
     (void)pthread_mutex_lock(&host->keeper.lock);
     (void)err_set(&err, ERR_UNREACHABLE, "connection lost: %s",
                   close_reason(host->keeper.lost_reason));
+    bool silent = host->keeper.lost_reason == VIR_CONNECT_CLOSE_REASON_KEEPALIVE;
+    err.hv_code = silent ? HV_LOST_SILENT : HV_LOST_CLOSED;
     tell(host, TOLD_DISCONNECTED, &err);
     (void)pthread_mutex_unlock(&host->keeper.lock);
 }

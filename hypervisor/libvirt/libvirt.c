@@ -129,7 +129,8 @@ static bool copy_parts(struct job *job, const struct hv_request *request)
 static struct job *job_new(struct libvirt *libvirt, struct host *host,
                            const struct hv_request *request, struct err *err)
 {
-    const char *name = request->call == HV_CALL_MIGRATE      ? request->with.migrate.target
+    bool has_target = request->call == HV_CALL_MIGRATE || request->call == HV_CALL_RESUME_STREAM;
+    const char *name = has_target                            ? request->with.migrate.target
                        : request->call == HV_CALL_PROBE_PATH ? request->with.peer
                                                              : NULL;
     const struct host *target = name != NULL ? find_host(libvirt, name) : NULL;

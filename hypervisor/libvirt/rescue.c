@@ -1,6 +1,6 @@
-/* rescue.c - orders for a migration whose stream is stuck: break it from the source (yank), or
- * take the incoming copy away. Both leave the guest on the source, and both refuse when what they
- * find is not what they were ordered for.
+/* rescue.c - orders for a migration whose stream is stuck or broken: break it from the source
+ * (yank), take the incoming copy away, or connect a broken post-copy again. The first two leave the
+ * guest on the source; all refuse when what they find is not what they were ordered for.
  *
  * A yank goes through libvirt's own monitor, so it works only while that answers: before the
  * switch-over. With disks it must come before any abort: cancelling a mirror whose connection is
@@ -95,4 +95,43 @@ bool libvirt_rescue_drop_copy(virDomainPtr domain, struct err *err)
     if (!incoming || state != VIR_DOMAIN_PAUSED || reason != VIR_DOMAIN_PAUSED_MIGRATION)
         return refuse(err, "not an incoming copy that waits for its migration");
     return virDomainDestroyFlags(domain, 0) == 0 || libvirt_connection_fail(conn, err);
+}
+
+/* An IPv6 address has brackets in an address of QEMU's. */
+char *libvirt_resume_order(const char *host, unsigned port)
+{
+    char address[HV_TEXT_MAX], uri[HV_TEXT_MAX + 32];
+    bool literal = libvirt_literal_address(host, address, sizeof address);
+    bool ipv6 = literal && strchr(address, ':') != NULL;
+    (void)snprintf(uri, sizeof uri, ipv6 ? "tcp:[%s]:%u" : "tcp:%s:%u", address, port);
+    OWNED(json_object) order = json_object_new_object();
+    struct json_object *arguments = json_add_object(order, "arguments");
+    json_add_text(order, "execute", "migrate");
+    json_add_text(arguments, "uri", uri);
+    json_add_bool(arguments, "resume", true);
+    const char *text = json_object_to_json_string_ext(order, JSON_C_TO_STRING_PLAIN);
+    return text != NULL ? strdup(text) : NULL;
+}
+
+/* After a post-copy broke the target's QEMU still listens where it did at first, and libvirt on
+ * both hosts follows by itself; nothing is asked of the target's daemon. */
+bool libvirt_rescue_resume_stream(virDomainPtr domain, const struct job *job, struct err *err)
+{
+    virConnectPtr conn = virDomainGetConnect(domain);
+    const struct hv_host *target = &job->target->config;
+    unsigned port = job->request.with.migrate.port;
+    int state = 0, reason = 0;
+    OWNED_TEXT answer = NULL;
+    if (port == 0 || target->migration_host[0] == '\0')
+        return refuse(err, "the target's address or port is not known");
+    OWNED_TEXT order = libvirt_resume_order(target->migration_host, port);
+    if (order == NULL)
+        return err_set(err, ERR_NOMEM, "an order to QEMU");
+    if (virDomainGetState(domain, &state, &reason, 0) < 0)
+        return libvirt_connection_fail(conn, err);
+    if (state != VIR_DOMAIN_PAUSED || reason != VIR_DOMAIN_PAUSED_POSTCOPY_FAILED)
+        return refuse(err, "not the source of a broken post-copy");
+    if (virDomainQemuMonitorCommand(domain, order, &answer, 0) < 0)
+        return libvirt_connection_fail(conn, err);
+    return libvirt_monitor_obeyed(answer, err);
 }

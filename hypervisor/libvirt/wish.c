@@ -157,12 +157,16 @@ static const char *name_of(const struct hv_host *target, bool relayed, char *add
 static void add_addresses(struct wish *wish, const struct hv_migrate *how,
                           const struct hv_host *target, unsigned relay_port)
 {
+    bool resumes = (how->flags & HV_MIGRATE_RESUME) != 0; /* a new listener: libvirt's choice */
     char listen[HV_TEXT_MAX], address[HV_TEXT_MAX];
     bool tunnelled = (how->flags & HV_MIGRATE_TUNNELLED) != 0;
     bool relayed = relay_port != 0;
     const char *name = name_of(target, relayed, address, sizeof address);
     if (!tunnelled && (relayed || target->migration_host[0] != '\0'))
-        add_uri(wish, relayed ? target->relay : target->migration_host, relay_port);
+        add_uri(wish, relayed ? target->relay : target->migration_host,
+                relayed   ? relay_port
+                : resumes ? 0
+                          : how->port);
     if (!tunnelled && target->listen[0] != '\0')
         libvirt_wish_text(wish, VIR_MIGRATE_PARAM_LISTEN_ADDRESS, target->listen);
     else if (!tunnelled && libvirt_literal_address(target->migration_host, listen, sizeof listen))

@@ -124,6 +124,8 @@ void sim_postcopy_lose_peer(struct sim *sim, struct job *job);
 void sim_postcopy_path_changed(struct sim *sim, struct job *job);
 void sim_postcopy_step_broken(struct sim *sim, struct job *job);
 void sim_postcopy_step_recover(struct sim *sim, struct job *job);
+/* By QEMU's monitor; NOT_BROKEN: refused. */
+enum sim_error sim_postcopy_connect(struct sim *sim, struct job *job, unsigned port);
 void sim_postcopy_resume(struct sim *sim, struct call *call, struct copy *source, struct host *to);
 
 /* stream.c: bandwidth, progress, statistics. */

@@ -215,6 +215,10 @@ static void step_prepare(struct sim *sim, struct job *job)
         sim_job_fail(sim, job, SIM_ERROR_NO_MEMORY, 0);
         return;
     }
+    if (job->how.port != 0 && is_doomed(job, SIM_FAULT_PORT_TAKEN)) {
+        sim_job_fail(sim, job, SIM_ERROR_PORT_TAKEN, 0);
+        return;
+    }
     job->phase = JOB_CONNECT;
     job->started = true;
     sim_copy_state(sim, job->target, HV_STATE_PAUSED, HV_PAUSED_MIGRATION);

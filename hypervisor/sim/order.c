@@ -130,6 +130,11 @@ static enum sim_error order_drop_copy(struct sim *sim, struct call *call, struct
     return SIM_ERROR_NONE;
 }
 
+static enum sim_error order_resume_stream(struct sim *sim, struct call *call, struct copy *copy)
+{
+    return sim_postcopy_connect(sim, copy->out, call->request.with.migrate.port);
+}
+
 static struct job *job_of(const struct sim *sim, const struct call *call)
 {
     struct guest *guest;
@@ -246,6 +251,7 @@ static const struct {
     [HV_CALL_SHUTDOWN] = {order_shutdown, true},
     [HV_CALL_YANK] = {order_yank, false},
     [HV_CALL_DROP_COPY] = {order_drop_copy, false},
+    [HV_CALL_RESUME_STREAM] = {order_resume_stream, false},
 };
 
 static struct job *in_the_way(const struct copy *copy, enum hv_call what)

@@ -11,7 +11,9 @@
 #include <assert.h>
 #include <string.h>
 
+#include "base/text.h"
 #include "hypervisor/sim/inside.h"
+#include "hypervisor/versions.h"
 
 enum {
     TCP_GIVES_UP_MS = 60000, /* a dead path, seen from the side that was not told */
@@ -22,7 +24,8 @@ enum {
     PORT_REFUSED_MS = 800,
     PORT_DROPPED_MS = 135400,
     NO_ROUTE_MS = 3100,
-    RESUMED_POSTCOPY = 3, /* libvirt's details of lifecycle events */
+    DAEMON_BACK_MS = 1500, /* a service manager starts a daemon that died again */
+    RESUMED_POSTCOPY = 3,  /* libvirt's details of lifecycle events */
     RESUMED_POSTCOPY_FAILED = 4,
     SUSPENDED_POSTCOPY = 7,
     SUSPENDED_POSTCOPY_FAILED = 8,
@@ -163,6 +166,24 @@ static enum sim_error resume_refusal(const struct sim *sim, struct job *job, con
     return SIM_ERROR_NONE;
 }
 
+static bool kills_target(const struct host *to)
+{
+    return hv_quirk_of(HV_QUIRK_RESUME_KILLS_TARGET, to->what.libvirt_version);
+}
+
+/* Without memory for it the daemon lives. */
+static void daemon_dies(struct sim *sim, const struct host *host)
+{
+    struct err err = {0};
+    struct sim_fault death = {.kind = SIM_FAULT_KILL_LIBVIRTD,
+                              .at_ms = sim->now_ms + 1,
+                              .after_pass_ms = -1,
+                              .duration_ms = DAEMON_BACK_MS};
+    TEXT_SET(death.host, host->what.name);
+    if (!sim_add_fault(sim, &death, &err))
+        return;
+}
+
 void sim_postcopy_resume(struct sim *sim, struct call *call, struct copy *source, struct host *to)
 {
     const struct hv_migrate *how = &call->request.with.migrate;
@@ -170,6 +191,11 @@ void sim_postcopy_resume(struct sim *sim, struct call *call, struct copy *source
     struct job *job = source == NULL ? NULL : source->out;
     enum sim_error why =
         source == NULL ? SIM_ERROR_NO_DOMAIN : resume_refusal(sim, job, to, &delay_ms);
+    if (why == SIM_ERROR_NONE && kills_target(to)) {
+        sim_call_answer(sim, call, SIM_ERROR_PEER_LOST, source, to, 0);
+        daemon_dies(sim, to);
+        return;
+    }
     if (why != SIM_ERROR_NONE) {
         sim_call_answer(sim, call, why, source, to, delay_ms);
         return;
@@ -184,6 +210,25 @@ void sim_postcopy_resume(struct sim *sim, struct call *call, struct copy *source
     bool reached = sim_stream_has_path(job) && to->faults[SIM_FAULT_PORT_DROPPED] == 0;
     int64_t ms = (int64_t)sim_chance(&job->chance, RECONNECT_MIN_MS, RECONNECT_MAX_MS);
     timer_set(&sim->timers, &job->timer, sim->now_ms + (reached ? ms : PORT_DROPPED_MS));
+}
+
+/* QEMU on the source connects again to the port on which the target still listens: no daemon of
+ * the target has a part in it, and accepted is not yet connected. A target that does not know that
+ * the stream is dead, or another port, refuses: the source is where it was. */
+enum sim_error sim_postcopy_connect(struct sim *sim, struct job *job, unsigned port)
+{
+    if (job == NULL || job->phase != JOB_BROKEN || !job->source_knows)
+        return SIM_ERROR_NOT_BROKEN;
+    bool listens = job->target != NULL && job->target_knows && port != 0 && port == job->how.port &&
+                   job->to->faults[SIM_FAULT_PORT_REFUSED] == 0;
+    if (!listens || sim->now_ms < job->settled_ms)
+        return SIM_ERROR_NONE;
+    job->phase = JOB_RECOVER;
+    job->peer_lost = false;
+    bool reached = sim_stream_has_path(job) && job->to->faults[SIM_FAULT_PORT_DROPPED] == 0;
+    int64_t ms = (int64_t)sim_chance(&job->chance, RECONNECT_MIN_MS, RECONNECT_MAX_MS);
+    timer_set(&sim->timers, &job->timer, sim->now_ms + (reached ? ms : PORT_DROPPED_MS));
+    return SIM_ERROR_NONE;
 }
 
 /* JOB_RECOVER: the new stream is there, or its port never answered. */

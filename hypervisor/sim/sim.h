@@ -38,9 +38,10 @@ struct sim_host {
     int64_t keepalive_ms; /* silence after which a connection is given up; 0: 30000 */
     /* Every host offers the same (offer.c), but for these. A guest that needs it cannot come. */
     char lacks_machine[64], lacks_network[64], lacks_bridge[64], lacks_pool[64];
-    bool other_cpu;     /* COMPARE_CPU says incompatible */
-    uint64_t hugepages; /* of 2 MiB */
-    bool relay;         /* Ferry may relay streams to it */
+    bool other_cpu;                /* COMPARE_CPU says incompatible */
+    uint64_t hugepages;            /* of 2 MiB */
+    bool relay;                    /* Ferry may relay streams to it */
+    unsigned long libvirt_version; /* 0: 9.0.0 */
     bool helper;        /* a `ferry hostd` answers there, also when its libvirtd does not */
     uint64_t pool_free; /* bytes left in each of its pools; 0: plenty */
 };
