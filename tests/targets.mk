@@ -97,12 +97,17 @@ $(LAB_BINS): $(B)/%: $(B)/%.o $(B)/libtest.a $(B)/libferry.a
 lab-programs: $(LAB_BINS)
 
 .PHONY: lab-up
-lab-up: ## start libvirt hosts on this machine (root); LAB="--hosts 3 --name x" for more
+lab-up: ## start libvirt hosts on this machine (root); LAB="--hosts 3 --name x --root h2=debian13" for more
 	@tests/lab/up $(LAB)
 
 .PHONY: lab-down
 lab-down: ## stop them and clean up
 	@tests/lab/down $(LAB)
+
+.PHONY: lab-roots
+lab-roots: ## other Debian releases for the lab's hosts (root): [ROOT=debian13|debian-testing]; 300 MB each, once
+	@tools/deps roots
+	@tests/lab/roots $(ROOT)
 
 .PHONY: demo
 demo: ## packages, build, hosts, guests, appliance, one migration to watch; simulated without root

@@ -1,14 +1,17 @@
 # hosts.sh - how a host is made; used by up.
 # shellcheck shell=bash
 
-# What the package libvirt-daemon-system would bring, and libvirtd cannot do without.
+# make_system_parts ROOT: what the package libvirt-daemon-system would bring, and libvirtd cannot
+# do without. ROOT is a directory, / for this machine.
 make_system_parts() {
-    mkdir -p /etc/pki /etc/libvirt /var/lib/libvirt /var/log/libvirt /var/cache/libvirt
-    getent group libvirt-qemu >/dev/null || groupadd -r libvirt-qemu
-    getent group kvm >/dev/null || groupadd -r kvm
-    getent passwd libvirt-qemu >/dev/null || {
-        say "adding the system user libvirt-qemu, without which libvirtd does not start"
-        useradd -r -g libvirt-qemu -M -d /var/lib/libvirt -s /usr/sbin/nologin libvirt-qemu
+    local root=${1%/}
+    mkdir -p "$root"/{etc/pki,etc/libvirt,var/lib/libvirt,var/log/libvirt,var/cache/libvirt}
+    touch "$root/etc/hosts"
+    chroot "$root/" getent group libvirt-qemu >/dev/null || chroot "$root/" groupadd -r libvirt-qemu
+    chroot "$root/" getent group kvm >/dev/null || chroot "$root/" groupadd -r kvm
+    chroot "$root/" getent passwd libvirt-qemu >/dev/null || {
+        say "adding the system user libvirt-qemu${root:+ to $root}, without which libvirtd does not start"
+        chroot "$root/" useradd -r -g libvirt-qemu -M -d /var/lib/libvirt -s /usr/sbin/nologin libvirt-qemu
     }
 }
 
@@ -75,29 +78,65 @@ CONF
 # started again in the same host. Each host has directories of its own where libvirt keeps things;
 # all else of the file system is common. Without cgroups: two hosts would put guests of one name
 # in the same cgroup, and stopping one guest would stop the other.
+#
+# With a root the holder lives in it, and with it whoever enters the holder's root. The root is
+# read-only to the hosts, which share it. Of this machine a host of a root sees devices, processes,
+# the temporary directories and those of the labs. Its own directories are mounted twice, in the
+# root and where a host without one has them: there this machine's programs find them (host_tool).
 start_host() { # HOST
+    local root
+    root=$(host_root "$1")
     rm -f "$LAB/$1/holder.pid"
     # shellcheck disable=SC2016 # expanded inside
     setsid ip netns exec "$(netns "$1")" unshare -m -u --propagation private \
         bash -euc '
-            host=$1 lab=$2 dir=$2/$1
+            host=$1 lab=$2 root=$3 dir=$2/$1
+            mount_own() { # ROOT
+                mount --bind "$dir/run" "$1/run"
+                mount --bind "$dir/etc" "$1/etc/libvirt"
+                mount --bind "$dir/pki" "$1/etc/pki"
+                mount --bind "$dir/varlib" "$1/var/lib/libvirt"
+                mount --bind "$dir/cache" "$1/var/cache/libvirt"
+                mount --bind "$dir/log" "$1/var/log/libvirt"
+                mount --bind "$lab/hosts" "$1/etc/hosts"
+            }
             hostname "$host"
             umount -R /sys/fs/cgroup 2>/dev/null || true
-            mount --bind "$dir/run" /run
-            mount --bind "$dir/etc" /etc/libvirt
-            mount --bind "$dir/pki" /etc/pki
-            mount --bind "$dir/varlib" /var/lib/libvirt
-            mount --bind "$dir/cache" /var/cache/libvirt
-            mount --bind "$dir/log" /var/log/libvirt
-            mount --bind "$lab/hosts" /etc/hosts
-            echo $$ >"$dir/holder.tmp"
-            mv "$dir/holder.tmp" "$dir/holder.pid"
-            exec sleep infinity
-        ' holder "$1" "$LAB" >"$LAB/$1/holder.out" 2>&1 </dev/null 9>&- &
+            if [ -n "$root" ]; then
+                mount --bind "$root" "$root"
+                for shared in /dev /proc /sys; do mount --rbind $shared "$root$shared"; done
+                for shared in /tmp /var/tmp "${lab%/*}"; do
+                    mkdir -p "$root$shared"
+                    mount --bind "$shared" "$root$shared"
+                done
+                mount_own "$root"
+                mount -o remount,bind,ro "$root"
+            fi
+            mount_own ""
+            # The pid is written when the root is entered: not before can others follow.
+            exec chroot "${root:-/}" sh -euc "
+                echo \$\$ >\$1/holder.tmp
+                mv \$1/holder.tmp \$1/holder.pid
+                exec sleep infinity
+            " holder "$dir"
+        ' holder "$1" "$LAB" "${root:+$(root_dir "$root")}" >"$LAB/$1/holder.out" 2>&1 </dev/null 9>&- &
     disown
     wait_until 10 test -s "$LAB/$1/holder.pid" ||
         die "$1: namespaces could not be made: $(cat "$LAB/$1/holder.out")"
     libvirtd_start "$1"
+}
+
+# choose_machine: in a lab of several roots "pc" is another machine on each host, and a guest of one
+# could not move to the other. There guests get the newest i440fx that every host's QEMU knows.
+choose_machine() {
+    local host
+    declare -A hosts_by_root=()
+    for host in "${LAB_HOSTS[@]}"; do hosts_by_root[:$(host_root "$host")]=$host; done
+    [ ${#hosts_by_root[@]} -gt 1 ] || return 0
+    for host in "${hosts_by_root[@]}"; do host_run "$host" qemu-system-x86_64 -machine help; done |
+        awk '/^pc-i440fx-[0-9]/ {print $1}' | sort -V | uniq -c |
+        awk -v all=${#hosts_by_root[@]} '$1 == all {name = $2} END {print name}' >"$LAB/machine"
+    grep -q . "$LAB/machine" || die 'no machine type that every host knows'
 }
 
 ferry_config() { # KEEPALIVE_INTERVAL KEEPALIVE_COUNT

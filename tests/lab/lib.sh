@@ -7,9 +7,13 @@
 # is found by its name: namespaces ferry-NAME-h1, ferry-NAME-h2, ... and ferry-NAME-switch, state
 # in $FERRY_LAB_DIR/NAME. A process belongs to a host if it is in that host's network namespace;
 # only such processes are ever signalled, whatever a pid file says.
+#
+# A host runs this machine's own libvirtd and QEMU, or those of a root: another Debian release in
+# a directory (tests/lab/roots), so that a lab can be of a newer release, or of several.
 
 LAB_SCRIPTS=$(dirname "$(readlink -f "${BASH_SOURCE[0]}")")
 LAB_ROOT=${FERRY_LAB_DIR:-/var/tmp/ferry-lab}
+LAB_ROOTS=${FERRY_LAB_ROOTS:-/var/tmp/ferry-roots}
 LAB_REGISTER=/run/ferry-lab # which directory a lab's name belongs to, and the locks
 LAB_NET=10.98.0             # hN is .N, the switch .254; the same in each lab, they never meet
 LAB_PORTS=49152-49215       # QEMU's migration ports
@@ -66,10 +70,26 @@ host_virsh() { # HOST ARGUMENTS...
     shift
     timeout 30 virsh -q -c "$(host_uri "$host")" "$@"
 }
-host_run() { # HOST COMMAND...: inside its namespaces
+host_run() { # HOST COMMAND...: inside its namespaces and its root, as if logged in there
+    local host=$1
+    shift
+    nsenter -t "$(host_pid "$host" holder)" -n -m -u -r -w "$@"
+}
+# host_tool HOST COMMAND...: a program of this machine inside the host. It sees the host's network
+# and libvirt's directories, and needs nothing of the host's root: nft, ss, ferry.
+host_tool() {
     local host=$1
     shift
     nsenter -t "$(host_pid "$host" holder)" -n -m -u "$@"
+}
+
+# Roots. host_root HOST: the name of its root, empty when it is this machine's own.
+host_root() { cat "$LAB/$1/root" 2>/dev/null || true; }
+root_dir() { echo "$LAB_ROOTS/$1"; }                       # NAME
+root_exists() { [ -x "$(root_dir "$1")/usr/sbin/libvirtd" ]; } # NAME
+need_lab_root() { # NAME
+    [[ $1 =~ ^[a-z0-9][a-z0-9-]*$ ]] || die "root name '$1': want a-z, 0-9 and '-'"
+    root_exists "$1" || die "no root '$1' in $LAB_ROOTS (try: make lab-roots ROOT=$1)"
 }
 
 # in_host HOST PID: is it one of this host's processes, now?
@@ -92,7 +112,7 @@ libvirtd_start() { # HOST
     local log=$LAB/$1/libvirtd.out
     rm -f "$LAB/$1/libvirtd.pid"
     # A session of its own: an interrupt typed at a terminal is not for the hosts.
-    setsid nsenter -t "$(host_pid "$1" holder)" -n -m -u \
+    setsid nsenter -t "$(host_pid "$1" holder)" -n -m -u -r -w \
         env -i PATH="$PATH" LANG=C HOME=/root \
         "$LAB/bin/reaper" "$LAB/$1/libvirtd.pid" libvirtd --listen \
         >>"$log" 2>&1 </dev/null 9>&- &
@@ -118,15 +138,18 @@ libvirtd_stop() { # HOST
 # without KVM loses writes during pre-copy when RAM is a multiple of 256 KiB: the fast path of the
 # dirty bitmap's sync does not refresh the translated code's TLB. Such a guest arrives with stale
 # memory and no error anywhere, and every check of the guest's memory would be worthless.
+#
+# In a lab of several roots the machine type is one that each QEMU knows (choose_machine).
 guest_xml() {
-    local name=$1 mib=$2 line=$3
+    local name=$1 mib=$2 line=$3 machine
+    machine=$(cat "$LAB/machine" 2>/dev/null || echo pc)
     cat <<XML
 <domain type='qemu' xmlns:qemu='http://libvirt.org/schemas/domain/qemu/1.0'>
   <name>$name</name>
   <memory unit='MiB'>$mib</memory>
   <vcpu>1</vcpu>
   <os>
-    <type arch='x86_64' machine='pc'>hvm</type>
+    <type arch='x86_64' machine='$machine'>hvm</type>
     <kernel>$LAB/guest.elf</kernel>
     <cmdline>$line</cmdline>
   </os>

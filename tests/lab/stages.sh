@@ -10,7 +10,7 @@ decided() { [ "$(sql "SELECT count(*) FROM decisions WHERE job_uid = '$(uid_of "
 mode_is() { [ "$(job_field "$job" .status.migrationState.mode)" = "$1" ]; }
 stands_still() { [[ $(guest_state h1 g-f) == paused* ]]; }
 end_libvirt_connection() { # HOST: between the two libvirtds
-    host_run "$1" ss -K -Htn state established '( dport = :16509 or sport = :16509 )' >/dev/null 2>&1 || true
+    host_tool "$1" ss -K -Htn state established '( dport = :16509 or sport = :16509 )' >/dev/null 2>&1 || true
 }
 
 policy() { # MORE FIELDS

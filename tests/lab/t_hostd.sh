@@ -7,7 +7,7 @@ first_hosts 3
 
 uuid_of() { host_virsh "$1" domuuid "$2" | head -n 1; } # HOST GUEST
 # ask HOST OPTION...: from h3, over the network, as Ferry would
-ask() { host_run h3 "$FERRY" hostd --at "$LAB_NET.${1#h}:7011" --secret-file "$HOSTD_SECRET" "${@:2}"; }
+ask() { host_tool h3 "$FERRY" hostd --at "$LAB_NET.${1#h}:7011" --secret-file "$HOSTD_SECRET" "${@:2}"; }
 has_no_job() { [ "$(host_virsh "$1" domjobinfo "$2" | awk '/^Job type:/ {print $3}')" = None ]; }
 state_is() { [[ $(guest_state "$1" "$2") =~ ^($3)$ ]]; }
 # virsh_migrate GUEST OPTION...: h1 to h2 by libvirt alone, so that nobody else frees the guest
@@ -51,7 +51,7 @@ precopy)
 
     note 'neither a wrong secret nor another guest closes anything'
     cp "$HOSTD_SECRET" "$TEST_DIR/wrong" && echo more >>"$TEST_DIR/wrong" && chmod 600 "$TEST_DIR/wrong"
-    ! host_run h3 "$FERRY" hostd --at "$LAB_NET.1:7011" --secret-file "$TEST_DIR/wrong" --kill "$uuid" || fail 'any secret does'
+    ! host_tool h3 "$FERRY" hostd --at "$LAB_NET.1:7011" --secret-file "$TEST_DIR/wrong" --kill "$uuid" || fail 'any secret does'
     ! ask h1 --kill 00000000-0000-4000-8000-000000000000 || fail 'a guest that is not there was found'
     assert_equal 'streams of h1' "$(streams h1)" 2
 
@@ -115,7 +115,7 @@ postcopy)
     break_host link-down h2
     assert_equal path "$(ask h1 --probe "$LAB_NET.2:22")" dead
     assert_equal 'closed on the source' "$(ask h1 --kill "$uuid" | head -n 1)" 'closed 1'
-    killed=$(host_run h2 "$FERRY" hostd --at "$LAB_NET.2:7011" --secret-file "$HOSTD_SECRET" --kill "$uuid")
+    killed=$(host_tool h2 "$FERRY" hostd --at "$LAB_NET.2:7011" --secret-file "$HOSTD_SECRET" --kill "$uuid")
     assert_equal 'closed on the target' "$(head -n 1 <<<"$killed")" 'closed 1'
     heal h2
     wait_until 30 state_is h2 g-hostd 'running \(post-copy failed\)|paused \(post-copy failed\)' || fail "$(guest_state h2 g-hostd)"

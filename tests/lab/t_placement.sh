@@ -66,7 +66,7 @@ hosts() {
     stage_abilities h2 "/name='pc-i440fx-6.2'/d"
     stage_abilities h3 "/<hostCPU type='tcg'/,/<\/hostCPU>/s/\(name='aes' type='boolean' value=\)'true'/\1'false'/"
     create_as h1 g-net 32 "$line" "$(with_interface blue 52:54:00:0b:00:01)"
-    create_as h1 g-machine 32 "$line" "s/machine='pc'/machine='pc-i440fx-6.2'/"
+    create_as h1 g-machine 32 "$line" "s/machine='[^']*'/machine='pc-i440fx-6.2'/"
     create_as h1 g-cpu 32 "$line" "s|<vcpu>|<cpu mode='custom' match='exact'><model fallback='forbid'>qemu64</model><feature policy='require' name='aes'/></cpu><vcpu>|"
     # Its memory is never touched, and is not this machine's to give.
     create_as h1 g-big "$big" "$line" '/<qemu:commandline>/,/<\/qemu:commandline>/d' \
