@@ -1,5 +1,10 @@
 /* api_query.c - /query: one SQL question to the store, for viewers. Read-only and bounded
- * (store/query.h), one at a time: the workers are also those that take requests. */
+ * (store/query.h), one at a time: the workers are also those that take requests.
+ *
+ * A query costs seconds of a processor, so a web page of another site may not send one, neither by
+ * POST nor by GET. A statement is shorter here than in `ferry query --state`, which has a process
+ * of its own: choosing the plan of a join cannot be interrupted and takes time that grows with the
+ * length of the statement (4 KiB: up to 2.5 s, 8 KiB: 12 s). */
 #include <stdatomic.h>
 #include <string.h>
 
@@ -7,7 +12,7 @@
 #include "exporter/exporter_impl.h"
 #include "store/query.h"
 
-enum { QUERY_HTTP_MS = 5000, QUERY_HTTP_ROWS = 10000 };
+enum { QUERY_HTTP_MS = 5000, QUERY_HTTP_ROWS = 10000, QUERY_HTTP_SQL = 4096 };
 
 static bool read_limit(const char *text, struct query_limits *limits, struct err *err)
 {
@@ -23,7 +28,22 @@ static bool read_format(const char *text, bool *out_csv, struct err *err)
            err_set(err, ERR_UNPROCESSABLE, "format: '%.40s' is none of json, csv", text);
 }
 
-/* What a POST says in its body: {"sql": "...", "limit": n}. */
+/* The statement, from one place only: which of two was meant cannot be known. */
+static bool take_sql(const char *sql, char **out_sql, struct err *err)
+{
+    if (sql == NULL)
+        return true;
+    if (*out_sql != NULL)
+        return err_set(err, ERR_INVALID, "sql: given in the URL and in the body; give one of them");
+    if (strlen(sql) > QUERY_HTTP_SQL)
+        return err_set(err, ERR_INVALID,
+                       "sql: longer than %d bytes; `ferry query --state` takes up to %d",
+                       QUERY_HTTP_SQL, QUERY_SQL_MAX);
+    *out_sql = strdup(sql);
+    return *out_sql != NULL || err_set(err, ERR_NOMEM, "no memory for a query");
+}
+
+/* The body of a POST: {"sql": "...", "limit": n}. */
 static bool read_body(const struct http_request *http, char **out_sql, struct query_limits *limits,
                       struct err *err)
 {
@@ -35,8 +55,7 @@ static bool read_body(const struct http_request *http, char **out_sql, struct qu
     if (limits->rows < 1 || limits->rows > QUERY_HTTP_ROWS)
         return err_set(err, ERR_UNPROCESSABLE, "limit: is not a number from 1 to %d",
                        QUERY_HTTP_ROWS);
-    *out_sql = sql != NULL ? strdup(sql) : NULL;
-    return true;
+    return take_sql(sql, out_sql, err);
 }
 
 static void ask(const struct api_call *call, const char *sql, const struct query_limits *limits,
@@ -72,12 +91,14 @@ void serve_query(const struct api_call *call, struct http_reply *out_reply)
     const struct http_request *http = call->request;
     struct err err = {0};
     struct query_limits limits = {.rows = QUERY_ROWS_DEFAULT, .ms = QUERY_HTTP_MS};
-    bool csv = false;
-    const char *asked = http_query(http, "sql");
-    OWNED_TEXT sql = asked != NULL ? strdup(asked) : NULL;
+    bool csv = false, is_post = strcmp(http->method, "POST") == 0;
+    OWNED_TEXT sql = NULL;
+    if (!api_is_same_origin(http, out_reply) || (is_post && !api_is_json(http, out_reply)))
+        return;
     bool read = read_limit(http_query(http, "limit"), &limits, &err) &&
                 read_format(http_query(http, "format"), &csv, &err) &&
-                (strcmp(http->method, "POST") != 0 || read_body(http, &sql, &limits, &err));
+                take_sql(http_query(http, "sql"), &sql, &err) &&
+                (!is_post || read_body(http, &sql, &limits, &err));
     if (read && sql == NULL)
         read = err_set(&err, ERR_INVALID, "sql: what is the question? /query?sql=SELECT...");
     if (read && call->x->state_dir[0] == '\0')

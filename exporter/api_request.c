@@ -56,6 +56,31 @@ bool api_is_json(const struct http_request *request, struct http_reply *reply)
     return false;
 }
 
+static bool origin_is_host(const char *origin, const char *host)
+{
+    const char *scheme_end = strstr(origin, "://");
+    return scheme_end != NULL && host != NULL && strcasecmp(scheme_end + 3, host) == 0;
+}
+
+bool api_is_same_origin(const struct http_request *request, struct http_reply *reply)
+{
+    const char *site = http_header(request, "Sec-Fetch-Site");
+    const char *origin = http_header(request, "Origin");
+    if (site != NULL && strcmp(site, "same-origin") != 0 && strcmp(site, "none") != 0) {
+        reply_refusal(reply, 403,
+                      "the request comes from a web page of another origin "
+                      "(Sec-Fetch-Site)");
+        return false;
+    }
+    if (origin != NULL && !origin_is_host(origin, http_header(request, "Host"))) {
+        reply_refusal(reply, 403,
+                      "the request comes from a web page of another origin "
+                      "(Origin is not Host)");
+        return false;
+    }
+    return true;
+}
+
 struct json_object *api_body(const struct http_request *request, struct err *err)
 {
     OWNED(json_object) body = json_parse(request->body, request->body_bytes, "body", err);

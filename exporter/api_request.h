@@ -19,6 +19,10 @@ bool api_dry_run_list(struct json_object *list, bool *out_dry_run, struct err *e
 /* The body as an object, a new reference. Its Content-Type must be JSON: a form on a web page
  * cannot send that without being asked; if it is not, the reply is filled. */
 bool api_is_json(const struct http_request *request, struct http_reply *reply);
+/* Not sent by a web page of another origin, as far as browsers say it: Sec-Fetch-Site, and Origin
+ * compared with Host (which is a loopback address, see http.h; another port there is another
+ * origin). Programs send neither and pass. If it is not, the reply is filled: 403. */
+bool api_is_same_origin(const struct http_request *request, struct http_reply *reply);
 struct json_object *api_body(const struct http_request *request, struct err *err);
 
 /* Refuses members of `object` that are not among `known`; `later` (may be NULL) lists what is

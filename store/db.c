@@ -5,6 +5,8 @@
 #include <errno.h>
 #include <string.h>
 
+#include "store/budget.h"
+
 struct trouble {
     enum err_code code;
     const char *what, *remedy;
@@ -82,7 +84,9 @@ static void harden(sqlite3 *db)
 sqlite3 *db_open(const char *path, int flags, struct err *err)
 {
     sqlite3 *db = NULL;
-    int rc = sqlite3_open_v2(path, &db, flags | SQLITE_OPEN_NOMUTEX | SQLITE_OPEN_EXRESCODE, NULL);
+    budget_install();
+    int rc = sqlite3_open_v2(path, &db, flags | SQLITE_OPEN_NOMUTEX | SQLITE_OPEN_EXRESCODE,
+                             budget_vfs());
     if (rc != SQLITE_OK) {
         db_fail(db, rc, path, "cannot open it", err);
         db_close(db);

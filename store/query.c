@@ -1,16 +1,28 @@
-/* query.c - see query.h. */
+/* query.c - see query.h.
+ *
+ * Whoever can reach the API can send any SELECT, so everything a statement can use up is limited:
+ *   - one instruction: the sizes in query_guard.h, so that it ends soon after an interrupt;
+ *   - all instructions: an interrupt at the deadline, from a thread (budget.h);
+ *   - preparing, which cannot be interrupted: allocations fail after the deadline (budget.h);
+ *   - memory and temporary files: counted by the allocator and the VFS (budget.h);
+ *   - the result: bytes, counted before each value is copied.
+ * One thing is limited only by the length of the statement: choosing the order of a join of dozens
+ * of tables takes seconds with hardly an allocation (measured in api_query.c). A child process
+ * that is killed would end that too; `ferry query --state` is one.
+ */
 #include "store/query.h"
 
 #include <stdio.h>
 #include <string.h>
-#include <strings.h>
 
 #include "base/clock.h"
 #include "base/json.h"
+#include "store/budget.h"
 #include "store/db.h"
 #include "store/dbfile.h"
+#include "store/query_guard.h"
 
-enum { PROGRESS_OPS = 10000, LIKE_BYTES_MAX = 1000, DEPTH_MAX = 200, VALUE_MAX = 1024 * 1024 };
+enum { VALUE_OVERHEAD = 32 }; /* bytes counted for a value besides its text */
 
 static const struct {
     const char *name, *sql;
@@ -24,48 +36,11 @@ struct asking {
     sqlite3 *db;
     const char *path;
     int64_t began_ms, until_ms, rows_max;
-    bool is_late;
-    char refused[96]; /* what the authorizer said no to */
-    size_t bytes;
+    struct budget budget;
+    struct query_guard guard;
+    size_t bytes; /* of the result so far */
     struct err *err;
 };
-
-/* ---- what is let pass ---- */
-
-static bool is_harmless(const char *function)
-{
-    static const char *const banned[] = {"load_extension", "fts3_tokenizer", "readfile",
-                                         "writefile",      "edit",           "randomblob"};
-    for (size_t i = 0; i < COUNT(banned); i++)
-        if (strcasecmp(function, banned[i]) == 0)
-            return false;
-    return true;
-}
-
-static int authorize(void *ctx, int action, const char *a, const char *b, const char *database,
-                     const char *view)
-{
-    struct asking *asking = ctx;
-    (void)database, (void)view;
-    if (action == SQLITE_SELECT || action == SQLITE_READ || action == SQLITE_RECURSIVE ||
-        (action == SQLITE_FUNCTION && b != NULL && is_harmless(b)))
-        return SQLITE_OK;
-    const char *what = action == SQLITE_ATTACH     ? "ATTACH"
-                       : action == SQLITE_PRAGMA   ? "PRAGMA"
-                       : action == SQLITE_FUNCTION ? b
-                       : a != NULL                 ? a
-                                                   : "";
-    if (asking->refused[0] == '\0')
-        TEXT_SET(asking->refused, what == NULL ? "" : what);
-    return SQLITE_DENY;
-}
-
-static int on_progress(void *ctx)
-{
-    struct asking *asking = ctx;
-    asking->is_late = clock_mono_ms(clock_system()) > asking->until_ms;
-    return asking->is_late ? 1 : 0;
-}
 
 /* ---- the connection ---- */
 
@@ -97,20 +72,6 @@ static bool make_views(struct asking *asking)
     return true;
 }
 
-static void confine(struct asking *asking)
-{
-    sqlite3 *db = asking->db;
-    (void)sqlite3_limit(db, SQLITE_LIMIT_LENGTH, VALUE_MAX);
-    (void)sqlite3_limit(db, SQLITE_LIMIT_SQL_LENGTH, QUERY_SQL_MAX);
-    (void)sqlite3_limit(db, SQLITE_LIMIT_EXPR_DEPTH, DEPTH_MAX);
-    (void)sqlite3_limit(db, SQLITE_LIMIT_COMPOUND_SELECT, 64);
-    (void)sqlite3_limit(db, SQLITE_LIMIT_LIKE_PATTERN_LENGTH, LIKE_BYTES_MAX);
-    (void)sqlite3_limit(db, SQLITE_LIMIT_ATTACHED, 0);
-    (void)sqlite3_limit(db, SQLITE_LIMIT_WORKER_THREADS, 0);
-    sqlite3_progress_handler(db, PROGRESS_OPS, on_progress, asking);
-    (void)sqlite3_set_authorizer(db, authorize, asking);
-}
-
 static bool open_both(struct asking *asking, const char *dir)
 {
     char path[DB_PATH_MAX], samples[DB_PATH_MAX];
@@ -123,30 +84,64 @@ static bool open_both(struct asking *asking, const char *dir)
         return false;
     db_close(other);
     asking->db = dbfile_open_read(path, LANE_OBJECTS, asking->err);
-    /* A copy of the page in memory would cost more than it saves: the file is mapped. */
+    /* A copy of the page in memory would cost more than it saves: the file is mapped. The size of
+     * the cache is also how much is sorted at once, in one instruction: 4 MiB take 0.1 s. */
     return asking->db != NULL && attach(asking, samples) &&
            db_exec(asking->db, path, "cannot prepare it",
                    "PRAGMA main.mmap_size=17179869184; PRAGMA trace.mmap_size=17179869184;"
-                   "PRAGMA cache_size=-16384; PRAGMA automatic_index=ON",
+                   "PRAGMA cache_size=-4096; PRAGMA automatic_index=ON; PRAGMA temp_store=FILE",
                    asking->err) &&
            make_views(asking);
 }
 
 /* ---- the statement ---- */
 
+static bool refuse_late(struct asking *asking)
+{
+    return err_set(asking->err, ERR_TIMEOUT,
+                   "the query was stopped after %lld ms; ask for less, for one with "
+                   "WHERE ended_ms > ...",
+                   (long long)(clock_mono_ms(clock_system()) - asking->began_ms));
+}
+
+static bool refuse_budget(struct asking *asking)
+{
+    if (asking->budget.exceeded == BUDGET_TIME)
+        return refuse_late(asking);
+    bool is_temp = asking->budget.exceeded == BUDGET_TEMP;
+    return err_set(asking->err, ERR_UNPROCESSABLE,
+                   "the query needs more than %d MiB of %s; sort or join fewer rows, for one with "
+                   "WHERE ended_ms > ...",
+                   (is_temp ? QUERY_TEMP_MAX : QUERY_MEMORY_MAX) >> 20,
+                   is_temp ? "temporary space" : "memory");
+}
+
+static bool refuse_statement(struct asking *asking, int rc)
+{
+    const char *text = sqlite3_errmsg(asking->db);
+    if (rc == SQLITE_TOOBIG)
+        return err_set(asking->err, ERR_INVALID,
+                       "%s: a value, or a row that is sorted, has at most %d bytes", text,
+                       QUERY_VALUE_MAX);
+    if (text_has_prefix(text, "too many columns"))
+        return err_set(asking->err, ERR_INVALID, "%s: at most %d", text, QUERY_COLUMNS_MAX);
+    return err_set(asking->err, ERR_INVALID, "%s", text);
+}
+
 static bool refuse(struct asking *asking, int rc)
 {
-    if (asking->is_late || rc == SQLITE_INTERRUPT)
-        return err_set(asking->err, ERR_TIMEOUT,
-                       "the query was stopped after %lld ms; ask for less, for one with "
-                       "WHERE ended_ms > ...",
-                       (long long)(clock_mono_ms(clock_system()) - asking->began_ms));
-    if (asking->refused[0] != '\0' || (rc & 0xff) == SQLITE_AUTH)
+    int what = rc & 0xff;
+    if (what == SQLITE_INTERRUPT)
+        return refuse_late(asking);
+    if ((what == SQLITE_NOMEM && asking->budget.exceeded != BUDGET_NONE) ||
+        (what == SQLITE_FULL && asking->budget.exceeded == BUDGET_TEMP))
+        return refuse_budget(asking);
+    if (asking->guard.refused[0] != '\0' || what == SQLITE_AUTH)
         return err_set(asking->err, ERR_FORBIDDEN, "only reading is allowed: SELECT, and no %s",
-                       asking->refused);
-    if ((rc & 0xff) == SQLITE_ERROR || (rc & 0xff) == SQLITE_TOOBIG ||
-        (rc & 0xff) == SQLITE_MISMATCH || (rc & 0xff) == SQLITE_RANGE)
-        return err_set(asking->err, ERR_INVALID, "%s", sqlite3_errmsg(asking->db));
+                       asking->guard.refused);
+    if (what == SQLITE_ERROR || what == SQLITE_TOOBIG || what == SQLITE_MISMATCH ||
+        what == SQLITE_RANGE)
+        return refuse_statement(asking, what);
     return db_fail(asking->db, rc, asking->path, "cannot answer", asking->err);
 }
 
@@ -191,17 +186,8 @@ static sqlite3_stmt *prepare(struct asking *asking, const char *sql)
     return NULL;
 }
 
-static struct json_object *value_of(struct asking *asking, sqlite3_stmt *stmt, int at)
+static struct json_object *text_of(const char *text)
 {
-    asking->bytes += 16;
-    switch (sqlite3_column_type(stmt, at)) {
-    case SQLITE_INTEGER: return json_object_new_int64(sqlite3_column_int64(stmt, at));
-    case SQLITE_FLOAT: return json_object_new_double(sqlite3_column_double(stmt, at));
-    case SQLITE_NULL: return NULL;
-    default: break;
-    }
-    const char *text = (const char *)sqlite3_column_text(stmt, at);
-    asking->bytes += (size_t)sqlite3_column_bytes(stmt, at);
     struct json_object *holder = json_object_new_array();
     json_add_text(holder, "", text != NULL ? text : ""); /* made UTF-8 there */
     struct json_object *value = json_object_get(json_object_array_get_idx(holder, 0));
@@ -209,35 +195,68 @@ static struct json_object *value_of(struct asking *asking, sqlite3_stmt *stmt, i
     return value;
 }
 
+/* False: the result has no room for the value. */
+static bool add_value(struct asking *asking, sqlite3_stmt *stmt, int at, struct json_object *row)
+{
+    int type = sqlite3_column_type(stmt, at);
+    bool is_text = type == SQLITE_TEXT || type == SQLITE_BLOB;
+    asking->bytes += VALUE_OVERHEAD;
+    if (is_text)
+        asking->bytes += (size_t)sqlite3_column_bytes(stmt, at);
+    if (asking->bytes > QUERY_BYTES_MAX)
+        return false;
+    if (type == SQLITE_INTEGER)
+        json_add(row, "", json_object_new_int64(sqlite3_column_int64(stmt, at)));
+    else if (type == SQLITE_FLOAT)
+        json_add(row, "", json_object_new_double(sqlite3_column_double(stmt, at)));
+    else
+        json_add(row, "", is_text ? text_of((const char *)sqlite3_column_text(stmt, at)) : NULL);
+    return true;
+}
+
+/* A row is added whole or not at all. */
+static bool add_row(struct asking *asking, sqlite3_stmt *stmt, struct json_object *rows)
+{
+    OWNED(json_object) row = json_object_new_array();
+    int columns = sqlite3_column_count(stmt);
+    for (int i = 0; i < columns; i++)
+        if (!add_value(asking, stmt, i, row))
+            return false;
+    json_add(rows, "", TAKE(row));
+    return true;
+}
+
 static bool collect(struct asking *asking, sqlite3_stmt *stmt, struct json_object *answer)
 {
     struct json_object *names = json_add_array(answer, "columns");
     struct json_object *rows = json_add_array(answer, "rows");
-    int columns = sqlite3_column_count(stmt), rc;
-    for (int i = 0; i < columns; i++)
+    const char *cut = NULL;
+    int rc;
+    for (int i = 0; i < sqlite3_column_count(stmt); i++)
         json_add_text(names, "", sqlite3_column_name(stmt, i));
-    int64_t n = 0;
-    while ((rc = sqlite3_step(stmt)) == SQLITE_ROW) {
-        if (n == asking->rows_max || asking->bytes > QUERY_BYTES_MAX) {
-            json_add_text(answer, "cut", n == asking->rows_max ? "rows" : "bytes");
-            rc = SQLITE_DONE;
-            break;
-        }
-        struct json_object *row = json_add_array(rows, "");
-        for (int i = 0; i < columns; i++)
-            json_add(row, "", value_of(asking, stmt, i));
-        n++;
+    for (int64_t n = 0; (rc = sqlite3_step(stmt)) == SQLITE_ROW && cut == NULL; n++) {
+        if (n == asking->rows_max)
+            cut = "rows";
+        else if (!add_row(asking, stmt, rows))
+            cut = "bytes";
     }
+    if (cut != NULL)
+        json_add_text(answer, "cut", cut);
     json_add_i64(answer, "tookMs", clock_mono_ms(clock_system()) - asking->began_ms);
-    return rc == SQLITE_DONE || refuse(asking, rc);
+    return cut != NULL || rc == SQLITE_DONE || refuse(asking, rc);
 }
 
 static bool answer_it(struct asking *asking, const char *sql, struct json_object *answer)
 {
-    confine(asking);
+    struct watchdog dog;
+    if (!query_guard_set(&asking->guard, asking->db, asking->err) ||
+        !watchdog_start(&dog, asking->db, asking->until_ms, asking->err))
+        return false;
+    asking->budget.until_ms = asking->until_ms;
     sqlite3_stmt *stmt = prepare(asking, sql);
     bool done = stmt != NULL && collect(asking, stmt, answer);
     (void)sqlite3_finalize(stmt);
+    watchdog_stop(&dog);
     return done;
 }
 
@@ -254,6 +273,9 @@ struct json_object *query_run(const char *state_dir, const char *sql,
         .path = state_dir,
         .began_ms = now_ms,
         .until_ms = now_ms + bounded(limits->ms, QUERY_MS_DEFAULT, QUERY_MS_MAX),
+        .budget = {.memory_max = QUERY_MEMORY_MAX,
+                   .temp_max = QUERY_TEMP_MAX,
+                   .until_ms = INT64_MAX}, /* opening is not the statement's doing */
         .rows_max = bounded(limits->rows, QUERY_ROWS_DEFAULT, QUERY_ROWS_MAX),
         .err = err,
     };
@@ -262,8 +284,11 @@ struct json_object *query_run(const char *state_dir, const char *sql,
         (void)err_set(err, ERR_INVALID, "the statement is longer than %d bytes", QUERY_SQL_MAX);
         return NULL;
     }
+    if (!budget_begin(&asking.budget, err))
+        return NULL;
     bool done = open_both(&asking, state_dir) && answer_it(&asking, sql, answer);
     db_close(asking.db);
+    budget_end();
     return done ? TAKE(answer) : NULL;
 }
 

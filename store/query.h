@@ -2,8 +2,9 @@
  * appliance.
  *
  * A connection of its own that cannot write, both files visible, the views of views.def made. An
- * authorizer lets nothing pass but reading and functions; time, rows, bytes and the size of the
- * statement are bounded. Any thread; blocks for up to the time allowed.
+ * authorizer lets nothing pass but reading and functions. Every resource has a limit: the size of
+ * the statement, columns, rows and bytes of the result, memory, temporary disk space and time.
+ * Any thread; blocks for up to the time allowed, and about 0.1 s for the instruction under way.
  */
 #ifndef STORE_QUERY_H
 #define STORE_QUERY_H
@@ -19,7 +20,11 @@ enum {
     QUERY_SQL_MAX = 64 * 1024,
     QUERY_ROWS_DEFAULT = 1000,
     QUERY_ROWS_MAX = 100 * 1000,
-    QUERY_BYTES_MAX = 16 * 1024 * 1024, /* of all values together, as text */
+    QUERY_COLUMNS_MAX = 100,
+    QUERY_VALUE_MAX = 64 * 1024,         /* bytes of a value, and of a row that is sorted */
+    QUERY_BYTES_MAX = 16 * 1024 * 1024,  /* of all values together, as text */
+    QUERY_MEMORY_MAX = 64 * 1024 * 1024, /* of SQLite; the result comes on top */
+    QUERY_TEMP_MAX = 256 * 1024 * 1024,  /* of temporary files: sorting, DISTINCT, WITH */
     QUERY_MS_DEFAULT = 10 * 1000,
     QUERY_MS_MAX = 300 * 1000,
 };
@@ -30,7 +35,8 @@ struct query_limits { /* 0: the default */
 
 /* {"columns": [names], "rows": [[values]], "cut": "rows" or "bytes" if there was more,
  * "tookMs": n}, a new reference. NULL: ERR_INVALID (what is wrong with the statement), FORBIDDEN
- * (it would do more than read), TIMEOUT, or what is wrong with the files. */
+ * (it would do more than read), UNPROCESSABLE (it needs more memory or temporary space than
+ * allowed), TIMEOUT, or what is wrong with the files. */
 struct json_object *query_run(const char *state_dir, const char *sql,
                               const struct query_limits *limits, struct err *err);
 /* The answer as CSV (RFC 4180, with a line of names). */

@@ -272,18 +272,24 @@ static void only_reading_is_allowed(void **state)
 
 /* ---- bounds ---- */
 
+/* The second one allocates nothing: only an interrupt ends it. */
 static void a_query_without_end_is_stopped(void **state)
 {
-    struct err err = {0};
-    int64_t began_ms = clock_mono_ms(clock_system());
-    OWNED(json_object)
-    answer = query_run(((struct filled *)*state)->dir,
-                       "WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n)"
-                       " SELECT count(*) FROM n",
-                       &(struct query_limits){.ms = 200}, &err);
-    assert_null(answer);
-    assert_int_equal(err.code, ERR_TIMEOUT);
-    assert_true(clock_mono_ms(clock_system()) - began_ms < 5000);
+    static const char *const endless[] = {
+        "WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n) SELECT count(*) FROM n",
+        "SELECT sum(a.created_ms > b.created_ms + c.created_ms) FROM jobs AS a, jobs AS b, jobs AS "
+        "c",
+    };
+    for (size_t i = 0; i < COUNT(endless); i++) {
+        struct err err = {0};
+        int64_t began_ms = clock_mono_ms(clock_system());
+        OWNED(json_object)
+        answer = query_run(((struct filled *)*state)->dir, endless[i],
+                           &(struct query_limits){.ms = 200}, &err);
+        assert_null(answer);
+        assert_int_equal(err.code, ERR_TIMEOUT);
+        assert_true(clock_mono_ms(clock_system()) - began_ms < 5000);
+    }
 }
 
 static void an_answer_is_cut_at_its_bounds_and_says_so(void **state)
@@ -300,10 +306,10 @@ static void an_answer_is_cut_at_its_bounds_and_says_so(void **state)
     assert_int_equal(rows_of(answer), 7);
     assert_null(json_at(answer, "cut"));
     json_object_free(answer);
-    answer = query_run(dir, "SELECT hex(zeroblob(400000)) FROM migrations",
+    answer = query_run(dir, "SELECT hex(zeroblob(32000)) FROM migrations",
                        &(struct query_limits){0}, &err);
     assert_string_equal(json_object_get_string(json_at(answer, "cut")), "bytes");
-    assert_in_range(rows_of(answer), 10, 30);
+    assert_in_range(rows_of(answer), 250, 262);
     json_object_free(answer);
 }
 
