@@ -105,6 +105,7 @@ static void add_left(struct job *job, const struct store_intent *row)
     order->asked_ms = row->asked_ms;
     order->action = intent_action(row->action);
     TEXT_SET(order->node, row->node);
+    TEXT_SET(order->argument, row->argument);
 }
 
 /* An order of that kind that was not refused: it worked, or nobody knows. */

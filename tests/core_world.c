@@ -12,16 +12,12 @@
 #include "engine/model/ledger.h"
 #include "tests/core_move.h"
 
-const struct hv_sight CORE_RUNS = {HV_PRESENT, HV_STATE_RUNNING, HV_RUNNING_BOOTED, false, -1, 0,
-                                   0};
-const struct hv_sight CORE_ARRIVED = {
-    HV_PRESENT, HV_STATE_RUNNING, HV_RUNNING_MIGRATED, false, -1, 0, 0};
-const struct hv_sight CORE_INCOMING = {
-    HV_PRESENT, HV_STATE_PAUSED, HV_PAUSED_MIGRATION, false, -1, 0, 0};
-const struct hv_sight CORE_SUSPENDED = {HV_PRESENT, HV_STATE_PAUSED, HV_PAUSED_USER, false, -1, 0,
-                                        0};
-const struct hv_sight CORE_BROKEN = {
-    HV_PRESENT, HV_STATE_PAUSED, HV_PAUSED_POSTCOPY_FAILED, false, -1, 0, 0};
+#define SEEN(is, why) .presence = HV_PRESENT, .state = (is), .reason = (why), .job_type = -1
+const struct hv_sight CORE_RUNS = {SEEN(HV_STATE_RUNNING, HV_RUNNING_BOOTED)};
+const struct hv_sight CORE_ARRIVED = {SEEN(HV_STATE_RUNNING, HV_RUNNING_MIGRATED)};
+const struct hv_sight CORE_INCOMING = {SEEN(HV_STATE_PAUSED, HV_PAUSED_MIGRATION)};
+const struct hv_sight CORE_SUSPENDED = {SEEN(HV_STATE_PAUSED, HV_PAUSED_USER)};
+const struct hv_sight CORE_BROKEN = {SEEN(HV_STATE_PAUSED, HV_PAUSED_POSTCOPY_FAILED)};
 const struct hv_sight CORE_ABSENT = {.presence = HV_ABSENT};
 const struct hv_sight CORE_BLIND = {.presence = HV_UNREACHABLE};
 
@@ -270,8 +266,7 @@ struct core_world *core_new(void)
 
 void core_free(struct core_world *w)
 {
-    if (w->fleet->broken != NULL)
-        fail_msg("internal error: %s", w->fleet->broken->pending_reason);
+    assert_null(w->fleet->broken); /* an internal error */
     fleet_free(w->fleet);
     effects_fini(&w->fx);
     free(w);

@@ -40,6 +40,7 @@ static void close_at(const struct job *job, const struct job_order *order, const
     effect->of.intent.done_ms = now.wall_ms;
     effect->of.intent.err = *err;
     TEXT_SET(effect->of.intent.node, order->node);
+    TEXT_SET(effect->of.intent.argument, order->argument);
 }
 
 static void error_at(const struct job *job, const char *node, const char *call,
@@ -97,6 +98,7 @@ struct effect *order_give(struct fleet *f, struct job *job, struct job_order *or
     order->action = action;
     order->id = ++f->next_call_id;
     TEXT_SET(order->node, node);
+    TEXT_SET(order->argument, argument != NULL ? argument : "");
     enum effect_kind kind = call == HV_CALL_MIGRATE ? EFFECT_DO_MIGRATE : EFFECT_DO_TUNE;
     struct effect *effect = effects_add(fx, kind, job, now.wall_ms);
     effect->of.act.id = order->id;

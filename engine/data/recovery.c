@@ -421,7 +421,8 @@ bool recovery_called(struct fleet *f, struct job *job, uint64_t id, const struct
         return false;
     if (was_try && err->code != ERR_NONE) {
         enter(job, RECOVERY_WAITING, now);
-        job->recovery.next_ms = now.mono_ms + RECOVERY_AGAIN_MS;
+        bool cheap = job->recovery.way == RECOVERY_WAY_MONITOR; /* nothing is prepared anywhere */
+        job->recovery.next_ms = now.mono_ms + (cheap ? RECOVERY_AGAIN_MS / 4 : RECOVERY_AGAIN_MS);
     }
     job->next_round_ms = now.mono_ms; /* it changed something: look at once */
     return true;

@@ -174,7 +174,6 @@ struct job {
 
     bool frozen;             /* by an internal error: nothing is decided or ordered for it */
     struct job *next_broken; /* in the fleet's list of those that this turn froze */
-
     uint64_t version;
     struct job_view *view; /* as readers saw it last; see engine/publish.h */
     bool changed;          /* must be stored */
@@ -190,8 +189,7 @@ struct job *job_new(struct err *err);
 void job_free(struct job *job);
 DEFINE_OWNED(job)
 
-/* Follows one row of phase.def. False when there is no such row, or when the job has taken more
- * steps than any path through phase.def has; then nothing changed. */
+/* Follows one row of phase.def. False: no such row, or more steps than any path has; no change. */
 MUST_CHECK bool job_step(struct job *job, enum trigger why, struct moment now);
 /* The invariant above that does not hold, in words; NULL: all hold. */
 const char *job_flaw(const struct job *job);

@@ -28,7 +28,7 @@ struct job_order {
     uint64_t id;           /* 0: none is out */
     int64_t seq, asked_ms; /* wall */
     const char *action;    /* a literal */
-    char node[HV_HOST_MAX];
+    char node[HV_HOST_MAX], argument[32];
 };
 
 struct job_mode { /* one change of mode */

@@ -180,6 +180,7 @@ static void daemon_dies(struct sim *sim, const struct host *host)
                               .after_pass_ms = -1,
                               .duration_ms = DAEMON_BACK_MS};
     TEXT_SET(death.host, host->what.name);
+    sim->daemons_ended++;
     if (!sim_add_fault(sim, &death, &err))
         return;
 }
@@ -217,11 +218,12 @@ void sim_postcopy_resume(struct sim *sim, struct call *call, struct copy *source
  * the stream is dead, or another port, refuses: the source is where it was. */
 enum sim_error sim_postcopy_connect(struct sim *sim, struct job *job, unsigned port)
 {
-    if (job == NULL || job->phase != JOB_BROKEN || !job->source_knows)
+    if (job == NULL || job->phase != JOB_BROKEN || !job->source_knows ||
+        (job->target_knows && sim->now_ms < job->settled_ms))
         return SIM_ERROR_NOT_BROKEN;
     bool listens = job->target != NULL && job->target_knows && port != 0 && port == job->how.port &&
                    job->to->faults[SIM_FAULT_PORT_REFUSED] == 0;
-    if (!listens || sim->now_ms < job->settled_ms)
+    if (!listens)
         return SIM_ERROR_NONE;
     job->phase = JOB_RECOVER;
     job->peer_lost = false;

@@ -227,6 +227,11 @@ size_t sim_guest_count(const struct sim *sim)
     return n;
 }
 
+uint64_t sim_daemons_ended(const struct sim *sim)
+{
+    return sim->daemons_ended;
+}
+
 uint64_t sim_violations(const struct sim *sim)
 {
     return sim->violations;

@@ -38,12 +38,12 @@ struct sim_host {
     int64_t keepalive_ms; /* silence after which a connection is given up; 0: 30000 */
     /* Every host offers the same (offer.c), but for these. A guest that needs it cannot come. */
     char lacks_machine[64], lacks_network[64], lacks_bridge[64], lacks_pool[64];
-    bool other_cpu;                /* COMPARE_CPU says incompatible */
-    uint64_t hugepages;            /* of 2 MiB */
-    bool relay;                    /* Ferry may relay streams to it */
-    unsigned long libvirt_version; /* 0: 9.0.0 */
+    bool other_cpu;     /* COMPARE_CPU says incompatible */
+    uint64_t hugepages; /* of 2 MiB */
+    bool relay;         /* Ferry may relay streams to it */
     bool helper;        /* a `ferry hostd` answers there, also when its libvirtd does not */
     uint64_t pool_free; /* bytes left in each of its pools; 0: plenty */
+    unsigned long libvirt_version; /* 0: 9.0.0; what it cannot bear: hypervisor/versions.def */
 };
 struct sim_guest {
     char name[HV_NAME_MAX], uuid[HV_UUID_MAX], ns[HV_HOST_MAX];
@@ -118,6 +118,8 @@ bool sim_guest_persistent(const struct sim *sim, const char *uuid);
 int64_t sim_frozen_ms(const struct sim *sim, const char *uuid);
 size_t sim_guest_count(const struct sim *sim);  /* that run or are paused somewhere */
 uint64_t sim_violations(const struct sim *sim); /* times the law was broken; must stay 0 */
+/* Times an order ended a host's daemon: hypervisor/versions.def. */
+uint64_t sim_daemons_ended(const struct sim *sim);
 /* A hash over the whole state: same seed and script, same hash. */
 uint64_t sim_hash(const struct sim *sim);
 

@@ -178,7 +178,7 @@ struct sim {
     struct host *hosts;   /* hash by name */
     struct guest *guests; /* hash by uuid */
     struct fault *faults;
-    uint64_t jobs, calls, violations, trace;
+    uint64_t jobs, calls, violations, daemons_ended, trace;
     bool advances;
 };
 

@@ -565,6 +565,8 @@ const struct contract_case contract_cases[] = {
     {"a disk it does not have is refused", contract_a_disk_it_does_not_have_is_refused},
     {"a paused post-copy is taken up", contract_a_paused_post_copy_is_taken_up},
     {"a broken post-copy is taken up", contract_a_broken_post_copy_is_taken_up},
+    {"a broken post-copy is connected again at its port",
+     contract_a_broken_post_copy_is_connected_again_at_its_port},
     {"what is not broken is not taken up", contract_what_is_not_broken_is_not_taken_up},
     {"a yanked guest stays at home", contract_a_yanked_guest_stays_at_home},
     {"only an incoming copy is dropped", contract_only_an_incoming_copy_is_dropped},

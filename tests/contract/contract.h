@@ -105,6 +105,7 @@ bool contract_a_disk_it_does_not_have_is_refused(struct contract_world *w);
 /* --- cases of rescue.c --- */
 bool contract_a_paused_post_copy_is_taken_up(struct contract_world *w);
 bool contract_a_broken_post_copy_is_taken_up(struct contract_world *w);
+bool contract_a_broken_post_copy_is_connected_again_at_its_port(struct contract_world *w);
 bool contract_what_is_not_broken_is_not_taken_up(struct contract_world *w);
 bool contract_a_yanked_guest_stays_at_home(struct contract_world *w);
 bool contract_only_an_incoming_copy_is_dropped(struct contract_world *w);

@@ -66,10 +66,11 @@ static bool arrived(struct contract_world *w, const char *source, const char *ta
 
 /* --- post-copy --- */
 
-static uint64_t begin_postcopy(struct contract_world *w, const char **out_source,
-                               const char **out_target, size_t *out_mark)
+static uint64_t begin_postcopy_at(struct contract_world *w, unsigned port, const char **out_source,
+                                  const char **out_target, size_t *out_mark)
 {
     struct hv_migrate how = {.flags = HV_MIGRATE_UNSAFE | HV_MIGRATE_POSTCOPY,
+                             .port = port,
                              .bandwidth_mibs = CONTRACT_SLOW_MIBS,
                              .postcopy_bandwidth_mibs = CONTRACT_SLOW_MIBS / 2};
     if (!contract_locate(w, w->guest, out_source, out_target))
@@ -81,6 +82,12 @@ static uint64_t begin_postcopy(struct contract_world *w, const char **out_source
                  expect_done(w, contract_call(w, HV_CALL_START_POSTCOPY, *out_source, w->guest)) &&
                  contract_wait_event(w, *out_mark, resumed);
     return begun ? id : 0;
+}
+
+static uint64_t begin_postcopy(struct contract_world *w, const char **out_source,
+                               const char **out_target, size_t *out_mark)
+{
+    return begin_postcopy_at(w, 0, out_source, out_target, out_mark);
 }
 
 static bool both_halves_failed(struct contract_world *w, size_t mark, const char *source,
@@ -141,6 +148,52 @@ bool contract_a_broken_post_copy_is_taken_up(struct contract_world *w)
            contract_check(w, w->break_stream(w->ctx, source, w->guest), "it did not break") &&
            expect_failed(w, contract_answer(w, id)) &&
            both_halves_failed(w, mark, source, target) && is_taken_up(w, source, target);
+}
+
+static const struct hv_reply *connect_again(struct contract_world *w, const char *source,
+                                            const char *target, unsigned port)
+{
+    struct hv_request request = {.call = HV_CALL_RESUME_STREAM};
+    request.with.migrate.port = port;
+    TEXT_SET(request.with.migrate.target, target);
+    return ask_with(w, request, source, w->guest);
+}
+
+/* QEMU may not know yet that the stream is dead, and accepting is not connecting. */
+static bool is_connected_again(struct contract_world *w, const char *source, const char *target,
+                               unsigned port)
+{
+    for (int tries = 0; tries < 30; tries++) {
+        const struct hv_reply *reply = connect_again(w, source, target, port);
+        if (reply == NULL)
+            return false;
+        if (reply->err.code == ERR_NONE)
+            return contract_wait_state(w, target, w->guest, "running(migrated)") &&
+                   contract_wait_state(w, source, w->guest, "absent");
+        if (!expect(w, reply, ERR_HYPERVISOR, NOT_VALID))
+            return false;
+        contract_pause(w, 1000);
+    }
+    return contract_check(w, false, "it is refused for ever");
+}
+
+bool contract_a_broken_post_copy_is_connected_again_at_its_port(struct contract_world *w)
+{
+    enum { PORT = 49200 };
+    const char *source, *target;
+    size_t mark;
+    if (w->break_stream == NULL)
+        return true;
+    if (!contract_locate(w, w->guest, &source, &target) ||
+        !expect(w, connect_again(w, source, target, PORT), ERR_HYPERVISOR, NOT_VALID) ||
+        !at_home(w, source, target)) /* nothing is broken: refused, and nothing happens */
+        return false;
+    uint64_t id = begin_postcopy_at(w, PORT, &source, &target, &mark);
+    return id != 0 &&
+           contract_check(w, w->break_stream(w->ctx, source, w->guest), "it did not break") &&
+           expect_failed(w, contract_answer(w, id)) &&
+           both_halves_failed(w, mark, source, target) &&
+           is_connected_again(w, source, target, PORT);
 }
 
 bool contract_what_is_not_broken_is_not_taken_up(struct contract_world *w)

@@ -27,8 +27,9 @@ begin() { # "guest's work" "policy" [migrate option]...; FAULT: where Ferry is t
         UNDO+=("host_run h1 rm -f $IMAGES/f.img" "host_run h2 rm -f $IMAGES/f2.img")
         edits+=("$(with_device "<disk type='file' device='disk'><driver name='qemu' type='raw'/><source file='$IMAGES/f.img'/><target dev='vda' bus='virtio'/></disk>")")
     fi
+    [ -z "${HELPERS:-}${ADDRESSES:-}" ] || write_config
+    [ -z "${ADDRESSES:-}" ] || configure_addresses
     if [ -n "${HELPERS:-}" ]; then
-        write_config
         for host in $HELPERS; do start_hostd "$host"; done
         # shellcheck disable=SC2086
         configure_hostd $HELPERS
@@ -41,7 +42,7 @@ begin() { # "guest's work" "policy" [migrate option]...; FAULT: where Ferry is t
     job=${job#*/}
 }
 # A move that comes to be in that mode.
-begin_postcopy() { STALL=3 begin 'ws=32 rate=40 hb=200' "bandwidthPerMigration: 12Mi, bandwidthPostCopy: ${1:-1Mi}, allowPostCopy: true"; }
+begin_postcopy() { ADDRESSES=${ADDRESSES-1} STALL=3 begin 'ws=32 rate=40 hb=200' "bandwidthPerMigration: 12Mi, bandwidthPostCopy: ${1:-1Mi}, allowPostCopy: true"; }
 begin_paused() { STALL=3 begin 'ws=32 rate=40 hb=200' 'bandwidthPerMigration: 8Mi, allowWorkloadDisruption: true, allowPostCopy: false'; }
 begin_disks() { DISKS=1 begin 'ws=8 rate=2 hb=200' "bandwidthPerMigration: ${1:-6Mi}" --volume "vda=$IMAGES/f2.img"; } # [BANDWIDTH]
 # In the named stage of the move.

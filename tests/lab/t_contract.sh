@@ -27,7 +27,7 @@ exec "$LAB_SCRIPTS/fault" --name "$LAB_NAME" break-stream "\$1"
 BREAK
 chmod +x "$LAB/edit" "$LAB/break"
 
-"$suite" --host "h1=$(host_uri h1),qemu+tcp://h1/system" \
+"$suite" --host "h1=$(host_uri h1),qemu+tcp://h1/system,$LAB_NET.1" \
     --host "h2=$(host_uri h2),qemu+tcp://h2/system,$LAB_NET.2" \
     --dead-host dead=qemu+tcp://127.0.0.1:1/system \
     --guest "$(host_virsh h1 domuuid g-contract)" --twin "$(host_virsh h1 domuuid g-twin)" \

@@ -12,6 +12,8 @@ recovery_is() { [[ $(sql "SELECT recovery FROM jobs WHERE uid = '$(uid_of "$1")'
 
 in_postcopy
 began=$SECONDS
+daemons() { for host in h1 h2; do host_pid "$host" libvirtd; done | tr '\n' ' '; }
+daemons_before=$(daemons)
 arrives() { # SECONDS
     wait_final "$job" "$1"
     note "after $((SECONDS - began)) s: $(intents)"
@@ -36,6 +38,7 @@ case ${1:-} in
 stream | stream_[0-9]*)
     break_host break-stream h1
     arrives 60
+    assert_equal 'libvirtds' "$(daemons)" "$daemons_before" # no order ended one
     recovery_is "$job" recovered || fail "recovery: $(sql 'SELECT recovery FROM jobs')"
     ;;
 outage | outage_*)

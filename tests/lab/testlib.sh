@@ -189,6 +189,8 @@ write_config() { # [MIGRATIONS_AT_ONCE]
             "  parallelMigrationsPerCluster: ${1:-20}" '  parallelOutboundMigrationsPerNode: 20' '  parallelInboundMigrationsPerNode: 20'
     } >"$TEST_DIR/ferry.yaml"
 }
+# configure_addresses: Ferry names the address for memory, and so may choose the port; after write_config.
+configure_addresses() { sed -i "s|^  - name: \\(h[0-9]\\)\$|&\n    migrationAddress: \\1|" "$TEST_DIR/ferry.yaml"; }
 ferry_alive() { process_alive "$FERRY_PROCESS"; }
 ferry_dead() { ! ferry_alive; }
 ferry_ready() { [ "$(curl -so /dev/null -m 2 -w '%{http_code}' "$SERVER/readyz")" = 200 ]; }

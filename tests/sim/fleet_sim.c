@@ -168,6 +168,9 @@ void fleet_sim_host(struct fleet_sim *fs, size_t i, struct sim_host *host)
     struct err err = {0};
     (void)snprintf(host->name, sizeof host->name, "h%zu", i);
     TEXT_SET(fs->hosts[i].name, host->name);
+    TEXT_SET(fs->hosts[i].migration_host, host->name);
+    if (host->libvirt_version == 0 && i % 3 == 1)
+        host->libvirt_version = 11003000; /* ends when it is asked to resume a post-copy */
     TEXT_SET(fs->hosts[i].helper, host->helper ? "simulated" : "");
     TEXT_SET(fs->hosts[i].oob, "simulated");
     TEXT_SET(fs->hosts[i].relay, host->relay ? "simulated" : "");
@@ -218,6 +221,7 @@ void fleet_sim_fini(struct fleet_sim *fs)
         recorder_free(fs->lives[i].recorder);
     }
     snapshot_unref(fs->snapshot);
+    assert_int_equal(sim_daemons_ended(fs->sim), 0);
     sim_free(fs->sim);
     store_free(fs->store);
     free(fs->hosts);

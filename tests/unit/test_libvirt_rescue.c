@@ -95,11 +95,31 @@ static int initialize(void **state)
     return virInitialize();
 }
 
+static void a_broken_post_copy_is_connected_again_by_one_command(void **state)
+{
+    (void)state;
+    static const struct {
+        const char *host, *uri;
+    } rows[] = {{"h2", "tcp:h2:49190"},
+                {"10.0.0.2", "tcp:10.0.0.2:49190"},
+                {"fd00::2", "tcp:[fd00::2]:49190"},
+                {"[fd00::2]", "tcp:[fd00::2]:49190"}};
+    for (size_t i = 0; i < COUNT(rows); i++) {
+        char want[160];
+        (void)snprintf(want, sizeof want,
+                       "{\"arguments\":{\"uri\":\"%s\",\"resume\":true},\"execute\":\"migrate\"}",
+                       rows[i].uri);
+        OWNED_TEXT order = libvirt_resume_order(rows[i].host, 49190);
+        assert_string_equal(order, want);
+    }
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(only_a_migration_s_own_streams_are_broken_disks_first),
         cmocka_unit_test(an_error_in_qemu_s_answer_is_a_failure),
+        cmocka_unit_test(a_broken_post_copy_is_connected_again_by_one_command),
         cmocka_unit_test(a_rate_counts_once_it_is_measured),
     };
     return cmocka_run_group_tests(tests, initialize, NULL);

@@ -177,6 +177,22 @@ static void a_broken_post_copy_is_taken_up_with_its_limit_and_nothing_else(void 
            "bandwidth.postcopy=9 migrate_uri=tcp://10.0.0.2 listen_address=10.0.0.2");
 }
 
+static void the_target_listens_on_the_port_that_was_chosen(void **state)
+{
+    (void)state;
+    struct hv_migrate how = {.flags = HV_MIGRATE_POSTCOPY, .port = 49190};
+    struct hv_host target = {.migration_host = "h2"};
+    expect(how, target, VIR_MIGRATE_POSTCOPY, "migrate_uri=tcp://h2:49190");
+    TEXT_SET(target.migration_host, "fd00::2");
+    expect(how, target, VIR_MIGRATE_POSTCOPY,
+           "migrate_uri=tcp://[fd00::2]:49190 listen_address=fd00::2");
+    TEXT_SET(target.migration_host, ""); /* libvirt takes no port without an address */
+    expect(how, target, VIR_MIGRATE_POSTCOPY, "");
+    TEXT_SET(target.migration_host, "h2"); /* a new listener beside the first */
+    how.flags |= HV_MIGRATE_RESUME;
+    expect(how, target, VIR_MIGRATE_POSTCOPY | VIR_MIGRATE_POSTCOPY_RESUME, "migrate_uri=tcp://h2");
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -186,6 +202,7 @@ int main(void)
         cmocka_unit_test(a_certificate_s_name_goes_with_encryption_only),
         cmocka_unit_test(what_is_relayed_goes_to_the_relay_and_names_the_target),
         cmocka_unit_test(a_broken_post_copy_is_taken_up_with_its_limit_and_nothing_else),
+        cmocka_unit_test(the_target_listens_on_the_port_that_was_chosen),
     };
     return cmocka_run_group_tests(tests, initialize, NULL);
 }

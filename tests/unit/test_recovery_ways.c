@@ -1,0 +1,322 @@
+/* test_recovery_ways.c - by which order a broken post-copy is resumed: not by one that ends the
+ * target's libvirtd, not a second time by one after which a daemon ended; and how Ferry comes to
+ * know the port that the other way needs. */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include <cmocka.h>
+#include <string.h>
+
+#include "base/text.h"
+#include "engine/data/recovery.h"
+#include "hypervisor/versions.h"
+#include "tests/core_move.h"
+#include "tests/core_restart.h"
+
+enum { PORT = 49190, KILLS = 11003000, FINE = 9000000 };
+
+static void know_hosts(struct core_world *w, unsigned long target_version)
+{
+    struct node *target = core_node(w, "h2");
+    TEXT_SET(target->host.migration_host, "h2");
+    target->facts.libvirt_version = target_version;
+    target->has_facts = true;
+}
+
+/* port 0: libvirt chose it, nobody knows it. */
+static struct core_world *broken(unsigned long target_version, unsigned port)
+{
+    struct core_world *w = core_in_postcopy();
+    know_hosts(w, target_version);
+    core_job(w)->stream.port = port;
+    core_breaks(w, CORE_PC_BROKEN_SOURCE, CORE_PC_BROKEN_TARGET);
+    core_pass(w, 500);
+    return w;
+}
+
+static void arrives(struct core_world *w)
+{
+    w->source = CORE_ABSENT;
+    w->target = CORE_ARRIVED;
+    core_pass(w, 3000);
+    core_expect(w, PHASE_SUCCEEDED, OUTCOME_SUCCEEDED, GUEST_AT_TARGET);
+    assert_int_equal(core_job(w)->recovery.state, RECOVERY_RECOVERED);
+    assert_int_equal(core_open_intents(w), 0);
+    core_clean(w);
+}
+
+static void lose(struct core_world *w, const char *host, enum hv_lost how)
+{
+    struct input input = {.kind = INPUT_HOST, .of.connected = false};
+    TEXT_SET(input.host, host);
+    err_set(&input.err, ERR_UNREACHABLE, "connection lost");
+    input.err.hv_code = how;
+    core_feed(w, &input);
+    core_settle(w);
+}
+
+static void exhausted(struct core_world *w, const char *why)
+{
+    const struct job *job = core_job(w);
+    assert_int_equal(job->recovery.state, RECOVERY_EXHAUSTED);
+    if (strstr(job->pending_reason, why) == NULL)
+        fail_msg("'%s' does not say '%s'", job->pending_reason, why);
+    assert_int_equal(core_said(w, "PostCopyNotRecovered", why), 1);
+}
+
+static void the_quirk_is_that_of_libvirt_11_2_and_11_3(void **state)
+{
+    (void)state;
+    static const struct {
+        unsigned long version;
+        bool has;
+    } rows[] = {{0, false},       {9000000, false}, {11001009, false}, {11002000, true},
+                {11003000, true}, {11003999, true}, {11004000, false}, {12008000, false}};
+    for (size_t i = 0; i < COUNT(rows); i++)
+        assert_int_equal(hv_quirk_of(HV_QUIRK_RESUME_KILLS_TARGET, rows[i].version), rows[i].has);
+    char text[HV_VERSION_TEXT_MAX];
+    hv_version_text(11003002, text);
+    assert_string_equal(text, "11.3.2");
+}
+
+static void a_target_that_dies_of_resume_is_recovered_through_the_source_s_monitor(void **state)
+{
+    (void)state;
+    struct core_world *w = broken(KILLS, PORT);
+    assert_int_equal(core_orders(w, HV_CALL_MIGRATE), 0);
+    assert_int_equal(core_orders(w, HV_CALL_RESUME_STREAM), 1);
+    const struct effect *order = core_newest(w, HV_CALL_RESUME_STREAM);
+    assert_string_equal(order->of.act.node, "h1");
+    assert_string_equal(order->of.act.migrate.target, "h2");
+    assert_int_equal(order->of.act.migrate.port, PORT);
+    core_answers(w, HV_CALL_RESUME_STREAM, ERR_NONE);
+    w->source = CORE_PC_SOURCE;
+    w->target = CORE_PC_TARGET;
+    core_flow(w, 20000);
+    assert_int_equal(core_orders(w, HV_CALL_RESUME_STREAM), 1);
+    assert_int_equal(core_orders(w, HV_CALL_MIGRATE), 0);
+    arrives(w);
+    core_free(w);
+}
+
+static void a_monitor_s_refusal_is_followed_by_another_try_soon(void **state)
+{
+    (void)state;
+    struct core_world *w = broken(KILLS, PORT);
+    core_answers(w, HV_CALL_RESUME_STREAM, ERR_HYPERVISOR); /* QEMU does not know yet */
+    core_pass(w, 2000);
+    assert_int_equal(core_orders(w, HV_CALL_RESUME_STREAM), 2);
+    core_free(w);
+}
+
+/* Accepted is not connected: the same states say that it did not work. */
+static void an_accepted_order_that_changed_nothing_is_given_again(void **state)
+{
+    (void)state;
+    struct core_world *w = broken(KILLS, PORT);
+    core_answers(w, HV_CALL_RESUME_STREAM, ERR_NONE);
+    core_pass(w, RECOVERY_AGAIN_MS + 2000);
+    assert_int_equal(core_orders(w, HV_CALL_RESUME_STREAM), 2);
+    core_free(w);
+}
+
+static void without_the_port_a_target_that_dies_of_resume_is_left_to_an_operator(void **state)
+{
+    (void)state;
+    struct core_world *w = broken(KILLS, 0);
+    core_pass(w, 600000);
+    assert_int_equal(core_orders(w, HV_CALL_MIGRATE) + core_orders(w, HV_CALL_RESUME_STREAM), 0);
+    exhausted(w, "h2 has libvirt 11.3.0: the target's libvirtd ends with signal 11");
+    exhausted(w, "the port for the monitor's command is not known");
+
+    assert_true(core_word(w, RESOLVE_RECOVER)); /* a word does not make it safe */
+    core_pass(w, 600000);
+    assert_int_equal(core_orders(w, HV_CALL_MIGRATE), 0);
+    assert_int_equal(core_job(w)->recovery.state, RECOVERY_EXHAUSTED);
+    core_free(w);
+}
+
+static void a_target_without_the_quirk_is_resumed_by_libvirt(void **state)
+{
+    (void)state;
+    struct core_world *w = broken(FINE, PORT);
+    assert_int_equal(core_orders(w, HV_CALL_MIGRATE), 1);
+    assert_int_equal(core_orders(w, HV_CALL_RESUME_STREAM), 0);
+    assert_int_equal(core_newest(w, HV_CALL_MIGRATE)->of.act.migrate.port, 0);
+    core_free(w);
+}
+
+/* The target's daemon ends a second after the order, and is back a second later. */
+static void daemon_dies(struct core_world *w, const char *host, enum hv_lost how)
+{
+    core_pass(w, 1000);
+    if (strcmp(host, "h2") == 0)
+        w->target = CORE_BLIND;
+    else
+        w->source = CORE_BLIND;
+    lose(w, host, how);
+    core_returns(w, HV_CALL_MIGRATE, ERR_HYPERVISOR);
+    core_pass(w, 1000);
+    w->source = CORE_PC_BROKEN_SOURCE;
+    w->target = CORE_PC_BROKEN_TARGET;
+    core_connect(w, host, true);
+    core_list(w, host);
+    core_pass(w, 10000);
+}
+
+static void an_order_after_which_a_daemon_ended_is_not_given_again(void **state)
+{
+    (void)state;
+    static const char *const hosts[] = {"h1", "h2"};
+    for (size_t i = 0; i < COUNT(hosts); i++) {
+        struct core_world *w = broken(FINE, 0);
+        daemon_dies(w, hosts[i], HV_LOST_CLOSED);
+        core_pass(w, 600000);
+        assert_int_equal(core_orders(w, HV_CALL_MIGRATE), 1);
+        assert_int_equal(core_said(w, "DaemonEnded", hosts[i]), 1);
+        exhausted(w, "a daemon ended right after the last try by libvirt");
+
+        core_restart(w, 1000); /* nor by the next process */
+        know_hosts(w, FINE);
+        core_pass(w, 600000);
+        assert_int_equal(core_orders(w, HV_CALL_MIGRATE), 1);
+        assert_int_equal(core_job(w)->recovery.state, RECOVERY_EXHAUSTED);
+
+        assert_true(core_word(w, RESOLVE_RECOVER)); /* until somebody decides */
+        core_pass(w, 1000);
+        assert_int_equal(core_orders(w, HV_CALL_MIGRATE), 2);
+        core_free(w);
+    }
+}
+
+static void after_a_daemon_ended_the_other_way_is_tried(void **state)
+{
+    (void)state;
+    struct core_world *w = broken(FINE, PORT);
+    daemon_dies(w, "h2", HV_LOST_CLOSED);
+    assert_int_equal(core_orders(w, HV_CALL_MIGRATE), 1);
+    unsigned tries = core_orders(w, HV_CALL_RESUME_STREAM);
+    assert_true(tries >= 1);
+    core_restart(w, 1000);
+    know_hosts(w, FINE);
+    core_pass(w, 10000);
+    assert_int_equal(core_orders(w, HV_CALL_MIGRATE), 1);
+    assert_true(core_orders(w, HV_CALL_RESUME_STREAM) > tries);
+    assert_int_equal(core_newest(w, HV_CALL_RESUME_STREAM)->of.act.migrate.port, PORT);
+    core_free(w);
+}
+
+/* A path that is cut, or a daemon that hangs, was not ended by the order. */
+static void silence_is_no_death(void **state)
+{
+    (void)state;
+    struct core_world *w = broken(FINE, 0);
+    daemon_dies(w, "h2", HV_LOST_SILENT);
+    assert_int_equal(core_orders(w, HV_CALL_MIGRATE), 2);
+    assert_int_equal(core_said(w, "DaemonEnded", NULL), 0);
+    core_free(w);
+}
+
+static void a_daemon_that_ends_long_after_the_order_was_not_ended_by_it(void **state)
+{
+    (void)state;
+    struct core_world *w = broken(FINE, 0);
+    core_pass(w, RECOVERY_DEATH_MS + 1000);
+    daemon_dies(w, "h2", HV_LOST_CLOSED);
+    assert_int_equal(core_orders(w, HV_CALL_MIGRATE), 2);
+    core_free(w);
+}
+
+/* ---- the port ---- */
+
+static struct core_world *migrates(bool post_copy, const char *address)
+{
+    struct core_world *w = core_new();
+    TEXT_SET(core_node(w, "h2")->host.migration_host, address);
+    assert_true(core_put(w, OBJECT_POLICY, "p",
+                         post_copy ? "{\"selectors\":{},\"allowPostCopy\":true}"
+                                   : "{\"selectors\":{},\"allowPostCopy\":false}"));
+    core_create(w);
+    return w;
+}
+
+static void a_port_is_chosen_where_a_post_copy_could_break(void **state)
+{
+    (void)state;
+    struct core_world *w = migrates(true, "h2");
+    assert_true(w->last.port >= (HV_PORT_MIN + HV_PORT_MAX + 1) / 2 && w->last.port < HV_PORT_MAX);
+    assert_int_equal(core_job(w)->stream.port, w->last.port);
+    core_restart(w, 1000);
+    assert_int_equal(core_job(w)->stream.port, w->last.port);
+    core_free(w);
+
+    w = migrates(false, "h2");
+    assert_int_equal(w->last.port, 0);
+    core_free(w);
+    w = migrates(true, ""); /* libvirt decides where the memory goes: it takes no port alone */
+    assert_int_equal(w->last.port, 0);
+    core_free(w);
+}
+
+static void fails_in_prepare(struct core_world *w, int hv_code)
+{
+    struct input input = {.kind = INPUT_CALL, .id = w->migrate_id, .of.call = HV_CALL_MIGRATE};
+    TEXT_SET(input.guest, CORE_GUEST);
+    err_set(&input.err, ERR_HYPERVISOR, "Address already in use");
+    input.err.hv_code = hv_code;
+    core_feed(w, &input);
+    core_settle(w);
+    core_pass(w, 5000);
+}
+
+static void a_port_that_is_taken_is_followed_by_another_and_then_by_libvirt_s(void **state)
+{
+    (void)state;
+    struct core_world *w = migrates(true, "h2");
+    unsigned first = w->last.port;
+    w->target = CORE_ABSENT;
+    fails_in_prepare(w, 1);
+    assert_int_equal(w->migrates, 2);
+    assert_int_not_equal(w->last.port, 0);
+    assert_int_not_equal(w->last.port, first);
+    fails_in_prepare(w, 1);
+    assert_int_equal(w->migrates, 3);
+    assert_int_equal(w->last.port, 0);
+    fails_in_prepare(w, 1);
+    assert_int_equal(w->migrates, 3);
+    core_expect(w, PHASE_FAILED, OUTCOME_FAILED, GUEST_AT_SOURCE);
+    core_free(w);
+}
+
+static void a_failure_that_is_not_the_port_s_is_final_at_once(void **state)
+{
+    (void)state;
+    struct core_world *w = migrates(true, "h2");
+    w->target = CORE_ABSENT;
+    fails_in_prepare(w, 9); /* the CPU, say */
+    assert_int_equal(w->migrates, 1);
+    core_expect(w, PHASE_FAILED, OUTCOME_FAILED, GUEST_AT_SOURCE);
+    core_free(w);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(the_quirk_is_that_of_libvirt_11_2_and_11_3),
+        cmocka_unit_test(a_target_that_dies_of_resume_is_recovered_through_the_source_s_monitor),
+        cmocka_unit_test(a_monitor_s_refusal_is_followed_by_another_try_soon),
+        cmocka_unit_test(an_accepted_order_that_changed_nothing_is_given_again),
+        cmocka_unit_test(without_the_port_a_target_that_dies_of_resume_is_left_to_an_operator),
+        cmocka_unit_test(a_target_without_the_quirk_is_resumed_by_libvirt),
+        cmocka_unit_test(an_order_after_which_a_daemon_ended_is_not_given_again),
+        cmocka_unit_test(after_a_daemon_ended_the_other_way_is_tried),
+        cmocka_unit_test(silence_is_no_death),
+        cmocka_unit_test(a_daemon_that_ends_long_after_the_order_was_not_ended_by_it),
+        cmocka_unit_test(a_port_is_chosen_where_a_post_copy_could_break),
+        cmocka_unit_test(a_port_that_is_taken_is_followed_by_another_and_then_by_libvirt_s),
+        cmocka_unit_test(a_failure_that_is_not_the_port_s_is_final_at_once),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
