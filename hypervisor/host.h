@@ -3,6 +3,7 @@
 #define HYPERVISOR_HOST_H
 
 #include <stdbool.h>
+#include <stddef.h>
 
 enum {
     HV_HOST_MAX = 64,  /* a host's configured name, with terminator */
@@ -31,5 +32,10 @@ struct hv_host {
     unsigned port_min, port_max;       /* where its libvirt lets streams in; 0: its default */
     int keepalive_interval_s, keepalive_count; /* 0: 5 and 5 */
 };
+/* Is it an address and not a name? Then without brackets into out_address. */
+bool hv_literal_address(const char *host, char *out_address, size_t bytes);
+/* Does it listen for memory on one address that is known? Only then can a port be chosen for it: on
+ * all addresses QEMU is content with those that are free, and the stream could reach a stranger. */
+bool hv_host_listens_on_address(const struct hv_host *host);
 
 #endif

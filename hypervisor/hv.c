@@ -6,8 +6,10 @@
  */
 #include "hypervisor/hv.h"
 
+#include <arpa/inet.h>
 #include <assert.h>
 #include <stdio.h>
+#include <string.h>
 
 #include "hypervisor/act.h"
 #include "hypervisor/observe.h"
@@ -239,4 +241,22 @@ bool hv_probe_submit(const struct hv_probe *probe, const struct hv_request *requ
 bool hv_act_submit(const struct hv_act *act, const struct hv_request *request, struct err *err)
 {
     return submit_through(HV_DOOR_ACT, act->hv, request, err);
+}
+
+bool hv_literal_address(const char *host, char *out_address, size_t bytes)
+{
+    unsigned char binary[sizeof(struct in6_addr)];
+    size_t n = strlen(host);
+    bool bracketed = n > 2 && host[0] == '[' && host[n - 1] == ']';
+    (void)snprintf(out_address, bytes, "%.*s", (int)(bracketed ? n - 2 : n),
+                   bracketed ? host + 1 : host);
+    return inet_pton(AF_INET, out_address, binary) == 1 ||
+           inet_pton(AF_INET6, out_address, binary) == 1;
+}
+
+bool hv_host_listens_on_address(const struct hv_host *host)
+{
+    char address[HV_TEXT_MAX];
+    return hv_literal_address(host->migration_host, address, sizeof address) &&
+           (host->listen[0] == '\0' || strcmp(host->listen, address) == 0);
 }

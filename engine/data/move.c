@@ -37,7 +37,7 @@ static unsigned choose_port(struct fleet *f, const struct job *job)
     enum { PORTS_TRIED_MAX = 2 };
     struct node *target = fleet_node(f, job->target);
     bool relayed = (job->flags & (HV_MIGRATE_TUNNELLED | HV_MIGRATE_RELAYED)) != 0;
-    if (target == NULL || relayed || target->host.migration_host[0] == '\0' ||
+    if (target == NULL || relayed || !hv_host_listens_on_address(&target->host) ||
         !flags_allow_postcopy(job) || job->retries >= PORTS_TRIED_MAX)
         return 0;
     unsigned min = target->host.port_min != 0 ? target->host.port_min : HV_PORT_MIN;

@@ -151,7 +151,7 @@ static enum recovery_way choose_way(struct fleet *f, const struct job *job, char
     bool quirk = hv_quirk_of(HV_QUIRK_RESUME_KILLS_TARGET, version);
     bool tunnelled = (job->flags & HV_MIGRATE_TUNNELLED) != 0;
     bool has_port = stream_port(job) != 0 && !tunnelled && target != NULL &&
-                    target->host.migration_host[0] != '\0';
+                    hv_host_listens_on_address(&target->host);
     if (!quirk && (job->recovery.unsafe & bit(RECOVERY_WAY_LIBVIRT)) == 0)
         return RECOVERY_WAY_LIBVIRT;
     if (has_port && (job->recovery.unsafe & bit(RECOVERY_WAY_MONITOR)) == 0)

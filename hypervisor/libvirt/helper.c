@@ -41,7 +41,7 @@ static bool probe_path(const struct job *job, enum hv_path *out_path, struct err
     unsigned port = target->port_max != 0 ? target->port_max : HV_PORT_MAX;
     char address[HV_TEXT_MAX];
     enum hostd_path path;
-    if (!libvirt_literal_address(target->migration_host, address, sizeof address))
+    if (!hv_literal_address(target->migration_host, address, sizeof address))
         return err_set(err, ERR_REFUSED, "'migrationAddress' of host '%s' is not an address",
                        target->name);
     if (!hostd_probe(config->helper, config->helper_secret, address, port, &path, err))

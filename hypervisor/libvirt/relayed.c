@@ -56,9 +56,8 @@ uint64_t libvirt_relay_open(const struct job *job, unsigned *out_port, struct er
     unsigned max = target->port_max != 0 ? target->port_max : HV_PORT_MAX;
     int more = job->request.with.migrate.parallel_connections;
     char address[HV_TEXT_MAX], here[HV_TEXT_MAX];
-    if (relays == NULL || !libvirt_literal_address(target->relay, here, sizeof here) ||
-        !libvirt_literal_address(target->migration_host, address, sizeof address) ||
-        max - min < 2) {
+    if (relays == NULL || !hv_literal_address(target->relay, here, sizeof here) ||
+        !hv_literal_address(target->migration_host, address, sizeof address) || max - min < 2) {
         (void)err_set(err, ERR_HYPERVISOR,
                       "host '%s' has no relay, no address or too few ports for one", target->name);
         return 0;

@@ -101,7 +101,7 @@ bool libvirt_rescue_drop_copy(virDomainPtr domain, struct err *err)
 char *libvirt_resume_order(const char *host, unsigned port)
 {
     char address[HV_TEXT_MAX], uri[HV_TEXT_MAX + 32];
-    bool literal = libvirt_literal_address(host, address, sizeof address);
+    bool literal = hv_literal_address(host, address, sizeof address);
     bool ipv6 = literal && strchr(address, ':') != NULL;
     (void)snprintf(uri, sizeof uri, ipv6 ? "tcp:[%s]:%u" : "tcp:%s:%u", address, port);
     OWNED(json_object) order = json_object_new_object();

@@ -5,7 +5,6 @@
  * no address of its own); all others are the host's to judge: it knows what it can do, and says no
  * before the guest is touched.
  */
-#include <arpa/inet.h>
 #include <string.h>
 
 #include "base/text.h"
@@ -131,25 +130,13 @@ static void add_uri(struct wish *wish, const char *host, unsigned port)
     libvirt_wish_text(wish, VIR_MIGRATE_PARAM_URI, uri);
 }
 
-/* Without brackets, when it is an address and not a name. */
-bool libvirt_literal_address(const char *host, char *out_address, size_t bytes)
-{
-    unsigned char binary[sizeof(struct in6_addr)];
-    size_t n = strlen(host);
-    bool bracketed = n > 2 && host[0] == '[' && host[n - 1] == ']';
-    (void)snprintf(out_address, bytes, "%.*s", (int)(bracketed ? n - 2 : n),
-                   bracketed ? host + 1 : host);
-    return inet_pton(AF_INET, out_address, binary) == 1 ||
-           inet_pton(AF_INET6, out_address, binary) == 1;
-}
-
 /* The name that the source must find in the target's certificate, where it is not the one it was
  * told to connect to: what is relayed is told the relay's. */
 static const char *name_of(const struct hv_host *target, bool relayed, char *address, size_t bytes)
 {
     if (target->tls_name[0] != '\0' || !relayed)
         return target->tls_name;
-    (void)libvirt_literal_address(target->migration_host, address, bytes);
+    (void)hv_literal_address(target->migration_host, address, bytes);
     return address;
 }
 
@@ -169,7 +156,7 @@ static void add_addresses(struct wish *wish, const struct hv_migrate *how,
                           : how->port);
     if (!tunnelled && target->listen[0] != '\0')
         libvirt_wish_text(wish, VIR_MIGRATE_PARAM_LISTEN_ADDRESS, target->listen);
-    else if (!tunnelled && libvirt_literal_address(target->migration_host, listen, sizeof listen))
+    else if (!tunnelled && hv_literal_address(target->migration_host, listen, sizeof listen))
         libvirt_wish_text(wish, VIR_MIGRATE_PARAM_LISTEN_ADDRESS, listen);
     if ((how->flags & HV_MIGRATE_TLS) != 0 && name[0] != '\0')
         libvirt_wish_text(wish, VIR_MIGRATE_PARAM_TLS_DESTINATION, name);

@@ -23,7 +23,6 @@ struct wish libvirt_wish(const struct hv_migrate *how, const struct hv_host *tar
                          unsigned relay_port);
 void libvirt_wish_text(struct wish *wish, const char *name, const char *text);
 void libvirt_wish_fini(struct wish *wish);
-bool libvirt_literal_address(const char *host, char *out_address, size_t bytes);
 
 /* rescue.c: from QEMU's answer to query-yank the order that breaks a migration's streams,
  * malloc'ed; NULL with err: there are none. */

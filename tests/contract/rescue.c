@@ -3,6 +3,7 @@
 #include <string.h>
 
 #include "base/text.h"
+#include "hypervisor/versions.h"
 #include "tests/contract/contract.h"
 
 static const char stranger[] = "deadbeef-0000-4000-8000-000000000000";
@@ -102,6 +103,14 @@ static bool both_halves_failed(struct contract_world *w, size_t mark, const char
            contract_wait_state(w, target, w->guest, "running(postcopy-failed)");
 }
 
+/* libvirt of some versions does not bear to be asked. */
+static bool bears_resume(struct contract_world *w, const char *target)
+{
+    const struct hv_reply *reply = contract_call(w, HV_CALL_HOST_FACTS, target, "");
+    return reply == NULL ||
+           !hv_quirk_of(HV_QUIRK_RESUME_KILLS_TARGET, reply->with.facts.libvirt_version);
+}
+
 static const struct hv_reply *take_up(struct contract_world *w, const char *source,
                                       const char *target)
 {
@@ -130,6 +139,8 @@ bool contract_a_paused_post_copy_is_taken_up(struct contract_world *w)
 {
     const char *source, *target;
     size_t mark;
+    if (!contract_locate(w, w->guest, &source, &target) || !bears_resume(w, target))
+        return w->failure[0] == '\0';
     uint64_t id = begin_postcopy(w, &source, &target, &mark);
     struct hv_request pause = {.call = HV_CALL_ABORT, .with.tune.postcopy = true};
     return id != 0 && expect_done(w, ask_with(w, pause, source, w->guest)) &&
@@ -143,6 +154,8 @@ bool contract_a_broken_post_copy_is_taken_up(struct contract_world *w)
     size_t mark;
     if (w->break_stream == NULL)
         return true;
+    if (!contract_locate(w, w->guest, &source, &target) || !bears_resume(w, target))
+        return w->failure[0] == '\0';
     uint64_t id = begin_postcopy(w, &source, &target, &mark);
     return id != 0 &&
            contract_check(w, w->break_stream(w->ctx, source, w->guest), "it did not break") &&
@@ -167,9 +180,12 @@ static bool is_connected_again(struct contract_world *w, const char *source, con
         const struct hv_reply *reply = connect_again(w, source, target, port);
         if (reply == NULL)
             return false;
+        struct hv_request faster = {.call = HV_CALL_SET_SPEED,
+                                    .with.tune = {.value = 64, .postcopy = true}};
         if (reply->err.code == ERR_NONE)
-            return contract_wait_state(w, target, w->guest, "running(migrated)") &&
-                   contract_wait_state(w, source, w->guest, "absent");
+            return contract_wait_state(w, target, w->guest, "running(postcopy)") &&
+                   expect_done(w, ask_with(w, faster, source, w->guest)) &&
+                   arrived(w, source, target);
         if (!expect(w, reply, ERR_HYPERVISOR, NOT_VALID))
             return false;
         contract_pause(w, 1000);
@@ -200,6 +216,8 @@ bool contract_what_is_not_broken_is_not_taken_up(struct contract_world *w)
 {
     const char *source, *target;
     size_t mark;
+    if (!contract_locate(w, w->guest, &source, &target) || !bears_resume(w, target))
+        return w->failure[0] == '\0';
     if (!contract_locate(w, w->guest, &source, &target) ||
         !expect(w, take_up(w, source, target), ERR_HYPERVISOR, NOT_VALID) ||
         !at_home(w, source, target))

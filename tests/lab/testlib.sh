@@ -134,7 +134,8 @@ hostd_socket() { echo "$LAB/$1/hostd.sock"; } # HOST
 start_hostd() {
     local at=${2:-$(hostd_socket "$1")}
     [ -f "$HOSTD_SECRET" ] || (umask 077 && tr -d - </proc/sys/kernel/random/uuid >"$HOSTD_SECRET")
-    host_tool "$1" "$FERRY" hostd --listen "$at" --ports "$LAB_PORTS" \
+    # Not host_tool: as a function it would leave a shell between, and only that would be ended.
+    nsenter -t "$(host_pid "$1" holder)" -n -m -u "$FERRY" hostd --listen "$at" --ports "$LAB_PORTS" \
         --secret-file "$HOSTD_SECRET" >>"$TEST_DIR/hostd-$1.log" 2>&1 </dev/null &
     wait_until 10 grep -qs hostd_listens "$TEST_DIR/hostd-$1.log" ||
         fail "ferry hostd does not start on $1: $(cat "$TEST_DIR/hostd-$1.log")"
@@ -190,7 +191,7 @@ write_config() { # [MIGRATIONS_AT_ONCE]
     } >"$TEST_DIR/ferry.yaml"
 }
 # configure_addresses: Ferry names the address for memory, and so may choose the port; after write_config.
-configure_addresses() { sed -i "s|^  - name: \\(h[0-9]\\)\$|&\n    migrationAddress: \\1|" "$TEST_DIR/ferry.yaml"; }
+configure_addresses() { sed -i "s|^  - name: h\\([0-9]\\)\$|&\n    migrationAddress: $LAB_NET.\\1|" "$TEST_DIR/ferry.yaml"; }
 ferry_alive() { process_alive "$FERRY_PROCESS"; }
 ferry_dead() { ! ferry_alive; }
 ferry_ready() { [ "$(curl -so /dev/null -m 2 -w '%{http_code}' "$SERVER/readyz")" = 200 ]; }

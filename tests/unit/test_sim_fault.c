@@ -47,6 +47,8 @@ static const struct story {
      "running(booted)", "absent"},
     {"migration port dropped", SIM_FAULT_PORT_DROPPED, AT_START, "h2", FOR_EVER, 38, 0, 7, 135800,
      "running(booted)", "absent"},
+    {"migration port taken by another program", SIM_FAULT_PORT_TAKEN, AT_START, "h2", FOR_EVER, 1,
+     0, 10, 1200, "running(booted)", "absent"},
     {"target's link down", SIM_FAULT_LINK_DOWN, IN_COPY, "h2", FOR_EVER, 1, 0, 7, 30500,
      "running(booted)", "absent"},
     {"source's link down", SIM_FAULT_LINK_DOWN, IN_COPY, "h1", FOR_EVER, 1, 0, 7, 30500,
@@ -100,13 +102,15 @@ static struct world *moving_world(const struct story *story, uint64_t seed, uint
     bool about_guest = story->host[0] == '\0' || story->stage != AT_START;
     TEXT_SET(fault.guest, about_guest ? UUID_1 : "");
     bool is_doom = story->kind == SIM_FAULT_PORT_REFUSED || story->kind == SIM_FAULT_PORT_DROPPED ||
-                   story->kind == SIM_FAULT_NO_MEMORY;
+                   story->kind == SIM_FAULT_PORT_TAKEN || story->kind == SIM_FAULT_NO_MEMORY;
     fault.at_ms = world_now(w) + (is_doom ? 0 : 100);
     struct err err = {0};
     assert_true(sim_add_fault(w->sim, &fault, &err));
 
-    struct hv_migrate how = {
-        .bandwidth_mibs = 100, .postcopy_bandwidth_mibs = 100, .flags = HV_MIGRATE_POSTCOPY};
+    struct hv_migrate how = {.bandwidth_mibs = 100,
+                             .postcopy_bandwidth_mibs = 100,
+                             .flags = HV_MIGRATE_POSTCOPY,
+                             .port = 49190};
     *out_id = world_migrate(w, "h1", UUID_1, "h2", how);
     *out_fault_ms = fault.at_ms;
     if (story->stage == AT_START)
