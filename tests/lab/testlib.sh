@@ -130,7 +130,8 @@ hostd_socket() { echo "$LAB/$1/hostd.sock"; } # HOST
 start_hostd() {
     local at=${2:-$(hostd_socket "$1")}
     [ -f "$HOSTD_SECRET" ] || (umask 077 && tr -d - </proc/sys/kernel/random/uuid >"$HOSTD_SECRET")
-    host_tool "$1" "$FERRY" hostd --listen "$at" --ports "$LAB_PORTS" \
+    # Not by host_tool: cleanup ends what it started itself, and that would be a shell around the helper.
+    nsenter -t "$(host_pid "$1" holder)" -n -m -u "$FERRY" hostd --listen "$at" --ports "$LAB_PORTS" \
         --secret-file "$HOSTD_SECRET" >>"$TEST_DIR/hostd-$1.log" 2>&1 </dev/null &
     wait_until 10 grep -qs hostd_listens "$TEST_DIR/hostd-$1.log" ||
         fail "ferry hostd does not start on $1: $(cat "$TEST_DIR/hostd-$1.log")"
