@@ -220,7 +220,7 @@ lint-docs: $(B)/tools/docs
 
 .PHONY: format
 format: ## write all C files in the house form
-	@clang-format -i $(C_FILES)
+	@command=$$(tests/lint/formatter) && $$command -i $(C_FILES)
 
 # --- installing ------------------------------------------------------------------------------
 
