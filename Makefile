@@ -23,6 +23,8 @@ PKG_LIBS += $(shell pkg-config --libs libisal 2>/dev/null) # optional: exporter/
 
 WARN := -Werror -Wall -Wextra -Wconversion -Wshadow -Wstrict-prototypes -Wmissing-prototypes \
 	-Wpointer-arith -Wcast-qual -Wvla -Wformat=2 -Wundef
+# Constants are enumerators, also those that are multiplied with a double: clang 19 warns of that.
+WARN += $(if $(findstring clang,$(CC)),-Wno-enum-float-conversion)
 # Hidden symbols: a library that calls a function of its own must never reach one of ours.
 HARDEN := -fvisibility=hidden -fstack-protector-strong -fstack-clash-protection -fcf-protection -fPIE
 OPT := -O2 -g -D_FORTIFY_SOURCE=2

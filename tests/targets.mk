@@ -11,7 +11,7 @@ ASAN = $(MAKE) CC=gcc VARIANT=asan
 
 .PHONY: help
 help: ## this list
-	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-12s %s\n", $$1, $$2 }' \
+	@awk -F ':.*## ' '/^[a-z0-9-]+:.*## / { printf "  make %-12s %s\n", $$1, $$2 }' \
 		$(MAKEFILE_LIST) | sort -u
 
 .PHONY: deps
@@ -46,6 +46,11 @@ test: ## everything a change must pass, real hosts included: about 25 minutes, n
 .PHONY: test-full
 test-full: ## the same with every lab test
 	+@MAKE="$(MAKE)" BUILD="$(BUILD)" tests/all --full
+
+.PHONY: test-debian13
+test-debian13: ## make deps, make, make test-fast in a clean Debian 13 (root, mmdebstrap): ten minutes; not part of make test
+	@tools/deps roots
+	@tests/debian13
 
 .PHONY: test-threads
 test-threads: ## the tests without hosts under ThreadSanitizer
@@ -220,7 +225,7 @@ lint-docs: $(B)/tools/docs
 
 .PHONY: format
 format: ## write all C files in the house form
-	@clang-format -i $(C_FILES)
+	@command=$$(tests/lint/formatter) && $$command -i $(C_FILES)
 
 # --- installing ------------------------------------------------------------------------------
 

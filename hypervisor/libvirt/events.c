@@ -93,6 +93,10 @@ static void drop_reference(void *ctx)
     libvirt_unref(((struct host *)ctx)->libvirt);
 }
 
+/* libvirt takes callbacks of every event as one type. The way leads through void (*)(void), the
+ * type that compilers accept as "any function": clang 19 warns of a direct cast. */
+#define CALLBACK(function) VIR_DOMAIN_EVENT_CALLBACK((void (*)(void))(function))
+
 /* -1 when this driver has no such event. */
 static int add(struct host *host, virConnectPtr conn, int id,
                virConnectDomainEventGenericCallback callback)
@@ -107,22 +111,18 @@ static int add(struct host *host, virConnectPtr conn, int id,
 bool libvirt_events_register(struct host *host, virConnectPtr conn, struct events *out_events,
                              struct err *err)
 {
-    out_events->ids[0] =
-        add(host, conn, VIR_DOMAIN_EVENT_ID_LIFECYCLE, VIR_DOMAIN_EVENT_CALLBACK(on_lifecycle));
+    out_events->ids[0] = add(host, conn, VIR_DOMAIN_EVENT_ID_LIFECYCLE, CALLBACK(on_lifecycle));
     if (out_events->ids[0] < 0)
         return libvirt_connection_fail(conn, err);
-    out_events->ids[1] = add(host, conn, VIR_DOMAIN_EVENT_ID_MIGRATION_ITERATION,
-                             VIR_DOMAIN_EVENT_CALLBACK(on_iteration));
-    out_events->ids[2] = add(host, conn, VIR_DOMAIN_EVENT_ID_JOB_COMPLETED,
-                             VIR_DOMAIN_EVENT_CALLBACK(on_job_completed));
-    out_events->ids[3] =
-        add(host, conn, VIR_DOMAIN_EVENT_ID_DEVICE_ADDED, VIR_DOMAIN_EVENT_CALLBACK(on_device));
-    out_events->ids[4] =
-        add(host, conn, VIR_DOMAIN_EVENT_ID_DEVICE_REMOVED, VIR_DOMAIN_EVENT_CALLBACK(on_device));
-    out_events->ids[5] = add(host, conn, VIR_DOMAIN_EVENT_ID_METADATA_CHANGE,
-                             VIR_DOMAIN_EVENT_CALLBACK(on_metadata));
-    out_events->ids[6] =
-        add(host, conn, VIR_DOMAIN_EVENT_ID_BLOCK_JOB_2, VIR_DOMAIN_EVENT_CALLBACK(on_block_job));
+    out_events->ids[1] =
+        add(host, conn, VIR_DOMAIN_EVENT_ID_MIGRATION_ITERATION, CALLBACK(on_iteration));
+    out_events->ids[2] =
+        add(host, conn, VIR_DOMAIN_EVENT_ID_JOB_COMPLETED, CALLBACK(on_job_completed));
+    out_events->ids[3] = add(host, conn, VIR_DOMAIN_EVENT_ID_DEVICE_ADDED, CALLBACK(on_device));
+    out_events->ids[4] = add(host, conn, VIR_DOMAIN_EVENT_ID_DEVICE_REMOVED, CALLBACK(on_device));
+    out_events->ids[5] =
+        add(host, conn, VIR_DOMAIN_EVENT_ID_METADATA_CHANGE, CALLBACK(on_metadata));
+    out_events->ids[6] = add(host, conn, VIR_DOMAIN_EVENT_ID_BLOCK_JOB_2, CALLBACK(on_block_job));
     /* Without a reference of its own: drivers that never close drop the callback without
      * freeing it, and unregistering waits for one that runs. */
     out_events->watches_close = virConnectRegisterCloseCallback(conn, on_close, host, NULL) == 0;

@@ -115,7 +115,7 @@ static void any_state_of_any_guest_is_read_back(void **state)
     TEXT_SET(guest.name, "vm \"x\"");
     TEXT_SET(guest.ns, "ns");
     TEXT_SET(guest.message, "caf\xc3\xa9");
-    for (unsigned i = 0; i < DRAIN_GUEST_COUNT * BLOCK_COUNT; i++) {
+    for (unsigned i = 0; i < (unsigned)DRAIN_GUEST_COUNT * BLOCK_COUNT; i++) {
         (void)snprintf(guest.uuid, sizeof guest.uuid, "u%u", i);
         guest.state = i % DRAIN_GUEST_COUNT;
         guest.block = i / DRAIN_GUEST_COUNT;
