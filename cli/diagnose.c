@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include "base/text.h"
+#include "hypervisor/versions.h"
 
 #define VERSION_OF(major, minor, micro) ((major)*1000000ul + (minor)*1000ul + (micro))
 #define POSTCOPY_LIBVIRT VERSION_OF(1ul, 3ul, 3ul) /* first with VIR_MIGRATE_POSTCOPY */
@@ -116,6 +117,12 @@ static void check_postcopy(const struct patient *p, struct check *check)
     diagnose_uri(p->host->uri, host, &tls, &system);
     if (p->facts.libvirt_version < POSTCOPY_LIBVIRT || p->facts.hypervisor_version < POSTCOPY_QEMU)
         say(check, RESULT_FAILED, "too old; it needs libvirt 1.3.3 and QEMU 2.5");
+    else if (hv_quirk_of(HV_QUIRK_RESUME_KILLS_TARGET, p->facts.libvirt_version) &&
+             !hv_host_listens_on_address(p->host))
+        say(check, RESULT_NOTE,
+            "a broken post-copy to it cannot be recovered: %s; set its 'migrationAddress' to an IP "
+            "address, then the source's monitor is used instead",
+            hv_quirk_why(HV_QUIRK_RESUME_KILLS_TARGET));
     else if (!system)
         say(check, RESULT_NOTE,
             "versions allow it, but QEMU is unprivileged: vm.unprivileged_userfaultfd must be 1");

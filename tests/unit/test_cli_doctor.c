@@ -168,6 +168,21 @@ static void twins_and_old_hosts_are_found(void **state)
     assert_int_equal(checks[CHECK_POSTCOPY].result, RESULT_FAILED);
 }
 
+static void a_libvirt_that_dies_of_resume_needs_an_address(void **state)
+{
+    (void)state;
+    struct hv_host host = host_a;
+    struct patient patient = healthy(&host, "one");
+    struct check checks[CHECK_COUNT];
+    patient.facts.libvirt_version = 11003000;
+    diagnose_host(&patient, 1, 0, checks);
+    assert_int_equal(checks[CHECK_POSTCOPY].result, RESULT_NOTE);
+    assert_non_null(strstr(checks[CHECK_POSTCOPY].text, "set its 'migrationAddress'"));
+    TEXT_SET(host.migration_host, "10.0.0.1");
+    diagnose_host(&patient, 1, 0, checks);
+    assert_null(strstr(checks[CHECK_POSTCOPY].text, "migrationAddress"));
+}
+
 /* A loopback socket that listens; the port. */
 static int listen_on(int backlog, int *out_port)
 {
@@ -235,6 +250,7 @@ int main(void)
         cmocka_unit_test(a_healthy_host_fails_no_check_and_hides_no_doubt),
         cmocka_unit_test(an_unreachable_host_fails_once_and_is_not_examined),
         cmocka_unit_test(twins_and_old_hosts_are_found),
+        cmocka_unit_test(a_libvirt_that_dies_of_resume_needs_an_address),
         cmocka_unit_test(silent_ports_are_asked_side_by_side),
         cmocka_unit_test(a_helper_is_none_or_asked_or_no_use),
     };
