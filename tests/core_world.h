@@ -41,6 +41,7 @@ struct core_world {
     int job_type, job_operation;   /* what the source says of g1's job */
     uint64_t rest_bytes;           /* what is left to move: core_move.h */
     uint64_t tuned_id;             /* the order about downtime that was answered last */
+    bool hides_version;            /* hosts that connect do not say which libvirt they have */
     bool loses_looks;              /* answers to looks get lost */
     bool loses_jobs;               /* answers about jobs get lost */
     bool loses_cpus;               /* answers about CPUs get lost */

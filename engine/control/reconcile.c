@@ -70,6 +70,7 @@ static void on_host(struct fleet *f, const struct input *input, struct moment no
     }
     node->asked = true;
     node->listed = node->listed && input->of.connected;
+    node->facts_fresh = false;
     TEXT_SET(node->error, input->of.connected ? "" : input->err.text);
     node->version = fleet_touch(f);
     f->guests_version = f->version; /* guests show whether their node is reachable */
@@ -88,7 +89,7 @@ static void on_facts(struct fleet *f, const struct input *input)
     bool grown = node->facts.memory_kib != input->of.facts.memory_kib ||
                  node->facts.cpus != input->of.facts.cpus;
     node->facts = input->of.facts;
-    node->has_facts = true;
+    node->has_facts = node->facts_fresh = true;
     node->version = fleet_touch(f);
     if (first)
         fleet_refresh_node(f, node);

@@ -223,8 +223,20 @@ static bool path_allows(struct fleet *f, struct job *job, struct moment now)
     return doubtful || (fresh && recovery->path != HV_PATH_DEAD);
 }
 
+/* Which libvirt the target has decides what it may be asked, and that comes just after it connects.
+ */
+static bool knows_version(struct fleet *f, const struct job *job)
+{
+    const struct node *target = fleet_node(f, job->target);
+    return target != NULL && target->facts_fresh;
+}
+
 static void try_again(struct fleet *f, struct job *job, struct moment now, struct effects *fx)
 {
+    if (!knows_version(f, job)) {
+        tell(job, RECOVERY_WAITING, "The target's version of libvirt is not known yet", now, fx);
+        return;
+    }
     if (!path_allows(f, job, now)) {
         probe(f, job, now, fx);
         return;

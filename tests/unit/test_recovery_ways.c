@@ -166,6 +166,28 @@ static void daemon_dies(struct core_world *w, const char *host, enum hv_lost how
     core_pass(w, 10000);
 }
 
+/* After a restart, or when its daemon was replaced by another version. */
+static void nothing_is_tried_before_the_target_said_which_libvirt_it_has(void **state)
+{
+    (void)state;
+    struct core_world *w = core_in_postcopy();
+    know_hosts(w, FINE);
+    core_breaks(w, CORE_PC_BROKEN_SOURCE, CORE_PC_BROKEN_TARGET);
+    unsigned tries = core_orders(w, HV_CALL_MIGRATE);
+    w->hides_version = true;
+    core_restart(w, 1000);
+    core_pass(w, 20000);
+    assert_int_equal(core_orders(w, HV_CALL_MIGRATE), tries);
+    assert_int_equal(core_orders(w, HV_CALL_RESUME_STREAM), 0);
+    assert_int_equal(core_job(w)->recovery.state, RECOVERY_WAITING);
+    know_hosts(w, KILLS);
+    core_node(w, "h2")->facts_fresh = true;
+    core_pass(w, 5000);
+    assert_int_equal(core_orders(w, HV_CALL_MIGRATE), tries);
+    assert_int_equal(core_job(w)->recovery.state, RECOVERY_EXHAUSTED);
+    core_free(w);
+}
+
 static void an_order_after_which_a_daemon_ended_is_not_given_again(void **state)
 {
     (void)state;
@@ -313,6 +335,7 @@ int main(void)
         cmocka_unit_test(an_accepted_order_that_changed_nothing_is_given_again),
         cmocka_unit_test(without_the_port_a_target_that_dies_of_resume_is_left_to_an_operator),
         cmocka_unit_test(a_target_without_the_quirk_is_resumed_by_libvirt),
+        cmocka_unit_test(nothing_is_tried_before_the_target_said_which_libvirt_it_has),
         cmocka_unit_test(an_order_after_which_a_daemon_ended_is_not_given_again),
         cmocka_unit_test(after_a_daemon_ended_the_other_way_is_tried),
         cmocka_unit_test(silence_is_no_death),
