@@ -103,10 +103,10 @@ static void add_numbers(const struct monitor *m, char *out, size_t n)
     if (m->budget_ms > 0)
         (void)snprintf(budget, sizeof budget, "%" PRId64 " s", m->budget_ms / 1000);
     bool known = m->dirty_bps > 0 || m->iteration > 1;
-    (void)snprintf(out, n, ": %s left, %s/s moved, %s%s, budget %s",
+    (void)snprintf(out, n, "; remaining %s, bandwidth %s/s, dirty rate %s%s, completion timeout %s",
                    size_text(left_text, m->remaining), size_text(moved, (uint64_t)m->bandwidth),
-                   known ? size_text(dirty, m->dirty_bps) : "dirty rate not known yet",
-                   known ? "/s dirtied" : "", budget);
+                   known ? size_text(dirty, m->dirty_bps) : "not known yet", known ? "/s" : "",
+                   budget);
 }
 
 void monitor_decide(const struct monitor *m, const struct look *look, struct monitor_decision *out,

@@ -60,8 +60,8 @@ static void tell(struct job *job, enum recovery state, const char *text, struct 
     enter(job, state, now);
     const char *source = ownership_side_name(ownership_side(&job->source_side.sight));
     const char *target = ownership_side_name(ownership_side(&job->target_side.sight));
-    step_wait(job, PENDING_RECOVERY, now, "%s (%s on %s, %s on %s; tries: %u)", text, source,
-              job->source, target, job->target, job->recovery.tries);
+    step_wait(job, PENDING_RECOVERY, now, "%s (source %s %s, target %s %s; attempts: %u)", text,
+              job->source, source, job->target, target, job->recovery.tries);
     job->waits_until_ms = bad ? 0 : job->recovery.until_ms;
     if (is_news)
         effects_event(fx, job, now.wall_ms, true, bad ? "PostCopyNotRecovered" : "PostCopyBroken",
@@ -130,8 +130,8 @@ static void note_death(struct fleet *f, struct job *job, struct moment now, stru
     job->changed = true;
     effects_event(
         fx, job, now.wall_ms, true, "DaemonEnded",
-        "libvirtd on %s ended %lld ms after try %u to resume the post-copy by %s; that is "
-        "not tried again.",
+        "libvirtd on %s ended %lld ms after attempt %u to resume the post-copy by %s; it is not "
+        "repeated.",
         node->name, (long long)(node->lost_ms - job->recovery.tried_ms), job->recovery.tries,
         recovery_way_name(job->recovery.way));
 }
@@ -162,7 +162,7 @@ static enum recovery_way choose_way(struct fleet *f, const struct job *job, char
         (void)snprintf(out_why, bytes, "%s has libvirt %s: %s", job->target, text,
                        hv_quirk_why(HV_QUIRK_RESUME_KILLS_TARGET));
     else
-        (void)snprintf(out_why, bytes, "a daemon ended right after the last try by %s",
+        (void)snprintf(out_why, bytes, "a libvirtd ended right after the last attempt by %s",
                        recovery_unsafe_text(job));
     size_t n = strlen(out_why);
     (void)snprintf(out_why + n, bytes - n, "; %s",
@@ -198,7 +198,8 @@ static void resume(struct fleet *f, struct job *job, enum recovery_way way, stru
 static void probe(struct fleet *f, struct job *job, struct moment now, struct effects *fx)
 {
     if (job->recovery.state != RECOVERY_WAITING) /* else what is told already stays */
-        tell(job, RECOVERY_WAITING, "The path between the nodes is probed first", now, fx);
+        tell(job, RECOVERY_WAITING, "Post-copy broken; probing the path between the nodes first",
+             now, fx);
     job->recovery.path_id = ++f->next_call_id;
     job->recovery.path_asked_ms = now.mono_ms;
     struct effect *effect = effects_add(fx, EFFECT_DO_ASK_PATH, job, now.wall_ms);
@@ -234,7 +235,8 @@ static bool knows_version(struct fleet *f, const struct job *job)
 static void try_again(struct fleet *f, struct job *job, struct moment now, struct effects *fx)
 {
     if (!knows_version(f, job)) {
-        tell(job, RECOVERY_WAITING, "The target's version of libvirt is not known yet", now, fx);
+        tell(job, RECOVERY_WAITING,
+             "Post-copy broken; the target's libvirt version is not known yet", now, fx);
         return;
     }
     if (!path_allows(f, job, now)) {
@@ -245,11 +247,13 @@ static void try_again(struct fleet *f, struct job *job, struct moment now, struc
     enum recovery_way way = choose_way(f, job, why, sizeof why);
     if (way == RECOVERY_WAY_COUNT) {
         char text[JOB_REASON_MAX / 2 + JOB_NOTE_MAX];
-        (void)snprintf(text, sizeof text, "Both halves live, and no safe way to resume: %s", why);
+        (void)snprintf(
+            text, sizeof text,
+            "Post-copy broken, both sides are alive, and there is no safe way to resume: %s", why);
         tell(job, RECOVERY_EXHAUSTED, text, now, fx);
         return;
     }
-    tell(job, RECOVERY_RESUMING, "The stream is being taken up again", now, fx);
+    tell(job, RECOVERY_RESUMING, "Resuming post-copy", now, fx);
     resume(f, job, way, now, fx);
 }
 
@@ -293,7 +297,8 @@ static void watch(struct fleet *f, struct job *job, int64_t stood_ms, struct mom
     bool target_is_blind = ownership_side(&job->source_side.sight) == SIDE_POSTCOPY_FAILED;
     if (!is_dead(job, stood_ms, now)) {
         if (!is_whole(job)) {
-            tell(job, RECOVERY_WATCHING, "The hypervisors may finish by themselves", now, fx);
+            tell(job, RECOVERY_WATCHING,
+                 "Post-copy lost its libvirt connection; QEMU may finish by itself", now, fx);
         } else if (job->resolving) {
             job->resolving = false; /* it simply runs; nobody's call tells, we watch */
             job->changed = true;
@@ -301,10 +306,12 @@ static void watch(struct fleet *f, struct job *job, int64_t stood_ms, struct mom
         return;
     }
     if (!job->recovery.paused) {
-        tell(job, RECOVERY_PAUSING, "Nothing moves; the dead stream is ended", now, fx);
+        tell(job, RECOVERY_PAUSING, "No data is transferred; closing the dead post-copy stream",
+             now, fx);
         pause_stream(f, job, now, fx);
     } else if (target_is_blind && fleet_has_helper(f, job->target) && !job->recovery.killed) {
-        tell(job, RECOVERY_PAUSING, "The target's helper closes the dead stream", now, fx);
+        tell(job, RECOVERY_PAUSING, "The target's helper closes the dead post-copy stream", now,
+             fx);
         kill_at_target(f, job, now, fx);
     } else {
         try_again(f, job, now, fx);
@@ -320,10 +327,10 @@ static void flag_irrecoverable(struct fleet *f, struct job *job, struct moment n
     struct step_ending ending = {.outcome = OUTCOME_IRRECOVERABLE, .guest_at = GUEST_AT_BROKEN};
     (void)snprintf(
         ending.reason, sizeof ending.reason,
-        "irrecoverable: broken in post-copy, and the half on %s is gone (%s on %s, %s on "
-        "%s); what is left is not touched",
-        target_gone ? job->target : job->source, ownership_side_name(source), job->source,
-        ownership_side_name(target), job->target);
+        "irrecoverable: post-copy broke and the domain on %s is gone (source %s %s, target %s %s); "
+        "what is left is not touched",
+        target_gone ? job->target : job->source, job->source, ownership_side_name(source),
+        job->target, ownership_side_name(target));
     enter(job, RECOVERY_IRRECOVERABLE, now);
     effects_event(fx, job, now.wall_ms, true, "Irrecoverable", "%s", ending.reason);
     if (job->abort_asked)
@@ -354,9 +361,12 @@ static bool is_due(struct job *job, struct moment now, struct effects *fx)
     if (job->recovery.state != RECOVERY_NONE && now.mono_ms >= job->recovery.ends_ms) {
         bool dead = job->recovery.path == HV_PATH_DEAD;
         tell(job, RECOVERY_EXHAUSTED,
-             dead
-                 ? "Both halves live but the path between them is dead; `ferry recover` tries again"
-                 : "Both halves live but no try worked in time; `ferry recover` tries again",
+             dead ? "Post-copy broken, both sides are alive, the path between them is dead; `ferry "
+                    "recover` "
+                    "tries again"
+                  : "Post-copy broken, both sides are alive, no attempt worked in time; `ferry "
+                    "recover` tries "
+                    "again",
              now, fx);
         return false;
     }
@@ -396,7 +406,8 @@ static void mend(struct fleet *f, struct job *job, enum recovery_plan plan, int6
     if (plan == RECOVER_WATCH) {
         watch(f, job, stood_ms, now, fx);
     } else if (plan == RECOVER_PAUSE && !job->recovery.paused) {
-        tell(job, RECOVERY_PAUSING, "The source does not know that the stream is dead", now, fx);
+        tell(job, RECOVERY_PAUSING,
+             "The source does not know that the post-copy stream is dead; closing it", now, fx);
         pause_stream(f, job, now, fx);
     } else {
         try_again(f, job, now, fx);
@@ -417,7 +428,7 @@ bool recovery_advance(struct fleet *f, struct job *job, int64_t stood_ms, struct
             flag_irrecoverable(f, job, now, fx);
     } else if (plan == RECOVER_BLIND) {
         if (stood_ms >= 3 * RECOVERY_GONE_MS)
-            tell(job, RECOVERY_BLIND, "A node cannot be asked; waiting for facts", now, fx);
+            tell(job, RECOVERY_BLIND, "Post-copy broken and a node cannot be reached", now, fx);
     } else {
         mend(f, job, plan, stood_ms, now, fx);
     }
@@ -459,8 +470,8 @@ bool recovery_probed(struct job *job, uint64_t id, enum hv_path path, const stru
     if (recovery->path_dead_ms == 0)
         recovery->path_dead_ms = now.mono_ms;
     if (recovery->state == RECOVERY_WAITING)
-        tell(job, RECOVERY_WAITING, "There is no path between the nodes; no try is spent on it",
-             now, fx);
+        tell(job, RECOVERY_WAITING,
+             "Post-copy broken and no path between the nodes; waiting for the path", now, fx);
     return true;
 }
 
@@ -479,7 +490,7 @@ void recovery_arrived(struct job *job, struct moment now, struct effects *fx)
         return;
     enter(job, RECOVERY_RECOVERED, now);
     effects_event(fx, job, now.wall_ms, false, "PostCopyRecovered",
-                  "The guest arrived on %s after a broken post-copy; tries: %u.", job->target,
+                  "Post-copy recovered: the guest runs on %s; attempts: %u.", job->target,
                   job->recovery.tries);
 }
 

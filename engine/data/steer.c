@@ -130,8 +130,8 @@ static void record(struct job *job, const struct monitor *m, const struct monito
     job->steering->unsaved = true;
     job->changed = true;
     if (d->action != MONITOR_NOTHING && d->why != DECISION_HOLDS_DOWNTIME)
-        effects_event(fx, job, now.wall_ms, d->action == MONITOR_ABORT, "MonitorDecided", "%s: %s",
-                      monitor_action_name(d->action), d->text);
+        effects_event(fx, job, now.wall_ms, d->action == MONITOR_ABORT, "MonitorDecided", "%s",
+                      d->text);
 }
 
 int64_t steer_downtime_ms(const struct job *job)
