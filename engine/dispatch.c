@@ -8,7 +8,7 @@
 #include "engine/impl.h"
 #include "engine/persist.h"
 
-enum { ORDER_FRESH_MS = 3000 };
+enum { ORDER_FRESH_MS = 3000, POSTCOPY_FRESH_MS = 1000 };
 
 static void answer_order(struct engine *e, const struct effect *effect, enum hv_call call,
                          const struct err *err)
@@ -55,7 +55,10 @@ static void tune(struct engine *e, const struct effect *effect)
 {
     const struct job *job = fleet_job(e->fleet, effect->job_uid);
     int64_t waited_ms = clock_wall_ms(e->parts.clock) - effect->wall_ms;
-    bool stale = waited_ms > ORDER_FRESH_MS || waited_ms < -ORDER_FRESH_MS;
+    /* The target answered just before a switch to post-copy was asked for. */
+    int64_t fresh_ms =
+        effect->of.act.call == HV_CALL_START_POSTCOPY ? POSTCOPY_FRESH_MS : ORDER_FRESH_MS;
+    bool stale = waited_ms > fresh_ms || waited_ms < -fresh_ms;
     if (job != NULL && !phase_is_final(job->phase) && !stale) {
         order(e, effect, job, effect->of.act.call);
         return;

@@ -25,6 +25,8 @@
 #include "engine/data/userpause.h"
 #include "engine/model/ledger.h"
 
+enum { THAW_MS = 15000 }; /* an order waits at most 10 s for its turn at a host */
+
 static void advance(struct fleet *f, struct job *job, struct moment now, struct effects *fx)
 {
     enum phase before = PHASE_NONE;
@@ -402,9 +404,11 @@ static void on_final(struct fleet *f, const struct input *input)
 static void thaw(struct fleet *f, struct job *job, const char *who, struct moment now,
                  struct effects *fx)
 {
+    const struct incident *incident = incidents_find(&f->incidents, job->ns, job->name);
     job->frozen = false;
     step_wait_over(job, now);
-    (void)incidents_close(&f->incidents, job->uid, INCIDENT_END_RESOLVED, who, now.wall_ms);
+    if (incident != NULL && incident->kind == INCIDENT_INTERNAL)
+        (void)incidents_close(&f->incidents, job->uid, INCIDENT_END_RESOLVED, who, now.wall_ms);
     effects_event(fx, job, now.wall_ms, false, "RecoveryRequested",
                   "%s asked to go on after an internal error; reading both nodes.", who);
     reconcile_restore(f, job, now, fx);
@@ -418,6 +422,14 @@ static bool on_resolve(struct fleet *f, const struct input *input, struct moment
 {
     struct job *job = fleet_job_named(f, input->of.resolve.ns, input->of.resolve.name);
     if (job != NULL && job->frozen && input->of.resolve.word == RESOLVE_RECOVER) {
+        int64_t frozen_ms = now.mono_ms - job->entered_ms;
+        if (frozen_ms < THAW_MS)
+            return err_set(
+                err, ERR_REFUSED,
+                "migration %s was frozen %lld s ago and an order given before may still be "
+                "on its way; try again in %lld s",
+                job->name, (long long)(frozen_ms / 1000),
+                (long long)((THAW_MS - frozen_ms) / 1000 + 1));
         name_job(job, out_ref);
         thaw(f, job, input->of.resolve.requester, now, fx);
         return true;

@@ -72,6 +72,13 @@ static bool take_place(struct fleet *f, struct job *job, const struct resolve_re
 bool word_taken(struct fleet *f, const struct resolve_request *said, struct moment now,
                 struct effects *fx, struct job **out_job, struct err *err)
 {
+    struct job *about = fleet_job_named(f, said->ns, said->name);
+    if (said->word == RESOLVE_ACKNOWLEDGE && about != NULL && about->frozen)
+        return err_set(
+            err, ERR_REFUSED,
+            "migration %s is frozen by an internal error: `ferry recover` adopts it again, "
+            "`ferry resolve` ends it",
+            about->name);
     if (said->word == RESOLVE_ACKNOWLEDGE)
         return incidents_said(f, said->ns, said->name, INCIDENT_END_ACKNOWLEDGED, said->requester,
                               now.wall_ms, err);

@@ -14,6 +14,7 @@
 #include "engine/data/resolve.h"
 #include "engine/data/steer.h"
 #include "engine/data/userpause.h"
+#include "hypervisor/versions.h"
 
 enum { ABORT_RETRY_MS = 200, STEER_BLIND_MS = 1000 };
 
@@ -27,17 +28,18 @@ static void close_call(struct job *job, bool is_abort, const struct err *err, st
         intent_close(job, "migrate", job->call_seq, job->call_asked_ms, err, now, fx);
 }
 
-/* A port on which the target will listen, where a broken post-copy may have to be connected again:
- * libvirt tells nobody which one it takes. It takes the lowest free one of its range, so this is
- * one of the upper half; the last is left to those who try whether there is a path. A port that
- * another program has is found out by the call, which is then made again (resolve.c). 0: libvirt's
- * choice. */
+/* A port on which the target will listen, where a broken post-copy can only be resumed by
+ * connecting to it again (recovery.h): libvirt tells nobody which one it takes. It takes the lowest
+ * free one of its range, so this is one of the upper half; the last is left to those who try
+ * whether there is a path. A port that another program has is found out by the call, which is then
+ * made again (resolve.c). 0: libvirt's choice. */
 static unsigned choose_port(struct fleet *f, const struct job *job)
 {
     enum { PORTS_TRIED_MAX = 2 };
     struct node *target = fleet_node(f, job->target);
     bool relayed = (job->flags & (HV_MIGRATE_TUNNELLED | HV_MIGRATE_RELAYED)) != 0;
     if (target == NULL || relayed || !hv_host_listens_on_address(&target->host) ||
+        !hv_quirk_of(HV_QUIRK_RESUME_KILLS_TARGET, target->facts.libvirt_version) ||
         !flags_allow_postcopy(job) || job->retries >= PORTS_TRIED_MAX)
         return 0;
     unsigned min = target->host.port_min != 0 ? target->host.port_min : HV_PORT_MIN;
@@ -299,8 +301,8 @@ void move_adopt(struct fleet *f, struct job *job, struct moment now, struct effe
         if (job->abort_call_seq != 0)
             close_call(job, true, &lost, now, fx);
     }
+    recovery_adopt(f, job, now);
     intent_close_left(job, now, fx);
-    recovery_adopt(job, now);
     effects_event(fx, job, now.wall_ms, false, "Adopted",
                   "Taken over after a restart in phase %s; reading both nodes.",
                   phase_name(job->phase));

@@ -105,17 +105,21 @@ static uint64_t losses_of(struct fleet *f, const struct job *job)
     return (source != NULL ? source->losses : 0) + (target != NULL ? target->losses : 0);
 }
 
-/* The node whose daemon ended within seconds of the newest try; NULL: none did. */
+/* The node whose daemon ended while the newest order was out, or within seconds of its answer;
+ * NULL: none did. */
 static const struct node *killed_node(struct fleet *f, const struct job *job)
 {
     const struct node *nodes[] = {fleet_node(f, job->target), fleet_node(f, job->source)};
     if (job->recovery.tried_ms == 0 || job->recovery.way == RECOVERY_WAY_COUNT ||
         losses_of(f, job) == job->recovery.losses)
         return NULL;
+    int64_t until_ms = job->recovery.order.id != 0 ? INT64_MAX
+                       : job->recovery.answered_ms > job->recovery.tried_ms
+                           ? job->recovery.answered_ms + RECOVERY_DEATH_MS
+                           : job->recovery.tried_ms + RECOVERY_DEATH_MS;
     for (size_t i = 0; i < COUNT(nodes); i++)
         if (nodes[i] != NULL && nodes[i]->lost_closed &&
-            nodes[i]->lost_ms >= job->recovery.tried_ms &&
-            nodes[i]->lost_ms - job->recovery.tried_ms <= RECOVERY_DEATH_MS)
+            nodes[i]->lost_ms >= job->recovery.tried_ms && nodes[i]->lost_ms <= until_ms)
             return nodes[i];
     return NULL;
 }
@@ -139,6 +143,14 @@ static void note_death(struct fleet *f, struct job *job, struct moment now, stru
 static unsigned stream_port(const struct job *job)
 {
     return job->stream.port != 0 ? job->stream.port : job->stream.relay_port;
+}
+
+/* Which libvirt the target has decides what it may be asked, and that comes just after it connects.
+ */
+static bool knows_version(struct fleet *f, const struct job *job)
+{
+    const struct node *target = fleet_node(f, job->target);
+    return target != NULL && target->facts_fresh;
 }
 
 /* COUNT: none is known to be safe, and out_why says why not. libvirt's own comes first: it leaves
@@ -186,6 +198,8 @@ static void resume(struct fleet *f, struct job *job, enum recovery_way way, stru
     TEXT_SET(effect->of.act.migrate.target, job->target);
     effect->of.act.migrate.flags |= HV_MIGRATE_RESUME | HV_MIGRATE_POSTCOPY;
     effect->of.act.migrate.port = by_monitor ? stream_port(job) : 0;
+    if (!by_monitor) /* the target's QEMU closes its first listener for another one */
+        job->stream.port = job->stream.relay_port = 0;
     job->recovery.way = way;
     job->recovery.losses = losses_of(f, job);
     job->recovery.next_ms = now.mono_ms + RECOVERY_AGAIN_MS;
@@ -222,14 +236,6 @@ static bool path_allows(struct fleet *f, struct job *job, struct moment now)
         recovery->path_dead_ms = now.mono_ms;
     bool fresh = recovery->path_ms != 0 && now.mono_ms - recovery->path_ms <= RECOVERY_ANSWER_MS;
     return doubtful || (fresh && recovery->path != HV_PATH_DEAD);
-}
-
-/* Which libvirt the target has decides what it may be asked, and that comes just after it connects.
- */
-static bool knows_version(struct fleet *f, const struct job *job)
-{
-    const struct node *target = fleet_node(f, job->target);
-    return target != NULL && target->facts_fresh;
 }
 
 static void try_again(struct fleet *f, struct job *job, struct moment now, struct effects *fx)
@@ -396,7 +402,7 @@ static void mend(struct fleet *f, struct job *job, enum recovery_plan plan, int6
     }
     char why[JOB_NOTE_MAX * 2];
     bool kept = job->recovery.tries == 0 && job->recovery.path != HV_PATH_DEAD &&
-                choose_way(f, job, why, sizeof why) != RECOVERY_WAY_COUNT;
+                knows_version(f, job) && choose_way(f, job, why, sizeof why) != RECOVERY_WAY_COUNT;
     if (job->recovery.state == RECOVERY_EXHAUSTED && kept) {
         enter(job, RECOVERY_WAITING, now); /* libvirt's call kept it from trying; that is over */
         open_window(job, now);
@@ -442,6 +448,7 @@ bool recovery_called(struct fleet *f, struct job *job, uint64_t id, const struct
     bool was_try = job->recovery.state == RECOVERY_RESUMING;
     if (!order_answered(job, &job->recovery.order, id, err, now, fx))
         return false;
+    job->recovery.answered_ms = now.mono_ms;
     if (was_try && err->code != ERR_NONE) {
         enter(job, RECOVERY_WAITING, now);
         bool cheap = job->recovery.way == RECOVERY_WAY_MONITOR; /* nothing is prepared anywhere */
@@ -475,8 +482,24 @@ bool recovery_probed(struct job *job, uint64_t id, enum hv_path path, const stru
     return true;
 }
 
-void recovery_adopt(struct job *job, struct moment now)
+/* An order of the earlier process that was not answered: if a daemon is gone now, that was it. */
+static void adopt_order(struct fleet *f, struct job *job, struct moment now)
 {
+    job->recovery.way = RECOVERY_WAY_COUNT;
+    for (unsigned i = 0; i < job->n_left; i++)
+        for (enum recovery_way way = 0; way < RECOVERY_WAY_COUNT; way++)
+            if (strcmp(job->left[i].action, "recover") == 0 &&
+                strstr(job->left[i].argument, recovery_way_name(way)) != NULL)
+                job->recovery.way = way;
+    if (job->recovery.way == RECOVERY_WAY_COUNT)
+        return;
+    job->recovery.tried_ms = job->recovery.answered_ms = now.mono_ms;
+    job->recovery.losses = losses_of(f, job);
+}
+
+void recovery_adopt(struct fleet *f, struct job *job, struct moment now)
+{
+    adopt_order(f, job, now);
     if (job->recovery.state == RECOVERY_NONE || job->recovery.state == RECOVERY_EXHAUSTED)
         return;
     open_window(job, now);

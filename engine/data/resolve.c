@@ -211,12 +211,14 @@ static bool may_run_there(const struct job *job)
 }
 
 /* The target was not even started, and the port was Ferry's choice: another program may have it.
- * QEMU's errors all have this number, so it is tried once more than needed now and then. */
-static bool may_be_port(const struct job *job)
+ * QEMU's errors all have this number, so it is tried once more than needed now and then; not where
+ * the target was lost meanwhile. */
+static bool may_be_port(struct fleet *f, const struct job *job)
 {
-    enum { HV_INTERNAL_ERROR = 1 };
+    enum { INTERNAL_ERROR = 1, FROM_QEMU = 10 }; /* libvirt's */
     return job->stream.port != 0 && job->error.code == ERR_HYPERVISOR &&
-           job->error.hv_code == HV_INTERNAL_ERROR && !job->abort_asked;
+           job->error.hv_code == INTERNAL_ERROR && job->error.hv_domain == FROM_QEMU &&
+           !job->abort_asked && move_saw_target(f, job);
 }
 
 /* The source runs the guest. That is the end only if its own job is over too: a call that was
@@ -254,7 +256,7 @@ static void settle_on_source(struct fleet *f, struct job *job, struct moment now
     if (steer_gives_back(f, job, now, fx))
         return; /* we stopped it to finish: it runs again before anything is final */
     bool never_moved = job->phase == PHASE_TARGET_READY && !job->moved;
-    if ((!job->call_over || may_be_port(job)) && never_moved && job->retries < CALLS_AGAIN_MAX)
+    if ((!job->call_over || may_be_port(f, job)) && never_moved && job->retries < CALLS_AGAIN_MAX)
         call_again(f, job, now, fx);
     else
         finish_on_source(f, job, now, fx);

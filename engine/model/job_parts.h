@@ -75,6 +75,7 @@ struct job_recovery { /* engine/data/recovery.h */
     int64_t since_ms, until_ms; /* wall, to be shown */
     int64_t next_ms, ends_ms;   /* monotonic: the next try, the end of the window */
     int64_t tried_ms;           /* monotonic: the newest one; 0: none */
+    int64_t answered_ms;        /* monotonic: when the newest order was */
     struct job_order order;     /* out */
     bool paused, killed;        /* the stream was ended, at the source, at the target */
     enum hv_path path;          /* to the target, as the source's helper last found it */

@@ -32,6 +32,13 @@ void step_take(struct fleet *f, struct job *job, enum trigger why, struct moment
                          phase_name(from));
         return;
     }
+    const char *flaw = job_flaw(job);
+    if (flaw != NULL) { /* before anything else follows from the step */
+        fleet_freeze_job(f, job, "after the step '%s' from %s: %s", trigger_name(why),
+                         phase_name(from), flaw);
+        job->phase = from;
+        return;
+    }
     step_wait_over(job, now);
     fleet_job_moved(f, job, from);
     job->wake_ms = now.mono_ms;
