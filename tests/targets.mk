@@ -203,9 +203,9 @@ likeness: ## learn the words of known failures again: analyzer/judge/likeness.de
 	@cp $(BUILD)/likeness.def analyzer/judge/likeness.def
 
 .PHONY: lint
-lint: lint-selftest lint-layers lint-sizes lint-format lint-headers lint-paths lint-metrics lint-docs ## layers, doors, sizes, formatting, headers, metric names, documents
+lint: lint-selftest lint-layers lint-sizes lint-format lint-headers lint-paths lint-metrics lint-readmes lint-docs ## layers, doors, sizes, formatting, headers, metric names, READMEs, documents
 	@echo "lint: clean"
-.PHONY: lint-selftest lint-layers lint-sizes lint-format lint-headers lint-paths lint-metrics lint-docs
+.PHONY: lint-selftest lint-layers lint-sizes lint-format lint-headers lint-paths lint-metrics lint-readmes lint-docs
 lint-selftest:
 	@tests/lint/selftest
 lint-layers:
@@ -220,6 +220,8 @@ lint-paths:
 	@tests/lint/paths
 lint-metrics:
 	@tests/lint/metrics
+lint-readmes:
+	@tests/lint/readmes
 lint-docs: $(B)/tools/docs
 	@$< --check docs/vocabulary.md docs/metrics.md
 
