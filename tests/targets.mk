@@ -63,7 +63,7 @@ test-libprom: $(B)/libferry.a ## a page written by libprom (LIBPROM=system), aga
 	@mkdir -p $(B)/libprom
 	@$(CC) $(filter-out -fvisibility=hidden -fPIE,$(CFLAGS)) -fPIC -shared -o $(B)/libprom/libprom.so tests/libprom/stub.c
 	@$(CC) $(CFLAGS) -DFERRY_LIBPROM_SYSTEM -isystem tests/libprom $(LDFLAGS) -o $(B)/libprom/check \
-		tests/libprom/check.c tests/page_check.c $(wildcard exporter/prom*.c) \
+		tests/libprom/check.c tests/page_check.c $(wildcard exporter/prom/*.c) \
 		-L$(B)/libprom -Wl,-rpath,$(abspath $(B)/libprom) -lprom $(B)/libferry.a $(PKG_LIBS) -lcmocka -lm
 	@$(B)/libprom/check
 
@@ -197,15 +197,15 @@ scores: ## how often the analyser is right: docs/analyser-scores.md
 	@$(BUILD)/gcc/tests/cases/test_cases --scores docs/analyser-scores.md
 
 .PHONY: likeness
-likeness: ## learn the words of known failures again: analyzer/likeness.def from tests/cases/
+likeness: ## learn the words of known failures again: analyzer/judge/likeness.def from tests/cases/
 	@$(MAKE) CC=gcc VARIANT=gcc $(BUILD)/gcc/tests/cases/test_likeness
 	@$(BUILD)/gcc/tests/cases/test_likeness --learn >$(BUILD)/likeness.def
-	@cp $(BUILD)/likeness.def analyzer/likeness.def
+	@cp $(BUILD)/likeness.def analyzer/judge/likeness.def
 
 .PHONY: lint
-lint: lint-selftest lint-layers lint-sizes lint-format lint-headers lint-paths lint-metrics lint-docs ## layers, doors, sizes, formatting, headers, metric names, documents
+lint: lint-selftest lint-layers lint-sizes lint-format lint-headers lint-paths lint-metrics lint-readmes lint-docs ## layers, doors, sizes, formatting, headers, metric names, READMEs, documents
 	@echo "lint: clean"
-.PHONY: lint-selftest lint-layers lint-sizes lint-format lint-headers lint-paths lint-metrics lint-docs
+.PHONY: lint-selftest lint-layers lint-sizes lint-format lint-headers lint-paths lint-metrics lint-readmes lint-docs
 lint-selftest:
 	@tests/lint/selftest
 lint-layers:
@@ -220,6 +220,8 @@ lint-paths:
 	@tests/lint/paths
 lint-metrics:
 	@tests/lint/metrics
+lint-readmes:
+	@tests/lint/readmes
 lint-docs: $(B)/tools/docs
 	@$< --check docs/vocabulary.md docs/metrics.md
 

@@ -331,7 +331,7 @@ static void errors(FILE *out)
 
 enum {
 #define GROUP(id, name, help) GROUP_##id,
-#include "analyzer/cause.def"
+#include "analyzer/judge/cause.def"
 #undef GROUP
 };
 
@@ -345,7 +345,7 @@ static void cause_group(FILE *out, const char *name, const char *help, int group
     if (GROUP_##own == group)                                                                     \
         (void)fprintf(out, "| `%s` | %s | %s | %s | %s |\n", name, #plane, #recoverable, meaning, \
                       action);
-#include "analyzer/cause.def"
+#include "analyzer/judge/cause.def"
 #undef CAUSE
 }
 
@@ -353,10 +353,10 @@ static void causes(FILE *out)
 {
     head(out, "Planes", "Where the root of a failure lies.", "plane | meaning");
 #define PLANE(id, name, help) row(out, name, help);
-#include "analyzer/cause.def"
+#include "analyzer/judge/cause.def"
 #undef PLANE
 #define GROUP(id, name, help) cause_group(out, name, help, GROUP_##id);
-#include "analyzer/cause.def"
+#include "analyzer/judge/cause.def"
 #undef GROUP
 }
 
@@ -452,7 +452,7 @@ static void metric_row(FILE *out, const char *name, const char *type, const char
 static void metrics_page(FILE *out)
 {
     (void)fprintf(
-        out, "<!-- written by `make docs` from exporter/metrics.def; change that -->\n"
+        out, "<!-- written by `make docs` from exporter/metrics/metrics.def; change that -->\n"
              "# Metrics\n\nEverything under `/metrics`, as text 0.0.4 or OpenMetrics 1.0 (by "
              "`Accept`), gzip by `Accept-Encoding`. A scrape calls no host and waits for no disk; "
              "two scrapes of one snapshot are equal byte for byte. Bounds of buckets are written "
@@ -463,7 +463,7 @@ static void metrics_page(FILE *out)
 #define METRIC(id, name, type, in, unit, labels, help) \
     if (PLANE_##in == plane)                           \
         metric_row(out, name, #type, labels, help);
-#include "exporter/metrics.def"
+#include "exporter/metrics/metrics.def"
 #undef METRIC
     }
 }

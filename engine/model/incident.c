@@ -129,7 +129,7 @@ static void forget_closed(struct incidents *incidents, const char *uid)
         }
 }
 
-/* As exporter/metrics_incidents.c shows it. */
+/* As exporter/metrics/metrics_incidents.c shows it. */
 static bool looks_like(const struct incident *a, const struct incident *b)
 {
     return a->kind == b->kind && strcmp(a->ns, b->ns) == 0 && strcmp(a->guest, b->guest) == 0 &&

@@ -10,8 +10,8 @@
 
 #include <cmocka.h>
 
+#include "exporter/api/routes.h"
 #include "exporter/exporter.h"
-#include "exporter/routes.h"
 #include "tests/unit/test_api_client.h"
 #include "tests/unit/test_api_fake.h"
 

@@ -5,7 +5,7 @@
 
 #include <cmocka.h>
 
-#include "exporter/api_request.h"
+#include "exporter/api/api_request.h"
 #include "tests/unit/test_api_world.h"
 
 /* after NULL: refused, and says is part of why. */

@@ -6,7 +6,7 @@
 
 #include <cmocka.h>
 
-#include "exporter/api.h"
+#include "exporter/api/api.h"
 #include "hypervisor/volume.h"
 #include "tests/unit/test_api_world.h"
 

@@ -8,7 +8,7 @@
 #include <cmocka.h>
 #include <string.h>
 
-#include "analyzer/verdict.h"
+#include "analyzer/judge/verdict.h"
 
 static void check_sentence(const char *text)
 {

@@ -6,10 +6,10 @@
 
 #include <cmocka.h>
 
+#include "base/human.h"
 #include "base/own.h"
 #include "base/text.h"
 #include "cli/client.h"
-#include "cli/human.h"
 #include "cli/kinds.h"
 #include "cli/table.h"
 #include "cli/wait.h"

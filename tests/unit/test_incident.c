@@ -10,7 +10,7 @@
 
 #include <cmocka.h>
 
-#include "analyzer/recorded.h"
+#include "analyzer/record/recorded.h"
 #include "base/own.h"
 #include "base/text.h"
 #include "engine/incidents.h"

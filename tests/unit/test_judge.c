@@ -8,8 +8,8 @@
 
 #include <cmocka.h>
 
-#include "analyzer/judge.h"
-#include "analyzer/judge_inside.h"
+#include "analyzer/judge/judge.h"
+#include "analyzer/judge/judge_inside.h"
 #include "base/own.h"
 #include "base/text.h"
 

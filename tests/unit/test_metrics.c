@@ -6,7 +6,7 @@
 
 #include <cmocka.h>
 
-#include "analyzer/verdict.h"
+#include "analyzer/judge/verdict.h"
 #include "tests/unit/test_metrics_pages.h"
 
 static const char golden_path[] = "tests/golden/metrics.txt";

@@ -8,7 +8,7 @@
 
 #include <cmocka.h>
 
-#include "exporter/scrape.h"
+#include "exporter/metrics/scrape.h"
 #include "tests/page_check.h"
 #include "tests/unit/test_metrics_pages.h"
 

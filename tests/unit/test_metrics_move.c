@@ -5,7 +5,7 @@
 
 #include <cmocka.h>
 
-#include "exporter/metrics.h"
+#include "exporter/metrics/metrics.h"
 #include "tests/unit/test_metrics_pages.h"
 
 /* How a post-copy that broke ended, and the samples that tell of it. */

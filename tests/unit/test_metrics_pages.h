@@ -10,7 +10,8 @@
 
 #include <cmocka.h>
 
-#include "exporter/metrics.h"
+#include "exporter/http/limits.h"
+#include "exporter/metrics/metrics.h"
 #include "tests/unit/test_api_world.h"
 
 static const struct exporter_lane lanes[] = {

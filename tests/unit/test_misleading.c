@@ -8,7 +8,7 @@
 
 #include <cmocka.h>
 
-#include "analyzer/judge.h"
+#include "analyzer/judge/judge.h"
 #include "base/own.h"
 #include "base/text.h"
 

@@ -11,7 +11,7 @@
 #include <cmocka.h>
 
 #include "base/own.h"
-#include "exporter/promx.h"
+#include "exporter/prom/promx.h"
 
 static const char *one_label[] = {"x"};
 

@@ -10,8 +10,8 @@
 
 #include <cmocka.h>
 
-#include "analyzer/judge.h"
-#include "analyzer/rule.h"
+#include "analyzer/judge/judge.h"
+#include "analyzer/judge/rule.h"
 #include "base/own.h"
 #include "base/text.h"
 

@@ -7,7 +7,7 @@
 
 #include <cmocka.h>
 
-#include "analyzer/verdict.h"
+#include "analyzer/judge/verdict.h"
 #include "base/own.h"
 #include "base/text.h"
 #include "cli/verdict_page.h"
