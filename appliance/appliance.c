@@ -38,7 +38,6 @@ enum {
 /* How the limits of the folders hang together; see each header for what they bound. */
 _Static_assert((int)CONFIG_HOSTS_MAX <= (int)COLLECTOR_HOSTS_MAX, "every host is collected");
 _Static_assert((int)WORLD_HOSTS_MAX <= (int)COLLECTOR_HOSTS_MAX, "so is every simulated one");
-_Static_assert((int)COLLECTOR_WATCHES_MAX <= (int)RECORDER_JOBS_MAX, "every watch has a ring");
 _Static_assert((int)SNAPSHOT_UID_MAX <= (int)SAMPLE_JOB_MAX, "a job's uid fits a sample");
 _Static_assert(sizeof((struct store_sample *)0)->job_uid >= SAMPLE_JOB_MAX, "and its row");
 _Static_assert((int)ENGINE_TURN_MAX <= (int)ENGINE_QUEUE_MAX, "a turn is part of the queue");

@@ -11,18 +11,24 @@
 enum { SECOND_MS = 1000, MINUTE_MS = 60 * SECOND_MS, HOUR_MS = 60 * MINUTE_MS };
 #define DAY_MS (24 * (int64_t)HOUR_MS)
 
+const char *human_scale(double *value, double next, unsigned most, unsigned *out_unit)
+{
+    static const char *const units[] = {"B", "KiB", "MiB", "GiB", "TiB", "PiB", "EiB"};
+    unsigned unit = 0;
+    for (; *value >= next && unit < most; unit++)
+        *value /= 1024;
+    *out_unit = unit;
+    return units[unit];
+}
+
 /* One decimal below ten, none above: four characters of number at most. */
 static void scaled(uint64_t bytes, const char *suffix, char *out_text)
 {
-    static const char *const units[] = {"B", "KiB", "MiB", "GiB", "TiB", "PiB", "EiB"};
     double value = (double)bytes;
-    unsigned unit = 0;
-    while (value >= 1023.5 && unit + 1 < sizeof units / sizeof *units) {
-        value /= 1024;
-        unit++;
-    }
+    unsigned unit;
+    const char *name = human_scale(&value, 1023.5, HUMAN_EIB, &unit);
     int decimals = unit > 0 && value < 9.95 ? 1 : 0;
-    (void)snprintf(out_text, HUMAN_TEXT_MAX, "%.*f%s%s", decimals, value, units[unit], suffix);
+    (void)snprintf(out_text, HUMAN_TEXT_MAX, "%.*f%s%s", decimals, value, name, suffix);
 }
 
 void human_bytes(uint64_t bytes, char *out_text)

@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "analyzer/judge/rule.h"
+#include "base/hash.h"
 #include "base/text.h"
 
 const char *rank_name(enum rank rank)
@@ -399,17 +400,15 @@ bool rule_link(struct ruleset *rules, unsigned first_rule, struct err *err)
     return true;
 }
 
-static uint64_t hash_bytes(uint64_t hash, const char *text)
+static uint64_t hash_part(uint64_t hash, const char *text)
 {
-    for (; *text != '\0'; text++)
-        hash = (hash ^ (unsigned char)*text) * 0x100000001b3u; /* FNV-1a */
-    return (hash ^ 0xff) * 0x100000001b3u;
+    return hash_step(hash_text(hash, text != NULL ? text : ""), 0xff);
 }
 
 static uint64_t hash_tree(uint64_t hash, const struct yaml_node *node)
 {
-    hash = hash_bytes(hash, node->key != NULL ? node->key : "");
-    hash = hash_bytes(hash, node->text != NULL ? node->text : "");
+    hash = hash_part(hash, node->key);
+    hash = hash_part(hash, node->text);
     for (const struct yaml_node *child = node->child; child != NULL; child = child->next)
         hash = hash_tree(hash, child); /* as deep as YAML_DEPTH_MAX */
     return hash;

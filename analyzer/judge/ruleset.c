@@ -6,6 +6,7 @@
 
 #include "analyzer/judge/judge.h"
 #include "analyzer/judge/rule.h"
+#include "base/hash.h"
 #include "base/text.h"
 
 /* How long the lists are: what a bad file appended is cut off again. */
@@ -222,7 +223,7 @@ static struct ruleset *empty(struct err *err)
     if (rules == NULL)
         err_set(err, ERR_NOMEM, "no memory for rules");
     else
-        rules->hash = 0xcbf29ce484222325u;
+        rules->hash = HASH_START;
     return rules;
 }
 

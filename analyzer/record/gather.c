@@ -5,6 +5,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "base/hash.h"
 #include "base/json.h"
 #include "base/text.h"
 #include "engine/data/ownership.h"
@@ -67,9 +68,7 @@ static void fact_number(struct gathering *g, const char *key, int64_t value)
 
 static bool was_told(struct gathering *g, const char *text)
 {
-    uint64_t hash = 14695981039346656037U;
-    for (size_t i = 0; text[i] != '\0'; i++)
-        hash = (hash ^ (unsigned char)text[i]) * 1099511628211U;
+    uint64_t hash = hash_text(HASH_START, text);
     for (size_t i = 0; i < g->n_told; i++)
         if (g->told[i] == hash)
             return true;

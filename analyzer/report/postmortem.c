@@ -9,6 +9,7 @@
 
 #include "analyzer/report/postmortem_inside.h"
 #include "base/clock.h"
+#include "base/human.h"
 #include "base/json.h"
 #include "engine/model/migration_config.h"
 
@@ -57,15 +58,11 @@ void pm_clean(char *out, size_t n, const char *text)
 
 void pm_bytes(int64_t bytes, char *out)
 {
-    static const char *const units[] = {"B", "KiB", "MiB", "GiB", "TiB"};
     double value = (double)bytes;
-    size_t unit = 0;
-    while (value >= 1024 && unit + 1 < COUNT(units)) {
-        value /= 1024;
-        unit++;
-    }
-    (void)snprintf(out, PM_NUMBER_MAX, unit == 0 || value >= 100 ? "%.0f %s" : "%.1f %s", value,
-                   units[unit]);
+    unsigned unit;
+    const char *name = human_scale(&value, 1024, HUMAN_TIB, &unit);
+    int decimals = unit == 0 || value >= 100 ? 0 : 1;
+    (void)snprintf(out, PM_NUMBER_MAX, "%.*f %s", decimals, value, name);
 }
 
 void pm_duration(int64_t ms, char *out)

@@ -3,6 +3,8 @@
 
 #include <string.h>
 
+#include "base/human.h"
+
 static int order_of(const struct snapshot_object *object, enum object_kind kind, const char *ns,
                     const char *name)
 {
@@ -117,11 +119,9 @@ void api_age_text(int64_t since_ms, int64_t now_ms, char *out_text)
 
 void api_bytes_text(uint64_t bytes, char *out_text)
 {
-    static const char *const units[] = {"B", "KiB", "MiB", "GiB", "TiB", "PiB"};
     double value = (double)bytes;
-    size_t unit = 0;
-    for (; value >= 1024 && unit + 1 < COUNT(units); unit++)
-        value /= 1024;
-    (void)snprintf(out_text, API_SHORT_TEXT_MAX, unit == 0 || value >= 99.95 ? "%.0f%s" : "%.1f%s",
-                   value, units[unit]);
+    unsigned unit;
+    const char *name = human_scale(&value, 1024, HUMAN_PIB, &unit);
+    int decimals = unit == 0 || value >= 99.95 ? 0 : 1;
+    (void)snprintf(out_text, API_SHORT_TEXT_MAX, "%.*f%s", decimals, value, name);
 }

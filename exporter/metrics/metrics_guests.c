@@ -3,6 +3,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/hash.h"
 #include "engine/control/eviction.h"
 #include "exporter/metrics/metrics.h"
 #include "exporter/metrics/metrics_guests.h"
@@ -11,9 +12,7 @@
 
 static uint64_t hash_of(const char *text)
 {
-    uint64_t hash = 14695981039346656037ULL; /* FNV-1a */
-    for (; *text != '\0'; text++)
-        hash = (hash ^ (unsigned char)*text) * 1099511628211ULL;
+    uint64_t hash = hash_text(HASH_START, text);
     return hash ^ (hash >> 32);
 }
 

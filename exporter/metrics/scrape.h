@@ -28,9 +28,7 @@ struct http_page *scrape_page(struct scrape *scrape, struct scrape_form form,
                               struct metrics_view *view, uint64_t self_number,
                               struct metrics_counters *counters);
 
-/* The same bytes as one gzip member; NULL when memory is short. plain: by zlib, where there is
- * nothing faster. */
+/* The same bytes as one gzip member; NULL when memory is short. */
 char *gzip_text(const char *text, size_t n, size_t *out_n);
-char *gzip_plain(const char *text, size_t n, size_t *out_n);
 
 #endif

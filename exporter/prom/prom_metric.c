@@ -12,6 +12,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/hash.h"
+
 enum { LINE_TEXT_MAX = 64 * 1024, FIRST_SLOTS = 16 };
 
 static bool labels_are_valid(size_t n, const char **keys)
@@ -105,9 +107,7 @@ int prom_metric_destroy(struct prom_metric *metric)
 
 static uint64_t hash_of(const char *text)
 {
-    uint64_t hash = 14695981039346656037ULL; /* FNV-1a */
-    for (; *text != '\0'; text++)
-        hash = (hash ^ (unsigned char)*text) * 1099511628211ULL;
+    uint64_t hash = hash_text(HASH_START, text);
     return hash ^ (hash >> 32);
 }
 
