@@ -15,10 +15,11 @@
 #include "base/text.h"
 #include "engine/control/check.h"
 #include "engine/control/drain.h"
-#include "engine/control/expect.h"
+#include "engine/data/expect.h"
 #include "engine/data/ownership.h"
 #include "engine/impl.h"
 #include "engine/incidents.h"
+#include "engine/model/fleet_incidents.h"
 #include "engine/persist.h"
 
 enum { PUBLISH_EVERY_MS = 50, COMMIT_RETRY_MS = 500, INCIDENTS_EVERY_MS = 1000 };

@@ -5,9 +5,9 @@
 
 #include "base/json.h"
 #include "base/text.h"
-#include "engine/control/placement_types.h"
 #include "engine/data/recovery.h"
 #include "engine/data/steer.h"
+#include "engine/model/rejection.h"
 
 /* What the data plane learned of it. */
 static void add_move(const struct job *job, struct store_job *row)

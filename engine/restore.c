@@ -6,10 +6,10 @@
 #include "base/text.h"
 #include "engine/control/admission.h"
 #include "engine/control/documents.h"
-#include "engine/control/placement_types.h"
 #include "engine/data/intent.h"
 #include "engine/data/recovery.h"
 #include "engine/incidents.h"
+#include "engine/model/rejection.h"
 #include "engine/persist.h"
 
 struct loading {

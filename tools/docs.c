@@ -225,7 +225,7 @@ static void monitor(FILE *out)
          "decision | action | meaning");
 #define DECISION(id, name, action, help) \
     (void)fprintf(out, "| `%s` | %s | %s |\n", name, #action, help);
-#include "engine/data/monitor.def"
+#include "engine/model/decision.def"
 #undef DECISION
 }
 
@@ -280,18 +280,18 @@ static void documents(FILE *out)
 #undef STRATEGY
     head(out, "Drains", "States of a Drain.", "state | meaning");
 #define DRAIN(id, name, final, help) row(out, name, help);
-#include "engine/control/drain.def"
+#include "engine/model/drain.def"
 #undef DRAIN
     head(out, "Guests of a drain", "One state each.", "state | meaning");
 #define DRAIN_GUEST(id, name, help) row(out, name, help);
-#include "engine/control/drain.def"
+#include "engine/model/drain.def"
 #undef DRAIN_GUEST
     head(out, "What blocks a guest of a drain", "Each with what would unblock it.",
          "reason | meaning | what to do");
 #define BLOCK(id, name, help, unblock) \
     if (*(name) != '\0')               \
         (void)fprintf(out, "| `%s` | %s | %s |\n", name, help, unblock);
-#include "engine/control/drain.def"
+#include "engine/model/drain.def"
 #undef BLOCK
 }
 

@@ -9,10 +9,11 @@
 #include <string.h>
 
 #include "base/text.h"
-#include "engine/control/expect.h"
 #include "engine/control/placement.h"
 #include "engine/control/schedule.h"
+#include "engine/data/expect.h"
 #include "engine/data/flags.h"
+#include "engine/data/looks.h"
 #include "engine/data/move.h"
 #include "engine/data/ownership.h"
 #include "engine/model/ledger.h"
@@ -107,7 +108,7 @@ static bool cpu_suits(struct fleet *f, struct job *job, const struct guest *gues
     const struct needs *needs = guest->owner->needs;
     if (needs == NULL || needs->facts.cpu_hash == 0 || job->probe_failed)
         return true;
-    enum cpu_fit fit = placement_cpu(f, needs->facts.cpu_hash, job->target);
+    enum cpu_fit fit = cpus_find(&f->cpus, needs->facts.cpu_hash, job->target);
     if (fit == CPU_FIT_YES)
         return true;
     if (fit == CPU_FIT_NO || job->probe_lost) {
@@ -333,7 +334,7 @@ static void advance_preparing(struct fleet *f, struct job *job, struct moment no
     if (!f->store_ok) {
         step_wait(job, PENDING_STORE, now, "the store cannot be written");
         job->next_round_ms = now.mono_ms + RETRY_MS;
-    } else if (job->judged_round != job->round && step_looked(f, job, now, fx)) {
+    } else if (job->judged_round != job->round && looks_answered(f, job, now, fx)) {
         job->judged_round = job->round;
         judge_target(f, job, now, fx);
     }
@@ -342,9 +343,9 @@ static void advance_preparing(struct fleet *f, struct job *job, struct moment no
     if (job->pending == PENDING_NONE)
         step_wait(job, PENDING_TARGET_SILENT, now, "%s and %s are looked at", job->source,
                   job->target);
-    bool rests = step_looked(f, job, now, fx) && now.mono_ms < job->next_round_ms;
+    bool rests = looks_answered(f, job, now, fx) && now.mono_ms < job->next_round_ms;
     if (!rests)
-        step_look(f, job, now, fx);
+        looks_begin(f, job, now, fx);
     if (schedule_wait_on(f, job, now, fx) && rests && job->wake_ms > job->next_round_ms)
         job->wake_ms = job->next_round_ms;
 }

@@ -5,7 +5,7 @@
 
 #include "base/text.h"
 #include "engine/control/schedule.h"
-#include "engine/control/volumes.h"
+#include "engine/model/volumes.h"
 
 enum {
     LOST_MS = 30000, /* an answer that does not come in this time is not waited for */

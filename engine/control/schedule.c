@@ -5,15 +5,16 @@
 #include <string.h>
 
 #include "base/text.h"
-#include "engine/control/backoff.h"
 #include "engine/control/placement.h"
-#include "engine/control/policy.h"
 #include "engine/control/policy_choose.h"
 #include "engine/control/queue.h"
+#include "engine/data/final.h"
 #include "engine/data/intent.h"
 #include "engine/data/ownership.h"
+#include "engine/model/backoff.h"
 #include "engine/model/launcher.h"
 #include "engine/model/ledger.h"
+#include "engine/model/policy.h"
 
 enum { JOB_AGE_MAX_MS = 2 * 86400 * 1000 };
 
@@ -35,7 +36,7 @@ void schedule_fail(struct fleet *f, struct job *job, enum trigger why, const cha
 {
     struct step_ending ending = {.outcome = OUTCOME_FAILED, .guest_at = place_of_guest(f, job)};
     TEXT_SET(ending.reason, text);
-    step_finish(f, job, why, &ending, now, fx);
+    final_finish(f, job, why, &ending, now, fx);
 }
 
 static void cancel(struct fleet *f, struct job *job, struct moment now, struct effects *fx)
@@ -44,7 +45,7 @@ static void cancel(struct fleet *f, struct job *job, struct moment now, struct e
     (void)snprintf(ending.reason, sizeof ending.reason, "cancelled by %s before anything moved",
                    job->abort_requester);
     job->abort_status = ABORT_SUCCEEDED;
-    step_finish(f, job, TRIGGER_CANCELLED, &ending, now, fx);
+    final_finish(f, job, TRIGGER_CANCELLED, &ending, now, fx);
 }
 
 /* ---- deadlines ---- */

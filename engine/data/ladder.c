@@ -8,6 +8,7 @@
 #include "base/text.h"
 #include "engine/data/flags.h"
 #include "engine/data/intent.h"
+#include "engine/data/looks.h"
 #include "engine/data/monitor.h"
 #include "engine/data/ownership.h"
 #include "engine/data/recovery.h"
@@ -368,7 +369,7 @@ static void keep_looking(struct fleet *f, struct job *job, struct moment now, st
         return;
     if (now.mono_ms - job->stream.looked_ms >= AGAIN_MS) {
         job->stream.looked_ms = now.mono_ms;
-        step_look(f, job, now, fx);
+        looks_begin(f, job, now, fx);
         if (is_relayed(job))
             ask_relay(f, job, now, fx);
     }

@@ -9,6 +9,7 @@
 #include "engine/data/flags.h"
 #include "engine/data/intent.h"
 #include "engine/data/ladder.h"
+#include "engine/data/looks.h"
 #include "engine/data/ownership.h"
 #include "engine/data/recovery.h"
 #include "engine/data/resolve.h"
@@ -85,7 +86,7 @@ void move_call(struct fleet *f, struct job *job, struct moment now, struct effec
 
 void move_begin(struct fleet *f, struct job *job, struct moment now, struct effects *fx)
 {
-    step_record_sides(job, "before", now, fx);
+    looks_record_sides(job, "before", now, fx);
     step_take(f, job, TRIGGER_TARGET_CHECKED, now, fx);
     job->verdict_last = -1;
     job->verdict_since_ms = 0;

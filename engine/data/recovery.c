@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "base/text.h"
+#include "engine/data/final.h"
 #include "engine/data/flags.h"
 #include "engine/data/intent.h"
 #include "hypervisor/versions.h"
@@ -316,7 +317,7 @@ static void flag_irrecoverable(struct fleet *f, struct job *job, struct moment n
     effects_event(fx, job, now.wall_ms, true, "Irrecoverable", "%s", ending.reason);
     if (job->abort_asked)
         job->abort_status = ABORT_FAILED;
-    step_finish(f, job, TRIGGER_IRRECOVERABLE, &ending, now, fx);
+    final_finish(f, job, TRIGGER_IRRECOVERABLE, &ending, now, fx);
 }
 
 /* An answer that got lost is not awaited for ever; a path of which nobody tells is tried. */

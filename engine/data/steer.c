@@ -5,7 +5,7 @@
 #include <string.h>
 
 #include "base/text.h"
-#include "engine/control/expect.h"
+#include "engine/data/expect.h"
 #include "engine/data/flags.h"
 #include "engine/data/intent.h"
 #include "engine/data/monitor.h"
@@ -58,7 +58,7 @@ static const struct {
     [MONITOR_PAUSE] = {HV_CALL_SUSPEND, "suspend"},
 };
 
-void steer_free(struct steering *steering)
+static void steer_free(struct steering *steering)
 {
     if (steering != NULL)
         free(steering->json);
@@ -92,6 +92,7 @@ void steer_begin(struct fleet *f, struct job *job)
         facts.vfio = is_device_of_host(&guest->owner->migratable);
     if (job->steering == NULL)
         job->steering = calloc(1, sizeof *job->steering);
+    job->free_steering = steer_free;
     struct steering *s = job->steering;
     if (s == NULL)
         return; /* without memory it runs unwatched, as libvirt alone would */

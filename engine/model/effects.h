@@ -8,7 +8,7 @@
 #ifndef ENGINE_MODEL_EFFECTS_H
 #define ENGINE_MODEL_EFFECTS_H
 
-#include "engine/data/monitor.h"
+#include "engine/model/decision.h"
 #include "engine/model/job.h"
 #include "hypervisor/hv.h"
 

@@ -4,7 +4,7 @@
 
 #include "collector/sample.h"
 #include "engine/model/fleet.h"
-#include "engine/requests.h"
+#include "engine/model/request.h"
 #include "hypervisor/hv.h"
 
 enum input_kind {
@@ -65,7 +65,7 @@ struct input {
             struct migration_request request; /* its texts are owned by the input */
         } create;
         struct {
-            char ns[HV_HOST_MAX], name[SNAPSHOT_NAME_MAX], requester[SNAPSHOT_WHO_MAX];
+            char ns[HV_HOST_MAX], name[JOB_NAME_MAX], requester[JOB_WHO_MAX];
             bool remove; /* delete: take it out of view once it is final */
         } cancel;
         struct object_request put; /* its texts are owned by the input */

@@ -6,7 +6,14 @@
 #include "engine/model/phase.h"
 #include "hypervisor/types.h"
 
-enum { JOB_MODES_MAX = 8, JOB_NOTE_MAX = 160 };
+enum {
+    JOB_UID_MAX = 37,
+    JOB_NAME_MAX = 254, /* Kubernetes object names, with terminator */
+    JOB_WHO_MAX = 64,
+    JOB_REASON_MAX = 512,
+    JOB_NOTE_MAX = 160,
+    JOB_MODES_MAX = 8,
+};
 
 /* Both clocks at one moment. */
 struct moment {

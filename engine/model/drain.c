@@ -1,8 +1,10 @@
-/* drain_status.c - a drain as a document: spec and status in, status out; see drain.h.
+/* drain.c - a drain as a document: spec and status in, status out; see drain.h.
  *
  * The status is all that a restart has, so whatever decides (tries used up, which job is whose) is
  * in it. Nothing in it moves by itself: as long as nothing happens it stays the same text, and
  * need not be stored again. */
+#include "engine/model/drain.h"
+
 #include <assert.h>
 #include <stdlib.h>
 #include <string.h>
@@ -10,7 +12,6 @@
 
 #include "base/json.h"
 #include "base/text.h"
-#include "engine/control/drain.h"
 
 #define YES true
 #define NO false
@@ -19,14 +20,14 @@ static const struct {
     bool final;
 } states[DRAIN_COUNT] = {
 #define DRAIN(id, name, final, help) [DRAIN_##id] = {name, final},
-#include "engine/control/drain.def"
+#include "engine/model/drain.def"
 #undef DRAIN
 };
 #undef YES
 #undef NO
 static const char *const guest_states[DRAIN_GUEST_COUNT] = {
 #define DRAIN_GUEST(id, name, help) [DRAIN_GUEST_##id] = name,
-#include "engine/control/drain.def"
+#include "engine/model/drain.def"
 #undef DRAIN_GUEST
 };
 /* How many there are of each, in the status. */
@@ -39,7 +40,7 @@ static const struct {
     const char *name, *help, *unblock;
 } blocks[BLOCK_COUNT] = {
 #define BLOCK(id, name, help, unblock) [BLOCK_##id] = {name, help, unblock},
-#include "engine/control/drain.def"
+#include "engine/model/drain.def"
 #undef BLOCK
 };
 

@@ -1,5 +1,5 @@
 /* volumes.c - see volumes.h. */
-#include "engine/control/volumes.h"
+#include "engine/model/volumes.h"
 
 #include <ctype.h>
 #include <stdio.h>

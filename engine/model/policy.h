@@ -3,8 +3,8 @@
  * A policy without selectors never matches; empty selectors match everything with score 0. Every
  * pair must be met, by the guest's labels and by its namespace's. More pairs win, then more pairs
  * of the guest, then the smaller name. Pure. */
-#ifndef ENGINE_CONTROL_POLICY_H
-#define ENGINE_CONTROL_POLICY_H
+#ifndef ENGINE_MODEL_POLICY_H
+#define ENGINE_MODEL_POLICY_H
 
 #include "base/own.h"
 #include "engine/model/labels.h"

@@ -1,10 +1,10 @@
 /* expect.c - see expect.h. */
-#include "engine/control/expect.h"
+#include "engine/data/expect.h"
 
 #include "base/json.h"
 #include "base/text.h"
-#include "engine/control/volumes.h"
 #include "engine/data/flags.h"
+#include "engine/model/volumes.h"
 
 enum { MEASURED_FRESH_MS = 3600 * 1000 };
 

@@ -5,8 +5,8 @@
  * ...}}. The job keeps it as text; once the hosts were asked the text also says where each disk
  * lies, how big it is and, where the destination is bigger, that it becomes a part of it.
  */
-#ifndef ENGINE_CONTROL_VOLUMES_H
-#define ENGINE_CONTROL_VOLUMES_H
+#ifndef ENGINE_MODEL_VOLUMES_H
+#define ENGINE_MODEL_VOLUMES_H
 
 #include "base/own.h"
 #include "engine/model/migratable.h"

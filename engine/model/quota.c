@@ -1,5 +1,5 @@
 /* quota.c - see quota.h. */
-#include "engine/control/quota.h"
+#include "engine/model/quota.h"
 
 #include <inttypes.h>
 #include <stdio.h>

@@ -1,11 +1,12 @@
-/* reconcile.h - the pure core of the control plane: what happened -> what to record and do.
+/* reconcile.h - the pure core that joins control and data plane: what happened -> what to record
+ * and do.
  *
  * reconcile(fleet, input, now) changes the fleet in place and appends effects. It reads no clock,
  * does no I/O and holds no thread: the very same function serves two real hosts, ten thousand
  * simulated ones, and a test that replays a story.
  */
-#ifndef ENGINE_CONTROL_RECONCILE_H
-#define ENGINE_CONTROL_RECONCILE_H
+#ifndef ENGINE_CORE_RECONCILE_H
+#define ENGINE_CORE_RECONCILE_H
 
 #include "engine/model/effects.h"
 #include "engine/model/fleet.h"
@@ -15,10 +16,6 @@
  * Other inputs never fail. What the input owns may move into the fleet. */
 bool reconcile(struct fleet *f, struct input *input, struct moment now, struct effects *fx,
                struct migration_ref *out_ref, struct err *err);
-
-/* Asks an unfinished job to stop, and moves it as far as the facts allow. */
-void reconcile_stop(struct fleet *f, struct job *job, const char *who, enum abort_cause cause,
-                    const char *why, struct moment now, struct effects *fx);
 
 /* Takes over an unfinished job that the store held. */
 void reconcile_restore(struct fleet *f, struct job *job, struct moment now, struct effects *fx);

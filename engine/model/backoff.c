@@ -1,5 +1,5 @@
 /* backoff.c - see backoff.h. */
-#include "engine/control/backoff.h"
+#include "engine/model/backoff.h"
 
 static bool is_counted(const struct job *job)
 {

@@ -1,58 +1,38 @@
 /* reconcile.c - see reconcile.h. Each input first changes what is known, then the jobs it
  * concerns are moved as far as the facts now allow. */
-#include "engine/control/reconcile.h"
+#include "engine/core/reconcile.h"
 
 #include <stdio.h>
 #include <string.h>
 
 #include "base/text.h"
 #include "engine/control/admission.h"
+#include "engine/control/advance.h"
 #include "engine/control/documents.h"
 #include "engine/control/drain.h"
-#include "engine/control/expect.h"
 #include "engine/control/placement.h"
 #include "engine/control/queue.h"
 #include "engine/control/requirement.h"
 #include "engine/control/schedule.h"
 #include "engine/control/split.h"
-#include "engine/control/volumes.h"
 #include "engine/control/word.h"
+#include "engine/data/expect.h"
+#include "engine/data/final.h"
 #include "engine/data/intent.h"
 #include "engine/data/ladder.h"
+#include "engine/data/looks.h"
 #include "engine/data/move.h"
 #include "engine/data/recovery.h"
 #include "engine/data/steer.h"
 #include "engine/data/userpause.h"
 #include "engine/model/ledger.h"
-
-static void advance(struct fleet *f, struct job *job, struct moment now, struct effects *fx)
-{
-    enum phase before = PHASE_NONE;
-    while (!job->frozen && !phase_is_final(job->phase) && job->phase != before) {
-        before = job->phase;
-        if (before == PHASE_TARGET_READY || before == PHASE_RUNNING)
-            move_advance(f, job, now, fx);
-        else
-            schedule_advance(f, job, now, fx);
-    }
-    fleet_settle_job(f, job);
-}
+#include "engine/model/volumes.h"
 
 /* The guest's unfinished job, unless an internal error froze it: that one takes no input. */
 static struct job *active_job(struct fleet *f, const char *guest_uuid)
 {
     struct job *job = fleet_active_job(f, guest_uuid);
     return job != NULL && !job->frozen ? job : NULL;
-}
-
-void reconcile_stop(struct fleet *f, struct job *job, const char *who, enum abort_cause cause,
-                    const char *why, struct moment now, struct effects *fx)
-{
-    if (job->frozen)
-        return;
-    move_ask_abort(job, who, cause, why, now, fx);
-    job->version = fleet_touch(f);
-    advance(f, job, now, fx);
 }
 
 static void on_host(struct fleet *f, const struct input *input, struct moment now)
@@ -102,7 +82,7 @@ static void on_abilities(struct fleet *f, struct input *input)
     if (node == NULL)
         return;
     if (node->abilities == NULL || node->abilities->hash != input->of.abilities->hash)
-        placement_forget_cpu(f, node->name); /* another emulator may know another CPU */
+        cpus_forget_node(&f->cpus, node->name); /* another emulator may know another CPU */
     hv_abilities_free(node->abilities);
     node->abilities = input->of.abilities;
     input->of.abilities = NULL;
@@ -146,10 +126,10 @@ static void on_cpu(struct fleet *f, const struct input *input, struct moment now
         effects_event(fx, job, now.wall_ms, true, "CPUNotCompared",
                       "%s could not compare the guest's CPU: %.300s", input->host, input->err.text);
     } else if (guest != NULL && guest->owner != NULL && guest->owner->needs != NULL) {
-        placement_learn_cpu(f, guest->owner->needs->facts.cpu_hash, input->host,
-                            input->of.comparison > 0 ? CPU_FIT_YES : CPU_FIT_NO);
+        cpus_learn(&f->cpus, guest->owner->needs->facts.cpu_hash, input->host,
+                   input->of.comparison > 0 ? CPU_FIT_YES : CPU_FIT_NO);
     }
-    advance(f, job, now, fx);
+    advance_job(f, job, now, fx);
 }
 
 static void on_volumes(struct fleet *f, const struct input *input, struct moment now,
@@ -160,7 +140,7 @@ static void on_volumes(struct fleet *f, const struct input *input, struct moment
         job->phase != PHASE_SCHEDULING)
         return;
     prepare_volumes_answered(job, input->of.volumes, &input->err, now, fx);
-    advance(f, job, now, fx);
+    advance_job(f, job, now, fx);
 }
 
 static void on_event(struct fleet *f, const struct input *input, struct moment now,
@@ -187,7 +167,7 @@ static void on_event(struct fleet *f, const struct input *input, struct moment n
             userpause_event(f, job, at_source, event, now, fx);
         }
     }
-    advance(f, job, now, fx);
+    advance_job(f, job, now, fx);
 }
 
 static void on_sample(struct fleet *f, const struct input *input, struct moment now,
@@ -204,18 +184,18 @@ static void on_sample(struct fleet *f, const struct input *input, struct moment 
     job->version = fleet_touch(f);
     ladder_sample(job, sample, now);
     if (sample->source == SAMPLE_COMPLETED)
-        step_final(f, job, &sample->stats, "event");
+        final_statistics(f, job, &sample->stats, "event");
     if (job->phase == PHASE_RUNNING) {
         steer_look(f, job, sample, now, fx);
         if (job->abort_asked)
-            advance(f, job, now, fx);
+            advance_job(f, job, now, fx);
         else
             fleet_settle_job(f, job);
     }
     if (job->phase != PHASE_TARGET_READY)
         return;
     move_seen(f, job, now, fx);
-    advance(f, job, now, fx);
+    advance_job(f, job, now, fx);
 }
 
 static void on_look(struct fleet *f, const struct input *input, struct moment now,
@@ -225,7 +205,7 @@ static void on_look(struct fleet *f, const struct input *input, struct moment no
     if (node != NULL)
         fleet_apply_sight(f, node, input->guest, &input->of.sight);
     struct job *job = fleet_newest_finished(f, input->guest);
-    if (job != NULL && step_seen_later(f, job, input->id, &input->of.sight, now, fx)) {
+    if (job != NULL && looks_seen_later(f, job, input->id, &input->of.sight, now, fx)) {
         fleet_settle_job(f, job);
         return;
     }
@@ -249,7 +229,7 @@ static void on_look(struct fleet *f, const struct input *input, struct moment no
     side->seen_ms =
         side->sight.at_ms > 0 && side->sight.at_ms < now.mono_ms ? side->sight.at_ms : now.mono_ms;
     job->version = fleet_touch(f);
-    advance(f, job, now, fx);
+    advance_job(f, job, now, fx);
 }
 
 /* Only "no job" means that there is none: one that failed or was cancelled is still at its end
@@ -279,7 +259,7 @@ static void on_ask_job(struct fleet *f, const struct input *input, struct moment
     job->hv_job = read_job(input);
     job->hv_job_is_backup =
         job->hv_job == JOB_SEEN_OTHER && input->of.stats.operation == HV_OPERATION_BACKUP;
-    advance(f, job, now, fx);
+    advance_job(f, job, now, fx);
 }
 
 static void on_stream(struct fleet *f, const struct input *input, struct moment now,
@@ -287,7 +267,7 @@ static void on_stream(struct fleet *f, const struct input *input, struct moment 
 {
     struct job *job = active_job(f, input->guest);
     if (job != NULL && move_answered(job, input, now, fx))
-        advance(f, job, now, fx);
+        advance_job(f, job, now, fx);
 }
 
 /* An order that the end of its job overtook: its record is closed, nothing follows from it. */
@@ -331,7 +311,7 @@ static void on_call(struct fleet *f, const struct input *input, struct moment no
         return;
     }
     job->version = fleet_touch(f);
-    advance(f, job, now, fx);
+    advance_job(f, job, now, fx);
 }
 
 static void name_job(const struct job *job, struct migration_ref *out_ref)
@@ -379,8 +359,8 @@ static bool on_cancel(struct fleet *f, const struct input *input, struct moment 
         return true;
     }
     job->remove_when_final = job->remove_when_final || input->of.cancel.remove;
-    reconcile_stop(f, job, input->of.cancel.requester, ABORT_CAUSE_OPERATOR, "an operator asked",
-                   now, fx);
+    advance_stop(f, job, input->of.cancel.requester, ABORT_CAUSE_OPERATOR, "an operator asked", now,
+                 fx);
     return true;
 }
 
@@ -392,7 +372,7 @@ static void on_final(struct fleet *f, const struct input *input)
         return;
     job->final.question = 0;
     if (input->err.code == ERR_NONE && input->of.stats.type == HV_JOB_COMPLETED)
-        step_final(f, job, &input->of.stats, "target");
+        final_statistics(f, job, &input->of.stats, "target");
 }
 
 /* ---- the operator's word ---- */
@@ -428,7 +408,7 @@ static bool on_resolve(struct fleet *f, const struct input *input, struct moment
         return true; /* it was about an incident */
     name_job(job, out_ref);
     job->version = fleet_touch(f);
-    advance(f, job, now, fx);
+    advance_job(f, job, now, fx);
     return true;
 }
 
@@ -439,11 +419,11 @@ static void tick_jobs(struct fleet *f, struct moment now, struct effects *fx)
     struct job *job;
     while ((job = heap_top(&f->timers)) != NULL && job->wake_ms <= now.mono_ms) {
         if (phase_is_final(job->phase)) {
-            step_look_later(f, job, now, fx);
+            looks_later(f, job, now, fx);
             fleet_settle_job(f, job);
             continue;
         }
-        advance(f, job, now, fx);
+        advance_job(f, job, now, fx);
         if (!phase_is_final(job->phase) && job->wake_ms <= now.mono_ms) {
             job->wake_ms = now.mono_ms + 1; /* it wants to be looked at again at once */
             fleet_settle_job(f, job);

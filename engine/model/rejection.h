@@ -1,6 +1,6 @@
-/* placement_types.h - why nodes were rejected, as data: what placement finds, and readers show. */
-#ifndef ENGINE_CONTROL_PLACEMENT_TYPES_H
-#define ENGINE_CONTROL_PLACEMENT_TYPES_H
+/* rejection.h - why nodes were rejected, as data: what placement finds, and readers show. */
+#ifndef ENGINE_MODEL_REJECTION_H
+#define ENGINE_MODEL_REJECTION_H
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -37,5 +37,14 @@ struct rejections { /* of one job, newest full look; owned by the job */
     uint16_t tags[PLACEMENT_KEPT_MAX]; /* of the nodes' names, to find one soon; 0: not made */
     struct rejection list[PLACEMENT_KEPT_MAX];
 };
+
+struct node;
+/* What that node said, if it was kept; else NULL. */
+const struct rejection *rejections_find(const struct rejections *r, const struct node *node);
+/* The node's name in short: many are looked through for one. */
+uint16_t rejections_tag(const struct node *node);
+bool rejections_all_for_ever(const struct rejections *r);
+/* "0/3 nodes are available: 1 cordoned, 1 memory, 1 source-node." as Kubernetes says it. */
+void rejections_text(const struct rejections *r, char *out_text, size_t bytes);
 
 #endif

@@ -1,9 +1,11 @@
-/* rejection.c - the words for why nodes were rejected; see placement.h and rejection.def. */
+/* rejection.c - the words for why nodes were rejected; see rejection.h. */
+#include "engine/model/rejection.h"
+
 #include <stdio.h>
 #include <string.h>
 
 #include "base/own.h"
-#include "engine/control/placement.h"
+#include "engine/model/node.h"
 
 enum { NOW, EVER };
 static const struct {

@@ -1,7 +1,7 @@
 /* quota.h - ResourceQuota of a namespace: launchers, memory, CPUs. A target launcher counts like
  * the one the guest runs in, so a namespace needs headroom to migrate. Pure. */
-#ifndef ENGINE_CONTROL_QUOTA_H
-#define ENGINE_CONTROL_QUOTA_H
+#ifndef ENGINE_MODEL_QUOTA_H
+#define ENGINE_MODEL_QUOTA_H
 
 #include <stdbool.h>
 #include <stdint.h>

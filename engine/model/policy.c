@@ -1,5 +1,5 @@
 /* policy.c - see policy.h. */
-#include "engine/control/policy.h"
+#include "engine/model/policy.h"
 
 #include <stdio.h>
 #include <stdlib.h>

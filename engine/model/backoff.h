@@ -1,8 +1,8 @@
 /* backoff.h - how long an automatic migration waits after its guest's earlier ones failed: 20 s,
  * doubled for each failure in a row up to 320 s, from the end of the last one. Success, anybody's,
  * resets it; a human's job never waits, and its failure is never counted. Pure. */
-#ifndef ENGINE_CONTROL_BACKOFF_H
-#define ENGINE_CONTROL_BACKOFF_H
+#ifndef ENGINE_MODEL_BACKOFF_H
+#define ENGINE_MODEL_BACKOFF_H
 
 #include "engine/model/job.h"
 
