@@ -7,7 +7,7 @@
 
 #include "base/json.h"
 #include "base/text.h"
-#include "engine/control/schedule.h"
+#include "engine/control/scheduling/scheduling.h"
 #include "engine/data/ownership.h"
 #include "engine/model/backoff.h"
 #include "engine/model/volumes.h"

@@ -1,7 +1,7 @@
 /* advance.c - see advance.h. */
 #include "engine/control/advance.h"
 
-#include "engine/control/schedule.h"
+#include "engine/control/scheduling/scheduling.h"
 #include "engine/data/move.h"
 
 void advance_job(struct fleet *f, struct job *job, struct moment now, struct effects *fx)

@@ -11,9 +11,8 @@
 #include "engine/control/documents.h"
 #include "engine/control/drain.h"
 #include "engine/control/placement.h"
-#include "engine/control/queue.h"
 #include "engine/control/requirement.h"
-#include "engine/control/schedule.h"
+#include "engine/control/scheduling/scheduling.h"
 #include "engine/control/split.h"
 #include "engine/control/word.h"
 #include "engine/data/expect.h"
@@ -139,7 +138,7 @@ static void on_volumes(struct fleet *f, const struct input *input, struct moment
     if (job == NULL || job->volumes == NULL || job->volumes->question != input->id ||
         job->phase != PHASE_SCHEDULING)
         return;
-    prepare_volumes_answered(job, input->of.volumes, &input->err, now, fx);
+    schedule_volumes_answered(job, input->of.volumes, &input->err, now, fx);
     advance_job(f, job, now, fx);
 }
 
@@ -507,7 +506,7 @@ bool reconcile(struct fleet *f, struct input *input, struct moment now, struct e
     else
         on_fact(f, input, now, fx);
     tick_drains(f, now, fx);
-    queue_run(f, now, fx);
+    schedule_run(f, now, fx);
     return done;
 }
 

@@ -1,16 +1,19 @@
-/* prepare.c - the target launcher: from a reserved place to one that is known to suit. See
- * schedule.h.
+/* prepare.c - see prepare.h.
  *
  * Before hand-off the control plane may change its mind: a node that turns out not to suit is given
  * back and another is looked for. At hand-off the configuration is frozen; from then on the job
  * belongs to that target.
  */
+#include "engine/control/scheduling/prepare.h"
+
 #include <stdio.h>
 #include <string.h>
 
 #include "base/text.h"
 #include "engine/control/placement.h"
-#include "engine/control/schedule.h"
+#include "engine/control/scheduling/guest_free.h"
+#include "engine/control/scheduling/room.h"
+#include "engine/control/scheduling/wait.h"
 #include "engine/data/expect.h"
 #include "engine/data/flags.h"
 #include "engine/data/looks.h"
@@ -46,7 +49,7 @@ static void remember_failed(struct job *job)
 
 static void wait_here(struct fleet *f, struct job *job, struct moment now, struct effects *fx)
 {
-    if (schedule_wait_on(f, job, now, fx) && job->wake_ms > now.mono_ms + RETRY_MS)
+    if (wait_until_deadline(f, job, now, fx) && job->wake_ms > now.mono_ms + RETRY_MS)
         job->wake_ms = now.mono_ms + RETRY_MS;
 }
 
@@ -56,7 +59,7 @@ static bool quota_has_room(struct fleet *f, struct job *job, const struct guest 
 {
     struct demand more = ledger_demand(guest);
     char text[QUOTA_TEXT_MAX];
-    if (guest->space == NULL || schedule_quota_allows(f, guest->space, &more, text))
+    if (guest->space == NULL || room_in_quota(guest->space, &more, text))
         return true;
     step_wait(job, PENDING_QUOTA, now, "%s", text);
     wait_here(f, job, now, fx);
@@ -84,14 +87,14 @@ static bool place_again(struct fleet *f, struct job *job, const struct guest *gu
                         struct moment now, struct effects *fx)
 {
     prepare_volumes_again(job, now);
-    schedule_configure(f, job, guest);
+    room_configure(f, job, guest);
     if (!quota_has_room(f, job, guest, now, fx) || !source_has_bandwidth(f, job, now, fx))
         return false;
-    if (schedule_place(f, job, guest, now, fx)) {
+    if (room_reserve(f, job, guest, now, fx)) {
         fleet_count_inbound(f, fleet_node(f, job->target), 1);
         return true;
     }
-    schedule_unplaced(f, job, now, fx);
+    room_none(f, job, now, fx);
     if (phase_is_final(job->phase))
         return false;
     if (now.mono_ms - job->waits_mono_ms >= FORGIVE_MS)
@@ -166,7 +169,7 @@ static const struct guest *guest_on_source(struct fleet *f, struct job *job, str
     if (guest != NULL && guest->owner != NULL && guest->owner->node == source)
         return guest;
     if (source == NULL || (source->connected && source->listed)) {
-        schedule_fail(f, job, TRIGGER_IMPOSSIBLE, "the guest is not on its node any more", now, fx);
+        wait_fail(f, job, TRIGGER_IMPOSSIBLE, "the guest is not on its node any more", now, fx);
         return NULL;
     }
     step_wait(job, PENDING_GUEST_UNSEEN, now, "node %s has not told its guests yet", job->source);
@@ -188,7 +191,7 @@ static bool is_movable(struct fleet *f, struct job *job, const struct guest *gue
     unmovable_text(row, migratable, text);
     (void)snprintf(reason, sizeof reason, "Cannot migrate VMI, Reason: %s, Message: %s",
                    unmovable_name(row), text);
-    schedule_fail(f, job, TRIGGER_IMPOSSIBLE, reason, now, fx);
+    wait_fail(f, job, TRIGGER_IMPOSSIBLE, reason, now, fx);
     return false;
 }
 
@@ -207,7 +210,7 @@ static void advance_scheduling(struct fleet *f, struct job *job, struct moment n
         wait_here(f, job, now, fx);
         return;
     }
-    if (!schedule_guest_free(f, job, guest, now, fx))
+    if (!guest_is_free(f, job, guest, now, fx))
         return;
     if (cpu_suits(f, job, guest, now, fx)) {
         if (!volumes_suit(f, job, guest, now, fx))
@@ -274,15 +277,15 @@ static void advance_scheduled(struct fleet *f, struct job *job, struct moment no
 {
     const struct guest *guest = fleet_guest(f, job->guest_uuid);
     if (guest != NULL)
-        schedule_configure(f, job, guest);
+        room_configure(f, job, guest);
     if (f->config.bandwidth_per_node != 0) /* what was promised to it is what it gets */
         job->config.bandwidth = (int64_t)job->reserved_bandwidth;
     choose_flags(f, job, guest);
     if (job->config.require_tls && (job->flags & HV_MIGRATE_TLS) == 0) {
-        schedule_fail(f, job, TRIGGER_IMPOSSIBLE,
-                      "encryption is required since the target was chosen (requireTLS), and not "
-                      "both hosts can",
-                      now, fx);
+        wait_fail(f, job, TRIGGER_IMPOSSIBLE,
+                  "encryption is required since the target was chosen (requireTLS), and not "
+                  "both hosts can",
+                  now, fx);
         return;
     }
     job->epoch++;
@@ -313,15 +316,15 @@ static void judge_target(struct fleet *f, struct job *job, struct moment now, st
     } else if (source != SIDE_OWNS) {
         (void)snprintf(text, sizeof text, "the guest does not run on %s any more (%s)", job->source,
                        ownership_side_name(source));
-        schedule_fail(f, job, TRIGGER_IMPOSSIBLE, text, now, fx);
+        wait_fail(f, job, TRIGGER_IMPOSSIBLE, text, now, fx);
     } else if (target != SIDE_ABSENT && target != SIDE_OFF && target != SIDE_LEFT) {
         (void)snprintf(text, sizeof text, "node %s has an active guest with this UUID already (%s)",
                        job->target, ownership_side_name(target));
-        schedule_fail(f, job, TRIGGER_IMPOSSIBLE, text, now, fx);
+        wait_fail(f, job, TRIGGER_IMPOSSIBLE, text, now, fx);
     } else if (twin != NULL) {
         (void)snprintf(text, sizeof text, "node %s has another guest called %s (%s)", job->target,
                        twin->name, twin->uuid);
-        schedule_fail(f, job, TRIGGER_IMPOSSIBLE, text, now, fx);
+        wait_fail(f, job, TRIGGER_IMPOSSIBLE, text, now, fx);
     } else {
         step_launcher(job, LAUNCHER_READY, now);
         move_begin(f, job, now, fx);
@@ -346,7 +349,7 @@ static void advance_preparing(struct fleet *f, struct job *job, struct moment no
     bool rests = looks_answered(f, job, now, fx) && now.mono_ms < job->next_round_ms;
     if (!rests)
         looks_begin(f, job, now, fx);
-    if (schedule_wait_on(f, job, now, fx) && rests && job->wake_ms > job->next_round_ms)
+    if (wait_until_deadline(f, job, now, fx) && rests && job->wake_ms > job->next_round_ms)
         job->wake_ms = job->next_round_ms;
 }
 

@@ -1,10 +1,10 @@
 /* prepare_volumes.c - before hand-off: has the target a place for every disk that moves along? See
- * schedule.h and volumes.h. */
+ * prepare.h and engine/model/volumes.h. */
 #include <stdlib.h>
 #include <string.h>
 
 #include "base/text.h"
-#include "engine/control/schedule.h"
+#include "engine/control/scheduling/prepare.h"
 #include "engine/model/volumes.h"
 
 enum {

@@ -1,26 +1,14 @@
-/* queue.c - see queue.h. */
-#include "engine/control/queue.h"
-
-#include <string.h>
+/* wake.c - see wake.h. */
+#include "engine/control/scheduling/wake.h"
 
 #include "engine/control/placement.h"
-#include "engine/control/schedule.h"
+#include "engine/control/scheduling/room.h"
+#include "engine/control/scheduling/wait.h"
 #include "engine/model/ledger.h"
 
 enum {
     WAKE_MAX = 256, /* jobs looked at for one node; the rest hears of its next change */
-    TRIES_MAX = 4096,
 };
-
-void queue_park_at(struct heap *where, struct job *job)
-{
-    heap_put(where, &job->wait, (int64_t)job->priority, job->order, job);
-}
-
-void queue_park_alone(struct job *job)
-{
-    heap_leave(&job->wait);
-}
 
 /* The best `n` of a heap are ready. */
 static void wake_best(struct fleet *f, struct heap *heap, size_t n)
@@ -29,40 +17,40 @@ static void wake_best(struct fleet *f, struct heap *heap, size_t n)
         fleet_queue_ready(f, heap_top(heap));
 }
 
-static size_t free_places(unsigned limit, unsigned used)
+static size_t free_slots(unsigned limit, unsigned used)
 {
     if (limit == 0)
         return WAKE_MAX;
     return used < limit ? limit - used : 0;
 }
 
-static bool is_of_place(enum reject why)
+static bool is_slot_rejection(enum reject why)
 {
     return why == REJECT_INBOUND || why == REJECT_BANDWIDTH;
 }
 
-/* Two things that the node now says and did not say when the job last asked are news to it. It can
- * never take it: it may be that none can any more, and then it must not wait. Its places were all
- * that was missing, and now it is something else: that is another wait, with another deadline. */
-static bool is_news(const struct job *job, const struct node *node, enum reject why)
+/* A job waits on the rejections it got. It is woken early in two cases: the node now rejects it
+ * permanently (then no node may be left), or the rejection is no longer about slots (then another
+ * deadline applies). */
+static bool rejection_changed(const struct job *job, const struct node *node, enum reject why)
 {
     const struct rejections *r = job->rejections;
-    if (r == NULL || why == REJECT_SOURCE || is_of_place(why))
+    if (r == NULL || why == REJECT_SOURCE || is_slot_rejection(why))
         return false;
     bool ever = reject_is_for_ever(why);
     if (!ever && r->counts[REJECT_INBOUND] + r->counts[REJECT_BANDWIDTH] == 0)
         return false; /* as most of the time: the rows need not be searched */
     const struct rejection *said = rejections_find(r, node);
-    return said != NULL && (ever ? !reject_is_for_ever(said->why) : is_of_place(said->why));
+    return said != NULL && (ever ? !reject_is_for_ever(said->why) : is_slot_rejection(said->why));
 }
 
-/* Those whom no node would do for: does this one? The others go back where they were. True: all of
- * them were looked at. */
+/* Unschedulable jobs: would this node do? Those it rejects go back into the list. True: all of the
+ * list were looked at. */
 static bool wake_unplaced(struct fleet *f, struct heap *heap, struct node *node)
 {
     struct job *passed[WAKE_MAX];
     size_t n_passed = 0;
-    size_t room = free_places(f->config.parallel_inbound_per_node, node->inbound);
+    size_t room = free_slots(f->config.parallel_inbound_per_node, node->inbound);
     while (room > 0 && n_passed < WAKE_MAX && heap->n > 0) {
         struct job *job = heap_take(heap);
         const struct guest *guest = fleet_guest(f, job->guest_uuid);
@@ -72,7 +60,7 @@ static bool wake_unplaced(struct fleet *f, struct heap *heap, struct node *node)
             placement_of(f, guest, job, &placement);
             why = placement_check(f, &placement, node, NULL);
         }
-        if (why == REJECT_NONE || is_news(job, node, why)) {
+        if (why == REJECT_NONE || rejection_changed(job, node, why)) {
             fleet_queue_ready(f, job);
             job->woken_for = why == REJECT_NONE ? node : NULL;
             room -= why == REJECT_NONE;
@@ -82,7 +70,7 @@ static bool wake_unplaced(struct fleet *f, struct heap *heap, struct node *node)
     }
     bool all = heap->n == 0;
     for (size_t i = 0; i < n_passed; i++)
-        queue_park_at(heap, passed[i]);
+        wait_in(heap, passed[i]);
     return all;
 }
 
@@ -100,7 +88,7 @@ static void wake_arriving(struct fleet *f, struct node *node)
 
 static void wake_leaving(struct fleet *f, struct node *node, size_t most)
 {
-    size_t n = free_places(f->config.parallel_outbound_per_node, node->outbound);
+    size_t n = free_slots(f->config.parallel_outbound_per_node, node->outbound);
     for (n = n < most ? n : most; n > 0 && node->blocked_out.n > 0; n--) {
         struct job *job = heap_top(&node->blocked_out);
         fleet_queue_ready(f, job);
@@ -108,7 +96,7 @@ static void wake_leaving(struct fleet *f, struct node *node, size_t most)
     }
 }
 
-void queue_next_may_leave(struct fleet *f, struct node *node)
+void wake_next_leaving(struct fleet *f, struct node *node)
 {
     if (node->connected)
         wake_leaving(f, node, 1);
@@ -123,7 +111,7 @@ static void wake_by_nodes(struct fleet *f)
         const struct fleet_config *config = &f->config;
         if (node->connected)
             wake_leaving(f, node, WAKE_MAX);
-        if (free_places(config->parallel_inbound_per_node, node->inbound) > 0)
+        if (free_slots(config->parallel_inbound_per_node, node->inbound) > 0)
             wake_best(f, &node->blocked_in, WAKE_MAX); /* one too big stands before nobody */
         wake_arriving(f, node);
     }
@@ -138,7 +126,7 @@ static void wake_by_company(struct fleet *f)
 }
 
 /* Whoever is in `ready` and was told that it waits for the store waits for its turn again. */
-static void wake_by_store(struct fleet *f)
+void wake_by_store(struct fleet *f)
 {
     for (size_t i = 0; f->store_ok && f->store_waits && i < f->ready.n; i++)
         fleet_queue_ready(f, f->ready.list[i].link->of); /* its place in there stays the same */
@@ -164,7 +152,7 @@ static void wake_space(struct fleet *f, struct space *space)
         promised.memory_kib += more.memory_kib;
         promised.vcpus += more.vcpus;
         char text[QUOTA_TEXT_MAX];
-        if (schedule_quota_allows(f, space, &promised, text)) {
+        if (room_in_quota(space, &promised, text)) {
             fleet_queue_ready(f, job);
             job->woken_by_quota = true;
             continue;
@@ -175,7 +163,7 @@ static void wake_space(struct fleet *f, struct space *space)
         promised.vcpus -= more.vcpus;
     }
     for (size_t i = 0; i < n_passed; i++)
-        queue_park_at(&space->blocked, passed[i]);
+        wait_in(&space->blocked, passed[i]);
 }
 
 static void wake_by_quota(struct fleet *f)
@@ -191,42 +179,14 @@ static void wake_by_quota(struct fleet *f)
     }
 }
 
-static bool has_place(const struct fleet *f)
+bool wake_any(const struct fleet *f)
 {
-    return f->config.parallel_per_fleet == 0 || f->busy_jobs < f->config.parallel_per_fleet;
+    return f->improved != NULL || f->stirred != NULL;
 }
 
-/* Whoever is still in `ready` waits for one of the fleet's places, and says so. */
-static void tell_fresh(struct fleet *f, struct moment now, struct effects *fx)
+void wake_changed(struct fleet *f)
 {
-    while (f->fresh != NULL) {
-        struct job *job = f->fresh;
-        f->fresh = job->next_fresh;
-        job->fresh = false;
-        if (job->wait.in == &f->ready)
-            schedule_wait_turn(f, job, now, fx);
-        fleet_settle_job(f, job);
-    }
-}
-
-void queue_run(struct fleet *f, struct moment now, struct effects *fx)
-{
-    unsigned tries = 0;
-    bool ended = false;
-    wake_by_store(f);
-    do {
-        wake_by_company(f);
-        wake_by_nodes(f);
-        wake_by_quota(f);
-        ended = false; /* what one leaves is for the best of all that wait for it */
-        while (f->store_ok && f->ready.n > 0 && has_place(f) && tries < TRIES_MAX && !ended) {
-            struct job *job = heap_take(&f->ready);
-            tries++;
-            schedule_try(f, job, now, fx);
-            fleet_settle_job(f, job);
-            ended = phase_is_final(job->phase);
-        }
-    } while ((f->improved != NULL || f->stirred != NULL || ended) && tries < TRIES_MAX);
-    tell_fresh(f, now, fx);
-    f->crowded = f->store_ok && f->ready.n > 0 && has_place(f); /* goes on with the next tick */
+    wake_by_company(f);
+    wake_by_nodes(f);
+    wake_by_quota(f);
 }
