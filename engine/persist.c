@@ -198,7 +198,7 @@ static void put_intent(struct store *store, const struct effect *effect)
         .job_uid = effect->job_uid,
         .epoch = effect->of.intent.epoch,
         .seq = effect->of.intent.seq,
-        .action = effect->of.intent.action,
+        .action = effect_intent_name(effect),
         .node = effect->of.intent.node,
         .argument = effect->of.intent.argument,
         .status = effect->of.intent.status,

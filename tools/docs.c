@@ -229,6 +229,16 @@ static void monitor(FILE *out)
 #undef DECISION
 }
 
+static void orders(FILE *out)
+{
+    head(out, "Orders",
+         "That change a guest. Each is recorded before it is given and when answered.",
+         "action | meaning");
+#define INTENT(id, name, help) row(out, name, help);
+#include "engine/model/intent.def"
+#undef INTENT
+}
+
 static void forecasts(FILE *out)
 {
     head(out, "Forecasts", "How a migration is expected to end: `ferry check`.", "end | meaning");
@@ -480,6 +490,7 @@ static void vocabulary_page(FILE *out)
     places(out);
     documents(out);
     monitor(out);
+    orders(out);
     forecasts(out);
     flags(out);
     ownership(out);

@@ -501,7 +501,7 @@ bool reconcile(struct fleet *f, struct input *input, struct moment now, struct e
                struct migration_ref *out_ref, struct err *err)
 {
     bool done = true;
-    if (input->kind >= INPUT_CREATE)
+    if (input_class(input->kind) == INPUT_IS_REQUEST)
         done = on_request(f, input, now, fx, out_ref, err);
     else
         on_fact(f, input, now, fx);

@@ -72,7 +72,7 @@ static void tell(struct job *job, enum recovery state, const char *text, struct 
 static void pause_stream(struct fleet *f, struct job *job, struct moment now, struct effects *fx)
 {
     struct effect *effect = order_give(f, job, &job->recovery.order, HV_CALL_ABORT, job->source,
-                                       "pause-stream", NULL, now, fx);
+                                       INTENT_PAUSE_STREAM, NULL, now, fx);
     effect->of.act.postcopy = true;
     job->recovery.next_ms = now.mono_ms + RECOVERY_AGAIN_MS / 4;
     job->recovery.paused = true;
@@ -182,7 +182,7 @@ static void resume(struct fleet *f, struct job *job, enum recovery_way way, stru
                    recovery_way_name(way));
     struct effect *effect = order_give(f, job, &job->recovery.order,
                                        by_monitor ? HV_CALL_RESUME_STREAM : HV_CALL_MIGRATE,
-                                       job->source, "recover", number, now, fx);
+                                       job->source, INTENT_RECOVER, number, now, fx);
     flags_fill(job, &effect->of.act.migrate);
     TEXT_SET(effect->of.act.migrate.target, job->target);
     effect->of.act.migrate.flags |= HV_MIGRATE_RESUME | HV_MIGRATE_POSTCOPY;
@@ -245,8 +245,8 @@ static void try_again(struct fleet *f, struct job *job, struct moment now, struc
 /* The target still believes in a stream that is dead: its own helper can tell it. */
 static void kill_at_target(struct fleet *f, struct job *job, struct moment now, struct effects *fx)
 {
-    (void)order_give(f, job, &job->recovery.order, HV_CALL_KILL_STREAM, job->target, "kill-stream",
-                     NULL, now, fx);
+    (void)order_give(f, job, &job->recovery.order, HV_CALL_KILL_STREAM, job->target,
+                     INTENT_KILL_STREAM, NULL, now, fx);
     job->recovery.killed = true;
     job->recovery.next_ms = now.mono_ms + RECOVERY_AGAIN_MS / 4;
 }

@@ -1,7 +1,19 @@
 /* input.c - see input.h. */
 #include "engine/model/input.h"
 
+#include <assert.h>
 #include <stdlib.h>
+
+enum input_class input_class(enum input_kind kind)
+{
+    static const enum input_class classes[INPUT_COUNT] = {
+#define INPUT(id, is, help) [INPUT_##id] = INPUT_IS_##is,
+#include "engine/model/input.def"
+#undef INPUT
+    };
+    assert(kind < INPUT_COUNT);
+    return classes[kind];
+}
 
 /* Texts of a request are the input's own copies. */
 static void free_text(const char *text)

@@ -81,7 +81,7 @@ struct job {
     unsigned again;               /* sides of this round that were asked a second time */
     int64_t next_round_ms;
     struct job_side source_side, target_side;
-    struct job_order *left; /* orders an earlier process did not live to see answered; owned */
+    struct job_left *left; /* orders of an earlier process, open; owned */
     unsigned n_left;
     enum job_seen hv_job;     /* newest answer about the source's own job */
     bool hv_job_is_backup;    /* OTHER: one that may be stopped where the policy says so */
@@ -101,7 +101,7 @@ struct job {
     enum abort_cause abort_cause;
     int64_t abort_asked_ms, abort_next_ms; /* monotonic */
     uint64_t abort_call_id;                /* out, 0: none */
-    const char *abort_action;              /* a literal: abort, or yank where that would freeze */
+    enum intent_kind abort_kind;           /* ABORT, or YANK where that would freeze */
     int64_t abort_call_seq, abort_call_asked_ms;
 
     enum priority priority;

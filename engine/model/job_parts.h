@@ -3,6 +3,7 @@
 #ifndef ENGINE_MODEL_JOB_PARTS_H
 #define ENGINE_MODEL_JOB_PARTS_H
 
+#include "engine/model/intent_kind.h"
 #include "engine/model/phase.h"
 #include "hypervisor/types.h"
 
@@ -34,8 +35,13 @@ struct job_side {
 struct job_order {
     uint64_t id;           /* 0: none is out */
     int64_t seq, asked_ms; /* wall */
-    const char *action;    /* a literal */
+    enum intent_kind kind;
     char node[HV_HOST_MAX], argument[32];
+};
+/* One that an earlier process did not live to see answered. */
+struct job_left {
+    struct job_order order;
+    char unknown[INTENT_NAME_MAX]; /* INTENT_COUNT: its name as another version stored it */
 };
 
 struct job_mode { /* one change of mode */

@@ -51,8 +51,8 @@ static void stop_backup(struct fleet *f, struct job *job, const char *node, stru
 {
     effects_event(fx, job, now.wall_ms, false, "BackupAbortedForMigration",
                   "Aborting backup of %s for system-critical migration", job->guest_name);
-    struct effect *effect =
-        order_give(f, job, &job->backup_order, HV_CALL_ABORT, node, "stop-backup", NULL, now, fx);
+    struct effect *effect = order_give(f, job, &job->backup_order, HV_CALL_ABORT, node,
+                                       INTENT_STOP_BACKUP, NULL, now, fx);
     effect->kind = EFFECT_DO_STOP_BACKUP; /* somebody else's job, not the migration's */
 }
 
