@@ -7,9 +7,9 @@
 #include "appliance/world.h"
 #include "base/text.h"
 #include "base/yaml.h"
-#include "engine/control/policy.h"
-#include "engine/control/quota.h"
 #include "engine/model/labels.h"
+#include "engine/model/policy.h"
+#include "engine/model/quota.h"
 
 static bool read_name(const struct yaml *yaml, const struct yaml_node *map, const char *key,
                       char *out_name, struct err *err)

@@ -13,7 +13,7 @@
 #include "base/log.h"
 #include "base/text.h"
 #include "engine/impl.h"
-#include "engine/incidents.h"
+#include "engine/model/fleet_incidents.h"
 #include "engine/model/ledger.h"
 #include "engine/model/step.h"
 #include "engine/persist.h"

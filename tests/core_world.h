@@ -10,8 +10,9 @@
 #ifndef TESTS_CORE_WORLD_H
 #define TESTS_CORE_WORLD_H
 
-#include "engine/control/reconcile.h"
-#include "engine/control/volumes.h"
+#include "engine/core/reconcile.h"
+#include "engine/model/rejection.h"
+#include "engine/model/volumes.h"
 
 #define CORE_GUEST "11111111-1111-4111-8111-111111111111"
 #define CORE_OTHER "22222222-2222-4222-8222-222222222222"

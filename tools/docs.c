@@ -225,8 +225,18 @@ static void monitor(FILE *out)
          "decision | action | meaning");
 #define DECISION(id, name, action, help) \
     (void)fprintf(out, "| `%s` | %s | %s |\n", name, #action, help);
-#include "engine/data/monitor.def"
+#include "engine/model/decision.def"
 #undef DECISION
+}
+
+static void orders(FILE *out)
+{
+    head(out, "Orders",
+         "That change a guest. Each is recorded before it is given and when answered.",
+         "action | meaning");
+#define INTENT(id, name, help) row(out, name, help);
+#include "engine/model/intent.def"
+#undef INTENT
 }
 
 static void forecasts(FILE *out)
@@ -280,18 +290,18 @@ static void documents(FILE *out)
 #undef STRATEGY
     head(out, "Drains", "States of a Drain.", "state | meaning");
 #define DRAIN(id, name, final, help) row(out, name, help);
-#include "engine/control/drain.def"
+#include "engine/model/drain.def"
 #undef DRAIN
     head(out, "Guests of a drain", "One state each.", "state | meaning");
 #define DRAIN_GUEST(id, name, help) row(out, name, help);
-#include "engine/control/drain.def"
+#include "engine/model/drain.def"
 #undef DRAIN_GUEST
     head(out, "What blocks a guest of a drain", "Each with what would unblock it.",
          "reason | meaning | what to do");
 #define BLOCK(id, name, help, unblock) \
     if (*(name) != '\0')               \
         (void)fprintf(out, "| `%s` | %s | %s |\n", name, help, unblock);
-#include "engine/control/drain.def"
+#include "engine/model/drain.def"
 #undef BLOCK
 }
 
@@ -480,6 +490,7 @@ static void vocabulary_page(FILE *out)
     places(out);
     documents(out);
     monitor(out);
+    orders(out);
     forecasts(out);
     flags(out);
     ownership(out);

@@ -4,7 +4,7 @@
 #include <string.h>
 
 #include "base/text.h"
-#include "engine/incidents.h"
+#include "engine/model/fleet_incidents.h"
 
 enum { SOON_MS = 1000, LATER_MS = 10000, ROUNDS = 2 };
 

@@ -3,9 +3,10 @@
 
 #include <stdio.h>
 
+#include "engine/data/final.h"
 #include "engine/data/recovery.h"
 #include "engine/data/steer.h"
-#include "engine/incidents.h"
+#include "engine/model/fleet_incidents.h"
 #include "engine/model/step.h"
 
 static void end_by_word(struct fleet *f, struct job *job, const struct resolve_request *said,
@@ -40,7 +41,7 @@ static void end_by_word(struct fleet *f, struct job *job, const struct resolve_r
                           now.wall_ms);
     if (said->word == RESOLVE_ON_SOURCE)
         steer_gives_back_by_word(f, job, now, fx); /* what Ferry paused is not left so */
-    step_finish(f, job, trigger, &ending, now, fx);
+    final_finish(f, job, trigger, &ending, now, fx);
 }
 
 /* Where the guest is. Of a job that is over it closes what is still open about it. */

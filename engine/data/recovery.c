@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "base/text.h"
+#include "engine/data/final.h"
 #include "engine/data/flags.h"
 #include "engine/data/intent.h"
 #include "hypervisor/versions.h"
@@ -71,7 +72,7 @@ static void tell(struct job *job, enum recovery state, const char *text, struct 
 static void pause_stream(struct fleet *f, struct job *job, struct moment now, struct effects *fx)
 {
     struct effect *effect = order_give(f, job, &job->recovery.order, HV_CALL_ABORT, job->source,
-                                       "pause-stream", NULL, now, fx);
+                                       INTENT_PAUSE_STREAM, NULL, now, fx);
     effect->of.act.postcopy = true;
     job->recovery.next_ms = now.mono_ms + RECOVERY_AGAIN_MS / 4;
     job->recovery.paused = true;
@@ -193,7 +194,7 @@ static void resume(struct fleet *f, struct job *job, enum recovery_way way, stru
                    recovery_way_name(way));
     struct effect *effect = order_give(f, job, &job->recovery.order,
                                        by_monitor ? HV_CALL_RESUME_STREAM : HV_CALL_MIGRATE,
-                                       job->source, "recover", number, now, fx);
+                                       job->source, INTENT_RECOVER, number, now, fx);
     flags_fill(job, &effect->of.act.migrate);
     TEXT_SET(effect->of.act.migrate.target, job->target);
     effect->of.act.migrate.flags |= HV_MIGRATE_RESUME | HV_MIGRATE_POSTCOPY;
@@ -266,8 +267,8 @@ static void try_again(struct fleet *f, struct job *job, struct moment now, struc
 /* The target still believes in a stream that is dead: its own helper can tell it. */
 static void kill_at_target(struct fleet *f, struct job *job, struct moment now, struct effects *fx)
 {
-    (void)order_give(f, job, &job->recovery.order, HV_CALL_KILL_STREAM, job->target, "kill-stream",
-                     NULL, now, fx);
+    (void)order_give(f, job, &job->recovery.order, HV_CALL_KILL_STREAM, job->target,
+                     INTENT_KILL_STREAM, NULL, now, fx);
     job->recovery.killed = true;
     job->recovery.next_ms = now.mono_ms + RECOVERY_AGAIN_MS / 4;
 }
@@ -341,7 +342,7 @@ static void flag_irrecoverable(struct fleet *f, struct job *job, struct moment n
     effects_event(fx, job, now.wall_ms, true, "Irrecoverable", "%s", ending.reason);
     if (job->abort_asked)
         job->abort_status = ABORT_FAILED;
-    step_finish(f, job, TRIGGER_IRRECOVERABLE, &ending, now, fx);
+    final_finish(f, job, TRIGGER_IRRECOVERABLE, &ending, now, fx);
 }
 
 /* An answer that got lost is not awaited for ever; a path of which nobody tells is tried. */
@@ -488,8 +489,8 @@ static void adopt_order(struct fleet *f, struct job *job, struct moment now)
     job->recovery.way = RECOVERY_WAY_COUNT;
     for (unsigned i = 0; i < job->n_left; i++)
         for (enum recovery_way way = 0; way < RECOVERY_WAY_COUNT; way++)
-            if (strcmp(job->left[i].action, "recover") == 0 &&
-                strstr(job->left[i].argument, recovery_way_name(way)) != NULL)
+            if (job->left[i].order.kind == INTENT_RECOVER &&
+                strstr(job->left[i].order.argument, recovery_way_name(way)) != NULL)
                 job->recovery.way = way;
     if (job->recovery.way == RECOVERY_WAY_COUNT)
         return;

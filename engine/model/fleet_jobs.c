@@ -5,7 +5,7 @@
 #include <string.h>
 
 #include "base/text.h"
-#include "engine/control/backoff.h"
+#include "engine/model/backoff.h"
 #include "engine/model/fleet_inside.h"
 #include "engine/model/ledger.h"
 

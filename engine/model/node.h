@@ -7,11 +7,11 @@
 #include <utlist.h>
 
 #include "base/heap.h"
-#include "engine/control/quota.h"
 #include "engine/model/forecast.h"
 #include "engine/model/job.h"
 #include "engine/model/migratable.h"
 #include "engine/model/needs.h"
+#include "engine/model/quota.h"
 #include "engine/model/required.h"
 #include "engine/model/settings.h"
 #include "hypervisor/types.h"

@@ -2,7 +2,7 @@
 #include <string.h>
 
 #include "base/text.h"
-#include "engine/control/volumes.h"
+#include "engine/model/volumes.h"
 #include "exporter/api/api.h"
 
 enum { REASONS_TEXT_MAX = 8192 };

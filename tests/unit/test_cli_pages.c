@@ -249,7 +249,7 @@ static void only_a_drain_that_works_is_watched_on(void **state)
         bool settled;
     } rows[] = {
 #define DRAIN(id, name, final, help) {name, !(#id[0] == 'D')},
-#include "engine/control/drain.def"
+#include "engine/model/drain.def"
 #undef DRAIN
     };
     for (size_t i = 0; i < COUNT(rows); i++) {

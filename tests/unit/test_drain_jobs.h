@@ -7,7 +7,7 @@
 #define TESTS_UNIT_TEST_DRAIN_JOBS_H
 
 #include "engine/control/admission.h"
-#include "engine/control/reconcile.h"
+#include "engine/control/advance.h"
 #include "tests/unit/test_drain_world.h"
 
 struct job *admission_automatic(struct fleet *f, struct guest *guest, enum origin origin,
@@ -45,8 +45,8 @@ static void world_step(struct fleet *f, struct job *job, enum trigger why, struc
     fleet_settle_job(f, job);
 }
 
-void reconcile_stop(struct fleet *f, struct job *job, const char *who, enum abort_cause cause,
-                    const char *why, struct moment now, struct effects *fx)
+void advance_stop(struct fleet *f, struct job *job, const char *who, enum abort_cause cause,
+                  const char *why, struct moment now, struct effects *fx)
 {
     (void)fx;
     job->abort_cause = cause;

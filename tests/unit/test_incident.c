@@ -14,6 +14,7 @@
 #include "base/own.h"
 #include "base/text.h"
 #include "engine/incidents.h"
+#include "engine/model/fleet_incidents.h"
 #include "engine/publish.h"
 #include "store/sqlite.h"
 #include "tests/core_move.h"
