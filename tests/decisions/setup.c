@@ -315,7 +315,7 @@ static bool read_shared_pool(struct world *w, const struct yaml_node *node, stru
 
 bool case_set_up(struct world *w, const struct yaml_node *document, struct err *err)
 {
-    static const char *const keys[] = {"config", "sharedPaths", "hosts",
+    static const char *const keys[] = {"config", "sharedPaths", "sharedPools", "hosts",
                                        "guests", "documents",   "steps"};
     struct fleet_config config;
     w->now = (struct moment){WORLD_BEGIN_MS, WORLD_WALL_MS};
