@@ -1,6 +1,7 @@
 /* report.c - see report.h: inputs, effects, questions. */
 #include "tests/decisions/report.h"
 
+#include <ctype.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -224,12 +225,17 @@ static void show_record(struct world *w, const struct effect *effect)
 
 /* ---- waits ---- */
 
-static void without_digits(const char *text, char *out, size_t bytes)
+/* Numbers are left out, digits of a name are not. */
+static void without_numbers(const char *text, char *out, size_t bytes)
 {
     size_t n = 0;
-    for (; *text != '\0' && n + 1 < bytes; text++)
-        if (strchr("0123456789.", *text) == NULL)
+    bool in_word = false;
+    for (; *text != '\0' && n + 1 < bytes; text++) {
+        bool is_digit = strchr("0123456789.", *text) != NULL;
+        in_word = isalpha((unsigned char)*text) || (in_word && is_digit);
+        if (in_word || !is_digit)
             out[n++] = *text;
+    }
     out[n] = '\0';
 }
 
@@ -248,7 +254,7 @@ static void show_wait(struct world *w, const struct job *job)
     }
     (void)snprintf(text, sizeof text, "%s: %s", pending_name(job->pending), job->pending_reason);
     if (job->pending != PENDING_NONE)
-        without_digits(text, plain, sizeof plain);
+        without_numbers(text, plain, sizeof plain);
     if (strcmp(w->waits[i].text, plain) == 0)
         return;
     TEXT_SET(w->waits[i].text, plain);

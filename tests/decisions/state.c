@@ -95,8 +95,8 @@ static void show_node(struct buf *out, const struct node *node)
 static void show_drain(struct buf *out, const struct object *object)
 {
     const struct drain *drain = object->drain;
-    buf_addf(out, "drain %s of %s: %s: %s\n", object->name, drain->node,
-             drain_state_name(drain->state), drain->message);
+    buf_addf(out, "drain %s of %s: %s%s%s\n", object->name, drain->node,
+             drain_state_name(drain->state), drain->message[0] != '\0' ? ": " : "", drain->message);
     for (size_t i = 0; i < drain->n; i++) {
         const struct drain_guest *guest = &drain->guests[i];
         buf_addf(out, "  %s: %s", guest->name, drain_guest_state_name(guest->state));

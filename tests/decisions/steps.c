@@ -233,6 +233,7 @@ static bool do_see(struct world *w, const struct yaml_node *step, struct err *er
             i++;
         if (!case_sight(w, one, &guest->seen[i].is, err))
             return false;
+        guest->seen[i].is.persistent = guest->is.persistent;
         TEXT_SET(guest->seen[i].host, one->key);
         guest->n_seen += i == guest->n_seen;
     }
