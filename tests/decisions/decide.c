@@ -32,8 +32,6 @@ char *case_play(const char *file, struct err *err)
     if (!case_set_up(w, document, err))
         return NULL;
     world_settle(w);
-    buf_fini(&w->out); /* what happens before the first step is no decision of this case */
-    buf_init(&w->out, OUT_MAX);
     for (const struct yaml_node *step = steps != NULL ? steps->child : NULL; step != NULL;
          step = step->next)
         if (!case_step(w, step, err))
