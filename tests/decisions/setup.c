@@ -142,6 +142,7 @@ static bool read_cpu(const struct world *w, const struct yaml_node *node, struct
         return false;
     host->comparison = strcmp(cpu, "incompatible") == 0 ? 0 : 1;
     host->cannot_compare = strcmp(cpu, "cannot-compare") == 0;
+    host->loses_question = strcmp(cpu, "unreachable") == 0;
     for (int i = HV_PATH_UNKNOWN; i <= HV_PATH_DEAD; i++)
         if (strcmp(hv_path_name((enum hv_path)i), path) == 0)
             host->path = (enum hv_path)i;

@@ -409,9 +409,13 @@ static bool do_arrives(struct world *w, const struct yaml_node *step, struct err
 
 /* ---- measurements ---- */
 
-static void sample(struct world *w, struct world_guest *guest, uint64_t rate, uint64_t left,
-                   uint64_t dirty)
+struct measured { /* bytes a second, bytes, bytes a second, percent */
+    uint64_t rate, left, dirty, throttle;
+};
+
+static void sample(struct world *w, struct world_guest *guest, const struct measured *is)
 {
+    uint64_t rate = is->rate, left = is->left;
     const struct job *job = fleet_active_job(w->fleet, guest->is.uuid);
     if (job == NULL)
         return;
@@ -437,7 +441,8 @@ static void sample(struct world *w, struct world_guest *guest, uint64_t rate, ui
         .memory_processed = guest->sent,
         .memory_remaining = left,
         .memory_iteration = guest->sent < whole ? 1 : 2 + (guest->sent - whole) / pass,
-        .memory_dirty_rate = dirty / 4096,
+        .memory_dirty_rate = is->dirty / 4096,
+        .auto_converge_throttle = is->throttle,
         .memory_page_size = 4096};
     ask(w, &input);
     world_settle(w);
@@ -447,16 +452,20 @@ static bool do_samples(struct world *w, const struct yaml_node *step, struct err
 {
     struct world_guest *guest = guest_of(w, step, "samples", err);
     int64_t ms = SAMPLE_MS;
-    uint64_t rate = 0, left = 0, dirty = 0;
+    struct measured is = {0};
+    uint64_t less = 0;
     if (guest == NULL || !case_seconds(w, step, "for", &ms, err) ||
-        !case_number(w, step, "rate", &rate, err) ||
-        !case_number(w, step, "remaining", &left, err) ||
-        !case_number(w, step, "dirty", &dirty, err))
+        !case_number(w, step, "rate", &is.rate, err) ||
+        !case_number(w, step, "remaining", &is.left, err) ||
+        !case_number(w, step, "less", &less, err) ||
+        !case_number(w, step, "dirty", &is.dirty, err) ||
+        !case_number(w, step, "throttle", &is.throttle, err))
         return false;
     int64_t end_ms = world_elapsed_ms(w) + ms;
     while (world_elapsed_ms(w) + SAMPLE_MS <= end_ms) {
         world_pass(w, world_elapsed_ms(w) + SAMPLE_MS);
-        sample(w, guest, rate, left, dirty);
+        sample(w, guest, &is);
+        is.left -= less < is.left ? less : is.left; /* with each measurement */
     }
     return true;
 }
@@ -522,7 +531,7 @@ static const struct {
     {"event", do_event, {"host", "is", "detail"}},
     {"returns", do_returns, {"of", "error", "text", "lost"}},
     {"arrives", do_arrives, {NULL}},
-    {"samples", do_samples, {"for", "rate", "remaining", "dirty"}},
+    {"samples", do_samples, {"for", "rate", "remaining", "less", "dirty", "throttle"}},
     {"restart", do_restart, {NULL}},
     {"store", do_store, {NULL}},
     {"internalError", do_freeze, {NULL}},

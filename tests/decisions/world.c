@@ -146,7 +146,7 @@ static void answer_cpu(struct world *w, const struct effect *effect)
     const struct world_host *host = world_host(w, effect->of.act.node);
     struct input input = answer_to(effect, INPUT_CPU);
     input.of.comparison = host->comparison;
-    if (!host->connected)
+    if (!host->connected || host->loses_question)
         err_set(&input.err, ERR_UNREACHABLE, "cannot be asked");
     else if (host->cannot_compare)
         err_set(&input.err, ERR_HYPERVISOR, "cannot compare");

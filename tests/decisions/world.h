@@ -30,9 +30,9 @@ struct world_host {
     struct hv_facts facts;
     const struct yaml_node *node; /* as the case says it: abilities are made from it */
     bool connected;
-    int comparison; /* of CPUs, libvirt's number */
-    bool cannot_compare;
-    enum hv_path path; /* what its helper finds */
+    int comparison;                      /* of CPUs, libvirt's number */
+    bool cannot_compare, loses_question; /* about a CPU */
+    enum hv_path path;                   /* what its helper finds */
 };
 
 struct world_guest {
