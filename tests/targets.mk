@@ -33,10 +33,25 @@ test-fast: ## tests without hosts, under ASan and UBSan, and lint: under a minut
 	@tests/dashboards/check
 	@$(MAKE) lint
 
+# Golden decisions of the core: tests/decisions/README.md.
+DECIDE := $(B)/tests/decisions/decide
+$(DECIDE): $(patsubst %.c,$(B)/%.o,$(wildcard tests/decisions/*.c)) $(B)/libferry.a
+	@echo "  LINK $@"
+	@$(CC) $(LDFLAGS) -o $@ $^ $(PKG_LIBS)
+.PHONY: decisions decisions-accept
+decisions: ## what the core decides, case by case: [CASES="NAME..."]
+	@$(ASAN) decide-build
+	@$(BUILD)/asan/tests/decisions/decide $(CASES)
+decisions-accept: ## write the .out files anew, for a reviewer to read: [CASES="NAME..."]
+	@$(ASAN) decide-build
+	@$(BUILD)/asan/tests/decisions/decide --accept $(CASES)
+.PHONY: decide-build
+decide-build: $(DECIDE)
+
 .PHONY: run-tests
-run-tests: tests-build
+run-tests: tests-build $(DECIDE)
 	@tests/lint/symbols $(B)/libferry.a
-	@tests/run $(TEST_BINS)
+	@tests/run $(TEST_BINS) $(DECIDE)
 	@$(B)/tests/cases/test_cases --scores
 
 .PHONY: test
