@@ -1,11 +1,6 @@
 /* test_recorder.c - the flight recorder: what the ring keeps, what the store gets, what is
  * counted when it cannot. */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-
-#include <cmocka.h>
+#include "tests/test.h"
 
 #include "base/text.h"
 #include "collector/collector.h"
@@ -205,7 +200,7 @@ static void samples_are_recorded_before_anybody_hears_of_them(void **state)
     assert_int_equal(recorder_copy(r, "job-1", out, COUNT(out)), 0); /* the store has it */
 }
 
-int main(void)
+TEST_FILE(test_recorder)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(samples_come_back_oldest_first),
