@@ -102,19 +102,19 @@ $(B)/files.c: tools/embed_files $(SERVED_FILES) $(wildcard docs/runbooks alerts 
 $(B)/files.o: $(B)/files.c Makefile
 	@$(CC) $(CFLAGS) -MMD -MP -c -o $@ $<
 
-# Tests: every tests/{unit,golden,sim,fault,contract,fuzz,cases}/test_*.c is one cmocka program; the other
-# files there are a library, so that a program links only what it uses.
-TEST_DIRS := tests tests/unit tests/golden tests/sim tests/fault tests/contract tests/fuzz tests/cases bench
-TEST_SRCS := $(sort $(filter-out tests/test_%,$(wildcard $(TEST_DIRS:%=%/test_*.c))))
-TEST_BINS := $(patsubst %.c,$(B)/%,$(TEST_SRCS))
-TEST_COMMON := $(patsubst %.c,$(B)/%.o,$(filter-out $(TEST_SRCS),$(sort $(wildcard $(TEST_DIRS:%=%/*.c)))))
+# Tests: the files test_*.c of a subject are one cmocka program (tests/programs.mk), $(B)/test-SUBJECT.
+# The other files of their folders are a library, so that a program links only what it uses.
+include tests/programs.mk
+TEST_BINS := $(TEST_PROGRAMS:%=$(B)/test-%)
+TEST_COMMON := $(patsubst %.c,$(B)/%.o,$(filter-out tests/program.c $(TEST_SRCS),$(sort $(wildcard $(TEST_DIRS:%=%/*.c)))))
 $(B)/libtest.a: $(TEST_COMMON)
 	@mkdir -p $(@D)
 	@rm -f $@
 	@ar rcs $@ $^
-$(TEST_BINS): $(B)/%: $(B)/%.o $(B)/libtest.a $(B)/libferry.a
+$(foreach program,$(TEST_PROGRAMS),$(eval $(B)/test-$(program): $(patsubst %.c,$(B)/%.o,$(call test_srcs,$(program)))))
+$(TEST_BINS): $(B)/tests/program.o $(B)/libtest.a $(B)/libferry.a
 	@echo "  LINK $@"
-	@$(CC) $(LDFLAGS) -o $@ $^ $(PKG_LIBS) -lcmocka
+	@$(CC) $(LDFLAGS) -o $@ $(filter %.o,$^) $(filter %.a,$^) $(PKG_LIBS) -lcmocka
 .PHONY: tests-build
 tests-build: $(TEST_BINS)
 .PRECIOUS: $(B)/%.o # not .SECONDARY: with that a missing object would not be made again

@@ -48,14 +48,18 @@ decisions-accept: ## write the .out files anew, for a reviewer to read: [CASES="
 .PHONY: decide-build
 decide-build: $(DECIDE)
 
+.PHONY: tests-build-asan
+tests-build-asan: ## ... build them, run nothing
+	+@$(ASAN) tests-build
+
 .PHONY: run-tests
 run-tests: tests-build $(DECIDE)
 	@tests/lint/symbols $(B)/libferry.a
 	@tests/run $(TEST_BINS) $(DECIDE)
-	@$(B)/tests/cases/test_cases --scores
+	@$(B)/test-cases test_cases --scores
 
 .PHONY: test
-test: ## everything a change must pass, real hosts included: about 25 minutes, needs root
+test: ## everything a change must pass, real hosts included: about ten minutes, needs root
 	+@MAKE="$(MAKE)" BUILD="$(BUILD)" tests/all
 
 .PHONY: test-full
@@ -66,6 +70,17 @@ test-full: ## the same with every lab test
 test-debian13: ## make deps, make, make test-fast in a clean Debian 13 (root, mmdebstrap): ten minutes; not part of make test
 	@tools/deps roots
 	@tests/debian13
+
+# clang reads every file with all warnings and writes no code: what a build with it would say, in a
+# tenth of the time.
+CHECKED_SRCS = $(SRCS) $(sort $(wildcard tests/*.c $(TEST_DIRS:%=%/*.c) bench/*/*.c)) $(LAB_SRCS)
+.PHONY: syntax
+syntax: ## every C file through clang, all warnings, no code
+	@$(MAKE) CC=clang VARIANT=clang syntax-check
+.PHONY: syntax-check
+syntax-check:
+	@printf '%s\0' $(CHECKED_SRCS) | xargs -0 -n 16 -P "$$(nproc)" $(CC) $(CFLAGS) -fsyntax-only
+	@echo "$(words $(CHECKED_SRCS)) files: no warning"
 
 .PHONY: test-threads
 test-threads: ## the tests without hosts under ThreadSanitizer
@@ -85,9 +100,8 @@ test-libprom: $(B)/libferry.a ## a page written by libprom (LIBPROM=system), aga
 # Random fleets against the laws of tests/sim/lawbook.h.
 .PHONY: laws
 laws: ## live through random fleets and check every law: [SEEDS=10000] [JOBS=2], SEED=n replays one
-	@$(MAKE) CC=gcc VARIANT=gcc $(BUILD)/gcc/tests/sim/test_fleet_laws
-	@SEED="$(SEED)" SEEDS="$(SEEDS)" JOBS="$(JOBS)" tests/sim/laws \
-		$(BUILD)/gcc/tests/sim/test_fleet_laws
+	@$(MAKE) CC=gcc VARIANT=gcc $(BUILD)/gcc/test-laws
+	@SEED="$(SEED)" SEEDS="$(SEEDS)" JOBS="$(JOBS)" tests/sim/laws $(BUILD)/gcc/test-laws
 
 # Fuzzing: one libFuzzer program per target. What it finds goes to build/fuzz/; an input worth
 # keeping is copied to tests/fuzz/corpus/T/, and the fast tests replay it from then on.
@@ -96,7 +110,7 @@ FUZZ_BINS := $(patsubst %.c,$(B)/%,$(wildcard tests/fuzz/fuzz_*.c))
 $(FUZZ_BINS): $(B)/%: $(B)/%.o $(B)/libtest.a $(B)/libferry.a
 	@echo "  LINK $@"
 	@$(CC) $(LDFLAGS) -fsanitize=fuzzer $(FUZZ_WRAP) -o $@ $^ $(PKG_LIBS) -lcmocka
-$(B)/tests/fuzz/test_replay: LDFLAGS += $(FUZZ_WRAP)
+$(B)/test-replay: LDFLAGS += $(FUZZ_WRAP)
 SECONDS ?= 30
 .PHONY: fuzz
 fuzz: ## look for inputs that break a law: T=NAME of tests/fuzz/targets.def [SECONDS=30] [FUZZ=-option]
@@ -110,7 +124,8 @@ fuzz: ## look for inputs that break a law: T=NAME of tests/fuzz/targets.def [SEC
 # Programs that the lab tests run: the hypervisor contract against real hosts.
 LAB_SRCS := $(sort $(wildcard tests/lab/contract_*.c))
 LAB_BINS := $(patsubst %.c,$(B)/%,$(LAB_SRCS))
-$(LAB_BINS): $(B)/%: $(B)/%.o $(B)/libtest.a $(B)/libferry.a
+LAB_COMMON := $(patsubst %.c,$(B)/%.o,$(filter-out $(TEST_SRCS),$(wildcard tests/contract/*.c)))
+$(LAB_BINS): $(B)/%: $(B)/%.o $(LAB_COMMON) $(B)/libferry.a
 	@echo "  LINK $@"
 	@$(CC) $(LDFLAGS) -o $@ $^ $(PKG_LIBS) -lcmocka
 .PHONY: lab-programs
@@ -208,21 +223,23 @@ dashboards-render: ## pictures of the dashboards with Grafana's own components: 
 
 .PHONY: scores
 scores: ## how often the analyser is right: docs/analyser-scores.md
-	@$(MAKE) CC=gcc VARIANT=gcc $(BUILD)/gcc/tests/cases/test_cases
-	@$(BUILD)/gcc/tests/cases/test_cases --scores docs/analyser-scores.md
+	@$(MAKE) CC=gcc VARIANT=gcc $(BUILD)/gcc/test-cases
+	@$(BUILD)/gcc/test-cases test_cases --scores docs/analyser-scores.md
 
 .PHONY: likeness
 likeness: ## learn the words of known failures again: analyzer/judge/likeness.def from tests/cases/
-	@$(MAKE) CC=gcc VARIANT=gcc $(BUILD)/gcc/tests/cases/test_likeness
-	@$(BUILD)/gcc/tests/cases/test_likeness --learn >$(BUILD)/likeness.def
+	@$(MAKE) CC=gcc VARIANT=gcc $(BUILD)/gcc/test-cases
+	@$(BUILD)/gcc/test-cases test_likeness --learn >$(BUILD)/likeness.def
 	@cp $(BUILD)/likeness.def analyzer/judge/likeness.def
 
 .PHONY: lint
-lint: lint-selftest lint-layers lint-sizes lint-format lint-headers lint-paths lint-metrics lint-readmes lint-docs ## layers, doors, sizes, formatting, headers, metric names, READMEs, documents
+lint: lint-selftest lint-programs lint-layers lint-sizes lint-format lint-headers lint-paths lint-metrics lint-readmes lint-docs ## layers, doors, sizes, test programs, formatting, headers, metric names, READMEs, documents
 	@echo "lint: clean"
-.PHONY: lint-selftest lint-layers lint-sizes lint-format lint-headers lint-paths lint-metrics lint-readmes lint-docs
+.PHONY: lint-selftest lint-programs lint-layers lint-sizes lint-format lint-headers lint-paths lint-metrics lint-readmes lint-docs
 lint-selftest:
 	@tests/lint/selftest
+lint-programs:
+	@tests/lint/programs $(foreach program,$(TEST_PROGRAMS),$(addprefix $(program):,$(call test_srcs,$(program))))
 lint-layers:
 	@tests/lint/layers
 lint-sizes:

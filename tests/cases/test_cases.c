@@ -4,14 +4,10 @@
  *   test_cases --scores [FILE]  figures, confusion, calibration (Markdown)
  *   test_cases --show [ID...]   the cases that are wrong, or these, with the rules that fired
  */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
+#include "tests/test.h"
+
 #include <string.h>
 #include <unistd.h>
-
-#include <cmocka.h>
 
 #include "tests/cases/cases.h"
 
@@ -103,21 +99,24 @@ static int write_scores(const struct cases *cases, const char *file)
     return (file != NULL ? fclose(out) : fflush(out)) == 0 ? 0 : 1;
 }
 
-static int act(struct cases *cases, int argc, char **argv)
+static int act(struct cases *cases, char **arguments)
 {
-    if (argc == 1)
+    int n = 0;
+    while (arguments[n] != NULL)
+        n++;
+    if (n == 0)
         return test_all(cases);
-    if (strcmp(argv[1], "--scores") == 0)
-        return write_scores(cases, argc > 2 ? argv[2] : NULL);
-    if (strcmp(argv[1], "--show") == 0) {
-        cases_show(cases, argv + 2, argc - 2, stdout);
+    if (strcmp(arguments[0], "--scores") == 0)
+        return write_scores(cases, arguments[1]);
+    if (strcmp(arguments[0], "--show") == 0) {
+        cases_show(cases, arguments + 1, n - 1, stdout);
         return 0;
     }
     (void)fprintf(stderr, "usage: test_cases [--scores [FILE] | --show [ID...]]\n");
     return 2;
 }
 
-int main(int argc, char **argv)
+TEST_FILE(test_cases)
 {
     struct err err = {0};
     OWNED(ruleset) rules = ruleset_new(NULL, NULL, NULL, &err);
@@ -127,7 +126,7 @@ int main(int argc, char **argv)
         cases_fini(&cases);
         return 1;
     }
-    int status = act(&cases, argc, argv);
+    int status = act(&cases, test_arguments());
     cases_fini(&cases);
     return status;
 }

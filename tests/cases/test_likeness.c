@@ -6,15 +6,11 @@
  * What is learned from a case says nothing about it; so each real case is judged once more with
  * itself taken out of the counts.
  */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
+#include "tests/test.h"
+
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-
-#include <cmocka.h>
 
 #include "analyzer/judge/likeness.h"
 #include "base/text.h"
@@ -277,7 +273,7 @@ static void too_little_and_too_much_say_nothing(void **state)
     assert_false(likeness_guess(&lesson->table, &heard, &guess));
 }
 
-int main(int argc, char **argv)
+TEST_FILE(test_likeness)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(the_table_is_what_the_cases_teach),
@@ -285,7 +281,8 @@ int main(int argc, char **argv)
         cmocka_unit_test(words_are_letters),
         cmocka_unit_test(too_little_and_too_much_say_nothing),
     };
-    if (argc == 2 && strcmp(argv[1], "--learn") == 0) {
+    char **arguments = test_arguments();
+    if (arguments[0] != NULL && strcmp(arguments[0], "--learn") == 0) {
         void *state = NULL;
         (void)learn(&state);
         write_table(&((struct lesson *)state)->table, stdout);

@@ -1,11 +1,6 @@
 /* test_contract_sim.c - the contract, kept by the simulator: each case in a fresh world, then all
  * of them in one, as the real hosts run them. */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-
-#include <cmocka.h>
+#include "tests/test.h"
 
 #include "base/text.h"
 #include "hypervisor/sim/sim.h"
@@ -135,7 +130,7 @@ static void all_cases_hold_one_after_the_other(void **state)
     keep(0, contract_case_count);
 }
 
-int main(void)
+TEST_FILE(test_contract_sim)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(each_case_holds_in_a_fresh_world),

@@ -359,7 +359,7 @@ static void the_lock_of_a_killed_appliance_is_free(void **state)
 
 #define TEST(name) cmocka_unit_test_setup_teardown(name, fixture_setup, fixture_teardown)
 
-int main(void)
+TEST_FILE(test_store_disk)
 {
     log_setup(LOG_LEVEL_ERROR, LOG_FORMAT_TEXT, STDERR_FILENO); /* lost samples are the plan */
     const struct CMUnitTest tests[] = {

@@ -543,7 +543,7 @@ static void with_the_process_killed(void **state)
     }
 }
 
-int main(void)
+TEST_FILE(test_store_vfs)
 {
     struct faults faults = {0};
     sqlite3_vfs vfs;

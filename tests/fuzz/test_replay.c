@@ -1,10 +1,6 @@
 /* test_replay.c - every input that was ever worth keeping, fed to its target again. */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
+#include "tests/test.h"
 
-#include <cmocka.h>
 #include <dirent.h>
 #include <stdio.h>
 
@@ -61,7 +57,7 @@ static void replay_corpus(void **state)
     replay_file(target, "/dev/null"); /* no bytes at all */
 }
 
-int main(void)
+TEST_FILE(test_replay)
 {
     struct CMUnitTest tests[COUNT(targets)];
     for (size_t i = 0; i < COUNT(targets); i++)

@@ -9,12 +9,8 @@
  * Every other seed has links so slow and guests so busy that post-copy is the way, half of the
  * hosts have a helper, and faults go for what is in post-copy.
  */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
+#include "tests/test.h"
 
-#include <cmocka.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -255,7 +251,7 @@ static void no_chaos_breaks_the_laws(void **state)
     assert_true(postcopies > 50 && recovered > 0 && irrecoverable > 0); /* ... proves nothing */
 }
 
-int main(void)
+TEST_FILE(test_chaos)
 {
     const struct CMUnitTest tests[] = {cmocka_unit_test(no_chaos_breaks_the_laws)};
     return cmocka_run_group_tests(tests, NULL, NULL);

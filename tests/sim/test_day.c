@@ -1,11 +1,7 @@
 /* test_day.c - a scripted day of 200 hosts and 5,000 guests through the very code that serves
  * real ones: thousands of migrations, hosts that go away, faults. Twice, to the same hash. */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
+#include "tests/test.h"
 
-#include <cmocka.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -87,7 +83,7 @@ static void a_day_of_5000_guests_ends_the_same_twice(void **state)
     assert_int_equal(first[OUTCOME_LOST], 0);
 }
 
-int main(void)
+TEST_FILE(test_day)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(a_day_of_5000_guests_ends_the_same_twice),

@@ -1,11 +1,7 @@
 /* test_desk.c - the analyser's desk beside a simulated fleet: every job that ends is judged once,
  * soon, also when the process dies before its verdict was stored, or nobody told of the end. */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
+#include "tests/test.h"
 
-#include <cmocka.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -447,7 +443,7 @@ static void verdicts_beyond_what_is_kept_come_after_the_outage(void **state)
 
 #define TEST(name) cmocka_unit_test_setup_teardown(name, rig_up, rig_down)
 
-int main(void)
+TEST_FILE(test_desk)
 {
     const struct CMUnitTest tests[] = {
         TEST(every_end_is_judged_once_and_soon),

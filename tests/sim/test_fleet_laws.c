@@ -5,12 +5,8 @@
  * what Ferry says); SEEDS=n through 1..n (FROM=m: m..n) and those remembered, JOB=i JOBS=j through
  * every j-th of them. Without any of these it is a quick look.
  */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
+#include "tests/test.h"
 
-#include <cmocka.h>
 #include <stdio.h>
 #include <unistd.h>
 
@@ -102,7 +98,7 @@ static void no_random_fleet_breaks_a_law(void **state)
     assert_int_equal(broken, 0);
 }
 
-int main(void)
+TEST_FILE(test_fleet_laws)
 {
     const struct CMUnitTest tests[] = {cmocka_unit_test(no_random_fleet_breaks_a_law)};
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -1,12 +1,8 @@
 /* test_forecast_sim.c - forecasts of the whole appliance on the simulator: guests are measured
  * through the very door that measures real ones, moved, and what was expected is compared with what
  * came. */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
+#include "tests/test.h"
 
-#include <cmocka.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -214,7 +210,7 @@ static void most_intervals_hold_what_comes(void **state)
     end(fs);
 }
 
-int main(void)
+TEST_FILE(test_forecast_sim)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(a_guest_is_measured_over_two_windows_and_checked),

@@ -5,12 +5,8 @@
  * The contradiction is planted: a job whose list of steps is full may take no further one. In
  * memory it stands for a bug; in the store, for rows that no Ferry wrote.
  */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
+#include "tests/test.h"
 
-#include <cmocka.h>
 #include <pthread.h>
 #include <stdatomic.h>
 #include <string.h>
@@ -18,7 +14,7 @@
 #include "base/clock.h"
 #include "base/text.h"
 #include "engine/impl.h"
-#include "engine/incidents.h"
+#include "engine/model/fleet_incidents.h"
 #include "engine/model/ledger.h"
 #include "engine/model/step.h"
 #include "tests/sim/fleet_sim.h"
@@ -351,7 +347,7 @@ static void a_request_that_was_rolled_back_is_answered_with_an_internal_error(vo
     free((void *)(uintptr_t)asking.name);
 }
 
-int main(void)
+TEST_FILE(test_internal_error)
 {
     const struct CMUnitTest tests[] = {
 #define STORY(f) cmocka_unit_test_setup_teardown(f, set_up, tear_down)

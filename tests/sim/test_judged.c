@@ -1,11 +1,7 @@
 /* test_judged.c - a verdict on its way through the engine: stored, then shown and told, once; there
  * after a restart; kept while commits fail. */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
+#include "tests/test.h"
 
-#include <cmocka.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -176,7 +172,7 @@ static void rows_beyond_the_limits_are_left_out(void **state)
     judgement_unref(NULL);
 }
 
-int main(void)
+TEST_FILE(test_judged)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(a_verdict_is_stored_shown_and_told_once),

@@ -1,11 +1,7 @@
 /* test_lawbook.c - the laws can be broken: a publication, store or order that breaks exactly one of
  * them is shown to the lawbook, and it says which. A checker that cannot fail proves nothing. */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
+#include "tests/test.h"
 
-#include <cmocka.h>
 #include <string.h>
 
 #include "base/own.h"
@@ -518,7 +514,7 @@ static void another_history_has_another_digest(void **state)
     assert_true(digests[0] == digests[1] && digests[0] != digests[2]);
 }
 
-int main(void)
+TEST_FILE(test_lawbook)
 {
     const struct CMUnitTest tests[] = {cmocka_unit_test(every_law_can_be_broken),
                                        cmocka_unit_test(another_history_has_another_digest)};

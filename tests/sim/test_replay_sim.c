@@ -1,12 +1,8 @@
 /* test_replay_sim.c - recorded migrations of the whole appliance on the simulator, replayed: what
  * the monitors decided comes out again to the byte, also across crashes; a changed sample changes
  * it; another policy says what it would have done, and nothing beyond that. */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
+#include "tests/test.h"
 
-#include <cmocka.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -277,7 +273,7 @@ static void a_page_says_what_would_have_helped(void **state)
     end(fs);
 }
 
-int main(void)
+TEST_FILE(test_replay_sim)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(decisions_come_out_again_to_the_byte),

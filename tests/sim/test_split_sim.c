@@ -1,11 +1,7 @@
 /* test_split_sim.c - the target's last answer is lost after it let the guest run, and libvirt takes
  * the guest back to the source: it runs twice, and Ferry says so, also when it learns it late. */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
+#include "tests/test.h"
 
-#include <cmocka.h>
 #include <string.h>
 
 #include "base/text.h"
@@ -103,7 +99,7 @@ static void a_job_knows_that_news_were_dropped(void **state)
     end(fs);
 }
 
-int main(void)
+TEST_FILE(test_split_sim)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(a_lost_answer_is_seen_as_a_split),

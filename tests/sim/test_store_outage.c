@@ -1,12 +1,8 @@
 /* test_store_outage.c - commits that fail for minutes, beginning at any commit of a migration's
  * life: nothing new is started, a stop still stops, nothing is carried out late, nothing is lost.
  */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
+#include "tests/test.h"
 
-#include <cmocka.h>
 #include <string.h>
 
 #include "base/text.h"
@@ -119,7 +115,7 @@ static void nothing_is_accepted_while_it_cannot_be_stored(void **state)
     end_world(fs);
 }
 
-int main(void)
+TEST_FILE(test_store_outage)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(a_cancel_during_an_outage_is_never_followed_by_a_move),

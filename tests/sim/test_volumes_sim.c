@@ -1,11 +1,7 @@
 /* test_volumes_sim.c - a guest with a disk of its own moves to another host's storage, through the
  * very code that serves real hosts: asked about, copied, cancelled, waited for, after a crash. */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
+#include "tests/test.h"
 
-#include <cmocka.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -258,7 +254,7 @@ static void a_stop_of_stalled_disks_goes_out_while_commits_fail(void **state)
     end(fs, "h0");
 }
 
-int main(void)
+TEST_FILE(test_volumes_sim)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(its_disk_moves_along_into_a_pool),

@@ -4,12 +4,8 @@
  * are fields the API does not know; labels that select the job are not used to find it. That a
  * spec cannot be changed is the API's: there is no request that would.
  */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
+#include "tests/test.h"
 
-#include <cmocka.h>
 #include <string.h>
 
 #include "base/own.h"
@@ -400,7 +396,7 @@ static void an_evacuation_remembers_the_node_it_leaves(void **state)
     core_free(w);
 }
 
-int main(void)
+TEST_FILE(test_admission)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(every_refusal_has_its_words),

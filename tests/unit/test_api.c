@@ -540,7 +540,7 @@ static void ages_and_sizes_are_written_as_kubectl_does(void **state)
 
 #define WIRE_TEST(test) cmocka_unit_test_setup_teardown(test, rig_up, rig_down)
 
-int main(void)
+TEST_FILE(test_api)
 {
     const struct CMUnitTest tests[] = {
         WIRE_TEST(a_migration_has_kubevirts_fields),

@@ -3,18 +3,15 @@
 #ifndef TESTS_UNIT_TEST_API_CLIENT_H
 #define TESTS_UNIT_TEST_API_CLIENT_H
 
+#include "tests/test.h"
+
 #include <arpa/inet.h>
 #include <netinet/in.h>
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stdint.h>
 #include <stdio.h>
 #include <string.h>
 #include <sys/socket.h>
 #include <sys/time.h>
 #include <unistd.h>
-
-#include <cmocka.h>
 
 #include "base/json.h"
 #include "base/text.h"

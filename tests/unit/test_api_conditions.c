@@ -77,7 +77,7 @@ static void every_condition_of_a_guest_says_since_when(void **state)
     }
 }
 
-int main(void)
+TEST_FILE(test_api_conditions)
 {
     log_setup(LOG_LEVEL_ERROR, LOG_FORMAT_TEXT, STDERR_FILENO);
 #define WIRE_TEST(test) cmocka_unit_test_setup_teardown(test, rig_up, rig_down)

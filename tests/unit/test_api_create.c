@@ -260,7 +260,7 @@ static void a_delete_that_must_not_happen_does_not(void **state)
 
 #define WIRE_TEST(test) cmocka_unit_test_setup_teardown(test, rig_up, rig_down)
 
-int main(void)
+TEST_FILE(test_api_create)
 {
     const struct CMUnitTest tests[] = {
         WIRE_TEST(a_migration_is_created_as_asked),

@@ -3,12 +3,9 @@
 #ifndef TESTS_UNIT_TEST_API_HTTP_H
 #define TESTS_UNIT_TEST_API_HTTP_H
 
-#include <pthread.h>
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stdint.h>
+#include "tests/test.h"
 
-#include <cmocka.h>
+#include <pthread.h>
 
 #include "exporter/api/routes.h"
 #include "exporter/exporter.h"

@@ -87,7 +87,7 @@ static void a_table_has_a_cell_for_every_column(void **state)
 
 #define WIRE_TEST(test) cmocka_unit_test_setup_teardown(test, rig_up, rig_down)
 
-int main(void)
+TEST_FILE(test_api_incident)
 {
     const struct CMUnitTest tests[] = {
         WIRE_TEST(an_incident_says_what_whose_why_and_since_when),

@@ -162,7 +162,7 @@ static void decisions_are_counted_by_monitor_and_role(void **state)
     answer_fini(&a);
 }
 
-int main(void)
+TEST_FILE(test_api_metrics)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test_setup_teardown(each_form_says_what_it_is, rig_up, rig_down),

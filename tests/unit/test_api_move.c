@@ -342,7 +342,7 @@ static void a_pause_says_whose_it_is(void **state)
 
 #define WIRE_TEST(test) cmocka_unit_test_setup_teardown(test, rig_up, rig_down)
 
-int main(void)
+TEST_FILE(test_api_move)
 {
     const struct CMUnitTest tests[] = {
         WIRE_TEST(job_and_guest_tell_everything_about_a_move),

@@ -1,9 +1,5 @@
 /* test_api_patch.c - patches as tables: what an object is after one, and which are refused. */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stdint.h>
-
-#include <cmocka.h>
+#include "tests/test.h"
 
 #include "exporter/api/api_request.h"
 #include "tests/unit/test_api_world.h"
@@ -183,7 +179,7 @@ static void operations_cannot_nest_deeper_than_a_body(void **state)
     buf_fini(&path);
 }
 
-int main(void)
+TEST_FILE(test_api_patch)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(each_patch_gives_what_its_row_says),

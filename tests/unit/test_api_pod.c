@@ -295,7 +295,7 @@ static void a_check_answers_and_changes_nothing(void **state)
 
 #define WIRE_TEST(test) cmocka_unit_test_setup_teardown(test, rig_up, rig_down)
 
-int main(void)
+TEST_FILE(test_api_pod)
 {
     const struct CMUnitTest tests[] = {
         WIRE_TEST(a_guest_that_is_up_has_a_pod),

@@ -132,7 +132,7 @@ static void a_query_over_a_limit_is_not_tried_again(void **state)
     answer_fini(&a);
 }
 
-int main(void)
+TEST_FILE(test_api_query)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(the_statement_is_in_the_url_or_in_the_body),

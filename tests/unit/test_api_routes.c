@@ -308,7 +308,7 @@ static void a_watch_is_refused_clearly(void **state)
 
 #define WIRE_TEST(test) cmocka_unit_test_setup_teardown(test, rig_up, rig_down)
 
-int main(void)
+TEST_FILE(test_api_routes)
 {
     const struct CMUnitTest tests[] = {
         WIRE_TEST(events_are_found_by_object),

@@ -532,7 +532,7 @@ static void scrapes_and_new_snapshots_may_meet(void **state)
 
 #define WIRE_TEST(test) cmocka_unit_test_setup_teardown(test, rig_up, rig_down)
 
-int main(void)
+TEST_FILE(test_api_server)
 {
     const struct CMUnitTest tests[] = {
         WIRE_TEST(two_scrapes_of_one_snapshot_are_equal),

@@ -77,7 +77,7 @@ static void a_verdict_comes_with_what_it_rests_on(void **state)
 
 #define WIRE_TEST(name) cmocka_unit_test_setup_teardown(name, rig_up, rig_down)
 
-int main(void)
+TEST_FILE(test_api_verdict)
 {
     const struct CMUnitTest tests[] = {
         WIRE_TEST(a_failure_is_shown_with_its_verdict),

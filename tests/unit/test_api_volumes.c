@@ -1,10 +1,6 @@
 /* test_api_volumes.c - a guest whose disks move to other storage, as KubeVirt shows one:
  * status.migratedVolumes and the condition VolumesChange, from the request to what comes after. */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stdint.h>
-
-#include <cmocka.h>
+#include "tests/test.h"
 
 #include "exporter/api/api.h"
 #include "hypervisor/volume.h"
@@ -157,7 +153,7 @@ static void names_at_their_bound_are_whole(void **state)
     snapshot_unref(&w->snapshot);
 }
 
-int main(void)
+TEST_FILE(test_api_volumes)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(disks_are_shown_until_they_moved_or_somebody_gave_up),

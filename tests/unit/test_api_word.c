@@ -171,7 +171,7 @@ static void discovery_offers_both(void **state)
 
 #define WIRE_TEST(test) cmocka_unit_test_setup_teardown(test, rig_up, rig_down)
 
-int main(void)
+TEST_FILE(test_api_word)
 {
     const struct CMUnitTest tests[] = {
         WIRE_TEST(a_recovery_is_asked_for_again),

@@ -506,7 +506,7 @@ static void an_apply_makes_a_migration(void **state)
 
 #define WIRE_TEST(test) cmocka_unit_test_setup_teardown(test, rig_up, rig_down)
 
-int main(void)
+TEST_FILE(test_api_write)
 {
     const struct CMUnitTest tests[] = {
         WIRE_TEST(documents_are_made_as_asked),

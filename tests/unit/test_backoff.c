@@ -1,10 +1,5 @@
 /* test_backoff.c - how long an automatic migration waits, by the guest's finished ones. */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-
-#include <cmocka.h>
+#include "tests/test.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -130,7 +125,7 @@ static int jobs_free(void **state)
     return 0;
 }
 
-int main(void)
+TEST_FILE(test_backoff)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(the_wait_follows_from_the_history),

@@ -1,11 +1,6 @@
 /* test_bench.c - the life that the bench of the core lives is a life: jobs move, wait, end and are
  * refused, and the books are right at its end. */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-
-#include <cmocka.h>
+#include "tests/test.h"
 
 #include "bench/life.h"
 #include "engine/model/ledger.h"
@@ -49,7 +44,7 @@ static void equal_seeds_live_equal_lives(void **state)
     assert_true(hashes[0] != hashes[2]);
 }
 
-int main(void)
+TEST_FILE(test_bench)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(a_life_has_everything_that_is_measured),

@@ -1,11 +1,7 @@
 /* test_cause.c - the table of causes: names that differ, sentences that are some, a way back. */
-#include <ctype.h>
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
+#include "tests/test.h"
 
-#include <cmocka.h>
+#include <ctype.h>
 #include <string.h>
 
 #include "analyzer/judge/verdict.h"
@@ -40,7 +36,7 @@ static void rows_are_sane(void **state)
     assert_string_equal(failed_at_name(FAILED_AT_AFTER), "after-hand-off");
 }
 
-int main(void)
+TEST_FILE(test_cause)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(rows_are_sane),

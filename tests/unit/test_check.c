@@ -353,7 +353,7 @@ static void a_guest_that_is_nowhere_is_told_so(void **state)
     end(&s);
 }
 
-int main(void)
+TEST_FILE(test_check)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(a_guest_that_can_move_is_told_where_to),

@@ -111,7 +111,7 @@ static void the_control_plane_is_run_from_the_command_line(void **state)
     stop(&a);
 }
 
-int main(void)
+TEST_FILE(test_cli_control)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(the_control_plane_is_run_from_the_command_line),

@@ -1,10 +1,5 @@
 /* test_cli_doctor.c - what the facts of hosts mean for migrating between them. */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-
-#include <cmocka.h>
+#include "tests/test.h"
 
 #include <netinet/in.h>
 #include <sys/socket.h>
@@ -241,7 +236,7 @@ static void a_helper_is_none_or_asked_or_no_use(void **state)
     assert_string_equal(checks[CHECK_HELPER].text, "wrong secret");
 }
 
-int main(void)
+TEST_FILE(test_cli_doctor)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(a_uri_says_host_tls_and_system),

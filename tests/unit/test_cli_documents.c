@@ -1,11 +1,6 @@
 /* test_cli_documents.c - what `ferry apply` makes of files: documents, complaints with a place, and
  * what would change. */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-
-#include <cmocka.h>
+#include "tests/test.h"
 
 #include <stdio.h>
 #include <string.h>
@@ -188,7 +183,7 @@ static void more_documents_than_possible_are_refused(void **state)
     }
 }
 
-int main(void)
+TEST_FILE(test_cli_documents)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(documents_are_split_and_know_their_place),

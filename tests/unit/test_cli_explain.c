@@ -168,7 +168,7 @@ static void one_is_read_from_the_state_directory(void **state)
     expect(out, "no migration 'nobody'");
 }
 
-int main(void)
+TEST_FILE(test_cli_explain)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test_setup_teardown(one_is_explained_with_its_evidence, rig_up, rig_down),

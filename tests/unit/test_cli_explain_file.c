@@ -154,7 +154,7 @@ static void pages_fit_eighty_columns(void **state)
     free(answer.out);
 }
 
-int main(void)
+TEST_FILE(test_cli_explain_file)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(every_kind_of_evidence_gets_a_verdict),

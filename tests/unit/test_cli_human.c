@@ -1,10 +1,5 @@
 /* test_cli_human.c - numbers and times for people, tables, kinds, and answers of the appliance. */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-
-#include <cmocka.h>
+#include "tests/test.h"
 
 #include "base/human.h"
 #include "base/own.h"
@@ -454,7 +449,7 @@ static void every_ending_says_where_the_guest_is(void **state)
     }
 }
 
-int main(void)
+TEST_FILE(test_cli_human)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(sizes_are_short_and_binary),

@@ -1,10 +1,5 @@
 /* test_cli_move.c - how a move went, as a page and in the list: the exact text. */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-
-#include <cmocka.h>
+#include "tests/test.h"
 
 #include <string.h>
 
@@ -171,7 +166,7 @@ static void the_list_shows_what_somebody_has_to_look_at(void **state)
     assert_int_equal(colour_of_phase("Recovering"), COLOUR_BUSY);
 }
 
-int main(void)
+TEST_FILE(test_cli_move)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(a_move_that_is_over_tells_how_it_went),

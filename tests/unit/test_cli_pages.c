@@ -1,10 +1,5 @@
 /* test_cli_pages.c - objects as pages, tables and lines for people: the exact text. */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-
-#include <cmocka.h>
+#include "tests/test.h"
 
 #include <string.h>
 
@@ -509,7 +504,7 @@ static void nothing_known_is_shown_too(void **state)
     }
 }
 
-int main(void)
+TEST_FILE(test_cli_pages)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(a_guest_that_can_move_says_where_and_under_which_policy),

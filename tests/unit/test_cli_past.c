@@ -136,7 +136,7 @@ static void decisions_are_the_same_again(void **state)
     assert_int_equal(must_run(p, verb_replay, "replay x --state %s/none", p->dir), EXIT_FAILED);
 }
 
-int main(void)
+TEST_FILE(test_cli_past)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(a_question_is_answered_by_the_appliance_and_by_the_files),

@@ -1,14 +1,9 @@
 /* test_cli_rig.h - an appliance as a process over a simulated fleet, and verbs run against it as a
- * shell would. Included by one test program each. */
+ * shell would. */
 #ifndef TESTS_UNIT_TEST_CLI_RIG_H
 #define TESTS_UNIT_TEST_CLI_RIG_H
 
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-
-#include <cmocka.h>
+#include "tests/test.h"
 
 #include <fcntl.h>
 #include <poll.h>
@@ -65,13 +60,14 @@ static inline bool read_until(int fd, const char *word, char *out, size_t n)
  * (an exporter in some tests) may hold their locks for ever, a sanitizer's at exit among them. */
 #define RIG_VERB "FERRY_TEST_VERB"
 
-/* The variable holds how far the verb lies from here: the same in every process of this program. */
+/* The variable holds how far the verb lies from test_file_register: the same in every process of
+ * this program, and in each of its files. */
 __attribute__((constructor)) static void become_a_verb(int argc, char **argv)
 {
     const char *distance = getenv(RIG_VERB);
     if (distance == NULL)
         return;
-    uintptr_t at = (uintptr_t)become_a_verb + (uintptr_t)strtoll(distance, NULL, 10);
+    uintptr_t at = (uintptr_t)test_file_register + (uintptr_t)strtoll(distance, NULL, 10);
     (void)unsetenv(RIG_VERB);
     argp_err_exit_status = EXIT_USAGE;
     int status = ((verb_fn *)at)(argc, argv);
@@ -86,7 +82,7 @@ static inline pid_t start_child(verb_fn *verb, int argc, char **argv, int stderr
     memcpy(words, argv, (size_t)argc * sizeof *words);
     words[argc] = NULL;
     (void)snprintf(distance, sizeof distance, "%lld",
-                   (long long)((intptr_t)verb - (intptr_t)become_a_verb));
+                   (long long)((intptr_t)verb - (intptr_t)test_file_register));
     assert_int_equal(setenv(RIG_VERB, distance, 1), 0);
     pid_t pid = fork();
     if (pid == 0) {

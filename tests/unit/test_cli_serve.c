@@ -1,11 +1,6 @@
 /* test_cli_serve.c - the appliance as a process, over simulated hosts: it starts, serves, moves a
  * guest through the command line's own verbs, reads SIGHUP and stops in order. */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-
-#include <cmocka.h>
+#include "tests/test.h"
 
 #include <fcntl.h>
 #include <netinet/in.h>
@@ -405,7 +400,7 @@ static void a_closed_relay_refuses_but_lets_requests_inside_finish(void **state)
     relay_fini(&relay);
 }
 
-int main(void)
+TEST_FILE(test_cli_serve)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(a_guest_moves_through_the_whole_appliance),

@@ -185,7 +185,7 @@ static void only_yes_means_yes(void **state)
 
 #define WIRE_TEST(test) cmocka_unit_test_setup_teardown(test, rig_named, rig_down)
 
-int main(void)
+TEST_FILE(test_cli_word)
 {
     const struct CMUnitTest tests[] = {
         WIRE_TEST(a_recovery_is_asked_for),

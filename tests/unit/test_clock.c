@@ -1,11 +1,6 @@
 /* test_clock.c - the two clocks never mix, the fake one moves only when told, times read like
  * Kubernetes writes them. */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-
-#include <cmocka.h>
+#include "tests/test.h"
 
 #include <string.h>
 #include <time.h>
@@ -74,7 +69,7 @@ static void a_time_nobody_can_write_is_a_question_mark(void **state)
     assert_int_equal(strchr(text, 'T') == NULL, strcmp(text, "?") == 0);
 }
 
-int main(void)
+TEST_FILE(test_clock)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(the_system_clock_counts_up_and_tells_the_date),

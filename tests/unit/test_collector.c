@@ -358,7 +358,7 @@ static void a_second_watch_of_a_job_replaces_the_first(void **state)
     assert_int_equal(stage_n_open(s, HV_CALL_JOB_STATS), 0);
 }
 
-int main(void)
+TEST_FILE(test_collector)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(a_watch_looks_before_it_asks),

@@ -127,7 +127,7 @@ static void a_bounded_number_is_asked_at_once(void **state)
     assert_int_equal(s->n_abilities, HOSTS - 1);
 }
 
-int main(void)
+TEST_FILE(test_collector_abilities)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(asked_on_connecting_and_every_minute),

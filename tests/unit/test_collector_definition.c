@@ -345,7 +345,7 @@ static void a_change_makes_it_read_at_once(void **state)
     assert_string_equal(s->definition, "host-a 11111111 <plugged/>");
 }
 
-int main(void)
+TEST_FILE(test_collector_definition)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(a_persistent_guest_is_read_twice_and_given_once),

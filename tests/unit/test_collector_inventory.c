@@ -364,7 +364,7 @@ static void posts_from_many_threads_all_arrive(void **state)
     assert_int_equal(s->n_looks, asked);
 }
 
-int main(void)
+TEST_FILE(test_collector_inventory)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(a_host_is_asked_when_it_connects),

@@ -134,7 +134,7 @@ static void looks_expire_each_in_its_own_time(void **state)
     assert_int_equal(s->looks[1].id, 2);
 }
 
-int main(void)
+TEST_FILE(test_collector_look)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(a_look_is_answered_with_what_was_seen),

@@ -1,10 +1,5 @@
 /* test_collector_parts.c - the collector's pure parts: the rate and the heap of deadlines. */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-
-#include <cmocka.h>
+#include "tests/test.h"
 
 #include "collector/due.h"
 #include "collector/rate.h"
@@ -96,7 +91,7 @@ static void every_source_has_its_name(void **state)
     assert_string_equal(sample_source_name(SAMPLE_COMPLETED), "completed");
 }
 
-int main(void)
+TEST_FILE(test_collector_parts)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(a_steady_stream_has_its_true_rate_at_any_spacing),

@@ -3,12 +3,8 @@
 #ifndef TESTS_UNIT_TEST_COLLECTOR_SEEN_H
 #define TESTS_UNIT_TEST_COLLECTOR_SEEN_H
 
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
+#include "tests/test.h"
 
-#include <cmocka.h>
 #include <stdio.h>
 
 #include "base/text.h"

@@ -1,12 +1,7 @@
 /* test_collector_sim.c - the collector on the simulated world: a whole migration is seen from
  * its first pass to its end, a stalled stream shows as no bandwidth, and a libvirtd that stops
  * answering is left alone until it answers again. */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-
-#include <cmocka.h>
+#include "tests/test.h"
 
 #include "base/text.h"
 #include "collector/collector.h"
@@ -208,7 +203,7 @@ static void a_stopped_libvirtd_is_left_alone_until_it_answers_again(void **state
     world_close(&w);
 }
 
-int main(void)
+TEST_FILE(test_collector_sim)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(a_migration_is_seen_from_its_first_pass_to_its_end),

@@ -240,7 +240,7 @@ static void a_new_watch_waits_for_the_hanging_call_of_the_old_one(void **state)
     assert_string_equal(s->samples[0].job_uid, "job-2");
 }
 
-int main(void)
+TEST_FILE(test_collector_stall)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(an_adopted_guest_in_its_blackout_is_not_asked_for_statistics),

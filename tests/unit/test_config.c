@@ -1,10 +1,5 @@
 /* test_config.c - ferry.yaml: what it means, and where it says that it is wrong. */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-
-#include <cmocka.h>
+#include "tests/test.h"
 
 #include <sys/stat.h>
 #include <unistd.h>
@@ -511,7 +506,7 @@ static void the_example_in_the_docs_is_valid(void **state)
     assert_non_null(c);
 }
 
-int main(void)
+TEST_FILE(test_config)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(a_full_file_fills_every_field),

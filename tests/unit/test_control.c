@@ -1,11 +1,7 @@
 /* test_control.c - stories around a migration: cancelled early, adopted after a restart. What comes
  * before has files of its own: admission, limits, pending, prepare. */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
+#include "tests/test.h"
 
-#include <cmocka.h>
 #include <string.h>
 
 #include "tests/core_world.h"
@@ -212,7 +208,7 @@ static void a_call_made_again_asks_for_what_the_guest_is_now(void **state)
     core_free(w);
 }
 
-int main(void)
+TEST_FILE(test_control)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(a_cancel_before_hand_off_asks_nothing_of_a_host),

@@ -1,11 +1,7 @@
 /* test_definition.c - a live definition as facts: what is read, what is passed over, and that no
  * text can hurt. */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
+#include "tests/test.h"
 
-#include <cmocka.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -347,7 +343,7 @@ static void an_interface_of_a_network_stays_one(void **state)
     }
 }
 
-int main(void)
+TEST_FILE(test_definition)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(an_interface_of_a_network_stays_one),

@@ -1,12 +1,8 @@
 /* test_documents.c - what a document means when it is written, changed or removed: refusals, and
  * whom it moves; see documents.h and object.def. Policies, drains and evictions have more in files
  * of their own. */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
+#include "tests/test.h"
 
-#include <cmocka.h>
 #include <string.h>
 
 #include "base/own.h"
@@ -376,7 +372,7 @@ static void a_wish_that_is_taken_back_in_time_makes_no_job(void **state)
     core_free(w);
 }
 
-int main(void)
+TEST_FILE(test_documents)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(what_makes_no_sense_is_refused_and_changes_nothing),

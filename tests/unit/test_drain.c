@@ -440,7 +440,7 @@ static void half_a_guest_blocks_the_drain_and_says_so(void **state)
     world_free(&w);
 }
 
-int main(void)
+TEST_FILE(test_drain)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(the_smallest_goes_first_and_all_are_asked_at_once),

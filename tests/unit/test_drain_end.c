@@ -413,7 +413,7 @@ static void the_laws_hold_whatever_happens(void **state)
         one_seed(seed);
 }
 
-int main(void)
+TEST_FILE(test_drain_end)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(a_lost_node_is_not_empty),

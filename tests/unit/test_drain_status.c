@@ -281,7 +281,7 @@ static void a_plan_of_no_node_is_not_found(void **state)
     world_free(&w);
 }
 
-int main(void)
+TEST_FILE(test_drain_status)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(a_spec_is_understood_or_the_field_is_named),

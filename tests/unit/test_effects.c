@@ -1,11 +1,7 @@
 /* test_effects.c - laws over effect.def, input.def and intent.def, and what becomes of an order
  * whose name another version stored. */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
+#include "tests/test.h"
 
-#include <cmocka.h>
 #include <string.h>
 
 #include "base/text.h"
@@ -113,7 +109,7 @@ static void an_order_of_another_version_is_closed_under_its_own_name(void **stat
     core_free(w);
 }
 
-int main(void)
+TEST_FILE(test_effects)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(a_record_waits_for_its_commit_and_asks_nobody),

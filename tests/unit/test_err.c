@@ -1,11 +1,6 @@
 /* test_err.c - the failure record: first failure wins, context goes in front, texts are cut, and
  * the table of codes is whole. */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-
-#include <cmocka.h>
+#include "tests/test.h"
 
 #include <stdio.h>
 #include <string.h>
@@ -75,7 +70,7 @@ static void every_code_has_a_sensible_http_and_exit_status(void **state)
     assert_int_equal(err_exit_status(ERR_TIMEOUT), 4);
 }
 
-int main(void)
+TEST_FILE(test_err)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(failing_is_one_line_and_keeps_the_facts),

@@ -1,11 +1,8 @@
 /* test_eta.c - the expected end of a running migration: stories, and laws over traces of guests
  * moved under the monitor. */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdio.h>
+#include "tests/test.h"
 
-#include <cmocka.h>
+#include <stdio.h>
 
 #include "base/own.h"
 #include "engine/model/eta.h"
@@ -175,7 +172,7 @@ static void it_never_moves_later_without_saying_why(void **state)
     }
 }
 
-int main(void)
+TEST_FILE(test_eta)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(each_cause_is_told_from_the_others),

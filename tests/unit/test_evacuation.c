@@ -330,7 +330,7 @@ static void only_the_drains_own_cordon_is_lifted(void **state)
     world_free(&w);
 }
 
-int main(void)
+TEST_FILE(test_evacuation)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(a_mark_makes_the_job_its_guest_allows),

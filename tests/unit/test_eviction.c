@@ -1,10 +1,5 @@
 /* test_eviction.c - the answer to each eviction request, row by row, and the strategies. */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-
-#include <cmocka.h>
+#include "tests/test.h"
 
 #include <string.h>
 
@@ -154,7 +149,7 @@ static void the_guests_word_comes_before_the_fleets(void **state)
     }
 }
 
-int main(void)
+TEST_FILE(test_eviction)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(each_request_gets_the_answer_of_its_row),

@@ -1,11 +1,6 @@
 /* test_fault.c - a crash point kills exactly when its name and count say so, as a power cut
  * would: no exit handler, no flush. */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-
-#include <cmocka.h>
+#include "tests/test.h"
 
 #include <signal.h>
 #include <stdlib.h>
@@ -95,7 +90,7 @@ static void names_are_unique(void **state)
             assert_string_not_equal(fault_name(a), fault_name(b));
 }
 
-int main(void)
+TEST_FILE(test_fault)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(every_point_kills_under_its_own_name_and_no_other),

@@ -1,11 +1,7 @@
 /* test_flags.c - laws over every combination of settings and facts: nothing that libvirt or QEMU
  * refuses comes out, and what was asked for is done or said not to be; and stories of both. */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
+#include "tests/test.h"
 
-#include <cmocka.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -454,7 +450,7 @@ static void target_and_volumes_are_left_alone(void **state)
     assert_int_equal(how.n_volumes, 1);
 }
 
-int main(void)
+TEST_FILE(test_flags)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(no_settings_and_facts_give_what_is_refused_or_unsaid),

@@ -1,10 +1,6 @@
 /* test_fold.c - long lines of a page go on below what they belong to. */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
+#include "tests/test.h"
 
-#include <cmocka.h>
 #include <string.h>
 
 #include "base/own.h"
@@ -69,7 +65,7 @@ static void words_stay_and_lines_fit(void **state)
     }
 }
 
-int main(void)
+TEST_FILE(test_fold)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(lines_go_on_under_what_they_belong_to),

@@ -1,12 +1,9 @@
 /* test_forecast.c - stories and laws of the forecast, and how often its interval holds the truth:
  * a guest on a link, moved under the very monitor that will watch the real one. */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
+#include "tests/test.h"
+
 #include <stdio.h>
 #include <string.h>
-
-#include <cmocka.h>
 
 #include "base/own.h"
 #include "engine/model/forecast.h"
@@ -258,7 +255,7 @@ static void the_interval_holds_what_happens_under_the_monitor(void **state)
     assert_true(right_end * 100 >= CASES * 80);
 }
 
-int main(void)
+TEST_FILE(test_forecast)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(it_ends_the_way_the_policy_allows),

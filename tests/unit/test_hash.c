@@ -1,10 +1,5 @@
 /* test_hash.c - the values of hash.h: stored ones are compared with them, so they never change. */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-
-#include <cmocka.h>
+#include "tests/test.h"
 
 #include "base/hash.h"
 #include "base/own.h"
@@ -53,7 +48,7 @@ static void a_number_is_its_bytes(void **state)
     assert_true(hash_step(HASH_START, 300) != hash_step(HASH_START, 300 & 0xff));
 }
 
-int main(void)
+TEST_FILE(test_hash)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(text_has_the_published_values),

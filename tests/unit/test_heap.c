@@ -1,10 +1,5 @@
 /* test_heap.c - a queue whose entries may leave from anywhere: the smallest always comes first. */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-
-#include <cmocka.h>
+#include "tests/test.h"
 
 #include <stdlib.h>
 
@@ -156,7 +151,7 @@ static void the_top_is_the_smallest_after_any_puts_and_leaves(void **state)
     free(entries);
 }
 
-int main(void)
+TEST_FILE(test_heap)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(an_empty_heap_gives_nothing),

@@ -1,14 +1,9 @@
 /* test_hostd.c - the helper and its client over real sockets; and, where the test has the rights,
  * a process that poses as a guest's QEMU and loses exactly one connection.
  *
- * That process is this program again, started as `qemu -uuid UUID PORT PORT`.
+ * That process is this program again, started as `qemu test_hostd -uuid UUID PORT PORT`.
  */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-
-#include <cmocka.h>
+#include "tests/test.h"
 
 #include <arpa/inet.h>
 #include <errno.h>
@@ -358,7 +353,8 @@ static void start_guest(struct guest *g)
     g->pid = fork();
     if (g->pid == 0) {
         (void)dup2(words[1], STDOUT_FILENO);
-        (void)execl("/proc/self/exe", "qemu", "-uuid", UUID, first, second, (char *)NULL);
+        (void)execl("/proc/self/exe", "qemu", "test_hostd", "-uuid", UUID, first, second,
+                    (char *)NULL);
         _exit(127);
     }
     (void)close(words[1]);
@@ -406,10 +402,11 @@ static void the_stream_of_a_guest_is_closed_and_nothing_else(void **state)
     end_guest(&guest);
 }
 
-int main(int argc, char **argv)
+TEST_FILE(test_hostd)
 {
-    if (argc == 5 && strcmp(argv[1], "-uuid") == 0)
-        return pose_as_guest(argv + 3);
+    char **arguments = test_arguments();
+    if (arguments[0] != NULL && strcmp(arguments[0], "-uuid") == 0)
+        return pose_as_guest(arguments + 2);
 #define WITH_HELPER(test) cmocka_unit_test_setup_teardown(test, start, stop)
     const struct CMUnitTest tests[] = {
         WITH_HELPER(a_path_is_open_refused_or_dead),

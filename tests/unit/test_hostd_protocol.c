@@ -1,10 +1,5 @@
 /* test_hostd_protocol.c - who may ask a helper, and whose answer counts. */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-
-#include <cmocka.h>
+#include "tests/test.h"
 
 #include <netinet/in.h>
 #include <sys/stat.h>
@@ -310,7 +305,7 @@ static void a_secret_is_one_line_that_not_everybody_can_read(void **state)
     assert_int_equal(read_secret(longest, 0600, secret), ERR_INVALID);
 }
 
-int main(void)
+TEST_FILE(test_hostd_protocol)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(a_signature_is_hmac_sha256_of_who_speaks_both_nonces_and_the_text),

@@ -1,11 +1,6 @@
 /* test_hostd_sockets.c - which sockets are a guest's migration: from /proc, from the kernel's list,
  * by the rule. */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-
-#include <cmocka.h>
+#include "tests/test.h"
 
 #include <arpa/inet.h>
 #include <errno.h>
@@ -379,7 +374,7 @@ static void addresses_are_written_as_people_do(void **state)
     assert_non_null(strstr(text, "ffff]:40000"));
 }
 
-int main(void)
+TEST_FILE(test_hostd_sockets)
 {
 #define IN_WORLD(test) cmocka_unit_test_setup_teardown(test, make_world, drop_world)
     const struct CMUnitTest tests[] = {

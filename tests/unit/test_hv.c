@@ -1,10 +1,5 @@
 /* test_hv.c - laws of the hypervisor port's tables and of its three doors. */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-
-#include <cmocka.h>
+#include "tests/test.h"
 
 #include "hypervisor/act.h"
 #include "hypervisor/observe.h"
@@ -209,7 +204,7 @@ static void fini_frees_what_the_call_answers_with(void **state)
     assert_true(stats.with.stats.data_total == UINT64_MAX);
 }
 
-int main(void)
+TEST_FILE(test_hv)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(every_call_has_a_name_of_its_own_a_door_and_a_lane),

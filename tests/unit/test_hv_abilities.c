@@ -1,11 +1,7 @@
 /* test_hv_abilities.c - what a host offers, as one number: the same in any order, another one when
  * anything but the free pages changed. */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
+#include "tests/test.h"
 
-#include <cmocka.h>
 #include <stdlib.h>
 
 #include "base/own.h"
@@ -100,7 +96,7 @@ static void every_change_but_free_pages_is_another_number(void **state)
     assert_true(used->hash == hashes[0]);
 }
 
-int main(void)
+TEST_FILE(test_hv_abilities)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(order_and_repetition_say_nothing),

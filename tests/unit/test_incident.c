@@ -1,14 +1,10 @@
 /* test_incident.c - open incidents: what opens one, what closes it, the bound, and that a restart
  * changes nothing. Verdicts about ends are the analyser's own, made from rows as the engine leaves
  * them. */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
+#include "tests/test.h"
+
 #include <stdio.h>
 #include <string.h>
-
-#include <cmocka.h>
 
 #include "analyzer/record/recorded.h"
 #include "base/own.h"
@@ -570,7 +566,7 @@ static void a_word_about_a_split_guest_outlives_a_restart(void **state)
     core_free(w);
 }
 
-int main(void)
+TEST_FILE(test_incident)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(each_end_opens_what_it_should),

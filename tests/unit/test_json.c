@@ -1,11 +1,6 @@
 /* test_json.c - what json-c lets pass is refused with line and column, what is read names its
  * path, what is built is JSON whatever bytes go in. */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-
-#include <cmocka.h>
+#include "tests/test.h"
 
 #include <string.h>
 
@@ -265,7 +260,7 @@ static void no_damage_to_the_text_breaks_the_reader(void **state)
     }
 }
 
-int main(void)
+TEST_FILE(test_json)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(broken_documents_are_refused_with_their_place),

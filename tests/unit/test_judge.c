@@ -1,12 +1,8 @@
 /* test_judge.c - how rules are combined, what is kept of the evidence, and where its bounds are. */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
+#include "tests/test.h"
+
 #include <stdio.h>
 #include <string.h>
-
-#include <cmocka.h>
 
 #include "analyzer/judge/judge.h"
 #include "analyzer/judge/judge_inside.h"
@@ -463,7 +459,7 @@ static void the_same_message_a_million_times_costs_one_quote(void **state)
     assert_int_equal(give(w)->points[0].at_ms, 0);
 }
 
-int main(void)
+TEST_FILE(test_judge)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(each_story_gets_its_cause),

@@ -1,11 +1,6 @@
 /* test_labels.c - maps of labels: what Kubernetes takes is taken, what it refuses is refused, and
  * equal maps are equal lists. */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-
-#include <cmocka.h>
+#include "tests/test.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -260,7 +255,7 @@ static void a_copy_stands_alone(void **state)
     labels_fini(&copy);
 }
 
-int main(void)
+TEST_FILE(test_labels)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(keys_and_values_are_those_of_kubernetes),

@@ -1,10 +1,6 @@
 /* test_ladder_relay.c - the ladder where memory passes through Ferry's relay. */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
+#include "tests/test.h"
 
-#include <cmocka.h>
 #include <string.h>
 
 #include "base/text.h"
@@ -241,7 +237,7 @@ static void an_answer_nobody_waits_for_changes_nothing(void **state)
     core_free(w);
 }
 
-int main(void)
+TEST_FILE(test_ladder_relay)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(the_port_of_a_relay_is_known_while_all_is_well),

@@ -1,10 +1,6 @@
 /* test_ladder_stories.c - the ladder of remedies in the life of a migration. */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
+#include "tests/test.h"
 
-#include <cmocka.h>
 #include <string.h>
 
 #include "base/text.h"
@@ -475,7 +471,7 @@ static void a_stream_that_moves_again_is_no_stall_any_more(void **state)
     core_free(w);
 }
 
-int main(void)
+TEST_FILE(test_ladder_stories)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(disks_that_stand_still_are_yanked_before_any_abort),

@@ -364,7 +364,7 @@ static void any_sequence_keeps_the_book_true_and_ends_at_nothing(void **state)
     assert_int_equal(fleet_space(f, "odd")->used.memory_kib, 0);
 }
 
-int main(void)
+TEST_FILE(test_ledger)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(the_room_is_what_the_host_has_times_the_overcommit),

@@ -2,12 +2,7 @@
  * libvirt's own test driver answers like one, a missing socket is a host that is down, and a
  * socket nobody reads is a libvirtd that hangs.
  */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-
-#include <cmocka.h>
+#include "tests/test.h"
 
 #include <stdatomic.h>
 #include <sys/socket.h>
@@ -464,7 +459,7 @@ static void hosts_need_names_and_uris_of_their_own(void **state)
     assert_non_null(none);
 }
 
-int main(void)
+TEST_FILE(test_libvirt)
 {
 #define TEST(name) cmocka_unit_test_setup_teardown(name, set_up, tear_down)
     const struct CMUnitTest tests[] = {

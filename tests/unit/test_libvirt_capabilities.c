@@ -1,10 +1,5 @@
 /* test_libvirt_capabilities.c - what XML of a host says it offers. */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-
-#include <cmocka.h>
+#include "tests/test.h"
 
 #include "base/text.h"
 #include "hypervisor/libvirt/internal.h"
@@ -116,7 +111,7 @@ static void a_pool_has_a_path_and_a_device_a_name(void **state)
     assert_false(libvirt_capabilities_link("", &link));
 }
 
-int main(void)
+TEST_FILE(test_libvirt_capabilities)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(machines_are_known_by_both_their_names),

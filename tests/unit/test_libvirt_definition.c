@@ -1,10 +1,5 @@
 /* test_libvirt_definition.c - what a guest's CPU depends on is found in its definition. */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-
-#include <cmocka.h>
+#include "tests/test.h"
 
 #include "hypervisor/libvirt/internal.h"
 
@@ -50,7 +45,7 @@ static void anything_else_is_no_domain(void **state)
     assert_false(libvirt_definition_decode("", &guest));
 }
 
-int main(void)
+TEST_FILE(test_libvirt_definition)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(a_domain_is_taken_apart),

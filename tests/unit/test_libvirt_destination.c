@@ -1,11 +1,7 @@
 /* test_libvirt_destination.c - a definition whose disks lie elsewhere: what changes and what stays.
  */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
+#include "tests/test.h"
 
-#include <cmocka.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -135,7 +131,7 @@ static void what_is_no_definition_is_refused(void **state)
     }
 }
 
-int main(void)
+TEST_FILE(test_libvirt_destination)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(each_place_is_written_as_libvirt_reads_it),

@@ -1,11 +1,6 @@
 /* test_libvirt_metadata.c - what a guest's definition and a host's capabilities tell; broken
  * or hostile text tells nothing and harms nothing. */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-
-#include <cmocka.h>
+#include "tests/test.h"
 
 #include "base/text.h"
 #include "hypervisor/libvirt/internal.h"
@@ -200,7 +195,7 @@ static void capabilities_name_the_host_and_its_cpu(void **state)
     assert_string_equal(unknown.cpu_model, "");
 }
 
-int main(void)
+TEST_FILE(test_libvirt_metadata)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(stories_of_metadata),

@@ -1,11 +1,6 @@
 /* test_libvirt_plug.c - what a target is told about a guest whose stored definition was edited:
  * only where its interfaces lead has changed. */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-
-#include <cmocka.h>
+#include "tests/test.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -100,7 +95,7 @@ static void what_is_no_definition_is_not_sent(void **state)
     }
 }
 
-int main(void)
+TEST_FILE(test_libvirt_plug)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(interfaces_lead_where_the_stored_definition_says),

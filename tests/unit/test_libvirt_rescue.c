@@ -1,11 +1,6 @@
 /* test_libvirt_rescue.c - what a yank chooses to break, what QEMU's answers mean, and a measured
  * rate. */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-
-#include <cmocka.h>
+#include "tests/test.h"
 
 #include "hypervisor/libvirt/internal.h"
 
@@ -114,7 +109,7 @@ static void a_broken_post_copy_is_connected_again_by_one_command(void **state)
     }
 }
 
-int main(void)
+TEST_FILE(test_libvirt_rescue)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(only_a_migration_s_own_streams_are_broken_disks_first),

@@ -1,10 +1,5 @@
 /* test_libvirt_stats.c - typed parameters of a job become numbers; nothing else gets in. */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-
-#include <cmocka.h>
+#include "tests/test.h"
 
 #include "hypervisor/libvirt/internal.h"
 
@@ -118,7 +113,7 @@ static void no_job_has_no_fields_and_is_all_zeros(void **state)
     assert_memory_equal(&stats, &expected, sizeof stats);
 }
 
-int main(void)
+TEST_FILE(test_libvirt_stats)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(a_running_job_is_read_field_by_field),

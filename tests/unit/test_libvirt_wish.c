@@ -1,10 +1,5 @@
 /* test_libvirt_wish.c - wishes of a migration as libvirt's flags and parameters. */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-
-#include <cmocka.h>
+#include "tests/test.h"
 
 #include <string.h>
 
@@ -193,7 +188,7 @@ static void the_target_listens_on_the_port_that_was_chosen(void **state)
     expect(how, target, VIR_MIGRATE_POSTCOPY | VIR_MIGRATE_POSTCOPY_RESUME, "migrate_uri=tcp://h2");
 }
 
-int main(void)
+TEST_FILE(test_libvirt_wish)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(every_flag_has_its_word),

@@ -1,11 +1,7 @@
 /* test_limits.c - how many migrate at once: in the fleet, from a node, to a node, and with how much
  * bandwidth; and who is woken when a place is free again. */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
+#include "tests/test.h"
 
-#include <cmocka.h>
 #include <string.h>
 
 #include "base/own.h"
@@ -299,7 +295,7 @@ static void a_job_of_any_size_goes_when_it_is_alone(void **state)
     core_free(w);
 }
 
-int main(void)
+TEST_FILE(test_limits)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(every_limit_lets_so_many_go_and_no_more),

@@ -1,11 +1,6 @@
 /* test_log.c - a log line is one line: whatever bytes a host sends, text stays printable and
  * quoted, JSON stays JSON. */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-
-#include <cmocka.h>
+#include "tests/test.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -197,7 +192,7 @@ static void a_reader_that_stopped_does_not_stop_the_one_who_logs(void **state)
     (void)close(ends[1]);
 }
 
-int main(void)
+TEST_FILE(test_log)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(text_lines_quote_what_is_not_a_word),

@@ -1,10 +1,7 @@
 /* test_metrics.c - the page of /metrics: its table, its bytes, its judge (promtool). */
-#include <ctype.h>
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stdint.h>
+#include "tests/test.h"
 
-#include <cmocka.h>
+#include <ctype.h>
 
 #include "analyzer/judge/verdict.h"
 #include "tests/unit/test_metrics_pages.h"
@@ -433,7 +430,7 @@ static void a_page_over_its_limit_fails_as_a_whole(void **state)
     snapshot_unref(&world->snapshot);
 }
 
-int main(void)
+TEST_FILE(test_metrics)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(the_page_is_the_recorded_one),

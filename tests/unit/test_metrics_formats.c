@@ -1,12 +1,8 @@
 /* test_metrics_formats.c - both formats of the page, judged by a strict reader; what a scrape asks
  * for by its headers; compression; KubeVirt's names. */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-#include <zlib.h>
+#include "tests/test.h"
 
-#include <cmocka.h>
+#include <zlib.h>
 
 #include "exporter/metrics/scrape.h"
 #include "tests/page_check.h"
@@ -270,7 +266,7 @@ static void what_is_compressed_comes_out_as_it_was(void **state)
         }
 }
 
-int main(void)
+TEST_FILE(test_metrics_formats)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(the_reader_finds_each_fault),

@@ -1,9 +1,5 @@
 /* test_metrics_move.c - what /metrics tells about modes and broken post-copies. */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stdint.h>
-
-#include <cmocka.h>
+#include "tests/test.h"
 
 #include "exporter/metrics/metrics.h"
 #include "tests/unit/test_metrics_pages.h"
@@ -230,7 +226,7 @@ static void a_run_shows_its_own_decision(void **state)
     snapshot_unref(&world->snapshot);
 }
 
-int main(void)
+TEST_FILE(test_metrics_move)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(each_end_of_a_broken_post_copy_is_counted),

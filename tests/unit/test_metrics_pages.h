@@ -3,12 +3,7 @@
 #ifndef TESTS_UNIT_TEST_METRICS_PAGES_H
 #define TESTS_UNIT_TEST_METRICS_PAGES_H
 
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-
-#include <cmocka.h>
+#include "tests/test.h"
 
 #include "exporter/http/limits.h"
 #include "exporter/metrics/metrics.h"

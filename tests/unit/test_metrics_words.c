@@ -1,10 +1,6 @@
 /* test_metrics_words.c - what is known is on the page with zero before it is counted: rate() and
  * increase() never see the first of a series that begins with one. */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stdint.h>
-
-#include <cmocka.h>
+#include "tests/test.h"
 
 #include "tests/unit/test_metrics_pages.h"
 
@@ -102,7 +98,7 @@ static void policies_ahead_are_bounded(void **state)
     assert_null(strstr(after, "policy=\"other\""));
 }
 
-int main(void)
+TEST_FILE(test_metrics_words)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(hosts_paths_and_policies_are_counted_from_zero),

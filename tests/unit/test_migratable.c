@@ -1,11 +1,7 @@
 /* test_migratable.c - which rows of migratable.def apply to which definition, and that a guest with
  * such a row is refused before anybody is called. */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
+#include "tests/test.h"
 
-#include <cmocka.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -341,7 +337,7 @@ static void simulated_guests_can_be_kept_where_they_are(void **state)
     assert_int_equal(rows_of_simulated(true, true), ROW(DISKS) | ROW(HOST_DEVICE));
 }
 
-int main(void)
+TEST_FILE(test_migratable)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(each_row_applies_to_what_it_says),

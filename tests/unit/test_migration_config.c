@@ -1,11 +1,6 @@
 /* test_migration_config.c - laws over every setting: its default, its bounds, its type, who may
  * set it, and that it survives being frozen; and stories of texts that are refused. */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-
-#include <cmocka.h>
+#include "tests/test.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -438,7 +433,7 @@ static void a_factor_is_shown_as_it_was_written(void **state)
     assert_non_null(strstr(text, "\"ewmaAlpha\":0.4,"));
 }
 
-int main(void)
+TEST_FILE(test_migration_config)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(defaults_are_those_of_the_table),

@@ -1,12 +1,8 @@
 /* test_misleading.c - the built-in rules on evidence that lies: misleading.def. */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
+#include "tests/test.h"
+
 #include <stdio.h>
 #include <string.h>
-
-#include <cmocka.h>
 
 #include "analyzer/judge/judge.h"
 #include "base/own.h"
@@ -81,7 +77,7 @@ static void what_misleads_is_shown(void **state)
     assert_true(others > 0);
 }
 
-int main(void)
+TEST_FILE(test_misleading)
 {
     struct err err = {0};
     OWNED(ruleset) rules = ruleset_new(NULL, NULL, NULL, &err);

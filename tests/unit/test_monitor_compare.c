@@ -1,11 +1,6 @@
 /* test_monitor_compare.c - both algorithms on the same guests and links: what each decides and
  * when. Printed, and held to what must be. */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-
-#include <cmocka.h>
+#include "tests/test.h"
 
 #include <inttypes.h>
 #include <stdio.h>
@@ -160,7 +155,7 @@ static void a_converging_guest_loses_no_time(void **state)
     }
 }
 
-int main(void)
+TEST_FILE(test_monitor_compare)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(each_decides_what_it_must_and_stall_no_later),

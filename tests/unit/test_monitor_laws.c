@@ -1,10 +1,5 @@
 /* test_monitor_laws.c - what holds for every history of looks, however mad. */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-
-#include <cmocka.h>
+#include "tests/test.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -381,7 +376,7 @@ static void the_same_looks_give_the_same_decisions(void **state)
     }
 }
 
-int main(void)
+TEST_FILE(test_monitor_laws)
 {
     const struct CMUnitTest laws[] = {
         cmocka_unit_test(every_order_is_lawful),

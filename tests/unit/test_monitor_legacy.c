@@ -1,10 +1,5 @@
 /* test_monitor_legacy.c - every row of KubeVirt's default algorithm, quirks included. */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-
-#include <cmocka.h>
+#include "tests/test.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -406,7 +401,7 @@ static void every_decision_has_a_name_of_its_own_and_comes_back(void **state)
     assert_int_equal(decision_from_name(NULL), DECISION_COUNT);
 }
 
-int main(void)
+TEST_FILE(test_monitor_legacy)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(a_gibibyte_is_begun_units_of_a_billion),

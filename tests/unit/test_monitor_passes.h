@@ -2,12 +2,7 @@
 #ifndef TESTS_UNIT_TEST_MONITOR_PASSES_H
 #define TESTS_UNIT_TEST_MONITOR_PASSES_H
 
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-
-#include <cmocka.h>
+#include "tests/test.h"
 
 #include "tests/unit/test_monitor_world.h"
 

@@ -1,11 +1,6 @@
 /* test_monitor_remedy.c - what the stall detector does about a stall, a sick path, a budget that is
  * used up, a switch-over that does not end. */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-
-#include <cmocka.h>
+#include "tests/test.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -382,7 +377,7 @@ static void the_first_decision_is_news(void **state)
     assert_false(monitor_is_news(&rig.m, &rig.d));
 }
 
-int main(void)
+TEST_FILE(test_monitor_remedy)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(a_guest_slowed_to_the_end_is_given_up),

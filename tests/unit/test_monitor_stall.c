@@ -1,11 +1,6 @@
 /* test_monitor_stall.c - the stall detector's budget, downtime, bandwidth and detection; what it
  * does then is in test_monitor_remedy.c. */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-
-#include <cmocka.h>
+#include "tests/test.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -398,7 +393,7 @@ static void what_a_stopped_guest_leaves_is_no_low_water(void **state)
     assert_int_equal(rig.m.watermark, GIB);
 }
 
-int main(void)
+TEST_FILE(test_monitor_stall)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(a_gibibyte_is_2_to_the_30),

@@ -1,12 +1,8 @@
 /* test_monitor_traces.c - both algorithms over the same recorded migrations, under the same policy:
  * what each would have done, and when. Printed, and held to who is sooner. The records are real,
  * of guests that write faster than their links carry. */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
+#include "tests/test.h"
 
-#include <cmocka.h>
 #include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -145,7 +141,7 @@ static void stall_gives_up_sooner(void **state)
         compare(&traces[i], false, MONITOR_ABORT);
 }
 
-int main(void)
+TEST_FILE(test_monitor_traces)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(stall_starts_postcopy_sooner),

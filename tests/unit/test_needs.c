@@ -1,10 +1,5 @@
 /* test_needs.c - what a guest needs of a host, from its definition; equal needs are kept once. */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-
-#include <cmocka.h>
+#include "tests/test.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -180,7 +175,7 @@ static int definition_free(void **state)
     return 0;
 }
 
-int main(void)
+TEST_FILE(test_needs)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(an_interface_needs_what_its_type_says),

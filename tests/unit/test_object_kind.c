@@ -1,10 +1,5 @@
 /* test_object_kind.c - the kinds of documents that people write, by name and by place. */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-
-#include <cmocka.h>
+#include "tests/test.h"
 
 #include "engine/model/object.h"
 
@@ -30,7 +25,7 @@ static void each_kind_has_its_name_and_its_place(void **state)
     assert_int_equal(object_kind_from_name(""), OBJECT_COUNT);
 }
 
-int main(void)
+TEST_FILE(test_object_kind)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(each_kind_has_its_name_and_its_place),

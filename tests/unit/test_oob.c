@@ -1,11 +1,7 @@
 /* test_oob.c - guests' second monitors over real sockets: the test plays QEMU. */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
+#include "tests/test.h"
 
 #include <arpa/inet.h>
-#include <cmocka.h>
 #include <netinet/in.h>
 #include <poll.h>
 #include <pthread.h>
@@ -323,7 +319,7 @@ static void a_place_that_is_taken_is_said(void **state)
     assert_int_equal(bad.code, ERR_INVALID);
 }
 
-int main(void)
+TEST_FILE(test_oob)
 {
 #define TEST(f) cmocka_unit_test_setup_teardown(f, set_up, tear_down)
     const struct CMUnitTest tests[] = {

@@ -1,11 +1,7 @@
 /* test_outcome.c - how it ended is read from both hosts, and nothing is done to a guest on one of
  * them while the other has not said that it is not there. */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
+#include "tests/test.h"
 
-#include <cmocka.h>
 #include <string.h>
 
 #include "base/text.h"
@@ -514,7 +510,7 @@ static void a_copy_that_stands_still_is_no_split(void **state)
     core_free(w);
 }
 
-int main(void)
+TEST_FILE(test_outcome)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(what_we_stopped_runs_again_only_when_the_target_is_proven_empty),

@@ -1,10 +1,5 @@
 /* test_ownership.c - the truth table: laws over every pair of answers, and the recorded cases. */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-
-#include <cmocka.h>
+#include "tests/test.h"
 
 #include "base/own.h"
 #include "engine/data/ownership.h"
@@ -85,7 +80,7 @@ static void an_answer_is_read_for_what_it_says(void **state)
         assert_int_equal(ownership_side(&answers[i].sight), answers[i].side);
 }
 
-int main(void)
+TEST_FILE(test_ownership)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(every_pair_of_answers_has_a_verdict),

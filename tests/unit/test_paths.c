@@ -1,10 +1,7 @@
 /* test_paths.c - what earlier migrations between two nodes tell about the next. */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdio.h>
+#include "tests/test.h"
 
-#include <cmocka.h>
+#include <stdio.h>
 
 #include "base/text.h"
 #include "engine/model/paths.h"
@@ -105,7 +102,7 @@ static void the_pair_not_used_for_longest_is_forgotten(void **state)
     paths_fini(&paths);
 }
 
-int main(void)
+TEST_FILE(test_paths)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(newer_migrations_count_more),

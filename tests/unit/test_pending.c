@@ -1,11 +1,7 @@
 /* test_pending.c - everything a migration can wait for: a story for each row of pending.def, since
  * when and until when it is shown, and what happens when the time is over. */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
+#include "tests/test.h"
 
-#include <cmocka.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -562,7 +558,7 @@ static void utility_volumes_are_told_of_with_the_time_left(void **state)
     core_free(w);
 }
 
-int main(void)
+TEST_FILE(test_pending)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(every_wait_says_since_when_and_until_when),

@@ -1,11 +1,7 @@
 /* test_persist.c - what the engine knows of a job survives the store: all of it that a reader, the
  * analyser or an adopting process needs. */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
+#include "tests/test.h"
 
-#include <cmocka.h>
 #include <string.h>
 
 #include "base/text.h"
@@ -159,7 +155,7 @@ static void two_unfinished_jobs_of_a_guest_are_a_damaged_store(void **state)
     core_free(w);
 }
 
-int main(void)
+TEST_FILE(test_persist)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(a_failed_job_keeps_its_evidence),

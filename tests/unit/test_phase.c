@@ -1,11 +1,6 @@
 /* test_phase.c - laws over the tables of a migration job, and its main stories. A law holds over
  * the whole table, so that no new row can break it quietly. */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-
-#include <cmocka.h>
+#include "tests/test.h"
 
 #include <string.h>
 
@@ -223,7 +218,7 @@ static void all_names_are_unique_and_lead_back(void **state)
         assert_true(strlen(phase_help(phase)) > 0);
 }
 
-int main(void)
+TEST_FILE(test_phase)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(every_story_ends_as_told),

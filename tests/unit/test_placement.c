@@ -205,7 +205,7 @@ static void of_two_things_wrong_the_row_that_comes_first_is_named(void **state)
         }
 }
 
-int main(void)
+TEST_FILE(test_placement)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(each_row_is_found_alone_and_says_what_is_missing),

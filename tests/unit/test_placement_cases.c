@@ -437,7 +437,7 @@ static void what_is_learned_about_cpus_is_bounded(void **state)
     assert_int_equal(cpus_find(&f->cpus, 0, "n"), CPU_FIT_UNKNOWN);
 }
 
-int main(void)
+TEST_FILE(test_placement_cases)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(each_variation_is_judged_as_it_should_be),

@@ -374,7 +374,7 @@ static void the_choice_does_not_depend_on_the_order_of_the_lists(void **state)
     }
 }
 
-int main(void)
+TEST_FILE(test_placement_choose)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(the_emptiest_node_with_the_best_record_wins),

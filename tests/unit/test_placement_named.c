@@ -1,11 +1,6 @@
 /* test_placement_named.c - where a target is named, the rest of a big fleet is counted without
  * being asked; the answer is the same as if each had been. */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-
-#include <cmocka.h>
+#include "tests/test.h"
 
 #include <string.h>
 
@@ -78,7 +73,7 @@ static void counting_the_rest_is_asking_the_rest(void **state)
         check_named(f, f->guests, wanted[i]);
 }
 
-int main(void)
+TEST_FILE(test_placement_named)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(counting_the_rest_is_asking_the_rest),

@@ -3,12 +3,8 @@
 #ifndef TESTS_UNIT_TEST_PLACEMENT_WORLD_H
 #define TESTS_UNIT_TEST_PLACEMENT_WORLD_H
 
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
+#include "tests/test.h"
 
-#include <cmocka.h>
 #include <stdio.h>
 #include <string.h>
 

@@ -1,10 +1,5 @@
 /* test_policy.c - which MigrationPolicy applies, rule by rule, and what configuration comes out. */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-
-#include <cmocka.h>
+#include "tests/test.h"
 
 #include <stdio.h>
 #include <string.h>
@@ -333,7 +328,7 @@ static void what_is_wrong_is_refused_with_the_field(void **state)
     policy_free(NULL);
 }
 
-int main(void)
+TEST_FILE(test_policy)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(every_pair_must_be_met_by_whom_it_names),

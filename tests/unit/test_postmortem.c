@@ -1,11 +1,7 @@
 /* test_postmortem.c - the page of a migration: both hosts on one clock, nothing that came from
  * outside leaves it unescaped, the same rows give the same page. */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
+#include "tests/test.h"
 
-#include <cmocka.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -305,7 +301,7 @@ static void a_long_story_is_cut_and_counted(void **state)
     assert_int_equal(pm->n_left_out, 11);
 }
 
-int main(void)
+TEST_FILE(test_postmortem)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test_setup_teardown(both_hosts_are_told_on_one_clock, setup, teardown),

@@ -1,11 +1,7 @@
 /* test_prepare.c - the target launcher: from a promised place to one that is known to suit, given
  * back on every way out; see engine/control/schedule.h and launcher.def. */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
+#include "tests/test.h"
 
-#include <cmocka.h>
 #include <string.h>
 
 #include "base/own.h"
@@ -567,7 +563,7 @@ static void hand_off_counts_an_epoch_and_says_so(void **state)
     core_free(w);
 }
 
-int main(void)
+TEST_FILE(test_prepare)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(the_launcher_is_as_far_as_its_job),

@@ -1,10 +1,5 @@
 /* test_progress.c - the progress line: what is shown, what is dropped, and that it always fits. */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-
-#include <cmocka.h>
+#include "tests/test.h"
 
 #include "base/own.h"
 #include "base/text.h"
@@ -169,7 +164,7 @@ static void the_plain_line_says_everything(void **state)
     assert_non_null(strstr(line, "ETA unknown"));
 }
 
-int main(void)
+TEST_FILE(test_progress)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(eighty_columns_hold_every_field),

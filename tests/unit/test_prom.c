@@ -1,14 +1,11 @@
 /* test_prom.c - the prom_* functions: what a page looks like, what is refused, who may race. */
+#include "tests/test.h"
+
 #include <math.h>
 #include <pthread.h>
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-
-#include <cmocka.h>
 
 #include "base/own.h"
 #include "exporter/prom/promx.h"
@@ -396,7 +393,7 @@ static void scrapers_and_writers_may_meet(void **state)
     prom_collector_registry_destroy(race.registry);
 }
 
-int main(void)
+TEST_FILE(test_prom)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(numbers_are_written_plainly),

@@ -1,11 +1,7 @@
 /* test_publish_drains.c - what a snapshot counts of drains: one row per node, from the drain that
  * matters, and gone with it. */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
+#include "tests/test.h"
 
-#include <cmocka.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -162,7 +158,7 @@ static void a_drain_that_missed_its_deadline_is_failed_on_the_page(void **state)
     core_free(w);
 }
 
-int main(void)
+TEST_FILE(test_publish_drains)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(guests_are_counted_by_how_far_they_are),

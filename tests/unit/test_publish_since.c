@@ -1,10 +1,5 @@
 /* test_publish_since.c - since when the conditions of a guest stand, as readers see them. */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-
-#include <cmocka.h>
+#include "tests/test.h"
 
 #include "engine/publish.h"
 #include "tests/core_world.h"
@@ -62,7 +57,7 @@ static void a_condition_stands_since_it_last_changed(void **state)
     core_free(w);
 }
 
-int main(void)
+TEST_FILE(test_publish_since)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(a_condition_stands_since_it_last_changed),

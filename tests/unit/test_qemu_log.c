@@ -1,10 +1,6 @@
 /* test_qemu_log.c - what is taken from a guest's QEMU log, and from what never. */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
+#include "tests/test.h"
 
-#include <cmocka.h>
 #include <fcntl.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -187,7 +183,7 @@ static void nothing_but_a_plain_file_is_opened(void **state)
     assert_int_equal(seen.lines, 0);
 }
 
-int main(void)
+TEST_FILE(test_qemu_log)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(times_are_read_in_both_ways_of_writing),

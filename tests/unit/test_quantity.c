@@ -1,10 +1,5 @@
 /* test_quantity.c - Kubernetes' numbers with a unit: exact, rounded up, refused when too large. */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-
-#include <cmocka.h>
+#include "tests/test.h"
 
 #include <stdio.h>
 #include <string.h>
@@ -144,7 +139,7 @@ static void every_unit_scales_alike(void **state)
     }
 }
 
-int main(void)
+TEST_FILE(test_quantity)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(quantities_are_read_exactly_and_rounded_up),

@@ -1,10 +1,6 @@
 /* test_query.c - what may be asked of the store, what may not, and what comes of it. */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
+#include "tests/test.h"
 
-#include <cmocka.h>
 #include <glob.h>
 #include <stdio.h>
 #include <string.h>
@@ -333,7 +329,7 @@ static void csv_quotes_what_needs_it(void **state)
     buf_fini(&text);
 }
 
-int main(void)
+TEST_FILE(test_query)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(every_question_of_the_document_is_answered),

@@ -1,11 +1,7 @@
 /* test_query_limits.c - what one query may use: columns, bytes, memory, temporary space, time.
  * Each statement here is small; without its limit it takes gigabytes or minutes. */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
+#include "tests/test.h"
 
-#include <cmocka.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -271,7 +267,7 @@ static void a_query_over_its_limits_leaves_the_store_usable(void **state)
     assert_int_equal(json_object_get_int64(json_at(answer, "rows.0.0")), 3);
 }
 
-int main(void)
+TEST_FILE(test_query_limits)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(a_result_has_at_most_100_columns),

@@ -1,10 +1,5 @@
 /* test_queue.c - the bounded queue: order, bound, waiting, closing, and many threads at once. */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-
-#include <cmocka.h>
+#include "tests/test.h"
 
 #include <pthread.h>
 
@@ -180,7 +175,7 @@ static void many_producers_lose_nothing_and_keep_their_own_order(void **state)
     assert_int_equal(queue_pop(q, &none, 0), QUEUE_EMPTY);
 }
 
-int main(void)
+TEST_FILE(test_queue)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(items_come_out_in_the_order_they_went_in),

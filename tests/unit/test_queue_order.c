@@ -1,11 +1,7 @@
 /* test_queue_order.c - who goes first: the class, then the age; and what runs is never kept up by
  * what waits. */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
+#include "tests/test.h"
 
-#include <cmocka.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -236,7 +232,7 @@ static void a_job_that_lost_its_target_keeps_its_place(void **state)
     core_free(w);
 }
 
-int main(void)
+TEST_FILE(test_queue_order)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(the_classes_have_their_order),

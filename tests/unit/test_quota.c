@@ -1,10 +1,5 @@
 /* test_quota.c - what a namespace may use: names, numbers, and the words of a refusal. */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-
-#include <cmocka.h>
+#include "tests/test.h"
 
 #include <string.h>
 
@@ -176,7 +171,7 @@ static void the_longest_refusal_fits(void **state)
     assert_non_null(strstr(text, "limited: cpu=0,launchers=0,memory=1Ki"));
 }
 
-int main(void)
+TEST_FILE(test_quota)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(limits_are_read_under_all_their_names),

@@ -1,11 +1,7 @@
 /* test_read.c - evidence of any kind, hostile bytes included, ends in documents or in an error that
  * says what and where; what is handed on is bounded. The kinds themselves: test_read_golden.c. */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
+#include "tests/test.h"
 
-#include <cmocka.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -476,7 +472,7 @@ static void a_document_nobody_wants_is_passed_over(void **state)
     assert_int_equal(begun, 4);
 }
 
-int main(void)
+TEST_FILE(test_read)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(what_cannot_be_read_says_what_it_is),

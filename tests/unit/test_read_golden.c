@@ -1,11 +1,7 @@
 /* test_read_golden.c - every input of tests/evidence/ gives the transcript that lies beside it in
  * tests/evidence/expected/. UPDATE=1 writes them again. */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
+#include "tests/test.h"
 
-#include <cmocka.h>
 #include <dirent.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -75,7 +71,7 @@ static void every_kind_of_evidence_is_read_as_written_down(void **state)
     assert_true(checked > 10);
 }
 
-int main(void)
+TEST_FILE(test_read_golden)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(every_kind_of_evidence_is_read_as_written_down),

@@ -1,10 +1,6 @@
 /* test_read_line.c - times and lines of logs as programs write them. */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
+#include "tests/test.h"
 
-#include <cmocka.h>
 #include <string.h>
 
 #include "analyzer/read/read_line.h"
@@ -192,7 +188,7 @@ static void a_manager_is_named_before_what_it_manages(void **state)
     assert_string_equal(system_from_words("", 0), "");
 }
 
-int main(void)
+TEST_FILE(test_read_line)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(times_as_logs_write_them),

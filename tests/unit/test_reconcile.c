@@ -1,10 +1,6 @@
 /* test_reconcile.c - stories of migrations through the pure core: calls, aborts, outcomes. */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
+#include "tests/test.h"
 
-#include <cmocka.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -416,7 +412,7 @@ static void an_answer_that_never_comes_is_not_awaited_for_ever(void **state)
     core_free(w);
 }
 
-int main(void)
+TEST_FILE(test_reconcile)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(a_plain_migration_succeeds),

@@ -1,12 +1,8 @@
 /* test_recorded.c - from rows of the store to a verdict: every rule over Ferry's own facts has a
  * tale in which it fires, the engine's words are never changed, and what is stored can be judged
  * again to the same end. */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
+#include "tests/test.h"
 
-#include <cmocka.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -483,7 +479,7 @@ static int rig_down(void **state)
 
 #define TEST(name) cmocka_unit_test_setup_teardown(name, rig_up, rig_down)
 
-int main(void)
+TEST_FILE(test_recorded)
 {
     const struct CMUnitTest tests[] = {
         TEST(each_tale_gets_its_verdict),

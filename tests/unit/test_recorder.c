@@ -1,10 +1,5 @@
 /* test_recorder.c - the flight recorder: what the store gets, and when. */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-
-#include <cmocka.h>
+#include "tests/test.h"
 
 #include "base/text.h"
 #include "collector/collector.h"
@@ -112,7 +107,7 @@ static void samples_are_recorded_before_anybody_hears_of_them(void **state)
     assert_int_equal(fake.last.seq, s->samples[0].seq);
 }
 
-int main(void)
+TEST_FILE(test_recorder)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(a_row_carries_every_number),

@@ -1,10 +1,6 @@
 /* test_recovery.c - a post-copy that broke: what is done about it, and what never is. */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
+#include "tests/test.h"
 
-#include <cmocka.h>
 #include <string.h>
 
 #include "base/text.h"
@@ -87,7 +83,7 @@ static void a_plan_never_goes_beyond_what_is_proven(void **state)
         }
 }
 
-int main(void)
+TEST_FILE(test_recovery)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(each_pair_in_post_copy_has_a_plan_or_a_reason_for_none),

@@ -1,11 +1,7 @@
 /* test_recovery_path.c - a broken post-copy whose nodes may have no path between them: the source's
  * helper is asked before each try. */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
+#include "tests/test.h"
 
-#include <cmocka.h>
 #include <string.h>
 
 #include "base/text.h"
@@ -177,7 +173,7 @@ static void the_next_process_probes_anew(void **state)
     arrives(w);
 }
 
-int main(void)
+TEST_FILE(test_recovery_path)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(a_path_that_works_costs_one_question_a_try),

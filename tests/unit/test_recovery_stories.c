@@ -1,10 +1,6 @@
 /* test_recovery_stories.c - broken post-copies from beginning to end. */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
+#include "tests/test.h"
 
-#include <cmocka.h>
 #include <string.h>
 
 #include "base/text.h"
@@ -535,7 +531,7 @@ static void nothing_is_ordered_while_nothing_can_be_recorded(void **state)
     core_free(w);
 }
 
-int main(void)
+TEST_FILE(test_recovery_stories)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(a_broken_stream_is_taken_up_again_by_one_order),

@@ -1,12 +1,8 @@
 /* test_recovery_ways.c - by which order a broken post-copy is resumed: not by one that ends the
  * target's libvirtd, not a second time by one after which a daemon ended; and how Ferry comes to
  * know the port that the other way needs. */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
+#include "tests/test.h"
 
-#include <cmocka.h>
 #include <string.h>
 
 #include "base/text.h"
@@ -407,7 +403,7 @@ static void the_port_of_a_relay_survives_a_restart(void **state)
     core_free(w);
 }
 
-int main(void)
+TEST_FILE(test_recovery_ways)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(the_quirk_is_that_of_libvirt_11_2_and_11_3),

@@ -1,12 +1,8 @@
 /* test_relay.c - streams through a relay, over real sockets of the loopback: 127.0.0.2 is the
  * relay's address, 127.0.0.3 the target's. */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
+#include "tests/test.h"
 
 #include <arpa/inet.h>
-#include <cmocka.h>
 #include <errno.h>
 #include <netinet/in.h>
 #include <poll.h>
@@ -389,7 +385,7 @@ static void the_end_of_the_process_breaks_what_is_under_way(void **state)
     assert_non_null(w->relays);
 }
 
-int main(void)
+TEST_FILE(test_relay)
 {
 #define TEST(f) cmocka_unit_test_setup_teardown(f, set_up, tear_down)
     const struct CMUnitTest tests[] = {

@@ -1,10 +1,5 @@
 /* test_required.c - when a definition comes true only by migrating: rows of what differs. */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-
-#include <cmocka.h>
+#include "tests/test.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -247,7 +242,7 @@ static int definitions_free(void **state)
     return 0;
 }
 
-int main(void)
+TEST_FILE(test_required)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(each_difference_requires_what_its_row_says),

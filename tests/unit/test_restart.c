@@ -1,11 +1,7 @@
 /* test_restart.c - the process ends between any two steps and another takes over: nothing is lost,
  * nothing is done twice, deadlines go on, and what was promised stays promised. */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
+#include "tests/test.h"
 
-#include <cmocka.h>
 #include <string.h>
 
 #include "base/own.h"
@@ -337,7 +333,56 @@ static void a_backup_that_is_gone_after_a_restart_is_not_ended_again(void **stat
     core_free(w);
 }
 
-int main(void)
+/* Not seen yet is not gone: a job that was choosing its target waits for the first lists. */
+static void a_restart_while_a_target_is_chosen_does_not_fail_the_job(void **state)
+{
+    (void)state;
+    struct core_world *w = core_new();
+    struct err err = {0};
+    struct fleet_config config = core_config();
+    fleet_free(w->fleet);
+    w->fleet = fleet_new(&config, 8, &err);
+    struct hv_host host = {.name = "h1"};
+    assert_true(fleet_add_node(w->fleet, &host, w->now.wall_ms, &err));
+    TEXT_SET(host.name, "h2");
+    assert_true(fleet_add_node(w->fleet, &host, w->now.wall_ms, &err));
+
+    struct job *job = job_new(&err); /* as the store held it */
+    assert_non_null(job);
+    TEXT_SET(job->uid, "u-1");
+    TEXT_SET(job->ns, "default");
+    TEXT_SET(job->name, "m-1");
+    TEXT_SET(job->guest_uuid, CORE_GUEST);
+    TEXT_SET(job->guest_name, "g1");
+    TEXT_SET(job->source, "h1");
+    TEXT_SET(job->target, "h2");
+    TEXT_SET(w->job, "u-1");
+    job->phase = PHASE_SCHEDULING;
+    job->launcher = LAUNCHER_SCHEDULED;
+    job->created_ms = job->steps[0].wall_ms = w->now.wall_ms - 1000;
+    job->n_steps = 2;
+    job->steps[1].phase = PHASE_SCHEDULING;
+    job->reserved_memory_kib = 64 * 1024;
+    job->reserved_vcpus = 1;
+    fleet_add_job(w->fleet, job);
+    reconcile_restore(w->fleet, job, w->now, &w->fx);
+    core_pass(w, 2000); /* the hosts are not connected yet */
+    assert_string_equal(phase_name(core_job(w)->phase), "Scheduling");
+    assert_true(core_job(w)->pending != PENDING_NONE && core_job(w)->waits_until_ms > 0);
+    core_connect(w, "h2", true);
+    core_list(w, "h2");
+    core_pass(w, 2000);
+    assert_string_equal(phase_name(core_job(w)->phase), "Scheduling");
+    core_connect(w, "h1", true);
+    core_list(w, "h1");
+    core_pass(w, 3000);
+    assert_int_equal(w->migrates, 1);
+    core_expect(w, PHASE_TARGET_READY, OUTCOME_NONE, GUEST_AT_UNKNOWN);
+    core_ledger(w);
+    core_free(w);
+}
+
+TEST_FILE(test_restart)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(what_was_stored_is_what_is_found),
@@ -350,6 +395,7 @@ int main(void)
         cmocka_unit_test(a_backup_is_not_aborted_a_second_time),
         cmocka_unit_test(an_order_to_end_a_backup_that_died_with_its_process_is_given_again),
         cmocka_unit_test(a_backup_that_is_gone_after_a_restart_is_not_ended_again),
+        cmocka_unit_test(a_restart_while_a_target_is_chosen_does_not_fail_the_job),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

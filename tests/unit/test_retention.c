@@ -1,11 +1,7 @@
 /* test_retention.c - what is kept and what goes: samples thin out, then go, then the history goes;
  * never what an unfinished migration has, or an open incident is about; in bounded steps. */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
+#include "tests/test.h"
 
-#include <cmocka.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -354,7 +350,7 @@ static void only_the_newest_and_the_unfinished_are_read_at_start(void **state)
     assert_int_equal(seen.n, 100);
 }
 
-int main(void)
+TEST_FILE(test_retention)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(samples_thin_out_and_go_before_verdicts_and_rows),

@@ -1,14 +1,10 @@
 /* test_ruleset.c - rule files: what is refused, with which words; a site's directory. */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
+#include "tests/test.h"
+
 #include <stdio.h>
 #include <string.h>
 #include <sys/stat.h>
 #include <unistd.h>
-
-#include <cmocka.h>
 
 #include "analyzer/judge/judge.h"
 #include "analyzer/judge/rule.h"
@@ -231,7 +227,7 @@ static void every_cause_has_a_rule(void **state)
             fail_msg("no rule leads to %s", cause_row(cause)->name);
 }
 
-int main(void)
+TEST_FILE(test_ruleset)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(each_mistake_is_told_with_file_and_line),

@@ -1,11 +1,6 @@
 /* test_settings.c - what a guest asks of the fleet: each field, the overlay over the metadata, and
  * everything that must be refused rather than passed over. */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-
-#include <cmocka.h>
+#include "tests/test.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -354,7 +349,7 @@ static void wrong_taints_are_refused(void **state)
     assert_false(read_taints(more, taints, &n, &err));
 }
 
-int main(void)
+TEST_FILE(test_settings)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(every_strategy_has_its_name),

@@ -482,7 +482,7 @@ static void nothing_happens_by_itself(void **state)
     world_free(w);
 }
 
-int main(void)
+TEST_FILE(test_sim)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(a_migration_tells_its_story_in_order),

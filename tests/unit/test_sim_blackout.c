@@ -232,7 +232,7 @@ static void a_shorter_keepalive_notices_sooner(void **state)
     world_free(w);
 }
 
-int main(void)
+TEST_FILE(test_sim_blackout)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(a_stall_in_the_blackout_deafens_the_monitor),

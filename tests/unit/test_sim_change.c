@@ -289,7 +289,7 @@ static void a_guest_that_moves_while_it_goes_goes_on_the_other_side(void **state
     world_free(w);
 }
 
-int main(void)
+TEST_FILE(test_sim_change)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(what_a_guest_is_shows_in_its_definition),

@@ -285,7 +285,7 @@ static void a_fault_that_makes_no_sense_is_refused(void **state)
     world_free(w);
 }
 
-int main(void)
+TEST_FILE(test_sim_fault)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(every_fault_ends_as_recorded),

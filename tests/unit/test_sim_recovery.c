@@ -522,7 +522,7 @@ static void no_remedy_at_any_moment_makes_two_running_copies(void **state)
     }
 }
 
-int main(void)
+TEST_FILE(test_sim_recovery)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(a_reset_stream_is_taken_up_at_once),

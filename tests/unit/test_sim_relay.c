@@ -183,7 +183,7 @@ static void a_helper_tells_a_dead_path_from_one_that_works(void **state)
     }
 }
 
-int main(void)
+TEST_FILE(test_sim_relay)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(a_relay_sees_a_stall_and_frees_the_guest),

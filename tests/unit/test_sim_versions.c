@@ -106,7 +106,7 @@ static void other_versions_bear_a_resume(void **state)
     }
 }
 
-int main(void)
+TEST_FILE(test_sim_versions)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(a_resume_ends_the_daemon_of_a_target_with_libvirt_11_3),

@@ -181,7 +181,7 @@ static void faults_while_the_disk_goes_leave_the_guest_on_its_host(void **state)
     }
 }
 
-int main(void)
+TEST_FILE(test_sim_volume)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(a_place_exists_or_can_be_made_in_a_pool_or_neither),

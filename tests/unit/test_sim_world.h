@@ -3,14 +3,11 @@
 #ifndef TESTS_UNIT_TEST_SIM_WORLD_H
 #define TESTS_UNIT_TEST_SIM_WORLD_H
 
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stdint.h>
+#include "tests/test.h"
+
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-
-#include <cmocka.h>
 
 #include "base/text.h"
 #include "hypervisor/act.h"

@@ -1,11 +1,7 @@
 /* test_steer.c - the monitor at the helm: what it decides becomes an order, recorded before it is
  * given, and what the hosts answer becomes the mode, or the next wish. */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
+#include "tests/test.h"
 
-#include <cmocka.h>
 #include <string.h>
 
 #include "base/own.h"
@@ -408,7 +404,7 @@ static void a_restart_is_no_lack_of_progress(void **state)
     }
 }
 
-int main(void)
+TEST_FILE(test_steer)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(post_copy_is_not_ordered_while_the_targets_libvirtd_does_not_answer),

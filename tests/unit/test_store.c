@@ -556,7 +556,7 @@ static void in_memory_a_sample_is_there_at_once_and_figures_repeat(void **state)
 #define MEMORY_TEST(name) cmocka_unit_test_setup_teardown(name, memory_setup, memory_teardown)
 #define BOTH(name) FILE_TEST(name), MEMORY_TEST(name)
 
-int main(void)
+TEST_FILE(test_store)
 {
     const struct CMUnitTest tests[] = {
         BOTH(every_field_of_every_row_comes_back),

@@ -2,18 +2,14 @@
 #ifndef TESTS_UNIT_TEST_STORE_H
 #define TESTS_UNIT_TEST_STORE_H
 
+#include "tests/test.h"
+
 #include <ftw.h>
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
 #include <unistd.h>
-
-#include <cmocka.h>
 
 #include "store/sqlite.h"
 

@@ -446,7 +446,7 @@ static void an_event_beyond_the_limit_fails_the_commit(void **state)
 #define MEMORY_TEST(name) cmocka_unit_test_setup_teardown(name, memory_setup, memory_teardown)
 #define BOTH(name) FILE_TEST(name), MEMORY_TEST(name)
 
-int main(void)
+TEST_FILE(test_store_objects)
 {
     const struct CMUnitTest tests[] = {
         BOTH(documents_come_by_creation_then_by_key),

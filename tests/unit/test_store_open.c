@@ -458,7 +458,7 @@ static void a_shell_that_holds_the_write_lock_makes_commit_fail_in_bounded_time(
 
 #define TEST(name) cmocka_unit_test_setup_teardown(name, fixture_setup, fixture_teardown)
 
-int main(void)
+TEST_FILE(test_store_open)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(what_is_refused_is_left_as_it_was),

@@ -229,7 +229,7 @@ static void every_question_of_a_job_has_an_index(void **state)
 
 #define TEST(name) cmocka_unit_test_setup_teardown(name, fixture_setup, fixture_teardown)
 
-int main(void)
+TEST_FILE(test_store_schema)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(every_older_version_is_brought_forward),

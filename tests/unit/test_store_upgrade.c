@@ -267,7 +267,7 @@ static void one_file_alone_does_not_come_forward(void **state)
 
 #define TEST(name) cmocka_unit_test_setup_teardown(name, v1_setup, fixture_teardown)
 
-int main(void)
+TEST_FILE(test_store_upgrade)
 {
     const struct CMUnitTest tests[] = {
         TEST(a_file_of_version_1_comes_forward_with_all_its_rows),

@@ -252,7 +252,7 @@ static void an_incident_of_version_5_gets_its_name_from_its_job(void **state)
 
 #define TEST(name) cmocka_unit_test_setup_teardown(name, file_setup, fixture_teardown)
 
-int main(void)
+TEST_FILE(test_store_verdicts)
 {
     const struct CMUnitTest tests[] = {
         TEST(verdicts_come_by_time_or_by_job),

@@ -1,11 +1,6 @@
 /* test_text.c - copies that say when they cut, numbers without surprises, "did you mean", and the
  * growing buffer at and above its limit. */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-
-#include <cmocka.h>
+#include "tests/test.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -205,7 +200,7 @@ static void bytes_may_be_zero(void **state)
     buf_fini(&buf);
 }
 
-int main(void)
+TEST_FILE(test_text)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(a_copy_always_ends_and_says_when_it_cut),

@@ -10,12 +10,8 @@
  * another job (7, 8: it is the job's own record, and a guest has one unfinished job), the
  * attachment pod (11), and the recovery of backend storage ("interrupt").
  */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
+#include "tests/test.h"
 
-#include <cmocka.h>
 #include <string.h>
 
 #include "base/own.h"
@@ -366,7 +362,7 @@ static void a_deleted_job_stays_until_it_is_final(void **state)
     core_free(w);
 }
 
-int main(void)
+TEST_FILE(test_transitions)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(every_row_of_the_tables_holds),

@@ -1,11 +1,7 @@
 /* test_userpause.c - a guest that its user pauses while it moves arrives paused; and what a move
  * came to, in numbers. */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
+#include "tests/test.h"
 
-#include <cmocka.h>
 #include <string.h>
 
 #include "base/text.h"
@@ -365,7 +361,7 @@ static void a_migration_that_failed_has_no_final_numbers(void **state)
     core_free(w);
 }
 
-int main(void)
+TEST_FILE(test_userpause)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(it_is_paused_on_the_target_at_once),

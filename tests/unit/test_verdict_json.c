@@ -1,11 +1,7 @@
 /* test_verdict_json.c - a verdict as a document and as a page: every field, any byte. */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-#include <string.h>
+#include "tests/test.h"
 
-#include <cmocka.h>
+#include <string.h>
 
 #include "analyzer/judge/verdict.h"
 #include "base/own.h"
@@ -99,7 +95,7 @@ static void the_page_says_cause_action_and_evidence(void **state)
     buf_fini(&page);
 }
 
-int main(void)
+TEST_FILE(test_verdict_json)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(every_field_is_in_the_document),

@@ -1,11 +1,7 @@
 /* test_volumes.c - disks that move along: what is refused and why, what is asked of the target,
  * what a job waits for and what it is told; see engine/model/volumes.h. */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
+#include "tests/test.h"
 
-#include <cmocka.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -461,7 +457,7 @@ static void the_list_of_small_nodes_is_bounded_and_forgets(void **state)
     volumes_forget_small(NULL, 0);
 }
 
-int main(void)
+TEST_FILE(test_volumes)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(what_cannot_be_meant_is_refused),

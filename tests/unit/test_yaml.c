@@ -1,11 +1,6 @@
 /* test_yaml.c - configuration text: every error has file and line, clever YAML is refused, a
  * mistyped key finds its neighbour, and the JSON form follows YAML 1.2. */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-
-#include <cmocka.h>
+#include "tests/test.h"
 
 #include <stdio.h>
 #include <string.h>
@@ -286,7 +281,7 @@ static void no_damage_to_the_text_breaks_the_reader(void **state)
     }
 }
 
-int main(void)
+TEST_FILE(test_yaml)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(broken_files_are_refused_with_file_and_line),

@@ -1,0 +1,39 @@
+# programs.mk - the test programs, one for each subject, and the test files linked into each.
+#
+# A name X stands for test_X.c in any folder of TEST_DIRS. A new file joins the program of its
+# subject here, unless a pattern takes it already. More than 25 programs fail the lint: each is
+# linked with all of Ferry, which takes longer than most of its tests. For tests/run a program is
+# only a container: every file runs in a process of its own.
+# cases, laws and replay are small because they are also built alone: make scores, laws, fuzz.
+
+TESTS_base := clock err fault hash heap json log quantity queue text yaml
+TESTS_store := store* query* retention
+TESTS_hypervisor := hv* libvirt* hostd* definition oob relay
+TESTS_simulator := sim sim_* contract_sim
+TESTS_collector := collector* qemu_log recorder
+TESTS_model := labels ledger migratable migration_config needs object_kind paths persist phase \
+	policy publish* required settings
+TESTS_control := admission backoff control documents effects limits marks pending prepare* queue_order quota \
+	reconcile transitions wakes
+TESTS_placement := check placement*
+# Admission is a fake in drain (test_drain_jobs.c): nothing there may need the real one.
+TESTS_drain := drain* evacuation eviction
+TESTS_data := flags outcome ownership restart userpause volumes
+TESTS_monitor := eta forecast ladder* monitor* steer
+TESTS_recovery := recovery*
+TESTS_analyzer := cause incident judge misleading postmortem read read_* recorded ruleset verdict_*
+TESTS_metrics := metrics* prom
+# Snapshots are made by hand in api (test_api_world_parts.h): nothing there may need engine/publish.c.
+TESTS_api := api* cli_explain cli_word
+TESTS_cli := cli_control cli_doctor cli_documents cli_explain_file cli_human cli_move cli_pages cli_past \
+	cli_serve config fold progress
+TESTS_fleet := bench chaos day desk forecast_sim internal_error judged lawbook replay_sim split_sim \
+	volumes_sim
+TESTS_cases := cases likeness
+TESTS_laws := fleet_laws
+TESTS_replay := replay
+
+TEST_DIRS := tests tests/unit tests/golden tests/sim tests/fault tests/contract tests/fuzz tests/cases bench
+TEST_PROGRAMS := $(patsubst TESTS_%,%,$(filter TESTS_%,$(.VARIABLES)))
+TEST_SRCS := $(sort $(wildcard $(TEST_DIRS:%=%/test_*.c)))
+test_srcs = $(sort $(wildcard $(foreach name,$(TESTS_$(1)),$(TEST_DIRS:%=%/test_$(name).c))))
