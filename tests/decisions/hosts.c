@@ -5,6 +5,7 @@
 
 #include "base/quantity.h"
 #include "engine/incidents.h"
+#include "engine/model/fleet_incidents.h"
 #include "engine/model/ledger.h"
 #include "engine/model/step.h"
 #include "engine/persist.h"

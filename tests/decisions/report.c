@@ -176,8 +176,8 @@ static void show_sighting(struct world *w, const struct effect *effect)
 static void show_intent(struct world *w, const struct effect *effect)
 {
     buf_addf(&w->out, "intent %lld.%lld %s: %s at %s", (long long)effect->of.intent.epoch,
-             (long long)effect->of.intent.seq, effect->of.intent.status, effect->of.intent.action,
-             effect->of.intent.node);
+             (long long)effect->of.intent.seq, effect->of.intent.status,
+             intent_kind_name(effect->of.intent.kind), effect->of.intent.node);
     if (effect->of.intent.argument[0] != '\0')
         buf_addf(&w->out, ", %s", effect->of.intent.argument);
     add_error(&w->out, &effect->of.intent.err);

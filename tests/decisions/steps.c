@@ -2,7 +2,7 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "engine/incidents.h"
+#include "engine/model/fleet_incidents.h"
 #include "engine/model/launcher.h"
 #include "tests/decisions/case.h"
 #include "tests/decisions/report.h"

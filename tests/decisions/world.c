@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "engine/incidents.h"
+#include "engine/model/fleet_incidents.h"
 #include "engine/model/ledger.h"
 #include "engine/persist.h"
 #include "tests/decisions/report.h"

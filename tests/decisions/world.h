@@ -12,8 +12,8 @@
 
 #include "base/text.h"
 #include "base/yaml.h"
-#include "engine/control/reconcile.h"
-#include "engine/control/volumes.h"
+#include "engine/core/reconcile.h"
+#include "engine/model/volumes.h"
 
 enum {
     WORLD_HOSTS_MAX = 8,
