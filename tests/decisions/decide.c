@@ -12,6 +12,7 @@
 #include "tests/decisions/case.h"
 #include "tests/decisions/report.h"
 
+#define ALL_CASES "decisions"
 #define FOLDER "tests/decisions/"
 enum { OUT_MAX = 4 << 20, NAME_BYTES = 128, FILE_BYTES = 256 };
 
@@ -132,6 +133,12 @@ static unsigned count_orphans(void)
 int main(int argc, char **argv)
 {
     bool accept = argc > 1 && strcmp(argv[1], "--accept") == 0;
+    if (argc == 2 && strcmp(argv[1], "--list") == 0) { /* tests/run: one entry, all cases */
+        (void)puts(ALL_CASES);
+        return 0;
+    }
+    if (argc == 2 && strcmp(argv[1], ALL_CASES) == 0)
+        argc = 1;
     unsigned passed = 0, failed = count_orphans();
     glob_t found = {0};
     if (glob(FOLDER "*.in", 0, NULL, &found) != 0) {
