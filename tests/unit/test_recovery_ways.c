@@ -48,7 +48,7 @@ static void lose(struct core_world *w, const char *host, enum hv_lost how)
     struct input input = {.kind = INPUT_HOST, .of.connected = false};
     TEXT_SET(input.host, host);
     err_set(&input.err, ERR_UNREACHABLE, "connection lost");
-    input.err.hv_code = how;
+    input.err.hv_code = (int)how;
     core_feed(w, &input);
     core_settle(w);
 }
