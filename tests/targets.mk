@@ -26,12 +26,8 @@ deps-bench: ## ... and what make bench-metrics compares Ferry with: prometheus-c
 
 .PHONY: test-fast
 test-fast: ## tests without hosts, under ASan and UBSan, and lint: under a minute once built
-	+@$(ASAN) run-tests
-	+@$(ASAN) test-libprom
-	@tests/rules/run
-	@tests/rules/dashboards
-	@tests/dashboards/check
-	@$(MAKE) lint
+	+@$(ASAN) tests-build test-libprom
+	+@$(MAKE) run-tests-asan test-rules lint
 
 # Golden decisions of the core: tests/decisions/README.md.
 DECIDE := $(B)/tests/decisions/decide
@@ -51,6 +47,15 @@ decide-build: $(DECIDE)
 .PHONY: tests-build-asan
 tests-build-asan: ## ... build them, run nothing
 	+@$(ASAN) tests-build
+
+# promtool keeps one core busy for some twenty seconds; beside the tests it costs no time.
+.PHONY: run-tests-asan test-rules
+run-tests-asan:
+	+@$(ASAN) run-tests
+test-rules: # alerts and dashboards
+	@tests/rules/run
+	@tests/rules/dashboards
+	@tests/dashboards/check
 
 .PHONY: run-tests
 run-tests: tests-build $(DECIDE)

@@ -20,7 +20,7 @@
 #include "base/log.h"
 #include "store/sqlite_impl.h"
 
-enum { RUNS_MAX = 5000, JOBS = 2, FIRST_JOBS = 2, KINDS = 5, STRIDE = 4 };
+enum { RUNS_MAX = 5000, JOBS = 2, FIRST_JOBS = 2, KINDS = 5, STRIDE = 19 };
 
 enum blow { BLOW_FAIL, BLOW_KILL };
 

@@ -200,9 +200,10 @@ guest_destroy() { # GUEST: on every host
     return 0
 }
 
-free_port() { # a TCP port nobody listens on
-    local port
-    for port in $(shuf -i 20000-29999 -n 50); do
+# A TCP port nobody listens on; LAB_SLICE (0 to 9) keeps tests that run at once apart.
+free_port() {
+    local port first=$((20000 + ${LAB_SLICE:-0} * 1000))
+    for port in $(shuf -i $first-$((first + 999)) -n 50); do
         ss -Hltn "sport = :$port" | grep -q . || { echo "$port" && return; }
     done
     die "no free port"

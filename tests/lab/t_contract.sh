@@ -1,5 +1,6 @@
 #!/bin/bash
 # contract: what both hypervisors promise, kept by the real one
+# long: 50
 . "$(dirname "$0")/testlib.sh"
 
 suite=$(dirname "$FERRY")/tests/lab/contract_libvirt

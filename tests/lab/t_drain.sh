@@ -2,6 +2,7 @@
 # drain: a host with eight guests, two of which cannot leave: cancelled half way by uncordon, then drained
 # cases: uncordoned
 # full: killed
+# long: 60
 #
 # killed: half way it is Ferry that goes, by kill -9, and comes back.
 . "$(dirname "$0")/testlib.sh"

@@ -1,5 +1,6 @@
 #!/bin/bash
 # eight_at_once: eight migrations from one host at libvirtd's limits; one is aborted at once
+# long: 30
 . "$(dirname "$0")/testlib.sh"
 
 for i in 1 2 3 4 5 6 7 8; do

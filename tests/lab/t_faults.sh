@@ -2,6 +2,7 @@
 # faults: what breaks in the middle of a move, row by row; the guest runs on exactly one host, or it is said why not
 # cases: pre_drop pre_stop_target_qemu switch_helper disks_drop
 # full: switch_drop pre_link_down pre_blip pre_reject pre_stream pre_libvirt_connection pre_kill_target_qemu pre_kill_source_qemu pre_kill_target_libvirtd pre_kill_source_libvirtd pre_stop_target_libvirtd pre_stop_source_libvirtd pre_destroy_target pre_destroy_source pre_slow switch_stop_target_qemu switch_kill_target_qemu switch_link_down disks_link_down disks_abort disks_stream disks_full disks_small disks_kill_target_libvirtd disks_kill_source_libvirtd switch_helper_drop switch_helper_stop_qemu switch_kill_target_libvirtd switch_kill_source_libvirtd switch_stop_target_libvirtd post_blip post_libvirt_connection post_kill_source_libvirtd post_reject post_stop_target_qemu after_kill_target_qemu
+# long: pre_stop_target_qemu=30 switch_helper=30
 #
 # A row: when it is broken (the first word of its name), how, how it must end, and the true cause, which
 # the verdict must name. ends FATE SECONDS PLANE CAUSE: source, target, lost, or either of the first two;

@@ -1,7 +1,7 @@
 #!/bin/bash
 # hostd: the helper on a host closes a guest's migration stream and nothing else, also when the guest stands still
-# cases: precopy switchover
-# full: postcopy
+# cases: switchover
+# full: precopy postcopy
 . "$(dirname "$0")/testlib.sh"
 first_hosts 3
 

@@ -1,7 +1,7 @@
 #!/bin/bash
 # kill9: Ferry is killed at a named point of a real migration, and adopts it when it comes back
-# cases: after-accept-commit after-placement-commit before-handoff-commit after-intent-commit first-pass switch-over before-outcome-commit during-adoption accepted
-# full: before-accept-commit after-handoff-commit before-intent-commit before-call later-pass after-call terminated any-moment
+# cases: after-intent-commit first-pass before-outcome-commit during-adoption
+# full: after-accept-commit after-placement-commit before-handoff-commit switch-over accepted before-accept-commit after-handoff-commit before-intent-commit before-call later-pass after-call terminated any-moment
 #
 # Points of base/fault.def kill the process from inside; the passes and the switch-over are seen
 # on the source, and Ferry is killed from outside. terminated: ended in order in mid-copy instead;

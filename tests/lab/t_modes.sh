@@ -1,7 +1,7 @@
 #!/bin/bash
 # modes: each way to move a guest is what libvirt and QEMU were really told, and the guest arrives whole
-# cases: auto_converge parallel tls xbzrle mt bandwidth tunnelled paused lasting
-# full: postcopy_mixed disks
+# cases: auto_converge parallel tls mt tunnelled lasting
+# full: xbzrle bandwidth paused postcopy_mixed disks
 . "$(dirname "$0")/testlib.sh"
 first_hosts 3
 GUEST=g-mode

@@ -1,7 +1,8 @@
 #!/bin/bash
 # page: a real fault, a real Prometheus, a real Alertmanager: the right page comes, with guest, node and cause
-# cases: irrecoverable stalled too_small
-# full: drain ferry_down host_down panels
+# cases: too_small
+# full: irrecoverable stalled drain ferry_down host_down panels
+# long: too_small=35 stalled=80 irrecoverable=100
 #
 # Nothing between the fault and the webhook is ours but alerts/ as they are shipped; only addresses and
 # the scrape interval (1 s) are set. The time from fault to page is told.

@@ -1,6 +1,7 @@
 #!/bin/bash
 # placement: each host says why it cannot take a guest, before anything is asked of it; what it waits for lets it go
 # cases: hosts launchers
+# long: hosts=30
 . "$(dirname "$0")/testlib.sh"
 first_hosts 3
 

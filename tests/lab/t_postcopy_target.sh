@@ -28,6 +28,10 @@ stop_before_switch() {
     [ "$(orders)" = 0 ] || return 1
     break_host stop-libvirtd h2
     stopped=$SECONDS
+    if [ "$(orders)" != 0 ]; then # given while the daemon was being stopped: it still answered
+        heal h2
+        return 1
+    fi
     while [ $((SECONDS - stopped)) -lt 8 ]; do
         not_ordered
         sleep 0.2

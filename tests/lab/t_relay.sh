@@ -2,6 +2,7 @@
 # relay: memory that passes through Ferry: a switch-over that stalls ends in seconds, and what is relayed ends with Ferry
 # cases: switch
 # full: switch_parallel arrives killed
+# long: 25
 #
 # Ferry must be where the hosts reach it: the whole test runs on the lab's switch.
 . "$(dirname "$0")/testlib.sh"

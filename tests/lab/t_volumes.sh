@@ -1,5 +1,6 @@
 #!/bin/bash
 # volumes: a guest moves with its disk to other storage, or stays whole where it is
+# long: 25
 . "$(dirname "$0")/testlib.sh"
 
 IMAGES=/var/lib/libvirt/images # each host has its own

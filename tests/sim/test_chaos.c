@@ -18,7 +18,7 @@
 #include "base/text.h"
 #include "tests/sim/fleet_sim.h"
 
-enum { HOSTS = 6, GUESTS = 24, ACTS = 120, SEEDS = 20 };
+enum { HOSTS = 6, GUESTS = 24, ACTS = 120, SEEDS = 8, SEEDS_FULL = 20 };
 
 /* Seeds that once broke a law. 148: one host's answer grew old while the other's was awaited.
  * 1094: a source left paused beside a running target was waited for in silence. */
@@ -244,11 +244,13 @@ static void no_chaos_breaks_the_laws(void **state)
     }
     for (size_t i = 0; i < COUNT(remembered); i++)
         live_through(remembered[i]);
-    for (uint64_t seed = 1; seed <= SEEDS; seed++)
+    uint64_t seeds = getenv("FERRY_TEST_FULL") != NULL ? SEEDS_FULL : SEEDS;
+    for (uint64_t seed = 1; seed <= seeds; seed++)
         live_through(seed);
     print_message("post-copies: %u, recovered: %u, irrecoverable: %u\n", postcopies, recovered,
                   irrecoverable);
-    assert_true(postcopies > 50 && recovered > 0 && irrecoverable > 0); /* ... proves nothing */
+    assert_true(postcopies > 2 * seeds && recovered > 0 &&
+                irrecoverable > 0); /* ... proves nothing */
 }
 
 TEST_FILE(test_chaos)
