@@ -7,11 +7,11 @@ CC := gcc
 endif
 BUILD ?= build
 VERSION := 0.1.0
-LAYERS := base store hypervisor collector engine analyzer exporter cli
+LAYERS := base store hypervisor collector engine analyzer exporter appliance cli
 
 # One variant per directory, so that gcc, clang and sanitizer objects never mix.
 VARIANT ?= $(notdir $(CC))
-# LIBPROM=system: an installed libprom writes counters and gauges (exporter/prom_system.h).
+# LIBPROM=system: an installed libprom writes counters and gauges (exporter/prom/prom_system.h).
 LIBPROM ?= own
 LIBPROM_LIBS ?= -lprom
 B := $(BUILD)/$(VARIANT)$(if $(filter system,$(LIBPROM)),-libprom)
@@ -19,7 +19,6 @@ B := $(BUILD)/$(VARIANT)$(if $(filter system,$(LIBPROM)),-libprom)
 PKGS := libvirt libvirt-qemu libmicrohttpd json-c sqlite3 yaml-0.1 libxml-2.0 libcurl gnutls libhs zlib
 PKG_CFLAGS := $(shell pkg-config --cflags $(PKGS) 2>/dev/null | sed 's/-I/-isystem /g')
 PKG_LIBS := $(shell pkg-config --libs $(PKGS) 2>/dev/null) -lm
-PKG_LIBS += $(shell pkg-config --libs libisal 2>/dev/null) # optional: exporter/gzip.c
 
 WARN := -Werror -Wall -Wextra -Wconversion -Wshadow -Wstrict-prototypes -Wmissing-prototypes \
 	-Wpointer-arith -Wcast-qual -Wvla -Wformat=2 -Wundef
@@ -55,7 +54,7 @@ ifeq ($(LIBPROM),system)
 CFLAGS += -DFERRY_LIBPROM_SYSTEM $(LIBPROM_CFLAGS)
 PKG_LIBS += $(LIBPROM_LIBS)
 else
-SRCS := $(filter-out exporter/prom_system%.c,$(SRCS))
+SRCS := $(filter-out exporter/prom/prom_system%.c,$(SRCS))
 endif
 MAIN := cli/main.c
 LIB_OBJS := $(patsubst %.c,$(B)/%.o,$(filter-out $(MAIN),$(SRCS))) $(B)/rules.o $(B)/files.o
@@ -79,8 +78,8 @@ $(B)/%.o: %.c Makefile
 # and is done once for all variants. The folder counts too: a file may have gone.
 RULE_FILES := $(sort $(wildcard analyzer/rules/*.yaml))
 RULEC_SRCS := tools/rulec.c $(addprefix base/,err.c json.c text.c yaml.c yaml_read.c clock.c) \
-	$(addprefix analyzer/,cause.c match.c rule_condition.c rule_read.c ruleset.c)
-$(BUILD)/rulec: $(RULEC_SRCS) $(wildcard base/*.h analyzer/*.h analyzer/*.def) tools/embed \
+	$(addprefix analyzer/judge/,cause.c match.c rule_condition.c rule_read.c ruleset.c)
+$(BUILD)/rulec: $(RULEC_SRCS) $(wildcard base/*.h analyzer/*/*.h analyzer/*/*.def) tools/embed \
 		$(RULE_FILES) $(wildcard analyzer/rules)
 	@mkdir -p $(@D)
 	@echo "  RULES"

@@ -3,7 +3,7 @@
 #define BENCH_LIFE_INSIDE_H
 
 #include "bench/life.h"
-#include "engine/control/reconcile.h"
+#include "engine/core/reconcile.h"
 
 enum {
     LIFE_ZONES = 10,

@@ -3,10 +3,10 @@
  * Not a delete: the record of how it ended is what the operator wants to read next. */
 #include <stdio.h>
 
+#include "base/human.h"
 #include "base/own.h"
 #include "cli/cli.h"
 #include "cli/client.h"
-#include "cli/human.h"
 #include "cli/kinds.h"
 #include "cli/table.h"
 #include "cli/view.h"

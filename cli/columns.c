@@ -5,7 +5,7 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "cli/human.h"
+#include "base/human.h"
 #include "cli/pages.h"
 #include "cli/view.h"
 #include "engine/model/phase.h"

@@ -8,13 +8,13 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "appliance/config.h"
 #include "base/clock.h"
+#include "base/human.h"
 #include "base/own.h"
 #include "base/queue.h"
 #include "cli/cli.h"
-#include "cli/config.h"
 #include "cli/diagnose.h"
-#include "cli/human.h"
 #include "cli/ports.h"
 #include "cli/table.h"
 #include "hypervisor/hostd/client.h"

@@ -4,11 +4,11 @@
 #include <string.h>
 #include <sys/random.h>
 
+#include "base/human.h"
 #include "base/own.h"
 #include "cli/cli.h"
 #include "cli/client.h"
 #include "cli/drain_watch.h"
-#include "cli/human.h"
 #include "cli/pages.h"
 #include "cli/view.h"
 

@@ -6,9 +6,9 @@
 #include <unistd.h>
 
 #include "base/clock.h"
+#include "base/human.h"
 #include "base/own.h"
 #include "cli/cli.h"
-#include "cli/human.h"
 #include "cli/pages.h"
 #include "cli/view.h"
 #include "cli/wait.h"

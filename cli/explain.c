@@ -4,14 +4,14 @@
 #include <stdio.h>
 #include <unistd.h>
 
-#include "analyzer/judge.h"
-#include "analyzer/read.h"
+#include "analyzer/judge/judge.h"
+#include "analyzer/read/read.h"
+#include "appliance/config.h"
+#include "base/human.h"
 #include "base/own.h"
 #include "cli/cli.h"
-#include "cli/config.h"
 #include "cli/explain_recorded.h"
 #include "cli/fold.h"
-#include "cli/human.h"
 #include "cli/table.h"
 #include "cli/verdict_page.h"
 

@@ -9,10 +9,10 @@
 #include <stdio.h>
 #include <unistd.h>
 
-#include "analyzer/recorded.h"
+#include "analyzer/record/recorded.h"
+#include "appliance/config.h"
 #include "base/clock.h"
 #include "cli/client.h"
-#include "cli/config.h"
 #include "cli/kinds.h"
 #include "cli/pages.h"
 #include "cli/view.h"

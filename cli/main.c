@@ -1,5 +1,5 @@
 /* main.c - `ferry VERB ...`: finds the verb in verbs.def and calls it. Nothing else happens
- * here; serve.c wires the appliance, every other verb is a file of its name.
+ * here; every verb is a file of its name; the appliance is a folder of its own.
  */
 #include <argp.h>
 #include <stdio.h>

@@ -3,10 +3,10 @@
 #include <string.h>
 
 #include "base/clock.h"
+#include "base/human.h"
 #include "base/own.h"
 #include "cli/cli.h"
 #include "cli/client.h"
-#include "cli/human.h"
 #include "cli/kinds.h"
 #include "cli/table.h"
 #include "cli/view.h"

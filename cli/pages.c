@@ -5,7 +5,7 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "cli/human.h"
+#include "base/human.h"
 #include "cli/view.h"
 
 struct fact {

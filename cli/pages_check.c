@@ -1,7 +1,7 @@
 /* pages_check.c - the answer to `ferry check` as a page. See pages.h. */
 #include <stdio.h>
 
-#include "cli/human.h"
+#include "base/human.h"
 #include "cli/pages.h"
 #include "cli/view.h"
 

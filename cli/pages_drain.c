@@ -2,7 +2,7 @@
  * engine/control/drain.h. */
 #include <stdio.h>
 
-#include "cli/human.h"
+#include "base/human.h"
 #include "cli/pages.h"
 #include "cli/view.h"
 

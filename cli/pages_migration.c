@@ -3,7 +3,7 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "cli/human.h"
+#include "base/human.h"
 #include "cli/pages.h"
 #include "cli/view.h"
 #include "engine/data/flags.h"
@@ -205,12 +205,12 @@ static void add_limit(struct buf *out, int64_t bps, const char *what)
         buf_addf(out, "  %s: no limit\n", what);
 }
 
-static void add_seconds(struct buf *out, int64_t seconds, const char *what, const char *never)
+static void add_seconds(struct buf *out, int64_t seconds, const char *what, const char *per)
 {
     if (seconds > 0)
-        buf_addf(out, "  %s: %lld s\n", what, (long long)seconds);
+        buf_addf(out, "  %s: %lld s%s\n", what, (long long)seconds, per);
     else
-        buf_addf(out, "  %s: %s\n", what, never);
+        buf_addf(out, "  %s: none\n", what);
 }
 
 void page_settings(struct json_object *settings, struct buf *out)
@@ -221,14 +221,14 @@ void page_settings(struct json_object *settings, struct buf *out)
         return;
     migration_config_thaw(json_object_to_json_string_ext(settings, JSON_C_TO_STRING_PLAIN), &c);
     add_limit(out, c.bandwidth, "bandwidth");
-    buf_addf(out, "  stands still at the end: at most %lld ms\n", (long long)c.max_downtime_ms);
-    add_seconds(out, c.completion_timeout, "time per GiB before it counts as stuck", "any");
-    add_seconds(out, c.progress_timeout, "given up without progress after", "never");
-    buf_addf(out, "  auto-converge: %s, post-copy: %s, pausing it: %s\n",
+    buf_addf(out, "  max downtime: %lld ms\n", (long long)c.max_downtime_ms);
+    add_seconds(out, c.completion_timeout, "completion timeout", " per GiB");
+    add_seconds(out, c.progress_timeout, "progress timeout", "");
+    buf_addf(out, "  auto-converge: %s, post-copy: %s, workload disruption: %s\n",
              c.auto_converge ? "yes" : "no", c.post_copy ? "yes" : "no",
              c.disruption ? "yes" : "no");
     buf_addf(
-        out, "  streams: %lld, compression: %s, TLS: %s, watched by: %s\n",
+        out, "  streams: %lld, compression: %s, TLS: %s, monitor: %s\n",
         (long long)(c.channels > 0 ? c.channels : 1),
         packings[c.compression >= 0 && c.compression < (int)COUNT(packings) ? c.compression : 0],
         c.require_tls ? "required"
@@ -236,13 +236,13 @@ void page_settings(struct json_object *settings, struct buf *out)
                       : "where both hosts can",
         c.monitor == MONITOR_LEGACY ? "legacy" : "stall");
     if (c.tunnelled)
-        buf_add(out, "  memory travels inside libvirt's own connection\n");
+        buf_add(out, "  memory is tunnelled through libvirt's connection\n");
     if (c.relayed)
         buf_add(out, "  memory passes through Ferry where the target has a relay\n");
     if (c.unsafe)
         buf_add(out, "  libvirt's safety checks: off\n");
     if (c.backup_abort)
-        buf_add(out, "  a backup in its way: may be aborted by a system-critical migration\n");
+        buf_add(out, "  backup: a system-critical migration may abort it\n");
 }
 
 /* What the hypervisor was told. A name of a newer appliance is shown as it is. */

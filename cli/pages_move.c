@@ -2,7 +2,7 @@
  * be done about it, remedies, final numbers, the forecast. See pages.h. */
 #include <stdio.h>
 
-#include "cli/human.h"
+#include "base/human.h"
 #include "cli/pages.h"
 #include "cli/view.h"
 #include "engine/model/phase.h"

@@ -1,7 +1,7 @@
 /* pages_verdict.c - a stored verdict, as the API shows it, as a page for people. See pages.h. */
 #include <stdio.h>
 
-#include "cli/human.h"
+#include "base/human.h"
 #include "cli/pages.h"
 #include "cli/view.h"
 

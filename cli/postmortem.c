@@ -4,11 +4,11 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "analyzer/postmortem.h"
+#include "analyzer/report/postmortem.h"
+#include "appliance/config.h"
 #include "base/own.h"
 #include "cli/cli.h"
 #include "cli/client.h"
-#include "cli/config.h"
 #include "cli/kinds.h"
 #include "store/sqlite.h"
 

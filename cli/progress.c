@@ -4,8 +4,8 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "base/human.h"
 #include "base/text.h"
-#include "cli/human.h"
 #include "cli/table.h"
 
 enum { FIELD_MAX = 96, BAR_MIN = 6, BAR_MAX = 24 };

@@ -6,12 +6,12 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "analyzer/replay.h"
+#include "analyzer/report/replay.h"
+#include "appliance/config.h"
+#include "base/human.h"
 #include "base/own.h"
 #include "base/yaml.h"
 #include "cli/cli.h"
-#include "cli/config.h"
-#include "cli/human.h"
 #include "cli/table.h"
 #include "store/sqlite.h"
 

@@ -2,7 +2,7 @@
 #ifndef CLI_VERDICT_PAGE_H
 #define CLI_VERDICT_PAGE_H
 
-#include "analyzer/verdict.h"
+#include "analyzer/judge/verdict.h"
 #include "base/text.h"
 
 void verdict_page(const struct verdict *verdict, const char *id, struct buf *out);

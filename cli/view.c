@@ -1,7 +1,7 @@
 /* view.c - see view.h. */
 #include "cli/view.h"
 
-#include "cli/human.h"
+#include "base/human.h"
 
 static struct json_object *at(struct json_object *object, const char *path)
 {

@@ -10,10 +10,10 @@
 #include <unistd.h>
 
 #include "base/clock.h"
+#include "base/human.h"
 #include "base/own.h"
 #include "base/text.h"
 #include "cli/cli.h"
-#include "cli/human.h"
 #include "cli/kinds.h"
 #include "cli/table.h"
 #include "cli/view.h"

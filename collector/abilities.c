@@ -6,6 +6,8 @@
 
 #include <utlist.h>
 
+#include "base/hash.h"
+
 static void leave_queue(struct collector *c, struct host *h)
 {
     if (h->abilities.in_queue)
@@ -83,7 +85,7 @@ static uint64_t hash_of(const struct hv_abilities *abilities)
 {
     uint64_t hash = abilities->hash;
     for (size_t i = 0; i < abilities->n_pages; i++)
-        hash = (hash ^ abilities->pages[i].free) * 0x100000001B3ULL;
+        hash = hash_step(hash, abilities->pages[i].free);
     return hash != 0 ? hash : 1;
 }
 

@@ -11,6 +11,7 @@
 
 #include <utlist.h>
 
+#include "base/hash.h"
 #include "base/text.h"
 
 void definition_arm(struct collector *c, struct host *h)
@@ -183,13 +184,8 @@ void definition_expire(struct collector *c, struct host *h)
 /* Never 0. A text that is not there is another text than an empty one. */
 static uint64_t hash_of(const char *live, const char *stored, int snapshots)
 {
-    uint64_t hash = 0xCBF29CE484222325ULL;
-    for (const char *at = live; *at != '\0'; at++)
-        hash = (hash ^ (unsigned char)*at) * 0x100000001B3ULL;
-    hash = (hash ^ (stored != NULL)) * 0x100000001B3ULL;
-    for (const char *at = stored; at != NULL && *at != '\0'; at++)
-        hash = (hash ^ (unsigned char)*at) * 0x100000001B3ULL;
-    hash = (hash ^ (unsigned)snapshots) * 0x100000001B3ULL;
+    uint64_t hash = hash_step(hash_text(HASH_START, live), stored != NULL);
+    hash = hash_step(hash_text(hash, stored != NULL ? stored : ""), (unsigned)snapshots);
     return hash != 0 ? hash : 1;
 }
 

@@ -141,8 +141,6 @@ void watch_end(struct collector *c, const char *job_uid)
     struct watch *w = find_live(c, job_uid);
     if (w != NULL)
         release(c, w);
-    if (c->recorder != NULL)
-        recorder_end(c->recorder, job_uid);
 }
 
 static void ask_stats(struct collector *c, struct watch *w)

@@ -8,26 +8,34 @@
 #include "engine/impl.h"
 #include "engine/persist.h"
 
-enum { ORDER_FRESH_MS = 3000 };
+enum { ORDER_FRESH_MS = 3000, POSTCOPY_FRESH_MS = 1000 };
 
-static void answer_order(struct engine *e, const struct effect *effect, enum hv_call call,
-                         const struct err *err)
+/* The answer to an effect that could not even be asked; the caller fills it further and posts it.
+ * NULL without memory: then it counts as dropped. */
+static struct input *refusal(const struct effect *effect, const struct err *err)
 {
-    struct input *input = intake_new(INPUT_CALL, effect->of.act.node, effect->of.act.guest);
+    struct input *input =
+        intake_new(effect_answer(effect->kind), effect->of.act.node, effect->of.act.guest);
     if (input != NULL) {
         input->id = effect->of.act.id;
-        input->of.call = call;
         input->err = *err;
     }
+    return input;
+}
+
+static void refuse_order(struct engine *e, const struct effect *effect, const struct err *err)
+{
+    struct input *input = refusal(effect, err);
+    if (input != NULL)
+        input->of.call = effect_call(effect);
     (void)intake_post(e, input);
 }
 
-static void order(struct engine *e, const struct effect *effect, const struct job *job,
-                  enum hv_call call)
+static void order(struct engine *e, const struct effect *effect, const struct job *job)
 {
     struct err err = {0};
     if (!executor_order(e->parts.act, effect, job, intake_reply_sink(e), &err))
-        answer_order(e, effect, call, &err);
+        refuse_order(e, effect, &err);
 }
 
 /* An order that waited for its commit is given only if it still makes sense: nobody asked to stop,
@@ -41,12 +49,12 @@ static void migrate(struct engine *e, const struct effect *effect)
     bool recovers = (effect->of.act.migrate.flags & HV_MIGRATE_RESUME) != 0;
     bool wanted = job != NULL && (recovers ? !phase_is_final(job->phase) : !job->abort_asked);
     if (wanted && !stale) {
-        order(e, effect, job, HV_CALL_MIGRATE);
+        order(e, effect, job);
         return;
     }
     struct err err = {0};
     err_set(&err, ERR_REFUSED, "the order was taken back before it was given");
-    answer_order(e, effect, HV_CALL_MIGRATE, &err);
+    refuse_order(e, effect, &err);
 }
 
 /* The same for an order about a migration that runs, or about a backup in its way: what was right
@@ -55,14 +63,17 @@ static void tune(struct engine *e, const struct effect *effect)
 {
     const struct job *job = fleet_job(e->fleet, effect->job_uid);
     int64_t waited_ms = clock_wall_ms(e->parts.clock) - effect->wall_ms;
-    bool stale = waited_ms > ORDER_FRESH_MS || waited_ms < -ORDER_FRESH_MS;
+    /* The target answered just before a switch to post-copy was asked for. */
+    int64_t fresh_ms =
+        effect->of.act.call == HV_CALL_START_POSTCOPY ? POSTCOPY_FRESH_MS : ORDER_FRESH_MS;
+    bool stale = waited_ms > fresh_ms || waited_ms < -fresh_ms;
     if (job != NULL && !phase_is_final(job->phase) && !stale) {
-        order(e, effect, job, effect->of.act.call);
+        order(e, effect, job);
         return;
     }
     struct err err = {0};
     err_set(&err, ERR_REFUSED, "the order was taken back before it was given");
-    answer_order(e, effect, effect->of.act.call, &err);
+    refuse_order(e, effect, &err);
 }
 
 bool dispatch_holds_call(const struct engine *e, const char *job_uid)
@@ -78,12 +89,12 @@ bool dispatch_holds_call(const struct engine *e, const char *job_uid)
 static void stop(struct engine *e, const struct effect *effect)
 {
     if (!dispatch_holds_call(e, effect->job_uid)) {
-        order(e, effect, NULL, HV_CALL_ABORT);
+        order(e, effect, NULL);
         return;
     }
     struct err err = {0};
     err_set(&err, ERR_REFUSED, "nothing was started");
-    answer_order(e, effect, HV_CALL_ABORT, &err);
+    refuse_order(e, effect, &err);
 }
 
 static void look(struct engine *e, const struct effect *effect)
@@ -92,37 +103,30 @@ static void look(struct engine *e, const struct effect *effect)
     if (collector_look(e->parts.collector, effect->of.act.id, effect->of.act.node,
                        effect->of.act.guest, &err))
         return;
-    struct input *input = intake_new(INPUT_LOOK, effect->of.act.node, effect->of.act.guest);
-    if (input != NULL) {
-        input->id = effect->of.act.id;
-        input->err = err;
+    struct input *input = refusal(effect, &err);
+    if (input != NULL)
         input->of.sight.presence = HV_UNREACHABLE;
-    }
     (void)intake_post(e, input);
 }
 
-static void ask_job(struct engine *e, const struct effect *effect, enum hv_call call)
+static void ask_job(struct engine *e, const struct effect *effect)
 {
     struct err err = {0};
     struct hv_request request = {
-        .id = effect->of.act.id, .call = call, .reply_to = intake_reply_sink(e)};
+        .id = effect->of.act.id, .call = effect_call(effect), .reply_to = intake_reply_sink(e)};
     TEXT_SET(request.host, effect->of.act.node);
     TEXT_SET(request.guest, effect->of.act.guest);
     if (hv_observe_submit(e->parts.observe, &request, &err))
         return;
-    if (call == HV_CALL_COMPLETED_STATS)
-        return; /* numbers that nobody waits for */
-    struct input *input = intake_new(INPUT_ASK_JOB, effect->of.act.node, effect->of.act.guest);
-    if (input != NULL) {
-        input->id = effect->of.act.id;
-        input->err = err;
-    }
-    (void)intake_post(e, input);
+    if (effect->kind == EFFECT_DO_ASK_FINAL)
+        return; /* the job is over: that they are not known needs no answer */
+    (void)intake_post(e, refusal(effect, &err));
 }
 
-static void ask_stream(struct engine *e, const struct effect *effect, enum hv_call call)
+static void ask_stream(struct engine *e, const struct effect *effect)
 {
     struct err err = {0};
+    enum hv_call call = effect_call(effect);
     struct hv_request request = {
         .id = effect->of.act.id, .call = call, .reply_to = intake_reply_sink(e)};
     TEXT_SET(request.host, effect->of.act.node);
@@ -132,12 +136,9 @@ static void ask_stream(struct engine *e, const struct effect *effect, enum hv_ca
     if (call == HV_CALL_PROBE_PATH ? hv_probe_submit(e->parts.probe, &request, &err)
                                    : hv_observe_submit(e->parts.observe, &request, &err))
         return;
-    struct input *input = intake_new(INPUT_STREAM, effect->of.act.node, effect->of.act.guest);
-    if (input != NULL) {
-        input->id = effect->of.act.id;
+    struct input *input = refusal(effect, &err);
+    if (input != NULL)
         input->of.stream.call = call;
-        input->err = err;
-    }
     (void)intake_post(e, input);
 }
 
@@ -151,9 +152,10 @@ static void watch(struct engine *e, const struct effect *effect)
 }
 
 /* An order whose result shows in what is seen next: a guest that stops. */
-static void tell_guest(struct engine *e, const struct effect *effect, enum hv_call call)
+static void tell_guest(struct engine *e, const struct effect *effect)
 {
     struct err err = {0};
+    enum hv_call call = effect_call(effect);
     struct hv_request request = {.call = call, .reply_to = intake_reply_sink(e)};
     TEXT_SET(request.host, effect->of.act.node);
     TEXT_SET(request.guest, effect->of.act.guest);
@@ -167,16 +169,16 @@ void dispatch(struct engine *e, const struct effect *effect)
 {
     switch (effect->kind) {
     case EFFECT_DO_LOOK: look(e, effect); break;
-    case EFFECT_DO_ASK_JOB: ask_job(e, effect, HV_CALL_JOB_STATS); break;
-    case EFFECT_DO_ASK_FINAL: ask_job(e, effect, HV_CALL_COMPLETED_STATS); break;
-    case EFFECT_DO_ASK_PATH: ask_stream(e, effect, HV_CALL_PROBE_PATH); break;
-    case EFFECT_DO_ASK_RELAY: ask_stream(e, effect, HV_CALL_RELAY_STATS); break;
+    case EFFECT_DO_ASK_JOB:
+    case EFFECT_DO_ASK_FINAL: ask_job(e, effect); break;
+    case EFFECT_DO_ASK_PATH:
+    case EFFECT_DO_ASK_RELAY: ask_stream(e, effect); break;
     case EFFECT_DO_MIGRATE: migrate(e, effect); break;
     case EFFECT_DO_ABORT: stop(e, effect); break;
     case EFFECT_DO_TUNE: tune(e, effect); break;
     case EFFECT_DO_COMPARE_CPU: probe_cpu(e, effect); break;
     case EFFECT_DO_ASK_VOLUMES: probe_volumes(e, effect); break;
-    case EFFECT_DO_SHUTDOWN: tell_guest(e, effect, HV_CALL_SHUTDOWN); break;
+    case EFFECT_DO_SHUTDOWN: tell_guest(e, effect); break;
     case EFFECT_DO_STOP_BACKUP: tune(e, effect); break;
     case EFFECT_DO_WATCH: watch(e, effect); break;
     case EFFECT_DO_UNWATCH: collector_unwatch(e->parts.collector, effect->job_uid); break;

@@ -15,10 +15,11 @@
 #include "base/text.h"
 #include "engine/control/check.h"
 #include "engine/control/drain.h"
-#include "engine/control/expect.h"
+#include "engine/data/expect.h"
 #include "engine/data/ownership.h"
 #include "engine/impl.h"
 #include "engine/incidents.h"
+#include "engine/model/fleet_incidents.h"
 #include "engine/persist.h"
 
 enum { PUBLISH_EVERY_MS = 50, COMMIT_RETRY_MS = 500, INCIDENTS_EVERY_MS = 1000 };
@@ -216,7 +217,6 @@ static void handle(struct engine *e, struct input *input)
     if (input->kind == INPUT_HOST)
         log_host(input);
     struct answer answer = {.slot = input->slot};
-    bool is_request = input->kind >= INPUT_CREATE;
     if (input->kind == INPUT_ASK)
         answer_question(e, &input->of.ask, &answer);
     else if (input->kind == INPUT_JUDGED)
@@ -224,7 +224,7 @@ static void handle(struct engine *e, struct input *input)
     else
         (void)reconcile(e->fleet, input, now_of(e), &e->fx, &answer.ref, &answer.err);
     atomic_fetch_add(&e->events, 1);
-    if (is_request && input->kind != INPUT_ASK)
+    if (input_class(input->kind) == INPUT_IS_REQUEST)
         log_request(input, &answer);
     if (answer.slot != NULL)
         e->answers[e->n_answers++] = answer;
@@ -311,7 +311,7 @@ static void mark_stored(struct engine *e)
 static bool has_records(struct engine *e)
 {
     for (size_t i = 0; i < e->fx.n; i++)
-        if (e->fx.list[i].kind < EFFECT_DO_LOOK) /* a record */
+        if (effect_is_record(e->fx.list[i].kind))
             return true;
     return e->fleet->changed != NULL || e->fleet->changed_objects != NULL || e->n_judged > 0 ||
            e->fleet->incidents.changed;
@@ -455,12 +455,13 @@ static void publish_if_due(struct engine *e, bool at_once)
  * A stop order for a call that waits in this very list is not given: there is nothing to stop. */
 static bool goes_uncommitted(const struct engine *e, const struct effect *effect)
 {
-    bool stops =
-        effect->kind == EFFECT_DO_ABORT || (effect->kind == EFFECT_DO_TUNE && effect->of.act.stops);
-    return effect->kind == EFFECT_DO_LOOK || effect->kind == EFFECT_DO_ASK_JOB ||
-           effect->kind == EFFECT_DO_COMPARE_CPU || effect->kind == EFFECT_DO_ASK_VOLUMES ||
-           effect->kind == EFFECT_DO_ASK_PATH || effect->kind == EFFECT_DO_ASK_RELAY ||
-           (stops && !dispatch_holds_call(e, effect->job_uid));
+    switch (effect_commit(effect->kind)) {
+    case EFFECT_WAITS: return false;
+    case EFFECT_GOES: return true;
+    case EFFECT_STOPS: return !dispatch_holds_call(e, effect->job_uid);
+    case EFFECT_MAY_STOP: return effect->of.act.stops && !dispatch_holds_call(e, effect->job_uid);
+    }
+    return false;
 }
 
 static void turn_without_commit(struct engine *e, const struct err *err)

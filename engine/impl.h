@@ -6,7 +6,7 @@
 #include <stdatomic.h>
 
 #include "base/queue.h"
-#include "engine/control/reconcile.h"
+#include "engine/core/reconcile.h"
 #include "engine/engine.h"
 #include "engine/publish.h"
 

@@ -7,38 +7,6 @@
 #include "base/text.h"
 #include "engine/impl.h"
 
-/* Texts of a request are the input's own copies: see requests.c. */
-static void free_text(const char *text)
-{
-    free((char *)(uintptr_t)text);
-}
-
-void input_free(struct input *input)
-{
-    if (input == NULL)
-        return;
-    if (input->kind == INPUT_GUESTS)
-        hv_guest_list_free(input->of.guests);
-    if (input->kind == INPUT_ABILITIES)
-        hv_abilities_free(input->of.abilities);
-    if (input->kind == INPUT_DEFINITION)
-        free(input->of.definition);
-    if (input->kind == INPUT_VOLUMES)
-        free(input->of.volumes);
-    if (input->kind == INPUT_JUDGED)
-        judgement_unref(input->of.judged);
-    if (input->kind == INPUT_CREATE) {
-        free_text(input->of.create.request.metadata_json);
-        free_text(input->of.create.request.selector_json);
-        free_text(input->of.create.request.volumes_json);
-    }
-    if (input->kind == INPUT_PUT) {
-        free_text(input->of.put.spec_json);
-        free_text(input->of.put.metadata_json);
-    }
-    free(input);
-}
-
 struct input *intake_new(enum input_kind kind, const char *host, const char *guest)
 {
     struct input *input = calloc(1, sizeof *input);

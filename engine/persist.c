@@ -5,9 +5,9 @@
 
 #include "base/json.h"
 #include "base/text.h"
-#include "engine/control/placement_types.h"
 #include "engine/data/recovery.h"
 #include "engine/data/steer.h"
+#include "engine/model/rejection.h"
 
 /* What the data plane learned of it. */
 static void add_move(const struct job *job, struct store_job *row)
@@ -18,7 +18,7 @@ static void add_move(const struct job *job, struct store_job *row)
     row->recovery_since_ms = job->recovery.since_ms;
     row->recovery_until_ms = job->recovery.until_ms;
     row->recovery_unsafe = recovery_unsafe_text(job);
-    row->stream_port = job->stream.port;
+    row->stream_port = job->stream.port != 0 ? job->stream.port : job->stream.relay_port;
     row->remedy_text = job->stream.remedy;
     row->paused_by_user = job->userpause.wished;
     row->ran_ms = job->userpause.ran_ms;
@@ -198,7 +198,7 @@ static void put_intent(struct store *store, const struct effect *effect)
         .job_uid = effect->job_uid,
         .epoch = effect->of.intent.epoch,
         .seq = effect->of.intent.seq,
-        .action = effect->of.intent.action,
+        .action = effect_intent_name(effect),
         .node = effect->of.intent.node,
         .argument = effect->of.intent.argument,
         .status = effect->of.intent.status,

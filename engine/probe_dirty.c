@@ -1,7 +1,7 @@
 /* probe_dirty.c - how fast does a guest write? Page sampling over a short and a long window, one
  * after the other, a few guests at once. Runs on the hypervisor's threads; only posts. */
 #include "base/text.h"
-#include "engine/control/expect.h"
+#include "engine/data/expect.h"
 #include "engine/impl.h"
 
 enum { SHORT_S = 1, ANSWER_MS = 30000 }; /* of a host, besides the windows */

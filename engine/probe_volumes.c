@@ -4,8 +4,8 @@
 #include <string.h>
 
 #include "base/text.h"
-#include "engine/control/volumes.h"
 #include "engine/impl.h"
+#include "engine/model/volumes.h"
 
 struct volume_probe { /* in the engine's list until it is answered */
     struct engine *engine;

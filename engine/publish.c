@@ -447,6 +447,7 @@ static struct job_view *view_of(const struct fleet *f, struct job *job)
             return NULL;
         publish_drop_view(job->view);
         job->view = fresh;
+        job->drop_view = publish_drop_view;
     }
     atomic_fetch_add(&job->view->references, 1);
     return job->view;

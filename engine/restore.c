@@ -6,10 +6,10 @@
 #include "base/text.h"
 #include "engine/control/admission.h"
 #include "engine/control/documents.h"
-#include "engine/control/placement_types.h"
 #include "engine/data/intent.h"
 #include "engine/data/recovery.h"
 #include "engine/incidents.h"
+#include "engine/model/rejection.h"
 #include "engine/persist.h"
 
 struct loading {
@@ -92,67 +92,71 @@ static bool add_step(void *ctx, const struct store_transition *row)
 static void add_left(struct job *job, const struct store_intent *row)
 {
     enum { LEFT_MAX = 16 };
-    bool apart = strcmp(row->action, "migrate") == 0 || strcmp(row->action, "abort") == 0;
-    if (apart || row->epoch != job->epoch || strcmp(row->status, "open") != 0 ||
-        phase_is_final(job->phase) || job->n_left >= LEFT_MAX)
+    enum intent_kind kind = intent_kind_from_name(row->action);
+    if (kind == INTENT_MIGRATE || kind == INTENT_ABORT || row->epoch != job->epoch ||
+        strcmp(row->status, "open") != 0 || phase_is_final(job->phase) || job->n_left >= LEFT_MAX)
         return;
     if (job->left == NULL)
         job->left = calloc(LEFT_MAX, sizeof *job->left);
     if (job->left == NULL)
         return;
-    struct job_order *order = &job->left[job->n_left++];
+    struct job_left *left = &job->left[job->n_left++];
+    struct job_order *order = &left->order;
     order->seq = row->seq;
     order->asked_ms = row->asked_ms;
-    order->action = intent_action(row->action);
+    order->kind = kind;
+    if (kind == INTENT_COUNT) {
+        TEXT_SET(left->unknown, row->action); /* closed under its own name */
+        LOG(WARN, "intent_not_known", FIELD_TEXT(MIGRATION, job->name),
+            FIELD_TEXT(CALL, row->action));
+    }
     TEXT_SET(order->node, row->node);
     TEXT_SET(order->argument, row->argument);
 }
 
 /* An order of that kind that was not refused: it worked, or nobody knows. */
-static bool may_have_worked(const struct store_intent *row, const char *action)
+static bool may_have_worked(const struct store_intent *row, enum intent_kind kind)
 {
     enum err_code code = err_from_name(row->err);
     bool refused = strcmp(row->status, "done") == 0 && code != ERR_NONE;
-    return strcmp(row->action, action) == 0 && !refused;
+    return intent_kind_from_name(row->action) == kind && !refused;
 }
 
 static bool add_intent(void *ctx, const struct store_intent *row)
 {
     struct job *job = ((struct loading *)ctx)->job;
+    enum intent_kind kind = intent_kind_from_name(row->action);
     add_left(job, row);
-    if (may_have_worked(row, "start-postcopy")) /* it may run on the target by itself */
+    if (may_have_worked(row, INTENT_START_POSTCOPY)) /* it may run on the target by itself */
         job->stream.postcopy_ordered = true;
-    bool is_call = strcmp(row->action, "migrate") == 0;
-    if (row->epoch == job->epoch && is_call && row->err[0] != '\0') {
+    if (row->epoch == job->epoch && kind == INTENT_MIGRATE && row->err[0] != '\0') {
         enum err_code code = err_from_name(row->err);
         job->error.code = code < ERR_COUNT ? code : ERR_INTERNAL;
     }
     if (row->epoch == job->epoch && row->seq > job->intent_seq)
         job->intent_seq = row->seq;
-    if (row->epoch == job->epoch && strcmp(row->action, "migrate") == 0 &&
-        strcmp(row->status, "open") == 0) {
+    if (row->epoch == job->epoch && kind == INTENT_MIGRATE && strcmp(row->status, "open") == 0) {
         job->call_seq = row->seq;
         job->call_asked_ms = row->asked_ms;
     }
-    if (row->epoch == job->epoch && strcmp(row->action, "abort") == 0 &&
-        strcmp(row->status, "open") == 0) {
+    if (row->epoch == job->epoch && kind == INTENT_ABORT && strcmp(row->status, "open") == 0) {
         job->abort_call_seq = row->seq;
         job->abort_call_asked_ms = row->asked_ms;
     }
     bool worked = strcmp(row->status, "done") == 0 && strcmp(row->err, "none") == 0;
-    if (strcmp(row->action, "stop-backup") == 0) { /* not answered: a look at the guest decides */
+    if (kind == INTENT_STOP_BACKUP) { /* not answered: a look at the guest decides */
         job->backup_aborted = job->backup_aborted || worked;
         job->backup_asked =
             job->backup_asked || worked || err_from_name(row->err) == ERR_HYPERVISOR;
     }
-    bool stops = strcmp(row->action, "abort") == 0 ||
-                 (strcmp(row->action, "yank") == 0 && job->delete_asked_ms > 0 &&
+    bool stops = kind == INTENT_ABORT ||
+                 (kind == INTENT_YANK && job->delete_asked_ms > 0 &&
                   row->asked_ms >= job->delete_asked_ms); /* where an abort would have frozen it */
     if (stops && worked)
         job->abort_accepted = true;
-    if (may_have_worked(row, "suspend")) /* a pause of ours is ours to take back */
+    if (may_have_worked(row, INTENT_SUSPEND)) /* a pause of ours is ours to take back */
         job->stopped_by_us = true;
-    if (strcmp(row->action, "resume") == 0 && worked)
+    if (kind == INTENT_RESUME && worked)
         job->stopped_by_us = false;
     return true;
 }

@@ -13,7 +13,7 @@
 #include "base/log.h"
 #include "base/text.h"
 #include "engine/impl.h"
-#include "engine/incidents.h"
+#include "engine/model/fleet_incidents.h"
 #include "engine/model/ledger.h"
 #include "engine/model/step.h"
 #include "engine/persist.h"
@@ -43,8 +43,14 @@ static void refuse_answers(struct engine *e, const struct job *job)
 static void add_frozen(struct engine *e, struct job *take_job, const char *why, struct moment now)
 {
     struct job *job = take_job;
+    struct job *next = fleet_active_job(e->fleet, job->guest_uuid);
     job->frozen = !phase_is_final(job->phase);
     job->entered_ms = now.mono_ms;
+    if (job->frozen && next != NULL) { /* made in this turn because this one seemed to be over */
+        drop_effects(e, next->uid);
+        refuse_answers(e, next);
+        fleet_drop_job(e->fleet, next);
+    }
     fleet_add_job(e->fleet, job);
     if (job->frozen) {
         if (job->launcher != LAUNCHER_NONE && job->target[0] != '\0')

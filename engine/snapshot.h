@@ -8,13 +8,13 @@
 #define ENGINE_SNAPSHOT_H
 
 #include "collector/sample.h"
-#include "engine/control/drain_types.h"
-#include "engine/control/placement_types.h"
+#include "engine/model/drain_types.h"
 #include "engine/model/incident.h"
 #include "engine/model/job_parts.h"
 #include "engine/model/judgement.h"
 #include "engine/model/object_kind.h"
 #include "engine/model/phase.h"
+#include "engine/model/rejection.h"
 #include "engine/snapshot_guest.h"
 #include "hypervisor/types.h"
 
@@ -115,7 +115,7 @@ struct snapshot_job {
     uint32_t flags, left_out;       /* what the hypervisor is told: engine/data/flags.h */
     const char *config_json;        /* frozen configuration; NULL before hand-off */
     const char *selector_json;      /* addedNodeSelector or NULL */
-    const char *volumes_json;       /* disks that move along: engine/control/volumes.h; or NULL */
+    const char *volumes_json;       /* disks that move along: engine/model/volumes.h; or NULL */
     enum launcher launcher;         /* the target's */
     int64_t launcher_since_ms;
     char source_pod[SNAPSHOT_NAME_MAX], target_pod[SNAPSHOT_NAME_MAX];

@@ -9,8 +9,8 @@
 #include <string.h>
 
 #include "base/log.h"
-#include "exporter/api.h"
-#include "exporter/routes.h"
+#include "exporter/api/api.h"
+#include "exporter/api/routes.h"
 
 struct self_sample {
     atomic_int references;
@@ -221,7 +221,7 @@ struct exporter *exporter_new(const struct exporter_config *config,
     x->kubevirt_metrics = config->kubevirt_metrics;
     x->counters = metrics_counters_new(parts->clock, config->kubevirt_metrics, err);
     x->scrape = scrape_new(err);
-    const struct http_service service = {x, serve, refuse};
+    const struct http_service service = {x, route_find, route_lane, serve, refuse};
     if (x->counters != NULL && x->scrape != NULL)
         x->http = http_new(config->listen, parts->clock, &service, err);
     if (x->http != NULL)

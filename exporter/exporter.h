@@ -11,34 +11,9 @@
 #include "base/clock.h"
 #include "engine/requests.h"
 #include "engine/snapshot.h"
+#include "exporter/http/limits.h"
+#include "exporter/metrics/metrics_self.h"
 #include "store/store.h"
-
-enum {
-    EXPORTER_CONNECTIONS_MAX = 512,
-    EXPORTER_BODY_MAX = 1024 * 1024,
-    EXPORTER_TIMEOUT_S = 30,
-    EXPORTER_PAGE_MAX = 64 * 1024 * 1024,
-};
-
-/* Numbers about Ferry itself, sampled once a second by main into the next page. */
-struct exporter_self {
-    uint64_t samples, samples_dropped, stats_failures;
-    int64_t collector_lag_ms, sample_gap_max_ms;
-    size_t collector_queue, engine_queue, analyser_queue;
-    uint64_t collector_drops, engine_drops, verdict_failures;
-    uint64_t commits, commit_failures, commit_ms_total;
-    int64_t commit_ms_max;
-    uint64_t unknown_statuses[3]; /* states, types and operations of jobs without a word */
-    uint64_t turns, internal_errors;
-    bool store_ok;
-    size_t n_lanes;
-    const struct exporter_lane { /* borrowed during the call */
-        const char *node, *lane;
-        unsigned in_flight;
-        int64_t oldest_ms;
-        uint64_t calls, failures, total_ms;
-    } * lanes;
-};
 
 struct exporter_config {
     const char *listen; /* "127.0.0.1:9178"; other than loopback is refused without TLS */

@@ -6,9 +6,9 @@
 #include <stdatomic.h>
 
 #include "exporter/exporter.h"
-#include "exporter/http.h"
-#include "exporter/metrics.h"
-#include "exporter/scrape.h"
+#include "exporter/http/http.h"
+#include "exporter/metrics/metrics.h"
+#include "exporter/metrics/scrape.h"
 
 enum { EXPORTER_VERSION_MAX = 64, EXPORTER_PATH_MAX = 4096 };
 

@@ -2,6 +2,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/hash.h"
 #include "hypervisor/types.h"
 
 void hv_abilities_free(struct hv_abilities *abilities)
@@ -58,46 +59,27 @@ static void put_in_order(void *items, size_t *n, size_t bytes, compare_function 
     *n = kept;
 }
 
-/* FNV-1a. Texts with their end, so that two names never read as one. */
-static uint64_t mix(uint64_t hash, const void *bytes, size_t n)
-{
-    const unsigned char *at = bytes;
-    for (size_t i = 0; i < n; i++)
-        hash = (hash ^ at[i]) * 0x100000001B3ULL;
-    return hash;
-}
-
-static uint64_t mix_text(uint64_t hash, const char *text)
-{
-    return mix(hash, text, strlen(text) + 1);
-}
-
-static uint64_t mix_number(uint64_t hash, uint64_t number)
-{
-    return mix(hash, &number, sizeof number);
-}
-
 /* A list begins with whether it is known and how long it is. */
 static uint64_t mix_list(uint64_t hash, bool known, size_t n)
 {
-    return mix_number(mix_number(hash, known), n);
+    return hash_number(hash_number(hash, known), n);
 }
 
 static uint64_t hash_lists(const struct hv_abilities *a)
 {
-    uint64_t hash = mix_list(0xCBF29CE484222325ULL, a->machines_known, a->n_machines);
+    uint64_t hash = mix_list(HASH_START, a->machines_known, a->n_machines);
     for (size_t i = 0; i < a->n_machines; i++)
-        hash = mix_text(mix_text(hash, a->machines[i].arch), a->machines[i].name);
+        hash = hash_word(hash_word(hash, a->machines[i].arch), a->machines[i].name);
     hash = mix_list(hash, a->networks_known, a->n_networks);
     for (size_t i = 0; i < a->n_networks; i++)
-        hash = mix_number(mix_text(hash, a->networks[i].name), a->networks[i].active);
+        hash = hash_number(hash_word(hash, a->networks[i].name), a->networks[i].active);
     hash = mix_list(hash, a->bridges_known, a->n_bridges);
     for (size_t i = 0; i < a->n_bridges; i++)
-        hash = mix_text(hash, a->bridges[i].name);
+        hash = hash_word(hash, a->bridges[i].name);
     hash = mix_list(hash, a->pools_known, a->n_pools);
     for (size_t i = 0; i < a->n_pools; i++) {
-        hash = mix_text(mix_text(hash, a->pools[i].name), a->pools[i].path);
-        hash = mix_number(hash, a->pools[i].active);
+        hash = hash_word(hash_word(hash, a->pools[i].name), a->pools[i].path);
+        hash = hash_number(hash, a->pools[i].active);
     }
     return hash;
 }
@@ -111,6 +93,6 @@ void hv_abilities_seal(struct hv_abilities *a)
     put_in_order(a->pages, &a->n_pages, sizeof *a->pages, compare_pages);
     uint64_t hash = mix_list(hash_lists(a), a->pages_known, a->n_pages);
     for (size_t i = 0; i < a->n_pages; i++)
-        hash = mix_number(mix_number(hash, a->pages[i].size_kib), a->pages[i].total);
+        hash = hash_number(hash_number(hash, a->pages[i].size_kib), a->pages[i].total);
     a->hash = hash != 0 ? hash : 1;
 }

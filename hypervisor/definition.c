@@ -4,24 +4,9 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include <libxml/parser.h>
-#include <libxml/tree.h>
-
+#include "base/hash.h"
 #include "base/text.h"
-
-static bool is_element(const xmlNode *node, const char *name)
-{
-    return node->type == XML_ELEMENT_NODE && strcmp((const char *)node->name, name) == 0;
-}
-
-static xmlNodePtr child_of(const xmlNode *parent, const char *name)
-{
-    for (xmlNodePtr node = parent != NULL ? parent->children : NULL; node != NULL;
-         node = node->next)
-        if (is_element(node, name))
-            return node;
-    return NULL;
-}
+#include "hypervisor/xml.h"
 
 static bool copy_out(xmlChar *take_text, char *out, size_t out_bytes)
 {
@@ -37,12 +22,6 @@ static bool read_attribute(const xmlNode *node, const char *name, char *out, siz
                     out_bytes);
 }
 #define READ(node, name, array) read_attribute(node, name, array, sizeof(array))
-
-static bool attribute_is(const xmlNode *node, const char *name, const char *wanted)
-{
-    char word[HV_WORD_MAX];
-    return READ(node, name, word) && strcmp(word, wanted) == 0;
-}
 
 /* --- disks --- */
 
@@ -75,7 +54,7 @@ static enum hv_disk_kind disk_kind(const xmlNode *node)
         {"volume", HV_DISK_VOLUME},
     };
     for (size_t i = 0; i < COUNT(kinds); i++)
-        if (attribute_is(node, "type", kinds[i].name))
+        if (xml_attribute_is(node, "type", kinds[i].name))
             return kinds[i].kind;
     return HV_DISK_OTHER;
 }
@@ -83,7 +62,7 @@ static enum hv_disk_kind disk_kind(const xmlNode *node)
 static bool has_utility_alias(const xmlNode *node)
 {
     char alias[HV_SOURCE_MAX];
-    (void)READ(child_of(node, "alias"), "name", alias);
+    (void)READ(xml_child(node, "alias"), "name", alias);
     return text_has_prefix(alias, "ua-utility-");
 }
 
@@ -94,19 +73,19 @@ static void read_disk(const xmlNode *node, struct hv_definition *out)
         return;
     }
     struct hv_disk *disk = &out->disks[out->n_disks++];
-    const xmlNode *source = child_of(node, "source");
+    const xmlNode *source = xml_child(node, "source");
     disk->kind = disk_kind(node);
     disk->cut = !read_disk_source(source, disk);
-    (void)READ(child_of(node, "target"), "dev", disk->target);
-    (void)READ(child_of(node, "driver"), "cache", disk->cache);
-    (void)READ(child_of(node, "driver"), "type", disk->format);
-    disk->lun = attribute_is(node, "device", "lun");
-    disk->readonly = child_of(node, "readonly") != NULL;
-    disk->shareable = child_of(node, "shareable") != NULL;
+    (void)READ(xml_child(node, "target"), "dev", disk->target);
+    (void)READ(xml_child(node, "driver"), "cache", disk->cache);
+    (void)READ(xml_child(node, "driver"), "type", disk->format);
+    disk->lun = xml_attribute_is(node, "device", "lun");
+    disk->readonly = xml_child(node, "readonly") != NULL;
+    disk->shareable = xml_child(node, "shareable") != NULL;
     disk->removable =
-        attribute_is(node, "device", "cdrom") || attribute_is(node, "device", "floppy");
-    disk->reservations = child_of(source, "reservations") != NULL;
-    disk->block_job = child_of(node, "mirror") != NULL;
+        xml_attribute_is(node, "device", "cdrom") || xml_attribute_is(node, "device", "floppy");
+    disk->reservations = xml_child(source, "reservations") != NULL;
+    disk->block_job = xml_child(node, "mirror") != NULL;
     disk->utility = has_utility_alias(node);
 }
 
@@ -120,7 +99,7 @@ static void read_interface(const xmlNode *node, struct hv_definition *out)
         return;
     }
     struct hv_interface *interface = &out->interfaces[out->n_interfaces++];
-    const xmlNode *source = child_of(node, "source");
+    const xmlNode *source = xml_child(node, "source");
     (void)READ(node, "type", interface->type);
     /* A live interface of a network names the bridge or device too, and some change their type to
      * it: the network is what was asked for, and what the target will be asked for. */
@@ -130,31 +109,31 @@ static void read_interface(const xmlNode *node, struct hv_definition *out)
         TEXT_SET(interface->type, "network");
     for (size_t i = 0; i < COUNT(places) && interface->source[0] == '\0'; i++)
         (void)READ(source, places[i], interface->source);
-    (void)READ(child_of(node, "mac"), "address", interface->mac);
+    (void)READ(xml_child(node, "mac"), "address", interface->mac);
     for (char *at = interface->mac; *at != '\0'; at++)
         *at = (char)(*at >= 'A' && *at <= 'Z' ? *at - 'A' + 'a' : *at);
-    interface->transient = attribute_is(child_of(node, "teaming"), "type", "transient");
+    interface->transient = xml_attribute_is(xml_child(node, "teaming"), "type", "transient");
 }
 
 static void read_host_device(const xmlNode *node, struct hv_definition *out)
 {
-    if (!attribute_is(child_of(node, "teaming"), "type", "transient"))
+    if (!xml_attribute_is(xml_child(node, "teaming"), "type", "transient"))
         out->host_devices++;
 }
 
 static void read_filesystem(const xmlNode *node, struct hv_definition *out)
 {
-    if (attribute_is(child_of(node, "driver"), "type", "virtiofs"))
+    if (xml_attribute_is(xml_child(node, "driver"), "type", "virtiofs"))
         out->virtiofs++;
     else
         out->plan9++;
     if (out->n_filesystems < HV_FILESYSTEMS_MAX)
-        (void)READ(child_of(node, "target"), "dir", out->filesystems[out->n_filesystems++]);
+        (void)READ(xml_child(node, "target"), "dir", out->filesystems[out->n_filesystems++]);
 }
 
 static void read_shared_memory(const xmlNode *node, struct hv_definition *out)
 {
-    if (!attribute_is(node, "role", "master"))
+    if (!xml_attribute_is(node, "role", "master"))
         out->shared_memory_peers++;
 }
 
@@ -171,7 +150,7 @@ static void read_devices(const xmlNode *devices, struct hv_definition *out)
     for (const xmlNode *node = devices != NULL ? devices->children : NULL; node != NULL;
          node = node->next)
         for (size_t i = 0; i < COUNT(readers); i++)
-            if (is_element(node, readers[i].name))
+            if (xml_is(node, readers[i].name))
                 readers[i].read(node, out);
 }
 
@@ -180,33 +159,24 @@ static void read_devices(const xmlNode *devices, struct hv_definition *out)
 static void read_cpu(const xmlNode *cpu, struct hv_definition *out)
 {
     (void)READ(cpu, "mode", out->cpu_mode);
-    out->cpu_fixed = attribute_is(cpu, "migratable", "off");
-    const xmlNode *model = child_of(cpu, "model");
+    out->cpu_fixed = xml_attribute_is(cpu, "migratable", "off");
+    const xmlNode *model = xml_child(cpu, "model");
     if (model != NULL)
         (void)copy_out(xmlNodeGetContent(model), out->cpu_model, sizeof out->cpu_model);
     for (const xmlNode *node = cpu != NULL ? cpu->children : NULL; node != NULL; node = node->next)
-        if (is_element(node, "feature") && attribute_is(node, "name", "invtsc") &&
-            (attribute_is(node, "policy", "require") || attribute_is(node, "policy", "force")))
+        if (xml_is(node, "feature") && xml_attribute_is(node, "name", "invtsc") &&
+            (xml_attribute_is(node, "policy", "require") ||
+             xml_attribute_is(node, "policy", "force")))
             out->invtsc = true;
 }
 
-/* FNV-1a, then spread: sums of such numbers tell sets apart, whatever their order. */
-static uint64_t mix_text(uint64_t hash, const char *text)
-{
-    do
-        hash = (hash ^ (unsigned char)*text) * 0x100000001B3ULL;
-    while (*text++ != '\0');
-    return hash;
-}
-
+/* Sums of such numbers tell sets apart, whatever their order. */
 static uint64_t spread(uint64_t hash)
 {
     hash = (hash ^ (hash >> 30)) * 0xBF58476D1CE4E5B9ULL;
     hash = (hash ^ (hash >> 27)) * 0x94D049BB133111EBULL;
     return hash ^ (hash >> 31);
 }
-
-static const uint64_t hash_start = 0xCBF29CE484222325ULL;
 
 /* Text between elements is white space and counts for nothing. */
 static uint64_t hash_element(const xmlNode *element)
@@ -215,21 +185,21 @@ static uint64_t hash_element(const xmlNode *element)
     bool has_children = false;
     for (const xmlAttr *attr = element->properties; attr != NULL; attr = attr->next) {
         xmlChar *value = xmlGetNoNsProp(element, attr->name);
-        uint64_t hash = mix_text(hash_start, (const char *)attr->name);
-        sum += spread(mix_text(hash, value != NULL ? (const char *)value : ""));
+        uint64_t hash = hash_word(HASH_START, (const char *)attr->name);
+        sum += spread(hash_word(hash, value != NULL ? (const char *)value : ""));
         xmlFree(value);
     }
     for (const xmlNode *node = element->children; node != NULL; node = node->next) {
         if (node->type != XML_ELEMENT_NODE)
             continue;
         has_children = true;
-        if (!is_element(node, "topology") && !is_element(node, "numa"))
+        if (!xml_is(node, "topology") && !xml_is(node, "numa"))
             sum += hash_element(node);
     }
-    uint64_t hash = mix_text(hash_start, (const char *)element->name);
+    uint64_t hash = hash_word(HASH_START, (const char *)element->name);
     xmlChar *text = has_children ? NULL : xmlNodeGetContent(element);
     if (text != NULL)
-        hash = mix_text(hash, (const char *)text);
+        hash = hash_word(hash, (const char *)text);
     xmlFree(text);
     return spread(hash + spread(sum));
 }
@@ -240,7 +210,7 @@ static void hash_cpu(const xmlNode *domain, const xmlNode *cpu, struct hv_defini
     (void)READ(domain, "type", virt_type);
     if (cpu == NULL)
         return;
-    uint64_t hash = mix_text(mix_text(mix_text(hash_start, out->arch), virt_type), out->machine);
+    uint64_t hash = hash_word(hash_word(hash_word(HASH_START, out->arch), virt_type), out->machine);
     hash = spread(hash + hash_element(cpu));
     out->cpu_hash = hash != 0 ? hash : 1;
 }
@@ -248,7 +218,7 @@ static void hash_cpu(const xmlNode *domain, const xmlNode *cpu, struct hv_defini
 /* <hugepages/> or <hugepages><page size='2' unit='M'/>; the first size counts. */
 static void read_hugepages(const xmlNode *hugepages, struct hv_definition *out)
 {
-    const xmlNode *page = child_of(hugepages, "page");
+    const xmlNode *page = xml_child(hugepages, "page");
     char size[HV_WORD_MAX], unit[HV_WORD_MAX];
     (void)READ(page, "size", size);
     (void)READ(page, "unit", unit);
@@ -264,7 +234,7 @@ static void read_clock(const xmlNode *clock, struct hv_definition *out)
 {
     for (const xmlNode *node = clock != NULL ? clock->children : NULL; node != NULL;
          node = node->next)
-        if (is_element(node, "timer") && attribute_is(node, "name", "tsc")) {
+        if (xml_is(node, "timer") && xml_attribute_is(node, "name", "tsc")) {
             char frequency[HV_WORD_MAX];
             (void)READ(node, "frequency", frequency);
             out->tsc_frequency = strtoull(frequency, NULL, 10) > 0;
@@ -273,8 +243,8 @@ static void read_clock(const xmlNode *clock, struct hv_definition *out)
 
 static void read_hyperv(const xmlNode *hyperv, struct hv_definition *out)
 {
-    out->hyperv_passthrough = attribute_is(hyperv, "mode", "passthrough");
-    out->reenlightenment = attribute_is(child_of(hyperv, "reenlightenment"), "state", "on");
+    out->hyperv_passthrough = xml_attribute_is(hyperv, "mode", "passthrough");
+    out->reenlightenment = xml_attribute_is(xml_child(hyperv, "reenlightenment"), "state", "on");
 }
 
 /* A device given to QEMU past libvirt, which knows nothing of it. */
@@ -283,7 +253,7 @@ static void read_command_line(const xmlNode *line, struct hv_definition *out)
     for (const xmlNode *node = line != NULL ? line->children : NULL; node != NULL;
          node = node->next) {
         char value[HV_SOURCE_MAX];
-        if (!is_element(node, "arg"))
+        if (!xml_is(node, "arg"))
             continue;
         (void)READ(node, "value", value);
         bool is_ivshmem =
@@ -298,17 +268,17 @@ static void read_command_line(const xmlNode *line, struct hv_definition *out)
 
 static void read_domain(const xmlNode *domain, struct hv_definition *out)
 {
-    const xmlNode *type = child_of(child_of(domain, "os"), "type");
+    const xmlNode *type = xml_child(xml_child(domain, "os"), "type");
     (void)READ(type, "arch", out->arch);
     (void)READ(type, "machine", out->machine);
-    (void)READ(child_of(domain, "launchSecurity"), "type", out->launch_security);
-    read_cpu(child_of(domain, "cpu"), out);
-    hash_cpu(domain, child_of(domain, "cpu"), out);
-    read_hugepages(child_of(child_of(domain, "memoryBacking"), "hugepages"), out);
-    read_clock(child_of(domain, "clock"), out);
-    read_hyperv(child_of(child_of(domain, "features"), "hyperv"), out);
-    read_devices(child_of(domain, "devices"), out);
-    read_command_line(child_of(domain, "commandline"), out);
+    (void)READ(xml_child(domain, "launchSecurity"), "type", out->launch_security);
+    read_cpu(xml_child(domain, "cpu"), out);
+    hash_cpu(domain, xml_child(domain, "cpu"), out);
+    read_hugepages(xml_child(xml_child(domain, "memoryBacking"), "hugepages"), out);
+    read_clock(xml_child(domain, "clock"), out);
+    read_hyperv(xml_child(xml_child(domain, "features"), "hyperv"), out);
+    read_devices(xml_child(domain, "devices"), out);
+    read_command_line(xml_child(domain, "commandline"), out);
 }
 
 bool hv_definition_parse(const char *xml, struct hv_definition *out_definition, struct err *err)
@@ -317,11 +287,10 @@ bool hv_definition_parse(const char *xml, struct hv_definition *out_definition, 
     if (n > HV_DEFINITION_BYTES_MAX)
         return err_set(err, ERR_INVALID, "a definition of %zu bytes; %d are the limit", n,
                        HV_DEFINITION_BYTES_MAX);
-    xmlDocPtr doc = xmlReadMemory(xml, (int)n, NULL, NULL,
-                                  XML_PARSE_NONET | XML_PARSE_NOERROR | XML_PARSE_NOWARNING);
+    xmlDocPtr doc = xml_parse(xml, HV_DEFINITION_BYTES_MAX);
     const xmlNode *root = doc != NULL ? xmlDocGetRootElement(doc) : NULL;
     /* A definition never has a DTD of its own: entities are somebody's trick. */
-    bool is_domain = root != NULL && is_element(root, "domain") && doc->intSubset == NULL;
+    bool is_domain = root != NULL && xml_is(root, "domain") && doc->intSubset == NULL;
     if (is_domain) {
         memset(out_definition, 0, sizeof *out_definition);
         read_domain(root, out_definition);

@@ -216,8 +216,8 @@ static const char *const object_steps[] = {
 
     /* 7: where the target listens for a migration's memory, and which orders of a recovery ended a
      * host's daemon: neither may be forgotten by a restart. */
-    "ALTER TABLE jobs ADD COLUMN stream_port INTEGER NOT NULL DEFAULT 0;"
-    "ALTER TABLE jobs ADD COLUMN recovery_unsafe TEXT NOT NULL DEFAULT '';",
+    ("ALTER TABLE jobs ADD COLUMN stream_port INTEGER NOT NULL DEFAULT 0;"
+     "ALTER TABLE jobs ADD COLUMN recovery_unsafe TEXT NOT NULL DEFAULT '';"),
 };
 
 static const char *const sample_steps[] = {

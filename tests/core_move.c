@@ -250,6 +250,6 @@ unsigned core_intents(const struct core_world *w, const char *action)
     for (size_t i = 0; i < w->fx.n; i++)
         n += w->fx.list[i].kind == EFFECT_INTENT &&
              strcmp(w->fx.list[i].of.intent.status, "open") == 0 &&
-             strcmp(w->fx.list[i].of.intent.action, action) == 0;
+             strcmp(effect_intent_name(&w->fx.list[i]), action) == 0;
     return n;
 }

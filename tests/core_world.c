@@ -231,6 +231,7 @@ void core_connect(struct core_world *w, const char *host, bool connected)
     struct input input = {.kind = INPUT_HOST, .of.connected = connected};
     TEXT_SET(input.host, host);
     core_feed(w, &input);
+    core_node(w, host)->facts_fresh = connected && !w->hides_version;
 }
 
 struct fleet_config core_config(void)

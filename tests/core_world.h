@@ -10,8 +10,9 @@
 #ifndef TESTS_CORE_WORLD_H
 #define TESTS_CORE_WORLD_H
 
-#include "engine/control/reconcile.h"
-#include "engine/control/volumes.h"
+#include "engine/core/reconcile.h"
+#include "engine/model/rejection.h"
+#include "engine/model/volumes.h"
 
 #define CORE_GUEST "11111111-1111-4111-8111-111111111111"
 #define CORE_OTHER "22222222-2222-4222-8222-222222222222"
@@ -41,6 +42,7 @@ struct core_world {
     int job_type, job_operation;   /* what the source says of g1's job */
     uint64_t rest_bytes;           /* what is left to move: core_move.h */
     uint64_t tuned_id;             /* the order about downtime that was answered last */
+    bool hides_version;            /* hosts that connect do not say which libvirt they have */
     bool loses_looks;              /* answers to looks get lost */
     bool loses_jobs;               /* answers about jobs get lost */
     bool loses_cpus;               /* answers about CPUs get lost */

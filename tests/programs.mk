@@ -6,14 +6,14 @@
 # only a container: every file runs in a process of its own.
 # cases, laws and replay are small because they are also built alone: make scores, laws, fuzz.
 
-TESTS_base := clock err fault heap json log quantity queue text yaml
+TESTS_base := clock err fault hash heap json log quantity queue text yaml
 TESTS_store := store* query* retention
 TESTS_hypervisor := hv* libvirt* hostd* definition oob relay
 TESTS_simulator := sim sim_* contract_sim
 TESTS_collector := collector* qemu_log recorder
 TESTS_model := labels ledger migratable migration_config needs object_kind paths persist phase \
 	policy publish* required settings
-TESTS_control := admission backoff control documents limits marks pending prepare* queue_order quota \
+TESTS_control := admission backoff control documents effects limits marks pending prepare* queue_order quota \
 	reconcile transitions wakes
 TESTS_placement := check placement*
 # Admission is a fake in drain (test_drain_jobs.c): nothing there may need the real one.

@@ -29,6 +29,21 @@ test-fast: ## tests without hosts, under ASan and UBSan, and lint: under a minut
 	+@$(ASAN) tests-build test-libprom
 	+@$(MAKE) run-tests-asan test-rules lint
 
+# Golden decisions of the core: tests/decisions/README.md.
+DECIDE := $(B)/tests/decisions/decide
+$(DECIDE): $(patsubst %.c,$(B)/%.o,$(wildcard tests/decisions/*.c)) $(B)/libferry.a
+	@echo "  LINK $@"
+	@$(CC) $(LDFLAGS) -o $@ $^ $(PKG_LIBS)
+.PHONY: decisions decisions-accept
+decisions: ## what the core decides, case by case: [CASES="NAME..."]
+	@$(ASAN) decide-build
+	@$(BUILD)/asan/tests/decisions/decide $(CASES)
+decisions-accept: ## write the .out files anew, for a reviewer to read: [CASES="NAME..."]
+	@$(ASAN) decide-build
+	@$(BUILD)/asan/tests/decisions/decide --accept $(CASES)
+.PHONY: decide-build
+decide-build: $(DECIDE)
+
 .PHONY: tests-build-asan
 tests-build-asan: ## ... build them, run nothing
 	+@$(ASAN) tests-build
@@ -43,9 +58,9 @@ test-rules: # alerts and dashboards
 	@tests/dashboards/check
 
 .PHONY: run-tests
-run-tests: tests-build
+run-tests: tests-build $(DECIDE)
 	@tests/lint/symbols $(B)/libferry.a
-	@tests/run $(TEST_BINS)
+	@tests/run $(TEST_BINS) $(DECIDE)
 	@$(B)/test-cases test_cases --scores
 
 .PHONY: test
@@ -83,7 +98,7 @@ test-libprom: $(B)/libferry.a ## a page written by libprom (LIBPROM=system), aga
 	@mkdir -p $(B)/libprom
 	@$(CC) $(filter-out -fvisibility=hidden -fPIE,$(CFLAGS)) -fPIC -shared -o $(B)/libprom/libprom.so tests/libprom/stub.c
 	@$(CC) $(CFLAGS) -DFERRY_LIBPROM_SYSTEM -isystem tests/libprom $(LDFLAGS) -o $(B)/libprom/check \
-		tests/libprom/check.c tests/page_check.c $(wildcard exporter/prom*.c) \
+		tests/libprom/check.c tests/page_check.c $(wildcard exporter/prom/*.c) \
 		-L$(B)/libprom -Wl,-rpath,$(abspath $(B)/libprom) -lprom $(B)/libferry.a $(PKG_LIBS) -lcmocka -lm
 	@$(B)/libprom/check
 
@@ -217,15 +232,15 @@ scores: ## how often the analyser is right: docs/analyser-scores.md
 	@$(BUILD)/gcc/test-cases test_cases --scores docs/analyser-scores.md
 
 .PHONY: likeness
-likeness: ## learn the words of known failures again: analyzer/likeness.def from tests/cases/
+likeness: ## learn the words of known failures again: analyzer/judge/likeness.def from tests/cases/
 	@$(MAKE) CC=gcc VARIANT=gcc $(BUILD)/gcc/test-cases
 	@$(BUILD)/gcc/test-cases test_likeness --learn >$(BUILD)/likeness.def
-	@cp $(BUILD)/likeness.def analyzer/likeness.def
+	@cp $(BUILD)/likeness.def analyzer/judge/likeness.def
 
 .PHONY: lint
-lint: lint-selftest lint-programs lint-layers lint-sizes lint-format lint-headers lint-paths lint-metrics lint-docs ## layers, doors, sizes, test programs, formatting, headers, metric names, documents
+lint: lint-selftest lint-programs lint-layers lint-sizes lint-format lint-headers lint-paths lint-metrics lint-readmes lint-docs ## layers, doors, sizes, test programs, formatting, headers, metric names, READMEs, documents
 	@echo "lint: clean"
-.PHONY: lint-selftest lint-programs lint-layers lint-sizes lint-format lint-headers lint-paths lint-metrics lint-docs
+.PHONY: lint-selftest lint-programs lint-layers lint-sizes lint-format lint-headers lint-paths lint-metrics lint-readmes lint-docs
 lint-selftest:
 	@tests/lint/selftest
 lint-programs:
@@ -242,6 +257,8 @@ lint-paths:
 	@tests/lint/paths
 lint-metrics:
 	@tests/lint/metrics
+lint-readmes:
+	@tests/lint/readmes
 lint-docs: $(B)/tools/docs
 	@$< --check docs/vocabulary.md docs/metrics.md
 

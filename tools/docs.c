@@ -225,8 +225,18 @@ static void monitor(FILE *out)
          "decision | action | meaning");
 #define DECISION(id, name, action, help) \
     (void)fprintf(out, "| `%s` | %s | %s |\n", name, #action, help);
-#include "engine/data/monitor.def"
+#include "engine/model/decision.def"
 #undef DECISION
+}
+
+static void orders(FILE *out)
+{
+    head(out, "Orders",
+         "That change a guest. Each is recorded before it is given and when answered.",
+         "action | meaning");
+#define INTENT(id, name, help) row(out, name, help);
+#include "engine/model/intent.def"
+#undef INTENT
 }
 
 static void forecasts(FILE *out)
@@ -280,18 +290,18 @@ static void documents(FILE *out)
 #undef STRATEGY
     head(out, "Drains", "States of a Drain.", "state | meaning");
 #define DRAIN(id, name, final, help) row(out, name, help);
-#include "engine/control/drain.def"
+#include "engine/model/drain.def"
 #undef DRAIN
     head(out, "Guests of a drain", "One state each.", "state | meaning");
 #define DRAIN_GUEST(id, name, help) row(out, name, help);
-#include "engine/control/drain.def"
+#include "engine/model/drain.def"
 #undef DRAIN_GUEST
     head(out, "What blocks a guest of a drain", "Each with what would unblock it.",
          "reason | meaning | what to do");
 #define BLOCK(id, name, help, unblock) \
     if (*(name) != '\0')               \
         (void)fprintf(out, "| `%s` | %s | %s |\n", name, help, unblock);
-#include "engine/control/drain.def"
+#include "engine/model/drain.def"
 #undef BLOCK
 }
 
@@ -331,7 +341,7 @@ static void errors(FILE *out)
 
 enum {
 #define GROUP(id, name, help) GROUP_##id,
-#include "analyzer/cause.def"
+#include "analyzer/judge/cause.def"
 #undef GROUP
 };
 
@@ -345,7 +355,7 @@ static void cause_group(FILE *out, const char *name, const char *help, int group
     if (GROUP_##own == group)                                                                     \
         (void)fprintf(out, "| `%s` | %s | %s | %s | %s |\n", name, #plane, #recoverable, meaning, \
                       action);
-#include "analyzer/cause.def"
+#include "analyzer/judge/cause.def"
 #undef CAUSE
 }
 
@@ -353,10 +363,10 @@ static void causes(FILE *out)
 {
     head(out, "Planes", "Where the root of a failure lies.", "plane | meaning");
 #define PLANE(id, name, help) row(out, name, help);
-#include "analyzer/cause.def"
+#include "analyzer/judge/cause.def"
 #undef PLANE
 #define GROUP(id, name, help) cause_group(out, name, help, GROUP_##id);
-#include "analyzer/cause.def"
+#include "analyzer/judge/cause.def"
 #undef GROUP
 }
 
@@ -452,7 +462,7 @@ static void metric_row(FILE *out, const char *name, const char *type, const char
 static void metrics_page(FILE *out)
 {
     (void)fprintf(
-        out, "<!-- written by `make docs` from exporter/metrics.def; change that -->\n"
+        out, "<!-- written by `make docs` from exporter/metrics/metrics.def; change that -->\n"
              "# Metrics\n\nEverything under `/metrics`, as text 0.0.4 or OpenMetrics 1.0 (by "
              "`Accept`), gzip by `Accept-Encoding`. A scrape calls no host and waits for no disk; "
              "two scrapes of one snapshot are equal byte for byte. Bounds of buckets are written "
@@ -463,7 +473,7 @@ static void metrics_page(FILE *out)
 #define METRIC(id, name, type, in, unit, labels, help) \
     if (PLANE_##in == plane)                           \
         metric_row(out, name, #type, labels, help);
-#include "exporter/metrics.def"
+#include "exporter/metrics/metrics.def"
 #undef METRIC
     }
 }
@@ -480,6 +490,7 @@ static void vocabulary_page(FILE *out)
     places(out);
     documents(out);
     monitor(out);
+    orders(out);
     forecasts(out);
     flags(out);
     ownership(out);

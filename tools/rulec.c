@@ -4,8 +4,8 @@
  */
 #include <stdio.h>
 
-#include "analyzer/judge.h"
-#include "analyzer/rule.h"
+#include "analyzer/judge/judge.h"
+#include "analyzer/judge/rule.h"
 
 const char rules_packed[] = ""; /* here they are made */
 const size_t rules_packed_bytes = 0;

@@ -11,8 +11,8 @@
 #include <string.h>
 #include <time.h>
 
-#include "analyzer/judge.h"
-#include "analyzer/rule.h"
+#include "analyzer/judge/judge.h"
+#include "analyzer/judge/rule.h"
 #include "base/json.h"
 #include "base/text.h"
 

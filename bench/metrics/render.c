@@ -16,7 +16,7 @@
 #include <time.h>
 #include <unistd.h>
 
-#include "exporter/scrape.h"
+#include "exporter/metrics/scrape.h"
 
 enum { ROUNDS = 31, SCRAPES = 400, MIGRATIONS = 200 };
 

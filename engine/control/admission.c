@@ -7,10 +7,10 @@
 
 #include "base/json.h"
 #include "base/text.h"
-#include "engine/control/backoff.h"
-#include "engine/control/schedule.h"
-#include "engine/control/volumes.h"
+#include "engine/control/scheduling/scheduling.h"
 #include "engine/data/ownership.h"
+#include "engine/model/backoff.h"
+#include "engine/model/volumes.h"
 
 enum { ADMISSION_JOBS_MAX = 100000, NAME_LETTERS = 5, TIMEOUT_MAX_S = 7 * 86400 };
 

@@ -5,7 +5,7 @@
 
 #include "engine/model/effects.h"
 #include "engine/model/fleet.h"
-#include "engine/requests.h"
+#include "engine/model/request.h"
 
 /* NULL with err set, or a Pending job that is not in the fleet yet; the caller owns it. */
 struct job *admission_admit(struct fleet *f, const struct migration_request *request,

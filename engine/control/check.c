@@ -7,11 +7,11 @@
 
 #include "base/clock.h"
 #include "base/json.h"
-#include "engine/control/backoff.h"
 #include "engine/control/eviction.h"
-#include "engine/control/expect.h"
 #include "engine/control/placement_look.h"
 #include "engine/control/policy_choose.h"
+#include "engine/data/expect.h"
+#include "engine/model/backoff.h"
 #include "engine/model/ledger.h"
 
 struct asked { /* one question while it is answered */

@@ -17,7 +17,7 @@
 #define ENGINE_CONTROL_CHECK_H
 
 #include "engine/model/fleet.h"
-#include "engine/requests.h"
+#include "engine/model/request.h"
 
 /* A new JSON text. NULL with ERR_NOT_FOUND (guest, node). Changes nothing. */
 char *check_guest(struct fleet *f, const struct question *question, struct moment now,

@@ -8,7 +8,7 @@
 #include "base/json.h"
 #include "base/text.h"
 #include "engine/control/drain.h"
-#include "engine/control/policy.h"
+#include "engine/model/policy.h"
 
 /* ---- understanding ---- */
 

@@ -5,7 +5,7 @@
 
 #include "engine/model/effects.h"
 #include "engine/model/fleet.h"
-#include "engine/requests.h"
+#include "engine/model/request.h"
 
 /* A refusal is in err and nothing changed. */
 bool documents_put(struct fleet *f, const struct object_request *request, struct moment now,

@@ -9,11 +9,11 @@
 
 #include "base/log.h"
 #include "base/text.h"
-#include "engine/control/backoff.h"
+#include "engine/control/advance.h"
 #include "engine/control/drain.h"
-#include "engine/control/expect.h"
 #include "engine/control/placement.h"
-#include "engine/control/reconcile.h"
+#include "engine/data/expect.h"
+#include "engine/model/backoff.h"
 
 struct turn { /* one look at one drain */
     struct fleet *f;
@@ -249,8 +249,8 @@ static void stop_in_vain(struct turn *t, struct drain_guest *shown)
     if (job == NULL || t->object == NULL || !t->may_act || phase_is_busy(job->phase) ||
         !evacuation_is_of(job, t->drain->node))
         return;
-    reconcile_stop(t->f, job, "drain", ABORT_CAUSE_DRAIN,
-                   "its guest is not up on the node any more", t->now, t->fx);
+    advance_stop(t->f, job, "drain", ABORT_CAUSE_DRAIN, "its guest is not up on the node any more",
+                 t->now, t->fx);
     account_for_job(t, shown);
 }
 
@@ -378,7 +378,7 @@ static void let_go(struct turn *t, const char *who, const char *why, bool also_m
         struct job *job = fleet_active_job(t->f, t->drain->guests[i].uuid);
         if (job != NULL && evacuation_is_of(job, t->drain->node) &&
             (also_moving || !phase_is_busy(job->phase)))
-            reconcile_stop(t->f, job, who, ABORT_CAUSE_DRAIN, why, t->now, t->fx);
+            advance_stop(t->f, job, who, ABORT_CAUSE_DRAIN, why, t->now, t->fx);
     }
 }
 

@@ -1,9 +1,8 @@
-/* evacuation.c - guests that were asked to leave their node: the mark, the job it asks for, and the
- * cordon a drain puts on a node; see drain.h.
+/* evacuation.c - guests that were asked to leave their node: what follows from the mark
+ * (engine/model/evacuation.h), and the cordon a drain puts on a node; see drain.h.
  *
- * A mark outlives a restart in the status of the guest's document. It goes when the guest has left,
- * is gone, or somebody takes it back; taking it back also stops the job that was made for it. While
- * a drain of the node goes on it alone makes jobs: it counts tries, a mark does not. */
+ * Taking a mark back also stops the job that was made for it. While a drain of the node goes on it
+ * alone makes jobs: it counts tries, a mark does not. */
 #include <stdlib.h>
 #include <string.h>
 
@@ -11,143 +10,13 @@
 #include "base/log.h"
 #include "base/text.h"
 #include "engine/control/admission.h"
-#include "engine/control/backoff.h"
+#include "engine/control/advance.h"
 #include "engine/control/drain.h"
 #include "engine/control/eviction.h"
-#include "engine/control/reconcile.h"
 #include "engine/data/ownership.h"
+#include "engine/model/backoff.h"
 
-#define OURS "ferry:evacuation" /* who made a document that is there for the mark alone */
 #define NAME_STEM "kubevirt-evacuation-"
-
-/* ---- documents ---- */
-
-/* A document's part as JSON; an empty object when there is none or it cannot be read. */
-static struct json_object *read_part(const char *json)
-{
-    struct err err = {0};
-    struct json_object *value =
-        json != NULL ? json_parse(json, strlen(json), "document", &err) : NULL;
-    if (value != NULL && json_object_is_type(value, json_type_object))
-        return value;
-    json_object_free(value);
-    return json_object_new_object();
-}
-
-/* Replaces the text, which stays as it was without memory. */
-static bool write_part(struct json_object *value, char **text)
-{
-    const char *made =
-        value != NULL ? json_object_to_json_string_ext(value, JSON_C_TO_STRING_PLAIN) : NULL;
-    char *copy = made != NULL ? strdup(made) : NULL;
-    if (copy == NULL)
-        return false;
-    free(*text);
-    *text = copy;
-    return true;
-}
-
-static struct object *document(struct fleet *f, enum object_kind kind, const char *ns,
-                               const char *name, struct moment now)
-{
-    struct object *object = fleet_object(f, kind, ns, name);
-    if (object != NULL)
-        return object;
-    object = calloc(1, sizeof *object);
-    char *spec = strdup("{}");
-    if (object == NULL || spec == NULL) {
-        free(object);
-        free(spec);
-        return NULL;
-    }
-    object->kind = kind;
-    object->spec_json = spec;
-    object->created_ms = now.wall_ms;
-    TEXT_SET(object->ns, ns);
-    TEXT_SET(object->name, name);
-    TEXT_SET(object->requester, OURS);
-    fleet_make_uid(f, object->uid);
-    fleet_add_object(f, object);
-    return object;
-}
-
-/* Nobody but the mark wanted it. */
-static bool is_only_ours(const struct object *object)
-{
-    return strcmp(object->requester, OURS) == 0 && object->metadata_json == NULL &&
-           strcmp(object->spec_json, "{}") == 0;
-}
-
-/* ---- the mark ---- */
-
-static void mark_changed(struct fleet *f, struct guest *guest)
-{
-    guest->version = f->guests_version = fleet_touch(f);
-}
-
-bool evacuation_set(struct fleet *f, struct guest *guest, const char *node, bool by_descheduler,
-                    struct moment now)
-{
-    if (strcmp(guest->evacuation_node, node) == 0 &&
-        (guest->evacuation_by_descheduler == by_descheduler || by_descheduler))
-        return true; /* a mark for a drain is not made less urgent */
-    struct object *object = document(f, OBJECT_GUEST, guest->ns, guest->name, now);
-    if (object == NULL)
-        return false;
-    OWNED(json_object) status = read_part(object->status_json);
-    json_object_object_del(status, "evictionSource");
-    json_add_text(status, "evacuationNodeName", node);
-    json_add_text(status, "evacuationGuest", guest->uuid);
-    json_add_text(status, "evictionSource", by_descheduler ? "descheduler" : NULL);
-    if (!write_part(status, &object->status_json))
-        return false;
-    TEXT_SET(guest->evacuation_node, node);
-    guest->evacuation_by_descheduler = by_descheduler;
-    fleet_object_changed(f, object);
-    mark_changed(f, guest);
-    return true;
-}
-
-void evacuation_unset(struct fleet *f, struct guest *guest)
-{
-    if (guest->evacuation_node[0] == '\0')
-        return;
-    guest->evacuation_node[0] = '\0';
-    guest->evacuation_by_descheduler = false;
-    mark_changed(f, guest);
-    struct object *object = fleet_object(f, OBJECT_GUEST, guest->ns, guest->name);
-    if (object == NULL)
-        return;
-    if (is_only_ours(object)) {
-        fleet_remove_object(f, object);
-        return;
-    }
-    OWNED(json_object) status = read_part(object->status_json);
-    json_object_object_del(status, "evacuationNodeName");
-    json_object_object_del(status, "evacuationGuest");
-    json_object_object_del(status, "evictionSource");
-    if (!write_part(status, &object->status_json))
-        LOG(WARN, "out_of_memory", FIELD_TEXT(WHY, "a mark was not taken out of its document"));
-    fleet_object_changed(f, object);
-}
-
-void evacuation_restore(struct fleet *f, struct guest *guest)
-{
-    const struct object *object = fleet_object(f, OBJECT_GUEST, guest->ns, guest->name);
-    struct err err = {0};
-    const char *node, *uuid, *source;
-    if (object == NULL || object->status_json == NULL)
-        return;
-    OWNED(json_object) status = read_part(object->status_json);
-    if (!json_get_text(status, "evacuationNodeName", "", &node, &err) ||
-        !json_get_text(status, "evacuationGuest", guest->uuid, &uuid, &err) ||
-        !json_get_text(status, "evictionSource", "", &source, &err))
-        return;
-    if (strcmp(uuid, guest->uuid) != 0)
-        return; /* of another guest of that name */
-    TEXT_SET(guest->evacuation_node, node);
-    guest->evacuation_by_descheduler = strcmp(source, "descheduler") == 0;
-}
 
 /* ---- what follows from it ---- */
 
@@ -268,7 +137,7 @@ void evacuation_clear(struct fleet *f, struct guest *guest, const char *who, str
     evacuation_unset(f, guest); /* first: when its job ends none must follow */
     struct job *job = node[0] != '\0' ? fleet_active_job(f, guest->uuid) : NULL;
     if (job != NULL && evacuation_is_of(job, node))
-        reconcile_stop(f, job, who, ABORT_CAUSE_DRAIN, "the evacuation was cancelled", now, fx);
+        advance_stop(f, job, who, ABORT_CAUSE_DRAIN, "the evacuation was cancelled", now, fx);
 }
 
 void evacuation_node_back(struct fleet *f, struct node *node, const char *who, struct moment now,
@@ -290,14 +159,15 @@ void evacuation_node_back(struct fleet *f, struct node *node, const char *who, s
 
 static bool write_cordon(struct fleet *f, struct node *node, bool cordoned, struct moment now)
 {
-    struct object *object = document(f, OBJECT_NODE, "", node->name, now);
+    struct object *object = object_make(f, OBJECT_NODE, "", node->name, now);
     if (object == NULL)
         return false;
-    OWNED(json_object) spec = read_part(object->spec_json);
-    OWNED(json_object) status = read_part(object->status_json);
+    OWNED(json_object) spec = object_read_part(object->spec_json);
+    OWNED(json_object) status = object_read_part(object->status_json);
     json_add_bool(spec, "unschedulable", cordoned);
     json_add_bool(status, "cordonedByDrain", cordoned);
-    if (!write_part(status, &object->status_json) || !write_part(spec, &object->spec_json))
+    if (!object_write_part(status, &object->status_json) ||
+        !object_write_part(spec, &object->spec_json))
         return false;
     fleet_object_changed(f, object);
     fleet_refresh_node(f, node);
@@ -325,7 +195,7 @@ static bool drain_cordoned(struct fleet *f, const struct node *node)
     const struct object *object = fleet_object(f, OBJECT_NODE, "", node->name);
     if (cordoned || object == NULL || object->status_json == NULL)
         return cordoned;
-    OWNED(json_object) status = read_part(object->status_json);
+    OWNED(json_object) status = object_read_part(object->status_json);
     return json_get_bool(status, "cordonedByDrain", false, &cordoned, &err) && cordoned;
 }
 
@@ -337,9 +207,9 @@ void evacuation_keep_cordon(struct fleet *f, struct node *node)
     struct object *object = fleet_object(f, OBJECT_NODE, "", node->name);
     if (object == NULL)
         return;
-    OWNED(json_object) status = read_part(object->status_json);
+    OWNED(json_object) status = object_read_part(object->status_json);
     json_object_object_del(status, "cordonedByDrain");
-    if (!write_part(status, &object->status_json))
+    if (!object_write_part(status, &object->status_json))
         LOG(WARN, "out_of_memory", FIELD_TEXT(WHY, "a cordon keeps its drain's name"));
     fleet_object_changed(f, object);
 }

@@ -9,8 +9,8 @@
 
 #include "base/text.h"
 #include "engine/control/placement_look.h"
-#include "engine/control/volumes.h"
 #include "engine/model/ledger.h"
+#include "engine/model/volumes.h"
 
 /* Says what is missing, if anybody reads it; false, so that a check can end with it. */
 __attribute__((format(printf, 2, 3))) static bool no(char *detail, const char *fmt, ...)
@@ -396,7 +396,7 @@ static bool has_cpu(struct look *look, const struct node *node, char *detail)
 {
     const struct needs_facts *needs = needs_of(look);
     return needs == NULL || needs->cpu_hash == 0 ||
-           placement_cpu(look->f, needs->cpu_hash, node->name) != CPU_FIT_NO ||
+           cpus_find(&look->f->cpus, needs->cpu_hash, node->name) != CPU_FIT_NO ||
            no(detail, "its CPU (%s) cannot be the guest's",
               node->facts.cpu_model[0] != '\0' ? node->facts.cpu_model : "model not known");
 }

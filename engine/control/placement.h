@@ -4,8 +4,8 @@
 #ifndef ENGINE_CONTROL_PLACEMENT_H
 #define ENGINE_CONTROL_PLACEMENT_H
 
-#include "engine/control/placement_types.h"
 #include "engine/model/fleet.h"
+#include "engine/model/rejection.h"
 
 /* What is asked of a node; made once per job and look. */
 struct placement {
@@ -42,20 +42,5 @@ struct node *placement_choose(const struct fleet *f, const struct placement *p,
  * would do (they are counted as REJECT_NONE and not listed). at_ms is the caller's to set. */
 void placement_explain(const struct fleet *f, const struct placement *p, struct rejections *out,
                        size_t *out_fits);
-/* What that node said, if it was kept; else NULL. */
-const struct rejection *rejections_find(const struct rejections *r, const struct node *node);
-/* The node's name in short: many are looked through for one. */
-uint16_t rejections_tag(const struct node *node);
-bool rejections_all_for_ever(const struct rejections *r);
-/* "0/3 nodes are available: 1 cordoned, 1 memory, 1 source-node." as Kubernetes says it. */
-void rejections_text(const struct rejections *r, char *out_text, size_t bytes);
-
-/* ---- the CPU, as preparation learned it ---- */
-enum cpu_fit { CPU_FIT_UNKNOWN, CPU_FIT_YES, CPU_FIT_NO };
-enum cpu_fit placement_cpu(const struct fleet *f, uint64_t cpu_hash, const char *node);
-void placement_learn_cpu(struct fleet *f, uint64_t cpu_hash, const char *node, enum cpu_fit fit);
-/* The node's capabilities changed: what was learned about it is void. */
-void placement_forget_cpu(struct fleet *f, const char *node);
-void placement_free_cpus(struct fleet *f); /* everything that was learned */
 
 #endif

@@ -4,7 +4,7 @@
 #include <string.h>
 
 #include "base/text.h"
-#include "engine/incidents.h"
+#include "engine/model/fleet_incidents.h"
 
 enum { SOON_MS = 1000, LATER_MS = 10000, ROUNDS = 2 };
 
@@ -42,7 +42,9 @@ static void tell(struct fleet *f, struct guest *guest, struct moment now, struct
             other = place->node->name;
     effects_note(fx, "VirtualMachineInstance", guest->ns, guest->name, guest->uuid, now.wall_ms,
                  true, "Split", text, one, other);
-    const struct job *job = fleet_newest_finished(f, guest->uuid);
+    const struct job *job = fleet_active_job(f, guest->uuid);
+    if (job == NULL || !job->frozen || !was_between(job, one, other)) /* else it looks by itself */
+        job = fleet_newest_finished(f, guest->uuid);
     while (job != NULL && !was_between(job, one, other))
         job = job->older;
     if (job != NULL) {
@@ -78,7 +80,7 @@ static void look_into(struct fleet *f, struct guest *guest, struct moment now, s
     struct guest_twice *twice = &guest->twice;
     const struct job *job = fleet_active_job(f, guest->uuid);
     int64_t again_ms = now.mono_ms + SOON_MS;
-    bool looks = job != NULL && job->epoch > 0; /* at both sides, by itself */
+    bool looks = job != NULL && job->epoch > 0 && !job->frozen; /* at both sides, by itself */
     for (const struct place *place = guest->places; looks && place != NULL; place = place->next_of)
         looks = !place_runs(place) || strcmp(place->node->name, job->source) == 0 ||
                 strcmp(place->node->name, job->target) == 0;

@@ -3,9 +3,10 @@
 
 #include <stdio.h>
 
+#include "engine/data/final.h"
 #include "engine/data/recovery.h"
 #include "engine/data/steer.h"
-#include "engine/incidents.h"
+#include "engine/model/fleet_incidents.h"
 #include "engine/model/step.h"
 
 static void end_by_word(struct fleet *f, struct job *job, const struct resolve_request *said,
@@ -40,7 +41,7 @@ static void end_by_word(struct fleet *f, struct job *job, const struct resolve_r
                           now.wall_ms);
     if (said->word == RESOLVE_ON_SOURCE)
         steer_gives_back_by_word(f, job, now, fx); /* what Ferry paused is not left so */
-    step_finish(f, job, trigger, &ending, now, fx);
+    final_finish(f, job, trigger, &ending, now, fx);
 }
 
 /* Where the guest is. Of a job that is over it closes what is still open about it. */
@@ -72,6 +73,13 @@ static bool take_place(struct fleet *f, struct job *job, const struct resolve_re
 bool word_taken(struct fleet *f, const struct resolve_request *said, struct moment now,
                 struct effects *fx, struct job **out_job, struct err *err)
 {
+    struct job *about = fleet_job_named(f, said->ns, said->name);
+    if (said->word == RESOLVE_ACKNOWLEDGE && about != NULL && about->frozen)
+        return err_set(
+            err, ERR_REFUSED,
+            "migration %s is frozen by an internal error: `ferry recover` adopts it again, "
+            "`ferry resolve` ends it",
+            about->name);
     if (said->word == RESOLVE_ACKNOWLEDGE)
         return incidents_said(f, said->ns, said->name, INCIDENT_END_ACKNOWLEDGED, said->requester,
                               now.wall_ms, err);

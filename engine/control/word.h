@@ -5,7 +5,7 @@
 
 #include "engine/model/effects.h"
 #include "engine/model/fleet.h"
-#include "engine/requests.h"
+#include "engine/model/request.h"
 
 /* *out_job: the job that is to go on by it; left as it is when the word was about an incident.
  * ERR_NOT_FOUND; ERR_REFUSED: nothing is broken or in doubt. */

@@ -4,7 +4,7 @@
 #include <assert.h>
 
 #include "base/text.h"
-#include "engine/control/volumes.h"
+#include "engine/model/volumes.h"
 
 /* As the job's text says now: it was written by us. */
 static bool take_volumes(const struct job *job, struct hv_volume *list, struct hv_migrate *migrate,
@@ -25,26 +25,19 @@ static bool take_volumes(const struct job *job, struct hv_volume *list, struct h
 bool executor_order(const struct hv_act *act, const struct effect *effect, const struct job *job,
                     struct hv_reply_sink reply_to, struct err *err)
 {
-    assert(effect->kind == EFFECT_DO_MIGRATE || effect->kind == EFFECT_DO_ABORT ||
-           effect->kind == EFFECT_DO_TUNE || effect->kind == EFFECT_DO_STOP_BACKUP);
+    assert(effect_answer(effect->kind) == INPUT_CALL);
     struct hv_volume volumes[HV_VOLUMES_MAX];
-    struct hv_request request = {.id = effect->of.act.id, .reply_to = reply_to};
+    struct hv_request request = {
+        .id = effect->of.act.id, .call = effect_call(effect), .reply_to = reply_to};
     TEXT_SET(request.host, effect->of.act.node);
     TEXT_SET(request.guest, effect->of.act.guest);
-    if (effect->kind == EFFECT_DO_MIGRATE) {
-        request.call = HV_CALL_MIGRATE;
-        request.with.migrate = effect->of.act.migrate;
-        if (!take_volumes(job, volumes, &request.with.migrate, err))
-            return false;
-    } else if (effect->kind == EFFECT_DO_TUNE && effect->of.act.call == HV_CALL_RESUME_STREAM) {
-        request.call = HV_CALL_RESUME_STREAM;
+    if (request.call == HV_CALL_MIGRATE || request.call == HV_CALL_RESUME_STREAM) {
         request.with.migrate = effect->of.act.migrate;
     } else if (effect->kind == EFFECT_DO_TUNE) {
-        request.call = effect->of.act.call;
         request.with.tune.value = effect->of.act.value;
         request.with.tune.postcopy = effect->of.act.postcopy;
-    } else {
-        request.call = HV_CALL_ABORT;
     }
+    if (request.call == HV_CALL_MIGRATE && !take_volumes(job, volumes, &request.with.migrate, err))
+        return false;
     return hv_act_submit(act, &request, err);
 }

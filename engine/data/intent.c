@@ -7,13 +7,13 @@
 #include "base/own.h"
 #include "base/text.h"
 
-int64_t intent_open_at(struct job *job, const char *node, const char *action, const char *argument,
-                       struct moment now, struct effects *fx)
+int64_t intent_open_at(struct job *job, const char *node, enum intent_kind kind,
+                       const char *argument, struct moment now, struct effects *fx)
 {
     struct effect *effect = effects_add(fx, EFFECT_INTENT, job, now.wall_ms);
     effect->of.intent.epoch = job->epoch;
     effect->of.intent.seq = ++job->intent_seq;
-    effect->of.intent.action = action;
+    effect->of.intent.kind = kind;
     effect->of.intent.status = "open";
     effect->of.intent.asked_ms = now.wall_ms;
     TEXT_SET(effect->of.intent.node, node);
@@ -22,85 +22,76 @@ int64_t intent_open_at(struct job *job, const char *node, const char *action, co
     return job->intent_seq;
 }
 
-int64_t intent_open(struct job *job, const char *action, const char *argument, struct moment now,
+int64_t intent_open(struct job *job, enum intent_kind kind, const char *argument, struct moment now,
                     struct effects *fx)
 {
-    return intent_open_at(job, job->source, action, argument, now, fx);
+    return intent_open_at(job, job->source, kind, argument, now, fx);
 }
 
-static void close_at(const struct job *job, const struct job_order *order, const struct err *err,
-                     struct moment now, struct effects *fx)
+static struct effect *close_at(const struct job *job, const struct job_order *order,
+                               const struct err *err, struct moment now, struct effects *fx)
 {
     struct effect *effect = effects_add(fx, EFFECT_INTENT, job, now.wall_ms);
     effect->of.intent.epoch = job->epoch;
     effect->of.intent.seq = order->seq;
-    effect->of.intent.action = order->action;
+    effect->of.intent.kind = order->kind;
     effect->of.intent.asked_ms = order->asked_ms;
     effect->of.intent.status = err->code == ERR_UNREACHABLE ? "lost" : "done";
     effect->of.intent.done_ms = now.wall_ms;
     effect->of.intent.err = *err;
     TEXT_SET(effect->of.intent.node, order->node);
     TEXT_SET(effect->of.intent.argument, order->argument);
+    return effect;
 }
 
-static void error_at(const struct job *job, const char *node, const char *call,
+static void error_at(const struct job *job, const char *node, enum intent_kind kind,
                      const struct err *err, struct moment now, struct effects *fx)
 {
     struct effect *effect = effects_add(fx, EFFECT_ERROR, job, now.wall_ms);
     TEXT_SET(effect->of.error.node, node);
-    effect->of.error.call = call;
+    effect->of.error.call = intent_kind_name(kind);
     effect->of.error.err = *err;
 }
 
-void intent_close(const struct job *job, const char *action, int64_t seq, int64_t asked_ms,
+void intent_close(const struct job *job, enum intent_kind kind, int64_t seq, int64_t asked_ms,
                   const struct err *err, struct moment now, struct effects *fx)
 {
-    struct job_order order = {.seq = seq, .asked_ms = asked_ms, .action = action};
+    struct job_order order = {.seq = seq, .asked_ms = asked_ms, .kind = kind};
     TEXT_SET(order.node, job->source);
-    close_at(job, &order, err, now, fx);
+    (void)close_at(job, &order, err, now, fx);
 }
 
-void intent_error(const struct job *job, const char *call, const struct err *err, struct moment now,
-                  struct effects *fx)
+void intent_error(const struct job *job, enum intent_kind kind, const struct err *err,
+                  struct moment now, struct effects *fx)
 {
-    error_at(job, job->source, call, err, now, fx);
-}
-
-const char *intent_action(const char *name)
-{
-    static const char *const all[] = {"set-downtime", "start-postcopy",  "suspend",      "resume",
-                                      "yank",         "drop-copy",       "reset-relay",  "yank-oob",
-                                      "kill-stream",  "pause-at-target", "pause-stream", "recover",
-                                      "stop-backup"};
-    for (size_t i = 0; i < COUNT(all); i++)
-        if (strcmp(all[i], name) == 0)
-            return all[i];
-    return "order";
+    error_at(job, job->source, kind, err, now, fx);
 }
 
 void intent_close_left(struct job *job, struct moment now, struct effects *fx)
 {
     struct err lost = {0};
     err_set(&lost, ERR_UNREACHABLE, "the process that gave the order ended");
-    for (unsigned i = 0; i < job->n_left; i++)
-        close_at(job, &job->left[i], &lost, now, fx);
+    for (unsigned i = 0; i < job->n_left; i++) {
+        struct effect *effect = close_at(job, &job->left[i].order, &lost, now, fx);
+        TEXT_SET(effect->of.intent.unknown, job->left[i].unknown);
+    }
     free(job->left);
     job->left = NULL;
     job->n_left = 0;
 }
 
 struct effect *order_give(struct fleet *f, struct job *job, struct job_order *order,
-                          enum hv_call call, const char *node, const char *action,
+                          enum hv_call call, const char *node, enum intent_kind kind,
                           const char *argument, struct moment now, struct effects *fx)
 {
-    order->seq = intent_open_at(job, node, action, argument, now, fx);
+    order->seq = intent_open_at(job, node, kind, argument, now, fx);
     order->asked_ms = now.wall_ms;
-    order->action = action;
+    order->kind = kind;
     order->id = ++f->next_call_id;
     TEXT_SET(order->node, node);
     TEXT_SET(order->argument, argument != NULL ? argument : "");
-    enum effect_kind kind = call == HV_CALL_MIGRATE ? EFFECT_DO_MIGRATE : EFFECT_DO_TUNE;
-    struct effect *effect = effects_add(fx, kind, job, now.wall_ms);
+    enum effect_kind what = call == HV_CALL_MIGRATE ? EFFECT_DO_MIGRATE : EFFECT_DO_TUNE;
+    struct effect *effect = effects_add(fx, what, job, now.wall_ms);
     effect->of.act.id = order->id;
     effect->of.act.call = call;
     TEXT_SET(effect->of.act.node, node);
@@ -114,9 +105,9 @@ bool order_answered(struct job *job, struct job_order *order, uint64_t id, const
     if (order->id == 0 || order->id != id)
         return false;
     order->id = 0;
-    close_at(job, order, err, now, fx);
+    (void)close_at(job, order, err, now, fx);
     if (err->code != ERR_NONE && err->code != ERR_REFUSED) /* REFUSED: our own shell's word */
-        error_at(job, order->node, order->action, err, now, fx);
+        error_at(job, order->node, order->kind, err, now, fx);
     job->changed = true;
     return true;
 }

@@ -6,27 +6,24 @@
 #include "engine/model/effects.h"
 #include "engine/model/fleet.h"
 
-/* Opens the next one of this epoch, for the source; returns its number. action is a literal, as are
- * those below; argument may be NULL. */
-int64_t intent_open_at(struct job *job, const char *node, const char *action, const char *argument,
-                       struct moment now, struct effects *fx);
-int64_t intent_open(struct job *job, const char *action, const char *argument, struct moment now,
+/* Opens the next one of this epoch, for the source; returns its number. argument may be NULL. */
+int64_t intent_open_at(struct job *job, const char *node, enum intent_kind kind,
+                       const char *argument, struct moment now, struct effects *fx);
+int64_t intent_open(struct job *job, enum intent_kind kind, const char *argument, struct moment now,
                     struct effects *fx);
 /* The answer came, or was lost with our connection. */
-void intent_close(const struct job *job, const char *action, int64_t seq, int64_t asked_ms,
+void intent_close(const struct job *job, enum intent_kind kind, int64_t seq, int64_t asked_ms,
                   const struct err *err, struct moment now, struct effects *fx);
-/* The literal of an action that was stored; one that is not known: "order". */
-const char *intent_action(const char *name);
 /* What an earlier process did not live to see answered is closed as lost. */
 void intent_close_left(struct job *job, struct moment now, struct effects *fx);
 /* What a host said, as it came. */
-void intent_error(const struct job *job, const char *call, const struct err *err, struct moment now,
-                  struct effects *fx);
+void intent_error(const struct job *job, enum intent_kind kind, const struct err *err,
+                  struct moment now, struct effects *fx);
 
 /* An order about the guest to one of its nodes: the intent, and the effect that carries it out once
  * that is committed; the effect is the caller's to fill further. call MIGRATE: a DO_MIGRATE. */
 struct effect *order_give(struct fleet *f, struct job *job, struct job_order *order,
-                          enum hv_call call, const char *node, const char *action,
+                          enum hv_call call, const char *node, enum intent_kind kind,
                           const char *argument, struct moment now, struct effects *fx);
 /* Was it this one that was answered? Then its intent is closed and an error recorded. */
 bool order_answered(struct job *job, struct job_order *order, uint64_t id, const struct err *err,

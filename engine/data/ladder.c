@@ -8,6 +8,7 @@
 #include "base/text.h"
 #include "engine/data/flags.h"
 #include "engine/data/intent.h"
+#include "engine/data/looks.h"
 #include "engine/data/monitor.h"
 #include "engine/data/ownership.h"
 #include "engine/data/recovery.h"
@@ -290,7 +291,8 @@ static void gather(struct fleet *f, const struct job *job, struct moment now,
         .target_stands = stands(&job->target_side, now),
         .target_resumed = job->stream.target_resumed,
         .postcopy_ordered = job->stream.postcopy_ordered,
-        .source_failed = failed(&job->source_side, now),
+        /* Once the call is back the stream is recovery's: a remedy would end what that resumes. */
+        .source_failed = job->call_out && failed(&job->source_side, now),
         .source_helps = fleet_has_helper(f, job->source),
         .target_helps = fleet_has_helper(f, job->target),
         .tried = job->stream.tried,
@@ -304,24 +306,24 @@ static void give(struct fleet *f, struct job *job, enum decision decision, const
     static const struct {
         enum decision decision;
         enum hv_call call;
-        const char *action;
+        enum intent_kind intent;
         bool at_target;
     } orders[] = {
-        {DECISION_STREAM_YANKED, HV_CALL_YANK, "yank", false},
-        {DECISION_STREAM_COPY_DROPPED, HV_CALL_DROP_COPY, "drop-copy", true},
-        {DECISION_STREAM_ABORT_DROPPED, HV_CALL_DROP_COPY, "drop-copy", true},
-        {DECISION_STREAM_RESET, HV_CALL_RESET_RELAY, "reset-relay", false},
-        {DECISION_STREAM_YANKED_OOB, HV_CALL_YANK_OOB, "yank-oob", false},
-        {DECISION_STREAM_KILLED, HV_CALL_KILL_STREAM, "kill-stream", false},
-        {DECISION_STREAM_TARGET_KILLED, HV_CALL_KILL_STREAM, "kill-stream", true},
-        {DECISION_STREAM_PAUSED, HV_CALL_ABORT, "pause-stream", false},
+        {DECISION_STREAM_YANKED, HV_CALL_YANK, INTENT_YANK, false},
+        {DECISION_STREAM_COPY_DROPPED, HV_CALL_DROP_COPY, INTENT_DROP_COPY, true},
+        {DECISION_STREAM_ABORT_DROPPED, HV_CALL_DROP_COPY, INTENT_DROP_COPY, true},
+        {DECISION_STREAM_RESET, HV_CALL_RESET_RELAY, INTENT_RESET_RELAY, false},
+        {DECISION_STREAM_YANKED_OOB, HV_CALL_YANK_OOB, INTENT_YANK_OOB, false},
+        {DECISION_STREAM_KILLED, HV_CALL_KILL_STREAM, INTENT_KILL_STREAM, false},
+        {DECISION_STREAM_TARGET_KILLED, HV_CALL_KILL_STREAM, INTENT_KILL_STREAM, true},
+        {DECISION_STREAM_PAUSED, HV_CALL_ABORT, INTENT_PAUSE_STREAM, false},
     };
     for (size_t i = 0; i < COUNT(orders); i++) {
         if (orders[i].decision != decision)
             continue;
         struct effect *effect = order_give(f, job, &job->stream.order, orders[i].call,
                                            orders[i].at_target ? job->target : job->source,
-                                           orders[i].action, NULL, now, fx);
+                                           orders[i].intent, NULL, now, fx);
         effect->of.act.postcopy = decision == DECISION_STREAM_PAUSED;
         job->stream.tried |= UINT64_C(1) << decision;
         job->stream.ordered_ms = now.mono_ms;
@@ -368,7 +370,7 @@ static void keep_looking(struct fleet *f, struct job *job, struct moment now, st
         return;
     if (now.mono_ms - job->stream.looked_ms >= AGAIN_MS) {
         job->stream.looked_ms = now.mono_ms;
-        step_look(f, job, now, fx);
+        looks_begin(f, job, now, fx);
         if (is_relayed(job))
             ask_relay(f, job, now, fx);
     }
@@ -471,16 +473,16 @@ bool ladder_called(struct fleet *f, struct job *job, uint64_t id, const struct e
     (void)f;
     if (!order_answered(job, &job->stream.order, id, err, now, fx))
         return false;
-    const char *action = job->stream.order.action;
-    bool once = text_equal(action, "reset-relay") || text_equal(action, "yank-oob");
+    enum intent_kind kind = job->stream.order.kind;
+    bool once = kind == INTENT_RESET_RELAY || kind == INTENT_YANK_OOB;
     if (once && err->code != ERR_NONE && err->code != ERR_UNREACHABLE)
         job->stream.ordered_ms = 0; /* nothing was done: nothing to wait for */
-    bool broken = once || text_equal(action, "kill-stream");
+    bool broken = once || kind == INTENT_KILL_STREAM;
     if (broken && err->code == ERR_NONE && job->mode != MODE_POSTCOPY)
         job->stream.aborted_ms = now.mono_ms; /* it is over: a target that does not know is told */
     if (err->code != ERR_NONE)
         effects_event(fx, job, now.wall_ms, true, "RemedyFailed", "%s at %s: %.300s",
-                      job->stream.order.action, job->stream.order.node, err->text);
+                      intent_kind_name(kind), job->stream.order.node, err->text);
     return true;
 }
 

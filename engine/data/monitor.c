@@ -1,4 +1,4 @@
-/* monitor.c - what both algorithms share: names, one sample taken in, texts, and what an accepted
+/* monitor.c - what both algorithms share: one sample taken in, texts, and what an accepted
  * order changes. See monitor.h. */
 #include "engine/data/monitor.h"
 
@@ -15,52 +15,6 @@
 #define TIME_MAX_MS INT64_C(1000000000000000) /* 30,000 years: sums of these never overflow */
 #define SIZE_MAX_BYTES (UINT64_C(1) << 60)    /* what a hypervisor says is not to be trusted */
 enum { SIZE_TEXT = 32 };
-
-const char *monitor_action_name(enum monitor_action action)
-{
-    static const char *const names[] = {
-#define ACTION(id, name, help) [MONITOR_##id] = name,
-#include "engine/data/monitor.def"
-#undef ACTION
-    };
-    assert(action < MONITOR_ACTION_COUNT);
-    return names[action];
-}
-
-static const struct {
-    const char *name, *help;
-    enum monitor_action action;
-} rows[DECISION_COUNT] = {
-#define DECISION(id, name, action, help) [DECISION_##id] = {name, help, MONITOR_##action},
-#include "engine/data/monitor.def"
-#undef DECISION
-};
-
-const char *decision_name(enum decision decision)
-{
-    assert(decision < DECISION_COUNT);
-    return rows[decision].name;
-}
-
-const char *decision_help(enum decision decision)
-{
-    assert(decision < DECISION_COUNT);
-    return rows[decision].help;
-}
-
-enum monitor_action decision_action(enum decision decision)
-{
-    assert(decision < DECISION_COUNT);
-    return rows[decision].action;
-}
-
-enum decision decision_from_name(const char *name)
-{
-    enum decision decision = 0;
-    while (decision < DECISION_COUNT && !text_equal(rows[decision].name, name))
-        decision++;
-    return decision;
-}
 
 int64_t monitor_ms(double seconds)
 {
@@ -103,10 +57,10 @@ static void add_numbers(const struct monitor *m, char *out, size_t n)
     if (m->budget_ms > 0)
         (void)snprintf(budget, sizeof budget, "%" PRId64 " s", m->budget_ms / 1000);
     bool known = m->dirty_bps > 0 || m->iteration > 1;
-    (void)snprintf(out, n, ": %s left, %s/s moved, %s%s, budget %s",
+    (void)snprintf(out, n, "; remaining %s, bandwidth %s/s, dirty rate %s%s, completion timeout %s",
                    size_text(left_text, m->remaining), size_text(moved, (uint64_t)m->bandwidth),
-                   known ? size_text(dirty, m->dirty_bps) : "dirty rate not known yet",
-                   known ? "/s dirtied" : "", budget);
+                   known ? size_text(dirty, m->dirty_bps) : "not known yet", known ? "/s" : "",
+                   budget);
 }
 
 void monitor_decide(const struct monitor *m, const struct look *look, struct monitor_decision *out,

@@ -19,27 +19,10 @@
 #ifndef ENGINE_DATA_MONITOR_H
 #define ENGINE_DATA_MONITOR_H
 
+#include "engine/model/decision.h"
 #include "engine/model/migration_config.h"
 #include "engine/model/phase.h"
 #include "hypervisor/types.h"
-
-enum monitor_action {
-#define ACTION(id, name, help) MONITOR_##id,
-#include "engine/data/monitor.def"
-#undef ACTION
-    MONITOR_ACTION_COUNT
-};
-enum decision {
-#define DECISION(id, name, action, help) DECISION_##id,
-#include "engine/data/monitor.def"
-#undef DECISION
-    DECISION_COUNT
-};
-const char *monitor_action_name(enum monitor_action action);
-const char *decision_name(enum decision decision);
-const char *decision_help(enum decision decision);
-enum decision decision_from_name(const char *name); /* DECISION_COUNT: no such */
-enum monitor_action decision_action(enum decision decision);
 
 enum {
     MONITOR_DOWNTIME_MAX_MS = 2000000, /* libvirt's own limit: any downtime will do */
@@ -52,14 +35,8 @@ enum {
     MONITOR_ABORT_GUARD_MS = 30000, /* an accepted abort that is never seen has failed */
     MONITOR_MINIMA_MAX = 128,       /* the window is kept in slices, of which this is enough */
     MONITOR_LATER_MAX = 256,        /* the largest go first */
-    MONITOR_TEXT_MAX = 256,
 };
 
-struct monitor_facts {                 /* fixed for one migration */
-    uint64_t memory_bytes, disk_bytes; /* of the guest; of the disks that move along */
-    bool vfio;                         /* a device of the host: no post-copy */
-    bool tuning;                       /* downtimeTuning was configured: legacy's ramp is on */
-};
 struct monitor_input {  /* one look */
     int64_t elapsed_ms; /* since the migration was begun */
     bool has_stats;     /* of a job that runs */
@@ -68,15 +45,6 @@ struct monitor_input {  /* one look */
     enum mode mode;
     bool stopped_by_migration; /* the source is paused(migration) */
     bool abort_under_way;      /* whoever asked */
-};
-struct monitor_decision {
-    enum decision why;
-    enum monitor_action action;  /* of that row */
-    int64_t downtime_ms;         /* SET_DOWNTIME */
-    char text[MONITOR_TEXT_MAX]; /* with the numbers that triggered it */
-    /* the inputs, as recorded */
-    int64_t elapsed_ms, budget_ms, estimate_ms; /* estimate: of moving what is left; -1: no idea */
-    uint64_t remaining, low_water, bandwidth_bps, dirty_bps, iteration;
 };
 
 struct monitor { /* plain memory: can be copied, stored and taken up again */

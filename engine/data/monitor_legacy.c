@@ -28,18 +28,18 @@ static void decide_late(const struct monitor *m, const struct look *look,
     int64_t late_s = m->now_ms / 1000;
     if (m->config.post_copy && !m->facts.vfio) {
         monitor_decide(m, look, out, DECISION_LATE_POSTCOPY, 0,
-                       "post-copy: not completed after %" PRId64 " s", late_s);
+                       "switching to post-copy: not completed after %" PRId64 " s", late_s);
     } else if (m->facts.vfio) {
         int64_t downtime_ms = m->budget_ms < MONITOR_DOWNTIME_MAX_MS / 2
                                   ? 2 * m->budget_ms
                                   : (int64_t)MONITOR_DOWNTIME_MAX_MS;
         monitor_decide(m, look, out, DECISION_LATE_VFIO, downtime_ms,
-                       "downtime of %" PRId64 " ms allowed, a host's device is attached: not "
-                       "completed after %" PRId64 " s",
+                       "max downtime %" PRId64 " ms, a host device is attached: not completed "
+                       "after %" PRId64 " s",
                        downtime_ms, late_s);
     } else
         monitor_decide(m, look, out, DECISION_LATE_PAUSE, 0,
-                       "pause: not completed after %" PRId64 " s", late_s);
+                       "pausing the guest: not completed after %" PRId64 " s", late_s);
 }
 
 static bool decide_ramp(const struct monitor *m, const struct look *look,
@@ -51,7 +51,7 @@ static bool decide_ramp(const struct monitor *m, const struct look *look,
     if (m->downtime_ms == 0) {
         int64_t first = initial < max ? initial : max;
         monitor_decide(m, look, out, DECISION_FIRST_DOWNTIME, first,
-                       "downtime of %" PRId64 " ms allowed to begin with", first);
+                       "max downtime %" PRId64 " ms at first", first);
         return true;
     }
     if (m->downtime_ms >= max || m->iteration < (uint64_t)m->config.downtime_after ||
@@ -61,7 +61,7 @@ static bool decide_ramp(const struct monitor *m, const struct look *look,
     int64_t next = m->downtime_ms + (more > 1 ? more : 1);
     next = next < max ? next : max;
     monitor_decide(m, look, out, DECISION_MORE_DOWNTIME, next,
-                   "downtime of %" PRId64 " ms allowed in pass %" PRIu64, next, m->iteration);
+                   "max downtime %" PRId64 " ms from iteration %" PRIu64 " on", next, m->iteration);
     return true;
 }
 
@@ -75,10 +75,10 @@ void legacy_step(struct monitor *m, const struct look *look, struct monitor_deci
         decide_late(m, look, out);
     else if (m->config.progress_timeout != 0 && still_s > m->config.progress_timeout)
         monitor_decide(m, look, out, DECISION_NO_PROGRESS, 0,
-                       "gave up after %" PRId64 " s without progress", still_s);
+                       "aborting: no progress for %" PRId64 " s", still_s);
     else if (late)
-        monitor_decide(m, look, out, DECISION_LATE, 0, "gave up, not completed after %" PRId64 " s",
-                       m->now_ms / 1000);
+        monitor_decide(m, look, out, DECISION_LATE, 0,
+                       "aborting: not completed after %" PRId64 " s", m->now_ms / 1000);
     else if (decide_ramp(m, look, out))
         return;
     else if (!look->in->has_stats)

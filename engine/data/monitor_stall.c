@@ -188,10 +188,10 @@ static bool decide_stalled(const struct monitor *m, const struct look *look,
                            struct monitor_decision *out)
 {
     static const char *const leads[DECISION_COUNT] = {
-        [DECISION_STALLED_POSTCOPY] = "post-copy",
-        [DECISION_STALLED_HARD] = "switch-over at any downtime",
-        [DECISION_STALLED_SOFT] = "switch-over within the downtime allowed",
-        [DECISION_STALLED_ABORT] = "gave up",
+        [DECISION_STALLED_POSTCOPY] = "switching to post-copy",
+        [DECISION_STALLED_HARD] = "switching over at any downtime",
+        [DECISION_STALLED_SOFT] = "switching over within the max downtime",
+        [DECISION_STALLED_ABORT] = "aborting",
     };
     if (!m->stalled || m->switching || leads[m->standing] == NULL || !path_is_well(m, look))
         return false;
@@ -199,8 +199,7 @@ static bool decide_stalled(const struct monitor *m, const struct look *look,
                           : m->standing == DECISION_STALLED_SOFT ? m->config.max_downtime_ms
                                                                  : 0;
     monitor_decide(m, look, out, m->standing, downtime_ms,
-                   "%s: stalled, no pass began with less for %" PRId64 " s, the rest needs %" PRId64
-                   " ms",
+                   "%s: no convergence for %" PRId64 " s, the remaining data needs %" PRId64 " ms",
                    leads[m->standing], (m->now_ms - m->progress_ms) / 1000, look->estimate_ms);
     return true;
 }
@@ -227,14 +226,15 @@ static void give_up_late(const struct monitor *m, const struct look *look,
     int64_t now_s = m->now_ms / 1000;
     if (m->switching || look->in->stopped_by_migration)
         monitor_decide(m, look, out, DECISION_LATE, 0,
-                       "gave up after %" PRId64 " s, the switch-over did not end in time", now_s);
+                       "aborting after %" PRId64 " s: the switch-over did not end in time", now_s);
     else if (look->estimate_ms >= 0 && !rest_fits(m, look))
         monitor_decide(m, look, out, DECISION_LATE, 0,
-                       "gave up, not completed after %" PRId64 " s, the rest needs %" PRId64 " s",
+                       "aborting: not completed after %" PRId64
+                       " s, the remaining data needs %" PRId64 " s",
                        now_s, look->estimate_ms / 1000);
     else
-        monitor_decide(m, look, out, DECISION_LATE, 0, "gave up, not completed after %" PRId64 " s",
-                       now_s);
+        monitor_decide(m, look, out, DECISION_LATE, 0,
+                       "aborting: not completed after %" PRId64 " s", now_s);
 }
 
 static bool decide_late(const struct monitor *m, const struct look *look,
@@ -244,16 +244,17 @@ static bool decide_late(const struct monitor *m, const struct look *look,
     bool may = !m->switching && !look->in->stopped_by_migration && m->iteration > 0;
     if (m->bandwidth <= 0 || still_ms > MONITOR_DEAD_MS)
         monitor_decide(m, look, out, DECISION_NO_BANDWIDTH, 0,
-                       "gave up after %" PRId64 " s, nothing moved for %" PRId64 " s",
+                       "aborting after %" PRId64 " s: no data transferred for %" PRId64 " s",
                        m->now_ms / 1000, still_ms / 1000);
     else if (may && m->config.disruption && !look->flows)
         return false; /* a moment: it may come back */
     else if (may && rest_fits(m, look) && may_postcopy(m))
         monitor_decide(m, look, out, DECISION_LATE_POSTCOPY, 0,
-                       "post-copy: not completed after %" PRId64 " s", m->now_ms / 1000);
+                       "switching to post-copy: not completed after %" PRId64 " s",
+                       m->now_ms / 1000);
     else if (may && rest_fits(m, look) && m->config.disruption)
         monitor_decide(m, look, out, DECISION_LATE_HARD, MONITOR_DOWNTIME_MAX_MS,
-                       "switch-over at any downtime: not completed after %" PRId64 " s",
+                       "switching over at any downtime: not completed after %" PRId64 " s",
                        m->now_ms / 1000);
     else
         give_up_late(m, look, out);
@@ -268,7 +269,7 @@ static bool decide_dead(const struct monitor *m, const struct look *look,
     if (!look->in->has_stats || still_ms <= limit_ms)
         return false;
     monitor_decide(m, look, out, DECISION_NO_PROGRESS, 0,
-                   "gave up after %" PRId64 " s without a byte moved", still_ms / 1000);
+                   "aborting: no data transferred for %" PRId64 " s", still_ms / 1000);
     return true;
 }
 
@@ -283,8 +284,8 @@ static bool decide_hold(const struct monitor *m, const struct look *look,
     if (!unset && !still)
         return false;
     monitor_decide(m, look, out, DECISION_HOLDS_DOWNTIME, MONITOR_DOWNTIME_HELD_MS,
-                   unset ? "no switch-over until bytes are seen moving"
-                         : "no switch-over while no bytes move");
+                   unset ? "max downtime held until data is transferred"
+                         : "max downtime held while no data is transferred");
     return true;
 }
 
@@ -319,8 +320,7 @@ static bool decide_downtime(const struct monitor *m, const struct look *look,
         return false;
     enum decision why = m->level_ms == 0 ? DECISION_FIRST_DOWNTIME : DECISION_MORE_DOWNTIME;
     monitor_decide(m, look, out, why, next,
-                   "downtime of %" PRId64 " ms allowed in pass %" PRIu64 ", bytes move", next,
-                   m->iteration);
+                   "max downtime %" PRId64 " ms from iteration %" PRIu64 " on", next, m->iteration);
     return true;
 }
 
@@ -335,13 +335,16 @@ static void decide_nothing(const struct monitor *m, const struct look *look, boo
         monitor_decide(m, look, out, DECISION_NO_STATS, 0, "no statistics");
     else if (late || (wish && (acts || m->standing == DECISION_PATH_SICK)))
         monitor_decide(m, look, out, DECISION_PATH_SICK, 0,
-                       "%s, but %s: the rest needs %" PRId64 " ms", late ? "late" : "stalled",
-                       look->flows ? "what is left does not fit the time" : "no bytes move",
+                       "%s, but no switch: %s; the remaining data needs %" PRId64 " ms",
+                       late ? "not completed in time" : "not converging",
+                       look->flows ? "the remaining data does not fit the time"
+                                   : "no data is transferred",
                        look->estimate_ms);
     else if (wish)
-        monitor_decide(m, look, out, m->standing, 0, "stalled, %s",
-                       m->standing == DECISION_THROTTLES ? "the guest is slowed further"
-                                                         : "a better moment is waited for");
+        monitor_decide(m, look, out, m->standing, 0, "not converging, %s",
+                       m->standing == DECISION_THROTTLES
+                           ? "auto-converge throttles the guest further"
+                           : "waiting for an iteration with less remaining data");
     else
         monitor_decide(m, look, out, DECISION_GOES_ON, 0, "goes on");
 }

@@ -9,11 +9,13 @@
 #include "engine/data/flags.h"
 #include "engine/data/intent.h"
 #include "engine/data/ladder.h"
+#include "engine/data/looks.h"
 #include "engine/data/ownership.h"
 #include "engine/data/recovery.h"
 #include "engine/data/resolve.h"
 #include "engine/data/steer.h"
 #include "engine/data/userpause.h"
+#include "hypervisor/versions.h"
 
 enum { ABORT_RETRY_MS = 200, STEER_BLIND_MS = 1000 };
 
@@ -21,23 +23,24 @@ static void close_call(struct job *job, bool is_abort, const struct err *err, st
                        struct effects *fx)
 {
     if (is_abort)
-        intent_close(job, job->abort_action, job->abort_call_seq, job->abort_call_asked_ms, err,
-                     now, fx);
+        intent_close(job, job->abort_kind, job->abort_call_seq, job->abort_call_asked_ms, err, now,
+                     fx);
     else
-        intent_close(job, "migrate", job->call_seq, job->call_asked_ms, err, now, fx);
+        intent_close(job, INTENT_MIGRATE, job->call_seq, job->call_asked_ms, err, now, fx);
 }
 
-/* A port on which the target will listen, where a broken post-copy may have to be connected again:
- * libvirt tells nobody which one it takes. It takes the lowest free one of its range, so this is
- * one of the upper half; the last is left to those who try whether there is a path. A port that
- * another program has is found out by the call, which is then made again (resolve.c). 0: libvirt's
- * choice. */
+/* A port on which the target will listen, where a broken post-copy can only be resumed by
+ * connecting to it again (recovery.h): libvirt tells nobody which one it takes. It takes the lowest
+ * free one of its range, so this is one of the upper half; the last is left to those who try
+ * whether there is a path. A port that another program has is found out by the call, which is then
+ * made again (resolve.c). 0: libvirt's choice. */
 static unsigned choose_port(struct fleet *f, const struct job *job)
 {
     enum { PORTS_TRIED_MAX = 2 };
     struct node *target = fleet_node(f, job->target);
     bool relayed = (job->flags & (HV_MIGRATE_TUNNELLED | HV_MIGRATE_RELAYED)) != 0;
     if (target == NULL || relayed || !hv_host_listens_on_address(&target->host) ||
+        !hv_quirk_of(HV_QUIRK_RESUME_KILLS_TARGET, target->facts.libvirt_version) ||
         !flags_allow_postcopy(job) || job->retries >= PORTS_TRIED_MAX)
         return 0;
     unsigned min = target->host.port_min != 0 ? target->host.port_min : HV_PORT_MIN;
@@ -59,7 +62,7 @@ void move_call(struct fleet *f, struct job *job, struct moment now, struct effec
     char port[32] = "";
     if (job->stream.port != 0)
         (void)snprintf(port, sizeof port, "port %u", job->stream.port);
-    job->call_seq = intent_open(job, "migrate", port, now, fx);
+    job->call_seq = intent_open(job, INTENT_MIGRATE, port, now, fx);
     job->call_asked_ms = now.wall_ms;
     struct effect *watch = effects_add(fx, EFFECT_DO_WATCH, job, now.wall_ms);
     TEXT_SET(watch->of.act.node, job->source);
@@ -85,7 +88,7 @@ void move_call(struct fleet *f, struct job *job, struct moment now, struct effec
 
 void move_begin(struct fleet *f, struct job *job, struct moment now, struct effects *fx)
 {
-    step_record_sides(job, "before", now, fx);
+    looks_record_sides(job, "before", now, fx);
     step_take(f, job, TRIGGER_TARGET_CHECKED, now, fx);
     job->verdict_last = -1;
     job->verdict_since_ms = 0;
@@ -134,7 +137,7 @@ void move_called(struct job *job, const struct err *err, struct moment now, stru
     job->error = *err;
     close_call(job, false, err, now, fx);
     if (err->code != ERR_NONE && err->code != ERR_REFUSED)
-        intent_error(job, "migrate", err, now, fx);
+        intent_error(job, INTENT_MIGRATE, err, now, fx);
     if (err->code == ERR_UNREACHABLE) {
         /* Our connection broke, not the migration: loss of sight is never an outcome. */
         job->stream.unseen = true;
@@ -183,7 +186,7 @@ void move_abort_called(struct job *job, const struct err *err, struct moment now
         return;
     }
     if (err->code != ERR_REFUSED) /* our own shell's word, not a host's */
-        intent_error(job, job->abort_action, err, now, fx);
+        intent_error(job, job->abort_kind, err, now, fx);
     job->abort_next_ms = now.mono_ms + ABORT_RETRY_MS;
 }
 
@@ -228,8 +231,8 @@ static void advance_abort(struct fleet *f, struct job *job, struct moment now, s
         return;
     }
     bool yanks = how == LADDER_STOP_YANK;
-    job->abort_action = yanks ? "yank" : "abort";
-    job->abort_call_seq = intent_open(job, job->abort_action, NULL, now, fx);
+    job->abort_kind = yanks ? INTENT_YANK : INTENT_ABORT;
+    job->abort_call_seq = intent_open(job, job->abort_kind, NULL, now, fx);
     job->abort_call_asked_ms = now.wall_ms;
     job->abort_call_id = ++f->next_call_id;
     struct effect *call =
@@ -291,7 +294,7 @@ void move_adopt(struct fleet *f, struct job *job, struct moment now, struct effe
     steer_begin(f, job);
     job->hv_job = JOB_SEEN_UNKNOWN;
     job->stream.flow_ms = job->stream.sampled_ms = now.mono_ms;
-    job->abort_action = "abort";
+    job->abort_kind = INTENT_ABORT;
     if (job->call_seq != 0) { /* the call's own answer died with the process that made it */
         struct err lost = {0};
         err_set(&lost, ERR_UNREACHABLE, "the process that made the call ended");
@@ -299,8 +302,8 @@ void move_adopt(struct fleet *f, struct job *job, struct moment now, struct effe
         if (job->abort_call_seq != 0)
             close_call(job, true, &lost, now, fx);
     }
+    recovery_adopt(f, job, now);
     intent_close_left(job, now, fx);
-    recovery_adopt(job, now);
     effects_event(fx, job, now.wall_ms, false, "Adopted",
                   "Taken over after a restart in phase %s; reading both nodes.",
                   phase_name(job->phase));

@@ -24,14 +24,14 @@ void move_abort_called(struct job *job, const struct err *err, struct moment now
 /* Somebody asks to stop, in any phase. */
 void move_ask_abort(struct job *job, const char *requester, enum abort_cause cause, const char *why,
                     struct moment now, struct effects *fx);
-/* Moves a handed-off job as far as the facts allow. */
 /* An answer to a question about its stream. False: nobody asked. */
 bool move_answered(struct job *job, const struct input *input, struct moment now,
                    struct effects *fx);
+/* Moves a handed-off job as far as the facts allow. */
 void move_advance(struct fleet *f, struct job *job, struct moment now, struct effects *fx);
-/* A job found in the store after its call was recorded: this process made no call for it. */
 /* Was the target in sight, and everything it said heard, since the call went out? */
 bool move_saw_target(struct fleet *f, const struct job *job);
+/* A job found in the store after its call was recorded: this process made no call for it. */
 void move_adopt(struct fleet *f, struct job *job, struct moment now, struct effects *fx);
 
 #endif

@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "base/text.h"
+#include "engine/data/final.h"
 #include "engine/data/flags.h"
 #include "engine/data/intent.h"
 #include "hypervisor/versions.h"
@@ -60,8 +61,8 @@ static void tell(struct job *job, enum recovery state, const char *text, struct 
     enter(job, state, now);
     const char *source = ownership_side_name(ownership_side(&job->source_side.sight));
     const char *target = ownership_side_name(ownership_side(&job->target_side.sight));
-    step_wait(job, PENDING_RECOVERY, now, "%s (%s on %s, %s on %s; tries: %u)", text, source,
-              job->source, target, job->target, job->recovery.tries);
+    step_wait(job, PENDING_RECOVERY, now, "%s (source %s %s, target %s %s; attempts: %u)", text,
+              job->source, source, job->target, target, job->recovery.tries);
     job->waits_until_ms = bad ? 0 : job->recovery.until_ms;
     if (is_news)
         effects_event(fx, job, now.wall_ms, true, bad ? "PostCopyNotRecovered" : "PostCopyBroken",
@@ -71,7 +72,7 @@ static void tell(struct job *job, enum recovery state, const char *text, struct 
 static void pause_stream(struct fleet *f, struct job *job, struct moment now, struct effects *fx)
 {
     struct effect *effect = order_give(f, job, &job->recovery.order, HV_CALL_ABORT, job->source,
-                                       "pause-stream", NULL, now, fx);
+                                       INTENT_PAUSE_STREAM, NULL, now, fx);
     effect->of.act.postcopy = true;
     job->recovery.next_ms = now.mono_ms + RECOVERY_AGAIN_MS / 4;
     job->recovery.paused = true;
@@ -105,17 +106,21 @@ static uint64_t losses_of(struct fleet *f, const struct job *job)
     return (source != NULL ? source->losses : 0) + (target != NULL ? target->losses : 0);
 }
 
-/* The node whose daemon ended within seconds of the newest try; NULL: none did. */
+/* The node whose daemon ended while the newest order was out, or within seconds of its answer;
+ * NULL: none did. */
 static const struct node *killed_node(struct fleet *f, const struct job *job)
 {
     const struct node *nodes[] = {fleet_node(f, job->target), fleet_node(f, job->source)};
     if (job->recovery.tried_ms == 0 || job->recovery.way == RECOVERY_WAY_COUNT ||
         losses_of(f, job) == job->recovery.losses)
         return NULL;
+    int64_t until_ms = job->recovery.order.id != 0 ? INT64_MAX
+                       : job->recovery.answered_ms > job->recovery.tried_ms
+                           ? job->recovery.answered_ms + RECOVERY_DEATH_MS
+                           : job->recovery.tried_ms + RECOVERY_DEATH_MS;
     for (size_t i = 0; i < COUNT(nodes); i++)
         if (nodes[i] != NULL && nodes[i]->lost_closed &&
-            nodes[i]->lost_ms >= job->recovery.tried_ms &&
-            nodes[i]->lost_ms - job->recovery.tried_ms <= RECOVERY_DEATH_MS)
+            nodes[i]->lost_ms >= job->recovery.tried_ms && nodes[i]->lost_ms <= until_ms)
             return nodes[i];
     return NULL;
 }
@@ -130,8 +135,8 @@ static void note_death(struct fleet *f, struct job *job, struct moment now, stru
     job->changed = true;
     effects_event(
         fx, job, now.wall_ms, true, "DaemonEnded",
-        "libvirtd on %s ended %lld ms after try %u to resume the post-copy by %s; that is "
-        "not tried again.",
+        "libvirtd on %s ended %lld ms after attempt %u to resume the post-copy by %s; it is not "
+        "repeated.",
         node->name, (long long)(node->lost_ms - job->recovery.tried_ms), job->recovery.tries,
         recovery_way_name(job->recovery.way));
 }
@@ -139,6 +144,14 @@ static void note_death(struct fleet *f, struct job *job, struct moment now, stru
 static unsigned stream_port(const struct job *job)
 {
     return job->stream.port != 0 ? job->stream.port : job->stream.relay_port;
+}
+
+/* Which libvirt the target has decides what it may be asked, and that comes just after it connects.
+ */
+static bool knows_version(struct fleet *f, const struct job *job)
+{
+    const struct node *target = fleet_node(f, job->target);
+    return target != NULL && target->facts_fresh;
 }
 
 /* COUNT: none is known to be safe, and out_why says why not. libvirt's own comes first: it leaves
@@ -162,7 +175,7 @@ static enum recovery_way choose_way(struct fleet *f, const struct job *job, char
         (void)snprintf(out_why, bytes, "%s has libvirt %s: %s", job->target, text,
                        hv_quirk_why(HV_QUIRK_RESUME_KILLS_TARGET));
     else
-        (void)snprintf(out_why, bytes, "a daemon ended right after the last try by %s",
+        (void)snprintf(out_why, bytes, "a libvirtd ended right after the last attempt by %s",
                        recovery_unsafe_text(job));
     size_t n = strlen(out_why);
     (void)snprintf(out_why + n, bytes - n, "; %s",
@@ -181,11 +194,13 @@ static void resume(struct fleet *f, struct job *job, enum recovery_way way, stru
                    recovery_way_name(way));
     struct effect *effect = order_give(f, job, &job->recovery.order,
                                        by_monitor ? HV_CALL_RESUME_STREAM : HV_CALL_MIGRATE,
-                                       job->source, "recover", number, now, fx);
+                                       job->source, INTENT_RECOVER, number, now, fx);
     flags_fill(job, &effect->of.act.migrate);
     TEXT_SET(effect->of.act.migrate.target, job->target);
     effect->of.act.migrate.flags |= HV_MIGRATE_RESUME | HV_MIGRATE_POSTCOPY;
     effect->of.act.migrate.port = by_monitor ? stream_port(job) : 0;
+    if (!by_monitor) /* the target's QEMU closes its first listener for another one */
+        job->stream.port = job->stream.relay_port = 0;
     job->recovery.way = way;
     job->recovery.losses = losses_of(f, job);
     job->recovery.next_ms = now.mono_ms + RECOVERY_AGAIN_MS;
@@ -198,7 +213,8 @@ static void resume(struct fleet *f, struct job *job, enum recovery_way way, stru
 static void probe(struct fleet *f, struct job *job, struct moment now, struct effects *fx)
 {
     if (job->recovery.state != RECOVERY_WAITING) /* else what is told already stays */
-        tell(job, RECOVERY_WAITING, "The path between the nodes is probed first", now, fx);
+        tell(job, RECOVERY_WAITING, "Post-copy broken; probing the path between the nodes first",
+             now, fx);
     job->recovery.path_id = ++f->next_call_id;
     job->recovery.path_asked_ms = now.mono_ms;
     struct effect *effect = effects_add(fx, EFFECT_DO_ASK_PATH, job, now.wall_ms);
@@ -225,6 +241,11 @@ static bool path_allows(struct fleet *f, struct job *job, struct moment now)
 
 static void try_again(struct fleet *f, struct job *job, struct moment now, struct effects *fx)
 {
+    if (!knows_version(f, job)) {
+        tell(job, RECOVERY_WAITING,
+             "Post-copy broken; the target's libvirt version is not known yet", now, fx);
+        return;
+    }
     if (!path_allows(f, job, now)) {
         probe(f, job, now, fx);
         return;
@@ -233,19 +254,21 @@ static void try_again(struct fleet *f, struct job *job, struct moment now, struc
     enum recovery_way way = choose_way(f, job, why, sizeof why);
     if (way == RECOVERY_WAY_COUNT) {
         char text[JOB_REASON_MAX / 2 + JOB_NOTE_MAX];
-        (void)snprintf(text, sizeof text, "Both halves live, and no safe way to resume: %s", why);
+        (void)snprintf(
+            text, sizeof text,
+            "Post-copy broken, both sides are alive, and there is no safe way to resume: %s", why);
         tell(job, RECOVERY_EXHAUSTED, text, now, fx);
         return;
     }
-    tell(job, RECOVERY_RESUMING, "The stream is being taken up again", now, fx);
+    tell(job, RECOVERY_RESUMING, "Resuming post-copy", now, fx);
     resume(f, job, way, now, fx);
 }
 
 /* The target still believes in a stream that is dead: its own helper can tell it. */
 static void kill_at_target(struct fleet *f, struct job *job, struct moment now, struct effects *fx)
 {
-    (void)order_give(f, job, &job->recovery.order, HV_CALL_KILL_STREAM, job->target, "kill-stream",
-                     NULL, now, fx);
+    (void)order_give(f, job, &job->recovery.order, HV_CALL_KILL_STREAM, job->target,
+                     INTENT_KILL_STREAM, NULL, now, fx);
     job->recovery.killed = true;
     job->recovery.next_ms = now.mono_ms + RECOVERY_AGAIN_MS / 4;
 }
@@ -281,7 +304,8 @@ static void watch(struct fleet *f, struct job *job, int64_t stood_ms, struct mom
     bool target_is_blind = ownership_side(&job->source_side.sight) == SIDE_POSTCOPY_FAILED;
     if (!is_dead(job, stood_ms, now)) {
         if (!is_whole(job)) {
-            tell(job, RECOVERY_WATCHING, "The hypervisors may finish by themselves", now, fx);
+            tell(job, RECOVERY_WATCHING,
+                 "Post-copy lost its libvirt connection; QEMU may finish by itself", now, fx);
         } else if (job->resolving) {
             job->resolving = false; /* it simply runs; nobody's call tells, we watch */
             job->changed = true;
@@ -289,10 +313,12 @@ static void watch(struct fleet *f, struct job *job, int64_t stood_ms, struct mom
         return;
     }
     if (!job->recovery.paused) {
-        tell(job, RECOVERY_PAUSING, "Nothing moves; the dead stream is ended", now, fx);
+        tell(job, RECOVERY_PAUSING, "No data is transferred; closing the dead post-copy stream",
+             now, fx);
         pause_stream(f, job, now, fx);
     } else if (target_is_blind && fleet_has_helper(f, job->target) && !job->recovery.killed) {
-        tell(job, RECOVERY_PAUSING, "The target's helper closes the dead stream", now, fx);
+        tell(job, RECOVERY_PAUSING, "The target's helper closes the dead post-copy stream", now,
+             fx);
         kill_at_target(f, job, now, fx);
     } else {
         try_again(f, job, now, fx);
@@ -308,15 +334,15 @@ static void flag_irrecoverable(struct fleet *f, struct job *job, struct moment n
     struct step_ending ending = {.outcome = OUTCOME_IRRECOVERABLE, .guest_at = GUEST_AT_BROKEN};
     (void)snprintf(
         ending.reason, sizeof ending.reason,
-        "irrecoverable: broken in post-copy, and the half on %s is gone (%s on %s, %s on "
-        "%s); what is left is not touched",
-        target_gone ? job->target : job->source, ownership_side_name(source), job->source,
-        ownership_side_name(target), job->target);
+        "irrecoverable: post-copy broke and the domain on %s is gone (source %s %s, target %s %s); "
+        "what is left is not touched",
+        target_gone ? job->target : job->source, job->source, ownership_side_name(source),
+        job->target, ownership_side_name(target));
     enter(job, RECOVERY_IRRECOVERABLE, now);
     effects_event(fx, job, now.wall_ms, true, "Irrecoverable", "%s", ending.reason);
     if (job->abort_asked)
         job->abort_status = ABORT_FAILED;
-    step_finish(f, job, TRIGGER_IRRECOVERABLE, &ending, now, fx);
+    final_finish(f, job, TRIGGER_IRRECOVERABLE, &ending, now, fx);
 }
 
 /* An answer that got lost is not awaited for ever; a path of which nobody tells is tried. */
@@ -342,9 +368,12 @@ static bool is_due(struct job *job, struct moment now, struct effects *fx)
     if (job->recovery.state != RECOVERY_NONE && now.mono_ms >= job->recovery.ends_ms) {
         bool dead = job->recovery.path == HV_PATH_DEAD;
         tell(job, RECOVERY_EXHAUSTED,
-             dead
-                 ? "Both halves live but the path between them is dead; `ferry recover` tries again"
-                 : "Both halves live but no try worked in time; `ferry recover` tries again",
+             dead ? "Post-copy broken, both sides are alive, the path between them is dead; `ferry "
+                    "recover` "
+                    "tries again"
+                  : "Post-copy broken, both sides are alive, no attempt worked in time; `ferry "
+                    "recover` tries "
+                    "again",
              now, fx);
         return false;
     }
@@ -374,7 +403,7 @@ static void mend(struct fleet *f, struct job *job, enum recovery_plan plan, int6
     }
     char why[JOB_NOTE_MAX * 2];
     bool kept = job->recovery.tries == 0 && job->recovery.path != HV_PATH_DEAD &&
-                choose_way(f, job, why, sizeof why) != RECOVERY_WAY_COUNT;
+                knows_version(f, job) && choose_way(f, job, why, sizeof why) != RECOVERY_WAY_COUNT;
     if (job->recovery.state == RECOVERY_EXHAUSTED && kept) {
         enter(job, RECOVERY_WAITING, now); /* libvirt's call kept it from trying; that is over */
         open_window(job, now);
@@ -384,7 +413,8 @@ static void mend(struct fleet *f, struct job *job, enum recovery_plan plan, int6
     if (plan == RECOVER_WATCH) {
         watch(f, job, stood_ms, now, fx);
     } else if (plan == RECOVER_PAUSE && !job->recovery.paused) {
-        tell(job, RECOVERY_PAUSING, "The source does not know that the stream is dead", now, fx);
+        tell(job, RECOVERY_PAUSING,
+             "The source does not know that the post-copy stream is dead; closing it", now, fx);
         pause_stream(f, job, now, fx);
     } else {
         try_again(f, job, now, fx);
@@ -405,7 +435,7 @@ bool recovery_advance(struct fleet *f, struct job *job, int64_t stood_ms, struct
             flag_irrecoverable(f, job, now, fx);
     } else if (plan == RECOVER_BLIND) {
         if (stood_ms >= 3 * RECOVERY_GONE_MS)
-            tell(job, RECOVERY_BLIND, "A node cannot be asked; waiting for facts", now, fx);
+            tell(job, RECOVERY_BLIND, "Post-copy broken and a node cannot be reached", now, fx);
     } else {
         mend(f, job, plan, stood_ms, now, fx);
     }
@@ -419,6 +449,7 @@ bool recovery_called(struct fleet *f, struct job *job, uint64_t id, const struct
     bool was_try = job->recovery.state == RECOVERY_RESUMING;
     if (!order_answered(job, &job->recovery.order, id, err, now, fx))
         return false;
+    job->recovery.answered_ms = now.mono_ms;
     if (was_try && err->code != ERR_NONE) {
         enter(job, RECOVERY_WAITING, now);
         bool cheap = job->recovery.way == RECOVERY_WAY_MONITOR; /* nothing is prepared anywhere */
@@ -447,13 +478,29 @@ bool recovery_probed(struct job *job, uint64_t id, enum hv_path path, const stru
     if (recovery->path_dead_ms == 0)
         recovery->path_dead_ms = now.mono_ms;
     if (recovery->state == RECOVERY_WAITING)
-        tell(job, RECOVERY_WAITING, "There is no path between the nodes; no try is spent on it",
-             now, fx);
+        tell(job, RECOVERY_WAITING,
+             "Post-copy broken and no path between the nodes; waiting for the path", now, fx);
     return true;
 }
 
-void recovery_adopt(struct job *job, struct moment now)
+/* An order of the earlier process that was not answered: if a daemon is gone now, that was it. */
+static void adopt_order(struct fleet *f, struct job *job, struct moment now)
 {
+    job->recovery.way = RECOVERY_WAY_COUNT;
+    for (unsigned i = 0; i < job->n_left; i++)
+        for (enum recovery_way way = 0; way < RECOVERY_WAY_COUNT; way++)
+            if (job->left[i].order.kind == INTENT_RECOVER &&
+                strstr(job->left[i].order.argument, recovery_way_name(way)) != NULL)
+                job->recovery.way = way;
+    if (job->recovery.way == RECOVERY_WAY_COUNT)
+        return;
+    job->recovery.tried_ms = job->recovery.answered_ms = now.mono_ms;
+    job->recovery.losses = losses_of(f, job);
+}
+
+void recovery_adopt(struct fleet *f, struct job *job, struct moment now)
+{
+    adopt_order(f, job, now);
     if (job->recovery.state == RECOVERY_NONE || job->recovery.state == RECOVERY_EXHAUSTED)
         return;
     open_window(job, now);
@@ -467,7 +514,7 @@ void recovery_arrived(struct job *job, struct moment now, struct effects *fx)
         return;
     enter(job, RECOVERY_RECOVERED, now);
     effects_event(fx, job, now.wall_ms, false, "PostCopyRecovered",
-                  "The guest arrived on %s after a broken post-copy; tries: %u.", job->target,
+                  "Post-copy recovered: the guest runs on %s; attempts: %u.", job->target,
                   job->recovery.tries);
 }
 

@@ -30,7 +30,7 @@ enum {
     RECOVERY_GONE_MS = 1000,     /* a side must be seen gone for so long */
     RECOVERY_PATH_MS = 3000,     /* after a dead path it is probed again */
     RECOVERY_ANSWER_MS = 10000,  /* a probe's answer is awaited for so long */
-    RECOVERY_DEATH_MS = 10000,   /* a daemon that ends so soon after a try was ended by it */
+    RECOVERY_DEATH_MS = 10000,   /* a daemon that ends so soon after an answer was ended by it */
     RECOVERY_DOUBT_MS = 100000,  /* a path dead for so long: one try all the same. A firewall may
                                     know the stream's own port and no other */
 };
@@ -59,7 +59,7 @@ bool recovery_called(struct fleet *f, struct job *job, uint64_t id, const struct
 bool recovery_probed(struct job *job, uint64_t id, enum hv_path path, const struct err *err,
                      struct moment now, struct effects *fx);
 /* A job of an earlier process is taken over: nobody tried meanwhile. */
-void recovery_adopt(struct job *job, struct moment now);
+void recovery_adopt(struct fleet *f, struct job *job, struct moment now);
 /* The guest arrived after all. */
 void recovery_arrived(struct job *job, struct moment now, struct effects *fx);
 /* The ways after which a daemon ended, as they are stored; and back. */

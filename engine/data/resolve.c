@@ -5,13 +5,15 @@
 #include <string.h>
 
 #include "base/text.h"
+#include "engine/data/final.h"
+#include "engine/data/looks.h"
 #include "engine/data/monitor.h"
 #include "engine/data/move.h"
 #include "engine/data/ownership.h"
 #include "engine/data/recovery.h"
 #include "engine/data/steer.h"
 #include "engine/data/userpause.h"
-#include "engine/incidents.h"
+#include "engine/model/fleet_incidents.h"
 
 enum {
     ROUND_FAST_MS = 200,  /* between rounds at first */
@@ -80,7 +82,7 @@ static void finish_on_source(struct fleet *f, struct job *job, struct moment now
     }
     if (job->abort_asked)
         job->abort_status = stopped ? ABORT_SUCCEEDED : ABORT_FAILED;
-    step_finish(f, job, TRIGGER_ON_SOURCE, &ending, now, fx);
+    final_finish(f, job, TRIGGER_ON_SOURCE, &ending, now, fx);
 }
 
 static void finish_on_target(struct fleet *f, struct job *job, struct moment now,
@@ -92,7 +94,7 @@ static void finish_on_target(struct fleet *f, struct job *job, struct moment now
     recovery_arrived(job, now, fx);
     if (job->abort_asked)
         job->abort_status = ABORT_FAILED; /* the migration won the race */
-    step_finish(f, job, TRIGGER_ON_TARGET, &ending, now, fx);
+    final_finish(f, job, TRIGGER_ON_TARGET, &ending, now, fx);
 }
 
 /* Nowhere: lost, unless the source still has its definition, shut off, which is how a guest ends
@@ -112,7 +114,7 @@ static void finish_gone(struct fleet *f, struct job *job, struct moment now, str
                    cause);
     if (job->abort_asked)
         job->abort_status = ABORT_FAILED;
-    step_finish(f, job, TRIGGER_LOST, &ending, now, fx);
+    final_finish(f, job, TRIGGER_LOST, &ending, now, fx);
 }
 
 /* An earlier process recorded the intent and died: proof that the call was never made, or ended
@@ -124,7 +126,7 @@ static void call_again(struct fleet *f, struct job *job, struct moment now, stru
         (void)snprintf(ending.reason, sizeof ending.reason, "cancelled by %s before anything moved",
                        job->abort_requester);
         job->abort_status = ABORT_SUCCEEDED;
-        step_finish(f, job, TRIGGER_CANCELLED, &ending, now, fx);
+        final_finish(f, job, TRIGGER_CANCELLED, &ending, now, fx);
         return;
     }
     job->retries++;
@@ -211,12 +213,14 @@ static bool may_run_there(const struct job *job)
 }
 
 /* The target was not even started, and the port was Ferry's choice: another program may have it.
- * QEMU's errors all have this number, so it is tried once more than needed now and then. */
-static bool may_be_port(const struct job *job)
+ * QEMU's errors all have this number, so it is tried once more than needed now and then; not where
+ * the target was lost meanwhile. */
+static bool may_be_port(struct fleet *f, const struct job *job)
 {
-    enum { HV_INTERNAL_ERROR = 1 };
+    enum { INTERNAL_ERROR = 1, FROM_QEMU = 10 }; /* libvirt's */
     return job->stream.port != 0 && job->error.code == ERR_HYPERVISOR &&
-           job->error.hv_code == HV_INTERNAL_ERROR && !job->abort_asked;
+           job->error.hv_code == INTERNAL_ERROR && job->error.hv_domain == FROM_QEMU &&
+           !job->abort_asked && move_saw_target(f, job);
 }
 
 /* The source runs the guest. That is the end only if its own job is over too: a call that was
@@ -254,7 +258,7 @@ static void settle_on_source(struct fleet *f, struct job *job, struct moment now
     if (steer_gives_back(f, job, now, fx))
         return; /* we stopped it to finish: it runs again before anything is final */
     bool never_moved = job->phase == PHASE_TARGET_READY && !job->moved;
-    if ((!job->call_over || may_be_port(job)) && never_moved && job->retries < CALLS_AGAIN_MAX)
+    if ((!job->call_over || may_be_port(f, job)) && never_moved && job->retries < CALLS_AGAIN_MAX)
         call_again(f, job, now, fx);
     else
         finish_on_source(f, job, now, fx);
@@ -409,7 +413,7 @@ static bool knows_job(struct fleet *f, struct job *job, struct moment now, struc
 
 void resolve_advance(struct fleet *f, struct job *job, struct moment now, struct effects *fx)
 {
-    if (job->judged_round != job->round && step_looked(f, job, now, fx)) {
+    if (job->judged_round != job->round && looks_answered(f, job, now, fx)) {
         if (!knows_job(f, job, now, fx))
             return;
         job->judged_round = job->round;
@@ -424,6 +428,6 @@ void resolve_advance(struct fleet *f, struct job *job, struct moment now, struct
         if (job->wake_ms > job->next_round_ms)
             job->wake_ms = job->next_round_ms;
     } else if (job->judged_round == job->round) {
-        step_look(f, job, now, fx);
+        looks_begin(f, job, now, fx);
     }
 }

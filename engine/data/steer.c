@@ -5,7 +5,7 @@
 #include <string.h>
 
 #include "base/text.h"
-#include "engine/control/expect.h"
+#include "engine/data/expect.h"
 #include "engine/data/flags.h"
 #include "engine/data/intent.h"
 #include "engine/data/monitor.h"
@@ -51,14 +51,14 @@ struct steering {
 
 static const struct {
     enum hv_call call;
-    const char *action; /* in the record of intents */
+    enum intent_kind intent;
 } orders[MONITOR_ACTION_COUNT] = {
-    [MONITOR_SET_DOWNTIME] = {HV_CALL_SET_DOWNTIME, "set-downtime"},
-    [MONITOR_POSTCOPY] = {HV_CALL_START_POSTCOPY, "start-postcopy"},
-    [MONITOR_PAUSE] = {HV_CALL_SUSPEND, "suspend"},
+    [MONITOR_SET_DOWNTIME] = {HV_CALL_SET_DOWNTIME, INTENT_SET_DOWNTIME},
+    [MONITOR_POSTCOPY] = {HV_CALL_START_POSTCOPY, INTENT_START_POSTCOPY},
+    [MONITOR_PAUSE] = {HV_CALL_SUSPEND, INTENT_SUSPEND},
 };
 
-void steer_free(struct steering *steering)
+static void steer_free(struct steering *steering)
 {
     if (steering != NULL)
         free(steering->json);
@@ -92,6 +92,7 @@ void steer_begin(struct fleet *f, struct job *job)
         facts.vfio = is_device_of_host(&guest->owner->migratable);
     if (job->steering == NULL)
         job->steering = calloc(1, sizeof *job->steering);
+    job->free_steering = steer_free;
     struct steering *s = job->steering;
     if (s == NULL)
         return; /* without memory it runs unwatched, as libvirt alone would */
@@ -130,8 +131,8 @@ static void record(struct job *job, const struct monitor *m, const struct monito
     job->steering->unsaved = true;
     job->changed = true;
     if (d->action != MONITOR_NOTHING && d->why != DECISION_HOLDS_DOWNTIME)
-        effects_event(fx, job, now.wall_ms, d->action == MONITOR_ABORT, "MonitorDecided", "%s: %s",
-                      monitor_action_name(d->action), d->text);
+        effects_event(fx, job, now.wall_ms, d->action == MONITOR_ABORT, "MonitorDecided", "%s",
+                      d->text);
 }
 
 int64_t steer_downtime_ms(const struct job *job)
@@ -241,7 +242,7 @@ static void order(struct fleet *f, struct job *job, const struct monitor_decisio
     s->wish = *d;
     job->stream.postcopy_ordered = job->stream.postcopy_ordered || d->action == MONITOR_POSTCOPY;
     s->call = orders[d->action].call;
-    s->call_seq = intent_open(job, orders[d->action].action, argument, now, fx);
+    s->call_seq = intent_open(job, orders[d->action].intent, argument, now, fx);
     s->call_asked_ms = now.wall_ms;
     s->call_id = ++f->next_call_id;
     struct effect *effect = effects_add(fx, EFFECT_DO_TUNE, job, now.wall_ms);
@@ -385,11 +386,11 @@ static bool resumed(struct job *job, uint64_t id, const struct err *err, struct 
     if (job->resume_call_id == 0 || job->resume_call_id != id)
         return false;
     job->resume_call_id = 0;
-    intent_close(job, "resume", job->resume_call_seq, job->resume_asked_ms, err, now, fx);
+    intent_close(job, INTENT_RESUME, job->resume_call_seq, job->resume_asked_ms, err, now, fx);
     if (err->code == ERR_NONE)
         job->stopped_by_us = false;
     else
-        intent_error(job, "resume", err, now, fx);
+        intent_error(job, INTENT_RESUME, err, now, fx);
     job->changed = true;
     return true;
 }
@@ -404,13 +405,13 @@ bool steer_called(struct fleet *f, struct job *job, uint64_t id, const struct er
     if (s == NULL || s->call_id == 0 || s->call_id != id)
         return false;
     s->call_id = 0;
-    const char *action = orders[s->wish.action].action;
-    intent_close(job, action, s->call_seq, s->call_asked_ms, err, now, fx);
+    enum intent_kind kind = orders[s->wish.action].intent;
+    intent_close(job, kind, s->call_seq, s->call_asked_ms, err, now, fx);
     bool accepted = err->code == ERR_NONE;
     if (accepted && !phase_is_final(job->phase))
         take_effect(job, &s->wish, now, fx);
     else if (!accepted && err->code != ERR_REFUSED)
-        intent_error(job, action, err, now, fx);
+        intent_error(job, kind, err, now, fx);
     if (err->code == ERR_UNREACHABLE && s->wish.action == MONITOR_PAUSE)
         job->stopped_by_us = true; /* nobody knows: if it stands still, that was us */
     if (s->wish.action == MONITOR_POSTCOPY &&
@@ -441,7 +442,7 @@ static bool is_resuming(const struct job *job, struct moment now)
 static void order_resume(struct fleet *f, struct job *job, struct moment now, struct effects *fx)
 {
     job->resume_tries++;
-    job->resume_call_seq = intent_open(job, "resume", NULL, now, fx);
+    job->resume_call_seq = intent_open(job, INTENT_RESUME, NULL, now, fx);
     job->resume_asked_ms = now.wall_ms;
     job->resume_call_id = ++f->next_call_id;
     struct effect *effect = effects_add(fx, EFFECT_DO_TUNE, job, now.wall_ms);

@@ -49,6 +49,5 @@ void steer_record(struct job *job, const char *by, const struct monitor_decision
 
 /* The acting monitor's state as it is to be stored, or NULL; good until it decides again. */
 const char *steer_json(const struct job *job);
-void steer_free(struct steering *steering); /* NULL is fine */
 
 #endif

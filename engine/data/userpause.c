@@ -33,8 +33,8 @@ static void pause_there(struct fleet *f, struct job *job, struct moment now, str
     if (job->userpause.ran_since_ms == 0)
         job->userpause.ran_since_ms = now.mono_ms;
     job->userpause.tries++;
-    (void)order_give(f, job, &job->userpause.order, HV_CALL_SUSPEND, job->target, "pause-at-target",
-                     NULL, now, fx);
+    (void)order_give(f, job, &job->userpause.order, HV_CALL_SUSPEND, job->target,
+                     INTENT_PAUSE_AT_TARGET, NULL, now, fx);
 }
 
 /* Could the hypervisor itself have stopped it, to finish? It must be about to be done. */

@@ -1,6 +1,7 @@
 /* effects.c - see effects.h. */
 #include "engine/model/effects.h"
 
+#include <assert.h>
 #include <stdarg.h>
 #include <stdio.h>
 #include <string.h>
@@ -9,6 +10,50 @@
 #include "base/text.h"
 
 enum { EFFECTS_FIRST = 64 };
+enum { NO_CALL = HV_CALL_COUNT, OWN_CALL, NO_ANSWER = INPUT_COUNT };
+
+static const struct {
+    enum { RECORD, ACTION } is;
+    enum effect_commit commit;
+    int call, answer; /* enum hv_call, enum input_kind, or one of the above */
+} rows[EFFECT_COUNT] = {
+#define EFFECT(id, is, commit, call, answer, help) \
+    [EFFECT_##id] = {is, EFFECT_##commit, call, answer},
+#include "engine/model/effect.def"
+#undef EFFECT
+};
+
+bool effect_is_record(enum effect_kind kind)
+{
+    assert(kind < EFFECT_COUNT);
+    return rows[kind].is == RECORD;
+}
+
+enum effect_commit effect_commit(enum effect_kind kind)
+{
+    assert(kind < EFFECT_COUNT);
+    return rows[kind].commit;
+}
+
+enum input_kind effect_answer(enum effect_kind kind)
+{
+    assert(kind < EFFECT_COUNT);
+    return (enum input_kind)rows[kind].answer;
+}
+
+enum hv_call effect_call(const struct effect *effect)
+{
+    assert(effect->kind < EFFECT_COUNT);
+    int call = rows[effect->kind].call;
+    return call == OWN_CALL ? effect->of.act.call : (enum hv_call)call;
+}
+
+const char *effect_intent_name(const struct effect *effect)
+{
+    assert(effect->kind == EFFECT_INTENT);
+    enum intent_kind kind = effect->of.intent.kind;
+    return kind == INTENT_COUNT ? effect->of.intent.unknown : intent_kind_name(kind);
+}
 
 const char *look_kind_name(enum look_kind kind)
 {

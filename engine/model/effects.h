@@ -8,36 +8,25 @@
 #ifndef ENGINE_MODEL_EFFECTS_H
 #define ENGINE_MODEL_EFFECTS_H
 
-#include "engine/data/monitor.h"
+#include "engine/model/decision.h"
+#include "engine/model/input_kind.h"
+#include "engine/model/intent_kind.h"
 #include "engine/model/job.h"
 #include "hypervisor/hv.h"
 
 enum effect_kind {
-    EFFECT_STEP,     /* record: a job changed phase */
-    EFFECT_EVENT,    /* record: something to tell about a job, or about another object */
-    EFFECT_SIGHTING, /* record: the guest seen, or not, on a node */
-    EFFECT_ERROR,    /* record: an error of a hypervisor call */
-    EFFECT_MODE,     /* record: the mode changed */
-    EFFECT_DECISION, /* record: what a monitor decided, or would have */
-    EFFECT_INTENT,   /* record: an action that changes a guest, before and after */
-    /* From here on: things to do. */
-    EFFECT_DO_LOOK,        /* ask a node for the guest's state */
-    EFFECT_DO_ASK_JOB,     /* ask the source whether a job runs on the guest */
-    EFFECT_DO_ASK_FINAL,   /* ask a node for the numbers it kept of the guest's last move */
-    EFFECT_DO_COMPARE_CPU, /* ask a node whether it has the CPU that the guest sees on `from` */
-    EFFECT_DO_ASK_VOLUMES, /* ask `from` how big the job's disks are, a node about their places */
-    EFFECT_DO_ASK_PATH,    /* ask a node's helper whether `from`, another node, can be reached */
-    EFFECT_DO_ASK_RELAY,   /* ask how the guest's streams through our relay fare */
-    EFFECT_DO_MIGRATE,     /* its volumes are the job's */
-    EFFECT_DO_ABORT,
-    EFFECT_DO_TUNE,        /* downtime, post-copy, pause, resume: act.call */
-    EFFECT_DO_SHUTDOWN,    /* ask a guest to turn itself off */
-    EFFECT_DO_STOP_BACKUP, /* abort the job of somebody else on the guest */
-    EFFECT_DO_WATCH,
-    EFFECT_DO_UNWATCH,
-    EFFECT_DO_NOTE_LOOK, /* append to the trace what a monitor was given; nobody waits for it */
-    EFFECT_DO_REMOVE,    /* take the finished job out of view */
+#define EFFECT(id, is, commit, call, answer, help) EFFECT_##id,
+#include "engine/model/effect.def"
+#undef EFFECT
+    EFFECT_COUNT
 };
+/* What happens to it while commits fail; see effect.def. */
+enum effect_commit { EFFECT_WAITS, EFFECT_GOES, EFFECT_STOPS, EFFECT_MAY_STOP };
+bool effect_is_record(enum effect_kind kind); /* else it is carried out */
+enum effect_commit effect_commit(enum effect_kind kind);
+enum input_kind effect_answer(enum effect_kind kind); /* INPUT_COUNT: nobody waits for one */
+struct effect;
+enum hv_call effect_call(const struct effect *effect); /* HV_CALL_COUNT: none */
 
 /* One line of the trace from which a monitor's decisions can be computed again. */
 enum look_kind { LOOK_BEGIN, LOOK_LOOK, LOOK_ACCEPTED, LOOK_REFUSED, LOOK_COUNT };
@@ -76,7 +65,9 @@ struct effect {
         } mode;
         struct {
             int64_t epoch, seq, asked_ms, done_ms;
-            const char *action, *status; /* literals */
+            enum intent_kind kind;
+            char unknown[INTENT_NAME_MAX]; /* INTENT_COUNT: its name as another version stored it */
+            const char *status;            /* a literal */
             char node[HV_HOST_MAX], argument[32];
             struct err err;
         } intent;
@@ -124,6 +115,8 @@ void effects_event(struct effects *fx, const struct job *job, int64_t wall_ms, b
 void effects_note(struct effects *fx, const char *kind, const char *ns, const char *name,
                   const char *uid, int64_t wall_ms, bool warning, const char *reason,
                   const char *fmt, ...) __attribute__((format(printf, 9, 10)));
+/* The action's name, of an INTENT. */
+const char *effect_intent_name(const struct effect *effect);
 /* Something to do with a guest that is no job's. */
 struct effect *effects_order(struct effects *fx, enum effect_kind kind, const char *node,
                              const char *guest_uuid, int64_t wall_ms);

@@ -6,10 +6,8 @@
 #include <string.h>
 
 #include "base/text.h"
-#include "engine/control/drain.h"
-#include "engine/control/placement.h"
-#include "engine/control/policy.h"
 #include "engine/model/fleet_inside.h"
+#include "engine/model/rejection.h"
 
 struct fleet *fleet_new(const struct fleet_config *config, uint64_t seed, struct err *err)
 {
@@ -106,7 +104,7 @@ void fleet_free(struct fleet *f)
     free_guests(f);
     free_nodes(f);
     fleet_free_objects(f);
-    placement_free_cpus(f);
+    cpus_fini(&f->cpus);
     incidents_fini(&f->incidents);
     paths_fini(&f->paths);
     free(f);

@@ -11,6 +11,7 @@
 #define ENGINE_MODEL_FLEET_H
 
 #include "base/own.h"
+#include "engine/model/cpus.h"
 #include "engine/model/incident.h"
 #include "engine/model/node.h"
 #include "engine/model/object.h"
@@ -42,9 +43,8 @@ struct fleet {
     struct space *spaces;       /* hash by name */
     struct object *objects;     /* hash by key */
     struct object *of_kind[OBJECT_COUNT];
-    struct needs *needs;    /* shared sets */
-    struct cpu_known *cpus; /* what preparation learned; see placement.h */
-    size_t n_cpus;
+    struct needs *needs;                          /* shared sets */
+    struct cpus cpus;                             /* what preparation learned */
     struct paths paths;                           /* what earlier migrations showed */
     struct incidents incidents;                   /* that somebody must look at */
     struct node *by_inbound[FLEET_INBOUND_LISTS]; /* by number of arrivals, capped */
@@ -127,6 +127,9 @@ void fleet_add_object(struct fleet *f, struct object *take_object); /* and marks
 void fleet_object_changed(struct fleet *f, struct object *object);
 void fleet_remove_object(struct fleet *f, struct object *object); /* stored as removed first */
 void fleet_objects_stored(struct fleet *f); /* the list of changed ones is on disk */
+/* object_parts.c: that document, made if there is none, as one of Ferry's own; NULL: no memory. */
+struct object *object_make(struct fleet *f, enum object_kind kind, const char *ns, const char *name,
+                           struct moment now);
 
 struct job *fleet_job(struct fleet *f, const char *uid);
 struct job *fleet_job_named(struct fleet *f, const char *ns, const char *name);

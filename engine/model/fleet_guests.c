@@ -3,7 +3,7 @@
 #include <string.h>
 
 #include "base/text.h"
-#include "engine/control/drain.h"
+#include "engine/model/evacuation.h"
 #include "engine/model/fleet_inside.h"
 #include "engine/model/ledger.h"
 

@@ -5,7 +5,7 @@
 #include <string.h>
 
 #include "base/text.h"
-#include "engine/control/backoff.h"
+#include "engine/model/backoff.h"
 #include "engine/model/fleet_inside.h"
 #include "engine/model/ledger.h"
 
@@ -305,11 +305,6 @@ void fleet_job_moved(struct fleet *f, struct job *job, enum phase from)
     if (phase_is_final(job->phase) && !phase_is_final(from))
         end_job(f, job);
     job->version = fleet_touch(f);
-    const char *flaw = job_flaw(job);
-    if (flaw != NULL)
-        fleet_freeze_job(f, job, "after the step from %s to %s: %s",
-                         from == PHASE_NONE ? "nothing" : phase_name(from), phase_name(job->phase),
-                         flaw);
 }
 
 void fleet_prune_jobs(struct fleet *f, const char *guest_uuid)

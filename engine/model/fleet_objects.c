@@ -8,9 +8,9 @@
 #include "base/json.h"
 #include "base/log.h"
 #include "base/text.h"
-#include "engine/control/drain.h"
-#include "engine/control/policy.h"
+#include "engine/model/drain.h"
 #include "engine/model/fleet_inside.h"
+#include "engine/model/policy.h"
 
 static void make_key(enum object_kind kind, const char *ns, const char *name, char *out_key)
 {

@@ -129,7 +129,7 @@ static void forget_closed(struct incidents *incidents, const char *uid)
         }
 }
 
-/* As exporter/metrics_incidents.c shows it. */
+/* As exporter/metrics/metrics_incidents.c shows it. */
 static bool looks_like(const struct incident *a, const struct incident *b)
 {
     return a->kind == b->kind && strcmp(a->ns, b->ns) == 0 && strcmp(a->guest, b->guest) == 0 &&
@@ -174,8 +174,9 @@ bool incidents_open(struct incidents *incidents, const struct incident *incident
         const struct incident was = *before;
         *before = *incident;
         before->opened_ms = was.opened_ms;
-        if (was.kind == INCIDENT_SPLIT && !incident_lasts(incident->kind)) {
-            before->kind = was.kind; /* how the migration ended makes it no smaller */
+        if (was.kind == INCIDENT_SPLIT &&
+            (!incident_lasts(incident->kind) || incident->kind == INCIDENT_INTERNAL)) {
+            before->kind = was.kind; /* how the migration ended, or froze, makes it no smaller */
             TEXT_SET(before->guest_at, was.guest_at);
         }
         note_change(incidents, before);

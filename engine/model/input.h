@@ -4,36 +4,9 @@
 
 #include "collector/sample.h"
 #include "engine/model/fleet.h"
-#include "engine/requests.h"
+#include "engine/model/input_kind.h"
+#include "engine/model/request.h"
 #include "hypervisor/hv.h"
-
-enum input_kind {
-    INPUT_TICK,       /* time passed */
-    INPUT_HOST,       /* a host connected or was lost */
-    INPUT_MISSED,     /* something that hosts said was dropped on its way, nobody knows what */
-    INPUT_FACTS,      /* facts of a host */
-    INPUT_GUESTS,     /* the list of a host's guests */
-    INPUT_ABILITIES,  /* what a host can offer */
-    INPUT_DEFINITION, /* what a guest's definition says */
-    INPUT_EVENT,      /* lifecycle, iteration, completion */
-    INPUT_SAMPLE,     /* a measurement */
-    INPUT_LOOK,       /* an answer to DO_LOOK */
-    INPUT_ASK_JOB,    /* an answer to DO_ASK_JOB */
-    INPUT_FINAL,      /* an answer to DO_ASK_FINAL */
-    INPUT_CPU,        /* an answer to DO_COMPARE_CPU */
-    INPUT_VOLUMES,    /* an answer to DO_ASK_VOLUMES */
-    INPUT_DIRTY,      /* how fast a guest writes, or why that could not be measured */
-    INPUT_STREAM,     /* an answer to DO_ASK_PATH or DO_ASK_RELAY */
-    INPUT_CALL,       /* an answer to DO_MIGRATE or DO_ABORT */
-    INPUT_JUDGED,     /* why a job ended as it did, from the analyser */
-    INPUT_CREATE,     /* a request for a new job */
-    INPUT_CANCEL,     /* a request to stop one */
-    INPUT_PUT,        /* a request to write a document */
-    INPUT_REMOVE,     /* a request to remove one */
-    INPUT_RESOLVE,    /* an operator's word about a job */
-    INPUT_EVICT,      /* a request to evict a launcher */
-    INPUT_ASK,        /* a question that changes nothing */
-};
 
 struct input {
     enum input_kind kind;
@@ -65,7 +38,7 @@ struct input {
             struct migration_request request; /* its texts are owned by the input */
         } create;
         struct {
-            char ns[HV_HOST_MAX], name[SNAPSHOT_NAME_MAX], requester[SNAPSHOT_WHO_MAX];
+            char ns[HV_HOST_MAX], name[JOB_NAME_MAX], requester[JOB_WHO_MAX];
             bool remove; /* delete: take it out of view once it is final */
         } cancel;
         struct object_request put; /* its texts are owned by the input */

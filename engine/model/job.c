@@ -1,9 +1,6 @@
 /* job.c - see job.h. */
 #include "engine/model/job.h"
 
-#include "engine/data/steer.h"
-#include "engine/publish.h"
-
 struct job *job_new(struct err *err)
 {
     struct job *job = calloc(1, sizeof *job);
@@ -21,8 +18,10 @@ void job_free(struct job *job)
 {
     if (job == NULL)
         return;
-    publish_drop_view(job->view);
-    steer_free(job->steering);
+    if (job->view != NULL)
+        job->drop_view(job->view);
+    if (job->steering != NULL)
+        job->free_steering(job->steering);
     judgement_unref(job->judgement);
     free(job->left);
     free(job->monitor_json);

@@ -22,13 +22,7 @@
 #include "engine/model/phase.h"
 #include "hypervisor/types.h"
 
-enum {
-    JOB_UID_MAX = 37,
-    JOB_NAME_MAX = 254,
-    JOB_WHO_MAX = 64,
-    JOB_REASON_MAX = 512,
-    JOB_FAILED_NODES = 4,
-};
+enum { JOB_FAILED_NODES = 4 };
 
 /* What is known about the hypervisor's own job on the source while nobody's call tells. */
 enum job_seen {
@@ -87,7 +81,7 @@ struct job {
     unsigned again;               /* sides of this round that were asked a second time */
     int64_t next_round_ms;
     struct job_side source_side, target_side;
-    struct job_order *left; /* orders an earlier process did not live to see answered; owned */
+    struct job_left *left; /* orders of an earlier process, open; owned */
     unsigned n_left;
     enum job_seen hv_job;     /* newest answer about the source's own job */
     bool hv_job_is_backup;    /* OTHER: one that may be stopped where the policy says so */
@@ -107,7 +101,7 @@ struct job {
     enum abort_cause abort_cause;
     int64_t abort_asked_ms, abort_next_ms; /* monotonic */
     uint64_t abort_call_id;                /* out, 0: none */
-    const char *abort_action;              /* a literal: abort, or yank where that would freeze */
+    enum intent_kind abort_kind;           /* ABORT, or YANK where that would freeze */
     int64_t abort_call_seq, abort_call_asked_ms;
 
     enum priority priority;
@@ -149,8 +143,9 @@ struct job {
     bool looks_later; /* final: both sides are to be seen once more, at wake_ms */
 
     struct steering *steering; /* the monitors at work, owned; see engine/data/steer.h */
-    char *monitor_json;        /* the acting one's state as last stored, owned or NULL */
-    int64_t steered_ms;        /* monotonic: it last looked */
+    void (*free_steering)(struct steering *steering); /* set with it by who made it */
+    char *monitor_json; /* the acting one's state as last stored, owned or NULL */
+    int64_t steered_ms; /* monotonic: it last looked */
     int64_t decisions_before, looks_before; /* recorded by earlier processes */
     int decision;                           /* enum decision: the newest one */
     char decision_text[JOB_REASON_MAX];
@@ -175,9 +170,10 @@ struct job {
     bool frozen;             /* by an internal error: nothing is decided or ordered for it */
     struct job *next_broken; /* in the fleet's list of those that this turn froze */
     uint64_t version;
-    struct job_view *view; /* as readers saw it last; see engine/publish.h */
-    bool changed;          /* must be stored */
-    bool listed;           /* in the fleet's list of changed ones */
+    struct job_view *view;                    /* as readers saw it last; see engine/publish.h */
+    void (*drop_view)(struct job_view *view); /* set with it by who made it */
+    bool changed;                             /* must be stored */
+    bool listed;                              /* in the fleet's list of changed ones */
     struct job *next_changed;
     char key[HV_HOST_MAX + JOB_NAME_MAX]; /* namespace/name */
     struct job *older;                    /* finished job of the same guest before this one */

@@ -3,10 +3,18 @@
 #ifndef ENGINE_MODEL_JOB_PARTS_H
 #define ENGINE_MODEL_JOB_PARTS_H
 
+#include "engine/model/intent_kind.h"
 #include "engine/model/phase.h"
 #include "hypervisor/types.h"
 
-enum { JOB_MODES_MAX = 8, JOB_NOTE_MAX = 160 };
+enum {
+    JOB_UID_MAX = 37,
+    JOB_NAME_MAX = 254, /* Kubernetes object names, with terminator */
+    JOB_WHO_MAX = 64,
+    JOB_REASON_MAX = 512,
+    JOB_NOTE_MAX = 160,
+    JOB_MODES_MAX = 8,
+};
 
 /* Both clocks at one moment. */
 struct moment {
@@ -27,8 +35,13 @@ struct job_side {
 struct job_order {
     uint64_t id;           /* 0: none is out */
     int64_t seq, asked_ms; /* wall */
-    const char *action;    /* a literal */
+    enum intent_kind kind;
     char node[HV_HOST_MAX], argument[32];
+};
+/* One that an earlier process did not live to see answered. */
+struct job_left {
+    struct job_order order;
+    char unknown[INTENT_NAME_MAX]; /* INTENT_COUNT: its name as another version stored it */
 };
 
 struct job_mode { /* one change of mode */
@@ -75,6 +88,7 @@ struct job_recovery { /* engine/data/recovery.h */
     int64_t since_ms, until_ms; /* wall, to be shown */
     int64_t next_ms, ends_ms;   /* monotonic: the next try, the end of the window */
     int64_t tried_ms;           /* monotonic: the newest one; 0: none */
+    int64_t answered_ms;        /* monotonic: when the newest order was */
     struct job_order order;     /* out */
     bool paused, killed;        /* the stream was ended, at the source, at the target */
     enum hv_path path;          /* to the target, as the source's helper last found it */

@@ -7,11 +7,11 @@
 #include <utlist.h>
 
 #include "base/heap.h"
-#include "engine/control/quota.h"
 #include "engine/model/forecast.h"
 #include "engine/model/job.h"
 #include "engine/model/migratable.h"
 #include "engine/model/needs.h"
+#include "engine/model/quota.h"
 #include "engine/model/required.h"
 #include "engine/model/settings.h"
 #include "hypervisor/types.h"
@@ -24,8 +24,9 @@ struct node {
     struct taint taints[TAINTS_MAX];
     struct hv_facts facts; /* ends with what placement reads: what follows should be near to it */
     bool connected, has_facts;
-    bool asked;  /* it connected or refused at least once */
-    bool listed; /* its guests were seen since it connected */
+    bool facts_fresh; /* told since it connected: its libvirt may be another one by now */
+    bool asked;       /* it connected or refused at least once */
+    bool listed;      /* its guests were seen since it connected */
     bool cordoned;
     bool cordoned_by_drain; /* and uncordoned with it */
     bool improved;          /* since somebody was told that it has no room */

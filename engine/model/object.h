@@ -30,4 +30,11 @@ struct object {
 
 void object_free(struct object *object); /* NULL is fine */
 
+#define OBJECT_OURS "ferry:evacuation" /* requester of a document that nobody but Ferry wanted */
+struct json_object;
+/* A document's part as JSON; an empty object when there is none or it cannot be read. */
+struct json_object *object_read_part(const char *json);
+/* Replaces the text, which stays as it was without memory. */
+bool object_write_part(struct json_object *value, char **text);
+
 #endif

@@ -5,36 +5,11 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include <libxml/parser.h>
-#include <libxml/tree.h>
-
 #include "base/text.h"
 #include "hypervisor/libvirt/internal.h"
+#include "hypervisor/xml.h"
 
 enum { CAPABILITIES_BYTES_MAX = 16 * 1024 * 1024, DEVICE_BYTES_MAX = 64 * 1024 };
-
-static xmlDocPtr parse(const char *xml, size_t bytes_max)
-{
-    size_t n = strlen(xml);
-    if (n > bytes_max)
-        return NULL;
-    return xmlReadMemory(xml, (int)n, NULL, NULL,
-                         XML_PARSE_NONET | XML_PARSE_NOERROR | XML_PARSE_NOWARNING);
-}
-
-static bool is_element(const xmlNode *node, const char *name)
-{
-    return node->type == XML_ELEMENT_NODE && strcmp((const char *)node->name, name) == 0;
-}
-
-static const xmlNode *child_of(const xmlNode *parent, const char *name)
-{
-    for (const xmlNode *node = parent != NULL ? parent->children : NULL; node != NULL;
-         node = node->next)
-        if (is_element(node, name))
-            return node;
-    return NULL;
-}
 
 /* False when there is none or it does not fit. */
 static bool copy_out(xmlChar *take_text, char *out, size_t out_bytes)
@@ -76,9 +51,9 @@ static void read_machines(struct machines *machines, const char *arch, const xml
 {
     for (const xmlNode *node = parent->children; node != NULL; node = node->next) {
         char name[sizeof machines->items->name];
-        if (is_element(node, "domain")) /* one that only KVM has, say */
+        if (xml_is(node, "domain")) /* one that only KVM has, say */
             read_machines(machines, arch, node);
-        if (!is_element(node, "machine"))
+        if (!xml_is(node, "machine"))
             continue;
         if (copy_out(xmlNodeGetContent(node), name, sizeof name))
             add_machine(machines, arch, name);
@@ -95,8 +70,8 @@ static void read_guests(const xmlNode *root, struct hv_abilities *abilities)
     bool has_guests = false;
     for (const xmlNode *guest = root->children; guest != NULL; guest = guest->next) {
         char name[sizeof machines.items->arch];
-        has_guests = has_guests || is_element(guest, "guest");
-        const xmlNode *arch = is_element(guest, "guest") ? child_of(guest, "arch") : NULL;
+        has_guests = has_guests || xml_is(guest, "guest");
+        const xmlNode *arch = xml_is(guest, "guest") ? xml_child(guest, "arch") : NULL;
         if (arch != NULL && read_attribute(arch, "name", name, sizeof name))
             read_machines(&machines, name, arch);
     }
@@ -132,7 +107,7 @@ static void read_cell(const xmlNode *cell, struct hv_abilities *abilities)
     for (const xmlNode *node = cell->children; node != NULL; node = node->next) {
         char size[24] = "", total[24] = "";
         int64_t size_kib, n;
-        if (is_element(node, "pages") && read_attribute(node, "size", size, sizeof size) &&
+        if (xml_is(node, "pages") && read_attribute(node, "size", size, sizeof size) &&
             copy_out(xmlNodeGetContent(node), total, sizeof total) &&
             text_to_i64(size, 1, INT64_MAX / 1024, &size_kib) &&
             text_to_i64(total, 0, INT64_MAX / 1024, &n))
@@ -153,10 +128,10 @@ static void drop_plain_pages(struct hv_abilities *abilities)
 
 static void read_topology(const xmlNode *topology, struct hv_abilities *abilities)
 {
-    const xmlNode *cells = child_of(topology, "cells");
+    const xmlNode *cells = xml_child(topology, "cells");
     for (const xmlNode *cell = cells != NULL ? cells->children : NULL; cell != NULL;
          cell = cell->next)
-        if (is_element(cell, "cell"))
+        if (xml_is(cell, "cell"))
             read_cell(cell, abilities);
     abilities->pages_known = abilities->n_pages > 0;
     drop_plain_pages(abilities);
@@ -164,11 +139,11 @@ static void read_topology(const xmlNode *topology, struct hv_abilities *abilitie
 
 void libvirt_capabilities_decode(const char *xml, struct hv_abilities *abilities)
 {
-    xmlDocPtr doc = parse(xml, CAPABILITIES_BYTES_MAX);
+    xmlDocPtr doc = xml_parse(xml, CAPABILITIES_BYTES_MAX);
     const xmlNode *root = doc != NULL ? xmlDocGetRootElement(doc) : NULL;
-    if (root != NULL && is_element(root, "capabilities")) {
+    if (root != NULL && xml_is(root, "capabilities")) {
         read_guests(root, abilities);
-        read_topology(child_of(child_of(root, "host"), "topology"), abilities);
+        read_topology(xml_child(xml_child(root, "host"), "topology"), abilities);
     }
     xmlFreeDoc(doc);
 }
@@ -176,9 +151,9 @@ void libvirt_capabilities_decode(const char *xml, struct hv_abilities *abilities
 /* <pool><target><path>/srv/images</path> */
 bool libvirt_capabilities_pool_path(const char *xml, char *out_path, size_t bytes)
 {
-    xmlDocPtr doc = parse(xml, DEVICE_BYTES_MAX);
+    xmlDocPtr doc = xml_parse(xml, DEVICE_BYTES_MAX);
     const xmlNode *root = doc != NULL ? xmlDocGetRootElement(doc) : NULL;
-    const xmlNode *path = child_of(child_of(root, "target"), "path");
+    const xmlNode *path = xml_child(xml_child(root, "target"), "path");
     bool fits = path != NULL && copy_out(xmlNodeGetContent(path), out_path, bytes);
     xmlFreeDoc(doc);
     return fits;
@@ -187,9 +162,9 @@ bool libvirt_capabilities_pool_path(const char *xml, char *out_path, size_t byte
 /* <device><capability type='net'><interface>br0</interface> */
 bool libvirt_capabilities_link(const char *xml, struct hv_bridge *out_link)
 {
-    xmlDocPtr doc = parse(xml, DEVICE_BYTES_MAX);
+    xmlDocPtr doc = xml_parse(xml, DEVICE_BYTES_MAX);
     const xmlNode *root = doc != NULL ? xmlDocGetRootElement(doc) : NULL;
-    const xmlNode *name = child_of(child_of(root, "capability"), "interface");
+    const xmlNode *name = xml_child(xml_child(root, "capability"), "interface");
     bool fits =
         name != NULL && copy_out(xmlNodeGetContent(name), out_link->name, sizeof out_link->name);
     xmlFreeDoc(doc);

@@ -7,52 +7,18 @@
  */
 #include <string.h>
 
-#include <libxml/parser.h>
-#include <libxml/tree.h>
-
 #include "base/text.h"
 #include "hypervisor/definition.h"
 #include "hypervisor/libvirt/internal.h"
-
-static xmlNodePtr child_of(const xmlNode *parent, const char *name)
-{
-    for (xmlNodePtr node = parent != NULL ? parent->children : NULL; node != NULL;
-         node = node->next)
-        if (node->type == XML_ELEMENT_NODE && strcmp((const char *)node->name, name) == 0)
-            return node;
-    return NULL;
-}
-
-static bool attribute_is(const xmlNode *node, const char *name, const char *wanted)
-{
-    xmlChar *value = node != NULL ? xmlGetNoNsProp(node, (const xmlChar *)name) : NULL;
-    bool same = value != NULL && strcmp((const char *)value, wanted) == 0;
-    xmlFree(value);
-    return same;
-}
+#include "hypervisor/xml.h"
 
 static xmlNodePtr find_disk(const xmlNode *devices, const char *name)
 {
     for (xmlNodePtr node = devices != NULL ? devices->children : NULL; node != NULL;
          node = node->next)
-        if (node->type == XML_ELEMENT_NODE && strcmp((const char *)node->name, "disk") == 0 &&
-            attribute_is(child_of(node, "target"), "dev", name))
+        if (xml_is(node, "disk") && xml_attribute_is(xml_child(node, "target"), "dev", name))
             return node;
     return NULL;
-}
-
-static void set_attribute(xmlNodePtr node, const char *name, const char *value)
-{
-    (void)xmlSetProp(node, (const xmlChar *)name, (const xmlChar *)value);
-}
-
-static void remove_child(xmlNodePtr parent, const char *name)
-{
-    xmlNodePtr node = child_of(parent, name);
-    if (node == NULL)
-        return;
-    xmlUnlinkNode(node);
-    xmlFreeNode(node);
 }
 
 /* Moves what belongs to the disk, not to the place, from the old source to the new one. */
@@ -60,7 +26,7 @@ static void keep_children(xmlNodePtr old, xmlNodePtr source)
 {
     static const char *const kept[] = {"encryption", "seclabel"};
     for (size_t i = 0; i < COUNT(kept); i++) {
-        xmlNodePtr node = child_of(old, kept[i]);
+        xmlNodePtr node = xml_child(old, kept[i]);
         if (node != NULL) {
             xmlUnlinkNode(node);
             (void)xmlAddChild(source, node);
@@ -77,25 +43,25 @@ static void add_slice(xmlNodePtr source, uint64_t bytes)
         slices != NULL ? xmlNewChild(slices, NULL, (const xmlChar *)"slice", NULL) : NULL;
     if (slice == NULL)
         return;
-    set_attribute(slice, "type", "storage");
-    set_attribute(slice, "offset", "0");
-    set_attribute(slice, "size", number);
+    xml_set_attribute(slice, "type", "storage");
+    xml_set_attribute(slice, "offset", "0");
+    xml_set_attribute(slice, "size", number);
 }
 
 static bool move_disk(xmlNodePtr disk, const struct hv_volume *volume, bool live)
 {
-    xmlNodePtr old = child_of(disk, "source");
+    xmlNodePtr old = xml_child(disk, "source");
     xmlNodePtr source = xmlNewNode(NULL, (const xmlChar *)"source");
     if (source == NULL)
         return false;
     bool is_device = text_has_prefix(volume->to.name, "/dev/");
     if (volume->to.pool[0] != '\0') {
-        set_attribute(disk, "type", "volume");
-        set_attribute(source, "pool", volume->to.pool);
-        set_attribute(source, "volume", volume->to.name);
+        xml_set_attribute(disk, "type", "volume");
+        xml_set_attribute(source, "pool", volume->to.pool);
+        xml_set_attribute(source, "volume", volume->to.name);
     } else {
-        set_attribute(disk, "type", is_device ? "block" : "file");
-        set_attribute(source, is_device ? "dev" : "file", volume->to.name);
+        xml_set_attribute(disk, "type", is_device ? "block" : "file");
+        xml_set_attribute(source, is_device ? "dev" : "file", volume->to.name);
     }
     if (live && volume->slice != 0)
         add_slice(source, volume->slice);
@@ -106,26 +72,15 @@ static bool move_disk(xmlNodePtr disk, const struct hv_volume *volume, bool live
     } else {
         (void)xmlAddChild(disk, source);
     }
-    remove_child(disk, "backingStore");
-    remove_child(disk, "mirror");
+    xml_remove_child(disk, "backingStore");
+    xml_remove_child(disk, "mirror");
     return true;
-}
-
-static char *print(xmlDocPtr doc, xmlNodePtr root)
-{
-    xmlBufferPtr buffer = xmlBufferCreate();
-    char *text = buffer != NULL && xmlNodeDump(buffer, doc, root, 0, 0) >= 0
-                     ? strdup((const char *)xmlBufferContent(buffer))
-                     : NULL;
-    if (buffer != NULL)
-        xmlBufferFree(buffer);
-    return text;
 }
 
 static bool move_disks(const xmlNode *root, const struct hv_volume *volumes, size_t n, bool live,
                        struct err *err)
 {
-    const xmlNode *devices = child_of(root, "devices");
+    const xmlNode *devices = xml_child(root, "devices");
     for (size_t i = 0; i < n; i++) {
         xmlNodePtr disk = find_disk(devices, volumes[i].disk);
         if (disk == NULL && live)
@@ -140,11 +95,7 @@ static bool move_disks(const xmlNode *root, const struct hv_volume *volumes, siz
 char *libvirt_destination(const char *xml, const struct hv_volume *volumes, size_t n, bool live,
                           struct err *err)
 {
-    size_t bytes = strlen(xml);
-    xmlDocPtr doc = bytes <= HV_DEFINITION_BYTES_MAX
-                        ? xmlReadMemory(xml, (int)bytes, NULL, NULL,
-                                        XML_PARSE_NONET | XML_PARSE_NOERROR | XML_PARSE_NOWARNING)
-                        : NULL;
+    xmlDocPtr doc = xml_parse(xml, HV_DEFINITION_BYTES_MAX);
     xmlNodePtr root = doc != NULL ? xmlDocGetRootElement(doc) : NULL;
     bool is_domain =
         root != NULL && doc->intSubset == NULL && strcmp((const char *)root->name, "domain") == 0;
@@ -152,7 +103,7 @@ char *libvirt_destination(const char *xml, const struct hv_volume *volumes, size
     if (!is_domain)
         (void)err_set(err, ERR_INVALID, "not a domain definition");
     else if (move_disks(root, volumes, n, live, err)) {
-        text = print(doc, root);
+        text = xml_print(doc, root);
         if (text == NULL)
             (void)err_set(err, ERR_NOMEM, "a definition");
     }

@@ -91,6 +91,7 @@ static virConnectPtr keeper_connect(struct host *host, struct events *out_events
     (void)pthread_mutex_lock(&keeper->lock);
     keeper->opening_ms = libvirt_now(host->libvirt);
     keeper->lost = keeper->nudged = false;
+    keeper->lost_reason = VIR_CONNECT_CLOSE_REASON_ERROR; /* until its callback says another */
     (void)pthread_mutex_unlock(&keeper->lock);
 
     struct err err = {0};

@@ -18,12 +18,10 @@
  */
 #include <string.h>
 
-#include <libxml/parser.h>
-#include <libxml/tree.h>
-
 #include "base/json.h"
 #include "base/text.h"
 #include "hypervisor/libvirt/internal.h"
+#include "hypervisor/xml.h"
 
 enum {
     METADATA_BYTES_MAX = 64 * 1024,
@@ -37,16 +35,6 @@ enum {
 
 static const char metadata_uri[] = "urn:ferry:domain:1";
 
-/* NULL when it is no XML. Nothing outside the text is ever fetched or expanded. */
-static xmlDocPtr parse(const char *xml, size_t bytes_max)
-{
-    size_t n = strlen(xml);
-    if (n > bytes_max)
-        return NULL;
-    return xmlReadMemory(xml, (int)n, NULL, NULL,
-                         XML_PARSE_NONET | XML_PARSE_NOERROR | XML_PARSE_NOWARNING);
-}
-
 static const char *text_of(const xmlChar *text)
 {
     return (const char *)text;
@@ -56,19 +44,10 @@ static const char *text_of(const xmlChar *text)
  * elsewhere may still carry them. */
 static bool is_ferry(const xmlNode *node, const char *name)
 {
-    if (node->type != XML_ELEMENT_NODE || strcmp(text_of(node->name), name) != 0)
+    if (!xml_is(node, name))
         return false;
     return node->ns == NULL || node->ns->href == NULL ||
            strcmp(text_of(node->ns->href), metadata_uri) == 0;
-}
-
-static const xmlNode *child_of(const xmlNode *parent, const char *name)
-{
-    for (const xmlNode *node = parent != NULL ? parent->children : NULL; node != NULL;
-         node = node->next)
-        if (node->type == XML_ELEMENT_NODE && strcmp(text_of(node->name), name) == 0)
-            return node;
-    return NULL;
 }
 
 /* The element's text without the white space around it; false when there is none or it is
@@ -213,7 +192,7 @@ void libvirt_metadata_decode(const char *xml, char *out_ns, char **out_labels, c
     (void)text_copy(out_ns, HV_HOST_MAX, "default");
     *out_labels = NULL;
     *out_settings = NULL;
-    xmlDocPtr doc = xml != NULL ? parse(xml, METADATA_BYTES_MAX) : NULL;
+    xmlDocPtr doc = xml != NULL ? xml_parse(xml, METADATA_BYTES_MAX) : NULL;
     if (doc == NULL)
         return;
     const xmlNode *root = xmlDocGetRootElement(doc);
@@ -224,13 +203,13 @@ void libvirt_metadata_decode(const char *xml, char *out_ns, char **out_labels, c
 
 void libvirt_metadata_host(const char *capabilities, struct hv_facts *facts)
 {
-    xmlDocPtr doc = parse(capabilities, CAPABILITIES_BYTES_MAX);
+    xmlDocPtr doc = xml_parse(capabilities, CAPABILITIES_BYTES_MAX);
     if (doc == NULL)
         return;
-    const xmlNode *host = child_of(xmlDocGetRootElement(doc), "host");
-    const xmlNode *cpu = child_of(host, "cpu");
-    (void)content_of(child_of(host, "uuid"), facts->uuid, sizeof facts->uuid);
-    (void)content_of(child_of(cpu, "model"), facts->cpu_model, sizeof facts->cpu_model);
-    (void)content_of(child_of(cpu, "arch"), facts->arch, sizeof facts->arch);
+    const xmlNode *host = xml_child(xmlDocGetRootElement(doc), "host");
+    const xmlNode *cpu = xml_child(host, "cpu");
+    (void)content_of(xml_child(host, "uuid"), facts->uuid, sizeof facts->uuid);
+    (void)content_of(xml_child(cpu, "model"), facts->cpu_model, sizeof facts->cpu_model);
+    (void)content_of(xml_child(cpu, "arch"), facts->arch, sizeof facts->arch);
     xmlFreeDoc(doc);
 }

@@ -7,6 +7,7 @@
  */
 #include <string.h>
 
+#include "base/hash.h"
 #include "base/text.h"
 #include "hypervisor/definition.h"
 #include "hypervisor/libvirt/internal.h"
@@ -66,14 +67,11 @@ static bool is_look_pool(virStoragePoolPtr pool)
 /* With *out_code why there is none. */
 static virStoragePoolPtr make_look_pool(virConnectPtr conn, const char *directory, int *out_code)
 {
-    uint64_t hash = 0xCBF29CE484222325ULL;
-    for (const char *at = directory; *at != '\0'; at++)
-        hash = (hash ^ (unsigned char)*at) * 0x100000001B3ULL;
     char xml[HV_SOURCE_MAX + 128];
     (void)snprintf(xml, sizeof xml,
                    "<pool type='dir'><name>" LOOK_POOL
                    "%016llx</name><target><path>%s</path></target></pool>",
-                   (unsigned long long)hash, directory);
+                   (unsigned long long)hash_text(HASH_START, directory), directory);
     virStoragePoolPtr pool = virStoragePoolCreateXML(conn, xml, 0);
     const virError *error = pool == NULL ? virGetLastError() : NULL;
     *out_code = error != NULL ? error->code : VIR_ERR_OK;

@@ -9,6 +9,7 @@
 #include <string.h>
 #include <utlist.h>
 
+#include "base/hash.h"
 #include "base/text.h"
 #include "hypervisor/sim/inside.h"
 
@@ -136,13 +137,13 @@ static void note(struct sim *sim, const struct call *call, const struct hv_reply
     lane->failures += reply->err.code != ERR_NONE;
     lane->total_ms += (uint64_t)(reply->ended_ms - reply->began_ms);
 
-    uint64_t trace = sim_hash_number(sim->trace, reply->id);
-    trace = sim_hash_number(trace, (uint64_t)reply->call);
-    trace = sim_hash_number(trace, (uint64_t)reply->ended_ms);
-    trace = sim_hash_text(trace, reply->host);
-    trace = sim_hash_text(trace, reply->guest);
-    trace = sim_hash_number(trace, (uint64_t)reply->err.code);
-    sim->trace = sim_hash_number(trace, (uint64_t)reply->err.hv_code);
+    uint64_t trace = hash_number(sim->trace, reply->id);
+    trace = hash_number(trace, (uint64_t)reply->call);
+    trace = hash_number(trace, (uint64_t)reply->ended_ms);
+    trace = hash_word(trace, reply->host);
+    trace = hash_word(trace, reply->guest);
+    trace = hash_number(trace, (uint64_t)reply->err.code);
+    sim->trace = hash_number(trace, (uint64_t)reply->err.hv_code);
 }
 
 void sim_call_reply(struct sim *sim, struct call *call, struct hv_reply *take_reply)

@@ -1,5 +1,6 @@
 /* describe.c - definitions and capabilities as XML, with what readers of libvirt's XML look at
  * first: name, uuid, memory, machine, CPU model. */
+#include "base/hash.h"
 #include "base/text.h"
 #include "hypervisor/sim/inside.h"
 
@@ -44,7 +45,7 @@ static void describe_interface(struct buf *xml, const struct sim_guest *guest, c
 {
     if (source[0] == '\0')
         return;
-    uint64_t hash = sim_hash_text(number, guest->uuid);
+    uint64_t hash = hash_word(number, guest->uuid);
     buf_addf(xml,
              "    <interface type='%s'>\n      <mac address='52:54:%02x:%02x:%02x:%02x'/>\n"
              "      <source %s='%s'/>\n      <model type='virtio'/>\n    </interface>\n",

@@ -9,9 +9,6 @@ uint64_t sim_chance(uint64_t *state, uint64_t min, uint64_t max); /* inclusive *
 /* Copy and host name what the sentence is about; each may be NULL where it has none. */
 void sim_error_set(struct err *err, enum sim_error which, const struct copy *copy,
                    const struct host *host);
-uint64_t sim_hash_bytes(uint64_t hash, const void *bytes, size_t n);
-uint64_t sim_hash_text(uint64_t hash, const char *text);
-uint64_t sim_hash_number(uint64_t hash, uint64_t number);
 void sim_tell_host(struct sim *sim, struct host *host, enum hv_event_kind kind, enum sim_error why);
 void sim_tell_lifecycle(struct sim *sim, const struct copy *copy, enum hv_lifecycle what,
                         int detail);

@@ -5,10 +5,9 @@
 #include <string.h>
 #include <utlist.h>
 
+#include "base/hash.h"
 #include "base/text.h"
 #include "hypervisor/sim/inside.h"
-
-static const uint64_t hash_start = 0xcbf29ce484222325u;
 
 static const struct hv_ops ops = {
     .submit = sim_call_submit,
@@ -37,7 +36,7 @@ struct sim *sim_new(uint64_t seed, int64_t epoch_wall_ms, const struct hv_event_
     }
     sim->seed = seed;
     sim->epoch_ms = epoch_wall_ms;
-    sim->trace = hash_start;
+    sim->trace = HASH_START;
     sim->hv = (struct hv){.ops = &ops, .impl = sim};
     sim->clock = (struct clock){mono_ms, wall_ms, sim};
     if (events != NULL)
@@ -239,31 +238,31 @@ uint64_t sim_violations(const struct sim *sim)
 
 static uint64_t hash_guest(uint64_t hash, const struct guest *guest)
 {
-    hash = sim_hash_text(hash, guest->what.uuid);
+    hash = hash_word(hash, guest->what.uuid);
     const struct copy *copy;
     DL_FOREACH2(guest->copies, copy, guest_next)
     {
-        hash = sim_hash_number(hash, copy->host->number);
-        hash = sim_hash_number(hash, (uint64_t)copy->state << 32 | (uint64_t)copy->reason);
-        hash = sim_hash_number(hash, copy->persistent);
+        hash = hash_number(hash, copy->host->number);
+        hash = hash_number(hash, (uint64_t)copy->state << 32 | (uint64_t)copy->reason);
+        hash = hash_number(hash, copy->persistent);
     }
     const struct job *job = guest->job;
     if (job == NULL)
         return hash;
-    hash = sim_hash_number(hash, (uint64_t)job->phase << 32 | job->pass);
-    hash = sim_hash_number(hash, job->processed);
-    return sim_hash_number(hash, job->rate_bps);
+    hash = hash_number(hash, (uint64_t)job->phase << 32 | job->pass);
+    hash = hash_number(hash, job->processed);
+    return hash_number(hash, job->rate_bps);
 }
 
 uint64_t sim_hash(const struct sim *sim)
 {
-    uint64_t hash = sim_hash_number(sim->trace, (uint64_t)sim->now_ms);
+    uint64_t hash = hash_number(sim->trace, (uint64_t)sim->now_ms);
     for (const struct host *host = sim->hosts; host != NULL; host = host->hh.next) {
-        hash = sim_hash_text(hash, host->what.name);
-        hash = sim_hash_number(hash, host->connected);
-        hash = sim_hash_number(hash, host->used_kib);
+        hash = hash_word(hash, host->what.name);
+        hash = hash_number(hash, host->connected);
+        hash = hash_number(hash, host->used_kib);
     }
     for (const struct guest *guest = sim->guests; guest != NULL; guest = guest->hh.next)
         hash = hash_guest(hash, guest);
-    return sim_hash_number(hash, sim->violations);
+    return hash_number(hash, sim->violations);
 }

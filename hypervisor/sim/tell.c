@@ -7,6 +7,7 @@
 #include <string.h>
 #include <utlist.h>
 
+#include "base/hash.h"
 #include "base/text.h"
 #include "hypervisor/sim/inside.h"
 
@@ -60,34 +61,15 @@ void sim_error_set(struct err *err, enum sim_error which, const struct copy *cop
     err->hv_domain = errors[which].hv_domain;
 }
 
-/* FNV-1a. */
-uint64_t sim_hash_bytes(uint64_t hash, const void *bytes, size_t n)
-{
-    const unsigned char *at = bytes;
-    for (size_t i = 0; i < n; i++)
-        hash = (hash ^ at[i]) * 0x100000001b3u;
-    return hash;
-}
-
-uint64_t sim_hash_text(uint64_t hash, const char *text)
-{
-    return sim_hash_bytes(hash, text, strlen(text) + 1);
-}
-
-uint64_t sim_hash_number(uint64_t hash, uint64_t number)
-{
-    return sim_hash_bytes(hash, &number, sizeof number);
-}
-
 static void deliver(struct sim *sim, const struct hv_event *event)
 {
-    uint64_t trace = sim_hash_text(sim->trace, event->host);
-    trace = sim_hash_text(trace, event->guest);
-    trace = sim_hash_number(trace, (uint64_t)event->kind);
-    trace = sim_hash_number(trace, (uint64_t)event->a);
-    trace = sim_hash_number(trace, (uint64_t)event->b);
-    trace = sim_hash_number(trace, (uint64_t)event->at_ms);
-    sim->trace = sim_hash_number(trace, (uint64_t)event->err.hv_code);
+    uint64_t trace = hash_word(sim->trace, event->host);
+    trace = hash_word(trace, event->guest);
+    trace = hash_number(trace, (uint64_t)event->kind);
+    trace = hash_number(trace, (uint64_t)event->a);
+    trace = hash_number(trace, (uint64_t)event->b);
+    trace = hash_number(trace, (uint64_t)event->at_ms);
+    sim->trace = hash_number(trace, (uint64_t)event->err.hv_code);
     if (sim->events.on_event != NULL)
         sim->events.on_event(sim->events.ctx, event);
 }

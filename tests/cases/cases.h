@@ -9,7 +9,7 @@
 
 #include <stdio.h>
 
-#include "analyzer/judge.h"
+#include "analyzer/judge/judge.h"
 #include "base/json.h"
 
 enum { CASES_MAX = 2048, CASE_RULES_MAX = 64, CASE_BINS = 6 };

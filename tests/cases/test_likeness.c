@@ -1,7 +1,7 @@
 /* test_likeness.c - words of known failures: learned from tests/cases/, and worth something.
  *
  *   test_likeness          the tests
- *   test_likeness --learn  writes what analyzer/likeness.def should be (make likeness)
+ *   test_likeness --learn  writes what analyzer/judge/likeness.def should be (make likeness)
  *
  * What is learned from a case says nothing about it; so each real case is judged once more with
  * itself taken out of the counts.
@@ -12,7 +12,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "analyzer/likeness.h"
+#include "analyzer/judge/likeness.h"
 #include "base/text.h"
 #include "tests/cases/cases.h"
 
@@ -205,11 +205,12 @@ static void the_table_is_what_the_cases_teach(void **state)
     struct likeness *built_in = likeness_new(&err);
     assert_non_null(built_in);
     if (built_in->n_words != lesson->table.n_words || built_in->n_cases != lesson->table.n_cases)
-        fail_msg("analyzer/likeness.def is old: make likeness");
+        fail_msg("analyzer/judge/likeness.def is old: make likeness");
     for (unsigned i = 0; i < built_in->n_words; i++)
         if (strcmp(built_in->words[i], lesson->table.words[i]) != 0 ||
             memcmp(built_in->counts[i], lesson->table.counts[i], sizeof *built_in->counts) != 0)
-            fail_msg("analyzer/likeness.def is old at '%s': make likeness", built_in->words[i]);
+            fail_msg("analyzer/judge/likeness.def is old at '%s': make likeness",
+                     built_in->words[i]);
     likeness_free(built_in);
 }
 

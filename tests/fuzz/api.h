@@ -7,8 +7,8 @@
 #ifndef TESTS_FUZZ_API_H
 #define TESTS_FUZZ_API_H
 
-#include "exporter/http.h"
-#include "exporter/routes.h"
+#include "exporter/api/routes.h"
+#include "exporter/http/http.h"
 
 enum { API_FIELDS_MAX = 16 };
 struct api_fields {

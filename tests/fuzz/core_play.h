@@ -2,7 +2,7 @@
 #ifndef TESTS_FUZZ_CORE_PLAY_H
 #define TESTS_FUZZ_CORE_PLAY_H
 
-#include "engine/control/reconcile.h"
+#include "engine/core/reconcile.h"
 #include "tests/fuzz/fuzz.h"
 #include "tests/fuzz/laws.h"
 

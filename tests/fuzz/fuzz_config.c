@@ -1,9 +1,9 @@
 /* fuzz_config.c - the YAML reader and the configuration made from it. */
 #include <string.h>
 
+#include "appliance/config.h"
 #include "base/text.h"
 #include "base/yaml.h"
-#include "cli/config.h"
 #include "tests/fuzz/fuzz.h"
 
 static const char file_name[] = "f.yaml";

@@ -1,7 +1,7 @@
 /* fuzz_read_kube.c - objects of Kubernetes, as JSON or YAML, one per paragraph, in any order. */
 #include <string.h>
 
-#include "analyzer/read_kube.h"
+#include "analyzer/read/read_kube.h"
 #include "base/yaml.h"
 #include "tests/fuzz/fuzz.h"
 #include "tests/fuzz/read_laws.h"

@@ -2,8 +2,8 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "analyzer/read_log.h"
-#include "analyzer/read_time.h"
+#include "analyzer/read/read_log.h"
+#include "analyzer/read/read_time.h"
 #include "tests/fuzz/fuzz.h"
 #include "tests/fuzz/read_laws.h"
 

@@ -2,7 +2,7 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "analyzer/read_json.h"
+#include "analyzer/read/read_json.h"
 #include "tests/fuzz/fuzz.h"
 #include "tests/fuzz/read_laws.h"
 

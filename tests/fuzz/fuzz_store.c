@@ -8,7 +8,7 @@
 #include <string.h>
 
 #include "base/text.h"
-#include "engine/control/reconcile.h"
+#include "engine/core/reconcile.h"
 #include "engine/persist.h"
 #include "engine/publish.h"
 #include "store/sqlite.h"

@@ -245,7 +245,7 @@ static void law_of_the_backup(struct fleet *f, struct laws_job *j)
 /* What a host answered is not asked again; what it did not live to answer may be. */
 static void law_of_the_backups_record(struct laws_job *j, const struct effect *effect)
 {
-    if (strcmp(effect->of.intent.action, "stop-backup") != 0)
+    if (effect->of.intent.kind != INTENT_STOP_BACKUP)
         return;
     bool opens = strcmp(effect->of.intent.status, "open") == 0;
     FUZZ_LAW(opens != j->backup_out, "the record of a backup is %s twice",

@@ -3,7 +3,7 @@
 #ifndef TESTS_FUZZ_READ_LAWS_H
 #define TESTS_FUZZ_READ_LAWS_H
 
-#include "analyzer/read.h"
+#include "analyzer/read/read.h"
 
 struct read_laws {
     struct evidence_sink sink;

@@ -57,9 +57,9 @@ give_up)
     reason=$(job_field "$job" .status.migrationState.failureReason)
     note "$reason"
     size='[0-9]+ [KM]iB'
-    wanted="^aborted by ferry: gave up: .*: $size left, $size/s moved, $size/s dirtied, budget 150 s\$"
+    wanted="^aborted by ferry: aborting: .*; remaining $size, bandwidth $size/s, dirty rate $size/s, completion timeout 150 s\$"
     [[ $reason =~ $wanted ]] ||
-        fail "the reason lacks what is left, bandwidth, dirty rate or budget: $reason"
+        fail "the reason lacks remaining data, bandwidth, dirty rate or timeout: $reason"
     assert_equal 'modes' "$(modes "$job")" 'PreCopy'
     STATE_OF_ABORT=Succeeded assert_state "$job" h1 h2 PreCopy busy
     assert_verdict "$job" non-converging data

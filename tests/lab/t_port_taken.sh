@@ -1,8 +1,12 @@
 #!/bin/bash
 # port_taken: where other programs listen on the ports that Ferry chooses, libvirt chooses one
+#
+# Ferry chooses ports for targets that die of libvirt's own resume: run --root debian13.
 . "$(dirname "$0")/testlib.sh"
 . "$(dirname "$0")/stages.sh"
 
+host_virsh h2 version --daemon | grep -q 'daemon: 11\.[23]\.' ||
+    { note "no libvirt 11.2 or 11.3 on h2: Ferry leaves the port to libvirt" && exit 77; }
 # The first two of the upper half; whatever listens will do.
 first=$((${LAB_PORTS%-*} + (${LAB_PORTS#*-} - ${LAB_PORTS%-*} + 1) / 2))
 for port in $first $((first + 1)); do start_hostd h2 "$LAB_NET.2:$port"; done

@@ -190,7 +190,7 @@ write_config() { # [MIGRATIONS_AT_ONCE]
             "  parallelMigrationsPerCluster: ${1:-20}" '  parallelOutboundMigrationsPerNode: 20' '  parallelInboundMigrationsPerNode: 20'
     } >"$TEST_DIR/ferry.yaml"
 }
-# configure_addresses: Ferry names the address for memory, and so may choose the port; after write_config.
+# configure_addresses: Ferry names the address for memory, and so may choose the port where it must; after write_config.
 configure_addresses() { sed -i "s|^  - name: h\\([0-9]\\)\$|&\n    migrationAddress: $LAB_NET.\\1|" "$TEST_DIR/ferry.yaml"; }
 ferry_alive() { process_alive "$FERRY_PROCESS"; }
 ferry_dead() { ! ferry_alive; }

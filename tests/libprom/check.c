@@ -9,7 +9,7 @@
 
 #include <cmocka.h>
 
-#include "exporter/promx.h"
+#include "exporter/prom/promx.h"
 #include "tests/page_check.h"
 
 static prom_collector_registry_t *busy_registry(void)

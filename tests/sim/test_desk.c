@@ -8,7 +8,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "analyzer/desk.h"
+#include "analyzer/record/desk.h"
 #include "base/text.h"
 #include "tests/sim/fleet_sim.h"
 

@@ -9,7 +9,7 @@
 
 #include "base/text.h"
 #include "engine/control/check.h"
-#include "engine/control/expect.h"
+#include "engine/data/expect.h"
 #include "engine/impl.h"
 #include "tests/sim/fleet_sim.h"
 

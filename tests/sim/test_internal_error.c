@@ -14,7 +14,9 @@
 #include "base/clock.h"
 #include "base/text.h"
 #include "engine/impl.h"
+#include "engine/model/fleet_incidents.h"
 #include "engine/model/ledger.h"
+#include "engine/model/step.h"
 #include "tests/sim/fleet_sim.h"
 
 enum { GUESTS = 4 };
@@ -192,6 +194,14 @@ static void a_frozen_migration_takes_no_abort_and_recover_adopts_it(void **state
     assert_false(job_of(w)->abort_asked);
     assert_int_equal(w->orders, orders);
 
+    job_of(w)->entered_ms = fleet_sim_now(&w->fs); /* frozen just now */
+    say(w, name, RESOLVE_RECOVER);
+    run_for(w, 5000);
+    assert_true(job_of(w)->frozen); /* an order of before may still be on its way */
+    run_for(w, 15000);
+    say(w, name, RESOLVE_ACKNOWLEDGE);
+    run_for(w, 1000);
+    assert_int_equal(stored_of(w, uid).incidents, 1); /* nobody takes a page that nothing ends */
     say(w, name, RESOLVE_RECOVER);
     run_for(w, 60000);
     assert_null(job_of(w));
@@ -256,6 +266,36 @@ static void rows_that_allow_no_step_freeze_a_migration_at_each_restart(void **st
     w->fs.internal_errors = 2;
 }
 
+static void a_frozen_migration_keeps_the_page_of_a_guest_that_runs_twice(void **state)
+{
+    struct world *w = *state;
+    struct fleet *fleet = fleet_sim_engine(&w->fs)->fleet;
+    w->fs.internal_errors = 1;
+    incidents_split(fleet, job_of(w), 1);
+    fleet_freeze_job(fleet, job_of(w), "planted");
+    run_for(w, 100);
+    assert_int_equal(internal_errors(w), 1);
+    const struct incident *incident = incidents_find(&fleet->incidents, "default", job_of(w)->name);
+    assert_int_equal(incident->kind, INCIDENT_SPLIT);
+}
+
+/* The flaw is found before anything follows from the step: no drain makes a second job. */
+static void a_flawed_end_is_rolled_back_before_anything_follows_from_it(void **state)
+{
+    struct world *w = *state;
+    struct engine *engine = fleet_sim_engine(&w->fs);
+    struct moment now = {.mono_ms = fleet_sim_now(&w->fs), .wall_ms = 1};
+    struct step_ending ending = {.outcome = OUTCOME_NONE};
+    w->fs.internal_errors = 1;
+    step_finish(engine->fleet, job_of(w), TRIGGER_ON_TARGET, &ending, now, &engine->fx);
+    assert_non_null(job_of(w));
+    run_for(w, 100);
+    assert_int_equal(internal_errors(w), 1);
+    assert_true(job_of(w)->frozen);
+    assert_non_null(strstr(job_of(w)->pending_reason, "final without an outcome"));
+    assert_int_equal(job_of(w)->phase, PHASE_RUNNING);
+}
+
 struct asking {
     struct engine_requests requests;
     const char *name;
@@ -316,6 +356,8 @@ TEST_FILE(test_internal_error)
         STORY(a_frozen_migration_takes_no_abort_and_recover_adopts_it),
         STORY(an_operators_word_ends_a_frozen_migration),
         STORY(a_restart_adopts_what_was_frozen),
+        STORY(a_frozen_migration_keeps_the_page_of_a_guest_that_runs_twice),
+        STORY(a_flawed_end_is_rolled_back_before_anything_follows_from_it),
         STORY(rows_that_allow_no_step_freeze_a_migration_at_each_restart),
         STORY(a_request_that_was_rolled_back_is_answered_with_an_internal_error),
 #undef STORY

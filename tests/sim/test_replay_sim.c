@@ -7,8 +7,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "analyzer/postmortem.h"
-#include "analyzer/replay.h"
+#include "analyzer/report/postmortem.h"
+#include "analyzer/report/replay.h"
 #include "base/json.h"
 #include "base/text.h"
 #include "tests/sim/fleet_sim.h"

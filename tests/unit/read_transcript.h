@@ -2,7 +2,7 @@
 #ifndef TESTS_UNIT_READ_TRANSCRIPT_H
 #define TESTS_UNIT_READ_TRANSCRIPT_H
 
-#include "analyzer/read.h"
+#include "analyzer/read/read.h"
 #include "base/text.h"
 
 /* Lines: "begin ID (SYSTEM)", "SIDE TIME ORIGIN: TEXT" (line breaks as \n, other bytes that are no

@@ -11,7 +11,7 @@
 #include "base/own.h"
 #include "base/text.h"
 #include "engine/control/admission.h"
-#include "engine/control/backoff.h"
+#include "engine/model/backoff.h"
 #include "tests/core_world.h"
 
 /* ---- how the world is before the request ---- */

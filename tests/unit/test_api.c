@@ -1,6 +1,6 @@
 /* test_api.c - the API over the wire: objects, lists, tables. */
 #include "base/log.h"
-#include "exporter/api.h"
+#include "exporter/api/api.h"
 #include "tests/unit/test_api_http.h"
 
 static const char as_table[] =

@@ -1,6 +1,6 @@
 /* test_api_conditions.c - the conditions of a guest: what they say, and since when. */
 #include "base/log.h"
-#include "exporter/api.h"
+#include "exporter/api/api.h"
 #include "tests/unit/test_api_http.h"
 
 static void show(struct rig *rig, struct world *take_world)

@@ -7,8 +7,8 @@
 
 #include <pthread.h>
 
+#include "exporter/api/routes.h"
 #include "exporter/exporter.h"
-#include "exporter/routes.h"
 #include "tests/unit/test_api_client.h"
 #include "tests/unit/test_api_fake.h"
 

@@ -1,7 +1,7 @@
 /* test_api_move.c - every field of migrationState and of what status.ferry says about a move, on
  * the job and on its guest. */
 #include "base/log.h"
-#include "exporter/api.h"
+#include "exporter/api/api.h"
 #include "tests/unit/test_api_http.h"
 
 /* A move that had everything happen to it. */

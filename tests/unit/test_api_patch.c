@@ -1,7 +1,7 @@
 /* test_api_patch.c - patches as tables: what an object is after one, and which are refused. */
 #include "tests/test.h"
 
-#include "exporter/api_request.h"
+#include "exporter/api/api_request.h"
 #include "tests/unit/test_api_world.h"
 
 /* after NULL: refused, and says is part of why. */

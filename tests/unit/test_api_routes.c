@@ -1,6 +1,6 @@
 /* test_api_routes.c - the API over the wire: events, discovery, and that every route answers. */
 #include "base/log.h"
-#include "exporter/api.h"
+#include "exporter/api/api.h"
 #include "tests/unit/test_api_http.h"
 
 static void events_are_found_by_object(void **state)

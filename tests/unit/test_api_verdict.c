@@ -1,7 +1,7 @@
 /* test_api_verdict.c - verdicts as the API shows them: in short with the migration, in full apart.
  */
 #include "base/log.h"
-#include "exporter/api.h"
+#include "exporter/api/api.h"
 #include "tests/unit/test_api_http.h"
 
 static void a_failure_is_shown_with_its_verdict(void **state)

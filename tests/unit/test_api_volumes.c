@@ -2,7 +2,7 @@
  * status.migratedVolumes and the condition VolumesChange, from the request to what comes after. */
 #include "tests/test.h"
 
-#include "exporter/api.h"
+#include "exporter/api/api.h"
 #include "hypervisor/volume.h"
 #include "tests/unit/test_api_world.h"
 

@@ -4,7 +4,7 @@
 #include <ctype.h>
 #include <string.h>
 
-#include "analyzer/verdict.h"
+#include "analyzer/judge/verdict.h"
 
 static void check_sentence(const char *text)
 {

@@ -1,10 +1,10 @@
 /* test_cli_human.c - numbers and times for people, tables, kinds, and answers of the appliance. */
 #include "tests/test.h"
 
+#include "base/human.h"
 #include "base/own.h"
 #include "base/text.h"
 #include "cli/client.h"
-#include "cli/human.h"
 #include "cli/kinds.h"
 #include "cli/table.h"
 #include "cli/wait.h"

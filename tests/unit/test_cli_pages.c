@@ -244,7 +244,7 @@ static void only_a_drain_that_works_is_watched_on(void **state)
         bool settled;
     } rows[] = {
 #define DRAIN(id, name, final, help) {name, !(#id[0] == 'D')},
-#include "engine/control/drain.def"
+#include "engine/model/drain.def"
 #undef DRAIN
     };
     for (size_t i = 0; i < COUNT(rows); i++) {
@@ -288,11 +288,11 @@ static void a_migration_shows_why_no_node_takes_it_and_what_was_frozen(void **st
                  "Annotations:  why=x\n"
                  "Settings, frozen at hand-off:\n"
                  "  bandwidth: at most 64MiB/s\n"
-                 "  stands still at the end: at most 900 ms\n"
-                 "  time per GiB before it counts as stuck: 150 s\n"
-                 "  given up without progress after: never\n"
-                 "  auto-converge: no, post-copy: yes, pausing it: no\n"
-                 "  streams: 4, compression: no, TLS: where both hosts can, watched by: legacy\n"
+                 "  max downtime: 900 ms\n"
+                 "  completion timeout: 150 s per GiB\n"
+                 "  progress timeout: none\n"
+                 "  auto-converge: no, post-copy: yes, workload disruption: no\n"
+                 "  streams: 4, compression: no, TLS: where both hosts can, monitor: legacy\n"
                  "Flags:\n"
                  "  live               it runs while its memory moves\n"
                  "  post-copy          it may go on at the target before all memory is there\n"

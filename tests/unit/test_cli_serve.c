@@ -10,17 +10,17 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include "appliance/relay.h"
+#include "appliance/self.h"
+#include "appliance/world.h"
 #include "base/clock.h"
 #include "base/own.h"
 #include "base/text.h"
 #include "cli/cli.h"
 #include "cli/client.h"
-#include "cli/relay.h"
-#include "cli/self.h"
 #include "cli/table.h"
 #include "cli/view.h"
 #include "cli/wait.h"
-#include "cli/world.h"
 #include "store/sqlite.h"
 #include "tests/unit/test_cli_rig.h"
 

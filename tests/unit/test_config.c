@@ -4,8 +4,8 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "appliance/config.h"
 #include "base/text.h"
-#include "cli/config.h"
 
 static struct config *parse(const char *text, struct err *err)
 {

@@ -1,8 +1,8 @@
 /* test_drain.c - stories of emptying a node: who moves, who blocks, how often it is tried. */
 #include "tests/unit/test_drain_laws.h"
 
-#include "engine/control/backoff.h"
-#include "engine/control/expect.h"
+#include "engine/data/expect.h"
+#include "engine/model/backoff.h"
 
 /* ---- moving ---- */
 

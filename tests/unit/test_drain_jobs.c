@@ -42,8 +42,8 @@ void world_step(struct fleet *f, struct job *job, enum trigger why, struct momen
     fleet_settle_job(f, job);
 }
 
-void reconcile_stop(struct fleet *f, struct job *job, const char *who, enum abort_cause cause,
-                    const char *why, struct moment now, struct effects *fx)
+void advance_stop(struct fleet *f, struct job *job, const char *who, enum abort_cause cause,
+                  const char *why, struct moment now, struct effects *fx)
 {
     (void)fx;
     job->abort_cause = cause;

@@ -6,7 +6,7 @@
 #define TESTS_UNIT_TEST_DRAIN_JOBS_H
 
 #include "engine/control/admission.h"
-#include "engine/control/reconcile.h"
+#include "engine/control/advance.h"
 #include "tests/unit/test_drain_world.h"
 
 void world_step(struct fleet *f, struct job *job, enum trigger why, struct moment now);

@@ -6,10 +6,11 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "analyzer/recorded.h"
+#include "analyzer/record/recorded.h"
 #include "base/own.h"
 #include "base/text.h"
 #include "engine/incidents.h"
+#include "engine/model/fleet_incidents.h"
 #include "engine/publish.h"
 #include "store/sqlite.h"
 #include "tests/core_move.h"

@@ -4,8 +4,8 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "analyzer/judge.h"
-#include "analyzer/judge_inside.h"
+#include "analyzer/judge/judge.h"
+#include "analyzer/judge/judge_inside.h"
 #include "base/own.h"
 #include "base/text.h"
 

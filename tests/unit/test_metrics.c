@@ -3,7 +3,7 @@
 
 #include <ctype.h>
 
-#include "analyzer/verdict.h"
+#include "analyzer/judge/verdict.h"
 #include "tests/unit/test_metrics_pages.h"
 
 static const char golden_path[] = "tests/golden/metrics.txt";

@@ -1,7 +1,7 @@
 /* test_metrics_move.c - what /metrics tells about modes and broken post-copies. */
 #include "tests/test.h"
 
-#include "exporter/metrics.h"
+#include "exporter/metrics/metrics.h"
 #include "tests/unit/test_metrics_pages.h"
 
 /* How a post-copy that broke ended, and the samples that tell of it. */

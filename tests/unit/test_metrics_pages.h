@@ -5,7 +5,8 @@
 
 #include "tests/test.h"
 
-#include "exporter/metrics.h"
+#include "exporter/http/limits.h"
+#include "exporter/metrics/metrics.h"
 #include "tests/unit/test_api_world.h"
 
 static const struct exporter_lane lanes[] = {

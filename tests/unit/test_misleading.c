@@ -4,7 +4,7 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "analyzer/judge.h"
+#include "analyzer/judge/judge.h"
 #include "base/own.h"
 #include "base/text.h"
 

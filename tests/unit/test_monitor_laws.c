@@ -164,8 +164,8 @@ static void law_of_orders(const struct history *h)
     const struct migration_config *c = &h->rig.config;
     assert_int_equal(d->action, decision_action(d->why));
     assert_true(strlen(d->text) > 20 && strlen(d->text) < MONITOR_TEXT_MAX - 1);
-    assert_non_null(strstr(d->text, " left, "));
-    assert_non_null(strstr(d->text, "budget "));
+    assert_non_null(strstr(d->text, "; remaining "));
+    assert_non_null(strstr(d->text, "completion timeout "));
     if (d->action == MONITOR_SET_DOWNTIME)
         assert_in_range(d->downtime_ms, 1, MONITOR_DOWNTIME_MAX_MS);
     else

@@ -86,8 +86,8 @@ static void without_progress_it_is_given_up_after_more_than_the_timeout(void **s
     assert_why(look(&rig, 151399), DECISION_GOES_ON); /* 150 whole seconds are not more than 150 */
     assert_why(look(&rig, 151400), DECISION_NO_PROGRESS);
     assert_int_equal(rig.d.action, MONITOR_ABORT);
-    assert_non_null(strstr(rig.d.text, "gave up after 151 s without progress: 812 MiB left, "));
-    assert_non_null(strstr(rig.d.text, "95 MiB/s dirtied, budget 300 s"));
+    assert_non_null(strstr(rig.d.text, "aborting: no progress for 151 s; remaining 812 MiB, "));
+    assert_non_null(strstr(rig.d.text, "dirty rate 95 MiB/s, completion timeout 300 s"));
     assert_int_equal(rig.d.remaining, 812 * MIB);
     assert_int_equal(rig.d.budget_ms, 300000);
 }

@@ -7,7 +7,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-#include "analyzer/replay.h"
+#include "analyzer/report/replay.h"
 #include "base/own.h"
 #include "base/text.h"
 

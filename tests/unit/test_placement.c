@@ -1,6 +1,6 @@
 /* test_placement.c - every row of rejection.def: a node that would do, one thing wrong, exactly
  * that row with a detail that names it. */
-#include "engine/control/volumes.h"
+#include "engine/model/volumes.h"
 #include "tests/unit/test_placement_stage.h"
 
 /* ---- one thing wrong ---- */
@@ -106,7 +106,7 @@ static void anti_affinity(struct stage *s)
 }
 static void cpu(struct stage *s)
 {
-    placement_learn_cpu(s->f, 77, "b", CPU_FIT_NO);
+    cpus_learn(&s->f->cpus, 77, "b", CPU_FIT_NO);
     TEXT_SET(s->b->facts.cpu_model, "Westmere");
 }
 static void volume_size(struct stage *s)

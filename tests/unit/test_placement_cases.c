@@ -40,7 +40,7 @@ static void affinity(struct stage *s)
 }
 static void cpu(struct stage *s)
 {
-    placement_learn_cpu(s->f, 77, "b", CPU_FIT_NO);
+    cpus_learn(&s->f->cpus, 77, "b", CPU_FIT_NO);
     TEXT_SET(s->b->facts.cpu_model, "Westmere");
 }
 
@@ -285,18 +285,18 @@ static void many_zones(struct stage *s)
 }
 static void another_cpu(struct stage *s)
 {
-    placement_learn_cpu(s->f, 78, "b", CPU_FIT_NO);
-    placement_learn_cpu(s->f, 77, "c", CPU_FIT_NO);
+    cpus_learn(&s->f->cpus, 78, "b", CPU_FIT_NO);
+    cpus_learn(&s->f->cpus, 77, "c", CPU_FIT_NO);
 }
 static void cpu_asked_again(struct stage *s)
 {
     cpu(s);
-    placement_learn_cpu(s->f, 77, "b", CPU_FIT_YES);
+    cpus_learn(&s->f->cpus, 77, "b", CPU_FIT_YES);
 }
 static void cpu_forgotten(struct stage *s)
 {
     cpu(s);
-    placement_forget_cpu(s->f, "b");
+    cpus_forget_node(&s->f->cpus, "b");
 }
 
 static const struct {
@@ -422,19 +422,19 @@ static void what_is_learned_about_cpus_is_bounded(void **state)
     (void)state;
     OWNED(fleet) f = world_fleet();
     for (uint64_t i = 1; i <= 65536; i++)
-        placement_learn_cpu(f, i, "n", CPU_FIT_NO);
-    placement_learn_cpu(f, 65536, "n", CPU_FIT_YES); /* known already: nothing is lost */
-    assert_int_equal(f->n_cpus, 65536);
-    assert_int_equal(placement_cpu(f, 1, "n"), CPU_FIT_NO);
-    assert_int_equal(placement_cpu(f, 65536, "n"), CPU_FIT_YES);
-    placement_learn_cpu(f, 65537, "n", CPU_FIT_NO);
-    assert_int_equal(f->n_cpus, 1);
-    assert_int_equal(placement_cpu(f, 1, "n"), CPU_FIT_UNKNOWN);
-    assert_int_equal(placement_cpu(f, 65537, "n"), CPU_FIT_NO);
-    placement_learn_cpu(f, 65537, "n", CPU_FIT_UNKNOWN);
-    placement_learn_cpu(f, 0, "n", CPU_FIT_NO); /* a CPU that is not known is nobody's */
-    assert_int_equal(f->n_cpus, 0);
-    assert_int_equal(placement_cpu(f, 0, "n"), CPU_FIT_UNKNOWN);
+        cpus_learn(&f->cpus, i, "n", CPU_FIT_NO);
+    cpus_learn(&f->cpus, 65536, "n", CPU_FIT_YES); /* known already: nothing is lost */
+    assert_int_equal(f->cpus.n, 65536);
+    assert_int_equal(cpus_find(&f->cpus, 1, "n"), CPU_FIT_NO);
+    assert_int_equal(cpus_find(&f->cpus, 65536, "n"), CPU_FIT_YES);
+    cpus_learn(&f->cpus, 65537, "n", CPU_FIT_NO);
+    assert_int_equal(f->cpus.n, 1);
+    assert_int_equal(cpus_find(&f->cpus, 1, "n"), CPU_FIT_UNKNOWN);
+    assert_int_equal(cpus_find(&f->cpus, 65537, "n"), CPU_FIT_NO);
+    cpus_learn(&f->cpus, 65537, "n", CPU_FIT_UNKNOWN);
+    cpus_learn(&f->cpus, 0, "n", CPU_FIT_NO); /* a CPU that is not known is nobody's */
+    assert_int_equal(f->cpus.n, 0);
+    assert_int_equal(cpus_find(&f->cpus, 0, "n"), CPU_FIT_UNKNOWN);
 }
 
 TEST_FILE(test_placement_cases)

@@ -108,7 +108,7 @@ static void what_costs_time_is_asked_of_the_others_when_the_best_fails_it(void *
     for (unsigned i = 1; i < N; i++) { /* one after the other says no, to the last */
         struct node *node = placement_choose(f, &p, NULL);
         assert_non_null(node);
-        placement_learn_cpu(f, 5, node->name, CPU_FIT_NO);
+        cpus_learn(&f->cpus, 5, node->name, CPU_FIT_NO);
     }
     struct rejections *r = world_list(1, sizeof *r);
     assert_null(placement_choose(f, &p, r));
@@ -271,7 +271,7 @@ static void spoil(struct fleet *f, struct node *node)
     if (chance(f, 20))
         (void)world_guest(f, "shop", chance(f, 30) ? "g" : "h", node);
     if (chance(f, 10))
-        placement_learn_cpu(f, 9, node->name, chance(f, 50) ? CPU_FIT_NO : CPU_FIT_YES);
+        cpus_learn(&f->cpus, 9, node->name, chance(f, 50) ? CPU_FIT_NO : CPU_FIT_YES);
 }
 
 static struct fleet *random_fleet(uint64_t seed, struct node **n, struct guest **out_guest)

@@ -6,7 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "analyzer/postmortem.h"
+#include "analyzer/report/postmortem.h"
 #include "base/json.h"
 #include "store/sqlite.h"
 

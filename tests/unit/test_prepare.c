@@ -1,5 +1,5 @@
 /* test_prepare.c - the target launcher: from a promised place to one that is known to suit, given
- * back on every way out; see engine/control/schedule.h and launcher.def. */
+ * back on every way out; see engine/control/scheduling/ and launcher.def. */
 #include "tests/test.h"
 
 #include <string.h>

@@ -84,7 +84,7 @@ static void the_answer_of_a_stopped_backup_is_not_an_abort_of_the_migration(void
     core_waits(w, "g1", PENDING_BACKUP); /* it is being ended, not gone */
     for (size_t i = 0; i < w->fx.n; i++)
         assert_false(w->fx.list[i].kind == EFFECT_INTENT &&
-                     strcmp(w->fx.list[i].of.intent.action, "abort") == 0);
+                     w->fx.list[i].of.intent.kind == INTENT_ABORT);
     core_free(w);
 }
 

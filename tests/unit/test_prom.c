@@ -8,7 +8,7 @@
 #include <string.h>
 
 #include "base/own.h"
-#include "exporter/promx.h"
+#include "exporter/prom/promx.h"
 
 static const char *one_label[] = {"x"};
 

@@ -6,7 +6,8 @@
 #include <string.h>
 
 #include "engine/publish.h"
-#include "exporter/metrics.h"
+#include "exporter/http/limits.h"
+#include "exporter/metrics/metrics.h"
 #include "tests/core_world.h"
 
 static const struct snapshot *shot(struct core_world *w)

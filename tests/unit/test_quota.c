@@ -4,7 +4,7 @@
 #include <string.h>
 
 #include "base/text.h"
-#include "engine/control/quota.h"
+#include "engine/model/quota.h"
 
 #define KI ((uint64_t)1)
 #define MI (KI * 1024)

@@ -3,8 +3,8 @@
 
 #include <string.h>
 
-#include "analyzer/read_line.h"
-#include "analyzer/read_time.h"
+#include "analyzer/read/read_line.h"
+#include "analyzer/read/read_time.h"
 #include "base/clock.h"
 #include "base/own.h"
 

@@ -6,7 +6,7 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "analyzer/recorded.h"
+#include "analyzer/record/recorded.h"
 #include "base/text.h"
 #include "store/sqlite.h"
 

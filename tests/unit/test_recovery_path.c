@@ -48,7 +48,7 @@ static void a_path_that_works_costs_one_question_a_try(void **state)
         struct core_world *w = broken(paths[i]);
         assert_int_equal(w->path_asks, 1);
         assert_int_equal(core_orders(w, HV_CALL_MIGRATE), 1);
-        shows(w, RECOVERY_RESUMING, "taken up again");
+        shows(w, RECOVERY_RESUMING, "Resuming post-copy");
         core_returns(w, HV_CALL_MIGRATE, ERR_HYPERVISOR);
         core_pass(w, RECOVERY_AGAIN_MS + 2000);
         assert_int_equal(w->path_asks, 2);
@@ -83,7 +83,7 @@ static void no_try_is_spent_on_a_dead_path_and_the_first_comes_when_it_is_back(v
     w->path = HV_PATH_REFUSED;
     core_pass(w, RECOVERY_PATH_MS + 1500);
     assert_int_equal(core_orders(w, HV_CALL_MIGRATE), 1);
-    shows(w, RECOVERY_RESUMING, "taken up again");
+    shows(w, RECOVERY_RESUMING, "Resuming post-copy");
     assert_int_equal(core_job(w)->recovery.tries, 1);
     arrives(w);
 }

@@ -188,9 +188,9 @@ static void a_half_that_is_gone_is_flagged_within_five_seconds(void **state)
         struct hv_sight source, target;
         const char *says;
     } stories[] = {
-        {CORE_PC_BROKEN_SOURCE, CORE_ABSENT, "the half on h2 is gone"},
-        {CORE_PC_SOURCE, CORE_ABSENT, "the half on h2 is gone"},
-        {CORE_ABSENT, CORE_PC_BROKEN_TARGET, "the half on h1 is gone"},
+        {CORE_PC_BROKEN_SOURCE, CORE_ABSENT, "the domain on h2 is gone"},
+        {CORE_PC_SOURCE, CORE_ABSENT, "the domain on h2 is gone"},
+        {CORE_ABSENT, CORE_PC_BROKEN_TARGET, "the domain on h1 is gone"},
     };
     for (size_t i = 0; i < COUNT(stories); i++) {
         struct core_world *w = core_in_postcopy();

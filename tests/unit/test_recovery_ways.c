@@ -48,7 +48,7 @@ static void lose(struct core_world *w, const char *host, enum hv_lost how)
     struct input input = {.kind = INPUT_HOST, .of.connected = false};
     TEXT_SET(input.host, host);
     err_set(&input.err, ERR_UNREACHABLE, "connection lost");
-    input.err.hv_code = how;
+    input.err.hv_code = (int)how;
     core_feed(w, &input);
     core_settle(w);
 }
@@ -162,6 +162,28 @@ static void daemon_dies(struct core_world *w, const char *host, enum hv_lost how
     core_pass(w, 10000);
 }
 
+/* After a restart, or when its daemon was replaced by another version. */
+static void nothing_is_tried_before_the_target_said_which_libvirt_it_has(void **state)
+{
+    (void)state;
+    struct core_world *w = core_in_postcopy();
+    know_hosts(w, FINE);
+    core_breaks(w, CORE_PC_BROKEN_SOURCE, CORE_PC_BROKEN_TARGET);
+    unsigned tries = core_orders(w, HV_CALL_MIGRATE);
+    w->hides_version = true;
+    core_restart(w, 1000);
+    core_pass(w, 20000);
+    assert_int_equal(core_orders(w, HV_CALL_MIGRATE), tries);
+    assert_int_equal(core_orders(w, HV_CALL_RESUME_STREAM), 0);
+    assert_int_equal(core_job(w)->recovery.state, RECOVERY_WAITING);
+    know_hosts(w, KILLS);
+    core_node(w, "h2")->facts_fresh = true;
+    core_pass(w, 5000);
+    assert_int_equal(core_orders(w, HV_CALL_MIGRATE), tries);
+    assert_int_equal(core_job(w)->recovery.state, RECOVERY_EXHAUSTED);
+    core_free(w);
+}
+
 static void an_order_after_which_a_daemon_ended_is_not_given_again(void **state)
 {
     (void)state;
@@ -172,7 +194,7 @@ static void an_order_after_which_a_daemon_ended_is_not_given_again(void **state)
         core_pass(w, 600000);
         assert_int_equal(core_orders(w, HV_CALL_MIGRATE), 1);
         assert_int_equal(core_said(w, "DaemonEnded", hosts[i]), 1);
-        exhausted(w, "a daemon ended right after the last try by libvirt");
+        exhausted(w, "a libvirtd ended right after the last attempt by libvirt");
 
         core_restart(w, 1000); /* nor by the next process */
         know_hosts(w, FINE);
@@ -187,20 +209,37 @@ static void an_order_after_which_a_daemon_ended_is_not_given_again(void **state)
     }
 }
 
-static void after_a_daemon_ended_the_other_way_is_tried(void **state)
+/* QEMU closed its first listener for libvirt's try: the port that was chosen is nobody's any more,
+ * or another guest's. */
+static void after_a_try_by_libvirt_the_first_port_is_not_used(void **state)
 {
     (void)state;
     struct core_world *w = broken(FINE, PORT);
     daemon_dies(w, "h2", HV_LOST_CLOSED);
+    core_pass(w, 60000);
     assert_int_equal(core_orders(w, HV_CALL_MIGRATE), 1);
-    unsigned tries = core_orders(w, HV_CALL_RESUME_STREAM);
-    assert_true(tries >= 1);
-    core_restart(w, 1000);
-    know_hosts(w, FINE);
-    core_pass(w, 10000);
+    assert_int_equal(core_orders(w, HV_CALL_RESUME_STREAM), 0);
+    exhausted(w, "the port for the monitor's command is not known");
+    core_free(w);
+}
+
+/* The order was out when Ferry ended, and no daemon answers the next one. */
+static void a_daemon_that_died_while_ferry_was_restarted_is_noticed(void **state)
+{
+    (void)state;
+    struct core_world *w = broken(FINE, 0);
+    core_restart_blind(w, 500);
+    lose(w, "h2", HV_LOST_CLOSED); /* connection refused */
+    core_connect(w, "h1", true);
+    core_list(w, "h1");
+    w->target = CORE_BLIND;
+    core_pass(w, 3000);
+    w->target = CORE_PC_BROKEN_TARGET;
+    core_connect(w, "h2", true);
+    core_list(w, "h2");
+    core_pass(w, 60000);
     assert_int_equal(core_orders(w, HV_CALL_MIGRATE), 1);
-    assert_true(core_orders(w, HV_CALL_RESUME_STREAM) > tries);
-    assert_int_equal(core_newest(w, HV_CALL_RESUME_STREAM)->of.act.migrate.port, PORT);
+    assert_int_equal(core_said(w, "DaemonEnded", "h2"), 1);
     core_free(w);
 }
 
@@ -215,27 +254,56 @@ static void silence_is_no_death(void **state)
     core_free(w);
 }
 
-static void a_daemon_that_ends_long_after_the_order_was_not_ended_by_it(void **state)
+/* An order may wait for its turn at the host, and then for libvirt's lock. */
+static void a_daemon_that_ends_while_the_order_is_out_was_ended_by_it(void **state)
 {
     (void)state;
     struct core_world *w = broken(FINE, 0);
-    core_pass(w, RECOVERY_DEATH_MS + 1000);
+    core_pass(w, 40000);
     daemon_dies(w, "h2", HV_LOST_CLOSED);
-    assert_int_equal(core_orders(w, HV_CALL_MIGRATE), 2);
+    assert_int_equal(core_orders(w, HV_CALL_MIGRATE), 1);
+    assert_int_equal(core_said(w, "DaemonEnded", "h2"), 1);
+    core_free(w);
+}
+
+static void a_daemon_that_ends_long_after_the_answer_was_not_ended_by_the_order(void **state)
+{
+    (void)state;
+    struct core_world *w = broken(KILLS, PORT);
+    core_answers(w, HV_CALL_RESUME_STREAM, ERR_NONE);
+    w->source = CORE_PC_SOURCE;
+    w->target = CORE_PC_TARGET;
+    core_flow(w, RECOVERY_DEATH_MS + 2000); /* it runs */
+    w->target = CORE_BLIND;
+    lose(w, "h2", HV_LOST_CLOSED);
+    core_pass(w, 1000);
+    w->source = CORE_PC_BROKEN_SOURCE;
+    w->target = CORE_PC_BROKEN_TARGET;
+    core_connect(w, "h2", true);
+    core_list(w, "h2");
+    core_pass(w, 10000);
+    assert_int_equal(core_said(w, "DaemonEnded", NULL), 0);
+    assert_true(core_orders(w, HV_CALL_RESUME_STREAM) > 1);
     core_free(w);
 }
 
 /* ---- the port ---- */
 
-static struct core_world *migrates(bool post_copy, const char *address)
+static struct core_world *migrates_to(unsigned long version, bool post_copy, const char *address)
 {
     struct core_world *w = core_new();
     TEXT_SET(core_node(w, "h2")->host.migration_host, address);
+    core_node(w, "h2")->facts.libvirt_version = version;
     assert_true(core_put(w, OBJECT_POLICY, "p",
                          post_copy ? "{\"selectors\":{},\"allowPostCopy\":true}"
                                    : "{\"selectors\":{},\"allowPostCopy\":false}"));
     core_create(w);
     return w;
+}
+
+static struct core_world *migrates(bool post_copy, const char *address)
+{
+    return migrates_to(KILLS, post_copy, address);
 }
 
 static void a_port_is_chosen_where_a_post_copy_could_break(void **state)
@@ -254,17 +322,21 @@ static void a_port_is_chosen_where_a_post_copy_could_break(void **state)
     w = migrates(true, ""); /* libvirt decides where the memory goes: it takes no port alone */
     assert_int_equal(w->last.port, 0);
     core_free(w);
+    w = migrates_to(FINE, true, "10.0.0.2"); /* libvirt's own resume is safe there */
+    assert_int_equal(w->last.port, 0);
+    core_free(w);
     w = migrates(true, "h2"); /* a name: it listens on all addresses, where they are free */
     assert_int_equal(w->last.port, 0);
     core_free(w);
 }
 
-static void fails_in_prepare(struct core_world *w, int hv_code)
+static void fails_in_prepare(struct core_world *w, int hv_code, int hv_domain)
 {
     struct input input = {.kind = INPUT_CALL, .id = w->migrate_id, .of.call = HV_CALL_MIGRATE};
     TEXT_SET(input.guest, CORE_GUEST);
     err_set(&input.err, ERR_HYPERVISOR, "Address already in use");
     input.err.hv_code = hv_code;
+    input.err.hv_domain = hv_domain;
     core_feed(w, &input);
     core_settle(w);
     core_pass(w, 5000);
@@ -276,14 +348,14 @@ static void a_port_that_is_taken_is_followed_by_another_and_then_by_libvirt_s(vo
     struct core_world *w = migrates(true, "10.0.0.2");
     unsigned first = w->last.port;
     w->target = CORE_ABSENT;
-    fails_in_prepare(w, 1);
+    fails_in_prepare(w, 1, 10);
     assert_int_equal(w->migrates, 2);
     assert_int_not_equal(w->last.port, 0);
     assert_int_not_equal(w->last.port, first);
-    fails_in_prepare(w, 1);
+    fails_in_prepare(w, 1, 10);
     assert_int_equal(w->migrates, 3);
     assert_int_equal(w->last.port, 0);
-    fails_in_prepare(w, 1);
+    fails_in_prepare(w, 1, 10);
     assert_int_equal(w->migrates, 3);
     core_expect(w, PHASE_FAILED, OUTCOME_FAILED, GUEST_AT_SOURCE);
     core_free(w);
@@ -294,9 +366,40 @@ static void a_failure_that_is_not_the_port_s_is_final_at_once(void **state)
     (void)state;
     struct core_world *w = migrates(true, "10.0.0.2");
     w->target = CORE_ABSENT;
-    fails_in_prepare(w, 9); /* the CPU, say */
+    fails_in_prepare(w, 9, 10); /* the CPU, say */
     assert_int_equal(w->migrates, 1);
     core_expect(w, PHASE_FAILED, OUTCOME_FAILED, GUEST_AT_SOURCE);
+    core_free(w);
+}
+
+/* "client socket is closed": the target's daemon may have died of the call. */
+static void a_call_after_which_the_target_was_lost_is_not_made_again(void **state)
+{
+    (void)state;
+    struct core_world *w = migrates(true, "10.0.0.2");
+    w->target = CORE_ABSENT;
+    fails_in_prepare(w, 1, 7);
+    assert_int_equal(w->migrates, 1);
+    core_expect(w, PHASE_FAILED, OUTCOME_FAILED, GUEST_AT_SOURCE);
+    core_free(w);
+
+    w = migrates(true, "10.0.0.2");
+    lose(w, "h2", HV_LOST_CLOSED);
+    core_connect(w, "h2", true);
+    core_list(w, "h2");
+    w->target = CORE_ABSENT;
+    fails_in_prepare(w, 1, 10);
+    assert_int_equal(w->migrates, 1);
+    core_free(w);
+}
+
+static void the_port_of_a_relay_survives_a_restart(void **state)
+{
+    (void)state;
+    struct core_world *w = core_in_postcopy();
+    core_job(w)->stream.relay_port = PORT;
+    core_restart(w, 1000);
+    assert_int_equal(core_job(w)->stream.port, PORT);
     core_free(w);
 }
 
@@ -309,13 +412,18 @@ TEST_FILE(test_recovery_ways)
         cmocka_unit_test(an_accepted_order_that_changed_nothing_is_given_again),
         cmocka_unit_test(without_the_port_a_target_that_dies_of_resume_is_left_to_an_operator),
         cmocka_unit_test(a_target_without_the_quirk_is_resumed_by_libvirt),
+        cmocka_unit_test(nothing_is_tried_before_the_target_said_which_libvirt_it_has),
         cmocka_unit_test(an_order_after_which_a_daemon_ended_is_not_given_again),
-        cmocka_unit_test(after_a_daemon_ended_the_other_way_is_tried),
+        cmocka_unit_test(after_a_try_by_libvirt_the_first_port_is_not_used),
+        cmocka_unit_test(a_daemon_that_died_while_ferry_was_restarted_is_noticed),
         cmocka_unit_test(silence_is_no_death),
-        cmocka_unit_test(a_daemon_that_ends_long_after_the_order_was_not_ended_by_it),
+        cmocka_unit_test(a_daemon_that_ends_while_the_order_is_out_was_ended_by_it),
+        cmocka_unit_test(a_daemon_that_ends_long_after_the_answer_was_not_ended_by_the_order),
         cmocka_unit_test(a_port_is_chosen_where_a_post_copy_could_break),
         cmocka_unit_test(a_port_that_is_taken_is_followed_by_another_and_then_by_libvirt_s),
         cmocka_unit_test(a_failure_that_is_not_the_port_s_is_final_at_once),
+        cmocka_unit_test(a_call_after_which_the_target_was_lost_is_not_made_again),
+        cmocka_unit_test(the_port_of_a_relay_survives_a_restart),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

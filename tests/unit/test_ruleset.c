@@ -6,8 +6,8 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "analyzer/judge.h"
-#include "analyzer/rule.h"
+#include "analyzer/judge/judge.h"
+#include "analyzer/judge/rule.h"
 #include "base/own.h"
 #include "base/text.h"
 

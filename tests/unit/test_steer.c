@@ -218,8 +218,8 @@ static void with_neither_it_is_given_up_with_the_numbers(void **state)
     assert_true(job->abort_asked);
     assert_string_equal(job->abort_requester, "ferry");
     assert_non_null(strstr(job->abort_why,
-                           ": 48 MiB left, 40 MiB/s moved, 44 MiB/s dirtied, budget "
-                           "150 s"));
+                           "; remaining 48 MiB, bandwidth 40 MiB/s, dirty rate 44 MiB/s, "
+                           "completion timeout 150 s"));
     core_pass(w, 200);
     assert_int_equal(w->aborts, 1);
     w->target = CORE_ABSENT;

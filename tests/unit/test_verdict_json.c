@@ -3,7 +3,7 @@
 
 #include <string.h>
 
-#include "analyzer/verdict.h"
+#include "analyzer/judge/verdict.h"
 #include "base/own.h"
 #include "base/text.h"
 #include "cli/verdict_page.h"

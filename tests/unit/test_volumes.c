@@ -1,5 +1,5 @@
 /* test_volumes.c - disks that move along: what is refused and why, what is asked of the target,
- * what a job waits for and what it is told; see engine/control/volumes.h. */
+ * what a job waits for and what it is told; see engine/model/volumes.h. */
 #include "tests/test.h"
 
 #include <stdlib.h>

@@ -1,0 +1,113 @@
+/* cause.c - the tables of cause.def and the names of a verdict's parts. See verdict.h. */
+#include <assert.h>
+#include <string.h>
+
+#include "analyzer/judge/verdict.h"
+#include "base/own.h"
+
+#define RUNBOOK_GROUP(id, name, help) \
+    static const char runbook_##id[] = "docs/vocabulary.md#causes-" name;
+#define GROUP RUNBOOK_GROUP
+#include "analyzer/judge/cause.def"
+#undef GROUP
+
+static const struct cause_row rows[CAUSE_COUNT] = {
+    [CAUSE_NONE] = {"none", GROUP_NOFAULT, PLANE_NONE, RECOVERABLE_UNKNOWN, "", "", ""},
+#define CAUSE(id, name, group, plane, recoverable, meaning, action)                    \
+    [CAUSE_##id] = {name,    GROUP_##group, PLANE_##plane,  RECOVERABLE_##recoverable, \
+                    meaning, action,        runbook_##group},
+#include "analyzer/judge/cause.def"
+#undef CAUSE
+};
+
+const struct cause_row *cause_row(enum cause cause)
+{
+    assert(cause < CAUSE_COUNT);
+    return &rows[cause];
+}
+
+enum cause cause_from_name(const char *name)
+{
+    enum cause cause = CAUSE_NONE + 1;
+    while (cause < CAUSE_COUNT && strcmp(rows[cause].name, name) != 0)
+        cause++;
+    return cause;
+}
+
+bool cause_has_plane(enum cause cause, enum plane plane)
+{
+    enum plane own = cause_row(cause)->plane;
+    return own == plane || (own == PLANE_OPEN && (plane == PLANE_CONTROL || plane == PLANE_DATA)) ||
+           (own == PLANE_NONE_OR_CONTROL && (plane == PLANE_NONE || plane == PLANE_CONTROL));
+}
+
+const char *plane_name(enum plane plane)
+{
+    static const char *const names[PLANE_COUNT] = {
+#define PLANE(id, name, help) [PLANE_##id] = name,
+#include "analyzer/judge/cause.def"
+#undef PLANE
+    };
+    assert(plane < PLANE_COUNT);
+    return names[plane];
+}
+
+const char *recoverable_name(enum recoverable recoverable)
+{
+    static const char *const names[RECOVERABLE_COUNT] = {
+#define RECOVERABLE(id, name, help) [RECOVERABLE_##id] = name,
+#include "analyzer/judge/cause.def"
+#undef RECOVERABLE
+    };
+    assert(recoverable < RECOVERABLE_COUNT);
+    return names[recoverable];
+}
+
+const char *failed_at_name(enum failed_at at)
+{
+    static const char *const names[FAILED_AT_COUNT] = {
+#define FAILED_AT(id, name, help) [FAILED_AT_##id] = name,
+#include "analyzer/judge/cause.def"
+#undef FAILED_AT
+    };
+    assert(at < FAILED_AT_COUNT);
+    return names[at];
+}
+
+const char *cause_group_name(enum cause_group group)
+{
+    static const char *const names[GROUP_COUNT] = {
+#define GROUP(id, name, help) [GROUP_##id] = name,
+#include "analyzer/judge/cause.def"
+#undef GROUP
+    };
+    assert(group < GROUP_COUNT);
+    return names[group];
+}
+
+const char *point_role_name(enum point_role role)
+{
+    static const char *const names[POINT_ROLE_COUNT] = {
+        [POINT_FOR] = "for", [POINT_AGAINST] = "against", [POINT_FALLOUT] = "fallout"};
+    assert(role < POINT_ROLE_COUNT);
+    return names[role];
+}
+
+static const char *const sides[SIDES] = {[SIDE_UNKNOWN] = "unknown",
+                                         [SIDE_SOURCE] = "source",
+                                         [SIDE_TARGET] = "target",
+                                         [SIDE_MANAGER] = "manager"};
+
+const char *side_name(enum side side)
+{
+    assert(side < SIDES);
+    return sides[side];
+}
+
+enum side side_of_name(const char *name)
+{
+    enum side side = 0;
+    while (side < SIDES && strcmp(sides[side], name) != 0)
+        side++;
+    return side;
+}

@@ -1,0 +1,26 @@
+/* read_session.h - one call of read.h while it runs: a file, or all files of a folder. */
+#ifndef ANALYZER_READ_READ_SESSION_H
+#define ANALYZER_READ_READ_SESSION_H
+
+#include "analyzer/read/read_json.h"
+#include "analyzer/read/read_log.h"
+
+enum format { FORMAT_EMPTY, FORMAT_JSON, FORMAT_JSON_LINES, FORMAT_YAML, FORMAT_LOG };
+
+struct session {
+    struct read_out out;
+    struct pieces *pieces;
+};
+/* session_close is due after a failed session_open, too. */
+bool session_open(struct session *s, const struct read_visitor *visitor, struct err *err);
+void session_close(struct session *s, struct read_report *out_report);
+
+/* Tells the format and reads everything but logs, of which nothing is consumed. Objects go to the
+ * pieces. */
+bool session_input(struct session *s, struct input *in, enum format *out_format, struct err *err);
+/* After all inputs: the documents that objects told of. */
+void session_deliver(struct session *s, const char *name);
+/* False when there was not a single document: with the first problem, or saying so. */
+bool session_check(const struct session *s, const char *name, struct err *err);
+
+#endif

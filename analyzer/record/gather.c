@@ -1,0 +1,380 @@
+/* gather.c - see gather.h. */
+#include "analyzer/record/gather.h"
+
+#include <inttypes.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "base/hash.h"
+#include "base/json.h"
+#include "base/text.h"
+#include "engine/data/ownership.h"
+
+/* What is told once although several rows hold it: an error is with its call, its order, its job.
+ */
+enum { TOLD_MAX = 64 };
+
+struct gathering {
+    const struct gathered *job;
+    const struct evidence_sink *sink;
+    uint64_t told[TOLD_MAX];
+    size_t n_told;
+    char from[32], why[32]; /* of the last step */
+    char modes[64];         /* that it went through, in order */
+    bool called, ran;
+    const char *call_result;        /* a literal; NULL: no call was recorded */
+    struct store_decision decision; /* the newest that counted; its texts are not kept */
+    char decision_name[48];
+    char sides[2][3][40];  /* source and target at the end: presence, state, reason */
+    const char *later[2];  /* and a second later: what they show */
+    char later_reason[40]; /* the target's */
+};
+
+/* ---- telling ---- */
+
+static void tell(struct gathering *g, const char *key, const char *value, bool is_own)
+{
+    const struct evidence_fact told = {.key = key,
+                                       .value = value,
+                                       .origin = "record",
+                                       .at_ms = g->job->ended_ms,
+                                       .is_own = is_own};
+    if (value != NULL && value[0] != '\0')
+        g->sink->fact(g->sink->ctx, &told);
+}
+
+static void fact(struct gathering *g, const char *key, const char *value)
+{
+    tell(g, key, value, false);
+}
+
+/* What the engine said of it: its words would else be taken for a program's. */
+static void own_words(struct gathering *g, const char *key, const char *value)
+{
+    tell(g, key, value, true);
+}
+
+static void fact_bool(struct gathering *g, const char *key, bool value)
+{
+    fact(g, key, value ? "true" : "false");
+}
+
+static void fact_number(struct gathering *g, const char *key, int64_t value)
+{
+    char text[32];
+    (void)snprintf(text, sizeof text, "%" PRId64, value);
+    fact(g, key, text);
+}
+
+static bool was_told(struct gathering *g, const char *text)
+{
+    uint64_t hash = hash_text(HASH_START, text);
+    for (size_t i = 0; i < g->n_told; i++)
+        if (g->told[i] == hash)
+            return true;
+    if (g->n_told < TOLD_MAX)
+        g->told[g->n_told++] = hash;
+    return false;
+}
+
+static enum side side_of(const struct gathered *job, const char *node)
+{
+    if (node[0] != '\0' && strcmp(node, job->source) == 0)
+        return SIDE_SOURCE;
+    return node[0] != '\0' && strcmp(node, job->target) == 0 ? SIDE_TARGET : SIDE_UNKNOWN;
+}
+
+/* The migrate call's error is put together from what both sides said, so it is nobody's own. */
+static void call_message(struct gathering *g, const char *call, const char *node, const char *text,
+                         int64_t at_ms)
+{
+    char origin[EVIDENCE_ORIGIN_MAX];
+    bool joint = strcmp(call, "migrate") == 0 || strcmp(call, "recover") == 0;
+    if (text[0] == '\0' || was_told(g, text))
+        return;
+    (void)snprintf(origin, sizeof origin, "%s call on %s", call, node);
+    const struct evidence_message message = {.text = text,
+                                             .length = strlen(text),
+                                             .origin = origin,
+                                             .side = joint ? SIDE_UNKNOWN : side_of(g->job, node),
+                                             .at_ms = at_ms};
+    g->sink->message(g->sink->ctx, &message);
+}
+
+/* ---- rows ---- */
+
+static bool see_step(void *ctx, const struct store_transition *row)
+{
+    struct gathering *g = ctx;
+    enum phase to = phase_from_name(row->to);
+    g->ran = g->ran || to == PHASE_RUNNING;
+    g->called = g->called || g->ran || to == PHASE_TARGET_READY;
+    if (to < PHASE_COUNT && phase_is_final(to)) {
+        TEXT_SET(g->from, row->from);
+        TEXT_SET(g->why, row->why);
+    }
+    return true;
+}
+
+static bool see_intent(void *ctx, const struct store_intent *row)
+{
+    struct gathering *g = ctx;
+    bool done = strcmp(row->status, "done") == 0;
+    bool worked = done && strcmp(row->err, err_name(ERR_NONE)) == 0;
+    bool blind = done && strcmp(row->err, err_name(ERR_UNREACHABLE)) == 0;
+    if (strcmp(row->action, "migrate") == 0)
+        g->call_result = worked ? "ok" : done && !blind ? "failed" : "lost";
+    if (done && !worked)
+        call_message(g, row->action, row->node, row->text, row->done_ms);
+    return true;
+}
+
+static bool see_error(void *ctx, const struct store_error *row)
+{
+    call_message(ctx, row->call, row->node, row->text, row->at_ms);
+    return true;
+}
+
+static struct hv_sight sight_of(const char *presence, const char *state, const char *reason)
+{
+    struct hv_sight sight = {.presence = hv_presence_from_name(presence)};
+    if (sight.presence == HV_PRESENT)
+        hv_state_from_names(state, reason, &sight.state, &sight.reason);
+    return sight;
+}
+
+static const char *view_of(const char *presence, const char *state, const char *reason)
+{
+    struct hv_sight sight = sight_of(presence, state, reason);
+    return ownership_side_name(ownership_side(&sight));
+}
+
+static bool see_sighting(void *ctx, const struct store_sighting *row)
+{
+    struct gathering *g = ctx;
+    bool is_source = strcmp(row->role, "source") == 0;
+    if (strcmp(row->moment, "later") == 0 && g->later[is_source ? 0 : 1] == NULL) {
+        g->later[is_source ? 0 : 1] = view_of(row->presence, row->state, row->reason);
+        if (!is_source)
+            TEXT_SET(g->later_reason, row->reason);
+    }
+    if (strcmp(row->moment, "outcome") != 0)
+        return true;
+    TEXT_SET(g->sides[is_source ? 0 : 1][0], row->presence);
+    TEXT_SET(g->sides[is_source ? 0 : 1][1], row->state);
+    TEXT_SET(g->sides[is_source ? 0 : 1][2], row->reason);
+    return true;
+}
+
+static bool see_mode(void *ctx, const struct store_mode *row)
+{
+    struct gathering *g = ctx;
+    size_t n = strlen(g->modes);
+    (void)snprintf(g->modes + n, sizeof g->modes - n, "%s%s", n > 0 ? ">" : "", row->mode);
+    return true;
+}
+
+static bool see_decision(void *ctx, const struct store_decision *row)
+{
+    struct gathering *g = ctx;
+    if (row->shadow)
+        return true;
+    g->decision = *row;
+    TEXT_SET(g->decision_name, row->decision);
+    return true;
+}
+
+static bool see_rejection(void *ctx, const struct store_rejection *row)
+{
+    struct gathering *g = ctx;
+    char told[160];
+    (void)snprintf(told, sizeof told, "rejection %s", row->reason);
+    if (!was_told(g, told))
+        fact(g, "rejection", row->reason);
+    return true;
+}
+
+static size_t count_disks(const char *volumes_json)
+{
+    struct err err = {0};
+    OWNED(json_object) disks =
+        volumes_json[0] != '\0' ? json_parse(volumes_json, strlen(volumes_json), "", &err) : NULL;
+    return disks != NULL && json_object_is_type(disks, json_type_array)
+               ? json_object_array_length(disks)
+               : 0;
+}
+
+static bool see_job(void *ctx, const struct store_job *row)
+{
+    struct gathering *g = ctx;
+    bool asked = row->abort_requester[0] != '\0';
+    fact(g, "outcome", row->outcome);
+    fact(g, "guest", row->guest_at);
+    fact_bool(g, "handed_off", row->handed_off_ms != 0);
+    fact(g, "mode", row->mode);
+    fact_bool(g, "abort_requested", asked);
+    fact(g, "abort_by", row->abort_requester);
+    fact(g, "abort_cause", row->abort_cause);
+    fact(g, "abort_status", row->abort_status);
+    fact_bool(g, "adopted", row->adopted);
+    fact_bool(g, "named_source",
+              row->wanted_node[0] != '\0' && strcmp(row->wanted_node, row->source_node) == 0);
+    if (row->error_hv_code != 0) {
+        fact_number(g, "error_code", row->error_hv_code);
+        fact_number(g, "error_domain", row->error_hv_domain);
+    }
+    fact(g, "recovery", row->recovery);
+    if (row->recovery_tries > 0)
+        fact_number(g, "recovery_tries", row->recovery_tries);
+    own_words(g, "remedy", row->remedy_text);
+    fact(g, "pending", row->pending);
+    own_words(g, "failure_reason", row->failure_reason);
+    if (row->volumes_json[0] != '\0')
+        fact_number(g, "disks", (int64_t)count_disks(row->volumes_json));
+    int64_t waited_until_ms = row->handed_off_ms != 0 ? row->handed_off_ms : row->ended_ms;
+    if (waited_until_ms > row->created_ms)
+        fact_number(g, "waited_ms", waited_until_ms - row->created_ms);
+    int64_t end_ms = g->job->answered_ms != 0 ? g->job->answered_ms : row->ended_ms;
+    if (row->started_ms != 0 && end_ms > row->started_ms)
+        fact_number(g, "elapsed_ms", end_ms - row->started_ms);
+    call_message(g, "migrate", row->source_node, row->error_text, g->job->answered_ms);
+    return true;
+}
+
+/* ---- what they come to ---- */
+
+static void tell_side(struct gathering *g, const char *role, const char sides[3][40])
+{
+    static const char *const words[] = {"presence", "state", "reason"};
+    char key[EVIDENCE_KEY_MAX];
+    if (sides[0][0] == '\0')
+        return;
+    for (size_t i = 0; i < COUNT(words); i++) {
+        (void)snprintf(key, sizeof key, "%s_%s", role, words[i]);
+        fact(g, key, sides[i]);
+    }
+    (void)snprintf(key, sizeof key, "%s_view", role);
+    fact(g, key, view_of(sides[0], sides[1], sides[2]));
+}
+
+static void tell_seen(struct gathering *g)
+{
+    fact(g, "phase", g->from);
+    fact(g, "ended_by", g->why);
+    fact_bool(g, "called", g->called);
+    fact_bool(g, "ran", g->ran);
+    fact(g, "call_result", g->call_result);
+    tell_side(g, "source", g->sides[0]);
+    tell_side(g, "target", g->sides[1]);
+    fact(g, "source_later", g->later[0]);
+    fact(g, "target_later", g->later[1]);
+    fact(g, "target_later_reason", g->later_reason);
+    fact(g, "modes", g->modes);
+    fact(g, "decision", g->decision_name);
+    if (g->decision.budget_ms > 0)
+        fact_number(g, "budget_ms", g->decision.budget_ms);
+}
+
+bool gather_record(struct store *store, const struct gathered *job,
+                   const struct evidence_sink *sink, struct err *err)
+{
+    struct gathering g = {.job = job, .sink = sink};
+    const struct store_ops *ops = store->ops;
+    bool read = ops->each_transition(store, job->uid, see_step, &g, err) &&
+                ops->each_error(store, job->uid, see_error, &g, err) &&
+                ops->each_intent(store, job->uid, see_intent, &g, err) &&
+                ops->each_sighting(store, job->uid, see_sighting, &g, err) &&
+                ops->each_mode(store, job->uid, see_mode, &g, err) &&
+                ops->each_decision(store, job->uid, see_decision, &g, err) &&
+                ops->find_job(store, "", job->uid, see_job, &g, err) &&
+                ops->each_rejection(store, job->uid, see_rejection, &g, err);
+    if (read)
+        tell_seen(&g);
+    return read;
+}
+
+/* ---- the job ---- */
+
+static bool take_job(void *ctx, const struct store_job *row)
+{
+    struct gathered *job = ctx;
+    TEXT_SET(job->uid, row->uid);
+    TEXT_SET(job->ns, row->ns);
+    TEXT_SET(job->name, row->name);
+    TEXT_SET(job->guest, row->guest_name);
+    TEXT_SET(job->source, row->source_node);
+    TEXT_SET(job->target, row->target_node);
+    enum outcome outcome = outcome_from_name(row->outcome);
+    enum guest_at guest_at = guest_at_from_name(row->guest_at);
+    job->outcome = outcome < OUTCOME_COUNT ? outcome : OUTCOME_NONE;
+    job->guest_at = guest_at < GUEST_AT_COUNT ? guest_at : GUEST_AT_UNKNOWN;
+    job->handed_off = row->handed_off_ms != 0;
+    job->has_error = row->error_hv_code != 0 || row->error_text[0] != '\0';
+    job->recovered = row->recovery_tries > 0;
+    job->created_ms = row->created_ms;
+    job->handed_off_ms = row->handed_off_ms;
+    job->started_ms = row->started_ms;
+    job->ended_ms = row->ended_ms;
+    return true;
+}
+
+static bool take_call(void *ctx, const struct store_intent *row)
+{
+    struct gathered *job = ctx;
+    if (strcmp(row->action, "migrate") == 0) {
+        job->called_ms = row->asked_ms;
+        job->answered_ms = row->done_ms;
+    }
+    return true;
+}
+
+static bool take_later(void *ctx, const struct store_sighting *row)
+{
+    struct gathered *job = ctx;
+    struct hv_sight sight = sight_of(row->presence, row->state, row->reason);
+    enum ownership_side side = ownership_side(&sight);
+    if (job->outcome != OUTCOME_SUCCEEDED || strcmp(row->moment, "later") != 0)
+        return true;
+    bool is_source = strcmp(row->role, "source") == 0;
+    if (is_source)
+        job->back = job->back || side == SIDE_OWNS;
+    else if (!job->seen_later)
+        job->fell = side == SIDE_OFF || side == SIDE_ABSENT;
+    job->seen_later = job->seen_later || !is_source;
+    return true;
+}
+
+static bool take_end(void *ctx, const struct store_transition *row)
+{
+    struct gathered *job = ctx;
+    enum phase to = phase_from_name(row->to);
+    if (to < PHASE_COUNT && phase_is_final(to))
+        TEXT_SET(job->ended_by, row->why);
+    return true;
+}
+
+bool gather_job(struct store *store, const char *job_uid, struct gathered *out_job, struct err *err)
+{
+    *out_job = (struct gathered){0};
+    bool read = store->ops->find_job(store, "", job_uid, take_job, out_job, err) &&
+                store->ops->each_transition(store, job_uid, take_end, out_job, err) &&
+                store->ops->each_intent(store, job_uid, take_call, out_job, err) &&
+                store->ops->each_sighting(store, job_uid, take_later, out_job, err);
+    if (out_job->back || strcmp(out_job->ended_by, trigger_name(TRIGGER_ON_TARGET)) != 0)
+        out_job->fell =
+            false; /* somebody moved it back; or an operator's word, nobody saw it run */
+    return read;
+}
+
+static bool tell_evidence(void *ctx, const struct store_evidence *row)
+{
+    notes_tell_row(row, ctx);
+    return true;
+}
+
+bool gather_stored(struct store *store, const char *job_uid, const struct evidence_sink *sink,
+                   struct err *err)
+{
+    struct evidence_sink to = *sink;
+    return store->ops->each_evidence(store, job_uid, tell_evidence, &to, err);
+}

@@ -1,0 +1,139 @@
+/* recorded.c - see recorded.h. */
+#include "analyzer/record/recorded.h"
+
+#include <string.h>
+
+#include "base/text.h"
+
+bool recorded_is_plain(const struct gathered *job)
+{
+    return job->outcome == OUTCOME_SUCCEEDED && (!job->has_error || job->recovered) && !job->fell;
+}
+
+/* The engine's own: explained here, never changed. */
+static void repeat_end(const struct gathered *job, struct verdict *verdict)
+{
+    verdict->outcome = job->outcome;
+    verdict->guest = job->guest_at;
+    verdict->irrecoverable = verdict_is_irrecoverable(job->outcome, job->guest_at);
+    if (verdict->irrecoverable || job->outcome == OUTCOME_LOST)
+        verdict->recoverable = RECOVERABLE_NO;
+    verdict->failed_at = verdict->cause == CAUSE_NONE ? FAILED_AT_NONE
+                         : job->handed_off            ? FAILED_AT_AFTER
+                                                      : FAILED_AT_BEFORE;
+}
+
+void recorded_plain(const struct gathered *job, const struct ruleset *rules,
+                    struct verdict *out_verdict)
+{
+    memset(out_verdict, 0, sizeof *out_verdict);
+    out_verdict->cause = CAUSE_NONE;
+    out_verdict->plane = PLANE_NONE;
+    out_verdict->confidence = 1;
+    out_verdict->action = "";
+    TEXT_SET(out_verdict->rules_version, ruleset_version(rules));
+    repeat_end(job, out_verdict);
+}
+
+/* It arrived: what was said on the way was true then, or noise, and explains no failure. */
+static void forgive(struct verdict *verdict)
+{
+    verdict->cause = CAUSE_NONE;
+    verdict->plane = PLANE_NONE;
+    verdict->recoverable = RECOVERABLE_UNKNOWN;
+    verdict->action = "";
+    verdict->rule[0] = '\0';
+    for (unsigned i = 0; i < verdict->n_points; i++)
+        verdict->points[i].role = POINT_FALLOUT;
+}
+
+/* It arrived and is down, unless something says that its owner wanted that. What else its log names
+ * is the better cause if it is one of the data plane; what was said on the way there is not. */
+static bool is_fallen(const struct gathered *job, struct verdict *verdict)
+{
+    const enum cause crash = CAUSE_DESTINATION_CRASH_AFTER_SWITCHOVER;
+    bool fell = false;
+    for (unsigned i = 0; job->fell && i < verdict->n_points; i++)
+        fell = fell || verdict->points[i].cause == crash;
+    if (fell && verdict->plane != PLANE_DATA) {
+        verdict->cause = crash;
+        verdict->plane = PLANE_DATA;
+        verdict->action = cause_row(crash)->action;
+    }
+    return fell;
+}
+
+bool recorded_judge(struct store *store, const struct gathered *job, const struct notes *notes,
+                    struct judge *judge, struct verdict *out_verdict, struct err *err)
+{
+    judge_forget(judge);
+    struct evidence_sink sink = judge_sink(judge);
+    if (!gather_record(store, job, &sink, err))
+        return false;
+    if (notes != NULL)
+        notes_tell(notes, &sink);
+    else if (!gather_stored(store, job->uid, &sink, err))
+        return false;
+    judge_give(judge, out_verdict);
+    if (cause_row(out_verdict->cause)->plane == PLANE_OPEN && job->called_ms == 0)
+        out_verdict->plane = PLANE_CONTROL; /* nothing had been asked of a hypervisor */
+    bool fell = is_fallen(job, out_verdict);
+    bool stays = fell || (job->has_error && out_verdict->cause == CAUSE_FALSE_FAILURE_REPORT);
+    if (job->outcome == OUTCOME_SUCCEEDED && !stays)
+        forgive(out_verdict);
+    repeat_end(job, out_verdict);
+    if (fell)
+        out_verdict->guest = GUEST_AT_FELL;
+    return true;
+}
+
+void recorded_fill(const struct verdict *verdict, const struct gathered *job,
+                   const struct notes *notes, int64_t judged_ms, struct recorded_rows *out_rows,
+                   struct judgement *out_judgement)
+{
+    const struct cause_row *cause = cause_row(verdict->cause);
+    *out_judgement = (struct judgement){
+        .verdict = {.job_uid = job->uid,
+                    .at_ms = job->ended_ms,
+                    .outcome = outcome_name(verdict->outcome),
+                    .plane = plane_name(verdict->plane),
+                    .cause = cause->name,
+                    .failed_at = failed_at_name(verdict->failed_at),
+                    .recoverable = recoverable_name(verdict->recoverable),
+                    .guest_at = guest_at_name(verdict->guest),
+                    .irrecoverable = verdict->irrecoverable,
+                    .confidence_percent = (int64_t)(verdict->confidence * 100 + 0.5),
+                    .rule = verdict->rule,
+                    .rules_version = verdict->rules_version,
+                    .action = verdict->action,
+                    .runbook = cause->runbook,
+                    .judged_ms = judged_ms},
+        .about = {.ns = job->ns,
+                  .migration = job->name,
+                  .guest = job->guest,
+                  .source = job->source,
+                  .target = job->target,
+                  .ended_by = job->ended_by,
+                  .handed_off = job->handed_off},
+        .points = out_rows->points,
+        .numbers = out_rows->numbers,
+        .evidence = notes->rows,
+        .n_points = verdict->n_points,
+        .n_numbers = verdict->n_numbers,
+        .n_evidence = notes->n,
+    };
+    for (unsigned i = 0; i < verdict->n_points; i++) {
+        const struct verdict_point *point = &verdict->points[i];
+        out_rows->points[i] = (struct store_point){.standing = point_role_name(point->role),
+                                                   .rule = point->rule,
+                                                   .side = side_name(point->side),
+                                                   .origin = point->origin,
+                                                   .at_ms = point->at_ms,
+                                                   .quote = point->quote,
+                                                   .note = point->proves};
+    }
+    for (unsigned i = 0; i < verdict->n_numbers; i++)
+        out_rows->numbers[i] = (struct store_number){.name = verdict->numbers[i].name,
+                                                     .value = verdict->numbers[i].value,
+                                                     .unit = verdict->numbers[i].unit};
+}

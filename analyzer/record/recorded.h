@@ -1,0 +1,35 @@
+/* recorded.h - the verdict of a migration that is in the store. Pure but for reading rows.
+ *
+ * Outcome, place of the guest and whether it is irrecoverable are the engine's truth table's and
+ * are repeated (but for a guest that fell after it had arrived); the judge names the cause. A
+ * migration that arrived is not put before the judge unless its call said that it had failed.
+ */
+#ifndef ANALYZER_RECORD_RECORDED_H
+#define ANALYZER_RECORD_RECORDED_H
+
+#include "analyzer/judge/judge.h"
+#include "analyzer/record/gather.h"
+#include "engine/model/judgement.h"
+
+/* notes NULL: those that were stored with its last verdict. The judge forgets what it held. */
+MUST_CHECK bool recorded_judge(struct store *store, const struct gathered *job,
+                               const struct notes *notes, struct judge *judge,
+                               struct verdict *out_verdict, struct err *err);
+/* Needs no judge: it arrived and nobody says otherwise. */
+bool recorded_is_plain(const struct gathered *job);
+void recorded_plain(const struct gathered *job, const struct ruleset *rules,
+                    struct verdict *out_verdict);
+
+/* A verdict as rows for the engine; texts are borrowed from all three, rows from out_rows. */
+struct recorded_rows {
+    struct store_point points[VERDICT_POINTS_MAX];
+    struct store_number numbers[VERDICT_NUMBERS_MAX];
+};
+void recorded_fill(const struct verdict *verdict, const struct gathered *job,
+                   const struct notes *notes, int64_t judged_ms, struct recorded_rows *out_rows,
+                   struct judgement *out_judgement);
+
+/* A stored verdict as a document, with the keys of verdict_json(); NULL only without memory. */
+struct json_object *recorded_json(const struct judgement *judgement, const char *id);
+
+#endif

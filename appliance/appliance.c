@@ -1,0 +1,508 @@
+/* appliance.c - see appliance.h.
+ *
+ * open_parts() is the table of contents: every part, in the order it needs the others.
+ * close_parts() is the way back. Two ways to turn the wheels: over libvirt the collector and
+ * the engine have a thread each and the main thread waits for signals; over the simulator
+ * (--simulate) the main thread turns everything, because the simulator has one thread.
+ */
+#include "appliance/appliance.h"
+
+#include <errno.h>
+#include <pthread.h>
+#include <signal.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/resource.h>
+
+#include "appliance/analyst.h"
+#include "appliance/config.h"
+#include "appliance/relay.h"
+#include "appliance/self.h"
+#include "appliance/simulate.h"
+#include "base/fault.h"
+#include "base/log.h"
+#include "base/text.h"
+#include "hypervisor/libvirt/libvirt.h"
+#include "store/sqlite.h"
+
+enum {
+    TICK_MS = 1000,            /* self-metrics */
+    START_PATIENCE_MS = 10000, /* how long a silent host keeps the appliance from being ready */
+    TICK_STARTING_MS = 50,     /* until the first snapshot, so that readiness is seen soon */
+    TICK_SIMULATE_MS = 20,
+    LOOP_WAIT_MS = 250, /* a thread looks at the stop flag this often */
+    STOP_DRAIN_MS = 1500,
+    STOP_LAST_RESORT_S = 10,
+};
+
+/* How the limits of the folders hang together; see each header for what they bound. */
+_Static_assert((int)CONFIG_HOSTS_MAX <= (int)COLLECTOR_HOSTS_MAX, "every host is collected");
+_Static_assert((int)WORLD_HOSTS_MAX <= (int)COLLECTOR_HOSTS_MAX, "so is every simulated one");
+_Static_assert((int)SNAPSHOT_UID_MAX <= (int)SAMPLE_JOB_MAX, "a job's uid fits a sample");
+_Static_assert(sizeof((struct store_sample *)0)->job_uid >= SAMPLE_JOB_MAX, "and its row");
+_Static_assert((int)ENGINE_TURN_MAX <= (int)ENGINE_QUEUE_MAX, "a turn is part of the queue");
+_Static_assert((int)STORE_SAMPLE_BATCH_MAX <= (int)STORE_SAMPLE_QUEUE_MAX, "so is a batch");
+_Static_assert((int)REQUEST_METADATA_MAX < (int)EXPORTER_BODY_MAX, "metadata fits a body");
+_Static_assert((int)EXPORTER_BODY_MAX <= (int)JSON_BYTES_MAX, "a body can be parsed");
+_Static_assert((int)EXPORTER_TIMEOUT_S * 1000 > (int)REQUEST_DEADLINE_MS,
+               "a connection outlives the engine's answer");
+_Static_assert(STOP_DRAIN_MS + 2 * LOOP_WAIT_MS < 3000, "an orderly stop takes under 3 s");
+
+struct appliance {
+    struct config *config;
+    struct simulate *simulate; /* NULL: libvirt */
+    const struct clock *clock;
+    const struct hv_host *hosts; /* of the configuration or the simulated world */
+    size_t n_hosts;
+    struct relay relay;
+    struct store *store;
+    struct recorder *recorder;
+    struct collector *collector;
+    struct hv *hv;
+    struct hv_observe observe;
+    struct hv_probe probe;
+    struct hv_act act;
+    struct engine *engine;
+    struct analyst *analyst;
+    struct exporter *exporter;
+    struct self *self;
+    int64_t started_ms;
+    atomic_bool stop;
+    pthread_t collector_thread, engine_thread;
+    bool threads_run, is_running;
+    sigset_t signals;
+    const struct appliance_options *options;
+};
+
+/* --- parts --- */
+
+static bool open_collector(struct appliance *a, struct err *err)
+{
+    struct collector_config config = {.sample_ms = a->config->sample_ms};
+    struct collector_sink sink = relay_collector_sink(&a->relay);
+    a->collector = collector_new(&config, a->clock, a->recorder, &sink, err);
+    return a->collector != NULL;
+}
+
+static bool open_hypervisor(struct appliance *a, const char *world, struct err *err)
+{
+    struct hv_event_sink events = collector_event_sink(a->collector);
+    if (a->simulate != NULL) {
+        if (!simulate_load(a->simulate, world, &events, err) ||
+            !world_seed(simulate_world(a->simulate), a->store, clock_wall_ms(a->clock), err))
+            return false;
+        a->hv = simulate_hv(a->simulate);
+        a->hosts = simulate_world(a->simulate)->hosts;
+        a->n_hosts = simulate_world(a->simulate)->n_hosts;
+    } else {
+        a->hosts = a->config->hosts;
+        a->n_hosts = a->config->n_hosts;
+        a->hv = libvirt_new(a->hosts, a->n_hosts, a->clock, &events, err);
+    }
+    if (a->hv == NULL)
+        return false;
+    a->observe.hv = a->hv;
+    a->probe.hv = a->hv;
+    a->act.hv = a->hv;
+    return true;
+}
+
+static bool name_hosts(struct appliance *a, struct err *err)
+{
+    for (size_t i = 0; i < a->n_hosts; i++)
+        if (!collector_add_host(a->collector, a->hosts[i].name, err))
+            return false;
+    return true;
+}
+
+/* The hosts of a simulation are its world's; what the file says of hosts is not about them. */
+static const char *const *host_labels(const struct appliance *a)
+{
+    return a->simulate != NULL ? (const char *const *)simulate_world(a->simulate)->host_labels
+                               : (const char *const *)a->config->host_labels;
+}
+
+static bool open_engine(struct appliance *a, struct err *err)
+{
+    bool simulated = a->simulate != NULL;
+    const struct engine_config config = {
+        .hosts = a->hosts,
+        .n_hosts = a->n_hosts,
+        .parallel_per_fleet = a->config->parallel_per_fleet,
+        .parallel_outbound_per_node = a->config->parallel_outbound_per_node,
+        .parallel_inbound_per_node = a->config->parallel_inbound_per_node,
+        .bandwidth_per_node = a->config->bandwidth_per_node,
+        .memory_overcommit_percent = a->config->memory_overcommit_percent,
+        .vcpus_per_cpu = a->config->vcpus_per_cpu,
+        .eviction_strategy = a->config->eviction_strategy,
+        .migration = a->config->migration,
+        .host_labels = host_labels(a),
+        .host_taints = simulated ? NULL : (const char *const *)a->config->host_taints,
+        .host_cordoned = simulated ? NULL : a->config->host_cordoned,
+        .storage = {(const char *const *)a->config->shared_paths, a->config->n_shared_paths,
+                    (const char *const *)a->config->shared_pools, a->config->n_shared_pools, false},
+    };
+    const struct engine_parts parts = {
+        .clock = a->clock,
+        .store = a->store,
+        .collector = a->collector,
+        .observe = &a->observe,
+        .probe = &a->probe,
+        .act = &a->act,
+        .sink = relay_engine_sink(&a->relay),
+    };
+    a->engine = engine_new(&config, &parts, err);
+    return a->engine != NULL;
+}
+
+static bool open_analyst(struct appliance *a, struct err *err)
+{
+    const struct analyst_parts parts = {.config = a->config,
+                                        .hosts = a->hosts,
+                                        .n_hosts = a->n_hosts,
+                                        .clock = a->clock,
+                                        .store = a->store,
+                                        .engine = a->engine};
+    a->analyst = analyst_new(&parts, err);
+    if (a->analyst == NULL)
+        return false;
+    relay_plug_desk(&a->relay, analyst_desk(a->analyst));
+    return true;
+}
+
+/* A simulated fleet starts afresh each time, so by default its store is memory: NULL. */
+static const char *state_dir(const struct appliance *a, const struct appliance_options *options)
+{
+    return a->simulate != NULL && options->state == NULL ? NULL : a->config->state_dir;
+}
+
+static bool open_exporter(struct appliance *a, const struct appliance_options *options,
+                          struct err *err)
+{
+    const struct exporter_config config = {.listen = a->config->listen,
+                                           .version = FERRY_VERSION,
+                                           .kubevirt_metrics = options->kubevirt_metrics};
+    const struct exporter_parts parts = {
+        .clock = a->clock,
+        .requests = relay_requests(&a->relay),
+        .store = a->store,
+        .state_dir = state_dir(a, options),
+    };
+    a->exporter = exporter_new(&config, &parts, err);
+    return a->exporter != NULL;
+}
+
+static bool open_parts(struct appliance *a, const struct appliance_options *options,
+                       struct err *err)
+{
+    a->store = store_sqlite_open(state_dir(a, options), err);
+    if (a->store == NULL)
+        return false;
+    a->store->ops->set_retention(a->store, &a->config->retention);
+    a->recorder = recorder_new(a->store, err);
+    if (a->recorder == NULL)
+        return false;
+    if (!open_collector(a, err) || !open_hypervisor(a, options->simulate, err))
+        return false;
+    collector_attach(a->collector, &a->observe);
+    if (!name_hosts(a, err) || !open_engine(a, err))
+        return false;
+    relay_plug_engine(&a->relay, a->engine);
+    if (!open_analyst(a, err) || !open_exporter(a, options, err))
+        return false;
+    exporter_set_ready(a->exporter, false, "starting");
+    relay_plug_exporter(&a->relay, a->exporter);
+    a->self = self_new(a->hosts, a->n_hosts, err);
+    return a->self != NULL;
+}
+
+/* The exporter first: it waits for nobody once its requests are answered. Then the analyser, which
+ * hands its verdicts to the engine and is told by nobody any more; then the hypervisor,
+ * whose threads call into the collector and the engine; then those two; the store last, since
+ * everybody writes to it. */
+static void close_parts(struct appliance *a)
+{
+    self_free(a->self);
+    exporter_free(a->exporter);
+    analyst_free(a->analyst);
+    hv_free(a->hv);
+    engine_free(a->engine);
+    collector_free(a->collector);
+    recorder_free(a->recorder);
+    store_free(a->store);
+    simulate_free(a->simulate);
+    relay_fini(&a->relay);
+    config_free(a->config);
+}
+
+/* --- wheels --- */
+
+static int64_t at_most(int64_t ms, int64_t limit)
+{
+    return ms < limit ? ms : limit;
+}
+
+static void *collector_loop(void *ctx)
+{
+    struct appliance *a = ctx;
+    while (!atomic_load(&a->stop))
+        collector_wait(a->collector, at_most(collector_step(a->collector), LOOP_WAIT_MS));
+    return NULL;
+}
+
+static void *engine_loop(void *ctx)
+{
+    struct appliance *a = ctx;
+    while (!atomic_load(&a->stop))
+        engine_wait(a->engine, at_most(engine_step(a->engine), LOOP_WAIT_MS));
+    return NULL;
+}
+
+static bool start_threads(struct appliance *a, struct err *err)
+{
+    if (!desk_start(analyst_desk(a->analyst), err))
+        return false;
+    if (a->simulate != NULL)
+        return true;
+    int failure = pthread_create(&a->collector_thread, NULL, collector_loop, a);
+    if (failure != 0)
+        return err_set(err, ERR_LIMIT, "cannot start a thread: %s", strerror(failure));
+    failure = pthread_create(&a->engine_thread, NULL, engine_loop, a);
+    if (failure != 0) {
+        atomic_store(&a->stop, true);
+        (void)pthread_join(a->collector_thread, NULL);
+        return err_set(err, ERR_LIMIT, "cannot start a thread: %s", strerror(failure));
+    }
+    a->threads_run = true;
+    return true;
+}
+
+/* One turn of everything, when there are no threads to do it. */
+static void turn(struct appliance *a)
+{
+    if (a->simulate == NULL)
+        return;
+    simulate_catch_up(a->simulate);
+    (void)collector_step(a->collector);
+    (void)engine_step(a->engine);
+}
+
+/* Requests inside the engine get their answers, new ones are refused; then the wheels stop.
+ * Everything that matters is committed at every moment, so the alarm that ends a stop which
+ * hangs costs nothing but tidiness. */
+static void stop(struct appliance *a)
+{
+    (void)alarm(STOP_LAST_RESORT_S);
+    LOG(INFO, "stopping", FIELD_TEXT(TEXT, "running migrations go on and are adopted at start"));
+    relay_close(&a->relay);
+    exporter_set_ready(a->exporter, false, "stopping");
+    int64_t until = clock_mono_ms(clock_system()) + STOP_DRAIN_MS;
+    while (relay_waiting(&a->relay) > 0 && clock_mono_ms(clock_system()) < until) {
+        turn(a);
+        clock_sleep_ms(TICK_SIMULATE_MS);
+    }
+    atomic_store(&a->stop, true);
+    if (a->threads_run) {
+        (void)pthread_join(a->engine_thread, NULL);
+        (void)pthread_join(a->collector_thread, NULL);
+    }
+}
+
+static void read_config_again(const struct appliance *a, const struct appliance_options *options)
+{
+    if (a->simulate != NULL) {
+        LOG(INFO, "config_unchanged", FIELD_TEXT(TEXT, "a simulation reads it at its start only"));
+        return;
+    }
+    struct err err = {0};
+    char parts[HV_TEXT_MAX];
+    OWNED(config) next = config_read(options->config_file, &err);
+    if (next == NULL) {
+        LOG(ERROR, "config_refused", FIELD_TEXT(FILE, options->config_file),
+            FIELD_TEXT(ERROR, err.text), FIELD_TEXT(TEXT, "the old configuration stays in force"));
+        return;
+    }
+    if (options->state != NULL)
+        TEXT_SET(next->state_dir, options->state);
+    if (options->listen != NULL)
+        TEXT_SET(next->listen, options->listen);
+    if (config_needs_restart(a->config, next, parts))
+        LOG(WARN, "config_needs_restart", FIELD_TEXT(FILE, options->config_file),
+            FIELD_TEXT(WHY, parts),
+            FIELD_TEXT(TEXT, "restart ferry serve to use it; running migrations are adopted"));
+    else
+        LOG(INFO, "config_unchanged", FIELD_TEXT(FILE, options->config_file));
+}
+
+/* Every host has answered or refused once; one that does neither is not waited for long. */
+static bool is_started(const struct appliance *a)
+{
+    int64_t age_ms = clock_mono_ms(clock_system()) - a->started_ms;
+    return relay_has_settled(&a->relay) ||
+           (relay_has_published(&a->relay) && age_ms > START_PATIENCE_MS);
+}
+
+static void tick(struct appliance *a)
+{
+    struct self_parts parts = {.collector = a->collector,
+                               .engine = a->engine,
+                               .store = a->store,
+                               .hv = a->hv,
+                               .desk = analyst_desk(a->analyst)};
+    bool store_ok = self_sample(a->self, &parts, a->exporter);
+    if (!is_started(a))
+        exporter_set_ready(a->exporter, false, "starting: not every host has answered yet");
+    else if (!store_ok)
+        exporter_set_ready(a->exporter, false, "the store cannot commit");
+    else
+        exporter_set_ready(a->exporter, true, "");
+}
+
+static void run_until_signal(struct appliance *a, const struct appliance_options *options,
+                             const sigset_t *signals)
+{
+    int64_t ticked_ms = 0;
+    bool was_ready = false;
+    a->started_ms = clock_mono_ms(clock_system());
+    for (;;) {
+        turn(a);
+        int64_t now_ms = clock_mono_ms(clock_system());
+        bool ready = is_started(a);
+        if (now_ms - ticked_ms >= TICK_MS || ready != was_ready) {
+            tick(a);
+            ticked_ms = now_ms;
+            was_ready = ready;
+        }
+        int64_t wait_ms = a->simulate != NULL ? TICK_SIMULATE_MS
+                          : ready             ? TICK_MS
+                                              : TICK_STARTING_MS;
+        const struct timespec wait = {.tv_sec = (time_t)(wait_ms / 1000),
+                                      .tv_nsec = (long)(wait_ms % 1000) * 1000000L};
+        int number = sigtimedwait(signals, NULL, &wait);
+        if (number == SIGHUP)
+            read_config_again(a, options);
+        else if (number > 0)
+            return;
+    }
+}
+
+/* --- life --- */
+
+/* The file, then what the command line says over it. A simulated fleet needs none, but takes all of
+ * it except the hosts. */
+static struct config *settle_config(const struct appliance_options *options, struct err *err)
+{
+    OWNED(config) config = options->simulate != NULL && !options->config_given
+                               ? config_new(err)
+                               : config_read(options->config_file, err);
+    if (config == NULL)
+        return NULL;
+    if (options->state != NULL &&
+        !text_copy(config->state_dir, sizeof config->state_dir, options->state)) {
+        (void)err_set(err, ERR_INVALID, "--state is too long");
+        return NULL;
+    }
+    if (options->listen != NULL &&
+        !text_copy(config->listen, sizeof config->listen, options->listen)) {
+        (void)err_set(err, ERR_INVALID, "--listen is too long");
+        return NULL;
+    }
+    return TAKE(config);
+}
+
+/* Blocked before any thread starts, so that only the main thread takes them. */
+static void block_signals(sigset_t *out_signals)
+{
+    (void)sigemptyset(out_signals);
+    (void)sigaddset(out_signals, SIGTERM);
+    (void)sigaddset(out_signals, SIGINT);
+    (void)sigaddset(out_signals, SIGHUP);
+    (void)pthread_sigmask(SIG_BLOCK, out_signals, NULL);
+    (void)signal(SIGPIPE, SIG_IGN);
+}
+
+/* Some four connections to each host, each a descriptor: 1,000 hosts need more than the 1,024
+ * that a process usually starts with. Refused: what there is must do, and a metric shows it. */
+static void raise_file_limit(void)
+{
+    struct rlimit limit;
+    if (getrlimit(RLIMIT_NOFILE, &limit) != 0 || limit.rlim_cur >= limit.rlim_max)
+        return;
+    limit.rlim_cur = limit.rlim_max;
+    (void)setrlimit(RLIMIT_NOFILE, &limit);
+}
+
+static bool prepare(struct appliance *a, const struct appliance_options *options, struct err *err)
+{
+    a->config = settle_config(options, err);
+    if (a->config == NULL)
+        return false;
+    log_setup(a->config->log_level, a->config->log_format, STDERR_FILENO);
+    if (!fault_arm_from_env())
+        return err_set(err, ERR_INVALID, "FERRY_FAULT '%s' names no crash point",
+                       getenv("FERRY_FAULT"));
+    a->clock = clock_system();
+    if (options->simulate == NULL)
+        return true;
+    a->simulate = simulate_new(err);
+    if (a->simulate == NULL)
+        return false;
+    a->clock = simulate_clock(a->simulate);
+    return true;
+}
+
+static void announce(const struct appliance *a)
+{
+    char address[HV_TEXT_MAX];
+    const char *colon = strrchr(a->config->listen, ':');
+    (void)snprintf(address, sizeof address, "%.*s:%u",
+                   colon != NULL ? (int)(colon - a->config->listen) : 0, a->config->listen,
+                   exporter_port(a->exporter));
+    LOG(INFO, "serving", FIELD_TEXT(ADDRESS, address), FIELD_I64(COUNT, a->n_hosts),
+        FIELD_TEXT(VERSION, FERRY_VERSION),
+        FIELD_TEXT(TEXT, a->simulate != NULL ? "simulated hosts" : "libvirt hosts"));
+}
+
+struct appliance *appliance_new(struct err *err)
+{
+    struct appliance *a = calloc(1, sizeof *a);
+    if (a == NULL)
+        (void)err_set(err, ERR_NOMEM, "the appliance");
+    return a;
+}
+
+bool appliance_start(struct appliance *a, const struct appliance_options *options, struct err *err)
+{
+    block_signals(&a->signals);
+    raise_file_limit();
+    a->options = options;
+    a->is_running =
+        prepare(a, options, err) && open_parts(a, options, err) && start_threads(a, err);
+    if (a->is_running)
+        announce(a);
+    return a->is_running;
+}
+
+/* A file that cannot be used is bad input, whatever is wrong with it. */
+bool appliance_is_file_bad(const struct appliance *a)
+{
+    bool bad_config = a->config == NULL, bad_world = a->simulate != NULL && a->hv == NULL;
+    return bad_config || (bad_world && a->collector != NULL);
+}
+
+void appliance_run(struct appliance *a)
+{
+    run_until_signal(a, a->options, &a->signals);
+    stop(a);
+}
+
+void appliance_free(struct appliance *a)
+{
+    if (a == NULL)
+        return;
+    bool was_running = a->is_running;
+    close_parts(a);
+    free(a);
+    if (was_running)
+        LOG(INFO, "stopped", FIELD_TEXT(VERSION, FERRY_VERSION));
+}

@@ -1,0 +1,379 @@
+/* config.c - see config.h. The top of the file, what is small, and the life of the struct; hosts
+ * and migrations have files of their own (config_read.h).
+ */
+#include "appliance/config.h"
+
+#include <assert.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "appliance/config_read.h"
+#include "base/human.h"
+#include "base/text.h"
+#include "base/yaml.h"
+
+enum { KEYS_MAX = 16 };
+
+bool config_read_map(struct reading *r, const struct yaml_node *map, const struct key *keys,
+                     size_t n, struct err *err)
+{
+    if (map->kind != YAML_MAP)
+        return yaml_fail(r->yaml, map, err, "expected a map of keys and values");
+    const char *names[KEYS_MAX] = {NULL};
+    assert(n <= KEYS_MAX);
+    for (size_t i = 0; i < n; i++)
+        names[i] = keys[i].name;
+    if (!yaml_only_keys(r->yaml, map, names, n, err))
+        return false;
+    for (size_t i = 0; i < n; i++) {
+        const struct yaml_node *child = yaml_child(map, keys[i].name);
+        if (child != NULL && !keys[i].read(r, child, err))
+            return false;
+    }
+    return true;
+}
+
+bool config_read_text(struct reading *r, const struct yaml_node *node, char *out, size_t out_bytes,
+                      struct err *err)
+{
+    const char *text;
+    if (!yaml_text(r->yaml, node, &text, err))
+        return false;
+    if (*text == '\0')
+        return yaml_fail(r->yaml, node, err, "'%s' is empty", node->key);
+    if (!text_copy(out, out_bytes, text))
+        return yaml_fail(r->yaml, node, err, "'%s' is longer than %zu bytes", node->key,
+                         out_bytes - 1);
+    return true;
+}
+
+static bool read_state(struct reading *r, const struct yaml_node *node, struct err *err)
+{
+    return config_read_text(r, node, r->config->state_dir, sizeof r->config->state_dir, err);
+}
+
+static bool read_listen(struct reading *r, const struct yaml_node *node, struct err *err)
+{
+    char *listen = r->config->listen;
+    if (!config_read_text(r, node, listen, sizeof r->config->listen, err))
+        return false;
+    const char *colon = strrchr(listen, ':');
+    int64_t port;
+    if (colon == NULL || colon == listen || !text_to_i64(colon + 1, 0, 65535, &port))
+        return yaml_fail(r->yaml, node, err, "listen '%s' is not ADDRESS:PORT, like 127.0.0.1:9178",
+                         listen);
+    return true;
+}
+
+static bool read_log_level(struct reading *r, const struct yaml_node *node, struct err *err)
+{
+    const char *text;
+    if (!yaml_text(r->yaml, node, &text, err))
+        return false;
+    if (!log_level_from_name(text, &r->config->log_level))
+        return yaml_fail(r->yaml, node, err, "level '%s' is none of debug, info, warn, error",
+                         text);
+    return true;
+}
+
+static bool read_log_format(struct reading *r, const struct yaml_node *node, struct err *err)
+{
+    const char *text;
+    if (!yaml_text(r->yaml, node, &text, err))
+        return false;
+    if (text_equal(text, "text"))
+        r->config->log_format = LOG_FORMAT_TEXT;
+    else if (text_equal(text, "json"))
+        r->config->log_format = LOG_FORMAT_JSON;
+    else
+        return yaml_fail(r->yaml, node, err, "format '%s' is none of text, json", text);
+    return true;
+}
+
+static bool read_log(struct reading *r, const struct yaml_node *node, struct err *err)
+{
+    static const struct key keys[] = {{"level", read_log_level}, {"format", read_log_format}};
+    return config_read_map(r, node, keys, COUNT(keys), err);
+}
+
+static bool read_interval(struct reading *r, const struct yaml_node *node, struct err *err)
+{
+    return yaml_i64(r->yaml, node, 50, 60000, &r->config->sample_ms, err);
+}
+
+static bool read_sampling(struct reading *r, const struct yaml_node *node, struct err *err)
+{
+    static const struct key keys[] = {{"intervalMs", read_interval}};
+    return config_read_map(r, node, keys, COUNT(keys), err);
+}
+
+/* --- retention --- */
+
+static bool read_span(struct reading *r, const struct yaml_node *node, int64_t unit_ms,
+                      int64_t *out_ms, struct err *err)
+{
+    int64_t count;
+    if (!yaml_i64(r->yaml, node, 0, 100000, &count, err))
+        return false;
+    *out_ms = count * unit_ms;
+    return true;
+}
+
+static bool read_size(struct reading *r, const struct yaml_node *node, int64_t *out_bytes,
+                      struct err *err)
+{
+    const char *text;
+    uint64_t bytes;
+    if (!yaml_text(r->yaml, node, &text, err))
+        return false;
+    if (!human_read_quantity(text, &bytes) || bytes > (UINT64_C(1) << 60))
+        return yaml_fail(r->yaml, node, err, "%s '%s' is not a size like 4Gi; 0 is no limit",
+                         node->key, text);
+    *out_bytes = (int64_t)bytes;
+    return true;
+}
+
+enum { HOUR_MS = 3600 * 1000, DAY_MS = 24 * HOUR_MS };
+
+static bool read_full_samples(struct reading *r, const struct yaml_node *node, struct err *err)
+{
+    return read_span(r, node, HOUR_MS, &r->config->retention.full_samples_ms, err);
+}
+
+static bool read_samples(struct reading *r, const struct yaml_node *node, struct err *err)
+{
+    return read_span(r, node, DAY_MS, &r->config->retention.samples_ms, err);
+}
+
+static bool read_history(struct reading *r, const struct yaml_node *node, struct err *err)
+{
+    return read_span(r, node, DAY_MS, &r->config->retention.history_ms, err);
+}
+
+static bool read_samples_size(struct reading *r, const struct yaml_node *node, struct err *err)
+{
+    return read_size(r, node, &r->config->retention.samples_bytes, err);
+}
+
+static bool read_history_size(struct reading *r, const struct yaml_node *node, struct err *err)
+{
+    return read_size(r, node, &r->config->retention.history_bytes, err);
+}
+
+static bool read_retention(struct reading *r, const struct yaml_node *node, struct err *err)
+{
+    static const struct key keys[] = {
+        {"fullSamplesHours", read_full_samples}, {"samplesDays", read_samples},
+        {"historyDays", read_history},           {"samplesSize", read_samples_size},
+        {"historySize", read_history_size},
+    };
+    return config_read_map(r, node, keys, COUNT(keys), err);
+}
+
+static bool retention_differs(const struct store_retention *a, const struct store_retention *b)
+{
+    return a->full_samples_ms != b->full_samples_ms || a->samples_ms != b->samples_ms ||
+           a->history_ms != b->history_ms || a->samples_bytes != b->samples_bytes ||
+           a->history_bytes != b->history_bytes;
+}
+
+/* --- storage --- */
+
+static bool read_texts(struct reading *r, const struct yaml_node *list, char **out_texts,
+                       size_t *out_n, struct err *err)
+{
+    if (list->kind != YAML_LIST)
+        return yaml_fail(r->yaml, list, err, "%s: expected a list", list->key);
+    for (const struct yaml_node *node = list->child; node != NULL; node = node->next) {
+        const char *text;
+        if (!yaml_text(r->yaml, node, &text, err))
+            return false;
+        if (*text == '\0')
+            return yaml_fail(r->yaml, node, err, "%s: an entry is empty", list->key);
+        if (*out_n == CONFIG_SHARED_MAX)
+            return yaml_fail(r->yaml, node, err, "%s: at most %d are possible", list->key,
+                             CONFIG_SHARED_MAX);
+        out_texts[*out_n] = strdup(text);
+        if (out_texts[*out_n] == NULL)
+            return err_set(err, ERR_NOMEM, "no memory for %s", list->key);
+        (*out_n)++;
+    }
+    return true;
+}
+
+static bool read_shared_paths(struct reading *r, const struct yaml_node *list, struct err *err)
+{
+    struct config *config = r->config;
+    if (!read_texts(r, list, config->shared_paths, &config->n_shared_paths, err))
+        return false;
+    const struct yaml_node *node = list->child;
+    for (size_t i = 0; i < config->n_shared_paths; i++, node = node->next) {
+        const char *path = config->shared_paths[i];
+        if (path[0] != '/' || strstr(path, "/..") != NULL)
+            return yaml_fail(r->yaml, node, err,
+                             "sharedPaths: '%s' is not a path from the root without '..'", path);
+    }
+    return true;
+}
+
+static bool read_shared_pools(struct reading *r, const struct yaml_node *list, struct err *err)
+{
+    return read_texts(r, list, r->config->shared_pools, &r->config->n_shared_pools, err);
+}
+
+static bool read_storage(struct reading *r, const struct yaml_node *node, struct err *err)
+{
+    static const struct key keys[] = {
+        {"sharedPaths", read_shared_paths},
+        {"sharedPools", read_shared_pools},
+    };
+    return config_read_map(r, node, keys, COUNT(keys), err);
+}
+
+static bool read_rules_dir(struct reading *r, const struct yaml_node *node, struct err *err)
+{
+    char *dir = r->config->rules_dir;
+    if (!config_read_text(r, node, dir, sizeof r->config->rules_dir, err))
+        return false;
+    return dir[0] == '/' ||
+           yaml_fail(r->yaml, node, err, "rules '%s' is not a path from the root", dir);
+}
+
+static bool read_analyzer(struct reading *r, const struct yaml_node *node, struct err *err)
+{
+    static const struct key keys[] = {{"rules", read_rules_dir}};
+    return config_read_map(r, node, keys, COUNT(keys), err);
+}
+
+static bool read_all(struct reading *r, struct err *err)
+{
+    static const struct key keys[] = {
+        {"helperSecretFile", config_read_helper_secret},
+        {"outOfBand", config_read_oob},
+        {"hosts", config_read_hosts},
+        {"state", read_state},
+        {"listen", read_listen},
+        {"log", read_log},
+        {"migrations", config_read_migrations},
+        {"sampling", read_sampling},
+        {"retention", read_retention},
+        {"storage", read_storage},
+        {"analyzer", read_analyzer},
+        {"evictionStrategy", config_read_eviction},
+    };
+    if (yaml_document_count(r->yaml) != 1)
+        return err_set(err, ERR_INVALID, "%s: expected one YAML document, found %zu",
+                       yaml_file(r->yaml), yaml_document_count(r->yaml));
+    const struct yaml_node *top = yaml_document(r->yaml, 0);
+    if (!config_read_map(r, top, keys, COUNT(keys), err))
+        return false;
+    if (r->config->n_hosts == 0)
+        return yaml_fail(r->yaml, top, err, "'hosts' is missing; at least one host is needed");
+    return true;
+}
+
+/* --- life --- */
+
+struct config *config_new(struct err *err)
+{
+    struct config *config = calloc(1, sizeof *config);
+    if (config == NULL) {
+        (void)err_set(err, ERR_NOMEM, "no memory for the configuration");
+        return NULL;
+    }
+    TEXT_SET(config->state_dir, CONFIG_STATE_DEFAULT);
+    TEXT_SET(config->listen, "127.0.0.1:9178");
+    config->log_level = LOG_LEVEL_INFO;
+    config->log_format = LOG_FORMAT_TEXT;
+    config->parallel_per_fleet = 5; /* KubeVirt's defaults */
+    config->parallel_outbound_per_node = 2;
+    config->parallel_inbound_per_node = 2;
+    config->memory_overcommit_percent = 100;
+    config->vcpus_per_cpu = 10;
+    config->eviction_strategy = STRATEGY_NONE;
+    migration_config_default(&config->migration);
+    store_retention_default(&config->retention);
+    return config;
+}
+
+static void free_texts(char **texts, size_t n)
+{
+    for (size_t i = 0; texts != NULL && i < n; i++)
+        free(texts[i]);
+    free(texts);
+}
+
+void config_free(struct config *config)
+{
+    if (config == NULL)
+        return;
+    free_texts(config->host_labels, config->n_hosts);
+    free_texts(config->host_taints, config->n_hosts);
+    free_texts(config->host_log_dirs, config->n_hosts);
+    free(config->host_cordoned);
+    if (config->hosts != NULL)
+        explicit_bzero(config->hosts, config->n_hosts * sizeof *config->hosts); /* secrets */
+    free(config->hosts);
+    explicit_bzero(config->helper_secret, sizeof config->helper_secret);
+    for (size_t i = 0; i < CONFIG_SHARED_MAX; i++) {
+        free(config->shared_paths[i]);
+        free(config->shared_pools[i]);
+    }
+    free(config);
+}
+
+static struct config *config_from(const struct yaml *yaml, struct err *err)
+{
+    OWNED(config) config = config_new(err);
+    struct reading reading = {.yaml = yaml, .config = config};
+    if (config == NULL || !read_all(&reading, err))
+        return NULL;
+    return TAKE(config);
+}
+
+struct config *config_read(const char *file, struct err *err)
+{
+    OWNED(yaml) yaml = yaml_read_file(file, err);
+    return yaml != NULL ? config_from(yaml, err) : NULL;
+}
+
+struct config *config_parse(const char *text, size_t n, const char *file, struct err *err)
+{
+    OWNED(yaml) yaml = yaml_parse(text, n, file, err);
+    return yaml != NULL ? config_from(yaml, err) : NULL;
+}
+
+static bool texts_differ(char *const *a, char *const *b)
+{
+    for (size_t i = 0; i < CONFIG_SHARED_MAX; i++)
+        if (!text_equal(a[i], b[i]))
+            return true;
+    return false;
+}
+
+bool config_needs_restart(const struct config *now, const struct config *next, char *out_text)
+{
+    const struct {
+        const char *word;
+        bool differs;
+    } parts[] = {
+        {"hosts", config_hosts_differ(now, next)},
+        {"state", !text_equal(now->state_dir, next->state_dir)},
+        {"listen", !text_equal(now->listen, next->listen)},
+        {"log", now->log_level != next->log_level || now->log_format != next->log_format},
+        {"migrations", config_migrations_differ(now, next)},
+        {"evictionStrategy", now->eviction_strategy != next->eviction_strategy},
+        {"sampling", now->sample_ms != next->sample_ms},
+        {"analyzer", !text_equal(now->rules_dir, next->rules_dir)},
+        {"retention", retention_differs(&now->retention, &next->retention)},
+        {"storage", texts_differ(now->shared_paths, next->shared_paths) ||
+                        texts_differ(now->shared_pools, next->shared_pools)},
+    };
+    out_text[0] = '\0';
+    size_t length = 0;
+    for (size_t i = 0; i < COUNT(parts); i++)
+        if (parts[i].differs)
+            length += (size_t)snprintf(out_text + length, HV_TEXT_MAX - length, "%s%s",
+                                       length > 0 ? ", " : "", parts[i].word);
+    return length > 0;
+}

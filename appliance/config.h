@@ -1,0 +1,57 @@
+/* config.h - ferry.yaml as a struct. Unknown keys and bad values are errors with file, line and
+ * the nearest valid key. Owns its memory. */
+#ifndef APPLIANCE_CONFIG_H
+#define APPLIANCE_CONFIG_H
+
+#include "base/log.h"
+#include "base/own.h"
+#include "engine/model/migration_config.h"
+#include "engine/model/settings.h"
+#include "hypervisor/types.h"
+#include "store/retention.h"
+
+enum { CONFIG_HOSTS_MAX = 10000, CONFIG_PATH_MAX = 4096, CONFIG_SHARED_MAX = 64 };
+#define CONFIG_FILE_DEFAULT "/etc/ferry/ferry.yaml"
+#define CONFIG_STATE_DEFAULT "/var/lib/ferry"
+
+struct config {
+    size_t n_hosts;
+    struct hv_host *hosts;
+    char **host_labels;                /* one per host: JSON object text, NULL when it has none */
+    char **host_taints;                /* one per host: JSON array text, NULL when it has none */
+    bool *host_cordoned;               /* one per host: takes no new guests (schedulable: false) */
+    char **host_log_dirs;              /* one per host: of its QEMU logs, NULL: not readable */
+    char rules_dir[CONFIG_PATH_MAX];   /* the site's own rules of the analyser; "": none */
+    char oob[HV_URI_MAX];              /* where guests' second monitors come to; "": nowhere */
+    char helper_secret[HV_SECRET_MAX]; /* of hosts that name no file of their own */
+    char state_dir[CONFIG_PATH_MAX];   /* default /var/lib/ferry */
+    char listen[HV_TEXT_MAX];          /* default 127.0.0.1:9178 */
+    enum log_level log_level;
+    enum log_format log_format;
+    /* migrations: KubeVirt's MigrationConfiguration names */
+    struct migration_config migration;
+    uint64_t
+        bandwidth_per_node; /* bytes per second each way, for all its migrations; 0: no limit */
+    unsigned parallel_per_fleet, parallel_outbound_per_node; /* 0: no limit */
+    unsigned parallel_inbound_per_node;
+    unsigned memory_overcommit_percent, vcpus_per_cpu;
+    enum strategy eviction_strategy; /* of guests that say nothing */
+    int64_t sample_ms;               /* 0: default */
+    struct store_retention retention;
+    /* storage: what every host sees alike */
+    char *shared_paths[CONFIG_SHARED_MAX], *shared_pools[CONFIG_SHARED_MAX];
+    size_t n_shared_paths, n_shared_pools;
+};
+
+/* Every default and no hosts: what an empty file would mean if it were allowed. */
+struct config *config_new(struct err *err);
+struct config *config_read(const char *file, struct err *err);
+struct config *config_parse(const char *text, size_t n, const char *file, struct err *err);
+void config_free(struct config *config);
+DEFINE_OWNED(config)
+
+/* What in `next` needs a restart to take effect, as words ("hosts, listen"); false when nothing
+ * does. out_text holds HV_TEXT_MAX. */
+bool config_needs_restart(const struct config *now, const struct config *next, char *out_text);
+
+#endif

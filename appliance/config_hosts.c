@@ -1,0 +1,517 @@
+/* config_hosts.c - `hosts:` of ferry.yaml. */
+#include <stdio.h>
+#include <string.h>
+
+#include "appliance/config_read.h"
+#include "base/text.h"
+#include "base/yaml.h"
+#include "engine/model/labels.h"
+#include "hypervisor/hostd/protocol.h"
+
+enum { KEEPALIVE_SECONDS_MAX = 3600 };
+
+static struct hv_host *host_of(struct reading *r)
+{
+    return &r->config->hosts[r->host];
+}
+
+static bool read_host_name(struct reading *r, const struct yaml_node *node, struct err *err)
+{
+    struct hv_host *host = host_of(r);
+    if (!config_read_text(r, node, host->name, sizeof host->name, err))
+        return false;
+    if (!text_is_dns_label(host->name))
+        return yaml_fail(r->yaml, node, err,
+                         "host name '%s' is not a DNS label: lower-case letters, digits and "
+                         "'-', at most 63, no '-' at either end",
+                         host->name);
+    return true;
+}
+
+static bool read_uri(struct reading *r, const struct yaml_node *node, char *out, struct err *err)
+{
+    if (!config_read_text(r, node, out, HV_URI_MAX, err))
+        return false;
+    size_t scheme = strspn(out, "abcdefghijklmnopqrstuvwxyz0123456789+.-");
+    if (scheme == 0 || strncmp(out + scheme, "://", 3) != 0)
+        return yaml_fail(r->yaml, node, err,
+                         "%s '%s' has no scheme; a libvirt uri looks like "
+                         "qemu+ssh://root@host1/system",
+                         node->key, out);
+    return true;
+}
+
+static bool read_host_uri(struct reading *r, const struct yaml_node *node, struct err *err)
+{
+    return read_uri(r, node, host_of(r)->uri, err);
+}
+
+static bool read_host_peer_uri(struct reading *r, const struct yaml_node *node, struct err *err)
+{
+    return read_uri(r, node, host_of(r)->peer_uri, err);
+}
+
+/* HV_TEXT_MAX: a name or an address, no more around it. */
+static bool read_name(struct reading *r, const struct yaml_node *node, char *out, struct err *err)
+{
+    if (!config_read_text(r, node, out, HV_TEXT_MAX, err))
+        return false;
+    if (strpbrk(out, " \t/") != NULL)
+        return yaml_fail(r->yaml, node, err, "%s '%s' is not a host name or an IP address",
+                         node->key, out);
+    return true;
+}
+
+static bool read_host_address(struct reading *r, const struct yaml_node *node, struct err *err)
+{
+    return read_name(r, node, host_of(r)->migration_host, err);
+}
+
+static bool read_host_listen(struct reading *r, const struct yaml_node *node, struct err *err)
+{
+    return read_name(r, node, host_of(r)->listen, err);
+}
+
+/* --- encryption and the helper --- */
+
+static bool read_host_tls(struct reading *r, const struct yaml_node *node, struct err *err)
+{
+    return yaml_bool(r->yaml, node, &host_of(r)->tls, err);
+}
+
+static bool read_host_tls_name(struct reading *r, const struct yaml_node *node, struct err *err)
+{
+    return read_name(r, node, host_of(r)->tls_name, err);
+}
+
+static bool read_host_helper(struct reading *r, const struct yaml_node *node, struct err *err)
+{
+    char *helper = host_of(r)->helper;
+    struct hostd_address address;
+    struct err why = {0};
+    if (!config_read_text(r, node, helper, HV_URI_MAX, err))
+        return false;
+    if (!hostd_address_parse(helper, &address, &why))
+        return yaml_fail(r->yaml, node, err, "helper: %s", why.text);
+    return true;
+}
+
+static bool is_address(const char *text)
+{
+    struct hostd_address address;
+    struct err ignored = {0};
+    return hostd_address_make(text, 0, &address, &ignored);
+}
+
+static bool read_host_relay(struct reading *r, const struct yaml_node *node, struct err *err)
+{
+    char *relay = host_of(r)->relay;
+    if (!config_read_text(r, node, relay, HV_TEXT_MAX, err))
+        return false;
+    return is_address(relay) ||
+           yaml_fail(r->yaml, node, err, "relay '%s' is not an IP address", relay);
+}
+
+/* The target listens on the relay's port, and nobody looks names up for a stream. */
+static bool settle_relay(struct reading *r, const struct yaml_node *node, struct err *err)
+{
+    const struct hv_host *host = host_of(r);
+    if (host->relay[0] == '\0')
+        return true;
+    if (!is_address(host->migration_host))
+        return yaml_fail(r->yaml, node, err,
+                         "host '%s' has a relay but no IP address as its 'migrationAddress'",
+                         host->name);
+    return !text_equal(host->relay, host->migration_host) ||
+           yaml_fail(r->yaml, node, err, "host '%s' and its relay have the same address",
+                     host->name);
+}
+
+static bool read_host_ports(struct reading *r, const struct yaml_node *node, struct err *err)
+{
+    struct hv_host *host = host_of(r);
+    char text[16];
+    if (!config_read_text(r, node, text, sizeof text, err))
+        return false;
+    if (!hostd_ports_parse(text, &host->port_min, &host->port_max))
+        return yaml_fail(r->yaml, node, err, "%s '%s' is not MIN-MAX, like 49152-49215", node->key,
+                         text);
+    return true;
+}
+
+static bool read_secret(struct reading *r, const struct yaml_node *node, char *out_secret,
+                        struct err *err)
+{
+    char file[CONFIG_PATH_MAX];
+    struct err why = {0};
+    if (!config_read_text(r, node, file, sizeof file, err))
+        return false;
+    if (file[0] != '/')
+        return yaml_fail(r->yaml, node, err, "%s '%s' is not a path from the root", node->key,
+                         file);
+    if (!hostd_secret_read(file, out_secret, &why))
+        return yaml_fail(r->yaml, node, err, "%s: %s", node->key, why.text);
+    return true;
+}
+
+static bool read_host_secret(struct reading *r, const struct yaml_node *node, struct err *err)
+{
+    return read_secret(r, node, host_of(r)->helper_secret, err);
+}
+
+bool config_read_helper_secret(struct reading *r, const struct yaml_node *node, struct err *err)
+{
+    return read_secret(r, node, r->config->helper_secret, err);
+}
+
+/* --- second monitors of guests --- */
+
+static bool read_oob_listen(struct reading *r, const struct yaml_node *node, struct err *err)
+{
+    struct hostd_address address;
+    struct err why = {0};
+    if (!config_read_text(r, node, r->config->oob, HV_URI_MAX, err))
+        return false;
+    if (r->config->oob[0] == '/' || !hostd_address_parse(r->config->oob, &address, &why))
+        return yaml_fail(r->yaml, node, err, "listen '%s' is not ADDRESS:PORT, like 10.0.0.9:4555",
+                         r->config->oob);
+    return true;
+}
+
+static bool read_oob_trust(struct reading *r, const struct yaml_node *node, struct err *err)
+{
+    bool ignored; /* config_read_oob() looks at it */
+    return yaml_bool(r->yaml, node, &ignored, err);
+}
+
+/* What a QEMU dials has full control of it, and it does not ask whom it got. */
+bool config_read_oob(struct reading *r, const struct yaml_node *node, struct err *err)
+{
+    static const struct key keys[] = {
+        {"listen", read_oob_listen},
+        {"trustNetwork", read_oob_trust},
+    };
+    bool trusted = false;
+    const char *listen = r->config->oob;
+    if (!config_read_map(r, node, keys, COUNT(keys), err))
+        return false;
+    const struct yaml_node *trust = yaml_child(node, "trustNetwork");
+    if (listen[0] == '\0')
+        return yaml_fail(r->yaml, node, err, "outOfBand needs 'listen'");
+    if (trust != NULL && !yaml_bool(r->yaml, trust, &trusted, err))
+        return false;
+    bool loopback = strncmp(listen, "127.", 4) == 0 || strncmp(listen, "[::1]:", 6) == 0;
+    return loopback || trusted ||
+           yaml_fail(r->yaml, node, err,
+                     "monitors that come to %s give full control of guests to whoever has that "
+                     "address: only with 'trustNetwork: true'",
+                     listen);
+}
+
+static bool settle_helper(struct reading *r, const struct yaml_node *node, struct err *err)
+{
+    struct hv_host *host = host_of(r);
+    if (host->helper[0] == '\0')
+        return true;
+    if (host->helper_secret[0] == '\0')
+        TEXT_SET(host->helper_secret, r->config->helper_secret);
+    if (host->helper_secret[0] == '\0')
+        return yaml_fail(r->yaml, node, err,
+                         "host '%s' has a helper but no 'helperSecretFile', nor has the file",
+                         host->name);
+    return true;
+}
+
+static bool read_small_int(struct reading *r, const struct yaml_node *node, int *out_value,
+                           struct err *err)
+{
+    int64_t value;
+    if (!yaml_i64(r->yaml, node, 1, KEEPALIVE_SECONDS_MAX, &value, err))
+        return false;
+    *out_value = (int)value;
+    return true;
+}
+
+static bool read_keepalive_interval(struct reading *r, const struct yaml_node *node,
+                                    struct err *err)
+{
+    return read_small_int(r, node, &host_of(r)->keepalive_interval_s, err);
+}
+
+static bool read_keepalive_count(struct reading *r, const struct yaml_node *node, struct err *err)
+{
+    return read_small_int(r, node, &host_of(r)->keepalive_count, err);
+}
+
+static bool read_host_keepalive(struct reading *r, const struct yaml_node *node, struct err *err)
+{
+    static const struct key keys[] = {
+        {"intervalSeconds", read_keepalive_interval},
+        {"count", read_keepalive_count},
+    };
+    return config_read_map(r, node, keys, COUNT(keys), err);
+}
+
+static bool keep_json(struct json_object *value, char **out_text, struct err *err)
+{
+    const char *text = json_object_to_json_string_ext(value, JSON_C_TO_STRING_PLAIN);
+    free(*out_text);
+    *out_text = text != NULL ? strdup(text) : NULL;
+    return *out_text != NULL ? true : err_set(err, ERR_NOMEM, "no memory for a host");
+}
+
+static bool read_host_labels(struct reading *r, const struct yaml_node *node, struct err *err)
+{
+    size_t n = 0;
+    if (node->kind != YAML_MAP)
+        return yaml_fail(r->yaml, node, err, "labels: expected a map of names and values");
+    OWNED(json_object) labels = json_object_new_object();
+    for (const struct yaml_node *label = node->child; label != NULL; label = label->next) {
+        if (label->kind == YAML_MAP || label->kind == YAML_LIST)
+            return yaml_fail(r->yaml, label, err, "label '%s': expected one value", label->key);
+        const char *value = label->text != NULL ? label->text : "";
+        if (!label_key_is_valid(label->key) || !label_value_is_valid(value))
+            return yaml_fail(r->yaml, label, err,
+                             "label '%s: %s': both are at most 63 letters, digits, '-', '_' and "
+                             "'.', and a name may have 'dns.domain/' before it",
+                             label->key, value);
+        if (++n > LABELS_MAX)
+            return yaml_fail(r->yaml, label, err, "labels: at most %d are possible", LABELS_MAX);
+        json_add_text(labels, label->key, value);
+    }
+    return keep_json(labels, &r->config->host_labels[r->host], err);
+}
+
+/* --- taints: [{key, value, effect}] --- */
+
+static bool read_taint_text(struct reading *r, const struct yaml_node *map, const char *name,
+                            bool (*is_valid)(const char *text), struct json_object *out_taint,
+                            struct err *err)
+{
+    const struct yaml_node *node = yaml_child(map, name);
+    const char *text;
+    if (node == NULL)
+        return true;
+    if (!yaml_text(r->yaml, node, &text, err))
+        return false;
+    if (!is_valid(text))
+        return yaml_fail(r->yaml, node, err, "taint: '%s' is no %s", text, name);
+    json_add_text(out_taint, name, text);
+    return true;
+}
+
+static bool is_effect(const char *text)
+{
+    return text_equal(text, "NoSchedule") || text_equal(text, "PreferNoSchedule") ||
+           text_equal(text, "NoExecute");
+}
+
+static bool read_taint(struct reading *r, const struct yaml_node *map, struct json_object *taints,
+                       struct err *err)
+{
+    static const char *const keys[] = {"key", "value", "effect"};
+    if (map->kind != YAML_MAP)
+        return yaml_fail(r->yaml, map, err, "taints: expected {key, value, effect}");
+    if (!yaml_only_keys(r->yaml, map, keys, COUNT(keys), err))
+        return false;
+    if (yaml_child(map, "key") == NULL)
+        return yaml_fail(r->yaml, map, err, "a taint needs a 'key'");
+    const struct yaml_node *effect = yaml_child(map, "effect");
+    if (effect == NULL || effect->text == NULL || !is_effect(effect->text))
+        return yaml_fail(r->yaml, effect != NULL ? effect : map, err,
+                         "a taint needs an 'effect': NoSchedule, PreferNoSchedule or NoExecute");
+    struct json_object *taint = json_add_object(taints, "");
+    return read_taint_text(r, map, "key", label_key_is_valid, taint, err) &&
+           read_taint_text(r, map, "value", label_value_is_valid, taint, err) &&
+           read_taint_text(r, map, "effect", is_effect, taint, err);
+}
+
+static bool read_taints(struct reading *r, const struct yaml_node *list, struct json_object *taints,
+                        struct err *err)
+{
+    if (list->kind != YAML_LIST)
+        return yaml_fail(r->yaml, list, err, "taints: expected a list of {key, value, effect}");
+    for (const struct yaml_node *node = list->child; node != NULL; node = node->next) {
+        if (json_object_array_length(taints) >= TAINTS_MAX)
+            return yaml_fail(r->yaml, node, err, "taints: at most %d are possible", TAINTS_MAX);
+        if (!read_taint(r, node, taints, err))
+            return false;
+    }
+    return true;
+}
+
+static bool read_host_taints(struct reading *r, const struct yaml_node *list, struct err *err)
+{
+    OWNED(json_object) taints = json_object_new_array();
+    if (!read_taints(r, list, taints, err))
+        return false;
+    if (json_object_array_length(taints) == 0)
+        return true;
+    return keep_json(taints, &r->config->host_taints[r->host], err);
+}
+
+static bool read_host_schedulable(struct reading *r, const struct yaml_node *node, struct err *err)
+{
+    bool schedulable;
+    if (!yaml_bool(r->yaml, node, &schedulable, err))
+        return false;
+    r->config->host_cordoned[r->host] = !schedulable;
+    return true;
+}
+
+/* --- QEMU's logs --- */
+
+static const char local_logs[] = "/var/log/libvirt/qemu";
+
+static bool keep_text(const char *text, char **out_text, struct err *err)
+{
+    free(*out_text);
+    *out_text = strdup(text);
+    return *out_text != NULL ? true : err_set(err, ERR_NOMEM, "no memory for a host");
+}
+
+static bool read_host_logs(struct reading *r, const struct yaml_node *node, struct err *err)
+{
+    char dir[CONFIG_PATH_MAX];
+    if (!config_read_text(r, node, dir, sizeof dir, err))
+        return false;
+    if (dir[0] != '/')
+        return yaml_fail(r->yaml, node, err, "%s '%s' is not a path from the root", node->key, dir);
+    return keep_text(dir, &r->config->host_log_dirs[r->host], err);
+}
+
+/* The usual place, for the usual daemon of this very machine and for no other. */
+static bool settle_logs(struct reading *r, struct err *err)
+{
+    char **dir = &r->config->host_log_dirs[r->host];
+    const char *uri = host_of(r)->uri;
+    if (*dir != NULL || !text_has_prefix(uri, "qemu:///") || strchr(uri, '?') != NULL)
+        return true;
+    return keep_text(local_logs, dir, err);
+}
+
+static bool read_host(struct reading *r, const struct yaml_node *node, struct err *err)
+{
+    static const struct key keys[] = {
+        {"name", read_host_name},
+        {"uri", read_host_uri},
+        {"peerUri", read_host_peer_uri},
+        {"migrationAddress", read_host_address},
+        {"keepalive", read_host_keepalive},
+        {"labels", read_host_labels},
+        {"taints", read_host_taints},
+        {"schedulable", read_host_schedulable},
+        {"listen", read_host_listen},
+        {"tls", read_host_tls},
+        {"tlsName", read_host_tls_name},
+        {"migrationPorts", read_host_ports},
+        {"relay", read_host_relay},
+        {"helper", read_host_helper},
+        {"helperSecretFile", read_host_secret},
+        {"qemuLogDir", read_host_logs},
+    };
+    if (!config_read_map(r, node, keys, COUNT(keys), err))
+        return false;
+    struct hv_host *host = host_of(r);
+    if (host->name[0] == '\0')
+        return yaml_fail(r->yaml, node, err, "a host needs a 'name'");
+    if (host->uri[0] == '\0')
+        return yaml_fail(r->yaml, node, err, "host '%s' needs a 'uri'", host->name);
+    if (host->peer_uri[0] == '\0')
+        TEXT_SET(host->peer_uri, host->uri);
+    TEXT_SET(host->oob, r->config->oob);
+    return settle_logs(r, err) && settle_helper(r, node, err) && settle_relay(r, node, err);
+}
+
+/* Quadratic would be slow at 10,000 hosts: compare neighbours of a sorted list of indexes. */
+struct named {
+    const char *name;
+    const struct yaml_node *node;
+};
+
+static int by_name_then_line(const void *a, const void *b)
+{
+    const struct named *left = a, *right = b;
+    int order = strcmp(left->name, right->name);
+    return order != 0
+               ? order
+               : (left->node->line > right->node->line) - (left->node->line < right->node->line);
+}
+
+static bool check_names_differ(struct reading *r, const struct yaml_node *list, struct err *err)
+{
+    struct config *config = r->config;
+    struct named *names = calloc(config->n_hosts, sizeof *names);
+    if (names == NULL)
+        return err_set(err, ERR_NOMEM, "no memory for %zu hosts", config->n_hosts);
+    const struct yaml_node *node = list->child;
+    for (size_t i = 0; i < config->n_hosts; i++, node = node->next)
+        names[i] = (struct named){config->hosts[i].name, node};
+    qsort(names, config->n_hosts, sizeof *names, by_name_then_line);
+    bool differ = true;
+    for (size_t i = 1; differ && i < config->n_hosts; i++)
+        if (strcmp(names[i - 1].name, names[i].name) == 0)
+            differ =
+                yaml_fail(r->yaml, names[i].node, err, "host '%s' is there already, at line %d",
+                          names[i].name, names[i - 1].node->line);
+    free(names);
+    return differ;
+}
+
+bool config_read_hosts(struct reading *r, const struct yaml_node *list, struct err *err)
+{
+    struct config *config = r->config;
+    size_t n = 0;
+    if (list->kind != YAML_LIST)
+        return yaml_fail(r->yaml, list, err, "hosts: expected a list ('- name: ...')");
+    for (const struct yaml_node *node = list->child; node != NULL; node = node->next)
+        n++;
+    if (n == 0)
+        return yaml_fail(r->yaml, list, err, "hosts is empty; at least one host is needed");
+    if (n > CONFIG_HOSTS_MAX)
+        return yaml_fail(r->yaml, list, err, "%zu hosts; at most %d are possible", n,
+                         CONFIG_HOSTS_MAX);
+    config->hosts = calloc(n, sizeof *config->hosts);
+    config->host_labels = calloc(n, sizeof *config->host_labels);
+    config->host_taints = calloc(n, sizeof *config->host_taints);
+    config->host_cordoned = calloc(n, sizeof *config->host_cordoned);
+    config->host_log_dirs = calloc(n, sizeof *config->host_log_dirs);
+    if (config->hosts == NULL || config->host_log_dirs == NULL || config->host_labels == NULL ||
+        config->host_taints == NULL || config->host_cordoned == NULL)
+        return err_set(err, ERR_NOMEM, "no memory for %zu hosts", n);
+    config->n_hosts = n;
+    r->host = 0;
+    for (const struct yaml_node *node = list->child; node != NULL; node = node->next, r->host++)
+        if (!read_host(r, node, err))
+            return false;
+    return check_names_differ(r, list, err);
+}
+
+static bool texts_differ(const char *a, const char *b)
+{
+    return !text_equal(a != NULL ? a : "", b != NULL ? b : "");
+}
+
+bool config_hosts_differ(const struct config *a, const struct config *b)
+{
+    if (a->n_hosts != b->n_hosts)
+        return true;
+    for (size_t i = 0; i < a->n_hosts; i++) {
+        const struct hv_host *x = &a->hosts[i], *y = &b->hosts[i];
+        if (!text_equal(x->name, y->name) || !text_equal(x->uri, y->uri) ||
+            !text_equal(x->peer_uri, y->peer_uri) ||
+            !text_equal(x->migration_host, y->migration_host) ||
+            !text_equal(x->listen, y->listen) || !text_equal(x->tls_name, y->tls_name) ||
+            !text_equal(x->relay, y->relay) || !text_equal(x->oob, y->oob) ||
+            x->port_min != y->port_min || x->port_max != y->port_max || x->tls != y->tls ||
+            !text_equal(x->helper, y->helper) || !text_equal(x->helper_secret, y->helper_secret) ||
+            x->keepalive_interval_s != y->keepalive_interval_s ||
+            x->keepalive_count != y->keepalive_count ||
+            a->host_cordoned[i] != b->host_cordoned[i] ||
+            texts_differ(a->host_log_dirs[i], b->host_log_dirs[i]) ||
+            texts_differ(a->host_labels[i], b->host_labels[i]) ||
+            texts_differ(a->host_taints[i], b->host_taints[i]))
+            return true;
+    }
+    return false;
+}

@@ -1,0 +1,99 @@
+/* self.c - see self.h. */
+#include "appliance/self.h"
+
+struct self {
+    const struct hv_host *hosts;
+    size_t n_hosts;
+    struct exporter_lane *lanes; /* room for every lane of every host */
+};
+
+struct self *self_new(const struct hv_host *hosts, size_t n, struct err *err)
+{
+    OWNED(self) self = calloc(1, sizeof *self);
+    struct exporter_lane *lanes = calloc(n * HV_LANE_COUNT, sizeof *lanes);
+    if (self == NULL || lanes == NULL) {
+        free(lanes);
+        (void)err_set(err, ERR_NOMEM, "no memory for metrics of %zu hosts", n);
+        return NULL;
+    }
+    self->hosts = hosts;
+    self->n_hosts = n;
+    self->lanes = lanes;
+    return TAKE(self);
+}
+
+void self_free(struct self *self)
+{
+    if (self == NULL)
+        return;
+    free(self->lanes);
+    free(self);
+}
+
+static size_t read_lanes(struct self *self, const struct hv *hv)
+{
+    size_t n = 0;
+    for (size_t i = 0; i < self->n_hosts; i++) {
+        for (enum hv_lane lane = 0; lane < HV_LANE_COUNT; lane++) {
+            struct hv_lane_status status;
+            if (!hv_lane_status(hv, self->hosts[i].name, lane, &status))
+                continue;
+            self->lanes[n++] = (struct exporter_lane){
+                .node = self->hosts[i].name,
+                .lane = hv_lane_name(lane),
+                .in_flight = status.in_flight,
+                .oldest_ms = status.oldest_ms,
+                .calls = status.calls,
+                .failures = status.failures,
+                .total_ms = status.total_ms,
+            };
+        }
+    }
+    return n;
+}
+
+void self_fill(const struct collector_stats *collector, const struct engine_stats *engine,
+               const struct store_stats *store, const struct desk_stats *desk,
+               struct exporter_self *out_self)
+{
+    *out_self = (struct exporter_self){
+        .samples = collector->samples,
+        .samples_dropped = store->samples_dropped, /* refused by its queue or by the disk */
+        .stats_failures = collector->stats_failures,
+        .collector_lag_ms = collector->lag_ms,
+        .sample_gap_max_ms = collector->gap_max_ms,
+        .collector_queue = collector->queue_depth,
+        .engine_queue = engine->queue_depth,
+        .analyser_queue = desk->queue,
+        .verdict_failures = desk->failures,
+        .collector_drops = collector->posts_dropped,
+        .engine_drops = engine->posts_dropped,
+        .commits = store->commits,
+        .commit_failures = store->commit_failures,
+        .commit_ms_total = store->commit_ms_total,
+        .commit_ms_max = engine->commit_ms_max,
+        .unknown_statuses = {collector->unknown_statuses[0], collector->unknown_statuses[1],
+                             collector->unknown_statuses[2]},
+        .turns = engine->turns,
+        .internal_errors = engine->internal_errors,
+        .store_ok = engine->store_ok,
+    };
+}
+
+bool self_sample(struct self *self, const struct self_parts *parts, struct exporter *exporter)
+{
+    struct collector_stats collector;
+    struct engine_stats engine;
+    struct store_stats store;
+    struct desk_stats desk;
+    struct exporter_self page;
+    collector_stats(parts->collector, &collector);
+    engine_stats(parts->engine, &engine);
+    parts->store->ops->stats(parts->store, &store);
+    desk_stats(parts->desk, &desk);
+    self_fill(&collector, &engine, &store, &desk, &page);
+    page.n_lanes = read_lanes(self, parts->hv);
+    page.lanes = self->lanes;
+    exporter_set_self(exporter, &page);
+    return engine.store_ok;
+}

@@ -1,0 +1,29 @@
+/* self.h - Ferry's numbers about itself, gathered once a second for the next /metrics page. */
+#ifndef APPLIANCE_SELF_H
+#define APPLIANCE_SELF_H
+
+#include "analyzer/record/desk.h"
+#include "collector/collector.h"
+#include "engine/engine.h"
+#include "exporter/exporter.h"
+
+struct self;
+struct self *self_new(const struct hv_host *hosts, size_t n, struct err *err); /* hosts borrowed */
+void self_free(struct self *self);
+DEFINE_OWNED(self)
+
+struct self_parts { /* borrowed for the call */
+    struct collector *collector;
+    struct engine *engine;
+    struct store *store;
+    const struct hv *hv;
+    struct desk *desk;
+};
+/* Gathers and hands over; true while the store commits. */
+bool self_sample(struct self *self, const struct self_parts *parts, struct exporter *exporter);
+/* The numbers of the parts, each under its own name; lanes are left out. Pure. */
+void self_fill(const struct collector_stats *collector, const struct engine_stats *engine,
+               const struct store_stats *store, const struct desk_stats *desk,
+               struct exporter_self *out_self);
+
+#endif

@@ -1,0 +1,170 @@
+/* human.c - see human.h. */
+#include "base/human.h"
+
+#include <ctype.h>
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+
+enum { SECOND_MS = 1000, MINUTE_MS = 60 * SECOND_MS, HOUR_MS = 60 * MINUTE_MS };
+#define DAY_MS (24 * (int64_t)HOUR_MS)
+
+const char *human_scale(double *value, double next, unsigned most, unsigned *out_unit)
+{
+    static const char *const units[] = {"B", "KiB", "MiB", "GiB", "TiB", "PiB", "EiB"};
+    unsigned unit = 0;
+    for (; *value >= next && unit < most; unit++)
+        *value /= 1024;
+    *out_unit = unit;
+    return units[unit];
+}
+
+/* One decimal below ten, none above: four characters of number at most. */
+static void scaled(uint64_t bytes, const char *suffix, char *out_text)
+{
+    double value = (double)bytes;
+    unsigned unit;
+    const char *name = human_scale(&value, 1023.5, HUMAN_EIB, &unit);
+    int decimals = unit > 0 && value < 9.95 ? 1 : 0;
+    (void)snprintf(out_text, HUMAN_TEXT_MAX, "%.*f%s%s", decimals, value, name, suffix);
+}
+
+void human_bytes(uint64_t bytes, char *out_text)
+{
+    scaled(bytes, "", out_text);
+}
+
+void human_rate(uint64_t bps, char *out_text)
+{
+    scaled(bps, "/s", out_text);
+}
+
+void human_duration(int64_t ms, char *out_text)
+{
+    if (ms < 0)
+        ms = 0;
+    long long n = ms;
+    if (n < MINUTE_MS)
+        (void)snprintf(out_text, HUMAN_TEXT_MAX, "%lld.%llds", n / SECOND_MS, n % SECOND_MS / 100);
+    else if (n < HOUR_MS)
+        (void)snprintf(out_text, HUMAN_TEXT_MAX, "%lldm%02llds", n / MINUTE_MS,
+                       n % MINUTE_MS / SECOND_MS);
+    else if (n < DAY_MS)
+        (void)snprintf(out_text, HUMAN_TEXT_MAX, "%lldh%02lldm", n / HOUR_MS,
+                       n % HOUR_MS / MINUTE_MS);
+    else
+        (void)snprintf(out_text, HUMAN_TEXT_MAX, "%lldd%02lldh", (long long)(n / DAY_MS),
+                       (long long)(n % DAY_MS / HOUR_MS));
+}
+
+void human_age(int64_t ms, char *out_text)
+{
+    if (ms < 0)
+        ms = 0;
+    const struct {
+        int64_t below, unit;
+        const char *name;
+    } steps[] = {
+        {2 * (int64_t)MINUTE_MS, SECOND_MS, "s"},
+        {2 * (int64_t)HOUR_MS, MINUTE_MS, "m"},
+        {2 * DAY_MS, HOUR_MS, "h"},
+        {INT64_MAX, DAY_MS, "d"},
+    };
+    unsigned i = 0;
+    while (ms >= steps[i].below && i + 1 < sizeof steps / sizeof *steps)
+        i++;
+    (void)snprintf(out_text, HUMAN_TEXT_MAX, "%lld%s", (long long)(ms / steps[i].unit),
+                   steps[i].name);
+}
+
+/* The unit after a number, longest spelling first; 0 when it is none. */
+static int64_t duration_unit_ms(const char *text, size_t *out_length)
+{
+    static const struct {
+        const char *name;
+        int64_t ms;
+    } units[] = {{"ms", 1}, {"s", SECOND_MS}, {"m", MINUTE_MS}, {"h", HOUR_MS}, {"d", 86400000}};
+    for (size_t i = 0; i < sizeof units / sizeof *units; i++) {
+        *out_length = strlen(units[i].name);
+        if (strncmp(text, units[i].name, *out_length) == 0)
+            return units[i].ms;
+    }
+    return 0;
+}
+
+bool human_read_duration(const char *text, int64_t *out_ms)
+{
+    const int64_t limit = 10000 * DAY_MS;
+    int64_t sum = 0;
+    if (*text == '\0')
+        return false;
+    for (const char *at = text; *at != '\0';) {
+        if (!isdigit((unsigned char)*at))
+            return false;
+        char *end;
+        errno = 0;
+        long long number = strtoll(at, &end, 10);
+        if (errno != 0 || number > limit)
+            return false;
+        size_t length = 0;
+        int64_t unit = SECOND_MS;
+        if (!(at == text && *end == '\0')) /* a bare number stands alone */
+            unit = duration_unit_ms(end, &length);
+        if (unit == 0 || number > limit / unit)
+            return false;
+        sum += number * unit;
+        if (sum > limit)
+            return false;
+        at = end + length;
+    }
+    *out_ms = sum;
+    return true;
+}
+
+bool human_read_quantity(const char *text, uint64_t *out_bytes)
+{
+    static const struct {
+        const char *suffix;
+        double factor;
+    } units[] = {
+        {"", 1},        {"k", 1e3},     {"M", 1e6},     {"G", 1e9},     {"T", 1e12},
+        {"Ki", 0x1p10}, {"Mi", 0x1p20}, {"Gi", 0x1p30}, {"Ti", 0x1p40},
+    };
+    size_t length = strspn(text, "0123456789.");
+    if (length == 0 || length > 20 || !isdigit((unsigned char)*text))
+        return false;
+    char *end;
+    double number = strtod(text, &end);
+    if (end != text + length)
+        return false;
+    for (size_t i = 0; i < sizeof units / sizeof *units; i++) {
+        if (strcmp(end, units[i].suffix) != 0)
+            continue;
+        double bytes = number * units[i].factor;
+        if (bytes > 0x1p60)
+            return false;
+        *out_bytes = (uint64_t)bytes;
+        return true;
+    }
+    return false;
+}
+
+bool human_read_time(const char *text, int64_t *out_wall_ms)
+{
+    struct tm parts = {0};
+    const char *end = strptime(text, "%Y-%m-%dT%H:%M:%S", &parts);
+    if (end == NULL)
+        return false;
+    int64_t ms = 0;
+    if (*end == '.') {
+        int64_t digit_ms = 100;
+        for (end++; isdigit((unsigned char)*end); end++, digit_ms /= 10)
+            ms += (*end - '0') * digit_ms;
+    }
+    if (strcmp(end, "Z") != 0)
+        return false;
+    *out_wall_ms = (int64_t)timegm(&parts) * SECOND_MS + ms;
+    return true;
+}

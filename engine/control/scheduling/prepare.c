@@ -1,0 +1,368 @@
+/* prepare.c - see prepare.h.
+ *
+ * Before hand-off the control plane may change its mind: a node that turns out not to suit is given
+ * back and another is looked for. At hand-off the configuration is frozen; from then on the job
+ * belongs to that target.
+ */
+#include "engine/control/scheduling/prepare.h"
+
+#include <stdio.h>
+#include <string.h>
+
+#include "base/text.h"
+#include "engine/control/placement.h"
+#include "engine/control/scheduling/guest_free.h"
+#include "engine/control/scheduling/room.h"
+#include "engine/control/scheduling/wait.h"
+#include "engine/data/expect.h"
+#include "engine/data/flags.h"
+#include "engine/data/looks.h"
+#include "engine/data/move.h"
+#include "engine/data/ownership.h"
+#include "engine/model/ledger.h"
+
+enum { RETRY_MS = 1000, PROBE_LOST_MS = 30000, FORGIVE_MS = 10000 };
+
+static void give_back(struct fleet *f, struct job *job, struct moment now)
+{
+    struct node *node = fleet_node(f, job->target);
+    ledger_release(f, job);
+    if (node != NULL) {
+        fleet_count_inbound(f, node, -1);
+        fleet_node_improved(f, node);
+    }
+    job->target[0] = '\0';
+    job->probe_id = 0;
+    job->changed = true;
+    step_launcher(job, LAUNCHER_PENDING, now);
+}
+
+/* It did not answer: not this one again for this job, unless there is nothing else to forget. */
+static void remember_failed(struct job *job)
+{
+    if (job->n_failed == JOB_FAILED_NODES) {
+        memmove(job->failed[0], job->failed[1], sizeof job->failed - sizeof job->failed[0]);
+        job->n_failed--;
+    }
+    TEXT_SET(job->failed[job->n_failed++], job->target);
+}
+
+static void wait_here(struct fleet *f, struct job *job, struct moment now, struct effects *fx)
+{
+    if (wait_until_deadline(f, job, now, fx) && job->wake_ms > now.mono_ms + RETRY_MS)
+        job->wake_ms = now.mono_ms + RETRY_MS;
+}
+
+/* What was given back to the namespace may be somebody else's by now, or its quota smaller. */
+static bool quota_has_room(struct fleet *f, struct job *job, const struct guest *guest,
+                           struct moment now, struct effects *fx)
+{
+    struct demand more = ledger_demand(guest);
+    char text[QUOTA_TEXT_MAX];
+    if (guest->space == NULL || room_in_quota(guest->space, &more, text))
+        return true;
+    step_wait(job, PENDING_QUOTA, now, "%s", text);
+    wait_here(f, job, now, fx);
+    return false;
+}
+
+/* The same with its source's bandwidth. */
+static bool source_has_bandwidth(struct fleet *f, struct job *job, struct moment now,
+                                 struct effects *fx)
+{
+    const struct node *source = fleet_node(f, job->source);
+    uint64_t budget = f->config.bandwidth_per_node;
+    if (budget == 0 || source == NULL || source->out_bandwidth == 0 ||
+        source->out_bandwidth + ledger_bandwidth(f, job) <= budget)
+        return true;
+    step_wait(job, PENDING_BANDWIDTH, now,
+              "migrations that leave %s use %llu of its %llu bytes per second", source->name,
+              (unsigned long long)source->out_bandwidth, (unsigned long long)budget);
+    wait_here(f, job, now, fx);
+    return false;
+}
+
+/* Looks for another node; the place among those that run is kept meanwhile. */
+static bool place_again(struct fleet *f, struct job *job, const struct guest *guest,
+                        struct moment now, struct effects *fx)
+{
+    prepare_volumes_again(job, now);
+    room_configure(f, job, guest);
+    if (!quota_has_room(f, job, guest, now, fx) || !source_has_bandwidth(f, job, now, fx))
+        return false;
+    if (room_reserve(f, job, guest, now, fx)) {
+        fleet_count_inbound(f, fleet_node(f, job->target), 1);
+        return true;
+    }
+    room_none(f, job, now, fx);
+    if (phase_is_final(job->phase))
+        return false;
+    if (now.mono_ms - job->waits_mono_ms >= FORGIVE_MS)
+        job->n_failed = 0; /* no other was found: they may answer by now */
+    if (job->wake_ms > now.mono_ms + RETRY_MS)
+        job->wake_ms = now.mono_ms + RETRY_MS;
+    return false;
+}
+
+/* True: the node has the CPU that the guest sees, or it could not be found out. */
+static bool cpu_suits(struct fleet *f, struct job *job, const struct guest *guest,
+                      struct moment now, struct effects *fx)
+{
+    const struct needs *needs = guest->owner->needs;
+    if (needs == NULL || needs->facts.cpu_hash == 0 || job->probe_failed)
+        return true;
+    enum cpu_fit fit = cpus_find(&f->cpus, needs->facts.cpu_hash, job->target);
+    if (fit == CPU_FIT_YES)
+        return true;
+    if (fit == CPU_FIT_NO || job->probe_lost) {
+        const char *what = fit == CPU_FIT_NO ? "cannot provide the CPU that the guest sees"
+                                             : "could not be asked about the guest's CPU";
+        effects_event(fx, job, now.wall_ms, true, "TargetRejected", "%s %s.", job->target, what);
+        if (job->probe_lost)
+            remember_failed(job);
+        job->probe_lost = false;
+        give_back(f, job, now);
+        (void)place_again(f, job, guest, now, fx);
+        return false; /* a new target is looked at with the next step */
+    }
+    if (job->probe_id != 0 && now.mono_ms - job->probe_asked_ms < PROBE_LOST_MS)
+        return false;
+    job->probe_id = ++f->next_call_id;
+    job->probe_asked_ms = now.mono_ms;
+    struct effect *effect = effects_add(fx, EFFECT_DO_COMPARE_CPU, job, now.wall_ms);
+    effect->of.act.id = job->probe_id;
+    TEXT_SET(effect->of.act.node, job->target);
+    TEXT_SET(effect->of.act.from, job->source);
+    TEXT_SET(effect->of.act.guest, job->guest_uuid);
+    return false;
+}
+
+/* True: it has places for the disks that move along, if any do. */
+static bool volumes_suit(struct fleet *f, struct job *job, const struct guest *guest,
+                         struct moment now, struct effects *fx)
+{
+    bool rejected = false;
+    if (prepare_volumes(f, job, now, fx, &rejected))
+        return true;
+    if (rejected) {
+        give_back(f, job, now);
+        (void)place_again(f, job, guest, now, fx);
+    } else {
+        wait_here(f, job, now, fx);
+    }
+    return false;
+}
+
+static bool node_stands(struct fleet *f, const struct job *job)
+{
+    const struct node *node = fleet_node(f, job->target);
+    return node != NULL && node->connected && !node->cordoned;
+}
+
+/* The guest, where it was when the job began; else NULL, and the job fails or waits. Only a node
+ * that has listed its guests can tell that one is gone: after a restart none has. */
+static const struct guest *guest_on_source(struct fleet *f, struct job *job, struct moment now,
+                                           struct effects *fx)
+{
+    const struct guest *guest = fleet_guest(f, job->guest_uuid);
+    const struct node *source = fleet_node(f, job->source);
+    if (guest != NULL && guest->owner != NULL && guest->owner->node == source)
+        return guest;
+    if (source == NULL || (source->connected && source->listed)) {
+        wait_fail(f, job, TRIGGER_IMPOSSIBLE, "the guest is not on its node any more", now, fx);
+        return NULL;
+    }
+    step_wait(job, PENDING_GUEST_UNSEEN, now, "node %s has not told its guests yet", job->source);
+    wait_here(f, job, now, fx);
+    return NULL;
+}
+
+/* What was admitted may be known by now to be immovable: its definition was not read yet when
+ * somebody asked, as after a restart, or it was changed while the job waited. Disks that move along
+ * were judged with the request. */
+static bool is_movable(struct fleet *f, struct job *job, const struct guest *guest,
+                       struct moment now, struct effects *fx)
+{
+    const struct migratable *migratable = &guest->owner->migratable;
+    enum unmovable row = migratable_first_live(migratable);
+    char text[MIGRATABLE_TEXT_MAX], reason[JOB_REASON_MAX];
+    if (row == UNMOVABLE_COUNT || job->volumes_json != NULL)
+        return true;
+    unmovable_text(row, migratable, text);
+    (void)snprintf(reason, sizeof reason, "Cannot migrate VMI, Reason: %s, Message: %s",
+                   unmovable_name(row), text);
+    wait_fail(f, job, TRIGGER_IMPOSSIBLE, reason, now, fx);
+    return false;
+}
+
+static void advance_scheduling(struct fleet *f, struct job *job, struct moment now,
+                               struct effects *fx)
+{
+    const struct guest *guest = guest_on_source(f, job, now, fx);
+    if (guest == NULL || !is_movable(f, job, guest, now, fx))
+        return;
+    if (job->target[0] != '\0' && !node_stands(f, job))
+        give_back(f, job, now);
+    if (job->target[0] == '\0' && !place_again(f, job, guest, now, fx))
+        return;
+    if (!f->store_ok) {
+        step_wait(job, PENDING_STORE, now, "the store cannot be written");
+        wait_here(f, job, now, fx);
+        return;
+    }
+    if (!guest_is_free(f, job, guest, now, fx))
+        return;
+    if (cpu_suits(f, job, guest, now, fx)) {
+        if (!volumes_suit(f, job, guest, now, fx))
+            return;
+        step_launcher(job, LAUNCHER_PREPARED, now);
+        step_take(f, job, TRIGGER_PLACED, now, fx);
+        return;
+    }
+    if (phase_is_final(job->phase) || job->target[0] == '\0')
+        return; /* what it waits for was said */
+    step_wait(job, PENDING_PREPARING, now, "%s is asked whether it has the guest's CPU",
+              job->target);
+    wait_here(f, job, now, fx);
+}
+
+static struct flags_side side_of(const struct node *node)
+{
+    struct flags_side side = {0};
+    if (node != NULL) {
+        side.tls = node->host.tls;
+        side.relay = node->host.relay[0] != '\0';
+        side.libvirt_version = node->facts.libvirt_version;
+        side.qemu_version = node->facts.hypervisor_version;
+    }
+    return side;
+}
+
+/* What is known when it is handed off; a pause by its user, and whether it is defined, are seen
+ * once more at the call. */
+static void choose_flags(struct fleet *f, struct job *job, const struct guest *guest)
+{
+    const struct place *at = guest != NULL ? guest->owner : NULL;
+    struct flags_facts facts = {
+        .persistent = guest != NULL && guest->persistent,
+        .disks = job->volumes_json != NULL ? FLAGS_DISKS_WHOLE : FLAGS_DISKS_STAY,
+        .source = side_of(fleet_node(f, job->source)),
+        .target = side_of(fleet_node(f, job->target)),
+    };
+    if (at != NULL) {
+        facts.paused = at->state == HV_STATE_PAUSED && at->reason == HV_PAUSED_USER;
+        facts.as_defined = at->required.cures;
+        facts.vfio = migratable_has(&at->migratable, UNMOVABLE_HOST_DEVICE) ||
+                     migratable_has(&at->migratable, UNMOVABLE_INTERFACE);
+    }
+    struct hv_migrate how = {0};
+    flags_choose(&job->config, &facts, &how);
+    job->flags = how.flags;
+}
+
+static void say_handed_off(const struct job *job, struct moment now, struct effects *fx)
+{
+    char left_out[JOB_REASON_MAX / 2];
+    flags_words(0, flags_left_out(job), left_out, sizeof left_out);
+    effects_event(fx, job, now.wall_ms, false, "SuccessfulHandOver",
+                  "Migration target pod is ready for preparation: %s to %s, epoch %lld%s%s.%s%s",
+                  job->source, job->target, (long long)job->epoch,
+                  job->policy[0] != '\0' ? ", policy " : "", job->policy,
+                  left_out[0] != '\0' ? " Note: " : "", left_out);
+}
+
+/* Configuration is frozen here; later edits do not reach a job that was handed off. */
+static void advance_scheduled(struct fleet *f, struct job *job, struct moment now,
+                              struct effects *fx)
+{
+    const struct guest *guest = fleet_guest(f, job->guest_uuid);
+    if (guest != NULL)
+        room_configure(f, job, guest);
+    if (f->config.bandwidth_per_node != 0) /* what was promised to it is what it gets */
+        job->config.bandwidth = (int64_t)job->reserved_bandwidth;
+    choose_flags(f, job, guest);
+    if (job->config.require_tls && (job->flags & HV_MIGRATE_TLS) == 0) {
+        wait_fail(f, job, TRIGGER_IMPOSSIBLE,
+                  "encryption is required since the target was chosen (requireTLS), and not "
+                  "both hosts can",
+                  now, fx);
+        return;
+    }
+    job->epoch++;
+    job->intent_seq = 0;
+    job->handed_off_ms = now.wall_ms;
+    job->begun_ms = now.mono_ms;
+    expect_job(f, job);
+    job->next_round_ms = now.mono_ms;
+    job->hv_job = JOB_SEEN_UNKNOWN;
+    job->hv_job_question = job->hv_job_round = 0;
+    step_take(f, job, TRIGGER_HANDED_OFF, now, fx);
+    say_handed_off(job, now, fx);
+}
+
+static void judge_target(struct fleet *f, struct job *job, struct moment now, struct effects *fx)
+{
+    enum ownership_side source = ownership_side(&job->source_side.sight);
+    enum ownership_side target = ownership_side(&job->target_side.sight);
+    const struct node *node = fleet_node(f, job->target);
+    const struct guest *twin =
+        node != NULL ? fleet_namesake(node, job->guest_name, job->guest_uuid) : NULL;
+    char text[JOB_REASON_MAX];
+
+    if (source == SIDE_BLIND || target == SIDE_BLIND) {
+        step_wait(job, PENDING_TARGET_SILENT, now, "node %s cannot be asked about the guest",
+                  source == SIDE_BLIND ? job->source : job->target);
+        job->next_round_ms = now.mono_ms + RETRY_MS;
+    } else if (source != SIDE_OWNS) {
+        (void)snprintf(text, sizeof text, "the guest does not run on %s any more (%s)", job->source,
+                       ownership_side_name(source));
+        wait_fail(f, job, TRIGGER_IMPOSSIBLE, text, now, fx);
+    } else if (target != SIDE_ABSENT && target != SIDE_OFF && target != SIDE_LEFT) {
+        (void)snprintf(text, sizeof text, "node %s has an active guest with this UUID already (%s)",
+                       job->target, ownership_side_name(target));
+        wait_fail(f, job, TRIGGER_IMPOSSIBLE, text, now, fx);
+    } else if (twin != NULL) {
+        (void)snprintf(text, sizeof text, "node %s has another guest called %s (%s)", job->target,
+                       twin->name, twin->uuid);
+        wait_fail(f, job, TRIGGER_IMPOSSIBLE, text, now, fx);
+    } else {
+        step_launcher(job, LAUNCHER_READY, now);
+        move_begin(f, job, now, fx);
+    }
+}
+
+static void advance_preparing(struct fleet *f, struct job *job, struct moment now,
+                              struct effects *fx)
+{
+    if (!f->store_ok) {
+        step_wait(job, PENDING_STORE, now, "the store cannot be written");
+        job->next_round_ms = now.mono_ms + RETRY_MS;
+    } else if (job->judged_round != job->round && looks_answered(f, job, now, fx)) {
+        job->judged_round = job->round;
+        judge_target(f, job, now, fx);
+    }
+    if (job->phase != PHASE_PREPARING_TARGET)
+        return;
+    if (job->pending == PENDING_NONE)
+        step_wait(job, PENDING_TARGET_SILENT, now, "%s and %s are looked at", job->source,
+                  job->target);
+    bool rests = looks_answered(f, job, now, fx) && now.mono_ms < job->next_round_ms;
+    if (!rests)
+        looks_begin(f, job, now, fx);
+    if (wait_until_deadline(f, job, now, fx) && rests && job->wake_ms > job->next_round_ms)
+        job->wake_ms = job->next_round_ms;
+}
+
+void prepare_advance(struct fleet *f, struct job *job, struct moment now, struct effects *fx)
+{
+    enum phase before;
+    do {
+        before = job->phase;
+        switch (before) {
+        case PHASE_SCHEDULING: advance_scheduling(f, job, now, fx); break;
+        case PHASE_SCHEDULED: advance_scheduled(f, job, now, fx); break;
+        case PHASE_PREPARING_TARGET: advance_preparing(f, job, now, fx); break;
+        default: break;
+        }
+    } while (job->phase != before);
+}

@@ -1,0 +1,100 @@
+/* prepare_volumes.c - before hand-off: has the target a place for every disk that moves along? See
+ * prepare.h and engine/model/volumes.h. */
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/text.h"
+#include "engine/control/scheduling/prepare.h"
+#include "engine/model/volumes.h"
+
+enum {
+    LOST_MS = 30000, /* an answer that does not come in this time is not waited for */
+    AGAIN_MS = 3000, /* a place that is not there is looked for again */
+    SMALL_MS = 30000 /* so long a node that is too small is not asked again */
+};
+
+static void ask(struct fleet *f, struct job *job, struct moment now, struct effects *fx)
+{
+    struct volumes_report *report = job->volumes;
+    int64_t age_ms = now.mono_ms - report->asked_ms;
+    if (report->asked_ms != 0 && age_ms < (report->question != 0 ? LOST_MS : AGAIN_MS))
+        return;
+    report->question = ++f->next_call_id;
+    report->asked_ms = now.mono_ms;
+    struct effect *effect = effects_add(fx, EFFECT_DO_ASK_VOLUMES, job, now.wall_ms);
+    effect->of.act.id = report->question;
+    TEXT_SET(effect->of.act.node, job->target);
+    TEXT_SET(effect->of.act.from, job->source);
+    TEXT_SET(effect->of.act.guest, job->guest_uuid);
+}
+
+/* What is known about the present target; NULL without memory, the next look may find some. */
+static struct volumes_report *report_of(struct job *job)
+{
+    if (job->volumes == NULL)
+        job->volumes = calloc(1, sizeof *job->volumes);
+    if (job->volumes != NULL && strcmp(job->volumes->node, job->target) != 0) {
+        TEXT_SET(job->volumes->node, job->target);
+        job->volumes->verdict = VOLUMES_UNASKED;
+        job->volumes->question = 0;
+        job->volumes->asked_ms = 0;
+    }
+    return job->volumes;
+}
+
+bool prepare_volumes(struct fleet *f, struct job *job, struct moment now, struct effects *fx,
+                     bool *out_rejected)
+{
+    *out_rejected = false;
+    if (job->volumes_json == NULL)
+        return true;
+    struct volumes_report *report = report_of(job);
+    if (report == NULL || report->verdict == VOLUMES_FIT)
+        return report != NULL;
+    if (report->verdict == VOLUMES_SMALL) {
+        effects_event(fx, job, now.wall_ms, true, "TargetRejected", "%s: %s", job->target,
+                      report->text);
+        volumes_note_small(report, job->target, now.mono_ms);
+        report->node[0] = '\0';
+        *out_rejected = true;
+        return false;
+    }
+    ask(f, job, now, fx);
+    if (report->verdict == VOLUMES_MISSING)
+        step_wait(job, PENDING_STORAGE, now, "%s", report->text);
+    else
+        step_wait(job, PENDING_PREPARING, now, "%s is asked about the places of the guest's disks",
+                  job->target);
+    return false;
+}
+
+void prepare_volumes_again(struct job *job, struct moment now)
+{
+    volumes_forget_small(job->volumes, now.mono_ms - SMALL_MS);
+}
+
+void prepare_volumes_answered(struct job *job, const struct volume_facts *facts,
+                              const struct err *err, struct moment now, struct effects *fx)
+{
+    struct volumes_report *report = job->volumes;
+    struct volumes volumes;
+    struct err wrong = {0};
+    report->question = 0;
+    if (err->code != ERR_NONE) { /* asked again, until the time of that wait is over */
+        effects_event(fx, job, now.wall_ms, true, "VolumesNotAsked", "%s: %.300s", job->target,
+                      err->text);
+        return;
+    }
+    if (!volumes_parse(job->volumes_json, true, &volumes, &wrong))
+        return;
+    enum volumes_verdict before = report->verdict;
+    report->verdict = volumes_judge(&volumes, facts, report->text);
+    if (report->verdict == VOLUMES_MISSING && before != VOLUMES_MISSING)
+        effects_event(fx, job, now.wall_ms, true, "VolumesPending", "%s", report->text);
+    char *text = volumes_text(&volumes);
+    if (text == NULL)
+        return;
+    free(job->volumes_json);
+    job->volumes_json = text;
+    job->changed = true;
+}

@@ -1,0 +1,114 @@
+/* room.c - see room.h. */
+#include "engine/control/scheduling/room.h"
+
+#include <stdio.h>
+#include <string.h>
+
+#include "base/text.h"
+#include "engine/control/placement.h"
+#include "engine/control/policy_choose.h"
+#include "engine/control/scheduling/wait.h"
+#include "engine/model/launcher.h"
+#include "engine/model/ledger.h"
+#include "engine/model/policy.h"
+
+void room_configure(struct fleet *f, struct job *job, const struct guest *guest)
+{
+    const struct object *policy =
+        f->of_kind[OBJECT_POLICY] != NULL ? policy_choose(f, guest) : NULL;
+    TEXT_SET(job->policy, policy != NULL ? policy->name : "");
+    policy_merge(&f->config.migration, policy != NULL ? policy->policy : NULL, &job->config);
+    if (job->bandwidth_mibs != 0)
+        job->config.bandwidth = (int64_t)(job->bandwidth_mibs << 20);
+}
+
+bool room_in_quota(const struct space *space, const struct demand *more,
+                   char out_text[static QUOTA_TEXT_MAX])
+{
+    for (const struct object *o = space->quotas; o != NULL; o = o->next_here)
+        if (o->quota != NULL && !quota_allows(o->quota, o->name, &space->used, more, out_text))
+            return false;
+    return true;
+}
+
+/* ---- a place ---- */
+
+static bool same_reasons(const struct rejections *a, const struct rejections *b)
+{
+    if (a->n != b->n || memcmp(a->counts, b->counts, sizeof a->counts) != 0)
+        return false;
+    for (size_t i = 0; i < a->n; i++) /* as many of each, but of other nodes? */
+        if (a->list[i].why != b->list[i].why || strcmp(a->list[i].node, b->list[i].node) != 0)
+            return false;
+    return true;
+}
+
+static void keep_rejections(struct fleet *f, struct job *job, struct moment now)
+{
+    struct rejections *found = f->scratch;
+    size_t bytes = offsetof(struct rejections, list) + found->n * sizeof found->list[0];
+    if (job->rejections != NULL && same_reasons(job->rejections, found))
+        return; /* nothing new; the first time stands */
+    struct rejections *kept = malloc(bytes);
+    if (kept == NULL)
+        return;
+    memcpy(kept, found, bytes);
+    kept->at_ms = now.wall_ms;
+    free(job->rejections);
+    job->rejections = kept;
+    job->rejections_changed = job->changed = true;
+}
+
+bool room_reserve(struct fleet *f, struct job *job, const struct guest *guest, struct moment now,
+                  struct effects *fx)
+{
+    struct placement placement;
+    placement_of(f, guest, job, &placement);
+    placement.failed = job->failed;
+    placement.n_failed = job->n_failed;
+    const struct node *node = placement_choose(f, &placement, f->scratch);
+    if (node == NULL) {
+        keep_rejections(f, job, now);
+        return false;
+    }
+    struct demand demand = ledger_demand(guest);
+    TEXT_SET(job->target, node->name);
+    ledger_reserve(f, job, &demand);
+    step_launcher(job, LAUNCHER_SCHEDULED, now);
+    char pod[LAUNCHER_POD_MAX];
+    launcher_pod(job->guest_name, job->guest_uuid, job->target, job->uid, pod);
+    effects_event(fx, job, now.wall_ms, false, "SuccessfulCreate",
+                  "Created migration target pod %s on %s", pod, job->target);
+    return true;
+}
+
+/* If all that could take it lack a place or bandwidth only, that is what it waits for. */
+static enum pending kind_of_wait(const struct rejections *r)
+{
+    unsigned slots = r->counts[REJECT_INBOUND], bandwidth = r->counts[REJECT_BANDWIDTH], other = 0;
+    for (enum reject why = 0; why < REJECT_COUNT; why++)
+        if (!reject_is_for_ever(why) && why != REJECT_INBOUND && why != REJECT_BANDWIDTH)
+            other += r->counts[why];
+    if (slots > 0)
+        return PENDING_SLOT_TARGET;
+    return bandwidth > 0 && other == 0 ? PENDING_BANDWIDTH : PENDING_UNSCHEDULABLE;
+}
+
+void room_none(struct fleet *f, struct job *job, struct moment now, struct effects *fx)
+{
+    char text[JOB_REASON_MAX];
+    rejections_text(f->scratch, text, sizeof text);
+    if (rejections_all_for_ever(f->scratch)) {
+        char reason[JOB_REASON_MAX];
+        (void)snprintf(reason, sizeof reason, "no node can ever take the guest: %.400s", text);
+        wait_fail(f, job, TRIGGER_IMPOSSIBLE, reason, now, fx);
+        return;
+    }
+    enum pending pending = kind_of_wait(f->scratch);
+    if (pending == PENDING_UNSCHEDULABLE && job->pending != PENDING_UNSCHEDULABLE)
+        effects_event(fx, job, now.wall_ms, true, "migrationTargetPodUnschedulable",
+                      "Migration target pod for VMI [%s/%s] is currently unschedulable. %.300s",
+                      job->ns, job->guest_name, text);
+    step_wait(job, pending, now, "%s", text);
+    (void)wait_until_deadline(f, job, now, fx);
+}

@@ -1,0 +1,83 @@
+/* scheduling.c - see scheduling.h. */
+#include "engine/control/scheduling/scheduling.h"
+
+#include "engine/control/scheduling/guest_free.h"
+#include "engine/control/scheduling/prepare.h"
+#include "engine/control/scheduling/turn.h"
+#include "engine/control/scheduling/wait.h"
+#include "engine/control/scheduling/wake.h"
+
+enum { TRIES_MAX = 4096 }; /* in one call */
+
+static bool has_slot(const struct fleet *f)
+{
+    return f->config.parallel_per_fleet == 0 || f->busy_jobs < f->config.parallel_per_fleet;
+}
+
+/* Jobs still in `ready` wait for one of the fleet's slots, and say so. */
+static void tell_fresh(struct fleet *f, struct moment now, struct effects *fx)
+{
+    while (f->fresh != NULL) {
+        struct job *job = f->fresh;
+        f->fresh = job->next_fresh;
+        job->fresh = false;
+        if (job->wait.in == &f->ready)
+            turn_wait(f, job, now, fx);
+        fleet_settle_job(f, job);
+    }
+}
+
+void schedule_run(struct fleet *f, struct moment now, struct effects *fx)
+{
+    unsigned tries = 0;
+    bool ended = false;
+    wake_by_store(f);
+    do {
+        wake_changed(f);
+        ended = false; /* what one leaves is for the best of all that wait for it */
+        while (f->store_ok && f->ready.n > 0 && has_slot(f) && tries < TRIES_MAX && !ended) {
+            struct job *job = heap_take(&f->ready);
+            tries++;
+            turn_try(f, job, now, fx);
+            fleet_settle_job(f, job);
+            ended = phase_is_final(job->phase);
+        }
+    } while ((wake_any(f) || ended) && tries < TRIES_MAX);
+    tell_fresh(f, now, fx);
+    f->crowded = f->store_ok && f->ready.n > 0 && has_slot(f); /* goes on with the next tick */
+}
+
+static void advance_pending(struct fleet *f, struct job *job, struct moment now, struct effects *fx)
+{
+    if (job->pending != PENDING_NONE && !wait_until_deadline(f, job, now, fx))
+        return;
+    if (job->wait.in == NULL) /* time or an answer was all it waited for */
+        fleet_queue_ready(f, job);
+}
+
+void schedule_advance(struct fleet *f, struct job *job, struct moment now, struct effects *fx)
+{
+    if (job->abort_asked)
+        wait_cancel(f, job, now, fx);
+    else if (job->phase == PHASE_PENDING)
+        advance_pending(f, job, now, fx);
+    else
+        prepare_advance(f, job, now, fx);
+}
+
+void schedule_first_look(struct fleet *f, struct job *job, struct moment now, struct effects *fx)
+{
+    guest_first_look(f, job, now, fx);
+}
+
+bool schedule_backup_answered(struct job *job, uint64_t id, const struct err *err,
+                              struct moment now, struct effects *fx)
+{
+    return guest_backup_answered(job, id, err, now, fx);
+}
+
+void schedule_volumes_answered(struct job *job, const struct volume_facts *facts,
+                               const struct err *err, struct moment now, struct effects *fx)
+{
+    prepare_volumes_answered(job, facts, err, now, fx);
+}

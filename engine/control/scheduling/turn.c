@@ -1,0 +1,201 @@
+/* turn.c - see turn.h. */
+#include "engine/control/scheduling/turn.h"
+
+#include <string.h>
+
+#include "base/text.h"
+#include "engine/control/scheduling/guest_free.h"
+#include "engine/control/scheduling/prepare.h"
+#include "engine/control/scheduling/room.h"
+#include "engine/control/scheduling/wait.h"
+#include "engine/control/scheduling/wake.h"
+#include "engine/model/backoff.h"
+#include "engine/model/ledger.h"
+#include "engine/model/rejection.h"
+
+void turn_wait(struct fleet *f, struct job *job, struct moment now, struct effects *fx)
+{
+    f->store_waits = f->store_waits || !f->store_ok;
+    if (!f->store_ok)
+        step_wait(job, PENDING_STORE, now, "the store cannot be written");
+    else
+        step_wait(job, PENDING_SLOT_FLEET, now, "the fleet's %u places are taken",
+                  f->config.parallel_per_fleet);
+    (void)wait_until_deadline(f, job, now, fx);
+}
+
+static bool backs_off(struct fleet *f, struct job *job, struct moment now, struct effects *fx)
+{
+    if (!origin_is_automatic(job->origin))
+        return false;
+    struct backoff backoff;
+    backoff_of(fleet_newest_finished(f, job->guest_uuid), &backoff);
+    if (backoff.until_ms <= now.wall_ms)
+        return false;
+    if (job->pending != PENDING_BACKOFF)
+        effects_note(fx, "VirtualMachineInstance", job->ns, job->guest_name, job->guest_uuid,
+                     now.wall_ms, true, "MigrationBackoff", "backoff migrating vmi %s/%s", job->ns,
+                     job->guest_name);
+    step_wait(job, PENDING_BACKOFF, now, "%u migrations of the guest failed in a row",
+              backoff.failures);
+    job->waits_until_ms = backoff.until_ms;
+    job->wake_ms = now.mono_ms + backoff.until_ms - now.wall_ms;
+    wait_for_time(job);
+    return true;
+}
+
+/* Places and bandwidth of the node it leaves. */
+static bool source_has_room(struct fleet *f, struct node *source, struct job *job,
+                            struct moment now, struct effects *fx)
+{
+    const struct fleet_config *config = &f->config;
+    uint64_t budget = config->bandwidth_per_node;
+    uint64_t wants = job->config.bandwidth > 0 ? (uint64_t)job->config.bandwidth : budget;
+    if (config->parallel_outbound_per_node != 0 &&
+        source->outbound >= config->parallel_outbound_per_node)
+        step_wait(job, PENDING_SLOT_SOURCE, now, "%u migrations leave %s, its limit",
+                  source->outbound, source->name);
+    else if (budget != 0 && source->out_bandwidth > 0 && source->out_bandwidth + wants > budget)
+        step_wait(job, PENDING_BANDWIDTH, now,
+                  "migrations that leave %s use %llu of its %llu bytes per second", source->name,
+                  (unsigned long long)source->out_bandwidth, (unsigned long long)budget);
+    else
+        return true;
+    wait_in(&source->blocked_out, job);
+    (void)wait_until_deadline(f, job, now, fx);
+    return false;
+}
+
+/* Right after a start what a namespace uses is not known before every node was asked; one that does
+ * not even say that it cannot be reached is not waited for longer than this. */
+enum { FIRST_LISTS_MS = 30000, LISTS_AGAIN_MS = 1000 };
+
+static const struct node *not_listed_yet(const struct fleet *f, struct moment now)
+{
+    for (const struct node *node = f->nodes; node != NULL; node = node->hh.next) {
+        if (now.wall_ms - node->created_wall_ms >= FIRST_LISTS_MS)
+            return NULL; /* they are all of one age */
+        if (!node->asked || (node->connected && !node->listed))
+            return node;
+    }
+    return NULL;
+}
+
+static bool use_is_known(struct fleet *f, const struct guest *guest, struct job *job,
+                         struct moment now, struct effects *fx)
+{
+    const struct node *node = not_listed_yet(f, now);
+    if (node == NULL || guest->space == NULL || guest->space->quotas == NULL)
+        return true;
+    step_wait(job, PENDING_QUOTA, now, "what its namespace uses on node %s is not known yet",
+              node->name);
+    wait_for_time(job);
+    if (wait_until_deadline(f, job, now, fx) && job->wake_ms > now.mono_ms + LISTS_AGAIN_MS)
+        job->wake_ms = now.mono_ms + LISTS_AGAIN_MS;
+    return false;
+}
+
+static bool quota_has_room(struct fleet *f, const struct guest *guest, struct job *job,
+                           struct moment now, struct effects *fx)
+{
+    struct demand more = ledger_demand(guest);
+    char text[QUOTA_TEXT_MAX];
+    if (!use_is_known(f, guest, job, now, fx))
+        return false;
+    if (guest->space == NULL || room_in_quota(guest->space, &more, text))
+        return true;
+    step_wait(job, PENDING_QUOTA, now, "%s", text);
+    wait_in(&guest->space->blocked, job);
+    guest->space->seen = guest->space->used; /* less than this is room */
+    (void)wait_until_deadline(f, job, now, fx);
+    return false;
+}
+
+/* Where what may change will find it: the company of nodes, the node it named, any node. */
+static void park_unplaced(struct fleet *f, struct job *job, const struct guest *guest)
+{
+    const unsigned *counts = f->scratch->counts;
+    bool own = guest->settings != NULL && guest->settings->node_selector.n > 0;
+    const char *named = job->wanted;
+    if (named[0] == '\0' && !own) /* the guest's own selector wins over what is added */
+        named = labels_get(&job->added_selector, "kubernetes.io/hostname");
+    struct node *node = named != NULL ? fleet_node(f, named) : NULL;
+    if (counts[REJECT_AFFINITY] + counts[REJECT_ANTI_AFFINITY] > 0)
+        wait_in(&f->near, job);
+    else
+        wait_in(node != NULL ? &node->blocked_in : &f->unplaced, job);
+}
+
+static void start(struct fleet *f, struct job *job, const struct guest *guest, struct moment now,
+                  struct effects *fx)
+{
+    TEXT_SET(job->source, guest->owner->node->name);
+    if (room_reserve(f, job, guest, now, fx)) {
+        job->target_side = job->source_side = (struct job_side){0};
+        job->asked_job = false; /* asked once more before the hand-off */
+        job->hv_job = JOB_SEEN_UNKNOWN;
+        step_take(f, job, TRIGGER_ADMITTED, now, fx);
+        prepare_advance(f, job, now, fx);
+        return;
+    }
+    room_none(f, job, now, fx);
+    if (job->phase == PHASE_PENDING)
+        park_unplaced(f, job, guest);
+}
+
+/* Is the guest where it can be asked, and in a state from which it can leave? */
+static bool guest_is_there(struct fleet *f, struct job *job, const struct guest *guest,
+                           struct moment now, struct effects *fx)
+{
+    if (guest == NULL || guest->owner == NULL) {
+        step_wait(job, PENDING_GUEST_UNSEEN, now, "the guest has not been seen on any node");
+        wait_for_time(job);
+    } else if (!guest->owner->node->connected) {
+        step_wait(job, PENDING_SOURCE_UNREACHABLE, now,
+                  "node %s, where the guest was last seen, cannot be reached",
+                  guest->owner->node->name);
+        wait_in(&guest->owner->node->blocked_out, job);
+    } else {
+        return true;
+    }
+    (void)wait_until_deadline(f, job, now, fx);
+    return false;
+}
+
+static void try_it(struct fleet *f, struct job *job, const struct guest *guest, struct moment now,
+                   struct effects *fx)
+{
+    if (!guest_is_there(f, job, guest, now, fx) || backs_off(f, job, now, fx))
+        return;
+    room_configure(f, job, guest);
+    if (source_has_room(f, guest->owner->node, job, now, fx) &&
+        quota_has_room(f, guest, job, now, fx) && guest_is_free(f, job, guest, now, fx))
+        start(f, job, guest, now, fx);
+}
+
+/* Another may have the room that this one was woken for and did not take. */
+static void pass_on(struct fleet *f, struct job *job, struct node *source, struct space *space)
+{
+    bool waits = job->phase == PHASE_PENDING;
+    if (waits && source != NULL && job->wait.in != &source->blocked_out)
+        wake_next_leaving(f, source); /* at once: before somebody who waits for less */
+    if (job->woken_for != NULL && strcmp(job->woken_for->name, job->target) != 0)
+        fleet_node_improved(f, job->woken_for);
+    if (waits && job->woken_out != NULL && job->woken_out != source)
+        wake_next_leaving(f, job->woken_out);
+    if (waits && job->woken_by_quota && space != NULL && job->wait.in != &space->blocked) {
+        space->quota_changed = true;
+        fleet_space_stirred(f, space);
+    }
+    job->woken_for = job->woken_out = NULL;
+    job->woken_by_quota = false;
+}
+
+void turn_try(struct fleet *f, struct job *job, struct moment now, struct effects *fx)
+{
+    const struct guest *guest = fleet_guest(f, job->guest_uuid);
+    struct node *source = guest != NULL && guest->owner != NULL ? guest->owner->node : NULL;
+    struct space *space = guest != NULL ? guest->space : NULL;
+    try_it(f, job, guest, now, fx); /* the guest may be gone after it */
+    pass_on(f, job, source, space);
+}

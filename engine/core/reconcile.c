@@ -1,0 +1,560 @@
+/* reconcile.c - see reconcile.h. Each input first changes what is known, then the jobs it
+ * concerns are moved as far as the facts now allow. */
+#include "engine/core/reconcile.h"
+
+#include <stdio.h>
+#include <string.h>
+
+#include "base/text.h"
+#include "engine/control/admission.h"
+#include "engine/control/advance.h"
+#include "engine/control/documents.h"
+#include "engine/control/drain.h"
+#include "engine/control/placement.h"
+#include "engine/control/requirement.h"
+#include "engine/control/scheduling/scheduling.h"
+#include "engine/control/split.h"
+#include "engine/control/word.h"
+#include "engine/data/expect.h"
+#include "engine/data/final.h"
+#include "engine/data/intent.h"
+#include "engine/data/ladder.h"
+#include "engine/data/looks.h"
+#include "engine/data/move.h"
+#include "engine/data/recovery.h"
+#include "engine/data/steer.h"
+#include "engine/data/userpause.h"
+#include "engine/model/ledger.h"
+#include "engine/model/volumes.h"
+
+enum { THAW_MS = 15000 }; /* an order waits at most 10 s for its turn at a host */
+
+/* The guest's unfinished job, unless an internal error froze it: that one takes no input. */
+static struct job *active_job(struct fleet *f, const char *guest_uuid)
+{
+    struct job *job = fleet_active_job(f, guest_uuid);
+    return job != NULL && !job->frozen ? job : NULL;
+}
+
+static void on_host(struct fleet *f, const struct input *input, struct moment now)
+{
+    struct node *node = fleet_node(f, input->host);
+    if (node == NULL)
+        return;
+    if (node->connected != input->of.connected)
+        node->since_wall_ms = now.wall_ms;
+    node->connected = input->of.connected;
+    node->losses += !node->connected;
+    if (!node->connected) {
+        node->lost_ms = now.mono_ms;
+        node->lost_closed = input->err.hv_code == HV_LOST_CLOSED;
+    }
+    node->asked = true;
+    node->listed = node->listed && input->of.connected;
+    node->facts_fresh = false;
+    TEXT_SET(node->error, input->of.connected ? "" : input->err.text);
+    node->version = fleet_touch(f);
+    f->guests_version = f->version; /* guests show whether their node is reachable */
+    f->drains_due = true;
+    fleet_node_improved(f, node);
+    while (node->connected && node->blocked_out.n > 0) /* that it was away is no reason any more */
+        fleet_queue_ready(f, heap_top(&node->blocked_out));
+}
+
+static void on_facts(struct fleet *f, const struct input *input)
+{
+    struct node *node = fleet_node(f, input->host);
+    if (node == NULL)
+        return;
+    bool first = !node->has_facts || strcmp(node->facts.arch, input->of.facts.arch) != 0;
+    bool grown = node->facts.memory_kib != input->of.facts.memory_kib ||
+                 node->facts.cpus != input->of.facts.cpus;
+    node->facts = input->of.facts;
+    node->has_facts = node->facts_fresh = true;
+    node->version = fleet_touch(f);
+    if (first)
+        fleet_refresh_node(f, node);
+    if (grown)
+        fleet_node_improved(f, node);
+}
+
+static void on_abilities(struct fleet *f, struct input *input)
+{
+    struct node *node = fleet_node(f, input->host);
+    if (node == NULL)
+        return;
+    if (node->abilities == NULL || node->abilities->hash != input->of.abilities->hash)
+        cpus_forget_node(&f->cpus, node->name); /* another emulator may know another CPU */
+    hv_abilities_free(node->abilities);
+    node->abilities = input->of.abilities;
+    input->of.abilities = NULL;
+    node->version = fleet_touch(f);
+    fleet_node_improved(f, node);
+}
+
+static void on_guests(struct fleet *f, const struct input *input, struct moment now)
+{
+    struct node *node = fleet_node(f, input->host);
+    if (node == NULL)
+        return;
+    fleet_apply_list(f, node, input->of.guests, now.wall_ms);
+}
+
+/* ---- definitions ---- */
+
+static void on_definition(struct fleet *f, const struct input *input, struct moment now)
+{
+    struct node *node = fleet_node(f, input->host);
+    if (node == NULL)
+        return;
+    fleet_apply_definition(f, node, input->guest, input->of.definition, now.wall_ms);
+    struct guest *guest = fleet_guest(f, input->guest);
+    if (guest != NULL && guest->owner != NULL && guest->owner->node == node)
+        requirement_changed(f, guest, now);
+}
+
+/* The answer is about a CPU and a node, so it serves every guest that sees the same CPU. */
+static void on_cpu(struct fleet *f, const struct input *input, struct moment now,
+                   struct effects *fx)
+{
+    struct job *job = active_job(f, input->guest);
+    if (job == NULL || job->probe_id != input->id)
+        return;
+    const struct guest *guest = fleet_guest(f, input->guest);
+    job->probe_id = 0;
+    if (input->err.code != ERR_NONE) {
+        job->probe_failed = input->err.code != ERR_UNREACHABLE;
+        job->probe_lost = !job->probe_failed;
+        effects_event(fx, job, now.wall_ms, true, "CPUNotCompared",
+                      "%s could not compare the guest's CPU: %.300s", input->host, input->err.text);
+    } else if (guest != NULL && guest->owner != NULL && guest->owner->needs != NULL) {
+        cpus_learn(&f->cpus, guest->owner->needs->facts.cpu_hash, input->host,
+                   input->of.comparison > 0 ? CPU_FIT_YES : CPU_FIT_NO);
+    }
+    advance_job(f, job, now, fx);
+}
+
+static void on_volumes(struct fleet *f, const struct input *input, struct moment now,
+                       struct effects *fx)
+{
+    struct job *job = active_job(f, input->guest);
+    if (job == NULL || job->volumes == NULL || job->volumes->question != input->id ||
+        job->phase != PHASE_SCHEDULING)
+        return;
+    schedule_volumes_answered(job, input->of.volumes, &input->err, now, fx);
+    advance_job(f, job, now, fx);
+}
+
+static void on_event(struct fleet *f, const struct input *input, struct moment now,
+                     struct effects *fx)
+{
+    const struct hv_event *event = &input->of.event;
+    struct job *job = active_job(f, event->guest);
+    if (job == NULL || job->epoch == 0)
+        return;
+    bool at_source = strcmp(event->host, job->source) == 0;
+    bool at_target = strcmp(event->host, job->target) == 0;
+    if (at_source && event->kind == HV_EVENT_ITERATION)
+        move_seen(f, job, now, fx);
+    if (event->kind == HV_EVENT_LIFECYCLE) {
+        if (at_target && event->a == HV_LIFECYCLE_STARTED)
+            move_seen(f, job, now, fx);
+        /* libvirt's detail 7 of SUSPENDED: the source stopped for post-copy. */
+        if (at_source && event->a == HV_LIFECYCLE_SUSPENDED && event->b == 7)
+            move_mode(job, MODE_POSTCOPY, "post-copy began", now, fx);
+        if (!job->call_out)
+            job->next_round_ms = now.mono_ms; /* something changed: look at once */
+        if (at_source || at_target) {
+            ladder_event(job, at_source, event, now);
+            userpause_event(f, job, at_source, event, now, fx);
+        }
+    }
+    advance_job(f, job, now, fx);
+}
+
+static void on_sample(struct fleet *f, const struct input *input, struct moment now,
+                      struct effects *fx)
+{
+    const struct sample *sample = &input->of.sample;
+    struct job *job = fleet_job(f, sample->job_uid);
+    if (job == NULL || job->frozen)
+        return;
+    job->sample = *sample; /* the last one, with the real downtime, may come after the end */
+    job->has_sample = true;
+    job->next_sample_seq = sample->seq + 1;
+    job_note_eta(job);
+    job->version = fleet_touch(f);
+    ladder_sample(job, sample, now);
+    if (sample->source == SAMPLE_COMPLETED)
+        final_statistics(f, job, &sample->stats, "event");
+    if (job->phase == PHASE_RUNNING) {
+        steer_look(f, job, sample, now, fx);
+        if (job->abort_asked)
+            advance_job(f, job, now, fx);
+        else
+            fleet_settle_job(f, job);
+    }
+    if (job->phase != PHASE_TARGET_READY)
+        return;
+    move_seen(f, job, now, fx);
+    advance_job(f, job, now, fx);
+}
+
+static void on_look(struct fleet *f, const struct input *input, struct moment now,
+                    struct effects *fx)
+{
+    struct node *node = fleet_node(f, input->host);
+    if (node != NULL)
+        fleet_apply_sight(f, node, input->guest, &input->of.sight);
+    struct job *job = fleet_newest_finished(f, input->guest);
+    if (job != NULL && looks_seen_later(f, job, input->id, &input->of.sight, now, fx)) {
+        fleet_settle_job(f, job);
+        return;
+    }
+    job = active_job(f, input->guest);
+    if (job == NULL)
+        return;
+    struct job_side *side = NULL;
+    if (job->source_side.look_id == input->id)
+        side = &job->source_side;
+    else if (job->target_side.look_id == input->id)
+        side = &job->target_side;
+    if (side == NULL) {
+        if (steer_target_seen(f, job, input->id, &input->of.sight, now, fx))
+            fleet_settle_job(f, job);
+        return; /* else an answer to a question of long ago */
+    }
+    side->look_id = 0;
+    side->round = job->round;
+    side->sight = input->of.sight;
+    side->seen_wall_ms = now.wall_ms;
+    side->seen_ms =
+        side->sight.at_ms > 0 && side->sight.at_ms < now.mono_ms ? side->sight.at_ms : now.mono_ms;
+    job->version = fleet_touch(f);
+    advance_job(f, job, now, fx);
+}
+
+/* Only "no job" means that there is none: one that failed or was cancelled is still at its end
+ * work. */
+static enum job_seen read_job(const struct input *input)
+{
+    const struct hv_job_stats *stats = &input->of.stats;
+    if (input->err.code != ERR_NONE)
+        return JOB_SEEN_UNKNOWN; /* the states will tell */
+    if (stats->type == HV_JOB_NONE)
+        return JOB_SEEN_NONE;
+    if (stats->type != HV_JOB_BOUNDED && stats->type != HV_JOB_UNBOUNDED)
+        return JOB_SEEN_UNKNOWN;
+    bool ours =
+        stats->operation == HV_OPERATION_MIGRATION_OUT || stats->operation == HV_OPERATION_UNKNOWN;
+    return ours ? JOB_SEEN_ACTIVE : JOB_SEEN_OTHER;
+}
+
+static void on_ask_job(struct fleet *f, const struct input *input, struct moment now,
+                       struct effects *fx)
+{
+    struct job *job = active_job(f, input->guest);
+    if (job == NULL || job->hv_job_question != input->id)
+        return;
+    job->hv_job_question = 0;
+    job->hv_job_round = job->round;
+    job->hv_job = read_job(input);
+    job->hv_job_is_backup =
+        job->hv_job == JOB_SEEN_OTHER && input->of.stats.operation == HV_OPERATION_BACKUP;
+    advance_job(f, job, now, fx);
+}
+
+static void on_stream(struct fleet *f, const struct input *input, struct moment now,
+                      struct effects *fx)
+{
+    struct job *job = active_job(f, input->guest);
+    if (job != NULL && move_answered(job, input, now, fx))
+        advance_job(f, job, now, fx);
+}
+
+/* An order that the end of its job overtook: its record is closed, nothing follows from it. */
+static void on_late_call(struct fleet *f, const struct input *input, struct moment now,
+                         struct effects *fx)
+{
+    struct job *job = fleet_newest_finished(f, input->guest);
+    if (job == NULL || input->id == 0)
+        return;
+    struct job_order *orders[] = {&job->stream.order, &job->recovery.order, &job->userpause.order,
+                                  &job->backup_order};
+    bool closed = false;
+    for (size_t i = 0; i < COUNT(orders); i++)
+        closed = closed || order_answered(job, orders[i], input->id, &input->err, now, fx);
+    if (!closed && job->abort_call_id == input->id)
+        move_abort_called(job, &input->err, now, fx);
+    else if (!closed && !steer_called(f, job, input->id, &input->err, now, fx))
+        return;
+    job->version = fleet_touch(f);
+    fleet_settle_job(f, job);
+}
+
+static void on_call(struct fleet *f, const struct input *input, struct moment now,
+                    struct effects *fx)
+{
+    struct job *job = active_job(f, input->guest);
+    if (job == NULL) {
+        on_late_call(f, input, now, fx);
+        return;
+    }
+    if (input->of.call == HV_CALL_MIGRATE && job->call_out && job->call_id == input->id)
+        move_called(job, &input->err, now, fx);
+    else if (job->abort_call_id != 0 && job->abort_call_id == input->id)
+        move_abort_called(job, &input->err, now, fx);
+    else if (!schedule_backup_answered(job, input->id, &input->err, now, fx) &&
+             !ladder_called(f, job, input->id, &input->err, now, fx) &&
+             !recovery_called(f, job, input->id, &input->err, now, fx) &&
+             !userpause_called(job, input->id, &input->err, now, fx) &&
+             !steer_called(f, job, input->id, &input->err, now, fx)) {
+        on_late_call(f, input, now, fx);
+        return;
+    }
+    job->version = fleet_touch(f);
+    advance_job(f, job, now, fx);
+}
+
+static void name_job(const struct job *job, struct migration_ref *out_ref)
+{
+    TEXT_SET(out_ref->uid, job->uid);
+    TEXT_SET(out_ref->ns, job->ns);
+    TEXT_SET(out_ref->name, job->name);
+}
+
+static bool on_create(struct fleet *f, const struct input *input, struct moment now,
+                      struct effects *fx, struct migration_ref *out_ref, struct err *err)
+{
+    OWNED(job) job = admission_admit(f, &input->of.create.request, now, err);
+    if (job == NULL)
+        return false;
+    name_job(job, out_ref);
+    if (input->of.create.request.dry_run)
+        return true;
+    admission_add(f, TAKE(job), now, fx);
+    return true;
+}
+
+static bool on_cancel(struct fleet *f, const struct input *input, struct moment now,
+                      struct effects *fx, struct migration_ref *out_ref, struct err *err)
+{
+    struct job *job = fleet_job_named(f, input->of.cancel.ns, input->of.cancel.name);
+    if (job == NULL)
+        return err_set(err, ERR_NOT_FOUND,
+                       "virtualmachineinstancemigrations.kubevirt.io \"%s\" not found",
+                       input->of.cancel.name);
+    name_job(job, out_ref);
+    if (job->frozen)
+        return err_set(
+            err, ERR_REFUSED,
+            "migration %s is frozen by an internal error (%.200s); `ferry recover` adopts "
+            "it again, `ferry resolve` ends it",
+            job->name, job->pending_reason);
+    if (phase_is_final(job->phase)) {
+        if (!input->of.cancel.remove)
+            return err_set(err, ERR_REFUSED, "migration %s has ended already (%s)", job->name,
+                           phase_name(job->phase));
+        job->remove_when_final = job->changed = true;
+        fleet_settle_job(f, job);
+        (void)effects_add(fx, EFFECT_DO_REMOVE, job, now.wall_ms);
+        return true;
+    }
+    job->remove_when_final = job->remove_when_final || input->of.cancel.remove;
+    advance_stop(f, job, input->of.cancel.requester, ABORT_CAUSE_OPERATOR, "an operator asked", now,
+                 fx);
+    return true;
+}
+
+/* The kept numbers of a move that is over, from the node it went to. */
+static void on_final(struct fleet *f, const struct input *input)
+{
+    struct job *job = fleet_newest_finished(f, input->guest);
+    if (job == NULL || job->final.question == 0 || job->final.question != input->id)
+        return;
+    job->final.question = 0;
+    if (input->err.code == ERR_NONE && input->of.stats.type == HV_JOB_COMPLETED)
+        final_statistics(f, job, &input->of.stats, "target");
+}
+
+/* ---- the operator's word ---- */
+
+/* Adopted as after a restart: what the hosts say decides how it goes on. */
+static void thaw(struct fleet *f, struct job *job, const char *who, struct moment now,
+                 struct effects *fx)
+{
+    const struct incident *incident = incidents_find(&f->incidents, job->ns, job->name);
+    job->frozen = false;
+    step_wait_over(job, now);
+    if (incident != NULL && incident->kind == INCIDENT_INTERNAL)
+        (void)incidents_close(&f->incidents, job->uid, INCIDENT_END_RESOLVED, who, now.wall_ms);
+    effects_event(fx, job, now.wall_ms, false, "RecoveryRequested",
+                  "%s asked to go on after an internal error; reading both nodes.", who);
+    reconcile_restore(f, job, now, fx);
+    if (job->phase == PHASE_PENDING)
+        fleet_queue_ready(f, job);
+    job->version = fleet_touch(f);
+}
+
+static bool on_resolve(struct fleet *f, const struct input *input, struct moment now,
+                       struct effects *fx, struct migration_ref *out_ref, struct err *err)
+{
+    struct job *job = fleet_job_named(f, input->of.resolve.ns, input->of.resolve.name);
+    if (job != NULL && job->frozen && input->of.resolve.word == RESOLVE_RECOVER) {
+        int64_t frozen_ms = now.mono_ms - job->entered_ms;
+        if (frozen_ms < THAW_MS)
+            return err_set(
+                err, ERR_REFUSED,
+                "migration %s was frozen %lld s ago and an order given before may still be "
+                "on its way; try again in %lld s",
+                job->name, (long long)(frozen_ms / 1000),
+                (long long)((THAW_MS - frozen_ms) / 1000 + 1));
+        name_job(job, out_ref);
+        thaw(f, job, input->of.resolve.requester, now, fx);
+        return true;
+    }
+    job = NULL;
+    if (!word_taken(f, &input->of.resolve, now, fx, &job, err))
+        return false;
+    if (job == NULL)
+        return true; /* it was about an incident */
+    name_job(job, out_ref);
+    job->version = fleet_touch(f);
+    advance_job(f, job, now, fx);
+    return true;
+}
+
+/* ---- what happens by itself ---- */
+
+static void tick_jobs(struct fleet *f, struct moment now, struct effects *fx)
+{
+    struct job *job;
+    while ((job = heap_top(&f->timers)) != NULL && job->wake_ms <= now.mono_ms) {
+        if (phase_is_final(job->phase)) {
+            looks_later(f, job, now, fx);
+            fleet_settle_job(f, job);
+            continue;
+        }
+        advance_job(f, job, now, fx);
+        if (!phase_is_final(job->phase) && job->wake_ms <= now.mono_ms) {
+            job->wake_ms = now.mono_ms + 1; /* it wants to be looked at again at once */
+            fleet_settle_job(f, job);
+        }
+    }
+}
+
+/* Drains, and guests marked for evacuation without one. */
+static void tick_drains(struct fleet *f, struct moment now, struct effects *fx)
+{
+    bool all = f->drains_due;
+    f->drains_due = false;
+    struct object *object, *next;
+    DL_FOREACH_SAFE(f->of_kind[OBJECT_DRAIN], object, next)
+    {
+        if (!drain_is_final(object->drain->state) && (all || object->drain->next_ms <= now.mono_ms))
+            drain_advance(f, object, now, fx);
+    }
+    if (!all)
+        return;
+    DL_FOREACH_SAFE(f->of_kind[OBJECT_GUEST], object, next)
+    {
+        unsigned count = 0;
+        struct guest *guest = fleet_guest_named(f, object->ns, object->name, &count);
+        if (guest != NULL && guest->evacuation_node[0] != '\0')
+            evacuation_advance(f, guest, now, fx);
+    }
+}
+
+static void on_tick(struct fleet *f, struct moment now, struct effects *fx)
+{
+    tick_jobs(f, now, fx);
+    requirement_tick(f, now, fx);
+    split_tick(f, now, fx);
+}
+
+static bool on_request(struct fleet *f, struct input *input, struct moment now, struct effects *fx,
+                       struct migration_ref *out_ref, struct err *err)
+{
+    switch (input->kind) {
+    case INPUT_CREATE: return on_create(f, input, now, fx, out_ref, err);
+    case INPUT_CANCEL: return on_cancel(f, input, now, fx, out_ref, err);
+    case INPUT_PUT: return documents_put(f, &input->of.put, now, fx, out_ref, err);
+    case INPUT_REMOVE: return documents_remove(f, &input->of.remove, now, fx, err);
+    case INPUT_RESOLVE: return on_resolve(f, input, now, fx, out_ref, err);
+    case INPUT_EVICT: return documents_evict(f, &input->of.evict, now, fx, err);
+    default: return true;
+    }
+}
+
+static void on_fact(struct fleet *f, struct input *input, struct moment now, struct effects *fx)
+{
+    switch (input->kind) {
+    case INPUT_TICK: on_tick(f, now, fx); break;
+    case INPUT_HOST: on_host(f, input, now); break;
+    case INPUT_MISSED: f->missed++; break;
+    case INPUT_FACTS: on_facts(f, input); break;
+    case INPUT_ABILITIES: on_abilities(f, input); break;
+    case INPUT_GUESTS: on_guests(f, input, now); break;
+    case INPUT_DEFINITION: on_definition(f, input, now); break;
+    case INPUT_EVENT: on_event(f, input, now, fx); break;
+    case INPUT_SAMPLE: on_sample(f, input, now, fx); break;
+    case INPUT_LOOK: on_look(f, input, now, fx); break;
+    case INPUT_ASK_JOB: on_ask_job(f, input, now, fx); break;
+    case INPUT_FINAL: on_final(f, input); break;
+    case INPUT_CPU: on_cpu(f, input, now, fx); break;
+    case INPUT_VOLUMES: on_volumes(f, input, now, fx); break;
+    case INPUT_DIRTY: expect_measured(f, input->guest, &input->of.dirty, &input->err); break;
+    case INPUT_STREAM: on_stream(f, input, now, fx); break;
+    case INPUT_CALL: on_call(f, input, now, fx); break;
+    default: break;
+    }
+}
+
+bool reconcile(struct fleet *f, struct input *input, struct moment now, struct effects *fx,
+               struct migration_ref *out_ref, struct err *err)
+{
+    bool done = true;
+    if (input_class(input->kind) == INPUT_IS_REQUEST)
+        done = on_request(f, input, now, fx, out_ref, err);
+    else
+        on_fact(f, input, now, fx);
+    tick_drains(f, now, fx);
+    schedule_run(f, now, fx);
+    return done;
+}
+
+void reconcile_restore(struct fleet *f, struct job *job, struct moment now, struct effects *fx)
+{
+    job->entered_ms = job->wake_ms = now.mono_ms;
+    int64_t waited_ms = job->waits_since_ms > 0 ? now.wall_ms - job->waits_since_ms : 0;
+    job->waits_mono_ms = now.mono_ms - (waited_ms > 0 ? waited_ms : 0);
+    int64_t moves_ms = job->handed_off_ms > 0 ? now.wall_ms - job->handed_off_ms : 0;
+    job->begun_ms = now.mono_ms - (moves_ms > 0 ? moves_ms : 0); /* only the wall bridges a start */
+    if (job->launcher != LAUNCHER_NONE && job->target[0] != '\0')
+        ledger_restore(f, job);
+    if (job->phase == PHASE_TARGET_READY || job->phase == PHASE_RUNNING)
+        move_adopt(f, job, now, fx);
+    else
+        intent_close_left(job, now, fx);
+    fleet_settle_job(f, job);
+}
+
+int64_t reconcile_next_ms(const struct fleet *f, int64_t now_ms)
+{
+    if (f->drains_due || f->crowded)
+        return now_ms;
+    int64_t next_ms = now_ms + 1000;
+    const struct job *job = heap_top(&f->timers);
+    if (job != NULL && job->wake_ms < next_ms)
+        next_ms = job->wake_ms;
+    const struct guest *guest = heap_top(&f->required);
+    if (guest != NULL && guest->required_timer.first < next_ms)
+        next_ms = guest->required_timer.first;
+    guest = heap_top(&f->twice);
+    if (guest != NULL && guest->twice.timer.first < next_ms)
+        next_ms = guest->twice.timer.first;
+    for (const struct object *o = f->of_kind[OBJECT_DRAIN]; o != NULL; o = o->next)
+        if (!drain_is_final(o->drain->state) && o->drain->next_ms < next_ms)
+            next_ms = o->drain->next_ms;
+    return next_ms;
+}

@@ -1,0 +1,26 @@
+/* reconcile.h - the pure core that joins control and data plane: what happened -> what to record
+ * and do.
+ *
+ * reconcile(fleet, input, now) changes the fleet in place and appends effects. It reads no clock,
+ * does no I/O and holds no thread: the very same function serves two real hosts, ten thousand
+ * simulated ones, and a test that replays a story.
+ */
+#ifndef ENGINE_CORE_RECONCILE_H
+#define ENGINE_CORE_RECONCILE_H
+
+#include "engine/model/effects.h"
+#include "engine/model/fleet.h"
+#include "engine/model/input.h"
+
+/* For requests: *out_ref names the object on success; a refusal is in err and nothing changed.
+ * Other inputs never fail. What the input owns may move into the fleet. */
+bool reconcile(struct fleet *f, struct input *input, struct moment now, struct effects *fx,
+               struct migration_ref *out_ref, struct err *err);
+
+/* Takes over an unfinished job that the store held. */
+void reconcile_restore(struct fleet *f, struct job *job, struct moment now, struct effects *fx);
+
+/* When the core wants to be called again by itself. */
+int64_t reconcile_next_ms(const struct fleet *f, int64_t now_ms);
+
+#endif

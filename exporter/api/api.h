@@ -1,0 +1,143 @@
+/* api.h - the parts the handlers of the API share: replies, objects, lists, selectors.
+ *
+ * Everything is Kubernetes' shape: objects with metadata, lists with resourceVersion, Status for
+ * failures, Table for whoever asks for one. What Ferry adds to KubeVirt's fields is in
+ * status.ferry.
+ */
+#ifndef EXPORTER_API_API_H
+#define EXPORTER_API_API_H
+
+#include "base/json.h"
+#include "base/text.h"
+#include "engine/snapshot.h"
+#include "exporter/api/routes.h"
+#include "exporter/http/http.h"
+
+/* ---- replies: api_reply.c ---- */
+void reply_text(struct http_reply *reply, unsigned status, const char *text);
+/* Takes the value; NULL (no memory) becomes 503. */
+void reply_json(struct http_reply *reply, unsigned status, struct json_object *take_value);
+void reply_buf(struct http_reply *reply, unsigned status, struct buf *take_buf);
+/* A failure as a Kubernetes Status. kind NONE and name NULL where it is about no object. */
+void reply_err(struct http_reply *reply, const struct err *err, enum api_kind kind,
+               const char *name);
+void reply_not_found(struct http_reply *reply, enum api_kind kind, const char *name);
+/* The server's own refusals: 400, 404, 405, 413, 415, 421, 429, 503. */
+void reply_refusal(struct http_reply *reply, unsigned status, const char *text);
+void reply_no_route(struct http_reply *reply, const struct http_request *request,
+                    const char *allow);
+void reply_success(struct http_reply *reply, unsigned status); /* a Status about no object */
+/* Status Success of a delete. */
+void reply_deleted(struct http_reply *reply, enum api_kind kind, const char *name, const char *uid);
+
+/* ---- objects: api_migration.c, api_move.c, api_instance.c, api_node.c, api_pod.c,
+ * api_document.c ---- */
+struct api_column {
+    const char *name, *type; /* string | integer | date */
+    int priority;            /* 0: always, 1: wide only */
+    const char *help;
+};
+/* How the objects of a kind are found and shown. Objects are numbered as in the snapshot; where
+ * the snapshot holds other things between them, is_there tells which numbers are objects. */
+struct api_view {
+    const struct api_column *columns; /* after Name */
+    size_t n_columns;
+    size_t (*count)(const struct snapshot *s);
+    const char *(*ns)(const struct snapshot *s, size_t i); /* NULL for kinds without */
+    const char *(*name)(const struct snapshot *s, size_t i);
+    struct json_object *(*labels)(const struct snapshot *s, size_t i); /* new; may be NULL */
+    struct json_object *(*object)(const struct snapshot *s, size_t i); /* new */
+    void (*add_cells)(const struct snapshot *s, size_t i, int64_t now_ms,
+                      struct json_object *cells);
+    bool (*is_there)(const struct snapshot *s, size_t i); /* NULL: all numbers are */
+    /* The value of a field that can be selected by besides name and namespace; NULL: it has none.
+     * fields (NULL: there are none) lists them, separated by spaces. */
+    const char *fields;
+    const char *(*field)(const struct snapshot *s, size_t i, const char *key);
+};
+extern const struct api_view api_migrations, api_instances, api_nodes, api_pods;
+extern const struct api_view api_policies, api_quotas, api_namespaces, api_drains, api_incidents;
+const struct api_view *api_view_of(enum api_kind kind); /* NULL: it cannot be read */
+/* The number of an object; false when there is none. */
+bool api_find(const struct api_view *view, const struct snapshot *s, const char *ns,
+              const char *name, size_t *out_i);
+
+/* The overlay or document of that key, NULL when there is none. */
+const struct snapshot_object *api_document(const struct snapshot *s, enum object_kind kind,
+                                           const char *ns, const char *name);
+/* A JSON object's text as an object, a new reference, empty when it is NULL or none; with a path,
+ * the object there. */
+struct json_object *api_object_from(const char *text, const char *path);
+/* Adds metadata.annotations that were stored with an object, if there are any. */
+void api_add_annotations(struct json_object *metadata, const char *metadata_json);
+void api_add_unless_empty(struct json_object *object, const char *key, const char *text);
+
+bool api_guest_runs(const struct snapshot_guest *guest); /* KubeVirt's phase Running */
+/* The place kept for a guest that arrives: shown as a pod from its choice to the end of the job. */
+bool api_target_launcher_is_up(const struct snapshot_job *job);
+
+struct json_object *api_job_object(const struct snapshot_job *job);
+/* status.migrationState, also shown on the guest; NULL before hand-off. */
+struct json_object *api_migration_state(const struct snapshot_job *job);
+
+/* What KubeVirt has no field for, into status.ferry of the job or of its guest. */
+void api_add_move(struct json_object *ferry, const struct snapshot_job *job);
+/* Its newest job ended irrecoverable, and what is left of it still stands as that left it. */
+bool api_guest_is_broken(const struct snapshot_guest *guest, const struct snapshot_job *newest);
+
+/* apiVersion and kind; metadata with name, namespace, uid, resourceVersion, creationTimestamp.
+ * Empty or 0 values are left out. Returns the metadata, borrowed. */
+struct api_meta {
+    const char *ns, *name, *uid;
+    uint64_t resource_version;
+    int64_t created_ms;
+};
+struct json_object *api_add_meta(struct json_object *object, enum api_kind kind,
+                                 const struct api_meta *meta);
+/* A condition of status.conditions. at_ms 0 and NULL text are left out. */
+void api_add_condition(struct json_object *conditions, const char *type, const char *status,
+                       int64_t at_ms, const char *reason, const char *message);
+/* "3d4h", "12m", as kubectl writes ages; "<unknown>" when since is 0. Both hold 32. */
+void api_age_text(int64_t since_ms, int64_t now_ms, char *out_text);
+void api_bytes_text(uint64_t bytes, char *out_text); /* "1.5GiB" */
+enum { API_SHORT_TEXT_MAX = 32 };
+
+/* ---- lists and tables: api_list.c ---- */
+struct api_list {
+    enum api_kind kind;
+    const struct api_column *columns;
+    size_t n_columns;
+    bool as_table;
+    enum { API_ROW_METADATA, API_ROW_OBJECT, API_ROW_NONE } rows;
+    size_t n;
+    struct buf text;
+};
+/* Looks at the request to know the shape. resource_version: of the whole list. */
+void api_list_begin(struct api_list *list, enum api_kind kind, const struct api_column *columns,
+                    size_t n_columns, const struct http_request *request,
+                    uint64_t resource_version);
+/* Takes both; cells (without the name) are used by tables only. */
+void api_list_add(struct api_list *list, struct json_object *take_object,
+                  struct json_object *take_cells);
+void api_list_end(struct api_list *list, struct http_reply *reply);
+bool api_wants_table(const struct http_request *request);
+/* True, with the reply filled, when the request asks for a watch: there is none yet. */
+bool api_refuses_watch(const struct http_request *request, struct http_reply *reply);
+
+/* ---- selectors: api_selector.c ---- */
+enum { API_TERMS_MAX = 16, API_TERM_TEXT_MAX = 320 };
+struct api_selector {
+    size_t n;
+    struct api_term {
+        char key[API_TERM_TEXT_MAX], value[API_TERM_TEXT_MAX];
+        enum { TERM_EQUALS, TERM_DIFFERS, TERM_EXISTS, TERM_ABSENT } op;
+    } terms[API_TERMS_MAX];
+};
+/* "a=b,c!=d,e,!f"; NULL or empty text selects everything. ERR_INVALID with the term. */
+bool api_selector_parse(const char *text, struct api_selector *out_selector, struct err *err);
+/* By label, in a JSON object of texts (NULL: no labels). */
+bool api_selector_matches(const struct api_selector *selector, struct json_object *labels);
+/* One term about a field with this value. */
+bool api_term_matches(const struct api_term *term, const char *value);
+
+#endif

@@ -1,0 +1,391 @@
+/* api_instance.c - a guest as KubeVirt's VirtualMachineInstance. */
+#include <string.h>
+
+#include "base/text.h"
+#include "engine/model/volumes.h"
+#include "exporter/api/api.h"
+
+enum { REASONS_TEXT_MAX = 8192 };
+
+/* KubeVirt's phase from libvirt's state. A guest nobody can ask about is Unknown. */
+static const char *phase_of(const struct snapshot_guest *guest)
+{
+    if (guest->node[0] == '\0' || !guest->node_reachable)
+        return "Unknown";
+    switch (guest->state) {
+    case HV_STATE_RUNNING:
+    case HV_STATE_BLOCKED:
+    case HV_STATE_PAUSED:
+    case HV_STATE_SHUTDOWN:
+    case HV_STATE_PMSUSPENDED: return "Running";
+    case HV_STATE_CRASHED: return "Failed";
+    case HV_STATE_SHUTOFF: {
+        bool broke = guest->reason == HV_SHUTOFF_CRASHED || guest->reason == HV_SHUTOFF_FAILED;
+        return broke ? "Failed" : "Succeeded";
+    }
+    default: return "Unknown";
+    }
+}
+
+bool api_guest_runs(const struct snapshot_guest *guest)
+{
+    return strcmp(phase_of(guest), "Running") == 0;
+}
+
+static struct json_object *labels_of(const struct snapshot_guest *guest)
+{
+    struct json_object *labels = api_object_from(guest->labels, NULL);
+    if (guest->node[0] != '\0')
+        json_add_text(labels, "kubevirt.io/nodeName", guest->node);
+    return labels;
+}
+
+static const struct snapshot_job *newest_job(const struct snapshot *s,
+                                             const struct snapshot_guest *guest)
+{
+    for (size_t i = s->n_jobs; guest->job_uid[0] != '\0' && i-- > 0;)
+        if (strcmp(s->jobs[i]->uid, guest->job_uid) == 0)
+            return s->jobs[i];
+    return NULL;
+}
+
+static void add_spec(struct json_object *object, const struct snapshot_guest *guest)
+{
+    char memory[API_SHORT_TEXT_MAX];
+    (void)snprintf(memory, sizeof memory, "%lluKi", (unsigned long long)guest->memory_kib);
+    struct json_object *spec = json_add_object(object, "spec");
+    struct json_object *domain = json_add_object(spec, "domain");
+    json_add_i64(json_add_object(domain, "cpu"), "cores", guest->vcpus);
+    json_add_text(json_add_object(domain, "memory"), "guest", memory);
+    (void)json_add_object(domain, "devices");
+    /* What it asks of the fleet, in the same words. */
+    OWNED(json_object) settings = api_object_from(guest->settings, NULL);
+    static const char *const keys[] = {"evictionStrategy", "nodeSelector", "tolerations",
+                                       "affinity"};
+    for (size_t i = 0; i < COUNT(keys); i++) {
+        struct json_object *value = json_object_object_get(settings, keys[i]);
+        if (value != NULL)
+            json_add(spec, keys[i], json_object_get(value));
+    }
+}
+
+/* All rows that make one condition false, as KubeVirt joins them. */
+static void join_rows(const struct migratable *m, bool (*counts)(enum unmovable row),
+                      struct buf *out)
+{
+    for (enum unmovable row = 0; row < UNMOVABLE_COUNT; row++) {
+        char text[MIGRATABLE_TEXT_MAX];
+        if (!migratable_has(m, row) || !counts(row))
+            continue;
+        unmovable_text(row, m, text);
+        buf_addf(out, "%s%s: %s", out->length > 0 ? ", " : "", unmovable_name(row), text);
+    }
+}
+
+/* A definition that nobody has read yet gives no condition, as in KubeVirt. */
+static void add_migratable(struct json_object *conditions, const struct snapshot_guest *guest)
+{
+    const struct migratable *m = &guest->migratable;
+    int64_t since_ms = guest->since_ms[CONDITION_LIVE_MIGRATABLE];
+    int64_t storage_ms = guest->since_ms[CONDITION_STORAGE_MIGRATABLE];
+    enum unmovable live = migratable_first_live(m), storage = migratable_first_storage(m);
+    char text[MIGRATABLE_TEXT_MAX];
+    if (!m->known)
+        return;
+    if (live == UNMOVABLE_COUNT) {
+        api_add_condition(conditions, "LiveMigratable", "True", since_ms, NULL, NULL);
+    } else {
+        unmovable_text(live, m, text);
+        api_add_condition(conditions, "LiveMigratable", "False", since_ms, unmovable_name(live),
+                          text);
+    }
+    if (storage == UNMOVABLE_COUNT) {
+        api_add_condition(conditions, "StorageLiveMigratable", "True", storage_ms, NULL, NULL);
+        return;
+    }
+    struct buf joined;
+    buf_init(&joined, REASONS_TEXT_MAX);
+    join_rows(m, unmovable_blocks_storage, &joined);
+    api_add_condition(conditions, "StorageLiveMigratable", "False", storage_ms, "NotMigratable",
+                      joined.data);
+    buf_fini(&joined);
+}
+
+/* KubeVirt's words where a migration is made, or waited with; where it would not help, that. */
+static void add_required(struct json_object *conditions, const struct snapshot_guest *guest)
+{
+    const struct required *required = &guest->required;
+    char text[sizeof required->detail + 200];
+    const char *reason = !required->cures         ? "NotCuredByMigration"
+                         : guest->required_is_due ? "AutoMigrationDueToLiveUpdate"
+                                                  : "AutoMigrationPending";
+    (void)snprintf(text, sizeof text, "%s%s%s", required->detail,
+                   required->todo != NULL ? "; " : "",
+                   required->todo != NULL ? required->todo : "");
+    api_add_condition(conditions, "MigrationRequired", guest->required_is_due ? "True" : "False",
+                      guest->required_since_ms, reason, text);
+}
+
+/* What others want of it: to leave, to be migrated for its definition to come true, to be
+ * elsewhere. */
+static void add_wishes(struct json_object *conditions, const struct snapshot_guest *guest)
+{
+    if (guest->evacuation_node[0] != '\0')
+        api_add_condition(conditions, "EvictionRequested", "True",
+                          guest->since_ms[CONDITION_EVICTION], "EvictionRequested",
+                          "VMI is marked for eviction");
+    if (guest->required.is != REQUIRED_NO)
+        add_required(conditions, guest);
+    if (guest->unmet_selector[0] != '\0') {
+        char text[sizeof guest->unmet_selector + HV_HOST_MAX + 64];
+        (void)snprintf(text, sizeof text, "its node %s has not the label %s that it asks for",
+                       guest->node, guest->unmet_selector);
+        api_add_condition(conditions, "ferry.internal/NodeSelectorMet", "False",
+                          guest->since_ms[CONDITION_SELECTOR], "NodeLabelMissing", text);
+    }
+}
+
+/* ---- disks that move to other storage ---- */
+
+/* KubeVirt keeps them until they have moved or somebody gave up: after a failure they are still
+ * wanted elsewhere. */
+static bool are_wanted_elsewhere(const struct snapshot_job *job)
+{
+    return job->volumes_json != NULL && job->outcome != OUTCOME_SUCCEEDED &&
+           job->outcome != OUTCOME_ABORTED;
+}
+
+/* A claim is a place: an absolute path, or POOL/VOLUME. */
+static void add_claim(struct json_object *volume, const char *key, const struct hv_place *place,
+                      const char *amount, uint64_t bytes)
+{
+    char name[sizeof *place + 2], text[API_SHORT_TEXT_MAX];
+    struct json_object *claim = json_add_object(volume, key);
+    (void)snprintf(name, sizeof name, "%s%s%s", place->pool, place->pool[0] != '\0' ? "/" : "",
+                   place->name);
+    json_add_text(claim, "claimName", name);
+    (void)snprintf(text, sizeof text, "%llu", (unsigned long long)bytes);
+    if (bytes != 0)
+        json_add_text(json_add_object(claim, amount), "storage", text);
+}
+
+static void add_migrated_volumes(struct json_object *status, const struct snapshot_job *job)
+{
+    struct volumes volumes;
+    struct err err = {0};
+    if (!are_wanted_elsewhere(job) || !volumes_parse(job->volumes_json, true, &volumes, &err))
+        return;
+    struct json_object *list = json_add_array(status, "migratedVolumes");
+    for (size_t i = 0; i < volumes.n; i++) {
+        struct json_object *volume = json_add_object(list, "");
+        json_add_text(volume, "volumeName", volumes.list[i].is.disk);
+        if (volumes.list[i].from.name[0] != '\0')
+            add_claim(volume, "sourcePVCInfo", &volumes.list[i].from, "capacity",
+                      volumes.list[i].capacity);
+        add_claim(volume, "destinationPVCInfo", &volumes.list[i].is.to, "requests",
+                  volumes.list[i].capacity);
+    }
+}
+
+static void add_volumes_change(struct json_object *conditions, const struct snapshot_job *job)
+{
+    static const char type[] = "VolumesChange";
+    char text[SNAPSHOT_REASON_MAX + 64];
+    if (job->volumes_json == NULL || job->outcome == OUTCOME_SUCCEEDED)
+        return;
+    if (job->outcome == OUTCOME_ABORTED) {
+        api_add_condition(conditions, type, "False", job->ended_ms, "VolumesChangeCancellation",
+                          NULL);
+    } else if (phase_is_final(job->phase)) {
+        (void)snprintf(text, sizeof text, "migrate volumes; the last try failed: %s",
+                       job->failure_reason);
+        api_add_condition(conditions, type, "True", job->created_ms, NULL, text);
+    } else if (job->pending == PENDING_STORAGE) {
+        api_add_condition(conditions, type, "False", job->waits_since_ms, NULL,
+                          job->pending_reason);
+    } else {
+        api_add_condition(conditions, type, "True", job->created_ms, NULL, "migrate volumes");
+    }
+}
+
+/* KubeVirt's words for who stopped it. */
+static const char *pause_reason(const struct snapshot_guest *guest, const struct snapshot_job *job)
+{
+    if (guest->reason == HV_PAUSED_USER)
+        return "PausedByUser";
+    if (guest->reason == HV_PAUSED_IOERROR)
+        return "PausedIOError";
+    bool is_ours = job != NULL && !phase_is_final(job->phase) && job->mode == MODE_PAUSED &&
+                   guest->reason == HV_PAUSED_MIGRATION;
+    return is_ours ? "PausedByMigrationMonitor" : "Paused";
+}
+
+static void add_conditions(struct json_object *status, const struct snapshot_guest *guest,
+                           const struct snapshot_job *job)
+{
+    struct json_object *conditions = json_add_array(status, "conditions");
+    api_add_condition(conditions, "Ready", snapshot_condition(guest, CONDITION_READY),
+                      guest->since_ms[CONDITION_READY], NULL, NULL);
+    add_migratable(conditions, guest);
+    if (guest->state == HV_STATE_PAUSED)
+        api_add_condition(conditions, "Paused", "True", guest->since_ms[CONDITION_PAUSED],
+                          pause_reason(guest, job), NULL);
+    if (api_guest_is_broken(guest, job))
+        api_add_condition(conditions, "ferry.internal/Irrecoverable", "True", job->ended_ms,
+                          "HalfOfGuestGone", job->failure_reason);
+    add_wishes(conditions, guest);
+    if (job != NULL)
+        add_volumes_change(conditions, job);
+}
+
+/* Pods by uid, with their nodes: two while a place is kept for it where it goes. */
+static void add_pods(struct json_object *status, const struct snapshot_guest *guest,
+                     const struct snapshot_job *job)
+{
+    OWNED(json_object) pods = json_object_new_object();
+    if (guest->up && guest->pod_uid[0] != '\0')
+        json_add_text(pods, guest->pod_uid, guest->node);
+    if (job != NULL && api_target_launcher_is_up(job) && job->target_pod_uid[0] != '\0' &&
+        job->target[0] != '\0')
+        json_add_text(pods, job->target_pod_uid, job->target);
+    if (json_object_object_length(pods) > 0)
+        json_add(status, "activePods", TAKE(pods));
+}
+
+/* Everything that applies, notes included, with what to do about it. */
+static void add_reasons(struct json_object *ferry, const struct migratable *m)
+{
+    struct json_object *reasons = json_add_array(ferry, "reasons");
+    for (enum unmovable row = 0; row < UNMOVABLE_COUNT; row++) {
+        char text[MIGRATABLE_TEXT_MAX];
+        if (!migratable_has(m, row))
+            continue;
+        unmovable_text(row, m, text);
+        struct json_object *reason = json_add_object(reasons, "");
+        json_add_text(reason, "reason", unmovable_name(row));
+        json_add_text(reason, "message", text);
+        json_add_text(reason, "whatToDo", unmovable_help(row));
+        json_add_bool(reason, "live", unmovable_blocks_live(row));
+        json_add_bool(reason, "storage", unmovable_blocks_storage(row));
+    }
+}
+
+static void add_status(struct json_object *object, const struct snapshot *s,
+                       const struct snapshot_guest *guest)
+{
+    struct json_object *status = json_add_object(object, "status");
+    json_add_text(status, "phase", phase_of(guest));
+    if (guest->node[0] != '\0')
+        json_add_text(status, "nodeName", guest->node);
+    api_add_unless_empty(status, "evacuationNodeName", guest->evacuation_node);
+    const struct snapshot_job *job = newest_job(s, guest);
+    add_conditions(status, guest, job);
+    add_pods(status, guest, job);
+    if (job != NULL)
+        add_migrated_volumes(status, job);
+    struct json_object *state = job == NULL ? NULL : api_migration_state(job);
+    if (state != NULL)
+        json_add(status, "migrationState", state);
+    struct json_object *ferry = json_add_object(status, "ferry");
+    json_add_text(ferry, "state", hv_state_name(guest->state));
+    json_add_text(ferry, "reason", hv_reason_name(guest->state, guest->reason));
+    api_add_unless_empty(ferry, "evictionStrategy", strategy_name(guest->strategy));
+    if (guest->up)
+        api_add_unless_empty(ferry, "pod", guest->pod);
+    json_add_bool(ferry, "persistent", guest->persistent);
+    json_add_bool(ferry, "nodeReachable", guest->node_reachable);
+    json_add_time(ferry, "seenAt", guest->seen_ms);
+    if (guest->migratable.known)
+        add_reasons(ferry, &guest->migratable);
+    if (job != NULL) {
+        json_add_text(ferry, "migration", job->name);
+        api_add_move(ferry, job);
+    }
+}
+
+/* The names alone, for tools that select by annotation. */
+static void add_annotations(struct json_object *metadata, const struct migratable *m)
+{
+    struct buf names;
+    if (m->rows == 0)
+        return;
+    buf_init(&names, REASONS_TEXT_MAX);
+    for (enum unmovable row = 0; row < UNMOVABLE_COUNT; row++)
+        if (migratable_has(m, row))
+            buf_addf(&names, "%s%s", names.length > 0 ? "," : "", unmovable_name(row));
+    json_add_text(json_add_object(metadata, "annotations"), "ferry.internal/reasons", names.data);
+    buf_fini(&names);
+}
+
+/* ---- as a kind ---- */
+
+static const struct api_column columns[] = {
+    {"Age", "date", 0, "Time since it was created; libvirt does not tell."},
+    {"Phase", "string", 0, "KubeVirt's phase."},
+    {"Node", "string", 0, "Host that owns it."},
+    {"State", "string", 0, "Libvirt's state and reason."},
+    {"Migration", "string", 1, "Its newest migration."},
+};
+
+static size_t count(const struct snapshot *s)
+{
+    return s->n_guests;
+}
+static const char *ns(const struct snapshot *s, size_t i)
+{
+    return s->guests[i].ns;
+}
+static const char *name(const struct snapshot *s, size_t i)
+{
+    return s->guests[i].name;
+}
+static struct json_object *labels(const struct snapshot *s, size_t i)
+{
+    return labels_of(&s->guests[i]);
+}
+
+static struct json_object *object(const struct snapshot *s, size_t i)
+{
+    const struct snapshot_guest *guest = &s->guests[i];
+    const struct api_meta meta = {guest->ns, guest->name, guest->uuid, guest->resource_version, 0};
+    struct json_object *out = json_object_new_object();
+    struct json_object *metadata = api_add_meta(out, KIND_INSTANCE, &meta);
+    json_add(metadata, "creationTimestamp", NULL); /* Kubernetes' way to say "not known" */
+    json_add(metadata, "labels", labels_of(guest));
+    add_annotations(metadata, &guest->migratable);
+    const struct snapshot_object *overlay = api_document(s, OBJECT_GUEST, guest->ns, guest->name);
+    if (overlay != NULL)
+        api_add_annotations(metadata, overlay->metadata_json);
+    add_spec(out, guest);
+    add_status(out, s, guest);
+    return out;
+}
+
+static void add_cells(const struct snapshot *s, size_t i, int64_t now_ms, struct json_object *cells)
+{
+    const struct snapshot_guest *guest = &s->guests[i];
+    const struct snapshot_job *job = newest_job(s, guest);
+    char age[API_SHORT_TEXT_MAX], state[HV_TEXT_MAX];
+    api_age_text(0, now_ms, age);
+    hv_state_text(guest->state, guest->reason, state);
+    const char *const texts[COUNT(columns)] = {age, phase_of(guest), guest->node, state,
+                                               job == NULL ? "" : job->name};
+    for (size_t c = 0; c < COUNT(texts); c++)
+        json_add_text(cells, "", texts[c]);
+}
+
+static const char *field(const struct snapshot *s, size_t i, const char *key)
+{
+    return strcmp(key, "status.nodeName") == 0 ? s->guests[i].node : phase_of(&s->guests[i]);
+}
+
+const struct api_view api_instances = {.columns = columns,
+                                       .n_columns = COUNT(columns),
+                                       .count = count,
+                                       .ns = ns,
+                                       .name = name,
+                                       .labels = labels,
+                                       .object = object,
+                                       .add_cells = add_cells,
+                                       .fields = "status.nodeName status.phase",
+                                       .field = field};

@@ -1,0 +1,295 @@
+/* api_list.c - lists and single objects of any kind, plain or as a Table.
+ *
+ * Objects are made, written and freed one at a time: a list of 50,000 guests costs its text, not
+ * a tree of it. `limit` is not honoured: a list is always whole, which clients must accept.
+ */
+#include <string.h>
+
+#include "exporter/api/api.h"
+#include "exporter/exporter_impl.h"
+
+enum { LIST_BYTES_MAX = 256 * 1024 * 1024 };
+
+const struct api_view *api_view_of(enum api_kind kind)
+{
+    static const struct api_view *const views[KIND_COUNT] = {
+        [KIND_MIGRATION] = &api_migrations, [KIND_INSTANCE] = &api_instances,
+        [KIND_NODE] = &api_nodes,           [KIND_POD] = &api_pods,
+        [KIND_POLICY] = &api_policies,      [KIND_QUOTA] = &api_quotas,
+        [KIND_NAMESPACE] = &api_namespaces, [KIND_DRAIN] = &api_drains,
+        [KIND_INCIDENT] = &api_incidents,
+    };
+    return views[kind];
+}
+
+bool api_wants_table(const struct http_request *request)
+{
+    const char *accept = http_header(request, "Accept");
+    return accept != NULL && strstr(accept, "as=Table") != NULL;
+}
+
+bool api_refuses_watch(const struct http_request *request, struct http_reply *reply)
+{
+    const char *watch = http_query(request, "watch");
+    if (watch == NULL || strcmp(watch, "false") == 0 || strcmp(watch, "0") == 0)
+        return false;
+    /* 422 makes newer clients that ask for initial events fall back to listing. */
+    reply_refusal(reply, http_query(request, "sendInitialEvents") != NULL ? 422 : 405,
+                  "watch is not supported; list again instead");
+    return true;
+}
+
+/* ---- writing ---- */
+
+static void add_json(struct buf *text, struct json_object *value)
+{
+    size_t n = 0;
+    const char *written = json_object_to_json_string_length(
+        value, JSON_C_TO_STRING_PLAIN | JSON_C_TO_STRING_NOSLASHESCAPE, &n);
+    if (written == NULL)
+        text->failed = true;
+    else
+        buf_add_bytes(text, written, n);
+}
+
+static void add_column(struct json_object *columns, const struct api_column *column,
+                       const char *format)
+{
+    struct json_object *c = json_add_object(columns, "");
+    json_add_text(c, "name", column->name);
+    json_add_text(c, "type", column->type);
+    json_add_text(c, "format", format);
+    json_add_text(c, "description", column->help);
+    json_add_i64(c, "priority", column->priority);
+}
+
+static void begin_table(struct api_list *list)
+{
+    static const struct api_column name = {"Name", "string", 0, "Name of the object."};
+    OWNED(json_object) columns = json_object_new_array();
+    add_column(columns, &name, "name");
+    for (size_t i = 0; i < list->n_columns; i++)
+        add_column(columns, &list->columns[i], "");
+    buf_add(&list->text, "\"columnDefinitions\":");
+    add_json(&list->text, columns);
+    buf_add(&list->text, ",\"rows\":[");
+}
+
+void api_list_begin(struct api_list *list, enum api_kind kind, const struct api_column *columns,
+                    size_t n_columns, const struct http_request *request, uint64_t resource_version)
+{
+    const char *include = http_query(request, "includeObject");
+    *list = (struct api_list){.kind = kind,
+                              .columns = columns,
+                              .n_columns = n_columns,
+                              .as_table = api_wants_table(request),
+                              .rows = text_equal(include, "None")     ? API_ROW_NONE
+                                      : text_equal(include, "Object") ? API_ROW_OBJECT
+                                                                      : API_ROW_METADATA};
+    buf_init(&list->text, LIST_BYTES_MAX);
+    const struct api_kind_row *row = api_kind_row(kind);
+    buf_addf(&list->text,
+             "{\"kind\":\"%s%s\",\"apiVersion\":\"%s\","
+             "\"metadata\":{\"resourceVersion\":\"%llu\"},",
+             list->as_table ? "Table" : row->kind, list->as_table ? "" : "List",
+             list->as_table ? "meta.k8s.io/v1" : row->api_version,
+             (unsigned long long)resource_version);
+    if (list->as_table)
+        begin_table(list);
+    else
+        buf_add(&list->text, "\"items\":[");
+}
+
+static void add_row(struct api_list *list, struct json_object *object, struct json_object *cells)
+{
+    OWNED(json_object) name = json_object_get(json_at(object, "metadata.name"));
+    buf_add(&list->text, "{\"cells\":[");
+    add_json(&list->text, name);
+    for (size_t i = 0; i < json_object_array_length(cells); i++) {
+        buf_add(&list->text, ",");
+        add_json(&list->text, json_object_array_get_idx(cells, i));
+    }
+    buf_add(&list->text, "]");
+    if (list->rows == API_ROW_OBJECT) {
+        buf_add(&list->text, ",\"object\":");
+        add_json(&list->text, object);
+    } else if (list->rows == API_ROW_METADATA) {
+        buf_add(&list->text, ",\"object\":{\"kind\":\"PartialObjectMetadata\","
+                             "\"apiVersion\":\"meta.k8s.io/v1\",\"metadata\":");
+        add_json(&list->text, json_at(object, "metadata"));
+        buf_add(&list->text, "}");
+    }
+    buf_add(&list->text, "}");
+}
+
+void api_list_add(struct api_list *list, struct json_object *take_object,
+                  struct json_object *take_cells)
+{
+    OWNED(json_object) object = take_object;
+    OWNED(json_object) cells = take_cells;
+    if (object == NULL || (list->as_table && cells == NULL)) {
+        list->text.failed = true;
+        return;
+    }
+    buf_add(&list->text, list->n++ == 0 ? "\n" : ",\n");
+    if (list->as_table)
+        add_row(list, object, cells);
+    else
+        add_json(&list->text, object);
+}
+
+void api_list_end(struct api_list *list, struct http_reply *reply)
+{
+    buf_add(&list->text, "\n]}\n");
+    reply_buf(reply, 200, &list->text);
+}
+
+/* ---- the handlers ---- */
+
+static bool is_word_of(const char *words, const char *word)
+{
+    size_t n = strlen(word);
+    for (const char *at = words; at != NULL && *at != '\0'; at += strspn(at, " ")) {
+        size_t length = strcspn(at, " ");
+        if (length == n && memcmp(at, word, n) == 0)
+            return true;
+        at += length;
+    }
+    return false;
+}
+
+/* Fields that can be selected by; others are refused as Kubernetes does. */
+static bool fields_are_known(const struct api_selector *fields, const struct api_view *view,
+                             struct err *err)
+{
+    for (size_t i = 0; i < fields->n; i++)
+        if (!is_word_of("metadata.name metadata.namespace", fields->terms[i].key) &&
+            !is_word_of(view->fields, fields->terms[i].key))
+            return err_set(err, ERR_INVALID,
+                           "field selector '%.100s': only metadata.name metadata.namespace %s",
+                           fields->terms[i].key, view->fields == NULL ? "" : view->fields);
+    return true;
+}
+
+static const char *ns_of(const struct api_view *view, const struct snapshot *s, size_t i)
+{
+    return view->ns == NULL ? "" : view->ns(s, i);
+}
+
+static bool fields_match(const struct api_selector *fields, const struct api_view *view,
+                         const struct snapshot *s, size_t i)
+{
+    for (size_t t = 0; t < fields->n; t++) {
+        const char *key = fields->terms[t].key;
+        const char *value = strcmp(key, "metadata.name") == 0        ? view->name(s, i)
+                            : strcmp(key, "metadata.namespace") == 0 ? ns_of(view, s, i)
+                                                                     : view->field(s, i, key);
+        if (!api_term_matches(&fields->terms[t], value))
+            return false;
+    }
+    return true;
+}
+
+struct filter {
+    const char *ns; /* NULL: all */
+    struct api_selector labels, fields;
+};
+
+static bool filter_init(struct filter *filter, const struct http_request *request,
+                        const struct api_view *view, struct err *err)
+{
+    filter->ns = request->ns;
+    return api_selector_parse(http_query(request, "labelSelector"), &filter->labels, err) &&
+           api_selector_parse(http_query(request, "fieldSelector"), &filter->fields, err) &&
+           fields_are_known(&filter->fields, view, err);
+}
+
+static bool is_there(const struct api_view *view, const struct snapshot *s, size_t i)
+{
+    return view->is_there == NULL || view->is_there(s, i);
+}
+
+static bool filter_matches(const struct filter *filter, const struct api_view *view,
+                           const struct snapshot *s, size_t i)
+{
+    if (!is_there(view, s, i) ||
+        (filter->ns != NULL && strcmp(filter->ns, ns_of(view, s, i)) != 0) ||
+        !fields_match(&filter->fields, view, s, i))
+        return false;
+    if (filter->labels.n == 0)
+        return true;
+    OWNED(json_object) labels = view->labels(s, i);
+    return api_selector_matches(&filter->labels, labels);
+}
+
+/* Ages count from now, not from the snapshot, which may be old when nothing changes. */
+static void add_object(struct api_list *list, const struct api_view *view,
+                       const struct api_call *call, size_t i)
+{
+    const struct snapshot *s = call->snapshot;
+    struct json_object *cells = NULL;
+    if (list->as_table) {
+        cells = json_object_new_array();
+        view->add_cells(s, i, clock_wall_ms(call->x->clock), cells);
+    }
+    api_list_add(list, view->object(s, i), cells);
+}
+
+void serve_list(const struct api_call *call, struct http_reply *out_reply)
+{
+    const struct api_view *view = api_view_of(call->kind);
+    const struct snapshot *s = call->snapshot;
+    struct filter filter;
+    struct err err = {0};
+    if (api_refuses_watch(call->request, out_reply))
+        return;
+    if (s == NULL) {
+        reply_refusal(out_reply, 503, "Ferry has just started and knows no host yet");
+        return;
+    }
+    if (!filter_init(&filter, call->request, view, &err)) {
+        reply_err(out_reply, &err, call->kind, NULL);
+        return;
+    }
+    struct api_list list;
+    api_list_begin(&list, call->kind, view->columns, view->n_columns, call->request, s->generation);
+    for (size_t i = 0; i < view->count(s); i++)
+        if (filter_matches(&filter, view, s, i))
+            add_object(&list, view, call, i);
+    api_list_end(&list, out_reply);
+}
+
+bool api_find(const struct api_view *view, const struct snapshot *s, const char *ns,
+              const char *name, size_t *out_i)
+{
+    size_t n = view->count(s);
+    for (size_t i = 0; i < n; i++)
+        if (is_there(view, s, i) && strcmp(view->name(s, i), name) == 0 &&
+            (view->ns == NULL || strcmp(view->ns(s, i), ns) == 0)) {
+            *out_i = i;
+            return true;
+        }
+    return false;
+}
+
+void serve_get(const struct api_call *call, struct http_reply *out_reply)
+{
+    const struct api_view *view = api_view_of(call->kind);
+    const struct snapshot *s = call->snapshot;
+    if (s == NULL) {
+        reply_refusal(out_reply, 503, "Ferry has just started and knows no host yet");
+        return;
+    }
+    size_t i;
+    if (!api_find(view, s, call->request->ns, call->request->name, &i)) {
+        reply_not_found(out_reply, call->kind, call->request->name);
+    } else if (api_wants_table(call->request)) {
+        struct api_list list;
+        api_list_begin(&list, call->kind, view->columns, view->n_columns, call->request,
+                       s->generation);
+        add_object(&list, view, call, i);
+        api_list_end(&list, out_reply);
+    } else {
+        reply_json(out_reply, 200, view->object(s, i));
+    }
+}

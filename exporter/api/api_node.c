@@ -1,0 +1,186 @@
+/* api_node.c - a host as Kubernetes' Node. */
+#include <string.h>
+
+#include "exporter/api/api.h"
+
+static struct json_object *labels_of(const struct snapshot_node *node)
+{
+    struct json_object *labels = api_object_from(node->labels, NULL);
+    json_add_text(labels, "kubernetes.io/hostname", node->name);
+    if (node->has_facts)
+        json_add_text(labels, "kubernetes.io/arch", node->facts.arch);
+    return labels;
+}
+
+static void add_spec(struct json_object *object, const struct snapshot_node *node)
+{
+    struct err ignored = {0};
+    struct json_object *spec = json_add_object(object, "spec");
+    OWNED(json_object) taints =
+        node->taints == NULL ? NULL
+                             : json_parse(node->taints, strlen(node->taints), "taints", &ignored);
+    if (json_object_is_type(taints, json_type_array) && json_object_array_length(taints) > 0)
+        json_add(spec, "taints", TAKE(taints));
+    if (node->cordoned)
+        json_add_bool(spec, "unschedulable", true);
+}
+
+/* libvirt's way to write versions as one number. */
+static void version_text(unsigned long version, char *out_text)
+{
+    out_text[0] = '\0';
+    if (version != 0)
+        (void)snprintf(out_text, API_SHORT_TEXT_MAX, "%lu.%lu.%lu", version / 1000000,
+                       version / 1000 % 1000, version % 1000);
+}
+
+static void add_facts(struct json_object *status, const struct hv_facts *facts)
+{
+    char memory[API_SHORT_TEXT_MAX], cpus[API_SHORT_TEXT_MAX], libvirt[API_SHORT_TEXT_MAX];
+    char free_memory[API_SHORT_TEXT_MAX], qemu[API_SHORT_TEXT_MAX], runtime[64];
+    (void)snprintf(memory, sizeof memory, "%lluKi", (unsigned long long)facts->memory_kib);
+    (void)snprintf(free_memory, sizeof free_memory, "%lluKi",
+                   (unsigned long long)facts->free_memory_kib);
+    version_text(facts->hypervisor_version, qemu);
+    (void)snprintf(runtime, sizeof runtime, "qemu://%s", qemu);
+    (void)snprintf(cpus, sizeof cpus, "%u", facts->cpus);
+    version_text(facts->libvirt_version, libvirt);
+    struct json_object *capacity = json_add_object(status, "capacity");
+    json_add_text(capacity, "cpu", cpus);
+    json_add_text(capacity, "memory", memory);
+    struct json_object *allocatable = json_add_object(status, "allocatable");
+    json_add_text(allocatable, "cpu", cpus);
+    json_add_text(allocatable, "memory", free_memory);
+    struct json_object *info = json_add_object(status, "nodeInfo");
+    json_add_text(info, "architecture", facts->arch);
+    json_add_text(info, "systemUUID", facts->uuid);
+    json_add_text(info, "kubeletVersion", libvirt); /* the agent of a plain host is libvirtd */
+    json_add_text(info, "containerRuntimeVersion", runtime);
+}
+
+static void add_addresses(struct json_object *status, const struct snapshot_node *node)
+{
+    struct json_object *addresses = json_add_array(status, "addresses");
+    struct json_object *hostname = json_add_object(addresses, "");
+    json_add_text(hostname, "type", "Hostname");
+    json_add_text(hostname, "address", node->has_facts ? node->facts.hostname : node->name);
+    if (node->migration_host[0] == '\0')
+        return;
+    struct json_object *internal = json_add_object(addresses, "");
+    json_add_text(internal, "type", "InternalIP");
+    json_add_text(internal, "address", node->migration_host);
+}
+
+static void add_demand(struct json_object *ferry, const char *key, uint64_t kib, unsigned vcpus)
+{
+    struct json_object *demand = json_add_object(ferry, key);
+    json_add_i64(demand, "memoryKiB", (int64_t)kib);
+    json_add_i64(demand, "vcpus", vcpus);
+}
+
+static void add_ferry(struct json_object *status, const struct snapshot_node *node)
+{
+    struct json_object *ferry = json_add_object(status, "ferry");
+    json_add_text(ferry, "uri", node->uri);
+    json_add_bool(ferry, "connected", node->connected);
+    json_add_i64(ferry, "guests", node->guests);
+    json_add_i64(ferry, "outbound", node->outbound);
+    json_add_i64(ferry, "inbound", node->inbound);
+    add_demand(ferry, "running", node->running_kib, node->running_vcpus);
+    add_demand(ferry, "reserved", node->reserved_kib, node->reserved_vcpus);
+    api_add_unless_empty(ferry, "drain", node->drain);
+    api_add_unless_empty(ferry, "error", node->error);
+    if (!node->has_facts)
+        return;
+    char libvirt[API_SHORT_TEXT_MAX], qemu[API_SHORT_TEXT_MAX];
+    version_text(node->facts.libvirt_version, libvirt);
+    version_text(node->facts.hypervisor_version, qemu);
+    json_add_text(ferry, "libvirtVersion", libvirt);
+    json_add_text(ferry, "qemuVersion", qemu);
+    json_add_text(ferry, "cpuModel", node->facts.cpu_model);
+    json_add_i64(ferry, "freeMemoryKiB", (int64_t)node->facts.free_memory_kib);
+}
+
+/* ---- as a kind ---- */
+
+static const struct api_column columns[] = {
+    {"Status", "string", 0, "Whether the host can be asked."},
+    {"Guests", "integer", 0, "Guests it owns."},
+    {"Libvirt", "string", 0, "Version of libvirt."},
+    {"QEMU", "string", 0, "Version of QEMU."},
+    {"Age", "date", 0, "Time since Ferry knows it."},
+    {"URI", "string", 1, "How Ferry reaches it."},
+    {"CPU", "string", 1, "CPU model."},
+    {"Error", "string", 1, "Why it cannot be asked."},
+};
+
+static size_t count(const struct snapshot *s)
+{
+    return s->n_nodes;
+}
+static const char *name(const struct snapshot *s, size_t i)
+{
+    return s->nodes[i].name;
+}
+static struct json_object *labels(const struct snapshot *s, size_t i)
+{
+    return labels_of(&s->nodes[i]);
+}
+
+static struct json_object *object(const struct snapshot *s, size_t i)
+{
+    const struct snapshot_node *node = &s->nodes[i];
+    const struct api_meta meta = {NULL, node->name, node->facts.uuid, node->resource_version,
+                                  node->created_ms};
+    struct json_object *out = json_object_new_object();
+    struct json_object *metadata = api_add_meta(out, KIND_NODE, &meta);
+    json_add(metadata, "labels", labels_of(node));
+    const struct snapshot_object *overlay = api_document(s, OBJECT_NODE, "", node->name);
+    if (overlay != NULL)
+        api_add_annotations(metadata, overlay->metadata_json);
+    add_spec(out, node);
+    struct json_object *status = json_add_object(out, "status");
+    struct json_object *conditions = json_add_array(status, "conditions");
+    /* A host that does not answer is not known to be down. */
+    api_add_condition(conditions, "Ready", node->connected ? "True" : "Unknown", node->since_ms,
+                      node->connected ? "Connected" : "Unreachable",
+                      node->connected ? "libvirt answers" : node->error);
+    add_addresses(status, node);
+    if (node->has_facts)
+        add_facts(status, &node->facts);
+    add_ferry(status, node);
+    return out;
+}
+
+static void add_cells(const struct snapshot *s, size_t i, int64_t now_ms, struct json_object *cells)
+{
+    const struct snapshot_node *node = &s->nodes[i];
+    char libvirt[API_SHORT_TEXT_MAX], qemu[API_SHORT_TEXT_MAX], age[API_SHORT_TEXT_MAX];
+    version_text(node->facts.libvirt_version, libvirt);
+    version_text(node->facts.hypervisor_version, qemu);
+    api_age_text(node->created_ms, now_ms, age);
+    char status[API_SHORT_TEXT_MAX];
+    (void)snprintf(status, sizeof status, "%s%s", node->connected ? "Ready" : "NotReady",
+                   node->cordoned ? ",SchedulingDisabled" : "");
+    json_add_text(cells, "", status);
+    json_add_i64(cells, "", node->guests);
+    const char *const texts[] = {libvirt, qemu, age, node->uri, node->facts.cpu_model, node->error};
+    for (size_t c = 0; c < COUNT(texts); c++)
+        json_add_text(cells, "", texts[c]);
+}
+
+static const char *field(const struct snapshot *s, size_t i, const char *key)
+{
+    (void)key;
+    return s->nodes[i].cordoned ? "true" : "false";
+}
+
+const struct api_view api_nodes = {.columns = columns,
+                                   .n_columns = COUNT(columns),
+                                   .count = count,
+                                   .name = name,
+                                   .labels = labels,
+                                   .object = object,
+                                   .add_cells = add_cells,
+                                   .fields = "spec.unschedulable",
+                                   .field = field};

@@ -1,0 +1,127 @@
+/* api_object.c - what all objects share: metadata, conditions, and the short texts of tables. */
+#include "exporter/api/api.h"
+
+#include <string.h>
+
+#include "base/human.h"
+
+static int order_of(const struct snapshot_object *object, enum object_kind kind, const char *ns,
+                    const char *name)
+{
+    if (object->kind != kind)
+        return object->kind < kind ? -1 : 1;
+    int order = strcmp(object->ns, ns);
+    return order != 0 ? order : strcmp(object->name, name);
+}
+
+const struct snapshot_object *api_document(const struct snapshot *s, enum object_kind kind,
+                                           const char *ns, const char *name)
+{
+    size_t low = 0, high = s->n_objects;
+    while (low < high) {
+        size_t middle = low + (high - low) / 2;
+        int order = order_of(s->objects[middle], kind, ns, name);
+        if (order == 0)
+            return s->objects[middle];
+        if (order < 0)
+            low = middle + 1;
+        else
+            high = middle;
+    }
+    return NULL;
+}
+
+struct json_object *api_object_from(const char *text, const char *path)
+{
+    struct err ignored = {0};
+    OWNED(json_object) value =
+        text == NULL ? NULL : json_parse(text, strlen(text), "document", &ignored);
+    struct json_object *found = value == NULL || path == NULL ? value : json_at(value, path);
+    if (json_object_is_type(found, json_type_object))
+        return json_object_get(found);
+    return json_object_new_object();
+}
+
+void api_add_annotations(struct json_object *metadata, const char *metadata_json)
+{
+    OWNED(json_object) stored = api_object_from(metadata_json, "annotations");
+    if (json_object_object_length(stored) == 0)
+        return;
+    struct json_object *annotations = json_object_object_get(metadata, "annotations");
+    if (annotations == NULL)
+        annotations = json_add_object(metadata, "annotations");
+    json_object_object_foreach(stored, key, value)
+    {
+        json_add(annotations, key, json_object_get(value));
+    }
+}
+
+void api_add_unless_empty(struct json_object *object, const char *key, const char *text)
+{
+    if (text[0] != '\0')
+        json_add_text(object, key, text);
+}
+
+struct json_object *api_add_meta(struct json_object *object, enum api_kind kind,
+                                 const struct api_meta *meta)
+{
+    const struct api_kind_row *row = api_kind_row(kind);
+    char version[32];
+    (void)snprintf(version, sizeof version, "%llu", (unsigned long long)meta->resource_version);
+    json_add_text(object, "apiVersion", row->api_version);
+    json_add_text(object, "kind", row->kind);
+    struct json_object *metadata = json_add_object(object, "metadata");
+    json_add_text(metadata, "name", meta->name);
+    if (row->namespaced)
+        json_add_text(metadata, "namespace", meta->ns);
+    if (meta->uid != NULL && meta->uid[0] != '\0')
+        json_add_text(metadata, "uid", meta->uid);
+    if (meta->resource_version != 0)
+        json_add_text(metadata, "resourceVersion", version);
+    json_add_time(metadata, "creationTimestamp", meta->created_ms);
+    return metadata;
+}
+
+void api_add_condition(struct json_object *conditions, const char *type, const char *status,
+                       int64_t at_ms, const char *reason, const char *message)
+{
+    struct json_object *condition = json_add_object(conditions, "");
+    json_add_text(condition, "type", type);
+    json_add_text(condition, "status", status);
+    json_add_time(condition, "lastTransitionTime", at_ms);
+    json_add_text(condition, "reason", reason);
+    json_add_text(condition, "message", message);
+}
+
+void api_age_text(int64_t since_ms, int64_t now_ms, char *out_text)
+{
+    int64_t s = (now_ms - since_ms) / 1000;
+    long long d = s / 86400, h = s / 3600, m = s / 60, rest = s;
+    if (since_ms == 0)
+        (void)snprintf(out_text, API_SHORT_TEXT_MAX, "<unknown>");
+    else if (s < 0)
+        (void)snprintf(out_text, API_SHORT_TEXT_MAX, "0s");
+    else if (s < 120)
+        (void)snprintf(out_text, API_SHORT_TEXT_MAX, "%llds", rest);
+    else if (m < 10 && rest % 60 != 0)
+        (void)snprintf(out_text, API_SHORT_TEXT_MAX, "%lldm%llds", m, rest % 60);
+    else if (h < 3)
+        (void)snprintf(out_text, API_SHORT_TEXT_MAX, "%lldm", m);
+    else if (h < 8 && m % 60 != 0)
+        (void)snprintf(out_text, API_SHORT_TEXT_MAX, "%lldh%lldm", h, m % 60);
+    else if (h < 48)
+        (void)snprintf(out_text, API_SHORT_TEXT_MAX, "%lldh", h);
+    else if (d < 8 && h % 24 != 0)
+        (void)snprintf(out_text, API_SHORT_TEXT_MAX, "%lldd%lldh", d, h % 24);
+    else
+        (void)snprintf(out_text, API_SHORT_TEXT_MAX, "%lldd", d);
+}
+
+void api_bytes_text(uint64_t bytes, char *out_text)
+{
+    double value = (double)bytes;
+    unsigned unit;
+    const char *name = human_scale(&value, 1024, HUMAN_PIB, &unit);
+    int decimals = unit == 0 || value >= 99.95 ? 0 : 1;
+    (void)snprintf(out_text, API_SHORT_TEXT_MAX, "%.*f%s", decimals, value, name);
+}

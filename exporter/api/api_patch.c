@@ -1,0 +1,327 @@
+/* api_patch.c - how an object shall change (patch.def), applied to a copy of it. Pure.
+ *
+ * A strategic merge differs from a plain one only in lists with a key. None of the lists that can
+ * be written here has one (taints and tolerations are replaced as a whole, as in Kubernetes); its
+ * directives that would need one are refused, not ignored.
+ */
+#include <string.h>
+
+#include "base/yaml.h"
+#include "exporter/api/api_request.h"
+
+static const char *const types[API_PATCH_COUNT] = {
+#define PATCH(id, type, help) [API_PATCH_##id] = type,
+#include "exporter/api/patch.def"
+#undef PATCH
+};
+
+bool api_is_patch(const struct http_request *request, enum api_patch *out_type,
+                  struct http_reply *reply)
+{
+    const char *found = http_header(request, "Content-Type");
+    size_t n = found == NULL ? 0 : strcspn(found, "; ");
+    enum api_patch type = 0;
+    while (type < API_PATCH_COUNT &&
+           (strlen(types[type]) != n || strncasecmp(types[type], found, n) != 0))
+        type++;
+    *out_type = type;
+    if (type < API_PATCH_COUNT)
+        return true;
+    struct buf text;
+    buf_init(&text, ERR_TEXT_MAX);
+    buf_add(&text, "the body of the request was in an unknown format - accepted media types:");
+    for (type = 0; type < API_PATCH_COUNT; type++)
+        buf_addf(&text, "%s %s", type == 0 ? "" : ",", types[type]);
+    reply_refusal(reply, 415, text.data == NULL ? "unknown format" : text.data);
+    buf_fini(&text);
+    return false;
+}
+
+/* ---- merging ---- */
+
+static void clear(struct json_object *object)
+{
+    json_object_object_foreach(object, key, value)
+    {
+        (void)value;
+        json_object_object_del(object, key);
+    }
+}
+
+/* A directive of a strategic patch. False with an error when it cannot be honoured. */
+static bool obey(struct json_object *into, const char *key, struct json_object *value,
+                 struct err *err)
+{
+    const char *text = json_object_get_string(value);
+    if (text_has_prefix(key, "$setElementOrder/") || strcmp(key, "$retainKeys") == 0)
+        return true;
+    if (strcmp(key, "$patch") == 0 && text_equal(text, "merge"))
+        return true;
+    if (strcmp(key, "$patch") != 0 || !text_equal(text, "replace"))
+        return err_set(err, ERR_UNPROCESSABLE, "patch: the directive '%.60s' is not supported",
+                       key);
+    clear(into);
+    return true;
+}
+
+static bool has_directives(struct json_object *list)
+{
+    for (size_t i = 0; i < json_object_array_length(list); i++) {
+        struct json_object *item = json_object_array_get_idx(list, i);
+        if (json_object_is_type(item, json_type_object) &&
+            json_object_object_get_ex(item, "$patch", NULL))
+            return true;
+    }
+    return false;
+}
+
+static bool merge(struct json_object *into, struct json_object *patch, bool strategic,
+                  struct err *err);
+
+static bool merge_member(struct json_object *into, const char *key, struct json_object *value,
+                         bool strategic, struct err *err)
+{
+    if (value == NULL) {
+        json_object_object_del(into, key);
+        return true;
+    }
+    if (strategic && json_object_is_type(value, json_type_array) && has_directives(value))
+        return err_set(err, ERR_UNPROCESSABLE,
+                       "patch: '%.60s' is replaced as a whole; send all of it, without $patch",
+                       key);
+    if (!json_object_is_type(value, json_type_object)) {
+        json_add(into, key, json_object_get(value));
+        return true;
+    }
+    struct json_object *old = json_object_object_get(into, key);
+    if (!json_object_is_type(old, json_type_object))
+        old = json_add_object(into, key);
+    return old == NULL ? err_set(err, ERR_NOMEM, "no memory for the patch")
+                       : merge(old, value, strategic, err);
+}
+
+/* As deep as the patch, which the parser bounds. */
+static bool merge(struct json_object *into, struct json_object *patch, bool strategic,
+                  struct err *err)
+{
+    json_object_object_foreach(patch, word, directive)
+    {
+        if (strategic && word[0] == '$' && !obey(into, word, directive, err))
+            return false;
+    }
+    json_object_object_foreach(patch, key, value)
+    {
+        if (strategic && key[0] == '$')
+            continue;
+        if (!merge_member(into, key, value, strategic, err))
+            return false;
+    }
+    return true;
+}
+
+/* ---- RFC 6902 ---- */
+
+enum { TOKEN_MAX = 512 };
+
+/* The next part of a pointer ("/a~1b/0"), unescaped; NULL when it is malformed. */
+static const char *next_token(const char *at, char *out)
+{
+    size_t n = 0;
+    if (*at++ != '/')
+        return NULL;
+    for (; *at != '\0' && *at != '/'; at++) {
+        char c = *at;
+        if (c == '~') {
+            at++;
+            if (*at != '0' && *at != '1')
+                return NULL;
+            c = *at == '0' ? '~' : '/';
+        }
+        if (n + 1 >= TOKEN_MAX)
+            return NULL;
+        out[n++] = c;
+    }
+    out[n] = '\0';
+    return at;
+}
+
+/* The place a pointer names: in an object a key, in a list an index (its length: past the end). */
+struct spot {
+    struct json_object *in;
+    char key[TOKEN_MAX];
+    size_t index;
+    bool exists;
+    struct json_object *value; /* borrowed */
+};
+
+static bool look(struct json_object *in, struct spot *spot)
+{
+    spot->in = in;
+    spot->value = NULL;
+    if (json_object_is_type(in, json_type_object)) {
+        spot->exists = json_object_object_get_ex(in, spot->key, &spot->value);
+        return true;
+    }
+    if (!json_object_is_type(in, json_type_array))
+        return false;
+    size_t length = json_object_array_length(in);
+    int64_t index = (int64_t)length;
+    bool is_plain = spot->key[0] != '0' || spot->key[1] == '\0';
+    if (strcmp(spot->key, "-") != 0 &&
+        !(is_plain && text_to_i64(spot->key, 0, (int64_t)length, &index)))
+        return false;
+    spot->index = (size_t)index;
+    spot->exists = spot->index < length;
+    spot->value = spot->exists ? json_object_array_get_idx(in, spot->index) : NULL;
+    return true;
+}
+
+static bool find(struct json_object *object, const char *pointer, struct spot *out)
+{
+    const char *at = pointer;
+    for (struct json_object *in = object;; in = out->value) {
+        at = next_token(at, out->key);
+        if (at == NULL || !look(in, out))
+            return false;
+        if (*at == '\0')
+            return true;
+        if (!out->exists)
+            return false;
+    }
+}
+
+static void insert(struct json_object *list, size_t index, struct json_object *take_value)
+{
+    for (size_t i = json_object_array_length(list); i > index; i--)
+        (void)json_object_array_put_idx(list, i,
+                                        json_object_get(json_object_array_get_idx(list, i - 1)));
+    (void)json_object_array_put_idx(list, index, take_value);
+}
+
+/* A value of its own: two places must not share what a later operation changes in one. */
+static struct json_object *copy_of(struct json_object *value)
+{
+    struct json_object *copy = NULL;
+    if (value != NULL)
+        (void)json_object_deep_copy(value, &copy, NULL);
+    return copy;
+}
+
+static void set(const struct spot *spot, bool is_add, struct json_object *value)
+{
+    bool in_list = json_object_is_type(spot->in, json_type_array);
+    if (in_list && is_add)
+        insert(spot->in, spot->index, copy_of(value));
+    else if (in_list)
+        (void)json_object_array_put_idx(spot->in, spot->index, copy_of(value));
+    else
+        json_add(spot->in, spot->key, copy_of(value));
+}
+
+static void drop(const struct spot *spot)
+{
+    if (json_object_is_type(spot->in, json_type_array))
+        (void)json_object_array_del_idx(spot->in, spot->index, 1);
+    else
+        json_object_object_del(spot->in, spot->key);
+}
+
+static bool run(struct json_object *object, const char *op, const char *path, bool has_value,
+                struct json_object *value, struct err *err)
+{
+    bool adds = text_equal(op, "add"), replaces = text_equal(op, "replace");
+    bool tests = text_equal(op, "test"), removes = text_equal(op, "remove");
+    struct spot spot;
+    if (!adds && !replaces && !tests && !removes)
+        return err_set(err, ERR_UNPROCESSABLE,
+                       "op: '%.40s' is not one of add, remove, replace, test", op);
+    if (!removes && !has_value)
+        return err_set(err, ERR_INVALID, "value: is missing for '%s' of %.200s", op, path);
+    if (!find(object, path, &spot) || (!adds && !spot.exists))
+        return err_set(err, ERR_UNPROCESSABLE, "path: %.300s: there is no such place", path);
+    if (tests && !json_object_equal(spot.value, value))
+        return err_set(err, ERR_UNPROCESSABLE, "path: %.300s: the test failed", path);
+    if (adds || replaces)
+        set(&spot, adds, value);
+    if (removes)
+        drop(&spot);
+    return true;
+}
+
+static bool run_all(struct json_object *object, struct json_object *ops, struct err *err)
+{
+    if (!json_object_is_type(ops, json_type_array))
+        return err_set(err, ERR_INVALID, "patch: expected a list of operations");
+    if (json_object_array_length(ops) > API_PATCH_OPS_MAX)
+        return err_set(err, ERR_INVALID, "patch: more than %d operations", API_PATCH_OPS_MAX);
+    for (size_t i = 0; i < json_object_array_length(ops); i++) {
+        struct json_object *item = json_object_array_get_idx(ops, i), *value = NULL;
+        const char *op, *path;
+        if (!json_object_is_type(item, json_type_object))
+            return err_set(err, ERR_INVALID, "patch: operation %zu is no object", i);
+        if (!json_get_text(item, "op", "", &op, err) ||
+            !json_get_text(item, "path", "", &path, err))
+            return false;
+        bool has_value = json_object_object_get_ex(item, "value", &value);
+        if (!run(object, op, path, has_value, value, err))
+            return false;
+    }
+    return true;
+}
+
+/* ---- all of them ---- */
+
+static struct json_object *parse_yaml(const char *text, size_t n, struct err *err)
+{
+    OWNED(yaml) yaml = yaml_parse(text, n, "body", err);
+    if (yaml == NULL)
+        return NULL;
+    if (yaml_document_count(yaml) != 1) {
+        err_set(err, ERR_INVALID, "body: expected one document");
+        return NULL;
+    }
+    struct json_object *value = yaml_to_json(yaml_document(yaml, 0));
+    if (value == NULL)
+        err_set(err, ERR_INVALID, "body: expected an object");
+    return value;
+}
+
+static struct json_object *parse(enum api_patch type, const char *text, size_t n, struct err *err)
+{
+    size_t space = strspn(text, " \t\r\n");
+    if (type == API_PATCH_APPLY && text[space] != '{')
+        return parse_yaml(text, n, err);
+    return json_parse(text, n, "body", err);
+}
+
+/* As if the client had sent it whole: operations can nest deeper than any body may. */
+static struct json_object *read_again(struct json_object *after, struct err *err)
+{
+    size_t n = 0;
+    const char *text = json_object_to_json_string_length(after, JSON_C_TO_STRING_PLAIN, &n);
+    if (text != NULL)
+        return json_parse(text, n, "the patched object", err);
+    err_set(err, ERR_NOMEM, "no memory for the patch");
+    return NULL;
+}
+
+struct json_object *api_patch(enum api_patch type, struct json_object *before, const char *text,
+                              size_t n, struct err *err)
+{
+    OWNED(json_object) patch = parse(type, text, n, err);
+    if (patch == NULL)
+        return NULL;
+    OWNED(json_object) after = before == NULL ? json_object_new_object() : copy_of(before);
+    if (after == NULL) {
+        err_set(err, ERR_NOMEM, "no memory for the patch");
+        return NULL;
+    }
+    bool is_done = false;
+    if (type == API_PATCH_JSON)
+        is_done = run_all(after, patch, err);
+    else if (!json_object_is_type(patch, json_type_object))
+        err_set(err, ERR_INVALID, "patch: expected an object");
+    else
+        is_done = merge(after, patch, type == API_PATCH_STRATEGIC, err);
+    return is_done ? read_again(after, err) : NULL;
+}

@@ -1,0 +1,94 @@
+/* api_request.h - reading what clients send: who asks, dry runs, types, names, labels, patches.
+ *
+ * Requests are read strictly: a field that Ferry does not know is refused with the nearest one it
+ * does know, because a field that is silently ignored is a guest moved to the wrong place.
+ */
+#ifndef EXPORTER_API_API_REQUEST_H
+#define EXPORTER_API_API_REQUEST_H
+
+#include "engine/requests.h"
+#include "exporter/api/api.h"
+
+/* Who asks: as told, printable and bounded; nothing is proven by it. out holds
+ * SNAPSHOT_WHO_MAX. */
+void api_requester(const struct http_request *request, char *out);
+/* dryRun=All or nothing; as a query and as a list of words in a body. */
+bool api_dry_run(const struct http_request *request, bool *out_dry_run, struct err *err);
+bool api_dry_run_list(struct json_object *list, bool *out_dry_run, struct err *err);
+
+/* The body as an object, a new reference. Its Content-Type must be JSON: a form on a web page
+ * cannot send that without being asked; if it is not, the reply is filled. */
+bool api_is_json(const struct http_request *request, struct http_reply *reply);
+/* Not sent by a web page of another origin, as far as browsers say it: Sec-Fetch-Site, and Origin
+ * compared with Host (which is a loopback address, see http.h; another port there is another
+ * origin). Programs send neither and pass. If it is not, the reply is filled: 403. */
+bool api_is_same_origin(const struct http_request *request, struct http_reply *reply);
+struct json_object *api_body(const struct http_request *request, struct err *err);
+
+/* Refuses members of `object` that are not among `known`; `later` (may be NULL) lists what is
+ * known elsewhere but not here. path: "spec." */
+struct api_words {
+    const char *const *words;
+    size_t n;
+};
+#define API_WORDS(array)      \
+    (struct api_words)        \
+    {                         \
+        (array), COUNT(array) \
+    }
+bool api_only_known(struct json_object *object, const char *path, struct api_words known,
+                    struct api_words later, struct err *err);
+bool api_object_or_absent(struct json_object *value, const char *path, struct err *err);
+/* A namespace as the path names it. */
+bool api_namespace_is_valid(const char *ns, struct err *err);
+/* The members of any object, and that it is of this kind; what it does not say is not asked. */
+bool api_check_type(struct json_object *object, enum api_kind kind, struct err *err);
+/* metadata.name for an error about the object; NULL when it has none. */
+const char *api_name_in(struct json_object *object);
+/* metadata.name and generateName, empty when absent; namespace must be the path's. Borrowed. */
+bool api_read_names(struct json_object *object, const char *ns, const char **out_name,
+                    const char **out_prefix, struct err *err);
+/* metadata.labels or metadata.annotations into `into`, each checked. */
+bool api_copy_texts(struct json_object *object, const char *what, bool are_labels,
+                    struct json_object *into, struct err *err);
+/* The text of kept labels and annotations, borrowed from it; NULL when there are none. */
+bool api_kept_text(struct json_object *kept, const char **out_text, struct err *err);
+
+struct api_delete_options {
+    bool dry_run;
+    char uid[SNAPSHOT_UID_MAX]; /* only if it is this one; empty: any */
+};
+bool api_read_delete(const struct http_request *request, struct api_delete_options *out_options,
+                     struct err *err);
+/* The precondition; uid NULL: there is no such object, and nothing to compare with. */
+bool api_check_uid(const struct api_delete_options *options, const char *uid, struct err *err);
+
+/* ---- patches: api_patch.c ---- */
+enum { API_PATCH_OPS_MAX = 256 };
+enum api_patch {
+#define PATCH(id, type, help) API_PATCH_##id,
+#include "exporter/api/patch.def"
+#undef PATCH
+    API_PATCH_COUNT
+};
+/* By its Content-Type; if it has none of them, the reply is filled. */
+bool api_is_patch(const struct http_request *request, enum api_patch *out_type,
+                  struct http_reply *reply);
+/* The object after the patch, a new reference; `before` stays as it is (for APPLY it may be
+ * NULL). ERR_INVALID: the patch is malformed; ERR_UNPROCESSABLE: it does not fit the object. */
+struct json_object *api_patch(enum api_patch type, struct json_object *before, const char *text,
+                              size_t n, struct err *err);
+
+/* ---- migrations: api_create.c ---- */
+bool api_create_migration(const struct api_call *call, struct json_object *object,
+                          struct http_reply *reply, struct err *err);
+/* Asks the engine and answers with the object. */
+bool api_ask_migration(const struct api_call *call, const struct migration_request *request,
+                       unsigned status, struct http_reply *reply, struct err *err);
+/* spec.addedNodeSelector: the named node into target, the rest as text into selector_json, which
+ * lives as long as out_rest (a new reference). */
+bool api_read_selector(struct json_object *selector, const char *path,
+                       struct migration_request *out, struct json_object **out_rest,
+                       struct err *err);
+
+#endif

@@ -1,0 +1,18 @@
+/* files.h - documents that are part of the program and served as they are: runbooks, alerts,
+ * dashboards. The table is made by the build (tools/embed_files). */
+#ifndef EXPORTER_API_FILES_H
+#define EXPORTER_API_FILES_H
+
+#include <stddef.h>
+
+struct served_file {
+    const char *path; /* in the source tree: "docs/runbooks/FerryDown.md" */
+    const char *text;
+    size_t bytes;
+};
+extern const struct served_file served_files[]; /* ends with an empty one */
+
+/* The file of that folder and name; the name may lack the ending. NULL: there is none. */
+const struct served_file *served_file_find(const char *folder, const char *name);
+
+#endif

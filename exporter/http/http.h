@@ -1,0 +1,108 @@
+/* http.h - the door to libmicrohttpd: a bounded HTTP server that hands whole requests to
+ * handlers and takes whole replies.
+ *
+ * Bounded: connections, header and body size, idle time, and the time a body may take. Handlers
+ * of WORKER routes run on threads of their own while the connection is suspended;
+ * when too many wait, the answer is 429.
+ * Without TLS there is no way to know who asks, so only loopback addresses are listened on, and
+ * a Host header that is not one is refused: a web page that points its own name at 127.0.0.1
+ * does not get in.
+ */
+#ifndef EXPORTER_HTTP_HTTP_H
+#define EXPORTER_HTTP_HTTP_H
+
+#include <stddef.h>
+
+#include "base/clock.h"
+#include "base/err.h"
+#include "base/own.h"
+
+enum {
+    HTTP_THREADS = 4,
+    HTTP_WORKERS = 4,
+    HTTP_WORK_MAX = 64,                /* requests waiting for a worker */
+    HTTP_MEMORY_MAX = 32 * 1024,       /* per connection: request line and headers */
+    HTTP_REFUSALS_LOGGED = 30,         /* changes that were refused, per minute */
+    HTTP_DRAIN_MAX = 16 * 1024 * 1024, /* of a body that is too large, read before 413 */
+};
+
+struct http_route; /* of the service; opaque here */
+enum http_lane { HTTP_LANE_INLINE, HTTP_LANE_WORKER };
+
+enum { ROUTE_PART_MAX = 256, ROUTE_ALLOW_MAX = 64 };
+struct route_parts { /* what {ns} and {name} took from the path */
+    char ns[ROUTE_PART_MAX], name[ROUTE_PART_MAX];
+    bool has_ns, has_name;
+};
+
+struct http_request { /* borrowed while the handler runs */
+    const char *method, *path;
+    const char *ns, *name; /* taken from the path; NULL when the route has none */
+    const char *body;      /* terminated; "" when there is none */
+    size_t body_bytes;
+    void *connection;
+};
+/* A query argument or header of the request; NULL when it is absent, "" when it has no value. */
+const char *http_query(const struct http_request *request, const char *key);
+const char *http_header(const struct http_request *request, const char *key);
+
+/* A body that many connections share. Counted; any thread. */
+struct http_page;
+struct http_page *http_page_new(char *take_body, size_t n, const char *type);
+/* Before it is shown to anybody. */
+void http_page_add_header(struct http_page *page, const char *key, const char *value);
+const char *http_page_text(const struct http_page *page, size_t *out_n); /* as long as the page */
+struct http_page *http_page_ref(struct http_page *page);
+void http_page_unref(struct http_page *page); /* NULL is fine */
+
+struct http_reply {
+    unsigned status;
+    const char *type; /* a literal */
+    char *body;       /* owned, or NULL */
+    size_t body_bytes;
+    struct http_page *page; /* instead of body; one reference, owned */
+    char allow[64];         /* for 405 */
+    bool try_again;         /* in a second: Retry-After; clients then wait inside their call */
+};
+
+struct http_service {
+    void *ctx;
+    /* The route of a request; NULL when there is none: out_allow (ROUTE_ALLOW_MAX) then lists the
+     * methods of the path. Pure, as is lane. */
+    const struct http_route *(*find)(const char *method, const char *path,
+                                     struct route_parts *out_parts, char *out_allow);
+    enum http_lane (*lane)(const struct http_route *route);
+    /* Fills the reply. route NULL: there is none; `allow` then names the methods the path has,
+     * empty when the path is unknown. Threads: several at once. */
+    void (*serve)(void *ctx, const struct http_route *route, const struct http_request *request,
+                  const char *allow, struct http_reply *out_reply);
+    /* Fills the reply for a request that the server itself refuses. */
+    void (*refuse)(void *ctx, unsigned status, const char *text, struct http_reply *out_reply);
+};
+
+struct http;
+struct http *http_new(const char *listen, const struct clock *clock,
+                      const struct http_service *service, struct err *err);
+/* Stops accepting, lets handlers that run come back, answers 503 to those that wait. */
+void http_free(struct http *http);
+DEFINE_OWNED(http)
+unsigned http_port(const struct http *http);
+
+/* http_listen.c: "ADDR:PORT", "[V6]:PORT" or "localhost:PORT" to a listening socket. */
+int http_listen(const char *listen, unsigned *out_port, struct err *err); /* -1 on failure */
+bool http_host_is_loopback(const char *host);
+
+/* http_work.c: a fixed number of threads that run jobs in order of arrival. */
+struct http_work;
+struct http_job {
+    struct http_job *next;
+    void (*run)(struct http_job *job, bool stopping);
+};
+struct http_work *http_work_new(unsigned threads, unsigned capacity, struct err *err);
+bool http_work_push(struct http_work *work, struct http_job *job); /* false: full or stopping */
+bool http_work_is_stopping(struct http_work *work);
+/* Runs what is left with stopping set and ends the threads; push is refused from here on. */
+void http_work_stop(struct http_work *work);
+void http_work_free(struct http_work *work); /* after the last push */
+
+#endif

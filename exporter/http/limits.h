@@ -1,0 +1,12 @@
+/* limits.h - what bounds everything that leaves the process. */
+#ifndef EXPORTER_HTTP_LIMITS_H
+#define EXPORTER_HTTP_LIMITS_H
+
+enum {
+    EXPORTER_CONNECTIONS_MAX = 512,
+    EXPORTER_BODY_MAX = 1024 * 1024,
+    EXPORTER_TIMEOUT_S = 30,
+    EXPORTER_PAGE_MAX = 64 * 1024 * 1024,
+};
+
+#endif

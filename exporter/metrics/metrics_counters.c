@@ -1,0 +1,403 @@
+/* metrics_counters.c - what happened since start: counters and histograms through prom_*.
+ *
+ * Told of every step and every end, so that a migration which no scrape saw is counted all the
+ * same. Exemplars name the newest migration behind a number. */
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "analyzer/judge/verdict.h"
+#include "exporter/metrics/counters.h"
+
+/* ---- life ---- */
+
+static prom_histogram_buckets_t *buckets_of(enum metric metric)
+{
+    switch (metric) {
+    case METRIC_MIGRATION_DURATION:
+        return prom_histogram_buckets_new(14, .5, 1.0, 2.5, 5.0, 10.0, 20.0, 40.0, 80.0, 150.0,
+                                          300.0, 600.0, 1200.0, 3600.0, 7200.0);
+    case METRIC_MIGRATION_BLACKOUT:
+        return prom_histogram_buckets_new(15, .01, .025, .05, .1, .2, .3, .5, .75, 1.0, 2.0, 3.0,
+                                          5.0, 10.0, 30.0, 60.0);
+    case METRIC_MIGRATION_SENT_RATIO:
+        return prom_histogram_buckets_new(12, .05, .1, .25, .5, .75, 1.0, 1.25, 1.5, 2.0, 3.0, 5.0,
+                                          10.0);
+    case METRIC_FORECAST_DURATION:
+    case METRIC_FORECAST_BLACKOUT:
+        return prom_histogram_buckets_new(14, .1, .25, .5, .67, .8, .9, 1.0, 1.1, 1.25, 1.5, 2.0,
+                                          4.0, 10.0, 100.0);
+    case METRIC_VERDICT_CONFIDENCE: return prom_histogram_buckets_linear(.1, .1, 10);
+    case METRIC_VERDICT_LATENCY:
+        return prom_histogram_buckets_new(10, .01, .05, .1, .25, .5, 1.0, 2.0, 5.0, 10.0, 60.0);
+    case METRIC_KV_PHASE_TIME: /* KubeVirt's own */
+        return prom_histogram_buckets_new(18, .5, 1.0, 2.0, 5.0, 10.0, 20.0, 30.0, 40.0, 50.0, 60.0,
+                                          90.0, 120.0, 180.0, 300.0, 600.0, 1200.0, 1800.0, 3600.0);
+    default:
+        return prom_histogram_buckets_new(12, .01, .05, .1, .5, 1.0, 5.0, 10.0, 30.0, 60.0, 300.0,
+                                          900.0, 3600.0);
+    }
+}
+
+/* Makes the metric of a row; NULL when that fails. */
+static prom_metric_t *new_metric(enum metric metric)
+{
+    const struct metric_row *row = metric_row(metric);
+    char labels[128], *rest = labels;
+    const char *keys[PROMX_LABELS_MAX];
+    size_t n = 0;
+    TEXT_SET(labels, row->labels);
+    for (char *key; n < PROMX_LABELS_MAX && (key = strsep(&rest, ",")) != NULL;)
+        if (*key != '\0')
+            keys[n++] = key;
+    if (row->type != PROMX_HISTOGRAM)
+        return prom_counter_new(row->name, row->help, n, keys);
+    prom_histogram_buckets_t *buckets = buckets_of(metric);
+    prom_metric_t *made = prom_histogram_new(row->name, row->help, buckets, n, keys);
+    if (made == NULL)
+        (void)prom_histogram_buckets_destroy(buckets);
+    return made;
+}
+
+/* Rows that are counted here; the rest of the counters mirror totals kept by others. */
+static bool is_counted(enum metric metric, bool kubevirt)
+{
+    const struct metric_row *row = metric_row(metric);
+    if (row->type != PROMX_COUNTER && row->type != PROMX_HISTOGRAM)
+        return false;
+    if (row->plane == METRIC_PLANE_KUBEVIRT)
+        return kubevirt;
+    return row->plane == METRIC_PLANE_COUNT && metric != METRIC_UNKNOWN_STATUSES;
+}
+
+static bool fill(struct metrics_counters *c, prom_collector_t *collector, const struct clock *clock,
+                 bool kubevirt)
+{
+    for (enum metric metric = 0; metric < METRIC_COUNT; metric++) {
+        if (!is_counted(metric, kubevirt))
+            continue;
+        prom_metric_t *made = new_metric(metric);
+        if (made == NULL || prom_collector_add_metric(collector, made) != 0) {
+            (void)prom_counter_destroy(made);
+            return false;
+        }
+        promx_metric_describe(made, metric_row(metric)->unit, clock);
+        c->of[metric] = made;
+    }
+    return true;
+}
+
+struct metrics_counters *metrics_counters_new(const struct clock *clock, bool kubevirt,
+                                              struct err *err)
+{
+    struct metrics_counters *c = calloc(1, sizeof *c);
+    prom_collector_t *collector = prom_collector_new("migrations");
+    if (c != NULL)
+        (void)pthread_mutex_init(&c->lock, NULL);
+    if (c != NULL && collector != NULL && fill(c, collector, clock, kubevirt)) {
+        counters_touch(c);
+        c->registry = prom_collector_registry_new("ferry");
+        if (prom_collector_registry_register_collector(c->registry, collector) == 0)
+            return c;
+    }
+    (void)prom_collector_destroy(collector);
+    metrics_counters_free(c);
+    err_set(err, ERR_NOMEM, "no memory for the counters");
+    return NULL;
+}
+
+void metrics_counters_free(struct metrics_counters *counters)
+{
+    if (counters == NULL)
+        return;
+    (void)prom_collector_registry_destroy(counters->registry);
+    (void)pthread_mutex_destroy(&counters->lock);
+    free(counters);
+}
+
+void metrics_counters_render(struct metrics_counters *counters, const struct snapshot *snapshot,
+                             struct promx_page *page)
+{
+    if (snapshot != NULL)
+        counters_foresee(counters, snapshot);
+    promx_registry_render(counters->registry, page);
+}
+
+/* ---- one event ---- */
+
+/* The migration behind a number. A name that is too long for an exemplar gives way to the uid. */
+struct by {
+    struct promx_exemplar exemplar;
+    char text[COUNTERS_EXEMPLAR_MAX];
+};
+
+static void by_job(const struct snapshot_job *job, int64_t at_ms, struct by *out)
+{
+    const struct metric_pair pairs[] = {
+        {"uid", job->uid}, {"namespace", job->ns}, {"migration", job->name}};
+    struct buf labels;
+    buf_init(&labels, sizeof out->text - 1);
+    metric_add_pairs(&labels, pairs, COUNT(pairs));
+    if (labels.failed || labels.length > PROMX_EXEMPLAR_MAX) {
+        buf_fini(&labels);
+        metric_add_pairs(&labels, pairs, 1);
+    }
+    TEXT_SET(out->text, labels.data == NULL ? "" : labels.data);
+    buf_fini(&labels);
+    out->exemplar = (struct promx_exemplar){out->text, at_ms};
+}
+
+static double seconds(int64_t ms)
+{
+    return ms > 0 ? (double)ms / 1000 : 0; /* a wall clock may have been set back */
+}
+
+static void count(struct metrics_counters *c, enum metric metric, const char **labels, double by,
+                  const struct by *who)
+{
+    (void)promx_counter_add_by(c->of[metric], by, labels, &who->exemplar);
+}
+
+static void observe(struct metrics_counters *c, enum metric metric, const char **labels,
+                    double value, const struct by *who)
+{
+    (void)promx_histogram_observe_by(c->of[metric], value, labels, &who->exemplar);
+}
+
+/* ---- steps ---- */
+
+static int64_t step_ms(const struct snapshot_job *job, enum phase phase)
+{
+    for (unsigned i = 0; i < job->n_steps; i++)
+        if (job->steps[i].phase == phase)
+            return job->steps[i].at_ms;
+    return job->created_ms;
+}
+
+/* Its search for a place is over: every host that would not do, once. */
+static void count_rejections(struct metrics_counters *c, const struct snapshot_job *job,
+                             const struct by *by)
+{
+    for (enum reject why = REJECT_NONE + 1; job->rejections != NULL && why < REJECT_COUNT; why++) {
+        const char *reason[] = {reject_name(why)};
+        if (job->rejections->counts[why] > 0)
+            count(c, METRIC_REJECTED, reason, (double)job->rejections->counts[why], by);
+    }
+}
+
+static void count_preparation(struct metrics_counters *c, const struct snapshot_job *job,
+                              enum phase to, const struct by *by)
+{
+    bool cancelled = job->outcome == OUTCOME_ABORTED;
+    const char *labels[] = {job->target, to == PHASE_TARGET_READY ? "ready"
+                                         : cancelled              ? "cancelled"
+                                                                  : "failed"};
+    count(c, METRIC_PREPARATIONS, labels, 1, by);
+}
+
+void metrics_count_step(struct metrics_counters *counters, const struct snapshot_job *job,
+                        enum phase from, enum phase to, int64_t spent_ms)
+{
+    if (from == PHASE_NONE || to == PHASE_NONE)
+        return; /* a job's birth is not a step */
+    struct by by;
+    const char *step[] = {phase_name(from), phase_name(to)};
+    const char *priority[] = {priority_name(job->priority)};
+    by_job(job, step_ms(job, to), &by);
+    count(counters, METRIC_MIGRATION_TRANSITIONS, step, 1, &by);
+    observe(counters, METRIC_MIGRATION_PHASE_TIME, step, seconds(spent_ms), &by);
+    if (from == PHASE_PENDING)
+        observe(counters, METRIC_MIGRATION_QUEUE_WAIT, priority,
+                seconds(step_ms(job, to) - job->created_ms), &by);
+    if (from == PHASE_SCHEDULING || (from == PHASE_PENDING && phase_is_final(to)))
+        count_rejections(counters, job, &by);
+    if (to == PHASE_PREPARING_TARGET)
+        counters_touch_job(counters, job);
+    if (from == PHASE_PREPARING_TARGET)
+        count_preparation(counters, job, to, &by);
+    if (counters->of[METRIC_KV_PHASE_TIME] != NULL)
+        observe(counters, METRIC_KV_PHASE_TIME, step + 1,
+                seconds(step_ms(job, to) - job->created_ms), &by);
+}
+
+void metrics_count_decision(struct metrics_counters *counters, const char *monitor, bool shadow,
+                            const char *decision)
+{
+    const char *labels[] = {monitor, shadow ? "shadow" : "acting", decision};
+    (void)prom_counter_inc(counters->of[METRIC_DECISIONS], labels);
+}
+
+/* ---- ends ---- */
+
+static void count_modes(struct metrics_counters *c, const struct snapshot_job *job,
+                        const struct by *by)
+{
+    for (unsigned i = 1; i < job->n_modes; i++) {
+        enum mode to = job->modes[i].mode;
+        const char *values[] = {mode_name(job->modes[i - 1].mode), mode_name(to),
+                                counters_mode_cause(job->modes[i].cause, to)};
+        count(c, METRIC_MODE_CHANGES, values, 1, by);
+    }
+}
+
+static void count_recovery(struct metrics_counters *c, const struct snapshot_job *job,
+                           const struct by *by)
+{
+    const char *result[] = {counters_recovery_result(job)};
+    if (result[0] != NULL)
+        count(c, METRIC_RECOVERIES, result, 1, by);
+    if (job->outcome == OUTCOME_IRRECOVERABLE)
+        count(c, METRIC_IRRECOVERABLE, NULL, 1, by);
+}
+
+static void count_abort(struct metrics_counters *c, const struct snapshot_job *job,
+                        const struct by *by)
+{
+    if (job->abort_status == ABORT_NONE && !job->abort_asked)
+        return;
+    enum abort_cause asked =
+        job->abort_cause == ABORT_CAUSE_NONE ? ABORT_CAUSE_OPERATOR : job->abort_cause;
+    /* An answer that never came is a failure to stop, whatever the guest did. */
+    const char *labels[] = {abort_cause_name(asked),
+                            abort_status_name(job->abort_status == ABORT_SUCCEEDED ? ABORT_SUCCEEDED
+                                                                                   : ABORT_FAILED)};
+    count(c, METRIC_MIGRATION_ABORTS, labels, 1, by);
+}
+
+static void count_waits(struct metrics_counters *c, const struct snapshot_job *job,
+                        const struct by *by)
+{
+    for (enum pending why = PENDING_NONE + 1; why < PENDING_COUNT; why++) {
+        const char *reason[] = {pending_name(why)};
+        if (job->waited_ms[why] > 0)
+            observe(c, METRIC_MIGRATION_WAIT, reason, seconds(job->waited_ms[why]), by);
+    }
+}
+
+/* Words that are none of ours, from a store of a later version, would make series of their own. */
+void metrics_count_judged(struct metrics_counters *counters, const struct judgement *judgement,
+                          int64_t now_ms)
+{
+    const struct store_verdict *verdict = &judgement->verdict;
+    const char *said[] = {verdict->outcome, verdict->plane, verdict->cause};
+    bool is_known = (cause_from_name(verdict->cause) < CAUSE_COUNT ||
+                     strcmp(verdict->cause, cause_row(CAUSE_NONE)->name) == 0) &&
+                    outcome_from_name(verdict->outcome) < OUTCOME_COUNT;
+    if (!is_known || now_ms - verdict->at_ms >= METRICS_OLD_MS)
+        return;
+    struct by by = {.exemplar = {by.text, verdict->at_ms}};
+    (void)snprintf(by.text, sizeof by.text, "uid=\"%.36s\"", verdict->job_uid);
+    count(counters, METRIC_MIGRATION_VERDICTS, said, 1, &by);
+    if (guest_at_from_name(verdict->guest_at) != GUEST_AT_FELL) /* that was seen later only */
+        observe(counters, METRIC_VERDICT_LATENCY, NULL,
+                seconds(verdict->judged_ms - verdict->at_ms), &by);
+    if (strcmp(verdict->outcome, outcome_name(OUTCOME_SUCCEEDED)) != 0)
+        observe(counters, METRIC_VERDICT_CONFIDENCE, NULL,
+                (double)verdict->confidence_percent / 100, &by);
+}
+
+/* ---- numbers of those that arrived ---- */
+
+/* What came over what was expected; what was not forecast has no error. */
+static void count_forecast(struct metrics_counters *c, const struct snapshot_job *job,
+                           const char **mode, const struct by *by)
+{
+    if (!job->forecast_made)
+        return;
+    if (job->forecast_total_ms > 0)
+        observe(c, METRIC_FORECAST_DURATION, mode,
+                (double)job->final_total_ms / (double)job->forecast_total_ms, by);
+    if (job->forecast_downtime_ms > 0)
+        observe(c, METRIC_FORECAST_BLACKOUT, mode,
+                (double)job->final_downtime_ms / (double)job->forecast_downtime_ms, by);
+}
+
+static void count_numbers(struct metrics_counters *c, const struct snapshot_job *job,
+                          const struct by *by)
+{
+    const char *mode[] = {mode_name(job->mode == MODE_NONE ? MODE_PRECOPY : job->mode)}, *path[2];
+    uint64_t whole = job->final_whole_bytes != 0 ? job->final_whole_bytes
+                     : job->has_sample           ? job->sample.stats.data_total
+                                                 : 0;
+    observe(c, METRIC_MIGRATION_BLACKOUT, mode, (double)job->final_downtime_ms / 1000, by);
+    observe(c, METRIC_MIGRATION_SETUP, NULL, (double)job->final_setup_ms / 1000, by);
+    if (whole > 0)
+        observe(c, METRIC_MIGRATION_SENT_RATIO, mode, (double)job->final_bytes / (double)whole, by);
+    count_forecast(c, job, mode, by);
+    counters_path(c, job->source, job->target, path);
+    count(c, METRIC_PATH_BYTES, path, (double)job->final_bytes, by);
+    count(c, METRIC_PATH_TIME, path, (double)job->final_total_ms / 1000, by);
+    count(c, METRIC_PATH_BLACKOUT, path, (double)job->final_downtime_ms / 1000, by);
+}
+
+/* They may come from the target after the end. */
+static void await_numbers(struct metrics_counters *c, const struct snapshot_job *job)
+{
+    (void)pthread_mutex_lock(&c->lock);
+    if (c->n_late < COUNTERS_LATE_MAX)
+        TEXT_SET(c->late[c->n_late++], job->uid);
+    (void)pthread_mutex_unlock(&c->lock);
+}
+
+static void count_move(struct metrics_counters *c, const struct snapshot_job *job,
+                       const struct by *by)
+{
+    const char *path[3];
+    if (job->epoch == 0)
+        return; /* it was never handed off */
+    counters_path(c, job->source, job->target, path);
+    path[2] = counters_outcome(job);
+    count(c, METRIC_PATH_MIGRATIONS, path, 1, by);
+    if (job->outcome != OUTCOME_SUCCEEDED)
+        return;
+    if (job->final_known)
+        count_numbers(c, job, by);
+    else
+        await_numbers(c, job);
+}
+
+static const struct snapshot_job *find_job(const struct snapshot *snapshot, const char *uid)
+{
+    for (size_t i = snapshot->n_jobs; i-- > 0;) /* the newest are last */
+        if (strcmp(snapshot->jobs[i]->uid, uid) == 0)
+            return snapshot->jobs[i];
+    return NULL;
+}
+
+void metrics_count_late(struct metrics_counters *counters, const struct snapshot *snapshot)
+{
+    (void)pthread_mutex_lock(&counters->lock);
+    size_t left = 0, n = counters->n_late;
+    for (size_t i = 0; i < n; i++) {
+        const struct snapshot_job *job = find_job(snapshot, counters->late[i]);
+        if (job == NULL || snapshot->wall_ms - job->ended_ms > COUNTERS_LATE_MS)
+            continue; /* nobody will tell any more */
+        if (!job->final_known) {
+            memmove(counters->late[left++], counters->late[i], sizeof counters->late[i]);
+            continue;
+        }
+        struct by by;
+        by_job(job, job->ended_ms, &by);
+        count_numbers(counters, job, &by);
+    }
+    counters->n_late = left;
+    (void)pthread_mutex_unlock(&counters->lock);
+}
+
+void metrics_count_finished(struct metrics_counters *counters, const struct snapshot_job *job)
+{
+    if (job->outcome == OUTCOME_NONE)
+        return;
+    const char *kind[] = {counters_outcome(job), origin_name(job->origin),
+                          counters_policy(counters, job->policy)};
+    int64_t began_ms = job->started_ms != 0 ? job->started_ms : job->created_ms;
+    struct by by;
+    by_job(job, job->ended_ms, &by);
+    count(counters, METRIC_MIGRATIONS, kind, 1, &by);
+    observe(counters, METRIC_MIGRATION_DURATION, kind, seconds(job->ended_ms - began_ms), &by);
+    count_modes(counters, job, &by);
+    count_recovery(counters, job, &by);
+    count_abort(counters, job, &by);
+    count_waits(counters, job, &by);
+    count_move(counters, job, &by);
+}

@@ -1,0 +1,31 @@
+/* metrics_guests.h - what the guests of a snapshot add up to, for the parts of the page. */
+#ifndef EXPORTER_METRICS_METRICS_GUESTS_H
+#define EXPORTER_METRICS_METRICS_GUESTS_H
+
+#include "exporter/metrics/metrics.h"
+
+enum {
+#define STATE(id, number, name) GUEST_STATE_##id,
+#include "hypervisor/state.def"
+#undef STATE
+    GUEST_STATES_KNOWN,
+    GUEST_STATES /* and one for numbers without a word */
+};
+const char *guest_state_word(unsigned i); /* of a column of `states` */
+
+struct guest_totals {
+    unsigned *states; /* GUEST_STATES for each node in order, then for guests without an owner */
+    unsigned *stuck;  /* likewise: those that are to be movable and are not */
+    size_t movable, fixed, unknown, n_stuck;
+    unsigned reasons[UNMOVABLE_COUNT];
+};
+/* False: no memory. */
+bool guest_totals_init(struct guest_totals *totals, const struct snapshot *snapshot);
+void guest_totals_fini(struct guest_totals *totals);
+
+/* It is to be moved when its host is emptied, and cannot be. */
+bool metrics_is_stuck(const struct snapshot_guest *guest);
+void metrics_render_stuck(const struct snapshot *snapshot, const struct guest_totals *totals,
+                          struct promx_page *page);
+
+#endif

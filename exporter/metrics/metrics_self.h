@@ -1,0 +1,29 @@
+/* metrics_self.h - Ferry's numbers about itself, as the appliance hands them over. */
+#ifndef EXPORTER_METRICS_METRICS_SELF_H
+#define EXPORTER_METRICS_METRICS_SELF_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+/* Numbers about Ferry itself, sampled once a second by the appliance into the next page. */
+struct exporter_self {
+    uint64_t samples, samples_dropped, stats_failures;
+    int64_t collector_lag_ms, sample_gap_max_ms;
+    size_t collector_queue, engine_queue, analyser_queue;
+    uint64_t collector_drops, engine_drops, verdict_failures;
+    uint64_t commits, commit_failures, commit_ms_total;
+    int64_t commit_ms_max;
+    uint64_t unknown_statuses[3]; /* states, types and operations of jobs without a word */
+    uint64_t turns, internal_errors;
+    bool store_ok;
+    size_t n_lanes;
+    const struct exporter_lane { /* borrowed during the call */
+        const char *node, *lane;
+        unsigned in_flight;
+        int64_t oldest_ms;
+        uint64_t calls, failures, total_ms;
+    } * lanes;
+};
+
+#endif

@@ -1,0 +1,47 @@
+/* prom_own.h - Ferry's implementation of libprom's names, under names of its own. Only for builds
+ * against an installed libprom (make LIBPROM=system), where both are linked: the counting plane is
+ * the same source, and its values stay in ours, which any number of threads may use. */
+#ifndef EXPORTER_PROM_PROM_OWN_H
+#define EXPORTER_PROM_PROM_OWN_H
+
+#define PROM_COLLECTOR_REGISTRY_DEFAULT own_PROM_COLLECTOR_REGISTRY_DEFAULT
+#define prom_collector_add_metric own_prom_collector_add_metric
+#define prom_collector_destroy own_prom_collector_destroy
+#define prom_collector_new own_prom_collector_new
+#define prom_collector_registry_bridge own_prom_collector_registry_bridge
+#define prom_collector_registry_default_init own_prom_collector_registry_default_init
+#define prom_collector_registry_destroy own_prom_collector_registry_destroy
+#define prom_collector_registry_must_register_metric \
+    own_prom_collector_registry_must_register_metric
+#define prom_collector_registry_new own_prom_collector_registry_new
+#define prom_collector_registry_register_collector own_prom_collector_registry_register_collector
+#define prom_collector_registry_register_metric own_prom_collector_registry_register_metric
+#define prom_counter_add own_prom_counter_add
+#define prom_counter_destroy own_prom_counter_destroy
+#define prom_counter_inc own_prom_counter_inc
+#define prom_counter_new own_prom_counter_new
+#define prom_gauge_add own_prom_gauge_add
+#define prom_gauge_dec own_prom_gauge_dec
+#define prom_gauge_destroy own_prom_gauge_destroy
+#define prom_gauge_inc own_prom_gauge_inc
+#define prom_gauge_new own_prom_gauge_new
+#define prom_gauge_set own_prom_gauge_set
+#define prom_gauge_sub own_prom_gauge_sub
+#define prom_histogram_buckets_count own_prom_histogram_buckets_count
+#define prom_histogram_buckets_destroy own_prom_histogram_buckets_destroy
+#define prom_histogram_buckets_exponential own_prom_histogram_buckets_exponential
+#define prom_histogram_buckets_linear own_prom_histogram_buckets_linear
+#define prom_histogram_buckets_new own_prom_histogram_buckets_new
+#define prom_histogram_destroy own_prom_histogram_destroy
+#define prom_histogram_new own_prom_histogram_new
+#define prom_histogram_observe own_prom_histogram_observe
+#define prom_metric_collides own_prom_metric_collides
+#define prom_metric_destroy own_prom_metric_destroy
+#define prom_metric_render own_prom_metric_render
+#define prom_metric_sample_add own_prom_metric_sample_add
+#define prom_metric_sample_from_labels own_prom_metric_sample_from_labels
+#define prom_metric_sample_set own_prom_metric_sample_set
+#define prom_metric_sample_sub own_prom_metric_sample_sub
+#define prom_series_labels own_prom_series_labels
+
+#endif
