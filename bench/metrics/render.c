@@ -16,6 +16,7 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "exporter/exporter.h"
 #include "exporter/metrics/scrape.h"
 
 enum { ROUNDS = 31, SCRAPES = 400, MIGRATIONS = 200 };
