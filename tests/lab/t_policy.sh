@@ -41,7 +41,9 @@ note "fastest second: $(fastest "$uid") MiB/s of $(samples "SELECT count(*) FROM
 assert_runs_on h2 g-gentle
 guest_check h2 g-gentle
 
-# The changed policy is the next one's.
+# The changed policy is the next one's, once h2 has told the guest's labels.
+labelled() { [ "$(guest_field g-gentle '.status.nodeName + " " + .metadata.labels.tier')" = 'h2 gentle' ]; }
+wait_until 20 labelled || fail "g-gentle: $(guest_field g-gentle '.metadata')"
 job=$(ferry migrate g-gentle -o name)
 job=${job#*/}
 wait_final "$job" 60
