@@ -181,7 +181,7 @@ static bool judge(struct reading *r, const struct yaml_node *node, struct json_o
                   struct migration_config *config, struct err *err)
 {
     struct err inner = {0};
-    if (migration_config_read(object, "migrations", false, NULL, config, NULL, &inner))
+    if (migration_config_read(object, false, NULL, config, NULL, &inner))
         return true;
     return yaml_fail(r->yaml, node, err, "%s", inner.text);
 }

@@ -74,21 +74,21 @@ static bool keep_verdict(void *ctx, const struct store_verdict *row)
     return own_texts(f, ROW_VERDICT, &f->archive->verdict);
 }
 
-#define KEEP(id, name, list)                                            \
-    static bool keep_##name(void *ctx, const struct store_##name *row)  \
-    {                                                                   \
-        struct filling *f = ctx;                                        \
-        struct archive *a = f->archive;                                 \
-        void *rows = a->list;                                           \
-        if (a->n_##list == ARCHIVE_ROWS_MAX) {                          \
-            a->is_cut = true;                                           \
-            return false;                                               \
-        }                                                               \
-        if (!grow(&rows, a->n_##list, &a->max_##list, sizeof *a->list)) \
-            return full(f);                                             \
-        a->list = rows;                                                 \
-        a->list[a->n_##list] = *row;                                    \
-        return own_texts(f, ROW_##id, &a->list[a->n_##list++]);         \
+#define KEEP(id, name, list)                                             \
+    static bool keep_##name(void *ctx, const struct store_##name *row)   \
+    {                                                                    \
+        struct filling *f = ctx;                                         \
+        struct archive *a = f->archive;                                  \
+        void *rows = a->list.rows;                                       \
+        if (a->list.n == ARCHIVE_ROWS_MAX) {                             \
+            a->is_cut = true;                                            \
+            return false;                                                \
+        }                                                                \
+        if (!grow(&rows, a->list.n, &a->list.max, sizeof *a->list.rows)) \
+            return full(f);                                              \
+        a->list.rows = rows;                                             \
+        a->list.rows[a->list.n] = *row;                                  \
+        return own_texts(f, ROW_##id, &a->list.rows[a->list.n++]);       \
     }
 #define LISTS                                 \
     KEEP(TRANSITION, transition, transitions) \
@@ -142,7 +142,7 @@ void archive_free(struct archive *archive)
 {
     if (archive == NULL)
         return;
-#define KEEP(id, name, list) free(archive->list);
+#define KEEP(id, name, list) free(archive->list.rows);
     LISTS
     KEEP(EVENT, event, events)
 #undef KEEP

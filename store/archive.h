@@ -11,8 +11,10 @@
 enum { ARCHIVE_ROWS_MAX = 200 * 1000, ARCHIVE_EVENTS_MAX = STORE_OBJECT_EVENTS_MAX };
 
 #define ARCHIVE_LIST(type, name) \
-    struct type *name;           \
-    size_t n_##name, max_##name
+    struct {                     \
+        struct type *rows;       \
+        size_t n, max;           \
+    } name
 
 struct archive {
     struct store_job job;

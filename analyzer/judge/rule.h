@@ -111,8 +111,9 @@ bool rule_link(struct ruleset *rules, unsigned first_rule, struct err *err);
 /* One condition: "key=value", "key>5", "!key", ... */
 bool rule_read_condition(struct ruleset *rules, const struct yaml *yaml,
                          const struct yaml_node *node, struct err *err);
+/* wanted: its text, and whether values or messages are matched. node: where it is written. */
 bool rule_add_pattern(struct ruleset *rules, const struct yaml *yaml, const struct yaml_node *node,
-                      const char *text, bool of_values, unsigned *out_pattern, struct err *err);
+                      const struct rule_pattern *wanted, unsigned *out_pattern, struct err *err);
 /* Keeps a copy; NULL without memory or room. */
 const char *rule_keep(struct ruleset *rules, const char *text, size_t n);
 

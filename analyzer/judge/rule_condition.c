@@ -35,8 +35,9 @@ static bool read_number(const char *text, double *out_number)
 static bool read_right(struct ruleset *rules, const struct yaml *yaml, const struct yaml_node *node,
                        struct rule_condition *made, struct err *err)
 {
+    const struct rule_pattern wanted = {.text = made->text, .of_values = true};
     if (made->op == CONDITION_MATCHES)
-        return rule_add_pattern(rules, yaml, node, made->text, true, &made->pattern, err);
+        return rule_add_pattern(rules, yaml, node, &wanted, &made->pattern, err);
     bool is_numeric = made->op == CONDITION_ABOVE || made->op == CONDITION_BELOW;
     return !is_numeric || read_number(made->text, &made->number) ||
            yaml_fail(yaml, node, err, "'%s' is not a number", made->text);

@@ -81,8 +81,9 @@ bool rule_same_word(const char *a, const char *b)
 }
 
 bool rule_add_pattern(struct ruleset *rules, const struct yaml *yaml, const struct yaml_node *node,
-                      const char *text, bool of_values, unsigned *out_pattern, struct err *err)
+                      const struct rule_pattern *wanted, unsigned *out_pattern, struct err *err)
 {
+    const char *text = wanted->text;
     char seen[RULE_PATTERN_MAX]; /* quotation marks as in the text that it will meet */
     struct err why = {0};
     if (strlen(text) >= sizeof seen)
@@ -92,7 +93,7 @@ bool rule_add_pattern(struct ruleset *rules, const struct yaml *yaml, const stru
     if (!rules->trusted && !matcher_check(seen, &why))
         return yaml_fail(yaml, node, err, "pattern '%s': %s", text, why.text);
     for (unsigned i = 0; i < rules->n_patterns; i++)
-        if (rules->patterns[i].of_values == of_values &&
+        if (rules->patterns[i].of_values == wanted->of_values &&
             strcmp(rules->patterns[i].text, seen) == 0) {
             *out_pattern = i;
             return true;
@@ -101,7 +102,7 @@ bool rule_add_pattern(struct ruleset *rules, const struct yaml *yaml, const stru
         rule_grow(&rules->patterns, &rules->n_patterns, sizeof *pattern, err);
     if (pattern == NULL)
         return false;
-    pattern->of_values = of_values;
+    pattern->of_values = wanted->of_values;
     pattern->file = rules->n_files;
     pattern->line = node->line;
     *out_pattern = rules->n_patterns - 1;
@@ -128,11 +129,11 @@ static bool read_patterns(struct reader *r, const struct yaml_node *node, struct
     if (!is_list(r, node))
         return false;
     for (const struct yaml_node *item = node->child; item != NULL; item = item->next) {
-        const char *text = NULL;
+        struct rule_pattern wanted = {.of_values = false};
         unsigned pattern = 0;
         unsigned *use;
-        if (!yaml_text(r->yaml, item, &text, r->err) ||
-            !rule_add_pattern(r->rules, r->yaml, item, text, false, &pattern, r->err) ||
+        if (!yaml_text(r->yaml, item, &wanted.text, r->err) ||
+            !rule_add_pattern(r->rules, r->yaml, item, &wanted, &pattern, r->err) ||
             (use = rule_grow(&r->rules->uses, &r->rules->n_uses, sizeof *use, r->err)) == NULL)
             return false;
         *use = pattern;

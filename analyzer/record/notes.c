@@ -41,25 +41,23 @@ static const char *append(char **at, const char *text, size_t length)
 }
 
 /* Texts may hold any byte that came from a log; a zero ends them, since rows are texts. */
-static void add(struct notes *notes, enum side side, const char *origin, int64_t at_ms,
-                const char *key, const char *text, size_t length)
+static void add(struct notes *notes, const struct store_evidence *note, size_t length)
 {
-    const char *side_text = side_name(side);
     if (length > EVIDENCE_TEXT_MAX)
         length = EVIDENCE_TEXT_MAX;
-    length = strnlen(text, length);
-    size_t bytes = strlen(side_text) + strlen(origin) + strlen(key) + length + 4;
+    length = strnlen(note->text, length);
+    size_t bytes = strlen(note->side) + strlen(note->origin) + strlen(note->key) + length + 4;
     if (notes->n >= NOTES_MAX || notes->bytes + bytes > NOTES_BYTES_MAX || !make_room(notes))
         return;
     char *at = malloc(bytes);
     if (at == NULL)
         return;
     struct store_evidence *row = &notes->rows[notes->n];
-    *row = (struct store_evidence){.seq = (int64_t)notes->n, .at_ms = at_ms};
-    row->side = append(&at, side_text, strlen(side_text));
-    row->origin = append(&at, origin, strlen(origin));
-    row->key = append(&at, key, strlen(key));
-    row->text = append(&at, text, length);
+    *row = (struct store_evidence){.seq = (int64_t)notes->n, .at_ms = note->at_ms};
+    row->side = append(&at, note->side, strlen(note->side));
+    row->origin = append(&at, note->origin, strlen(note->origin));
+    row->key = append(&at, note->key, strlen(note->key));
+    row->text = append(&at, note->text, length);
     notes->bytes += bytes;
     notes->n++;
 }
@@ -67,7 +65,9 @@ static void add(struct notes *notes, enum side side, const char *origin, int64_t
 void notes_message(struct notes *notes, enum side side, const char *origin, int64_t at_ms,
                    const char *text, size_t length)
 {
-    add(notes, side, origin, at_ms, "", text, length);
+    const struct store_evidence note = {
+        .side = side_name(side), .origin = origin, .at_ms = at_ms, .key = "", .text = text};
+    add(notes, &note, length);
 }
 
 void notes_fact(struct notes *notes, const char *key, const char *origin, int64_t at_ms,
@@ -78,7 +78,12 @@ void notes_fact(struct notes *notes, const char *key, const char *origin, int64_
     va_start(args, fmt);
     (void)vsnprintf(value, sizeof value, fmt, args);
     va_end(args);
-    add(notes, SIDE_MANAGER, origin, at_ms, key, value, strlen(value));
+    const struct store_evidence note = {.side = side_name(SIDE_MANAGER),
+                                        .origin = origin,
+                                        .at_ms = at_ms,
+                                        .key = key,
+                                        .text = value};
+    add(notes, &note, strlen(value));
 }
 
 void notes_tell_row(const struct store_evidence *row, const struct evidence_sink *sink)

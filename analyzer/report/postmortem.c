@@ -172,8 +172,8 @@ static void mark_bad(struct pm_line *line, bool is_bad)
 static void add_phases(struct postmortem *pm)
 {
     const struct archive *a = pm->archive;
-    for (size_t i = 0; i < a->n_transitions; i++) {
-        const struct store_transition *row = &a->transitions[i];
+    for (size_t i = 0; i < a->transitions.n; i++) {
+        const struct store_transition *row = &a->transitions.rows[i];
         char spent[PM_NUMBER_MAX];
         pm_duration(row->spent_ms, spent);
         struct pm_line *line = add(pm, row->at_ms, PM_PHASE, PM_FERRY);
@@ -188,8 +188,8 @@ static void add_phases(struct postmortem *pm)
 static void add_intents(struct postmortem *pm)
 {
     const struct archive *a = pm->archive;
-    for (size_t i = 0; i < a->n_intents; i++) {
-        const struct store_intent *row = &a->intents[i];
+    for (size_t i = 0; i < a->intents.n; i++) {
+        const struct store_intent *row = &a->intents.rows[i];
         enum pm_side side = side_of(a, row->node);
         bool worked = strcmp(row->err, "none") == 0;
         char spent[PM_NUMBER_MAX];
@@ -210,8 +210,8 @@ static void add_intents(struct postmortem *pm)
 static void add_sightings(struct postmortem *pm)
 {
     const struct archive *a = pm->archive;
-    for (size_t i = 0; i < a->n_sightings; i++) {
-        const struct store_sighting *row = &a->sightings[i];
+    for (size_t i = 0; i < a->sightings.n; i++) {
+        const struct store_sighting *row = &a->sightings.rows[i];
         struct pm_line *line = add(pm, row->at_ms, PM_SEEN, side_named(row->role));
         if (row->state[0] != '\0')
             say(line, row->presence, "%s(%s) on %s, %s", row->state, row->reason, row->node,
@@ -225,18 +225,18 @@ static void add_sightings(struct postmortem *pm)
 static void add_rest(struct postmortem *pm)
 {
     const struct archive *a = pm->archive;
-    for (size_t i = 0; i < a->n_errors; i++) {
-        const struct store_error *row = &a->errors[i];
+    for (size_t i = 0; i < a->errors.n; i++) {
+        const struct store_error *row = &a->errors.rows[i];
         struct pm_line *line = add(pm, row->at_ms, PM_ERROR, side_of(a, row->node));
         say(line, row->call, "libvirt error %" PRId64 " of domain %" PRId64 ": %s", row->hv_code,
             row->hv_domain, row->text);
         mark_bad(line, true);
     }
-    for (size_t i = 0; i < a->n_modes; i++)
-        say(add(pm, a->modes[i].at_ms, PM_MODE, PM_FERRY), a->modes[i].mode, "%s",
-            a->modes[i].cause);
-    for (size_t i = 0; i < a->n_decisions; i++) {
-        const struct store_decision *row = &a->decisions[i];
+    for (size_t i = 0; i < a->modes.n; i++)
+        say(add(pm, a->modes.rows[i].at_ms, PM_MODE, PM_FERRY), a->modes.rows[i].mode, "%s",
+            a->modes.rows[i].cause);
+    for (size_t i = 0; i < a->decisions.n; i++) {
+        const struct store_decision *row = &a->decisions.rows[i];
         if (row->shadow)
             continue;
         struct pm_line *line = add(pm, row->at_ms, PM_DECISION, PM_FERRY);
@@ -245,14 +245,14 @@ static void add_rest(struct postmortem *pm)
             strcmp(row->action, "nothing") == 0 ? "" : row->action);
         mark_bad(line, strcmp(row->action, "abort") == 0);
     }
-    for (size_t i = 0; i < a->n_evidence; i++)
-        say(add(pm, a->evidence[i].at_ms, PM_EVIDENCE, side_named(a->evidence[i].side)),
-            a->evidence[i].origin, "%s%s%s", a->evidence[i].key,
-            a->evidence[i].key[0] != '\0' ? " = " : "", a->evidence[i].text);
-    for (size_t i = 0; i < a->n_events; i++) {
-        struct pm_line *line = add(pm, a->events[i].at_ms, PM_EVENT, PM_FERRY);
-        say(line, a->events[i].reason, "%s", a->events[i].message);
-        mark_bad(line, strcmp(a->events[i].type, "Warning") == 0);
+    for (size_t i = 0; i < a->evidence.n; i++)
+        say(add(pm, a->evidence.rows[i].at_ms, PM_EVIDENCE, side_named(a->evidence.rows[i].side)),
+            a->evidence.rows[i].origin, "%s%s%s", a->evidence.rows[i].key,
+            a->evidence.rows[i].key[0] != '\0' ? " = " : "", a->evidence.rows[i].text);
+    for (size_t i = 0; i < a->events.n; i++) {
+        struct pm_line *line = add(pm, a->events.rows[i].at_ms, PM_EVENT, PM_FERRY);
+        say(line, a->events.rows[i].reason, "%s", a->events.rows[i].message);
+        mark_bad(line, strcmp(a->events.rows[i].type, "Warning") == 0);
     }
 }
 

@@ -32,9 +32,9 @@ static void add(struct postmortem *pm, const char *fmt, ...)
 /* The decision that ended it, or NULL. */
 static const struct store_decision *gave_up(const struct archive *a)
 {
-    for (size_t i = a->n_decisions; i-- > 0;)
-        if (!a->decisions[i].shadow && strcmp(a->decisions[i].action, "abort") == 0)
-            return &a->decisions[i];
+    for (size_t i = a->decisions.n; i-- > 0;)
+        if (!a->decisions.rows[i].shadow && strcmp(a->decisions.rows[i].action, "abort") == 0)
+            return &a->decisions.rows[i];
     return NULL;
 }
 
@@ -144,7 +144,7 @@ bool pm_add_helps(struct postmortem *pm, struct err *err)
     bool failed = a->job.outcome[0] != '\0' && strcmp(a->job.outcome, "succeeded") != 0;
     if (!failed || end == NULL || a->job.config_json[0] == '\0')
         return true; /* no decision of ours ended it: another one would not have helped */
-    if (a->n_looks > 0 && (!try_policies(pm, end, err) || !try_downtime(pm, end, err)))
+    if (a->looks.n > 0 && (!try_policies(pm, end, err) || !try_downtime(pm, end, err)))
         return false;
     say_rates(pm, end);
     return true;

@@ -93,11 +93,11 @@ static void facts(struct buf *out, const struct pm_fact *list, size_t n)
 
 static void points(struct buf *out, const struct archive *a)
 {
-    if (a->n_points == 0)
+    if (a->points.n == 0)
         return;
     buf_add(out, "<h2>Evidence</h2>\n<table><tr><th>stands</th><th>from</th><th>what</th></tr>\n");
-    for (size_t i = 0; i < a->n_points; i++) {
-        const struct store_point *p = &a->points[i];
+    for (size_t i = 0; i < a->points.n; i++) {
+        const struct store_point *p = &a->points.rows[i];
         buf_add(out, "<tr>");
         cell(out,
              strcmp(p->standing, "for") == 0       ? "word good"
@@ -154,10 +154,10 @@ static void verdict(struct buf *out, const struct archive *a)
     fact_row(out, "Recoverable", v->irrecoverable ? "no: irrecoverable" : v->recoverable);
     fact_row(out, "Rule", v->rule);
     fact_row(out, "Runbook", v->runbook);
-    for (size_t i = 0; i < a->n_numbers; i++) {
+    for (size_t i = 0; i < a->numbers.n; i++) {
         char text[POSTMORTEM_TEXT_MAX];
-        pm_number(a->numbers[i].value, a->numbers[i].unit, text);
-        fact_row(out, a->numbers[i].name, text);
+        pm_number(a->numbers.rows[i].value, a->numbers.rows[i].unit, text);
+        fact_row(out, a->numbers.rows[i].name, text);
     }
     buf_add(out, "</table>\n");
     points(out, a);
@@ -181,8 +181,8 @@ static void phases(struct buf *out, const struct postmortem *pm)
     const struct archive *a = pm->archive;
     buf_add(out, "<h2>Phases</h2>\n<table><tr><th>phase</th><th>entered</th><th>took</th>"
                  "<th>left because</th></tr>\n");
-    for (size_t i = 1; i < a->n_transitions; i++) {
-        const struct store_transition *t = &a->transitions[i];
+    for (size_t i = 1; i < a->transitions.n; i++) {
+        const struct store_transition *t = &a->transitions.rows[i];
         char spent[PM_NUMBER_MAX], after[PM_NUMBER_MAX];
         pm_duration(t->spent_ms, spent);
         pm_after(pm, t->at_ms - t->spent_ms, after);
@@ -194,17 +194,17 @@ static void phases(struct buf *out, const struct postmortem *pm)
         buf_add(out, "</tr>\n");
     }
     buf_add(out, "</table>\n");
-    if (a->n_modes == 0)
+    if (a->modes.n == 0)
         return;
     buf_add(out, "<h2>Modes</h2>\n<table><tr><th>after hand-off</th><th>mode</th><th>cause</th>"
                  "</tr>\n");
-    for (size_t i = 0; i < a->n_modes; i++) {
+    for (size_t i = 0; i < a->modes.n; i++) {
         char after[PM_NUMBER_MAX];
-        pm_after(pm, a->modes[i].at_ms, after);
+        pm_after(pm, a->modes.rows[i].at_ms, after);
         buf_add(out, "<tr>");
         cell(out, "num", after);
-        cell(out, "word", a->modes[i].mode);
-        cell(out, "", a->modes[i].cause);
+        cell(out, "word", a->modes.rows[i].mode);
+        cell(out, "", a->modes.rows[i].cause);
         buf_add(out, "</tr>\n");
     }
     buf_add(out, "</table>\n");
@@ -239,14 +239,14 @@ static void decision_row(struct buf *out, const struct postmortem *pm,
 static void decisions(struct buf *out, const struct postmortem *pm)
 {
     const struct archive *a = pm->archive;
-    if (a->n_decisions == 0)
+    if (a->decisions.n == 0)
         return;
     buf_add(out, "<h2>Decisions and what they were based on</h2>\n<div class=\"wrap\"><table><tr>"
                  "<th>after hand-off</th><th>decision</th><th>action</th><th class=\"right\">left"
                  "</th><th class=\"right\">per second</th><th class=\"right\">dirtied</th>"
                  "<th class=\"right\">rest needs</th><th class=\"right\">pass</th></tr>\n");
-    for (size_t i = 0; i < a->n_decisions && i < POSTMORTEM_LINES_MAX; i++)
-        decision_row(out, pm, &a->decisions[i]);
+    for (size_t i = 0; i < a->decisions.n && i < POSTMORTEM_LINES_MAX; i++)
+        decision_row(out, pm, &a->decisions.rows[i]);
     buf_add(out, "</table></div>\n");
 }
 
@@ -276,15 +276,15 @@ static void timeline(struct buf *out, const struct postmortem *pm)
 
 static void rejections(struct buf *out, const struct archive *a)
 {
-    if (a->n_rejections == 0)
+    if (a->rejections.n == 0)
         return;
     buf_add(out, "<h2>Nodes that would not do</h2>\n<table><tr><th>node</th><th>reason</th>"
                  "<th>detail</th></tr>\n");
-    for (size_t i = 0; i < a->n_rejections; i++) {
+    for (size_t i = 0; i < a->rejections.n; i++) {
         buf_add(out, "<tr>");
-        cell(out, "word", a->rejections[i].node);
-        cell(out, "", a->rejections[i].reason);
-        cell(out, "", a->rejections[i].detail);
+        cell(out, "word", a->rejections.rows[i].node);
+        cell(out, "", a->rejections.rows[i].reason);
+        cell(out, "", a->rejections.rows[i].detail);
         buf_add(out, "</tr>\n");
     }
     buf_add(out, "</table>\n");

@@ -31,8 +31,8 @@ static void add_verdict(struct json_object *page, const struct archive *a)
     json_add_text(out, "action", v->action);
     json_add_text(out, "runbook", v->runbook);
     struct json_object *points = json_add_array(out, "points");
-    for (size_t i = 0; i < a->n_points; i++) {
-        const struct store_point *p = &a->points[i];
+    for (size_t i = 0; i < a->points.n; i++) {
+        const struct store_point *p = &a->points.rows[i];
         struct json_object *one = json_add_object(points, "");
         json_add_text(one, "standing", p->standing);
         json_add_text(one, "rule", p->rule);
@@ -43,11 +43,11 @@ static void add_verdict(struct json_object *page, const struct archive *a)
         json_add_text(one, "note", p->note);
     }
     struct json_object *numbers = json_add_array(out, "numbers");
-    for (size_t i = 0; i < a->n_numbers; i++) {
+    for (size_t i = 0; i < a->numbers.n; i++) {
         struct json_object *one = json_add_object(numbers, "");
-        json_add_text(one, "name", a->numbers[i].name);
-        json_add(one, "value", json_object_new_double((double)a->numbers[i].value));
-        json_add_text(one, "unit", a->numbers[i].unit);
+        json_add_text(one, "name", a->numbers.rows[i].name);
+        json_add(one, "value", json_object_new_double((double)a->numbers.rows[i].value));
+        json_add_text(one, "unit", a->numbers.rows[i].unit);
     }
 }
 
@@ -74,35 +74,36 @@ static void add_steps(struct json_object *page, const struct postmortem *pm)
 {
     const struct archive *a = pm->archive;
     struct json_object *phases = json_add_array(page, "phases");
-    for (size_t i = 1; i < a->n_transitions; i++) {
+    for (size_t i = 1; i < a->transitions.n; i++) {
         struct json_object *one = json_add_object(phases, "");
-        json_add_text(one, "phase", a->transitions[i].from);
-        json_add_i64(one, "enteredMs", a->transitions[i].at_ms - a->transitions[i].spent_ms);
-        json_add_i64(one, "spentMs", a->transitions[i].spent_ms);
-        json_add_text(one, "why", a->transitions[i].why);
+        json_add_text(one, "phase", a->transitions.rows[i].from);
+        json_add_i64(one, "enteredMs",
+                     a->transitions.rows[i].at_ms - a->transitions.rows[i].spent_ms);
+        json_add_i64(one, "spentMs", a->transitions.rows[i].spent_ms);
+        json_add_text(one, "why", a->transitions.rows[i].why);
     }
     struct json_object *modes = json_add_array(page, "modes");
-    for (size_t i = 0; i < a->n_modes; i++) {
+    for (size_t i = 0; i < a->modes.n; i++) {
         struct json_object *one = json_add_object(modes, "");
-        json_add_i64(one, "atMs", a->modes[i].at_ms);
-        json_add_text(one, "mode", a->modes[i].mode);
-        json_add_text(one, "cause", a->modes[i].cause);
+        json_add_i64(one, "atMs", a->modes.rows[i].at_ms);
+        json_add_text(one, "mode", a->modes.rows[i].mode);
+        json_add_text(one, "cause", a->modes.rows[i].cause);
     }
     struct json_object *rejections = json_add_array(page, "rejections");
-    for (size_t i = 0; i < a->n_rejections; i++) {
+    for (size_t i = 0; i < a->rejections.n; i++) {
         struct json_object *one = json_add_object(rejections, "");
-        json_add_text(one, "node", a->rejections[i].node);
-        json_add_text(one, "reason", a->rejections[i].reason);
-        json_add_text(one, "detail", a->rejections[i].detail);
-        json_add_bool(one, "forEver", a->rejections[i].for_ever);
+        json_add_text(one, "node", a->rejections.rows[i].node);
+        json_add_text(one, "reason", a->rejections.rows[i].reason);
+        json_add_text(one, "detail", a->rejections.rows[i].detail);
+        json_add_bool(one, "forEver", a->rejections.rows[i].for_ever);
     }
 }
 
 static void add_decisions(struct json_object *page, const struct archive *a)
 {
     struct json_object *decisions = json_add_array(page, "decisions");
-    for (size_t i = 0; i < a->n_decisions && i < POSTMORTEM_LINES_MAX; i++) {
-        const struct store_decision *d = &a->decisions[i];
+    for (size_t i = 0; i < a->decisions.n && i < POSTMORTEM_LINES_MAX; i++) {
+        const struct store_decision *d = &a->decisions.rows[i];
         struct json_object *one = json_add_object(decisions, "");
         json_add_i64(one, "atMs", d->at_ms);
         json_add_text(one, "monitor", d->monitor);

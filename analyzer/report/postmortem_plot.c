@@ -49,19 +49,19 @@ bool pm_points(const struct archive *archive, size_t columns, struct pm_points *
 {
     const struct store_job *job = &archive->job;
     memset(out, 0, sizeof *out);
-    if (archive->n_samples < 2 || columns < 2)
+    if (archive->samples.n < 2 || columns < 2)
         return false;
-    const struct store_sample *first = archive->samples;
-    const struct store_sample *last = &archive->samples[archive->n_samples - 1];
+    const struct store_sample *first = archive->samples.rows;
+    const struct store_sample *last = &archive->samples.rows[archive->samples.n - 1];
     out->from_ms = job->handed_off_ms > 0 && job->handed_off_ms < first->at_ms ? job->handed_off_ms
                                                                                : first->at_ms;
     out->to_ms = job->ended_ms > last->at_ms ? job->ended_ms : last->at_ms;
     if (out->to_ms <= out->from_ms)
         return false;
     columns = columns < PM_POINTS_MAX ? columns : PM_POINTS_MAX;
-    for (size_t i = 0; i < archive->n_samples; i++)
-        if (strcmp(archive->samples[i].source, "completed") != 0)
-            take(out, &archive->samples[i], columns);
+    for (size_t i = 0; i < archive->samples.n; i++)
+        if (strcmp(archive->samples.rows[i].source, "completed") != 0)
+            take(out, &archive->samples.rows[i], columns);
     return out->n >= 2;
 }
 
@@ -184,13 +184,19 @@ static double y_of(int64_t value, int64_t max, int top, int base)
     return max > 0 ? base - (double)value / (double)max * (base - top) : base;
 }
 
-static void add_series(struct buf *out, const struct pm_points *p, const int64_t *values,
-                       int64_t max, int top, int base, const char *class)
+struct series {
+    const int64_t *values;
+    int64_t max;
+    int top, base; /* of its panel */
+    const char *class;
+};
+
+static void add_series(struct buf *out, const struct pm_points *p, struct series s)
 {
-    buf_addf(out, "<polyline class=\"%s\" points=\"", class);
+    buf_addf(out, "<polyline class=\"%s\" points=\"", s.class);
     for (size_t i = 0; i < p->n; i++)
         buf_addf(out, "%s%.1f,%.1f", i > 0 ? " " : "", x_of(p, p->at_ms[i]),
-                 y_of(values[i], max, top, base));
+                 y_of(s.values[i], s.max, s.top, s.base));
     buf_add(out, "\"/>\n");
 }
 
@@ -262,12 +268,12 @@ static void add_phase(struct buf *out, const struct pm_points *p, const char *na
 
 static void add_phases(struct buf *out, const struct archive *a, const struct pm_points *p)
 {
-    for (size_t i = 0; i + 1 < a->n_transitions; i++)
-        add_phase(out, p, a->transitions[i].to, a->transitions[i].at_ms,
-                  a->transitions[i + 1].at_ms, i);
-    if (a->n_transitions > 0 && a->job.ended_ms == 0)
-        add_phase(out, p, a->transitions[a->n_transitions - 1].to,
-                  a->transitions[a->n_transitions - 1].at_ms, p->to_ms, a->n_transitions);
+    for (size_t i = 0; i + 1 < a->transitions.n; i++)
+        add_phase(out, p, a->transitions.rows[i].to, a->transitions.rows[i].at_ms,
+                  a->transitions.rows[i + 1].at_ms, i);
+    if (a->transitions.n > 0 && a->job.ended_ms == 0)
+        add_phase(out, p, a->transitions.rows[a->transitions.n - 1].to,
+                  a->transitions.rows[a->transitions.n - 1].at_ms, p->to_ms, a->transitions.n);
 }
 
 /* Mode changes and orders: a line through both plots; the text of each in a row of its own when it
@@ -319,9 +325,11 @@ void pm_plot_svg(const struct postmortem *pm, struct buf *out)
     add_time_axis(out, &p);
     add_grid(out, p.max_remaining, SVG_TOP_A, SVG_BASE_A, "");
     add_grid(out, p.max_rate, SVG_TOP_B, SVG_BASE_B, "/s");
-    add_series(out, &p, p.remaining, p.max_remaining, SVG_TOP_A, SVG_BASE_A, "left");
-    add_series(out, &p, p.dirty, p.max_rate, SVG_TOP_B, SVG_BASE_B, "dirty");
-    add_series(out, &p, p.bandwidth, p.max_rate, SVG_TOP_B, SVG_BASE_B, "bandwidth");
+    add_series(out, &p,
+               (struct series){p.remaining, p.max_remaining, SVG_TOP_A, SVG_BASE_A, "left"});
+    add_series(out, &p, (struct series){p.dirty, p.max_rate, SVG_TOP_B, SVG_BASE_B, "dirty"});
+    add_series(out, &p,
+               (struct series){p.bandwidth, p.max_rate, SVG_TOP_B, SVG_BASE_B, "bandwidth"});
     buf_addf(out,
              "<text class=\"axis name\" x=\"%d\" y=\"%d\">left to move</text>"
              "<text class=\"axis name bandwidth\" x=\"%d\" y=\"%d\">bandwidth</text>"

@@ -101,16 +101,16 @@ static void verdict(const struct pen *pen, const struct postmortem *pm)
     (void)snprintf(text, sizeof text, "%s%s%s", v->rule, v->rule[0] != '\0' ? ", rules " : "",
                    v->rule[0] != '\0' ? v->rules_version : "");
     row(pen, "rule", text);
-    for (size_t i = 0; i < a->n_numbers; i++) {
-        pm_number(a->numbers[i].value, a->numbers[i].unit, text);
-        row(pen, a->numbers[i].name, text);
+    for (size_t i = 0; i < a->numbers.n; i++) {
+        pm_number(a->numbers.rows[i].value, a->numbers.rows[i].unit, text);
+        row(pen, a->numbers.rows[i].name, text);
     }
-    if (a->n_points == 0)
+    if (a->points.n == 0)
         return;
     heading(pen, "Evidence");
     table(pen, "stands | from | quote");
-    for (size_t i = 0; i < a->n_points; i++) {
-        const struct store_point *p = &a->points[i];
+    for (size_t i = 0; i < a->points.n; i++) {
+        const struct store_point *p = &a->points.rows[i];
         buf_add(pen->out, pen->markdown ? "| " : "  ");
         put_raw(pen, p->standing);
         buf_add(pen->out, pen->markdown ? " | " : "  ");
@@ -139,19 +139,19 @@ static void phases(const struct pen *pen, const struct postmortem *pm)
     const struct archive *a = pm->archive;
     heading(pen, "Phases");
     table(pen, "phase | took");
-    for (size_t i = 1; i < a->n_transitions; i++) {
+    for (size_t i = 1; i < a->transitions.n; i++) {
         char spent[PM_NUMBER_MAX];
-        pm_duration(a->transitions[i].spent_ms, spent);
-        row(pen, a->transitions[i].from, spent);
+        pm_duration(a->transitions.rows[i].spent_ms, spent);
+        row(pen, a->transitions.rows[i].from, spent);
     }
-    if (a->n_modes == 0)
+    if (a->modes.n == 0)
         return;
     heading(pen, "Modes");
     table(pen, "after hand-off | mode and cause");
-    for (size_t i = 0; i < a->n_modes; i++) {
+    for (size_t i = 0; i < a->modes.n; i++) {
         char after[PM_NUMBER_MAX], text[POSTMORTEM_TEXT_MAX];
-        pm_after(pm, a->modes[i].at_ms, after);
-        (void)snprintf(text, sizeof text, "%s, %s", a->modes[i].mode, a->modes[i].cause);
+        pm_after(pm, a->modes.rows[i].at_ms, after);
+        (void)snprintf(text, sizeof text, "%s, %s", a->modes.rows[i].mode, a->modes.rows[i].cause);
         row(pen, after, text);
     }
 }
@@ -159,12 +159,12 @@ static void phases(const struct pen *pen, const struct postmortem *pm)
 static void decisions(const struct pen *pen, const struct postmortem *pm)
 {
     const struct archive *a = pm->archive;
-    if (a->n_decisions == 0)
+    if (a->decisions.n == 0)
         return;
     heading(pen, "Decisions and what they were based on");
     table(pen, "after hand-off | decision and inputs");
-    for (size_t i = 0; i < a->n_decisions && i < POSTMORTEM_LINES_MAX; i++) {
-        const struct store_decision *d = &a->decisions[i];
+    for (size_t i = 0; i < a->decisions.n && i < POSTMORTEM_LINES_MAX; i++) {
+        const struct store_decision *d = &a->decisions.rows[i];
         char after[PM_NUMBER_MAX], text[POSTMORTEM_TEXT_MAX];
         pm_after(pm, d->at_ms, after);
         (void)snprintf(text, sizeof text, "%s%s: %s", d->shadow ? "(shadow) " : "", d->decision,
@@ -204,15 +204,16 @@ static void timeline(const struct pen *pen, const struct postmortem *pm)
 
 static void rejections(const struct pen *pen, const struct archive *a)
 {
-    if (a->n_rejections == 0)
+    if (a->rejections.n == 0)
         return;
     heading(pen, "Nodes that would not do");
     table(pen, "node | why");
-    for (size_t i = 0; i < a->n_rejections; i++) {
+    for (size_t i = 0; i < a->rejections.n; i++) {
         char text[POSTMORTEM_TEXT_MAX];
-        (void)snprintf(text, sizeof text, "%s%s%s", a->rejections[i].reason,
-                       a->rejections[i].detail[0] != '\0' ? ": " : "", a->rejections[i].detail);
-        row(pen, a->rejections[i].node, text);
+        (void)snprintf(text, sizeof text, "%s%s%s", a->rejections.rows[i].reason,
+                       a->rejections.rows[i].detail[0] != '\0' ? ": " : "",
+                       a->rejections.rows[i].detail);
+        row(pen, a->rejections.rows[i].node, text);
     }
 }
 

@@ -29,7 +29,7 @@ bool replay_policy(const struct archive *archive, struct json_object *spec,
     struct migration_config config;
     uint64_t set = 0;
     migration_config_thaw(archive->job.config_json, &config);
-    if (!migration_config_read(spec, "spec", true, ignored, &config, &set, err))
+    if (!migration_config_read(spec, true, ignored, &config, &set, err))
         return false;
     bool says_postcopy = (set & (UINT64_C(1) << SETTING_post_copy)) != 0;
     bool says_disruption = (set & (UINT64_C(1) << SETTING_disruption)) != 0;
@@ -56,9 +56,9 @@ static bool is_monitors(const struct store_decision *row)
 static const struct store_decision *next_stored(struct run *run)
 {
     const struct archive *a = run->archive;
-    while (run->next_stored < a->n_decisions && !is_monitors(&a->decisions[run->next_stored]))
+    while (run->next_stored < a->decisions.n && !is_monitors(&a->decisions.rows[run->next_stored]))
         run->next_stored++; /* the ladder's, or an operator's */
-    return run->next_stored < a->n_decisions ? &a->decisions[run->next_stored] : NULL;
+    return run->next_stored < a->decisions.n ? &a->decisions.rows[run->next_stored] : NULL;
 }
 
 static bool same_numbers(const struct store_decision *row, const struct monitor_decision *is)
@@ -228,14 +228,16 @@ static bool fill_input(struct run *run, const struct store_look *look, struct mo
     };
     if (look->sample_seq < 0)
         return true;
-    while (run->next_sample < a->n_samples && a->samples[run->next_sample].seq < look->sample_seq)
+    while (run->next_sample < a->samples.n &&
+           a->samples.rows[run->next_sample].seq < look->sample_seq)
         run->next_sample++;
-    if (run->next_sample == a->n_samples || a->samples[run->next_sample].seq != look->sample_seq)
+    if (run->next_sample == a->samples.n ||
+        a->samples.rows[run->next_sample].seq != look->sample_seq)
         return err_set(run->err, ERR_REFUSED,
                        "sample %" PRId64 " is not in the store any more, or was never written: "
                        "without it nothing can be computed",
                        look->sample_seq);
-    const struct store_sample *sample = &a->samples[run->next_sample];
+    const struct store_sample *sample = &a->samples.rows[run->next_sample];
     fill_stats(&input->stats, sample);
     input->has_stats = strcmp(sample->source, "completed") != 0;
     input->at_iteration = strcmp(sample->source, "iteration") == 0;
@@ -313,8 +315,8 @@ static void answer(struct run *run, const struct store_look *look)
 static bool follow(struct run *run)
 {
     const struct archive *a = run->archive;
-    for (size_t i = 0; i < a->n_looks && run->out->end == REPLAY_SAW_ALL; i++) {
-        const struct store_look *look = &a->looks[i];
+    for (size_t i = 0; i < a->looks.n && run->out->end == REPLAY_SAW_ALL; i++) {
+        const struct store_look *look = &a->looks.rows[i];
         bool is_begin = strcmp(look->kind, "begin") == 0;
         if (is_begin ? !begin(run, look)
                      : !run->has_begun &&
@@ -342,14 +344,14 @@ bool replay_run(const struct archive *archive, const struct replay_question *que
         run->config = question->config;
     else
         migration_config_thaw(archive->job.config_json, &run->config);
-    bool done = archive->n_looks > 0 && !archive->is_cut
+    bool done = archive->looks.n > 0 && !archive->is_cut
                     ? follow(run)
                     : err_set(err, ERR_REFUSED,
                               archive->is_cut ? "its record is too long to be replayed"
                                               : "there is no trace of it: no monitor looked at it, "
                                                 "or its samples are past their retention");
-    for (size_t i = 0; i < archive->n_decisions; i++)
-        replay.n_stored += is_monitors(&archive->decisions[i]);
+    for (size_t i = 0; i < archive->decisions.n; i++)
+        replay.n_stored += is_monitors(&archive->decisions.rows[i]);
     const struct store_decision *left = next_stored(run);
     if (done && !replay.is_other && replay.is_same && left != NULL)
         differ(run, NULL, left);

@@ -356,8 +356,8 @@ static void enter(struct turn *t, enum drain_state state, const char *message)
         say_state(t, drain->message, sizeof drain->message);
     bool warning = state == DRAIN_BLOCKED || state == DRAIN_FAILED;
     if (t->object != NULL)
-        effects_note(t->fx, "Drain", "", t->object->name, t->object->uid, t->now.wall_ms, warning,
-                     drain_state_name(state), "%s",
+        effects_note(t->fx, (struct involved){"Drain", "", t->object->name, t->object->uid},
+                     t->now.wall_ms, warning, drain_state_name(state), "%s",
                      drain->message[0] != '\0' ? drain->message : "guests are being moved");
 }
 

@@ -72,8 +72,8 @@ struct job *evacuation_job(struct fleet *f, struct guest *guest, const char *req
     struct job *job = admission_automatic(f, guest, ORIGIN_EVACUATION, priority, requester,
                                           NAME_STEM, now, fx, err);
     if (job != NULL)
-        effects_note(fx, "VirtualMachineInstance", guest->ns, guest->name, guest->uuid, now.wall_ms,
-                     false, "SuccessfulCreate", "Created Migration %s", job->name);
+        effects_note(fx, involved_guest(guest->ns, guest->name, guest->uuid), now.wall_ms, false,
+                     "SuccessfulCreate", "Created Migration %s", job->name);
     return job;
 }
 
@@ -110,8 +110,8 @@ void evacuation_complain(const struct guest *guest, struct moment now, struct ef
     char text[MIGRATABLE_TEXT_MAX];
     const struct migratable *migratable = &guest->owner->migratable;
     unmovable_text(migratable_first_live(migratable), migratable, text);
-    effects_note(fx, "VirtualMachineInstance", guest->ns, guest->name, guest->uuid, now.wall_ms,
-                 true, "Migrated", "EvictionStrategy is set but vmi is not migratable; %s", text);
+    effects_note(fx, involved_guest(guest->ns, guest->name, guest->uuid), now.wall_ms, true,
+                 "Migrated", "EvictionStrategy is set but vmi is not migratable; %s", text);
 }
 
 bool evacuation_mark(struct fleet *f, struct guest *guest, bool by_descheduler, struct moment now,
@@ -183,8 +183,8 @@ void evacuation_cordon(struct fleet *f, struct node *node, struct moment now, st
         LOG(ERROR, "out_of_memory", FIELD_TEXT(WHY, "a cordon cannot be recorded"));
         return;
     }
-    effects_note(fx, "Node", "", node->name, "", now.wall_ms, false, "NodeNotSchedulable",
-                 "Node %s status is now: NodeNotSchedulable", node->name);
+    effects_note(fx, (struct involved){"Node", "", node->name, ""}, now.wall_ms, false,
+                 "NodeNotSchedulable", "Node %s status is now: NodeNotSchedulable", node->name);
 }
 
 /* In memory, or, after a restart, in the node's document. */
@@ -222,6 +222,6 @@ void evacuation_uncordon(struct fleet *f, struct node *node, struct moment now, 
         LOG(ERROR, "out_of_memory", FIELD_TEXT(WHY, "a cordon cannot be lifted"));
         return;
     }
-    effects_note(fx, "Node", "", node->name, "", now.wall_ms, false, "NodeSchedulable",
-                 "Node %s status is now: NodeSchedulable", node->name);
+    effects_note(fx, (struct involved){"Node", "", node->name, ""}, now.wall_ms, false,
+                 "NodeSchedulable", "Node %s status is now: NodeSchedulable", node->name);
 }

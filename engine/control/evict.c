@@ -69,9 +69,8 @@ static void act(struct fleet *f, struct guest *guest, const struct eviction_requ
     if (answer == EVICTION_SHUT_DOWN) {
         (void)effects_order(fx, EFFECT_DO_SHUTDOWN, guest->owner->node->name, guest->uuid,
                             now.wall_ms);
-        effects_note(fx, "VirtualMachineInstance", guest->ns, guest->name, guest->uuid, now.wall_ms,
-                     true, "ShuttingDown", "Evicted by %s, who allowed a shutdown.",
-                     request->requester);
+        effects_note(fx, involved_guest(guest->ns, guest->name, guest->uuid), now.wall_ms, true,
+                     "ShuttingDown", "Evicted by %s, who allowed a shutdown.", request->requester);
     }
 }
 

@@ -55,8 +55,8 @@ static void answer(struct fleet *f, struct guest *guest, struct moment now, stru
     struct err err = {0};
     if (!required->cures) {
         guest->required_tried = hash;
-        effects_note(fx, "VirtualMachineInstance", guest->ns, guest->name, guest->uuid, now.wall_ms,
-                     true, "NotCuredByMigration", "%s; %s", required->detail,
+        effects_note(fx, involved_guest(guest->ns, guest->name, guest->uuid), now.wall_ms, true,
+                     "NotCuredByMigration", "%s; %s", required->detail,
                      required->todo != NULL ? required->todo : "restart the guest");
         return;
     }
@@ -67,8 +67,8 @@ static void answer(struct fleet *f, struct guest *guest, struct moment now, stru
         return;
     }
     guest->required_tried = job->requirement = hash;
-    effects_note(fx, "VirtualMachineInstance", guest->ns, guest->name, guest->uuid, now.wall_ms,
-                 false, "SuccessfulCreate", "Created Migration %s for automated workload update",
+    effects_note(fx, involved_guest(guest->ns, guest->name, guest->uuid), now.wall_ms, false,
+                 "SuccessfulCreate", "Created Migration %s for automated workload update",
                  job->name);
 }
 

@@ -40,8 +40,8 @@ static void tell(struct fleet *f, struct guest *guest, struct moment now, struct
     for (const struct place *place = guest->places; place != NULL; place = place->next_of)
         if (place != guest->owner && place_runs(place))
             other = place->node->name;
-    effects_note(fx, "VirtualMachineInstance", guest->ns, guest->name, guest->uuid, now.wall_ms,
-                 true, "Split", text, one, other);
+    effects_note(fx, involved_guest(guest->ns, guest->name, guest->uuid), now.wall_ms, true,
+                 "Split", text, one, other);
     const struct job *job = fleet_active_job(f, guest->uuid);
     if (job == NULL || !job->frozen || !was_between(job, one, other)) /* else it looks by itself */
         job = fleet_newest_finished(f, guest->uuid);

@@ -49,8 +49,7 @@ static bool take_place(struct fleet *f, struct job *job, const struct resolve_re
                        struct moment now, struct effects *fx, struct err *err)
 {
     struct err none = {0};
-    if (phase_is_final(job->phase) && incidents_said(f, said->ns, said->name, INCIDENT_END_RESOLVED,
-                                                     said->requester, now.wall_ms, &none))
+    if (phase_is_final(job->phase) && incidents_said(f, said, now.wall_ms, &none))
         return true;
     if (phase_is_final(job->phase))
         return err_set(err, ERR_REFUSED, "migration %s has ended already (%s)", job->name,
@@ -81,8 +80,7 @@ bool word_taken(struct fleet *f, const struct resolve_request *said, struct mome
             "`ferry resolve` ends it",
             about->name);
     if (said->word == RESOLVE_ACKNOWLEDGE)
-        return incidents_said(f, said->ns, said->name, INCIDENT_END_ACKNOWLEDGED, said->requester,
-                              now.wall_ms, err);
+        return incidents_said(f, said, now.wall_ms, err);
     struct job *job = fleet_job_named(f, said->ns, said->name);
     if (job == NULL)
         return err_set(err, ERR_NOT_FOUND,

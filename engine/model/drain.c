@@ -294,15 +294,21 @@ static struct json_object *object_of(const char *json, const char *part, struct 
     return NULL;
 }
 
-static bool number_of(struct json_object *spec, const char *name, int64_t fallback, int64_t min,
-                      int64_t max, int64_t *out_value, struct err *err)
+struct number {
+    const char *name;
+    int64_t fallback, min, max;
+};
+
+static bool number_of(struct json_object *spec, const struct number *number, int64_t *out_value,
+                      struct err *err)
 {
     struct err why = {0};
-    if (!json_get_i64(spec, name, fallback, out_value, &why))
+    if (!json_get_i64(spec, number->name, number->fallback, out_value, &why))
         return wrong(err, "spec", &why);
-    if (*out_value < min || *out_value > max)
-        return err_set(err, ERR_UNPROCESSABLE, "spec.%s: expected %lld to %lld, found %lld", name,
-                       (long long)min, (long long)max, (long long)*out_value);
+    if (*out_value < number->min || *out_value > number->max)
+        return err_set(err, ERR_UNPROCESSABLE, "spec.%s: expected %lld to %lld, found %lld",
+                       number->name, (long long)number->min, (long long)number->max,
+                       (long long)*out_value);
     return true;
 }
 
@@ -323,6 +329,8 @@ static bool only_known_fields(struct json_object *spec, struct err *err)
 
 static bool read_spec(struct drain *drain, const char *json, struct err *err)
 {
+    static const struct number deadline = {"deadlineSeconds", 0, 0, DRAIN_DEADLINE_MAX_S};
+    static const struct number budget = {"retryBudget", DRAIN_TRIES_DEFAULT, 1, DRAIN_TRIES_MAX};
     struct err why = {0};
     OWNED(json_object) spec = object_of(json, "spec", err);
     const char *node;
@@ -336,8 +344,7 @@ static bool read_spec(struct drain *drain, const char *json, struct err *err)
         return err_set(err, ERR_UNPROCESSABLE, "spec.nodeName: which node is to be drained?");
     if (!text_copy(drain->node, sizeof drain->node, node))
         return err_set(err, ERR_UNPROCESSABLE, "spec.nodeName: longer than a node's name can be");
-    if (!number_of(spec, "deadlineSeconds", 0, 0, DRAIN_DEADLINE_MAX_S, &deadline_s, err) ||
-        !number_of(spec, "retryBudget", DRAIN_TRIES_DEFAULT, 1, DRAIN_TRIES_MAX, &tries, err))
+    if (!number_of(spec, &deadline, &deadline_s, err) || !number_of(spec, &budget, &tries, err))
         return false;
     drain->deadline_ms = deadline_s > 0 ? drain->began_ms + deadline_s * 1000 : 0;
     drain->retry_budget = (unsigned)tries;

@@ -112,16 +112,20 @@ struct effect *effects_order(struct effects *fx, enum effect_kind kind, const ch
     return effect;
 }
 
-void effects_note(struct effects *fx, const char *kind, const char *ns, const char *name,
-                  const char *uid, int64_t wall_ms, bool warning, const char *reason,
-                  const char *fmt, ...)
+struct involved involved_guest(const char *ns, const char *name, const char *uuid)
 {
-    struct effect *effect = add(fx, EFFECT_EVENT, uid, wall_ms);
-    effect->of.event.kind = kind;
+    return (struct involved){"VirtualMachineInstance", ns, name, uuid};
+}
+
+void effects_note(struct effects *fx, struct involved object, int64_t wall_ms, bool warning,
+                  const char *reason, const char *fmt, ...)
+{
+    struct effect *effect = add(fx, EFFECT_EVENT, object.uid, wall_ms);
+    effect->of.event.kind = object.kind;
     effect->of.event.warning = warning;
     effect->of.event.reason = reason;
-    TEXT_SET(effect->of.event.ns, ns);
-    TEXT_SET(effect->of.event.name, name);
+    TEXT_SET(effect->of.event.ns, object.ns);
+    TEXT_SET(effect->of.event.name, object.name);
     va_list args;
     va_start(args, fmt);
     (void)vsnprintf(effect->of.event.message, sizeof effect->of.event.message, fmt, args);

@@ -111,10 +111,13 @@ struct effect *effects_add(struct effects *fx, enum effect_kind kind, const stru
                            int64_t wall_ms);
 void effects_event(struct effects *fx, const struct job *job, int64_t wall_ms, bool warning,
                    const char *reason, const char *fmt, ...) __attribute__((format(printf, 6, 7)));
-/* The same about another object: kind is a literal. */
-void effects_note(struct effects *fx, const char *kind, const char *ns, const char *name,
-                  const char *uid, int64_t wall_ms, bool warning, const char *reason,
-                  const char *fmt, ...) __attribute__((format(printf, 9, 10)));
+/* The same about another object (Kubernetes: involvedObject): kind is a literal. */
+struct involved {
+    const char *kind, *ns, *name, *uid;
+};
+struct involved involved_guest(const char *ns, const char *name, const char *uuid);
+void effects_note(struct effects *fx, struct involved object, int64_t wall_ms, bool warning,
+                  const char *reason, const char *fmt, ...) __attribute__((format(printf, 6, 7)));
 /* The action's name, of an INTENT. */
 const char *effect_intent_name(const struct effect *effect);
 /* Something to do with a guest that is no job's. */

@@ -115,13 +115,16 @@ void incidents_one_copy(struct fleet *f, const char *job_uid, int64_t now_ms)
     }
 }
 
-bool incidents_said(struct fleet *f, const char *ns, const char *migration, enum incident_end end,
-                    const char *who, int64_t now_ms, struct err *err)
+bool incidents_said(struct fleet *f, const struct resolve_request *request, int64_t now_ms,
+                    struct err *err)
 {
-    const struct incident *incident = incidents_find(&f->incidents, ns, migration);
+    enum incident_end end =
+        request->word == RESOLVE_ACKNOWLEDGE ? INCIDENT_END_ACKNOWLEDGED : INCIDENT_END_RESOLVED;
+    const struct incident *incident = incidents_find(&f->incidents, request->ns, request->name);
     if (incident == NULL)
-        return err_set(err, ERR_NOT_FOUND, "no incident of migration \"%s\" is open", migration);
-    (void)incidents_close(&f->incidents, incident->uid, end, who, now_ms);
+        return err_set(err, ERR_NOT_FOUND, "no incident of migration \"%s\" is open",
+                       request->name);
+    (void)incidents_close(&f->incidents, incident->uid, end, request->requester, now_ms);
     (void)fleet_touch(f);
     return true;
 }

@@ -4,6 +4,7 @@
 #define ENGINE_MODEL_FLEET_INCIDENTS_H
 
 #include "engine/model/fleet.h"
+#include "engine/model/request.h"
 
 enum { INCIDENT_NEWS_MS = 24 * 60 * 60 * 1000 }; /* older ends are history, not incidents */
 
@@ -16,10 +17,9 @@ void incidents_split(struct fleet *f, const struct job *job, int64_t now_ms);
 void incidents_internal(struct fleet *f, const struct job *job, int64_t now_ms);
 /* The hosts say that one copy is left: closes the one of that migration if it was about two. */
 void incidents_one_copy(struct fleet *f, const char *job_uid, int64_t now_ms);
-/* Closes the one of a migration by an operator's word. ERR_NOT_FOUND: none is open. */
-MUST_CHECK bool incidents_said(struct fleet *f, const char *ns, const char *migration,
-                               enum incident_end end, const char *who, int64_t now_ms,
-                               struct err *err);
+/* An operator acknowledges or resolves the one of a migration. ERR_NOT_FOUND: none is open. */
+MUST_CHECK bool incidents_said(struct fleet *f, const struct resolve_request *request,
+                               int64_t now_ms, struct err *err);
 /* Once a second or so. */
 void incidents_tick(struct fleet *f, int64_t now_ms);
 

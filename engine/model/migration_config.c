@@ -305,10 +305,10 @@ static bool read_group(struct reading *r, struct json_object *object, const char
     return true;
 }
 
-bool migration_config_read(struct json_object *object, const char *where, bool from_policy,
-                           const char *const *ignored, struct migration_config *config,
-                           uint64_t *out_set, struct err *err)
+bool migration_config_read(struct json_object *object, bool from_policy, const char *const *ignored,
+                           struct migration_config *config, uint64_t *out_set, struct err *err)
 {
+    const char *where = from_policy ? "spec" : "migrations";
     struct reading r = {
         .where = where, .from_policy = from_policy, .ignored = ignored, .config = *config};
     if (object != NULL && !json_object_is_type(object, json_type_object))

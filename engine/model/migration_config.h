@@ -43,11 +43,11 @@ void migration_config_default(struct migration_config *out_config);
 /* Reads what the object holds into *config and leaves the rest alone; *out_set (may be NULL) gets
  * a bit 1 << enum setting for each. from_policy: settings a policy may not make are refused, as
  * are unknown names; `ignored` names members that are somebody else's ("selectors"), NULL-ended.
- * ERR_UNPROCESSABLE with the path: "spec.maxDowntimeMs: 0 is below 1". KubeVirt's texts where it
- * has one ("must not be negative"). stallDetector and downtimeTuning exclude each other. */
-bool migration_config_read(struct json_object *object, const char *where, bool from_policy,
-                           const char *const *ignored, struct migration_config *config,
-                           uint64_t *out_set, struct err *err);
+ * ERR_UNPROCESSABLE with the path, which begins with "spec" in a policy and with "migrations" in
+ * the configuration: "spec.maxDowntimeMs: 0 is below 1". KubeVirt's texts where it has one ("must
+ * not be negative"). stallDetector and downtimeTuning exclude each other. */
+bool migration_config_read(struct json_object *object, bool from_policy, const char *const *ignored,
+                           struct migration_config *config, uint64_t *out_set, struct err *err);
 /* Copies the settings whose bit is set. */
 void migration_config_overlay(struct migration_config *config,
                               const struct migration_config *values, uint64_t set);

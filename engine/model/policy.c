@@ -46,7 +46,7 @@ static bool read_spec(struct json_object *spec, struct policy *policy, struct er
         return err_set(err, ERR_UNPROCESSABLE, "spec: expected an object");
     migration_config_default(&policy->values);
     return read_selectors(json_at(spec, "selectors"), policy, err) &&
-           migration_config_read(spec, "spec", true, ignored, &policy->values, &policy->set, err);
+           migration_config_read(spec, true, ignored, &policy->values, &policy->set, err);
 }
 
 struct policy *policy_parse(const char *spec_json, struct err *err)

@@ -163,19 +163,18 @@ bool hostd_nonce(char *out_nonce, struct err *err)
     return true;
 }
 
-bool hostd_sign(const char *secret, enum hostd_role role, const char *helper_nonce,
-                const char *client_nonce, const char *text, char *out_mac, struct err *err)
+bool hostd_sign(const char *secret, struct hostd_message message, char *out_mac, struct err *err)
 {
     /* Nonces have one length and text no newline, so two messages never look alike. */
-    struct buf message;
+    struct buf buf;
     unsigned char mac[MAC_BYTES];
-    buf_init(&message, HOSTD_ANSWER_MAX + 4 * HOSTD_HEX_MAX);
-    buf_addf(&message, GREETING "%s\n%s\n%s\n%s", role == HOSTD_ASKS ? "asks" : "answers",
-             helper_nonce, client_nonce, text);
-    int failed = message.failed ? GNUTLS_E_MEMORY_ERROR
-                                : gnutls_hmac_fast(GNUTLS_MAC_SHA256, secret, strlen(secret),
-                                                   message.data, message.length, mac);
-    buf_fini(&message);
+    buf_init(&buf, HOSTD_ANSWER_MAX + 4 * HOSTD_HEX_MAX);
+    buf_addf(&buf, GREETING "%s\n%s\n%s\n%s", message.role == HOSTD_ASKS ? "asks" : "answers",
+             message.helper_nonce, message.client_nonce, message.text);
+    int failed = buf.failed ? GNUTLS_E_MEMORY_ERROR
+                            : gnutls_hmac_fast(GNUTLS_MAC_SHA256, secret, strlen(secret), buf.data,
+                                               buf.length, mac);
+    buf_fini(&buf);
     if (failed != 0)
         return err_set(err, ERR_INTERNAL, "cannot sign: %s", gnutls_strerror(failed));
     to_hex(mac, sizeof mac, out_mac);
@@ -213,7 +212,8 @@ bool hostd_write_request(const char *secret, const char *helper_nonce, const cha
                          const char *text, char *out_line, struct err *err)
 {
     char mac[HOSTD_HEX_MAX];
-    if (!hostd_sign(secret, HOSTD_ASKS, helper_nonce, client_nonce, text, mac, err))
+    struct hostd_message message = {HOSTD_ASKS, helper_nonce, client_nonce, text};
+    if (!hostd_sign(secret, message, mac, err))
         return false;
     int n = snprintf(out_line, HOSTD_REQUEST_MAX, "%s %s %s", client_nonce, mac, text);
     if (n < 0 || n >= HOSTD_REQUEST_MAX)
@@ -221,11 +221,11 @@ bool hostd_write_request(const char *secret, const char *helper_nonce, const cha
     return true;
 }
 
-static bool is_signed(const char *secret, enum hostd_role role, const char *helper_nonce,
-                      const char *client_nonce, const char *text, const char *mac, struct err *err)
+static bool is_signed(const char *secret, struct hostd_message message, const char *mac,
+                      struct err *err)
 {
     char expected[HOSTD_HEX_MAX];
-    if (!hostd_sign(secret, role, helper_nonce, client_nonce, text, expected, err))
+    if (!hostd_sign(secret, message, expected, err))
         return false;
     if (gnutls_memcmp(expected, mac, HEX) != 0)
         return err_set(err, ERR_FORBIDDEN, "not signed with this secret for this connection");
@@ -285,7 +285,8 @@ bool hostd_read_request(const char *secret, const char *helper_nonce, const char
     char mac[HOSTD_HEX_MAX], text[HOSTD_REQUEST_MAX];
     if (!take_hex(&line, request.client_nonce) || !take_hex(&line, mac))
         return err_set(err, ERR_FORBIDDEN, "not a request");
-    if (!is_signed(secret, HOSTD_ASKS, helper_nonce, request.client_nonce, line, mac, err))
+    struct hostd_message message = {HOSTD_ASKS, helper_nonce, request.client_nonce, line};
+    if (!is_signed(secret, message, mac, err))
         return false;
     TEXT_SET(text, line);
     memcpy(out_request->client_nonce, request.client_nonce, HOSTD_HEX_MAX); /* to sign a refusal */
@@ -299,7 +300,8 @@ bool hostd_write_answer(const char *secret, const char *helper_nonce, const char
                         const char *text, char *out_line, struct err *err)
 {
     char mac[HOSTD_HEX_MAX];
-    if (!hostd_sign(secret, HOSTD_ANSWERS, helper_nonce, client_nonce, text, mac, err))
+    struct hostd_message message = {HOSTD_ANSWERS, helper_nonce, client_nonce, text};
+    if (!hostd_sign(secret, message, mac, err))
         return false;
     int n = snprintf(out_line, HOSTD_ANSWER_MAX, "%s %s", mac, text);
     if (n < 0 || n >= HOSTD_ANSWER_MAX)
@@ -315,7 +317,8 @@ bool hostd_read_answer(const char *secret, const char *helper_nonce, const char 
         return err_set(err, ERR_FORBIDDEN, "it does not take our secret");
     if (!take_hex(&line, mac))
         return err_set(err, ERR_CORRUPT, "what came is not an answer");
-    if (!is_signed(secret, HOSTD_ANSWERS, helper_nonce, client_nonce, line, mac, err))
+    struct hostd_message message = {HOSTD_ANSWERS, helper_nonce, client_nonce, line};
+    if (!is_signed(secret, message, mac, err))
         return false;
     (void)text_copy(out_text, HOSTD_ANSWER_MAX, line);
     return true;

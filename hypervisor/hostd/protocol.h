@@ -57,8 +57,11 @@ bool hostd_secret_read(const char *file, char *out_secret, struct err *err); /* 
 
 enum hostd_role { HOSTD_ASKS, HOSTD_ANSWERS };
 bool hostd_nonce(char *out_nonce, struct err *err); /* HOSTD_HEX_MAX, as are all below */
-bool hostd_sign(const char *secret, enum hostd_role role, const char *helper_nonce,
-                const char *client_nonce, const char *text, char *out_mac, struct err *err);
+struct hostd_message {
+    enum hostd_role role;
+    const char *helper_nonce, *client_nonce, *text;
+};
+bool hostd_sign(const char *secret, struct hostd_message message, char *out_mac, struct err *err);
 
 /* --- lines, as either side writes and reads them; no newline in or out --- */
 

@@ -111,9 +111,10 @@ static void log_client(const char *peer, const struct hostd_request *request, co
 }
 
 /* Whoever signed a request that makes no sense is told so; who signed nothing learns nothing. */
-static bool ask(const struct hostd_server *server, int fd, const char *nonce, int64_t until_ms,
+static bool ask(const struct hostd_server *server, int fd, const char *nonce,
                 struct hostd_request *out_request, char *out_answer, struct err *err)
 {
+    int64_t until_ms = now_ms() + server->ask_ms;
     char line[HOSTD_REQUEST_MAX];
     struct err bad = {0};
     hostd_write_greeting(nonce, line);
@@ -137,9 +138,8 @@ static bool serve(const struct hostd_server *server, int fd, struct hostd_reques
                   char *out_answer, struct err *err)
 {
     char nonce[HOSTD_HEX_MAX], line[HOSTD_ANSWER_MAX];
-    int64_t began = now_ms(), until = began + server->serve_ms;
-    if (!hostd_nonce(nonce, err) ||
-        !ask(server, fd, nonce, began + server->ask_ms, request, out_answer, err))
+    int64_t until = now_ms() + server->serve_ms;
+    if (!hostd_nonce(nonce, err) || !ask(server, fd, nonce, request, out_answer, err))
         return false;
     if (out_answer[0] == '\0')
         perform(server, request, until, out_answer);

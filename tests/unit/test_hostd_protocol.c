@@ -34,7 +34,8 @@ static void a_signature_is_hmac_sha256_of_who_speaks_both_nonces_and_the_text(vo
     memset(nonce, 'a', sizeof nonce - 1);
     memset(other, 'b', sizeof other - 1);
     nonce[HOSTD_HEX_MAX - 1] = other[HOSTD_HEX_MAX - 1] = '\0';
-    assert_true(hostd_sign(SECRET, HOSTD_ASKS, nonce, other, "ping", mac, &err));
+    assert_true(
+        hostd_sign(SECRET, (struct hostd_message){HOSTD_ASKS, nonce, other, "ping"}, mac, &err));
     /* printf 'ferry-hostd/1 asks\n%s\n%s\nping' a*64 b*64 | openssl dgst -sha256 -hmac SECRET */
     assert_string_equal(mac, "a7cabd5452e4180f1e963b54b8940fcdfd134a592add0c6d5c9924f583c16d90");
     static const struct {
@@ -49,8 +50,11 @@ static void a_signature_is_hmac_sha256_of_who_speaks_both_nonces_and_the_text(vo
     };
     for (size_t i = 0; i < COUNT(others); i++) {
         bool swapped = others[i].swapped;
-        assert_true(hostd_sign(others[i].secret, others[i].role, swapped ? other : nonce,
-                               swapped ? nonce : other, others[i].text, again, &err));
+        struct hostd_message message = {.role = others[i].role,
+                                        .helper_nonce = swapped ? other : nonce,
+                                        .client_nonce = swapped ? nonce : other,
+                                        .text = others[i].text};
+        assert_true(hostd_sign(others[i].secret, message, again, &err));
         assert_string_not_equal(mac, again);
     }
 }
@@ -171,7 +175,8 @@ static void an_answer_counts_only_signed_and_for_this_request(void **state)
     assert_int_equal(garbage.code, ERR_CORRUPT);
     /* Our own words sent back are no answer. */
     char mac[HOSTD_HEX_MAX];
-    assert_true(hostd_sign(SECRET, HOSTD_ASKS, t.helper, t.client, "ping", mac, &err));
+    assert_true(hostd_sign(SECRET, (struct hostd_message){HOSTD_ASKS, t.helper, t.client, "ping"},
+                           mac, &err));
     (void)snprintf(line, sizeof line, "%s ping", mac);
     assert_false(hostd_read_answer(SECRET, t.helper, t.client, line, text, &mirror));
     assert_int_equal(mirror.code, ERR_FORBIDDEN);

@@ -299,6 +299,15 @@ static void a_move_closes_what_it_made_good(void **state)
     assert_int_equal(f->incidents.totals.closed[INCIDENT_END_MOVED], 1);
 }
 
+static bool acknowledge(struct fleet *f, const char *ns, const char *name, int64_t now_ms,
+                        struct err *err)
+{
+    struct resolve_request request = {.requester = "bob", .word = RESOLVE_ACKNOWLEDGE};
+    TEXT_SET(request.ns, ns);
+    TEXT_SET(request.name, name);
+    return incidents_said(f, &request, now_ms, err);
+}
+
 static void a_word_closes_one(void **state)
 {
     (void)state;
@@ -306,8 +315,8 @@ static void a_word_closes_one(void **state)
     struct err err = {0};
     judge_one(f, "u1", "m1", OUTCOME_IRRECOVERABLE, start_ms, start_ms);
     judge_one(f, "u2", "m2", OUTCOME_FAILED, start_ms, start_ms);
-    assert_true(incidents_said(f, "prod", "m1", INCIDENT_END_ACKNOWLEDGED, "bob", start_ms, &err));
-    assert_false(incidents_said(f, "prod", "m1", INCIDENT_END_ACKNOWLEDGED, "bob", start_ms, &err));
+    assert_true(acknowledge(f, "prod", "m1", start_ms, &err));
+    assert_false(acknowledge(f, "prod", "m1", start_ms, &err));
     assert_int_equal(err.code, ERR_NOT_FOUND);
     assert_int_equal(f->incidents.n_open, 1);
 }
@@ -341,8 +350,7 @@ static void closed_ones_stay_in_view_for_a_while(void **state)
     for (int i = 0; i <= INCIDENTS_CLOSED_MAX; i++) {
         (void)snprintf(name, sizeof name, "m%d", i);
         judge_one(f, name, name, OUTCOME_FAILED, start_ms, start_ms);
-        assert_true(
-            incidents_said(f, "prod", name, INCIDENT_END_ACKNOWLEDGED, "bob", start_ms + i, &err));
+        assert_true(acknowledge(f, "prod", name, start_ms + i, &err));
         incidents_stored(&f->incidents);
     }
     assert_int_equal(f->incidents.n, 0);
@@ -364,8 +372,7 @@ static void readers_see_open_ones_before_closed_ones(void **state)
         struct err err = {0};
         judge_one(f, names[i], names[i], OUTCOME_FAILED, start_ms, start_ms);
         if (i < 2)
-            assert_true(incidents_said(f, "prod", names[i], INCIDENT_END_ACKNOWLEDGED, "bob",
-                                       start_ms, &err));
+            assert_true(acknowledge(f, "prod", names[i], start_ms, &err));
         if (i == 0)
             incidents_stored(&f->incidents);
     }
@@ -440,8 +447,7 @@ static void a_restart_changes_nothing_but_what_was_closed(void **state)
         incidents_stored(&before->incidents);
         assert_false(before->incidents.changed);
         if (round == 0)
-            assert_true(incidents_said(before, "prod", "gone", INCIDENT_END_ACKNOWLEDGED, "bob",
-                                       start_ms + 7, &err));
+            assert_true(acknowledge(before, "prod", "gone", start_ms + 7, &err));
     }
     assert_int_equal(before->incidents.n, 1);
     OWNED(fleet) after = new_fleet();
@@ -459,8 +465,7 @@ static void a_restart_changes_nothing_but_what_was_closed(void **state)
     assert_int_equal(incident->kind, INCIDENT_IRRECOVERABLE);
     assert_int_equal(incident->opened_ms, start_ms + 5);
     assert_false(after->incidents.changed); /* what is on disk need not be written again */
-    assert_true(incidents_said(after, "prod", "kept", INCIDENT_END_ACKNOWLEDGED, "bob",
-                               start_ms + 8, &err));
+    assert_true(acknowledge(after, "prod", "kept", start_ms + 8, &err));
 }
 
 /* A store that an earlier version left may hold two that read the same. */
@@ -547,8 +552,7 @@ static void a_word_about_a_split_guest_outlives_a_restart(void **state)
     struct err err = {0};
     core_restart(w, 1000);
     assert_non_null(open_in(w));
-    assert_true(incidents_said(w->fleet, "default", core_job(w)->name, INCIDENT_END_ACKNOWLEDGED,
-                               "bob", w->now.wall_ms, &err));
+    assert_true(acknowledge(w->fleet, "default", core_job(w)->name, w->now.wall_ms, &err));
     core_pass(w, 60000);
     assert_null(open_in(w));
     w->source = CORE_BLIND; /* the connections are only being opened */

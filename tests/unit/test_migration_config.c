@@ -61,7 +61,7 @@ static bool read_text(const char *json, bool from_policy, struct migration_confi
     static const char *const ignored[] = {"selectors", NULL};
     OWNED(json_object) object = json_parse(json, strlen(json), "json", err);
     assert_non_null(object);
-    return migration_config_read(object, "spec", from_policy, ignored, config, out_set, err);
+    return migration_config_read(object, from_policy, ignored, config, out_set, err);
 }
 
 static bool read_value(enum setting setting, const char *value, bool from_policy,
@@ -82,7 +82,7 @@ static bool is_taken(enum setting setting, const char *value)
     bool taken = read_value(setting, value, false, &config, &err);
     if (!taken) {
         assert_int_equal(err.code, ERR_UNPROCESSABLE);
-        assert_true(text_has_prefix(err.text, "spec."));
+        assert_true(text_has_prefix(err.text, "migrations."));
         assert_non_null(strstr(err.text, rows[setting].name));
     }
     return taken;
@@ -229,7 +229,7 @@ static void null_is_not_said(void **state)
     struct err err = {0};
     migration_config_default(&config);
     assert_true(read_text("{\"experimental\":null}", true, &config, NULL, &err));
-    assert_true(migration_config_read(NULL, "spec", true, NULL, &config, NULL, &err));
+    assert_true(migration_config_read(NULL, true, NULL, &config, NULL, &err));
 }
 
 /* Law: a policy may set what its row allows and nothing else. */
@@ -336,7 +336,9 @@ static void what_is_wrong_is_refused_with_its_path_and_changes_nothing(void **st
         memcpy(&before, &config, sizeof config);
         assert_false(read_text(refused[i / 2].json, i % 2 == 0, &config, &set, &err));
         assert_int_equal(err.code, ERR_UNPROCESSABLE);
-        if (!text_has_prefix(err.text, refused[i / 2].said))
+        const char *root = i % 2 == 0 ? "spec" : "migrations"; /* of a policy, of the file */
+        const char *said = refused[i / 2].said + strlen("spec");
+        if (!text_has_prefix(err.text, root) || !text_has_prefix(err.text + strlen(root), said))
             fail_msg("%s: %s", refused[i / 2].json, err.text);
         assert_int_equal(set, 77);
         for (enum setting setting = 0; setting < SETTING_COUNT; setting++)

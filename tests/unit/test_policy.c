@@ -267,7 +267,7 @@ static void disruption_follows_post_copy_when_not_said(void **state)
         struct err err = {0};
         print_message("%s + %s\n", fleet_json, policy_json);
         migration_config_default(&fleet);
-        assert_true(migration_config_read(object, "migrations", false, NULL, &fleet, NULL, &err));
+        assert_true(migration_config_read(object, false, NULL, &fleet, NULL, &err));
         bool says_nothing = strcmp(policy_json, "{}") == 0;
         policy_merge(&fleet, says_nothing && i % 2 == 0 ? NULL : policy, &merged);
         assert_int_equal(as_bool(&merged, "allowPostCopy"), mergers[i].post_copy);

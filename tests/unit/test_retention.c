@@ -63,10 +63,10 @@ static struct kept kept_of(struct store *s, const char *uid)
     OWNED(archive) a = archive_load(s, "default", uid, &err);
     if (a == NULL)
         return (struct kept){0};
-    return (struct kept){true, a->n_samples, a->n_looks,
-                         a->n_transitions + a->n_intents + a->n_sightings + a->n_errors +
-                             a->n_modes + a->n_decisions + a->n_rejections + a->has_verdict +
-                             a->n_points + a->n_numbers + a->n_evidence};
+    return (struct kept){true, a->samples.n, a->looks.n,
+                         a->transitions.n + a->intents.n + a->sightings.n + a->errors.n +
+                             a->modes.n + a->decisions.n + a->rejections.n + a->has_verdict +
+                             a->points.n + a->numbers.n + a->evidence.n};
 }
 
 /* To the end; returns how many steps it took. */
@@ -121,9 +121,9 @@ static void samples_thin_out_and_go_before_verdicts_and_rows(void **state)
     }
     struct err err = {0};
     OWNED(archive) thin = archive_load(s, "default", "j3", &err);
-    assert_int_equal(thin->samples[thin->n_samples - 1].seq, SAMPLES - 1); /* where it ended */
-    for (size_t i = 0, borders = 0; i < thin->n_samples; i++)
-        if (strcmp(thin->samples[i].source, "iteration") == 0 && ++borders == 5)
+    assert_int_equal(thin->samples.rows[thin->samples.n - 1].seq, SAMPLES - 1); /* where it ended */
+    for (size_t i = 0, borders = 0; i < thin->samples.n; i++)
+        if (strcmp(thin->samples.rows[i].source, "iteration") == 0 && ++borders == 5)
             return;
     fail_msg("a border between two passes is gone");
 }

@@ -33,8 +33,8 @@ static bool backs_off(struct fleet *f, struct job *job, struct moment now, struc
     if (backoff.until_ms <= now.wall_ms)
         return false;
     if (job->pending != PENDING_BACKOFF)
-        effects_note(fx, "VirtualMachineInstance", job->ns, job->guest_name, job->guest_uuid,
-                     now.wall_ms, true, "MigrationBackoff", "backoff migrating vmi %s/%s", job->ns,
+        effects_note(fx, involved_guest(job->ns, job->guest_name, job->guest_uuid), now.wall_ms,
+                     true, "MigrationBackoff", "backoff migrating vmi %s/%s", job->ns,
                      job->guest_name);
     step_wait(job, PENDING_BACKOFF, now, "%u migrations of the guest failed in a row",
               backoff.failures);
