@@ -280,10 +280,9 @@ void admission_add(struct fleet *f, struct job *take_job, struct moment now, str
     schedule_first_look(f, take_job, now, fx);
 }
 
-struct job *admission_automatic(struct fleet *f, struct guest *guest, enum origin origin,
-                                enum priority priority, const char *requester,
-                                const char *name_stem, struct moment now, struct effects *fx,
-                                struct err *err)
+struct job *admission_automatic(struct fleet *f, struct guest *guest,
+                                struct automatic_request request, struct moment now,
+                                struct effects *fx, struct err *err)
 {
     struct backoff backoff;
     backoff_of(fleet_newest_finished(f, guest->uuid), &backoff);
@@ -298,13 +297,13 @@ struct job *admission_automatic(struct fleet *f, struct guest *guest, enum origi
     if (job == NULL)
         return NULL;
     do
-        invent_name(f, name_stem, job);
+        invent_name(f, request.name_stem, job);
     while (fleet_job_named(f, guest->ns, job->name) != NULL);
     begin(f, job, guest, now);
-    TEXT_SET(job->requester, requester);
-    job->priority = priority;
-    job->origin = origin;
-    if (origin == ORIGIN_EVACUATION)
+    TEXT_SET(job->requester, request.requester);
+    job->priority = request.priority;
+    job->origin = request.origin;
+    if (request.origin == ORIGIN_EVACUATION)
         TEXT_SET(job->evacuates, guest->owner->node->name);
     struct job *kept = TAKE(job);
     admission_add(f, kept, now, fx);

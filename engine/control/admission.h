@@ -12,12 +12,16 @@ struct job *admission_admit(struct fleet *f, const struct migration_request *req
                             struct moment now, struct err *err);
 /* Into the fleet: recorded, told, queued. */
 void admission_add(struct fleet *f, struct job *take_job, struct moment now, struct effects *fx);
+struct automatic_request {
+    enum origin origin;
+    enum priority priority;
+    const char *requester, *name_stem;
+};
 /* A job that Ferry makes by itself, added already; NULL with err when the guest cannot be moved,
  * has a job, or its automatic jobs failed too often in a row. */
-struct job *admission_automatic(struct fleet *f, struct guest *guest, enum origin origin,
-                                enum priority priority, const char *requester,
-                                const char *name_stem, struct moment now, struct effects *fx,
-                                struct err *err);
+struct job *admission_automatic(struct fleet *f, struct guest *guest,
+                                struct automatic_request request, struct moment now,
+                                struct effects *fx, struct err *err);
 /* What the annotations in job->metadata_json say about its deadlines. */
 void admission_read_annotations(struct job *job);
 

@@ -17,12 +17,12 @@ void advance_job(struct fleet *f, struct job *job, struct moment now, struct eff
     fleet_settle_job(f, job);
 }
 
-void advance_stop(struct fleet *f, struct job *job, const char *who, enum abort_cause cause,
-                  const char *why, struct moment now, struct effects *fx)
+void advance_stop(struct fleet *f, struct job *job, struct stop stop, struct moment now,
+                  struct effects *fx)
 {
     if (job->frozen)
         return;
-    move_ask_abort(job, who, cause, why, now, fx);
+    move_ask_abort(job, stop.who, stop.cause, stop.why, now, fx);
     job->version = fleet_touch(f);
     advance_job(f, job, now, fx);
 }

@@ -8,8 +8,13 @@
 
 /* A frozen or final job is left as it is; its timer and the list of what to store are kept up. */
 void advance_job(struct fleet *f, struct job *job, struct moment now, struct effects *fx);
+struct stop {
+    const char *who;
+    enum abort_cause cause;
+    const char *why;
+};
 /* Asks an unfinished job to stop, and moves it as far as the facts allow. */
-void advance_stop(struct fleet *f, struct job *job, const char *who, enum abort_cause cause,
-                  const char *why, struct moment now, struct effects *fx);
+void advance_stop(struct fleet *f, struct job *job, struct stop stop, struct moment now,
+                  struct effects *fx);
 
 #endif

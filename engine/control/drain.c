@@ -249,7 +249,10 @@ static void stop_in_vain(struct turn *t, struct drain_guest *shown)
     if (job == NULL || t->object == NULL || !t->may_act || phase_is_busy(job->phase) ||
         !evacuation_is_of(job, t->drain->node))
         return;
-    advance_stop(t->f, job, "drain", ABORT_CAUSE_DRAIN, "its guest is not up on the node any more",
+    advance_stop(t->f, job,
+                 (struct stop){.who = "drain",
+                               .cause = ABORT_CAUSE_DRAIN,
+                               .why = "its guest is not up on the node any more"},
                  t->now, t->fx);
     account_for_job(t, shown);
 }
@@ -378,7 +381,9 @@ static void let_go(struct turn *t, const char *who, const char *why, bool also_m
         struct job *job = fleet_active_job(t->f, t->drain->guests[i].uuid);
         if (job != NULL && evacuation_is_of(job, t->drain->node) &&
             (also_moving || !phase_is_busy(job->phase)))
-            advance_stop(t->f, job, who, ABORT_CAUSE_DRAIN, why, t->now, t->fx);
+            advance_stop(t->f, job,
+                         (struct stop){.who = who, .cause = ABORT_CAUSE_DRAIN, .why = why}, t->now,
+                         t->fx);
     }
 }
 

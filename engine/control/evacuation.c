@@ -69,8 +69,13 @@ struct job *evacuation_job(struct fleet *f, struct guest *guest, const char *req
 {
     enum priority priority =
         guest->evacuation_by_descheduler ? PRIORITY_SYSTEM_MAINTENANCE : PRIORITY_SYSTEM_CRITICAL;
-    struct job *job = admission_automatic(f, guest, ORIGIN_EVACUATION, priority, requester,
-                                          NAME_STEM, now, fx, err);
+    struct automatic_request request = {
+        .origin = ORIGIN_EVACUATION,
+        .priority = priority,
+        .requester = requester,
+        .name_stem = NAME_STEM,
+    };
+    struct job *job = admission_automatic(f, guest, request, now, fx, err);
     if (job != NULL)
         effects_note(fx, involved_guest(guest->ns, guest->name, guest->uuid), now.wall_ms, false,
                      "SuccessfulCreate", "Created Migration %s", job->name);
@@ -137,7 +142,11 @@ void evacuation_clear(struct fleet *f, struct guest *guest, const char *who, str
     evacuation_unset(f, guest); /* first: when its job ends none must follow */
     struct job *job = node[0] != '\0' ? fleet_active_job(f, guest->uuid) : NULL;
     if (job != NULL && evacuation_is_of(job, node))
-        advance_stop(f, job, who, ABORT_CAUSE_DRAIN, "the evacuation was cancelled", now, fx);
+        advance_stop(f, job,
+                     (struct stop){.who = who,
+                                   .cause = ABORT_CAUSE_DRAIN,
+                                   .why = "the evacuation was cancelled"},
+                     now, fx);
 }
 
 void evacuation_node_back(struct fleet *f, struct node *node, const char *who, struct moment now,

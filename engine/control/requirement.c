@@ -60,8 +60,13 @@ static void answer(struct fleet *f, struct guest *guest, struct moment now, stru
                      required->todo != NULL ? required->todo : "restart the guest");
         return;
     }
-    struct job *job = admission_automatic(f, guest, ORIGIN_UPDATE, PRIORITY_USER_TRIGGERED, "ferry",
-                                          "kubevirt-workload-update-", now, fx, &err);
+    static const struct automatic_request request = {
+        .origin = ORIGIN_UPDATE,
+        .priority = PRIORITY_USER_TRIGGERED,
+        .requester = "ferry",
+        .name_stem = "kubevirt-workload-update-",
+    };
+    struct job *job = admission_automatic(f, guest, request, now, fx, &err);
     if (job == NULL) {
         heap_put(&f->required, &guest->required_timer, now.mono_ms + REQUIRED_AGAIN_MS, 0, guest);
         return;

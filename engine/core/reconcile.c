@@ -361,8 +361,11 @@ static bool on_cancel(struct fleet *f, const struct input *input, struct moment 
         return true;
     }
     job->remove_when_final = job->remove_when_final || input->of.cancel.remove;
-    advance_stop(f, job, input->of.cancel.requester, ABORT_CAUSE_OPERATOR, "an operator asked", now,
-                 fx);
+    advance_stop(f, job,
+                 (struct stop){.who = input->of.cancel.requester,
+                               .cause = ABORT_CAUSE_OPERATOR,
+                               .why = "an operator asked"},
+                 now, fx);
     return true;
 }
 

@@ -340,9 +340,10 @@ static void a_dry_run_says_what_would_be_and_keeps_nothing(void **state)
 static struct job *automatic(struct core_world *w)
 {
     w->err = (struct err){0};
-    struct job *job =
-        admission_automatic(w->fleet, fleet_guest(w->fleet, CORE_GUEST), ORIGIN_EVACUATION,
-                            PRIORITY_SYSTEM_CRITICAL, "ferry", "auto-", w->now, &w->fx, &w->err);
+    struct job *job = admission_automatic(
+        w->fleet, fleet_guest(w->fleet, CORE_GUEST),
+        (struct automatic_request){ORIGIN_EVACUATION, PRIORITY_SYSTEM_CRITICAL, "ferry", "auto-"},
+        w->now, &w->fx, &w->err);
     core_settle(w);
     return job;
 }

@@ -123,8 +123,10 @@ static void a_node_that_a_migration_is_coming_to_is_not_empty(void **state)
     struct err err = {0};
     world_make(&w);
     world_up(&w, 1, "guest", 512, MOVES);
-    assert_non_null(admission_automatic(w.f, world_guest(&w, "guest"), ORIGIN_HUMAN,
-                                        PRIORITY_USER_TRIGGERED, "me", "m-", w.now, &w.fx, &err));
+    assert_non_null(admission_automatic(
+        w.f, world_guest(&w, "guest"),
+        (struct automatic_request){ORIGIN_HUMAN, PRIORITY_USER_TRIGGERED, "me", "m-"}, w.now, &w.fx,
+        &err));
     world_start(&w, "guest", 0);
     drain_n1(&w, PLAIN);
     assert_state(&w, DRAIN_DRAINING);
@@ -292,8 +294,10 @@ static void somebody_elses_migration_is_waited_for(void **state)
     struct err err = {0};
     world_make(&w);
     world_up(&w, 0, "vm", 512, MOVES);
-    assert_non_null(admission_automatic(w.f, world_guest(&w, "vm"), ORIGIN_HUMAN,
-                                        PRIORITY_USER_TRIGGERED, "me", "m-", w.now, &w.fx, &err));
+    assert_non_null(admission_automatic(
+        w.f, world_guest(&w, "vm"),
+        (struct automatic_request){ORIGIN_HUMAN, PRIORITY_USER_TRIGGERED, "me", "m-"}, w.now, &w.fx,
+        &err));
     drain_n1(&w, PLAIN);
     assert_shown(&w, "vm", DRAIN_GUEST_BLOCKED, BLOCK_BUSY, "migration m-");
     assert_state(&w, DRAIN_DRAINING); /* it ends by itself */

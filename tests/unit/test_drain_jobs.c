@@ -7,10 +7,9 @@
  */
 #include "tests/unit/test_drain_jobs.h"
 
-struct job *admission_automatic(struct fleet *f, struct guest *guest, enum origin origin,
-                                enum priority priority, const char *requester,
-                                const char *name_stem, struct moment now, struct effects *fx,
-                                struct err *err)
+struct job *admission_automatic(struct fleet *f, struct guest *guest,
+                                struct automatic_request request, struct moment now,
+                                struct effects *fx, struct err *err)
 {
     (void)fx;
     if (!f->store_ok)
@@ -20,14 +19,14 @@ struct job *admission_automatic(struct fleet *f, struct guest *guest, enum origi
     struct job *job = job_new(err);
     assert_non_null(job);
     fleet_make_uid(f, job->uid);
-    (void)snprintf(job->name, sizeof job->name, "%s%s", name_stem, job->uid);
+    (void)snprintf(job->name, sizeof job->name, "%s%s", request.name_stem, job->uid);
     TEXT_SET(job->ns, guest->ns);
     TEXT_SET(job->guest_uuid, guest->uuid);
     TEXT_SET(job->guest_name, guest->name);
-    TEXT_SET(job->requester, requester);
-    TEXT_SET(job->evacuates, origin == ORIGIN_EVACUATION ? guest->owner->node->name : "");
-    job->origin = origin;
-    job->priority = priority;
+    TEXT_SET(job->requester, request.requester);
+    TEXT_SET(job->evacuates, request.origin == ORIGIN_EVACUATION ? guest->owner->node->name : "");
+    job->origin = request.origin;
+    job->priority = request.priority;
     job->pending = PENDING_SLOT_FLEET;
     job->created_ms = now.wall_ms;
     fleet_add_job(f, job);
@@ -42,13 +41,13 @@ void world_step(struct fleet *f, struct job *job, enum trigger why, struct momen
     fleet_settle_job(f, job);
 }
 
-void advance_stop(struct fleet *f, struct job *job, const char *who, enum abort_cause cause,
-                  const char *why, struct moment now, struct effects *fx)
+void advance_stop(struct fleet *f, struct job *job, struct stop stop, struct moment now,
+                  struct effects *fx)
 {
     (void)fx;
-    job->abort_cause = cause;
-    TEXT_SET(job->abort_requester, who);
-    TEXT_SET(job->abort_why, why);
+    job->abort_cause = stop.cause;
+    TEXT_SET(job->abort_requester, stop.who);
+    TEXT_SET(job->abort_why, stop.why);
     job->abort_asked = true;
     if (phase_is_busy(job->phase))
         return;

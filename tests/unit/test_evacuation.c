@@ -182,9 +182,10 @@ static void taking_the_mark_back_stops_the_job_it_made_and_no_other(void **state
     world_up(&w, 0, "waits", 512, MOVES);
     world_up(&w, 0, "moves", 512, MOVES);
     world_up(&w, 0, "human", 512, MOVES);
-    assert_non_null(admission_automatic(w.f, world_guest(&w, "human"), ORIGIN_HUMAN,
-                                        PRIORITY_USER_TRIGGERED, "me", "migration-", w.now, &w.fx,
-                                        &err));
+    assert_non_null(admission_automatic(
+        w.f, world_guest(&w, "human"),
+        (struct automatic_request){ORIGIN_HUMAN, PRIORITY_USER_TRIGGERED, "me", "migration-"},
+        w.now, &w.fx, &err));
     mark(&w, "waits", false);
     mark(&w, "moves", false);
     mark(&w, "human", false);

@@ -47,9 +47,10 @@ static void bandwidth(struct core_world *w)
 static struct job *automatic(struct core_world *w)
 {
     struct err err = {0};
-    struct job *job =
-        admission_automatic(w->fleet, fleet_guest(w->fleet, CORE_GUEST), ORIGIN_UPDATE,
-                            PRIORITY_SYSTEM_MAINTENANCE, "ferry", "auto-", w->now, &w->fx, &err);
+    struct job *job = admission_automatic(
+        w->fleet, fleet_guest(w->fleet, CORE_GUEST),
+        (struct automatic_request){ORIGIN_UPDATE, PRIORITY_SYSTEM_MAINTENANCE, "ferry", "auto-"},
+        w->now, &w->fx, &err);
     assert_non_null(job);
     core_settle(w);
     return job;

@@ -61,14 +61,10 @@ static void expect_objects(struct store *s, const char *want)
 }
 
 static void put_object(struct store *s, const char *kind, const char *ns, const char *name,
-                       const char *spec, int64_t created_ms, bool removed)
+                       const char *spec, int64_t created_ms)
 {
-    struct store_object row = {.kind = kind,
-                               .ns = ns,
-                               .name = name,
-                               .spec_json = spec,
-                               .created_ms = created_ms,
-                               .removed = removed};
+    struct store_object row = {
+        .kind = kind, .ns = ns, .name = name, .spec_json = spec, .created_ms = created_ms};
     s->ops->put_object(s, &row);
 }
 
@@ -76,11 +72,11 @@ static void documents_come_by_creation_then_by_key(void **state)
 {
     struct store *s = ((struct fixture *)*state)->store;
     s->ops->begin(s);
-    put_object(s, "Quota", "b", "q", "1", 20, false);
-    put_object(s, "Quota", "a", "r", "2", 20, false);
-    put_object(s, "Quota", "a", "q", "3", 20, false);
-    put_object(s, "Policy", "", "p", "4", 20, false);
-    put_object(s, "Drain", "", "d", "5", 10, false);
+    put_object(s, "Quota", "b", "q", "1", 20);
+    put_object(s, "Quota", "a", "r", "2", 20);
+    put_object(s, "Quota", "a", "q", "3", 20);
+    put_object(s, "Policy", "", "p", "4", 20);
+    put_object(s, "Drain", "", "d", "5", 10);
     must_commit(s);
     expect_objects(s, "Drain//d=5 Policy//p=4 Quota/a/q=3 Quota/a/r=2 Quota/b/q=1 ");
 }
@@ -89,12 +85,12 @@ static void a_document_put_again_is_replaced_and_only_that_one(void **state)
 {
     struct store *s = ((struct fixture *)*state)->store;
     s->ops->begin(s);
-    put_object(s, "Policy", "", "p", "old", 1, false);
-    put_object(s, "Drain", "", "p", "other kind", 2, false);
-    put_object(s, "Policy", "n", "p", "other ns", 3, false);
+    put_object(s, "Policy", "", "p", "old", 1);
+    put_object(s, "Drain", "", "p", "other kind", 2);
+    put_object(s, "Policy", "n", "p", "other ns", 3);
     must_commit(s);
     s->ops->begin(s);
-    put_object(s, "Policy", "", "p", "new", 1, false);
+    put_object(s, "Policy", "", "p", "new", 1);
     must_commit(s);
     expect_objects(s, "Policy//p=new Drain//p=other kind Policy/n/p=other ns ");
 }
@@ -106,11 +102,13 @@ static void a_removed_document_is_kept_and_not_handed_out(void **state)
     struct err err = {0};
     int64_t kept = 0;
     s->ops->begin(s);
-    put_object(s, "Drain", "", "d", "1", 1, false);
-    put_object(s, "Drain", "", "e", "2", 2, false);
+    put_object(s, "Drain", "", "d", "1", 1);
+    put_object(s, "Drain", "", "e", "2", 2);
     must_commit(s);
     s->ops->begin(s);
-    put_object(s, "Drain", "", "d", "1", 1, true);
+    struct store_object gone = {
+        .kind = "Drain", .ns = "", .name = "d", .spec_json = "1", .created_ms = 1, .removed = true};
+    s->ops->put_object(s, &gone);
     must_commit(s);
     expect_objects(s, "Drain//e=2 ");
     assert_true(
@@ -118,7 +116,7 @@ static void a_removed_document_is_kept_and_not_handed_out(void **state)
     assert_int_equal(kept, 2);
 
     s->ops->begin(s); /* the name is free for a new one */
-    put_object(s, "Drain", "", "d", "3", 3, false);
+    put_object(s, "Drain", "", "d", "3", 3);
     must_commit(s);
     expect_objects(s, "Drain//e=2 Drain//d=3 ");
 }
