@@ -148,7 +148,7 @@ static void build_host(struct life *life, unsigned i)
         exit(1);
     struct node *node = fleet_node(life->fleet, host.name);
     (void)snprintf(labels, sizeof labels, "{\"zone\":\"z%u\"}", i % LIFE_ZONES);
-    node->config_labels = life_memory(strdup(labels));
+    node->config.labels = life_memory(strdup(labels));
     fleet_refresh_node(life->fleet, node);
     struct input up = {.kind = INPUT_HOST, .of.connected = true};
     struct input facts = {.kind = INPUT_FACTS};

@@ -69,9 +69,9 @@ static bool add_node(struct engine *e, const struct engine_config *config, size_
     struct node *node = fleet_node(e->fleet, config->hosts[i].name);
     const char *labels = config->host_labels != NULL ? config->host_labels[i] : NULL;
     const char *taints = config->host_taints != NULL ? config->host_taints[i] : NULL;
-    node->config_labels = labels != NULL ? strdup(labels) : NULL;
-    node->config_taints = taints != NULL ? strdup(taints) : NULL;
-    node->config_cordoned = config->host_cordoned != NULL && config->host_cordoned[i];
+    node->config.labels = labels != NULL ? strdup(labels) : NULL;
+    node->config.taints = taints != NULL ? strdup(taints) : NULL;
+    node->config.cordoned = config->host_cordoned != NULL && config->host_cordoned[i];
     fleet_refresh_node(e->fleet, node);
     return true;
 }
@@ -493,7 +493,7 @@ static void turn_after_commit(struct engine *e)
     if (!atomic_exchange(&e->store_ok, true)) {
         LOG(INFO, "commit_works_again", FIELD_I64(COUNT, e->fx.n));
         e->fleet->drains_due = true;
-        e->fleet->crowded = true;
+        e->fleet->queue.crowded = true;
     }
     e->fleet->store_ok = true;
     for (size_t i = 0; i < e->fx.n; i++) {

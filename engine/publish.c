@@ -280,7 +280,7 @@ static bool take_nodes(const struct fleet *f, struct snapshot_block *block)
     size_t n = HASH_COUNT(f->nodes);
     size_t text_bytes = 1;
     for (const struct node *node = f->nodes; node != NULL; node = node->hh.next)
-        text_bytes += bytes_of(node->labels_json) + bytes_of(node->taints_json);
+        text_bytes += bytes_of(node->shown.labels) + bytes_of(node->shown.taints);
     block->nodes = calloc(n + 1, sizeof *block->nodes);
     char *texts = block->node_texts = malloc(text_bytes);
     if (block->nodes == NULL || texts == NULL)
@@ -300,8 +300,8 @@ static bool take_nodes(const struct fleet *f, struct snapshot_block *block)
         out->guests = node->n_places;
         out->resource_version = node->version;
         out->cordoned = node->cordoned;
-        out->labels = keep(&texts, node->labels_json);
-        out->taints = keep(&texts, node->taints_json);
+        out->labels = keep(&texts, node->shown.labels);
+        out->taints = keep(&texts, node->shown.taints);
         fill_use(f, node, out);
     }
     qsort(block->nodes, n, sizeof *block->nodes, node_by_name);

@@ -377,7 +377,8 @@ static bool keep_job(void *ctx, const struct store_job *row)
 bool persist_read_job(struct store *store, struct fleet *f, const char *uid, struct job **out_job,
                       struct err *err)
 {
-    struct loading loading = {.store = store, .fleet = f, .rejections = f->scratch, .err = err};
+    struct loading loading = {
+        .store = store, .fleet = f, .rejections = f->queue.scratch, .err = err};
     if (!store->ops->find_job(store, "", uid, keep_job, &loading, err) || err->code != ERR_NONE)
         return false;
     *out_job = loading.found;
@@ -436,7 +437,8 @@ static bool load_judgements(struct store *store, struct fleet *f, struct err *er
 
 bool persist_load(struct store *store, struct fleet *f, struct err *err)
 {
-    struct loading loading = {.store = store, .fleet = f, .rejections = f->scratch, .err = err};
+    struct loading loading = {
+        .store = store, .fleet = f, .rejections = f->queue.scratch, .err = err};
     return store->ops->each_object(store, add_object, &loading, err) &&
            store->ops->each_recent_job(store, f->config.jobs_kept, add_job, &loading, err) &&
            err->code == ERR_NONE && load_judgements(store, f, err) && incidents_load(store, f, err);

@@ -203,7 +203,7 @@ void core_answer_stop(struct core_world *w, const struct effect *effect)
 {
     w->backup_stops++;
     w->stop_id = effect->of.act.id;
-    if (!w->loses_stops)
+    if (!w->loses.stops)
         core_stop_answered(w, ERR_NONE);
 }
 

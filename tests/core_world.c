@@ -97,7 +97,7 @@ static struct hv_sight sight_of(struct core_world *w, const char *host, const ch
 static void answer_look(struct core_world *w, const struct effect *effect)
 {
     w->looks++;
-    if (w->loses_looks)
+    if (w->loses.looks)
         return;
     struct input input = {.kind = INPUT_LOOK, .id = effect->of.act.id};
     TEXT_SET(input.host, effect->of.act.node);
@@ -108,8 +108,8 @@ static void answer_look(struct core_world *w, const struct effect *effect)
 
 static void answer_ask_job(struct core_world *w, const struct effect *effect)
 {
-    w->job_asks++;
-    if (w->loses_jobs)
+    w->asks.jobs++;
+    if (w->loses.jobs)
         return;
     struct input input = {.kind = INPUT_ASK_JOB, .id = effect->of.act.id};
     const struct core_guest *guest = find_guest(w, effect->of.act.guest);
@@ -128,7 +128,7 @@ static void answer_cpu(struct core_world *w, const struct effect *effect)
     struct core_host *host = core_host(w, effect->of.act.node);
     host->compares++;
     w->compares++;
-    if (w->loses_cpus)
+    if (w->loses.cpus)
         return;
     struct input input = {.kind = INPUT_CPU, .id = effect->of.act.id};
     TEXT_SET(input.host, effect->of.act.node);
@@ -141,8 +141,8 @@ static void answer_cpu(struct core_world *w, const struct effect *effect)
 
 static void answer_volumes(struct core_world *w, const struct effect *effect)
 {
-    w->volume_asks++;
-    if (w->loses_volumes)
+    w->asks.volumes++;
+    if (w->loses.volumes)
         return;
     struct input input = {
         .kind = INPUT_VOLUMES, .id = effect->of.act.id, .of.volumes = &w->volumes};
@@ -156,7 +156,7 @@ static void answer_volumes(struct core_world *w, const struct effect *effect)
 static void answer_stream(struct core_world *w, const struct effect *effect)
 {
     bool path = effect->kind == EFFECT_DO_ASK_PATH;
-    if (++*(path ? &w->path_asks : &w->relay_asks) > 0 && path && w->loses_paths)
+    if (++*(path ? &w->asks.paths : &w->relay_asks) > 0 && path && w->loses.paths)
         return;
     struct input input = {.kind = INPUT_STREAM, .id = effect->of.act.id};
     TEXT_SET(input.host, effect->of.act.node);

@@ -39,24 +39,26 @@ struct core_world {
     size_t played; /* effects already played out */
     struct moment now;
     struct hv_sight source, target;
-    int job_type, job_operation;   /* what the source says of g1's job */
-    uint64_t rest_bytes;           /* what is left to move: core_move.h */
-    uint64_t tuned_id;             /* the order about downtime that was answered last */
-    bool hides_version;            /* hosts that connect do not say which libvirt they have */
-    bool loses_looks;              /* answers to looks get lost */
-    bool loses_jobs;               /* answers about jobs get lost */
-    bool loses_cpus;               /* answers about CPUs get lost */
-    bool loses_stops;              /* answers to the order to end a backup get lost */
-    bool loses_volumes;            /* answers about volumes get lost */
+    int job_type, job_operation; /* what the source says of g1's job */
+    uint64_t rest_bytes;         /* what is left to move: core_move.h */
+    uint64_t tuned_id;           /* the order about downtime that was answered last */
+    bool hides_version;          /* hosts that connect do not say which libvirt they have */
+    struct {
+        bool looks;               /* answers to looks get lost */
+        bool jobs, cpus, volumes; /* answers about these */
+        bool stops;               /* answers to the order to end a backup */
+        bool paths;               /* what helpers find */
+    } loses;
     enum hv_path path;             /* what helpers find; UNKNOWN: they do not answer */
-    bool loses_paths;              /* what they find gets lost */
     struct hv_relay relay;         /* what our relay says; no streams: it has none */
     struct volume_facts volumes;   /* what hosts say about a job's disks and their places */
     enum err_code volumes_unasked; /* they cannot be asked */
     uint64_t migrate_id, abort_id, stop_id;
     unsigned migrates, aborts, watches, unwatches, warnings;
-    unsigned looks, job_asks, compares, volume_asks, path_asks, relay_asks, shutdowns, backup_stops,
-        removes;
+    unsigned looks, compares, relay_asks, shutdowns, backup_stops, removes;
+    struct {
+        unsigned jobs, volumes, paths;
+    } asks;                 /* questions so far */
     struct hv_migrate last; /* the newest migrate call */
     char job[JOB_UID_MAX];
     char event[64]; /* reason of the newest warning */

@@ -15,7 +15,7 @@ double placement_score(const struct fleet *f, const struct placement *p, const s
     if (whole != UINT64_MAX && whole > 0)
         room =
             left > p->guest->memory_kib ? (double)(left - p->guest->memory_kib) / (double)whole : 0;
-    double good = node->good_arrivals, bad = node->bad_arrivals;
+    double good = node->arrivals.good, bad = node->arrivals.bad;
     return weight_memory * room + weight_arrivals / (1 + (double)node->inbound) +
            weight_record * (good + 1) / (good + bad + 2);
 }

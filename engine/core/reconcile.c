@@ -44,10 +44,10 @@ static void on_host(struct fleet *f, const struct input *input, struct moment no
     if (node->connected != input->of.connected)
         node->since_wall_ms = now.wall_ms;
     node->connected = input->of.connected;
-    node->losses += !node->connected;
+    node->lost.times += !node->connected;
     if (!node->connected) {
-        node->lost_ms = now.mono_ms;
-        node->lost_closed = input->err.hv_code == HV_LOST_CLOSED;
+        node->lost.at_ms = now.mono_ms;
+        node->lost.closed = input->err.hv_code == HV_LOST_CLOSED;
     }
     node->asked = true;
     node->listed = node->listed && input->of.connected;
@@ -57,8 +57,8 @@ static void on_host(struct fleet *f, const struct input *input, struct moment no
     f->guests_version = f->version; /* guests show whether their node is reachable */
     f->drains_due = true;
     fleet_node_improved(f, node);
-    while (node->connected && node->blocked_out.n > 0) /* that it was away is no reason any more */
-        fleet_queue_ready(f, heap_top(&node->blocked_out));
+    while (node->connected && node->blocked.out.n > 0) /* that it was away is no reason any more */
+        fleet_queue_ready(f, heap_top(&node->blocked.out));
 }
 
 static void on_facts(struct fleet *f, const struct input *input)
@@ -544,7 +544,7 @@ void reconcile_restore(struct fleet *f, struct job *job, struct moment now, stru
 
 int64_t reconcile_next_ms(const struct fleet *f, int64_t now_ms)
 {
-    if (f->drains_due || f->crowded)
+    if (f->drains_due || f->queue.crowded)
         return now_ms;
     int64_t next_ms = now_ms + 1000;
     const struct job *job = heap_top(&f->timers);

@@ -58,7 +58,8 @@ static void add_numbers(const struct monitor *m, char *out, size_t n)
         (void)snprintf(budget, sizeof budget, "%" PRId64 " s", m->budget_ms / 1000);
     bool known = m->dirty_bps > 0 || m->iteration > 1;
     (void)snprintf(out, n, "; remaining %s, bandwidth %s/s, dirty rate %s%s, completion timeout %s",
-                   size_text(left_text, m->remaining), size_text(moved, (uint64_t)m->bandwidth),
+                   size_text(left_text, m->remaining),
+                   size_text(moved, (uint64_t)m->flow.bandwidth),
                    known ? size_text(dirty, m->dirty_bps) : "not known yet", known ? "/s" : "",
                    budget);
 }
@@ -75,7 +76,7 @@ void monitor_decide(const struct monitor *m, const struct look *look, struct mon
         .estimate_ms = look->estimate_ms,
         .remaining = m->remaining,
         .low_water = m->watermark,
-        .bandwidth_bps = (uint64_t)m->bandwidth,
+        .bandwidth_bps = (uint64_t)m->flow.bandwidth,
         .dirty_bps = m->dirty_bps,
         .iteration = m->iteration,
     };
@@ -115,21 +116,22 @@ void monitor_begin(struct monitor *m, enum monitor_kind kind, const struct migra
 /* Bandwidth, smoothed. Zeros count: in a stall it must fall. */
 static void measure(struct monitor *m, uint64_t processed)
 {
-    if (!m->sampled || processed < m->rate_processed) { /* the first, or counted from anew */
-        m->rate_processed = processed;
-        m->rate_ms = m->now_ms;
+    if (!m->sampled || processed < m->flow.rate_processed) { /* the first, or counted from anew */
+        m->flow.rate_processed = processed;
+        m->flow.rate_ms = m->now_ms;
         return;
     }
-    int64_t span_ms = m->now_ms - m->rate_ms;
+    int64_t span_ms = m->now_ms - m->flow.rate_ms;
     if (span_ms < MONITOR_RATE_MS)
         return;
-    double rate = (double)(processed - m->rate_processed) * 1000 / (double)span_ms;
+    double rate = (double)(processed - m->flow.rate_processed) * 1000 / (double)span_ms;
     double alpha = m->config.ewma_alpha;
-    m->bandwidth = m->bandwidth > 0 ? alpha * rate + (1 - alpha) * m->bandwidth : rate;
-    if (m->bandwidth < 1)
-        m->bandwidth = 0;
-    m->rate_processed = processed;
-    m->rate_ms = m->now_ms;
+    m->flow.bandwidth =
+        m->flow.bandwidth > 0 ? alpha * rate + (1 - alpha) * m->flow.bandwidth : rate;
+    if (m->flow.bandwidth < 1)
+        m->flow.bandwidth = 0;
+    m->flow.rate_processed = processed;
+    m->flow.rate_ms = m->now_ms;
 }
 
 /* Disks that are mirrored change what is left all the time; passes are about memory. */
@@ -153,15 +155,15 @@ static void take_sample(struct monitor *m, struct look *look)
     uint64_t processed = bounded(stats->data_processed);
     uint64_t iteration = bounded(stats->memory_iteration);
     measure(m, processed);
-    if (processed > m->processed) {
+    if (processed > m->flow.processed) {
         look->moved = m->sampled && m->iteration > 0;
-        m->processed_ms = m->now_ms;
+        m->flow.processed_ms = m->now_ms;
     }
     look->boundary = iteration > m->iteration || (iteration == 0 && look->in->at_iteration);
     if (stats->auto_converge_throttle > m->throttle)
         m->throttle_ms = m->now_ms;
     m->throttle = bounded(stats->auto_converge_throttle);
-    m->processed = processed;
+    m->flow.processed = processed;
     m->iteration = iteration;
     m->remaining = left(m, stats);
     m->dirty_bps = dirtied(stats);
@@ -172,7 +174,7 @@ static int64_t estimate(const struct monitor *m)
 {
     if (m->remaining == 0)
         return 0;
-    return m->bandwidth > 0 ? monitor_ms((double)m->remaining / m->bandwidth) : -1;
+    return m->flow.bandwidth > 0 ? monitor_ms((double)m->remaining / m->flow.bandwidth) : -1;
 }
 
 /* An abort of ours counts until it was seen to end without ending the migration. */
@@ -196,7 +198,7 @@ void monitor_step(struct monitor *m, const struct monitor_input *input,
         m->now_ms = now_ms;
     if (input->has_stats)
         take_sample(m, &look);
-    look.flows = m->sampled && m->now_ms - m->processed_ms <= MONITOR_FLOW_MS;
+    look.flows = m->sampled && m->now_ms - m->flow.processed_ms <= MONITOR_FLOW_MS;
     look.estimate_ms = estimate(m);
     bool aborting = is_aborting(m, input);
     if (m->postcopy || input->mode == MODE_POSTCOPY)
@@ -207,25 +209,25 @@ void monitor_step(struct monitor *m, const struct monitor_input *input,
         legacy_step(m, &look, out_decision);
     else
         stall_step(m, &look, out_decision);
-    m->has_before = m->decided;
-    m->before = m->last;
-    m->before_downtime_ms = m->last_downtime_ms;
-    m->last = out_decision->why;
-    m->last_downtime_ms = out_decision->downtime_ms;
-    m->decided = true;
+    m->past.has_before = m->past.decided;
+    m->past.before = m->past.last;
+    m->past.before_downtime_ms = m->past.last_downtime_ms;
+    m->past.last = out_decision->why;
+    m->past.last_downtime_ms = out_decision->downtime_ms;
+    m->past.decided = true;
 }
 
 void monitor_take_up(struct monitor *m, int64_t elapsed_ms)
 {
     if (bounded_ms(elapsed_ms) > m->now_ms)
         m->now_ms = bounded_ms(elapsed_ms);
-    m->progress_ms = m->processed_ms = m->now_ms;
+    m->progress_ms = m->flow.processed_ms = m->now_ms;
 }
 
 bool monitor_is_news(const struct monitor *m, const struct monitor_decision *decision)
 {
-    return !m->has_before || decision->why != m->before ||
-           decision->downtime_ms != m->before_downtime_ms;
+    return !m->past.has_before || decision->why != m->past.before ||
+           decision->downtime_ms != m->past.before_downtime_ms;
 }
 
 static void set_downtime(struct monitor *m, int64_t downtime_ms)

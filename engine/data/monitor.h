@@ -59,6 +59,16 @@ struct monitor { /* plain memory: can be copied, stored and taken up again */
 #define STATE(type, id) TYPE_##type id;
 #include "engine/data/monitor.def"
 #undef STATE
+    struct {
+#define FLOW(type, id) TYPE_##type id;
+#include "engine/data/monitor.def"
+#undef FLOW
+    } flow;
+    struct {
+#define PAST(type, id) TYPE_##type id;
+#include "engine/data/monitor.def"
+#undef PAST
+    } past;
 #undef TYPE_BOOL
 #undef TYPE_TIME
 #undef TYPE_SIZE

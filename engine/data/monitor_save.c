@@ -64,7 +64,11 @@ static struct json_object *state_json(const struct monitor *m)
 {
     struct json_object *object = json_object_new_object();
 #define STATE(type, id) add_##type(object, #id, m->id);
+#define FLOW(type, id) add_##type(object, #id, m->flow.id);
+#define PAST(type, id) add_##type(object, #id, m->past.id);
 #include "engine/data/monitor.def"
+#undef PAST
+#undef FLOW
 #undef STATE
     return object;
 }
@@ -73,7 +77,11 @@ static bool get_state(struct json_object *object, struct monitor *m)
 {
     bool good = true;
 #define STATE(type, id) good = get_##type(json_at(object, #id), &m->id) && good;
+#define FLOW(type, id) good = get_##type(json_at(object, #id), &m->flow.id) && good;
+#define PAST(type, id) good = get_##type(json_at(object, #id), &m->past.id) && good;
 #include "engine/data/monitor.def"
+#undef PAST
+#undef FLOW
 #undef STATE
     return good;
 }

@@ -97,7 +97,7 @@ static void note_low_water(struct monitor *m)
 
 static void find_stall(struct monitor *m)
 {
-    if (m->bandwidth <= 0 || !m->has_outside ||
+    if (m->flow.bandwidth <= 0 || !m->has_outside ||
         (double)m->remaining < (double)m->outside * (1 - margin(m)))
         return;
     m->stalled = true;
@@ -240,9 +240,9 @@ static void give_up_late(const struct monitor *m, const struct look *look,
 static bool decide_late(const struct monitor *m, const struct look *look,
                         struct monitor_decision *out)
 {
-    int64_t still_ms = m->now_ms - m->processed_ms;
+    int64_t still_ms = m->now_ms - m->flow.processed_ms;
     bool may = !m->switching && !look->in->stopped_by_migration && m->iteration > 0;
-    if (m->bandwidth <= 0 || still_ms > MONITOR_DEAD_MS)
+    if (m->flow.bandwidth <= 0 || still_ms > MONITOR_DEAD_MS)
         monitor_decide(m, look, out, DECISION_NO_BANDWIDTH, 0,
                        "aborting after %" PRId64 " s: no data transferred for %" PRId64 " s",
                        m->now_ms / 1000, still_ms / 1000);
@@ -264,7 +264,7 @@ static bool decide_late(const struct monitor *m, const struct look *look,
 static bool decide_dead(const struct monitor *m, const struct look *look,
                         struct monitor_decision *out)
 {
-    int64_t still_ms = m->now_ms - m->processed_ms;
+    int64_t still_ms = m->now_ms - m->flow.processed_ms;
     int64_t limit_ms = window_ms(m) > MONITOR_DEAD_MS ? window_ms(m) : MONITOR_DEAD_MS;
     if (!look->in->has_stats || still_ms <= limit_ms)
         return false;
@@ -280,7 +280,7 @@ static bool decide_hold(const struct monitor *m, const struct look *look,
 {
     bool unset = m->downtime_ms == 0 && !look->moved;
     bool still = m->downtime_ms != MONITOR_DOWNTIME_HELD_MS &&
-                 m->now_ms - m->processed_ms > MONITOR_STILL_MS;
+                 m->now_ms - m->flow.processed_ms > MONITOR_STILL_MS;
     if (!unset && !still)
         return false;
     monitor_decide(m, look, out, DECISION_HOLDS_DOWNTIME, MONITOR_DOWNTIME_HELD_MS,

@@ -76,7 +76,7 @@ void move_call(struct fleet *f, struct job *job, struct moment now, struct effec
     const struct node *target = fleet_node(f, job->target);
     job->stream.target_resumed = false;
     job->stream.target_unseen = target == NULL || !target->connected;
-    job->stream.target_losses = target != NULL ? target->losses + f->missed : 0;
+    job->stream.target_losses = target != NULL ? target->lost.times + f->missed : 0;
     struct effect *call = effects_add(fx, EFFECT_DO_MIGRATE, job, now.wall_ms);
     call->of.act.id = job->call_id;
     TEXT_SET(call->of.act.node, job->source);
@@ -248,7 +248,7 @@ bool move_saw_target(struct fleet *f, const struct job *job)
 {
     const struct node *target = fleet_node(f, job->target);
     return target != NULL && !job->stream.target_unseen &&
-           target->losses + f->missed == job->stream.target_losses;
+           target->lost.times + f->missed == job->stream.target_losses;
 }
 
 bool move_answered(struct job *job, const struct input *input, struct moment now,

@@ -103,7 +103,7 @@ void recovery_read_unsafe(struct job *job, const char *text)
 static uint64_t losses_of(struct fleet *f, const struct job *job)
 {
     const struct node *source = fleet_node(f, job->source), *target = fleet_node(f, job->target);
-    return (source != NULL ? source->losses : 0) + (target != NULL ? target->losses : 0);
+    return (source != NULL ? source->lost.times : 0) + (target != NULL ? target->lost.times : 0);
 }
 
 /* The node whose daemon ended while the newest order was out, or within seconds of its answer;
@@ -119,8 +119,8 @@ static const struct node *killed_node(struct fleet *f, const struct job *job)
                            ? job->recovery.answered_ms + RECOVERY_DEATH_MS
                            : job->recovery.tried_ms + RECOVERY_DEATH_MS;
     for (size_t i = 0; i < COUNT(nodes); i++)
-        if (nodes[i] != NULL && nodes[i]->lost_closed &&
-            nodes[i]->lost_ms >= job->recovery.tried_ms && nodes[i]->lost_ms <= until_ms)
+        if (nodes[i] != NULL && nodes[i]->lost.closed &&
+            nodes[i]->lost.at_ms >= job->recovery.tried_ms && nodes[i]->lost.at_ms <= until_ms)
             return nodes[i];
     return NULL;
 }
@@ -137,7 +137,7 @@ static void note_death(struct fleet *f, struct job *job, struct moment now, stru
         fx, job, now.wall_ms, true, "DaemonEnded",
         "libvirtd on %s ended %lld ms after attempt %u to resume the post-copy by %s; it is not "
         "repeated.",
-        node->name, (long long)(node->lost_ms - job->recovery.tried_ms), job->recovery.tries,
+        node->name, (long long)(node->lost.at_ms - job->recovery.tried_ms), job->recovery.tries,
         recovery_way_name(job->recovery.way));
 }
 

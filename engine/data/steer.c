@@ -148,9 +148,9 @@ int64_t steer_downtime_ms(const struct job *job)
 int64_t steer_estimate_ms(const struct job *job)
 {
     const struct steering *s = job->steering;
-    if (s == NULL || s->acting.bandwidth < 1)
+    if (s == NULL || s->acting.flow.bandwidth < 1)
         return -1;
-    return (int64_t)((double)s->acting.remaining * 1000 / s->acting.bandwidth);
+    return (int64_t)((double)s->acting.remaining * 1000 / s->acting.flow.bandwidth);
 }
 
 struct job_budget steer_budget(const struct job *job)

@@ -17,8 +17,8 @@ struct fleet *fleet_new(const struct fleet_config *config, uint64_t seed, struct
         return NULL;
     }
     f->config = *config;
-    f->scratch = calloc(1, sizeof *f->scratch);
-    if (f->scratch == NULL) {
+    f->queue.scratch = calloc(1, sizeof *f->queue.scratch);
+    if (f->queue.scratch == NULL) {
         free(f);
         err_set(err, ERR_NOMEM, "the fleet");
         return NULL;
@@ -35,14 +35,14 @@ static void free_jobs(struct fleet *f)
     HASH_CLEAR(hh_guest, f->active);
     HASH_CLEAR(hh_name, f->named);
     HASH_CLEAR(hh_newest, f->newest);
-    heap_fini(&f->ready);
-    heap_fini(&f->unplaced);
-    heap_fini(&f->near);
+    heap_fini(&f->queue.ready);
+    heap_fini(&f->queue.unplaced);
+    heap_fini(&f->queue.near);
     heap_fini(&f->timers);
     heap_fini(&f->required);
     heap_fini(&f->twice);
     heap_fini(&f->finished);
-    free(f->scratch);
+    free(f->queue.scratch);
     HASH_ITER(hh, f->jobs, job, next)
     {
         HASH_DEL(f->jobs, job);
@@ -72,14 +72,14 @@ static void free_nodes(struct fleet *f)
     HASH_ITER(hh, f->nodes, node, next)
     {
         HASH_DEL(f->nodes, node);
-        heap_fini(&node->blocked_in);
-        heap_fini(&node->blocked_out);
+        heap_fini(&node->blocked.in);
+        heap_fini(&node->blocked.out);
         hv_abilities_free(node->abilities);
         labels_fini(&node->labels);
-        free(node->config_labels);
-        free(node->config_taints);
-        free(node->labels_json);
-        free(node->taints_json);
+        free(node->config.labels);
+        free(node->config.taints);
+        free(node->shown.labels);
+        free(node->shown.taints);
         free(node);
     }
 }
@@ -97,8 +97,8 @@ void fleet_free(struct fleet *f)
         free(space);
     }
     for (struct node *node = f->nodes; node != NULL; node = node->hh.next) {
-        heap_fini(&node->blocked_in);
-        heap_fini(&node->blocked_out);
+        heap_fini(&node->blocked.in);
+        heap_fini(&node->blocked.out);
     }
     free_jobs(f);
     free_guests(f);
@@ -213,8 +213,8 @@ void fleet_node_improved(struct fleet *f, struct node *node)
     if (node->improved)
         return;
     node->improved = true;
-    node->next_improved = f->improved;
-    f->improved = node;
+    node->next_improved = f->queue.improved;
+    f->queue.improved = node;
 }
 
 void fleet_space_stirred(struct fleet *f, struct space *space)
@@ -222,8 +222,8 @@ void fleet_space_stirred(struct fleet *f, struct space *space)
     if (space->stirred)
         return;
     space->stirred = true;
-    space->next_stirred = f->stirred;
-    f->stirred = space;
+    space->next_stirred = f->queue.stirred;
+    f->queue.stirred = space;
 }
 
 void fleet_count_inbound(struct fleet *f, struct node *node, int by)

@@ -32,6 +32,18 @@ struct fleet_config {
 
 enum { FLEET_INBOUND_LISTS = 8 };
 
+struct fleet_queue {            /* jobs before their hand-off, and what wakes them */
+    struct heap ready;          /* jobs that nothing but their turn keeps back, best first */
+    struct heap unplaced;       /* jobs no node would do for, best first */
+    struct heap near;           /* the same, for the company a node has or lacks */
+    struct job *fresh;          /* put into `ready` since the queue was last looked at */
+    struct node *improved;      /* nodes that may do for somebody now */
+    struct space *stirred;      /* namespaces whose quota may have room now */
+    struct rejections *scratch; /* room to think in */
+    bool crowded;               /* more were ready than one look at the queue takes */
+    bool company_changed; /* a guest came up, went or has other labels: who may be near to whom */
+};
+
 struct fleet {
     struct node *nodes;         /* hash by name */
     struct guest *guests;       /* hash by uuid */
@@ -49,33 +61,25 @@ struct fleet {
     struct incidents incidents;                   /* that somebody must look at */
     struct node *by_inbound[FLEET_INBOUND_LISTS]; /* by number of arrivals, capped */
     struct fleet_config config;
-    uint64_t version;           /* grows with every change; objects carry theirs */
-    uint64_t guests_version;    /* version of the newest change to any guest */
-    uint64_t policies_version;  /* grows when a policy or a namespace's labels change */
-    struct heap ready;          /* jobs that nothing but their turn keeps back, best first */
-    struct heap unplaced;       /* jobs no node would do for, best first */
-    struct heap near;           /* the same, for the company a node has or lacks */
-    struct job *fresh;          /* put into `ready` since the queue was last looked at */
-    struct heap required;       /* guests whose definition asks for a migration, by time */
-    struct heap twice;          /* guests seen running on two nodes, by time */
-    struct rejections *scratch; /* room to think in */
-    struct heap timers;         /* unfinished jobs by the time to look at them again */
-    struct node *improved;      /* nodes that may do for somebody now */
-    struct space *stirred;      /* namespaces whose quota may have room now */
-    struct heap finished;       /* finished jobs in view, oldest first */
-    struct job *changed;        /* must be stored */
-    struct job *broken;         /* frozen by an internal error; the shell rolls them back */
+    struct fleet_queue queue;
+    uint64_t version;          /* grows with every change; objects carry theirs */
+    uint64_t guests_version;   /* version of the newest change to any guest */
+    uint64_t policies_version; /* grows when a policy or a namespace's labels change */
+    struct heap required;      /* guests whose definition asks for a migration, by time */
+    struct heap twice;         /* guests seen running on two nodes, by time */
+    struct heap timers;        /* unfinished jobs by the time to look at them again */
+    struct heap finished;      /* finished jobs in view, oldest first */
+    struct job *changed;       /* must be stored */
+    struct job *broken;        /* frozen by an internal error; the shell rolls them back */
     struct object *changed_objects;
     uint64_t objects_version; /* of the newest change to any document */
     int64_t next_order;
     unsigned waiting_jobs, busy_jobs, finished_jobs;
-    bool crowded;         /* more were ready than one look at the queue takes */
-    bool drains_due;      /* something changed that a drain looks at */
-    bool company_changed; /* a guest came up, went or has other labels: who may be near to whom */
-    bool store_waits;     /* jobs were told that the store cannot be written */
-    uint64_t missed;      /* times that something hosts said was dropped, nobody knows whose */
-    bool store_ok;        /* false: commits fail, nothing new is handed off */
-    uint64_t random;      /* state of the generator for uids and names */
+    bool drains_due;  /* something changed that a drain looks at */
+    bool store_waits; /* jobs were told that the store cannot be written */
+    uint64_t missed;  /* times that something hosts said was dropped, nobody knows whose */
+    bool store_ok;    /* false: commits fail, nothing new is handed off */
+    uint64_t random;  /* state of the generator for uids and names */
     uint64_t next_call_id;
 };
 

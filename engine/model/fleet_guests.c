@@ -148,7 +148,7 @@ static void remove_place(struct fleet *f, struct place *place)
         fleet_forget_guest(f, guest);
     }
     fleet_node_improved(f, node);
-    f->drains_due = f->company_changed = true;
+    f->drains_due = f->queue.company_changed = true;
 }
 
 static void set_place(struct fleet *f, struct place *place, int state, int reason, bool persistent)
@@ -160,7 +160,7 @@ static void set_place(struct fleet *f, struct place *place, int state, int reaso
     place->state = state;
     place->reason = reason;
     place->persistent = persistent;
-    f->company_changed = f->company_changed || was_up != place_is_up(place);
+    f->queue.company_changed = f->queue.company_changed || was_up != place_is_up(place);
     place->guest->version = f->guests_version = fleet_touch(f);
     choose_owner(f, place->guest);
     place->guest->persistent = place->guest->owner->persistent;

@@ -107,10 +107,10 @@ void fleet_queue_ready(struct fleet *f, struct job *job)
         return;
     if (!job->fresh) {
         job->fresh = true;
-        job->next_fresh = f->fresh;
-        f->fresh = job;
+        job->next_fresh = f->queue.fresh;
+        f->queue.fresh = job;
     }
-    heap_put(&f->ready, &job->wait, (int64_t)job->priority, job->order, job);
+    heap_put(&f->queue.ready, &job->wait, (int64_t)job->priority, job->order, job);
 }
 
 void fleet_settle_job(struct fleet *f, struct job *job)
@@ -180,7 +180,7 @@ static void leave_lists(struct fleet *f, struct job *job)
         link = &(*link)->next_changed;
     if (job->listed)
         *link = job->next_changed;
-    link = &f->fresh;
+    link = &f->queue.fresh;
     while (job->fresh && *link != job)
         link = &(*link)->next_fresh;
     if (job->fresh)
@@ -246,12 +246,12 @@ static void count_arrival(struct fleet *f, const struct job *job)
     if (target == NULL || job->epoch == 0 || job->outcome == OUTCOME_ABORTED)
         return;
     if (job->outcome == OUTCOME_SUCCEEDED)
-        target->good_arrivals++;
+        target->arrivals.good++;
     else
-        target->bad_arrivals++;
-    if (target->good_arrivals + target->bad_arrivals > ARRIVALS_MAX) {
-        target->good_arrivals /= 2;
-        target->bad_arrivals /= 2;
+        target->arrivals.bad++;
+    if (target->arrivals.good + target->arrivals.bad > ARRIVALS_MAX) {
+        target->arrivals.good /= 2;
+        target->arrivals.bad /= 2;
     }
 }
 
@@ -281,7 +281,7 @@ static void leave_room(struct fleet *f, struct job *job)
         fleet_node_improved(f, job->woken_for);
     if (job->woken_out != NULL) /* the guest itself may be gone */
         fleet_node_improved(f, job->woken_out);
-    if (guest != NULL && guest->owner != NULL && guest->owner->node->blocked_out.n > 0)
+    if (guest != NULL && guest->owner != NULL && guest->owner->node->blocked.out.n > 0)
         fleet_node_improved(f, guest->owner->node);
     if (job->woken_by_quota && guest != NULL && guest->space != NULL) {
         guest->space->quota_changed = true;

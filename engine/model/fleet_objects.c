@@ -140,7 +140,7 @@ static bool lay_labels(const char *own_json, struct json_object *overlay, struct
 static void node_labels(struct node *node, struct json_object *overlay)
 {
     struct err err = {0};
-    if (!lay_labels(node->config_labels, overlay, &node->labels, &err))
+    if (!lay_labels(node->config.labels, overlay, &node->labels, &err))
         complain("Node", node->name, &err);
     (void)labels_set(&node->labels, "kubernetes.io/hostname", node->name);
     if (node->has_facts && node->facts.arch[0] != '\0')
@@ -152,8 +152,8 @@ static void node_taints(struct node *node, struct json_object *overlay)
     struct err err = {0};
     struct json_object *taints = json_at(overlay, "taints");
     OWNED(json_object) configured = NULL;
-    if (taints == NULL && node->config_taints != NULL) {
-        configured = json_parse(node->config_taints, strlen(node->config_taints), "taints", &err);
+    if (taints == NULL && node->config.taints != NULL) {
+        configured = json_parse(node->config.taints, strlen(node->config.taints), "taints", &err);
         taints = configured;
     }
     node->n_taints = 0;
@@ -190,13 +190,13 @@ void fleet_refresh_node(struct fleet *f, struct node *node)
     OWNED(json_object) overlay = spec_of(object);
     node_labels(node, overlay);
     node_taints(node, overlay);
-    node->cordoned = node->config_cordoned;
+    node->cordoned = node->config.cordoned;
     if (!json_get_bool(overlay, "unschedulable", node->cordoned, &node->cordoned, &err))
         complain("Node", node->name, &err);
-    free(node->labels_json);
-    free(node->taints_json);
-    node->labels_json = text_of(labels_json(&node->labels));
-    node->taints_json = text_of(taints_json(node));
+    free(node->shown.labels);
+    free(node->shown.taints);
+    node->shown.labels = text_of(labels_json(&node->labels));
+    node->shown.taints = text_of(taints_json(node));
     node->version = fleet_touch(f);
     f->guests_version = f->version; /* guests show whether their node suits them */
     fleet_node_improved(f, node);
@@ -264,5 +264,5 @@ void fleet_refresh_guest(struct fleet *f, struct guest *guest)
     }
     free(own);
     guest->version = f->guests_version = fleet_touch(f);
-    f->drains_due = f->company_changed = true;
+    f->drains_due = f->queue.company_changed = true;
 }

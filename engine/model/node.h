@@ -36,7 +36,9 @@ struct node {
     struct node *prev_inbound, *next_inbound; /* in the fleet's list of its number of arrivals */
     struct demand running;                    /* guests that are up here */
     struct demand reserved;                   /* target launchers, not counting what came already */
-    unsigned good_arrivals, bad_arrivals;     /* recent migrations to it; halved now and then */
+    struct {
+        unsigned good, bad;
+    } arrivals;           /* recent migrations to it; halved now and then */
     struct labels labels; /* in effect: the node's own, the configuration's, the overlay's */
     struct place *places; /* guests seen here */
     struct node *next_improved;
@@ -44,24 +46,31 @@ struct node {
     struct hv_abilities *abilities; /* owned; NULL: not known yet */
     char error[JOB_REASON_MAX];
     int64_t since_wall_ms, created_wall_ms;
-    uint64_t losses;    /* times it was out of sight: what it did then is not told later */
-    int64_t lost_ms;    /* monotonic: the newest of them; 0: none */
-    bool lost_closed;   /* then its connection was closed: the daemon ended, or was ended */
+    struct {
+        uint64_t times; /* it was out of sight: what it did then is not told later */
+        int64_t at_ms;  /* monotonic: the newest of them; 0: none */
+        bool closed;    /* then its connection was closed: the daemon ended, or was ended */
+    } lost;
     unsigned next_port; /* for streams to it that need a port known to us; counts up */
     uint64_t version;
 
-    char *config_labels; /* owned or NULL: JSON, from the configuration */
-    char *config_taints; /* the same */
-    bool config_cordoned;
-    char *labels_json, *taints_json; /* owned or NULL: as readers see them */
+    struct {
+        char *labels, *taints; /* owned or NULL: JSON */
+        bool cordoned;
+    } config; /* what the configuration says */
+    struct {
+        char *labels, *taints; /* owned or NULL: JSON */
+    } shown;                   /* in effect, as readers see them */
 
     unsigned n_places;
     uint64_t list_round;                  /* number of the list being applied */
     uint64_t out_bandwidth, in_bandwidth; /* bytes per second promised to them */
     uint64_t reserved_huge_kib;
 
-    struct heap blocked_out; /* jobs that wait to leave it */
-    struct heap blocked_in;  /* jobs that named it and cannot come yet */
+    struct {
+        struct heap out; /* jobs that wait to leave it */
+        struct heap in;  /* jobs that named it and cannot come yet */
+    } blocked;
     UT_hash_handle hh;
 };
 

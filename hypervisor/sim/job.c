@@ -141,7 +141,7 @@ static struct job *job_new(struct sim *sim, struct copy *source, struct host *to
     job->from = source->host;
     job->to = to;
     job->doom = SIM_FAULT_COUNT;
-    job->downtime_limit_ms = SIM_DOWNTIME_MS;
+    job->stream.downtime_limit_ms = SIM_DOWNTIME_MS;
     job->began_ms = job->moved_ms = sim->now_ms;
     job->starts_paused = source->state == HV_STATE_PAUSED;
     job->timer = (struct timer){.fire = job_fires, .owner = job};
@@ -197,14 +197,14 @@ void sim_job_start(struct sim *sim, struct call *call)
     job->how = call->request.with.migrate;
     job->volumes = TAKE(call->volumes);
     job->disk_bytes = job->how.n_volumes > 0 ? sim_disk_bytes(&guest->what) : 0;
-    job->limit_bps = job->how.bandwidth_mibs << 20;
-    job->postcopy_limit_bps = job->how.postcopy_bandwidth_mibs << 20;
+    job->stream.limit_bps = job->how.bandwidth_mibs << 20;
+    job->stream.postcopy_limit_bps = job->how.postcopy_bandwidth_mibs << 20;
     attach(job, call);
     bool no_memory = has_no_memory(job);
     sim_copy_state(sim, job->target, HV_STATE_PAUSED, HV_PAUSED_STARTING_UP);
     uint64_t prepare_ms = sim_chance(&job->chance, PREPARE_MIN_MS, PREPARE_MAX_MS);
-    job->setup_ms = sim_chance(&job->chance, 1, 30);
-    job->overhead_ms = sim_chance(&job->chance, 10, 60);
+    job->stream.setup_ms = sim_chance(&job->chance, 1, 30);
+    job->stream.overhead_ms = sim_chance(&job->chance, 10, 60);
     timer_set(&sim->timers, &job->timer,
               sim->now_ms + (no_memory ? NO_MEMORY_MS : (int64_t)(prepare_ms * 3 / 4)));
 }
@@ -233,8 +233,8 @@ static void step_prepare(struct sim *sim, struct job *job)
 
 static void begin_pass(struct sim *sim, struct job *job, uint64_t bytes)
 {
-    job->pass++;
-    sim_tell_iteration(sim, job->source, job->pass);
+    job->stream.pass++;
+    sim_tell_iteration(sim, job->source, job->stream.pass);
     sim_stream_begin(sim, job, bytes);
 }
 
@@ -265,7 +265,7 @@ static void step_connect(struct sim *sim, struct job *job)
 static void step_disks(struct sim *sim, struct job *job)
 {
     sim_stream_settle(sim, job);
-    job->processed = 0; /* of memory */
+    job->stream.processed = 0; /* of memory */
     begin_copy(sim, job);
 }
 
@@ -274,17 +274,18 @@ static void throttle(struct job *job)
 {
     if ((job->how.flags & HV_MIGRATE_AUTO_CONVERGE) == 0)
         return;
-    job->hot_passes = job->dirtied > job->pass_bytes / 2 ? job->hot_passes + 1 : 0;
-    if (job->hot_passes < 2)
+    job->stream.hot_passes =
+        job->stream.dirtied > job->stream.pass_bytes / 2 ? job->stream.hot_passes + 1 : 0;
+    if (job->stream.hot_passes < 2)
         return;
-    job->hot_passes = 0;
+    job->stream.hot_passes = 0;
     int first = job->how.auto_converge_initial, step = job->how.auto_converge_increment;
-    if (job->throttle == 0)
-        job->throttle = first > 0 ? (uint64_t)first : THROTTLE_FIRST;
+    if (job->stream.throttle == 0)
+        job->stream.throttle = first > 0 ? (uint64_t)first : THROTTLE_FIRST;
     else
-        job->throttle += step > 0 ? (uint64_t)step : THROTTLE_STEP;
-    if (job->throttle > THROTTLE_MAX)
-        job->throttle = THROTTLE_MAX;
+        job->stream.throttle += step > 0 ? (uint64_t)step : THROTTLE_STEP;
+    if (job->stream.throttle > THROTTLE_MAX)
+        job->stream.throttle = THROTTLE_MAX;
 }
 
 static void begin_blackout(struct sim *sim, struct job *job, uint64_t rest)
@@ -301,11 +302,11 @@ static void begin_blackout(struct sim *sim, struct job *job, uint64_t rest)
 static void step_copy(struct sim *sim, struct job *job)
 {
     sim_stream_settle(sim, job);
-    job->processed += job->left; /* what rounding left over */
-    job->left = 0;
-    uint64_t rest = job->dirtied, pass_ms = (uint64_t)(sim->now_ms - job->pass_began_ms);
-    job->dirty_pages = rest * 1000 / (pass_ms > 0 ? pass_ms : 1) / SIM_PAGE_BYTES;
-    if (rest <= job->rate_bps * job->downtime_limit_ms / 1000) {
+    job->stream.processed += job->stream.left; /* what rounding left over */
+    job->stream.left = 0;
+    uint64_t rest = job->stream.dirtied, pass_ms = (uint64_t)(sim->now_ms - job->pass_began_ms);
+    job->stream.dirty_pages = rest * 1000 / (pass_ms > 0 ? pass_ms : 1) / SIM_PAGE_BYTES;
+    if (rest <= job->stream.rate_bps * job->stream.downtime_limit_ms / 1000) {
         begin_blackout(sim, job, rest);
         return;
     }
@@ -341,10 +342,10 @@ static void arrive(struct sim *sim, struct job *job)
 static void step_stream_done(struct sim *sim, struct job *job)
 {
     sim_stream_settle(sim, job);
-    job->processed += job->left;
-    job->left = 0;
+    job->stream.processed += job->stream.left;
+    job->stream.left = 0;
     if (job->phase == JOB_BLACKOUT)
-        job->downtime_ms = (uint64_t)(sim->now_ms - job->paused_ms);
+        job->stream.downtime_ms = (uint64_t)(sim->now_ms - job->paused_ms);
     arrive(sim, job);
 }
 
@@ -395,7 +396,7 @@ void sim_job_cancel(struct sim *sim, struct job *job)
     if (job->phase == JOB_STUCK)
         return; /* it hangs already */
     assert(job->phase <= JOB_COPY);
-    if (job->phase >= JOB_DISKS && job->disk_bytes > 0 && !job->flows)
+    if (job->phase >= JOB_DISKS && job->disk_bytes > 0 && !job->stream.flows)
         sim_job_stick(sim, job, false);
     else
         sim_job_fail(sim, job, SIM_ERROR_CANCELLED, 5);
@@ -406,14 +407,14 @@ void sim_job_start_postcopy(struct sim *sim, struct job *job)
     if (job->phase != JOB_COPY)
         return; /* it is there already */
     job->wants_postcopy = true;
-    if (!job->flows)
+    if (!job->stream.flows)
         return; /* QEMU switches when its write comes back */
     sim_stream_settle(sim, job);
-    uint64_t memory = job->guest->what.memory_bytes, rest = job->left + job->dirtied;
+    uint64_t memory = job->guest->what.memory_bytes, rest = job->stream.left + job->stream.dirtied;
     sim_copy_state(sim, job->source, HV_STATE_PAUSED, HV_PAUSED_POSTCOPY);
     sim_tell_lifecycle(sim, job->source, HV_LIFECYCLE_SUSPENDED, EVENT_SUSPENDED_POSTCOPY);
     job->phase = JOB_POSTCOPY;
-    job->downtime_ms = sim_chance(&job->chance, 4, 15);
+    job->stream.downtime_ms = sim_chance(&job->chance, 4, 15);
     if (!job->starts_paused) {
         sim_copy_state(sim, job->target, HV_STATE_RUNNING, HV_RUNNING_POSTCOPY);
         sim_tell_lifecycle(sim, job->target, HV_LIFECYCLE_RESUMED, EVENT_RESUMED_POSTCOPY);
@@ -439,7 +440,7 @@ void sim_job_path_changed(struct sim *sim, struct job *job)
     }
     if (job->phase == JOB_STUCK && sim_stream_has_path(job) && !timer_is_set(&job->timer))
         timer_set(&sim->timers, &job->timer, sim->now_ms + UNSTUCK_MS);
-    if (job->phase == JOB_COPY && job->wants_postcopy && job->flows)
+    if (job->phase == JOB_COPY && job->wants_postcopy && job->stream.flows)
         sim_job_start_postcopy(sim, job);
     sim_postcopy_path_changed(sim, job);
 }

@@ -129,7 +129,7 @@ void sim_job_succeed(struct sim *sim, struct job *job)
     struct hv_job_stats stats;
     sim_stream_stats(sim, job, &stats);
     stats.type = HV_JOB_COMPLETED;
-    stats.downtime_ms = job->downtime_ms;
+    stats.downtime_ms = job->stream.downtime_ms;
     for (size_t i = 0; i < job->how.n_volumes; i++)
         sim_volume_moved(job->guest, job->to, &job->how.volumes[i]);
     if ((job->how.flags & HV_MIGRATE_AS_DEFINED) != 0 && job->guest->stored != NULL) {
@@ -175,7 +175,7 @@ void sim_job_lose_peer(struct sim *sim, struct job *job)
     case JOB_BLACKOUT: {
         bool tunnelled = (job->how.flags & HV_MIGRATE_TUNNELLED) != 0;
         bool hangs = (job->disk_bytes > 0 || job->phase == JOB_BLACKOUT) && !tunnelled &&
-                     !job->flows && !sim_host_is_dead(job->from);
+                     !job->stream.flows && !sim_host_is_dead(job->from);
         if (hangs)
             sim_job_stick(sim, job, true);
         else
@@ -253,7 +253,7 @@ static bool abort_waits(const struct job *job)
 
 static bool hears(const struct job *job, bool at_source)
 {
-    return at_source || job->flows ||
+    return at_source || job->stream.flows ||
            (sim_stream_hears_back(job) && job->how.parallel_connections == 0);
 }
 

@@ -64,9 +64,9 @@ static enum sim_error order_speed(struct sim *sim, struct call *call, struct cop
         return SIM_ERROR_NONE; /* libvirt takes it for a later migration, which sets its own */
     uint64_t limit_bps = call->request.with.tune.value << 20;
     if (call->request.with.tune.postcopy)
-        job->postcopy_limit_bps = limit_bps;
+        job->stream.postcopy_limit_bps = limit_bps;
     else
-        job->limit_bps = limit_bps;
+        job->stream.limit_bps = limit_bps;
     sim_stream_update(sim, job);
     return SIM_ERROR_NONE;
 }
@@ -77,7 +77,7 @@ static enum sim_error order_downtime(struct sim *sim, struct call *call, struct 
     if (call->request.with.tune.value > DOWNTIME_MAX_MS)
         return SIM_ERROR_DOWNTIME_RANGE;
     if (copy->out != NULL)
-        copy->out->downtime_limit_ms = call->request.with.tune.value;
+        copy->out->stream.downtime_limit_ms = call->request.with.tune.value;
     return SIM_ERROR_NONE;
 }
 

@@ -106,7 +106,7 @@ static void wait_for_the_other(struct sim *sim, struct job *job)
 
 void sim_postcopy_break(struct sim *sim, struct job *job, bool at_source)
 {
-    bool both = job->flows || job->phase == JOB_RECOVER;
+    bool both = job->stream.flows || job->phase == JOB_RECOVER;
     learn(sim, job, both || at_source, both || !at_source, SIM_ERROR_POSTCOPY_BROKEN);
     wait_for_the_other(sim, job);
 }
@@ -207,7 +207,7 @@ void sim_postcopy_resume(struct sim *sim, struct call *call, struct copy *source
     job->phase = JOB_RECOVER;
     job->peer_lost = false;
     if (how->postcopy_bandwidth_mibs > 0) /* else the old limit persists */
-        job->postcopy_limit_bps = how->postcopy_bandwidth_mibs << 20;
+        job->stream.postcopy_limit_bps = how->postcopy_bandwidth_mibs << 20;
     bool reached = sim_stream_has_path(job) && to->faults[SIM_FAULT_PORT_DROPPED] == 0;
     int64_t ms = (int64_t)sim_chance(&job->chance, RECONNECT_MIN_MS, RECONNECT_MAX_MS);
     timer_set(&sim->timers, &job->timer, sim->now_ms + (reached ? ms : PORT_DROPPED_MS));
@@ -250,5 +250,5 @@ void sim_postcopy_step_recover(struct sim *sim, struct job *job)
     }
     sim_copy_state(sim, source, HV_STATE_PAUSED, HV_PAUSED_POSTCOPY);
     sim_tell_lifecycle(sim, source, HV_LIFECYCLE_SUSPENDED, SUSPENDED_POSTCOPY);
-    sim_stream_begin(sim, job, job->left);
+    sim_stream_begin(sim, job, job->stream.left);
 }

@@ -249,9 +249,9 @@ static uint64_t hash_guest(uint64_t hash, const struct guest *guest)
     const struct job *job = guest->job;
     if (job == NULL)
         return hash;
-    hash = hash_number(hash, (uint64_t)job->phase << 32 | job->pass);
-    hash = hash_number(hash, job->processed);
-    return hash_number(hash, job->rate_bps);
+    hash = hash_number(hash, (uint64_t)job->phase << 32 | job->stream.pass);
+    hash = hash_number(hash, job->stream.processed);
+    return hash_number(hash, job->stream.rate_bps);
 }
 
 uint64_t sim_hash(const struct sim *sim)

@@ -37,7 +37,7 @@ static int64_t ms_for(uint64_t bytes, uint64_t bps)
 
 static uint64_t moved_now(const struct sim *sim, const struct job *job)
 {
-    return smaller(job->left, bytes_in(job->rate_bps, sim->now_ms - job->moved_ms));
+    return smaller(job->stream.left, bytes_in(job->stream.rate_bps, sim->now_ms - job->moved_ms));
 }
 
 static uint64_t dirtied_now(const struct sim *sim, const struct job *job)
@@ -46,18 +46,18 @@ static uint64_t dirtied_now(const struct sim *sim, const struct job *job)
     bool writes =
         job->phase == JOB_COPY && job->source != NULL && job->source->state == HV_STATE_RUNNING;
     if (!writes)
-        return job->dirtied;
-    uint64_t bps = guest->dirty_bps * (100 - job->throttle) / 100;
+        return job->stream.dirtied;
+    uint64_t bps = guest->dirty_bps * (100 - job->stream.throttle) / 100;
     uint64_t set = smaller(guest->working_set_bytes, guest->memory_bytes);
-    return smaller(set, job->dirtied + bytes_in(bps, sim->now_ms - job->moved_ms));
+    return smaller(set, job->stream.dirtied + bytes_in(bps, sim->now_ms - job->moved_ms));
 }
 
 void sim_stream_settle(struct sim *sim, struct job *job)
 {
     uint64_t moved = moved_now(sim, job);
-    job->dirtied = dirtied_now(sim, job);
-    job->left -= moved;
-    job->processed += moved;
+    job->stream.dirtied = dirtied_now(sim, job);
+    job->stream.left -= moved;
+    job->stream.processed += moved;
     job->moved_ms = sim->now_ms;
 }
 
@@ -65,13 +65,13 @@ static void set_end(struct sim *sim, struct job *job)
 {
     if (job->held)
         return; /* it is due already and waits for a libvirtd */
-    if (job->rate_bps == 0) {
+    if (job->stream.rate_bps == 0) {
         timer_clear(&sim->timers, &job->timer);
         return;
     }
-    int64_t end_ms = sim->now_ms + ms_for(job->left, job->rate_bps);
+    int64_t end_ms = sim->now_ms + ms_for(job->stream.left, job->stream.rate_bps);
     if (job->phase == JOB_BLACKOUT)
-        end_ms += (int64_t)job->overhead_ms;
+        end_ms += (int64_t)job->stream.overhead_ms;
     if (end_ms < job->pass_began_ms + PASS_MIN_MS)
         end_ms = job->pass_began_ms + PASS_MIN_MS;
     timer_set(&sim->timers, &job->timer, end_ms);
@@ -79,9 +79,10 @@ static void set_end(struct sim *sim, struct job *job)
 
 static uint64_t share(const struct job *job)
 {
-    if (!job->flows)
+    if (!job->stream.flows)
         return 0;
-    uint64_t limit_bps = job->phase == JOB_POSTCOPY ? job->postcopy_limit_bps : job->limit_bps;
+    uint64_t limit_bps =
+        job->phase == JOB_POSTCOPY ? job->stream.postcopy_limit_bps : job->stream.limit_bps;
     uint64_t bps = smaller(job->from->what.link_bps / job->from->streams_out,
                            job->to->what.link_bps / job->to->streams_in);
     return limit_bps == 0 ? bps : smaller(bps, limit_bps);
@@ -90,12 +91,12 @@ static uint64_t share(const struct job *job)
 static void set_rate(struct sim *sim, struct job *job)
 {
     uint64_t bps = share(job);
-    if (bps == job->rate_bps)
+    if (bps == job->stream.rate_bps)
         return;
     sim_stream_settle(sim, job);
-    job->rate_bps = bps;
+    job->stream.rate_bps = bps;
     if (bps != 0)
-        job->shown_bps = bps; /* what is shown goes stale in a stall, as QEMU's does */
+        job->stream.shown_bps = bps; /* what is shown goes stale in a stall, as QEMU's does */
     set_end(sim, job);
 }
 
@@ -114,9 +115,9 @@ static void set_rates_around(struct sim *sim, struct job *job)
 
 static void set_flow(struct sim *sim, struct job *job, bool flows)
 {
-    if (flows == job->flows)
+    if (flows == job->stream.flows)
         return;
-    job->flows = flows;
+    job->stream.flows = flows;
     if (flows) {
         job->from->streams_out++;
         job->to->streams_in++;
@@ -161,8 +162,8 @@ void sim_stream_close(struct sim *sim, struct job *job)
 
 void sim_stream_begin(struct sim *sim, struct job *job, uint64_t bytes)
 {
-    job->left = job->pass_bytes = bytes;
-    job->dirtied = 0;
+    job->stream.left = job->stream.pass_bytes = bytes;
+    job->stream.dirtied = 0;
     job->moved_ms = job->pass_began_ms = sim->now_ms;
     sim_stream_update(sim, job);
     set_end(sim, job);
@@ -175,7 +176,7 @@ bool sim_stream_relay(const struct sim *sim, const struct job *job, struct hv_re
     if (!open || (job->how.flags & HV_MIGRATE_RELAYED) == 0)
         return false;
     bool stuck = !sim_stream_has_path(job);
-    uint64_t delivered = job->processed + moved_now(sim, job);
+    uint64_t delivered = job->stream.processed + moved_now(sim, job);
     uint64_t waiting = stuck ? RELAY_BYTES : 0;
     *out_relay = (struct hv_relay){.streams = 1,
                                    .port = RELAY_PORT,
@@ -188,19 +189,19 @@ bool sim_stream_relay(const struct sim *sim, const struct job *job, struct hv_re
 
 static uint64_t expected_downtime_ms(const struct job *job)
 {
-    if (job->pass <= 1 || job->shown_bps == 0)
-        return job->downtime_limit_ms;
-    return (uint64_t)ms_for(job->pass_bytes, job->shown_bps);
+    if (job->stream.pass <= 1 || job->stream.shown_bps == 0)
+        return job->stream.downtime_limit_ms;
+    return (uint64_t)ms_for(job->stream.pass_bytes, job->stream.shown_bps);
 }
 
 static void disk_stats(const struct sim *sim, const struct job *job, struct hv_job_stats *out)
 {
-    uint64_t left = job->left - moved_now(sim, job);
+    uint64_t left = job->stream.left - moved_now(sim, job);
     out->time_elapsed_ms = (uint64_t)(sim->now_ms - job->began_ms);
     out->disk_total = out->data_total = job->disk_bytes;
     out->disk_remaining = out->data_remaining = left;
     out->disk_processed = out->data_processed = job->disk_bytes - left;
-    out->disk_bps = job->shown_bps;
+    out->disk_bps = job->stream.shown_bps;
 }
 
 void sim_stream_stats(const struct sim *sim, const struct job *job, struct hv_job_stats *out_stats)
@@ -211,27 +212,27 @@ void sim_stream_stats(const struct sim *sim, const struct job *job, struct hv_jo
     };
     if (job->phase == JOB_DISKS)
         disk_stats(sim, job, out_stats);
-    if (job->pass == 0)
+    if (job->stream.pass == 0)
         return; /* QEMU has not been told yet: a job, and zeros */
     uint64_t moved = moved_now(sim, job);
-    uint64_t processed = job->processed + moved, left = job->left - moved;
+    uint64_t processed = job->stream.processed + moved, left = job->stream.left - moved;
     out_stats->time_elapsed_ms = (uint64_t)(sim->now_ms - job->began_ms);
     out_stats->downtime_ms = expected_downtime_ms(job);
-    out_stats->setup_ms = job->setup_ms;
+    out_stats->setup_ms = job->stream.setup_ms;
     out_stats->memory_total = out_stats->data_total = job->guest->what.memory_bytes;
     out_stats->memory_processed = out_stats->data_processed = processed;
     out_stats->memory_remaining = out_stats->data_remaining = left;
     out_stats->disk_total = out_stats->disk_processed = job->disk_bytes;
     out_stats->data_total += job->disk_bytes;
     out_stats->data_processed += job->disk_bytes;
-    out_stats->memory_bps = job->shown_bps;
+    out_stats->memory_bps = job->stream.shown_bps;
     out_stats->memory_normal = processed / SIM_PAGE_BYTES;
     out_stats->memory_normal_bytes = out_stats->memory_normal * SIM_PAGE_BYTES;
-    out_stats->memory_dirty_rate = job->dirty_pages;
+    out_stats->memory_dirty_rate = job->stream.dirty_pages;
     out_stats->memory_page_size = SIM_PAGE_BYTES;
-    out_stats->memory_iteration = job->pass;
+    out_stats->memory_iteration = job->stream.pass;
     if (sim_job_in_postcopy(job))
         out_stats->memory_postcopy_requests =
-            (job->pass_bytes - left) / SIM_PAGE_BYTES / POSTCOPY_FAULT_PAGES;
-    out_stats->auto_converge_throttle = job->throttle;
+            (job->stream.pass_bytes - left) / SIM_PAGE_BYTES / POSTCOPY_FAULT_PAGES;
+    out_stats->auto_converge_throttle = job->stream.throttle;
 }

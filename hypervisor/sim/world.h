@@ -130,6 +130,13 @@ struct call {
     struct call *prev, *next, *wait_prev, *wait_next;
 };
 
+struct stream { /* `left` and `dirtied` are true at the job's moved_ms */
+    bool flows;
+    uint64_t rate_bps, shown_bps, limit_bps, postcopy_limit_bps;
+    uint64_t pass, pass_bytes, left, dirtied, processed, dirty_pages;
+    uint64_t downtime_limit_ms, downtime_ms, setup_ms, overhead_ms, throttle, hot_passes;
+};
+
 struct job {
     uint64_t number, chance;
     struct guest *guest;
@@ -150,11 +157,7 @@ struct job {
     unsigned stalls, stalls_out;     /* both ways; only towards the target */
     int64_t began_ms, pass_began_ms, moved_ms, paused_ms;
     int64_t settled_ms; /* a broken post-copy: from then on QEMU knows what libvirt shows */
-    /* The stream. `left` and `dirtied` are true at moved_ms. */
-    bool flows;
-    uint64_t rate_bps, shown_bps, limit_bps, postcopy_limit_bps;
-    uint64_t pass, pass_bytes, left, dirtied, processed, dirty_pages;
-    uint64_t downtime_limit_ms, downtime_ms, setup_ms, overhead_ms, throttle, hot_passes;
+    struct stream stream;
     struct job *out_prev, *out_next, *in_prev, *in_next;
 };
 

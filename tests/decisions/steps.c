@@ -486,7 +486,7 @@ static bool do_store(struct world *w, const struct yaml_node *step, struct err *
     w->store_fails = strcmp(is, "fails") == 0;
     w->fleet->store_ok = !w->store_fails;
     if (!w->store_fails)
-        w->fleet->drains_due = w->fleet->crowded = true;
+        w->fleet->drains_due = w->fleet->queue.crowded = true;
     return true;
 }
 

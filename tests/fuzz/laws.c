@@ -343,7 +343,8 @@ static void check_job(struct laws *l, struct fleet *f, const struct job *job)
 /* Who waits says for what, and there is an end to it. */
 static void law_of_the_wait(const struct fleet *f, const struct job *job)
 {
-    bool looked_at = f->fresh == NULL && !f->crowded; /* not before the queue was looked at */
+    bool looked_at =
+        f->queue.fresh == NULL && !f->queue.crowded; /* not before the queue was looked at */
     if (!looked_at || job->phase != PHASE_PENDING)
         return;
     FUZZ_LAW(job->pending != PENDING_NONE && job->pending_reason[0] != '\0', "waits for nothing");

@@ -154,7 +154,7 @@ static struct archive *a_stalled_one(struct fleet_sim **out_fs, const char *deci
     for (size_t i = 0; i < ended.n; i++) {
         struct archive *a = archive_load((*out_fs)->store, "", ended.uids[i], &err);
         assert_non_null(a);
-        if (strcmp(a->decisions[a->n_decisions - 1].decision, decision) == 0)
+        if (strcmp(a->decisions.rows[a->decisions.n - 1].decision, decision) == 0)
             return a;
         archive_free(a);
     }
@@ -173,21 +173,21 @@ static void a_changed_sample_changes_the_decision(void **state)
     assert_true(replay.is_same);
     replay_fini(&replay);
     /* The last pass began with next to nothing: that is no stall. */
-    size_t at = a->n_samples - 1;
-    while (a->samples[at - 1].memory_iteration == a->samples[at].memory_iteration)
+    size_t at = a->samples.n - 1;
+    while (a->samples.rows[at - 1].memory_iteration == a->samples.rows[at].memory_iteration)
         at--;
-    struct store_sample before = a->samples[at];
-    a->samples[at].memory_remaining = a->samples[at].data_remaining = 4096;
+    struct store_sample before = a->samples.rows[at];
+    a->samples.rows[at].memory_remaining = a->samples.rows[at].data_remaining = 4096;
     assert_true(replay_run(a, &(struct replay_question){0}, &replay, &err));
     assert_false(replay.is_same);
     assert_non_null(strstr(replay.difference, "stored at"));
     for (size_t i = 0; i < replay.n_lines; i++)
-        if (replay.lines[i].is.elapsed_ms == a->decisions[a->n_decisions - 1].elapsed_ms)
+        if (replay.lines[i].is.elapsed_ms == a->decisions.rows[a->decisions.n - 1].elapsed_ms)
             assert_int_not_equal(replay.lines[i].is.why, DECISION_STALLED_ABORT);
     replay_fini(&replay);
     /* The last byte of a number counts too. */
-    a->samples[at] = before;
-    a->decisions[a->n_decisions - 1].bandwidth_bps++;
+    a->samples.rows[at] = before;
+    a->decisions.rows[a->decisions.n - 1].bandwidth_bps++;
     assert_true(replay_run(a, &(struct replay_question){0}, &replay, &err));
     assert_false(replay.is_same);
     replay_fini(&replay);
@@ -201,11 +201,11 @@ static void a_sample_that_is_gone_is_said_not_guessed(void **state)
     struct err err = {0};
     struct replay replay;
     OWNED(archive) a = a_stalled_one(&fs, "stalled");
-    a->n_samples /= 2;
+    a->samples.n /= 2;
     assert_false(replay_run(a, &(struct replay_question){0}, &replay, &err));
     assert_int_equal(err.code, ERR_REFUSED);
     err = (struct err){0};
-    a->n_looks = 0;
+    a->looks.n = 0;
     assert_false(replay_run(a, &(struct replay_question){0}, &replay, &err));
     assert_non_null(strstr(err.text, "there is no trace"));
     end(fs);
@@ -231,7 +231,7 @@ static void another_policy_says_what_it_would_have_done(void **state)
     (void)state;
     struct fleet_sim *fs;
     OWNED(archive) a = a_stalled_one(&fs, "stalled");
-    int64_t gave_up_ms = a->decisions[a->n_decisions - 1].elapsed_ms;
+    int64_t gave_up_ms = a->decisions.rows[a->decisions.n - 1].elapsed_ms;
     struct replay replay;
     ask(a, "{\"allowPostCopy\":true,\"selectors\":{}}", &replay);
     assert_true(replay.is_other);
@@ -266,7 +266,7 @@ static void a_page_says_what_would_have_helped(void **state)
         strstr(pm->helps[0], "allowPostCopy: true: the guest would have been switched"));
     assert_non_null(strstr(pm->helps[1], "allowWorkloadDisruption: true"));
     assert_non_null(strstr(pm->helps[2], "maxDowntimeMs: "));
-    a->n_looks = 0; /* without the trace nothing is guessed */
+    a->looks.n = 0; /* without the trace nothing is guessed */
     OWNED(postmortem) blind = postmortem_new(a, &err);
     for (size_t i = 0; i < blind->n_helps; i++)
         assert_null(strstr(blind->helps[i], "the guest would have"));

@@ -329,7 +329,7 @@ static void a_dry_run_says_what_would_be_and_keeps_nothing(void **state)
     assert_null(core_ask(w, "g1", &(struct core_wish){.dry_run = true}));
     assert_int_equal(w->err.code, ERR_NONE);
     assert_int_equal(HASH_COUNT(w->fleet->jobs), 0);
-    assert_int_equal(w->job_asks, 0);
+    assert_int_equal(w->asks.jobs, 0);
     assert_null(core_ask(w, "nobody", &(struct core_wish){.dry_run = true}));
     assert_int_equal(w->err.code, ERR_NOT_FOUND);
     core_free(w);

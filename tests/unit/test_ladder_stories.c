@@ -290,7 +290,7 @@ static void an_answer_that_is_old_destroys_nothing(void **state)
     struct core_world *w = core_flowing(NULL, false);
     stops_for_the_switch(w);
     core_pass(w, 1200);
-    w->loses_looks = true; /* both were seen standing, seconds ago */
+    w->loses.looks = true; /* both were seen standing, seconds ago */
     core_pass(w, 50000);
     assert_int_equal(core_remedies(w), 0);
     assert_int_equal(core_job(w)->pending, PENDING_STALLED);
@@ -305,7 +305,7 @@ static void a_helper_is_asked_although_the_target_does_not_answer(void **state)
     TEXT_SET(core_node(w, "h1")->host.helper, "h1:9180");
     stops_for_the_switch(w);
     core_pass(w, 1200);
-    w->loses_looks = true;
+    w->loses.looks = true;
     core_pass(w, 8000);
     assert_int_equal(core_orders(w, HV_CALL_KILL_STREAM), 1);
     core_free(w);

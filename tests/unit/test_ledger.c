@@ -119,7 +119,7 @@ static void a_migration_is_counted_once_from_promise_to_stay(void **state)
     assert_int_equal(guest->space->used.launchers, 1);
     world_balanced(f);
 
-    f->improved = NULL;
+    f->queue.improved = NULL;
     b->improved = false;
     ledger_release(f, job);
     assert_true(b->improved);

@@ -112,12 +112,12 @@ static void a_free_place_on_one_source_wakes_nobody_of_another(void **state)
         assert_non_null(core_ask(w, w->guests[i].is.name, &(struct core_wish){.target = "h3"}));
     core_waits(w, "g2", PENDING_SLOT_SOURCE);
     core_waits(w, "g4", PENDING_SLOT_SOURCE);
-    assert_ptr_equal(core_job_of(w, "g4")->wait.in, &core_node(w, "h2")->blocked_out);
+    assert_ptr_equal(core_job_of(w, "g4")->wait.in, &core_node(w, "h2")->blocked.out);
     uint64_t before = core_job_of(w, "g4")->version;
     core_fails(w, "g1");
     core_phase(w, "g2", PHASE_TARGET_READY);
     core_phase(w, "g4", PHASE_PENDING);
-    assert_ptr_equal(core_job_of(w, "g4")->wait.in, &core_node(w, "h2")->blocked_out);
+    assert_ptr_equal(core_job_of(w, "g4")->wait.in, &core_node(w, "h2")->blocked.out);
     assert_int_equal(core_job_of(w, "g4")->version, before);
     core_free(w);
 }

@@ -135,7 +135,11 @@ static bool random_obey(struct history *h)
 static void assert_same(const struct monitor *a, const struct monitor *b)
 {
 #define STATE(type, id) assert_true(a->id == b->id);
+#define FLOW(type, id) assert_true(a->flow.id == b->flow.id);
+#define PAST(type, id) assert_true(a->past.id == b->past.id);
 #include "engine/data/monitor.def"
+#undef PAST
+#undef FLOW
 #undef STATE
     assert_int_equal(a->kind, b->kind);
     assert_int_equal(a->config.disruption_said, b->config.disruption_said);
@@ -189,7 +193,7 @@ static void law_of_sick_paths(const struct history *h)
                 d->why == DECISION_STALLED_SOFT || d->why == DECISION_LATE_HARD;
     if (m->kind != MONITOR_STALL || !over)
         return;
-    assert_true(m->now_ms - m->processed_ms <= MONITOR_FLOW_MS);
+    assert_true(m->now_ms - m->flow.processed_ms <= MONITOR_FLOW_MS);
     assert_true(d->estimate_ms >= 0);
     double end_ms = (double)m->begin_ms + (double)m->budget_ms * h->rig.config.completion_factor;
     if (m->budget_ms > 0)
@@ -202,7 +206,7 @@ static void law_of_downtime(const struct history *h, uint64_t processed_before)
     const struct monitor_decision *d = &h->rig.d;
     bool raises = d->why == DECISION_FIRST_DOWNTIME || d->why == DECISION_MORE_DOWNTIME;
     if (h->rig.m.kind == MONITOR_STALL && raises) {
-        assert_true(h->rig.m.processed > processed_before);
+        assert_true(h->rig.m.flow.processed > processed_before);
         assert_in_range(d->downtime_ms, 1, h->rig.config.max_downtime_ms);
     }
 }
@@ -226,7 +230,7 @@ static void every_order_is_lawful(void **state)
         random_begin(&h, i);
         bool abort_stands = false;
         for (int look_no = 0; look_no < LOOKS; look_no++) {
-            uint64_t processed = h.rig.m.processed;
+            uint64_t processed = h.rig.m.flow.processed;
             random_input(&h);
             (void)look(&h.rig, h.rig.in.elapsed_ms);
             seen[h.rig.d.why]++;

@@ -185,18 +185,18 @@ static void bandwidth_is_what_moved_not_what_is_said(void **state)
     fresh(&rig);
     rig.in.stats.memory_bps = 999 * MIB;
     (void)moves(&rig, 1200, 900, RATE);
-    assert_in_range(rig.m.bandwidth, 99 * MIB, 101 * MIB);
+    assert_in_range(rig.m.flow.bandwidth, 99 * MIB, 101 * MIB);
     (void)moves(&rig, 1600, 900, 200); /* 0.4 of it */
-    assert_in_range(rig.m.bandwidth, 139 * MIB, 141 * MIB);
+    assert_in_range(rig.m.flow.bandwidth, 139 * MIB, 141 * MIB);
     (void)moves(&rig, 1700, 900, 5000); /* too short to tell */
-    assert_in_range(rig.m.bandwidth, 139 * MIB, 141 * MIB);
+    assert_in_range(rig.m.flow.bandwidth, 139 * MIB, 141 * MIB);
     (void)moves(&rig, 2000, 900, 0);
-    double before = rig.m.bandwidth;
+    double before = rig.m.flow.bandwidth;
     (void)moves(&rig, 2400, 900, 0);
-    assert_in_range(rig.m.bandwidth, before * 0.59, before * 0.61);
+    assert_in_range(rig.m.flow.bandwidth, before * 0.59, before * 0.61);
     for (int64_t at = 2800; at < 40000; at += 400)
         (void)moves(&rig, at, 900, 0);
-    assert_true(rig.m.bandwidth < 1);
+    assert_true(rig.m.flow.bandwidth < 1);
 }
 
 static void counters_that_begin_anew_are_no_bandwidth(void **state)
@@ -208,7 +208,7 @@ static void counters_that_begin_anew_are_no_bandwidth(void **state)
     rig.in.stats.data_processed = 0;
     (void)moves(&rig, 1600, 900, 0);
     (void)moves(&rig, 2000, 900, RATE);
-    assert_in_range(rig.m.bandwidth, 90 * MIB, 110 * MIB);
+    assert_in_range(rig.m.flow.bandwidth, 90 * MIB, 110 * MIB);
 }
 
 /* --- detection ------------------------------------------------------------------------------- */
@@ -267,7 +267,7 @@ static void without_bandwidth_there_is_no_stall(void **state)
         (void)moves(&rig, at, 500, 0);
     }
     rig.m.minima[0].at_ms = 0;
-    rig.m.processed_ms = 30000; /* not dead yet */
+    rig.m.flow.processed_ms = 30000; /* not dead yet */
     rig.in.stats.memory_iteration++;
     (void)moves(&rig, 50000, 500, 0);
     assert_true(rig.m.has_outside);

@@ -78,17 +78,17 @@ static struct archive *record_of(const struct trace *trace)
         if (look->first)
             TEXT_SET(samples[i].source, "iteration");
     }
-    archive->looks = looks;
-    archive->n_looks = trace->n + 1;
-    archive->samples = samples;
-    archive->n_samples = trace->n;
+    archive->looks.rows = looks;
+    archive->looks.n = trace->n + 1;
+    archive->samples.rows = samples;
+    archive->samples.n = trace->n;
     return archive;
 }
 
 static void record_free(struct archive *archive)
 {
-    free(archive->looks);
-    free(archive->samples);
+    free(archive->looks.rows);
+    free(archive->samples.rows);
     free(archive);
 }
 

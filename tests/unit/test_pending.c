@@ -126,7 +126,7 @@ static void preparing(struct core_world *w)
 {
     core_guest(w, "g1")->facts.needs.cpu_hash = 7;
     core_define(w, "g1");
-    w->loses_cpus = true;
+    w->loses.cpus = true;
     assert_non_null(core_ask(w, "g1", NULL));
 }
 
@@ -412,9 +412,9 @@ static void a_backup_is_asked_about_at_the_pace_of_the_class(void **state)
         w->job_type = HV_JOB_UNBOUNDED;
         w->job_operation = HV_OPERATION_BACKUP;
         assert_non_null(core_ask(w, "g1", &(struct core_wish){.priority = paces[i].class}));
-        w->job_asks = 0;
+        w->asks.jobs = 0;
         core_pass(w, 30000);
-        assert_in_range(w->job_asks, paces[i].asks - 1, paces[i].asks + 1);
+        assert_in_range(w->asks.jobs, paces[i].asks - 1, paces[i].asks + 1);
         w->job_type = HV_JOB_NONE; /* it is over */
         core_pass(w, 5100);
         core_phase(w, "g1", PHASE_TARGET_READY);
@@ -476,7 +476,7 @@ static void the_record_of_a_stopped_backup_is_closed_by_its_answer(void **state)
         w->fleet->config.migration.backup_abort = true;
         w->job_type = HV_JOB_UNBOUNDED;
         w->job_operation = HV_OPERATION_BACKUP;
-        w->loses_stops = true;
+        w->loses.stops = true;
         const struct job *job =
             core_ask(w, "g1", &(struct core_wish){.priority = "system-critical"});
         core_pass(w, 5000); /* while it is out nothing follows from looks */
@@ -485,7 +485,7 @@ static void the_record_of_a_stopped_backup_is_closed_by_its_answer(void **state)
         core_stop_answered(w, answers[i].says);
         assert_int_equal(core_open_intents(w), 0);
         assert_int_equal(w->backup_stops, 1);
-        w->loses_stops = false;
+        w->loses.stops = false;
         core_pass(w, 5000);
         assert_int_equal(w->backup_stops, answers[i].stops);
         assert_string_equal(job->pending_reason, answers[i].waits);
@@ -501,7 +501,7 @@ static void a_job_that_ends_first_still_closes_the_record(void **state)
     w->fleet->config.migration.backup_abort = true;
     w->job_type = HV_JOB_UNBOUNDED;
     w->job_operation = HV_OPERATION_BACKUP;
-    w->loses_stops = true;
+    w->loses.stops = true;
     const struct job *job = core_ask(w, "g1", &(struct core_wish){.priority = "system-critical"});
     TEXT_SET(w->job, job->uid);
     core_cancel(w);

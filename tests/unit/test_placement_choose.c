@@ -30,9 +30,9 @@ static void the_emptiest_node_with_the_best_record_wins(void **state)
     fleet_count_inbound(f, n[2], 1);
     assert_true(placement_score(f, &p, n[2]) < placement_score(f, &p, n[3]));
     assert_string_equal(placement_choose(f, &p, NULL)->name, "n3");
-    n[3]->bad_arrivals = 1;
+    n[3]->arrivals.bad = 1;
     assert_string_equal(placement_choose(f, &p, NULL)->name, "n1");
-    n[3]->good_arrivals = 9;
+    n[3]->arrivals.good = 9;
     assert_string_equal(placement_choose(f, &p, NULL)->name, "n3");
     n[1]->has_facts = false; /* not known is neither good nor bad */
     double unknown = placement_score(f, &p, n[1]);
@@ -47,7 +47,7 @@ static void an_empty_node_with_a_perfect_record_would_get_a_hundred(void **state
     struct placement p;
     OWNED(fleet) f = fleet_of(2, n, &guest);
     guest->memory_kib = 0;
-    n[1]->good_arrivals = 4000000;
+    n[1]->arrivals.good = 4000000;
     placement_of(f, guest, NULL, &p);
     double score = placement_score(f, &p, n[1]);
     assert_true(score > 99.9 && score <= 100);
@@ -265,8 +265,8 @@ static void spoil(struct fleet *f, struct node *node)
     if (chance(f, 10))
         node->taints[node->n_taints++] = (struct taint){"gpu", "", "NoSchedule"};
     node->facts.memory_kib = (3 + fleet_random(f) % 12) * GIB;
-    node->good_arrivals = (unsigned)(fleet_random(f) % 3);
-    node->bad_arrivals = (unsigned)(fleet_random(f) % 3);
+    node->arrivals.good = (unsigned)(fleet_random(f) % 3);
+    node->arrivals.bad = (unsigned)(fleet_random(f) % 3);
     fleet_count_inbound(f, node, (int)(fleet_random(f) % 4));
     if (chance(f, 20))
         (void)world_guest(f, "shop", chance(f, 30) ? "g" : "h", node);

@@ -27,7 +27,7 @@ static void waits(struct core_world *w)
 static void is_scheduling(struct core_world *w)
 {
     see_cpu(w, "g1", 7);
-    w->loses_cpus = true;
+    w->loses.cpus = true;
     assert_non_null(core_ask(w, "g1", NULL));
 }
 
@@ -127,7 +127,7 @@ static void guest_is_gone(struct core_world *w)
 
 static void arrives(struct core_world *w)
 {
-    w->loses_cpus = false;
+    w->loses.cpus = false;
     w->target = CORE_ABSENT;
     core_connect(w, "h2", true);
     core_list(w, "h2");
@@ -291,7 +291,7 @@ static void a_lost_answer_about_a_cpu_is_asked_for_again(void **state)
     is_scheduling(w);
     core_pass(w, 29000);
     assert_int_equal(w->compares, 1);
-    w->loses_cpus = false;
+    w->loses.cpus = false;
     core_pass(w, 2100);
     assert_int_equal(w->compares, 2);
     core_phase(w, "g1", PHASE_TARGET_READY);
@@ -313,7 +313,7 @@ static void before_hand_off_a_lost_or_closed_target_is_replaced(void **state)
             core_connect(w, first, false);
         else
             assert_true(core_put(w, OBJECT_NODE, first, "{\"unschedulable\":true}"));
-        w->loses_cpus = false;
+        w->loses.cpus = false;
         core_pass(w, 1100);
         core_phase(w, "g1", PHASE_TARGET_READY);
         assert_string_not_equal(core_job_of(w, "g1")->target, first);
@@ -455,7 +455,7 @@ static void a_policy_is_frozen_at_hand_off_and_not_before(void **state)
                              "{\"selectors\":{},\"bandwidthPerMigration\":\"32Mi\"}"));
         assert_true(core_put(w, OBJECT_POLICY, "a",
                              "{\"selectors\":{},\"bandwidthPerMigration\":\"16Mi\"}"));
-        w->loses_cpus = false;
+        w->loses.cpus = false;
         w->target = CORE_ABSENT;
         core_pass(w, 32000); /* a lost answer is asked for again by then */
         core_phase(w, "g1", PHASE_TARGET_READY);
@@ -536,7 +536,7 @@ static void encryption_required_after_the_target_was_chosen_is_not_forgotten(voi
     struct core_world *w = core_new();
     is_scheduling(w);
     assert_true(core_put(w, OBJECT_POLICY, "p", required));
-    w->loses_cpus = false;
+    w->loses.cpus = false;
     core_pass(w, 31000);
     const struct job *job = core_job_of(w, "g1");
     assert_int_equal(job->phase, PHASE_FAILED);

@@ -40,9 +40,9 @@ static void utility_volumes_that_appear_late_are_waited_for_only_as_long_as_they
 {
     (void)state;
     struct core_world *w = core_new();
-    w->loses_jobs = true; /* no answer yet: it stays where it is */
+    w->loses.jobs = true; /* no answer yet: it stays where it is */
     core_create(w);
-    w->loses_jobs = false;
+    w->loses.jobs = false;
     core_pass(w, 10100); /* ... and goes on without it; then the second question is lost */
     struct job *job = core_job(w);
     if (job->phase != PHASE_SCHEDULING) {
@@ -50,7 +50,7 @@ static void utility_volumes_that_appear_late_are_waited_for_only_as_long_as_they
         w = core_new();
         core_guest(w, "g1")->facts.needs.cpu_hash = 7;
         core_define(w, "g1");
-        w->loses_cpus = true;
+        w->loses.cpus = true;
         core_create(w);
         job = core_job(w);
     }
@@ -61,7 +61,7 @@ static void utility_volumes_that_appear_late_are_waited_for_only_as_long_as_they
     core_waits(w, "g1", PENDING_UTILITY_VOLUMES);
     core_guest(w, "g1")->facts.utility_disks = 0;
     core_define(w, "g1");
-    w->loses_cpus = false;
+    w->loses.cpus = false;
     core_pass(w, 60000);
     core_expect(w, PHASE_TARGET_READY, OUTCOME_NONE, GUEST_AT_UNKNOWN);
     core_free(w);

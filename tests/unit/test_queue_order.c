@@ -191,7 +191,7 @@ static void a_running_job_goes_on_however_many_better_ones_wait(void **state)
     w->fleet->config.parallel_per_fleet = 1;
     core_guest(w, "g1")->facts.needs.cpu_hash = 7;
     core_define(w, "g1");
-    w->loses_cpus = true;
+    w->loses.cpus = true;
     struct job *job = core_ask(w, "g1", &(struct core_wish){.priority = "none"});
     for (unsigned i = 1; i < 12; i++)
         assert_non_null(
@@ -217,7 +217,7 @@ static void a_job_that_lost_its_target_keeps_its_place(void **state)
     w->fleet->config.parallel_per_fleet = 1;
     core_guest(w, "g1")->facts.needs.cpu_hash = 7;
     core_define(w, "g1");
-    w->loses_cpus = true;
+    w->loses.cpus = true;
     struct job *job = core_ask(w, "g1", &(struct core_wish){.priority = "none"});
     assert_non_null(core_ask(w, "g2", &(struct core_wish){.priority = "system-critical"}));
     char first[HV_HOST_MAX];

@@ -402,10 +402,10 @@ static void an_answer_that_never_comes_is_not_awaited_for_ever(void **state)
 {
     (void)state;
     struct core_world *w = core_moving();
-    w->loses_looks = true;
+    w->loses.looks = true;
     core_returns(w, HV_CALL_MIGRATE, ERR_HYPERVISOR);
     core_pass(w, 10000);
-    w->loses_looks = false;
+    w->loses.looks = false;
     w->target = CORE_ABSENT;
     core_pass(w, 90000);
     core_expect(w, PHASE_FAILED, OUTCOME_FAILED, GUEST_AT_SOURCE);

@@ -46,12 +46,12 @@ static void a_path_that_works_costs_one_question_a_try(void **state)
     static const enum hv_path paths[] = {HV_PATH_OPEN, HV_PATH_REFUSED};
     for (size_t i = 0; i < COUNT(paths); i++) {
         struct core_world *w = broken(paths[i]);
-        assert_int_equal(w->path_asks, 1);
+        assert_int_equal(w->asks.paths, 1);
         assert_int_equal(core_orders(w, HV_CALL_MIGRATE), 1);
         shows(w, RECOVERY_RESUMING, "Resuming post-copy");
         core_returns(w, HV_CALL_MIGRATE, ERR_HYPERVISOR);
         core_pass(w, RECOVERY_AGAIN_MS + 2000);
-        assert_int_equal(w->path_asks, 2);
+        assert_int_equal(w->asks.paths, 2);
         assert_int_equal(core_orders(w, HV_CALL_MIGRATE), 2);
         arrives(w);
     }
@@ -65,7 +65,7 @@ static void without_a_helper_at_the_source_nobody_is_asked(void **state)
     w->path = HV_PATH_DEAD;
     core_breaks(w, CORE_PC_BROKEN_SOURCE, CORE_PC_BROKEN_TARGET);
     core_pass(w, 500);
-    assert_int_equal(w->path_asks, 0);
+    assert_int_equal(w->asks.paths, 0);
     assert_int_equal(core_orders(w, HV_CALL_MIGRATE), 1);
     arrives(w);
 }
@@ -78,8 +78,8 @@ static void no_try_is_spent_on_a_dead_path_and_the_first_comes_when_it_is_back(v
     assert_int_equal(core_orders(w, HV_CALL_MIGRATE), 0);
     assert_int_equal(core_job(w)->recovery.tries, 0);
     shows(w, RECOVERY_WAITING, "no path between the nodes");
-    assert_true(w->path_asks >= 60000 / (RECOVERY_PATH_MS + 1500));
-    assert_true(w->path_asks <= 60000 / RECOVERY_PATH_MS + 1);
+    assert_true(w->asks.paths >= 60000 / (RECOVERY_PATH_MS + 1500));
+    assert_true(w->asks.paths <= 60000 / RECOVERY_PATH_MS + 1);
     w->path = HV_PATH_REFUSED;
     core_pass(w, RECOVERY_PATH_MS + 1500);
     assert_int_equal(core_orders(w, HV_CALL_MIGRATE), 1);
@@ -113,10 +113,10 @@ static void a_window_that_ends_on_a_dead_path_says_so_and_stays_ended(void **sta
         core_pass(w, 1000);
     }
     shows(w, RECOVERY_EXHAUSTED, "path between them is dead");
-    unsigned asks = w->path_asks, tries = core_orders(w, HV_CALL_MIGRATE);
+    unsigned asks = w->asks.paths, tries = core_orders(w, HV_CALL_MIGRATE);
     assert_true(tries <= 2);
     core_pass(w, 600000);
-    assert_int_equal(w->path_asks, asks);
+    assert_int_equal(w->asks.paths, asks);
     shows(w, RECOVERY_EXHAUSTED, "ferry recover");
     assert_int_equal(core_said(w, "PostCopyNotRecovered", NULL), 1);
     w->path = HV_PATH_OPEN;
@@ -135,7 +135,7 @@ static void a_helper_that_does_not_answer_holds_nobody_up(void **state)
 
     w = core_in_postcopy();
     TEXT_SET(core_node(w, "h1")->host.helper, "h1:9180");
-    w->loses_paths = true;
+    w->loses.paths = true;
     core_breaks(w, CORE_PC_BROKEN_SOURCE, CORE_PC_BROKEN_TARGET);
     core_pass(w, RECOVERY_ANSWER_MS - 1000);
     assert_int_equal(core_orders(w, HV_CALL_MIGRATE), 0);
@@ -163,9 +163,9 @@ static void the_next_process_probes_anew(void **state)
     struct core_world *w = broken(HV_PATH_DEAD);
     core_pass(w, 5000);
     core_restart(w, 1000);
-    unsigned asks = w->path_asks;
+    unsigned asks = w->asks.paths;
     core_pass(w, 6000);
-    assert_true(w->path_asks > asks);
+    assert_true(w->asks.paths > asks);
     assert_int_equal(core_orders(w, HV_CALL_MIGRATE), 0);
     w->path = HV_PATH_OPEN;
     core_pass(w, RECOVERY_PATH_MS + 2000);

@@ -27,13 +27,13 @@ static void is_scheduling(struct core_world *w)
 {
     core_guest(w, "g1")->facts.needs.cpu_hash = 7;
     core_define(w, "g1");
-    w->loses_cpus = true;
+    w->loses.cpus = true;
     assert_non_null(core_ask(w, "g1", NULL));
 }
 
 static void is_preparing(struct core_world *w)
 {
-    w->loses_looks = true;
+    w->loses.looks = true;
     assert_non_null(core_ask(w, "g1", NULL));
 }
 
@@ -141,7 +141,7 @@ static void every_job_goes_on_to_its_end(void **state)
         places[i].to(w);
         char uid[JOB_UID_MAX];
         TEXT_SET(uid, core_job_of(w, "g1")->uid);
-        w->loses_cpus = w->loses_looks = false;
+        w->loses.cpus = w->loses.looks = false;
         core_restart(w, 2000);
         assert_int_equal(HASH_COUNT(w->fleet->jobs), 1);
         if (places[i].to == waits_for_quota)
@@ -221,7 +221,7 @@ static void a_frozen_policy_stays_frozen(void **state)
     is_preparing(w);
     assert_true(
         core_put(w, OBJECT_POLICY, "p", "{\"selectors\":{},\"bandwidthPerMigration\":\"32Mi\"}"));
-    w->loses_looks = false;
+    w->loses.looks = false;
     core_restart(w, 1000);
     core_pass(w, 2000);
     core_phase(w, "g1", PHASE_TARGET_READY);
@@ -294,7 +294,7 @@ static struct core_world *ends_a_backup(void)
     assert_true(core_put(w, OBJECT_POLICY, "p", "{\"selectors\":{},\"allowBackupAbort\":true}"));
     w->job_type = HV_JOB_UNBOUNDED;
     w->job_operation = HV_OPERATION_BACKUP;
-    w->loses_stops = true;
+    w->loses.stops = true;
     assert_non_null(core_ask(w, "g1", &(struct core_wish){.priority = "system-critical"}));
     assert_int_equal(w->backup_stops, 1);
     assert_int_equal(core_open_intents(w), 1); /* nobody said that it was done */
@@ -305,7 +305,7 @@ static void an_order_to_end_a_backup_that_died_with_its_process_is_given_again(v
 {
     (void)state;
     struct core_world *w = ends_a_backup();
-    w->loses_stops = false;
+    w->loses.stops = false;
     core_restart(w, 1000);
     core_pass(w, 2000);
     assert_int_equal(w->backup_stops, 2); /* the backup was seen to go on */

@@ -105,7 +105,7 @@ static void post_copy_is_not_ordered_while_the_targets_libvirtd_does_not_answer(
     (void)state;
     struct core_world *w = begin("{\"selectors\":{},\"allowPostCopy\":true}");
     int64_t elapsed_ms = 0;
-    w->loses_looks = true; /* questions hang */
+    w->loses.looks = true; /* questions hang */
     unsigned looks = w->looks;
     assert_int_equal(postcopy_orders(w, &elapsed_ms, 120000), 0);
     assert_true(w->looks > looks);
@@ -114,7 +114,7 @@ static void post_copy_is_not_ordered_while_the_targets_libvirtd_does_not_answer(
     assert_int_equal(core_job(w)->decision, DECISION_TARGET_SILENT);
     assert_int_equal(core_job(w)->mode, MODE_PRECOPY);
 
-    w->loses_looks = false; /* it wakes up */
+    w->loses.looks = false; /* it wakes up */
     assert_int_equal(postcopy_orders(w, &elapsed_ms, 240000), 1);
     core_free(w);
 }
@@ -137,7 +137,7 @@ static void post_copy_is_not_ordered_on_an_answer_that_came_late(void **state)
     (void)state;
     struct core_world *w = begin("{\"selectors\":{},\"allowPostCopy\":true}");
     int64_t elapsed_ms = 0;
-    w->loses_looks = true;
+    w->loses.looks = true;
     while (core_said(w, "PostCopyRefused", NULL) == 0 && elapsed_ms < 120000)
         (void)postcopy_orders(w, &elapsed_ms, elapsed_ms + STEP_MS);
     struct input late = {.kind = INPUT_LOOK, .of.sight = CORE_INCOMING};

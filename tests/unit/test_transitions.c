@@ -34,7 +34,7 @@ static unsigned went(const struct core_world *w, enum phase from, enum phase to,
 
 static void is_new(struct core_world *w)
 {
-    w->loses_jobs = true; /* whether its host is at work with it is not answered yet */
+    w->loses.jobs = true; /* whether its host is at work with it is not answered yet */
     TEXT_SET(w->job, core_ask(w, "g1", NULL)->uid);
 }
 
@@ -56,7 +56,7 @@ static void is_scheduling(struct core_world *w)
 {
     core_guest(w, "g1")->facts.needs.cpu_hash = 7;
     core_define(w, "g1");
-    w->loses_cpus = true;
+    w->loses.cpus = true;
     TEXT_SET(w->job, core_ask(w, "g1", NULL)->uid);
 }
 
@@ -87,7 +87,7 @@ static void nothing(struct core_world *w)
 
 static void host_answers(struct core_world *w)
 {
-    w->loses_jobs = false;
+    w->loses.jobs = false;
     core_pass(w, 13000); /* an answer that got lost is not awaited for ever */
 }
 

@@ -304,7 +304,7 @@ static void a_job_with_places_is_handed_off_and_copies_its_disks(void **state)
         w, (struct hv_volume_info){.known = true, .exists = true, .capacity = 100 * MIB});
     core_pass(w, 1000);
     assert_int_equal(w->migrates, 1);
-    assert_int_equal(w->volume_asks, 1);
+    assert_int_equal(w->asks.volumes, 1);
     assert_true((w->last.flags & HV_MIGRATE_NON_SHARED_DISK) != 0);
     assert_string_equal(job->volumes_json,
                         "[{\"name\":\"vda\",\"destination\":{\"path\":\"/srv/b/g.img\"},"
@@ -317,7 +317,7 @@ static void other_jobs_copy_no_disk_and_ask_nothing(void **state)
 {
     (void)state;
     struct core_world *w = core_moving();
-    assert_int_equal(w->volume_asks, 0);
+    assert_int_equal(w->asks.volumes, 0);
     assert_int_equal(w->last.flags & (HV_MIGRATE_NON_SHARED_DISK | HV_MIGRATE_NON_SHARED_INC), 0);
     core_free(w);
 }
@@ -334,7 +334,7 @@ static void a_missing_place_is_waited_for_and_used_when_it_comes(void **state)
     assert_string_equal(job->pending_reason,
                         "One of the destination volumes doesn't exist: /srv/b/g.img");
     assert_true(job->waits_until_ms > w->now.wall_ms);
-    assert_true(w->volume_asks >= 3 && w->volume_asks <= 5); /* every few seconds */
+    assert_true(w->asks.volumes >= 3 && w->asks.volumes <= 5); /* every few seconds */
     assert_int_equal(core_said(w, "VolumesPending", NULL), 1);
     w->volumes.list[0].at =
         (struct hv_volume_info){.known = true, .exists = true, .capacity = 64 * MIB};
@@ -366,7 +366,7 @@ static void a_node_that_is_too_small_is_rejected_with_both_sizes_and_asked_again
     struct job *job = ask_to_move(
         w, (struct hv_volume_info){.known = true, .exists = true, .capacity = 32 * MIB});
     core_pass(w, 2000);
-    assert_int_equal(w->volume_asks, 1);
+    assert_int_equal(w->asks.volumes, 1);
     assert_int_equal(job->pending, PENDING_UNSCHEDULABLE);
     assert_int_equal(job->rejections->counts[REJECT_VOLUME_SIZE], 1);
     assert_int_equal(core_said(w, "TargetRejected", "67108864 bytes, its destination 33554432"), 1);
@@ -390,7 +390,7 @@ static void another_node_is_taken_when_one_is_too_small(void **state)
     core_pass(w, 3000);
     assert_true(volumes_small_at(job->volumes, "h2") != NULL);
     assert_true(volumes_small_at(job->volumes, "h3") != NULL);
-    assert_true(w->volume_asks >= 2);
+    assert_true(w->asks.volumes >= 2);
     core_free(w);
 }
 
@@ -402,7 +402,7 @@ static void hosts_that_cannot_be_asked_are_asked_again_until_time_is_up(void **s
     struct job *job = ask_to_move(w, (struct hv_volume_info){.known = true, .creatable = true});
     core_pass(w, 7000);
     assert_int_equal(job->pending, PENDING_PREPARING);
-    assert_true(w->volume_asks >= 2);
+    assert_true(w->asks.volumes >= 2);
     w->volumes_unasked = ERR_NONE;
     w->volumes.list[0].at.free = UINT64_MAX;
     core_pass(w, 4000);
@@ -414,10 +414,10 @@ static void lost_answers_do_not_hold_a_job_for_ever(void **state)
 {
     (void)state;
     struct core_world *w = world_with_disk(0, 1U << UNMOVABLE_DISKS);
-    w->loses_volumes = true;
+    w->loses.volumes = true;
     (void)ask_to_move(w, (struct hv_volume_info){.known = true});
     core_pass(w, 3 * 60 * 1000);
-    assert_true(w->volume_asks >= 2);
+    assert_true(w->asks.volumes >= 2);
     assert_int_equal(core_job_of(w, "g1")->phase, PHASE_FAILED);
     core_clean(w);
     core_free(w);

@@ -164,11 +164,11 @@ static void a_store_outage_before_the_call_does_not_make_looks_spin(void **state
 {
     (void)state;
     struct core_world *w = core_new();
-    w->loses_looks = true;
+    w->loses.looks = true;
     core_create(w);
     core_expect(w, PHASE_PREPARING_TARGET, OUTCOME_NONE, GUEST_AT_UNKNOWN);
     w->fleet->store_ok = false;
-    w->loses_looks = false;
+    w->loses.looks = false;
     unsigned before = w->looks;
     /* The two looks that are out are answered; count what follows without playing it. */
     for (unsigned turn = 0; turn < 50; turn++) {
@@ -205,7 +205,7 @@ static void quota_given_back_at_once_wakes_who_was_kept_back_in_between(void **s
     core_connect(w, "h1", false);
     (void)core_ask(w, "g1", NULL);
     (void)core_ask(w, "g2", NULL);
-    w->loses_looks = true;       /* so that the first stays where a cancel ends it at once */
+    w->loses.looks = true;       /* so that the first stays where a cancel ends it at once */
     core_connect(w, "h1", true); /* both are tried: g1 takes the quota, g2 does not get it */
     core_list(w, "h1");
     core_pass(w, 1200); /* what a namespace uses is known once every node is listed */
@@ -217,7 +217,7 @@ static void quota_given_back_at_once_wakes_who_was_kept_back_in_between(void **s
     TEXT_SET(cancel.of.cancel.name, first->name);
     TEXT_SET(cancel.of.cancel.requester, "tester");
     core_feed(w, &cancel);
-    w->loses_looks = false;
+    w->loses.looks = false;
     core_pass(w, 1000);
     core_phase(w, "g2", PHASE_TARGET_READY);
     core_free(w);

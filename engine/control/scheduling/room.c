@@ -45,7 +45,7 @@ static bool same_reasons(const struct rejections *a, const struct rejections *b)
 
 static void keep_rejections(struct fleet *f, struct job *job, struct moment now)
 {
-    struct rejections *found = f->scratch;
+    struct rejections *found = f->queue.scratch;
     size_t bytes = offsetof(struct rejections, list) + found->n * sizeof found->list[0];
     if (job->rejections != NULL && same_reasons(job->rejections, found))
         return; /* nothing new; the first time stands */
@@ -66,7 +66,7 @@ bool room_reserve(struct fleet *f, struct job *job, const struct guest *guest, s
     placement_of(f, guest, job, &placement);
     placement.failed = job->failed;
     placement.n_failed = job->n_failed;
-    const struct node *node = placement_choose(f, &placement, f->scratch);
+    const struct node *node = placement_choose(f, &placement, f->queue.scratch);
     if (node == NULL) {
         keep_rejections(f, job, now);
         return false;
@@ -97,14 +97,14 @@ static enum pending kind_of_wait(const struct rejections *r)
 void room_none(struct fleet *f, struct job *job, struct moment now, struct effects *fx)
 {
     char text[JOB_REASON_MAX];
-    rejections_text(f->scratch, text, sizeof text);
-    if (rejections_all_for_ever(f->scratch)) {
+    rejections_text(f->queue.scratch, text, sizeof text);
+    if (rejections_all_for_ever(f->queue.scratch)) {
         char reason[JOB_REASON_MAX];
         (void)snprintf(reason, sizeof reason, "no node can ever take the guest: %.400s", text);
         wait_fail(f, job, TRIGGER_IMPOSSIBLE, reason, now, fx);
         return;
     }
-    enum pending pending = kind_of_wait(f->scratch);
+    enum pending pending = kind_of_wait(f->queue.scratch);
     if (pending == PENDING_UNSCHEDULABLE && job->pending != PENDING_UNSCHEDULABLE)
         effects_event(fx, job, now.wall_ms, true, "migrationTargetPodUnschedulable",
                       "Migration target pod for VMI [%s/%s] is currently unschedulable. %.300s",

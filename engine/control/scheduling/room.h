@@ -10,7 +10,8 @@ void room_configure(struct fleet *f, struct job *job, const struct guest *guest)
 /* Would the namespace's quotas allow this much more? False: the text says why not. */
 bool room_in_quota(const struct space *space, const struct demand *more,
                    char out_text[static QUOTA_TEXT_MAX]);
-/* Looks for a node and reserves it; false: none, and f->scratch and job->rejections say why. */
+/* Looks for a node and reserves it; false: none, and f->queue.scratch and job->rejections say why.
+ */
 bool room_reserve(struct fleet *f, struct job *job, const struct guest *guest, struct moment now,
                   struct effects *fx);
 /* After room_reserve() found no node: what kind of wait is that? Fails the job if no node can ever

@@ -17,11 +17,11 @@ static bool has_slot(const struct fleet *f)
 /* Jobs still in `ready` wait for one of the fleet's slots, and say so. */
 static void tell_fresh(struct fleet *f, struct moment now, struct effects *fx)
 {
-    while (f->fresh != NULL) {
-        struct job *job = f->fresh;
-        f->fresh = job->next_fresh;
+    while (f->queue.fresh != NULL) {
+        struct job *job = f->queue.fresh;
+        f->queue.fresh = job->next_fresh;
         job->fresh = false;
-        if (job->wait.in == &f->ready)
+        if (job->wait.in == &f->queue.ready)
             turn_wait(f, job, now, fx);
         fleet_settle_job(f, job);
     }
@@ -35,8 +35,8 @@ void schedule_run(struct fleet *f, struct moment now, struct effects *fx)
     do {
         wake_changed(f);
         ended = false; /* what one leaves is for the best of all that wait for it */
-        while (f->store_ok && f->ready.n > 0 && has_slot(f) && tries < TRIES_MAX && !ended) {
-            struct job *job = heap_take(&f->ready);
+        while (f->store_ok && f->queue.ready.n > 0 && has_slot(f) && tries < TRIES_MAX && !ended) {
+            struct job *job = heap_take(&f->queue.ready);
             tries++;
             turn_try(f, job, now, fx);
             fleet_settle_job(f, job);
@@ -44,7 +44,8 @@ void schedule_run(struct fleet *f, struct moment now, struct effects *fx)
         }
     } while ((wake_any(f) || ended) && tries < TRIES_MAX);
     tell_fresh(f, now, fx);
-    f->crowded = f->store_ok && f->ready.n > 0 && has_slot(f); /* goes on with the next tick */
+    f->queue.crowded =
+        f->store_ok && f->queue.ready.n > 0 && has_slot(f); /* goes on with the next tick */
 }
 
 static void advance_pending(struct fleet *f, struct job *job, struct moment now, struct effects *fx)

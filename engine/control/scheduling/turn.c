@@ -61,7 +61,7 @@ static bool source_has_room(struct fleet *f, struct node *source, struct job *jo
                   (unsigned long long)source->out_bandwidth, (unsigned long long)budget);
     else
         return true;
-    wait_in(&source->blocked_out, job);
+    wait_in(&source->blocked.out, job);
     (void)wait_until_deadline(f, job, now, fx);
     return false;
 }
@@ -114,16 +114,16 @@ static bool quota_has_room(struct fleet *f, const struct guest *guest, struct jo
 /* Where what may change will find it: the company of nodes, the node it named, any node. */
 static void park_unplaced(struct fleet *f, struct job *job, const struct guest *guest)
 {
-    const unsigned *counts = f->scratch->counts;
+    const unsigned *counts = f->queue.scratch->counts;
     bool own = guest->settings != NULL && guest->settings->node_selector.n > 0;
     const char *named = job->wanted;
     if (named[0] == '\0' && !own) /* the guest's own selector wins over what is added */
         named = labels_get(&job->added_selector, "kubernetes.io/hostname");
     struct node *node = named != NULL ? fleet_node(f, named) : NULL;
     if (counts[REJECT_AFFINITY] + counts[REJECT_ANTI_AFFINITY] > 0)
-        wait_in(&f->near, job);
+        wait_in(&f->queue.near, job);
     else
-        wait_in(node != NULL ? &node->blocked_in : &f->unplaced, job);
+        wait_in(node != NULL ? &node->blocked.in : &f->queue.unplaced, job);
 }
 
 static void start(struct fleet *f, struct job *job, const struct guest *guest, struct moment now,
@@ -154,7 +154,7 @@ static bool guest_is_there(struct fleet *f, struct job *job, const struct guest 
         step_wait(job, PENDING_SOURCE_UNREACHABLE, now,
                   "node %s, where the guest was last seen, cannot be reached",
                   guest->owner->node->name);
-        wait_in(&guest->owner->node->blocked_out, job);
+        wait_in(&guest->owner->node->blocked.out, job);
     } else {
         return true;
     }
@@ -177,7 +177,7 @@ static void try_it(struct fleet *f, struct job *job, const struct guest *guest, 
 static void pass_on(struct fleet *f, struct job *job, struct node *source, struct space *space)
 {
     bool waits = job->phase == PHASE_PENDING;
-    if (waits && source != NULL && job->wait.in != &source->blocked_out)
+    if (waits && source != NULL && job->wait.in != &source->blocked.out)
         wake_next_leaving(f, source); /* at once: before somebody who waits for less */
     if (job->woken_for != NULL && strcmp(job->woken_for->name, job->target) != 0)
         fleet_node_improved(f, job->woken_for);

@@ -81,16 +81,16 @@ static void wake_arriving(struct fleet *f, struct node *node)
     bool open = node->connected && !node->cordoned;
     if (!open && !node->was_open)
         return;
-    bool all = wake_unplaced(f, &f->unplaced, node);
-    all = wake_unplaced(f, &f->near, node) && all;
+    bool all = wake_unplaced(f, &f->queue.unplaced, node);
+    all = wake_unplaced(f, &f->queue.near, node) && all;
     node->was_open = open || !all;
 }
 
 static void wake_leaving(struct fleet *f, struct node *node, size_t most)
 {
     size_t n = free_slots(f->config.parallel_outbound_per_node, node->outbound);
-    for (n = n < most ? n : most; n > 0 && node->blocked_out.n > 0; n--) {
-        struct job *job = heap_top(&node->blocked_out);
+    for (n = n < most ? n : most; n > 0 && node->blocked.out.n > 0; n--) {
+        struct job *job = heap_top(&node->blocked.out);
         fleet_queue_ready(f, job);
         job->woken_out = node;
     }
@@ -104,15 +104,15 @@ void wake_next_leaving(struct fleet *f, struct node *node)
 
 static void wake_by_nodes(struct fleet *f)
 {
-    while (f->improved != NULL) {
-        struct node *node = f->improved;
-        f->improved = node->next_improved;
+    while (f->queue.improved != NULL) {
+        struct node *node = f->queue.improved;
+        f->queue.improved = node->next_improved;
         node->improved = false;
         const struct fleet_config *config = &f->config;
         if (node->connected)
             wake_leaving(f, node, WAKE_MAX);
         if (free_slots(config->parallel_inbound_per_node, node->inbound) > 0)
-            wake_best(f, &node->blocked_in, WAKE_MAX); /* one too big stands before nobody */
+            wake_best(f, &node->blocked.in, WAKE_MAX); /* one too big stands before nobody */
         wake_arriving(f, node);
     }
 }
@@ -120,16 +120,17 @@ static void wake_by_nodes(struct fleet *f)
 /* Who comes or goes on one node may decide about all nodes of its zone. */
 static void wake_by_company(struct fleet *f)
 {
-    if (f->company_changed)
-        wake_best(f, &f->near, WAKE_MAX);
-    f->company_changed = false;
+    if (f->queue.company_changed)
+        wake_best(f, &f->queue.near, WAKE_MAX);
+    f->queue.company_changed = false;
 }
 
 /* Whoever is in `ready` and was told that it waits for the store waits for its turn again. */
 void wake_by_store(struct fleet *f)
 {
-    for (size_t i = 0; f->store_ok && f->store_waits && i < f->ready.n; i++)
-        fleet_queue_ready(f, f->ready.list[i].link->of); /* its place in there stays the same */
+    for (size_t i = 0; f->store_ok && f->store_waits && i < f->queue.ready.n; i++)
+        fleet_queue_ready(f,
+                          f->queue.ready.list[i].link->of); /* its place in there stays the same */
     f->store_waits = f->store_waits && !f->store_ok;
 }
 
@@ -168,9 +169,9 @@ static void wake_space(struct fleet *f, struct space *space)
 
 static void wake_by_quota(struct fleet *f)
 {
-    while (f->stirred != NULL) {
-        struct space *space = f->stirred;
-        f->stirred = space->next_stirred;
+    while (f->queue.stirred != NULL) {
+        struct space *space = f->queue.stirred;
+        f->queue.stirred = space->next_stirred;
         space->stirred = false;
         if (space->blocked.n > 0 && (is_less(&space->used, &space->seen) || space->quota_changed))
             wake_space(f, space);
@@ -181,7 +182,7 @@ static void wake_by_quota(struct fleet *f)
 
 bool wake_any(const struct fleet *f)
 {
-    return f->improved != NULL || f->stirred != NULL;
+    return f->queue.improved != NULL || f->queue.stirred != NULL;
 }
 
 void wake_changed(struct fleet *f)
