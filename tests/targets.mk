@@ -238,9 +238,9 @@ likeness: ## learn the words of known failures again: analyzer/judge/likeness.de
 	@cp $(BUILD)/likeness.def analyzer/judge/likeness.def
 
 .PHONY: lint
-lint: lint-selftest lint-programs lint-layers lint-sizes lint-format lint-headers lint-paths lint-metrics lint-readmes lint-docs ## layers, doors, sizes, test programs, formatting, headers, metric names, READMEs, documents
+lint: lint-selftest lint-programs lint-layers lint-sizes lint-shapes lint-format lint-headers lint-paths lint-metrics lint-readmes lint-docs ## layers, doors, sizes, parameters, members, test programs, formatting, headers, metric names, READMEs, documents
 	@echo "lint: clean"
-.PHONY: lint-selftest lint-programs lint-layers lint-sizes lint-format lint-headers lint-paths lint-metrics lint-readmes lint-docs
+.PHONY: lint-selftest lint-programs lint-layers lint-sizes lint-shapes lint-format lint-headers lint-paths lint-metrics lint-readmes lint-docs
 lint-selftest:
 	@tests/lint/selftest
 lint-programs:
@@ -249,6 +249,8 @@ lint-layers:
 	@tests/lint/layers
 lint-sizes:
 	@tests/lint/sizes
+lint-shapes:
+	@tests/lint/shapes
 lint-format:
 	@tests/lint/format
 lint-headers: # without banned.h, which would bring the includes that a header forgot
