@@ -50,13 +50,11 @@ struct core_world {
     bool loses_volumes;            /* answers about volumes get lost */
     enum hv_path path;             /* what helpers find; UNKNOWN: they do not answer */
     bool loses_paths;              /* what they find gets lost */
-    struct hv_relay relay;         /* what our relay says; no streams: it has none */
     struct volume_facts volumes;   /* what hosts say about a job's disks and their places */
     enum err_code volumes_unasked; /* they cannot be asked */
     uint64_t migrate_id, abort_id, stop_id;
     unsigned migrates, aborts, watches, unwatches, warnings;
-    unsigned looks, job_asks, compares, volume_asks, path_asks, relay_asks, shutdowns, backup_stops,
-        removes;
+    unsigned looks, job_asks, compares, volume_asks, path_asks, shutdowns, backup_stops, removes;
     struct hv_migrate last; /* the newest migrate call */
     char job[JOB_UID_MAX];
     char event[64]; /* reason of the newest warning */
