@@ -1,8 +1,8 @@
-/* docs.c - writes docs/vocabulary.md and docs/metrics.md from the tables (.def) that the program
- * itself is made of.
+/* docs.c - writes docs/vocabulary.md and docs/metrics.md, and the tables and diagrams of
+ * docs/architecture.md, from the tables (.def) that the program itself is made of.
  *
- *     docs VOCABULARY METRICS           writes them
- *     docs --check VOCABULARY METRICS   exit status 1 when they are not what would be written
+ *     docs VOCABULARY METRICS ARCHITECTURE           writes them
+ *     docs --check VOCABULARY METRICS ARCHITECTURE   exit status 1 when one is not up to date
  *
  * Includes the tables and nothing else of Ferry, so that it builds while the rest does not.
  */
@@ -12,36 +12,7 @@
 #include <string.h>
 
 #include "base/own.h"
-
-enum phase_id {
-#define PHASE(id, name, kind, help) PHASE_##id,
-#include "engine/model/phase.def"
-#undef PHASE
-    PHASE_COUNT
-};
-
-static const char *const phase_names[PHASE_COUNT] = {
-#define PHASE(id, name, kind, help) name,
-#include "engine/model/phase.def"
-#undef PHASE
-};
-
-static const struct {
-    enum phase_id from, to;
-    const char *why;
-} steps[] = {
-#define STEP(from, why, to) {PHASE_##from, PHASE_##to, #why},
-#include "engine/model/phase.def"
-#undef STEP
-};
-
-static const struct {
-    const char *id, *name;
-} triggers[] = {
-#define TRIGGER(id, name, help) {#id, name},
-#include "engine/model/phase.def"
-#undef TRIGGER
-};
+#include "tools/docs.h"
 
 enum side_id {
 #define SIDE(id, name, help) SIDE_##id,
@@ -62,14 +33,6 @@ static const char *const judgements[SIDE_COUNT][SIDE_COUNT] = {
 #undef JUDGE
 };
 
-static const char *trigger_name(const char *id)
-{
-    for (size_t i = 0; i < COUNT(triggers); i++)
-        if (strcmp(triggers[i].id, id) == 0)
-            return triggers[i].name;
-    return id;
-}
-
 static void head(FILE *out, const char *title, const char *why, const char *columns)
 {
     (void)fprintf(out, "\n## %s\n\n%s\n\n| %s |\n|", title, why, columns);
@@ -82,7 +45,7 @@ static void phases(FILE *out)
 {
     head(out, "Phases",
          "Of a migration job. Waiting holds nothing, busy counts against the limits, final never "
-         "changes again.",
+         "changes again. The steps are drawn in [architecture.md](architecture.md#phases).",
          "phase | kind | meaning");
 #define WAITING "waiting"
 #define BUSY "busy"
@@ -97,40 +60,6 @@ static void phases(FILE *out)
 #define TRIGGER(id, name, help) (void)fprintf(out, "| `%s` | %s |\n", name, help);
 #include "engine/model/phase.def"
 #undef TRIGGER
-}
-
-/* All triggers that lead from one phase to another share one arrow. */
-static void arrow(FILE *out, enum phase_id from, enum phase_id to)
-{
-    bool is_first = true;
-    for (size_t i = 0; i < COUNT(steps); i++) {
-        if (steps[i].from != from || steps[i].to != to)
-            continue;
-        if (is_first)
-            (void)fprintf(out, "    %s --> %s: ", phase_names[from], phase_names[to]);
-        (void)fprintf(out, "%s%s", is_first ? "" : ", ", trigger_name(steps[i].why));
-        is_first = false;
-    }
-    if (!is_first)
-        (void)fprintf(out, "\n");
-}
-
-static void diagram(FILE *out)
-{
-    (void)fprintf(out,
-                  "\n## Steps\n\nWhat is not drawn is refused.\n\n```mermaid\nstateDiagram-v2\n"
-                  "    [*] --> %s\n",
-                  phase_names[0]);
-    for (enum phase_id from = 0; from < PHASE_COUNT; from++) {
-        bool has_exit = false;
-        for (enum phase_id to = 0; to < PHASE_COUNT; to++)
-            arrow(out, from, to);
-        for (size_t i = 0; i < COUNT(steps); i++)
-            has_exit = has_exit || steps[i].from == from;
-        if (!has_exit)
-            (void)fprintf(out, "    %s --> [*]\n", phase_names[from]);
-    }
-    (void)fprintf(out, "```\n");
 }
 
 static void row(FILE *out, const char *name, const char *help)
@@ -484,7 +413,6 @@ static void vocabulary_page(FILE *out)
                        "# Vocabulary\n\nEvery name that Ferry stores, exports or shows. Names are "
                        "added, never changed.\n");
     phases(out);
-    diagram(out);
     job_words(out);
     unmovables(out);
     places(out);
@@ -527,6 +455,11 @@ static int save(const char *path, const char *text, size_t n)
     return is_fine ? 0 : 1;
 }
 
+int docs_put(const char *path, const char *text, size_t n, bool is_check)
+{
+    return is_check ? check(path, text, n) : save(path, text, n);
+}
+
 /* 0 when the file is, or was made, what the tables say. */
 static int write_or_check(const char *path, void (*page)(FILE *out), bool is_check)
 {
@@ -537,20 +470,21 @@ static int write_or_check(const char *path, void (*page)(FILE *out), bool is_che
         return 1;
     page(out);
     (void)fclose(out);
-    int status = is_check ? check(path, text, n) : save(path, text, n);
+    int status = docs_put(path, text, n, is_check);
     free(text);
     return status;
 }
 
 int main(int argc, char **argv)
 {
-    bool is_check = argc == 4 && strcmp(argv[1], "--check") == 0;
-    if (argc != 3 && !is_check) {
-        (void)fprintf(stderr, "usage: docs [--check] VOCABULARY METRICS\n");
+    bool is_check = argc == 5 && strcmp(argv[1], "--check") == 0;
+    if (argc != 4 && !is_check) {
+        (void)fprintf(stderr, "usage: docs [--check] VOCABULARY METRICS ARCHITECTURE\n");
         return 2;
     }
-    char **files = argv + argc - 2;
+    char **files = argv + argc - 3;
     int vocabulary = write_or_check(files[0], vocabulary_page, is_check);
     int metrics = write_or_check(files[1], metrics_page, is_check);
-    return vocabulary != 0 ? vocabulary : metrics;
+    int architecture = docs_architecture(files[2], is_check);
+    return vocabulary != 0 || metrics != 0 || architecture != 0 ? 1 : 0;
 }
