@@ -218,6 +218,12 @@ static const char *const object_steps[] = {
      * host's daemon: neither may be forgotten by a restart. */
     ("ALTER TABLE jobs ADD COLUMN stream_port INTEGER NOT NULL DEFAULT 0;"
      "ALTER TABLE jobs ADD COLUMN recovery_unsafe TEXT NOT NULL DEFAULT '';"),
+
+    /* 8: names of the field: docs/glossary.md. */
+    "ALTER TABLE sightings RENAME TO observations;"
+    "DROP INDEX sightings_by_job;"
+    "CREATE INDEX observations_by_job ON observations (job_uid, at_ms);"
+    "ALTER TABLE jobs RENAME COLUMN final_passes TO final_iterations;",
 };
 
 static const char *const sample_steps[] = {
@@ -250,6 +256,7 @@ static const char *const sample_steps[] = {
     "  PRIMARY KEY (job_uid, seq)) STRICT, WITHOUT ROWID;",
     "",
     "",
+    "ALTER TABLE looks RENAME TO monitor_inputs;",
 };
 
 _Static_assert(COUNT(object_steps) == STORE_SCHEMA_VERSION, "one step per version");

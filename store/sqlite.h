@@ -15,7 +15,7 @@
 
 #include "store/store.h"
 
-enum { STORE_SCHEMA_VERSION = 7 };
+enum { STORE_SCHEMA_VERSION = 8 };
 
 /* dir is made if it is missing. NULL dir: everything in memory (tests, simulation). */
 struct store *store_sqlite_open(const char *dir, struct err *err);

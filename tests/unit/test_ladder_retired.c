@@ -1,4 +1,4 @@
-/* test_ladder_retired.c - what earlier versions stored: memory relayed through Ferry and streams
+/* test_remedy_retired.c - what earlier versions stored: memory relayed through Ferry and streams
  * broken through a second monitor. Nothing makes such rows any more; all of them are read. */
 #include "tests/test.h"
 
@@ -6,8 +6,8 @@
 
 #include "engine/data/flags.h"
 #include "engine/data/intent.h"
-#include "engine/data/ladder.h"
-#include "engine/data/steer.h"
+#include "engine/data/monitor_driver.h"
+#include "engine/data/remedy.h"
 #include "engine/publish.h"
 #include "tests/core_move.h"
 #include "tests/core_restart.h"
@@ -23,7 +23,7 @@ static struct core_world *ordered(enum decision decision, enum intent_kind kind)
     is.action = decision_action(decision);
     job->flags |= FLAGS_RELAYED;
     job->stream.port = PORT;
-    steer_record(job, "ladder", &is, w->now, &w->fx);
+    monitor_driver_record(job, "ladder", &is, w->now, &w->fx);
     (void)intent_open(job, kind, NULL, w->now, &w->fx);
     return w;
 }
@@ -59,7 +59,7 @@ static void a_relayed_job_is_found_at_home_its_remedy_closed_and_the_reason_says
         w->job_type = HV_JOB_NONE;
         w->target = CORE_ABSENT;
         core_restart(w, 1000);
-        core_pass(w, 5000);
+        core_advance(w, 5000);
         core_expect(w, PHASE_FAILED, OUTCOME_FAILED, GUEST_AT_SOURCE);
         assert_non_null(
             strstr(core_job(w)->failure_reason, "passed through Ferry, which was rest"));
@@ -94,7 +94,7 @@ static void a_relayed_job_that_still_stalls_gets_a_remedy_of_today(void **state)
     struct core_world *w = ordered(DECISION_STREAM_RESET, INTENT_RETIRED_RESET_RELAY);
     w->source = CORE_SWITCHING;
     core_restart(w, 1000);
-    core_pass(w, 30000);
+    core_advance(w, 30000);
     assert_int_equal(core_orders(w, HV_CALL_DROP_COPY), 1);
     assert_int_equal(core_open_intents(w), 1);
     core_free(w);
@@ -112,7 +112,7 @@ static void a_call_of_today_is_not_relayed(void **state)
     core_free(w);
 }
 
-TEST_FILE(test_ladder_retired)
+TEST_FILE(test_remedy_retired)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(the_stored_names_are_those_of_earlier_versions),
