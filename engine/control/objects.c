@@ -1,5 +1,5 @@
-/* documents.c - see documents.h. One row per kind says how its text is understood, and what
- * follows when it appears, changes or goes. */
+/* objects.c - see objects.h. One row per kind: how its spec is parsed, and what follows when an
+ * object is created, changed or removed. */
 #include "engine/control/objects.h"
 
 #include <stdio.h>
@@ -10,13 +10,13 @@
 #include "engine/control/drain.h"
 #include "engine/model/objects/policy.h"
 
-/* ---- understanding ---- */
+/* ---- parsing ---- */
 
-/* Members of a plain document that are known; others are refused with their name. */
+/* Accepts the listed members; an unknown one is refused by name. */
 static bool only_members(struct json_object *spec, const char *const *names, struct err *err)
 {
     if (!json_object_is_type(spec, json_type_object))
-        return err_set(err, ERR_UNPROCESSABLE, "spec: an object is expected");
+        return err_set(err, ERR_UNPROCESSABLE, "spec: must be an object");
     json_object_object_foreach(spec, key, value)
     {
         (void)value;
@@ -24,7 +24,7 @@ static bool only_members(struct json_object *spec, const char *const *names, str
         while (names[i] != NULL && strcmp(names[i], key) != 0)
             i++;
         if (names[i] == NULL)
-            return err_set(err, ERR_UNPROCESSABLE, "spec.%.100s: there is no such field", key);
+            return err_set(err, ERR_UNPROCESSABLE, "spec.%.100s: unknown field", key);
     }
     return true;
 }
@@ -102,7 +102,7 @@ static bool read_drain(struct fleet *f, struct object *object, struct err *err)
     return object->drain != NULL;
 }
 
-/* ---- what follows ---- */
+/* ---- consequences ---- */
 
 static void policies_changed(struct fleet *f, struct object *object, const char *who,
                              struct moment now, struct effects *fx)
@@ -159,7 +159,7 @@ static void guest_changed(struct fleet *f, struct object *object, const char *wh
     for (; guest != NULL; guest = guest->next_namesake) {
         fleet_refresh_guest(f, guest);
         if (object->removed)
-            evacuation_unset(f, guest); /* a mark is kept in the document, or not at all */
+            evacuation_unset(f, guest); /* an evacuation mark lives in the object only */
         struct job *job = fleet_active_job(f, guest->uuid);
         if (job != NULL && job->phase == PHASE_PENDING)
             fleet_queue_ready(f, job);
@@ -193,7 +193,7 @@ static struct object *make(struct fleet *f, const struct object_request *request
 {
     struct object *object = calloc(1, sizeof *object);
     if (object == NULL) {
-        err_set(err, ERR_NOMEM, "a document");
+        err_set(err, ERR_NOMEM, "out of memory: object");
         return NULL;
     }
     object->kind = request->kind;
@@ -205,7 +205,7 @@ static struct object *make(struct fleet *f, const struct object_request *request
     object->spec_json = strdup(request->spec_json != NULL ? request->spec_json : "{}");
     object->metadata_json = request->metadata_json != NULL ? strdup(request->metadata_json) : NULL;
     if (object->spec_json == NULL || (request->metadata_json != NULL && !object->metadata_json)) {
-        err_set(err, ERR_NOMEM, "a document");
+        err_set(err, ERR_NOMEM, "out of memory: object");
         object_free(object);
         return NULL;
     }
@@ -217,31 +217,31 @@ static bool may_put(const struct fleet *f, const struct object_request *request,
 {
     const char *kind = object_kind_name(request->kind);
     if (!f->store_ok)
-        return err_set(err, ERR_IO, "the store cannot be written; nothing new is accepted");
+        return err_set(err, ERR_IO, "the store is not writable; no new objects are accepted");
     if (request->must_be_new && old != NULL)
         return err_set(err, ERR_EXISTS, "%s \"%s\" already exists", kind, request->name);
     if (request->must_exist && old == NULL)
         return err_set(err, ERR_NOT_FOUND, "%s \"%s\" not found", kind, request->name);
     if (old != NULL && request->if_version != 0 && request->if_version != old->version)
         return err_set(err, ERR_REFUSED,
-                       "%s \"%s\" was changed by somebody else; read it again and apply your "
-                       "changes to that",
+                       "%s \"%s\" was changed meanwhile; read it again and apply your changes "
+                       "to the new version",
                        kind, request->name);
     if (old != NULL && old->kind == OBJECT_DRAIN)
-        return err_set(err, ERR_REFUSED, "a Drain is not changed; delete it and make another");
+        return err_set(err, ERR_REFUSED, "a Drain cannot be changed; delete it and create another");
     if (old == NULL && HASH_COUNT(f->objects) >= OBJECTS_MAX)
-        return err_set(err, ERR_LIMIT, "%d documents are the limit", OBJECTS_MAX);
+        return err_set(err, ERR_LIMIT, "limit reached: %d objects", OBJECTS_MAX);
     return true;
 }
 
-/* Understood, and what follows from it could be done: a dry run is told the same. */
+/* Can it be parsed and take effect? A dry run gets the same answer. */
 static bool may_be(struct fleet *f, struct object *object, struct err *err)
 {
     return kinds[object->kind].read(f, object, err) &&
            (object->kind != OBJECT_DRAIN || drain_may_begin(f, object, err));
 }
 
-/* The new text takes the place of the old; what Ferry noted about it stays. */
+/* Replaces spec and metadata; Ferry's own state of the object stays. */
 static void replace(struct object *old, struct object *fresh)
 {
     struct object before = *old;
@@ -304,7 +304,7 @@ bool documents_remove(struct fleet *f, const struct object_ref *ref, struct mome
         return err_set(err, ERR_NOT_FOUND, "%s \"%s\" not found", object_kind_name(ref->kind),
                        ref->name);
     if (!f->store_ok)
-        return err_set(err, ERR_IO, "the store cannot be written; nothing is removed");
+        return err_set(err, ERR_IO, "the store is not writable; no object is removed");
     fleet_remove_object(f, object);
     kinds[object->kind].changed(f, object, ref->requester, now, fx);
     return true;

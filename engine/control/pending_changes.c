@@ -5,8 +5,8 @@
 
 enum { PENDING_CHANGE_AGAIN_MS = 10000 };
 
-/* What the newest job made for a requirement was made for: it is known over a restart by the job.
- */
+/* The hash of the pending change that the newest update job was created for; the job keeps it
+ * over a restart. */
 static uint64_t tried_before(struct fleet *f, const struct guest *guest)
 {
     const struct job *job = fleet_active_job(f, guest->uuid);
@@ -39,7 +39,8 @@ void pending_changes_update(struct fleet *f, struct guest *guest, struct moment 
     heap_put(&f->pending_change, &guest->change_timer, due_ms, 0, guest);
 }
 
-/* Nobody plugged it in its time: readers see that it is required now. */
+/* The grace period ended without a hotplug: the condition MigrationRequired is shown from now
+ * on. */
 static void end_grace(struct fleet *f, struct guest *guest, struct moment now)
 {
     guest->change_due_ms =
@@ -47,7 +48,7 @@ static void end_grace(struct fleet *f, struct guest *guest, struct moment now)
     guest->version = f->guests_version = fleet_touch(f);
 }
 
-/* Once per change of the definition: what a migration did not cure, a second will not. */
+/* Acts once per change: a change that one migration did not apply, a second will not either. */
 static void answer(struct fleet *f, struct guest *guest, struct moment now, struct effects *fx)
 {
     const struct pending_change *pending_change = &guest->owner->pending_change;

@@ -1,7 +1,7 @@
 /* placement_near.c - affinity: which guests are where, by the value of a label of their nodes.
  *
- * The node itself (kubernetes.io/hostname) is answered by looking at its guests. Any other key asks
- * all guests once for a look, not once for each node. */
+ * For kubernetes.io/hostname the node's own guests are checked. For any other key all guests are
+ * scanned once per scheduling, not once per node. */
 #include <string.h>
 
 #include "engine/control/placement_scan.h"
@@ -14,7 +14,7 @@ static bool speaks_of(const struct placement_scan *scan, const struct affinity *
            labels_cover(&guest->labels, &term->match, NULL);
 }
 
-/* What a job was promised; false when it was promised nothing or speaks of nobody known. */
+/* The reservation of a job; false when it has none or its guest or node is not known. */
 static bool promised(const struct placement_scan *scan, const struct job *job,
                      struct arrival *out_arrival)
 {
@@ -86,7 +86,7 @@ static bool is_there(const struct affinity *term, const struct node *there, cons
     return has != NULL && strcmp(has, value) == 0;
 }
 
-/* The set was cut: ask the guests themselves. */
+/* The set was truncated: search the guests. */
 static bool search(const struct placement_scan *scan, const struct affinity *term,
                    const char *value)
 {
@@ -108,7 +108,7 @@ static bool is_in_the_way(const struct placement_scan *scan, const struct affini
     return here && speaks_of(scan, term, a->guest);
 }
 
-/* Two that must stay apart may be on their way at the same time: a promised place counts. */
+/* Two guests with anti-affinity may migrate at the same time: a reservation counts. */
 static bool arrives(struct placement_scan *scan, const struct affinity *term,
                     const struct node *node, const char *value)
 {

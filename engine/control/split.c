@@ -43,7 +43,8 @@ static void tell(struct fleet *f, struct guest *guest, struct moment now, struct
     effects_note(fx, involved_guest(guest->ns, guest->name, guest->uuid), now.wall_ms, true,
                  "Split", text, one, other);
     const struct job *job = fleet_active_job(f, guest->uuid);
-    if (job == NULL || !job->frozen || !was_between(job, one, other)) /* else it looks by itself */
+    if (job == NULL || !job->frozen ||
+        !was_between(job, one, other)) /* else the job resolves it itself */
         job = fleet_newest_finished(f, guest->uuid);
     while (job != NULL && !was_between(job, one, other))
         job = job->older;
@@ -56,8 +57,8 @@ static void tell(struct fleet *f, struct guest *guest, struct moment now, struct
     heap_leave(&guest->twice.timer);
 }
 
-/* The nodes say otherwise now, and still do a while later: lists are of different moments, and a
- * copy that stands still may run again. A node that cannot be asked says nothing. */
+/* Closes the incident when both nodes report one copy now and after LATER_MS: lists are of
+ * different moments, and a paused copy may run again. An unreachable node proves nothing. */
 static void settle(struct fleet *f, struct guest *guest, struct moment now)
 {
     struct guest_twice *twice = &guest->twice;
@@ -80,7 +81,8 @@ static void inspect(struct fleet *f, struct guest *guest, struct moment now, str
     struct guest_twice *twice = &guest->twice;
     const struct job *job = fleet_active_job(f, guest->uuid);
     int64_t again_ms = now.mono_ms + SOON_MS;
-    bool observes = job != NULL && job->epoch > 0 && !job->frozen; /* at both sides, by itself */
+    bool observes =
+        job != NULL && job->epoch > 0 && !job->frozen; /* the job observes both hosts itself */
     for (const struct domain *domain = guest->domains; observes && domain != NULL;
          domain = domain->next_of)
         observes = !domain_runs(domain) || strcmp(domain->node->name, job->source) == 0 ||

@@ -5,7 +5,7 @@
 #include "engine/control/scheduling/wait.h"
 #include "engine/data/intent.h"
 
-/* Re-asked at KubeVirt's pace: the higher the class the sooner. */
+/* Retry interval, as in KubeVirt: the higher the priority class the shorter. */
 static int64_t again_ms(const struct job *job)
 {
     if (job->priority == PRIORITY_SYSTEM_CRITICAL)
@@ -39,13 +39,13 @@ static void wait_for_answer(struct fleet *f, struct job *job, const struct guest
         step_wait(job, PENDING_GUEST_BUSY, now,
                   "a migration that Ferry did not start runs on the guest");
     else
-        step_wait(job, PENDING_GUEST_BUSY, now, "node %s is asked whether a job runs on the guest",
+        step_wait(job, PENDING_GUEST_BUSY, now, "asking node %s whether a job runs on the guest",
                   guest->owner->node->name);
     if (wait_until_deadline(f, job, now, fx) && job->wake_ms > now.mono_ms + again_ms(job))
         job->wake_ms = now.mono_ms + again_ms(job);
 }
 
-/* An order like any other that changes a guest: recorded open, closed by its answer. */
+/* Recorded like any order that changes a guest: opened before it is given, closed by its answer. */
 static void stop_backup(struct fleet *f, struct job *job, const char *node, struct moment now,
                         struct effects *fx)
 {
@@ -53,7 +53,7 @@ static void stop_backup(struct fleet *f, struct job *job, const char *node, stru
                   "Aborting backup of %s for system-critical migration", job->guest_name);
     struct effect *effect = order_give(f, job, &job->backup_order, HV_CALL_ABORT, node,
                                        INTENT_STOP_BACKUP, NULL, now, fx);
-    effect->kind = EFFECT_DO_STOP_BACKUP; /* somebody else's job, not the migration's */
+    effect->kind = EFFECT_DO_STOP_BACKUP; /* the backup's job, not the migration's */
 }
 
 bool guest_backup_answered(struct job *job, uint64_t id, const struct err *err, struct moment now,
@@ -61,14 +61,14 @@ bool guest_backup_answered(struct job *job, uint64_t id, const struct err *err, 
 {
     if (!order_answered(job, &job->backup_order, id, err, now, fx))
         return false;
-    /* Lost, or never given: the next look tells whether the backup is still there. */
+    /* Lost or never given: the next query shows whether the backup still runs. */
     job->backup_asked = err->code == ERR_NONE || err->code == ERR_HYPERVISOR;
     job->backup_aborted = err->code == ERR_NONE;
-    job->hv_job_is_backup = false; /* as it was before the order */
+    job->hv_job_is_backup = false; /* as before the order */
     job->hv_job_question = 0;
     if (err->code == ERR_HYPERVISOR)
         effects_event(fx, job, now.wall_ms, true, "BackupNotAborted",
-                      "The backup could not be ended: %.300s", err->text);
+                      "The backup could not be aborted: %.300s", err->text);
     return true;
 }
 
@@ -88,7 +88,7 @@ static void wait_for_backup(struct fleet *f, struct job *job, const struct guest
         job->wake_ms = now.mono_ms + again_ms(job);
 }
 
-/* An answer that does not come in this time is not waited for. */
+/* An answer later than this is not waited for. */
 enum { ANSWER_MS = 10000 };
 
 bool guest_is_free(struct fleet *f, struct job *job, const struct guest *guest, struct moment now,
@@ -124,6 +124,6 @@ bool guest_is_free(struct fleet *f, struct job *job, const struct guest *guest, 
                       job->ns, job->guest_name, (long long)(wait_limit_ms(f, job) / 1000));
     if (wait_until_deadline(f, job, now, fx) && phase_is_busy(job->phase) &&
         job->wake_ms > now.mono_ms + again_ms(job))
-        job->wake_ms = now.mono_ms + again_ms(job); /* only waiting ones are woken by the guest */
+        job->wake_ms = now.mono_ms + again_ms(job); /* only a waiting job is woken by the guest */
     return false;
 }

@@ -18,18 +18,18 @@
 #include "engine/model/fleet/fleet.h"
 #include "engine/model/turn/effects.h"
 
-/* A new job: what its turn will need to know is asked at once. */
+/* A new job: asks at once for the facts that its turn will need. */
 void schedule_first(struct fleet *f, struct job *job, struct moment now, struct effects *fx);
-/* Moves a job that has not been handed to the data plane as far as the facts allow. */
+/* Moves a job that has not been handed off as far as the facts allow. */
 void schedule_advance(struct fleet *f, struct job *job, struct moment now, struct effects *fx);
-/* Wakes whom changes concern and starts, best first, whatever can start. Ends by itself: each job
- * is tried at most once per call. */
+/* Wakes jobs affected by changes and starts, best first, every job that can start. Tries each
+ * job at most once per call. */
 void schedule_run(struct fleet *f, struct moment now, struct effects *fx);
 
-/* Was it the order to end a backup that was answered? Then its record is closed. */
+/* Does the answer belong to the order that aborts a backup? Then closes its record. */
 bool schedule_backup_answered(struct job *job, uint64_t id, const struct err *err,
                               struct moment now, struct effects *fx);
-/* The hosts told about its disks and their places, or could not. */
+/* The hosts answered about the volumes, or could not. */
 void schedule_volumes_answered(struct job *job, const struct volume_facts *facts,
                                const struct err *err, struct moment now, struct effects *fx);
 

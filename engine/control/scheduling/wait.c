@@ -21,8 +21,8 @@ void wait_for_time(struct job *job)
     heap_leave(&job->wait);
 }
 
-/* Nothing was asked of any host yet, so the guest is where it was last seen running; if that is
- * not known, it is not claimed. */
+/* No order was given to a host yet, so the guest is where it was last seen running; unknown if
+ * that is not known. */
 static enum guest_at place_of_guest(struct fleet *f, const struct job *job)
 {
     const struct guest *guest = fleet_guest(f, job->guest_uuid);
@@ -46,7 +46,7 @@ void wait_fail(struct fleet *f, struct job *job, enum trigger why, const char *t
 void wait_cancel(struct fleet *f, struct job *job, struct moment now, struct effects *fx)
 {
     struct step_ending ending = {.outcome = OUTCOME_ABORTED, .guest_at = place_of_guest(f, job)};
-    (void)snprintf(ending.reason, sizeof ending.reason, "cancelled by %s before anything moved",
+    (void)snprintf(ending.reason, sizeof ending.reason, "cancelled by %s before the hand-off",
                    job->abort_requester);
     job->abort_status = ABORT_SUCCEEDED;
     final_finish(f, job, TRIGGER_CANCELLED, &ending, now, fx);
@@ -56,7 +56,7 @@ void wait_cancel(struct fleet *f, struct job *job, struct moment now, struct eff
 
 enum { TIMEOUT_UNSCHEDULABLE, TIMEOUT_PENDING, TIMEOUT_UTILITY };
 
-/* An annotation of the job comes first, then the configuration, then the table. */
+/* An annotation of the job comes first, then the configuration, then pending.def. */
 int64_t wait_limit_ms(const struct fleet *f, const struct job *job)
 {
     const struct fleet_config *config = &f->config;
@@ -98,7 +98,7 @@ static void fail_late(struct fleet *f, struct job *job, int64_t waited_ms, struc
                        "Utility volumes still present after %lld seconds.",
                        job->ns, job->guest_name, (long long)(waited_ms / 1000));
     else
-        (void)snprintf(text, sizeof text, "gave up in phase %s after %lld s: %.400s",
+        (void)snprintf(text, sizeof text, "timed out in phase %s after %lld s: %.400s",
                        phase_name(job->phase), (long long)(waited_ms / 1000), job->pending_reason);
     if (job->launcher != LAUNCHER_NONE) {
         char pod[LAUNCHER_POD_MAX];
@@ -114,7 +114,8 @@ bool wait_until_deadline(struct fleet *f, struct job *job, struct moment now, st
     int64_t limit = wait_limit_ms(f, job);
     int64_t waited_ms = job->waited_ms[job->pending] + now.mono_ms - job->waits_mono_ms;
     int64_t left_ms = limit - waited_ms;
-    int64_t age_left_ms = job->created_ms + JOB_AGE_MAX_MS - now.wall_ms; /* over all its waits */
+    int64_t age_left_ms =
+        job->created_ms + JOB_AGE_MAX_MS - now.wall_ms; /* over all waits of the job */
     if (job->phase == PHASE_PENDING && age_left_ms < left_ms)
         left_ms = age_left_ms;
     if (limit > 0 && left_ms <= 0) {
