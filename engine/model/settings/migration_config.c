@@ -71,7 +71,7 @@ const char *setting_name(enum setting setting)
     return rows[setting].json;
 }
 
-/* The field of a setting; the row says of which type it is. */
+/* The field of a setting; its row has the type. */
 static void *field(struct migration_config *config, enum setting setting)
 {
     return (char *)config + rows[setting].offset;
@@ -191,10 +191,10 @@ static bool read_word(enum setting setting, struct json_object *value, const cha
         buf_addf(&list, "%s%s", i > 0 ? ", " : "", words[setting].list[i]);
     if (word == NULL)
         (void)err_set(err, ERR_UNPROCESSABLE, "%s: expected one of %s", where,
-                      list.data == NULL ? "its words" : list.data);
+                      list.data == NULL ? "its values" : list.data);
     else
-        (void)err_set(err, ERR_UNPROCESSABLE, "%s: \"%.40s\" is none of %s", where, word,
-                      list.data == NULL ? "its words" : list.data);
+        (void)err_set(err, ERR_UNPROCESSABLE, "%s: \"%.40s\" is not one of %s", where, word,
+                      list.data == NULL ? "its values" : list.data);
     buf_fini(&list);
     return false;
 }
@@ -213,10 +213,10 @@ static bool read_setting(enum setting setting, struct json_object *value, const 
     case REAL: return read_real(row, value, where, out, err);
     case WORD: return read_word(setting, value, where, out, err);
     }
-    return wrong(err, where, "cannot be read");
+    return wrong(err, where, "cannot be parsed");
 }
 
-/* One reading: `prefix` is the way from the document to the present object, with its dot. */
+/* One parse: `prefix` is the path to the present object, with its dot. */
 struct reading {
     const char *where;
     bool from_policy;
@@ -278,14 +278,14 @@ static bool read_member(struct reading *r, const char *prefix, const char *key,
     if (prefix[0] == '\0' && (is_ignored(r, key) || is_retired(key)))
         return true;
     bool fits = snprintf(path, sizeof path, "%s%s", prefix, key) < (int)sizeof path;
-    bool is_path = strchr(key, '.') != NULL; /* a name with a dot is no way into a group */
+    bool is_path = strchr(key, '.') != NULL; /* a name with a dot does not lead into a group */
     enum setting setting = fits && !is_path ? find(path) : SETTING_COUNT;
     bool group = fits && !is_path && is_group(path);
     if (setting == SETTING_COUNT && !group)
         return unknown(r, path, err);
     (void)snprintf(where, sizeof where, "%s.%s", r->where, path);
     if (setting < SETTING_COUNT && r->from_policy && !rows[setting].policy)
-        return wrong(err, where, "only the fleet's configuration may set it");
+        return wrong(err, where, "only the fleet's configuration may set this");
     if (value == NULL)
         return true;
     if (group) {
@@ -298,7 +298,7 @@ static bool read_member(struct reading *r, const char *prefix, const char *key,
     return read_setting(setting, value, where, &r->config, err);
 }
 
-/* As deep as the table's names, no deeper. */
+/* As deep as the names in the table, no deeper. */
 static bool read_group(struct reading *r, struct json_object *object, const char *prefix,
                        struct err *err)
 {
@@ -367,7 +367,7 @@ static struct json_object *setting_json(const struct migration_config *config, e
     return NULL;
 }
 
-/* Adds a value under a dotted name, making the groups on the way. */
+/* Adds a value under a dotted name, creating the groups on the way. */
 static void add_at(struct json_object *object, const char *path, struct json_object *take_value)
 {
     char part[PATH_MAX_BYTES];
@@ -397,7 +397,8 @@ void migration_config_thaw(const char *json, struct migration_config *out_config
     OWNED(json_object) object = json_parse(json, strlen(json), "configuration", &err);
     for (enum setting setting = 0; setting < SETTING_COUNT; setting++) {
         struct json_object *value = json_at(object, rows[setting].json);
-        struct err ignored = {0}; /* what a later version wrote differently keeps its default */
+        struct err ignored = {
+            0}; /* a value that a later version wrote differently keeps its default */
         struct migration_config read = *out_config;
         if (value != NULL && read_setting(setting, value, rows[setting].json, &read, &ignored))
             *out_config = read;
