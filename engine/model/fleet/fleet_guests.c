@@ -1,4 +1,4 @@
-/* fleet_guests.c - guests and where they were seen; see fleet.h. */
+/* fleet_guests.c - guests and their domains; see fleet.h. */
 #include <stdio.h>
 #include <string.h>
 
@@ -35,7 +35,8 @@ static void wake_guest(struct fleet *f, const struct guest *guest)
 
 static void find_stay(struct fleet *f, struct guest *guest);
 
-/* How strongly a state says "it lives here". An incoming copy waits in paused(migration). */
+/* How strongly a domain's state proves that the guest lives there. An incoming copy is
+ * paused(migration). */
 static int claim(const struct domain *domain)
 {
     switch (domain->state) {
@@ -53,7 +54,7 @@ static int claim(const struct domain *domain)
     }
 }
 
-/* The strongest claim wins; equal claims leave the guest where it was. */
+/* The strongest claim wins; with equal claims the owner stays. */
 static void choose_owner(struct fleet *f, struct guest *guest)
 {
     struct domain *best = guest->owner;
@@ -73,7 +74,7 @@ static void choose_owner(struct fleet *f, struct guest *guest)
     }
 }
 
-/* On two nodes, by what each said last: somebody must look again. */
+/* Running on two nodes by their last observations: to be checked by split.c. */
 static void note_twice(struct fleet *f, struct guest *guest)
 {
     unsigned n = 0;
@@ -83,7 +84,7 @@ static void note_twice(struct fleet *f, struct guest *guest)
         heap_put(&f->twice, &guest->twice.timer, 0, (int64_t)fleet_touch(f), guest);
     if (n >= 2)
         return;
-    if (guest->twice.told) { /* split.c closes what it opened */
+    if (guest->twice.told) { /* split.c closes its incident */
         if (guest->twice.timer.in == NULL)
             heap_put(&f->twice, &guest->twice.timer, 0, (int64_t)fleet_touch(f), guest);
         return;
@@ -117,7 +118,7 @@ static struct domain *add_place(struct guest *guest, struct node *node)
     return domain;
 }
 
-/* Takes the place away, and the guest with its last place unless a job still speaks of it. */
+/* Removes the domain, and the guest with its last domain unless a job refers to it. */
 static void remove_domain(struct fleet *f, struct domain *domain)
 {
     struct guest *guest = domain->guest;
@@ -227,7 +228,7 @@ void guest_free(struct guest *guest)
 
 void fleet_forget_guest(struct fleet *f, struct guest *guest)
 {
-    evacuation_unset(f, guest); /* the same guest started again later was not asked to leave */
+    evacuation_unset(f, guest); /* the mark does not apply to a later start of the same guest */
     leave_name(f, guest);
     heap_leave(&guest->change_timer);
     heap_leave(&guest->twice.timer);
@@ -251,7 +252,7 @@ static struct guest *new_guest(struct fleet *f, const char *uuid)
     return guest;
 }
 
-/* The job that brought it here, so that its launcher keeps its name over a restart. */
+/* The job that brought the guest here, so that its launcher keeps its name over a restart. */
 static void find_stay(struct fleet *f, struct guest *guest)
 {
     guest->stay_job[0] = '\0';
@@ -271,7 +272,7 @@ static bool same_text(const char *a, const char *b)
     return strcmp(a != NULL ? a : "", b != NULL ? b : "") == 0;
 }
 
-/* Its namespace follows its name; what is charged there moves along. */
+/* The namespace follows the guest's name; its charge moves along. */
 static void enter_namespace(struct fleet *f, struct guest *guest)
 {
     struct namespace *namespace = fleet_namespace(f, guest->ns);
@@ -327,12 +328,12 @@ void fleet_apply_list(struct fleet *f, struct node *node, const struct hv_guest_
 {
     node->list_round++;
     if (!node->listed)
-        fleet_node_improved(f, node); /* what is there is known: it can be judged */
+        fleet_node_improved(f, node); /* the capabilities are known: it can be checked */
     node->listed = true;
     for (size_t i = 0; i < list->n; i++) {
         struct guest *guest = learn_guest(f, &list->guests[i]);
         if (guest == NULL)
-            continue; /* out of memory: it is seen again with the next list */
+            continue; /* out of memory: the next list has it again */
         struct domain *domain = find_place(guest, node);
         if (domain == NULL)
             domain = add_place(guest, node);
@@ -384,7 +385,7 @@ void fleet_apply_definition(struct fleet *f, struct node *node, const char *uuid
     struct guest *guest = fleet_guest(f, uuid);
     struct domain *domain = guest != NULL ? find_place(guest, node) : NULL;
     if (domain == NULL)
-        return; /* it left meanwhile */
+        return; /* the guest left meanwhile */
     bool same_requirements =
         domain->requirements != NULL &&
         memcmp(&domain->requirements->facts, &facts->requirements, sizeof facts->requirements) == 0;

@@ -5,8 +5,9 @@
 
 #include "base/text.h"
 
-/* What a verdict calls for; INCIDENT_KINDS: nothing. What somebody asked for, did to his own guest
- * or said himself is no incident; that a wait was not worth waiting for is nobody's wish. */
+/* The incident that a verdict calls for; INCIDENT_KINDS: none. No incident: a result that a user
+ * requested, caused in his own guest or stated as an override. A wait that timed out is one:
+ * nobody requested that. */
 static enum incident_kind kind_of(const struct verdict_rows *judged)
 {
     enum outcome outcome = outcome_from_name(judged->verdict.outcome);
@@ -30,7 +31,7 @@ static enum incident_kind kind_of(const struct verdict_rows *judged)
                                                                     : INCIDENT_ORDINARY;
 }
 
-/* Where to look first: the half that is left, or the node the guest was to leave. */
+/* The node to inspect first: the one with the incomplete guest, else the source. */
 static const char *node_of(const struct verdict_rows *judged)
 {
     enum guest_at guest_at = guest_at_from_name(judged->verdict.guest_at);
@@ -73,7 +74,7 @@ void incidents_judged(struct fleet *f, const struct verdict_rows *judged, int64_
         (void)fleet_touch(f);
 }
 
-/* About a job that nobody judged: the analyser is asked when it is over. */
+/* For a job without a verdict: the analyser makes one when the job has ended. */
 static void open_unjudged(struct fleet *f, const struct job *job, enum incident_kind kind,
                           enum guest_at guest_at, const char *plane, int64_t now_ms)
 {
@@ -122,8 +123,7 @@ bool incidents_said(struct fleet *f, const struct resolve_request *request, int6
         request->kind == RESOLVE_ACKNOWLEDGE ? INCIDENT_END_ACKNOWLEDGED : INCIDENT_END_RESOLVED;
     const struct incident *incident = incidents_find(&f->incidents, request->ns, request->name);
     if (incident == NULL)
-        return err_set(err, ERR_NOT_FOUND, "no incident of migration \"%s\" is open",
-                       request->name);
+        return err_set(err, ERR_NOT_FOUND, "migration \"%s\" has no open incident", request->name);
     (void)incidents_close(&f->incidents, incident->uid, end, request->requester, now_ms);
     (void)fleet_touch(f);
     return true;

@@ -44,7 +44,7 @@ struct job *fleet_active_job(struct fleet *f, const char *guest_uuid)
     return job;
 }
 
-/* Node counters stay true as long as the job is busy; the fleet's slot can be given up earlier. */
+/* Node counters count the job as long as it is busy; the fleet's slot can be released earlier. */
 static void count_busy(struct fleet *f, struct job *job, bool more)
 {
     struct node *source = fleet_node(f, job->source), *target = fleet_node(f, job->target);
@@ -172,7 +172,7 @@ void fleet_freeze_job(struct fleet *f, struct job *job, const char *fmt, ...)
     heap_leave(&job->timer);
 }
 
-/* Normally it is in neither: both are emptied before a finished job can be forgotten. */
+/* Normally in neither: both are emptied before a finished job can be forgotten. */
 static void leave_lists(struct fleet *f, struct job *job)
 {
     struct job **link = &f->changed;
@@ -226,7 +226,7 @@ void fleet_drop_job(struct fleet *f, struct job *job)
     take_out(f, job);
 }
 
-/* Kept with the job, since only the newest few stay in view. */
+/* Stored with the job, since only the newest few stay in memory. */
 static void count_streak(struct fleet *f, struct job *job)
 {
     struct backoff before;
@@ -238,7 +238,7 @@ static void count_streak(struct fleet *f, struct job *job)
     job->streak = before.failures + 1;
 }
 
-/* How migrations to a node went of late: a good path is preferred. */
+/* Recent results of migrations to a node: placement prefers a good path. */
 static void count_arrival(struct fleet *f, const struct job *job)
 {
     enum { ARRIVALS_MAX = 64 };
@@ -273,7 +273,7 @@ static void end_job(struct fleet *f, struct job *job)
         guest->version = f->guests_version = fleet_touch(f);
 }
 
-/* It ended while it waited: what woke it is there for the next. */
+/* The job ended while it waited: wakes the next for the room it was woken for. */
 static void leave_room(struct fleet *f, struct job *job)
 {
     struct guest *guest = fleet_guest(f, job->guest_uuid);
@@ -315,6 +315,7 @@ void fleet_prune_jobs(struct fleet *f, const char *guest_uuid)
     while (job != NULL && job->older != NULL)
         fleet_remove_job(f, job->older);
 
-    while (f->finished_jobs > f->config.jobs_kept) /* guests come and go: a bound over all too */
+    while (f->finished_jobs >
+           f->config.jobs_kept) /* guests come and go: also a bound over all guests */
         fleet_remove_job(f, heap_top(&f->finished));
 }

@@ -1,6 +1,6 @@
-/* fleet_objects.c - documents people wrote, and what nodes and guests become under them; see
- * fleet.h. A document was checked when it was accepted; one that cannot be read all the same (an
- * older version's, a damaged one) is as if it were not there, and says so in the log. */
+/* fleet_objects.c - objects that users wrote, and the effective values of nodes and guests under
+ * them; see fleet.h. An object was checked when it was accepted; one that cannot be parsed
+ * nevertheless (an older version's, a damaged one) is ignored and logged. */
 #include <assert.h>
 #include <stdio.h>
 #include <string.h>
@@ -87,7 +87,7 @@ void fleet_remove_object(struct fleet *f, struct object *object)
     if (object->prev_here != NULL)
         DL_DELETE2(fleet_namespace(f, object->ns)->quotas, object, prev_here, next_here);
     object->removed = true;
-    fleet_object_changed(f, object); /* the list of what to store holds it from now on */
+    fleet_object_changed(f, object); /* the list of objects to store holds it from now on */
 }
 
 void fleet_objects_stored(struct fleet *f)
@@ -110,7 +110,7 @@ static void complain(const char *kind, const char *name, const struct err *err)
         FIELD_TEXT(ERROR, err->text));
 }
 
-/* The document's spec as JSON; NULL when there is none. */
+/* The object's spec as JSON; NULL when there is none. */
 static struct json_object *spec_of(const struct object *object)
 {
     struct err err = {0};
@@ -123,7 +123,7 @@ static struct json_object *spec_of(const struct object *object)
     return spec;
 }
 
-/* The first text's labels with the document's over them. */
+/* The first text's labels, overridden by the object's. */
 static bool lay_labels(const char *own_json, struct json_object *overlay, struct labels *out,
                        struct err *err)
 {
@@ -199,11 +199,11 @@ void fleet_refresh_node(struct fleet *f, struct node *node)
     node->shown.labels = text_of(labels_json(&node->labels));
     node->shown.taints = text_of(taints_json(node));
     node->version = fleet_touch(f);
-    f->guests_version = f->version; /* guests show whether their node suits them */
+    f->guests_version = f->version; /* the status of a guest shows whether its node suits it */
     fleet_node_improved(f, node);
 }
 
-/* The document's settings, without its labels: as text, new. */
+/* The object's settings, without its labels: as text, new. */
 static char *overlay_text(struct json_object *overlay)
 {
     if (overlay == NULL)
@@ -217,7 +217,7 @@ static char *overlay_text(struct json_object *overlay)
     return text_of(settings);
 }
 
-/* What the domain asks with what the document asks over it. */
+/* The domain's settings, overridden by the object's. */
 static char *settings_text(const struct guest *guest, const char *own)
 {
     struct err err = {0};

@@ -1,5 +1,5 @@
-/* ledger_check.c - counts everything from nothing and compares it with the sums that ledger.c
- * keeps; see ledger.h. */
+/* ledger_check.c - recounts everything and compares it with the sums that ledger.c keeps; see
+ * ledger.h. */
 #include <inttypes.h>
 #include <stdio.h>
 #include <string.h>
@@ -46,7 +46,7 @@ static bool check_place(const struct report *r, const struct fleet *f, const str
     if (counts)
         more(&own, domain->guest->memory_kib, domain->guest->vcpus);
     return same(r, "guest", domain->guest->name, "counted", domain->counted, counts) &&
-           same_resources(r, "place of", domain->guest->name, &domain->resources, &own);
+           same_resources(r, "domain of", domain->guest->name, &domain->resources, &own);
 }
 
 static bool check_node(const struct report *r, const struct fleet *f, const struct node *node)
@@ -75,7 +75,7 @@ static bool check_node(const struct report *r, const struct fleet *f, const stru
            same(r, "node", node->name, "outbound bandwidth", node->out_bandwidth, out);
 }
 
-/* A guest is charged once, whatever the number of nodes it is up on. */
+/* A guest is charged once, on however many nodes it is up. */
 static bool guest_counts(const struct guest *guest)
 {
     for (const struct domain *domain = guest->domains; domain != NULL; domain = domain->next_of)
