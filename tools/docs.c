@@ -28,9 +28,9 @@ static const char *const side_names[SIDE_COUNT] = {
 };
 
 static const char *const judgements[SIDE_COUNT][SIDE_COUNT] = {
-#define JUDGE(source, target, verdict) [SIDE_##source][SIDE_##target] = #verdict,
+#define OWNERSHIP(source, target, result) [SIDE_##source][SIDE_##target] = #result,
 #include "engine/data/ownership.def"
-#undef JUDGE
+#undef OWNERSHIP
 };
 
 static void head(FILE *out, const char *title, const char *why, const char *columns)

@@ -1,11 +1,11 @@
-/* monitor_save.c - a monitor as text and back, so that one that was interrupted goes on where it
- * was. See monitor.h. */
+/* monitor_save.c - a monitor's state as text and back, so that an interrupted one continues
+ * where it was. See monitor.h. */
 #include <string.h>
 
 #include "base/json.h"
 #include "engine/data/monitor_rules.h"
 
-#define NUMBER_MAX INT64_C(1152921504606846976) /* 2^60, as large as a monitor lets any get */
+#define NUMBER_MAX INT64_C(1152921504606846976) /* 2^60, the upper bound of a monitor's numbers */
 
 static void add_BOOL(struct json_object *object, const char *key, bool value)
 {

@@ -25,8 +25,8 @@ static void open_window(struct job *job, struct moment now)
 {
     job->recovery.until_ms = now.wall_ms + RECOVERY_WINDOW_MS;
     job->recovery.ends_ms = now.mono_ms + RECOVERY_WINDOW_MS;
-    /* What moves opens it again and again; shown every now and then, and not only when all of it
-     * is told anew: an order may be out for longer than that. */
+    /* The window restarts while data flows; the new end is shown only now and then, also while
+     * an order is open. */
     bool shown = job->pending == PENDING_RECOVERY && job->waits_until_ms != 0;
     if (shown && job->recovery.until_ms - job->waits_until_ms >= RECOVERY_SHOWN_MS) {
         job->waits_until_ms = job->recovery.until_ms;
@@ -41,7 +41,7 @@ static void enter(struct job *job, enum recovery state, struct moment now)
     bool first = job->recovery.state == RECOVERY_NONE;
     job->recovery.state = state;
     job->recovering = state != RECOVERY_RECOVERED && state != RECOVERY_IRRECOVERABLE;
-    job->resolving = job->resolving || job->recovering; /* nobody knows how it will end */
+    job->resolving = job->resolving || job->recovering; /* the ending is not known */
     job->changed = true;
     if (first) {
         job->recovery.since_ms = now.wall_ms;
@@ -49,7 +49,7 @@ static void enter(struct job *job, enum recovery state, struct moment now)
     }
 }
 
-/* Shown as what the job waits for; told when that changes. */
+/* Sets the pending reason; emits an event when it changes. */
 static void tell(struct job *job, enum recovery state, const char *text, struct moment now,
                  struct effects *fx)
 {
@@ -78,7 +78,7 @@ static void pause_stream(struct fleet *f, struct job *job, struct moment now, st
     job->recovery.paused = true;
 }
 
-/* ---- ways ---- */
+/* ---- ways to resume ---- */
 
 static unsigned bit(enum recovery_way way)
 {
@@ -106,8 +106,8 @@ static uint64_t losses_of(struct fleet *f, const struct job *job)
     return (source != NULL ? source->lost.times : 0) + (target != NULL ? target->lost.times : 0);
 }
 
-/* The node whose daemon ended while the newest order was out, or within seconds of its answer;
- * NULL: none did. */
+/* The node whose daemon ended while the newest order was open, or within seconds of its answer;
+ * NULL: none. */
 static const struct node *killed_node(struct fleet *f, const struct job *job)
 {
     const struct node *nodes[] = {fleet_node(f, job->target), fleet_node(f, job->source)};
@@ -125,7 +125,7 @@ static const struct node *killed_node(struct fleet *f, const struct job *job)
     return NULL;
 }
 
-/* An order after which a daemon died is not given again unless somebody says so. */
+/* An order after which a daemon ended is not repeated without an operator's request. */
 static void note_death(struct fleet *f, struct job *job, struct moment now, struct effects *fx)
 {
     const struct node *node = killed_node(f, job);
@@ -141,16 +141,16 @@ static void note_death(struct fleet *f, struct job *job, struct moment now, stru
         recovery_way_name(job->recovery.way));
 }
 
-/* Which libvirt the target has decides what it may be asked, and that comes just after it connects.
- */
+/* The target's libvirt version decides how post-copy can be resumed; it is known shortly after
+ * the target connects. */
 static bool knows_version(struct fleet *f, const struct job *job)
 {
     const struct node *target = fleet_node(f, job->target);
     return target != NULL && target->facts_fresh;
 }
 
-/* COUNT: none is known to be safe, and out_why says why not. libvirt's own comes first: it leaves
- * no mark on the guest. */
+/* COUNT: no way is known to be safe, out_why has the reason. libvirt's own way comes first: it
+ * leaves no trace in the guest's process. */
 static enum recovery_way choose_way(struct fleet *f, const struct job *job, char *out_why,
                                     size_t bytes)
 {
@@ -174,18 +174,18 @@ static enum recovery_way choose_way(struct fleet *f, const struct job *job, char
                        recovery_unsafe_text(job));
     size_t n = strlen(out_why);
     (void)snprintf(out_why + n, bytes - n, "; %s",
-                   has_port ? "the monitor's command ended one too"
+                   has_port ? "a libvirtd ended after the monitor's command too"
                             : "the port for the monitor's command is not known");
     return RECOVERY_WAY_COUNT;
 }
 
-/* Everything as handed off, bandwidth included: what held before does not hold for a new stream. */
+/* As at hand-off, bandwidth included: limits of the old stream do not apply to a new one. */
 static void resume(struct fleet *f, struct job *job, enum recovery_way way, struct moment now,
                    struct effects *fx)
 {
     bool by_monitor = way == RECOVERY_WAY_MONITOR;
     char number[32];
-    (void)snprintf(number, sizeof number, "try %u by %s", ++job->recovery.tries,
+    (void)snprintf(number, sizeof number, "attempt %u by %s", ++job->recovery.tries,
                    recovery_way_name(way));
     struct effect *effect = order_give(f, job, &job->recovery.order,
                                        by_monitor ? HV_CALL_RESUME_STREAM : HV_CALL_MIGRATE,
@@ -194,20 +194,20 @@ static void resume(struct fleet *f, struct job *job, enum recovery_way way, stru
     TEXT_SET(effect->of.act.migrate.target, job->target);
     effect->of.act.migrate.flags |= HV_MIGRATE_RESUME | HV_MIGRATE_POSTCOPY;
     effect->of.act.migrate.port = by_monitor ? job->stream.port : 0;
-    if (!by_monitor) /* the target's QEMU closes its first listener for another one */
+    if (!by_monitor) /* the target's QEMU replaces its first listener */
         job->stream.port = 0;
     job->recovery.way = way;
     job->recovery.losses = losses_of(f, job);
     job->recovery.next_ms = now.mono_ms + RECOVERY_AGAIN_MS;
     job->recovery.path_ms = 0;
-    job->recovery.paused = job->recovery.tries % 5 != 0; /* the source may have gone on */
-    /* A new stream: nothing is known of it yet. */
+    job->recovery.paused = job->recovery.tries % 5 != 0; /* the source may have resumed */
+    /* A new stream: no data about it yet. */
     job->recovery.tried_ms = job->stream.flow_ms = job->stream.sampled_ms = now.mono_ms;
 }
 
 static void probe(struct fleet *f, struct job *job, struct moment now, struct effects *fx)
 {
-    if (job->recovery.state != RECOVERY_WAITING) /* else what is told already stays */
+    if (job->recovery.state != RECOVERY_WAITING) /* else the present reason stays */
         tell(job, RECOVERY_WAITING, "Post-copy broken; probing the path between the nodes first",
              now, fx);
     job->recovery.path_id = ++f->next_call_id;
@@ -219,7 +219,7 @@ static void probe(struct fleet *f, struct job *job, struct moment now, struct ef
     TEXT_SET(effect->of.act.guest, job->guest_uuid);
 }
 
-/* Is a try worth it? True as well where nobody can tell. */
+/* Is an attempt useful? True as well where this is not known. */
 static bool path_allows(struct fleet *f, struct job *job, struct moment now)
 {
     struct job_recovery *recovery = &job->recovery;
@@ -259,7 +259,7 @@ static void try_again(struct fleet *f, struct job *job, struct moment now, struc
     resume(f, job, way, now, fx);
 }
 
-/* The target still believes in a stream that is dead: its own helper can tell it. */
+/* The target does not know that the stream is dead: its own helper can close it. */
 static void kill_at_target(struct fleet *f, struct job *job, struct moment now, struct effects *fx)
 {
     (void)order_give(f, job, &job->recovery.order, HV_CALL_KILL_STREAM, job->target,
@@ -275,7 +275,7 @@ static bool moves(const struct job *job, struct moment now)
            now.mono_ms - job->stream.flow_ms < RECOVERY_QUIET_MS;
 }
 
-/* Nothing was measured to move, or nothing could be measured, for so long that nothing will. */
+/* No bytes moved, or none could be measured, for so long that the stream is dead. */
 static bool is_dead(const struct job *job, int64_t stood_ms, struct moment now)
 {
     int64_t quiet_ms = job->stream.sampled_ms - job->stream.flow_ms;
@@ -284,7 +284,7 @@ static bool is_dead(const struct job *job, int64_t stood_ms, struct moment now)
            (blind_ms >= RECOVERY_BLIND_MS && stood_ms >= RECOVERY_BLIND_MS);
 }
 
-/* One that was taken over in mid-stream, and nothing says that it broke. */
+/* Adopted in mid-stream, without a sign that it broke. */
 static bool is_whole(const struct job *job)
 {
     return job->recovery.state == RECOVERY_NONE && !job->call_over &&
@@ -292,7 +292,7 @@ static bool is_whole(const struct job *job)
            ownership_side(&job->target_side.observation) == SIDE_POSTCOPY;
 }
 
-/* Only libvirt's connection died, as far as one can see. */
+/* As far as is known only libvirt's connection broke. */
 static void watch(struct fleet *f, struct job *job, int64_t stood_ms, struct moment now,
                   struct effects *fx)
 {
@@ -302,7 +302,8 @@ static void watch(struct fleet *f, struct job *job, int64_t stood_ms, struct mom
             tell(job, RECOVERY_WATCHING,
                  "Post-copy lost its libvirt connection; QEMU may finish by itself", now, fx);
         } else if (job->resolving) {
-            job->resolving = false; /* it simply runs; nobody's call tells, we watch */
+            job->resolving = false; /* the migration simply runs, without a call of this process; it
+                                       is observed */
             job->changed = true;
         }
         return;
@@ -340,7 +341,7 @@ static void flag_irrecoverable(struct fleet *f, struct job *job, struct moment n
     final_finish(f, job, TRIGGER_IRRECOVERABLE, &ending, now, fx);
 }
 
-/* An answer that got lost is not awaited for ever; a path of which nobody tells is tried. */
+/* A lost answer is not awaited for ever; a path without an answer is tried. */
 static bool is_probing(struct job *job, struct moment now)
 {
     struct job_recovery *recovery = &job->recovery;
@@ -352,8 +353,8 @@ static bool is_probing(struct job *job, struct moment now)
     return false;
 }
 
-/* A try is due, unless an order is out or the window is over. That counts from the last byte that
- * moved: what moves, however slowly, is not given up. */
+/* An attempt is due, unless an order is open or the window is over. The window counts from the
+ * last byte that moved: a slow stream is not abandoned. */
 static bool is_due(struct job *job, struct moment now, struct effects *fx)
 {
     if (job->recovery.state == RECOVERY_EXHAUSTED)
@@ -386,7 +387,7 @@ void recovery_held(struct job *job, const char *text, struct moment now, struct 
         tell(job, RECOVERY_WATCHING, text, now, fx);
 }
 
-/* Both halves live and can be asked. */
+/* Both sides are alive and reachable. */
 static void mend(struct fleet *f, struct job *job, enum recovery_plan plan, int64_t stood_ms,
                  struct moment now, struct effects *fx)
 {
@@ -400,7 +401,7 @@ static void mend(struct fleet *f, struct job *job, enum recovery_plan plan, int6
     bool kept = job->recovery.tries == 0 && job->recovery.path != HV_PATH_DEAD &&
                 knows_version(f, job) && choose_way(f, job, why, sizeof why) != RECOVERY_WAY_COUNT;
     if (job->recovery.state == RECOVERY_EXHAUSTED && kept) {
-        enter(job, RECOVERY_WAITING, now); /* libvirt's call kept it from trying; that is over */
+        enter(job, RECOVERY_WAITING, now); /* libvirt's call blocked an attempt; it has ended */
         open_window(job, now);
     }
     if (!f->store_ok || !is_due(job, now, fx))
@@ -447,10 +448,11 @@ bool recovery_called(struct fleet *f, struct job *job, uint64_t id, const struct
     job->recovery.answered_ms = now.mono_ms;
     if (was_try && err->code != ERR_NONE) {
         enter(job, RECOVERY_WAITING, now);
-        bool cheap = job->recovery.way == RECOVERY_WAY_MONITOR; /* nothing is prepared anywhere */
+        bool cheap =
+            job->recovery.way == RECOVERY_WAY_MONITOR; /* no side is prepared for a stream */
         job->recovery.next_ms = now.mono_ms + (cheap ? RECOVERY_AGAIN_MS / 4 : RECOVERY_AGAIN_MS);
     }
-    job->next_round_ms = now.mono_ms; /* it changed something: look at once */
+    job->next_round_ms = now.mono_ms; /* a change: observe at once */
     return true;
 }
 
@@ -478,7 +480,8 @@ bool recovery_probed(struct job *job, uint64_t id, enum hv_path path, const stru
     return true;
 }
 
-/* An order of the earlier process that was not answered: if a daemon is gone now, that was it. */
+/* An order of the earlier process without an answer: if a daemon is gone now, the order ended
+ * it. */
 static void adopt_order(struct fleet *f, struct job *job, struct moment now)
 {
     job->recovery.way = RECOVERY_WAY_COUNT;
@@ -517,7 +520,7 @@ bool recovery_again(struct job *job, const char *requester, struct moment now, s
                     struct err *err)
 {
     if (phase_is_final(job->phase))
-        return err_set(err, ERR_REFUSED, "migration %s has ended (%s): there is nothing to recover",
+        return err_set(err, ERR_REFUSED, "migration %s has ended (%s): nothing to recover",
                        job->name, phase_name(job->phase));
     if (job->recovery.state == RECOVERY_NONE)
         return err_set(err, ERR_REFUSED, "migration %s is not broken in post-copy", job->name);
@@ -528,10 +531,10 @@ bool recovery_again(struct job *job, const char *requester, struct moment now, s
     job->recovery.paused = job->recovery.killed = false;
     job->recovery.path_ms = job->recovery.path_dead_ms = 0;
     job->recovery.path = HV_PATH_UNKNOWN;
-    job->recovery.unsafe = 0; /* somebody decided; what a version is known to do stays */
+    job->recovery.unsafe = 0; /* an operator decided; quirks of a version still apply */
     job->recovery.way = RECOVERY_WAY_COUNT;
     job->changed = true;
-    effects_event(fx, job, now.wall_ms, false, "RecoveryRequested", "%s asked to try again.",
+    effects_event(fx, job, now.wall_ms, false, "RecoveryRequested", "%s asked for another attempt.",
                   requester);
     return true;
 }

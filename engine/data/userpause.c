@@ -19,8 +19,9 @@ static void note_pause(struct job *job, bool paused, struct moment now, struct e
     job->userpause.requested = paused;
     job->changed = true;
     effects_event(fx, job, now.wall_ms, false, paused ? "PausedByUser" : "UnpausedByUser",
-                  paused ? "Its user paused the guest while it moves; it will be paused on %s."
-                         : "Its user let the guest run again; it will run on %s.",
+                  paused
+                      ? "The user paused the guest during the migration; it will be paused on %s."
+                      : "The user resumed the guest; it will run on %s.",
                   job->target);
 }
 
@@ -37,7 +38,8 @@ static void pause_there(struct fleet *f, struct job *job, struct moment now, str
                      INTENT_PAUSE_AT_TARGET, NULL, now, fx);
 }
 
-/* Could the hypervisor itself have stopped it, to finish? It must be about to be done. */
+/* Could the hypervisor itself have stopped the guest, for the switch-over? It must be about to
+ * finish. */
 static bool may_be_switch(const struct job *job, struct moment now)
 {
     bool fresh = job->has_sample && now.mono_ms - job->sample.mono_ms <= FRESH_MS;
@@ -96,13 +98,13 @@ bool userpause_holds(struct fleet *f, struct job *job, struct moment now, struct
         return false;
     if (job->userpause.tries >= TRIES_MAX && job->userpause.order.id == 0) {
         effects_event(fx, job, now.wall_ms, true, "NotPausedAtTarget",
-                      "Its user paused the guest, but %s does not pause it: it runs there.",
+                      "The user paused the guest, but %s does not pause it: it runs there.",
                       job->target);
         return false;
     }
     pause_there(f, job, now, fx);
-    step_wait(job, PENDING_UNPROVEN, now,
-              "It arrived on %s, and is being paused as its user wished", job->target);
+    step_wait(job, PENDING_UNPROVEN, now, "Arrived on %s; pausing it as on the source",
+              job->target);
     return true;
 }
 
@@ -114,8 +116,8 @@ bool userpause_called(struct job *job, uint64_t id, const struct err *err, struc
     if (err->code == ERR_NONE) {
         job->userpause.ran_ms = now.mono_ms - job->userpause.ran_since_ms;
         effects_event(fx, job, now.wall_ms, false, "PausedAtTarget",
-                      "Paused on %s as its user wished; it ran there for about %lld ms.",
-                      job->target, (long long)job->userpause.ran_ms);
+                      "Paused on %s as on the source; it ran there for about %lld ms.", job->target,
+                      (long long)job->userpause.ran_ms);
     }
     job->next_round_ms = now.mono_ms;
     return true;
