@@ -3,7 +3,9 @@
 #include "tests/test.h"
 
 #include <string.h>
+#include <unistd.h>
 
+#include "base/log.h"
 #include "engine/data/flags.h"
 #include "engine/data/intent.h"
 #include "engine/data/ladder.h"
@@ -112,6 +114,25 @@ static void a_call_of_today_is_not_relayed(void **state)
     core_free(w);
 }
 
+static void a_stored_policy_with_the_retired_setting_is_warned_of_once_at_start(void **state)
+{
+    (void)state;
+    struct core_world *w = core_flowing("{\"selectors\":{},\"relayed\":true}", false);
+    char log[2048] = "";
+    int ends[2];
+    assert_int_equal(pipe(ends), 0);
+    log_setup(LOG_LEVEL_WARN, LOG_FORMAT_TEXT, ends[1]);
+    core_restart(w, 1000);
+    log_setup(LOG_LEVEL_INFO, LOG_FORMAT_TEXT, STDERR_FILENO);
+    (void)close(ends[1]);
+    assert_true(read(ends[0], log, sizeof log - 1) > 0);
+    (void)close(ends[0]);
+    const char *first = strstr(log, "`relayed` is no longer used: ");
+    assert_non_null(first);
+    assert_null(strstr(first + 1, "`relayed` is no longer used"));
+    core_free(w);
+}
+
 TEST_FILE(test_ladder_retired)
 {
     const struct CMUnitTest tests[] = {
@@ -120,6 +141,7 @@ TEST_FILE(test_ladder_retired)
         cmocka_unit_test(an_old_migration_is_shown_with_its_flag_decision_and_port),
         cmocka_unit_test(a_relayed_job_that_still_stalls_gets_a_remedy_of_today),
         cmocka_unit_test(a_call_of_today_is_not_relayed),
+        cmocka_unit_test(a_stored_policy_with_the_retired_setting_is_warned_of_once_at_start),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
