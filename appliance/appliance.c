@@ -438,6 +438,10 @@ static bool prepare(struct appliance *a, const struct appliance_options *options
     if (a->config == NULL)
         return false;
     log_setup(a->config->log_level, a->config->log_format, STDERR_FILENO);
+    for (enum config_retired key = 0; key < CONFIG_RETIRED_COUNT; key++)
+        if ((a->config->retired & 1U << key) != 0)
+            LOG(WARN, "config_key_retired", FIELD_TEXT(FILE, options->config_file),
+                FIELD_TEXT(TEXT, config_retired_text(key)));
     if (!fault_arm_from_env())
         return err_set(err, ERR_INVALID, "FERRY_FAULT '%s' names no crash point",
                        getenv("FERRY_FAULT"));

@@ -245,11 +245,18 @@ static bool read_analyzer(struct reading *r, const struct yaml_node *node, struc
     return config_read_map(r, node, keys, COUNT(keys), err);
 }
 
+static bool read_out_of_band(struct reading *r, const struct yaml_node *node, struct err *err)
+{
+    (void)node, (void)err;
+    r->config->retired |= 1U << CONFIG_RETIRED_OUT_OF_BAND;
+    return true;
+}
+
 static bool read_all(struct reading *r, struct err *err)
 {
     static const struct key keys[] = {
         {"helperSecretFile", config_read_helper_secret},
-        {"outOfBand", config_read_oob},
+        {"outOfBand", read_out_of_band},
         {"hosts", config_read_hosts},
         {"state", read_state},
         {"listen", read_listen},
@@ -270,6 +277,22 @@ static bool read_all(struct reading *r, struct err *err)
     if (r->config->n_hosts == 0)
         return yaml_fail(r->yaml, top, err, "'hosts' is missing; at least one host is needed");
     return true;
+}
+
+const char *config_retired_text(enum config_retired key)
+{
+    static const char *const texts[CONFIG_RETIRED_COUNT] = {
+        [CONFIG_RETIRED_RELAY] =
+            "`relay` of hosts is no longer used: memory goes straight to the target; use `ferry "
+            "hostd` (`helper`) to end a stalled switch-over",
+        [CONFIG_RETIRED_OUT_OF_BAND] =
+            "`outOfBand` is no longer used: Ferry waits for no second monitors; use `ferry hostd` "
+            "(`helper`) to end a stalled switch-over",
+        [CONFIG_RETIRED_RELAYED] =
+            "`migrations.relayed` is no longer used: memory goes straight to the target; use "
+            "`ferry hostd` (`helper`) to end a stalled switch-over",
+    };
+    return key < CONFIG_RETIRED_COUNT ? texts[key] : "";
 }
 
 /* --- life --- */

@@ -14,6 +14,14 @@ enum { CONFIG_HOSTS_MAX = 10000, CONFIG_PATH_MAX = 4096, CONFIG_SHARED_MAX = 64 
 #define CONFIG_FILE_DEFAULT "/etc/ferry/ferry.yaml"
 #define CONFIG_STATE_DEFAULT "/var/lib/ferry"
 
+/* Keys of earlier versions: accepted whatever their value, without effect, and warned of. */
+enum config_retired {
+    CONFIG_RETIRED_RELAY,       /* hosts[].relay */
+    CONFIG_RETIRED_OUT_OF_BAND, /* outOfBand */
+    CONFIG_RETIRED_RELAYED,     /* migrations.relayed */
+    CONFIG_RETIRED_COUNT
+};
+
 struct config {
     size_t n_hosts;
     struct hv_host *hosts;
@@ -22,7 +30,6 @@ struct config {
     bool *host_cordoned;               /* one per host: takes no new guests (schedulable: false) */
     char **host_log_dirs;              /* one per host: of its QEMU logs, NULL: not readable */
     char rules_dir[CONFIG_PATH_MAX];   /* the site's own rules of the analyser; "": none */
-    char oob[HV_URI_MAX];              /* where guests' second monitors come to; "": nowhere */
     char helper_secret[HV_SECRET_MAX]; /* of hosts that name no file of their own */
     char state_dir[CONFIG_PATH_MAX];   /* default /var/lib/ferry */
     char listen[HV_TEXT_MAX];          /* default 127.0.0.1:9178 */
@@ -41,6 +48,7 @@ struct config {
     /* storage: what every host sees alike */
     char *shared_paths[CONFIG_SHARED_MAX], *shared_pools[CONFIG_SHARED_MAX];
     size_t n_shared_paths, n_shared_pools;
+    unsigned retired; /* keys in the file that are no longer used, as bits by enum config_retired */
 };
 
 /* Every default and no hosts: what an empty file would mean if it were allowed. */
@@ -49,6 +57,7 @@ struct config *config_read(const char *file, struct err *err);
 struct config *config_parse(const char *text, size_t n, const char *file, struct err *err);
 void config_free(struct config *config);
 DEFINE_OWNED(config)
+const char *config_retired_text(enum config_retired key); /* what to do instead */
 
 /* What in `next` needs a restart to take effect, as words ("hosts, listen"); false when nothing
  * does. out_text holds HV_TEXT_MAX. */

@@ -96,35 +96,11 @@ static bool read_host_helper(struct reading *r, const struct yaml_node *node, st
     return true;
 }
 
-static bool is_address(const char *text)
-{
-    struct hostd_address address;
-    struct err ignored = {0};
-    return hostd_address_make(text, 0, &address, &ignored);
-}
-
 static bool read_host_relay(struct reading *r, const struct yaml_node *node, struct err *err)
 {
-    char *relay = host_of(r)->relay;
-    if (!config_read_text(r, node, relay, HV_TEXT_MAX, err))
-        return false;
-    return is_address(relay) ||
-           yaml_fail(r->yaml, node, err, "relay '%s' is not an IP address", relay);
-}
-
-/* The target listens on the relay's port, and nobody looks names up for a stream. */
-static bool settle_relay(struct reading *r, const struct yaml_node *node, struct err *err)
-{
-    const struct hv_host *host = host_of(r);
-    if (host->relay[0] == '\0')
-        return true;
-    if (!is_address(host->migration_host))
-        return yaml_fail(r->yaml, node, err,
-                         "host '%s' has a relay but no IP address as its 'migrationAddress'",
-                         host->name);
-    return !text_equal(host->relay, host->migration_host) ||
-           yaml_fail(r->yaml, node, err, "host '%s' and its relay have the same address",
-                     host->name);
+    (void)node, (void)err;
+    r->config->retired |= 1U << CONFIG_RETIRED_RELAY;
+    return true;
 }
 
 static bool read_host_ports(struct reading *r, const struct yaml_node *node, struct err *err)
@@ -162,50 +138,6 @@ static bool read_host_secret(struct reading *r, const struct yaml_node *node, st
 bool config_read_helper_secret(struct reading *r, const struct yaml_node *node, struct err *err)
 {
     return read_secret(r, node, r->config->helper_secret, err);
-}
-
-/* --- second monitors of guests --- */
-
-static bool read_oob_listen(struct reading *r, const struct yaml_node *node, struct err *err)
-{
-    struct hostd_address address;
-    struct err why = {0};
-    if (!config_read_text(r, node, r->config->oob, HV_URI_MAX, err))
-        return false;
-    if (r->config->oob[0] == '/' || !hostd_address_parse(r->config->oob, &address, &why))
-        return yaml_fail(r->yaml, node, err, "listen '%s' is not ADDRESS:PORT, like 10.0.0.9:4555",
-                         r->config->oob);
-    return true;
-}
-
-static bool read_oob_trust(struct reading *r, const struct yaml_node *node, struct err *err)
-{
-    bool ignored; /* config_read_oob() looks at it */
-    return yaml_bool(r->yaml, node, &ignored, err);
-}
-
-/* What a QEMU dials has full control of it, and it does not ask whom it got. */
-bool config_read_oob(struct reading *r, const struct yaml_node *node, struct err *err)
-{
-    static const struct key keys[] = {
-        {"listen", read_oob_listen},
-        {"trustNetwork", read_oob_trust},
-    };
-    bool trusted = false;
-    const char *listen = r->config->oob;
-    if (!config_read_map(r, node, keys, COUNT(keys), err))
-        return false;
-    const struct yaml_node *trust = yaml_child(node, "trustNetwork");
-    if (listen[0] == '\0')
-        return yaml_fail(r->yaml, node, err, "outOfBand needs 'listen'");
-    if (trust != NULL && !yaml_bool(r->yaml, trust, &trusted, err))
-        return false;
-    bool loopback = strncmp(listen, "127.", 4) == 0 || strncmp(listen, "[::1]:", 6) == 0;
-    return loopback || trusted ||
-           yaml_fail(r->yaml, node, err,
-                     "monitors that come to %s give full control of guests to whoever has that "
-                     "address: only with 'trustNetwork: true'",
-                     listen);
 }
 
 static bool settle_helper(struct reading *r, const struct yaml_node *node, struct err *err)
@@ -419,8 +351,7 @@ static bool read_host(struct reading *r, const struct yaml_node *node, struct er
         return yaml_fail(r->yaml, node, err, "host '%s' needs a 'uri'", host->name);
     if (host->peer_uri[0] == '\0')
         TEXT_SET(host->peer_uri, host->uri);
-    TEXT_SET(host->oob, r->config->oob);
-    return settle_logs(r, err) && settle_helper(r, node, err) && settle_relay(r, node, err);
+    return settle_logs(r, err) && settle_helper(r, node, err);
 }
 
 /* Quadratic would be slow at 10,000 hosts: compare neighbours of a sorted list of indexes. */
@@ -502,7 +433,6 @@ bool config_hosts_differ(const struct config *a, const struct config *b)
             !text_equal(x->peer_uri, y->peer_uri) ||
             !text_equal(x->migration_host, y->migration_host) ||
             !text_equal(x->listen, y->listen) || !text_equal(x->tls_name, y->tls_name) ||
-            !text_equal(x->relay, y->relay) || !text_equal(x->oob, y->oob) ||
             x->port_min != y->port_min || x->port_max != y->port_max || x->tls != y->tls ||
             !text_equal(x->helper, y->helper) || !text_equal(x->helper_secret, y->helper_secret) ||
             x->keepalive_interval_s != y->keepalive_interval_s ||

@@ -103,6 +103,13 @@ static bool read_bandwidth_per_node(struct reading *r, const struct yaml_node *n
     return read_bandwidth(r, node, &r->config->bandwidth_per_node, err);
 }
 
+static bool read_relayed(struct reading *r, const struct yaml_node *node, struct err *err)
+{
+    (void)node, (void)err;
+    r->config->retired |= 1U << CONFIG_RETIRED_RELAYED;
+    return true;
+}
+
 static const struct key others[] = {
     {"parallelMigrationsPerCluster", read_per_fleet},
     {"parallelOutboundMigrationsPerNode", read_per_node},
@@ -110,6 +117,7 @@ static const struct key others[] = {
     {"bandwidthPerNode", read_bandwidth_per_node},
     {"memoryOvercommit", read_overcommit},
     {"cpuAllocationRatio", read_cpu_ratio},
+    {"relayed", read_relayed},
 };
 
 /* --- settings --- */

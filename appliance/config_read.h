@@ -29,7 +29,6 @@ bool config_read_map(struct reading *r, const struct yaml_node *map, const struc
 bool config_read_text(struct reading *r, const struct yaml_node *node, char *out, size_t out_bytes,
                       struct err *err);
 
-read_fn config_read_oob;           /* likewise */
 read_fn config_read_helper_secret; /* of all hosts; before the hosts */
 read_fn config_read_hosts, config_read_migrations, config_read_eviction;
 bool config_hosts_differ(const struct config *a, const struct config *b);

@@ -4,8 +4,11 @@
  *
  * Text lines for people, JSON lines for machines; both to one file descriptor (stderr by
  * default), one write(2) per line so that threads do not mix. Long values are cut, control
- * bytes escaped. The only mutable file-level state in the tree lives in log.c: level, format
- * and descriptor, set once by main before threads start.
+ * bytes escaped. Level, format and descriptor are set once by main before threads start.
+ *
+ * They are mutable file-level state, as few files have: base/fault.c (the crash point that is
+ * armed), store/budget.c (SQLite's memory and files, limited), hypervisor/libvirt/loop.c
+ * (libvirt's event loop) and exporter/prom/prom.c (libprom's default registry). No other file does.
  */
 #ifndef BASE_LOG_H
 #define BASE_LOG_H

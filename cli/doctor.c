@@ -296,7 +296,6 @@ static bool prepare(struct doctor *d, struct err *err)
         return err_set(err, ERR_NOMEM, "no memory for %zu hosts", d->n);
     for (size_t i = 0; i < d->n; i++) {
         d->patients[i].host = &d->config->hosts[i];
-        d->config->hosts[i].oob[0] = '\0'; /* the appliance waits for monitors, not we */
     }
     for (size_t i = 0; d->comparisons != NULL && i < d->n * d->n; i++)
         d->comparisons[i] = CPU_NOT_ASKED;

@@ -237,8 +237,6 @@ void page_settings(struct json_object *settings, struct buf *out)
         c.monitor == MONITOR_LEGACY ? "legacy" : "stall");
     if (c.tunnelled)
         buf_add(out, "  memory is tunnelled through libvirt's connection\n");
-    if (c.relayed)
-        buf_add(out, "  memory passes through Ferry where the target has a relay\n");
     if (c.unsafe)
         buf_add(out, "  libvirt's safety checks: off\n");
     if (c.backup_abort)

@@ -162,11 +162,8 @@ static void add_stream(struct json_object *object, struct buf *out)
     if (stream == NULL)
         return;
     page_fact(out, "Source address", view_text(stream, "sourceAddress"));
-    const char *relay = view_text(stream, "relayAddress"), *port = view_text(stream, "port");
-    (void)snprintf(text, sizeof text, "through Ferry at %.200s%s%.20s", relay,
-                   *port != '\0' ? ", port " : "", port);
-    if (*relay != '\0')
-        page_fact(out, "Relay", text);
+    const char *port = view_text(stream, "port");
+    page_fact(out, "Target port", port);
     (void)snprintf(text, sizeof text, "%lld-%lld, one of them",
                    (long long)view_i64(stream, "targetPorts.min", 0),
                    (long long)view_i64(stream, "targetPorts.max", 0));

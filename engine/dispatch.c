@@ -123,23 +123,16 @@ static void ask_job(struct engine *e, const struct effect *effect)
     (void)intake_post(e, refusal(effect, &err));
 }
 
-static void ask_stream(struct engine *e, const struct effect *effect)
+static void probe_path(struct engine *e, const struct effect *effect)
 {
     struct err err = {0};
-    enum hv_call call = effect_call(effect);
     struct hv_request request = {
-        .id = effect->of.act.id, .call = call, .reply_to = intake_reply_sink(e)};
+        .id = effect->of.act.id, .call = effect_call(effect), .reply_to = intake_reply_sink(e)};
     TEXT_SET(request.host, effect->of.act.node);
     TEXT_SET(request.guest, effect->of.act.guest);
-    if (call == HV_CALL_PROBE_PATH)
-        TEXT_SET(request.with.peer, effect->of.act.from);
-    if (call == HV_CALL_PROBE_PATH ? hv_probe_submit(e->parts.probe, &request, &err)
-                                   : hv_observe_submit(e->parts.observe, &request, &err))
-        return;
-    struct input *input = refusal(effect, &err);
-    if (input != NULL)
-        input->of.stream.call = call;
-    (void)intake_post(e, input);
+    TEXT_SET(request.with.peer, effect->of.act.from);
+    if (!hv_probe_submit(e->parts.probe, &request, &err))
+        (void)intake_post(e, refusal(effect, &err));
 }
 
 static void watch(struct engine *e, const struct effect *effect)
@@ -171,8 +164,7 @@ void dispatch(struct engine *e, const struct effect *effect)
     case EFFECT_DO_LOOK: look(e, effect); break;
     case EFFECT_DO_ASK_JOB:
     case EFFECT_DO_ASK_FINAL: ask_job(e, effect); break;
-    case EFFECT_DO_ASK_PATH:
-    case EFFECT_DO_ASK_RELAY: ask_stream(e, effect); break;
+    case EFFECT_DO_ASK_PATH: probe_path(e, effect); break;
     case EFFECT_DO_MIGRATE: migrate(e, effect); break;
     case EFFECT_DO_ABORT: stop(e, effect); break;
     case EFFECT_DO_TUNE: tune(e, effect); break;

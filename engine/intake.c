@@ -203,19 +203,9 @@ static enum input_kind kind_of(enum hv_call call)
     switch (call) {
     case HV_CALL_COMPLETED_STATS: return INPUT_FINAL;
     case HV_CALL_JOB_STATS: return INPUT_ASK_JOB;
-    case HV_CALL_PROBE_PATH:
-    case HV_CALL_RELAY_STATS: return INPUT_STREAM;
+    case HV_CALL_PROBE_PATH: return INPUT_PATH;
     default: return INPUT_CALL;
     }
-}
-
-static void fill_stream(struct input *input, const struct hv_reply *reply)
-{
-    input->of.stream.call = reply->call;
-    if (reply->err.code == ERR_NONE && reply->call == HV_CALL_PROBE_PATH)
-        input->of.stream.path = reply->with.path;
-    else if (reply->err.code == ERR_NONE)
-        input->of.stream.relay = reply->with.relay;
 }
 
 static void on_reply(void *ctx, struct hv_reply *reply)
@@ -232,8 +222,8 @@ static void on_reply(void *ctx, struct hv_reply *reply)
     if (input != NULL) {
         input->id = reply->id;
         input->err = reply->err;
-        if (kind == INPUT_STREAM)
-            fill_stream(input, reply);
+        if (kind == INPUT_PATH)
+            input->of.path = reply->err.code == ERR_NONE ? reply->with.path : HV_PATH_UNKNOWN;
         else if (kind == INPUT_CALL)
             input->of.call = reply->call;
         else

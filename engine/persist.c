@@ -18,7 +18,7 @@ static void add_move(const struct job *job, struct store_job *row)
     row->recovery_since_ms = job->recovery.since_ms;
     row->recovery_until_ms = job->recovery.until_ms;
     row->recovery_unsafe = recovery_unsafe_text(job);
-    row->stream_port = job->stream.port != 0 ? job->stream.port : job->stream.relay_port;
+    row->stream_port = job->stream.port;
     row->remedy_text = job->stream.remedy;
     row->paused_by_user = job->userpause.wished;
     row->ran_ms = job->userpause.ran_ms;

@@ -15,9 +15,6 @@ static void fill_addresses(const struct fleet *f, const struct job *job, struct 
         return;
     const struct hv_host *host = &target->host;
     TEXT_SET(out->target_address, host->migration_host);
-    if ((job->flags & HV_MIGRATE_RELAYED) != 0)
-        TEXT_SET(out->relay_address, host->relay);
-    out->relay_port = job->stream.relay_port;
     out->port_min = host->port_min != 0 ? host->port_min : HV_PORT_MIN;
     out->port_max = host->port_max != 0 ? host->port_max : HV_PORT_MAX;
 }
@@ -48,6 +45,7 @@ static void fill_stream(const struct job *job, struct snapshot_job *out)
     const struct job_stream *stream = &job->stream;
     bool stands = job->phase == PHASE_RUNNING && job->mode != MODE_POSTCOPY &&
                   stream->stopped_ms != 0 && !stream->target_resumed && !job->userpause.wished;
+    out->port = stream->port;
     out->stopped_since_ms = stands ? stream->stopped_wall_ms : 0;
     TEXT_SET(out->remedy, stream->remedy);
     out->budget = steer_budget(job);

@@ -9,6 +9,7 @@
 #include "engine/data/intent.h"
 #include "engine/data/recovery.h"
 #include "engine/incidents.h"
+#include "engine/model/policy.h"
 #include "engine/model/rejection.h"
 #include "engine/persist.h"
 
@@ -435,11 +436,22 @@ static bool load_judgements(struct store *store, struct fleet *f, struct err *er
     return true;
 }
 
+static void warn_of_retired(const struct fleet *f)
+{
+    for (const struct object *o = f->of_kind[OBJECT_POLICY]; o != NULL; o = o->next)
+        if (o->policy->retired)
+            LOG(WARN, "policy_setting_retired", FIELD_TEXT(NAME, o->name),
+                FIELD_TEXT(TEXT, "`" SETTING_RETIRED "` is no longer used: memory goes straight to "
+                                 "the target; use `ferry hostd` to end a stalled switch-over"));
+}
+
 bool persist_load(struct store *store, struct fleet *f, struct err *err)
 {
     struct loading loading = {
         .store = store, .fleet = f, .rejections = f->queue.scratch, .err = err};
-    return store->ops->each_object(store, add_object, &loading, err) &&
-           store->ops->each_recent_job(store, f->config.jobs_kept, add_job, &loading, err) &&
+    if (!store->ops->each_object(store, add_object, &loading, err))
+        return false;
+    warn_of_retired(f);
+    return store->ops->each_recent_job(store, f->config.jobs_kept, add_job, &loading, err) &&
            err->code == ERR_NONE && load_judgements(store, f, err) && incidents_load(store, f, err);
 }

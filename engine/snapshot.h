@@ -53,9 +53,8 @@ struct snapshot_job {
     char guest_uuid[HV_UUID_MAX], guest_name[HV_NAME_MAX];
     char source[HV_HOST_MAX], target[HV_HOST_MAX], wanted[HV_HOST_MAX];
     char source_address[HV_TEXT_MAX], target_address[HV_TEXT_MAX]; /* for streams; "": libvirt's */
-    char relay_address[HV_TEXT_MAX]; /* it passes through Ferry there; empty: it does not */
-    unsigned relay_port;             /* there and at the target; 0: not known */
-    unsigned port_min, port_max;     /* where the target lets streams in */
+    unsigned port_min, port_max; /* where the target lets streams in */
+    unsigned port;               /* where it listens, if Ferry chose that; 0: libvirt did */
     char requester[SNAPSHOT_WHO_MAX];
     enum phase phase;
     enum mode mode;

@@ -24,10 +24,8 @@ struct hv_host {
     char listen[HV_TEXT_MAX];   /* where it listens for the stream; empty: migration_host if that is
                                    an address, else libvirt decides */
     char tls_name[HV_TEXT_MAX]; /* name in its certificate, if streams go to another one */
-    char relay[HV_TEXT_MAX];    /* address at which Ferry takes streams to it; empty: it does not */
     bool tls;                   /* its QEMU has what TLS needs: memory travels encrypted */
     char helper[HV_URI_MAX];    /* where its `ferry hostd` listens; empty: it has none */
-    char oob[HV_URI_MAX];       /* where Ferry waits for its guests' second monitors; empty: not */
     char helper_secret[HV_SECRET_MAX]; /* what that one and Ferry both know */
     unsigned port_min, port_max;       /* where its libvirt lets streams in; 0: its default */
     int keepalive_interval_s, keepalive_count; /* 0: 5 and 5 */

@@ -91,7 +91,6 @@ struct hv_reply {
         struct hv_block_info block;     /* BLOCK_INFO */
         struct hv_volume_info volume;   /* VOLUME_INFO */
         enum hv_path path;              /* PROBE_PATH */
-        struct hv_relay relay;          /* RELAY_STATS */
         int comparison;                 /* COMPARE_CPU: libvirt's virCPUCompareResult */
         uint64_t dirty_bps;             /* MEASURE_DIRTY: bytes of distinct pages per second */
     } with;

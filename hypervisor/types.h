@@ -149,15 +149,6 @@ void hv_abilities_free(struct hv_abilities *abilities); /* NULL is fine */
  * another order is the same. */
 void hv_abilities_seal(struct hv_abilities *abilities);
 
-/* A guest's streams as a relay sees them, added up. */
-struct hv_relay {
-    unsigned streams;
-    unsigned port;             /* of the relay, and of the target: they listen on the same */
-    uint64_t taken, delivered; /* bytes from the source; acknowledged by the target */
-    uint64_t waiting;          /* on the way between these two */
-    int64_t stuck_ms;          /* something waits and nothing was delivered for so long; -1: not */
-};
-
 enum {                               /* flags of a migration; combined with | */
        HV_MIGRATE_POSTCOPY = 1 << 0, /* allowed, not started */
        HV_MIGRATE_AUTO_CONVERGE = 1 << 1,
@@ -173,7 +164,7 @@ enum {                               /* flags of a migration; combined with | */
        HV_MIGRATE_XBZRLE = 1 << 11,    /* pages are sent as what changed in them */
        HV_MIGRATE_MT = 1 << 12,        /* pages are packed by several threads */
        HV_MIGRATE_ZSTD = 1 << 13,      /* packed parallel streams */
-       HV_MIGRATE_RELAYED = 1 << 14,   /* memory passes through Ferry */
+       /* 1 << 14 was a flag of earlier versions and is stored: engine/data/flags.h */
 };
 struct hv_volume; /* volume.h */
 struct hv_migrate {

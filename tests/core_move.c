@@ -162,8 +162,7 @@ unsigned core_orders(const struct core_world *w, enum hv_call call)
 unsigned core_remedies(const struct core_world *w)
 {
     return core_orders(w, HV_CALL_YANK) + core_orders(w, HV_CALL_DROP_COPY) +
-           core_orders(w, HV_CALL_KILL_STREAM) + core_orders(w, HV_CALL_RESET_RELAY) +
-           core_orders(w, HV_CALL_YANK_OOB) + core_orders(w, HV_CALL_ABORT);
+           core_orders(w, HV_CALL_KILL_STREAM) + core_orders(w, HV_CALL_ABORT);
 }
 
 const struct effect *core_newest(const struct core_world *w, enum hv_call call)

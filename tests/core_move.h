@@ -27,8 +27,7 @@ void core_told(struct core_world *w, const char *host, int lifecycle, int detail
 
 /* Orders given so far; MIGRATE counts those that take up a broken post-copy, nothing else. */
 unsigned core_orders(const struct core_world *w, enum hv_call call);
-unsigned core_remedies(
-    const struct core_world *w); /* YANK, DROP_COPY, KILL_STREAM, RESET_RELAY, YANK_OOB, pauses */
+unsigned core_remedies(const struct core_world *w); /* YANK, DROP_COPY, KILL_STREAM, pauses */
 const struct effect *core_newest(const struct core_world *w, enum hv_call call);
 /* The newest order of that call is answered. */
 void core_answers(struct core_world *w, enum hv_call call, enum err_code code);

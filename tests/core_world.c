@@ -153,18 +153,15 @@ static void answer_volumes(struct core_world *w, const struct effect *effect)
     core_feed(w, &input);
 }
 
-static void answer_stream(struct core_world *w, const struct effect *effect)
+static void answer_path(struct core_world *w, const struct effect *effect)
 {
-    bool path = effect->kind == EFFECT_DO_ASK_PATH;
-    if (++*(path ? &w->asks.paths : &w->relay_asks) > 0 && path && w->loses.paths)
+    w->asks.paths++;
+    if (w->loses.paths)
         return;
-    struct input input = {.kind = INPUT_STREAM, .id = effect->of.act.id};
+    struct input input = {.kind = INPUT_PATH, .id = effect->of.act.id, .of.path = w->path};
     TEXT_SET(input.host, effect->of.act.node);
     TEXT_SET(input.guest, effect->of.act.guest);
-    input.of.stream.call = path ? HV_CALL_PROBE_PATH : HV_CALL_RELAY_STATS;
-    input.of.stream.path = w->path;
-    input.of.stream.relay = w->relay;
-    if (path ? w->path == HV_PATH_UNKNOWN : w->relay.streams == 0)
+    if (w->path == HV_PATH_UNKNOWN)
         err_set(&input.err, ERR_UNREACHABLE, "nobody there");
     core_feed(w, &input);
 }
@@ -186,8 +183,7 @@ static void play(struct core_world *w, const struct effect *effect)
     case EFFECT_DO_ASK_JOB: answer_ask_job(w, effect); break;
     case EFFECT_DO_COMPARE_CPU: answer_cpu(w, effect); break;
     case EFFECT_DO_ASK_VOLUMES: answer_volumes(w, effect); break;
-    case EFFECT_DO_ASK_PATH:
-    case EFFECT_DO_ASK_RELAY: answer_stream(w, effect); break;
+    case EFFECT_DO_ASK_PATH: answer_path(w, effect); break;
     case EFFECT_DO_MIGRATE: note_migrate(w, effect); break;
     case EFFECT_DO_ABORT:
         w->abort_id = effect->of.act.id;

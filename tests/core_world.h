@@ -50,12 +50,11 @@ struct core_world {
         bool paths;               /* what helpers find */
     } loses;
     enum hv_path path;             /* what helpers find; UNKNOWN: they do not answer */
-    struct hv_relay relay;         /* what our relay says; no streams: it has none */
     struct volume_facts volumes;   /* what hosts say about a job's disks and their places */
     enum err_code volumes_unasked; /* they cannot be asked */
     uint64_t migrate_id, abort_id, stop_id;
     unsigned migrates, aborts, watches, unwatches, warnings;
-    unsigned looks, compares, relay_asks, shutdowns, backup_stops, removes;
+    unsigned looks, compares, shutdowns, backup_stops, removes;
     struct {
         unsigned jobs, volumes, paths;
     } asks;                 /* questions so far */

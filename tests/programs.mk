@@ -8,7 +8,7 @@
 
 TESTS_base := clock err fault hash heap json log quantity queue text yaml
 TESTS_store := store* query* retention
-TESTS_hypervisor := hv* libvirt* hostd* definition oob relay
+TESTS_hypervisor := hv* libvirt* hostd* definition
 TESTS_simulator := sim sim_* contract_sim
 TESTS_collector := collector* qemu_log recorder
 TESTS_model := labels ledger migratable migration_config needs object_kind paths persist phase \

@@ -264,11 +264,11 @@ static void on_ask_job(struct fleet *f, const struct input *input, struct moment
     advance_job(f, job, now, fx);
 }
 
-static void on_stream(struct fleet *f, const struct input *input, struct moment now,
-                      struct effects *fx)
+static void on_path(struct fleet *f, const struct input *input, struct moment now,
+                    struct effects *fx)
 {
     struct job *job = active_job(f, input->guest);
-    if (job != NULL && move_answered(job, input, now, fx))
+    if (job != NULL && recovery_probed(job, input->id, input->of.path, &input->err, now, fx))
         advance_job(f, job, now, fx);
 }
 
@@ -507,7 +507,7 @@ static void on_fact(struct fleet *f, struct input *input, struct moment now, str
     case INPUT_CPU: on_cpu(f, input, now, fx); break;
     case INPUT_VOLUMES: on_volumes(f, input, now, fx); break;
     case INPUT_DIRTY: expect_measured(f, input->guest, &input->of.dirty, &input->err); break;
-    case INPUT_STREAM: on_stream(f, input, now, fx); break;
+    case INPUT_PATH: on_path(f, input, now, fx); break;
     case INPUT_CALL: on_call(f, input, now, fx); break;
     default: break;
     }

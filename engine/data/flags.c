@@ -53,9 +53,8 @@ static uint32_t always(void)
 static uint32_t wished(const struct migration_config *c)
 {
     return when(c->auto_converge, FLAG_AUTO_CONVERGE) | when(c->tunnelled, FLAG_TUNNELLED) |
-           when(c->relayed, FLAG_RELAYED) | when(c->post_copy, FLAG_POSTCOPY) |
-           when(c->channels > 0, FLAG_PARALLEL) | one(FLAG_TLS) |
-           when(c->compression == COMPRESSION_XBZRLE, FLAG_XBZRLE) |
+           when(c->post_copy, FLAG_POSTCOPY) | when(c->channels > 0, FLAG_PARALLEL) |
+           one(FLAG_TLS) | when(c->compression == COMPRESSION_XBZRLE, FLAG_XBZRLE) |
            when(c->compression == COMPRESSION_MT, FLAG_MT) |
            when(c->compression == COMPRESSION_ZSTD, FLAG_ZSTD) | when(c->unsafe, FLAG_UNSAFE);
 }
@@ -76,7 +75,6 @@ static uint32_t cannot(const struct flags_facts *f)
     bool zstd =
         f->source.libvirt_version >= LIBVIRT_ZSTD && f->target.libvirt_version >= LIBVIRT_ZSTD;
     return when(f->vfio, FLAG_POSTCOPY) | when(!f->source.tls || !f->target.tls, FLAG_TLS) |
-           when(!f->target.relay, FLAG_RELAYED) |
            when(!is_old_qemu(&f->source) || !is_old_qemu(&f->target), FLAG_MT) |
            when(!zstd, FLAG_ZSTD);
 }
@@ -124,6 +122,7 @@ static void fill(const struct migration_config *c, uint32_t set, struct hv_migra
     out_how->flags = 0;
     for (unsigned i = 0; i < FLAG_COUNT; i++)
         out_how->flags |= (set & one((enum flag)i)) != 0 ? rows[i].bit : 0U;
+    out_how->flags &= ~(unsigned)FLAGS_RELAYED;
     out_how->bandwidth_mibs = whole_mib(c->bandwidth);
     out_how->postcopy_bandwidth_mibs = (set & one(FLAG_POSTCOPY)) != 0 ? whole_mib(after) : 0;
     out_how->auto_converge_initial = slows ? (int)c->throttle_initial : 0;

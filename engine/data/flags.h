@@ -26,10 +26,12 @@ enum flag_rule {
 };
 _Static_assert(FLAG_COUNT <= 32 && FLAG_RULE_COUNT <= 32, "sets of them are 32 bits");
 
+/* Bits of stored flags that no hypervisor is told any more. */
+enum { FLAGS_RELAYED = 1 << 14 };
+
 enum flags_disks { FLAGS_DISKS_STAY, FLAGS_DISKS_WHOLE, FLAGS_DISKS_INCREMENTAL };
 struct flags_side {
     bool tls;                                    /* its QEMU has what TLS needs */
-    bool relay;                                  /* streams to it can pass through Ferry */
     unsigned long libvirt_version, qemu_version; /* as in struct hv_facts; 0: not known */
 };
 struct flags_facts {

@@ -58,14 +58,13 @@ static const char *keeps_copy(const struct ladder_facts *facts)
     return NULL;
 }
 
-/* When it should be over. What is seen to wait at our relay needs no estimate. */
+/* When it should be over. */
 static int64_t due_ms(const struct ladder_facts *facts)
 {
     int64_t due = facts->estimate_ms + facts->estimate_ms / 4 + LADDER_SLACK_MS;
     if (facts->estimate_ms < 0)
         due = LADDER_UNKNOWN_MS;
-    bool stuck = facts->relayed && facts->stuck_ms >= LADDER_SWITCH_MS;
-    return stuck || due < LADDER_SWITCH_MS ? LADDER_SWITCH_MS : due;
+    return due < LADDER_SWITCH_MS ? LADDER_SWITCH_MS : due;
 }
 
 /* The guest stands still, and the source's monitor answers nothing: no abort, no statistics. */
@@ -78,17 +77,6 @@ static enum decision choose_in_switch(const struct ladder_facts *facts, char *ou
     if (waits)
         return say(out_text, DECISION_STREAM_QUIET, "A remedy was ordered %.1f s ago.",
                    seconds(facts->since_remedy_ms));
-    if (facts->relayed && !was_tried(facts, DECISION_STREAM_RESET))
-        return say(
-            out_text, DECISION_STREAM_RESET,
-            "The switch-over stands still for %.1f s; its stream passes through Ferry, which "
-            "resets it.",
-            seconds(facts->stopped_ms));
-    if (facts->oob && !was_tried(facts, DECISION_STREAM_YANKED_OOB))
-        return say(out_text, DECISION_STREAM_YANKED_OOB,
-                   "The switch-over stands still for %.1f s; its stream is broken through the "
-                   "guest's out-of-band monitor, if it has one.",
-                   seconds(facts->stopped_ms));
     if (facts->source_helps && !was_tried(facts, DECISION_STREAM_KILLED))
         return say(
             out_text, DECISION_STREAM_KILLED,
@@ -178,12 +166,6 @@ enum decision ladder_choose(const struct ladder_facts *facts, char out_text[MONI
     if (facts->since_remedy_ms >= 0 && facts->since_remedy_ms < LADDER_AGAIN_MS)
         return say(out_text, DECISION_STREAM_QUIET, "The streams were told to break %.1f s ago.",
                    seconds(facts->since_remedy_ms));
-    bool yanked = was_tried(facts, DECISION_STREAM_YANKED); /* and it hangs, or freed nobody */
-    if (yanked && facts->oob && !was_tried(facts, DECISION_STREAM_YANKED_OOB))
-        return say(out_text, DECISION_STREAM_YANKED_OOB,
-                   "Nothing moved for %.1f s and breaking the streams changed nothing: they are "
-                   "broken through the guest's out-of-band monitor, if it has one.",
-                   seconds(facts->quiet_ms));
     return say(out_text, DECISION_STREAM_YANKED,
                "Nothing moved for %.1f s while disks are kept alike: the streams are broken before "
                "libvirt gives up, which would freeze the guest.",
@@ -252,20 +234,6 @@ static int64_t estimate_ms(const struct job *job)
     return (int64_t)(job->sample.stats.data_remaining * 1000 / job->sample.bandwidth_bps);
 }
 
-/* Through this process: what an earlier one relayed broke with it. */
-static bool is_relayed(const struct job *job)
-{
-    return (job->flags & HV_MIGRATE_RELAYED) != 0 && job->call_out;
-}
-
-/* What was just said of it, or nothing. */
-static int64_t stuck_ms(const struct job *job, struct moment now)
-{
-    const struct job_stream *stream = &job->stream;
-    bool fresh = stream->relay_ms != 0 && now.mono_ms - stream->relay_ms <= LADDER_FRESH_MS;
-    return fresh ? stream->relay_stuck_ms : -1;
-}
-
 static void gather(struct fleet *f, const struct job *job, struct moment now,
                    struct ladder_facts *out)
 {
@@ -276,9 +244,6 @@ static void gather(struct fleet *f, const struct job *job, struct moment now,
         .has_disks = job->volumes_json != NULL,
         .parallel = how.parallel_connections > 0,
         .tunnelled = (job->flags & HV_MIGRATE_TUNNELLED) != 0,
-        .relayed = is_relayed(job),
-        .stuck_ms = stuck_ms(job, now),
-        .oob = fleet_has_oob(f, job->source),
         .quiet_ms = job->stream.sampled_ms - job->stream.flow_ms,
         .silent_ms = job->stream.flow_ms != 0 ? now.mono_ms - job->stream.flow_ms : 0,
         .stopped_ms = job->stream.stopped_ms != 0 && !job->userpause.wished
@@ -312,8 +277,6 @@ static void give(struct fleet *f, struct job *job, enum decision decision, const
         {DECISION_STREAM_YANKED, HV_CALL_YANK, INTENT_YANK, false},
         {DECISION_STREAM_COPY_DROPPED, HV_CALL_DROP_COPY, INTENT_DROP_COPY, true},
         {DECISION_STREAM_ABORT_DROPPED, HV_CALL_DROP_COPY, INTENT_DROP_COPY, true},
-        {DECISION_STREAM_RESET, HV_CALL_RESET_RELAY, INTENT_RESET_RELAY, false},
-        {DECISION_STREAM_YANKED_OOB, HV_CALL_YANK_OOB, INTENT_YANK_OOB, false},
         {DECISION_STREAM_KILLED, HV_CALL_KILL_STREAM, INTENT_KILL_STREAM, false},
         {DECISION_STREAM_TARGET_KILLED, HV_CALL_KILL_STREAM, INTENT_KILL_STREAM, true},
         {DECISION_STREAM_PAUSED, HV_CALL_ABORT, INTENT_PAUSE_STREAM, false},
@@ -332,36 +295,6 @@ static void give(struct fleet *f, struct job *job, enum decision decision, const
     }
 }
 
-/* In a switch-over nobody else knows whether anything moves. An answer that got lost is not
- * awaited.
- */
-static void ask_relay(struct fleet *f, struct job *job, struct moment now, struct effects *fx)
-{
-    job->stream.relay_id = ++f->next_call_id;
-    struct effect *effect = effects_add(fx, EFFECT_DO_ASK_RELAY, job, now.wall_ms);
-    effect->of.act.id = job->stream.relay_id;
-    TEXT_SET(effect->of.act.node, job->source);
-    TEXT_SET(effect->of.act.guest, job->guest_uuid);
-}
-
-bool ladder_relayed(struct job *job, uint64_t id, const struct hv_relay *relay,
-                    const struct err *err, struct moment now)
-{
-    struct job_stream *stream = &job->stream;
-    if (stream->relay_id == 0 || stream->relay_id != id)
-        return false;
-    stream->relay_id = 0;
-    if (err->code != ERR_NONE)
-        return true;
-    if (stream->relay_ms != 0 && relay->delivered != stream->relay_bytes)
-        stream->flow_ms = stream->sampled_ms = now.mono_ms;
-    stream->relay_bytes = relay->delivered;
-    stream->relay_port = relay->port;
-    stream->relay_stuck_ms = relay->stuck_ms;
-    stream->relay_ms = now.mono_ms;
-    return true;
-}
-
 /* Nobody else asks the two sides while a call is out. */
 static void keep_looking(struct fleet *f, struct job *job, struct moment now, struct effects *fx)
 {
@@ -371,8 +304,6 @@ static void keep_looking(struct fleet *f, struct job *job, struct moment now, st
     if (now.mono_ms - job->stream.looked_ms >= AGAIN_MS) {
         job->stream.looked_ms = now.mono_ms;
         looks_begin(f, job, now, fx);
-        if (is_relayed(job))
-            ask_relay(f, job, now, fx);
     }
     if (job->wake_ms > job->stream.looked_ms + AGAIN_MS)
         job->wake_ms = job->stream.looked_ms + AGAIN_MS;
@@ -437,10 +368,6 @@ void ladder_advance(struct fleet *f, struct job *job, struct moment now, struct 
     struct monitor_decision decision = {.estimate_ms = -1};
     gather(f, job, now, &facts);
     if (facts.silent_ms < LADDER_QUIET_MS && facts.stopped_ms < 0) {
-        if (is_relayed(job) && !job->stream.port_asked && job->has_sample) {
-            job->stream.port_asked = true; /* to be shown */
-            ask_relay(f, job, now, fx);
-        }
         if (job->pending == PENDING_STALLED) {
             step_wait_over(job, now);
             job->changed = true;
@@ -474,11 +401,7 @@ bool ladder_called(struct fleet *f, struct job *job, uint64_t id, const struct e
     if (!order_answered(job, &job->stream.order, id, err, now, fx))
         return false;
     enum intent_kind kind = job->stream.order.kind;
-    bool once = kind == INTENT_RESET_RELAY || kind == INTENT_YANK_OOB;
-    if (once && err->code != ERR_NONE && err->code != ERR_UNREACHABLE)
-        job->stream.ordered_ms = 0; /* nothing was done: nothing to wait for */
-    bool broken = once || kind == INTENT_KILL_STREAM;
-    if (broken && err->code == ERR_NONE && job->mode != MODE_POSTCOPY)
+    if (kind == INTENT_KILL_STREAM && err->code == ERR_NONE && job->mode != MODE_POSTCOPY)
         job->stream.aborted_ms = now.mono_ms; /* it is over: a target that does not know is told */
     if (err->code != ERR_NONE)
         effects_event(fx, job, now.wall_ms, true, "RemedyFailed", "%s at %s: %.300s",

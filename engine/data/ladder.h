@@ -35,9 +35,6 @@ struct ladder_facts {
     bool has_disks;      /* that are copied along */
     bool parallel;       /* several streams */
     bool tunnelled;      /* libvirt's keepalive ends it */
-    bool relayed;        /* it passes through us */
-    bool oob;            /* Ferry waits for second monitors: the guest may have one */
-    int64_t stuck_ms;    /* bytes wait at our relay for so long; -1: none do, or nobody knows */
     int64_t quiet_ms;    /* nothing was measured to move for so long */
     int64_t silent_ms;   /* the same, or nothing could be measured: in a switch-over nothing can */
     int64_t stopped_ms;  /* how long the source stands still for the migration; -1: it does not.
@@ -60,9 +57,6 @@ enum decision ladder_choose(const struct ladder_facts *facts, char out_text[MONI
 
 /* A measurement of a running migration. */
 void ladder_sample(struct job *job, const struct sample *sample, struct moment now);
-/* How the streams through our relay fare, or err. False: nobody asked. */
-bool ladder_relayed(struct job *job, uint64_t id, const struct hv_relay *relay,
-                    const struct err *err, struct moment now);
 /* The source stopped or went on, or the target went on. */
 void ladder_event(struct job *job, bool at_source, const struct hv_event *event, struct moment now);
 /* Looks, decides and orders. */

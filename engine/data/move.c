@@ -38,8 +38,8 @@ static unsigned choose_port(struct fleet *f, const struct job *job)
 {
     enum { PORTS_TRIED_MAX = 2 };
     struct node *target = fleet_node(f, job->target);
-    bool relayed = (job->flags & (HV_MIGRATE_TUNNELLED | HV_MIGRATE_RELAYED)) != 0;
-    if (target == NULL || relayed || !hv_host_listens_on_address(&target->host) ||
+    bool tunnelled = (job->flags & HV_MIGRATE_TUNNELLED) != 0;
+    if (target == NULL || tunnelled || !hv_host_listens_on_address(&target->host) ||
         !hv_quirk_of(HV_QUIRK_RESUME_KILLS_TARGET, target->facts.libvirt_version) ||
         !flags_allow_postcopy(job) || job->retries >= PORTS_TRIED_MAX)
         return 0;
@@ -55,7 +55,7 @@ void move_call(struct fleet *f, struct job *job, struct moment now, struct effec
 {
     const struct hv_sight *sight = &job->source_side.sight;
     bool paused = sight->state == HV_STATE_PAUSED && sight->reason == HV_PAUSED_USER;
-    job->flags &= ~(unsigned)(HV_MIGRATE_PAUSED | HV_MIGRATE_PERSIST);
+    job->flags &= ~(unsigned)(HV_MIGRATE_PAUSED | HV_MIGRATE_PERSIST | FLAGS_RELAYED);
     job->flags |= paused ? HV_MIGRATE_PAUSED : 0U; /* its user paused it: it arrives paused */
     job->flags |= sight->persistent ? HV_MIGRATE_PERSIST : 0U; /* defined there: it stays so */
     job->stream.port = choose_port(f, job);
@@ -249,14 +249,6 @@ bool move_saw_target(struct fleet *f, const struct job *job)
     const struct node *target = fleet_node(f, job->target);
     return target != NULL && !job->stream.target_unseen &&
            target->lost.times + f->missed == job->stream.target_losses;
-}
-
-bool move_answered(struct job *job, const struct input *input, struct moment now,
-                   struct effects *fx)
-{
-    if (input->of.stream.call == HV_CALL_PROBE_PATH)
-        return recovery_probed(job, input->id, input->of.stream.path, &input->err, now, fx);
-    return ladder_relayed(job, input->id, &input->of.stream.relay, &input->err, now);
 }
 
 /* What can be seen only for a moment is remembered: that it stopped, that it ran on the target. */

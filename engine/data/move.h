@@ -24,9 +24,6 @@ void move_abort_called(struct job *job, const struct err *err, struct moment now
 /* Somebody asks to stop, in any phase. */
 void move_ask_abort(struct job *job, const char *requester, enum abort_cause cause, const char *why,
                     struct moment now, struct effects *fx);
-/* An answer to a question about its stream. False: nobody asked. */
-bool move_answered(struct job *job, const struct input *input, struct moment now,
-                   struct effects *fx);
 /* Moves a handed-off job as far as the facts allow. */
 void move_advance(struct fleet *f, struct job *job, struct moment now, struct effects *fx);
 /* Was the target in sight, and everything it said heard, since the call went out? */

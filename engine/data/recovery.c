@@ -141,11 +141,6 @@ static void note_death(struct fleet *f, struct job *job, struct moment now, stru
         recovery_way_name(job->recovery.way));
 }
 
-static unsigned stream_port(const struct job *job)
-{
-    return job->stream.port != 0 ? job->stream.port : job->stream.relay_port;
-}
-
 /* Which libvirt the target has decides what it may be asked, and that comes just after it connects.
  */
 static bool knows_version(struct fleet *f, const struct job *job)
@@ -163,7 +158,7 @@ static enum recovery_way choose_way(struct fleet *f, const struct job *job, char
     unsigned long version = target != NULL ? target->facts.libvirt_version : 0;
     bool quirk = hv_quirk_of(HV_QUIRK_RESUME_KILLS_TARGET, version);
     bool tunnelled = (job->flags & HV_MIGRATE_TUNNELLED) != 0;
-    bool has_port = stream_port(job) != 0 && !tunnelled && target != NULL &&
+    bool has_port = job->stream.port != 0 && !tunnelled && target != NULL &&
                     hv_host_listens_on_address(&target->host);
     if (!quirk && (job->recovery.unsafe & bit(RECOVERY_WAY_LIBVIRT)) == 0)
         return RECOVERY_WAY_LIBVIRT;
@@ -198,9 +193,9 @@ static void resume(struct fleet *f, struct job *job, enum recovery_way way, stru
     flags_fill(job, &effect->of.act.migrate);
     TEXT_SET(effect->of.act.migrate.target, job->target);
     effect->of.act.migrate.flags |= HV_MIGRATE_RESUME | HV_MIGRATE_POSTCOPY;
-    effect->of.act.migrate.port = by_monitor ? stream_port(job) : 0;
+    effect->of.act.migrate.port = by_monitor ? job->stream.port : 0;
     if (!by_monitor) /* the target's QEMU closes its first listener for another one */
-        job->stream.port = job->stream.relay_port = 0;
+        job->stream.port = 0;
     job->recovery.way = way;
     job->recovery.losses = losses_of(f, job);
     job->recovery.next_ms = now.mono_ms + RECOVERY_AGAIN_MS;

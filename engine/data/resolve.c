@@ -6,6 +6,7 @@
 
 #include "base/text.h"
 #include "engine/data/final.h"
+#include "engine/data/flags.h"
 #include "engine/data/looks.h"
 #include "engine/data/monitor.h"
 #include "engine/data/move.h"
@@ -45,7 +46,7 @@ void resolve_begin(struct job *job, struct moment now)
 static void reason_from_error(const struct job *job, char *out, size_t out_bytes)
 {
     const struct err *error = &job->error;
-    bool relayed = (job->flags & HV_MIGRATE_RELAYED) != 0 && job->adopted;
+    bool relayed = (job->flags & FLAGS_RELAYED) != 0 && job->adopted; /* by an earlier version */
     if (error->code == ERR_NONE || error->code == ERR_UNREACHABLE)
         (void)snprintf(out, out_bytes,
                        "the migration ended out of sight and the guest stayed on %s%s", job->source,

@@ -159,12 +159,6 @@ struct node *fleet_node(struct fleet *f, const char *name)
     return node;
 }
 
-bool fleet_has_oob(struct fleet *f, const char *name)
-{
-    const struct node *node = fleet_node(f, name);
-    return node != NULL && node->host.oob[0] != '\0';
-}
-
 bool fleet_has_helper(struct fleet *f, const char *name)
 {
     const struct node *node = fleet_node(f, name);

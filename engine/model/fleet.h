@@ -90,8 +90,7 @@ DEFINE_OWNED(fleet)
 MUST_CHECK bool fleet_add_node(struct fleet *f, const struct hv_host *host, int64_t wall_ms,
                                struct err *err);
 struct node *fleet_node(struct fleet *f, const char *name); /* or NULL */
-bool fleet_has_oob(struct fleet *f, const char *node);    /* its guests may have a second monitor */
-bool fleet_has_helper(struct fleet *f, const char *node); /* its host has a `ferry hostd` */
+bool fleet_has_helper(struct fleet *f, const char *node);   /* its host has a `ferry hostd` */
 struct guest *fleet_guest(struct fleet *f, const char *uuid);
 /* By namespace and name; *out_count says how many different guests carry it. */
 struct guest *fleet_guest_named(struct fleet *f, const char *ns, const char *name,

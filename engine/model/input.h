@@ -27,13 +27,9 @@ struct input {
         struct sample sample;         /* SAMPLE */
         struct hv_sight sight;        /* LOOK */
         struct hv_job_stats stats;    /* ASK_JOB, FINAL */
-        struct {
-            enum hv_call call; /* which of the two was asked; err when it could not be */
-            enum hv_path path;
-            struct hv_relay relay;
-        } stream;                 /* STREAM */
-        enum hv_call call;        /* CALL */
-        struct judgement *judged; /* JUDGED; owned */
+        enum hv_path path;            /* PATH; err when it could not be asked */
+        enum hv_call call;            /* CALL */
+        struct judgement *judged;     /* JUDGED; owned */
         struct {
             struct migration_request request; /* its texts are owned by the input */
         } create;

@@ -69,13 +69,7 @@ struct job_stream {            /* engine/data/ladder.h */
     int64_t advanced_ms;       /* monotonic: it was last looked after */
     int64_t looked_ms;         /* monotonic: both sides were asked */
     int last;                  /* enum decision of the newest look */
-    uint64_t relay_id;         /* question to our relay out, 0: none */
-    bool port_asked;           /* ... was asked once while all is well */
-    unsigned relay_port;       /* it and the target listen there; 0: not known */
     unsigned port;             /* that Ferry chose for the target to listen on; 0: libvirt did */
-    uint64_t relay_bytes;      /* it delivered */
-    int64_t relay_ms;          /* monotonic: when it said so; 0: never */
-    int64_t relay_stuck_ms;    /* bytes waited there for so long; -1: none did */
     char remedy[JOB_NOTE_MAX]; /* what was done, for the reason; empty: nothing */
 };
 

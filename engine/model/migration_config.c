@@ -233,6 +233,11 @@ static bool is_ignored(const struct reading *r, const char *path)
     return false;
 }
 
+static bool is_retired(const char *key)
+{
+    return strcmp(key, SETTING_RETIRED) == 0;
+}
+
 static enum setting find(const char *path)
 {
     enum setting setting = 0;
@@ -270,7 +275,7 @@ static bool read_member(struct reading *r, const char *prefix, const char *key,
                         struct json_object *value, struct err *err)
 {
     char path[PATH_MAX_BYTES], where[PATH_MAX_BYTES * 2];
-    if (prefix[0] == '\0' && is_ignored(r, key))
+    if (prefix[0] == '\0' && (is_ignored(r, key) || is_retired(key)))
         return true;
     bool fits = snprintf(path, sizeof path, "%s%s", prefix, key) < (int)sizeof path;
     bool is_path = strchr(key, '.') != NULL; /* a name with a dot is no way into a group */

@@ -39,6 +39,9 @@ struct migration_config {
 #undef TYPE_WORD
 };
 
+/* A setting of earlier versions: read whatever its value, without effect. */
+#define SETTING_RETIRED "relayed"
+
 void migration_config_default(struct migration_config *out_config);
 /* Reads what the object holds into *config and leaves the rest alone; *out_set (may be NULL) gets
  * a bit 1 << enum setting for each. from_policy: settings a policy may not make are refused, as

@@ -45,6 +45,7 @@ static bool read_spec(struct json_object *spec, struct policy *policy, struct er
     if (!json_object_is_type(spec, json_type_object))
         return err_set(err, ERR_UNPROCESSABLE, "spec: expected an object");
     migration_config_default(&policy->values);
+    policy->retired = json_at(spec, SETTING_RETIRED) != NULL;
     return read_selectors(json_at(spec, "selectors"), policy, err) &&
            migration_config_read(spec, true, ignored, &policy->values, &policy->set, err);
 }

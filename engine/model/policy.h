@@ -14,6 +14,7 @@ struct policy {
     bool has_selectors;
     struct labels guest, ns; /* virtualMachineInstanceSelector, namespaceSelector */
     uint64_t set;            /* bits of enum setting */
+    bool retired;            /* it has SETTING_RETIRED, which has no effect any more */
     struct migration_config values;
 };
 /* From a MigrationPolicy's spec. ERR_UNPROCESSABLE with the field. */

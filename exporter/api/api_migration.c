@@ -82,14 +82,14 @@ static void add_target_sight(struct json_object *state, const struct snapshot_si
         json_add_time(state, "targetNodeDomainReadyTimestamp", sight->at_ms);
 }
 
-/* By port, with KubeVirt's channel: 0 is the memory's. Known where the port is ours to choose,
- * which it is with a relay; else libvirt chooses one and tells nobody. */
+/* By port, with KubeVirt's channel: 0 is the memory's. Known where the port was Ferry's to
+ * choose (engine/data/move.c); else libvirt chooses one and tells nobody. */
 static void add_ports(struct json_object *state, const struct snapshot_job *job)
 {
     char port[API_SHORT_TEXT_MAX];
-    if (job->relay_port == 0)
+    if (job->port == 0)
         return;
-    (void)snprintf(port, sizeof port, "%u", job->relay_port);
+    (void)snprintf(port, sizeof port, "%u", job->port);
     json_add_i64(json_add_object(state, "targetDirectMigrationNodePorts"), port, 0);
 }
 

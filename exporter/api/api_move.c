@@ -75,9 +75,8 @@ static void add_stream(struct json_object *ferry, const struct snapshot_job *job
     struct json_object *stream = json_add_object(ferry, "stream");
     api_add_unless_empty(stream, "sourceAddress", job->source_address);
     api_add_unless_empty(stream, "targetAddress", job->target_address);
-    api_add_unless_empty(stream, "relayAddress", job->relay_address);
-    if (job->relay_port != 0)
-        json_add_i64(stream, "port", job->relay_port);
+    if (job->port != 0)
+        json_add_i64(stream, "port", job->port);
     if (job->port_max == 0) /* the target is not configured any more */
         return;
     struct json_object *ports = json_add_object(stream, "targetPorts");

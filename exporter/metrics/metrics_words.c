@@ -95,7 +95,8 @@ static void touch_decisions(struct metrics_counters *c)
         for (enum decision why = 0; why < DECISION_COUNT; why++) {
             bool is_ladders = why >= DECISION_STREAM_QUIET; /* the last rows are the ladder's */
             const char *labels[] = {monitors[i][0], monitors[i][1], decision_name(why)};
-            if (is_ladders == (strcmp(monitors[i][0], "ladder") == 0))
+            if (is_ladders == (strcmp(monitors[i][0], "ladder") == 0) &&
+                decision_action(why) != MONITOR_RETIRED)
                 (void)promx_metric_touch(c->of[METRIC_DECISIONS], labels);
         }
 }

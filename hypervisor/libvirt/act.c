@@ -46,12 +46,7 @@ bool libvirt_act_migrate(virDomainPtr domain, const struct job *job, struct err 
     const struct hv_host *target = &job->target->config;
     const char *peer = target->peer_uri[0] != '\0' ? target->peer_uri : target->uri;
     virConnectPtr conn = virDomainGetConnect(domain);
-    unsigned port = 0;
-    uint64_t relay = 0;
-    if ((how->flags & HV_MIGRATE_RELAYED) != 0 &&
-        (relay = libvirt_relay_open(job, &port, err)) == 0)
-        return false;
-    struct wish wish = libvirt_wish(how, target, port);
+    struct wish wish = libvirt_wish(how, target);
     add_changes(&wish, domain, how, err);
 
     bool done = false;
@@ -63,7 +58,6 @@ bool libvirt_act_migrate(virDomainPtr domain, const struct job *job, struct err 
     if (!done && err->code == ERR_NONE)
         (void)libvirt_connection_fail(conn, err);
     libvirt_wish_fini(&wish);
-    libvirt_relay_close(job, relay, err);
     return done;
 }
 

@@ -1,5 +1,5 @@
 /* helper.c - calls that go beside libvirt: what a host's `ferry hostd` is asked to do (close the
- * sockets of a guest's migration, try whether another host can be reached), and relays.
+ * sockets of a guest's migration, try whether another host can be reached).
  *
  * It must work when the libvirtd hangs, so it needs neither a connection nor a worker: a thread of
  * its own does it, a few of them at most, since the helper answers in moments or not at all.
@@ -53,14 +53,6 @@ static bool probe_path(const struct job *job, enum hv_path *out_path, struct err
 static void ask_helper(const struct job *job, struct hv_reply *reply)
 {
     enum hv_call call = job->request.call;
-    if (call == HV_CALL_RELAY_STATS || call == HV_CALL_RESET_RELAY) {
-        (void)libvirt_relay_ask(job, reply);
-        return;
-    }
-    if (call == HV_CALL_YANK_OOB) {
-        (void)libvirt_oob_ask(job, reply);
-        return;
-    }
     if (job->host->config.helper[0] == '\0') {
         (void)err_set(&reply->err, ERR_HYPERVISOR, "this host has no helper (`ferry hostd`)");
         return;

@@ -98,8 +98,6 @@ struct libvirt {
     pthread_mutex_t lock; /* threads */
     pthread_cond_t changed;
     unsigned threads;
-    struct relays *relays; /* NULL: no host has any */
-    struct oob *oob;       /* NULL: no monitors are waited for */
     size_t n;
     struct host hosts[]; /* sorted by name */
 };
@@ -177,14 +175,6 @@ char *libvirt_resume_order(const char *host, unsigned port);
 /* dirty.c */
 bool libvirt_dirty_measure(virDomainPtr domain, const struct job *job, uint64_t *out_bps,
                            struct err *err);
-
-/* relayed.c: memory that passes through Ferry. 0 with err: it cannot. */
-uint64_t libvirt_relay_open(const struct job *job, unsigned *out_port, struct err *err);
-void libvirt_relay_close(const struct job *job, uint64_t id, const struct err *err); /* 0 is fine */
-bool libvirt_relay_ask(const struct job *job, struct hv_reply *reply);
-bool libvirt_oob_ask(const struct job *job, struct hv_reply *reply);
-/* Relays and out-of-band monitors, if any host has them. */
-bool libvirt_relay_start(struct libvirt *libvirt, struct err *err);
 
 /* helper.c */
 MUST_CHECK bool libvirt_helper_submit(struct host *host, struct job *take_job, struct err *err);

@@ -7,8 +7,6 @@
 
 #include "base/text.h"
 #include "hypervisor/libvirt/internal.h"
-#include "hypervisor/oob/oob.h"
-#include "hypervisor/relay/relay.h"
 
 enum { THREAD_STACK_BYTES = 1024 * 1024 };
 
@@ -31,8 +29,6 @@ void libvirt_unref(struct libvirt *libvirt)
             libvirt_lane_fini(&libvirt->hosts[i].lanes[lane]);
         libvirt_keeper_fini(&libvirt->hosts[i].keeper);
     }
-    relays_free(libvirt->relays);
-    oob_free(libvirt->oob);
     (void)pthread_cond_destroy(&libvirt->changed);
     (void)pthread_mutex_destroy(&libvirt->lock);
     (void)pthread_rwlock_destroy(&libvirt->gate);
@@ -155,8 +151,7 @@ static struct job *job_new(struct libvirt *libvirt, struct host *host,
 /* Need no libvirtd, and must work when that hangs. */
 static bool is_beside(enum hv_call call)
 {
-    return call == HV_CALL_KILL_STREAM || call == HV_CALL_PROBE_PATH ||
-           call == HV_CALL_RELAY_STATS || call == HV_CALL_RESET_RELAY || call == HV_CALL_YANK_OOB;
+    return call == HV_CALL_KILL_STREAM || call == HV_CALL_PROBE_PATH;
 }
 
 static bool submit(void *impl, const struct hv_request *request, struct err *err)
@@ -290,7 +285,7 @@ struct hv *libvirt_new(const struct hv_host *hosts, size_t n, const struct clock
     (void)pthread_rwlock_init(&libvirt->gate, NULL);
     (void)pthread_mutex_init(&libvirt->lock, NULL);
     libvirt_wait_cond_init(&libvirt->changed);
-    if (!adopt_hosts(libvirt, hosts, n, err) || !libvirt_relay_start(libvirt, err)) {
+    if (!adopt_hosts(libvirt, hosts, n, err)) {
         libvirt_unref(libvirt);
         return NULL;
     }

@@ -12,7 +12,6 @@
 
 #include "base/json.h"
 #include "hypervisor/libvirt/internal.h"
-#include "hypervisor/oob/qmp.h"
 
 /* As if the host had said it: not possible as things are. */
 static bool refuse(struct err *err, const char *text)
@@ -35,17 +34,59 @@ static struct json_object *returned(struct json_object *answer, struct err *err)
     return NULL;
 }
 
+/* Nodes that libvirt makes for disks on their way. */
+#define MIGRATION_NODE "migration-"
+
+static const char *text_at(struct json_object *object, const char *path)
+{
+    const char *text;
+    struct err ignored = {0};
+    return json_get_text(object, path, "", &text, &ignored) ? text : "";
+}
+
+static bool is_ours(struct json_object *instance, bool disks)
+{
+    if (json_object_get_type(instance) != json_type_object)
+        return false;
+    const char *type = text_at(instance, "type");
+    if (!disks)
+        return strcmp(type, "migration") == 0;
+    return strcmp(type, "block-node") == 0 &&
+           strncmp(text_at(instance, "node-name"), MIGRATION_NODE, strlen(MIGRATION_NODE)) == 0;
+}
+
+static void choose(struct json_object *known, bool disks, struct json_object *chosen)
+{
+    size_t n = json_object_get_type(known) == json_type_array ? json_object_array_length(known) : 0;
+    for (size_t i = 0; i < n; i++) {
+        struct json_object *instance = json_object_array_get_idx(known, i);
+        if (is_ours(instance, disks))
+            json_add(chosen, NULL, json_object_get(instance));
+    }
+}
+
+/* The nodes of disks on their way, then memory; nothing else, most of all no chardev of a monitor,
+ * is ours to break. */
 char *libvirt_yank_order(const char *instances, struct err *err)
 {
     OWNED(json_object) answer = json_parse(instances, strlen(instances), "query-yank", err);
     struct json_object *known = answer != NULL ? returned(answer, err) : NULL;
-    struct err none = {0};
-    char *order = known != NULL ? qmp_yank_order(known, "execute", NULL, &none) : NULL;
-    if (none.code == ERR_REFUSED)
-        (void)refuse(err, none.text);
-    else if (none.code != ERR_NONE)
-        *err = none;
-    return order;
+    if (known == NULL)
+        return NULL;
+    OWNED(json_object) order = json_object_new_object();
+    json_add_text(order, "execute", "yank");
+    struct json_object *chosen = json_add_array(json_add_object(order, "arguments"), "instances");
+    choose(known, true, chosen);
+    choose(known, false, chosen);
+    if (chosen != NULL && json_object_array_length(chosen) == 0) {
+        (void)refuse(err, "no stream to break");
+        return NULL;
+    }
+    const char *text = chosen != NULL ? json_object_to_json_string(order) : NULL;
+    char *copy = text != NULL ? strdup(text) : NULL;
+    if (copy == NULL)
+        (void)err_set(err, ERR_NOMEM, "no memory for an order to QEMU");
+    return copy;
 }
 
 bool libvirt_monitor_obeyed(const char *text, struct err *err)

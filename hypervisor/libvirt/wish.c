@@ -130,44 +130,28 @@ static void add_uri(struct wish *wish, const char *host, unsigned port)
     libvirt_wish_text(wish, VIR_MIGRATE_PARAM_URI, uri);
 }
 
-/* The name that the source must find in the target's certificate, where it is not the one it was
- * told to connect to: what is relayed is told the relay's. */
-static const char *name_of(const struct hv_host *target, bool relayed, char *address, size_t bytes)
-{
-    if (target->tls_name[0] != '\0' || !relayed)
-        return target->tls_name;
-    (void)hv_literal_address(target->migration_host, address, bytes);
-    return address;
-}
-
 /* Where the stream goes. A tunnelled one goes through libvirt's own connection. */
 static void add_addresses(struct wish *wish, const struct hv_migrate *how,
-                          const struct hv_host *target, unsigned relay_port)
+                          const struct hv_host *target)
 {
     bool resumes = (how->flags & HV_MIGRATE_RESUME) != 0; /* a new listener: libvirt's choice */
-    char listen[HV_TEXT_MAX], address[HV_TEXT_MAX];
+    char listen[HV_TEXT_MAX];
     bool tunnelled = (how->flags & HV_MIGRATE_TUNNELLED) != 0;
-    bool relayed = relay_port != 0;
-    const char *name = name_of(target, relayed, address, sizeof address);
-    if (!tunnelled && (relayed || target->migration_host[0] != '\0'))
-        add_uri(wish, relayed ? target->relay : target->migration_host,
-                relayed   ? relay_port
-                : resumes ? 0
-                          : how->port);
+    if (!tunnelled && target->migration_host[0] != '\0')
+        add_uri(wish, target->migration_host, resumes ? 0 : how->port);
     if (!tunnelled && target->listen[0] != '\0')
         libvirt_wish_text(wish, VIR_MIGRATE_PARAM_LISTEN_ADDRESS, target->listen);
     else if (!tunnelled && hv_literal_address(target->migration_host, listen, sizeof listen))
         libvirt_wish_text(wish, VIR_MIGRATE_PARAM_LISTEN_ADDRESS, listen);
-    if ((how->flags & HV_MIGRATE_TLS) != 0 && name[0] != '\0')
-        libvirt_wish_text(wish, VIR_MIGRATE_PARAM_TLS_DESTINATION, name);
+    if ((how->flags & HV_MIGRATE_TLS) != 0 && target->tls_name[0] != '\0')
+        libvirt_wish_text(wish, VIR_MIGRATE_PARAM_TLS_DESTINATION, target->tls_name);
 }
 
-struct wish libvirt_wish(const struct hv_migrate *how, const struct hv_host *target,
-                         unsigned relay_port)
+struct wish libvirt_wish(const struct hv_migrate *how, const struct hv_host *target)
 {
     struct wish wish = {.flags = flags_of(how)};
     add_numbers(&wish, how);
-    add_addresses(&wish, how, target, relay_port);
+    add_addresses(&wish, how, target);
     return wish;
 }
 

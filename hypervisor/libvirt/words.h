@@ -18,9 +18,7 @@ struct wish {
     int n, capacity;
     bool failed; /* something could not be added */
 };
-/* relay_port: the target's relay waits there; 0: the stream goes straight to it. */
-struct wish libvirt_wish(const struct hv_migrate *how, const struct hv_host *target,
-                         unsigned relay_port);
+struct wish libvirt_wish(const struct hv_migrate *how, const struct hv_host *target);
 void libvirt_wish_text(struct wish *wish, const char *name, const char *text);
 void libvirt_wish_fini(struct wish *wish);
 

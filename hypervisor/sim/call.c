@@ -245,14 +245,7 @@ static void call_fires(struct sim *sim, void *owner)
 {
     struct call *call = owner;
     enum hv_call what = call->request.call;
-    bool relay =
-        what == HV_CALL_RELAY_STATS || what == HV_CALL_RESET_RELAY || what == HV_CALL_YANK_OOB;
-    bool helper = what == HV_CALL_KILL_STREAM || what == HV_CALL_PROBE_PATH;
-    bool beside = relay || helper; /* need no libvirtd */
-    if (relay && call->stage == CALL_EXECUTE) {
-        sim_order_relay(sim, call);
-        return;
-    }
+    bool beside = what == HV_CALL_KILL_STREAM || what == HV_CALL_PROBE_PATH; /* need no libvirtd */
     if (beside && call->stage == CALL_EXECUTE) {
         sim_order_helper(sim, call);
         return;

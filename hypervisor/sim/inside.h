@@ -83,7 +83,6 @@ void sim_answer(struct sim *sim, struct call *call);
 void sim_answer_measure(struct sim *sim, struct call *call); /* its window is over */
 void sim_order(struct sim *sim, struct call *call);
 void sim_order_helper(struct sim *sim, struct call *call); /* need no libvirtd */
-void sim_order_relay(struct sim *sim, struct call *call);
 char *sim_describe_guest(const struct copy *copy, bool stored);
 char *sim_describe_host(const struct host *host);
 char *sim_describe_emulator(const struct host *host);
@@ -132,7 +131,6 @@ void sim_stream_close(struct sim *sim, struct job *job);
 void sim_stream_update(struct sim *sim, struct job *job); /* flows or not, limits changed */
 void sim_stream_settle(struct sim *sim, struct job *job); /* before dirtying changes */
 void sim_stream_begin(struct sim *sim, struct job *job, uint64_t bytes); /* a pass or a rest */
-bool sim_stream_relay(const struct sim *sim, const struct job *job, struct hv_relay *out_relay);
 void sim_stream_stats(const struct sim *sim, const struct job *job, struct hv_job_stats *out_stats);
 
 /* fault.c: the script. */

@@ -185,59 +185,6 @@ void sim_order_helper(struct sim *sim, struct call *call)
         helper_kills(sim, call);
 }
 
-/* A QEMU whose main loop hangs takes it all the same. */
-static void yank_oob(struct sim *sim, struct call *call)
-{
-    struct guest *guest;
-    struct job *job = job_of(sim, call);
-    struct hv_reply reply = {0};
-    HASH_FIND_STR(sim->guests, call->request.guest, guest);
-    if (guest == NULL || !guest->what.oob || call->host->faults[SIM_FAULT_HOST_LOST] > 0)
-        sim_error_set(&reply.err, SIM_ERROR_NO_MONITOR, NULL, NULL);
-    else if (job == NULL || sim_job_in_postcopy(job) ||
-             !(job->phase == JOB_STUCK ? sim_job_yank(sim, job)
-                                       : sim_job_close_sockets(sim, job, true)))
-        sim_error_set(&reply.err, SIM_ERROR_NO_STREAM, NULL, NULL);
-    sim_call_reply(sim, call, &reply);
-}
-
-/* Ferry's own: a reset gets through to the source unless that is cut from Ferry. */
-void sim_order_relay(struct sim *sim, struct call *call)
-{
-    if (call->request.call == HV_CALL_YANK_OOB) {
-        yank_oob(sim, call);
-        return;
-    }
-    struct job *job = job_of(sim, call);
-    struct hv_reply reply = {0};
-    bool there = job != NULL && sim_stream_relay(sim, job, &reply.with.relay);
-    if (!there)
-        sim_error_set(&reply.err, SIM_ERROR_NO_STREAM, NULL, NULL);
-    else if (call->request.call == HV_CALL_RESET_RELAY &&
-             job->from->faults[SIM_FAULT_HOST_LOST] == 0)
-        (void)sim_job_close_sockets(sim, job, true);
-    sim_call_reply(sim, call, &reply);
-}
-
-/* A stream that is yet to come finds nobody. */
-void sim_ferry_ends(struct sim *sim)
-{
-    struct host *host, *next_host;
-    struct job *job, *next;
-    HASH_ITER(hh, sim->hosts, host, next_host)
-    {
-        DL_FOREACH_SAFE2(host->out, job, next, out_next)
-        {
-            if ((job->how.flags & HV_MIGRATE_RELAYED) == 0)
-                continue;
-            if (job->phase == JOB_PREPARE || job->phase == JOB_CONNECT)
-                job->guest->dooms[SIM_FAULT_PORT_REFUSED] = true;
-            else
-                (void)sim_job_close_sockets(sim, job, true);
-        }
-    }
-}
-
 static const struct {
     enum sim_error (*obey)(struct sim *sim, struct call *call, struct copy *copy);
     bool changes_run_state; /* needs libvirt's lock on both sides of a migration */

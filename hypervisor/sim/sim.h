@@ -40,7 +40,6 @@ struct sim_host {
     char lacks_machine[64], lacks_network[64], lacks_bridge[64], lacks_pool[64];
     bool other_cpu;     /* COMPARE_CPU says incompatible */
     uint64_t hugepages; /* of 2 MiB */
-    bool relay;         /* Ferry may relay streams to it */
     bool helper;        /* a `ferry hostd` answers there, also when its libvirtd does not */
     uint64_t pool_free; /* bytes left in each of its pools; 0: plenty */
     unsigned long libvirt_version; /* 0: 9.0.0; what it cannot bear: hypervisor/versions.def */
@@ -60,7 +59,6 @@ struct sim_guest {
     bool block_job;                  /* of its shared or local disk */
     bool snapshot;                   /* one is kept of it, which stops a migration */
     uint64_t disk_bytes;             /* of its local disk, vda; 0: 1 GiB */
-    bool oob;                        /* it has a second monitor, out of band */
     struct hv_place disk;            /* where that lies; empty: some file */
 };
 struct sim_fault {
@@ -122,8 +120,5 @@ uint64_t sim_violations(const struct sim *sim); /* times the law was broken; mus
 uint64_t sim_daemons_ended(const struct sim *sim);
 /* A hash over the whole state: same seed and script, same hash. */
 uint64_t sim_hash(const struct sim *sim);
-
-/* The process that asks through this port dies: what it relayed breaks. */
-void sim_ferry_ends(struct sim *sim);
 
 #endif

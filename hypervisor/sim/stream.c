@@ -14,8 +14,6 @@
 
 enum {
     PASS_MIN_MS = 10,          /* the shortest pass; QEMU looks at its clock about as often */
-    RELAY_PORT = 49184,        /* the first that relays take */
-    RELAY_BYTES = 1 << 20,     /* what a relay has in its hands when nobody takes it */
     POSTCOPY_FAULT_PAGES = 16, /* one request in so many pages; the rest comes by itself */
 };
 
@@ -167,24 +165,6 @@ void sim_stream_begin(struct sim *sim, struct job *job, uint64_t bytes)
     job->moved_ms = job->pass_began_ms = sim->now_ms;
     sim_stream_update(sim, job);
     set_end(sim, job);
-}
-
-/* False: there is no stream, or none that is relayed. */
-bool sim_stream_relay(const struct sim *sim, const struct job *job, struct hv_relay *out_relay)
-{
-    bool open = job->phase == JOB_COPY || job->phase == JOB_BLACKOUT || job->phase == JOB_STUCK;
-    if (!open || (job->how.flags & HV_MIGRATE_RELAYED) == 0)
-        return false;
-    bool stuck = !sim_stream_has_path(job);
-    uint64_t delivered = job->stream.processed + moved_now(sim, job);
-    uint64_t waiting = stuck ? RELAY_BYTES : 0;
-    *out_relay = (struct hv_relay){.streams = 1,
-                                   .port = RELAY_PORT,
-                                   .taken = delivered + waiting,
-                                   .delivered = delivered,
-                                   .waiting = waiting,
-                                   .stuck_ms = stuck ? sim->now_ms - job->moved_ms : -1};
-    return true;
 }
 
 static uint64_t expected_downtime_ms(const struct job *job)

@@ -571,7 +571,6 @@ const struct contract_case contract_cases[] = {
     {"a yanked guest stays at home", contract_a_yanked_guest_stays_at_home},
     {"only an incoming copy is dropped", contract_only_an_incoming_copy_is_dropped},
     {"a host without a helper says so", contract_a_host_without_a_helper_says_so},
-    {"what is not relayed has no relay", contract_what_is_not_relayed_has_no_relay},
     {"a path is probed by a helper only", contract_a_path_is_probed_by_a_helper_only},
     {"a dirty rate is measured", contract_a_dirty_rate_is_measured},
     {"a guest suspended on its way runs where it arrives",

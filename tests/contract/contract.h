@@ -110,7 +110,6 @@ bool contract_what_is_not_broken_is_not_taken_up(struct contract_world *w);
 bool contract_a_yanked_guest_stays_at_home(struct contract_world *w);
 bool contract_only_an_incoming_copy_is_dropped(struct contract_world *w);
 bool contract_a_host_without_a_helper_says_so(struct contract_world *w);
-bool contract_what_is_not_relayed_has_no_relay(struct contract_world *w);
 bool contract_a_path_is_probed_by_a_helper_only(struct contract_world *w);
 bool contract_a_dirty_rate_is_measured(struct contract_world *w);
 bool contract_a_guest_suspended_on_its_way_runs_where_it_arrives(struct contract_world *w);

@@ -285,19 +285,6 @@ bool contract_a_host_without_a_helper_says_so(struct contract_world *w)
                           reply->err.text);
 }
 
-bool contract_what_is_not_relayed_has_no_relay(struct contract_world *w)
-{
-    const char *source, *target;
-    uint64_t id = begin_move(w, &source, &target);
-    return id != 0 &&
-           expect(w, contract_call(w, HV_CALL_YANK_OOB, source, w->guest), ERR_NOT_FOUND, 0) &&
-           expect(w, contract_call(w, HV_CALL_RELAY_STATS, source, w->guest), ERR_HYPERVISOR,
-                  NOT_VALID) &&
-           expect(w, contract_call(w, HV_CALL_RESET_RELAY, source, w->guest), ERR_HYPERVISOR,
-                  NOT_VALID) &&
-           expect_done(w, contract_answer(w, id)) && arrived(w, source, target);
-}
-
 bool contract_a_path_is_probed_by_a_helper_only(struct contract_world *w)
 {
     struct hv_request probe = {.call = HV_CALL_PROBE_PATH};

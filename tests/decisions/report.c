@@ -339,7 +339,7 @@ void report_effect(struct world *w, const struct effect *effect)
         return;
     }
     if (effect->kind == EFFECT_DO_NOTE_LOOK ||
-        (effect->kind >= EFFECT_DO_LOOK && effect->kind <= EFFECT_DO_ASK_RELAY))
+        (effect->kind >= EFFECT_DO_LOOK && effect->kind <= EFFECT_DO_ASK_PATH))
         return; /* questions are shown with their answers */
     head(w);
     if (effect->kind == EFFECT_DO_REMOVE || effect->kind == EFFECT_DO_UNWATCH) {

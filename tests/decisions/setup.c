@@ -151,13 +151,12 @@ static bool read_cpu(const struct world *w, const struct yaml_node *node, struct
 
 static bool read_host(struct world *w, const struct yaml_node *node, struct err *err)
 {
-    static const char *const keys[] = {"name",          "libvirt",  "qemu",     "memory",  "cpus",
-                                       "address",       "helper",   "oob",      "relay",   "tls",
-                                       "labels",        "taints",   "cpu",      "path",    "pools",
-                                       "unschedulable", "machines", "networks", "bridges", "arch",
-                                       "hugepages",     "silent"};
-    const char *name = NULL, *address = "", *relay = "", *arch = "x86_64";
-    bool helper = false, oob = false, silent = false;
+    static const char *const keys[] = {"name",     "libvirt", "qemu",  "memory",        "cpus",
+                                       "address",  "helper",  "tls",   "labels",        "taints",
+                                       "cpu",      "path",    "pools", "unschedulable", "machines",
+                                       "networks", "bridges", "arch",  "hugepages",     "silent"};
+    const char *name = NULL, *address = "", *arch = "x86_64";
+    bool helper = false, silent = false;
     uint64_t memory = 0, cpus = 0;
     if (w->n_hosts == WORLD_HOSTS_MAX)
         return yaml_fail(w->yaml, node, err, "%d hosts are the limit", WORLD_HOSTS_MAX);
@@ -166,8 +165,7 @@ static bool read_host(struct world *w, const struct yaml_node *node, struct err 
     host->is.tls = true;
     if (!yaml_only_keys(w->yaml, node, keys, COUNT(keys), err) ||
         !case_text(w, node, "name", &name, err) || !case_text(w, node, "address", &address, err) ||
-        !case_text(w, node, "relay", &relay, err) || !case_text(w, node, "arch", &arch, err) ||
-        !case_bool(w, node, "helper", &helper, err) || !case_bool(w, node, "oob", &oob, err) ||
+        !case_text(w, node, "arch", &arch, err) || !case_bool(w, node, "helper", &helper, err) ||
         !case_bool(w, node, "silent", &silent, err) ||
         !case_bool(w, node, "tls", &host->is.tls, err) ||
         !case_number(w, node, "memory", &memory, err) ||
@@ -180,9 +178,7 @@ static bool read_host(struct world *w, const struct yaml_node *node, struct err 
         return yaml_fail(w->yaml, node, err, "a host needs a name");
     TEXT_SET(host->is.name, name);
     TEXT_SET(host->is.migration_host, address);
-    TEXT_SET(host->is.relay, relay);
     TEXT_SET(host->is.helper, helper ? "helper" : "");
-    TEXT_SET(host->is.oob, oob ? "oob" : "");
     TEXT_SET(host->facts.arch, arch);
     host->facts.memory_kib = memory / 1024;
     host->facts.cpus = (unsigned)cpus;

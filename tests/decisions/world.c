@@ -170,16 +170,14 @@ static void answer_volumes(struct world *w, const struct effect *effect)
     tell(w, &input);
 }
 
-static void answer_stream(struct world *w, const struct effect *effect)
+static void answer_path(struct world *w, const struct effect *effect)
 {
     const struct world_host *host = world_host(w, effect->of.act.node);
-    struct input input = answer_to(effect, INPUT_STREAM);
-    bool is_path = effect->kind == EFFECT_DO_ASK_PATH;
-    input.of.stream.call = is_path ? HV_CALL_PROBE_PATH : HV_CALL_RELAY_STATS;
-    input.of.stream.path = host->path;
-    if (!is_path || host->path == HV_PATH_UNKNOWN || !host->connected)
+    struct input input = answer_to(effect, INPUT_PATH);
+    input.of.path = host->path;
+    if (host->path == HV_PATH_UNKNOWN || !host->connected)
         err_set(&input.err, ERR_UNREACHABLE, "nobody answers");
-    report_answer(w, effect, hv_call_name(input.of.stream.call),
+    report_answer(w, effect, hv_call_name(HV_CALL_PROBE_PATH),
                   input.err.code != ERR_NONE ? input.err.text : hv_path_name(host->path));
     tell(w, &input);
 }
@@ -245,8 +243,7 @@ static void act(struct world *w, const struct effect *effect)
     case EFFECT_DO_ASK_FINAL: answer_final(w, effect); break;
     case EFFECT_DO_COMPARE_CPU: answer_cpu(w, effect); break;
     case EFFECT_DO_ASK_VOLUMES: answer_volumes(w, effect); break;
-    case EFFECT_DO_ASK_PATH:
-    case EFFECT_DO_ASK_RELAY: answer_stream(w, effect); break;
+    case EFFECT_DO_ASK_PATH: answer_path(w, effect); break;
     case EFFECT_DO_MIGRATE: take_migrate(w, effect); break;
     case EFFECT_DO_ABORT:
     case EFFECT_DO_STOP_BACKUP: note_order(w, effect, HV_CALL_ABORT); break;
@@ -264,7 +261,7 @@ static bool goes_uncommitted(const struct effect *effect)
 {
     return effect->kind == EFFECT_DO_ABORT ||
            (effect->kind == EFFECT_DO_TUNE && effect->of.act.stops) ||
-           (effect->kind >= EFFECT_DO_LOOK && effect->kind <= EFFECT_DO_ASK_RELAY);
+           (effect->kind >= EFFECT_DO_LOOK && effect->kind <= EFFECT_DO_ASK_PATH);
 }
 
 static void commit(struct world *w)

@@ -172,8 +172,6 @@ void fleet_sim_host(struct fleet_sim *fs, size_t i, struct sim_host *host)
     if (host->libvirt_version == 0 && i % 3 == 1)
         host->libvirt_version = 11003000; /* ends when it is asked to resume a post-copy */
     TEXT_SET(fs->hosts[i].helper, host->helper ? "simulated" : "");
-    TEXT_SET(fs->hosts[i].oob, "simulated");
-    TEXT_SET(fs->hosts[i].relay, host->relay ? "simulated" : "");
     assert_true(sim_add_host(fs->sim, host, &err));
 }
 
@@ -241,7 +239,6 @@ int64_t fleet_sim_now(struct fleet_sim *fs)
 
 void fleet_sim_crash(struct fleet_sim *fs)
 {
-    sim_ferry_ends(fs->sim);
     start_life(fs);
     tell_connected(fs);
 }

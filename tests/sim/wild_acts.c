@@ -147,9 +147,9 @@ static void put_policy(struct wild_fleet *w)
     char spec[256], name[WILD_NAME_MAX];
     (void)snprintf(spec, sizeof spec,
                    "{\"selectors\":{\"virtualMachineInstanceSelector\":{\"app\":\"%c\"}},"
-                   "\"bandwidthPerMigration\":\"%lluMi\",\"allowPostCopy\":%s,\"relayed\":%s}",
+                   "\"bandwidthPerMigration\":\"%lluMi\",\"allowPostCopy\":%s}",
                    (char)('w' + (int)wild_dice(w, 4)), (unsigned long long)(16 + wild_dice(w, 200)),
-                   wild_chance(w, 50) ? "true" : "false", wild_chance(w, 50) ? "true" : "false");
+                   wild_chance(w, 50) ? "true" : "false");
     (void)snprintf(name, sizeof name, "p%llu", (unsigned long long)wild_dice(w, 3));
     put(w, OBJECT_POLICY, "", name, spec);
 }

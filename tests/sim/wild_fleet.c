@@ -76,8 +76,7 @@ static bool on_submit(struct fleet_sim *fs, const struct hv_request *request)
     struct wild_fleet *w = wild_of(fs);
     bool is_order = request->call == HV_CALL_MIGRATE || request->call == HV_CALL_ABORT ||
                     request->call == HV_CALL_SHUTDOWN || request->call == HV_CALL_YANK ||
-                    request->call == HV_CALL_DROP_COPY || request->call == HV_CALL_KILL_STREAM ||
-                    request->call == HV_CALL_RESET_RELAY;
+                    request->call == HV_CALL_DROP_COPY || request->call == HV_CALL_KILL_STREAM;
     if (w->crash == CRASH_AFTER_ORDERS && is_order && w->orders_left-- == 0)
         w->dying = true;
     if (w->dying)
@@ -113,7 +112,6 @@ static void make_host(struct wild_fleet *w, size_t i, unsigned tight)
     host->hugepages = wild_chance(w, 50) ? 4096 : 0;
     host->other_cpu = wild_chance(w, 8);
     host->helper = wild_chance(w, 40);
-    host->relay = wild_chance(w, 50);
     host->keepalive_ms = wild_chance(w, 50) ? 6000 : 0;
     if (wild_chance(w, 10))
         TEXT_SET(host->lacks_network, "prod");

@@ -8,8 +8,7 @@
 static void fill(struct snapshot_job *job)
 {
     TEXT_SET(job->source_address, "192.0.2.9");
-    TEXT_SET(job->relay_address, "192.0.2.7");
-    job->relay_port = 49190;
+    job->port = 49190;
     job->port_min = 49152;
     job->port_max = 49215;
     job->handed_off_ms = world_wall_ms - 60000;
@@ -72,7 +71,6 @@ static const struct {
     {"migrationState.migrationConfiguration.allowPostCopy", "false"},
     {"ferry.stream.sourceAddress", "192.0.2.9"},
     {"ferry.stream.targetAddress", "192.0.2.1"},
-    {"ferry.stream.relayAddress", "192.0.2.7"},
     {"ferry.stream.port", "49190"},
     {"ferry.stream.targetPorts.min", "49152"},
     {"ferry.stream.targetPorts.max", "49215"},
@@ -196,7 +194,6 @@ static void a_port_that_libvirt_chose_is_not_guessed(void **state)
     OWNED(json_object) object = api_job_object(&job);
     assert_null(json_at(object, "status.migrationState.targetDirectMigrationNodePorts"));
     assert_null(json_at(object, "status.ferry.stream.port"));
-    assert_null(json_at(object, "status.ferry.stream.relayAddress"));
     assert_int_equal(json_object_get_int(json_at(object, "status.ferry.stream.targetPorts.max")),
                      49215);
     job.port_min = job.port_max = 0; /* of a node that is not configured any more */

@@ -105,24 +105,31 @@ static inline int exit_status(pid_t pid)
     return WEXITSTATUS(status);
 }
 
-/* An appliance over a simulated fleet; FERRY_SERVER names it from now on. */
-static inline void start(struct appliance *a, const char *fleet)
+/* An appliance over a simulated fleet, with a configuration file unless that is NULL; FERRY_SERVER
+ * names it from now on. text gets what it logged. */
+static inline void start_with(struct appliance *a, const char *fleet, char *file, char *text,
+                              size_t n)
 {
     int ends[2];
-    char text[4096];
     write_file(a->file, fleet);
     assert_int_equal(pipe(ends), 0);
     char name[] = "ferry serve", simulate[] = "--simulate", listen[] = "--listen",
-         address[] = "127.0.0.1:0";
-    char *argv[] = {name, simulate, a->file, listen, address, NULL};
-    a->pid = start_child(verb_serve, 5, argv, ends[1], ends[1]);
+         address[] = "127.0.0.1:0", config[] = "--config";
+    char *argv[] = {name, simulate, a->file, listen, address, config, file, NULL};
+    a->pid = start_child(verb_serve, file != NULL ? 7 : 5, argv, ends[1], ends[1]);
     (void)close(ends[1]);
     a->log = ends[0];
-    assert_true(read_until(a->log, "serving", text, sizeof text));
+    assert_true(read_until(a->log, "serving", text, n));
     const char *port = strstr(text, "127.0.0.1:");
     assert_non_null(port);
     (void)snprintf(a->url, sizeof a->url, "http://%.*s", (int)strcspn(port, " \n"), port);
     (void)setenv("FERRY_SERVER", a->url, 1);
+}
+
+static inline void start(struct appliance *a, const char *fleet)
+{
+    char text[4096];
+    start_with(a, fleet, NULL, text, sizeof text);
 }
 
 static inline void stop(struct appliance *a)

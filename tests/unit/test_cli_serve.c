@@ -62,6 +62,26 @@ static void a_guest_moves_through_the_whole_appliance(void **state)
     assert_int_equal(run(verb_get, "get nodes", out, sizeof out), EXIT_UNREACHABLE);
 }
 
+static void each_key_that_is_no_longer_used_is_warned_of_once_at_start(void **state)
+{
+    (void)state;
+    static const char *const keys[] = {"`relay` of hosts", "`outOfBand`", "`migrations.relayed`"};
+    char file[32], words[128], log[8192];
+    write_file(file, "hosts:\n- {name: h1, uri: 'qemu:///s', relay: 10.0.0.9}\n"
+                     "- {name: h2, uri: 'qemu:///s', relay: 10.0.0.9}\n"
+                     "outOfBand: {listen: '127.0.0.1:4555'}\nmigrations: {relayed: true}\n");
+    struct appliance a;
+    start_with(&a, fleet, file, log, sizeof log);
+    for (size_t i = 0; i < COUNT(keys); i++) {
+        (void)snprintf(words, sizeof words, "%s is no longer used: ", keys[i]);
+        const char *first = strstr(log, words);
+        assert_non_null(first);
+        assert_null(strstr(first + 1, words));
+    }
+    stop(&a);
+    (void)unlink(file);
+}
+
 static void a_slow_move_outlasts_a_wait_and_is_aborted_once(void **state)
 {
     (void)state;
@@ -404,6 +424,7 @@ TEST_FILE(test_cli_serve)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(a_guest_moves_through_the_whole_appliance),
+        cmocka_unit_test(each_key_that_is_no_longer_used_is_warned_of_once_at_start),
         cmocka_unit_test(a_slow_move_outlasts_a_wait_and_is_aborted_once),
         cmocka_unit_test(wrong_usage_is_status_two),
         cmocka_unit_test(a_wait_ends_in_time_although_the_appliance_hangs),

@@ -246,23 +246,6 @@ static const struct story {
      "ferry.yaml:2: ", "not a path from the root"},
     {"rules by half a path", "hosts:\n- {name: h1, uri: 'qemu:///s'}\nanalyzer: {rules: r}\n",
      "ferry.yaml:3: ", "not a path from the root"},
-    {"a relay by name", "hosts:\n- {name: h1, uri: 'qemu:///s', relay: ferry}\n",
-     "ferry.yaml:2: ", "'ferry' is not an IP address"},
-    {"a relay to nowhere",
-     "hosts:\n- {name: h1, uri: 'qemu:///s', relay: 10.0.0.9, migrationAddress: h1}\n",
-     "ferry.yaml:2: ", "'migrationAddress'"},
-    {"a relay at its own target",
-     "hosts:\n- {name: h1, uri: 'qemu:///s', relay: 10.0.0.1, migrationAddress: 10.0.0.1}\n",
-     "ferry.yaml:2: ", "same address"},
-    {"monitors from anywhere", ONE_HOST "outOfBand: {listen: '10.0.0.9:4555'}\n",
-     "ferry.yaml:4: ", "trustNetwork"},
-    {"monitors from anywhere at all",
-     ONE_HOST "outOfBand: {listen: '0.0.0.0:4555', trustNetwork: false}\n",
-     "ferry.yaml:4: ", "full control"},
-    {"monitors by name", ONE_HOST "outOfBand: {listen: 'ferry:4555'}\n",
-     "ferry.yaml:4: ", "ADDRESS:PORT"},
-    {"monitors nowhere", ONE_HOST "outOfBand: {trustNetwork: true}\n",
-     "ferry.yaml:4: ", "'listen'"},
     {"a helper by name", "hosts:\n- {name: h1, uri: 'qemu:///s', helper: 'h1:7011'}\n",
      "ferry.yaml:2: ", "'h1' is not an IP address"},
     {"a helper without a port", "hosts:\n- {name: h1, uri: 'qemu:///s', helper: 10.0.0.1}\n",
@@ -303,6 +286,39 @@ static void a_wrong_file_is_told_where_and_what(void **state)
             strstr(err.text, stories[i].what) == NULL)
             fail_msg("%s: got '%s'", stories[i].name, err.text);
     }
+}
+
+static void keys_that_are_no_longer_used_are_accepted_and_warned_of(void **state)
+{
+    (void)state;
+    static const struct {
+        const char *text;
+        enum config_retired key;
+        const char *name;
+    } rows[] = {
+        {"hosts:\n- {name: h1, uri: 'qemu:///s', relay: 10.0.0.9}\n", CONFIG_RETIRED_RELAY,
+         "`relay`"},
+        {"hosts:\n- {name: h1, uri: 'qemu:///s', relay: any}\n"
+         "- {name: h2, uri: 'qemu:///s', relay: any}\n",
+         CONFIG_RETIRED_RELAY, "`relay`"},
+        {ONE_HOST "outOfBand: {listen: '10.0.0.9:4555', trustNetwork: true}\n",
+         CONFIG_RETIRED_OUT_OF_BAND, "`outOfBand`"},
+        {ONE_HOST "migrations: {relayed: true, allowPostCopy: true}\n", CONFIG_RETIRED_RELAYED,
+         "`migrations.relayed`"},
+    };
+    for (size_t i = 0; i < COUNT(rows); i++) {
+        struct err err = {0};
+        OWNED(config) c = parse(rows[i].text, &err);
+        assert_string_equal(err.text, "");
+        assert_int_equal(c->retired, 1U << rows[i].key);
+        const char *text = config_retired_text(rows[i].key);
+        assert_true(text_has_prefix(text, rows[i].name));
+        assert_non_null(strstr(text, "no longer used"));
+        assert_non_null(strstr(text, "ferry hostd"));
+    }
+    struct err err = {0};
+    OWNED(config) plain = parse(ONE_HOST, &err);
+    assert_int_equal(plain->retired, 0);
 }
 
 /* A file that only its owner can read; the caller removes it. */
@@ -513,6 +529,7 @@ TEST_FILE(test_config)
         cmocka_unit_test(logs_are_where_it_is_said_or_usual),
         cmocka_unit_test(what_is_not_said_is_kubevirts_default),
         cmocka_unit_test(a_wrong_file_is_told_where_and_what),
+        cmocka_unit_test(keys_that_are_no_longer_used_are_accepted_and_warned_of),
         cmocka_unit_test(a_helper_has_its_hosts_secret_or_the_files),
         cmocka_unit_test(every_setting_can_be_made_and_is_checked_at_its_line),
         cmocka_unit_test(bandwidth_is_mib_or_a_quantity_of_bytes),

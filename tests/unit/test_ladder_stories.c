@@ -244,6 +244,25 @@ static void a_helper_at_the_source_comes_before_the_copy(void **state)
     core_free(w);
 }
 
+/* With several streams the target does not learn of it, and libvirt's call waits for the target. */
+static void a_target_that_keeps_its_copy_after_its_socket_was_closed_loses_it(void **state)
+{
+    (void)state;
+    struct core_world *w = core_flowing(NULL, false);
+    TEXT_SET(core_node(w, "h1")->host.helper, "h1:9180");
+    stops_for_the_switch(w);
+    core_pass(w, 5200);
+    core_answers(w, HV_CALL_KILL_STREAM, ERR_NONE);
+    core_pass(w, 1000);
+    assert_int_equal(core_remedies(w), 1); /* nothing is destroyed before the source was seen */
+    w->source = CORE_RUNS;
+    core_told(w, "h1", HV_LIFECYCLE_RESUMED, 0);
+    core_pass(w, LADDER_ABORT_MS + 2500);
+    assert_int_equal(core_orders(w, HV_CALL_DROP_COPY), 1);
+    assert_int_equal(core_remedies(w), 2);
+    core_free(w);
+}
+
 static void nothing_is_destroyed_while_one_side_is_in_doubt(void **state)
 {
     (void)state;
@@ -486,6 +505,7 @@ TEST_FILE(test_ladder_stories)
         cmocka_unit_test(an_aborted_call_that_a_dead_target_holds_is_freed),
         cmocka_unit_test(a_stalled_switch_over_is_freed_by_dropping_the_copy),
         cmocka_unit_test(a_helper_at_the_source_comes_before_the_copy),
+        cmocka_unit_test(a_target_that_keeps_its_copy_after_its_socket_was_closed_loses_it),
         cmocka_unit_test(nothing_is_destroyed_while_one_side_is_in_doubt),
         cmocka_unit_test(nothing_is_destroyed_once_post_copy_was_ordered),
         cmocka_unit_test(an_answer_that_is_old_destroys_nothing),

@@ -37,19 +37,13 @@ static const char *told(const struct wish *wish)
     return line;
 }
 
-static void expect_relayed(struct hv_migrate how, struct hv_host target, unsigned relay_port,
-                           unsigned flags, const char *parameters)
-{
-    struct wish wish = libvirt_wish(&how, &target, relay_port);
-    assert_int_equal(wish.flags, ALWAYS | flags);
-    assert_string_equal(told(&wish), parameters);
-    libvirt_wish_fini(&wish);
-}
-
 static void expect(struct hv_migrate how, struct hv_host target, unsigned flags,
                    const char *parameters)
 {
-    expect_relayed(how, target, 0, flags, parameters);
+    struct wish wish = libvirt_wish(&how, &target);
+    assert_int_equal(wish.flags, ALWAYS | flags);
+    assert_string_equal(told(&wish), parameters);
+    libvirt_wish_fini(&wish);
 }
 
 static void every_flag_has_its_word(void **state)
@@ -74,7 +68,6 @@ static void every_flag_has_its_word(void **state)
         {HV_MIGRATE_XBZRLE, VIR_MIGRATE_COMPRESSED, "compression=xbzrle"},
         {HV_MIGRATE_MT, VIR_MIGRATE_COMPRESSED, "compression=mt"},
         {HV_MIGRATE_ZSTD, VIR_MIGRATE_COMPRESSED, "compression=zstd"},
-        {HV_MIGRATE_RELAYED, 0, ""}, /* its port says so */
         {HV_MIGRATE_XBZRLE | HV_MIGRATE_MT, VIR_MIGRATE_COMPRESSED,
          "compression=xbzrle compression=mt"},
     };
@@ -84,7 +77,7 @@ static void every_flag_has_its_word(void **state)
         expect((struct hv_migrate){.flags = rows[i].wish}, (struct hv_host){0}, rows[i].flags,
                rows[i].parameters);
     }
-    assert_int_equal(all, 2 * HV_MIGRATE_RELAYED - 1); /* a new flag needs its row here */
+    assert_int_equal(all, 2 * HV_MIGRATE_ZSTD - 1); /* a new flag needs its row here */
 }
 
 static void numbers_are_sent_unless_they_are_nought(void **state)
@@ -137,24 +130,6 @@ static void a_certificate_s_name_goes_with_encryption_only(void **state)
            "tls.destination=h2.example");
 }
 
-static void what_is_relayed_goes_to_the_relay_and_names_the_target(void **state)
-{
-    (void)state;
-    struct hv_host target = {.migration_host = "10.0.0.2", .relay = "10.0.0.9"};
-    struct hv_migrate plain = {.flags = HV_MIGRATE_RELAYED};
-    struct hv_migrate safe = {.flags = HV_MIGRATE_RELAYED | HV_MIGRATE_TLS};
-    expect_relayed(plain, target, 49200, 0,
-                   "migrate_uri=tcp://10.0.0.9:49200 listen_address=10.0.0.2");
-    expect_relayed(safe, target, 49200, VIR_MIGRATE_TLS,
-                   "migrate_uri=tcp://10.0.0.9:49200 listen_address=10.0.0.2 "
-                   "tls.destination=10.0.0.2");
-    TEXT_SET(target.tls_name, "h2.example");
-    TEXT_SET(target.relay, "fd00::9");
-    expect_relayed(safe, target, 49200, VIR_MIGRATE_TLS,
-                   "migrate_uri=tcp://[fd00::9]:49200 listen_address=10.0.0.2 "
-                   "tls.destination=h2.example");
-}
-
 static void a_broken_post_copy_is_taken_up_with_its_limit_and_nothing_else(void **state)
 {
     (void)state;
@@ -195,7 +170,6 @@ TEST_FILE(test_libvirt_wish)
         cmocka_unit_test(numbers_are_sent_unless_they_are_nought),
         cmocka_unit_test(the_stream_goes_where_the_target_listens),
         cmocka_unit_test(a_certificate_s_name_goes_with_encryption_only),
-        cmocka_unit_test(what_is_relayed_goes_to_the_relay_and_names_the_target),
         cmocka_unit_test(a_broken_post_copy_is_taken_up_with_its_limit_and_nothing_else),
         cmocka_unit_test(the_target_listens_on_the_port_that_was_chosen),
     };

@@ -328,6 +328,17 @@ static void what_is_wrong_is_refused_with_the_field(void **state)
     policy_free(NULL);
 }
 
+static void a_setting_of_earlier_versions_is_accepted_and_changes_nothing(void **state)
+{
+    (void)state;
+    struct err err = {0};
+    OWNED(policy) old = policy_parse("{\"relayed\":true,\"allowPostCopy\":true}", &err);
+    OWNED(policy) same = policy_parse("{\"allowPostCopy\":true}", &err);
+    assert_string_equal(err.text, "");
+    assert_true(old->retired && !same->retired);
+    assert_int_equal(old->set, same->set);
+}
+
 TEST_FILE(test_policy)
 {
     const struct CMUnitTest tests[] = {
@@ -338,6 +349,7 @@ TEST_FILE(test_policy)
         cmocka_unit_test(disruption_follows_post_copy_when_not_said),
         cmocka_unit_test(without_a_policy_the_fleet_decides),
         cmocka_unit_test(what_is_wrong_is_refused_with_the_field),
+        cmocka_unit_test(a_setting_of_earlier_versions_is_accepted_and_changes_nothing),
     };
     return cmocka_run_group_tests_name("policy", tests, NULL, NULL);
 }

@@ -148,8 +148,7 @@ static void an_answer_of_long_ago_changes_nothing(void **state)
 {
     (void)state;
     struct core_world *w = broken(HV_PATH_OPEN);
-    struct input late = {.kind = INPUT_STREAM, .id = 1, .of.stream.path = HV_PATH_DEAD};
-    late.of.stream.call = HV_CALL_PROBE_PATH;
+    struct input late = {.kind = INPUT_PATH, .id = 1, .of.path = HV_PATH_DEAD};
     TEXT_SET(late.host, "h1");
     TEXT_SET(late.guest, CORE_GUEST);
     core_feed(w, &late);

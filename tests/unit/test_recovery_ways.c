@@ -393,16 +393,6 @@ static void a_call_after_which_the_target_was_lost_is_not_made_again(void **stat
     core_free(w);
 }
 
-static void the_port_of_a_relay_survives_a_restart(void **state)
-{
-    (void)state;
-    struct core_world *w = core_in_postcopy();
-    core_job(w)->stream.relay_port = PORT;
-    core_restart(w, 1000);
-    assert_int_equal(core_job(w)->stream.port, PORT);
-    core_free(w);
-}
-
 TEST_FILE(test_recovery_ways)
 {
     const struct CMUnitTest tests[] = {
@@ -423,7 +413,6 @@ TEST_FILE(test_recovery_ways)
         cmocka_unit_test(a_port_that_is_taken_is_followed_by_another_and_then_by_libvirt_s),
         cmocka_unit_test(a_failure_that_is_not_the_port_s_is_final_at_once),
         cmocka_unit_test(a_call_after_which_the_target_was_lost_is_not_made_again),
-        cmocka_unit_test(the_port_of_a_relay_survives_a_restart),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

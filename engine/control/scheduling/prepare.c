@@ -231,7 +231,6 @@ static struct flags_side side_of(const struct node *node)
     struct flags_side side = {0};
     if (node != NULL) {
         side.tls = node->host.tls;
-        side.relay = node->host.relay[0] != '\0';
         side.libvirt_version = node->facts.libvirt_version;
         side.qemu_version = node->facts.hypervisor_version;
     }
