@@ -24,12 +24,12 @@ struct job *admission_automatic(struct fleet *f, struct guest *guest, enum origi
     TEXT_SET(job->ns, guest->ns);
     TEXT_SET(job->guest_uuid, guest->uuid);
     TEXT_SET(job->guest_name, guest->name);
-    TEXT_SET(job->requester, requester);
-    TEXT_SET(job->evacuates, origin == ORIGIN_EVACUATION ? guest->owner->node->name : "");
-    job->origin = origin;
-    job->priority = priority;
-    job->pending = PENDING_SLOT_FLEET;
-    job->created_ms = now.wall_ms;
+    TEXT_SET(job->request.requester, requester);
+    TEXT_SET(job->request.evacuates, origin == ORIGIN_EVACUATION ? guest->owner->node->name : "");
+    job->request.origin = origin;
+    job->request.priority = priority;
+    job->wait.pending = PENDING_SLOT_FLEET;
+    job->times.created_ms = now.wall_ms;
     fleet_add_job(f, job);
     return job;
 }
@@ -46,12 +46,12 @@ void advance_stop(struct fleet *f, struct job *job, const char *who, enum abort_
                   const char *why, struct moment now, struct effects *fx)
 {
     (void)fx;
-    job->abort_cause = cause;
-    TEXT_SET(job->abort_requester, who);
-    TEXT_SET(job->abort_why, why);
-    job->abort_asked = true;
+    job->abort.cause = cause;
+    TEXT_SET(job->abort.requester, who);
+    TEXT_SET(job->abort.why, why);
+    job->abort.asked = true;
     if (phase_is_busy(job->phase))
         return;
-    job->outcome = OUTCOME_ABORTED;
+    job->result.outcome = OUTCOME_ABORTED;
     world_step(f, job, TRIGGER_CANCELLED, now);
 }

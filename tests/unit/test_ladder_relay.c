@@ -12,7 +12,7 @@
 static struct core_world *relayed(void)
 {
     struct core_world *w = core_flowing(NULL, false);
-    core_job(w)->flags |= HV_MIGRATE_RELAYED;
+    core_job(w)->call.flags |= HV_MIGRATE_RELAYED;
     w->relay = (struct hv_relay){.streams = 1, .taken = 1000, .delivered = 1000, .stuck_ms = -1};
     return w;
 }
@@ -63,7 +63,7 @@ static void a_stalled_switch_over_is_reset_long_before_its_estimate(void **state
                 core_said(w, "StreamStalled", "resets") == 1);
     core_answers(w, HV_CALL_RESET_RELAY, ERR_NONE);
     goes_on_at_the_source(w);
-    assert_non_null(strstr(core_job(w)->failure_reason, "passes through Ferry"));
+    assert_non_null(strstr(core_job(w)->result.failure_reason, "passes through Ferry"));
     assert_int_equal(core_open_intents(w), 0);
     core_clean(w);
     core_free(w);
@@ -81,9 +81,9 @@ static void the_port_of_a_relay_is_known_while_all_is_well(void **state)
     struct err err = {0};
     struct publisher *publisher = publisher_new(&err);
     const struct snapshot *shot = publish(publisher, w->fleet, w->now.wall_ms);
-    assert_int_equal(shot->jobs[0]->relay_port, 49190);
-    assert_int_equal(shot->jobs[0]->port_min, HV_PORT_MIN);
-    assert_string_equal(shot->jobs[0]->relay_address, core_node(w, "h2")->host.relay);
+    assert_int_equal(shot->jobs[0]->stream.relay_port, 49190);
+    assert_int_equal(shot->jobs[0]->stream.port_min, HV_PORT_MIN);
+    assert_string_equal(shot->jobs[0]->stream.relay_address, core_node(w, "h2")->host.relay);
     snapshot_unref(shot);
     publisher_free(publisher);
     core_free(w);
@@ -160,7 +160,7 @@ static void a_guests_own_monitor_breaks_the_stream(void **state)
     assert_string_equal(core_newest(w, HV_CALL_YANK_OOB)->of.act.node, "h1");
     core_answers(w, HV_CALL_YANK_OOB, ERR_NONE);
     goes_on_at_the_source(w);
-    assert_non_null(strstr(core_job(w)->failure_reason, "out-of-band monitor"));
+    assert_non_null(strstr(core_job(w)->result.failure_reason, "out-of-band monitor"));
     assert_int_equal(core_open_intents(w), 0);
     core_free(w);
 }
@@ -218,7 +218,8 @@ static void after_a_restart_the_guest_is_found_at_home_and_the_reason_says_why(v
     core_restart(w, 1000);
     core_pass(w, 5000);
     core_expect(w, PHASE_FAILED, OUTCOME_FAILED, GUEST_AT_SOURCE);
-    assert_non_null(strstr(core_job(w)->failure_reason, "passed through Ferry, which was restart"));
+    assert_non_null(
+        strstr(core_job(w)->result.failure_reason, "passed through Ferry, which was restart"));
     assert_int_equal(core_orders(w, HV_CALL_RESET_RELAY), 0);
     assert_int_equal(core_open_intents(w), 0);
     core_free(w);
