@@ -12,90 +12,92 @@
 /* What the data plane learned of it. */
 static void add_move(const struct job *job, struct store_job *row)
 {
-    row->abort_cause = abort_cause_name(job->abort_cause);
-    row->recovery = recovery_name(job->recovery.state);
-    row->recovery_tries = job->recovery.tries;
-    row->recovery_since_ms = job->recovery.since_ms;
-    row->recovery_until_ms = job->recovery.until_ms;
-    row->recovery_unsafe = recovery_unsafe_text(job);
-    row->stream_port = job->stream.port;
-    row->remedy_text = job->stream.remedy;
-    row->paused_by_user = job->userpause.wished;
-    row->ran_ms = job->userpause.ran_ms;
-    row->final_from = job->final.known ? job->final.from : "";
-    row->final_total_ms = (int64_t)job->final.total_ms;
-    row->final_downtime_ms = (int64_t)job->final.downtime_ms;
-    row->final_setup_ms = (int64_t)job->final.setup_ms;
-    row->final_bytes = (int64_t)job->final.bytes;
-    row->final_passes = (int64_t)job->final.passes;
-    row->forecast_total_ms = job->forecast.total_ms;
-    row->forecast_low_ms = job->forecast.low_ms;
-    row->forecast_high_ms = job->forecast.high_ms;
-    row->forecast_downtime_ms = job->forecast.downtime_ms;
-    row->forecast_percent = job->forecast.made ? job->forecast.percent : -1;
+    row->abort.cause = abort_cause_name(job->abort.cause);
+    row->recovery.state = recovery_name(job->recovery.state);
+    row->recovery.tries = job->recovery.tries;
+    row->recovery.since_ms = job->recovery.since_ms;
+    row->recovery.until_ms = job->recovery.until_ms;
+    row->recovery.unsafe = recovery_unsafe_text(job);
+    row->stream.port = job->stream.port;
+    row->stream.remedy = job->stream.remedy;
+    row->userpause.wished = job->userpause.wished;
+    row->userpause.ran_ms = job->userpause.ran_ms;
+    row->final.from = job->final.known ? job->final.from : "";
+    row->final.total_ms = (int64_t)job->final.total_ms;
+    row->final.downtime_ms = (int64_t)job->final.downtime_ms;
+    row->final.setup_ms = (int64_t)job->final.setup_ms;
+    row->final.bytes = (int64_t)job->final.bytes;
+    row->final.passes = (int64_t)job->final.passes;
+    row->forecast.total_ms = job->forecast.total_ms;
+    row->forecast.low_ms = job->forecast.low_ms;
+    row->forecast.high_ms = job->forecast.high_ms;
+    row->forecast.downtime_ms = job->forecast.downtime_ms;
+    row->forecast.percent = job->forecast.made ? job->forecast.percent : -1;
 }
 
 void persist_job(struct store *store, const struct job *job)
 {
-    bool waits = job->pending != PENDING_NONE;
-    OWNED(json_object) frozen = job->epoch > 0 ? migration_config_json(&job->config) : NULL;
-    OWNED(json_object) selector = labels_json(&job->added_selector);
+    bool waits = job->wait.pending != PENDING_NONE;
+    OWNED(json_object) frozen = job->epoch > 0 ? migration_config_json(&job->call.config) : NULL;
+    OWNED(json_object) selector = labels_json(&job->request.added_selector);
     struct store_job row = {
-        .config_json = frozen != NULL ? json_object_to_json_string(frozen) : "",
-        .selector_json = selector != NULL ? json_object_to_json_string(selector) : "",
-        .policy_name = job->policy,
-        .volumes_json = job->volumes_json,
-        .evacuates = job->evacuates,
-        .trigger = origin_name(job->origin),
-        .pending = pending_name(phase_is_final(job->phase) ? job->ended_waiting : job->pending),
-        .pending_reason = job->pending_reason,
-        .arrival = job->order,
-        .requirement = (int64_t)job->requirement,
-        .streak = job->streak,
-        .waited_before_ms = waits ? job->waited_ms[job->pending] : 0,
-        .waits_since_ms = waits ? job->waits_since_ms : 0,
-        .launcher = launcher_name(job->launcher),
-        .monitor_json = phase_is_final(job->phase) ? "" : steer_json(job),
-        .launcher_since_ms = job->launcher_since_ms,
-        .reserved_memory_kib = (int64_t)job->reserved_memory_kib,
-        .reserved_vcpus = (int64_t)job->reserved_vcpus,
-        .reserved_huge_kib = (int64_t)job->reserved_huge_kib,
-        .reserved_bandwidth = (int64_t)job->reserved_bandwidth,
+        .call.config_json = frozen != NULL ? json_object_to_json_string(frozen) : "",
+        .request.selector_json = selector != NULL ? json_object_to_json_string(selector) : "",
+        .request.policy = job->request.policy,
+        .request.volumes_json = job->request.volumes_json,
+        .request.evacuates = job->request.evacuates,
+        .request.origin = origin_name(job->request.origin),
+        .wait.pending =
+            pending_name(phase_is_final(job->phase) ? job->wait.at_end : job->wait.pending),
+        .wait.reason = job->wait.reason,
+        .request.arrival = job->request.arrival,
+        .request.requirement = (int64_t)job->request.requirement,
+        .request.streak = job->request.streak,
+        .wait.waited_before_ms = waits ? job->wait.waited_ms[job->wait.pending] : 0,
+        .wait.since_ms = waits ? job->wait.since_ms : 0,
+        .placement.launcher = launcher_name(job->placement.launcher),
+        .monitor.json = phase_is_final(job->phase) ? "" : steer_json(job),
+        .placement.launcher_since_ms = job->placement.launcher_since_ms,
+        .placement.reserved_memory_kib = (int64_t)job->placement.reserved_memory_kib,
+        .placement.reserved_vcpus = (int64_t)job->placement.reserved_vcpus,
+        .placement.reserved_huge_kib = (int64_t)job->placement.reserved_huge_kib,
+        .placement.reserved_bandwidth = (int64_t)job->placement.reserved_bandwidth,
         .uid = job->uid,
         .ns = job->ns,
         .name = job->name,
         .guest_uuid = job->guest_uuid,
         .guest_name = job->guest_name,
-        .source_node = job->source,
-        .target_node = job->target,
-        .wanted_node = job->wanted,
+        .source = job->source,
+        .target = job->target,
+        .request.wanted = job->request.wanted,
         .phase = phase_name(job->phase),
         .mode = mode_name(job->mode),
-        .requester = job->requester,
-        .priority = priority_name(job->priority),
-        .abort_status = abort_status_name(job->abort_status),
-        .abort_requester = job->abort_requester,
-        .abort_why = job->abort_why,
-        .failure_reason = job->failure_reason,
-        .outcome = outcome_name(job->outcome),
-        .guest_at = job->phase == PHASE_PENDING ? "" : guest_at_name(job->guest_at),
-        .metadata_json = job->metadata_json,
+        .request.requester = job->request.requester,
+        .request.priority = priority_name(job->request.priority),
+        .abort.status = abort_status_name(job->abort.status),
+        .abort.requester = job->abort.requester,
+        .abort.why = job->abort.why,
+        .result.failure_reason = job->result.failure_reason,
+        .result.outcome = outcome_name(job->result.outcome),
+        .resolution.guest_at =
+            job->phase == PHASE_PENDING ? "" : guest_at_name(job->resolution.guest_at),
+        .request.metadata_json = job->request.metadata_json,
         .resolving = job->resolving,
         .recovering = job->recovering,
         .adopted = job->adopted,
         .epoch = job->epoch,
-        .resource_version = (int64_t)job->version,
-        .bandwidth_mibs = (int64_t)job->bandwidth_mibs,
-        .flags = (int64_t)job->flags,
-        .created_ms = job->created_ms,
-        .handed_off_ms = job->handed_off_ms,
-        .started_ms = job->started_ms,
-        .ended_ms = job->ended_ms,
-        .delete_asked_ms = job->delete_asked_ms,
-        .removed = job->remove_when_final,
-        .error_hv_code = job->error.hv_code,
-        .error_hv_domain = job->error.hv_domain,
-        .error_text = job->error.text,
+        .version = (int64_t)job->version,
+        .request.bandwidth_mibs = (int64_t)job->request.bandwidth_mibs,
+        .call.flags = (int64_t)job->call.flags,
+        .times.created_ms = job->times.created_ms,
+        .times.handed_off_ms = job->times.handed_off_ms,
+        .times.started_ms = job->times.started_ms,
+        .times.ended_ms = job->times.ended_ms,
+        .times.delete_asked_ms = job->times.delete_asked_ms,
+        .request.remove_when_final = job->request.remove_when_final,
+        .result.error_hv_code = job->result.error.hv_code,
+        .result.error_hv_domain = job->result.error.hv_domain,
+        .result.error_text = job->result.error.text,
     };
     add_move(job, &row);
     store->ops->put_job(store, &row);
@@ -103,7 +105,7 @@ void persist_job(struct store *store, const struct job *job)
 
 void persist_rejections(struct store *store, const struct job *job)
 {
-    const struct rejections *r = job->rejections;
+    const struct rejections *r = job->placement.rejections;
     store->ops->clear_rejections(store, job->uid);
     for (size_t i = 0; r != NULL && i < r->n; i++)
         store->ops->put_rejection(store, &(struct store_rejection){

@@ -137,8 +137,8 @@ static bool has_bandwidth(struct look *look, const struct node *node, char *deta
     const struct job *job = look->p->job;
     if (budget == 0)
         return true;
-    if (job != NULL && job->reserved && strcmp(job->target, node->name) == 0)
-        used -= job->reserved_bandwidth;
+    if (job != NULL && job->placement.reserved && strcmp(job->target, node->name) == 0)
+        used -= job->placement.reserved_bandwidth;
     if (need == 0 || need > budget)
         need = budget; /* without a limit of its own it takes all there is */
     return (used <= budget && need <= budget - used) ||
@@ -180,7 +180,7 @@ static bool was_not_failing(struct look *look, const struct node *node, char *de
 static bool has_big_volumes(struct look *look, const struct node *node, char *detail)
 {
     const struct job *job = look->p->job;
-    const char *why = job != NULL ? volumes_small_at(job->volumes, node->name) : NULL;
+    const char *why = job != NULL ? volumes_small_at(job->request.volumes, node->name) : NULL;
     return why == NULL || no(detail, "%s", why);
 }
 
@@ -328,7 +328,7 @@ static bool has_pools(struct look *look, const struct node *node, char *detail)
 {
     const struct needs_facts *needs = needs_of(look);
     const struct hv_abilities *a = node->abilities;
-    bool moves_disks = look->p->job != NULL && look->p->job->volumes_json != NULL;
+    bool moves_disks = look->p->job != NULL && look->p->job->request.volumes_json != NULL;
     if (suits(look, node) || moves_disks) /* to other pools, which preparation asks for */
         return true;
     for (unsigned i = 0; a->pools_known && i < needs->n_pools; i++) {
@@ -484,9 +484,9 @@ void placement_of(const struct fleet *f, const struct guest *guest, const struct
     if (job != NULL) {
         if (job->source[0] != '\0')
             HASH_FIND_STR(f->nodes, job->source, p.source);
-        p.added = &job->added_selector;
-        p.wanted = job->wanted;
-        p.encrypted = job->config.require_tls;
+        p.added = &job->request.added_selector;
+        p.wanted = job->request.wanted;
+        p.encrypted = job->call.config.require_tls;
         p.bandwidth = ledger_bandwidth(f, job);
     }
     *out_placement = p;

@@ -17,7 +17,7 @@ static bool speaks_of(const struct look *look, const struct affinity *term,
 /* What a job was promised; false when it was promised nothing or speaks of nobody known. */
 static bool promised(const struct look *look, const struct job *job, struct arrival *out_arrival)
 {
-    if (!job->reserved || strcmp(job->ns, look->p->guest->ns) != 0)
+    if (!job->placement.reserved || strcmp(job->ns, look->p->guest->ns) != 0)
         return false;
     struct arrival a = {0};
     HASH_FIND_STR(look->f->guests, job->guest_uuid, a.guest);
@@ -30,7 +30,7 @@ static void fill_arrivals(struct look *look)
 {
     struct arrival a;
     look->arrivals_filled = true;
-    for (const struct job *job = look->f->active; job != NULL; job = job->hh_guest.next) {
+    for (const struct job *job = look->f->active; job != NULL; job = job->links.hh_guest.next) {
         if (!promised(look, job, &a))
             continue;
         if (look->n_arrivals == NEAR_ARRIVALS_MAX) {
@@ -117,7 +117,7 @@ static bool arrives(struct look *look, const struct affinity *term, const struct
         if (is_in_the_way(look, term, &look->arrivals[i], node, value))
             return true;
     const struct job *job = look->arrivals_cut ? look->f->active : NULL;
-    for (; job != NULL; job = job->hh_guest.next)
+    for (; job != NULL; job = job->links.hh_guest.next)
         if (promised(look, job, &a) && is_in_the_way(look, term, &a, node, value))
             return true;
     return false;

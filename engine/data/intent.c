@@ -71,13 +71,13 @@ void intent_close_left(struct job *job, struct moment now, struct effects *fx)
 {
     struct err lost = {0};
     err_set(&lost, ERR_UNREACHABLE, "the process that gave the order ended");
-    for (unsigned i = 0; i < job->n_left; i++) {
-        struct effect *effect = close_at(job, &job->left[i].order, &lost, now, fx);
-        TEXT_SET(effect->of.intent.unknown, job->left[i].unknown);
+    for (unsigned i = 0; i < job->resolution.n_left; i++) {
+        struct effect *effect = close_at(job, &job->resolution.left[i].order, &lost, now, fx);
+        TEXT_SET(effect->of.intent.unknown, job->resolution.left[i].unknown);
     }
-    free(job->left);
-    job->left = NULL;
-    job->n_left = 0;
+    free(job->resolution.left);
+    job->resolution.left = NULL;
+    job->resolution.n_left = 0;
 }
 
 struct effect *order_give(struct fleet *f, struct job *job, struct job_order *order,

@@ -23,10 +23,11 @@ static void close_call(struct job *job, bool is_abort, const struct err *err, st
                        struct effects *fx)
 {
     if (is_abort)
-        intent_close(job, job->abort_kind, job->abort_call_seq, job->abort_call_asked_ms, err, now,
-                     fx);
+        intent_close(job, job->orders[ORDER_ABORT].kind, job->orders[ORDER_ABORT].seq,
+                     job->orders[ORDER_ABORT].asked_ms, err, now, fx);
     else
-        intent_close(job, INTENT_MIGRATE, job->call_seq, job->call_asked_ms, err, now, fx);
+        intent_close(job, INTENT_MIGRATE, job->orders[ORDER_MIGRATE].seq,
+                     job->orders[ORDER_MIGRATE].asked_ms, err, now, fx);
 }
 
 /* A port on which the target will listen, where a broken post-copy can only be resumed by
@@ -38,10 +39,10 @@ static unsigned choose_port(struct fleet *f, const struct job *job)
 {
     enum { PORTS_TRIED_MAX = 2 };
     struct node *target = fleet_node(f, job->target);
-    bool tunnelled = (job->flags & HV_MIGRATE_TUNNELLED) != 0;
+    bool tunnelled = (job->call.flags & HV_MIGRATE_TUNNELLED) != 0;
     if (target == NULL || tunnelled || !hv_host_listens_on_address(&target->host) ||
         !hv_quirk_of(HV_QUIRK_RESUME_KILLS_TARGET, target->facts.libvirt_version) ||
-        !flags_allow_postcopy(job) || job->retries >= PORTS_TRIED_MAX)
+        !flags_allow_postcopy(job) || job->call.retries >= PORTS_TRIED_MAX)
         return 0;
     unsigned min = target->host.port_min != 0 ? target->host.port_min : HV_PORT_MIN;
     unsigned max = target->host.port_max != 0 ? target->host.port_max : HV_PORT_MAX;
@@ -53,32 +54,32 @@ static unsigned choose_port(struct fleet *f, const struct job *job)
 
 void move_call(struct fleet *f, struct job *job, struct moment now, struct effects *fx)
 {
-    const struct hv_sight *sight = &job->source_side.sight;
+    const struct hv_sight *sight = &job->resolution.source_side.sight;
     bool paused = sight->state == HV_STATE_PAUSED && sight->reason == HV_PAUSED_USER;
-    job->flags &= ~(unsigned)(HV_MIGRATE_PAUSED | HV_MIGRATE_PERSIST | FLAGS_RELAYED);
-    job->flags |= paused ? HV_MIGRATE_PAUSED : 0U; /* its user paused it: it arrives paused */
-    job->flags |= sight->persistent ? HV_MIGRATE_PERSIST : 0U; /* defined there: it stays so */
+    job->call.flags &= ~(unsigned)(HV_MIGRATE_PAUSED | HV_MIGRATE_PERSIST | FLAGS_RELAYED);
+    job->call.flags |= paused ? HV_MIGRATE_PAUSED : 0U; /* its user paused it: it arrives paused */
+    job->call.flags |= sight->persistent ? HV_MIGRATE_PERSIST : 0U; /* defined there: it stays so */
     job->stream.port = choose_port(f, job);
     char port[32] = "";
     if (job->stream.port != 0)
         (void)snprintf(port, sizeof port, "port %u", job->stream.port);
-    job->call_seq = intent_open(job, INTENT_MIGRATE, port, now, fx);
-    job->call_asked_ms = now.wall_ms;
+    job->orders[ORDER_MIGRATE].seq = intent_open(job, INTENT_MIGRATE, port, now, fx);
+    job->orders[ORDER_MIGRATE].asked_ms = now.wall_ms;
     struct effect *watch = effects_add(fx, EFFECT_DO_WATCH, job, now.wall_ms);
     TEXT_SET(watch->of.act.node, job->source);
     TEXT_SET(watch->of.act.guest, job->guest_uuid);
-    watch->of.act.next_seq = job->next_sample_seq;
+    watch->of.act.next_seq = job->monitor.next_sample_seq;
 
-    job->call_id = ++f->next_call_id;
-    job->call_out = true;
-    job->call_over = job->withdrawn = false;
+    job->orders[ORDER_MIGRATE].id = ++f->next_call_id;
+    job->call.out = true;
+    job->call.over = job->call.withdrawn = false;
     job->stream.switched = job->stream.unseen = false;
     const struct node *target = fleet_node(f, job->target);
     job->stream.target_resumed = false;
     job->stream.target_unseen = target == NULL || !target->connected;
     job->stream.target_losses = target != NULL ? target->lost.times + f->missed : 0;
     struct effect *call = effects_add(fx, EFFECT_DO_MIGRATE, job, now.wall_ms);
-    call->of.act.id = job->call_id;
+    call->of.act.id = job->orders[ORDER_MIGRATE].id;
     TEXT_SET(call->of.act.node, job->source);
     TEXT_SET(call->of.act.guest, job->guest_uuid);
     TEXT_SET(call->of.act.migrate.target, job->target);
@@ -90,9 +91,9 @@ void move_begin(struct fleet *f, struct job *job, struct moment now, struct effe
 {
     looks_record_sides(job, "before", now, fx);
     step_take(f, job, TRIGGER_TARGET_CHECKED, now, fx);
-    job->verdict_last = -1;
-    job->verdict_since_ms = 0;
-    job->wake_ms = now.mono_ms + f->config.idle_call_timeout_ms;
+    job->resolution.verdict_last = -1;
+    job->resolution.verdict_since_ms = 0;
+    job->queue.wake_ms = now.mono_ms + f->config.idle_call_timeout_ms;
     steer_begin(f, job);
     move_call(f, job, now, fx);
 }
@@ -104,14 +105,15 @@ void move_mode(struct job *job, enum mode mode, const char *cause, struct moment
         return;
     job->mode = mode;
     job->changed = true;
-    if (job->n_modes == JOB_MODES_MAX) { /* the first stays: how it began */
-        memmove(&job->modes[1], &job->modes[2], sizeof job->modes - 2 * sizeof job->modes[0]);
-        job->n_modes--;
+    if (job->history.n_modes == JOB_MODES_MAX) { /* the first stays: how it began */
+        memmove(&job->history.modes[1], &job->history.modes[2],
+                sizeof job->history.modes - 2 * sizeof job->history.modes[0]);
+        job->history.n_modes--;
     }
-    job->modes[job->n_modes].mode = mode;
-    job->modes[job->n_modes].wall_ms = now.wall_ms;
-    TEXT_SET(job->modes[job->n_modes].cause, cause);
-    job->n_modes++;
+    job->history.modes[job->history.n_modes].mode = mode;
+    job->history.modes[job->history.n_modes].wall_ms = now.wall_ms;
+    TEXT_SET(job->history.modes[job->history.n_modes].cause, cause);
+    job->history.n_modes++;
     struct effect *effect = effects_add(fx, EFFECT_MODE, job, now.wall_ms);
     effect->of.mode.mode = mode;
     effect->of.mode.cause = cause;
@@ -119,10 +121,10 @@ void move_mode(struct job *job, enum mode mode, const char *cause, struct moment
 
 void move_seen(struct fleet *f, struct job *job, struct moment now, struct effects *fx)
 {
-    if (job->phase != PHASE_TARGET_READY || job->call_over)
+    if (job->phase != PHASE_TARGET_READY || job->call.over)
         return;
-    job->moved = true;
-    job->started_ms = now.wall_ms;
+    job->call.moved = true;
+    job->times.started_ms = now.wall_ms;
     if (job->mode == MODE_NONE)
         move_mode(job, MODE_PRECOPY, "started", now, fx);
     step_take(f, job, TRIGGER_MOVING, now, fx);
@@ -132,9 +134,9 @@ void move_seen(struct fleet *f, struct job *job, struct moment now, struct effec
 
 void move_called(struct job *job, const struct err *err, struct moment now, struct effects *fx)
 {
-    assert(job->call_out);
-    job->call_out = false;
-    job->error = *err;
+    assert(job->call.out);
+    job->call.out = false;
+    job->result.error = *err;
     close_call(job, false, err, now, fx);
     if (err->code != ERR_NONE && err->code != ERR_REFUSED)
         intent_error(job, INTENT_MIGRATE, err, now, fx);
@@ -145,10 +147,10 @@ void move_called(struct job *job, const struct err *err, struct moment now, stru
                       "The connection to %s broke during the call; watching both nodes.",
                       job->source);
     } else if (err->code == ERR_REFUSED) {
-        job->withdrawn = true; /* by our own shell: the order was never given */
-        job->error = (struct err){0};
+        job->call.withdrawn = true; /* by our own shell: the order was never given */
+        job->result.error = (struct err){0};
     } else {
-        job->call_over = true;
+        job->call.over = true;
     }
     resolve_begin(job, now);
 }
@@ -156,17 +158,17 @@ void move_called(struct job *job, const struct err *err, struct moment now, stru
 void move_ask_abort(struct job *job, const char *requester, enum abort_cause cause, const char *why,
                     struct moment now, struct effects *fx)
 {
-    bool again = job->abort_status == ABORT_FAILED && job->mode != MODE_POSTCOPY;
-    if (phase_is_final(job->phase) || (job->abort_asked && !again))
+    bool again = job->abort.status == ABORT_FAILED && job->mode != MODE_POSTCOPY;
+    if (phase_is_final(job->phase) || (job->abort.asked && !again))
         return;
-    job->abort_asked = true;
-    job->abort_accepted = false;
-    job->abort_status = ABORT_ABORTING;
-    job->abort_cause = cause;
-    job->abort_asked_ms = job->abort_next_ms = job->wake_ms = now.mono_ms;
-    job->delete_asked_ms = now.wall_ms;
-    TEXT_SET(job->abort_requester, requester);
-    TEXT_SET(job->abort_why, why);
+    job->abort.asked = true;
+    job->abort.accepted = false;
+    job->abort.status = ABORT_ABORTING;
+    job->abort.cause = cause;
+    job->abort.asked_ms = job->abort.next_ms = job->queue.wake_ms = now.mono_ms;
+    job->times.delete_asked_ms = now.wall_ms;
+    TEXT_SET(job->abort.requester, requester);
+    TEXT_SET(job->abort.why, why);
     job->changed = true;
     effects_event(fx, job, now.wall_ms, false, "AbortRequested", "%s asked to stop: %s", requester,
                   why);
@@ -176,25 +178,25 @@ void move_abort_called(struct job *job, const struct err *err, struct moment now
                        struct effects *fx)
 {
     close_call(job, true, err, now, fx);
-    job->abort_call_id = 0;
+    job->orders[ORDER_ABORT].id = 0;
     if (err->code == ERR_NONE) {
-        job->abort_accepted = true; /* accepted is not yet done: the hosts decide */
+        job->abort.accepted = true; /* accepted is not yet done: the hosts decide */
         job->stream.aborted_ms = now.mono_ms;
         job->changed = true;
-        if (!job->call_out)
+        if (!job->call.out)
             resolve_begin(job, now);
         return;
     }
     if (err->code != ERR_REFUSED) /* our own shell's word, not a host's */
-        intent_error(job, job->abort_kind, err, now, fx);
-    job->abort_next_ms = now.mono_ms + ABORT_RETRY_MS;
+        intent_error(job, job->orders[ORDER_ABORT].kind, err, now, fx);
+    job->abort.next_ms = now.mono_ms + ABORT_RETRY_MS;
 }
 
 static void fail_abort(struct job *job, const char *text, struct moment now, struct effects *fx)
 {
-    if (job->abort_status == ABORT_FAILED)
+    if (job->abort.status == ABORT_FAILED)
         return;
-    job->abort_status = ABORT_FAILED;
+    job->abort.status = ABORT_FAILED;
     job->changed = true;
     effects_event(fx, job, now.wall_ms, true, "FailedAbortMigration", "%s", text);
 }
@@ -202,44 +204,45 @@ static void fail_abort(struct job *job, const char *text, struct moment now, str
 /* Asks the source to stop until it accepts, the call ends, or the guard time is over. */
 static void advance_abort(struct fleet *f, struct job *job, struct moment now, struct effects *fx)
 {
-    if (!job->abort_asked || job->call_over || job->withdrawn || job->abort_status == ABORT_FAILED)
+    if (!job->abort.asked || job->call.over || job->call.withdrawn ||
+        job->abort.status == ABORT_FAILED)
         return;
-    if (!job->call_out && job->hv_job == JOB_SEEN_OTHER)
+    if (!job->call.out && job->resolution.hv_job == JOB_SEEN_OTHER)
         return; /* what runs there is not ours to stop */
     if (job->mode == MODE_POSTCOPY) {
         fail_abort(job, "refused: in post-copy the guest already runs on the target", now, fx);
         return;
     }
-    int64_t guard_ms = job->abort_asked_ms + f->config.abort_guard_ms;
+    int64_t guard_ms = job->abort.asked_ms + f->config.abort_guard_ms;
     if (now.mono_ms >= guard_ms) {
         fail_abort(job, "no result in time; a late one still counts", now, fx);
         return;
     }
-    if (job->wake_ms > guard_ms)
-        job->wake_ms = guard_ms;
-    if (job->abort_call_id != 0 || job->abort_accepted)
+    if (job->queue.wake_ms > guard_ms)
+        job->queue.wake_ms = guard_ms;
+    if (job->orders[ORDER_ABORT].id != 0 || job->abort.accepted)
         return;
-    if (now.mono_ms < job->abort_next_ms) {
-        if (job->wake_ms > job->abort_next_ms)
-            job->wake_ms = job->abort_next_ms;
+    if (now.mono_ms < job->abort.next_ms) {
+        if (job->queue.wake_ms > job->abort.next_ms)
+            job->queue.wake_ms = job->abort.next_ms;
         return;
     }
     enum ladder_stop how = ladder_how_to_stop(job, now);
     if (how == LADDER_STOP_NOT_YET) {
-        job->abort_next_ms = now.mono_ms + ABORT_RETRY_MS;
-        job->wake_ms = job->abort_next_ms;
+        job->abort.next_ms = now.mono_ms + ABORT_RETRY_MS;
+        job->queue.wake_ms = job->abort.next_ms;
         return;
     }
     bool yanks = how == LADDER_STOP_YANK;
-    job->abort_kind = yanks ? INTENT_YANK : INTENT_ABORT;
-    job->abort_call_seq = intent_open(job, job->abort_kind, NULL, now, fx);
-    job->abort_call_asked_ms = now.wall_ms;
-    job->abort_call_id = ++f->next_call_id;
+    job->orders[ORDER_ABORT].kind = yanks ? INTENT_YANK : INTENT_ABORT;
+    job->orders[ORDER_ABORT].seq = intent_open(job, job->orders[ORDER_ABORT].kind, NULL, now, fx);
+    job->orders[ORDER_ABORT].asked_ms = now.wall_ms;
+    job->orders[ORDER_ABORT].id = ++f->next_call_id;
     struct effect *call =
         effects_add(fx, yanks ? EFFECT_DO_TUNE : EFFECT_DO_ABORT, job, now.wall_ms);
     call->of.act.call = HV_CALL_YANK;
     call->of.act.stops = yanks;
-    call->of.act.id = job->abort_call_id;
+    call->of.act.id = job->orders[ORDER_ABORT].id;
     TEXT_SET(call->of.act.node, job->source);
     TEXT_SET(call->of.act.guest, job->guest_uuid);
 }
@@ -254,8 +257,8 @@ bool move_saw_target(struct fleet *f, const struct job *job)
 /* What can be seen only for a moment is remembered: that it stopped, that it ran on the target. */
 static void remember(struct job *job)
 {
-    enum ownership_side source = ownership_side(&job->source_side.sight);
-    enum ownership_side target = ownership_side(&job->target_side.sight);
+    enum ownership_side source = ownership_side(&job->resolution.source_side.sight);
+    enum ownership_side target = ownership_side(&job->resolution.target_side.sight);
     bool has_run = target != SIDE_MOVING && target != SIDE_BLIND && !ownership_is_gone(target);
     job->stream.switched = job->stream.switched || source == SIDE_MOVING;
     job->stream.target_resumed = job->stream.target_resumed || has_run;
@@ -264,16 +267,16 @@ static void remember(struct job *job)
 void move_advance(struct fleet *f, struct job *job, struct moment now, struct effects *fx)
 {
     remember(job);
-    job->wake_ms = now.mono_ms + 1000;
+    job->queue.wake_ms = now.mono_ms + 1000;
     int64_t idle_ms = job->entered_ms + f->config.idle_call_timeout_ms;
-    if (job->phase == PHASE_TARGET_READY && job->call_out && now.mono_ms >= idle_ms)
+    if (job->phase == PHASE_TARGET_READY && job->call.out && now.mono_ms >= idle_ms)
         move_ask_abort(job, "ferry", ABORT_CAUSE_IDLE, "nothing moved in time after the call", now,
                        fx);
-    if (job->phase == PHASE_RUNNING && now.mono_ms - job->steered_ms >= STEER_BLIND_MS)
+    if (job->phase == PHASE_RUNNING && now.mono_ms - job->monitor.steered_ms >= STEER_BLIND_MS)
         steer_look(f, job, NULL, now, fx);
     ladder_advance(f, job, now, fx);
     userpause_seen(job, now, fx);
-    if (!job->call_out)
+    if (!job->call.out)
         resolve_advance(f, job, now, fx);
     if (!phase_is_final(job->phase)) /* no order for what this very turn proved to be over */
         advance_abort(f, job, now, fx);
@@ -284,14 +287,15 @@ void move_adopt(struct fleet *f, struct job *job, struct moment now, struct effe
     job->adopted = job->stream.unseen = job->stream.target_unseen = true;
     job->changed = true;
     steer_begin(f, job);
-    job->hv_job = JOB_SEEN_UNKNOWN;
+    job->resolution.hv_job = JOB_SEEN_UNKNOWN;
     job->stream.flow_ms = job->stream.sampled_ms = now.mono_ms;
-    job->abort_kind = INTENT_ABORT;
-    if (job->call_seq != 0) { /* the call's own answer died with the process that made it */
+    job->orders[ORDER_ABORT].kind = INTENT_ABORT;
+    if (job->orders[ORDER_MIGRATE].seq !=
+        0) { /* the call's own answer died with the process that made it */
         struct err lost = {0};
         err_set(&lost, ERR_UNREACHABLE, "the process that made the call ended");
         close_call(job, false, &lost, now, fx);
-        if (job->abort_call_seq != 0)
+        if (job->orders[ORDER_ABORT].seq != 0)
             close_call(job, true, &lost, now, fx);
     }
     recovery_adopt(f, job, now);
@@ -302,7 +306,7 @@ void move_adopt(struct fleet *f, struct job *job, struct moment now, struct effe
     struct effect *watch = effects_add(fx, EFFECT_DO_WATCH, job, now.wall_ms);
     TEXT_SET(watch->of.act.node, job->source);
     TEXT_SET(watch->of.act.guest, job->guest_uuid);
-    watch->of.act.next_seq = job->next_sample_seq;
-    job->abort_next_ms = job->abort_asked_ms = now.mono_ms;
+    watch->of.act.next_seq = job->monitor.next_sample_seq;
+    job->abort.next_ms = job->abort.asked_ms = now.mono_ms;
     resolve_begin(job, now);
 }

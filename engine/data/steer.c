@@ -67,13 +67,13 @@ static void steer_free(struct steering *steering)
 
 const char *steer_json(const struct job *job)
 {
-    struct steering *s = job->steering;
+    struct steering *s = job->monitor.steering;
     if (s != NULL && s->unsaved) {
         free(s->json);
         s->json = monitor_save(&s->kept);
         s->unsaved = false;
     }
-    return s != NULL && s->json != NULL ? s->json : job->monitor_json;
+    return s != NULL && s->json != NULL ? s->json : job->monitor.json;
 }
 
 static bool is_device_of_host(const struct migratable *m)
@@ -84,20 +84,20 @@ static bool is_device_of_host(const struct migratable *m)
 void steer_begin(struct fleet *f, struct job *job)
 {
     const struct guest *guest = fleet_guest(f, job->guest_uuid);
-    struct monitor_facts facts = {.tuning = monitor_wants_ramp(&job->config),
+    struct monitor_facts facts = {.tuning = monitor_wants_ramp(&job->call.config),
                                   .disk_bytes = expect_disk_bytes(job)};
     if (guest != NULL)
         facts.memory_bytes = guest->memory_kib << 10;
     if (guest != NULL && guest->owner != NULL)
         facts.vfio = is_device_of_host(&guest->owner->migratable);
-    if (job->steering == NULL)
-        job->steering = calloc(1, sizeof *job->steering);
-    job->free_steering = steer_free;
-    struct steering *s = job->steering;
+    if (job->monitor.steering == NULL)
+        job->monitor.steering = calloc(1, sizeof *job->monitor.steering);
+    job->monitor.free_steering = steer_free;
+    struct steering *s = job->monitor.steering;
     if (s == NULL)
         return; /* without memory it runs unwatched, as libvirt alone would */
-    enum monitor_kind kind = (enum monitor_kind)job->config.monitor;
-    struct migration_config config = job->config;
+    enum monitor_kind kind = (enum monitor_kind)job->call.config.monitor;
+    struct migration_config config = job->call.config;
     config.post_copy = flags_allow_postcopy(job); /* wanting to is not enough */
     const char *json = steer_json(job);
     s->is_new = true;
@@ -107,28 +107,28 @@ void steer_begin(struct fleet *f, struct job *job)
         monitor_begin(&s->acting, kind, &config, &facts);
     s->allows_postcopy = config.post_copy;
     s->facts = facts;
-    s->has_shadow = job->config.shadow != SHADOW_NONE;
+    s->has_shadow = job->call.config.shadow != SHADOW_NONE;
     if (s->has_shadow)
         monitor_begin(&s->shadow,
-                      job->config.shadow == SHADOW_LEGACY ? MONITOR_LEGACY : MONITOR_STALL, &config,
-                      &facts);
+                      job->call.config.shadow == SHADOW_LEGACY ? MONITOR_LEGACY : MONITOR_STALL,
+                      &config, &facts);
 }
 
 static void record(struct job *job, const struct monitor *m, const struct monitor_decision *d,
                    bool shadow, struct moment now, struct effects *fx)
 {
     struct effect *effect = effects_add(fx, EFFECT_DECISION, job, now.wall_ms);
-    effect->of.decision.seq = ++job->steering->decisions + job->decisions_before;
+    effect->of.decision.seq = ++job->monitor.steering->decisions + job->monitor.decisions_before;
     effect->of.decision.monitor = m->kind == MONITOR_LEGACY ? "legacy" : "stall";
     effect->of.decision.shadow = shadow;
     effect->of.decision.is = *d;
     if (shadow)
         return;
-    TEXT_SET(job->decision_text, d->text);
-    job->decision = (int)d->why;
-    job->decision_ms = now.wall_ms;
-    job->steering->kept = *m; /* written out when it is stored */
-    job->steering->unsaved = true;
+    TEXT_SET(job->monitor.decision_text, d->text);
+    job->monitor.decision = (int)d->why;
+    job->monitor.decision_ms = now.wall_ms;
+    job->monitor.steering->kept = *m; /* written out when it is stored */
+    job->monitor.steering->unsaved = true;
     job->changed = true;
     if (d->action != MONITOR_NOTHING && d->why != DECISION_HOLDS_DOWNTIME)
         effects_event(fx, job, now.wall_ms, d->action == MONITOR_ABORT, "MonitorDecided", "%s",
@@ -137,7 +137,7 @@ static void record(struct job *job, const struct monitor *m, const struct monito
 
 int64_t steer_downtime_ms(const struct job *job)
 {
-    const struct steering *s = job->steering;
+    const struct steering *s = job->monitor.steering;
     if (s == NULL)
         return 0;
     bool is_out = s->call_id != 0 && s->call == HV_CALL_SET_DOWNTIME;
@@ -147,7 +147,7 @@ int64_t steer_downtime_ms(const struct job *job)
 
 int64_t steer_estimate_ms(const struct job *job)
 {
-    const struct steering *s = job->steering;
+    const struct steering *s = job->monitor.steering;
     if (s == NULL || s->acting.flow.bandwidth < 1)
         return -1;
     return (int64_t)((double)s->acting.remaining * 1000 / s->acting.flow.bandwidth);
@@ -155,9 +155,9 @@ int64_t steer_estimate_ms(const struct job *job)
 
 struct job_budget steer_budget(const struct job *job)
 {
-    if (job->steering == NULL || !job->steering->acting.sampled)
+    if (job->monitor.steering == NULL || !job->monitor.steering->acting.sampled)
         return (struct job_budget){0};
-    const struct monitor *m = &job->steering->acting;
+    const struct monitor *m = &job->monitor.steering->acting;
     return (struct job_budget){
         .known = true,
         .used_ms = m->now_ms > m->begin_ms ? m->now_ms - m->begin_ms : 0,
@@ -170,22 +170,22 @@ struct job_budget steer_budget(const struct job *job)
 
 bool steer_stops(const struct job *job)
 {
-    return job->steering != NULL && job->steering->call_id != 0 &&
-           job->steering->call == HV_CALL_SUSPEND;
+    return job->monitor.steering != NULL && job->monitor.steering->call_id != 0 &&
+           job->monitor.steering->call == HV_CALL_SUSPEND;
 }
 
 void steer_record(struct job *job, const char *by, const struct monitor_decision *decision,
                   struct moment now, struct effects *fx)
 {
-    if (job->steering == NULL)
+    if (job->monitor.steering == NULL)
         return; /* there was no memory for it: the event tells */
     struct effect *effect = effects_add(fx, EFFECT_DECISION, job, now.wall_ms);
-    effect->of.decision.seq = ++job->steering->decisions + job->decisions_before;
+    effect->of.decision.seq = ++job->monitor.steering->decisions + job->monitor.decisions_before;
     effect->of.decision.monitor = by;
     effect->of.decision.is = *decision;
-    TEXT_SET(job->decision_text, decision->text);
-    job->decision = (int)decision->why;
-    job->decision_ms = now.wall_ms;
+    TEXT_SET(job->monitor.decision_text, decision->text);
+    job->monitor.decision = (int)decision->why;
+    job->monitor.decision_ms = now.wall_ms;
     job->changed = true;
 }
 
@@ -195,8 +195,8 @@ static struct effect *note(struct job *job, enum look_kind kind, struct moment n
 {
     struct effect *effect = effects_add(fx, EFFECT_DO_NOTE_LOOK, job, now.wall_ms);
     effect->of.look.kind = kind;
-    effect->of.look.seq = ++job->steering->looks + job->looks_before;
-    effect->of.look.elapsed_ms = now.mono_ms - job->begun_ms;
+    effect->of.look.seq = ++job->monitor.steering->looks + job->monitor.looks_before;
+    effect->of.look.elapsed_ms = now.mono_ms - job->call.begun_ms;
     effect->of.look.sample_seq = -1;
     effect->of.look.mode = job->mode;
     return effect;
@@ -205,7 +205,7 @@ static struct effect *note(struct job *job, enum look_kind kind, struct moment n
 static void note_look(struct job *job, const struct sample *sample,
                       const struct monitor_input *input, struct moment now, struct effects *fx)
 {
-    struct steering *s = job->steering;
+    struct steering *s = job->monitor.steering;
     if (s->is_new) {
         struct effect *begin = note(job, LOOK_BEGIN, now, fx);
         begin->of.look.resumed = s->resumed;
@@ -230,7 +230,7 @@ static enum abort_cause abort_cause(enum decision why)
 static void order(struct fleet *f, struct job *job, const struct monitor_decision *d,
                   struct moment now, struct effects *fx)
 {
-    struct steering *s = job->steering;
+    struct steering *s = job->monitor.steering;
     if (d->action == MONITOR_ABORT) {
         move_ask_abort(job, "ferry", abort_cause(d->why), d->text, now, fx);
         monitor_done(&s->acting, d, true, d->elapsed_ms);
@@ -256,21 +256,21 @@ static void order(struct fleet *f, struct job *job, const struct monitor_decisio
 /* While it runs, in this process's call or found running, and nobody reads its outcome yet. */
 static bool is_steered(const struct job *job)
 {
-    bool runs = job->call_out || job->hv_job == JOB_SEEN_ACTIVE;
-    return job->steering != NULL && job->phase == PHASE_RUNNING && runs && !job->resolving &&
-           !job->call_over;
+    bool runs = job->call.out || job->resolution.hv_job == JOB_SEEN_ACTIVE;
+    return job->monitor.steering != NULL && job->phase == PHASE_RUNNING && runs &&
+           !job->resolving && !job->call.over;
 }
 
 /* Recorded once for each time that the target falls silent. */
 static void note_silent(struct job *job, const char *why, struct moment now, struct effects *fx)
 {
-    struct steering *s = job->steering;
+    struct steering *s = job->monitor.steering;
     if (s->target.silent)
         return;
     s->target.silent = true;
     struct monitor_decision d = {.why = DECISION_TARGET_SILENT,
                                  .action = decision_action(DECISION_TARGET_SILENT),
-                                 .elapsed_ms = now.mono_ms - job->begun_ms,
+                                 .elapsed_ms = now.mono_ms - job->call.begun_ms,
                                  .estimate_ms = -1};
     (void)snprintf(d.text, sizeof d.text,
                    "post-copy is due and was not ordered: libvirtd on %.64s %s; it is asked again "
@@ -284,7 +284,7 @@ static void note_silent(struct job *job, const char *why, struct moment now, str
 static void ask_target(struct fleet *f, struct job *job, const struct monitor_decision *d,
                        struct moment now, struct effects *fx)
 {
-    struct target_check *target = &job->steering->target;
+    struct target_check *target = &job->monitor.steering->target;
     int64_t asked_ago_ms = now.mono_ms - target->asked_ms;
     target->due = *d;
     if (target->id != 0 && asked_ago_ms > TARGET_PROMPT_MS)
@@ -304,12 +304,12 @@ static void ask_target(struct fleet *f, struct job *job, const struct monitor_de
 bool steer_target_seen(struct fleet *f, struct job *job, uint64_t id, const struct hv_sight *sight,
                        struct moment now, struct effects *fx)
 {
-    struct steering *s = job->steering;
+    struct steering *s = job->monitor.steering;
     if (s == NULL || s->target.id == 0 || s->target.id != id)
         return false;
     s->target.id = 0;
     bool prompt = now.mono_ms - s->target.asked_ms <= TARGET_PROMPT_MS;
-    bool wanted = is_steered(job) && f->store_ok && s->call_id == 0 && !job->abort_asked &&
+    bool wanted = is_steered(job) && f->store_ok && s->call_id == 0 && !job->abort.asked &&
                   job->mode != MODE_POSTCOPY;
     if (sight->presence == HV_PRESENT && prompt) {
         s->target.silent = false;
@@ -330,16 +330,16 @@ void steer_look(struct fleet *f, struct job *job, const struct sample *sample, s
 {
     if (!is_steered(job) || !f->store_ok)
         return;
-    struct steering *s = job->steering;
-    job->steered_ms = now.mono_ms;
+    struct steering *s = job->monitor.steering;
+    job->monitor.steered_ms = now.mono_ms;
     struct monitor_input input = {
-        .elapsed_ms = now.mono_ms - job->begun_ms,
+        .elapsed_ms = now.mono_ms - job->call.begun_ms,
         .has_stats = sample != NULL && sample->source != SAMPLE_COMPLETED,
         .at_iteration = sample != NULL && sample->source == SAMPLE_ITERATION,
         .mode = job->mode,
-        .stopped_by_migration = job->source_side.sight.state == HV_STATE_PAUSED &&
-                                job->source_side.sight.reason == HV_PAUSED_MIGRATION,
-        .abort_under_way = job->abort_asked && job->abort_status == ABORT_ABORTING,
+        .stopped_by_migration = job->resolution.source_side.sight.state == HV_STATE_PAUSED &&
+                                job->resolution.source_side.sight.reason == HV_PAUSED_MIGRATION,
+        .abort_under_way = job->abort.asked && job->abort.status == ABORT_ABORTING,
     };
     if (sample != NULL)
         input.stats = sample->stats;
@@ -373,7 +373,7 @@ static void take_effect(struct job *job, const struct monitor_decision *d, struc
     if (d->action == MONITOR_POSTCOPY)
         move_mode(job, MODE_POSTCOPY, decision_name(d->why), now, fx);
     if (d->action == MONITOR_PAUSE)
-        job->stopped_by_us = true;
+        job->monitor.stopped_by_us = true;
     bool hard = d->why == DECISION_STALLED_HARD || d->why == DECISION_LATE_HARD ||
                 d->why == DECISION_LATE_VFIO;
     if ((d->action == MONITOR_PAUSE || hard) && job->mode != MODE_POSTCOPY)
@@ -383,12 +383,13 @@ static void take_effect(struct job *job, const struct monitor_decision *d, struc
 static bool resumed(struct job *job, uint64_t id, const struct err *err, struct moment now,
                     struct effects *fx)
 {
-    if (job->resume_call_id == 0 || job->resume_call_id != id)
+    if (job->orders[ORDER_RESUME].id == 0 || job->orders[ORDER_RESUME].id != id)
         return false;
-    job->resume_call_id = 0;
-    intent_close(job, INTENT_RESUME, job->resume_call_seq, job->resume_asked_ms, err, now, fx);
+    job->orders[ORDER_RESUME].id = 0;
+    intent_close(job, INTENT_RESUME, job->orders[ORDER_RESUME].seq,
+                 job->orders[ORDER_RESUME].asked_ms, err, now, fx);
     if (err->code == ERR_NONE)
-        job->stopped_by_us = false;
+        job->monitor.stopped_by_us = false;
     else
         intent_error(job, INTENT_RESUME, err, now, fx);
     job->changed = true;
@@ -399,7 +400,7 @@ bool steer_called(struct fleet *f, struct job *job, uint64_t id, const struct er
                   struct moment now, struct effects *fx)
 {
     (void)f;
-    struct steering *s = job->steering;
+    struct steering *s = job->monitor.steering;
     if (resumed(job, id, err, now, fx))
         return true;
     if (s == NULL || s->call_id == 0 || s->call_id != id)
@@ -413,11 +414,11 @@ bool steer_called(struct fleet *f, struct job *job, uint64_t id, const struct er
     else if (!accepted && err->code != ERR_REFUSED)
         intent_error(job, kind, err, now, fx);
     if (err->code == ERR_UNREACHABLE && s->wish.action == MONITOR_PAUSE)
-        job->stopped_by_us = true; /* nobody knows: if it stands still, that was us */
+        job->monitor.stopped_by_us = true; /* nobody knows: if it stands still, that was us */
     if (s->wish.action == MONITOR_POSTCOPY &&
         (err->code == ERR_HYPERVISOR || err->code == ERR_REFUSED))
         job->stream.postcopy_ordered = false;
-    monitor_done(&s->acting, &s->wish, accepted, now.mono_ms - job->begun_ms);
+    monitor_done(&s->acting, &s->wish, accepted, now.mono_ms - job->call.begun_ms);
     (void)note(job, accepted ? LOOK_ACCEPTED : LOOK_REFUSED, now, fx);
     job->changed = true;
     return true;
@@ -425,28 +426,28 @@ bool steer_called(struct fleet *f, struct job *job, uint64_t id, const struct er
 
 bool steer_owes(const struct job *job)
 {
-    const struct hv_sight *sight = &job->source_side.sight;
+    const struct hv_sight *sight = &job->resolution.source_side.sight;
     bool stands = sight->presence == HV_PRESENT && sight->state == HV_STATE_PAUSED &&
                   sight->reason == HV_PAUSED_USER;
-    return job->stopped_by_us && stands && !job->userpause.wished &&
-           job->resume_tries < RESUME_TRIES_MAX;
+    return job->monitor.stopped_by_us && stands && !job->userpause.wished &&
+           job->monitor.resume_tries < RESUME_TRIES_MAX;
 }
 
 /* True: an order is out, or was given a moment ago. */
 static bool is_resuming(const struct job *job, struct moment now)
 {
-    int64_t since_ms = now.wall_ms - job->resume_asked_ms;
-    return job->resume_call_id != 0 || (since_ms >= 0 && since_ms < RESUME_RETRY_MS);
+    int64_t since_ms = now.wall_ms - job->orders[ORDER_RESUME].asked_ms;
+    return job->orders[ORDER_RESUME].id != 0 || (since_ms >= 0 && since_ms < RESUME_RETRY_MS);
 }
 
 static void order_resume(struct fleet *f, struct job *job, struct moment now, struct effects *fx)
 {
-    job->resume_tries++;
-    job->resume_call_seq = intent_open(job, INTENT_RESUME, NULL, now, fx);
-    job->resume_asked_ms = now.wall_ms;
-    job->resume_call_id = ++f->next_call_id;
+    job->monitor.resume_tries++;
+    job->orders[ORDER_RESUME].seq = intent_open(job, INTENT_RESUME, NULL, now, fx);
+    job->orders[ORDER_RESUME].asked_ms = now.wall_ms;
+    job->orders[ORDER_RESUME].id = ++f->next_call_id;
     struct effect *effect = effects_add(fx, EFFECT_DO_TUNE, job, now.wall_ms);
-    effect->of.act.id = job->resume_call_id;
+    effect->of.act.id = job->orders[ORDER_RESUME].id;
     effect->of.act.call = HV_CALL_RESUME;
     TEXT_SET(effect->of.act.node, job->source);
     TEXT_SET(effect->of.act.guest, job->guest_uuid);
@@ -475,12 +476,12 @@ bool steer_takes_back(struct fleet *f, struct job *job, const char *why, struct 
 {
     if (is_resuming(job, now))
         return true;
-    if (job->resume_tries >= RESUME_TRIES_MAX)
+    if (job->monitor.resume_tries >= RESUME_TRIES_MAX)
         return false;
-    if (job->resume_tries == 0) {
+    if (job->monitor.resume_tries == 0) {
         struct monitor_decision decision = {.why = DECISION_LEFT_STANDING,
                                             .action = decision_action(DECISION_LEFT_STANDING),
-                                            .elapsed_ms = now.mono_ms - job->begun_ms,
+                                            .elapsed_ms = now.mono_ms - job->call.begun_ms,
                                             .estimate_ms = -1};
         TEXT_SET(decision.text, why);
         steer_record(job, "ladder", &decision, now, fx);

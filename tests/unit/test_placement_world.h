@@ -171,7 +171,7 @@ static inline void world_reserve(struct fleet *f, struct job *job, const struct 
 {
     struct demand demand = ledger_demand(guest);
     ledger_reserve(f, job, &demand);
-    assert_true(job->reserved);
+    assert_true(job->placement.reserved);
 }
 
 static inline void world_balanced(const struct fleet *f)
