@@ -6,7 +6,8 @@
 #define ENGINE_SNAPSHOT_JOB_H
 
 #include "collector/sample.h"
-#include "engine/model/job_parts.h"
+#include "engine/model/job_control.h"
+#include "engine/model/job_data.h"
 #include "engine/model/judgement.h"
 #include "engine/model/rejection.h"
 #include "engine/snapshot_guest.h"
@@ -100,8 +101,18 @@ struct snapshot_job {
         struct err error;                /* of the migrate call; code NONE when it gave none */
         const struct judgement *verdict; /* NULL: not judged yet */
     } result;
-    struct job_final final;
-    struct job_forecast forecast;
+    struct {
+#define FINAL_FIELD JOB_MEMBER
+#include "store/job_fields.def"
+        bool known;
+        uint64_t whole_bytes; /* of what had to move; 0: not known */
+    } final;
+    struct {
+#define FORECAST_FIELD JOB_MEMBER
+#include "store/job_fields.def"
+        bool made;
+        int percent; /* chance that it converges */
+    } forecast;
     struct job_history history;
 };
 

@@ -11,7 +11,7 @@ TESTS_store := store* query* retention
 TESTS_hypervisor := hv* libvirt* hostd* definition oob relay
 TESTS_simulator := sim sim_* contract_sim
 TESTS_collector := collector* qemu_log recorder
-TESTS_model := labels ledger migratable migration_config needs object_kind paths persist phase \
+TESTS_model := job_fields labels ledger migratable migration_config needs object_kind paths persist phase \
 	policy publish* required settings
 TESTS_control := admission backoff control documents effects limits marks pending prepare* queue_order quota \
 	reconcile transitions wakes

@@ -12,7 +12,8 @@
 #include <uthash.h>
 
 #include "base/own.h"
-#include "engine/model/job_parts.h"
+#include "engine/model/job_control.h"
+#include "engine/model/job_data.h"
 #include "engine/model/judgement.h"
 #include "engine/model/phase.h"
 #include "hypervisor/types.h"

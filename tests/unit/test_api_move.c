@@ -15,8 +15,7 @@ static void fill(struct snapshot_job *job)
     job->times.handed_off_ms = world_wall_ms - 60000;
     job->mode = MODE_POSTCOPY;
     job->history.modes[0] = (struct job_mode){MODE_PRECOPY, world_wall_ms - 59000, "started"};
-    job->history.modes[1] =
-        (struct job_mode){MODE_PAUSED, world_wall_ms - 40000, "late-pause"};
+    job->history.modes[1] = (struct job_mode){MODE_PAUSED, world_wall_ms - 40000, "late-pause"};
     job->history.modes[2] = (struct job_mode){MODE_POSTCOPY, world_wall_ms - 30000, ""};
     job->history.n_modes = 3;
     job->abort.asked = true;
