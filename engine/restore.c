@@ -6,7 +6,7 @@
 #include "base/text.h"
 #include "engine/control/admission.h"
 #include "engine/control/documents.h"
-#include "engine/data/intent.h"
+#include "engine/data/order.h"
 #include "engine/data/recovery.h"
 #include "engine/incidents.h"
 #include "engine/model/rejection.h"
@@ -91,6 +91,15 @@ static bool add_step(void *ctx, const struct store_transition *row)
     return true;
 }
 
+/* Its answer cannot come any more: no number. */
+static void restore_order(const struct store_intent *row, enum intent_kind kind,
+                          struct job_order *out_order)
+{
+    *out_order = (struct job_order){.seq = row->seq, .asked_ms = row->asked_ms, .kind = kind};
+    TEXT_SET(out_order->node, row->node);
+    TEXT_SET(out_order->argument, row->argument);
+}
+
 /* An order whose answer died with the process that gave it: closed when the job is taken over. */
 static void add_left(struct job *job, const struct store_intent *row)
 {
@@ -105,17 +114,12 @@ static void add_left(struct job *job, const struct store_intent *row)
     if (job->resolution.left == NULL)
         return;
     struct job_left *left = &job->resolution.left[job->resolution.n_left++];
-    struct job_order *order = &left->order;
-    order->seq = row->seq;
-    order->asked_ms = row->asked_ms;
-    order->kind = kind;
+    restore_order(row, kind, &left->order);
     if (kind == INTENT_COUNT) {
         TEXT_SET(left->unknown, row->action); /* closed under its own name */
         LOG(WARN, "intent_not_known", FIELD_TEXT(MIGRATION, job->name),
             FIELD_TEXT(CALL, row->action));
     }
-    TEXT_SET(order->node, row->node);
-    TEXT_SET(order->argument, row->argument);
 }
 
 /* An order of that kind that was not refused: it worked, or nobody knows. */
@@ -139,14 +143,11 @@ static bool add_intent(void *ctx, const struct store_intent *row)
     }
     if (row->epoch == job->epoch && row->seq > job->intent_seq)
         job->intent_seq = row->seq;
-    if (row->epoch == job->epoch && kind == INTENT_MIGRATE && strcmp(row->status, "open") == 0) {
-        job->orders[ORDER_MIGRATE].seq = row->seq;
-        job->orders[ORDER_MIGRATE].asked_ms = row->asked_ms;
-    }
-    if (row->epoch == job->epoch && kind == INTENT_ABORT && strcmp(row->status, "open") == 0) {
-        job->orders[ORDER_ABORT].seq = row->seq;
-        job->orders[ORDER_ABORT].asked_ms = row->asked_ms;
-    }
+    bool is_open = row->epoch == job->epoch && strcmp(row->status, "open") == 0;
+    if (is_open && kind == INTENT_MIGRATE)
+        restore_order(row, kind, &job->orders[ORDER_MIGRATE]);
+    if (is_open && kind == INTENT_ABORT)
+        restore_order(row, kind, &job->orders[ORDER_ABORT]);
     bool worked = strcmp(row->status, "done") == 0 && strcmp(row->err, "none") == 0;
     if (kind == INTENT_STOP_BACKUP) { /* not answered: a look at the guest decides */
         job->placement.backup_aborted = job->placement.backup_aborted || worked;

@@ -23,7 +23,6 @@ struct job_call { /* the migrate call of this process, if there is one; engine/d
     struct migration_config config; /* in effect; frozen at hand-off */
     uint64_t config_version;        /* of the fleet's policies it was made from */
     int64_t begun_ms;               /* monotonic: when it was handed off, by this process's clock */
-    bool out;                       /* made, not yet answered */
     bool over;                      /* answered by the source itself: its job has ended */
     bool withdrawn;   /* the order was recorded but never given: the store was too slow */
     bool moved;       /* something was seen moving, in this process or before */

@@ -34,7 +34,7 @@ struct job_side {
 };
 
 enum order {
-#define ORDER(id, help) ORDER_##id,
+#define ORDER(id, answered, late, help) ORDER_##id,
 #include "engine/model/order.def"
 #undef ORDER
     ORDER_COUNT
