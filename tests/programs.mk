@@ -18,7 +18,7 @@ TESTS_control := admission backoff control documents effects limits marks pendin
 TESTS_placement := check placement*
 # Admission is a fake in drain (test_drain_jobs.c): nothing there may need the real one.
 TESTS_drain := drain* evacuation eviction
-TESTS_data := flags outcome ownership restart userpause volumes
+TESTS_data := flags orders outcome ownership restart userpause volumes
 TESTS_monitor := eta forecast ladder* monitor* steer
 TESTS_recovery := recovery*
 TESTS_analyzer := cause incident judge misleading postmortem read read_* recorded ruleset verdict_*
