@@ -9,97 +9,54 @@
 #include "engine/data/steer.h"
 #include "engine/model/rejection.h"
 
-/* What the data plane learned of it. */
-static void add_move(const struct job *job, struct store_job *row)
+#define PUT_TEXT(detail, to, from) to = from;
+#define PUT_I64(detail, to, from) to = from;
+#define PUT_U64(detail, to, from) to = (int64_t)from;
+#define PUT_UINT(detail, to, from) to = from;
+#define PUT_TIME(detail, to, from) to = from;
+#define PUT_BOOL(detail, to, from) to = from;
+#define PUT_WORD(word, to, from) to = JOB_WORD_TEXT word(from);
+#define PUT_HAND(detail, to, from)
+
+/* The fields that are stored as they are. */
+static void put_fields(const struct job *job, struct store_job *row)
 {
-    row->abort.cause = abort_cause_name(job->abort.cause);
-    row->recovery.state = recovery_name(job->recovery.state);
-    row->recovery.tries = job->recovery.tries;
-    row->recovery.since_ms = job->recovery.since_ms;
-    row->recovery.until_ms = job->recovery.until_ms;
+#define JOB_FIELD(at, kind, detail, member, ...) PUT_##kind(detail, row->at member, job->at member)
+#include "store/job_fields.def"
+#undef JOB_FIELD
+}
+
+/* Those of kind HAND, except for documents. */
+static void put_by_hand(const struct job *job, struct store_job *row)
+{
+    bool waits = job->wait.pending != PENDING_NONE;
+    bool is_final = phase_is_final(job->phase);
+    row->version = (int64_t)job->version;
+    row->wait.pending = pending_name(is_final ? job->wait.at_end : job->wait.pending);
+    row->wait.since_ms = waits ? job->wait.since_ms : 0;
+    row->wait.waited_before_ms = waits ? job->wait.waited_ms[job->wait.pending] : 0;
+    row->resolution.guest_at =
+        job->phase == PHASE_PENDING ? "" : guest_at_name(job->resolution.guest_at);
     row->recovery.unsafe = recovery_unsafe_text(job);
-    row->stream.port = job->stream.port;
-    row->stream.remedy = job->stream.remedy;
-    row->userpause.wished = job->userpause.wished;
-    row->userpause.ran_ms = job->userpause.ran_ms;
-    row->final.from = job->final.known ? job->final.from : "";
-    row->final.total_ms = (int64_t)job->final.total_ms;
-    row->final.downtime_ms = (int64_t)job->final.downtime_ms;
-    row->final.setup_ms = (int64_t)job->final.setup_ms;
-    row->final.bytes = (int64_t)job->final.bytes;
-    row->final.passes = (int64_t)job->final.passes;
-    row->forecast.total_ms = job->forecast.total_ms;
-    row->forecast.low_ms = job->forecast.low_ms;
-    row->forecast.high_ms = job->forecast.high_ms;
-    row->forecast.downtime_ms = job->forecast.downtime_ms;
+    row->result.error_hv_code = job->result.error.hv_code;
+    row->result.error_hv_domain = job->result.error.hv_domain;
+    row->result.error_text = job->result.error.text;
     row->forecast.percent = job->forecast.made ? job->forecast.percent : -1;
 }
 
 void persist_job(struct store *store, const struct job *job)
 {
-    bool waits = job->wait.pending != PENDING_NONE;
     OWNED(json_object) frozen = job->epoch > 0 ? migration_config_json(&job->call.config) : NULL;
     OWNED(json_object) selector = labels_json(&job->request.added_selector);
     struct store_job row = {
-        .call.config_json = frozen != NULL ? json_object_to_json_string(frozen) : "",
-        .request.selector_json = selector != NULL ? json_object_to_json_string(selector) : "",
-        .request.policy = job->request.policy,
-        .request.volumes_json = job->request.volumes_json,
-        .request.evacuates = job->request.evacuates,
-        .request.origin = origin_name(job->request.origin),
-        .wait.pending =
-            pending_name(phase_is_final(job->phase) ? job->wait.at_end : job->wait.pending),
-        .wait.reason = job->wait.reason,
-        .request.arrival = job->request.arrival,
-        .request.requirement = (int64_t)job->request.requirement,
-        .request.streak = job->request.streak,
-        .wait.waited_before_ms = waits ? job->wait.waited_ms[job->wait.pending] : 0,
-        .wait.since_ms = waits ? job->wait.since_ms : 0,
-        .placement.launcher = launcher_name(job->placement.launcher),
-        .monitor.json = phase_is_final(job->phase) ? "" : steer_json(job),
-        .placement.launcher_since_ms = job->placement.launcher_since_ms,
-        .placement.reserved_memory_kib = (int64_t)job->placement.reserved_memory_kib,
-        .placement.reserved_vcpus = (int64_t)job->placement.reserved_vcpus,
-        .placement.reserved_huge_kib = (int64_t)job->placement.reserved_huge_kib,
-        .placement.reserved_bandwidth = (int64_t)job->placement.reserved_bandwidth,
-        .uid = job->uid,
-        .ns = job->ns,
-        .name = job->name,
-        .guest_uuid = job->guest_uuid,
-        .guest_name = job->guest_name,
-        .source = job->source,
-        .target = job->target,
-        .request.wanted = job->request.wanted,
-        .phase = phase_name(job->phase),
-        .mode = mode_name(job->mode),
-        .request.requester = job->request.requester,
-        .request.priority = priority_name(job->request.priority),
-        .abort.status = abort_status_name(job->abort.status),
-        .abort.requester = job->abort.requester,
-        .abort.why = job->abort.why,
-        .result.failure_reason = job->result.failure_reason,
-        .result.outcome = outcome_name(job->result.outcome),
-        .resolution.guest_at =
-            job->phase == PHASE_PENDING ? "" : guest_at_name(job->resolution.guest_at),
         .request.metadata_json = job->request.metadata_json,
-        .resolving = job->resolving,
-        .recovering = job->recovering,
-        .adopted = job->adopted,
-        .epoch = job->epoch,
-        .version = (int64_t)job->version,
-        .request.bandwidth_mibs = (int64_t)job->request.bandwidth_mibs,
-        .call.flags = (int64_t)job->call.flags,
-        .times.created_ms = job->times.created_ms,
-        .times.handed_off_ms = job->times.handed_off_ms,
-        .times.started_ms = job->times.started_ms,
-        .times.ended_ms = job->times.ended_ms,
-        .times.delete_asked_ms = job->times.delete_asked_ms,
-        .request.remove_when_final = job->request.remove_when_final,
-        .result.error_hv_code = job->result.error.hv_code,
-        .result.error_hv_domain = job->result.error.hv_domain,
-        .result.error_text = job->result.error.text,
+        .request.selector_json = selector != NULL ? json_object_to_json_string(selector) : "",
+        .request.volumes_json = job->request.volumes_json,
+        .call.config_json = frozen != NULL ? json_object_to_json_string(frozen) : "",
+        .monitor.json = phase_is_final(job->phase) ? "" : steer_json(job),
     };
-    add_move(job, &row);
+    put_fields(job, &row);
+    put_by_hand(job, &row);
     store->ops->put_job(store, &row);
 }
 

@@ -6,7 +6,7 @@
 #include "base/text.h"
 #include "engine/control/admission.h"
 #include "engine/control/documents.h"
-#include "engine/data/intent.h"
+#include "engine/data/order.h"
 #include "engine/data/recovery.h"
 #include "engine/incidents.h"
 #include "engine/model/policy.h"
@@ -22,64 +22,61 @@ struct loading {
     struct err *err;
 };
 
-static void restore_text(struct job *job, const struct store_job *row)
+#define GET_TEXT(detail, to, from) TEXT_SET(to, from);
+#define GET_I64(detail, to, from) to = from;
+#define GET_U64(detail, to, from) to = (uint64_t)from;
+#define GET_UINT(detail, to, from) to = (unsigned)from;
+#define GET_TIME(detail, to, from) to = from;
+#define GET_BOOL(detail, to, from) to = from;
+#define GET_WORD(word, to, from)                   \
+    if (from[0] != '\0') {                         \
+        to = JOB_WORD_FROM word(from);             \
+        known = known && to < JOB_WORD_COUNT word; \
+    }
+#define GET_HAND(detail, to, from)
+
+/* The fields that are stored as they are. False when the row holds a word that no table knows: a
+ * record from a future we cannot read. */
+static bool restore_fields(struct job *job, const struct store_job *row)
 {
-    TEXT_SET(job->uid, row->uid);
-    TEXT_SET(job->ns, row->ns);
-    TEXT_SET(job->name, row->name);
-    TEXT_SET(job->guest_uuid, row->guest_uuid);
-    TEXT_SET(job->guest_name, row->guest_name);
-    TEXT_SET(job->source, row->source);
-    TEXT_SET(job->target, row->target);
-    TEXT_SET(job->request.wanted, row->request.wanted);
-    TEXT_SET(job->request.requester, row->request.requester);
-    TEXT_SET(job->abort.requester, row->abort.requester);
-    TEXT_SET(job->abort.why, row->abort.why);
-    TEXT_SET(job->result.failure_reason, row->result.failure_reason);
-    if (row->request.metadata_json != NULL && row->request.metadata_json[0] != '\0')
-        job->request.metadata_json = strdup(row->request.metadata_json);
-    if (row->request.volumes_json[0] != '\0')
-        job->request.volumes_json = strdup(row->request.volumes_json);
-    TEXT_SET(job->request.policy, row->request.policy);
-    TEXT_SET(job->request.evacuates, row->request.evacuates);
-    TEXT_SET(job->wait.reason, row->wait.reason);
+    bool known = row->phase[0] != '\0';
+#define JOB_FIELD(at, kind, detail, member, ...) GET_##kind(detail, job->at member, row->at member)
+#include "store/job_fields.def"
+#undef JOB_FIELD
+    return known;
+}
+
+static void restore_wait(struct job *job, const struct store_job *row)
+{
+    if (phase_is_final(job->phase)) {
+        job->wait.at_end = job->wait.pending;
+        job->wait.pending = PENDING_NONE;
+    }
+    job->wait.since_ms = row->wait.since_ms;
+    /* The deadline stays where it was. */
+    job->wait.waited_ms[job->wait.pending] = row->wait.waited_before_ms;
+}
+
+/* Those of kind HAND, except for documents, and what follows from them. False as above. */
+static bool restore_by_hand(struct job *job, const struct store_job *row)
+{
+    job->wait.pending = pending_from_name(row->wait.pending);
+    if (row->resolution.guest_at[0] != '\0')
+        job->resolution.guest_at = guest_at_from_name(row->resolution.guest_at);
+    if (job->wait.pending >= PENDING_COUNT || job->resolution.guest_at >= GUEST_AT_COUNT)
+        return false;
+    restore_wait(job, row);
+    job->abort.asked = job->abort.requester[0] != '\0';
+    job->call.moved = job->phase == PHASE_RUNNING;
+    recovery_read_unsafe(job, row->recovery.unsafe);
     TEXT_SET(job->result.error.text, row->result.error_text);
     job->result.error.hv_code = (int)row->result.error_hv_code;
     job->result.error.hv_domain = (int)row->result.error_hv_domain;
     job->result.error.code = row->result.error_hv_code != 0 ? ERR_HYPERVISOR : ERR_NONE;
-}
-
-/* False when the row holds a word that no table knows: a record from a future we cannot read. */
-static bool restore_words(struct job *job, const struct store_job *row)
-{
-    job->phase = phase_from_name(row->phase);
-    job->mode = mode_from_name(row->mode);
-    job->abort.status = abort_status_from_name(row->abort.status);
-    job->result.outcome = outcome_from_name(row->result.outcome);
-    job->resolution.guest_at = row->resolution.guest_at[0] == '\0'
-                                   ? GUEST_AT_UNKNOWN
-                                   : guest_at_from_name(row->resolution.guest_at);
-    job->abort.asked = row->abort.requester[0] != '\0';
-    job->request.priority = row->request.priority[0] == '\0'
-                                ? PRIORITY_USER_TRIGGERED
-                                : priority_from_name(row->request.priority);
-    job->request.origin =
-        row->request.origin[0] == '\0' ? ORIGIN_HUMAN : origin_from_name(row->request.origin);
-    job->wait.pending = pending_from_name(row->wait.pending);
-    if (job->phase < PHASE_COUNT && phase_is_final(job->phase) &&
-        job->wait.pending < PENDING_COUNT) {
-        job->wait.at_end = job->wait.pending;
-        job->wait.pending = PENDING_NONE;
-    }
-    job->placement.launcher = launcher_from_name(row->placement.launcher);
-    job->abort.cause = abort_cause_from_name(row->abort.cause);
-    job->recovery.state = recovery_from_name(row->recovery.state);
-    return job->phase != PHASE_NONE && job->phase < PHASE_COUNT && job->mode < MODE_COUNT &&
-           job->abort.status < ABORT_COUNT && job->result.outcome < OUTCOME_COUNT &&
-           job->resolution.guest_at < GUEST_AT_COUNT && job->request.priority < PRIORITY_COUNT &&
-           job->request.origin < ORIGIN_COUNT && job->wait.pending < PENDING_COUNT &&
-           job->placement.launcher < LAUNCHER_COUNT && job->abort.cause < ABORT_CAUSE_COUNT &&
-           job->recovery.state < RECOVERY_COUNT;
+    job->final.known = job->final.from[0] != '\0';
+    job->forecast.made = row->forecast.percent >= 0;
+    job->forecast.percent = job->forecast.made ? (int)row->forecast.percent : 0;
+    return true;
 }
 
 static bool add_step(void *ctx, const struct store_transition *row)
@@ -92,6 +89,15 @@ static bool add_step(void *ctx, const struct store_transition *row)
         job->history.n_steps++;
     }
     return true;
+}
+
+/* Its answer cannot come any more: no number. */
+static void restore_order(const struct store_intent *row, enum intent_kind kind,
+                          struct job_order *out_order)
+{
+    *out_order = (struct job_order){.seq = row->seq, .asked_ms = row->asked_ms, .kind = kind};
+    TEXT_SET(out_order->node, row->node);
+    TEXT_SET(out_order->argument, row->argument);
 }
 
 /* An order whose answer died with the process that gave it: closed when the job is taken over. */
@@ -108,17 +114,12 @@ static void add_left(struct job *job, const struct store_intent *row)
     if (job->resolution.left == NULL)
         return;
     struct job_left *left = &job->resolution.left[job->resolution.n_left++];
-    struct job_order *order = &left->order;
-    order->seq = row->seq;
-    order->asked_ms = row->asked_ms;
-    order->kind = kind;
+    restore_order(row, kind, &left->order);
     if (kind == INTENT_COUNT) {
         TEXT_SET(left->unknown, row->action); /* closed under its own name */
         LOG(WARN, "intent_not_known", FIELD_TEXT(MIGRATION, job->name),
             FIELD_TEXT(CALL, row->action));
     }
-    TEXT_SET(order->node, row->node);
-    TEXT_SET(order->argument, row->argument);
 }
 
 /* An order of that kind that was not refused: it worked, or nobody knows. */
@@ -142,14 +143,11 @@ static bool add_intent(void *ctx, const struct store_intent *row)
     }
     if (row->epoch == job->epoch && row->seq > job->intent_seq)
         job->intent_seq = row->seq;
-    if (row->epoch == job->epoch && kind == INTENT_MIGRATE && strcmp(row->status, "open") == 0) {
-        job->orders[ORDER_MIGRATE].seq = row->seq;
-        job->orders[ORDER_MIGRATE].asked_ms = row->asked_ms;
-    }
-    if (row->epoch == job->epoch && kind == INTENT_ABORT && strcmp(row->status, "open") == 0) {
-        job->orders[ORDER_ABORT].seq = row->seq;
-        job->orders[ORDER_ABORT].asked_ms = row->asked_ms;
-    }
+    bool is_open = row->epoch == job->epoch && strcmp(row->status, "open") == 0;
+    if (is_open && kind == INTENT_MIGRATE)
+        restore_order(row, kind, &job->orders[ORDER_MIGRATE]);
+    if (is_open && kind == INTENT_ABORT)
+        restore_order(row, kind, &job->orders[ORDER_ABORT]);
     bool worked = strcmp(row->status, "done") == 0 && strcmp(row->err, "none") == 0;
     if (kind == INTENT_STOP_BACKUP) { /* not answered: a look at the guest decides */
         job->placement.backup_aborted = job->placement.backup_aborted || worked;
@@ -211,59 +209,6 @@ static bool add_look(void *ctx, const struct store_look *row)
     return true;
 }
 
-static void restore_numbers(struct job *job, const struct store_job *row)
-{
-    job->request.bandwidth_mibs = (uint64_t)row->request.bandwidth_mibs;
-    job->call.flags = (unsigned)row->call.flags;
-    job->epoch = row->epoch;
-    job->adopted = row->adopted;
-    job->times.created_ms = row->times.created_ms;
-    job->times.handed_off_ms = row->times.handed_off_ms;
-    job->times.started_ms = row->times.started_ms;
-    job->times.ended_ms = row->times.ended_ms;
-    job->times.delete_asked_ms = row->times.delete_asked_ms;
-    job->request.remove_when_final = row->request.remove_when_final;
-    job->call.moved = job->phase == PHASE_RUNNING;
-    job->request.arrival = row->request.arrival;
-    job->request.requirement = (uint64_t)row->request.requirement;
-    job->request.streak = (unsigned)row->request.streak;
-    job->wait.since_ms = row->wait.since_ms;
-    job->wait.waited_ms[job->wait.pending] =
-        row->wait.waited_before_ms; /* the deadline stays where it was */
-    job->placement.launcher_since_ms = row->placement.launcher_since_ms;
-    job->placement.reserved_memory_kib = (uint64_t)row->placement.reserved_memory_kib;
-    job->placement.reserved_vcpus = (uint64_t)row->placement.reserved_vcpus;
-    job->placement.reserved_huge_kib = (uint64_t)row->placement.reserved_huge_kib;
-    job->placement.reserved_bandwidth = (uint64_t)row->placement.reserved_bandwidth;
-}
-
-/* What the data plane had learned of it. */
-static void restore_move(struct job *job, const struct store_job *row)
-{
-    job->recovering = row->recovering;
-    job->recovery.tries = (unsigned)row->recovery.tries;
-    job->recovery.since_ms = row->recovery.since_ms;
-    job->recovery.until_ms = row->recovery.until_ms;
-    recovery_read_unsafe(job, row->recovery.unsafe);
-    job->stream.port = (unsigned)row->stream.port;
-    TEXT_SET(job->stream.remedy, row->stream.remedy);
-    job->userpause.wished = row->userpause.wished;
-    job->userpause.ran_ms = row->userpause.ran_ms;
-    job->final.known = row->final.from[0] != '\0';
-    TEXT_SET(job->final.from, row->final.from);
-    job->final.total_ms = (uint64_t)row->final.total_ms;
-    job->final.downtime_ms = (uint64_t)row->final.downtime_ms;
-    job->final.setup_ms = (uint64_t)row->final.setup_ms;
-    job->final.bytes = (uint64_t)row->final.bytes;
-    job->final.passes = (uint64_t)row->final.passes;
-    job->forecast.made = row->forecast.percent >= 0;
-    job->forecast.total_ms = row->forecast.total_ms;
-    job->forecast.low_ms = row->forecast.low_ms;
-    job->forecast.high_ms = row->forecast.high_ms;
-    job->forecast.downtime_ms = row->forecast.downtime_ms;
-    job->forecast.percent = job->forecast.made ? (int)row->forecast.percent : 0;
-}
-
 static bool add_mode(void *ctx, const struct store_mode *row)
 {
     struct job *job = ((struct loading *)ctx)->job;
@@ -280,6 +225,10 @@ static bool add_mode(void *ctx, const struct store_mode *row)
 /* What was read as text when it was accepted is read again. */
 static bool restore_documents(struct job *job, const struct store_job *row, struct err *err)
 {
+    if (row->request.metadata_json[0] != '\0')
+        job->request.metadata_json = strdup(row->request.metadata_json);
+    if (row->request.volumes_json[0] != '\0')
+        job->request.volumes_json = strdup(row->request.volumes_json);
     migration_config_thaw(row->call.config_json, &job->call.config);
     if (row->monitor.json[0] != '\0')
         job->monitor.json = strdup(row->monitor.json);
@@ -346,14 +295,11 @@ static struct job *read_job(struct loading *loading, const struct store_job *row
     OWNED(job) job = job_new(loading->err);
     if (job == NULL)
         return NULL;
-    restore_text(job, row);
-    if (!restore_words(job, row)) {
+    if (!restore_fields(job, row) || !restore_by_hand(job, row)) {
         (void)err_set(loading->err, ERR_CORRUPT, "job %s in the store: phase '%s', outcome '%s'",
                       row->uid, row->phase, row->result.outcome);
         return NULL;
     }
-    restore_numbers(job, row);
-    restore_move(job, row);
     if (!restore_documents(job, row, loading->err) || !read_records(loading, job))
         return NULL;
     return TAKE(job);

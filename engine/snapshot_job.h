@@ -6,7 +6,8 @@
 #define ENGINE_SNAPSHOT_JOB_H
 
 #include "collector/sample.h"
-#include "engine/model/job_parts.h"
+#include "engine/model/job_control.h"
+#include "engine/model/job_data.h"
 #include "engine/model/judgement.h"
 #include "engine/model/rejection.h"
 #include "engine/snapshot_guest.h"
@@ -73,7 +74,6 @@ struct snapshot_job {
 #define STREAM_FIELD JOB_MEMBER
 #include "store/job_fields.def"
         char source_address[HV_TEXT_MAX], target_address[HV_TEXT_MAX]; /* "": libvirt's choice */
-        unsigned port;               /* where it listens, if Ferry chose that; 0: libvirt did */
         unsigned port_min, port_max; /* where the target lets streams in */
         int64_t stopped_since_ms;    /* wall: it stands still for the switch-over; 0: it does not */
     } stream;
@@ -99,8 +99,18 @@ struct snapshot_job {
         struct err error;                /* of the migrate call; code NONE when it gave none */
         const struct judgement *verdict; /* NULL: not judged yet */
     } result;
-    struct job_final final;
-    struct job_forecast forecast;
+    struct {
+#define FINAL_FIELD JOB_MEMBER
+#include "store/job_fields.def"
+        bool known;
+        uint64_t whole_bytes; /* of what had to move; 0: not known */
+    } final;
+    struct {
+#define FORECAST_FIELD JOB_MEMBER
+#include "store/job_fields.def"
+        bool made;
+        int percent; /* chance that it converges */
+    } forecast;
     struct job_history history;
 };
 

@@ -60,7 +60,7 @@ static bool take_place(struct fleet *f, struct job *job, const struct resolve_re
                        "migration %s is %s: nothing was asked of a host, so the guest can only be "
                        "where it was: `--guest-on source`",
                        job->name, phase_name(job->phase));
-    if (!job->frozen && (!job->resolving || job->call.out))
+    if (!job->frozen && (!job->resolving || order_is_out(job, ORDER_MIGRATE)))
         return err_set(err, ERR_REFUSED,
                        "migration %s is %s: its outcome is not in doubt, so nobody's word is "
                        "needed; `ferry abort` stops it",

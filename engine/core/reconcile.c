@@ -17,10 +17,10 @@
 #include "engine/control/word.h"
 #include "engine/data/expect.h"
 #include "engine/data/final.h"
-#include "engine/data/intent.h"
 #include "engine/data/ladder.h"
 #include "engine/data/looks.h"
 #include "engine/data/move.h"
+#include "engine/data/order.h"
 #include "engine/data/recovery.h"
 #include "engine/data/steer.h"
 #include "engine/data/userpause.h"
@@ -162,7 +162,7 @@ static void on_event(struct fleet *f, const struct input *input, struct moment n
         /* libvirt's detail 7 of SUSPENDED: the source stopped for post-copy. */
         if (at_source && event->a == HV_LIFECYCLE_SUSPENDED && event->b == 7)
             move_mode(job, MODE_POSTCOPY, "post-copy began", now, fx);
-        if (!job->call.out)
+        if (!order_is_out(job, ORDER_MIGRATE))
             job->resolution.next_round_ms = now.mono_ms; /* something changed: look at once */
         if (at_source || at_target) {
             ladder_event(job, at_source, event, now);
@@ -273,22 +273,28 @@ static void on_path(struct fleet *f, const struct input *input, struct moment no
         advance_job(f, job, now, fx);
 }
 
-/* An order that the end of its job overtook: its record is closed, nothing follows from it. */
+/* What an answer leads to, by order. */
+enum late { DROPPED, CLOSES, TAKEN };
+static const struct {
+    void (*answered)(struct job *job, const struct err *err, struct moment now, struct effects *fx);
+    enum late late;
+} answers[ORDER_COUNT] = {
+#define ORDER(id, answered, late, help) [ORDER_##id] = {answered, late},
+#include "engine/model/order.def"
+#undef ORDER
+};
+
+/* The order was given for a job that has ended since. */
 static void on_late_call(struct fleet *f, const struct input *input, struct moment now,
                          struct effects *fx)
 {
     struct job *job = fleet_newest_finished(f, input->guest);
-    if (job == NULL || input->id == 0)
+    enum order order = job != NULL ? order_with_id(job, input->id) : ORDER_COUNT;
+    if (order == ORDER_COUNT || answers[order].late == DROPPED)
         return;
-    struct job_order *orders[] = {&job->orders[ORDER_REMEDY], &job->orders[ORDER_RECOVERY],
-                                  &job->orders[ORDER_USER_PAUSE], &job->orders[ORDER_STOP_BACKUP]};
-    bool closed = false;
-    for (size_t i = 0; i < COUNT(orders); i++)
-        closed = closed || order_answered(job, orders[i], input->id, &input->err, now, fx);
-    if (!closed && job->orders[ORDER_ABORT].id == input->id)
-        move_abort_called(job, &input->err, now, fx);
-    else if (!closed && !steer_called(f, job, input->id, &input->err, now, fx))
-        return;
+    order_answered(job, order, &input->err, now, fx);
+    if (answers[order].late == TAKEN)
+        answers[order].answered(job, &input->err, now, fx);
     job->version = fleet_touch(f);
     fleet_settle_job(f, job);
 }
@@ -297,23 +303,13 @@ static void on_call(struct fleet *f, const struct input *input, struct moment no
                     struct effects *fx)
 {
     struct job *job = active_job(f, input->guest);
-    if (job == NULL) {
+    enum order order = job != NULL ? order_with_id(job, input->id) : ORDER_COUNT;
+    if (order == ORDER_COUNT) {
         on_late_call(f, input, now, fx);
         return;
     }
-    if (input->of.call == HV_CALL_MIGRATE && job->call.out &&
-        job->orders[ORDER_MIGRATE].id == input->id)
-        move_called(job, &input->err, now, fx);
-    else if (job->orders[ORDER_ABORT].id != 0 && job->orders[ORDER_ABORT].id == input->id)
-        move_abort_called(job, &input->err, now, fx);
-    else if (!schedule_backup_answered(job, input->id, &input->err, now, fx) &&
-             !ladder_called(f, job, input->id, &input->err, now, fx) &&
-             !recovery_called(f, job, input->id, &input->err, now, fx) &&
-             !userpause_called(job, input->id, &input->err, now, fx) &&
-             !steer_called(f, job, input->id, &input->err, now, fx)) {
-        on_late_call(f, input, now, fx);
-        return;
-    }
+    order_answered(job, order, &input->err, now, fx);
+    answers[order].answered(job, &input->err, now, fx);
     job->version = fleet_touch(f);
     advance_job(f, job, now, fx);
 }
@@ -541,7 +537,7 @@ void reconcile_restore(struct fleet *f, struct job *job, struct moment now, stru
     if (job->phase == PHASE_TARGET_READY || job->phase == PHASE_RUNNING)
         move_adopt(f, job, now, fx);
     else
-        intent_close_left(job, now, fx);
+        order_close_left(job, now, fx);
     fleet_settle_job(f, job);
 }
 

@@ -7,9 +7,9 @@
 
 #include "base/text.h"
 #include "engine/data/flags.h"
-#include "engine/data/intent.h"
 #include "engine/data/looks.h"
 #include "engine/data/monitor.h"
+#include "engine/data/order.h"
 #include "engine/data/ownership.h"
 #include "engine/data/recovery.h"
 #include "engine/data/steer.h"
@@ -258,7 +258,8 @@ static void gather(struct fleet *f, const struct job *job, struct moment now,
         .target_resumed = job->stream.target_resumed,
         .postcopy_ordered = job->stream.postcopy_ordered,
         /* Once the call is back the stream is recovery's: a remedy would end what that resumes. */
-        .source_failed = job->call.out && failed(&job->resolution.source_side, now),
+        .source_failed =
+            order_is_out(job, ORDER_MIGRATE) && failed(&job->resolution.source_side, now),
         .source_helps = fleet_has_helper(f, job->source),
         .target_helps = fleet_has_helper(f, job->target),
         .tried = job->stream.tried,
@@ -285,9 +286,11 @@ static void give(struct fleet *f, struct job *job, enum decision decision, const
     for (size_t i = 0; i < COUNT(orders); i++) {
         if (orders[i].decision != decision)
             continue;
-        struct effect *effect = order_give(f, job, &job->orders[ORDER_REMEDY], orders[i].call,
-                                           orders[i].at_target ? job->target : job->source,
-                                           orders[i].intent, NULL, now, fx);
+        const struct order_spec spec = {.effect = EFFECT_DO_TUNE,
+                                        .call = orders[i].call,
+                                        .intent = orders[i].intent,
+                                        .node = orders[i].at_target ? job->target : job->source};
+        struct effect *effect = order_give(f, job, ORDER_REMEDY, &spec, now, fx);
         effect->of.act.postcopy = decision == DECISION_STREAM_PAUSED;
         job->stream.tried |= UINT64_C(1) << decision;
         job->stream.ordered_ms = now.mono_ms;
@@ -300,7 +303,7 @@ static void give(struct fleet *f, struct job *job, enum decision decision, const
 static void keep_looking(struct fleet *f, struct job *job, struct moment now, struct effects *fx)
 {
     enum { AGAIN_MS = 1000 };
-    if (!job->call.out)
+    if (!order_is_out(job, ORDER_MIGRATE))
         return;
     if (now.mono_ms - job->stream.looked_ms >= AGAIN_MS) {
         job->stream.looked_ms = now.mono_ms;
@@ -331,7 +334,7 @@ static void read_source(struct job *job, struct moment now)
  */
 static bool has_stream(const struct job *job)
 {
-    if (job->call.out)
+    if (order_is_out(job, ORDER_MIGRATE))
         return true;
     if (job->mode == MODE_POSTCOPY)
         return job->recovery.state == RECOVERY_RESUMING && job->orders[ORDER_RECOVERY].id != 0;
@@ -386,7 +389,7 @@ void ladder_advance(struct fleet *f, struct job *job, struct moment now, struct 
     if (decision.why == DECISION_GOES_ON)
         return;
     bool is_news = job->stream.last != (int)decision.why;
-    if (facts.mode == MODE_POSTCOPY && facts.source_failed && job->call.out)
+    if (facts.mode == MODE_POSTCOPY && facts.source_failed && order_is_out(job, ORDER_MIGRATE))
         recovery_held(job, decision.text, now, fx);
     else if (shows_stall(job, is_news))
         step_wait(job, PENDING_STALLED, now, "%s", decision.text);
@@ -397,19 +400,14 @@ void ladder_advance(struct fleet *f, struct job *job, struct moment now, struct 
         give(f, job, decision.why, decision.text, now, fx);
 }
 
-bool ladder_called(struct fleet *f, struct job *job, uint64_t id, const struct err *err,
-                   struct moment now, struct effects *fx)
+void ladder_called(struct job *job, const struct err *err, struct moment now, struct effects *fx)
 {
-    (void)f;
-    if (!order_answered(job, &job->orders[ORDER_REMEDY], id, err, now, fx))
-        return false;
     enum intent_kind kind = job->orders[ORDER_REMEDY].kind;
     if (kind == INTENT_KILL_STREAM && err->code == ERR_NONE && job->mode != MODE_POSTCOPY)
         job->stream.aborted_ms = now.mono_ms; /* it is over: a target that does not know is told */
     if (err->code != ERR_NONE)
         effects_event(fx, job, now.wall_ms, true, "RemedyFailed", "%s at %s: %.300s",
                       intent_kind_name(kind), job->orders[ORDER_REMEDY].node, err->text);
-    return true;
 }
 
 enum ladder_stop ladder_how_to_stop(const struct job *job, struct moment now)

@@ -1,15 +1,14 @@
 /* move.c - see move.h. Reading the outcome is resolve.c. */
 #include "engine/data/move.h"
 
-#include <assert.h>
 #include <stdio.h>
 #include <string.h>
 
 #include "base/text.h"
 #include "engine/data/flags.h"
-#include "engine/data/intent.h"
 #include "engine/data/ladder.h"
 #include "engine/data/looks.h"
+#include "engine/data/order.h"
 #include "engine/data/ownership.h"
 #include "engine/data/recovery.h"
 #include "engine/data/resolve.h"
@@ -18,17 +17,6 @@
 #include "hypervisor/versions.h"
 
 enum { ABORT_RETRY_MS = 200, STEER_BLIND_MS = 1000 };
-
-static void close_call(struct job *job, bool is_abort, const struct err *err, struct moment now,
-                       struct effects *fx)
-{
-    if (is_abort)
-        intent_close(job, job->orders[ORDER_ABORT].kind, job->orders[ORDER_ABORT].seq,
-                     job->orders[ORDER_ABORT].asked_ms, err, now, fx);
-    else
-        intent_close(job, INTENT_MIGRATE, job->orders[ORDER_MIGRATE].seq,
-                     job->orders[ORDER_MIGRATE].asked_ms, err, now, fx);
-}
 
 /* A port on which the target will listen, where a broken post-copy can only be resumed by
  * connecting to it again (recovery.h): libvirt tells nobody which one it takes. It takes the lowest
@@ -63,25 +51,24 @@ void move_call(struct fleet *f, struct job *job, struct moment now, struct effec
     char port[32] = "";
     if (job->stream.port != 0)
         (void)snprintf(port, sizeof port, "port %u", job->stream.port);
-    job->orders[ORDER_MIGRATE].seq = intent_open(job, INTENT_MIGRATE, port, now, fx);
-    job->orders[ORDER_MIGRATE].asked_ms = now.wall_ms;
+    const struct order_spec spec = {.effect = EFFECT_DO_MIGRATE,
+                                    .call = HV_CALL_MIGRATE,
+                                    .intent = INTENT_MIGRATE,
+                                    .node = job->source,
+                                    .argument = port};
+    order_open(f, job, ORDER_MIGRATE, &spec, now, fx);
     struct effect *watch = effects_add(fx, EFFECT_DO_WATCH, job, now.wall_ms);
     TEXT_SET(watch->of.act.node, job->source);
     TEXT_SET(watch->of.act.guest, job->guest_uuid);
     watch->of.act.next_seq = job->monitor.next_sample_seq;
 
-    job->orders[ORDER_MIGRATE].id = ++f->next_call_id;
-    job->call.out = true;
     job->call.over = job->call.withdrawn = false;
     job->stream.switched = job->stream.unseen = false;
     const struct node *target = fleet_node(f, job->target);
     job->stream.target_resumed = false;
     job->stream.target_unseen = target == NULL || !target->connected;
     job->stream.target_losses = target != NULL ? target->lost.times + f->missed : 0;
-    struct effect *call = effects_add(fx, EFFECT_DO_MIGRATE, job, now.wall_ms);
-    call->of.act.id = job->orders[ORDER_MIGRATE].id;
-    TEXT_SET(call->of.act.node, job->source);
-    TEXT_SET(call->of.act.guest, job->guest_uuid);
+    struct effect *call = order_carry_out(job, ORDER_MIGRATE, &spec, now, fx);
     TEXT_SET(call->of.act.migrate.target, job->target);
     flags_fill(job, &call->of.act.migrate);
     call->of.act.migrate.port = job->stream.port;
@@ -134,12 +121,7 @@ void move_seen(struct fleet *f, struct job *job, struct moment now, struct effec
 
 void move_called(struct job *job, const struct err *err, struct moment now, struct effects *fx)
 {
-    assert(job->call.out);
-    job->call.out = false;
     job->result.error = *err;
-    close_call(job, false, err, now, fx);
-    if (err->code != ERR_NONE && err->code != ERR_REFUSED)
-        intent_error(job, INTENT_MIGRATE, err, now, fx);
     if (err->code == ERR_UNREACHABLE) {
         /* Our connection broke, not the migration: loss of sight is never an outcome. */
         job->stream.unseen = true;
@@ -177,18 +159,15 @@ void move_ask_abort(struct job *job, const char *requester, enum abort_cause cau
 void move_abort_called(struct job *job, const struct err *err, struct moment now,
                        struct effects *fx)
 {
-    close_call(job, true, err, now, fx);
-    job->orders[ORDER_ABORT].id = 0;
+    (void)fx;
     if (err->code == ERR_NONE) {
         job->abort.accepted = true; /* accepted is not yet done: the hosts decide */
         job->stream.aborted_ms = now.mono_ms;
         job->changed = true;
-        if (!job->call.out)
+        if (!order_is_out(job, ORDER_MIGRATE))
             resolve_begin(job, now);
         return;
     }
-    if (err->code != ERR_REFUSED) /* our own shell's word, not a host's */
-        intent_error(job, job->orders[ORDER_ABORT].kind, err, now, fx);
     job->abort.next_ms = now.mono_ms + ABORT_RETRY_MS;
 }
 
@@ -207,7 +186,7 @@ static void advance_abort(struct fleet *f, struct job *job, struct moment now, s
     if (!job->abort.asked || job->call.over || job->call.withdrawn ||
         job->abort.status == ABORT_FAILED)
         return;
-    if (!job->call.out && job->resolution.hv_job == JOB_SEEN_OTHER)
+    if (!order_is_out(job, ORDER_MIGRATE) && job->resolution.hv_job == JOB_SEEN_OTHER)
         return; /* what runs there is not ours to stop */
     if (job->mode == MODE_POSTCOPY) {
         fail_abort(job, "refused: in post-copy the guest already runs on the target", now, fx);
@@ -234,17 +213,12 @@ static void advance_abort(struct fleet *f, struct job *job, struct moment now, s
         return;
     }
     bool yanks = how == LADDER_STOP_YANK;
-    job->orders[ORDER_ABORT].kind = yanks ? INTENT_YANK : INTENT_ABORT;
-    job->orders[ORDER_ABORT].seq = intent_open(job, job->orders[ORDER_ABORT].kind, NULL, now, fx);
-    job->orders[ORDER_ABORT].asked_ms = now.wall_ms;
-    job->orders[ORDER_ABORT].id = ++f->next_call_id;
-    struct effect *call =
-        effects_add(fx, yanks ? EFFECT_DO_TUNE : EFFECT_DO_ABORT, job, now.wall_ms);
-    call->of.act.call = HV_CALL_YANK;
+    const struct order_spec spec = {.effect = yanks ? EFFECT_DO_TUNE : EFFECT_DO_ABORT,
+                                    .call = yanks ? HV_CALL_YANK : HV_CALL_ABORT,
+                                    .intent = yanks ? INTENT_YANK : INTENT_ABORT,
+                                    .node = job->source};
+    struct effect *call = order_give(f, job, ORDER_ABORT, &spec, now, fx);
     call->of.act.stops = yanks;
-    call->of.act.id = job->orders[ORDER_ABORT].id;
-    TEXT_SET(call->of.act.node, job->source);
-    TEXT_SET(call->of.act.guest, job->guest_uuid);
 }
 
 bool move_saw_target(struct fleet *f, const struct job *job)
@@ -269,14 +243,15 @@ void move_advance(struct fleet *f, struct job *job, struct moment now, struct ef
     remember(job);
     job->queue.wake_ms = now.mono_ms + 1000;
     int64_t idle_ms = job->entered_ms + f->config.idle_call_timeout_ms;
-    if (job->phase == PHASE_TARGET_READY && job->call.out && now.mono_ms >= idle_ms)
+    if (job->phase == PHASE_TARGET_READY && order_is_out(job, ORDER_MIGRATE) &&
+        now.mono_ms >= idle_ms)
         move_ask_abort(job, "ferry", ABORT_CAUSE_IDLE, "nothing moved in time after the call", now,
                        fx);
     if (job->phase == PHASE_RUNNING && now.mono_ms - job->monitor.steered_ms >= STEER_BLIND_MS)
         steer_look(f, job, NULL, now, fx);
     ladder_advance(f, job, now, fx);
     userpause_seen(job, now, fx);
-    if (!job->call.out)
+    if (!order_is_out(job, ORDER_MIGRATE))
         resolve_advance(f, job, now, fx);
     if (!phase_is_final(job->phase)) /* no order for what this very turn proved to be over */
         advance_abort(f, job, now, fx);
@@ -289,17 +264,15 @@ void move_adopt(struct fleet *f, struct job *job, struct moment now, struct effe
     steer_begin(f, job);
     job->resolution.hv_job = JOB_SEEN_UNKNOWN;
     job->stream.flow_ms = job->stream.sampled_ms = now.mono_ms;
-    job->orders[ORDER_ABORT].kind = INTENT_ABORT;
-    if (job->orders[ORDER_MIGRATE].seq !=
-        0) { /* the call's own answer died with the process that made it */
+    if (job->orders[ORDER_MIGRATE].seq != 0) { /* its answer died with the process that gave it */
         struct err lost = {0};
         err_set(&lost, ERR_UNREACHABLE, "the process that made the call ended");
-        close_call(job, false, &lost, now, fx);
+        order_close(job, ORDER_MIGRATE, &lost, now, fx);
         if (job->orders[ORDER_ABORT].seq != 0)
-            close_call(job, true, &lost, now, fx);
+            order_close(job, ORDER_ABORT, &lost, now, fx);
     }
     recovery_adopt(f, job, now);
-    intent_close_left(job, now, fx);
+    order_close_left(job, now, fx);
     effects_event(fx, job, now.wall_ms, false, "Adopted",
                   "Taken over after a restart in phase %s; reading both nodes.",
                   phase_name(job->phase));

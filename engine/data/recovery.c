@@ -7,7 +7,7 @@
 #include "base/text.h"
 #include "engine/data/final.h"
 #include "engine/data/flags.h"
-#include "engine/data/intent.h"
+#include "engine/data/order.h"
 #include "hypervisor/versions.h"
 
 static const enum recovery_plan plans[SIDE_COUNT][SIDE_COUNT] = {
@@ -71,8 +71,11 @@ static void tell(struct job *job, enum recovery state, const char *text, struct 
 
 static void pause_stream(struct fleet *f, struct job *job, struct moment now, struct effects *fx)
 {
-    struct effect *effect = order_give(f, job, &job->orders[ORDER_RECOVERY], HV_CALL_ABORT,
-                                       job->source, INTENT_PAUSE_STREAM, NULL, now, fx);
+    const struct order_spec spec = {.effect = EFFECT_DO_TUNE,
+                                    .call = HV_CALL_ABORT,
+                                    .intent = INTENT_PAUSE_STREAM,
+                                    .node = job->source};
+    struct effect *effect = order_give(f, job, ORDER_RECOVERY, &spec, now, fx);
     effect->of.act.postcopy = true;
     job->recovery.next_ms = now.mono_ms + RECOVERY_AGAIN_MS / 4;
     job->recovery.paused = true;
@@ -187,9 +190,12 @@ static void resume(struct fleet *f, struct job *job, enum recovery_way way, stru
     char number[32];
     (void)snprintf(number, sizeof number, "try %u by %s", ++job->recovery.tries,
                    recovery_way_name(way));
-    struct effect *effect = order_give(f, job, &job->orders[ORDER_RECOVERY],
-                                       by_monitor ? HV_CALL_RESUME_STREAM : HV_CALL_MIGRATE,
-                                       job->source, INTENT_RECOVER, number, now, fx);
+    const struct order_spec spec = {.effect = by_monitor ? EFFECT_DO_TUNE : EFFECT_DO_MIGRATE,
+                                    .call = by_monitor ? HV_CALL_RESUME_STREAM : HV_CALL_MIGRATE,
+                                    .intent = INTENT_RECOVER,
+                                    .node = job->source,
+                                    .argument = number};
+    struct effect *effect = order_give(f, job, ORDER_RECOVERY, &spec, now, fx);
     flags_fill(job, &effect->of.act.migrate);
     TEXT_SET(effect->of.act.migrate.target, job->target);
     effect->of.act.migrate.flags |= HV_MIGRATE_RESUME | HV_MIGRATE_POSTCOPY;
@@ -262,8 +268,11 @@ static void try_again(struct fleet *f, struct job *job, struct moment now, struc
 /* The target still believes in a stream that is dead: its own helper can tell it. */
 static void kill_at_target(struct fleet *f, struct job *job, struct moment now, struct effects *fx)
 {
-    (void)order_give(f, job, &job->orders[ORDER_RECOVERY], HV_CALL_KILL_STREAM, job->target,
-                     INTENT_KILL_STREAM, NULL, now, fx);
+    const struct order_spec spec = {.effect = EFFECT_DO_TUNE,
+                                    .call = HV_CALL_KILL_STREAM,
+                                    .intent = INTENT_KILL_STREAM,
+                                    .node = job->target};
+    (void)order_give(f, job, ORDER_RECOVERY, &spec, now, fx);
     job->recovery.killed = true;
     job->recovery.next_ms = now.mono_ms + RECOVERY_AGAIN_MS / 4;
 }
@@ -438,13 +447,10 @@ bool recovery_advance(struct fleet *f, struct job *job, int64_t stood_ms, struct
     return true;
 }
 
-bool recovery_called(struct fleet *f, struct job *job, uint64_t id, const struct err *err,
-                     struct moment now, struct effects *fx)
+void recovery_called(struct job *job, const struct err *err, struct moment now, struct effects *fx)
 {
-    (void)f;
+    (void)fx;
     bool was_try = job->recovery.state == RECOVERY_RESUMING;
-    if (!order_answered(job, &job->orders[ORDER_RECOVERY], id, err, now, fx))
-        return false;
     job->recovery.answered_ms = now.mono_ms;
     if (was_try && err->code != ERR_NONE) {
         enter(job, RECOVERY_WAITING, now);
@@ -452,7 +458,6 @@ bool recovery_called(struct fleet *f, struct job *job, uint64_t id, const struct
         job->recovery.next_ms = now.mono_ms + (cheap ? RECOVERY_AGAIN_MS / 4 : RECOVERY_AGAIN_MS);
     }
     job->resolution.next_round_ms = now.mono_ms; /* it changed something: look at once */
-    return true;
 }
 
 bool recovery_probed(struct job *job, uint64_t id, enum hv_path path, const struct err *err,

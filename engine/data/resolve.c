@@ -360,7 +360,7 @@ static void judge(struct fleet *f, struct job *job, struct moment now, struct ef
     if (settled) /* the two looks of one round may straddle the switch-over */
         note_split(f, job, verdict, now);
     userpause_seen(job, now, fx);
-    if (!job->call.out && recovery_advance(f, job, stood_ms, now, fx)) {
+    if (!order_is_out(job, ORDER_MIGRATE) && recovery_advance(f, job, stood_ms, now, fx)) {
         bool given_up =
             job->recovery.state == RECOVERY_BLIND || job->recovery.state == RECOVERY_EXHAUSTED;
         if (given_up && now.mono_ms - job->wait.mono_ms >= SLOT_MS)
@@ -428,7 +428,7 @@ void resolve_advance(struct fleet *f, struct job *job, struct moment now, struct
         job->resolution.next_round_ms = now.mono_ms + (calm ? ROUND_SLOW_MS : ROUND_FAST_MS);
         judge(f, job, now, fx);
     }
-    if (phase_is_final(job->phase) || job->call.out)
+    if (phase_is_final(job->phase) || order_is_out(job, ORDER_MIGRATE))
         return;
     if (now.mono_ms < job->resolution.next_round_ms) {
         if (job->queue.wake_ms > job->resolution.next_round_ms)

@@ -7,9 +7,9 @@
 #include "base/text.h"
 #include "engine/data/expect.h"
 #include "engine/data/flags.h"
-#include "engine/data/intent.h"
 #include "engine/data/monitor.h"
 #include "engine/data/move.h"
+#include "engine/data/order.h"
 
 enum { RESUME_RETRY_MS = 1000, RESUME_TRIES_MAX = 30 };
 enum {
@@ -34,10 +34,7 @@ struct target_check {
 struct steering {
     struct monitor acting, shadow;
     bool has_shadow;
-    uint64_t call_id; /* order out, 0: none */
-    enum hv_call call;
-    int64_t call_seq, call_asked_ms;
-    struct monitor_decision wish; /* what it is about */
+    struct monitor_decision wish; /* what ORDER_TUNE is about */
     struct target_check target;
     int64_t decisions, looks; /* recorded so far */
     bool is_new, resumed;     /* what it began with is not in the trace yet; from a state */
@@ -135,12 +132,17 @@ static void record(struct job *job, const struct monitor *m, const struct monito
                       d->text);
 }
 
+static bool is_tuning(const struct job *job, enum intent_kind kind)
+{
+    return order_is_out(job, ORDER_TUNE) && job->orders[ORDER_TUNE].kind == kind;
+}
+
 int64_t steer_downtime_ms(const struct job *job)
 {
     const struct steering *s = job->monitor.steering;
     if (s == NULL)
         return 0;
-    bool is_out = s->call_id != 0 && s->call == HV_CALL_SET_DOWNTIME;
+    bool is_out = is_tuning(job, INTENT_SET_DOWNTIME);
     int64_t accepted_ms = s->acting.downtime_ms;
     return is_out && s->wish.downtime_ms > accepted_ms ? s->wish.downtime_ms : accepted_ms;
 }
@@ -170,8 +172,7 @@ struct job_budget steer_budget(const struct job *job)
 
 bool steer_stops(const struct job *job)
 {
-    return job->monitor.steering != NULL && job->monitor.steering->call_id != 0 &&
-           job->monitor.steering->call == HV_CALL_SUSPEND;
+    return is_tuning(job, INTENT_SUSPEND);
 }
 
 void steer_record(struct job *job, const char *by, const struct monitor_decision *decision,
@@ -241,22 +242,19 @@ static void order(struct fleet *f, struct job *job, const struct monitor_decisio
         (void)snprintf(argument, sizeof argument, "%lld ms", (long long)d->downtime_ms);
     s->wish = *d;
     job->stream.postcopy_ordered = job->stream.postcopy_ordered || d->action == MONITOR_POSTCOPY;
-    s->call = orders[d->action].call;
-    s->call_seq = intent_open(job, orders[d->action].intent, argument, now, fx);
-    s->call_asked_ms = now.wall_ms;
-    s->call_id = ++f->next_call_id;
-    struct effect *effect = effects_add(fx, EFFECT_DO_TUNE, job, now.wall_ms);
-    effect->of.act.id = s->call_id;
-    effect->of.act.call = s->call;
+    const struct order_spec spec = {.effect = EFFECT_DO_TUNE,
+                                    .call = orders[d->action].call,
+                                    .intent = orders[d->action].intent,
+                                    .node = job->source,
+                                    .argument = argument};
+    struct effect *effect = order_give(f, job, ORDER_TUNE, &spec, now, fx);
     effect->of.act.value = (uint64_t)d->downtime_ms;
-    TEXT_SET(effect->of.act.node, job->source);
-    TEXT_SET(effect->of.act.guest, job->guest_uuid);
 }
 
 /* While it runs, in this process's call or found running, and nobody reads its outcome yet. */
 static bool is_steered(const struct job *job)
 {
-    bool runs = job->call.out || job->resolution.hv_job == JOB_SEEN_ACTIVE;
+    bool runs = order_is_out(job, ORDER_MIGRATE) || job->resolution.hv_job == JOB_SEEN_ACTIVE;
     return job->monitor.steering != NULL && job->phase == PHASE_RUNNING && runs &&
            !job->resolving && !job->call.over;
 }
@@ -309,8 +307,8 @@ bool steer_target_seen(struct fleet *f, struct job *job, uint64_t id, const stru
         return false;
     s->target.id = 0;
     bool prompt = now.mono_ms - s->target.asked_ms <= TARGET_PROMPT_MS;
-    bool wanted = is_steered(job) && f->store_ok && s->call_id == 0 && !job->abort.asked &&
-                  job->mode != MODE_POSTCOPY;
+    bool wanted = is_steered(job) && f->store_ok && !order_is_out(job, ORDER_TUNE) &&
+                  !job->abort.asked && job->mode != MODE_POSTCOPY;
     if (sight->presence == HV_PRESENT && prompt) {
         s->target.silent = false;
         if (wanted)
@@ -360,9 +358,9 @@ void steer_look(struct fleet *f, struct job *job, const struct sample *sample, s
     monitor_step(&s->acting, &input, &decision);
     if (monitor_is_news(&s->acting, &decision))
         record(job, &s->acting, &decision, false, now, fx);
-    if (decision.action == MONITOR_POSTCOPY && s->call_id == 0)
+    if (decision.action == MONITOR_POSTCOPY && !order_is_out(job, ORDER_TUNE))
         ask_target(f, job, &decision, now, fx);
-    else if (decision.action != MONITOR_NOTHING && s->call_id == 0)
+    else if (decision.action != MONITOR_NOTHING && !order_is_out(job, ORDER_TUNE))
         order(f, job, &decision, now, fx);
 }
 
@@ -380,39 +378,22 @@ static void take_effect(struct job *job, const struct monitor_decision *d, struc
         move_mode(job, MODE_PAUSED, decision_name(d->why), now, fx);
 }
 
-static bool resumed(struct job *job, uint64_t id, const struct err *err, struct moment now,
-                    struct effects *fx)
+void steer_resumed(struct job *job, const struct err *err, struct moment now, struct effects *fx)
 {
-    if (job->orders[ORDER_RESUME].id == 0 || job->orders[ORDER_RESUME].id != id)
-        return false;
-    job->orders[ORDER_RESUME].id = 0;
-    intent_close(job, INTENT_RESUME, job->orders[ORDER_RESUME].seq,
-                 job->orders[ORDER_RESUME].asked_ms, err, now, fx);
+    (void)now;
+    (void)fx;
     if (err->code == ERR_NONE)
         job->monitor.stopped_by_us = false;
-    else
-        intent_error(job, INTENT_RESUME, err, now, fx);
-    job->changed = true;
-    return true;
 }
 
-bool steer_called(struct fleet *f, struct job *job, uint64_t id, const struct err *err,
-                  struct moment now, struct effects *fx)
+void steer_called(struct job *job, const struct err *err, struct moment now, struct effects *fx)
 {
-    (void)f;
     struct steering *s = job->monitor.steering;
-    if (resumed(job, id, err, now, fx))
-        return true;
-    if (s == NULL || s->call_id == 0 || s->call_id != id)
-        return false;
-    s->call_id = 0;
-    enum intent_kind kind = orders[s->wish.action].intent;
-    intent_close(job, kind, s->call_seq, s->call_asked_ms, err, now, fx);
+    if (s == NULL)
+        return;
     bool accepted = err->code == ERR_NONE;
     if (accepted && !phase_is_final(job->phase))
         take_effect(job, &s->wish, now, fx);
-    else if (!accepted && err->code != ERR_REFUSED)
-        intent_error(job, kind, err, now, fx);
     if (err->code == ERR_UNREACHABLE && s->wish.action == MONITOR_PAUSE)
         job->monitor.stopped_by_us = true; /* nobody knows: if it stands still, that was us */
     if (s->wish.action == MONITOR_POSTCOPY &&
@@ -420,8 +401,6 @@ bool steer_called(struct fleet *f, struct job *job, uint64_t id, const struct er
         job->stream.postcopy_ordered = false;
     monitor_done(&s->acting, &s->wish, accepted, now.mono_ms - job->call.begun_ms);
     (void)note(job, accepted ? LOOK_ACCEPTED : LOOK_REFUSED, now, fx);
-    job->changed = true;
-    return true;
 }
 
 bool steer_owes(const struct job *job)
@@ -443,14 +422,11 @@ static bool is_resuming(const struct job *job, struct moment now)
 static void order_resume(struct fleet *f, struct job *job, struct moment now, struct effects *fx)
 {
     job->monitor.resume_tries++;
-    job->orders[ORDER_RESUME].seq = intent_open(job, INTENT_RESUME, NULL, now, fx);
-    job->orders[ORDER_RESUME].asked_ms = now.wall_ms;
-    job->orders[ORDER_RESUME].id = ++f->next_call_id;
-    struct effect *effect = effects_add(fx, EFFECT_DO_TUNE, job, now.wall_ms);
-    effect->of.act.id = job->orders[ORDER_RESUME].id;
-    effect->of.act.call = HV_CALL_RESUME;
-    TEXT_SET(effect->of.act.node, job->source);
-    TEXT_SET(effect->of.act.guest, job->guest_uuid);
+    const struct order_spec spec = {.effect = EFFECT_DO_TUNE,
+                                    .call = HV_CALL_RESUME,
+                                    .intent = INTENT_RESUME,
+                                    .node = job->source};
+    (void)order_give(f, job, ORDER_RESUME, &spec, now, fx);
 }
 
 bool steer_gives_back(struct fleet *f, struct job *job, struct moment now, struct effects *fx)

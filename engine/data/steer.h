@@ -17,9 +17,9 @@ void steer_look(struct fleet *f, struct job *job, const struct sample *sample, s
  * post-copy, which is ordered only now. False: nobody asked. */
 bool steer_target_seen(struct fleet *f, struct job *job, uint64_t id, const struct hv_sight *sight,
                        struct moment now, struct effects *fx);
-/* An order of ours was answered. False: it is none of ours. */
-bool steer_called(struct fleet *f, struct job *job, uint64_t id, const struct err *err,
-                  struct moment now, struct effects *fx);
+/* A decision that was ordered was answered; the order to resume the guest was. */
+void steer_called(struct job *job, const struct err *err, struct moment now, struct effects *fx);
+void steer_resumed(struct job *job, const struct err *err, struct moment now, struct effects *fx);
 /* The guest stands still on the source because we stopped it, and the migration is over. */
 bool steer_owes(const struct job *job);
 /* ... so it is let run again; the target was just proven empty. True: the order is under way, the

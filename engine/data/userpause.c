@@ -1,7 +1,7 @@
 /* userpause.c - see userpause.h. */
 #include "engine/data/userpause.h"
 
-#include "engine/data/intent.h"
+#include "engine/data/order.h"
 #include "engine/data/steer.h"
 
 enum { TRIES_MAX = 20, AGAIN_MS = 500, DOWNTIME_MS = 300, STANDS_MS = 1000, FRESH_MS = 1500 };
@@ -33,8 +33,11 @@ static void pause_there(struct fleet *f, struct job *job, struct moment now, str
     if (job->userpause.ran_since_ms == 0)
         job->userpause.ran_since_ms = now.mono_ms;
     job->userpause.tries++;
-    (void)order_give(f, job, &job->orders[ORDER_USER_PAUSE], HV_CALL_SUSPEND, job->target,
-                     INTENT_PAUSE_AT_TARGET, NULL, now, fx);
+    const struct order_spec spec = {.effect = EFFECT_DO_TUNE,
+                                    .call = HV_CALL_SUSPEND,
+                                    .intent = INTENT_PAUSE_AT_TARGET,
+                                    .node = job->target};
+    (void)order_give(f, job, ORDER_USER_PAUSE, &spec, now, fx);
 }
 
 /* Could the hypervisor itself have stopped it, to finish? It must be about to be done. */
@@ -107,11 +110,8 @@ bool userpause_holds(struct fleet *f, struct job *job, struct moment now, struct
     return true;
 }
 
-bool userpause_called(struct job *job, uint64_t id, const struct err *err, struct moment now,
-                      struct effects *fx)
+void userpause_called(struct job *job, const struct err *err, struct moment now, struct effects *fx)
 {
-    if (!order_answered(job, &job->orders[ORDER_USER_PAUSE], id, err, now, fx))
-        return false;
     if (err->code == ERR_NONE) {
         job->userpause.ran_ms = now.mono_ms - job->userpause.ran_since_ms;
         effects_event(fx, job, now.wall_ms, false, "PausedAtTarget",
@@ -119,5 +119,4 @@ bool userpause_called(struct job *job, uint64_t id, const struct err *err, struc
                       job->target, (long long)job->userpause.ran_ms);
     }
     job->resolution.next_round_ms = now.mono_ms;
-    return true;
 }

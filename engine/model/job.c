@@ -72,6 +72,14 @@ bool job_step(struct job *job, enum trigger why, struct moment now)
     return true;
 }
 
+enum order order_with_id(const struct job *job, uint64_t id)
+{
+    enum order order = 0;
+    while (order < ORDER_COUNT && (id == 0 || job->orders[order].id != id))
+        order++;
+    return order;
+}
+
 void job_note_eta(struct job *job)
 {
     const struct hv_job_stats *stats = &job->progress.sample.stats;

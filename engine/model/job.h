@@ -12,7 +12,8 @@
 #include <uthash.h>
 
 #include "base/own.h"
-#include "engine/model/job_parts.h"
+#include "engine/model/job_control.h"
+#include "engine/model/job_data.h"
 #include "engine/model/judgement.h"
 #include "engine/model/phase.h"
 #include "hypervisor/types.h"
@@ -70,6 +71,14 @@ DEFINE_OWNED(job)
 MUST_CHECK bool job_step(struct job *job, enum trigger why, struct moment now);
 /* The invariant above that does not hold, in words; NULL: all hold. */
 const char *job_flaw(const struct job *job);
+
+/* Was it given by this process, and is its answer awaited? */
+static inline bool order_is_out(const struct job *job, enum order order)
+{
+    return job->orders[order].id != 0;
+}
+/* The one that is out with that number; ORDER_COUNT: none is. */
+enum order order_with_id(const struct job *job, uint64_t id);
 
 /* What its newest sample tells about its end. */
 void job_note_eta(struct job *job);

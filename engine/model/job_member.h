@@ -1,10 +1,13 @@
-/* job_member.h - a row of store/job_fields.def as a member of a job's part. HAND: none, its member
- * is declared by hand. */
+/* job_member.h - a row of store/job_fields.def as a member of a part of a job. HAND: none, its
+ * member is declared by hand. JOB_WORD_*: the columns and functions of a vocabulary, (name, count).
+ */
 #ifndef ENGINE_MODEL_JOB_MEMBER_H
 #define ENGINE_MODEL_JOB_MEMBER_H
 
 #define JOB_WORD_NAME(name, count) name
 #define JOB_WORD_COUNT(name, count) count
+#define JOB_WORD_TEXT(name, count) name##_name
+#define JOB_WORD_FROM(name, count) name##_from_name
 
 #define JOB_MEMBER_TEXT(bytes, member) char member[bytes];
 #define JOB_MEMBER_WORD(word, member) enum JOB_WORD_NAME word member;

@@ -60,7 +60,7 @@ static void add_volumes(struct json_object *ferry, const char *volumes_json, boo
 static void add_spec(struct json_object *object, const struct snapshot_job *job)
 {
     struct json_object *spec = json_add_object(object, "spec");
-    json_add_text(spec, "vmiName", job->guest_name);
+    api_add_fields(spec, JOB_OBJECT_SPEC, job);
     if (job->request.priority != PRIORITY_DEFAULT)
         json_add_text(spec, "priority", priority_name(job->request.priority));
     OWNED(json_object) selector = api_object_from(job->request.selector_json, NULL);
@@ -98,12 +98,8 @@ struct json_object *api_migration_state(const struct snapshot_job *job)
     if (job->source[0] == '\0' && job->placement.source_pod[0] == '\0')
         return NULL;
     struct json_object *state = json_object_new_object();
-    json_add_text(state, "migrationUid", job->uid);
-    json_add_time(state, "startTimestamp", job->times.started_ms);
-    json_add_time(state, "endTimestamp", job->times.ended_ms);
-    api_add_unless_empty(state, "sourceNode", job->source);
+    api_add_fields(state, JOB_OBJECT_STATE, job);
     api_add_unless_empty(state, "sourcePod", job->placement.source_pod);
-    api_add_unless_empty(state, "targetNode", job->target);
     api_add_unless_empty(state, "targetNodeAddress", job->stream.target_address);
     api_add_unless_empty(state, "targetPod", job->placement.target_pod);
     add_target_sight(state, &job->resolution.target);
@@ -111,7 +107,6 @@ struct json_object *api_migration_state(const struct snapshot_job *job)
     api_add_unless_empty(state, "migrationPolicyName", job->request.policy);
     if (job->call.config_json != NULL)
         json_add(state, "migrationConfiguration", api_object_from(job->call.config_json, NULL));
-    api_add_unless_empty(state, "mode", mode_name(job->mode));
     if (phase_is_final(job->phase)) {
         json_add_bool(state, "completed", true);
         if (job->phase == PHASE_FAILED)
@@ -119,8 +114,6 @@ struct json_object *api_migration_state(const struct snapshot_job *job)
     }
     if (job->abort.asked)
         json_add_bool(state, "abortRequested", true);
-    api_add_unless_empty(state, "abortStatus", abort_status_name(job->abort.status));
-    api_add_unless_empty(state, "failureReason", job->result.failure_reason);
     return state;
 }
 
@@ -287,23 +280,19 @@ static void add_flags(struct json_object *ferry, const struct snapshot_job *job)
             json_add_text(left_out, "", flag_rule_text((enum flag_rule)i));
 }
 
-/* Who asked, under which policy, and the place kept at the target. */
+/* What the monitor decided, what the hypervisor is told, and the place kept at the target. */
 static void add_control(struct json_object *ferry, const struct snapshot_job *job)
 {
-    json_add_text(ferry, "requester", job->request.requester);
-    json_add_text(ferry, "origin", origin_name(job->request.origin));
     if (job->monitor.decision != NULL && job->monitor.decision[0] != '\0') {
         struct json_object *monitor = json_add_object(ferry, "monitor");
         json_add_text(monitor, "decision", job->monitor.decision);
         json_add_text(monitor, "text", job->monitor.decision_text);
         json_add_time(monitor, "at", job->monitor.decision_ms);
     }
-    api_add_unless_empty(ferry, "policy", job->request.policy);
     add_flags(ferry, job);
     if (job->placement.launcher != LAUNCHER_NONE) {
         struct json_object *launcher = json_add_object(ferry, "launcher");
-        json_add_text(launcher, "state", launcher_name(job->placement.launcher));
-        json_add_time(launcher, "since", job->placement.launcher_since_ms);
+        api_add_fields(launcher, JOB_OBJECT_LAUNCHER, job);
         api_add_unless_empty(launcher, "pod", job->placement.target_pod);
         api_add_unless_empty(launcher, "node", job->target);
     }
@@ -314,9 +303,8 @@ static void add_control(struct json_object *ferry, const struct snapshot_job *jo
 static void add_ferry(struct json_object *status, const struct snapshot_job *job)
 {
     struct json_object *ferry = json_add_object(status, "ferry");
-    api_add_unless_empty(ferry, "outcome", outcome_name(job->result.outcome));
+    api_add_fields(ferry, JOB_OBJECT_FERRY, job);
     json_add_text(ferry, "guestAt", guest_at_name(job->resolution.guest_at));
-    api_add_unless_empty(ferry, "pendingReason", job->wait.reason);
     if (job->wait.pending != PENDING_NONE) {
         struct json_object *pending = json_add_object(ferry, "pending");
         json_add_text(pending, "reason", pending_name(job->wait.pending));
@@ -325,13 +313,7 @@ static void add_ferry(struct json_object *status, const struct snapshot_job *job
         json_add_time(pending, "deadline", job->wait.until_ms);
     }
     add_control(ferry, job);
-    api_add_unless_empty(ferry, "abortRequester", job->abort.requester);
     api_add_move(ferry, job);
-    json_add_i64(ferry, "epoch", job->epoch);
-    json_add_bool(ferry, "adopted", job->adopted);
-    json_add_bool(ferry, "resolving", job->resolving);
-    json_add_bool(ferry, "recovering", job->recovering);
-    json_add_time(ferry, "handedOff", job->times.handed_off_ms);
     if (job->result.error.code != ERR_NONE) {
         struct json_object *error = json_add_object(ferry, "error");
         json_add_text(error, "kind", err_name(job->result.error.code));
@@ -348,7 +330,7 @@ static void add_ferry(struct json_object *status, const struct snapshot_job *job
 static void add_status(struct json_object *object, const struct snapshot_job *job)
 {
     struct json_object *status = json_add_object(object, "status");
-    json_add_text(status, "phase", phase_name(job->phase));
+    api_add_fields(status, JOB_OBJECT_STATUS, job);
     struct json_object *steps = json_add_array(status, "phaseTransitionTimestamps");
     for (unsigned i = 0; i < job->history.n_steps; i++) {
         struct json_object *step = json_add_object(steps, "");

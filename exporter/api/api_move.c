@@ -22,50 +22,28 @@ static void add_recovery(struct json_object *ferry, const struct snapshot_job *j
     if (job->recovery.state == RECOVERY_NONE)
         return;
     struct json_object *recovery = json_add_object(ferry, "recovery");
-    json_add_text(recovery, "state", recovery_name(job->recovery.state));
-    json_add_i64(recovery, "tries", job->recovery.tries);
+    api_add_fields(recovery, JOB_OBJECT_RECOVERY, job);
     if (job->recovery.path != NULL && job->recovery.path[0] != '\0')
         json_add_text(recovery, "path", job->recovery.path);
-    json_add_time(recovery, "since", job->recovery.since_ms);
     if (job->recovering)
         json_add_time(recovery, "until", job->recovery.until_ms);
 }
 
 static void add_final(struct json_object *ferry, const struct snapshot_job *job)
 {
-    const struct {
-        const char *key;
-        uint64_t value;
-    } rows[] = {
-        {"totalMs", job->final.total_ms}, {"downtimeMs", job->final.downtime_ms},
-        {"setupMs", job->final.setup_ms}, {"bytes", job->final.bytes},
-        {"passes", job->final.passes},
-    };
-    if (!job->final.known)
-        return;
-    struct json_object *final = json_add_object(ferry, "final");
-    json_add_text(final, "from", job->final.from);
-    for (size_t i = 0; i < COUNT(rows); i++)
-        json_add_i64(final, rows[i].key, (int64_t)rows[i].value);
+    if (job->final.known)
+        api_add_fields(json_add_object(ferry, "final"), JOB_OBJECT_FINAL, job);
 }
 
 /* What cannot be said is negative, and left out. */
 static void add_forecast(struct json_object *ferry, const struct snapshot_job *job)
 {
-    const struct {
-        const char *key;
-        int64_t value;
-    } rows[] = {
-        {"totalMs", job->forecast.total_ms},         {"lowMs", job->forecast.low_ms},
-        {"highMs", job->forecast.high_ms},           {"downtimeMs", job->forecast.downtime_ms},
-        {"convergesPercent", job->forecast.percent},
-    };
     if (!job->forecast.made)
         return;
     struct json_object *forecast = json_add_object(ferry, "forecast");
-    for (size_t i = 0; i < COUNT(rows); i++)
-        if (rows[i].value >= 0)
-            json_add_i64(forecast, rows[i].key, rows[i].value);
+    api_add_fields(forecast, JOB_OBJECT_FORECAST, job);
+    if (job->forecast.percent >= 0)
+        json_add_i64(forecast, "convergesPercent", job->forecast.percent);
 }
 
 /* Between which addresses memory moves, as far as they are configured. */
@@ -76,8 +54,7 @@ static void add_stream(struct json_object *ferry, const struct snapshot_job *job
     struct json_object *stream = json_add_object(ferry, "stream");
     api_add_unless_empty(stream, "sourceAddress", job->stream.source_address);
     api_add_unless_empty(stream, "targetAddress", job->stream.target_address);
-    if (job->stream.port != 0)
-        json_add_i64(stream, "port", job->stream.port);
+    api_add_fields(stream, JOB_OBJECT_STREAM, job);
     if (job->stream.port_max == 0) /* the target is not configured any more */
         return;
     struct json_object *ports = json_add_object(stream, "targetPorts");
@@ -89,13 +66,10 @@ void api_add_move(struct json_object *ferry, const struct snapshot_job *job)
 {
     add_stream(ferry, job);
     add_modes(ferry, job);
-    api_add_unless_empty(ferry, "abortCause", abort_cause_name(job->abort.cause));
+    api_add_fields(ferry, JOB_OBJECT_MOVE, job);
     add_recovery(ferry, job);
-    api_add_unless_empty(ferry, "remedy", job->stream.remedy);
-    if (job->userpause.wished) {
-        json_add_bool(ferry, "pausedByUser", true);
+    if (job->userpause.wished)
         json_add_i64(ferry, "ranAgainstWishMs", job->userpause.ran_ms);
-    }
     add_final(ferry, job);
     add_forecast(ferry, job);
 }

@@ -63,7 +63,7 @@ static void a_target_that_has_the_guest_is_refused_before_any_call(void **state)
 static void restart(struct core_world *w)
 {
     struct job *job = core_job(w);
-    job->call.out = job->call.over = job->resolving = false;
+    job->call.over = job->resolving = false;
     job->orders[ORDER_MIGRATE].id = job->orders[ORDER_ABORT].id = 0;
     job->resolution.source_side = job->resolution.target_side = (struct job_side){0};
     job->resolution.round = job->resolution.judged_round = 0;

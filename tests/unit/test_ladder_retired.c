@@ -7,8 +7,8 @@
 
 #include "base/log.h"
 #include "engine/data/flags.h"
-#include "engine/data/intent.h"
 #include "engine/data/ladder.h"
+#include "engine/data/order.h"
 #include "engine/data/steer.h"
 #include "engine/publish.h"
 #include "tests/core_move.h"
@@ -26,7 +26,8 @@ static struct core_world *ordered(enum decision decision, enum intent_kind kind)
     job->call.flags |= FLAGS_RELAYED;
     job->stream.port = PORT;
     steer_record(job, "ladder", &is, w->now, &w->fx);
-    (void)intent_open(job, kind, NULL, w->now, &w->fx);
+    order_open(w->fleet, job, ORDER_REMEDY,
+               &(struct order_spec){.intent = kind, .node = job->source}, w->now, &w->fx);
     return w;
 }
 

@@ -315,7 +315,7 @@ static void a_guest_left_standing_runs_again_when_the_target_never_had_it(void *
         rows[i].before(w);
         w->job_type = rows[i].job_type;
         w->target = CORE_ABSENT;
-        if (core_job(w)->call.out)
+        if (order_is_out(core_job(w), ORDER_MIGRATE))
             core_returns(w, HV_CALL_MIGRATE, ERR_HYPERVISOR);
         core_pass(w, 9000);
         assert_int_equal(core_orders(w, HV_CALL_RESUME), 0); /* it may still settle by itself */

@@ -25,7 +25,7 @@ static void arrives_running(struct core_world *w, bool told)
     w->target = CORE_ARRIVED;
     if (told)
         core_told(w, "h2", HV_LIFECYCLE_RESUMED, 1);
-    if (w->migrate_id != 0 && core_job(w)->call.out)
+    if (w->migrate_id != 0 && order_is_out(core_job(w), ORDER_MIGRATE))
         core_returns(w, HV_CALL_MIGRATE, ERR_NONE);
     core_pass(w, 500);
 }

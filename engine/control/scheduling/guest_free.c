@@ -3,7 +3,7 @@
 
 #include "base/text.h"
 #include "engine/control/scheduling/wait.h"
-#include "engine/data/intent.h"
+#include "engine/data/order.h"
 
 /* Re-asked at KubeVirt's pace: the higher the class the sooner. */
 static int64_t again_ms(const struct job *job)
@@ -51,16 +51,16 @@ static void stop_backup(struct fleet *f, struct job *job, const char *node, stru
 {
     effects_event(fx, job, now.wall_ms, false, "BackupAbortedForMigration",
                   "Aborting backup of %s for system-critical migration", job->guest_name);
-    struct effect *effect = order_give(f, job, &job->orders[ORDER_STOP_BACKUP], HV_CALL_ABORT, node,
-                                       INTENT_STOP_BACKUP, NULL, now, fx);
-    effect->kind = EFFECT_DO_STOP_BACKUP; /* somebody else's job, not the migration's */
+    const struct order_spec spec = {.effect = EFFECT_DO_STOP_BACKUP,
+                                    .call = HV_CALL_ABORT,
+                                    .intent = INTENT_STOP_BACKUP,
+                                    .node = node};
+    (void)order_give(f, job, ORDER_STOP_BACKUP, &spec, now, fx);
 }
 
-bool guest_backup_answered(struct job *job, uint64_t id, const struct err *err, struct moment now,
+void guest_backup_answered(struct job *job, const struct err *err, struct moment now,
                            struct effects *fx)
 {
-    if (!order_answered(job, &job->orders[ORDER_STOP_BACKUP], id, err, now, fx))
-        return false;
     /* Lost, or never given: the next look tells whether the backup is still there. */
     job->placement.backup_asked = err->code == ERR_NONE || err->code == ERR_HYPERVISOR;
     job->placement.backup_aborted = err->code == ERR_NONE;
@@ -69,7 +69,6 @@ bool guest_backup_answered(struct job *job, uint64_t id, const struct err *err, 
     if (err->code == ERR_HYPERVISOR)
         effects_event(fx, job, now.wall_ms, true, "BackupNotAborted",
                       "The backup could not be ended: %.300s", err->text);
-    return true;
 }
 
 static void wait_for_backup(struct fleet *f, struct job *job, const struct guest *guest,

@@ -71,10 +71,10 @@ void schedule_first_look(struct fleet *f, struct job *job, struct moment now, st
     guest_first_look(f, job, now, fx);
 }
 
-bool schedule_backup_answered(struct job *job, uint64_t id, const struct err *err,
-                              struct moment now, struct effects *fx)
+void schedule_backup_answered(struct job *job, const struct err *err, struct moment now,
+                              struct effects *fx)
 {
-    return guest_backup_answered(job, id, err, now, fx);
+    guest_backup_answered(job, err, now, fx);
 }
 
 void schedule_volumes_answered(struct job *job, const struct volume_facts *facts,
