@@ -208,13 +208,14 @@ bench-metrics: ## what a page of metrics costs, beside prometheus-cpp and client
 
 # --- documents and form ----------------------------------------------------------------------
 
-$(B)/tools/docs: $(B)/tools/docs.o
+$(B)/tools/docs: $(B)/tools/docs.o $(B)/tools/docs_architecture.o
 	@echo "  LINK $@"
 	@$(CC) $(LDFLAGS) -o $@ $^
 
+DOCS = docs/vocabulary.md docs/metrics.md docs/architecture.md
 .PHONY: docs
 docs: $(B)/tools/docs ## write the tables in docs/ again from the .def files
-	@$< docs/vocabulary.md docs/metrics.md
+	@$< $(DOCS)
 
 # npm's packages are put below $(BUILD), by the exact versions of the lock file, without their scripts.
 NPM = tests/dashboards/npm "$(BUILD)/npm"
@@ -238,9 +239,9 @@ likeness: ## learn the words of known failures again: analyzer/judge/likeness.de
 	@cp $(BUILD)/likeness.def analyzer/judge/likeness.def
 
 .PHONY: lint
-lint: lint-selftest lint-programs lint-layers lint-sizes lint-shapes lint-format lint-headers lint-paths lint-metrics lint-readmes lint-docs ## layers, doors, sizes, parameters, members, test programs, formatting, headers, metric names, READMEs, documents
+lint: lint-selftest lint-programs lint-layers lint-sizes lint-shapes lint-format lint-headers lint-paths lint-metrics lint-readmes lint-links lint-docs ## layers, doors, sizes, parameters, members, test programs, formatting, headers, metric names, READMEs, links, documents
 	@echo "lint: clean"
-.PHONY: lint-selftest lint-programs lint-layers lint-sizes lint-shapes lint-format lint-headers lint-paths lint-metrics lint-readmes lint-docs
+.PHONY: lint-selftest lint-programs lint-layers lint-sizes lint-shapes lint-format lint-headers lint-paths lint-metrics lint-readmes lint-links lint-docs
 lint-selftest:
 	@tests/lint/selftest
 lint-programs:
@@ -261,8 +262,10 @@ lint-metrics:
 	@tests/lint/metrics
 lint-readmes:
 	@tests/lint/readmes
+lint-links:
+	@tests/lint/links
 lint-docs: $(B)/tools/docs
-	@$< --check docs/vocabulary.md docs/metrics.md
+	@$< --check $(DOCS)
 
 .PHONY: format
 format: ## write all C files in the house form

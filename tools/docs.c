@@ -1,8 +1,8 @@
-/* docs.c - writes docs/vocabulary.md and docs/metrics.md from the tables (.def) that the program
- * itself is made of.
+/* docs.c - writes docs/vocabulary.md and docs/metrics.md, and the tables and diagrams of
+ * docs/architecture.md, from the tables (.def) that the program itself is made of.
  *
- *     docs VOCABULARY METRICS           writes them
- *     docs --check VOCABULARY METRICS   exit status 1 when they are not what would be written
+ *     docs VOCABULARY METRICS ARCHITECTURE           writes them
+ *     docs --check VOCABULARY METRICS ARCHITECTURE   exit status 1 when one is not up to date
  *
  * Includes the tables and nothing else of Ferry, so that it builds while the rest does not.
  */
@@ -12,36 +12,7 @@
 #include <string.h>
 
 #include "base/own.h"
-
-enum phase_id {
-#define PHASE(id, name, kind, help) PHASE_##id,
-#include "engine/model/phase.def"
-#undef PHASE
-    PHASE_COUNT
-};
-
-static const char *const phase_names[PHASE_COUNT] = {
-#define PHASE(id, name, kind, help) name,
-#include "engine/model/phase.def"
-#undef PHASE
-};
-
-static const struct {
-    enum phase_id from, to;
-    const char *why;
-} steps[] = {
-#define STEP(from, why, to) {PHASE_##from, PHASE_##to, #why},
-#include "engine/model/phase.def"
-#undef STEP
-};
-
-static const struct {
-    const char *id, *name;
-} triggers[] = {
-#define TRIGGER(id, name, help) {#id, name},
-#include "engine/model/phase.def"
-#undef TRIGGER
-};
+#include "tools/docs.h"
 
 enum side_id {
 #define SIDE(id, name, help) SIDE_##id,
@@ -62,14 +33,6 @@ static const char *const judgements[SIDE_COUNT][SIDE_COUNT] = {
 #undef JUDGE
 };
 
-static const char *trigger_name(const char *id)
-{
-    for (size_t i = 0; i < COUNT(triggers); i++)
-        if (strcmp(triggers[i].id, id) == 0)
-            return triggers[i].name;
-    return id;
-}
-
 static void head(FILE *out, const char *title, const char *why, const char *columns)
 {
     (void)fprintf(out, "\n## %s\n\n%s\n\n| %s |\n|", title, why, columns);
@@ -81,8 +44,9 @@ static void head(FILE *out, const char *title, const char *why, const char *colu
 static void phases(FILE *out)
 {
     head(out, "Phases",
-         "Of a migration job. Waiting holds nothing, busy counts against the limits, final never "
-         "changes again.",
+         "Of a migration. Waiting: holds no slot. Busy: counts against the limits. Final: does "
+         "not change any more. The steps are drawn in "
+         "[architecture.md](architecture.md#phases).",
          "phase | kind | meaning");
 #define WAITING "waiting"
 #define BUSY "busy"
@@ -93,44 +57,10 @@ static void phases(FILE *out)
 #undef WAITING
 #undef BUSY
 #undef FINAL
-    head(out, "Triggers", "What moves a job from phase to phase.", "trigger | meaning");
+    head(out, "Triggers", "Reasons for a step from one phase to another.", "trigger | meaning");
 #define TRIGGER(id, name, help) (void)fprintf(out, "| `%s` | %s |\n", name, help);
 #include "engine/model/phase.def"
 #undef TRIGGER
-}
-
-/* All triggers that lead from one phase to another share one arrow. */
-static void arrow(FILE *out, enum phase_id from, enum phase_id to)
-{
-    bool is_first = true;
-    for (size_t i = 0; i < COUNT(steps); i++) {
-        if (steps[i].from != from || steps[i].to != to)
-            continue;
-        if (is_first)
-            (void)fprintf(out, "    %s --> %s: ", phase_names[from], phase_names[to]);
-        (void)fprintf(out, "%s%s", is_first ? "" : ", ", trigger_name(steps[i].why));
-        is_first = false;
-    }
-    if (!is_first)
-        (void)fprintf(out, "\n");
-}
-
-static void diagram(FILE *out)
-{
-    (void)fprintf(out,
-                  "\n## Steps\n\nWhat is not drawn is refused.\n\n```mermaid\nstateDiagram-v2\n"
-                  "    [*] --> %s\n",
-                  phase_names[0]);
-    for (enum phase_id from = 0; from < PHASE_COUNT; from++) {
-        bool has_exit = false;
-        for (enum phase_id to = 0; to < PHASE_COUNT; to++)
-            arrow(out, from, to);
-        for (size_t i = 0; i < COUNT(steps); i++)
-            has_exit = has_exit || steps[i].from == from;
-        if (!has_exit)
-            (void)fprintf(out, "    %s --> [*]\n", phase_names[from]);
-    }
-    (void)fprintf(out, "```\n");
 }
 
 static void row(FILE *out, const char *name, const char *help)
@@ -141,39 +71,41 @@ static void row(FILE *out, const char *name, const char *help)
 
 static void job_words(FILE *out)
 {
-    head(out, "Waits",
-         "What a job can wait for; it says since and until when. Limit: seconds of that wait after "
-         "which it gives up, 0: the wait has an end of its own.",
+    head(out, "Pending reasons",
+         "Why a migration waits. Limit: seconds after which a migration that waits for this "
+         "reason fails; 0: the wait ends in another way.",
          "reason | limit | meaning");
 #define PENDING(id, name, limit_s, help) \
     (void)fprintf(out, "| `%s` | %d | %s |\n", name, limit_s, help);
 #include "engine/model/pending.def"
 #undef PENDING
-    head(out, "Priority classes", "Best first; within a class the oldest.", "class | meaning");
+    head(out, "Priority classes", "Highest first; within a class the oldest migration goes first.",
+         "class | meaning");
 #define PRIORITY(id, name, weight, help) row(out, name, help);
 #include "engine/model/priority.def"
 #undef PRIORITY
-    head(out, "Modes", "How memory moves.", "mode | meaning");
+    head(out, "Modes", "How memory is transferred.", "mode | meaning");
 #define MODE(id, name, help) row(out, name, help);
 #include "engine/model/mode.def"
 #undef MODE
-    head(out, "Abort states", "How far a request to stop has come.", "state | meaning");
+    head(out, "Abort states", "State of an abort request.", "state | meaning");
 #define ABORT(id, name, help) row(out, name, help);
 #include "engine/model/abort.def"
 #undef ABORT
-    head(out, "Why it was stopped", "Who or what asked.", "cause | meaning");
+    head(out, "Abort causes", "Who or what requested the abort.", "cause | meaning");
 #define ABORT_CAUSE(id, name, help) row(out, name, help);
 #include "engine/model/abort_cause.def"
 #undef ABORT_CAUSE
-    head(out, "Recovery", "How far a broken post-copy was taken up again.", "state | meaning");
+    head(out, "Recovery", "State of the recovery of a broken post-copy.", "state | meaning");
 #define RECOVERY(id, name, help) row(out, name, help);
 #include "engine/model/recovery.def"
 #undef RECOVERY
-    head(out, "Outcomes", "How a job ended.", "outcome | meaning");
+    head(out, "Outcomes", "How a migration ended.", "outcome | meaning");
 #define OUTCOME(id, name, help) row(out, name, help);
 #include "engine/model/outcome.def"
 #undef OUTCOME
-    head(out, "Where the guest is", "Decided from what both hosts say.", "place | meaning");
+    head(out, "Location of the guest", "Decided from the domain states on both hosts.",
+         "place | meaning");
 #define GUEST_AT(id, name, help) row(out, name, help);
 #include "engine/model/outcome.def"
 #undef GUEST_AT
@@ -181,9 +113,10 @@ static void job_words(FILE *out)
 
 static void unmovables(FILE *out)
 {
-    head(out, "Why a guest cannot move",
-         "From its definition, in this order; the first gives the condition its reason. Live: "
-         "`LiveMigratable` is False. Storage: `StorageLiveMigratable` is False. Neither: a note.",
+    head(out, "Why a guest is not live-migratable",
+         "From its definition, in this order; the first is the reason of the condition. Live: "
+         "`LiveMigratable` is False. Storage: `StorageLiveMigratable` is False. Neither: a "
+         "note.",
          "reason | live | storage | message | what to do");
 #define UNMOVABLE(id, name, live, storage, message, help) \
     (void)fprintf(out, "| `%s` | %s | %s | %s | %s |\n", name, #live, #storage, message, help);
@@ -193,24 +126,25 @@ static void unmovables(FILE *out)
 
 static void places(FILE *out)
 {
-    head(out, "Why a node cannot take a guest",
-         "Asked in this order, the first that applies is kept per node. EVER: not as long as this "
-         "guest runs as it runs, or this job asks what it asks; if all nodes say so the job fails "
-         "at once.",
+    head(out, "Placement rejections",
+         "Why a node cannot accept a guest. Checked in this order, the first that applies is "
+         "kept per node. EVER: the rejection lasts as long as guest and migration do not "
+         "change; if all nodes reject so, the migration fails at once.",
          "reason | when | meaning");
 #define REJECT(id, name, when, help) \
     if (*(name) != '\0')             \
         (void)fprintf(out, "| `%s` | %s | %s |\n", name, #when, help);
 #include "engine/model/rejection.def"
 #undef REJECT
-    head(out, "Launchers", "The place of a guest on a node; shown as a Pod.",
+    head(out, "Launchers", "A guest on a node, or the reservation for it; shown as a Pod.",
          "state | pod phase | meaning");
 #define LAUNCHER(id, name, pod_phase, help) \
     if (*(name) != '\0')                    \
         (void)fprintf(out, "| `%s` | %s | %s |\n", name, pod_phase, help);
 #include "engine/model/launcher.def"
 #undef LAUNCHER
-    head(out, "Origins", "Who asked. Automatic ones back off after a failure.",
+    head(out, "Origins",
+         "Who created the migration. Automatic migrations back off after a failure.",
          "origin | automatic | meaning");
 #define ORIGIN(id, name, automatic, help) \
     (void)fprintf(out, "| `%s` | %s | %s |\n", name, #automatic, help);
@@ -221,7 +155,8 @@ static void places(FILE *out)
 static void monitor(FILE *out)
 {
     head(out, "Decisions of the monitor",
-         "Recorded with their numbers when they change; NOTHING: it could have acted and did not.",
+         "Recorded with their numbers when they change. NOTHING: the monitor could have acted "
+         "and did not.",
          "decision | action | meaning");
 #define DECISION(id, name, action, help) \
     (void)fprintf(out, "| `%s` | %s | %s |\n", name, #action, help);
@@ -232,7 +167,8 @@ static void monitor(FILE *out)
 static void orders(FILE *out)
 {
     head(out, "Orders",
-         "That change a guest. Each is recorded before it is given and when answered.",
+         "Orders that change a guest. Each is stored before it is given, and again with its "
+         "answer.",
          "action | meaning");
 #define INTENT(id, name, help) row(out, name, help);
 #include "engine/model/intent.def"
@@ -281,7 +217,7 @@ static void forecasts(FILE *out)
 #define ENDING(id, name, help) row(out, name, help);
 #include "engine/model/forecast.def"
 #undef ENDING
-    (void)fprintf(out, "\nWhat it rests on: how the guest writes, and how fast the path is:\n\n");
+    (void)fprintf(out, "\nWhat a forecast rests on: the dirty rate and the bandwidth:\n\n");
 #define DIRTY(id, name, help) (void)fprintf(out, "- dirty rate `%s`: %s\n", name, help);
 #include "engine/model/forecast.def"
 #undef DIRTY
@@ -293,12 +229,12 @@ static void forecasts(FILE *out)
 static void flags(FILE *out)
 {
     head(out, "Flags of a migration",
-         "What the hypervisor is told: `status.ferry.flags` and `ferry describe`.",
-         "flag | meaning");
+         "Flags of the migrate call: `status.ferry.flags` and `ferry describe`.", "flag | meaning");
 #define FLAG(id, bit, name, words) row(out, name, words);
 #include "engine/data/flags.def"
 #undef FLAG
-    (void)fprintf(out, "\nWhat does not go together; `status.ferry.flagsLeftOut` says it:\n\n");
+    (void)fprintf(out, "\nCombinations that are not possible; `status.ferry.flagsLeftOut` names "
+                       "what was left out:\n\n");
 #define RULE(id, flag, when, other, text) (void)fprintf(out, "- %s\n", text);
 #include "engine/data/flags.def"
 #undef RULE
@@ -306,7 +242,7 @@ static void flags(FILE *out)
 
 static void documents(FILE *out)
 {
-    head(out, "Documents", "What people write and Ferry keeps.", "kind | meaning");
+    head(out, "Documents", "Objects that users write and Ferry stores.", "kind | meaning");
 #define OBJECT(id, kind, spaced, help) row(out, kind, help);
 #include "engine/model/object.def"
 #undef OBJECT
@@ -317,7 +253,7 @@ static void documents(FILE *out)
     (void)fprintf(out, "| `%s` | %s | %s | %s |\n", json, #fallback, #policy, help);
 #include "engine/model/migration_config.def"
 #undef SETTING
-    head(out, "Eviction strategies", "What happens to a guest when its node is emptied.",
+    head(out, "Eviction strategies", "What happens to a guest when its node is drained.",
          "strategy | moved | meaning");
 #define STRATEGY(id, name, moves, marks, help) \
     if (*(name) != '\0')                       \
@@ -332,7 +268,7 @@ static void documents(FILE *out)
 #define DRAIN_GUEST(id, name, help) row(out, name, help);
 #include "engine/model/drain.def"
 #undef DRAIN_GUEST
-    head(out, "What blocks a guest of a drain", "Each with what would unblock it.",
+    head(out, "What blocks a guest of a drain", "With what would unblock the guest.",
          "reason | meaning | what to do");
 #define BLOCK(id, name, help, unblock) \
     if (*(name) != '\0')               \
@@ -343,12 +279,14 @@ static void documents(FILE *out)
 
 static void ownership(FILE *out)
 {
-    head(out, "Ownership", "How one host's answer about a guest is read.", "side | meaning");
+    head(out, "Ownership", "How the domain state on one host is read.", "side | meaning");
 #define SIDE(id, name, help) row(out, name, help);
 #include "engine/data/ownership.def"
 #undef SIDE
-    (void)fprintf(out, "\nWho owns the guest: the source's answer down, the target's across.\n\n"
-                       "| source \\ target |");
+    (void)fprintf(
+        out,
+        "\nWho owns the guest: rows are states on the source, columns states on the target.\n\n"
+        "| source \\ target |");
     for (enum side_id target = 0; target < SIDE_COUNT; target++)
         (void)fprintf(out, " %s |", side_names[target]);
     (void)fprintf(out, "\n|---|");
@@ -397,7 +335,7 @@ static void cause_group(FILE *out, const char *name, const char *help, int group
 
 static void causes(FILE *out)
 {
-    head(out, "Planes", "Where the root of a failure lies.", "plane | meaning");
+    head(out, "Planes", "Where the root cause of a failure lies.", "plane | meaning");
 #define PLANE(id, name, help) row(out, name, help);
 #include "analyzer/judge/cause.def"
 #undef PLANE
@@ -408,8 +346,7 @@ static void causes(FILE *out)
 
 static void calls(FILE *out)
 {
-    head(out, "Calls", "What Ferry asks or orders of a hypervisor.",
-         "call | door | lane | meaning");
+    head(out, "Calls", "Calls to a hypervisor.", "call | door | lane | meaning");
 #define CALL(id, name, door, lane, help) \
     (void)fprintf(out, "| `%s` | %s | %s | %s |\n", name, #door, #lane, help);
 #include "hypervisor/call.def"
@@ -424,7 +361,7 @@ static void faults(FILE *out)
 #define FAULT(id, name, help) row(out, name, help);
 #include "base/fault.def"
 #undef FAULT
-    head(out, "Simulated faults", "What a script can break in the simulated world.",
+    head(out, "Simulated faults", "What a script can break in the simulated fleet.",
          "fault | meaning");
 #define SIM_FAULT(id, name, help) row(out, name, help);
 #include "hypervisor/sim/fault.def"
@@ -433,17 +370,17 @@ static void faults(FILE *out)
 
 static void incidents(FILE *out)
 {
-    head(out, "Incidents", "What somebody must look at, by kind (`ferry_incident`).",
+    head(out, "Incidents", "What needs an operator, by kind (`ferry_incident`).",
          "kind | until | meaning");
-#define FADES "15 minutes old, an operator's word, or a later migration of the guest"
-#define LASTS "an operator's word"
+#define FADES "15 minutes, an acknowledgement or override, or a later migration of the guest"
+#define LASTS "an acknowledgement or override"
 #define INCIDENT_KIND(id, name, lasts, help) \
     (void)fprintf(out, "| `%s` | %s | %s |\n", name, lasts, help);
 #include "engine/model/incident.def"
 #undef INCIDENT_KIND
 #undef FADES
 #undef LASTS
-    head(out, "Ends of incidents", "What closed one.", "by | meaning");
+    head(out, "Ends of incidents", "What closed an incident.", "by | meaning");
 #define INCIDENT_END(id, name, help) row(out, name, help);
 #include "engine/model/incident.def"
 #undef INCIDENT_END
@@ -451,7 +388,7 @@ static void incidents(FILE *out)
 
 static void log_fields(FILE *out)
 {
-    head(out, "Log fields", "The only names a log line's fields have.", "field");
+    head(out, "Log fields", "All names of fields in log lines.", "field");
 #define LOG_FIELD(id, name) (void)fprintf(out, "| `%s` |\n", name);
 #include "base/log.def"
 #undef LOG_FIELD
@@ -473,20 +410,22 @@ static const struct {
 } planes[PLANES] = {
     [PLANE_LIVE] =
         {"One active migration",
-         "Gone with it at the next scrape. Labels `namespace`, `name` (the guest), `source`, "
-         "`target`, `migration`. At most as many as may run at once; of those that wait for "
-         "their turn the oldest 1,000 have the `pending` ones."},
-    [PLANE_COUNT] = {"What happened",
-                     "Counters and histograms since start, by bounded labels, with zero from the "
-                     "first scrape on; exemplars (OpenMetrics) name the migration. A policy, a "
-                     "target or a pair of hosts appears when it is first used."},
-    [PLANE_INCIDENT] = {"Open incidents",
-                        "By name, from the verdict until somebody has dealt with it; they outlive "
-                        "a restart. At most 1,000."},
-    [PLANE_FLEET] = {"The fleet", "As it is."},
+         "The series end with the migration. Labels: `namespace`, `name` (of the guest), "
+         "`source`, `target`, `migration`. Their number is limited by the slots of the fleet; "
+         "of pending migrations the oldest 1,000 have the `pending` series."},
+    [PLANE_COUNT] =
+        {"Counters and histograms",
+         "Counters and histograms since start, with bounded labels and zero values from the "
+         "first scrape on; exemplars (OpenMetrics) name the migration. Series of a policy, a "
+         "target or a pair of hosts begin with their first use."},
+    [PLANE_INCIDENT] =
+        {"Open incidents",
+         "One series per incident, from the verdict until the incident is closed; they survive "
+         "a restart. At most 1,000."},
+    [PLANE_FLEET] = {"The fleet", "Current state of nodes, guests and objects."},
     [PLANE_SELF] = {"Ferry itself", "Sampled once a second."},
     [PLANE_KUBEVIRT] = {"KubeVirt's names",
-                        "Only with `ferry serve --kubevirt-metrics`; types as they should be."},
+                        "Only with `ferry serve --kubevirt-metrics`; types are corrected."},
 };
 
 static void metric_row(FILE *out, const char *name, const char *type, const char *labels,
@@ -520,7 +459,6 @@ static void vocabulary_page(FILE *out)
                        "# Vocabulary\n\nEvery name that Ferry stores, exports or shows. Names are "
                        "added, never changed.\n");
     phases(out);
-    diagram(out);
     job_words(out);
     unmovables(out);
     places(out);
@@ -564,6 +502,11 @@ static int save(const char *path, const char *text, size_t n)
     return is_fine ? 0 : 1;
 }
 
+int docs_put(const char *path, const char *text, size_t n, bool is_check)
+{
+    return is_check ? check(path, text, n) : save(path, text, n);
+}
+
 /* 0 when the file is, or was made, what the tables say. */
 static int write_or_check(const char *path, void (*page)(FILE *out), bool is_check)
 {
@@ -574,20 +517,21 @@ static int write_or_check(const char *path, void (*page)(FILE *out), bool is_che
         return 1;
     page(out);
     (void)fclose(out);
-    int status = is_check ? check(path, text, n) : save(path, text, n);
+    int status = docs_put(path, text, n, is_check);
     free(text);
     return status;
 }
 
 int main(int argc, char **argv)
 {
-    bool is_check = argc == 4 && strcmp(argv[1], "--check") == 0;
-    if (argc != 3 && !is_check) {
-        (void)fprintf(stderr, "usage: docs [--check] VOCABULARY METRICS\n");
+    bool is_check = argc == 5 && strcmp(argv[1], "--check") == 0;
+    if (argc != 4 && !is_check) {
+        (void)fprintf(stderr, "usage: docs [--check] VOCABULARY METRICS ARCHITECTURE\n");
         return 2;
     }
-    char **files = argv + argc - 2;
+    char **files = argv + argc - 3;
     int vocabulary = write_or_check(files[0], vocabulary_page, is_check);
     int metrics = write_or_check(files[1], metrics_page, is_check);
-    return vocabulary != 0 ? vocabulary : metrics;
+    int architecture = docs_architecture(files[2], is_check);
+    return vocabulary != 0 || metrics != 0 || architecture != 0 ? 1 : 0;
 }

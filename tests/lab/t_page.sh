@@ -68,7 +68,7 @@ irrecoverable)
     observe
     began
     break_host kill-qemu h2 g-f
-    arrives FerryGuestIrrecoverable 40 namespace=default name=g-f 'node=h[12]' plane=data cause=destination-vmm-crashed migration="$job" severity=page
+    arrives FerryGuestIrrecoverable 40 namespace=default name=g-f 'node=h[12]' plane=data cause=destination-vmm-crashed migration="$job" severity=critical
     only FerryGuestIrrecoverable FerryPostCopyBroken
     sleep 20
     ! resolved FerryGuestIrrecoverable || fail 'the page went away by itself'
@@ -118,7 +118,7 @@ ferry_down)
     observe
     began
     kill9_ferry
-    arrives FerryDown 180 severity=page
+    arrives FerryDown 180 severity=critical
     only_in_the_end FerryDown
     ;;
 host_down) # what follows from a host that does not answer is kept back until it answers

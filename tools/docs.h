@@ -1,0 +1,13 @@
+/* docs.h - what the files of the tool docs share. */
+#ifndef TOOLS_DOCS_H
+#define TOOLS_DOCS_H
+
+#include <stdbool.h>
+#include <stddef.h>
+
+/* Writes the file, or with is_check compares it. 0: it holds exactly this text. */
+int docs_put(const char *path, const char *text, size_t n, bool is_check);
+/* The regions of docs/architecture.md; the text around them stays. 0: they are up to date. */
+int docs_architecture(const char *path, bool is_check);
+
+#endif
