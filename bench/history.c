@@ -106,7 +106,7 @@ static void put_job(struct making *m)
                            .final_total_ms = m->fails ? 0 : m->moving_ms,
                            .final_downtime_ms = m->fails ? 0 : 20 + (int64_t)dice(m, 900),
                            .final_bytes = m->fails ? 0 : m->bytes,
-                           .final_passes = 3,
+                           .final_iterations = 3,
                            .forecast_total_ms = expected_ms,
                            .forecast_low_ms = expected_ms * 7 / 10,
                            .forecast_high_ms = expected_ms * 14 / 10,
@@ -155,15 +155,15 @@ static void put_story(struct making *m)
                                                  .hv_code = m->fails ? 9 : 0,
                                                  .text = m->fails ? "operation failed" : ""});
     for (int i = 0; i < 2; i++)
-        s->ops->put_sighting(
-            s, &(struct store_sighting){.job_uid = m->uid,
-                                        .node = i == 0 ? m->source : m->target,
-                                        .role = i == 0 ? "source" : "target",
-                                        .presence = (i == 0) == m->fails ? "present" : "absent",
-                                        .state = (i == 0) == m->fails ? "running" : "",
-                                        .reason = (i == 0) == m->fails ? "migrated" : "",
-                                        .moment = "outcome",
-                                        .at_ms = m->ended_ms});
+        s->ops->put_observation(
+            s, &(struct store_observation){.job_uid = m->uid,
+                                           .node = i == 0 ? m->source : m->target,
+                                           .role = i == 0 ? "source" : "target",
+                                           .presence = (i == 0) == m->fails ? "present" : "absent",
+                                           .state = (i == 0) == m->fails ? "running" : "",
+                                           .reason = (i == 0) == m->fails ? "migrated" : "",
+                                           .moment = "outcome",
+                                           .at_ms = m->ended_ms});
     s->ops->put_mode(s, &(struct store_mode){.job_uid = m->uid,
                                              .mode = "PreCopy",
                                              .cause = "moving",

@@ -1,6 +1,6 @@
 /* publish_move.c - what readers see of a job's data plane; see publish.h. */
 #include "base/text.h"
-#include "engine/data/steer.h"
+#include "engine/data/monitor_driver.h"
 #include "engine/publish.h"
 
 /* As configured; what libvirt chooses itself it tells nobody. */
@@ -27,7 +27,7 @@ static void fill_final(const struct job *job, struct snapshot_job *out)
     out->final_downtime_ms = job->final.downtime_ms;
     out->final_setup_ms = job->final.setup_ms;
     out->final_bytes = job->final.bytes;
-    out->final_passes = job->final.passes;
+    out->final_iterations = job->final.iterations;
     out->final_whole_bytes = job->final.whole_bytes;
 }
 
@@ -44,11 +44,11 @@ static void fill_stream(const struct job *job, struct snapshot_job *out)
 {
     const struct job_stream *stream = &job->stream;
     bool stands = job->phase == PHASE_RUNNING && job->mode != MODE_POSTCOPY &&
-                  stream->stopped_ms != 0 && !stream->target_resumed && !job->userpause.wished;
+                  stream->stopped_ms != 0 && !stream->target_resumed && !job->userpause.requested;
     out->port = stream->port;
     out->stopped_since_ms = stands ? stream->stopped_wall_ms : 0;
     TEXT_SET(out->remedy, stream->remedy);
-    out->budget = steer_budget(job);
+    out->budget = monitor_driver_budget(job);
     out->monitor = job->config.monitor == MONITOR_LEGACY ? "legacy" : "stall";
 }
 
@@ -70,7 +70,7 @@ void publish_fill_move(const struct fleet *f, const struct job *job, struct snap
     out->recovery_since_ms = job->recovery.since_ms;
     out->recovery_until_ms = job->recovery.until_ms;
     fill_stream(job, out);
-    out->paused_by_user = job->userpause.wished;
+    out->paused_by_user = job->userpause.requested;
     out->ran_ms = job->userpause.ran_ms;
     fill_final(job, out);
     fill_eta(job, out);

@@ -5,12 +5,12 @@
 #include "base/log.h"
 #include "base/text.h"
 #include "engine/control/admission.h"
-#include "engine/control/documents.h"
+#include "engine/control/objects.h"
 #include "engine/data/intent.h"
 #include "engine/data/recovery.h"
 #include "engine/incidents.h"
-#include "engine/model/policy.h"
-#include "engine/model/rejection.h"
+#include "engine/model/fleet/rejection.h"
+#include "engine/model/objects/policy.h"
 #include "engine/persist.h"
 
 struct loading {
@@ -163,16 +163,17 @@ static bool add_intent(void *ctx, const struct store_intent *row)
 }
 
 /* What the two sides looked like when it ended. */
-static bool add_sighting(void *ctx, const struct store_sighting *row)
+static bool add_observation(void *ctx, const struct store_observation *row)
 {
     struct job *job = ((struct loading *)ctx)->job;
     if (strcmp(row->moment, "outcome") != 0)
         return true;
     struct job_side *side =
         strcmp(row->role, "source") == 0 ? &job->source_side : &job->target_side;
-    side->sight.presence = hv_presence_from_name(row->presence);
-    if (side->sight.presence == HV_PRESENT)
-        hv_state_from_names(row->state, row->reason, &side->sight.state, &side->sight.reason);
+    side->observation.presence = hv_presence_from_name(row->presence);
+    if (side->observation.presence == HV_PRESENT)
+        hv_state_from_names(row->state, row->reason, &side->observation.state,
+                            &side->observation.reason);
     side->seen_wall_ms = row->at_ms;
     return true;
 }
@@ -198,9 +199,9 @@ static bool add_sample(void *ctx, const struct store_sample *row)
     return true;
 }
 
-static bool add_look(void *ctx, const struct store_look *row)
+static bool add_monitor_input(void *ctx, const struct store_monitor_input *row)
 {
-    ((struct loading *)ctx)->job->looks_before = row->seq;
+    ((struct loading *)ctx)->job->inputs_before = row->seq;
     return true;
 }
 
@@ -239,7 +240,7 @@ static void restore_move(struct job *job, const struct store_job *row)
     recovery_read_unsafe(job, row->recovery_unsafe);
     job->stream.port = (unsigned)row->stream_port;
     TEXT_SET(job->stream.remedy, row->remedy_text);
-    job->userpause.wished = row->paused_by_user;
+    job->userpause.requested = row->paused_by_user;
     job->userpause.ran_ms = row->ran_ms;
     job->final.known = row->final_from[0] != '\0';
     job->final.from = strcmp(row->final_from, "event") == 0 ? "event" : "target";
@@ -247,7 +248,7 @@ static void restore_move(struct job *job, const struct store_job *row)
     job->final.downtime_ms = (uint64_t)row->final_downtime_ms;
     job->final.setup_ms = (uint64_t)row->final_setup_ms;
     job->final.bytes = (uint64_t)row->final_bytes;
-    job->final.passes = (uint64_t)row->final_passes;
+    job->final.iterations = (uint64_t)row->final_iterations;
     job->forecast.made = row->forecast_percent >= 0;
     job->forecast.total_ms = row->forecast_total_ms;
     job->forecast.low_ms = row->forecast_low_ms;
@@ -324,11 +325,12 @@ static bool read_records(struct loading *loading, struct job *job)
     return store->ops->each_transition(store, job->uid, add_step, loading, err) &&
            store->ops->each_intent(store, job->uid, add_intent, loading, err) &&
            store->ops->each_mode(store, job->uid, add_mode, loading, err) &&
-           store->ops->each_sighting(store, job->uid, add_sighting, loading, err) &&
+           store->ops->each_observation(store, job->uid, add_observation, loading, err) &&
            store->ops->each_decision(store, job->uid, add_decision, loading, err) &&
            load_rejections(loading, job) &&
-           (!unfinished || (store->ops->each_sample(store, job->uid, add_sample, loading, err) &&
-                            store->ops->each_look(store, job->uid, add_look, loading, err)));
+           (!unfinished ||
+            (store->ops->each_sample(store, job->uid, add_sample, loading, err) &&
+             store->ops->each_monitor_input(store, job->uid, add_monitor_input, loading, err)));
 }
 
 /* NULL with err: the row, or one that belongs to it, cannot be read. */
@@ -428,10 +430,11 @@ static bool add_object(void *ctx, const struct store_object *row)
 }
 
 /* Only of those that stayed in view: there are ever more of the others. */
-static bool load_judgements(struct store *store, struct fleet *f, struct err *err)
+static bool load_verdict_rows(struct store *store, struct fleet *f, struct err *err)
 {
     for (struct job *job = f->jobs; job != NULL; job = job->hh.next)
-        if (phase_is_final(job->phase) && !judgement_load(store, job->uid, &job->judgement, err))
+        if (phase_is_final(job->phase) &&
+            !verdict_rows_load(store, job->uid, &job->verdict_rows, err))
             return false;
     return true;
 }
@@ -453,5 +456,6 @@ bool persist_load(struct store *store, struct fleet *f, struct err *err)
         return false;
     warn_of_retired(f);
     return store->ops->each_recent_job(store, f->config.jobs_kept, add_job, &loading, err) &&
-           err->code == ERR_NONE && load_judgements(store, f, err) && incidents_load(store, f, err);
+           err->code == ERR_NONE && load_verdict_rows(store, f, err) &&
+           incidents_load(store, f, err);
 }

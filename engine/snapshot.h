@@ -8,13 +8,13 @@
 #define ENGINE_SNAPSHOT_H
 
 #include "collector/sample.h"
-#include "engine/model/drain_types.h"
-#include "engine/model/incident.h"
-#include "engine/model/job_parts.h"
-#include "engine/model/judgement.h"
-#include "engine/model/object_kind.h"
-#include "engine/model/phase.h"
-#include "engine/model/rejection.h"
+#include "engine/model/fleet/rejection.h"
+#include "engine/model/job/incident.h"
+#include "engine/model/job/job_parts.h"
+#include "engine/model/job/phase.h"
+#include "engine/model/job/verdict_rows.h"
+#include "engine/model/objects/drain_types.h"
+#include "engine/model/objects/object_kind.h"
 #include "engine/snapshot_guest.h"
 #include "hypervisor/types.h"
 
@@ -42,7 +42,7 @@ struct snapshot_step {
     enum phase phase;
     int64_t at_ms; /* wall */
 };
-struct snapshot_sight { /* what was last seen of the guest on one side */
+struct snapshot_observation { /* what was last seen of the guest on one side */
     enum hv_presence presence;
     int state, reason;
     int64_t at_ms; /* wall, 0: never looked */
@@ -74,7 +74,7 @@ struct snapshot_job {
     int64_t epoch;
     struct snapshot_step steps[PHASE_COUNT];
     unsigned n_steps;
-    struct snapshot_sight source_sight, target_sight;
+    struct snapshot_observation source_observation, target_observation;
     bool has_sample;
     struct sample sample; /* newest */
     int64_t eta_ms;       /* until it is over, -1: cannot say */
@@ -105,7 +105,7 @@ struct snapshot_job {
     int64_t ran_ms; /* how long it ran on the target although its user had paused it */
     bool final_known;
     const char *final_from; /* a literal: event, target */
-    uint64_t final_total_ms, final_downtime_ms, final_setup_ms, final_bytes, final_passes;
+    uint64_t final_total_ms, final_downtime_ms, final_setup_ms, final_bytes, final_iterations;
     uint64_t final_whole_bytes; /* of what had to move; 0: not known */
     bool forecast_made;
     int64_t forecast_total_ms, forecast_low_ms, forecast_high_ms, forecast_downtime_ms;
@@ -114,13 +114,14 @@ struct snapshot_job {
     uint32_t flags, left_out;       /* what the hypervisor is told: engine/data/flags.h */
     const char *config_json;        /* frozen configuration; NULL before hand-off */
     const char *selector_json;      /* addedNodeSelector or NULL */
-    const char *volumes_json;       /* disks that move along: engine/model/volumes.h; or NULL */
-    enum launcher launcher;         /* the target's */
+    const char
+        *volumes_json;      /* disks that move along: engine/model/definition/volumes.h; or NULL */
+    enum launcher launcher; /* the target's */
     int64_t launcher_since_ms;
     char source_pod[SNAPSHOT_NAME_MAX], target_pod[SNAPSHOT_NAME_MAX];
     char target_pod_uid[SNAPSHOT_UID_MAX];
     const struct rejections *rejections; /* per node, or NULL; lives with the snapshot */
-    const struct judgement *verdict;     /* NULL: not judged yet; lives with the snapshot */
+    const struct verdict_rows *verdict;  /* NULL: not judged yet; lives with the snapshot */
 };
 
 struct snapshot_object { /* a document; texts live with the snapshot */
@@ -136,7 +137,7 @@ struct snapshot_drain { /* of a node: the one that goes on, else the newest */
     int64_t deadline_ms;                                      /* wall; 0: none */
     unsigned guests[DRAIN_GUEST_COUNT], blocked[BLOCK_COUNT]; /* by state; that stay, by reason */
 };
-struct snapshot_space { /* a namespace that is in use */
+struct snapshot_namespace { /* a namespace that is in use */
     char name[HV_HOST_MAX];
     const char *labels;                    /* JSON object text or NULL */
     uint64_t launchers, memory_kib, vcpus; /* used */
@@ -149,9 +150,9 @@ struct snapshot {
     const struct snapshot_node *nodes;      /* by name */
     const struct snapshot_guest *guests;    /* by namespace, name */
     const struct snapshot_job *const *jobs; /* by creation; one that did not change is shared */
-    size_t n_objects, n_spaces, n_drains, n_incidents, n_incidents_closed;
+    size_t n_objects, n_namespaces, n_drains, n_incidents, n_incidents_closed;
     const struct snapshot_object *const *objects; /* by kind, namespace, name; shared likewise */
-    const struct snapshot_space *spaces;          /* by name */
+    const struct snapshot_namespace *namespaces;  /* by name */
     const struct snapshot_drain *drains;          /* by node, one each */
     const struct incident *incidents;             /* open ones, by opening; then closed ones */
     struct incident_totals incident_totals;

@@ -48,7 +48,7 @@ struct store_job {
     const char *remedy_text;     /* what was done about a stalled stream */
     int64_t ran_ms;         /* paused by its user, how long it ran on the target all the same */
     const char *final_from; /* event | target; empty: the numbers below are not known */
-    int64_t final_total_ms, final_downtime_ms, final_setup_ms, final_bytes, final_passes;
+    int64_t final_total_ms, final_downtime_ms, final_setup_ms, final_bytes, final_iterations;
     /* What was expected at hand-off; percent: the chance that it converges, -1: not said. */
     int64_t forecast_total_ms, forecast_low_ms, forecast_high_ms, forecast_downtime_ms;
     int64_t forecast_percent;
@@ -70,7 +70,7 @@ struct store_intent {
     const char *text;
 };
 /* What was seen of the guest on one host. unreachable is never stored as absent. */
-struct store_sighting {
+struct store_observation {
     const char *job_uid, *node, *role;   /* source | target */
     const char *presence;                /* present | absent | unreachable | unknown */
     const char *state, *reason, *moment; /* moment: before | outcome | after | adoption */
@@ -160,7 +160,7 @@ struct store_incident {
     const char *job_uid, *ns, *name, *node, *plane, *cause;
     const char *migration; /* the name of the job, which may be gone */
     const char *source_node, *target_node, *guest_at;
-    const char *kind;             /* engine/model/incident.def */
+    const char *kind;             /* engine/model/job/incident.def */
     int64_t opened_ms, closed_ms; /* closed 0: still open */
     int64_t ended_ms;             /* the migration's end */
     const char *closed_by, *closed_why;
@@ -181,7 +181,7 @@ struct store_sample {
 };
 /* What a monitor was given to look at beside the sample, so that its decisions can be computed
  * again. In the samples lane. Key: job, seq. */
-struct store_look {
+struct store_monitor_input {
     char job_uid[40];
     char kind[16]; /* begin | look | accepted | refused (an order of the acting monitor was) */
     int64_t seq, at_ms, elapsed_ms;

@@ -3,8 +3,8 @@
 #ifndef ENGINE_DATA_INTENT_H
 #define ENGINE_DATA_INTENT_H
 
-#include "engine/model/effects.h"
-#include "engine/model/fleet.h"
+#include "engine/model/fleet/fleet.h"
+#include "engine/model/turn/effects.h"
 
 /* Opens the next one of this epoch, for the source; returns its number. argument may be NULL. */
 int64_t intent_open_at(struct job *job, const char *node, enum intent_kind kind,

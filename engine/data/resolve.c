@@ -7,14 +7,14 @@
 #include "base/text.h"
 #include "engine/data/final.h"
 #include "engine/data/flags.h"
-#include "engine/data/looks.h"
 #include "engine/data/monitor.h"
+#include "engine/data/monitor_driver.h"
 #include "engine/data/move.h"
+#include "engine/data/observe.h"
 #include "engine/data/ownership.h"
 #include "engine/data/recovery.h"
-#include "engine/data/steer.h"
 #include "engine/data/userpause.h"
-#include "engine/model/fleet_incidents.h"
+#include "engine/model/fleet/fleet_incidents.h"
 
 enum {
     ROUND_FAST_MS = 200,  /* between rounds at first */
@@ -38,9 +38,9 @@ void resolve_begin(struct job *job, struct moment now)
     job->hv_job_question = 0; /* an answer to an older question says nothing about now */
     job->hv_job_round = 0;
     job->judged_round = job->round;
-    job->verdict_last = -1;
-    job->verdict_since_ms = now.mono_ms;
-    job->cried = false;
+    job->ownership_last = -1;
+    job->ownership_since_ms = now.mono_ms;
+    job->reported = false;
 }
 
 static void reason_from_error(const struct job *job, char *out, size_t out_bytes)
@@ -102,7 +102,7 @@ static void finish_on_target(struct fleet *f, struct job *job, struct moment now
  * that was turned off in the middle. */
 static void finish_gone(struct fleet *f, struct job *job, struct moment now, struct effects *fx)
 {
-    enum ownership_side source = ownership_side(&job->source_side.sight);
+    enum ownership_side source = ownership_side(&job->source_side.observation);
     bool is_off = source == SIDE_OFF;
     struct step_ending ending = {.outcome = is_off ? OUTCOME_FAILED : OUTCOME_LOST,
                                  .guest_at = is_off ? GUEST_AT_STOPPED : GUEST_AT_LOST};
@@ -111,7 +111,7 @@ static void finish_gone(struct fleet *f, struct job *job, struct moment now, str
     (void)snprintf(ending.reason, sizeof ending.reason,
                    "the guest runs on neither node: %s on %s, %s on %s; %.300s",
                    ownership_side_name(source), job->source,
-                   ownership_side_name(ownership_side(&job->target_side.sight)), job->target,
+                   ownership_side_name(ownership_side(&job->target_side.observation)), job->target,
                    cause);
     if (job->abort_asked)
         job->abort_status = ABORT_FAILED;
@@ -146,7 +146,7 @@ static void call_again(struct fleet *f, struct job *job, struct moment now, stru
 static const struct {
     int64_t after_ms; /* how long it must stand before it is told */
     const char *reason, *text;
-} cries[] = {
+} reports[] = {
     [OWNERSHIP_WAIT] = {LEFTOVER_MS, "Unfinished", NULL /* depends */},
     [OWNERSHIP_SPLIT] = {SETTLED_MS, "Split", "The guest is active on both nodes; touch neither"},
     [OWNERSHIP_BROKEN] = {SETTLED_MS, "PostCopyBroken", "Broken in post-copy; nothing is touched"},
@@ -173,14 +173,14 @@ static const char *text_of_wait(enum ownership_side source, enum ownership_side 
 
 /* What stands too long without an end is told once, shown as what the job waits for, and does not
  * keep a place that others could use. */
-static void cry(struct fleet *f, struct job *job, enum ownership_verdict verdict, struct moment now,
-                struct effects *fx)
+static void report(struct fleet *f, struct job *job, enum ownership_verdict verdict,
+                   struct moment now, struct effects *fx)
 {
-    enum ownership_side source = ownership_side(&job->source_side.sight);
-    enum ownership_side target = ownership_side(&job->target_side.sight);
+    enum ownership_side source = ownership_side(&job->source_side.observation);
+    enum ownership_side target = ownership_side(&job->target_side.observation);
     const char *text =
-        cries[verdict].text != NULL ? cries[verdict].text : text_of_wait(source, target);
-    if (verdict == OWNERSHIP_BLIND && steer_owes(job))
+        reports[verdict].text != NULL ? reports[verdict].text : text_of_wait(source, target);
+    if (verdict == OWNERSHIP_BLIND && monitor_driver_owes(job))
         text = "Ferry paused the guest on the source; it is let run when the target answers, or by "
                "`ferry resolve`";
     bool over = job->call_over || job->hv_job == JOB_SEEN_NONE;
@@ -190,10 +190,11 @@ static void cry(struct fleet *f, struct job *job, enum ownership_verdict verdict
                   ownership_side_name(source), job->source, ownership_side_name(target),
                   job->target);
     job->resolving = true;
-    if (!job->cried)
-        effects_event(fx, job, now.wall_ms, true, cries[verdict].reason, "%s", job->pending_reason);
-    job->cried = true;
-    if (now.mono_ms - job->verdict_since_ms >= SLOT_MS)
+    if (!job->reported)
+        effects_event(fx, job, now.wall_ms, true, reports[verdict].reason, "%s",
+                      job->pending_reason);
+    job->reported = true;
+    if (now.mono_ms - job->ownership_since_ms >= SLOT_MS)
         fleet_release_slot(f, job);
 }
 
@@ -204,11 +205,12 @@ static void cry(struct fleet *f, struct job *job, enum ownership_verdict verdict
 static bool may_run_there(const struct job *job)
 {
     const struct job_stream *stream = &job->stream;
-    const struct hv_sight *sight = &job->source_side.sight;
-    bool went_on = sight->state != HV_STATE_RUNNING ||
-                   (sight->reason != HV_RUNNING_BOOTED && sight->reason != HV_RUNNING_MIGRATED &&
-                    sight->reason != HV_RUNNING_RESTORED);
-    return ownership_side(&job->target_side.sight) == SIDE_BLIND &&
+    const struct hv_observation *observation = &job->source_side.observation;
+    bool went_on =
+        observation->state != HV_STATE_RUNNING ||
+        (observation->reason != HV_RUNNING_BOOTED && observation->reason != HV_RUNNING_MIGRATED &&
+         observation->reason != HV_RUNNING_RESTORED);
+    return ownership_side(&job->target_side.observation) == SIDE_BLIND &&
            (stream->switched || stream->target_resumed || stream->postcopy_ordered ||
             (stream->unseen && went_on));
 }
@@ -230,14 +232,14 @@ static void settle_on_source(struct fleet *f, struct job *job, struct moment now
                              struct effects *fx)
 {
     bool over = job->hv_job == JOB_SEEN_NONE || job->hv_job == JOB_SEEN_OTHER;
-    enum ownership_side target = ownership_side(&job->target_side.sight);
+    enum ownership_side target = ownership_side(&job->target_side.observation);
     if (job->guest_at == GUEST_AT_SPLIT && target == SIDE_BLIND) {
-        cry(f, job, OWNERSHIP_BLIND, now, fx);
+        report(f, job, OWNERSHIP_BLIND, now, fx);
         return; /* it ran on both: that one of them is out of sight ends nothing */
     }
     job->guest_at = GUEST_AT_SOURCE;
     if (!over)
-        job->verdict_since_ms = now.mono_ms; /* "nothing at work" must stand by itself */
+        job->ownership_since_ms = now.mono_ms; /* "nothing at work" must stand by itself */
     if (job->hv_job == JOB_SEEN_ACTIVE && !job->call_over) {
         job->changed = job->changed || job->resolving;
         job->resolving = false; /* it simply runs; nobody's call tells, we watch */
@@ -246,17 +248,17 @@ static void settle_on_source(struct fleet *f, struct job *job, struct moment now
     if (!over)
         return;
 
-    int64_t stood_ms = now.mono_ms - job->verdict_since_ms;
+    int64_t stood_ms = now.mono_ms - job->ownership_since_ms;
     if (target == SIDE_MOVING && stood_ms < LEFTOVER_MS)
         return; /* the target is still clearing its copy away */
     if (!job->call_over && stood_ms < SETTLED_MS)
         return;
-    if (may_run_there(job) || (steer_owes(job) && !ownership_is_gone(target))) {
+    if (may_run_there(job) || (monitor_driver_owes(job) && !ownership_is_gone(target))) {
         job->guest_at = GUEST_AT_UNKNOWN;
-        cry(f, job, target == SIDE_BLIND ? OWNERSHIP_BLIND : OWNERSHIP_WAIT, now, fx);
+        report(f, job, target == SIDE_BLIND ? OWNERSHIP_BLIND : OWNERSHIP_WAIT, now, fx);
         return; /* and nothing is resumed while the other side may run it */
     }
-    if (steer_gives_back(f, job, now, fx))
+    if (monitor_driver_gives_back(f, job, now, fx))
         return; /* we stopped it to finish: it runs again before anything is final */
     bool never_moved = job->phase == PHASE_TARGET_READY && !job->moved;
     if ((!job->call_over || may_be_port(f, job)) && never_moved && job->retries < CALLS_AGAIN_MAX)
@@ -270,11 +272,11 @@ static void note_sides(struct job *job, enum ownership_side source, enum ownersh
                        struct moment now)
 {
     int both = (int)source * SIDE_COUNT + (int)target;
-    if (job->verdict_last == both)
+    if (job->ownership_last == both)
         return;
-    job->verdict_last = both;
-    job->verdict_since_ms = now.mono_ms;
-    job->cried = false;
+    job->ownership_last = both;
+    job->ownership_since_ms = now.mono_ms;
+    job->reported = false;
     if (job->pending != PENDING_RECOVERY) { /* that is several verdicts long */
         job->pending_reason[0] = '\0';
         job->pending = PENDING_NONE;
@@ -303,14 +305,15 @@ static bool take_back(struct fleet *f, struct job *job, int64_t stood_ms, struct
     const struct job_stream *stream = &job->stream;
     const struct job_side *source = &job->source_side, *target = &job->target_side;
     char why[MONITOR_TEXT_MAX];
-    bool left = ownership_side(&source->sight) == SIDE_MOVING &&
-                ownership_is_gone(ownership_side(&target->sight)) && stood_ms >= LEFTOVER_MS &&
-                job->hv_job == JOB_SEEN_NONE && job->hv_job_round == job->round;
+    bool left = ownership_side(&source->observation) == SIDE_MOVING &&
+                ownership_is_gone(ownership_side(&target->observation)) &&
+                stood_ms >= LEFTOVER_MS && job->hv_job == JOB_SEEN_NONE &&
+                job->hv_job_round == job->round;
     bool fresh =
         now.mono_ms - source->seen_ms <= SETTLED_MS && now.mono_ms - target->seen_ms <= SETTLED_MS;
     bool may_have_run = stream->target_resumed || !move_saw_target(f, job) ||
                         stream->postcopy_ordered || job->mode == MODE_POSTCOPY;
-    bool stays_paused = job->userpause.wished || (job->flags & HV_MIGRATE_PAUSED) != 0;
+    bool stays_paused = job->userpause.requested || (job->flags & HV_MIGRATE_PAUSED) != 0;
     if (!left || may_have_run || stays_paused)
         return false;
     if (!fresh || !f->store_ok)
@@ -319,7 +322,7 @@ static bool take_back(struct fleet *f, struct job *job, int64_t stood_ms, struct
                    "Left standing on %.32s for %d s; %.32s never ran it and has it no more: "
                    "it is let run again.",
                    job->source, (int)(stood_ms / 1000), job->target);
-    return steer_takes_back(f, job, why, now, fx);
+    return monitor_driver_takes_back(f, job, why, now, fx);
 }
 
 /* One that runs on both hosts is somebody's to look at now, not when it is over. Opened once for
@@ -328,7 +331,8 @@ static bool take_back(struct fleet *f, struct job *job, int64_t stood_ms, struct
 static void note_split(struct fleet *f, struct job *job, enum ownership_verdict verdict,
                        struct moment now)
 {
-    const struct hv_sight *source = &job->source_side.sight, *target = &job->target_side.sight;
+    const struct hv_observation *source = &job->source_side.observation,
+                                *target = &job->target_side.observation;
     bool seen = ownership_side(source) != SIDE_BLIND && ownership_side(target) != SIDE_BLIND;
     bool runs_twice = source->state != HV_STATE_PAUSED && target->state != HV_STATE_PAUSED;
     if (verdict == OWNERSHIP_SPLIT && job->guest_at != GUEST_AT_SPLIT) {
@@ -345,12 +349,12 @@ static void note_split(struct fleet *f, struct job *job, enum ownership_verdict 
 
 static void judge(struct fleet *f, struct job *job, struct moment now, struct effects *fx)
 {
-    enum ownership_side source = ownership_side(&job->source_side.sight);
-    enum ownership_side target = ownership_side(&job->target_side.sight);
+    enum ownership_side source = ownership_side(&job->source_side.observation);
+    enum ownership_side target = ownership_side(&job->target_side.observation);
     enum ownership_verdict verdict = ownership_judge(source, target);
     note_sides(job, source, target, now);
     note_mode(f, job, source, target, now, fx);
-    int64_t stood_ms = now.mono_ms - job->verdict_since_ms;
+    int64_t stood_ms = now.mono_ms - job->ownership_since_ms;
     bool settled = stood_ms >= SETTLED_MS;
     if (settled) /* the two looks of one round may straddle the switch-over */
         note_split(f, job, verdict, now);
@@ -373,8 +377,8 @@ static void judge(struct fleet *f, struct job *job, struct moment now, struct ef
         bool was_split = job->guest_at == GUEST_AT_SPLIT && verdict == OWNERSHIP_BLIND;
         if (settled && !was_split)
             job->guest_at = ownership_guest_at(verdict);
-        if (!take_back(f, job, stood_ms, now, fx) && stood_ms >= cries[verdict].after_ms)
-            cry(f, job, verdict, now, fx);
+        if (!take_back(f, job, stood_ms, now, fx) && stood_ms >= reports[verdict].after_ms)
+            report(f, job, verdict, now, fx);
     }
 }
 
@@ -384,11 +388,11 @@ static void judge(struct fleet *f, struct job *job, struct moment now, struct ef
  * awaited long enough. */
 static bool knows_job(struct fleet *f, struct job *job, struct moment now, struct effects *fx)
 {
-    enum ownership_side source = ownership_side(&job->source_side.sight);
+    enum ownership_side source = ownership_side(&job->source_side.observation);
     bool is_there = source == SIDE_OWNS || source == SIDE_STUCK;
     bool is_left = source == SIDE_MOVING &&
-                   ownership_is_gone(ownership_side(&job->target_side.sight)) &&
-                   now.mono_ms - job->verdict_since_ms >= LEFTOVER_MS;
+                   ownership_is_gone(ownership_side(&job->target_side.observation)) &&
+                   now.mono_ms - job->ownership_since_ms >= LEFTOVER_MS;
     if ((!is_there && !is_left) || job->hv_job_round == job->round)
         return true;
     if (job->hv_job_question != 0) {
@@ -414,11 +418,11 @@ static bool knows_job(struct fleet *f, struct job *job, struct moment now, struc
 
 void resolve_advance(struct fleet *f, struct job *job, struct moment now, struct effects *fx)
 {
-    if (job->judged_round != job->round && looks_answered(f, job, now, fx)) {
+    if (job->judged_round != job->round && observe_answered(f, job, now, fx)) {
         if (!knows_job(f, job, now, fx))
             return;
         job->judged_round = job->round;
-        int64_t standing_ms = now.mono_ms - job->verdict_since_ms;
+        int64_t standing_ms = now.mono_ms - job->ownership_since_ms;
         bool calm = !job->resolving || standing_ms > FAST_FOR_MS;
         job->next_round_ms = now.mono_ms + (calm ? ROUND_SLOW_MS : ROUND_FAST_MS);
         judge(f, job, now, fx);
@@ -429,6 +433,6 @@ void resolve_advance(struct fleet *f, struct job *job, struct moment now, struct
         if (job->wake_ms > job->next_round_ms)
             job->wake_ms = job->next_round_ms;
     } else if (job->judged_round == job->round) {
-        looks_begin(f, job, now, fx);
+        observe_begin(f, job, now, fx);
     }
 }

@@ -36,9 +36,9 @@ static void add_final(struct json_object *ferry, const struct snapshot_job *job)
         const char *key;
         uint64_t value;
     } rows[] = {
-        {"totalMs", job->final_total_ms}, {"downtimeMs", job->final_downtime_ms},
-        {"setupMs", job->final_setup_ms}, {"bytes", job->final_bytes},
-        {"passes", job->final_passes},
+        {"totalMs", job->final_total_ms},  {"downtimeMs", job->final_downtime_ms},
+        {"setupMs", job->final_setup_ms},  {"bytes", job->final_bytes},
+        {"passes", job->final_iterations},
     };
     if (!job->final_known)
         return;
@@ -101,9 +101,9 @@ void api_add_move(struct json_object *ferry, const struct snapshot_job *job)
 
 bool api_guest_is_broken(const struct snapshot_guest *guest, const struct snapshot_job *newest)
 {
-    const struct hv_sight sight = {
+    const struct hv_observation observation = {
         .presence = HV_PRESENT, .state = guest->state, .reason = guest->reason};
-    enum ownership_side side = ownership_side(&sight);
+    enum ownership_side side = ownership_side(&observation);
     return newest != NULL && newest->outcome == OUTCOME_IRRECOVERABLE &&
            (side == SIDE_POSTCOPY || side == SIDE_POSTCOPY_FAILED);
 }

@@ -69,8 +69,8 @@ static void law_of_the_outcome(struct fleet_sim *fs, const struct snapshot_job *
                  "%lld; source looked %s %d/%d",
                  (unsigned long long)fs->seed, job->name, job->guest_name,
                  outcome_name(job->outcome), job->source, job->target, where,
-                 (long long)fleet_sim_now(fs), hv_presence_name(job->source_sight.presence),
-                 job->source_sight.state, job->source_sight.reason);
+                 (long long)fleet_sim_now(fs), hv_presence_name(job->source_observation.presence),
+                 job->source_observation.state, job->source_observation.reason);
 }
 
 /* An hour after the last fault only such jobs may be unfinished whose outcome no host can prove
@@ -84,8 +84,8 @@ static void law_of_the_unfinished(struct fleet_sim *fs)
             continue;
         fail_msg("seed %llu: job %s of %s never ended: %s, %s %d/%d, %s %d/%d",
                  (unsigned long long)fs->seed, job->name, job->guest_name, phase_name(job->phase),
-                 job->source, job->source_sight.state, job->source_sight.reason, job->target,
-                 job->target_sight.state, job->target_sight.reason);
+                 job->source, job->source_observation.state, job->source_observation.reason,
+                 job->target, job->target_observation.state, job->target_observation.reason);
     }
 }
 
@@ -106,7 +106,7 @@ static void throw_fault(struct fleet_sim *fs)
     struct sim_fault fault = {.kind =
                                   (enum sim_fault_kind)fleet_sim_dice(fs, SIM_FAULT_FINISH_LOST),
                               .at_ms = fleet_sim_now(fs) + (int64_t)fleet_sim_dice(fs, 5000),
-                              .after_pass_ms = -1,
+                              .after_iteration_ms = -1,
                               .duration_ms = 1000 + (int64_t)fleet_sim_dice(fs, 60000)};
     static const enum sim_fault_kind streams[] = {SIM_FAULT_STREAM_RESET, SIM_FAULT_STREAM_STALL,
                                                   SIM_FAULT_STREAM_STALL_OUT,

@@ -36,15 +36,15 @@ static void fill(struct snapshot_job *job)
     job->final_downtime_ms = 231;
     job->final_setup_ms = 12;
     job->final_bytes = 1610612736;
-    job->final_passes = 7;
+    job->final_iterations = 7;
     job->forecast_made = true;
     job->forecast_total_ms = 50000;
     job->forecast_low_ms = 40000;
     job->forecast_high_ms = 70000;
     job->forecast_downtime_ms = 300;
     job->forecast_percent = 85;
-    job->target_sight = (struct snapshot_sight){HV_PRESENT, HV_STATE_RUNNING,
-                                                HV_RUNNING_POSTCOPY_FAILED, world_wall_ms - 1000};
+    job->target_observation = (struct snapshot_observation){
+        HV_PRESENT, HV_STATE_RUNNING, HV_RUNNING_POSTCOPY_FAILED, world_wall_ms - 1000};
 }
 
 static const struct {
@@ -162,23 +162,24 @@ static void a_target_is_ready_since_it_was_seen_to_run(void **state)
         enum hv_presence presence;
         int state, reason;
         const char *ready;
-    } sights[] = {
+    } observations[] = {
         {HV_PRESENT, HV_STATE_RUNNING, HV_RUNNING_MIGRATED, "2025-11-16T05:07:38Z"},
         {HV_PRESENT, HV_STATE_PAUSED, HV_PAUSED_MIGRATION, NULL},
         {HV_PRESENT, HV_STATE_RUNNING, HV_RUNNING_POSTCOPY_FAILED, NULL},
         {HV_ABSENT, HV_STATE_RUNNING, HV_RUNNING_MIGRATED, NULL},
     };
     struct world *world = world_new(1);
-    for (size_t i = 0; i < COUNT(sights); i++) {
+    for (size_t i = 0; i < COUNT(observations); i++) {
         struct snapshot_job job = world->jobs[1];
-        job.target_sight = (struct snapshot_sight){sights[i].presence, sights[i].state,
-                                                   sights[i].reason, world_wall_ms - 1000};
+        job.target_observation =
+            (struct snapshot_observation){observations[i].presence, observations[i].state,
+                                          observations[i].reason, world_wall_ms - 1000};
         OWNED(json_object) object = api_job_object(&job);
         struct json_object *ready =
             json_at(object, "status.migrationState.targetNodeDomainReadyTimestamp");
-        assert_int_equal(ready != NULL, sights[i].ready != NULL);
+        assert_int_equal(ready != NULL, observations[i].ready != NULL);
         if (ready != NULL)
-            assert_string_equal(json_object_get_string(ready), sights[i].ready);
+            assert_string_equal(json_object_get_string(ready), observations[i].ready);
     }
     snapshot_unref(&world->snapshot);
 }
@@ -282,9 +283,9 @@ static void an_irrecoverable_guest_is_flagged(void **state)
         struct snapshot_job *job = &world->jobs[1];
         job->phase = PHASE_FAILED;
         job->outcome = OUTCOME_IRRECOVERABLE;
-        struct judgement judgement = world_bad;
-        judgement.verdict.irrecoverable = true;
-        job->verdict = &judgement;
+        struct verdict_rows verdict_rows = world_bad;
+        verdict_rows.verdict.irrecoverable = true;
+        job->verdict = &verdict_rows;
         job->recovery = RECOVERY_IRRECOVERABLE;
         job->guest_at = GUEST_AT_BROKEN;
         TEXT_SET(job->failure_reason, "the half on b is gone");

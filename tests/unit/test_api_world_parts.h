@@ -16,7 +16,7 @@ enum {
     WORLD_GUESTS = 5,
     WORLD_JOBS = 4,
     WORLD_OBJECTS_MAX = 16,
-    WORLD_SPACES = 2,
+    WORLD_NAMESPACES = 2,
     WORLD_INCIDENTS = 2,
     WORLD_SPEC_MAX = 1024,
 };
@@ -33,7 +33,7 @@ struct world {
     struct snapshot_object objects[WORLD_OBJECTS_MAX];
     char specs[WORLD_OBJECTS_MAX][WORLD_SPEC_MAX], metadata[WORLD_OBJECTS_MAX][WORLD_SPEC_MAX];
     const struct snapshot_object *object_list[WORLD_OBJECTS_MAX];
-    struct snapshot_space spaces[WORLD_SPACES];
+    struct snapshot_namespace namespaces[WORLD_NAMESPACES];
     struct snapshot_drain drains[1];
     struct incident incidents[WORLD_INCIDENTS];
 };
@@ -126,10 +126,10 @@ static inline void world_start(struct snapshot_job *job)
     job->handed_off_ms = job->created_ms + 500;
     job->started_ms = job->created_ms + 1500;
     job->steps[job->n_steps++] = (struct snapshot_step){PHASE_RUNNING, job->started_ms};
-    job->source_sight =
-        (struct snapshot_sight){HV_PRESENT, HV_STATE_RUNNING, HV_RUNNING_BOOTED, job->started_ms};
-    job->target_sight =
-        (struct snapshot_sight){.presence = HV_UNREACHABLE, .at_ms = job->started_ms};
+    job->source_observation = (struct snapshot_observation){HV_PRESENT, HV_STATE_RUNNING,
+                                                            HV_RUNNING_BOOTED, job->started_ms};
+    job->target_observation =
+        (struct snapshot_observation){.presence = HV_UNREACHABLE, .at_ms = job->started_ms};
 }
 
 static inline void world_sample(struct snapshot_job *job)

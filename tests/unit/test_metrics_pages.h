@@ -92,7 +92,7 @@ static inline struct metrics_counters *busy_counters(const struct world *world)
     job.abort_status = ABORT_SUCCEEDED;
     job.ended_ms = job.started_ms + 100;
     metrics_count_finished(counters, &job);
-    struct judgement judged = world_bad;
+    struct verdict_rows judged = world_bad;
     judged.verdict.outcome = "aborted";
     judged.verdict.plane = "none";
     judged.verdict.cause = "user-cancelled";

@@ -47,9 +47,9 @@ static void expect_same_view(struct core_world *w, const struct fleet *loaded)
     after.port_min = before.port_min;
     after.port_max = before.port_max;
     if (!phase_is_final(before.phase)) /* an adopting process looks for itself */
-        before.source_sight = before.target_sight = (struct snapshot_sight){0};
-    before.source_sight.at_ms = after.source_sight.at_ms;
-    before.target_sight.at_ms = after.target_sight.at_ms;
+        before.source_observation = before.target_observation = (struct snapshot_observation){0};
+    before.source_observation.at_ms = after.source_observation.at_ms;
+    before.target_observation.at_ms = after.target_observation.at_ms;
     before.has_sample = false; /* the trace is in the store, the newest sample is not reloaded */
     memset(&before.sample, 0, sizeof before.sample);
     before.eta_ms = after.eta_ms;
@@ -90,7 +90,7 @@ static void a_lost_connection_stays_a_lost_connection(void **state)
     core_returns(w, HV_CALL_MIGRATE, ERR_UNREACHABLE);
     w->source = CORE_ABSENT;
     w->target = CORE_ARRIVED;
-    core_pass(w, 3000);
+    core_advance(w, 3000);
     core_expect(w, PHASE_SUCCEEDED, OUTCOME_SUCCEEDED, GUEST_AT_TARGET);
     check_round_trip(w);
 }

@@ -16,10 +16,10 @@
 #include "engine/control/scheduling/wait.h"
 #include "engine/data/expect.h"
 #include "engine/data/flags.h"
-#include "engine/data/looks.h"
 #include "engine/data/move.h"
+#include "engine/data/observe.h"
 #include "engine/data/ownership.h"
-#include "engine/model/ledger.h"
+#include "engine/model/fleet/ledger.h"
 
 enum { RETRY_MS = 1000, PROBE_LOST_MS = 30000, FORGIVE_MS = 10000 };
 
@@ -57,9 +57,9 @@ static void wait_here(struct fleet *f, struct job *job, struct moment now, struc
 static bool quota_has_room(struct fleet *f, struct job *job, const struct guest *guest,
                            struct moment now, struct effects *fx)
 {
-    struct demand more = ledger_demand(guest);
+    struct resources more = ledger_resources(guest);
     char text[QUOTA_TEXT_MAX];
-    if (guest->space == NULL || room_in_quota(guest->space, &more, text))
+    if (guest->namespace == NULL || room_in_quota(guest->namespace, &more, text))
         return true;
     step_wait(job, PENDING_QUOTA, now, "%s", text);
     wait_here(f, job, now, fx);
@@ -108,10 +108,10 @@ static bool place_again(struct fleet *f, struct job *job, const struct guest *gu
 static bool cpu_suits(struct fleet *f, struct job *job, const struct guest *guest,
                       struct moment now, struct effects *fx)
 {
-    const struct needs *needs = guest->owner->needs;
-    if (needs == NULL || needs->facts.cpu_hash == 0 || job->probe_failed)
+    const struct host_requirements *requirements = guest->owner->requirements;
+    if (requirements == NULL || requirements->facts.cpu_hash == 0 || job->probe_failed)
         return true;
-    enum cpu_fit fit = cpus_find(&f->cpus, needs->facts.cpu_hash, job->target);
+    enum cpu_fit fit = cpus_find(&f->cpus, requirements->facts.cpu_hash, job->target);
     if (fit == CPU_FIT_YES)
         return true;
     if (fit == CPU_FIT_NO || job->probe_lost) {
@@ -241,7 +241,7 @@ static struct flags_side side_of(const struct node *node)
  * once more at the call. */
 static void choose_flags(struct fleet *f, struct job *job, const struct guest *guest)
 {
-    const struct place *at = guest != NULL ? guest->owner : NULL;
+    const struct domain *at = guest != NULL ? guest->owner : NULL;
     struct flags_facts facts = {
         .persistent = guest != NULL && guest->persistent,
         .disks = job->volumes_json != NULL ? FLAGS_DISKS_WHOLE : FLAGS_DISKS_STAY,
@@ -250,7 +250,7 @@ static void choose_flags(struct fleet *f, struct job *job, const struct guest *g
     };
     if (at != NULL) {
         facts.paused = at->state == HV_STATE_PAUSED && at->reason == HV_PAUSED_USER;
-        facts.as_defined = at->required.cures;
+        facts.as_defined = at->pending_change.cures;
         facts.vfio = migratable_has(&at->migratable, UNMOVABLE_HOST_DEVICE) ||
                      migratable_has(&at->migratable, UNMOVABLE_INTERFACE);
     }
@@ -301,8 +301,8 @@ static void advance_scheduled(struct fleet *f, struct job *job, struct moment no
 
 static void judge_target(struct fleet *f, struct job *job, struct moment now, struct effects *fx)
 {
-    enum ownership_side source = ownership_side(&job->source_side.sight);
-    enum ownership_side target = ownership_side(&job->target_side.sight);
+    enum ownership_side source = ownership_side(&job->source_side.observation);
+    enum ownership_side target = ownership_side(&job->target_side.observation);
     const struct node *node = fleet_node(f, job->target);
     const struct guest *twin =
         node != NULL ? fleet_namesake(node, job->guest_name, job->guest_uuid) : NULL;
@@ -336,7 +336,7 @@ static void advance_preparing(struct fleet *f, struct job *job, struct moment no
     if (!f->store_ok) {
         step_wait(job, PENDING_STORE, now, "the store cannot be written");
         job->next_round_ms = now.mono_ms + RETRY_MS;
-    } else if (job->judged_round != job->round && looks_answered(f, job, now, fx)) {
+    } else if (job->judged_round != job->round && observe_answered(f, job, now, fx)) {
         job->judged_round = job->round;
         judge_target(f, job, now, fx);
     }
@@ -345,9 +345,9 @@ static void advance_preparing(struct fleet *f, struct job *job, struct moment no
     if (job->pending == PENDING_NONE)
         step_wait(job, PENDING_TARGET_SILENT, now, "%s and %s are looked at", job->source,
                   job->target);
-    bool rests = looks_answered(f, job, now, fx) && now.mono_ms < job->next_round_ms;
+    bool rests = observe_answered(f, job, now, fx) && now.mono_ms < job->next_round_ms;
     if (!rests)
-        looks_begin(f, job, now, fx);
+        observe_begin(f, job, now, fx);
     if (wait_until_deadline(f, job, now, fx) && rests && job->wake_ms > job->next_round_ms)
         job->wake_ms = job->next_round_ms;
 }
