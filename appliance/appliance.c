@@ -14,11 +14,11 @@
 #include <string.h>
 #include <sys/resource.h>
 
-#include "appliance/analyst.h"
+#include "appliance/analyzer.h"
 #include "appliance/config.h"
-#include "appliance/relay.h"
 #include "appliance/self.h"
 #include "appliance/simulate.h"
+#include "appliance/wiring.h"
 #include "base/fault.h"
 #include "base/log.h"
 #include "base/text.h"
@@ -37,7 +37,7 @@ enum {
 
 /* How the limits of the folders hang together; see each header for what they bound. */
 _Static_assert((int)CONFIG_HOSTS_MAX <= (int)COLLECTOR_HOSTS_MAX, "every host is collected");
-_Static_assert((int)WORLD_HOSTS_MAX <= (int)COLLECTOR_HOSTS_MAX, "so is every simulated one");
+_Static_assert((int)SCENARIO_HOSTS_MAX <= (int)COLLECTOR_HOSTS_MAX, "so is every simulated one");
 _Static_assert((int)SNAPSHOT_UID_MAX <= (int)SAMPLE_JOB_MAX, "a job's uid fits a sample");
 _Static_assert(sizeof((struct store_sample *)0)->job_uid >= SAMPLE_JOB_MAX, "and its row");
 _Static_assert((int)ENGINE_TURN_MAX <= (int)ENGINE_QUEUE_MAX, "a turn is part of the queue");
@@ -54,7 +54,7 @@ struct appliance {
     const struct clock *clock;
     const struct hv_host *hosts; /* of the configuration or the simulated world */
     size_t n_hosts;
-    struct relay relay;
+    struct wiring wiring;
     struct store *store;
     struct recorder *recorder;
     struct collector *collector;
@@ -63,7 +63,7 @@ struct appliance {
     struct hv_probe probe;
     struct hv_act act;
     struct engine *engine;
-    struct analyst *analyst;
+    struct analyzer *analyzer;
     struct exporter *exporter;
     struct self *self;
     int64_t started_ms;
@@ -79,17 +79,17 @@ struct appliance {
 static bool open_collector(struct appliance *a, struct err *err)
 {
     struct collector_config config = {.sample_ms = a->config->sample_ms};
-    struct collector_sink sink = relay_collector_sink(&a->relay);
+    struct collector_sink sink = wiring_collector_sink(&a->wiring);
     a->collector = collector_new(&config, a->clock, a->recorder, &sink, err);
     return a->collector != NULL;
 }
 
-static bool open_hypervisor(struct appliance *a, const char *world, struct err *err)
+static bool open_hypervisor(struct appliance *a, const char *scenario, struct err *err)
 {
     struct hv_event_sink events = collector_event_sink(a->collector);
     if (a->simulate != NULL) {
-        if (!simulate_load(a->simulate, world, &events, err) ||
-            !world_seed(simulate_world(a->simulate), a->store, clock_wall_ms(a->clock), err))
+        if (!simulate_load(a->simulate, scenario, &events, err) ||
+            !scenario_seed(simulate_world(a->simulate), a->store, clock_wall_ms(a->clock), err))
             return false;
         a->hv = simulate_hv(a->simulate);
         a->hosts = simulate_world(a->simulate)->hosts;
@@ -149,24 +149,24 @@ static bool open_engine(struct appliance *a, struct err *err)
         .observe = &a->observe,
         .probe = &a->probe,
         .act = &a->act,
-        .sink = relay_engine_sink(&a->relay),
+        .sink = wiring_engine_sink(&a->wiring),
     };
     a->engine = engine_new(&config, &parts, err);
     return a->engine != NULL;
 }
 
-static bool open_analyst(struct appliance *a, struct err *err)
+static bool open_analyzer(struct appliance *a, struct err *err)
 {
-    const struct analyst_parts parts = {.config = a->config,
-                                        .hosts = a->hosts,
-                                        .n_hosts = a->n_hosts,
-                                        .clock = a->clock,
-                                        .store = a->store,
-                                        .engine = a->engine};
-    a->analyst = analyst_new(&parts, err);
-    if (a->analyst == NULL)
+    const struct analyzer_parts parts = {.config = a->config,
+                                         .hosts = a->hosts,
+                                         .n_hosts = a->n_hosts,
+                                         .clock = a->clock,
+                                         .store = a->store,
+                                         .engine = a->engine};
+    a->analyzer = analyzer_new(&parts, err);
+    if (a->analyzer == NULL)
         return false;
-    relay_plug_desk(&a->relay, analyst_desk(a->analyst));
+    wiring_plug_analysis(&a->wiring, analyzer_worker(a->analyzer));
     return true;
 }
 
@@ -184,7 +184,7 @@ static bool open_exporter(struct appliance *a, const struct appliance_options *o
                                            .kubevirt_metrics = options->kubevirt_metrics};
     const struct exporter_parts parts = {
         .clock = a->clock,
-        .requests = relay_requests(&a->relay),
+        .requests = wiring_requests(&a->wiring),
         .store = a->store,
         .state_dir = state_dir(a, options),
     };
@@ -207,11 +207,11 @@ static bool open_parts(struct appliance *a, const struct appliance_options *opti
     collector_attach(a->collector, &a->observe);
     if (!name_hosts(a, err) || !open_engine(a, err))
         return false;
-    relay_plug_engine(&a->relay, a->engine);
-    if (!open_analyst(a, err) || !open_exporter(a, options, err))
+    wiring_plug_engine(&a->wiring, a->engine);
+    if (!open_analyzer(a, err) || !open_exporter(a, options, err))
         return false;
     exporter_set_ready(a->exporter, false, "starting");
-    relay_plug_exporter(&a->relay, a->exporter);
+    wiring_plug_exporter(&a->wiring, a->exporter);
     a->self = self_new(a->hosts, a->n_hosts, err);
     return a->self != NULL;
 }
@@ -224,14 +224,14 @@ static void close_parts(struct appliance *a)
 {
     self_free(a->self);
     exporter_free(a->exporter);
-    analyst_free(a->analyst);
+    analyzer_free(a->analyzer);
     hv_free(a->hv);
     engine_free(a->engine);
     collector_free(a->collector);
     recorder_free(a->recorder);
     store_free(a->store);
     simulate_free(a->simulate);
-    relay_fini(&a->relay);
+    wiring_fini(&a->wiring);
     config_free(a->config);
 }
 
@@ -260,7 +260,7 @@ static void *engine_loop(void *ctx)
 
 static bool start_threads(struct appliance *a, struct err *err)
 {
-    if (!desk_start(analyst_desk(a->analyst), err))
+    if (!analysis_start(analyzer_worker(a->analyzer), err))
         return false;
     if (a->simulate != NULL)
         return true;
@@ -294,10 +294,10 @@ static void stop(struct appliance *a)
 {
     (void)alarm(STOP_LAST_RESORT_S);
     LOG(INFO, "stopping", FIELD_TEXT(TEXT, "running migrations go on and are adopted at start"));
-    relay_close(&a->relay);
+    wiring_close(&a->wiring);
     exporter_set_ready(a->exporter, false, "stopping");
     int64_t until = clock_mono_ms(clock_system()) + STOP_DRAIN_MS;
-    while (relay_waiting(&a->relay) > 0 && clock_mono_ms(clock_system()) < until) {
+    while (wiring_waiting(&a->wiring) > 0 && clock_mono_ms(clock_system()) < until) {
         turn(a);
         clock_sleep_ms(TICK_SIMULATE_MS);
     }
@@ -338,8 +338,8 @@ static void read_config_again(const struct appliance *a, const struct appliance_
 static bool is_started(const struct appliance *a)
 {
     int64_t age_ms = clock_mono_ms(clock_system()) - a->started_ms;
-    return relay_has_settled(&a->relay) ||
-           (relay_has_published(&a->relay) && age_ms > START_PATIENCE_MS);
+    return wiring_has_settled(&a->wiring) ||
+           (wiring_has_published(&a->wiring) && age_ms > START_PATIENCE_MS);
 }
 
 static void tick(struct appliance *a)
@@ -348,7 +348,7 @@ static void tick(struct appliance *a)
                                .engine = a->engine,
                                .store = a->store,
                                .hv = a->hv,
-                               .desk = analyst_desk(a->analyst)};
+                               .analysis = analyzer_worker(a->analyzer)};
     bool store_ok = self_sample(a->self, &parts, a->exporter);
     if (!is_started(a))
         exporter_set_ready(a->exporter, false, "starting: not every host has answered yet");

@@ -5,8 +5,8 @@
 
 #include "base/log.h"
 #include "base/own.h"
-#include "engine/model/migration_config.h"
-#include "engine/model/settings.h"
+#include "engine/model/settings/migration_config.h"
+#include "engine/model/settings/settings.h"
 #include "hypervisor/types.h"
 #include "store/retention.h"
 

@@ -5,7 +5,7 @@
 #include "appliance/config_read.h"
 #include "base/text.h"
 #include "base/yaml.h"
-#include "engine/model/labels.h"
+#include "engine/model/settings/labels.h"
 #include "hypervisor/hostd/protocol.h"
 
 enum { KEEPALIVE_SECONDS_MAX = 3600 };

@@ -25,7 +25,7 @@ static const struct {
 #define IS_REAL false
 #define IS_WORD false
 #define SETTING(id, type, json, fallback, low, high, policy, help) {json, IS_##type},
-#include "engine/model/migration_config.def"
+#include "engine/model/settings/migration_config.def"
 #undef SETTING
 #undef IS_BOOL
 #undef IS_COUNT
@@ -258,7 +258,7 @@ bool config_read_eviction(struct reading *r, const struct yaml_node *node, struc
 {
     static const char names[] =
 #define STRATEGY(id, name, moves, marks, help) " " name
-#include "engine/model/eviction.def"
+#include "engine/model/settings/eviction.def"
 #undef STRATEGY
         "";
     const char *text;
@@ -277,7 +277,7 @@ bool config_migrations_differ(const struct config *a, const struct config *b)
     const struct migration_config *x = &a->migration, *y = &b->migration;
     bool differ = x->disruption_said != y->disruption_said;
 #define SETTING(id, type, json, fallback, low, high, policy, help) differ |= x->id != y->id;
-#include "engine/model/migration_config.def"
+#include "engine/model/settings/migration_config.def"
 #undef SETTING
     return differ || a->bandwidth_per_node != b->bandwidth_per_node ||
            a->parallel_per_fleet != b->parallel_per_fleet ||

@@ -53,7 +53,7 @@ static size_t read_lanes(struct self *self, const struct hv *hv)
 }
 
 void self_fill(const struct collector_stats *collector, const struct engine_stats *engine,
-               const struct store_stats *store, const struct desk_stats *desk,
+               const struct store_stats *store, const struct analysis_stats *analysis,
                struct exporter_self *out_self)
 {
     *out_self = (struct exporter_self){
@@ -64,8 +64,8 @@ void self_fill(const struct collector_stats *collector, const struct engine_stat
         .sample_gap_max_ms = collector->gap_max_ms,
         .collector_queue = collector->queue_depth,
         .engine_queue = engine->queue_depth,
-        .analyser_queue = desk->queue,
-        .verdict_failures = desk->failures,
+        .analyser_queue = analysis->queue,
+        .verdict_failures = analysis->failures,
         .collector_drops = collector->posts_dropped,
         .engine_drops = engine->posts_dropped,
         .commits = store->commits,
@@ -85,13 +85,13 @@ bool self_sample(struct self *self, const struct self_parts *parts, struct expor
     struct collector_stats collector;
     struct engine_stats engine;
     struct store_stats store;
-    struct desk_stats desk;
+    struct analysis_stats analysis;
     struct exporter_self page;
     collector_stats(parts->collector, &collector);
     engine_stats(parts->engine, &engine);
     parts->store->ops->stats(parts->store, &store);
-    desk_stats(parts->desk, &desk);
-    self_fill(&collector, &engine, &store, &desk, &page);
+    analysis_stats(parts->analysis, &analysis);
+    self_fill(&collector, &engine, &store, &analysis, &page);
     page.n_lanes = read_lanes(self, parts->hv);
     page.lanes = self->lanes;
     exporter_set_self(exporter, &page);

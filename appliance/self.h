@@ -2,7 +2,7 @@
 #ifndef APPLIANCE_SELF_H
 #define APPLIANCE_SELF_H
 
-#include "analyzer/record/desk.h"
+#include "analyzer/record/analysis.h"
 #include "collector/collector.h"
 #include "engine/engine.h"
 #include "exporter/exporter.h"
@@ -17,13 +17,13 @@ struct self_parts { /* borrowed for the call */
     struct engine *engine;
     struct store *store;
     const struct hv *hv;
-    struct desk *desk;
+    struct analysis *analysis;
 };
 /* Gathers and hands over; true while the store commits. */
 bool self_sample(struct self *self, const struct self_parts *parts, struct exporter *exporter);
 /* The numbers of the parts, each under its own name; lanes are left out. Pure. */
 void self_fill(const struct collector_stats *collector, const struct engine_stats *engine,
-               const struct store_stats *store, const struct desk_stats *desk,
+               const struct store_stats *store, const struct analysis_stats *analysis,
                struct exporter_self *out_self);
 
 #endif

@@ -11,7 +11,7 @@ struct simulate {
     _Atomic int64_t now_ms; /* virtual, mirrored */
     int64_t epoch_wall_ms, epoch_mono_ms;
     struct sim *sim;
-    struct world world;
+    struct scenario scenario;
 };
 
 static int64_t mono_ms(void *ctx)
@@ -43,7 +43,7 @@ void simulate_free(struct simulate *s)
     if (s == NULL)
         return;
     sim_free(s->sim);
-    world_fini(&s->world);
+    scenario_fini(&s->scenario);
     free(s);
 }
 
@@ -57,7 +57,7 @@ bool simulate_load(struct simulate *s, const char *file, const struct hv_event_s
 {
     assert(s->sim == NULL);
     s->sim = sim_new(SEED, s->epoch_wall_ms, events, err);
-    return s->sim != NULL && world_load(file, s->sim, &s->world, err);
+    return s->sim != NULL && scenario_load(file, s->sim, &s->scenario, err);
 }
 
 struct hv *simulate_hv(struct simulate *s)
@@ -65,9 +65,9 @@ struct hv *simulate_hv(struct simulate *s)
     return sim_hv(s->sim);
 }
 
-const struct world *simulate_world(const struct simulate *s)
+const struct scenario *simulate_world(const struct simulate *s)
 {
-    return &s->world;
+    return &s->scenario;
 }
 
 void simulate_catch_up(struct simulate *s)

@@ -7,7 +7,7 @@
 #ifndef APPLIANCE_SIMULATE_H
 #define APPLIANCE_SIMULATE_H
 
-#include "appliance/world.h"
+#include "appliance/scenario.h"
 #include "base/clock.h"
 #include "hypervisor/sim/sim.h"
 
@@ -21,7 +21,7 @@ const struct clock *simulate_clock(struct simulate *s);
 MUST_CHECK bool simulate_load(struct simulate *s, const char *file,
                               const struct hv_event_sink *events, struct err *err);
 struct hv *simulate_hv(struct simulate *s); /* borrowed */
-const struct world *simulate_world(const struct simulate *s);
+const struct scenario *simulate_world(const struct simulate *s);
 /* Brings virtual time up to the machine's. Sinks are called inside. */
 void simulate_catch_up(struct simulate *s);
 

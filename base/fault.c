@@ -19,14 +19,14 @@ static atomic_long left;
 
 bool fault_arm_from_env(void)
 {
-    const char *wish = getenv("FERRY_FAULT");
-    if (wish == NULL || *wish == '\0')
+    const char *setting = getenv("FERRY_FAULT");
+    if (setting == NULL || *setting == '\0')
         return true;
-    size_t length = strcspn(wish, ":");
+    size_t length = strcspn(setting, ":");
     for (enum fault point = 0; point < FAULT_COUNT; point++) {
-        if (strlen(names[point]) != length || strncmp(names[point], wish, length) != 0)
+        if (strlen(names[point]) != length || strncmp(names[point], setting, length) != 0)
             continue;
-        long count = wish[length] == ':' ? strtol(wish + length + 1, NULL, 10) : 1;
+        long count = setting[length] == ':' ? strtol(setting + length + 1, NULL, 10) : 1;
         atomic_store(&left, count > 0 ? count : 1);
         armed = point;
         return true;

@@ -107,7 +107,7 @@ static void put_job(struct making *m)
                .final.total_ms = m->fails ? 0 : m->moving_ms,
                .final.downtime_ms = m->fails ? 0 : 20 + (int64_t)dice(m, 900),
                .final.bytes = m->fails ? 0 : m->bytes,
-               .final.passes = 3,
+               .final.iterations = 3,
                .forecast.total_ms = expected_ms,
                .forecast.low_ms = expected_ms * 7 / 10,
                .forecast.high_ms = expected_ms * 14 / 10,
@@ -156,15 +156,15 @@ static void put_story(struct making *m)
                                                  .hv_code = m->fails ? 9 : 0,
                                                  .text = m->fails ? "operation failed" : ""});
     for (int i = 0; i < 2; i++)
-        s->ops->put_sighting(
-            s, &(struct store_sighting){.job_uid = m->uid,
-                                        .node = i == 0 ? m->source : m->target,
-                                        .role = i == 0 ? "source" : "target",
-                                        .presence = (i == 0) == m->fails ? "present" : "absent",
-                                        .state = (i == 0) == m->fails ? "running" : "",
-                                        .reason = (i == 0) == m->fails ? "migrated" : "",
-                                        .moment = "outcome",
-                                        .at_ms = m->ended_ms});
+        s->ops->put_observation(
+            s, &(struct store_observation){.job_uid = m->uid,
+                                           .node = i == 0 ? m->source : m->target,
+                                           .role = i == 0 ? "source" : "target",
+                                           .presence = (i == 0) == m->fails ? "present" : "absent",
+                                           .state = (i == 0) == m->fails ? "running" : "",
+                                           .reason = (i == 0) == m->fails ? "migrated" : "",
+                                           .moment = "outcome",
+                                           .at_ms = m->ended_ms});
     s->ops->put_mode(s, &(struct store_mode){.job_uid = m->uid,
                                              .mode = "PreCopy",
                                              .cause = "moving",

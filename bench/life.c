@@ -84,21 +84,21 @@ static bool is_lost(const struct life *life, unsigned host)
     return false;
 }
 
-static void answer_look(struct life *life, const struct effect *effect)
+static void answer_observe(struct life *life, const struct effect *effect)
 {
-    struct input *input = new_answer(life, INPUT_LOOK);
+    struct input *input = new_answer(life, INPUT_OBSERVED);
     unsigned host = host_of(effect->of.act.node);
     input->id = effect->of.act.id;
     TEXT_SET(input->host, effect->of.act.node);
     TEXT_SET(input->guest, effect->of.act.guest);
-    input->of.sight = (struct hv_sight){.presence = HV_ABSENT, .job_type = -1};
+    input->of.observation = (struct hv_observation){.presence = HV_ABSENT, .job_type = -1};
     if (is_lost(life, host))
-        input->of.sight.presence = HV_UNREACHABLE;
+        input->of.observation.presence = HV_UNREACHABLE;
     else if (life->home[guest_of(effect->of.act.guest)] == host)
-        input->of.sight = (struct hv_sight){.presence = HV_PRESENT,
-                                            .state = HV_STATE_RUNNING,
-                                            .reason = HV_RUNNING_BOOTED,
-                                            .job_type = -1};
+        input->of.observation = (struct hv_observation){.presence = HV_PRESENT,
+                                                        .state = HV_STATE_RUNNING,
+                                                        .reason = HV_RUNNING_BOOTED,
+                                                        .job_type = -1};
 }
 
 static void answer(struct life *life, enum input_kind kind, const struct effect *effect)
@@ -160,7 +160,7 @@ static void abort_move(struct life *life, const struct effect *effect)
 static void play(struct life *life, const struct effect *effect)
 {
     switch (effect->kind) {
-    case EFFECT_DO_LOOK: answer_look(life, effect); break;
+    case EFFECT_DO_OBSERVE: answer_observe(life, effect); break;
     case EFFECT_DO_ASK_JOB: answer(life, INPUT_ASK_JOB, effect); break;
     case EFFECT_DO_COMPARE_CPU: answer(life, INPUT_CPU, effect); break;
     case EFFECT_DO_MIGRATE: begin_move(life, effect); break;
@@ -291,7 +291,7 @@ static void request(struct life *life, unsigned guest)
     static const char *const classes[] = {"system-critical", "", "", "system-maintenance"};
     struct input input = {.kind = INPUT_CREATE};
     struct migration_request *r = &input.of.create.request;
-    life_space_name(life, guest, r->ns);
+    life_namespace_name(life, guest, r->ns);
     life_guest_name(guest, r->guest_name);
     TEXT_SET(r->requester, "operator");
     TEXT_SET(r->priority, classes[life_dice(life, COUNT(classes))]);
@@ -351,7 +351,7 @@ static void list(struct life *life, unsigned host)
     size_t n = 0;
     life_host_name(host, name);
     const struct node *node = fleet_node(life->fleet, name);
-    for (const struct place *p = node->places; p != NULL && n < LIST_MAX; p = p->next_here) {
+    for (const struct domain *p = node->domains; p != NULL && n < LIST_MAX; p = p->next_here) {
         unsigned guest = guest_of(p->guest->uuid);
         if (life->home[guest] == host)
             life_describe_guest(life, guest, &guests[n++]);

@@ -8,10 +8,10 @@
 #ifndef BENCH_LIFE_H
 #define BENCH_LIFE_H
 
-#include "engine/model/fleet.h"
+#include "engine/model/fleet/fleet.h"
 
 struct life_size {
-    unsigned hosts, guests, spaces;
+    unsigned hosts, guests, namespaces;
     unsigned running; /* migrations at a time: the fleet's limit */
 };
 /* A decision: a job took a step, was parked with a reason, or a request was refused. */

@@ -17,9 +17,9 @@ void life_guest_uuid(unsigned guest, char out_uuid[static HV_UUID_MAX])
     (void)snprintf(out_uuid, HV_UUID_MAX, "%08x-0000-4000-8000-%012x", guest, guest);
 }
 
-void life_space_name(const struct life *life, unsigned guest, char out_name[static HV_HOST_MAX])
+void life_namespace_name(const struct life *life, unsigned guest, char out_name[static HV_HOST_MAX])
 {
-    (void)snprintf(out_name, HV_HOST_MAX, "team-%u", guest % life->size.spaces);
+    (void)snprintf(out_name, HV_HOST_MAX, "team-%u", guest % life->size.namespaces);
 }
 
 void life_guest_name(unsigned guest, char out_name[static HV_NAME_MAX])
@@ -27,7 +27,7 @@ void life_guest_name(unsigned guest, char out_name[static HV_NAME_MAX])
     (void)snprintf(out_name, HV_NAME_MAX, "vm-%u", guest);
 }
 
-static void write_wishes(struct life_wishes *w)
+static void write_requests(struct life_requests *w)
 {
     TEXT_SET(w->web, "{\"app\":\"web\",\"tier\":\"front\"}");
     TEXT_SET(w->db, "{\"app\":\"db\"}");
@@ -42,7 +42,7 @@ static void write_wishes(struct life_wishes *w)
 
 /* One guest in 20 stays in its zone, one in 100 keeps away from others of its kind, one in 2000
  * asks for a zone that does not exist. */
-static char *wishes_of(struct life_wishes *w, unsigned guest)
+static char *requests_of(struct life_requests *w, unsigned guest)
 {
     if (guest % 2000 == 1999)
         return w->nowhere;
@@ -53,9 +53,9 @@ static char *wishes_of(struct life_wishes *w, unsigned guest)
 
 void life_describe_guest(struct life *life, unsigned guest, struct hv_guest *out_guest)
 {
-    struct life_wishes *w = &life->wishes;
+    struct life_requests *w = &life->requests;
     *out_guest = (struct hv_guest){.labels = guest % 100 == 1 ? w->db : w->web,
-                                   .settings = wishes_of(w, guest),
+                                   .settings = requests_of(w, guest),
                                    .state = HV_STATE_RUNNING,
                                    .reason = HV_RUNNING_BOOTED,
                                    .persistent = true,
@@ -63,7 +63,7 @@ void life_describe_guest(struct life *life, unsigned guest, struct hv_guest *out
                                    .vcpus = 1 + guest % 4};
     life_guest_uuid(guest, out_guest->uuid);
     life_guest_name(guest, out_guest->name);
-    life_space_name(life, guest, out_guest->ns);
+    life_namespace_name(life, guest, out_guest->ns);
 }
 
 void life_describe_host(unsigned host, struct hv_facts *out_facts)
@@ -78,10 +78,10 @@ void life_describe_host(unsigned host, struct hv_facts *out_facts)
     TEXT_SET(out_facts->cpu_model, "EPYC-Rome");
 }
 
-static struct hv_abilities *abilities(unsigned host)
+static struct hv_capabilities *capabilities(unsigned host)
 {
     enum { MACHINES = 8, NETWORKS = 4, POOLS = 2 };
-    struct hv_abilities *a = life_memory(calloc(1, sizeof *a));
+    struct hv_capabilities *a = life_memory(calloc(1, sizeof *a));
     a->machines_known = a->networks_known = a->bridges_known = a->pools_known = true;
     a->machines = life_memory(calloc(MACHINES, sizeof *a->machines));
     a->networks = life_memory(calloc(NETWORKS, sizeof *a->networks));
@@ -99,7 +99,7 @@ static struct hv_abilities *abilities(unsigned host)
         (void)snprintf(a->pools[i].name, sizeof a->pools[i].name, "pool-%u", i);
         a->pools[i].active = true;
     }
-    hv_abilities_seal(a);
+    hv_capabilities_seal(a);
     return a;
 }
 
@@ -128,9 +128,9 @@ static void build_documents(struct life *life)
                        i % 2 == 0 ? "front" : "back", 64 + i);
         put(life, OBJECT_POLICY, "", name, spec);
     }
-    unsigned each = life->size.guests / life->size.spaces;
-    for (unsigned i = 0; i < life->size.spaces; i += 5) {
-        life_space_name(life, i, name);
+    unsigned each = life->size.guests / life->size.namespaces;
+    for (unsigned i = 0; i < life->size.namespaces; i += 5) {
+        life_namespace_name(life, i, name);
         (void)snprintf(spec, sizeof spec, "{\"hard\":{\"pods\":%u}}",
                        i % 20 == 0 ? each + 1 : 2 * each);
         put(life, OBJECT_QUOTA, name, "launchers", spec);
@@ -152,7 +152,7 @@ static void build_host(struct life *life, unsigned i)
     fleet_refresh_node(life->fleet, node);
     struct input up = {.kind = INPUT_HOST, .of.connected = true};
     struct input facts = {.kind = INPUT_FACTS};
-    struct input offers = {.kind = INPUT_ABILITIES, .of.abilities = abilities(i)};
+    struct input offers = {.kind = INPUT_CAPABILITIES, .of.capabilities = capabilities(i)};
     TEXT_SET(up.host, host.name);
     TEXT_SET(facts.host, host.name);
     TEXT_SET(offers.host, host.name);
@@ -167,12 +167,13 @@ static void define(struct life *life, unsigned guest)
     struct guest_facts facts;
     memset(&facts, 0, sizeof facts); /* compared as bytes */
     facts.migratable.known = true;
-    TEXT_SET(facts.needs.arch, "x86_64");
-    (void)snprintf(facts.needs.machine, sizeof facts.needs.machine, "pc-q35-%u", guest % 8);
-    facts.needs.cpu_hash = 1 + guest % LIFE_CPUS;
-    facts.needs.n_networks = facts.needs.n_pools = 1;
-    (void)snprintf(facts.needs.networks[0], NEEDS_LINK_MAX, "net-%u", guest % 4);
-    (void)snprintf(facts.needs.pools[0], NEEDS_LINK_MAX, "pool-%u", guest % 2);
+    TEXT_SET(facts.requirements.arch, "x86_64");
+    (void)snprintf(facts.requirements.machine, sizeof facts.requirements.machine, "pc-q35-%u",
+                   guest % 8);
+    facts.requirements.cpu_hash = 1 + guest % LIFE_CPUS;
+    facts.requirements.n_networks = facts.requirements.n_pools = 1;
+    (void)snprintf(facts.requirements.networks[0], REQUIREMENTS_LINK_MAX, "net-%u", guest % 4);
+    (void)snprintf(facts.requirements.pools[0], REQUIREMENTS_LINK_MAX, "pool-%u", guest % 2);
     struct input input = {.kind = INPUT_DEFINITION, .of.definition = &facts};
     life_host_name(life->home[guest], input.host);
     life_guest_uuid(guest, input.guest);
@@ -198,7 +199,7 @@ static void build_guests(struct life *life, unsigned host)
 
 void life_build(struct life *life)
 {
-    write_wishes(&life->wishes);
+    write_requests(&life->requests);
     size_t empty = life_heap_bytes();
     for (unsigned i = 0; i < life->size.hosts; i++)
         build_host(life, i);

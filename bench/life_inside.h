@@ -21,7 +21,7 @@ struct life_answers { /* a ring of what the hosts answered and the core has not 
     struct input *list;
     size_t head, n, capacity;
 };
-struct life_wishes { /* what guests say of themselves, as JSON */
+struct life_requests { /* what guests say of themselves, as JSON */
     char web[64], db[64], nowhere[64], apart[256], zone[LIFE_ZONES][64];
 };
 struct life {
@@ -38,7 +38,7 @@ struct life {
     unsigned lost[LIFE_LOST_MAX]; /* hosts that are gone for a while */
     size_t n_lost;
     unsigned waiting; /* to be kept up */
-    struct life_wishes wishes;
+    struct life_requests requests;
     size_t host_bytes, guest_bytes; /* memory that all of them took */
     struct life_figures *figures;   /* NULL: nobody counts */
 };
@@ -47,7 +47,8 @@ uint64_t life_dice(struct life *life, uint64_t sides);
 void *life_memory(void *memory); /* ends the program when there is none */
 void life_host_name(unsigned host, char out_name[static HV_HOST_MAX]);
 void life_guest_uuid(unsigned guest, char out_uuid[static HV_UUID_MAX]);
-void life_space_name(const struct life *life, unsigned guest, char out_name[static HV_HOST_MAX]);
+void life_namespace_name(const struct life *life, unsigned guest,
+                         char out_name[static HV_HOST_MAX]);
 void life_guest_name(unsigned guest, char out_name[static HV_NAME_MAX]);
 /* One input through the core; false: a request was refused. */
 bool life_feed(struct life *life, struct input *input);

@@ -5,13 +5,13 @@
 
 #include "base/human.h"
 #include "base/own.h"
-#include "cli/cli.h"
-#include "cli/client.h"
-#include "cli/kinds.h"
-#include "cli/table.h"
-#include "cli/view.h"
-#include "cli/wait.h"
-#include "engine/model/phase.h"
+#include "cli/common/cli.h"
+#include "cli/common/client.h"
+#include "cli/common/kinds.h"
+#include "cli/common/table.h"
+#include "cli/common/view.h"
+#include "cli/common/wait.h"
+#include "engine/model/job/phase.h"
 
 enum { KEY_WAIT = 0x200, KEY_TIMEOUT, ANSWER_MAX = 1 << 20 };
 

@@ -3,9 +3,9 @@
 #include <stdio.h>
 
 #include "base/own.h"
-#include "cli/cli.h"
-#include "cli/client.h"
-#include "cli/word.h"
+#include "cli/common/cli.h"
+#include "cli/common/client.h"
+#include "cli/common/override.h"
 
 struct ack {
     struct cli_options common;
@@ -48,8 +48,8 @@ int verb_ack(int argc, char **argv)
     struct err err = {0};
     OWNED(client) client = client_new(a.common.server, &err);
     OWNED(json_object) body = json_object_new_object();
-    if (client == NULL || !word_say(client, a.common.ns, a.name, "ack", body, &err))
-        return word_fail(&err);
+    if (client == NULL || !override_post(client, a.common.ns, a.name, "ack", body, &err))
+        return override_fail(&err);
     (void)printf("%s: incident acknowledged\n", a.name);
     return EXIT_DONE;
 }

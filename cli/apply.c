@@ -5,11 +5,11 @@
 #include <stdio.h>
 
 #include "base/own.h"
-#include "cli/cli.h"
-#include "cli/client.h"
-#include "cli/documents.h"
-#include "cli/table.h"
-#include "cli/view.h"
+#include "cli/common/cli.h"
+#include "cli/common/client.h"
+#include "cli/common/documents.h"
+#include "cli/common/table.h"
+#include "cli/common/view.h"
 
 enum { FILES_MAX = 64 };
 

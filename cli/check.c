@@ -4,10 +4,10 @@
 #include <time.h>
 
 #include "base/own.h"
-#include "cli/cli.h"
-#include "cli/client.h"
-#include "cli/pages.h"
-#include "cli/view.h"
+#include "cli/common/cli.h"
+#include "cli/common/client.h"
+#include "cli/common/view.h"
+#include "cli/pages/pages.h"
 #include "engine/requests.h"
 
 enum { KEY_TO = 0x200, KEY_MEASURE, MEASURE_S = 5, ASK_AGAIN_MS = 500, ASK_MAX = 140 };

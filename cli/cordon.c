@@ -3,10 +3,10 @@
 #include <stdio.h>
 
 #include "base/own.h"
-#include "cli/cli.h"
-#include "cli/client.h"
-#include "cli/kinds.h"
-#include "cli/table.h"
+#include "cli/common/cli.h"
+#include "cli/common/client.h"
+#include "cli/common/kinds.h"
+#include "cli/common/table.h"
 
 struct cordon {
     struct cli_options common;

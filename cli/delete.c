@@ -3,11 +3,11 @@
 #include <stdio.h>
 
 #include "base/own.h"
-#include "cli/cli.h"
-#include "cli/client.h"
-#include "cli/kinds.h"
-#include "cli/table.h"
-#include "cli/view.h"
+#include "cli/common/cli.h"
+#include "cli/common/client.h"
+#include "cli/common/kinds.h"
+#include "cli/common/table.h"
+#include "cli/common/view.h"
 
 enum { KEY_IGNORE = 0x200 };
 

@@ -3,11 +3,11 @@
 #include <string.h>
 
 #include "base/own.h"
-#include "cli/cli.h"
-#include "cli/client.h"
-#include "cli/kinds.h"
-#include "cli/pages.h"
-#include "cli/view.h"
+#include "cli/common/cli.h"
+#include "cli/common/client.h"
+#include "cli/common/kinds.h"
+#include "cli/common/view.h"
+#include "cli/pages/pages.h"
 
 enum { EVENTS_SHOWN = 20 };
 

@@ -6,11 +6,11 @@
 
 #include "base/human.h"
 #include "base/own.h"
-#include "cli/cli.h"
-#include "cli/client.h"
-#include "cli/drain_watch.h"
-#include "cli/pages.h"
-#include "cli/view.h"
+#include "cli/common/cli.h"
+#include "cli/common/client.h"
+#include "cli/common/view.h"
+#include "cli/pages/drain_watch.h"
+#include "cli/pages/pages.h"
 
 enum { KEY_DEADLINE = 0x200, KEY_RETRIES, KEY_SHUTDOWN, KEY_DRY_RUN, KEY_WAIT, KEY_TIMEOUT };
 

@@ -9,11 +9,11 @@
 #include "appliance/config.h"
 #include "base/human.h"
 #include "base/own.h"
-#include "cli/cli.h"
+#include "cli/common/cli.h"
+#include "cli/common/fold.h"
+#include "cli/common/table.h"
 #include "cli/explain_recorded.h"
-#include "cli/fold.h"
-#include "cli/table.h"
-#include "cli/verdict_page.h"
+#include "cli/pages/verdict_page.h"
 
 enum { KEY_RULES = 0x300, KEY_ALL, KEY_SINCE, KEY_STATE };
 

@@ -12,10 +12,10 @@
 #include "analyzer/record/recorded.h"
 #include "appliance/config.h"
 #include "base/clock.h"
-#include "cli/client.h"
-#include "cli/kinds.h"
-#include "cli/pages.h"
-#include "cli/view.h"
+#include "cli/common/client.h"
+#include "cli/common/kinds.h"
+#include "cli/common/view.h"
+#include "cli/pages/pages.h"
 #include "store/sqlite.h"
 
 static void warn(void *ctx, const struct err *problem)
@@ -52,7 +52,7 @@ static bool take_job(void *ctx, const struct store_job *row)
 static struct json_object *from_store(const struct explain_recorded *what, struct err *err)
 {
     struct found found = {0};
-    struct judgement *judgement = NULL;
+    struct verdict_rows *verdict_rows = NULL;
     OWNED(store) store = store_sqlite_read(what->state, err);
     if (store == NULL ||
         !store->ops->find_job(store, what->common->ns, what->name, take_job, &found, err))
@@ -62,15 +62,15 @@ static struct json_object *from_store(const struct explain_recorded *what, struc
                       what->common->ns, what->state);
         return NULL;
     }
-    if (!judgement_load(store, found.uid, &judgement, err))
+    if (!verdict_rows_load(store, found.uid, &verdict_rows, err))
         return NULL;
-    if (judgement == NULL) {
+    if (verdict_rows == NULL) {
         (void)err_set(err, ERR_NOT_FOUND, "%s has no verdict yet", found.name);
         return NULL;
     }
-    struct json_object *document = recorded_json(judgement, found.name);
+    struct json_object *document = recorded_json(verdict_rows, found.name);
     json_add_text(document, "vmiName", found.guest);
-    judgement_unref(judgement);
+    verdict_rows_unref(verdict_rows);
     return document;
 }
 

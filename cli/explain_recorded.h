@@ -2,7 +2,7 @@
 #ifndef CLI_EXPLAIN_RECORDED_H
 #define CLI_EXPLAIN_RECORDED_H
 
-#include "cli/cli.h"
+#include "cli/common/cli.h"
 
 struct explain_recorded {
     const struct cli_options *common;

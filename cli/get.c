@@ -4,10 +4,10 @@
 
 #include "base/clock.h"
 #include "base/own.h"
-#include "cli/cli.h"
-#include "cli/client.h"
-#include "cli/columns.h"
-#include "cli/view.h"
+#include "cli/common/cli.h"
+#include "cli/common/client.h"
+#include "cli/common/view.h"
+#include "cli/pages/columns.h"
 
 struct get {
     struct cli_options common;

@@ -10,7 +10,7 @@
 
 #include "base/log.h"
 #include "base/own.h"
-#include "cli/cli.h"
+#include "cli/common/cli.h"
 #include "hypervisor/hostd/client.h"
 #include "hypervisor/hostd/server.h"
 

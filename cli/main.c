@@ -7,7 +7,7 @@
 #include <string.h>
 
 #include "base/own.h"
-#include "cli/cli.h"
+#include "cli/common/cli.h"
 
 enum { KEY_SERVER = 0x100, NAME_MAX_ = 64 };
 
@@ -16,7 +16,7 @@ static const struct verb {
     verb_fn *run;
 } verbs[] = {
 #define VERB(function, name, usage, help) {name, usage, help, verb_##function},
-#include "cli/verbs.def"
+#include "cli/common/verbs.def"
 #undef VERB
 };
 

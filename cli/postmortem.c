@@ -7,9 +7,9 @@
 #include "analyzer/report/postmortem.h"
 #include "appliance/config.h"
 #include "base/own.h"
-#include "cli/cli.h"
-#include "cli/client.h"
-#include "cli/kinds.h"
+#include "cli/common/cli.h"
+#include "cli/common/client.h"
+#include "cli/common/kinds.h"
 #include "store/sqlite.h"
 
 enum { KEY_SERVER = 0x200, KEY_STATE };

@@ -7,9 +7,9 @@
 #include <unistd.h>
 
 #include "base/own.h"
-#include "cli/cli.h"
-#include "cli/client.h"
-#include "cli/table.h"
+#include "cli/common/cli.h"
+#include "cli/common/client.h"
+#include "cli/common/table.h"
 #include "store/query.h"
 
 enum { KEY_SERVER = 0x200, KEY_STATE, KEY_LIMIT, KEY_TIMEOUT };

@@ -3,9 +3,9 @@
 #include <stdio.h>
 
 #include "base/own.h"
-#include "cli/cli.h"
-#include "cli/client.h"
-#include "cli/word.h"
+#include "cli/common/cli.h"
+#include "cli/common/client.h"
+#include "cli/common/override.h"
 
 struct recover {
     struct cli_options common;
@@ -48,8 +48,8 @@ int verb_recover(int argc, char **argv)
     struct err err = {0};
     OWNED(client) client = client_new(r.common.server, &err);
     OWNED(json_object) body = json_object_new_object();
-    if (client == NULL || !word_say(client, r.common.ns, r.name, "recover", body, &err))
-        return word_fail(&err);
+    if (client == NULL || !override_post(client, r.common.ns, r.name, "recover", body, &err))
+        return override_fail(&err);
     (void)printf("%s: asked to try again; `ferry describe vmim %s -n %s` tells how it goes\n",
                  r.name, r.name, r.common.ns);
     return EXIT_DONE;

@@ -11,8 +11,8 @@
 #include "base/human.h"
 #include "base/own.h"
 #include "base/yaml.h"
-#include "cli/cli.h"
-#include "cli/table.h"
+#include "cli/common/cli.h"
+#include "cli/common/table.h"
 #include "store/sqlite.h"
 
 enum { KEY_STATE = 0x200, KEY_POLICY, KEY_MONITOR };
@@ -126,7 +126,7 @@ static int print_json(const struct archive *archive, const struct replay *r, con
         json_add_i64(answer, "stored", (int64_t)r->n_stored);
     } else
         json_add_text(answer, "end", ends[r->end]);
-    json_add_i64(answer, "looks", (int64_t)r->n_looks);
+    json_add_i64(answer, "looks", (int64_t)r->n_monitor_inputs);
     json_add_i64(answer, "seenMs", r->seen_ms);
     json_add_text(answer, "conclusion", text);
     struct json_object *lines = json_add_array(answer, "decisions");

@@ -6,12 +6,12 @@
 #include <unistd.h>
 
 #include "base/own.h"
-#include "cli/cli.h"
-#include "cli/client.h"
-#include "cli/kinds.h"
-#include "cli/pages.h"
-#include "cli/view.h"
-#include "cli/word.h"
+#include "cli/common/cli.h"
+#include "cli/common/client.h"
+#include "cli/common/kinds.h"
+#include "cli/common/override.h"
+#include "cli/common/view.h"
+#include "cli/pages/pages.h"
 
 enum { KEY_GUEST_ON = 0x200, KEY_BECAUSE, KEY_YES };
 
@@ -89,7 +89,7 @@ static bool show(struct client *client, const struct resolve *r, struct err *err
     page_fact(&text, "Migration", r->name);
     page_fact(&text, "Phase", view_text(object, "status.phase"));
     page_fact(&text, "Waits for", view_text(object, "status.ferry.pendingReason"));
-    page_sights(object, &text);
+    page_observations(object, &text);
     buf_addf(&text,
              "You say that '%s' %s.\n"
              "Ferry will believe it. If the guest runs elsewhere, two copies can come to run.\n",
@@ -104,7 +104,7 @@ static bool is_sure(void)
     char line[16] = "";
     (void)fputs("Go on? [y/N] ", stderr);
     (void)fflush(stderr);
-    return fgets(line, sizeof line, stdin) != NULL && word_is_yes(line);
+    return fgets(line, sizeof line, stdin) != NULL && override_is_yes(line);
 }
 
 static int resolve(struct client *client, const struct resolve *r)
@@ -121,8 +121,8 @@ static int resolve(struct client *client, const struct resolve *r)
     OWNED(json_object) body = json_object_new_object();
     json_add_text(body, "guestAt", r->place->word);
     json_add_text(body, "because", r->because);
-    if (!word_say(client, r->common.ns, r->name, "resolve", body, &err))
-        return word_fail(&err);
+    if (!override_post(client, r->common.ns, r->name, "resolve", body, &err))
+        return override_fail(&err);
     (void)printf("%s resolved: by your word its guest %s\n", r->name, r->place->means);
     return EXIT_DONE;
 }

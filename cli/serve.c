@@ -1,8 +1,8 @@
 /* serve.c - `ferry serve`: runs the appliance (appliance/appliance.h). */
 #include "appliance/appliance.h"
 #include "appliance/config.h"
-#include "cli/cli.h"
-#include "cli/client.h"
+#include "cli/common/cli.h"
+#include "cli/common/client.h"
 #include "engine/requests.h"
 
 _Static_assert((int)CLIENT_ANSWER_MS > (int)REQUEST_DEADLINE_MS,

@@ -1,7 +1,7 @@
 /* version.c - `ferry version`. */
 #include <stdio.h>
 
-#include "cli/cli.h"
+#include "cli/common/cli.h"
 #include "store/sqlite.h"
 
 int verb_version(int argc, char **argv)

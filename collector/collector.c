@@ -1,5 +1,5 @@
 /* collector.c - see collector.h. Birth, posts and the step; the rest is in inventory.c, watch.c
- * and look.c, what they share in internal.h. */
+ * and state_query.c, what they share in internal.h. */
 #include "collector/internal.h"
 
 #include <assert.h>
@@ -26,14 +26,14 @@ struct collector *collector_new(const struct collector_config *config, const str
         .inventory_ms = or_default(config->inventory_ms, 10000),
         .patience_ms = or_default(config->patience_ms, 1000),
         .definition_ms = or_default(config->definition_ms, 600000),
-        .abilities_ms = or_default(config->abilities_ms, 60000),
+        .capabilities_ms = or_default(config->capabilities_ms, 60000),
     };
     c->clock = clock;
     c->recorder = recorder;
     c->sink = *sink;
     (void)pthread_mutex_init(&c->published_lock, NULL);
     watch_init(c);
-    look_init(c);
+    state_query_init(c);
     if (!due_reserve(&c->due, COLLECTOR_WATCHES_MAX, err))
         return NULL;
     c->queue = queue_new(sizeof(struct post *), COLLECTOR_QUEUE_MAX, err);
@@ -133,14 +133,10 @@ uint64_t collector_ask(struct collector *c, enum ask_kind kind, size_t slot, con
                        const char *guest, struct err *err)
 {
     static const enum hv_call calls[] = {
-        [ASK_FACTS] = HV_CALL_HOST_FACTS,
-        [ASK_LIST] = HV_CALL_LIST_GUESTS,
-        [ASK_STATS] = HV_CALL_JOB_STATS,
-        [ASK_STATE] = HV_CALL_LOOK,
-        [ASK_LOOK] = HV_CALL_LOOK,
-        [ASK_DEFINITION] = HV_CALL_GUEST_XML,
-        [ASK_STORED] = HV_CALL_GUEST_XML_STORED,
-        [ASK_ABILITIES] = HV_CALL_HOST_ABILITIES,
+        [ASK_FACTS] = HV_CALL_HOST_FACTS,         [ASK_LIST] = HV_CALL_LIST_GUESTS,
+        [ASK_STATS] = HV_CALL_JOB_STATS,          [ASK_STATE] = HV_CALL_DOMAIN_STATE,
+        [ASK_STATE_QUERY] = HV_CALL_DOMAIN_STATE, [ASK_DEFINITION] = HV_CALL_GUEST_XML,
+        [ASK_STORED] = HV_CALL_GUEST_XML_STORED,  [ASK_CAPABILITIES] = HV_CALL_HOST_CAPABILITIES,
     };
     struct hv_request request = {
         .id = (++c->serial << ASK_KIND_BITS | kind) << ASK_SLOT_BITS | slot,
@@ -200,25 +196,25 @@ void collector_unwatch(struct collector *c, const char *job_uid)
     (void)post_push(c, post);
 }
 
-bool collector_look(struct collector *c, uint64_t id, const char *host, const char *guest,
-                    struct err *err)
+bool collector_query_state(struct collector *c, uint64_t id, const char *host, const char *guest,
+                           struct err *err)
 {
-    if (!reserve(&c->n_looks, COLLECTOR_LOOKS_MAX))
-        return err_set(err, ERR_LIMIT, "%d looks wait already", COLLECTOR_LOOKS_MAX);
-    struct post *post = post_new(c, POST_LOOK);
+    if (!reserve(&c->n_queries, COLLECTOR_STATE_QUERIES_MAX))
+        return err_set(err, ERR_LIMIT, "%d looks wait already", COLLECTOR_STATE_QUERIES_MAX);
+    struct post *post = post_new(c, POST_STATE_QUERY);
     if (post == NULL) {
-        atomic_fetch_sub(&c->n_looks, 1);
+        atomic_fetch_sub(&c->n_queries, 1);
         return err_set(err, ERR_NOMEM, "look at host '%s'", host);
     }
-    post->as.look.asker_id = id;
-    if (!text_copy(post->as.look.host, sizeof post->as.look.host, host) ||
-        !text_copy(post->as.look.guest, sizeof post->as.look.guest, guest)) {
-        atomic_fetch_sub(&c->n_looks, 1);
+    post->as.query.asker_id = id;
+    if (!text_copy(post->as.query.host, sizeof post->as.query.host, host) ||
+        !text_copy(post->as.query.guest, sizeof post->as.query.guest, guest)) {
+        atomic_fetch_sub(&c->n_queries, 1);
         post_free(post);
         return err_set(err, ERR_INVALID, "look: host or guest is too long");
     }
     if (!post_push(c, post)) {
-        atomic_fetch_sub(&c->n_looks, 1);
+        atomic_fetch_sub(&c->n_queries, 1);
         return err_set(err, ERR_LIMIT, "the collector's queue is full");
     }
     return true;
@@ -233,10 +229,10 @@ static void handle_reply(struct collector *c, struct hv_reply *reply)
     case ASK_LIST: inventory_list(c, slot, reply); break;
     case ASK_STATS: watch_stats(c, slot, reply); break;
     case ASK_STATE: watch_state(c, slot, reply); break;
-    case ASK_LOOK: look_reply(c, slot, reply); break;
+    case ASK_STATE_QUERY: state_query_reply(c, slot, reply); break;
     case ASK_DEFINITION: definition_live(c, slot, reply); break;
     case ASK_STORED: definition_stored(c, slot, reply); break;
-    case ASK_ABILITIES: abilities_reply(c, slot, reply); break;
+    case ASK_CAPABILITIES: capabilities_reply(c, slot, reply); break;
     case ASK_COUNT: break;
     }
 }
@@ -260,7 +256,7 @@ static void handle_post(struct collector *c, struct post *take_post)
     case POST_EVENT: handle_event(c, &take_post->as.event); break;
     case POST_WATCH: watch_begin(c, take_post); break;
     case POST_UNWATCH: watch_end(c, take_post->as.watch.job_uid); break;
-    case POST_LOOK: look_begin(c, take_post); break;
+    case POST_STATE_QUERY: state_query_begin(c, take_post); break;
     }
     post_free(take_post);
 }
@@ -284,7 +280,7 @@ static void run_due(struct collector *c)
         else
             watch_run(c, due->object);
     }
-    look_expire(c);
+    state_query_expire(c);
 }
 
 static void publish(struct collector *c)
@@ -302,8 +298,8 @@ static int64_t until_next(const struct collector *c)
     const struct due *due = due_first(&c->due);
     if (due != NULL && due->at_ms < next_ms)
         next_ms = due->at_ms;
-    if (c->looks_in_flight != NULL && c->looks_in_flight->asked_ms + LOOK_LOST_MS < next_ms)
-        next_ms = c->looks_in_flight->asked_ms + LOOK_LOST_MS;
+    if (c->queries_in_flight != NULL && c->queries_in_flight->asked_ms + STATE_LOST_MS < next_ms)
+        next_ms = c->queries_in_flight->asked_ms + STATE_LOST_MS;
     return next_ms - c->now_ms;
 }
 
@@ -321,7 +317,7 @@ int64_t collector_step(struct collector *c)
     handle_posts(c);
     run_due(c);
     definition_run(c);
-    abilities_run(c);
+    capabilities_run(c);
     publish(c);
     return until_next(c);
 }

@@ -1,7 +1,7 @@
 /* collector.h - measures hosts, guests and running migrations through observe; judges nothing.
  *
  * For every host: facts and the list of guests, on connecting, on lifecycle events and every
- * inventory_ms; what it offers to guests, on connecting and every abilities_ms. For every guest:
+ * inventory_ms; what it offers to guests, on connecting and every capabilities_ms. For every guest:
  * its definition, live and stored, when it is new, when it was defined, started, resumed or
  * changed, and with the first list after definition_ms; one of a host in flight at a time.
  *
@@ -27,18 +27,18 @@ enum {
     COLLECTOR_QUEUE_MAX = 65536,
     COLLECTOR_WATCHES_MAX = 512,
     COLLECTOR_HOSTS_MAX = 10000,
-    COLLECTOR_LOOKS_MAX = 4096,       /* asked and not yet answered */
-    COLLECTOR_DEFINITIONS_MAX = 1024, /* the same; one of a host at a time */
-    COLLECTOR_ABILITIES_MAX = 256,    /* the same */
+    COLLECTOR_STATE_QUERIES_MAX = 4096, /* asked and not yet answered */
+    COLLECTOR_DEFINITIONS_MAX = 1024,   /* the same; one of a host at a time */
+    COLLECTOR_CAPABILITIES_MAX = 256,   /* the same */
 };
 
-struct collector_config {  /* 0 means the default */
-    int64_t sample_ms;     /* 400 */
-    int64_t near_end_ms;   /* 100 */
-    int64_t inventory_ms;  /* 10000 */
-    int64_t patience_ms;   /* 1000 */
-    int64_t definition_ms; /* 600000: a definition older than this is read again */
-    int64_t abilities_ms;  /* 60000 */
+struct collector_config {    /* 0 means the default */
+    int64_t sample_ms;       /* 400 */
+    int64_t near_end_ms;     /* 100 */
+    int64_t inventory_ms;    /* 10000 */
+    int64_t patience_ms;     /* 1000 */
+    int64_t definition_ms;   /* 600000: a definition older than this is read again */
+    int64_t capabilities_ms; /* 60000 */
 };
 
 struct collector_sink { /* a function may be NULL */
@@ -51,9 +51,9 @@ struct collector_sink { /* a function may be NULL */
     void (*on_guests)(void *ctx, const char *host, const struct hv_guest_list *guests);
     /* Lifecycle, iteration and completion events, as they came. */
     void (*on_event)(void *ctx, const struct hv_event *event);
-    /* Answer to collector_look(). presence UNREACHABLE when the host could not be asked. */
-    void (*on_look)(void *ctx, uint64_t id, const char *host, const char *guest,
-                    const struct hv_sight *sight, const struct err *err);
+    /* Answer to collector_query_state(). presence UNREACHABLE when the host could not be asked. */
+    void (*on_observed)(void *ctx, uint64_t id, const char *host, const char *guest,
+                        const struct hv_observation *observation, const struct err *err);
     /* The live definition of a guest and the persistent one (NULL: a transient guest, or it could
      * not be read), and how many snapshots its host keeps of it (-1: not known), when one of them
      * is new or changed; borrowed. False: it could not be kept, it is given again with the next
@@ -62,7 +62,7 @@ struct collector_sink { /* a function may be NULL */
                           const char *stored_xml, int snapshots);
     /* What a host offers: after it connected, and when that changed. True: the sink owns it now.
      * False: it could not be kept, it is given again with the next reading. */
-    bool (*on_abilities)(void *ctx, const char *host, struct hv_abilities *take_abilities);
+    bool (*on_capabilities)(void *ctx, const char *host, struct hv_capabilities *take_capabilities);
 };
 
 struct collector;
@@ -84,11 +84,11 @@ MUST_CHECK bool collector_add_host(struct collector *c, const char *host, struct
 MUST_CHECK bool collector_watch(struct collector *c, const char *job_uid, const char *host,
                                 const char *guest, int64_t next_seq, struct err *err);
 void collector_unwatch(struct collector *c, const char *job_uid);
-/* Asks for the state of one guest on one host now; when true, on_look follows exactly once, at
+/* Asks for the state of one guest on one host now; when true, on_observed follows exactly once, at
  * the latest 15 s after it was asked: UNREACHABLE when the host could not be asked or did not
  * answer, UNKNOWN when it answered with an error. An error is never an absence. */
-MUST_CHECK bool collector_look(struct collector *c, uint64_t id, const char *host,
-                               const char *guest, struct err *err);
+MUST_CHECK bool collector_query_state(struct collector *c, uint64_t id, const char *host,
+                                      const char *guest, struct err *err);
 
 /* Handles what was posted and asks what is due. Returns milliseconds until it has something
  * to do again by itself (at most 1000). Never blocks. */
@@ -103,7 +103,7 @@ struct collector_stats {
     uint64_t events_dropped;      /* of them: events, which are not said again */
     uint64_t stalled_watches;     /* now: their statistics call hangs */
     uint64_t definitions;         /* live ones read since start, changed or not */
-    uint64_t abilities;           /* the same */
+    uint64_t capabilities;        /* the same */
     uint64_t unknown_statuses[3]; /* answers with a state, a type or an operation of a job that this
                                      version has no word for; they are handed on all the same */
     int64_t lag_ms;               /* how late the last due sample was asked */

@@ -142,7 +142,7 @@ static void ask(struct collector *c, struct host *h)
     if (h->definitions.id != 0) {
         h->definitions.being_read = known;
         c->n_definitions++;
-        if (h->due.place == 0 || h->due.at_ms > c->now_ms + REPLY_LOST_MS)
+        if (h->due.position == 0 || h->due.at_ms > c->now_ms + REPLY_LOST_MS)
             due_set(&c->due, &h->due, c->now_ms + REPLY_LOST_MS);
     }
 }

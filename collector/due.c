@@ -23,43 +23,43 @@ bool due_reserve(struct due_heap *heap, size_t capacity, struct err *err)
     return true;
 }
 
-static void put(struct due_heap *heap, size_t place, struct due *due)
+static void put(struct due_heap *heap, size_t position, struct due *due)
 {
-    heap->items[place - 1] = due;
-    due->place = place;
+    heap->items[position - 1] = due;
+    due->position = position;
 }
 
 static void sift_up(struct due_heap *heap, struct due *due)
 {
-    size_t place = due->place;
-    while (place > 1 && heap->items[place / 2 - 1]->at_ms > due->at_ms) {
-        put(heap, place, heap->items[place / 2 - 1]);
-        place /= 2;
+    size_t position = due->position;
+    while (position > 1 && heap->items[position / 2 - 1]->at_ms > due->at_ms) {
+        put(heap, position, heap->items[position / 2 - 1]);
+        position /= 2;
     }
-    put(heap, place, due);
+    put(heap, position, due);
 }
 
 static void sift_down(struct due_heap *heap, struct due *due)
 {
-    size_t place = due->place;
+    size_t position = due->position;
     for (;;) {
-        size_t child = place * 2;
+        size_t child = position * 2;
         if (child > heap->n)
             break;
         if (child < heap->n && heap->items[child]->at_ms < heap->items[child - 1]->at_ms)
             child++;
         if (heap->items[child - 1]->at_ms >= due->at_ms)
             break;
-        put(heap, place, heap->items[child - 1]);
-        place = child;
+        put(heap, position, heap->items[child - 1]);
+        position = child;
     }
-    put(heap, place, due);
+    put(heap, position, due);
 }
 
 void due_set(struct due_heap *heap, struct due *due, int64_t at_ms)
 {
     due->at_ms = at_ms;
-    if (due->place == 0) {
+    if (due->position == 0) {
         assert(heap->n < heap->capacity);
         put(heap, ++heap->n, due);
     }
@@ -69,14 +69,14 @@ void due_set(struct due_heap *heap, struct due *due, int64_t at_ms)
 
 void due_clear(struct due_heap *heap, struct due *due)
 {
-    if (due->place == 0)
+    if (due->position == 0)
         return;
     struct due *last = heap->items[--heap->n];
-    size_t place = due->place;
-    due->place = 0;
+    size_t position = due->position;
+    due->position = 0;
     if (last == due)
         return;
-    put(heap, place, last);
+    put(heap, position, last);
     sift_up(heap, last);
     sift_down(heap, last);
 }

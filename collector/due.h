@@ -16,7 +16,7 @@ enum due_owner { DUE_HOST, DUE_WATCH };
 
 struct due {
     int64_t at_ms;
-    size_t place; /* 1-based place in the heap, 0: has no deadline */
+    size_t position; /* 1-based place in the heap, 0: has no deadline */
     enum due_owner owner;
     void *object;
 };

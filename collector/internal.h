@@ -3,7 +3,7 @@
  * collector.c  birth, posts, the step
  * inventory.c  hosts: facts and guests
  * watch.c      migrations being sampled
- * look.c       one-off questions of the engine
+ * state_query.c       one-off questions of the engine
  * definition.c definitions of guests
  * abilities.c  what hosts offer to guests
  *
@@ -19,7 +19,7 @@
 #include <stdatomic.h>
 
 #include "base/queue.h"
-#include "collector/abilities.h"
+#include "collector/capabilities.h"
 #include "collector/collector.h"
 #include "collector/definition.h"
 #include "collector/due.h"
@@ -30,8 +30,8 @@ enum {
     LIST_SPACING_MS = 500, /* between two lists of one host */
     LIST_RETRY_MS = 2000,  /* after a list that failed */
     REPLY_LOST_MS = 60000, /* facts, list, statistics: libvirt's own limits are at 30 s */
-    LOOK_LOST_MS = 15000,  /* looks: the state answers at once or the host is in trouble */
-    LOOK_EVERY_MS = 400,   /* state of a guest whose statistics are not asked */
+    STATE_LOST_MS = 15000, /* looks: the state answers at once or the host is in trouble */
+    STATE_EVERY_MS = 400,  /* state of a guest whose statistics are not asked */
     ASK_SPACING_MS = 20,   /* between two statistics calls of one guest, whatever happens */
     NEAR_END_MS = 1000,    /* what is left needs less than this: near the end */
     STEP_POSTS_MAX = 8192, /* posts handled in one step, so that deadlines are kept in a flood */
@@ -40,8 +40,9 @@ enum {
      * must not be lost: every reply that can be under way at once fits there. */
     QUEUE_EVENTS_MAX = COLLECTOR_QUEUE_MAX / 2,
 };
-_Static_assert(2 * COLLECTOR_HOSTS_MAX + 2 * COLLECTOR_WATCHES_MAX + 2 * COLLECTOR_LOOKS_MAX +
-                       COLLECTOR_DEFINITIONS_MAX + COLLECTOR_ABILITIES_MAX <
+_Static_assert(2 * COLLECTOR_HOSTS_MAX + 2 * COLLECTOR_WATCHES_MAX +
+                       2 * COLLECTOR_STATE_QUERIES_MAX + COLLECTOR_DEFINITIONS_MAX +
+                       COLLECTOR_CAPABILITIES_MAX <
                    COLLECTOR_QUEUE_MAX - QUEUE_EVENTS_MAX,
                "replies in flight must fit the reserved half");
 
@@ -50,10 +51,10 @@ enum ask_kind {
     ASK_LIST,
     ASK_STATS,
     ASK_STATE,
-    ASK_LOOK,
+    ASK_STATE_QUERY,
     ASK_DEFINITION,
     ASK_STORED,
-    ASK_ABILITIES,
+    ASK_CAPABILITIES,
     ASK_COUNT
 };
 enum { ASK_SLOT_BITS = 14, ASK_KIND_BITS = 3 };
@@ -73,21 +74,21 @@ struct host {
     int64_t periodic_ms;  /* the next regular list */
     struct due due;
     struct definitions definitions;
-    struct abilities abilities;
+    struct capabilities capabilities;
     UT_hash_handle hh;
 };
 
-struct look {
+struct state_query {
     uint64_t id; /* ours; 0: free */
     uint64_t asker_id;
     size_t slot;
     char host[HV_HOST_MAX];
     char guest[HV_UUID_MAX];
     int64_t asked_ms;
-    struct look *prev, *next; /* in flight: by age; free: next only */
+    struct state_query *prev, *next; /* in flight: by age; free: next only */
 };
 
-enum post_kind { POST_REPLY, POST_EVENT, POST_WATCH, POST_UNWATCH, POST_LOOK };
+enum post_kind { POST_REPLY, POST_EVENT, POST_WATCH, POST_UNWATCH, POST_STATE_QUERY };
 struct post {
     enum post_kind kind;
     union {
@@ -100,7 +101,7 @@ struct post {
         struct {
             uint64_t asker_id;
             char host[HV_HOST_MAX], guest[HV_UUID_MAX];
-        } look;
+        } query;
     } as;
 };
 
@@ -115,7 +116,7 @@ struct collector {
     struct post *held;   /* taken by collector_wait, handled by the next step */
     atomic_uint_fast64_t posts_dropped, events_dropped;
     atomic_bool lost_connection_event;
-    atomic_size_t n_watches, n_looks; /* asked for and not yet over: the bounds */
+    atomic_size_t n_watches, n_queries; /* asked for and not yet over: the bounds */
 
     /* The rest belongs to the thread that steps. */
     int64_t now_ms; /* of this step */
@@ -126,12 +127,12 @@ struct collector {
     struct host **hosts, *by_name; /* fixed after the first step: then read by any thread */
     size_t n_hosts, hosts_capacity;
     struct watch watches[COLLECTOR_WATCHES_MAX];
-    struct look looks[COLLECTOR_LOOKS_MAX];
-    struct look *looks_in_flight, *looks_free;
-    struct host *definition_queue; /* hosts that have something to be read */
-    size_t n_definitions;          /* in flight */
-    struct host *abilities_queue;  /* hosts to be asked what they offer */
-    size_t n_abilities;            /* in flight */
+    struct state_query queries[COLLECTOR_STATE_QUERIES_MAX];
+    struct state_query *queries_in_flight, *queries_free;
+    struct host *definition_queue;   /* hosts that have something to be read */
+    size_t n_definitions;            /* in flight */
+    struct host *capabilities_queue; /* hosts to be asked what they offer */
+    size_t n_capabilities;           /* in flight */
     struct collector_stats stats;
 
     pthread_mutex_t published_lock;
@@ -150,9 +151,9 @@ void inventory_list(struct collector *c, size_t slot, const struct hv_reply *rep
 void inventory_doubt(struct collector *c); /* some connection event was lost */
 void inventory_fini(struct collector *c);
 
-void look_init(struct collector *c);
-void look_begin(struct collector *c, const struct post *post);
-void look_reply(struct collector *c, size_t slot, const struct hv_reply *reply);
-void look_expire(struct collector *c);
+void state_query_init(struct collector *c);
+void state_query_begin(struct collector *c, const struct post *post);
+void state_query_reply(struct collector *c, size_t slot, const struct hv_reply *reply);
+void state_query_expire(struct collector *c);
 
 #endif

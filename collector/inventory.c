@@ -89,7 +89,7 @@ static void arm(struct collector *c, struct host *h)
         at = earlier(at, h->facts_asked_ms + REPLY_LOST_MS);
     if (h->definitions.id != 0)
         at = earlier(at, h->definitions.asked_ms + REPLY_LOST_MS);
-    at = earlier(at, abilities_due_ms(h));
+    at = earlier(at, capabilities_due_ms(h));
     if (at == INT64_MAX)
         due_clear(&c->due, &h->due);
     else
@@ -126,7 +126,7 @@ void inventory_run(struct collector *c, struct host *h)
     if (h->facts_id != 0 && c->now_ms - h->facts_asked_ms >= REPLY_LOST_MS)
         h->facts_id = 0;
     definition_expire(c, h);
-    abilities_due(c, h);
+    capabilities_due(c, h);
     if ((h->connected || h->unsure) && c->now_ms >= h->periodic_ms) {
         h->wants_list = h->wants_facts = true;
         h->periodic_ms = next_periodic(c, h);
@@ -145,7 +145,7 @@ static void set_connected(struct collector *c, struct host *h, bool connected,
     h->wants_list = h->wants_facts = connected;
     h->periodic_ms = next_periodic(c, h);
     definition_arm(c, h);
-    abilities_connected(c, h);
+    capabilities_connected(c, h);
     if (c->sink.on_host != NULL)
         c->sink.on_host(c->sink.ctx, h->name, connected, err);
 }

@@ -48,7 +48,7 @@ static void arm(struct collector *c, struct watch *w)
         break;
     case WATCH_STALLED:
     case WATCH_SWITCHOVER:
-        at = w->state_id != 0 ? w->state_asked_ms + LOOK_LOST_MS : w->next_state_ms;
+        at = w->state_id != 0 ? w->state_asked_ms + STATE_LOST_MS : w->next_state_ms;
         break;
     case WATCH_ENDED: at = w->stats_asked_ms + REPLY_LOST_MS; break;
     }
@@ -66,7 +66,7 @@ static void enter(struct collector *c, struct watch *w, enum watch_mode mode)
     case WATCH_BEGIN:
     case WATCH_STALLED: w->next_state_ms = c->now_ms; break;
     case WATCH_SWITCHOVER: /* most are over before the first look */
-        w->next_state_ms = c->now_ms + LOOK_EVERY_MS;
+        w->next_state_ms = c->now_ms + STATE_EVERY_MS;
         break;
     case WATCH_ASK: w->next_stats_ms = c->now_ms; break;
     case WATCH_FREE:
@@ -163,7 +163,7 @@ static void ask_state(struct collector *c, struct watch *w)
 {
     struct err err = {0};
     w->state_asked_ms = c->now_ms;
-    w->next_state_ms = c->now_ms + LOOK_EVERY_MS;
+    w->next_state_ms = c->now_ms + STATE_EVERY_MS;
     w->state_id = collector_ask(c, ASK_STATE, w->slot, w->host, w->guest, &err);
 }
 
@@ -184,7 +184,7 @@ static void run_asking(struct collector *c, struct watch *w)
 
 static void run_looking(struct collector *c, struct watch *w)
 {
-    int64_t limit_ms = w->mode == WATCH_BEGIN ? c->config.patience_ms : LOOK_LOST_MS;
+    int64_t limit_ms = w->mode == WATCH_BEGIN ? c->config.patience_ms : STATE_LOST_MS;
     if (w->state_id != 0 && is_older(c, w->state_asked_ms, limit_ms)) {
         w->state_id = 0;
         w->next_state_ms = c->now_ms;
@@ -220,9 +220,9 @@ static bool is_near_end(const struct collector *c, const struct watch *w)
 {
     bool little_left = w->is_measuring && w->bandwidth_bps > 0 &&
                        w->remaining < w->bandwidth_bps / 1000 * NEAR_END_MS;
-    bool quick_passes = w->iteration_gap_ms > 0 && w->iteration_gap_ms < NEAR_END_MS &&
-                        c->now_ms - w->iteration_ms < NEAR_END_MS;
-    return little_left || quick_passes;
+    bool quick_iterations = w->iteration_gap_ms > 0 && w->iteration_gap_ms < NEAR_END_MS &&
+                            c->now_ms - w->iteration_ms < NEAR_END_MS;
+    return little_left || quick_iterations;
 }
 
 /* After an answer: the next poll counts from the question, an iteration from now. */
@@ -304,17 +304,17 @@ void watch_state(struct collector *c, size_t slot, const struct hv_reply *reply)
     if (slot >= COLLECTOR_WATCHES_MAX || c->watches[slot].state_id != reply->id)
         return;
     struct watch *w = &c->watches[slot];
-    const struct hv_sight *sight = &reply->with.sight;
+    const struct hv_observation *observation = &reply->with.observation;
     w->state_id = 0;
-    bool present = reply->err.code == ERR_NONE && sight->presence == HV_PRESENT;
-    bool blackout =
-        present && sight->state == HV_STATE_PAUSED && sight->reason == HV_PAUSED_MIGRATION;
+    bool present = reply->err.code == ERR_NONE && observation->presence == HV_PRESENT;
+    bool switchover = present && observation->state == HV_STATE_PAUSED &&
+                      observation->reason == HV_PAUSED_MIGRATION;
 
     if (w->mode == WATCH_BEGIN) {
-        enter(c, w, blackout ? WATCH_SWITCHOVER : WATCH_ASK);
+        enter(c, w, switchover ? WATCH_SWITCHOVER : WATCH_ASK);
         return;
     }
-    if (present && !blackout) {
+    if (present && !switchover) {
         if (w->stats_id != 0 && is_older(c, w->stats_asked_ms, REPLY_LOST_MS))
             w->stats_id = 0; /* the guest is awake and a minute has passed: it will not come */
         if (w->stats_id == 0) {

@@ -97,15 +97,15 @@ static void stop(struct engine *e, const struct effect *effect)
     refuse_order(e, effect, &err);
 }
 
-static void look(struct engine *e, const struct effect *effect)
+static void observe(struct engine *e, const struct effect *effect)
 {
     struct err err = {0};
-    if (collector_look(e->parts.collector, effect->of.act.id, effect->of.act.node,
-                       effect->of.act.guest, &err))
+    if (collector_query_state(e->parts.collector, effect->of.act.id, effect->of.act.node,
+                              effect->of.act.guest, &err))
         return;
     struct input *input = refusal(effect, &err);
     if (input != NULL)
-        input->of.sight.presence = HV_UNREACHABLE;
+        input->of.observation.presence = HV_UNREACHABLE;
     (void)intake_post(e, input);
 }
 
@@ -161,7 +161,7 @@ static void tell_guest(struct engine *e, const struct effect *effect)
 void dispatch(struct engine *e, const struct effect *effect)
 {
     switch (effect->kind) {
-    case EFFECT_DO_LOOK: look(e, effect); break;
+    case EFFECT_DO_OBSERVE: observe(e, effect); break;
     case EFFECT_DO_ASK_JOB:
     case EFFECT_DO_ASK_FINAL: ask_job(e, effect); break;
     case EFFECT_DO_ASK_PATH: probe_path(e, effect); break;
@@ -174,7 +174,7 @@ void dispatch(struct engine *e, const struct effect *effect)
     case EFFECT_DO_STOP_BACKUP: tune(e, effect); break;
     case EFFECT_DO_WATCH: watch(e, effect); break;
     case EFFECT_DO_UNWATCH: collector_unwatch(e->parts.collector, effect->job_uid); break;
-    case EFFECT_DO_NOTE_LOOK: persist_look(e->parts.store, effect); break;
+    case EFFECT_DO_RECORD_MONITOR_INPUT: persist_monitor_input(e->parts.store, effect); break;
     default: break; /* a record: it is in the store already */
     }
 }

@@ -19,7 +19,7 @@
 #include "engine/data/ownership.h"
 #include "engine/impl.h"
 #include "engine/incidents.h"
-#include "engine/model/fleet_incidents.h"
+#include "engine/model/fleet/fleet_incidents.h"
 #include "engine/persist.h"
 
 enum { PUBLISH_EVERY_MS = 50, COMMIT_RETRY_MS = 500, INCIDENTS_EVERY_MS = 1000 };
@@ -136,7 +136,7 @@ void engine_free(struct engine *e)
         intake_answer(&answer);
     }
     for (size_t i = 0; i < e->n_judged; i++)
-        judgement_unref(e->judged[i]);
+        verdict_rows_unref(e->judged[i]);
     probe_free_all(e);
     probe_volumes_free_all(e);
     probe_dirty_free_all(e);
@@ -187,23 +187,23 @@ static void log_request(const struct input *input, const struct answer *answer)
 }
 
 /* Kept for the commit, with the incident it calls for, and shown by the job if that is still in
- * view. There is room: engine_post_judgement() takes no more than that. */
-static void take_judgement(struct engine *e, struct input *input)
+ * view. There is room: engine_post_verdict_rows() takes no more than that. */
+static void take_verdict_rows(struct engine *e, struct input *input)
 {
-    struct judgement *judged = input->of.judged;
+    struct verdict_rows *judged = input->of.judged;
     struct job *job = fleet_job(e->fleet, judged->verdict.job_uid);
     assert(e->n_judged < COUNT(e->judged));
-    e->judged[e->n_judged++] = judgement_ref(judged);
+    e->judged[e->n_judged++] = verdict_rows_ref(judged);
     incidents_judged(e->fleet, judged, now_of(e).wall_ms);
-    struct judgement *shown = job != NULL ? judgement_new(judged, true) : NULL;
+    struct verdict_rows *shown = job != NULL ? verdict_rows_new(judged, true) : NULL;
     if (shown == NULL)
         return;
-    judgement_unref(job->result.judgement);
-    job->result.judgement = shown;
+    verdict_rows_unref(job->result.verdict_rows);
+    job->result.verdict_rows = shown;
     job->version = fleet_touch(e->fleet);
-    bool fell = guest_at_from_name(judged->verdict.guest_at) == GUEST_AT_FELL;
-    if (fell && job->resolution.guest_at != GUEST_AT_FELL) {
-        job->resolution.guest_at = GUEST_AT_FELL;
+    bool crashed = guest_at_from_name(judged->verdict.guest_at) == GUEST_AT_CRASHED;
+    if (crashed && job->resolution.guest_at != GUEST_AT_CRASHED) {
+        job->resolution.guest_at = GUEST_AT_CRASHED;
         job->changed = true;
         effects_event(&e->fx, job, now_of(e).wall_ms, true, "FellAfterArrival",
                       "The guest arrived on %s and ended there a moment later: %s", job->target,
@@ -220,7 +220,7 @@ static void handle(struct engine *e, struct input *input)
     if (input->kind == INPUT_ASK)
         answer_question(e, &input->of.ask, &answer);
     else if (input->kind == INPUT_JUDGED)
-        take_judgement(e, input);
+        take_verdict_rows(e, input);
     else
         (void)reconcile(e->fleet, input, now_of(e), &e->fx, &answer.ref, &answer.err);
     atomic_fetch_add(&e->events, 1);
@@ -329,7 +329,7 @@ static bool commit(struct engine *e, struct err *err)
     for (size_t i = 0; i < e->fx.n; i++)
         persist_effect(store, e->fleet, &e->fx.list[i]);
     for (size_t i = 0; i < e->n_judged; i++)
-        judgement_put(store, e->judged[i]);
+        verdict_rows_put(store, e->judged[i]);
     incidents_put(store, &e->fleet->incidents);
     if (!store->ops->commit(store, err))
         return false;
@@ -364,26 +364,26 @@ static void tell_step(struct engine *e, const struct effect *effect)
 }
 
 /* Nobody listens to the target any more: only the look after the end can tell. */
-static void tell_fallen(struct engine *e, const struct effect *effect)
+static void report_crashed(struct engine *e, const struct effect *effect)
 {
     const struct job *job = fleet_job(e->fleet, effect->job_uid);
-    if (job == NULL || job->result.outcome != OUTCOME_SUCCEEDED || e->parts.sink.on_fell == NULL ||
-        strcmp(effect->of.sighting.moment, "later") != 0 ||
-        strcmp(effect->of.sighting.role, "target") != 0)
+    if (job == NULL || job->result.outcome != OUTCOME_SUCCEEDED ||
+        e->parts.sink.on_crashed == NULL || strcmp(effect->of.observation.moment, "later") != 0 ||
+        strcmp(effect->of.observation.role, "target") != 0)
         return;
     const struct guest *guest = fleet_guest(e->fleet, job->guest_uuid);
-    const struct place *owner = guest != NULL ? guest->owner : NULL;
-    if (owner != NULL && place_is_up(owner) && strcmp(owner->node->name, job->target) != 0)
+    const struct domain *owner = guest != NULL ? guest->owner : NULL;
+    if (owner != NULL && domain_is_up(owner) && strcmp(owner->node->name, job->target) != 0)
         return; /* somebody moved it on */
-    enum ownership_side side = ownership_side(&effect->of.sighting.sight);
+    enum ownership_side side = ownership_side(&effect->of.observation.observation);
     if (side == SIDE_OFF || side == SIDE_ABSENT)
-        e->parts.sink.on_fell(e->parts.sink.ctx, job->uid);
+        e->parts.sink.on_crashed(e->parts.sink.ctx, job->uid);
 }
 
 static void tell(struct engine *e, const struct effect *effect)
 {
-    if (effect->kind == EFFECT_SIGHTING)
-        tell_fallen(e, effect);
+    if (effect->kind == EFFECT_OBSERVATION)
+        report_crashed(e, effect);
     if (effect->kind == EFFECT_STEP)
         tell_step(e, effect);
     if (effect->kind == EFFECT_DECISION && e->parts.sink.on_decision != NULL)
@@ -401,7 +401,7 @@ static void tell(struct engine *e, const struct effect *effect)
             FIELD_TEXT(TEXT, effect->of.error.err.text));
 }
 
-static void tell_judgements(struct engine *e)
+static void tell_verdict_rows(struct engine *e)
 {
     for (size_t i = 0; i < e->n_judged; i++) {
         const struct store_verdict *verdict = &e->judged[i]->verdict;
@@ -412,7 +412,7 @@ static void tell_judgements(struct engine *e)
             FIELD_TEXT(TEXT, verdict->action));
         if (e->parts.sink.on_judged != NULL)
             e->parts.sink.on_judged(e->parts.sink.ctx, e->judged[i]);
-        judgement_unref(e->judged[i]);
+        verdict_rows_unref(e->judged[i]);
     }
     atomic_fetch_sub(&e->judging, e->n_judged);
     e->n_judged = 0;
@@ -501,7 +501,7 @@ static void turn_after_commit(struct engine *e)
         dispatch(e, &e->fx.list[i]);
         tell(e, &e->fx.list[i]);
     }
-    tell_judgements(e);
+    tell_verdict_rows(e);
     forget(e);
     publish_if_due(e, e->n_answers > 0);
     for (size_t i = 0; i < e->n_answers; i++)

@@ -13,9 +13,9 @@
 
 #include "base/clock.h"
 #include "collector/collector.h"
-#include "engine/model/migratable.h"
-#include "engine/model/migration_config.h"
-#include "engine/model/settings.h"
+#include "engine/model/definition/migratable.h"
+#include "engine/model/settings/migration_config.h"
+#include "engine/model/settings/settings.h"
 #include "engine/requests.h"
 #include "engine/snapshot.h"
 #include "hypervisor/act.h"
@@ -59,10 +59,10 @@ struct engine_sink {
     void (*on_decision)(void *ctx, const char *monitor, bool shadow, const char *decision);
     void (*on_finished)(void *ctx, const struct snapshot_job *job); /* once per job and process */
     /* A guest that arrived was not running there any more a second later. May be NULL. */
-    void (*on_fell)(void *ctx, const char *job_uid);
+    void (*on_crashed)(void *ctx, const char *job_uid);
     /* A verdict is stored. Once per job, also when an earlier process saw the job end; once more
      * for one that fell. */
-    void (*on_judged)(void *ctx, const struct judgement *judgement);
+    void (*on_judged)(void *ctx, const struct verdict_rows *verdict_rows);
 };
 
 struct engine_parts { /* all borrowed, outlive the engine */
@@ -105,8 +105,8 @@ MUST_CHECK bool engine_post_evict(struct engine *e, const struct eviction_reques
                                   struct err *err);
 
 /* The analyser's: stored and published with the next turn. Any thread; copies. */
-MUST_CHECK bool engine_post_judgement(struct engine *e, const struct judgement *judgement,
-                                      struct err *err);
+MUST_CHECK bool engine_post_verdict_rows(struct engine *e, const struct verdict_rows *verdict_rows,
+                                         struct err *err);
 
 struct engine_stats {
     uint64_t turns, events, posts_dropped, commit_failures;

@@ -42,7 +42,7 @@ struct engine {
     int64_t aged_ms; /* monotonic: incidents were last looked through */
     struct answer answers[ENGINE_TURN_MAX];
     size_t n_answers;
-    struct judgement *judged[ENGINE_TURN_MAX]; /* to be stored with the next commit */
+    struct verdict_rows *judged[ENGINE_TURN_MAX]; /* to be stored with the next commit */
     size_t n_judged;
     int64_t retain_at_ms, retry_at_ms; /* after a failed commit */
     pthread_mutex_t probes_lock;

@@ -1,9 +1,9 @@
-/* incidents.h - the incidents of the fleet (engine/model/incident.h) to and from the store's rows.
- * Thread: the engine's. */
+/* incidents.h - the incidents of the fleet (engine/model/job/incident.h) to and from the store's
+ * rows. Thread: the engine's. */
 #ifndef ENGINE_INCIDENTS_H
 #define ENGINE_INCIDENTS_H
 
-#include "engine/model/fleet.h"
+#include "engine/model/fleet/fleet.h"
 #include "store/store.h"
 
 /* Into the open transaction; and back at a start. */

@@ -119,13 +119,13 @@ static void on_event(void *ctx, const struct hv_event *event)
         atomic_fetch_add(&e->news_dropped, 1);
 }
 
-static void on_look(void *ctx, uint64_t id, const char *host, const char *guest,
-                    const struct hv_sight *sight, const struct err *err)
+static void on_observed(void *ctx, uint64_t id, const char *host, const char *guest,
+                        const struct hv_observation *observation, const struct err *err)
 {
-    struct input *input = intake_new(INPUT_LOOK, host, guest);
+    struct input *input = intake_new(INPUT_OBSERVED, host, guest);
     if (input != NULL) {
         input->id = id;
-        input->of.sight = *sight;
+        input->of.observation = *observation;
         input->err = *err;
     }
     (void)intake_post(ctx, input);
@@ -161,11 +161,11 @@ static bool on_definition(void *ctx, const char *host, const char *guest, const 
         if (has_stored)
             migratable_mark_plugged(live, stored);
         migratable_evaluate(live, &e->storage, &facts->migratable);
-        required_evaluate(live, has_stored ? stored : NULL, &facts->required);
-        if (facts->required.cures) /* where it goes it is plugged as stored */
-            required_plug(live, stored);
-        needs_from(live, &facts->needs);
-        needs_add_disks(live, &e->storage, &facts->needs);
+        pending_change_evaluate(live, has_stored ? stored : NULL, &facts->pending_change);
+        if (facts->pending_change.cures) /* where it goes it is plugged as stored */
+            pending_change_plug(live, stored);
+        host_requirements_from(live, &facts->requirements);
+        host_requirements_add_disks(live, &e->storage, &facts->requirements);
         count_disks(live, facts);
     }
     free(live);
@@ -173,12 +173,12 @@ static bool on_definition(void *ctx, const char *host, const char *guest, const 
     return post_fact(e, input);
 }
 
-static bool on_abilities(void *ctx, const char *host, struct hv_abilities *take_abilities)
+static bool on_capabilities(void *ctx, const char *host, struct hv_capabilities *take_capabilities)
 {
-    struct input *input = intake_new(INPUT_ABILITIES, host, "");
+    struct input *input = intake_new(INPUT_CAPABILITIES, host, "");
     if (input == NULL)
         return false;
-    input->of.abilities = take_abilities;
+    input->of.capabilities = take_capabilities;
     (void)post_fact(ctx, input); /* it is the input's now, and freed with it */
     return true;
 }
@@ -192,9 +192,9 @@ struct collector_sink engine_collector_sink(struct engine *e)
         .on_facts = on_facts,
         .on_guests = on_guests,
         .on_event = on_event,
-        .on_look = on_look,
+        .on_observed = on_observed,
         .on_definition = on_definition,
-        .on_abilities = on_abilities,
+        .on_capabilities = on_capabilities,
     };
 }
 

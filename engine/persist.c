@@ -5,9 +5,9 @@
 
 #include "base/json.h"
 #include "base/text.h"
+#include "engine/data/monitor_driver.h"
 #include "engine/data/recovery.h"
-#include "engine/data/steer.h"
-#include "engine/model/rejection.h"
+#include "engine/model/fleet/rejection.h"
 
 #define PUT_TEXT(detail, to, from) to = from;
 #define PUT_I64(detail, to, from) to = from;
@@ -53,7 +53,7 @@ void persist_job(struct store *store, const struct job *job)
         .request.selector_json = selector != NULL ? json_object_to_json_string(selector) : "",
         .request.volumes_json = job->request.volumes_json,
         .call.config_json = frozen != NULL ? json_object_to_json_string(frozen) : "",
-        .monitor.json = phase_is_final(job->phase) ? "" : steer_json(job),
+        .monitor.json = phase_is_final(job->phase) ? "" : monitor_driver_json(job),
     };
     put_fields(job, &row);
     put_by_hand(job, &row);
@@ -134,21 +134,21 @@ static void put_event(struct store *store, const struct fleet *f, const struct e
     store->ops->put_event(store, &row);
 }
 
-static void put_sighting(struct store *store, const struct effect *effect)
+static void put_observation(struct store *store, const struct effect *effect)
 {
-    const struct hv_sight *sight = &effect->of.sighting.sight;
-    bool present = sight->presence == HV_PRESENT;
-    struct store_sighting row = {
+    const struct hv_observation *observation = &effect->of.observation.observation;
+    bool present = observation->presence == HV_PRESENT;
+    struct store_observation row = {
         .job_uid = effect->job_uid,
-        .node = effect->of.sighting.node,
-        .role = effect->of.sighting.role,
-        .presence = hv_presence_name(sight->presence),
-        .state = present ? hv_state_name(sight->state) : "",
-        .reason = present ? hv_reason_name(sight->state, sight->reason) : "",
-        .moment = effect->of.sighting.moment,
+        .node = effect->of.observation.node,
+        .role = effect->of.observation.role,
+        .presence = hv_presence_name(observation->presence),
+        .state = present ? hv_state_name(observation->state) : "",
+        .reason = present ? hv_reason_name(observation->state, observation->reason) : "",
+        .moment = effect->of.observation.moment,
         .at_ms = effect->wall_ms,
     };
-    store->ops->put_sighting(store, &row);
+    store->ops->put_observation(store, &row);
 }
 
 static void put_intent(struct store *store, const struct effect *effect)
@@ -196,26 +196,26 @@ static void put_decision(struct store *store, const struct effect *effect)
     store->ops->put_decision(store, &row);
 }
 
-void persist_look(struct store *store, const struct effect *effect)
+void persist_monitor_input(struct store *store, const struct effect *effect)
 {
-    struct store_look row = {
-        .seq = effect->of.look.seq,
+    struct store_monitor_input row = {
+        .seq = effect->of.monitor_input.seq,
         .at_ms = effect->wall_ms,
-        .elapsed_ms = effect->of.look.elapsed_ms,
-        .sample_seq = effect->of.look.sample_seq,
-        .stopped = effect->of.look.stopped,
-        .aborting = effect->of.look.aborting,
-        .resumed = effect->of.look.resumed,
-        .post_copy = effect->of.look.post_copy,
-        .vfio = effect->of.look.facts.vfio,
-        .tuning = effect->of.look.facts.tuning,
-        .memory_bytes = (int64_t)effect->of.look.facts.memory_bytes,
-        .disk_bytes = (int64_t)effect->of.look.facts.disk_bytes,
+        .elapsed_ms = effect->of.monitor_input.elapsed_ms,
+        .sample_seq = effect->of.monitor_input.sample_seq,
+        .stopped = effect->of.monitor_input.stopped,
+        .aborting = effect->of.monitor_input.aborting,
+        .resumed = effect->of.monitor_input.resumed,
+        .post_copy = effect->of.monitor_input.post_copy,
+        .vfio = effect->of.monitor_input.facts.vfio,
+        .tuning = effect->of.monitor_input.facts.tuning,
+        .memory_bytes = (int64_t)effect->of.monitor_input.facts.memory_bytes,
+        .disk_bytes = (int64_t)effect->of.monitor_input.facts.disk_bytes,
     };
     TEXT_SET(row.job_uid, effect->job_uid);
-    TEXT_SET(row.kind, look_kind_name(effect->of.look.kind));
-    TEXT_SET(row.mode, mode_name(effect->of.look.mode));
-    (void)store->ops->append_look(store, &row);
+    TEXT_SET(row.kind, monitor_input_kind_name(effect->of.monitor_input.kind));
+    TEXT_SET(row.mode, mode_name(effect->of.monitor_input.mode));
+    (void)store->ops->append_monitor_input(store, &row);
 }
 
 void persist_effect(struct store *store, const struct fleet *f, const struct effect *effect)
@@ -223,7 +223,7 @@ void persist_effect(struct store *store, const struct fleet *f, const struct eff
     switch (effect->kind) {
     case EFFECT_STEP: put_step(store, effect); break;
     case EFFECT_EVENT: put_event(store, f, effect); break;
-    case EFFECT_SIGHTING: put_sighting(store, effect); break;
+    case EFFECT_OBSERVATION: put_observation(store, effect); break;
     case EFFECT_ERROR:
         store->ops->put_error(store, &(struct store_error){
                                          .job_uid = effect->job_uid,

@@ -2,14 +2,14 @@
 #ifndef ENGINE_PERSIST_H
 #define ENGINE_PERSIST_H
 
-#include "engine/model/effects.h"
-#include "engine/model/fleet.h"
+#include "engine/model/fleet/fleet.h"
+#include "engine/model/turn/effects.h"
 #include "store/store.h"
 
 /* Puts a record into the open transaction; things to do are passed over. */
 void persist_effect(struct store *store, const struct fleet *f, const struct effect *effect);
 /* Hands a line of the trace to the samples lane; lost when there is no room. */
-void persist_look(struct store *store, const struct effect *effect);
+void persist_monitor_input(struct store *store, const struct effect *effect);
 void persist_job(struct store *store, const struct job *job);
 void persist_rejections(struct store *store, const struct job *job);
 void persist_object(struct store *store, struct fleet *f, const struct object *object,

@@ -5,7 +5,7 @@
 
 #include "base/text.h"
 #include "engine/impl.h"
-#include "engine/model/volumes.h"
+#include "engine/model/definition/volumes.h"
 
 struct volume_probe { /* in the engine's list until it is answered */
     struct engine *engine;
@@ -83,7 +83,7 @@ static void on_block(void *ctx, struct hv_reply *reply)
     struct hv_request request = {.id = probe->id,
                                  .call = HV_CALL_VOLUME_INFO,
                                  .reply_to = {on_place, probe},
-                                 .with.place = probe->volumes.list[at].is.to};
+                                 .with.location = probe->volumes.list[at].is.to};
     TEXT_SET(request.host, probe->node);
     TEXT_SET(request.guest, probe->guest);
     if (!goes_on || !hv_probe_submit(probe->engine->parts.probe, &request, &err))

@@ -11,7 +11,7 @@
 #include "engine/control/eviction.h"
 #include "engine/data/flags.h"
 #include "engine/data/monitor.h"
-#include "engine/model/launcher.h"
+#include "engine/model/job/launcher.h"
 
 /* Guests and the text they point to. */
 struct guest_block {
@@ -26,11 +26,11 @@ struct guest_block {
 struct object_block {
     atomic_uint references;
     uint64_t version;
-    size_t n_objects, n_spaces, n_drains;
+    size_t n_objects, n_namespaces, n_drains;
     char *texts;
     struct snapshot_object *objects;
     const struct snapshot_object **pointers;
-    struct snapshot_space *spaces;
+    struct snapshot_namespace *namespaces;
     struct snapshot_drain *drains;
 };
 
@@ -83,7 +83,7 @@ static void objects_unref(struct object_block *block)
     free(block->texts);
     free(block->objects);
     free(block->pointers);
-    free(block->spaces);
+    free(block->namespaces);
     free(block->drains);
     free(block);
 }
@@ -119,7 +119,7 @@ void publish_drop_view(struct job_view *view)
     free(view->selector);
     free(view->volumes);
     free(view->rejections);
-    judgement_unref(view->job.result.verdict);
+    verdict_rows_unref(view->job.result.verdict);
     free(view);
 }
 
@@ -161,20 +161,20 @@ static size_t bytes_of(const char *text)
 
 static void fill_place(const struct guest *guest, struct snapshot_guest *out)
 {
-    const struct place *owner = guest->owner;
+    const struct domain *owner = guest->owner;
     const struct label *missing = NULL;
     TEXT_SET(out->node, owner->node->name);
     out->state = owner->state;
     out->reason = owner->reason;
     out->node_reachable = owner->node->connected;
     out->migratable = owner->migratable;
-    out->required = owner->required;
-    bool is_late = guest->required_due_ms > guest->required_since_ms;
-    out->required_is_due = out->required.is == REQUIRED_NOW || is_late;
-    out->required_since_ms = is_late && out->required.is == REQUIRED_SOON
-                                 ? guest->required_due_ms
-                                 : guest->required_since_ms;
-    out->up = place_is_up(owner);
+    out->pending_change = owner->pending_change;
+    bool is_late = guest->change_due_ms > guest->change_since_ms;
+    out->change_is_due = out->pending_change.is == PENDING_CHANGE_NOW || is_late;
+    out->change_since_ms = is_late && out->pending_change.is == PENDING_CHANGE_SOON
+                               ? guest->change_due_ms
+                               : guest->change_since_ms;
+    out->up = domain_is_up(owner);
     if (out->up) {
         launcher_pod(guest->name, guest->uuid, out->node, guest->stay_job, out->pod);
         launcher_uid(guest->uuid, out->node, guest->stay_job, out->pod_uid);
@@ -297,7 +297,7 @@ static bool take_nodes(const struct fleet *f, struct snapshot_block *block)
         out->facts = node->facts;
         out->since_ms = node->since_wall_ms;
         out->created_ms = node->created_wall_ms;
-        out->guests = node->n_places;
+        out->guests = node->n_positions;
         out->resource_version = node->version;
         out->cordoned = node->cordoned;
         out->labels = keep(&texts, node->shown.labels);
@@ -343,7 +343,7 @@ static struct job_view *make_view(const struct fleet *f, const struct job *job)
     view->job.request.selector_json = view->selector;
     view->job.request.volumes_json = view->volumes;
     view->job.placement.rejections = view->rejections;
-    view->job.result.verdict = judgement_ref(job->result.judgement);
+    view->job.result.verdict = verdict_rows_ref(job->result.verdict_rows);
     return view;
 }
 
@@ -391,10 +391,10 @@ static int object_order(const void *a, const void *b)
     return order != 0 ? order : strcmp(x->name, y->name);
 }
 
-static int space_order(const void *a, const void *b)
+static int namespace_order(const void *a, const void *b)
 {
-    return strcmp(((const struct snapshot_space *)a)->name,
-                  ((const struct snapshot_space *)b)->name);
+    return strcmp(((const struct snapshot_namespace *)a)->name,
+                  ((const struct snapshot_namespace *)b)->name);
 }
 
 static void fill_objects(const struct fleet *f, struct object_block *block, char *texts)
@@ -416,16 +416,17 @@ static void fill_objects(const struct fleet *f, struct object_block *block, char
         block->pointers[i] = &block->objects[i];
 }
 
-static void fill_spaces(const struct fleet *f, struct object_block *block)
+static void fill_namespaces(const struct fleet *f, struct object_block *block)
 {
-    for (const struct space *space = f->spaces; space != NULL; space = space->hh.next) {
-        struct snapshot_space *out = &block->spaces[block->n_spaces++];
-        TEXT_SET(out->name, space->name);
-        out->launchers = space->used.launchers;
-        out->memory_kib = space->used.memory_kib;
-        out->vcpus = space->used.vcpus;
+    for (const struct namespace *namespace = f->namespaces; namespace != NULL;
+         namespace = namespace->hh.next) {
+        struct snapshot_namespace *out = &block->namespaces[block->n_namespaces++];
+        TEXT_SET(out->name, namespace->name);
+        out->launchers = namespace->used.launchers;
+        out->memory_kib = namespace->used.memory_kib;
+        out->vcpus = namespace->used.vcpus;
     }
-    qsort(block->spaces, block->n_spaces, sizeof block->spaces[0], space_order);
+    qsort(block->namespaces, block->n_namespaces, sizeof block->namespaces[0], namespace_order);
 }
 
 static struct object_block *make_objects(const struct fleet *f)
@@ -442,15 +443,15 @@ static struct object_block *make_objects(const struct fleet *f)
     block->texts = malloc(text_bytes);
     block->objects = calloc(HASH_COUNT(f->objects) + 1, sizeof *block->objects);
     block->pointers = calloc(HASH_COUNT(f->objects) + 1, sizeof(const struct snapshot_object *));
-    block->spaces = calloc(HASH_COUNT(f->spaces) + 1, sizeof *block->spaces);
+    block->namespaces = calloc(HASH_COUNT(f->namespaces) + 1, sizeof *block->namespaces);
     block->drains = publish_drains(f, &block->n_drains);
     if (block->texts == NULL || block->objects == NULL || block->pointers == NULL ||
-        block->spaces == NULL || block->drains == NULL) {
+        block->namespaces == NULL || block->drains == NULL) {
         objects_unref(block);
         return NULL;
     }
     fill_objects(f, block, block->texts);
-    fill_spaces(f, block);
+    fill_namespaces(f, block);
     return block;
 }
 
@@ -466,8 +467,8 @@ static bool take_objects(struct publisher *p, const struct fleet *f, struct snap
     block->objects = fresh;
     block->snapshot.objects = fresh->pointers;
     block->snapshot.n_objects = fresh->n_objects;
-    block->snapshot.spaces = fresh->spaces;
-    block->snapshot.n_spaces = fresh->n_spaces;
+    block->snapshot.namespaces = fresh->namespaces;
+    block->snapshot.n_namespaces = fresh->n_namespaces;
     block->snapshot.drains = fresh->drains;
     block->snapshot.n_drains = fresh->n_drains;
     for (const struct object *o = f->of_kind[OBJECT_DRAIN]; o != NULL; o = o->next)

@@ -6,7 +6,7 @@
 
 #include <stdatomic.h>
 
-#include "engine/model/fleet.h"
+#include "engine/model/fleet/fleet.h"
 #include "engine/snapshot.h"
 
 struct job_view;                               /* a job as readers see it, counted */

@@ -3,9 +3,9 @@
 
 #include "base/text.h"
 #include "engine/data/flags.h"
-#include "engine/data/steer.h"
-#include "engine/model/decision.h"
-#include "engine/model/launcher.h"
+#include "engine/data/monitor_driver.h"
+#include "engine/model/job/decision.h"
+#include "engine/model/job/launcher.h"
 #include "engine/publish.h"
 
 #define SHOW_TEXT(to, from) TEXT_SET(to, from);
@@ -25,11 +25,11 @@ static void fill_fields(const struct job *job, struct snapshot_job *out)
 #undef JOB_FIELD
 }
 
-static void fill_sight(const struct job_side *side, struct snapshot_sight *out)
+static void fill_observation(const struct job_side *side, struct snapshot_observation *out)
 {
-    out->presence = side->sight.presence;
-    out->state = side->sight.state;
-    out->reason = side->sight.reason;
+    out->presence = side->observation.presence;
+    out->state = side->observation.state;
+    out->reason = side->observation.reason;
     out->at_ms = side->seen_wall_ms;
 }
 
@@ -80,7 +80,7 @@ static void fill_stream(const struct job *job, struct snapshot_job *out)
 {
     const struct job_stream *stream = &job->stream;
     bool stands = job->phase == PHASE_RUNNING && job->mode != MODE_POSTCOPY &&
-                  stream->stopped_ms != 0 && !stream->target_resumed && !job->userpause.wished;
+                  stream->stopped_ms != 0 && !stream->target_resumed && !job->userpause.requested;
     out->stream.stopped_since_ms = stands ? stream->stopped_wall_ms : 0;
 }
 
@@ -101,16 +101,16 @@ static void fill_monitor(const struct job *job, struct snapshot_job *out)
         job->monitor.decision_ms != 0 ? decision_name((enum decision)job->monitor.decision) : "";
     TEXT_SET(out->monitor.decision_text, job->monitor.decision_text);
     out->monitor.decision_ms = job->monitor.decision_ms;
-    out->monitor.budget = steer_budget(job);
+    out->monitor.budget = monitor_driver_budget(job);
 }
 
 static void fill_result(const struct job *job, struct snapshot_job *out)
 {
     out->resolution.guest_at = job->resolution.guest_at;
-    fill_sight(&job->resolution.source_side, &out->resolution.source);
-    fill_sight(&job->resolution.target_side, &out->resolution.target);
+    fill_observation(&job->resolution.source_side, &out->resolution.source);
+    fill_observation(&job->resolution.target_side, &out->resolution.target);
     out->result.error = job->result.error;
-    out->result.verdict = job->result.judgement;
+    out->result.verdict = job->result.verdict_rows;
     out->final.known = job->final.known;
     out->final.whole_bytes = job->final.whole_bytes;
     out->forecast.made = job->forecast.made;

@@ -241,11 +241,12 @@ bool engine_post_resolve(struct engine *e, const struct resolve_request *request
     return intake_post(e, input) || err_set(err, ERR_LIMIT, "the engine's queue is full");
 }
 
-bool engine_post_judgement(struct engine *e, const struct judgement *judgement, struct err *err)
+bool engine_post_verdict_rows(struct engine *e, const struct verdict_rows *verdict_rows,
+                              struct err *err)
 {
     struct input *input = intake_new(INPUT_JUDGED, "", "");
     if (input != NULL)
-        input->of.judged = judgement_new(judgement, false);
+        input->of.judged = verdict_rows_new(verdict_rows, false);
     if (input == NULL || input->of.judged == NULL) {
         input_free(input);
         return err_set(err, ERR_NOMEM, "a verdict");

@@ -8,7 +8,7 @@
 #define ENGINE_REQUESTS_H
 
 #include "base/own.h"
-#include "engine/model/request.h"
+#include "engine/model/objects/request.h"
 #include "engine/snapshot.h"
 
 enum { REQUEST_DEADLINE_MS = 10000 };

@@ -5,12 +5,12 @@
 #include "base/log.h"
 #include "base/text.h"
 #include "engine/control/admission.h"
-#include "engine/control/documents.h"
+#include "engine/control/objects.h"
 #include "engine/data/order.h"
 #include "engine/data/recovery.h"
 #include "engine/incidents.h"
-#include "engine/model/policy.h"
-#include "engine/model/rejection.h"
+#include "engine/model/fleet/rejection.h"
+#include "engine/model/objects/policy.h"
 #include "engine/persist.h"
 
 struct loading {
@@ -168,16 +168,17 @@ static bool add_intent(void *ctx, const struct store_intent *row)
 }
 
 /* What the two sides looked like when it ended. */
-static bool add_sighting(void *ctx, const struct store_sighting *row)
+static bool add_observation(void *ctx, const struct store_observation *row)
 {
     struct job *job = ((struct loading *)ctx)->job;
     if (strcmp(row->moment, "outcome") != 0)
         return true;
     struct job_side *side = strcmp(row->role, "source") == 0 ? &job->resolution.source_side
                                                              : &job->resolution.target_side;
-    side->sight.presence = hv_presence_from_name(row->presence);
-    if (side->sight.presence == HV_PRESENT)
-        hv_state_from_names(row->state, row->reason, &side->sight.state, &side->sight.reason);
+    side->observation.presence = hv_presence_from_name(row->presence);
+    if (side->observation.presence == HV_PRESENT)
+        hv_state_from_names(row->state, row->reason, &side->observation.state,
+                            &side->observation.reason);
     side->seen_wall_ms = row->at_ms;
     return true;
 }
@@ -203,9 +204,9 @@ static bool add_sample(void *ctx, const struct store_sample *row)
     return true;
 }
 
-static bool add_look(void *ctx, const struct store_look *row)
+static bool add_monitor_input(void *ctx, const struct store_monitor_input *row)
 {
-    ((struct loading *)ctx)->job->monitor.looks_before = row->seq;
+    ((struct loading *)ctx)->job->monitor.inputs_before = row->seq;
     return true;
 }
 
@@ -282,11 +283,12 @@ static bool read_records(struct loading *loading, struct job *job)
     return store->ops->each_transition(store, job->uid, add_step, loading, err) &&
            store->ops->each_intent(store, job->uid, add_intent, loading, err) &&
            store->ops->each_mode(store, job->uid, add_mode, loading, err) &&
-           store->ops->each_sighting(store, job->uid, add_sighting, loading, err) &&
+           store->ops->each_observation(store, job->uid, add_observation, loading, err) &&
            store->ops->each_decision(store, job->uid, add_decision, loading, err) &&
            load_rejections(loading, job) &&
-           (!unfinished || (store->ops->each_sample(store, job->uid, add_sample, loading, err) &&
-                            store->ops->each_look(store, job->uid, add_look, loading, err)));
+           (!unfinished ||
+            (store->ops->each_sample(store, job->uid, add_sample, loading, err) &&
+             store->ops->each_monitor_input(store, job->uid, add_monitor_input, loading, err)));
 }
 
 /* NULL with err: the row, or one that belongs to it, cannot be read. */
@@ -383,11 +385,11 @@ static bool add_object(void *ctx, const struct store_object *row)
 }
 
 /* Only of those that stayed in view: there are ever more of the others. */
-static bool load_judgements(struct store *store, struct fleet *f, struct err *err)
+static bool load_verdict_rows(struct store *store, struct fleet *f, struct err *err)
 {
     for (struct job *job = f->jobs; job != NULL; job = job->hh.next)
         if (phase_is_final(job->phase) &&
-            !judgement_load(store, job->uid, &job->result.judgement, err))
+            !verdict_rows_load(store, job->uid, &job->result.verdict_rows, err))
             return false;
     return true;
 }
@@ -409,5 +411,6 @@ bool persist_load(struct store *store, struct fleet *f, struct err *err)
         return false;
     warn_of_retired(f);
     return store->ops->each_recent_job(store, f->config.jobs_kept, add_job, &loading, err) &&
-           err->code == ERR_NONE && load_judgements(store, f, err) && incidents_load(store, f, err);
+           err->code == ERR_NONE && load_verdict_rows(store, f, err) &&
+           incidents_load(store, f, err);
 }

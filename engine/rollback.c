@@ -13,9 +13,9 @@
 #include "base/log.h"
 #include "base/text.h"
 #include "engine/impl.h"
-#include "engine/model/fleet_incidents.h"
-#include "engine/model/ledger.h"
-#include "engine/model/step.h"
+#include "engine/model/fleet/fleet_incidents.h"
+#include "engine/model/fleet/ledger.h"
+#include "engine/model/turn/step.h"
 #include "engine/persist.h"
 
 static void drop_effects(struct engine *e, const char *uid)

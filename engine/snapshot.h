@@ -8,13 +8,13 @@
 #define ENGINE_SNAPSHOT_H
 
 #include "collector/sample.h"
-#include "engine/model/drain_types.h"
-#include "engine/model/incident.h"
-#include "engine/model/job_parts.h"
-#include "engine/model/judgement.h"
-#include "engine/model/object_kind.h"
-#include "engine/model/phase.h"
-#include "engine/model/rejection.h"
+#include "engine/model/fleet/rejection.h"
+#include "engine/model/job/incident.h"
+#include "engine/model/job/job_parts.h"
+#include "engine/model/job/phase.h"
+#include "engine/model/job/verdict_rows.h"
+#include "engine/model/objects/drain_types.h"
+#include "engine/model/objects/object_kind.h"
 #include "engine/snapshot_guest.h"
 #include "engine/snapshot_job.h"
 #include "hypervisor/types.h"
@@ -52,7 +52,7 @@ struct snapshot_drain { /* of a node: the one that goes on, else the newest */
     int64_t deadline_ms;                                      /* wall; 0: none */
     unsigned guests[DRAIN_GUEST_COUNT], blocked[BLOCK_COUNT]; /* by state; that stay, by reason */
 };
-struct snapshot_space { /* a namespace that is in use */
+struct snapshot_namespace { /* a namespace that is in use */
     char name[HV_HOST_MAX];
     const char *labels;                    /* JSON object text or NULL */
     uint64_t launchers, memory_kib, vcpus; /* used */
@@ -65,9 +65,9 @@ struct snapshot {
     const struct snapshot_node *nodes;      /* by name */
     const struct snapshot_guest *guests;    /* by namespace, name */
     const struct snapshot_job *const *jobs; /* by creation; one that did not change is shared */
-    size_t n_objects, n_spaces, n_drains, n_incidents, n_incidents_closed;
+    size_t n_objects, n_namespaces, n_drains, n_incidents, n_incidents_closed;
     const struct snapshot_object *const *objects; /* by kind, namespace, name; shared likewise */
-    const struct snapshot_space *spaces;          /* by name */
+    const struct snapshot_namespace *namespaces;  /* by name */
     const struct snapshot_drain *drains;          /* by node, one each */
     const struct incident *incidents;             /* open ones, by opening; then closed ones */
     struct incident_totals incident_totals;

@@ -2,9 +2,9 @@
 #ifndef ENGINE_SNAPSHOT_GUEST_H
 #define ENGINE_SNAPSHOT_GUEST_H
 
-#include "engine/model/migratable.h"
-#include "engine/model/required.h"
-#include "engine/model/settings.h"
+#include "engine/model/definition/migratable.h"
+#include "engine/model/definition/pending_change.h"
+#include "engine/model/settings/settings.h"
 #include "hypervisor/types.h"
 
 enum {
@@ -36,9 +36,9 @@ struct snapshot_guest {
     struct migratable migratable; /* can it be moved? by its definition */
     enum strategy strategy;       /* in effect */
     char evacuation_node[HV_HOST_MAX];
-    struct required required;
-    bool required_is_due;              /* at once, or its grace is over */
-    int64_t required_since_ms;         /* wall: it is, or is not, since */
+    struct pending_change pending_change;
+    bool change_is_due;                /* at once, or its grace is over */
+    int64_t change_since_ms;           /* wall: it is, or is not, since */
     bool up;                           /* it uses memory: it has a launcher */
     char unmet_selector[96];           /* "zone=a": its node no longer has this label */
     int64_t since_ms[CONDITION_COUNT]; /* wall: readers see each as it is since; 0: not known */

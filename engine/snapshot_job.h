@@ -1,18 +1,18 @@
 /* snapshot_job.h - a migration job as readers see it; see snapshot.h.
  *
- * In the parts of struct job (engine/model/job.h), with the stored fields of each
+ * In the parts of struct job (engine/model/job/job.h), with the stored fields of each
  * (store/job_fields.def) and what else is shown of it. Text pointers live with the snapshot. */
 #ifndef ENGINE_SNAPSHOT_JOB_H
 #define ENGINE_SNAPSHOT_JOB_H
 
 #include "collector/sample.h"
+#include "engine/model/fleet/rejection.h"
+#include "engine/model/job/verdict_rows.h"
 #include "engine/model/job_control.h"
 #include "engine/model/job_data.h"
-#include "engine/model/judgement.h"
-#include "engine/model/rejection.h"
 #include "engine/snapshot_guest.h"
 
-struct snapshot_sight { /* what was last seen of the guest on one side */
+struct snapshot_observation { /* what was last seen of the guest on one side */
     enum hv_presence presence;
     int state, reason;
     int64_t at_ms; /* wall, 0: never looked */
@@ -27,7 +27,8 @@ struct snapshot_job {
 #include "store/job_fields.def"
         const char *metadata_json; /* {"labels":{..},"annotations":{..}} */
         const char *selector_json; /* addedNodeSelector or NULL */
-        const char *volumes_json;  /* disks that move along: engine/model/volumes.h; or NULL */
+        const char
+            *volumes_json; /* disks that move along: engine/model/definition/volumes.h; or NULL */
     } request;
     struct job_times times;
     struct {
@@ -59,7 +60,7 @@ struct snapshot_job {
 #define RESOLUTION_FIELD JOB_MEMBER
 #include "store/job_fields.def"
         enum guest_at guest_at;
-        struct snapshot_sight source, target;
+        struct snapshot_observation source, target;
     } resolution;
     struct {
 #define MONITOR_FIELD JOB_MEMBER
@@ -96,8 +97,8 @@ struct snapshot_job {
     struct {
 #define RESULT_FIELD JOB_MEMBER
 #include "store/job_fields.def"
-        struct err error;                /* of the migrate call; code NONE when it gave none */
-        const struct judgement *verdict; /* NULL: not judged yet */
+        struct err error;                   /* of the migrate call; code NONE when it gave none */
+        const struct verdict_rows *verdict; /* NULL: not judged yet */
     } result;
     struct {
 #define FINAL_FIELD JOB_MEMBER

@@ -122,10 +122,10 @@ void exporter_on_finished(void *exporter, const struct snapshot_job *job)
     metrics_count_finished(x->counters, job);
 }
 
-void exporter_on_judged(void *exporter, const struct judgement *judgement)
+void exporter_on_judged(void *exporter, const struct verdict_rows *verdict_rows)
 {
     struct exporter *x = exporter;
-    metrics_count_judged(x->counters, judgement, clock_wall_ms(x->clock));
+    metrics_count_judged(x->counters, verdict_rows, clock_wall_ms(x->clock));
 }
 
 void exporter_set_ready(struct exporter *x, bool ready, const char *reason)

@@ -40,7 +40,7 @@ void exporter_on_step(void *exporter, const struct snapshot_job *job, enum phase
                       enum trigger why, int64_t spent_ms);
 void exporter_on_decision(void *exporter, const char *monitor, bool shadow, const char *decision);
 void exporter_on_finished(void *exporter, const struct snapshot_job *job);
-void exporter_on_judged(void *exporter, const struct judgement *judgement);
+void exporter_on_judged(void *exporter, const struct verdict_rows *verdict_rows);
 void exporter_set_self(struct exporter *x, const struct exporter_self *self);
 /* /readyz answers 200 only while ready; until then 503 with this reason. */
 void exporter_set_ready(struct exporter *x, bool ready, const char *reason);

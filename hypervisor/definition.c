@@ -206,7 +206,7 @@ static uint64_t hash_element(const xmlNode *element)
 
 static void hash_cpu(const xmlNode *domain, const xmlNode *cpu, struct hv_definition *out)
 {
-    char virt_type[HV_WORD_MAX];
+    char virt_type[HV_TOKEN_MAX];
     (void)READ(domain, "type", virt_type);
     if (cpu == NULL)
         return;
@@ -219,7 +219,7 @@ static void hash_cpu(const xmlNode *domain, const xmlNode *cpu, struct hv_defini
 static void read_hugepages(const xmlNode *hugepages, struct hv_definition *out)
 {
     const xmlNode *page = xml_child(hugepages, "page");
-    char size[HV_WORD_MAX], unit[HV_WORD_MAX];
+    char size[HV_TOKEN_MAX], unit[HV_TOKEN_MAX];
     (void)READ(page, "size", size);
     (void)READ(page, "unit", unit);
     uint64_t number = strtoull(size, NULL, 10);
@@ -235,7 +235,7 @@ static void read_clock(const xmlNode *clock, struct hv_definition *out)
     for (const xmlNode *node = clock != NULL ? clock->children : NULL; node != NULL;
          node = node->next)
         if (xml_is(node, "timer") && xml_attribute_is(node, "name", "tsc")) {
-            char frequency[HV_WORD_MAX];
+            char frequency[HV_TOKEN_MAX];
             (void)READ(node, "frequency", frequency);
             out->tsc_frequency = strtoull(frequency, NULL, 10) > 0;
         }

@@ -17,7 +17,7 @@ enum {
     HV_INTERFACES_MAX = 32,
     HV_FILESYSTEMS_MAX = 8, /* whose names are kept */
     HV_SOURCE_MAX = 256,    /* a path, a volume, a bridge */
-    HV_WORD_MAX = 32,
+    HV_TOKEN_MAX = 32,
 };
 
 enum hv_disk_kind {
@@ -29,11 +29,11 @@ enum hv_disk_kind {
 };
 struct hv_disk {
     enum hv_disk_kind kind;
-    char target[HV_WORD_MAX];   /* vda */
+    char target[HV_TOKEN_MAX];  /* vda */
     char source[HV_SOURCE_MAX]; /* path, or name of the volume or image; empty: no medium */
     char pool[HV_NAME_MAX];     /* VOLUME */
-    char cache[HV_WORD_MAX];    /* none, writeback...; empty: not said */
-    char format[HV_WORD_MAX];   /* raw, qcow2...; empty: not said */
+    char cache[HV_TOKEN_MAX];   /* none, writeback...; empty: not said */
+    char format[HV_TOKEN_MAX];  /* raw, qcow2...; empty: not said */
     bool readonly, shareable, removable; /* removable: a CD-ROM or floppy drive */
     bool lun;                            /* the guest talks to the device itself */
     bool reservations;                   /* SCSI persistent reservations through a helper */
@@ -43,29 +43,29 @@ struct hv_disk {
     bool plugged; /* not by this text: the persistent definition is without it */
 };
 struct hv_interface {
-    char type[HV_WORD_MAX];     /* bridge network direct user hostdev vdpa... */
+    char type[HV_TOKEN_MAX];    /* bridge network direct user hostdev vdpa... */
     char source[HV_SOURCE_MAX]; /* bridge, network or device; empty: none said */
     bool transient;             /* unplugged for a migration: the lesser half of a team */
     char mac[18];               /* lower case; empty: none said */
 };
 
 struct hv_definition {
-    char arch[HV_WORD_MAX], machine[HV_NAME_MAX];
-    char cpu_mode[HV_WORD_MAX], cpu_model[HV_NAME_MAX];
+    char arch[HV_TOKEN_MAX], machine[HV_NAME_MAX];
+    char cpu_mode[HV_TOKEN_MAX], cpu_model[HV_NAME_MAX];
     uint64_t cpu_hash; /* of arch, virt type, machine and <cpu> without its topology and NUMA
                           cells, in whatever order it is written; 0: no <cpu> */
     uint64_t
         hugepage_kib; /* size of its pages; 0: plain; 1: huge ones of the host's default size */
     bool cpu_fixed;   /* migratable='off': features that cannot move are shown to the guest */
     bool invtsc, tsc_frequency, reenlightenment, hyperv_passthrough;
-    char launch_security[HV_WORD_MAX]; /* sev, sev-snp, tdx, s390-pv; empty: none */
+    char launch_security[HV_TOKEN_MAX]; /* sev, sev-snp, tdx, s390-pv; empty: none */
     size_t n_disks, n_interfaces;
     struct hv_disk disks[HV_DISKS_MAX];
     struct hv_interface interfaces[HV_INTERFACES_MAX];
     unsigned host_devices;    /* passed through, apart from interfaces */
     unsigned virtiofs, plan9; /* shared folders */
     size_t n_filesystems;     /* names under which the guest mounts the first of them */
-    char filesystems[HV_FILESYSTEMS_MAX][HV_WORD_MAX];
+    char filesystems[HV_FILESYSTEMS_MAX][HV_TOKEN_MAX];
     unsigned shared_memory_peers; /* ivshmem whose content does not travel */
     unsigned cut;                 /* disks and interfaces that did not fit */
     unsigned snapshots;           /* not by this text: the host keeps of it */

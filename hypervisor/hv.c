@@ -26,7 +26,7 @@ static const struct {
 };
 
 static const char *const lane_names[HV_LANE_COUNT] = {
-    [HV_LANE_LOOK] = "look",       [HV_LANE_STATS] = "stats", [HV_LANE_CONTROL] = "control",
+    [HV_LANE_OBSERVE] = "look",    [HV_LANE_STATS] = "stats", [HV_LANE_CONTROL] = "control",
     [HV_LANE_MIGRATE] = "migrate", [HV_LANE_PROBE] = "probe",
 };
 
@@ -199,8 +199,8 @@ void hv_reply_fini(struct hv_reply *reply)
         return;
     if (reply->call == HV_CALL_LIST_GUESTS)
         hv_guest_list_free(TAKE(reply->with.guests));
-    else if (reply->call == HV_CALL_HOST_ABILITIES)
-        hv_abilities_free(TAKE(reply->with.abilities));
+    else if (reply->call == HV_CALL_HOST_CAPABILITIES)
+        hv_capabilities_free(TAKE(reply->with.capabilities));
     else if (call_answers_text(reply->call))
         free(TAKE(reply->with.text));
 }

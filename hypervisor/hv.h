@@ -27,7 +27,7 @@ enum hv_call {
 };
 enum hv_door { HV_DOOR_OBSERVE, HV_DOOR_PROBE, HV_DOOR_ACT, HV_DOOR_COUNT };
 enum hv_lane {
-    HV_LANE_LOOK,
+    HV_LANE_OBSERVE,
     HV_LANE_STATS,
     HV_LANE_CONTROL,
     HV_LANE_MIGRATE,
@@ -59,7 +59,7 @@ struct hv_request {
             bool postcopy;  /* SET_SPEED: the post-copy limit; ABORT: pause the stream */
         } tune;
         char disk[HV_DISK_NAME_MAX]; /* BLOCK_INFO */
-        struct hv_place place;       /* VOLUME_INFO */
+        struct hv_location location; /* VOLUME_INFO */
         char peer[HV_HOST_MAX];      /* PROBE_PATH: name of the other host */
         const char *text; /* COMPARE_CPU: a whole live guest XML (a bare <cpu> would be compared
                              with KVM, whatever runs the guest); copied by submit */
@@ -81,18 +81,18 @@ struct hv_reply {
     int snapshots; /* GUEST_XML: that the host keeps of it, which its text does not say; a guest
                       with any cannot be moved. -1: not known */
     union {
-        struct hv_sight sight;          /* LOOK */
-        struct hv_job_stats stats;      /* JOB_STATS, COMPLETED_STATS */
-        struct hv_facts facts;          /* HOST_FACTS */
-        struct hv_guest_list *guests;   /* LIST_GUESTS; owned */
-        struct hv_abilities *abilities; /* HOST_ABILITIES; owned */
-        char *text;                     /* XML answers; owned. GUEST_XML_STORED of a guest that
-                                           is not defined there but only runs: NOT_FOUND */
-        struct hv_block_info block;     /* BLOCK_INFO */
-        struct hv_volume_info volume;   /* VOLUME_INFO */
-        enum hv_path path;              /* PROBE_PATH */
-        int comparison;                 /* COMPARE_CPU: libvirt's virCPUCompareResult */
-        uint64_t dirty_bps;             /* MEASURE_DIRTY: bytes of distinct pages per second */
+        struct hv_observation observation;    /* LOOK */
+        struct hv_job_stats stats;            /* JOB_STATS, COMPLETED_STATS */
+        struct hv_facts facts;                /* HOST_FACTS */
+        struct hv_guest_list *guests;         /* LIST_GUESTS; owned */
+        struct hv_capabilities *capabilities; /* HOST_CAPABILITIES; owned */
+        char *text;                   /* XML answers; owned. GUEST_XML_STORED of a guest that
+                                         is not defined there but only runs: NOT_FOUND */
+        struct hv_block_info block;   /* BLOCK_INFO */
+        struct hv_volume_info volume; /* VOLUME_INFO */
+        enum hv_path path;            /* PROBE_PATH */
+        int comparison;               /* COMPARE_CPU: libvirt's virCPUCompareResult */
+        uint64_t dirty_bps;           /* MEASURE_DIRTY: bytes of distinct pages per second */
     } with;
 };
 void hv_reply_fini(struct hv_reply *reply);

@@ -65,7 +65,7 @@ enum hv_job_operation { /* libvirt's virDomainJobOperation, all of them */
 enum hv_path { HV_PATH_UNKNOWN, HV_PATH_OPEN, HV_PATH_REFUSED, HV_PATH_DEAD };
 const char *hv_path_name(enum hv_path path); /* unknown open refused dead */
 
-struct hv_sight {
+struct hv_observation {
     enum hv_presence presence;
     int state, reason; /* when present */
     bool persistent;   /* when present */
@@ -134,7 +134,7 @@ struct hv_pool {
 struct hv_pages {
     uint64_t size_kib, total, free;
 };
-struct hv_abilities {
+struct hv_capabilities {
     bool machines_known, networks_known, bridges_known, pools_known, pages_known;
     size_t n_machines, n_networks, n_bridges, n_pools, n_pages;
     struct hv_machine *machines; /* these are owned */
@@ -144,10 +144,10 @@ struct hv_abilities {
     struct hv_pages pages[HV_PAGES_MAX];
     uint64_t hash; /* of everything but the free pages: has it changed? */
 };
-void hv_abilities_free(struct hv_abilities *abilities); /* NULL is fine */
+void hv_capabilities_free(struct hv_capabilities *capabilities); /* NULL is fine */
 /* Puts the lists in order, drops what is in them twice and fills the hash: what a host says in
  * another order is the same. */
-void hv_abilities_seal(struct hv_abilities *abilities);
+void hv_capabilities_seal(struct hv_capabilities *capabilities);
 
 enum {                               /* flags of a migration; combined with | */
        HV_MIGRATE_POSTCOPY = 1 << 0, /* allowed, not started */

@@ -90,19 +90,19 @@ static bool keep_verdict(void *ctx, const struct store_verdict *row)
         a->list.rows[a->list.n] = *row;                                  \
         return own_texts(f, ROW_##id, &a->list.rows[a->list.n++]);       \
     }
-#define LISTS                                 \
-    KEEP(TRANSITION, transition, transitions) \
-    KEEP(INTENT, intent, intents)             \
-    KEEP(SIGHTING, sighting, sightings)       \
-    KEEP(ERROR, error, errors)                \
-    KEEP(MODE, mode, modes)                   \
-    KEEP(DECISION, decision, decisions)       \
-    KEEP(REJECTION, rejection, rejections)    \
-    KEEP(POINT, point, points)                \
-    KEEP(NUMBER, number, numbers)             \
-    KEEP(EVIDENCE, evidence, evidence)        \
-    KEEP(SAMPLE, sample, samples)             \
-    KEEP(LOOK, look, looks)
+#define LISTS                                    \
+    KEEP(TRANSITION, transition, transitions)    \
+    KEEP(INTENT, intent, intents)                \
+    KEEP(OBSERVATION, observation, observations) \
+    KEEP(ERROR, error, errors)                   \
+    KEEP(MODE, mode, modes)                      \
+    KEEP(DECISION, decision, decisions)          \
+    KEEP(REJECTION, rejection, rejections)       \
+    KEEP(POINT, point, points)                   \
+    KEEP(NUMBER, number, numbers)                \
+    KEEP(EVIDENCE, evidence, evidence)           \
+    KEEP(SAMPLE, sample, samples)                \
+    KEEP(MONITOR_INPUT, monitor_input, monitor_inputs)
 LISTS
 KEEP(EVENT, event, events)
 #undef KEEP

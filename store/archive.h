@@ -22,7 +22,7 @@ struct archive {
     struct store_verdict verdict;
     ARCHIVE_LIST(store_transition, transitions);
     ARCHIVE_LIST(store_intent, intents);
-    ARCHIVE_LIST(store_sighting, sightings);
+    ARCHIVE_LIST(store_observation, observations);
     ARCHIVE_LIST(store_error, errors);
     ARCHIVE_LIST(store_mode, modes);
     ARCHIVE_LIST(store_decision, decisions);
@@ -32,7 +32,7 @@ struct archive {
     ARCHIVE_LIST(store_number, numbers);
     ARCHIVE_LIST(store_evidence, evidence);
     ARCHIVE_LIST(store_sample, samples);
-    ARCHIVE_LIST(store_look, looks);
+    ARCHIVE_LIST(store_monitor_input, monitor_inputs);
     char **texts; /* all that the rows point to */
     size_t n_texts, max_texts;
 };

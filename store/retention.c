@@ -127,7 +127,7 @@ static bool drop_history(struct store_sqlite *sq, int64_t before_ms, bool *out_d
 
 static bool retain_history(struct store_sqlite *sq, int64_t now_ms, bool *out_did, struct err *err)
 {
-    const struct store_retention *r = &sq->retention.wish;
+    const struct store_retention *r = &sq->retention.settings;
     bool too_large =
         r->history_bytes > 0 && used_bytes(sq->lanes[LANE_OBJECTS].db) > r->history_bytes;
     if (too_large)
@@ -140,8 +140,8 @@ static bool retain_history(struct store_sqlite *sq, int64_t now_ms, bool *out_di
 
 struct trace {
     char uid[64];
-    int64_t newest_ms; /* of its samples and looks */
-    bool has_looks;    /* not thinned yet */
+    int64_t newest_ms;       /* of its samples and looks */
+    bool has_monitor_inputs; /* not thinned yet */
 };
 
 /* The next one after the cursor; uid "" when there is none. */
@@ -163,7 +163,7 @@ static int next_trace(sqlite3 *db, const char *after, struct trace *out)
     if (rc == SQLITE_OK && sqlite3_step(stmt) == SQLITE_ROW) {
         TEXT_SET(out->uid, (const char *)sqlite3_column_text(stmt, 0));
         out->newest_ms = sqlite3_column_int64(stmt, 1);
-        out->has_looks = sqlite3_column_int(stmt, 2) != 0;
+        out->has_monitor_inputs = sqlite3_column_int(stmt, 2) != 0;
     }
     (void)sqlite3_finalize(stmt);
     return rc;
@@ -237,8 +237,8 @@ static bool tend(struct store_sqlite *sq, const struct trace *trace, int64_t now
     struct retaining *r = &sq->retention;
     sqlite3 *db = sq->lanes[LANE_SAMPLES].db;
     int64_t age_ms = now_ms - trace->newest_ms;
-    int64_t full_ms = under_pressure(r->wish.full_samples_ms, r->pressure);
-    int64_t keep_ms = under_pressure(r->wish.samples_ms, r->pressure);
+    int64_t full_ms = under_pressure(r->settings.full_samples_ms, r->pressure);
+    int64_t keep_ms = under_pressure(r->settings.samples_ms, r->pressure);
     if (age_ms < ORPHAN_MS && r->pressure < PRESSURE_MAX)
         return false; /* it may be under way, or only just be over */
     enum job_state state = state_of(sq, trace->uid);
@@ -247,7 +247,7 @@ static bool tend(struct store_sqlite *sq, const struct trace *trace, int64_t now
     int before = sqlite3_total_changes(db);
     if (state == JOB_GONE || (keep_ms > 0 && age_ms > keep_ms))
         (void)drop_rows(db, trace->uid);
-    else if (full_ms > 0 && age_ms > full_ms && trace->has_looks)
+    else if (full_ms > 0 && age_ms > full_ms && trace->has_monitor_inputs)
         (void)thin_rows(db, trace->uid);
     int deleted = sqlite3_total_changes(db) - before;
     atomic_fetch_add(&sq->samples_retired, (uint64_t)deleted);
@@ -259,8 +259,8 @@ static void round_over(struct store_sqlite *sq)
 {
     struct retaining *r = &sq->retention;
     r->cursor[0] = '\0';
-    bool too_large =
-        r->wish.samples_bytes > 0 && used_bytes(sq->lanes[LANE_SAMPLES].db) > r->wish.samples_bytes;
+    bool too_large = r->settings.samples_bytes > 0 &&
+                     used_bytes(sq->lanes[LANE_SAMPLES].db) > r->settings.samples_bytes;
     r->pressure = !too_large ? 0 : r->pressure < PRESSURE_MAX ? r->pressure + 1 : PRESSURE_MAX;
 }
 
@@ -289,7 +289,7 @@ bool retention_samples(struct store_sqlite *sq, int64_t now_ms)
 void retention_set(struct store *s, const struct store_retention *retention)
 {
     struct store_sqlite *sq = store_sqlite_of(s);
-    sq->retention.wish = *retention; /* before anybody looks: see is_set */
+    sq->retention.settings = *retention; /* before anybody looks: see is_set */
     atomic_store(&sq->retention.is_set, true);
 }
 

@@ -30,7 +30,7 @@ struct store_intent {
     const char *text;
 };
 /* What was seen of the guest on one host. unreachable is never stored as absent. */
-struct store_sighting {
+struct store_observation {
     const char *job_uid, *node, *role;   /* source | target */
     const char *presence;                /* present | absent | unreachable | unknown */
     const char *state, *reason, *moment; /* moment: before | outcome | after | adoption */
@@ -120,7 +120,7 @@ struct store_incident {
     const char *job_uid, *ns, *name, *node, *plane, *cause;
     const char *migration; /* the name of the job, which may be gone */
     const char *source_node, *target_node, *guest_at;
-    const char *kind;             /* engine/model/incident.def */
+    const char *kind;             /* engine/model/job/incident.def */
     int64_t opened_ms, closed_ms; /* closed 0: still open */
     int64_t ended_ms;             /* the migration's end */
     const char *closed_by, *closed_why;
@@ -141,7 +141,7 @@ struct store_sample {
 };
 /* What a monitor was given to look at beside the sample, so that its decisions can be computed
  * again. In the samples lane. Key: job, seq. */
-struct store_look {
+struct store_monitor_input {
     char job_uid[40];
     char kind[16]; /* begin | look | accepted | refused (an order of the acting monitor was) */
     int64_t seq, at_ms, elapsed_ms;

@@ -44,10 +44,11 @@ static const struct column intent_columns[] = {
     {TEXT(store_intent, err)},     {INT(store_intent, hv_code)},  {INT(store_intent, hv_domain)},
     {TEXT(store_intent, text)},
 };
-static const struct column sighting_columns[] = {
-    {TEXT(store_sighting, job_uid)},  {TEXT(store_sighting, node)},  {TEXT(store_sighting, role)},
-    {TEXT(store_sighting, presence)}, {TEXT(store_sighting, state)}, {TEXT(store_sighting, reason)},
-    {TEXT(store_sighting, moment)},   {INT(store_sighting, at_ms)},
+static const struct column observation_columns[] = {
+    {TEXT(store_observation, job_uid)}, {TEXT(store_observation, node)},
+    {TEXT(store_observation, role)},    {TEXT(store_observation, presence)},
+    {TEXT(store_observation, state)},   {TEXT(store_observation, reason)},
+    {TEXT(store_observation, moment)},  {INT(store_observation, at_ms)},
 };
 static const struct column error_columns[] = {
     {TEXT(store_error, job_uid)}, {TEXT(store_error, node)},     {TEXT(store_error, call)},
@@ -159,12 +160,15 @@ static const struct column sample_columns[] = {
     {INT(store_sample, throttle_percent)},
     {INT(store_sample, bandwidth_bps)},
 };
-static const struct column look_columns[] = {
-    {ARRAY(store_look, job_uid)},  {INT(store_look, seq)},          {ARRAY(store_look, kind)},
-    {INT(store_look, at_ms)},      {INT(store_look, elapsed_ms)},   {INT(store_look, sample_seq)},
-    {ARRAY(store_look, mode)},     {BOOL(store_look, stopped)},     {BOOL(store_look, aborting)},
-    {BOOL(store_look, resumed)},   {BOOL(store_look, vfio)},        {BOOL(store_look, tuning)},
-    {BOOL(store_look, post_copy)}, {INT(store_look, memory_bytes)}, {INT(store_look, disk_bytes)},
+static const struct column monitor_input_columns[] = {
+    {ARRAY(store_monitor_input, job_uid)},  {INT(store_monitor_input, seq)},
+    {ARRAY(store_monitor_input, kind)},     {INT(store_monitor_input, at_ms)},
+    {INT(store_monitor_input, elapsed_ms)}, {INT(store_monitor_input, sample_seq)},
+    {ARRAY(store_monitor_input, mode)},     {BOOL(store_monitor_input, stopped)},
+    {BOOL(store_monitor_input, aborting)},  {BOOL(store_monitor_input, resumed)},
+    {BOOL(store_monitor_input, vfio)},      {BOOL(store_monitor_input, tuning)},
+    {BOOL(store_monitor_input, post_copy)}, {INT(store_monitor_input, memory_bytes)},
+    {INT(store_monitor_input, disk_bytes)},
 };
 
 #undef TYPE_TEXT

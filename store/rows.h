@@ -42,7 +42,7 @@ union any_row {
     struct store_job job;
     struct store_transition transition;
     struct store_intent intent;
-    struct store_sighting sighting;
+    struct store_observation observation;
     struct store_error error;
     struct store_mode mode;
     struct store_event event;
@@ -55,7 +55,7 @@ union any_row {
     struct store_evidence evidence;
     struct store_incident incident;
     struct store_sample sample;
-    struct store_look look;
+    struct store_monitor_input monitor_input;
 };
 
 const struct row_type *rows_type(enum row kind);

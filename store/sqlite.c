@@ -46,20 +46,20 @@ static void close_store(struct store *s)
 #define READERS                                                                                    \
     .each_job = read_each_job, .each_recent_job = read_each_recent_job, .find_job = read_find_job, \
     .each_transition = read_each_transition, .each_intent = read_each_intent,                      \
-    .each_sighting = read_each_sighting, .each_error = read_each_error,                            \
+    .each_observation = read_each_observation, .each_error = read_each_error,                      \
     .each_mode = read_each_mode, .each_event = read_each_event, .each_object = read_each_object,   \
     .each_decision = read_each_decision, .each_rejection = read_each_rejection,                    \
     .each_unjudged = read_each_unjudged, .each_verdict = read_each_verdict,                        \
     .each_point = read_each_point, .each_number = read_each_number,                                \
     .each_evidence = read_each_evidence, .each_incident = read_each_incident,                      \
-    .each_sample = read_each_sample, .each_look = read_each_look
+    .each_sample = read_each_sample, .each_monitor_input = read_each_monitor_input
 
 static const struct store_ops sqlite_ops = {
     .begin = objects_begin,
     .put_job = objects_put_job,
     .put_transition = objects_put_transition,
     .put_intent = objects_put_intent,
-    .put_sighting = objects_put_sighting,
+    .put_observation = objects_put_observation,
     .put_error = objects_put_error,
     .put_mode = objects_put_mode,
     .put_event = objects_put_event,
@@ -76,7 +76,7 @@ static const struct store_ops sqlite_ops = {
     .commit = objects_commit,
     .rollback = objects_rollback,
     .append_samples = samples_append,
-    .append_look = samples_append_look,
+    .append_monitor_input = samples_append_monitor_input,
     .flush_samples = samples_flush,
     .set_retention = retention_set,
     .retain = retention_step,

@@ -54,10 +54,10 @@ struct objects {
 /* What travels to the sample writer. */
 struct sample_item {
     uint64_t flush; /* not 0: no row, but "say when you are here" */
-    enum row kind;  /* ROW_SAMPLE or ROW_LOOK */
+    enum row kind;  /* ROW_SAMPLE or ROW_MONITOR_INPUT */
     union {
         struct store_sample sample;
-        struct store_look look;
+        struct store_monitor_input monitor_input;
     } row;
 };
 
@@ -75,7 +75,7 @@ struct samples {
 
 struct retaining {
     atomic_bool is_set; /* `wish` does not change any more */
-    struct store_retention wish;
+    struct store_retention settings;
     char cursor[64];   /* the trace looked at last; the sample writer's, as `pressure` */
     unsigned pressure; /* how often the ages are halved: the file is too large */
 };
@@ -122,7 +122,7 @@ void objects_rollback(struct store *s);
 void objects_put_job(struct store *s, const struct store_job *row);
 void objects_put_transition(struct store *s, const struct store_transition *row);
 void objects_put_intent(struct store *s, const struct store_intent *row);
-void objects_put_sighting(struct store *s, const struct store_sighting *row);
+void objects_put_observation(struct store *s, const struct store_observation *row);
 void objects_put_error(struct store *s, const struct store_error *row);
 void objects_put_mode(struct store *s, const struct store_mode *row);
 void objects_put_event(struct store *s, const struct store_event *row);
@@ -143,7 +143,7 @@ MUST_CHECK bool samples_start(struct store_sqlite *sq, struct err *err);
 /* Writes what is queued. */
 void samples_fini(struct store_sqlite *sq);
 bool samples_append(struct store *s, const struct store_sample *rows, size_t n);
-bool samples_append_look(struct store *s, const struct store_look *row);
+bool samples_append_monitor_input(struct store *s, const struct store_monitor_input *row);
 bool samples_flush(struct store *s, int64_t timeout_ms, struct err *err);
 
 /* retention.c */
@@ -169,7 +169,7 @@ bool read_each_event(struct store *s, const char *uid, size_t limit, store_event
                           struct err *err);
 READ(transition)
 READ(intent)
-READ(sighting)
+READ(observation)
 READ(error)
 READ(mode)
 READ(decision)
@@ -178,7 +178,7 @@ READ(point)
 READ(number)
 READ(evidence)
 READ(sample)
-READ(look)
+READ(monitor_input)
 #undef READ
 
 #endif

@@ -96,7 +96,7 @@ static void select_of_job(enum row kind, char *out_sql)
     }
 READ(TRANSITION, transition)
 READ(INTENT, intent)
-READ(SIGHTING, sighting)
+READ(OBSERVATION, observation)
 READ(ERROR, error)
 READ(MODE, mode)
 READ(DECISION, decision)
@@ -105,7 +105,7 @@ READ(POINT, point)
 READ(NUMBER, number)
 READ(EVIDENCE, evidence)
 READ(SAMPLE, sample)
-READ(LOOK, look)
+READ(MONITOR_INPUT, monitor_input)
 #undef READ
 
 bool read_each_job(struct store *s, bool unfinished, store_job_fn *fn, void *ctx, struct err *err)

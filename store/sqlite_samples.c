@@ -205,9 +205,9 @@ bool samples_append(struct store *s, const struct store_sample *rows, size_t n)
     return all;
 }
 
-bool samples_append_look(struct store *s, const struct store_look *row)
+bool samples_append_monitor_input(struct store *s, const struct store_monitor_input *row)
 {
-    struct sample_item item = {.kind = ROW_LOOK, .row.look = *row};
+    struct sample_item item = {.kind = ROW_MONITOR_INPUT, .row.monitor_input = *row};
     return append(store_sqlite_of(s), &item);
 }
 

@@ -38,7 +38,7 @@ struct store_stats {
 typedef bool store_job_fn(void *ctx, const struct store_job *row);
 typedef bool store_transition_fn(void *ctx, const struct store_transition *row);
 typedef bool store_intent_fn(void *ctx, const struct store_intent *row);
-typedef bool store_sighting_fn(void *ctx, const struct store_sighting *row);
+typedef bool store_observation_fn(void *ctx, const struct store_observation *row);
 typedef bool store_error_fn(void *ctx, const struct store_error *row);
 typedef bool store_mode_fn(void *ctx, const struct store_mode *row);
 typedef bool store_decision_fn(void *ctx, const struct store_decision *row);
@@ -51,7 +51,7 @@ typedef bool store_number_fn(void *ctx, const struct store_number *row);
 typedef bool store_evidence_fn(void *ctx, const struct store_evidence *row);
 typedef bool store_incident_fn(void *ctx, const struct store_incident *row);
 typedef bool store_sample_fn(void *ctx, const struct store_sample *row);
-typedef bool store_look_fn(void *ctx, const struct store_look *row);
+typedef bool store_monitor_input_fn(void *ctx, const struct store_monitor_input *row);
 
 struct store;
 struct store_ops {
@@ -61,7 +61,7 @@ struct store_ops {
     void (*put_job)(struct store *s, const struct store_job *row); /* insert or replace */
     void (*put_transition)(struct store *s, const struct store_transition *row);
     void (*put_intent)(struct store *s, const struct store_intent *row); /* insert or replace */
-    void (*put_sighting)(struct store *s, const struct store_sighting *row);
+    void (*put_observation)(struct store *s, const struct store_observation *row);
     void (*put_error)(struct store *s, const struct store_error *row);
     void (*put_mode)(struct store *s, const struct store_mode *row);
     void (*put_decision)(struct store *s, const struct store_decision *row);
@@ -80,7 +80,8 @@ struct store_ops {
 
     /* Samples lane. Copies; false when the queue was full for some (they are counted). */
     bool (*append_samples)(struct store *s, const struct store_sample *rows, size_t n);
-    bool (*append_look)(struct store *s, const struct store_look *row); /* likewise */
+    bool (*append_monitor_input)(struct store *s,
+                                 const struct store_monitor_input *row); /* likewise */
     /* Waits until everything appended so far is on disk, at most timeout_ms. */
     bool (*flush_samples)(struct store *s, int64_t timeout_ms, struct err *err);
 
@@ -106,8 +107,8 @@ struct store_ops {
                             void *ctx, struct err *err);
     bool (*each_intent)(struct store *s, const char *job_uid, store_intent_fn *fn, void *ctx,
                         struct err *err);
-    bool (*each_sighting)(struct store *s, const char *job_uid, store_sighting_fn *fn, void *ctx,
-                          struct err *err);
+    bool (*each_observation)(struct store *s, const char *job_uid, store_observation_fn *fn,
+                             void *ctx, struct err *err);
     bool (*each_error)(struct store *s, const char *job_uid, store_error_fn *fn, void *ctx,
                        struct err *err);
     bool (*each_mode)(struct store *s, const char *job_uid, store_mode_fn *fn, void *ctx,
@@ -137,8 +138,8 @@ struct store_ops {
                           struct err *err);
     bool (*each_sample)(struct store *s, const char *job_uid, store_sample_fn *fn, void *ctx,
                         struct err *err);
-    bool (*each_look)(struct store *s, const char *job_uid, store_look_fn *fn, void *ctx,
-                      struct err *err);
+    bool (*each_monitor_input)(struct store *s, const char *job_uid, store_monitor_input_fn *fn,
+                               void *ctx, struct err *err);
 
     void (*stats)(struct store *s, struct store_stats *out_stats);
     void (*free)(struct store *s);

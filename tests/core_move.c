@@ -12,15 +12,17 @@
 
 enum { SAMPLE_MS = 400, MIB = 1 << 20 };
 
-#define SIGHT(state, reason)                       \
+#define OBSERVATION(state, reason)                 \
     {                                              \
         HV_PRESENT, state, reason, false, -1, 0, 0 \
     }
-const struct hv_sight CORE_SWITCHING = SIGHT(HV_STATE_PAUSED, HV_PAUSED_MIGRATION);
-const struct hv_sight CORE_PC_SOURCE = SIGHT(HV_STATE_PAUSED, HV_PAUSED_POSTCOPY);
-const struct hv_sight CORE_PC_TARGET = SIGHT(HV_STATE_RUNNING, HV_RUNNING_POSTCOPY);
-const struct hv_sight CORE_PC_BROKEN_SOURCE = SIGHT(HV_STATE_PAUSED, HV_PAUSED_POSTCOPY_FAILED);
-const struct hv_sight CORE_PC_BROKEN_TARGET = SIGHT(HV_STATE_RUNNING, HV_RUNNING_POSTCOPY_FAILED);
+const struct hv_observation CORE_SWITCHING = OBSERVATION(HV_STATE_PAUSED, HV_PAUSED_MIGRATION);
+const struct hv_observation CORE_PC_SOURCE = OBSERVATION(HV_STATE_PAUSED, HV_PAUSED_POSTCOPY);
+const struct hv_observation CORE_PC_TARGET = OBSERVATION(HV_STATE_RUNNING, HV_RUNNING_POSTCOPY);
+const struct hv_observation CORE_PC_BROKEN_SOURCE =
+    OBSERVATION(HV_STATE_PAUSED, HV_PAUSED_POSTCOPY_FAILED);
+const struct hv_observation CORE_PC_BROKEN_TARGET =
+    OBSERVATION(HV_STATE_RUNNING, HV_RUNNING_POSTCOPY_FAILED);
 
 /* Orders about downtime are taken. */
 static void tuned(struct core_world *w)
@@ -62,7 +64,7 @@ static void sample(struct core_world *w, uint64_t bytes)
 void core_flow(struct core_world *w, int64_t ms)
 {
     for (int64_t i = 0; i < ms; i += SAMPLE_MS) {
-        core_pass(w, SAMPLE_MS);
+        core_advance(w, SAMPLE_MS);
         sample(w, core_job(w)->stream.bytes + 16 * MIB);
     }
 }
@@ -70,7 +72,7 @@ void core_flow(struct core_world *w, int64_t ms)
 void core_stall(struct core_world *w, int64_t ms)
 {
     for (int64_t i = 0; i < ms; i += SAMPLE_MS) {
-        core_pass(w, SAMPLE_MS);
+        core_advance(w, SAMPLE_MS);
         sample(w, core_job(w)->stream.bytes);
     }
 }
@@ -109,9 +111,9 @@ struct core_world *core_flowing(const char *policy, bool disks)
     w->volumes.n = 1;
     w->volumes.list[0].block = (struct hv_block_info){.capacity = MIB};
     w->volumes.list[0].at = (struct hv_volume_info){.known = true, .exists = true, .capacity = MIB};
-    struct core_wish wish = {
+    struct core_request request = {
         .volumes = disks ? "[{\"name\":\"vda\",\"destination\":{\"path\":\"/b/g.img\"}}]" : NULL};
-    const struct job *job = core_ask(w, "g1", &wish);
+    const struct job *job = core_ask(w, "g1", &request);
     assert_non_null(job);
     TEXT_SET(w->job, job->uid);
     core_expect(w, PHASE_TARGET_READY, OUTCOME_NONE, GUEST_AT_UNKNOWN);
@@ -135,7 +137,7 @@ struct core_world *core_in_postcopy(void)
     return w;
 }
 
-void core_breaks(struct core_world *w, struct hv_sight source, struct hv_sight target)
+void core_breaks(struct core_world *w, struct hv_observation source, struct hv_observation target)
 {
     w->source = source;
     w->target = target;
@@ -206,9 +208,9 @@ void core_answer_stop(struct core_world *w, const struct effect *effect)
         core_stop_answered(w, ERR_NONE);
 }
 
-bool core_word(struct core_world *w, enum resolve_word word)
+bool core_override(struct core_world *w, enum override_kind word)
 {
-    struct input input = {.kind = INPUT_RESOLVE, .of.resolve.word = word};
+    struct input input = {.kind = INPUT_RESOLVE, .of.resolve.kind = word};
     struct migration_ref ref = {{0}, {0}, {0}};
     TEXT_SET(input.of.resolve.ns, "default");
     TEXT_SET(input.of.resolve.name, core_job(w)->name);

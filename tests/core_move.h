@@ -5,9 +5,10 @@
 
 #include "tests/core_world.h"
 
-extern const struct hv_sight CORE_SWITCHING;                 /* source and target: waits */
-extern const struct hv_sight CORE_PC_SOURCE, CORE_PC_TARGET; /* in post-copy, alive */
-extern const struct hv_sight CORE_PC_BROKEN_SOURCE, CORE_PC_BROKEN_TARGET; /* ... and broken */
+extern const struct hv_observation CORE_SWITCHING;                 /* source and target: waits */
+extern const struct hv_observation CORE_PC_SOURCE, CORE_PC_TARGET; /* in post-copy, alive */
+extern const struct hv_observation CORE_PC_BROKEN_SOURCE,
+    CORE_PC_BROKEN_TARGET; /* ... and broken */
 
 enum { CORE_SUSPENDED_PAUSED = 0, CORE_SUSPENDED_MIGRATED = 1, CORE_SUSPENDED_POSTCOPY = 7 };
 
@@ -15,9 +16,9 @@ enum { CORE_SUSPENDED_PAUSED = 0, CORE_SUSPENDED_MIGRATED = 1, CORE_SUSPENDED_PO
 struct core_world *core_flowing(const char *policy, bool disks);
 struct core_world *core_in_postcopy(void); /* ... and it went to post-copy */
 /* The call comes back with an error, and the two sides look like that. */
-void core_breaks(struct core_world *w, struct hv_sight source, struct hv_sight target);
+void core_breaks(struct core_world *w, struct hv_observation source, struct hv_observation target);
 
-/* Time passes with a measurement every 400 ms, of a stream that moves, or does not. core_pass():
+/* Time passes with a measurement every 400 ms, of a stream that moves, or does not. core_advance():
  * none come. */
 void core_flow(struct core_world *w, int64_t ms);
 void core_stall(struct core_world *w, int64_t ms);
@@ -31,7 +32,7 @@ unsigned core_remedies(const struct core_world *w); /* YANK, DROP_COPY, KILL_STR
 const struct effect *core_newest(const struct core_world *w, enum hv_call call);
 /* The newest order of that call is answered. */
 void core_answers(struct core_world *w, enum hv_call call, enum err_code code);
-bool core_word(struct core_world *w, enum resolve_word word); /* refused: w->err says why */
+bool core_override(struct core_world *w, enum override_kind word); /* refused: w->err says why */
 /* The order to end a backup is counted and, unless its answer gets lost, answered. */
 void core_answer_stop(struct core_world *w, const struct effect *effect);
 void core_stop_answered(struct core_world *w, enum err_code code); /* the newest one, late */

@@ -8,7 +8,7 @@
 
 #include "base/text.h"
 #include "engine/incidents.h"
-#include "engine/model/fleet_incidents.h"
+#include "engine/model/fleet/fleet_incidents.h"
 #include "engine/persist.h"
 #include "store/sqlite.h"
 #include "tests/core_restart.h"

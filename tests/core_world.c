@@ -9,17 +9,17 @@
 #include <string.h>
 
 #include "base/text.h"
-#include "engine/model/ledger.h"
+#include "engine/model/fleet/ledger.h"
 #include "tests/core_move.h"
 
 #define SEEN(is, why) .presence = HV_PRESENT, .state = (is), .reason = (why), .job_type = -1
-const struct hv_sight CORE_RUNS = {SEEN(HV_STATE_RUNNING, HV_RUNNING_BOOTED)};
-const struct hv_sight CORE_ARRIVED = {SEEN(HV_STATE_RUNNING, HV_RUNNING_MIGRATED)};
-const struct hv_sight CORE_INCOMING = {SEEN(HV_STATE_PAUSED, HV_PAUSED_MIGRATION)};
-const struct hv_sight CORE_SUSPENDED = {SEEN(HV_STATE_PAUSED, HV_PAUSED_USER)};
-const struct hv_sight CORE_BROKEN = {SEEN(HV_STATE_PAUSED, HV_PAUSED_POSTCOPY_FAILED)};
-const struct hv_sight CORE_ABSENT = {.presence = HV_ABSENT};
-const struct hv_sight CORE_BLIND = {.presence = HV_UNREACHABLE};
+const struct hv_observation CORE_RUNS = {SEEN(HV_STATE_RUNNING, HV_RUNNING_BOOTED)};
+const struct hv_observation CORE_ARRIVED = {SEEN(HV_STATE_RUNNING, HV_RUNNING_MIGRATED)};
+const struct hv_observation CORE_INCOMING = {SEEN(HV_STATE_PAUSED, HV_PAUSED_MIGRATION)};
+const struct hv_observation CORE_SUSPENDED = {SEEN(HV_STATE_PAUSED, HV_PAUSED_USER)};
+const struct hv_observation CORE_BROKEN = {SEEN(HV_STATE_PAUSED, HV_PAUSED_POSTCOPY_FAILED)};
+const struct hv_observation CORE_ABSENT = {.presence = HV_ABSENT};
+const struct hv_observation CORE_BLIND = {.presence = HV_UNREACHABLE};
 
 /* What the core takes over it frees, so it gets copies. */
 void core_feed(struct core_world *w, const struct input *input)
@@ -75,7 +75,8 @@ struct node *core_node(struct core_world *w, const char *name)
 
 /* ---- answers ---- */
 
-static struct hv_sight sight_of(struct core_world *w, const char *host, const char *uuid)
+static struct hv_observation observation_of(struct core_world *w, const char *host,
+                                            const char *uuid)
 {
     const struct core_guest *guest = find_guest(w, uuid);
     bool first = guest == NULL || /* one the test made by hand */
@@ -88,21 +89,21 @@ static struct hv_sight sight_of(struct core_world *w, const char *host, const ch
         return CORE_BLIND;
     if (first || strcmp(guest->host, host) != 0)
         return CORE_ABSENT;
-    return (struct hv_sight){.presence = HV_PRESENT,
-                             .state = guest->is.state,
-                             .reason = guest->is.reason,
-                             .job_type = -1};
+    return (struct hv_observation){.presence = HV_PRESENT,
+                                   .state = guest->is.state,
+                                   .reason = guest->is.reason,
+                                   .job_type = -1};
 }
 
-static void answer_look(struct core_world *w, const struct effect *effect)
+static void answer_observe(struct core_world *w, const struct effect *effect)
 {
-    w->looks++;
-    if (w->loses.looks)
+    w->observations++;
+    if (w->loses.observations)
         return;
-    struct input input = {.kind = INPUT_LOOK, .id = effect->of.act.id};
+    struct input input = {.kind = INPUT_OBSERVED, .id = effect->of.act.id};
     TEXT_SET(input.host, effect->of.act.node);
     TEXT_SET(input.guest, effect->of.act.guest);
-    input.of.sight = sight_of(w, effect->of.act.node, effect->of.act.guest);
+    input.of.observation = observation_of(w, effect->of.act.node, effect->of.act.guest);
     core_feed(w, &input);
 }
 
@@ -116,7 +117,7 @@ static void answer_ask_job(struct core_world *w, const struct effect *effect)
     bool first = guest == NULL || strcmp(effect->of.act.guest, CORE_GUEST) == 0;
     TEXT_SET(input.host, effect->of.act.node);
     TEXT_SET(input.guest, effect->of.act.guest);
-    if (sight_of(w, effect->of.act.node, effect->of.act.guest).presence != HV_PRESENT)
+    if (observation_of(w, effect->of.act.node, effect->of.act.guest).presence != HV_PRESENT)
         err_set(&input.err, ERR_UNREACHABLE, "no");
     input.of.stats.type = first ? w->job_type : guest->job_type;
     input.of.stats.operation = first ? w->job_operation : guest->job_operation;
@@ -179,7 +180,7 @@ static void note_migrate(struct core_world *w, const struct effect *effect)
 static void play(struct core_world *w, const struct effect *effect)
 {
     switch (effect->kind) {
-    case EFFECT_DO_LOOK: answer_look(w, effect); break;
+    case EFFECT_DO_OBSERVE: answer_observe(w, effect); break;
     case EFFECT_DO_ASK_JOB: answer_ask_job(w, effect); break;
     case EFFECT_DO_COMPARE_CPU: answer_cpu(w, effect); break;
     case EFFECT_DO_ASK_VOLUMES: answer_volumes(w, effect); break;
@@ -213,7 +214,7 @@ void core_settle(struct core_world *w)
     }
 }
 
-void core_pass(struct core_world *w, int64_t ms)
+void core_advance(struct core_world *w, int64_t ms)
 {
     for (int64_t i = 0; i < ms; i += 100) {
         w->now.mono_ms += 100;
@@ -411,9 +412,9 @@ void core_define(struct core_world *w, const char *guest)
     core_feed(w, &input);
 }
 
-void core_able(struct core_world *w, const char *host, struct hv_abilities *take_abilities)
+void core_able(struct core_world *w, const char *host, struct hv_capabilities *take_capabilities)
 {
-    struct input input = {.kind = INPUT_ABILITIES, .of.abilities = take_abilities};
+    struct input input = {.kind = INPUT_CAPABILITIES, .of.capabilities = take_capabilities};
     TEXT_SET(input.host, host);
     core_feed(w, &input);
 }
@@ -428,25 +429,25 @@ static bool asks(struct core_world *w, struct input *input, struct migration_ref
     return done;
 }
 
-struct job *core_ask(struct core_world *w, const char *guest, const struct core_wish *wish)
+struct job *core_ask(struct core_world *w, const char *guest, const struct core_request *with)
 {
-    static const struct core_wish nothing;
+    static const struct core_request nothing;
     struct input input = {.kind = INPUT_CREATE};
     struct migration_request *request = &input.of.create.request;
     struct migration_ref ref = {{0}, {0}, {0}};
-    if (wish == NULL)
-        wish = &nothing;
-    TEXT_SET(request->ns, wish->ns != NULL ? wish->ns : "default");
+    if (with == NULL)
+        with = &nothing;
+    TEXT_SET(request->ns, with->ns != NULL ? with->ns : "default");
     TEXT_SET(request->guest_name, guest);
     TEXT_SET(request->requester, "tester");
-    TEXT_SET(request->priority, wish->priority != NULL ? wish->priority : "");
-    TEXT_SET(request->target, wish->target != NULL ? wish->target : "");
-    TEXT_SET(request->name, wish->name != NULL ? wish->name : "");
-    request->metadata_json = wish->metadata;
-    request->selector_json = wish->selector;
-    request->volumes_json = wish->volumes;
-    request->bandwidth_mibs = wish->bandwidth_mibs;
-    request->dry_run = wish->dry_run;
+    TEXT_SET(request->priority, with->priority != NULL ? with->priority : "");
+    TEXT_SET(request->target, with->target != NULL ? with->target : "");
+    TEXT_SET(request->name, with->name != NULL ? with->name : "");
+    request->metadata_json = with->metadata;
+    request->selector_json = with->selector;
+    request->volumes_json = with->volumes;
+    request->bandwidth_mibs = with->bandwidth_mibs;
+    request->dry_run = with->dry_run;
     if (!asks(w, &input, &ref))
         return NULL;
     core_settle(w);
@@ -542,7 +543,7 @@ static void returns(struct core_world *w, const char *name, enum err_code code)
     if (code != ERR_NONE)
         err_set(&input.err, code, "operation failed");
     core_feed(w, &input);
-    core_pass(w, 100);
+    core_advance(w, 100);
 }
 
 void core_fails(struct core_world *w, const char *guest)

@@ -11,8 +11,8 @@
 #define TESTS_CORE_WORLD_H
 
 #include "engine/core/reconcile.h"
-#include "engine/model/rejection.h"
-#include "engine/model/volumes.h"
+#include "engine/model/definition/volumes.h"
+#include "engine/model/fleet/rejection.h"
 
 #define CORE_GUEST "11111111-1111-4111-8111-111111111111"
 #define CORE_OTHER "22222222-2222-4222-8222-222222222222"
@@ -38,13 +38,13 @@ struct core_world {
     struct effects fx;
     size_t played; /* effects already played out */
     struct moment now;
-    struct hv_sight source, target;
+    struct hv_observation source, target;
     int job_type, job_operation; /* what the source says of g1's job */
     uint64_t rest_bytes;         /* what is left to move: core_move.h */
     uint64_t tuned_id;           /* the order about downtime that was answered last */
     bool hides_version;          /* hosts that connect do not say which libvirt they have */
     struct {
-        bool looks;               /* answers to looks get lost */
+        bool observations;        /* answers to looks get lost */
         bool jobs, cpus, volumes; /* answers about these */
         bool stops;               /* answers to the order to end a backup */
         bool paths;               /* what helpers find */
@@ -54,7 +54,7 @@ struct core_world {
     enum err_code volumes_unasked; /* they cannot be asked */
     uint64_t migrate_id, abort_id, stop_id;
     unsigned migrates, aborts, watches, unwatches, warnings;
-    unsigned looks, compares, shutdowns, backup_stops, removes;
+    unsigned observations, compares, shutdowns, backup_stops, removes;
     struct {
         unsigned jobs, volumes, paths;
     } asks;                 /* questions so far */
@@ -67,8 +67,9 @@ struct core_world {
     struct core_guest guests[CORE_GUESTS];
 };
 
-extern const struct hv_sight CORE_RUNS, CORE_ARRIVED, CORE_INCOMING, CORE_SUSPENDED, CORE_BROKEN;
-extern const struct hv_sight CORE_ABSENT, CORE_BLIND;
+extern const struct hv_observation CORE_RUNS, CORE_ARRIVED, CORE_INCOMING, CORE_SUSPENDED,
+    CORE_BROKEN;
+extern const struct hv_observation CORE_ABSENT, CORE_BLIND;
 
 struct core_world *core_new(void);    /* h1 and h2 connected, guest g1 on h1 */
 struct core_world *core_moving(void); /* ... and its memory moves to h2 */
@@ -77,7 +78,7 @@ struct fleet_config core_config(void); /* what core_new() begins with: no limits
 
 void core_feed(struct core_world *w, const struct input *input);
 void core_settle(struct core_world *w); /* plays out everything asked for so far */
-void core_pass(struct core_world *w, int64_t ms);
+void core_advance(struct core_world *w, int64_t ms);
 void core_connect(struct core_world *w, const char *host, bool connected);
 void core_create(struct core_world *w);
 void core_cancel(struct core_world *w);
@@ -99,16 +100,16 @@ void core_add_guests(struct core_world *w, const char *host, unsigned from, unsi
 void core_list(struct core_world *w, const char *host); /* the host says who is there */
 void core_size(struct core_world *w, const char *host, uint64_t mib, unsigned cpus);
 void core_define(struct core_world *w, const char *guest); /* its facts are read */
-void core_able(struct core_world *w, const char *host, struct hv_abilities *take_abilities);
+void core_able(struct core_world *w, const char *host, struct hv_capabilities *take_capabilities);
 void core_abort_asked(struct core_world *w, const char *guest); /* its job is cancelled */
 
 /* ---- requests; refused: false or NULL, and w->err says why ---- */
-struct core_wish { /* all may be left out */
+struct core_request { /* all may be left out */
     const char *priority, *target, *name, *metadata, *selector, *volumes, *ns;
     uint64_t bandwidth_mibs;
     bool dry_run;
 };
-struct job *core_ask(struct core_world *w, const char *guest, const struct core_wish *wish);
+struct job *core_ask(struct core_world *w, const char *guest, const struct core_request *request);
 bool core_put(struct core_world *w, enum object_kind kind, const char *name, const char *spec);
 bool core_remove(struct core_world *w, enum object_kind kind, const char *name);
 bool core_evict(struct core_world *w, const struct eviction_request *request);

@@ -52,14 +52,14 @@ static void phases(FILE *out)
 #define BUSY "busy"
 #define FINAL "final"
 #define PHASE(id, name, kind, help) (void)fprintf(out, "| `%s` | %s | %s |\n", name, kind, help);
-#include "engine/model/phase.def"
+#include "engine/model/job/phase.def"
 #undef PHASE
 #undef WAITING
 #undef BUSY
 #undef FINAL
     head(out, "Triggers", "Reasons for a step from one phase to another.", "trigger | meaning");
 #define TRIGGER(id, name, help) (void)fprintf(out, "| `%s` | %s |\n", name, help);
-#include "engine/model/phase.def"
+#include "engine/model/job/phase.def"
 #undef TRIGGER
 }
 
@@ -77,37 +77,37 @@ static void job_words(FILE *out)
          "reason | limit | meaning");
 #define PENDING(id, name, limit_s, help) \
     (void)fprintf(out, "| `%s` | %d | %s |\n", name, limit_s, help);
-#include "engine/model/pending.def"
+#include "engine/model/job/pending.def"
 #undef PENDING
     head(out, "Priority classes", "Highest first; within a class the oldest migration goes first.",
          "class | meaning");
 #define PRIORITY(id, name, weight, help) row(out, name, help);
-#include "engine/model/priority.def"
+#include "engine/model/settings/priority.def"
 #undef PRIORITY
     head(out, "Modes", "How memory is transferred.", "mode | meaning");
 #define MODE(id, name, help) row(out, name, help);
-#include "engine/model/mode.def"
+#include "engine/model/job/mode.def"
 #undef MODE
     head(out, "Abort states", "State of an abort request.", "state | meaning");
 #define ABORT(id, name, help) row(out, name, help);
-#include "engine/model/abort.def"
+#include "engine/model/job/abort.def"
 #undef ABORT
     head(out, "Abort causes", "Who or what requested the abort.", "cause | meaning");
 #define ABORT_CAUSE(id, name, help) row(out, name, help);
-#include "engine/model/abort_cause.def"
+#include "engine/model/job/abort_cause.def"
 #undef ABORT_CAUSE
     head(out, "Recovery", "State of the recovery of a broken post-copy.", "state | meaning");
 #define RECOVERY(id, name, help) row(out, name, help);
-#include "engine/model/recovery.def"
+#include "engine/model/job/recovery.def"
 #undef RECOVERY
     head(out, "Outcomes", "How a migration ended.", "outcome | meaning");
 #define OUTCOME(id, name, help) row(out, name, help);
-#include "engine/model/outcome.def"
+#include "engine/model/job/outcome.def"
 #undef OUTCOME
     head(out, "Location of the guest", "Decided from the domain states on both hosts.",
          "place | meaning");
 #define GUEST_AT(id, name, help) row(out, name, help);
-#include "engine/model/outcome.def"
+#include "engine/model/job/outcome.def"
 #undef GUEST_AT
 }
 
@@ -120,7 +120,7 @@ static void unmovables(FILE *out)
          "reason | live | storage | message | what to do");
 #define UNMOVABLE(id, name, live, storage, message, help) \
     (void)fprintf(out, "| `%s` | %s | %s | %s | %s |\n", name, #live, #storage, message, help);
-#include "engine/model/migratable.def"
+#include "engine/model/definition/migratable.def"
 #undef UNMOVABLE
 }
 
@@ -134,21 +134,21 @@ static void places(FILE *out)
 #define REJECT(id, name, when, help) \
     if (*(name) != '\0')             \
         (void)fprintf(out, "| `%s` | %s | %s |\n", name, #when, help);
-#include "engine/model/rejection.def"
+#include "engine/model/fleet/rejection.def"
 #undef REJECT
     head(out, "Launchers", "A guest on a node, or the reservation for it; shown as a Pod.",
          "state | pod phase | meaning");
 #define LAUNCHER(id, name, pod_phase, help) \
     if (*(name) != '\0')                    \
         (void)fprintf(out, "| `%s` | %s | %s |\n", name, pod_phase, help);
-#include "engine/model/launcher.def"
+#include "engine/model/job/launcher.def"
 #undef LAUNCHER
     head(out, "Origins",
          "Who created the migration. Automatic migrations back off after a failure.",
          "origin | automatic | meaning");
 #define ORIGIN(id, name, automatic, help) \
     (void)fprintf(out, "| `%s` | %s | %s |\n", name, #automatic, help);
-#include "engine/model/origin.def"
+#include "engine/model/job/origin.def"
 #undef ORIGIN
 }
 
@@ -160,7 +160,7 @@ static void monitor(FILE *out)
          "decision | action | meaning");
 #define DECISION(id, name, action, help) \
     (void)fprintf(out, "| `%s` | %s | %s |\n", name, #action, help);
-#include "engine/model/decision.def"
+#include "engine/model/job/decision.def"
 #undef DECISION
 }
 
@@ -171,7 +171,7 @@ static void orders(FILE *out)
          "answer.",
          "action | meaning");
 #define INTENT(id, name, help) row(out, name, help);
-#include "engine/model/intent.def"
+#include "engine/model/job/intent.def"
 #undef INTENT
 }
 
@@ -215,14 +215,14 @@ static void forecasts(FILE *out)
 {
     head(out, "Forecasts", "How a migration is expected to end: `ferry check`.", "end | meaning");
 #define ENDING(id, name, help) row(out, name, help);
-#include "engine/model/forecast.def"
+#include "engine/model/forecast/forecast.def"
 #undef ENDING
     (void)fprintf(out, "\nWhat a forecast rests on: the dirty rate and the bandwidth:\n\n");
 #define DIRTY(id, name, help) (void)fprintf(out, "- dirty rate `%s`: %s\n", name, help);
-#include "engine/model/forecast.def"
+#include "engine/model/forecast/forecast.def"
 #undef DIRTY
 #define BANDWIDTH(id, name, help) (void)fprintf(out, "- bandwidth `%s`: %s\n", name, help);
-#include "engine/model/forecast.def"
+#include "engine/model/forecast/forecast.def"
 #undef BANDWIDTH
 }
 
@@ -244,36 +244,36 @@ static void documents(FILE *out)
 {
     head(out, "Documents", "Objects that users write and Ferry stores.", "kind | meaning");
 #define OBJECT(id, kind, spaced, help) row(out, kind, help);
-#include "engine/model/object.def"
+#include "engine/model/objects/object.def"
 #undef OBJECT
     head(out, "Migration settings",
          "In `migrations:` of the configuration and, where policy says YES, in a MigrationPolicy.",
          "setting | default | policy | meaning");
 #define SETTING(id, type, json, fallback, low, high, policy, help) \
     (void)fprintf(out, "| `%s` | %s | %s | %s |\n", json, #fallback, #policy, help);
-#include "engine/model/migration_config.def"
+#include "engine/model/settings/migration_config.def"
 #undef SETTING
     head(out, "Eviction strategies", "What happens to a guest when its node is drained.",
          "strategy | moved | meaning");
 #define STRATEGY(id, name, moves, marks, help) \
     if (*(name) != '\0')                       \
         (void)fprintf(out, "| `%s` | %s | %s |\n", name, #moves, help);
-#include "engine/model/eviction.def"
+#include "engine/model/settings/eviction.def"
 #undef STRATEGY
     head(out, "Drains", "States of a Drain.", "state | meaning");
 #define DRAIN(id, name, final, help) row(out, name, help);
-#include "engine/model/drain.def"
+#include "engine/model/objects/drain.def"
 #undef DRAIN
     head(out, "Guests of a drain", "One state each.", "state | meaning");
 #define DRAIN_GUEST(id, name, help) row(out, name, help);
-#include "engine/model/drain.def"
+#include "engine/model/objects/drain.def"
 #undef DRAIN_GUEST
     head(out, "What blocks a guest of a drain", "With what would unblock the guest.",
          "reason | meaning | what to do");
 #define BLOCK(id, name, help, unblock) \
     if (*(name) != '\0')               \
         (void)fprintf(out, "| `%s` | %s | %s |\n", name, help, unblock);
-#include "engine/model/drain.def"
+#include "engine/model/objects/drain.def"
 #undef BLOCK
 }
 
@@ -376,13 +376,13 @@ static void incidents(FILE *out)
 #define LASTS "an acknowledgement or override"
 #define INCIDENT_KIND(id, name, lasts, help) \
     (void)fprintf(out, "| `%s` | %s | %s |\n", name, lasts, help);
-#include "engine/model/incident.def"
+#include "engine/model/job/incident.def"
 #undef INCIDENT_KIND
 #undef FADES
 #undef LASTS
     head(out, "Ends of incidents", "What closed an incident.", "by | meaning");
 #define INCIDENT_END(id, name, help) row(out, name, help);
-#include "engine/model/incident.def"
+#include "engine/model/job/incident.def"
 #undef INCIDENT_END
 }
 

@@ -14,14 +14,14 @@
 
 enum phase_id {
 #define PHASE(id, name, kind, help) PHASE_##id,
-#include "engine/model/phase.def"
+#include "engine/model/job/phase.def"
 #undef PHASE
     PHASE_COUNT
 };
 
 static const char *const phase_names[PHASE_COUNT] = {
 #define PHASE(id, name, kind, help) name,
-#include "engine/model/phase.def"
+#include "engine/model/job/phase.def"
 #undef PHASE
 };
 
@@ -30,7 +30,7 @@ static const struct {
     const char *why;
 } steps[] = {
 #define STEP(from, why, to) {PHASE_##from, PHASE_##to, #why},
-#include "engine/model/phase.def"
+#include "engine/model/job/phase.def"
 #undef STEP
 };
 
@@ -38,7 +38,7 @@ static const struct {
     const char *id, *name;
 } triggers[] = {
 #define TRIGGER(id, name, help) {#id, name},
-#include "engine/model/phase.def"
+#include "engine/model/job/phase.def"
 #undef TRIGGER
 };
 
@@ -127,7 +127,7 @@ static void outage(FILE *out)
 #define EFFECT(id, is, commit, call, answer, help) \
     if ((commit) != NULL)                          \
         (void)fprintf(out, "| `%s` | %s | %s |\n", #id, (const char *)(commit), help);
-#include "engine/model/effect.def"
+#include "engine/model/turn/effect.def"
 #undef EFFECT
 #undef WAITS
 #undef GOES

@@ -111,32 +111,33 @@ static struct judge_hit *new_hit(struct judge *judge)
 /* Once full, the older half stays and the newer one is written over in turn. */
 static void add_place(struct judge_hit *hit, unsigned seq)
 {
-    enum { KEPT = JUDGE_PLACES / 2 };
-    unsigned newest = hit->n_places <= JUDGE_PLACES
-                          ? hit->n_places - 1
-                          : KEPT + (hit->n_places - 1 - JUDGE_PLACES) % (JUDGE_PLACES - KEPT);
-    if (hit->n_places > 0 && hit->places[newest] == seq)
+    enum { KEPT = JUDGE_POSITIONS / 2 };
+    unsigned newest =
+        hit->n_positions <= JUDGE_POSITIONS
+            ? hit->n_positions - 1
+            : KEPT + (hit->n_positions - 1 - JUDGE_POSITIONS) % (JUDGE_POSITIONS - KEPT);
+    if (hit->n_positions > 0 && hit->positions[newest] == seq)
         return;
-    unsigned at = hit->n_places < JUDGE_PLACES
-                      ? hit->n_places
-                      : KEPT + (hit->n_places - JUDGE_PLACES) % (JUDGE_PLACES - KEPT);
-    hit->places[at] = seq;
-    hit->n_places++;
+    unsigned at = hit->n_positions < JUDGE_POSITIONS
+                      ? hit->n_positions
+                      : KEPT + (hit->n_positions - JUDGE_POSITIONS) % (JUDGE_POSITIONS - KEPT);
+    hit->positions[at] = seq;
+    hit->n_positions++;
 }
 
 static void note(struct judge *judge, unsigned pattern, size_t end)
 {
-    uint32_t *place = &judge->hit_of[(size_t)pattern * JUDGE_SLOTS + judge->slot];
-    if (*place != 0) {
-        add_place(&judge->hits[*place - 1], judge->n_messages);
+    uint32_t *position = &judge->hit_of[(size_t)pattern * JUDGE_SLOTS + judge->slot];
+    if (*position != 0) {
+        add_place(&judge->hits[*position - 1], judge->n_messages);
         return;
     }
     struct judge_hit *hit = new_hit(judge);
     if (hit == NULL)
         return;
-    *place = judge->n_hits;
+    *position = judge->n_hits;
     hit->seq = judge->n_messages;
-    hit->n_places = 0;
+    hit->n_positions = 0;
     add_place(hit, hit->seq);
     hit->end = judge->before + end;
     hit->at_ms = judge->at_ms;
@@ -163,7 +164,7 @@ static void on_value(void *ctx, unsigned pattern, size_t end)
             (struct judge_value_hit){judge->n_facts - 1, pattern};
 }
 
-static void look(struct judge *judge, const char *text, size_t n, match_fn *fn)
+static void match(struct judge *judge, const char *text, size_t n, match_fn *fn)
 {
     for (unsigned i = 0; n > 0 && i < RULE_MATCHERS; i++)
         if (judge->rules->matchers[i] != NULL) {
@@ -206,7 +207,7 @@ static void hear_message(void *ctx, const struct evidence_message *message)
         if (is_text(message->text + from, n)) {
             judge->length =
                 match_normalise(message->text + from, n, judge->seen, sizeof judge->seen);
-            look(judge, judge->seen, judge->length, on_text);
+            match(judge, judge->seen, judge->length, on_text);
             hear_words(judge);
             judge_see_stuck(judge);
         }
@@ -247,10 +248,10 @@ static void hear_fact(void *ctx, const struct evidence_fact *fact)
     judge->at_ms = fact->at_ms;
     judge->origin = kept->origin[0] != '\0' ? kept->origin : "facts";
     if (!fact->is_own) {
-        look(judge, judge->seen, judge->length, on_text);
+        match(judge, judge->seen, judge->length, on_text);
         hear_words(judge);
     }
-    look(judge, judge->seen + from, n, on_value);
+    match(judge, judge->seen + from, n, on_value);
 }
 
 struct evidence_sink judge_sink(struct judge *judge)

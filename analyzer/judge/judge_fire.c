@@ -13,10 +13,10 @@ static const struct judge_hit *hit_in(const struct judge *judge, const struct ru
                                       unsigned use, unsigned slot)
 {
     unsigned pattern = judge->rules->uses[use];
-    uint32_t place = judge->hit_of[(size_t)pattern * JUDGE_SLOTS + slot];
+    uint32_t position = judge->hit_of[(size_t)pattern * JUDGE_SLOTS + slot];
     bool is_seen = rule == NULL || rule->side == SIDE_UNKNOWN || slot == SIDE_UNKNOWN ||
                    slot == rule->side || slot == JUDGE_SLOT_FACT;
-    return place != 0 && is_seen ? &judge->hits[place - 1] : NULL;
+    return position != 0 && is_seen ? &judge->hits[position - 1] : NULL;
 }
 
 static const struct judge_hit *hit_for(const struct judge *judge, const struct rule *rule,
@@ -36,7 +36,7 @@ static const unsigned ANYWHERE = UINT32_MAX;
 
 static unsigned place_count(const struct judge_hit *hit)
 {
-    return hit->n_places < JUDGE_PLACES ? hit->n_places : JUDGE_PLACES;
+    return hit->n_positions < JUDGE_POSITIONS ? hit->n_positions : JUDGE_POSITIONS;
 }
 
 /* A fact is near everything; a message is near those around it. In a log of months other words of
@@ -50,7 +50,7 @@ static bool is_near(const struct judge *judge, const struct rule *rule, unsigned
         if (slot == JUDGE_SLOT_FACT || seq == ANYWHERE)
             return true;
         for (unsigned i = 0; i < place_count(hit); i++)
-            if (hit->places[i] + JUDGE_NEAR >= seq && seq + JUDGE_NEAR >= hit->places[i])
+            if (hit->positions[i] + JUDGE_NEAR >= seq && seq + JUDGE_NEAR >= hit->positions[i])
                 return true;
     }
     return false;
@@ -80,7 +80,7 @@ static bool fits_somewhere(const struct judge *judge, const struct rule *rule)
                 return true;
             for (unsigned i = 0; hit != NULL && slot != JUDGE_SLOT_FACT && i < place_count(hit);
                  i++)
-                if (fits_around(judge, rule, hit->places[i]))
+                if (fits_around(judge, rule, hit->positions[i]))
                     return true;
         }
     return false;

@@ -12,17 +12,17 @@ enum {
     JUDGE_VALUE_MAX = 256,
     JUDGE_VALUE_HITS_MAX = 4096,
     JUDGE_GIVES_MAX = 64,
-    JUDGE_NEAR = 50,   /* messages further apart than this have nothing to do with each other */
-    JUDGE_PLACES = 12, /* where a pattern was found: the first half of them, and the newest */
+    JUDGE_NEAR = 50,      /* messages further apart than this have nothing to do with each other */
+    JUDGE_POSITIONS = 12, /* where a pattern was found: the first half of them, and the newest */
     JUDGE_SLOTS = SIDES + 1, /* where a pattern was found: a message of that side, or a fact */
     JUDGE_SLOT_FACT = SIDES,
 };
 
 /* The first time that a pattern was found in a slot, and where else. */
 struct judge_hit {
-    unsigned seq;                  /* number of the message */
-    unsigned places[JUDGE_PLACES]; /* numbers of messages, this one first */
-    unsigned n_places;
+    unsigned seq;                        /* number of the message */
+    unsigned positions[JUDGE_POSITIONS]; /* numbers of messages, this one first */
+    unsigned n_positions;
     size_t end; /* where in it */
     int64_t at_ms;
     enum side side;

@@ -434,13 +434,13 @@ void kube_read(struct pieces *pieces, struct json_object *object, const char *li
 
 bool kube_tags_of_path(const char *path, struct tags *out_tags)
 {
-    const char *pod = strstr(path, "virt-launcher-"), *spaces = strstr(path, "namespaces/");
+    const char *pod = strstr(path, "virt-launcher-"), *namespaces = strstr(path, "namespaces/");
     char ns[64] = "", name[PIECES_NAME_MAX];
     if (pod == NULL)
         return false;
-    if (spaces != NULL && spaces < pod) {
-        spaces += strlen("namespaces/");
-        (void)snprintf(ns, sizeof ns, "%.*s", (int)strcspn(spaces, "/"), spaces);
+    if (namespaces != NULL && namespaces < pod) {
+        namespaces += strlen("namespaces/");
+        (void)snprintf(ns, sizeof ns, "%.*s", (int)strcspn(namespaces, "/"), namespaces);
     }
     (void)snprintf(name, sizeof name, "%.*s", (int)strcspn(pod, "/._"), pod);
     struct tags tags = {0};

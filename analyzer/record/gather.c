@@ -135,21 +135,22 @@ static bool see_error(void *ctx, const struct store_error *row)
     return true;
 }
 
-static struct hv_sight sight_of(const char *presence, const char *state, const char *reason)
+static struct hv_observation observation_of(const char *presence, const char *state,
+                                            const char *reason)
 {
-    struct hv_sight sight = {.presence = hv_presence_from_name(presence)};
-    if (sight.presence == HV_PRESENT)
-        hv_state_from_names(state, reason, &sight.state, &sight.reason);
-    return sight;
+    struct hv_observation observation = {.presence = hv_presence_from_name(presence)};
+    if (observation.presence == HV_PRESENT)
+        hv_state_from_names(state, reason, &observation.state, &observation.reason);
+    return observation;
 }
 
 static const char *view_of(const char *presence, const char *state, const char *reason)
 {
-    struct hv_sight sight = sight_of(presence, state, reason);
-    return ownership_side_name(ownership_side(&sight));
+    struct hv_observation observation = observation_of(presence, state, reason);
+    return ownership_side_name(ownership_side(&observation));
 }
 
-static bool see_sighting(void *ctx, const struct store_sighting *row)
+static bool see_observation(void *ctx, const struct store_observation *row)
 {
     struct gathering *g = ctx;
     bool is_source = strcmp(row->role, "source") == 0;
@@ -284,7 +285,7 @@ bool gather_record(struct store *store, const struct gathered *job,
     bool read = ops->each_transition(store, job->uid, see_step, &g, err) &&
                 ops->each_error(store, job->uid, see_error, &g, err) &&
                 ops->each_intent(store, job->uid, see_intent, &g, err) &&
-                ops->each_sighting(store, job->uid, see_sighting, &g, err) &&
+                ops->each_observation(store, job->uid, see_observation, &g, err) &&
                 ops->each_mode(store, job->uid, see_mode, &g, err) &&
                 ops->each_decision(store, job->uid, see_decision, &g, err) &&
                 ops->find_job(store, "", job->uid, see_job, &g, err) &&
@@ -329,18 +330,18 @@ static bool take_call(void *ctx, const struct store_intent *row)
     return true;
 }
 
-static bool take_later(void *ctx, const struct store_sighting *row)
+static bool take_later(void *ctx, const struct store_observation *row)
 {
     struct gathered *job = ctx;
-    struct hv_sight sight = sight_of(row->presence, row->state, row->reason);
-    enum ownership_side side = ownership_side(&sight);
+    struct hv_observation observation = observation_of(row->presence, row->state, row->reason);
+    enum ownership_side side = ownership_side(&observation);
     if (job->outcome != OUTCOME_SUCCEEDED || strcmp(row->moment, "later") != 0)
         return true;
     bool is_source = strcmp(row->role, "source") == 0;
     if (is_source)
         job->back = job->back || side == SIDE_OWNS;
     else if (!job->seen_later)
-        job->fell = side == SIDE_OFF || side == SIDE_ABSENT;
+        job->crashed = side == SIDE_OFF || side == SIDE_ABSENT;
     job->seen_later = job->seen_later || !is_source;
     return true;
 }
@@ -360,9 +361,9 @@ bool gather_job(struct store *store, const char *job_uid, struct gathered *out_j
     bool read = store->ops->find_job(store, "", job_uid, take_job, out_job, err) &&
                 store->ops->each_transition(store, job_uid, take_end, out_job, err) &&
                 store->ops->each_intent(store, job_uid, take_call, out_job, err) &&
-                store->ops->each_sighting(store, job_uid, take_later, out_job, err);
+                store->ops->each_observation(store, job_uid, take_later, out_job, err);
     if (out_job->back || strcmp(out_job->ended_by, trigger_name(TRIGGER_ON_TARGET)) != 0)
-        out_job->fell =
+        out_job->crashed =
             false; /* somebody moved it back; or an operator's word, nobody saw it run */
     return read;
 }

@@ -23,7 +23,7 @@ struct gathered {
     bool handed_off;
     bool has_error;        /* the migrate call said that it failed */
     bool recovered;        /* ... and a broken post-copy was taken up again after it */
-    bool fell;             /* it arrived, but a second later the target did not have it any more */
+    bool crashed;          /* it arrived, but a second later the target did not have it any more */
     bool seen_later, back; /* the target was seen then; it was on its source again */
     int64_t created_ms, handed_off_ms, started_ms, ended_ms;
     int64_t called_ms, answered_ms; /* of the newest migrate call; 0: none, no answer */

@@ -7,7 +7,8 @@
 
 bool recorded_is_plain(const struct gathered *job)
 {
-    return job->outcome == OUTCOME_SUCCEEDED && (!job->has_error || job->recovered) && !job->fell;
+    return job->outcome == OUTCOME_SUCCEEDED && (!job->has_error || job->recovered) &&
+           !job->crashed;
 }
 
 /* The engine's own: explained here, never changed. */
@@ -49,18 +50,18 @@ static void forgive(struct verdict *verdict)
 
 /* It arrived and is down, unless something says that its owner wanted that. What else its log names
  * is the better cause if it is one of the data plane; what was said on the way there is not. */
-static bool is_fallen(const struct gathered *job, struct verdict *verdict)
+static bool is_crashed(const struct gathered *job, struct verdict *verdict)
 {
     const enum cause crash = CAUSE_DESTINATION_CRASH_AFTER_SWITCHOVER;
-    bool fell = false;
-    for (unsigned i = 0; job->fell && i < verdict->n_points; i++)
-        fell = fell || verdict->points[i].cause == crash;
-    if (fell && verdict->plane != PLANE_DATA) {
+    bool crashed = false;
+    for (unsigned i = 0; job->crashed && i < verdict->n_points; i++)
+        crashed = crashed || verdict->points[i].cause == crash;
+    if (crashed && verdict->plane != PLANE_DATA) {
         verdict->cause = crash;
         verdict->plane = PLANE_DATA;
         verdict->action = cause_row(crash)->action;
     }
-    return fell;
+    return crashed;
 }
 
 bool recorded_judge(struct store *store, const struct gathered *job, const struct notes *notes,
@@ -77,22 +78,22 @@ bool recorded_judge(struct store *store, const struct gathered *job, const struc
     judge_give(judge, out_verdict);
     if (cause_row(out_verdict->cause)->plane == PLANE_OPEN && job->called_ms == 0)
         out_verdict->plane = PLANE_CONTROL; /* nothing had been asked of a hypervisor */
-    bool fell = is_fallen(job, out_verdict);
-    bool stays = fell || (job->has_error && out_verdict->cause == CAUSE_FALSE_FAILURE_REPORT);
+    bool crashed = is_crashed(job, out_verdict);
+    bool stays = crashed || (job->has_error && out_verdict->cause == CAUSE_FALSE_FAILURE_REPORT);
     if (job->outcome == OUTCOME_SUCCEEDED && !stays)
         forgive(out_verdict);
     repeat_end(job, out_verdict);
-    if (fell)
-        out_verdict->guest = GUEST_AT_FELL;
+    if (crashed)
+        out_verdict->guest = GUEST_AT_CRASHED;
     return true;
 }
 
 void recorded_fill(const struct verdict *verdict, const struct gathered *job,
                    const struct notes *notes, int64_t judged_ms, struct recorded_rows *out_rows,
-                   struct judgement *out_judgement)
+                   struct verdict_rows *out_verdict_rows)
 {
     const struct cause_row *cause = cause_row(verdict->cause);
-    *out_judgement = (struct judgement){
+    *out_verdict_rows = (struct verdict_rows){
         .verdict = {.job_uid = job->uid,
                     .at_ms = job->ended_ms,
                     .outcome = outcome_name(verdict->outcome),

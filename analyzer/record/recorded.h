@@ -9,7 +9,7 @@
 
 #include "analyzer/judge/judge.h"
 #include "analyzer/record/gather.h"
-#include "engine/model/judgement.h"
+#include "engine/model/job/verdict_rows.h"
 
 /* notes NULL: those that were stored with its last verdict. The judge forgets what it held. */
 MUST_CHECK bool recorded_judge(struct store *store, const struct gathered *job,
@@ -27,9 +27,9 @@ struct recorded_rows {
 };
 void recorded_fill(const struct verdict *verdict, const struct gathered *job,
                    const struct notes *notes, int64_t judged_ms, struct recorded_rows *out_rows,
-                   struct judgement *out_judgement);
+                   struct verdict_rows *out_verdict_rows);
 
 /* A stored verdict as a document, with the keys of verdict_json(); NULL only without memory. */
-struct json_object *recorded_json(const struct judgement *judgement, const char *id);
+struct json_object *recorded_json(const struct verdict_rows *verdict_rows, const char *id);
 
 #endif

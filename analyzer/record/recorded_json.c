@@ -13,12 +13,12 @@ static void add_recoverable(struct json_object *out, const char *recoverable)
         json_add_text(out, "recoverable", recoverable);
 }
 
-static void add_points(struct json_object *out, const char *key, const struct judgement *judgement,
-                       bool is_for)
+static void add_points(struct json_object *out, const char *key,
+                       const struct verdict_rows *verdict_rows, bool is_for)
 {
     struct json_object *list = json_add_array(out, key);
-    for (size_t i = 0; i < judgement->n_points; i++) {
-        const struct store_point *point = &judgement->points[i];
+    for (size_t i = 0; i < verdict_rows->n_points; i++) {
+        const struct store_point *point = &verdict_rows->points[i];
         if ((strcmp(point->standing, point_role_name(POINT_FOR)) == 0) != is_for)
             continue;
         struct json_object *one = json_add_object(list, "");
@@ -32,11 +32,11 @@ static void add_points(struct json_object *out, const char *key, const struct ju
     }
 }
 
-static void add_numbers(struct json_object *out, const struct judgement *judgement)
+static void add_numbers(struct json_object *out, const struct verdict_rows *verdict_rows)
 {
     struct json_object *numbers = json_add_object(out, "numbers");
-    for (size_t i = 0; i < judgement->n_numbers; i++) {
-        const struct store_number *number = &judgement->numbers[i];
+    for (size_t i = 0; i < verdict_rows->n_numbers; i++) {
+        const struct store_number *number = &verdict_rows->numbers[i];
         struct json_object *one = json_add_object(numbers, number->name);
         json_add(one, "value", json_object_new_double(number->value));
         if (number->unit[0] != '\0')
@@ -44,9 +44,9 @@ static void add_numbers(struct json_object *out, const struct judgement *judgeme
     }
 }
 
-struct json_object *recorded_json(const struct judgement *judgement, const char *id)
+struct json_object *recorded_json(const struct verdict_rows *verdict_rows, const char *id)
 {
-    const struct store_verdict *verdict = &judgement->verdict;
+    const struct store_verdict *verdict = &verdict_rows->verdict;
     struct json_object *out = json_object_new_object();
     json_add_text(out, "id", id);
     json_add_text(out, "outcome", verdict->outcome);
@@ -57,9 +57,9 @@ struct json_object *recorded_json(const struct judgement *judgement, const char 
     add_recoverable(out, verdict->recoverable);
     json_add_text(out, "guest", verdict->guest_at);
     json_add_bool(out, "irrecoverable", verdict->irrecoverable);
-    add_points(out, "evidence", judgement, true);
-    add_points(out, "counter_evidence", judgement, false);
-    add_numbers(out, judgement);
+    add_points(out, "evidence", verdict_rows, true);
+    add_points(out, "counter_evidence", verdict_rows, false);
+    add_numbers(out, verdict_rows);
     json_add_text(out, "action", verdict->action);
     json_add_text(out, "runbook", verdict->runbook);
     json_add_text(out, "rule", verdict->rule);

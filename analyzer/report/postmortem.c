@@ -11,7 +11,7 @@
 #include "base/clock.h"
 #include "base/human.h"
 #include "base/json.h"
-#include "engine/model/migration_config.h"
+#include "engine/model/settings/migration_config.h"
 
 const char *pm_kind_name(enum pm_kind kind)
 {
@@ -207,11 +207,11 @@ static void add_intents(struct postmortem *pm)
     }
 }
 
-static void add_sightings(struct postmortem *pm)
+static void add_observations(struct postmortem *pm)
 {
     const struct archive *a = pm->archive;
-    for (size_t i = 0; i < a->sightings.n; i++) {
-        const struct store_sighting *row = &a->sightings.rows[i];
+    for (size_t i = 0; i < a->observations.n; i++) {
+        const struct store_observation *row = &a->observations.rows[i];
         struct pm_line *line = add(pm, row->at_ms, PM_SEEN, side_named(row->role));
         if (row->state[0] != '\0')
             say(line, row->presence, "%s(%s) on %s, %s", row->state, row->reason, row->node,
@@ -302,7 +302,7 @@ static void fact_final(struct postmortem *pm)
         pm_duration(job->final.total_ms, total);
         pm_duration(job->final.downtime_ms, down);
         pm_bytes(job->final.bytes, sent);
-        fact(pm, "Moved", "%s in %s, %" PRId64 " passes", sent, total, job->final.passes);
+        fact(pm, "Moved", "%s in %s, %" PRId64 " passes", sent, total, job->final.iterations);
         fact(pm, "Stood still", "%s", down);
     }
     if (job->forecast.percent < 0)
@@ -379,7 +379,7 @@ struct postmortem *postmortem_new(const struct archive *archive, struct err *err
     pm->zero_ms = job->times.handed_off_ms > 0 ? job->times.handed_off_ms : job->times.created_ms;
     add_phases(pm);
     add_intents(pm);
-    add_sightings(pm);
+    add_observations(pm);
     add_rest(pm);
     if (pm->n_lines > 0)
         qsort(pm->lines, pm->n_lines, sizeof *pm->lines, by_time);

@@ -145,7 +145,7 @@ bool pm_add_helps(struct postmortem *pm, struct err *err)
         a->job.result.outcome[0] != '\0' && strcmp(a->job.result.outcome, "succeeded") != 0;
     if (!failed || end == NULL || a->job.call.config_json[0] == '\0')
         return true; /* no decision of ours ended it: another one would not have helped */
-    if (a->looks.n > 0 && (!try_policies(pm, end, err) || !try_downtime(pm, end, err)))
+    if (a->monitor_inputs.n > 0 && (!try_policies(pm, end, err) || !try_downtime(pm, end, err)))
         return false;
     say_rates(pm, end);
     return true;

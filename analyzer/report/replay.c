@@ -1,5 +1,5 @@
-/* replay.c - see replay.h. Follows steer.c step by step: what that does with its monitors between
- * two looks is done here with the record. */
+/* replay.c - see replay.h. Follows monitor_driver.c step by step: what that does with its monitors
+ * between two looks is done here with the record. */
 #include "analyzer/report/replay.h"
 
 #include <inttypes.h>
@@ -17,7 +17,7 @@ struct run {
     struct monitor acting, shadow, kept;
     bool has_begun, has_kept, has_shadow;
     bool order_out;
-    struct monitor_decision wish;
+    struct monitor_decision ordered;
     size_t next_sample, next_stored;
     struct err *err;
 };
@@ -155,23 +155,23 @@ static void begin_shadow(struct run *run, const struct monitor_facts *facts)
                       &run->config, facts);
 }
 
-static bool resume(struct run *run, const struct store_look *look)
+static bool resume(struct run *run, const struct store_monitor_input *stored)
 {
     OWNED_TEXT json = run->has_kept ? monitor_save(&run->kept) : NULL;
     if (json == NULL || !monitor_load(json, &run->acting))
         return err_set(run->err, ERR_REFUSED,
                        "the trace goes on after a restart from a state that is not in it");
-    monitor_take_up(&run->acting, look->elapsed_ms);
+    monitor_take_up(&run->acting, stored->elapsed_ms);
     return true;
 }
 
-static bool begin(struct run *run, const struct store_look *look)
+static bool begin(struct run *run, const struct store_monitor_input *stored)
 {
     struct monitor_facts facts = {
-        .memory_bytes = (uint64_t)look->memory_bytes,
-        .disk_bytes = (uint64_t)look->disk_bytes,
-        .vfio = look->vfio,
-        .tuning = look->tuning,
+        .memory_bytes = (uint64_t)stored->memory_bytes,
+        .disk_bytes = (uint64_t)stored->disk_bytes,
+        .vfio = stored->vfio,
+        .tuning = stored->tuning,
     };
     const struct replay_question *q = run->question;
     run->order_out = false;
@@ -179,12 +179,12 @@ static bool begin(struct run *run, const struct store_look *look)
         return true; /* it would not have been interrupted */
     run->has_begun = true;
     if (!q->has_config) /* as allowed then: wanting to is not enough */
-        run->config.post_copy = look->post_copy;
+        run->config.post_copy = stored->post_copy;
     else
         facts.tuning = monitor_wants_ramp(&run->config);
     begin_shadow(run, &facts);
-    if (look->resumed && !run->out->is_other)
-        return resume(run, look);
+    if (stored->resumed && !run->out->is_other)
+        return resume(run, stored);
     enum monitor_kind kind = q->has_kind ? q->kind : (enum monitor_kind)run->config.monitor;
     monitor_begin(&run->acting, kind, &run->config, &facts);
     return true;
@@ -217,26 +217,27 @@ static void fill_stats(struct hv_job_stats *out, const struct store_sample *row)
     };
 }
 
-static bool fill_input(struct run *run, const struct store_look *look, struct monitor_input *input)
+static bool fill_input(struct run *run, const struct store_monitor_input *stored,
+                       struct monitor_input *input)
 {
     const struct archive *a = run->archive;
     *input = (struct monitor_input){
-        .elapsed_ms = look->elapsed_ms,
-        .mode = mode_from_name(look->mode),
-        .stopped_by_migration = look->stopped,
-        .abort_under_way = look->aborting,
+        .elapsed_ms = stored->elapsed_ms,
+        .mode = mode_from_name(stored->mode),
+        .stopped_by_migration = stored->stopped,
+        .abort_under_way = stored->aborting,
     };
-    if (look->sample_seq < 0)
+    if (stored->sample_seq < 0)
         return true;
     while (run->next_sample < a->samples.n &&
-           a->samples.rows[run->next_sample].seq < look->sample_seq)
+           a->samples.rows[run->next_sample].seq < stored->sample_seq)
         run->next_sample++;
     if (run->next_sample == a->samples.n ||
-        a->samples.rows[run->next_sample].seq != look->sample_seq)
+        a->samples.rows[run->next_sample].seq != stored->sample_seq)
         return err_set(run->err, ERR_REFUSED,
                        "sample %" PRId64 " is not in the store any more, or was never written: "
                        "without it nothing can be computed",
-                       look->sample_seq);
+                       stored->sample_seq);
     const struct store_sample *sample = &a->samples.rows[run->next_sample];
     fill_stats(&input->stats, sample);
     input->has_stats = strcmp(sample->source, "completed") != 0;
@@ -270,16 +271,16 @@ static void act(struct run *run, const struct monitor_decision *is)
     else if (is->action == MONITOR_ABORT)
         monitor_done(&run->acting, is, true, is->elapsed_ms);
     else {
-        run->wish = *is;
+        run->ordered = *is;
         run->order_out = true;
     }
 }
 
-static bool look_again(struct run *run, const struct store_look *look)
+static bool run_again(struct run *run, const struct store_monitor_input *stored)
 {
     struct monitor_input input;
     struct monitor_decision is;
-    if (!fill_input(run, look, &input))
+    if (!fill_input(run, stored, &input))
         return false;
     bool changed =
         input.mode == MODE_POSTCOPY || input.mode == MODE_PAUSED || input.abort_under_way;
@@ -287,46 +288,47 @@ static bool look_again(struct run *run, const struct store_look *look)
         run->out->end = REPLAY_STOPPED;
         return true;
     }
-    run->out->n_looks++;
-    run->out->seen_ms = look->elapsed_ms;
+    run->out->n_monitor_inputs++;
+    run->out->seen_ms = stored->elapsed_ms;
     if (run->has_shadow) {
         monitor_step(&run->shadow, &input, &is);
         if (monitor_is_news(&run->shadow, &is) &&
-            !record(run, &run->shadow, &is, true, look->at_ms))
+            !record(run, &run->shadow, &is, true, stored->at_ms))
             return false;
         if (is.action != MONITOR_NOTHING)
             monitor_done(&run->shadow, &is, true, input.elapsed_ms);
     }
     monitor_step(&run->acting, &input, &is);
-    if (monitor_is_news(&run->acting, &is) && !record(run, &run->acting, &is, false, look->at_ms))
+    if (monitor_is_news(&run->acting, &is) && !record(run, &run->acting, &is, false, stored->at_ms))
         return false;
     act(run, &is);
     return true;
 }
 
-static void answer(struct run *run, const struct store_look *look)
+static void answer(struct run *run, const struct store_monitor_input *stored)
 {
     if (run->out->is_other || !run->order_out)
         return;
     run->order_out = false;
-    monitor_done(&run->acting, &run->wish, strcmp(look->kind, "accepted") == 0, look->elapsed_ms);
+    monitor_done(&run->acting, &run->ordered, strcmp(stored->kind, "accepted") == 0,
+                 stored->elapsed_ms);
 }
 
 static bool follow(struct run *run)
 {
     const struct archive *a = run->archive;
-    for (size_t i = 0; i < a->looks.n && run->out->end == REPLAY_SAW_ALL; i++) {
-        const struct store_look *look = &a->looks.rows[i];
-        bool is_begin = strcmp(look->kind, "begin") == 0;
-        if (is_begin ? !begin(run, look)
+    for (size_t i = 0; i < a->monitor_inputs.n && run->out->end == REPLAY_SAW_ALL; i++) {
+        const struct store_monitor_input *stored = &a->monitor_inputs.rows[i];
+        bool is_begin = strcmp(stored->kind, "begin") == 0;
+        if (is_begin ? !begin(run, stored)
                      : !run->has_begun &&
                            err_set(run->err, ERR_REFUSED, "the beginning of the trace is missing"))
             return false;
-        if (strcmp(look->kind, "look") == 0) {
-            if (!look_again(run, look))
+        if (strcmp(stored->kind, "look") == 0) {
+            if (!run_again(run, stored))
                 return false;
         } else if (!is_begin)
-            answer(run, look);
+            answer(run, stored);
     }
     return true;
 }
@@ -344,7 +346,7 @@ bool replay_run(const struct archive *archive, const struct replay_question *que
         run->config = question->config;
     else
         migration_config_thaw(archive->job.call.config_json, &run->config);
-    bool done = archive->looks.n > 0 && !archive->is_cut
+    bool done = archive->monitor_inputs.n > 0 && !archive->is_cut
                     ? follow(run)
                     : err_set(err, ERR_REFUSED,
                               archive->is_cut ? "its record is too long to be replayed"

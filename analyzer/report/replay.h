@@ -45,7 +45,7 @@ struct replay {
     bool is_other; /* another policy or algorithm was asked for */
     size_t n_lines, max_lines;
     struct replay_line *lines; /* owned */
-    size_t n_looks;
+    size_t n_monitor_inputs;
     int64_t seen_ms; /* how much of the migration was looked at, since hand-off */
     enum replay_end end;
     /* Not is_other: compared with what was stored. */

@@ -9,8 +9,8 @@
 #include "base/text.h"
 #include "engine/control/scheduling/scheduling.h"
 #include "engine/data/ownership.h"
-#include "engine/model/backoff.h"
-#include "engine/model/volumes.h"
+#include "engine/model/definition/volumes.h"
+#include "engine/model/job/backoff.h"
 
 enum { ADMISSION_JOBS_MAX = 100000, NAME_LETTERS = 5, TIMEOUT_MAX_S = 7 * 86400 };
 
@@ -94,14 +94,14 @@ static bool check_migratable(const struct migratable *migratable, struct err *er
 static bool check_whole(struct fleet *f, const struct guest *guest, struct err *err)
 {
     const struct job *newest = fleet_newest_finished(f, guest->uuid);
-    const struct hv_sight sight = {
+    const struct hv_observation observation = {
         .presence = HV_PRESENT, .state = guest->owner->state, .reason = guest->owner->reason};
-    enum ownership_side side = ownership_side(&sight);
+    enum ownership_side side = ownership_side(&observation);
     if (newest == NULL || newest->result.outcome != OUTCOME_IRRECOVERABLE ||
         (side != SIDE_POSTCOPY && side != SIDE_POSTCOPY_FAILED))
         return true;
     char state[HV_TEXT_MAX];
-    hv_state_text(sight.state, sight.reason, state);
+    hv_state_text(observation.state, observation.reason, state);
     return err_set(err, ERR_REFUSED,
                    "Cannot migrate VMI %s: migration %s broke in post-copy and left only half of "
                    "it, %s on %s; destroy that half and start the guest anew first",
@@ -115,8 +115,8 @@ static bool check_free(struct fleet *f, const struct guest *guest, const struct 
     int state = guest->owner != NULL ? guest->owner->state : HV_STATE_SHUTOFF;
     if (state == HV_STATE_SHUTOFF || state == HV_STATE_CRASHED || state == HV_STATE_NONE)
         return err_set(err, ERR_REFUSED, "Cannot migrate VMI in finalized state.");
-    const struct place *owner = guest->owner;
-    if (volumes != NULL ? !volumes_check(volumes, owner->needs, &owner->migratable, err)
+    const struct domain *owner = guest->owner;
+    if (volumes != NULL ? !volumes_check(volumes, owner->requirements, &owner->migratable, err)
                         : !check_migratable(&owner->migratable, err))
         return false;
     const struct job *active = fleet_active_job(f, guest->uuid);
@@ -277,7 +277,7 @@ void admission_add(struct fleet *f, struct job *take_job, struct moment now, str
     effect->of.step.seq = 1;
     effects_event(fx, take_job, now.wall_ms, false, "Accepted", "Asked for by %s.",
                   take_job->request.requester);
-    schedule_first_look(f, take_job, now, fx);
+    schedule_first(f, take_job, now, fx);
 }
 
 struct job *admission_automatic(struct fleet *f, struct guest *guest,

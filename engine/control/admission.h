@@ -3,9 +3,9 @@
 #ifndef ENGINE_CONTROL_ADMISSION_H
 #define ENGINE_CONTROL_ADMISSION_H
 
-#include "engine/model/effects.h"
-#include "engine/model/fleet.h"
-#include "engine/model/request.h"
+#include "engine/model/fleet/fleet.h"
+#include "engine/model/objects/request.h"
+#include "engine/model/turn/effects.h"
 
 /* NULL with err set, or a Pending job that is not in the fleet yet; the caller owns it. */
 struct job *admission_admit(struct fleet *f, const struct migration_request *request,

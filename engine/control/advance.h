@@ -3,8 +3,8 @@
 #ifndef ENGINE_CONTROL_ADVANCE_H
 #define ENGINE_CONTROL_ADVANCE_H
 
-#include "engine/model/effects.h"
-#include "engine/model/fleet.h"
+#include "engine/model/fleet/fleet.h"
+#include "engine/model/turn/effects.h"
 
 /* A frozen or final job is left as it is; its timer and the list of what to store are kept up. */
 void advance_job(struct fleet *f, struct job *job, struct moment now, struct effects *fx);

@@ -8,16 +8,16 @@
 #include "base/clock.h"
 #include "base/json.h"
 #include "engine/control/eviction.h"
-#include "engine/control/placement_look.h"
+#include "engine/control/placement_scan.h"
 #include "engine/control/policy_choose.h"
 #include "engine/data/expect.h"
-#include "engine/model/backoff.h"
-#include "engine/model/ledger.h"
+#include "engine/model/fleet/ledger.h"
+#include "engine/model/job/backoff.h"
 
 struct asked { /* one question while it is answered */
     struct fleet *f;
     const struct guest *guest;
-    const struct place *owner; /* NULL: it is nowhere */
+    const struct domain *owner; /* NULL: it is nowhere */
     const struct object *policy;
     struct migration_config config;
     struct placement placement;
@@ -132,9 +132,10 @@ static void add_slot_waits(const struct asked *a, struct json_object *waits)
 
 static void add_quota_waits(const struct asked *a, struct json_object *waits)
 {
-    static const struct demand nothing;
-    const struct demand more = ledger_demand(a->guest);
-    const struct demand *used = a->guest->space != NULL ? &a->guest->space->used : &nothing;
+    static const struct resources nothing;
+    const struct resources more = ledger_resources(a->guest);
+    const struct resources *used =
+        a->guest->namespace != NULL ? &a->guest->namespace->used : &nothing;
     for (const struct object *o = a->f->of_kind[OBJECT_QUOTA]; o != NULL; o = o->next) {
         char text[QUOTA_TEXT_MAX];
         if (!o->removed && o->quota != NULL && strcmp(o->ns, a->guest->ns) == 0 &&
@@ -181,12 +182,12 @@ static void add_guest_waits(const struct asked *a, struct json_object *waits)
 static void add_nodes(const struct asked *a, struct json_object *root)
 {
     struct json_object *nodes = json_add_array(root, "nodes");
-    struct look look;
-    placement_look_begin(&look, a->f, &a->placement);
-    placement_look_names(&look);
+    struct placement_scan scan;
+    placement_scan_begin(&scan, a->f, &a->placement);
+    placement_scan_names(&scan);
     for (const struct node *node = a->f->nodes; node != NULL; node = node->hh.next) {
         char detail[PLACEMENT_DETAIL_MAX] = "", score[32];
-        enum reject why = look_at(&look, node, LOOK_ALL, detail);
+        enum reject why = scan_node(&scan, node, SCAN_ALL, detail);
         struct json_object *row = json_add_object(nodes, NULL);
         json_add_text(row, "name", node->name);
         json_add_bool(row, "fits", why == REJECT_NONE);

@@ -16,8 +16,8 @@
 #ifndef ENGINE_CONTROL_CHECK_H
 #define ENGINE_CONTROL_CHECK_H
 
-#include "engine/model/fleet.h"
-#include "engine/model/request.h"
+#include "engine/model/fleet/fleet.h"
+#include "engine/model/objects/request.h"
 
 /* A new JSON text. NULL with ERR_NOT_FOUND (guest, node). Changes nothing. */
 char *check_guest(struct fleet *f, const struct question *question, struct moment now,

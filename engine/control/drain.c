@@ -13,7 +13,7 @@
 #include "engine/control/drain.h"
 #include "engine/control/placement.h"
 #include "engine/data/expect.h"
-#include "engine/model/backoff.h"
+#include "engine/model/job/backoff.h"
 
 struct turn { /* one look at one drain */
     struct fleet *f;
@@ -35,7 +35,7 @@ static int64_t whole_seconds(int64_t wall_ms)
     return wall_ms / 1000 * 1000;
 }
 
-static void look_again_in(struct turn *t, int64_t ms)
+static void check_again_in(struct turn *t, int64_t ms)
 {
     if (t->now.mono_ms + ms < t->next_ms)
         t->next_ms = t->now.mono_ms + ms;
@@ -69,7 +69,7 @@ static void set_text(struct turn *t, char *into, size_t bytes, const char *text)
 }
 #define SHOW_TEXT(t, array, text) set_text((t), (array), sizeof(array), (text))
 
-static void show_blocked(struct turn *t, struct drain_guest *guest, const struct place *place,
+static void show_blocked(struct turn *t, struct drain_guest *guest, const struct domain *domain,
                          enum block block)
 {
     if (block != BLOCK_NOT_MIGRATABLE) {
@@ -77,14 +77,14 @@ static void show_blocked(struct turn *t, struct drain_guest *guest, const struct
         return;
     }
     char text[MIGRATABLE_TEXT_MAX];
-    enum unmovable row = migratable_first_live(&place->migratable);
-    unmovable_text(row, &place->migratable, text);
+    enum unmovable row = migratable_first_live(&domain->migratable);
+    unmovable_text(row, &domain->migratable, text);
     bool is_new = guest->block != block || guest->unmovable != row;
     guest->unmovable = row;
     show(t, guest, DRAIN_GUEST_BLOCKED, block, "%s: %s", unmovable_name(row), text);
     t->changed = t->changed || is_new;
-    if (is_new && t->object != NULL && place->guest->owner != NULL)
-        evacuation_complain(place->guest, t->now, t->fx);
+    if (is_new && t->object != NULL && domain->guest->owner != NULL)
+        evacuation_complain(domain->guest, t->now, t->fx);
 }
 
 /* ---- its job ---- */
@@ -159,7 +159,7 @@ static void make_job(struct turn *t, struct drain_guest *shown, struct guest *gu
     }
     show(t, shown, DRAIN_GUEST_WAITING, BLOCK_NONE, "%s",
          err.text[0] != '\0' ? err.text : "no memory for a mark");
-    look_again_in(t, DRAIN_AGAIN_MS);
+    check_again_in(t, DRAIN_AGAIN_MS);
 }
 
 static void move_it(struct turn *t, struct drain_guest *shown, struct guest *guest)
@@ -186,23 +186,23 @@ static void shut_it_down(struct turn *t, struct drain_guest *shown)
         (void)effects_order(t->fx, EFFECT_DO_SHUTDOWN, t->drain->node, shown->uuid, t->now.wall_ms);
         shown->stop_asked_ms = t->now.mono_ms > 0 ? t->now.mono_ms : 1;
     }
-    look_again_in(t, DRAIN_STOP_AGAIN_MS);
+    check_again_in(t, DRAIN_STOP_AGAIN_MS);
 }
 
 /* ---- one guest ---- */
 
-static struct place *place_on(const struct guest *guest, const struct node *node)
+static struct domain *domain_on(const struct guest *guest, const struct node *node)
 {
-    struct place *place = guest != NULL ? guest->places : NULL;
-    while (place != NULL && place->node != node)
-        place = place->next_of;
-    return place;
+    struct domain *domain = guest != NULL ? guest->domains : NULL;
+    while (domain != NULL && domain->node != node)
+        domain = domain->next_of;
+    return domain;
 }
 
 static void show_left(struct turn *t, struct drain_guest *shown, struct guest *guest)
 {
-    const struct place *owner = guest != NULL ? guest->owner : NULL;
-    bool elsewhere = owner != NULL && owner->node != t->node && place_is_up(owner);
+    const struct domain *owner = guest != NULL ? guest->owner : NULL;
+    bool elsewhere = owner != NULL && owner->node != t->node && domain_is_up(owner);
     if (shown->state != DRAIN_GUEST_MOVED) {
         t->drain->last_moved_ms = whole_seconds(t->now.wall_ms);
         SHOW_TEXT(t, shown->target, elsewhere ? owner->node->name : "");
@@ -215,22 +215,22 @@ static void show_left(struct turn *t, struct drain_guest *shown, struct guest *g
 }
 
 /* Up on the node, and nothing moves it. */
-static void look_at_resting(struct turn *t, struct drain_guest *shown, struct guest *guest,
-                            struct place *place)
+static void check_resting(struct turn *t, struct drain_guest *shown, struct guest *guest,
+                          struct domain *domain)
 {
     enum block block;
-    if (guest->owner != place && guest->owner != NULL) {
+    if (guest->owner != domain && guest->owner != NULL) {
         show(t, shown, DRAIN_GUEST_WAITING, BLOCK_NONE,
              "it is seen here and on %s; that has to become clear first", guest->owner->node->name);
         return;
     }
-    switch (drain_way(t->f, place, t->drain->shutdown, &block)) {
+    switch (drain_way(t->f, domain, t->drain->shutdown, &block)) {
     case DRAIN_WAY_MOVE: move_it(t, shown, guest); break;
     case DRAIN_WAY_SHUT_DOWN: shut_it_down(t, shown); break;
     case DRAIN_WAY_BLOCKED:
         if (block == BLOCK_EXTERNAL && t->may_act && t->object != NULL)
             (void)evacuation_set(t->f, guest, t->drain->node, false, t->now);
-        show_blocked(t, shown, place, block);
+        show_blocked(t, shown, domain, block);
         break;
     }
 }
@@ -259,11 +259,11 @@ static void stop_in_vain(struct turn *t, struct drain_guest *shown)
     account_for_job(t, shown);
 }
 
-static void look_at(struct turn *t, struct drain_guest *shown)
+static void check(struct turn *t, struct drain_guest *shown)
 {
     struct guest *guest = fleet_guest(t->f, shown->uuid);
-    struct place *place = place_on(guest, t->node);
-    bool up = place != NULL && place_is_up(place);
+    struct domain *domain = domain_on(guest, t->node);
+    bool up = domain != NULL && domain_is_up(domain);
     bool known = t->node->connected && t->node->listed;
     account_for_job(t, shown);
     if (!up)
@@ -278,7 +278,7 @@ static void look_at(struct turn *t, struct drain_guest *shown)
     else if (!has_job && !up)
         show_left(t, shown, guest);
     else if (!has_job)
-        look_at_resting(t, shown, guest, place);
+        check_resting(t, shown, guest, domain);
 }
 
 /* ---- all of them ---- */
@@ -286,9 +286,9 @@ static void look_at(struct turn *t, struct drain_guest *shown)
 static void join(struct turn *t)
 {
     bool joined = false;
-    for (struct place *place = t->node->places; place != NULL; place = place->next_here) {
-        const struct guest *guest = place->guest;
-        if (!place_is_up(place) || drain_find(t->drain, guest->uuid) != NULL)
+    for (struct domain *domain = t->node->domains; domain != NULL; domain = domain->next_here) {
+        const struct guest *guest = domain->guest;
+        if (!domain_is_up(domain) || drain_find(t->drain, guest->uuid) != NULL)
             continue;
         struct drain_guest shown = {.memory_kib = guest->memory_kib,
                                     .expected_ms = expect_ms(t->f, guest),
@@ -371,9 +371,9 @@ static void enter(struct turn *t, enum drain_state state, const char *message)
  * stopped job sets off must not find it. */
 static void let_go(struct turn *t, const char *who, const char *why, bool also_moving)
 {
-    for (struct place *place = t->node->places; place != NULL; place = place->next_here)
-        if (strcmp(place->guest->evacuation_node, t->drain->node) == 0)
-            evacuation_unset(t->f, place->guest);
+    for (struct domain *domain = t->node->domains; domain != NULL; domain = domain->next_here)
+        if (strcmp(domain->guest->evacuation_node, t->drain->node) == 0)
+            evacuation_unset(t->f, domain->guest);
     for (size_t i = 0; i < t->drain->n; i++) {
         struct guest *guest = fleet_guest(t->f, t->drain->guests[i].uuid);
         if (guest != NULL && strcmp(guest->evacuation_node, t->drain->node) == 0)
@@ -404,12 +404,12 @@ static void write_status(struct turn *t)
     fleet_object_changed(t->f, object);
 }
 
-static void set_next_look(struct turn *t)
+static void set_next_check(struct turn *t)
 {
     const struct drain *drain = t->drain;
-    look_again_in(t, DRAIN_LOOK_MS);
+    check_again_in(t, DRAIN_CHECK_MS);
     if (drain->deadline_ms > t->now.wall_ms)
-        look_again_in(t, drain->deadline_ms - t->now.wall_ms);
+        check_again_in(t, drain->deadline_ms - t->now.wall_ms);
     t->drain->next_ms = drain_is_final(drain->state) ? INT64_MAX : t->next_ms;
 }
 
@@ -436,7 +436,7 @@ void drain_advance(struct fleet *f, struct object *object, struct moment now, st
     t.may_act = t.node->connected && t.node->listed && in_time;
     join(&t);
     for (size_t i = 0; i < t.drain->n; i++)
-        look_at(&t, &t.drain->guests[i]);
+        check(&t, &t.drain->guests[i]);
     enum drain_state state = state_of(&t);
     if (state != t.drain->state) {
         enter(&t, state, NULL);
@@ -450,7 +450,7 @@ void drain_advance(struct fleet *f, struct object *object, struct moment now, st
     SHOW_TEXT(&t, t.drain->message, message);
     if (t.changed || object->status_json == NULL)
         write_status(&t);
-    set_next_look(&t);
+    set_next_check(&t);
 }
 
 bool drain_may_begin(struct fleet *f, const struct object *object, struct err *err)
@@ -499,12 +499,12 @@ void drain_cancel(struct fleet *f, struct object *object, const char *who, struc
         evacuation_uncordon(f, t.node, now, fx);
     }
     write_status(&t);
-    set_next_look(&t);
+    set_next_check(&t);
 }
 
 /* ---- the plan ---- */
 
-static void add_demand(struct demand *to, const struct guest *guest, bool add)
+static void add_resources(struct resources *to, const struct guest *guest, bool add)
 {
     uint64_t sign = add ? 1 : UINT64_MAX; /* modulo: adding this takes one away */
     to->launchers += sign;
@@ -525,7 +525,7 @@ static void plan_target(struct turn *t, struct drain_guest *shown, struct reject
     struct node *target = placement_choose(t->f, &placement, rejections);
     if (target != NULL) {
         TEXT_SET(shown->target, target->name);
-        add_demand(&target->reserved, guest, true);
+        add_resources(&target->reserved, guest, true);
         return;
     }
     rejections_text(rejections, text, sizeof text);
@@ -542,7 +542,7 @@ static void plan_targets(struct turn *t, struct rejections *rejections)
         const struct drain_guest *shown = &t->drain->guests[i];
         struct node *target = fleet_node(t->f, shown->target);
         if (target != NULL && shown->job_uid[0] == '\0' && shown->state == DRAIN_GUEST_WAITING)
-            add_demand(&target->reserved, fleet_guest(t->f, shown->uuid), false);
+            add_resources(&target->reserved, fleet_guest(t->f, shown->uuid), false);
     }
 }
 
@@ -563,7 +563,7 @@ char *drain_plan(struct fleet *f, const char *node, bool shutdown, struct moment
     struct rejections *rejections = calloc(1, sizeof *rejections);
     join(&t);
     for (size_t i = 0; i < drain.n; i++)
-        look_at(&t, &drain.guests[i]);
+        check(&t, &drain.guests[i]);
     if (rejections != NULL)
         plan_targets(&t, rejections);
     drain.state = state_of(&t);

@@ -1,5 +1,5 @@
-/* drain.h - emptying a node: what is done about a Drain object (engine/model/drain.h), and about
- * single guests that were asked to leave by the eviction API. Pure.
+/* drain.h - emptying a node: what is done about a Drain object (engine/model/objects/drain.h), and
+ * about single guests that were asked to leave by the eviction API. Pure.
  *
  * A drain cordons its node, marks its guests for evacuation in the order of the plan (smallest
  * first within a class, of equals the one that is expected to be over soonest: quick wins free
@@ -17,13 +17,13 @@
 #ifndef ENGINE_CONTROL_DRAIN_H
 #define ENGINE_CONTROL_DRAIN_H
 
-#include "engine/model/drain.h"
-#include "engine/model/effects.h"
-#include "engine/model/evacuation.h"
-#include "engine/model/fleet.h"
+#include "engine/model/fleet/evacuation.h"
+#include "engine/model/fleet/fleet.h"
+#include "engine/model/objects/drain.h"
+#include "engine/model/turn/effects.h"
 
 enum {
-    DRAIN_LOOK_MS = 60000,       /* looked at again although nothing happened */
+    DRAIN_CHECK_MS = 60000,      /* looked at again although nothing happened */
     DRAIN_AGAIN_MS = 5000,       /* ... when a job could not be made */
     DRAIN_STOP_AGAIN_MS = 60000, /* a guest that stays up is asked to shut down again */
 };
@@ -50,7 +50,7 @@ char *drain_plan(struct fleet *f, const char *node, bool shutdown, struct moment
 struct object *drain_of_node(struct fleet *f, const char *node);
 /* What becomes of a guest that has to leave: moved, left alone because of a block, shut down. */
 enum drain_way { DRAIN_WAY_MOVE, DRAIN_WAY_BLOCKED, DRAIN_WAY_SHUT_DOWN };
-enum drain_way drain_way(const struct fleet *f, const struct place *place, bool shutdown,
+enum drain_way drain_way(const struct fleet *f, const struct domain *domain, bool shutdown,
                          enum block *out_block);
 
 /* Marks a guest for evacuation of the node it is on, or clears the mark (and cancels the job that

@@ -1,5 +1,5 @@
 /* evacuation.c - guests that were asked to leave their node: what follows from the mark
- * (engine/model/evacuation.h), and the cordon a drain puts on a node; see drain.h.
+ * (engine/model/fleet/evacuation.h), and the cordon a drain puts on a node; see drain.h.
  *
  * Taking a mark back also stops the job that was made for it. While a drain of the node goes on it
  * alone makes jobs: it counts tries, a mark does not. */
@@ -14,7 +14,7 @@
 #include "engine/control/drain.h"
 #include "engine/control/eviction.h"
 #include "engine/data/ownership.h"
-#include "engine/model/backoff.h"
+#include "engine/model/job/backoff.h"
 
 #define NAME_STEM "kubevirt-evacuation-"
 
@@ -32,21 +32,21 @@ struct object *drain_of_node(struct fleet *f, const char *node)
     return NULL;
 }
 
-enum drain_way drain_way(const struct fleet *f, const struct place *place, bool shutdown,
+enum drain_way drain_way(const struct fleet *f, const struct domain *domain, bool shutdown,
                          enum block *out_block)
 {
-    const struct hv_sight sight = {
-        .presence = HV_PRESENT, .state = place->state, .reason = place->reason};
-    enum ownership_side side = ownership_side(&sight);
+    const struct hv_observation observation = {
+        .presence = HV_PRESENT, .state = domain->state, .reason = domain->reason};
+    enum ownership_side side = ownership_side(&observation);
     if (side == SIDE_POSTCOPY || side == SIDE_POSTCOPY_FAILED) {
         *out_block = BLOCK_HALF;
         return DRAIN_WAY_BLOCKED;
     }
-    const struct settings *settings = place->guest->settings;
+    const struct settings *settings = domain->guest->settings;
     enum strategy strategy = strategy_effective(
         settings != NULL ? settings->strategy : STRATEGY_UNSET, f->config.eviction_strategy);
     enum moves moves = strategy_moves(strategy);
-    bool movable = migratable_first_live(&place->migratable) == UNMOVABLE_COUNT;
+    bool movable = migratable_first_live(&domain->migratable) == UNMOVABLE_COUNT;
     *out_block = BLOCK_NONE;
     if (moves != MOVES_NO && movable)
         return DRAIN_WAY_MOVE;
@@ -84,7 +84,7 @@ struct job *evacuation_job(struct fleet *f, struct guest *guest, const char *req
 
 static bool has_left(const struct guest *guest)
 {
-    return guest->owner == NULL || !place_is_up(guest->owner) ||
+    return guest->owner == NULL || !domain_is_up(guest->owner) ||
            strcmp(guest->owner->node->name, guest->evacuation_node) != 0;
 }
 
@@ -153,14 +153,14 @@ void evacuation_node_back(struct fleet *f, struct node *node, const char *who, s
                           struct effects *fx)
 {
     struct object *drain = drain_of_node(f, node->name);
-    struct place *place, *next;
+    struct domain *domain, *next;
     evacuation_keep_cordon(f, node); /* it was lifted by somebody's own hand */
     if (drain != NULL)
         drain_cancel(f, drain, who, now, fx);
-    for (place = node->places; place != NULL; place = next) {
-        next = place->next_here;
-        if (strcmp(place->guest->evacuation_node, node->name) == 0)
-            evacuation_clear(f, place->guest, who, now, fx);
+    for (domain = node->domains; domain != NULL; domain = next) {
+        next = domain->next_here;
+        if (strcmp(domain->guest->evacuation_node, node->name) == 0)
+            evacuation_clear(f, domain->guest, who, now, fx);
     }
 }
 

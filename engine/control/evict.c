@@ -3,10 +3,10 @@
 #include <string.h>
 
 #include "base/text.h"
-#include "engine/control/documents.h"
 #include "engine/control/drain.h"
 #include "engine/control/eviction.h"
-#include "engine/model/launcher.h"
+#include "engine/control/objects.h"
+#include "engine/model/job/launcher.h"
 
 /* *out_target: not its own launcher but one that is being prepared. */
 static bool is_of(struct fleet *f, const struct guest *guest,
@@ -118,7 +118,7 @@ bool documents_evict(struct fleet *f, const struct eviction_request *request, st
         return err_set(err, ERR_NOT_FOUND, "pods \"%s\" not found", request->pod);
     const char *node = guest->owner->node->name;
     struct eviction_case c = {
-        .ours = place_is_up(guest->owner),
+        .ours = domain_is_up(guest->owner),
         .is_target = is_target,
         .strategy =
             strategy_effective(guest->settings != NULL ? guest->settings->strategy : STRATEGY_UNSET,

@@ -10,7 +10,7 @@ static const struct {
     const char *format;
 } answers[EVICTION_COUNT] = {
 #define EVICTION(id, allowed, text) [EVICTION_##id] = {allowed, text},
-#include "engine/model/eviction.def"
+#include "engine/model/settings/eviction.def"
 #undef EVICTION
 };
 
@@ -19,7 +19,7 @@ static const struct {
     bool marks;
 } strategies[STRATEGY_COUNT] = {
 #define STRATEGY(id, name, moves, marks, help) [STRATEGY_##id] = {MOVES_##moves, marks},
-#include "engine/model/eviction.def"
+#include "engine/model/settings/eviction.def"
 #undef STRATEGY
 };
 #undef YES

@@ -3,11 +3,11 @@
 #ifndef ENGINE_CONTROL_EVICTION_H
 #define ENGINE_CONTROL_EVICTION_H
 
-#include "engine/model/settings.h"
+#include "engine/model/settings/settings.h"
 
 enum eviction {
 #define EVICTION(id, allowed, text) EVICTION_##id,
-#include "engine/model/eviction.def"
+#include "engine/model/settings/eviction.def"
 #undef EVICTION
     EVICTION_COUNT
 };

@@ -8,9 +8,9 @@
 #include <string.h>
 
 #include "base/text.h"
-#include "engine/control/placement_look.h"
-#include "engine/model/ledger.h"
-#include "engine/model/volumes.h"
+#include "engine/control/placement_scan.h"
+#include "engine/model/definition/volumes.h"
+#include "engine/model/fleet/ledger.h"
 
 /* Says what is missing, if anybody reads it; false, so that a check can end with it. */
 __attribute__((format(printf, 2, 3))) static bool no(char *detail, const char *fmt, ...)
@@ -26,20 +26,20 @@ __attribute__((format(printf, 2, 3))) static bool no(char *detail, const char *f
 
 /* ---- what the node's own record tells ---- */
 
-static bool is_not_source(struct look *look, const struct node *node, char *detail)
+static bool is_not_source(struct placement_scan *scan, const struct node *node, char *detail)
 {
-    return node != look->p->source || no(detail, "the guest runs here");
+    return node != scan->p->source || no(detail, "the guest runs here");
 }
 
-static bool is_wanted(struct look *look, const struct node *node, char *detail)
+static bool is_wanted(struct placement_scan *scan, const struct node *node, char *detail)
 {
-    const char *wanted = look->p->wanted;
+    const char *wanted = scan->p->wanted;
     if (wanted == NULL || wanted[0] == '\0' || strcmp(wanted, node->name) == 0)
         return true;
-    if (detail != NULL && look->only[0] == '\0')
-        (void)snprintf(look->only, sizeof look->only, "only %s will do", wanted);
+    if (detail != NULL && scan->only[0] == '\0')
+        (void)snprintf(scan->only, sizeof scan->only, "only %s will do", wanted);
     if (detail != NULL)
-        (void)text_copy(detail, PLACEMENT_DETAIL_MAX, look->only);
+        (void)text_copy(detail, PLACEMENT_DETAIL_MAX, scan->only);
     return false;
 }
 
@@ -52,13 +52,13 @@ static bool lacks(const struct label *wanted, const struct node *node, char *det
 }
 
 /* The guest's own selector wins over what the request adds: it can restrict, never relax. */
-static bool meets_request(struct look *look, const struct node *node, char *detail)
+static bool meets_request(struct placement_scan *scan, const struct node *node, char *detail)
 {
-    const struct labels *added = look->p->added;
+    const struct labels *added = scan->p->added;
     for (size_t i = 0; added != NULL && i < added->n; i++) {
         const struct label *wanted = &added->pairs[i];
-        if (look->p->settings != NULL &&
-            labels_get(&look->p->settings->node_selector, wanted->key) != NULL)
+        if (scan->p->settings != NULL &&
+            labels_get(&scan->p->settings->node_selector, wanted->key) != NULL)
             continue;
         const char *has = labels_get(&node->labels, wanted->key);
         if (has == NULL || strcmp(has, wanted->value) != 0)
@@ -67,27 +67,27 @@ static bool meets_request(struct look *look, const struct node *node, char *deta
     return true;
 }
 
-static bool meets_guest(struct look *look, const struct node *node, char *detail)
+static bool meets_guest(struct placement_scan *scan, const struct node *node, char *detail)
 {
     const struct label *missing = NULL;
-    if (look->p->settings == NULL || look->p->settings->node_selector.n == 0 ||
-        labels_cover(&node->labels, &look->p->settings->node_selector,
+    if (scan->p->settings == NULL || scan->p->settings->node_selector.n == 0 ||
+        labels_cover(&node->labels, &scan->p->settings->node_selector,
                      detail != NULL ? &missing : NULL))
         return true;
     return detail != NULL && lacks(missing, node, detail);
 }
 
-static bool is_open(struct look *look, const struct node *node, char *detail)
+static bool is_open(struct placement_scan *scan, const struct node *node, char *detail)
 {
-    (void)look;
+    (void)scan;
     return !node->cordoned ||
            no(detail, "%s", node->cordoned_by_drain ? "it is being drained" : "it is cordoned");
 }
 
 /* Whose guests were not listed since it connected may be full of them. */
-static bool is_ready(struct look *look, const struct node *node, char *detail)
+static bool is_ready(struct placement_scan *scan, const struct node *node, char *detail)
 {
-    (void)look;
+    (void)scan;
     if (!node->connected)
         return no(detail, "%s", node->error[0] != '\0' ? node->error : "it is not connected");
     if (!node->listed)
@@ -95,10 +95,10 @@ static bool is_ready(struct look *look, const struct node *node, char *detail)
     return node->has_facts || no(detail, "its size is not known yet");
 }
 
-static bool is_tolerated(struct look *look, const struct node *node, char *detail)
+static bool is_tolerated(struct placement_scan *scan, const struct node *node, char *detail)
 {
     static const struct settings nothing;
-    const struct settings *settings = look->p->settings != NULL ? look->p->settings : &nothing;
+    const struct settings *settings = scan->p->settings != NULL ? scan->p->settings : &nothing;
     for (size_t i = 0; i < node->n_taints; i++) {
         const struct taint *taint = &node->taints[i];
         if (taint_repels(taint) && !settings_tolerate(settings, taint))
@@ -108,20 +108,20 @@ static bool is_tolerated(struct look *look, const struct node *node, char *detai
     return true;
 }
 
-static bool can_encrypt(struct look *look, const struct node *node, char *detail)
+static bool can_encrypt(struct placement_scan *scan, const struct node *node, char *detail)
 {
-    const struct node *source = look->p->source;
-    if (!look->p->encrypted)
+    const struct node *source = scan->p->source;
+    if (!scan->p->encrypted)
         return true;
     if (source != NULL && !source->host.tls)
         return no(detail, "its source %s has no `tls: true` in the configuration", source->name);
     return node->host.tls || no(detail, "%s has no `tls: true` in the configuration", node->name);
 }
 
-static bool admits_arrival(struct look *look, const struct node *node, char *detail)
+static bool admits_arrival(struct placement_scan *scan, const struct node *node, char *detail)
 {
-    unsigned limit = look->f->config.parallel_inbound_per_node, inbound = node->inbound;
-    const struct job *job = look->p->job;
+    unsigned limit = scan->f->config.parallel_inbound_per_node, inbound = node->inbound;
+    const struct job *job = scan->p->job;
     if (limit == 0 || inbound < limit)
         return true;
     if (job != NULL && phase_is_busy(job->phase) && strcmp(job->target, node->name) == 0)
@@ -129,12 +129,12 @@ static bool admits_arrival(struct look *look, const struct node *node, char *det
     return inbound < limit || no(detail, "%u migrations arrive, it allows %u", inbound, limit);
 }
 
-static bool has_bandwidth(struct look *look, const struct node *node, char *detail)
+static bool has_bandwidth(struct placement_scan *scan, const struct node *node, char *detail)
 {
     enum { MIB = 1024 * 1024 };
-    uint64_t budget = look->f->config.bandwidth_per_node, need = look->p->bandwidth;
+    uint64_t budget = scan->f->config.bandwidth_per_node, need = scan->p->bandwidth;
     uint64_t used = node->in_bandwidth;
-    const struct job *job = look->p->job;
+    const struct job *job = scan->p->job;
     if (budget == 0)
         return true;
     if (job != NULL && job->placement.reserved && strcmp(job->target, node->name) == 0)
@@ -147,44 +147,45 @@ static bool has_bandwidth(struct look *look, const struct node *node, char *deta
               (unsigned long long)budget / MIB);
 }
 
-static bool has_memory(struct look *look, const struct node *node, char *detail)
+static bool has_memory(struct placement_scan *scan, const struct node *node, char *detail)
 {
-    uint64_t need = look->demand.memory_kib, left = ledger_memory_left(look->f, node, look->p->job);
-    return need <= left || need > ledger_memory_whole(look->f, node) || /* that is the next row */
+    uint64_t need = scan->resources.memory_kib,
+             left = ledger_memory_left(scan->f, node, scan->p->job);
+    return need <= left || need > ledger_memory_whole(scan->f, node) || /* that is the next row */
            no(detail, "needs %llu MiB, %llu MiB are left", (unsigned long long)need / 1024,
               (unsigned long long)left / 1024);
 }
 
-static bool is_big_enough(struct look *look, const struct node *node, char *detail)
+static bool is_big_enough(struct placement_scan *scan, const struct node *node, char *detail)
 {
-    uint64_t need = look->demand.memory_kib, whole = ledger_memory_whole(look->f, node);
+    uint64_t need = scan->resources.memory_kib, whole = ledger_memory_whole(scan->f, node);
     return need <= whole || no(detail, "needs %llu MiB, the whole node has %llu MiB",
                                (unsigned long long)need / 1024, (unsigned long long)whole / 1024);
 }
 
-static bool has_vcpus(struct look *look, const struct node *node, char *detail)
+static bool has_vcpus(struct placement_scan *scan, const struct node *node, char *detail)
 {
-    uint64_t need = look->demand.vcpus, left = ledger_vcpus_left(look->f, node, look->p->job);
+    uint64_t need = scan->resources.vcpus, left = ledger_vcpus_left(scan->f, node, scan->p->job);
     return need <= left || no(detail, "needs %llu vCPUs, %llu are left", (unsigned long long)need,
                               (unsigned long long)left);
 }
 
-static bool was_not_failing(struct look *look, const struct node *node, char *detail)
+static bool was_not_failing(struct placement_scan *scan, const struct node *node, char *detail)
 {
-    for (size_t i = 0; i < look->p->n_failed; i++)
-        if (strcmp(look->p->failed[i], node->name) == 0)
+    for (size_t i = 0; i < scan->p->n_failed; i++)
+        if (strcmp(scan->p->failed[i], node->name) == 0)
             return no(detail, "preparing it failed a moment ago");
     return true;
 }
 
-static bool has_big_volumes(struct look *look, const struct node *node, char *detail)
+static bool has_big_volumes(struct placement_scan *scan, const struct node *node, char *detail)
 {
-    const struct job *job = look->p->job;
+    const struct job *job = scan->p->job;
     const char *why = job != NULL ? volumes_small_at(job->request.volumes, node->name) : NULL;
     return why == NULL || no(detail, "%s", why);
 }
 
-/* ---- what has to be searched: lists are in order (hv_abilities_seal) ---- */
+/* ---- what has to be searched: lists are in order (hv_capabilities_seal) ---- */
 
 static int by_arch(const void *key, const void *machine)
 {
@@ -193,10 +194,10 @@ static int by_arch(const void *key, const void *machine)
 
 static int by_machine(const void *key, const void *machine)
 {
-    const struct needs_facts *needs = key;
+    const struct host_requirements_facts *requirements = key;
     const struct hv_machine *m = machine;
-    int order = strcmp(needs->arch, m->arch);
-    return order != 0 ? order : strcmp(needs->machine, m->name);
+    int order = strcmp(requirements->arch, m->arch);
+    return order != 0 ? order : strcmp(requirements->machine, m->name);
 }
 
 /* Networks, bridges and pools all begin with their name. */
@@ -208,108 +209,111 @@ static int by_name(const void *key, const void *record)
     return strcmp(key, record);
 }
 
-static const struct needs_facts *needs_of(const struct look *look)
+static const struct host_requirements_facts *requirements_of(const struct placement_scan *scan)
 {
-    return look->p->needs != NULL ? &look->p->needs->facts : NULL;
+    return scan->p->requirements != NULL ? &scan->p->requirements->facts : NULL;
 }
 
 /* Hosts are often alike: what one of them has, the next one of the same hash has too. */
-static bool suits(const struct look *look, const struct node *node)
+static bool suits(const struct placement_scan *scan, const struct node *node)
 {
-    return look->p->needs == NULL || node->abilities == NULL ||
-           (look->suits != 0 && look->suits == node->abilities->hash);
+    return scan->p->requirements == NULL || node->capabilities == NULL ||
+           (scan->suits != 0 && scan->suits == node->capabilities->hash);
 }
 
-static bool knows_machines(const struct needs_facts *needs, const struct node *node)
+static bool knows_machines(const struct host_requirements_facts *requirements,
+                           const struct node *node)
 {
-    return needs->arch[0] != '\0' && node->abilities->machines_known;
+    return requirements->arch[0] != '\0' && node->capabilities->machines_known;
 }
 
-static bool has_arch(struct look *look, const struct node *node, char *detail)
+static bool has_arch(struct placement_scan *scan, const struct node *node, char *detail)
 {
-    const struct needs_facts *needs = needs_of(look);
-    const struct hv_abilities *a = node->abilities;
-    if (suits(look, node) || !knows_machines(needs, node) ||
-        (a->n_machines > 0 &&
-         bsearch(needs->arch, a->machines, a->n_machines, sizeof *a->machines, by_arch) != NULL))
+    const struct host_requirements_facts *requirements = requirements_of(scan);
+    const struct hv_capabilities *a = node->capabilities;
+    if (suits(scan, node) || !knows_machines(requirements, node) ||
+        (a->n_machines > 0 && bsearch(requirements->arch, a->machines, a->n_machines,
+                                      sizeof *a->machines, by_arch) != NULL))
         return true;
-    return no(detail, "has no emulator for %s", needs->arch);
+    return no(detail, "has no emulator for %s", requirements->arch);
 }
 
-static bool has_machine(struct look *look, const struct node *node, char *detail)
+static bool has_machine(struct placement_scan *scan, const struct node *node, char *detail)
 {
-    const struct needs_facts *needs = needs_of(look);
-    const struct hv_abilities *a = node->abilities;
-    if (suits(look, node) || !knows_machines(needs, node) || needs->machine[0] == '\0' ||
-        (a->n_machines > 0 &&
-         bsearch(needs, a->machines, a->n_machines, sizeof *a->machines, by_machine) != NULL))
+    const struct host_requirements_facts *requirements = requirements_of(scan);
+    const struct hv_capabilities *a = node->capabilities;
+    if (suits(scan, node) || !knows_machines(requirements, node) ||
+        requirements->machine[0] == '\0' ||
+        (a->n_machines > 0 && bsearch(requirements, a->machines, a->n_machines, sizeof *a->machines,
+                                      by_machine) != NULL))
         return true;
-    return no(detail, "does not offer machine type %s", needs->machine);
+    return no(detail, "does not offer machine type %s", requirements->machine);
 }
 
 /* Names are by namespace here, but one name is one guest on a node. */
-static void look_for_names(struct look *look)
+static void find_same_names(struct placement_scan *scan)
 {
-    const struct guest *self = look->p->guest;
-    for (const struct space *space = look->f->spaces; space != NULL; space = space->hh.next) {
+    const struct guest *self = scan->p->guest;
+    for (const struct namespace *namespace = scan->f->namespaces; namespace != NULL;
+         namespace = namespace->hh.next) {
         char key[sizeof self->key];
         const struct guest *guest = NULL;
-        (void)snprintf(key, sizeof key, "%s/%s", space->name, self->name);
-        HASH_FIND(hh_name, look->f->guests_named, key, strlen(key), guest);
+        (void)snprintf(key, sizeof key, "%s/%s", namespace->name, self->name);
+        HASH_FIND(hh_name, scan->f->guests_named, key, strlen(key), guest);
         for (; guest != NULL; guest = guest->next_namesake)
-            for (const struct place *place = guest->places; guest != self && place != NULL;
-                 place = place->next_of) {
-                if (look->n_names == NEAR_NAMES_MAX) {
-                    look->names_wanted = false; /* too many: each node is asked */
+            for (const struct domain *domain = guest->domains; guest != self && domain != NULL;
+                 domain = domain->next_of) {
+                if (scan->n_names == NEAR_NAMES_MAX) {
+                    scan->names_wanted = false; /* too many: each node is asked */
                     return;
                 }
-                look->names[look->n_names++] = place;
+                scan->names[scan->n_names++] = domain;
             }
     }
-    look->names_filled = true;
+    scan->names_filled = true;
 }
 
-void placement_look_names(struct look *look)
+void placement_scan_names(struct placement_scan *scan)
 {
-    look->names_wanted = true;
+    scan->names_wanted = true;
 }
 
-static const struct guest *find_namesake(struct look *look, const struct node *node)
+static const struct guest *find_namesake(struct placement_scan *scan, const struct node *node)
 {
-    if (look->names_wanted && !look->names_filled)
-        look_for_names(look);
-    if (!look->names_filled)
-        return fleet_namesake(node, look->p->guest->name, look->p->guest->uuid);
-    for (size_t i = 0; i < look->n_names; i++)
-        if (look->names[i]->node == node)
-            return look->names[i]->guest;
+    if (scan->names_wanted && !scan->names_filled)
+        find_same_names(scan);
+    if (!scan->names_filled)
+        return fleet_namesake(node, scan->p->guest->name, scan->p->guest->uuid);
+    for (size_t i = 0; i < scan->n_names; i++)
+        if (scan->names[i]->node == node)
+            return scan->names[i]->guest;
     return NULL;
 }
 
-static bool name_is_free(struct look *look, const struct node *node, char *detail)
+static bool name_is_free(struct placement_scan *scan, const struct node *node, char *detail)
 {
-    const struct guest *other = find_namesake(look, node);
+    const struct guest *other = find_namesake(scan, node);
     return other == NULL || no(detail, "%s is there as %s", other->name, other->uuid);
 }
 
-static bool uuid_is_free(struct look *look, const struct node *node, char *detail)
+static bool uuid_is_free(struct placement_scan *scan, const struct node *node, char *detail)
 {
-    const struct place *place = look->p->guest->places;
-    while (place != NULL && place->node != node)
-        place = place->next_of;
-    if (place == NULL || !place_is_up(place))
+    const struct domain *domain = scan->p->guest->domains;
+    while (domain != NULL && domain->node != node)
+        domain = domain->next_of;
+    if (domain == NULL || !domain_is_up(domain))
         return true;
-    return no(detail, "%s is there, %s", place->guest->uuid, hv_state_name(place->state));
+    return no(detail, "%s is there, %s", domain->guest->uuid, hv_state_name(domain->state));
 }
 
-static bool has_networks(struct look *look, const struct node *node, char *detail)
+static bool has_networks(struct placement_scan *scan, const struct node *node, char *detail)
 {
-    const struct needs_facts *needs = needs_of(look);
-    const struct hv_abilities *a = node->abilities;
-    if (suits(look, node))
+    const struct host_requirements_facts *requirements = requirements_of(scan);
+    const struct hv_capabilities *a = node->capabilities;
+    if (suits(scan, node))
         return true;
-    for (unsigned i = 0; a->networks_known && i < needs->n_networks; i++) {
-        const char *name = needs->networks[i];
+    for (unsigned i = 0; a->networks_known && i < requirements->n_networks; i++) {
+        const char *name = requirements->networks[i];
         const struct hv_network *found =
             a->n_networks == 0
                 ? NULL
@@ -317,38 +321,38 @@ static bool has_networks(struct look *look, const struct node *node, char *detai
         if (found == NULL || !found->active)
             return no(detail, "network %s is %s", name, found == NULL ? "missing" : "not active");
     }
-    for (unsigned i = 0; a->bridges_known && i < needs->n_bridges; i++)
-        if (a->n_bridges == 0 || bsearch(needs->bridges[i], a->bridges, a->n_bridges,
+    for (unsigned i = 0; a->bridges_known && i < requirements->n_bridges; i++)
+        if (a->n_bridges == 0 || bsearch(requirements->bridges[i], a->bridges, a->n_bridges,
                                          sizeof *a->bridges, by_name) == NULL)
-            return no(detail, "bridge %s is missing", needs->bridges[i]);
+            return no(detail, "bridge %s is missing", requirements->bridges[i]);
     return true;
 }
 
-static bool has_pools(struct look *look, const struct node *node, char *detail)
+static bool has_pools(struct placement_scan *scan, const struct node *node, char *detail)
 {
-    const struct needs_facts *needs = needs_of(look);
-    const struct hv_abilities *a = node->abilities;
-    bool moves_disks = look->p->job != NULL && look->p->job->request.volumes_json != NULL;
-    if (suits(look, node) || moves_disks) /* to other pools, which preparation asks for */
+    const struct host_requirements_facts *requirements = requirements_of(scan);
+    const struct hv_capabilities *a = node->capabilities;
+    bool moves_disks = scan->p->job != NULL && scan->p->job->request.volumes_json != NULL;
+    if (suits(scan, node) || moves_disks) /* to other pools, which preparation asks for */
         return true;
-    for (unsigned i = 0; a->pools_known && i < needs->n_pools; i++) {
-        const char *name = needs->pools[i];
+    for (unsigned i = 0; a->pools_known && i < requirements->n_pools; i++) {
+        const char *name = requirements->pools[i];
         const struct hv_pool *found =
             a->n_pools == 0 ? NULL : bsearch(name, a->pools, a->n_pools, sizeof *a->pools, by_name);
         if (found == NULL || !found->active)
             return no(detail, "pool %s is %s", name, found == NULL ? "missing" : "not active");
     }
-    look->suits = a->hash; /* this is the last of those rows */
+    scan->suits = a->hash; /* this is the last of those rows */
     return true;
 }
 
-static bool has_huge_pages(struct look *look, const struct node *node, char *detail)
+static bool has_huge_pages(struct placement_scan *scan, const struct node *node, char *detail)
 {
-    const struct needs_facts *needs = needs_of(look);
-    if (needs == NULL || needs->hugepage_kib == 0)
+    const struct host_requirements_facts *requirements = requirements_of(scan);
+    if (requirements == NULL || requirements->hugepage_kib == 0)
         return true;
-    uint64_t need = ledger_huge_need(node, needs->hugepage_kib, look->demand.memory_kib);
-    uint64_t left = ledger_huge_left(node, needs->hugepage_kib, look->p->job);
+    uint64_t need = ledger_huge_need(node, requirements->hugepage_kib, scan->resources.memory_kib);
+    uint64_t left = ledger_huge_left(node, requirements->hugepage_kib, scan->p->job);
     return need <= left || no(detail, "needs %llu MiB in huge pages, %llu MiB are free",
                               (unsigned long long)need / 1024, (unsigned long long)left / 1024);
 }
@@ -364,13 +368,13 @@ static void say_labels(const struct labels *labels, char *out_text, size_t bytes
     }
 }
 
-static bool is_near(struct look *look, const struct node *node, bool anti, char *detail)
+static bool is_near(struct placement_scan *scan, const struct node *node, bool anti, char *detail)
 {
-    const struct settings *settings = look->p->settings;
+    const struct settings *settings = scan->p->settings;
     for (size_t i = 0; settings != NULL && i < settings->n_affinities; i++) {
         const struct affinity *term = &settings->affinities[i];
-        if (term->anti != anti || near_has(look, i, node) != anti ||
-            (!anti && near_is_first(look, i, node)))
+        if (term->anti != anti || near_has(scan, i, node) != anti ||
+            (!anti && near_is_first(scan, i, node)))
             continue;
         char match[PLACEMENT_DETAIL_MAX / 2];
         if (detail == NULL)
@@ -382,21 +386,21 @@ static bool is_near(struct look *look, const struct node *node, bool anti, char 
     return true;
 }
 
-static bool has_company(struct look *look, const struct node *node, char *detail)
+static bool has_company(struct placement_scan *scan, const struct node *node, char *detail)
 {
-    return is_near(look, node, false, detail);
+    return is_near(scan, node, false, detail);
 }
 
-static bool has_no_rival(struct look *look, const struct node *node, char *detail)
+static bool has_no_rival(struct placement_scan *scan, const struct node *node, char *detail)
 {
-    return is_near(look, node, true, detail);
+    return is_near(scan, node, true, detail);
 }
 
-static bool has_cpu(struct look *look, const struct node *node, char *detail)
+static bool has_cpu(struct placement_scan *scan, const struct node *node, char *detail)
 {
-    const struct needs_facts *needs = needs_of(look);
-    return needs == NULL || needs->cpu_hash == 0 ||
-           cpus_find(&look->f->cpus, needs->cpu_hash, node->name) != CPU_FIT_NO ||
+    const struct host_requirements_facts *requirements = requirements_of(scan);
+    return requirements == NULL || requirements->cpu_hash == 0 ||
+           cpus_find(&scan->f->cpus, requirements->cpu_hash, node->name) != CPU_FIT_NO ||
            no(detail, "its CPU (%s) cannot be the guest's",
               node->facts.cpu_model[0] != '\0' ? node->facts.cpu_model : "model not known");
 }
@@ -404,58 +408,60 @@ static bool has_cpu(struct look *look, const struct node *node, char *detail)
 /* ---- all of it ---- */
 
 static const struct {
-    enum look_part part;
-    bool (*passes)(struct look *look, const struct node *node, char *detail);
+    enum scan_part part;
+    bool (*passes)(struct placement_scan *scan, const struct node *node, char *detail);
 } checks[REJECT_COUNT] = {
-    [REJECT_SOURCE] = {LOOK_CHEAP, is_not_source},
-    [REJECT_NOT_WANTED] = {LOOK_CHEAP, is_wanted},
-    [REJECT_SELECTOR] = {LOOK_CHEAP, meets_request},
-    [REJECT_GUEST_SELECTOR] = {LOOK_CHEAP, meets_guest},
-    [REJECT_CORDONED] = {LOOK_CHEAP, is_open},
-    [REJECT_NOT_READY] = {LOOK_CHEAP, is_ready},
-    [REJECT_TAINT] = {LOOK_CHEAP, is_tolerated},
-    [REJECT_TLS] = {LOOK_CHEAP, can_encrypt},
-    [REJECT_ARCH] = {LOOK_COSTLY, has_arch},
-    [REJECT_MACHINE] = {LOOK_COSTLY, has_machine},
-    [REJECT_NAME_TAKEN] = {LOOK_COSTLY, name_is_free},
-    [REJECT_UUID_TAKEN] = {LOOK_COSTLY, uuid_is_free},
-    [REJECT_NETWORK] = {LOOK_COSTLY, has_networks},
-    [REJECT_VOLUME] = {LOOK_COSTLY, has_pools},
-    [REJECT_INBOUND] = {LOOK_CHEAP, admits_arrival},
-    [REJECT_BANDWIDTH] = {LOOK_CHEAP, has_bandwidth},
-    [REJECT_MEMORY] = {LOOK_CHEAP, has_memory},
-    [REJECT_MEMORY_EVER] = {LOOK_CHEAP, is_big_enough},
-    [REJECT_VCPU] = {LOOK_CHEAP, has_vcpus},
-    [REJECT_HUGE_PAGES] = {LOOK_COSTLY, has_huge_pages},
-    [REJECT_AFFINITY] = {LOOK_COSTLY, has_company},
-    [REJECT_ANTI_AFFINITY] = {LOOK_COSTLY, has_no_rival},
-    [REJECT_CPU] = {LOOK_COSTLY, has_cpu},
-    [REJECT_VOLUME_SIZE] = {LOOK_CHEAP, has_big_volumes},
-    [REJECT_PREPARATION] = {LOOK_CHEAP, was_not_failing},
+    [REJECT_SOURCE] = {SCAN_CHEAP, is_not_source},
+    [REJECT_NOT_WANTED] = {SCAN_CHEAP, is_wanted},
+    [REJECT_SELECTOR] = {SCAN_CHEAP, meets_request},
+    [REJECT_GUEST_SELECTOR] = {SCAN_CHEAP, meets_guest},
+    [REJECT_CORDONED] = {SCAN_CHEAP, is_open},
+    [REJECT_NOT_READY] = {SCAN_CHEAP, is_ready},
+    [REJECT_TAINT] = {SCAN_CHEAP, is_tolerated},
+    [REJECT_TLS] = {SCAN_CHEAP, can_encrypt},
+    [REJECT_ARCH] = {SCAN_COSTLY, has_arch},
+    [REJECT_MACHINE] = {SCAN_COSTLY, has_machine},
+    [REJECT_NAME_TAKEN] = {SCAN_COSTLY, name_is_free},
+    [REJECT_UUID_TAKEN] = {SCAN_COSTLY, uuid_is_free},
+    [REJECT_NETWORK] = {SCAN_COSTLY, has_networks},
+    [REJECT_VOLUME] = {SCAN_COSTLY, has_pools},
+    [REJECT_INBOUND] = {SCAN_CHEAP, admits_arrival},
+    [REJECT_BANDWIDTH] = {SCAN_CHEAP, has_bandwidth},
+    [REJECT_MEMORY] = {SCAN_CHEAP, has_memory},
+    [REJECT_MEMORY_EVER] = {SCAN_CHEAP, is_big_enough},
+    [REJECT_VCPU] = {SCAN_CHEAP, has_vcpus},
+    [REJECT_HUGE_PAGES] = {SCAN_COSTLY, has_huge_pages},
+    [REJECT_AFFINITY] = {SCAN_COSTLY, has_company},
+    [REJECT_ANTI_AFFINITY] = {SCAN_COSTLY, has_no_rival},
+    [REJECT_CPU] = {SCAN_COSTLY, has_cpu},
+    [REJECT_VOLUME_SIZE] = {SCAN_CHEAP, has_big_volumes},
+    [REJECT_PREPARATION] = {SCAN_CHEAP, was_not_failing},
 };
 
-void placement_look_begin(struct look *look, const struct fleet *f, const struct placement *p)
+void placement_scan_begin(struct placement_scan *scan, const struct fleet *f,
+                          const struct placement *p)
 {
-    look->f = f;
-    look->p = p;
-    look->demand = ledger_demand(p->guest);
-    look->suits = 0;
-    look->only[0] = '\0';
-    look->names_wanted = look->names_filled = false;
-    look->n_names = 0;
-    look->arrivals_filled = look->arrivals_cut = false;
-    look->n_arrivals = 0;
+    scan->f = f;
+    scan->p = p;
+    scan->resources = ledger_resources(p->guest);
+    scan->suits = 0;
+    scan->only[0] = '\0';
+    scan->names_wanted = scan->names_filled = false;
+    scan->n_names = 0;
+    scan->arrivals_filled = scan->arrivals_cut = false;
+    scan->n_arrivals = 0;
     size_t terms = p->settings != NULL ? p->settings->n_affinities : 0;
     for (size_t i = 0; i < terms; i++) { /* the rest is never read */
-        look->near[i].filled = look->near[i].any = look->near[i].cut = false;
-        look->near[i].n = 0;
+        scan->near[i].filled = scan->near[i].any = scan->near[i].cut = false;
+        scan->near[i].n = 0;
     }
 }
 
-enum reject look_at(struct look *look, const struct node *node, enum look_part part, char *detail)
+enum reject scan_node(struct placement_scan *scan, const struct node *node, enum scan_part part,
+                      char *detail)
 {
     for (unsigned i = REJECT_NONE + 1; i < REJECT_COUNT; i++)
-        if ((checks[i].part & part) != 0 && !checks[i].passes(look, node, detail))
+        if ((checks[i].part & part) != 0 && !checks[i].passes(scan, node, detail))
             return (enum reject)i;
     return REJECT_NONE;
 }
@@ -463,11 +469,11 @@ enum reject look_at(struct look *look, const struct node *node, enum look_part p
 enum reject placement_check(const struct fleet *f, const struct placement *p,
                             const struct node *node, char *out_detail)
 {
-    struct look look;
-    placement_look_begin(&look, f, p);
+    struct placement_scan scan;
+    placement_scan_begin(&scan, f, p);
     if (out_detail != NULL)
         out_detail[0] = '\0';
-    return look_at(&look, node, LOOK_ALL, out_detail);
+    return scan_node(&scan, node, SCAN_ALL, out_detail);
 }
 
 void placement_of(const struct fleet *f, const struct guest *guest, const struct job *job,
@@ -475,7 +481,7 @@ void placement_of(const struct fleet *f, const struct guest *guest, const struct
 {
     struct placement p = {.guest = guest,
                           .source = guest->owner != NULL ? guest->owner->node : NULL,
-                          .needs = guest->owner != NULL ? guest->owner->needs : NULL,
+                          .requirements = guest->owner != NULL ? guest->owner->requirements : NULL,
                           .settings = guest->settings,
                           .wanted = "",
                           .job = job,

@@ -4,20 +4,20 @@
 #ifndef ENGINE_CONTROL_PLACEMENT_H
 #define ENGINE_CONTROL_PLACEMENT_H
 
-#include "engine/model/fleet.h"
-#include "engine/model/rejection.h"
+#include "engine/model/fleet/fleet.h"
+#include "engine/model/fleet/rejection.h"
 
 /* What is asked of a node; made once per job and look. */
 struct placement {
     const struct guest *guest;
     const struct node *source;
-    const struct needs *needs;       /* NULL: not known */
-    const struct settings *settings; /* NULL: asks for nothing */
-    const struct labels *added;      /* the job's addedNodeSelector; NULL: none */
-    const char *wanted;              /* "" or the only node that will do */
-    const struct job *job;           /* whose own reservation does not count; may be NULL */
-    bool encrypted;                  /* requireTLS: only between hosts that have it */
-    uint64_t bandwidth;              /* bytes per second it will be promised; 0: no limit set */
+    const struct host_requirements *requirements; /* NULL: not known */
+    const struct settings *settings;              /* NULL: asks for nothing */
+    const struct labels *added;                   /* the job's addedNodeSelector; NULL: none */
+    const char *wanted;                           /* "" or the only node that will do */
+    const struct job *job; /* whose own reservation does not count; may be NULL */
+    bool encrypted;        /* requireTLS: only between hosts that have it */
+    uint64_t bandwidth;    /* bytes per second it will be promised; 0: no limit set */
     /* Nodes whose preparation failed a moment ago; whoever places again and again fills it. */
     const char (*failed)[HV_HOST_MAX];
     size_t n_failed;
@@ -34,7 +34,7 @@ enum reject placement_check(const struct fleet *f, const struct placement *p,
 double placement_score(const struct fleet *f, const struct placement *p, const struct node *node);
 
 /* The best node, or NULL; then every node is in *out (may be NULL). Deterministic. Looks at the
- * nodes with the fewest arrivals first and stops after PLACEMENT_LOOKS that may fit: what costs
+ * nodes with the fewest arrivals first and stops after PLACEMENT_SCANS that may fit: what costs
  * time to ask is asked of the best of them first. */
 struct node *placement_choose(const struct fleet *f, const struct placement *p,
                               struct rejections *out);

@@ -2,8 +2,8 @@
 #include <string.h>
 
 #include "base/text.h"
-#include "engine/control/placement_look.h"
-#include "engine/model/ledger.h"
+#include "engine/control/placement_scan.h"
+#include "engine/model/fleet/ledger.h"
 
 /* Weights: they add up to 100, which an empty node with a perfect record would get. */
 static const double weight_memory = 40, weight_arrivals = 30, weight_record = 30;
@@ -26,7 +26,7 @@ struct candidate {
 };
 struct batch {
     size_t n;
-    struct candidate list[PLACEMENT_LOOKS];
+    struct candidate list[PLACEMENT_SCANS];
 };
 
 static bool is_better(const struct candidate *a, const struct candidate *b)
@@ -37,7 +37,7 @@ static bool is_better(const struct candidate *a, const struct candidate *b)
 }
 
 /* The best of the batch that also passes what costs time to ask; empties the batch. */
-static struct node *best_of(struct look *look, struct batch *batch)
+static struct node *best_of(struct placement_scan *scan, struct batch *batch)
 {
     while (batch->n > 0) {
         struct candidate *best = &batch->list[0];
@@ -46,7 +46,7 @@ static struct node *best_of(struct look *look, struct batch *batch)
                 best = &batch->list[i];
         struct node *node = best->node;
         *best = batch->list[--batch->n];
-        if (look_at(look, node, LOOK_COSTLY, NULL) == REJECT_NONE) {
+        if (scan_node(scan, node, SCAN_COSTLY, NULL) == REJECT_NONE) {
             batch->n = 0;
             return node;
         }
@@ -68,10 +68,10 @@ static const char *only_name(const struct placement *p)
 }
 
 /* Nodes of the lists from here on have too many arrivals for anybody who is not one of them. */
-static bool is_past_limit(const struct look *look, unsigned list)
+static bool is_past_limit(const struct placement_scan *scan, unsigned list)
 {
-    unsigned limit = look->f->config.parallel_inbound_per_node;
-    const struct job *job = look->p->job;
+    unsigned limit = scan->f->config.parallel_inbound_per_node;
+    const struct job *job = scan->p->job;
     return limit > 0 && list >= limit && (job == NULL || !phase_is_busy(job->phase));
 }
 
@@ -85,41 +85,41 @@ static void fetch(const struct node *node)
     __builtin_prefetch(&node->labels);
 }
 
-static struct node *search(struct look *look)
+static struct node *search(struct placement_scan *scan)
 {
     struct batch batch = {.n = 0};
-    for (unsigned i = 0; i < FLEET_INBOUND_LISTS && !is_past_limit(look, i); i++) {
+    for (unsigned i = 0; i < FLEET_INBOUND_LISTS && !is_past_limit(scan, i); i++) {
         struct node *node;
-        DL_FOREACH2(look->f->by_inbound[i], node, next_inbound)
+        DL_FOREACH2(scan->f->by_inbound[i], node, next_inbound)
         {
             fetch(node->next_inbound);
-            if (look_at(look, node, LOOK_CHEAP, NULL) != REJECT_NONE)
+            if (scan_node(scan, node, SCAN_CHEAP, NULL) != REJECT_NONE)
                 continue;
             batch.list[batch.n++] =
-                (struct candidate){.node = node, .score = placement_score(look->f, look->p, node)};
-            if (batch.n < PLACEMENT_LOOKS)
+                (struct candidate){.node = node, .score = placement_score(scan->f, scan->p, node)};
+            if (batch.n < PLACEMENT_SCANS)
                 continue;
-            struct node *best = best_of(look, &batch);
+            struct node *best = best_of(scan, &batch);
             if (best != NULL)
                 return best;
         }
     }
-    return best_of(look, &batch);
+    return best_of(scan, &batch);
 }
 
 struct node *placement_choose(const struct fleet *f, const struct placement *p,
                               struct rejections *out)
 {
-    struct look look;
+    struct placement_scan scan;
     struct node *node = NULL;
     size_t fits;
     const char *only = only_name(p);
-    placement_look_begin(&look, f, p);
+    placement_scan_begin(&scan, f, p);
     if (only == NULL) {
-        node = search(&look);
+        node = search(&scan);
     } else {
         HASH_FIND_STR(f->nodes, only, node);
-        if (node != NULL && look_at(&look, node, LOOK_ALL, NULL) != REJECT_NONE)
+        if (node != NULL && scan_node(&scan, node, SCAN_ALL, NULL) != REJECT_NONE)
             node = NULL;
     }
     if (node == NULL && out != NULL)
@@ -127,11 +127,11 @@ struct node *placement_choose(const struct fleet *f, const struct placement *p,
     return node;
 }
 
-static void explain(struct look *look, const struct node *node, struct rejections *out)
+static void explain(struct placement_scan *scan, const struct node *node, struct rejections *out)
 {
     bool keep = out->n < PLACEMENT_KEPT_MAX;
     struct rejection *row = keep ? &out->list[out->n] : NULL;
-    enum reject why = look_at(look, node, LOOK_ALL, keep ? row->detail : NULL);
+    enum reject why = scan_node(scan, node, SCAN_ALL, keep ? row->detail : NULL);
     out->n_nodes++;
     out->counts[why]++;
     if (why == REJECT_NONE || !keep)
@@ -144,38 +144,38 @@ static void explain(struct look *look, const struct node *node, struct rejection
 
 /* Where a name is given the answer of all others is known: once no more rows are kept they are only
  * counted. */
-static bool knows_rest(const struct look *look, const struct rejections *out)
+static bool knows_rest(const struct placement_scan *scan, const struct rejections *out)
 {
-    const char *wanted = look->p->wanted;
+    const char *wanted = scan->p->wanted;
     return wanted != NULL && wanted[0] != '\0' && out->n == PLACEMENT_KEPT_MAX;
 }
 
-static void explain_rest(struct look *look, struct rejections *out)
+static void explain_rest(struct placement_scan *scan, struct rejections *out)
 {
-    const struct node *source = look->p->source, *named = NULL;
-    HASH_FIND_STR(look->f->nodes, look->p->wanted, named);
+    const struct node *source = scan->p->source, *named = NULL;
+    HASH_FIND_STR(scan->f->nodes, scan->p->wanted, named);
     if (source != NULL && source != named && rejections_find(out, source) == NULL)
-        explain(look, source, out);
+        explain(scan, source, out);
     if (named != NULL && out->counts[REJECT_NONE] == 0 && rejections_find(out, named) == NULL)
-        explain(look, named, out);
-    out->counts[REJECT_NOT_WANTED] += HASH_COUNT(look->f->nodes) - (unsigned)out->n_nodes;
-    out->n_nodes = HASH_COUNT(look->f->nodes);
+        explain(scan, named, out);
+    out->counts[REJECT_NOT_WANTED] += HASH_COUNT(scan->f->nodes) - (unsigned)out->n_nodes;
+    out->n_nodes = HASH_COUNT(scan->f->nodes);
 }
 
 void placement_explain(const struct fleet *f, const struct placement *p, struct rejections *out,
                        size_t *out_fits)
 {
-    struct look look;
-    placement_look_begin(&look, f, p);
+    struct placement_scan scan;
+    placement_scan_begin(&scan, f, p);
     if (p->wanted == NULL || p->wanted[0] == '\0')
-        placement_look_names(&look);
+        placement_scan_names(&scan);
     out->at_ms = 0;
     out->n = out->n_nodes = 0;
     memset(out->counts, 0, sizeof out->counts);
     const struct node *node = f->nodes;
-    for (; node != NULL && !knows_rest(&look, out); node = node->hh.next)
-        explain(&look, node, out);
+    for (; node != NULL && !knows_rest(&scan, out); node = node->hh.next)
+        explain(&scan, node, out);
     if (node != NULL)
-        explain_rest(&look, out);
+        explain_rest(&scan, out);
     *out_fits = out->counts[REJECT_NONE];
 }

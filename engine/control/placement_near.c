@@ -4,40 +4,41 @@
  * all guests once for a look, not once for each node. */
 #include <string.h>
 
-#include "engine/control/placement_look.h"
+#include "engine/control/placement_scan.h"
 
-static bool speaks_of(const struct look *look, const struct affinity *term,
+static bool speaks_of(const struct placement_scan *scan, const struct affinity *term,
                       const struct guest *guest)
 {
-    const struct guest *self = look->p->guest;
+    const struct guest *self = scan->p->guest;
     return guest != self && strcmp(guest->ns, self->ns) == 0 &&
            labels_cover(&guest->labels, &term->match, NULL);
 }
 
 /* What a job was promised; false when it was promised nothing or speaks of nobody known. */
-static bool promised(const struct look *look, const struct job *job, struct arrival *out_arrival)
+static bool promised(const struct placement_scan *scan, const struct job *job,
+                     struct arrival *out_arrival)
 {
-    if (!job->placement.reserved || strcmp(job->ns, look->p->guest->ns) != 0)
+    if (!job->placement.reserved || strcmp(job->ns, scan->p->guest->ns) != 0)
         return false;
     struct arrival a = {0};
-    HASH_FIND_STR(look->f->guests, job->guest_uuid, a.guest);
-    HASH_FIND_STR(look->f->nodes, job->target, a.node);
+    HASH_FIND_STR(scan->f->guests, job->guest_uuid, a.guest);
+    HASH_FIND_STR(scan->f->nodes, job->target, a.node);
     *out_arrival = a;
     return a.guest != NULL && a.node != NULL;
 }
 
-static void fill_arrivals(struct look *look)
+static void fill_arrivals(struct placement_scan *scan)
 {
     struct arrival a;
-    look->arrivals_filled = true;
-    for (const struct job *job = look->f->active; job != NULL; job = job->links.hh_guest.next) {
-        if (!promised(look, job, &a))
+    scan->arrivals_filled = true;
+    for (const struct job *job = scan->f->active; job != NULL; job = job->links.hh_guest.next) {
+        if (!promised(scan, job, &a))
             continue;
-        if (look->n_arrivals == NEAR_ARRIVALS_MAX) {
-            look->arrivals_cut = true;
+        if (scan->n_arrivals == NEAR_ARRIVALS_MAX) {
+            scan->arrivals_cut = true;
             return;
         }
-        look->arrivals[look->n_arrivals++] = a;
+        scan->arrivals[scan->n_arrivals++] = a;
     }
 }
 
@@ -60,23 +61,23 @@ static void see(struct near_set *set, const struct affinity *term, const struct 
         add_value(set, value);
 }
 
-static void fill(struct look *look, const struct affinity *term, struct near_set *set)
+static void fill(struct placement_scan *scan, const struct affinity *term, struct near_set *set)
 {
     set->filled = true;
-    for (const struct guest *guest = look->f->guests; guest != NULL; guest = guest->hh.next) {
-        if (guest->places == NULL || !speaks_of(look, term, guest))
+    for (const struct guest *guest = scan->f->guests; guest != NULL; guest = guest->hh.next) {
+        if (guest->domains == NULL || !speaks_of(scan, term, guest))
             continue;
-        for (const struct place *place = guest->places; place != NULL; place = place->next_of)
-            if (place_is_up(place))
-                see(set, term, place->node);
+        for (const struct domain *domain = guest->domains; domain != NULL; domain = domain->next_of)
+            if (domain_is_up(domain))
+                see(set, term, domain->node);
     }
 }
 
-static const struct near_set *set_of(struct look *look, size_t affinity)
+static const struct near_set *set_of(struct placement_scan *scan, size_t affinity)
 {
-    if (!look->near[affinity].filled)
-        fill(look, &look->p->settings->affinities[affinity], &look->near[affinity]);
-    return &look->near[affinity];
+    if (!scan->near[affinity].filled)
+        fill(scan, &scan->p->settings->affinities[affinity], &scan->near[affinity]);
+    return &scan->near[affinity];
 }
 
 static bool is_there(const struct affinity *term, const struct node *there, const char *value)
@@ -86,68 +87,70 @@ static bool is_there(const struct affinity *term, const struct node *there, cons
 }
 
 /* The set was cut: ask the guests themselves. */
-static bool search(const struct look *look, const struct affinity *term, const char *value)
+static bool search(const struct placement_scan *scan, const struct affinity *term,
+                   const char *value)
 {
-    for (const struct guest *guest = look->f->guests; guest != NULL; guest = guest->hh.next) {
-        if (guest->places == NULL || !speaks_of(look, term, guest))
+    for (const struct guest *guest = scan->f->guests; guest != NULL; guest = guest->hh.next) {
+        if (guest->domains == NULL || !speaks_of(scan, term, guest))
             continue;
-        for (const struct place *place = guest->places; place != NULL; place = place->next_of)
-            if (place_is_up(place) && is_there(term, place->node, value))
+        for (const struct domain *domain = guest->domains; domain != NULL; domain = domain->next_of)
+            if (domain_is_up(domain) && is_there(term, domain->node, value))
                 return true;
     }
     return false;
 }
 
 /* value NULL: on that very node. */
-static bool is_in_the_way(const struct look *look, const struct affinity *term,
+static bool is_in_the_way(const struct placement_scan *scan, const struct affinity *term,
                           const struct arrival *a, const struct node *node, const char *value)
 {
     bool here = value == NULL ? a->node == node : is_there(term, a->node, value);
-    return here && speaks_of(look, term, a->guest);
+    return here && speaks_of(scan, term, a->guest);
 }
 
 /* Two that must stay apart may be on their way at the same time: a promised place counts. */
-static bool arrives(struct look *look, const struct affinity *term, const struct node *node,
-                    const char *value)
+static bool arrives(struct placement_scan *scan, const struct affinity *term,
+                    const struct node *node, const char *value)
 {
     struct arrival a;
-    if (!look->arrivals_filled)
-        fill_arrivals(look);
-    for (size_t i = 0; i < look->n_arrivals; i++)
-        if (is_in_the_way(look, term, &look->arrivals[i], node, value))
+    if (!scan->arrivals_filled)
+        fill_arrivals(scan);
+    for (size_t i = 0; i < scan->n_arrivals; i++)
+        if (is_in_the_way(scan, term, &scan->arrivals[i], node, value))
             return true;
-    const struct job *job = look->arrivals_cut ? look->f->active : NULL;
+    const struct job *job = scan->arrivals_cut ? scan->f->active : NULL;
     for (; job != NULL; job = job->links.hh_guest.next)
-        if (promised(look, job, &a) && is_in_the_way(look, term, &a, node, value))
+        if (promised(scan, job, &a) && is_in_the_way(scan, term, &a, node, value))
             return true;
     return false;
 }
 
-bool near_has(struct look *look, size_t affinity, const struct node *node)
+bool near_has(struct placement_scan *scan, size_t affinity, const struct node *node)
 {
-    const struct affinity *term = &look->p->settings->affinities[affinity];
+    const struct affinity *term = &scan->p->settings->affinities[affinity];
     if (strcmp(term->topology_key, PLACEMENT_HOSTNAME) == 0) {
-        for (const struct place *place = node->places; place != NULL; place = place->next_here)
-            if (place_is_up(place) && speaks_of(look, term, place->guest))
+        for (const struct domain *domain = node->domains; domain != NULL;
+             domain = domain->next_here)
+            if (domain_is_up(domain) && speaks_of(scan, term, domain->guest))
                 return true;
-        return term->anti && node->reserved.launchers > 0 && arrives(look, term, node, NULL);
+        return term->anti && node->reserved.launchers > 0 && arrives(scan, term, node, NULL);
     }
     const char *value = labels_get(&node->labels, term->topology_key);
     if (value == NULL)
         return false;
-    const struct near_set *set = set_of(look, affinity);
+    const struct near_set *set = set_of(scan, affinity);
     for (size_t i = 0; i < set->n; i++)
         if (strcmp(set->values[i], value) == 0)
             return true;
-    if (set->cut && search(look, term, value))
+    if (set->cut && search(scan, term, value))
         return true;
-    return term->anti && arrives(look, term, node, value);
+    return term->anti && arrives(scan, term, node, value);
 }
 
-bool near_is_first(struct look *look, size_t affinity, const struct node *node)
+bool near_is_first(struct placement_scan *scan, size_t affinity, const struct node *node)
 {
-    const struct affinity *term = &look->p->settings->affinities[affinity];
+    const struct affinity *term = &scan->p->settings->affinities[affinity];
     return labels_get(&node->labels, term->topology_key) != NULL &&
-           labels_cover(&look->p->guest->labels, &term->match, NULL) &&
-           !set_of(look, affinity)->any;
+           labels_cover(&scan->p->guest->labels, &term->match, NULL) &&
+           !set_of(scan, affinity)->any;
 }

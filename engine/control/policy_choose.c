@@ -5,7 +5,7 @@ void policy_match_guest(const struct object *object, const struct guest *guest,
                         struct policy_score *out_score)
 {
     static const struct labels none;
-    const struct labels *ns = guest->space != NULL ? &guest->space->labels : &none;
+    const struct labels *ns = guest->namespace != NULL ? &guest->namespace->labels : &none;
     policy_match(object->policy, &guest->labels, ns, out_score);
 }
 

@@ -2,8 +2,8 @@
 #ifndef ENGINE_CONTROL_POLICY_CHOOSE_H
 #define ENGINE_CONTROL_POLICY_CHOOSE_H
 
-#include "engine/model/fleet.h"
-#include "engine/model/policy.h"
+#include "engine/model/fleet/fleet.h"
+#include "engine/model/objects/policy.h"
 
 /* The best match by policy_better(), or NULL; borrowed from the fleet. */
 const struct object *policy_choose(const struct fleet *f, const struct guest *guest);

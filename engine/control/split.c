@@ -4,7 +4,7 @@
 #include <string.h>
 
 #include "base/text.h"
-#include "engine/model/fleet_incidents.h"
+#include "engine/model/fleet/fleet_incidents.h"
 
 enum { SOON_MS = 1000, LATER_MS = 10000, ROUNDS = 2 };
 
@@ -12,17 +12,17 @@ static void ask(struct fleet *f, struct guest *guest, struct moment now, struct 
 {
     guest->twice.asked = f->next_call_id + 1;
     guest->twice.asked_ms = now.mono_ms;
-    for (const struct place *place = guest->places; place != NULL; place = place->next_of) {
+    for (const struct domain *domain = guest->domains; domain != NULL; domain = domain->next_of) {
         struct effect *effect =
-            effects_order(fx, EFFECT_DO_LOOK, place->node->name, guest->uuid, now.wall_ms);
+            effects_order(fx, EFFECT_DO_OBSERVE, domain->node->name, guest->uuid, now.wall_ms);
         effect->of.act.id = ++f->next_call_id;
     }
 }
 
 static bool has_answers(const struct guest *guest)
 {
-    for (const struct place *place = guest->places; place != NULL; place = place->next_of)
-        if (place_runs(place) && place->seen < guest->twice.asked)
+    for (const struct domain *domain = guest->domains; domain != NULL; domain = domain->next_of)
+        if (domain_runs(domain) && domain->seen < guest->twice.asked)
             return false;
     return guest->twice.asked != 0;
 }
@@ -37,9 +37,9 @@ static void tell(struct fleet *f, struct guest *guest, struct moment now, struct
 {
     static const char *const text = "The guest runs on both %s and %s; touch neither";
     const char *one = guest->owner->node->name, *other = "";
-    for (const struct place *place = guest->places; place != NULL; place = place->next_of)
-        if (place != guest->owner && place_runs(place))
-            other = place->node->name;
+    for (const struct domain *domain = guest->domains; domain != NULL; domain = domain->next_of)
+        if (domain != guest->owner && domain_runs(domain))
+            other = domain->node->name;
     effects_note(fx, involved_guest(guest->ns, guest->name, guest->uuid), now.wall_ms, true,
                  "Split", text, one, other);
     const struct job *job = fleet_active_job(f, guest->uuid);
@@ -62,8 +62,8 @@ static void settle(struct fleet *f, struct guest *guest, struct moment now)
 {
     struct guest_twice *twice = &guest->twice;
     unsigned n = 0;
-    for (const struct place *place = guest->places; place != NULL; place = place->next_of)
-        n += place_is_up(place);
+    for (const struct domain *domain = guest->domains; domain != NULL; domain = domain->next_of)
+        n += domain_is_up(domain);
     heap_leave(&twice->timer);
     if (n < 2 && twice->settles) {
         incidents_one_copy(f, twice->job, now.wall_ms);
@@ -75,16 +75,17 @@ static void settle(struct fleet *f, struct guest *guest, struct moment now)
         heap_put(&f->twice, &twice->timer, now.mono_ms + LATER_MS, twice->timer.second, guest);
 }
 
-static void look_into(struct fleet *f, struct guest *guest, struct moment now, struct effects *fx)
+static void inspect(struct fleet *f, struct guest *guest, struct moment now, struct effects *fx)
 {
     struct guest_twice *twice = &guest->twice;
     const struct job *job = fleet_active_job(f, guest->uuid);
     int64_t again_ms = now.mono_ms + SOON_MS;
-    bool looks = job != NULL && job->epoch > 0 && !job->frozen; /* at both sides, by itself */
-    for (const struct place *place = guest->places; looks && place != NULL; place = place->next_of)
-        looks = !place_runs(place) || strcmp(place->node->name, job->source) == 0 ||
-                strcmp(place->node->name, job->target) == 0;
-    if (looks) {
+    bool observes = job != NULL && job->epoch > 0 && !job->frozen; /* at both sides, by itself */
+    for (const struct domain *domain = guest->domains; observes && domain != NULL;
+         domain = domain->next_of)
+        observes = !domain_runs(domain) || strcmp(domain->node->name, job->source) == 0 ||
+                   strcmp(domain->node->name, job->target) == 0;
+    if (observes) {
         twice->asked = twice->rounds = 0;
     } else {
         bool answered = has_answers(guest);
@@ -106,6 +107,6 @@ void split_tick(struct fleet *f, struct moment now, struct effects *fx)
         if (guest->twice.told)
             settle(f, guest, now);
         else
-            look_into(f, guest, now, fx);
+            inspect(f, guest, now, fx);
     }
 }

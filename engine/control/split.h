@@ -5,8 +5,8 @@
 #ifndef ENGINE_CONTROL_SPLIT_H
 #define ENGINE_CONTROL_SPLIT_H
 
-#include "engine/model/effects.h"
-#include "engine/model/fleet.h"
+#include "engine/model/fleet/fleet.h"
+#include "engine/model/turn/effects.h"
 
 void split_tick(struct fleet *f, struct moment now, struct effects *fx);
 

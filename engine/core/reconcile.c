@@ -8,24 +8,24 @@
 #include "base/text.h"
 #include "engine/control/admission.h"
 #include "engine/control/advance.h"
-#include "engine/control/documents.h"
 #include "engine/control/drain.h"
+#include "engine/control/objects.h"
+#include "engine/control/override.h"
+#include "engine/control/pending_changes.h"
 #include "engine/control/placement.h"
-#include "engine/control/requirement.h"
 #include "engine/control/scheduling/scheduling.h"
 #include "engine/control/split.h"
-#include "engine/control/word.h"
 #include "engine/data/expect.h"
 #include "engine/data/final.h"
-#include "engine/data/ladder.h"
-#include "engine/data/looks.h"
+#include "engine/data/monitor_driver.h"
 #include "engine/data/move.h"
+#include "engine/data/observe.h"
 #include "engine/data/order.h"
 #include "engine/data/recovery.h"
-#include "engine/data/steer.h"
+#include "engine/data/remedy.h"
 #include "engine/data/userpause.h"
-#include "engine/model/ledger.h"
-#include "engine/model/volumes.h"
+#include "engine/model/definition/volumes.h"
+#include "engine/model/fleet/ledger.h"
 
 enum { THAW_MS = 15000 }; /* an order waits at most 10 s for its turn at a host */
 
@@ -78,16 +78,16 @@ static void on_facts(struct fleet *f, const struct input *input)
         fleet_node_improved(f, node);
 }
 
-static void on_abilities(struct fleet *f, struct input *input)
+static void on_capabilities(struct fleet *f, struct input *input)
 {
     struct node *node = fleet_node(f, input->host);
     if (node == NULL)
         return;
-    if (node->abilities == NULL || node->abilities->hash != input->of.abilities->hash)
+    if (node->capabilities == NULL || node->capabilities->hash != input->of.capabilities->hash)
         cpus_forget_node(&f->cpus, node->name); /* another emulator may know another CPU */
-    hv_abilities_free(node->abilities);
-    node->abilities = input->of.abilities;
-    input->of.abilities = NULL;
+    hv_capabilities_free(node->capabilities);
+    node->capabilities = input->of.capabilities;
+    input->of.capabilities = NULL;
     node->version = fleet_touch(f);
     fleet_node_improved(f, node);
 }
@@ -110,7 +110,7 @@ static void on_definition(struct fleet *f, const struct input *input, struct mom
     fleet_apply_definition(f, node, input->guest, input->of.definition, now.wall_ms);
     struct guest *guest = fleet_guest(f, input->guest);
     if (guest != NULL && guest->owner != NULL && guest->owner->node == node)
-        requirement_changed(f, guest, now);
+        pending_changes_update(f, guest, now);
 }
 
 /* The answer is about a CPU and a node, so it serves every guest that sees the same CPU. */
@@ -127,8 +127,8 @@ static void on_cpu(struct fleet *f, const struct input *input, struct moment now
         job->placement.probe_lost = !job->placement.probe_failed;
         effects_event(fx, job, now.wall_ms, true, "CPUNotCompared",
                       "%s could not compare the guest's CPU: %.300s", input->host, input->err.text);
-    } else if (guest != NULL && guest->owner != NULL && guest->owner->needs != NULL) {
-        cpus_learn(&f->cpus, guest->owner->needs->facts.cpu_hash, input->host,
+    } else if (guest != NULL && guest->owner != NULL && guest->owner->requirements != NULL) {
+        cpus_learn(&f->cpus, guest->owner->requirements->facts.cpu_hash, input->host,
                    input->of.comparison > 0 ? CPU_FIT_YES : CPU_FIT_NO);
     }
     advance_job(f, job, now, fx);
@@ -165,7 +165,7 @@ static void on_event(struct fleet *f, const struct input *input, struct moment n
         if (!order_is_out(job, ORDER_MIGRATE))
             job->resolution.next_round_ms = now.mono_ms; /* something changed: look at once */
         if (at_source || at_target) {
-            ladder_event(job, at_source, event, now);
+            remedy_event(job, at_source, event, now);
             userpause_event(f, job, at_source, event, now, fx);
         }
     }
@@ -185,11 +185,11 @@ static void on_sample(struct fleet *f, const struct input *input, struct moment 
     job->monitor.next_sample_seq = sample->seq + 1;
     job_note_eta(job);
     job->version = fleet_touch(f);
-    ladder_sample(job, sample, now);
+    remedy_sample(job, sample, now);
     if (sample->source == SAMPLE_COMPLETED)
         final_statistics(f, job, &sample->stats, "event");
     if (job->phase == PHASE_RUNNING) {
-        steer_look(f, job, sample, now, fx);
+        monitor_driver_step(f, job, sample, now, fx);
         if (job->abort.asked)
             advance_job(f, job, now, fx);
         else
@@ -201,14 +201,14 @@ static void on_sample(struct fleet *f, const struct input *input, struct moment 
     advance_job(f, job, now, fx);
 }
 
-static void on_look(struct fleet *f, const struct input *input, struct moment now,
-                    struct effects *fx)
+static void on_observed(struct fleet *f, const struct input *input, struct moment now,
+                        struct effects *fx)
 {
     struct node *node = fleet_node(f, input->host);
     if (node != NULL)
-        fleet_apply_sight(f, node, input->guest, &input->of.sight);
+        fleet_apply_observation(f, node, input->guest, &input->of.observation);
     struct job *job = fleet_newest_finished(f, input->guest);
-    if (job != NULL && looks_seen_later(f, job, input->id, &input->of.sight, now, fx)) {
+    if (job != NULL && observe_answered_later(f, job, input->id, &input->of.observation, now, fx)) {
         fleet_settle_job(f, job);
         return;
     }
@@ -216,21 +216,22 @@ static void on_look(struct fleet *f, const struct input *input, struct moment no
     if (job == NULL)
         return;
     struct job_side *side = NULL;
-    if (job->resolution.source_side.look_id == input->id)
+    if (job->resolution.source_side.query_id == input->id)
         side = &job->resolution.source_side;
-    else if (job->resolution.target_side.look_id == input->id)
+    else if (job->resolution.target_side.query_id == input->id)
         side = &job->resolution.target_side;
     if (side == NULL) {
-        if (steer_target_seen(f, job, input->id, &input->of.sight, now, fx))
+        if (monitor_driver_target_seen(f, job, input->id, &input->of.observation, now, fx))
             fleet_settle_job(f, job);
         return; /* else an answer to a question of long ago */
     }
-    side->look_id = 0;
+    side->query_id = 0;
     side->round = job->resolution.round;
-    side->sight = input->of.sight;
+    side->observation = input->of.observation;
     side->seen_wall_ms = now.wall_ms;
-    side->seen_ms =
-        side->sight.at_ms > 0 && side->sight.at_ms < now.mono_ms ? side->sight.at_ms : now.mono_ms;
+    side->seen_ms = side->observation.at_ms > 0 && side->observation.at_ms < now.mono_ms
+                        ? side->observation.at_ms
+                        : now.mono_ms;
     job->version = fleet_touch(f);
     advance_job(f, job, now, fx);
 }
@@ -401,7 +402,7 @@ static bool on_resolve(struct fleet *f, const struct input *input, struct moment
                        struct effects *fx, struct migration_ref *out_ref, struct err *err)
 {
     struct job *job = fleet_job_named(f, input->of.resolve.ns, input->of.resolve.name);
-    if (job != NULL && job->frozen && input->of.resolve.word == RESOLVE_RECOVER) {
+    if (job != NULL && job->frozen && input->of.resolve.kind == RESOLVE_RECOVER) {
         int64_t frozen_ms = now.mono_ms - job->entered_ms;
         if (frozen_ms < THAW_MS)
             return err_set(
@@ -415,7 +416,7 @@ static bool on_resolve(struct fleet *f, const struct input *input, struct moment
         return true;
     }
     job = NULL;
-    if (!word_taken(f, &input->of.resolve, now, fx, &job, err))
+    if (!override_apply(f, &input->of.resolve, now, fx, &job, err))
         return false;
     if (job == NULL)
         return true; /* it was about an incident */
@@ -432,7 +433,7 @@ static void tick_jobs(struct fleet *f, struct moment now, struct effects *fx)
     struct job *job;
     while ((job = heap_top(&f->timers)) != NULL && job->queue.wake_ms <= now.mono_ms) {
         if (phase_is_final(job->phase)) {
-            looks_later(f, job, now, fx);
+            observe_later(f, job, now, fx);
             fleet_settle_job(f, job);
             continue;
         }
@@ -469,7 +470,7 @@ static void tick_drains(struct fleet *f, struct moment now, struct effects *fx)
 static void on_tick(struct fleet *f, struct moment now, struct effects *fx)
 {
     tick_jobs(f, now, fx);
-    requirement_tick(f, now, fx);
+    pending_changes_tick(f, now, fx);
     split_tick(f, now, fx);
 }
 
@@ -494,12 +495,12 @@ static void on_fact(struct fleet *f, struct input *input, struct moment now, str
     case INPUT_HOST: on_host(f, input, now); break;
     case INPUT_MISSED: f->missed++; break;
     case INPUT_FACTS: on_facts(f, input); break;
-    case INPUT_ABILITIES: on_abilities(f, input); break;
+    case INPUT_CAPABILITIES: on_capabilities(f, input); break;
     case INPUT_GUESTS: on_guests(f, input, now); break;
     case INPUT_DEFINITION: on_definition(f, input, now); break;
     case INPUT_EVENT: on_event(f, input, now, fx); break;
     case INPUT_SAMPLE: on_sample(f, input, now, fx); break;
-    case INPUT_LOOK: on_look(f, input, now, fx); break;
+    case INPUT_OBSERVED: on_observed(f, input, now, fx); break;
     case INPUT_ASK_JOB: on_ask_job(f, input, now, fx); break;
     case INPUT_FINAL: on_final(f, input); break;
     case INPUT_CPU: on_cpu(f, input, now, fx); break;
@@ -549,9 +550,9 @@ int64_t reconcile_next_ms(const struct fleet *f, int64_t now_ms)
     const struct job *job = heap_top(&f->timers);
     if (job != NULL && job->queue.wake_ms < next_ms)
         next_ms = job->queue.wake_ms;
-    const struct guest *guest = heap_top(&f->required);
-    if (guest != NULL && guest->required_timer.first < next_ms)
-        next_ms = guest->required_timer.first;
+    const struct guest *guest = heap_top(&f->pending_change);
+    if (guest != NULL && guest->change_timer.first < next_ms)
+        next_ms = guest->change_timer.first;
     guest = heap_top(&f->twice);
     if (guest != NULL && guest->twice.timer.first < next_ms)
         next_ms = guest->twice.timer.first;

@@ -8,9 +8,9 @@
 #ifndef ENGINE_CORE_RECONCILE_H
 #define ENGINE_CORE_RECONCILE_H
 
-#include "engine/model/effects.h"
-#include "engine/model/fleet.h"
-#include "engine/model/input.h"
+#include "engine/model/fleet/fleet.h"
+#include "engine/model/turn/effects.h"
+#include "engine/model/turn/input.h"
 
 /* For requests: *out_ref names the object on success; a refusal is in err and nothing changed.
  * Other inputs never fail. What the input owns may move into the fleet. */

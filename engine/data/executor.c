@@ -4,7 +4,7 @@
 #include <assert.h>
 
 #include "base/text.h"
-#include "engine/model/volumes.h"
+#include "engine/model/definition/volumes.h"
 
 /* As the job's text says now: it was written by us. */
 static bool take_volumes(const struct job *job, struct hv_volume *list, struct hv_migrate *migrate,

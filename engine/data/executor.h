@@ -3,7 +3,7 @@
 #ifndef ENGINE_DATA_EXECUTOR_H
 #define ENGINE_DATA_EXECUTOR_H
 
-#include "engine/model/effects.h"
+#include "engine/model/turn/effects.h"
 #include "hypervisor/act.h"
 
 /* Submits a DO_MIGRATE, whose volumes are the job's, or a DO_ABORT. False, with nothing asked, when

@@ -4,7 +4,7 @@
 #include "base/json.h"
 #include "base/text.h"
 #include "engine/data/flags.h"
-#include "engine/model/volumes.h"
+#include "engine/model/definition/volumes.h"
 
 enum { MEASURED_FRESH_MS = 3600 * 1000 };
 
@@ -182,7 +182,7 @@ bool expect_is_measuring(const struct guest *guest, int64_t wall_ms)
 
 bool expect_may_measure(const struct fleet *f, const struct guest *guest, struct err *err)
 {
-    const struct place *at = guest->owner;
+    const struct domain *at = guest->owner;
     const struct job *job;
     HASH_FIND(links.hh_guest, f->active, guest->uuid, strlen(guest->uuid), job);
     if (at == NULL || at->state != HV_STATE_RUNNING)

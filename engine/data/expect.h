@@ -1,10 +1,10 @@
 /* expect.h - forecasts of this fleet's guests: gathers what is known of guest, path and policy for
- * engine/model/forecast.h, keeps what was measured and what migrations showed. Pure. */
+ * engine/model/forecast/forecast.h, keeps what was measured and what migrations showed. Pure. */
 #ifndef ENGINE_DATA_EXPECT_H
 #define ENGINE_DATA_EXPECT_H
 
-#include "engine/model/effects.h"
-#include "engine/model/fleet.h"
+#include "engine/model/fleet/fleet.h"
+#include "engine/model/turn/effects.h"
 
 struct json_object;
 

@@ -5,7 +5,7 @@
 
 #include "base/text.h"
 #include "engine/data/expect.h"
-#include "engine/data/looks.h"
+#include "engine/data/observe.h"
 
 enum { LATER_MS = 1000 }; /* after the end both sides are looked at once more */
 
@@ -20,7 +20,7 @@ void final_statistics(struct fleet *f, struct job *job, const struct hv_job_stat
     job->final.downtime_ms = stats->downtime_ms;
     job->final.setup_ms = stats->setup_ms;
     job->final.bytes = stats->data_processed;
-    job->final.passes = stats->memory_iteration;
+    job->final.iterations = stats->memory_iteration;
     job->final.whole_bytes = stats->data_total;
     job->changed = true;
     job->version = fleet_touch(f);
@@ -48,9 +48,9 @@ static void end_move(struct fleet *f, struct job *job, struct moment now, struct
     expect_learn(f, job);
     ask_final(f, job, now, fx);
     (void)effects_add(fx, EFFECT_DO_UNWATCH, job, now.wall_ms);
-    job->result.looks_later = true;
+    job->result.observe_later = true;
     job->queue.wake_ms = now.mono_ms + LATER_MS;
-    job->resolution.source_side.look_id = job->resolution.target_side.look_id =
+    job->resolution.source_side.query_id = job->resolution.target_side.query_id =
         0; /* nobody waits for them */
 }
 
@@ -59,7 +59,7 @@ void final_finish(struct fleet *f, struct job *job, enum trigger why,
 {
     bool handed_off = job->epoch > 0;
     if (handed_off && job->resolution.source_side.seen_wall_ms != 0)
-        looks_record_sides(job, "outcome", now, fx);
+        observe_record_sides(job, "outcome", now, fx);
     step_finish(f, job, why, ending, now, fx);
     if (job->frozen)
         return;

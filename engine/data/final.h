@@ -3,7 +3,7 @@
 #ifndef ENGINE_DATA_FINAL_H
 #define ENGINE_DATA_FINAL_H
 
-#include "engine/model/step.h"
+#include "engine/model/turn/step.h"
 
 /* Ends a job, in whatever phase it is: sightings of both sides, the final step, its incident, what
  * was expected against what came, the question for final statistics, the end of the watch. */

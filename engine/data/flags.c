@@ -50,7 +50,7 @@ static uint32_t always(void)
 }
 
 /* What the settings ask for. Encryption is asked for by everybody who does not say otherwise. */
-static uint32_t wished(const struct migration_config *c)
+static uint32_t requested(const struct migration_config *c)
 {
     return when(c->auto_converge, FLAG_AUTO_CONVERGE) | when(c->tunnelled, FLAG_TUNNELLED) |
            when(c->post_copy, FLAG_POSTCOPY) | when(c->channels > 0, FLAG_PARALLEL) |
@@ -133,7 +133,7 @@ static void fill(const struct migration_config *c, uint32_t set, struct hv_migra
 void flags_choose(const struct migration_config *config, const struct flags_facts *facts,
                   struct hv_migrate *out_how)
 {
-    fill(config, settle(config, (wished(config) & ~cannot(facts)) | given(facts)), out_how);
+    fill(config, settle(config, (requested(config) & ~cannot(facts)) | given(facts)), out_how);
 }
 
 /* What a job keeps, as a set. Streams are no flag of the port: they follow from its settings. */
@@ -176,7 +176,7 @@ uint32_t flags_left_out(const struct job *job)
 {
     uint32_t set = flags_shown(job), out = 0;
     for (unsigned i = 0; set != 0 && i < FLAG_COUNT; i++)
-        if ((wished(&job->call.config) & ~set & one((enum flag)i)) != 0)
+        if ((requested(&job->call.config) & ~set & one((enum flag)i)) != 0)
             out |= why_not(&job->call.config, set, (enum flag)i);
     return out;
 }

@@ -9,7 +9,7 @@
 #ifndef ENGINE_DATA_FLAGS_H
 #define ENGINE_DATA_FLAGS_H
 
-#include "engine/model/job.h"
+#include "engine/model/job/job.h"
 #include "hypervisor/types.h"
 
 enum flag {

@@ -65,8 +65,9 @@ static void add_numbers(const struct monitor *m, char *out, size_t n)
                    budget);
 }
 
-void monitor_decide(const struct monitor *m, const struct look *look, struct monitor_decision *out,
-                    enum decision why, int64_t downtime_ms, const char *fmt, ...)
+void monitor_decide(const struct monitor *m, const struct monitor_digest *digest,
+                    struct monitor_decision *out, enum decision why, int64_t downtime_ms,
+                    const char *fmt, ...)
 {
     *out = (struct monitor_decision){
         .why = why,
@@ -74,7 +75,7 @@ void monitor_decide(const struct monitor *m, const struct look *look, struct mon
         .downtime_ms = downtime_ms,
         .elapsed_ms = m->now_ms,
         .budget_ms = m->budget_ms,
-        .estimate_ms = look->estimate_ms,
+        .estimate_ms = digest->estimate_ms,
         .remaining = m->remaining,
         .low_water = m->watermark,
         .bandwidth_bps = (uint64_t)m->flow.bandwidth,
@@ -138,9 +139,9 @@ static void measure(struct monitor *m, uint64_t processed)
 /* Disks that are mirrored change what is left all the time; passes are about memory. */
 static uint64_t left(const struct monitor *m, const struct hv_job_stats *stats)
 {
-    bool passes = m->kind == MONITOR_STALL && stats->memory_iteration > 0;
-    return bounded(passes && stats->memory_total > 0 ? stats->memory_remaining
-                                                     : stats->data_remaining);
+    bool has_iterations = m->kind == MONITOR_STALL && stats->memory_iteration > 0;
+    return bounded(has_iterations && stats->memory_total > 0 ? stats->memory_remaining
+                                                             : stats->data_remaining);
 }
 
 static uint64_t dirtied(const struct hv_job_stats *stats)
@@ -150,17 +151,17 @@ static uint64_t dirtied(const struct hv_job_stats *stats)
                                                             : stats->memory_dirty_rate * page;
 }
 
-static void take_sample(struct monitor *m, struct look *look)
+static void take_sample(struct monitor *m, struct monitor_digest *digest)
 {
-    const struct hv_job_stats *stats = &look->in->stats;
+    const struct hv_job_stats *stats = &digest->in->stats;
     uint64_t processed = bounded(stats->data_processed);
     uint64_t iteration = bounded(stats->memory_iteration);
     measure(m, processed);
     if (processed > m->flow.processed) {
-        look->moved = m->sampled && m->iteration > 0;
+        digest->moved = m->sampled && m->iteration > 0;
         m->flow.processed_ms = m->now_ms;
     }
-    look->boundary = iteration > m->iteration || (iteration == 0 && look->in->at_iteration);
+    digest->boundary = iteration > m->iteration || (iteration == 0 && digest->in->at_iteration);
     if (stats->auto_converge_throttle > m->throttle)
         m->throttle_ms = m->now_ms;
     m->throttle = bounded(stats->auto_converge_throttle);
@@ -193,23 +194,23 @@ static bool is_aborting(struct monitor *m, const struct monitor_input *input)
 void monitor_step(struct monitor *m, const struct monitor_input *input,
                   struct monitor_decision *out_decision)
 {
-    struct look look = {.in = input};
+    struct monitor_digest digest = {.in = input};
     int64_t now_ms = bounded_ms(input->elapsed_ms);
     if (now_ms > m->now_ms)
         m->now_ms = now_ms;
     if (input->has_stats)
-        take_sample(m, &look);
-    look.flows = m->sampled && m->now_ms - m->flow.processed_ms <= MONITOR_FLOW_MS;
-    look.estimate_ms = estimate(m);
+        take_sample(m, &digest);
+    digest.flows = m->sampled && m->now_ms - m->flow.processed_ms <= MONITOR_FLOW_MS;
+    digest.estimate_ms = estimate(m);
     bool aborting = is_aborting(m, input);
     if (m->postcopy || input->mode == MODE_POSTCOPY)
-        monitor_decide(m, &look, out_decision, DECISION_IN_POSTCOPY, 0, "in post-copy, no limit");
+        monitor_decide(m, &digest, out_decision, DECISION_IN_POSTCOPY, 0, "in post-copy, no limit");
     else if (aborting)
-        monitor_decide(m, &look, out_decision, DECISION_ABORTING, 0, "being aborted");
+        monitor_decide(m, &digest, out_decision, DECISION_ABORTING, 0, "being aborted");
     else if (m->kind == MONITOR_LEGACY)
-        legacy_step(m, &look, out_decision);
+        legacy_step(m, &digest, out_decision);
     else
-        stall_step(m, &look, out_decision);
+        stall_step(m, &digest, out_decision);
     m->past.has_before = m->past.decided;
     m->past.before = m->past.last;
     m->past.before_downtime_ms = m->past.last_downtime_ms;

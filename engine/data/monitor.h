@@ -19,9 +19,9 @@
 #ifndef ENGINE_DATA_MONITOR_H
 #define ENGINE_DATA_MONITOR_H
 
-#include "engine/model/decision.h"
-#include "engine/model/migration_config.h"
-#include "engine/model/phase.h"
+#include "engine/model/job/decision.h"
+#include "engine/model/job/phase.h"
+#include "engine/model/settings/migration_config.h"
 #include "hypervisor/types.h"
 
 enum {

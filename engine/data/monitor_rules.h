@@ -4,7 +4,7 @@
 
 #include "engine/data/monitor.h"
 
-struct look { /* one input, digested */
+struct monitor_digest { /* one input, digested */
     const struct monitor_input *in;
     bool moved;          /* memory, since the sample before */
     bool flows;          /* within MONITOR_FLOW_MS */
@@ -13,17 +13,19 @@ struct look { /* one input, digested */
 };
 
 /* Fills the decision, with the numbers of the state after its lead-in text. */
-void monitor_decide(const struct monitor *m, const struct look *look, struct monitor_decision *out,
-                    enum decision why, int64_t downtime_ms, const char *fmt, ...)
-    __attribute__((format(printf, 6, 7)));
+void monitor_decide(const struct monitor *m, const struct monitor_digest *digest,
+                    struct monitor_decision *out, enum decision why, int64_t downtime_ms,
+                    const char *fmt, ...) __attribute__((format(printf, 6, 7)));
 /* Seconds as milliseconds, bounded, so that no sum of times overflows. */
 int64_t monitor_ms(double seconds);
 /* Units of so many bytes, begun ones counted. */
 double monitor_units(uint64_t bytes, uint64_t unit);
 
 void legacy_begin(struct monitor *m);
-void legacy_step(struct monitor *m, const struct look *look, struct monitor_decision *out);
+void legacy_step(struct monitor *m, const struct monitor_digest *digest,
+                 struct monitor_decision *out);
 void stall_begin(struct monitor *m);
-void stall_step(struct monitor *m, const struct look *look, struct monitor_decision *out);
+void stall_step(struct monitor *m, const struct monitor_digest *digest,
+                struct monitor_decision *out);
 
 #endif

@@ -26,7 +26,7 @@ void stall_begin(struct monitor *m)
     m->budget_ms = budget_of(m, disks ? m->facts.disk_bytes : m->facts.memory_bytes);
 }
 
-static void note_first_pass(struct monitor *m)
+static void note_first_iteration(struct monitor *m)
 {
     if (m->facts.disk_bytes == 0 || m->begin_ms > 0 || m->iteration == 0)
         return;
@@ -85,7 +85,7 @@ static void note_low_water(struct monitor *m)
 {
     bool beaten =
         !m->has_watermark || (double)m->remaining < (double)m->watermark * (1 - margin(m));
-    m->flat_passes = beaten ? 0 : m->flat_passes + 1;
+    m->flat_iterations = beaten ? 0 : m->flat_iterations + 1;
     if (m->has_watermark && m->remaining >= m->watermark)
         return;
     m->watermark = m->remaining;
@@ -141,36 +141,36 @@ static bool may_postcopy(const struct monitor *m)
     return m->config.post_copy && m->config.disruption && !m->facts.vfio && m->iteration > 0;
 }
 
-static bool rest_fits(const struct monitor *m, const struct look *look)
+static bool rest_fits(const struct monitor *m, const struct monitor_digest *digest)
 {
-    return look->estimate_ms >= 0 &&
-           (m->budget_ms == 0 || look->estimate_ms <= end_ms(m) - m->now_ms);
+    return digest->estimate_ms >= 0 &&
+           (m->budget_ms == 0 || digest->estimate_ms <= end_ms(m) - m->now_ms);
 }
 
-static bool path_is_well(const struct monitor *m, const struct look *look)
+static bool path_is_well(const struct monitor *m, const struct monitor_digest *digest)
 {
-    return look->flows && rest_fits(m, look);
+    return digest->flows && rest_fits(m, digest);
 }
 
-static enum decision stalled_choice(const struct monitor *m, const struct look *look)
+static enum decision stalled_choice(const struct monitor *m, const struct monitor_digest *digest)
 {
     double soft_ms = (double)m->config.max_downtime_ms * m->config.precopy_factor;
     bool throttles = m->config.auto_converge && m->throttle > 0 && m->throttle < THROTTLE_MAX &&
                      m->now_ms - m->throttle_ms <= window_ms(m);
     if (m->config.local_minima && (double)m->remaining > (double)m->best * (1 + margin(m)))
         return DECISION_WAITS_FOR_MINIMUM;
-    if (!path_is_well(m, look))
+    if (!path_is_well(m, digest))
         return DECISION_PATH_SICK;
     if (may_postcopy(m))
         return DECISION_STALLED_POSTCOPY;
     if (m->config.disruption)
         return DECISION_STALLED_HARD;
-    if ((double)look->estimate_ms <= soft_ms)
+    if ((double)digest->estimate_ms <= soft_ms)
         return DECISION_STALLED_SOFT;
     return throttles ? DECISION_THROTTLES : DECISION_STALLED_ABORT;
 }
 
-static void note_pass(struct monitor *m, const struct look *look)
+static void note_iteration(struct monitor *m, const struct monitor_digest *digest)
 {
     let_out(m);
     let_in(m);
@@ -180,11 +180,11 @@ static void note_pass(struct monitor *m, const struct look *look)
     else
         find_stall(m);
     if (m->stalled)
-        m->standing = stalled_choice(m, look);
+        m->standing = stalled_choice(m, digest);
 }
 
 /* What the last boundary chose, until it is accepted or the next one chooses anew. */
-static bool decide_stalled(const struct monitor *m, const struct look *look,
+static bool decide_stalled(const struct monitor *m, const struct monitor_digest *digest,
                            struct monitor_decision *out)
 {
     static const char *const leads[DECISION_COUNT] = {
@@ -193,14 +193,14 @@ static bool decide_stalled(const struct monitor *m, const struct look *look,
         [DECISION_STALLED_SOFT] = "switching over within the max downtime",
         [DECISION_STALLED_ABORT] = "aborting",
     };
-    if (!m->stalled || m->switching || leads[m->standing] == NULL || !path_is_well(m, look))
+    if (!m->stalled || m->switching || leads[m->standing] == NULL || !path_is_well(m, digest))
         return false;
     int64_t downtime_ms = m->standing == DECISION_STALLED_HARD   ? MONITOR_DOWNTIME_MAX_MS
                           : m->standing == DECISION_STALLED_SOFT ? m->config.max_downtime_ms
                                                                  : 0;
-    monitor_decide(m, look, out, m->standing, downtime_ms,
+    monitor_decide(m, digest, out, m->standing, downtime_ms,
                    "%s: no convergence for %" PRId64 " s, the remaining data needs %" PRId64 " ms",
-                   leads[m->standing], (m->now_ms - m->progress_ms) / 1000, look->estimate_ms);
+                   leads[m->standing], (m->now_ms - m->progress_ms) / 1000, digest->estimate_ms);
     return true;
 }
 
@@ -208,82 +208,82 @@ static bool decide_stalled(const struct monitor *m, const struct look *look,
 
 /* By when, 0: no limit. A guest that stands still although nobody ordered it has the time of a
  * switch-over, whatever the budget: it must not be down for long without being worth it. */
-static int64_t deadline_ms(struct monitor *m, const struct look *look)
+static int64_t deadline_ms(struct monitor *m, const struct monitor_digest *digest)
 {
-    bool stopped = look->in->stopped_by_migration || look->in->mode == MODE_PAUSED;
-    if (look->in->stopped_by_migration && m->switch_deadline_ms == 0)
+    bool stopped = digest->in->stopped_by_migration || digest->in->mode == MODE_PAUSED;
+    if (digest->in->stopped_by_migration && m->switch_deadline_ms == 0)
         m->switch_deadline_ms = m->now_ms + monitor_ms((double)m->config.switchover_timeout);
-    if (!look->in->stopped_by_migration && !m->switching)
+    if (!digest->in->stopped_by_migration && !m->switching)
         m->switch_deadline_ms = 0;
     if (m->switch_deadline_ms > 0 && !(m->extended && stopped))
         return m->switch_deadline_ms;
     return m->budget_ms > 0 ? m->begin_ms + m->budget_ms : 0;
 }
 
-static void give_up_late(const struct monitor *m, const struct look *look,
+static void give_up_late(const struct monitor *m, const struct monitor_digest *digest,
                          struct monitor_decision *out)
 {
     int64_t now_s = m->now_ms / 1000;
-    if (m->switching || look->in->stopped_by_migration)
-        monitor_decide(m, look, out, DECISION_LATE, 0,
+    if (m->switching || digest->in->stopped_by_migration)
+        monitor_decide(m, digest, out, DECISION_LATE, 0,
                        "aborting after %" PRId64 " s: the switch-over did not end in time", now_s);
-    else if (look->estimate_ms >= 0 && !rest_fits(m, look))
-        monitor_decide(m, look, out, DECISION_LATE, 0,
+    else if (digest->estimate_ms >= 0 && !rest_fits(m, digest))
+        monitor_decide(m, digest, out, DECISION_LATE, 0,
                        "aborting: not completed after %" PRId64
                        " s, the remaining data needs %" PRId64 " s",
-                       now_s, look->estimate_ms / 1000);
+                       now_s, digest->estimate_ms / 1000);
     else
-        monitor_decide(m, look, out, DECISION_LATE, 0,
+        monitor_decide(m, digest, out, DECISION_LATE, 0,
                        "aborting: not completed after %" PRId64 " s", now_s);
 }
 
-static bool decide_late(const struct monitor *m, const struct look *look,
+static bool decide_late(const struct monitor *m, const struct monitor_digest *digest,
                         struct monitor_decision *out)
 {
     int64_t still_ms = m->now_ms - m->flow.processed_ms;
-    bool may = !m->switching && !look->in->stopped_by_migration && m->iteration > 0;
+    bool may = !m->switching && !digest->in->stopped_by_migration && m->iteration > 0;
     if (m->flow.bandwidth <= 0 || still_ms > MONITOR_DEAD_MS)
-        monitor_decide(m, look, out, DECISION_NO_BANDWIDTH, 0,
+        monitor_decide(m, digest, out, DECISION_NO_BANDWIDTH, 0,
                        "aborting after %" PRId64 " s: no data transferred for %" PRId64 " s",
                        m->now_ms / 1000, still_ms / 1000);
-    else if (may && m->config.disruption && !look->flows)
+    else if (may && m->config.disruption && !digest->flows)
         return false; /* a moment: it may come back */
-    else if (may && rest_fits(m, look) && may_postcopy(m))
-        monitor_decide(m, look, out, DECISION_LATE_POSTCOPY, 0,
+    else if (may && rest_fits(m, digest) && may_postcopy(m))
+        monitor_decide(m, digest, out, DECISION_LATE_POSTCOPY, 0,
                        "switching to post-copy: not completed after %" PRId64 " s",
                        m->now_ms / 1000);
-    else if (may && rest_fits(m, look) && m->config.disruption)
-        monitor_decide(m, look, out, DECISION_LATE_HARD, MONITOR_DOWNTIME_MAX_MS,
+    else if (may && rest_fits(m, digest) && m->config.disruption)
+        monitor_decide(m, digest, out, DECISION_LATE_HARD, MONITOR_DOWNTIME_MAX_MS,
                        "switching over at any downtime: not completed after %" PRId64 " s",
                        m->now_ms / 1000);
     else
-        give_up_late(m, look, out);
+        give_up_late(m, digest, out);
     return true;
 }
 
-static bool decide_dead(const struct monitor *m, const struct look *look,
+static bool decide_dead(const struct monitor *m, const struct monitor_digest *digest,
                         struct monitor_decision *out)
 {
     int64_t still_ms = m->now_ms - m->flow.processed_ms;
     int64_t limit_ms = window_ms(m) > MONITOR_DEAD_MS ? window_ms(m) : MONITOR_DEAD_MS;
-    if (!look->in->has_stats || still_ms <= limit_ms)
+    if (!digest->in->has_stats || still_ms <= limit_ms)
         return false;
-    monitor_decide(m, look, out, DECISION_NO_PROGRESS, 0,
+    monitor_decide(m, digest, out, DECISION_NO_PROGRESS, 0,
                    "aborting: no data transferred for %" PRId64 " s", still_ms / 1000);
     return true;
 }
 
 /* --- downtime -------------------------------------------------------------------------------- */
 
-static bool decide_hold(const struct monitor *m, const struct look *look,
+static bool decide_hold(const struct monitor *m, const struct monitor_digest *digest,
                         struct monitor_decision *out)
 {
-    bool unset = m->downtime_ms == 0 && !look->moved;
+    bool unset = m->downtime_ms == 0 && !digest->moved;
     bool still = m->downtime_ms != MONITOR_DOWNTIME_HELD_MS &&
                  m->now_ms - m->flow.processed_ms > MONITOR_STILL_MS;
     if (!unset && !still)
         return false;
-    monitor_decide(m, look, out, DECISION_HOLDS_DOWNTIME, MONITOR_DOWNTIME_HELD_MS,
+    monitor_decide(m, digest, out, DECISION_HOLDS_DOWNTIME, MONITOR_DOWNTIME_HELD_MS,
                    unset ? "max downtime held until data is transferred"
                          : "max downtime held while no data is transferred");
     return true;
@@ -294,7 +294,7 @@ static int64_t next_level(const struct monitor *m, int64_t first_ms)
 {
     int64_t max = m->config.max_downtime_ms;
     int64_t cooldown_ms = monitor_ms((double)m->config.downtime_cooldown);
-    if (m->flat_passes == 0 || m->iteration < (uint64_t)m->config.downtime_after ||
+    if (m->flat_iterations == 0 || m->iteration < (uint64_t)m->config.downtime_after ||
         m->now_ms - m->downtime_set_ms < cooldown_ms)
         return m->downtime_ms;
     int64_t more = (max - first_ms) / m->config.downtime_steps;
@@ -302,66 +302,67 @@ static int64_t next_level(const struct monitor *m, int64_t first_ms)
     return next < max ? next : max;
 }
 
-static bool decide_downtime(const struct monitor *m, const struct look *look,
+static bool decide_downtime(const struct monitor *m, const struct monitor_digest *digest,
                             struct monitor_decision *out)
 {
     int64_t max = m->config.max_downtime_ms;
     int64_t first = max < MONITOR_DOWNTIME_FIRST_MS ? max : MONITOR_DOWNTIME_FIRST_MS;
-    if (!look->in->has_stats || m->iteration == 0 || m->switching ||
-        look->in->stopped_by_migration || look->in->mode == MODE_PAUSED)
+    if (!digest->in->has_stats || m->iteration == 0 || m->switching ||
+        digest->in->stopped_by_migration || digest->in->mode == MODE_PAUSED)
         return false;
-    if (decide_hold(m, look, out))
+    if (decide_hold(m, digest, out))
         return true;
-    if (!look->moved)
+    if (!digest->moved)
         return false;
     int64_t level = m->level_ms > 0 ? m->level_ms : first;
     int64_t next = m->downtime_ms < level ? level : next_level(m, first);
     if (next <= m->downtime_ms)
         return false;
     enum decision why = m->level_ms == 0 ? DECISION_FIRST_DOWNTIME : DECISION_MORE_DOWNTIME;
-    monitor_decide(m, look, out, why, next,
+    monitor_decide(m, digest, out, why, next,
                    "max downtime %" PRId64 " ms from iteration %" PRIu64 " on", next, m->iteration);
     return true;
 }
 
 /* Why nothing is done now. */
-static void decide_nothing(const struct monitor *m, const struct look *look, bool late,
+static void decide_nothing(const struct monitor *m, const struct monitor_digest *digest, bool late,
                            struct monitor_decision *out)
 {
-    bool wish = m->stalled && !m->switching && !look->in->stopped_by_migration &&
-                m->standing != DECISION_GOES_ON;
+    bool wants = m->stalled && !m->switching && !digest->in->stopped_by_migration &&
+                 m->standing != DECISION_GOES_ON;
     bool acts = decision_action(m->standing) != MONITOR_NOTHING;
-    if (!look->in->has_stats)
-        monitor_decide(m, look, out, DECISION_NO_STATS, 0, "no statistics");
-    else if (late || (wish && (acts || m->standing == DECISION_PATH_SICK)))
-        monitor_decide(m, look, out, DECISION_PATH_SICK, 0,
+    if (!digest->in->has_stats)
+        monitor_decide(m, digest, out, DECISION_NO_STATS, 0, "no statistics");
+    else if (late || (wants && (acts || m->standing == DECISION_PATH_SICK)))
+        monitor_decide(m, digest, out, DECISION_PATH_SICK, 0,
                        "%s, but no switch: %s; the remaining data needs %" PRId64 " ms",
                        late ? "not completed in time" : "not converging",
-                       look->flows ? "the remaining data does not fit the time"
-                                   : "no data is transferred",
-                       look->estimate_ms);
-    else if (wish)
-        monitor_decide(m, look, out, m->standing, 0, "not converging, %s",
+                       digest->flows ? "the remaining data does not fit the time"
+                                     : "no data is transferred",
+                       digest->estimate_ms);
+    else if (wants)
+        monitor_decide(m, digest, out, m->standing, 0, "not converging, %s",
                        m->standing == DECISION_THROTTLES
                            ? "auto-converge throttles the guest further"
                            : "waiting for an iteration with less remaining data");
     else
-        monitor_decide(m, look, out, DECISION_GOES_ON, 0, "goes on");
+        monitor_decide(m, digest, out, DECISION_GOES_ON, 0, "goes on");
 }
 
-void stall_step(struct monitor *m, const struct look *look, struct monitor_decision *out)
+void stall_step(struct monitor *m, const struct monitor_digest *digest,
+                struct monitor_decision *out)
 {
-    note_first_pass(m);
-    if (look->boundary && !look->in->stopped_by_migration && look->in->mode != MODE_PAUSED)
-        note_pass(m, look);
-    int64_t limit_ms = deadline_ms(m, look);
+    note_first_iteration(m);
+    if (digest->boundary && !digest->in->stopped_by_migration && digest->in->mode != MODE_PAUSED)
+        note_iteration(m, digest);
+    int64_t limit_ms = deadline_ms(m, digest);
     bool late = limit_ms > 0 && m->now_ms > limit_ms;
-    if (!look->in->stopped_by_migration && decide_stalled(m, look, out))
+    if (!digest->in->stopped_by_migration && decide_stalled(m, digest, out))
         return;
-    else if (late && decide_late(m, look, out))
+    else if (late && decide_late(m, digest, out))
         return;
-    else if (decide_dead(m, look, out) || decide_downtime(m, look, out))
+    else if (decide_dead(m, digest, out) || decide_downtime(m, digest, out))
         return;
     else
-        decide_nothing(m, look, late, out);
+        decide_nothing(m, digest, late, out);
 }

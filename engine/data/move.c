@@ -6,17 +6,17 @@
 
 #include "base/text.h"
 #include "engine/data/flags.h"
-#include "engine/data/ladder.h"
-#include "engine/data/looks.h"
+#include "engine/data/monitor_driver.h"
+#include "engine/data/observe.h"
 #include "engine/data/order.h"
 #include "engine/data/ownership.h"
 #include "engine/data/recovery.h"
+#include "engine/data/remedy.h"
 #include "engine/data/resolve.h"
-#include "engine/data/steer.h"
 #include "engine/data/userpause.h"
 #include "hypervisor/versions.h"
 
-enum { ABORT_RETRY_MS = 200, STEER_BLIND_MS = 1000 };
+enum { ABORT_RETRY_MS = 200, MONITOR_DRIVER_BLIND_MS = 1000 };
 
 /* A port on which the target will listen, where a broken post-copy can only be resumed by
  * connecting to it again (recovery.h): libvirt tells nobody which one it takes. It takes the lowest
@@ -42,11 +42,12 @@ static unsigned choose_port(struct fleet *f, const struct job *job)
 
 void move_call(struct fleet *f, struct job *job, struct moment now, struct effects *fx)
 {
-    const struct hv_sight *sight = &job->resolution.source_side.sight;
-    bool paused = sight->state == HV_STATE_PAUSED && sight->reason == HV_PAUSED_USER;
+    const struct hv_observation *observation = &job->resolution.source_side.observation;
+    bool paused = observation->state == HV_STATE_PAUSED && observation->reason == HV_PAUSED_USER;
     job->call.flags &= ~(unsigned)(HV_MIGRATE_PAUSED | HV_MIGRATE_PERSIST | FLAGS_RELAYED);
     job->call.flags |= paused ? HV_MIGRATE_PAUSED : 0U; /* its user paused it: it arrives paused */
-    job->call.flags |= sight->persistent ? HV_MIGRATE_PERSIST : 0U; /* defined there: it stays so */
+    job->call.flags |=
+        observation->persistent ? HV_MIGRATE_PERSIST : 0U; /* defined there: it stays so */
     job->stream.port = choose_port(f, job);
     char port[32] = "";
     if (job->stream.port != 0)
@@ -76,12 +77,12 @@ void move_call(struct fleet *f, struct job *job, struct moment now, struct effec
 
 void move_begin(struct fleet *f, struct job *job, struct moment now, struct effects *fx)
 {
-    looks_record_sides(job, "before", now, fx);
+    observe_record_sides(job, "before", now, fx);
     step_take(f, job, TRIGGER_TARGET_CHECKED, now, fx);
-    job->resolution.verdict_last = -1;
-    job->resolution.verdict_since_ms = 0;
+    job->resolution.ownership_last = -1;
+    job->resolution.ownership_since_ms = 0;
     job->queue.wake_ms = now.mono_ms + f->config.idle_call_timeout_ms;
-    steer_begin(f, job);
+    monitor_driver_begin(f, job);
     move_call(f, job, now, fx);
 }
 
@@ -206,13 +207,13 @@ static void advance_abort(struct fleet *f, struct job *job, struct moment now, s
             job->queue.wake_ms = job->abort.next_ms;
         return;
     }
-    enum ladder_stop how = ladder_how_to_stop(job, now);
-    if (how == LADDER_STOP_NOT_YET) {
+    enum remedy_stop how = remedy_how_to_stop(job, now);
+    if (how == REMEDY_STOP_NOT_YET) {
         job->abort.next_ms = now.mono_ms + ABORT_RETRY_MS;
         job->queue.wake_ms = job->abort.next_ms;
         return;
     }
-    bool yanks = how == LADDER_STOP_YANK;
+    bool yanks = how == REMEDY_STOP_YANK;
     const struct order_spec spec = {.effect = yanks ? EFFECT_DO_TUNE : EFFECT_DO_ABORT,
                                     .call = yanks ? HV_CALL_YANK : HV_CALL_ABORT,
                                     .intent = yanks ? INTENT_YANK : INTENT_ABORT,
@@ -231,8 +232,8 @@ bool move_saw_target(struct fleet *f, const struct job *job)
 /* What can be seen only for a moment is remembered: that it stopped, that it ran on the target. */
 static void remember(struct job *job)
 {
-    enum ownership_side source = ownership_side(&job->resolution.source_side.sight);
-    enum ownership_side target = ownership_side(&job->resolution.target_side.sight);
+    enum ownership_side source = ownership_side(&job->resolution.source_side.observation);
+    enum ownership_side target = ownership_side(&job->resolution.target_side.observation);
     bool has_run = target != SIDE_MOVING && target != SIDE_BLIND && !ownership_is_gone(target);
     job->stream.switched = job->stream.switched || source == SIDE_MOVING;
     job->stream.target_resumed = job->stream.target_resumed || has_run;
@@ -247,9 +248,10 @@ void move_advance(struct fleet *f, struct job *job, struct moment now, struct ef
         now.mono_ms >= idle_ms)
         move_ask_abort(job, "ferry", ABORT_CAUSE_IDLE, "nothing moved in time after the call", now,
                        fx);
-    if (job->phase == PHASE_RUNNING && now.mono_ms - job->monitor.steered_ms >= STEER_BLIND_MS)
-        steer_look(f, job, NULL, now, fx);
-    ladder_advance(f, job, now, fx);
+    if (job->phase == PHASE_RUNNING &&
+        now.mono_ms - job->monitor.driven_ms >= MONITOR_DRIVER_BLIND_MS)
+        monitor_driver_step(f, job, NULL, now, fx);
+    remedy_advance(f, job, now, fx);
     userpause_seen(job, now, fx);
     if (!order_is_out(job, ORDER_MIGRATE))
         resolve_advance(f, job, now, fx);
@@ -261,7 +263,7 @@ void move_adopt(struct fleet *f, struct job *job, struct moment now, struct effe
 {
     job->adopted = job->stream.unseen = job->stream.target_unseen = true;
     job->changed = true;
-    steer_begin(f, job);
+    monitor_driver_begin(f, job);
     job->resolution.hv_job = JOB_SEEN_UNKNOWN;
     job->stream.flow_ms = job->stream.sampled_ms = now.mono_ms;
     if (job->orders[ORDER_MIGRATE].seq != 0) { /* its answer died with the process that gave it */

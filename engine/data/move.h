@@ -3,8 +3,8 @@
 #ifndef ENGINE_DATA_MOVE_H
 #define ENGINE_DATA_MOVE_H
 
-#include "engine/model/input.h"
-#include "engine/model/step.h"
+#include "engine/model/turn/input.h"
+#include "engine/model/turn/step.h"
 
 /* The target was checked: records the intent and asks for the call. */
 void move_begin(struct fleet *f, struct job *job, struct moment now, struct effects *fx);

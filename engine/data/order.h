@@ -3,8 +3,8 @@
 #ifndef ENGINE_DATA_ORDER_H
 #define ENGINE_DATA_ORDER_H
 
-#include "engine/model/effects.h"
-#include "engine/model/fleet.h"
+#include "engine/model/fleet/fleet.h"
+#include "engine/model/turn/effects.h"
 
 struct order_spec {
     enum effect_kind effect; /* that carries it out */

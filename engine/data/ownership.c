@@ -37,19 +37,19 @@ static enum ownership_side side_when_paused(int reason)
     }
 }
 
-enum ownership_side ownership_side(const struct hv_sight *sight)
+enum ownership_side ownership_side(const struct hv_observation *observation)
 {
-    if (sight->presence == HV_ABSENT)
+    if (observation->presence == HV_ABSENT)
         return SIDE_ABSENT;
-    if (sight->presence != HV_PRESENT)
+    if (observation->presence != HV_PRESENT)
         return SIDE_BLIND;
-    switch (sight->state) {
-    case HV_STATE_RUNNING: return side_when_running(sight->reason);
-    case HV_STATE_PAUSED: return side_when_paused(sight->reason);
+    switch (observation->state) {
+    case HV_STATE_RUNNING: return side_when_running(observation->reason);
+    case HV_STATE_PAUSED: return side_when_paused(observation->reason);
     case HV_STATE_BLOCKED:
     case HV_STATE_SHUTDOWN: /* its guest is shutting down: still there */
     case HV_STATE_PMSUSPENDED: return SIDE_OWNS;
-    case HV_STATE_SHUTOFF: return sight->reason == HV_SHUTOFF_MIGRATED ? SIDE_LEFT : SIDE_OFF;
+    case HV_STATE_SHUTOFF: return observation->reason == HV_SHUTOFF_MIGRATED ? SIDE_LEFT : SIDE_OFF;
     case HV_STATE_CRASHED: return SIDE_OFF;
     default: /* a state from the future: we do not know what it means */ return SIDE_BLIND;
     }

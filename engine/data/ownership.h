@@ -6,7 +6,7 @@
 #ifndef ENGINE_DATA_OWNERSHIP_H
 #define ENGINE_DATA_OWNERSHIP_H
 
-#include "engine/model/phase.h"
+#include "engine/model/job/phase.h"
 #include "hypervisor/types.h"
 
 enum ownership_side {
@@ -26,7 +26,7 @@ enum ownership_verdict {
     OWNERSHIP_BLIND,
 };
 
-enum ownership_side ownership_side(const struct hv_sight *sight);
+enum ownership_side ownership_side(const struct hv_observation *observation);
 enum ownership_verdict ownership_judge(enum ownership_side source, enum ownership_side target);
 enum guest_at ownership_guest_at(enum ownership_verdict verdict);
 /* The host was asked and answered: it does not run there, and cannot begin to. */

@@ -59,8 +59,10 @@ static void tell(struct job *job, enum recovery state, const char *text, struct 
     if (is_news && (bad || begins))
         step_wait_over(job, now); /* another wait, with another end */
     enter(job, state, now);
-    const char *source = ownership_side_name(ownership_side(&job->resolution.source_side.sight));
-    const char *target = ownership_side_name(ownership_side(&job->resolution.target_side.sight));
+    const char *source =
+        ownership_side_name(ownership_side(&job->resolution.source_side.observation));
+    const char *target =
+        ownership_side_name(ownership_side(&job->resolution.target_side.observation));
     step_wait(job, PENDING_RECOVERY, now, "%s (source %s %s, target %s %s; attempts: %u)", text,
               job->source, source, job->target, target, job->recovery.tries);
     job->wait.until_ms = bad ? 0 : job->recovery.until_ms;
@@ -297,8 +299,8 @@ static bool is_dead(const struct job *job, int64_t stood_ms, struct moment now)
 static bool is_whole(const struct job *job)
 {
     return job->recovery.state == RECOVERY_NONE && !job->call.over &&
-           ownership_side(&job->resolution.source_side.sight) == SIDE_POSTCOPY &&
-           ownership_side(&job->resolution.target_side.sight) == SIDE_POSTCOPY;
+           ownership_side(&job->resolution.source_side.observation) == SIDE_POSTCOPY &&
+           ownership_side(&job->resolution.target_side.observation) == SIDE_POSTCOPY;
 }
 
 /* Only libvirt's connection died, as far as one can see. */
@@ -306,7 +308,7 @@ static void watch(struct fleet *f, struct job *job, int64_t stood_ms, struct mom
                   struct effects *fx)
 {
     bool target_is_blind =
-        ownership_side(&job->resolution.source_side.sight) == SIDE_POSTCOPY_FAILED;
+        ownership_side(&job->resolution.source_side.observation) == SIDE_POSTCOPY_FAILED;
     if (!is_dead(job, stood_ms, now)) {
         if (!is_whole(job)) {
             tell(job, RECOVERY_WATCHING,
@@ -333,8 +335,8 @@ static void watch(struct fleet *f, struct job *job, int64_t stood_ms, struct mom
 static void flag_irrecoverable(struct fleet *f, struct job *job, struct moment now,
                                struct effects *fx)
 {
-    enum ownership_side source = ownership_side(&job->resolution.source_side.sight);
-    enum ownership_side target = ownership_side(&job->resolution.target_side.sight);
+    enum ownership_side source = ownership_side(&job->resolution.source_side.observation);
+    enum ownership_side target = ownership_side(&job->resolution.target_side.observation);
     bool target_gone = target == SIDE_ABSENT || target == SIDE_OFF;
     struct step_ending ending = {.outcome = OUTCOME_IRRECOVERABLE, .guest_at = GUEST_AT_BROKEN};
     (void)snprintf(
@@ -429,8 +431,9 @@ static void mend(struct fleet *f, struct job *job, enum recovery_plan plan, int6
 bool recovery_advance(struct fleet *f, struct job *job, int64_t stood_ms, struct moment now,
                       struct effects *fx)
 {
-    enum recovery_plan plan = recovery_plan(ownership_side(&job->resolution.source_side.sight),
-                                            ownership_side(&job->resolution.target_side.sight));
+    enum recovery_plan plan =
+        recovery_plan(ownership_side(&job->resolution.source_side.observation),
+                      ownership_side(&job->resolution.target_side.observation));
     if (plan == RECOVER_NOT || job->phase != PHASE_RUNNING)
         return false;
     job->resolution.guest_at = GUEST_AT_UNKNOWN;

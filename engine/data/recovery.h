@@ -19,7 +19,7 @@
 #define ENGINE_DATA_RECOVERY_H
 
 #include "engine/data/ownership.h"
-#include "engine/model/step.h"
+#include "engine/model/turn/step.h"
 
 enum {
     RECOVERY_WINDOW_MS = 240000, /* only TCP, or a helper, ends a dead socket: it takes minutes */

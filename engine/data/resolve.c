@@ -7,14 +7,14 @@
 #include "base/text.h"
 #include "engine/data/final.h"
 #include "engine/data/flags.h"
-#include "engine/data/looks.h"
 #include "engine/data/monitor.h"
+#include "engine/data/monitor_driver.h"
 #include "engine/data/move.h"
+#include "engine/data/observe.h"
 #include "engine/data/ownership.h"
 #include "engine/data/recovery.h"
-#include "engine/data/steer.h"
 #include "engine/data/userpause.h"
-#include "engine/model/fleet_incidents.h"
+#include "engine/model/fleet/fleet_incidents.h"
 
 enum {
     ROUND_FAST_MS = 200,  /* between rounds at first */
@@ -38,9 +38,9 @@ void resolve_begin(struct job *job, struct moment now)
     job->resolution.hv_job_question = 0; /* an answer to an older question says nothing about now */
     job->resolution.hv_job_round = 0;
     job->resolution.judged_round = job->resolution.round;
-    job->resolution.verdict_last = -1;
-    job->resolution.verdict_since_ms = now.mono_ms;
-    job->resolution.cried = false;
+    job->resolution.ownership_last = -1;
+    job->resolution.ownership_since_ms = now.mono_ms;
+    job->resolution.reported = false;
 }
 
 static void reason_from_error(const struct job *job, char *out, size_t out_bytes)
@@ -103,7 +103,7 @@ static void finish_on_target(struct fleet *f, struct job *job, struct moment now
  * that was turned off in the middle. */
 static void finish_gone(struct fleet *f, struct job *job, struct moment now, struct effects *fx)
 {
-    enum ownership_side source = ownership_side(&job->resolution.source_side.sight);
+    enum ownership_side source = ownership_side(&job->resolution.source_side.observation);
     bool is_off = source == SIDE_OFF;
     struct step_ending ending = {.outcome = is_off ? OUTCOME_FAILED : OUTCOME_LOST,
                                  .guest_at = is_off ? GUEST_AT_STOPPED : GUEST_AT_LOST};
@@ -112,7 +112,7 @@ static void finish_gone(struct fleet *f, struct job *job, struct moment now, str
     (void)snprintf(ending.reason, sizeof ending.reason,
                    "the guest runs on neither node: %s on %s, %s on %s; %.300s",
                    ownership_side_name(source), job->source,
-                   ownership_side_name(ownership_side(&job->resolution.target_side.sight)),
+                   ownership_side_name(ownership_side(&job->resolution.target_side.observation)),
                    job->target, cause);
     if (job->abort.asked)
         job->abort.status = ABORT_FAILED;
@@ -147,7 +147,7 @@ static void call_again(struct fleet *f, struct job *job, struct moment now, stru
 static const struct {
     int64_t after_ms; /* how long it must stand before it is told */
     const char *reason, *text;
-} cries[] = {
+} reports[] = {
     [OWNERSHIP_WAIT] = {LEFTOVER_MS, "Unfinished", NULL /* depends */},
     [OWNERSHIP_SPLIT] = {SETTLED_MS, "Split", "The guest is active on both nodes; touch neither"},
     [OWNERSHIP_BROKEN] = {SETTLED_MS, "PostCopyBroken", "Broken in post-copy; nothing is touched"},
@@ -174,14 +174,14 @@ static const char *text_of_wait(enum ownership_side source, enum ownership_side 
 
 /* What stands too long without an end is told once, shown as what the job waits for, and does not
  * keep a place that others could use. */
-static void cry(struct fleet *f, struct job *job, enum ownership_verdict verdict, struct moment now,
-                struct effects *fx)
+static void report(struct fleet *f, struct job *job, enum ownership_verdict verdict,
+                   struct moment now, struct effects *fx)
 {
-    enum ownership_side source = ownership_side(&job->resolution.source_side.sight);
-    enum ownership_side target = ownership_side(&job->resolution.target_side.sight);
+    enum ownership_side source = ownership_side(&job->resolution.source_side.observation);
+    enum ownership_side target = ownership_side(&job->resolution.target_side.observation);
     const char *text =
-        cries[verdict].text != NULL ? cries[verdict].text : text_of_wait(source, target);
-    if (verdict == OWNERSHIP_BLIND && steer_owes(job))
+        reports[verdict].text != NULL ? reports[verdict].text : text_of_wait(source, target);
+    if (verdict == OWNERSHIP_BLIND && monitor_driver_owes(job))
         text = "Ferry paused the guest on the source; it is let run when the target answers, or by "
                "`ferry resolve`";
     bool over = job->call.over || job->resolution.hv_job == JOB_SEEN_NONE;
@@ -191,10 +191,10 @@ static void cry(struct fleet *f, struct job *job, enum ownership_verdict verdict
                   ownership_side_name(source), job->source, ownership_side_name(target),
                   job->target);
     job->resolving = true;
-    if (!job->resolution.cried)
-        effects_event(fx, job, now.wall_ms, true, cries[verdict].reason, "%s", job->wait.reason);
-    job->resolution.cried = true;
-    if (now.mono_ms - job->resolution.verdict_since_ms >= SLOT_MS)
+    if (!job->resolution.reported)
+        effects_event(fx, job, now.wall_ms, true, reports[verdict].reason, "%s", job->wait.reason);
+    job->resolution.reported = true;
+    if (now.mono_ms - job->resolution.ownership_since_ms >= SLOT_MS)
         fleet_release_slot(f, job);
 }
 
@@ -205,11 +205,12 @@ static void cry(struct fleet *f, struct job *job, enum ownership_verdict verdict
 static bool may_run_there(const struct job *job)
 {
     const struct job_stream *stream = &job->stream;
-    const struct hv_sight *sight = &job->resolution.source_side.sight;
-    bool went_on = sight->state != HV_STATE_RUNNING ||
-                   (sight->reason != HV_RUNNING_BOOTED && sight->reason != HV_RUNNING_MIGRATED &&
-                    sight->reason != HV_RUNNING_RESTORED);
-    return ownership_side(&job->resolution.target_side.sight) == SIDE_BLIND &&
+    const struct hv_observation *observation = &job->resolution.source_side.observation;
+    bool went_on =
+        observation->state != HV_STATE_RUNNING ||
+        (observation->reason != HV_RUNNING_BOOTED && observation->reason != HV_RUNNING_MIGRATED &&
+         observation->reason != HV_RUNNING_RESTORED);
+    return ownership_side(&job->resolution.target_side.observation) == SIDE_BLIND &&
            (stream->switched || stream->target_resumed || stream->postcopy_ordered ||
             (stream->unseen && went_on));
 }
@@ -231,14 +232,15 @@ static void settle_on_source(struct fleet *f, struct job *job, struct moment now
                              struct effects *fx)
 {
     bool over = job->resolution.hv_job == JOB_SEEN_NONE || job->resolution.hv_job == JOB_SEEN_OTHER;
-    enum ownership_side target = ownership_side(&job->resolution.target_side.sight);
+    enum ownership_side target = ownership_side(&job->resolution.target_side.observation);
     if (job->resolution.guest_at == GUEST_AT_SPLIT && target == SIDE_BLIND) {
-        cry(f, job, OWNERSHIP_BLIND, now, fx);
+        report(f, job, OWNERSHIP_BLIND, now, fx);
         return; /* it ran on both: that one of them is out of sight ends nothing */
     }
     job->resolution.guest_at = GUEST_AT_SOURCE;
     if (!over)
-        job->resolution.verdict_since_ms = now.mono_ms; /* "nothing at work" must stand by itself */
+        job->resolution.ownership_since_ms =
+            now.mono_ms; /* "nothing at work" must stand by itself */
     if (job->resolution.hv_job == JOB_SEEN_ACTIVE && !job->call.over) {
         job->changed = job->changed || job->resolving;
         job->resolving = false; /* it simply runs; nobody's call tells, we watch */
@@ -247,17 +249,17 @@ static void settle_on_source(struct fleet *f, struct job *job, struct moment now
     if (!over)
         return;
 
-    int64_t stood_ms = now.mono_ms - job->resolution.verdict_since_ms;
+    int64_t stood_ms = now.mono_ms - job->resolution.ownership_since_ms;
     if (target == SIDE_MOVING && stood_ms < LEFTOVER_MS)
         return; /* the target is still clearing its copy away */
     if (!job->call.over && stood_ms < SETTLED_MS)
         return;
-    if (may_run_there(job) || (steer_owes(job) && !ownership_is_gone(target))) {
+    if (may_run_there(job) || (monitor_driver_owes(job) && !ownership_is_gone(target))) {
         job->resolution.guest_at = GUEST_AT_UNKNOWN;
-        cry(f, job, target == SIDE_BLIND ? OWNERSHIP_BLIND : OWNERSHIP_WAIT, now, fx);
+        report(f, job, target == SIDE_BLIND ? OWNERSHIP_BLIND : OWNERSHIP_WAIT, now, fx);
         return; /* and nothing is resumed while the other side may run it */
     }
-    if (steer_gives_back(f, job, now, fx))
+    if (monitor_driver_gives_back(f, job, now, fx))
         return; /* we stopped it to finish: it runs again before anything is final */
     bool never_moved = job->phase == PHASE_TARGET_READY && !job->call.moved;
     if ((!job->call.over || may_be_port(f, job)) && never_moved &&
@@ -272,11 +274,11 @@ static void note_sides(struct job *job, enum ownership_side source, enum ownersh
                        struct moment now)
 {
     int both = (int)source * SIDE_COUNT + (int)target;
-    if (job->resolution.verdict_last == both)
+    if (job->resolution.ownership_last == both)
         return;
-    job->resolution.verdict_last = both;
-    job->resolution.verdict_since_ms = now.mono_ms;
-    job->resolution.cried = false;
+    job->resolution.ownership_last = both;
+    job->resolution.ownership_since_ms = now.mono_ms;
+    job->resolution.reported = false;
     if (job->wait.pending != PENDING_RECOVERY) { /* that is several verdicts long */
         job->wait.reason[0] = '\0';
         job->wait.pending = PENDING_NONE;
@@ -306,15 +308,15 @@ static bool take_back(struct fleet *f, struct job *job, int64_t stood_ms, struct
     const struct job_side *source = &job->resolution.source_side,
                           *target = &job->resolution.target_side;
     char why[MONITOR_TEXT_MAX];
-    bool left = ownership_side(&source->sight) == SIDE_MOVING &&
-                ownership_is_gone(ownership_side(&target->sight)) && stood_ms >= LEFTOVER_MS &&
-                job->resolution.hv_job == JOB_SEEN_NONE &&
+    bool left = ownership_side(&source->observation) == SIDE_MOVING &&
+                ownership_is_gone(ownership_side(&target->observation)) &&
+                stood_ms >= LEFTOVER_MS && job->resolution.hv_job == JOB_SEEN_NONE &&
                 job->resolution.hv_job_round == job->resolution.round;
     bool fresh =
         now.mono_ms - source->seen_ms <= SETTLED_MS && now.mono_ms - target->seen_ms <= SETTLED_MS;
     bool may_have_run = stream->target_resumed || !move_saw_target(f, job) ||
                         stream->postcopy_ordered || job->mode == MODE_POSTCOPY;
-    bool stays_paused = job->userpause.wished || (job->call.flags & HV_MIGRATE_PAUSED) != 0;
+    bool stays_paused = job->userpause.requested || (job->call.flags & HV_MIGRATE_PAUSED) != 0;
     if (!left || may_have_run || stays_paused)
         return false;
     if (!fresh || !f->store_ok)
@@ -323,7 +325,7 @@ static bool take_back(struct fleet *f, struct job *job, int64_t stood_ms, struct
                    "Left standing on %.32s for %d s; %.32s never ran it and has it no more: "
                    "it is let run again.",
                    job->source, (int)(stood_ms / 1000), job->target);
-    return steer_takes_back(f, job, why, now, fx);
+    return monitor_driver_takes_back(f, job, why, now, fx);
 }
 
 /* One that runs on both hosts is somebody's to look at now, not when it is over. Opened once for
@@ -332,8 +334,8 @@ static bool take_back(struct fleet *f, struct job *job, int64_t stood_ms, struct
 static void note_split(struct fleet *f, struct job *job, enum ownership_verdict verdict,
                        struct moment now)
 {
-    const struct hv_sight *source = &job->resolution.source_side.sight,
-                          *target = &job->resolution.target_side.sight;
+    const struct hv_observation *source = &job->resolution.source_side.observation,
+                                *target = &job->resolution.target_side.observation;
     bool seen = ownership_side(source) != SIDE_BLIND && ownership_side(target) != SIDE_BLIND;
     bool runs_twice = source->state != HV_STATE_PAUSED && target->state != HV_STATE_PAUSED;
     if (verdict == OWNERSHIP_SPLIT && job->resolution.guest_at != GUEST_AT_SPLIT) {
@@ -350,12 +352,12 @@ static void note_split(struct fleet *f, struct job *job, enum ownership_verdict 
 
 static void judge(struct fleet *f, struct job *job, struct moment now, struct effects *fx)
 {
-    enum ownership_side source = ownership_side(&job->resolution.source_side.sight);
-    enum ownership_side target = ownership_side(&job->resolution.target_side.sight);
+    enum ownership_side source = ownership_side(&job->resolution.source_side.observation);
+    enum ownership_side target = ownership_side(&job->resolution.target_side.observation);
     enum ownership_verdict verdict = ownership_judge(source, target);
     note_sides(job, source, target, now);
     note_mode(f, job, source, target, now, fx);
-    int64_t stood_ms = now.mono_ms - job->resolution.verdict_since_ms;
+    int64_t stood_ms = now.mono_ms - job->resolution.ownership_since_ms;
     bool settled = stood_ms >= SETTLED_MS;
     if (settled) /* the two looks of one round may straddle the switch-over */
         note_split(f, job, verdict, now);
@@ -378,8 +380,8 @@ static void judge(struct fleet *f, struct job *job, struct moment now, struct ef
         bool was_split = job->resolution.guest_at == GUEST_AT_SPLIT && verdict == OWNERSHIP_BLIND;
         if (settled && !was_split)
             job->resolution.guest_at = ownership_guest_at(verdict);
-        if (!take_back(f, job, stood_ms, now, fx) && stood_ms >= cries[verdict].after_ms)
-            cry(f, job, verdict, now, fx);
+        if (!take_back(f, job, stood_ms, now, fx) && stood_ms >= reports[verdict].after_ms)
+            report(f, job, verdict, now, fx);
     }
 }
 
@@ -389,11 +391,11 @@ static void judge(struct fleet *f, struct job *job, struct moment now, struct ef
  * awaited long enough. */
 static bool knows_job(struct fleet *f, struct job *job, struct moment now, struct effects *fx)
 {
-    enum ownership_side source = ownership_side(&job->resolution.source_side.sight);
+    enum ownership_side source = ownership_side(&job->resolution.source_side.observation);
     bool is_there = source == SIDE_OWNS || source == SIDE_STUCK;
     bool is_left = source == SIDE_MOVING &&
-                   ownership_is_gone(ownership_side(&job->resolution.target_side.sight)) &&
-                   now.mono_ms - job->resolution.verdict_since_ms >= LEFTOVER_MS;
+                   ownership_is_gone(ownership_side(&job->resolution.target_side.observation)) &&
+                   now.mono_ms - job->resolution.ownership_since_ms >= LEFTOVER_MS;
     if ((!is_there && !is_left) || job->resolution.hv_job_round == job->resolution.round)
         return true;
     if (job->resolution.hv_job_question != 0) {
@@ -419,11 +421,12 @@ static bool knows_job(struct fleet *f, struct job *job, struct moment now, struc
 
 void resolve_advance(struct fleet *f, struct job *job, struct moment now, struct effects *fx)
 {
-    if (job->resolution.judged_round != job->resolution.round && looks_answered(f, job, now, fx)) {
+    if (job->resolution.judged_round != job->resolution.round &&
+        observe_answered(f, job, now, fx)) {
         if (!knows_job(f, job, now, fx))
             return;
         job->resolution.judged_round = job->resolution.round;
-        int64_t standing_ms = now.mono_ms - job->resolution.verdict_since_ms;
+        int64_t standing_ms = now.mono_ms - job->resolution.ownership_since_ms;
         bool calm = !job->resolving || standing_ms > FAST_FOR_MS;
         job->resolution.next_round_ms = now.mono_ms + (calm ? ROUND_SLOW_MS : ROUND_FAST_MS);
         judge(f, job, now, fx);
@@ -434,6 +437,6 @@ void resolve_advance(struct fleet *f, struct job *job, struct moment now, struct
         if (job->queue.wake_ms > job->resolution.next_round_ms)
             job->queue.wake_ms = job->resolution.next_round_ms;
     } else if (job->resolution.judged_round == job->resolution.round) {
-        looks_begin(f, job, now, fx);
+        observe_begin(f, job, now, fx);
     }
 }

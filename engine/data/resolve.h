@@ -8,7 +8,7 @@
 #ifndef ENGINE_DATA_RESOLVE_H
 #define ENGINE_DATA_RESOLVE_H
 
-#include "engine/model/step.h"
+#include "engine/model/turn/step.h"
 
 void resolve_begin(struct job *job, struct moment now);
 void resolve_advance(struct fleet *f, struct job *job, struct moment now, struct effects *fx);

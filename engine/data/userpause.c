@@ -1,22 +1,23 @@
 /* userpause.c - see userpause.h. */
 #include "engine/data/userpause.h"
 
+#include "engine/data/monitor_driver.h"
 #include "engine/data/order.h"
-#include "engine/data/steer.h"
 
 enum { TRIES_MAX = 20, AGAIN_MS = 500, DOWNTIME_MS = 300, STANDS_MS = 1000, FRESH_MS = 1500 };
 enum { DETAIL_PAUSED = 0, DETAIL_MIGRATED = 1, DETAIL_UNPAUSED = 0 }; /* libvirt's */
 
 static bool is_ours(const struct job *job)
 {
-    return job->monitor.stopped_by_us || steer_stops(job) || job->orders[ORDER_RESUME].id != 0;
+    return job->monitor.stopped_by_us || monitor_driver_stops(job) ||
+           job->orders[ORDER_RESUME].id != 0;
 }
 
 static void note_pause(struct job *job, bool paused, struct moment now, struct effects *fx)
 {
-    if (job->userpause.wished == paused)
+    if (job->userpause.requested == paused)
         return;
-    job->userpause.wished = paused;
+    job->userpause.requested = paused;
     job->changed = true;
     effects_event(fx, job, now.wall_ms, false, paused ? "PausedByUser" : "UnpausedByUser",
                   paused ? "Its user paused the guest while it moves; it will be paused on %s."
@@ -46,7 +47,7 @@ static bool may_be_switch(const struct job *job, struct moment now)
     bool fresh = job->progress.has_sample && now.mono_ms - job->progress.sample.mono_ms <= FRESH_MS;
     if (!fresh || job->progress.sample.bandwidth_bps == 0)
         return true;
-    int64_t allowed_ms = steer_downtime_ms(job);
+    int64_t allowed_ms = monitor_driver_downtime_ms(job);
     int64_t rest_ms = (int64_t)(job->progress.sample.stats.data_remaining * 1000 /
                                 job->progress.sample.bandwidth_bps);
     return rest_ms <= 3 * (allowed_ms > DOWNTIME_MS ? allowed_ms : DOWNTIME_MS) + 2000;
@@ -70,21 +71,21 @@ void userpause_event(struct fleet *f, struct job *job, bool at_source, const str
         job->userpause.suspect_ms = now.mono_ms;
     else if (at_source && !ours && resumed && event->b == DETAIL_UNPAUSED)
         note_pause(job, false, now, fx);
-    else if (!at_source && resumed && job->userpause.wished)
+    else if (!at_source && resumed && job->userpause.requested)
         pause_there(f, job, now, fx);
 }
 
 void userpause_seen(struct job *job, struct moment now, struct effects *fx)
 {
-    const struct hv_sight *sight = &job->resolution.source_side.sight;
-    bool paused = sight->presence == HV_PRESENT && sight->state == HV_STATE_PAUSED &&
-                  sight->reason == HV_PAUSED_USER;
+    const struct hv_observation *observation = &job->resolution.source_side.observation;
+    bool paused = observation->presence == HV_PRESENT && observation->state == HV_STATE_PAUSED &&
+                  observation->reason == HV_PAUSED_USER;
     bool ours = is_ours(job);
     bool before = (job->call.flags & HV_MIGRATE_PAUSED) != 0; /* it arrives paused anyway */
     if (ours || before || job->phase != PHASE_RUNNING || job->mode == MODE_POSTCOPY)
         return;
-    bool stands = sight->presence == HV_PRESENT && sight->state == HV_STATE_PAUSED &&
-                  sight->reason == HV_PAUSED_MIGRATION;
+    bool stands = observation->presence == HV_PRESENT && observation->state == HV_STATE_PAUSED &&
+                  observation->reason == HV_PAUSED_MIGRATION;
     int64_t suspect_ms = job->userpause.suspect_ms;
     bool proven =
         suspect_ms != 0 && stands && job->resolution.source_side.seen_ms - suspect_ms >= STANDS_MS;
@@ -94,9 +95,9 @@ void userpause_seen(struct job *job, struct moment now, struct effects *fx)
 
 bool userpause_holds(struct fleet *f, struct job *job, struct moment now, struct effects *fx)
 {
-    const struct hv_sight *sight = &job->resolution.target_side.sight;
-    bool runs = sight->presence == HV_PRESENT && sight->state == HV_STATE_RUNNING;
-    if (!job->userpause.wished || !runs)
+    const struct hv_observation *observation = &job->resolution.target_side.observation;
+    bool runs = observation->presence == HV_PRESENT && observation->state == HV_STATE_RUNNING;
+    if (!job->userpause.requested || !runs)
         return false;
     if (job->userpause.tries >= TRIES_MAX && job->orders[ORDER_USER_PAUSE].id == 0) {
         effects_event(fx, job, now.wall_ms, true, "NotPausedAtTarget",

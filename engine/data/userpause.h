@@ -9,7 +9,7 @@
 #ifndef ENGINE_DATA_USERPAUSE_H
 #define ENGINE_DATA_USERPAUSE_H
 
-#include "engine/model/step.h"
+#include "engine/model/turn/step.h"
 
 /* The source or the target stopped the guest or let it run. */
 void userpause_event(struct fleet *f, struct job *job, bool at_source, const struct hv_event *event,

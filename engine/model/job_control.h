@@ -7,9 +7,9 @@
 #define ENGINE_MODEL_JOB_CONTROL_H
 
 #include "base/heap.h"
+#include "engine/model/job/job_parts.h"
 #include "engine/model/job_member.h"
-#include "engine/model/job_parts.h"
-#include "engine/model/labels.h"
+#include "engine/model/settings/labels.h"
 
 enum { JOB_FAILED_NODES = 4 };
 

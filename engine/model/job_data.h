@@ -4,10 +4,10 @@
 #define ENGINE_MODEL_JOB_DATA_H
 
 #include "collector/sample.h"
-#include "engine/model/eta.h"
+#include "engine/model/forecast/eta.h"
+#include "engine/model/job/job_parts.h"
 #include "engine/model/job_member.h"
-#include "engine/model/job_parts.h"
-#include "engine/model/migration_config.h"
+#include "engine/model/settings/migration_config.h"
 
 /* What is known about the hypervisor's own job on the source while no call of ours answers. */
 enum job_seen {
@@ -52,22 +52,23 @@ struct job_resolution { /* the outcome as both nodes show it; engine/data/resolv
     uint64_t hv_job_question; /* question out, 0: none */
     uint64_t hv_job_round;    /* round of looks that this answer belongs to */
     int64_t hv_job_asked_ms;
-    int64_t verdict_since_ms; /* both sides say the same since, 0: not known */
-    int verdict_last;         /* what they said; -1: nothing yet */
-    bool cried;               /* the present verdict was told */
+    int64_t ownership_since_ms; /* both sides say the same since, 0: not known */
+    int ownership_last;         /* what they said; -1: nothing yet */
+    bool reported;              /* the present verdict was told */
 };
 
-struct job_monitor { /* engine/data/steer.h */
+struct job_monitor { /* engine/data/monitor_driver.h */
 #define MONITOR_FIELD JOB_MEMBER
 #include "store/job_fields.def"
     int decision; /* enum decision: the newest one */
     char decision_text[JOB_REASON_MAX];
-    int64_t decision_ms;                              /* wall; 0: none yet */
-    struct steering *steering;                        /* the monitors at work, owned */
-    void (*free_steering)(struct steering *steering); /* set with it by who made it */
-    char *json;         /* the acting one's state as last stored, owned or NULL */
-    int64_t steered_ms; /* monotonic: it last looked */
-    int64_t decisions_before, looks_before; /* recorded by earlier processes */
+    int64_t decision_ms;                   /* wall; 0: none yet */
+    struct monitor_driver *monitor_driver; /* the monitors at work, owned */
+    void (*free_monitor_driver)(
+        struct monitor_driver *monitor_driver); /* set with it by who made it */
+    char *json;        /* the acting one's state as last stored, owned or NULL */
+    int64_t driven_ms; /* monotonic: it last looked */
+    int64_t decisions_before, inputs_before; /* recorded by earlier processes */
     int64_t next_sample_seq;
     bool stopped_by_us; /* we paused the guest to finish; it is given back if that fails */
     unsigned resume_tries;
@@ -76,13 +77,13 @@ struct job_monitor { /* engine/data/steer.h */
 struct job_result {
 #define RESULT_FIELD JOB_MEMBER
 #include "store/job_fields.def"
-    struct err error;            /* what the migrate call answered */
-    struct judgement *judgement; /* why it ended as it did; NULL: not judged yet */
-    bool residue;                /* final: it seems to have left something behind; seen once */
-    bool looks_later;            /* final: both sides are to be seen once more, at queue.wake_ms */
+    struct err error;                  /* what the migrate call answered */
+    struct verdict_rows *verdict_rows; /* why it ended as it did; NULL: not judged yet */
+    bool residue;       /* final: it seems to have left something behind; seen once */
+    bool observe_later; /* final: both sides are to be seen once more, at queue.wake_ms */
 };
 
-struct job_stream { /* does it move? engine/data/ladder.h */
+struct job_stream { /* does it move? engine/data/remedy.h */
 #define STREAM_FIELD JOB_MEMBER
 #include "store/job_fields.def"
     uint64_t bytes;          /* data_processed of the newest sample */
@@ -143,14 +144,14 @@ struct job_final { /* from the hypervisors */
     uint64_t question;    /* out to the target, 0: none */
 };
 
-struct job_budget {            /* as its monitor sees it; engine/data/steer.h */
+struct job_budget {            /* as its monitor sees it; engine/data/monitor_driver.h */
     int64_t used_ms, whole_ms; /* of the time it may take; whole 0: no limit */
     int64_t still_ms;          /* since what is left became less */
     uint64_t low_water;        /* the least that was left */
     bool known, has_low_water;
 };
 
-struct job_forecast { /* engine/model/forecast.h */
+struct job_forecast { /* engine/model/forecast/forecast.h */
 #define FORECAST_FIELD JOB_MEMBER
 #include "store/job_fields.def"
     bool made;

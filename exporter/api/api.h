@@ -31,7 +31,7 @@ void reply_success(struct http_reply *reply, unsigned status); /* a Status about
 void reply_deleted(struct http_reply *reply, enum api_kind kind, const char *name, const char *uid);
 
 /* ---- objects: api_migration.c, api_move.c, api_instance.c, api_node.c, api_pod.c,
- * api_document.c ---- */
+ * api_stored.c ---- */
 struct api_column {
     const char *name, *type; /* string | integer | date */
     int priority;            /* 0: always, 1: wide only */

@@ -2,7 +2,7 @@
 #include <string.h>
 
 #include "base/log.h"
-#include "engine/model/labels.h"
+#include "engine/model/settings/labels.h"
 #include "exporter/api/api_request.h"
 #include "exporter/exporter_impl.h"
 

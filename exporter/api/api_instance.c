@@ -2,7 +2,7 @@
 #include <string.h>
 
 #include "base/text.h"
-#include "engine/model/volumes.h"
+#include "engine/model/definition/volumes.h"
 #include "exporter/api/api.h"
 
 enum { REASONS_TEXT_MAX = 8192 };
@@ -112,30 +112,30 @@ static void add_migratable(struct json_object *conditions, const struct snapshot
 }
 
 /* KubeVirt's words where a migration is made, or waited with; where it would not help, that. */
-static void add_required(struct json_object *conditions, const struct snapshot_guest *guest)
+static void add_pending_change(struct json_object *conditions, const struct snapshot_guest *guest)
 {
-    const struct required *required = &guest->required;
-    char text[sizeof required->detail + 200];
-    const char *reason = !required->cures         ? "NotCuredByMigration"
-                         : guest->required_is_due ? "AutoMigrationDueToLiveUpdate"
-                                                  : "AutoMigrationPending";
-    (void)snprintf(text, sizeof text, "%s%s%s", required->detail,
-                   required->todo != NULL ? "; " : "",
-                   required->todo != NULL ? required->todo : "");
-    api_add_condition(conditions, "MigrationRequired", guest->required_is_due ? "True" : "False",
-                      guest->required_since_ms, reason, text);
+    const struct pending_change *pending_change = &guest->pending_change;
+    char text[sizeof pending_change->detail + 200];
+    const char *reason = !pending_change->cures ? "NotCuredByMigration"
+                         : guest->change_is_due ? "AutoMigrationDueToLiveUpdate"
+                                                : "AutoMigrationPending";
+    (void)snprintf(text, sizeof text, "%s%s%s", pending_change->detail,
+                   pending_change->todo != NULL ? "; " : "",
+                   pending_change->todo != NULL ? pending_change->todo : "");
+    api_add_condition(conditions, "MigrationRequired", guest->change_is_due ? "True" : "False",
+                      guest->change_since_ms, reason, text);
 }
 
 /* What others want of it: to leave, to be migrated for its definition to come true, to be
  * elsewhere. */
-static void add_wishes(struct json_object *conditions, const struct snapshot_guest *guest)
+static void add_requests(struct json_object *conditions, const struct snapshot_guest *guest)
 {
     if (guest->evacuation_node[0] != '\0')
         api_add_condition(conditions, "EvictionRequested", "True",
                           guest->since_ms[CONDITION_EVICTION], "EvictionRequested",
                           "VMI is marked for eviction");
-    if (guest->required.is != REQUIRED_NO)
-        add_required(conditions, guest);
+    if (guest->pending_change.is != PENDING_CHANGE_NO)
+        add_pending_change(conditions, guest);
     if (guest->unmet_selector[0] != '\0') {
         char text[sizeof guest->unmet_selector + HV_HOST_MAX + 64];
         (void)snprintf(text, sizeof text, "its node %s has not the label %s that it asks for",
@@ -156,13 +156,13 @@ static bool are_wanted_elsewhere(const struct snapshot_job *job)
 }
 
 /* A claim is a place: an absolute path, or POOL/VOLUME. */
-static void add_claim(struct json_object *volume, const char *key, const struct hv_place *place,
-                      const char *amount, uint64_t bytes)
+static void add_claim(struct json_object *volume, const char *key,
+                      const struct hv_location *location, const char *amount, uint64_t bytes)
 {
-    char name[sizeof *place + 2], text[API_SHORT_TEXT_MAX];
+    char name[sizeof *location + 2], text[API_SHORT_TEXT_MAX];
     struct json_object *claim = json_add_object(volume, key);
-    (void)snprintf(name, sizeof name, "%s%s%s", place->pool, place->pool[0] != '\0' ? "/" : "",
-                   place->name);
+    (void)snprintf(name, sizeof name, "%s%s%s", location->pool,
+                   location->pool[0] != '\0' ? "/" : "", location->name);
     json_add_text(claim, "claimName", name);
     (void)snprintf(text, sizeof text, "%llu", (unsigned long long)bytes);
     if (bytes != 0)
@@ -233,7 +233,7 @@ static void add_conditions(struct json_object *status, const struct snapshot_gue
     if (api_guest_is_broken(guest, job))
         api_add_condition(conditions, "ferry.internal/Irrecoverable", "True", job->times.ended_ms,
                           "HalfOfGuestGone", job->result.failure_reason);
-    add_wishes(conditions, guest);
+    add_requests(conditions, guest);
     if (job != NULL)
         add_volumes_change(conditions, job);
 }

@@ -73,13 +73,14 @@ static void add_spec(struct json_object *object, const struct snapshot_job *job)
 }
 
 /* Ready is when it was seen to run there. */
-static void add_target_sight(struct json_object *state, const struct snapshot_sight *sight)
+static void add_target_observation(struct json_object *state,
+                                   const struct snapshot_observation *observation)
 {
-    if (sight->presence != HV_PRESENT || sight->at_ms == 0)
+    if (observation->presence != HV_PRESENT || observation->at_ms == 0)
         return;
     json_add_bool(state, "targetNodeDomainDetected", true);
-    if (sight->state == HV_STATE_RUNNING && sight->reason != HV_RUNNING_POSTCOPY_FAILED)
-        json_add_time(state, "targetNodeDomainReadyTimestamp", sight->at_ms);
+    if (observation->state == HV_STATE_RUNNING && observation->reason != HV_RUNNING_POSTCOPY_FAILED)
+        json_add_time(state, "targetNodeDomainReadyTimestamp", observation->at_ms);
 }
 
 /* By port, with KubeVirt's channel: 0 is the memory's. Known where the port was Ferry's to
@@ -102,7 +103,7 @@ struct json_object *api_migration_state(const struct snapshot_job *job)
     api_add_unless_empty(state, "sourcePod", job->placement.source_pod);
     api_add_unless_empty(state, "targetNodeAddress", job->stream.target_address);
     api_add_unless_empty(state, "targetPod", job->placement.target_pod);
-    add_target_sight(state, &job->resolution.target);
+    add_target_observation(state, &job->resolution.target);
     add_ports(state, job);
     api_add_unless_empty(state, "migrationPolicyName", job->request.policy);
     if (job->call.config_json != NULL)
@@ -170,18 +171,18 @@ static void add_conditions(struct json_object *status, const struct snapshot_job
         json_add(status, "conditions", TAKE(conditions));
 }
 
-static void add_sight(struct json_object *ferry, const char *key,
-                      const struct snapshot_sight *sight)
+static void add_observation(struct json_object *ferry, const char *key,
+                            const struct snapshot_observation *observation)
 {
-    if (sight->at_ms == 0)
+    if (observation->at_ms == 0)
         return;
     struct json_object *out = json_add_object(ferry, key);
-    json_add_text(out, "presence", hv_presence_name(sight->presence));
-    if (sight->presence == HV_PRESENT) {
-        json_add_text(out, "state", hv_state_name(sight->state));
-        json_add_text(out, "reason", hv_reason_name(sight->state, sight->reason));
+    json_add_text(out, "presence", hv_presence_name(observation->presence));
+    if (observation->presence == HV_PRESENT) {
+        json_add_text(out, "state", hv_state_name(observation->state));
+        json_add_text(out, "reason", hv_reason_name(observation->state, observation->reason));
     }
-    json_add_time(out, "at", sight->at_ms);
+    json_add_time(out, "at", observation->at_ms);
 }
 
 static void add_sample(struct json_object *ferry, const struct snapshot_job *job)
@@ -322,8 +323,8 @@ static void add_ferry(struct json_object *status, const struct snapshot_job *job
         json_add_text(error, "text", job->result.error.text);
     }
     add_verdict(ferry, job);
-    add_sight(ferry, "source", &job->resolution.source);
-    add_sight(ferry, "target", &job->resolution.target);
+    add_observation(ferry, "source", &job->resolution.source);
+    add_observation(ferry, "target", &job->resolution.target);
     add_sample(ferry, job);
 }
 

@@ -68,7 +68,7 @@ void api_add_move(struct json_object *ferry, const struct snapshot_job *job)
     add_modes(ferry, job);
     api_add_fields(ferry, JOB_OBJECT_MOVE, job);
     add_recovery(ferry, job);
-    if (job->userpause.wished)
+    if (job->userpause.requested)
         json_add_i64(ferry, "ranAgainstWishMs", job->userpause.ran_ms);
     add_final(ferry, job);
     add_forecast(ferry, job);
@@ -76,9 +76,9 @@ void api_add_move(struct json_object *ferry, const struct snapshot_job *job)
 
 bool api_guest_is_broken(const struct snapshot_guest *guest, const struct snapshot_job *newest)
 {
-    const struct hv_sight sight = {
+    const struct hv_observation observation = {
         .presence = HV_PRESENT, .state = guest->state, .reason = guest->reason};
-    enum ownership_side side = ownership_side(&sight);
+    enum ownership_side side = ownership_side(&observation);
     return newest != NULL && newest->result.outcome == OUTCOME_IRRECOVERABLE &&
            (side == SIDE_POSTCOPY || side == SIDE_POSTCOPY_FAILED);
 }

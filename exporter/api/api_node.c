@@ -71,7 +71,7 @@ static void add_addresses(struct json_object *status, const struct snapshot_node
     json_add_text(internal, "address", node->migration_host);
 }
 
-static void add_demand(struct json_object *ferry, const char *key, uint64_t kib, unsigned vcpus)
+static void add_resources(struct json_object *ferry, const char *key, uint64_t kib, unsigned vcpus)
 {
     struct json_object *demand = json_add_object(ferry, key);
     json_add_i64(demand, "memoryKiB", (int64_t)kib);
@@ -86,8 +86,8 @@ static void add_ferry(struct json_object *status, const struct snapshot_node *no
     json_add_i64(ferry, "guests", node->guests);
     json_add_i64(ferry, "outbound", node->outbound);
     json_add_i64(ferry, "inbound", node->inbound);
-    add_demand(ferry, "running", node->running_kib, node->running_vcpus);
-    add_demand(ferry, "reserved", node->reserved_kib, node->reserved_vcpus);
+    add_resources(ferry, "running", node->running_kib, node->running_vcpus);
+    add_resources(ferry, "reserved", node->reserved_kib, node->reserved_vcpus);
     api_add_unless_empty(ferry, "drain", node->drain);
     api_add_unless_empty(ferry, "error", node->error);
     if (!node->has_facts)

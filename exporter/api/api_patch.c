@@ -154,7 +154,7 @@ struct spot {
     struct json_object *value; /* borrowed */
 };
 
-static bool look(struct json_object *in, struct spot *spot)
+static bool locate(struct json_object *in, struct spot *spot)
 {
     spot->in = in;
     spot->value = NULL;
@@ -181,7 +181,7 @@ static bool find(struct json_object *object, const char *pointer, struct spot *o
     const char *at = pointer;
     for (struct json_object *in = object;; in = out->value) {
         at = next_token(at, out->key);
-        if (at == NULL || !look(in, out))
+        if (at == NULL || !locate(in, out))
             return false;
         if (*at == '\0')
             return true;

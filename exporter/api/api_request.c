@@ -3,7 +3,7 @@
 
 #include <string.h>
 
-#include "engine/model/labels.h"
+#include "engine/model/settings/labels.h"
 
 enum { GENERATE_NAME_MAX = 240 };
 

@@ -29,9 +29,9 @@ static bool check_spec(struct json_object *before, struct json_object *after, st
             is_same =
                 is_same && (same(value, now) || (now == NULL && strcmp(key, "priority") == 0));
         }
-        json_object_object_foreach(spec, word, wish)
+        json_object_object_foreach(spec, word, wanted)
         {
-            is_same = is_same && same(json_object_object_get(was, word), wish);
+            is_same = is_same && same(json_object_object_get(was, word), wanted);
         }
     }
     return is_same ||

@@ -16,10 +16,10 @@ static void add_envelope(struct json_object *document, const char *ns, const cha
     json_add_text(document, "vmiName", guest);
 }
 
-static void reply_verdict(struct http_reply *reply, const struct judgement *judgement,
+static void reply_verdict(struct http_reply *reply, const struct verdict_rows *verdict_rows,
                           const char *ns, const char *name, const char *guest)
 {
-    struct json_object *document = recorded_json(judgement, name);
+    struct json_object *document = recorded_json(verdict_rows, name);
     add_envelope(document, ns, name, guest);
     reply_json(reply, 200, document);
 }
@@ -55,21 +55,21 @@ static void reply_stored(const struct api_call *call, struct http_reply *reply)
     struct store *store = call->x->store;
     const struct http_request *http = call->request;
     struct found found = {0};
-    struct judgement *judgement = NULL;
+    struct verdict_rows *verdict_rows = NULL;
     struct err err = {0};
     if (store == NULL) {
         reply_not_found(reply, KIND_MIGRATION, http->name);
     } else if (!store->ops->find_job(store, http->ns, http->name, take_job, &found, &err) ||
-               (found.is_there && !judgement_load(store, found.uid, &judgement, &err))) {
+               (found.is_there && !verdict_rows_load(store, found.uid, &verdict_rows, &err))) {
         reply_err(reply, &err, KIND_MIGRATION, http->name);
     } else if (!found.is_there) {
         reply_not_found(reply, KIND_MIGRATION, http->name);
-    } else if (judgement == NULL) {
+    } else if (verdict_rows == NULL) {
         reply_not_judged(reply, found.name, found.has_ended);
     } else {
-        reply_verdict(reply, judgement, found.ns, found.name, found.guest);
+        reply_verdict(reply, verdict_rows, found.ns, found.name, found.guest);
     }
-    judgement_unref(judgement);
+    verdict_rows_unref(verdict_rows);
 }
 
 void serve_verdict(const struct api_call *call, struct http_reply *out_reply)

@@ -1,5 +1,5 @@
 /* counters.h - the inside of struct metrics_counters, for the files metrics_counters.c and
- * metrics_words.c only.
+ * metrics_names.c only.
  *
  * One prom_* metric per row of the counting plane. Labels are words of closed vocabularies, so the
  * number of series is known before anything happens; policies, hosts and paths are bounded by

@@ -100,8 +100,8 @@ void metrics_count_finished(struct metrics_counters *counters, const struct snap
 /* A verdict that was found at now_ms. Of migrations that ended more than METRICS_OLD_MS before it
  * none is counted: an upgrade that explains the past is no storm of failures. */
 enum { METRICS_OLD_MS = 24 * 60 * 60 * 1000 };
-void metrics_count_judged(struct metrics_counters *counters, const struct judgement *judgement,
-                          int64_t now_ms);
+void metrics_count_judged(struct metrics_counters *counters,
+                          const struct verdict_rows *verdict_rows, int64_t now_ms);
 /* What was not known yet when a migration finished: its numbers come from the target. */
 void metrics_count_late(struct metrics_counters *counters, const struct snapshot *snapshot);
 /* snapshot: what is known by now and may be counted next, so that it is on this page with zero;

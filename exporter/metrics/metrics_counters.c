@@ -17,14 +17,14 @@ static prom_histogram_buckets_t *buckets_of(enum metric metric)
     case METRIC_MIGRATION_DURATION:
         return prom_histogram_buckets_new(14, .5, 1.0, 2.5, 5.0, 10.0, 20.0, 40.0, 80.0, 150.0,
                                           300.0, 600.0, 1200.0, 3600.0, 7200.0);
-    case METRIC_MIGRATION_BLACKOUT:
+    case METRIC_MIGRATION_FINAL_DOWNTIME:
         return prom_histogram_buckets_new(15, .01, .025, .05, .1, .2, .3, .5, .75, 1.0, 2.0, 3.0,
                                           5.0, 10.0, 30.0, 60.0);
     case METRIC_MIGRATION_SENT_RATIO:
         return prom_histogram_buckets_new(12, .05, .1, .25, .5, .75, 1.0, 1.25, 1.5, 2.0, 3.0, 5.0,
                                           10.0);
     case METRIC_FORECAST_DURATION:
-    case METRIC_FORECAST_BLACKOUT:
+    case METRIC_FORECAST_DOWNTIME:
         return prom_histogram_buckets_new(14, .1, .25, .5, .67, .8, .9, 1.0, 1.1, 1.25, 1.5, 2.0,
                                           4.0, 10.0, 100.0);
     case METRIC_VERDICT_CONFIDENCE: return prom_histogram_buckets_linear(.1, .1, 10);
@@ -276,10 +276,10 @@ static void count_waits(struct metrics_counters *c, const struct snapshot_job *j
 }
 
 /* Words that are none of ours, from a store of a later version, would make series of their own. */
-void metrics_count_judged(struct metrics_counters *counters, const struct judgement *judgement,
-                          int64_t now_ms)
+void metrics_count_judged(struct metrics_counters *counters,
+                          const struct verdict_rows *verdict_rows, int64_t now_ms)
 {
-    const struct store_verdict *verdict = &judgement->verdict;
+    const struct store_verdict *verdict = &verdict_rows->verdict;
     const char *said[] = {verdict->outcome, verdict->plane, verdict->cause};
     bool is_known = (cause_from_name(verdict->cause) < CAUSE_COUNT ||
                      strcmp(verdict->cause, cause_row(CAUSE_NONE)->name) == 0) &&
@@ -289,7 +289,7 @@ void metrics_count_judged(struct metrics_counters *counters, const struct judgem
     struct by by = {.exemplar = {by.text, verdict->at_ms}};
     (void)snprintf(by.text, sizeof by.text, "uid=\"%.36s\"", verdict->job_uid);
     count(counters, METRIC_MIGRATION_VERDICTS, said, 1, &by);
-    if (guest_at_from_name(verdict->guest_at) != GUEST_AT_FELL) /* that was seen later only */
+    if (guest_at_from_name(verdict->guest_at) != GUEST_AT_CRASHED) /* that was seen later only */
         observe(counters, METRIC_VERDICT_LATENCY, NULL,
                 seconds(verdict->judged_ms - verdict->at_ms), &by);
     if (strcmp(verdict->outcome, outcome_name(OUTCOME_SUCCEEDED)) != 0)
@@ -309,7 +309,7 @@ static void count_forecast(struct metrics_counters *c, const struct snapshot_job
         observe(c, METRIC_FORECAST_DURATION, mode,
                 (double)job->final.total_ms / (double)job->forecast.total_ms, by);
     if (job->forecast.downtime_ms > 0)
-        observe(c, METRIC_FORECAST_BLACKOUT, mode,
+        observe(c, METRIC_FORECAST_DOWNTIME, mode,
                 (double)job->final.downtime_ms / (double)job->forecast.downtime_ms, by);
 }
 
@@ -320,7 +320,7 @@ static void count_numbers(struct metrics_counters *c, const struct snapshot_job 
     uint64_t whole = job->final.whole_bytes != 0 ? job->final.whole_bytes
                      : job->progress.has_sample  ? job->progress.sample.stats.data_total
                                                  : 0;
-    observe(c, METRIC_MIGRATION_BLACKOUT, mode, (double)job->final.downtime_ms / 1000, by);
+    observe(c, METRIC_MIGRATION_FINAL_DOWNTIME, mode, (double)job->final.downtime_ms / 1000, by);
     observe(c, METRIC_MIGRATION_SETUP, NULL, (double)job->final.setup_ms / 1000, by);
     if (whole > 0)
         observe(c, METRIC_MIGRATION_SENT_RATIO, mode, (double)job->final.bytes / (double)whole, by);
@@ -328,7 +328,7 @@ static void count_numbers(struct metrics_counters *c, const struct snapshot_job 
     counters_path(c, job->source, job->target, path);
     count(c, METRIC_PATH_BYTES, path, (double)job->final.bytes, by);
     count(c, METRIC_PATH_TIME, path, (double)job->final.total_ms / 1000, by);
-    count(c, METRIC_PATH_BLACKOUT, path, (double)job->final.downtime_ms / 1000, by);
+    count(c, METRIC_PATH_DOWNTIME, path, (double)job->final.downtime_ms / 1000, by);
 }
 
 /* They may come from the target after the end. */

@@ -115,7 +115,7 @@ static bool read_files(const struct scan *scan, DIR *files, struct err *err)
     return true;
 }
 
-static bool look_into(struct scan *scan, int dir, struct err *err)
+static bool inspect(struct scan *scan, int dir, struct err *err)
 {
     bool incoming = false, is_ours = false;
     size_t n = read_line(scan, dir);
@@ -146,7 +146,7 @@ static bool look_into(struct scan *scan, int dir, struct err *err)
     return done;
 }
 
-static bool look_at_all(struct scan *scan, DIR *proc, struct err *err)
+static bool inspect_all(struct scan *scan, DIR *proc, struct err *err)
 {
     const struct dirent *entry;
     size_t seen = 0;
@@ -160,7 +160,7 @@ static bool look_at_all(struct scan *scan, DIR *proc, struct err *err)
         int dir = openat(dirfd(proc), entry->d_name, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
         if (dir < 0)
             continue; /* ended */
-        bool looked = look_into(scan, dir, err);
+        bool looked = inspect(scan, dir, err);
         (void)close(dir);
         if (!looked)
             return false;
@@ -188,7 +188,7 @@ bool process_sockets_of(const char *proc, const char *uuid, int64_t until_ms,
     if (dir == NULL)
         return err_set(err, ERR_IO, "%s: %s", proc, strerror(errno));
     bool done = fstatat(dirfd(dir), "self/ns/net", &scan.home, 0) == 0
-                    ? look_at_all(&scan, dir, err)
+                    ? inspect_all(&scan, dir, err)
                     : err_set(err, ERR_IO, "%s/self/ns/net: %s", proc, strerror(errno));
     (void)closedir(dir);
     qsort(out_sockets->inodes, out_sockets->n, sizeof *out_sockets->inodes, by_number);

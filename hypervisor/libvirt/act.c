@@ -5,8 +5,8 @@
 #include "base/fault.h"
 #include "hypervisor/libvirt/internal.h"
 
-static void add_definition(struct wish *wish, virDomainPtr domain, const char *name, unsigned flags,
-                           const struct hv_migrate *how, struct err *err)
+static void add_definition(struct migrate_params *params, virDomainPtr domain, const char *name,
+                           unsigned flags, const struct hv_migrate *how, struct err *err)
 {
     bool live = (flags & VIR_DOMAIN_XML_INACTIVE) == 0;
     OWNED_TEXT xml = virDomainGetXMLDesc(domain, flags);
@@ -18,26 +18,26 @@ static void add_definition(struct wish *wish, virDomainPtr domain, const char *n
         moved != NULL && stored != NULL ? libvirt_plugged(moved, stored, err) : NULL;
     const char *text = plugs ? plugged : moved;
     if (text != NULL)
-        libvirt_wish_text(wish, name, text);
+        libvirt_migrate_params_text(params, name, text);
     else
-        wish->failed = true;
+        params->failed = true;
 }
 
 /* Disks that move along: which, and the definitions that name their new places; and where
  * interfaces are plugged from now on. The target of a broken post-copy has all that. */
-static void add_changes(struct wish *wish, virDomainPtr domain, const struct hv_migrate *how,
-                        struct err *err)
+static void add_changes(struct migrate_params *params, virDomainPtr domain,
+                        const struct hv_migrate *how, struct err *err)
 {
     unsigned flags = VIR_DOMAIN_XML_MIGRATABLE | VIR_DOMAIN_XML_SECURE;
     if ((how->flags & HV_MIGRATE_RESUME) != 0)
         return;
     for (size_t i = 0; i < how->n_volumes; i++)
-        libvirt_wish_text(wish, VIR_MIGRATE_PARAM_MIGRATE_DISKS, how->volumes[i].disk);
+        libvirt_migrate_params_text(params, VIR_MIGRATE_PARAM_MIGRATE_DISKS, how->volumes[i].disk);
     if (how->n_volumes > 0 || (how->flags & HV_MIGRATE_AS_DEFINED) != 0)
-        add_definition(wish, domain, VIR_MIGRATE_PARAM_DEST_XML, flags, how, err);
+        add_definition(params, domain, VIR_MIGRATE_PARAM_DEST_XML, flags, how, err);
     if (how->n_volumes > 0 && (how->flags & HV_MIGRATE_PERSIST) != 0)
-        add_definition(wish, domain, VIR_MIGRATE_PARAM_PERSIST_XML, flags | VIR_DOMAIN_XML_INACTIVE,
-                       how, err);
+        add_definition(params, domain, VIR_MIGRATE_PARAM_PERSIST_XML,
+                       flags | VIR_DOMAIN_XML_INACTIVE, how, err);
 }
 
 bool libvirt_act_migrate(virDomainPtr domain, const struct job *job, struct err *err)
@@ -46,18 +46,19 @@ bool libvirt_act_migrate(virDomainPtr domain, const struct job *job, struct err 
     const struct hv_host *target = &job->target->config;
     const char *peer = target->peer_uri[0] != '\0' ? target->peer_uri : target->uri;
     virConnectPtr conn = virDomainGetConnect(domain);
-    struct wish wish = libvirt_wish(how, target);
-    add_changes(&wish, domain, how, err);
+    struct migrate_params params = libvirt_migrate_params(how, target);
+    add_changes(&params, domain, how, err);
 
     bool done = false;
-    if (!wish.failed) {
+    if (!params.failed) {
         fault_point(FAULT_BEFORE_CALL);
-        done = virDomainMigrateToURI3(domain, peer, wish.items, (unsigned)wish.n, wish.flags) == 0;
+        done = virDomainMigrateToURI3(domain, peer, params.items, (unsigned)params.n,
+                                      params.flags) == 0;
         fault_point(FAULT_AFTER_CALL);
     }
     if (!done && err->code == ERR_NONE)
         (void)libvirt_connection_fail(conn, err);
-    libvirt_wish_fini(&wish);
+    libvirt_migrate_params_fini(&params);
     return done;
 }
 

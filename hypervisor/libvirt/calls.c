@@ -15,14 +15,14 @@
 
 DEFINE_OWNED(hv_guest_list)
 
-static bool look(virConnectPtr conn, const struct job *job, struct hv_reply *reply)
+static bool domain_state(virConnectPtr conn, const struct job *job, struct hv_reply *reply)
 {
-    struct hv_sight *sight = &reply->with.sight;
-    sight->job_type = -1;
+    struct hv_observation *observation = &reply->with.observation;
+    observation->job_type = -1;
     virDomainPtr domain = virDomainLookupByUUIDString(conn, job->request.guest);
     int persistent = 0;
     bool seen = domain != NULL &&
-                virDomainGetState(domain, &sight->state, &sight->reason, 0) == 0 &&
+                virDomainGetState(domain, &observation->state, &observation->reason, 0) == 0 &&
                 (persistent = virDomainIsPersistent(domain)) >= 0;
     if (!seen)
         (void)libvirt_connection_fail(conn, &reply->err);
@@ -30,13 +30,13 @@ static bool look(virConnectPtr conn, const struct job *job, struct hv_reply *rep
         (void)virDomainFree(domain);
 
     if (seen) {
-        sight->presence = HV_PRESENT;
-        sight->persistent = persistent == 1;
+        observation->presence = HV_PRESENT;
+        observation->persistent = persistent == 1;
     } else if (reply->err.code == ERR_NOT_FOUND) {
-        sight->presence = HV_ABSENT;
+        observation->presence = HV_ABSENT;
         reply->err = (struct err){0}; /* absent is an answer */
     } else {
-        sight->presence = reply->err.code == ERR_UNREACHABLE ? HV_UNREACHABLE : HV_UNKNOWN;
+        observation->presence = reply->err.code == ERR_UNREACHABLE ? HV_UNREACHABLE : HV_UNKNOWN;
     }
     return seen;
 }
@@ -244,8 +244,8 @@ void libvirt_call_run(virConnectPtr conn, const struct job *job, struct hv_reply
     static call_function *const functions[HV_CALL_COUNT] = {
         [HV_CALL_HOST_FACTS] = host_facts,
         [HV_CALL_LIST_GUESTS] = list_guests,
-        [HV_CALL_LOOK] = look,
-        [HV_CALL_HOST_ABILITIES] = libvirt_abilities,
+        [HV_CALL_DOMAIN_STATE] = domain_state,
+        [HV_CALL_HOST_CAPABILITIES] = libvirt_capabilities,
         [HV_CALL_CAPABILITIES] = capabilities,
         [HV_CALL_COMPARE_CPU] = compare_cpu,
         [HV_CALL_VOLUME_INFO] = libvirt_volume_info,
@@ -253,5 +253,5 @@ void libvirt_call_run(virConnectPtr conn, const struct job *job, struct hv_reply
     };
     call_function *run = functions[job->request.call];
     bool done = (run != NULL ? run : on_guest)(conn, job, reply);
-    assert(done == (reply->err.code == ERR_NONE) || job->request.call == HV_CALL_LOOK);
+    assert(done == (reply->err.code == ERR_NONE) || job->request.call == HV_CALL_DOMAIN_STATE);
 }

@@ -62,7 +62,7 @@ static void read_machines(struct machines *machines, const char *arch, const xml
     }
 }
 
-static void read_guests(const xmlNode *root, struct hv_abilities *abilities)
+static void read_guests(const xmlNode *root, struct hv_capabilities *capabilities)
 {
     struct machines machines = {.items = calloc(HV_MACHINES_MAX, sizeof *machines.items)};
     if (machines.items == NULL)
@@ -83,26 +83,26 @@ static void read_guests(const xmlNode *root, struct hv_abilities *abilities)
     }
     struct hv_machine *fitting =
         realloc(machines.items, (machines.n > 0 ? machines.n : 1) * sizeof *machines.items);
-    abilities->machines = fitting != NULL ? fitting : machines.items;
-    abilities->n_machines = machines.n;
-    abilities->machines_known = true;
+    capabilities->machines = fitting != NULL ? fitting : machines.items;
+    capabilities->n_machines = machines.n;
+    capabilities->machines_known = true;
 }
 
 /* --- huge pages: <topology><cells><cell><pages unit='KiB' size='2048'>512</pages> --- */
 
-static void add_pages(struct hv_abilities *abilities, uint64_t size_kib, uint64_t total)
+static void add_pages(struct hv_capabilities *capabilities, uint64_t size_kib, uint64_t total)
 {
     size_t i = 0;
-    while (i < abilities->n_pages && abilities->pages[i].size_kib != size_kib)
+    while (i < capabilities->n_pages && capabilities->pages[i].size_kib != size_kib)
         i++;
     if (i == HV_PAGES_MAX)
         return;
-    if (i == abilities->n_pages)
-        abilities->pages[abilities->n_pages++] = (struct hv_pages){.size_kib = size_kib};
-    abilities->pages[i].total += total;
+    if (i == capabilities->n_pages)
+        capabilities->pages[capabilities->n_pages++] = (struct hv_pages){.size_kib = size_kib};
+    capabilities->pages[i].total += total;
 }
 
-static void read_cell(const xmlNode *cell, struct hv_abilities *abilities)
+static void read_cell(const xmlNode *cell, struct hv_capabilities *capabilities)
 {
     for (const xmlNode *node = cell->children; node != NULL; node = node->next) {
         char size[24] = "", total[24] = "";
@@ -111,39 +111,39 @@ static void read_cell(const xmlNode *cell, struct hv_abilities *abilities)
             copy_out(xmlNodeGetContent(node), total, sizeof total) &&
             text_to_i64(size, 1, INT64_MAX / 1024, &size_kib) &&
             text_to_i64(total, 0, INT64_MAX / 1024, &n))
-            add_pages(abilities, (uint64_t)size_kib, (uint64_t)n);
+            add_pages(capabilities, (uint64_t)size_kib, (uint64_t)n);
     }
 }
 
 /* The smallest size is what memory is made of. */
-static void drop_plain_pages(struct hv_abilities *abilities)
+static void drop_plain_pages(struct hv_capabilities *capabilities)
 {
     size_t smallest = 0;
-    for (size_t i = 1; i < abilities->n_pages; i++)
-        if (abilities->pages[i].size_kib < abilities->pages[smallest].size_kib)
+    for (size_t i = 1; i < capabilities->n_pages; i++)
+        if (capabilities->pages[i].size_kib < capabilities->pages[smallest].size_kib)
             smallest = i;
-    if (abilities->n_pages > 0)
-        abilities->pages[smallest] = abilities->pages[--abilities->n_pages];
+    if (capabilities->n_pages > 0)
+        capabilities->pages[smallest] = capabilities->pages[--capabilities->n_pages];
 }
 
-static void read_topology(const xmlNode *topology, struct hv_abilities *abilities)
+static void read_topology(const xmlNode *topology, struct hv_capabilities *capabilities)
 {
     const xmlNode *cells = xml_child(topology, "cells");
     for (const xmlNode *cell = cells != NULL ? cells->children : NULL; cell != NULL;
          cell = cell->next)
         if (xml_is(cell, "cell"))
-            read_cell(cell, abilities);
-    abilities->pages_known = abilities->n_pages > 0;
-    drop_plain_pages(abilities);
+            read_cell(cell, capabilities);
+    capabilities->pages_known = capabilities->n_pages > 0;
+    drop_plain_pages(capabilities);
 }
 
-void libvirt_capabilities_decode(const char *xml, struct hv_abilities *abilities)
+void libvirt_capabilities_decode(const char *xml, struct hv_capabilities *capabilities)
 {
     xmlDocPtr doc = xml_parse(xml, CAPABILITIES_BYTES_MAX);
     const xmlNode *root = doc != NULL ? xmlDocGetRootElement(doc) : NULL;
     if (root != NULL && xml_is(root, "capabilities")) {
-        read_guests(root, abilities);
-        read_topology(xml_child(xml_child(root, "host"), "topology"), abilities);
+        read_guests(root, capabilities);
+        read_topology(xml_child(xml_child(root, "host"), "topology"), capabilities);
     }
     xmlFreeDoc(doc);
 }

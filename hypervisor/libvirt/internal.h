@@ -14,11 +14,11 @@
 #include <pthread.h>
 #include <stdatomic.h>
 
+#include "hypervisor/libvirt/decode.h"
 #include "hypervisor/libvirt/libvirt.h"
-#include "hypervisor/libvirt/words.h"
 
 enum {
-    LOOK_WORKERS_MAX = 4, /* one, and more only while that one hangs */
+    OBSERVE_WORKERS_MAX = 4, /* one, and more only while that one hangs */
     PROBE_WORKERS_MAX = 8,
     HELPER_CALLS_MAX = 8,     /* to one host's helper at a time */
     LANE_IDLE_MS = 30000,     /* workers nobody needed for so long end */
@@ -158,7 +158,7 @@ void libvirt_events_deregister(struct events *events, virConnectPtr conn);
 /* calls.c, abilities.c, volume.c, act.c: each runs one call on a connection and fills reply->with
  * or reply->err. */
 typedef bool call_function(virConnectPtr conn, const struct job *job, struct hv_reply *reply);
-call_function libvirt_abilities, libvirt_volume_info;
+call_function libvirt_capabilities, libvirt_volume_info;
 bool libvirt_block_info(virDomainPtr domain, const char *disk, struct hv_block_info *out_info);
 void libvirt_call_run(virConnectPtr conn, const struct job *job, struct hv_reply *reply);
 bool libvirt_act_migrate(virDomainPtr domain, const struct job *job, struct err *err);

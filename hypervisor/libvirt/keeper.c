@@ -7,7 +7,7 @@
 #include "base/text.h"
 #include "hypervisor/libvirt/internal.h"
 
-enum { KEEPER_LOOK_MS = 2000 }; /* in case a connection dies without its callback */
+enum { KEEPER_CHECK_MS = 2000 }; /* in case a connection dies without its callback */
 
 void libvirt_keeper_init(struct keeper *keeper)
 {
@@ -121,7 +121,7 @@ static bool keeper_watch(struct host *host, virConnectPtr conn)
     while (!is_closing(host) && libvirt_connection_is_alive(conn)) {
         (void)pthread_mutex_lock(&keeper->lock);
         if (!keeper->lost && !is_closing(host))
-            libvirt_wait_cond(&keeper->wake, &keeper->lock, KEEPER_LOOK_MS);
+            libvirt_wait_cond(&keeper->wake, &keeper->lock, KEEPER_CHECK_MS);
         keeper->lost = false; /* the connection itself is asked: this only woke us */
         (void)pthread_mutex_unlock(&keeper->lock);
     }

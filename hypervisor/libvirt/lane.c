@@ -19,7 +19,7 @@ static const struct rule {
     unsigned keep, max;    /* workers */
     int64_t grow_after_ms; /* age of a call that counts as being in the way */
 } rules[HV_LANE_COUNT] = {
-    [HV_LANE_LOOK] = {true, 1, LOOK_WORKERS_MAX, LANE_SLOW_MS},
+    [HV_LANE_OBSERVE] = {true, 1, OBSERVE_WORKERS_MAX, LANE_SLOW_MS},
     [HV_LANE_STATS] = {true, 0, LIBVIRT_STATS_WORKERS_MAX, 0},
     [HV_LANE_CONTROL] = {false, 1, LIBVIRT_CONTROL_WORKERS_MAX, 0},
     [HV_LANE_MIGRATE] = {false, 0, LIBVIRT_MIGRATE_WORKERS_MAX, 0},
@@ -99,9 +99,9 @@ static void refuse(struct lane *lane, struct job *job, const struct err *why)
 {
     struct hv_reply reply = {.err = *why, .ended_ms = lane_now(lane)};
     reply.err.code = ERR_UNREACHABLE;
-    if (job->request.call == HV_CALL_LOOK)
-        reply.with.sight =
-            (struct hv_sight){.presence = HV_UNREACHABLE, .job_type = -1, .at_ms = reply.ended_ms};
+    if (job->request.call == HV_CALL_DOMAIN_STATE)
+        reply.with.observation = (struct hv_observation){
+            .presence = HV_UNREACHABLE, .job_type = -1, .at_ms = reply.ended_ms};
     libvirt_reply(lane->host->libvirt, job, &reply);
     libvirt_job_free(job);
 }
@@ -226,8 +226,8 @@ static void worker_serve(struct worker *worker, struct job *job)
 
     libvirt_call_run(worker->conn, job, &reply);
     reply.ended_ms = lane_now(lane);
-    if (job->request.call == HV_CALL_LOOK)
-        reply.with.sight.at_ms = reply.ended_ms;
+    if (job->request.call == HV_CALL_DOMAIN_STATE)
+        reply.with.observation.at_ms = reply.ended_ms;
 
     (void)pthread_mutex_lock(&lane->lock);
     worker->began_ms = 0;

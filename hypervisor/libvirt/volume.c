@@ -12,7 +12,7 @@
 #include "hypervisor/definition.h"
 #include "hypervisor/libvirt/internal.h"
 
-#define LOOK_POOL "ferry-look-" /* name of a pool for one question, then a number */
+#define SCAN_POOL "ferry-look-" /* name of a pool for one question, then a number */
 
 /* ---- a guest's disk ---- */
 
@@ -32,8 +32,8 @@ static void read_place(const char *xml, const char *name, struct hv_block_info *
             continue;
         out->raw = disk->format[0] == '\0' || strcmp(disk->format, "raw") == 0;
         if (is_local && !disk->cut &&
-            text_copy(out->place.pool, sizeof out->place.pool, disk->pool))
-            TEXT_SET(out->place.name, disk->source);
+            text_copy(out->location.pool, sizeof out->location.pool, disk->pool))
+            TEXT_SET(out->location.name, disk->source);
     }
     free(definition);
 }
@@ -59,17 +59,17 @@ static bool fails_with(int code)
     return error != NULL && error->code == code;
 }
 
-static bool is_look_pool(virStoragePoolPtr pool)
+static bool is_scan_pool(virStoragePoolPtr pool)
 {
-    return text_has_prefix(virStoragePoolGetName(pool), LOOK_POOL);
+    return text_has_prefix(virStoragePoolGetName(pool), SCAN_POOL);
 }
 
 /* With *out_code why there is none. */
-static virStoragePoolPtr make_look_pool(virConnectPtr conn, const char *directory, int *out_code)
+static virStoragePoolPtr make_scan_pool(virConnectPtr conn, const char *directory, int *out_code)
 {
     char xml[HV_SOURCE_MAX + 128];
     (void)snprintf(xml, sizeof xml,
-                   "<pool type='dir'><name>" LOOK_POOL
+                   "<pool type='dir'><name>" SCAN_POOL
                    "%016llx</name><target><path>%s</path></target></pool>",
                    (unsigned long long)hash_text(HASH_START, directory), directory);
     virStoragePoolPtr pool = virStoragePoolCreateXML(conn, xml, 0);
@@ -80,7 +80,7 @@ static virStoragePoolPtr make_look_pool(virConnectPtr conn, const char *director
 
 static void end_pool(virStoragePoolPtr pool)
 {
-    if (is_look_pool(pool))
+    if (is_scan_pool(pool))
         (void)virStoragePoolDestroy(pool);
     (void)virStoragePoolFree(pool);
 }
@@ -98,19 +98,20 @@ static bool read_volume(virStorageVolPtr take_volume, struct hv_volume_info *out
 /* What the pool says about the place in it. Files that somebody put there are seen only after the
  * pool was read again; while another works on a volume of it that is refused, and does not matter.
  */
-static bool look_into(virConnectPtr conn, virStoragePoolPtr pool, const struct hv_place *place,
-                      struct hv_volume_info *out)
+static bool inspect(virConnectPtr conn, virStoragePoolPtr pool, const struct hv_location *location,
+                    struct hv_volume_info *out)
 {
     (void)virStoragePoolRefresh(pool, 0);
-    virStorageVolPtr volume = place->pool[0] != '\0' ? virStorageVolLookupByName(pool, place->name)
-                                                     : virStorageVolLookupByPath(conn, place->name);
+    virStorageVolPtr volume = location->pool[0] != '\0'
+                                  ? virStorageVolLookupByName(pool, location->name)
+                                  : virStorageVolLookupByPath(conn, location->name);
     if (volume != NULL)
         return read_volume(volume, out);
     virStoragePoolInfo info;
     if (!fails_with(VIR_ERR_NO_STORAGE_VOL) || virStoragePoolGetInfo(pool, &info) < 0)
         return false;
     *out = (struct hv_volume_info){
-        .known = true, .creatable = !is_look_pool(pool), .free = info.available};
+        .known = true, .creatable = !is_scan_pool(pool), .free = info.available};
     return true;
 }
 
@@ -120,40 +121,40 @@ static bool is_plain(const char *path) /* can stand in XML, and is no device */
 }
 
 /* The pool that has the place, NULL: none, *out says what that means. */
-static virStoragePoolPtr pool_of(virConnectPtr conn, const struct hv_place *place,
+static virStoragePoolPtr pool_of(virConnectPtr conn, const struct hv_location *location,
                                  struct hv_volume_info *out)
 {
-    if (place->pool[0] != '\0') {
-        virStoragePoolPtr pool = virStoragePoolLookupByName(conn, place->pool);
+    if (location->pool[0] != '\0') {
+        virStoragePoolPtr pool = virStoragePoolLookupByName(conn, location->pool);
         bool is_off = pool != NULL && virStoragePoolIsActive(pool) == 0;
         out->known = is_off || (pool == NULL && fails_with(VIR_ERR_NO_STORAGE_POOL));
         if (is_off)
             (void)virStoragePoolFree(pool);
         return is_off ? NULL : pool;
     }
-    char directory[sizeof place->name];
-    TEXT_SET(directory, place->name);
+    char directory[sizeof location->name];
+    TEXT_SET(directory, location->name);
     char *slash = strrchr(directory, '/');
     if (slash == NULL || slash == directory)
         return NULL;
     *slash = '\0';
     virStoragePoolPtr pool = virStoragePoolLookupByTargetPath(conn, directory);
-    if (pool != NULL || !fails_with(VIR_ERR_NO_STORAGE_POOL) || !is_plain(place->name))
+    if (pool != NULL || !fails_with(VIR_ERR_NO_STORAGE_POOL) || !is_plain(location->name))
         return pool;
     int code = VIR_ERR_OK;
-    pool = make_look_pool(conn, directory, &code);
+    pool = make_scan_pool(conn, directory, &code);
     out->known = pool == NULL && code == VIR_ERR_SYSTEM_ERROR; /* there is no such directory */
     return pool;
 }
 
 bool libvirt_volume_info(virConnectPtr conn, const struct job *job, struct hv_reply *reply)
 {
-    const struct hv_place *place = &job->request.with.place;
+    const struct hv_location *location = &job->request.with.location;
     struct hv_volume_info *out = &reply->with.volume;
     *out = (struct hv_volume_info){0};
-    virStoragePoolPtr pool = pool_of(conn, place, out);
+    virStoragePoolPtr pool = pool_of(conn, location, out);
     if (pool != NULL) {
-        (void)look_into(conn, pool, place, out);
+        (void)inspect(conn, pool, location, out);
         end_pool(pool);
     }
     /* A host that went away said nothing at all. */

@@ -74,17 +74,17 @@ static void answer_list(const struct sim *sim, const struct call *call, struct h
 }
 
 /* As on a real host, a look never enters the monitor and so knows nothing of the job. */
-static void answer_look(const struct sim *sim, const struct call *call, struct hv_reply *reply)
+static void answer_observe(const struct sim *sim, const struct call *call, struct hv_reply *reply)
 {
     const struct copy *copy = find_copy(sim, call);
-    struct hv_sight *sight = &reply->with.sight;
-    sight->job_type = -1;
-    sight->presence = copy == NULL ? HV_ABSENT : HV_PRESENT;
+    struct hv_observation *observation = &reply->with.observation;
+    observation->job_type = -1;
+    observation->presence = copy == NULL ? HV_ABSENT : HV_PRESENT;
     if (copy == NULL)
         return;
-    sight->state = copy->state;
-    sight->reason = copy->reason;
-    sight->persistent = copy->persistent;
+    observation->state = copy->state;
+    observation->reason = copy->reason;
+    observation->persistent = copy->persistent;
 }
 
 static void answer_stats(const struct sim *sim, const struct call *call, struct hv_reply *reply)
@@ -143,11 +143,12 @@ static void answer_stored(const struct sim *sim, const struct call *call, struct
         answer_text(sim, call, reply);
 }
 
-static void answer_abilities(const struct sim *sim, const struct call *call, struct hv_reply *reply)
+static void answer_capabilities(const struct sim *sim, const struct call *call,
+                                struct hv_reply *reply)
 {
     (void)sim;
-    reply->with.abilities = sim_offer(call->host);
-    if (reply->with.abilities == NULL)
+    reply->with.capabilities = sim_offer(call->host);
+    if (reply->with.capabilities == NULL)
         (void)err_set(&reply->err, ERR_NOMEM, "no memory for abilities");
 }
 
@@ -161,7 +162,7 @@ static void answer_block(const struct sim *sim, const struct call *call, struct 
 static void answer_volume(const struct sim *sim, const struct call *call, struct hv_reply *reply)
 {
     (void)sim;
-    sim_volume_info(call->host, &call->request.with.place, &reply->with.volume);
+    sim_volume_info(call->host, &call->request.with.location, &reply->with.volume);
 }
 
 static void begin_measure(struct sim *sim, struct call *call, const struct copy *copy)
@@ -202,10 +203,10 @@ static const struct {
 } answers[HV_CALL_COUNT] = {
     [HV_CALL_HOST_FACTS] = {answer_facts, false, false},
     [HV_CALL_LIST_GUESTS] = {answer_list, false, false},
-    [HV_CALL_LOOK] = {answer_look, false, false},
+    [HV_CALL_DOMAIN_STATE] = {answer_observe, false, false},
     [HV_CALL_JOB_STATS] = {answer_stats, true, true},
     [HV_CALL_COMPLETED_STATS] = {answer_completed, true, false},
-    [HV_CALL_HOST_ABILITIES] = {answer_abilities, false, false},
+    [HV_CALL_HOST_CAPABILITIES] = {answer_capabilities, false, false},
     [HV_CALL_GUEST_XML_STORED] = {answer_stored, true, false},
     [HV_CALL_GUEST_XML] = {answer_live, true, false},
     [HV_CALL_CAPABILITIES] = {answer_text, false, false},

@@ -19,7 +19,7 @@ enum { WAKE_MS = 2 };
 static const struct {
     uint64_t min, max;
 } latencies[HV_LANE_COUNT] = {
-    [HV_LANE_LOOK] = {2, 6},    [HV_LANE_STATS] = {2, 8},  [HV_LANE_CONTROL] = {4, 40},
+    [HV_LANE_OBSERVE] = {2, 6}, [HV_LANE_STATS] = {2, 8},  [HV_LANE_CONTROL] = {4, 40},
     [HV_LANE_MIGRATE] = {2, 8}, [HV_LANE_PROBE] = {5, 30},
 };
 
@@ -123,7 +123,7 @@ bool sim_call_lane_status(void *impl, const char *name, enum hv_lane lane,
         return false;
     *out_status = host->lanes[lane];
     out_status->in_flight = host->in_flight[lane];
-    bool one_worker = lane == HV_LANE_LOOK || lane == HV_LANE_PROBE;
+    bool one_worker = lane == HV_LANE_OBSERVE || lane == HV_LANE_PROBE;
     out_status->workers = one_worker || host->in_flight[lane] == 0 ? 1 : host->in_flight[lane];
     const struct call *oldest = host->calls[lane];
     out_status->oldest_ms = oldest == NULL ? 0 : sim->now_ms - oldest->queued_ms;
@@ -156,11 +156,11 @@ void sim_call_reply(struct sim *sim, struct call *call, struct hv_reply *take_re
     TEXT_SET(reply->guest, call->request.guest);
     reply->queued_ms = reply->began_ms = call->queued_ms;
     reply->ended_ms = sim->now_ms;
-    if (reply->call == HV_CALL_LOOK) {
-        reply->with.sight.at_ms = sim->now_ms;
+    if (reply->call == HV_CALL_DOMAIN_STATE) {
+        reply->with.observation.at_ms = sim->now_ms;
         if (reply->err.code == ERR_UNREACHABLE) {
-            reply->with.sight.presence = HV_UNREACHABLE;
-            reply->with.sight.job_type = -1;
+            reply->with.observation.presence = HV_UNREACHABLE;
+            reply->with.observation.job_type = -1;
         }
     }
     note(sim, call, reply);

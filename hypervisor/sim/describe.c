@@ -8,15 +8,15 @@ enum { XML_MAX = 16384 };
 
 static void describe_local(struct buf *xml, const struct sim_guest *guest, const char *mirror)
 {
-    struct hv_place place;
-    sim_disk_place(guest, &place);
-    bool is_volume = place.pool[0] != '\0';
+    struct hv_location location;
+    sim_disk_location(guest, &location);
+    bool is_volume = location.pool[0] != '\0';
     buf_addf(xml, "    <disk type='%s' device='disk'>\n      <driver name='qemu' type='raw'/>\n",
              is_volume ? "volume" : "file");
     if (is_volume)
-        buf_addf(xml, "      <source pool='%s' volume='%s'/>\n", place.pool, place.name);
+        buf_addf(xml, "      <source pool='%s' volume='%s'/>\n", location.pool, location.name);
     else
-        buf_addf(xml, "      <source file='%s'/>\n", place.name);
+        buf_addf(xml, "      <source file='%s'/>\n", location.name);
     buf_addf(xml, "%s      <target dev='vda' bus='virtio'/>\n    </disk>\n", mirror);
 }
 

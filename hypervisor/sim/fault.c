@@ -159,7 +159,7 @@ static bool check(const struct sim *sim, const struct sim_fault *what, struct er
         return err_set(err, ERR_INVALID, "fault '%s' needs a host", name);
     if (target != HITS_HOST && guest == NULL && (target == HITS_MIGRATION || host == NULL))
         return err_set(err, ERR_INVALID, "fault '%s' needs a guest", name);
-    if (what->after_pass_ms >= 0 && (guest == NULL || target == HITS_NEXT_MIGRATION))
+    if (what->after_iteration_ms >= 0 && (guest == NULL || target == HITS_NEXT_MIGRATION))
         return err_set(err, ERR_INVALID, "fault '%s' cannot wait for a pass", name);
     return true;
 }
@@ -176,7 +176,7 @@ bool sim_add_fault(struct sim *sim, const struct sim_fault *what, struct err *er
     HASH_FIND_STR(sim->guests, what->guest, fault->guest);
     fault->timer = (struct timer){.fire = fault_fires, .owner = fault};
     DL_APPEND(sim->faults, fault);
-    if (what->after_pass_ms >= 0)
+    if (what->after_iteration_ms >= 0)
         DL_APPEND2(fault->guest->armed, fault, armed_prev, armed_next);
     else
         timer_set(&sim->timers, &fault->timer,
@@ -190,7 +190,7 @@ void sim_fault_arm(struct sim *sim, struct guest *guest)
     DL_FOREACH_SAFE2(guest->armed, fault, next, armed_next)
     {
         DL_DELETE2(guest->armed, fault, armed_prev, armed_next);
-        timer_set(&sim->timers, &fault->timer, sim->now_ms + fault->what.after_pass_ms);
+        timer_set(&sim->timers, &fault->timer, sim->now_ms + fault->what.after_iteration_ms);
     }
 }
 

@@ -2,7 +2,7 @@
 #ifndef HYPERVISOR_SIM_INSIDE_H
 #define HYPERVISOR_SIM_INSIDE_H
 
-#include "hypervisor/sim/world.h"
+#include "hypervisor/sim/state.h"
 
 /* tell.c: chance, recorded errors, events, the trace. */
 uint64_t sim_chance(uint64_t *state, uint64_t min, uint64_t max); /* inclusive */
@@ -12,7 +12,7 @@ void sim_error_set(struct err *err, enum sim_error which, const struct copy *cop
 void sim_tell_host(struct sim *sim, struct host *host, enum hv_event_kind kind, enum sim_error why);
 void sim_tell_lifecycle(struct sim *sim, const struct copy *copy, enum hv_lifecycle what,
                         int detail);
-void sim_tell_iteration(struct sim *sim, const struct copy *copy, uint64_t pass);
+void sim_tell_iteration(struct sim *sim, const struct copy *copy, uint64_t iteration);
 void sim_tell_changed(struct sim *sim, const struct copy *copy);
 void sim_tell_completed(struct sim *sim, const struct copy *copy, const struct hv_job_stats *stats);
 void sim_flush_events(struct sim *sim, struct host *host, bool deliver);
@@ -61,16 +61,16 @@ void sim_guest_shut_down(struct sim *sim, struct guest *guest);
 void sim_guest_freeze(struct sim *sim, struct guest *guest, bool frozen); /* its vCPUs */
 
 /* offer.c: what a host offers, and why a guest cannot come (NONE: it can). */
-struct hv_abilities *sim_offer(const struct host *host); /* NULL: no memory */
-const char *sim_offer_pool(size_t i);                    /* NULL: no more */
+struct hv_capabilities *sim_offer(const struct host *host); /* NULL: no memory */
+const char *sim_offer_pool(size_t i);                       /* NULL: no more */
 enum sim_error sim_offer_refusal(const struct guest *guest, const struct host *host,
                                  const struct hv_migrate *how);
 
 /* volume.c: storage, and disks that move along. */
 uint64_t sim_disk_bytes(const struct sim_guest *guest);
-void sim_disk_place(const struct sim_guest *guest, struct hv_place *out_place);
+void sim_disk_location(const struct sim_guest *guest, struct hv_location *out_place);
 void sim_volumes_free(struct host *host);
-void sim_volume_info(const struct host *host, const struct hv_place *place,
+void sim_volume_info(const struct host *host, const struct hv_location *location,
                      struct hv_volume_info *out_info);
 bool sim_block_info(const struct guest *guest, const char *disk, struct hv_block_info *out_info);
 enum sim_error sim_volume_refusal(const struct guest *guest, const struct host *to,

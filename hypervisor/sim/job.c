@@ -231,17 +231,17 @@ static void step_prepare(struct sim *sim, struct job *job)
     timer_set(&sim->timers, &job->timer, end_ms > sim->now_ms ? end_ms : sim->now_ms + 1);
 }
 
-static void begin_pass(struct sim *sim, struct job *job, uint64_t bytes)
+static void begin_iteration(struct sim *sim, struct job *job, uint64_t bytes)
 {
-    job->stream.pass++;
-    sim_tell_iteration(sim, job->source, job->stream.pass);
+    job->stream.iteration++;
+    sim_tell_iteration(sim, job->source, job->stream.iteration);
     sim_stream_begin(sim, job, bytes);
 }
 
 static void begin_copy(struct sim *sim, struct job *job)
 {
     job->phase = JOB_COPY;
-    begin_pass(sim, job, job->guest->what.memory_bytes);
+    begin_iteration(sim, job, job->guest->what.memory_bytes);
     sim_fault_arm(sim, job->guest);
 }
 
@@ -274,11 +274,11 @@ static void throttle(struct job *job)
 {
     if ((job->how.flags & HV_MIGRATE_AUTO_CONVERGE) == 0)
         return;
-    job->stream.hot_passes =
-        job->stream.dirtied > job->stream.pass_bytes / 2 ? job->stream.hot_passes + 1 : 0;
-    if (job->stream.hot_passes < 2)
+    job->stream.hot_iterations =
+        job->stream.dirtied > job->stream.iteration_bytes / 2 ? job->stream.hot_iterations + 1 : 0;
+    if (job->stream.hot_iterations < 2)
         return;
-    job->stream.hot_passes = 0;
+    job->stream.hot_iterations = 0;
     int first = job->how.auto_converge_initial, step = job->how.auto_converge_increment;
     if (job->stream.throttle == 0)
         job->stream.throttle = first > 0 ? (uint64_t)first : THROTTLE_FIRST;
@@ -288,15 +288,15 @@ static void throttle(struct job *job)
         job->stream.throttle = THROTTLE_MAX;
 }
 
-static void begin_blackout(struct sim *sim, struct job *job, uint64_t rest)
+static void begin_switchover(struct sim *sim, struct job *job, uint64_t rest)
 {
-    job->phase = JOB_BLACKOUT;
+    job->phase = JOB_SWITCHOVER;
     job->paused_ms = sim->now_ms;
     if (job->source->state == HV_STATE_RUNNING) {
         sim_copy_state(sim, job->source, HV_STATE_PAUSED, HV_PAUSED_MIGRATION);
         sim_tell_lifecycle(sim, job->source, HV_LIFECYCLE_SUSPENDED, EVENT_MIGRATED);
     }
-    begin_pass(sim, job, rest);
+    begin_iteration(sim, job, rest);
 }
 
 static void step_copy(struct sim *sim, struct job *job)
@@ -304,14 +304,15 @@ static void step_copy(struct sim *sim, struct job *job)
     sim_stream_settle(sim, job);
     job->stream.processed += job->stream.left; /* what rounding left over */
     job->stream.left = 0;
-    uint64_t rest = job->stream.dirtied, pass_ms = (uint64_t)(sim->now_ms - job->pass_began_ms);
-    job->stream.dirty_pages = rest * 1000 / (pass_ms > 0 ? pass_ms : 1) / SIM_PAGE_BYTES;
+    uint64_t rest = job->stream.dirtied,
+             iteration_ms = (uint64_t)(sim->now_ms - job->iteration_began_ms);
+    job->stream.dirty_pages = rest * 1000 / (iteration_ms > 0 ? iteration_ms : 1) / SIM_PAGE_BYTES;
     if (rest <= job->stream.rate_bps * job->stream.downtime_limit_ms / 1000) {
-        begin_blackout(sim, job, rest);
+        begin_switchover(sim, job, rest);
         return;
     }
     throttle(job);
-    begin_pass(sim, job, rest);
+    begin_iteration(sim, job, rest);
 }
 
 static void arrive(struct sim *sim, struct job *job)
@@ -344,7 +345,7 @@ static void step_stream_done(struct sim *sim, struct job *job)
     sim_stream_settle(sim, job);
     job->stream.processed += job->stream.left;
     job->stream.left = 0;
-    if (job->phase == JOB_BLACKOUT)
+    if (job->phase == JOB_SWITCHOVER)
         job->stream.downtime_ms = (uint64_t)(sim->now_ms - job->paused_ms);
     arrive(sim, job);
 }
@@ -355,17 +356,22 @@ static void step_stuck(struct sim *sim, struct job *job)
 }
 
 static void (*const steps[])(struct sim *sim, struct job *job) = {
-    [JOB_PREPARE] = step_prepare,      [JOB_CONNECT] = step_connect,
-    [JOB_DISKS] = step_disks,          [JOB_COPY] = step_copy,
-    [JOB_BLACKOUT] = step_stream_done, [JOB_STUCK] = step_stuck,
-    [JOB_POSTCOPY] = step_stream_done, [JOB_BROKEN] = sim_postcopy_step_broken,
-    [JOB_FINISH] = sim_job_succeed,    [JOB_RECOVER] = sim_postcopy_step_recover,
+    [JOB_PREPARE] = step_prepare,
+    [JOB_CONNECT] = step_connect,
+    [JOB_DISKS] = step_disks,
+    [JOB_COPY] = step_copy,
+    [JOB_SWITCHOVER] = step_stream_done,
+    [JOB_STUCK] = step_stuck,
+    [JOB_POSTCOPY] = step_stream_done,
+    [JOB_BROKEN] = sim_postcopy_step_broken,
+    [JOB_FINISH] = sim_job_succeed,
+    [JOB_RECOVER] = sim_postcopy_step_recover,
 };
 
 /* Between passes QEMU goes on alone; these phases end only when both libvirtds speak. */
 static bool needs_libvirtd(enum job_phase phase)
 {
-    return phase < JOB_COPY || phase == JOB_BLACKOUT;
+    return phase < JOB_COPY || phase == JOB_SWITCHOVER;
 }
 
 bool sim_job_peers_talk(const struct job *job)
@@ -387,7 +393,7 @@ static void job_fires(struct sim *sim, void *owner)
 
 bool sim_job_monitor_is_deaf(const struct job *job)
 {
-    return job->phase == JOB_BLACKOUT || (job->phase == JOB_STUCK && !job->bulk);
+    return job->phase == JOB_SWITCHOVER || (job->phase == JOB_STUCK && !job->bulk);
 }
 
 void sim_job_cancel(struct sim *sim, struct job *job)

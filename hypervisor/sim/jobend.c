@@ -172,9 +172,9 @@ void sim_job_lose_peer(struct sim *sim, struct job *job)
     case JOB_CONNECT: sim_job_fail(sim, job, SIM_ERROR_PEER_LOST, STOPPED_DESTROYED); break;
     case JOB_DISKS:
     case JOB_COPY:
-    case JOB_BLACKOUT: {
+    case JOB_SWITCHOVER: {
         bool tunnelled = (job->how.flags & HV_MIGRATE_TUNNELLED) != 0;
-        bool hangs = (job->disk_bytes > 0 || job->phase == JOB_BLACKOUT) && !tunnelled &&
+        bool hangs = (job->disk_bytes > 0 || job->phase == JOB_SWITCHOVER) && !tunnelled &&
                      !job->stream.flows && !sim_host_is_dead(job->from);
         if (hangs)
             sim_job_stick(sim, job, true);
@@ -267,7 +267,7 @@ bool sim_job_close_sockets(struct sim *sim, struct job *job, bool at_source)
                      STOPPED_FAILED);
         return true;
     }
-    case JOB_BLACKOUT:
+    case JOB_SWITCHOVER:
     case JOB_STUCK:
         if (hears(job, at_source)) {
             bool cancelled = job->cancelled || abort_waits(job);
@@ -306,7 +306,7 @@ bool sim_job_yank(struct sim *sim, struct job *job)
 /* Measured: with one stream a FIN of the receiving side is enough, if it gets through. */
 void sim_job_drop_copy(struct sim *sim, struct job *job)
 {
-    if (job->phase == JOB_BLACKOUT && !hears(job, false))
+    if (job->phase == JOB_SWITCHOVER && !hears(job, false))
         sim_job_stick(sim, job, true);
     else
         kill_target(sim, job, STOPPED_DESTROYED);

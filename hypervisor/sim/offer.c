@@ -12,14 +12,14 @@ static const char *const networks[] = {"default", "prod", "storage"};
 static const char *const bridges[] = {"br0", "br1"};
 static const char *const pools[] = {"default", "shared"};
 
-DEFINE_OWNED(hv_abilities)
+DEFINE_OWNED(hv_capabilities)
 
 const char *sim_offer_pool(size_t i)
 {
     return i < COUNT(pools) ? pools[i] : NULL;
 }
 
-static void offer_machines(const struct sim_host *host, struct hv_abilities *out)
+static void offer_machines(const struct sim_host *host, struct hv_capabilities *out)
 {
     out->machines_known = true;
     for (size_t i = 0; i < COUNT(machines); i++) {
@@ -30,7 +30,7 @@ static void offer_machines(const struct sim_host *host, struct hv_abilities *out
     }
 }
 
-static void offer_links(const struct sim_host *host, struct hv_abilities *out)
+static void offer_links(const struct sim_host *host, struct hv_capabilities *out)
 {
     out->networks_known = out->bridges_known = true;
     for (size_t i = 0; i < COUNT(networks); i++) {
@@ -43,7 +43,7 @@ static void offer_links(const struct sim_host *host, struct hv_abilities *out)
             TEXT_SET(out->bridges[out->n_bridges++].name, bridges[i]);
 }
 
-static void offer_pools(const struct sim_host *host, struct hv_abilities *out)
+static void offer_pools(const struct sim_host *host, struct hv_capabilities *out)
 {
     out->pools_known = true;
     for (size_t i = 0; i < COUNT(pools); i++) {
@@ -76,9 +76,9 @@ static uint64_t free_pages(const struct host *host, uint64_t size_kib)
     return used < host->what.hugepages ? host->what.hugepages - used : 0;
 }
 
-struct hv_abilities *sim_offer(const struct host *host)
+struct hv_capabilities *sim_offer(const struct host *host)
 {
-    OWNED(hv_abilities) out = calloc(1, sizeof *out);
+    OWNED(hv_capabilities) out = calloc(1, sizeof *out);
     if (out == NULL)
         return NULL;
     out->machines = calloc(COUNT(machines), sizeof *out->machines);
@@ -96,7 +96,7 @@ struct hv_abilities *sim_offer(const struct host *host)
     out->pages[0] = (struct hv_pages){.size_kib = SIM_HUGEPAGE_KIB,
                                       .total = host->what.hugepages,
                                       .free = free_pages(host, SIM_HUGEPAGE_KIB)};
-    hv_abilities_seal(out);
+    hv_capabilities_seal(out);
     return TAKE(out);
 }
 

@@ -177,7 +177,7 @@ static void daemon_dies(struct sim *sim, const struct host *host)
     struct err err = {0};
     struct sim_fault death = {.kind = SIM_FAULT_KILL_LIBVIRTD,
                               .at_ms = sim->now_ms + 1,
-                              .after_pass_ms = -1,
+                              .after_iteration_ms = -1,
                               .duration_ms = DAEMON_BACK_MS};
     TEXT_SET(death.host, host->what.name);
     sim->daemons_ended++;

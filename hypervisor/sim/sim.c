@@ -249,7 +249,7 @@ static uint64_t hash_guest(uint64_t hash, const struct guest *guest)
     const struct job *job = guest->job;
     if (job == NULL)
         return hash;
-    hash = hash_number(hash, (uint64_t)job->phase << 32 | job->stream.pass);
+    hash = hash_number(hash, (uint64_t)job->phase << 32 | job->stream.iteration);
     hash = hash_number(hash, job->stream.processed);
     return hash_number(hash, job->stream.rate_bps);
 }

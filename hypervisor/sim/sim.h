@@ -59,12 +59,13 @@ struct sim_guest {
     bool block_job;                  /* of its shared or local disk */
     bool snapshot;                   /* one is kept of it, which stops a migration */
     uint64_t disk_bytes;             /* of its local disk, vda; 0: 1 GiB */
-    struct hv_place disk;            /* where that lies; empty: some file */
+    struct hv_location disk;         /* where that lies; empty: some file */
 };
 struct sim_fault {
     enum sim_fault_kind kind;
-    int64_t at_ms;          /* virtual time; or, when after_pass_ms >= 0 ... */
-    int64_t after_pass_ms;  /* ... this long after pass 1 of guest's next migration; -1: not used */
+    int64_t at_ms; /* virtual time; or, when after_iteration_ms >= 0 ... */
+    int64_t
+        after_iteration_ms; /* ... this long after pass 1 of guest's next migration; -1: not used */
     char host[HV_HOST_MAX]; /* for faults of a host */
     char guest[HV_UUID_MAX]; /* for faults of a migration or guest */
     int64_t duration_ms;     /* 0: for ever, where that makes sense */

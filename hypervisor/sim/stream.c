@@ -13,7 +13,7 @@
 #include "hypervisor/sim/inside.h"
 
 enum {
-    PASS_MIN_MS = 10,          /* the shortest pass; QEMU looks at its clock about as often */
+    ITERATION_MIN_MS = 10,     /* the shortest pass; QEMU looks at its clock about as often */
     POSTCOPY_FAULT_PAGES = 16, /* one request in so many pages; the rest comes by itself */
 };
 
@@ -68,10 +68,10 @@ static void set_end(struct sim *sim, struct job *job)
         return;
     }
     int64_t end_ms = sim->now_ms + ms_for(job->stream.left, job->stream.rate_bps);
-    if (job->phase == JOB_BLACKOUT)
+    if (job->phase == JOB_SWITCHOVER)
         end_ms += (int64_t)job->stream.overhead_ms;
-    if (end_ms < job->pass_began_ms + PASS_MIN_MS)
-        end_ms = job->pass_began_ms + PASS_MIN_MS;
+    if (end_ms < job->iteration_began_ms + ITERATION_MIN_MS)
+        end_ms = job->iteration_began_ms + ITERATION_MIN_MS;
     timer_set(&sim->timers, &job->timer, end_ms);
 }
 
@@ -146,7 +146,7 @@ bool sim_stream_hears_back(const struct job *job)
 
 void sim_stream_update(struct sim *sim, struct job *job)
 {
-    bool open = job->phase == JOB_DISKS || job->phase == JOB_COPY || job->phase == JOB_BLACKOUT ||
+    bool open = job->phase == JOB_DISKS || job->phase == JOB_COPY || job->phase == JOB_SWITCHOVER ||
                 job->phase == JOB_POSTCOPY;
     set_flow(sim, job, open && sim_stream_has_path(job));
     set_rate(sim, job);
@@ -160,18 +160,18 @@ void sim_stream_close(struct sim *sim, struct job *job)
 
 void sim_stream_begin(struct sim *sim, struct job *job, uint64_t bytes)
 {
-    job->stream.left = job->stream.pass_bytes = bytes;
+    job->stream.left = job->stream.iteration_bytes = bytes;
     job->stream.dirtied = 0;
-    job->moved_ms = job->pass_began_ms = sim->now_ms;
+    job->moved_ms = job->iteration_began_ms = sim->now_ms;
     sim_stream_update(sim, job);
     set_end(sim, job);
 }
 
 static uint64_t expected_downtime_ms(const struct job *job)
 {
-    if (job->stream.pass <= 1 || job->stream.shown_bps == 0)
+    if (job->stream.iteration <= 1 || job->stream.shown_bps == 0)
         return job->stream.downtime_limit_ms;
-    return (uint64_t)ms_for(job->stream.pass_bytes, job->stream.shown_bps);
+    return (uint64_t)ms_for(job->stream.iteration_bytes, job->stream.shown_bps);
 }
 
 static void disk_stats(const struct sim *sim, const struct job *job, struct hv_job_stats *out)
@@ -192,7 +192,7 @@ void sim_stream_stats(const struct sim *sim, const struct job *job, struct hv_jo
     };
     if (job->phase == JOB_DISKS)
         disk_stats(sim, job, out_stats);
-    if (job->stream.pass == 0)
+    if (job->stream.iteration == 0)
         return; /* QEMU has not been told yet: a job, and zeros */
     uint64_t moved = moved_now(sim, job);
     uint64_t processed = job->stream.processed + moved, left = job->stream.left - moved;
@@ -210,9 +210,9 @@ void sim_stream_stats(const struct sim *sim, const struct job *job, struct hv_jo
     out_stats->memory_normal_bytes = out_stats->memory_normal * SIM_PAGE_BYTES;
     out_stats->memory_dirty_rate = job->stream.dirty_pages;
     out_stats->memory_page_size = SIM_PAGE_BYTES;
-    out_stats->memory_iteration = job->stream.pass;
+    out_stats->memory_iteration = job->stream.iteration;
     if (sim_job_in_postcopy(job))
         out_stats->memory_postcopy_requests =
-            (job->stream.pass_bytes - left) / SIM_PAGE_BYTES / POSTCOPY_FAULT_PAGES;
+            (job->stream.iteration_bytes - left) / SIM_PAGE_BYTES / POSTCOPY_FAULT_PAGES;
     out_stats->auto_converge_throttle = job->stream.throttle;
 }

@@ -140,9 +140,9 @@ void sim_tell_changed(struct sim *sim, const struct copy *copy)
     tell_guest(sim, copy, &event);
 }
 
-void sim_tell_iteration(struct sim *sim, const struct copy *copy, uint64_t pass)
+void sim_tell_iteration(struct sim *sim, const struct copy *copy, uint64_t iteration)
 {
-    struct hv_event event = {.kind = HV_EVENT_ITERATION, .a = (int)pass};
+    struct hv_event event = {.kind = HV_EVENT_ITERATION, .a = (int)iteration};
     tell_guest(sim, copy, &event);
 }
 

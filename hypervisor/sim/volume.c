@@ -18,12 +18,12 @@ uint64_t sim_disk_bytes(const struct sim_guest *guest)
     return guest->disk_bytes != 0 ? guest->disk_bytes : DISK_BYTES;
 }
 
-static void path_of(const struct hv_place *place, char out_path[static SIM_PATH_MAX])
+static void path_of(const struct hv_location *location, char out_path[static SIM_PATH_MAX])
 {
-    if (place->pool[0] != '\0')
-        (void)snprintf(out_path, SIM_PATH_MAX, "/srv/%s/%s", place->pool, place->name);
+    if (location->pool[0] != '\0')
+        (void)snprintf(out_path, SIM_PATH_MAX, "/srv/%s/%s", location->pool, location->name);
     else
-        (void)snprintf(out_path, SIM_PATH_MAX, "%s", place->name);
+        (void)snprintf(out_path, SIM_PATH_MAX, "%s", location->name);
 }
 
 static struct volume *find(const struct host *host, const char *path)
@@ -92,11 +92,11 @@ static bool is_in_pool(const struct host *host, const char *path)
     return false;
 }
 
-void sim_volume_info(const struct host *host, const struct hv_place *place,
+void sim_volume_info(const struct host *host, const struct hv_location *location,
                      struct hv_volume_info *out_info)
 {
     char path[SIM_PATH_MAX];
-    path_of(place, path);
+    path_of(location, path);
     const struct volume *volume = find(host, path);
     *out_info = (struct hv_volume_info){.known = true};
     if (volume != NULL) {
@@ -115,11 +115,11 @@ bool sim_block_info(const struct guest *guest, const char *disk, struct hv_block
         return false;
     out_info->capacity = out_info->allocation = sim_disk_bytes(&guest->what);
     out_info->raw = true;
-    sim_disk_place(&guest->what, &out_info->place);
+    sim_disk_location(&guest->what, &out_info->location);
     return true;
 }
 
-void sim_disk_place(const struct sim_guest *guest, struct hv_place *out_place)
+void sim_disk_location(const struct sim_guest *guest, struct hv_location *out_place)
 {
     *out_place = guest->disk;
     if (guest->disk.name[0] == '\0')

@@ -116,10 +116,10 @@ static bool only_the_guests_host_lists_it(struct contract_world *w)
 static bool expect_presence(struct contract_world *w, const char *host, const char *guest,
                             enum hv_presence presence, enum err_code code)
 {
-    const struct hv_reply *reply = contract_call(w, HV_CALL_LOOK, host, guest);
+    const struct hv_reply *reply = contract_call(w, HV_CALL_DOMAIN_STATE, host, guest);
     return reply != NULL &&
-           contract_check(w, reply->with.sight.presence == presence, "%s on %s is %s, not %s",
-                          guest, host, hv_presence_name(reply->with.sight.presence),
+           contract_check(w, reply->with.observation.presence == presence, "%s on %s is %s, not %s",
+                          guest, host, hv_presence_name(reply->with.observation.presence),
                           hv_presence_name(presence)) &&
            contract_check(w, reply->err.code == code, "a look with error '%s': %s",
                           err_name(reply->err.code), reply->err.text);
@@ -173,7 +173,7 @@ static bool texts_are_xml(struct contract_world *w)
 static bool every_request_gets_one_reply_with_its_number(struct contract_world *w)
 {
     enum { N = 24 };
-    const enum hv_call calls[] = {HV_CALL_LOOK, HV_CALL_HOST_FACTS, HV_CALL_JOB_STATS,
+    const enum hv_call calls[] = {HV_CALL_DOMAIN_STATE, HV_CALL_HOST_FACTS, HV_CALL_JOB_STATS,
                                   HV_CALL_MIGRATABLE_XML};
     uint64_t ids[N];
     for (size_t i = 0; i < N; i++) {
@@ -219,14 +219,14 @@ static bool an_unknown_host_is_refused_at_once(struct contract_world *w)
 static bool lanes_count_their_calls(struct contract_world *w)
 {
     struct hv_lane_status before, after, none;
-    bool known = hv_lane_status(w->hv, w->hosts[0], HV_LANE_LOOK, &before);
+    bool known = hv_lane_status(w->hv, w->hosts[0], HV_LANE_OBSERVE, &before);
     if (!contract_check(w, known, "no status of a lane") ||
-        contract_call(w, HV_CALL_LOOK, w->hosts[0], w->guest) == NULL)
+        contract_call(w, HV_CALL_DOMAIN_STATE, w->hosts[0], w->guest) == NULL)
         return false;
     contract_pause(w, 50); /* counted just after the reply is given */
-    known = hv_lane_status(w->hv, w->hosts[0], HV_LANE_LOOK, &after);
+    known = hv_lane_status(w->hv, w->hosts[0], HV_LANE_OBSERVE, &after);
     return contract_check(w, known && after.calls > before.calls, "a call was not counted") &&
-           contract_check(w, !hv_lane_status(w->hv, "no-such-host", HV_LANE_LOOK, &none),
+           contract_check(w, !hv_lane_status(w->hv, "no-such-host", HV_LANE_OBSERVE, &none),
                           "an unknown host has a lane");
 }
 
@@ -319,7 +319,7 @@ static bool a_taken_name_stops_a_migration(struct contract_world *w)
 /* Polls until the call is back; passes and bytes only ever grow. */
 static bool watch_statistics(struct contract_world *w, const char *source, uint64_t id)
 {
-    uint64_t pass = 0, processed = 0;
+    uint64_t iteration = 0, processed = 0;
     bool seen = false;
     while (!contract_has_answer(w, id)) {
         contract_pause(w, 100);
@@ -334,19 +334,19 @@ static bool watch_statistics(struct contract_world *w, const char *source, uint6
         seen = true;
         if (!contract_check(w, stats->operation == HV_OPERATION_MIGRATION_OUT, "operation %d",
                             stats->operation) ||
-            !contract_check(w, stats->memory_iteration >= pass, "pass %llu after %llu",
+            !contract_check(w, stats->memory_iteration >= iteration, "pass %llu after %llu",
                             (unsigned long long)stats->memory_iteration,
-                            (unsigned long long)pass) ||
+                            (unsigned long long)iteration) ||
             !contract_check(w, stats->data_processed >= processed, "bytes were taken back"))
             return false;
-        pass = stats->memory_iteration;
+        iteration = stats->memory_iteration;
         processed = stats->data_processed;
     }
     return contract_check(w, seen, "no statistics of a migration that took seconds");
 }
 
 /* Order is promised for each host; two hosts' events come by two connections. */
-static bool check_passes(struct contract_world *w, size_t mark, const char *source)
+static bool check_iterations(struct contract_world *w, size_t mark, const char *source)
 {
     struct contract_event iteration = {source, w->guest, HV_EVENT_ITERATION, -1, -1};
     const struct hv_event *event;
@@ -368,7 +368,7 @@ static bool check_source_events(struct contract_world *w, size_t mark, const cha
     struct contract_event suspend = lifecycle(w, source, HV_LIFECYCLE_SUSPENDED, DETAIL_MIGRATED);
     struct contract_event stop =
         lifecycle(w, source, HV_LIFECYCLE_STOPPED, DETAIL_STOPPED_MIGRATED);
-    if (!check_passes(w, mark, source) ||
+    if (!check_iterations(w, mark, source) ||
         !contract_check(w, contract_find(w, mark, suspend, &suspended) != NULL, "no suspend") ||
         !contract_check(w, contract_find(w, mark, stop, &stopped) != NULL, "no stop"))
         return false;

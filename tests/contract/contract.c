@@ -230,14 +230,14 @@ bool contract_wait_state(struct contract_world *w, const char *host, const char 
 {
     char text[HV_TEXT_MAX] = "";
     for (int tries = 0; tries < 100; tries++) {
-        const struct hv_reply *reply = contract_call(w, HV_CALL_LOOK, host, guest);
+        const struct hv_reply *reply = contract_call(w, HV_CALL_DOMAIN_STATE, host, guest);
         if (reply == NULL)
             return false;
-        const struct hv_sight *sight = &reply->with.sight;
-        if (sight->presence == HV_PRESENT)
-            hv_state_text(sight->state, sight->reason, text);
+        const struct hv_observation *observation = &reply->with.observation;
+        if (observation->presence == HV_PRESENT)
+            hv_state_text(observation->state, observation->reason, text);
         else
-            TEXT_SET(text, hv_presence_name(sight->presence));
+            TEXT_SET(text, hv_presence_name(observation->presence));
         if (text_has_prefix(text, state))
             return true;
         contract_pause(w, 100);
@@ -250,11 +250,12 @@ bool contract_locate(struct contract_world *w, const char *guest, const char **o
 {
     for (int tries = 0; tries < 50; tries++) {
         for (int i = 0; i < 2; i++) {
-            const struct hv_reply *reply = contract_call(w, HV_CALL_LOOK, w->hosts[i], guest);
+            const struct hv_reply *reply =
+                contract_call(w, HV_CALL_DOMAIN_STATE, w->hosts[i], guest);
             if (reply == NULL)
                 return false;
-            if (reply->with.sight.presence != HV_PRESENT ||
-                reply->with.sight.state != HV_STATE_RUNNING)
+            if (reply->with.observation.presence != HV_PRESENT ||
+                reply->with.observation.state != HV_STATE_RUNNING)
                 continue;
             *out_source = w->hosts[i];
             *out_target = w->hosts[1 - i];
@@ -277,6 +278,6 @@ uint64_t contract_move(struct contract_world *w, const char *source, const char 
     uint64_t id = contract_submit(w, &request, &err);
     if (!contract_check(w, id != 0, "migrate was refused: %s", err.text))
         return 0;
-    struct contract_event pass = {source, w->guest, HV_EVENT_ITERATION, 1, -1};
-    return contract_wait_event(w, *out_mark, pass) ? id : 0;
+    struct contract_event iteration = {source, w->guest, HV_EVENT_ITERATION, 1, -1};
+    return contract_wait_event(w, *out_mark, iteration) ? id : 0;
 }

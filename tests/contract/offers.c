@@ -19,7 +19,7 @@ static bool expect(struct contract_world *w, const struct hv_reply *reply, enum 
                           err_name(code), hv_code, reply->err.text);
 }
 
-static bool offers_machine(const struct hv_abilities *offer, const struct hv_definition *guest)
+static bool offers_machine(const struct hv_capabilities *offer, const struct hv_definition *guest)
 {
     for (size_t i = 0; i < offer->n_machines; i++)
         if (strcmp(offer->machines[i].arch, guest->arch) == 0 &&
@@ -28,7 +28,7 @@ static bool offers_machine(const struct hv_abilities *offer, const struct hv_def
     return false;
 }
 
-static bool is_plausible(struct contract_world *w, const struct hv_abilities *offer)
+static bool is_plausible(struct contract_world *w, const struct hv_capabilities *offer)
 {
     for (size_t i = 0; i < offer->n_pages; i++)
         if (!contract_check(w, offer->pages[i].free <= offer->pages[i].total,
@@ -44,18 +44,18 @@ static bool is_plausible(struct contract_world *w, const struct hv_abilities *of
 bool contract_offers_are_plausible_and_stay(struct contract_world *w)
 {
     for (int i = 0; i < 2; i++) {
-        const struct hv_reply *first = contract_call(w, HV_CALL_HOST_ABILITIES, w->hosts[i], "");
-        if (!expect(w, first, ERR_NONE, 0) || !is_plausible(w, first->with.abilities))
+        const struct hv_reply *first = contract_call(w, HV_CALL_HOST_CAPABILITIES, w->hosts[i], "");
+        if (!expect(w, first, ERR_NONE, 0) || !is_plausible(w, first->with.capabilities))
             return false;
-        const struct hv_reply *again = contract_call(w, HV_CALL_HOST_ABILITIES, w->hosts[i], "");
+        const struct hv_reply *again = contract_call(w, HV_CALL_HOST_CAPABILITIES, w->hosts[i], "");
         if (!expect(w, again, ERR_NONE, 0) ||
-            !contract_check(w, first->with.abilities->hash == again->with.abilities->hash,
+            !contract_check(w, first->with.capabilities->hash == again->with.capabilities->hash,
                             "%s offers something else every time", w->hosts[i]))
             return false;
     }
     if (w->dead_host[0] == '\0')
         return true;
-    const struct hv_reply *dead = contract_call(w, HV_CALL_HOST_ABILITIES, w->dead_host, "");
+    const struct hv_reply *dead = contract_call(w, HV_CALL_HOST_CAPABILITIES, w->dead_host, "");
     return dead != NULL && contract_check(w, dead->err.code == ERR_UNREACHABLE, "a dead host: %s",
                                           err_name(dead->err.code));
 }
@@ -76,9 +76,9 @@ bool contract_both_hosts_offer_the_guests_machine(struct contract_world *w)
         contract_check(w, hv_definition_parse(xml->with.text, definition, &err), "%s", err.text) &&
         contract_check(w, definition->cpu_hash != 0, "its CPU has no number");
     for (int i = 0; i < 2 && holds; i++) {
-        const struct hv_reply *reply = contract_call(w, HV_CALL_HOST_ABILITIES, w->hosts[i], "");
+        const struct hv_reply *reply = contract_call(w, HV_CALL_HOST_CAPABILITIES, w->hosts[i], "");
         holds = expect(w, reply, ERR_NONE, 0) &&
-                contract_check(w, offers_machine(reply->with.abilities, definition),
+                contract_check(w, offers_machine(reply->with.capabilities, definition),
                                "%s does not offer %s", w->hosts[i], definition->machine);
     }
     free(definition);
@@ -175,10 +175,11 @@ bool contract_a_guest_can_be_asked_to_go(struct contract_world *w)
         return false;
     if (w->persistent[0] == '\0')
         return true;
-    const struct hv_reply *look = contract_call(w, HV_CALL_LOOK, w->hosts[0], w->persistent);
-    if (look == NULL)
+    const struct hv_reply *observed =
+        contract_call(w, HV_CALL_DOMAIN_STATE, w->hosts[0], w->persistent);
+    if (observed == NULL)
         return false;
-    bool runs = look->with.sight.state == HV_STATE_RUNNING;
+    bool runs = observed->with.observation.state == HV_STATE_RUNNING;
     return expect(w, contract_call(w, HV_CALL_SHUTDOWN, w->hosts[0], w->persistent),
                   runs ? ERR_NONE : ERR_HYPERVISOR, runs ? 0 : NOT_VALID);
 }
@@ -198,18 +199,18 @@ static const struct hv_reply *ask_about(struct contract_world *w, struct hv_requ
 /* Neither a directory nor a pool of that name is anywhere. */
 bool contract_a_place_that_is_not_there_is_told(struct contract_world *w)
 {
-    static const struct hv_place places[] = {
+    static const struct hv_location locations[] = {
         {.name = "/no-such-directory/of-ferry/g.img"},
         {.pool = "no-such-pool-of-ferry", .name = "g.img"},
     };
-    for (size_t i = 0; i < COUNT(places); i++) {
-        const struct hv_reply *reply =
-            ask_about(w, (struct hv_request){.call = HV_CALL_VOLUME_INFO, .with.place = places[i]},
-                      w->hosts[0], "");
+    for (size_t i = 0; i < COUNT(locations); i++) {
+        const struct hv_reply *reply = ask_about(
+            w, (struct hv_request){.call = HV_CALL_VOLUME_INFO, .with.location = locations[i]},
+            w->hosts[0], "");
         if (!expect(w, reply, ERR_NONE, 0) ||
-            !contract_check(w, reply->with.volume.known, "%s: not known", places[i].name) ||
+            !contract_check(w, reply->with.volume.known, "%s: not known", locations[i].name) ||
             !contract_check(w, !reply->with.volume.exists && !reply->with.volume.creatable,
-                            "%s is there", places[i].name))
+                            "%s is there", locations[i].name))
             return false;
     }
     return true;

@@ -64,7 +64,7 @@ static bool snapshot(void *ctx, const char *host, const char *uuid, bool there)
 static bool break_stream(void *ctx, const char *host, const char *uuid)
 {
     (void)host;
-    struct sim_fault fault = {.kind = SIM_FAULT_STREAM_RESET, .after_pass_ms = -1};
+    struct sim_fault fault = {.kind = SIM_FAULT_STREAM_RESET, .after_iteration_ms = -1};
     struct err err = {0};
     TEXT_SET(fault.guest, uuid);
     return sim_add_fault(ctx, &fault, &err);
@@ -79,7 +79,7 @@ static void fill(struct sim *sim, struct contract_world *w)
         TEXT_SET(host.name, hosts[i]);
         assert_true(sim_add_host(sim, &host, &err));
     }
-    struct sim_fault death = {.kind = SIM_FAULT_KILL_LIBVIRTD, .after_pass_ms = -1};
+    struct sim_fault death = {.kind = SIM_FAULT_KILL_LIBVIRTD, .after_iteration_ms = -1};
     TEXT_SET(death.host, "dead");
     assert_true(sim_add_fault(sim, &death, &err));
     add_guest(sim, "h1", "web", "11111111-1111-4111-8111-111111111111");

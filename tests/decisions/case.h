@@ -27,7 +27,7 @@ bool case_bool(const struct world *w, const struct yaml_node *map, const char *k
 bool case_seconds(const struct world *w, const struct yaml_node *map, const char *key,
                   int64_t *out_ms, struct err *err);
 /* "paused(migration)", "absent", "unreachable". */
-bool case_sight(const struct world *w, const struct yaml_node *node, struct hv_sight *out_sight,
-                struct err *err);
+bool case_observation(const struct world *w, const struct yaml_node *node,
+                      struct hv_observation *out_observation, struct err *err);
 
 #endif

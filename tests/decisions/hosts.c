@@ -5,9 +5,9 @@
 
 #include "base/quantity.h"
 #include "engine/incidents.h"
-#include "engine/model/fleet_incidents.h"
-#include "engine/model/ledger.h"
-#include "engine/model/step.h"
+#include "engine/model/fleet/fleet_incidents.h"
+#include "engine/model/fleet/ledger.h"
+#include "engine/model/turn/step.h"
 #include "engine/persist.h"
 #include "hypervisor/definition.h"
 #include "store/sqlite.h"
@@ -46,7 +46,7 @@ static const char *name_of(const struct yaml_node *one, bool *out_active)
     return *out_active ? one->text : one->text + sizeof mark - 1;
 }
 
-static void read_links(const struct yaml_node *host, struct hv_abilities *a)
+static void read_links(const struct yaml_node *host, struct hv_capabilities *a)
 {
     const struct yaml_node *machines = yaml_child(host, "machines"), *one;
     const struct yaml_node *networks = yaml_child(host, "networks");
@@ -78,8 +78,8 @@ static void read_links(const struct yaml_node *host, struct hv_abilities *a)
 }
 
 /* hugepages: free pages of 2 MiB. */
-static bool read_pages(const struct world *w, const struct yaml_node *host, struct hv_abilities *a,
-                       struct err *err)
+static bool read_pages(const struct world *w, const struct yaml_node *host,
+                       struct hv_capabilities *a, struct err *err)
 {
     const struct yaml_node *pages = yaml_child(host, "hugepages");
     int64_t n = 0;
@@ -93,21 +93,21 @@ static bool read_pages(const struct world *w, const struct yaml_node *host, stru
     return true;
 }
 
-static bool tell_abilities(struct world *w, const struct world_host *host, struct err *err)
+static bool tell_capabilities(struct world *w, const struct world_host *host, struct err *err)
 {
-    struct input input = about(host, INPUT_ABILITIES);
-    struct hv_abilities *a = calloc(1, sizeof *a);
+    struct input input = about(host, INPUT_CAPABILITIES);
+    struct hv_capabilities *a = calloc(1, sizeof *a);
     if (a == NULL)
         return err_set(err, ERR_NOMEM, "abilities");
     read_links(host->node, a);
     if (!read_pages(w, host->node, a, err)) {
-        hv_abilities_free(a);
+        hv_capabilities_free(a);
         return false;
     }
-    hv_abilities_seal(a);
-    input.of.abilities = a;
+    hv_capabilities_seal(a);
+    input.of.capabilities = a;
     tell(w, &input);
-    hv_abilities_free(input.of.abilities); /* NULL once the fleet has it */
+    hv_capabilities_free(input.of.capabilities); /* NULL once the fleet has it */
     return true;
 }
 
@@ -118,12 +118,12 @@ void world_list(struct world *w, const struct world_host *host)
     struct hv_guest here[WORLD_GUESTS_MAX];
     struct hv_guest_list list = {.guests = here};
     for (size_t i = 0; i < w->n_guests; i++) {
-        struct hv_sight sight = world_sight(w, &w->guests[i], host->is.name);
-        if (sight.presence != HV_PRESENT)
+        struct hv_observation observation = world_observation(w, &w->guests[i], host->is.name);
+        if (observation.presence != HV_PRESENT)
             continue;
         here[list.n] = w->guests[i].is;
-        here[list.n].state = sight.state;
-        here[list.n++].reason = sight.reason;
+        here[list.n].state = observation.state;
+        here[list.n++].reason = observation.reason;
     }
     struct input input = about(host, INPUT_GUESTS);
     input.of.guests = &list;
@@ -156,11 +156,11 @@ static bool read_definition(const struct world *w, const struct world_guest *gue
     if (has_stored)
         migratable_mark_plugged(live, stored);
     migratable_evaluate(live, &config, &facts->migratable);
-    required_evaluate(live, has_stored ? stored : NULL, &facts->required);
-    if (facts->required.cures)
-        required_plug(live, stored);
-    needs_from(live, &facts->needs);
-    needs_add_disks(live, &config, &facts->needs);
+    pending_change_evaluate(live, has_stored ? stored : NULL, &facts->pending_change);
+    if (facts->pending_change.cures)
+        pending_change_plug(live, stored);
+    host_requirements_from(live, &facts->requirements);
+    host_requirements_add_disks(live, &config, &facts->requirements);
     count_disks(live, facts);
     return true;
 }
@@ -194,7 +194,7 @@ bool world_connect(struct world *w, struct world_host *host, struct err *err)
     input = about(host, INPUT_FACTS);
     input.of.facts = host->facts;
     tell(w, &input);
-    if (!tell_abilities(w, host, err))
+    if (!tell_capabilities(w, host, err))
         return false;
     world_list(w, host);
     for (size_t i = 0; i < w->n_guests; i++)

@@ -92,19 +92,21 @@ void report_answer(struct world *w, const struct effect *effect, const char *que
     buf_addf(&w->out, "  ask %s -> %s\n", text, said);
 }
 
-static void sight_text(const struct hv_sight *sight, char out_text[static HV_TEXT_MAX])
+static void observation_text(const struct hv_observation *observation,
+                             char out_text[static HV_TEXT_MAX])
 {
-    if (sight->presence == HV_PRESENT)
-        hv_state_text(sight->state, sight->reason, out_text);
+    if (observation->presence == HV_PRESENT)
+        hv_state_text(observation->state, observation->reason, out_text);
     else
-        (void)text_copy(out_text, HV_TEXT_MAX, hv_presence_name(sight->presence));
+        (void)text_copy(out_text, HV_TEXT_MAX, hv_presence_name(observation->presence));
 }
 
-void report_look(struct world *w, const struct effect *effect, const struct hv_sight *sight)
+void report_monitor_input(struct world *w, const struct effect *effect,
+                          const struct hv_observation *observation)
 {
     char text[HV_TEXT_MAX];
-    sight_text(sight, text);
-    report_answer(w, effect, hv_call_name(HV_CALL_LOOK), text);
+    observation_text(observation, text);
+    report_answer(w, effect, hv_call_name(HV_CALL_DOMAIN_STATE), text);
 }
 
 void report_job(struct world *w, const struct effect *effect, int operation)
@@ -165,12 +167,12 @@ static void show_step(struct world *w, const struct effect *effect)
                  phase_name(effect->of.step.to), trigger_name(effect->of.step.why));
 }
 
-static void show_sighting(struct world *w, const struct effect *effect)
+static void show_observation(struct world *w, const struct effect *effect)
 {
     char text[HV_TEXT_MAX];
-    sight_text(&effect->of.sighting.sight, text);
-    buf_addf(&w->out, "seen (%s): %s %s %s\n", effect->of.sighting.moment, effect->of.sighting.role,
-             effect->of.sighting.node, text);
+    observation_text(&effect->of.observation.observation, text);
+    buf_addf(&w->out, "seen (%s): %s %s %s\n", effect->of.observation.moment,
+             effect->of.observation.role, effect->of.observation.node, text);
 }
 
 static void show_intent(struct world *w, const struct effect *effect)
@@ -213,7 +215,7 @@ static void show_record(struct world *w, const struct effect *effect)
         buf_addf(&w->out, "%s %s: %s\n", effect->of.event.warning ? "Warning" : "Normal",
                  effect->of.event.reason, effect->of.event.message);
         break;
-    case EFFECT_SIGHTING: show_sighting(w, effect); break;
+    case EFFECT_OBSERVATION: show_observation(w, effect); break;
     case EFFECT_ERROR: show_error(w, effect); break;
     case EFFECT_MODE:
         buf_addf(&w->out, "mode %s (%s)\n", mode_name(effect->of.mode.mode), effect->of.mode.cause);
@@ -334,12 +336,12 @@ static void show_tune(struct world *w, const struct effect *effect)
 
 void report_effect(struct world *w, const struct effect *effect)
 {
-    if (effect->kind < EFFECT_DO_LOOK) {
+    if (effect->kind < EFFECT_DO_OBSERVE) {
         show_record(w, effect);
         return;
     }
-    if (effect->kind == EFFECT_DO_NOTE_LOOK ||
-        (effect->kind >= EFFECT_DO_LOOK && effect->kind <= EFFECT_DO_ASK_PATH))
+    if (effect->kind == EFFECT_DO_RECORD_MONITOR_INPUT ||
+        (effect->kind >= EFFECT_DO_OBSERVE && effect->kind <= EFFECT_DO_ASK_PATH))
         return; /* questions are shown with their answers */
     head(w);
     if (effect->kind == EFFECT_DO_REMOVE || effect->kind == EFFECT_DO_UNWATCH) {

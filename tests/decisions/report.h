@@ -14,7 +14,8 @@ void report_effect(struct world *w, const struct effect *effect);
 /* What each job waits for, where that is news; the same with other numbers is none. */
 void report_waits(struct world *w);
 
-void report_look(struct world *w, const struct effect *effect, const struct hv_sight *sight);
+void report_monitor_input(struct world *w, const struct effect *effect,
+                          const struct hv_observation *observation);
 void report_job(struct world *w, const struct effect *effect, int operation); /* -1: not asked */
 void report_volumes(struct world *w, const struct effect *effect, const struct input *answer);
 void report_answer(struct world *w, const struct effect *effect, const char *question,

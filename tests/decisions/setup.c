@@ -54,16 +54,16 @@ bool case_seconds(const struct world *w, const struct yaml_node *map, const char
     return true;
 }
 
-bool case_sight(const struct world *w, const struct yaml_node *node, struct hv_sight *out_sight,
-                struct err *err)
+bool case_observation(const struct world *w, const struct yaml_node *node,
+                      struct hv_observation *out_observation, struct err *err)
 {
     const char *text = NULL;
     char state[HV_TEXT_MAX], back[HV_TEXT_MAX];
-    *out_sight = (struct hv_sight){.presence = HV_PRESENT, .job_type = -1};
+    *out_observation = (struct hv_observation){.presence = HV_PRESENT, .job_type = -1};
     if (!yaml_text(w->yaml, node, &text, err))
         return false;
     if (hv_presence_from_name(text) == HV_ABSENT || hv_presence_from_name(text) == HV_UNREACHABLE) {
-        out_sight->presence = hv_presence_from_name(text);
+        out_observation->presence = hv_presence_from_name(text);
         return true;
     }
     TEXT_SET(state, text);
@@ -72,8 +72,9 @@ bool case_sight(const struct world *w, const struct yaml_node *node, struct hv_s
         *reason++ = '\0';
     if (reason != NULL && strchr(reason, ')') != NULL)
         *strchr(reason, ')') = '\0';
-    hv_state_from_names(state, reason != NULL ? reason : "", &out_sight->state, &out_sight->reason);
-    hv_state_text(out_sight->state, out_sight->reason, back);
+    hv_state_from_names(state, reason != NULL ? reason : "", &out_observation->state,
+                        &out_observation->reason);
+    hv_state_text(out_observation->state, out_observation->reason, back);
     if (strcmp(back, text) != 0)
         return yaml_fail(w->yaml, node, err, "'%s' is no state; as 'paused(migration)', or absent",
                          text);
@@ -218,7 +219,7 @@ static bool read_guest(struct world *w, const struct yaml_node *node, struct err
                                        "xml",   "stored", "snapshots"};
     const char *name = NULL, *host = NULL, *ns = "default", *uuid = NULL;
     uint64_t memory = 64 << 20, vcpus = 1, snapshots = 0;
-    struct hv_sight state = {.state = HV_STATE_RUNNING, .reason = HV_RUNNING_BOOTED};
+    struct hv_observation state = {.state = HV_STATE_RUNNING, .reason = HV_RUNNING_BOOTED};
     if (w->n_guests == WORLD_GUESTS_MAX)
         return yaml_fail(w->yaml, node, err, "%d guests are the limit", WORLD_GUESTS_MAX);
     struct world_guest *guest = &w->guests[w->n_guests++];
@@ -232,7 +233,7 @@ static bool read_guest(struct world *w, const struct yaml_node *node, struct err
         !case_number(w, node, "snapshots", &snapshots, err) ||
         !case_bool(w, node, "persistent", &guest->is.persistent, err) ||
         (yaml_child(node, "state") != NULL &&
-         !case_sight(w, yaml_child(node, "state"), &state, err)))
+         !case_observation(w, yaml_child(node, "state"), &state, err)))
         return false;
     if (name == NULL || host == NULL || world_host(w, host) == NULL)
         return yaml_fail(w->yaml, node, err, "a guest needs a name and a host of this case");

@@ -2,8 +2,8 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "engine/model/fleet_incidents.h"
-#include "engine/model/launcher.h"
+#include "engine/model/fleet/fleet_incidents.h"
+#include "engine/model/job/launcher.h"
 #include "tests/decisions/case.h"
 #include "tests/decisions/report.h"
 
@@ -159,10 +159,10 @@ static bool do_evict(struct world *w, const struct yaml_node *step, struct err *
 }
 
 static bool say(struct world *w, const struct yaml_node *step, const char *key,
-                enum resolve_word word, struct err *err)
+                enum override_kind word, struct err *err)
 {
     const char *name = "";
-    struct input input = {.kind = INPUT_RESOLVE, .of.resolve.word = word};
+    struct input input = {.kind = INPUT_RESOLVE, .of.resolve.kind = word};
     if (!case_text(w, step, key, &name, err))
         return false;
     TEXT_SET(input.of.resolve.ns, "default");
@@ -178,9 +178,9 @@ static bool do_resolve(struct world *w, const struct yaml_node *step, struct err
     const char *on = "";
     if (!case_text(w, step, "guestOn", &on, err))
         return false;
-    enum resolve_word word = strcmp(on, "source") == 0   ? RESOLVE_ON_SOURCE
-                             : strcmp(on, "target") == 0 ? RESOLVE_ON_TARGET
-                                                         : RESOLVE_GONE;
+    enum override_kind word = strcmp(on, "source") == 0   ? RESOLVE_ON_SOURCE
+                              : strcmp(on, "target") == 0 ? RESOLVE_ON_TARGET
+                                                          : RESOLVE_GONE;
     return say(w, step, "resolve", word, err);
 }
 
@@ -204,14 +204,14 @@ static bool do_judge(struct world *w, const struct yaml_node *step, struct err *
     const struct job *job = fleet_job_named(w->fleet, "default", name);
     if (job == NULL || !phase_is_final(job->phase))
         return yaml_fail(w->yaml, step, err, "there is no migration '%s' that is over", name);
-    struct judgement judged = {.verdict = {.job_uid = job->uid,
-                                           .at_ms = w->now.wall_ms,
-                                           .outcome = outcome_name(job->result.outcome),
-                                           .plane = plane,
-                                           .cause = cause,
-                                           .guest_at = guest_at_name(job->resolution.guest_at)},
-                               .about = {job->ns, job->name, job->guest_name, job->source,
-                                         job->target, "", job->epoch > 0}};
+    struct verdict_rows judged = {.verdict = {.job_uid = job->uid,
+                                              .at_ms = w->now.wall_ms,
+                                              .outcome = outcome_name(job->result.outcome),
+                                              .plane = plane,
+                                              .cause = cause,
+                                              .guest_at = guest_at_name(job->resolution.guest_at)},
+                                  .about = {job->ns, job->name, job->guest_name, job->source,
+                                            job->target, "", job->epoch > 0}};
     incidents_judged(w->fleet, &judged, w->now.wall_ms);
     return true;
 }
@@ -231,7 +231,7 @@ static bool do_see(struct world *w, const struct yaml_node *step, struct err *er
             return yaml_fail(w->yaml, one, err, "there is no host '%s'", one->key);
         while (i < guest->n_seen && strcmp(guest->seen[i].host, one->key) != 0)
             i++;
-        if (!case_sight(w, one, &guest->seen[i].is, err))
+        if (!case_observation(w, one, &guest->seen[i].is, err))
             return false;
         guest->seen[i].is.persistent = guest->is.persistent;
         TEXT_SET(guest->seen[i].host, one->key);
@@ -463,7 +463,7 @@ static bool do_samples(struct world *w, const struct yaml_node *step, struct err
         return false;
     int64_t end_ms = world_elapsed_ms(w) + ms;
     while (world_elapsed_ms(w) + SAMPLE_MS <= end_ms) {
-        world_pass(w, world_elapsed_ms(w) + SAMPLE_MS);
+        world_iteration(w, world_elapsed_ms(w) + SAMPLE_MS);
         sample(w, guest, &is);
         is.left -= less < is.left ? less : is.left; /* with each measurement */
     }
@@ -556,7 +556,7 @@ bool case_step(struct world *w, const struct yaml_node *step, struct err *err)
         return false;
     if (at_ms < world_elapsed_ms(w))
         return yaml_fail(w->yaml, step, err, "steps are in the order of time");
-    world_pass(w, at_ms);
+    world_iteration(w, at_ms);
     if (yaml_child(step, "at") != NULL && step->child->next == NULL)
         return world_is_lawful(w, err); /* time passes, nothing else */
     for (size_t i = 0; i < COUNT(kinds); i++) {

@@ -1,12 +1,13 @@
-/* world.c - see world.h: time, questions and orders. What hosts say about themselves is hosts.c. */
+/* scenario.c - see world.h: time, questions and orders. What hosts say about themselves is hosts.c.
+ */
 #include "tests/decisions/world.h"
 
 #include <stdio.h>
 #include <string.h>
 
 #include "engine/incidents.h"
-#include "engine/model/fleet_incidents.h"
-#include "engine/model/ledger.h"
+#include "engine/model/fleet/fleet_incidents.h"
+#include "engine/model/fleet/ledger.h"
 #include "engine/persist.h"
 #include "tests/decisions/report.h"
 
@@ -58,28 +59,29 @@ int64_t world_elapsed_ms(const struct world *w)
 
 /* A host that is not connected sees nothing; then what the case says; then what follows from where
  * the guest lives and whether a migration of it is at work. */
-struct hv_sight world_sight(struct world *w, const struct world_guest *guest, const char *host)
+struct hv_observation world_observation(struct world *w, const struct world_guest *guest,
+                                        const char *host)
 {
     const struct world_host *is = world_host(w, host);
-    struct hv_sight sight = {.presence = HV_UNREACHABLE, .job_type = -1};
+    struct hv_observation observation = {.presence = HV_UNREACHABLE, .job_type = -1};
     if (is == NULL || !is->connected || guest == NULL)
-        return sight;
+        return observation;
     for (size_t i = 0; i < guest->n_seen; i++)
         if (strcmp(guest->seen[i].host, host) == 0)
             return guest->seen[i].is;
-    sight.presence = HV_PRESENT;
-    sight.state = guest->is.state;
-    sight.reason = guest->is.reason;
-    sight.persistent = guest->is.persistent;
+    observation.presence = HV_PRESENT;
+    observation.state = guest->is.state;
+    observation.reason = guest->is.reason;
+    observation.persistent = guest->is.persistent;
     if (strcmp(guest->home, host) == 0)
-        return sight;
-    sight = (struct hv_sight){.presence = HV_ABSENT, .job_type = -1};
+        return observation;
+    observation = (struct hv_observation){.presence = HV_ABSENT, .job_type = -1};
     if (guest->moves && strcmp(guest->target, host) == 0) {
-        sight.presence = HV_PRESENT;
-        sight.state = HV_STATE_PAUSED;
-        sight.reason = HV_PAUSED_MIGRATION;
+        observation.presence = HV_PRESENT;
+        observation.state = HV_STATE_PAUSED;
+        observation.reason = HV_PAUSED_MIGRATION;
     }
-    return sight;
+    return observation;
 }
 
 bool world_feed(struct world *w, struct input *input, struct migration_ref *out_ref,
@@ -115,12 +117,12 @@ static bool is_connected(struct world *w, const char *host)
     return is != NULL && is->connected;
 }
 
-static void answer_look(struct world *w, const struct effect *effect)
+static void answer_observe(struct world *w, const struct effect *effect)
 {
-    struct input input = answer_to(effect, INPUT_LOOK);
-    input.of.sight =
-        world_sight(w, world_guest_by_uuid(w, effect->of.act.guest), effect->of.act.node);
-    report_look(w, effect, &input.of.sight);
+    struct input input = answer_to(effect, INPUT_OBSERVED);
+    input.of.observation =
+        world_observation(w, world_guest_by_uuid(w, effect->of.act.guest), effect->of.act.node);
+    report_monitor_input(w, effect, &input.of.observation);
     tell(w, &input);
 }
 
@@ -128,7 +130,7 @@ static void answer_job(struct world *w, const struct effect *effect)
 {
     const struct world_guest *guest = world_guest_by_uuid(w, effect->of.act.guest);
     struct input input = answer_to(effect, INPUT_ASK_JOB);
-    bool present = world_sight(w, guest, effect->of.act.node).presence == HV_PRESENT;
+    bool present = world_observation(w, guest, effect->of.act.node).presence == HV_PRESENT;
     int operation = HV_OPERATION_UNKNOWN;
     if (guest != NULL && guest->job >= 0)
         operation = guest->job;
@@ -238,7 +240,7 @@ static void forget(struct world *w, const char *uid)
 static void act(struct world *w, const struct effect *effect)
 {
     switch (effect->kind) {
-    case EFFECT_DO_LOOK: answer_look(w, effect); break;
+    case EFFECT_DO_OBSERVE: answer_observe(w, effect); break;
     case EFFECT_DO_ASK_JOB: answer_job(w, effect); break;
     case EFFECT_DO_ASK_FINAL: answer_final(w, effect); break;
     case EFFECT_DO_COMPARE_CPU: answer_cpu(w, effect); break;
@@ -261,7 +263,7 @@ static bool goes_uncommitted(const struct effect *effect)
 {
     return effect->kind == EFFECT_DO_ABORT ||
            (effect->kind == EFFECT_DO_TUNE && effect->of.act.stops) ||
-           (effect->kind >= EFFECT_DO_LOOK && effect->kind <= EFFECT_DO_ASK_PATH);
+           (effect->kind >= EFFECT_DO_OBSERVE && effect->kind <= EFFECT_DO_ASK_PATH);
 }
 
 static void commit(struct world *w)
@@ -306,7 +308,7 @@ static void turn_without_commit(struct world *w)
         struct effect effect = w->fx.list[w->asked++];
         if (!goes_uncommitted(&effect))
             continue;
-        w->fx.list[w->asked - 1].kind = EFFECT_DO_NOTE_LOOK;
+        w->fx.list[w->asked - 1].kind = EFFECT_DO_RECORD_MONITOR_INPUT;
         act(w, &effect);
         show(w);
     }
@@ -348,7 +350,7 @@ void world_settle(struct world *w)
     report_waits(w);
 }
 
-void world_pass(struct world *w, int64_t until_ms)
+void world_iteration(struct world *w, int64_t until_ms)
 {
     while (world_elapsed_ms(w) < until_ms) {
         int64_t left_ms = until_ms - world_elapsed_ms(w);

@@ -13,7 +13,7 @@
 #include "base/text.h"
 #include "base/yaml.h"
 #include "engine/core/reconcile.h"
-#include "engine/model/volumes.h"
+#include "engine/model/definition/volumes.h"
 
 enum {
     WORLD_HOSTS_MAX = 8,
@@ -46,7 +46,7 @@ struct world_guest {
     uint64_t sent;          /* bytes of its migration so far */
     struct {
         char host[HV_HOST_MAX];
-        struct hv_sight is;
+        struct hv_observation is;
     } seen[WORLD_HOSTS_MAX]; /* what the case says, over what follows from the rest */
     size_t n_seen;
 };
@@ -91,14 +91,15 @@ DEFINE_OWNED(world)
 struct world_host *world_host(struct world *w, const char *name);         /* or NULL */
 struct world_guest *world_guest(struct world *w, const char *name);       /* or NULL */
 struct world_guest *world_guest_by_uuid(struct world *w, const char *id); /* or NULL */
-struct hv_sight world_sight(struct world *w, const struct world_guest *guest, const char *host);
+struct hv_observation world_observation(struct world *w, const struct world_guest *guest,
+                                        const char *host);
 
 /* One input; false: a request was refused, and err says why. */
 bool world_feed(struct world *w, struct input *input, struct migration_ref *out_ref,
                 struct err *err);
 /* Commits, answers and notes until nothing is left to do at this moment. */
 void world_settle(struct world *w);
-void world_pass(struct world *w, int64_t until_ms); /* since the beginning */
+void world_iteration(struct world *w, int64_t until_ms); /* since the beginning */
 int64_t world_elapsed_ms(const struct world *w);
 
 /* The host connects and says all about itself and its guests; or is lost: hv_code says how. */

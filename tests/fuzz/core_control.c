@@ -2,7 +2,7 @@
 #include <string.h>
 
 #include "base/text.h"
-#include "engine/model/launcher.h"
+#include "engine/model/job/launcher.h"
 #include "tests/fuzz/core_play.h"
 
 static void happen_facts(struct play *p)
@@ -16,19 +16,19 @@ static void happen_facts(struct play *p)
     play_feed(p, &input);
 }
 
-static void happen_abilities(struct play *p)
+static void happen_capabilities(struct play *p)
 {
-    struct input input = {.kind = INPUT_ABILITIES};
+    struct input input = {.kind = INPUT_CAPABILITIES};
     uint8_t byte = fuzz_byte(&p->in);
-    struct hv_abilities *abilities = calloc(1, sizeof *abilities);
-    FUZZ_LAW(abilities != NULL, "no memory");
-    abilities->networks_known = (byte & 4) != 0;
-    abilities->pages_known = (byte & 8) != 0;
-    abilities->n_pages = 1;
-    abilities->pages[0] = (struct hv_pages){2048, 64, byte >> 4};
-    hv_abilities_seal(abilities);
+    struct hv_capabilities *capabilities = calloc(1, sizeof *capabilities);
+    FUZZ_LAW(capabilities != NULL, "no memory");
+    capabilities->networks_known = (byte & 4) != 0;
+    capabilities->pages_known = (byte & 8) != 0;
+    capabilities->n_pages = 1;
+    capabilities->pages[0] = (struct hv_pages){2048, 64, byte >> 4};
+    hv_capabilities_seal(capabilities);
     TEXT_SET(input.host, laws_host(byte));
-    input.of.abilities = abilities;
+    input.of.capabilities = capabilities;
     play_feed(p, &input);
 }
 
@@ -39,13 +39,13 @@ static void happen_definition(struct play *p)
     memset(&facts, 0, sizeof facts); /* compared as bytes */
     facts.migratable.known = true;
     facts.migratable.rows = (what & 7) == 7 ? 1U << UNMOVABLE_HOST_DEVICE : 0;
-    facts.needs.cpu_hash = what >> 3 & 3;
-    facts.needs.hugepage_kib = (what & 0x20) != 0 ? 2048 : 0;
+    facts.requirements.cpu_hash = what >> 3 & 3;
+    facts.requirements.hugepage_kib = (what & 0x20) != 0 ? 2048 : 0;
     facts.block_jobs = (what & 7) == 5;
     facts.utility_disks = (what & 7) == 6;
-    facts.required.is = (enum requirement)((what >> 6) % 3);
-    facts.required.hash = facts.required.is == REQUIRED_NO ? 0 : what;
-    facts.required.cures = facts.required.is != REQUIRED_NO && (what & 1) != 0;
+    facts.pending_change.is = (enum pending_change_kind)((what >> 6) % 3);
+    facts.pending_change.hash = facts.pending_change.is == PENDING_CHANGE_NO ? 0 : what;
+    facts.pending_change.cures = facts.pending_change.is != PENDING_CHANGE_NO && (what & 1) != 0;
     struct input input = {.kind = INPUT_DEFINITION, .of.definition = &facts};
     TEXT_SET(input.host, laws_host(who));
     TEXT_SET(input.guest, laws_guest(who >> 4));
@@ -129,7 +129,7 @@ void play_control(struct play *p)
 {
     switch (fuzz_byte(&p->in) % 6) {
     case 0: happen_facts(p); break;
-    case 1: happen_abilities(p); break;
+    case 1: happen_capabilities(p); break;
     case 2: happen_definition(p); break;
     case 3: happen_put(p); break;
     case 4: happen_remove(p); break;

@@ -76,7 +76,7 @@ static unsigned host_number(const char *name)
 
 static void ask(struct play *p, const struct effect *effect)
 {
-    bool is_question = effect->kind == EFFECT_DO_LOOK || effect->kind == EFFECT_DO_ASK_JOB ||
+    bool is_question = effect->kind == EFFECT_DO_OBSERVE || effect->kind == EFFECT_DO_ASK_JOB ||
                        effect->kind == EFFECT_DO_COMPARE_CPU || effect->kind == EFFECT_DO_MIGRATE ||
                        effect->kind == EFFECT_DO_ABORT || effect->kind == EFFECT_DO_STOP_BACKUP;
     if (!is_question)
@@ -105,8 +105,8 @@ void play_feed(struct play *p, const struct input *input)
     struct err err = {0};
     struct input own = *input; /* what it keeps of it is gone from there */
     bool fine = reconcile(p->fleet, &own, p->now, &p->fx, &ref, &err);
-    if (own.kind == INPUT_ABILITIES)
-        hv_abilities_free(own.of.abilities);
+    if (own.kind == INPUT_CAPABILITIES)
+        hv_capabilities_free(own.of.capabilities);
     FUZZ_LAW(fine == (err.code == ERR_NONE), "an error, and all is well, or the other way");
     if (fine && input->kind == INPUT_CREATE && !input->of.create.request.dry_run) {
         TEXT_SET(p->newest, ref.uid);
@@ -115,7 +115,7 @@ void play_feed(struct play *p, const struct input *input)
     settle(p);
 }
 
-static void pass(struct play *p, int64_t ms)
+static void advance(struct play *p, int64_t ms)
 {
     p->now.mono_ms += ms;
     p->now.wall_ms += ms;
@@ -123,18 +123,18 @@ static void pass(struct play *p, int64_t ms)
 
 static void tick(struct play *p, int64_t ms)
 {
-    pass(p, ms);
+    advance(p, ms);
     play_feed(p, &(struct input){.kind = INPUT_TICK});
 }
 
 /* ---- what can happen ---- */
 
-static struct hv_sight read_sight(struct play *p)
+static struct hv_observation read_observation(struct play *p)
 {
     static const struct {
         enum hv_presence presence;
         int state, reason;
-    } sights[] = {
+    } observations[] = {
         {HV_PRESENT, HV_STATE_RUNNING, HV_RUNNING_BOOTED},
         {HV_PRESENT, HV_STATE_RUNNING, HV_RUNNING_MIGRATED},
         {HV_PRESENT, HV_STATE_PAUSED, HV_PAUSED_MIGRATION},
@@ -156,12 +156,13 @@ static struct hv_sight read_sight(struct play *p)
         {HV_PRESENT, 9, 9},
     };
     uint8_t byte = fuzz_byte(&p->in);
-    size_t i = (byte & 0x7f) % COUNT(sights);
-    return (struct hv_sight){.presence = sights[i].presence,
-                             .state = sights[i].state,
-                             .reason = sights[i].reason,
-                             .job_type = -1,
-                             .at_ms = (byte & 0x80) != 0 ? p->now.mono_ms - 5000 : p->now.mono_ms};
+    size_t i = (byte & 0x7f) % COUNT(observations);
+    return (struct hv_observation){.presence = observations[i].presence,
+                                   .state = observations[i].state,
+                                   .reason = observations[i].reason,
+                                   .job_type = -1,
+                                   .at_ms =
+                                       (byte & 0x80) != 0 ? p->now.mono_ms - 5000 : p->now.mono_ms};
 }
 
 static struct err read_err(struct play *p)
@@ -176,17 +177,17 @@ static struct err read_err(struct play *p)
     return err;
 }
 
-static void reply(struct play *p, const struct asked *q, const struct hv_sight *sight,
+static void reply(struct play *p, const struct asked *q, const struct hv_observation *observation,
                   const struct hv_job_stats *stats, const struct err *err)
 {
     static const int comparisons[] = {1, 2, 0, -1}; /* same, more, not */
     struct input input = {.id = q->id, .err = *err};
     TEXT_SET(input.host, laws_host(q->host));
     TEXT_SET(input.guest, laws_guest(q->guest));
-    if (q->kind == EFFECT_DO_LOOK) {
-        input.kind = INPUT_LOOK;
-        input.of.sight = *sight;
-        laws_heard_look(&p->laws, q->id, q->host, q->guest, sight);
+    if (q->kind == EFFECT_DO_OBSERVE) {
+        input.kind = INPUT_OBSERVED;
+        input.of.observation = *observation;
+        laws_on_observed(&p->laws, q->id, q->host, q->guest, observation);
     } else if (q->kind == EFFECT_DO_ASK_JOB) {
         input.kind = INPUT_ASK_JOB;
         input.of.stats = *stats;
@@ -209,7 +210,7 @@ static void happen_answer(struct play *p, bool newest)
     uint8_t which = newest ? 0 : fuzz_byte(&p->in);
     unsigned i = newest ? p->n_questions - 1 : (which & 0x7f) % p->n_questions;
     struct asked q = p->questions[i];
-    struct hv_sight sight = {0};
+    struct hv_observation observation = {0};
     struct hv_job_stats stats = {0};
     struct err err = {0};
     if ((which & 0x80) == 0) {
@@ -217,8 +218,8 @@ static void happen_answer(struct play *p, bool newest)
         memmove(&p->questions[i], &p->questions[i + 1],
                 (p->n_questions - i) * sizeof p->questions[0]);
     }
-    if (q.kind == EFFECT_DO_LOOK) {
-        sight = read_sight(p);
+    if (q.kind == EFFECT_DO_OBSERVE) {
+        observation = read_observation(p);
     } else if (q.kind == EFFECT_DO_ASK_JOB || q.kind == EFFECT_DO_COMPARE_CPU) {
         uint8_t byte = fuzz_byte(&p->in);
         stats.type = byte & 7;
@@ -228,7 +229,7 @@ static void happen_answer(struct play *p, bool newest)
     } else {
         err = read_err(p);
     }
-    reply(p, &q, &sight, &stats, &err);
+    reply(p, &q, &observation, &stats, &err);
 }
 
 static void happen_sample(struct play *p)
@@ -301,16 +302,19 @@ static void connect(struct play *p, unsigned host, bool connected)
 }
 
 /* A host's list: each guest with a state, or not in it. */
-static void list(struct play *p, unsigned host, const struct hv_sight sights[LAWS_GUESTS])
+static void list(struct play *p, unsigned host,
+                 const struct hv_observation observations[LAWS_GUESTS])
 {
     struct hv_guest guests[LAWS_GUESTS];
     struct hv_guest_list all = {0, guests};
     for (unsigned g = 0; g < LAWS_GUESTS; g++) {
-        if (sights[g].presence != HV_PRESENT)
+        if (observations[g].presence != HV_PRESENT)
             continue;
         struct hv_guest *guest = &guests[all.n++];
-        *guest = (struct hv_guest){
-            .state = sights[g].state, .reason = sights[g].reason, .memory_kib = 65536, .vcpus = 1};
+        *guest = (struct hv_guest){.state = observations[g].state,
+                                   .reason = observations[g].reason,
+                                   .memory_kib = 65536,
+                                   .vcpus = 1};
         TEXT_SET(guest->uuid, laws_guest(g));
         (void)snprintf(guest->name, sizeof guest->name, "g%u", g + 1);
         TEXT_SET(guest->ns, "default");
@@ -325,10 +329,10 @@ static void list(struct play *p, unsigned host, const struct hv_sight sights[LAW
 static void happen_list(struct play *p)
 {
     unsigned host = fuzz_byte(&p->in) % LAWS_HOSTS;
-    struct hv_sight sights[LAWS_GUESTS];
+    struct hv_observation observations[LAWS_GUESTS];
     for (unsigned g = 0; g < LAWS_GUESTS; g++)
-        sights[g] = read_sight(p);
-    list(p, host, sights);
+        observations[g] = read_observation(p);
+    list(p, host, observations);
 }
 
 static void happen_tick(struct play *p)
@@ -397,7 +401,7 @@ static void happen(struct play *p)
         if (byte / 12 % 2 == 0)
             p->fleet->store_ok = !p->fleet->store_ok;
         else
-            pass(p, 250); /* and the next input comes before the tick */
+            advance(p, 250); /* and the next input comes before the tick */
         break;
     default: tick(p, 1000); break;
     }
@@ -417,12 +421,12 @@ static void answer_kindly(struct play *p)
 {
     while (p->n_questions > 0) {
         struct asked q = p->questions[--p->n_questions];
-        struct hv_sight sight = is_home(p, q.host, q.guest) ? CORE_RUNS : CORE_ABSENT;
+        struct hv_observation observation = is_home(p, q.host, q.guest) ? CORE_RUNS : CORE_ABSENT;
         struct hv_job_stats stats = {.type = HV_JOB_NONE};
         struct err err = {0};
         if (q.kind == EFFECT_DO_MIGRATE)
             err_set(&err, ERR_HYPERVISOR, "operation failed");
-        reply(p, &q, &sight, &stats, &err);
+        reply(p, &q, &observation, &stats, &err);
     }
 }
 
@@ -443,11 +447,11 @@ static void law_of_the_end(struct play *p)
 {
     p->fleet->store_ok = true;
     for (unsigned h = 0; h < p->n_hosts; h++) {
-        struct hv_sight sights[LAWS_GUESTS];
+        struct hv_observation observations[LAWS_GUESTS];
         for (unsigned g = 0; g < LAWS_GUESTS; g++)
-            sights[g] = is_home(p, h, g) ? CORE_RUNS : CORE_ABSENT;
+            observations[g] = is_home(p, h, g) ? CORE_RUNS : CORE_ABSENT;
         connect(p, h, true);
-        list(p, h, sights);
+        list(p, h, observations);
         define_kindly(p, h);
     }
     for (unsigned i = 0; i < KIND_TURNS_MAX && p->fleet->active != NULL; i++) {
@@ -492,10 +496,10 @@ static void play(struct play *p)
                                       .jobs_kept = 3};
     migration_config_default(&p->config.migration);
     begin(p);
-    const struct hv_sight sights[LAWS_GUESTS] = {CORE_RUNS, CORE_RUNS};
+    const struct hv_observation observations[LAWS_GUESTS] = {CORE_RUNS, CORE_RUNS};
     for (unsigned h = 0; h < p->n_hosts; h++)
         connect(p, h, true);
-    list(p, 0, sights);
+    list(p, 0, observations);
     for (unsigned i = 0; i < STEPS_MAX && p->in.at < p->in.end; i++)
         happen(p);
     publish_all(p);

@@ -71,9 +71,9 @@ static void feed_metadata(const char *xml)
     libvirt_metadata_decode(xml, ns, &labels, &settings);
     FUZZ_LAW(text_is_dns_label(ns), "a namespace called '%s'", ns);
     if (settings != NULL) {
-        OWNED(json_object) wishes = json_parse(settings, strlen(settings), "settings", &err);
-        FUZZ_LAW(json_object_is_type(wishes, json_type_object) &&
-                     json_object_object_length(wishes) > 0,
+        OWNED(json_object) requests = json_parse(settings, strlen(settings), "settings", &err);
+        FUZZ_LAW(json_object_is_type(requests, json_type_object) &&
+                     json_object_object_length(requests) > 0,
                  "settings are no object: %s", settings);
     }
     if (labels == NULL)
@@ -94,15 +94,15 @@ static void feed_capabilities(const char *xml)
                  memchr(facts.cpu_model, '\0', sizeof facts.cpu_model) != NULL &&
                  memchr(facts.arch, '\0', sizeof facts.arch) != NULL,
              "text without an end");
-    struct hv_abilities *abilities = calloc(1, sizeof *abilities);
-    if (abilities == NULL)
+    struct hv_capabilities *capabilities = calloc(1, sizeof *capabilities);
+    if (capabilities == NULL)
         return;
-    libvirt_capabilities_decode(xml, abilities);
-    hv_abilities_seal(abilities);
-    FUZZ_LAW(abilities->n_machines <= HV_MACHINES_MAX && abilities->n_pages <= HV_PAGES_MAX,
-             "%zu machines, %zu sizes of pages", abilities->n_machines, abilities->n_pages);
-    FUZZ_LAW(abilities->machines_known || abilities->n_machines == 0, "unknown machines");
-    hv_abilities_free(abilities);
+    libvirt_capabilities_decode(xml, capabilities);
+    hv_capabilities_seal(capabilities);
+    FUZZ_LAW(capabilities->n_machines <= HV_MACHINES_MAX && capabilities->n_pages <= HV_PAGES_MAX,
+             "%zu machines, %zu sizes of pages", capabilities->n_machines, capabilities->n_pages);
+    FUZZ_LAW(capabilities->machines_known || capabilities->n_machines == 0, "unknown machines");
+    hv_capabilities_free(capabilities);
     struct hv_bridge link;
     char path[256];
     (void)libvirt_capabilities_link(xml, &link);

@@ -78,19 +78,19 @@ static const char *const words[] = {"",
 
 static const char *const newer_words[] = {
 #define PENDING(id, name, deadline_s, help) name,
-#include "engine/model/pending.def"
+#include "engine/model/job/pending.def"
 #undef PENDING
 #define LAUNCHER(id, name, pod, help) name,
-#include "engine/model/launcher.def"
+#include "engine/model/job/launcher.def"
 #undef LAUNCHER
 #define OBJECT(id, kind, spaced, help) kind,
-#include "engine/model/object.def"
+#include "engine/model/objects/object.def"
 #undef OBJECT
 #define REJECT(id, name, lasts, help) name,
-#include "engine/model/rejection.def"
+#include "engine/model/fleet/rejection.def"
 #undef REJECT
 #define ORIGIN(id, name, automatic, help) name,
-#include "engine/model/origin.def"
+#include "engine/model/job/origin.def"
 #undef ORIGIN
     "{}",
     "[]",
@@ -178,7 +178,7 @@ static void put_other(struct scribe *s, uint8_t kind)
     const char *uid = s->job.uid;
     struct store_transition transition = {.job_uid = uid};
     struct store_intent intent = {.job_uid = uid};
-    struct store_sighting sighting = {.job_uid = uid};
+    struct store_observation observation = {.job_uid = uid};
     switch (kind) {
     case 0:
         transition.from = text(s);
@@ -197,12 +197,12 @@ static void put_other(struct scribe *s, uint8_t kind)
         store->ops->put_intent(store, &intent);
         break;
     default:
-        sighting.role = text(s);
-        sighting.presence = text(s);
-        sighting.state = text(s);
-        sighting.reason = text(s);
-        sighting.moment = text(s);
-        store->ops->put_sighting(store, &sighting);
+        observation.role = text(s);
+        observation.presence = text(s);
+        observation.state = text(s);
+        observation.reason = text(s);
+        observation.moment = text(s);
+        store->ops->put_observation(store, &observation);
         break;
     }
 }

@@ -4,7 +4,7 @@
 #include <string.h>
 
 #include "base/text.h"
-#include "engine/model/ledger.h"
+#include "engine/model/fleet/ledger.h"
 #include "tests/core_world.h"
 #include "tests/fuzz/fuzz.h"
 
@@ -22,21 +22,21 @@ const char *laws_guest(unsigned i)
 
 /* ---- reading an answer ---- */
 
-static bool is_gone(const struct hv_sight *s)
+static bool is_gone(const struct hv_observation *s)
 {
     return s->presence == HV_ABSENT ||
            (s->presence == HV_PRESENT &&
             (s->state == HV_STATE_SHUTOFF || s->state == HV_STATE_CRASHED));
 }
 
-static bool is_in_trouble(const struct hv_sight *s)
+static bool is_in_trouble(const struct hv_observation *s)
 {
     return s->presence == HV_PRESENT && s->state == HV_STATE_PAUSED &&
            (s->reason == HV_PAUSED_IOERROR || s->reason == HV_PAUSED_WATCHDOG ||
             s->reason == HV_PAUSED_CRASHED || s->reason == HV_PAUSED_API_ERROR);
 }
 
-static bool is_in_motion(const struct hv_sight *s)
+static bool is_in_motion(const struct hv_observation *s)
 {
     if (s->state == HV_STATE_RUNNING)
         return s->reason == HV_RUNNING_POSTCOPY || s->reason == HV_RUNNING_POSTCOPY_FAILED;
@@ -46,7 +46,7 @@ static bool is_in_motion(const struct hv_sight *s)
 }
 
 /* It lives there: running, or at rest for a reason of its own. */
-static bool owns(const struct hv_sight *s)
+static bool owns(const struct hv_observation *s)
 {
     if (s->presence != HV_PRESENT || is_in_trouble(s) || is_in_motion(s))
         return false;
@@ -71,28 +71,28 @@ void laws_heard_list(struct laws *l, unsigned host, const struct hv_guest_list *
         l->facts[host][g] = CORE_ABSENT;
         for (size_t i = 0; i < list->n; i++)
             if (strcmp(list->guests[i].uuid, laws_guest(g)) == 0)
-                l->facts[host][g] = (struct hv_sight){.presence = HV_PRESENT,
-                                                      .state = list->guests[i].state,
-                                                      .reason = list->guests[i].reason};
+                l->facts[host][g] = (struct hv_observation){.presence = HV_PRESENT,
+                                                            .state = list->guests[i].state,
+                                                            .reason = list->guests[i].reason};
     }
 }
 
-static void answer(struct laws_side *side, uint64_t id, const struct hv_sight *sight)
+static void answer(struct laws_side *side, uint64_t id, const struct hv_observation *observation)
 {
     if (side->id != id || side->answered)
         return; /* to an older question, or for the second time: says nothing */
     side->answered = true;
-    side->sight = *sight;
+    side->observation = *observation;
 }
 
-void laws_heard_look(struct laws *l, uint64_t id, unsigned host, unsigned guest,
-                     const struct hv_sight *sight)
+void laws_on_observed(struct laws *l, uint64_t id, unsigned host, unsigned guest,
+                      const struct hv_observation *observation)
 {
-    if (sight->presence == HV_PRESENT || sight->presence == HV_ABSENT)
-        l->facts[host][guest] = *sight;
+    if (observation->presence == HV_PRESENT || observation->presence == HV_ABSENT)
+        l->facts[host][guest] = *observation;
     for (unsigned i = 0; i < l->n_jobs; i++) {
-        answer(&l->jobs[i].source, id, sight);
-        answer(&l->jobs[i].target, id, sight);
+        answer(&l->jobs[i].source, id, observation);
+        answer(&l->jobs[i].target, id, observation);
     }
 }
 
@@ -139,22 +139,22 @@ static void law_of_the_outcome(const struct laws *l, const struct laws_job *j,
     bool handed_off = from == PHASE_TARGET_READY || from == PHASE_RUNNING;
     switch (job->resolution.guest_at) {
     case GUEST_AT_TARGET:
-        FUZZ_LAW(s->answered && is_gone(&s->sight), "on the target: the source was not gone");
-        FUZZ_LAW(t->answered && owns(&t->sight), "on the target: the target did not own it");
+        FUZZ_LAW(s->answered && is_gone(&s->observation), "on the target: the source was not gone");
+        FUZZ_LAW(t->answered && owns(&t->observation), "on the target: the target did not own it");
         break;
     case GUEST_AT_SOURCE:
         if (!handed_off)
             law_of_the_place(l, job);
         else
-            FUZZ_LAW(s->answered && (owns(&s->sight) || is_in_trouble(&s->sight)),
+            FUZZ_LAW(s->answered && (owns(&s->observation) || is_in_trouble(&s->observation)),
                      "on the source: the last look did not say so");
         break;
     case GUEST_AT_LOST:
-        FUZZ_LAW(s->answered && is_gone(&s->sight) && t->answered && is_gone(&t->sight),
+        FUZZ_LAW(s->answered && is_gone(&s->observation) && t->answered && is_gone(&t->observation),
                  "lost: somebody did not say so");
         break;
     case GUEST_AT_STOPPED:
-        FUZZ_LAW(s->answered && is_gone(&s->sight) && s->sight.presence == HV_PRESENT,
+        FUZZ_LAW(s->answered && is_gone(&s->observation) && s->observation.presence == HV_PRESENT,
                  "stopped on the source: it is not defined there");
         break;
     case GUEST_AT_UNKNOWN: FUZZ_LAW(!handed_off, "an end, and nobody knows where"); break;
@@ -206,9 +206,10 @@ static void law_of_the_migrate(struct laws *l, struct fleet *f, struct laws_job 
                  strcmp(effect->of.act.migrate.target, job->target) == 0 &&
                  strcmp(job->source, job->target) != 0,
              "a call from %s to %s", effect->of.act.node, effect->of.act.migrate.target);
-    FUZZ_LAW(j->source.answered && (owns(&j->source.sight) || is_in_trouble(&j->source.sight)),
+    FUZZ_LAW(j->source.answered &&
+                 (owns(&j->source.observation) || is_in_trouble(&j->source.observation)),
              "a call, and the source did not say that it has the guest");
-    FUZZ_LAW(j->target.answered && !owns(&j->target.sight),
+    FUZZ_LAW(j->target.answered && !owns(&j->target.observation),
              "a call, and the target runs the guest");
     FUZZ_LAW(!job->abort.asked, "a call after somebody asked to stop");
     j->call = effect->of.act.id;
@@ -225,7 +226,7 @@ static void law_of_the_abort(struct fleet *f, struct laws_job *j, const struct e
     j->abort = effect->of.act.id;
 }
 
-static void note_look(struct fleet *f, struct laws_job *j, const struct effect *effect)
+static void record_input(struct fleet *f, struct laws_job *j, const struct effect *effect)
 {
     const struct job *job = fleet_job(f, j->uid);
     FUZZ_LAW(job != NULL, "a look for nobody");
@@ -272,7 +273,7 @@ static void law_of_the_comparison(struct fleet *f, const struct laws_job *j,
 static bool is_of_no_job(const struct effect *effect)
 {
     return (effect->kind == EFFECT_EVENT && effect->of.event.kind != NULL) ||
-           (effect->kind == EFFECT_DO_LOOK && effect->job_uid[0] == '\0') ||
+           (effect->kind == EFFECT_DO_OBSERVE && effect->job_uid[0] == '\0') ||
            effect->kind == EFFECT_DO_SHUTDOWN;
 }
 
@@ -284,13 +285,13 @@ static void check_effect(struct laws *l, struct fleet *f, const struct effect *e
         return;
     struct laws_job *j = find(l, effect->job_uid);
     FUZZ_LAW(j != NULL, "an effect about nobody");
-    bool later = effect->kind == EFFECT_DO_LOOK || effect->kind == EFFECT_SIGHTING;
+    bool later = effect->kind == EFFECT_DO_OBSERVE || effect->kind == EFFECT_OBSERVATION;
     if (effect->kind == EFFECT_INTENT)
         law_of_the_backups_record(j, effect);
     FUZZ_LAW(!j->final || later || effect->kind == EFFECT_DO_REMOVE,
              "a final job still does something");
     switch (effect->kind) {
-    case EFFECT_DO_LOOK: note_look(f, j, effect); break;
+    case EFFECT_DO_OBSERVE: record_input(f, j, effect); break;
     case EFFECT_DO_MIGRATE: law_of_the_migrate(l, f, j, effect); break;
     case EFFECT_DO_ABORT: law_of_the_abort(f, j, effect); break;
     case EFFECT_DO_STOP_BACKUP: law_of_the_backup(f, j); break;

@@ -7,8 +7,8 @@
 #ifndef TESTS_FUZZ_LAWS_H
 #define TESTS_FUZZ_LAWS_H
 
-#include "engine/model/effects.h"
-#include "engine/model/fleet.h"
+#include "engine/model/fleet/fleet.h"
+#include "engine/model/turn/effects.h"
 
 /* Requests end at their bound; what Ferry makes by itself comes on top. */
 enum { LAWS_HOSTS = 3, LAWS_GUESTS = 2, LAWS_REQUESTS_MAX = 24, LAWS_JOBS_MAX = 128 };
@@ -17,7 +17,7 @@ enum { LAWS_HOSTS = 3, LAWS_GUESTS = 2, LAWS_REQUESTS_MAX = 24, LAWS_JOBS_MAX = 
 struct laws_side {
     uint64_t id; /* 0: none was asked by this process */
     bool answered;
-    struct hv_sight sight;
+    struct hv_observation observation;
 };
 
 /* What nothing may change once a job is final, not even a restart. */
@@ -50,7 +50,7 @@ struct laws {
     unsigned n_jobs;
     bool restarted;
     /* The newest word of a host about a guest, whoever asked. */
-    struct hv_sight facts[LAWS_HOSTS][LAWS_GUESTS];
+    struct hv_observation facts[LAWS_HOSTS][LAWS_GUESTS];
     bool connected[LAWS_HOSTS];
 };
 
@@ -59,8 +59,8 @@ const char *laws_guest(unsigned i); /* uuids */
 
 /* Told before the core is. */
 void laws_heard_list(struct laws *l, unsigned host, const struct hv_guest_list *list);
-void laws_heard_look(struct laws *l, uint64_t id, unsigned host, unsigned guest,
-                     const struct hv_sight *sight);
+void laws_on_observed(struct laws *l, uint64_t id, unsigned host, unsigned guest,
+                      const struct hv_observation *observation);
 void laws_heard_call(struct laws *l, uint64_t id);
 void laws_restart(struct laws *l);
 

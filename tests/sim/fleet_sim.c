@@ -22,18 +22,18 @@ static void on_finished(void *ctx, const struct snapshot_job *job)
         fs->on_finished(fs, job);
 }
 
-static void on_fell(void *ctx, const char *job_uid)
+static void on_crashed(void *ctx, const char *job_uid)
 {
     struct fleet_sim *fs = ctx;
-    if (fs->on_fell != NULL)
-        fs->on_fell(fs, job_uid);
+    if (fs->on_crashed != NULL)
+        fs->on_crashed(fs, job_uid);
 }
 
-static void on_judged(void *ctx, const struct judgement *judgement)
+static void on_judged(void *ctx, const struct verdict_rows *verdict_rows)
 {
     struct fleet_sim *fs = ctx;
     if (fs->on_judged != NULL)
-        fs->on_judged(fs, judgement);
+        fs->on_judged(fs, verdict_rows);
 }
 
 static void on_step(void *ctx, const struct snapshot_job *job, enum phase from, enum trigger why,
@@ -124,7 +124,7 @@ static void start_life(struct fleet_sim *fs)
                                           .on_snapshot = fs->wants_snapshots ? on_snapshot : NULL,
                                           .on_step = on_step,
                                           .on_finished = on_finished,
-                                          .on_fell = on_fell,
+                                          .on_crashed = on_crashed,
                                           .on_judged = on_judged},
                                  .seed = fs->seed + fs->n_lives + 1};
     life->engine = engine_new(&fs->engine_config, &parts, &err);
@@ -302,10 +302,10 @@ static void relay_event(void *ctx, const struct hv_event *event)
     to.on_event(to.ctx, event);
 }
 static void relay_look(void *ctx, uint64_t id, const char *host, const char *guest,
-                       const struct hv_sight *sight, const struct err *err)
+                       const struct hv_observation *observation, const struct err *err)
 {
     struct collector_sink to = engine_collector_sink(((struct fleet_sim_life *)ctx)->engine);
-    to.on_look(to.ctx, id, host, guest, sight, err);
+    to.on_observed(to.ctx, id, host, guest, observation, err);
 }
 static bool relay_definition(void *ctx, const char *host, const char *guest, const char *xml,
                              const char *stored_xml, int snapshots)
@@ -313,14 +313,15 @@ static bool relay_definition(void *ctx, const char *host, const char *guest, con
     struct collector_sink to = engine_collector_sink(((struct fleet_sim_life *)ctx)->engine);
     return to.on_definition(to.ctx, host, guest, xml, stored_xml, snapshots);
 }
-static bool relay_abilities(void *ctx, const char *host, struct hv_abilities *take_abilities)
+static bool relay_capabilities(void *ctx, const char *host,
+                               struct hv_capabilities *take_capabilities)
 {
     struct collector_sink to = engine_collector_sink(((struct fleet_sim_life *)ctx)->engine);
-    return to.on_abilities(to.ctx, host, take_abilities);
+    return to.on_capabilities(to.ctx, host, take_capabilities);
 }
 static struct collector_sink relay_sink(struct fleet_sim_life *life)
 {
     return (struct collector_sink){life,        relay_sample,     relay_host,
                                    relay_facts, relay_guests,     relay_event,
-                                   relay_look,  relay_definition, relay_abilities};
+                                   relay_look,  relay_definition, relay_capabilities};
 }

@@ -38,8 +38,8 @@ struct fleet_sim {
     char last_name[SNAPSHOT_NAME_MAX]; /* of a job that took a step not long ago */
     /* Told of every job that ends; may be NULL. */
     void (*on_finished)(struct fleet_sim *fs, const struct snapshot_job *job);
-    void (*on_fell)(struct fleet_sim *fs, const char *job_uid);                 /* or NULL */
-    void (*on_judged)(struct fleet_sim *fs, const struct judgement *judgement); /* or NULL */
+    void (*on_crashed)(struct fleet_sim *fs, const char *job_uid);                    /* or NULL */
+    void (*on_judged)(struct fleet_sim *fs, const struct verdict_rows *verdict_rows); /* or NULL */
     /* Told of every publication (wants_snapshots), and asked about every order and question to a
      * host: false loses it, as if the appliance had died before it went out. May be NULL. */
     void (*on_snapshot)(struct fleet_sim *fs, const struct snapshot *snapshot);

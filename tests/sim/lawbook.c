@@ -77,14 +77,14 @@ uint64_t lawbook_digest(const struct lawbook *book)
     return book->digest;
 }
 
-uint64_t lawbook_looks(const struct lawbook *book, enum law law)
+uint64_t lawbook_checks(const struct lawbook *book, enum law law)
 {
-    return book->looks[law];
+    return book->checks[law];
 }
 
 /* ---- finding ---- */
 
-bool holds_place(const struct snapshot_job *job)
+bool holds_slot_at_target(const struct snapshot_job *job)
 {
     return !phase_is_final(job->phase) && job->placement.launcher >= LAUNCHER_SCHEDULED &&
            job->placement.launcher <= LAUNCHER_READY && job->target[0] != '\0';
@@ -232,7 +232,7 @@ static void remember(struct lawbook *book, const struct snapshot *now)
             note->until_ms = job->wait.until_ms;
         note->pending = job->wait.pending;
         note->since_ms = job->wait.since_ms;
-        TEXT_SET(note->target, holds_place(job) ? job->target : "");
+        TEXT_SET(note->target, holds_slot_at_target(job) ? job->target : "");
     }
     book->world.drop(book->before);
     book->before = book->world.keep(now);
@@ -292,7 +292,7 @@ struct permission {
     bool given;
 };
 
-static bool look_for_drain(void *ctx, const struct store_object *row)
+static bool find_drain(void *ctx, const struct store_object *row)
 {
     struct permission *permission = ctx;
     struct err err = {0};
@@ -314,9 +314,9 @@ static void law_of_shutdown(struct lawbook *book, const struct hv_request *reque
     const struct snapshot_guest *guest = guest_in(book->before, request->guest);
     struct permission permission = {request->host, note != NULL && note->may_shut_down};
     struct err err = {0};
-    book->looks[LAW_GUESTS_LIVE]++;
+    book->checks[LAW_GUESTS_LIVE]++;
     if (!permission.given &&
-        !book->store->ops->each_object(book->store, look_for_drain, &permission, &err))
+        !book->store->ops->each_object(book->store, find_drain, &permission, &err))
         lawbook_broken(book, LAW_GUESTS_LIVE, "the store cannot be read: %s", err.text);
     if (!permission.given)
         lawbook_broken(book, LAW_GUESTS_LIVE, "%s on %s is shut down and nobody asked for that",
@@ -351,7 +351,7 @@ void lawbook_order(struct lawbook *book, const struct hv_request *request)
 /* ---- the end ---- */
 
 /* A place that somebody holds whose outcome no host can prove is waited for a whole day. */
-static bool waits_for_place(const struct snapshot_job *job)
+static bool waits_for_slot(const struct snapshot_job *job)
 {
     return job->wait.pending == PENDING_SLOT_SOURCE || job->wait.pending == PENDING_SLOT_TARGET ||
            job->wait.pending == PENDING_BANDWIDTH;
@@ -374,9 +374,9 @@ static void law_of_jobs_end(struct lawbook *book, int64_t asked_before_ms)
         stuck = stuck || is_stuck(book->before->jobs[i]);
     for (size_t i = 0; i < book->before->n_jobs; i++) {
         const struct snapshot_job *job = book->before->jobs[i];
-        book->looks[LAW_ENDS]++;
+        book->checks[LAW_ENDS]++;
         if (!phase_is_final(job->phase) && !is_stuck(job) &&
-            job->times.created_ms < asked_before_ms && !(stuck && waits_for_place(job)))
+            job->times.created_ms < asked_before_ms && !(stuck && waits_for_slot(job)))
             lawbook_broken(book, LAW_ENDS, "job %s of %s never ended: %s, waits for %s: %s",
                            job->name, job->guest_name, phase_name(job->phase),
                            pending_name(job->wait.pending), job->wait.reason);
@@ -427,7 +427,7 @@ static void law_of_drain_end(struct lawbook *book, const struct snapshot_object 
         waits = waits || has_unfinished_job(book->before, uuid);
         law_of_drain_guest(book, drain->name, state, guest, &waits);
     }
-    book->looks[LAW_ENDS]++;
+    book->checks[LAW_ENDS]++;
     OWNED(json_object) spec = json_parse(drain->spec_json, strlen(drain->spec_json), "spec", &err);
     (void)json_get_text(spec, "nodeName", "", &node_name, &err);
     const struct snapshot_node *node = node_in(book->before, node_name);

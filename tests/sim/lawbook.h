@@ -75,6 +75,6 @@ enum law lawbook_verdict(const struct lawbook *book, const char **out_text);
 /* A digest of everything it saw: equal for equal histories. */
 uint64_t lawbook_digest(const struct lawbook *book);
 /* How often each law had something to look at; a law that never has proves nothing. */
-uint64_t lawbook_looks(const struct lawbook *book, enum law law);
+uint64_t lawbook_checks(const struct lawbook *book, enum law law);
 
 #endif

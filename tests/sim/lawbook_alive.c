@@ -27,7 +27,7 @@ static void stays_defined(struct lawbook *book, const struct note_guest *note,
             return;
     if (!note->defined || note->may_die)
         return;
-    book->looks[LAW_DEFINED]++;
+    book->checks[LAW_DEFINED]++;
     if (!book->world.is_defined(book->world.ctx, note->uuid))
         lawbook_broken(book, LAW_DEFINED, "%s was defined, now it only runs", note->name);
 }
@@ -41,7 +41,7 @@ static void end_is_true(struct lawbook *book, const struct snapshot_job *job)
         job->resolution.guest_at == GUEST_AT_BROKEN || job->resolution.guest_at == GUEST_AT_LOST;
     if (!phase_is_final(job->phase) || (before != NULL && before->final) || guest == NULL)
         return;
-    book->looks[LAW_HALVES]++;
+    book->checks[LAW_HALVES]++;
     if (lost && !guest->may_die)
         lawbook_broken(book, LAW_HALVES, "job %s says of %s %s (%s), but nothing killed it",
                        job->name, guest->name, outcome_name(job->result.outcome),

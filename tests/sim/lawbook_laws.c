@@ -69,7 +69,7 @@ static void limit(struct lawbook *book, const char *what, const char *node, uint
 {
     if (most == 0)
         return;
-    book->looks[LAW_LIMITS]++;
+    book->checks[LAW_LIMITS]++;
     if (is > most)
         lawbook_broken(book, LAW_LIMITS, "%s %s: %llu, the limit is %llu", what, node,
                        (unsigned long long)is, (unsigned long long)most);
@@ -99,7 +99,7 @@ void law_one_job(struct lawbook *book, const struct snapshot *now)
         const struct snapshot_job *a = now->jobs[i];
         if (phase_is_final(a->phase))
             continue;
-        book->looks[LAW_ONE_JOB]++;
+        book->checks[LAW_ONE_JOB]++;
         for (size_t j = i + 1; j < now->n_jobs; j++) {
             const struct snapshot_job *b = now->jobs[j];
             if (!phase_is_final(b->phase) && strcmp(a->guest_uuid, b->guest_uuid) == 0)
@@ -125,7 +125,7 @@ static void add(struct amount *sum, const struct note_guest *guest)
 static const struct snapshot_job *promise_to(const struct snapshot *now, const char *uuid)
 {
     for (size_t i = 0; i < now->n_jobs; i++)
-        if (holds_place(now->jobs[i]) && strcmp(now->jobs[i]->guest_uuid, uuid) == 0)
+        if (holds_slot_at_target(now->jobs[i]) && strcmp(now->jobs[i]->guest_uuid, uuid) == 0)
             return now->jobs[i];
     return NULL;
 }
@@ -159,7 +159,7 @@ static void node_has_room(struct lawbook *book, const struct snapshot *now,
     uint64_t percent = book->rules.overcommit != 0 ? book->rules.overcommit : 100;
     uint64_t each = book->rules.vcpus_per_cpu != 0 ? book->rules.vcpus_per_cpu : 10;
     struct amount used = used_on(book, now, job->target);
-    book->looks[LAW_ONE_PROMISE]++;
+    book->checks[LAW_ONE_PROMISE]++;
     if (kib != 0 && used.memory_kib > kib * percent / 100)
         lawbook_broken(book, LAW_ONE_PROMISE,
                        "job %s was promised memory on %s: %llu KiB of %llu KiB are used", job->name,
@@ -224,7 +224,7 @@ static void quota_has_room(struct lawbook *book, const struct snapshot *now,
         OWNED(json_object) spec =
             json_parse(quota->spec_json, strlen(quota->spec_json), "quota", &err);
         struct json_object *hard = json_at(spec, "hard");
-        book->looks[LAW_ONE_PROMISE]++;
+        book->checks[LAW_ONE_PROMISE]++;
         if (used.launchers > quantity(hard, "launchers") ||
             used.memory_kib > quantity(hard, "memory") || used.vcpus > quantity(hard, "cpu"))
             lawbook_broken(book, LAW_ONE_PROMISE,
@@ -238,8 +238,8 @@ static void quota_has_room(struct lawbook *book, const struct snapshot *now,
 
 static bool is_new_promise(struct lawbook *book, const struct snapshot_job *job)
 {
-    const struct note_job *note = holds_place(job) ? note_of(book, job->uid) : NULL;
-    return holds_place(job) && (note == NULL || strcmp(note->target, job->target) != 0);
+    const struct note_job *note = holds_slot_at_target(job) ? note_of(book, job->uid) : NULL;
+    return holds_slot_at_target(job) && (note == NULL || strcmp(note->target, job->target) != 0);
 }
 
 void law_one_promise(struct lawbook *book, const struct snapshot *now)
@@ -259,7 +259,7 @@ static void wait_is_told(struct lawbook *book, const struct snapshot *now,
 {
     const struct note_job *note = note_of(book, job->uid);
     const char *what = pending_name(job->wait.pending);
-    book->looks[LAW_SAYS_WHY]++;
+    book->checks[LAW_SAYS_WHY]++;
     if (job->wait.reason[0] == '\0' || job->wait.since_ms == 0)
         lawbook_broken(book, LAW_SAYS_WHY, "job %s waits for %s without a reason or a since",
                        job->name, what);
@@ -338,7 +338,7 @@ static void was_nobody_overtaken(struct lawbook *book, const struct snapshot *no
         const struct snapshot_job *waits = book->before->jobs[i];
         if (waits->phase != PHASE_PENDING || !goes_first(waits, started))
             continue;
-        book->looks[LAW_ORDER]++;
+        book->checks[LAW_ORDER]++;
         if (waited_on(waits, job_in(now, waits->uid)) &&
             took_its_slot(book->before, waits, started))
             lawbook_broken(book, LAW_ORDER,
@@ -473,7 +473,7 @@ void law_may_come(struct lawbook *book, const struct snapshot *now)
         const struct snapshot_job *job = now->jobs[i];
         if (!is_new_promise(book, job))
             continue;
-        book->looks[LAW_MAY_COME]++;
+        book->checks[LAW_MAY_COME]++;
         if (strcmp(job->target, job->source) == 0)
             lawbook_broken(book, LAW_MAY_COME, "job %s goes where it comes from: %s", job->name,
                            job->target);

@@ -173,7 +173,7 @@ void law_nothing_lost(struct lawbook *book, const struct snapshot *now)
 {
     struct reading reading = {.book = book, .now = now};
     struct err err = {0};
-    book->looks[LAW_NOTHING_LOST]++;
+    book->checks[LAW_NOTHING_LOST]++;
     final_jobs_stay(book, now);
     compare_jobs(book, now);
     if (!book->store->ops->each_object(book->store, compare_object, &reading, &err))

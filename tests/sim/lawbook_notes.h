@@ -48,7 +48,7 @@ struct lawbook {
     struct note_document *documents; /* empty but for the time right after a crash */
     const struct snapshot *before;
     bool fresh; /* nothing was seen since the crash */
-    uint64_t seen, digest, looks[LAW_COUNT];
+    uint64_t seen, digest, checks[LAW_COUNT];
     enum law law;
     char text[1024];
 };
@@ -68,7 +68,8 @@ void law_after_crash(struct lawbook *book, const struct snapshot *now);
 void law_kept(struct lawbook *book); /* everything ever seen is in the store, as it was */
 
 /* lawbook.c */
-bool holds_place(const struct snapshot_job *job); /* a target launcher was promised its node */
+bool holds_slot_at_target(
+    const struct snapshot_job *job); /* a target launcher was promised its node */
 struct note_job *note_of(struct lawbook *book, const char *uid);
 struct note_guest *guest_of(struct lawbook *book, const char *uuid);
 const struct snapshot_node *node_in(const struct snapshot *s, const char *name);

@@ -107,7 +107,7 @@ static void throw_fault(struct fleet_sim *fs)
     struct sim_fault fault = {.kind =
                                   (enum sim_fault_kind)fleet_sim_dice(fs, SIM_FAULT_FINISH_LOST),
                               .at_ms = fleet_sim_now(fs) + (int64_t)fleet_sim_dice(fs, 5000),
-                              .after_pass_ms = -1,
+                              .after_iteration_ms = -1,
                               .duration_ms = 1000 + (int64_t)fleet_sim_dice(fs, 60000)};
     static const enum sim_fault_kind streams[] = {SIM_FAULT_STREAM_RESET, SIM_FAULT_STREAM_STALL,
                                                   SIM_FAULT_STREAM_STALL_OUT,

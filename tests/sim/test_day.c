@@ -30,14 +30,15 @@ static void plan_faults(struct fleet_sim *fs, const struct size *size)
     for (int i = 0; i < size->host_faults; i++) {
         struct sim_fault fault = {.kind = of_a_host[i % 3],
                                   .at_ms = (int64_t)fleet_sim_dice(fs, (uint64_t)DAY_MS),
-                                  .after_pass_ms = -1,
+                                  .after_iteration_ms = -1,
                                   .duration_ms = 60000};
         (void)snprintf(fault.host, sizeof fault.host, "h%d", (int)fleet_sim_dice(fs, size->hosts));
         assert_true(sim_add_fault(fs->sim, &fault, &err));
     }
     for (int i = 0; i < size->guest_faults; i++) {
-        bool in_a_pass = i % 4 < 2; /* the others strike before anything moves */
-        struct sim_fault fault = {.kind = of_a_move[i % 4], .after_pass_ms = in_a_pass ? 100 : -1};
+        bool in_an_iteration = i % 4 < 2; /* the others strike before anything moves */
+        struct sim_fault fault = {.kind = of_a_move[i % 4],
+                                  .after_iteration_ms = in_an_iteration ? 100 : -1};
         fleet_sim_uuid((size_t)fleet_sim_dice(fs, size->guests), fault.guest);
         assert_true(sim_add_fault(fs->sim, &fault, &err));
     }

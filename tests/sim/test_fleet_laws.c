@@ -32,13 +32,13 @@ static uint64_t from_environment(const char *name, uint64_t fallback)
 }
 
 /* True: no law was broken. Adds up how much each law had to look at. */
-static bool obeys(uint64_t seed, bool twice, uint64_t looks[static LAW_COUNT])
+static bool obeys(uint64_t seed, bool twice, uint64_t checks[static LAW_COUNT])
 {
     const char *text;
     struct wild_fleet *w = wild_fleet_run(seed);
     if (twice && lawbook_verdict(w->book, &text) == LAW_NONE) {
         struct wild_fleet *again = wild_fleet_run(seed);
-        looks[LAW_SAME_AGAIN]++;
+        checks[LAW_SAME_AGAIN]++;
         if (wild_fleet_hash(w) != wild_fleet_hash(again))
             lawbook_broken(w->book, LAW_SAME_AGAIN, "it came out otherwise the second time");
         wild_fleet_free(again);
@@ -48,7 +48,7 @@ static bool obeys(uint64_t seed, bool twice, uint64_t looks[static LAW_COUNT])
         print_message("law %d broken by seed %llu: %s\n  replay: make laws SEED=%llu\n", (int)law,
                       (unsigned long long)seed, text, (unsigned long long)seed);
     for (enum law one = 0; one < LAW_COUNT; one++)
-        looks[one] += lawbook_looks(w->book, one);
+        checks[one] += lawbook_checks(w->book, one);
     wild_fleet_free(w);
     return law == LAW_NONE;
 }
@@ -74,26 +74,26 @@ static void show(uint64_t done, uint64_t all, unsigned broken, bool last)
 static void no_random_fleet_breaks_a_law(void **state)
 {
     (void)state;
-    uint64_t looks[LAW_COUNT] = {0};
+    uint64_t checks[LAW_COUNT] = {0};
     uint64_t seeds = from_environment("SEEDS", SEEDS), jobs = from_environment("JOBS", 1);
     uint64_t job = from_environment("JOB", 0), from = from_environment("FROM", 1) + job;
     uint64_t all = 0, done = 0;
     unsigned broken = 0;
     if (getenv("SEED") != NULL) {
-        assert_true(obeys(from_environment("SEED", 1), true, looks));
+        assert_true(obeys(from_environment("SEED", 1), true, checks));
         return;
     }
     for (size_t i = 0; getenv("SEEDS") != NULL && job == 0 && i < COUNT(remembered); i++)
-        broken += !obeys(remembered[i], false, looks);
+        broken += !obeys(remembered[i], false, checks);
     for (uint64_t seed = from; seed <= seeds; seed += jobs)
         all++;
     for (uint64_t seed = from; seed <= seeds; seed += jobs) {
-        broken += !obeys(seed, done % TWICE_EVERY == 0, looks);
+        broken += !obeys(seed, done % TWICE_EVERY == 0, checks);
         done++;
         show(done, all, broken, done == all);
     }
     for (enum law law = LAW_NONE + 1; law < LAW_COUNT; law++)
-        if (looks[law] == 0)
+        if (checks[law] == 0)
             fail_msg("law %d had nothing to look at", (int)law);
     assert_int_equal(broken, 0);
 }

@@ -14,9 +14,9 @@
 #include "base/clock.h"
 #include "base/text.h"
 #include "engine/impl.h"
-#include "engine/model/fleet_incidents.h"
-#include "engine/model/ledger.h"
-#include "engine/model/step.h"
+#include "engine/model/fleet/fleet_incidents.h"
+#include "engine/model/fleet/ledger.h"
+#include "engine/model/turn/step.h"
 #include "tests/sim/fleet_sim.h"
 
 enum { GUESTS = 4 };
@@ -123,10 +123,10 @@ static struct stored stored_of(struct world *w, const char *uid)
     return stored;
 }
 
-static void say(struct world *w, const char *name, enum resolve_word word)
+static void say(struct world *w, const char *name, enum override_kind word)
 {
     struct err err = {0};
-    struct resolve_request request = {.word = word, .ns = "default", .requester = "operator"};
+    struct resolve_request request = {.kind = word, .ns = "default", .requester = "operator"};
     TEXT_SET(request.name, name);
     TEXT_SET(request.why, "I looked");
     assert_true(engine_post_resolve(fleet_sim_engine(&w->fs), &request, &err));

@@ -33,12 +33,12 @@ static bool count_evidence(void *ctx, const struct store_evidence *row)
 }
 
 /* What is told is on disk. */
-static void note_verdict(struct fleet_sim *fs, const struct judgement *judgement)
+static void note_verdict(struct fleet_sim *fs, const struct verdict_rows *verdict_rows)
 {
     struct rig *rig = fs->ctx;
     struct err err = {0};
     unsigned n = 0;
-    assert_string_equal(judgement->verdict.job_uid, rig->ended);
+    assert_string_equal(verdict_rows->verdict.job_uid, rig->ended);
     assert_true(fs->store->ops->each_evidence(fs->store, rig->ended, count_evidence, &n, &err));
     assert_int_equal(n, 2);
     rig->told++;
@@ -71,7 +71,7 @@ static void rig_free(struct rig *rig)
     free(rig);
 }
 
-static const struct judgement *shown(struct rig *rig)
+static const struct verdict_rows *shown(struct rig *rig)
 {
     const struct snapshot *s = rig->fs.snapshot;
     for (size_t i = 0; i < s->n_jobs; i++)
@@ -88,7 +88,7 @@ static void post(struct rig *rig, const char *cause)
                                    {.standing = "against", .quote = "b"}};
     struct store_number numbers[] = {{.name = "stalled", .value = 1.5, .unit = "s"}};
     struct store_evidence evidence[] = {{.text = "line"}, {.text = "line"}};
-    const struct judgement judgement = {
+    const struct verdict_rows verdict_rows = {
         .verdict = {.job_uid = rig->ended, .cause = cause, .plane = "data"},
         .points = points,
         .numbers = numbers,
@@ -97,12 +97,12 @@ static void post(struct rig *rig, const char *cause)
         .n_numbers = COUNT(numbers),
         .n_evidence = COUNT(evidence),
     };
-    assert_true(engine_post_judgement(fleet_sim_engine(&rig->fs), &judgement, &err));
+    assert_true(engine_post_verdict_rows(fleet_sim_engine(&rig->fs), &verdict_rows, &err));
 }
 
 static void expect_shown(struct rig *rig, const char *cause)
 {
-    const struct judgement *verdict = shown(rig);
+    const struct verdict_rows *verdict = shown(rig);
     assert_non_null(verdict);
     assert_string_equal(verdict->verdict.cause, cause);
     assert_int_equal(verdict->n_points, 2);
@@ -159,17 +159,17 @@ static void a_verdict_about_a_job_out_of_view_is_stored(void **state)
 static void rows_beyond_the_limits_are_left_out(void **state)
 {
     (void)state;
-    struct store_point points[JUDGEMENT_POINTS_MAX + 3] = {{.quote = NULL}};
-    struct judgement rows = {.points = points, .n_points = COUNT(points)};
-    struct judgement *copy = judgement_new(&rows, false);
+    struct store_point points[VERDICT_ROWS_POINTS_MAX + 3] = {{.quote = NULL}};
+    struct verdict_rows rows = {.points = points, .n_points = COUNT(points)};
+    struct verdict_rows *copy = verdict_rows_new(&rows, false);
     assert_non_null(copy);
-    assert_int_equal(copy->n_points, JUDGEMENT_POINTS_MAX);
+    assert_int_equal(copy->n_points, VERDICT_ROWS_POINTS_MAX);
     assert_string_equal(copy->points[0].quote, "");
     assert_string_equal(copy->verdict.cause, "");
-    assert_ptr_equal(judgement_ref(copy), copy);
-    judgement_unref(copy);
-    judgement_unref(copy);
-    judgement_unref(NULL);
+    assert_ptr_equal(verdict_rows_ref(copy), copy);
+    verdict_rows_unref(copy);
+    verdict_rows_unref(copy);
+    verdict_rows_unref(NULL);
 }
 
 TEST_FILE(test_judged)

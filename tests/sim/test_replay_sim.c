@@ -205,7 +205,7 @@ static void a_sample_that_is_gone_is_said_not_guessed(void **state)
     assert_false(replay_run(a, &(struct replay_question){0}, &replay, &err));
     assert_int_equal(err.code, ERR_REFUSED);
     err = (struct err){0};
-    a->looks.n = 0;
+    a->monitor_inputs.n = 0;
     assert_false(replay_run(a, &(struct replay_question){0}, &replay, &err));
     assert_non_null(strstr(err.text, "there is no trace"));
     end(fs);
@@ -266,7 +266,7 @@ static void a_page_says_what_would_have_helped(void **state)
         strstr(pm->helps[0], "allowPostCopy: true: the guest would have been switched"));
     assert_non_null(strstr(pm->helps[1], "allowWorkloadDisruption: true"));
     assert_non_null(strstr(pm->helps[2], "maxDowntimeMs: "));
-    a->looks.n = 0; /* without the trace nothing is guessed */
+    a->monitor_inputs.n = 0; /* without the trace nothing is guessed */
     OWNED(postmortem) blind = postmortem_new(a, &err);
     for (size_t i = 0; i < blind->n_helps; i++)
         assert_null(strstr(blind->helps[i], "the guest would have"));

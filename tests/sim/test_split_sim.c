@@ -19,7 +19,7 @@ static struct fleet_sim *world(char uuid[static HV_UUID_MAX])
     fleet_sim_run(fs, 2000);
     fleet_sim_uuid(0, uuid);
     struct sim_fault fault = {
-        .kind = SIM_FAULT_FINISH_LOST, .at_ms = fleet_sim_now(fs), .after_pass_ms = -1};
+        .kind = SIM_FAULT_FINISH_LOST, .at_ms = fleet_sim_now(fs), .after_iteration_ms = -1};
     TEXT_SET(fault.guest, uuid);
     assert_true(sim_add_fault(fs->sim, &fault, &err));
     fleet_sim_migrate(fs, 0, 1);
@@ -57,7 +57,7 @@ static void a_lost_answer_is_seen_as_a_split(void **state)
 }
 
 /* The target cannot be asked for ten minutes: no failure is told, and then the truth is. */
-static void a_target_out_of_sight_is_waited_for(void **state)
+static void a_target_out_of_observation_is_waited_for(void **state)
 {
     (void)state;
     char uuid[HV_UUID_MAX];
@@ -68,7 +68,7 @@ static void a_target_out_of_sight_is_waited_for(void **state)
     assert_int_equal(sim_running_copies(fs->sim, uuid), 2);
     struct sim_fault lost = {.kind = SIM_FAULT_HOST_LOST,
                              .at_ms = fleet_sim_now(fs),
-                             .after_pass_ms = -1,
+                             .after_iteration_ms = -1,
                              .host = "h1",
                              .duration_ms = 600000};
     assert_true(sim_add_fault(fs->sim, &lost, &err));
@@ -103,7 +103,7 @@ TEST_FILE(test_split_sim)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(a_lost_answer_is_seen_as_a_split),
-        cmocka_unit_test(a_target_out_of_sight_is_waited_for),
+        cmocka_unit_test(a_target_out_of_observation_is_waited_for),
         cmocka_unit_test(a_job_knows_that_news_were_dropped),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -234,7 +234,7 @@ static void a_stop_of_stalled_disks_goes_out_while_commits_fail(void **state)
     run(fs, 5000);
     assert_true(job_now(fs)->progress.sample.stats.disk_remaining > 0);
     struct sim_fault fault = {
-        .kind = SIM_FAULT_STREAM_STALL, .at_ms = fleet_sim_now(fs), .after_pass_ms = -1};
+        .kind = SIM_FAULT_STREAM_STALL, .at_ms = fleet_sim_now(fs), .after_iteration_ms = -1};
     TEXT_SET(fault.guest, uuid);
     assert_true(sim_add_fault(fs->sim, &fault, &err));
     real_ops = fs->store->ops;

@@ -122,9 +122,9 @@ static void put_node(struct wild_fleet *w)
 
 static void put_quota(struct wild_fleet *w)
 {
-    static const char *const spaces[] = {"default", "prod", "dev"};
+    static const char *const namespaces[] = {"default", "prod", "dev"};
     char spec[128];
-    const char *ns = spaces[wild_dice(w, COUNT(spaces))];
+    const char *ns = namespaces[wild_dice(w, COUNT(namespaces))];
     unsigned long long guests = 0, mib = 0, cpus = 0, room = 1 + wild_dice(w, 4);
     for (size_t i = 0; i < w->n_guests; i++)
         if (strcmp(w->guests[i].ns, ns) == 0) {
@@ -164,7 +164,7 @@ static void put_guest(struct wild_fleet *w)
     put(w, OBJECT_GUEST, guest->ns, guest->name, specs[wild_dice(w, COUNT(specs))]);
 }
 
-static void put_space(struct wild_fleet *w)
+static void put_namespace(struct wild_fleet *w)
 {
     put(w, OBJECT_NAMESPACE, "", "prod",
         wild_chance(w, 50) ? "{\"labels\":{\"env\":\"prod\"}}" : "{\"labels\":{}}");
@@ -182,7 +182,7 @@ static void put_something(struct wild_fleet *w)
     else if (dice < 95)
         put_guest(w);
     else
-        put_space(w);
+        put_namespace(w);
 }
 
 /* A document that is there; drains have an act of their own. */
@@ -316,7 +316,7 @@ static void stream_fault(struct wild_fleet *w)
         SIM_FAULT_KILL_LIBVIRTD};
     struct sim_fault fault = {.kind = kinds[wild_dice(w, COUNT(kinds))],
                               .at_ms = fleet_sim_now(&w->fs) + (int64_t)wild_dice(w, 2000),
-                              .after_pass_ms = -1,
+                              .after_iteration_ms = -1,
                               .duration_ms = 1000 + (int64_t)wild_dice(w, 60000)};
     TEXT_SET(fault.guest, some_moving_guest(w));
     const char *host = sim_guest_host(w->fs.sim, fault.guest);
@@ -334,7 +334,7 @@ static void recover(struct wild_fleet *w)
 {
     const struct snapshot *now = w->fs.snapshot;
     for (size_t i = 0; now != NULL && i < now->n_jobs; i++) {
-        struct resolve_request request = {.requester = "somebody", .word = RESOLVE_RECOVER};
+        struct resolve_request request = {.requester = "somebody", .kind = RESOLVE_RECOVER};
         struct err err = {0};
         if (!now->jobs[i]->recovering)
             continue;
@@ -349,7 +349,7 @@ static void fault(struct wild_fleet *w)
 {
     struct sim_fault fault = {.kind = (enum sim_fault_kind)wild_dice(w, SIM_FAULT_FINISH_LOST),
                               .at_ms = fleet_sim_now(&w->fs) + (int64_t)wild_dice(w, 5000),
-                              .after_pass_ms = -1,
+                              .after_iteration_ms = -1,
                               .duration_ms = 1000 + (int64_t)wild_dice(w, 90000)};
     TEXT_SET(fault.host, some_host(w));
     TEXT_SET(fault.guest, some_guest(w)->uuid);

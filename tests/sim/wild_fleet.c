@@ -160,7 +160,7 @@ static void make_settings(struct wild_fleet *w, struct sim_guest *guest)
 
 static void make_guest(struct wild_fleet *w, size_t i)
 {
-    static const char *const spaces[] = {"default", "prod", "dev"};
+    static const char *const namespaces[] = {"default", "prod", "dev"};
     struct sim_guest *guest = &w->guests[i];
     guest->memory_bytes = (1 + wild_dice(w, 6)) << 30;
     guest->working_set_bytes = guest->memory_bytes / (8 + wild_dice(w, 56));
@@ -188,7 +188,7 @@ static void make_guest(struct wild_fleet *w, size_t i)
         TEXT_SET(guest->machine, "pc-q35-7.2");
     (void)snprintf(guest->name, sizeof guest->name, "g%zu", i);
     fleet_sim_uuid(i, guest->uuid);
-    TEXT_SET(guest->ns, spaces[wild_dice(w, COUNT(spaces))]);
+    TEXT_SET(guest->ns, namespaces[wild_dice(w, COUNT(namespaces))]);
     make_settings(w, guest);
 }
 

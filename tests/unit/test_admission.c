@@ -11,7 +11,7 @@
 #include "base/own.h"
 #include "base/text.h"
 #include "engine/control/admission.h"
-#include "engine/model/backoff.h"
+#include "engine/model/job/backoff.h"
 #include "tests/core_world.h"
 
 /* ---- how the world is before the request ---- */
@@ -49,7 +49,7 @@ static void shut_off_with_host_device(struct core_world *w)
 
 static void moves_already(struct core_world *w)
 {
-    assert_non_null(core_ask(w, "g1", &(struct core_wish){.name = "first"}));
+    assert_non_null(core_ask(w, "g1", &(struct core_request){.name = "first"}));
 }
 
 static void moves_and_got_a_host_device(struct core_world *w)
@@ -89,14 +89,14 @@ static void nowhere(struct core_world *w) /* it left its host and nobody has it 
 /* Its migration broke in post-copy and the half on the target died. */
 static void lost_half_of_itself(struct core_world *w)
 {
-    const struct job *job = core_ask(w, "g1", &(struct core_wish){.name = "first"});
+    const struct job *job = core_ask(w, "g1", &(struct core_request){.name = "first"});
     assert_non_null(job);
     TEXT_SET(w->job, job->uid);
     core_sample(w);
     w->source = CORE_BROKEN;
     w->target = CORE_ABSENT;
     core_returns(w, HV_CALL_MIGRATE, ERR_HYPERVISOR);
-    core_pass(w, 5000);
+    core_advance(w, 5000);
     core_expect(w, PHASE_FAILED, OUTCOME_IRRECOVERABLE, GUEST_AT_BROKEN);
     core_guest(w, "g1")->is.state = HV_STATE_PAUSED;
     core_guest(w, "g1")->is.reason = HV_PAUSED_POSTCOPY_FAILED;
@@ -123,7 +123,7 @@ static void lost_half_of_itself(struct core_world *w)
 static const struct {
     const char *guest;
     void (*before)(struct core_world *);
-    struct core_wish wish;
+    struct core_request request;
     enum err_code code;
     const char *text;
 } refusals[] = {
@@ -175,7 +175,7 @@ static void every_refusal_has_its_words(void **state)
         refusals[i].before(w);
         core_settle(w);
         unsigned jobs = HASH_COUNT(w->fleet->jobs);
-        assert_null(core_ask(w, refusals[i].guest, &refusals[i].wish));
+        assert_null(core_ask(w, refusals[i].guest, &refusals[i].request));
         assert_string_equal(w->err.text, refusals[i].text);
         assert_string_equal(err_name(w->err.code), err_name(refusals[i].code));
         assert_int_equal(HASH_COUNT(w->fleet->jobs), jobs);
@@ -264,13 +264,13 @@ static void a_selector_must_be_a_map_of_labels(void **state)
                                       "{"};
     for (size_t i = 0; i < COUNT(bad); i++) {
         struct core_world *w = core_new();
-        assert_null(core_ask(w, "g1", &(struct core_wish){.selector = bad[i]}));
+        assert_null(core_ask(w, "g1", &(struct core_request){.selector = bad[i]}));
         assert_non_null(strstr(w->err.text, "spec.addedNodeSelector"));
         assert_int_equal(HASH_COUNT(w->fleet->jobs), 0);
         core_free(w);
     }
     struct core_world *w = core_new();
-    assert_non_null(core_ask(w, "g1", &(struct core_wish){.selector = "{}"}));
+    assert_non_null(core_ask(w, "g1", &(struct core_request){.selector = "{}"}));
     core_free(w);
 }
 
@@ -280,7 +280,7 @@ static void a_name_that_is_taken_is_refused_even_by_a_job_that_has_ended(void **
     struct core_world *w = core_new();
     moves_already(w);
     core_fails(w, "g1");
-    assert_null(core_ask(w, "g1", &(struct core_wish){.name = "first"}));
+    assert_null(core_ask(w, "g1", &(struct core_request){.name = "first"}));
     assert_int_equal(w->err.code, ERR_EXISTS);
     assert_string_equal(w->err.text,
                         "virtualmachineinstancemigrations.kubevirt.io \"first\" already exists");
@@ -314,7 +314,7 @@ static void a_human_asks_for_user_triggered_unless_he_says_otherwise(void **stat
     assert_int_equal(COUNT(rows), PRIORITY_COUNT + 1);
     for (size_t i = 0; i < COUNT(rows); i++) {
         struct core_world *w = core_new();
-        const struct job *job = core_ask(w, "g1", &(struct core_wish){.priority = rows[i].said});
+        const struct job *job = core_ask(w, "g1", &(struct core_request){.priority = rows[i].said});
         assert_non_null(job);
         assert_int_equal(job->request.priority, rows[i].is);
         assert_int_equal(job->request.origin, ORIGIN_HUMAN);
@@ -326,11 +326,11 @@ static void a_dry_run_says_what_would_be_and_keeps_nothing(void **state)
 {
     (void)state;
     struct core_world *w = core_new();
-    assert_null(core_ask(w, "g1", &(struct core_wish){.dry_run = true}));
+    assert_null(core_ask(w, "g1", &(struct core_request){.dry_run = true}));
     assert_int_equal(w->err.code, ERR_NONE);
     assert_int_equal(HASH_COUNT(w->fleet->jobs), 0);
     assert_int_equal(w->asks.jobs, 0);
-    assert_null(core_ask(w, "nobody", &(struct core_wish){.dry_run = true}));
+    assert_null(core_ask(w, "nobody", &(struct core_request){.dry_run = true}));
     assert_int_equal(w->err.code, ERR_NOT_FOUND);
     core_free(w);
 }
@@ -354,7 +354,7 @@ static void automatic_jobs_end_after_ten_failures_in_a_row(void **state)
     struct core_world *w = core_new();
     for (unsigned i = 0; i < BACKOFF_ATTEMPTS_MAX; i++) {
         assert_non_null(automatic(w));
-        core_pass(w, 330000); /* the longest wait */
+        core_advance(w, 330000); /* the longest wait */
         core_fails(w, "g1");
         fleet_prune_jobs(w->fleet, CORE_GUEST); /* only five stay in view */
     }

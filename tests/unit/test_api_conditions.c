@@ -39,9 +39,9 @@ static void a_requirement_turns_true_after_its_grace_and_says_what_helps(void **
     for (size_t i = 0; i < COUNT(rows); i++) {
         struct world *world = world_new(300 + i);
         struct snapshot_guest *guest = &world->guests[1];
-        guest->required_is_due = rows[i].is_due;
-        guest->required.cures = rows[i].cures;
-        guest->required.todo = rows[i].todo;
+        guest->change_is_due = rows[i].is_due;
+        guest->pending_change.cures = rows[i].cures;
+        guest->pending_change.todo = rows[i].todo;
         show(*state, world);
         struct answer a = get(*state, VMI_PATH "/vm2");
         assert_string_equal(condition(&a, "MigrationRequired", "status"), rows[i].status);

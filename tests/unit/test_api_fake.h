@@ -27,7 +27,7 @@ struct fake_engine {
     char last_selector[1024], last_volumes[1024];
     struct object_ref last_ref;
     struct eviction_request last_eviction;
-    struct resolve_request last_word;
+    struct resolve_request last_override;
     struct question last_question;
     uint64_t generation;
 };
@@ -132,7 +132,7 @@ static inline bool fake_resolve(void *ctx, const struct resolve_request *request
 {
     struct fake_engine *fake = ctx;
     fake->resolved++;
-    fake->last_word = *request;
+    fake->last_override = *request;
     return fake->fail_with == ERR_NONE || err_set(err, fake->fail_with, "nothing is in doubt");
 }
 

@@ -28,7 +28,7 @@ static void fill(struct snapshot_job *job)
     job->wait.pending = PENDING_RECOVERY;
     TEXT_SET(job->wait.reason, "The stream is being taken up again");
     TEXT_SET(job->stream.remedy, "the stream was broken after 5 s");
-    job->userpause.wished = true;
+    job->userpause.requested = true;
     job->userpause.ran_ms = 120;
     job->final.known = true;
     TEXT_SET(job->final.from, "event");
@@ -36,14 +36,14 @@ static void fill(struct snapshot_job *job)
     job->final.downtime_ms = 231;
     job->final.setup_ms = 12;
     job->final.bytes = 1610612736;
-    job->final.passes = 7;
+    job->final.iterations = 7;
     job->forecast.made = true;
     job->forecast.total_ms = 50000;
     job->forecast.low_ms = 40000;
     job->forecast.high_ms = 70000;
     job->forecast.downtime_ms = 300;
     job->forecast.percent = 85;
-    job->resolution.target = (struct snapshot_sight){
+    job->resolution.target = (struct snapshot_observation){
         HV_PRESENT, HV_STATE_RUNNING, HV_RUNNING_POSTCOPY_FAILED, world_wall_ms - 1000};
 }
 
@@ -96,7 +96,7 @@ static const struct {
     {"ferry.final.downtimeMs", "231"},
     {"ferry.final.setupMs", "12"},
     {"ferry.final.bytes", "1610612736"},
-    {"ferry.final.passes", "7"},
+    {"ferry.final.iterations", "7"},
     {"ferry.forecast.totalMs", "50000"},
     {"ferry.forecast.lowMs", "40000"},
     {"ferry.forecast.highMs", "70000"},
@@ -162,23 +162,24 @@ static void a_target_is_ready_since_it_was_seen_to_run(void **state)
         enum hv_presence presence;
         int state, reason;
         const char *ready;
-    } sights[] = {
+    } observations[] = {
         {HV_PRESENT, HV_STATE_RUNNING, HV_RUNNING_MIGRATED, "2025-11-16T05:07:38Z"},
         {HV_PRESENT, HV_STATE_PAUSED, HV_PAUSED_MIGRATION, NULL},
         {HV_PRESENT, HV_STATE_RUNNING, HV_RUNNING_POSTCOPY_FAILED, NULL},
         {HV_ABSENT, HV_STATE_RUNNING, HV_RUNNING_MIGRATED, NULL},
     };
     struct world *world = world_new(1);
-    for (size_t i = 0; i < COUNT(sights); i++) {
+    for (size_t i = 0; i < COUNT(observations); i++) {
         struct snapshot_job job = world->jobs[1];
-        job.resolution.target = (struct snapshot_sight){sights[i].presence, sights[i].state,
-                                                        sights[i].reason, world_wall_ms - 1000};
+        job.resolution.target =
+            (struct snapshot_observation){observations[i].presence, observations[i].state,
+                                          observations[i].reason, world_wall_ms - 1000};
         OWNED(json_object) object = api_job_object(&job);
         struct json_object *ready =
             json_at(object, "status.migrationState.targetNodeDomainReadyTimestamp");
-        assert_int_equal(ready != NULL, sights[i].ready != NULL);
+        assert_int_equal(ready != NULL, observations[i].ready != NULL);
         if (ready != NULL)
-            assert_string_equal(json_object_get_string(ready), sights[i].ready);
+            assert_string_equal(json_object_get_string(ready), observations[i].ready);
     }
     snapshot_unref(&world->snapshot);
 }
@@ -282,9 +283,9 @@ static void an_irrecoverable_guest_is_flagged(void **state)
         struct snapshot_job *job = &world->jobs[1];
         job->phase = PHASE_FAILED;
         job->result.outcome = OUTCOME_IRRECOVERABLE;
-        struct judgement judgement = world_bad;
-        judgement.verdict.irrecoverable = true;
-        job->result.verdict = &judgement;
+        struct verdict_rows verdict_rows = world_bad;
+        verdict_rows.verdict.irrecoverable = true;
+        job->result.verdict = &verdict_rows;
         job->recovery.state = RECOVERY_IRRECOVERABLE;
         job->resolution.guest_at = GUEST_AT_BROKEN;
         TEXT_SET(job->result.failure_reason, "the half on b is gone");

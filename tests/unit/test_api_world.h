@@ -8,7 +8,7 @@
 
 #define WORLD_VERDICT_MS (WORLD_WALL_BASE_S * INT64_C(1000))
 /* What the analyser said of the one that is done. */
-static const struct judgement world_good = {
+static const struct verdict_rows world_good = {
     .verdict = {.job_uid = "",
                 .outcome = "succeeded",
                 .plane = "none",
@@ -42,7 +42,7 @@ static const struct store_point world_points[] = {
 static const struct store_number world_numbers[] = {
     {.name = "stalled_ms", .value = 7200, .unit = "ms"},
     {.name = "iteration", .value = 3, .unit = ""}};
-static const struct judgement world_bad = {
+static const struct verdict_rows world_bad = {
     .verdict = {.job_uid = "",
                 .outcome = "failed",
                 .plane = "control",
@@ -146,12 +146,12 @@ static inline struct world *world_new(uint64_t generation)
                                     .n_nodes = WORLD_NODES,
                                     .n_guests = WORLD_GUESTS,
                                     .n_jobs = WORLD_JOBS,
-                                    .n_spaces = WORLD_SPACES,
+                                    .n_namespaces = WORLD_NAMESPACES,
                                     .nodes = w->nodes,
                                     .guests = w->guests,
                                     .jobs = w->job_list,
                                     .objects = w->object_list,
-                                    .spaces = w->spaces,
+                                    .namespaces = w->namespaces,
                                     .n_drains = COUNT(w->drains),
                                     .drains = w->drains};
     world_control(w);

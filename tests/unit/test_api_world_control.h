@@ -68,15 +68,15 @@ static inline void world_documents(struct world *w)
     w->snapshot.drain_states[DRAIN_DRAINING] = 1;
     w->drains[0].guests[DRAIN_GUEST_MOVED] = w->drains[0].guests[DRAIN_GUEST_MOVING] = 2;
     w->drains[0].guests[DRAIN_GUEST_BLOCKED] = w->drains[0].blocked[BLOCK_NOT_MIGRATABLE] = 1;
-    TEXT_SET(w->spaces[0].name, "default");
-    w->spaces[0].launchers = 4;
-    w->spaces[0].memory_kib = 4194304;
-    w->spaces[0].vcpus = 8;
-    TEXT_SET(w->spaces[1].name, "prod");
-    w->spaces[1].labels = "{\"env\":\"prod\"}";
-    w->spaces[1].launchers = 1;
-    w->spaces[1].memory_kib = 1048576;
-    w->spaces[1].vcpus = 2;
+    TEXT_SET(w->namespaces[0].name, "default");
+    w->namespaces[0].launchers = 4;
+    w->namespaces[0].memory_kib = 4194304;
+    w->namespaces[0].vcpus = 8;
+    TEXT_SET(w->namespaces[1].name, "prod");
+    w->namespaces[1].labels = "{\"env\":\"prod\"}";
+    w->namespaces[1].launchers = 1;
+    w->namespaces[1].memory_kib = 1048576;
+    w->namespaces[1].vcpus = 2;
 }
 
 /* What the control plane adds to guests and nodes. */
@@ -97,12 +97,12 @@ static inline void world_control(struct world *w)
     w->guests[1].settings =
         "{\"evictionStrategy\":\"LiveMigrate\",\"nodeSelector\":{\"zone\":\"z1\"}}";
     TEXT_SET(w->guests[1].unmet_selector, "zone=z1");
-    w->guests[1].required = (struct required){
-        .is = REQUIRED_SOON, .hash = 7, .detail = "interface moved", .cures = true};
-    w->guests[1].required_since_ms = world_wall_ms - 5000;
-    w->guests[3].required = (struct required){
-        .is = REQUIRED_NOW, .hash = 8, .detail = "moved to another network", .cures = true};
-    w->guests[3].required_is_due = true;
+    w->guests[1].pending_change = (struct pending_change){
+        .is = PENDING_CHANGE_SOON, .hash = 7, .detail = "interface moved", .cures = true};
+    w->guests[1].change_since_ms = world_wall_ms - 5000;
+    w->guests[3].pending_change = (struct pending_change){
+        .is = PENDING_CHANGE_NOW, .hash = 8, .detail = "moved to another network", .cures = true};
+    w->guests[3].change_is_due = true;
     w->nodes[0].labels = "{\"kubernetes.io/hostname\":\"a\",\"rack\":\"r1\"}";
     w->nodes[0].taints = "[{\"key\":\"gpu\",\"value\":\"yes\",\"effect\":\"NoSchedule\"}]";
     w->nodes[0].outbound = 2;

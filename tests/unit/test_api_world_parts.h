@@ -16,7 +16,7 @@ enum {
     WORLD_GUESTS = 5,
     WORLD_JOBS = 4,
     WORLD_OBJECTS_MAX = 16,
-    WORLD_SPACES = 2,
+    WORLD_NAMESPACES = 2,
     WORLD_INCIDENTS = 2,
     WORLD_SPEC_MAX = 1024,
 };
@@ -33,7 +33,7 @@ struct world {
     struct snapshot_object objects[WORLD_OBJECTS_MAX];
     char specs[WORLD_OBJECTS_MAX][WORLD_SPEC_MAX], metadata[WORLD_OBJECTS_MAX][WORLD_SPEC_MAX];
     const struct snapshot_object *object_list[WORLD_OBJECTS_MAX];
-    struct snapshot_space spaces[WORLD_SPACES];
+    struct snapshot_namespace namespaces[WORLD_NAMESPACES];
     struct snapshot_drain drains[1];
     struct incident incidents[WORLD_INCIDENTS];
 };
@@ -128,10 +128,10 @@ static inline void world_start(struct snapshot_job *job)
     job->times.started_ms = job->times.created_ms + 1500;
     job->history.steps[job->history.n_steps++] =
         (struct job_step){PHASE_RUNNING, job->times.started_ms};
-    job->resolution.source = (struct snapshot_sight){HV_PRESENT, HV_STATE_RUNNING,
-                                                     HV_RUNNING_BOOTED, job->times.started_ms};
+    job->resolution.source = (struct snapshot_observation){
+        HV_PRESENT, HV_STATE_RUNNING, HV_RUNNING_BOOTED, job->times.started_ms};
     job->resolution.target =
-        (struct snapshot_sight){.presence = HV_UNREACHABLE, .at_ms = job->times.started_ms};
+        (struct snapshot_observation){.presence = HV_UNREACHABLE, .at_ms = job->times.started_ms};
 }
 
 static inline void world_sample(struct snapshot_job *job)

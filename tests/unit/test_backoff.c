@@ -4,7 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "engine/model/backoff.h"
+#include "engine/model/job/backoff.h"
 
 enum { JOBS_MAX = 16, END_MS = 1000000 };
 

@@ -3,11 +3,11 @@
 #include "tests/test.h"
 
 #include "bench/life.h"
-#include "engine/model/ledger.h"
+#include "engine/model/fleet/ledger.h"
 
 enum { DECISIONS = 2000, WAITING = 200 };
 
-static const struct life_size tiny = {.hosts = 20, .guests = 600, .spaces = 6, .running = 8};
+static const struct life_size tiny = {.hosts = 20, .guests = 600, .namespaces = 6, .running = 8};
 
 static void a_life_has_everything_that_is_measured(void **state)
 {

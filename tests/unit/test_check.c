@@ -202,7 +202,7 @@ static void the_policy_that_applies_is_named_and_the_others_say_why_not(void **s
     struct stage s;
     begin(&s);
     assert_true(labels_set(&s.guest->labels, "app", "db"));
-    assert_true(labels_set(&s.guest->space->labels, "env", "prod"));
+    assert_true(labels_set(&s.guest->namespace->labels, "env", "prod"));
     (void)document(&s, OBJECT_POLICY, "", "weak",
                    "{\"selectors\":{\"namespaceSelector\":{\"env\":\"prod\"}}}");
     (void)document(&s, OBJECT_POLICY, "", "strong",

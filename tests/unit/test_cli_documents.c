@@ -7,7 +7,7 @@
 #include <unistd.h>
 
 #include "base/text.h"
-#include "cli/documents.h"
+#include "cli/common/documents.h"
 
 #define POLICY(name)                                                                             \
     "apiVersion: migrations.kubevirt.io/v1alpha1\nkind: MigrationPolicy\nmetadata: {name: " name \

@@ -4,10 +4,10 @@
 #include "base/human.h"
 #include "base/own.h"
 #include "base/text.h"
-#include "cli/client.h"
-#include "cli/kinds.h"
-#include "cli/table.h"
-#include "cli/wait.h"
+#include "cli/common/client.h"
+#include "cli/common/kinds.h"
+#include "cli/common/table.h"
+#include "cli/common/wait.h"
 
 static void sizes_are_short_and_binary(void **state)
 {
@@ -398,7 +398,7 @@ static void a_migration_object_becomes_progress(void **state)
     assert_int_equal(p.total, 100);
     assert_int_equal(p.dirty_bps, 5);
     assert_int_equal(p.rate_bps, 6);
-    assert_int_equal(p.pass, 3);
+    assert_int_equal(p.iteration, 3);
     assert_int_equal(p.throttle_percent, 20);
     assert_int_equal(p.eta_ms, 1500);
     assert_int_equal(progress_percent(&p), 75);

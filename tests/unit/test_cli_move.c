@@ -4,9 +4,9 @@
 #include <string.h>
 
 #include "base/own.h"
-#include "cli/columns.h"
-#include "cli/pages.h"
-#include "engine/model/phase.h"
+#include "cli/pages/columns.h"
+#include "cli/pages/pages.h"
+#include "engine/model/job/phase.h"
 
 static const struct paper plain = {TABLE_WIDTH, false};
 

@@ -4,9 +4,9 @@
 #include <string.h>
 
 #include "base/own.h"
-#include "cli/columns.h"
-#include "cli/drain_watch.h"
-#include "cli/pages.h"
+#include "cli/pages/columns.h"
+#include "cli/pages/drain_watch.h"
+#include "cli/pages/pages.h"
 
 static const struct paper plain = {TABLE_WIDTH, false};
 
@@ -244,7 +244,7 @@ static void only_a_drain_that_works_is_watched_on(void **state)
         bool settled;
     } rows[] = {
 #define DRAIN(id, name, final, help) {name, !(#id[0] == 'D')},
-#include "engine/model/drain.def"
+#include "engine/model/objects/drain.def"
 #undef DRAIN
     };
     for (size_t i = 0; i < COUNT(rows); i++) {

@@ -18,7 +18,7 @@
 #include "base/clock.h"
 #include "base/own.h"
 #include "base/text.h"
-#include "cli/cli.h"
+#include "cli/common/cli.h"
 
 struct appliance {
     pid_t pid;

@@ -10,17 +10,17 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-#include "appliance/relay.h"
+#include "appliance/scenario.h"
 #include "appliance/self.h"
-#include "appliance/world.h"
+#include "appliance/wiring.h"
 #include "base/clock.h"
 #include "base/own.h"
 #include "base/text.h"
-#include "cli/cli.h"
-#include "cli/client.h"
-#include "cli/table.h"
-#include "cli/view.h"
-#include "cli/wait.h"
+#include "cli/common/cli.h"
+#include "cli/common/client.h"
+#include "cli/common/table.h"
+#include "cli/common/view.h"
+#include "cli/common/wait.h"
 #include "store/sqlite.h"
 #include "tests/unit/test_cli_rig.h"
 
@@ -291,9 +291,9 @@ static void every_loss_is_counted_under_its_own_name(void **state)
     const struct collector_stats collector = {.samples = 100, .posts_dropped = 7};
     const struct engine_stats engine = {.posts_dropped = 5};
     const struct store_stats store = {.samples_dropped = 3};
-    const struct desk_stats desk = {.judged = 90, .failures = 2, .queue = 11};
+    const struct analysis_stats analysis = {.judged = 90, .failures = 2, .queue = 11};
     struct exporter_self self;
-    self_fill(&collector, &engine, &store, &desk, &self);
+    self_fill(&collector, &engine, &store, &analysis, &self);
     assert_int_equal(self.samples, 100);
     assert_int_equal(self.samples_dropped, 3);
     assert_int_equal(self.collector_drops, 7);
@@ -314,11 +314,11 @@ static bool load(const char *text, struct err *err)
 {
     char file[32];
     const struct hv_event_sink events = {on_event, NULL};
-    struct world world = {0};
+    struct scenario scenario = {0};
     write_file(file, text);
     OWNED(sim) sim = sim_new(1, 0, &events, err);
-    bool loaded = world_load(file, sim, &world, err);
-    world_fini(&world);
+    bool loaded = scenario_load(file, sim, &scenario, err);
+    scenario_fini(&scenario);
     (void)unlink(file);
     return loaded;
 }
@@ -337,23 +337,23 @@ static void the_demo_world_has_a_policy_a_quota_and_a_guest_that_stays(void **st
 {
     (void)state;
     struct err err = {0};
-    struct world world;
+    struct scenario scenario;
     const struct hv_event_sink events = {on_event, NULL};
     OWNED(sim) sim = sim_new(1, 0, &events, &err);
-    assert_true(world_load("demo", sim, &world, &err));
-    assert_int_equal(world.n_hosts, 2);
-    assert_string_equal(world.hosts[1].uri, "sim://ferry-b");
+    assert_true(scenario_load("demo", sim, &scenario, &err));
+    assert_int_equal(scenario.n_hosts, 2);
+    assert_string_equal(scenario.hosts[1].uri, "sim://ferry-b");
     assert_int_equal(sim_guest_count(sim), 5);
-    assert_string_equal(world.host_labels[1], "{\"zone\":\"b\"}");
-    assert_int_equal(world.n_objects, 2);
-    assert_int_equal(world.objects[0].kind, OBJECT_POLICY);
-    assert_int_equal(world.objects[1].kind, OBJECT_QUOTA);
+    assert_string_equal(scenario.host_labels[1], "{\"zone\":\"b\"}");
+    assert_int_equal(scenario.n_objects, 2);
+    assert_int_equal(scenario.objects[0].kind, OBJECT_POLICY);
+    assert_int_equal(scenario.objects[1].kind, OBJECT_QUOTA);
     OWNED(store) store = store_sqlite_open(NULL, &err);
-    assert_true(world_seed(&world, store, 5, &err));
+    assert_true(scenario_seed(&scenario, store, 5, &err));
     unsigned seen = 0;
     assert_true(store->ops->each_object(store, count_object, &seen, &err));
     assert_int_equal(seen, 2);
-    world_fini(&world);
+    scenario_fini(&scenario);
 }
 
 static void a_wrong_world_is_told_where_and_what(void **state)
@@ -399,25 +399,25 @@ static bool answer_cancel(void *ctx, const char *ns, const char *name, const cha
                           bool remove, struct err *err)
 {
     (void)ns, (void)name, (void)requester, (void)remove, (void)err;
-    struct relay *relay = ctx;
-    assert_int_equal(relay_waiting(relay), 1);
-    relay_close(relay); /* a stop that begins while this request is inside */
+    struct wiring *wiring = ctx;
+    assert_int_equal(wiring_waiting(wiring), 1);
+    wiring_close(wiring); /* a stop that begins while this request is inside */
     return true;
 }
 
 static void a_closed_relay_refuses_but_lets_requests_inside_finish(void **state)
 {
     (void)state;
-    struct relay relay = {0};
+    struct wiring wiring = {0};
     struct err err = {0};
-    relay.requests = (struct engine_requests){.ctx = &relay, .cancel = answer_cancel};
-    struct engine_requests door = relay_requests(&relay);
+    wiring.requests = (struct engine_requests){.ctx = &wiring, .cancel = answer_cancel};
+    struct engine_requests door = wiring_requests(&wiring);
     assert_true(door.cancel(door.ctx, "", "", "", false, &err));
-    assert_int_equal(relay_waiting(&relay), 0);
+    assert_int_equal(wiring_waiting(&wiring), 0);
     assert_false(door.cancel(door.ctx, "", "", "", false, &err));
     assert_int_equal(err.code, ERR_UNREACHABLE);
-    assert_int_equal(relay_waiting(&relay), 0);
-    relay_fini(&relay);
+    assert_int_equal(wiring_waiting(&wiring), 0);
+    wiring_fini(&wiring);
 }
 
 TEST_FILE(test_cli_serve)

@@ -9,7 +9,7 @@ static size_t n_stats(const struct stage *s)
 }
 static size_t n_states(const struct stage *s)
 {
-    return s->n_of[HV_CALL_LOOK];
+    return s->n_of[HV_CALL_DOMAIN_STATE];
 }
 static struct collector_stats stats_of(struct stage *s)
 {
@@ -31,7 +31,7 @@ static void a_watch_looks_before_it_asks(void **state)
     stage_step(s);
     assert_int_equal(n_states(s), 1);
     assert_int_equal(n_stats(s), 0);
-    stage_answer_look(s, HV_PRESENT, HV_STATE_RUNNING, HV_RUNNING_BOOTED);
+    stage_answer_state(s, HV_PRESENT, HV_STATE_RUNNING, HV_RUNNING_BOOTED);
     assert_int_equal(n_stats(s), 1);
     assert_string_equal(s->asks[1].request.host, HOST_A);
     assert_string_equal(s->asks[1].request.guest, GUEST_1);
@@ -50,7 +50,7 @@ static void a_first_look_that_fails_or_never_comes_does_not_cost_the_samples(voi
 
     assert_true(collector_watch(s->c, "job-2", HOST_B, GUEST_2, 0, &err));
     stage_step(s);
-    stage_answer_error(s, HV_CALL_LOOK, ERR_UNREACHABLE, 0);
+    stage_answer_error(s, HV_CALL_DOMAIN_STATE, ERR_UNREACHABLE, 0);
     assert_int_equal(n_stats(s), 2);
 }
 
@@ -241,8 +241,8 @@ static void quick_passes_mean_near_the_end_and_a_flood_of_them_is_bounded(void *
     stage_watch(s, job, 0);
     answer_copying(s, MIB, 900 * MIB);
     stage_run(s, 100);
-    for (int pass = 1; pass <= 3; pass++) {
-        stage_event(s, HV_EVENT_ITERATION, HOST_A, GUEST_1, pass, 0);
+    for (int iteration = 1; iteration <= 3; iteration++) {
+        stage_event(s, HV_EVENT_ITERATION, HOST_A, GUEST_1, iteration, 0);
         answer_copying(s, MIB, 900 * MIB);
         stage_run(s, 90);
     }

@@ -59,13 +59,13 @@ static inline void stage_answer_stats(struct stage *s, const struct hv_job_stats
     stage_send(a, &reply);
     stage_step(s);
 }
-static inline void stage_answer_look(struct stage *s, enum hv_presence presence, int state,
-                                     int reason)
+static inline void stage_answer_state(struct stage *s, enum hv_presence presence, int state,
+                                      int reason)
 {
-    struct stage_ask *a = stage_open(s, HV_CALL_LOOK);
+    struct stage_ask *a = stage_open(s, HV_CALL_DOMAIN_STATE);
     assert_non_null(a);
     struct hv_reply reply = stage_reply(s, a);
-    reply.with.sight = (struct hv_sight){
+    reply.with.observation = (struct hv_observation){
         .presence = presence, .state = state, .reason = reason, .at_ms = s->clock.now_ms};
     stage_send(a, &reply);
     stage_step(s);
@@ -121,16 +121,16 @@ static inline void stage_answer_stored(struct stage *s, const char *text)
     stage_send(a, &reply);
     stage_step(s);
 }
-static inline void stage_answer_abilities(struct stage *s, uint64_t hash, uint64_t free_pages)
+static inline void stage_answer_capabilities(struct stage *s, uint64_t hash, uint64_t free_pages)
 {
-    struct stage_ask *a = stage_open(s, HV_CALL_HOST_ABILITIES);
+    struct stage_ask *a = stage_open(s, HV_CALL_HOST_CAPABILITIES);
     assert_non_null(a);
     struct hv_reply reply = stage_reply(s, a);
-    reply.with.abilities = calloc(1, sizeof *reply.with.abilities);
-    assert_non_null(reply.with.abilities);
-    reply.with.abilities->hash = hash;
-    reply.with.abilities->n_pages = 1;
-    reply.with.abilities->pages[0] = (struct hv_pages){2048, 512, free_pages};
+    reply.with.capabilities = calloc(1, sizeof *reply.with.capabilities);
+    assert_non_null(reply.with.capabilities);
+    reply.with.capabilities->hash = hash;
+    reply.with.capabilities->n_pages = 1;
+    reply.with.capabilities->pages[0] = (struct hv_pages){2048, 512, free_pages};
     stage_send(a, &reply);
     stage_step(s);
 }
@@ -180,7 +180,7 @@ static inline void stage_watch(struct stage *s, const char *job_uid, int64_t nex
     struct err err = {0};
     assert_true(collector_watch(s->c, job_uid, HOST_A, GUEST_1, next_seq, &err));
     stage_step(s);
-    stage_answer_look(s, HV_PRESENT, HV_STATE_RUNNING, HV_RUNNING_BOOTED);
+    stage_answer_state(s, HV_PRESENT, HV_STATE_RUNNING, HV_RUNNING_BOOTED);
 }
 
 #endif

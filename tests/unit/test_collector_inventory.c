@@ -260,7 +260,7 @@ static void a_lost_connection_event_is_made_good_by_the_next_list(void **state)
     assert_false(collector_watch(s->c, "job-1", HOST_A, GUEST_1, 0, &err));
     assert_int_equal(err.code, ERR_LIMIT);
     err = (struct err){0};
-    assert_false(collector_look(s->c, 1, HOST_A, GUEST_1, &err));
+    assert_false(collector_query_state(s->c, 1, HOST_A, GUEST_1, &err));
     assert_int_equal(err.code, ERR_LIMIT);
     struct collector_stats stats;
     collector_stats(s->c, &stats);
@@ -328,7 +328,7 @@ static void *post_from_elsewhere(void *arg)
     for (uint64_t i = 0; i < POSTS_EACH; i++) {
         struct err err = {0};
         stage_post_event(p->s, HV_EVENT_LIFECYCLE, HOST_A, GUEST_1, HV_LIFECYCLE_STARTED, 0);
-        if (i % 50 == 0 && collector_look(p->s->c, p->first_id + i, HOST_A, GUEST_1, &err))
+        if (i % 50 == 0 && collector_query_state(p->s->c, p->first_id + i, HOST_A, GUEST_1, &err))
             p->asked++;
         if (i % 100 == 0)
             collector_stats(p->s->c, &stats);
@@ -361,7 +361,7 @@ static void posts_from_many_threads_all_arrive(void **state)
     stage_run(s, 15000); /* nobody answers */
     assert_int_equal(s->n_events, POSTERS * POSTS_EACH);
     assert_int_equal(asked, POSTERS * POSTS_EACH / 50);
-    assert_int_equal(s->n_looks, asked);
+    assert_int_equal(s->n_observed, asked);
 }
 
 TEST_FILE(test_collector_inventory)

@@ -70,7 +70,7 @@ static void deadlines_come_out_in_order_whatever_was_moved(void **state)
     }
     size_t left = 0;
     for (size_t i = 0; i < N; i++)
-        left += dues[i].place != 0;
+        left += dues[i].position != 0;
     assert_int_equal(left, heap.n);
     int64_t last_ms = -1;
     for (struct due *due = due_first(&heap); due != NULL; due = due_first(&heap)) {

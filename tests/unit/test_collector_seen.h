@@ -22,10 +22,10 @@ struct stage_ask {
     int64_t at_ms;
     bool answered;
 };
-struct stage_look {
+struct stage_observed {
     uint64_t id;
     char host[HV_HOST_MAX];
-    struct hv_sight sight;
+    struct hv_observation observation;
     enum err_code code;
 };
 struct stage {
@@ -40,8 +40,8 @@ struct stage {
     size_t n_of[HV_CALL_COUNT];
 
     struct sample samples[STAGE_SEEN_MAX];
-    struct stage_look looks[STAGE_SEEN_MAX];
-    size_t n_samples, n_looks, n_connected, n_lost, n_facts, n_lists, n_events;
+    struct stage_observed observed[STAGE_SEEN_MAX];
+    size_t n_samples, n_observed, n_connected, n_lost, n_facts, n_lists, n_events;
     size_t guests_in_last_list;
     size_t samples_at_last_event; /* order of sample and event */
     size_t n_definitions;
@@ -49,8 +49,8 @@ struct stage {
     int keeps_snapshots, snapshots; /* of the guest that is read; as told */
     bool loses_definitions;         /* the sink cannot keep them */
     bool lists_persistent;          /* guests of the lists to come */
-    size_t n_abilities;
-    bool loses_abilities;
+    size_t n_capabilities;
+    bool loses_capabilities;
     uint64_t free_pages; /* of the newest */
 };
 
@@ -100,15 +100,16 @@ static inline void stage_on_event(void *ctx, const struct hv_event *event)
     s->n_events++;
     s->samples_at_last_event = s->n_samples;
 }
-static inline void stage_on_look(void *ctx, uint64_t id, const char *host, const char *guest,
-                                 const struct hv_sight *sight, const struct err *err)
+static inline void stage_on_observed(void *ctx, uint64_t id, const char *host, const char *guest,
+                                     const struct hv_observation *observation,
+                                     const struct err *err)
 {
     struct stage *s = ctx;
     (void)guest;
-    assert_true(s->n_looks < STAGE_SEEN_MAX);
-    struct stage_look *look = &s->looks[s->n_looks++];
-    *look = (struct stage_look){.id = id, .sight = *sight, .code = err->code};
-    TEXT_SET(look->host, host);
+    assert_true(s->n_observed < STAGE_SEEN_MAX);
+    struct stage_observed *one = &s->observed[s->n_observed++];
+    *one = (struct stage_observed){.id = id, .observation = *observation, .code = err->code};
+    TEXT_SET(one->host, host);
 }
 
 static inline bool stage_on_definition(void *ctx, const char *host, const char *guest,
@@ -121,16 +122,16 @@ static inline bool stage_on_definition(void *ctx, const char *host, const char *
                    stored_xml != NULL ? " stored " : "", stored_xml != NULL ? stored_xml : "");
     return !s->loses_definitions;
 }
-static inline bool stage_on_abilities(void *ctx, const char *host,
-                                      struct hv_abilities *take_abilities)
+static inline bool stage_on_capabilities(void *ctx, const char *host,
+                                         struct hv_capabilities *take_capabilities)
 {
     struct stage *s = ctx;
     (void)host;
-    s->n_abilities++;
-    s->free_pages = take_abilities->pages[0].free;
-    if (!s->loses_abilities)
-        hv_abilities_free(take_abilities);
-    return !s->loses_abilities;
+    s->n_capabilities++;
+    s->free_pages = take_capabilities->pages[0].free;
+    if (!s->loses_capabilities)
+        hv_capabilities_free(take_capabilities);
+    return !s->loses_capabilities;
 }
 
 #endif

@@ -154,7 +154,7 @@ static void a_migration_is_seen_from_its_first_pass_to_its_end(void **state)
 static void add_fault(struct world *w, enum sim_fault_kind kind, int64_t duration_ms)
 {
     struct err err = {0};
-    struct sim_fault fault = {.kind = kind, .after_pass_ms = 2000, .duration_ms = duration_ms};
+    struct sim_fault fault = {.kind = kind, .after_iteration_ms = 2000, .duration_ms = duration_ms};
     TEXT_SET(fault.host, "a");
     TEXT_SET(fault.guest, GUEST);
     assert_true(sim_add_fault(w->sim, &fault, &err));

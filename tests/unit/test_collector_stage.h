@@ -28,9 +28,9 @@ static inline struct stage *stage_new(struct recorder *recorder,
                                   stage_on_facts,
                                   stage_on_guests,
                                   stage_on_event,
-                                  stage_on_look,
+                                  stage_on_observed,
                                   stage_on_definition,
-                                  stage_on_abilities};
+                                  stage_on_capabilities};
     struct err err = {0};
     s->c =
         collector_new(config == NULL ? &defaults : config, &s->clock.clock, recorder, &sink, &err);

@@ -10,7 +10,7 @@ static size_t n_stats(const struct stage *s)
 }
 static size_t n_states(const struct stage *s)
 {
-    return s->n_of[HV_CALL_LOOK];
+    return s->n_of[HV_CALL_DOMAIN_STATE];
 }
 static struct collector_stats stats_of(struct stage *s)
 {
@@ -41,14 +41,14 @@ static void an_adopted_guest_in_its_blackout_is_not_asked_for_statistics(void **
     struct err err = {0};
     assert_true(collector_watch(s->c, job, HOST_A, GUEST_1, 7, &err));
     stage_step(s);
-    stage_answer_look(s, HV_PRESENT, HV_STATE_PAUSED, HV_PAUSED_MIGRATION);
+    stage_answer_state(s, HV_PRESENT, HV_STATE_PAUSED, HV_PAUSED_MIGRATION);
     for (int i = 0; i < 10; i++) {
         stage_run(s, 400);
-        stage_answer_look(s, HV_PRESENT, HV_STATE_PAUSED, HV_PAUSED_MIGRATION);
+        stage_answer_state(s, HV_PRESENT, HV_STATE_PAUSED, HV_PAUSED_MIGRATION);
     }
     assert_int_equal(n_stats(s), 0);
     stage_run(s, 400);
-    stage_answer_look(s, HV_PRESENT, HV_STATE_RUNNING, HV_RUNNING_UNPAUSED);
+    stage_answer_state(s, HV_PRESENT, HV_STATE_RUNNING, HV_RUNNING_UNPAUSED);
     assert_int_equal(n_stats(s), 1);
 }
 
@@ -64,7 +64,7 @@ static void a_call_older_than_patience_ends_the_questions(void **state)
     assert_int_equal(stats_of(s).stalled_watches, 1);
     assert_int_equal(n_states(s), 2);
     for (int i = 0; i < 20; i++) { /* the state is asked every 400 ms, one at a time */
-        stage_answer_look(s, HV_PRESENT, HV_STATE_PAUSED, HV_PAUSED_MIGRATION);
+        stage_answer_state(s, HV_PRESENT, HV_STATE_PAUSED, HV_PAUSED_MIGRATION);
         stage_event(s, HV_EVENT_ITERATION, HOST_A, GUEST_1, i, 0);
         stage_run(s, 400);
         assert_int_equal(n_states(s), i + 3);
@@ -77,7 +77,7 @@ static void a_running_guest_is_not_asked_while_the_old_call_hangs(void **state)
     (void)state;
     OWNED(stage) s = stalled_stage();
     for (int i = 0; i < 5; i++) {
-        stage_answer_look(s, HV_PRESENT, HV_STATE_RUNNING, HV_RUNNING_BOOTED);
+        stage_answer_state(s, HV_PRESENT, HV_STATE_RUNNING, HV_RUNNING_BOOTED);
         assert_int_equal(n_states(s), i + 2); /* no hurry */
         stage_run(s, 400);
     }
@@ -89,12 +89,12 @@ static void questions_go_on_when_the_call_came_back_and_the_guest_runs(void **st
 {
     (void)state;
     OWNED(stage) s = stalled_stage();
-    stage_answer_look(s, HV_PRESENT, HV_STATE_RUNNING, HV_RUNNING_BOOTED);
+    stage_answer_state(s, HV_PRESENT, HV_STATE_RUNNING, HV_RUNNING_BOOTED);
     answer_copying(s, 5 * MIB, 900 * MIB); /* what it brings is still a measurement */
     assert_int_equal(s->n_samples, 1);
     assert_int_equal(n_stats(s), 1);
     assert_int_equal(n_states(s), 3); /* looked again at once */
-    stage_answer_look(s, HV_PRESENT, HV_STATE_RUNNING, HV_RUNNING_BOOTED);
+    stage_answer_state(s, HV_PRESENT, HV_STATE_RUNNING, HV_RUNNING_BOOTED);
     assert_int_equal(n_stats(s), 2);
     assert_int_equal(stats_of(s).stalled_watches, 0);
 }
@@ -105,11 +105,11 @@ static void a_call_that_came_back_into_a_blackout_is_not_followed_by_another(voi
     OWNED(stage) s = stalled_stage();
     stage_answer_error(s, HV_CALL_JOB_STATS, ERR_HYPERVISOR, 68);
     for (int i = 0; i < 5; i++) {
-        stage_answer_look(s, HV_PRESENT, HV_STATE_PAUSED, HV_PAUSED_MIGRATION);
+        stage_answer_state(s, HV_PRESENT, HV_STATE_PAUSED, HV_PAUSED_MIGRATION);
         stage_run(s, 400);
     }
     assert_int_equal(n_stats(s), 1);
-    stage_answer_look(s, HV_PRESENT, HV_STATE_PAUSED, HV_PAUSED_USER); /* a user's pause is none */
+    stage_answer_state(s, HV_PRESENT, HV_STATE_PAUSED, HV_PAUSED_USER); /* a user's pause is none */
     assert_int_equal(n_stats(s), 2);
 }
 
@@ -118,9 +118,9 @@ static void a_guest_that_is_gone_or_cannot_be_seen_is_only_looked_for(void **sta
     (void)state;
     OWNED(stage) s = stalled_stage();
     stage_answer_error(s, HV_CALL_JOB_STATS, ERR_UNREACHABLE, 0);
-    stage_answer_look(s, HV_ABSENT, 0, 0);
+    stage_answer_state(s, HV_ABSENT, 0, 0);
     stage_run(s, 400);
-    stage_answer_error(s, HV_CALL_LOOK, ERR_UNREACHABLE, 0);
+    stage_answer_error(s, HV_CALL_DOMAIN_STATE, ERR_UNREACHABLE, 0);
     stage_run(s, 400);
     assert_int_equal(n_stats(s), 1);
     assert_int_equal(n_states(s), 4);
@@ -138,11 +138,11 @@ static void a_lost_reply_heals(void **state)
     stage_run(s, 1); /* nor is the look: asked again after 15 s */
     assert_int_equal(n_states(s), 3);
     while (s->clock.now_ms - lost->at_ms < 60000) {
-        stage_answer_look(s, HV_PRESENT, HV_STATE_RUNNING, HV_RUNNING_BOOTED);
+        stage_answer_state(s, HV_PRESENT, HV_STATE_RUNNING, HV_RUNNING_BOOTED);
         assert_int_equal(n_stats(s), 1);
         stage_run(s, 400);
     }
-    stage_answer_look(s, HV_PRESENT, HV_STATE_RUNNING, HV_RUNNING_BOOTED);
+    stage_answer_state(s, HV_PRESENT, HV_STATE_RUNNING, HV_RUNNING_BOOTED);
     assert_int_equal(n_stats(s), 2);
     assert_int_equal(s->n_samples, 0);
     stage_send(lost, &reply); /* it comes after all: nobody waits for it any more */
@@ -167,11 +167,11 @@ static void switch_over_ends_the_questions(void **state)
     stage_run(s, 1);
     assert_int_equal(n_states(s), 2);
     assert_int_equal(stats_of(s).stalled_watches, 0);
-    stage_answer_look(s, HV_PRESENT, HV_STATE_PAUSED, HV_PAUSED_MIGRATION);
+    stage_answer_state(s, HV_PRESENT, HV_STATE_PAUSED, HV_PAUSED_MIGRATION);
     stage_run(s, 350);
     stage_event(s, HV_EVENT_LIFECYCLE, HOST_A, GUEST_1, HV_LIFECYCLE_RESUMED, 0);
     assert_int_equal(n_states(s), 3); /* it failed and the guest runs again: look at once */
-    stage_answer_look(s, HV_PRESENT, HV_STATE_RUNNING, HV_RUNNING_UNPAUSED);
+    stage_answer_state(s, HV_PRESENT, HV_STATE_RUNNING, HV_RUNNING_UNPAUSED);
     assert_int_equal(n_stats(s), 2);
 }
 
@@ -180,10 +180,11 @@ static void a_look_from_before_the_switch_over_is_not_believed(void **state)
     (void)state;
     OWNED(stage) s = stalled_stage();
     answer_copying(s, MIB, 900 * MIB);
-    struct stage_ask *before = stage_open(s, HV_CALL_LOOK);
+    struct stage_ask *before = stage_open(s, HV_CALL_DOMAIN_STATE);
     stage_event(s, HV_EVENT_LIFECYCLE, HOST_A, GUEST_1, HV_LIFECYCLE_SUSPENDED, 1);
     struct hv_reply reply = stage_reply(s, before);
-    reply.with.sight = (struct hv_sight){.presence = HV_PRESENT, .state = HV_STATE_RUNNING};
+    reply.with.observation =
+        (struct hv_observation){.presence = HV_PRESENT, .state = HV_STATE_RUNNING};
     stage_send(before, &reply);
     stage_run(s, 399);
     assert_int_equal(n_stats(s), 1);
@@ -233,7 +234,7 @@ static void a_new_watch_waits_for_the_hanging_call_of_the_old_one(void **state)
     assert_int_equal(n_stats(s), 1);
     answer_copying(s, MIB, MIB);
     assert_int_equal(s->n_samples, 0); /* asked for another job */
-    stage_answer_look(s, HV_PRESENT, HV_STATE_RUNNING, HV_RUNNING_BOOTED);
+    stage_answer_state(s, HV_PRESENT, HV_STATE_RUNNING, HV_RUNNING_BOOTED);
     assert_int_equal(n_stats(s), 2);
     answer_copying(s, MIB, MIB);
     assert_int_equal(s->n_samples, 1);

@@ -140,7 +140,7 @@ static void what_is_not_said_is_kubevirts_default(void **state)
     migration_config_default(&fallback);
 #define SETTING(id, type, json, value, low, high, policy, help) \
     assert_true(c->migration.id == fallback.id);
-#include "engine/model/migration_config.def"
+#include "engine/model/settings/migration_config.def"
 #undef SETTING
     assert_int_equal(c->sample_ms, 0);
 }
@@ -376,7 +376,7 @@ static const struct {
 #define VALUE_REAL "1", "real"
 #define VALUE_WORD "-", "nonsense"
 #define SETTING(id, type, json, value, low, high, policy, help) {json, VALUE_##type},
-#include "engine/model/migration_config.def"
+#include "engine/model/settings/migration_config.def"
 #undef SETTING
 };
 

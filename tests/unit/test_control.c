@@ -26,7 +26,7 @@ static void a_waiting_job_goes_on_when_its_target_comes_back(void **state)
     struct core_world *w = core_new();
     core_connect(w, "h2", false);
     core_create(w);
-    core_pass(w, 10000);
+    core_advance(w, 10000);
     core_connect(w, "h2", true);
     core_settle(w);
     core_expect(w, PHASE_PENDING, OUTCOME_NONE, GUEST_AT_UNKNOWN); /* who is there is not known */
@@ -42,7 +42,7 @@ static void a_wait_has_a_deadline(void **state)
     struct core_world *w = core_new();
     core_connect(w, "h2", false);
     core_create(w);
-    core_pass(w, 301000);
+    core_advance(w, 301000);
     core_expect(w, PHASE_FAILED, OUTCOME_FAILED, GUEST_AT_SOURCE);
     assert_non_null(strstr(core_job(w)->result.failure_reason, "300 s"));
     core_free(w);
@@ -78,14 +78,14 @@ static void a_running_migration_is_adopted_and_followed_to_its_end(void **state)
     struct core_world *w = core_moving();
     w->job_type = HV_JOB_UNBOUNDED;
     restart(w);
-    core_pass(w, 2000);
+    core_advance(w, 2000);
     core_expect(w, PHASE_RUNNING, OUTCOME_NONE, GUEST_AT_UNKNOWN);
     assert_true(core_job(w)->adopted);
     assert_false(core_job(w)->resolving); /* it is seen moving */
     assert_int_equal(w->migrates, 1);     /* never blindly repeated */
     w->source = CORE_ABSENT;
     w->target = CORE_ARRIVED;
-    core_pass(w, 2000);
+    core_advance(w, 2000);
     core_expect(w, PHASE_SUCCEEDED, OUTCOME_SUCCEEDED, GUEST_AT_TARGET);
     core_free(w);
 }
@@ -96,7 +96,7 @@ static void a_migration_that_ended_while_we_were_away_gets_its_outcome(void **st
     struct core_world *w = core_moving();
     w->target = CORE_ABSENT;
     restart(w);
-    core_pass(w, 3000);
+    core_advance(w, 3000);
     core_expect(w, PHASE_FAILED, OUTCOME_FAILED, GUEST_AT_SOURCE);
     assert_int_equal(w->migrates, 1);
     core_free(w);
@@ -111,7 +111,7 @@ static void a_recorded_call_that_was_never_made_is_made_after_proof(void **state
     int64_t epoch = core_job(w)->epoch;
     restart(w);
     assert_int_equal(w->migrates, 1); /* not before the proof has stood for a while */
-    core_pass(w, 3000);
+    core_advance(w, 3000);
     assert_int_equal(w->migrates, 2);
     assert_int_equal(core_job(w)->epoch, epoch + 1);
     core_free(w);
@@ -124,7 +124,7 @@ static void an_adopted_job_waits_for_a_source_it_cannot_see(void **state)
     core_create(w);
     w->source = CORE_BLIND;
     restart(w);
-    core_pass(w, 60000);
+    core_advance(w, 60000);
     assert_int_equal(w->migrates, 1);
     core_expect(w, PHASE_TARGET_READY, OUTCOME_NONE, GUEST_AT_UNKNOWN);
     core_free(w);
@@ -136,13 +136,13 @@ static void an_abort_of_an_adopted_migration_works(void **state)
     struct core_world *w = core_moving();
     w->job_type = HV_JOB_UNBOUNDED;
     restart(w);
-    core_pass(w, 1000);
+    core_advance(w, 1000);
     core_cancel(w);
     assert_int_equal(w->aborts, 1);
     w->job_type = HV_JOB_NONE;
     w->target = CORE_ABSENT;
     core_returns(w, HV_CALL_ABORT, ERR_NONE);
-    core_pass(w, 3000);
+    core_advance(w, 3000);
     core_expect(w, PHASE_FAILED, OUTCOME_ABORTED, GUEST_AT_SOURCE);
     assert_int_equal(core_job(w)->abort.status, ABORT_SUCCEEDED);
     core_free(w);
@@ -169,11 +169,11 @@ static void a_job_that_is_ending_is_not_over(void **state)
     struct core_world *w = core_moving();
     w->job_type = HV_JOB_FAILED; /* aborted, but the source has not let go of it */
     restart(w);
-    core_pass(w, 10000);
+    core_advance(w, 10000);
     core_expect(w, PHASE_RUNNING, OUTCOME_NONE, GUEST_AT_UNKNOWN);
     w->job_type = HV_JOB_NONE;
     w->target = CORE_ABSENT;
-    core_pass(w, 3000);
+    core_advance(w, 3000);
     core_expect(w, PHASE_FAILED, OUTCOME_FAILED, GUEST_AT_SOURCE);
     core_free(w);
 }
@@ -187,7 +187,7 @@ static void a_backup_on_the_source_is_not_taken_for_our_migration(void **state)
     w->target = CORE_ABSENT;
     restart(w);
     core_cancel(w);
-    core_pass(w, 4000);
+    core_advance(w, 4000);
     assert_int_equal(w->aborts, 0); /* what runs there is not ours to stop */
     core_expect(w, PHASE_FAILED, OUTCOME_FAILED, GUEST_AT_SOURCE);
     core_free(w);
@@ -202,7 +202,7 @@ static void a_call_made_again_asks_for_what_the_guest_is_now(void **state)
     assert_true(core_job(w)->call.flags & HV_MIGRATE_PAUSED);
     w->source = CORE_RUNS; /* its user let it run again */
     restart(w);
-    core_pass(w, 3000);
+    core_advance(w, 3000);
     assert_int_equal(w->migrates, 2);
     assert_false(core_job(w)->call.flags & HV_MIGRATE_PAUSED);
     core_free(w);

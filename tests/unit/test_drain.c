@@ -2,7 +2,7 @@
 #include "tests/unit/test_drain_laws.h"
 
 #include "engine/data/expect.h"
-#include "engine/model/backoff.h"
+#include "engine/model/job/backoff.h"
 
 /* ---- moving ---- */
 

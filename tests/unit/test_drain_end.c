@@ -395,8 +395,8 @@ static void one_seed(uint64_t seed)
             break;
     }
     if (w.drain->drain->state == DRAIN_SUCCEEDED)
-        for (struct place *place = world_node(&w, 0)->places; place; place = place->next_here)
-            assert_false(place_is_up(place));
+        for (struct domain *domain = world_node(&w, 0)->domains; domain; domain = domain->next_here)
+            assert_false(domain_is_up(domain));
     bool cancelled = !drain_is_final(w.drain->drain->state);
     drain_cancel(w.f, w.drain, "me", w.now, &w.fx);
     check_laws(&w);

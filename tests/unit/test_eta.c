@@ -5,7 +5,7 @@
 #include <stdio.h>
 
 #include "base/own.h"
-#include "engine/model/eta.h"
+#include "engine/model/forecast/eta.h"
 #include "tests/unit/test_monitor_world.h"
 
 /* ---- stories: what moves the end, and what is said ---- */
@@ -13,13 +13,13 @@
 static void each_cause_is_told_from_the_others(void **state)
 {
     (void)state;
-    const struct eta_look calm = {.now_ms = 10000,
-                                  .remaining = 1000 * MIB,
-                                  .bandwidth_bps = 100 * MIB,
-                                  .dirty_bps = 20 * MIB,
-                                  .pass = 3};
-    struct eta_look slow = calm, busy = calm, still = calm, hopeless = calm, post = calm,
-                    more = calm, disks = calm, first = calm;
+    const struct eta_input calm = {.now_ms = 10000,
+                                   .remaining = 1000 * MIB,
+                                   .bandwidth_bps = 100 * MIB,
+                                   .dirty_bps = 20 * MIB,
+                                   .iteration = 3};
+    struct eta_input slow = calm, busy = calm, still = calm, hopeless = calm, post = calm,
+                     more = calm, disks = calm, first = calm;
     slow.bandwidth_bps = 50 * MIB;
     busy.dirty_bps = 60 * MIB;
     still.bandwidth_bps = 0;
@@ -27,12 +27,12 @@ static void each_cause_is_told_from_the_others(void **state)
     post.postcopy = true;
     post.remaining = 2000 * MIB;
     more.remaining = 1500 * MIB;
-    disks.pass = 0;
+    disks.iteration = 0;
     disks.dirty_bps = 0;
-    first.pass = 1;
+    first.iteration = 1;
     first.dirty_bps = 0;
     const struct {
-        struct eta_look before, after;
+        struct eta_input before, after;
         enum eta_move why;
         bool known;
     } rows[] = {
@@ -44,13 +44,13 @@ static void each_cause_is_told_from_the_others(void **state)
         {calm, post, ETA_MOVE_POSTCOPY, true},
         {calm, more, ETA_MOVE_SLOWER, true},
         {disks, calm, ETA_MOVE_MEMORY, true},
-        {first, calm, ETA_MOVE_FIRST_PASS, true},
+        {first, calm, ETA_MOVE_FIRST_ITERATION, true},
         {busy, calm, ETA_MOVE_NONE, true}, /* nearer needs no reason */
     };
     for (size_t i = 0; i < COUNT(rows); i++) {
         struct eta eta = {0};
         eta_step(&eta, &rows[i].before);
-        struct eta_look after = rows[i].after;
+        struct eta_input after = rows[i].after;
         after.now_ms += 100;
         eta_step(&eta, &after);
         assert_int_equal(eta.why, rows[i].why);
@@ -64,16 +64,17 @@ static void each_cause_is_told_from_the_others(void **state)
 static void an_end_that_was_lost_and_found_says_so(void **state)
 {
     (void)state;
-    struct eta_look look = {.now_ms = 1, .remaining = GIB, .bandwidth_bps = 100 * MIB, .pass = 2};
+    struct eta_input input = {
+        .now_ms = 1, .remaining = GIB, .bandwidth_bps = 100 * MIB, .iteration = 2};
     struct eta eta = {0};
-    eta_step(&eta, &look);
-    look.bandwidth_bps = 0;
-    look.now_ms += 1000;
-    eta_step(&eta, &look);
+    eta_step(&eta, &input);
+    input.bandwidth_bps = 0;
+    input.now_ms += 1000;
+    eta_step(&eta, &input);
     assert_int_equal(eta_left_ms(&eta), -1);
-    look.bandwidth_bps = 100 * MIB;
-    look.now_ms += 30000;
-    eta_step(&eta, &look);
+    input.bandwidth_bps = 100 * MIB;
+    input.now_ms += 30000;
+    eta_step(&eta, &input);
     assert_int_equal(eta.why, ETA_MOVE_RETURNED);
     assert_in_range(eta_left_ms(&eta), 10000, 10300);
 }
@@ -81,13 +82,13 @@ static void an_end_that_was_lost_and_found_says_so(void **state)
 static void before_two_samples_nothing_is_said_and_nothing_moved(void **state)
 {
     (void)state;
-    struct eta_look look = {.now_ms = 5, .remaining = GIB, .pass = 1};
+    struct eta_input input = {.now_ms = 5, .remaining = GIB, .iteration = 1};
     struct eta eta = {0};
-    eta_step(&eta, &look);
+    eta_step(&eta, &input);
     assert_int_equal(eta_left_ms(&eta), -1);
     assert_int_equal(eta.moves, 0);
-    look.remaining = 0; /* all is through */
-    eta_step(&eta, &look);
+    input.remaining = 0; /* all is through */
+    eta_step(&eta, &input);
     assert_int_equal(eta_left_ms(&eta), 0);
 }
 
@@ -113,16 +114,16 @@ static const struct plan plans[] = {
      .mended_ms = 14000},
 };
 
-static struct eta_look see(const struct world *w, double before, int64_t since_ms)
+static struct eta_input see(const struct world *w, double before, int64_t since_ms)
 {
     double bps = (w->processed - before) * 1000 / (double)since_ms;
-    return (struct eta_look){.now_ms = w->now_ms,
-                             .remaining = (uint64_t)w->remaining,
-                             .bandwidth_bps = (uint64_t)bps,
-                             .dirty_bps = w->iteration > 1 ? w->plan->dirty : 0,
-                             .pass = w->iteration,
-                             .postcopy = w->mode == MODE_POSTCOPY,
-                             .stopped = w->stopped};
+    return (struct eta_input){.now_ms = w->now_ms,
+                              .remaining = (uint64_t)w->remaining,
+                              .bandwidth_bps = (uint64_t)bps,
+                              .dirty_bps = w->iteration > 1 ? w->plan->dirty : 0,
+                              .iteration = w->iteration,
+                              .postcopy = w->mode == MODE_POSTCOPY,
+                              .stopped = w->stopped};
 }
 
 static void check_step(const struct eta *was, const struct eta *is)
@@ -138,8 +139,8 @@ static void check_step(const struct eta *was, const struct eta *is)
 static void it_never_moves_later_without_saying_why(void **state)
 {
     (void)state;
-    enum { LOOKS_MAX = 4096 };
-    static struct eta said[LOOKS_MAX];
+    enum { INPUTS_MAX = 4096 };
+    static struct eta said[INPUTS_MAX];
     for (size_t i = 0; i < COUNT(plans); i++) {
         struct migration_config config;
         struct world w;
@@ -148,12 +149,12 @@ static void it_never_moves_later_without_saying_why(void **state)
         migration_config_default(&config);
         config.post_copy = config.disruption = true;
         world_begin(&w, &plans[i], MONITOR_STALL, &config);
-        while (w.ending == RUNS && n < LOOKS_MAX) {
+        while (w.ending == RUNS && n < INPUTS_MAX) {
             double before = w.processed;
             world_run(&w, w.now_ms + 400);
             struct eta was = eta;
-            struct eta_look look = see(&w, before, 400);
-            eta_step(&eta, &look);
+            struct eta_input input = see(&w, before, 400);
+            eta_step(&eta, &input);
             check_step(&was, &eta);
             said[n++] = eta;
         }

@@ -1,7 +1,7 @@
 /* test_evacuation.c - stories of guests that were asked to leave their node. */
 #include "tests/unit/test_drain_jobs.h"
 
-#include "engine/model/backoff.h"
+#include "engine/model/job/backoff.h"
 
 static void mark(struct world *w, const char *name, bool by_descheduler)
 {

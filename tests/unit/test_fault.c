@@ -14,13 +14,13 @@ enum { REFUSED = 99 };
 
 /* Arms the wish in a child, passes `point` up to `times` times, and gives the child's status:
  * the exit code is the number of passes it lived through. */
-static int child_status(const char *wish, enum fault point, int times)
+static int child_status(const char *setting, enum fault point, int times)
 {
     pid_t pid = fork();
     assert_true(pid >= 0);
     if (pid == 0) {
-        if (wish != NULL)
-            (void)setenv("FERRY_FAULT", wish, 1);
+        if (setting != NULL)
+            (void)setenv("FERRY_FAULT", setting, 1);
         else
             (void)unsetenv("FERRY_FAULT");
         if (!fault_arm_from_env())
@@ -77,9 +77,9 @@ static void nothing_happens_unless_asked_for(void **state)
 static void a_name_that_is_no_point_is_refused(void **state)
 {
     (void)state;
-    static const char *const wishes[] = {"before", "before-call-x", "BEFORE-CALL", ":1"};
-    for (size_t i = 0; i < sizeof wishes / sizeof *wishes; i++)
-        assert_lived(child_status(wishes[i], FAULT_BEFORE_CALL, 1), REFUSED);
+    static const char *const requests[] = {"before", "before-call-x", "BEFORE-CALL", ":1"};
+    for (size_t i = 0; i < sizeof requests / sizeof *requests; i++)
+        assert_lived(child_status(requests[i], FAULT_BEFORE_CALL, 1), REFUSED);
 }
 
 static void names_are_unique(void **state)

@@ -110,19 +110,19 @@ static void check_words(const struct world *w)
     };
     uint32_t shown = flags_shown(&w->job), out = flags_left_out(&w->job);
     const struct migration_config *c = &w->config;
-    uint32_t wished = (uint32_t)c->post_copy << FLAG_POSTCOPY |
-                      (uint32_t)(c->channels > 0) << FLAG_PARALLEL |
-                      (uint32_t)c->tunnelled << FLAG_TUNNELLED | UINT32_C(1) << FLAG_TLS |
-                      (uint32_t)(c->compression == COMPRESSION_XBZRLE) << FLAG_XBZRLE |
-                      (uint32_t)(c->compression == COMPRESSION_MT) << FLAG_MT |
-                      (uint32_t)(c->compression == COMPRESSION_ZSTD) << FLAG_ZSTD;
+    uint32_t requested = (uint32_t)c->post_copy << FLAG_POSTCOPY |
+                         (uint32_t)(c->channels > 0) << FLAG_PARALLEL |
+                         (uint32_t)c->tunnelled << FLAG_TUNNELLED | UINT32_C(1) << FLAG_TLS |
+                         (uint32_t)(c->compression == COMPRESSION_XBZRLE) << FLAG_XBZRLE |
+                         (uint32_t)(c->compression == COMPRESSION_MT) << FLAG_MT |
+                         (uint32_t)(c->compression == COMPRESSION_ZSTD) << FLAG_ZSTD;
     uint32_t said = 0;
     for (unsigned i = 0; i < FLAG_RULE_COUNT; i++)
         if ((out & UINT32_C(1) << i) != 0) {
             assert_true((said & UINT32_C(1) << about[i]) == 0);
             said |= UINT32_C(1) << about[i];
         }
-    assert_int_equal(said, wished & ~shown);
+    assert_int_equal(said, requested & ~shown);
     assert_true((shown & 3) == 3); /* live, peer to peer */
     assert_true(((shown & UINT32_C(1) << FLAG_PARALLEL) != 0) == (w->how.parallel_connections > 0));
 }

@@ -4,7 +4,7 @@
 #include <string.h>
 
 #include "base/own.h"
-#include "cli/fold.h"
+#include "cli/common/fold.h"
 
 static void lines_go_on_under_what_they_belong_to(void **state)
 {

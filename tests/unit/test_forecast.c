@@ -6,7 +6,7 @@
 #include <string.h>
 
 #include "base/own.h"
-#include "engine/model/forecast.h"
+#include "engine/model/forecast/forecast.h"
 #include "tests/unit/test_monitor_world.h"
 
 struct case_of { /* what is true of a guest and its path */

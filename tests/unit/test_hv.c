@@ -138,7 +138,7 @@ static void refusals_and_status_come_from_the_implementation(void **state)
     struct counter counter = {.hv = {&counting, NULL}};
     counter.hv.impl = &counter;
     struct hv_observe observe = {&counter.hv};
-    struct hv_request request = {.call = HV_CALL_LOOK, .reply_to = {ignore_reply, NULL}};
+    struct hv_request request = {.call = HV_CALL_DOMAIN_STATE, .reply_to = {ignore_reply, NULL}};
     struct err err = {0};
     assert_false(hv_observe_submit(&observe, &request, &err));
     assert_int_equal(err.code, ERR_NOT_FOUND);
@@ -189,14 +189,14 @@ static void fini_frees_what_the_call_answers_with(void **state)
     hv_reply_fini(&stored);
     assert_null(stored.with.text);
 
-    struct hv_reply offer = {.call = HV_CALL_HOST_ABILITIES,
-                             .with.abilities = calloc(1, sizeof(struct hv_abilities))};
-    offer.with.abilities->machines = calloc(1, sizeof(struct hv_machine));
-    offer.with.abilities->networks = calloc(1, sizeof(struct hv_network));
-    offer.with.abilities->bridges = calloc(1, sizeof(struct hv_bridge));
-    offer.with.abilities->pools = calloc(1, sizeof(struct hv_pool));
+    struct hv_reply offer = {.call = HV_CALL_HOST_CAPABILITIES,
+                             .with.capabilities = calloc(1, sizeof(struct hv_capabilities))};
+    offer.with.capabilities->machines = calloc(1, sizeof(struct hv_machine));
+    offer.with.capabilities->networks = calloc(1, sizeof(struct hv_network));
+    offer.with.capabilities->bridges = calloc(1, sizeof(struct hv_bridge));
+    offer.with.capabilities->pools = calloc(1, sizeof(struct hv_pool));
     hv_reply_fini(&offer);
-    assert_null(offer.with.abilities);
+    assert_null(offer.with.capabilities);
     hv_reply_fini(&offer);
 
     struct hv_reply stats = {.call = HV_CALL_JOB_STATS, .with.stats = {.data_total = UINT64_MAX}};

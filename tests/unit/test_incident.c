@@ -10,7 +10,7 @@
 #include "base/own.h"
 #include "base/text.h"
 #include "engine/incidents.h"
-#include "engine/model/fleet_incidents.h"
+#include "engine/model/fleet/fleet_incidents.h"
 #include "engine/publish.h"
 #include "store/sqlite.h"
 #include "tests/core_move.h"
@@ -29,7 +29,7 @@ static struct fleet *new_fleet(void)
 
 /* ---- what the analyser's verdict makes of an end ---- */
 
-struct sight {
+struct observation {
     const char *presence, *state, *reason;
 };
 #define RUNS                           \
@@ -63,7 +63,7 @@ static const char socket_closed[] = "operation failed: job 'migration out' faile
 /* kind "": no incident. */
 static const struct end {
     const char *what, *outcome, *guest_at, *ended_by;
-    struct sight source, target;
+    struct observation source, target;
     const char *abort_cause, *pending, *source_log, *error;
     bool not_handed_off;
     const char *kind, *node;
@@ -107,16 +107,17 @@ static const struct end {
      .error = "operation failed: domain is not running", .kind = "irrecoverable", .node = "b"},
 };
 
-static void put_sight(struct store *s, const struct sight *sight, const char *role)
+static void put_observation(struct store *s, const struct observation *observation,
+                            const char *role)
 {
-    if (sight->presence != NULL)
-        s->ops->put_sighting(s, &(struct store_sighting){.job_uid = "uid-m",
-                                                         .role = role,
-                                                         .presence = sight->presence,
-                                                         .state = sight->state,
-                                                         .reason = sight->reason,
-                                                         .moment = "outcome",
-                                                         .at_ms = start_ms});
+    if (observation->presence != NULL)
+        s->ops->put_observation(s, &(struct store_observation){.job_uid = "uid-m",
+                                                               .role = role,
+                                                               .presence = observation->presence,
+                                                               .state = observation->state,
+                                                               .reason = observation->reason,
+                                                               .moment = "outcome",
+                                                               .at_ms = start_ms});
 }
 
 static void put_end(struct store *s, const struct end *end)
@@ -151,8 +152,8 @@ static void put_end(struct store *s, const struct end *end)
                                                          .why = end->ended_by,
                                                          .seq = 5,
                                                          .at_ms = start_ms});
-    put_sight(s, &end->source, "source");
-    put_sight(s, &end->target, "target");
+    put_observation(s, &end->source, "source");
+    put_observation(s, &end->target, "target");
     if (handed_off)
         s->ops->put_intent(s,
                            &(struct store_intent){.job_uid = "uid-m",
@@ -168,13 +169,14 @@ static void put_end(struct store *s, const struct end *end)
     assert_true(s->ops->commit(s, &err));
 }
 
-static void check_end(struct fleet *f, const struct end *end, const struct judgement *judgement)
+static void check_end(struct fleet *f, const struct end *end,
+                      const struct verdict_rows *verdict_rows)
 {
     const struct incident *incident = incidents_find(&f->incidents, "prod", "m");
     const char *kind = incident != NULL ? incident_kind_name(incident->kind) : "";
     if (strcmp(kind, end->kind) != 0)
-        fail_msg("%s (%s, %s plane): '%s', should be '%s'", end->what, judgement->verdict.cause,
-                 judgement->verdict.plane, kind, end->kind);
+        fail_msg("%s (%s, %s plane): '%s', should be '%s'", end->what, verdict_rows->verdict.cause,
+                 verdict_rows->verdict.plane, kind, end->kind);
     if (incident == NULL)
         return;
     assert_string_equal(incident->uid, "uid-m");
@@ -183,7 +185,7 @@ static void check_end(struct fleet *f, const struct end *end, const struct judge
     assert_string_equal(incident->source, "a");
     assert_string_equal(incident->target, end->not_handed_off ? "" : "b");
     assert_string_equal(incident->guest_at, end->guest_at);
-    assert_string_equal(incident->cause, judgement->verdict.cause);
+    assert_string_equal(incident->cause, verdict_rows->verdict.cause);
     assert_int_equal(f->incidents.totals.opened[incident->kind], 1);
 }
 
@@ -202,7 +204,7 @@ static void each_end_opens_what_it_should(void **state)
         static struct verdict verdict; /* too big for a stack */
         struct recorded_rows rows;
         struct notes notes = {0};
-        struct judgement judgement;
+        struct verdict_rows verdict_rows;
         assert_non_null(store);
         put_end(store, &ends[i]);
         if (ends[i].source_log != NULL)
@@ -210,9 +212,9 @@ static void each_end_opens_what_it_should(void **state)
                           strlen(ends[i].source_log));
         assert_true(gather_job(store, "uid-m", &job, &err));
         assert_true(recorded_judge(store, &job, &notes, judge, &verdict, &err));
-        recorded_fill(&verdict, &job, &notes, start_ms + 500, &rows, &judgement);
-        incidents_judged(f, &judgement, start_ms + 1000);
-        check_end(f, &ends[i], &judgement);
+        recorded_fill(&verdict, &job, &notes, start_ms + 500, &rows, &verdict_rows);
+        incidents_judged(f, &verdict_rows, start_ms + 1000);
+        check_end(f, &ends[i], &verdict_rows);
         notes_fini(&notes);
     }
     judge_free(judge);
@@ -221,13 +223,13 @@ static void each_end_opens_what_it_should(void **state)
 
 /* ---- what becomes of them ---- */
 
-static struct judgement verdict_on(const char *uid, const char *name, enum outcome outcome)
+static struct verdict_rows verdict_on(const char *uid, const char *name, enum outcome outcome)
 {
     enum guest_at at = outcome == OUTCOME_SUCCEEDED       ? GUEST_AT_TARGET
                        : outcome == OUTCOME_IRRECOVERABLE ? GUEST_AT_BROKEN
                                                           : GUEST_AT_SOURCE;
     bool arrived = outcome == OUTCOME_SUCCEEDED;
-    return (struct judgement){
+    return (struct verdict_rows){
         .verdict = {.job_uid = uid,
                     .outcome = outcome_name(outcome),
                     .guest_at = guest_at_name(at),
@@ -247,9 +249,9 @@ static struct judgement verdict_on(const char *uid, const char *name, enum outco
 static void judge_one(struct fleet *f, const char *uid, const char *name, enum outcome outcome,
                       int64_t ended_ms, int64_t now_ms)
 {
-    struct judgement judgement = verdict_on(uid, name, outcome);
-    judgement.verdict.at_ms = ended_ms;
-    incidents_judged(f, &judgement, now_ms);
+    struct verdict_rows verdict_rows = verdict_on(uid, name, outcome);
+    verdict_rows.verdict.at_ms = ended_ms;
+    incidents_judged(f, &verdict_rows, now_ms);
 }
 
 static void only_ordinary_ones_age(void **state)
@@ -285,7 +287,7 @@ static void a_move_closes_what_it_made_good(void **state)
 {
     (void)state;
     OWNED(fleet) f = new_fleet();
-    struct judgement other = verdict_on("u3", "m3", OUTCOME_FAILED);
+    struct verdict_rows other = verdict_on("u3", "m3", OUTCOME_FAILED);
     other.about.guest = "web";
     judge_one(f, "u1", "m1", OUTCOME_FAILED, start_ms, start_ms + 100);
     judge_one(f, "u2", "m2", OUTCOME_FAILED, start_ms + 50, start_ms + 100);
@@ -302,7 +304,7 @@ static void a_move_closes_what_it_made_good(void **state)
 static bool acknowledge(struct fleet *f, const char *ns, const char *name, int64_t now_ms,
                         struct err *err)
 {
-    struct resolve_request request = {.requester = "bob", .word = RESOLVE_ACKNOWLEDGE};
+    struct resolve_request request = {.requester = "bob", .kind = RESOLVE_ACKNOWLEDGE};
     TEXT_SET(request.ns, ns);
     TEXT_SET(request.name, name);
     return incidents_said(f, &request, now_ms, err);
@@ -333,7 +335,7 @@ static void two_that_read_the_same_are_never_open_at_once(void **state)
     assert_int_equal(f->incidents.totals.closed[INCIDENT_END_REPLACED], 1);
     judge_one(f, "third", "m", OUTCOME_IRRECOVERABLE, start_ms, start_ms); /* that is another */
     assert_int_equal(f->incidents.n_open, 2);
-    struct judgement again =
+    struct verdict_rows again =
         verdict_on("third", "m", OUTCOME_FAILED); /* judged anew: now it is not */
     incidents_judged(f, &again, start_ms + 20);
     assert_int_equal(f->incidents.n_open, 1);
@@ -393,7 +395,7 @@ static void a_second_verdict_changes_the_one_that_is_open(void **state)
 {
     (void)state;
     OWNED(fleet) f = new_fleet();
-    struct judgement better = verdict_on("u", "m", OUTCOME_FAILED);
+    struct verdict_rows better = verdict_on("u", "m", OUTCOME_FAILED);
     better.verdict.plane = "control";
     better.verdict.cause = "libvirt-connect-failed";
     judge_one(f, "u", "m", OUTCOME_FAILED, start_ms, start_ms);
@@ -494,7 +496,7 @@ static struct core_world *split_world(void)
     struct core_world *w = core_moving();
     w->target = CORE_ARRIVED;
     core_returns(w, HV_CALL_MIGRATE, ERR_HYPERVISOR);
-    core_pass(w, 5000);
+    core_advance(w, 5000);
     assert_int_equal(core_job(w)->resolution.guest_at, GUEST_AT_SPLIT);
     return w;
 }
@@ -514,16 +516,16 @@ static void a_guest_on_both_hosts_pages_at_once_and_until_it_is_not(void **state
     assert_string_equal(incident->source, "h1");
     assert_string_equal(incident->target, "h2");
     w->source = CORE_BLIND;
-    core_pass(w, 10000);
+    core_advance(w, 10000);
     assert_non_null(open_in(w)); /* not seen is not better */
     w->source = CORE_RUNS;
     w->target = CORE_BLIND;
-    core_pass(w, 60000);
+    core_advance(w, 60000);
     assert_non_null(open_in(w)); /* on neither side */
     assert_int_equal(core_job(w)->resolution.guest_at, GUEST_AT_SPLIT);
     assert_false(phase_is_final(core_job(w)->phase));
     w->target = CORE_ABSENT;
-    core_pass(w, 20000);
+    core_advance(w, 20000);
     assert_null(open_in(w));
     assert_int_equal(w->fleet->incidents.totals.closed[INCIDENT_END_SETTLED], 1);
     assert_int_equal(w->fleet->incidents.totals.opened[INCIDENT_SPLIT], 1);
@@ -536,7 +538,7 @@ static void a_verdict_makes_no_split_ordinary(void **state)
     (void)state;
     struct core_world *w = split_world();
     const struct job *job = core_job(w);
-    struct judgement late = verdict_on(job->uid, job->name, OUTCOME_FAILED);
+    struct verdict_rows late = verdict_on(job->uid, job->name, OUTCOME_FAILED);
     incidents_judged(w->fleet, &late, start_ms + 20);
     assert_int_equal(w->fleet->incidents.n_open, 1);
     assert_int_equal(w->fleet->incidents.totals.opened[INCIDENT_ORDINARY], 0);
@@ -553,18 +555,18 @@ static void a_word_about_a_split_guest_outlives_a_restart(void **state)
     core_restart(w, 1000);
     assert_non_null(open_in(w));
     assert_true(acknowledge(w->fleet, "default", core_job(w)->name, w->now.wall_ms, &err));
-    core_pass(w, 60000);
+    core_advance(w, 60000);
     assert_null(open_in(w));
     w->source = CORE_BLIND; /* the connections are only being opened */
     core_restart(w, 1000);
-    core_pass(w, 10000);
+    core_advance(w, 10000);
     w->source = CORE_RUNS;
-    core_pass(w, 60000);
+    core_advance(w, 60000);
     assert_int_equal(core_job(w)->resolution.guest_at, GUEST_AT_SPLIT);
     assert_null(open_in(w)); /* somebody has it in hand */
     core_free(w);
     w = split_world();
-    assert_true(core_word(w, RESOLVE_ON_SOURCE));
+    assert_true(core_override(w, RESOLVE_ON_SOURCE));
     assert_null(open_in(w));
     assert_int_equal(w->fleet->incidents.totals.closed[INCIDENT_END_RESOLVED], 1);
     core_free(w);

@@ -8,7 +8,7 @@
 
 #include "base/own.h"
 #include "base/text.h"
-#include "engine/model/labels.h"
+#include "engine/model/settings/labels.h"
 
 #define L63 "aaaaaaaaaabbbbbbbbbbccccccccccddddddddddeeeeeeeeeeffffffffff012"
 #define L64 L63 "3"

@@ -52,21 +52,21 @@ static void guests_that_are_up_take_room_and_others_do_not(void **state)
                    {HV_STATE_PMSUSPENDED, true}, {HV_STATE_SHUTOFF, false},
                    {HV_STATE_CRASHED, false},    {HV_STATE_NONE, false}};
     for (size_t i = 0; i < COUNT(stories); i++) {
-        world_state(f, guest->places, stories[i].state);
+        world_state(f, guest->domains, stories[i].state);
         assert_int_equal(memory_gib(f, a, NULL), stories[i].up ? 60 : 64);
         assert_int_equal(ledger_vcpus_left(f, a, NULL), stories[i].up ? 156 : 160);
-        assert_int_equal(guest->space->used.launchers, stories[i].up);
-        assert_int_equal(guest->space->used.memory_kib, stories[i].up ? 4 * GIB : 0);
+        assert_int_equal(guest->namespace->used.launchers, stories[i].up);
+        assert_int_equal(guest->namespace->used.memory_kib, stories[i].up ? 4 * GIB : 0);
         world_balanced(f);
     }
-    world_state(f, guest->places, HV_STATE_RUNNING);
+    world_state(f, guest->domains, HV_STATE_RUNNING);
     guest->memory_kib = (uint64_t)8 * GIB; /* it was given more */
-    ledger_place(f, guest->places, false);
+    ledger_domain(f, guest->domains, false);
     assert_int_equal(memory_gib(f, a, NULL), 56);
     world_balanced(f);
-    ledger_place(f, guest->places, true);
+    ledger_domain(f, guest->domains, true);
     assert_int_equal(memory_gib(f, a, NULL), 64);
-    assert_int_equal(guest->space->used.launchers, 0);
+    assert_int_equal(guest->namespace->used.launchers, 0);
 }
 
 static void a_namespace_pays_once_for_a_guest_that_is_up_twice(void **state)
@@ -75,15 +75,15 @@ static void a_namespace_pays_once_for_a_guest_that_is_up_twice(void **state)
     OWNED(fleet) f = world_fleet();
     struct node *a = world_node(f, "a", NULL), *b = world_node(f, "b", NULL);
     struct guest *guest = world_guest(f, "shop", "g", a);
-    struct place *second = world_put(f, guest, b);
+    struct domain *second = world_put(f, guest, b);
     assert_int_equal(memory_gib(f, a, NULL), 60);
     assert_int_equal(memory_gib(f, b, NULL), 60);
-    assert_int_equal(guest->space->used.launchers, 1);
+    assert_int_equal(guest->namespace->used.launchers, 1);
     world_balanced(f);
     world_state(f, second->next_of, HV_STATE_SHUTOFF);
-    assert_int_equal(guest->space->used.launchers, 1);
+    assert_int_equal(guest->namespace->used.launchers, 1);
     world_state(f, second, HV_STATE_SHUTOFF);
-    assert_int_equal(guest->space->used.launchers, 0);
+    assert_int_equal(guest->namespace->used.launchers, 0);
     world_balanced(f);
 }
 
@@ -101,7 +101,7 @@ static void a_migration_is_counted_once_from_promise_to_stay(void **state)
     assert_int_equal(ledger_vcpus_left(f, b, NULL), 156);
     assert_int_equal(ledger_vcpus_left(f, b, job), 160);
     assert_int_equal(memory_gib(f, a, job), 60);
-    assert_int_equal(guest->space->used.launchers, 2);
+    assert_int_equal(guest->namespace->used.launchers, 2);
     assert_int_equal(a->out_bandwidth, 10);
     assert_int_equal(b->in_bandwidth, 10);
     assert_int_equal(a->in_bandwidth + b->out_bandwidth, 0);
@@ -109,14 +109,14 @@ static void a_migration_is_counted_once_from_promise_to_stay(void **state)
     world_reserve(f, job, guest); /* again: nothing more */
     assert_int_equal(memory_gib(f, b, NULL), 60);
 
-    struct place *there = world_put(f, guest, b); /* it arrives */
+    struct domain *there = world_put(f, guest, b); /* it arrives */
     assert_false(there->counted);
     assert_int_equal(memory_gib(f, b, NULL), 60);
-    assert_int_equal(guest->space->used.launchers, 2);
+    assert_int_equal(guest->namespace->used.launchers, 2);
     world_balanced(f);
     world_state(f, there->next_of, HV_STATE_SHUTOFF); /* and leaves */
     assert_int_equal(memory_gib(f, a, NULL), 64);
-    assert_int_equal(guest->space->used.launchers, 1);
+    assert_int_equal(guest->namespace->used.launchers, 1);
     world_balanced(f);
 
     f->queue.improved = NULL;
@@ -125,7 +125,7 @@ static void a_migration_is_counted_once_from_promise_to_stay(void **state)
     assert_true(b->improved);
     assert_true(there->counted);
     assert_int_equal(memory_gib(f, b, NULL), 60);
-    assert_int_equal(guest->space->used.launchers, 1);
+    assert_int_equal(guest->namespace->used.launchers, 1);
     assert_int_equal(a->out_bandwidth + b->in_bandwidth, 0);
     assert_int_equal(b->reserved.launchers, 0);
     world_balanced(f);
@@ -144,7 +144,7 @@ static void a_failed_migration_leaves_nothing_behind(void **state)
     world_reserve(f, job, guest);
     ledger_release(f, job);
     assert_int_equal(memory_gib(f, b, NULL), 64);
-    assert_int_equal(guest->space->used.launchers, 1);
+    assert_int_equal(guest->namespace->used.launchers, 1);
     assert_int_equal(job->placement.reserved_memory_kib + job->placement.reserved_vcpus, 0);
     world_balanced(f);
 }
@@ -155,7 +155,7 @@ static void a_promise_taken_over_covers_a_guest_that_is_there_already(void **sta
     OWNED(fleet) f = world_fleet();
     struct node *a = world_node(f, "a", NULL), *b = world_node(f, "b", NULL);
     struct guest *guest = world_guest(f, "shop", "g", a);
-    struct place *there = world_put(f, guest, b);
+    struct domain *there = world_put(f, guest, b);
     struct job *job = world_job(f, guest, b);
     assert_true(there->counted);
     world_reserve(f, job, guest);
@@ -173,9 +173,9 @@ static void a_promise_to_a_guest_that_is_not_seen_is_given_back_all_the_same(voi
     struct job *job = world_job(f, guest, b);
     TEXT_SET(job->guest_uuid, "never-seen");
     world_reserve(f, job, guest);
-    assert_int_equal(guest->space->used.launchers, 2);
+    assert_int_equal(guest->namespace->used.launchers, 2);
     ledger_release(f, job);
-    assert_int_equal(guest->space->used.launchers, 1);
+    assert_int_equal(guest->namespace->used.launchers, 1);
     assert_int_equal(memory_gib(f, b, NULL), 64);
     TEXT_SET(job->guest_uuid, guest->uuid);
     world_balanced(f);
@@ -186,7 +186,7 @@ static void huge_pages_are_promised_in_whole_pages(void **state)
     (void)state;
     OWNED(fleet) f = world_fleet();
     struct node *a = world_node(f, "a", NULL), *b = world_node(f, "b", NULL);
-    (void)world_abilities(b);
+    (void)world_capabilities(b);
     static const struct {
         uint64_t page_kib, memory_kib, need_kib, left_kib;
     } stories[] = {
@@ -204,10 +204,10 @@ static void huge_pages_are_promised_in_whole_pages(void **state)
         assert_int_equal(ledger_huge_left(a, page, NULL), UINT64_MAX); /* not known */
     }
     struct guest *guest = world_guest(f, "shop", "g", a);
-    struct needs_facts facts = {.hugepage_kib = 2048};
-    world_needs(f, guest, &facts);
+    struct host_requirements_facts facts = {.hugepage_kib = 2048};
+    world_requirements(f, guest, &facts);
     guest->memory_kib = (uint64_t)4 * GIB + 1;
-    ledger_place(f, guest->places, false);
+    ledger_domain(f, guest->domains, false);
     struct job *job = world_job(f, guest, b);
     world_reserve(f, job, guest);
     assert_int_equal(job->placement.reserved_huge_kib, 4 * GIB + 2048);
@@ -260,11 +260,11 @@ static void a_wrong_book_is_found(void **state)
         &b->reserved_huge_kib,
         &b->in_bandwidth,
         &a->out_bandwidth,
-        &guest->space->used.vcpus,
-        &guest->space->used.launchers,
-        &guest->space->used.memory_kib,
+        &guest->namespace->used.vcpus,
+        &guest->namespace->used.launchers,
+        &guest->namespace->used.memory_kib,
         &guest->charged.memory_kib,
-        &guest->places->demand.vcpus,
+        &guest->domains->resources.vcpus,
     };
     char text[256];
     for (size_t i = 0; i < COUNT(numbers); i++) {
@@ -273,9 +273,9 @@ static void a_wrong_book_is_found(void **state)
         assert_non_null(strstr(text, "counted"));
         *numbers[i] -= 1;
     }
-    guest->places->counted = false;
+    guest->domains->counted = false;
     assert_false(ledger_check(f, text, sizeof text));
-    guest->places->counted = true;
+    guest->domains->counted = true;
     enum phase phase = job->phase;
     job->phase = PHASE_FAILED;
     assert_false(ledger_check(f, text, sizeof text)); /* a finished job that holds something */
@@ -287,12 +287,12 @@ static void a_wrong_book_is_found(void **state)
 
 enum { NODES = 4, GUESTS = 8 };
 
-static struct place *place_on(const struct guest *guest, const struct node *node)
+static struct domain *domain_on(const struct guest *guest, const struct node *node)
 {
-    struct place *place = guest->places;
-    while (place != NULL && place->node != node)
-        place = place->next_of;
-    return place;
+    struct domain *domain = guest->domains;
+    while (domain != NULL && domain->node != node)
+        domain = domain->next_of;
+    return domain;
 }
 
 static void step(struct fleet *f, struct node **nodes, struct guest **guests, struct job **jobs)
@@ -301,29 +301,29 @@ static void step(struct fleet *f, struct node **nodes, struct guest **guests, st
     size_t g = fleet_random(f) % GUESTS;
     struct node *node = nodes[fleet_random(f) % NODES];
     struct guest *guest = guests[g];
-    struct place *place = place_on(guest, node);
-    struct demand demand = ledger_demand(guest);
+    struct domain *domain = domain_on(guest, node);
+    struct resources resources = ledger_resources(guest);
     switch (fleet_random(f) % 5) {
     case 0:
         if (!jobs[g]->placement.reserved && node != guest->owner->node) {
             TEXT_SET(jobs[g]->target, node->name);
             jobs[g]->call.config.bandwidth = (int64_t)(fleet_random(f) % 100);
-            ledger_reserve(f, jobs[g], &demand);
+            ledger_reserve(f, jobs[g], &resources);
         }
         break;
     case 1: ledger_release(f, jobs[g]); break;
     case 2:
-        if (place == NULL)
+        if (domain == NULL)
             (void)world_put(f, guest, node);
         break;
     case 3:
-        if (place != NULL)
-            world_state(f, place, states[fleet_random(f) % COUNT(states)]);
+        if (domain != NULL)
+            world_state(f, domain, states[fleet_random(f) % COUNT(states)]);
         break;
     default:
         guest->memory_kib = (1 + fleet_random(f) % 40) * GIB;
-        for (place = guest->places; place != NULL; place = place->next_of)
-            ledger_place(f, place, false);
+        for (domain = guest->domains; domain != NULL; domain = domain->next_of)
+            ledger_domain(f, domain, false);
     }
 }
 
@@ -352,16 +352,16 @@ static void any_sequence_keeps_the_book_true_and_ends_at_nothing(void **state)
     }
     for (unsigned i = 0; i < GUESTS; i++) {
         ledger_release(f, jobs[i]);
-        for (struct place *place = guests[i]->places; place != NULL; place = place->next_of)
-            world_state(f, place, HV_STATE_SHUTOFF);
+        for (struct domain *domain = guests[i]->domains; domain != NULL; domain = domain->next_of)
+            world_state(f, domain, HV_STATE_SHUTOFF);
     }
     world_balanced(f);
     for (unsigned i = 0; i < NODES; i++) {
         assert_int_equal(nodes[i]->running.memory_kib + nodes[i]->reserved.memory_kib, 0);
         assert_int_equal(nodes[i]->in_bandwidth + nodes[i]->out_bandwidth, 0);
     }
-    assert_int_equal(fleet_space(f, "even")->used.launchers, 0);
-    assert_int_equal(fleet_space(f, "odd")->used.memory_kib, 0);
+    assert_int_equal(fleet_namespace(f, "even")->used.launchers, 0);
+    assert_int_equal(fleet_namespace(f, "odd")->used.memory_kib, 0);
 }
 
 TEST_FILE(test_ledger)

@@ -202,21 +202,21 @@ static void a_host_that_answers_is_connected_and_tells_its_guests(void **state)
 static void a_look_answers_absent_only_when_the_host_says_so(void **state)
 {
     struct world *world = *state;
-    struct hv_reply here = answer(world, HV_CALL_LOOK, "up", GUEST);
+    struct hv_reply here = answer(world, HV_CALL_DOMAIN_STATE, "up", GUEST);
     assert_int_equal(here.err.code, ERR_NONE);
-    assert_int_equal(here.with.sight.presence, HV_PRESENT);
-    assert_int_equal(here.with.sight.state, HV_STATE_RUNNING);
-    assert_int_equal(here.with.sight.job_type, -1);
-    assert_true(here.with.sight.at_ms == here.ended_ms);
+    assert_int_equal(here.with.observation.presence, HV_PRESENT);
+    assert_int_equal(here.with.observation.state, HV_STATE_RUNNING);
+    assert_int_equal(here.with.observation.job_type, -1);
+    assert_true(here.with.observation.at_ms == here.ended_ms);
 
-    struct hv_reply gone = answer(world, HV_CALL_LOOK, "up", NOBODY);
+    struct hv_reply gone = answer(world, HV_CALL_DOMAIN_STATE, "up", NOBODY);
     assert_int_equal(gone.err.code, ERR_NONE);
-    assert_int_equal(gone.with.sight.presence, HV_ABSENT);
+    assert_int_equal(gone.with.observation.presence, HV_ABSENT);
 
-    struct hv_reply dark = answer(world, HV_CALL_LOOK, "down", GUEST);
+    struct hv_reply dark = answer(world, HV_CALL_DOMAIN_STATE, "down", GUEST);
     assert_int_equal(dark.err.code, ERR_UNREACHABLE);
-    assert_int_equal(dark.with.sight.presence, HV_UNREACHABLE);
-    assert_int_equal(dark.with.sight.job_type, -1);
+    assert_int_equal(dark.with.observation.presence, HV_UNREACHABLE);
+    assert_int_equal(dark.with.observation.job_type, -1);
 }
 
 static void a_guest_that_is_not_there_is_not_found_for_other_calls(void **state)
@@ -243,9 +243,9 @@ static void an_order_is_carried_out_and_its_event_comes(void **state)
     assert_int_equal(event.a, HV_LIFECYCLE_SUSPENDED);
     assert_string_equal(event.guest, GUEST);
     assert_string_equal(event.guest_name, "test");
-    struct hv_reply sight = answer(world, HV_CALL_LOOK, "up", GUEST);
-    assert_int_equal(sight.with.sight.state, HV_STATE_PAUSED);
-    assert_int_equal(sight.with.sight.reason, HV_PAUSED_USER);
+    struct hv_reply observation = answer(world, HV_CALL_DOMAIN_STATE, "up", GUEST);
+    assert_int_equal(observation.with.observation.state, HV_STATE_PAUSED);
+    assert_int_equal(observation.with.observation.reason, HV_PAUSED_USER);
     assert_int_equal(answer(world, HV_CALL_RESUME, "up", GUEST).err.code, ERR_NONE);
     assert_int_equal(next_event(world, "up").a, HV_LIFECYCLE_RESUMED);
 }
@@ -299,10 +299,11 @@ static void pass_time_until(const struct queue *queue)
 static void a_host_that_hangs_delays_nobody_and_is_given_up_after_ten_seconds(void **state)
 {
     struct world *world = *state;
-    ask(world, HV_CALL_LOOK, "hangs", GUEST);
+    ask(world, HV_CALL_DOMAIN_STATE, "hangs", GUEST);
     ask(world, HV_CALL_ABORT, "hangs", GUEST);
     for (int i = 0; i < 10; i++)
-        assert_int_equal(answer(world, HV_CALL_LOOK, "up", GUEST).with.sight.presence, HV_PRESENT);
+        assert_int_equal(answer(world, HV_CALL_DOMAIN_STATE, "up", GUEST).with.observation.presence,
+                         HV_PRESENT);
     assert_int_equal(queue_depth(world->replies), 0);
     for (int i = 0; i < 2; i++) { /* what the other two have to say */
         struct hv_event event;
@@ -316,14 +317,14 @@ static void a_host_that_hangs_delays_nobody_and_is_given_up_after_ten_seconds(vo
         assert_string_equal(reply.host, "hangs");
         assert_int_equal(reply.err.code, ERR_UNREACHABLE);
         assert_int_equal(reply.began_ms, 0);
-        if (reply.call == HV_CALL_LOOK)
-            assert_int_equal(reply.with.sight.presence, HV_UNREACHABLE);
+        if (reply.call == HV_CALL_DOMAIN_STATE)
+            assert_int_equal(reply.with.observation.presence, HV_UNREACHABLE);
     }
     pass_time_until(world->events);
     assert_int_equal(next_event(world, "hangs").kind, HV_EVENT_DISCONNECTED);
     /* Known to hang by now: the next one is told so without ten seconds of waiting. */
     (void)atomic_fetch_add(&shift_ms, 11000);
-    struct hv_reply reply = answer(world, HV_CALL_LOOK, "hangs", GUEST);
+    struct hv_reply reply = answer(world, HV_CALL_DOMAIN_STATE, "hangs", GUEST);
     assert_int_equal(reply.err.code, ERR_UNREACHABLE);
     assert_true(reply.ended_ms - reply.queued_ms < 5000);
 }
@@ -334,13 +335,13 @@ static void a_running_guest_is_not_an_incoming_copy(void **state)
     struct hv_reply reply = answer(world, HV_CALL_DROP_COPY, "up", GUEST);
     assert_int_equal(reply.err.code, ERR_HYPERVISOR);
     assert_int_equal(reply.err.hv_code, 55);
-    struct hv_reply sight = answer(world, HV_CALL_LOOK, "up", GUEST);
-    assert_int_equal(sight.with.sight.state, HV_STATE_RUNNING);
+    struct hv_reply observation = answer(world, HV_CALL_DOMAIN_STATE, "up", GUEST);
+    assert_int_equal(observation.with.observation.state, HV_STATE_RUNNING);
     assert_int_equal(answer(world, HV_CALL_SUSPEND, "up", GUEST).err.code, ERR_NONE);
     reply = answer(world, HV_CALL_DROP_COPY, "up", GUEST); /* paused, but by its user */
     assert_int_equal(reply.err.hv_code, 55);
-    sight = answer(world, HV_CALL_LOOK, "up", GUEST);
-    assert_int_equal(sight.with.sight.state, HV_STATE_PAUSED);
+    observation = answer(world, HV_CALL_DOMAIN_STATE, "up", GUEST);
+    assert_int_equal(observation.with.observation.state, HV_STATE_PAUSED);
 }
 
 /* No answer of a helper is needed to know that nobody can be asked. */
@@ -395,7 +396,7 @@ static void a_full_lane_refuses(void **state)
     static const struct {
         enum hv_call call;
         int room;
-    } lanes[] = {{HV_CALL_LOOK, LIBVIRT_LANE_QUEUE_MAX},
+    } lanes[] = {{HV_CALL_DOMAIN_STATE, LIBVIRT_LANE_QUEUE_MAX},
                  {HV_CALL_MEASURE_DIRTY, LIBVIRT_MEASURES_MAX}, /* others still find room: */
                  {HV_CALL_COMPARE_CPU, LIBVIRT_LANE_QUEUE_MAX - LIBVIRT_MEASURES_MAX},
                  {HV_CALL_MIGRATE, LIBVIRT_MIGRATE_WORKERS_MAX}};
@@ -412,9 +413,9 @@ static void a_full_lane_refuses(void **state)
 static void unknown_hosts_are_refused_without_a_reply(void **state)
 {
     struct world *world = *state;
-    struct hv_request look = request_for(world, HV_CALL_LOOK, "nowhere", GUEST);
+    struct hv_request observed = request_for(world, HV_CALL_DOMAIN_STATE, "nowhere", GUEST);
     struct err err = {0};
-    assert_false(submit(world, &look, &err));
+    assert_false(submit(world, &observed, &err));
     assert_int_equal(err.code, ERR_NOT_FOUND);
     struct hv_request migrate = request_for(world, HV_CALL_MIGRATE, "up", GUEST);
     TEXT_SET(migrate.with.migrate.target, "nowhere");
@@ -422,14 +423,14 @@ static void unknown_hosts_are_refused_without_a_reply(void **state)
     assert_false(submit(world, &migrate, &err));
     assert_int_equal(err.code, ERR_NOT_FOUND);
     struct hv_lane_status status;
-    assert_false(hv_lane_status(world->hv, "nowhere", HV_LANE_LOOK, &status));
+    assert_false(hv_lane_status(world->hv, "nowhere", HV_LANE_OBSERVE, &status));
     assert_int_equal(queue_depth(world->replies), 0);
 }
 
 static void the_end_waits_for_nobody_and_no_sink_is_called_after_it(void **state)
 {
     struct world *world = *state;
-    ask(world, HV_CALL_LOOK, "hangs", GUEST);
+    ask(world, HV_CALL_DOMAIN_STATE, "hangs", GUEST);
     ask(world, HV_CALL_MIGRATE, "hangs", GUEST);
     int64_t before = clock_mono_ms(clock_system());
     hv_free(TAKE(world->hv));

@@ -4,7 +4,7 @@
 #include "base/text.h"
 #include "hypervisor/libvirt/internal.h"
 
-DEFINE_OWNED(hv_abilities)
+DEFINE_OWNED(hv_capabilities)
 
 static const char full[] =
     "<capabilities><host><cpu><arch>x86_64</arch><pages unit='KiB' size='4'/></cpu>"
@@ -20,12 +20,12 @@ static const char full[] =
     "<domain type='qemu'/><domain type='kvm'><machine>q35</machine><machine>microvm</machine>"
     "</domain></arch></guest></capabilities>";
 
-static struct hv_abilities *decode(const char *xml)
+static struct hv_capabilities *decode(const char *xml)
 {
-    struct hv_abilities *a = calloc(1, sizeof *a);
+    struct hv_capabilities *a = calloc(1, sizeof *a);
     assert_non_null(a);
     libvirt_capabilities_decode(xml, a);
-    hv_abilities_seal(a);
+    hv_capabilities_seal(a);
     return a;
 }
 
@@ -36,7 +36,7 @@ static void machines_are_known_by_both_their_names(void **state)
         {"i686", "isapc"},           {"x86_64", "microvm"}, {"x86_64", "pc"},
         {"x86_64", "pc-i440fx-7.2"}, {"x86_64", "q35"},
     };
-    OWNED(hv_abilities) a = decode(full);
+    OWNED(hv_capabilities) a = decode(full);
     assert_true(a->machines_known);
     assert_int_equal(a->n_machines, COUNT(expected));
     for (size_t i = 0; i < COUNT(expected); i++) {
@@ -48,7 +48,7 @@ static void machines_are_known_by_both_their_names(void **state)
 static void pages_are_summed_over_cells_without_the_plain_ones(void **state)
 {
     (void)state;
-    OWNED(hv_abilities) a = decode(full);
+    OWNED(hv_capabilities) a = decode(full);
     assert_true(a->pages_known);
     assert_int_equal(a->n_pages, 2);
     assert_int_equal(a->pages[0].size_kib, 2048);
@@ -60,15 +60,15 @@ static void pages_are_summed_over_cells_without_the_plain_ones(void **state)
 static void what_is_not_said_is_not_known(void **state)
 {
     (void)state;
-    OWNED(hv_abilities) nothing = decode("nonsense");
+    OWNED(hv_capabilities) nothing = decode("nonsense");
     assert_false(nothing->machines_known || nothing->pages_known);
-    OWNED(hv_abilities) other = decode("<domain/>");
+    OWNED(hv_capabilities) other = decode("<domain/>");
     assert_false(other->machines_known || other->pages_known);
-    OWNED(hv_abilities) bare = decode("<capabilities><host/></capabilities>");
+    OWNED(hv_capabilities) bare = decode("<capabilities><host/></capabilities>");
     assert_true(bare->machines_known && bare->n_machines == 0);
     assert_false(bare->pages_known);
-    OWNED(hv_abilities) xen = decode("<capabilities><guest><arch name='x86_64'/></guest>"
-                                     "</capabilities>");
+    OWNED(hv_capabilities) xen = decode("<capabilities><guest><arch name='x86_64'/></guest>"
+                                        "</capabilities>");
     assert_false(xen->machines_known);
 }
 
@@ -84,7 +84,7 @@ static void a_list_that_is_too_long_is_not_known(void **state)
             buf_addf(&xml, "<machine>m%d</machine>", i);
         buf_add(&xml, "</arch></guest></capabilities>");
         OWNED_TEXT text = buf_take(&xml);
-        OWNED(hv_abilities) a = decode(text);
+        OWNED(hv_capabilities) a = decode(text);
         assert_int_equal(a->machines_known, extra == 0);
         assert_int_equal(a->n_machines, extra == 0 ? HV_MACHINES_MAX : 0);
     }

@@ -34,7 +34,7 @@ static void each_place_is_written_as_libvirt_reads_it(void **state)
 {
     (void)state;
     static const struct {
-        struct hv_place to;
+        struct hv_location to;
         enum hv_disk_kind kind;
         const char *source, *pool, *says;
     } stories[] = {

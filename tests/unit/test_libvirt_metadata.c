@@ -67,7 +67,7 @@ static void stories_of_metadata(void **state)
 
 static const struct {
     const char *name, *inside, *settings;
-} wishes[] = {
+} requests[] = {
     {"a strategy", "<ferry:evictionStrategy> LiveMigrate </ferry:evictionStrategy>",
      "{\"evictionStrategy\":\"LiveMigrate\"}"},
     {"an empty strategy is none", "<ferry:evictionStrategy/>", NULL},
@@ -98,14 +98,14 @@ static const struct {
 static void stories_of_settings(void **state)
 {
     (void)state;
-    for (size_t i = 0; i < COUNT(wishes); i++) {
+    for (size_t i = 0; i < COUNT(requests); i++) {
         char xml[1024], ns[HV_HOST_MAX];
         OWNED_TEXT labels = NULL;
         OWNED_TEXT settings = NULL;
-        (void)snprintf(xml, sizeof xml, OPEN "%s" CLOSE, wishes[i].inside);
+        (void)snprintf(xml, sizeof xml, OPEN "%s" CLOSE, requests[i].inside);
         libvirt_metadata_decode(xml, ns, &labels, &settings);
-        if (!text_equal(settings, wishes[i].settings))
-            fail_msg("%s: %s", wishes[i].name, settings != NULL ? settings : "none");
+        if (!text_equal(settings, requests[i].settings))
+            fail_msg("%s: %s", requests[i].name, settings != NULL ? settings : "none");
         assert_null(labels); /* those of other guests are not its own */
     }
 }

@@ -53,7 +53,7 @@ static struct core_world *six_ask(size_t row)
     config->bandwidth_per_node = limits[row].bandwidth_mib * MIB;
     for (unsigned i = 0; i < 6; i++)
         assert_non_null(
-            core_ask(w, w->guests[i].is.name, &(struct core_wish){.bandwidth_mibs = 10}));
+            core_ask(w, w->guests[i].is.name, &(struct core_request){.bandwidth_mibs = 10}));
     return w;
 }
 
@@ -108,7 +108,7 @@ static void a_free_place_on_one_source_wakes_nobody_of_another(void **state)
     core_add_guests(w, "h1", 2, 2);
     core_add_guests(w, "h2", 3, 4);
     for (unsigned i = 0; i < 4; i++)
-        assert_non_null(core_ask(w, w->guests[i].is.name, &(struct core_wish){.target = "h3"}));
+        assert_non_null(core_ask(w, w->guests[i].is.name, &(struct core_request){.target = "h3"}));
     core_waits(w, "g2", PENDING_SLOT_SOURCE);
     core_waits(w, "g4", PENDING_SLOT_SOURCE);
     assert_ptr_equal(core_job_of(w, "g4")->queue.wait.in, &core_node(w, "h2")->blocked.out);
@@ -128,11 +128,11 @@ static void a_free_place_at_a_target_wakes_who_named_it(void **state)
     core_add_host(w, "h3");
     core_add_guests(w, "h1", 2, 4);
     w->fleet->config.parallel_inbound_per_node = 1;
-    assert_non_null(core_ask(w, "g1", &(struct core_wish){.target = "h2"}));
-    assert_non_null(core_ask(w, "g2", &(struct core_wish){.target = "h3"}));
-    assert_non_null(core_ask(w, "g3", &(struct core_wish){.target = "h3"}));
-    assert_non_null(
-        core_ask(w, "g4", &(struct core_wish){.selector = "{\"kubernetes.io/hostname\":\"h2\"}"}));
+    assert_non_null(core_ask(w, "g1", &(struct core_request){.target = "h2"}));
+    assert_non_null(core_ask(w, "g2", &(struct core_request){.target = "h3"}));
+    assert_non_null(core_ask(w, "g3", &(struct core_request){.target = "h3"}));
+    assert_non_null(core_ask(
+        w, "g4", &(struct core_request){.selector = "{\"kubernetes.io/hostname\":\"h2\"}"}));
     core_waits(w, "g3", PENDING_SLOT_TARGET);
     core_waits(w, "g4", PENDING_SLOT_TARGET);
     core_fails(w, "g2"); /* h3 is free */
@@ -151,7 +151,7 @@ static void a_full_target_that_was_not_named_is_passed_by(void **state)
     core_add_host(w, "h3");
     core_add_guests(w, "h1", 2, 2);
     w->fleet->config.parallel_inbound_per_node = 1;
-    assert_non_null(core_ask(w, "g1", &(struct core_wish){.target = "h2"}));
+    assert_non_null(core_ask(w, "g1", &(struct core_request){.target = "h2"}));
     assert_non_null(core_ask(w, "g2", NULL));
     assert_string_equal(core_job_of(w, "g2")->target, "h3");
     core_free(w);
@@ -165,8 +165,8 @@ static void who_waits_for_a_target_holds_no_place_in_the_fleet(void **state)
     core_add_guests(w, "h1", 2, 3);
     w->fleet->config.parallel_inbound_per_node = 1;
     w->fleet->config.parallel_per_fleet = 2;
-    assert_non_null(core_ask(w, "g1", &(struct core_wish){.target = "h2"}));
-    assert_non_null(core_ask(w, "g2", &(struct core_wish){.target = "h2"}));
+    assert_non_null(core_ask(w, "g1", &(struct core_request){.target = "h2"}));
+    assert_non_null(core_ask(w, "g2", &(struct core_request){.target = "h2"}));
     core_waits(w, "g2", PENDING_SLOT_TARGET);
     assert_non_null(core_ask(w, "g3", NULL)); /* takes the other place */
     core_phase(w, "g3", PHASE_TARGET_READY);
@@ -257,7 +257,7 @@ static void the_call_is_limited_to_what_was_promised(void **state)
         w->fleet->config.bandwidth_per_node = promises[i].budget * MIB;
         w->fleet->config.migration.bandwidth = (int64_t)promises[i].configured * MIB;
         assert_non_null(
-            core_ask(w, "g1", &(struct core_wish){.bandwidth_mibs = promises[i].asked}));
+            core_ask(w, "g1", &(struct core_request){.bandwidth_mibs = promises[i].asked}));
         core_phase(w, "g1", PHASE_TARGET_READY);
         assert_int_equal(w->last.bandwidth_mibs, promises[i].limited);
         assert_int_equal(core_job_of(w, "g1")->placement.reserved_bandwidth,
@@ -273,9 +273,9 @@ static void the_budget_counts_at_the_target_too(void **state)
     core_add_host(w, "h3");
     core_add_guests(w, "h3", 2, 2);
     w->fleet->config.bandwidth_per_node = 100 * MIB;
-    struct core_wish wish = {.target = "h2", .bandwidth_mibs = 60};
-    assert_non_null(core_ask(w, "g1", &wish));
-    assert_non_null(core_ask(w, "g2", &wish));
+    struct core_request request = {.target = "h2", .bandwidth_mibs = 60};
+    assert_non_null(core_ask(w, "g1", &request));
+    assert_non_null(core_ask(w, "g2", &request));
     core_waits(w, "g2", PENDING_BANDWIDTH);
     core_fails(w, "g1");
     core_phase(w, "g2", PHASE_TARGET_READY);
@@ -288,9 +288,9 @@ static void a_job_of_any_size_goes_when_it_is_alone(void **state)
     struct core_world *w = core_new();
     core_add_guests(w, "h1", 2, 2);
     w->fleet->config.bandwidth_per_node = 100 * MIB;
-    assert_non_null(core_ask(w, "g1", &(struct core_wish){.bandwidth_mibs = 5000}));
+    assert_non_null(core_ask(w, "g1", &(struct core_request){.bandwidth_mibs = 5000}));
     core_phase(w, "g1", PHASE_TARGET_READY);
-    assert_non_null(core_ask(w, "g2", &(struct core_wish){.bandwidth_mibs = 1}));
+    assert_non_null(core_ask(w, "g2", &(struct core_request){.bandwidth_mibs = 1}));
     core_waits(w, "g2", PENDING_BANDWIDTH);
     core_free(w);
 }

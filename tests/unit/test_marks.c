@@ -20,7 +20,7 @@ static void a_drain_that_waits_does_not_ask_for_the_next_look_at_once(void **sta
     w->fleet->config.eviction_strategy = STRATEGY_LIVE_MIGRATE;
     drain(w, "h1");
     core_phase(w, "g1", PHASE_TARGET_READY);
-    core_pass(w, 1000);
+    core_advance(w, 1000);
     assert_false(w->fleet->drains_due);
     assert_true(reconcile_next_ms(w->fleet, w->now.mono_ms) > w->now.mono_ms);
     core_free(w);
@@ -38,14 +38,14 @@ static void a_mark_does_not_outlive_its_guest(void **state)
     w->source = CORE_ABSENT;
     TEXT_SET(core_guest(w, "g1")->host, "nowhere"); /* turned off, and transient */
     core_list(w, "h1");
-    core_pass(w, 1000);
+    core_advance(w, 1000);
     assert_null(fleet_guest(w->fleet, CORE_GUEST));
     assert_true(core_remove(w, OBJECT_DRAIN, "d"));
     assert_true(core_put(w, OBJECT_NODE, "h1", "{\"unschedulable\":false}"));
     TEXT_SET(core_guest(w, "g1")->host, "h1");
     w->source = CORE_RUNS;
     core_list(w, "h1");
-    core_pass(w, 1000);
+    core_advance(w, 1000);
     assert_string_equal(fleet_guest(w->fleet, CORE_GUEST)->evacuation_node, "");
     assert_null(fleet_active_job(w->fleet, CORE_GUEST));
     assert_null(fleet_object(w->fleet, OBJECT_GUEST, "default", "g1"));
@@ -61,7 +61,7 @@ static void a_mark_goes_with_the_document_that_holds_it(void **state)
     struct err err = {0};
     assert_true(evacuation_mark(w->fleet, guest, false, w->now, &w->fx, &err));
     assert_true(core_remove(w, OBJECT_GUEST, "g1"));
-    core_pass(w, 1000);
+    core_advance(w, 1000);
     assert_string_equal(guest->evacuation_node, "");
     core_free(w);
 }

@@ -339,7 +339,7 @@ static void a_verdict_is_counted_when_it_comes_unless_it_explains_the_past(void 
     (void)state;
     OWNED(metrics_counters) counters = new_counters();
     struct world *world = world_new(1);
-    struct judgement judged = world_bad, odd = world_bad;
+    struct verdict_rows judged = world_bad, odd = world_bad;
     char line[256];
     metrics_count_finished(counters, &world->jobs[0]); /* has no say in it */
     metrics_count_judged(counters, &judged, world_wall_ms + 1000);

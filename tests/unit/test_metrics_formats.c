@@ -199,7 +199,7 @@ static const struct {
     const char *accept, *encoding;
     enum promx_format format;
     bool gzip;
-} wishes[] = {
+} requests[] = {
     {NULL, NULL, PROMX_TEXT, false},
     {"", "", PROMX_TEXT, false},
     {"*/*", "identity", PROMX_TEXT, false},
@@ -219,9 +219,9 @@ static const struct {
 static void each_scraper_gets_what_it_asks_for(void **state)
 {
     (void)state;
-    for (size_t i = 0; i < COUNT(wishes); i++) {
-        struct scrape_form form = scrape_form(wishes[i].accept, wishes[i].encoding);
-        if (form.format != wishes[i].format || form.gzip != wishes[i].gzip)
+    for (size_t i = 0; i < COUNT(requests); i++) {
+        struct scrape_form form = scrape_form(requests[i].accept, requests[i].encoding);
+        if (form.format != requests[i].format || form.gzip != requests[i].gzip)
             fail_msg("wish %zu", i);
     }
 }

@@ -92,7 +92,7 @@ static inline struct metrics_counters *busy_counters(const struct world *world)
     job.abort.status = ABORT_SUCCEEDED;
     job.times.ended_ms = job.times.started_ms + 100;
     metrics_count_finished(counters, &job);
-    struct judgement judged = world_bad;
+    struct verdict_rows judged = world_bad;
     judged.verdict.outcome = "aborted";
     judged.verdict.plane = "none";
     judged.verdict.cause = "user-cancelled";

@@ -8,7 +8,7 @@
 
 #include "base/json.h"
 #include "base/text.h"
-#include "engine/model/migration_config.h"
+#include "engine/model/settings/migration_config.h"
 
 enum type { T_BOOL, T_COUNT, T_BYTES, T_REAL, T_WORD };
 
@@ -24,7 +24,7 @@ static const struct row {
 #define SETTING(id, type, json, fallback, low, high, policy, help) \
     [SETTING_##id] = {                                             \
         json, T_##type, fallback, low, high, policy, offsetof(struct migration_config, id)},
-#include "engine/model/migration_config.def"
+#include "engine/model/settings/migration_config.def"
 #undef SETTING
 };
 

@@ -7,7 +7,7 @@
 #include "base/own.h"
 #include "tests/unit/test_monitor_world.h"
 
-enum { HISTORIES = 1500, LOOKS = 400 };
+enum { HISTORIES = 1500, STEPS = 400 };
 
 static uint64_t next(uint64_t *seed)
 {
@@ -145,7 +145,7 @@ static void assert_same(const struct monitor *a, const struct monitor *b)
     assert_int_equal(a->config.disruption_said, b->config.disruption_said);
 #define SETTING(id, type, json, fallback, low, high, policy, help) \
     assert_true(a->config.id == b->config.id);
-#include "engine/model/migration_config.def"
+#include "engine/model/settings/migration_config.def"
 #undef SETTING
     assert_int_equal(a->facts.memory_bytes, b->facts.memory_bytes);
     assert_int_equal(a->facts.disk_bytes, b->facts.disk_bytes);
@@ -229,10 +229,10 @@ static void every_order_is_lawful(void **state)
     for (uint64_t i = 0; i < HISTORIES; i++) {
         random_begin(&h, i);
         bool abort_stands = false;
-        for (int look_no = 0; look_no < LOOKS; look_no++) {
+        for (int step_no = 0; step_no < STEPS; step_no++) {
             uint64_t processed = h.rig.m.flow.processed;
             random_input(&h);
-            (void)look(&h.rig, h.rig.in.elapsed_ms);
+            (void)step(&h.rig, h.rig.in.elapsed_ms);
             seen[h.rig.d.why]++;
             law_of_orders(&h);
             law_of_sick_paths(&h);
@@ -261,8 +261,8 @@ static void what_is_saved_comes_back(void **state)
     static struct history h, twin;
     for (uint64_t i = 0; i < HISTORIES / 5; i++) {
         random_begin(&h, i + 77777);
-        for (int look_no = 0; look_no < LOOKS; look_no++) {
-            if (look_no % 16 == 0) {
+        for (int step_no = 0; step_no < STEPS; step_no++) {
+            if (step_no % 16 == 0) {
                 char *text = monitor_save(&h.rig.m);
                 assert_non_null(text);
                 twin = h;
@@ -273,8 +273,8 @@ static void what_is_saved_comes_back(void **state)
             }
             random_input(&h);
             random_input(&twin);
-            (void)look(&h.rig, h.rig.in.elapsed_ms);
-            (void)look(&twin.rig, twin.rig.in.elapsed_ms);
+            (void)step(&h.rig, h.rig.in.elapsed_ms);
+            (void)step(&twin.rig, twin.rig.in.elapsed_ms);
             assert_int_equal(h.rig.d.why, twin.rig.d.why);
             assert_int_equal(h.rig.d.downtime_ms, twin.rig.d.downtime_ms);
             assert_string_equal(h.rig.d.text, twin.rig.d.text);
@@ -293,7 +293,7 @@ static void what_is_not_understood_changes_nothing(void **state)
     random_begin(&h, 5);
     for (int i = 0; i < 200; i++) {
         random_input(&h);
-        (void)look(&h.rig, h.rig.in.elapsed_ms);
+        (void)step(&h.rig, h.rig.in.elapsed_ms);
         (void)random_obey(&h);
     }
     char *text = monitor_save(&h.rig.m);
@@ -366,12 +366,12 @@ static void the_same_looks_give_the_same_decisions(void **state)
     for (uint64_t i = 0; i < 100; i++) {
         random_begin(&a, i + 5000);
         random_begin(&b, i + 5000);
-        for (int look_no = 0; look_no < LOOKS; look_no++) {
+        for (int step_no = 0; step_no < STEPS; step_no++) {
             random_input(&a);
             random_input(&b);
             memset(&b.rig.d, 0xff, sizeof b.rig.d); /* what was there does not matter */
-            (void)look(&a.rig, a.rig.in.elapsed_ms);
-            (void)look(&b.rig, b.rig.in.elapsed_ms);
+            (void)step(&a.rig, a.rig.in.elapsed_ms);
+            (void)step(&b.rig, b.rig.in.elapsed_ms);
             assert_string_equal(a.rig.d.text, b.rig.d.text);
             assert_same(&a.rig.m, &b.rig.m);
             (void)random_obey(&a);

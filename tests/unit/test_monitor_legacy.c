@@ -65,7 +65,7 @@ static void progress_is_less_than_the_sample_before(void **state)
         };
     for (size_t i = 0; i < COUNT(rows); i++) {
         rig.in.stats.data_remaining = rows[i].remaining;
-        assert_why(look(&rig, rows[i].at_ms), DECISION_GOES_ON);
+        assert_why(step(&rig, rows[i].at_ms), DECISION_GOES_ON);
         assert_int_equal(rig.m.progress_ms, rows[i].progress_ms);
         assert_int_equal(rig.m.watermark, rows[i].remaining);
     }
@@ -78,13 +78,13 @@ static void without_progress_it_is_given_up_after_more_than_the_timeout(void **s
     fresh(&rig);
     rig.in.stats.data_remaining = 812 * MIB;
     rig.in.stats.memory_dirty_rate = 95 * MIB / 4096;
-    assert_why(look(&rig, 400), DECISION_GOES_ON);
+    assert_why(step(&rig, 400), DECISION_GOES_ON);
     for (int i = 1; i <= 150; i++) {
         rig.in.stats.data_processed = (uint64_t)i * 40 * MIB;
-        assert_why(look(&rig, 400 + i * 1000), DECISION_GOES_ON);
+        assert_why(step(&rig, 400 + i * 1000), DECISION_GOES_ON);
     }
-    assert_why(look(&rig, 151399), DECISION_GOES_ON); /* 150 whole seconds are not more than 150 */
-    assert_why(look(&rig, 151400), DECISION_NO_PROGRESS);
+    assert_why(step(&rig, 151399), DECISION_GOES_ON); /* 150 whole seconds are not more than 150 */
+    assert_why(step(&rig, 151400), DECISION_NO_PROGRESS);
     assert_int_equal(rig.d.action, MONITOR_ABORT);
     assert_non_null(strstr(rig.d.text, "aborting: no progress for 151 s; remaining 812 MiB, "));
     assert_non_null(strstr(rig.d.text, "dirty rate 95 MiB/s, completion timeout 300 s"));
@@ -100,9 +100,9 @@ static void no_progress_timeout_means_never(void **state)
     rig.config.progress_timeout = 0;
     rig_begin(&rig, MONITOR_LEGACY);
     rig.in.stats.data_remaining = 5;
-    assert_why(look(&rig, 400), DECISION_GOES_ON);
-    assert_why(look(&rig, 300999), DECISION_GOES_ON);
-    assert_why(look(&rig, 301000), DECISION_LATE);
+    assert_why(step(&rig, 400), DECISION_GOES_ON);
+    assert_why(step(&rig, 300999), DECISION_GOES_ON);
+    assert_why(step(&rig, 301000), DECISION_LATE);
 }
 
 static void looks_without_statistics_do_not_count_as_progress(void **state)
@@ -111,9 +111,9 @@ static void looks_without_statistics_do_not_count_as_progress(void **state)
     struct rig rig;
     fresh(&rig);
     rig.in.has_stats = false;
-    assert_why(look(&rig, 400), DECISION_NO_STATS);
-    assert_why(look(&rig, 150999), DECISION_NO_STATS);
-    assert_why(look(&rig, 151000), DECISION_NO_PROGRESS);
+    assert_why(step(&rig, 400), DECISION_NO_STATS);
+    assert_why(step(&rig, 150999), DECISION_NO_STATS);
+    assert_why(step(&rig, 151000), DECISION_NO_PROGRESS);
 }
 
 /* A guest that oscillates is believed until its time is up. */
@@ -121,7 +121,7 @@ static void make_late(struct rig *rig, int64_t until_ms)
 {
     for (int64_t at = 400; at <= until_ms; at += 400) {
         rig->in.stats.data_remaining = (at / 400) % 2 == 0 ? 100 * MIB : 200 * MIB;
-        assert_why(look(rig, at), DECISION_GOES_ON);
+        assert_why(step(rig, at), DECISION_GOES_ON);
     }
 }
 
@@ -156,17 +156,17 @@ static void plays_late(void **state)
     rig.facts.vfio = row->vfio;
     rig_begin(&rig, MONITOR_LEGACY);
     make_late(&rig, 300800); /* 300 whole seconds are not more than 300 */
-    assert_why(look(&rig, 301000), row->why);
+    assert_why(step(&rig, 301000), row->why);
     assert_int_equal(rig.d.action, row->action);
     assert_int_equal(rig.d.downtime_ms, row->downtime_ms);
     refuse(&rig); /* wished again, nothing changed */
     assert_int_equal(rig.m.budget_ms, 300000);
-    assert_why(look(&rig, 301400), row->why);
+    assert_why(step(&rig, 301400), row->why);
     accept(&rig);
     assert_int_equal(rig.m.budget_ms, row->budget_after_s * 1000);
     accept(&rig); /* told twice: doubled once */
     assert_int_equal(rig.m.budget_ms, row->budget_after_s * 1000);
-    assert_int_not_equal(look(&rig, 301800), row->why);
+    assert_int_not_equal(step(&rig, 301800), row->why);
     assert_int_equal(rig.d.action, MONITOR_NOTHING);
 }
 
@@ -179,7 +179,7 @@ static void a_large_downtime_has_a_limit(void **state)
     rig.config.progress_timeout = 0;
     rig.facts.memory_bytes = 64 * GIB;
     rig_begin(&rig, MONITOR_LEGACY);
-    assert_why(look(&rig, 10351000), DECISION_LATE_VFIO);
+    assert_why(step(&rig, 10351000), DECISION_LATE_VFIO);
     assert_int_equal(rig.d.downtime_ms, 2000000);
 }
 
@@ -191,12 +191,12 @@ static void a_pause_has_one_more_budget_counted_from_the_start(void **state)
     rig.config.disruption = true;
     rig.config.progress_timeout = 0;
     rig_begin(&rig, MONITOR_LEGACY);
-    assert_why(look(&rig, 301000), DECISION_LATE_PAUSE);
+    assert_why(step(&rig, 301000), DECISION_LATE_PAUSE);
     accept(&rig);
-    assert_why(look(&rig, 301400), DECISION_GOES_ON); /* also before the mode is known */
+    assert_why(step(&rig, 301400), DECISION_GOES_ON); /* also before the mode is known */
     rig.in.mode = MODE_PAUSED;
-    assert_why(look(&rig, 600999), DECISION_GOES_ON);
-    assert_why(look(&rig, 601000), DECISION_LATE);
+    assert_why(step(&rig, 600999), DECISION_GOES_ON);
+    assert_why(step(&rig, 601000), DECISION_LATE);
 }
 
 static void a_pause_is_not_ordered_twice_while_the_mode_is_not_known(void **state)
@@ -207,9 +207,9 @@ static void a_pause_is_not_ordered_twice_while_the_mode_is_not_known(void **stat
     rig.config.disruption = true;
     rig.config.progress_timeout = 0;
     rig_begin(&rig, MONITOR_LEGACY);
-    assert_why(look(&rig, 301000), DECISION_LATE_PAUSE);
+    assert_why(step(&rig, 301000), DECISION_LATE_PAUSE);
     accept(&rig);
-    assert_why(look(&rig, 601000), DECISION_LATE);
+    assert_why(step(&rig, 601000), DECISION_LATE);
 }
 
 static void a_guest_paused_already_is_not_paused_again(void **state)
@@ -221,7 +221,7 @@ static void a_guest_paused_already_is_not_paused_again(void **state)
     rig.config.progress_timeout = 0;
     rig_begin(&rig, MONITOR_LEGACY);
     rig.in.mode = MODE_PAUSED;
-    assert_why(look(&rig, 301000), DECISION_LATE);
+    assert_why(step(&rig, 301000), DECISION_LATE);
 }
 
 static void a_paused_guest_without_progress_is_given_up(void **state)
@@ -232,12 +232,12 @@ static void a_paused_guest_without_progress_is_given_up(void **state)
     rig.config.disruption = true;
     rig_begin(&rig, MONITOR_LEGACY);
     make_late(&rig, 300800);
-    assert_why(look(&rig, 301000), DECISION_LATE_PAUSE);
+    assert_why(step(&rig, 301000), DECISION_LATE_PAUSE);
     accept(&rig);
     rig.in.stats.data_remaining = 300 * MIB;
-    assert_why(look(&rig, 302000), DECISION_GOES_ON);
-    assert_why(look(&rig, 450999), DECISION_GOES_ON);
-    assert_why(look(&rig, 451800), DECISION_NO_PROGRESS);
+    assert_why(step(&rig, 302000), DECISION_GOES_ON);
+    assert_why(step(&rig, 450999), DECISION_GOES_ON);
+    assert_why(step(&rig, 451800), DECISION_NO_PROGRESS);
 }
 
 /* Post-copy comes before progress: what would be given up for standing still is moved instead. */
@@ -249,8 +249,8 @@ static void late_comes_before_stuck(void **state)
     rig.config.disruption = rig.config.post_copy = true;
     rig_begin(&rig, MONITOR_LEGACY);
     rig.in.stats.data_remaining = 7;
-    assert_why(look(&rig, 400), DECISION_GOES_ON);
-    assert_why(look(&rig, 301000), DECISION_LATE_POSTCOPY);
+    assert_why(step(&rig, 400), DECISION_GOES_ON);
+    assert_why(step(&rig, 301000), DECISION_LATE_POSTCOPY);
 }
 
 static void post_copy_has_no_limit(void **state)
@@ -259,9 +259,9 @@ static void post_copy_has_no_limit(void **state)
     struct rig rig;
     fresh(&rig);
     rig.in.mode = MODE_POSTCOPY;
-    assert_why(look(&rig, 1000000000), DECISION_IN_POSTCOPY);
+    assert_why(step(&rig, 1000000000), DECISION_IN_POSTCOPY);
     rig.in.has_stats = false;
-    assert_why(look(&rig, 2000000000), DECISION_IN_POSTCOPY);
+    assert_why(step(&rig, 2000000000), DECISION_IN_POSTCOPY);
 }
 
 static void an_abort_is_wished_once_and_again_when_it_failed(void **state)
@@ -270,18 +270,18 @@ static void an_abort_is_wished_once_and_again_when_it_failed(void **state)
     struct rig rig;
     fresh(&rig);
     rig.in.stats.data_remaining = 7;
-    (void)look(&rig, 0);
-    assert_why(look(&rig, 151000), DECISION_NO_PROGRESS);
-    assert_why(look(&rig, 151400), DECISION_NO_PROGRESS); /* nobody said it was accepted */
+    (void)step(&rig, 0);
+    assert_why(step(&rig, 151000), DECISION_NO_PROGRESS);
+    assert_why(step(&rig, 151400), DECISION_NO_PROGRESS); /* nobody said it was accepted */
     accept(&rig);
-    assert_why(look(&rig, 151800), DECISION_ABORTING);
+    assert_why(step(&rig, 151800), DECISION_ABORTING);
     rig.in.abort_under_way = true;
-    assert_why(look(&rig, 152200), DECISION_ABORTING);
+    assert_why(step(&rig, 152200), DECISION_ABORTING);
     rig.in.abort_under_way = false;
-    assert_why(look(&rig, 152600), DECISION_NO_PROGRESS); /* it failed */
+    assert_why(step(&rig, 152600), DECISION_NO_PROGRESS); /* it failed */
     accept(&rig);
-    assert_why(look(&rig, 182600), DECISION_ABORTING);
-    assert_why(look(&rig, 182601), DECISION_NO_PROGRESS); /* never seen under way */
+    assert_why(step(&rig, 182600), DECISION_ABORTING);
+    assert_why(step(&rig, 182601), DECISION_NO_PROGRESS); /* never seen under way */
 }
 
 static void somebody_elses_abort_is_not_disturbed(void **state)
@@ -290,10 +290,10 @@ static void somebody_elses_abort_is_not_disturbed(void **state)
     struct rig rig;
     fresh(&rig);
     rig.in.abort_under_way = true;
-    assert_why(look(&rig, 400000), DECISION_ABORTING);
+    assert_why(step(&rig, 400000), DECISION_ABORTING);
     rig.in.abort_under_way = false;
     rig.in.has_stats = false;
-    assert_why(look(&rig, 400400), DECISION_NO_PROGRESS);
+    assert_why(step(&rig, 400400), DECISION_NO_PROGRESS);
 }
 
 static void the_ramp_is_kubevirts(void **state)
@@ -306,27 +306,27 @@ static void the_ramp_is_kubevirts(void **state)
     rig.config.progress_timeout = 0;
     rig_begin(&rig, MONITOR_LEGACY);
     rig.in.has_stats = false;
-    assert_why(look(&rig, 0), DECISION_FIRST_DOWNTIME); /* at the first look, whatever it shows */
+    assert_why(step(&rig, 0), DECISION_FIRST_DOWNTIME); /* at the first look, whatever it shows */
     assert_int_equal(rig.d.downtime_ms, steps[0]);
     refuse(&rig);
-    assert_why(look(&rig, 400), DECISION_FIRST_DOWNTIME);
+    assert_why(step(&rig, 400), DECISION_FIRST_DOWNTIME);
     accept(&rig);
     rig.in.has_stats = true;
     rig.in.stats.memory_iteration = 2;
-    assert_why(look(&rig, 20000), DECISION_GOES_ON); /* too early a pass */
+    assert_why(step(&rig, 20000), DECISION_GOES_ON); /* too early a pass */
     rig.in.stats.memory_iteration = 3;
     int64_t at_ms = 20000;
     for (size_t i = 1; i < COUNT(steps); i++) {
-        assert_why(look(&rig, at_ms), DECISION_MORE_DOWNTIME);
+        assert_why(step(&rig, at_ms), DECISION_MORE_DOWNTIME);
         assert_int_equal(rig.d.downtime_ms, steps[i]);
         refuse(&rig);
-        assert_why(look(&rig, at_ms), DECISION_MORE_DOWNTIME);
+        assert_why(step(&rig, at_ms), DECISION_MORE_DOWNTIME);
         assert_int_equal(rig.d.downtime_ms, steps[i]);
         accept(&rig);
-        assert_why(look(&rig, at_ms + 9999), DECISION_GOES_ON);
+        assert_why(step(&rig, at_ms + 9999), DECISION_GOES_ON);
         at_ms += 10000;
     }
-    assert_why(look(&rig, at_ms + 60000), DECISION_GOES_ON);
+    assert_why(step(&rig, at_ms + 60000), DECISION_GOES_ON);
 }
 
 static void the_ramp_begins_no_higher_than_it_may_end(void **state)
@@ -337,11 +337,11 @@ static void the_ramp_begins_no_higher_than_it_may_end(void **state)
     rig.facts.tuning = true;
     rig.config.max_downtime_ms = 100;
     rig_begin(&rig, MONITOR_LEGACY);
-    assert_why(look(&rig, 0), DECISION_FIRST_DOWNTIME);
+    assert_why(step(&rig, 0), DECISION_FIRST_DOWNTIME);
     assert_int_equal(rig.d.downtime_ms, 100);
     accept(&rig);
     rig.in.stats.memory_iteration = 9;
-    assert_why(look(&rig, 50000), DECISION_GOES_ON);
+    assert_why(step(&rig, 50000), DECISION_GOES_ON);
 }
 
 static void small_steps_are_at_least_one(void **state)
@@ -353,12 +353,12 @@ static void small_steps_are_at_least_one(void **state)
     rig.config.max_downtime_ms = 152;
     rig_begin(&rig, MONITOR_LEGACY);
     rig.in.stats.memory_iteration = 3;
-    (void)look(&rig, 0);
+    (void)step(&rig, 0);
     accept(&rig);
-    assert_why(look(&rig, 10000), DECISION_MORE_DOWNTIME);
+    assert_why(step(&rig, 10000), DECISION_MORE_DOWNTIME);
     assert_int_equal(rig.d.downtime_ms, 151);
     accept(&rig);
-    assert_why(look(&rig, 20000), DECISION_MORE_DOWNTIME); /* the same reason, another order */
+    assert_why(step(&rig, 20000), DECISION_MORE_DOWNTIME); /* the same reason, another order */
     assert_true(monitor_is_news(&rig.m, &rig.d));
 }
 
@@ -370,7 +370,7 @@ static void without_tuning_the_downtime_is_left_alone(void **state)
     rig.in.stats.memory_iteration = 5;
     rig.in.stats.data_remaining = 9;
     for (int64_t at = 0; at < 100000; at += 400)
-        assert_why(look(&rig, at), DECISION_GOES_ON);
+        assert_why(step(&rig, at), DECISION_GOES_ON);
 }
 
 static void the_ramp_does_not_undo_a_large_downtime(void **state)
@@ -382,11 +382,11 @@ static void the_ramp_does_not_undo_a_large_downtime(void **state)
     rig.config.progress_timeout = 0;
     rig_begin(&rig, MONITOR_LEGACY);
     rig.in.stats.memory_iteration = 5;
-    (void)look(&rig, 0);
+    (void)step(&rig, 0);
     accept(&rig);
-    assert_why(look(&rig, 301000), DECISION_LATE_VFIO);
+    assert_why(step(&rig, 301000), DECISION_LATE_VFIO);
     accept(&rig);
-    assert_why(look(&rig, 340000), DECISION_GOES_ON);
+    assert_why(step(&rig, 340000), DECISION_GOES_ON);
 }
 
 static void every_decision_has_a_name_of_its_own_and_comes_back(void **state)

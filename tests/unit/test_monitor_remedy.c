@@ -6,7 +6,7 @@
 #include <stdlib.h>
 
 #include "base/own.h"
-#include "tests/unit/test_monitor_passes.h"
+#include "tests/unit/test_monitor_iterations.h"
 
 /* --- what is done ---------------------------------------------------------------------------- */
 
@@ -52,7 +52,7 @@ static void plays_act(void **state)
     start(&rig);
     up_to_stall(&rig);
     rig.in.stats.auto_converge_throttle = row->converge ? 30 : 0;
-    assert_why(pass(&rig, 60000, 500), row->why);
+    assert_why(iteration(&rig, 60000, 500), row->why);
     assert_int_equal(rig.d.action, row->action);
     assert_int_equal(rig.d.downtime_ms, row->downtime_ms);
     assert_in_range(rig.d.estimate_ms, 4900, 5100);
@@ -78,13 +78,13 @@ static void a_guest_slowed_to_the_end_is_given_up(void **state)
     start(&rig);
     rig.in.stats.auto_converge_throttle = 20;
     up_to_stall(&rig); /* not raised for 40 s */
-    assert_why(pass(&rig, 60000, 500), DECISION_STALLED_ABORT);
+    assert_why(iteration(&rig, 60000, 500), DECISION_STALLED_ABORT);
     no_ramp(&rig);
     rig.config.auto_converge = true;
     start(&rig);
     up_to_stall(&rig);
     rig.in.stats.auto_converge_throttle = 99;
-    assert_why(pass(&rig, 60000, 500), DECISION_STALLED_ABORT);
+    assert_why(iteration(&rig, 60000, 500), DECISION_STALLED_ABORT);
 }
 
 /* --- the gate -------------------------------------------------------------------------------- */
@@ -97,7 +97,7 @@ static void nothing_is_begun_while_no_bytes_move(void **state)
     rig.config.disruption = rig.config.post_copy = true;
     start(&rig);
     up_to_stall(&rig);
-    assert_why(pass(&rig, 60000, 500), DECISION_STALLED_POSTCOPY);
+    assert_why(iteration(&rig, 60000, 500), DECISION_STALLED_POSTCOPY);
     refuse(&rig);
     (void)moves(&rig, 60400, 500, 0);
     (void)moves(&rig, 60800, 500, 0);
@@ -221,7 +221,7 @@ static void ordered(struct rig *rig, bool disruption, int64_t max_downtime_ms, e
     rig->config.max_downtime_ms = max_downtime_ms;
     start(rig);
     up_to_stall(rig);
-    assert_why(pass(rig, 60000, 500), why);
+    assert_why(iteration(rig, 60000, 500), why);
     accept(rig);
 }
 
@@ -261,8 +261,8 @@ static void a_guest_stopped_without_order_has_the_time_of_a_switch_over(void **s
     rig.in.stopped_by_migration = true;
     rig.in.has_stats = false; /* they hang in a stalled switch-over */
     for (int64_t at = 1200; at <= 61200; at += 400)
-        assert_why(look(&rig, at), DECISION_NO_STATS);
-    assert_why(look(&rig, 61600), DECISION_NO_BANDWIDTH);
+        assert_why(step(&rig, at), DECISION_NO_STATS);
+    assert_why(step(&rig, 61600), DECISION_NO_BANDWIDTH);
     assert_int_equal(rig.d.action, MONITOR_ABORT);
 }
 
@@ -304,11 +304,11 @@ static void no_statistics_are_no_proof_of_a_dead_path(void **state)
     struct rig rig;
     fresh(&rig);
     rig.in.has_stats = false;
-    assert_why(look(&rig, 100000), DECISION_NO_STATS);
+    assert_why(step(&rig, 100000), DECISION_NO_STATS);
     rig.in.has_stats = true;
     assert_why(moves(&rig, 100400, 900, RATE), DECISION_GOES_ON);
     rig.in.has_stats = false;
-    assert_why(look(&rig, 150400), DECISION_NO_BANDWIDTH); /* but time runs */
+    assert_why(step(&rig, 150400), DECISION_NO_BANDWIDTH); /* but time runs */
 }
 
 static void post_copy_has_no_limit(void **state)
@@ -320,7 +320,7 @@ static void post_copy_has_no_limit(void **state)
     assert_why(moves(&rig, 10000000, 900, 0), DECISION_IN_POSTCOPY);
     rig.in.has_stats = false;
     rig.in.stopped_by_migration = true;
-    assert_why(look(&rig, 20000000), DECISION_IN_POSTCOPY);
+    assert_why(step(&rig, 20000000), DECISION_IN_POSTCOPY);
 }
 
 static void a_wish_repeated_is_no_news(void **state)
@@ -329,7 +329,7 @@ static void a_wish_repeated_is_no_news(void **state)
     struct rig rig;
     no_ramp(&rig);
     rig_begin(&rig, MONITOR_STALL);
-    (void)pass(&rig, 400, 1024);
+    (void)iteration(&rig, 400, 1024);
     assert_true(monitor_is_news(&rig.m, &rig.d)); /* the first is */
     refuse(&rig);
     (void)moves(&rig, 800, 1024, 0);
@@ -359,7 +359,7 @@ static void a_wish_is_given_up_when_the_guest_has_stopped_by_itself(void **state
     rig.config.disruption = rig.config.post_copy = true;
     start(&rig);
     up_to_stall(&rig);
-    assert_why(pass(&rig, 60000, 500), DECISION_STALLED_POSTCOPY);
+    assert_why(iteration(&rig, 60000, 500), DECISION_STALLED_POSTCOPY);
     refuse(&rig);
     rig.in.stopped_by_migration = true;
     assert_why(moves(&rig, 60400, 400, RATE), DECISION_GOES_ON);
@@ -371,9 +371,9 @@ static void the_first_decision_is_news(void **state)
     struct rig rig;
     rig_default(&rig);
     rig_begin(&rig, MONITOR_STALL);
-    assert_why(look(&rig, 400), DECISION_GOES_ON);
+    assert_why(step(&rig, 400), DECISION_GOES_ON);
     assert_true(monitor_is_news(&rig.m, &rig.d));
-    assert_why(look(&rig, 800), DECISION_GOES_ON);
+    assert_why(step(&rig, 800), DECISION_GOES_ON);
     assert_false(monitor_is_news(&rig.m, &rig.d));
 }
 

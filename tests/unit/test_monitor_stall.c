@@ -6,7 +6,7 @@
 #include <stdlib.h>
 
 #include "base/own.h"
-#include "tests/unit/test_monitor_passes.h"
+#include "tests/unit/test_monitor_iterations.h"
 
 /* --- budget ---------------------------------------------------------------------------------- */
 
@@ -36,7 +36,7 @@ static void disks_have_a_budget_of_their_own(void **state)
     assert_int_equal(rig.m.budget_ms, 300000);
     for (int64_t at = 400; at <= 290000; at += 400)
         assert_why(moves(&rig, at, 900, RATE), DECISION_GOES_ON);
-    assert_why(pass(&rig, 290400, 1024), DECISION_HOLDS_DOWNTIME); /* memory begins: its own */
+    assert_why(iteration(&rig, 290400, 1024), DECISION_HOLDS_DOWNTIME); /* memory begins: its own */
     accept(&rig);
     assert_int_equal(rig.m.budget_ms, 150000);
     for (int64_t at = 290800; at <= 440400; at += 400)
@@ -66,7 +66,7 @@ static void the_downtime_is_held_until_bytes_move(void **state)
     no_ramp(&rig);
     rig_begin(&rig, MONITOR_STALL);
     assert_why(moves(&rig, 400, 1024, 0), DECISION_GOES_ON); /* no pass yet: too early to ask */
-    assert_why(pass(&rig, 800, 1024), DECISION_HOLDS_DOWNTIME);
+    assert_why(iteration(&rig, 800, 1024), DECISION_HOLDS_DOWNTIME);
     assert_int_equal(rig.d.downtime_ms, 1);
     refuse(&rig);
     assert_why(moves(&rig, 1200, 1024, 0), DECISION_HOLDS_DOWNTIME);
@@ -90,7 +90,7 @@ static void bytes_of_disks_do_not_open_the_hold(void **state)
     rig_begin(&rig, MONITOR_STALL);
     assert_why(moves(&rig, 400, 1024, RATE), DECISION_GOES_ON);
     assert_why(moves(&rig, 800, 1024, RATE), DECISION_GOES_ON);
-    assert_why(pass(&rig, 1200, 1024), DECISION_HOLDS_DOWNTIME);
+    assert_why(iteration(&rig, 1200, 1024), DECISION_HOLDS_DOWNTIME);
 }
 
 static void the_first_step_is_no_more_than_allowed(void **state)
@@ -102,7 +102,7 @@ static void the_first_step_is_no_more_than_allowed(void **state)
         no_ramp(&rig);
         rig.config.max_downtime_ms = allowed[i];
         rig_begin(&rig, MONITOR_STALL);
-        assert_why(pass(&rig, 400, 1024), DECISION_HOLDS_DOWNTIME);
+        assert_why(iteration(&rig, 400, 1024), DECISION_HOLDS_DOWNTIME);
         refuse(&rig); /* bytes move: the hold is not asked for any more */
         assert_why(moves(&rig, 800, 900, RATE), DECISION_FIRST_DOWNTIME);
         assert_int_equal(rig.d.downtime_ms, first[i]);
@@ -133,9 +133,9 @@ static void the_ramp_is_for_what_does_not_converge(void **state)
     rig_default(&rig);
     rig.config.stall_timeout = 10000;
     start(&rig);
-    assert_why(pass(&rig, 20000, 400), DECISION_GOES_ON);
-    assert_why(pass(&rig, 40000, 200), DECISION_GOES_ON);       /* it gets less: let it */
-    assert_why(pass(&rig, 60000, 195), DECISION_MORE_DOWNTIME); /* by less than the margin */
+    assert_why(iteration(&rig, 20000, 400), DECISION_GOES_ON);
+    assert_why(iteration(&rig, 40000, 200), DECISION_GOES_ON);       /* it gets less: let it */
+    assert_why(iteration(&rig, 60000, 195), DECISION_MORE_DOWNTIME); /* by less than the margin */
     assert_int_equal(rig.d.downtime_ms, 300 + 600 / 7);
     refuse(&rig);
     assert_why(moves(&rig, 60400, 190, 0), DECISION_GOES_ON); /* only while bytes move */
@@ -145,12 +145,12 @@ static void the_ramp_is_for_what_does_not_converge(void **state)
     assert_why(moves(&rig, 70800, 100, RATE), DECISION_MORE_DOWNTIME);
     accept(&rig);
     for (int64_t at = 81000, was = rig.d.downtime_ms; was < 900; at += 10000) {
-        assert_why(pass(&rig, at, 195), DECISION_MORE_DOWNTIME);
+        assert_why(iteration(&rig, at, 195), DECISION_MORE_DOWNTIME);
         assert_in_range(rig.d.downtime_ms, was + 1, 900);
         was = rig.d.downtime_ms;
         accept(&rig);
     }
-    assert_why(pass(&rig, 149000, 195), DECISION_GOES_ON);
+    assert_why(iteration(&rig, 149000, 195), DECISION_GOES_ON);
 }
 
 static void the_ramp_waits_for_its_pass(void **state)
@@ -159,8 +159,8 @@ static void the_ramp_waits_for_its_pass(void **state)
     struct rig rig;
     rig_default(&rig);
     start(&rig);
-    assert_why(pass(&rig, 20000, 1024), DECISION_GOES_ON); /* pass 2 */
-    assert_why(pass(&rig, 30000, 1024), DECISION_MORE_DOWNTIME);
+    assert_why(iteration(&rig, 20000, 1024), DECISION_GOES_ON); /* pass 2 */
+    assert_why(iteration(&rig, 30000, 1024), DECISION_MORE_DOWNTIME);
 }
 
 static void the_downtime_of_a_guest_that_stands_still_is_left_alone(void **state)
@@ -170,7 +170,7 @@ static void the_downtime_of_a_guest_that_stands_still_is_left_alone(void **state
     no_ramp(&rig);
     rig_begin(&rig, MONITOR_STALL);
     rig.in.stopped_by_migration = true;
-    assert_why(pass(&rig, 400, 10), DECISION_GOES_ON);
+    assert_why(iteration(&rig, 400, 10), DECISION_GOES_ON);
     rig.in.stopped_by_migration = false;
     rig.in.mode = MODE_PAUSED;
     assert_why(moves(&rig, 800, 10, 0), DECISION_GOES_ON);
@@ -224,7 +224,7 @@ static void a_pass_no_better_than_one_before_the_window_is_a_stall(void **state)
         struct rig rig;
         fresh(&rig);
         up_to_stall(&rig);
-        (void)pass(&rig, 60000, rows[i].left);
+        (void)iteration(&rig, 60000, rows[i].left);
         assert_int_equal(rig.m.stalled, rows[i].stalled);
     }
 }
@@ -235,13 +235,13 @@ static void what_is_within_the_window_is_no_stall(void **state)
     struct rig rig;
     no_ramp(&rig);
     rig_begin(&rig, MONITOR_STALL);
-    (void)pass(&rig, 10000, 500);
+    (void)iteration(&rig, 10000, 500);
     accept(&rig);
     for (int64_t at = 20000; at <= 50000; at += 10000) {
-        (void)pass(&rig, at, 500);
+        (void)iteration(&rig, at, 500);
         assert_false(rig.m.stalled);
     }
-    (void)pass(&rig, 50001, 500);
+    (void)iteration(&rig, 50001, 500);
     assert_true(rig.m.stalled);
 }
 
@@ -281,11 +281,11 @@ static void once_stalled_always_stalled(void **state)
     no_ramp(&rig);
     start(&rig);
     up_to_stall(&rig);
-    (void)pass(&rig, 60000, 900);
+    (void)iteration(&rig, 60000, 900);
     assert_true(rig.m.stalled);
     assert_int_equal(rig.m.watermark, 500 * MIB); /* the least, not the newest */
     assert_int_equal(rig.m.progress_ms, 10000);
-    (void)pass(&rig, 61000, 1);
+    (void)iteration(&rig, 61000, 1);
     assert_true(rig.m.stalled);
 }
 
@@ -300,20 +300,21 @@ static void a_good_moment_is_waited_for_with_less_and_less_patience(void **state
     rig.config.completion_timeout = 10000;
     start(&rig);
     up_to_stall(&rig);
-    assert_why(pass(&rig, 60000, 521), DECISION_WAITS_FOR_MINIMUM);        /* best is 500, + 4 % */
+    assert_why(iteration(&rig, 60000, 521), DECISION_WAITS_FOR_MINIMUM);   /* best is 500, + 4 % */
     assert_why(moves(&rig, 60400, 400, RATE), DECISION_WAITS_FOR_MINIMUM); /* no boundary */
-    assert_why(pass(&rig, 70000, 700), DECISION_WAITS_FOR_MINIMUM);
-    assert_why(pass(&rig, 80000, 600), DECISION_WAITS_FOR_MINIMUM);
-    assert_why(pass(&rig, 99999, 800), DECISION_WAITS_FOR_MINIMUM);
-    assert_why(pass(&rig, 100000, 900), DECISION_WAITS_FOR_MINIMUM); /* 40 s: best is now 600 */
+    assert_why(iteration(&rig, 70000, 700), DECISION_WAITS_FOR_MINIMUM);
+    assert_why(iteration(&rig, 80000, 600), DECISION_WAITS_FOR_MINIMUM);
+    assert_why(iteration(&rig, 99999, 800), DECISION_WAITS_FOR_MINIMUM);
+    assert_why(iteration(&rig, 100000, 900),
+               DECISION_WAITS_FOR_MINIMUM); /* 40 s: best is now 600 */
     assert_int_equal(rig.m.best, 600 * MIB);
     assert_int_equal(rig.m.patience_ms, 20000);
-    assert_why(pass(&rig, 119999, 900), DECISION_WAITS_FOR_MINIMUM);
+    assert_why(iteration(&rig, 119999, 900), DECISION_WAITS_FOR_MINIMUM);
     assert_int_equal(rig.m.best, 600 * MIB);
-    assert_why(pass(&rig, 120000, 900), DECISION_WAITS_FOR_MINIMUM); /* 20 s more: 700 */
+    assert_why(iteration(&rig, 120000, 900), DECISION_WAITS_FOR_MINIMUM); /* 20 s more: 700 */
     assert_int_equal(rig.m.best, 700 * MIB);
     assert_int_equal(rig.m.patience_ms, 10000);
-    assert_why(pass(&rig, 121000, 728), DECISION_STALLED_HARD);
+    assert_why(iteration(&rig, 121000, 728), DECISION_STALLED_HARD);
 }
 
 static void a_good_moment_is_taken_at_once(void **state)
@@ -324,8 +325,8 @@ static void a_good_moment_is_taken_at_once(void **state)
     rig.config.disruption = true;
     start(&rig);
     up_to_stall(&rig);
-    assert_why(pass(&rig, 60000, 521), DECISION_WAITS_FOR_MINIMUM);
-    assert_why(pass(&rig, 62000, 520), DECISION_STALLED_HARD);
+    assert_why(iteration(&rig, 60000, 521), DECISION_WAITS_FOR_MINIMUM);
+    assert_why(iteration(&rig, 62000, 520), DECISION_STALLED_HARD);
 }
 
 static void without_the_search_any_moment_will_do(void **state)
@@ -337,7 +338,7 @@ static void without_the_search_any_moment_will_do(void **state)
     rig.config.local_minima = false;
     start(&rig);
     up_to_stall(&rig);
-    assert_why(pass(&rig, 60000, 1000), DECISION_STALLED_HARD);
+    assert_why(iteration(&rig, 60000, 1000), DECISION_STALLED_HARD);
 }
 
 static void the_best_moment_may_be_within_the_window(void **state)
@@ -348,8 +349,8 @@ static void the_best_moment_may_be_within_the_window(void **state)
     rig.config.disruption = true;
     start(&rig);
     for (int64_t at = 10000; at <= 50000; at += 10000)
-        assert_why(pass(&rig, at, at == 30000 ? 470 : 500), DECISION_GOES_ON);
-    assert_why(pass(&rig, 60000, 500), DECISION_WAITS_FOR_MINIMUM);
+        assert_why(iteration(&rig, at, at == 30000 ? 470 : 500), DECISION_GOES_ON);
+    assert_why(iteration(&rig, 60000, 500), DECISION_WAITS_FOR_MINIMUM);
     assert_int_equal(rig.m.best, 470 * MIB);
 }
 
@@ -362,8 +363,10 @@ static void only_so_many_moments_are_kept_and_the_best_of_them(void **state)
     start(&rig);
     up_to_stall(&rig);
     for (uint64_t i = 0; i < 2 * MONITOR_LATER_MAX; i++)
-        assert_why(pass(&rig, 60000 + (int64_t)i, 600 + i * 7 % 400), DECISION_WAITS_FOR_MINIMUM);
-    assert_why(pass(&rig, 61000, 1010), DECISION_WAITS_FOR_MINIMUM); /* worse than all of them */
+        assert_why(iteration(&rig, 60000 + (int64_t)i, 600 + i * 7 % 400),
+                   DECISION_WAITS_FOR_MINIMUM);
+    assert_why(iteration(&rig, 61000, 1010),
+               DECISION_WAITS_FOR_MINIMUM); /* worse than all of them */
     assert_int_equal(rig.m.n_later, MONITOR_LATER_MAX);
     assert_true(rig.m.later[MONITOR_LATER_MAX - 1] < 1010 * MIB);
     for (size_t i = 1; i < rig.m.n_later; i++)
@@ -379,7 +382,7 @@ static void a_pass_is_about_memory_not_about_disks(void **state)
     fresh(&rig);
     rig.in.stats.data_remaining = 9 * GIB;
     rig.in.stats.memory_remaining = GIB / 2;
-    (void)look(&rig, 1200);
+    (void)step(&rig, 1200);
     assert_int_equal(rig.d.remaining, GIB / 2);
 }
 
@@ -389,7 +392,7 @@ static void what_a_stopped_guest_leaves_is_no_low_water(void **state)
     struct rig rig;
     fresh(&rig);
     rig.in.stopped_by_migration = true;
-    (void)pass(&rig, 2000, 1);
+    (void)iteration(&rig, 2000, 1);
     assert_int_equal(rig.m.watermark, GIB);
 }
 

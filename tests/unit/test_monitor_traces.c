@@ -14,26 +14,26 @@
 #define MIB (INT64_C(1) << 20)
 enum { PAGE = 4096 };
 
-struct look {
+struct trace_row {
     int64_t ms;
     bool first;
-    int64_t pass, moved, left, pages;
+    int64_t iteration, moved, left, pages;
 };
-#define LOOK(...) {__VA_ARGS__},
-static const struct look fast[] = {
+#define ROW(...) {__VA_ARGS__},
+static const struct trace_row fast[] = {
 #include "tests/unit/trace_fast.def"
 };
-static const struct look even[] = {
+static const struct trace_row even[] = {
 #include "tests/unit/trace_even.def"
 };
-static const struct look wide[] = {
+static const struct trace_row wide[] = {
 #include "tests/unit/trace_wide.def"
 };
-#undef LOOK
+#undef ROW
 
 static const struct trace {
     const char *name;
-    const struct look *looks;
+    const struct trace_row *monitor_inputs;
     size_t n;
     int64_t memory;
     int64_t sooner_ms; /* by how much, at least */
@@ -47,39 +47,39 @@ static const struct trace {
 static struct archive *record_of(const struct trace *trace)
 {
     struct archive *archive = calloc(1, sizeof *archive);
-    struct store_look *looks = calloc(trace->n + 1, sizeof *looks);
+    struct store_monitor_input *monitor_inputs = calloc(trace->n + 1, sizeof *monitor_inputs);
     struct store_sample *samples = calloc(trace->n, sizeof *samples);
-    assert_true(archive != NULL && looks != NULL && samples != NULL);
-    looks[0] = (struct store_look){.kind = "begin",
-                                   .elapsed_ms = trace->looks[0].ms,
-                                   .sample_seq = -1,
-                                   .mode = "PreCopy",
-                                   .memory_bytes = trace->memory};
+    assert_true(archive != NULL && monitor_inputs != NULL && samples != NULL);
+    monitor_inputs[0] = (struct store_monitor_input){.kind = "begin",
+                                                     .elapsed_ms = trace->monitor_inputs[0].ms,
+                                                     .sample_seq = -1,
+                                                     .mode = "PreCopy",
+                                                     .memory_bytes = trace->memory};
     for (size_t i = 0; i < trace->n; i++) {
-        const struct look *look = &trace->looks[i];
-        looks[i + 1] = (struct store_look){.kind = "look",
-                                           .seq = (int64_t)i + 1,
-                                           .at_ms = look->ms,
-                                           .elapsed_ms = look->ms,
-                                           .sample_seq = (int64_t)i,
-                                           .mode = "PreCopy"};
+        const struct trace_row *row = &trace->monitor_inputs[i];
+        monitor_inputs[i + 1] = (struct store_monitor_input){.kind = "look",
+                                                             .seq = (int64_t)i + 1,
+                                                             .at_ms = row->ms,
+                                                             .elapsed_ms = row->ms,
+                                                             .sample_seq = (int64_t)i,
+                                                             .mode = "PreCopy"};
         samples[i] = (struct store_sample){.source = "poll",
                                            .seq = (int64_t)i,
-                                           .at_ms = look->ms,
+                                           .at_ms = row->ms,
                                            .data_total = trace->memory,
                                            .memory_total = trace->memory,
-                                           .data_processed = look->moved,
-                                           .memory_processed = look->moved,
-                                           .data_remaining = look->left,
-                                           .memory_remaining = look->left,
-                                           .memory_dirty_rate = look->pages,
+                                           .data_processed = row->moved,
+                                           .memory_processed = row->moved,
+                                           .data_remaining = row->left,
+                                           .memory_remaining = row->left,
+                                           .memory_dirty_rate = row->pages,
                                            .memory_page_size = PAGE,
-                                           .memory_iteration = look->pass};
-        if (look->first)
+                                           .memory_iteration = row->iteration};
+        if (row->first)
             TEXT_SET(samples[i].source, "iteration");
     }
-    archive->looks.rows = looks;
-    archive->looks.n = trace->n + 1;
+    archive->monitor_inputs.rows = monitor_inputs;
+    archive->monitor_inputs.n = trace->n + 1;
     archive->samples.rows = samples;
     archive->samples.n = trace->n;
     return archive;
@@ -87,7 +87,7 @@ static struct archive *record_of(const struct trace *trace)
 
 static void record_free(struct archive *archive)
 {
-    free(archive->looks.rows);
+    free(archive->monitor_inputs.rows);
     free(archive->samples.rows);
     free(archive);
 }

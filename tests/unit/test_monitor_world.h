@@ -109,7 +109,7 @@ static inline void world_obey(struct world *w)
     monitor_done(&w->monitor, d, true, w->now_ms);
 }
 
-static inline void world_look(struct world *w)
+static inline void world_observe(struct world *w)
 {
     struct monitor_input in = {.elapsed_ms = w->now_ms,
                                .has_stats = true,
@@ -135,7 +135,7 @@ static inline void world_run(struct world *w, int64_t until_ms)
     while (w->ending == RUNS && w->now_ms < until_ms) {
         world_tick(w);
         if (w->ending == RUNS && (w->boundary || w->now_ms % WORLD_POLL_MS == 0))
-            world_look(w);
+            world_observe(w);
     }
 }
 
@@ -178,7 +178,7 @@ static inline void rig_begin(struct rig *rig, enum monitor_kind kind)
 }
 
 /* One look; returns why. */
-static inline enum decision look(struct rig *rig, int64_t elapsed_ms)
+static inline enum decision step(struct rig *rig, int64_t elapsed_ms)
 {
     rig->in.elapsed_ms = elapsed_ms;
     monitor_step(&rig->m, &rig->in, &rig->d);

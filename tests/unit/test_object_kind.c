@@ -1,7 +1,7 @@
 /* test_object_kind.c - the kinds of documents that people write, by name and by place. */
 #include "tests/test.h"
 
-#include "engine/model/object.h"
+#include "engine/model/objects/object.h"
 
 static void each_kind_has_its_name_and_its_place(void **state)
 {

@@ -31,7 +31,7 @@ static struct core_world *stopped_by_us(void)
 }
 
 /* The call comes back with an error, the source has no job any more, and they look like that. */
-static void ends(struct core_world *w, struct hv_sight source, struct hv_sight target)
+static void ends(struct core_world *w, struct hv_observation source, struct hv_observation target)
 {
     w->job_type = HV_JOB_NONE;
     core_breaks(w, source, target);
@@ -42,22 +42,22 @@ static void what_we_stopped_runs_again_only_when_the_target_is_proven_empty(void
 {
     (void)state;
     static const struct {
-        const struct hv_sight *target;
+        const struct hv_observation *target;
         bool resumes;
     } rows[] = {{&CORE_BLIND, false}, {&CORE_INCOMING, false}, {&CORE_ABSENT, true}};
     for (size_t i = 0; i < COUNT(rows); i++) {
         struct core_world *w = stopped_by_us();
         ends(w, CORE_SUSPENDED, *rows[i].target);
-        core_pass(w, 30000);
+        core_advance(w, 30000);
         assert_int_equal(core_orders(w, HV_CALL_RESUME) > 0, rows[i].resumes);
         core_expect(w, PHASE_RUNNING, OUTCOME_NONE, core_job(w)->resolution.guest_at);
         if (!rows[i].resumes)
             assert_int_equal(core_job(w)->wait.pending, PENDING_UNPROVEN);
         w->target = CORE_ABSENT; /* it answers */
-        core_pass(w, 3000);
+        core_advance(w, 3000);
         core_answers(w, HV_CALL_RESUME, ERR_NONE);
         w->source = CORE_RUNS;
-        core_pass(w, 3000);
+        core_advance(w, 3000);
         core_expect(w, PHASE_FAILED, OUTCOME_FAILED, GUEST_AT_SOURCE);
         core_free(w);
     }
@@ -70,10 +70,10 @@ static void what_we_stopped_runs_again_by_an_operators_word(void **state)
     (void)state;
     struct core_world *w = stopped_by_us();
     ends(w, CORE_SUSPENDED, CORE_BLIND);
-    core_pass(w, 30000);
+    core_advance(w, 30000);
     assert_non_null(strstr(core_job(w)->wait.reason, "Ferry paused the guest"));
     assert_int_equal(core_orders(w, HV_CALL_RESUME), 0);
-    assert_true(core_word(w, RESOLVE_ON_SOURCE));
+    assert_true(core_override(w, RESOLVE_ON_SOURCE));
     assert_int_equal(core_orders(w, HV_CALL_RESUME), 1);
     core_answers(w, HV_CALL_RESUME, ERR_NONE);
     core_expect(w, PHASE_FAILED, OUTCOME_FAILED, GUEST_AT_SOURCE);
@@ -98,7 +98,7 @@ static void a_refused_pause_is_not_taken_back_after_a_restart(void **state)
         w->job_type = HV_JOB_NONE;
         core_restart(w, 5000);
         assert_int_equal(core_job(w)->monitor.stopped_by_us, rows[i].ours);
-        core_pass(w, 5000);
+        core_advance(w, 5000);
         assert_int_equal(core_orders(w, HV_CALL_RESUME) > 0, rows[i].ours);
         core_free(w);
     }
@@ -136,11 +136,11 @@ static void a_persistent_guest_moves_with_its_definition_after_an_abort(void **s
     lists_incoming(w);
     assert_true(shown_persistent(w));
     core_cancel(w);
-    core_pass(w, 300);
+    core_advance(w, 300);
     core_returns(w, HV_CALL_ABORT, ERR_NONE);
     w->target = CORE_ABSENT;
     core_returns(w, HV_CALL_MIGRATE, ERR_HYPERVISOR);
-    core_pass(w, 1000);
+    core_advance(w, 1000);
     core_expect(w, PHASE_FAILED, OUTCOME_ABORTED, GUEST_AT_SOURCE);
 
     core_create(w);
@@ -165,7 +165,7 @@ static void what_the_source_says_at_the_call_decides(void **state)
     }
 }
 
-static const struct hv_sight TAKEN_BACK = {
+static const struct hv_observation TAKEN_BACK = {
     HV_PRESENT, HV_STATE_RUNNING, HV_RUNNING_UNPAUSED, false, -1, 0, 0};
 
 /* ---- was the switch-over reached? ---- */
@@ -207,7 +207,7 @@ static void a_source_that_runs_is_no_proof_once_the_switch_over_was_seen(void **
         struct core_world *w = core_flowing(NULL, false);
         rows[i].before(w);
         ends(w, TAKEN_BACK, CORE_BLIND);
-        core_pass(w, 100000);
+        core_advance(w, 100000);
         if ((core_job(w)->phase == PHASE_RUNNING) != rows[i].open)
             fail_msg("row %zu: %s", i, phase_name(core_job(w)->phase));
         if (rows[i].open) {
@@ -215,7 +215,7 @@ static void a_source_that_runs_is_no_proof_once_the_switch_over_was_seen(void **
             assert_int_equal(core_said(w, "OutcomeUnknown", "h2"), 1);
             assert_false(core_job(w)->queue.holds_slot);
             w->target = i % 2 == 0 ? CORE_ABSENT : CORE_ARRIVED; /* it is seen again */
-            core_pass(w, 5000);
+            core_advance(w, 5000);
         }
         bool split = rows[i].open && i % 2 == 1;
         core_expect(w, split ? PHASE_RUNNING : PHASE_FAILED, split ? OUTCOME_NONE : OUTCOME_FAILED,
@@ -230,7 +230,7 @@ static void what_happened_unseen_is_read_from_the_sources_state(void **state)
 {
     (void)state;
     static const struct {
-        const struct hv_sight *source;
+        const struct hv_observation *source;
         bool open;
     } rows[] = {{&TAKEN_BACK, true}, {&CORE_RUNS, false}};
     for (size_t i = 0; i < 2 * COUNT(rows); i++) {
@@ -242,7 +242,7 @@ static void what_happened_unseen_is_read_from_the_sources_state(void **state)
             core_restart(w, 5000);
         else
             core_returns(w, HV_CALL_MIGRATE, ERR_UNREACHABLE);
-        core_pass(w, 30000);
+        core_advance(w, 30000);
         assert_int_equal(core_job(w)->phase, rows[i / 2].open ? PHASE_RUNNING : PHASE_FAILED);
         core_free(w);
     }
@@ -254,8 +254,8 @@ static void an_operators_word_ends_the_doubt(void **state)
     struct core_world *w = core_flowing(NULL, false);
     stops_to_switch(w);
     ends(w, TAKEN_BACK, CORE_BLIND);
-    core_pass(w, 5000);
-    assert_true(core_word(w, RESOLVE_ON_SOURCE));
+    core_advance(w, 5000);
+    assert_true(core_override(w, RESOLVE_ON_SOURCE));
     core_expect(w, PHASE_FAILED, OUTCOME_FAILED, GUEST_AT_SOURCE);
     core_free(w);
 }
@@ -317,9 +317,9 @@ static void a_guest_left_standing_runs_again_when_the_target_never_had_it(void *
         w->target = CORE_ABSENT;
         if (order_is_out(core_job(w), ORDER_MIGRATE))
             core_returns(w, HV_CALL_MIGRATE, ERR_HYPERVISOR);
-        core_pass(w, 9000);
+        core_advance(w, 9000);
         assert_int_equal(core_orders(w, HV_CALL_RESUME), 0); /* it may still settle by itself */
-        core_pass(w, 20000);
+        core_advance(w, 20000);
         if ((core_orders(w, HV_CALL_RESUME) > 0) != rows[i].resumes)
             fail_msg("row %zu: %u orders", i, core_orders(w, HV_CALL_RESUME));
         assert_int_equal(core_intents(w, "resume"), rows[i].resumes ? 1 : 0);
@@ -333,7 +333,7 @@ static void a_guest_left_standing_runs_again_when_the_target_never_had_it(void *
         assert_int_equal(core_said(w, "LeftStanding", "h1"), 1);
         core_answers(w, HV_CALL_RESUME, ERR_NONE);
         w->source = TAKEN_BACK;
-        core_pass(w, 3000);
+        core_advance(w, 3000);
         core_expect(w, PHASE_FAILED, OUTCOME_FAILED, GUEST_AT_SOURCE);
         core_free(w);
     }
@@ -344,7 +344,7 @@ static void who_has_taken_it_over_is_told_truly(void **state)
     (void)state;
     struct core_world *w = core_flowing(NULL, false);
     ends(w, CORE_SWITCHING, CORE_ARRIVED);
-    core_pass(w, 15000);
+    core_advance(w, 15000);
     assert_int_equal(core_said(w, "Unfinished", "target has the guest"), 1);
     assert_int_equal(core_said(w, "Unfinished", "Neither"), 0);
     core_free(w);
@@ -352,7 +352,7 @@ static void who_has_taken_it_over_is_told_truly(void **state)
 
 /* ---- definitions ---- */
 
-static const struct hv_sight LEFT_DEFINED = {
+static const struct hv_observation LEFT_DEFINED = {
     HV_PRESENT, HV_STATE_SHUTOFF, HV_SHUTOFF_MIGRATED, true, -1, 0, 0};
 
 /* It moved, so it succeeded; what it left behind is told if it stays so. */
@@ -376,7 +376,7 @@ static void a_definition_left_behind_or_lost_is_told_and_the_move_still_succeede
         w->target = CORE_ARRIVED;
         w->target.persistent = rows[i].defined;
         core_returns(w, HV_CALL_MIGRATE, ERR_NONE);
-        core_pass(w, 3000);
+        core_advance(w, 3000);
         core_expect(w, PHASE_SUCCEEDED, OUTCOME_SUCCEEDED, GUEST_AT_TARGET);
         assert_int_equal(core_said(w, "DefinitionLeft", NULL), 0); /* the hosts may be slow */
         assert_int_equal(core_said(w, "DefinitionMissing", NULL), 0);
@@ -384,7 +384,7 @@ static void a_definition_left_behind_or_lost_is_told_and_the_move_still_succeede
             w->source = CORE_ABSENT;
             w->target.persistent = true;
         }
-        core_pass(w, 60000);
+        core_advance(w, 60000);
         assert_int_equal(core_said(w, "DefinitionLeft", "h1"), rows[i].stale);
         assert_int_equal(core_said(w, "DefinitionMissing", "h2"), rows[i].missing);
         core_expect(w, PHASE_SUCCEEDED, OUTCOME_SUCCEEDED, GUEST_AT_TARGET);
@@ -413,17 +413,17 @@ static void lists_running(struct core_world *w)
 static void a_guest_listed_as_running_twice_is_told_when_both_nodes_say_it_again(void **state)
 {
     (void)state;
-    const struct hv_sight *const looks[] = {&CORE_ARRIVED, &CORE_ABSENT, &CORE_BLIND};
-    for (size_t i = 0; i < COUNT(looks); i++) {
+    const struct hv_observation *const observed[] = {&CORE_ARRIVED, &CORE_ABSENT, &CORE_BLIND};
+    for (size_t i = 0; i < COUNT(observed); i++) {
         struct core_world *w = core_new();
-        w->target = *looks[i];
+        w->target = *observed[i];
         lists_running(w);
-        core_pass(w, 60000);
+        core_advance(w, 60000);
         assert_int_equal(core_said(w, "Split", "both h1 and h2"), i == 0 ? 1 : 0);
-        assert_true(w->looks <= 20);
+        assert_true(w->observations <= 20);
         if (i == 2) { /* it can be asked again */
             w->target = CORE_ARRIVED;
-            core_pass(w, 15000);
+            core_advance(w, 15000);
             assert_int_equal(core_said(w, "Split", "both h1 and h2"), 1);
         }
         core_free(w);
@@ -436,10 +436,10 @@ static void what_a_late_look_finds_on_both_nodes_is_told(void **state)
     (void)state;
     struct core_world *w = core_flowing(NULL, false);
     ends(w, CORE_RUNS, CORE_ABSENT);
-    core_pass(w, 300);
+    core_advance(w, 300);
     core_expect(w, PHASE_FAILED, OUTCOME_FAILED, GUEST_AT_SOURCE);
     w->target = CORE_ARRIVED;
-    core_pass(w, 10000);
+    core_advance(w, 10000);
     assert_int_equal(core_said(w, "Split", "both h1 and h2"), 2); /* of the guest, of the job */
     const struct job *job = core_job(w);
     const struct incident *incident = incidents_find(&w->fleet->incidents, job->ns, job->name);
@@ -447,22 +447,22 @@ static void what_a_late_look_finds_on_both_nodes_is_told(void **state)
     assert_int_equal(incident->kind, INCIDENT_SPLIT);
     core_expect(w, PHASE_FAILED, OUTCOME_FAILED, GUEST_AT_SOURCE);
     core_connect(w, "h2", false);
-    core_pass(w, 60000);
+    core_advance(w, 60000);
     assert_non_null(incidents_find(&w->fleet->incidents, job->ns, job->name));
     core_connect(w, "h2", true);
     struct hv_guest stands = core_guest(w, "g1")->is;
     stands.state = HV_STATE_PAUSED;
     lists(w, &stands);
-    core_pass(w, 60000); /* it may run again: not over */
+    core_advance(w, 60000); /* it may run again: not over */
     assert_non_null(incidents_find(&w->fleet->incidents, job->ns, job->name));
     core_list(w, "h2"); /* somebody stopped that copy */
-    core_pass(w, 5000);
+    core_advance(w, 5000);
     assert_non_null(incidents_find(&w->fleet->incidents, job->ns, job->name));
-    core_pass(w, 6000);
+    core_advance(w, 6000);
     assert_null(incidents_find(&w->fleet->incidents, job->ns, job->name));
     assert_int_equal(w->fleet->incidents.totals.closed[INCIDENT_END_SETTLED], 1);
     lists_running(w); /* and started it again */
-    core_pass(w, 10000);
+    core_advance(w, 10000);
     assert_int_equal(core_said(w, "Split", "both h1 and h2"), 4);
     assert_non_null(incidents_find(&w->fleet->incidents, job->ns, job->name));
     core_free(w);
@@ -477,18 +477,18 @@ static void a_split_is_told_of_the_job_that_went_between_the_two(void **state)
     const char *const targets[] = {"h2", "h3"};
     char names[COUNT(targets)][JOB_NAME_MAX];
     for (size_t i = 0; i < COUNT(targets); i++) {
-        const struct core_wish wish = {.target = targets[i]};
-        struct job *job = core_ask(w, "g1", &wish);
+        const struct core_request request = {.target = targets[i]};
+        struct job *job = core_ask(w, "g1", &request);
         TEXT_SET(names[i], job->name);
         TEXT_SET(w->job, job->uid);
         core_phase(w, "g1", PHASE_TARGET_READY);
         core_returns(w, HV_CALL_MIGRATE, ERR_HYPERVISOR);
-        core_pass(w, 15000);
+        core_advance(w, 15000);
         core_expect(w, PHASE_FAILED, OUTCOME_FAILED, GUEST_AT_SOURCE);
     }
     w->target = CORE_ARRIVED;
     lists_running(w);
-    core_pass(w, 10000);
+    core_advance(w, 10000);
     const struct incident *incident = incidents_find(&w->fleet->incidents, "default", names[0]);
     assert_non_null(incident);
     assert_int_equal(incident->kind, INCIDENT_SPLIT);
@@ -504,7 +504,7 @@ static void a_copy_that_stands_still_is_no_split(void **state)
     w->source = CORE_SUSPENDED;
     w->target = CORE_ARRIVED;
     core_returns(w, HV_CALL_MIGRATE, ERR_UNREACHABLE);
-    core_pass(w, 5000);
+    core_advance(w, 5000);
     assert_false(phase_is_final(core_job(w)->phase));
     assert_null(incidents_find(&w->fleet->incidents, "default", core_job(w)->name));
     core_free(w);

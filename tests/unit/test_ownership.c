@@ -50,7 +50,7 @@ static void two_owners_are_a_split(void **state)
 }
 
 static const struct {
-    struct hv_sight sight;
+    struct hv_observation observation;
     enum ownership_side side;
 } answers[] = {
     {{.presence = HV_UNREACHABLE}, SIDE_BLIND},
@@ -77,7 +77,7 @@ static void an_answer_is_read_for_what_it_says(void **state)
 {
     (void)state;
     for (size_t i = 0; i < COUNT(answers); i++)
-        assert_int_equal(ownership_side(&answers[i].sight), answers[i].side);
+        assert_int_equal(ownership_side(&answers[i].observation), answers[i].side);
 }
 
 TEST_FILE(test_ownership)

@@ -4,7 +4,7 @@
 #include <stdio.h>
 
 #include "base/text.h"
-#include "engine/model/paths.h"
+#include "engine/model/fleet/paths.h"
 
 #define MIB (UINT64_C(1) << 20)
 

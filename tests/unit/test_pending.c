@@ -73,7 +73,7 @@ static void guest_unseen(struct core_world *w)
 {
     w->fleet->config.parallel_per_fleet = 1;
     core_add_guests(w, "h2", 2, 2);
-    assert_non_null(core_ask(w, "g2", &(struct core_wish){.target = "h1"}));
+    assert_non_null(core_ask(w, "g2", &(struct core_request){.target = "h1"}));
     assert_non_null(core_ask(w, "g1", NULL));
     w->source = CORE_ABSENT;
     core_guest(w, "g1")->host[0] = '\0';
@@ -124,7 +124,7 @@ static void utility_volumes(struct core_world *w)
 
 static void preparing(struct core_world *w)
 {
-    core_guest(w, "g1")->facts.needs.cpu_hash = 7;
+    core_guest(w, "g1")->facts.requirements.cpu_hash = 7;
     core_define(w, "g1");
     w->loses.cpus = true;
     assert_non_null(core_ask(w, "g1", NULL));
@@ -229,7 +229,7 @@ static void every_wait_ends_the_job_at_its_deadline_and_not_before(void **state)
 }
 
 /* Rows without a deadline have an end of their own: a backoff the time it names, an unproven
- * outcome the hosts' word, a stalled stream and a recovery their own deadlines (test_ladder.c,
+ * outcome the hosts' word, a stalled stream and a recovery their own deadlines (test_remedy.c,
  * test_recovery.c). STORAGE is told in test_volumes.c. */
 static void every_row_is_told_or_has_an_end_of_its_own(void **state)
 {
@@ -324,7 +324,8 @@ static void annotations_override_and_nonsense_is_passed_over(void **state)
         struct core_world *w = core_new();
         overrides[i].before(w);
         core_abort_asked(w, "g1"); /* as before, but with the annotation */
-        assert_non_null(core_ask(w, "g1", &(struct core_wish){.metadata = overrides[i].metadata}));
+        assert_non_null(
+            core_ask(w, "g1", &(struct core_request){.metadata = overrides[i].metadata}));
         const struct job *job = core_job_of(w, "g1");
         if (job->wait.until_ms - job->wait.since_ms != overrides[i].limit_s * 1000)
             fail_msg("%s: %lld ms", overrides[i].metadata,
@@ -341,7 +342,7 @@ static void what_can_never_match_fails_at_once(void **state)
 {
     (void)state;
     struct core_world *w = core_new();
-    assert_non_null(core_ask(w, "g1", &(struct core_wish){.selector = "{\"zone\":\"mars\"}"}));
+    assert_non_null(core_ask(w, "g1", &(struct core_request){.selector = "{\"zone\":\"mars\"}"}));
     core_phase(w, "g1", PHASE_FAILED);
     assert_non_null(strstr(core_job_of(w, "g1")->result.failure_reason,
                            "no node can ever take the guest: 0/2 nodes are available: "
@@ -368,7 +369,7 @@ static void one_node_that_may_do_later_is_waited_for(void **state)
                                "Migration target pod for VMI [default/g1] is currently "
                                "unschedulable."),
                      1);
-    core_pass(w, 60000);
+    core_advance(w, 60000);
     assert_int_equal(core_said(w, "migrationTargetPodUnschedulable", NULL), 1); /* once */
     core_free(w);
 }
@@ -411,12 +412,12 @@ static void a_backup_is_asked_about_at_the_pace_of_the_class(void **state)
         struct core_world *w = core_new();
         w->job_type = HV_JOB_UNBOUNDED;
         w->job_operation = HV_OPERATION_BACKUP;
-        assert_non_null(core_ask(w, "g1", &(struct core_wish){.priority = paces[i].class}));
+        assert_non_null(core_ask(w, "g1", &(struct core_request){.priority = paces[i].class}));
         w->asks.jobs = 0;
-        core_pass(w, 30000);
+        core_advance(w, 30000);
         assert_in_range(w->asks.jobs, paces[i].asks - 1, paces[i].asks + 1);
         w->job_type = HV_JOB_NONE; /* it is over */
-        core_pass(w, 5100);
+        core_advance(w, 5100);
         core_phase(w, "g1", PHASE_TARGET_READY);
         core_free(w);
     }
@@ -446,8 +447,8 @@ static void a_backup_is_aborted_once_for_what_cannot_wait_where_the_policy_says_
         w->job_operation = HV_OPERATION_BACKUP;
         core_guest(w, "g1")->facts.block_jobs = cases[i].block_job;
         core_define(w, "g1");
-        assert_non_null(core_ask(w, "g1", &(struct core_wish){.priority = cases[i].class}));
-        core_pass(w, 60000);
+        assert_non_null(core_ask(w, "g1", &(struct core_request){.priority = cases[i].class}));
+        core_advance(w, 60000);
         core_waits(w, "g1", PENDING_BACKUP);
         assert_int_equal(w->backup_stops, cases[i].stops);
         assert_int_equal(core_said(w, "BackupAbortedForMigration",
@@ -478,15 +479,15 @@ static void the_record_of_a_stopped_backup_is_closed_by_its_answer(void **state)
         w->job_operation = HV_OPERATION_BACKUP;
         w->loses.stops = true;
         const struct job *job =
-            core_ask(w, "g1", &(struct core_wish){.priority = "system-critical"});
-        core_pass(w, 5000); /* while it is out nothing follows from looks */
+            core_ask(w, "g1", &(struct core_request){.priority = "system-critical"});
+        core_advance(w, 5000); /* while it is out nothing follows from looks */
         assert_int_equal(w->backup_stops, 1);
         assert_int_equal(core_open_intents(w), 1);
         core_stop_answered(w, answers[i].says);
         assert_int_equal(core_open_intents(w), 0);
         assert_int_equal(w->backup_stops, 1);
         w->loses.stops = false;
-        core_pass(w, 5000);
+        core_advance(w, 5000);
         assert_int_equal(w->backup_stops, answers[i].stops);
         assert_string_equal(job->wait.reason, answers[i].waits);
         assert_int_equal(core_open_intents(w), 0);
@@ -502,7 +503,8 @@ static void a_job_that_ends_first_still_closes_the_record(void **state)
     w->job_type = HV_JOB_UNBOUNDED;
     w->job_operation = HV_OPERATION_BACKUP;
     w->loses.stops = true;
-    const struct job *job = core_ask(w, "g1", &(struct core_wish){.priority = "system-critical"});
+    const struct job *job =
+        core_ask(w, "g1", &(struct core_request){.priority = "system-critical"});
     TEXT_SET(w->job, job->uid);
     core_cancel(w);
     assert_int_equal(job->result.outcome, OUTCOME_ABORTED);
@@ -521,8 +523,8 @@ static void other_jobs_on_the_guest_are_waited_for_too(void **state)
         w->fleet->config.migration.backup_abort = true;
         w->job_type = HV_JOB_UNBOUNDED;
         w->job_operation = operation;
-        assert_non_null(core_ask(w, "g1", &(struct core_wish){.priority = "system-critical"}));
-        core_pass(w, 5000);
+        assert_non_null(core_ask(w, "g1", &(struct core_request){.priority = "system-critical"}));
+        core_advance(w, 5000);
         assert_int_equal(w->backup_stops, operation == HV_OPERATION_BACKUP);
         core_waits(w, "g1",
                    operation == HV_OPERATION_MIGRATION_OUT ? PENDING_GUEST_BUSY : PENDING_BACKUP);

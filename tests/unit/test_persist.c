@@ -48,7 +48,7 @@ static void expect_same_view(struct core_world *w, const struct fleet *loaded)
     after.stream.port_min = before.stream.port_min;
     after.stream.port_max = before.stream.port_max;
     if (!phase_is_final(before.phase)) /* an adopting process looks for itself */
-        before.resolution.source = before.resolution.target = (struct snapshot_sight){0};
+        before.resolution.source = before.resolution.target = (struct snapshot_observation){0};
     before.resolution.source.at_ms = after.resolution.source.at_ms;
     before.resolution.target.at_ms = after.resolution.target.at_ms;
     before.progress.has_sample =
@@ -92,7 +92,7 @@ static void a_lost_connection_stays_a_lost_connection(void **state)
     core_returns(w, HV_CALL_MIGRATE, ERR_UNREACHABLE);
     w->source = CORE_ABSENT;
     w->target = CORE_ARRIVED;
-    core_pass(w, 3000);
+    core_advance(w, 3000);
     core_expect(w, PHASE_SUCCEEDED, OUTCOME_SUCCEEDED, GUEST_AT_TARGET);
     check_round_trip(w);
 }

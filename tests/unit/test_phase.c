@@ -5,7 +5,7 @@
 #include <string.h>
 
 #include "base/own.h"
-#include "engine/model/phase.h"
+#include "engine/model/job/phase.h"
 
 enum { END = -1, TRIGGERS_MAX = 10 };
 
@@ -178,7 +178,7 @@ static void only_the_hosts_or_an_operator_make_a_success(void **state)
     for (enum phase phase = PHASE_NONE + 1; phase < PHASE_COUNT; phase++) {
         for (enum trigger why = 0; why < TRIGGER_COUNT; why++)
             if (phase_next(phase, why) == PHASE_SUCCEEDED)
-                assert_true(why == TRIGGER_ON_TARGET || why == TRIGGER_SAID_ON_TARGET);
+                assert_true(why == TRIGGER_ON_TARGET || why == TRIGGER_OVERRIDE_ON_TARGET);
         if (!phase_is_final(phase) && phase != PHASE_RUNNING)
             assert_int_equal(phase_next(phase, TRIGGER_CANCELLED), PHASE_FAILED);
     }

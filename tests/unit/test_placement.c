@@ -1,6 +1,6 @@
 /* test_placement.c - every row of rejection.def: a node that would do, one thing wrong, exactly
  * that row with a detail that names it. */
-#include "engine/model/volumes.h"
+#include "engine/model/definition/volumes.h"
 #include "tests/unit/test_placement_stage.h"
 
 /* ---- one thing wrong ---- */
@@ -36,18 +36,18 @@ static void taint(struct stage *s)
 }
 static void arch(struct stage *s)
 {
-    TEXT_SET(s->needs.arch, "s390x");
-    set_needs(s);
+    TEXT_SET(s->requirements.arch, "s390x");
+    set_requirements(s);
 }
 static void machine(struct stage *s)
 {
-    TEXT_SET(s->needs.machine, "pc-q35-9.1");
-    set_needs(s);
+    TEXT_SET(s->requirements.machine, "pc-q35-9.1");
+    set_requirements(s);
 }
 static void name_taken(struct stage *s)
 {
     struct guest *other = world_guest(s->f, "else", "g", s->b);
-    world_state(s->f, other->places, HV_STATE_SHUTOFF); /* its name is taken all the same */
+    world_state(s->f, other->domains, HV_STATE_SHUTOFF); /* its name is taken all the same */
 }
 static void uuid_taken(struct stage *s)
 {
@@ -55,13 +55,13 @@ static void uuid_taken(struct stage *s)
 }
 static void network(struct stage *s)
 {
-    TEXT_SET(s->needs.networks[s->needs.n_networks++], "dmz");
-    set_needs(s);
+    TEXT_SET(s->requirements.networks[s->requirements.n_networks++], "dmz");
+    set_requirements(s);
 }
 static void volume(struct stage *s)
 {
-    TEXT_SET(s->needs.pools[s->needs.n_pools++], "tape");
-    set_needs(s);
+    TEXT_SET(s->requirements.pools[s->requirements.n_pools++], "tape");
+    set_requirements(s);
 }
 static void tls(struct stage *s)
 {
@@ -92,8 +92,8 @@ static void vcpu(struct stage *s)
 }
 static void huge_pages(struct stage *s)
 {
-    for (size_t i = 0; i < s->b->abilities->n_pages; i++)
-        s->b->abilities->pages[i].free = 1;
+    for (size_t i = 0; i < s->b->capabilities->n_pages; i++)
+        s->b->capabilities->pages[i].free = 1;
 }
 static void affinity(struct stage *s)
 {

@@ -8,18 +8,18 @@ static void guest_selector(struct stage *s)
 }
 static void arch(struct stage *s)
 {
-    TEXT_SET(s->needs.arch, "s390x");
-    set_needs(s);
+    TEXT_SET(s->requirements.arch, "s390x");
+    set_requirements(s);
 }
 static void network(struct stage *s)
 {
-    TEXT_SET(s->needs.networks[s->needs.n_networks++], "dmz");
-    set_needs(s);
+    TEXT_SET(s->requirements.networks[s->requirements.n_networks++], "dmz");
+    set_requirements(s);
 }
 static void volume(struct stage *s)
 {
-    TEXT_SET(s->needs.pools[s->needs.n_pools++], "tape");
-    set_needs(s);
+    TEXT_SET(s->requirements.pools[s->requirements.n_pools++], "tape");
+    set_requirements(s);
 }
 static void uuid_taken(struct stage *s)
 {
@@ -31,8 +31,8 @@ static void bandwidth(struct stage *s)
 }
 static void huge_pages(struct stage *s)
 {
-    for (size_t i = 0; i < s->b->abilities->n_pages; i++)
-        s->b->abilities->pages[i].free = 1;
+    for (size_t i = 0; i < s->b->capabilities->n_pages; i++)
+        s->b->capabilities->pages[i].free = 1;
 }
 static void affinity(struct stage *s)
 {
@@ -46,26 +46,26 @@ static void cpu(struct stage *s)
 
 static void network_inactive(struct stage *s)
 {
-    TEXT_SET(s->needs.networks[s->needs.n_networks++], "backup");
-    set_needs(s);
+    TEXT_SET(s->requirements.networks[s->requirements.n_networks++], "backup");
+    set_requirements(s);
 }
 static void bridge_missing(struct stage *s)
 {
-    TEXT_SET(s->needs.bridges[s->needs.n_bridges++], "br9");
-    set_needs(s);
+    TEXT_SET(s->requirements.bridges[s->requirements.n_bridges++], "br9");
+    set_requirements(s);
 }
 static void pool_inactive(struct stage *s)
 {
-    TEXT_SET(s->needs.pools[s->needs.n_pools++], "cold");
-    set_needs(s);
+    TEXT_SET(s->requirements.pools[s->requirements.n_pools++], "cold");
+    set_requirements(s);
 }
 static void nothing_is_known(struct stage *s)
 {
     arch(s);
     network(s);
     volume(s);
-    hv_abilities_free(s->b->abilities);
-    s->b->abilities = NULL;
+    hv_capabilities_free(s->b->capabilities);
+    s->b->capabilities = NULL;
     s->b->facts = (struct hv_facts){0};
 }
 static void size_is_not_known_yet(struct stage *s)
@@ -74,7 +74,7 @@ static void size_is_not_known_yet(struct stage *s)
 }
 static void no_part_is_known(struct stage *s)
 {
-    struct hv_abilities *a = s->b->abilities;
+    struct hv_capabilities *a = s->b->capabilities;
     arch(s);
     network(s);
     bridge_missing(s);
@@ -88,20 +88,20 @@ static void needs_are_not_known(struct stage *s)
     arch(s);
     cpu(s);
     huge_pages(s);
-    s->p.needs = NULL;
+    s->p.requirements = NULL;
 }
 static void empty_list_is_known(struct stage *s)
 {
-    s->b->abilities->n_bridges = 0;
+    s->b->capabilities->n_bridges = 0;
 }
 static void known_to_have_no_emulator(struct stage *s)
 {
-    s->b->abilities->n_machines = 0;
+    s->b->capabilities->n_machines = 0;
 }
 static void arch_is_not_said(struct stage *s)
 {
-    s->needs.arch[0] = '\0';
-    set_needs(s);
+    s->requirements.arch[0] = '\0';
+    set_requirements(s);
 }
 static void not_listed(struct stage *s)
 {
@@ -152,7 +152,7 @@ static void namesake_elsewhere(struct stage *s)
 static void own_definition_there(struct stage *s)
 {
     uuid_taken(s);
-    world_state(s->f, s->guest->places, HV_STATE_SHUTOFF);
+    world_state(s->f, s->guest->domains, HV_STATE_SHUTOFF);
 }
 static void inbound_without_limit(struct stage *s)
 {
@@ -192,8 +192,8 @@ static void own_promise(struct stage *s)
     s->b->facts.memory_kib = (uint64_t)8 * GIB;
     s->b->facts.cpus = 8;
     s->f->config.vcpus_per_cpu = 1;
-    for (size_t i = 0; i < s->b->abilities->n_pages; i++)
-        s->b->abilities->pages[i].free = 2048;
+    for (size_t i = 0; i < s->b->capabilities->n_pages; i++)
+        s->b->capabilities->pages[i].free = 2048;
     struct job *job = world_job(s->f, s->guest, s->b);
     world_reserve(s->f, job, s->guest);
     job->phase = PHASE_SCHEDULING;
@@ -203,13 +203,13 @@ static void own_promise(struct stage *s)
 }
 static void default_pages(struct stage *s)
 {
-    s->needs.hugepage_kib = 1;
-    set_needs(s);
+    s->requirements.hugepage_kib = 1;
+    set_requirements(s);
 }
 static void pages_of_another_size(struct stage *s)
 {
-    s->needs.hugepage_kib = 512;
-    set_needs(s);
+    s->requirements.hugepage_kib = 512;
+    set_requirements(s);
 }
 static void db_of_another_namespace(struct stage *s)
 {
@@ -226,11 +226,11 @@ static void web_in_another_zone(struct stage *s)
 }
 static void db_that_is_down(struct stage *s)
 {
-    world_state(s->f, s->db->places, HV_STATE_SHUTOFF);
+    world_state(s->f, s->db->domains, HV_STATE_SHUTOFF);
 }
 static void web_that_is_down(struct stage *s)
 {
-    world_state(s->f, guest_with(s, "shop", "web", s->b)->places, HV_STATE_SHUTOFF);
+    world_state(s->f, guest_with(s, "shop", "web", s->b)->domains, HV_STATE_SHUTOFF);
 }
 static void web_on_its_way(struct stage *s)
 {
@@ -400,7 +400,7 @@ static void a_placement_comes_from_the_job_where_there_is_one(void **state)
     s.f->config.migration.bandwidth = 5;
     placement_of(s.f, s.guest, NULL, &p);
     assert_ptr_equal(p.source, s.a);
-    assert_ptr_equal(p.needs, s.guest->owner->needs);
+    assert_ptr_equal(p.requirements, s.guest->owner->requirements);
     assert_ptr_equal(p.settings, s.guest->settings);
     assert_string_equal(p.wanted, "");
     assert_int_equal(p.bandwidth, 5);

@@ -97,13 +97,13 @@ static void a_named_node_is_the_only_one_looked_at(void **state)
 static void what_costs_time_is_asked_of_the_others_when_the_best_fails_it(void **state)
 {
     (void)state;
-    enum { N = PLACEMENT_LOOKS * 2 + 3 };
+    enum { N = PLACEMENT_SCANS * 2 + 3 };
     struct node *n[N];
     struct guest *guest;
     struct placement p;
-    struct needs_facts needs = {.cpu_hash = 5};
+    struct host_requirements_facts requirements = {.cpu_hash = 5};
     OWNED(fleet) f = fleet_of(N, n, &guest);
-    world_needs(f, guest, &needs);
+    world_requirements(f, guest, &requirements);
     placement_of(f, guest, NULL, &p);
     for (unsigned i = 1; i < N; i++) { /* one after the other says no, to the last */
         struct node *node = placement_choose(f, &p, NULL);
@@ -218,15 +218,15 @@ static void hosts_that_are_not_alike_are_told_apart(void **state)
     struct node *n[6];
     struct guest *guest;
     struct placement p;
-    struct needs_facts needs = {.n_pools = 1, .pools = {"images"}};
+    struct host_requirements_facts requirements = {.n_pools = 1, .pools = {"images"}};
     size_t fits;
     OWNED(fleet) f = fleet_of(6, n, &guest);
-    world_needs(f, guest, &needs);
+    world_requirements(f, guest, &requirements);
     placement_of(f, guest, NULL, &p);
     for (unsigned i = 1; i < 6; i++) {
-        struct hv_abilities *a = world_abilities(n[i]);
+        struct hv_capabilities *a = world_capabilities(n[i]);
         a->pools[1].active = i % 2 == 0; /* n2 and n4: images comes second */
-        hv_abilities_seal(a);
+        hv_capabilities_seal(a);
     }
     struct rejections *r = world_list(1, sizeof *r);
     placement_explain(f, &p, r, &fits);
@@ -277,9 +277,9 @@ static void spoil(struct fleet *f, struct node *node)
 static struct fleet *random_fleet(uint64_t seed, struct node **n, struct guest **out_guest)
 {
     struct fleet *f = fleet_of(FLEET, n, out_guest);
-    struct needs_facts needs = {.cpu_hash = 9};
+    struct host_requirements_facts requirements = {.cpu_hash = 9};
     f->random = seed;
-    world_needs(f, *out_guest, &needs);
+    world_requirements(f, *out_guest, &requirements);
     for (unsigned i = 0; i < FLEET; i++) {
         set_all(f, &n[i]->labels, 80);
         if (i > 0)

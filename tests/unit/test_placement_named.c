@@ -38,7 +38,7 @@ static const struct rejection *searched(const struct rejections *r, const char *
 static void what_a_node_said_is_found_again(void **state)
 {
     (void)state;
-    struct life_size size = {.hosts = 300, .guests = 300, .spaces = 3, .running = 4};
+    struct life_size size = {.hosts = 300, .guests = 300, .namespaces = 3, .running = 4};
     OWNED(life) life = life_new(&size, 1);
     struct fleet *f = life_fleet(life);
     static struct rejections found;
@@ -60,7 +60,7 @@ static void counting_the_rest_is_asking_the_rest(void **state)
     (void)state;
     static const char *const wanted[] = {"host-00000", "host-00001", "host-00255", "host-00256",
                                          "host-00257", "host-00299", "nowhere"};
-    struct life_size size = {.hosts = 300, .guests = 300, .spaces = 3, .running = 4};
+    struct life_size size = {.hosts = 300, .guests = 300, .namespaces = 3, .running = 4};
     OWNED(life) life = life_new(&size, 1);
     struct fleet *f = life_fleet(life);
     unsigned n = 0;

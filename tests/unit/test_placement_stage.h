@@ -11,7 +11,7 @@ struct stage {
     struct fleet *f;
     struct node *a, *b, *c;
     struct guest *guest, *db;
-    struct needs_facts needs;
+    struct host_requirements_facts requirements;
     struct labels added;
     struct placement p;
 };
@@ -32,10 +32,10 @@ static inline void ask(struct stage *s)
     s->p.wanted = wanted != NULL ? wanted : "";
 }
 
-static inline void set_needs(struct stage *s)
+static inline void set_requirements(struct stage *s)
 {
-    world_needs(s->f, s->guest, &s->needs);
-    s->p.needs = s->guest->owner->needs;
+    world_requirements(s->f, s->guest, &s->requirements);
+    s->p.requirements = s->guest->owner->requirements;
 }
 
 static inline void begin(struct stage *s)
@@ -46,19 +46,19 @@ static inline void begin(struct stage *s)
     s->a = world_node(s->f, "a", (const char *const[]){"disk", "ssd", "zone", "north", NULL});
     s->b = world_node(s->f, "b", (const char *const[]){"disk", "ssd", "zone", "south", NULL});
     s->c = world_node(s->f, "c", (const char *const[]){"disk", "ssd", "zone", "east", NULL});
-    (void)world_abilities(s->b);
+    (void)world_capabilities(s->b);
     s->guest = world_guest(s->f, "shop", "g", s->a);
     world_settings(s->guest, guest_settings);
     s->db = world_guest(s->f, "shop", "db", s->b);
     assert_true(labels_set(&s->db->labels, "app", "db"));
-    TEXT_SET(s->needs.arch, "x86_64");
-    TEXT_SET(s->needs.machine, "pc-q35-7.2");
-    TEXT_SET(s->needs.networks[s->needs.n_networks++], "default");
-    TEXT_SET(s->needs.bridges[s->needs.n_bridges++], "br0");
-    TEXT_SET(s->needs.pools[s->needs.n_pools++], "images");
-    s->needs.cpu_hash = 77;
-    s->needs.hugepage_kib = 2048;
-    set_needs(s);
+    TEXT_SET(s->requirements.arch, "x86_64");
+    TEXT_SET(s->requirements.machine, "pc-q35-7.2");
+    TEXT_SET(s->requirements.networks[s->requirements.n_networks++], "default");
+    TEXT_SET(s->requirements.bridges[s->requirements.n_bridges++], "br0");
+    TEXT_SET(s->requirements.pools[s->requirements.n_pools++], "images");
+    s->requirements.cpu_hash = 77;
+    s->requirements.hugepage_kib = 2048;
+    set_requirements(s);
     ask(s);
     s->p.bandwidth = 60 * MIB_S;
 }

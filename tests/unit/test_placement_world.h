@@ -10,7 +10,7 @@
 
 #include "base/text.h"
 #include "engine/control/placement.h"
-#include "engine/model/ledger.h"
+#include "engine/model/fleet/ledger.h"
 
 enum { GIB = 1024 * 1024 }; /* in KiB */
 #define MIB_S ((uint64_t)1024 * 1024)
@@ -50,9 +50,9 @@ static inline void *world_list(size_t n, size_t bytes)
 }
 
 /* One machine, network, bridge and pool, and 16 GiB of pages of 2 MiB. */
-static inline struct hv_abilities *world_abilities(struct node *node)
+static inline struct hv_capabilities *world_capabilities(struct node *node)
 {
-    struct hv_abilities *a = world_list(1, sizeof *a);
+    struct hv_capabilities *a = world_list(1, sizeof *a);
     a->machines_known = a->networks_known = a->bridges_known = true;
     a->pools_known = a->pages_known = true;
     a->machines = world_list(3, sizeof *a->machines);
@@ -70,34 +70,34 @@ static inline struct hv_abilities *world_abilities(struct node *node)
     a->pages[a->n_pages++] = (struct hv_pages){4, 1000, 1000};
     a->pages[a->n_pages++] = (struct hv_pages){1024 * 1024, 4, 2};
     a->pages[a->n_pages++] = (struct hv_pages){2048, 8192, 8192};
-    hv_abilities_seal(a);
-    hv_abilities_free(node->abilities);
-    node->abilities = a;
+    hv_capabilities_seal(a);
+    hv_capabilities_free(node->capabilities);
+    node->capabilities = a;
     return a;
 }
 
-static inline void world_state(struct fleet *f, struct place *place, int state)
+static inline void world_state(struct fleet *f, struct domain *domain, int state)
 {
-    place->state = state;
-    ledger_place(f, place, false);
+    domain->state = state;
+    ledger_domain(f, domain, false);
 }
 
-static inline struct place *world_put(struct fleet *f, struct guest *guest, struct node *node)
+static inline struct domain *world_put(struct fleet *f, struct guest *guest, struct node *node)
 {
-    struct place *place = world_list(1, sizeof *place);
-    place->guest = guest;
-    place->node = node;
-    place->next_of = guest->places;
-    guest->places = place;
-    place->next_here = node->places;
-    if (node->places != NULL)
-        node->places->prev_here = place;
-    node->places = place;
-    node->n_places++;
+    struct domain *domain = world_list(1, sizeof *domain);
+    domain->guest = guest;
+    domain->node = node;
+    domain->next_of = guest->domains;
+    guest->domains = domain;
+    domain->next_here = node->domains;
+    if (node->domains != NULL)
+        node->domains->prev_here = domain;
+    node->domains = domain;
+    node->n_positions++;
     if (guest->owner == NULL)
-        guest->owner = place;
-    world_state(f, place, HV_STATE_RUNNING);
-    return place;
+        guest->owner = domain;
+    world_state(f, domain, HV_STATE_RUNNING);
+    return domain;
 }
 
 /* 4 GiB and 4 vCPUs, running on the node (NULL: nowhere yet). */
@@ -112,7 +112,7 @@ static inline struct guest *world_guest(struct fleet *f, const char *ns, const c
     (void)snprintf(guest->key, sizeof guest->key, "%s/%s", ns, name);
     guest->memory_kib = (uint64_t)4 * GIB;
     guest->vcpus = 4;
-    guest->space = fleet_space(f, ns);
+    guest->namespace = fleet_namespace(f, ns);
     HASH_ADD_STR(f->guests, uuid, guest);
     struct guest *first = NULL;
     HASH_FIND(hh_name, f->guests_named, guest->key, strlen(guest->key), first);
@@ -139,12 +139,12 @@ static inline void world_settings(struct guest *guest, const char *json)
     assert_true(settings_parse(json, NULL, "test", guest->settings, &err));
 }
 
-static inline void world_needs(struct fleet *f, struct guest *guest,
-                               const struct needs_facts *facts)
+static inline void world_requirements(struct fleet *f, struct guest *guest,
+                                      const struct host_requirements_facts *facts)
 {
-    needs_drop(&f->needs, guest->owner->needs);
-    guest->owner->needs = needs_take(&f->needs, facts);
-    assert_non_null(guest->owner->needs);
+    host_requirements_drop(&f->requirements, guest->owner->requirements);
+    guest->owner->requirements = host_requirements_take(&f->requirements, facts);
+    assert_non_null(guest->owner->requirements);
 }
 
 /* An unfinished job of the guest from where it is to that node. */
@@ -169,8 +169,8 @@ static inline struct job *world_job(struct fleet *f, const struct guest *guest,
 
 static inline void world_reserve(struct fleet *f, struct job *job, const struct guest *guest)
 {
-    struct demand demand = ledger_demand(guest);
-    ledger_reserve(f, job, &demand);
+    struct resources resources = ledger_resources(guest);
+    ledger_reserve(f, job, &resources);
     assert_true(job->placement.reserved);
 }
 

@@ -6,7 +6,7 @@
 
 #include "base/json.h"
 #include "base/text.h"
-#include "engine/model/policy.h"
+#include "engine/model/objects/policy.h"
 
 static struct policy *parsed(const char *json)
 {

@@ -52,12 +52,12 @@ static void put_story(struct store *s)
                                                  .done_ms = ZERO_MS + 19000,
                                                  .err = "hypervisor",
                                                  .text = EVIL});
-    s->ops->put_sighting(s, &(struct store_sighting){.job_uid = "job-1",
-                                                     .node = "b",
-                                                     .role = "target",
-                                                     .presence = "unreachable",
-                                                     .moment = "outcome",
-                                                     .at_ms = ZERO_MS + 19500});
+    s->ops->put_observation(s, &(struct store_observation){.job_uid = "job-1",
+                                                           .node = "b",
+                                                           .role = "target",
+                                                           .presence = "unreachable",
+                                                           .moment = "outcome",
+                                                           .at_ms = ZERO_MS + 19500});
     s->ops->put_error(s, &(struct store_error){.job_uid = "job-1",
                                                .node = "a",
                                                .call = "migrate",
@@ -66,7 +66,7 @@ static void put_story(struct store *s)
                                                .text = EVIL});
 }
 
-static void put_judgement(struct store *s)
+static void put_verdict_rows(struct store *s)
 {
     s->ops->put_mode(
         s, &(struct store_mode){.job_uid = "job-1", .mode = "PreCopy", .at_ms = ZERO_MS + 400});
@@ -135,7 +135,7 @@ static int setup(void **state)
     w->store = store_sqlite_open(NULL, &err);
     w->store->ops->begin(w->store);
     put_story(w->store);
-    put_judgement(w->store);
+    put_verdict_rows(w->store);
     assert_true(w->store->ops->commit(w->store, &err));
     put_samples(w->store);
     w->archive = archive_load(w->store, "default", "mig", &err);

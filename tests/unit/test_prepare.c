@@ -12,7 +12,7 @@ enum { MIB = 1024 * 1024 };
 
 static void see_cpu(struct core_world *w, const char *guest, uint64_t hash)
 {
-    core_guest(w, guest)->facts.needs.cpu_hash = hash;
+    core_guest(w, guest)->facts.requirements.cpu_hash = hash;
     core_define(w, guest);
 }
 
@@ -35,7 +35,7 @@ static void is_between_nodes(struct core_world *w)
 {
     is_scheduling(w);
     core_connect(w, "h2", false);
-    core_pass(w, 1100);
+    core_advance(w, 1100);
 }
 
 static void is_preparing(struct core_world *w)
@@ -134,7 +134,7 @@ static void arrives(struct core_world *w)
     core_connect(w, "h2", true);
     core_list(w, "h2");
     for (int i = 0; i < 80 && core_guest(w, "g1")->migrate_id == 0; i++)
-        core_pass(w, 1000);
+        core_advance(w, 1000);
     core_arrives(w, "g1");
 }
 
@@ -180,7 +180,7 @@ static void a_cpu_is_compared_once_for_a_node(void **state)
     see_cpu(w, "g1", 7);
     see_cpu(w, "g2", 7);
     see_cpu(w, "g3", 8);
-    struct core_wish to_h2 = {.target = "h2"}, to_h3 = {.target = "h3"};
+    struct core_request to_h2 = {.target = "h2"}, to_h3 = {.target = "h3"};
     assert_non_null(core_ask(w, "g1", &to_h2));
     assert_int_equal(w->compares, 1);
     assert_non_null(core_ask(w, "g2", &to_h2)); /* the same CPU: known */
@@ -208,11 +208,11 @@ static void a_node_that_changed_is_asked_again(void **state)
     assert_non_null(core_ask(w, "g1", NULL));
     core_fails(w, "g1");
     for (unsigned i = 0; i < 2; i++) {
-        struct hv_abilities *abilities = calloc(1, sizeof *abilities);
-        assert_non_null(abilities);
-        abilities->networks_known = true; /* twice the same */
-        hv_abilities_seal(abilities);
-        core_able(w, "h2", abilities);
+        struct hv_capabilities *capabilities = calloc(1, sizeof *capabilities);
+        assert_non_null(capabilities);
+        capabilities->networks_known = true; /* twice the same */
+        hv_capabilities_seal(capabilities);
+        core_able(w, "h2", capabilities);
     }
     assert_non_null(core_ask(w, "g1", NULL));
     assert_int_equal(w->compares, 2);
@@ -229,7 +229,7 @@ static void a_node_without_the_cpu_is_given_back_and_another_tried(void **state)
     core_add_guests(w, "h1", 2, 2);
     see_cpu(w, "g2", 7);
     assert_non_null(core_ask(w, "g1", NULL));
-    core_pass(w, 1100);
+    core_advance(w, 1100);
     core_phase(w, "g1", PHASE_TARGET_READY);
     assert_string_equal(core_job_of(w, "g1")->target, "h3");
     assert_int_equal(core_node(w, "h2")->reserved.launchers + core_node(w, "h2")->inbound, 0);
@@ -278,7 +278,7 @@ static void a_node_that_could_not_be_asked_is_passed_over(void **state)
     core_host(w, "h2")->unasked = ERR_UNREACHABLE;
     see_cpu(w, "g1", 7);
     assert_non_null(core_ask(w, "g1", NULL));
-    core_pass(w, 1100);
+    core_advance(w, 1100);
     core_phase(w, "g1", PHASE_TARGET_READY);
     assert_string_equal(core_job_of(w, "g1")->target, "h3");
     assert_true(core_host(w, "h2")->compares <= 1);
@@ -291,10 +291,10 @@ static void a_lost_answer_about_a_cpu_is_asked_for_again(void **state)
     (void)state;
     struct core_world *w = core_new();
     is_scheduling(w);
-    core_pass(w, 29000);
+    core_advance(w, 29000);
     assert_int_equal(w->compares, 1);
     w->loses.cpus = false;
-    core_pass(w, 2100);
+    core_advance(w, 2100);
     assert_int_equal(w->compares, 2);
     core_phase(w, "g1", PHASE_TARGET_READY);
     core_free(w);
@@ -316,7 +316,7 @@ static void before_hand_off_a_lost_or_closed_target_is_replaced(void **state)
         else
             assert_true(core_put(w, OBJECT_NODE, first, "{\"unschedulable\":true}"));
         w->loses.cpus = false;
-        core_pass(w, 1100);
+        core_advance(w, 1100);
         core_phase(w, "g1", PHASE_TARGET_READY);
         assert_string_not_equal(core_job_of(w, "g1")->target, first);
         assert_int_equal(core_node(w, first)->reserved.launchers, 0);
@@ -332,14 +332,14 @@ static void after_hand_off_the_job_belongs_to_its_target(void **state)
     struct core_world *w = core_new();
     core_add_host(w, "h3");
     w->target = CORE_BLIND;
-    assert_non_null(core_ask(w, "g1", &(struct core_wish){.target = "h2"}));
+    assert_non_null(core_ask(w, "g1", &(struct core_request){.target = "h2"}));
     core_phase(w, "g1", PHASE_PREPARING_TARGET);
     core_connect(w, "h2", false);
-    core_pass(w, 59000);
+    core_advance(w, 59000);
     core_phase(w, "g1", PHASE_PREPARING_TARGET);
     assert_string_equal(core_job_of(w, "g1")->target, "h2");
     core_waits(w, "g1", PENDING_TARGET_SILENT);
-    core_pass(w, 2000);
+    core_advance(w, 2000);
     core_phase(w, "g1", PHASE_FAILED);
     assert_int_equal(w->migrates, 0);
     core_clean(w);
@@ -351,7 +351,7 @@ static void the_last_look_has_the_last_word(void **state)
 {
     (void)state;
     static const struct {
-        struct hv_sight source, target;
+        struct hv_observation source, target;
         const char *says;
     } rows[] = {
         {{HV_PRESENT, HV_STATE_RUNNING, HV_RUNNING_BOOTED, false, -1, 0, 0},
@@ -407,7 +407,7 @@ static void a_backup_that_began_while_it_waited_is_seen_before_hand_off(void **s
     core_waits(w, "g1", PENDING_BACKUP);
     assert_int_equal(core_job_of(w, "g1")->epoch, 0);
     w->job_type = HV_JOB_NONE;
-    core_pass(w, 3100);
+    core_advance(w, 3100);
     core_phase(w, "g1", PHASE_TARGET_READY);
     core_free(w);
 }
@@ -430,7 +430,7 @@ static void a_guest_that_turns_out_immovable_fails_before_any_call(void **state)
         core_define(w, "g1");
         core_connect(w, "h2", true);
         core_list(w, "h2");
-        core_pass(w, 2000);
+        core_advance(w, 2000);
         core_phase(w, "g1", PHASE_FAILED);
         const struct job *job = core_job_of(w, "g1");
         assert_non_null(strstr(job->result.failure_reason, "Reason: DisksNotLiveMigratable"));
@@ -459,7 +459,7 @@ static void a_policy_is_frozen_at_hand_off_and_not_before(void **state)
                              "{\"selectors\":{},\"bandwidthPerMigration\":\"16Mi\"}"));
         w->loses.cpus = false;
         w->target = CORE_ABSENT;
-        core_pass(w, 32000); /* a lost answer is asked for again by then */
+        core_advance(w, 32000); /* a lost answer is asked for again by then */
         core_phase(w, "g1", PHASE_TARGET_READY);
         assert_int_equal(w->last.bandwidth_mibs, handed_off != 0 ? 64 : 16);
         const struct job *job = core_job_of(w, "g1");
@@ -495,10 +495,10 @@ static void a_guest_its_user_pauses_after_hand_off_is_not_post_copied(void **sta
     struct core_world *w = core_new();
     assert_true(core_put(w, OBJECT_POLICY, "p",
                          "{\"selectors\":{},\"allowPostCopy\":true,\"parallelConnections\":4}"));
-    w->source = (struct hv_sight){.presence = HV_PRESENT,
-                                  .state = HV_STATE_PAUSED,
-                                  .reason = HV_PAUSED_USER,
-                                  .job_type = HV_JOB_NONE};
+    w->source = (struct hv_observation){.presence = HV_PRESENT,
+                                        .state = HV_STATE_PAUSED,
+                                        .reason = HV_PAUSED_USER,
+                                        .job_type = HV_JOB_NONE};
     is_called(w);
     assert_int_equal(w->last.flags, HV_MIGRATE_PAUSED);
     assert_int_equal(w->last.parallel_connections, 4);
@@ -539,7 +539,7 @@ static void encryption_required_after_the_target_was_chosen_is_not_forgotten(voi
     is_scheduling(w);
     assert_true(core_put(w, OBJECT_POLICY, "p", required));
     w->loses.cpus = false;
-    core_pass(w, 31000);
+    core_advance(w, 31000);
     const struct job *job = core_job_of(w, "g1");
     assert_int_equal(job->phase, PHASE_FAILED);
     assert_int_equal(w->migrates, 0);

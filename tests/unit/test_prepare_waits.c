@@ -10,13 +10,13 @@ static void a_target_that_did_not_answer_once_is_asked_again_when_there_is_no_ot
 {
     (void)state;
     struct core_world *w = core_new();
-    core_guest(w, "g1")->facts.needs.cpu_hash = 7;
+    core_guest(w, "g1")->facts.requirements.cpu_hash = 7;
     core_define(w, "g1");
     core_host(w, "h2")->unasked = ERR_UNREACHABLE;
     core_create(w);
     core_expect(w, PHASE_SCHEDULING, OUTCOME_NONE, GUEST_AT_UNKNOWN);
     core_host(w, "h2")->unasked = ERR_NONE;
-    core_pass(w, 60000);
+    core_advance(w, 60000);
     core_expect(w, PHASE_TARGET_READY, OUTCOME_NONE, GUEST_AT_UNKNOWN);
     core_free(w);
 }
@@ -25,11 +25,11 @@ static void a_target_that_never_answers_is_no_reason_for_an_event_each_second(vo
 {
     (void)state;
     struct core_world *w = core_new();
-    core_guest(w, "g1")->facts.needs.cpu_hash = 7;
+    core_guest(w, "g1")->facts.requirements.cpu_hash = 7;
     core_define(w, "g1");
     core_host(w, "h2")->unasked = ERR_UNREACHABLE;
     core_create(w);
-    core_pass(w, 400000);
+    core_advance(w, 400000);
     core_expect(w, PHASE_FAILED, OUTCOME_FAILED, GUEST_AT_SOURCE);
     assert_true(core_said(w, "TargetRejected", NULL) <= 40);
     core_clean(w);
@@ -43,12 +43,12 @@ static void utility_volumes_that_appear_late_are_waited_for_only_as_long_as_they
     w->loses.jobs = true; /* no answer yet: it stays where it is */
     core_create(w);
     w->loses.jobs = false;
-    core_pass(w, 10100); /* ... and goes on without it; then the second question is lost */
+    core_advance(w, 10100); /* ... and goes on without it; then the second question is lost */
     struct job *job = core_job(w);
     if (job->phase != PHASE_SCHEDULING) {
         core_free(w);
         w = core_new();
-        core_guest(w, "g1")->facts.needs.cpu_hash = 7;
+        core_guest(w, "g1")->facts.requirements.cpu_hash = 7;
         core_define(w, "g1");
         w->loses.cpus = true;
         core_create(w);
@@ -57,12 +57,12 @@ static void utility_volumes_that_appear_late_are_waited_for_only_as_long_as_they
     assert_string_equal(phase_name(job->phase), "Scheduling");
     core_guest(w, "g1")->facts.utility_disks = 1;
     core_define(w, "g1");
-    core_pass(w, 3000);
+    core_advance(w, 3000);
     core_waits(w, "g1", PENDING_UTILITY_VOLUMES);
     core_guest(w, "g1")->facts.utility_disks = 0;
     core_define(w, "g1");
     w->loses.cpus = false;
-    core_pass(w, 60000);
+    core_advance(w, 60000);
     core_expect(w, PHASE_TARGET_READY, OUTCOME_NONE, GUEST_AT_UNKNOWN);
     core_free(w);
 }
@@ -75,7 +75,7 @@ static void the_answer_of_a_stopped_backup_is_not_an_abort_of_the_migration(void
     w->fleet->config.migration.backup_abort = true;
     w->job_type = HV_JOB_UNBOUNDED;
     w->job_operation = HV_OPERATION_BACKUP;
-    const struct core_wish urgent = {.priority = "system-critical"};
+    const struct core_request urgent = {.priority = "system-critical"};
     struct job *job = core_ask(w, "g1", &urgent);
     assert_non_null(job);
     assert_int_equal(w->backup_stops, 1); /* and answered */

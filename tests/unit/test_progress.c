@@ -3,7 +3,7 @@
 
 #include "base/own.h"
 #include "base/text.h"
-#include "cli/progress.h"
+#include "cli/common/progress.h"
 
 static struct progress copying(void)
 {
@@ -18,7 +18,7 @@ static struct progress copying(void)
         .rate_bps = 110ull << 20,
         .dirty_bps = 30ull << 20,
         .eta_ms = 12300,
-        .pass = 3,
+        .iteration = 3,
     };
 }
 
@@ -64,10 +64,10 @@ static void no_line_is_wider_than_the_terminal(void **state)
     many[1].rate_bps = UINT64_MAX;
     many[1].dirty_bps = UINT64_MAX;
     many[1].eta_ms = INT64_MAX;
-    many[1].pass = INT64_MAX;
+    many[1].iteration = INT64_MAX;
     many[2].has_sample = false;
     memset(many[2].reason, 'r', sizeof many[2].reason - 1);
-    many[3].lost_sight = true;
+    many[3].lost_contact = true;
     for (size_t i = 0; i < COUNT(many); i++)
         for (size_t width = 0; width < 300; width++) {
             size_t length = progress_live(&many[i], width, false, line);

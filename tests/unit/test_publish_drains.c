@@ -95,7 +95,7 @@ static void a_node_has_the_row_of_the_drain_that_matters(void **state)
     put(w, OBJECT_DRAIN, "c", "{\"nodeName\":\"h1\",\"deadlineSeconds\":60}");
     core_arrives(w, "g1");
     core_arrives(w, "g2");
-    core_pass(w, 61000);           /* over: it failed */
+    core_advance(w, 61000);        /* over: it failed */
     w->now.wall_ms -= 3600 * 1000; /* a clock that was set back makes the next one look older */
     put(w, OBJECT_DRAIN, "b", "{\"nodeName\":\"h1\"}");
     const struct snapshot *s = shot(w);
@@ -123,9 +123,9 @@ static void of_drains_that_are_over_the_newest_counts(void **state)
     put(w, OBJECT_DRAIN, "a", spec);
     core_arrives(w, "g1");
     core_arrives(w, "g2");
-    core_pass(w, 61000);
+    core_advance(w, 61000);
     put(w, OBJECT_DRAIN, "b", spec);
-    core_pass(w, 61000);
+    core_advance(w, 61000);
     const struct snapshot *s = shot(w);
     assert_int_equal(s->n_drains, 1);
     assert_row(s, 0, "h1 0/0/0/2/0/0");
@@ -144,13 +144,13 @@ static void a_drain_that_missed_its_deadline_is_failed_on_the_page(void **state)
     OWNED_TEXT before = fleet_page(w);
     assert_non_null(strstr(before, "\nferry_drain_state{node=\"h1\",state=\"Failed\"} 0\n"));
     assert_non_null(strstr(before, deadline));
-    core_pass(w, 61000);
+    core_advance(w, 61000);
     for (int hour = 0; hour < 3; hour++) {
         OWNED_TEXT late = fleet_page(w);
         assert_non_null(strstr(late, "\nferry_drain_state{node=\"h1\",state=\"Failed\"} 1\n"));
         assert_non_null(strstr(late, "\nferry_node_schedulable{node=\"h1\"} 0\n"));
         assert_null(strstr(late, deadline));
-        core_pass(w, 3600 * 1000);
+        core_advance(w, 3600 * 1000);
     }
     assert_true(core_remove(w, OBJECT_DRAIN, "a"));
     OWNED_TEXT after = fleet_page(w);

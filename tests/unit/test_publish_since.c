@@ -10,8 +10,8 @@ static void learn(struct core_world *w, uint32_t rows)
     core_define(w, "g1");
 }
 
-static void look_again(struct publisher *p, struct core_world *w, enum guest_condition which,
-                       const char *status, int64_t since_ms)
+static void run_again(struct publisher *p, struct core_world *w, enum guest_condition which,
+                      const char *status, int64_t since_ms)
 {
     const struct snapshot *shot = publish(p, w->fleet, w->now.wall_ms);
     assert_int_equal(shot->n_guests, 1);
@@ -30,22 +30,22 @@ static void a_condition_stands_since_it_last_changed(void **state)
     struct core_world *w = core_new();
     struct publisher *p = publisher_new(&err);
     int64_t t0 = w->now.wall_ms;
-    look_again(p, w, CONDITION_READY, "True", t0);
-    look_again(p, w, CONDITION_LIVE_MIGRATABLE, NULL, t0);
-    core_pass(w, 10000);
+    run_again(p, w, CONDITION_READY, "True", t0);
+    run_again(p, w, CONDITION_LIVE_MIGRATABLE, NULL, t0);
+    core_advance(w, 10000);
     learn(w, 0);
-    look_again(p, w, CONDITION_LIVE_MIGRATABLE, "True", t0 + 10000);
-    look_again(p, w, CONDITION_READY, "True", t0); /* untouched by another's change */
-    core_pass(w, 10000);
+    run_again(p, w, CONDITION_LIVE_MIGRATABLE, "True", t0 + 10000);
+    run_again(p, w, CONDITION_READY, "True", t0); /* untouched by another's change */
+    core_advance(w, 10000);
     learn(w, 1U << UNMOVABLE_HOST_CPU); /* a note changes nothing */
-    look_again(p, w, CONDITION_LIVE_MIGRATABLE, "True", t0 + 10000);
-    core_pass(w, 10000);
+    run_again(p, w, CONDITION_LIVE_MIGRATABLE, "True", t0 + 10000);
+    core_advance(w, 10000);
     learn(w, 1U << UNMOVABLE_HOST_DEVICE);
-    look_again(p, w, CONDITION_LIVE_MIGRATABLE, "False", t0 + 30000);
-    look_again(p, w, CONDITION_STORAGE_MIGRATABLE, "False", t0 + 30000);
-    core_pass(w, 10000);
+    run_again(p, w, CONDITION_LIVE_MIGRATABLE, "False", t0 + 30000);
+    run_again(p, w, CONDITION_STORAGE_MIGRATABLE, "False", t0 + 30000);
+    core_advance(w, 10000);
     learn(w, 1U << UNMOVABLE_SEV); /* for another reason, still not */
-    look_again(p, w, CONDITION_LIVE_MIGRATABLE, "False", t0 + 30000);
+    run_again(p, w, CONDITION_LIVE_MIGRATABLE, "False", t0 + 30000);
     core_add_guest(w, "a", "h1", 64); /* others come before it in the list */
     core_list(w, "h1");
     const struct snapshot *shot = publish(p, w->fleet, w->now.wall_ms);

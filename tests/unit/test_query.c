@@ -9,7 +9,7 @@
 #include "base/clock.h"
 #include "base/json.h"
 #include "bench/history.h"
-#include "cli/table.h"
+#include "cli/common/table.h"
 #include "store/query.h"
 #include "store/sqlite.h"
 

@@ -79,7 +79,7 @@ static void a_better_class_goes_first_and_then_the_older(void **state)
             assert_non_null(core_ask(w, "g1", NULL));
             for (unsigned g = 0; g < 6; g++)
                 assert_non_null(core_ask(w, w->guests[g + 1].is.name,
-                                         &(struct core_wish){.priority = orders[i].classes[g]}));
+                                         &(struct core_request){.priority = orders[i].classes[g]}));
             char order[128];
             run_all(w, order, sizeof order);
             assert_string_equal(order, orders[i].order);
@@ -99,7 +99,7 @@ static void freed_quota_goes_to_the_best_first(void **state)
         assert_non_null(core_ask(w, "g1", NULL));
         for (unsigned g = 0; g < 6; g++)
             assert_non_null(core_ask(w, w->guests[g + 1].is.name,
-                                     &(struct core_wish){.priority = orders[i].classes[g]}));
+                                     &(struct core_request){.priority = orders[i].classes[g]}));
         core_waits(w, "g2", PENDING_QUOTA);
         char order[128];
         run_all(w, order, sizeof order);
@@ -115,9 +115,9 @@ static void a_node_that_comes_back_takes_the_best_first(void **state)
     w->fleet->config.parallel_inbound_per_node = 1;
     core_add_guests(w, "h1", 2, 3);
     core_connect(w, "h2", false);
-    assert_non_null(core_ask(w, "g1", &(struct core_wish){.priority = "none"}));
+    assert_non_null(core_ask(w, "g1", &(struct core_request){.priority = "none"}));
     assert_non_null(core_ask(w, "g2", NULL));
-    assert_non_null(core_ask(w, "g3", &(struct core_wish){.priority = "system-critical"}));
+    assert_non_null(core_ask(w, "g3", &(struct core_request){.priority = "system-critical"}));
     core_waits(w, "g1", PENDING_UNSCHEDULABLE);
     core_connect(w, "h2", true);
     core_list(w, "h2");
@@ -137,7 +137,7 @@ static void a_job_keeps_its_age_through_its_waits(void **state)
     w->fleet->config.parallel_per_fleet = 1;
     core_connect(w, "h2", false);
     assert_non_null(core_ask(w, "g1", NULL)); /* looked at: no node */
-    core_pass(w, 5000);
+    core_advance(w, 5000);
     assert_non_null(core_ask(w, "g2", NULL));
     core_connect(w, "h2", true);
     core_list(w, "h2");
@@ -174,8 +174,8 @@ static void who_waits_for_his_source_keeps_nobody_else_up(void **state)
     core_add_guests(w, "h3", 3, 3);
     w->fleet->config.parallel_outbound_per_node = 1;
     assert_non_null(core_ask(w, "g1", NULL));
-    assert_non_null(core_ask(w, "g2", &(struct core_wish){.priority = "system-critical"}));
-    assert_non_null(core_ask(w, "g3", &(struct core_wish){.priority = "none"}));
+    assert_non_null(core_ask(w, "g2", &(struct core_request){.priority = "system-critical"}));
+    assert_non_null(core_ask(w, "g3", &(struct core_request){.priority = "none"}));
     core_phase(w, "g2", PHASE_PENDING);
     core_phase(w, "g3", PHASE_TARGET_READY);
     core_free(w);
@@ -189,13 +189,13 @@ static void a_running_job_goes_on_however_many_better_ones_wait(void **state)
     struct core_world *w = core_new();
     core_add_guests(w, "h1", 2, 12);
     w->fleet->config.parallel_per_fleet = 1;
-    core_guest(w, "g1")->facts.needs.cpu_hash = 7;
+    core_guest(w, "g1")->facts.requirements.cpu_hash = 7;
     core_define(w, "g1");
     w->loses.cpus = true;
-    struct job *job = core_ask(w, "g1", &(struct core_wish){.priority = "none"});
+    struct job *job = core_ask(w, "g1", &(struct core_request){.priority = "none"});
     for (unsigned i = 1; i < 12; i++)
-        assert_non_null(
-            core_ask(w, w->guests[i].is.name, &(struct core_wish){.priority = "system-critical"}));
+        assert_non_null(core_ask(w, w->guests[i].is.name,
+                                 &(struct core_request){.priority = "system-critical"}));
     core_phase(w, "g1", PHASE_SCHEDULING);
     struct input answer = {.kind = INPUT_CPU, .id = job->placement.probe_id, .of.comparison = 1};
     TEXT_SET(answer.host, "h2");
@@ -215,15 +215,15 @@ static void a_job_that_lost_its_target_keeps_its_place(void **state)
     core_add_host(w, "h3");
     core_add_guests(w, "h1", 2, 2);
     w->fleet->config.parallel_per_fleet = 1;
-    core_guest(w, "g1")->facts.needs.cpu_hash = 7;
+    core_guest(w, "g1")->facts.requirements.cpu_hash = 7;
     core_define(w, "g1");
     w->loses.cpus = true;
-    struct job *job = core_ask(w, "g1", &(struct core_wish){.priority = "none"});
-    assert_non_null(core_ask(w, "g2", &(struct core_wish){.priority = "system-critical"}));
+    struct job *job = core_ask(w, "g1", &(struct core_request){.priority = "none"});
+    assert_non_null(core_ask(w, "g2", &(struct core_request){.priority = "system-critical"}));
     char first[HV_HOST_MAX];
     TEXT_SET(first, job->target);
     core_connect(w, first, false);
-    core_pass(w, 1100);
+    core_advance(w, 1100);
     core_phase(w, "g1", PHASE_SCHEDULING);
     assert_string_not_equal(job->target, first);
     assert_string_not_equal(job->target, "");

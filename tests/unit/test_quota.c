@@ -4,7 +4,7 @@
 #include <string.h>
 
 #include "base/text.h"
-#include "engine/model/quota.h"
+#include "engine/model/objects/quota.h"
 
 #define KI ((uint64_t)1)
 #define MI (KI * 1024)
@@ -102,7 +102,7 @@ static void what_is_wrong_is_refused_with_the_field(void **state)
 
 static const struct {
     const char *json;
-    struct demand used, more;
+    struct resources used, more;
     const char *said; /* NULL: allowed */
 } stories[] = {
     {"{}", {9, 9 * GI, 9}, {1, GI, 1}, NULL},
@@ -162,7 +162,7 @@ static void the_longest_refusal_fits(void **state)
 {
     (void)state;
     static const struct quota quota = {true, true, true, {0, 1, 0}};
-    static const struct demand most = {UINT64_MAX, UINT64_MAX, UINT64_MAX};
+    static const struct resources most = {UINT64_MAX, UINT64_MAX, UINT64_MAX};
     char name[254], text[QUOTA_TEXT_MAX];
     memset(name, 'n', sizeof name - 1);
     name[sizeof name - 1] = '\0';

@@ -54,15 +54,16 @@ static void a_failed_call_leaves_the_guest_on_the_source(void **state)
 }
 
 /* How often a side was seen once more after the end, and how at last. */
-static unsigned seen_later(const struct core_world *w, const char *role, struct hv_sight *out_last)
+static unsigned seen_later(const struct core_world *w, const char *role,
+                           struct hv_observation *out_last)
 {
     unsigned times = 0;
     for (size_t i = 0; i < w->fx.n; i++) {
         const struct effect *effect = &w->fx.list[i];
-        if (effect->kind != EFFECT_SIGHTING || strcmp(effect->of.sighting.role, role) != 0 ||
-            strcmp(effect->of.sighting.moment, "later") != 0)
+        if (effect->kind != EFFECT_OBSERVATION || strcmp(effect->of.observation.role, role) != 0 ||
+            strcmp(effect->of.observation.moment, "later") != 0)
             continue;
-        *out_last = effect->of.sighting.sight;
+        *out_last = effect->of.observation.observation;
         times++;
     }
     return times;
@@ -74,10 +75,10 @@ static void a_guest_that_moves_on_is_not_looked_for_where_it_was(void **state)
     (void)state;
     for (unsigned moves_on = 0; moves_on < 2; moves_on++) {
         struct core_world *w = core_new();
-        struct hv_sight sight;
+        struct hv_observation observation;
         core_add_host(w, "h3");
         (void)core_add_guest(w, "g2", "h1", 64);
-        const struct core_wish to_h2 = {.target = "h2"}, to_h3 = {.target = "h3"};
+        const struct core_request to_h2 = {.target = "h2"}, to_h3 = {.target = "h3"};
         (void)core_ask(w, "g2", &to_h2);
         core_phase(w, "g2", PHASE_TARGET_READY);
         core_arrives(w, "g2");
@@ -85,11 +86,11 @@ static void a_guest_that_moves_on_is_not_looked_for_where_it_was(void **state)
         core_list(w, "h1");
         if (moves_on) {
             (void)core_ask(w, "g2", &to_h3);
-            core_pass(w, 400);
+            core_advance(w, 400);
             core_phase(w, "g2", PHASE_TARGET_READY);
         }
-        core_pass(w, 3000);
-        assert_int_equal(seen_later(w, "target", &sight), moves_on ? 0 : 1);
+        core_advance(w, 3000);
+        assert_int_equal(seen_later(w, "target", &observation), moves_on ? 0 : 1);
         core_free(w);
     }
 }
@@ -98,23 +99,23 @@ static void both_sides_are_seen_once_more_a_second_later(void **state)
 {
     (void)state;
     struct core_world *w = core_moving();
-    struct hv_sight source, target;
+    struct hv_observation source, target;
     w->target = CORE_ABSENT;
     core_returns(w, HV_CALL_MIGRATE, ERR_HYPERVISOR);
     core_expect(w, PHASE_FAILED, OUTCOME_FAILED, GUEST_AT_SOURCE);
     w->source = CORE_ABSENT; /* it died right after */
-    core_pass(w, 900);
+    core_advance(w, 900);
     assert_int_equal(seen_later(w, "source", &source), 0);
-    core_pass(w, 200);
+    core_advance(w, 200);
     assert_int_equal(seen_later(w, "source", &source), 1);
     assert_int_equal(seen_later(w, "target", &target), 1);
     assert_int_equal(source.presence, HV_ABSENT);
     assert_int_equal(target.presence, HV_ABSENT);
     core_expect(w, PHASE_FAILED, OUTCOME_FAILED, GUEST_AT_SOURCE); /* the record stands */
-    unsigned looks = w->looks;
-    core_pass(w, 60000);
+    unsigned observations = w->observations;
+    core_advance(w, 60000);
     assert_int_equal(seen_later(w, "source", &source), 1);
-    assert_int_equal(w->looks, looks);
+    assert_int_equal(w->observations, observations);
     core_free(w);
 }
 
@@ -126,8 +127,8 @@ static void the_next_job_does_not_take_a_late_look_for_its_own(void **state)
     core_returns(w, HV_CALL_MIGRATE, ERR_HYPERVISOR);
     core_expect(w, PHASE_FAILED, OUTCOME_FAILED, GUEST_AT_SOURCE);
     core_create(w); /* at once, for the same guest */
-    core_pass(w, 3000);
-    struct hv_sight source;
+    core_advance(w, 3000);
+    struct hv_observation source;
     assert_int_equal(seen_later(w, "source", &source), 1);
     assert_int_equal(source.presence, HV_PRESENT);
     core_expect(w, PHASE_TARGET_READY, OUTCOME_NONE, GUEST_AT_UNKNOWN);
@@ -141,7 +142,7 @@ static void a_dead_target_libvirtd_is_unreachable_not_absent(void **state)
     w->target = CORE_BLIND;
     core_returns(w, HV_CALL_MIGRATE, ERR_HYPERVISOR);
     core_expect(w, PHASE_FAILED, OUTCOME_FAILED, GUEST_AT_SOURCE);
-    assert_int_equal(core_job(w)->resolution.target_side.sight.presence, HV_UNREACHABLE);
+    assert_int_equal(core_job(w)->resolution.target_side.observation.presence, HV_UNREACHABLE);
     core_free(w);
 }
 
@@ -152,11 +153,11 @@ static void a_blind_source_never_ends_a_job(void **state)
     w->source = CORE_BLIND;
     w->target = CORE_ARRIVED;
     core_returns(w, HV_CALL_MIGRATE, ERR_UNREACHABLE);
-    core_pass(w, 600000);
+    core_advance(w, 600000);
     core_expect(w, PHASE_RUNNING, OUTCOME_NONE, GUEST_AT_UNKNOWN);
     assert_true(core_job(w)->resolving);
     w->source = CORE_ABSENT; /* it can be asked again */
-    core_pass(w, 2000);
+    core_advance(w, 2000);
     core_expect(w, PHASE_SUCCEEDED, OUTCOME_SUCCEEDED, GUEST_AT_TARGET);
     core_free(w);
 }
@@ -167,12 +168,12 @@ static void our_own_lost_connection_is_not_an_outcome(void **state)
     struct core_world *w = core_moving();
     w->job_type = HV_JOB_UNBOUNDED; /* it goes on without us */
     core_returns(w, HV_CALL_MIGRATE, ERR_UNREACHABLE);
-    core_pass(w, 30000);
+    core_advance(w, 30000);
     core_expect(w, PHASE_RUNNING, OUTCOME_NONE, GUEST_AT_UNKNOWN);
     assert_int_equal(w->migrates, 1);
     w->source = CORE_ABSENT;
     w->target = CORE_ARRIVED;
-    core_pass(w, 2000);
+    core_advance(w, 2000);
     core_expect(w, PHASE_SUCCEEDED, OUTCOME_SUCCEEDED, GUEST_AT_TARGET);
     core_free(w);
 }
@@ -183,11 +184,11 @@ static void a_call_refused_because_another_is_at_work_is_no_failure(void **state
     struct core_world *w = core_moving();
     w->job_type = HV_JOB_UNBOUNDED; /* somebody else's, or ours from an earlier life */
     core_returns(w, HV_CALL_MIGRATE, ERR_HYPERVISOR);
-    core_pass(w, 60000);
+    core_advance(w, 60000);
     core_expect(w, PHASE_RUNNING, OUTCOME_NONE, GUEST_AT_UNKNOWN);
     w->source = CORE_ABSENT;
     w->target = CORE_ARRIVED;
-    core_pass(w, 2000);
+    core_advance(w, 2000);
     core_expect(w, PHASE_SUCCEEDED, OUTCOME_SUCCEEDED, GUEST_AT_TARGET);
     core_free(w);
 }
@@ -199,7 +200,7 @@ static void a_guest_gone_from_both_is_lost_only_after_a_second_look(void **state
     w->source = w->target = CORE_ABSENT;
     core_returns(w, HV_CALL_MIGRATE, ERR_HYPERVISOR);
     core_expect(w, PHASE_RUNNING, OUTCOME_NONE, GUEST_AT_UNKNOWN);
-    core_pass(w, 2000);
+    core_advance(w, 2000);
     core_expect(w, PHASE_FAILED, OUTCOME_LOST, GUEST_AT_LOST);
     core_free(w);
 }
@@ -210,7 +211,7 @@ static void a_split_guest_is_never_final(void **state)
     struct core_world *w = core_moving();
     w->target = CORE_ARRIVED;
     core_returns(w, HV_CALL_MIGRATE, ERR_HYPERVISOR);
-    core_pass(w, 60000);
+    core_advance(w, 60000);
     core_expect(w, PHASE_RUNNING, OUTCOME_NONE, GUEST_AT_UNKNOWN);
     assert_int_equal(core_job(w)->resolution.guest_at, GUEST_AT_SPLIT);
     assert_string_equal(w->event, "Split");
@@ -224,10 +225,10 @@ static void a_broken_postcopy_is_final_once_a_half_is_proven_gone(void **state)
     w->source = CORE_BROKEN;
     w->target = CORE_BLIND;
     core_returns(w, HV_CALL_MIGRATE, ERR_HYPERVISOR);
-    core_pass(w, 60000);
+    core_advance(w, 60000);
     core_expect(w, PHASE_RUNNING, OUTCOME_NONE, GUEST_AT_UNKNOWN);
     w->target = CORE_ABSENT;
-    core_pass(w, 5000);
+    core_advance(w, 5000);
     core_expect(w, PHASE_FAILED, OUTCOME_IRRECOVERABLE, GUEST_AT_BROKEN);
     assert_int_equal(core_said(w, "Irrecoverable", "irrecoverable"), 1);
     core_free(w);
@@ -271,7 +272,7 @@ static void an_abort_too_early_is_tried_again(void **state)
     core_cancel(w);
     assert_int_equal(w->aborts, 1);
     core_returns(w, HV_CALL_ABORT, ERR_HYPERVISOR); /* no job is active yet */
-    core_pass(w, 1000);
+    core_advance(w, 1000);
     assert_int_equal(w->aborts, 2);
     core_free(w);
 }
@@ -282,7 +283,7 @@ static void an_abort_without_result_fails_after_the_guard_but_counts_late(void *
     struct core_world *w = core_moving();
     core_cancel(w);
     core_returns(w, HV_CALL_ABORT, ERR_NONE);
-    core_pass(w, 31000);
+    core_advance(w, 31000);
     assert_int_equal(core_job(w)->abort.status, ABORT_FAILED);
     w->target = CORE_ABSENT;
     core_returns(w, HV_CALL_MIGRATE, ERR_HYPERVISOR);
@@ -312,7 +313,7 @@ static void a_second_request_to_stop_is_tried_again(void **state)
     struct core_world *w = core_moving();
     core_cancel(w);
     core_returns(w, HV_CALL_ABORT, ERR_NONE);
-    core_pass(w, 31000);
+    core_advance(w, 31000);
     assert_int_equal(core_job(w)->abort.status, ABORT_FAILED);
     unsigned before = w->aborts;
     core_cancel(w);
@@ -328,9 +329,9 @@ static void a_source_left_paused_beside_a_running_target_is_told(void **state)
     w->source = CORE_INCOMING; /* paused(migration) */
     w->target = CORE_ARRIVED;
     core_returns(w, HV_CALL_MIGRATE, ERR_UNREACHABLE);
-    core_pass(w, 5000);
+    core_advance(w, 5000);
     assert_int_equal(w->warnings, 1); /* the lost connection, nothing yet of the guest */
-    core_pass(w, 20000);
+    core_advance(w, 20000);
     assert_string_equal(w->event, "Unfinished");
     assert_non_null(strstr(core_job(w)->wait.reason, "moving on h1, owns on h2"));
     core_expect(w, PHASE_RUNNING, OUTCOME_NONE, GUEST_AT_UNKNOWN);
@@ -344,11 +345,11 @@ static void an_unproven_outcome_gives_its_place_to_others(void **state)
     assert_int_equal(w->fleet->busy_jobs, 1);
     w->source = CORE_BLIND;
     core_returns(w, HV_CALL_MIGRATE, ERR_UNREACHABLE);
-    core_pass(w, 70000);
+    core_advance(w, 70000);
     assert_int_equal(w->fleet->busy_jobs, 0);
     w->source = CORE_RUNS;
     w->target = CORE_ABSENT;
-    core_pass(w, 5000);
+    core_advance(w, 5000);
     core_expect(w, PHASE_FAILED, OUTCOME_FAILED, GUEST_AT_SOURCE);
     assert_int_equal(w->fleet->busy_jobs, 0);
     core_free(w);
@@ -362,7 +363,7 @@ static void looks_that_straddle_the_switch_over_raise_no_alarm(void **state)
     core_returns(w, HV_CALL_MIGRATE, ERR_NONE);
     assert_int_equal(w->warnings, 0);
     w->source = CORE_ABSENT;
-    core_pass(w, 1000);
+    core_advance(w, 1000);
     core_expect(w, PHASE_SUCCEEDED, OUTCOME_SUCCEEDED, GUEST_AT_TARGET);
     assert_int_equal(w->warnings, 0);
     core_free(w);
@@ -376,11 +377,11 @@ static void a_target_stopped_by_an_io_error_is_no_success(void **state)
     w->target = CORE_SUSPENDED;
     w->target.reason = HV_PAUSED_IOERROR;
     core_returns(w, HV_CALL_MIGRATE, ERR_NONE);
-    core_pass(w, 20000);
+    core_advance(w, 20000);
     core_expect(w, PHASE_RUNNING, OUTCOME_NONE, GUEST_AT_UNKNOWN);
     assert_true(w->warnings > 0);
     w->target = CORE_ARRIVED; /* somebody mended its disk */
-    core_pass(w, 3000);
+    core_advance(w, 3000);
     core_expect(w, PHASE_SUCCEEDED, OUTCOME_SUCCEEDED, GUEST_AT_TARGET);
     core_free(w);
 }
@@ -390,10 +391,10 @@ static void a_guest_turned_off_in_the_middle_is_not_lost(void **state)
     (void)state;
     struct core_world *w = core_moving();
     w->source =
-        (struct hv_sight){HV_PRESENT, HV_STATE_SHUTOFF, HV_SHUTOFF_SHUTDOWN, true, -1, 0, 0};
+        (struct hv_observation){HV_PRESENT, HV_STATE_SHUTOFF, HV_SHUTOFF_SHUTDOWN, true, -1, 0, 0};
     w->target = CORE_ABSENT;
     core_returns(w, HV_CALL_MIGRATE, ERR_HYPERVISOR);
-    core_pass(w, 3000);
+    core_advance(w, 3000);
     core_expect(w, PHASE_FAILED, OUTCOME_FAILED, GUEST_AT_STOPPED);
     core_free(w);
 }
@@ -402,12 +403,12 @@ static void an_answer_that_never_comes_is_not_awaited_for_ever(void **state)
 {
     (void)state;
     struct core_world *w = core_moving();
-    w->loses.looks = true;
+    w->loses.observations = true;
     core_returns(w, HV_CALL_MIGRATE, ERR_HYPERVISOR);
-    core_pass(w, 10000);
-    w->loses.looks = false;
+    core_advance(w, 10000);
+    w->loses.observations = false;
     w->target = CORE_ABSENT;
-    core_pass(w, 90000);
+    core_advance(w, 90000);
     core_expect(w, PHASE_FAILED, OUTCOME_FAILED, GUEST_AT_SOURCE);
     core_free(w);
 }

@@ -13,7 +13,7 @@
 enum { BORN_MS = 1000, HANDED_OFF_MS = 2000, MOVED_MS = 3000, SAID_MS = 30000, ENDED_MS = 31000 };
 enum { NOTES = 4, REJECTIONS = 3, FIRED_MAX = 256 };
 
-struct sight {
+struct observation {
     const char *presence, *state, *reason;
 };
 struct said {
@@ -25,8 +25,8 @@ struct tale {
     const char *what, *cause;
     enum plane plane;
     const char *last, *ended_by, *outcome, *guest;
-    struct sight source, target, later; /* later: the target, a second after the end */
-    struct sight source_later;
+    struct observation source, target, later; /* later: the target, a second after the end */
+    struct observation source_later;
     bool falls; /* it is said to have ended on the target */
     struct said said;
     const char *mode, *abort_cause, *recovery, *remedy, *wanted, *pending, *reason;
@@ -92,17 +92,17 @@ static void put_steps(struct store *s, const struct tale *tale, const char *uid)
                                       .at_ms = ENDED_MS});
 }
 
-static void put_sight(struct store *s, const struct sight *sight, const char *role,
-                      const char *moment, const char *uid)
+static void put_observation(struct store *s, const struct observation *observation,
+                            const char *role, const char *moment, const char *uid)
 {
-    if (sight->presence != NULL)
-        s->ops->put_sighting(s, &(struct store_sighting){.job_uid = uid,
-                                                         .role = role,
-                                                         .presence = sight->presence,
-                                                         .state = sight->state,
-                                                         .reason = sight->reason,
-                                                         .moment = moment,
-                                                         .at_ms = ENDED_MS});
+    if (observation->presence != NULL)
+        s->ops->put_observation(s, &(struct store_observation){.job_uid = uid,
+                                                               .role = role,
+                                                               .presence = observation->presence,
+                                                               .state = observation->state,
+                                                               .reason = observation->reason,
+                                                               .moment = moment,
+                                                               .at_ms = ENDED_MS});
 }
 
 static void put_tale(struct store *s, const struct tale *tale, const char *uid)
@@ -133,10 +133,10 @@ static void put_tale(struct store *s, const struct tale *tale, const char *uid)
                             .times.ended_ms = ENDED_MS};
     s->ops->put_job(s, &job);
     put_steps(s, tale, uid);
-    put_sight(s, &tale->source, "source", "outcome", uid);
-    put_sight(s, &tale->target, "target", "outcome", uid);
-    put_sight(s, &tale->source_later, "source", "later", uid);
-    put_sight(s, &tale->later, "target", "later", uid);
+    put_observation(s, &tale->source, "source", "outcome", uid);
+    put_observation(s, &tale->target, "target", "outcome", uid);
+    put_observation(s, &tale->source_later, "source", "later", uid);
+    put_observation(s, &tale->later, "target", "later", uid);
     if (tale->said.err != NULL)
         s->ops->put_intent(s, &(struct store_intent){.job_uid = uid,
                                                      .epoch = 1,
@@ -252,8 +252,8 @@ static void the_engines_words_are_repeated(void **state)
 
 /* ---- laws over every ending ---- */
 
-static const struct sight law_sights[] = {UNSEEN, RUNS,           GONE,
-                                          DARK,   OFF("crashed"), HALF("postcopy-failed")};
+static const struct observation law_observations[] = {
+    UNSEEN, RUNS, GONE, DARK, OFF("crashed"), HALF("postcopy-failed")};
 static const struct said law_said[] = {NO_CALL,
                                        CALL_OK,
                                        LOST_CALL,
@@ -293,16 +293,16 @@ static void every_ending_obeys_the_laws(void **state)
     unsigned n = 0;
     for (size_t e = 0; e < COUNT(law_ends); e++)
         for (size_t c = 0; c < COUNT(law_said); c++)
-            for (size_t s = 0; s < COUNT(law_sights); s++)
-                for (size_t t = 0; t < COUNT(law_sights); t++) {
+            for (size_t s = 0; s < COUNT(law_observations); s++)
+                for (size_t t = 0; t < COUNT(law_observations); t++) {
                     const struct tale tale = {.last =
                                                   law_said[c].err != NULL ? "Running" : "Pending",
                                               .outcome = law_ends[e].outcome,
                                               .guest = law_ends[e].guest,
                                               .ended_by = law_ends[e].by,
                                               .said = law_said[c],
-                                              .source = law_sights[s],
-                                              .target = law_sights[t]};
+                                              .source = law_observations[s],
+                                              .target = law_observations[t]};
                     if (tale.said.err == NULL && (s > 0 || t > 0))
                         continue; /* nobody looks before something was asked */
                     struct gathered job;
@@ -360,16 +360,16 @@ static void what_was_stored_is_judged_to_the_same_end(void **state)
     for (size_t i = 0; i < COUNT(tales); i++) {
         struct notes notes = {0};
         struct gathered job;
-        struct judgement judgement;
+        struct verdict_rows verdict_rows;
         struct err err = {0};
         judge_tale(rig, i, &notes, &job, first);
-        recorded_fill(first, &job, &notes, 40000, rows, &judgement);
-        struct judgement *copy = judgement_new(&judgement, false);
+        recorded_fill(first, &job, &notes, 40000, rows, &verdict_rows);
+        struct verdict_rows *copy = verdict_rows_new(&verdict_rows, false);
         assert_non_null(copy);
         rig->store->ops->begin(rig->store);
-        judgement_put(rig->store, copy);
+        verdict_rows_put(rig->store, copy);
         assert_true(rig->store->ops->commit(rig->store, &err));
-        judgement_unref(copy);
+        verdict_rows_unref(copy);
         if (!recorded_is_plain(&job)) {
             assert_true(recorded_judge(rig->store, &job, NULL, rig->judge, again, &err));
             assert_int_equal(again->cause, first->cause);

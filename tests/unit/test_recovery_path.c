@@ -15,7 +15,7 @@ static struct core_world *broken(enum hv_path path)
     TEXT_SET(core_node(w, "h1")->host.helper, "h1:9180");
     w->path = path;
     core_breaks(w, CORE_PC_BROKEN_SOURCE, CORE_PC_BROKEN_TARGET);
-    core_pass(w, 500);
+    core_advance(w, 500);
     return w;
 }
 
@@ -33,7 +33,7 @@ static void arrives(struct core_world *w)
     core_returns(w, HV_CALL_MIGRATE, ERR_NONE);
     w->source = CORE_ABSENT;
     w->target = CORE_ARRIVED;
-    core_pass(w, 3000);
+    core_advance(w, 3000);
     core_expect(w, PHASE_SUCCEEDED, OUTCOME_SUCCEEDED, GUEST_AT_TARGET);
     assert_int_equal(core_open_intents(w), 0);
     core_clean(w);
@@ -50,7 +50,7 @@ static void a_path_that_works_costs_one_question_a_try(void **state)
         assert_int_equal(core_orders(w, HV_CALL_MIGRATE), 1);
         shows(w, RECOVERY_RESUMING, "Resuming post-copy");
         core_returns(w, HV_CALL_MIGRATE, ERR_HYPERVISOR);
-        core_pass(w, RECOVERY_AGAIN_MS + 2000);
+        core_advance(w, RECOVERY_AGAIN_MS + 2000);
         assert_int_equal(w->asks.paths, 2);
         assert_int_equal(core_orders(w, HV_CALL_MIGRATE), 2);
         arrives(w);
@@ -64,7 +64,7 @@ static void without_a_helper_at_the_source_nobody_is_asked(void **state)
     TEXT_SET(core_node(w, "h2")->host.helper, "h2:9180");
     w->path = HV_PATH_DEAD;
     core_breaks(w, CORE_PC_BROKEN_SOURCE, CORE_PC_BROKEN_TARGET);
-    core_pass(w, 500);
+    core_advance(w, 500);
     assert_int_equal(w->asks.paths, 0);
     assert_int_equal(core_orders(w, HV_CALL_MIGRATE), 1);
     arrives(w);
@@ -74,14 +74,14 @@ static void no_try_is_spent_on_a_dead_path_and_the_first_comes_when_it_is_back(v
 {
     (void)state;
     struct core_world *w = broken(HV_PATH_DEAD);
-    core_pass(w, 60000);
+    core_advance(w, 60000);
     assert_int_equal(core_orders(w, HV_CALL_MIGRATE), 0);
     assert_int_equal(core_job(w)->recovery.tries, 0);
     shows(w, RECOVERY_WAITING, "no path between the nodes");
     assert_true(w->asks.paths >= 60000 / (RECOVERY_PATH_MS + 1500));
     assert_true(w->asks.paths <= 60000 / RECOVERY_PATH_MS + 1);
     w->path = HV_PATH_REFUSED;
-    core_pass(w, RECOVERY_PATH_MS + 1500);
+    core_advance(w, RECOVERY_PATH_MS + 1500);
     assert_int_equal(core_orders(w, HV_CALL_MIGRATE), 1);
     shows(w, RECOVERY_RESUMING, "Resuming post-copy");
     assert_int_equal(core_job(w)->recovery.tries, 1);
@@ -93,12 +93,12 @@ static void a_path_called_dead_for_long_is_doubted_once_in_a_while(void **state)
 {
     (void)state;
     struct core_world *w = broken(HV_PATH_DEAD);
-    core_pass(w, RECOVERY_DOUBT_MS - 5000);
+    core_advance(w, RECOVERY_DOUBT_MS - 5000);
     assert_int_equal(core_orders(w, HV_CALL_MIGRATE), 0);
-    core_pass(w, 10000);
+    core_advance(w, 10000);
     assert_int_equal(core_orders(w, HV_CALL_MIGRATE), 1);
     core_returns(w, HV_CALL_MIGRATE, ERR_HYPERVISOR);
-    core_pass(w, RECOVERY_DOUBT_MS - 20000);
+    core_advance(w, RECOVERY_DOUBT_MS - 20000);
     assert_int_equal(core_orders(w, HV_CALL_MIGRATE), 1);
     core_free(w);
 }
@@ -110,18 +110,18 @@ static void a_window_that_ends_on_a_dead_path_says_so_and_stays_ended(void **sta
     for (int i = 0; i < RECOVERY_WINDOW_MS + 10000; i += 1000) {
         if (core_job(w)->orders[ORDER_RECOVERY].id != 0)
             core_returns(w, HV_CALL_MIGRATE, ERR_HYPERVISOR);
-        core_pass(w, 1000);
+        core_advance(w, 1000);
     }
     shows(w, RECOVERY_EXHAUSTED, "path between them is dead");
     unsigned asks = w->asks.paths, tries = core_orders(w, HV_CALL_MIGRATE);
     assert_true(tries <= 2);
-    core_pass(w, 600000);
+    core_advance(w, 600000);
     assert_int_equal(w->asks.paths, asks);
     shows(w, RECOVERY_EXHAUSTED, "ferry recover");
     assert_int_equal(core_said(w, "PostCopyNotRecovered", NULL), 1);
     w->path = HV_PATH_OPEN;
-    assert_true(core_word(w, RESOLVE_RECOVER));
-    core_pass(w, 1500);
+    assert_true(core_override(w, RESOLVE_RECOVER));
+    core_advance(w, 1500);
     assert_int_equal(core_orders(w, HV_CALL_MIGRATE), tries + 1);
     arrives(w);
 }
@@ -137,9 +137,9 @@ static void a_helper_that_does_not_answer_holds_nobody_up(void **state)
     TEXT_SET(core_node(w, "h1")->host.helper, "h1:9180");
     w->loses.paths = true;
     core_breaks(w, CORE_PC_BROKEN_SOURCE, CORE_PC_BROKEN_TARGET);
-    core_pass(w, RECOVERY_ANSWER_MS - 1000);
+    core_advance(w, RECOVERY_ANSWER_MS - 1000);
     assert_int_equal(core_orders(w, HV_CALL_MIGRATE), 0);
-    core_pass(w, 4000);
+    core_advance(w, 4000);
     assert_int_equal(core_orders(w, HV_CALL_MIGRATE), 1);
     arrives(w);
 }
@@ -160,14 +160,14 @@ static void the_next_process_probes_anew(void **state)
 {
     (void)state;
     struct core_world *w = broken(HV_PATH_DEAD);
-    core_pass(w, 5000);
+    core_advance(w, 5000);
     core_restart(w, 1000);
     unsigned asks = w->asks.paths;
-    core_pass(w, 6000);
+    core_advance(w, 6000);
     assert_true(w->asks.paths > asks);
     assert_int_equal(core_orders(w, HV_CALL_MIGRATE), 0);
     w->path = HV_PATH_OPEN;
-    core_pass(w, RECOVERY_PATH_MS + 2000);
+    core_advance(w, RECOVERY_PATH_MS + 2000);
     assert_int_equal(core_orders(w, HV_CALL_MIGRATE), 1);
     arrives(w);
 }

@@ -24,7 +24,7 @@ static void arrives(struct core_world *w)
 {
     w->source = CORE_ABSENT;
     w->target = CORE_ARRIVED;
-    core_pass(w, 3000);
+    core_advance(w, 3000);
     core_expect(w, PHASE_SUCCEEDED, OUTCOME_SUCCEEDED, GUEST_AT_TARGET);
     assert_int_equal(core_job(w)->recovery.state, RECOVERY_RECOVERED);
     assert_false(core_job(w)->recovering);
@@ -36,7 +36,7 @@ static struct core_world *broken(void)
 {
     struct core_world *w = core_in_postcopy();
     core_breaks(w, CORE_PC_BROKEN_SOURCE, CORE_PC_BROKEN_TARGET);
-    core_pass(w, 500);
+    core_advance(w, 500);
     return w;
 }
 
@@ -73,7 +73,7 @@ static void the_bandwidth_is_told_again(void **state)
         "{\"selectors\":{},\"allowPostCopy\":true,\"bandwidthPerMigration\":\"8Mi\"}", false);
     core_told(w, "h1", HV_LIFECYCLE_SUSPENDED, CORE_SUSPENDED_POSTCOPY);
     core_breaks(w, CORE_PC_BROKEN_SOURCE, CORE_PC_BROKEN_TARGET);
-    core_pass(w, 500);
+    core_advance(w, 500);
     assert_int_equal(core_newest(w, HV_CALL_MIGRATE)->of.act.migrate.postcopy_bandwidth_mibs, 8);
     core_free(w);
 }
@@ -85,9 +85,9 @@ static void a_refused_try_is_followed_by_the_next_not_at_once(void **state)
     for (unsigned tries = 1; tries <= 2; tries++) {
         core_returns(w, HV_CALL_MIGRATE, ERR_HYPERVISOR);
         shows(w, RECOVERY_WAITING);
-        core_pass(w, RECOVERY_AGAIN_MS - 500);
+        core_advance(w, RECOVERY_AGAIN_MS - 500);
         assert_int_equal(core_orders(w, HV_CALL_MIGRATE), tries);
-        core_pass(w, 2000);
+        core_advance(w, 2000);
         assert_int_equal(core_orders(w, HV_CALL_MIGRATE), tries + 1);
     }
     core_returns(w, HV_CALL_MIGRATE, ERR_NONE);
@@ -142,9 +142,9 @@ static void without_numbers_it_is_watched_for_longer(void **state)
     (void)state;
     struct core_world *w = core_in_postcopy();
     core_breaks(w, CORE_PC_BROKEN_SOURCE, CORE_PC_TARGET);
-    core_pass(w, RECOVERY_BLIND_MS - 1000);
+    core_advance(w, RECOVERY_BLIND_MS - 1000);
     assert_int_equal(core_remedies(w), 0);
-    core_pass(w, 3000);
+    core_advance(w, 3000);
     assert_int_equal(core_orders(w, HV_CALL_ABORT), 1);
     core_free(w);
 }
@@ -176,7 +176,7 @@ static void a_stream_that_was_taken_up_and_dies_is_ended_too(void **state)
     w->source = CORE_PC_BROKEN_SOURCE;
     w->target = CORE_PC_BROKEN_TARGET;
     core_returns(w, HV_CALL_MIGRATE, ERR_HYPERVISOR);
-    core_pass(w, 6000);
+    core_advance(w, 6000);
     assert_int_equal(core_orders(w, HV_CALL_MIGRATE), 2);
     core_free(w);
 }
@@ -185,7 +185,7 @@ static void a_half_that_is_gone_is_flagged_within_five_seconds(void **state)
 {
     (void)state;
     const struct {
-        struct hv_sight source, target;
+        struct hv_observation source, target;
         const char *says;
     } stories[] = {
         {CORE_PC_BROKEN_SOURCE, CORE_ABSENT, "the domain on h2 is gone"},
@@ -195,9 +195,9 @@ static void a_half_that_is_gone_is_flagged_within_five_seconds(void **state)
     for (size_t i = 0; i < COUNT(stories); i++) {
         struct core_world *w = core_in_postcopy();
         core_breaks(w, stories[i].source, stories[i].target);
-        core_pass(w, 700);
+        core_advance(w, 700);
         core_expect(w, PHASE_RUNNING, OUTCOME_NONE, GUEST_AT_UNKNOWN); /* one look proves nothing */
-        core_pass(w, 4000);
+        core_advance(w, 4000);
         core_expect(w, PHASE_FAILED, OUTCOME_IRRECOVERABLE, GUEST_AT_BROKEN);
         assert_non_null(strstr(core_job(w)->result.failure_reason, stories[i].says));
         assert_int_equal(core_said(w, "Irrecoverable", NULL), 1);
@@ -213,10 +213,10 @@ static void a_half_that_dies_during_a_try_is_flagged(void **state)
     (void)state;
     struct core_world *w = broken();
     w->target = CORE_ABSENT;
-    core_pass(w, 5000);
+    core_advance(w, 5000);
     core_expect(w, PHASE_FAILED, OUTCOME_IRRECOVERABLE, GUEST_AT_BROKEN);
     core_returns(w, HV_CALL_MIGRATE, ERR_HYPERVISOR);
-    core_pass(w, 1000);
+    core_advance(w, 1000);
     core_expect(w, PHASE_FAILED, OUTCOME_IRRECOVERABLE, GUEST_AT_BROKEN);
     assert_int_equal(core_job(w)->recovery.state, RECOVERY_IRRECOVERABLE);
     assert_int_equal(core_open_intents(w), 0);
@@ -231,16 +231,16 @@ static void a_host_that_cannot_be_asked_is_watched_for_ever(void **state)
         struct core_world *w = core_in_postcopy();
         core_breaks(w, at_source ? CORE_BLIND : CORE_PC_BROKEN_SOURCE,
                     at_source ? CORE_PC_BROKEN_TARGET : CORE_BLIND);
-        core_pass(w, 3600000);
+        core_advance(w, 3600000);
         shows(w, RECOVERY_BLIND);
         assert_int_equal(core_said(w, "PostCopyNotRecovered", NULL), 1);
         assert_int_equal(core_orders(w, HV_CALL_MIGRATE) + core_remedies(w), 0);
         w->source = CORE_PC_BROKEN_SOURCE;
         w->target = CORE_PC_BROKEN_TARGET;
-        core_pass(w, 2500);
+        core_advance(w, 2500);
         assert_int_equal(core_orders(w, HV_CALL_MIGRATE), 1); /* with a whole window */
         shows(w, RECOVERY_RESUMING);
-        core_pass(w, RECOVERY_WINDOW_MS / 2);
+        core_advance(w, RECOVERY_WINDOW_MS / 2);
         shows(w, RECOVERY_RESUMING);
         core_returns(w, HV_CALL_MIGRATE, ERR_NONE);
         arrives(w);
@@ -253,7 +253,7 @@ static void refuse_all(struct core_world *w, int64_t ms)
     for (int64_t i = 0; i < ms; i += 1000) {
         if (core_job(w)->orders[ORDER_RECOVERY].id == core_newest(w, HV_CALL_MIGRATE)->of.act.id)
             core_returns(w, HV_CALL_MIGRATE, ERR_HYPERVISOR);
-        core_pass(w, 1000);
+        core_advance(w, 1000);
     }
 }
 
@@ -267,11 +267,11 @@ static void a_window_that_ends_is_told_and_opened_again_by_a_word(void **state)
     shows(w, RECOVERY_EXHAUSTED);
     unsigned tries = core_orders(w, HV_CALL_MIGRATE);
     assert_true(tries >= 30 && tries <= RECOVERY_WINDOW_MS / RECOVERY_AGAIN_MS + 2);
-    core_pass(w, 600000);
+    core_advance(w, 600000);
     assert_int_equal(core_orders(w, HV_CALL_MIGRATE), tries);
     assert_int_equal(core_said(w, "PostCopyNotRecovered", "ferry recover"), 1);
-    assert_true(core_word(w, RESOLVE_RECOVER));
-    core_pass(w, 1000);
+    assert_true(core_override(w, RESOLVE_RECOVER));
+    core_advance(w, 1000);
     assert_int_equal(core_orders(w, HV_CALL_MIGRATE), tries + 1);
     core_returns(w, HV_CALL_MIGRATE, ERR_NONE);
     arrives(w);
@@ -286,7 +286,7 @@ static void a_clock_that_jumps_neither_ends_nor_stops_it(void **state)
         struct core_world *w = broken();
         core_returns(w, HV_CALL_MIGRATE, ERR_HYPERVISOR);
         w->now.wall_ms += jumps_ms[i];
-        core_pass(w, 6000);
+        core_advance(w, 6000);
         shows(w, RECOVERY_RESUMING);
         assert_int_equal(core_orders(w, HV_CALL_MIGRATE), 2);
         refuse_all(w, RECOVERY_WINDOW_MS);
@@ -306,13 +306,13 @@ static void recovery_goes_on_after_a_restart(void **state)
         core_restart_blind(w, away ? 3600000 : 1000);
         assert_int_equal(core_job(w)->wait.until_ms, w->now.wall_ms + RECOVERY_WINDOW_MS);
         core_restart(w, 1000); /* nobody tried while nobody was there */
-        core_pass(w, 2000);
+        core_advance(w, 2000);
         shows(w, RECOVERY_RESUMING);
         assert_int_equal(core_orders(w, HV_CALL_MIGRATE), tries + 1);
         assert_int_equal(core_job(w)->mode, MODE_POSTCOPY);
         core_returns(w, HV_CALL_MIGRATE, ERR_HYPERVISOR);
         core_restart(w, 1000); /* waiting */
-        core_pass(w, 2000);
+        core_advance(w, 2000);
         assert_int_equal(core_orders(w, HV_CALL_MIGRATE), tries + 2);
         core_returns(w, HV_CALL_MIGRATE, ERR_NONE);
         arrives(w);
@@ -330,9 +330,9 @@ static void only_what_was_given_up_gives_its_place_to_others(void **state)
     core_flow(w, 200000);
     assert_int_equal(w->fleet->busy_jobs, 1); /* whole, and moving */
     w->target = CORE_BLIND;
-    core_pass(w, 55000);
+    core_advance(w, 55000);
     assert_int_equal(w->fleet->busy_jobs, 1);
-    core_pass(w, 15000);
+    core_advance(w, 15000);
     assert_int_equal(w->fleet->busy_jobs, 0);
     core_free(w);
 
@@ -359,27 +359,27 @@ static void each_other_state_goes_on_after_a_restart(void **state)
     assert_int_equal(core_open_intents(w), 0);
     core_stall_until(w, HV_CALL_ABORT, 2, 12000); /* whether that one worked nobody knows */
     w->target = CORE_BLIND;
-    core_pass(w, 5000);
+    core_advance(w, 5000);
     shows(w, RECOVERY_BLIND);
     core_restart(w, 1000);
-    core_pass(w, 10000);
+    core_advance(w, 10000);
     shows(w, RECOVERY_BLIND);
     w->target = CORE_PC_BROKEN_TARGET;
-    core_pass(w, 2000);
+    core_advance(w, 2000);
     assert_int_equal(core_orders(w, HV_CALL_MIGRATE), 1);
     refuse_all(w, RECOVERY_WINDOW_MS + 5000);
     shows(w, RECOVERY_EXHAUSTED);
     unsigned tries = core_orders(w, HV_CALL_MIGRATE);
     core_restart(w, 1000);
-    core_pass(w, 20000);
+    core_advance(w, 20000);
     shows(w, RECOVERY_EXHAUSTED);
     assert_int_equal(core_orders(w, HV_CALL_MIGRATE), tries); /* only a word opens it again */
-    assert_true(core_word(w, RESOLVE_RECOVER));
-    core_pass(w, 1000);
+    assert_true(core_override(w, RESOLVE_RECOVER));
+    core_advance(w, 1000);
     assert_int_equal(core_orders(w, HV_CALL_MIGRATE), tries + 1);
     w->target = CORE_ABSENT;
     core_restart(w, 1000);
-    core_pass(w, 5000);
+    core_advance(w, 5000);
     core_expect(w, PHASE_FAILED, OUTCOME_IRRECOVERABLE, GUEST_AT_BROKEN);
     core_free(w);
 }
@@ -397,7 +397,7 @@ static void a_post_copy_taken_over_whole_is_not_called_broken(void **state)
     assert_int_equal(core_orders(w, HV_CALL_MIGRATE) + core_remedies(w), 0);
     w->source = CORE_ABSENT;
     w->target = CORE_ARRIVED;
-    core_pass(w, 3000);
+    core_advance(w, 3000);
     core_expect(w, PHASE_SUCCEEDED, OUTCOME_SUCCEEDED, GUEST_AT_TARGET);
     core_free(w);
 }
@@ -416,10 +416,10 @@ static void one_that_breaks_long_after_it_was_taken_over_is_mended_too(void **st
     assert_int_equal(core_job(w)->mode, MODE_POSTCOPY);
     w->source = CORE_PC_BROKEN_SOURCE;
     w->target = CORE_PC_BROKEN_TARGET;
-    core_pass(w, 3000);
+    core_advance(w, 3000);
     shows(w, RECOVERY_RESUMING);
     assert_int_equal(core_orders(w, HV_CALL_MIGRATE), 1);
-    assert_true(core_word(w, RESOLVE_ON_TARGET)); /* it is in doubt, so a word counts */
+    assert_true(core_override(w, RESOLVE_ON_TARGET)); /* it is in doubt, so a word counts */
     core_free(w);
 }
 
@@ -433,7 +433,7 @@ static void an_abort_in_post_copy_is_refused_with_the_reason(void **state)
         if (restarted)
             core_restart(w, 1000);
         core_cancel(w);
-        core_pass(w, 3000);
+        core_advance(w, 3000);
         assert_int_equal(w->aborts + core_remedies(w), 0);
         assert_int_equal(core_job(w)->abort.status, ABORT_FAILED);
         assert_int_equal(core_said(w, "FailedAbortMigration", "already runs on the target"), 1);
@@ -441,7 +441,7 @@ static void an_abort_in_post_copy_is_refused_with_the_reason(void **state)
         w->target = CORE_ARRIVED;
         if (!restarted)
             core_returns(w, HV_CALL_MIGRATE, ERR_NONE);
-        core_pass(w, 3000);
+        core_advance(w, 3000);
         core_expect(w, PHASE_SUCCEEDED, OUTCOME_SUCCEEDED, GUEST_AT_TARGET);
         core_free(w);
     }
@@ -451,7 +451,7 @@ static void an_operators_word_ends_it(void **state)
 {
     (void)state;
     const struct {
-        enum resolve_word word;
+        enum override_kind word;
         enum phase phase;
         enum outcome outcome;
         enum guest_at at;
@@ -463,15 +463,15 @@ static void an_operators_word_ends_it(void **state)
     for (size_t i = 0; i < COUNT(words); i++) {
         struct core_world *w = broken();
         unsigned orders = core_orders(w, HV_CALL_MIGRATE) + core_remedies(w);
-        assert_true(core_word(w, words[i].word));
+        assert_true(core_override(w, words[i].word));
         core_expect(w, words[i].phase, words[i].outcome, words[i].at);
         assert_int_equal(core_said(w, "ResolvedByOperator", "I went there and looked"), 1);
-        core_pass(w, 10000);
+        core_advance(w, 10000);
         assert_int_equal(core_orders(w, HV_CALL_MIGRATE) + core_remedies(w), orders);
         core_returns(w, HV_CALL_MIGRATE, ERR_HYPERVISOR); /* the try comes back late */
         core_expect(w, words[i].phase, words[i].outcome, words[i].at);
         assert_int_equal(core_open_intents(w), 0);
-        assert_false(core_word(w, RESOLVE_RECOVER));
+        assert_false(core_override(w, RESOLVE_RECOVER));
         assert_non_null(strstr(w->err.text, "has ended"));
         core_clean(w);
         core_free(w);
@@ -481,15 +481,15 @@ static void an_operators_word_ends_it(void **state)
 static void resolving_a_migration_whose_abort_was_asked_for_ends_it_once(void **state)
 {
     (void)state;
-    for (enum resolve_word word = RESOLVE_ON_SOURCE; word <= RESOLVE_GONE; word++) {
+    for (enum override_kind word = RESOLVE_ON_SOURCE; word <= RESOLVE_GONE; word++) {
         struct core_world *w = broken();
         core_cancel(w);
         assert_true(core_job(w)->abort.asked);
-        assert_true(core_word(w, word));
+        assert_true(core_override(w, word));
         assert_null(w->fleet->broken);
         assert_true(phase_is_final(core_job(w)->phase));
         assert_int_equal(core_said(w, "ResolvedByOperator", NULL), 1);
-        core_pass(w, 5000);
+        core_advance(w, 5000);
         core_clean(w);
         core_free(w);
     }
@@ -499,21 +499,21 @@ static void a_word_is_refused_where_nothing_is_in_doubt(void **state)
 {
     (void)state;
     struct core_world *w = core_flowing(NULL, false);
-    for (enum resolve_word word = RESOLVE_RECOVER; word <= RESOLVE_GONE; word++) {
-        assert_false(core_word(w, word));
+    for (enum override_kind word = RESOLVE_RECOVER; word <= RESOLVE_GONE; word++) {
+        assert_false(core_override(w, word));
         assert_int_equal(w->err.code, ERR_REFUSED);
     }
     core_restart(w, 1000);
     core_flow(w, 3000); /* found running: nothing is in doubt either */
-    assert_false(core_word(w, RESOLVE_GONE));
+    assert_false(core_override(w, RESOLVE_GONE));
     core_free(w);
 
     w = core_in_postcopy();
-    assert_false(core_word(w, RESOLVE_ON_TARGET));
-    assert_false(core_word(w, RESOLVE_RECOVER));
+    assert_false(core_override(w, RESOLVE_ON_TARGET));
+    assert_false(core_override(w, RESOLVE_RECOVER));
     core_restart(w, 1000);
     core_flow(w, 3000);
-    assert_false(core_word(w, RESOLVE_ON_SOURCE));
+    assert_false(core_override(w, RESOLVE_ON_SOURCE));
     core_free(w);
 }
 
@@ -523,10 +523,10 @@ static void nothing_is_ordered_while_nothing_can_be_recorded(void **state)
     struct core_world *w = core_in_postcopy();
     w->fleet->store_ok = false;
     core_breaks(w, CORE_PC_BROKEN_SOURCE, CORE_PC_BROKEN_TARGET);
-    core_pass(w, 30000);
+    core_advance(w, 30000);
     assert_int_equal(core_orders(w, HV_CALL_MIGRATE) + core_remedies(w), 0);
     w->fleet->store_ok = true;
-    core_pass(w, 2000);
+    core_advance(w, 2000);
     assert_int_equal(core_orders(w, HV_CALL_MIGRATE), 1);
     core_free(w);
 }

@@ -28,7 +28,7 @@ static struct core_world *broken(unsigned long target_version, unsigned port)
     know_hosts(w, target_version);
     core_job(w)->stream.port = port;
     core_breaks(w, CORE_PC_BROKEN_SOURCE, CORE_PC_BROKEN_TARGET);
-    core_pass(w, 500);
+    core_advance(w, 500);
     return w;
 }
 
@@ -36,7 +36,7 @@ static void arrives(struct core_world *w)
 {
     w->source = CORE_ABSENT;
     w->target = CORE_ARRIVED;
-    core_pass(w, 3000);
+    core_advance(w, 3000);
     core_expect(w, PHASE_SUCCEEDED, OUTCOME_SUCCEEDED, GUEST_AT_TARGET);
     assert_int_equal(core_job(w)->recovery.state, RECOVERY_RECOVERED);
     assert_int_equal(core_open_intents(w), 0);
@@ -102,7 +102,7 @@ static void a_monitor_s_refusal_is_followed_by_another_try_soon(void **state)
     (void)state;
     struct core_world *w = broken(KILLS, PORT);
     core_answers(w, HV_CALL_RESUME_STREAM, ERR_HYPERVISOR); /* QEMU does not know yet */
-    core_pass(w, 2000);
+    core_advance(w, 2000);
     assert_int_equal(core_orders(w, HV_CALL_RESUME_STREAM), 2);
     core_free(w);
 }
@@ -113,7 +113,7 @@ static void an_accepted_order_that_changed_nothing_is_given_again(void **state)
     (void)state;
     struct core_world *w = broken(KILLS, PORT);
     core_answers(w, HV_CALL_RESUME_STREAM, ERR_NONE);
-    core_pass(w, RECOVERY_AGAIN_MS + 2000);
+    core_advance(w, RECOVERY_AGAIN_MS + 2000);
     assert_int_equal(core_orders(w, HV_CALL_RESUME_STREAM), 2);
     core_free(w);
 }
@@ -122,13 +122,13 @@ static void without_the_port_a_target_that_dies_of_resume_is_left_to_an_operator
 {
     (void)state;
     struct core_world *w = broken(KILLS, 0);
-    core_pass(w, 600000);
+    core_advance(w, 600000);
     assert_int_equal(core_orders(w, HV_CALL_MIGRATE) + core_orders(w, HV_CALL_RESUME_STREAM), 0);
     exhausted(w, "h2 has libvirt 11.3.0: the target's libvirtd ends with signal 11");
     exhausted(w, "the port for the monitor's command is not known");
 
-    assert_true(core_word(w, RESOLVE_RECOVER)); /* a word does not make it safe */
-    core_pass(w, 600000);
+    assert_true(core_override(w, RESOLVE_RECOVER)); /* a word does not make it safe */
+    core_advance(w, 600000);
     assert_int_equal(core_orders(w, HV_CALL_MIGRATE), 0);
     assert_int_equal(core_job(w)->recovery.state, RECOVERY_EXHAUSTED);
     core_free(w);
@@ -147,19 +147,19 @@ static void a_target_without_the_quirk_is_resumed_by_libvirt(void **state)
 /* The target's daemon ends a second after the order, and is back a second later. */
 static void daemon_dies(struct core_world *w, const char *host, enum hv_lost how)
 {
-    core_pass(w, 1000);
+    core_advance(w, 1000);
     if (strcmp(host, "h2") == 0)
         w->target = CORE_BLIND;
     else
         w->source = CORE_BLIND;
     lose(w, host, how);
     core_returns(w, HV_CALL_MIGRATE, ERR_HYPERVISOR);
-    core_pass(w, 1000);
+    core_advance(w, 1000);
     w->source = CORE_PC_BROKEN_SOURCE;
     w->target = CORE_PC_BROKEN_TARGET;
     core_connect(w, host, true);
     core_list(w, host);
-    core_pass(w, 10000);
+    core_advance(w, 10000);
 }
 
 /* After a restart, or when its daemon was replaced by another version. */
@@ -172,13 +172,13 @@ static void nothing_is_tried_before_the_target_said_which_libvirt_it_has(void **
     unsigned tries = core_orders(w, HV_CALL_MIGRATE);
     w->hides_version = true;
     core_restart(w, 1000);
-    core_pass(w, 20000);
+    core_advance(w, 20000);
     assert_int_equal(core_orders(w, HV_CALL_MIGRATE), tries);
     assert_int_equal(core_orders(w, HV_CALL_RESUME_STREAM), 0);
     assert_int_equal(core_job(w)->recovery.state, RECOVERY_WAITING);
     know_hosts(w, KILLS);
     core_node(w, "h2")->facts_fresh = true;
-    core_pass(w, 5000);
+    core_advance(w, 5000);
     assert_int_equal(core_orders(w, HV_CALL_MIGRATE), tries);
     assert_int_equal(core_job(w)->recovery.state, RECOVERY_EXHAUSTED);
     core_free(w);
@@ -191,19 +191,19 @@ static void an_order_after_which_a_daemon_ended_is_not_given_again(void **state)
     for (size_t i = 0; i < COUNT(hosts); i++) {
         struct core_world *w = broken(FINE, 0);
         daemon_dies(w, hosts[i], HV_LOST_CLOSED);
-        core_pass(w, 600000);
+        core_advance(w, 600000);
         assert_int_equal(core_orders(w, HV_CALL_MIGRATE), 1);
         assert_int_equal(core_said(w, "DaemonEnded", hosts[i]), 1);
         exhausted(w, "a libvirtd ended right after the last attempt by libvirt");
 
         core_restart(w, 1000); /* nor by the next process */
         know_hosts(w, FINE);
-        core_pass(w, 600000);
+        core_advance(w, 600000);
         assert_int_equal(core_orders(w, HV_CALL_MIGRATE), 1);
         assert_int_equal(core_job(w)->recovery.state, RECOVERY_EXHAUSTED);
 
-        assert_true(core_word(w, RESOLVE_RECOVER)); /* until somebody decides */
-        core_pass(w, 1000);
+        assert_true(core_override(w, RESOLVE_RECOVER)); /* until somebody decides */
+        core_advance(w, 1000);
         assert_int_equal(core_orders(w, HV_CALL_MIGRATE), 2);
         core_free(w);
     }
@@ -216,7 +216,7 @@ static void after_a_try_by_libvirt_the_first_port_is_not_used(void **state)
     (void)state;
     struct core_world *w = broken(FINE, PORT);
     daemon_dies(w, "h2", HV_LOST_CLOSED);
-    core_pass(w, 60000);
+    core_advance(w, 60000);
     assert_int_equal(core_orders(w, HV_CALL_MIGRATE), 1);
     assert_int_equal(core_orders(w, HV_CALL_RESUME_STREAM), 0);
     exhausted(w, "the port for the monitor's command is not known");
@@ -233,11 +233,11 @@ static void a_daemon_that_died_while_ferry_was_restarted_is_noticed(void **state
     core_connect(w, "h1", true);
     core_list(w, "h1");
     w->target = CORE_BLIND;
-    core_pass(w, 3000);
+    core_advance(w, 3000);
     w->target = CORE_PC_BROKEN_TARGET;
     core_connect(w, "h2", true);
     core_list(w, "h2");
-    core_pass(w, 60000);
+    core_advance(w, 60000);
     assert_int_equal(core_orders(w, HV_CALL_MIGRATE), 1);
     assert_int_equal(core_said(w, "DaemonEnded", "h2"), 1);
     core_free(w);
@@ -259,7 +259,7 @@ static void a_daemon_that_ends_while_the_order_is_out_was_ended_by_it(void **sta
 {
     (void)state;
     struct core_world *w = broken(FINE, 0);
-    core_pass(w, 40000);
+    core_advance(w, 40000);
     daemon_dies(w, "h2", HV_LOST_CLOSED);
     assert_int_equal(core_orders(w, HV_CALL_MIGRATE), 1);
     assert_int_equal(core_said(w, "DaemonEnded", "h2"), 1);
@@ -276,12 +276,12 @@ static void a_daemon_that_ends_long_after_the_answer_was_not_ended_by_the_order(
     core_flow(w, RECOVERY_DEATH_MS + 2000); /* it runs */
     w->target = CORE_BLIND;
     lose(w, "h2", HV_LOST_CLOSED);
-    core_pass(w, 1000);
+    core_advance(w, 1000);
     w->source = CORE_PC_BROKEN_SOURCE;
     w->target = CORE_PC_BROKEN_TARGET;
     core_connect(w, "h2", true);
     core_list(w, "h2");
-    core_pass(w, 10000);
+    core_advance(w, 10000);
     assert_int_equal(core_said(w, "DaemonEnded", NULL), 0);
     assert_true(core_orders(w, HV_CALL_RESUME_STREAM) > 1);
     core_free(w);
@@ -339,7 +339,7 @@ static void fails_in_prepare(struct core_world *w, int hv_code, int hv_domain)
     input.err.hv_domain = hv_domain;
     core_feed(w, &input);
     core_settle(w);
-    core_pass(w, 5000);
+    core_advance(w, 5000);
 }
 
 static void a_port_that_is_taken_is_followed_by_another_and_then_by_libvirt_s(void **state)

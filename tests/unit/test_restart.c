@@ -25,7 +25,7 @@ static void waits_for_quota(struct core_world *w)
 
 static void is_scheduling(struct core_world *w)
 {
-    core_guest(w, "g1")->facts.needs.cpu_hash = 7;
+    core_guest(w, "g1")->facts.requirements.cpu_hash = 7;
     core_define(w, "g1");
     w->loses.cpus = true;
     assert_non_null(core_ask(w, "g1", NULL));
@@ -33,7 +33,7 @@ static void is_scheduling(struct core_world *w)
 
 static void is_preparing(struct core_world *w)
 {
-    w->loses.looks = true;
+    w->loses.observations = true;
     assert_non_null(core_ask(w, "g1", NULL));
 }
 
@@ -114,7 +114,7 @@ static void what_was_stored_is_what_is_found(void **state)
         struct core_world *w = core_new();
         w->fleet->config.bandwidth_per_node = 100 * MIB;
         places[i].to(w);
-        core_pass(w, 5000);
+        core_advance(w, 5000);
         core_phase(w, "g1", places[i].phase);
         assert_int_equal(core_job_of(w, "g1")->placement.launcher, places[i].launcher);
         struct kept before = keep(w);
@@ -141,12 +141,12 @@ static void every_job_goes_on_to_its_end(void **state)
         places[i].to(w);
         char uid[JOB_UID_MAX];
         TEXT_SET(uid, core_job_of(w, "g1")->uid);
-        w->loses.cpus = w->loses.looks = false;
+        w->loses.cpus = w->loses.observations = false;
         core_restart(w, 2000);
         assert_int_equal(HASH_COUNT(w->fleet->jobs), 1);
         if (places[i].to == waits_for_quota)
             assert_true(core_remove(w, OBJECT_QUOTA, "q"));
-        core_pass(w, 4000);
+        core_advance(w, 4000);
         assert_int_equal(HASH_COUNT(w->fleet->jobs), 1); /* not doubled */
         bool had_call = places[i].phase == PHASE_TARGET_READY;
         assert_int_equal(w->migrates, had_call ? 2 : 1); /* made again after proof, or the first */
@@ -154,7 +154,7 @@ static void every_job_goes_on_to_its_end(void **state)
         if (places[i].to == runs) { /* watched, since the call is nobody's */
             w->source = CORE_ABSENT;
             w->target = CORE_ARRIVED;
-            core_pass(w, 3000);
+            core_advance(w, 3000);
         } else {
             core_arrives(w, "g1");
         }
@@ -170,7 +170,7 @@ static void a_deadline_goes_on_while_nobody_is_there(void **state)
     (void)state;
     struct core_world *w = core_new();
     waits(w);
-    core_pass(w, 100000);
+    core_advance(w, 100000);
     int64_t until_ms = core_job_of(w, "g1")->wait.until_ms;
     core_restart_blind(w, 50000);
     core_connect(w, "h1", true);
@@ -179,9 +179,9 @@ static void a_deadline_goes_on_while_nobody_is_there(void **state)
     core_waits(w, "g1", PENDING_UNSCHEDULABLE);
     int64_t now_until_ms = core_job_of(w, "g1")->wait.until_ms;
     assert_in_range(now_until_ms - until_ms + 1000, 0, 2000);
-    core_pass(w, 149000);
+    core_advance(w, 149000);
     core_phase(w, "g1", PHASE_PENDING);
-    core_pass(w, 2000);
+    core_advance(w, 2000);
     core_phase(w, "g1", PHASE_FAILED);
     core_free(w);
 }
@@ -193,15 +193,15 @@ static void the_order_of_those_that_wait_is_kept(void **state)
     w->fleet->config.parallel_per_fleet = 1;
     core_add_guests(w, "h1", 2, 4);
     core_connect(w, "h2", false);
-    assert_non_null(core_ask(w, "g3", &(struct core_wish){.priority = "none"}));
-    core_pass(w, 100);
+    assert_non_null(core_ask(w, "g3", &(struct core_request){.priority = "none"}));
+    core_advance(w, 100);
     assert_non_null(core_ask(w, "g2", NULL));
-    core_pass(w, 100);
+    core_advance(w, 100);
     assert_non_null(core_ask(w, "g1", NULL));
-    core_pass(w, 100);
-    assert_non_null(core_ask(w, "g4", &(struct core_wish){.priority = "system-critical"}));
+    core_advance(w, 100);
+    assert_non_null(core_ask(w, "g4", &(struct core_request){.priority = "system-critical"}));
     core_restart(w, 1000);
-    core_pass(w, 500);
+    core_advance(w, 500);
     core_phase(w, "g4", PHASE_TARGET_READY);
     core_fails(w, "g4");
     core_phase(w, "g2", PHASE_TARGET_READY);
@@ -221,9 +221,9 @@ static void a_frozen_policy_stays_frozen(void **state)
     is_preparing(w);
     assert_true(
         core_put(w, OBJECT_POLICY, "p", "{\"selectors\":{},\"bandwidthPerMigration\":\"32Mi\"}"));
-    w->loses.looks = false;
+    w->loses.observations = false;
     core_restart(w, 1000);
-    core_pass(w, 2000);
+    core_advance(w, 2000);
     core_phase(w, "g1", PHASE_TARGET_READY);
     assert_string_equal(core_job_of(w, "g1")->request.policy, "p");
     assert_int_equal(core_job_of(w, "g1")->call.config.bandwidth, 64 * MIB);
@@ -254,14 +254,14 @@ static void what_the_request_said_is_remembered(void **state)
     (void)state;
     struct core_world *w = core_new();
     core_connect(w, "h2", false);
-    struct core_wish wish = {
+    struct core_request request = {
         .priority = "system-maintenance",
         .target = "h2",
         .selector = "{\"kubernetes.io/hostname\":\"h2\"}",
         .bandwidth_mibs = 12,
         .metadata = "{\"annotations\":{\"kubevirt.io/migrationUnschedulablePodTimeoutSeconds\":"
                     "\"77\"}}"};
-    assert_non_null(core_ask(w, "g1", &wish));
+    assert_non_null(core_ask(w, "g1", &request));
     core_restart_blind(w, 1000);
     const struct job *job = core_job_of(w, "g1");
     assert_int_equal(job->request.priority, PRIORITY_SYSTEM_MAINTENANCE);
@@ -279,10 +279,10 @@ static void a_backup_is_not_aborted_a_second_time(void **state)
     assert_true(core_put(w, OBJECT_POLICY, "p", "{\"selectors\":{},\"allowBackupAbort\":true}"));
     w->job_type = HV_JOB_UNBOUNDED;
     w->job_operation = HV_OPERATION_BACKUP;
-    assert_non_null(core_ask(w, "g1", &(struct core_wish){.priority = "system-critical"}));
+    assert_non_null(core_ask(w, "g1", &(struct core_request){.priority = "system-critical"}));
     assert_int_equal(w->backup_stops, 1);
     core_restart(w, 1000);
-    core_pass(w, 5000);
+    core_advance(w, 5000);
     core_waits(w, "g1", PENDING_BACKUP);
     assert_int_equal(w->backup_stops, 1);
     core_free(w);
@@ -295,7 +295,7 @@ static struct core_world *ends_a_backup(void)
     w->job_type = HV_JOB_UNBOUNDED;
     w->job_operation = HV_OPERATION_BACKUP;
     w->loses.stops = true;
-    assert_non_null(core_ask(w, "g1", &(struct core_wish){.priority = "system-critical"}));
+    assert_non_null(core_ask(w, "g1", &(struct core_request){.priority = "system-critical"}));
     assert_int_equal(w->backup_stops, 1);
     assert_int_equal(core_open_intents(w), 1); /* nobody said that it was done */
     return w;
@@ -307,14 +307,14 @@ static void an_order_to_end_a_backup_that_died_with_its_process_is_given_again(v
     struct core_world *w = ends_a_backup();
     w->loses.stops = false;
     core_restart(w, 1000);
-    core_pass(w, 2000);
+    core_advance(w, 2000);
     assert_int_equal(w->backup_stops, 2); /* the backup was seen to go on */
     assert_int_equal(core_open_intents(w), 0);
     core_restart(w, 1000); /* this one was answered */
-    core_pass(w, 5000);
+    core_advance(w, 5000);
     assert_int_equal(w->backup_stops, 2);
     w->job_type = HV_JOB_NONE;
-    core_pass(w, 2000);
+    core_advance(w, 2000);
     core_phase(w, "g1", PHASE_TARGET_READY);
     core_free(w);
 }
@@ -325,7 +325,7 @@ static void a_backup_that_is_gone_after_a_restart_is_not_ended_again(void **stat
     struct core_world *w = ends_a_backup();
     w->job_type = HV_JOB_NONE;
     core_restart(w, 1000);
-    core_pass(w, 2000);
+    core_advance(w, 2000);
     assert_int_equal(w->backup_stops, 1);
     assert_int_equal(core_open_intents(w), 1); /* the migration's own: what was left is closed */
     assert_int_equal(core_intents(w, "migrate"), 1);
@@ -366,16 +366,16 @@ static void a_restart_while_a_target_is_chosen_does_not_fail_the_job(void **stat
     job->placement.reserved_vcpus = 1;
     fleet_add_job(w->fleet, job);
     reconcile_restore(w->fleet, job, w->now, &w->fx);
-    core_pass(w, 2000); /* the hosts are not connected yet */
+    core_advance(w, 2000); /* the hosts are not connected yet */
     assert_string_equal(phase_name(core_job(w)->phase), "Scheduling");
     assert_true(core_job(w)->wait.pending != PENDING_NONE && core_job(w)->wait.until_ms > 0);
     core_connect(w, "h2", true);
     core_list(w, "h2");
-    core_pass(w, 2000);
+    core_advance(w, 2000);
     assert_string_equal(phase_name(core_job(w)->phase), "Scheduling");
     core_connect(w, "h1", true);
     core_list(w, "h1");
-    core_pass(w, 3000);
+    core_advance(w, 3000);
     assert_int_equal(w->migrates, 1);
     core_expect(w, PHASE_TARGET_READY, OUTCOME_NONE, GUEST_AT_UNKNOWN);
     core_ledger(w);

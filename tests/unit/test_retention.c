@@ -31,7 +31,7 @@ static void put(struct store *s, const char *uid, const char *outcome, int64_t e
                                            .times.ended_ms = outcome[0] != '\0' ? ended_ms : 0});
     s->ops->put_transition(s, &(struct store_transition){.job_uid = uid, .seq = 1});
     s->ops->put_intent(s, &(struct store_intent){.job_uid = uid, .epoch = 1, .seq = 1});
-    s->ops->put_sighting(s, &(struct store_sighting){.job_uid = uid});
+    s->ops->put_observation(s, &(struct store_observation){.job_uid = uid});
     s->ops->put_error(s, &(struct store_error){.job_uid = uid});
     s->ops->put_mode(s, &(struct store_mode){.job_uid = uid});
     s->ops->put_decision(s, &(struct store_decision){.job_uid = uid, .seq = 1});
@@ -43,18 +43,20 @@ static void put(struct store *s, const char *uid, const char *outcome, int64_t e
     assert_true(s->ops->commit(s, &err));
     for (int i = 0; i < SAMPLES; i++) { /* five a second, each tenth between two passes */
         struct store_sample sample = {.seq = i, .at_ms = ended_ms - (SAMPLES - i) * 200};
-        struct store_look look = {.seq = i, .at_ms = sample.at_ms, .sample_seq = i, .kind = "look"};
+        struct store_monitor_input input = {
+            .seq = i, .at_ms = sample.at_ms, .sample_seq = i, .kind = "look"};
         TEXT_SET(sample.source, i % 10 == 3 ? "iteration" : "poll");
         TEXT_SET(sample.job_uid, uid);
-        TEXT_SET(look.job_uid, uid);
-        assert_true(s->ops->append_samples(s, &sample, 1) && s->ops->append_look(s, &look));
+        TEXT_SET(input.job_uid, uid);
+        assert_true(s->ops->append_samples(s, &sample, 1) &&
+                    s->ops->append_monitor_input(s, &input));
     }
     assert_true(s->ops->flush_samples(s, 5000, &err));
 }
 
 struct kept {
     bool job;
-    size_t samples, looks, rows;
+    size_t samples, monitor_inputs, rows;
 };
 
 static struct kept kept_of(struct store *s, const char *uid)
@@ -63,8 +65,8 @@ static struct kept kept_of(struct store *s, const char *uid)
     OWNED(archive) a = archive_load(s, "default", uid, &err);
     if (a == NULL)
         return (struct kept){0};
-    return (struct kept){true, a->samples.n, a->looks.n,
-                         a->transitions.n + a->intents.n + a->sightings.n + a->errors.n +
+    return (struct kept){true, a->samples.n, a->monitor_inputs.n,
+                         a->transitions.n + a->intents.n + a->observations.n + a->errors.n +
                              a->modes.n + a->decisions.n + a->rejections.n + a->has_verdict +
                              a->points.n + a->numbers.n + a->evidence.n};
 }
@@ -113,11 +115,11 @@ static void samples_thin_out_and_go_before_verdicts_and_rows(void **state)
     (void)retain(s, NOW_MS);
     for (size_t i = 0; i < COUNT(rows); i++) {
         struct kept kept = kept_of(s, rows[i].uid);
-        if (kept.job != rows[i].kept.job || kept.looks != rows[i].kept.looks ||
+        if (kept.job != rows[i].kept.job || kept.monitor_inputs != rows[i].kept.monitor_inputs ||
             kept.rows != rows[i].kept.rows || kept.samples + 2 < rows[i].kept.samples ||
             kept.samples > rows[i].kept.samples + 2)
             fail_msg("%s: %d, %zu samples, %zu looks, %zu rows", rows[i].uid, kept.job,
-                     kept.samples, kept.looks, kept.rows);
+                     kept.samples, kept.monitor_inputs, kept.rows);
     }
     struct err err = {0};
     OWNED(archive) thin = archive_load(s, "default", "j3", &err);
@@ -143,7 +145,8 @@ static void what_is_unfinished_or_open_stays_however_old(void **state)
     assert_true(s->ops->commit(s, &err));
     (void)retain(s, NOW_MS);
     struct kept kept = kept_of(s, "unfinished");
-    assert_true(kept.job && kept.samples == SAMPLES && kept.looks == SAMPLES && kept.rows == 11);
+    assert_true(kept.job && kept.samples == SAMPLES && kept.monitor_inputs == SAMPLES &&
+                kept.rows == 11);
     assert_true(kept_of(s, "incident").rows == 11);
     assert_false(kept_of(s, "settled").job);
 }
@@ -159,7 +162,7 @@ static void without_bounds_everything_stays(void **state)
     OWNED(store) plain = store_sqlite_open(NULL, &err); /* nobody said anything */
     put(plain, "old", "succeeded", 1000);
     (void)retain(plain, NOW_MS);
-    assert_int_equal(kept_of(plain, "old").looks, SAMPLES);
+    assert_int_equal(kept_of(plain, "old").monitor_inputs, SAMPLES);
 }
 
 static void a_trace_whose_migration_is_gone_goes(void **state)

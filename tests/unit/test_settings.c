@@ -8,7 +8,7 @@
 #include "base/json.h"
 #include "base/own.h"
 #include "base/text.h"
-#include "engine/model/settings.h"
+#include "engine/model/settings/settings.h"
 
 #define REQUIRED "\"requiredDuringSchedulingIgnoredDuringExecution\""
 #define TERM(key, value)                                        \

@@ -198,8 +198,8 @@ static void guests_arrive_as_they_do_on_real_hosts(void **state)
         }
         assert_int_equal(world_wait(w, id, 60000)->err.code, ERR_NONE);
         char source[HV_TEXT_MAX], target[HV_TEXT_MAX];
-        world_look(w, "h1", UUID_1, source);
-        world_look(w, "h2", UUID_1, target);
+        world_observe(w, "h1", UUID_1, source);
+        world_observe(w, "h2", UUID_1, target);
         if (strcmp(source, row->source) != 0 || strcmp(target, row->target) != 0)
             fail_msg("%s: %s, %s", row->name, source, target);
         world_free(w);

@@ -16,9 +16,10 @@ static struct hv_definition *definition_of(struct world *w, enum hv_call call, c
     return d;
 }
 
-static const struct hv_abilities *offer_of(struct world *w, const char *host)
+static const struct hv_capabilities *offer_of(struct world *w, const char *host)
 {
-    return world_wait(w, world_ask(w, HV_CALL_HOST_ABILITIES, host, ""), 1000)->with.abilities;
+    return world_wait(w, world_ask(w, HV_CALL_HOST_CAPABILITIES, host, ""), 1000)
+        ->with.capabilities;
 }
 
 static const struct hv_guest *listed(struct world *w, const char *host)
@@ -207,14 +208,14 @@ static void offers_leave_out_what_is_lacking(void **state)
     (void)state;
     struct world *w = world_new(5);
     struct err err = {0};
-    struct hv_abilities all = *offer_of(w, "h2");
+    struct hv_capabilities all = *offer_of(w, "h2");
     struct sim_host host = {.name = "h2", .cpus = 8};
     TEXT_SET(host.lacks_machine, "pc");
     TEXT_SET(host.lacks_network, "prod");
     TEXT_SET(host.lacks_bridge, "br0");
     TEXT_SET(host.lacks_pool, "shared");
     assert_true(sim_set_host(w->sim, &host, &err));
-    const struct hv_abilities *less = offer_of(w, "h2");
+    const struct hv_capabilities *less = offer_of(w, "h2");
     assert_int_equal(less->n_machines, all.n_machines - 1);
     assert_int_equal(less->n_networks, all.n_networks - 1);
     assert_int_equal(less->n_bridges, all.n_bridges - 1);

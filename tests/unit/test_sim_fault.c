@@ -96,7 +96,7 @@ static struct world *moving_world(const struct story *story, uint64_t seed, uint
     guest.dirty_bps = 8 * MIB;
     world_add(w, "h1", &guest);
     struct sim_fault fault = {.kind = story->kind,
-                              .after_pass_ms = story->stage == AT_START ? -1 : 2000,
+                              .after_iteration_ms = story->stage == AT_START ? -1 : 2000,
                               .duration_ms = story->duration_ms};
     TEXT_SET(fault.host, story->host);
     bool about_guest = story->host[0] == '\0' || story->stage != AT_START;
@@ -147,8 +147,8 @@ static void check_story(const struct story *story, uint64_t seed)
         fail_msg("%s: domain %d", story->name, reply->err.hv_domain);
     world_run(w, 1500); /* a libvirtd that comes back is reconnected by then */
     char source[HV_TEXT_MAX], target[HV_TEXT_MAX];
-    world_look(w, "h1", UUID_1, source);
-    world_look(w, "h2", UUID_1, target);
+    world_observe(w, "h1", UUID_1, source);
+    world_observe(w, "h2", UUID_1, target);
     if (strcmp(source, story->source) != 0 || strcmp(target, story->target) != 0)
         fail_msg("%s: %s, %s", story->name, source, target);
     world_free(w);
@@ -245,7 +245,7 @@ static void no_fault_at_any_moment_makes_two_running_copies(void **state)
             guest.working_set_bytes = 300 * MIB;
             world_add(w, "h1", &guest);
             struct sim_fault fault = {
-                .kind = kind, .at_ms = at_ms, .after_pass_ms = -1, .duration_ms = 40000};
+                .kind = kind, .at_ms = at_ms, .after_iteration_ms = -1, .duration_ms = 40000};
             TEXT_SET(fault.host, at_ms % 2 == 0 ? "h1" : "h2");
             TEXT_SET(fault.guest, UUID_1);
             struct err err = {0};
@@ -270,12 +270,13 @@ static void a_fault_that_makes_no_sense_is_refused(void **state)
         struct sim_fault fault;
         enum err_code code;
     } rows[] = {
-        {{.kind = SIM_FAULT_COUNT, .after_pass_ms = -1}, ERR_INVALID},
-        {{.kind = SIM_FAULT_LINK_DOWN, .after_pass_ms = -1}, ERR_INVALID},
-        {{.kind = SIM_FAULT_LINK_DOWN, .after_pass_ms = -1, .host = "h9"}, ERR_NOT_FOUND},
-        {{.kind = SIM_FAULT_STREAM_RESET, .after_pass_ms = -1}, ERR_INVALID},
-        {{.kind = SIM_FAULT_STREAM_RESET, .after_pass_ms = -1, .guest = UUID_1}, ERR_NOT_FOUND},
-        {{.kind = SIM_FAULT_PORT_REFUSED, .after_pass_ms = 0, .host = "h1"}, ERR_INVALID},
+        {{.kind = SIM_FAULT_COUNT, .after_iteration_ms = -1}, ERR_INVALID},
+        {{.kind = SIM_FAULT_LINK_DOWN, .after_iteration_ms = -1}, ERR_INVALID},
+        {{.kind = SIM_FAULT_LINK_DOWN, .after_iteration_ms = -1, .host = "h9"}, ERR_NOT_FOUND},
+        {{.kind = SIM_FAULT_STREAM_RESET, .after_iteration_ms = -1}, ERR_INVALID},
+        {{.kind = SIM_FAULT_STREAM_RESET, .after_iteration_ms = -1, .guest = UUID_1},
+         ERR_NOT_FOUND},
+        {{.kind = SIM_FAULT_PORT_REFUSED, .after_iteration_ms = 0, .host = "h1"}, ERR_INVALID},
     };
     for (size_t i = 0; i < COUNT(rows); i++) {
         struct err err = {0};

@@ -5,7 +5,7 @@ enum { FOR_EVER = 0 };
 
 static void strike(struct world *w, enum sim_fault_kind kind, const char *host, int64_t ms)
 {
-    struct sim_fault fault = {.kind = kind, .after_pass_ms = -1, .duration_ms = ms};
+    struct sim_fault fault = {.kind = kind, .after_iteration_ms = -1, .duration_ms = ms};
     struct err err = {0};
     TEXT_SET(fault.host, host);
     TEXT_SET(fault.guest, host[0] == '\0' ? UUID_1 : "");

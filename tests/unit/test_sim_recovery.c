@@ -6,7 +6,7 @@ enum { FOR_EVER = 0, NOT_VALID = 55, DEADLINE_MS = 60000 };
 
 static void strike(struct world *w, enum sim_fault_kind kind, const char *host, int64_t ms)
 {
-    struct sim_fault fault = {.kind = kind, .after_pass_ms = -1, .duration_ms = ms};
+    struct sim_fault fault = {.kind = kind, .after_iteration_ms = -1, .duration_ms = ms};
     struct err err = {0};
     TEXT_SET(fault.host, host);
     TEXT_SET(fault.guest, host[0] == '\0' ? UUID_1 : "");
@@ -43,7 +43,7 @@ static struct world *in_postcopy(uint64_t *out_id)
 }
 
 /* In the blackout, about to write; how: what its stream is like. */
-static struct world *in_blackout(struct hv_migrate how, uint64_t *out_id)
+static struct world *in_switchover(struct hv_migrate how, uint64_t *out_id)
 {
     struct sim_guest guest = a_guest("web", UUID_1);
     guest.dirty_bps = 20 * MIB;
@@ -269,7 +269,7 @@ static void what_frees_a_blackout_is_what_was_measured(void **state)
     for (size_t i = 0; i < COUNT(rows); i++) {
         uint64_t id;
         struct hv_migrate how = {.parallel_connections = rows[i].connections};
-        struct world *w = in_blackout(how, &id);
+        struct world *w = in_switchover(how, &id);
         strike(w, rows[i].fault, "", FOR_EVER);
         (void)world_ask(w, rows[i].remedy, rows[i].host, UUID_1);
         world_run(w, 35000);
@@ -285,7 +285,7 @@ static void a_copy_dropped_in_time_leaves_the_guest_at_home(void **state)
 {
     (void)state;
     uint64_t id;
-    struct world *w = in_blackout((struct hv_migrate){0}, &id);
+    struct world *w = in_switchover((struct hv_migrate){0}, &id);
     assert_int_equal(order(w, HV_CALL_DROP_COPY, "h2")->err.code, ERR_NONE);
     assert_at_home(w, id, "running(unpaused)");
 }
@@ -302,7 +302,7 @@ static void only_an_incoming_copy_is_dropped(void **state)
     assert_int_equal(order(w, HV_CALL_DROP_COPY, "h1")->err.hv_code, 42);
     assert_halves(w, "absent", "running(migrated)");
     world_free(w);
-    w = in_blackout((struct hv_migrate){0}, &id); /* both are paused(migration) there */
+    w = in_switchover((struct hv_migrate){0}, &id); /* both are paused(migration) there */
     strike(w, SIM_FAULT_STREAM_STALL, "", 40000);
     assert_int_equal(order(w, HV_CALL_DROP_COPY, "h1")->err.hv_code, 68);
     assert_halves(w, "paused(migration)", "paused(migration)");
@@ -314,7 +314,7 @@ static void a_tunnelled_stream_frees_itself_at_the_keepalive(void **state)
     (void)state;
     uint64_t id;
     struct hv_migrate how = {.flags = HV_MIGRATE_TUNNELLED};
-    struct world *w = in_blackout(how, &id);
+    struct world *w = in_switchover(how, &id);
     strike(w, SIM_FAULT_LINK_DOWN, "h2", FOR_EVER);
     const struct hv_reply *reply = world_wait(w, id, 30500);
     assert_int_equal(reply->err.hv_domain, 7);
@@ -443,7 +443,7 @@ static void a_helper_works_while_its_libvirtd_does_not(void **state)
     static const enum sim_fault_kind faults[] = {SIM_FAULT_STOP_LIBVIRTD, SIM_FAULT_HOST_LOST};
     for (size_t i = 0; i < COUNT(faults); i++) {
         uint64_t id;
-        struct world *w = in_blackout((struct hv_migrate){0}, &id);
+        struct world *w = in_switchover((struct hv_migrate){0}, &id);
         strike(w, SIM_FAULT_STREAM_STALL, "", FOR_EVER);
         strike(w, faults[i], "h1", FOR_EVER);
         const struct hv_reply *reply = order(w, HV_CALL_KILL_STREAM, "h1");
@@ -505,7 +505,7 @@ static void no_remedy_at_any_moment_makes_two_running_copies(void **state)
             uint64_t id;
             bool postcopy = i % 2 == 0;
             struct world *w =
-                postcopy ? in_postcopy(&id) : in_blackout((struct hv_migrate){0}, &id);
+                postcopy ? in_postcopy(&id) : in_switchover((struct hv_migrate){0}, &id);
             world_run(w, at_ms % 500);
             strike(w, faults[i / 2 % COUNT(faults)], "", 20000);
             world_run(w, at_ms);

@@ -24,7 +24,7 @@ static struct world *broken(unsigned long target_version)
     uint64_t order = world_ask(w, HV_CALL_START_POSTCOPY, "h1", UUID_1);
     assert_int_equal(world_wait(w, order, 100)->err.code, ERR_NONE);
     world_run(w, 1000);
-    struct sim_fault reset = {.kind = SIM_FAULT_STREAM_RESET, .after_pass_ms = -1};
+    struct sim_fault reset = {.kind = SIM_FAULT_STREAM_RESET, .after_iteration_ms = -1};
     TEXT_SET(reset.guest, UUID_1);
     assert_true(sim_add_fault(w->sim, &reset, &err));
     assert_int_equal(world_wait(w, id, DEADLINE_MS)->err.code, ERR_HYPERVISOR);

@@ -31,9 +31,9 @@ static uint64_t move(struct world *w, const struct hv_volume *volume, uint64_t m
                                              .n_volumes = volume != NULL});
 }
 
-static struct hv_volume_info info_of(struct world *w, const char *host, struct hv_place place)
+static struct hv_volume_info info_of(struct world *w, const char *host, struct hv_location location)
 {
-    struct hv_request request = {.call = HV_CALL_VOLUME_INFO, .with.place = place};
+    struct hv_request request = {.call = HV_CALL_VOLUME_INFO, .with.location = location};
     TEXT_SET(request.host, host);
     return world_wait(w, world_submit(w, request), 1000)->with.volume;
 }
@@ -47,20 +47,20 @@ static void a_place_exists_or_can_be_made_in_a_pool_or_neither(void **state)
     assert_true(sim_set_host(w->sim, &host, &err));
     assert_true(sim_set_volume(w->sim, "h2", "/mnt/x.img", GIB, &err));
     assert_false(sim_set_volume(w->sim, "h9", "/mnt/x.img", GIB, &err));
-    struct hv_volume_info info = info_of(w, "h2", (struct hv_place){.name = "/mnt/x.img"});
+    struct hv_volume_info info = info_of(w, "h2", (struct hv_location){.name = "/mnt/x.img"});
     assert_true(info.known && info.exists && info.capacity == GIB);
-    info = info_of(w, "h1", (struct hv_place){.name = "/mnt/x.img"});
+    info = info_of(w, "h1", (struct hv_location){.name = "/mnt/x.img"});
     assert_true(info.known && !info.exists && !info.creatable);
-    info = info_of(w, "h2", (struct hv_place){.pool = "default", .name = "y.img"});
+    info = info_of(w, "h2", (struct hv_location){.pool = "default", .name = "y.img"});
     assert_true(info.known && !info.exists && info.creatable && info.free == 5 * GIB);
-    info = info_of(w, "h2", (struct hv_place){.name = "/srv/default/y.img"});
+    info = info_of(w, "h2", (struct hv_location){.name = "/srv/default/y.img"});
     assert_true(info.creatable);
-    info = info_of(w, "h2", (struct hv_place){.name = "/srv/default/deep/y.img"});
+    info = info_of(w, "h2", (struct hv_location){.name = "/srv/default/deep/y.img"});
     assert_true(!info.creatable);
-    info = info_of(w, "h2", (struct hv_place){.pool = "shared", .name = "y.img"});
+    info = info_of(w, "h2", (struct hv_location){.pool = "shared", .name = "y.img"});
     assert_true(!info.exists && !info.creatable);
     assert_true(sim_set_volume(w->sim, "h2", "/mnt/x.img", 0, &err));
-    assert_true(!info_of(w, "h2", (struct hv_place){.name = "/mnt/x.img"}).exists);
+    assert_true(!info_of(w, "h2", (struct hv_location){.name = "/mnt/x.img"}).exists);
     world_free(w);
 }
 
@@ -73,7 +73,7 @@ static void a_disk_tells_its_size_and_place(void **state)
     const struct hv_reply *reply = world_wait(w, world_submit(w, request), 1000);
     assert_int_equal(reply->err.code, ERR_NONE);
     assert_true(reply->with.block.capacity == 2 * GIB && reply->with.block.raw);
-    assert_non_null(strstr(reply->with.block.place.name, UUID_1));
+    assert_non_null(strstr(reply->with.block.location.name, UUID_1));
     TEXT_SET(request.with.disk, "vdx");
     assert_int_equal(world_wait(w, world_submit(w, request), 1000)->err.code, ERR_HYPERVISOR);
     TEXT_SET(request.host, "h2");
@@ -172,7 +172,7 @@ static void faults_while_the_disk_goes_leave_the_guest_on_its_host(void **state)
         struct world *w = world_with_disk();
         struct err err = {0};
         struct hv_volume volume = to_path("/srv/default/new.img");
-        struct sim_fault fault = {.kind = kinds[i], .at_ms = 4000, .after_pass_ms = -1};
+        struct sim_fault fault = {.kind = kinds[i], .at_ms = 4000, .after_iteration_ms = -1};
         TEXT_SET(fault.guest, UUID_1);
         assert_true(sim_add_fault(w->sim, &fault, &err));
         assert_int_equal(world_wait(w, move(w, &volume, 64), 60000)->err.code, ERR_HYPERVISOR);

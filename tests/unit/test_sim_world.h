@@ -155,21 +155,22 @@ static inline struct hv_reply *world_wait(struct world *w, uint64_t id, int64_t 
 }
 
 /* "running(booted)", "absent", "unreachable". */
-static inline void world_look(struct world *w, const char *host, const char *guest, char *out_text)
+static inline void world_observe(struct world *w, const char *host, const char *guest,
+                                 char *out_text)
 {
-    uint64_t id = world_ask(w, HV_CALL_LOOK, host, guest);
-    const struct hv_sight *sight = &world_wait(w, id, 60000)->with.sight;
-    if (sight->presence == HV_PRESENT)
-        hv_state_text(sight->state, sight->reason, out_text);
+    uint64_t id = world_ask(w, HV_CALL_DOMAIN_STATE, host, guest);
+    const struct hv_observation *observation = &world_wait(w, id, 60000)->with.observation;
+    if (observation->presence == HV_PRESENT)
+        hv_state_text(observation->state, observation->reason, out_text);
     else
-        (void)text_copy(out_text, HV_TEXT_MAX, hv_presence_name(sight->presence));
+        (void)text_copy(out_text, HV_TEXT_MAX, hv_presence_name(observation->presence));
 }
 
 static inline void world_assert_state(struct world *w, const char *host, const char *guest,
                                       const char *expected)
 {
     char text[HV_TEXT_MAX];
-    world_look(w, host, guest, text);
+    world_observe(w, host, guest, text);
     assert_string_equal(text, expected);
 }
 

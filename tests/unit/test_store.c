@@ -110,7 +110,7 @@ static void put_any(struct store *s, enum row kind, const union any_row *row)
         PUT(JOB, job)
         PUT(TRANSITION, transition)
         PUT(INTENT, intent)
-        PUT(SIGHTING, sighting)
+        PUT(OBSERVATION, observation)
         PUT(ERROR, error)
         PUT(MODE, mode)
         PUT(DECISION, decision)
@@ -124,7 +124,9 @@ static void put_any(struct store *s, enum row kind, const union any_row *row)
         PUT(INCIDENT, incident)
 #undef PUT
     case ROW_SAMPLE: assert_true(s->ops->append_samples(s, &row->sample, 1)); break;
-    case ROW_LOOK: assert_true(s->ops->append_look(s, &row->look)); break;
+    case ROW_MONITOR_INPUT:
+        assert_true(s->ops->append_monitor_input(s, &row->monitor_input));
+        break;
     case ROW_COUNT: break;
     }
 }
@@ -136,7 +138,7 @@ static bool compare_any(struct store *s, enum row kind, struct comparison *c, st
     case ROW_##id: return s->ops->each_##name(s, "job-1", compare_##name, c, err);
         READ(TRANSITION, transition)
         READ(INTENT, intent)
-        READ(SIGHTING, sighting)
+        READ(OBSERVATION, observation)
         READ(ERROR, error)
         READ(MODE, mode)
         READ(DECISION, decision)
@@ -146,7 +148,7 @@ static bool compare_any(struct store *s, enum row kind, struct comparison *c, st
         READ(NUMBER, number)
         READ(EVIDENCE, evidence)
         READ(SAMPLE, sample)
-        READ(LOOK, look)
+        READ(MONITOR_INPUT, monitor_input)
 #undef READ
     case ROW_JOB: return s->ops->each_job(s, false, compare_job, c, err);
     case ROW_INCIDENT: return s->ops->each_incident(s, false, compare_incident, c, err);

@@ -54,7 +54,7 @@ static void has_utility_volumes(struct core_world *w)
 
 static void is_scheduling(struct core_world *w)
 {
-    core_guest(w, "g1")->facts.needs.cpu_hash = 7;
+    core_guest(w, "g1")->facts.requirements.cpu_hash = 7;
     core_define(w, "g1");
     w->loses.cpus = true;
     TEXT_SET(w->job, core_ask(w, "g1", NULL)->uid);
@@ -82,13 +82,13 @@ static void runs(struct core_world *w)
 
 static void nothing(struct core_world *w)
 {
-    core_pass(w, 500);
+    core_advance(w, 500);
 }
 
 static void host_answers(struct core_world *w)
 {
     w->loses.jobs = false;
-    core_pass(w, 13000); /* an answer that got lost is not awaited for ever */
+    core_advance(w, 13000); /* an answer that got lost is not awaited for ever */
 }
 
 static void cpu_is_told(struct core_world *w)
@@ -103,7 +103,7 @@ static void cpu_is_told(struct core_world *w)
 static void target_answers(struct core_world *w)
 {
     w->target = CORE_ABSENT;
-    core_pass(w, 1200);
+    core_advance(w, 1200);
 }
 
 static void memory_moves(struct core_world *w)
@@ -111,7 +111,7 @@ static void memory_moves(struct core_world *w)
     core_sample(w);
 }
 
-static void a_pass_begins(struct core_world *w)
+static void an_iteration_begins(struct core_world *w)
 {
     struct input input = {.kind = INPUT_EVENT, .of.event.kind = HV_EVENT_ITERATION};
     TEXT_SET(input.of.event.host, "h1");
@@ -139,7 +139,7 @@ static void it_is_on_both(struct core_world *w)
 {
     w->target = CORE_ARRIVED;
     core_returns(w, HV_CALL_MIGRATE, ERR_NONE);
-    core_pass(w, 3000);
+    core_advance(w, 3000);
 }
 
 static void call_fails(struct core_world *w)
@@ -151,13 +151,13 @@ static void call_fails(struct core_world *w)
 static void guest_shuts_down(struct core_world *w)
 {
     w->source =
-        (struct hv_sight){HV_PRESENT, HV_STATE_SHUTOFF, HV_SHUTOFF_SHUTDOWN, true, -1, 0, 0};
+        (struct hv_observation){HV_PRESENT, HV_STATE_SHUTOFF, HV_SHUTOFF_SHUTDOWN, true, -1, 0, 0};
     w->target = CORE_ABSENT;
     core_guest(w, "g1")->is.state = HV_STATE_SHUTOFF;
     core_list(w, "h1");
     if (core_guest(w, "g1")->migrate_id != 0)
         core_returns(w, HV_CALL_MIGRATE, ERR_HYPERVISOR);
-    core_pass(w, 12000);
+    core_advance(w, 12000);
 }
 
 static void guest_vanishes(struct core_world *w)
@@ -167,7 +167,7 @@ static void guest_vanishes(struct core_world *w)
     core_list(w, "h1");
     if (core_guest(w, "g1")->migrate_id != 0)
         core_returns(w, HV_CALL_MIGRATE, ERR_HYPERVISOR);
-    core_pass(w, 12000);
+    core_advance(w, 12000);
 }
 
 static void is_deleted(struct core_world *w)
@@ -179,13 +179,13 @@ static void target_is_lost(struct core_world *w)
 {
     core_connect(w, "h2", false);
     w->target = CORE_BLIND;
-    core_pass(w, 2000);
+    core_advance(w, 2000);
 }
 
 static void target_stays_lost(struct core_world *w)
 {
     target_is_lost(w);
-    core_pass(w, 310000);
+    core_advance(w, 310000);
 }
 
 /* ---- the tables ---- */
@@ -219,7 +219,7 @@ static const struct {
      PHASE_TARGET_READY, TRIGGER_COUNT, ""},
     {"TargetReady -> Running: it started", is_ready, memory_moves, PHASE_TARGET_READY,
      PHASE_RUNNING, TRIGGER_MOVING, ""},
-    {"TargetReady -> Running: a pass began", is_ready, a_pass_begins, PHASE_TARGET_READY,
+    {"TargetReady -> Running: a pass began", is_ready, an_iteration_begins, PHASE_TARGET_READY,
      PHASE_RUNNING, TRIGGER_MOVING, ""},
     {"TargetReady -> Running: the target started", is_ready, target_starts, PHASE_TARGET_READY,
      PHASE_RUNNING, TRIGGER_MOVING, ""},

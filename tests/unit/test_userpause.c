@@ -27,7 +27,7 @@ static void arrives_running(struct core_world *w, bool told)
         core_told(w, "h2", HV_LIFECYCLE_RESUMED, 1);
     if (w->migrate_id != 0 && order_is_out(core_job(w), ORDER_MIGRATE))
         core_returns(w, HV_CALL_MIGRATE, ERR_NONE);
-    core_pass(w, 500);
+    core_advance(w, 500);
 }
 
 static void it_is_paused_on_the_target_at_once(void **state)
@@ -45,7 +45,7 @@ static void it_is_paused_on_the_target_at_once(void **state)
         assert_true(core_job(w)->wait.reason[0] != '\0');
         w->target = CORE_SUSPENDED;
         core_answers(w, HV_CALL_SUSPEND, ERR_NONE);
-        core_pass(w, 2000);
+        core_advance(w, 2000);
         core_expect(w, PHASE_SUCCEEDED, OUTCOME_SUCCEEDED, GUEST_AT_TARGET);
         assert_int_equal(core_said(w, "PausedAtTarget", "it ran there for about"), 1);
         assert_true(core_job(w)->userpause.ran_ms >= 0 && core_job(w)->userpause.ran_ms <= 1000);
@@ -64,7 +64,7 @@ static void a_user_who_lets_it_run_again_finds_it_running(void **state)
     core_told(w, "h1", HV_LIFECYCLE_RESUMED, 0);
     assert_int_equal(core_said(w, "UnpausedByUser", NULL), 1);
     arrives_running(w, true);
-    core_pass(w, 2000);
+    core_advance(w, 2000);
     core_expect(w, PHASE_SUCCEEDED, OUTCOME_SUCCEEDED, GUEST_AT_TARGET);
     assert_int_equal(core_orders(w, HV_CALL_SUSPEND), 0);
     core_free(w);
@@ -94,10 +94,10 @@ static void ferrys_own_pause_is_not_the_users(void **state)
             struct core_world *w = paused_by_ferry(answers[i]);
             if (restarted)
                 core_restart(w, 1000);
-            core_pass(w, 1000);
-            assert_false(core_job(w)->userpause.wished);
+            core_advance(w, 1000);
+            assert_false(core_job(w)->userpause.requested);
             arrives_running(w, true);
-            core_pass(w, 3000);
+            core_advance(w, 3000);
             core_expect(w, PHASE_SUCCEEDED, OUTCOME_SUCCEEDED, GUEST_AT_TARGET);
             assert_string_equal(core_newest(w, HV_CALL_SUSPEND)->of.act.node, "h1");
             core_free(w);
@@ -111,11 +111,11 @@ static void what_ferry_paused_runs_again_when_it_fails(void **state)
     w->target = CORE_ABSENT;
     w->job_type = HV_JOB_NONE;
     core_returns(w, HV_CALL_MIGRATE, ERR_HYPERVISOR);
-    core_pass(w, 1000);
+    core_advance(w, 1000);
     assert_int_equal(core_orders(w, HV_CALL_RESUME), 1);
     w->source = CORE_RUNS;
     core_answers(w, HV_CALL_RESUME, ERR_NONE);
-    core_pass(w, 1000);
+    core_advance(w, 1000);
     core_expect(w, PHASE_FAILED, OUTCOME_FAILED, GUEST_AT_SOURCE);
     core_free(w);
 }
@@ -131,11 +131,11 @@ static void an_order_to_pause_is_awaited_before_the_end(void **state)
     w->target = CORE_ABSENT;
     w->job_type = HV_JOB_NONE;
     core_returns(w, HV_CALL_MIGRATE, ERR_HYPERVISOR);
-    core_pass(w, 3000);
+    core_advance(w, 3000);
     core_expect(w, PHASE_RUNNING, OUTCOME_NONE, GUEST_AT_UNKNOWN);
     w->source = CORE_SUSPENDED;
     core_answers(w, HV_CALL_SUSPEND, ERR_NONE);
-    core_pass(w, 2000);
+    core_advance(w, 2000);
     assert_int_equal(core_orders(w, HV_CALL_RESUME), 1);
     core_free(w);
 }
@@ -153,7 +153,7 @@ static void what_its_user_paused_is_not_given_back_running(void **state)
     w->target = CORE_ABSENT;
     w->job_type = HV_JOB_NONE;
     core_returns(w, HV_CALL_MIGRATE, ERR_HYPERVISOR);
-    core_pass(w, 3000);
+    core_advance(w, 3000);
     assert_int_equal(core_orders(w, HV_CALL_RESUME), 0);
     core_expect(w, PHASE_FAILED, OUTCOME_FAILED, GUEST_AT_SOURCE);
     core_free(w);
@@ -169,18 +169,18 @@ static void the_wish_is_known_after_a_restart(void **state)
         else
             w->source = CORE_SUSPENDED; /* paused while nobody listened */
         core_restart(w, 1000);
-        core_pass(w, 2000);
-        assert_true(core_job(w)->userpause.wished);
+        core_advance(w, 2000);
+        assert_true(core_job(w)->userpause.requested);
         assert_int_equal(core_orders(w, HV_CALL_SUSPEND), 0); /* never at the source */
         arrives_running(w, false);
-        core_pass(w, 1000);
+        core_advance(w, 1000);
         assert_int_equal(core_orders(w, HV_CALL_SUSPEND), 1);
         core_restart(w, 1000); /* the answer is lost */
-        core_pass(w, 2000);
+        core_advance(w, 2000);
         assert_int_equal(core_orders(w, HV_CALL_SUSPEND), 2);
         w->target = CORE_SUSPENDED;
         core_answers(w, HV_CALL_SUSPEND, ERR_NONE);
-        core_pass(w, 3000);
+        core_advance(w, 3000);
         core_expect(w, PHASE_SUCCEEDED, OUTCOME_SUCCEEDED, GUEST_AT_TARGET);
         assert_int_equal(core_open_intents(w), 0);
         core_free(w);
@@ -199,7 +199,7 @@ static void a_target_that_refuses_is_asked_for_a_while_and_then_it_is_said(void 
         for (unsigned i = 0; i < 100 && core_job(w)->phase == PHASE_RUNNING; i++) {
             if (core_job(w)->orders[ORDER_USER_PAUSE].id != 0)
                 core_answers(w, HV_CALL_SUSPEND, ERR_HYPERVISOR);
-            core_pass(w, 1000);
+            core_advance(w, 1000);
         }
         core_expect(w, PHASE_SUCCEEDED, OUTCOME_SUCCEEDED, GUEST_AT_TARGET);
         assert_int_equal(core_orders(w, HV_CALL_SUSPEND), 20);
@@ -221,7 +221,7 @@ static void paused_before_the_move_it_arrives_paused_by_libvirt_itself(void **st
     w->source = CORE_ABSENT;
     w->target = CORE_SUSPENDED;
     core_returns(w, HV_CALL_MIGRATE, ERR_NONE);
-    core_pass(w, 2000);
+    core_advance(w, 2000);
     core_expect(w, PHASE_SUCCEEDED, OUTCOME_SUCCEEDED, GUEST_AT_TARGET);
     assert_int_equal(core_orders(w, HV_CALL_SUSPEND), 0);
     core_free(w);
@@ -235,7 +235,7 @@ static void a_paused_guest_that_stays_is_left_paused(void **state)
     w->target = CORE_ABSENT;
     w->job_type = HV_JOB_NONE;
     core_returns(w, HV_CALL_MIGRATE, ERR_HYPERVISOR);
-    core_pass(w, 2000);
+    core_advance(w, 2000);
     core_expect(w, PHASE_FAILED, OUTCOME_FAILED, GUEST_AT_SOURCE);
     assert_int_equal(core_orders(w, HV_CALL_RESUME) + core_orders(w, HV_CALL_SUSPEND), 0);
     core_free(w);
@@ -285,7 +285,7 @@ static void finish(struct core_world *w)
     w->source = CORE_ABSENT;
     w->target = CORE_ARRIVED;
     core_returns(w, HV_CALL_MIGRATE, ERR_NONE);
-    core_pass(w, 2000);
+    core_advance(w, 2000);
     core_expect(w, PHASE_SUCCEEDED, OUTCOME_SUCCEEDED, GUEST_AT_TARGET);
 }
 
@@ -303,7 +303,7 @@ static void final_numbers_come_from_the_event(void **state)
     assert_int_equal(final->downtime_ms, 55);
     assert_int_equal(final->total_ms, 4000);
     assert_int_equal(final->bytes, 1000);
-    assert_int_equal(final->passes, 3);
+    assert_int_equal(final->iterations, 3);
     core_free(w);
 }
 
@@ -354,7 +354,7 @@ static void a_migration_that_failed_has_no_final_numbers(void **state)
     w->target = CORE_ABSENT;
     w->job_type = HV_JOB_NONE;
     core_returns(w, HV_CALL_MIGRATE, ERR_HYPERVISOR);
-    core_pass(w, 2000);
+    core_advance(w, 2000);
     core_expect(w, PHASE_FAILED, OUTCOME_FAILED, GUEST_AT_SOURCE);
     assert_null(question(w));
     assert_false(core_job(w)->final.known);

@@ -6,7 +6,7 @@
 #include "analyzer/judge/verdict.h"
 #include "base/own.h"
 #include "base/text.h"
-#include "cli/verdict_page.h"
+#include "cli/pages/verdict_page.h"
 
 static const struct verdict sample = {
     .outcome = OUTCOME_FAILED,

@@ -1,5 +1,5 @@
 /* test_volumes.c - disks that move along: what is refused and why, what is asked of the target,
- * what a job waits for and what it is told; see engine/model/volumes.h. */
+ * what a job waits for and what it is told; see engine/model/definition/volumes.h. */
 #include "tests/test.h"
 
 #include <stdlib.h>
@@ -115,9 +115,9 @@ static void what_is_written_is_read_again(void **state)
 
 static void add_disk(struct core_world *w, const char *target, unsigned flags)
 {
-    struct needs_facts *needs = &core_guest(w, "g1")->facts.needs;
-    TEXT_SET(needs->disks[needs->n_disks].target, target);
-    needs->disks[needs->n_disks++].flags = (unsigned char)flags;
+    struct host_requirements_facts *requirements = &core_guest(w, "g1")->facts.requirements;
+    TEXT_SET(requirements->disks[requirements->n_disks].target, target);
+    requirements->disks[requirements->n_disks++].flags = (unsigned char)flags;
 }
 
 static struct core_world *world_with_disk(unsigned flags, uint32_t rows)
@@ -125,7 +125,7 @@ static struct core_world *world_with_disk(unsigned flags, uint32_t rows)
     struct core_world *w = core_new();
     core_guest(w, "g1")->facts.migratable = (struct migratable){.known = true, .rows = rows};
     add_disk(w, "vda", flags);
-    add_disk(w, "vdb", NEEDS_DISK_SHARED);
+    add_disk(w, "vdb", REQUIREMENTS_DISK_SHARED);
     core_define(w, "g1");
     return w;
 }
@@ -141,11 +141,11 @@ static void disk_kinds_and_guests_that_cannot_are_refused_in_kubevirts_words(voi
         enum err_code code;
         const char *says;
     } stories[] = {
-        {NEEDS_DISK_SHAREABLE, 0, TO_B, ERR_REFUSED, "shareable: [vda]"},
-        {NEEDS_DISK_LUN, 0, TO_B, ERR_REFUSED, "luns: [vda]"},
-        {NEEDS_DISK_FILESYSTEM, 0, TO_B, ERR_REFUSED, "filesystems: [vda]"},
-        {NEEDS_DISK_REMOVABLE, 0, TO_B, ERR_REFUSED, "removable: [vda]"},
-        {NEEDS_DISK_READONLY, 0, TO_B, ERR_REFUSED, "readonly: [vda]"},
+        {REQUIREMENTS_DISK_SHAREABLE, 0, TO_B, ERR_REFUSED, "shareable: [vda]"},
+        {REQUIREMENTS_DISK_LUN, 0, TO_B, ERR_REFUSED, "luns: [vda]"},
+        {REQUIREMENTS_DISK_FILESYSTEM, 0, TO_B, ERR_REFUSED, "filesystems: [vda]"},
+        {REQUIREMENTS_DISK_REMOVABLE, 0, TO_B, ERR_REFUSED, "removable: [vda]"},
+        {REQUIREMENTS_DISK_READONLY, 0, TO_B, ERR_REFUSED, "readonly: [vda]"},
         {0, 0, "[" PATH("vdz", "/x") "]", ERR_UNPROCESSABLE, "the guest has no disk vdz"},
         {0, 1U << UNMOVABLE_RESERVATIONS, TO_B, ERR_REFUSED,
          "cannot migrate the volumes as the VMI isn't migratable: VMI uses SCSI persistent "
@@ -161,12 +161,13 @@ static void disk_kinds_and_guests_that_cannot_are_refused_in_kubevirts_words(voi
         {0, 0, "[]", ERR_UNPROCESSABLE, "names no disk"},
         /* and these are not */
         {0, 1U << UNMOVABLE_DISKS, TO_B, ERR_NONE, ""},
-        {NEEDS_DISK_SHARED, 0, TO_B, ERR_NONE, ""},
-        {NEEDS_DISK_SHARED, 1U << UNMOVABLE_HOST_CPU, "[" PATH("vdb", "/x") "]", ERR_NONE, ""},
+        {REQUIREMENTS_DISK_SHARED, 0, TO_B, ERR_NONE, ""},
+        {REQUIREMENTS_DISK_SHARED, 1U << UNMOVABLE_HOST_CPU, "[" PATH("vdb", "/x") "]", ERR_NONE,
+         ""},
     };
     for (size_t i = 0; i < COUNT(stories); i++) {
         struct core_world *w = world_with_disk(stories[i].flags, stories[i].rows);
-        struct job *job = core_ask(w, "g1", &(struct core_wish){.volumes = stories[i].volumes});
+        struct job *job = core_ask(w, "g1", &(struct core_request){.volumes = stories[i].volumes});
         print_message("%s\n", stories[i].says);
         assert_int_equal(job != NULL, stories[i].code == ERR_NONE);
         if (job == NULL) {
@@ -183,11 +184,12 @@ static void disk_kinds_and_guests_that_cannot_are_refused_in_kubevirts_words(voi
 static void every_wrong_disk_of_a_kind_is_named(void **state)
 {
     (void)state;
-    struct core_world *w = world_with_disk(NEEDS_DISK_LUN, 0);
-    add_disk(w, "vdc", NEEDS_DISK_LUN);
+    struct core_world *w = world_with_disk(REQUIREMENTS_DISK_LUN, 0);
+    add_disk(w, "vdc", REQUIREMENTS_DISK_LUN);
     core_define(w, "g1");
     assert_null(core_ask(
-        w, "g1", &(struct core_wish){.volumes = "[" PATH("vda", "/x") "," PATH("vdc", "/y") "]"}));
+        w, "g1",
+        &(struct core_request){.volumes = "[" PATH("vda", "/x") "," PATH("vdc", "/y") "]"}));
     assert_string_equal(w->err.text, "invalid volumes to update with migration: luns: [vda vdc]");
     core_free(w);
 }
@@ -196,7 +198,7 @@ static void a_guest_whose_definition_was_not_read_is_not_refused(void **state)
 {
     (void)state;
     struct core_world *w = core_new();
-    assert_non_null(core_ask(w, "g1", &(struct core_wish){.volumes = TO_B}));
+    assert_non_null(core_ask(w, "g1", &(struct core_request){.volumes = TO_B}));
     core_free(w);
 }
 
@@ -287,12 +289,12 @@ static struct job *ask_to_move(struct core_world *w, struct hv_volume_info at)
 {
     w->volumes.n = 1;
     w->volumes.list[0].block =
-        (struct hv_block_info){.capacity = 64 * MIB, .raw = true, .place.name = "/srv/a/g.img"};
+        (struct hv_block_info){.capacity = 64 * MIB, .raw = true, .location.name = "/srv/a/g.img"};
     w->volumes.list[0].at = at;
-    struct job *job = core_ask(w, "g1", &(struct core_wish){.volumes = TO_B, .target = "h2"});
+    struct job *job = core_ask(w, "g1", &(struct core_request){.volumes = TO_B, .target = "h2"});
     assert_non_null(job);
     core_settle(w);
-    core_pass(w, 200);
+    core_advance(w, 200);
     return job;
 }
 
@@ -302,7 +304,7 @@ static void a_job_with_places_is_handed_off_and_copies_its_disks(void **state)
     struct core_world *w = world_with_disk(0, 1U << UNMOVABLE_DISKS);
     struct job *job = ask_to_move(
         w, (struct hv_volume_info){.known = true, .exists = true, .capacity = 100 * MIB});
-    core_pass(w, 1000);
+    core_advance(w, 1000);
     assert_int_equal(w->migrates, 1);
     assert_int_equal(w->asks.volumes, 1);
     assert_true((w->last.flags & HV_MIGRATE_NON_SHARED_DISK) != 0);
@@ -327,7 +329,7 @@ static void a_missing_place_is_waited_for_and_used_when_it_comes(void **state)
     (void)state;
     struct core_world *w = world_with_disk(0, 1U << UNMOVABLE_DISKS);
     struct job *job = ask_to_move(w, (struct hv_volume_info){.known = true});
-    core_pass(w, 10000);
+    core_advance(w, 10000);
     assert_int_equal(w->migrates, 0);
     assert_int_equal(job->phase, PHASE_SCHEDULING);
     assert_int_equal(job->wait.pending, PENDING_STORAGE);
@@ -338,7 +340,7 @@ static void a_missing_place_is_waited_for_and_used_when_it_comes(void **state)
     assert_int_equal(core_said(w, "VolumesPending", NULL), 1);
     w->volumes.list[0].at =
         (struct hv_volume_info){.known = true, .exists = true, .capacity = 64 * MIB};
-    core_pass(w, 6000);
+    core_advance(w, 6000);
     assert_int_equal(w->migrates, 1);
     core_free(w);
 }
@@ -350,7 +352,7 @@ static void a_place_that_never_comes_ends_the_job_in_time(void **state)
     (void)ask_to_move(w, (struct hv_volume_info){.known = true});
     int64_t limit_ms =
         w->fleet->config.pending_timeout_ms > 0 ? w->fleet->config.pending_timeout_ms : 900 * 1000;
-    core_pass(w, limit_ms + 10000);
+    core_advance(w, limit_ms + 10000);
     struct job *job = core_job_of(w, "g1");
     assert_int_equal(job->phase, PHASE_FAILED);
     assert_non_null(strstr(job->result.failure_reason, "doesn't exist: /srv/b/g.img"));
@@ -365,13 +367,13 @@ static void a_node_that_is_too_small_is_rejected_with_both_sizes_and_asked_again
     struct core_world *w = world_with_disk(0, 1U << UNMOVABLE_DISKS);
     struct job *job = ask_to_move(
         w, (struct hv_volume_info){.known = true, .exists = true, .capacity = 32 * MIB});
-    core_pass(w, 2000);
+    core_advance(w, 2000);
     assert_int_equal(w->asks.volumes, 1);
     assert_int_equal(job->wait.pending, PENDING_UNSCHEDULABLE);
     assert_int_equal(job->placement.rejections->counts[REJECT_VOLUME_SIZE], 1);
     assert_int_equal(core_said(w, "TargetRejected", "67108864 bytes, its destination 33554432"), 1);
     w->volumes.list[0].at.capacity = 64 * MIB; /* somebody made it bigger */
-    core_pass(w, 40000);
+    core_advance(w, 40000);
     assert_int_equal(w->migrates, 1);
     core_free(w);
 }
@@ -384,10 +386,10 @@ static void another_node_is_taken_when_one_is_too_small(void **state)
     w->volumes.n = 1;
     w->volumes.list[0].block.capacity = 64 * MIB;
     w->volumes.list[0].at = (struct hv_volume_info){.known = true, .exists = true, .capacity = MIB};
-    struct job *job = core_ask(w, "g1", &(struct core_wish){.volumes = TO_B});
+    struct job *job = core_ask(w, "g1", &(struct core_request){.volumes = TO_B});
     assert_non_null(job);
     core_settle(w);
-    core_pass(w, 3000);
+    core_advance(w, 3000);
     assert_true(volumes_small_at(job->request.volumes, "h2") != NULL);
     assert_true(volumes_small_at(job->request.volumes, "h3") != NULL);
     assert_true(w->asks.volumes >= 2);
@@ -400,12 +402,12 @@ static void hosts_that_cannot_be_asked_are_asked_again_until_time_is_up(void **s
     struct core_world *w = world_with_disk(0, 1U << UNMOVABLE_DISKS);
     w->volumes_unasked = ERR_UNREACHABLE;
     struct job *job = ask_to_move(w, (struct hv_volume_info){.known = true, .creatable = true});
-    core_pass(w, 7000);
+    core_advance(w, 7000);
     assert_int_equal(job->wait.pending, PENDING_PREPARING);
     assert_true(w->asks.volumes >= 2);
     w->volumes_unasked = ERR_NONE;
     w->volumes.list[0].at.free = UINT64_MAX;
-    core_pass(w, 4000);
+    core_advance(w, 4000);
     assert_int_equal(w->migrates, 1);
     core_free(w);
 }
@@ -416,7 +418,7 @@ static void lost_answers_do_not_hold_a_job_for_ever(void **state)
     struct core_world *w = world_with_disk(0, 1U << UNMOVABLE_DISKS);
     w->loses.volumes = true;
     (void)ask_to_move(w, (struct hv_volume_info){.known = true});
-    core_pass(w, 3 * 60 * 1000);
+    core_advance(w, 3 * 60 * 1000);
     assert_true(w->asks.volumes >= 2);
     assert_int_equal(core_job_of(w, "g1")->phase, PHASE_FAILED);
     core_clean(w);
@@ -429,7 +431,7 @@ static void a_waiting_job_can_be_cancelled(void **state)
     struct core_world *w = world_with_disk(0, 1U << UNMOVABLE_DISKS);
     (void)ask_to_move(w, (struct hv_volume_info){.known = true});
     core_abort_asked(w, "g1");
-    core_pass(w, 500);
+    core_advance(w, 500);
     struct job *job = core_job_of(w, "g1");
     assert_int_equal(job->phase, PHASE_FAILED);
     assert_int_equal(job->result.outcome, OUTCOME_ABORTED);

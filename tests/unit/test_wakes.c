@@ -24,7 +24,7 @@ static void a_free_place_is_not_lost_with_the_waiting_job_that_was_woken_for_it(
     (void)core_add_guest(w, "g4", "h3", 64);
     (void)core_add_guest(w, "g5", "h3", 64);
     limit(w, 2, 1, 0);
-    const struct core_wish to_h2 = {.target = "h2"}, to_h4 = {.target = "h4"};
+    const struct core_request to_h2 = {.target = "h2"}, to_h4 = {.target = "h4"};
     (void)core_ask(w, "g1", &to_h2);
     (void)core_ask(w, "g2", &to_h2);
     (void)core_ask(w, "g3", &to_h2);
@@ -32,7 +32,7 @@ static void a_free_place_is_not_lost_with_the_waiting_job_that_was_woken_for_it(
     core_waits(w, "g3", PENDING_SLOT_SOURCE);
     (void)core_ask(w, "g4", &to_h4); /* now the fleet is full */
     core_phase(w, "g4", PHASE_TARGET_READY);
-    const struct core_wish urgent = {.target = "h4", .priority = "system-critical"};
+    const struct core_request urgent = {.target = "h4", .priority = "system-critical"};
     w->fleet->config.parallel_outbound_per_node = 0;
     (void)core_ask(w, "g5", &urgent);
     core_waits(w, "g5", PENDING_SLOT_FLEET);
@@ -47,7 +47,7 @@ static void a_free_place_is_not_lost_with_the_waiting_job_that_was_woken_for_it(
     core_abort_asked(w, "g2");
     core_phase(w, "g2", PHASE_FAILED);
     core_arrives(w, "g5"); /* nothing moves any more */
-    core_pass(w, 1000);
+    core_advance(w, 1000);
     core_phase(w, "g3", PHASE_TARGET_READY);
     core_free(w);
 }
@@ -65,7 +65,7 @@ static void a_target_whose_first_choice_cannot_come_is_offered_to_the_next(void 
     assert_true(core_put(w, OBJECT_NODE, "h3", "{\"unschedulable\":true}"));
     (void)core_ask(w, "g1", NULL); /* to h2, the only one */
     (void)core_ask(w, "g2", NULL);
-    const struct core_wish not_h1 = {.selector = "{\"disk\":\"fast\"}"};
+    const struct core_request not_h1 = {.selector = "{\"disk\":\"fast\"}"};
     assert_true(core_put(w, OBJECT_NODE, "h2", "{\"labels\":{\"disk\":\"fast\"}}"));
     (void)core_ask(w, "g4", &not_h1);
     core_phase(w, "g1", PHASE_TARGET_READY);
@@ -76,7 +76,7 @@ static void a_target_whose_first_choice_cannot_come_is_offered_to_the_next(void 
     core_node(w, "h1")->outbound++;
     w->target = CORE_ARRIVED;
     core_arrives(w, "g1");
-    core_pass(w, 1000);
+    core_advance(w, 1000);
     core_waits(w, "g2", PENDING_SLOT_SOURCE);
     core_phase(w, "g4", PHASE_TARGET_READY);
     core_node(w, "h1")->outbound--;
@@ -94,7 +94,7 @@ static void uncordoning_wakes_every_job_that_named_the_node(void **state)
     (void)core_add_guest(w, "big2", "h1", 300);
     limit(w, 0, 0, 2);
     assert_true(core_put(w, OBJECT_NODE, "h2", "{\"unschedulable\":true}"));
-    const struct core_wish to_h2 = {.target = "h2"};
+    const struct core_request to_h2 = {.target = "h2"};
     (void)core_ask(w, "big1", &to_h2);
     (void)core_ask(w, "big2", &to_h2);
     (void)core_ask(w, "g1", &to_h2);
@@ -112,7 +112,7 @@ static void wait_for_node(struct core_world *w)
     core_add_host(w, "h3");
     (void)core_add_guest(w, "g9", "h3", 64);
     limit(w, 1, 0, 0);
-    const struct core_wish to_h2 = {.target = "h2"};
+    const struct core_request to_h2 = {.target = "h2"};
     (void)core_ask(w, "g9", &to_h2); /* the fleet is full, so that they wait in line */
     (void)core_ask(w, "g1", NULL);
     (void)core_ask(w, "g2", NULL);
@@ -133,7 +133,7 @@ static void a_node_that_is_back_is_not_waited_for_any_more(void **state)
     core_waits(w, "g3", PENDING_SOURCE_UNREACHABLE);
     core_connect(w, "h1", true);
     core_list(w, "h1");
-    core_pass(w, 1000);
+    core_advance(w, 1000);
     core_phase(w, "g1", PHASE_TARGET_READY);
     core_waits(w, "g2", PENDING_SLOT_SOURCE);
     core_waits(w, "g3", PENDING_SLOT_SOURCE);
@@ -149,10 +149,10 @@ static void a_store_that_works_again_is_not_waited_for_any_more(void **state)
     w->fleet->store_ok = false;
     core_connect(w, "h1", true);
     core_list(w, "h1");
-    core_pass(w, 200);
+    core_advance(w, 200);
     core_waits(w, "g3", PENDING_STORE);
     w->fleet->store_ok = true;
-    core_pass(w, 1000);
+    core_advance(w, 1000);
     core_phase(w, "g1", PHASE_TARGET_READY);
     core_waits(w, "g2", PENDING_SLOT_FLEET);
     core_waits(w, "g3", PENDING_SLOT_FLEET);
@@ -164,34 +164,34 @@ static void a_store_outage_before_the_call_does_not_make_looks_spin(void **state
 {
     (void)state;
     struct core_world *w = core_new();
-    w->loses.looks = true;
+    w->loses.observations = true;
     core_create(w);
     core_expect(w, PHASE_PREPARING_TARGET, OUTCOME_NONE, GUEST_AT_UNKNOWN);
     w->fleet->store_ok = false;
-    w->loses.looks = false;
-    unsigned before = w->looks;
+    w->loses.observations = false;
+    unsigned before = w->observations;
     /* The two looks that are out are answered; count what follows without playing it. */
     for (unsigned turn = 0; turn < 50; turn++) {
         struct job *job = core_job(w);
-        struct input look = {.kind = INPUT_LOOK, .of.sight = CORE_RUNS};
-        TEXT_SET(look.guest, CORE_GUEST);
-        TEXT_SET(look.host, "h1");
-        look.id = job->resolution.source_side.look_id;
-        if (look.id != 0)
-            core_feed(w, &look);
-        look.of.sight = CORE_ABSENT;
-        TEXT_SET(look.host, "h2");
-        look.id = job->resolution.target_side.look_id;
-        if (look.id != 0)
-            core_feed(w, &look);
+        struct input observed = {.kind = INPUT_OBSERVED, .of.observation = CORE_RUNS};
+        TEXT_SET(observed.guest, CORE_GUEST);
+        TEXT_SET(observed.host, "h1");
+        observed.id = job->resolution.source_side.query_id;
+        if (observed.id != 0)
+            core_feed(w, &observed);
+        observed.of.observation = CORE_ABSENT;
+        TEXT_SET(observed.host, "h2");
+        observed.id = job->resolution.target_side.query_id;
+        if (observed.id != 0)
+            core_feed(w, &observed);
     }
     for (size_t i = 0; i < w->fx.n; i++)
-        before += i >= w->played && w->fx.list[i].kind == EFFECT_DO_LOOK;
-    assert_true(before - w->looks <= 4);
+        before += i >= w->played && w->fx.list[i].kind == EFFECT_DO_OBSERVE;
+    assert_true(before - w->observations <= 4);
     w->fleet->store_ok = true;
     w->played = w->fx.n;
     w->target = CORE_ABSENT;
-    core_pass(w, 70000);
+    core_advance(w, 70000);
     core_expect(w, PHASE_TARGET_READY, OUTCOME_NONE, GUEST_AT_UNKNOWN);
     core_free(w);
 }
@@ -205,10 +205,10 @@ static void quota_given_back_at_once_wakes_who_was_kept_back_in_between(void **s
     core_connect(w, "h1", false);
     (void)core_ask(w, "g1", NULL);
     (void)core_ask(w, "g2", NULL);
-    w->loses.looks = true;       /* so that the first stays where a cancel ends it at once */
-    core_connect(w, "h1", true); /* both are tried: g1 takes the quota, g2 does not get it */
+    w->loses.observations = true; /* so that the first stays where a cancel ends it at once */
+    core_connect(w, "h1", true);  /* both are tried: g1 takes the quota, g2 does not get it */
     core_list(w, "h1");
-    core_pass(w, 1200); /* what a namespace uses is known once every node is listed */
+    core_advance(w, 1200); /* what a namespace uses is known once every node is listed */
     struct job *first = core_job_of(w, "g1");
     assert_true(phase_is_busy(first->phase));
     core_waits(w, "g2", PENDING_QUOTA);
@@ -217,8 +217,8 @@ static void quota_given_back_at_once_wakes_who_was_kept_back_in_between(void **s
     TEXT_SET(cancel.of.cancel.name, first->name);
     TEXT_SET(cancel.of.cancel.requester, "tester");
     core_feed(w, &cancel);
-    w->loses.looks = false;
-    core_pass(w, 1000);
+    w->loses.observations = false;
+    core_advance(w, 1000);
     core_phase(w, "g2", PHASE_TARGET_READY);
     core_free(w);
 }
@@ -235,7 +235,7 @@ static void what_a_guest_asks_for_in_its_definition_wakes_its_job(void **state)
     core_waits(w, "g1", PENDING_UNSCHEDULABLE);
     g1->is.settings = NULL;
     core_list(w, "h1");
-    core_pass(w, 1000);
+    core_advance(w, 1000);
     core_phase(w, "g1", PHASE_TARGET_READY);
     core_free(w);
 }
@@ -262,7 +262,7 @@ static void company_that_comes_wakes_who_waited_for_it(void **state)
     char labels[] = "{\"app\":\"db\"}";
     db->is.labels = labels;
     core_list(w, "h4");
-    core_pass(w, 1000);
+    core_advance(w, 1000);
     core_phase(w, "g1", PHASE_TARGET_READY);
     assert_string_equal(core_job_of(w, "g1")->target, "h3");
     core_free(w);
@@ -283,12 +283,12 @@ static void a_rival_that_goes_wakes_who_waited_for_that(void **state)
     db->is.labels = labels;
     core_list(w, "h4");
     assert_true(core_put(w, OBJECT_GUEST, "g1", NEAR("podAntiAffinity")));
-    const struct core_wish to_h3 = {.target = "h3"};
+    const struct core_request to_h3 = {.target = "h3"};
     (void)core_ask(w, "g1", &to_h3);
     core_waits(w, "g1", PENDING_UNSCHEDULABLE);
     db->is.state = HV_STATE_SHUTOFF;
     core_list(w, "h4");
-    core_pass(w, 1000);
+    core_advance(w, 1000);
     core_phase(w, "g1", PHASE_TARGET_READY);
     core_free(w);
 }
@@ -301,11 +301,11 @@ static void the_guests_own_selector_says_which_node_it_waits_for(void **state)
     assert_true(
         core_put(w, OBJECT_GUEST, "g1", "{\"nodeSelector\":{\"kubernetes.io/hostname\":\"h3\"}}"));
     assert_true(core_put(w, OBJECT_NODE, "h3", "{\"unschedulable\":true}"));
-    const struct core_wish wish = {.selector = "{\"kubernetes.io/hostname\":\"h2\"}"};
-    (void)core_ask(w, "g1", &wish);
+    const struct core_request request = {.selector = "{\"kubernetes.io/hostname\":\"h2\"}"};
+    (void)core_ask(w, "g1", &request);
     core_waits(w, "g1", PENDING_UNSCHEDULABLE);
     assert_true(core_put(w, OBJECT_NODE, "h3", "{\"unschedulable\":false}"));
-    core_pass(w, 1000);
+    core_advance(w, 1000);
     core_phase(w, "g1", PHASE_TARGET_READY);
     core_free(w);
 }

@@ -25,7 +25,7 @@ static void ask_job(struct fleet *f, struct job *job, const char *node, struct m
     TEXT_SET(effect->of.act.guest, job->guest_uuid);
 }
 
-void guest_first_look(struct fleet *f, struct job *job, struct moment now, struct effects *fx)
+void guest_check_first(struct fleet *f, struct job *job, struct moment now, struct effects *fx)
 {
     const struct guest *guest = fleet_guest(f, job->guest_uuid);
     if (guest != NULL && guest->owner != NULL && guest->owner->node->connected)

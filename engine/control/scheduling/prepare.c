@@ -16,10 +16,10 @@
 #include "engine/control/scheduling/wait.h"
 #include "engine/data/expect.h"
 #include "engine/data/flags.h"
-#include "engine/data/looks.h"
 #include "engine/data/move.h"
+#include "engine/data/observe.h"
 #include "engine/data/ownership.h"
-#include "engine/model/ledger.h"
+#include "engine/model/fleet/ledger.h"
 
 enum { RETRY_MS = 1000, PROBE_LOST_MS = 30000, FORGIVE_MS = 10000 };
 
@@ -58,9 +58,9 @@ static void wait_here(struct fleet *f, struct job *job, struct moment now, struc
 static bool quota_has_room(struct fleet *f, struct job *job, const struct guest *guest,
                            struct moment now, struct effects *fx)
 {
-    struct demand more = ledger_demand(guest);
+    struct resources more = ledger_resources(guest);
     char text[QUOTA_TEXT_MAX];
-    if (guest->space == NULL || room_in_quota(guest->space, &more, text))
+    if (guest->namespace == NULL || room_in_quota(guest->namespace, &more, text))
         return true;
     step_wait(job, PENDING_QUOTA, now, "%s", text);
     wait_here(f, job, now, fx);
@@ -109,10 +109,10 @@ static bool place_again(struct fleet *f, struct job *job, const struct guest *gu
 static bool cpu_suits(struct fleet *f, struct job *job, const struct guest *guest,
                       struct moment now, struct effects *fx)
 {
-    const struct needs *needs = guest->owner->needs;
-    if (needs == NULL || needs->facts.cpu_hash == 0 || job->placement.probe_failed)
+    const struct host_requirements *requirements = guest->owner->requirements;
+    if (requirements == NULL || requirements->facts.cpu_hash == 0 || job->placement.probe_failed)
         return true;
-    enum cpu_fit fit = cpus_find(&f->cpus, needs->facts.cpu_hash, job->target);
+    enum cpu_fit fit = cpus_find(&f->cpus, requirements->facts.cpu_hash, job->target);
     if (fit == CPU_FIT_YES)
         return true;
     if (fit == CPU_FIT_NO || job->placement.probe_lost) {
@@ -242,7 +242,7 @@ static struct flags_side side_of(const struct node *node)
  * once more at the call. */
 static void choose_flags(struct fleet *f, struct job *job, const struct guest *guest)
 {
-    const struct place *at = guest != NULL ? guest->owner : NULL;
+    const struct domain *at = guest != NULL ? guest->owner : NULL;
     struct flags_facts facts = {
         .persistent = guest != NULL && guest->persistent,
         .disks = job->request.volumes_json != NULL ? FLAGS_DISKS_WHOLE : FLAGS_DISKS_STAY,
@@ -251,7 +251,7 @@ static void choose_flags(struct fleet *f, struct job *job, const struct guest *g
     };
     if (at != NULL) {
         facts.paused = at->state == HV_STATE_PAUSED && at->reason == HV_PAUSED_USER;
-        facts.as_defined = at->required.cures;
+        facts.as_defined = at->pending_change.cures;
         facts.vfio = migratable_has(&at->migratable, UNMOVABLE_HOST_DEVICE) ||
                      migratable_has(&at->migratable, UNMOVABLE_INTERFACE);
     }
@@ -302,8 +302,8 @@ static void advance_scheduled(struct fleet *f, struct job *job, struct moment no
 
 static void judge_target(struct fleet *f, struct job *job, struct moment now, struct effects *fx)
 {
-    enum ownership_side source = ownership_side(&job->resolution.source_side.sight);
-    enum ownership_side target = ownership_side(&job->resolution.target_side.sight);
+    enum ownership_side source = ownership_side(&job->resolution.source_side.observation);
+    enum ownership_side target = ownership_side(&job->resolution.target_side.observation);
     const struct node *node = fleet_node(f, job->target);
     const struct guest *twin =
         node != NULL ? fleet_namesake(node, job->guest_name, job->guest_uuid) : NULL;
@@ -338,7 +338,7 @@ static void advance_preparing(struct fleet *f, struct job *job, struct moment no
         step_wait(job, PENDING_STORE, now, "the store cannot be written");
         job->resolution.next_round_ms = now.mono_ms + RETRY_MS;
     } else if (job->resolution.judged_round != job->resolution.round &&
-               looks_answered(f, job, now, fx)) {
+               observe_answered(f, job, now, fx)) {
         job->resolution.judged_round = job->resolution.round;
         judge_target(f, job, now, fx);
     }
@@ -347,9 +347,9 @@ static void advance_preparing(struct fleet *f, struct job *job, struct moment no
     if (job->wait.pending == PENDING_NONE)
         step_wait(job, PENDING_TARGET_SILENT, now, "%s and %s are looked at", job->source,
                   job->target);
-    bool rests = looks_answered(f, job, now, fx) && now.mono_ms < job->resolution.next_round_ms;
+    bool rests = observe_answered(f, job, now, fx) && now.mono_ms < job->resolution.next_round_ms;
     if (!rests)
-        looks_begin(f, job, now, fx);
+        observe_begin(f, job, now, fx);
     if (wait_until_deadline(f, job, now, fx) && rests &&
         job->queue.wake_ms > job->resolution.next_round_ms)
         job->queue.wake_ms = job->resolution.next_round_ms;

@@ -3,8 +3,8 @@
 #ifndef ENGINE_CONTROL_SCHEDULING_PREPARE_H
 #define ENGINE_CONTROL_SCHEDULING_PREPARE_H
 
-#include "engine/model/step.h"
-#include "engine/model/volumes.h"
+#include "engine/model/definition/volumes.h"
+#include "engine/model/turn/step.h"
 
 /* Moves a job in one of these phases as far as the facts allow. */
 void prepare_advance(struct fleet *f, struct job *job, struct moment now, struct effects *fx);

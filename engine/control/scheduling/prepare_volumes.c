@@ -1,11 +1,11 @@
 /* prepare_volumes.c - before hand-off: has the target a place for every disk that moves along? See
- * prepare.h and engine/model/volumes.h. */
+ * prepare.h and engine/model/definition/volumes.h. */
 #include <stdlib.h>
 #include <string.h>
 
 #include "base/text.h"
 #include "engine/control/scheduling/prepare.h"
-#include "engine/model/volumes.h"
+#include "engine/model/definition/volumes.h"
 
 enum {
     LOST_MS = 30000, /* an answer that does not come in this time is not waited for */

@@ -8,9 +8,9 @@
 #include "engine/control/placement.h"
 #include "engine/control/policy_choose.h"
 #include "engine/control/scheduling/wait.h"
-#include "engine/model/launcher.h"
-#include "engine/model/ledger.h"
-#include "engine/model/policy.h"
+#include "engine/model/fleet/ledger.h"
+#include "engine/model/job/launcher.h"
+#include "engine/model/objects/policy.h"
 
 void room_configure(struct fleet *f, struct job *job, const struct guest *guest)
 {
@@ -22,11 +22,11 @@ void room_configure(struct fleet *f, struct job *job, const struct guest *guest)
         job->call.config.bandwidth = (int64_t)(job->request.bandwidth_mibs << 20);
 }
 
-bool room_in_quota(const struct space *space, const struct demand *more,
+bool room_in_quota(const struct namespace *namespace, const struct resources *more,
                    char out_text[static QUOTA_TEXT_MAX])
 {
-    for (const struct object *o = space->quotas; o != NULL; o = o->next_here)
-        if (o->quota != NULL && !quota_allows(o->quota, o->name, &space->used, more, out_text))
+    for (const struct object *o = namespace->quotas; o != NULL; o = o->next_here)
+        if (o->quota != NULL && !quota_allows(o->quota, o->name, &namespace->used, more, out_text))
             return false;
     return true;
 }
@@ -71,9 +71,9 @@ bool room_reserve(struct fleet *f, struct job *job, const struct guest *guest, s
         keep_rejections(f, job, now);
         return false;
     }
-    struct demand demand = ledger_demand(guest);
+    struct resources resources = ledger_resources(guest);
     TEXT_SET(job->target, node->name);
-    ledger_reserve(f, job, &demand);
+    ledger_reserve(f, job, &resources);
     step_launcher(job, LAUNCHER_SCHEDULED, now);
     char pod[LAUNCHER_POD_MAX];
     launcher_pod(job->guest_name, job->guest_uuid, job->target, job->uid, pod);

@@ -2,13 +2,13 @@
 #ifndef ENGINE_CONTROL_SCHEDULING_ROOM_H
 #define ENGINE_CONTROL_SCHEDULING_ROOM_H
 
-#include "engine/model/effects.h"
-#include "engine/model/fleet.h"
+#include "engine/model/fleet/fleet.h"
+#include "engine/model/turn/effects.h"
 
 /* The configuration and policy that apply to the job now. */
 void room_configure(struct fleet *f, struct job *job, const struct guest *guest);
 /* Would the namespace's quotas allow this much more? False: the text says why not. */
-bool room_in_quota(const struct space *space, const struct demand *more,
+bool room_in_quota(const struct namespace *namespace, const struct resources *more,
                    char out_text[static QUOTA_TEXT_MAX]);
 /* Looks for a node and reserves it; false: none, and f->queue.scratch and job->rejections say why.
  */

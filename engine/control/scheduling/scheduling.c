@@ -66,9 +66,9 @@ void schedule_advance(struct fleet *f, struct job *job, struct moment now, struc
         prepare_advance(f, job, now, fx);
 }
 
-void schedule_first_look(struct fleet *f, struct job *job, struct moment now, struct effects *fx)
+void schedule_first(struct fleet *f, struct job *job, struct moment now, struct effects *fx)
 {
-    guest_first_look(f, job, now, fx);
+    guest_check_first(f, job, now, fx);
 }
 
 void schedule_backup_answered(struct job *job, const struct err *err, struct moment now,

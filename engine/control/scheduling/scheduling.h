@@ -14,12 +14,12 @@
 #ifndef ENGINE_CONTROL_SCHEDULING_SCHEDULING_H
 #define ENGINE_CONTROL_SCHEDULING_SCHEDULING_H
 
-#include "engine/model/effects.h"
-#include "engine/model/fleet.h"
-#include "engine/model/volumes.h"
+#include "engine/model/definition/volumes.h"
+#include "engine/model/fleet/fleet.h"
+#include "engine/model/turn/effects.h"
 
 /* A new job: what its turn will need to know is asked at once. */
-void schedule_first_look(struct fleet *f, struct job *job, struct moment now, struct effects *fx);
+void schedule_first(struct fleet *f, struct job *job, struct moment now, struct effects *fx);
 /* Moves a job that has not been handed to the data plane as far as the facts allow. */
 void schedule_advance(struct fleet *f, struct job *job, struct moment now, struct effects *fx);
 /* Wakes whom changes concern and starts, best first, whatever can start. Ends by itself: each job

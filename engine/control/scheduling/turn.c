@@ -9,9 +9,9 @@
 #include "engine/control/scheduling/room.h"
 #include "engine/control/scheduling/wait.h"
 #include "engine/control/scheduling/wake.h"
-#include "engine/model/backoff.h"
-#include "engine/model/ledger.h"
-#include "engine/model/rejection.h"
+#include "engine/model/fleet/ledger.h"
+#include "engine/model/fleet/rejection.h"
+#include "engine/model/job/backoff.h"
 
 void turn_wait(struct fleet *f, struct job *job, struct moment now, struct effects *fx)
 {
@@ -85,7 +85,7 @@ static bool use_is_known(struct fleet *f, const struct guest *guest, struct job 
                          struct moment now, struct effects *fx)
 {
     const struct node *node = not_listed_yet(f, now);
-    if (node == NULL || guest->space == NULL || guest->space->quotas == NULL)
+    if (node == NULL || guest->namespace == NULL || guest->namespace->quotas == NULL)
         return true;
     step_wait(job, PENDING_QUOTA, now, "what its namespace uses on node %s is not known yet",
               node->name);
@@ -98,15 +98,15 @@ static bool use_is_known(struct fleet *f, const struct guest *guest, struct job 
 static bool quota_has_room(struct fleet *f, const struct guest *guest, struct job *job,
                            struct moment now, struct effects *fx)
 {
-    struct demand more = ledger_demand(guest);
+    struct resources more = ledger_resources(guest);
     char text[QUOTA_TEXT_MAX];
     if (!use_is_known(f, guest, job, now, fx))
         return false;
-    if (guest->space == NULL || room_in_quota(guest->space, &more, text))
+    if (guest->namespace == NULL || room_in_quota(guest->namespace, &more, text))
         return true;
     step_wait(job, PENDING_QUOTA, now, "%s", text);
-    wait_in(&guest->space->blocked, job);
-    guest->space->seen = guest->space->used; /* less than this is room */
+    wait_in(&guest->namespace->blocked, job);
+    guest->namespace->seen = guest->namespace->used; /* less than this is room */
     (void)wait_until_deadline(f, job, now, fx);
     return false;
 }
@@ -174,7 +174,8 @@ static void try_it(struct fleet *f, struct job *job, const struct guest *guest, 
 }
 
 /* Another may have the room that this one was woken for and did not take. */
-static void pass_on(struct fleet *f, struct job *job, struct node *source, struct space *space)
+static void pass_on(struct fleet *f, struct job *job, struct node *source,
+                    struct namespace *namespace)
 {
     bool waits = job->phase == PHASE_PENDING;
     if (waits && source != NULL && job->queue.wait.in != &source->blocked.out)
@@ -183,10 +184,10 @@ static void pass_on(struct fleet *f, struct job *job, struct node *source, struc
         fleet_node_improved(f, job->queue.woken_for);
     if (waits && job->queue.woken_out != NULL && job->queue.woken_out != source)
         wake_next_leaving(f, job->queue.woken_out);
-    if (waits && job->queue.woken_by_quota && space != NULL &&
-        job->queue.wait.in != &space->blocked) {
-        space->quota_changed = true;
-        fleet_space_stirred(f, space);
+    if (waits && job->queue.woken_by_quota && namespace != NULL &&
+        job->queue.wait.in != &namespace->blocked) {
+        namespace->quota_changed = true;
+        fleet_quota_changed(f, namespace);
     }
     job->queue.woken_for = job->queue.woken_out = NULL;
     job->queue.woken_by_quota = false;
@@ -196,7 +197,7 @@ void turn_try(struct fleet *f, struct job *job, struct moment now, struct effect
 {
     const struct guest *guest = fleet_guest(f, job->guest_uuid);
     struct node *source = guest != NULL && guest->owner != NULL ? guest->owner->node : NULL;
-    struct space *space = guest != NULL ? guest->space : NULL;
+    struct namespace *namespace = guest != NULL ? guest->namespace : NULL;
     try_it(f, job, guest, now, fx); /* the guest may be gone after it */
-    pass_on(f, job, source, space);
+    pass_on(f, job, source, namespace);
 }

@@ -2,8 +2,8 @@
 #ifndef ENGINE_CONTROL_SCHEDULING_TURN_H
 #define ENGINE_CONTROL_SCHEDULING_TURN_H
 
-#include "engine/model/effects.h"
-#include "engine/model/fleet.h"
+#include "engine/model/fleet/fleet.h"
+#include "engine/model/turn/effects.h"
 
 /* It is this waiting job's turn: the fleet has a slot for it. It starts, or waits where it will be
  * woken. */

@@ -7,7 +7,7 @@
 #include "base/text.h"
 #include "engine/data/final.h"
 #include "engine/data/ownership.h"
-#include "engine/model/launcher.h"
+#include "engine/model/job/launcher.h"
 
 enum { JOB_AGE_MAX_MS = 2 * 86400 * 1000 };
 
@@ -28,10 +28,11 @@ static enum guest_at place_of_guest(struct fleet *f, const struct job *job)
     const struct guest *guest = fleet_guest(f, job->guest_uuid);
     if (guest == NULL || guest->owner == NULL || !guest->owner->node->connected)
         return GUEST_AT_UNKNOWN;
-    struct hv_sight sight = {
+    struct hv_observation observation = {
         .presence = HV_PRESENT, .state = guest->owner->state, .reason = guest->owner->reason};
     bool elsewhere = job->source[0] != '\0' && strcmp(guest->owner->node->name, job->source) != 0;
-    return ownership_side(&sight) == SIDE_OWNS && !elsewhere ? GUEST_AT_SOURCE : GUEST_AT_UNKNOWN;
+    return ownership_side(&observation) == SIDE_OWNS && !elsewhere ? GUEST_AT_SOURCE
+                                                                   : GUEST_AT_UNKNOWN;
 }
 
 void wait_fail(struct fleet *f, struct job *job, enum trigger why, const char *text,

@@ -7,7 +7,7 @@
 #ifndef ENGINE_CONTROL_SCHEDULING_WAIT_H
 #define ENGINE_CONTROL_SCHEDULING_WAIT_H
 
-#include "engine/model/step.h"
+#include "engine/model/turn/step.h"
 
 /* Puts the job into that list, and out of any other. */
 void wait_in(struct heap *list, struct job *job);

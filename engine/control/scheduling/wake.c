@@ -4,7 +4,7 @@
 #include "engine/control/placement.h"
 #include "engine/control/scheduling/room.h"
 #include "engine/control/scheduling/wait.h"
-#include "engine/model/ledger.h"
+#include "engine/model/fleet/ledger.h"
 
 enum {
     WAKE_MAX = 256, /* jobs looked at for one node; the rest hears of its next change */
@@ -134,26 +134,26 @@ void wake_by_store(struct fleet *f)
     f->store_waits = f->store_waits && !f->store_ok;
 }
 
-static bool is_less(const struct demand *a, const struct demand *b)
+static bool is_less(const struct resources *a, const struct resources *b)
 {
     return a->launchers < b->launchers || a->memory_kib < b->memory_kib || a->vcpus < b->vcpus;
 }
 
 /* Room in a quota wakes those it kept back, best first, as many as fit. */
-static void wake_space(struct fleet *f, struct space *space)
+static void wake_namespace(struct fleet *f, struct namespace *namespace)
 {
     struct job *passed[WAKE_MAX];
     size_t n_passed = 0;
-    struct demand promised = {0};
-    while (n_passed < WAKE_MAX && space->blocked.n > 0) {
-        struct job *job = heap_take(&space->blocked);
+    struct resources promised = {0};
+    while (n_passed<WAKE_MAX &&namespace->blocked.n> 0) {
+        struct job *job = heap_take(&namespace->blocked);
         const struct guest *guest = fleet_guest(f, job->guest_uuid);
-        struct demand more = guest != NULL ? ledger_demand(guest) : (struct demand){0};
+        struct resources more = guest != NULL ? ledger_resources(guest) : (struct resources){0};
         promised.launchers += more.launchers;
         promised.memory_kib += more.memory_kib;
         promised.vcpus += more.vcpus;
         char text[QUOTA_TEXT_MAX];
-        if (room_in_quota(space, &promised, text)) {
+        if (room_in_quota(namespace, &promised, text)) {
             fleet_queue_ready(f, job);
             job->queue.woken_by_quota = true;
             continue;
@@ -164,19 +164,20 @@ static void wake_space(struct fleet *f, struct space *space)
         promised.vcpus -= more.vcpus;
     }
     for (size_t i = 0; i < n_passed; i++)
-        wait_in(&space->blocked, passed[i]);
+        wait_in(&namespace->blocked, passed[i]);
 }
 
 static void wake_by_quota(struct fleet *f)
 {
     while (f->queue.stirred != NULL) {
-        struct space *space = f->queue.stirred;
-        f->queue.stirred = space->next_stirred;
-        space->stirred = false;
-        if (space->blocked.n > 0 && (is_less(&space->used, &space->seen) || space->quota_changed))
-            wake_space(f, space);
-        space->seen = space->used;
-        space->quota_changed = false;
+        struct namespace *namespace = f->queue.stirred;
+        f->queue.stirred = namespace->next_stirred;
+        namespace->stirred = false;
+        if (namespace->blocked.n > 0 &&
+            (is_less(&namespace->used, &namespace->seen) || namespace->quota_changed))
+            wake_namespace(f, namespace);
+        namespace->seen = namespace->used;
+        namespace->quota_changed = false;
     }
 }
 

@@ -3,7 +3,7 @@
 #ifndef ENGINE_CONTROL_SCHEDULING_WAKE_H
 #define ENGINE_CONTROL_SCHEDULING_WAKE_H
 
-#include "engine/model/fleet.h"
+#include "engine/model/fleet/fleet.h"
 
 /* Did nodes or quotas change since the last wake_changed()? */
 bool wake_any(const struct fleet *f);

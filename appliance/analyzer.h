@@ -1,0 +1,25 @@
+/* analyzer.h - the analyser of the appliance: its rules and its desk, from the configuration. */
+#ifndef APPLIANCE_ANALYZER_H
+#define APPLIANCE_ANALYZER_H
+
+#include "analyzer/record/analysis.h"
+#include "appliance/config.h"
+#include "engine/engine.h"
+
+struct analyzer;
+/* All borrowed, and outlive it. Bad rules of the site are logged and left out. */
+struct analyzer_parts {
+    const struct config *config;
+    const struct hv_host *hosts; /* of the configuration, or a simulated world's */
+    size_t n_hosts;
+    const struct clock *clock;
+    struct store *store;
+    struct engine *engine;
+};
+struct analyzer *analyzer_new(const struct analyzer_parts *parts, struct err *err);
+void analyzer_free(struct analyzer *analyzer);
+DEFINE_OWNED(analyzer)
+struct analysis *analyzer_worker(struct analyzer *analyzer);
+const struct ruleset *analyzer_rules(const struct analyzer *analyzer);
+
+#endif

@@ -1,0 +1,164 @@
+/* cli.c - see cli.h. */
+#include "cli/common/cli.h"
+
+#include <assert.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/ioctl.h>
+#include <unistd.h>
+
+#include "base/own.h"
+#include "cli/common/table.h"
+
+enum { KEY_SERVER = 0x100 };
+
+static bool read_output(const char *text, enum output *out_output)
+{
+    static const struct {
+        const char *name;
+        enum output output;
+    } names[] = {
+        {"table", OUTPUT_TABLE}, {"text", OUTPUT_TABLE}, {"wide", OUTPUT_WIDE},
+        {"json", OUTPUT_JSON},   {"name", OUTPUT_NAME},
+    };
+    for (size_t i = 0; i < COUNT(names); i++) {
+        if (text_equal(names[i].name, text)) {
+            *out_output = names[i].output;
+            return true;
+        }
+    }
+    return false;
+}
+
+static error_t on_option(int key, char *arg, struct argp_state *state)
+{
+    struct cli_options *options = state->input;
+    switch (key) {
+    case KEY_SERVER: options->server = arg; return 0;
+    case 'n': options->ns = arg; return 0;
+    case 'A': options->all_namespaces = true; return 0;
+    case 'o':
+        if (!read_output(arg, &options->output))
+            argp_error(state, "-o '%s' is none of table, wide, json, name", arg);
+        return 0;
+    default: return ARGP_ERR_UNKNOWN;
+    }
+}
+
+static const struct argp_option common[] = {
+    {"server", KEY_SERVER, "URL", 0, "the appliance; default FERRY_SERVER or http://127.0.0.1:9178",
+     10},
+    {"namespace", 'n', "NS", 0, "namespace of the object; default 'default'", 10},
+    {"all-namespaces", 'A', NULL, 0, "every namespace", 10},
+    {"output", 'o', "FORMAT", 0, "table, wide, json or name", 10},
+    {0},
+};
+
+const struct argp cli_options_argp = {.options = common, .parser = on_option};
+const struct argp_child cli_options_children[] = {{&cli_options_argp, 0, NULL, 0}, {0}};
+
+void cli_options_init(struct cli_options *options)
+{
+    *options = (struct cli_options){.ns = "default"};
+}
+
+/* What usually helps against each kind of failure. */
+static const char *usual_hint(enum err_code code)
+{
+    static const char *const hints[ERR_COUNT] = {
+        [ERR_INVALID] = "correct it and try again; `ferry help` lists the verbs",
+        [ERR_UNPROCESSABLE] = "correct the field it names and try again",
+        [ERR_NOT_FOUND] = "look for the right name with `ferry get KIND -A`",
+        [ERR_EXISTS] = "choose another name, or look at it with `ferry describe`",
+        [ERR_REFUSED] = "look at it with `ferry get migrations -A`, and try again later",
+        [ERR_LIMIT] = "wait until something finishes, or raise the limit",
+        [ERR_FULL] = "free space on the disk that holds the state directory",
+        [ERR_READ_ONLY] = "make the file or directory writable for this user",
+        [ERR_LOCKED] = "stop the other process, or use another state directory",
+        [ERR_TIMEOUT] = "it may still happen: look with `ferry get migrations -A`",
+        [ERR_UNREACHABLE] = "start it with `ferry serve`, or name another one with --server URL",
+        [ERR_HYPERVISOR] = "look at the host with `ferry doctor`",
+    };
+    assert(code < ERR_COUNT);
+    return hints[code];
+}
+
+int cli_fail(const struct err *err, const char *hint)
+{
+    char text[ERR_TEXT_MAX];
+    table_clean(text, sizeof text, err->text);
+    (void)fprintf(stderr, "ferry: %s\n", text);
+    if (hint == NULL)
+        hint = usual_hint(err->code);
+    if (hint != NULL)
+        (void)fprintf(stderr, "  %s\n", hint);
+    return err_exit_status(err->code);
+}
+
+int cli_print(struct buf *take_text)
+{
+    OWNED_TEXT text = buf_take(take_text);
+    struct err err = {0};
+    if (text == NULL) {
+        (void)err_set(&err, ERR_NOMEM, "no memory for the answer");
+        return cli_fail(&err, NULL);
+    }
+    if (fputs(text, stdout) == EOF || fflush(stdout) == EOF) {
+        (void)err_set(&err, ERR_IO, "cannot write to standard output");
+        return cli_fail(&err, NULL);
+    }
+    return EXIT_DONE;
+}
+
+int cli_print_json(struct json_object *value)
+{
+    struct buf text;
+    buf_init(&text, CLI_PAGE_MAX);
+    buf_add(&text, json_object_to_json_string_ext(value, JSON_C_TO_STRING_PRETTY |
+                                                             JSON_C_TO_STRING_NOSLASHESCAPE));
+    buf_add(&text, "\n");
+    return cli_print(&text);
+}
+
+bool cli_hold_standard_files(void)
+{
+    int fd;
+    do
+        fd = open("/dev/null", O_RDWR);
+    while (fd >= 0 && fd <= STDERR_FILENO);
+    if (fd >= 0)
+        (void)close(fd);
+    return fd >= 0;
+}
+
+int cli_end(int status)
+{
+    if (fflush(stdout) == 0 && ferror(stdout) == 0)
+        return status;
+    struct err err = {0};
+    if (status != EXIT_DONE)
+        return status; /* something else went wrong first */
+    (void)err_set(&err, ERR_IO, "cannot write to standard output: %s", strerror(errno));
+    return cli_fail(&err, "what was asked for has been done; only its answer is lost");
+}
+
+bool cli_is_terminal(int fd)
+{
+    return isatty(fd) == 1;
+}
+
+size_t cli_width(int fd, size_t fallback)
+{
+    struct winsize size;
+    if (!cli_is_terminal(fd) || ioctl(fd, TIOCGWINSZ, &size) != 0 || size.ws_col == 0)
+        return fallback;
+    return size.ws_col;
+}
+
+bool cli_wants_colour(int fd)
+{
+    return cli_is_terminal(fd) && getenv("NO_COLOR") == NULL;
+}

@@ -1,0 +1,154 @@
+/* kinds.c - see kinds.h. */
+#include "cli/common/kinds.h"
+
+#include <assert.h>
+#include <ctype.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "base/own.h"
+#include "base/text.h"
+
+static const struct {
+    const char *name, *plural, *abbreviation, *aliases, *prefix;
+    bool namespaced;
+    enum kind_edit edit;
+} kinds[KIND_COUNT] = {
+#define KIND(id, name, plural, abbreviation, aliases, prefix, namespaced, edit) \
+    [KIND_##id] = {name, plural, abbreviation, aliases, prefix, namespaced, KIND_EDIT_##edit},
+#include "cli/common/kinds.def"
+#undef KIND
+};
+
+static bool is_among(const char *words, const char *word)
+{
+    size_t length = strlen(word);
+    for (const char *at = words; *at != '\0'; at += strspn(at, " ")) {
+        size_t n = strcspn(at, " ");
+        if (n == length && strncmp(at, word, n) == 0)
+            return true;
+        at += n;
+    }
+    return false;
+}
+
+bool kind_from_word(const char *word, enum kind *out_kind, struct err *err)
+{
+    static const char *const usual[] = {
+        "migrations", "guests", "nodes",  "vmim",       "vmi",    "migration", "guest", "node",
+        "policies",   "policy", "quotas", "namespaces", "drains", "drain",     "pods",  "quota",
+    };
+    for (enum kind kind = 0; kind < KIND_COUNT; kind++) {
+        if (text_equal(kinds[kind].plural, word) || text_equal(kinds[kind].abbreviation, word) ||
+            is_among(kinds[kind].aliases, word)) {
+            *out_kind = kind;
+            return true;
+        }
+    }
+    const char *near = text_nearest(word, usual, COUNT(usual));
+    return err_set(err, ERR_INVALID, "unknown kind '%s'%s%s%s", word,
+                   near != NULL ? "; did you mean '" : "", near != NULL ? near : "",
+                   near != NULL ? "'?" : "");
+}
+
+const char *kind_short(enum kind kind)
+{
+    assert(kind < KIND_COUNT);
+    return kinds[kind].abbreviation;
+}
+
+const char *kind_name(enum kind kind)
+{
+    assert(kind < KIND_COUNT);
+    return kinds[kind].name;
+}
+
+enum kind_edit kind_edit(enum kind kind)
+{
+    assert(kind < KIND_COUNT);
+    return kinds[kind].edit;
+}
+
+const char *kind_api_version(enum kind kind)
+{
+    assert(kind < KIND_COUNT);
+    const char *prefix = kinds[kind].prefix;
+    return prefix + (text_has_prefix(prefix, "/apis/") ? strlen("/apis/") : strlen("/api/"));
+}
+
+bool kind_from_document(const char *api_version, const char *name, enum kind *out_kind,
+                        struct err *err)
+{
+    const char *names[KIND_COUNT];
+    for (enum kind kind = 0; kind < KIND_COUNT; kind++) {
+        names[kind] = kinds[kind].name;
+        if (!text_equal(kinds[kind].name, name))
+            continue;
+        if (!text_equal(kind_api_version(kind), api_version))
+            return err_set(err, ERR_INVALID, "apiVersion of a %s is '%s', not '%.60s'", name,
+                           kind_api_version(kind), api_version);
+        *out_kind = kind;
+        return true;
+    }
+    const char *near = text_nearest(name, names, KIND_COUNT);
+    return err_set(err, ERR_INVALID, "unknown kind '%.60s'%s%s%s", name,
+                   near != NULL ? "; did you mean '" : "", near != NULL ? near : "",
+                   near != NULL ? "'?" : "");
+}
+
+bool kind_is_namespaced(enum kind kind)
+{
+    assert(kind < KIND_COUNT);
+    return kinds[kind].namespaced;
+}
+
+static void add_encoded(struct buf *buf, const char *text)
+{
+    for (const unsigned char *c = (const unsigned char *)text; *c != '\0'; c++) {
+        if (isalnum(*c) || strchr("-._~", *c) != NULL)
+            buf_add_bytes(buf, (const char *)c, 1);
+        else
+            buf_addf(buf, "%%%02X", *c);
+    }
+}
+
+/* Takes the text out of the buffer. */
+static bool hand_out(struct buf *take_buf, char *out_path, struct err *err)
+{
+    bool fits = !take_buf->failed && text_copy(out_path, KINDS_PATH_MAX, take_buf->data);
+    buf_fini(take_buf);
+    return fits ? true : err_set(err, ERR_INVALID, "the name is too long");
+}
+
+bool kind_check_path(const char *ns, char *out_path, struct err *err)
+{
+    struct buf buf;
+    if (*ns == '\0')
+        return err_set(err, ERR_INVALID, "the namespace is empty");
+    buf_init(&buf, KINDS_PATH_MAX);
+    buf_addf(&buf, "%s/namespaces/", kinds[KIND_DRAIN].prefix);
+    add_encoded(&buf, ns);
+    buf_add(&buf, "/checks");
+    return hand_out(&buf, out_path, err);
+}
+
+bool kind_path(enum kind kind, const char *ns, const char *name, char *out_path, struct err *err)
+{
+    assert(kind < KIND_COUNT);
+    if ((ns != NULL && *ns == '\0') || (name != NULL && *name == '\0'))
+        return err_set(err, ERR_INVALID, "the %s is empty",
+                       ns != NULL && *ns == '\0' ? "namespace" : "name");
+    struct buf buf;
+    buf_init(&buf, KINDS_PATH_MAX);
+    buf_add(&buf, kinds[kind].prefix);
+    if (kinds[kind].namespaced && ns != NULL) {
+        buf_add(&buf, "/namespaces/");
+        add_encoded(&buf, ns);
+    }
+    buf_addf(&buf, "/%s", kinds[kind].plural);
+    if (name != NULL) {
+        buf_add(&buf, "/");
+        add_encoded(&buf, name);
+    }
+    return hand_out(&buf, out_path, err);
+}

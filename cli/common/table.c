@@ -1,0 +1,211 @@
+/* table.c - see table.h. */
+#include "cli/common/table.h"
+
+#include <assert.h>
+#include <stdlib.h>
+#include <string.h>
+
+enum { GAP = 2, NARROWEST = 6 };
+
+struct table_cell {
+    char text[TABLE_CELL_MAX];
+    enum colour colour;
+};
+
+void table_init(struct table *table, const char *const *titles, size_t n_columns)
+{
+    assert(n_columns > 0 && n_columns <= TABLE_COLUMNS_MAX);
+    memset(table, 0, sizeof *table);
+    table->n_columns = n_columns;
+    for (size_t i = 0; i < n_columns; i++)
+        table->titles[i] = titles[i];
+}
+
+void table_fini(struct table *table)
+{
+    free(table->cells);
+    memset(table, 0, sizeof *table);
+}
+
+void table_add_row(struct table *table)
+{
+    if (table->failed)
+        return;
+    if (table->n_rows == table->capacity) {
+        size_t capacity = table->capacity > 0 ? table->capacity * 2 : 16;
+        struct table_cell *cells =
+            reallocarray(table->cells, capacity * table->n_columns, sizeof *cells);
+        if (cells == NULL) {
+            table->failed = true;
+            return;
+        }
+        table->cells = cells;
+        table->capacity = capacity;
+    }
+    memset(table->cells + table->n_rows * table->n_columns, 0,
+           table->n_columns * sizeof *table->cells);
+    table->n_rows++;
+}
+
+static struct table_cell *cell_at(const struct table *table, size_t row, size_t column)
+{
+    return &table->cells[row * table->n_columns + column];
+}
+
+void table_clean(char *out, size_t out_bytes, const char *text)
+{
+    (void)text_copy(out, out_bytes, text != NULL ? text : "");
+    for (unsigned char *at = (unsigned char *)out; *at != '\0'; at++) {
+        bool is_c1 = at[0] == 0xC2 && at[1] >= 0x80 && at[1] < 0xA0; /* U+009B begins codes too */
+        if (*at < ' ' || *at == 0x7f || is_c1)
+            *at = '?';
+        if (is_c1)
+            *++at = '?';
+    }
+}
+
+void table_set(struct table *table, size_t column, const char *text)
+{
+    assert(column < table->n_columns);
+    if (table->failed || table->n_rows == 0)
+        return;
+    struct table_cell *cell = cell_at(table, table->n_rows - 1, column);
+    table_clean(cell->text, sizeof cell->text, text != NULL && *text != '\0' ? text : "-");
+}
+
+void table_colour(struct table *table, size_t column, enum colour colour)
+{
+    assert(column < table->n_columns);
+    if (!table->failed && table->n_rows > 0)
+        cell_at(table, table->n_rows - 1, column)->colour = colour;
+}
+
+const char *colour_on(enum colour colour, bool coloured)
+{
+    static const char *const codes[COLOUR_COUNT] = {
+        [COLOUR_NONE] = "",        [COLOUR_GOOD] = "\033[32m", [COLOUR_BUSY] = "\033[33m",
+        [COLOUR_BAD] = "\033[31m", [COLOUR_DIM] = "\033[2m",
+    };
+    return coloured ? codes[colour] : "";
+}
+
+const char *colour_off(bool coloured)
+{
+    return coloured ? "\033[0m" : "";
+}
+
+enum colour colour_of_phase(const char *phase)
+{
+    static const struct {
+        const char *word;
+        enum colour colour;
+    } words[] = {
+        {"Succeeded", COLOUR_GOOD},
+        {"Ready", COLOUR_GOOD},
+        {"Failed", COLOUR_BAD},
+        {"NotReady", COLOUR_BAD},
+        {"Unknown", COLOUR_BAD},
+        {"ok", COLOUR_GOOD},
+        {"yes", COLOUR_GOOD},
+        {"no", COLOUR_BAD},
+        {"failed", COLOUR_BAD},
+        {"open", COLOUR_BAD},
+        {"unknown", COLOUR_BUSY},
+        {"warn", COLOUR_BUSY},
+        {"Pending", COLOUR_BUSY},
+        {"Scheduling", COLOUR_BUSY},
+        {"Scheduled", COLOUR_BUSY},
+        {"PreparingTarget", COLOUR_BUSY},
+        {"TargetReady", COLOUR_BUSY},
+        {"Running", COLOUR_BUSY},
+        {"Recovering", COLOUR_BUSY},
+        {"Irrecoverable", COLOUR_BAD},
+        {"recovery-exhausted", COLOUR_BAD},
+        {"recovery-unknown", COLOUR_BAD},
+    };
+    for (size_t i = 0; i < sizeof words / sizeof *words; i++)
+        if (text_equal(words[i].word, phase))
+            return words[i].colour;
+    return COLOUR_NONE;
+}
+
+static void measure(const struct table *table, size_t *widths)
+{
+    for (size_t column = 0; column < table->n_columns; column++) {
+        widths[column] = strlen(table->titles[column]);
+        for (size_t row = 0; row < table->n_rows; row++) {
+            size_t length = strlen(cell_at(table, row, column)->text);
+            if (length > widths[column])
+                widths[column] = length;
+        }
+    }
+}
+
+static size_t total_of(const struct table *table, const size_t *widths)
+{
+    size_t total = 0, shown = 0;
+    for (size_t column = 0; column < table->n_columns; column++) {
+        total += widths[column];
+        shown += widths[column] > 0;
+    }
+    return total + GAP * (shown > 0 ? shown - 1 : 0);
+}
+
+/* Leaves out what may be left out, then takes from the widest column, one by one, so that the loss
+ * is shared by the long ones. A width of 0 means that the column is not shown. */
+static void narrow(const struct table *table, size_t *widths, size_t width)
+{
+    for (size_t column = table->n_columns; column-- > 0;)
+        if (table->optional[column] && total_of(table, widths) > width)
+            widths[column] = 0;
+    for (;;) {
+        size_t widest = 0;
+        for (size_t column = 0; column < table->n_columns; column++)
+            if (widths[column] > widths[widest])
+                widest = column;
+        if (total_of(table, widths) <= width || widths[widest] <= NARROWEST)
+            return;
+        widths[widest]--;
+    }
+}
+
+static void put_cell(struct buf *out, const char *text, size_t width, bool last)
+{
+    size_t length = strlen(text);
+    if (width == 0)
+        return;
+    if (length > width) {
+        buf_add_bytes(out, text, width - 1);
+        buf_add(out, "~");
+        length = width;
+    } else {
+        buf_add(out, text);
+    }
+    if (!last)
+        buf_addf(out, "%*s", (int)(width - length + GAP), "");
+}
+
+bool table_render(const struct table *table, size_t width, bool coloured, struct buf *out)
+{
+    size_t widths[TABLE_COLUMNS_MAX];
+    measure(table, widths);
+    if (width > 0)
+        narrow(table, widths, width);
+    size_t last = table->n_columns - 1;
+    while (last > 0 && widths[last] == 0)
+        last--;
+    for (size_t column = 0; column < table->n_columns; column++)
+        put_cell(out, table->titles[column], widths[column], column == last);
+    buf_add(out, "\n");
+    for (size_t row = 0; row < table->n_rows; row++) {
+        for (size_t column = 0; column < table->n_columns; column++) {
+            const struct table_cell *cell = cell_at(table, row, column);
+            bool painted = coloured && cell->colour != COLOUR_NONE && widths[column] > 0;
+            buf_add(out, colour_on(cell->colour, painted));
+            put_cell(out, cell->text, widths[column], column == last);
+            buf_add(out, colour_off(painted));
+        }
+        buf_add(out, "\n");
+    }
+    return !table->failed && !out->failed;
+}

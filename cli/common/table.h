@@ -1,0 +1,44 @@
+/* table.h - rows for people: aligned columns that fit the width they are given.
+ *
+ * A table too wide first loses columns that may be left out, the last first; then it is narrowed at
+ * its widest column, which is cut with '~'. Width 0 cuts nothing (-o wide). Cells are copied; bytes
+ * that could drive a terminal become '?'. Colour is a property of a cell and appears only when the
+ * caller says that the reader is a terminal. Pure: the text goes into a buffer.
+ */
+#ifndef CLI_COMMON_TABLE_H
+#define CLI_COMMON_TABLE_H
+
+#include <stdbool.h>
+#include <stddef.h>
+
+#include "base/text.h"
+
+enum { TABLE_COLUMNS_MAX = 20, TABLE_CELL_MAX = 256, TABLE_WIDTH = 80 };
+
+enum colour { COLOUR_NONE, COLOUR_GOOD, COLOUR_BUSY, COLOUR_BAD, COLOUR_DIM, COLOUR_COUNT };
+
+struct table {
+    size_t n_columns, n_rows, capacity; /* rows without the header */
+    const char *titles[TABLE_COLUMNS_MAX];
+    bool optional[TABLE_COLUMNS_MAX]; /* left out when there is no room */
+    struct table_cell *cells;         /* n_rows * n_columns; owned */
+    bool failed;                      /* memory was short; render then says false */
+};
+
+void table_init(struct table *table, const char *const *titles, size_t n_columns);
+void table_fini(struct table *table);
+/* Starts a row of empty cells; then set its cells by column. */
+void table_add_row(struct table *table);
+void table_set(struct table *table, size_t column, const char *text);
+void table_colour(struct table *table, size_t column, enum colour colour);
+/* False when memory was short. */
+bool table_render(const struct table *table, size_t width, bool coloured, struct buf *out);
+
+/* A copy without control bytes; out holds out_bytes. */
+void table_clean(char *out, size_t out_bytes, const char *text);
+const char *colour_on(enum colour colour, bool coloured);
+const char *colour_off(bool coloured);
+/* How a phase or state looks: final and good, final and bad, busy. */
+enum colour colour_of_phase(const char *phase);
+
+#endif

@@ -1,0 +1,207 @@
+/* pages_check.c - the answer to `ferry check` as a page. See pages.h. */
+#include <stdio.h>
+
+#include "base/human.h"
+#include "cli/common/view.h"
+#include "cli/pages/pages.h"
+
+static bool all_for_ever(struct json_object *status)
+{
+    size_t n = view_count(status, "nodes");
+    for (size_t i = 0; i < n; i++)
+        if (!view_bool(view_element(status, "nodes", i), "forEver"))
+            return false;
+    return n > 0;
+}
+
+static void add_answer(struct json_object *status, bool now, struct buf *out)
+{
+    char text[PAGE_TEXT_MAX];
+    const char *best = view_text(status, "best"), *active = view_text(status, "activeMigration");
+    struct json_object *wait = view_element(status, "wouldWaitFor", 0);
+    if (now)
+        (void)snprintf(text, sizeof text, "yes, to %.60s", best);
+    else if (*active != '\0')
+        (void)snprintf(text, sizeof text, "not now: its migration %.253s is under way", active);
+    else if (!view_bool(status, "migratable"))
+        (void)snprintf(text, sizeof text, "no, not as it runs now; see the reasons below");
+    else if (*best == '\0')
+        (void)snprintf(text, sizeof text, "%s; see the nodes below",
+                       all_for_ever(status) ? "no: no node can ever take it as it runs now"
+                                            : "not now: no node can take it");
+    else
+        (void)snprintf(text, sizeof text, "yes, to %.60s, but it would wait: %.60s", best,
+                       view_text(wait, "reason"));
+    page_fact(out, "Can it move", text);
+}
+
+/* ---- what it would be like ---- */
+
+static void add_rate(struct json_object *status, struct buf *out)
+{
+    struct json_object *rate = json_at(status, "dirtyRate");
+    const char *from = view_text(rate, "from"), *error = view_text(rate, "error");
+    char text[PAGE_TEXT_MAX] = "not measured (`ferry check --measure`)";
+    size_t n = view_count(rate, "windows"), used = 0;
+    if (rate == NULL)
+        return;
+    for (size_t i = 0; i < n && used < sizeof text / 2; i++) {
+        char bps[HUMAN_TEXT_MAX];
+        struct json_object *window = view_element(rate, "windows", i);
+        human_rate((uint64_t)view_i64(window, "bytesPerSecond", 0), bps);
+        int more = snprintf(text + used, sizeof text - used, "%s%s over %lld s", i > 0 ? ", " : "",
+                            bps, (long long)view_i64(window, "seconds", 0));
+        used += more > 0 ? (size_t)more : 0;
+    }
+    if (n > 0)
+        (void)snprintf(text + used, sizeof text - used, ", %.20s at %.32s", from,
+                       view_text(rate, "at"));
+    page_fact(out, "Dirty rate", text);
+    if (view_bool(rate, "measuring"))
+        page_fact(out, "", "it is being measured now");
+    else if (*error != '\0')
+        page_fact(out, "Not measured", error);
+}
+
+static void add_forecast(struct json_object *status, struct buf *out)
+{
+    struct json_object *f = json_at(status, "forecast");
+    char expected[HUMAN_TEXT_MAX], low[HUMAN_TEXT_MAX], high[HUMAN_TEXT_MAX];
+    char down[HUMAN_TEXT_MAX], down_high[HUMAN_TEXT_MAX], text[PAGE_TEXT_MAX];
+    if (f == NULL)
+        return;
+    const char *ends = view_text(f, "ends");
+    human_duration(view_i64(f, "expectedMs", 0), expected);
+    human_duration(view_i64(f, "lowMs", 0), low);
+    human_duration(view_i64(f, "highMs", 0), high);
+    human_duration(view_i64(f, "blackoutMs", 0), down);
+    human_duration(view_i64(f, "blackoutHighMs", 0), down_high);
+    (void)snprintf(text, sizeof text, "%s (%s to %s), blackout %s (up to %s)", expected, low, high,
+                   down, down_high);
+    page_fact(out, "Would take", text);
+    (void)snprintf(text, sizeof text, "%lld %% to converge; expected end: %.20s",
+                   (long long)view_i64(f, "convergePercent", 0), ends);
+    page_fact(out, "Chance", text);
+    page_fact(out, "Because", view_text(f, "why"));
+}
+
+static void add_guest(struct json_object *status, struct buf *out)
+{
+    char text[PAGE_TEXT_MAX];
+    const char *node = view_text(status, "guest.node");
+    (void)snprintf(text, sizeof text, "%.63s/%.253s%s%.63s", view_text(status, "guest.namespace"),
+                   view_text(status, "guest.name"), *node != '\0' ? " on " : ", on no node", node);
+    page_fact(out, "Guest", text);
+}
+
+static void add_reasons(struct json_object *status, struct buf *out)
+{
+    size_t n = view_count(status, "reasons");
+    if (n > 0)
+        buf_add(out, "Reasons, from its definition:\n");
+    for (size_t i = 0; i < n; i++) {
+        struct json_object *reason = view_element(status, "reasons", i);
+        char name[TABLE_CELL_MAX], message[PAGE_TEXT_MAX], help[PAGE_TEXT_MAX];
+        table_clean(name, sizeof name, view_text(reason, "reason"));
+        table_clean(message, sizeof message, view_text(reason, "message"));
+        table_clean(help, sizeof help, view_text(reason, "help"));
+        buf_addf(out, "  %s: %s\n", name, message);
+        if (help[0] != '\0')
+            buf_addf(out, "    %s\n", help);
+    }
+}
+
+/* Why this one does not apply. */
+static void say_candidate(struct json_object *row, const char *chosen, char *out_text, size_t n)
+{
+    const char *why = view_text(row, "why");
+    if (!view_bool(row, "matches"))
+        (void)snprintf(out_text, n, "no: %s", *why != '\0' ? why : "it does not match");
+    else if (text_equal(view_text(row, "name"), chosen))
+        (void)snprintf(out_text, n, "applies");
+    else
+        (void)snprintf(out_text, n, "matches, but %.60s is more exact", chosen);
+}
+
+static void add_policies(struct json_object *status, const struct paper *paper, struct buf *out)
+{
+    static const char *const titles[] = {"POLICY", "GUEST LABELS", "NS LABELS", "APPLIES"};
+    const char *path = "policy.candidates", *chosen = view_text(status, "policy.name");
+    size_t n = view_count(status, path);
+    page_fact(out, "Policy", *chosen != '\0' ? chosen : "none: the fleet's settings apply");
+    if (n == 0)
+        return;
+    struct table table;
+    table_init(&table, titles, COUNT(titles));
+    for (size_t i = 0; i < n; i++) {
+        struct json_object *row = view_element(status, path, i);
+        char text[TABLE_CELL_MAX];
+        say_candidate(row, chosen, text, sizeof text);
+        table_add_row(&table);
+        table_set(&table, 0, view_text(row, "name"));
+        table_set(&table, 1, view_text(row, "guestPairs"));
+        table_set(&table, 2, view_text(row, "namespacePairs"));
+        table_set(&table, 3, text);
+        if (text_equal(text, "applies"))
+            table_colour(&table, 3, COLOUR_GOOD);
+    }
+    page_table(&table, paper, out);
+}
+
+static void add_waits(struct json_object *status, struct buf *out)
+{
+    size_t n = view_count(status, "wouldWaitFor");
+    if (n > 0)
+        buf_add(out, "It would wait for:\n");
+    for (size_t i = 0; i < n; i++) {
+        struct json_object *wait = view_element(status, "wouldWaitFor", i);
+        char reason[TABLE_CELL_MAX], message[PAGE_TEXT_MAX];
+        table_clean(reason, sizeof reason, view_text(wait, "reason"));
+        table_clean(message, sizeof message, view_text(wait, "message"));
+        buf_addf(out, "  %s%s%s\n", reason, message[0] != '\0' ? ": " : "", message);
+    }
+}
+
+static void add_nodes(struct json_object *status, const struct paper *paper, struct buf *out)
+{
+    static const char *const titles[] = {"NODE", "FITS", "REASON", "DETAIL"};
+    size_t n = view_count(status, "nodes");
+    struct table table;
+    if (n == 0)
+        return;
+    table_init(&table, titles, COUNT(titles));
+    for (size_t i = 0; i < n; i++) {
+        struct json_object *row = view_element(status, "nodes", i);
+        bool fits = view_bool(row, "fits"), for_ever = view_bool(row, "forEver");
+        const char *word = fits ? "yes" : for_ever ? "never" : "no";
+        table_add_row(&table);
+        table_set(&table, 0, view_text(row, "name"));
+        table_set(&table, 1, word);
+        table_set(&table, 2, view_text(row, "reason"));
+        table_set(&table, 3, view_text(row, "detail"));
+        table_colour(&table, 1, fits ? COLOUR_GOOD : for_ever ? COLOUR_BAD : COLOUR_BUSY);
+    }
+    buf_add(out, "Nodes:\n");
+    page_table(&table, paper, out);
+}
+
+bool page_check(struct json_object *status, const struct paper *paper, struct buf *out)
+{
+    bool now = view_bool(status, "migratable") && *view_text(status, "best") != '\0' &&
+               *view_text(status, "activeMigration") == '\0' &&
+               view_count(status, "wouldWaitFor") == 0;
+    add_guest(status, out);
+    add_answer(status, now, out);
+    page_fact(out, "Eviction", view_text(status, "evictionStrategy"));
+    add_forecast(status, out);
+    add_rate(status, out);
+    add_reasons(status, out);
+    add_waits(status, out);
+    add_policies(status, paper, out);
+    if (json_at(status, "policy.configuration") != NULL) {
+        buf_add(out, "Settings it would get:\n");
+        page_settings(json_at(status, "policy.configuration"), out);
+    }
+    add_nodes(status, paper, out);
+    return now;
+}

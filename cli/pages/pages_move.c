@@ -1,0 +1,183 @@
+/* pages_move.c - how the data plane of a migration went, for people: modes, recovery and what can
+ * be done about it, remedies, final numbers, the forecast. See pages.h. */
+#include <stdio.h>
+
+#include "base/human.h"
+#include "cli/common/view.h"
+#include "cli/pages/pages.h"
+#include "engine/model/job/phase.h"
+
+/* What an operator can do in each state of a recovery; %s is the migration. */
+static const char *const next_steps[RECOVERY_COUNT] = {
+    [RECOVERY_WATCHING] = "nothing to do: Ferry watches both sides",
+    [RECOVERY_PAUSING] = "nothing to do: Ferry goes on by itself",
+    [RECOVERY_RESUMING] = "nothing to do: Ferry goes on by itself",
+    [RECOVERY_WAITING] =
+        "nothing to do but to repair the path between the nodes: Ferry tries again",
+    [RECOVERY_BLIND] =
+        "bring back the node that cannot be asked; if that is impossible, find the guest and say "
+        "where it is: ferry resolve %s --guest-on source|target|nowhere --because TEXT",
+    [RECOVERY_EXHAUSTED] =
+        "repair the path between the nodes, then: ferry recover %s (or, if you know where the "
+        "guest is: ferry resolve %s --guest-on source|target|nowhere --because TEXT)",
+    [RECOVERY_IRRECOVERABLE] = "nothing brings it back: save what you need from the half that is "
+                               "left, destroy it, and start the guest from its disks",
+};
+
+static const char *help_of(enum recovery recovery)
+{
+    static const char *const helps[RECOVERY_COUNT] = {
+#define RECOVERY(id, name, help) [RECOVERY_##id] = help,
+#include "engine/model/job/recovery.def"
+#undef RECOVERY
+    };
+    return recovery < RECOVERY_COUNT ? helps[recovery] : "";
+}
+
+/* A step with the migration's name wherever it has a %s. */
+static void add_step(const char *step, const char *name, struct buf *out)
+{
+    buf_addf(out, "  %-18s ", "what to do");
+    for (const char *c = step; *c != '\0'; c++) {
+        if (c[0] == '%' && c[1] == 's') {
+            buf_add(out, name);
+            c++;
+        } else {
+            buf_add_bytes(out, c, 1);
+        }
+    }
+    buf_add(out, "\n");
+}
+
+static void add_word(struct buf *out, const char *label, const char *text)
+{
+    char clean[PAGE_TEXT_MAX];
+    table_clean(clean, sizeof clean, text);
+    if (clean[0] != '\0')
+        buf_addf(out, "  %-18s %s\n", label, clean);
+}
+
+static void add_time(struct buf *out, const char *label, struct json_object *from, const char *key)
+{
+    char text[HUMAN_TEXT_MAX];
+    int64_t ms = view_i64(from, key, -1);
+    if (ms < 0)
+        return;
+    if (ms < 1000)
+        (void)snprintf(text, sizeof text, "%lld ms", (long long)ms);
+    else
+        human_duration(ms, text);
+    buf_addf(out, "  %-18s %s\n", label, text);
+}
+
+static void add_modes(struct json_object *object, struct buf *out)
+{
+    const char *path = "status.ferry.modeHistory";
+    size_t n = view_count(object, path);
+    int64_t first = view_time(view_element(object, path, 0), "at");
+    if (n > 0)
+        buf_add(out, "Modes:\n");
+    for (size_t i = 0; i < n; i++) {
+        struct json_object *change = view_element(object, path, i);
+        char mode[TABLE_CELL_MAX], at[TABLE_CELL_MAX], cause[TABLE_CELL_MAX], since[HUMAN_TEXT_MAX];
+        table_clean(mode, sizeof mode, view_text(change, "mode"));
+        table_clean(at, sizeof at, view_text(change, "at"));
+        table_clean(cause, sizeof cause, view_text(change, "cause"));
+        human_duration(view_time(change, "at") - first, since);
+        buf_addf(out, "  %-16s %s  +%s%s%s\n", mode, at, since, cause[0] != '\0' ? "  " : "",
+                 cause);
+    }
+}
+
+static void add_recovery(struct json_object *object, struct buf *out)
+{
+    struct json_object *recovery = json_at(object, "status.ferry.recovery");
+    char name[TABLE_CELL_MAX];
+    if (recovery == NULL)
+        return;
+    enum recovery state = recovery_from_name(view_text(recovery, "state"));
+    const char *of_guest = view_text(object, "status.ferry.migration");
+    table_clean(name, sizeof name,
+                *of_guest != '\0' ? of_guest : view_text(object, "metadata.name"));
+    buf_add(out, "Recovery of the broken post-copy:\n");
+    add_word(out, "state", view_text(recovery, "state"));
+    add_word(out, "", help_of(state));
+    add_word(out, "tries", view_text(recovery, "tries"));
+    add_word(out, "path", view_text(recovery, "path"));
+    add_word(out, "since", view_text(recovery, "since"));
+    add_word(out, "tried until", view_text(recovery, "until"));
+    if (state < RECOVERY_COUNT && next_steps[state] != NULL)
+        add_step(next_steps[state], name, out);
+}
+
+static void add_userpause(struct json_object *object, struct buf *out)
+{
+    char ran[HUMAN_TEXT_MAX], text[PAGE_TEXT_MAX];
+    int64_t ms = view_i64(object, "status.ferry.ranAgainstWishMs", 0);
+    if (!view_bool(object, "status.ferry.pausedByUser"))
+        return;
+    human_duration(ms, ran);
+    (void)snprintf(text, sizeof text, "while it moved; %s%s",
+                   ms > 0 ? "against that it ran on the target for "
+                          : "it did not run on the target",
+                   ms > 0 ? ran : "");
+    page_fact(out, "User's pause", text);
+}
+
+static void add_forecast(struct json_object *object, struct buf *out)
+{
+    struct json_object *forecast = json_at(object, "status.ferry.forecast");
+    if (forecast == NULL)
+        return;
+    buf_add(out, "Forecast at hand-off:\n");
+    add_time(out, "total time", forecast, "totalMs");
+    add_time(out, "at least", forecast, "lowMs");
+    add_time(out, "at most", forecast, "highMs");
+    add_time(out, "downtime", forecast, "downtimeMs");
+    int64_t percent = view_i64(forecast, "convergesPercent", -1);
+    if (percent >= 0)
+        buf_addf(out, "  %-18s %lld%%\n", "chance to converge", (long long)percent);
+}
+
+static void add_final(struct json_object *object, struct buf *out)
+{
+    struct json_object *final = json_at(object, "status.ferry.final");
+    char bytes[HUMAN_TEXT_MAX];
+    if (final == NULL)
+        return;
+    buf_addf(out, "Final numbers, from the %s:\n",
+             text_equal(view_text(final, "from"), "event") ? "source's last event" : "target");
+    add_time(out, "total time", final, "totalMs");
+    add_time(out, "downtime", final, "downtimeMs");
+    add_time(out, "setup", final, "setupMs");
+    human_bytes((uint64_t)view_i64(final, "bytes", 0), bytes);
+    buf_addf(out, "  %-18s %s\n", "sent", bytes);
+    add_word(out, "passes", view_text(final, "passes"));
+}
+
+static void add_stream(struct json_object *object, struct buf *out)
+{
+    struct json_object *stream = json_at(object, "status.ferry.stream");
+    char text[PAGE_TEXT_MAX];
+    if (stream == NULL)
+        return;
+    page_fact(out, "Source address", view_text(stream, "sourceAddress"));
+    const char *port = view_text(stream, "port");
+    page_fact(out, "Target port", port);
+    (void)snprintf(text, sizeof text, "%lld-%lld, one of them",
+                   (long long)view_i64(stream, "targetPorts.min", 0),
+                   (long long)view_i64(stream, "targetPorts.max", 0));
+    if (*port == '\0' && json_at(stream, "targetPorts") != NULL)
+        page_fact(out, "Target ports", text);
+}
+
+void page_move(struct json_object *object, struct buf *out)
+{
+    add_stream(object, out);
+    page_fact(out, "Remedy", view_text(object, "status.ferry.remedy"));
+    add_userpause(object, out);
+    add_recovery(object, out);
+    add_modes(object, out);
+    add_forecast(object, out);
+    add_final(object, out);
+}

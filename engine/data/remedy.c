@@ -1,0 +1,426 @@
+/* remedy.c - see remedy.h. */
+#include "engine/data/remedy.h"
+
+#include <stdarg.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "base/text.h"
+#include "engine/data/flags.h"
+#include "engine/data/monitor.h"
+#include "engine/data/monitor_driver.h"
+#include "engine/data/observe.h"
+#include "engine/data/order.h"
+#include "engine/data/ownership.h"
+#include "engine/data/recovery.h"
+
+/* libvirt's details of the lifecycle event SUSPENDED that mean a switch-over. */
+enum { SUSPENDED_MIGRATED = 1, SUSPENDED_POSTCOPY = 7 };
+
+_Static_assert(DECISION_COUNT <= 64, "what was tried is a set of 64 bits");
+
+static bool was_tried(const struct remedy_facts *facts, enum decision remedy)
+{
+    return (facts->tried & UINT64_C(1) << remedy) != 0;
+}
+
+static enum decision say(char *out_text, enum decision decision, const char *fmt, ...)
+    __attribute__((format(printf, 3, 4)));
+static enum decision say(char *out_text, enum decision decision, const char *fmt, ...)
+{
+    va_list args;
+    va_start(args, fmt);
+    (void)vsnprintf(out_text, MONITOR_TEXT_MAX, fmt, args);
+    va_end(args);
+    return decision;
+}
+
+static double seconds(int64_t ms)
+{
+    return (double)ms / 1000;
+}
+
+/* Why the copy must not be destroyed, NULL when it may. */
+static const char *keeps_copy(const struct remedy_facts *facts)
+{
+    if (facts->has_disks)
+        return "disks move along";
+    if (facts->parallel)
+        return "with several streams that frees nobody";
+    if (facts->target_resumed)
+        return "the target let it run";
+    if (facts->postcopy_ordered)
+        return "post-copy was ordered, so the target may let it run any moment";
+    if (!facts->source_stands)
+        return "the source was not just seen standing still for the migration";
+    if (!facts->target_stands)
+        return "the target was not just seen waiting for the migration";
+    return NULL;
+}
+
+/* When it should be over. */
+static int64_t due_ms(const struct remedy_facts *facts)
+{
+    int64_t due = facts->estimate_ms + facts->estimate_ms / 4 + REMEDY_SLACK_MS;
+    if (facts->estimate_ms < 0)
+        due = REMEDY_UNKNOWN_MS;
+    return due < REMEDY_SWITCH_MS ? REMEDY_SWITCH_MS : due;
+}
+
+/* The guest stands still, and the source's monitor answers nothing: no abort, no statistics. */
+static enum decision choose_in_switch(const struct remedy_facts *facts, char *out_text)
+{
+    if (facts->stopped_ms < due_ms(facts) || facts->silent_ms < REMEDY_SWITCH_MS)
+        return say(out_text, DECISION_GOES_ON, "The switch-over takes %.1f s so far.",
+                   seconds(facts->stopped_ms));
+    bool waits = facts->since_remedy_ms >= 0 && facts->since_remedy_ms < REMEDY_SWITCH_MS;
+    if (waits)
+        return say(out_text, DECISION_STREAM_QUIET, "A remedy was ordered %.1f s ago.",
+                   seconds(facts->since_remedy_ms));
+    if (facts->source_helps && !was_tried(facts, DECISION_STREAM_KILLED))
+        return say(
+            out_text, DECISION_STREAM_KILLED,
+            "The switch-over stands still for %.1f s; the source's helper closes its socket.",
+            seconds(facts->stopped_ms));
+    const char *why_not = keeps_copy(facts);
+    if (why_not == NULL && !was_tried(facts, DECISION_STREAM_COPY_DROPPED))
+        return say(out_text, DECISION_STREAM_COPY_DROPPED,
+                   "The switch-over stands still for %.1f s and both sides wait for it; the copy "
+                   "that never ran is destroyed.",
+                   seconds(facts->stopped_ms));
+    if (was_tried(facts, DECISION_STREAM_COPY_DROPPED))
+        return say(
+            out_text, DECISION_STREAM_ABANDONED,
+            "The switch-over stands still for %.0f s. The copy at the target was destroyed, "
+            "but the source still writes into a path that takes nothing. It ends when the "
+            "path answers again, when TCP gives the stream up, or by a helper on the source.",
+            seconds(facts->stopped_ms));
+    return say(out_text, DECISION_STREAM_ABANDONED,
+               "The switch-over stands still for %.0f s; the copy at the target is not destroyed: "
+               "%s. It ends when TCP gives the stream up, or by a helper on the source.",
+               seconds(facts->stopped_ms), why_not);
+}
+
+/* The source's end of the stream is dead and the target does not know: libvirt's call waits for it,
+ * and no other can be made. */
+static enum decision choose_for_target(const struct remedy_facts *facts, char *out_text)
+{
+    bool waits = facts->since_remedy_ms >= 0 && facts->since_remedy_ms < REMEDY_AGAIN_MS;
+    if (facts->target_helps && !waits)
+        return say(out_text, DECISION_STREAM_TARGET_KILLED,
+                   "The stream is dead at the source and the target does not know it; the target's "
+                   "helper closes its end.");
+    return say(out_text, facts->target_helps ? DECISION_STREAM_QUIET : DECISION_STREAM_ABANDONED,
+               "The stream is dead at the source and the target does not know it: it is taken up "
+               "again once the target's TCP gives up, or a helper there closes its end.");
+}
+
+static enum decision choose_in_postcopy(const struct remedy_facts *facts, char *out_text)
+{
+    if (facts->quiet_ms < REMEDY_POSTCOPY_MS)
+        return say(out_text, DECISION_STREAM_QUIET, "Nothing moved in post-copy for %.1f s.",
+                   seconds(facts->quiet_ms));
+    if (facts->since_remedy_ms >= 0 && facts->since_remedy_ms < REMEDY_AGAIN_MS)
+        return say(out_text, DECISION_STREAM_QUIET, "The stream was told to end %.1f s ago.",
+                   seconds(facts->since_remedy_ms));
+    return say(out_text, DECISION_STREAM_PAUSED,
+               "Nothing moved in post-copy for %.1f s: the stream is ended, then taken up again.",
+               seconds(facts->quiet_ms));
+}
+
+/* An abort was accepted and the source goes on, but a target that does not answer holds the call.
+ */
+static bool call_hangs(const struct remedy_facts *facts)
+{
+    return facts->aborted_ms >= REMEDY_ABORT_MS && facts->silent_ms >= REMEDY_QUIET_MS &&
+           facts->source_runs && facts->target_stands && !facts->target_resumed &&
+           !facts->has_disks && !was_tried(facts, DECISION_STREAM_ABORT_DROPPED);
+}
+
+enum decision remedy_choose(const struct remedy_facts *facts, char out_text[MONITOR_TEXT_MAX])
+{
+    bool switches = facts->mode != MODE_POSTCOPY && facts->stopped_ms >= 0;
+    if (switches && !facts->tunnelled)
+        return choose_in_switch(facts, out_text);
+    bool silent = facts->stopped_ms >= REMEDY_SWITCH_MS && facts->silent_ms >= REMEDY_SWITCH_MS;
+    if (switches)
+        return say(
+            out_text, silent ? DECISION_STREAM_QUIET : DECISION_GOES_ON,
+            "The switch-over takes %.1f s so far; libvirt itself ends a tunnel that is dead.",
+            seconds(facts->stopped_ms));
+    if (facts->mode != MODE_POSTCOPY && call_hangs(facts))
+        return say(out_text, DECISION_STREAM_ABORT_DROPPED,
+                   "Ended %.1f s ago and the guest runs on, but the target keeps its copy; that is "
+                   "destroyed.",
+                   seconds(facts->aborted_ms));
+    bool half_dead = facts->mode == MODE_POSTCOPY && facts->source_failed; /* it was seen: */
+    if (half_dead && facts->silent_ms >= REMEDY_POSTCOPY_MS / 2)           /* no number is needed */
+        return choose_for_target(facts, out_text);
+    if (facts->quiet_ms < REMEDY_QUIET_MS)
+        return say(out_text, DECISION_GOES_ON, "It moves.");
+    if (facts->mode == MODE_POSTCOPY)
+        return choose_in_postcopy(facts, out_text);
+    if (!facts->has_disks || facts->quiet_ms < REMEDY_DISKS_MS)
+        return say(out_text, DECISION_STREAM_QUIET, "Nothing moved for %.1f s; the guest runs on.",
+                   seconds(facts->quiet_ms));
+    if (facts->since_remedy_ms >= 0 && facts->since_remedy_ms < REMEDY_AGAIN_MS)
+        return say(out_text, DECISION_STREAM_QUIET, "The streams were told to break %.1f s ago.",
+                   seconds(facts->since_remedy_ms));
+    return say(out_text, DECISION_STREAM_YANKED,
+               "Nothing moved for %.1f s while disks are kept alike: the streams are broken before "
+               "libvirt gives up, which would freeze the guest.",
+               seconds(facts->quiet_ms));
+}
+
+void remedy_sample(struct job *job, const struct sample *sample, struct moment now)
+{
+    bool grew = sample->stats.data_processed != job->stream.bytes;
+    if (sample->source == SAMPLE_COMPLETED || grew || job->stream.flow_ms == 0)
+        job->stream.flow_ms = now.mono_ms;
+    job->stream.bytes = sample->stats.data_processed;
+    job->stream.sampled_ms = now.mono_ms;
+}
+
+static void stopped_since(struct job_stream *stream, int64_t mono_ms, int64_t wall_ms)
+{
+    stream->stopped_ms = mono_ms;
+    stream->stopped_wall_ms = wall_ms;
+}
+
+void remedy_event(struct job *job, bool at_source, const struct hv_event *event, struct moment now)
+{
+    if (event->kind != HV_EVENT_LIFECYCLE)
+        return;
+    if (!at_source) {
+        job->stream.target_resumed = job->stream.target_resumed || event->a == HV_LIFECYCLE_RESUMED;
+        return;
+    }
+    if (event->a == HV_LIFECYCLE_SUSPENDED &&
+        (event->b == SUSPENDED_MIGRATED || event->b == SUSPENDED_POSTCOPY))
+        job->stream.switched = true;
+    if (event->a == HV_LIFECYCLE_SUSPENDED && event->b == SUSPENDED_MIGRATED)
+        stopped_since(&job->stream, now.mono_ms, now.wall_ms);
+    else if (event->a == HV_LIFECYCLE_SUSPENDED || event->a == HV_LIFECYCLE_RESUMED)
+        job->stream.stopped_ms = 0;
+}
+
+static bool stood(const struct job_side *side)
+{
+    return side->seen_ms > 0 && side->observation.presence == HV_PRESENT &&
+           side->observation.state == HV_STATE_PAUSED &&
+           side->observation.reason == HV_PAUSED_MIGRATION;
+}
+
+static bool stands(const struct job_side *side, struct moment now)
+{
+    return stood(side) && now.mono_ms - side->seen_ms <= REMEDY_FRESH_MS;
+}
+
+static bool runs(const struct job_side *side, struct moment now)
+{
+    return side->seen_ms > 0 && now.mono_ms - side->seen_ms <= REMEDY_FRESH_MS &&
+           side->observation.presence == HV_PRESENT && side->observation.state == HV_STATE_RUNNING;
+}
+
+static bool failed(const struct job_side *side, struct moment now)
+{
+    return side->seen_ms > 0 && now.mono_ms - side->seen_ms <= REMEDY_FRESH_MS &&
+           ownership_side(&side->observation) == SIDE_POSTCOPY_FAILED;
+}
+
+static int64_t estimate_ms(const struct job *job)
+{
+    if (!job->progress.has_sample || job->progress.sample.bandwidth_bps == 0)
+        return monitor_driver_estimate_ms(job); /* as an earlier process saw it */
+    return (int64_t)(job->progress.sample.stats.data_remaining * 1000 /
+                     job->progress.sample.bandwidth_bps);
+}
+
+static void gather(struct fleet *f, const struct job *job, struct moment now,
+                   struct remedy_facts *out)
+{
+    struct hv_migrate how = {0};
+    flags_fill(job, &how);
+    *out = (struct remedy_facts){
+        .mode = job->mode,
+        .has_disks = job->request.volumes_json != NULL,
+        .parallel = how.parallel_connections > 0,
+        .tunnelled = (job->call.flags & HV_MIGRATE_TUNNELLED) != 0,
+        .quiet_ms = job->stream.sampled_ms - job->stream.flow_ms,
+        .silent_ms = job->stream.flow_ms != 0 ? now.mono_ms - job->stream.flow_ms : 0,
+        .stopped_ms = job->stream.stopped_ms != 0 && !job->userpause.requested
+                          ? now.mono_ms - job->stream.stopped_ms
+                          : -1,
+        .estimate_ms = estimate_ms(job),
+        .aborted_ms = job->stream.aborted_ms != 0 ? now.mono_ms - job->stream.aborted_ms : -1,
+        .source_runs = runs(&job->resolution.source_side, now),
+        .source_stands = stands(&job->resolution.source_side, now),
+        .target_stands = stands(&job->resolution.target_side, now),
+        .target_resumed = job->stream.target_resumed,
+        .postcopy_ordered = job->stream.postcopy_ordered,
+        /* Once the call is back the stream is recovery's: a remedy would end what that resumes. */
+        .source_failed =
+            order_is_out(job, ORDER_MIGRATE) && failed(&job->resolution.source_side, now),
+        .source_helps = fleet_has_helper(f, job->source),
+        .target_helps = fleet_has_helper(f, job->target),
+        .tried = job->stream.tried,
+        .since_remedy_ms = job->stream.ordered_ms != 0 ? now.mono_ms - job->stream.ordered_ms : -1,
+    };
+}
+
+static void give(struct fleet *f, struct job *job, enum decision decision, const char *text,
+                 struct moment now, struct effects *fx)
+{
+    static const struct {
+        enum decision decision;
+        enum hv_call call;
+        enum intent_kind intent;
+        bool at_target;
+    } orders[] = {
+        {DECISION_STREAM_YANKED, HV_CALL_YANK, INTENT_YANK, false},
+        {DECISION_STREAM_COPY_DROPPED, HV_CALL_DROP_COPY, INTENT_DROP_COPY, true},
+        {DECISION_STREAM_ABORT_DROPPED, HV_CALL_DROP_COPY, INTENT_DROP_COPY, true},
+        {DECISION_STREAM_KILLED, HV_CALL_KILL_STREAM, INTENT_KILL_STREAM, false},
+        {DECISION_STREAM_TARGET_KILLED, HV_CALL_KILL_STREAM, INTENT_KILL_STREAM, true},
+        {DECISION_STREAM_PAUSED, HV_CALL_ABORT, INTENT_PAUSE_STREAM, false},
+    };
+    for (size_t i = 0; i < COUNT(orders); i++) {
+        if (orders[i].decision != decision)
+            continue;
+        const struct order_spec spec = {.effect = EFFECT_DO_TUNE,
+                                        .call = orders[i].call,
+                                        .intent = orders[i].intent,
+                                        .node = orders[i].at_target ? job->target : job->source};
+        struct effect *effect = order_give(f, job, ORDER_REMEDY, &spec, now, fx);
+        effect->of.act.postcopy = decision == DECISION_STREAM_PAUSED;
+        job->stream.tried |= UINT64_C(1) << decision;
+        job->stream.ordered_ms = now.mono_ms;
+        TEXT_SET(job->stream.remedy, text);
+        effects_event(fx, job, now.wall_ms, true, "StreamStalled", "%s", text);
+    }
+}
+
+/* Nobody else asks the two sides while a call is out. */
+static void keep_looking(struct fleet *f, struct job *job, struct moment now, struct effects *fx)
+{
+    enum { AGAIN_MS = 1000 };
+    if (!order_is_out(job, ORDER_MIGRATE))
+        return;
+    if (now.mono_ms - job->stream.looked_ms >= AGAIN_MS) {
+        job->stream.looked_ms = now.mono_ms;
+        observe_begin(f, job, now, fx);
+    }
+    if (job->queue.wake_ms > job->stream.looked_ms + AGAIN_MS)
+        job->queue.wake_ms = job->stream.looked_ms + AGAIN_MS;
+}
+
+/* A source seen standing still whose event was lost, or that went on. */
+static void read_source(struct job *job, struct moment now)
+{
+    if (job->mode == MODE_POSTCOPY || job->resolution.source_side.seen_ms == 0)
+        return;
+    if (stood(&job->resolution.source_side)) { /* an old sight of it is not one of the contrary */
+        if (job->stream.stopped_ms == 0 && stands(&job->resolution.source_side, now))
+            stopped_since(&job->stream, job->resolution.source_side.seen_ms,
+                          job->resolution.source_side.seen_wall_ms);
+    } else if (job->stream.stopped_ms != 0 &&
+               job->resolution.source_side.seen_ms > job->stream.stopped_ms &&
+               job->resolution.source_side.observation.presence == HV_PRESENT) {
+        job->stream.stopped_ms = 0;
+    }
+}
+
+/* Is there a stream? In this process's call, in one found running, or in a switch-over that nobody
+ * can be asked about. In post-copy what has no call is recovery's, but for the stream of its own.
+ */
+static bool has_stream(const struct job *job)
+{
+    if (order_is_out(job, ORDER_MIGRATE))
+        return true;
+    if (job->mode == MODE_POSTCOPY)
+        return job->recovery.state == RECOVERY_RESUMING && job->orders[ORDER_RECOVERY].id != 0;
+    enum ownership_side target = ownership_side(&job->resolution.target_side.observation);
+    bool waits = target == SIDE_MOVING || target == SIDE_ABSENT || target == SIDE_BLIND;
+    bool active = job->resolution.hv_job == JOB_SEEN_ACTIVE && !job->resolving;
+    return active || (!job->call.over && waits && stood(&job->resolution.source_side));
+}
+
+/* It was we who stood still: what was not seen then did not stand still. */
+static void forgive_absence(struct job *job, struct moment now)
+{
+    struct job_stream *stream = &job->stream;
+    bool away = stream->advanced_ms != 0 && now.mono_ms - stream->advanced_ms > REMEDY_AWAY_MS;
+    stream->advanced_ms = now.mono_ms;
+    if (away && stream->flow_ms != 0)
+        stream->flow_ms = stream->sampled_ms = now.mono_ms;
+    if (away && stream->stopped_ms != 0)
+        stopped_since(stream, now.mono_ms, now.wall_ms);
+}
+
+/* What it waits for is the stall, unless recovery or the doubt about its outcome is; and "since"
+ * tells how long. */
+static bool shows_stall(const struct job *job, bool is_news)
+{
+    bool other = job->recovery.state != RECOVERY_NONE || job->wait.pending == PENDING_UNPROVEN;
+    return !other && (is_news || job->wait.pending != PENDING_STALLED);
+}
+
+void remedy_advance(struct fleet *f, struct job *job, struct moment now, struct effects *fx)
+{
+    forgive_absence(job, now);
+    if (job->phase != PHASE_RUNNING || !has_stream(job) || !f->store_ok)
+        return;
+    read_source(job, now);
+    struct remedy_facts facts;
+    struct monitor_decision decision = {.estimate_ms = -1};
+    gather(f, job, now, &facts);
+    if (facts.silent_ms < REMEDY_QUIET_MS && facts.stopped_ms < 0) {
+        if (job->wait.pending == PENDING_STALLED) {
+            step_wait_over(job, now);
+            job->changed = true;
+        }
+        return;
+    }
+    keep_looking(f, job, now, fx);
+    decision.why = remedy_choose(&facts, decision.text);
+    decision.action = decision_action(decision.why);
+    decision.elapsed_ms = now.mono_ms - job->call.begun_ms;
+    decision.estimate_ms = facts.estimate_ms;
+    decision.remaining = job->progress.has_sample ? job->progress.sample.stats.data_remaining : 0;
+    if (decision.why == DECISION_GOES_ON)
+        return;
+    bool is_news = job->stream.last != (int)decision.why;
+    if (facts.mode == MODE_POSTCOPY && facts.source_failed && order_is_out(job, ORDER_MIGRATE))
+        recovery_held(job, decision.text, now, fx);
+    else if (shows_stall(job, is_news))
+        step_wait(job, PENDING_STALLED, now, "%s", decision.text);
+    if (is_news)
+        monitor_driver_record(job, "ladder", &decision, now, fx);
+    job->stream.last = (int)decision.why;
+    if (decision.action != MONITOR_NOTHING && job->orders[ORDER_REMEDY].id == 0)
+        give(f, job, decision.why, decision.text, now, fx);
+}
+
+void remedy_answered(struct job *job, const struct err *err, struct moment now, struct effects *fx)
+{
+    enum intent_kind kind = job->orders[ORDER_REMEDY].kind;
+    if (kind == INTENT_KILL_STREAM && err->code == ERR_NONE && job->mode != MODE_POSTCOPY)
+        job->stream.aborted_ms = now.mono_ms; /* it is over: a target that does not know is told */
+    if (err->code != ERR_NONE)
+        effects_event(fx, job, now.wall_ms, true, "RemedyFailed", "%s at %s: %.300s",
+                      intent_kind_name(kind), job->orders[ORDER_REMEDY].node, err->text);
+}
+
+enum remedy_stop remedy_how_to_stop(const struct job *job, struct moment now)
+{
+    bool disks = job->request.volumes_json != NULL && job->mode != MODE_POSTCOPY;
+    if (!disks || job->stream.flow_ms == 0)
+        return REMEDY_STOP_ABORT;
+    if (job->stream.flow_ms - job->abort.asked_ms >= REMEDY_PROOF_MS)
+        return REMEDY_STOP_ABORT;
+    int64_t quiet_ms = now.mono_ms - job->stream.flow_ms;
+    if (quiet_ms >= REMEDY_QUIET_MS ||
+        (quiet_ms >= REMEDY_PROOF_MS && now.mono_ms - job->abort.asked_ms >= REMEDY_PROOF_MS))
+        return REMEDY_STOP_YANK;
+    return REMEDY_STOP_NOT_YET;
+}

@@ -1,0 +1,138 @@
+/* fleet_incidents.c - see fleet_incidents.h. */
+#include "engine/model/fleet/fleet_incidents.h"
+
+#include <string.h>
+
+#include "base/text.h"
+
+/* What a verdict calls for; INCIDENT_KINDS: nothing. What somebody asked for, did to his own guest
+ * or said himself is no incident; that a wait was not worth waiting for is nobody's wish. */
+static enum incident_kind kind_of(const struct verdict_rows *judged)
+{
+    enum outcome outcome = outcome_from_name(judged->verdict.outcome);
+    enum guest_at guest_at = guest_at_from_name(judged->verdict.guest_at);
+    enum trigger ended_by = trigger_from_name(judged->about.ended_by);
+    bool told = ended_by == TRIGGER_OVERRIDE_ON_TARGET || ended_by == TRIGGER_OVERRIDE_OTHERWISE;
+    bool is_nobodys = strcmp(judged->verdict.plane, "none") == 0;
+    if (outcome == OUTCOME_IRRECOVERABLE)
+        return INCIDENT_IRRECOVERABLE;
+    if (told)
+        return INCIDENT_KINDS;
+    if (outcome == OUTCOME_SUCCEEDED)
+        return guest_at == GUEST_AT_CRASHED ? INCIDENT_DOWN : INCIDENT_KINDS;
+    if (is_nobodys && ended_by != TRIGGER_WAITED_TOO_LONG)
+        return INCIDENT_KINDS;
+    if (outcome == OUTCOME_LOST)
+        return INCIDENT_LOST;
+    if (guest_at == GUEST_AT_STOPPED)
+        return INCIDENT_DOWN;
+    return guest_at == GUEST_AT_UNKNOWN && judged->about.handed_off ? INCIDENT_UNKNOWN
+                                                                    : INCIDENT_ORDINARY;
+}
+
+/* Where to look first: the half that is left, or the node the guest was to leave. */
+static const char *node_of(const struct verdict_rows *judged)
+{
+    enum guest_at guest_at = guest_at_from_name(judged->verdict.guest_at);
+    bool there =
+        guest_at == GUEST_AT_TARGET || guest_at == GUEST_AT_CRASHED || guest_at == GUEST_AT_BROKEN;
+    return there ? judged->about.target : judged->about.source;
+}
+
+static void open_judged(struct fleet *f, const struct verdict_rows *judged, enum incident_kind kind,
+                        int64_t now_ms)
+{
+    const struct verdict_subject *about = &judged->about;
+    struct incident incident = {
+        .kind = kind, .opened_ms = now_ms, .ended_ms = judged->verdict.at_ms};
+    TEXT_SET(incident.uid, judged->verdict.job_uid);
+    TEXT_SET(incident.ns, about->ns);
+    TEXT_SET(incident.guest, about->guest);
+    TEXT_SET(incident.migration, about->migration);
+    TEXT_SET(incident.node, node_of(judged));
+    TEXT_SET(incident.source, about->source);
+    TEXT_SET(incident.target, about->target);
+    TEXT_SET(incident.guest_at, judged->verdict.guest_at);
+    TEXT_SET(incident.plane, judged->verdict.plane);
+    TEXT_SET(incident.cause, judged->verdict.cause);
+    (void)incidents_open(&f->incidents, &incident);
+}
+
+void incidents_judged(struct fleet *f, const struct verdict_rows *judged, int64_t now_ms)
+{
+    uint64_t before = f->incidents.version;
+    if (outcome_from_name(judged->verdict.outcome) == OUTCOME_SUCCEEDED)
+        incidents_guest_moved(&f->incidents, judged->about.ns, judged->about.guest,
+                              judged->verdict.at_ms, now_ms);
+    enum incident_kind kind = kind_of(judged);
+    int64_t age_ms = now_ms - judged->verdict.at_ms;
+    if (kind != INCIDENT_KINDS &&
+        age_ms < (incident_lasts(kind) ? INCIDENT_NEWS_MS : INCIDENT_AGE_MS))
+        open_judged(f, judged, kind, now_ms);
+    if (f->incidents.version != before)
+        (void)fleet_touch(f);
+}
+
+/* About a job that nobody judged: the analyser is asked when it is over. */
+static void open_unjudged(struct fleet *f, const struct job *job, enum incident_kind kind,
+                          enum guest_at guest_at, const char *plane, int64_t now_ms)
+{
+    struct incident incident = {.kind = kind, .opened_ms = now_ms, .ended_ms = now_ms};
+    TEXT_SET(incident.uid, job->uid);
+    TEXT_SET(incident.ns, job->ns);
+    TEXT_SET(incident.guest, job->guest_name);
+    TEXT_SET(incident.migration, job->name);
+    TEXT_SET(incident.node, job->source);
+    TEXT_SET(incident.source, job->source);
+    TEXT_SET(incident.target, job->target);
+    TEXT_SET(incident.guest_at, guest_at_name(guest_at));
+    TEXT_SET(incident.plane, plane);
+    TEXT_SET(incident.cause, "unjudged");
+    (void)incidents_open(&f->incidents, &incident);
+    (void)fleet_touch(f);
+}
+
+void incidents_split(struct fleet *f, const struct job *job, int64_t now_ms)
+{
+    open_unjudged(f, job, INCIDENT_SPLIT, GUEST_AT_SPLIT, "data", now_ms);
+}
+
+void incidents_internal(struct fleet *f, const struct job *job, int64_t now_ms)
+{
+    open_unjudged(f, job, INCIDENT_INTERNAL, job->resolution.guest_at, "control", now_ms);
+}
+
+void incidents_one_copy(struct fleet *f, const char *job_uid, int64_t now_ms)
+{
+    for (size_t i = 0; i < f->incidents.n; i++) {
+        const struct incident *incident = &f->incidents.list[i];
+        if (incident->kind != INCIDENT_SPLIT || incident->end != INCIDENT_END_NONE ||
+            strcmp(incident->uid, job_uid) != 0)
+            continue;
+        (void)incidents_close(&f->incidents, job_uid, INCIDENT_END_SETTLED, "ferry", now_ms);
+        (void)fleet_touch(f);
+        return;
+    }
+}
+
+bool incidents_said(struct fleet *f, const struct resolve_request *request, int64_t now_ms,
+                    struct err *err)
+{
+    enum incident_end end =
+        request->kind == RESOLVE_ACKNOWLEDGE ? INCIDENT_END_ACKNOWLEDGED : INCIDENT_END_RESOLVED;
+    const struct incident *incident = incidents_find(&f->incidents, request->ns, request->name);
+    if (incident == NULL)
+        return err_set(err, ERR_NOT_FOUND, "no incident of migration \"%s\" is open",
+                       request->name);
+    (void)incidents_close(&f->incidents, incident->uid, end, request->requester, now_ms);
+    (void)fleet_touch(f);
+    return true;
+}
+
+void incidents_tick(struct fleet *f, int64_t now_ms)
+{
+    uint64_t before = f->incidents.version;
+    incidents_age(&f->incidents, now_ms);
+    if (f->incidents.version != before)
+        (void)fleet_touch(f);
+}

@@ -1,0 +1,27 @@
+/* forecast_run.h - one scenario of a forecast, gone through pass by pass. Shared by forecast.c and
+ * its test; nobody else includes it. */
+#ifndef ENGINE_MODEL_FORECAST_FORECAST_RUN_H
+#define ENGINE_MODEL_FORECAST_FORECAST_RUN_H
+
+#include "engine/model/forecast/forecast.h"
+
+struct scenario {
+    double weight;
+    double bandwidth, postcopy_bandwidth; /* bytes per second */
+    double faster;                        /* writes so many times as fast while it is moved */
+    double bend;  /* 0: no more than was measured .. 1: as much as it can be */
+    double burst; /* so many times as fast within the first window, if that looks full */
+    double used;  /* part of its memory that must be sent */
+};
+struct ending {
+    enum forecast_end end;
+    double total_ms, downtime_ms; /* without what every call takes besides */
+    double weight;
+};
+
+double scenario_dirtied(const struct dirty_curve *curve, const struct scenario *s, double seconds,
+                        double bound);
+void scenario_run(const struct forecast_input *in, const struct scenario *s,
+                  struct ending *out_ending);
+
+#endif

@@ -1,0 +1,52 @@
+/* decision.c - see decision.h. */
+#include "engine/model/job/decision.h"
+
+#include <assert.h>
+
+#include "base/text.h"
+
+const char *monitor_action_name(enum monitor_action action)
+{
+    static const char *const names[] = {
+#define ACTION(id, name, help) [MONITOR_##id] = name,
+#include "engine/model/job/decision.def"
+#undef ACTION
+    };
+    assert(action < MONITOR_ACTION_COUNT);
+    return names[action];
+}
+
+static const struct {
+    const char *name, *help;
+    enum monitor_action action;
+} rows[DECISION_COUNT] = {
+#define DECISION(id, name, action, help) [DECISION_##id] = {name, help, MONITOR_##action},
+#include "engine/model/job/decision.def"
+#undef DECISION
+};
+
+const char *decision_name(enum decision decision)
+{
+    assert(decision < DECISION_COUNT);
+    return rows[decision].name;
+}
+
+const char *decision_help(enum decision decision)
+{
+    assert(decision < DECISION_COUNT);
+    return rows[decision].help;
+}
+
+enum monitor_action decision_action(enum decision decision)
+{
+    assert(decision < DECISION_COUNT);
+    return rows[decision].action;
+}
+
+enum decision decision_from_name(const char *name)
+{
+    enum decision decision = 0;
+    while (decision < DECISION_COUNT && !text_equal(rows[decision].name, name))
+        decision++;
+    return decision;
+}

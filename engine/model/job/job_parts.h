@@ -1,0 +1,72 @@
+/* job_parts.h - sizes and small records of which the parts of a job are made: job_control.h,
+ * job_data.h.
+ */
+#ifndef ENGINE_MODEL_JOB_JOB_PARTS_H
+#define ENGINE_MODEL_JOB_JOB_PARTS_H
+
+#include "engine/model/job/intent_kind.h"
+#include "engine/model/job/phase.h"
+#include "hypervisor/types.h"
+
+enum {
+    JOB_UID_MAX = 37,
+    JOB_NAME_MAX = 254, /* Kubernetes object names, with terminator */
+    JOB_WHO_MAX = 64,
+    JOB_REASON_MAX = 512,
+    JOB_NOTE_MAX = 160,
+    JOB_FROM_MAX = 8,
+    JOB_MODES_MAX = 8,
+};
+
+/* Both clocks at one moment. */
+struct moment {
+    int64_t mono_ms, wall_ms;
+};
+
+/* What was last seen of the guest on one side, and whether a question is out. */
+struct job_side {
+    struct hv_observation observation;
+    int64_t seen_wall_ms; /* 0: never */
+    int64_t seen_ms;      /* the same moment, monotonic */
+    uint64_t query_id;    /* question out, 0: none */
+    int64_t asked_ms;     /* when; an answer that got lost is not awaited for ever */
+    uint64_t round;       /* round of looks that this answer belongs to */
+};
+
+enum order {
+#define ORDER(id, answered, late, help) ORDER_##id,
+#include "engine/model/order.def"
+#undef ORDER
+    ORDER_COUNT
+};
+
+/* An order about the guest, with its intent. */
+struct job_order {
+    uint64_t id;           /* 0: it is not out */
+    int64_t seq, asked_ms; /* wall */
+    enum intent_kind kind;
+    char node[HV_HOST_MAX], argument[32];
+};
+/* One that an earlier process did not live to see answered. */
+struct job_left {
+    struct job_order order;
+    char unknown[INTENT_NAME_MAX]; /* INTENT_COUNT: its name as another version stored it */
+};
+
+struct job_mode { /* one change of mode */
+    enum mode mode;
+    int64_t wall_ms;
+    char cause[48];
+};
+struct job_step { /* one change of phase */
+    enum phase phase;
+    int64_t wall_ms;
+};
+struct job_history {
+    struct job_step steps[PHASE_COUNT];
+    unsigned n_steps;
+    struct job_mode modes[JOB_MODES_MAX]; /* oldest first; the store keeps all */
+    unsigned n_modes;
+};
+
+#endif

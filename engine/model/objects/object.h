@@ -1,0 +1,40 @@
+/* object.h - a document that people write (object.def): its text, and what its kind makes of it. */
+#ifndef ENGINE_MODEL_OBJECTS_OBJECT_H
+#define ENGINE_MODEL_OBJECTS_OBJECT_H
+
+#include "engine/model/job/job.h"
+#include "engine/model/objects/object_kind.h"
+
+enum { OBJECT_SPEC_MAX = 256 * 1024, OBJECTS_MAX = 100000 };
+
+struct object {
+    enum object_kind kind;
+    char uid[JOB_UID_MAX], ns[HV_HOST_MAX], name[JOB_NAME_MAX], requester[JOB_WHO_MAX];
+    char *spec_json;     /* owned; what was asked for */
+    char *metadata_json; /* owned or NULL: {"labels":{},"annotations":{}} */
+    char *status_json;   /* owned or NULL: what came of it */
+    int64_t created_ms;
+    uint64_t version;
+    bool removed;          /* stored as such with the next commit, then forgotten */
+    struct policy *policy; /* POLICY */
+    struct quota *quota;   /* QUOTA */
+    struct drain *drain;   /* DRAIN */
+    struct object *next_changed;
+    bool changed; /* must be stored */
+    bool stored;  /* a row of it is on disk */
+    char key[HV_HOST_MAX + JOB_NAME_MAX + 32];
+    struct object *prev, *next;           /* of its kind, by creation */
+    struct object *prev_here, *next_here; /* QUOTA: of its namespace, by creation */
+    UT_hash_handle hh;
+};
+
+void object_free(struct object *object); /* NULL is fine */
+
+#define OBJECT_OURS "ferry:evacuation" /* requester of a document that nobody but Ferry wanted */
+struct json_object;
+/* A document's part as JSON; an empty object when there is none or it cannot be read. */
+struct json_object *object_read_part(const char *json);
+/* Replaces the text, which stays as it was without memory. */
+bool object_write_part(struct json_object *value, char **text);
+
+#endif

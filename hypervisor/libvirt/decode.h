@@ -1,0 +1,62 @@
+/* words.h - between libvirt's words and ours: flags, typed parameters, XML, QEMU's JSON. All of it
+ * is pure, asks no host and is tested without one.
+ */
+#ifndef HYPERVISOR_LIBVIRT_DECODE_H
+#define HYPERVISOR_LIBVIRT_DECODE_H
+
+#include <libvirt/libvirt.h>
+#include <libvirt/virterror.h>
+
+#include "hypervisor/types.h"
+#include "hypervisor/volume.h"
+
+/* migrate_params.c: flags and parameters of a migration, but for what depends on the guest's
+ * definition. Needs virInitialize(). */
+struct migrate_params {
+    unsigned flags;
+    virTypedParameterPtr items;
+    int n, capacity;
+    bool failed; /* something could not be added */
+};
+struct migrate_params libvirt_migrate_params(const struct hv_migrate *how,
+                                             const struct hv_host *target);
+void libvirt_migrate_params_text(struct migrate_params *params, const char *name, const char *text);
+void libvirt_migrate_params_fini(struct migrate_params *params);
+
+/* rescue.c: from QEMU's answer to query-yank the order that breaks a migration's streams,
+ * malloc'ed; NULL with err: there are none. */
+char *libvirt_yank_order(const char *instances, struct err *err);
+bool libvirt_monitor_obeyed(const char *text, struct err *err);
+
+/* dirty.c: bytes a second; false: not measured (yet). */
+bool libvirt_dirty_decode(const virTypedParameter *params, int n, uint64_t *out_bps);
+
+/* destination.c: the definition with those disks elsewhere, malloc'ed; NULL with err. live: a disk
+ * that is not there is an error, and parts of destinations are named. */
+char *libvirt_destination(const char *xml, const struct hv_volume *volumes, size_t n, bool live,
+                          struct err *err);
+
+/* plug.c: the definition with interfaces of networks and bridges plugged as in the stored one, by
+ * their address, malloc'ed; NULL with err. */
+char *libvirt_plugged(const char *xml, const char *stored_xml, struct err *err);
+
+/* stats.c */
+void libvirt_stats_decode(const virTypedParameter *params, int n, struct hv_job_stats *out_stats);
+
+/* metadata.c: Ferry's element in a guest's definition, and facts in a host's capabilities. */
+/* xml may be NULL: no such element. The texts are malloc'ed JSON objects, NULL when empty. */
+void libvirt_metadata_decode(const char *xml, char *out_ns, char **out_labels, char **out_settings);
+/* capabilities.c: machine types and huge pages; what is not in the XML stays not known. */
+void libvirt_capabilities_decode(const char *xml, struct hv_capabilities *capabilities);
+bool libvirt_capabilities_pool_path(const char *xml, char *out_path, size_t bytes);
+bool libvirt_capabilities_link(const char *xml, struct hv_bridge *out_link);
+void libvirt_metadata_host(const char *capabilities, struct hv_facts *facts);
+
+/* definition.c: what of a guest's definition its CPU depends on; NULL: not said. Owned. */
+struct definition {
+    char *cpu, *emulator, *arch, *machine, *virt_type;
+};
+bool libvirt_definition_decode(const char *xml, struct definition *out_definition);
+void libvirt_definition_fini(struct definition *definition);
+
+#endif

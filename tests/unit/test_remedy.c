@@ -1,0 +1,315 @@
+/* test_remedy.c - remedies for a stream that stands still: which one, when, and which never. */
+#include "tests/test.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/text.h"
+#include "engine/data/remedy.h"
+#include "tests/core_move.h"
+#include "tests/core_restart.h"
+
+/* ---- the choice by itself ---- */
+
+#define BIT(id) (1U << DECISION_STREAM_##id)
+#define QUIET_(ms, ...)                                                              \
+    {                                                                                \
+        .mode = MODE_PRECOPY, .quiet_ms = (ms), .stopped_ms = -1, .estimate_ms = -1, \
+        .since_remedy_ms = -1, __VA_ARGS__                                           \
+    }
+#define QUIET(ms, ...) QUIET_(ms, .tried = 0, __VA_ARGS__)
+#define SWITCH(ms, ...)                                                                 \
+    {                                                                                   \
+        .mode = MODE_PRECOPY, .quiet_ms = (ms), .stopped_ms = (ms), .estimate_ms = 100, \
+        .since_remedy_ms = -1, __VA_ARGS__                                              \
+    }
+#define BOTH .source_stands = true, .target_stands = true
+
+static const struct {
+    const char *what;
+    struct remedy_facts facts;
+    enum decision is;
+} rows[] = {
+    /* Pre-copy without disks: an abort is right, and the monitor's business. */
+    {"it moves", QUIET(1900, .has_disks = false), DECISION_GOES_ON},
+    {"pre-copy, quiet", QUIET(2000, .has_disks = false), DECISION_STREAM_QUIET},
+    {"pre-copy, quiet for an hour", QUIET(3600000, .has_disks = false), DECISION_STREAM_QUIET},
+    {"pre-copy, a helper is not asked", QUIET(60000, .source_helps = true), DECISION_STREAM_QUIET},
+    /* With disks: the streams break before anybody cancels a mirror. */
+    {"disks, not long enough", QUIET(3900, .has_disks = true), DECISION_STREAM_QUIET},
+    {"disks", QUIET(4000, .has_disks = true), DECISION_STREAM_YANKED},
+    {"disks, just yanked",
+     {.mode = MODE_PRECOPY,
+      .quiet_ms = 9000,
+      .stopped_ms = -1,
+      .has_disks = true,
+      .since_remedy_ms = 9900},
+     DECISION_STREAM_QUIET},
+    {"disks, yanked, nothing came of it",
+     {.mode = MODE_PRECOPY,
+      .quiet_ms = 15000,
+      .stopped_ms = -1,
+      .has_disks = true,
+      .tried = BIT(YANKED),
+      .since_remedy_ms = 10000},
+     DECISION_STREAM_YANKED},
+    {"paused to finish, disks",
+     {.mode = MODE_PAUSED,
+      .quiet_ms = 4000,
+      .stopped_ms = -1,
+      .has_disks = true,
+      .since_remedy_ms = -1},
+     DECISION_STREAM_YANKED},
+    /* Switch-over. */
+    {"switch-over, short", SWITCH(3900, BOTH), DECISION_GOES_ON},
+    {"switch-over", SWITCH(4000, BOTH), DECISION_STREAM_COPY_DROPPED},
+    {"switch-over that may take long",
+     {.mode = MODE_PRECOPY, .stopped_ms = 8900, .estimate_ms = 6000, .since_remedy_ms = -1, BOTH},
+     DECISION_GOES_ON},
+    {"switch-over that took too long",
+     {.mode = MODE_PRECOPY, .stopped_ms = 9000, .estimate_ms = 6000, .since_remedy_ms = -1, BOTH},
+     DECISION_STREAM_COPY_DROPPED},
+    {"a helper comes first", SWITCH(4000, BOTH, .source_helps = true), DECISION_STREAM_KILLED},
+    {"a helper needs nobody standing", SWITCH(4000, .source_helps = true), DECISION_STREAM_KILLED},
+    {"a helper with several streams", SWITCH(4000, .source_helps = true, .parallel = true),
+     DECISION_STREAM_KILLED},
+    {"a helper with disks", SWITCH(4000, .source_helps = true, .has_disks = true),
+     DECISION_STREAM_KILLED},
+    {"the helper was just asked",
+     {.mode = MODE_PRECOPY,
+      .stopped_ms = 7000,
+      BOTH,
+      .source_helps = true,
+      .tried = BIT(KILLED),
+      .since_remedy_ms = 3900},
+     DECISION_STREAM_QUIET},
+    {"the helper freed nobody",
+     {.mode = MODE_PRECOPY,
+      .stopped_ms = 9000,
+      BOTH,
+      .source_helps = true,
+      .tried = BIT(KILLED),
+      .since_remedy_ms = 4000},
+     DECISION_STREAM_COPY_DROPPED},
+    {"nothing is left",
+     {.mode = MODE_PRECOPY,
+      .stopped_ms = 90000,
+      BOTH,
+      .source_helps = true,
+      .tried = BIT(KILLED) | BIT(COPY_DROPPED),
+      .since_remedy_ms = 80000},
+     DECISION_STREAM_ABANDONED},
+    {"several streams", SWITCH(60000, BOTH, .parallel = true), DECISION_STREAM_ABANDONED},
+    {"disks move along", SWITCH(60000, BOTH, .has_disks = true), DECISION_STREAM_ABANDONED},
+    {"the target let it run", SWITCH(60000, BOTH, .target_resumed = true),
+     DECISION_STREAM_ABANDONED},
+    {"the source was not seen", SWITCH(60000, .target_stands = true), DECISION_STREAM_ABANDONED},
+    {"the target was not seen", SWITCH(60000, .source_stands = true), DECISION_STREAM_ABANDONED},
+    /* libvirt says the same of a guest whose user paused it. */
+    {"paused by its user, and it moves",
+     {.mode = MODE_PRECOPY, .stopped_ms = 60000, .silent_ms = 400, .since_remedy_ms = -1, BOTH},
+     DECISION_GOES_ON},
+    {"post-copy was ordered", SWITCH(60000, BOTH, .postcopy_ordered = true),
+     DECISION_STREAM_ABANDONED},
+    /* A target that does not answer holds the call of a migration that was aborted. */
+    {"aborted, the call will come",
+     {.mode = MODE_PRECOPY,
+      .stopped_ms = -1,
+      .silent_ms = 4900,
+      .aborted_ms = 4900,
+      .source_runs = true,
+      .target_stands = true,
+      .since_remedy_ms = -1},
+     DECISION_GOES_ON},
+    {"aborted, the call hangs",
+     {.mode = MODE_PRECOPY,
+      .stopped_ms = -1,
+      .silent_ms = 5000,
+      .aborted_ms = 5000,
+      .source_runs = true,
+      .target_stands = true,
+      .since_remedy_ms = -1},
+     DECISION_STREAM_ABORT_DROPPED},
+    {"aborted, the source was not seen running",
+     {.mode = MODE_PRECOPY,
+      .stopped_ms = -1,
+      .silent_ms = 5000,
+      .quiet_ms = 5000,
+      .aborted_ms = 5000,
+      .target_stands = true,
+      .since_remedy_ms = -1},
+     DECISION_STREAM_QUIET},
+    /* libvirt's own keepalive ends a tunnel. */
+    {"a tunnel in the switch-over", SWITCH(60000, BOTH, .tunnelled = true), DECISION_STREAM_QUIET},
+    {"a tunnel with a helper", SWITCH(60000, .tunnelled = true, .source_helps = true),
+     DECISION_STREAM_QUIET},
+    /* Post-copy: there is no way back, but another stream can take over. */
+    {"post-copy, short",
+     {.mode = MODE_POSTCOPY, .quiet_ms = 9900, .stopped_ms = -1, .since_remedy_ms = -1},
+     DECISION_STREAM_QUIET},
+    {"post-copy",
+     {.mode = MODE_POSTCOPY, .quiet_ms = 10000, .stopped_ms = -1, .since_remedy_ms = -1},
+     DECISION_STREAM_PAUSED},
+    {"post-copy, just paused",
+     {.mode = MODE_POSTCOPY, .quiet_ms = 19000, .stopped_ms = -1, .since_remedy_ms = 9000},
+     DECISION_STREAM_QUIET},
+    {"post-copy, dead at the source only",
+     {.mode = MODE_POSTCOPY,
+      .silent_ms = 5000,
+      .stopped_ms = -1,
+      .source_failed = true,
+      .target_helps = true,
+      .since_remedy_ms = -1},
+     DECISION_STREAM_TARGET_KILLED},
+    {"post-copy, dead at the source only, nobody helps",
+     {.mode = MODE_POSTCOPY,
+      .silent_ms = 5000,
+      .stopped_ms = -1,
+      .source_failed = true,
+      .source_helps = true,
+      .since_remedy_ms = -1},
+     DECISION_STREAM_ABANDONED},
+    {"post-copy, the source stands of course",
+     {.mode = MODE_POSTCOPY, .quiet_ms = 100, .stopped_ms = 60000, .since_remedy_ms = -1, BOTH},
+     DECISION_GOES_ON},
+};
+
+static void each_stall_has_its_remedy(void **state)
+{
+    (void)state;
+    for (size_t i = 0; i < COUNT(rows); i++) {
+        char text[MONITOR_TEXT_MAX] = "";
+        struct remedy_facts facts = rows[i].facts;
+        if (facts.silent_ms == 0)
+            facts.silent_ms = facts.quiet_ms > facts.stopped_ms ? facts.quiet_ms : facts.stopped_ms;
+        enum decision is = remedy_choose(&facts, text);
+        if (is != rows[i].is)
+            fail_msg("%s: %s, not %s (%s)", rows[i].what, decision_name(is),
+                     decision_name(rows[i].is), text);
+    }
+}
+
+/* What no facts whatever may lead to. */
+static const char *broken_law(const struct remedy_facts *f, enum decision is, const char *text)
+{
+    enum monitor_action action = decision_action(is);
+    bool switching = f->stopped_ms >= 0 && f->mode != MODE_POSTCOPY;
+    bool limited = is != DECISION_STREAM_ABORT_DROPPED; /* one that comes once has no other */
+    int64_t limit_ms = switching ? REMEDY_SWITCH_MS : REMEDY_AGAIN_MS;
+    if (text[0] == '\0')
+        return "it says nothing";
+    if (action == MONITOR_NOTHING)
+        return NULL;
+    if (action == MONITOR_RETIRED)
+        return "no version decides that any more";
+    if (action == MONITOR_ABORT || action == MONITOR_POSTCOPY || action == MONITOR_PAUSE)
+        return "that is no remedy";
+    if (switching && f->tunnelled)
+        return "a tunnel ends by itself";
+    if (limited && f->since_remedy_ms >= 0 && f->since_remedy_ms < limit_ms)
+        return "too soon after the last one";
+    bool aborted = is == DECISION_STREAM_ABORT_DROPPED;
+    bool seen_dead = is == DECISION_STREAM_TARGET_KILLED;
+    if (!switching && !aborted && !seen_dead && f->quiet_ms < REMEDY_DISKS_MS)
+        return "it may still move";
+    if (f->silent_ms < REMEDY_QUIET_MS)
+        return "it moved just now";
+    if (switching && (f->stopped_ms < REMEDY_SWITCH_MS || f->silent_ms < REMEDY_SWITCH_MS))
+        return "the switch-over may still end";
+    if (action == MONITOR_DROP_COPY && !f->target_stands)
+        return "a copy dropped without having just seen it stand";
+    if (action == MONITOR_DROP_COPY && !(aborted ? f->source_runs : f->source_stands))
+        return "a copy dropped without having just seen the guest";
+    if (aborted && f->aborted_ms < REMEDY_ABORT_MS)
+        return "nobody aborted it";
+    if (action == MONITOR_DROP_COPY &&
+        (f->has_disks || f->target_resumed || f->mode == MODE_POSTCOPY))
+        return "a copy dropped that may be the guest, or for nothing";
+    if (is == DECISION_STREAM_COPY_DROPPED && (f->parallel || f->postcopy_ordered || !switching))
+        return "a copy dropped that may run any moment, or for nothing";
+    bool at_target = is == DECISION_STREAM_TARGET_KILLED;
+    if (action == MONITOR_KILL_STREAM && !at_target && !switching)
+        return "only for a switch-over";
+    if (at_target && (f->mode != MODE_POSTCOPY || !f->source_failed || !f->target_helps))
+        return "nobody knows that it is dead, or nobody helps";
+    bool once = action == MONITOR_DROP_COPY || is == DECISION_STREAM_KILLED;
+    if (once && (f->tried & 1U << is))
+        return "once is enough";
+    if (is == DECISION_STREAM_KILLED && !f->source_helps)
+        return "there is no helper";
+    if (action == MONITOR_YANK && (!f->has_disks || switching || f->mode == MODE_POSTCOPY))
+        return "a yank frees nobody here";
+    if (action == MONITOR_PAUSE_STREAM && f->mode != MODE_POSTCOPY)
+        return "that is for post-copy";
+    return NULL;
+}
+
+/* Every FIRST-th, FIRST + STEP-th, ... combination of times, with the facts in F as they are. */
+static void check_laws(struct remedy_facts *f, size_t first, size_t step)
+{
+    static const int64_t quiets[] = {0, 2000, 4000, 9999, 60000}, stops[] = {-1, 3999, 4000, 60000};
+    static const int64_t sinces[] = {-1, 3999, 4000, 10000};
+    static const unsigned tried[] = {0, BIT(KILLED) | BIT(YANKED), BIT(COPY_DROPPED) | BIT(KILLED),
+                                     ~0U};
+    size_t all = COUNT(quiets) * COUNT(stops) * COUNT(sinces) * COUNT(tried) * 2;
+    for (size_t i = first; i < all; i += step) {
+        size_t n = i;
+        char text[MONITOR_TEXT_MAX] = "";
+        f->quiet_ms = quiets[n % COUNT(quiets)];
+        n /= COUNT(quiets);
+        f->stopped_ms = stops[n % COUNT(stops)];
+        n /= COUNT(stops);
+        f->since_remedy_ms = sinces[n % COUNT(sinces)];
+        n /= COUNT(sinces);
+        f->tried = tried[n % COUNT(tried)];
+        f->estimate_ms = n / COUNT(tried) != 0 ? -1 : 500;
+        f->silent_ms = n / COUNT(tried) != 0 && f->quiet_ms < 4000 ? 4000 : f->quiet_ms;
+        enum decision is = remedy_choose(f, text);
+        const char *law = broken_law(f, is, text);
+        if (law != NULL)
+            fail_msg("%s: mode %s, disks %d parallel %d tunnelled %d stands %d %d resumed %d "
+                     "helps %d quiet %lld stopped %lld since %lld: %s",
+                     law, mode_name(f->mode), f->has_disks, f->parallel, f->tunnelled,
+                     f->source_stands, f->target_stands, f->target_resumed, f->source_helps,
+                     (long long)f->quiet_ms, (long long)f->stopped_ms,
+                     (long long)f->since_remedy_ms, text);
+    }
+}
+
+/* One bit for each fact, so that every fact is tried with and without every other; but a source
+ * does not stand and run at once. With each set of facts every 11th combination of times;
+ * FERRY_TEST_FULL: all of them. */
+static void no_facts_lead_to_a_remedy_that_could_harm(void **state)
+{
+    (void)state;
+    size_t step = getenv("FERRY_TEST_FULL") != NULL ? 1 : 11;
+    for (unsigned bits = 0; bits < 1U << 12; bits++)
+        for (enum mode mode = MODE_NONE; mode < MODE_COUNT; mode++) {
+            struct remedy_facts f = {
+                .mode = mode,
+                .has_disks = (bits & 1U << 0) != 0,
+                .parallel = (bits & 1U << 1) != 0,
+                .tunnelled = (bits & 1U << 2) != 0,
+                .source_stands = (bits & 1U << 3) != 0,
+                .target_stands = (bits & 1U << 4) != 0,
+                .target_resumed = (bits & 1U << 5) != 0,
+                .source_helps = (bits & 1U << 6) != 0,
+                .target_helps = (bits & 1U << 7) != 0,
+                .postcopy_ordered = (bits & 1U << 8) != 0,
+                .source_failed = (bits & 1U << 9) != 0,
+                .source_runs = (bits & 1U << 10) != 0,
+                .aborted_ms = (bits & 1U << 11) != 0 ? REMEDY_ABORT_MS : -1,
+            };
+            if (!f.source_stands || !f.source_runs)
+                check_laws(&f, (bits + mode) % step, step);
+        }
+}
+
+TEST_FILE(test_remedy)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(each_stall_has_its_remedy),
+        cmocka_unit_test(no_facts_lead_to_a_remedy_that_could_harm),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
