@@ -126,7 +126,7 @@ static int print_json(const struct archive *archive, const struct replay *r, con
         json_add_i64(answer, "stored", (int64_t)r->n_stored);
     } else
         json_add_text(answer, "end", ends[r->end]);
-    json_add_i64(answer, "looks", (int64_t)r->n_monitor_inputs);
+    json_add_i64(answer, "inputs", (int64_t)r->n_monitor_inputs);
     json_add_i64(answer, "seenMs", r->seen_ms);
     json_add_text(answer, "conclusion", text);
     struct json_object *lines = json_add_array(answer, "decisions");

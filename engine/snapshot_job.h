@@ -7,9 +7,9 @@
 
 #include "collector/sample.h"
 #include "engine/model/fleet/rejection.h"
+#include "engine/model/job/job_control.h"
+#include "engine/model/job/job_data.h"
 #include "engine/model/job/verdict_rows.h"
-#include "engine/model/job_control.h"
-#include "engine/model/job_data.h"
 #include "engine/snapshot_guest.h"
 
 struct snapshot_observation { /* what was last seen of the guest on one side */

@@ -84,7 +84,7 @@ static int drop_job(sqlite3 *db, const char *uid)
     static const char *const statements[] = {
         "DELETE FROM transitions WHERE job_uid = ?1",
         "DELETE FROM intents WHERE job_uid = ?1",
-        "DELETE FROM sightings WHERE job_uid = ?1",
+        "DELETE FROM observations WHERE job_uid = ?1",
         "DELETE FROM errors WHERE job_uid = ?1",
         "DELETE FROM modes WHERE job_uid = ?1",
         "DELETE FROM decisions WHERE job_uid = ?1",
@@ -152,10 +152,12 @@ static int next_trace(sqlite3 *db, const char *after, struct trace *out)
     int rc = sqlite3_prepare_v2(
         db,
         "SELECT t.uid, max(coalesce((SELECT at_ms FROM samples WHERE job_uid = t.uid"
-        " ORDER BY seq DESC LIMIT 1), 0), coalesce((SELECT at_ms FROM looks WHERE job_uid = t.uid"
-        " ORDER BY seq DESC LIMIT 1), 0)), EXISTS (SELECT 1 FROM looks WHERE job_uid = t.uid)"
+        " ORDER BY seq DESC LIMIT 1), 0), coalesce((SELECT at_ms FROM monitor_inputs WHERE job_uid "
+        "= t.uid"
+        " ORDER BY seq DESC LIMIT 1), 0)), EXISTS (SELECT 1 FROM monitor_inputs WHERE job_uid = "
+        "t.uid)"
         " FROM (SELECT min(uid) AS uid FROM (SELECT min(job_uid) AS uid FROM samples WHERE job_uid"
-        " > ?1 UNION ALL SELECT min(job_uid) FROM looks WHERE job_uid > ?1)) AS t"
+        " > ?1 UNION ALL SELECT min(job_uid) FROM monitor_inputs WHERE job_uid > ?1)) AS t"
         " WHERE t.uid IS NOT NULL",
         -1, &stmt, NULL);
     if (rc == SQLITE_OK)
@@ -201,11 +203,12 @@ static int drop_rows(sqlite3 *db, const char *uid)
                  "DELETE FROM samples WHERE job_uid = ?1 AND seq IN (SELECT seq FROM samples"
                  " WHERE job_uid = ?1 ORDER BY seq LIMIT ?2)",
                  uid, RETENTION_STEP_ROWS);
-    return rc != SQLITE_OK ? rc
-                           : run(db,
-                                 "DELETE FROM looks WHERE job_uid = ?1 AND seq IN (SELECT seq FROM"
-                                 " looks WHERE job_uid = ?1 ORDER BY seq LIMIT ?2)",
-                                 uid, RETENTION_STEP_ROWS);
+    return rc != SQLITE_OK
+               ? rc
+               : run(db,
+                     "DELETE FROM monitor_inputs WHERE job_uid = ?1 AND seq IN (SELECT seq FROM"
+                     " monitor_inputs WHERE job_uid = ?1 ORDER BY seq LIMIT ?2)",
+                     uid, RETENTION_STEP_ROWS);
 }
 
 /* One per second, those between passes, and the last. What was looked at goes when no sample is
@@ -220,10 +223,11 @@ static int thin_rows(sqlite3 *db, const char *uid)
                  uid, RETENTION_STEP_ROWS);
     if (rc != SQLITE_OK || sqlite3_changes(db) > 0)
         return rc;
-    return run(db,
-               "DELETE FROM looks WHERE job_uid = ?1 AND seq IN (SELECT seq FROM looks"
-               " WHERE job_uid = ?1 ORDER BY seq LIMIT ?2)",
-               uid, RETENTION_STEP_ROWS);
+    return run(
+        db,
+        "DELETE FROM monitor_inputs WHERE job_uid = ?1 AND seq IN (SELECT seq FROM monitor_inputs"
+        " WHERE job_uid = ?1 ORDER BY seq LIMIT ?2)",
+        uid, RETENTION_STEP_ROWS);
 }
 
 static int64_t under_pressure(int64_t age_ms, unsigned pressure)

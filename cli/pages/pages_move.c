@@ -113,7 +113,7 @@ static void add_recovery(struct json_object *object, struct buf *out)
 static void add_userpause(struct json_object *object, struct buf *out)
 {
     char ran[HUMAN_TEXT_MAX], text[PAGE_TEXT_MAX];
-    int64_t ms = view_i64(object, "status.ferry.ranAgainstWishMs", 0);
+    int64_t ms = view_i64(object, "status.ferry.ranDespitePauseMs", 0);
     if (!view_bool(object, "status.ferry.pausedByUser"))
         return;
     human_duration(ms, ran);
@@ -152,7 +152,7 @@ static void add_final(struct json_object *object, struct buf *out)
     add_time(out, "setup", final, "setupMs");
     human_bytes((uint64_t)view_i64(final, "bytes", 0), bytes);
     buf_addf(out, "  %-18s %s\n", "sent", bytes);
-    add_word(out, "passes", view_text(final, "passes"));
+    add_word(out, "iterations", view_text(final, "iterations"));
 }
 
 static void add_stream(struct json_object *object, struct buf *out)

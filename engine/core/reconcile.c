@@ -281,7 +281,7 @@ static const struct {
     enum late late;
 } answers[ORDER_COUNT] = {
 #define ORDER(id, answered, late, help) [ORDER_##id] = {answered, late},
-#include "engine/model/order.def"
+#include "engine/model/job/order.def"
 #undef ORDER
 };
 

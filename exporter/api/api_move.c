@@ -69,7 +69,7 @@ void api_add_move(struct json_object *ferry, const struct snapshot_job *job)
     api_add_fields(ferry, JOB_OBJECT_MOVE, job);
     add_recovery(ferry, job);
     if (job->userpause.requested)
-        json_add_i64(ferry, "ranAgainstWishMs", job->userpause.ran_ms);
+        json_add_i64(ferry, "ranDespitePauseMs", job->userpause.ran_ms);
     add_final(ferry, job);
     add_forecast(ferry, job);
 }

@@ -33,13 +33,13 @@ exemplars() { # of a histogram: names of migrations
 assert_told_of() {
     local metric name
     [ "$(ask 'sum(ferry_migrations_total{outcome="succeeded"})')" = 2 ] || fail 'short moves were not counted'
-    for metric in ferry_migration_blackout_seconds ferry_migration_duration_seconds ferry_migration_sent_memory_ratio ferry_forecast_duration_ratio; do
+    for metric in ferry_migration_downtime_seconds ferry_migration_duration_seconds ferry_migration_sent_memory_ratio ferry_forecast_duration_ratio; do
         [ "$(ask "sum(${metric}_count)")" = 2 ] || fail "$metric has $(ask "sum(${metric}_count)") of 2 short moves"
         for name in $(exemplars ${metric}_bucket); do
             [ "$(curl -so /dev/null -w '%{http_code}' "$SERVER/postmortem/default/$name")" = 200 ] || fail "no post-mortem of exemplar $name"
         done
     done
-    [ -n "$(exemplars ferry_migration_blackout_seconds_bucket)" ] || fail 'no exemplar names a short move'
+    [ -n "$(exemplars ferry_migration_downtime_seconds_bucket)" ] || fail 'no exemplar names a short move'
     [ -z "$(ask "ferry_migration_phase{migration=\"$1\"}")" ] || fail 'a move that is over has series'
 }
 fill_moves() { # one that works, one whose target dies, one that is stopped

@@ -10,7 +10,7 @@
 . "$(dirname "$0")/testlib.sh"
 . "$(dirname "$0")/stages.sh"
 ROW=${1:-}
-seen_later() { [ "$(sql "SELECT count(*) FROM sightings WHERE job_uid = '$(uid_of "$job")' AND moment = 'later'")" = 2 ]; }
+seen_later() { [ "$(sql "SELECT count(*) FROM observations WHERE job_uid = '$(uid_of "$job")' AND moment = 'later'")" = 2 ]; }
 ends() { # source|target|lost|either SECONDS [PLANE CAUSE]
     local arrived_as=${4:-none}
     [ "$1" != either ] || arrived_as='none|false-failure-report'

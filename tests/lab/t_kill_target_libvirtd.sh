@@ -12,7 +12,7 @@ assert_failed "$job" h1 g-killd
 assert_verdict "$job" management-daemon-restart control
 uid=$(uid_of "$job")
 assert_sighting "$uid" target 'unreachable .*'
-assert_equal 'sightings of the dead host as absent, after its death' "$(sql "SELECT count(*) FROM sightings
+assert_equal 'observations of the dead host as absent, after its death' "$(sql "SELECT count(*) FROM observations
     WHERE job_uid = '$uid' AND role = 'target' AND presence = 'absent' AND moment IN ('outcome', 'after')")" 0
 
 note 'the host comes back and can be used again'

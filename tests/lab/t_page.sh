@@ -149,7 +149,7 @@ panels)
     fill_drain
     [ -z "${FERRY_RENDER:-}" ] || PROMETHEUS=http://127.0.0.1:$PROM SPAN=$(($(date +%s) - STARTED + 5)) "$FERRY_RENDER"
     assert_panels
-    exemplars ferry_migration_blackout_seconds_bucket >&2
+    exemplars ferry_migration_downtime_seconds_bucket >&2
     ;;
 *) fail "no case '${1:-}'" ;;
 esac

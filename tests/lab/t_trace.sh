@@ -13,7 +13,7 @@ begin() { # GUEST TARGET BANDWIDTH_MIB
 }
 # thin JOB: LOOK(elapsed ms, first of a pass, pass, bytes moved, bytes left, pages dirtied per second)
 thin() {
-    samples "WITH seen AS (SELECT l.elapsed_ms AS at, s.source = 'iteration' AS pass, s.* FROM looks l JOIN samples s
+    samples "WITH seen AS (SELECT l.elapsed_ms AS at, s.source = 'iteration' AS pass, s.* FROM monitor_inputs l JOIN samples s
                 ON s.job_uid = l.job_uid AND s.seq = l.sample_seq WHERE l.job_uid = '$(uid_of "$1")' AND l.kind = 'look' AND l.aborting = 0),
              kept AS (SELECT *, lag(at / 1000, 1, -1) OVER (ORDER BY at) AS before FROM seen)
         SELECT printf('LOOK(%d, %d, %d, %d, %d, %d)', at, pass, memory_iteration, data_processed, data_remaining, memory_dirty_rate)

@@ -328,7 +328,7 @@ sql() { query ferry.db "$1"; }
 samples() { query samples.db "$1"; }
 uid_of() { job_field "$1" .metadata.uid; }
 sighting() { # UID ROLE: what the outcome was decided from, "presence state"
-    sql "SELECT presence, state FROM sightings WHERE job_uid = '$1' AND role = '$2'
+    sql "SELECT presence, state FROM observations WHERE job_uid = '$1' AND role = '$2'
          AND moment IN ('outcome', 'after') ORDER BY id DESC LIMIT 1" | tr '|' ' '
 }
 assert_sighting() { # UID ROLE WANT

@@ -102,7 +102,7 @@ static void a_migration_that_no_scrape_saw_is_counted(void **state)
     exporter_set_self(rig->x, &self); /* the next page */
     struct answer a = ask(rig, "GET", "/metrics", OPEN, NULL);
     static const char *const lines[] = {
-        "\nferry_migration_blackout_seconds_bucket{mode=\"PreCopy\",le=\"0.05\"} 1 # "
+        "\nferry_migration_downtime_seconds_bucket{mode=\"PreCopy\",le=\"0.05\"} 1 # "
         "{uid=\"20000000-0000-4000-8000-00000000000f\",namespace=\"default\",migration=\"quick\"} "
         "0.042 1.4\n",
         "\nferry_migration_setup_seconds_sum 0.007\n",
@@ -136,9 +136,9 @@ static void late_numbers_are_counted_once(void **state)
     exporter_on_snapshot(rig->x, &then->snapshot);
     struct answer a = ask(rig, "GET", "/metrics", "", NULL);
     assert_non_null(
-        strstr(a.body, "\nferry_migration_blackout_seconds_sum{mode=\"PreCopy\"} 0.12\n"));
+        strstr(a.body, "\nferry_migration_downtime_seconds_sum{mode=\"PreCopy\"} 0.12\n"));
     assert_non_null(
-        strstr(a.body, "\nferry_migration_blackout_seconds_count{mode=\"PreCopy\"} 1\n"));
+        strstr(a.body, "\nferry_migration_downtime_seconds_count{mode=\"PreCopy\"} 1\n"));
     answer_fini(&a);
     snapshot_unref(&world->snapshot);
     snapshot_unref(&then->snapshot);

@@ -90,7 +90,7 @@ static const struct {
     {"ferry.recovery.until", "2025-11-16T05:11:19Z"},
     {"ferry.remedy", "the stream was broken after 5 s"},
     {"ferry.pausedByUser", "true"},
-    {"ferry.ranAgainstWishMs", "120"},
+    {"ferry.ranDespitePauseMs", "120"},
     {"ferry.final.from", "event"},
     {"ferry.final.totalMs", "61000"},
     {"ferry.final.downtimeMs", "231"},
@@ -137,8 +137,8 @@ static void job_and_guest_tell_everything_about_a_move(void **state)
 
 static void what_did_not_happen_is_not_there(void **state)
 {
-    static const char *const keys[] = {"abortCause",       "recovery", "remedy",   "pausedByUser",
-                                       "ranAgainstWishMs", "final",    "forecast", "modeHistory"};
+    static const char *const keys[] = {"abortCause",        "recovery", "remedy",   "pausedByUser",
+                                       "ranDespitePauseMs", "final",    "forecast", "modeHistory"};
     struct rig *rig = *state;
     struct world *world = world_new(301);
     world->jobs[1].history.n_modes = 0;

@@ -37,7 +37,7 @@ static void a_move_that_is_over_tells_how_it_went(void **state)
         "\"targetNode\":\"b\",\"targetNodeAddress\":\"192.0.2.2\",\"mode\":\"PostCopy\","
         "\"abortStatus\":\"Failed\"},"
         "\"ferry\":{\"abortCause\":\"operator\",\"outcome\":\"succeeded\","
-        "\"remedy\":\"the stream was broken\",\"pausedByUser\":true,\"ranAgainstWishMs\":1200,"
+        "\"remedy\":\"the stream was broken\",\"pausedByUser\":true,\"ranDespitePauseMs\":1200,"
         "\"modeHistory\":[{\"mode\":\"PreCopy\",\"at\":\"2025-11-16T05:06:40Z\",\"cause\":"
         "\"started\"},{\"mode\":\"PostCopy\",\"at\":\"2025-11-16T05:07:10Z\",\"cause\":"
         "\"stalled-post-copy\"}],"
@@ -45,7 +45,7 @@ static void a_move_that_is_over_tells_how_it_went(void **state)
         "\"forecast\":{\"totalMs\":50000,\"lowMs\":40000,\"highMs\":70000,\"downtimeMs\":300,"
         "\"convergesPercent\":85},"
         "\"final\":{\"from\":\"event\",\"totalMs\":61000,\"downtimeMs\":231,\"setupMs\":12,"
-        "\"bytes\":1610612736,\"passes\":7}}}}");
+        "\"bytes\":1610612736,\"iterations\":7}}}}");
     assert_string_equal(page, "Name:         m1\n"
                               "Guest:        web\n"
                               "From:         a\n"
@@ -79,7 +79,7 @@ static void a_move_that_is_over_tells_how_it_went(void **state)
                               "  downtime           231 ms\n"
                               "  setup              12 ms\n"
                               "  sent               1.5GiB\n"
-                              "  passes             7\n");
+                              "  iterations         7\n");
 }
 
 /* Each state in which somebody may be needed, and what he is told to do. */
@@ -123,7 +123,7 @@ static void a_user_s_pause_that_held_says_so(void **state)
 {
     (void)state;
     OWNED_TEXT page =
-        page_of("{\"status\":{\"ferry\":{\"pausedByUser\":true,\"ranAgainstWishMs\":0}}}");
+        page_of("{\"status\":{\"ferry\":{\"pausedByUser\":true,\"ranDespitePauseMs\":0}}}");
     assert_string_equal(page, "User's pause: while it moved; it did not run on the target\n");
 }
 

@@ -65,7 +65,7 @@ static int setup(void **state)
     for (int i = 0; i < 100 && strcmp(p->out, "n\r\n2\r\n") != 0; i++) {
         clock_sleep_ms(100);
         (void)must_run(p, verb_query,
-                       "query SELECT/**/count(*)/**/AS/**/n/**/FROM/**/sightings/**/"
+                       "query SELECT/**/count(*)/**/AS/**/n/**/FROM/**/observations/**/"
                        "WHERE/**/moment='later' -ocsv");
     }
     assert_string_equal(p->out, "n\r\n2\r\n");

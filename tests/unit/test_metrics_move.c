@@ -124,10 +124,10 @@ static void the_error_of_forecasts_is_counted(void **state)
         (void)snprintf(lines[1], sizeof lines[1],
                        "ferry_forecast_duration_ratio_bucket{mode=\"PostCopy\",le=\"1.1\"} 0\n");
         (void)snprintf(lines[2], sizeof lines[2],
-                       "ferry_forecast_blackout_ratio_sum{mode=\"PostCopy\"} %d\n",
+                       "ferry_forecast_downtime_ratio_sum{mode=\"PostCopy\"} %d\n",
                        2 * rows[i].downtime);
         (void)snprintf(lines[3], sizeof lines[3],
-                       "ferry_forecast_blackout_ratio_count{mode=\"PreCopy\"} 0\n");
+                       "ferry_forecast_downtime_ratio_count{mode=\"PreCopy\"} 0\n");
         for (size_t l = 0; l < COUNT(lines); l++)
             if (strstr(page, lines[l]) == NULL)
                 fail_msg("row %zu: no %s", i, lines[l]);

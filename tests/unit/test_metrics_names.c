@@ -32,7 +32,7 @@ static void hosts_paths_and_policies_are_counted_from_zero(void **state)
                       "outcome=\"failed\"} 0\n");
     assert_line(page, "\nferry_path_migrations_total{source=\"c\",target=\"b\","
                       "outcome=\"gave-up\"} 0\n");
-    assert_line(page, "\nferry_path_blackout_seconds_total{source=\"b\",target=\"a\"} 0\n");
+    assert_line(page, "\nferry_path_downtime_seconds_total{source=\"b\",target=\"a\"} 0\n");
     assert_null(strstr(page, "source=\"a\",target=\"a\""));
     assert_line(page, "\nferry_migrations_total{outcome=\"failed\",trigger=\"evacuation\","
                       "policy=\"gentle\"} 0\n");

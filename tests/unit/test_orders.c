@@ -13,7 +13,7 @@ static const enum err_code codes[] = {ERR_NONE, ERR_HYPERVISOR, ERR_UNREACHABLE,
 enum late { DROPPED, CLOSES, TAKEN };
 static const enum late lates[ORDER_COUNT] = {
 #define ORDER(id, answered, late, help) late,
-#include "engine/model/order.def"
+#include "engine/model/job/order.def"
 #undef ORDER
 };
 

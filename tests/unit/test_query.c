@@ -191,7 +191,7 @@ static void views_count_what_is_there(void **state)
     assert_int_equal(number(state, "SELECT sum(migrations) FROM policy_effect"), MIGRATIONS);
     assert_int_equal(number(state, "SELECT sum(failed) FROM policy_effect"), failed);
     assert_int_equal(number(state, "SELECT sum(migrations) FROM paths"), MIGRATIONS);
-    assert_int_equal(number(state, "SELECT count(*) FROM blackout"), MIGRATIONS - failed);
+    assert_int_equal(number(state, "SELECT count(*) FROM downtime"), MIGRATIONS - failed);
     assert_int_equal(number(state, "SELECT count(*) FROM waste"), failed);
     assert_int_equal(number(state, "SELECT count(*) FROM phases"), 6 * MIGRATIONS);
     assert_int_equal(number(state, "SELECT count(*) FROM node_trouble"), 2 * failed);

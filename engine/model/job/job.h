@@ -12,10 +12,10 @@
 #include <uthash.h>
 
 #include "base/own.h"
+#include "engine/model/job/job_control.h"
+#include "engine/model/job/job_data.h"
 #include "engine/model/job/phase.h"
 #include "engine/model/job/verdict_rows.h"
-#include "engine/model/job_control.h"
-#include "engine/model/job_data.h"
 #include "hypervisor/types.h"
 
 /* What the fleet keeps a job in. */

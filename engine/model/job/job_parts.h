@@ -35,7 +35,7 @@ struct job_side {
 
 enum order {
 #define ORDER(id, answered, late, help) ORDER_##id,
-#include "engine/model/order.def"
+#include "engine/model/job/order.def"
 #undef ORDER
     ORDER_COUNT
 };

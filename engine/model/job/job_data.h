@@ -1,12 +1,12 @@
 /* job_data.h - the parts of a job that the data plane writes; all read them. Stored fields first,
  * as in job_control.h. */
-#ifndef ENGINE_MODEL_JOB_DATA_H
-#define ENGINE_MODEL_JOB_DATA_H
+#ifndef ENGINE_MODEL_JOB_JOB_DATA_H
+#define ENGINE_MODEL_JOB_JOB_DATA_H
 
 #include "collector/sample.h"
 #include "engine/model/forecast/eta.h"
+#include "engine/model/job/job_member.h"
 #include "engine/model/job/job_parts.h"
-#include "engine/model/job_member.h"
 #include "engine/model/settings/migration_config.h"
 
 /* What is known about the hypervisor's own job on the source while no call of ours answers. */

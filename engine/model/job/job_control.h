@@ -3,12 +3,12 @@
  * The fields of a part that are stored come from store/job_fields.def, with that member; they are
  * plain values and wall clock times, and readers see them (engine/snapshot_job.h). What follows
  * them is known to this process only: questions that are out, monotonic times. */
-#ifndef ENGINE_MODEL_JOB_CONTROL_H
-#define ENGINE_MODEL_JOB_CONTROL_H
+#ifndef ENGINE_MODEL_JOB_JOB_CONTROL_H
+#define ENGINE_MODEL_JOB_JOB_CONTROL_H
 
 #include "base/heap.h"
+#include "engine/model/job/job_member.h"
 #include "engine/model/job/job_parts.h"
-#include "engine/model/job_member.h"
 #include "engine/model/settings/labels.h"
 
 enum { JOB_FAILED_NODES = 4 };
