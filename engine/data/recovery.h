@@ -53,8 +53,7 @@ bool recovery_advance(struct fleet *f, struct job *job, int64_t stood_ms, struct
  * possible yet, but the window runs. */
 void recovery_held(struct job *job, const char *text, struct moment now, struct effects *fx);
 /* The answer to an order. False: not an order of recovery. */
-bool recovery_called(struct fleet *f, struct job *job, uint64_t id, const struct err *err,
-                     struct moment now, struct effects *fx);
+void recovery_called(struct job *job, const struct err *err, struct moment now, struct effects *fx);
 /* The result of the source's helper for the path to the target, or err. False: not this query. */
 bool recovery_probed(struct job *job, uint64_t id, enum hv_path path, const struct err *err,
                      struct moment now, struct effects *fx);

@@ -63,8 +63,7 @@ void remedy_event(struct job *job, bool at_source, const struct hv_event *event,
 /* Observes, decides and orders. */
 void remedy_advance(struct fleet *f, struct job *job, struct moment now, struct effects *fx);
 /* The answer to an order. False: not a remedy's. */
-bool remedy_answered(struct fleet *f, struct job *job, uint64_t id, const struct err *err,
-                     struct moment now, struct effects *fx);
+void remedy_answered(struct job *job, const struct err *err, struct moment now, struct effects *fx);
 /* How to stop a migration. With disks an abort over a dead path freezes the guest, so bytes must
  * be seen moving after the request; where none do, the streams are broken instead. One of the
  * two within some seconds. */

@@ -12,7 +12,7 @@ bool guest_is_free(struct fleet *f, struct job *job, const struct guest *guest, 
 /* A new job: asks at once for the facts that its turn will need. */
 void guest_check_first(struct fleet *f, struct job *job, struct moment now, struct effects *fx);
 /* Does the answer belong to the order that aborts a backup? Then closes its record. */
-bool guest_backup_answered(struct job *job, uint64_t id, const struct err *err, struct moment now,
+void guest_backup_answered(struct job *job, const struct err *err, struct moment now,
                            struct effects *fx);
 
 #endif
