@@ -186,13 +186,13 @@ static bool copy_texts(const struct migration_request *request, const struct vol
     if (request->metadata_json != NULL) {
         job->request.metadata_json = strdup(request->metadata_json);
         if (job->request.metadata_json == NULL)
-            return err_set(err, ERR_NOMEM, "labels and annotations");
+            return err_set(err, ERR_NOMEM, "out of memory: labels and annotations");
         admission_read_annotations(job);
     }
     if (volumes != NULL) {
         job->request.volumes_json = volumes_text(volumes);
         if (job->request.volumes_json == NULL)
-            return err_set(err, ERR_NOMEM, "volumes");
+            return err_set(err, ERR_NOMEM, "out of memory: volumes");
     }
     return request->selector_json == NULL ||
            labels_parse(request->selector_json, "spec.addedNodeSelector",

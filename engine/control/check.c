@@ -208,7 +208,7 @@ static bool add_best(const struct asked *a, struct json_object *root, struct jso
 {
     struct rejections *r = calloc(1, sizeof *r);
     if (r == NULL)
-        return err_set(err, ERR_NOMEM, "the nodes of guest '%s'", a->guest->name);
+        return err_set(err, ERR_NOMEM, "out of memory: nodes of guest '%s'", a->guest->name);
     const struct node *best = placement_choose(a->f, &a->placement, r);
     json_add_text(root, "best", best != NULL ? best->name : NULL);
     struct forecast forecast = {0};
@@ -275,6 +275,6 @@ char *check_guest(struct fleet *f, const struct question *question, struct momen
         root != NULL ? json_object_to_json_string_ext(root, JSON_C_TO_STRING_PLAIN) : NULL;
     char *copy = text != NULL ? strdup(text) : NULL;
     if (copy == NULL)
-        (void)err_set(err, ERR_NOMEM, "the answer about guest '%s'", a.guest->name);
+        (void)err_set(err, ERR_NOMEM, "out of memory: answer about guest '%s'", a.guest->name);
     return copy;
 }

@@ -75,7 +75,7 @@ void order_answered(struct job *job, enum order which, const struct err *err, st
     struct job_order *order = &job->orders[which];
     order->id = 0;
     order_close(job, which, err, now, fx);
-    if (err->code != ERR_NONE && err->code != ERR_REFUSED) { /* REFUSED: by our own shell */
+    if (err->code != ERR_NONE && err->code != ERR_REFUSED) { /* REFUSED: by the shell */
         struct effect *effect = effects_add(fx, EFFECT_ERROR, job, now.wall_ms);
         TEXT_SET(effect->of.error.node, order->node);
         effect->of.error.call = intent_kind_name(order->kind);

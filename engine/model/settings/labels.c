@@ -176,7 +176,7 @@ static bool add_member(struct labels *labels, const char *where, const char *key
                        "'-', '_' and '.'",
                        where, key, value);
     if (!labels_set(labels, key, value))
-        return err_set(err, ERR_NOMEM, "%s: no memory for a label", where);
+        return err_set(err, ERR_NOMEM, "%s: out of memory", where);
     return true;
 }
 

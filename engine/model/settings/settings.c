@@ -157,7 +157,7 @@ static bool read_tolerations(struct json_object *array, const char *where, struc
         return true;
     out->tolerations = calloc(n, sizeof *out->tolerations);
     if (out->tolerations == NULL)
-        return err_set(err, ERR_NOMEM, "%s: no memory", where);
+        return err_set(err, ERR_NOMEM, "%s: out of memory", where);
     out->n_tolerations = n;
     for (size_t i = 0; i < n; i++) {
         char at[WHERE_MAX];
@@ -222,7 +222,7 @@ static bool read_affinities(struct json_object *object, const char *where, bool 
     struct affinity *all =
         reallocarray(out->affinities, out->n_affinities + n, sizeof *out->affinities);
     if (all == NULL)
-        return err_set(err, ERR_NOMEM, "%s: no memory", where);
+        return err_set(err, ERR_NOMEM, "%s: out of memory", where);
     out->affinities = all;
     for (size_t i = 0; i < n; i++) {
         char item[WHERE_MAX];
