@@ -275,7 +275,7 @@ bool config_read_eviction(struct reading *r, const struct yaml_node *node, struc
 bool config_migrations_differ(const struct config *a, const struct config *b)
 {
     const struct migration_config *x = &a->migration, *y = &b->migration;
-    bool differ = x->disruption_said != y->disruption_said;
+    bool differ = x->disruption_set != y->disruption_set;
 #define SETTING(id, type, json, fallback, low, high, policy, help) differ |= x->id != y->id;
 #include "engine/model/settings/migration_config.def"
 #undef SETTING

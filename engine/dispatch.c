@@ -145,7 +145,7 @@ static void watch(struct engine *e, const struct effect *effect)
 }
 
 /* An order whose result shows in the next observation: a guest that stops. */
-static void tell_guest(struct engine *e, const struct effect *effect)
+static void order_guest(struct engine *e, const struct effect *effect)
 {
     struct err err = {0};
     enum hv_call call = effect_call(effect);
@@ -170,7 +170,7 @@ void dispatch(struct engine *e, const struct effect *effect)
     case EFFECT_DO_TUNE: tune(e, effect); break;
     case EFFECT_DO_COMPARE_CPU: probe_cpu(e, effect); break;
     case EFFECT_DO_ASK_VOLUMES: probe_volumes(e, effect); break;
-    case EFFECT_DO_SHUTDOWN: tell_guest(e, effect); break;
+    case EFFECT_DO_SHUTDOWN: order_guest(e, effect); break;
     case EFFECT_DO_STOP_BACKUP: tune(e, effect); break;
     case EFFECT_DO_WATCH: watch(e, effect); break;
     case EFFECT_DO_UNWATCH: collector_unwatch(e->parts.collector, effect->job_uid); break;

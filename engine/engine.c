@@ -236,7 +236,7 @@ static void note_missed(struct engine *e)
 {
     struct collector_stats collector;
     collector_stats(e->parts.collector, &collector);
-    uint64_t missed = collector.events_dropped + atomic_load(&e->news_dropped);
+    uint64_t missed = collector.events_dropped + atomic_load(&e->messages_dropped);
     struct input input = {.kind = INPUT_MISSED};
     if (missed != e->missed)
         (void)reconcile(e->fleet, &input, now_of(e), &e->fx, NULL, NULL);
@@ -341,7 +341,7 @@ static bool commit(struct engine *e, struct err *err)
     return true;
 }
 
-static void tell_step(struct engine *e, const struct effect *effect)
+static void notify_step(struct engine *e, const struct effect *effect)
 {
     const struct job *job = fleet_job(e->fleet, effect->job_uid);
     if (job == NULL)
@@ -379,12 +379,12 @@ static void report_crashed(struct engine *e, const struct effect *effect)
         e->parts.sink.on_crashed(e->parts.sink.ctx, job->uid);
 }
 
-static void tell(struct engine *e, const struct effect *effect)
+static void notify(struct engine *e, const struct effect *effect)
 {
     if (effect->kind == EFFECT_OBSERVATION)
         report_crashed(e, effect);
     if (effect->kind == EFFECT_STEP)
-        tell_step(e, effect);
+        notify_step(e, effect);
     if (effect->kind == EFFECT_DECISION && e->parts.sink.on_decision != NULL)
         e->parts.sink.on_decision(e->parts.sink.ctx, effect->of.decision.monitor,
                                   effect->of.decision.shadow,
@@ -400,7 +400,7 @@ static void tell(struct engine *e, const struct effect *effect)
             FIELD_TEXT(TEXT, effect->of.error.err.text));
 }
 
-static void tell_verdict_rows(struct engine *e)
+static void notify_verdict(struct engine *e)
 {
     for (size_t i = 0; i < e->n_judged; i++) {
         const struct store_verdict *verdict = &e->judged[i]->verdict;
@@ -473,7 +473,8 @@ static void turn_without_commit(struct engine *e, const struct err *err)
     e->fleet->store_ok = false;
     e->retry_at_ms = now_of(e).mono_ms + COMMIT_RETRY_MS;
     size_t left = 0;
-    for (size_t i = 0; i < e->n_answers; i++) /* a refusal needs no commit; some requesters have left */
+    for (size_t i = 0; i < e->n_answers;
+         i++) /* a refusal needs no commit; some requesters have left */
         if (!intake_answer_uncommitted(&e->answers[i]))
             e->answers[left++] = e->answers[i];
     e->n_answers = left;
@@ -499,9 +500,9 @@ static void turn_after_commit(struct engine *e)
     e->fleet->store_ok = true;
     for (size_t i = 0; i < e->fx.n; i++) {
         dispatch(e, &e->fx.list[i]);
-        tell(e, &e->fx.list[i]);
+        notify(e, &e->fx.list[i]);
     }
-    tell_verdict_rows(e);
+    notify_verdict(e);
     forget(e);
     publish_if_due(e, e->n_answers > 0);
     for (size_t i = 0; i < e->n_answers; i++)

@@ -52,7 +52,7 @@ struct engine {
 
     /* Read by other threads. */
     atomic_uint_fast64_t turns, events, posts_dropped, commit_failures, internal_errors;
-    atomic_uint_fast64_t news_dropped; /* of them: messages of hosts, which are not repeated */
+    atomic_uint_fast64_t messages_dropped; /* of them: messages of hosts, which are not repeated */
     atomic_size_t active_jobs;
     atomic_size_t judging; /* verdicts accepted and not stored yet */
     atomic_bool store_ok;

@@ -45,7 +45,8 @@ static void post_answer(struct engine *e, struct input *take_input)
         return;
     input_free(take_input);
     atomic_fetch_add(&e->posts_dropped, 1);
-    LOG(ERROR, "engine_answer_dropped", FIELD_TEXT(WHY, "out of memory, or the engine is stopping"));
+    LOG(ERROR, "engine_answer_dropped",
+        FIELD_TEXT(WHY, "out of memory, or the engine is stopping"));
 }
 
 static void on_sample(void *ctx, const struct sample *sample)
@@ -66,7 +67,7 @@ static void on_host(void *ctx, const char *host, bool connected, const struct er
     }
     struct engine *e = ctx;
     if (!intake_post(e, input))
-        atomic_fetch_add(&e->news_dropped, 1);
+        atomic_fetch_add(&e->messages_dropped, 1);
 }
 
 static void on_facts(void *ctx, const char *host, const struct hv_facts *facts)
@@ -116,7 +117,7 @@ static void on_event(void *ctx, const struct hv_event *event)
         input->of.event = *event;
     struct engine *e = ctx;
     if (!post_fact(e, input))
-        atomic_fetch_add(&e->news_dropped, 1);
+        atomic_fetch_add(&e->messages_dropped, 1);
 }
 
 static void on_observed(void *ctx, uint64_t id, const char *host, const char *guest,
@@ -162,7 +163,8 @@ static bool on_definition(void *ctx, const char *host, const char *guest, const 
             migratable_mark_plugged(live, stored);
         migratable_evaluate(live, &e->storage, &facts->migratable);
         pending_change_evaluate(live, has_stored ? stored : NULL, &facts->pending_change);
-        if (facts->pending_change.cures) /* on the target it is connected as in the persistent definition */
+        if (facts->pending_change
+                .cures) /* on the target it is connected as in the persistent definition */
             pending_change_plug(live, stored);
         host_requirements_from(live, &facts->requirements);
         host_requirements_add_disks(live, &e->storage, &facts->requirements);

@@ -55,7 +55,7 @@ static void answer(struct volume_probe *take_probe, const struct err *err)
     drop(take_probe);
 }
 
-static void on_place(void *ctx, struct hv_reply *reply)
+static void on_destination(void *ctx, struct hv_reply *reply)
 {
     struct volume_probe *probe = ctx;
     struct err err = reply->err;
@@ -81,7 +81,7 @@ static void on_block(void *ctx, struct hv_reply *reply)
     bool goes_on = err.code == ERR_NONE || err.code == ERR_HYPERVISOR;
     struct hv_request request = {.id = probe->id,
                                  .call = HV_CALL_VOLUME_INFO,
-                                 .reply_to = {on_place, probe},
+                                 .reply_to = {on_destination, probe},
                                  .with.location = probe->volumes.list[at].is.to};
     TEXT_SET(request.host, probe->node);
     TEXT_SET(request.guest, probe->guest);

@@ -79,9 +79,10 @@ static void fill_eta(const struct job *job, struct snapshot_job *out)
 static void fill_stream(const struct job *job, struct snapshot_job *out)
 {
     const struct job_stream *stream = &job->stream;
-    bool stands = job->phase == PHASE_RUNNING && job->mode != MODE_POSTCOPY &&
-                  stream->stopped_ms != 0 && !stream->target_resumed && !job->userpause.requested;
-    out->stream.stopped_since_ms = stands ? stream->stopped_wall_ms : 0;
+    bool is_paused = job->phase == PHASE_RUNNING && job->mode != MODE_POSTCOPY &&
+                     stream->stopped_ms != 0 && !stream->target_resumed &&
+                     !job->userpause.requested;
+    out->stream.stopped_since_ms = is_paused ? stream->stopped_wall_ms : 0;
 }
 
 static void fill_wait(const struct job *job, struct snapshot_job *out)

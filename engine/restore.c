@@ -113,7 +113,7 @@ static void add_left(struct job *job, const struct store_intent *row)
         job->resolution.left = calloc(LEFT_MAX, sizeof *job->resolution.left);
     if (job->resolution.left == NULL)
         return;
-    struct job_left *left = &job->resolution.left[job->resolution.n_left++];
+    struct job_stale_order *left = &job->resolution.left[job->resolution.n_left++];
     restore_order(row, kind, &left->order);
     if (kind == INTENT_COUNT) {
         TEXT_SET(left->unknown, row->action); /* closed under its own name */
@@ -154,10 +154,10 @@ static bool add_intent(void *ctx, const struct store_intent *row)
         job->placement.backup_asked =
             job->placement.backup_asked || worked || err_from_name(row->err) == ERR_HYPERVISOR;
     }
-    bool stops =
-        kind == INTENT_ABORT ||
-        (kind == INTENT_YANK && job->times.delete_asked_ms > 0 &&
-         row->asked_ms >= job->times.delete_asked_ms); /* where an abort would have frozen the guest */
+    bool stops = kind == INTENT_ABORT ||
+                 (kind == INTENT_YANK && job->times.delete_asked_ms > 0 &&
+                  row->asked_ms >=
+                      job->times.delete_asked_ms); /* where an abort would have frozen the guest */
     if (stops && worked)
         job->abort.accepted = true;
     if (may_have_worked(row, INTENT_SUSPEND)) /* a guest that Ferry paused is Ferry's to resume */
@@ -224,13 +224,13 @@ static bool add_mode(void *ctx, const struct store_mode *row)
 }
 
 /* Parses again what was parsed when the job was accepted. */
-static bool restore_documents(struct job *job, const struct store_job *row, struct err *err)
+static bool restore_objects(struct job *job, const struct store_job *row, struct err *err)
 {
     if (row->request.metadata_json[0] != '\0')
         job->request.metadata_json = strdup(row->request.metadata_json);
     if (row->request.volumes_json[0] != '\0')
         job->request.volumes_json = strdup(row->request.volumes_json);
-    migration_config_thaw(row->call.config_json, &job->call.config);
+    migration_config_restore(row->call.config_json, &job->call.config);
     if (row->monitor.json[0] != '\0')
         job->monitor.json = strdup(row->monitor.json);
     admission_read_annotations(job);
@@ -302,7 +302,7 @@ static struct job *read_job(struct loading *loading, const struct store_job *row
                       row->uid, row->phase, row->result.outcome);
         return NULL;
     }
-    if (!restore_documents(job, row, loading->err) || !read_records(loading, job))
+    if (!restore_objects(job, row, loading->err) || !read_records(loading, job))
         return NULL;
     return TAKE(job);
 }
@@ -373,7 +373,7 @@ static bool add_object(void *ctx, const struct store_object *row)
         return err_set(loading->err, ERR_NOMEM, "out of memory: object");
     struct err err = {0};
     if (object->kind < OBJECT_COUNT) {
-        if (documents_restore(loading->fleet, object, &err)) /* owned by the fleet, or freed */
+        if (objects_restore(loading->fleet, object, &err)) /* owned by the fleet, or freed */
             return true;
     } else {
         err_set(&err, ERR_CORRUPT, "unknown kind");
@@ -399,8 +399,9 @@ static void warn_of_retired(const struct fleet *f)
     for (const struct object *o = f->of_kind[OBJECT_POLICY]; o != NULL; o = o->next)
         if (o->policy->retired)
             LOG(WARN, "policy_setting_retired", FIELD_TEXT(NAME, o->name),
-                FIELD_TEXT(TEXT, "`" SETTING_RETIRED "` is no longer used: memory is sent directly to "
-                                 "the target; use `ferry hostd` to end a stalled switch-over"));
+                FIELD_TEXT(TEXT,
+                           "`" SETTING_RETIRED "` is no longer used: memory is sent directly to "
+                           "the target; use `ferry hostd` to end a stalled switch-over"));
 }
 
 bool persist_load(struct store *store, struct fleet *f, struct err *err)

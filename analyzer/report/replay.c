@@ -28,7 +28,7 @@ bool replay_policy(const struct archive *archive, struct json_object *spec,
     static const char *const ignored[] = {"selectors", NULL};
     struct migration_config config;
     uint64_t set = 0;
-    migration_config_thaw(archive->job.call.config_json, &config);
+    migration_config_restore(archive->job.call.config_json, &config);
     if (!migration_config_read(spec, true, ignored, &config, &set, err))
         return false;
     bool says_postcopy = (set & (UINT64_C(1) << SETTING_post_copy)) != 0;
@@ -161,7 +161,7 @@ static bool resume(struct run *run, const struct store_monitor_input *stored)
     if (json == NULL || !monitor_load(json, &run->acting))
         return err_set(run->err, ERR_REFUSED,
                        "the trace goes on after a restart from a state that is not in it");
-    monitor_take_up(&run->acting, stored->elapsed_ms);
+    monitor_continue(&run->acting, stored->elapsed_ms);
     return true;
 }
 
@@ -292,14 +292,15 @@ static bool run_again(struct run *run, const struct store_monitor_input *stored)
     run->out->seen_ms = stored->elapsed_ms;
     if (run->has_shadow) {
         monitor_step(&run->shadow, &input, &is);
-        if (monitor_is_news(&run->shadow, &is) &&
+        if (monitor_decision_changed(&run->shadow, &is) &&
             !record(run, &run->shadow, &is, true, stored->at_ms))
             return false;
         if (is.action != MONITOR_NOTHING)
             monitor_done(&run->shadow, &is, true, input.elapsed_ms);
     }
     monitor_step(&run->acting, &input, &is);
-    if (monitor_is_news(&run->acting, &is) && !record(run, &run->acting, &is, false, stored->at_ms))
+    if (monitor_decision_changed(&run->acting, &is) &&
+        !record(run, &run->acting, &is, false, stored->at_ms))
         return false;
     act(run, &is);
     return true;
@@ -345,7 +346,7 @@ bool replay_run(const struct archive *archive, const struct replay_question *que
     if (question->has_config)
         run->config = question->config;
     else
-        migration_config_thaw(archive->job.call.config_json, &run->config);
+        migration_config_restore(archive->job.call.config_json, &run->config);
     bool done = archive->monitor_inputs.n > 0 && !archive->is_cut
                     ? follow(run)
                     : err_set(err, ERR_REFUSED,

@@ -219,7 +219,7 @@ void page_settings(struct json_object *settings, struct buf *out)
     struct migration_config c;
     if (!json_object_is_type(settings, json_type_object))
         return;
-    migration_config_thaw(json_object_to_json_string_ext(settings, JSON_C_TO_STRING_PLAIN), &c);
+    migration_config_restore(json_object_to_json_string_ext(settings, JSON_C_TO_STRING_PLAIN), &c);
     add_limit(out, c.bandwidth, "bandwidth");
     buf_addf(out, "  max downtime: %lld ms\n", (long long)c.max_downtime_ms);
     add_seconds(out, c.completion_timeout, "completion timeout", " per GiB");
@@ -252,7 +252,7 @@ static void add_flags(struct buf *out, struct json_object *object)
     buf_add(out, "Flags:\n");
     for (size_t i = 0; i < view_count(object, flags); i++) {
         const char *name = json_object_get_string(view_element(object, flags, i));
-        const char *words = flag_words(flag_from_name(name));
+        const char *words = flag_help(flag_from_name(name));
         buf_addf(out, words[0] != '\0' ? "  %-18s %s\n" : "  %s%s\n", name, words);
     }
     for (size_t i = 0; i < view_count(object, left_out); i++)

@@ -30,7 +30,7 @@ static bool is_object_name(const char *name)
     return true;
 }
 
-static void invent_name(struct fleet *f, const char *stem, struct job *job)
+static void make_name(struct fleet *f, const char *stem, struct job *job)
 {
     static const char letters[] = "bcdfghjklmnpqrstvwxz2456789";
     char tail[NAME_LETTERS + 1] = {0};
@@ -46,8 +46,8 @@ static bool choose_name(struct fleet *f, const struct migration_request *request
     if (request->name[0] != '\0')
         TEXT_SET(job->name, request->name);
     else
-        invent_name(f, request->generate_name[0] != '\0' ? request->generate_name : "migration-",
-                    job);
+        make_name(f, request->generate_name[0] != '\0' ? request->generate_name : "migration-",
+                  job);
     if (!is_object_name(job->name))
         return err_set(
             err, ERR_UNPROCESSABLE,
@@ -62,7 +62,7 @@ static bool choose_name(struct fleet *f, const struct migration_request *request
 }
 
 /* Checks that need the request only, not the guest. */
-static bool check_words(const struct migration_request *request, struct job *job, struct err *err)
+static bool check_request(const struct migration_request *request, struct job *job, struct err *err)
 {
     if (request->guest_name[0] == '\0')
         return err_set(err, ERR_UNPROCESSABLE, "vmiName is missing");
@@ -91,7 +91,7 @@ static bool check_migratable(const struct migratable *migratable, struct err *er
 
 /* A guest split by a broken post-copy can be inspected, saved and destroyed, not migrated. Once
  * it was started anew it is a guest like any other. */
-static bool check_whole(struct fleet *f, const struct guest *guest, struct err *err)
+static bool check_intact(struct fleet *f, const struct guest *guest, struct err *err)
 {
     const struct job *newest = fleet_newest_finished(f, guest->uuid);
     const struct hv_observation observation = {
@@ -125,7 +125,7 @@ static bool check_free(struct fleet *f, const struct guest *guest, const struct 
                        "in-flight migration detected. Active migration job (%s) is currently "
                        "already in progress for VMI %s.",
                        active->name, guest->name);
-    return check_whole(f, guest, err);
+    return check_intact(f, guest, err);
 }
 
 static bool check_guest(struct fleet *f, const struct migration_request *request,
@@ -145,7 +145,7 @@ static bool check_guest(struct fleet *f, const struct migration_request *request
 }
 
 /* Names of the possible target nodes, as many as fit, for the message of an unknown node. */
-static void name_others(const struct fleet *f, const char *source, char *out, size_t out_bytes)
+static void list_other_nodes(const struct fleet *f, const char *source, char *out, size_t out_bytes)
 {
     size_t used = 0;
     out[0] = '\0';
@@ -171,7 +171,7 @@ static bool check_target(struct fleet *f, const struct migration_request *reques
         return true;
     if (fleet_node(f, request->target) == NULL) {
         char others[256];
-        name_others(f, source, others, sizeof others);
+        list_other_nodes(f, source, others, sizeof others);
         return err_set(err, ERR_UNPROCESSABLE, "target node \"%s\" is not configured; valid: %s",
                        request->target, others);
     }
@@ -253,11 +253,11 @@ struct job *admission_admit(struct fleet *f, const struct migration_request *req
                             struct moment now, struct err *err)
 {
     struct guest *guest = NULL;
-    struct volumes said;
-    const struct volumes *volumes = request->volumes_json != NULL ? &said : NULL;
+    struct volumes requested;
+    const struct volumes *volumes = request->volumes_json != NULL ? &requested : NULL;
     OWNED(job) job = job_new(err);
-    if (job == NULL || !has_room(f, err) || !check_words(request, job, err) ||
-        (volumes != NULL && !volumes_parse(request->volumes_json, false, &said, err)) ||
+    if (job == NULL || !has_room(f, err) || !check_request(request, job, err) ||
+        (volumes != NULL && !volumes_parse(request->volumes_json, false, &requested, err)) ||
         !check_guest(f, request, volumes, &guest, err) || !check_target(f, request, guest, err) ||
         !choose_name(f, request, job, err) || !copy_texts(request, volumes, job, err))
         return NULL;
@@ -298,7 +298,7 @@ struct job *admission_automatic(struct fleet *f, struct guest *guest,
     if (job == NULL)
         return NULL;
     do
-        invent_name(f, request.name_stem, job);
+        make_name(f, request.name_stem, job);
     while (fleet_job_named(f, guest->ns, job->name) != NULL);
     begin(f, job, guest, now);
     TEXT_SET(job->request.requester, request.requester);

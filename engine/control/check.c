@@ -60,8 +60,8 @@ static void add_state(const struct asked *a, struct json_object *root)
     json_add_text(root, "activeMigration", active != NULL ? active->name : NULL);
 }
 
-static void say_why(const struct asked *a, const struct object *candidate,
-                    const struct policy_score *score, char *out_why, size_t bytes)
+static void describe_match(const struct asked *a, const struct object *candidate,
+                           const struct policy_score *score, char *out_why, size_t bytes)
 {
     if (!score->matches)
         (void)snprintf(out_why, bytes, "%s", score->why_not);
@@ -83,7 +83,7 @@ static void add_policy(const struct asked *a, struct json_object *root)
         if (o->removed || o->policy == NULL)
             continue;
         policy_match_guest(o, a->guest, &score);
-        say_why(a, o, &score, why, sizeof why);
+        describe_match(a, o, &score, why, sizeof why);
         struct json_object *candidate = json_add_object(candidates, NULL);
         json_add_text(candidate, "name", o->name);
         json_add_bool(candidate, "matches", score.matches);

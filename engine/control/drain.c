@@ -84,7 +84,7 @@ static void show_blocked(struct turn *t, struct drain_guest *guest, const struct
     show(t, guest, DRAIN_GUEST_BLOCKED, block, "%s: %s", unmovable_name(row), text);
     t->changed = t->changed || is_new;
     if (is_new && t->object != NULL && domain->guest->owner != NULL)
-        evacuation_complain(domain->guest, t->now, t->fx);
+        evacuation_report_blocked(domain->guest, t->now, t->fx);
 }
 
 /* ---- the guest's job ---- */
@@ -162,7 +162,7 @@ static void make_job(struct turn *t, struct drain_guest *shown, struct guest *gu
     check_again_in(t, DRAIN_AGAIN_MS);
 }
 
-static void move_it(struct turn *t, struct drain_guest *shown, struct guest *guest)
+static void migrate_guest(struct turn *t, struct drain_guest *shown, struct guest *guest)
 {
     struct backoff backoff;
     backoff_of(fleet_newest_finished(t->f, guest->uuid), &backoff);
@@ -177,7 +177,7 @@ static void move_it(struct turn *t, struct drain_guest *shown, struct guest *gue
         show(t, shown, DRAIN_GUEST_WAITING, BLOCK_NONE, "%s", "");
 }
 
-static void shut_it_down(struct turn *t, struct drain_guest *shown)
+static void shut_down_guest(struct turn *t, struct drain_guest *shown)
 {
     show(t, shown, DRAIN_GUEST_STOPPING, BLOCK_NONE, "%s", "shutdown requested");
     if (t->object == NULL || !t->may_act)
@@ -199,7 +199,7 @@ static struct domain *domain_on(const struct guest *guest, const struct node *no
     return domain;
 }
 
-static void show_left(struct turn *t, struct drain_guest *shown, struct guest *guest)
+static void show_moved(struct turn *t, struct drain_guest *shown, struct guest *guest)
 {
     const struct domain *owner = guest != NULL ? guest->owner : NULL;
     bool elsewhere = owner != NULL && owner->node != t->node && domain_is_up(owner);
@@ -214,8 +214,8 @@ static void show_left(struct turn *t, struct drain_guest *shown, struct guest *g
 }
 
 /* Up on the node, without an active job. */
-static void check_resting(struct turn *t, struct drain_guest *shown, struct guest *guest,
-                          struct domain *domain)
+static void check_idle(struct turn *t, struct drain_guest *shown, struct guest *guest,
+                       struct domain *domain)
 {
     enum block block;
     if (guest->owner != domain && guest->owner != NULL) {
@@ -224,10 +224,10 @@ static void check_resting(struct turn *t, struct drain_guest *shown, struct gues
              guest->owner->node->name);
         return;
     }
-    switch (drain_way(t->f, domain, t->drain->shutdown, &block)) {
-    case DRAIN_WAY_MOVE: move_it(t, shown, guest); break;
-    case DRAIN_WAY_SHUT_DOWN: shut_it_down(t, shown); break;
-    case DRAIN_WAY_BLOCKED:
+    switch (drain_action(t->f, domain, t->drain->shutdown, &block)) {
+    case DRAIN_ACTION_MIGRATE: migrate_guest(t, shown, guest); break;
+    case DRAIN_ACTION_SHUT_DOWN: shut_down_guest(t, shown); break;
+    case DRAIN_ACTION_BLOCK:
         if (block == BLOCK_EXTERNAL && t->may_act && t->object != NULL)
             (void)evacuation_set(t->f, guest, t->drain->node, false, t->now);
         show_blocked(t, shown, domain, block);
@@ -237,7 +237,7 @@ static void check_resting(struct turn *t, struct drain_guest *shown, struct gues
 
 /* The node is unreachable or has not listed its guests: keeps the last state and marks it as
  * stale. */
-static void show_old(struct turn *t, struct drain_guest *shown)
+static void show_stale(struct turn *t, struct drain_guest *shown)
 {
     if (shown->state == DRAIN_GUEST_MOVING || shown->state == DRAIN_GUEST_FAILED)
         return; /* the migration observes its hosts itself; a failure keeps its message */
@@ -246,7 +246,7 @@ static void show_old(struct turn *t, struct drain_guest *shown)
 }
 
 /* A pending job of a guest that is no longer up would keep the drain from ending. */
-static void stop_in_vain(struct turn *t, struct drain_guest *shown)
+static void cancel_useless_job(struct turn *t, struct drain_guest *shown)
 {
     struct job *job = fleet_active_job(t->f, shown->uuid);
     if (job == NULL || t->object == NULL || !t->may_act || phase_is_busy(job->phase) ||
@@ -268,7 +268,7 @@ static void check(struct turn *t, struct drain_guest *shown)
     bool known = t->node->connected && t->node->listed;
     account_for_job(t, shown);
     if (!up)
-        stop_in_vain(t, shown);
+        cancel_useless_job(t, shown);
     guest = fleet_guest(
         t->f, shown->uuid); /* stopping the last job of a guest that is gone frees the guest */
     const struct job *job = fleet_active_job(t->f, shown->uuid);
@@ -276,11 +276,11 @@ static void check(struct turn *t, struct drain_guest *shown)
     if (has_job)
         show_job(t, shown, job);
     if (!known && (up || shown->state != DRAIN_GUEST_MOVED))
-        show_old(t, shown);
+        show_stale(t, shown);
     else if (!has_job && !up)
-        show_left(t, shown, guest);
+        show_moved(t, shown, guest);
     else if (!has_job)
-        check_resting(t, shown, guest, domain);
+        check_idle(t, shown, guest, domain);
 }
 
 /* ---- the drain ---- */
@@ -328,7 +328,7 @@ static enum drain_state state_of(const struct turn *t)
     return known && quiet && !goes_on ? DRAIN_BLOCKED : DRAIN_DRAINING;
 }
 
-static void say_state(struct turn *t, char *out_message, size_t bytes)
+static void state_message(struct turn *t, char *out_message, size_t bytes)
 {
     unsigned counts[DRAIN_GUEST_COUNT];
     const struct drain *drain = t->drain;
@@ -360,7 +360,7 @@ static void enter(struct turn *t, enum drain_state state, const char *message)
     if (message != NULL)
         TEXT_SET(drain->message, message);
     else
-        say_state(t, drain->message, sizeof drain->message);
+        state_message(t, drain->message, sizeof drain->message);
     bool warning = state == DRAIN_BLOCKED || state == DRAIN_FAILED;
     if (t->object != NULL)
         effects_note(t->fx, (struct involved){"Drain", "", t->object->name, t->object->uid},
@@ -371,7 +371,7 @@ static void enter(struct turn *t, enum drain_state state, const char *message)
 /* Ends a drain that failed or was cancelled: clears its evacuation marks and cancels its pending
  * jobs; running ones only for a cancel. The drain is already final, so that the end of a
  * cancelled job does not start the next. */
-static void let_go(struct turn *t, const char *who, const char *why, bool also_moving)
+static void cancel_jobs(struct turn *t, const char *who, const char *why, bool also_moving)
 {
     for (struct domain *domain = t->node->domains; domain != NULL; domain = domain->next_here)
         if (strcmp(domain->guest->evacuation_node, t->drain->node) == 0)
@@ -415,8 +415,8 @@ static void set_next_check(struct turn *t)
     t->drain->next_ms = drain_is_final(drain->state) ? INT64_MAX : t->next_ms;
 }
 
-static void turn_of(struct turn *t, struct fleet *f, struct object *object, struct moment now,
-                    struct effects *fx)
+static void turn_init(struct turn *t, struct fleet *f, struct object *object, struct moment now,
+                      struct effects *fx)
 {
     *t = (struct turn){.f = f, .object = object, .drain = object->drain, .now = now, .fx = fx};
     t->next_ms = INT64_MAX;
@@ -428,7 +428,7 @@ void drain_advance(struct fleet *f, struct object *object, struct moment now, st
     struct turn t;
     if (object->drain == NULL || drain_is_final(object->drain->state))
         return;
-    turn_of(&t, f, object, now, fx);
+    turn_init(&t, f, object, now, fx);
     if (t.node == NULL) { /* the node was removed from the configuration */
         enter(&t, DRAIN_CANCELLED, "its node was removed from the fleet");
         write_status(&t);
@@ -445,10 +445,10 @@ void drain_advance(struct fleet *f, struct object *object, struct moment now, st
         if (drain_is_final(state))
             evacuation_keep_cordon(f, t.node);
         if (state == DRAIN_FAILED)
-            let_go(&t, "drain", "drain deadline passed", false);
+            cancel_jobs(&t, "drain", "drain deadline passed", false);
     }
     char message[JOB_REASON_MAX];
-    say_state(&t, message, sizeof message);
+    state_message(&t, message, sizeof message);
     SHOW_TEXT(&t, t.drain->message, message);
     if (t.changed || object->status_json == NULL)
         write_status(&t);
@@ -480,7 +480,7 @@ bool drain_begin(struct fleet *f, struct object *object, struct moment now, stru
         return false;
     evacuation_cordon(f, fleet_node(f, object->drain->node), now, fx);
     struct turn t;
-    turn_of(&t, f, object, now, fx);
+    turn_init(&t, f, object, now, fx);
     enter(&t, DRAIN_DRAINING, NULL);
     drain_advance(f, object, now, fx);
     return true;
@@ -493,11 +493,11 @@ void drain_cancel(struct fleet *f, struct object *object, const char *who, struc
     char message[JOB_REASON_MAX];
     if (object->drain == NULL || drain_is_final(object->drain->state))
         return;
-    turn_of(&t, f, object, now, fx);
+    turn_init(&t, f, object, now, fx);
     (void)snprintf(message, sizeof message, "cancelled by %s", who);
     enter(&t, DRAIN_CANCELLED, message);
     if (t.node != NULL) {
-        let_go(&t, who, "drain cancelled", true);
+        cancel_jobs(&t, who, "drain cancelled", true);
         evacuation_uncordon(f, t.node, now, fx);
     }
     write_status(&t);
@@ -570,7 +570,7 @@ char *drain_plan(struct fleet *f, const char *node, bool shutdown, struct moment
     if (rejections != NULL)
         plan_targets(&t, rejections);
     drain.state = state_of(&t);
-    say_state(&t, drain.message, sizeof drain.message);
+    state_message(&t, drain.message, sizeof drain.message);
     char *status = rejections != NULL ? drain_status(&drain) : NULL;
     if (status == NULL)
         (void)err_set(err, ERR_NOMEM, "out of memory: no plan");

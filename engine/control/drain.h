@@ -48,9 +48,9 @@ char *drain_plan(struct fleet *f, const char *node, bool shutdown, struct moment
 /* The unfinished drain of that node, or NULL. */
 struct object *drain_of_node(struct fleet *f, const char *node);
 /* How a drain treats a guest: migrate, leave it blocked, shut down. */
-enum drain_way { DRAIN_WAY_MOVE, DRAIN_WAY_BLOCKED, DRAIN_WAY_SHUT_DOWN };
-enum drain_way drain_way(const struct fleet *f, const struct domain *domain, bool shutdown,
-                         enum block *out_block);
+enum drain_action { DRAIN_ACTION_MIGRATE, DRAIN_ACTION_BLOCK, DRAIN_ACTION_SHUT_DOWN };
+enum drain_action drain_action(const struct fleet *f, const struct domain *domain, bool shutdown,
+                               enum block *out_block);
 
 /* Marks a guest for evacuation of the node it is on, or clears the mark (and cancels the job
  * created for it). Stored with the guest's overlay object. */
@@ -59,7 +59,7 @@ bool evacuation_mark(struct fleet *f, struct guest *guest, bool by_descheduler, 
 void evacuation_clear(struct fleet *f, struct guest *guest, const char *who, struct moment now,
                       struct effects *fx);
 /* Emits an event: a guest on its node must be evacuated and cannot be migrated. */
-void evacuation_complain(const struct guest *guest, struct moment now, struct effects *fx);
+void evacuation_report_blocked(const struct guest *guest, struct moment now, struct effects *fx);
 /* Does this job evacuate that node? */
 bool evacuation_is_of(const struct job *job, const char *node);
 /* Creates an evacuation job; NULL with err. */
@@ -70,8 +70,8 @@ struct job *evacuation_job(struct fleet *f, struct guest *guest, const char *req
 void evacuation_advance(struct fleet *f, struct guest *guest, struct moment now,
                         struct effects *fx);
 /* The node was uncordoned: clears its evacuation marks and cancels its drains. */
-void evacuation_node_back(struct fleet *f, struct node *node, const char *who, struct moment now,
-                          struct effects *fx);
+void evacuation_node_uncordoned(struct fleet *f, struct node *node, const char *who,
+                                struct moment now, struct effects *fx);
 /* Sets or lifts the cordon of a drain, in the node's object. A cordon set by somebody else
  * stays. */
 void evacuation_cordon(struct fleet *f, struct node *node, struct moment now, struct effects *fx);

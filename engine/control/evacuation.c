@@ -32,15 +32,15 @@ struct object *drain_of_node(struct fleet *f, const char *node)
     return NULL;
 }
 
-enum drain_way drain_way(const struct fleet *f, const struct domain *domain, bool shutdown,
-                         enum block *out_block)
+enum drain_action drain_action(const struct fleet *f, const struct domain *domain, bool shutdown,
+                               enum block *out_block)
 {
     const struct hv_observation observation = {
         .presence = HV_PRESENT, .state = domain->state, .reason = domain->reason};
     enum ownership_side side = ownership_side(&observation);
     if (side == SIDE_POSTCOPY || side == SIDE_POSTCOPY_FAILED) {
         *out_block = BLOCK_HALF;
-        return DRAIN_WAY_BLOCKED;
+        return DRAIN_ACTION_BLOCK;
     }
     const struct settings *settings = domain->guest->settings;
     enum strategy strategy = strategy_effective(
@@ -49,14 +49,14 @@ enum drain_way drain_way(const struct fleet *f, const struct domain *domain, boo
     bool movable = migratable_first_live(&domain->migratable) == UNMOVABLE_COUNT;
     *out_block = BLOCK_NONE;
     if (moves != MOVES_NO && movable)
-        return DRAIN_WAY_MOVE;
+        return DRAIN_ACTION_MIGRATE;
     if (shutdown && moves != MOVES_YES && (moves == MOVES_IF_POSSIBLE || !strategy_marks(strategy)))
-        return DRAIN_WAY_SHUT_DOWN;
+        return DRAIN_ACTION_SHUT_DOWN;
     if (moves != MOVES_NO)
         *out_block = BLOCK_NOT_MIGRATABLE;
     else
         *out_block = strategy_marks(strategy) ? BLOCK_EXTERNAL : BLOCK_STRATEGY_NONE;
-    return DRAIN_WAY_BLOCKED;
+    return DRAIN_ACTION_BLOCK;
 }
 
 bool evacuation_is_of(const struct job *job, const char *node)
@@ -103,14 +103,14 @@ void evacuation_advance(struct fleet *f, struct guest *guest, struct moment now,
     }
     backoff_of(fleet_newest_finished(f, guest->uuid), &backoff);
     if (!f->store_ok || backoff.exhausted || drain_of_node(f, guest->evacuation_node) != NULL ||
-        drain_way(f, guest->owner, false, &block) != DRAIN_WAY_MOVE)
+        drain_action(f, guest->owner, false, &block) != DRAIN_ACTION_MIGRATE)
         return;
     if (evacuation_job(f, guest, "evacuation", now, fx, &err) == NULL)
         LOG(INFO, "evacuation_refused", FIELD_TEXT(GUEST, guest->name),
             FIELD_TEXT(ERROR, err.text));
 }
 
-void evacuation_complain(const struct guest *guest, struct moment now, struct effects *fx)
+void evacuation_report_blocked(const struct guest *guest, struct moment now, struct effects *fx)
 {
     char text[MIGRATABLE_TEXT_MAX];
     const struct migratable *migratable = &guest->owner->migratable;
@@ -127,9 +127,9 @@ bool evacuation_mark(struct fleet *f, struct guest *guest, bool by_descheduler, 
         return err_set(err, ERR_REFUSED, "guest %s/%s is on no node", guest->ns, guest->name);
     if (!evacuation_set(f, guest, guest->owner->node->name, by_descheduler, now))
         return err_set(err, ERR_NOMEM, "out of memory: evacuation not recorded");
-    if (drain_way(f, guest->owner, false, &block) == DRAIN_WAY_BLOCKED &&
+    if (drain_action(f, guest->owner, false, &block) == DRAIN_ACTION_BLOCK &&
         block == BLOCK_NOT_MIGRATABLE)
-        evacuation_complain(guest, now, fx);
+        evacuation_report_blocked(guest, now, fx);
     evacuation_advance(f, guest, now, fx);
     return true;
 }
@@ -148,8 +148,8 @@ void evacuation_clear(struct fleet *f, struct guest *guest, const char *who, str
             now, fx);
 }
 
-void evacuation_node_back(struct fleet *f, struct node *node, const char *who, struct moment now,
-                          struct effects *fx)
+void evacuation_node_uncordoned(struct fleet *f, struct node *node, const char *who,
+                                struct moment now, struct effects *fx)
 {
     struct object *drain = drain_of_node(f, node->name);
     struct domain *domain, *next;

@@ -108,8 +108,8 @@ static void fill(const char *format, const struct guest *guest, char *out_text, 
     }
 }
 
-bool documents_evict(struct fleet *f, const struct eviction_request *request, struct moment now,
-                     struct effects *fx, struct err *err)
+bool objects_evict(struct fleet *f, const struct eviction_request *request, struct moment now,
+                   struct effects *fx, struct err *err)
 {
     if (request->cancel)
         return cancel(f, request, now, fx, err);

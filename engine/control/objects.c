@@ -34,7 +34,7 @@ static struct json_object *parse_spec(const struct object *object, struct err *e
     return json_parse(object->spec_json, strlen(object->spec_json), "spec", err);
 }
 
-static bool labels_are_good(struct json_object *spec, struct err *err)
+static bool labels_are_valid(struct json_object *spec, struct err *err)
 {
     struct labels labels = {0};
     struct json_object *member = json_at(spec, "labels");
@@ -62,7 +62,7 @@ static bool read_namespace(struct fleet *f, struct object *object, struct err *e
     (void)f;
     static const char *const names[] = {"labels", NULL};
     OWNED(json_object) spec = parse_spec(object, err);
-    return spec != NULL && only_members(spec, names, err) && labels_are_good(spec, err);
+    return spec != NULL && only_members(spec, names, err) && labels_are_valid(spec, err);
 }
 
 static bool read_node(struct fleet *f, struct object *object, struct err *err)
@@ -75,7 +75,7 @@ static bool read_node(struct fleet *f, struct object *object, struct err *err)
     size_t n = 0;
     bool cordoned = false;
     struct json_object *list = json_at(spec, "taints");
-    return spec != NULL && only_members(spec, names, err) && labels_are_good(spec, err) &&
+    return spec != NULL && only_members(spec, names, err) && labels_are_valid(spec, err) &&
            (list == NULL || taints_from(list, "spec.taints", taints, &n, err)) &&
            json_get_bool(spec, "unschedulable", false, &cordoned, err);
 }
@@ -87,7 +87,7 @@ static bool read_guest(struct fleet *f, struct object *object, struct err *err)
                                         "tolerations", "affinity",         NULL};
     OWNED(json_object) spec = parse_spec(object, err);
     struct settings settings = {0};
-    if (spec == NULL || !only_members(spec, names, err) || !labels_are_good(spec, err))
+    if (spec == NULL || !only_members(spec, names, err) || !labels_are_valid(spec, err))
         return false;
     json_object_object_del(spec, "labels");
     bool good = settings_parse(NULL, json_object_to_json_string(spec), "spec", &settings, err);
@@ -146,7 +146,7 @@ static void node_changed(struct fleet *f, struct object *object, const char *who
     bool cordoned = node->cordoned;
     fleet_refresh_node(f, node);
     if (cordoned && !node->cordoned)
-        evacuation_node_back(f, node, who, now, fx);
+        evacuation_node_uncordoned(f, node, who, now, fx);
     f->drains_due = true;
 }
 
@@ -235,7 +235,7 @@ static bool may_put(const struct fleet *f, const struct object_request *request,
 }
 
 /* Can it be parsed and take effect? A dry run gets the same answer. */
-static bool may_be(struct fleet *f, struct object *object, struct err *err)
+static bool is_acceptable(struct fleet *f, struct object *object, struct err *err)
 {
     return kinds[object->kind].read(f, object, err) &&
            (object->kind != OBJECT_DRAIN || drain_may_begin(f, object, err));
@@ -259,15 +259,15 @@ static void replace(struct object *old, struct object *fresh)
     object_free(fresh);
 }
 
-static void name_it(const struct object *object, struct migration_ref *out_ref)
+static void fill_ref(const struct object *object, struct migration_ref *out_ref)
 {
     TEXT_SET(out_ref->uid, object->uid);
     TEXT_SET(out_ref->ns, object->ns);
     TEXT_SET(out_ref->name, object->name);
 }
 
-bool documents_put(struct fleet *f, const struct object_request *request, struct moment now,
-                   struct effects *fx, struct migration_ref *out_ref, struct err *err)
+bool objects_put(struct fleet *f, const struct object_request *request, struct moment now,
+                 struct effects *fx, struct migration_ref *out_ref, struct err *err)
 {
     struct object *old = fleet_object(f, request->kind, request->ns, request->name);
     if (!may_put(f, request, old, err))
@@ -275,8 +275,8 @@ bool documents_put(struct fleet *f, const struct object_request *request, struct
     struct object *object = make(f, request, now, err);
     if (object == NULL)
         return false;
-    if (!may_be(f, object, err) || request->dry_run) {
-        name_it(old != NULL ? old : object, out_ref);
+    if (!is_acceptable(f, object, err) || request->dry_run) {
+        fill_ref(old != NULL ? old : object, out_ref);
         object_free(object);
         return err->code == ERR_NONE;
     }
@@ -287,7 +287,7 @@ bool documents_put(struct fleet *f, const struct object_request *request, struct
     } else {
         fleet_add_object(f, object);
     }
-    name_it(object, out_ref);
+    fill_ref(object, out_ref);
     if (object->kind == OBJECT_DRAIN && !drain_begin(f, object, now, fx, err)) {
         fleet_remove_object(f, object);
         return false;
@@ -296,8 +296,8 @@ bool documents_put(struct fleet *f, const struct object_request *request, struct
     return true;
 }
 
-bool documents_remove(struct fleet *f, const struct object_ref *ref, struct moment now,
-                      struct effects *fx, struct err *err)
+bool objects_remove(struct fleet *f, const struct object_ref *ref, struct moment now,
+                    struct effects *fx, struct err *err)
 {
     struct object *object = fleet_object(f, ref->kind, ref->ns, ref->name);
     if (object == NULL)
@@ -310,7 +310,7 @@ bool documents_remove(struct fleet *f, const struct object_ref *ref, struct mome
     return true;
 }
 
-bool documents_restore(struct fleet *f, struct object *take_object, struct err *err)
+bool objects_restore(struct fleet *f, struct object *take_object, struct err *err)
 {
     struct object *object = take_object;
     struct effects none = {0};

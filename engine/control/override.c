@@ -40,17 +40,18 @@ static void end_by_override(struct fleet *f, struct job *job, const struct resol
     (void)incidents_close(&f->incidents, job->uid, INCIDENT_END_RESOLVED, request->requester,
                           now.wall_ms);
     if (request->kind == RESOLVE_ON_SOURCE)
-        monitor_driver_gives_back_by_override(f, job, now,
-                                              fx); /* resumes a guest that Ferry suspended */
+        monitor_driver_resume_by_override(f, job, now,
+                                          fx); /* resumes a guest that Ferry suspended */
     final_finish(f, job, trigger, &ending, now, fx);
 }
 
 /* The operator states where the guest is. For a finished job it closes the open incident. */
-static bool take_place(struct fleet *f, struct job *job, const struct resolve_request *request,
-                       struct moment now, struct effects *fx, struct err *err)
+static bool override_location(struct fleet *f, struct job *job,
+                              const struct resolve_request *request, struct moment now,
+                              struct effects *fx, struct err *err)
 {
     struct err none = {0};
-    if (phase_is_final(job->phase) && incidents_said(f, request, now.wall_ms, &none))
+    if (phase_is_final(job->phase) && incidents_override(f, request, now.wall_ms, &none))
         return true;
     if (phase_is_final(job->phase))
         return err_set(err, ERR_REFUSED, "migration %s has already ended (%s)", job->name,
@@ -81,16 +82,16 @@ bool override_apply(struct fleet *f, const struct resolve_request *request, stru
             "`ferry resolve` ends it",
             about->name);
     if (request->kind == RESOLVE_ACKNOWLEDGE)
-        return incidents_said(f, request, now.wall_ms, err);
+        return incidents_override(f, request, now.wall_ms, err);
     struct job *job = fleet_job_named(f, request->ns, request->name);
     if (job == NULL)
         return err_set(err, ERR_NOT_FOUND,
                        "virtualmachineinstancemigrations.kubevirt.io \"%s\" not found",
                        request->name);
-    bool taken = request->kind == RESOLVE_RECOVER
-                     ? recovery_again(job, request->requester, now, fx, err)
-                     : take_place(f, job, request, now, fx, err);
-    if (taken)
+    bool accepted = request->kind == RESOLVE_RECOVER
+                        ? recovery_request(job, request->requester, now, fx, err)
+                        : override_location(f, job, request, now, fx, err);
+    if (accepted)
         *out_job = job;
-    return taken;
+    return accepted;
 }

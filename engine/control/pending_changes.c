@@ -7,7 +7,7 @@ enum { PENDING_CHANGE_AGAIN_MS = 10000 };
 
 /* The hash of the pending change that the newest update job was created for; the job keeps it
  * over a restart. */
-static uint64_t tried_before(struct fleet *f, const struct guest *guest)
+static uint64_t last_tried(struct fleet *f, const struct guest *guest)
 {
     const struct job *job = fleet_active_job(f, guest->uuid);
     if (job == NULL || job->request.origin != ORIGIN_UPDATE)
@@ -26,7 +26,7 @@ static bool is_due(const struct guest *guest)
 void pending_changes_update(struct fleet *f, struct guest *guest, struct moment now)
 {
     if (guest->change_tried == 0)
-        guest->change_tried = tried_before(f, guest);
+        guest->change_tried = last_tried(f, guest);
     const struct pending_change *pending_change = &guest->owner->pending_change;
     bool was_tried = pending_change->hash == guest->change_tried;
     if (pending_change->is == PENDING_CHANGE_NO || (was_tried && is_due(guest))) {
@@ -49,7 +49,8 @@ static void end_grace(struct fleet *f, struct guest *guest, struct moment now)
 }
 
 /* Acts once per change: a change that one migration did not apply, a second will not either. */
-static void answer(struct fleet *f, struct guest *guest, struct moment now, struct effects *fx)
+static void apply_change(struct fleet *f, struct guest *guest, struct moment now,
+                         struct effects *fx)
 {
     const struct pending_change *pending_change = &guest->owner->pending_change;
     uint64_t hash = pending_change->hash;
@@ -90,6 +91,6 @@ void pending_changes_tick(struct fleet *f, struct moment now, struct effects *fx
         if (!is_due(guest))
             end_grace(f, guest, now);
         if (guest->owner->pending_change.hash != guest->change_tried)
-            answer(f, guest, now, fx);
+            apply_change(f, guest, now, fx);
     }
 }

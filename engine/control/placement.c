@@ -31,7 +31,7 @@ static bool is_not_source(struct placement_scan *scan, const struct node *node, 
     return node != scan->p->source || no(detail, "the guest runs here");
 }
 
-static bool is_wanted(struct placement_scan *scan, const struct node *node, char *detail)
+static bool is_requested(struct placement_scan *scan, const struct node *node, char *detail)
 {
     const char *wanted = scan->p->wanted;
     if (wanted == NULL || wanted[0] == '\0' || strcmp(wanted, node->name) == 0)
@@ -43,7 +43,7 @@ static bool is_wanted(struct placement_scan *scan, const struct node *node, char
     return false;
 }
 
-static bool lacks(const struct label *wanted, const struct node *node, char *detail)
+static bool rejected(const struct label *wanted, const struct node *node, char *detail)
 {
     const char *has = labels_get(&node->labels, wanted->key);
     if (has == NULL)
@@ -62,7 +62,7 @@ static bool meets_request(struct placement_scan *scan, const struct node *node, 
             continue;
         const char *has = labels_get(&node->labels, wanted->key);
         if (has == NULL || strcmp(has, wanted->value) != 0)
-            return lacks(wanted, node, detail);
+            return rejected(wanted, node, detail);
     }
     return true;
 }
@@ -74,10 +74,10 @@ static bool meets_guest(struct placement_scan *scan, const struct node *node, ch
         labels_cover(&node->labels, &scan->p->settings->node_selector,
                      detail != NULL ? &missing : NULL))
         return true;
-    return detail != NULL && lacks(missing, node, detail);
+    return detail != NULL && rejected(missing, node, detail);
 }
 
-static bool is_open(struct placement_scan *scan, const struct node *node, char *detail)
+static bool is_schedulable(struct placement_scan *scan, const struct node *node, char *detail)
 {
     (void)scan;
     return !node->cordoned ||
@@ -171,7 +171,7 @@ static bool has_vcpus(struct placement_scan *scan, const struct node *node, char
                               (unsigned long long)left);
 }
 
-static bool was_not_failing(struct placement_scan *scan, const struct node *node, char *detail)
+static bool has_not_failed(struct placement_scan *scan, const struct node *node, char *detail)
 {
     for (size_t i = 0; i < scan->p->n_failed; i++)
         if (strcmp(scan->p->failed[i], node->name) == 0)
@@ -216,10 +216,10 @@ static const struct host_requirements_facts *requirements_of(const struct placem
 }
 
 /* Hosts are often alike: hosts with equal hashes have equal capabilities. */
-static bool suits(const struct placement_scan *scan, const struct node *node)
+static bool capabilities_match(const struct placement_scan *scan, const struct node *node)
 {
     return scan->p->requirements == NULL || node->capabilities == NULL ||
-           (scan->suits != 0 && scan->suits == node->capabilities->hash);
+           (scan->matched_hash != 0 && scan->matched_hash == node->capabilities->hash);
 }
 
 static bool knows_machines(const struct host_requirements_facts *requirements,
@@ -232,7 +232,7 @@ static bool has_arch(struct placement_scan *scan, const struct node *node, char 
 {
     const struct host_requirements_facts *requirements = requirements_of(scan);
     const struct hv_capabilities *a = node->capabilities;
-    if (suits(scan, node) || !knows_machines(requirements, node) ||
+    if (capabilities_match(scan, node) || !knows_machines(requirements, node) ||
         (a->n_machines > 0 && bsearch(requirements->arch, a->machines, a->n_machines,
                                       sizeof *a->machines, by_arch) != NULL))
         return true;
@@ -243,7 +243,7 @@ static bool has_machine(struct placement_scan *scan, const struct node *node, ch
 {
     const struct host_requirements_facts *requirements = requirements_of(scan);
     const struct hv_capabilities *a = node->capabilities;
-    if (suits(scan, node) || !knows_machines(requirements, node) ||
+    if (capabilities_match(scan, node) || !knows_machines(requirements, node) ||
         requirements->machine[0] == '\0' ||
         (a->n_machines > 0 && bsearch(requirements, a->machines, a->n_machines, sizeof *a->machines,
                                       by_machine) != NULL))
@@ -312,7 +312,7 @@ static bool has_networks(struct placement_scan *scan, const struct node *node, c
 {
     const struct host_requirements_facts *requirements = requirements_of(scan);
     const struct hv_capabilities *a = node->capabilities;
-    if (suits(scan, node))
+    if (capabilities_match(scan, node))
         return true;
     for (unsigned i = 0; a->networks_known && i < requirements->n_networks; i++) {
         const char *name = requirements->networks[i];
@@ -335,7 +335,7 @@ static bool has_pools(struct placement_scan *scan, const struct node *node, char
     const struct host_requirements_facts *requirements = requirements_of(scan);
     const struct hv_capabilities *a = node->capabilities;
     bool moves_disks = scan->p->job != NULL && scan->p->job->request.volumes_json != NULL;
-    if (suits(scan, node) ||
+    if (capabilities_match(scan, node) ||
         moves_disks) /* disks that go to other pools; preparation checks those */
         return true;
     for (unsigned i = 0; a->pools_known && i < requirements->n_pools; i++) {
@@ -345,7 +345,7 @@ static bool has_pools(struct placement_scan *scan, const struct node *node, char
         if (found == NULL || !found->active)
             return no(detail, "pool %s is %s", name, found == NULL ? "missing" : "not active");
     }
-    scan->suits = a->hash; /* the last row of the searches */
+    scan->matched_hash = a->hash; /* the last row of the searches */
     return true;
 }
 
@@ -360,7 +360,7 @@ static bool has_huge_pages(struct placement_scan *scan, const struct node *node,
                               (unsigned long long)need / 1024, (unsigned long long)left / 1024);
 }
 
-static void say_labels(const struct labels *labels, char *out_text, size_t bytes)
+static void describe_label(const struct labels *labels, char *out_text, size_t bytes)
 {
     size_t at = 0;
     out_text[0] = '\0';
@@ -382,7 +382,7 @@ static bool is_near(struct placement_scan *scan, const struct node *node, bool a
         char match[PLACEMENT_DETAIL_MAX / 2];
         if (detail == NULL)
             return false;
-        say_labels(&term->match, match, sizeof match);
+        describe_label(&term->match, match, sizeof match);
         return no(detail,
                   anti ? "a guest with %s runs in its %s" : "no guest with %s runs in its %s",
                   match, term->topology_key);
@@ -390,12 +390,12 @@ static bool is_near(struct placement_scan *scan, const struct node *node, bool a
     return true;
 }
 
-static bool has_company(struct placement_scan *scan, const struct node *node, char *detail)
+static bool meets_affinity(struct placement_scan *scan, const struct node *node, char *detail)
 {
     return is_near(scan, node, false, detail);
 }
 
-static bool has_no_rival(struct placement_scan *scan, const struct node *node, char *detail)
+static bool meets_anti_affinity(struct placement_scan *scan, const struct node *node, char *detail)
 {
     return is_near(scan, node, true, detail);
 }
@@ -416,10 +416,10 @@ static const struct {
     bool (*passes)(struct placement_scan *scan, const struct node *node, char *detail);
 } checks[REJECT_COUNT] = {
     [REJECT_SOURCE] = {SCAN_CHEAP, is_not_source},
-    [REJECT_NOT_WANTED] = {SCAN_CHEAP, is_wanted},
+    [REJECT_NOT_WANTED] = {SCAN_CHEAP, is_requested},
     [REJECT_SELECTOR] = {SCAN_CHEAP, meets_request},
     [REJECT_GUEST_SELECTOR] = {SCAN_CHEAP, meets_guest},
-    [REJECT_CORDONED] = {SCAN_CHEAP, is_open},
+    [REJECT_CORDONED] = {SCAN_CHEAP, is_schedulable},
     [REJECT_NOT_READY] = {SCAN_CHEAP, is_ready},
     [REJECT_TAINT] = {SCAN_CHEAP, is_tolerated},
     [REJECT_TLS] = {SCAN_CHEAP, can_encrypt},
@@ -435,11 +435,11 @@ static const struct {
     [REJECT_MEMORY_EVER] = {SCAN_CHEAP, is_big_enough},
     [REJECT_VCPU] = {SCAN_CHEAP, has_vcpus},
     [REJECT_HUGE_PAGES] = {SCAN_COSTLY, has_huge_pages},
-    [REJECT_AFFINITY] = {SCAN_COSTLY, has_company},
-    [REJECT_ANTI_AFFINITY] = {SCAN_COSTLY, has_no_rival},
+    [REJECT_AFFINITY] = {SCAN_COSTLY, meets_affinity},
+    [REJECT_ANTI_AFFINITY] = {SCAN_COSTLY, meets_anti_affinity},
     [REJECT_CPU] = {SCAN_COSTLY, has_cpu},
     [REJECT_VOLUME_SIZE] = {SCAN_CHEAP, has_big_volumes},
-    [REJECT_PREPARATION] = {SCAN_CHEAP, was_not_failing},
+    [REJECT_PREPARATION] = {SCAN_CHEAP, has_not_failed},
 };
 
 void placement_scan_begin(struct placement_scan *scan, const struct fleet *f,
@@ -448,7 +448,7 @@ void placement_scan_begin(struct placement_scan *scan, const struct fleet *f,
     scan->f = f;
     scan->p = p;
     scan->resources = ledger_resources(p->guest);
-    scan->suits = 0;
+    scan->matched_hash = 0;
     scan->only[0] = '\0';
     scan->names_wanted = scan->names_filled = false;
     scan->n_names = 0;

@@ -382,8 +382,8 @@ static void on_final(struct fleet *f, const struct input *input)
 /* ---- operator overrides ---- */
 
 /* Adopts the job as after a restart: the hosts' states decide how it continues. */
-static void thaw(struct fleet *f, struct job *job, const char *who, struct moment now,
-                 struct effects *fx)
+static void unfreeze(struct fleet *f, struct job *job, const char *who, struct moment now,
+                     struct effects *fx)
 {
     const struct incident *incident = incidents_find(&f->incidents, job->ns, job->name);
     job->frozen = false;
@@ -411,7 +411,7 @@ static bool on_resolve(struct fleet *f, const struct input *input, struct moment
                            job->name, (long long)(frozen_ms / 1000),
                            (long long)((THAW_MS - frozen_ms) / 1000 + 1));
         name_job(job, out_ref);
-        thaw(f, job, input->of.resolve.requester, now, fx);
+        unfreeze(f, job, input->of.resolve.requester, now, fx);
         return true;
     }
     job = NULL;
@@ -479,10 +479,10 @@ static bool on_request(struct fleet *f, struct input *input, struct moment now, 
     switch (input->kind) {
     case INPUT_CREATE: return on_create(f, input, now, fx, out_ref, err);
     case INPUT_CANCEL: return on_cancel(f, input, now, fx, out_ref, err);
-    case INPUT_PUT: return documents_put(f, &input->of.put, now, fx, out_ref, err);
-    case INPUT_REMOVE: return documents_remove(f, &input->of.remove, now, fx, err);
+    case INPUT_PUT: return objects_put(f, &input->of.put, now, fx, out_ref, err);
+    case INPUT_REMOVE: return objects_remove(f, &input->of.remove, now, fx, err);
     case INPUT_RESOLVE: return on_resolve(f, input, now, fx, out_ref, err);
-    case INPUT_EVICT: return documents_evict(f, &input->of.evict, now, fx, err);
+    case INPUT_EVICT: return objects_evict(f, &input->of.evict, now, fx, err);
     default: return true;
     }
 }
@@ -552,9 +552,9 @@ int64_t reconcile_next_ms(const struct fleet *f, int64_t now_ms)
     const struct guest *guest = heap_top(&f->pending_change);
     if (guest != NULL && guest->change_timer.first < next_ms)
         next_ms = guest->change_timer.first;
-    guest = heap_top(&f->twice);
-    if (guest != NULL && guest->twice.timer.first < next_ms)
-        next_ms = guest->twice.timer.first;
+    guest = heap_top(&f->split);
+    if (guest != NULL && guest->split.timer.first < next_ms)
+        next_ms = guest->split.timer.first;
     for (const struct object *o = f->of_kind[OBJECT_DRAIN]; o != NULL; o = o->next)
         if (!drain_is_final(o->drain->state) && o->drain->next_ms < next_ms)
             next_ms = o->drain->next_ms;

@@ -11,7 +11,7 @@
 #include "hypervisor/types.h"
 
 enum flag {
-#define FLAG(id, bit, name, words) FLAG_##id,
+#define FLAG(id, bit, name, help) FLAG_##id,
 #include "engine/data/flags.def"
 #undef FLAG
     FLAG_COUNT
@@ -54,10 +54,10 @@ bool flags_allow_postcopy(const struct job *job);
 uint32_t flags_shown(const struct job *job);
 uint32_t flags_left_out(const struct job *job);
 const char *flag_name(enum flag flag);      /* "post-copy" */
-const char *flag_words(enum flag flag);     /* what it means for the guest */
+const char *flag_help(enum flag flag);      /* what it means for the guest */
 enum flag flag_from_name(const char *name); /* FLAG_COUNT: there is none */
 const char *flag_rule_text(enum flag_rule rule);
 /* Both sets in one line: "live, peer-to-peer; post-copy left out: the guest is paused". */
-void flags_words(uint32_t shown, uint32_t left_out, char *out_text, size_t bytes);
+void flags_summary(uint32_t shown, uint32_t left_out, char *out_text, size_t bytes);
 
 #endif

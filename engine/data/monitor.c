@@ -220,14 +220,14 @@ void monitor_step(struct monitor *m, const struct monitor_input *input,
     m->past.decided = true;
 }
 
-void monitor_take_up(struct monitor *m, int64_t elapsed_ms)
+void monitor_continue(struct monitor *m, int64_t elapsed_ms)
 {
     if (bounded_ms(elapsed_ms) > m->now_ms)
         m->now_ms = bounded_ms(elapsed_ms);
     m->progress_ms = m->flow.processed_ms = m->now_ms;
 }
 
-bool monitor_is_news(const struct monitor *m, const struct monitor_decision *decision)
+bool monitor_decision_changed(const struct monitor *m, const struct monitor_decision *decision)
 {
     return !m->past.has_before || decision->why != m->past.before ||
            decision->downtime_ms != m->past.before_downtime_ms;

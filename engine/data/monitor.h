@@ -97,7 +97,7 @@ void monitor_step(struct monitor *m, const struct monitor_input *input,
 void monitor_done(struct monitor *m, const struct monitor_decision *decision, bool accepted,
                   int64_t elapsed_ms);
 /* Does the newest step differ from the decision before? A repeated request does not. */
-bool monitor_is_news(const struct monitor *m, const struct monitor_decision *decision);
+bool monitor_decision_changed(const struct monitor *m, const struct monitor_decision *decision);
 
 /* The state as a new JSON text, and back; for adoption after a crash. False: it cannot be
  * parsed, and *out_m is unchanged. NULL: no memory. */
@@ -105,6 +105,6 @@ char *monitor_save(const struct monitor *m);
 bool monitor_load(const char *json, struct monitor *out_m);
 /* Continues a restored monitor: the time without samples does not count as a stall. Only with an
  * input that has statistics; until then nothing is known of that time. */
-void monitor_take_up(struct monitor *m, int64_t elapsed_ms);
+void monitor_continue(struct monitor *m, int64_t elapsed_ms);
 
 #endif

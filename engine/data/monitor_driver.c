@@ -171,7 +171,7 @@ struct job_budget monitor_driver_budget(const struct job *job)
     };
 }
 
-bool monitor_driver_stops(const struct job *job)
+bool monitor_driver_is_pausing(const struct job *job)
 {
     return is_tuning(job, INTENT_SUSPEND);
 }
@@ -350,18 +350,18 @@ void monitor_driver_step(struct fleet *f, struct job *job, const struct sample *
         return; /* the time since is not known yet */
     record_input(job, sample, &input, now, fx);
     if (s->awaits_sample && s->resumed)
-        monitor_take_up(&s->acting, input.elapsed_ms);
+        monitor_continue(&s->acting, input.elapsed_ms);
     s->awaits_sample = false;
     struct monitor_decision decision;
     if (s->has_shadow) {
         monitor_step(&s->shadow, &input, &decision);
-        if (monitor_is_news(&s->shadow, &decision))
+        if (monitor_decision_changed(&s->shadow, &decision))
             record(job, &s->shadow, &decision, true, now, fx);
         if (decision.action != MONITOR_NOTHING)
             monitor_done(&s->shadow, &decision, true, input.elapsed_ms);
     }
     monitor_step(&s->acting, &input, &decision);
-    if (monitor_is_news(&s->acting, &decision))
+    if (monitor_decision_changed(&s->acting, &decision))
         record(job, &s->acting, &decision, false, now, fx);
     if (decision.action == MONITOR_POSTCOPY && !order_is_out(job, ORDER_TUNE))
         ask_target(f, job, &decision, now, fx);
@@ -411,12 +411,12 @@ void monitor_driver_answered(struct job *job, const struct err *err, struct mome
     (void)note(job, accepted ? MONITOR_INPUT_ACCEPTED : MONITOR_INPUT_REFUSED, now, fx);
 }
 
-bool monitor_driver_owes(const struct job *job)
+bool monitor_driver_must_resume(const struct job *job)
 {
     const struct hv_observation *observation = &job->resolution.source_side.observation;
-    bool stands = observation->presence == HV_PRESENT && observation->state == HV_STATE_PAUSED &&
-                  observation->reason == HV_PAUSED_USER;
-    return job->monitor.stopped_by_us && stands && !job->userpause.requested &&
+    bool is_paused = observation->presence == HV_PRESENT && observation->state == HV_STATE_PAUSED &&
+                     observation->reason == HV_PAUSED_USER;
+    return job->monitor.stopped_by_us && is_paused && !job->userpause.requested &&
            job->monitor.resume_tries < RESUME_TRIES_MAX;
 }
 
@@ -437,27 +437,27 @@ static void order_resume(struct fleet *f, struct job *job, struct moment now, st
     (void)order_give(f, job, ORDER_RESUME, &spec, now, fx);
 }
 
-bool monitor_driver_gives_back(struct fleet *f, struct job *job, struct moment now,
-                               struct effects *fx)
+bool monitor_driver_resume_guest(struct fleet *f, struct job *job, struct moment now,
+                                 struct effects *fx)
 {
-    if (monitor_driver_stops(job))
+    if (monitor_driver_is_pausing(job))
         return true; /* waits for an order that may still pause the guest */
-    if (!monitor_driver_owes(job))
+    if (!monitor_driver_must_resume(job))
         return false;
     if (!is_resuming(job, now))
         order_resume(f, job, now, fx);
     return true;
 }
 
-void monitor_driver_gives_back_by_override(struct fleet *f, struct job *job, struct moment now,
-                                           struct effects *fx)
+void monitor_driver_resume_by_override(struct fleet *f, struct job *job, struct moment now,
+                                       struct effects *fx)
 {
-    if (monitor_driver_owes(job) && !is_resuming(job, now))
+    if (monitor_driver_must_resume(job) && !is_resuming(job, now))
         order_resume(f, job, now, fx);
 }
 
-bool monitor_driver_takes_back(struct fleet *f, struct job *job, const char *why, struct moment now,
-                               struct effects *fx)
+bool monitor_driver_resume_leftover(struct fleet *f, struct job *job, const char *why,
+                                    struct moment now, struct effects *fx)
 {
     if (is_resuming(job, now))
         return true;

@@ -24,20 +24,20 @@ void monitor_driver_answered(struct job *job, const struct err *err, struct mome
 void monitor_driver_resumed(struct job *job, const struct err *err, struct moment now,
                             struct effects *fx);
 /* Is the guest paused on the source by Ferry, with the migration over? */
-bool monitor_driver_owes(const struct job *job);
+bool monitor_driver_must_resume(const struct job *job);
 /* ... then resumes the guest; the target was just proven empty. True: the order is under way,
  * the outcome waits for it. */
-bool monitor_driver_gives_back(struct fleet *f, struct job *job, struct moment now,
-                               struct effects *fx);
+bool monitor_driver_resume_guest(struct fleet *f, struct job *job, struct moment now,
+                                 struct effects *fx);
 /* Resumes a guest that was left paused on the source and is proven to be nowhere else. False:
  * tried often enough. */
-bool monitor_driver_takes_back(struct fleet *f, struct job *job, const char *why, struct moment now,
-                               struct effects *fx);
+bool monitor_driver_resume_leftover(struct fleet *f, struct job *job, const char *why,
+                                    struct moment now, struct effects *fx);
 
 /* The same by an operator override that the guest is on the source: gives the order; its result
  * is only recorded. */
-void monitor_driver_gives_back_by_override(struct fleet *f, struct job *job, struct moment now,
-                                           struct effects *fx);
+void monitor_driver_resume_by_override(struct fleet *f, struct job *job, struct moment now,
+                                       struct effects *fx);
 
 /* The max downtime last ordered; 0: the hypervisor's default. */
 int64_t monitor_driver_downtime_ms(const struct job *job);
@@ -47,7 +47,7 @@ int64_t monitor_driver_estimate_ms(const struct job *job);
 /* Use of the completion timeout and progress, by the acting monitor. */
 struct job_budget monitor_driver_budget(const struct job *job);
 /* Is an order to pause the guest open? */
-bool monitor_driver_stops(const struct job *job);
+bool monitor_driver_is_pausing(const struct job *job);
 /* Records a decision that was not a monitor's; by is a literal. */
 void monitor_driver_record(struct job *job, const char *by, const struct monitor_decision *decision,
                            struct moment now, struct effects *fx);

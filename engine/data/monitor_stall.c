@@ -141,7 +141,7 @@ static bool may_postcopy(const struct monitor *m)
     return m->config.post_copy && m->config.disruption && !m->facts.vfio && m->iteration > 0;
 }
 
-static bool rest_fits(const struct monitor *m, const struct monitor_digest *digest)
+static bool remaining_fits(const struct monitor *m, const struct monitor_digest *digest)
 {
     return digest->estimate_ms >= 0 &&
            (m->budget_ms == 0 || digest->estimate_ms <= end_ms(m) - m->now_ms);
@@ -149,7 +149,7 @@ static bool rest_fits(const struct monitor *m, const struct monitor_digest *dige
 
 static bool path_is_well(const struct monitor *m, const struct monitor_digest *digest)
 {
-    return digest->flows && rest_fits(m, digest);
+    return digest->flows && remaining_fits(m, digest);
 }
 
 static enum decision stalled_choice(const struct monitor *m, const struct monitor_digest *digest)
@@ -221,14 +221,14 @@ static int64_t deadline_ms(struct monitor *m, const struct monitor_digest *diges
     return m->budget_ms > 0 ? m->begin_ms + m->budget_ms : 0;
 }
 
-static void give_up_late(const struct monitor *m, const struct monitor_digest *digest,
-                         struct monitor_decision *out)
+static void abort_late(const struct monitor *m, const struct monitor_digest *digest,
+                       struct monitor_decision *out)
 {
     int64_t now_s = m->now_ms / 1000;
     if (m->switching || digest->in->stopped_by_migration)
         monitor_decide(m, digest, out, DECISION_LATE, 0,
                        "aborting after %" PRId64 " s: the switch-over did not end in time", now_s);
-    else if (digest->estimate_ms >= 0 && !rest_fits(m, digest))
+    else if (digest->estimate_ms >= 0 && !remaining_fits(m, digest))
         monitor_decide(m, digest, out, DECISION_LATE, 0,
                        "aborting: not completed after %" PRId64
                        " s, the remaining data needs %" PRId64 " s",
@@ -249,16 +249,16 @@ static bool decide_late(const struct monitor *m, const struct monitor_digest *di
                        m->now_ms / 1000, still_ms / 1000);
     else if (may && m->config.disruption && !digest->flows)
         return false; /* for a moment: data may flow again */
-    else if (may && rest_fits(m, digest) && may_postcopy(m))
+    else if (may && remaining_fits(m, digest) && may_postcopy(m))
         monitor_decide(m, digest, out, DECISION_LATE_POSTCOPY, 0,
                        "switching to post-copy: not completed after %" PRId64 " s",
                        m->now_ms / 1000);
-    else if (may && rest_fits(m, digest) && m->config.disruption)
+    else if (may && remaining_fits(m, digest) && m->config.disruption)
         monitor_decide(m, digest, out, DECISION_LATE_HARD, MONITOR_DOWNTIME_MAX_MS,
                        "switching over at any downtime: not completed after %" PRId64 " s",
                        m->now_ms / 1000);
     else
-        give_up_late(m, digest, out);
+        abort_late(m, digest, out);
     return true;
 }
 

@@ -23,8 +23,8 @@ void observe_record_sides(struct job *job, const char *moment, struct moment now
     record_side(job, &job->resolution.target_side.observation, false, moment, now, fx);
 }
 
-static void look_at(struct fleet *f, struct job *job, struct job_side *side, const char *node,
-                    struct moment now, struct effects *fx)
+static void query(struct fleet *f, struct job *job, struct job_side *side, const char *node,
+                  struct moment now, struct effects *fx)
 {
     side->query_id = ++f->next_call_id;
     side->asked_ms = now.mono_ms;
@@ -37,8 +37,8 @@ static void look_at(struct fleet *f, struct job *job, struct job_side *side, con
 void observe_later(struct fleet *f, struct job *job, struct moment now, struct effects *fx)
 {
     job->result.observe_later = false;
-    look_at(f, job, &job->resolution.source_side, job->source, now, fx);
-    look_at(f, job, &job->resolution.target_side, job->target, now, fx);
+    query(f, job, &job->resolution.source_side, job->source, now, fx);
+    query(f, job, &job->resolution.target_side, job->target, now, fx);
 }
 
 /* The guest migrated. A definition left behind is not changed from here: an order based on an
@@ -56,8 +56,8 @@ static const char *residue_of(const struct job *job, const struct hv_observation
 }
 
 /* Hosts may clean up slowly: what was observed once is observed again before it is reported. */
-static void tell_residue(struct job *job, const char *what, bool again, bool is_source,
-                         struct moment now, struct effects *fx)
+static void report_residue(struct job *job, const char *what, bool again, bool is_source,
+                           struct moment now, struct effects *fx)
 {
     if (what == NULL)
         return;
@@ -90,13 +90,13 @@ bool observe_answered_later(struct fleet *f, struct job *job, uint64_t id,
     if (!is_source && job->result.outcome == OUTCOME_SUCCEEDED && next != NULL && next->epoch > 0)
         return true; /* the guest migrates again: its absence proves nothing */
     record_side(job, observation, is_source, "later", now, fx);
-    tell_residue(job, residue_of(job, observation, is_source),
-                 job->result.residue && !job->result.observe_later, is_source, now, fx);
+    report_residue(job, residue_of(job, observation, is_source),
+                   job->result.residue && !job->result.observe_later, is_source, now, fx);
     return true;
 }
 
 /* An answer that never comes (a full queue, no memory) counts as unreachable. */
-static void give_up(struct job *job, struct job_side *side, struct moment now)
+static void mark_lost(struct job *job, struct job_side *side, struct moment now)
 {
     if (side->query_id == 0 || now.mono_ms - side->asked_ms < STATE_LOST_MS)
         return;
@@ -113,8 +113,8 @@ void observe_begin(struct fleet *f, struct job *job, struct moment now, struct e
         return;
     job->resolution.round++;
     job->resolution.again = 0;
-    look_at(f, job, &job->resolution.source_side, job->source, now, fx);
-    look_at(f, job, &job->resolution.target_side, job->target, now, fx);
+    query(f, job, &job->resolution.source_side, job->source, now, fx);
+    query(f, job, &job->resolution.target_side, job->target, now, fx);
 }
 
 /* A host that does not answer delays a round by many seconds; the other host's answer is
@@ -131,12 +131,12 @@ static bool has_aged(const struct job *job, const struct job_side *side, struct 
 bool observe_answered(struct fleet *f, struct job *job, struct moment now, struct effects *fx)
 {
     struct job_side *source = &job->resolution.source_side, *target = &job->resolution.target_side;
-    give_up(job, source, now);
-    give_up(job, target, now);
+    mark_lost(job, source, now);
+    mark_lost(job, target, now);
     if (job->resolution.round == 0 || source->round != job->resolution.round ||
         target->round != job->resolution.round)
         return false;
-    if (job->resolution.judged_round == job->resolution.round)
+    if (job->resolution.decided_round == job->resolution.round)
         return true;
     bool source_aged = has_aged(job, source, now), target_aged = has_aged(job, target, now);
     if (!source_aged && !target_aged)
@@ -144,11 +144,11 @@ bool observe_answered(struct fleet *f, struct job *job, struct moment now, struc
     job->resolution.again++;
     if (source_aged) {
         source->round = 0;
-        look_at(f, job, source, job->source, now, fx);
+        query(f, job, source, job->source, now, fx);
     }
     if (target_aged) {
         target->round = 0;
-        look_at(f, job, target, job->target, now, fx);
+        query(f, job, target, job->target, now, fx);
     }
     return false;
 }

@@ -89,7 +89,7 @@ void order_close_left(struct job *job, struct moment now, struct effects *fx)
     struct err lost = {0};
     err_set(&lost, ERR_UNREACHABLE, "the process that gave the order ended");
     for (unsigned i = 0; i < job->resolution.n_left; i++) {
-        const struct job_left *left = &job->resolution.left[i];
+        const struct job_stale_order *left = &job->resolution.left[i];
         struct effect *effect = close_record(job, &left->order, &lost, now, fx);
         TEXT_SET(effect->of.intent.unknown, left->unknown);
     }

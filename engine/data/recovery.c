@@ -50,13 +50,13 @@ static void enter(struct job *job, enum recovery state, struct moment now)
 }
 
 /* Sets the pending reason; emits an event when it changes. */
-static void tell(struct job *job, enum recovery state, const char *text, struct moment now,
+static void show(struct job *job, enum recovery state, const char *text, struct moment now,
                  struct effects *fx)
 {
-    bool is_news = job->recovery.state != state;
+    bool state_changed = job->recovery.state != state;
     bool bad = state == RECOVERY_EXHAUSTED || state == RECOVERY_BLIND;
     bool begins = job->recovery.state == RECOVERY_NONE || job->recovery.state == RECOVERY_BLIND;
-    if (is_news && (bad || begins))
+    if (state_changed && (bad || begins))
         step_wait_over(job, now); /* another wait, with another end */
     enter(job, state, now);
     const char *source =
@@ -66,7 +66,7 @@ static void tell(struct job *job, enum recovery state, const char *text, struct 
     step_wait(job, PENDING_RECOVERY, now, "%s (source %s %s, target %s %s; attempts: %u)", text,
               job->source, source, job->target, target, job->recovery.tries);
     job->wait.until_ms = bad ? 0 : job->recovery.until_ms;
-    if (is_news)
+    if (state_changed)
         effects_event(fx, job, now.wall_ms, true, bad ? "PostCopyNotRecovered" : "PostCopyBroken",
                       "%s", job->wait.reason);
 }
@@ -216,7 +216,7 @@ static void resume(struct fleet *f, struct job *job, enum recovery_way way, stru
 static void probe(struct fleet *f, struct job *job, struct moment now, struct effects *fx)
 {
     if (job->recovery.state != RECOVERY_WAITING) /* else the present reason stays */
-        tell(job, RECOVERY_WAITING, "Post-copy broken; probing the path between the nodes first",
+        show(job, RECOVERY_WAITING, "Post-copy broken; probing the path between the nodes first",
              now, fx);
     job->recovery.path_id = ++f->next_call_id;
     job->recovery.path_asked_ms = now.mono_ms;
@@ -245,7 +245,7 @@ static bool path_allows(struct fleet *f, struct job *job, struct moment now)
 static void try_again(struct fleet *f, struct job *job, struct moment now, struct effects *fx)
 {
     if (!knows_version(f, job)) {
-        tell(job, RECOVERY_WAITING,
+        show(job, RECOVERY_WAITING,
              "Post-copy broken; the target's libvirt version is not known yet", now, fx);
         return;
     }
@@ -260,10 +260,10 @@ static void try_again(struct fleet *f, struct job *job, struct moment now, struc
         (void)snprintf(
             text, sizeof text,
             "Post-copy broken, both sides are alive, and there is no safe way to resume: %s", why);
-        tell(job, RECOVERY_EXHAUSTED, text, now, fx);
+        show(job, RECOVERY_EXHAUSTED, text, now, fx);
         return;
     }
-    tell(job, RECOVERY_RESUMING, "Resuming post-copy", now, fx);
+    show(job, RECOVERY_RESUMING, "Resuming post-copy", now, fx);
     resume(f, job, way, now, fx);
 }
 
@@ -287,12 +287,12 @@ static bool moves(const struct job *job, struct moment now)
 }
 
 /* No bytes moved, or none could be measured, for so long that the stream is dead. */
-static bool is_dead(const struct job *job, int64_t stood_ms, struct moment now)
+static bool is_dead(const struct job *job, int64_t stable_ms, struct moment now)
 {
     int64_t quiet_ms = job->stream.sampled_ms - job->stream.flow_ms;
     int64_t blind_ms = now.mono_ms - job->stream.sampled_ms;
-    return (quiet_ms >= RECOVERY_QUIET_MS && stood_ms >= RECOVERY_QUIET_MS) ||
-           (blind_ms >= RECOVERY_BLIND_MS && stood_ms >= RECOVERY_BLIND_MS);
+    return (quiet_ms >= RECOVERY_QUIET_MS && stable_ms >= RECOVERY_QUIET_MS) ||
+           (blind_ms >= RECOVERY_BLIND_MS && stable_ms >= RECOVERY_BLIND_MS);
 }
 
 /* Adopted in mid-stream, without a sign that it broke. */
@@ -304,14 +304,14 @@ static bool is_whole(const struct job *job)
 }
 
 /* As far as is known only libvirt's connection broke. */
-static void watch(struct fleet *f, struct job *job, int64_t stood_ms, struct moment now,
+static void watch(struct fleet *f, struct job *job, int64_t stable_ms, struct moment now,
                   struct effects *fx)
 {
     bool target_is_blind =
         ownership_side(&job->resolution.source_side.observation) == SIDE_POSTCOPY_FAILED;
-    if (!is_dead(job, stood_ms, now)) {
+    if (!is_dead(job, stable_ms, now)) {
         if (!is_whole(job)) {
-            tell(job, RECOVERY_WATCHING,
+            show(job, RECOVERY_WATCHING,
                  "Post-copy lost its libvirt connection; QEMU may finish by itself", now, fx);
         } else if (job->resolving) {
             job->resolving = false; /* the migration simply runs, without a call of this process; it
@@ -321,11 +321,11 @@ static void watch(struct fleet *f, struct job *job, int64_t stood_ms, struct mom
         return;
     }
     if (!job->recovery.paused) {
-        tell(job, RECOVERY_PAUSING, "No data is transferred; closing the dead post-copy stream",
+        show(job, RECOVERY_PAUSING, "No data is transferred; closing the dead post-copy stream",
              now, fx);
         pause_stream(f, job, now, fx);
     } else if (target_is_blind && fleet_has_helper(f, job->target) && !job->recovery.killed) {
-        tell(job, RECOVERY_PAUSING, "The target's helper closes the dead post-copy stream", now,
+        show(job, RECOVERY_PAUSING, "The target's helper closes the dead post-copy stream", now,
              fx);
         kill_at_target(f, job, now, fx);
     } else {
@@ -375,7 +375,7 @@ static bool is_due(struct job *job, struct moment now, struct effects *fx)
         open_window(job, now);
     if (job->recovery.state != RECOVERY_NONE && now.mono_ms >= job->recovery.ends_ms) {
         bool dead = job->recovery.path == HV_PATH_DEAD;
-        tell(job, RECOVERY_EXHAUSTED,
+        show(job, RECOVERY_EXHAUSTED,
              dead ? "Post-copy broken, both sides are alive, the path between them is dead; `ferry "
                     "recover` "
                     "tries again"
@@ -389,18 +389,18 @@ static bool is_due(struct job *job, struct moment now, struct effects *fx)
            now.mono_ms >= job->recovery.next_ms;
 }
 
-void recovery_held(struct job *job, const char *text, struct moment now, struct effects *fx)
+void recovery_await_call(struct job *job, const char *text, struct moment now, struct effects *fx)
 {
     if (job->recovery.state == RECOVERY_EXHAUSTED)
         return;
     if (job->recovery.state != RECOVERY_NONE && now.mono_ms >= job->recovery.ends_ms)
-        tell(job, RECOVERY_EXHAUSTED, text, now, fx);
+        show(job, RECOVERY_EXHAUSTED, text, now, fx);
     else
-        tell(job, RECOVERY_WATCHING, text, now, fx);
+        show(job, RECOVERY_WATCHING, text, now, fx);
 }
 
 /* Both sides are alive and reachable. */
-static void mend(struct fleet *f, struct job *job, enum recovery_plan plan, int64_t stood_ms,
+static void mend(struct fleet *f, struct job *job, enum recovery_plan plan, int64_t stable_ms,
                  struct moment now, struct effects *fx)
 {
     if (job->recovery.state == RECOVERY_BLIND) { /* the window begins anew */
@@ -419,9 +419,9 @@ static void mend(struct fleet *f, struct job *job, enum recovery_plan plan, int6
     if (!f->store_ok || !is_due(job, now, fx))
         return;
     if (plan == RECOVER_WATCH) {
-        watch(f, job, stood_ms, now, fx);
+        watch(f, job, stable_ms, now, fx);
     } else if (plan == RECOVER_PAUSE && !job->recovery.paused) {
-        tell(job, RECOVERY_PAUSING,
+        show(job, RECOVERY_PAUSING,
              "The source does not know that the post-copy stream is dead; closing it", now, fx);
         pause_stream(f, job, now, fx);
     } else {
@@ -429,7 +429,7 @@ static void mend(struct fleet *f, struct job *job, enum recovery_plan plan, int6
     }
 }
 
-bool recovery_advance(struct fleet *f, struct job *job, int64_t stood_ms, struct moment now,
+bool recovery_advance(struct fleet *f, struct job *job, int64_t stable_ms, struct moment now,
                       struct effects *fx)
 {
     enum recovery_plan plan =
@@ -440,13 +440,13 @@ bool recovery_advance(struct fleet *f, struct job *job, int64_t stood_ms, struct
     job->resolution.guest_at = GUEST_AT_UNKNOWN;
     note_death(f, job, now, fx);
     if (plan == RECOVER_GONE) {
-        if (stood_ms >= RECOVERY_GONE_MS)
+        if (stable_ms >= RECOVERY_GONE_MS)
             flag_irrecoverable(f, job, now, fx);
     } else if (plan == RECOVER_BLIND) {
-        if (stood_ms >= 3 * RECOVERY_GONE_MS)
-            tell(job, RECOVERY_BLIND, "Post-copy broken and a node cannot be reached", now, fx);
+        if (stable_ms >= 3 * RECOVERY_GONE_MS)
+            show(job, RECOVERY_BLIND, "Post-copy broken and a node cannot be reached", now, fx);
     } else {
-        mend(f, job, plan, stood_ms, now, fx);
+        mend(f, job, plan, stable_ms, now, fx);
     }
     return true;
 }
@@ -484,7 +484,7 @@ bool recovery_probed(struct job *job, uint64_t id, enum hv_path path, const stru
     if (recovery->path_dead_ms == 0)
         recovery->path_dead_ms = now.mono_ms;
     if (recovery->state == RECOVERY_WAITING)
-        tell(job, RECOVERY_WAITING,
+        show(job, RECOVERY_WAITING,
              "Post-copy broken and no path between the nodes; waiting for the path", now, fx);
     return true;
 }
@@ -525,8 +525,8 @@ void recovery_arrived(struct job *job, struct moment now, struct effects *fx)
                   job->recovery.tries);
 }
 
-bool recovery_again(struct job *job, const char *requester, struct moment now, struct effects *fx,
-                    struct err *err)
+bool recovery_request(struct job *job, const char *requester, struct moment now, struct effects *fx,
+                      struct err *err)
 {
     if (phase_is_final(job->phase))
         return err_set(err, ERR_REFUSED, "migration %s has ended (%s): nothing to recover",

@@ -47,11 +47,11 @@ enum recovery_plan recovery_plan(enum ownership_side source, enum ownership_side
 
 /* Both hosts of a job that is being resolved answered; `stood_ms`: for so long with equal
  * states. True: recovery has dealt with the job. */
-bool recovery_advance(struct fleet *f, struct job *job, int64_t stood_ms, struct moment now,
+bool recovery_advance(struct fleet *f, struct job *job, int64_t stable_ms, struct moment now,
                       struct effects *fx);
 /* The call is still open, because the target does not know that the stream is dead: no order is
  * possible yet, but the window runs. */
-void recovery_held(struct job *job, const char *text, struct moment now, struct effects *fx);
+void recovery_await_call(struct job *job, const char *text, struct moment now, struct effects *fx);
 /* The answer to an order. False: not an order of recovery. */
 void recovery_called(struct job *job, const struct err *err, struct moment now, struct effects *fx);
 /* The result of the source's helper for the path to the target, or err. False: not this query. */
@@ -65,7 +65,7 @@ void recovery_arrived(struct job *job, struct moment now, struct effects *fx);
 const char *recovery_unsafe_text(const struct job *job);
 void recovery_read_unsafe(struct job *job, const char *text);
 /* An operator asks for another round of attempts. False: nothing to recover, err has the reason. */
-bool recovery_again(struct job *job, const char *requester, struct moment now, struct effects *fx,
-                    struct err *err);
+bool recovery_request(struct job *job, const char *requester, struct moment now, struct effects *fx,
+                      struct err *err);
 
 #endif

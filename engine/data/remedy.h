@@ -44,7 +44,7 @@ struct remedy_facts {
     int64_t estimate_ms; /* time for the remaining bytes; -1: not known */
     int64_t aborted_ms; /* since an abort was accepted, or a remedy broke the stream; -1: neither */
     bool source_runs;   /* recently observed running: the migration released it */
-    bool source_stands, target_stands; /* recently observed as paused for the migration */
+    bool source_paused, target_paused; /* recently observed as paused for the migration */
     bool target_resumed;               /* observed running there */
     bool postcopy_ordered;             /* ... or may at any moment */
     bool source_failed;                /* recently observed as a post-copy with a dead stream */

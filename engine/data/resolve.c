@@ -37,7 +37,7 @@ void resolve_begin(struct job *job, struct moment now)
     job->resolution.hv_job = JOB_SEEN_UNKNOWN;
     job->resolution.hv_job_question = 0; /* an answer to an older query proves nothing */
     job->resolution.hv_job_round = 0;
-    job->resolution.judged_round = job->resolution.round;
+    job->resolution.decided_round = job->resolution.round;
     job->resolution.ownership_last = -1;
     job->resolution.ownership_since_ms = now.mono_ms;
     job->resolution.reported = false;
@@ -121,7 +121,7 @@ static void finish_gone(struct fleet *f, struct job *job, struct moment now, str
 
 /* An earlier process recorded the intent and died: with proof that the call was never made, or
  * ended before data moved, it is made again, in a new epoch. */
-static void call_again(struct fleet *f, struct job *job, struct moment now, struct effects *fx)
+static void repeat_call(struct fleet *f, struct job *job, struct moment now, struct effects *fx)
 {
     if (job->abort.asked) {
         struct step_ending ending = {.outcome = OUTCOME_ABORTED, .guest_at = GUEST_AT_SOURCE};
@@ -181,7 +181,7 @@ static void report(struct fleet *f, struct job *job, enum ownership ownership, s
     enum ownership_side target = ownership_side(&job->resolution.target_side.observation);
     const char *text =
         reports[ownership].text != NULL ? reports[ownership].text : text_of_wait(source, target);
-    if (ownership == OWNERSHIP_BLIND && monitor_driver_owes(job))
+    if (ownership == OWNERSHIP_BLIND && monitor_driver_must_resume(job))
         text = "Ferry paused the guest on the source; it is resumed when the target answers, or by "
                "`ferry resolve`";
     bool over = job->call.over || job->resolution.hv_job == JOB_SEEN_NONE;
@@ -250,22 +250,22 @@ static void settle_on_source(struct fleet *f, struct job *job, struct moment now
     if (!over)
         return;
 
-    int64_t stood_ms = now.mono_ms - job->resolution.ownership_since_ms;
-    if (target == SIDE_MOVING && stood_ms < LEFTOVER_MS)
+    int64_t stable_ms = now.mono_ms - job->resolution.ownership_since_ms;
+    if (target == SIDE_MOVING && stable_ms < LEFTOVER_MS)
         return; /* the target is still removing its copy */
-    if (!job->call.over && stood_ms < SETTLED_MS)
+    if (!job->call.over && stable_ms < SETTLED_MS)
         return;
-    if (may_run_there(job) || (monitor_driver_owes(job) && !ownership_is_gone(target))) {
+    if (may_run_there(job) || (monitor_driver_must_resume(job) && !ownership_is_gone(target))) {
         job->resolution.guest_at = GUEST_AT_UNKNOWN;
         report(f, job, target == SIDE_BLIND ? OWNERSHIP_BLIND : OWNERSHIP_WAIT, now, fx);
         return; /* not resumed while the target may run it */
     }
-    if (monitor_driver_gives_back(f, job, now, fx))
+    if (monitor_driver_resume_guest(f, job, now, fx))
         return; /* Ferry paused it: resumed before the final step */
     bool never_moved = job->phase == PHASE_TARGET_READY && !job->call.moved;
     if ((!job->call.over || may_be_port(f, job)) && never_moved &&
         job->call.retries < CALLS_AGAIN_MAX)
-        call_again(f, job, now, fx);
+        repeat_call(f, job, now, fx);
     else
         finish_on_source(f, job, now, fx);
 }
@@ -302,8 +302,8 @@ static void note_mode(struct fleet *f, struct job *job, enum ownership_side sour
 /* Paused for a migration that is over: libvirt leaves the guest so when it does not know whether
  * the target got it. It is known where the target was connected all the time, never ran the
  * guest, and has just reported no such guest, as the source has reported no job. */
-static bool take_back(struct fleet *f, struct job *job, int64_t stood_ms, struct moment now,
-                      struct effects *fx)
+static bool resume_leftover(struct fleet *f, struct job *job, int64_t stable_ms, struct moment now,
+                            struct effects *fx)
 {
     const struct job_stream *stream = &job->stream;
     const struct job_side *source = &job->resolution.source_side,
@@ -311,7 +311,7 @@ static bool take_back(struct fleet *f, struct job *job, int64_t stood_ms, struct
     char why[MONITOR_TEXT_MAX];
     bool left = ownership_side(&source->observation) == SIDE_MOVING &&
                 ownership_is_gone(ownership_side(&target->observation)) &&
-                stood_ms >= LEFTOVER_MS && job->resolution.hv_job == JOB_SEEN_NONE &&
+                stable_ms >= LEFTOVER_MS && job->resolution.hv_job == JOB_SEEN_NONE &&
                 job->resolution.hv_job_round == job->resolution.round;
     bool fresh =
         now.mono_ms - source->seen_ms <= SETTLED_MS && now.mono_ms - target->seen_ms <= SETTLED_MS;
@@ -326,8 +326,8 @@ static bool take_back(struct fleet *f, struct job *job, int64_t stood_ms, struct
                    "Paused on %.32s for %d s after the migration; %.32s never ran the guest and no "
                    "longer has it: "
                    "resuming it.",
-                   job->source, (int)(stood_ms / 1000), job->target);
-    return monitor_driver_takes_back(f, job, why, now, fx);
+                   job->source, (int)(stable_ms / 1000), job->target);
+    return monitor_driver_resume_leftover(f, job, why, now, fx);
 }
 
 /* A guest that runs on both hosts needs an operator at once, not at the end. The incident is
@@ -339,11 +339,11 @@ static void note_split(struct fleet *f, struct job *job, enum ownership ownershi
     const struct hv_observation *source = &job->resolution.source_side.observation,
                                 *target = &job->resolution.target_side.observation;
     bool seen = ownership_side(source) != SIDE_BLIND && ownership_side(target) != SIDE_BLIND;
-    bool runs_twice = source->state != HV_STATE_PAUSED && target->state != HV_STATE_PAUSED;
+    bool runs_on_both = source->state != HV_STATE_PAUSED && target->state != HV_STATE_PAUSED;
     if (ownership == OWNERSHIP_SPLIT && job->resolution.guest_at != GUEST_AT_SPLIT) {
         job->resolution.guest_at = GUEST_AT_SPLIT;
         job->changed = true;
-        if (runs_twice) /* a paused copy writes nothing: reported, but no such incident */
+        if (runs_on_both) /* a paused copy writes nothing: reported, but no such incident */
             incidents_split(f, job, now.wall_ms);
     } else if (ownership != OWNERSHIP_SPLIT && seen &&
                incidents_close(&f->incidents, job->uid, INCIDENT_END_SETTLED, "ferry",
@@ -352,19 +352,19 @@ static void note_split(struct fleet *f, struct job *job, enum ownership ownershi
     }
 }
 
-static void judge(struct fleet *f, struct job *job, struct moment now, struct effects *fx)
+static void decide(struct fleet *f, struct job *job, struct moment now, struct effects *fx)
 {
     enum ownership_side source = ownership_side(&job->resolution.source_side.observation);
     enum ownership_side target = ownership_side(&job->resolution.target_side.observation);
     enum ownership ownership = ownership_from_sides(source, target);
     note_sides(job, source, target, now);
     note_mode(f, job, source, target, now, fx);
-    int64_t stood_ms = now.mono_ms - job->resolution.ownership_since_ms;
-    bool settled = stood_ms >= SETTLED_MS;
+    int64_t stable_ms = now.mono_ms - job->resolution.ownership_since_ms;
+    bool settled = stable_ms >= SETTLED_MS;
     if (settled) /* the two observations of one round may straddle the switch-over */
         note_split(f, job, ownership, now);
     userpause_seen(job, now, fx);
-    if (!order_is_out(job, ORDER_MIGRATE) && recovery_advance(f, job, stood_ms, now, fx)) {
+    if (!order_is_out(job, ORDER_MIGRATE) && recovery_advance(f, job, stable_ms, now, fx)) {
         bool given_up =
             job->recovery.state == RECOVERY_BLIND || job->recovery.state == RECOVERY_EXHAUSTED;
         if (given_up && now.mono_ms - job->wait.mono_ms >= SLOT_MS)
@@ -382,7 +382,8 @@ static void judge(struct fleet *f, struct job *job, struct moment now, struct ef
         bool was_split = job->resolution.guest_at == GUEST_AT_SPLIT && ownership == OWNERSHIP_BLIND;
         if (settled && !was_split)
             job->resolution.guest_at = ownership_guest_at(ownership);
-        if (!take_back(f, job, stood_ms, now, fx) && stood_ms >= reports[ownership].after_ms)
+        if (!resume_leftover(f, job, stable_ms, now, fx) &&
+            stable_ms >= reports[ownership].after_ms)
             report(f, job, ownership, now, fx);
     }
 }
@@ -423,22 +424,22 @@ static bool knows_job(struct fleet *f, struct job *job, struct moment now, struc
 
 void resolve_advance(struct fleet *f, struct job *job, struct moment now, struct effects *fx)
 {
-    if (job->resolution.judged_round != job->resolution.round &&
+    if (job->resolution.decided_round != job->resolution.round &&
         observe_answered(f, job, now, fx)) {
         if (!knows_job(f, job, now, fx))
             return;
-        job->resolution.judged_round = job->resolution.round;
-        int64_t standing_ms = now.mono_ms - job->resolution.ownership_since_ms;
-        bool calm = !job->resolving || standing_ms > FAST_FOR_MS;
+        job->resolution.decided_round = job->resolution.round;
+        int64_t stable_ms = now.mono_ms - job->resolution.ownership_since_ms;
+        bool calm = !job->resolving || stable_ms > FAST_FOR_MS;
         job->resolution.next_round_ms = now.mono_ms + (calm ? ROUND_SLOW_MS : ROUND_FAST_MS);
-        judge(f, job, now, fx);
+        decide(f, job, now, fx);
     }
     if (phase_is_final(job->phase) || order_is_out(job, ORDER_MIGRATE))
         return;
     if (now.mono_ms < job->resolution.next_round_ms) {
         if (job->queue.wake_ms > job->resolution.next_round_ms)
             job->queue.wake_ms = job->resolution.next_round_ms;
-    } else if (job->resolution.judged_round == job->resolution.round) {
+    } else if (job->resolution.decided_round == job->resolution.round) {
         observe_begin(f, job, now, fx);
     }
 }

@@ -9,7 +9,7 @@ enum { DETAIL_PAUSED = 0, DETAIL_MIGRATED = 1, DETAIL_UNPAUSED = 0 }; /* libvirt
 
 static bool is_ours(const struct job *job)
 {
-    return job->monitor.stopped_by_us || monitor_driver_stops(job) ||
+    return job->monitor.stopped_by_us || monitor_driver_is_pausing(job) ||
            job->orders[ORDER_RESUME].id != 0;
 }
 
@@ -86,11 +86,11 @@ void userpause_seen(struct job *job, struct moment now, struct effects *fx)
     bool before = (job->call.flags & HV_MIGRATE_PAUSED) != 0; /* it arrives paused anyway */
     if (ours || before || job->phase != PHASE_RUNNING || job->mode == MODE_POSTCOPY)
         return;
-    bool stands = observation->presence == HV_PRESENT && observation->state == HV_STATE_PAUSED &&
-                  observation->reason == HV_PAUSED_MIGRATION;
+    bool is_paused = observation->presence == HV_PRESENT && observation->state == HV_STATE_PAUSED &&
+                     observation->reason == HV_PAUSED_MIGRATION;
     int64_t suspect_ms = job->userpause.suspect_ms;
-    bool proven =
-        suspect_ms != 0 && stands && job->resolution.source_side.seen_ms - suspect_ms >= STANDS_MS;
+    bool proven = suspect_ms != 0 && is_paused &&
+                  job->resolution.source_side.seen_ms - suspect_ms >= STANDS_MS;
     if (paused || proven)
         note_pause(job, true, now, fx);
 }

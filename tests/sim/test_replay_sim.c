@@ -113,7 +113,7 @@ static struct migration_config with(bool post_copy, bool disruption, enum monito
     migration_config_default(&config);
     config.post_copy = post_copy;
     config.disruption = disruption;
-    config.disruption_said = true;
+    config.disruption_set = true;
     config.monitor = (int)monitor;
     config.shadow = (int)shadow;
     return config;

@@ -93,7 +93,7 @@ static void a_job_knows_that_news_were_dropped(void **state)
         run(fs, 1);
     run(fs, 100);
     assert_true(move_saw_target(engine->fleet, job));
-    atomic_fetch_add(&engine->news_dropped, 1);
+    atomic_fetch_add(&engine->messages_dropped, 1);
     run(fs, 100);
     assert_false(move_saw_target(engine->fleet, job));
     end(fs);

@@ -124,7 +124,7 @@ static void cancelling_stops_its_jobs_clears_marks_and_uncordons(void **state)
         world_move(&w, "moved", 2);
         world_start(&w, "moves", 1);
         if (by_uncordon != 0)
-            evacuation_node_back(w.f, world_node(&w, 0), "me", w.now, &w.fx);
+            evacuation_node_uncordoned(w.f, world_node(&w, 0), "me", w.now, &w.fx);
         else
             drain_cancel(w.f, w.drain, "me", w.now, &w.fx);
         check_laws(&w);
@@ -185,7 +185,7 @@ static void a_final_drain_never_changes(void **state)
     uint64_t version = w.drain->version;
     drain_advance(w.f, w.drain, w.now, &w.fx);
     drain_cancel(w.f, w.drain, "me", w.now, &w.fx);
-    evacuation_node_back(w.f, world_node(&w, 0), "me", w.now, &w.fx);
+    evacuation_node_uncordoned(w.f, world_node(&w, 0), "me", w.now, &w.fx);
     assert_string_equal(w.drain->status_json, before);
     assert_int_equal(w.drain->version, version);
     assert_null(world_job(&w, "vm"));

@@ -192,11 +192,11 @@ static void every_flag_has_a_name_words_and_a_way_back(void **state)
 {
     (void)state;
     for (unsigned i = 0; i < FLAG_COUNT; i++) {
-        assert_true(flag_name((enum flag)i)[0] != '\0' && flag_words((enum flag)i)[0] != '\0');
+        assert_true(flag_name((enum flag)i)[0] != '\0' && flag_help((enum flag)i)[0] != '\0');
         assert_int_equal(flag_from_name(flag_name((enum flag)i)), i);
     }
     assert_int_equal(flag_from_name("warp"), FLAG_COUNT);
-    assert_string_equal(flag_words(FLAG_COUNT), "");
+    assert_string_equal(flag_help(FLAG_COUNT), "");
     assert_string_equal(flag_rule_text(FLAG_RULE_COUNT), "");
 }
 
@@ -382,7 +382,7 @@ static void flags_are_said_in_words(void **state)
         begin(&w);
         stories[i].make(&w);
         choose(&w);
-        flags_words(flags_shown(&w.job), flags_left_out(&w.job), have, sizeof have);
+        flags_summary(flags_shown(&w.job), flags_left_out(&w.job), have, sizeof have);
         (void)snprintf(want, sizeof want, "live, peer-to-peer%s", stories[i].words);
         assert_string_equal(have, want);
     }
@@ -392,9 +392,9 @@ static void words_that_do_not_fit_are_cut(void **state)
 {
     (void)state;
     char text[12];
-    flags_words(3, 0, text, sizeof text);
+    flags_summary(3, 0, text, sizeof text);
     assert_string_equal(text, "live, peer-");
-    flags_words(0, 0, text, sizeof text);
+    flags_summary(0, 0, text, sizeof text);
     assert_string_equal(text, "");
 }
 

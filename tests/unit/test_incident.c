@@ -307,7 +307,7 @@ static bool acknowledge(struct fleet *f, const char *ns, const char *name, int64
     struct resolve_request request = {.requester = "bob", .kind = RESOLVE_ACKNOWLEDGE};
     TEXT_SET(request.ns, ns);
     TEXT_SET(request.name, name);
-    return incidents_said(f, &request, now_ms, err);
+    return incidents_override(f, &request, now_ms, err);
 }
 
 static void a_word_closes_one(void **state)

@@ -38,7 +38,7 @@ static void random_config(struct history *h)
     uint64_t *s = &h->seed;
     c->post_copy = often(s, 50);
     c->disruption = often(s, 50);
-    c->disruption_said = often(s, 50);
+    c->disruption_set = often(s, 50);
     c->auto_converge = often(s, 30);
     c->local_minima = often(s, 70);
     c->completion_timeout = often(s, 10) ? 0 : (int64_t)below(s, 300);
@@ -142,7 +142,7 @@ static void assert_same(const struct monitor *a, const struct monitor *b)
 #undef FLOW
 #undef STATE
     assert_int_equal(a->kind, b->kind);
-    assert_int_equal(a->config.disruption_said, b->config.disruption_said);
+    assert_int_equal(a->config.disruption_set, b->config.disruption_set);
 #define SETTING(id, type, json, fallback, low, high, policy, help) \
     assert_true(a->config.id == b->config.id);
 #include "engine/model/settings/migration_config.def"

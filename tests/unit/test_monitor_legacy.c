@@ -359,7 +359,7 @@ static void small_steps_are_at_least_one(void **state)
     assert_int_equal(rig.d.downtime_ms, 151);
     accept(&rig);
     assert_why(step(&rig, 20000), DECISION_MORE_DOWNTIME); /* the same reason, another order */
-    assert_true(monitor_is_news(&rig.m, &rig.d));
+    assert_true(monitor_decision_changed(&rig.m, &rig.d));
 }
 
 static void without_tuning_the_downtime_is_left_alone(void **state)

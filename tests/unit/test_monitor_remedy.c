@@ -330,16 +330,16 @@ static void a_wish_repeated_is_no_news(void **state)
     no_ramp(&rig);
     rig_begin(&rig, MONITOR_STALL);
     (void)iteration(&rig, 400, 1024);
-    assert_true(monitor_is_news(&rig.m, &rig.d)); /* the first is */
+    assert_true(monitor_decision_changed(&rig.m, &rig.d)); /* the first is */
     refuse(&rig);
     (void)moves(&rig, 800, 1024, 0);
-    assert_false(monitor_is_news(&rig.m, &rig.d));
+    assert_false(monitor_decision_changed(&rig.m, &rig.d));
     accept(&rig);
     (void)moves(&rig, 1200, 1024, 0);
     assert_why(rig.d.why, DECISION_GOES_ON);
-    assert_true(monitor_is_news(&rig.m, &rig.d));
+    assert_true(monitor_decision_changed(&rig.m, &rig.d));
     (void)moves(&rig, 1600, 1024, 0);
-    assert_false(monitor_is_news(&rig.m, &rig.d));
+    assert_false(monitor_decision_changed(&rig.m, &rig.d));
 }
 
 static void an_order_is_not_undone_by_a_hold(void **state)
@@ -372,9 +372,9 @@ static void the_first_decision_is_news(void **state)
     rig_default(&rig);
     rig_begin(&rig, MONITOR_STALL);
     assert_why(step(&rig, 400), DECISION_GOES_ON);
-    assert_true(monitor_is_news(&rig.m, &rig.d));
+    assert_true(monitor_decision_changed(&rig.m, &rig.d));
     assert_why(step(&rig, 800), DECISION_GOES_ON);
-    assert_false(monitor_is_news(&rig.m, &rig.d));
+    assert_false(monitor_decision_changed(&rig.m, &rig.d));
 }
 
 TEST_FILE(test_monitor_remedy)

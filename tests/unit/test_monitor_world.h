@@ -125,7 +125,7 @@ static inline void world_observe(struct world *w)
     in.stats.memory_iteration = w->iteration;
     w->boundary = false;
     monitor_step(&w->monitor, &in, &w->decision);
-    if (monitor_is_news(&w->monitor, &w->decision) && w->n_news < WORLD_NEWS_MAX)
+    if (monitor_decision_changed(&w->monitor, &w->decision) && w->n_news < WORLD_NEWS_MAX)
         w->news[w->n_news++] = w->decision;
     world_obey(w);
 }

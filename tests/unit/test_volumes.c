@@ -209,7 +209,7 @@ enum { MIB = 1 << 20 };
 static const struct {
     struct hv_block_info block;
     struct hv_volume_info at;
-    enum volumes_verdict verdict;
+    enum volumes_result verdict;
     uint64_t slice;
     const char *says;
 } places[] = {
@@ -276,7 +276,7 @@ static void sizes_are_judged_before_anything_moves(void **state)
         facts.list[0].at = places[i].at;
         assert_true(volumes_parse(TO_B, false, &volumes, &err));
         print_message("%zu %s\n", i, places[i].says);
-        assert_int_equal(volumes_judge(&volumes, &facts, text), places[i].verdict);
+        assert_int_equal(volumes_check_facts(&volumes, &facts, text), places[i].verdict);
         assert_non_null(strstr(text, places[i].says));
         if (places[i].verdict == VOLUMES_FIT) {
             assert_string_equal(text, "");

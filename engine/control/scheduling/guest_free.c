@@ -6,7 +6,7 @@
 #include "engine/data/order.h"
 
 /* Retry interval, as in KubeVirt: the higher the priority class the shorter. */
-static int64_t again_ms(const struct job *job)
+static int64_t retry_ms(const struct job *job)
 {
     if (job->request.priority == PRIORITY_SYSTEM_CRITICAL)
         return 1000;
@@ -41,8 +41,8 @@ static void wait_for_answer(struct fleet *f, struct job *job, const struct guest
     else
         step_wait(job, PENDING_GUEST_BUSY, now, "asking node %s whether a job runs on the guest",
                   guest->owner->node->name);
-    if (wait_until_deadline(f, job, now, fx) && job->queue.wake_ms > now.mono_ms + again_ms(job))
-        job->queue.wake_ms = now.mono_ms + again_ms(job);
+    if (wait_until_deadline(f, job, now, fx) && job->queue.wake_ms > now.mono_ms + retry_ms(job))
+        job->queue.wake_ms = now.mono_ms + retry_ms(job);
 }
 
 /* Recorded like any order that changes a guest: opened before it is given, closed by its answer. */
@@ -85,8 +85,8 @@ static void wait_for_backup(struct fleet *f, struct job *job, const struct guest
               : is_backup ? "Waiting for backup"
                           : "Waiting for block job",
               job->guest_name);
-    if (wait_until_deadline(f, job, now, fx) && job->queue.wake_ms > now.mono_ms + again_ms(job))
-        job->queue.wake_ms = now.mono_ms + again_ms(job);
+    if (wait_until_deadline(f, job, now, fx) && job->queue.wake_ms > now.mono_ms + retry_ms(job))
+        job->queue.wake_ms = now.mono_ms + retry_ms(job);
 }
 
 /* An answer later than this is not waited for. */
@@ -101,7 +101,7 @@ bool guest_is_free(struct fleet *f, struct job *job, const struct guest *guest, 
     if (job->resolution.hv_job_question != 0 && age_ms >= ANSWER_MS)
         job->resolution.hv_job_question = 0;
     if (job->resolution.hv_job_question == 0 &&
-        (!job->resolution.asked_job || (busy && age_ms >= again_ms(job))))
+        (!job->resolution.asked_job || (busy && age_ms >= retry_ms(job))))
         ask_job(f, job, guest->owner->node->name, now, fx);
     if (job->resolution.hv_job == JOB_SEEN_OTHER || job->orders[ORDER_STOP_BACKUP].id != 0) {
         wait_for_backup(f, job, guest, now, fx);
@@ -126,8 +126,8 @@ bool guest_is_free(struct fleet *f, struct job *job, const struct guest *guest, 
                       "timeout in %lld seconds.",
                       job->ns, job->guest_name, (long long)(wait_limit_ms(f, job) / 1000));
     if (wait_until_deadline(f, job, now, fx) && phase_is_busy(job->phase) &&
-        job->queue.wake_ms > now.mono_ms + again_ms(job))
+        job->queue.wake_ms > now.mono_ms + retry_ms(job))
         job->queue.wake_ms =
-            now.mono_ms + again_ms(job); /* only a waiting job is woken by the guest */
+            now.mono_ms + retry_ms(job); /* only a waiting job is woken by the guest */
     return false;
 }

@@ -22,7 +22,7 @@
 
 enum { RETRY_MS = 1000, PROBE_LOST_MS = 30000, FORGIVE_MS = 10000 };
 
-static void give_back(struct fleet *f, struct job *job, struct moment now)
+static void release_target(struct fleet *f, struct job *job, struct moment now)
 {
     struct node *node = fleet_node(f, job->target);
     ledger_release(f, job);
@@ -83,8 +83,8 @@ static bool source_has_bandwidth(struct fleet *f, struct job *job, struct moment
 }
 
 /* Chooses another node; the job keeps its slot meanwhile. */
-static bool place_again(struct fleet *f, struct job *job, const struct guest *guest,
-                        struct moment now, struct effects *fx)
+static bool reschedule(struct fleet *f, struct job *job, const struct guest *guest,
+                       struct moment now, struct effects *fx)
 {
     prepare_volumes_again(job, now);
     room_configure(f, job, guest);
@@ -122,8 +122,8 @@ static bool cpu_suits(struct fleet *f, struct job *job, const struct guest *gues
         if (job->placement.probe_lost)
             remember_failed(job);
         job->placement.probe_lost = false;
-        give_back(f, job, now);
-        (void)place_again(f, job, guest, now, fx);
+        release_target(f, job, now);
+        (void)reschedule(f, job, guest, now, fx);
         return false; /* the next call checks the new target */
     }
     if (job->placement.probe_id != 0 && now.mono_ms - job->placement.probe_asked_ms < PROBE_LOST_MS)
@@ -146,15 +146,15 @@ static bool volumes_suit(struct fleet *f, struct job *job, const struct guest *g
     if (prepare_volumes(f, job, now, fx, &rejected))
         return true;
     if (rejected) {
-        give_back(f, job, now);
-        (void)place_again(f, job, guest, now, fx);
+        release_target(f, job, now);
+        (void)reschedule(f, job, guest, now, fx);
     } else {
         wait_here(f, job, now, fx);
     }
     return false;
 }
 
-static bool node_stands(struct fleet *f, const struct job *job)
+static bool target_is_usable(struct fleet *f, const struct job *job)
 {
     const struct node *node = fleet_node(f, job->target);
     return node != NULL && node->connected && !node->cordoned;
@@ -202,9 +202,9 @@ static void advance_scheduling(struct fleet *f, struct job *job, struct moment n
     const struct guest *guest = guest_on_source(f, job, now, fx);
     if (guest == NULL || !is_movable(f, job, guest, now, fx))
         return;
-    if (job->target[0] != '\0' && !node_stands(f, job))
-        give_back(f, job, now);
-    if (job->target[0] == '\0' && !place_again(f, job, guest, now, fx))
+    if (job->target[0] != '\0' && !target_is_usable(f, job))
+        release_target(f, job, now);
+    if (job->target[0] == '\0' && !reschedule(f, job, guest, now, fx))
         return;
     if (!f->store_ok) {
         step_wait(job, PENDING_STORE, now, "the store is not writable");
@@ -259,10 +259,10 @@ static void choose_flags(struct fleet *f, struct job *job, const struct guest *g
     job->call.flags = how.flags;
 }
 
-static void say_handed_off(const struct job *job, struct moment now, struct effects *fx)
+static void report_hand_off(const struct job *job, struct moment now, struct effects *fx)
 {
     char left_out[JOB_REASON_MAX / 2];
-    flags_words(0, flags_left_out(job), left_out, sizeof left_out);
+    flags_summary(0, flags_left_out(job), left_out, sizeof left_out);
     effects_event(fx, job, now.wall_ms, false, "SuccessfulHandOver",
                   "Migration target pod is ready for preparation: %s to %s, epoch %lld%s%s.%s%s",
                   job->source, job->target, (long long)job->epoch,
@@ -296,10 +296,10 @@ static void advance_scheduled(struct fleet *f, struct job *job, struct moment no
     job->resolution.hv_job = JOB_SEEN_UNKNOWN;
     job->resolution.hv_job_question = job->resolution.hv_job_round = 0;
     step_take(f, job, TRIGGER_HANDED_OFF, now, fx);
-    say_handed_off(job, now, fx);
+    report_hand_off(job, now, fx);
 }
 
-static void judge_target(struct fleet *f, struct job *job, struct moment now, struct effects *fx)
+static void check_target(struct fleet *f, struct job *job, struct moment now, struct effects *fx)
 {
     enum ownership_side source = ownership_side(&job->resolution.source_side.observation);
     enum ownership_side target = ownership_side(&job->resolution.target_side.observation);
@@ -336,10 +336,10 @@ static void advance_preparing(struct fleet *f, struct job *job, struct moment no
     if (!f->store_ok) {
         step_wait(job, PENDING_STORE, now, "the store is not writable");
         job->resolution.next_round_ms = now.mono_ms + RETRY_MS;
-    } else if (job->resolution.judged_round != job->resolution.round &&
+    } else if (job->resolution.decided_round != job->resolution.round &&
                observe_answered(f, job, now, fx)) {
-        job->resolution.judged_round = job->resolution.round;
-        judge_target(f, job, now, fx);
+        job->resolution.decided_round = job->resolution.round;
+        check_target(f, job, now, fx);
     }
     if (job->phase != PHASE_PREPARING_TARGET)
         return;

@@ -87,8 +87,8 @@ void prepare_volumes_answered(struct job *job, const struct volume_facts *facts,
     }
     if (!volumes_parse(job->request.volumes_json, true, &volumes, &wrong))
         return;
-    enum volumes_verdict before = report->verdict;
-    report->verdict = volumes_judge(&volumes, facts, report->text);
+    enum volumes_result before = report->verdict;
+    report->verdict = volumes_check_facts(&volumes, facts, report->text);
     if (report->verdict == VOLUMES_MISSING && before != VOLUMES_MISSING)
         effects_event(fx, job, now.wall_ms, true, "VolumesPending", "%s", report->text);
     char *text = volumes_text(&volumes);

@@ -84,7 +84,7 @@ bool room_reserve(struct fleet *f, struct job *job, const struct guest *guest, s
 
 /* If every node that could take the guest lacks only a slot or bandwidth, the job waits for
  * that. */
-static enum pending kind_of_wait(const struct rejections *r)
+static enum pending pending_for(const struct rejections *r)
 {
     unsigned slots = r->counts[REJECT_INBOUND], bandwidth = r->counts[REJECT_BANDWIDTH], other = 0;
     for (enum reject why = 0; why < REJECT_COUNT; why++)
@@ -105,7 +105,7 @@ void room_none(struct fleet *f, struct job *job, struct moment now, struct effec
         wait_fail(f, job, TRIGGER_IMPOSSIBLE, reason, now, fx);
         return;
     }
-    enum pending pending = kind_of_wait(f->queue.scratch);
+    enum pending pending = pending_for(f->queue.scratch);
     if (pending == PENDING_UNSCHEDULABLE && job->wait.pending != PENDING_UNSCHEDULABLE)
         effects_event(fx, job, now.wall_ms, true, "migrationTargetPodUnschedulable",
                       "Migration target pod for VMI [%s/%s] is currently unschedulable. %.300s",

@@ -15,7 +15,7 @@ static bool has_slot(const struct fleet *f)
 }
 
 /* Jobs left in `ready` wait for a slot of the fleet: sets their pending reason. */
-static void tell_fresh(struct fleet *f, struct moment now, struct effects *fx)
+static void set_slot_waits(struct fleet *f, struct moment now, struct effects *fx)
 {
     while (f->queue.fresh != NULL) {
         struct job *job = f->queue.fresh;
@@ -43,7 +43,7 @@ void schedule_run(struct fleet *f, struct moment now, struct effects *fx)
             ended = phase_is_final(job->phase);
         }
     } while ((wake_any(f) || ended) && tries < TRIES_MAX);
-    tell_fresh(f, now, fx);
+    set_slot_waits(f, now, fx);
     f->queue.crowded =
         f->store_ok && f->queue.ready.n > 0 && has_slot(f); /* continues with the next tick */
 }

@@ -82,8 +82,8 @@ static const struct node *not_listed_yet(const struct fleet *f, struct moment no
     return NULL;
 }
 
-static bool use_is_known(struct fleet *f, const struct guest *guest, struct job *job,
-                         struct moment now, struct effects *fx)
+static bool usage_is_known(struct fleet *f, const struct guest *guest, struct job *job,
+                           struct moment now, struct effects *fx)
 {
     const struct node *node = not_listed_yet(f, now);
     if (node == NULL || guest->namespace == NULL || guest->namespace->quotas == NULL)
@@ -101,7 +101,7 @@ static bool quota_has_room(struct fleet *f, const struct guest *guest, struct jo
 {
     struct resources more = ledger_resources(guest);
     char text[QUOTA_TEXT_MAX];
-    if (!use_is_known(f, guest, job, now, fx))
+    if (!usage_is_known(f, guest, job, now, fx))
         return false;
     if (guest->namespace == NULL || room_in_quota(guest->namespace, &more, text))
         return true;
@@ -113,7 +113,7 @@ static bool quota_has_room(struct fleet *f, const struct guest *guest, struct jo
 }
 
 /* Parks the job in the list that the relevant change wakes: affinity, the named node, any node. */
-static void park_unplaced(struct fleet *f, struct job *job, const struct guest *guest)
+static void park_unschedulable(struct fleet *f, struct job *job, const struct guest *guest)
 {
     const unsigned *counts = f->queue.scratch->counts;
     bool own = guest->settings != NULL && guest->settings->node_selector.n > 0;
@@ -141,7 +141,7 @@ static void start(struct fleet *f, struct job *job, const struct guest *guest, s
     }
     room_none(f, job, now, fx);
     if (job->phase == PHASE_PENDING)
-        park_unplaced(f, job, guest);
+        park_unschedulable(f, job, guest);
 }
 
 /* Is the guest on a connected node? */
@@ -163,8 +163,8 @@ static bool guest_is_there(struct fleet *f, struct job *job, const struct guest 
     return false;
 }
 
-static void try_it(struct fleet *f, struct job *job, const struct guest *guest, struct moment now,
-                   struct effects *fx)
+static void try_start(struct fleet *f, struct job *job, const struct guest *guest,
+                      struct moment now, struct effects *fx)
 {
     if (!guest_is_there(f, job, guest, now, fx) || backs_off(f, job, now, fx))
         return;
@@ -175,8 +175,8 @@ static void try_it(struct fleet *f, struct job *job, const struct guest *guest, 
 }
 
 /* Wakes the next job for room that this job was woken for and did not take. */
-static void pass_on(struct fleet *f, struct job *job, struct node *source,
-                    struct namespace *namespace)
+static void wake_next(struct fleet *f, struct job *job, struct node *source,
+                      struct namespace *namespace)
 {
     bool waits = job->phase == PHASE_PENDING;
     if (waits && source != NULL && job->queue.wait.in != &source->blocked.out)
@@ -199,6 +199,6 @@ void turn_try(struct fleet *f, struct job *job, struct moment now, struct effect
     const struct guest *guest = fleet_guest(f, job->guest_uuid);
     struct node *source = guest != NULL && guest->owner != NULL ? guest->owner->node : NULL;
     struct namespace *namespace = guest != NULL ? guest->namespace : NULL;
-    try_it(f, job, guest, now, fx); /* frees the guest if it is gone */
-    pass_on(f, job, source, namespace);
+    try_start(f, job, guest, now, fx); /* frees the guest if it is gone */
+    wake_next(f, job, source, namespace);
 }

@@ -23,7 +23,7 @@ void wait_for_time(struct job *job)
 
 /* No order was given to a host yet, so the guest is where it was last seen running; unknown if
  * that is not known. */
-static enum guest_at place_of_guest(struct fleet *f, const struct job *job)
+static enum guest_at guest_location(struct fleet *f, const struct job *job)
 {
     const struct guest *guest = fleet_guest(f, job->guest_uuid);
     if (guest == NULL || guest->owner == NULL || !guest->owner->node->connected)
@@ -38,14 +38,14 @@ static enum guest_at place_of_guest(struct fleet *f, const struct job *job)
 void wait_fail(struct fleet *f, struct job *job, enum trigger why, const char *text,
                struct moment now, struct effects *fx)
 {
-    struct step_ending ending = {.outcome = OUTCOME_FAILED, .guest_at = place_of_guest(f, job)};
+    struct step_ending ending = {.outcome = OUTCOME_FAILED, .guest_at = guest_location(f, job)};
     TEXT_SET(ending.reason, text);
     final_finish(f, job, why, &ending, now, fx);
 }
 
 void wait_cancel(struct fleet *f, struct job *job, struct moment now, struct effects *fx)
 {
-    struct step_ending ending = {.outcome = OUTCOME_ABORTED, .guest_at = place_of_guest(f, job)};
+    struct step_ending ending = {.outcome = OUTCOME_ABORTED, .guest_at = guest_location(f, job)};
     (void)snprintf(ending.reason, sizeof ending.reason, "cancelled by %s before the hand-off",
                    job->abort.requester);
     job->abort.status = ABORT_SUCCEEDED;
@@ -60,14 +60,14 @@ enum { TIMEOUT_UNSCHEDULABLE, TIMEOUT_PENDING, TIMEOUT_UTILITY };
 int64_t wait_limit_ms(const struct fleet *f, const struct job *job)
 {
     const struct fleet_config *config = &f->config;
-    int64_t said_s = 0, configured_ms = 0;
+    int64_t annotated_s = 0, configured_ms = 0;
     switch (job->wait.pending) {
     case PENDING_UNSCHEDULABLE:
-        said_s = job->request.timeouts_s[TIMEOUT_UNSCHEDULABLE];
+        annotated_s = job->request.timeouts_s[TIMEOUT_UNSCHEDULABLE];
         configured_ms = config->unschedulable_timeout_ms;
         break;
     case PENDING_UTILITY_VOLUMES:
-        said_s = job->request.timeouts_s[TIMEOUT_UTILITY];
+        annotated_s = job->request.timeouts_s[TIMEOUT_UTILITY];
         configured_ms = config->migration.utility_volumes_timeout * 1000;
         break;
     case PENDING_GUEST_UNSEEN:
@@ -75,15 +75,15 @@ int64_t wait_limit_ms(const struct fleet *f, const struct job *job)
     case PENDING_GUEST_BUSY:
     case PENDING_STORAGE:
     case PENDING_STORE:
-        said_s = job->request.timeouts_s[TIMEOUT_PENDING];
+        annotated_s = job->request.timeouts_s[TIMEOUT_PENDING];
         configured_ms = config->pending_timeout_ms;
         break;
     case PENDING_TARGET_SILENT:
     case PENDING_PREPARING: configured_ms = config->prepare_timeout_ms; break;
     default: break;
     }
-    if (said_s > 0)
-        return said_s * 1000;
+    if (annotated_s > 0)
+        return annotated_s * 1000;
     return configured_ms > 0 ? configured_ms : pending_limit_ms(job->wait.pending);
 }
 

@@ -40,8 +40,9 @@ static bool rejection_changed(const struct job *job, const struct node *node, en
     bool ever = reject_is_for_ever(why);
     if (!ever && r->counts[REJECT_INBOUND] + r->counts[REJECT_BANDWIDTH] == 0)
         return false; /* the usual case: no search */
-    const struct rejection *said = rejections_find(r, node);
-    return said != NULL && (ever ? !reject_is_for_ever(said->why) : is_slot_rejection(said->why));
+    const struct rejection *before = rejections_find(r, node);
+    return before != NULL &&
+           (ever ? !reject_is_for_ever(before->why) : is_slot_rejection(before->why));
 }
 
 /* Unschedulable jobs: can this node take them? Jobs that it rejects return to the list. True:
@@ -79,11 +80,11 @@ static bool wake_unplaced(struct fleet *f, struct heap *heap, struct node *node)
 static void wake_arriving(struct fleet *f, struct node *node)
 {
     bool open = node->connected && !node->cordoned;
-    if (!open && !node->was_open)
+    if (!open && !node->was_schedulable)
         return;
     bool all = wake_unplaced(f, &f->queue.unplaced, node);
     all = wake_unplaced(f, &f->queue.near, node) && all;
-    node->was_open = open || !all;
+    node->was_schedulable = open || !all;
 }
 
 static void wake_leaving(struct fleet *f, struct node *node, size_t most)
@@ -118,11 +119,11 @@ static void wake_by_nodes(struct fleet *f)
 }
 
 /* A guest that comes or goes on one node may change the affinity of all nodes of its zone. */
-static void wake_by_company(struct fleet *f)
+static void wake_by_affinity(struct fleet *f)
 {
-    if (f->queue.company_changed)
+    if (f->queue.affinity_changed)
         wake_best(f, &f->queue.near, WAKE_MAX);
-    f->queue.company_changed = false;
+    f->queue.affinity_changed = false;
 }
 
 /* Jobs in `ready` that waited for the store wait for their turn again. */
@@ -187,7 +188,7 @@ bool wake_any(const struct fleet *f)
 
 void wake_changed(struct fleet *f)
 {
-    wake_by_company(f);
+    wake_by_affinity(f);
     wake_by_nodes(f);
     wake_by_quota(f);
 }

@@ -33,8 +33,8 @@ static bool is_plain_name(const char *name)
     return name[0] != '\0' && name[0] != '.' && strchr(name, '/') == NULL && is_clean(name);
 }
 
-static bool read_place(struct json_object *object, const char *key, struct hv_location *out,
-                       struct err *err)
+static bool read_location(struct json_object *object, const char *key, struct hv_location *out,
+                          struct err *err)
 {
     const char *path, *pool, *volume;
     struct json_object *location = json_at(object, key);
@@ -102,19 +102,19 @@ static bool read_volume(struct json_object *object, bool stored, struct volumes 
     struct hv_volume *is = &out->list[out->n].is;
     if (*name == '\0' || !is_plain_name(name) || !text_copy(is->disk, sizeof is->disk, name))
         return err_set(err, ERR_UNPROCESSABLE, WHERE ": name: '%.60s' is not a disk name", name);
-    if (!read_place(object, "destination", &is->to, err))
+    if (!read_location(object, "destination", &is->to, err))
         return false;
     if (stored && (!read_number(object, "slice", &is->slice, err) ||
                    !read_number(object, "capacity", &out->list[out->n].capacity, err)))
         return false;
     if (stored && json_at(object, "source") != NULL &&
-        !read_place(object, "source", &out->list[out->n].from, err))
+        !read_location(object, "source", &out->list[out->n].from, err))
         return false;
     out->n++;
     return true;
 }
 
-static bool same_place(const struct hv_location *a, const struct hv_location *b)
+static bool same_location(const struct hv_location *a, const struct hv_location *b)
 {
     return strcmp(a->pool, b->pool) == 0 && strcmp(a->name, b->name) == 0;
 }
@@ -126,7 +126,7 @@ static bool has_no_doubles(const struct volumes *volumes, struct err *err)
             const struct hv_volume *a = &volumes->list[i].is, *b = &volumes->list[j].is;
             if (strcmp(a->disk, b->disk) == 0)
                 return err_set(err, ERR_UNPROCESSABLE, WHERE ": disk %s is named twice", a->disk);
-            if (same_place(&a->to, &b->to))
+            if (same_location(&a->to, &b->to))
                 return err_set(err, ERR_UNPROCESSABLE,
                                WHERE ": disks %s and %s cannot both go to %s", b->disk, a->disk,
                                a->to.name);
@@ -158,8 +158,8 @@ bool volumes_parse(const char *text, bool stored, struct volumes *out_volumes, s
 
 /* ---- writing ---- */
 
-static void add_place(struct json_object *object, const char *key,
-                      const struct hv_location *location)
+static void add_location(struct json_object *object, const char *key,
+                         const struct hv_location *location)
 {
     struct json_object *to = json_add_object(object, key);
     if (location->pool[0] == '\0') {
@@ -177,9 +177,9 @@ char *volumes_text(const struct volumes *volumes)
         struct json_object *object = json_object_new_object();
         const struct hv_volume *is = &volumes->list[i].is;
         json_add_text(object, "name", is->disk);
-        add_place(object, "destination", &is->to);
+        add_location(object, "destination", &is->to);
         if (volumes->list[i].from.name[0] != '\0')
-            add_place(object, "source", &volumes->list[i].from);
+            add_location(object, "source", &volumes->list[i].from);
         if (volumes->list[i].capacity != 0)
             json_add_i64(object, "capacity", (int64_t)volumes->list[i].capacity);
         if (is->slice != 0)
@@ -263,8 +263,8 @@ static bool guest_allows(const struct migratable *migratable, struct err *err)
 }
 
 /* Disks that do not migrate along must be shared. */
-static bool rest_is_shared(const struct volumes *volumes,
-                           const struct host_requirements *requirements, struct err *err)
+static bool others_are_shared(const struct volumes *volumes,
+                              const struct host_requirements *requirements, struct err *err)
 {
     for (unsigned i = 0; i < requirements->facts.n_disks; i++) {
         const struct host_requirements_disk *disk = &requirements->facts.disks[i];
@@ -289,7 +289,7 @@ bool volumes_check(const struct volumes *volumes, const struct host_requirements
             return err_set(err, ERR_UNPROCESSABLE, WHERE ": the guest has no disk %s",
                            volumes->list[i].is.disk);
     return kinds_allow(volumes, requirements, err) && guest_allows(migratable, err) &&
-           rest_is_shared(volumes, requirements, err);
+           others_are_shared(volumes, requirements, err);
 }
 
 /* ---- are the destinations suitable? ---- */
@@ -301,8 +301,8 @@ bool volumes_check(const struct volumes *volumes, const struct host_requirements
 
 /* A copy has the size of its source, so that the guest sees the same disk; a bigger raw
  * destination is used in part. */
-static bool size_suits(const struct hv_volume *v, const struct hv_block_info *block,
-                       const struct hv_volume_info *at, char out_text[static VOLUMES_TEXT_MAX])
+static bool size_fits(const struct hv_volume *v, const struct hv_block_info *block,
+                      const struct hv_volume_info *at, char out_text[static VOLUMES_TEXT_MAX])
 {
     if (block->capacity == 0)
         return true;
@@ -324,10 +324,10 @@ static bool size_suits(const struct hv_volume *v, const struct hv_block_info *bl
     return false;
 }
 
-enum volumes_verdict volumes_judge(struct volumes *volumes, const struct volume_facts *facts,
-                                   char out_text[static VOLUMES_TEXT_MAX])
+enum volumes_result volumes_check_facts(struct volumes *volumes, const struct volume_facts *facts,
+                                        char out_text[static VOLUMES_TEXT_MAX])
 {
-    enum volumes_verdict verdict = VOLUMES_FIT;
+    enum volumes_result verdict = VOLUMES_FIT;
     out_text[0] = '\0';
     for (size_t i = 0; i < volumes->n && i < facts->n; i++) {
         struct hv_volume *v = &volumes->list[i].is;
@@ -346,7 +346,7 @@ enum volumes_verdict volumes_judge(struct volumes *volumes, const struct volume_
                                "One of the destination volumes doesn't exist: %s%s%.150s",
                                v->to.pool, v->to.pool[0] != '\0' ? "/" : "", v->to.name);
             verdict = VOLUMES_MISSING;
-        } else if (!size_suits(v, block, at, out_text)) {
+        } else if (!size_fits(v, block, at, out_text)) {
             return VOLUMES_SMALL;
         }
     }

@@ -45,7 +45,7 @@ struct volume_facts {
     } list[HV_VOLUMES_MAX];
 };
 
-enum volumes_verdict {
+enum volumes_result {
     VOLUMES_UNASKED,
     VOLUMES_FIT,
     VOLUMES_MISSING, /* a destination is missing and cannot be created: an operator may create it */
@@ -55,7 +55,7 @@ enum volumes_verdict {
  * ago. */
 struct volumes_report {
     char node[HV_HOST_MAX]; /* the target it is about */
-    enum volumes_verdict verdict;
+    enum volumes_result verdict;
     char text[VOLUMES_TEXT_MAX];
     uint64_t question; /* number of the open query; 0: none */
     int64_t asked_ms;  /* monotonic; 0: never */
@@ -66,8 +66,8 @@ struct volumes_report {
     } small[VOLUMES_SMALL_MAX];
 };
 /* Checks the answers; where they fit, adds sizes, sources and parts to *volumes. */
-enum volumes_verdict volumes_judge(struct volumes *volumes, const struct volume_facts *facts,
-                                   char out_text[static VOLUMES_TEXT_MAX]);
+enum volumes_result volumes_check_facts(struct volumes *volumes, const struct volume_facts *facts,
+                                        char out_text[static VOLUMES_TEXT_MAX]);
 /* Why that node had too little space; NULL: it had not. */
 const char *volumes_small_at(const struct volumes_report *report, const char *node);
 void volumes_note_small(struct volumes_report *report, const char *node, int64_t now_ms);

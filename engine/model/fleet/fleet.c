@@ -40,7 +40,7 @@ static void free_jobs(struct fleet *f)
     heap_fini(&f->queue.near);
     heap_fini(&f->timers);
     heap_fini(&f->pending_change);
-    heap_fini(&f->twice);
+    heap_fini(&f->split);
     heap_fini(&f->finished);
     free(f->queue.scratch);
     HASH_ITER(hh, f->jobs, job, next)

@@ -40,7 +40,7 @@ struct fleet_queue {            /* jobs before their hand-off, and what wakes th
     struct namespace *stirred;  /* namespaces whose quota may have room now */
     struct rejections *scratch; /* scratch memory */
     bool crowded;               /* more jobs are ready than one run of the queue takes */
-    bool company_changed; /* a guest came up, went or has other labels: affinities may change */
+    bool affinity_changed; /* a guest came up, went or has other labels: affinities may change */
 };
 
 struct fleet {
@@ -65,7 +65,7 @@ struct fleet {
     uint64_t guests_version; /* version of the newest change to any guest */
     uint64_t policies_version;  /* grows when a policy or a namespace's labels change */
     struct heap pending_change; /* guests with a pending change, by time */
-    struct heap twice;          /* guests seen running on two nodes, by time */
+    struct heap split;          /* guests seen running on two nodes, by time */
     struct heap timers;         /* unfinished jobs by their next wake-up */
     struct heap finished;       /* finished jobs in view, oldest first */
     struct job *changed;        /* must be stored */

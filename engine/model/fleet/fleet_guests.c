@@ -75,25 +75,25 @@ static void choose_owner(struct fleet *f, struct guest *guest)
 }
 
 /* Running on two nodes by their last observations: to be checked by split.c. */
-static void note_twice(struct fleet *f, struct guest *guest)
+static void note_split(struct fleet *f, struct guest *guest)
 {
     unsigned n = 0;
     for (const struct domain *domain = guest->domains; domain != NULL; domain = domain->next_of)
         n += domain_runs(domain);
-    if (n >= 2 && guest->twice.timer.in == NULL && !guest->twice.told)
-        heap_put(&f->twice, &guest->twice.timer, 0, (int64_t)fleet_touch(f), guest);
+    if (n >= 2 && guest->split.timer.in == NULL && !guest->split.reported)
+        heap_put(&f->split, &guest->split.timer, 0, (int64_t)fleet_touch(f), guest);
     if (n >= 2)
         return;
-    if (guest->twice.told) { /* split.c closes its incident */
-        if (guest->twice.timer.in == NULL)
-            heap_put(&f->twice, &guest->twice.timer, 0, (int64_t)fleet_touch(f), guest);
+    if (guest->split.reported) { /* split.c closes its incident */
+        if (guest->split.timer.in == NULL)
+            heap_put(&f->split, &guest->split.timer, 0, (int64_t)fleet_touch(f), guest);
         return;
     }
-    heap_leave(&guest->twice.timer);
-    guest->twice = (struct guest_twice){.asked = 0};
+    heap_leave(&guest->split.timer);
+    guest->split = (struct guest_split){.asked = 0};
 }
 
-static struct domain *find_place(const struct guest *guest, const struct node *node)
+static struct domain *find_domain(const struct guest *guest, const struct node *node)
 {
     struct domain *domain = guest->domains;
     while (domain != NULL && domain->node != node)
@@ -101,7 +101,7 @@ static struct domain *find_place(const struct guest *guest, const struct node *n
     return domain;
 }
 
-static struct domain *add_place(struct guest *guest, struct node *node)
+static struct domain *add_domain(struct guest *guest, struct node *node)
 {
     struct domain *domain = calloc(1, sizeof *domain);
     if (domain == NULL)
@@ -144,16 +144,16 @@ static void remove_domain(struct fleet *f, struct domain *domain)
         choose_owner(f, guest);
         guest->persistent = guest->owner != NULL && guest->owner->persistent;
     }
-    note_twice(f, guest);
+    note_split(f, guest);
     if (guest->domains == NULL && fleet_active_job(f, guest->uuid) == NULL) {
         fleet_forget_guest(f, guest);
     }
     fleet_node_improved(f, node);
-    f->drains_due = f->queue.company_changed = true;
+    f->drains_due = f->queue.affinity_changed = true;
 }
 
-static void set_place(struct fleet *f, struct domain *domain, int state, int reason,
-                      bool persistent)
+static void set_domain(struct fleet *f, struct domain *domain, int state, int reason,
+                       bool persistent)
 {
     if (domain->state == state && domain->reason == reason && domain->persistent == persistent &&
         domain->guest->owner != NULL)
@@ -162,11 +162,11 @@ static void set_place(struct fleet *f, struct domain *domain, int state, int rea
     domain->state = state;
     domain->reason = reason;
     domain->persistent = persistent;
-    f->queue.company_changed = f->queue.company_changed || was_up != domain_is_up(domain);
+    f->queue.affinity_changed = f->queue.affinity_changed || was_up != domain_is_up(domain);
     domain->guest->version = f->guests_version = fleet_touch(f);
     choose_owner(f, domain->guest);
     domain->guest->persistent = domain->guest->owner->persistent;
-    note_twice(f, domain->guest);
+    note_split(f, domain->guest);
     ledger_domain(f, domain, false);
     if (!domain_is_up(domain))
         fleet_node_improved(f, domain->node);
@@ -231,7 +231,7 @@ void fleet_forget_guest(struct fleet *f, struct guest *guest)
     evacuation_unset(f, guest); /* the mark does not apply to a later start of the same guest */
     leave_name(f, guest);
     heap_leave(&guest->change_timer);
-    heap_leave(&guest->twice.timer);
+    heap_leave(&guest->split.timer);
     HASH_DEL(f->guests, guest);
     guest_free(guest);
     f->guests_version = fleet_touch(f);
@@ -334,16 +334,16 @@ void fleet_apply_list(struct fleet *f, struct node *node, const struct hv_guest_
         struct guest *guest = learn_guest(f, &list->guests[i]);
         if (guest == NULL)
             continue; /* out of memory: the next list has it again */
-        struct domain *domain = find_place(guest, node);
+        struct domain *domain = find_domain(guest, node);
         if (domain == NULL)
-            domain = add_place(guest, node);
+            domain = add_domain(guest, node);
         if (domain == NULL)
             continue;
         domain->list_round = node->list_round;
         domain->seen = f->next_call_id;
         guest->seen_wall_ms = wall_ms;
         const struct hv_guest *seen = &list->guests[i];
-        set_place(f, domain, seen->state, seen->reason, seen->persistent);
+        set_domain(f, domain, seen->state, seen->reason, seen->persistent);
     }
     for (struct domain *domain = node->domains, *next; domain != NULL; domain = next) {
         next = domain->next_here;
@@ -359,17 +359,17 @@ void fleet_apply_observation(struct fleet *f, struct node *node, const char *uui
     struct guest *guest = fleet_guest(f, uuid);
     if (guest == NULL)
         return;
-    struct domain *domain = find_place(guest, node);
+    struct domain *domain = find_domain(guest, node);
     if (observation->presence == HV_ABSENT && domain != NULL)
         remove_domain(f, domain);
     if (observation->presence != HV_PRESENT)
         return;
     if (domain == NULL)
-        domain = add_place(guest, node);
+        domain = add_domain(guest, node);
     if (domain != NULL) {
         domain->list_round = node->list_round;
         domain->seen = f->next_call_id;
-        set_place(f, domain, observation->state, observation->reason, observation->persistent);
+        set_domain(f, domain, observation->state, observation->reason, observation->persistent);
     }
 }
 
@@ -383,7 +383,7 @@ void fleet_apply_definition(struct fleet *f, struct node *node, const char *uuid
                             const struct guest_facts *facts, int64_t wall_ms)
 {
     struct guest *guest = fleet_guest(f, uuid);
-    struct domain *domain = guest != NULL ? find_place(guest, node) : NULL;
+    struct domain *domain = guest != NULL ? find_domain(guest, node) : NULL;
     if (domain == NULL)
         return; /* the guest left meanwhile */
     bool same_requirements =

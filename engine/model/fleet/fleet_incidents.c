@@ -13,11 +13,12 @@ static enum incident_kind kind_of(const struct verdict_rows *judged)
     enum outcome outcome = outcome_from_name(judged->verdict.outcome);
     enum guest_at guest_at = guest_at_from_name(judged->verdict.guest_at);
     enum trigger ended_by = trigger_from_name(judged->about.ended_by);
-    bool told = ended_by == TRIGGER_OVERRIDE_ON_TARGET || ended_by == TRIGGER_OVERRIDE_OTHERWISE;
+    bool overridden =
+        ended_by == TRIGGER_OVERRIDE_ON_TARGET || ended_by == TRIGGER_OVERRIDE_OTHERWISE;
     bool is_nobodys = strcmp(judged->verdict.plane, "none") == 0;
     if (outcome == OUTCOME_IRRECOVERABLE)
         return INCIDENT_IRRECOVERABLE;
-    if (told)
+    if (overridden)
         return INCIDENT_KINDS;
     if (outcome == OUTCOME_SUCCEEDED)
         return guest_at == GUEST_AT_CRASHED ? INCIDENT_DOWN : INCIDENT_KINDS;
@@ -116,8 +117,8 @@ void incidents_one_copy(struct fleet *f, const char *job_uid, int64_t now_ms)
     }
 }
 
-bool incidents_said(struct fleet *f, const struct resolve_request *request, int64_t now_ms,
-                    struct err *err)
+bool incidents_override(struct fleet *f, const struct resolve_request *request, int64_t now_ms,
+                        struct err *err)
 {
     enum incident_end end =
         request->kind == RESOLVE_ACKNOWLEDGE ? INCIDENT_END_ACKNOWLEDGED : INCIDENT_END_RESOLVED;

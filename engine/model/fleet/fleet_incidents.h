@@ -18,8 +18,8 @@ void incidents_internal(struct fleet *f, const struct job *job, int64_t now_ms);
 /* Only one copy is left: closes the split incident of that migration. */
 void incidents_one_copy(struct fleet *f, const char *job_uid, int64_t now_ms);
 /* An operator acknowledges or resolves the incident of a migration. ERR_NOT_FOUND: none is open. */
-MUST_CHECK bool incidents_said(struct fleet *f, const struct resolve_request *request,
-                               int64_t now_ms, struct err *err);
+MUST_CHECK bool incidents_override(struct fleet *f, const struct resolve_request *request,
+                                   int64_t now_ms, struct err *err);
 /* About once a second. */
 void incidents_tick(struct fleet *f, int64_t now_ms);
 

@@ -104,7 +104,7 @@ void fleet_objects_stored(struct fleet *f)
     f->changed_objects = NULL;
 }
 
-static void complain(const char *kind, const char *name, const struct err *err)
+static void log_invalid(const char *kind, const char *name, const struct err *err)
 {
     LOG(WARN, "document_not_understood", FIELD_TEXT(KIND, kind), FIELD_TEXT(NAME, name),
         FIELD_TEXT(ERROR, err->text));
@@ -119,7 +119,7 @@ static struct json_object *spec_of(const struct object *object)
     struct json_object *spec =
         json_parse(object->spec_json, strlen(object->spec_json), object->key, &err);
     if (spec == NULL)
-        complain(object_kind_name(object->kind), object->name, &err);
+        log_invalid(object_kind_name(object->kind), object->name, &err);
     return spec;
 }
 
@@ -142,7 +142,7 @@ static void node_labels(struct node *node, struct json_object *overlay)
 {
     struct err err = {0};
     if (!lay_labels(node->config.labels, overlay, &node->labels, &err))
-        complain("Node", node->name, &err);
+        log_invalid("Node", node->name, &err);
     (void)labels_set(&node->labels, "kubernetes.io/hostname", node->name);
     if (node->has_facts && node->facts.arch[0] != '\0')
         (void)labels_set(&node->labels, "kubernetes.io/arch", node->facts.arch);
@@ -159,7 +159,7 @@ static void node_taints(struct node *node, struct json_object *overlay)
     }
     node->n_taints = 0;
     if (taints != NULL && !taints_from(taints, "taints", node->taints, &node->n_taints, &err))
-        complain("Node", node->name, &err);
+        log_invalid("Node", node->name, &err);
 }
 
 /* As text, new; NULL for nothing. Takes the value. */
@@ -193,7 +193,7 @@ void fleet_refresh_node(struct fleet *f, struct node *node)
     node_taints(node, overlay);
     node->cordoned = node->config.cordoned;
     if (!json_get_bool(overlay, "unschedulable", node->cordoned, &node->cordoned, &err))
-        complain("Node", node->name, &err);
+        log_invalid("Node", node->name, &err);
     free(node->shown.labels);
     free(node->shown.taints);
     node->shown.labels = text_of(labels_json(&node->labels));
@@ -243,7 +243,7 @@ void fleet_refresh_guest(struct fleet *f, struct guest *guest)
     const struct object *object = fleet_object(f, OBJECT_GUEST, guest->ns, guest->name);
     OWNED(json_object) overlay = spec_of(object);
     if (!lay_labels(guest->metadata_labels, overlay, &guest->labels, &err))
-        complain("VirtualMachineInstance", guest->name, &err);
+        log_invalid("VirtualMachineInstance", guest->name, &err);
     err = (struct err){0};
     if (guest->settings != NULL)
         settings_fini(guest->settings);
@@ -258,12 +258,12 @@ void fleet_refresh_guest(struct fleet *f, struct guest *guest)
         guest->settings = calloc(1, sizeof *guest->settings);
         if (guest->settings != NULL &&
             !settings_parse(guest->metadata_settings, own, guest->name, guest->settings, &err)) {
-            complain("VirtualMachineInstance", guest->name, &err);
+            log_invalid("VirtualMachineInstance", guest->name, &err);
             free(guest->settings);
             guest->settings = NULL;
         }
     }
     free(own);
     guest->version = f->guests_version = fleet_touch(f);
-    f->drains_due = f->queue.company_changed = true;
+    f->drains_due = f->queue.affinity_changed = true;
 }

@@ -35,7 +35,7 @@ static void more(struct resources *sum, uint64_t memory_kib, uint64_t vcpus)
     sum->vcpus += vcpus;
 }
 
-static bool check_place(const struct report *r, const struct fleet *f, const struct domain *domain)
+static bool check_domain(const struct report *r, const struct fleet *f, const struct domain *domain)
 {
     const struct job *job = NULL;
     const char *uuid = domain->guest->uuid;
@@ -55,7 +55,7 @@ static bool check_node(const struct report *r, const struct fleet *f, const stru
     struct resources running = {0}, reserved = {0};
     uint64_t huge_kib = 0, in = 0, out = 0;
     for (const struct domain *domain = node->domains; domain != NULL; domain = domain->next_here) {
-        if (!check_place(r, f, domain))
+        if (!check_domain(r, f, domain))
             return false;
         if (domain->counted)
             more(&running, domain->guest->memory_kib, domain->guest->vcpus);

@@ -31,7 +31,8 @@ struct node {
     bool cordoned;
     bool cordoned_by_drain; /* by a drain, which lifts it when cancelled */
     bool improved;          /* since a job was rejected for lack of room */
-    bool was_open; /* and not all waiting jobs were checked again since it became unschedulable */
+    bool was_schedulable;   /* and not all waiting jobs were checked again since it became
+                               unschedulable */
     size_t n_taints;
     unsigned outbound, inbound;               /* busy jobs from and to it */
     struct node *prev_inbound, *next_inbound; /* in the fleet's list of its number of arrivals */
@@ -101,14 +102,14 @@ struct guest_dirty { /* dirty rate of a guest; allocated at the first measuremen
     char error[HV_TEXT_MAX];    /* why the last one failed; empty: it did not */
 };
 
-struct guest_twice { /* seen running on two nodes: engine/control/split.h */
+struct guest_split { /* seen running on two nodes: engine/control/split.h */
     struct heap_link timer;
     uint64_t asked; /* both nodes were queried: observations from this number on are answers; 0: not
                        yet */
     int64_t asked_ms;
     unsigned rounds;
-    bool told, settles;    /* one copy is left, to be confirmed */
-    char job[JOB_UID_MAX]; /* the job whose incident was opened; empty: none */
+    bool reported, settles; /* one copy is left, to be confirmed */
+    char job[JOB_UID_MAX];  /* the job whose incident was opened; empty: none */
 };
 
 struct guest {
@@ -135,7 +136,7 @@ struct guest {
     int64_t change_since_ms; /* wall: start of the present pending change */
     int64_t change_due_ms;   /* wall: end of its grace period, if later; 0: never */
     struct heap_link change_timer;
-    struct guest_twice twice;
+    struct guest_split split;
     uint64_t change_tried;               /* hash of the pending change that was acted on */
     struct guest *next_namesake;         /* same namespace and name, other uuid */
     char key[HV_HOST_MAX + HV_NAME_MAX]; /* namespace/name */

@@ -122,9 +122,9 @@ static void lose(struct eta *eta, const struct eta_input *input)
 }
 
 /* What changed most since the present estimate was made. */
-static void say_later(struct eta *eta, const struct eta_input *input, int64_t later_ms)
+static void move_later(struct eta *eta, const struct eta_input *input, int64_t later_ms)
 {
-    const struct eta_input *was = &eta->said;
+    const struct eta_input *was = &eta->basis;
     double s = (double)later_ms / 1000, now_rate = (double)input->bandwidth_bps;
     double dropped = now_rate > 0 ? (double)was->bandwidth_bps / now_rate : 1;
     double rose = (double)(input->dirty_bps + 1) / (double)(was->dirty_bps + 1);
@@ -153,7 +153,7 @@ static void state(struct eta *eta, const struct eta_input *input, const struct e
     eta->end_ms = input->now_ms + (int64_t)is->likely_ms;
     eta->low_ms = input->now_ms + (int64_t)is->low_ms;
     eta->high_ms = input->now_ms + (int64_t)is->high_ms;
-    eta->said = *input;
+    eta->basis = *input;
     eta->known = true;
 }
 
@@ -171,7 +171,7 @@ static void hold(struct eta *eta, const struct eta_input *input, const struct es
     int64_t high = input->now_ms + (int64_t)is->high_ms;
     if (end < eta->end_ms) {
         eta->end_ms = end;
-        eta->said = *input;
+        eta->basis = *input;
     }
     if (high < eta->high_ms)
         eta->high_ms = high;
@@ -202,7 +202,7 @@ void eta_step(struct eta *eta, const struct eta_input *input)
         hold(eta, input, &is);
         return;
     }
-    say_later(eta, input, later_ms);
+    move_later(eta, input, later_ms);
     state(eta, input, &is);
 }
 

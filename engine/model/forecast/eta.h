@@ -36,7 +36,7 @@ struct eta {
     int64_t end_ms, low_ms, high_ms;     /* moments, on the same clock */
     uint64_t iteration, iteration_bytes; /* the present iteration; what remained when it began */
     int64_t iteration_ms;                /* when it was first seen */
-    struct eta_input said;               /* what the present estimate was made from */
+    struct eta_input basis;              /* what the present estimate was made from */
     uint64_t dirty_bps;                  /* recent, from the second iteration on; 0: not seen */
     uint64_t first_bytes;    /* sent in the first iteration: non-zero pages; 0: not seen */
     unsigned moves;          /* number of moves to a later end */

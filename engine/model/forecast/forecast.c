@@ -227,7 +227,7 @@ static void weigh(const struct ending *endings, size_t n, struct forecast *out)
                                   : percent; /* no probability of 0 or 1 before a migration */
 }
 
-static void say_why(const struct forecast_input *in, struct forecast *out)
+static void describe(const struct forecast_input *in, struct forecast *out)
 {
     char record[48] = "";
     if (in->path.from == BANDWIDTH_PATH)
@@ -262,5 +262,5 @@ void forecast_make(const struct forecast_input *input, struct forecast *out_fore
     out->downtime_high_ms = whole_ms(at_part(endings, n, 0.95)->downtime_ms);
     out->bandwidth_bps = in.path.likely;
     out->dirty_bps = in.dirty.at[0].bps;
-    say_why(&in, out);
+    describe(&in, out);
 }

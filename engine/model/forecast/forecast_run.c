@@ -151,13 +151,13 @@ static void end(struct run *r, enum forecast_end how, double more_ms, double dow
 static void end_otherwise(struct run *r, struct ending *out)
 {
     const struct migration_config *c = r->in->config;
-    double rest_ms = r->rest / r->s->bandwidth * 1000;
+    double remaining_ms = r->rest / r->s->bandwidth * 1000;
     double left_ms = r->begin_ms + r->budget_ms * c->completion_factor - r->now_ms;
-    bool fits = r->budget_ms <= 0 || rest_ms <= left_ms;
+    bool fits = r->budget_ms <= 0 || remaining_ms <= left_ms;
     if (fits && r->in->postcopy && c->disruption)
         end(r, FORECAST_POSTCOPY, r->rest / r->s->postcopy_bandwidth * 1000, HAND_OVER_MS, out);
     else if (fits && c->disruption)
-        end(r, FORECAST_PAUSE, rest_ms, rest_ms + HAND_OVER_MS, out);
+        end(r, FORECAST_PAUSE, remaining_ms, remaining_ms + HAND_OVER_MS, out);
     else
         end(r, FORECAST_ABORT, 0, 0, out);
 }
@@ -166,10 +166,10 @@ static void end_otherwise(struct run *r, struct ending *out)
 static bool stalls(struct run *r, struct ending *out)
 {
     const struct migration_config *c = r->in->config;
-    double max = (double)c->max_downtime_ms, rest_ms = r->rest / r->s->bandwidth * 1000;
+    double max = (double)c->max_downtime_ms, remaining_ms = r->rest / r->s->bandwidth * 1000;
     if (r->soft && r->now_ms < r->soft_until_ms)
         return false;
-    if (!r->soft && !c->disruption && rest_ms <= max * c->precopy_factor) {
+    if (!r->soft && !c->disruption && remaining_ms <= max * c->precopy_factor) {
         r->soft = true;
         r->limit_ms = max;
         r->soft_until_ms = r->now_ms + (double)c->switchover_timeout * 1000;
@@ -185,7 +185,7 @@ static bool stalls(struct run *r, struct ending *out)
 /* ---- iterations ---- */
 
 /* Sends the remaining memory and computes what was dirtied meanwhile. */
-static void pass_over(struct run *r)
+static void end_iteration(struct run *r)
 {
     double iteration_ms = most(r->rest / r->s->bandwidth * 1000, ITERATION_MIN_MS), sent = r->rest;
     r->rest = dirtied(r, iteration_ms / 1000);
@@ -216,10 +216,10 @@ void scenario_run(const struct forecast_input *in, const struct scenario *s,
     begin(&r, in, s);
     out_ending->weight = s->weight;
     for (unsigned iteration = 1; iteration <= ITERATIONS_MAX; iteration++) {
-        pass_over(&r);
-        double rest_ms = r.rest / s->bandwidth * 1000;
-        if (rest_ms <= r.limit_ms) {
-            end(&r, FORECAST_CONVERGES, rest_ms, rest_ms + HAND_OVER_MS, out_ending);
+        end_iteration(&r);
+        double remaining_ms = r.rest / s->bandwidth * 1000;
+        if (remaining_ms <= r.limit_ms) {
+            end(&r, FORECAST_CONVERGES, remaining_ms, remaining_ms + HAND_OVER_MS, out_ending);
             return;
         }
         note_flat(&r);

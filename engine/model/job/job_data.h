@@ -40,11 +40,11 @@ struct job_resolution { /* the outcome as observed on both nodes; engine/data/re
 #define RESOLUTION_FIELD JOB_MEMBER
 #include "store/job_fields.def"
     enum guest_at guest_at;
-    uint64_t round, judged_round; /* of observations */
-    unsigned again;               /* sides of this round that were queried a second time */
+    uint64_t round, decided_round; /* of observations */
+    unsigned again;                /* sides of this round that were queried a second time */
     int64_t next_round_ms;
     struct job_side source_side, target_side;
-    struct job_left *left; /* open orders of an earlier process; owned */
+    struct job_stale_order *left; /* open orders of an earlier process; owned */
     unsigned n_left;
     enum job_seen hv_job;     /* newest answer about the source's own job */
     bool hv_job_is_backup;    /* OTHER: a job that may be aborted where the policy allows it */
@@ -62,10 +62,9 @@ struct job_monitor { /* engine/data/monitor_driver.h */
 #include "store/job_fields.def"
     int decision; /* enum decision: the newest */
     char decision_text[JOB_REASON_MAX];
-    int64_t decision_ms;                   /* wall; 0: none yet */
-    struct monitor_driver *monitor_driver; /* the monitors, owned */
-    void (*free_monitor_driver)(
-        struct monitor_driver *monitor_driver); /* set by its creator */
+    int64_t decision_ms;                                                /* wall; 0: none yet */
+    struct monitor_driver *monitor_driver;                              /* the monitors, owned */
+    void (*free_monitor_driver)(struct monitor_driver *monitor_driver); /* set by its creator */
     char *json;        /* the acting monitor's state as last stored, owned or NULL */
     int64_t driven_ms; /* monotonic: its last step */
     int64_t decisions_before, inputs_before; /* recorded by earlier processes */
@@ -95,14 +94,14 @@ struct job_stream { /* the stream; engine/data/remedy.h */
     bool target_resumed;     /* the guest was observed running on the target */
     bool switched;           /* the source was observed paused for the switch-over */
     bool unseen;             /* not observed for a while: it may have been */
-    bool target_unseen;      /* the target was not observed from the start: it may have run the guest */
-    uint64_t target_losses;  /* the target's disconnects, and all missed messages, at the call */
-    bool postcopy_ordered;   /* the guest may run there at any moment */
-    uint64_t tried;          /* remedies, as bits by enum decision */
-    int64_t ordered_ms;      /* monotonic: the last remedy; 0: none */
-    int64_t advanced_ms;     /* monotonic: last advanced */
-    int64_t looked_ms;       /* monotonic: both sides were queried */
-    int last;                /* enum decision: the newest */
+    bool target_unseen; /* the target was not observed from the start: it may have run the guest */
+    uint64_t target_losses; /* the target's disconnects, and all missed messages, at the call */
+    bool postcopy_ordered;  /* the guest may run there at any moment */
+    uint64_t tried;         /* remedies, as bits by enum decision */
+    int64_t ordered_ms;     /* monotonic: the last remedy; 0: none */
+    int64_t advanced_ms;    /* monotonic: last advanced */
+    int64_t observed_ms;    /* monotonic: both sides were queried */
+    int last;               /* enum decision: the newest */
 };
 
 struct job_progress { /* the newest sample */
@@ -131,7 +130,8 @@ struct job_recovery { /* of a broken post-copy: engine/data/recovery.h */
 struct job_userpause { /* engine/data/userpause.h */
 #define USERPAUSE_FIELD JOB_MEMBER
 #include "store/job_fields.def"
-    int64_t suspect_ms; /* monotonic: the source stopped with far too much remaining; 0: it did not */
+    int64_t
+        suspect_ms; /* monotonic: the source stopped with far too much remaining; 0: it did not */
     unsigned tries;
     int64_t ran_since_ms; /* monotonic: runs on the target since; 0: it does not */
 };

@@ -46,7 +46,7 @@ struct job_order {
     char node[HV_HOST_MAX], argument[32];
 };
 /* An order of an earlier process that was not answered. */
-struct job_left {
+struct job_stale_order {
     struct job_order order;
     char unknown[INTENT_NAME_MAX]; /* INTENT_COUNT: its name as another version stored it */
 };

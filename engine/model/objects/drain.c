@@ -153,7 +153,7 @@ static bool grow(struct drain *drain)
 
 /* Forgets guests that left: a node whose guests come and go for weeks must not grow the drain
  * without bound. */
-static void forget_moved(struct drain *drain)
+static void forget_left(struct drain *drain)
 {
     size_t kept = 0;
     for (size_t i = 0; i < drain->n; i++)
@@ -166,7 +166,7 @@ static void forget_moved(struct drain *drain)
 bool drain_add_guest(struct drain *drain, const struct drain_guest *guest)
 {
     if (drain->n == DRAIN_GUESTS_MAX)
-        forget_moved(drain);
+        forget_left(drain);
     if (drain->n == DRAIN_GUESTS_MAX || (drain->n == drain->capacity && !grow(drain)))
         return false;
     drain->guests[drain->n++] = *guest;
@@ -353,34 +353,35 @@ static bool read_spec(struct drain *drain, const char *json, struct err *err)
 }
 
 /* Looks up a name in a table; an unknown one makes the status invalid. */
-static bool word_of(struct json_object *object, const char *field, const char *(*name_of)(unsigned),
-                    unsigned count, unsigned *out_index, struct err *err)
+static bool find_name(struct json_object *object, const char *field,
+                      const char *(*name_of)(unsigned), unsigned count, unsigned *out_index,
+                      struct err *err)
 {
-    const char *word;
-    if (!json_get_text(object, field, "", &word, err))
+    const char *text;
+    if (!json_get_text(object, field, "", &text, err))
         return false;
     for (*out_index = 0; *out_index < count; ++*out_index)
-        if (strcmp(name_of(*out_index), word) == 0)
+        if (strcmp(name_of(*out_index), text) == 0)
             return true;
-    return err_set(err, ERR_UNPROCESSABLE, "%s: unknown value \"%.40s\"", field, word);
+    return err_set(err, ERR_UNPROCESSABLE, "%s: unknown value \"%.40s\"", field, text);
 }
 
-static const char *state_word(unsigned i)
+static const char *state_from_name(unsigned i)
 {
     return drain_state_name((enum drain_state)i);
 }
 
-static const char *guest_state_word(unsigned i)
+static const char *guest_state_from_name(unsigned i)
 {
     return drain_guest_state_name((enum drain_guest_state)i);
 }
 
-static const char *block_word(unsigned i)
+static const char *block_from_name(unsigned i)
 {
     return block_name((enum block)i);
 }
 
-static const char *unmovable_word(unsigned i)
+static const char *unmovable_from_name(unsigned i)
 {
     return i < UNMOVABLE_COUNT ? unmovable_name((enum unmovable)i) : "";
 }
@@ -428,9 +429,9 @@ static bool read_guest(struct json_object *row, struct drain_guest *out_guest, s
     if (!json_get_i64(row, "memoryKiB", 0, &memory_kib, err) ||
         !json_get_i64(row, "attempts", 0, &attempts, err) ||
         !json_get_i64(row, "expectedMs", 0, &expected_ms, err) ||
-        !word_of(row, "state", guest_state_word, DRAIN_GUEST_COUNT, &state, err) ||
-        !word_of(row, "reason", block_word, BLOCK_COUNT, &block, err) ||
-        !word_of(row, "condition", unmovable_word, UNMOVABLE_COUNT + 1, &unmovable, err))
+        !find_name(row, "state", guest_state_from_name, DRAIN_GUEST_COUNT, &state, err) ||
+        !find_name(row, "reason", block_from_name, BLOCK_COUNT, &block, err) ||
+        !find_name(row, "condition", unmovable_from_name, UNMOVABLE_COUNT + 1, &unmovable, err))
         return false;
     if (guest.uuid[0] == '\0' || memory_kib < 0 || attempts < 0 || attempts > DRAIN_TRIES_MAX)
         return err_set(err, ERR_UNPROCESSABLE, "guests: an entry is invalid");
@@ -468,7 +469,7 @@ static bool read_status(struct drain *drain, const char *json, struct err *err)
     if (status == NULL)
         return false;
     struct json_object *guests = json_at(status, "guests");
-    if (!word_of(status, "state", state_word, DRAIN_COUNT, &state, &why) ||
+    if (!find_name(status, "state", state_from_name, DRAIN_COUNT, &state, &why) ||
         !json_get_text(status, "message", "", &message, &why) ||
         !time_of(status, "since", &drain->since_ms, &why) ||
         !time_of(status, "lastMoved", &drain->last_moved_ms, &why) ||

@@ -114,7 +114,7 @@ void policy_merge(const struct migration_config *fleet, const struct policy *pol
                   struct migration_config *out_config)
 {
     struct migration_config config = *fleet;
-    if (!config.disruption_said)
+    if (!config.disruption_set)
         config.disruption = config.post_copy;
     if (policy != NULL) {
         migration_config_overlay(&config, &policy->values, policy->set);

@@ -183,12 +183,12 @@ static void add_amount(struct buf *buf, enum resource resource, uint64_t value)
 }
 
 static void add_amounts(struct buf *buf, const char *what, const struct resources *resources,
-                        const bool *told)
+                        const bool *listed)
 {
     const char *gap = "";
     buf_addf(buf, ", %s: ", what);
     for (enum resource resource = 0; resource < RESOURCE_COUNT; resource++) {
-        if (!told[resource])
+        if (!listed[resource])
             continue;
         buf_add(buf, gap);
         add_amount(buf, resource, amount(resources, resource));

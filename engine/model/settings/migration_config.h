@@ -23,7 +23,7 @@ enum shadow_kind { SHADOW_NONE, SHADOW_STALL, SHADOW_LEGACY };
 enum compression { COMPRESSION_NONE, COMPRESSION_ZSTD, COMPRESSION_XBZRLE, COMPRESSION_MT };
 
 struct migration_config {
-    bool disruption_said; /* allowWorkloadDisruption was set, not derived */
+    bool disruption_set; /* allowWorkloadDisruption was set, not derived */
 #define TYPE_BOOL bool
 #define TYPE_COUNT int64_t
 #define TYPE_BYTES int64_t
@@ -57,7 +57,7 @@ void migration_config_overlay(struct migration_config *config,
 /* Every setting under its name, as a new JSON object. */
 struct json_object *migration_config_json(const struct migration_config *config);
 /* The reverse, for frozen settings; NULL, "" and unknown names are accepted. */
-void migration_config_thaw(const char *json, struct migration_config *out_config);
+void migration_config_restore(const char *json, struct migration_config *out_config);
 const char *setting_name(enum setting setting); /* its JSON name */
 
 #endif

@@ -260,18 +260,18 @@ static bool read_strategy(struct json_object *member, const char *where, struct 
     out->strategy = strategy_from_name(name);
     if (out->strategy < STRATEGY_COUNT)
         return true;
-    struct buf words;
-    buf_init(&words, 512);
+    struct buf names;
+    buf_init(&names, 512);
     for (enum strategy s = STRATEGY_UNSET + 1; s < STRATEGY_COUNT; s++)
-        buf_addf(&words, "%s%s", words.length > 0 ? ", " : "", strategies[s]);
+        buf_addf(&names, "%s%s", names.length > 0 ? ", " : "", strategies[s]);
     (void)err_set(err, ERR_INVALID, "%s: \"%.60s\" is not one of %s", where, name,
-                  words.data == NULL ? "the known values" : words.data);
-    buf_fini(&words);
+                  names.data == NULL ? "the known values" : names.data);
+    buf_fini(&names);
     return false;
 }
 
 /* One text, checked as a whole even where the overlay wins. */
-static bool read_document(struct json_object *object, const char *where, struct settings *out,
+static bool read_settings(struct json_object *object, const char *where, struct settings *out,
                           struct err *err)
 {
     static const char *const known[] = {"evictionStrategy", "nodeSelector", "tolerations",
@@ -331,8 +331,8 @@ bool settings_parse(const char *metadata_json, const char *overlay_json, const c
     struct settings base = {0}, over = {0};
     bool ok = parse_text(metadata_json, where, &parsed[0], err) &&
               parse_text(overlay_json, where, &parsed[1], err) &&
-              read_document(parsed[0], where, &base, err) &&
-              read_document(parsed[1], where, &over, err);
+              read_settings(parsed[0], where, &base, err) &&
+              read_settings(parsed[1], where, &over, err);
     if (ok) {
         lay_over(&base, &over, parsed[1]);
         *out_settings = base;
