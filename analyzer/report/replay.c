@@ -57,7 +57,7 @@ static const struct store_decision *next_stored(struct run *run)
 {
     const struct archive *a = run->archive;
     while (run->next_stored < a->decisions.n && !is_monitors(&a->decisions.rows[run->next_stored]))
-        run->next_stored++; /* the ladder's, or an operator's */
+        run->next_stored++; /* a stall remedy's, or an operator's */
     return run->next_stored < a->decisions.n ? &a->decisions.rows[run->next_stored] : NULL;
 }
 

@@ -330,7 +330,7 @@ static void check_job(struct laws *l, struct fleet *f, const struct job *job)
              phase_name(job->phase));
     FUZZ_LAW(phase_is_final(job->phase) == (fleet_active_job(f, job->guest_uuid) != job),
              "%s is %s", job->uid, phase_name(job->phase));
-    FUZZ_LAW(job->abort.asked || !j->abort_asked, "a wish to stop was forgotten");
+    FUZZ_LAW(job->abort.asked || !j->abort_asked, "a request to stop was forgotten");
     j->abort_asked = job->abort.asked;
     if (!phase_is_final(job->phase))
         return;

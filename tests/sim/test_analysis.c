@@ -1,5 +1,5 @@
-/* test_analysis.c - the analyser's desk beside a simulated fleet: every job that ends is judged
- * once, soon, also when the process dies before its verdict was stored, or nobody told of the end.
+/* test_analysis.c - the analysis worker beside a simulated fleet: every job that ends gets one
+ * verdict, soon, also when the process dies before it was stored, or the end was not reported.
  */
 #include "tests/test.h"
 
@@ -22,7 +22,7 @@ struct rig {
     struct analysis *analysis;
     struct analysis_host hosts[HOSTS];
     char log_dir[64];
-    bool idle;            /* the desk does nothing */
+    bool idle;            /* the analysis worker does nothing */
     unsigned ended, told; /* jobs; verdicts */
     int64_t worst_ms;     /* from an end to its verdict, stored */
     char last_cause[64], last_guest_at[64];
@@ -458,5 +458,5 @@ TEST_FILE(test_analysis)
         TEST(a_job_whose_rows_cannot_be_read_is_judged_later),
         TEST(verdicts_beyond_what_is_kept_come_after_the_outage),
     };
-    return cmocka_run_group_tests_name("desk", tests, NULL, NULL);
+    return cmocka_run_group_tests_name("analysis", tests, NULL, NULL);
 }

@@ -114,7 +114,7 @@ static void an_abort_and_an_ending_are_shown(void **state)
     assert_string_equal(at(&a, "status.ferry.rejections.1.reason"), "memory");
     assert_string_equal(at(&a, "status.ferry.rejections.1.forEver"), "false");
     assert_string_equal(at(&a, "status.ferry.rejections.1.detail"),
-                        "needs 4096 MiB, 1024 MiB are left");
+                        "needs 4096 MiB, 1024 MiB are free");
     assert_string_equal(at(&a, "status.ferry.placement.nodes"), "2");
     assert_string_equal(at(&a, "status.ferry.placement.rejected.memory"), "1");
     assert_string_equal(at(&a, "status.ferry.origin"), "user");

@@ -156,7 +156,7 @@ static const char draining[] =
     "\"state\":\"Waiting\",\"attempts\":0},"
     "{\"namespace\":\"shop\",\"name\":\"gpu\",\"uuid\":\"4\",\"memoryKiB\":1048576,"
     "\"state\":\"Blocked\",\"attempts\":0,\"reason\":\"NotLiveMigratable\","
-    "\"message\":\"it cannot be moved while it runs\",\"unblock\":\"shut it down\"}]}}";
+    "\"message\":\"it is not live-migratable\",\"unblock\":\"shut it down\"}]}}";
 
 static void a_drain_names_its_guests_and_what_blocks_it(void **state)
 {
@@ -177,7 +177,7 @@ static void a_drain_names_its_guests_and_what_blocks_it(void **state)
                  "  default/c  4.0GiB  Waiting  0       -\n"
                  "  shop/gpu   1.0GiB  Blocked  0       NotLiveMigratable\n"
                  "Blocked by:\n"
-                 "  shop/gpu: NotLiveMigratable: it cannot be moved while it runs\n"
+                 "  shop/gpu: NotLiveMigratable: it is not live-migratable\n"
                  "    shut it down\n");
 }
 
@@ -228,7 +228,7 @@ static void a_guest_is_told_of_when_its_state_changes(void **state)
     drain_changes(NULL, now, &out);
     expect(&out, "default/a Moved (m1)\n"
                  "default/b Moving (m2)\n"
-                 "shop/gpu Blocked: it cannot be moved while it runs\n");
+                 "shop/gpu Blocked: it is not live-migratable\n");
     drain_changes(before, now, &out);
     expect(&out, "");
     json_add_text(json_at(before, "status.guests.1"), "state", "Waiting");

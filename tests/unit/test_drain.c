@@ -170,7 +170,7 @@ static void a_job_that_cannot_be_made_is_tried_again_soon(void **state)
     world_up(&w, 0, "a", 512, MOVES);
     w.f->store_ok = false;
     drain_n1(&w, PLAIN);
-    assert_shown(&w, "a", DRAIN_GUEST_WAITING, BLOCK_NONE, "the store cannot be written");
+    assert_shown(&w, "a", DRAIN_GUEST_WAITING, BLOCK_NONE, "the store is not writable");
     assert_true(w.drain->drain->next_ms <= w.now.mono_ms + DRAIN_AGAIN_MS);
     w.f->store_ok = true;
     world_sleep(&w, DRAIN_AGAIN_MS);
@@ -274,7 +274,7 @@ static void eight_guests_two_blocked_six_move_and_two_are_named(void **state)
     assert_int_equal(world_told(&w, "Migrated", "not migratable"), 1); /* told once */
     world_up(&w, 0, "late", 128, STAYS);
     advance(&w);
-    assert_string_equal(w.drain->drain->message, "3 of 9 guests are left and cannot be moved");
+    assert_string_equal(w.drain->drain->message, "3 of 9 guests are left and cannot be migrated");
     world_gone(&w, "late");
 
     world_define(&w, "device", 0);

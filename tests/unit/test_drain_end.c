@@ -14,7 +14,7 @@ static void a_lost_node_is_not_empty(void **state)
     world_lose(&w, 0);
     drain_n1(&w, PLAIN);
     assert_state(&w, DRAIN_DRAINING);
-    assert_shown(&w, "vm", DRAIN_GUEST_WAITING, BLOCK_NONE, "node n1 cannot be asked");
+    assert_shown(&w, "vm", DRAIN_GUEST_WAITING, BLOCK_NONE, "node n1 is unreachable");
     assert_null(world_job(&w, "vm"));
     world_list(&w, 0);
     advance(&w);
@@ -22,7 +22,7 @@ static void a_lost_node_is_not_empty(void **state)
     assert_shown(&w, "stays", DRAIN_GUEST_BLOCKED, BLOCK_STRATEGY_NONE, "does not move it");
     world_lose(&w, 0);
     advance(&w);
-    assert_shown(&w, "stays", DRAIN_GUEST_BLOCKED, BLOCK_STRATEGY_NONE, "cannot be asked");
+    assert_shown(&w, "stays", DRAIN_GUEST_BLOCKED, BLOCK_STRATEGY_NONE, "is unreachable");
     assert_state(&w, DRAIN_DRAINING);
     world_free(&w);
 }
@@ -259,7 +259,7 @@ static void a_drain_that_cannot_begin_changes_nothing(void **state)
     size_t effects = w.fx.n;
     assert_false(drain_begin(w.f, second, w.now, &w.fx, &other));
     assert_int_equal(other.code, ERR_REFUSED);
-    assert_string_equal(other.text, "node n1 is being drained already, by d");
+    assert_string_equal(other.text, "node n1 is already being drained by d");
     assert_int_equal(w.f->version, version);
     assert_int_equal(w.fx.n, effects);
     world_free(&w);

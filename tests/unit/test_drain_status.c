@@ -21,7 +21,7 @@ static const struct {
     {"{\"nodeName\":\"n1\",\"retryBudget\":0}", "spec.retryBudget: expected 1 to 100, found 0"},
     {"{\"nodeName\":\"n1\",\"retryBudget\":101}", "spec.retryBudget: expected 1 to 100"},
     {"{\"nodeName\":\"n1\",\"shutdown\":\"yes\"}", "spec.shutdown: expected"},
-    {"{\"nodeName\":\"n1\",\"shutDown\":true}", "spec.shutDown: there is no such field"},
+    {"{\"nodeName\":\"n1\",\"shutDown\":true}", "spec.shutDown: unknown field"},
 };
 
 static void a_spec_is_understood_or_the_field_is_named(void **state)

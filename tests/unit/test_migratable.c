@@ -166,7 +166,7 @@ static void a_guest_with_snapshots_is_not_moved(void **state)
     migratable_evaluate(&d, &shared, &m);
     assert_int_equal(m.rows, ROW(SNAPSHOTS));
     unmovable_text(UNMOVABLE_SNAPSHOTS, &m, text);
-    assert_string_equal(text, "the host keeps 3 snapshots of VMI: libvirt does not move a guest "
+    assert_string_equal(text, "VMI has 3 snapshots of VMI: libvirt does not move a guest "
                               "that has any");
 }
 

@@ -244,7 +244,7 @@ static void a_policy_sets_only_what_it_may(void **state)
         other_value(setting, value);
         assert_int_equal(read_value(setting, value, true, &config, &err), rows[setting].policy);
         if (!rows[setting].policy)
-            assert_non_null(strstr(err.text, "only the fleet's configuration may set it"));
+            assert_non_null(strstr(err.text, "only the fleet's configuration may set this"));
     }
     assert_false(rows[SETTING_progress_timeout].policy);
     assert_false(rows[SETTING_utility_volumes_timeout].policy);
@@ -293,10 +293,10 @@ static const struct {
      "spec.bandwidthPerMigration: \"fast\" is not a quantity"},
     {"{\"allowPostCopy\":\"yes\"}", "spec.allowPostCopy: expected true or false"},
     {"{\"maxDowntimeMs\":1.5}", "spec.maxDowntimeMs: expected a whole number"},
-    {"{\"monitor\":\"best\"}", "spec.monitor: \"best\" is none of stall, legacy"},
+    {"{\"monitor\":\"best\"}", "spec.monitor: \"best\" is not one of stall, legacy"},
     {"{\"monitor\":1}", "spec.monitor: expected one of stall, legacy"},
     {"{\"experimental\":{\"compression\":\"gzip\"}}",
-     "spec.experimental.compression: \"gzip\" is none of none, zstd, xbzrle, mt"},
+     "spec.experimental.compression: \"gzip\" is not one of none, zstd, xbzrle, mt"},
     {"{\"experimental\":{\"stallDetector\":{\"ewmaAlpha\":0.4001}}}",
      "spec.experimental.stallDetector.ewmaAlpha: expected a number of at most 3 decimals"},
     {"{\"experimental\":{\"stallDetector\":{\"ewmaAlpha\":\"0.4001\"}}}",

@@ -117,7 +117,7 @@ static void random_input(struct history *h)
     }
 }
 
-/* What an executor does with a wish; the mode follows. */
+/* What an executor does with a request; the mode follows. */
 static bool random_obey(struct history *h)
 {
     bool accepted = often(&h->seed, 70);
@@ -249,7 +249,8 @@ static void every_order_is_lawful(void **state)
                 abort_stands = true;
         }
     }
-    for (enum decision why = 0; why < DECISION_STREAM_QUIET; why++) /* the rest is the ladder's */
+    for (enum decision why = 0; why < DECISION_STREAM_QUIET;
+         why++) /* the others are stall remedies */
         if (seen[why] == 0)
             fail_msg("no history led to %s", decision_name(why));
 }
@@ -359,7 +360,7 @@ static void what_converges_is_never_disturbed_by_stall(void **state)
 }
 
 /* The same looks give the same decisions, and a look without order changes no wish. */
-static void the_same_looks_give_the_same_decisions(void **state)
+static void the_same_inputs_give_the_same_decisions(void **state)
 {
     (void)state;
     static struct history a, b;
@@ -387,7 +388,7 @@ TEST_FILE(test_monitor_laws)
         cmocka_unit_test(what_is_saved_comes_back),
         cmocka_unit_test(what_is_not_understood_changes_nothing),
         cmocka_unit_test(what_converges_is_never_disturbed_by_stall),
-        cmocka_unit_test(the_same_looks_give_the_same_decisions),
+        cmocka_unit_test(the_same_inputs_give_the_same_decisions),
     };
     return cmocka_run_group_tests_name("laws", laws, NULL, NULL);
 }

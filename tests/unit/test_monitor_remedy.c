@@ -323,7 +323,7 @@ static void post_copy_has_no_limit(void **state)
     assert_why(step(&rig, 20000000), DECISION_IN_POSTCOPY);
 }
 
-static void a_wish_repeated_is_no_news(void **state)
+static void a_repeated_request_is_not_a_changed_decision(void **state)
 {
     (void)state;
     struct rig rig;
@@ -351,7 +351,7 @@ static void an_order_is_not_undone_by_a_hold(void **state)
         assert_why(moves(&rig, at, 500, 0), DECISION_GOES_ON);
 }
 
-static void a_wish_is_given_up_when_the_guest_has_stopped_by_itself(void **state)
+static void a_request_is_dropped_when_the_guest_has_stopped_by_itself(void **state)
 {
     (void)state;
     struct rig rig;
@@ -393,10 +393,10 @@ TEST_FILE(test_monitor_remedy)
         cmocka_unit_test(a_path_on_which_nothing_moves_is_given_up_within_the_window),
         cmocka_unit_test(no_statistics_are_no_proof_of_a_dead_path),
         cmocka_unit_test(an_order_is_not_undone_by_a_hold),
-        cmocka_unit_test(a_wish_is_given_up_when_the_guest_has_stopped_by_itself),
+        cmocka_unit_test(a_request_is_dropped_when_the_guest_has_stopped_by_itself),
         cmocka_unit_test(the_first_decision_is_news),
         cmocka_unit_test(post_copy_has_no_limit),
-        cmocka_unit_test(a_wish_repeated_is_no_news),
+        cmocka_unit_test(a_repeated_request_is_not_a_changed_decision),
     };
     struct CMUnitTest told[COUNT(acts) + COUNT(lates)];
     for (size_t i = 0; i < COUNT(acts); i++)

@@ -12,7 +12,7 @@ static void every_pair_of_answers_has_a_verdict(void **state)
             assert_int_not_equal(ownership_from_sides(s, t), OWNERSHIP_NONE);
 }
 
-static void success_needs_a_source_that_was_asked_and_let_go(void **state)
+static void success_requires_a_reachable_source_that_released_the_guest(void **state)
 {
     (void)state;
     for (enum ownership_side s = 0; s < SIDE_COUNT; s++)
@@ -23,7 +23,7 @@ static void success_needs_a_source_that_was_asked_and_let_go(void **state)
             }
 }
 
-static void failure_needs_a_source_that_runs_it(void **state)
+static void failure_requires_a_source_that_runs_the_guest(void **state)
 {
     (void)state;
     for (enum ownership_side s = 0; s < SIDE_COUNT; s++)
@@ -84,8 +84,8 @@ TEST_FILE(test_ownership)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(every_pair_of_answers_has_a_verdict),
-        cmocka_unit_test(success_needs_a_source_that_was_asked_and_let_go),
-        cmocka_unit_test(failure_needs_a_source_that_runs_it),
+        cmocka_unit_test(success_requires_a_reachable_source_that_released_the_guest),
+        cmocka_unit_test(failure_requires_a_source_that_runs_the_guest),
         cmocka_unit_test(nothing_is_gone_while_a_host_cannot_be_asked),
         cmocka_unit_test(two_owners_are_a_split),
         cmocka_unit_test(an_answer_is_read_for_what_it_says),

@@ -1,4 +1,4 @@
-/* test_pending_change.c - when a definition comes true only by migrating: rows of what differs. */
+/* test_pending_change.c - pending changes that need a migration: rows of what differs. */
 #include "tests/test.h"
 
 #include <stdlib.h>
@@ -63,12 +63,12 @@ static const struct story {
      {{A, "network", "blue", 0}, {B, "network", "red", 0}},
      {{A, "network", "blue", 0}},
      PENDING_CHANGE_SOON,
-     "interface " B " (network red) was taken away"},
+     "interface " B " (network red) was removed"},
     {"a device of the host was taken away",
      {{B, "hostdev", "0000:01:00.1", 0}},
      {{0}},
      PENDING_CHANGE_SOON,
-     "interface " B " (hostdev 0000:01:00.1) was taken away"},
+     "interface " B " (hostdev 0000:01:00.1) was removed"},
     {"the first hit of the persistent definition decides",
      {{A, "network", "blue", 0}},
      {{B, "network", "red", 0}, {A, "network", "red", 0}},
@@ -204,7 +204,7 @@ static void a_migration_plugs_what_is_plugged_and_nothing_else(void **state)
     }
 }
 
-static void the_hash_tells_one_wish_from_another(void **state)
+static void different_pending_changes_have_different_hashes(void **state)
 {
     struct hv_definition *d = *state;
     static const struct nic live[NICS] = {{A, "network", "blue", 0}};
@@ -250,7 +250,7 @@ TEST_FILE(test_pending_change)
         cmocka_unit_test(what_is_not_known_requires_nothing),
         cmocka_unit_test(interfaces_that_did_not_fit_are_not_missed),
         cmocka_unit_test(a_migration_plugs_what_is_plugged_and_nothing_else),
-        cmocka_unit_test(the_hash_tells_one_wish_from_another),
+        cmocka_unit_test(different_pending_changes_have_different_hashes),
     };
     return cmocka_run_group_tests_name("required", tests, definitions_new, definitions_free);
 }

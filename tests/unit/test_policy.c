@@ -202,7 +202,7 @@ static void a_policy_changes_only_what_it_sets(void **state)
         spec_of(setting, spec);
         OWNED(policy) policy = policy_parse(spec, &err);
         if (policy == NULL) {
-            assert_non_null(strstr(err.text, "only the fleet's configuration may set it"));
+            assert_non_null(strstr(err.text, "only the fleet's configuration may set this"));
             continue;
         }
         print_message("%s\n", spec);
@@ -309,13 +309,13 @@ static void what_is_wrong_is_refused_with_the_field(void **state)
         {SELECT("{}", "{\"matchLabels\":{\"a\":\"1\"}}"), ERR_UNPROCESSABLE,
          "spec.selectors.virtualMachineInstanceSelector.matchLabels: expected a string"},
         {SELECT("{\"a\":\"1\"}", "{\"a b\":\"1\"}"), ERR_UNPROCESSABLE,
-         "spec.selectors.virtualMachineInstanceSelector: \"a b\" is no label key"},
+         "spec.selectors.virtualMachineInstanceSelector: \"a b\" is not a label key"},
         {"{\"completionTimeoutPerGiB\":-1}", ERR_UNPROCESSABLE,
          "spec.completionTimeoutPerGiB: must not be negative"},
         {"{\"bandwidthPerMigration\":\"-1\"}", ERR_UNPROCESSABLE,
          "spec.bandwidthPerMigration: must not be negative"},
         {"{\"progressTimeout\":1}", ERR_UNPROCESSABLE,
-         "spec.progressTimeout: only the fleet's configuration may set it"},
+         "spec.progressTimeout: only the fleet's configuration may set this"},
         {"{\"colour\":1}", ERR_UNPROCESSABLE, "spec.colour: unknown field"},
     };
     for (size_t i = 0; i < COUNT(stories); i++) {

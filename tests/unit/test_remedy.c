@@ -1,4 +1,4 @@
-/* test_remedy.c - remedies for a stream that stands still: which one, when, and which never. */
+/* test_remedy.c - remedies for a stalled stream: which one, when, and which never. */
 #include "tests/test.h"
 
 #include <stdlib.h>
@@ -101,7 +101,7 @@ static const struct {
      DECISION_STREAM_ABANDONED},
     {"several streams", SWITCH(60000, BOTH, .parallel = true), DECISION_STREAM_ABANDONED},
     {"disks move along", SWITCH(60000, BOTH, .has_disks = true), DECISION_STREAM_ABANDONED},
-    {"the target let it run", SWITCH(60000, BOTH, .target_resumed = true),
+    {"the guest ran on the target", SWITCH(60000, BOTH, .target_resumed = true),
      DECISION_STREAM_ABANDONED},
     {"the source was not seen", SWITCH(60000, .target_paused = true), DECISION_STREAM_ABANDONED},
     {"the target was not seen", SWITCH(60000, .source_paused = true), DECISION_STREAM_ABANDONED},

@@ -15,7 +15,7 @@
 #define PATH(name, path) "{\"name\":\"" name "\",\"destination\":{\"path\":\"" path "\"}}"
 #define POOL(name, pool, volume) \
     "{\"name\":\"" name "\",\"destination\":{\"pool\":\"" pool "\",\"volume\":\"" volume "\"}}"
-#define NOT_BOTH WHERE "destination: either a path or a pool and a volume are needed"
+#define NOT_BOTH WHERE "destination: needs either a path or a pool and a volume"
 
 /* ---- the request by itself ---- */
 
@@ -28,8 +28,8 @@ static const struct {
     {"[1]", ERR_INVALID, WHERE "expected objects in the list"},
     {"[{\"name\":1}]", ERR_INVALID, "name"},
     {"[]", ERR_UNPROCESSABLE, WHERE "names no disk"},
-    {"[{}]", ERR_UNPROCESSABLE, WHERE "name: '' is no name of a disk"},
-    {"[" PATH("a/b", "/x") "]", ERR_UNPROCESSABLE, WHERE "name: 'a/b' is no name of a disk"},
+    {"[{}]", ERR_UNPROCESSABLE, WHERE "name: '' is not a disk name"},
+    {"[" PATH("a/b", "/x") "]", ERR_UNPROCESSABLE, WHERE "name: 'a/b' is not a disk name"},
     {"[" PATH(LONG_60, "/x") "]", ERR_UNPROCESSABLE, "is no name of a disk"},
     {"[{\"name\":\"vda\"}]", ERR_UNPROCESSABLE, NOT_BOTH},
     {"[{\"name\":\"vda\",\"destination\":{}}]", ERR_UNPROCESSABLE, NOT_BOTH},
@@ -337,7 +337,7 @@ static void a_missing_place_is_waited_for_and_used_when_it_comes(void **state)
                         "One of the destination volumes doesn't exist: /srv/b/g.img");
     assert_true(job->wait.until_ms > w->now.wall_ms);
     assert_true(w->asks.volumes >= 3 && w->asks.volumes <= 5); /* every few seconds */
-    assert_int_equal(core_said(w, "VolumesPending", NULL), 1);
+    assert_int_equal(core_count_events(w, "VolumesPending", NULL), 1);
     w->volumes.list[0].at =
         (struct hv_volume_info){.known = true, .exists = true, .capacity = 64 * MIB};
     core_advance(w, 6000);
@@ -371,7 +371,8 @@ static void a_node_that_is_too_small_is_rejected_with_both_sizes_and_asked_again
     assert_int_equal(w->asks.volumes, 1);
     assert_int_equal(job->wait.pending, PENDING_UNSCHEDULABLE);
     assert_int_equal(job->placement.rejections->counts[REJECT_VOLUME_SIZE], 1);
-    assert_int_equal(core_said(w, "TargetRejected", "67108864 bytes, its destination 33554432"), 1);
+    assert_int_equal(
+        core_count_events(w, "TargetRejected", "67108864 bytes, its destination 33554432"), 1);
     w->volumes.list[0].at.capacity = 64 * MIB; /* somebody made it bigger */
     core_advance(w, 40000);
     assert_int_equal(w->migrates, 1);
