@@ -68,7 +68,7 @@ static void json_is_read_too_and_a_list_is_its_items(void **state)
 static const struct story {
     const char *name, *text, *what;
 } stories[] = {
-    {"nothing in it", "# only words\n", "f.yaml: there is no document"},
+    {"nothing in it", "# only words\n", "f.yaml: contains no document"},
     {"no kind", POLICY("a") "---\nmetadata: {name: x}\n",
      "f.yaml: document 2, line 5: 'kind' is missing"},
     {"a misspelt kind", "apiVersion: v1\nkind: ResourceQuotas\nmetadata: {name: x}\n",
@@ -81,7 +81,7 @@ static const struct story {
      "document 1, line 1: unknown key \"specs\"; did you mean \"spec\"?"},
     {"a name that is a number", "apiVersion: v1\nkind: Node\nmetadata: {name: 7}\n",
      "metadata.name: expected a string"},
-    {"a pod", "apiVersion: v1\nkind: Pod\nmetadata: {name: p}\n", "not applied"},
+    {"a pod", "apiVersion: v1\nkind: Pod\nmetadata: {name: p}\n", "cannot be applied"},
     {"a list", "- a\n- b\n", "document 1, line 1: expected an object"},
     {"no YAML", "a: [1,\nb: }\n", "f.yaml:2"},
 };

@@ -139,8 +139,9 @@ static void all_are_judged_again_beside_a_running_appliance(void **state)
     char out[TEXT_MAX];
     const char *words[] = {"explain", "--all", "--since", "1h", "--state", f->dir, NULL};
     assert_int_equal(explain(words, out), EXIT_DONE);
-    expect(out,
-           "3 judged again, 2 otherwise than before (1 had no verdict); nothing was changed\n");
+    expect(
+        out,
+        "3 analyzed again, 2 with a different verdict (1 had no verdict); no verdict was stored\n");
     expect(out, "wrong");
     expect(out, "guest-stopped");
     assert_null(strstr(out, "right"));

@@ -414,19 +414,19 @@ static const struct ending {
 } endings[] = {
     {"\"phase\":\"Succeeded\",\"ferry\":{\"outcome\":\"succeeded\",\"downtimeMs\":35,"
      "\"sample\":{\"processedBytes\":1048576}}",
-     "m1: 'web' moved from a to b in 4.2s, 1.0MiB sent, downtime 35 ms\n", true},
+     "m1: 'web' migrated from a to b in 4.2s, 1.0MiB sent, downtime 35 ms\n", true},
     {"\"phase\":\"Succeeded\",\"ferry\":{\"outcome\":\"succeeded\",\"downtimeMs\":35,"
      "\"final\":{\"downtimeMs\":40,\"bytes\":2097152},\"sample\":{\"processedBytes\":1048576}}",
-     "m1: 'web' moved from a to b in 4.2s, 2.0MiB sent, downtime 40 ms\n", true},
+     "m1: 'web' migrated from a to b in 4.2s, 2.0MiB sent, downtime 40 ms\n", true},
     {"\"phase\":\"Failed\",\"ferry\":{\"outcome\":\"failed\",\"guestAt\":\"running-on-source\"}",
-     "ferry: m1 failed: no reason was given\n  guest 'web' is on a, where it was\n", false},
+     "ferry: m1 failed: no failure reason\n  guest 'web' is on its source a\n", false},
     {"\"phase\":\"Failed\",\"ferry\":{\"outcome\":\"aborted\",\"guestAt\":\"running-on-source\"}",
-     "ferry: m1 was aborted: no reason was given\n  guest 'web' is on a, where it was\n", false},
+     "ferry: m1 was aborted: no failure reason\n  guest 'web' is on its source a\n", false},
     {"\"phase\":\"Failed\",\"ferry\":{\"outcome\":\"lost\",\"guestAt\":\"lost\"}",
-     "ferry: m1 failed: no reason was given\n  guest 'web' is gone from both a and b\n", false},
+     "ferry: m1 failed: no failure reason\n  guest 'web' is neither on a nor on b\n", false},
     {"\"phase\":\"Failed\",\"ferry\":{}",
-     "ferry: m1 failed: no reason was given\n"
-     "  where guest 'web' is has not been proven; ask both hosts\n",
+     "ferry: m1 failed: no failure reason\n"
+     "  location of guest 'web' is not proven; check both hosts\n",
      false},
 };
 

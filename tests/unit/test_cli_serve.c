@@ -51,7 +51,7 @@ static void a_guest_moves_through_the_whole_appliance(void **state)
     assert_string_equal(out, "no/a\nno/b\n");
     assert_int_equal(run(verb_migrate, "migrate web --to b --wait --timeout 20s", out, sizeof out),
                      EXIT_DONE);
-    assert_non_null(strstr(out, "'web' moved from a to b in "));
+    assert_non_null(strstr(out, "'web' migrated from a to b in "));
     assert_int_equal(run(verb_get, "get guests web", out, sizeof out), EXIT_DONE);
     assert_non_null(strstr(out, "running(migrated)"));
     assert_int_equal(run(verb_migrate, "migrate nosuch", out, sizeof out), EXIT_FAILED);

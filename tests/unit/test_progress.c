@@ -67,7 +67,7 @@ static void no_line_is_wider_than_the_terminal(void **state)
     many[1].iteration = INT64_MAX;
     many[2].has_sample = false;
     memset(many[2].reason, 'r', sizeof many[2].reason - 1);
-    many[3].lost_contact = true;
+    many[3].is_unreachable = true;
     for (size_t i = 0; i < COUNT(many); i++)
         for (size_t width = 0; width < 300; width++) {
             size_t length = progress_live(&many[i], width, false, line);
