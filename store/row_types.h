@@ -41,7 +41,7 @@ struct store_job {
     int64_t error_hv_code, error_hv_domain; /* of the migrate call; 0 0 when it gave none */
     const char *error_text;
     const char *abort_cause;
-    const char *recovery; /* how far a broken post-copy was taken up again */
+    const char *recovery; /* state of the post-copy recovery */
     int64_t recovery_tries, recovery_since_ms, recovery_until_ms;
     const char *recovery_unsafe; /* ways (recovery_way.def) after which a daemon ended, by spaces */
     int64_t stream_port;         /* where the target listens for its memory; 0: not known */

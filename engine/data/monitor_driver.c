@@ -276,7 +276,7 @@ static void note_silent(struct job *job, const char *why, struct moment now, str
                    "post-copy is due and was not ordered: libvirtd on %.64s %s; it is asked again "
                    "every second, and pre-copy goes on meanwhile",
                    job->target, why);
-    monitor_driver_record(job, "ladder", &d, now, fx);
+    monitor_driver_record(job, "remedy", &d, now, fx);
     effects_event(fx, job, now.wall_ms, true, "PostCopyRefused", "%s", d.text);
 }
 
@@ -485,7 +485,7 @@ bool monitor_driver_takes_back(struct fleet *f, struct job *job, const char *why
                                             .elapsed_ms = now.mono_ms - job->begun_ms,
                                             .estimate_ms = -1};
         TEXT_SET(decision.text, why);
-        monitor_driver_record(job, "ladder", &decision, now, fx);
+        monitor_driver_record(job, "remedy", &decision, now, fx);
         effects_event(fx, job, now.wall_ms, true, "LeftStanding", "%s", why);
     }
     order_resume(f, job, now, fx);

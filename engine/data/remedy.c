@@ -389,7 +389,7 @@ void remedy_advance(struct fleet *f, struct job *job, struct moment now, struct 
     else if (shows_stall(job, is_news))
         step_wait(job, PENDING_STALLED, now, "%s", decision.text);
     if (is_news)
-        monitor_driver_record(job, "ladder", &decision, now, fx);
+        monitor_driver_record(job, "remedy", &decision, now, fx);
     job->stream.last = (int)decision.why;
     if (decision.action != MONITOR_NOTHING && job->stream.order.id == 0)
         give(f, job, decision.why, decision.text, now, fx);

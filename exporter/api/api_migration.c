@@ -164,7 +164,7 @@ static void add_conditions(struct json_object *status, const struct snapshot_job
     add_waiting(conditions, job);
     if (job->resolving)
         api_add_condition(conditions, "ferry.internal/Resolving", "True", 0, "OutcomeUnknown",
-                          "The outcome is being read from both hosts.");
+                          "The outcome is being determined from both hosts.");
     if (job->recovering)
         api_add_condition(conditions, "ferry.internal/Recovering", "True", job->recovery_since_ms,
                           recovery_reason(job->recovery),
@@ -375,18 +375,18 @@ struct json_object *api_job_object(const struct snapshot_job *job)
 /* ---- as a kind ---- */
 
 static const struct api_column columns[] = {
-    {"Phase", "string", 0, "How far the migration is."},
+    {"Phase", "string", 0, "Phase of the migration."},
     {"VMI", "string", 0, "The guest."},
-    {"Source", "string", 0, "Host it comes from."},
-    {"Target", "string", 0, "Host it goes to."},
-    {"Mode", "string", 0, "How memory moves."},
-    {"Remaining", "string", 0, "Data still to be moved."},
-    {"Age", "date", 0, "Time since it was asked for."},
-    {"Outcome", "string", 1, "How it ended."},
-    {"Cause", "string", 1, "Why it ended otherwise than wished."},
-    {"Plane", "string", 1, "Where that cause lies."},
-    {"Recovery", "string", 1, "How far a broken post-copy was taken up again."},
-    {"Reason", "string", 1, "Why it waits or failed."},
+    {"Source", "string", 0, "Source host."},
+    {"Target", "string", 0, "Target host."},
+    {"Mode", "string", 0, "Migration mode."},
+    {"Remaining", "string", 0, "Data remaining."},
+    {"Age", "date", 0, "Time since the request."},
+    {"Outcome", "string", 1, "Outcome."},
+    {"Cause", "string", 1, "Cause of the failure."},
+    {"Plane", "string", 1, "Plane of the cause."},
+    {"Recovery", "string", 1, "State of the post-copy recovery."},
+    {"Reason", "string", 1, "Pending or failure reason."},
 };
 
 static size_t count(const struct snapshot *s)

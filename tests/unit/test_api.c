@@ -184,7 +184,7 @@ static void a_guest_shows_what_is_wanted_of_it(void **state)
         {"prod/virtualmachineinstances/db", "MigrationRequired", "True",
          "AutoMigrationDueToLiveUpdate", "moved to another network"},
         {"default/virtualmachineinstances/vm2", "ferry.internal/NodeSelectorMet", "False",
-         "NodeLabelMissing", "its node a has not the label zone=z1 that it asks for"},
+         "NodeLabelMissing", "node a does not have the required label zone=z1"},
         {"default/virtualmachineinstances/vm3", "EvictionRequested", NULL, NULL, NULL},
         {"default/virtualmachineinstances/vm3", "MigrationRequired", NULL, NULL, NULL},
         {"default/virtualmachineinstances/vm3", "ferry.internal/NodeSelectorMet", NULL, NULL, NULL},

@@ -59,7 +59,7 @@ static void the_statement_is_in_the_url_or_in_the_body(void **state)
     must_answer(state, "/query?sql=SELECT%2041", "", NULL, 200, "[[41]]");
     must_answer(state, "/query", JSON, "{\"sql\":\"SELECT 42\"}", 200, "[[42]]");
     must_answer(state, "/query?sql=SELECT%2043", JSON, "{\"limit\":5}", 200, "[[43]]");
-    must_answer(state, "/query", JSON, "{}", 400, "what is the question");
+    must_answer(state, "/query", JSON, "{}", 400, "sql: is missing");
 }
 
 /* The first of the two was lost, and its memory with it. */

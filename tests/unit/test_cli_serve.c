@@ -73,7 +73,7 @@ static void each_key_that_is_no_longer_used_is_warned_of_once_at_start(void **st
     struct appliance a;
     start_with(&a, fleet, file, log, sizeof log);
     for (size_t i = 0; i < COUNT(keys); i++) {
-        (void)snprintf(words, sizeof words, "%s is no longer used: ", keys[i]);
+        (void)snprintf(words, sizeof words, "%s is no longer used; ", keys[i]);
         const char *first = strstr(log, words);
         assert_non_null(first);
         assert_null(strstr(first + 1, words));
@@ -196,7 +196,7 @@ static void a_migration_that_is_gone_ends_the_wait(void **state)
     pid_t pid = start_child(wait_for_slow, 1, argv, ends[1], ends[1]); /* there is no s1 */
     (void)close(ends[1]);
     assert_true(read_until(ends[0], "get guests", text, sizeof text));
-    assert_non_null(strstr(text, "migration 's1' is gone"));
+    assert_non_null(strstr(text, "migration 's1' does not exist"));
     assert_int_equal(exit_status(pid), EXIT_FAILED);
     (void)close(ends[0]);
     assert_int_equal(run(verb_get, "get nodes", out, sizeof out), EXIT_DONE);

@@ -169,7 +169,7 @@ static const struct story {
     {"one name twice",
      ONE_HOST "- name: h2\n  uri: qemu:///system\n- name: h1\n"
               "  uri: qemu:///system\n",
-     "ferry.yaml:6: ", "there already, at line 2"},
+     "ferry.yaml:6: ", "is a duplicate of line 2"},
     {"a port that is none", ONE_HOST "listen: localhost\n", "ferry.yaml:4: ", "ADDRESS:PORT"},
     {"a port too high", ONE_HOST "listen: 127.0.0.1:70000\n", "ferry.yaml:4: ", "ADDRESS:PORT"},
     {"an unknown level", ONE_HOST "log: {level: loud}\n", "ferry.yaml:4: ", "debug, info"},
@@ -243,9 +243,9 @@ static const struct story {
      "hosts:\n- {name: h1, uri: 'qemu:///s', migrationPorts: 49215-49152}\n",
      "ferry.yaml:2: ", "MIN-MAX"},
     {"logs by half a path", "hosts:\n- {name: h1, uri: 'qemu:///s', qemuLogDir: logs}\n",
-     "ferry.yaml:2: ", "not a path from the root"},
+     "ferry.yaml:2: ", "not an absolute path"},
     {"rules by half a path", "hosts:\n- {name: h1, uri: 'qemu:///s'}\nanalyzer: {rules: r}\n",
-     "ferry.yaml:3: ", "not a path from the root"},
+     "ferry.yaml:3: ", "not an absolute path"},
     {"a helper by name", "hosts:\n- {name: h1, uri: 'qemu:///s', helper: 'h1:7011'}\n",
      "ferry.yaml:2: ", "'h1' is not an IP address"},
     {"a helper without a port", "hosts:\n- {name: h1, uri: 'qemu:///s', helper: 10.0.0.1}\n",
@@ -256,7 +256,7 @@ static const struct story {
     {"a secret that is not there", ONE_HOST "helperSecretFile: /nonexistent/secret\n",
      "ferry.yaml:4: ", "/nonexistent/secret: No such file"},
     {"a secret from nowhere", ONE_HOST "  helperSecretFile: secret\n",
-     "ferry.yaml:4: ", "'secret' is not a path from the root"},
+     "ferry.yaml:4: ", "'secret' is not an absolute path"},
     {"a secret that is no file", ONE_HOST "helperSecretFile: /dev/null\n",
      "ferry.yaml:4: ", "/dev/null: cannot be read as a file"},
     {"a label that is a map", "hosts:\n- {name: h1, uri: 'qemu:///s', labels: {a: {b: c}}}\n",
@@ -356,7 +356,7 @@ static void a_helper_has_its_hosts_secret_or_the_files(void **state)
     (void)snprintf(text, sizeof text, HELPED, common, own);
     OWNED(config) next = parse(text, &err);
     char words[HV_TEXT_MAX];
-    assert_true(config_needs_restart(c, next, words));
+    assert_true(config_requires_restart(c, next, words));
     assert_string_equal(words, "hosts");
     assert_int_equal(chmod(common, 0604), 0);
     assert_null(parse(text, &err));
@@ -484,7 +484,7 @@ static void a_change_names_what_needs_a_restart(void **state)
         char text[HV_TEXT_MAX];
         OWNED(config) next = parse(changes[i].text, &err);
         assert_non_null(next);
-        assert_int_equal(config_needs_restart(now, next, text), changes[i].word != NULL);
+        assert_int_equal(config_requires_restart(now, next, text), changes[i].word != NULL);
         assert_string_equal(text, changes[i].word != NULL ? changes[i].word : "");
     }
 }

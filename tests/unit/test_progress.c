@@ -158,7 +158,7 @@ static void the_plain_line_says_everything(void **state)
     p.throttle_percent = 20;
     (void)progress_plain(&p, line);
     assert_string_equal(line, "4.2s Running PreCopy remaining 512MiB of 1.0GiB, rate 110MiB/s, "
-                              "dirty 30MiB/s, pass 3, ETA 12.3s, throttle 20%");
+                              "dirty 30MiB/s, iteration 3, ETA 12.3s, throttle 20%");
     p.eta_ms = -1;
     (void)progress_plain(&p, line);
     assert_non_null(strstr(line, "ETA unknown"));

@@ -25,7 +25,7 @@ static struct core_world *ordered(enum decision decision, enum intent_kind kind)
     is.action = decision_action(decision);
     job->flags |= FLAGS_RELAYED;
     job->stream.port = PORT;
-    monitor_driver_record(job, "ladder", &is, w->now, &w->fx);
+    monitor_driver_record(job, "remedy", &is, w->now, &w->fx);
     (void)intent_open(job, kind, NULL, w->now, &w->fx);
     return w;
 }

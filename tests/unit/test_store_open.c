@@ -169,7 +169,7 @@ static const struct refusal {
     {"a log without its database", a_log_without_its_database, ERR_CORRUPT, "ferry.db-wal"},
     {"a log beside an empty file", a_log_beside_an_empty_file, ERR_CORRUPT, "ferry.db-wal"},
     {"a journal left behind", a_journal_left_behind, ERR_CORRUPT, "ferry.db-journal"},
-    {"a directory", a_directory, ERR_FOREIGN, "is not a file"},
+    {"a directory", a_directory, ERR_FOREIGN, "not a regular file"},
     {"damaged samples, no objects", damaged_samples_and_no_objects, ERR_CORRUPT,
      "samples.db: is not"},
 };

@@ -73,7 +73,7 @@ static void a_step_that_fails_leaves_the_version_before_it(void **state)
     sqlite3 *db = open_raw(":memory:");
     struct schema schema = schema_with(bad_steps, COUNT(bad_steps));
     assert_false(schema_bring_forward(db, "dir/file.db", &schema, &err));
-    assert_non_null(strstr(err.text, "dir/file.db: cannot bring it to schema version 3"));
+    assert_non_null(strstr(err.text, "dir/file.db: cannot upgrade it to schema version 3"));
     assert_int_equal(ask(db, "PRAGMA user_version"), 2);
     assert_int_equal(ask(db, "SELECT count(*) FROM guests"), 1);
     assert_int_equal(ask(db, "SELECT count(*) FROM sqlite_schema WHERE name='racks'"), 0);
@@ -109,7 +109,7 @@ static void an_older_file_that_cannot_be_brought_forward_is_left_as_it_was(void 
     take_picture(f->dir, before);
     assert_null(store_sqlite_open(f->dir, &err));
     assert_int_equal(err.code, ERR_INTERNAL);
-    assert_non_null(strstr(err.text, "ferry.db: cannot bring it to schema version 1"));
+    assert_non_null(strstr(err.text, "ferry.db: cannot upgrade it to schema version 1"));
     take_picture(f->dir, after); /* no samples.db either, no lock, no log */
     assert_string_equal(before, after);
 }
