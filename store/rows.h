@@ -1,6 +1,6 @@
-/* rows.h - the row types of store.h as tables of columns, so that all rows share one implementation
- * of put and read; a new column is one line (here) plus a step (schema.c). Private to the SQLite
- * implementation.
+/* rows.h - the row types of store.h as tables of columns, so that putting and reading any of
+ * them is one piece of code and a new column is one line (here) plus a step (schema.def).
+ * Private to the SQLite implementation.
  */
 #ifndef STORE_ROWS_H
 #define STORE_ROWS_H

@@ -84,7 +84,7 @@ static void verdict(const struct pen *pen, const struct postmortem *pm)
     char text[POSTMORTEM_TEXT_MAX];
     heading(pen, "Verdict");
     if (!a->has_verdict) {
-        item(pen, a->job.outcome[0] == '\0' ? "It has not ended." : "There is none yet.");
+        item(pen, a->job.result.outcome[0] == '\0' ? "It has not ended." : "There is none yet.");
         return;
     }
     table(pen, "what | verdict");
@@ -221,7 +221,7 @@ static void settings(const struct pen *pen, const struct postmortem *pm)
 {
     heading(pen, "Effective policy");
     if (pm->n_settings == 0) {
-        item(pen, pm->archive->job.config_json[0] == '\0'
+        item(pen, pm->archive->job.call.config_json[0] == '\0'
                       ? "It was never handed off: none is frozen."
                       : "Everything is at its default.");
         return;

@@ -57,8 +57,8 @@ static void exhausted(struct core_world *w, const char *why)
 {
     const struct job *job = core_job(w);
     assert_int_equal(job->recovery.state, RECOVERY_EXHAUSTED);
-    if (strstr(job->pending_reason, why) == NULL)
-        fail_msg("'%s' does not say '%s'", job->pending_reason, why);
+    if (strstr(job->wait.reason, why) == NULL)
+        fail_msg("'%s' does not say '%s'", job->wait.reason, why);
     assert_int_equal(core_said(w, "PostCopyNotRecovered", why), 1);
 }
 
