@@ -1,4 +1,4 @@
-/* test_api_override.c - the operator's word over the wire: what is handed to the engine, what is
+/* test_api_override.c - the operator override over the wire: what is handed to the engine, what is
  * refused before it, and how the engine's refusals come back. */
 #include "base/log.h"
 #include "tests/unit/test_api_http.h"
@@ -64,7 +64,7 @@ static void a_reason_has_a_bound(void **state)
         if (n <= 255)
             assert_string_equal(rig->engine.last_override.why, why);
         else
-            assert_non_null(strstr(at(&a, "message"), "at most 255 are kept"));
+            assert_non_null(strstr(at(&a, "message"), "the limit is 255"));
         answer_fini(&a);
     }
     assert_int_equal(rig->engine.resolved, 2);

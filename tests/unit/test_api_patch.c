@@ -115,7 +115,7 @@ static struct json_object *json_of(const char *text)
     return value;
 }
 
-static void each_patch_gives_what_its_row_says(void **state)
+static void each_patch_gives_the_expected_object(void **state)
 {
     (void)state;
     for (size_t i = 0; i < COUNT(stories); i++) {
@@ -183,7 +183,7 @@ static void operations_cannot_nest_deeper_than_a_body(void **state)
 TEST_FILE(test_api_patch)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(each_patch_gives_what_its_row_says),
+        cmocka_unit_test(each_patch_gives_the_expected_object),
         cmocka_unit_test(a_patch_has_a_bound),
         cmocka_unit_test(operations_cannot_nest_deeper_than_a_body),
     };

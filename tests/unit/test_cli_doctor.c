@@ -42,7 +42,7 @@ static const struct uri_row {
     {"nonsense", "", false, true},
 };
 
-static void a_uri_says_host_tls_and_system(void **state)
+static void a_uri_gives_host_tls_and_system(void **state)
 {
     (void)state;
     for (size_t i = 0; i < COUNT(uris); i++) {
@@ -94,7 +94,7 @@ static const struct pair_row {
     {OLDER, CPU_INCOMPATIBLE, RESULT_FAILED, "lacks"},
 };
 
-static void a_pair_migrates_only_when_nothing_speaks_against_it(void **state)
+static void a_pair_migrates_only_without_a_failed_check(void **state)
 {
     (void)state;
     for (size_t i = 0; i < COUNT(pairs); i++) {
@@ -116,7 +116,7 @@ static void a_pair_migrates_only_when_nothing_speaks_against_it(void **state)
     }
 }
 
-static void a_healthy_host_fails_no_check_and_hides_no_doubt(void **state)
+static void a_healthy_host_fails_no_check_and_shows_its_notes(void **state)
 {
     (void)state;
     struct diagnosis diagnoses[] = {healthy(&host_a, "one"), healthy(&host_b, "two")};
@@ -132,7 +132,7 @@ static void a_healthy_host_fails_no_check_and_hides_no_doubt(void **state)
     assert_non_null(strstr(checks[CHECK_CLOCK].text, "libvirt does not report"));
 }
 
-static void an_unreachable_host_fails_once_and_is_not_examined(void **state)
+static void an_unreachable_host_fails_once_and_is_not_checked(void **state)
 {
     (void)state;
     struct diagnosis diagnoses[] = {healthy(&host_a, "one"), {.host = &host_b}};
@@ -151,7 +151,7 @@ static void an_unreachable_host_fails_once_and_is_not_examined(void **state)
     assert_int_equal(checks[CHECK_IDENTITY].result, RESULT_NOTE);
 }
 
-static void twins_and_old_hosts_are_found(void **state)
+static void duplicate_identities_and_old_hosts_are_found(void **state)
 {
     (void)state;
     struct diagnosis diagnoses[] = {healthy(&host_a, "one"), healthy(&host_b, "one")};
@@ -163,7 +163,7 @@ static void twins_and_old_hosts_are_found(void **state)
     assert_int_equal(checks[CHECK_POSTCOPY].result, RESULT_FAILED);
 }
 
-static void a_libvirt_that_dies_of_resume_needs_an_address(void **state)
+static void a_libvirt_that_crashes_on_resume_requires_an_address(void **state)
 {
     (void)state;
     struct hv_host host = host_a;
@@ -192,7 +192,7 @@ static int listen_on(int backlog, int *out_port)
     return fd;
 }
 
-static void silent_ports_are_asked_side_by_side(void **state)
+static void silent_ports_are_checked_in_parallel(void **state)
 {
     (void)state;
     enum { HOSTS = 40 };
@@ -215,7 +215,7 @@ static void silent_ports_are_asked_side_by_side(void **state)
     assert_int_equal(diagnoses[0].tls_port, PORT_NO_TIME);
 }
 
-static void a_helper_is_none_or_asked_or_no_use(void **state)
+static void a_helper_is_missing_checked_or_failed(void **state)
 {
     (void)state;
     static const struct hv_host helped = {
@@ -239,15 +239,15 @@ static void a_helper_is_none_or_asked_or_no_use(void **state)
 TEST_FILE(test_cli_doctor)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(a_uri_says_host_tls_and_system),
+        cmocka_unit_test(a_uri_gives_host_tls_and_system),
         cmocka_unit_test(the_guests_cpu_is_the_supported_host_model),
-        cmocka_unit_test(a_pair_migrates_only_when_nothing_speaks_against_it),
-        cmocka_unit_test(a_healthy_host_fails_no_check_and_hides_no_doubt),
-        cmocka_unit_test(an_unreachable_host_fails_once_and_is_not_examined),
-        cmocka_unit_test(twins_and_old_hosts_are_found),
-        cmocka_unit_test(a_libvirt_that_dies_of_resume_needs_an_address),
-        cmocka_unit_test(silent_ports_are_asked_side_by_side),
-        cmocka_unit_test(a_helper_is_none_or_asked_or_no_use),
+        cmocka_unit_test(a_pair_migrates_only_without_a_failed_check),
+        cmocka_unit_test(a_healthy_host_fails_no_check_and_shows_its_notes),
+        cmocka_unit_test(an_unreachable_host_fails_once_and_is_not_checked),
+        cmocka_unit_test(duplicate_identities_and_old_hosts_are_found),
+        cmocka_unit_test(a_libvirt_that_crashes_on_resume_requires_an_address),
+        cmocka_unit_test(silent_ports_are_checked_in_parallel),
+        cmocka_unit_test(a_helper_is_missing_checked_or_failed),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -22,7 +22,7 @@ static struct documents *parse(const char *text, struct err *err)
     return TAKE(documents);
 }
 
-static void documents_are_split_and_know_their_place(void **state)
+static void documents_are_split_and_have_their_position(void **state)
 {
     (void)state;
     struct err err = {0};
@@ -86,7 +86,7 @@ static const struct story {
     {"no YAML", "a: [1,\nb: }\n", "f.yaml:2"},
 };
 
-static void a_wrong_document_is_told_where_and_what(void **state)
+static void a_wrong_document_is_refused_with_position_and_reason(void **state)
 {
     (void)state;
     for (size_t i = 0; i < COUNT(stories); i++) {
@@ -186,9 +186,9 @@ static void more_documents_than_possible_are_refused(void **state)
 TEST_FILE(test_cli_documents)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(documents_are_split_and_know_their_place),
+        cmocka_unit_test(documents_are_split_and_have_their_position),
         cmocka_unit_test(json_is_read_too_and_a_list_is_its_items),
-        cmocka_unit_test(a_wrong_document_is_told_where_and_what),
+        cmocka_unit_test(a_wrong_document_is_refused_with_position_and_reason),
         cmocka_unit_test(only_what_differs_is_sent),
         cmocka_unit_test(files_are_read_and_named),
         cmocka_unit_test(more_documents_than_possible_are_refused),

@@ -28,7 +28,7 @@ static char *page_of(const char *text)
     return buf_take(&out);
 }
 
-static void a_move_that_is_over_tells_how_it_went(void **state)
+static void the_page_of_an_ended_migration_has_its_statistics(void **state)
 {
     (void)state;
     OWNED_TEXT page = page_of(
@@ -83,7 +83,7 @@ static void a_move_that_is_over_tells_how_it_went(void **state)
 }
 
 /* Each state in which somebody may be needed, and what he is told to do. */
-static void a_recovery_says_what_can_be_done(void **state)
+static void each_recovery_state_has_its_next_step(void **state)
 {
     (void)state;
     static const struct {
@@ -119,7 +119,7 @@ static void a_recovery_says_what_can_be_done(void **state)
     assert_non_null(strstr(newer, "  state              tomorrow's\n"));
 }
 
-static void a_user_s_pause_that_held_says_so(void **state)
+static void a_user_pause_that_held_is_shown(void **state)
 {
     (void)state;
     OWNED_TEXT page =
@@ -127,7 +127,7 @@ static void a_user_s_pause_that_held_says_so(void **state)
     assert_string_equal(page, "User pause:   during the migration; did not run on the target\n");
 }
 
-static void the_list_shows_what_somebody_has_to_look_at(void **state)
+static void the_list_shows_conditions_that_need_an_operator(void **state)
 {
     (void)state;
     static const struct {
@@ -169,10 +169,10 @@ static void the_list_shows_what_somebody_has_to_look_at(void **state)
 TEST_FILE(test_cli_move)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(a_move_that_is_over_tells_how_it_went),
-        cmocka_unit_test(a_recovery_says_what_can_be_done),
-        cmocka_unit_test(a_user_s_pause_that_held_says_so),
-        cmocka_unit_test(the_list_shows_what_somebody_has_to_look_at),
+        cmocka_unit_test(the_page_of_an_ended_migration_has_its_statistics),
+        cmocka_unit_test(each_recovery_state_has_its_next_step),
+        cmocka_unit_test(a_user_pause_that_held_is_shown),
+        cmocka_unit_test(the_list_shows_conditions_that_need_an_operator),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

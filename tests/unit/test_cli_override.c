@@ -138,7 +138,7 @@ static void a_word_without_a_place_or_a_reason_is_none(void **state)
     assert_int_equal(rig->engine.resolved, 0);
 }
 
-static void on_a_terminal_both_sides_are_shown_and_somebody_must_agree(void **state)
+static void a_terminal_shows_observations_and_asks_for_confirmation(void **state)
 {
     struct rig *rig = *state;
     const char *words[] = {"resolve", "moving", "--guest-on", "source", "--because", "x", NULL};
@@ -194,7 +194,7 @@ TEST_FILE(test_cli_override)
         WIRE_TEST(a_recovery_is_asked_for),
         WIRE_TEST(a_word_is_given_for_each_place),
         WIRE_TEST(a_word_without_a_place_or_a_reason_is_none),
-        WIRE_TEST(on_a_terminal_both_sides_are_shown_and_somebody_must_agree),
+        WIRE_TEST(a_terminal_shows_observations_and_asks_for_confirmation),
         cmocka_unit_test(only_yes_means_yes),
     };
     log_setup(LOG_LEVEL_ERROR, LOG_FORMAT_TEXT, STDERR_FILENO);

@@ -45,7 +45,7 @@ static const char can_move[] =
     "{\"name\":\"c\",\"fits\":false,\"reason\":\"memory\",\"detail\":\"needs 2.0GiB, has 1.0GiB\","
     "\"forEver\":false}],\"best\":\"b\"}";
 
-static void a_guest_that_can_move_says_where_and_under_which_policy(void **state)
+static void a_migratable_guest_shows_target_and_policy(void **state)
 {
     (void)state;
     OWNED(json_object) status = parse(can_move);
@@ -67,7 +67,7 @@ static void a_guest_that_can_move_says_where_and_under_which_policy(void **state
                  "  c     no     memory       needs 2.0GiB, has 1.0GiB\n");
 }
 
-static void a_forecast_is_shown_with_what_it_rests_on(void **state)
+static void a_forecast_is_shown_with_its_basis(void **state)
 {
     (void)state;
     static const char forecast[] =
@@ -106,7 +106,7 @@ static void a_forecast_is_shown_with_what_it_rests_on(void **state)
 }
 
 /* One thing in the way at a time: what is said first, and that it cannot move now. */
-static void each_thing_in_the_way_is_said(void **state)
+static void each_obstacle_is_shown(void **state)
 {
     (void)state;
     static const struct {
@@ -182,7 +182,7 @@ static void a_drain_names_its_guests_and_what_blocks_it(void **state)
                  "    shut it down\n");
 }
 
-static void a_plan_says_who_would_leave_and_who_would_not(void **state)
+static void a_plan_lists_migrating_and_blocked_guests(void **state)
 {
     (void)state;
     OWNED(json_object) object =
@@ -220,7 +220,7 @@ static void the_bar_of_a_drain_fits_every_width(void **state)
     }
 }
 
-static void a_guest_is_told_of_when_its_state_changes(void **state)
+static void a_guest_is_printed_when_its_state_changes(void **state)
 {
     (void)state;
     OWNED(json_object) now = parse(draining);
@@ -238,7 +238,7 @@ static void a_guest_is_told_of_when_its_state_changes(void **state)
     expect(&out, "default/b Moving (m2)\n");
 }
 
-static void only_a_drain_that_works_is_watched_on(void **state)
+static void a_settled_drain_ends_the_wait(void **state)
 {
     (void)state;
     static const struct {
@@ -258,7 +258,7 @@ static void only_a_drain_that_works_is_watched_on(void **state)
 
 /* ---- describe ---- */
 
-static void a_migration_shows_why_no_node_takes_it_and_what_was_frozen(void **state)
+static void a_migration_shows_rejections_and_settings(void **state)
 {
     (void)state;
     OWNED(json_object) object = parse(
@@ -306,7 +306,7 @@ static void a_migration_shows_why_no_node_takes_it_and_what_was_frozen(void **st
                  "  b     memory       no         2.0GiB more are needed\n");
 }
 
-static void a_node_shows_cordon_taints_and_promises(void **state)
+static void a_node_shows_cordon_taints_and_reservations(void **state)
 {
     (void)state;
     OWNED(json_object) object =
@@ -329,7 +329,7 @@ static void a_node_shows_cordon_taints_and_promises(void **state)
                  "Reserved:     2.0GiB and 4 CPUs, for inbound migrations\n");
 }
 
-static void a_guest_shows_what_it_asks_of_the_fleet(void **state)
+static void a_guest_shows_its_scheduling_constraints(void **state)
 {
     (void)state;
     OWNED(json_object) object = parse(
@@ -359,7 +359,7 @@ static void a_guest_shows_what_it_asks_of_the_fleet(void **state)
                  "  MigrationRequired        True     Immediate: its network changed\n");
 }
 
-static void a_guest_shows_its_newest_move(void **state)
+static void a_guest_shows_its_newest_migration(void **state)
 {
     (void)state;
     OWNED(json_object) object = parse(
@@ -390,7 +390,7 @@ static void a_guest_shows_its_newest_move(void **state)
             fail_msg("'%s' is missing in:\n%s", lines[i], got);
 }
 
-static void a_guest_shows_where_its_disks_go(void **state)
+static void a_guest_shows_the_destinations_of_its_volumes(void **state)
 {
     (void)state;
     OWNED(json_object) object =
@@ -485,7 +485,7 @@ static void every_kind_has_a_table(void **state)
 }
 
 /* A law: whatever the object, every kind is a page and a table, narrow and wide. */
-static void nothing_known_is_shown_too(void **state)
+static void an_empty_object_has_a_page(void **state)
 {
     (void)state;
     OWNED(json_object) empty = parse("{}");
@@ -509,22 +509,22 @@ static void nothing_known_is_shown_too(void **state)
 TEST_FILE(test_cli_pages)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(a_guest_that_can_move_says_where_and_under_which_policy),
-        cmocka_unit_test(a_forecast_is_shown_with_what_it_rests_on),
-        cmocka_unit_test(each_thing_in_the_way_is_said),
+        cmocka_unit_test(a_migratable_guest_shows_target_and_policy),
+        cmocka_unit_test(a_forecast_is_shown_with_its_basis),
+        cmocka_unit_test(each_obstacle_is_shown),
         cmocka_unit_test(a_drain_names_its_guests_and_what_blocks_it),
-        cmocka_unit_test(a_plan_says_who_would_leave_and_who_would_not),
+        cmocka_unit_test(a_plan_lists_migrating_and_blocked_guests),
         cmocka_unit_test(the_bar_of_a_drain_fits_every_width),
-        cmocka_unit_test(a_guest_is_told_of_when_its_state_changes),
-        cmocka_unit_test(only_a_drain_that_works_is_watched_on),
-        cmocka_unit_test(a_migration_shows_why_no_node_takes_it_and_what_was_frozen),
-        cmocka_unit_test(a_node_shows_cordon_taints_and_promises),
-        cmocka_unit_test(a_guest_shows_what_it_asks_of_the_fleet),
-        cmocka_unit_test(a_guest_shows_its_newest_move),
-        cmocka_unit_test(a_guest_shows_where_its_disks_go),
+        cmocka_unit_test(a_guest_is_printed_when_its_state_changes),
+        cmocka_unit_test(a_settled_drain_ends_the_wait),
+        cmocka_unit_test(a_migration_shows_rejections_and_settings),
+        cmocka_unit_test(a_node_shows_cordon_taints_and_reservations),
+        cmocka_unit_test(a_guest_shows_its_scheduling_constraints),
+        cmocka_unit_test(a_guest_shows_its_newest_migration),
+        cmocka_unit_test(a_guest_shows_the_destinations_of_its_volumes),
         cmocka_unit_test(a_policy_shows_what_it_matches_and_sets),
         cmocka_unit_test(every_kind_has_a_table),
-        cmocka_unit_test(nothing_known_is_shown_too),
+        cmocka_unit_test(an_empty_object_has_a_page),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -102,7 +102,7 @@ static void a_full_file_fills_every_field(void **state)
 }
 
 /* The usual place is for the usual daemon of this machine only. */
-static void logs_are_where_it_is_said_or_usual(void **state)
+static void log_directories_are_configured_or_default(void **state)
 {
     (void)state;
     struct err err = {0};
@@ -120,7 +120,7 @@ static void logs_are_where_it_is_said_or_usual(void **state)
     assert_string_equal(c->rules_dir, "/etc/ferry/rules");
 }
 
-static void what_is_not_said_is_kubevirts_default(void **state)
+static void missing_settings_have_kubevirts_defaults(void **state)
 {
     (void)state;
     struct err err = {0};
@@ -262,7 +262,7 @@ static const struct story {
     {"a label that is a map", "hosts:\n- {name: h1, uri: 'qemu:///s', labels: {a: {b: c}}}\n",
      "ferry.yaml:2: ", "label 'a'"},
     {"a shared path from nowhere", ONE_HOST "storage:\n  sharedPaths:\n  - /a\n  - nfs\n",
-     "ferry.yaml:7: ", "'nfs' is not a path"},
+     "ferry.yaml:7: ", "'nfs' is not an absolute path"},
     {"a shared path that climbs", ONE_HOST "storage: {sharedPaths: [/a/../b]}\n",
      "ferry.yaml:4: ", "without '..'"},
     {"a shared path without a list", ONE_HOST "storage: {sharedPaths: /a}\n",
@@ -276,7 +276,7 @@ static const struct story {
      "ferry.yaml:2: ", ""},
 };
 
-static void a_wrong_file_is_told_where_and_what(void **state)
+static void a_wrong_file_is_refused_with_line_and_reason(void **state)
 {
     (void)state;
     for (size_t i = 0; i < COUNT(stories); i++) {
@@ -398,7 +398,7 @@ static int write_nested(const char *path, const char *value, char *out, size_t n
     }
 }
 
-static void every_setting_can_be_made_and_is_checked_at_its_line(void **state)
+static void every_setting_is_read_and_checked_at_its_line(void **state)
 {
     (void)state;
     for (size_t i = 0; i < COUNT(settings); i++) {
@@ -475,7 +475,7 @@ static const struct {
     {ONE_HOST "sampling: {intervalMs: 100}\nstate: /x\n", "state, sampling"},
 };
 
-static void a_change_names_what_needs_a_restart(void **state)
+static void a_change_names_what_requires_a_restart(void **state)
 {
     (void)state;
     struct err err = {0};
@@ -505,7 +505,7 @@ static void ten_thousand_hosts_fit_and_one_more_does_not(void **state)
     }
 }
 
-static void a_missing_file_says_its_name(void **state)
+static void a_missing_file_is_named(void **state)
 {
     (void)state;
     struct err err = {0};
@@ -526,16 +526,16 @@ TEST_FILE(test_config)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(a_full_file_fills_every_field),
-        cmocka_unit_test(logs_are_where_it_is_said_or_usual),
-        cmocka_unit_test(what_is_not_said_is_kubevirts_default),
-        cmocka_unit_test(a_wrong_file_is_told_where_and_what),
+        cmocka_unit_test(log_directories_are_configured_or_default),
+        cmocka_unit_test(missing_settings_have_kubevirts_defaults),
+        cmocka_unit_test(a_wrong_file_is_refused_with_line_and_reason),
         cmocka_unit_test(keys_that_are_no_longer_used_are_accepted_and_warned_of),
         cmocka_unit_test(a_helper_has_its_hosts_secret_or_the_files),
-        cmocka_unit_test(every_setting_can_be_made_and_is_checked_at_its_line),
+        cmocka_unit_test(every_setting_is_read_and_checked_at_its_line),
         cmocka_unit_test(bandwidth_is_mib_or_a_quantity_of_bytes),
-        cmocka_unit_test(a_change_names_what_needs_a_restart),
+        cmocka_unit_test(a_change_names_what_requires_a_restart),
         cmocka_unit_test(ten_thousand_hosts_fit_and_one_more_does_not),
-        cmocka_unit_test(a_missing_file_says_its_name),
+        cmocka_unit_test(a_missing_file_is_named),
         cmocka_unit_test(the_example_in_the_docs_is_valid),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

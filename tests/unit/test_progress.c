@@ -32,7 +32,7 @@ static void eighty_columns_hold_every_field(void **state)
     assert_non_null(strstr(line, " 50% 512MiB left 110MiB/s dirty  30MiB/s #3 ETA 12.3s"));
 }
 
-static void fields_leave_in_order_of_worth(void **state)
+static void fields_are_dropped_in_order_of_worth(void **state)
 {
     (void)state;
     static const char *const leaving[] = {"#3",       "dirty", "PreCopy", "[",
@@ -96,7 +96,7 @@ static void colour_codes_do_not_count_as_width(void **state)
     assert_string_not_equal(coloured, plain);
 }
 
-static void percent_is_what_needs_no_more_sending(void **state)
+static void percent_is_the_share_already_transferred(void **state)
 {
     (void)state;
     static const struct {
@@ -120,7 +120,7 @@ static void percent_is_what_needs_no_more_sending(void **state)
     assert_int_equal(progress_percent(&blind), -1);
 }
 
-static void conditions_hide_the_phase(void **state)
+static void conditions_replace_the_phase(void **state)
 {
     (void)state;
     char line[PROGRESS_LINE_MAX];
@@ -135,7 +135,7 @@ static void conditions_hide_the_phase(void **state)
     assert_non_null(strstr(line, "4.2s Resolving PreCopy"));
 }
 
-static void a_waiting_migration_says_why(void **state)
+static void a_waiting_migration_shows_its_reason(void **state)
 {
     (void)state;
     char line[PROGRESS_LINE_MAX];
@@ -150,7 +150,7 @@ static void a_waiting_migration_says_why(void **state)
     assert_null(strchr(line, '\033'));
 }
 
-static void the_plain_line_says_everything(void **state)
+static void the_plain_line_has_every_field(void **state)
 {
     (void)state;
     char line[PROGRESS_LINE_MAX];
@@ -168,13 +168,13 @@ TEST_FILE(test_progress)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(eighty_columns_hold_every_field),
-        cmocka_unit_test(fields_leave_in_order_of_worth),
+        cmocka_unit_test(fields_are_dropped_in_order_of_worth),
         cmocka_unit_test(no_line_is_wider_than_the_terminal),
         cmocka_unit_test(colour_codes_do_not_count_as_width),
-        cmocka_unit_test(percent_is_what_needs_no_more_sending),
-        cmocka_unit_test(conditions_hide_the_phase),
-        cmocka_unit_test(a_waiting_migration_says_why),
-        cmocka_unit_test(the_plain_line_says_everything),
+        cmocka_unit_test(percent_is_the_share_already_transferred),
+        cmocka_unit_test(conditions_replace_the_phase),
+        cmocka_unit_test(a_waiting_migration_shows_its_reason),
+        cmocka_unit_test(the_plain_line_has_every_field),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -44,7 +44,7 @@ static int64_t ask(sqlite3 *db, const char *sql)
 }
 
 /* From every older version, with what was stored in between still there. */
-static void every_older_version_is_brought_forward(void **state)
+static void every_older_version_is_upgraded(void **state)
 {
     (void)state;
     for (size_t old = 0; old <= COUNT(good_steps); old++) {
@@ -235,7 +235,7 @@ static void every_question_of_a_job_has_an_index(void **state)
 TEST_FILE(test_store_schema)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(every_older_version_is_brought_forward),
+        cmocka_unit_test(every_older_version_is_upgraded),
         cmocka_unit_test(a_step_that_fails_leaves_the_version_before_it),
         TEST(an_older_file_is_brought_forward_at_open),
         TEST(an_older_file_that_cannot_be_brought_forward_is_left_as_it_was),
