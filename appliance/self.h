@@ -1,4 +1,4 @@
-/* self.h - Ferry's numbers about itself, gathered once a second for the next /metrics page. */
+/* self.h - Ferry's own statistics, collected once a second for the next /metrics page. */
 #ifndef APPLIANCE_SELF_H
 #define APPLIANCE_SELF_H
 
@@ -19,9 +19,9 @@ struct self_parts { /* borrowed for the call */
     const struct hv *hv;
     struct analysis *analysis;
 };
-/* Gathers and hands over; true while the store commits. */
+/* Collects and publishes the statistics; true while the store commits. */
 bool self_sample(struct self *self, const struct self_parts *parts, struct exporter *exporter);
-/* The numbers of the parts, each under its own name; lanes are left out. Pure. */
+/* The statistics of the parts, without lanes. Pure. */
 void self_fill(const struct collector_stats *collector, const struct engine_stats *engine,
                const struct store_stats *store, const struct analysis_stats *analysis,
                struct exporter_self *out_self);

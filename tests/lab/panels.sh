@@ -90,7 +90,7 @@ fill_switch_over() { # a guest that stands still for seconds
     heal h1
     assert_job "$job" .status.phase Succeeded
 }
-fill_recovery() { # a post-copy that breaks and is taken up again
+fill_recovery() { # a post-copy that breaks and is recovered
     STALL=3 policy 'bandwidthPerMigration: 12Mi, bandwidthPostCopy: 2Mi, allowPostCopy: true'
     job=$(ferry migrate g-f --to h1 -o name) && job=${job#*/}
     wait_until 90 mode_is PostCopy || fail 'no post-copy'

@@ -111,7 +111,7 @@ static const struct bad_body {
     {BODY("", "\"vmiName\":\"vm3\",\"addedNodeSelector\":{\"zone\":\"x y\"}"), 422,
      "spec.addedNodeSelector.zone: 'x y'"},
     {BODY("", "\"vmiName\":\"vm3\",\"addedNodeSelector\":{\"zo!ne\":\"x\"}"), 422,
-     "is no name of a label"},
+     "is not a valid label name"},
     {BODY("", "\"vmiName\":\"vm3\",\"ferry\":{\"volums\":[]}"), 422, "did you mean 'volumes'?"},
     {BODY("", "\"vmiName\":\"vm3\",\"ferry\":{\"volumes\":{}}"), 400, "expected a list"},
     {BODY("", "\"vmiName\":\"vm3\",\"sendTo\":{}"), 422, "spec.sendTo: not supported"},

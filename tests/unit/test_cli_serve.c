@@ -40,7 +40,7 @@ static void wait_for_guest(void)
     fail_msg("the guests never appeared");
 }
 
-static void a_guest_moves_through_the_whole_appliance(void **state)
+static void a_guest_migrates_through_the_whole_appliance(void **state)
 {
     (void)state;
     struct appliance a;
@@ -51,7 +51,7 @@ static void a_guest_moves_through_the_whole_appliance(void **state)
     assert_string_equal(out, "no/a\nno/b\n");
     assert_int_equal(run(verb_migrate, "migrate web --to b --wait --timeout 20s", out, sizeof out),
                      EXIT_DONE);
-    assert_non_null(strstr(out, "'web' moved from a to b in "));
+    assert_non_null(strstr(out, "'web' migrated from a to b in "));
     assert_int_equal(run(verb_get, "get guests web", out, sizeof out), EXIT_DONE);
     assert_non_null(strstr(out, "running(migrated)"));
     assert_int_equal(run(verb_migrate, "migrate nosuch", out, sizeof out), EXIT_FAILED);
@@ -73,7 +73,7 @@ static void each_key_that_is_no_longer_used_is_warned_of_once_at_start(void **st
     struct appliance a;
     start_with(&a, fleet, file, log, sizeof log);
     for (size_t i = 0; i < COUNT(keys); i++) {
-        (void)snprintf(words, sizeof words, "%s is no longer used: ", keys[i]);
+        (void)snprintf(words, sizeof words, "%s is no longer used; ", keys[i]);
         const char *first = strstr(log, words);
         assert_non_null(first);
         assert_null(strstr(first + 1, words));
@@ -82,7 +82,7 @@ static void each_key_that_is_no_longer_used_is_warned_of_once_at_start(void **st
     (void)unlink(file);
 }
 
-static void a_slow_move_outlasts_a_wait_and_is_aborted_once(void **state)
+static void a_slow_migration_outlasts_a_wait_and_is_aborted_once(void **state)
 {
     (void)state;
     struct appliance a;
@@ -196,7 +196,7 @@ static void a_migration_that_is_gone_ends_the_wait(void **state)
     pid_t pid = start_child(wait_for_slow, 1, argv, ends[1], ends[1]); /* there is no s1 */
     (void)close(ends[1]);
     assert_true(read_until(ends[0], "get guests", text, sizeof text));
-    assert_non_null(strstr(text, "migration 's1' is gone"));
+    assert_non_null(strstr(text, "migration 's1' does not exist"));
     assert_int_equal(exit_status(pid), EXIT_FAILED);
     (void)close(ends[0]);
     assert_int_equal(run(verb_get, "get nodes", out, sizeof out), EXIT_DONE);
@@ -230,7 +230,7 @@ static pid_t start_silent_server(void)
     return pid;
 }
 
-static void a_change_without_an_answer_is_in_doubt_a_question_is_not(void **state)
+static void a_change_without_an_answer_is_in_doubt_a_read_is_not(void **state)
 {
     (void)state;
     char out[4096];
@@ -333,7 +333,7 @@ static bool count_object(void *ctx, const struct store_object *row)
     return true;
 }
 
-static void the_demo_world_has_a_policy_a_quota_and_a_guest_that_stays(void **state)
+static void the_demo_has_a_policy_a_quota_and_a_guest_that_stays(void **state)
 {
     (void)state;
     struct err err = {0};
@@ -356,7 +356,7 @@ static void the_demo_world_has_a_policy_a_quota_and_a_guest_that_stays(void **st
     scenario_fini(&scenario);
 }
 
-static void a_wrong_world_is_told_where_and_what(void **state)
+static void a_wrong_scenario_is_refused_with_line_and_reason(void **state)
 {
     (void)state;
     static const struct {
@@ -380,7 +380,7 @@ static void a_wrong_world_is_told_where_and_what(void **state)
          ":3: "},
         {"hosts: [{name: a}]\nobjects: [{kind: MigrationPolicy, name: P, spec: {}}]\n", "DNS"},
         {"hosts: [{name: a}]\nobjects: [{kind: MigrationPolicy, name: p}]\n", "'spec'"},
-        {"hosts: [{name: a}]\nfaults: [{kind: kill-target-qemu, guest: x}]\n", "no guest 'x'"},
+        {"hosts: [{name: a}]\nfaults: [{kind: kill-target-qemu, guest: x}]\n", "unknown guest 'x'"},
     };
     for (size_t i = 0; i < COUNT(rows); i++) {
         struct err err = {0};
@@ -405,7 +405,7 @@ static bool answer_cancel(void *ctx, const char *ns, const char *name, const cha
     return true;
 }
 
-static void a_closed_relay_refuses_but_lets_requests_inside_finish(void **state)
+static void a_closed_wiring_refuses_but_lets_pending_requests_finish(void **state)
 {
     (void)state;
     struct wiring wiring = {0};
@@ -423,19 +423,19 @@ static void a_closed_relay_refuses_but_lets_requests_inside_finish(void **state)
 TEST_FILE(test_cli_serve)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(a_guest_moves_through_the_whole_appliance),
+        cmocka_unit_test(a_guest_migrates_through_the_whole_appliance),
         cmocka_unit_test(each_key_that_is_no_longer_used_is_warned_of_once_at_start),
-        cmocka_unit_test(a_slow_move_outlasts_a_wait_and_is_aborted_once),
+        cmocka_unit_test(a_slow_migration_outlasts_a_wait_and_is_aborted_once),
         cmocka_unit_test(wrong_usage_is_status_two),
         cmocka_unit_test(a_wait_ends_in_time_although_the_appliance_hangs),
         cmocka_unit_test(a_migration_that_is_gone_ends_the_wait),
-        cmocka_unit_test(a_change_without_an_answer_is_in_doubt_a_question_is_not),
+        cmocka_unit_test(a_change_without_an_answer_is_in_doubt_a_read_is_not),
         cmocka_unit_test(closed_and_full_standard_files_do_no_harm),
         cmocka_unit_test(a_cell_sends_no_codes_to_the_terminal),
         cmocka_unit_test(every_loss_is_counted_under_its_own_name),
-        cmocka_unit_test(the_demo_world_has_a_policy_a_quota_and_a_guest_that_stays),
-        cmocka_unit_test(a_wrong_world_is_told_where_and_what),
-        cmocka_unit_test(a_closed_relay_refuses_but_lets_requests_inside_finish),
+        cmocka_unit_test(the_demo_has_a_policy_a_quota_and_a_guest_that_stays),
+        cmocka_unit_test(a_wrong_scenario_is_refused_with_line_and_reason),
+        cmocka_unit_test(a_closed_wiring_refuses_but_lets_pending_requests_finish),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
