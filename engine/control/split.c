@@ -53,7 +53,7 @@ static void tell(struct fleet *f, struct guest *guest, struct moment now, struct
         TEXT_SET(guest->twice.job, job->uid);
     }
     guest->twice.told = true;
-    heap_leave(&guest->twice.timer);
+    heap_remove(&guest->twice.timer);
 }
 
 /* The nodes say otherwise now, and still do a while later: lists are of different moments, and a
@@ -64,7 +64,7 @@ static void settle(struct fleet *f, struct guest *guest, struct moment now)
     unsigned n = 0;
     for (const struct domain *domain = guest->domains; domain != NULL; domain = domain->next_of)
         n += domain_is_up(domain);
-    heap_leave(&twice->timer);
+    heap_remove(&twice->timer);
     if (n < 2 && twice->settles) {
         incidents_one_copy(f, twice->job, now.wall_ms);
         *twice = (struct guest_twice){.asked = 0};

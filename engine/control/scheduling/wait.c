@@ -18,7 +18,7 @@ void wait_in(struct heap *where, struct job *job)
 
 void wait_for_time(struct job *job)
 {
-    heap_leave(&job->wait);
+    heap_remove(&job->wait);
 }
 
 /* Nothing was asked of any host yet, so the guest is where it was last seen running; if that is

@@ -88,7 +88,7 @@ static void note_twice(struct fleet *f, struct guest *guest)
             heap_put(&f->twice, &guest->twice.timer, 0, (int64_t)fleet_touch(f), guest);
         return;
     }
-    heap_leave(&guest->twice.timer);
+    heap_remove(&guest->twice.timer);
     guest->twice = (struct guest_twice){.asked = 0};
 }
 
@@ -229,8 +229,8 @@ void fleet_forget_guest(struct fleet *f, struct guest *guest)
 {
     evacuation_unset(f, guest); /* the same guest started again later was not asked to leave */
     leave_name(f, guest);
-    heap_leave(&guest->change_timer);
-    heap_leave(&guest->twice.timer);
+    heap_remove(&guest->change_timer);
+    heap_remove(&guest->twice.timer);
     HASH_DEL(f->guests, guest);
     guest_free(guest);
     f->guests_version = fleet_touch(f);

@@ -90,7 +90,7 @@ static void drop_finished(struct fleet *f, struct job *job)
 {
     struct job *newest = fleet_newest_finished(f, job->guest_uuid);
     f->finished_jobs--;
-    heap_leave(&job->finished);
+    heap_remove(&job->finished);
     if (newest == job) {
         set_newest(f, job, job->older);
         return;
@@ -121,7 +121,7 @@ void fleet_settle_job(struct fleet *f, struct job *job)
         f->changed = job;
     }
     if (job->frozen || (phase_is_final(job->phase) && !job->observe_later))
-        heap_leave(&job->timer);
+        heap_remove(&job->timer);
     else if (job->timer.in == NULL || job->timer.first != job->wake_ms)
         heap_put(&f->timers, &job->timer, job->wake_ms, job->order, job);
 }
@@ -168,8 +168,8 @@ void fleet_freeze_job(struct fleet *f, struct job *job, const char *fmt, ...)
     job->frozen = true;
     job->next_broken = f->broken;
     f->broken = job;
-    heap_leave(&job->wait);
-    heap_leave(&job->timer);
+    heap_remove(&job->wait);
+    heap_remove(&job->timer);
 }
 
 /* Normally it is in neither: both are emptied before a finished job can be forgotten. */
@@ -196,8 +196,8 @@ static void take_out(struct fleet *f, struct job *job)
         guest->version = f->guests_version = fleet_touch(f);
     }
     leave_lists(f, job);
-    heap_leave(&job->wait);
-    heap_leave(&job->timer);
+    heap_remove(&job->wait);
+    heap_remove(&job->timer);
     HASH_DEL(f->jobs, job);
     HASH_DELETE(hh_name, f->named, job);
     job_free(job);
@@ -258,7 +258,7 @@ static void count_arrival(struct fleet *f, const struct job *job)
 static void end_job(struct fleet *f, struct job *job)
 {
     HASH_DELETE(hh_guest, f->active, job);
-    heap_leave(&job->timer);
+    heap_remove(&job->timer);
     count_streak(f, job);
     count_arrival(f, job);
     add_finished(f, job);
@@ -296,7 +296,7 @@ void fleet_job_moved(struct fleet *f, struct job *job, enum phase from)
         leave_room(f, job);
     if (from == PHASE_PENDING) {
         f->waiting_jobs--;
-        heap_leave(&job->wait);
+        heap_remove(&job->wait);
     }
     if (!phase_is_busy(from) && phase_is_busy(job->phase))
         count_busy(f, job, true);
