@@ -148,9 +148,9 @@ static struct pm_line *add(struct postmortem *pm, int64_t at_ms, enum pm_kind ki
     return line;
 }
 
-static void say(struct pm_line *line, const char *what, const char *fmt, ...)
+static void fill_line(struct pm_line *line, const char *what, const char *fmt, ...)
     __attribute__((format(printf, 3, 4)));
-static void say(struct pm_line *line, const char *what, const char *fmt, ...)
+static void fill_line(struct pm_line *line, const char *what, const char *fmt, ...)
 {
     char text[2 * POSTMORTEM_TEXT_MAX];
     if (line == NULL)
@@ -178,9 +178,9 @@ static void add_phases(struct postmortem *pm)
         pm_duration(row->spent_ms, spent);
         struct pm_line *line = add(pm, row->at_ms, PM_PHASE, PM_FERRY);
         if (row->from[0] == '\0')
-            say(line, row->to, "%s", row->why);
+            fill_line(line, row->to, "%s", row->why);
         else
-            say(line, row->to, "%s, after %s in %s", row->why, spent, row->from);
+            fill_line(line, row->to, "%s, after %s in %s", row->why, spent, row->from);
         mark_bad(line, strcmp(row->to, "Failed") == 0);
     }
 }
@@ -193,16 +193,16 @@ static void add_intents(struct postmortem *pm)
         enum pm_side side = side_of(a, row->node);
         bool worked = strcmp(row->err, "none") == 0;
         char spent[PM_NUMBER_MAX];
-        say(add(pm, row->asked_ms, PM_ASKED, side), row->action, "%s%s%s", row->node,
-            row->argument[0] != '\0' ? ": " : "", row->argument);
+        fill_line(add(pm, row->asked_ms, PM_ASKED, side), row->action, "%s%s%s", row->node,
+                  row->argument[0] != '\0' ? ": " : "", row->argument);
         if (row->done_ms <= 0)
             continue;
         pm_duration(row->done_ms - row->asked_ms, spent);
         struct pm_line *line = add(pm, row->done_ms, PM_ANSWERED, side);
         if (worked)
-            say(line, row->action, "done, after %s", spent);
+            fill_line(line, row->action, "done, after %s", spent);
         else
-            say(line, row->action, "%s after %s: %s", row->err, spent, row->text);
+            fill_line(line, row->action, "%s after %s: %s", row->err, spent, row->text);
         mark_bad(line, !worked);
     }
 }
@@ -214,10 +214,10 @@ static void add_observations(struct postmortem *pm)
         const struct store_observation *row = &a->observations.rows[i];
         struct pm_line *line = add(pm, row->at_ms, PM_SEEN, side_named(row->role));
         if (row->state[0] != '\0')
-            say(line, row->presence, "%s(%s) on %s, %s", row->state, row->reason, row->node,
-                row->moment);
+            fill_line(line, row->presence, "%s(%s) on %s, %s", row->state, row->reason, row->node,
+                      row->moment);
         else
-            say(line, row->presence, "on %s, %s", row->node, row->moment);
+            fill_line(line, row->presence, "on %s, %s", row->node, row->moment);
         mark_bad(line, strcmp(row->presence, "unreachable") == 0);
     }
 }
@@ -228,30 +228,31 @@ static void add_rest(struct postmortem *pm)
     for (size_t i = 0; i < a->errors.n; i++) {
         const struct store_error *row = &a->errors.rows[i];
         struct pm_line *line = add(pm, row->at_ms, PM_ERROR, side_of(a, row->node));
-        say(line, row->call, "libvirt error %" PRId64 " of domain %" PRId64 ": %s", row->hv_code,
-            row->hv_domain, row->text);
+        fill_line(line, row->call, "libvirt error %" PRId64 " of domain %" PRId64 ": %s",
+                  row->hv_code, row->hv_domain, row->text);
         mark_bad(line, true);
     }
     for (size_t i = 0; i < a->modes.n; i++)
-        say(add(pm, a->modes.rows[i].at_ms, PM_MODE, PM_FERRY), a->modes.rows[i].mode, "%s",
-            a->modes.rows[i].cause);
+        fill_line(add(pm, a->modes.rows[i].at_ms, PM_MODE, PM_FERRY), a->modes.rows[i].mode, "%s",
+                  a->modes.rows[i].cause);
     for (size_t i = 0; i < a->decisions.n; i++) {
         const struct store_decision *row = &a->decisions.rows[i];
         if (row->shadow)
             continue;
         struct pm_line *line = add(pm, row->at_ms, PM_DECISION, PM_FERRY);
-        say(line, row->decision, "%s%s%s", row->text,
-            strcmp(row->action, "nothing") == 0 ? "" : " -> ",
-            strcmp(row->action, "nothing") == 0 ? "" : row->action);
+        fill_line(line, row->decision, "%s%s%s", row->text,
+                  strcmp(row->action, "nothing") == 0 ? "" : " -> ",
+                  strcmp(row->action, "nothing") == 0 ? "" : row->action);
         mark_bad(line, strcmp(row->action, "abort") == 0);
     }
     for (size_t i = 0; i < a->evidence.n; i++)
-        say(add(pm, a->evidence.rows[i].at_ms, PM_EVIDENCE, side_named(a->evidence.rows[i].side)),
-            a->evidence.rows[i].origin, "%s%s%s", a->evidence.rows[i].key,
-            a->evidence.rows[i].key[0] != '\0' ? " = " : "", a->evidence.rows[i].text);
+        fill_line(add(pm, a->evidence.rows[i].at_ms, PM_EVIDENCE,
+                      side_named(a->evidence.rows[i].side)),
+                  a->evidence.rows[i].origin, "%s%s%s", a->evidence.rows[i].key,
+                  a->evidence.rows[i].key[0] != '\0' ? " = " : "", a->evidence.rows[i].text);
     for (size_t i = 0; i < a->events.n; i++) {
         struct pm_line *line = add(pm, a->events.rows[i].at_ms, PM_EVENT, PM_FERRY);
-        say(line, a->events.rows[i].reason, "%s", a->events.rows[i].message);
+        fill_line(line, a->events.rows[i].reason, "%s", a->events.rows[i].message);
         mark_bad(line, strcmp(a->events.rows[i].type, "Warning") == 0);
     }
 }
@@ -302,16 +303,17 @@ static void fact_final(struct postmortem *pm)
         pm_duration(job->final_total_ms, total);
         pm_duration(job->final_downtime_ms, down);
         pm_bytes(job->final_bytes, sent);
-        fact(pm, "Moved", "%s in %s, %" PRId64 " passes", sent, total, job->final_iterations);
-        fact(pm, "Stood still", "%s", down);
+        fact(pm, "Transferred", "%s in %s, %" PRId64 " iterations", sent, total,
+             job->final_iterations);
+        fact(pm, "Downtime", "%s", down);
     }
     if (job->forecast_percent < 0)
         return;
     pm_duration(job->forecast_total_ms, total);
     pm_duration(job->forecast_low_ms, low);
     pm_duration(job->forecast_high_ms, high);
-    fact(pm, "Expected", "%s (%s to %s), converges with a chance of %" PRId64 " %%", total, low,
-         high, job->forecast_percent);
+    fact(pm, "Forecast", "%s (%s to %s), converges with a probability of %" PRId64 " %%", total,
+         low, high, job->forecast_percent);
 }
 
 static void add_facts(struct postmortem *pm)
@@ -320,22 +322,22 @@ static void add_facts(struct postmortem *pm)
     char took[PM_NUMBER_MAX];
     fact(pm, "Guest", "%s/%s (%s)", job->ns, job->guest_name, job->guest_uuid);
     fact(pm, "From", "%s", job->source_node);
-    fact(pm, "To", "%s", job->target_node[0] != '\0' ? job->target_node : "no node was chosen");
-    fact(pm, "Outcome", "%s", job->outcome[0] != '\0' ? job->outcome : "under way");
+    fact(pm, "To", "%s", job->target_node[0] != '\0' ? job->target_node : "none chosen");
+    fact(pm, "Outcome", "%s", job->outcome[0] != '\0' ? job->outcome : "in progress");
     fact(pm, "Guest is", "%s", job->guest_at);
     fact(pm, "Mode", "%s", job->mode);
     fact(pm, "Reason", "%s", job->failure_reason);
-    fact(pm, "Asked by", "%s%s%s", job->requester, job->trigger[0] != '\0' ? ", " : "",
+    fact(pm, "Requested by", "%s%s%s", job->requester, job->trigger[0] != '\0' ? ", " : "",
          job->trigger);
     if (job->abort_requester[0] != '\0' && strstr(job->failure_reason, job->abort_why) == NULL)
-        fact(pm, "Stopped by", "%s: %s", job->abort_requester, job->abort_why);
+        fact(pm, "Aborted by", "%s: %s", job->abort_requester, job->abort_why);
     fact(pm, "Policy", "%s", job->policy_name);
     fact_time(pm, "Accepted", job->created_ms);
     fact_time(pm, "Handed off", job->handed_off_ms);
     fact_time(pm, "Ended", job->ended_ms);
     if (job->ended_ms > 0 && job->handed_off_ms > 0) {
         pm_duration(job->ended_ms - job->handed_off_ms, took);
-        fact(pm, "Took", "%s from hand-off to the end", took);
+        fact(pm, "Duration", "%s from hand-off to the end", took);
     }
     fact_final(pm);
     fact(pm, "Remedy", "%s", job->remedy_text);
@@ -364,7 +366,7 @@ static void add_settings(struct postmortem *pm)
     }
 }
 
-/* ---- life ---- */
+/* ---- creation and end ---- */
 
 struct postmortem *postmortem_new(const struct archive *archive, struct err *err)
 {
