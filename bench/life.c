@@ -178,10 +178,10 @@ static uint64_t settle(struct life *life)
     struct fleet *f = life->fleet;
     uint64_t parks = 0;
     for (struct job *job = f->changed, *next; job != NULL; job = next) {
-        next = job->next_changed;
-        parks += job->pending != PENDING_NONE && job->waits_mono_ms == life->now.mono_ms;
-        job->next_changed = NULL;
-        job->changed = job->listed = job->rejections_changed = false;
+        next = job->links.next_changed;
+        parks += job->wait.pending != PENDING_NONE && job->wait.mono_ms == life->now.mono_ms;
+        job->links.next_changed = NULL;
+        job->changed = job->links.listed = job->placement.rejections_changed = false;
     }
     f->changed = NULL;
     if (f->changed_objects != NULL)

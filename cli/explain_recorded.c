@@ -164,7 +164,7 @@ static bool see_job(void *ctx, const struct store_job *row)
 {
     struct again *a = ctx;
     char uid[SNAPSHOT_UID_MAX];
-    if (row->outcome[0] == '\0' || row->ended_ms < a->from_ms)
+    if (row->result.outcome[0] == '\0' || row->times.ended_ms < a->from_ms)
         return true;
     TEXT_SET(uid, row->uid);
     return judge_job(a, uid);

@@ -47,7 +47,7 @@ static void migrate(struct engine *e, const struct effect *effect)
     int64_t waited_ms = clock_wall_ms(e->parts.clock) - effect->wall_ms;
     bool stale = waited_ms > ORDER_FRESH_MS || waited_ms < -ORDER_FRESH_MS;
     bool recovers = (effect->of.act.migrate.flags & HV_MIGRATE_RESUME) != 0;
-    bool wanted = job != NULL && (recovers ? !phase_is_final(job->phase) : !job->abort_asked);
+    bool wanted = job != NULL && (recovers ? !phase_is_final(job->phase) : !job->abort.asked);
     if (wanted && !stale) {
         order(e, effect, job);
         return;

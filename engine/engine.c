@@ -51,7 +51,7 @@ static struct moment now_of(const struct engine *e)
 static void restore_jobs(struct engine *e)
 {
     struct job *job, *next;
-    HASH_ITER(hh_guest, e->fleet->active, job, next)
+    HASH_ITER(links.hh_guest, e->fleet->active, job, next)
     {
         fault_point(FAULT_DURING_ADOPTION);
         reconcile_restore(e->fleet, job, now_of(e), &e->fx);
@@ -198,12 +198,12 @@ static void take_verdict_rows(struct engine *e, struct input *input)
     struct verdict_rows *shown = job != NULL ? verdict_rows_new(judged, true) : NULL;
     if (shown == NULL)
         return;
-    verdict_rows_unref(job->verdict_rows);
-    job->verdict_rows = shown;
+    verdict_rows_unref(job->result.verdict_rows);
+    job->result.verdict_rows = shown;
     job->version = fleet_touch(e->fleet);
     bool crashed = guest_at_from_name(judged->verdict.guest_at) == GUEST_AT_CRASHED;
-    if (crashed && job->guest_at != GUEST_AT_CRASHED) {
-        job->guest_at = GUEST_AT_CRASHED;
+    if (crashed && job->resolution.guest_at != GUEST_AT_CRASHED) {
+        job->resolution.guest_at = GUEST_AT_CRASHED;
         job->changed = true;
         effects_event(&e->fx, job, now_of(e).wall_ms, true, "FellAfterArrival",
                       "The guest arrived on %s and ended there a moment later: %s", job->target,
@@ -283,12 +283,12 @@ static void pass_fault_points(const struct effects *fx, bool committed)
 static void put_changed(struct engine *e)
 {
     struct store *store = e->parts.store;
-    for (struct job *job = e->fleet->changed; job != NULL; job = job->next_changed) {
+    for (struct job *job = e->fleet->changed; job != NULL; job = job->links.next_changed) {
         job->version = fleet_touch(e->fleet); /* what is stored anew is shown anew */
         if (job->frozen)
             continue; /* its row stays as the last good turn left it */
         persist_job(store, job);
-        if (job->rejections_changed)
+        if (job->placement.rejections_changed)
             persist_rejections(store, job);
     }
     for (struct object *o = e->fleet->changed_objects; o != NULL; o = o->next_changed)
@@ -299,9 +299,9 @@ static void mark_stored(struct engine *e)
 {
     struct job *next;
     for (struct job *job = e->fleet->changed; job != NULL; job = next) {
-        next = job->next_changed;
-        job->next_changed = NULL;
-        job->changed = job->listed = job->rejections_changed = false;
+        next = job->links.next_changed;
+        job->links.next_changed = NULL;
+        job->changed = job->links.listed = job->placement.rejections_changed = false;
     }
     e->fleet->changed = NULL;
     fleet_objects_stored(e->fleet);
@@ -352,7 +352,8 @@ static void tell_step(struct engine *e, const struct effect *effect)
         FIELD_TEXT(TO, phase_name(effect->of.step.to)),
         FIELD_TEXT(WHY, effect->of.step.from == PHASE_NONE ? "accepted"
                                                            : trigger_name(effect->of.step.why)),
-        FIELD_I64(SPENT_MS, effect->of.step.spent_ms), FIELD_TEXT(TEXT, job->failure_reason));
+        FIELD_I64(SPENT_MS, effect->of.step.spent_ms),
+        FIELD_TEXT(TEXT, job->result.failure_reason));
     struct snapshot_job view;
     publish_job(e->fleet, job, &view);
     if (e->parts.sink.on_step != NULL)
@@ -366,8 +367,8 @@ static void tell_step(struct engine *e, const struct effect *effect)
 static void report_crashed(struct engine *e, const struct effect *effect)
 {
     const struct job *job = fleet_job(e->fleet, effect->job_uid);
-    if (job == NULL || job->outcome != OUTCOME_SUCCEEDED || e->parts.sink.on_crashed == NULL ||
-        strcmp(effect->of.observation.moment, "later") != 0 ||
+    if (job == NULL || job->result.outcome != OUTCOME_SUCCEEDED ||
+        e->parts.sink.on_crashed == NULL || strcmp(effect->of.observation.moment, "later") != 0 ||
         strcmp(effect->of.observation.role, "target") != 0)
         return;
     const struct guest *guest = fleet_guest(e->fleet, job->guest_uuid);
@@ -541,7 +542,7 @@ int64_t engine_step(struct engine *e)
     if (idle)
         retain(e);
     atomic_fetch_add(&e->turns, 1);
-    atomic_store(&e->active_jobs, HASH_CNT(hh_guest, e->fleet->active));
+    atomic_store(&e->active_jobs, HASH_CNT(links.hh_guest, e->fleet->active));
     if (busy && queue_depth(e->inbox) > 0)
         return 0;
     int64_t wait_ms = reconcile_next_ms(e->fleet, now.mono_ms) - now.mono_ms;

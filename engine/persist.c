@@ -9,101 +9,60 @@
 #include "engine/data/recovery.h"
 #include "engine/model/fleet/rejection.h"
 
-/* What the data plane learned of it. */
-static void add_move(const struct job *job, struct store_job *row)
+#define PUT_TEXT(detail, to, from) to = from;
+#define PUT_I64(detail, to, from) to = from;
+#define PUT_U64(detail, to, from) to = (int64_t)from;
+#define PUT_UINT(detail, to, from) to = from;
+#define PUT_TIME(detail, to, from) to = from;
+#define PUT_BOOL(detail, to, from) to = from;
+#define PUT_WORD(word, to, from) to = JOB_WORD_TEXT word(from);
+#define PUT_HAND(detail, to, from)
+
+/* The fields that are stored as they are. */
+static void put_fields(const struct job *job, struct store_job *row)
 {
-    row->abort_cause = abort_cause_name(job->abort_cause);
-    row->recovery = recovery_name(job->recovery.state);
-    row->recovery_tries = job->recovery.tries;
-    row->recovery_since_ms = job->recovery.since_ms;
-    row->recovery_until_ms = job->recovery.until_ms;
-    row->recovery_unsafe = recovery_unsafe_text(job);
-    row->stream_port = job->stream.port;
-    row->remedy_text = job->stream.remedy;
-    row->paused_by_user = job->userpause.requested;
-    row->ran_ms = job->userpause.ran_ms;
-    row->final_from = job->final.known ? job->final.from : "";
-    row->final_total_ms = (int64_t)job->final.total_ms;
-    row->final_downtime_ms = (int64_t)job->final.downtime_ms;
-    row->final_setup_ms = (int64_t)job->final.setup_ms;
-    row->final_bytes = (int64_t)job->final.bytes;
-    row->final_iterations = (int64_t)job->final.iterations;
-    row->forecast_total_ms = job->forecast.total_ms;
-    row->forecast_low_ms = job->forecast.low_ms;
-    row->forecast_high_ms = job->forecast.high_ms;
-    row->forecast_downtime_ms = job->forecast.downtime_ms;
-    row->forecast_percent = job->forecast.made ? job->forecast.percent : -1;
+#define JOB_FIELD(at, kind, detail, member, ...) PUT_##kind(detail, row->at member, job->at member)
+#include "store/job_fields.def"
+#undef JOB_FIELD
+}
+
+/* Those of kind HAND, except for documents. */
+static void put_by_hand(const struct job *job, struct store_job *row)
+{
+    bool waits = job->wait.pending != PENDING_NONE;
+    bool is_final = phase_is_final(job->phase);
+    row->version = (int64_t)job->version;
+    row->wait.pending = pending_name(is_final ? job->wait.at_end : job->wait.pending);
+    row->wait.since_ms = waits ? job->wait.since_ms : 0;
+    row->wait.waited_before_ms = waits ? job->wait.waited_ms[job->wait.pending] : 0;
+    row->resolution.guest_at =
+        job->phase == PHASE_PENDING ? "" : guest_at_name(job->resolution.guest_at);
+    row->recovery.unsafe = recovery_unsafe_text(job);
+    row->result.error_hv_code = job->result.error.hv_code;
+    row->result.error_hv_domain = job->result.error.hv_domain;
+    row->result.error_text = job->result.error.text;
+    row->forecast.percent = job->forecast.made ? job->forecast.percent : -1;
 }
 
 void persist_job(struct store *store, const struct job *job)
 {
-    bool waits = job->pending != PENDING_NONE;
-    OWNED(json_object) frozen = job->epoch > 0 ? migration_config_json(&job->config) : NULL;
-    OWNED(json_object) selector = labels_json(&job->added_selector);
+    OWNED(json_object) frozen = job->epoch > 0 ? migration_config_json(&job->call.config) : NULL;
+    OWNED(json_object) selector = labels_json(&job->request.added_selector);
     struct store_job row = {
-        .config_json = frozen != NULL ? json_object_to_json_string(frozen) : "",
-        .selector_json = selector != NULL ? json_object_to_json_string(selector) : "",
-        .policy_name = job->policy,
-        .volumes_json = job->volumes_json,
-        .evacuates = job->evacuates,
-        .trigger = origin_name(job->origin),
-        .pending = pending_name(phase_is_final(job->phase) ? job->ended_waiting : job->pending),
-        .pending_reason = job->pending_reason,
-        .arrival = job->order,
-        .requirement = (int64_t)job->requirement,
-        .streak = job->streak,
-        .waited_before_ms = waits ? job->waited_ms[job->pending] : 0,
-        .waits_since_ms = waits ? job->waits_since_ms : 0,
-        .launcher = launcher_name(job->launcher),
-        .monitor_json = phase_is_final(job->phase) ? "" : monitor_driver_json(job),
-        .launcher_since_ms = job->launcher_since_ms,
-        .reserved_memory_kib = (int64_t)job->reserved_memory_kib,
-        .reserved_vcpus = (int64_t)job->reserved_vcpus,
-        .reserved_huge_kib = (int64_t)job->reserved_huge_kib,
-        .reserved_bandwidth = (int64_t)job->reserved_bandwidth,
-        .uid = job->uid,
-        .ns = job->ns,
-        .name = job->name,
-        .guest_uuid = job->guest_uuid,
-        .guest_name = job->guest_name,
-        .source_node = job->source,
-        .target_node = job->target,
-        .wanted_node = job->wanted,
-        .phase = phase_name(job->phase),
-        .mode = mode_name(job->mode),
-        .requester = job->requester,
-        .priority = priority_name(job->priority),
-        .abort_status = abort_status_name(job->abort_status),
-        .abort_requester = job->abort_requester,
-        .abort_why = job->abort_why,
-        .failure_reason = job->failure_reason,
-        .outcome = outcome_name(job->outcome),
-        .guest_at = job->phase == PHASE_PENDING ? "" : guest_at_name(job->guest_at),
-        .metadata_json = job->metadata_json,
-        .resolving = job->resolving,
-        .recovering = job->recovering,
-        .adopted = job->adopted,
-        .epoch = job->epoch,
-        .resource_version = (int64_t)job->version,
-        .bandwidth_mibs = (int64_t)job->bandwidth_mibs,
-        .flags = (int64_t)job->flags,
-        .created_ms = job->created_ms,
-        .handed_off_ms = job->handed_off_ms,
-        .started_ms = job->started_ms,
-        .ended_ms = job->ended_ms,
-        .delete_asked_ms = job->delete_asked_ms,
-        .removed = job->remove_when_final,
-        .error_hv_code = job->error.hv_code,
-        .error_hv_domain = job->error.hv_domain,
-        .error_text = job->error.text,
+        .request.metadata_json = job->request.metadata_json,
+        .request.selector_json = selector != NULL ? json_object_to_json_string(selector) : "",
+        .request.volumes_json = job->request.volumes_json,
+        .call.config_json = frozen != NULL ? json_object_to_json_string(frozen) : "",
+        .monitor.json = phase_is_final(job->phase) ? "" : monitor_driver_json(job),
     };
-    add_move(job, &row);
+    put_fields(job, &row);
+    put_by_hand(job, &row);
     store->ops->put_job(store, &row);
 }
 
 void persist_rejections(struct store *store, const struct job *job)
 {
-    const struct rejections *r = job->rejections;
+    const struct rejections *r = job->placement.rejections;
     store->ops->clear_rejections(store, job->uid);
     for (size_t i = 0; r != NULL && i < r->n; i++)
         store->ops->put_rejection(store, &(struct store_rejection){

@@ -111,8 +111,8 @@ void probe_volumes(struct engine *e, const struct effect *effect)
     struct err err = {0};
     const struct job *job = fleet_job(e->fleet, effect->job_uid);
     struct volume_probe *probe = calloc(1, sizeof *probe);
-    if (job == NULL || probe == NULL || job->volumes_json == NULL ||
-        !volumes_parse(job->volumes_json, true, &probe->volumes, &err)) {
+    if (job == NULL || probe == NULL || job->request.volumes_json == NULL ||
+        !volumes_parse(job->request.volumes_json, true, &probe->volumes, &err)) {
         free(probe);
         return;
     }

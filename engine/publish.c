@@ -119,7 +119,7 @@ void publish_drop_view(struct job_view *view)
     free(view->selector);
     free(view->volumes);
     free(view->rejections);
-    verdict_rows_unref(view->job.verdict);
+    verdict_rows_unref(view->job.result.verdict);
     free(view);
 }
 
@@ -310,98 +310,6 @@ static bool take_nodes(const struct fleet *f, struct snapshot_block *block)
     return true;
 }
 
-static void fill_observation(const struct job_side *side, struct snapshot_observation *out)
-{
-    out->presence = side->observation.presence;
-    out->state = side->observation.state;
-    out->reason = side->observation.reason;
-    out->at_ms = side->seen_wall_ms;
-}
-
-static void fill_names(const struct job *job, struct snapshot_job *out)
-{
-    TEXT_SET(out->uid, job->uid);
-    TEXT_SET(out->ns, job->ns);
-    TEXT_SET(out->name, job->name);
-    TEXT_SET(out->guest_uuid, job->guest_uuid);
-    TEXT_SET(out->guest_name, job->guest_name);
-    TEXT_SET(out->source, job->source);
-    TEXT_SET(out->target, job->target);
-    TEXT_SET(out->wanted, job->wanted);
-    TEXT_SET(out->requester, job->requester);
-    TEXT_SET(out->abort_requester, job->abort_requester);
-    TEXT_SET(out->abort_why, job->abort_why);
-    TEXT_SET(out->pending_reason, job->pending_reason);
-    TEXT_SET(out->failure_reason, job->failure_reason);
-}
-
-/* The launcher it leaves and the one it is prepared for, from hand-off on or while they stand. */
-static void fill_pods(const struct fleet *f, const struct job *job, struct snapshot_job *out)
-{
-    const struct guest *guest = NULL;
-    HASH_FIND_STR(f->guests, job->guest_uuid, guest);
-    const char *stay = guest != NULL ? guest->stay_job : "";
-    if (strcmp(stay, job->uid) == 0)
-        stay = ""; /* it has arrived: where it came from is not known any more */
-    out->launcher = job->launcher;
-    out->launcher_since_ms = job->launcher_since_ms;
-    if (job->source[0] != '\0')
-        launcher_pod(job->guest_name, job->guest_uuid, job->source, stay, out->source_pod);
-    if (job->launcher == LAUNCHER_NONE)
-        return;
-    launcher_pod(job->guest_name, job->guest_uuid, job->target, job->uid, out->target_pod);
-    launcher_uid(job->guest_uuid, job->target, job->uid, out->target_pod_uid);
-}
-
-void publish_job(const struct fleet *f, const struct job *job, struct snapshot_job *out)
-{
-    memset(out, 0, sizeof *out);
-    fill_names(job, out);
-    out->phase = job->phase;
-    out->mode = job->mode;
-    out->priority = job->priority;
-    out->pending = job->pending;
-    if (job->pending != PENDING_NONE) {
-        out->waits_since_ms = job->waits_since_ms;
-        out->waits_until_ms = job->waits_until_ms;
-    }
-    memcpy(out->waited_ms, job->waited_ms, sizeof out->waited_ms);
-    out->abort_status = job->abort_status;
-    out->resolving = job->resolving;
-    out->recovering = job->recovering;
-    out->adopted = job->adopted;
-    out->abort_asked = job->abort_asked;
-    out->outcome = job->outcome;
-    out->guest_at = job->guest_at;
-    out->error = job->error;
-    out->created_ms = job->created_ms;
-    out->handed_off_ms = job->handed_off_ms;
-    out->started_ms = job->started_ms;
-    out->ended_ms = job->ended_ms;
-    out->delete_asked_ms = job->delete_asked_ms;
-    out->epoch = job->epoch;
-    out->n_steps = job->n_steps;
-    for (unsigned i = 0; i < job->n_steps; i++)
-        out->steps[i] = (struct snapshot_step){job->steps[i].phase, job->steps[i].wall_ms};
-    fill_observation(&job->source_side, &out->source_observation);
-    fill_observation(&job->target_side, &out->target_observation);
-    out->has_sample = job->has_sample;
-    out->sample = job->sample;
-    out->resource_version = job->version;
-    out->metadata_json = job->metadata_json;
-    out->origin = job->origin;
-    out->decision = job->decision_ms != 0 ? decision_name((enum decision)job->decision) : "";
-    TEXT_SET(out->decision_text, job->decision_text);
-    out->decision_ms = job->decision_ms;
-    publish_fill_move(f, job, out);
-    TEXT_SET(out->policy, job->policy);
-    out->flags = flags_shown(job);
-    out->left_out = flags_left_out(job);
-    out->rejections = job->rejections;
-    out->verdict = job->verdict_rows;
-    fill_pods(f, job, out);
-}
-
 static char *json_text(struct json_object *take_value)
 {
     OWNED(json_object) value = take_value;
@@ -425,32 +333,32 @@ static struct job_view *make_view(const struct fleet *f, const struct job *job)
     atomic_init(&view->references, 1); /* the job's own */
     view->version = job->version;
     publish_job(f, job, &view->job);
-    view->metadata = job->metadata_json != NULL ? strdup(job->metadata_json) : NULL;
-    view->config = job->epoch > 0 ? json_text(migration_config_json(&job->config)) : NULL;
-    view->selector = json_text(labels_json(&job->added_selector));
-    view->volumes = job->volumes_json != NULL ? strdup(job->volumes_json) : NULL;
-    view->rejections = copy_rejections(job->rejections);
-    view->job.metadata_json = view->metadata;
-    view->job.config_json = view->config;
-    view->job.selector_json = view->selector;
-    view->job.volumes_json = view->volumes;
-    view->job.rejections = view->rejections;
-    view->job.verdict = verdict_rows_ref(job->verdict_rows);
+    view->metadata = job->request.metadata_json != NULL ? strdup(job->request.metadata_json) : NULL;
+    view->config = job->epoch > 0 ? json_text(migration_config_json(&job->call.config)) : NULL;
+    view->selector = json_text(labels_json(&job->request.added_selector));
+    view->volumes = job->request.volumes_json != NULL ? strdup(job->request.volumes_json) : NULL;
+    view->rejections = copy_rejections(job->placement.rejections);
+    view->job.request.metadata_json = view->metadata;
+    view->job.call.config_json = view->config;
+    view->job.request.selector_json = view->selector;
+    view->job.request.volumes_json = view->volumes;
+    view->job.placement.rejections = view->rejections;
+    view->job.result.verdict = verdict_rows_ref(job->result.verdict_rows);
     return view;
 }
 
 static struct job_view *view_of(const struct fleet *f, struct job *job)
 {
-    if (job->view == NULL || job->view->version != job->version) {
+    if (job->links.view == NULL || job->links.view->version != job->version) {
         struct job_view *fresh = make_view(f, job);
         if (fresh == NULL)
             return NULL;
-        publish_drop_view(job->view);
-        job->view = fresh;
-        job->drop_view = publish_drop_view;
+        publish_drop_view(job->links.view);
+        job->links.view = fresh;
+        job->links.drop_view = publish_drop_view;
     }
-    atomic_fetch_add(&job->view->references, 1);
-    return job->view;
+    atomic_fetch_add(&job->links.view->references, 1);
+    return job->links.view;
 }
 
 static bool take_jobs(struct fleet *f, struct snapshot_block *block)

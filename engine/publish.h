@@ -18,7 +18,7 @@ void publisher_free(struct publisher *p);
 
 /* A new snapshot with one reference, the caller's; NULL when memory is short. */
 const struct snapshot *publish(struct publisher *p, struct fleet *f, int64_t wall_ms);
-/* One job as readers see it; text pointers are borrowed from the job. */
+/* publish_job.c: one job as readers see it; text pointers are borrowed from the job. */
 void publish_job(const struct fleet *f, const struct job *job, struct snapshot_job *out_job);
 /* How far the drain of each node is, sorted; malloc'ed, NULL without memory. */
 struct snapshot_drain *publish_drains(const struct fleet *f, size_t *out_n);
@@ -37,9 +37,6 @@ struct incident_block *publish_incidents(struct incident_block **kept,
                                          const struct incidents *incidents,
                                          struct snapshot *out_snapshot);
 void publish_drop_incidents(struct incident_block *block); /* NULL is fine; any thread */
-
-/* publish_move.c: the data plane's part of a job. */
-void publish_fill_move(const struct fleet *f, const struct job *job, struct snapshot_job *out);
 
 /* publish_since.c: since when each condition of each guest stands: what the old list shows alike
  * stands since then, all else since now. Both lists are in this order. */

@@ -6,7 +6,7 @@
 #include "base/text.h"
 #include "engine/control/admission.h"
 #include "engine/control/objects.h"
-#include "engine/data/intent.h"
+#include "engine/data/order.h"
 #include "engine/data/recovery.h"
 #include "engine/incidents.h"
 #include "engine/model/fleet/rejection.h"
@@ -22,71 +22,82 @@ struct loading {
     struct err *err;
 };
 
-static void restore_text(struct job *job, const struct store_job *row)
+#define GET_TEXT(detail, to, from) TEXT_SET(to, from);
+#define GET_I64(detail, to, from) to = from;
+#define GET_U64(detail, to, from) to = (uint64_t)from;
+#define GET_UINT(detail, to, from) to = (unsigned)from;
+#define GET_TIME(detail, to, from) to = from;
+#define GET_BOOL(detail, to, from) to = from;
+#define GET_WORD(word, to, from)                   \
+    if (from[0] != '\0') {                         \
+        to = JOB_WORD_FROM word(from);             \
+        known = known && to < JOB_WORD_COUNT word; \
+    }
+#define GET_HAND(detail, to, from)
+
+/* The fields that are stored as they are. False when the row holds a word that no table knows: a
+ * record from a future we cannot read. */
+static bool restore_fields(struct job *job, const struct store_job *row)
 {
-    TEXT_SET(job->uid, row->uid);
-    TEXT_SET(job->ns, row->ns);
-    TEXT_SET(job->name, row->name);
-    TEXT_SET(job->guest_uuid, row->guest_uuid);
-    TEXT_SET(job->guest_name, row->guest_name);
-    TEXT_SET(job->source, row->source_node);
-    TEXT_SET(job->target, row->target_node);
-    TEXT_SET(job->wanted, row->wanted_node);
-    TEXT_SET(job->requester, row->requester);
-    TEXT_SET(job->abort_requester, row->abort_requester);
-    TEXT_SET(job->abort_why, row->abort_why);
-    TEXT_SET(job->failure_reason, row->failure_reason);
-    if (row->metadata_json != NULL && row->metadata_json[0] != '\0')
-        job->metadata_json = strdup(row->metadata_json);
-    if (row->volumes_json[0] != '\0')
-        job->volumes_json = strdup(row->volumes_json);
-    TEXT_SET(job->policy, row->policy_name);
-    TEXT_SET(job->evacuates, row->evacuates);
-    TEXT_SET(job->pending_reason, row->pending_reason);
-    TEXT_SET(job->error.text, row->error_text);
-    job->error.hv_code = (int)row->error_hv_code;
-    job->error.hv_domain = (int)row->error_hv_domain;
-    job->error.code = row->error_hv_code != 0 ? ERR_HYPERVISOR : ERR_NONE;
+    bool known = row->phase[0] != '\0';
+#define JOB_FIELD(at, kind, detail, member, ...) GET_##kind(detail, job->at member, row->at member)
+#include "store/job_fields.def"
+#undef JOB_FIELD
+    return known;
 }
 
-/* False when the row holds a word that no table knows: a record from a future we cannot read. */
-static bool restore_words(struct job *job, const struct store_job *row)
+static void restore_wait(struct job *job, const struct store_job *row)
 {
-    job->phase = phase_from_name(row->phase);
-    job->mode = mode_from_name(row->mode);
-    job->abort_status = abort_status_from_name(row->abort_status);
-    job->outcome = outcome_from_name(row->outcome);
-    job->guest_at = row->guest_at[0] == '\0' ? GUEST_AT_UNKNOWN : guest_at_from_name(row->guest_at);
-    job->abort_asked = row->abort_requester[0] != '\0';
-    job->priority =
-        row->priority[0] == '\0' ? PRIORITY_USER_TRIGGERED : priority_from_name(row->priority);
-    job->origin = row->trigger[0] == '\0' ? ORIGIN_HUMAN : origin_from_name(row->trigger);
-    job->pending = pending_from_name(row->pending);
-    if (job->phase < PHASE_COUNT && phase_is_final(job->phase) && job->pending < PENDING_COUNT) {
-        job->ended_waiting = job->pending;
-        job->pending = PENDING_NONE;
+    if (phase_is_final(job->phase)) {
+        job->wait.at_end = job->wait.pending;
+        job->wait.pending = PENDING_NONE;
     }
-    job->launcher = launcher_from_name(row->launcher);
-    job->abort_cause = abort_cause_from_name(row->abort_cause);
-    job->recovery.state = recovery_from_name(row->recovery);
-    return job->phase != PHASE_NONE && job->phase < PHASE_COUNT && job->mode < MODE_COUNT &&
-           job->abort_status < ABORT_COUNT && job->outcome < OUTCOME_COUNT &&
-           job->guest_at < GUEST_AT_COUNT && job->priority < PRIORITY_COUNT &&
-           job->origin < ORIGIN_COUNT && job->pending < PENDING_COUNT &&
-           job->launcher < LAUNCHER_COUNT && job->abort_cause < ABORT_CAUSE_COUNT &&
-           job->recovery.state < RECOVERY_COUNT;
+    job->wait.since_ms = row->wait.since_ms;
+    /* The deadline stays where it was. */
+    job->wait.waited_ms[job->wait.pending] = row->wait.waited_before_ms;
+}
+
+/* Those of kind HAND, except for documents, and what follows from them. False as above. */
+static bool restore_by_hand(struct job *job, const struct store_job *row)
+{
+    job->wait.pending = pending_from_name(row->wait.pending);
+    if (row->resolution.guest_at[0] != '\0')
+        job->resolution.guest_at = guest_at_from_name(row->resolution.guest_at);
+    if (job->wait.pending >= PENDING_COUNT || job->resolution.guest_at >= GUEST_AT_COUNT)
+        return false;
+    restore_wait(job, row);
+    job->abort.asked = job->abort.requester[0] != '\0';
+    job->call.moved = job->phase == PHASE_RUNNING;
+    recovery_read_unsafe(job, row->recovery.unsafe);
+    TEXT_SET(job->result.error.text, row->result.error_text);
+    job->result.error.hv_code = (int)row->result.error_hv_code;
+    job->result.error.hv_domain = (int)row->result.error_hv_domain;
+    job->result.error.code = row->result.error_hv_code != 0 ? ERR_HYPERVISOR : ERR_NONE;
+    job->final.known = job->final.from[0] != '\0';
+    job->forecast.made = row->forecast.percent >= 0;
+    job->forecast.percent = job->forecast.made ? (int)row->forecast.percent : 0;
+    return true;
 }
 
 static bool add_step(void *ctx, const struct store_transition *row)
 {
     struct job *job = ((struct loading *)ctx)->job;
     enum phase phase = phase_from_name(row->to);
-    if (job->n_steps < PHASE_COUNT && phase < PHASE_COUNT) {
-        job->steps[job->n_steps].phase = phase;
-        job->steps[job->n_steps].wall_ms = row->at_ms;
-        job->n_steps++;
+    if (job->history.n_steps < PHASE_COUNT && phase < PHASE_COUNT) {
+        job->history.steps[job->history.n_steps].phase = phase;
+        job->history.steps[job->history.n_steps].wall_ms = row->at_ms;
+        job->history.n_steps++;
     }
     return true;
+}
+
+/* Its answer cannot come any more: no number. */
+static void restore_order(const struct store_intent *row, enum intent_kind kind,
+                          struct job_order *out_order)
+{
+    *out_order = (struct job_order){.seq = row->seq, .asked_ms = row->asked_ms, .kind = kind};
+    TEXT_SET(out_order->node, row->node);
+    TEXT_SET(out_order->argument, row->argument);
 }
 
 /* An order whose answer died with the process that gave it: closed when the job is taken over. */
@@ -95,24 +106,20 @@ static void add_left(struct job *job, const struct store_intent *row)
     enum { LEFT_MAX = 16 };
     enum intent_kind kind = intent_kind_from_name(row->action);
     if (kind == INTENT_MIGRATE || kind == INTENT_ABORT || row->epoch != job->epoch ||
-        strcmp(row->status, "open") != 0 || phase_is_final(job->phase) || job->n_left >= LEFT_MAX)
+        strcmp(row->status, "open") != 0 || phase_is_final(job->phase) ||
+        job->resolution.n_left >= LEFT_MAX)
         return;
-    if (job->left == NULL)
-        job->left = calloc(LEFT_MAX, sizeof *job->left);
-    if (job->left == NULL)
+    if (job->resolution.left == NULL)
+        job->resolution.left = calloc(LEFT_MAX, sizeof *job->resolution.left);
+    if (job->resolution.left == NULL)
         return;
-    struct job_left *left = &job->left[job->n_left++];
-    struct job_order *order = &left->order;
-    order->seq = row->seq;
-    order->asked_ms = row->asked_ms;
-    order->kind = kind;
+    struct job_left *left = &job->resolution.left[job->resolution.n_left++];
+    restore_order(row, kind, &left->order);
     if (kind == INTENT_COUNT) {
         TEXT_SET(left->unknown, row->action); /* closed under its own name */
         LOG(WARN, "intent_not_known", FIELD_TEXT(MIGRATION, job->name),
             FIELD_TEXT(CALL, row->action));
     }
-    TEXT_SET(order->node, row->node);
-    TEXT_SET(order->argument, row->argument);
 }
 
 /* An order of that kind that was not refused: it worked, or nobody knows. */
@@ -132,33 +139,31 @@ static bool add_intent(void *ctx, const struct store_intent *row)
         job->stream.postcopy_ordered = true;
     if (row->epoch == job->epoch && kind == INTENT_MIGRATE && row->err[0] != '\0') {
         enum err_code code = err_from_name(row->err);
-        job->error.code = code < ERR_COUNT ? code : ERR_INTERNAL;
+        job->result.error.code = code < ERR_COUNT ? code : ERR_INTERNAL;
     }
     if (row->epoch == job->epoch && row->seq > job->intent_seq)
         job->intent_seq = row->seq;
-    if (row->epoch == job->epoch && kind == INTENT_MIGRATE && strcmp(row->status, "open") == 0) {
-        job->call_seq = row->seq;
-        job->call_asked_ms = row->asked_ms;
-    }
-    if (row->epoch == job->epoch && kind == INTENT_ABORT && strcmp(row->status, "open") == 0) {
-        job->abort_call_seq = row->seq;
-        job->abort_call_asked_ms = row->asked_ms;
-    }
+    bool is_open = row->epoch == job->epoch && strcmp(row->status, "open") == 0;
+    if (is_open && kind == INTENT_MIGRATE)
+        restore_order(row, kind, &job->orders[ORDER_MIGRATE]);
+    if (is_open && kind == INTENT_ABORT)
+        restore_order(row, kind, &job->orders[ORDER_ABORT]);
     bool worked = strcmp(row->status, "done") == 0 && strcmp(row->err, "none") == 0;
     if (kind == INTENT_STOP_BACKUP) { /* not answered: a look at the guest decides */
-        job->backup_aborted = job->backup_aborted || worked;
-        job->backup_asked =
-            job->backup_asked || worked || err_from_name(row->err) == ERR_HYPERVISOR;
+        job->placement.backup_aborted = job->placement.backup_aborted || worked;
+        job->placement.backup_asked =
+            job->placement.backup_asked || worked || err_from_name(row->err) == ERR_HYPERVISOR;
     }
-    bool stops = kind == INTENT_ABORT ||
-                 (kind == INTENT_YANK && job->delete_asked_ms > 0 &&
-                  row->asked_ms >= job->delete_asked_ms); /* where an abort would have frozen it */
+    bool stops =
+        kind == INTENT_ABORT ||
+        (kind == INTENT_YANK && job->times.delete_asked_ms > 0 &&
+         row->asked_ms >= job->times.delete_asked_ms); /* where an abort would have frozen it */
     if (stops && worked)
-        job->abort_accepted = true;
+        job->abort.accepted = true;
     if (may_have_worked(row, INTENT_SUSPEND)) /* a pause of ours is ours to take back */
-        job->stopped_by_us = true;
+        job->monitor.stopped_by_us = true;
     if (kind == INTENT_RESUME && worked)
-        job->stopped_by_us = false;
+        job->monitor.stopped_by_us = false;
     return true;
 }
 
@@ -168,8 +173,8 @@ static bool add_observation(void *ctx, const struct store_observation *row)
     struct job *job = ((struct loading *)ctx)->job;
     if (strcmp(row->moment, "outcome") != 0)
         return true;
-    struct job_side *side =
-        strcmp(row->role, "source") == 0 ? &job->source_side : &job->target_side;
+    struct job_side *side = strcmp(row->role, "source") == 0 ? &job->resolution.source_side
+                                                             : &job->resolution.target_side;
     side->observation.presence = hv_presence_from_name(row->presence);
     if (side->observation.presence == HV_PRESENT)
         hv_state_from_names(row->state, row->reason, &side->observation.state,
@@ -182,103 +187,56 @@ static bool add_observation(void *ctx, const struct store_observation *row)
 static bool add_decision(void *ctx, const struct store_decision *row)
 {
     struct job *job = ((struct loading *)ctx)->job;
-    job->decisions_before = row->seq;
+    job->monitor.decisions_before = row->seq;
     if (row->shadow)
         return true;
-    job->decision = (int)decision_from_name(row->decision);
-    job->decision_ms = row->at_ms;
-    TEXT_SET(job->decision_text, row->text);
+    job->monitor.decision = (int)decision_from_name(row->decision);
+    job->monitor.decision_ms = row->at_ms;
+    TEXT_SET(job->monitor.decision_text, row->text);
     return true;
 }
 
 static bool add_sample(void *ctx, const struct store_sample *row)
 {
     struct job *job = ((struct loading *)ctx)->job;
-    job->next_sample_seq = row->seq + 1;
-    job->moved = true;
+    job->monitor.next_sample_seq = row->seq + 1;
+    job->call.moved = true;
     return true;
 }
 
 static bool add_monitor_input(void *ctx, const struct store_monitor_input *row)
 {
-    ((struct loading *)ctx)->job->inputs_before = row->seq;
+    ((struct loading *)ctx)->job->monitor.inputs_before = row->seq;
     return true;
-}
-
-static void restore_numbers(struct job *job, const struct store_job *row)
-{
-    job->bandwidth_mibs = (uint64_t)row->bandwidth_mibs;
-    job->flags = (unsigned)row->flags;
-    job->epoch = row->epoch;
-    job->adopted = row->adopted;
-    job->created_ms = row->created_ms;
-    job->handed_off_ms = row->handed_off_ms;
-    job->started_ms = row->started_ms;
-    job->ended_ms = row->ended_ms;
-    job->delete_asked_ms = row->delete_asked_ms;
-    job->remove_when_final = row->removed;
-    job->moved = job->phase == PHASE_RUNNING;
-    job->order = row->arrival;
-    job->requirement = (uint64_t)row->requirement;
-    job->streak = (unsigned)row->streak;
-    job->waits_since_ms = row->waits_since_ms;
-    job->waited_ms[job->pending] = row->waited_before_ms; /* the deadline stays where it was */
-    job->launcher_since_ms = row->launcher_since_ms;
-    job->reserved_memory_kib = (uint64_t)row->reserved_memory_kib;
-    job->reserved_vcpus = (uint64_t)row->reserved_vcpus;
-    job->reserved_huge_kib = (uint64_t)row->reserved_huge_kib;
-    job->reserved_bandwidth = (uint64_t)row->reserved_bandwidth;
-}
-
-/* What the data plane had learned of it. */
-static void restore_move(struct job *job, const struct store_job *row)
-{
-    job->recovering = row->recovering;
-    job->recovery.tries = (unsigned)row->recovery_tries;
-    job->recovery.since_ms = row->recovery_since_ms;
-    job->recovery.until_ms = row->recovery_until_ms;
-    recovery_read_unsafe(job, row->recovery_unsafe);
-    job->stream.port = (unsigned)row->stream_port;
-    TEXT_SET(job->stream.remedy, row->remedy_text);
-    job->userpause.requested = row->paused_by_user;
-    job->userpause.ran_ms = row->ran_ms;
-    job->final.known = row->final_from[0] != '\0';
-    job->final.from = strcmp(row->final_from, "event") == 0 ? "event" : "target";
-    job->final.total_ms = (uint64_t)row->final_total_ms;
-    job->final.downtime_ms = (uint64_t)row->final_downtime_ms;
-    job->final.setup_ms = (uint64_t)row->final_setup_ms;
-    job->final.bytes = (uint64_t)row->final_bytes;
-    job->final.iterations = (uint64_t)row->final_iterations;
-    job->forecast.made = row->forecast_percent >= 0;
-    job->forecast.total_ms = row->forecast_total_ms;
-    job->forecast.low_ms = row->forecast_low_ms;
-    job->forecast.high_ms = row->forecast_high_ms;
-    job->forecast.downtime_ms = row->forecast_downtime_ms;
-    job->forecast.percent = job->forecast.made ? (int)row->forecast_percent : 0;
 }
 
 static bool add_mode(void *ctx, const struct store_mode *row)
 {
     struct job *job = ((struct loading *)ctx)->job;
     enum mode mode = mode_from_name(row->mode);
-    if (mode >= MODE_COUNT || job->n_modes >= JOB_MODES_MAX)
+    if (mode >= MODE_COUNT || job->history.n_modes >= JOB_MODES_MAX)
         return true;
-    job->modes[job->n_modes].mode = mode;
-    job->modes[job->n_modes].wall_ms = row->at_ms;
-    TEXT_SET(job->modes[job->n_modes].cause, row->cause);
-    job->n_modes++;
+    job->history.modes[job->history.n_modes].mode = mode;
+    job->history.modes[job->history.n_modes].wall_ms = row->at_ms;
+    TEXT_SET(job->history.modes[job->history.n_modes].cause, row->cause);
+    job->history.n_modes++;
     return true;
 }
 
 /* What was read as text when it was accepted is read again. */
 static bool restore_documents(struct job *job, const struct store_job *row, struct err *err)
 {
-    migration_config_thaw(row->config_json, &job->config);
-    if (row->monitor_json[0] != '\0')
-        job->monitor_json = strdup(row->monitor_json);
+    if (row->request.metadata_json[0] != '\0')
+        job->request.metadata_json = strdup(row->request.metadata_json);
+    if (row->request.volumes_json[0] != '\0')
+        job->request.volumes_json = strdup(row->request.volumes_json);
+    migration_config_thaw(row->call.config_json, &job->call.config);
+    if (row->monitor.json[0] != '\0')
+        job->monitor.json = strdup(row->monitor.json);
     admission_read_annotations(job);
     struct err what = {0};
-    return labels_parse(row->selector_json, "addedNodeSelector", &job->added_selector, &what) ||
+    return labels_parse(row->request.selector_json, "addedNodeSelector",
+                        &job->request.added_selector, &what) ||
            err_set(err, ERR_CORRUPT, "job %s in the store: %.200s", row->uid, what.text);
 }
 
@@ -308,10 +266,10 @@ static bool load_rejections(struct loading *loading, struct job *job)
     if (all->n == 0)
         return true;
     size_t bytes = offsetof(struct rejections, list) + all->n * sizeof all->list[0];
-    job->rejections = malloc(bytes);
-    if (job->rejections == NULL)
+    job->placement.rejections = malloc(bytes);
+    if (job->placement.rejections == NULL)
         return err_set(loading->err, ERR_NOMEM, "a migration job");
-    memcpy(job->rejections, all, bytes);
+    memcpy(job->placement.rejections, all, bytes);
     return true;
 }
 
@@ -339,14 +297,11 @@ static struct job *read_job(struct loading *loading, const struct store_job *row
     OWNED(job) job = job_new(loading->err);
     if (job == NULL)
         return NULL;
-    restore_text(job, row);
-    if (!restore_words(job, row)) {
+    if (!restore_fields(job, row) || !restore_by_hand(job, row)) {
         (void)err_set(loading->err, ERR_CORRUPT, "job %s in the store: phase '%s', outcome '%s'",
-                      row->uid, row->phase, row->outcome);
+                      row->uid, row->phase, row->result.outcome);
         return NULL;
     }
-    restore_numbers(job, row);
-    restore_move(job, row);
     if (!restore_documents(job, row, loading->err) || !read_records(loading, job))
         return NULL;
     return TAKE(job);
@@ -358,7 +313,7 @@ static bool add_job(void *ctx, const struct store_job *row)
     OWNED(job) job = read_job(loading, row);
     if (job == NULL)
         return false;
-    if (phase_is_final(job->phase) && job->remove_when_final)
+    if (phase_is_final(job->phase) && job->request.remove_when_final)
         return true; /* taken out of view by its owner */
     if (!phase_is_final(job->phase) && fleet_active_job(loading->fleet, job->guest_uuid) != NULL)
         return err_set(loading->err, ERR_CORRUPT,
@@ -434,7 +389,7 @@ static bool load_verdict_rows(struct store *store, struct fleet *f, struct err *
 {
     for (struct job *job = f->jobs; job != NULL; job = job->hh.next)
         if (phase_is_final(job->phase) &&
-            !verdict_rows_load(store, job->uid, &job->verdict_rows, err))
+            !verdict_rows_load(store, job->uid, &job->result.verdict_rows, err))
             return false;
     return true;
 }

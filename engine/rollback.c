@@ -35,7 +35,7 @@ static void refuse_answers(struct engine *e, const struct job *job)
         if (strcmp(answer->ref.uid, job->uid) == 0 && answer->err.code == ERR_NONE)
             (void)err_set(&answer->err, ERR_INTERNAL,
                           "internal error in migration %.100s: %.200s; nothing was changed",
-                          job->name, job->pending_reason);
+                          job->name, job->wait.reason);
     }
 }
 
@@ -53,7 +53,7 @@ static void add_frozen(struct engine *e, struct job *take_job, const char *why, 
     }
     fleet_add_job(e->fleet, job);
     if (job->frozen) {
-        if (job->launcher != LAUNCHER_NONE && job->target[0] != '\0')
+        if (job->placement.launcher != LAUNCHER_NONE && job->target[0] != '\0')
             ledger_restore(e->fleet, job);
         step_wait(job, PENDING_INTERNAL_ERROR, now, "internal error: %s", why);
         fleet_settle_job(e->fleet, job);
@@ -68,7 +68,7 @@ static void roll_back(struct engine *e, struct job *broken, struct moment now)
     struct err err = {0};
     struct job *stored = NULL;
     char why[JOB_REASON_MAX];
-    TEXT_SET(why, broken->pending_reason);
+    TEXT_SET(why, broken->wait.reason);
     atomic_fetch_add(&e->internal_errors, 1);
     LOG(ERROR, "internal_error", FIELD_TEXT(MIGRATION, broken->name),
         FIELD_TEXT(GUEST, broken->guest_name), FIELD_TEXT(TEXT, why));
@@ -92,8 +92,8 @@ void rollback_broken_jobs(struct engine *e, struct moment now)
 {
     while (e->fleet->broken != NULL) {
         struct job *broken = e->fleet->broken;
-        e->fleet->broken = broken->next_broken;
-        broken->next_broken = NULL;
+        e->fleet->broken = broken->links.next_broken;
+        broken->links.next_broken = NULL;
         roll_back(e, broken, now);
     }
 }

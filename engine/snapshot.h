@@ -16,6 +16,7 @@
 #include "engine/model/objects/drain_types.h"
 #include "engine/model/objects/object_kind.h"
 #include "engine/snapshot_guest.h"
+#include "engine/snapshot_job.h"
 #include "hypervisor/types.h"
 
 struct snapshot_node {
@@ -36,92 +37,6 @@ struct snapshot_node {
     unsigned running_vcpus, reserved_vcpus;
     char drain[SNAPSHOT_NAME_MAX]; /* that empties it, or empty */
     uint64_t resource_version;
-};
-
-struct snapshot_step {
-    enum phase phase;
-    int64_t at_ms; /* wall */
-};
-struct snapshot_observation { /* what was last seen of the guest on one side */
-    enum hv_presence presence;
-    int state, reason;
-    int64_t at_ms; /* wall, 0: never looked */
-};
-
-struct snapshot_job {
-    char uid[SNAPSHOT_UID_MAX], ns[HV_HOST_MAX], name[SNAPSHOT_NAME_MAX];
-    char guest_uuid[HV_UUID_MAX], guest_name[HV_NAME_MAX];
-    char source[HV_HOST_MAX], target[HV_HOST_MAX], wanted[HV_HOST_MAX];
-    char source_address[HV_TEXT_MAX], target_address[HV_TEXT_MAX]; /* for streams; "": libvirt's */
-    unsigned port_min, port_max; /* where the target lets streams in */
-    unsigned port;               /* where it listens, if Ferry chose that; 0: libvirt did */
-    char requester[SNAPSHOT_WHO_MAX];
-    enum phase phase;
-    enum mode mode;
-    enum abort_status abort_status;
-    char abort_requester[SNAPSHOT_WHO_MAX], abort_why[SNAPSHOT_REASON_MAX];
-    bool resolving, recovering, adopted, abort_asked;
-    enum outcome outcome;
-    enum guest_at guest_at;
-    enum priority priority;
-    enum pending pending;                     /* what it waits for */
-    int64_t waits_since_ms, waits_until_ms;   /* wall; until 0: no end */
-    int64_t waited_ms[PENDING_COUNT];         /* waits that are over */
-    char pending_reason[SNAPSHOT_REASON_MAX]; /* the same for people, empty when it does not */
-    char failure_reason[SNAPSHOT_REASON_MAX];
-    struct err error; /* of the migrate call; code NONE when it gave none */
-    int64_t created_ms, handed_off_ms, started_ms, ended_ms, delete_asked_ms; /* wall, 0: not yet */
-    int64_t epoch;
-    struct snapshot_step steps[PHASE_COUNT];
-    unsigned n_steps;
-    struct snapshot_observation source_observation, target_observation;
-    bool has_sample;
-    struct sample sample; /* newest */
-    int64_t eta_ms;       /* until it is over, -1: cannot say */
-    int64_t eta_low_ms, eta_high_ms;
-    char eta_note[160]; /* why its end moved later, the newest; "" it did not */
-    uint64_t resource_version;
-    const char *metadata_json; /* {"labels":{..},"annotations":{..}}; lives with the snapshot */
-    enum origin origin;
-    const char *decision; /* the monitor's newest, a literal; "" none */
-    char decision_text[SNAPSHOT_REASON_MAX];
-    int64_t decision_ms;
-    struct snapshot_mode {
-        enum mode mode;
-        int64_t at_ms; /* wall */
-        char cause[48];
-    } modes[8]; /* oldest first */
-    unsigned n_modes;
-    enum abort_cause abort_cause;
-    enum recovery recovery;
-    unsigned recovery_tries;
-    const char *recovery_path; /* a literal: between the nodes, as last probed; "" it was not */
-    int64_t recovery_since_ms, recovery_until_ms; /* wall */
-    char remedy[160];                             /* done about a stalled stream; "" nothing */
-    int64_t stopped_since_ms; /* wall: it stands still for the switch-over; 0: it does not */
-    struct job_budget budget;
-    const char *monitor; /* that watches, a literal */
-    bool paused_by_user;
-    int64_t ran_ms; /* how long it ran on the target although its user had paused it */
-    bool final_known;
-    const char *final_from; /* a literal: event, target */
-    uint64_t final_total_ms, final_downtime_ms, final_setup_ms, final_bytes, final_iterations;
-    uint64_t final_whole_bytes; /* of what had to move; 0: not known */
-    bool forecast_made;
-    int64_t forecast_total_ms, forecast_low_ms, forecast_high_ms, forecast_downtime_ms;
-    int forecast_percent;
-    char policy[SNAPSHOT_NAME_MAX]; /* applied at hand-off */
-    uint32_t flags, left_out;       /* what the hypervisor is told: engine/data/flags.h */
-    const char *config_json;        /* frozen configuration; NULL before hand-off */
-    const char *selector_json;      /* addedNodeSelector or NULL */
-    const char
-        *volumes_json;      /* disks that move along: engine/model/definition/volumes.h; or NULL */
-    enum launcher launcher; /* the target's */
-    int64_t launcher_since_ms;
-    char source_pod[SNAPSHOT_NAME_MAX], target_pod[SNAPSHOT_NAME_MAX];
-    char target_pod_uid[SNAPSHOT_UID_MAX];
-    const struct rejections *rejections; /* per node, or NULL; lives with the snapshot */
-    const struct verdict_rows *verdict;  /* NULL: not judged yet; lives with the snapshot */
 };
 
 struct snapshot_object { /* a document; texts live with the snapshot */

@@ -11,48 +11,8 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-/* One migration job. Key: uid. */
-struct store_job {
-    const char *uid, *ns, *name;
-    const char *guest_uuid, *guest_name;
-    const char *source_node, *target_node, *wanted_node; /* wanted: what the request named */
-    const char *phase, *mode;
-    const char *requester, *priority, *trigger;
-    const char *abort_status, *abort_requester, *abort_why;
-    const char *failure_reason, *outcome, *guest_at;
-    const char *metadata_json, *config_json; /* labels and annotations; frozen configuration */
-    const char *policy_name, *selector_json, *volumes_json; /* "": none */
-    const char *evacuates;                                  /* the node it leaves, if that is why */
-    const char *pending, *pending_reason; /* what it waits for; waits_since_ms: since when */
-    const char *launcher;
-    const char *monitor_json; /* the monitor's state, to go on from */
-    int64_t arrival;     /* number of its arrival: who came first, within one millisecond too */
-    int64_t requirement; /* hash of what a definition asked for, if that is why */
-    int64_t streak;      /* automatic ones that failed in a row, with this one */
-    int64_t waited_before_ms; /* for the same, in waits that were over */
-    int64_t waits_since_ms, launcher_since_ms;
-    int64_t reserved_memory_kib, reserved_vcpus, reserved_huge_kib, reserved_bandwidth;
-    bool resolving, recovering, adopted;
-    bool paused_by_user;           /* while it moved */
-    bool removed;                  /* its owner deleted it: not shown any more once final */
-    int64_t bandwidth_mibs, flags; /* as handed off */
-    int64_t epoch, resource_version;
-    int64_t created_ms, handed_off_ms, started_ms, ended_ms, delete_asked_ms;
-    int64_t error_hv_code, error_hv_domain; /* of the migrate call; 0 0 when it gave none */
-    const char *error_text;
-    const char *abort_cause;
-    const char *recovery; /* how far a broken post-copy was taken up again */
-    int64_t recovery_tries, recovery_since_ms, recovery_until_ms;
-    const char *recovery_unsafe; /* ways (recovery_way.def) after which a daemon ended, by spaces */
-    int64_t stream_port;         /* where the target listens for its memory; 0: not known */
-    const char *remedy_text;     /* what was done about a stalled stream */
-    int64_t ran_ms;         /* paused by its user, how long it ran on the target all the same */
-    const char *final_from; /* event | target; empty: the numbers below are not known */
-    int64_t final_total_ms, final_downtime_ms, final_setup_ms, final_bytes, final_iterations;
-    /* What was expected at hand-off; percent: the chance that it converges, -1: not said. */
-    int64_t forecast_total_ms, forecast_low_ms, forecast_high_ms, forecast_downtime_ms;
-    int64_t forecast_percent;
-};
+#include "store/job_row.h" /* struct store_job: one migration job */
+
 /* One step of a job's phase. Key: job, seq. */
 struct store_transition {
     const char *job_uid, *from, *to, *why;

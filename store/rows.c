@@ -14,83 +14,19 @@
 #define REAL(row, field) #field, COLUMN_REAL, offsetof(struct row, field), 0
 #define BOOL(row, field) #field, COLUMN_BOOL, offsetof(struct row, field), 0
 
+#define TYPE_TEXT(detail) COLUMN_TEXT
+#define TYPE_WORD(detail) COLUMN_TEXT
+#define TYPE_I64(detail) COLUMN_INT
+#define TYPE_U64(detail) COLUMN_INT
+#define TYPE_UINT(detail) COLUMN_INT
+#define TYPE_TIME(detail) COLUMN_INT
+#define TYPE_BOOL(detail) COLUMN_BOOL
+#define TYPE_HAND(as) TYPE_##as()
 static const struct column job_columns[] = {
-    {TEXT(store_job, uid)},
-    {TEXT(store_job, ns)},
-    {TEXT(store_job, name)},
-    {TEXT(store_job, guest_uuid)},
-    {TEXT(store_job, guest_name)},
-    {TEXT(store_job, source_node)},
-    {TEXT(store_job, target_node)},
-    {TEXT(store_job, wanted_node)},
-    {TEXT(store_job, phase)},
-    {TEXT(store_job, mode)},
-    {TEXT(store_job, requester)},
-    {TEXT(store_job, priority)},
-    {TEXT_AS(store_job, trigger, "triggered_by")},
-    {TEXT(store_job, abort_status)},
-    {TEXT(store_job, abort_requester)},
-    {TEXT(store_job, abort_why)},
-    {TEXT(store_job, failure_reason)},
-    {TEXT(store_job, outcome)},
-    {TEXT(store_job, guest_at)},
-    {TEXT(store_job, metadata_json)},
-    {TEXT(store_job, config_json)},
-    {TEXT(store_job, policy_name)},
-    {TEXT(store_job, selector_json)},
-    {TEXT(store_job, volumes_json)},
-    {TEXT(store_job, evacuates)},
-    {TEXT(store_job, pending)},
-    {TEXT(store_job, pending_reason)},
-    {TEXT(store_job, launcher)},
-    {TEXT(store_job, monitor_json)},
-    {INT(store_job, arrival)},
-    {INT(store_job, requirement)},
-    {INT(store_job, streak)},
-    {INT(store_job, waited_before_ms)},
-    {INT(store_job, waits_since_ms)},
-    {INT(store_job, launcher_since_ms)},
-    {INT(store_job, reserved_memory_kib)},
-    {INT(store_job, reserved_vcpus)},
-    {INT(store_job, reserved_huge_kib)},
-    {INT(store_job, reserved_bandwidth)},
-    {BOOL(store_job, resolving)},
-    {BOOL(store_job, recovering)},
-    {BOOL(store_job, adopted)},
-    {BOOL(store_job, removed)},
-    {INT(store_job, bandwidth_mibs)},
-    {INT(store_job, flags)},
-    {INT(store_job, epoch)},
-    {INT(store_job, resource_version)},
-    {INT(store_job, created_ms)},
-    {INT(store_job, handed_off_ms)},
-    {INT(store_job, started_ms)},
-    {INT(store_job, ended_ms)},
-    {INT(store_job, delete_asked_ms)},
-    {INT(store_job, error_hv_code)},
-    {INT(store_job, error_hv_domain)},
-    {TEXT(store_job, error_text)},
-    {TEXT(store_job, abort_cause)},
-    {TEXT(store_job, recovery)},
-    {INT(store_job, recovery_tries)},
-    {INT(store_job, recovery_since_ms)},
-    {INT(store_job, recovery_until_ms)},
-    {TEXT(store_job, recovery_unsafe)},
-    {INT(store_job, stream_port)},
-    {TEXT(store_job, remedy_text)},
-    {BOOL(store_job, paused_by_user)},
-    {INT(store_job, ran_ms)},
-    {TEXT(store_job, final_from)},
-    {INT(store_job, final_total_ms)},
-    {INT(store_job, final_downtime_ms)},
-    {INT(store_job, final_setup_ms)},
-    {INT(store_job, final_bytes)},
-    {INT(store_job, final_iterations)},
-    {INT(store_job, forecast_total_ms)},
-    {INT(store_job, forecast_low_ms)},
-    {INT(store_job, forecast_high_ms)},
-    {INT(store_job, forecast_downtime_ms)},
-    {INT(store_job, forecast_percent)},
+#define JOB_FIELD(at, kind, detail, member, column, ...) \
+    {column, TYPE_##kind(detail), offsetof(struct store_job, at member), 0},
+#include "store/job_fields.def"
+#undef JOB_FIELD
 };
 static const struct column transition_columns[] = {
     {TEXT(store_transition, job_uid)},
@@ -235,6 +171,14 @@ static const struct column monitor_input_columns[] = {
     {INT(store_monitor_input, disk_bytes)},
 };
 
+#undef TYPE_TEXT
+#undef TYPE_WORD
+#undef TYPE_I64
+#undef TYPE_U64
+#undef TYPE_UINT
+#undef TYPE_TIME
+#undef TYPE_BOOL
+#undef TYPE_HAND
 #undef TEXT_AS
 #undef TEXT
 #undef BYTES

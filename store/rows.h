@@ -1,5 +1,5 @@
 /* rows.h - the row types of store.h as tables of columns, so that putting and reading any of
- * them is one piece of code and a new column is one line (here) plus a step (schema.c).
+ * them is one piece of code and a new column is one line (here) plus a step (schema.def).
  * Private to the SQLite implementation.
  */
 #ifndef STORE_ROWS_H

@@ -15,7 +15,12 @@
 
 #include "store/store.h"
 
-enum { STORE_SCHEMA_VERSION = 8 };
+enum {
+    STORE_SCHEMA_VERSION = 0
+#define SCHEMA_STEP(objects, samples) +1
+#include "store/schema.def"
+#undef SCHEMA_STEP
+};
 
 /* dir is made if it is missing. NULL dir: everything in memory (tests, simulation). */
 struct store *store_sqlite_open(const char *dir, struct err *err);

@@ -41,7 +41,7 @@ static void sample(struct core_world *w, uint64_t bytes)
     struct input input = {.kind = INPUT_SAMPLE};
     struct sample *one = &input.of.sample;
     TEXT_SET(one->job_uid, w->job);
-    one->seq = job->next_sample_seq;
+    one->seq = job->monitor.next_sample_seq;
     one->mono_ms = w->now.mono_ms;
     one->wall_ms = w->now.wall_ms;
     one->bandwidth_bps = 10 * MIB;
@@ -82,7 +82,7 @@ void core_stall_until(struct core_world *w, enum hv_call call, unsigned n, int64
     for (int64_t i = 0; core_orders(w, call) < n; i += SAMPLE_MS) {
         if (i >= limit_ms)
             fail_msg("%u orders %s after %lld ms, not %u; waits for '%s'", core_orders(w, call),
-                     hv_call_name(call), (long long)limit_ms, n, core_job(w)->pending_reason);
+                     hv_call_name(call), (long long)limit_ms, n, core_job(w)->wait.reason);
         core_stall(w, SAMPLE_MS);
     }
 }

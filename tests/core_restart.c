@@ -46,7 +46,7 @@ static void load(struct core_world *w, struct store *store)
     if (!persist_load(store, w->fleet, &err))
         fail_msg("%s", err.text);
     struct job *job, *next;
-    HASH_ITER(hh_guest, w->fleet->active, job, next)
+    HASH_ITER(links.hh_guest, w->fleet->active, job, next)
     reconcile_restore(w->fleet, job, w->now, &w->fx);
 }
 

@@ -317,9 +317,9 @@ void core_expect(struct core_world *w, enum phase phase, enum outcome outcome, e
 {
     struct job *job = core_job(w);
     assert_string_equal(phase_name(job->phase), phase_name(phase));
-    assert_string_equal(outcome_name(job->outcome), outcome_name(outcome));
+    assert_string_equal(outcome_name(job->result.outcome), outcome_name(outcome));
     if (phase_is_final(phase))
-        assert_string_equal(guest_at_name(job->guest_at), guest_at_name(at));
+        assert_string_equal(guest_at_name(job->resolution.guest_at), guest_at_name(at));
 }
 
 /* Up to a migration whose memory moves. */
@@ -512,19 +512,19 @@ void core_phase(struct core_world *w, const char *guest, enum phase phase)
     const struct job *job = core_job_of(w, guest);
     if (job->phase != phase)
         fail_msg("%s is %s, not %s: waits for %s '%s', failed '%s'", guest, phase_name(job->phase),
-                 phase_name(phase), pending_name(job->pending), job->pending_reason,
-                 job->failure_reason);
+                 phase_name(phase), pending_name(job->wait.pending), job->wait.reason,
+                 job->result.failure_reason);
 }
 
 void core_waits(struct core_world *w, const char *guest, enum pending pending)
 {
     const struct job *job = core_job_of(w, guest);
-    if (job->pending != pending)
+    if (job->wait.pending != pending)
         fail_msg("%s (%s) waits for '%s' (%s), not for '%s'", guest, phase_name(job->phase),
-                 pending_name(job->pending), job->pending_reason, pending_name(pending));
-    assert_true(job->waits_since_ms > 0 && job->waits_since_ms <= w->now.wall_ms);
-    assert_true(job->waits_until_ms > w->now.wall_ms);
-    assert_true(job->pending_reason[0] != '\0');
+                 pending_name(job->wait.pending), job->wait.reason, pending_name(pending));
+    assert_true(job->wait.since_ms > 0 && job->wait.since_ms <= w->now.wall_ms);
+    assert_true(job->wait.until_ms > w->now.wall_ms);
+    assert_true(job->wait.reason[0] != '\0');
 }
 
 void core_abort_asked(struct core_world *w, const char *guest)
@@ -591,5 +591,5 @@ void core_clean(struct core_world *w)
         assert_int_equal(node->inbound + node->outbound, 0);
     }
     for (const struct job *job = w->fleet->jobs; job != NULL; job = job->hh.next)
-        assert_false(job->reserved);
+        assert_false(job->placement.reserved);
 }

@@ -11,14 +11,14 @@ TESTS_store := store* query* retention
 TESTS_hypervisor := hv* libvirt* hostd* definition
 TESTS_simulator := sim sim_* contract_sim
 TESTS_collector := collector* qemu_log recorder
-TESTS_model := labels ledger migratable migration_config host_requirements object_kind paths persist phase \
+TESTS_model := job_fields labels ledger migratable migration_config host_requirements object_kind paths persist phase \
 	policy publish* pending_change settings
 TESTS_control := admission backoff control objects effects limits marks pending prepare* queue_order quota \
 	reconcile transitions wakes
 TESTS_placement := check placement*
 # Admission is a fake in drain (test_drain_jobs.c): nothing there may need the real one.
 TESTS_drain := drain* evacuation eviction
-TESTS_data := flags outcome ownership restart userpause volumes
+TESTS_data := flags orders outcome ownership restart userpause volumes
 TESTS_monitor := eta forecast remedy* monitor*
 TESTS_recovery := recovery*
 TESTS_analyzer := cause incident judge misleading postmortem read read_* recorded ruleset verdict_*

@@ -175,6 +175,42 @@ static void orders(FILE *out)
 #undef INTENT
 }
 
+enum job_object {
+#define JOB_OBJECT(id, path) JOB_OBJECT_##id,
+#include "exporter/api/job_objects.def"
+#undef JOB_OBJECT
+    JOB_OBJECT_COUNT,
+    JOB_OBJECT__ = JOB_OBJECT_COUNT /* not shown */
+};
+
+static void job_fields(FILE *out)
+{
+    static const char *const paths[] = {
+#define JOB_OBJECT(id, path) path,
+#include "exporter/api/job_objects.def"
+#undef JOB_OBJECT
+    };
+    static const struct {
+        const char *column, *key, *help;
+        enum job_object object;
+    } fields[] = {
+#define JOB_FIELD(at, kind, detail, member, column, api, object, key, help) \
+    {column, key, help, JOB_OBJECT_##object},
+#include "store/job_fields.def"
+#undef JOB_FIELD
+    };
+    head(out, "Columns of a migration",
+         "Of table `jobs` (`ferry query`), and where a VirtualMachineInstanceMigration shows the "
+         "same.",
+         "column | shown as | meaning");
+    for (size_t i = 0; i < COUNT(fields); i++) {
+        fprintf(out, "| `%s` | ", fields[i].column);
+        if (fields[i].object != JOB_OBJECT__)
+            fprintf(out, "`%s.%s` ", paths[fields[i].object], fields[i].key);
+        fprintf(out, "| %s |\n", fields[i].help);
+    }
+}
+
 static void forecasts(FILE *out)
 {
     head(out, "Forecasts", "How a migration is expected to end: `ferry check`.", "end | meaning");
@@ -429,6 +465,7 @@ static void vocabulary_page(FILE *out)
     documents(out);
     monitor(out);
     orders(out);
+    job_fields(out);
     forecasts(out);
     flags(out);
     ownership(out);

@@ -209,37 +209,38 @@ static size_t count_disks(const char *volumes_json)
 static bool see_job(void *ctx, const struct store_job *row)
 {
     struct gathering *g = ctx;
-    bool asked = row->abort_requester[0] != '\0';
-    fact(g, "outcome", row->outcome);
-    fact(g, "guest", row->guest_at);
-    fact_bool(g, "handed_off", row->handed_off_ms != 0);
+    bool asked = row->abort.requester[0] != '\0';
+    fact(g, "outcome", row->result.outcome);
+    fact(g, "guest", row->resolution.guest_at);
+    fact_bool(g, "handed_off", row->times.handed_off_ms != 0);
     fact(g, "mode", row->mode);
     fact_bool(g, "abort_requested", asked);
-    fact(g, "abort_by", row->abort_requester);
-    fact(g, "abort_cause", row->abort_cause);
-    fact(g, "abort_status", row->abort_status);
+    fact(g, "abort_by", row->abort.requester);
+    fact(g, "abort_cause", row->abort.cause);
+    fact(g, "abort_status", row->abort.status);
     fact_bool(g, "adopted", row->adopted);
     fact_bool(g, "named_source",
-              row->wanted_node[0] != '\0' && strcmp(row->wanted_node, row->source_node) == 0);
-    if (row->error_hv_code != 0) {
-        fact_number(g, "error_code", row->error_hv_code);
-        fact_number(g, "error_domain", row->error_hv_domain);
+              row->request.wanted[0] != '\0' && strcmp(row->request.wanted, row->source) == 0);
+    if (row->result.error_hv_code != 0) {
+        fact_number(g, "error_code", row->result.error_hv_code);
+        fact_number(g, "error_domain", row->result.error_hv_domain);
     }
-    fact(g, "recovery", row->recovery);
-    if (row->recovery_tries > 0)
-        fact_number(g, "recovery_tries", row->recovery_tries);
-    own_text(g, "remedy", row->remedy_text);
-    fact(g, "pending", row->pending);
-    own_text(g, "failure_reason", row->failure_reason);
-    if (row->volumes_json[0] != '\0')
-        fact_number(g, "disks", (int64_t)count_disks(row->volumes_json));
-    int64_t waited_until_ms = row->handed_off_ms != 0 ? row->handed_off_ms : row->ended_ms;
-    if (waited_until_ms > row->created_ms)
-        fact_number(g, "waited_ms", waited_until_ms - row->created_ms);
-    int64_t end_ms = g->job->answered_ms != 0 ? g->job->answered_ms : row->ended_ms;
-    if (row->started_ms != 0 && end_ms > row->started_ms)
-        fact_number(g, "elapsed_ms", end_ms - row->started_ms);
-    call_message(g, "migrate", row->source_node, row->error_text, g->job->answered_ms);
+    fact(g, "recovery", row->recovery.state);
+    if (row->recovery.tries > 0)
+        fact_number(g, "recovery_tries", row->recovery.tries);
+    own_text(g, "remedy", row->stream.remedy);
+    fact(g, "pending", row->wait.pending);
+    own_text(g, "failure_reason", row->result.failure_reason);
+    if (row->request.volumes_json[0] != '\0')
+        fact_number(g, "disks", (int64_t)count_disks(row->request.volumes_json));
+    int64_t waited_until_ms =
+        row->times.handed_off_ms != 0 ? row->times.handed_off_ms : row->times.ended_ms;
+    if (waited_until_ms > row->times.created_ms)
+        fact_number(g, "waited_ms", waited_until_ms - row->times.created_ms);
+    int64_t end_ms = g->job->answered_ms != 0 ? g->job->answered_ms : row->times.ended_ms;
+    if (row->times.started_ms != 0 && end_ms > row->times.started_ms)
+        fact_number(g, "elapsed_ms", end_ms - row->times.started_ms);
+    call_message(g, "migrate", row->source, row->result.error_text, g->job->answered_ms);
     return true;
 }
 
@@ -304,19 +305,19 @@ static bool take_job(void *ctx, const struct store_job *row)
     TEXT_SET(job->ns, row->ns);
     TEXT_SET(job->name, row->name);
     TEXT_SET(job->guest, row->guest_name);
-    TEXT_SET(job->source, row->source_node);
-    TEXT_SET(job->target, row->target_node);
-    enum outcome outcome = outcome_from_name(row->outcome);
-    enum guest_at guest_at = guest_at_from_name(row->guest_at);
+    TEXT_SET(job->source, row->source);
+    TEXT_SET(job->target, row->target);
+    enum outcome outcome = outcome_from_name(row->result.outcome);
+    enum guest_at guest_at = guest_at_from_name(row->resolution.guest_at);
     job->outcome = outcome < OUTCOME_COUNT ? outcome : OUTCOME_NONE;
     job->guest_at = guest_at < GUEST_AT_COUNT ? guest_at : GUEST_AT_UNKNOWN;
-    job->handed_off = row->handed_off_ms != 0;
-    job->has_error = row->error_hv_code != 0 || row->error_text[0] != '\0';
-    job->recovered = row->recovery_tries > 0;
-    job->created_ms = row->created_ms;
-    job->handed_off_ms = row->handed_off_ms;
-    job->started_ms = row->started_ms;
-    job->ended_ms = row->ended_ms;
+    job->handed_off = row->times.handed_off_ms != 0;
+    job->has_error = row->result.error_hv_code != 0 || row->result.error_text[0] != '\0';
+    job->recovered = row->recovery.tries > 0;
+    job->created_ms = row->times.created_ms;
+    job->handed_off_ms = row->times.handed_off_ms;
+    job->started_ms = row->times.started_ms;
+    job->ended_ms = row->times.ended_ms;
     return true;
 }
 

@@ -113,9 +113,9 @@ void pm_after(const struct postmortem *pm, int64_t at_ms, char *out)
 
 static enum pm_side side_of(const struct archive *a, const char *node)
 {
-    if (node[0] != '\0' && strcmp(node, a->job.source_node) == 0)
+    if (node[0] != '\0' && strcmp(node, a->job.source) == 0)
         return PM_SOURCE;
-    return node[0] != '\0' && strcmp(node, a->job.target_node) == 0 ? PM_TARGET : PM_FERRY;
+    return node[0] != '\0' && strcmp(node, a->job.target) == 0 ? PM_TARGET : PM_FERRY;
 }
 
 static enum pm_side side_named(const char *name)
@@ -299,21 +299,21 @@ static void fact_final(struct postmortem *pm)
     const struct store_job *job = &pm->archive->job;
     char total[PM_NUMBER_MAX], down[PM_NUMBER_MAX], sent[PM_NUMBER_MAX], low[PM_NUMBER_MAX],
         high[PM_NUMBER_MAX];
-    if (job->final_from[0] != '\0') {
-        pm_duration(job->final_total_ms, total);
-        pm_duration(job->final_downtime_ms, down);
-        pm_bytes(job->final_bytes, sent);
+    if (job->final.from[0] != '\0') {
+        pm_duration(job->final.total_ms, total);
+        pm_duration(job->final.downtime_ms, down);
+        pm_bytes(job->final.bytes, sent);
         fact(pm, "Transferred", "%s in %s, %" PRId64 " iterations", sent, total,
-             job->final_iterations);
+             job->final.iterations);
         fact(pm, "Downtime", "%s", down);
     }
-    if (job->forecast_percent < 0)
+    if (job->forecast.percent < 0)
         return;
-    pm_duration(job->forecast_total_ms, total);
-    pm_duration(job->forecast_low_ms, low);
-    pm_duration(job->forecast_high_ms, high);
+    pm_duration(job->forecast.total_ms, total);
+    pm_duration(job->forecast.low_ms, low);
+    pm_duration(job->forecast.high_ms, high);
     fact(pm, "Forecast", "%s (%s to %s), converges with a probability of %" PRId64 " %%", total,
-         low, high, job->forecast_percent);
+         low, high, job->forecast.percent);
 }
 
 static void add_facts(struct postmortem *pm)
@@ -321,27 +321,28 @@ static void add_facts(struct postmortem *pm)
     const struct store_job *job = &pm->archive->job;
     char took[PM_NUMBER_MAX];
     fact(pm, "Guest", "%s/%s (%s)", job->ns, job->guest_name, job->guest_uuid);
-    fact(pm, "From", "%s", job->source_node);
-    fact(pm, "To", "%s", job->target_node[0] != '\0' ? job->target_node : "none chosen");
-    fact(pm, "Outcome", "%s", job->outcome[0] != '\0' ? job->outcome : "in progress");
-    fact(pm, "Guest is", "%s", job->guest_at);
+    fact(pm, "From", "%s", job->source);
+    fact(pm, "To", "%s", job->target[0] != '\0' ? job->target : "none chosen");
+    fact(pm, "Outcome", "%s", job->result.outcome[0] != '\0' ? job->result.outcome : "in progress");
+    fact(pm, "Guest is", "%s", job->resolution.guest_at);
     fact(pm, "Mode", "%s", job->mode);
-    fact(pm, "Reason", "%s", job->failure_reason);
-    fact(pm, "Requested by", "%s%s%s", job->requester, job->trigger[0] != '\0' ? ", " : "",
-         job->trigger);
-    if (job->abort_requester[0] != '\0' && strstr(job->failure_reason, job->abort_why) == NULL)
-        fact(pm, "Aborted by", "%s: %s", job->abort_requester, job->abort_why);
-    fact(pm, "Policy", "%s", job->policy_name);
-    fact_time(pm, "Accepted", job->created_ms);
-    fact_time(pm, "Handed off", job->handed_off_ms);
-    fact_time(pm, "Ended", job->ended_ms);
-    if (job->ended_ms > 0 && job->handed_off_ms > 0) {
-        pm_duration(job->ended_ms - job->handed_off_ms, took);
+    fact(pm, "Reason", "%s", job->result.failure_reason);
+    fact(pm, "Requested by", "%s%s%s", job->request.requester,
+         job->request.origin[0] != '\0' ? ", " : "", job->request.origin);
+    if (job->abort.requester[0] != '\0' &&
+        strstr(job->result.failure_reason, job->abort.why) == NULL)
+        fact(pm, "Aborted by", "%s: %s", job->abort.requester, job->abort.why);
+    fact(pm, "Policy", "%s", job->request.policy);
+    fact_time(pm, "Accepted", job->times.created_ms);
+    fact_time(pm, "Handed off", job->times.handed_off_ms);
+    fact_time(pm, "Ended", job->times.ended_ms);
+    if (job->times.ended_ms > 0 && job->times.handed_off_ms > 0) {
+        pm_duration(job->times.ended_ms - job->times.handed_off_ms, took);
         fact(pm, "Duration", "%s from hand-off to the end", took);
     }
     fact_final(pm);
-    fact(pm, "Remedy", "%s", job->remedy_text);
-    fact(pm, "Recovery", "%s", job->recovery);
+    fact(pm, "Remedy", "%s", job->stream.remedy);
+    fact(pm, "Recovery", "%s", job->recovery.state);
     fact(pm, "Identity", "%s", job->uid);
 }
 
@@ -351,7 +352,7 @@ static void add_settings(struct postmortem *pm)
     struct err ignored = {0};
     migration_config_default(&plain);
     OWNED(json_object) usual = migration_config_json(&plain);
-    const char *text = pm->archive->job.config_json;
+    const char *text = pm->archive->job.call.config_json;
     OWNED(json_object)
     frozen = text[0] != '\0' ? json_parse(text, strlen(text), "configuration", &ignored) : NULL;
     for (enum setting s = 0; s < SETTING_COUNT && frozen != NULL; s++) {
@@ -377,7 +378,7 @@ struct postmortem *postmortem_new(const struct archive *archive, struct err *err
     }
     const struct store_job *job = &archive->job;
     pm->archive = archive;
-    pm->zero_ms = job->handed_off_ms > 0 ? job->handed_off_ms : job->created_ms;
+    pm->zero_ms = job->times.handed_off_ms > 0 ? job->times.handed_off_ms : job->times.created_ms;
     add_phases(pm);
     add_intents(pm);
     add_observations(pm);

@@ -41,7 +41,7 @@ static const struct store_decision *abort_decision(const struct archive *a)
 static bool is_on(const struct archive *a, enum setting setting)
 {
     struct err ignored = {0};
-    const char *text = a->job.config_json;
+    const char *text = a->job.call.config_json;
     OWNED(json_object) config = json_parse(text, strlen(text), "configuration", &ignored);
     return config != NULL && json_object_get_boolean(json_at(config, setting_name(setting))) != 0;
 }
@@ -141,8 +141,9 @@ bool pm_add_helps(struct postmortem *pm, struct err *err)
 {
     const struct archive *a = pm->archive;
     const struct store_decision *end = abort_decision(a);
-    bool failed = a->job.outcome[0] != '\0' && strcmp(a->job.outcome, "succeeded") != 0;
-    if (!failed || end == NULL || a->job.config_json[0] == '\0')
+    bool failed =
+        a->job.result.outcome[0] != '\0' && strcmp(a->job.result.outcome, "succeeded") != 0;
+    if (!failed || end == NULL || a->job.call.config_json[0] == '\0')
         return true; /* no decision of the monitor ended it: another policy would not have helped */
     if (a->monitor_inputs.n > 0 && (!try_policies(pm, end, err) || !try_downtime(pm, end, err)))
         return false;

@@ -118,12 +118,12 @@ static void verdict(struct buf *out, const struct archive *a)
 {
     const struct store_verdict *v = &a->verdict;
     const struct store_job *job = &a->job;
-    bool good = strcmp(job->outcome, "succeeded") == 0;
+    bool good = strcmp(job->result.outcome, "succeeded") == 0;
     buf_addf(out, "<div class=\"card %s\"><b>",
-             job->outcome[0] == '\0' ? ""
-             : good                  ? "good"
-                                     : "bad");
-    pm_html_text(out, job->outcome[0] == '\0' ? "under way" : job->outcome);
+             job->result.outcome[0] == '\0' ? ""
+             : good                         ? "good"
+                                            : "bad");
+    pm_html_text(out, job->result.outcome[0] == '\0' ? "under way" : job->result.outcome);
     if (a->has_verdict && strcmp(v->cause, "none") != 0 && v->cause[0] != '\0') {
         buf_add(out, ": ");
         pm_html_text(out, v->cause);
@@ -133,9 +133,9 @@ static void verdict(struct buf *out, const struct archive *a)
         buf_addf(out, " <span class=\"dim\">%s plane, confidence %" PRId64 " %%</span>", v->plane,
                  v->confidence_percent);
     }
-    if (job->failure_reason[0] != '\0') {
+    if (job->result.failure_reason[0] != '\0') {
         buf_add(out, "<p>");
-        pm_html_text(out, job->failure_reason);
+        pm_html_text(out, job->result.failure_reason);
         buf_add(out, "</p>");
     }
     if (a->has_verdict && v->action[0] != '\0') {
@@ -143,7 +143,7 @@ static void verdict(struct buf *out, const struct archive *a)
         pm_html_text(out, v->action);
         buf_add(out, "</p>");
     }
-    if (!a->has_verdict && job->outcome[0] != '\0')
+    if (!a->has_verdict && job->result.outcome[0] != '\0')
         buf_add(out, "<p class=\"dim\">No verdict yet.</p>");
     buf_add(out, "</div>\n");
     if (!a->has_verdict)
@@ -293,7 +293,7 @@ static void rejections(struct buf *out, const struct archive *a)
 
 static void settings(struct buf *out, const struct postmortem *pm)
 {
-    bool frozen = pm->archive->job.config_json[0] != '\0';
+    bool frozen = pm->archive->job.call.config_json[0] != '\0';
     buf_add(out, "<h2>Effective policy</h2>\n");
     if (pm->n_settings > 0)
         facts(out, pm->settings, pm->n_settings);
@@ -313,9 +313,9 @@ void pm_render_html(const struct postmortem *pm, struct buf *out)
     buf_addf(out, "</title>\n<style>\n%s</style></head><body>\n<h1>", style);
     pm_html_text(out, job->guest_name);
     buf_add(out, ": ");
-    pm_html_text(out, job->source_node);
+    pm_html_text(out, job->source);
     buf_add(out, " → ");
-    pm_html_text(out, job->target_node[0] != '\0' ? job->target_node : "?");
+    pm_html_text(out, job->target[0] != '\0' ? job->target : "?");
     buf_add(out, "</h1>\n<p class=\"dim\">Post-mortem of migration ");
     pm_html_text(out, job->ns);
     buf_add(out, "/");

@@ -149,9 +149,9 @@ struct json_object *pm_json(const struct postmortem *pm)
     json_add_text(page, "namespace", job->ns);
     json_add_text(page, "name", job->name);
     json_add_text(page, "guest", job->guest_name);
-    json_add_text(page, "source", job->source_node);
-    json_add_text(page, "target", job->target_node);
-    json_add_text(page, "outcome", job->outcome);
+    json_add_text(page, "source", job->source);
+    json_add_text(page, "target", job->target);
+    json_add_text(page, "outcome", job->result.outcome);
     json_add_i64(page, "zeroMs", pm->zero_ms);
     add_facts(page, "facts", pm->facts, pm->n_facts);
     add_verdict(page, a);
@@ -161,9 +161,10 @@ struct json_object *pm_json(const struct postmortem *pm)
     add_steps(page, pm);
     add_decisions(page, a);
     add_facts(page, "policy", pm->settings, pm->n_settings);
-    if (job->config_json[0] != '\0')
+    if (job->call.config_json[0] != '\0')
         json_add(page, "configuration",
-                 json_parse(job->config_json, strlen(job->config_json), "configuration", &ignored));
+                 json_parse(job->call.config_json, strlen(job->call.config_json), "configuration",
+                            &ignored));
     add_timeline(page, pm);
     add_plot(page, a);
     return page;

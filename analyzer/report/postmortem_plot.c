@@ -53,9 +53,10 @@ bool pm_points(const struct archive *archive, size_t columns, struct pm_points *
         return false;
     const struct store_sample *first = archive->samples.rows;
     const struct store_sample *last = &archive->samples.rows[archive->samples.n - 1];
-    out->from_ms = job->handed_off_ms > 0 && job->handed_off_ms < first->at_ms ? job->handed_off_ms
-                                                                               : first->at_ms;
-    out->to_ms = job->ended_ms > last->at_ms ? job->ended_ms : last->at_ms;
+    out->from_ms = job->times.handed_off_ms > 0 && job->times.handed_off_ms < first->at_ms
+                       ? job->times.handed_off_ms
+                       : first->at_ms;
+    out->to_ms = job->times.ended_ms > last->at_ms ? job->times.ended_ms : last->at_ms;
     if (out->to_ms <= out->from_ms)
         return false;
     columns = columns < PM_POINTS_MAX ? columns : PM_POINTS_MAX;
@@ -271,7 +272,7 @@ static void add_phases(struct buf *out, const struct archive *a, const struct pm
     for (size_t i = 0; i + 1 < a->transitions.n; i++)
         add_phase(out, p, a->transitions.rows[i].to, a->transitions.rows[i].at_ms,
                   a->transitions.rows[i + 1].at_ms, i);
-    if (a->transitions.n > 0 && a->job.ended_ms == 0)
+    if (a->transitions.n > 0 && a->job.times.ended_ms == 0)
         add_phase(out, p, a->transitions.rows[a->transitions.n - 1].to,
                   a->transitions.rows[a->transitions.n - 1].at_ms, p->to_ms, a->transitions.n);
 }

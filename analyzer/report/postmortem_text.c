@@ -85,7 +85,7 @@ static void verdict(const struct writer *writer, const struct postmortem *pm)
     heading(writer, "Verdict");
     if (!a->has_verdict) {
         item(writer,
-             a->job.outcome[0] == '\0' ? "The migration has not ended." : "No verdict yet.");
+             a->job.result.outcome[0] == '\0' ? "The migration has not ended." : "No verdict yet.");
         return;
     }
     table(writer, "what | verdict");
@@ -222,7 +222,7 @@ static void settings(const struct writer *writer, const struct postmortem *pm)
 {
     heading(writer, "Effective policy");
     if (pm->n_settings == 0) {
-        item(writer, pm->archive->job.config_json[0] == '\0'
+        item(writer, pm->archive->job.call.config_json[0] == '\0'
                          ? "Not handed off: no policy is frozen."
                          : "All settings have their defaults.");
         return;

@@ -28,7 +28,7 @@ bool replay_policy(const struct archive *archive, struct json_object *spec,
     static const char *const ignored[] = {"selectors", NULL};
     struct migration_config config;
     uint64_t set = 0;
-    migration_config_thaw(archive->job.config_json, &config);
+    migration_config_thaw(archive->job.call.config_json, &config);
     if (!migration_config_read(spec, true, ignored, &config, &set, err))
         return false;
     bool says_postcopy = (set & (UINT64_C(1) << SETTING_post_copy)) != 0;
@@ -345,7 +345,7 @@ bool replay_run(const struct archive *archive, const struct replay_question *que
     if (question->has_config)
         run->config = question->config;
     else
-        migration_config_thaw(archive->job.config_json, &run->config);
+        migration_config_thaw(archive->job.call.config_json, &run->config);
     bool done =
         archive->monitor_inputs.n > 0 && !archive->is_cut
             ? follow(run)

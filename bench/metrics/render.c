@@ -145,17 +145,17 @@ static void fill_jobs(struct fleet_view *view)
         TEXT_SET(job->ns, "production");
         job->phase = PHASE_RUNNING;
         job->mode = MODE_PRECOPY;
-        job->started_ms = view->snapshot.wall_ms - (int64_t)i * 137;
-        job->has_sample = true;
-        job->eta_ms = 12345;
-        job->monitor = "stall";
-        job->sample.bandwidth_bps = 117964800;
-        job->sample.stats = (struct hv_job_stats){.data_total = 17179869184,
-                                                  .data_processed = 5368709120 + i * 4096,
-                                                  .data_remaining = 11811160064 - i * 4096,
-                                                  .memory_iteration = 3,
-                                                  .memory_dirty_rate = 2500,
-                                                  .memory_page_size = 4096};
+        job->times.started_ms = view->snapshot.wall_ms - (int64_t)i * 137;
+        job->progress.has_sample = true;
+        job->progress.eta_ms = 12345;
+        job->monitor.name = "stall";
+        job->progress.sample.bandwidth_bps = 117964800;
+        job->progress.sample.stats = (struct hv_job_stats){.data_total = 17179869184,
+                                                           .data_processed = 5368709120 + i * 4096,
+                                                           .data_remaining = 11811160064 - i * 4096,
+                                                           .memory_iteration = 3,
+                                                           .memory_dirty_rate = 2500,
+                                                           .memory_page_size = 4096};
     }
 }
 

@@ -68,8 +68,8 @@ static bool check_words(const struct migration_request *request, struct job *job
         return err_set(err, ERR_UNPROCESSABLE, "vmiName is missing");
     if (request->priority[0] == '\0')
         return true; /* a human's, as the job is made */
-    job->priority = priority_from_name(request->priority);
-    if (job->priority < PRIORITY_COUNT)
+    job->request.priority = priority_from_name(request->priority);
+    if (job->request.priority < PRIORITY_COUNT)
         return true;
     return err_set(err, ERR_UNPROCESSABLE,
                    "spec.priority: there is no class '%s'; there is: system-critical, "
@@ -97,7 +97,7 @@ static bool check_whole(struct fleet *f, const struct guest *guest, struct err *
     const struct hv_observation observation = {
         .presence = HV_PRESENT, .state = guest->owner->state, .reason = guest->owner->reason};
     enum ownership_side side = ownership_side(&observation);
-    if (newest == NULL || newest->outcome != OUTCOME_IRRECOVERABLE ||
+    if (newest == NULL || newest->result.outcome != OUTCOME_IRRECOVERABLE ||
         (side != SIDE_POSTCOPY && side != SIDE_POSTCOPY_FAILED))
         return true;
     char state[HV_TEXT_MAX];
@@ -183,34 +183,34 @@ static bool copy_texts(const struct migration_request *request, const struct vol
                        struct job *job, struct err *err)
 {
     if (request->metadata_json != NULL) {
-        job->metadata_json = strdup(request->metadata_json);
-        if (job->metadata_json == NULL)
+        job->request.metadata_json = strdup(request->metadata_json);
+        if (job->request.metadata_json == NULL)
             return err_set(err, ERR_NOMEM, "labels and annotations");
         admission_read_annotations(job);
     }
     if (volumes != NULL) {
-        job->volumes_json = volumes_text(volumes);
-        if (job->volumes_json == NULL)
+        job->request.volumes_json = volumes_text(volumes);
+        if (job->request.volumes_json == NULL)
             return err_set(err, ERR_NOMEM, "volumes");
     }
     return request->selector_json == NULL ||
-           labels_parse(request->selector_json, "spec.addedNodeSelector", &job->added_selector,
-                        err);
+           labels_parse(request->selector_json, "spec.addedNodeSelector",
+                        &job->request.added_selector, err);
 }
 
 /* Overrides of the waits' deadlines. What is not a number is passed over, as KubeVirt does. */
 void admission_read_annotations(struct job *job)
 {
-    static const char *const names[COUNT(((struct job *)NULL)->timeouts_s)] = {
+    static const char *const names[COUNT(((struct job *)NULL)->request.timeouts_s)] = {
         "kubevirt.io/migrationUnschedulablePodTimeoutSeconds",
         "kubevirt.io/migrationPendingPodTimeoutSeconds",
         "kubevirt.io/migrationUtilityVolumesTimeoutSeconds",
     };
     struct err err = {0};
-    if (job->metadata_json == NULL)
+    if (job->request.metadata_json == NULL)
         return;
-    OWNED(json_object) metadata =
-        json_parse(job->metadata_json, strlen(job->metadata_json), "metadata", &err);
+    OWNED(json_object) metadata = json_parse(job->request.metadata_json,
+                                             strlen(job->request.metadata_json), "metadata", &err);
     struct json_object *annotations = json_at(metadata, "annotations");
     for (size_t i = 0; i < COUNT(names); i++) {
         struct json_object *value = NULL;
@@ -220,7 +220,7 @@ void admission_read_annotations(struct job *job)
         int64_t seconds = 0;
         const char *text = json_object_get_string(value);
         if (text != NULL && text_to_i64(text, 1, TIMEOUT_MAX_S, &seconds))
-            job->timeouts_s[i] = seconds;
+            job->request.timeouts_s[i] = seconds;
     }
 }
 
@@ -228,7 +228,7 @@ static bool has_room(const struct fleet *f, struct err *err)
 {
     if (!f->store_ok)
         return err_set(err, ERR_IO, "the store cannot be written; nothing new is accepted");
-    if (HASH_CNT(hh_guest, f->active) >= ADMISSION_JOBS_MAX)
+    if (HASH_CNT(links.hh_guest, f->active) >= ADMISSION_JOBS_MAX)
         return err_set(err, ERR_LIMIT, "%d unfinished migrations are the limit",
                        ADMISSION_JOBS_MAX);
     return true;
@@ -240,11 +240,11 @@ static void begin(struct fleet *f, struct job *job, const struct guest *guest, s
     TEXT_SET(job->ns, guest->ns);
     TEXT_SET(job->guest_uuid, guest->uuid);
     TEXT_SET(job->guest_name, guest->name);
-    job->created_ms = now.wall_ms;
-    job->entered_ms = job->wake_ms = now.mono_ms;
-    job->steps[0].phase = PHASE_PENDING;
-    job->steps[0].wall_ms = now.wall_ms;
-    job->n_steps = 1;
+    job->times.created_ms = now.wall_ms;
+    job->entered_ms = job->queue.wake_ms = now.mono_ms;
+    job->history.steps[0].phase = PHASE_PENDING;
+    job->history.steps[0].wall_ms = now.wall_ms;
+    job->history.n_steps = 1;
     job->changed = true;
 }
 
@@ -261,10 +261,10 @@ struct job *admission_admit(struct fleet *f, const struct migration_request *req
         !choose_name(f, request, job, err) || !copy_texts(request, volumes, job, err))
         return NULL;
     begin(f, job, guest, now);
-    TEXT_SET(job->wanted, request->target);
-    TEXT_SET(job->requester, request->requester);
-    job->bandwidth_mibs = request->bandwidth_mibs;
-    job->origin = job->volumes_json != NULL ? ORIGIN_VOLUMES : ORIGIN_HUMAN;
+    TEXT_SET(job->request.wanted, request->target);
+    TEXT_SET(job->request.requester, request->requester);
+    job->request.bandwidth_mibs = request->bandwidth_mibs;
+    job->request.origin = job->request.volumes_json != NULL ? ORIGIN_VOLUMES : ORIGIN_HUMAN;
     return TAKE(job);
 }
 
@@ -276,7 +276,7 @@ void admission_add(struct fleet *f, struct job *take_job, struct moment now, str
     effect->of.step.to = PHASE_PENDING;
     effect->of.step.seq = 1;
     effects_event(fx, take_job, now.wall_ms, false, "Accepted", "Asked for by %s.",
-                  take_job->requester);
+                  take_job->request.requester);
     schedule_first(f, take_job, now, fx);
 }
 
@@ -300,11 +300,11 @@ struct job *admission_automatic(struct fleet *f, struct guest *guest,
         invent_name(f, request.name_stem, job);
     while (fleet_job_named(f, guest->ns, job->name) != NULL);
     begin(f, job, guest, now);
-    TEXT_SET(job->requester, request.requester);
-    job->priority = request.priority;
-    job->origin = request.origin;
+    TEXT_SET(job->request.requester, request.requester);
+    job->request.priority = request.priority;
+    job->request.origin = request.origin;
     if (request.origin == ORIGIN_EVACUATION)
-        TEXT_SET(job->evacuates, guest->owner->node->name);
+        TEXT_SET(job->request.evacuates, guest->owner->node->name);
     struct job *kept = TAKE(job);
     admission_add(f, kept, now, fx);
     return kept;

@@ -91,8 +91,8 @@ static void show_blocked(struct turn *t, struct drain_guest *guest, const struct
 
 static bool was_refused_by_placement(const struct job *job)
 {
-    return job->handed_off_ms == 0 && job->outcome == OUTCOME_FAILED &&
-           (job->rejections != NULL || job->pending == PENDING_UNSCHEDULABLE);
+    return job->times.handed_off_ms == 0 && job->result.outcome == OUTCOME_FAILED &&
+           (job->placement.rejections != NULL || job->wait.pending == PENDING_UNSCHEDULABLE);
 }
 
 /* The job it had has ended: was that a try? */
@@ -101,8 +101,9 @@ static void account_for_job(struct turn *t, struct drain_guest *guest)
     const struct job *job = guest->job_uid[0] != '\0' ? fleet_job(t->f, guest->job_uid) : NULL;
     if (guest->job_uid[0] == '\0' || (job != NULL && !phase_is_final(job->phase)))
         return;
-    if (job != NULL && job->outcome != OUTCOME_SUCCEEDED && guest->attempts < DRAIN_TRIES_MAX &&
-        (job->handed_off_ms != 0 || was_refused_by_placement(job)))
+    if (job != NULL && job->result.outcome != OUTCOME_SUCCEEDED &&
+        guest->attempts < DRAIN_TRIES_MAX &&
+        (job->times.handed_off_ms != 0 || was_refused_by_placement(job)))
         guest->attempts++;
     guest->job_uid[0] = '\0';
     t->changed = true;
@@ -126,7 +127,7 @@ static void show_job(struct turn *t, struct drain_guest *guest, const struct job
         show(t, guest, DRAIN_GUEST_MOVING, BLOCK_NONE, "%s", "");
     else
         show(t, guest, DRAIN_GUEST_WAITING, BLOCK_NONE, "%s",
-             job->pending_reason[0] != '\0' ? job->pending_reason : pending_name(job->pending));
+             job->wait.reason[0] != '\0' ? job->wait.reason : pending_name(job->wait.pending));
 }
 
 static void show_failed(struct turn *t, struct drain_guest *guest)
@@ -139,7 +140,8 @@ static void show_failed(struct turn *t, struct drain_guest *guest)
         block = BLOCK_NO_NODE;
     show(t, guest, DRAIN_GUEST_FAILED, block, "%u of %u tries failed, the last: %s",
          guest->attempts, t->drain->retry_budget,
-         last != NULL && last->failure_reason[0] != '\0' ? last->failure_reason : "not known");
+         last != NULL && last->result.failure_reason[0] != '\0' ? last->result.failure_reason
+                                                                : "not known");
 }
 
 /* "drain:maintenance-n1": who asked, where jobs are listed. */

@@ -61,7 +61,7 @@ enum drain_way drain_way(const struct fleet *f, const struct domain *domain, boo
 
 bool evacuation_is_of(const struct job *job, const char *node)
 {
-    return job->origin == ORIGIN_EVACUATION && strcmp(job->evacuates, node) == 0;
+    return job->request.origin == ORIGIN_EVACUATION && strcmp(job->request.evacuates, node) == 0;
 }
 
 struct job *evacuation_job(struct fleet *f, struct guest *guest, const char *requester,

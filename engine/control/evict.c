@@ -20,7 +20,7 @@ static bool is_of(struct fleet *f, const struct guest *guest,
     if (strcmp(pod, request->pod) == 0)
         return true;
     const struct job *job = fleet_active_job(f, guest->uuid);
-    if (job == NULL || job->launcher == LAUNCHER_NONE)
+    if (job == NULL || job->placement.launcher == LAUNCHER_NONE)
         return false;
     launcher_pod(guest->name, guest->uuid, job->target, job->uid, pod);
     *out_target = strcmp(pod, request->pod) == 0;

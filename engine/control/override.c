@@ -35,8 +35,8 @@ static void end_by_override(struct fleet *f, struct job *job, const struct resol
     (void)snprintf(ending.reason, sizeof ending.reason, "by the word of %s, %s: %.300s",
                    request->requester, overrides[request->kind].text, request->why);
     effects_event(fx, job, now.wall_ms, true, "ResolvedByOperator", "%s", ending.reason);
-    if (job->abort_asked)
-        job->abort_status = ABORT_FAILED;
+    if (job->abort.asked)
+        job->abort.status = ABORT_FAILED;
     (void)incidents_close(&f->incidents, job->uid, INCIDENT_END_RESOLVED, request->requester,
                           now.wall_ms);
     if (request->kind == RESOLVE_ON_SOURCE)
@@ -61,7 +61,7 @@ static bool take_place(struct fleet *f, struct job *job, const struct resolve_re
                        "migration %s is %s: nothing was asked of a host, so the guest can only be "
                        "where it was: `--guest-on source`",
                        job->name, phase_name(job->phase));
-    if (!job->frozen && (!job->resolving || job->call_out))
+    if (!job->frozen && (!job->resolving || order_is_out(job, ORDER_MIGRATE)))
         return err_set(err, ERR_REFUSED,
                        "migration %s is %s: its outcome is not in doubt, so nobody's word is "
                        "needed; `ferry abort` stops it",

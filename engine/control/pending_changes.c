@@ -10,11 +10,11 @@ enum { PENDING_CHANGE_AGAIN_MS = 10000 };
 static uint64_t tried_before(struct fleet *f, const struct guest *guest)
 {
     const struct job *job = fleet_active_job(f, guest->uuid);
-    if (job == NULL || job->origin != ORIGIN_UPDATE)
+    if (job == NULL || job->request.origin != ORIGIN_UPDATE)
         job = fleet_newest_finished(f, guest->uuid);
-    while (job != NULL && job->origin != ORIGIN_UPDATE)
-        job = job->older;
-    return job != NULL ? job->requirement : 0;
+    while (job != NULL && job->request.origin != ORIGIN_UPDATE)
+        job = job->links.older;
+    return job != NULL ? job->request.requirement : 0;
 }
 
 static bool is_due(const struct guest *guest)
@@ -72,7 +72,7 @@ static void answer(struct fleet *f, struct guest *guest, struct moment now, stru
                  guest);
         return;
     }
-    guest->change_tried = job->requirement = hash;
+    guest->change_tried = job->request.requirement = hash;
     effects_note(fx, involved_guest(guest->ns, guest->name, guest->uuid), now.wall_ms, false,
                  "SuccessfulCreate", "Created Migration %s for automated workload update",
                  job->name);

@@ -137,8 +137,8 @@ static bool has_bandwidth(struct placement_scan *scan, const struct node *node, 
     const struct job *job = scan->p->job;
     if (budget == 0)
         return true;
-    if (job != NULL && job->reserved && strcmp(job->target, node->name) == 0)
-        used -= job->reserved_bandwidth;
+    if (job != NULL && job->placement.reserved && strcmp(job->target, node->name) == 0)
+        used -= job->placement.reserved_bandwidth;
     if (need == 0 || need > budget)
         need = budget; /* without a limit of its own it takes all there is */
     return (used <= budget && need <= budget - used) ||
@@ -181,7 +181,7 @@ static bool was_not_failing(struct placement_scan *scan, const struct node *node
 static bool has_big_volumes(struct placement_scan *scan, const struct node *node, char *detail)
 {
     const struct job *job = scan->p->job;
-    const char *why = job != NULL ? volumes_small_at(job->volumes, node->name) : NULL;
+    const char *why = job != NULL ? volumes_small_at(job->request.volumes, node->name) : NULL;
     return why == NULL || no(detail, "%s", why);
 }
 
@@ -332,7 +332,7 @@ static bool has_pools(struct placement_scan *scan, const struct node *node, char
 {
     const struct host_requirements_facts *requirements = requirements_of(scan);
     const struct hv_capabilities *a = node->capabilities;
-    bool moves_disks = scan->p->job != NULL && scan->p->job->volumes_json != NULL;
+    bool moves_disks = scan->p->job != NULL && scan->p->job->request.volumes_json != NULL;
     if (suits(scan, node) || moves_disks) /* to other pools, which preparation asks for */
         return true;
     for (unsigned i = 0; a->pools_known && i < requirements->n_pools; i++) {
@@ -490,9 +490,9 @@ void placement_of(const struct fleet *f, const struct guest *guest, const struct
     if (job != NULL) {
         if (job->source[0] != '\0')
             HASH_FIND_STR(f->nodes, job->source, p.source);
-        p.added = &job->added_selector;
-        p.wanted = job->wanted;
-        p.encrypted = job->config.require_tls;
+        p.added = &job->request.added_selector;
+        p.wanted = job->request.wanted;
+        p.encrypted = job->call.config.require_tls;
         p.bandwidth = ledger_bandwidth(f, job);
     }
     *out_placement = p;

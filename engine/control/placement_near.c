@@ -18,7 +18,7 @@ static bool speaks_of(const struct placement_scan *scan, const struct affinity *
 static bool promised(const struct placement_scan *scan, const struct job *job,
                      struct arrival *out_arrival)
 {
-    if (!job->reserved || strcmp(job->ns, scan->p->guest->ns) != 0)
+    if (!job->placement.reserved || strcmp(job->ns, scan->p->guest->ns) != 0)
         return false;
     struct arrival a = {0};
     HASH_FIND_STR(scan->f->guests, job->guest_uuid, a.guest);
@@ -31,7 +31,7 @@ static void fill_arrivals(struct placement_scan *scan)
 {
     struct arrival a;
     scan->arrivals_filled = true;
-    for (const struct job *job = scan->f->active; job != NULL; job = job->hh_guest.next) {
+    for (const struct job *job = scan->f->active; job != NULL; job = job->links.hh_guest.next) {
         if (!promised(scan, job, &a))
             continue;
         if (scan->n_arrivals == NEAR_ARRIVALS_MAX) {
@@ -119,7 +119,7 @@ static bool arrives(struct placement_scan *scan, const struct affinity *term,
         if (is_in_the_way(scan, term, &scan->arrivals[i], node, value))
             return true;
     const struct job *job = scan->arrivals_cut ? scan->f->active : NULL;
-    for (; job != NULL; job = job->hh_guest.next)
+    for (; job != NULL; job = job->links.hh_guest.next)
         if (promised(scan, job, &a) && is_in_the_way(scan, term, &a, node, value))
             return true;
     return false;

@@ -46,7 +46,7 @@ static void tell(struct fleet *f, struct guest *guest, struct moment now, struct
     if (job == NULL || !job->frozen || !was_between(job, one, other)) /* else it looks by itself */
         job = fleet_newest_finished(f, guest->uuid);
     while (job != NULL && !was_between(job, one, other))
-        job = job->older;
+        job = job->links.older;
     if (job != NULL) {
         effects_event(fx, job, now.wall_ms, true, "Split", text, one, other);
         incidents_split(f, job, now.wall_ms);

@@ -17,10 +17,10 @@
 #include "engine/control/split.h"
 #include "engine/data/expect.h"
 #include "engine/data/final.h"
-#include "engine/data/intent.h"
 #include "engine/data/monitor_driver.h"
 #include "engine/data/move.h"
 #include "engine/data/observe.h"
+#include "engine/data/order.h"
 #include "engine/data/recovery.h"
 #include "engine/data/remedy.h"
 #include "engine/data/userpause.h"
@@ -118,13 +118,13 @@ static void on_cpu(struct fleet *f, const struct input *input, struct moment now
                    struct effects *fx)
 {
     struct job *job = active_job(f, input->guest);
-    if (job == NULL || job->probe_id != input->id)
+    if (job == NULL || job->placement.probe_id != input->id)
         return;
     const struct guest *guest = fleet_guest(f, input->guest);
-    job->probe_id = 0;
+    job->placement.probe_id = 0;
     if (input->err.code != ERR_NONE) {
-        job->probe_failed = input->err.code != ERR_UNREACHABLE;
-        job->probe_lost = !job->probe_failed;
+        job->placement.probe_failed = input->err.code != ERR_UNREACHABLE;
+        job->placement.probe_lost = !job->placement.probe_failed;
         effects_event(fx, job, now.wall_ms, true, "CPUNotCompared",
                       "%s could not compare the guest's CPU: %.300s", input->host, input->err.text);
     } else if (guest != NULL && guest->owner != NULL && guest->owner->requirements != NULL) {
@@ -138,8 +138,8 @@ static void on_volumes(struct fleet *f, const struct input *input, struct moment
                        struct effects *fx)
 {
     struct job *job = active_job(f, input->guest);
-    if (job == NULL || job->volumes == NULL || job->volumes->question != input->id ||
-        job->phase != PHASE_SCHEDULING)
+    if (job == NULL || job->request.volumes == NULL ||
+        job->request.volumes->question != input->id || job->phase != PHASE_SCHEDULING)
         return;
     schedule_volumes_answered(job, input->of.volumes, &input->err, now, fx);
     advance_job(f, job, now, fx);
@@ -162,8 +162,8 @@ static void on_event(struct fleet *f, const struct input *input, struct moment n
         /* libvirt's detail 7 of SUSPENDED: the source stopped for post-copy. */
         if (at_source && event->a == HV_LIFECYCLE_SUSPENDED && event->b == 7)
             move_mode(job, MODE_POSTCOPY, "post-copy began", now, fx);
-        if (!job->call_out)
-            job->next_round_ms = now.mono_ms; /* something changed: look at once */
+        if (!order_is_out(job, ORDER_MIGRATE))
+            job->resolution.next_round_ms = now.mono_ms; /* something changed: look at once */
         if (at_source || at_target) {
             remedy_event(job, at_source, event, now);
             userpause_event(f, job, at_source, event, now, fx);
@@ -179,9 +179,10 @@ static void on_sample(struct fleet *f, const struct input *input, struct moment 
     struct job *job = fleet_job(f, sample->job_uid);
     if (job == NULL || job->frozen)
         return;
-    job->sample = *sample; /* the last one, with the real downtime, may come after the end */
-    job->has_sample = true;
-    job->next_sample_seq = sample->seq + 1;
+    job->progress.sample =
+        *sample; /* the last one, with the real downtime, may come after the end */
+    job->progress.has_sample = true;
+    job->monitor.next_sample_seq = sample->seq + 1;
     job_note_eta(job);
     job->version = fleet_touch(f);
     remedy_sample(job, sample, now);
@@ -189,7 +190,7 @@ static void on_sample(struct fleet *f, const struct input *input, struct moment 
         final_statistics(f, job, &sample->stats, "event");
     if (job->phase == PHASE_RUNNING) {
         monitor_driver_step(f, job, sample, now, fx);
-        if (job->abort_asked)
+        if (job->abort.asked)
             advance_job(f, job, now, fx);
         else
             fleet_settle_job(f, job);
@@ -215,17 +216,17 @@ static void on_observed(struct fleet *f, const struct input *input, struct momen
     if (job == NULL)
         return;
     struct job_side *side = NULL;
-    if (job->source_side.query_id == input->id)
-        side = &job->source_side;
-    else if (job->target_side.query_id == input->id)
-        side = &job->target_side;
+    if (job->resolution.source_side.query_id == input->id)
+        side = &job->resolution.source_side;
+    else if (job->resolution.target_side.query_id == input->id)
+        side = &job->resolution.target_side;
     if (side == NULL) {
         if (monitor_driver_target_seen(f, job, input->id, &input->of.observation, now, fx))
             fleet_settle_job(f, job);
         return; /* else an answer to a question of long ago */
     }
     side->query_id = 0;
-    side->round = job->round;
+    side->round = job->resolution.round;
     side->observation = input->of.observation;
     side->seen_wall_ms = now.wall_ms;
     side->seen_ms = side->observation.at_ms > 0 && side->observation.at_ms < now.mono_ms
@@ -255,13 +256,13 @@ static void on_ask_job(struct fleet *f, const struct input *input, struct moment
                        struct effects *fx)
 {
     struct job *job = active_job(f, input->guest);
-    if (job == NULL || job->hv_job_question != input->id)
+    if (job == NULL || job->resolution.hv_job_question != input->id)
         return;
-    job->hv_job_question = 0;
-    job->hv_job_round = job->round;
-    job->hv_job = read_job(input);
-    job->hv_job_is_backup =
-        job->hv_job == JOB_SEEN_OTHER && input->of.stats.operation == HV_OPERATION_BACKUP;
+    job->resolution.hv_job_question = 0;
+    job->resolution.hv_job_round = job->resolution.round;
+    job->resolution.hv_job = read_job(input);
+    job->resolution.hv_job_is_backup = job->resolution.hv_job == JOB_SEEN_OTHER &&
+                                       input->of.stats.operation == HV_OPERATION_BACKUP;
     advance_job(f, job, now, fx);
 }
 
@@ -273,22 +274,28 @@ static void on_path(struct fleet *f, const struct input *input, struct moment no
         advance_job(f, job, now, fx);
 }
 
-/* An order that the end of its job overtook: its record is closed, nothing follows from it. */
+/* What an answer leads to, by order. */
+enum late { DROPPED, CLOSES, TAKEN };
+static const struct {
+    void (*answered)(struct job *job, const struct err *err, struct moment now, struct effects *fx);
+    enum late late;
+} answers[ORDER_COUNT] = {
+#define ORDER(id, answered, late, help) [ORDER_##id] = {answered, late},
+#include "engine/model/job/order.def"
+#undef ORDER
+};
+
+/* The order was given for a job that has ended since. */
 static void on_late_call(struct fleet *f, const struct input *input, struct moment now,
                          struct effects *fx)
 {
     struct job *job = fleet_newest_finished(f, input->guest);
-    if (job == NULL || input->id == 0)
+    enum order order = job != NULL ? order_with_id(job, input->id) : ORDER_COUNT;
+    if (order == ORDER_COUNT || answers[order].late == DROPPED)
         return;
-    struct job_order *orders[] = {&job->stream.order, &job->recovery.order, &job->userpause.order,
-                                  &job->backup_order};
-    bool closed = false;
-    for (size_t i = 0; i < COUNT(orders); i++)
-        closed = closed || order_answered(job, orders[i], input->id, &input->err, now, fx);
-    if (!closed && job->abort_call_id == input->id)
-        move_abort_called(job, &input->err, now, fx);
-    else if (!closed && !monitor_driver_answered(f, job, input->id, &input->err, now, fx))
-        return;
+    order_answered(job, order, &input->err, now, fx);
+    if (answers[order].late == TAKEN)
+        answers[order].answered(job, &input->err, now, fx);
     job->version = fleet_touch(f);
     fleet_settle_job(f, job);
 }
@@ -297,22 +304,13 @@ static void on_call(struct fleet *f, const struct input *input, struct moment no
                     struct effects *fx)
 {
     struct job *job = active_job(f, input->guest);
-    if (job == NULL) {
+    enum order order = job != NULL ? order_with_id(job, input->id) : ORDER_COUNT;
+    if (order == ORDER_COUNT) {
         on_late_call(f, input, now, fx);
         return;
     }
-    if (input->of.call == HV_CALL_MIGRATE && job->call_out && job->call_id == input->id)
-        move_called(job, &input->err, now, fx);
-    else if (job->abort_call_id != 0 && job->abort_call_id == input->id)
-        move_abort_called(job, &input->err, now, fx);
-    else if (!schedule_backup_answered(job, input->id, &input->err, now, fx) &&
-             !remedy_answered(f, job, input->id, &input->err, now, fx) &&
-             !recovery_called(f, job, input->id, &input->err, now, fx) &&
-             !userpause_called(job, input->id, &input->err, now, fx) &&
-             !monitor_driver_answered(f, job, input->id, &input->err, now, fx)) {
-        on_late_call(f, input, now, fx);
-        return;
-    }
+    order_answered(job, order, &input->err, now, fx);
+    answers[order].answered(job, &input->err, now, fx);
     job->version = fleet_touch(f);
     advance_job(f, job, now, fx);
 }
@@ -351,17 +349,17 @@ static bool on_cancel(struct fleet *f, const struct input *input, struct moment 
             err, ERR_REFUSED,
             "migration %s is frozen by an internal error (%.200s); `ferry recover` adopts "
             "it again, `ferry resolve` ends it",
-            job->name, job->pending_reason);
+            job->name, job->wait.reason);
     if (phase_is_final(job->phase)) {
         if (!input->of.cancel.remove)
             return err_set(err, ERR_REFUSED, "migration %s has ended already (%s)", job->name,
                            phase_name(job->phase));
-        job->remove_when_final = job->changed = true;
+        job->request.remove_when_final = job->changed = true;
         fleet_settle_job(f, job);
         (void)effects_add(fx, EFFECT_DO_REMOVE, job, now.wall_ms);
         return true;
     }
-    job->remove_when_final = job->remove_when_final || input->of.cancel.remove;
+    job->request.remove_when_final = job->request.remove_when_final || input->of.cancel.remove;
     advance_stop(f, job,
                  (struct stop){.who = input->of.cancel.requester,
                                .cause = ABORT_CAUSE_OPERATOR,
@@ -433,15 +431,15 @@ static bool on_resolve(struct fleet *f, const struct input *input, struct moment
 static void tick_jobs(struct fleet *f, struct moment now, struct effects *fx)
 {
     struct job *job;
-    while ((job = heap_top(&f->timers)) != NULL && job->wake_ms <= now.mono_ms) {
+    while ((job = heap_top(&f->timers)) != NULL && job->queue.wake_ms <= now.mono_ms) {
         if (phase_is_final(job->phase)) {
             observe_later(f, job, now, fx);
             fleet_settle_job(f, job);
             continue;
         }
         advance_job(f, job, now, fx);
-        if (!phase_is_final(job->phase) && job->wake_ms <= now.mono_ms) {
-            job->wake_ms = now.mono_ms + 1; /* it wants to be looked at again at once */
+        if (!phase_is_final(job->phase) && job->queue.wake_ms <= now.mono_ms) {
+            job->queue.wake_ms = now.mono_ms + 1; /* it wants to be looked at again at once */
             fleet_settle_job(f, job);
         }
     }
@@ -529,17 +527,18 @@ bool reconcile(struct fleet *f, struct input *input, struct moment now, struct e
 
 void reconcile_restore(struct fleet *f, struct job *job, struct moment now, struct effects *fx)
 {
-    job->entered_ms = job->wake_ms = now.mono_ms;
-    int64_t waited_ms = job->waits_since_ms > 0 ? now.wall_ms - job->waits_since_ms : 0;
-    job->waits_mono_ms = now.mono_ms - (waited_ms > 0 ? waited_ms : 0);
-    int64_t moves_ms = job->handed_off_ms > 0 ? now.wall_ms - job->handed_off_ms : 0;
-    job->begun_ms = now.mono_ms - (moves_ms > 0 ? moves_ms : 0); /* only the wall bridges a start */
-    if (job->launcher != LAUNCHER_NONE && job->target[0] != '\0')
+    job->entered_ms = job->queue.wake_ms = now.mono_ms;
+    int64_t waited_ms = job->wait.since_ms > 0 ? now.wall_ms - job->wait.since_ms : 0;
+    job->wait.mono_ms = now.mono_ms - (waited_ms > 0 ? waited_ms : 0);
+    int64_t moves_ms = job->times.handed_off_ms > 0 ? now.wall_ms - job->times.handed_off_ms : 0;
+    job->call.begun_ms =
+        now.mono_ms - (moves_ms > 0 ? moves_ms : 0); /* only the wall bridges a start */
+    if (job->placement.launcher != LAUNCHER_NONE && job->target[0] != '\0')
         ledger_restore(f, job);
     if (job->phase == PHASE_TARGET_READY || job->phase == PHASE_RUNNING)
         move_adopt(f, job, now, fx);
     else
-        intent_close_left(job, now, fx);
+        order_close_left(job, now, fx);
     fleet_settle_job(f, job);
 }
 
@@ -549,8 +548,8 @@ int64_t reconcile_next_ms(const struct fleet *f, int64_t now_ms)
         return now_ms;
     int64_t next_ms = now_ms + 1000;
     const struct job *job = heap_top(&f->timers);
-    if (job != NULL && job->wake_ms < next_ms)
-        next_ms = job->wake_ms;
+    if (job != NULL && job->queue.wake_ms < next_ms)
+        next_ms = job->queue.wake_ms;
     const struct guest *guest = heap_top(&f->pending_change);
     if (guest != NULL && guest->change_timer.first < next_ms)
         next_ms = guest->change_timer.first;

@@ -11,9 +11,9 @@ static bool take_volumes(const struct job *job, struct hv_volume *list, struct h
                          struct err *err)
 {
     struct volumes volumes;
-    if (job == NULL || job->volumes_json == NULL)
+    if (job == NULL || job->request.volumes_json == NULL)
         return true;
-    if (!volumes_parse(job->volumes_json, true, &volumes, err))
+    if (!volumes_parse(job->request.volumes_json, true, &volumes, err))
         return false;
     for (size_t i = 0; i < volumes.n; i++)
         list[i] = volumes.list[i].is;

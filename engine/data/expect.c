@@ -30,11 +30,11 @@ static uint64_t used_bytes(const struct fleet *f, const struct guest *guest)
     const struct job *job;
     if (guest->dirty != NULL && guest->dirty->used_bytes > 0)
         return guest->dirty->used_bytes;
-    HASH_FIND(hh_newest, f->newest, guest->uuid, strlen(guest->uuid), job);
-    while (job != NULL && !(job->outcome == OUTCOME_SUCCEEDED && job->final.known))
-        job = job->older;
+    HASH_FIND(links.hh_newest, f->newest, guest->uuid, strlen(guest->uuid), job);
+    while (job != NULL && !(job->result.outcome == OUTCOME_SUCCEEDED && job->final.known))
+        job = job->links.older;
     uint64_t memory = guest->memory_kib << 10;
-    if (job == NULL || job->volumes_json != NULL || job->final.bytes >= memory)
+    if (job == NULL || job->request.volumes_json != NULL || job->final.bytes >= memory)
         return 0;
     return job->final.bytes;
 }
@@ -88,7 +88,8 @@ uint64_t expect_disk_bytes(const struct job *job)
     struct volumes volumes;
     struct err err = {0};
     uint64_t bytes = 0;
-    if (job->volumes_json == NULL || !volumes_parse(job->volumes_json, true, &volumes, &err))
+    if (job->request.volumes_json == NULL ||
+        !volumes_parse(job->request.volumes_json, true, &volumes, &err))
         return 0;
     for (size_t i = 0; i < volumes.n; i++)
         bytes += volumes.list[i].capacity;
@@ -102,7 +103,7 @@ void expect_job(struct fleet *f, struct job *job)
     struct forecast is;
     if (guest == NULL)
         return;
-    gather(f, guest, job->source, job->target, &job->config, &in);
+    gather(f, guest, job->source, job->target, &job->call.config, &in);
     in.disk_bytes = expect_disk_bytes(job);
     in.postcopy = flags_allow_postcopy(job);
     forecast_make(&in, &is);
@@ -128,16 +129,16 @@ static void keep_rate(struct fleet *f, const struct job *job, struct moment now)
 {
     struct guest *guest = fleet_guest(f, job->guest_uuid);
     struct guest_dirty *dirty = NULL;
-    if (guest != NULL && job->eta.first_bytes > 0)
+    if (guest != NULL && job->progress.eta.first_bytes > 0)
         dirty = dirty_of(guest);
     if (dirty == NULL)
         return;
-    dirty->used_bytes = job->eta.first_bytes;
-    if (job->eta.dirty_bps == 0)
+    dirty->used_bytes = job->progress.eta.first_bytes;
+    if (job->progress.eta.dirty_bps == 0)
         return;
     dirty->moved = (struct dirty_curve){.from = DIRTY_LAST_MOVE, .wall_ms = now.wall_ms, .n = 1};
     dirty->moved.at[0].seconds = 1;
-    dirty->moved.at[0].bps = job->eta.dirty_bps;
+    dirty->moved.at[0].bps = job->progress.eta.dirty_bps;
 }
 
 static double seconds(int64_t ms)
@@ -149,10 +150,10 @@ void expect_ended(struct fleet *f, struct job *job, struct moment now, struct ef
 {
     const struct job_forecast *was = &job->forecast;
     keep_rate(f, job, now);
-    if (job->outcome != OUTCOME_SUCCEEDED || !was->made)
+    if (job->result.outcome != OUTCOME_SUCCEEDED || !was->made)
         return;
     int64_t took_ms =
-        job->final.known ? (int64_t)job->final.total_ms : now.wall_ms - job->handed_off_ms;
+        job->final.known ? (int64_t)job->final.total_ms : now.wall_ms - job->times.handed_off_ms;
     bool held = took_ms >= was->low_ms && took_ms <= was->high_ms;
     effects_event(fx, job, now.wall_ms, false, "ForecastError",
                   "expected %.1f s (%.1f..%.1f), took %.1f s%s", seconds(was->total_ms),
@@ -183,7 +184,7 @@ bool expect_may_measure(const struct fleet *f, const struct guest *guest, struct
 {
     const struct domain *at = guest->owner;
     const struct job *job;
-    HASH_FIND(hh_guest, f->active, guest->uuid, strlen(guest->uuid), job);
+    HASH_FIND(links.hh_guest, f->active, guest->uuid, strlen(guest->uuid), job);
     if (at == NULL || at->state != HV_STATE_RUNNING)
         return err_set(err, ERR_REFUSED, "the guest does not run");
     if (!at->node->connected)

@@ -15,7 +15,7 @@ void final_statistics(struct fleet *f, struct job *job, const struct hv_job_stat
     if (job->final.known && strcmp(job->final.from, "event") == 0)
         return;
     job->final.known = true;
-    job->final.from = from;
+    TEXT_SET(job->final.from, from);
     job->final.total_ms = stats->time_elapsed_ms;
     job->final.downtime_ms = stats->downtime_ms;
     job->final.setup_ms = stats->setup_ms;
@@ -32,7 +32,7 @@ void final_statistics(struct fleet *f, struct job *job, const struct hv_job_stat
 /* Nobody told the numbers: the node that has the guest keeps them for a while. */
 static void ask_final(struct fleet *f, struct job *job, struct moment now, struct effects *fx)
 {
-    if (job->outcome != OUTCOME_SUCCEEDED || job->final.known)
+    if (job->result.outcome != OUTCOME_SUCCEEDED || job->final.known)
         return;
     job->final.question = ++f->next_call_id;
     struct effect *effect = effects_add(fx, EFFECT_DO_ASK_FINAL, job, now.wall_ms);
@@ -48,16 +48,17 @@ static void end_move(struct fleet *f, struct job *job, struct moment now, struct
     expect_learn(f, job);
     ask_final(f, job, now, fx);
     (void)effects_add(fx, EFFECT_DO_UNWATCH, job, now.wall_ms);
-    job->observe_later = true;
-    job->wake_ms = now.mono_ms + LATER_MS;
-    job->source_side.query_id = job->target_side.query_id = 0; /* nobody waits for them */
+    job->result.observe_later = true;
+    job->queue.wake_ms = now.mono_ms + LATER_MS;
+    job->resolution.source_side.query_id = job->resolution.target_side.query_id =
+        0; /* nobody waits for them */
 }
 
 void final_finish(struct fleet *f, struct job *job, enum trigger why,
                   const struct step_ending *ending, struct moment now, struct effects *fx)
 {
     bool handed_off = job->epoch > 0;
-    if (handed_off && job->source_side.seen_wall_ms != 0)
+    if (handed_off && job->resolution.source_side.seen_wall_ms != 0)
         observe_record_sides(job, "outcome", now, fx);
     step_finish(f, job, why, ending, now, fx);
     if (job->frozen)
@@ -66,6 +67,6 @@ void final_finish(struct fleet *f, struct job *job, enum trigger why,
     (void)incidents_close(&f->incidents, job->uid, INCIDENT_END_SETTLED, "ferry", now.wall_ms);
     if (handed_off)
         end_move(f, job, now, fx);
-    if (job->remove_when_final)
+    if (job->request.remove_when_final)
         (void)effects_add(fx, EFFECT_DO_REMOVE, job, now.wall_ms);
 }

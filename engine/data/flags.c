@@ -139,15 +139,15 @@ void flags_choose(const struct migration_config *config, const struct flags_fact
 /* What a job keeps, as a set. Streams are no flag of the port: they follow from its settings. */
 static uint32_t kept(const struct job *job)
 {
-    uint32_t set = always() | when(job->config.channels > 0, FLAG_PARALLEL);
+    uint32_t set = always() | when(job->call.config.channels > 0, FLAG_PARALLEL);
     for (unsigned i = 0; i < FLAG_COUNT; i++)
-        set |= when((job->flags & rows[i].bit) != 0, (enum flag)i);
-    return settle(&job->config, set);
+        set |= when((job->call.flags & rows[i].bit) != 0, (enum flag)i);
+    return settle(&job->call.config, set);
 }
 
 void flags_fill(const struct job *job, struct hv_migrate *out_how)
 {
-    fill(&job->config, kept(job), out_how);
+    fill(&job->call.config, kept(job), out_how);
 }
 
 bool flags_allow_postcopy(const struct job *job)
@@ -176,8 +176,8 @@ uint32_t flags_left_out(const struct job *job)
 {
     uint32_t set = flags_shown(job), out = 0;
     for (unsigned i = 0; set != 0 && i < FLAG_COUNT; i++)
-        if ((requested(&job->config) & ~set & one((enum flag)i)) != 0)
-            out |= why_not(&job->config, set, (enum flag)i);
+        if ((requested(&job->call.config) & ~set & one((enum flag)i)) != 0)
+            out |= why_not(&job->call.config, set, (enum flag)i);
     return out;
 }
 

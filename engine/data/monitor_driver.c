@@ -7,9 +7,9 @@
 #include "base/text.h"
 #include "engine/data/expect.h"
 #include "engine/data/flags.h"
-#include "engine/data/intent.h"
 #include "engine/data/monitor.h"
 #include "engine/data/move.h"
+#include "engine/data/order.h"
 
 enum { RESUME_RETRY_MS = 1000, RESUME_TRIES_MAX = 30 };
 enum {
@@ -34,10 +34,7 @@ struct target_check {
 struct monitor_driver {
     struct monitor acting, shadow;
     bool has_shadow;
-    uint64_t call_id; /* order out, 0: none */
-    enum hv_call call;
-    int64_t call_seq, call_asked_ms;
-    struct monitor_decision ordered; /* what it is about */
+    struct monitor_decision ordered; /* what ORDER_TUNE is about */
     struct target_check target;
     int64_t decisions, inputs; /* recorded so far */
     bool is_new, resumed;      /* what it began with is not in the trace yet; from a state */
@@ -67,13 +64,13 @@ static void monitor_driver_free(struct monitor_driver *monitor_driver)
 
 const char *monitor_driver_json(const struct job *job)
 {
-    struct monitor_driver *s = job->monitor_driver;
+    struct monitor_driver *s = job->monitor.monitor_driver;
     if (s != NULL && s->unsaved) {
         free(s->json);
         s->json = monitor_save(&s->kept);
         s->unsaved = false;
     }
-    return s != NULL && s->json != NULL ? s->json : job->monitor_json;
+    return s != NULL && s->json != NULL ? s->json : job->monitor.json;
 }
 
 static bool is_device_of_host(const struct migratable *m)
@@ -84,20 +81,20 @@ static bool is_device_of_host(const struct migratable *m)
 void monitor_driver_begin(struct fleet *f, struct job *job)
 {
     const struct guest *guest = fleet_guest(f, job->guest_uuid);
-    struct monitor_facts facts = {.tuning = monitor_wants_ramp(&job->config),
+    struct monitor_facts facts = {.tuning = monitor_wants_ramp(&job->call.config),
                                   .disk_bytes = expect_disk_bytes(job)};
     if (guest != NULL)
         facts.memory_bytes = guest->memory_kib << 10;
     if (guest != NULL && guest->owner != NULL)
         facts.vfio = is_device_of_host(&guest->owner->migratable);
-    if (job->monitor_driver == NULL)
-        job->monitor_driver = calloc(1, sizeof *job->monitor_driver);
-    job->free_monitor_driver = monitor_driver_free;
-    struct monitor_driver *s = job->monitor_driver;
+    if (job->monitor.monitor_driver == NULL)
+        job->monitor.monitor_driver = calloc(1, sizeof *job->monitor.monitor_driver);
+    job->monitor.free_monitor_driver = monitor_driver_free;
+    struct monitor_driver *s = job->monitor.monitor_driver;
     if (s == NULL)
         return; /* without memory it runs unwatched, as libvirt alone would */
-    enum monitor_kind kind = (enum monitor_kind)job->config.monitor;
-    struct migration_config config = job->config;
+    enum monitor_kind kind = (enum monitor_kind)job->call.config.monitor;
+    struct migration_config config = job->call.config;
     config.post_copy = flags_allow_postcopy(job); /* wanting to is not enough */
     const char *json = monitor_driver_json(job);
     s->is_new = true;
@@ -107,47 +104,53 @@ void monitor_driver_begin(struct fleet *f, struct job *job)
         monitor_begin(&s->acting, kind, &config, &facts);
     s->allows_postcopy = config.post_copy;
     s->facts = facts;
-    s->has_shadow = job->config.shadow != SHADOW_NONE;
+    s->has_shadow = job->call.config.shadow != SHADOW_NONE;
     if (s->has_shadow)
         monitor_begin(&s->shadow,
-                      job->config.shadow == SHADOW_LEGACY ? MONITOR_LEGACY : MONITOR_STALL, &config,
-                      &facts);
+                      job->call.config.shadow == SHADOW_LEGACY ? MONITOR_LEGACY : MONITOR_STALL,
+                      &config, &facts);
 }
 
 static void record(struct job *job, const struct monitor *m, const struct monitor_decision *d,
                    bool shadow, struct moment now, struct effects *fx)
 {
     struct effect *effect = effects_add(fx, EFFECT_DECISION, job, now.wall_ms);
-    effect->of.decision.seq = ++job->monitor_driver->decisions + job->decisions_before;
+    effect->of.decision.seq =
+        ++job->monitor.monitor_driver->decisions + job->monitor.decisions_before;
     effect->of.decision.monitor = m->kind == MONITOR_LEGACY ? "legacy" : "stall";
     effect->of.decision.shadow = shadow;
     effect->of.decision.is = *d;
     if (shadow)
         return;
-    TEXT_SET(job->decision_text, d->text);
-    job->decision = (int)d->why;
-    job->decision_ms = now.wall_ms;
-    job->monitor_driver->kept = *m; /* written out when it is stored */
-    job->monitor_driver->unsaved = true;
+    TEXT_SET(job->monitor.decision_text, d->text);
+    job->monitor.decision = (int)d->why;
+    job->monitor.decision_ms = now.wall_ms;
+    job->monitor.monitor_driver->kept = *m; /* written out when it is stored */
+    job->monitor.monitor_driver->unsaved = true;
     job->changed = true;
     if (d->action != MONITOR_NOTHING && d->why != DECISION_HOLDS_DOWNTIME)
         effects_event(fx, job, now.wall_ms, d->action == MONITOR_ABORT, "MonitorDecided", "%s",
                       d->text);
 }
 
+static bool is_tuning(const struct job *job, enum intent_kind kind)
+{
+    return order_is_out(job, ORDER_TUNE) && job->orders[ORDER_TUNE].kind == kind;
+}
+
 int64_t monitor_driver_downtime_ms(const struct job *job)
 {
-    const struct monitor_driver *s = job->monitor_driver;
+    const struct monitor_driver *s = job->monitor.monitor_driver;
     if (s == NULL)
         return 0;
-    bool is_out = s->call_id != 0 && s->call == HV_CALL_SET_DOWNTIME;
+    bool is_out = is_tuning(job, INTENT_SET_DOWNTIME);
     int64_t accepted_ms = s->acting.downtime_ms;
     return is_out && s->ordered.downtime_ms > accepted_ms ? s->ordered.downtime_ms : accepted_ms;
 }
 
 int64_t monitor_driver_estimate_ms(const struct job *job)
 {
-    const struct monitor_driver *s = job->monitor_driver;
+    const struct monitor_driver *s = job->monitor.monitor_driver;
     if (s == NULL || s->acting.flow.bandwidth < 1)
         return -1;
     return (int64_t)((double)s->acting.remaining * 1000 / s->acting.flow.bandwidth);
@@ -155,9 +158,9 @@ int64_t monitor_driver_estimate_ms(const struct job *job)
 
 struct job_budget monitor_driver_budget(const struct job *job)
 {
-    if (job->monitor_driver == NULL || !job->monitor_driver->acting.sampled)
+    if (job->monitor.monitor_driver == NULL || !job->monitor.monitor_driver->acting.sampled)
         return (struct job_budget){0};
-    const struct monitor *m = &job->monitor_driver->acting;
+    const struct monitor *m = &job->monitor.monitor_driver->acting;
     return (struct job_budget){
         .known = true,
         .used_ms = m->now_ms > m->begin_ms ? m->now_ms - m->begin_ms : 0,
@@ -170,22 +173,22 @@ struct job_budget monitor_driver_budget(const struct job *job)
 
 bool monitor_driver_stops(const struct job *job)
 {
-    return job->monitor_driver != NULL && job->monitor_driver->call_id != 0 &&
-           job->monitor_driver->call == HV_CALL_SUSPEND;
+    return is_tuning(job, INTENT_SUSPEND);
 }
 
 void monitor_driver_record(struct job *job, const char *by, const struct monitor_decision *decision,
                            struct moment now, struct effects *fx)
 {
-    if (job->monitor_driver == NULL)
+    if (job->monitor.monitor_driver == NULL)
         return; /* there was no memory for it: the event tells */
     struct effect *effect = effects_add(fx, EFFECT_DECISION, job, now.wall_ms);
-    effect->of.decision.seq = ++job->monitor_driver->decisions + job->decisions_before;
+    effect->of.decision.seq =
+        ++job->monitor.monitor_driver->decisions + job->monitor.decisions_before;
     effect->of.decision.monitor = by;
     effect->of.decision.is = *decision;
-    TEXT_SET(job->decision_text, decision->text);
-    job->decision = (int)decision->why;
-    job->decision_ms = now.wall_ms;
+    TEXT_SET(job->monitor.decision_text, decision->text);
+    job->monitor.decision = (int)decision->why;
+    job->monitor.decision_ms = now.wall_ms;
     job->changed = true;
 }
 
@@ -195,8 +198,9 @@ static struct effect *note(struct job *job, enum monitor_input_kind kind, struct
 {
     struct effect *effect = effects_add(fx, EFFECT_DO_RECORD_MONITOR_INPUT, job, now.wall_ms);
     effect->of.monitor_input.kind = kind;
-    effect->of.monitor_input.seq = ++job->monitor_driver->inputs + job->inputs_before;
-    effect->of.monitor_input.elapsed_ms = now.mono_ms - job->begun_ms;
+    effect->of.monitor_input.seq =
+        ++job->monitor.monitor_driver->inputs + job->monitor.inputs_before;
+    effect->of.monitor_input.elapsed_ms = now.mono_ms - job->call.begun_ms;
     effect->of.monitor_input.sample_seq = -1;
     effect->of.monitor_input.mode = job->mode;
     return effect;
@@ -205,7 +209,7 @@ static struct effect *note(struct job *job, enum monitor_input_kind kind, struct
 static void record_input(struct job *job, const struct sample *sample,
                          const struct monitor_input *input, struct moment now, struct effects *fx)
 {
-    struct monitor_driver *s = job->monitor_driver;
+    struct monitor_driver *s = job->monitor.monitor_driver;
     if (s->is_new) {
         struct effect *begin = note(job, MONITOR_INPUT_BEGIN, now, fx);
         begin->of.monitor_input.resumed = s->resumed;
@@ -230,7 +234,7 @@ static enum abort_cause abort_cause(enum decision why)
 static void order(struct fleet *f, struct job *job, const struct monitor_decision *d,
                   struct moment now, struct effects *fx)
 {
-    struct monitor_driver *s = job->monitor_driver;
+    struct monitor_driver *s = job->monitor.monitor_driver;
     if (d->action == MONITOR_ABORT) {
         move_ask_abort(job, "ferry", abort_cause(d->why), d->text, now, fx);
         monitor_done(&s->acting, d, true, d->elapsed_ms);
@@ -241,36 +245,33 @@ static void order(struct fleet *f, struct job *job, const struct monitor_decisio
         (void)snprintf(argument, sizeof argument, "%lld ms", (long long)d->downtime_ms);
     s->ordered = *d;
     job->stream.postcopy_ordered = job->stream.postcopy_ordered || d->action == MONITOR_POSTCOPY;
-    s->call = orders[d->action].call;
-    s->call_seq = intent_open(job, orders[d->action].intent, argument, now, fx);
-    s->call_asked_ms = now.wall_ms;
-    s->call_id = ++f->next_call_id;
-    struct effect *effect = effects_add(fx, EFFECT_DO_TUNE, job, now.wall_ms);
-    effect->of.act.id = s->call_id;
-    effect->of.act.call = s->call;
+    const struct order_spec spec = {.effect = EFFECT_DO_TUNE,
+                                    .call = orders[d->action].call,
+                                    .intent = orders[d->action].intent,
+                                    .node = job->source,
+                                    .argument = argument};
+    struct effect *effect = order_give(f, job, ORDER_TUNE, &spec, now, fx);
     effect->of.act.value = (uint64_t)d->downtime_ms;
-    TEXT_SET(effect->of.act.node, job->source);
-    TEXT_SET(effect->of.act.guest, job->guest_uuid);
 }
 
 /* While it runs, in this process's call or found running, and nobody reads its outcome yet. */
 static bool is_driven(const struct job *job)
 {
-    bool runs = job->call_out || job->hv_job == JOB_SEEN_ACTIVE;
-    return job->monitor_driver != NULL && job->phase == PHASE_RUNNING && runs && !job->resolving &&
-           !job->call_over;
+    bool runs = order_is_out(job, ORDER_MIGRATE) || job->resolution.hv_job == JOB_SEEN_ACTIVE;
+    return job->monitor.monitor_driver != NULL && job->phase == PHASE_RUNNING && runs &&
+           !job->resolving && !job->call.over;
 }
 
 /* Recorded once for each time that the target falls silent. */
 static void note_silent(struct job *job, const char *why, struct moment now, struct effects *fx)
 {
-    struct monitor_driver *s = job->monitor_driver;
+    struct monitor_driver *s = job->monitor.monitor_driver;
     if (s->target.silent)
         return;
     s->target.silent = true;
     struct monitor_decision d = {.why = DECISION_TARGET_SILENT,
                                  .action = decision_action(DECISION_TARGET_SILENT),
-                                 .elapsed_ms = now.mono_ms - job->begun_ms,
+                                 .elapsed_ms = now.mono_ms - job->call.begun_ms,
                                  .estimate_ms = -1};
     (void)snprintf(d.text, sizeof d.text,
                    "post-copy is due and was not ordered: libvirtd on %.64s %s; it is asked again "
@@ -284,7 +285,7 @@ static void note_silent(struct job *job, const char *why, struct moment now, str
 static void ask_target(struct fleet *f, struct job *job, const struct monitor_decision *d,
                        struct moment now, struct effects *fx)
 {
-    struct target_check *target = &job->monitor_driver->target;
+    struct target_check *target = &job->monitor.monitor_driver->target;
     int64_t asked_ago_ms = now.mono_ms - target->asked_ms;
     target->due = *d;
     if (target->id != 0 && asked_ago_ms > TARGET_PROMPT_MS)
@@ -305,13 +306,13 @@ bool monitor_driver_target_seen(struct fleet *f, struct job *job, uint64_t id,
                                 const struct hv_observation *observation, struct moment now,
                                 struct effects *fx)
 {
-    struct monitor_driver *s = job->monitor_driver;
+    struct monitor_driver *s = job->monitor.monitor_driver;
     if (s == NULL || s->target.id == 0 || s->target.id != id)
         return false;
     s->target.id = 0;
     bool prompt = now.mono_ms - s->target.asked_ms <= TARGET_PROMPT_MS;
-    bool wanted = is_driven(job) && f->store_ok && s->call_id == 0 && !job->abort_asked &&
-                  job->mode != MODE_POSTCOPY;
+    bool wanted = is_driven(job) && f->store_ok && !order_is_out(job, ORDER_TUNE) &&
+                  !job->abort.asked && job->mode != MODE_POSTCOPY;
     if (observation->presence == HV_PRESENT && prompt) {
         s->target.silent = false;
         if (wanted)
@@ -331,16 +332,17 @@ void monitor_driver_step(struct fleet *f, struct job *job, const struct sample *
 {
     if (!is_driven(job) || !f->store_ok)
         return;
-    struct monitor_driver *s = job->monitor_driver;
-    job->driven_ms = now.mono_ms;
+    struct monitor_driver *s = job->monitor.monitor_driver;
+    job->monitor.driven_ms = now.mono_ms;
     struct monitor_input input = {
-        .elapsed_ms = now.mono_ms - job->begun_ms,
+        .elapsed_ms = now.mono_ms - job->call.begun_ms,
         .has_stats = sample != NULL && sample->source != SAMPLE_COMPLETED,
         .at_iteration = sample != NULL && sample->source == SAMPLE_ITERATION,
         .mode = job->mode,
-        .stopped_by_migration = job->source_side.observation.state == HV_STATE_PAUSED &&
-                                job->source_side.observation.reason == HV_PAUSED_MIGRATION,
-        .abort_under_way = job->abort_asked && job->abort_status == ABORT_ABORTING,
+        .stopped_by_migration =
+            job->resolution.source_side.observation.state == HV_STATE_PAUSED &&
+            job->resolution.source_side.observation.reason == HV_PAUSED_MIGRATION,
+        .abort_under_way = job->abort.asked && job->abort.status == ABORT_ABORTING,
     };
     if (sample != NULL)
         input.stats = sample->stats;
@@ -361,9 +363,9 @@ void monitor_driver_step(struct fleet *f, struct job *job, const struct sample *
     monitor_step(&s->acting, &input, &decision);
     if (monitor_is_news(&s->acting, &decision))
         record(job, &s->acting, &decision, false, now, fx);
-    if (decision.action == MONITOR_POSTCOPY && s->call_id == 0)
+    if (decision.action == MONITOR_POSTCOPY && !order_is_out(job, ORDER_TUNE))
         ask_target(f, job, &decision, now, fx);
-    else if (decision.action != MONITOR_NOTHING && s->call_id == 0)
+    else if (decision.action != MONITOR_NOTHING && !order_is_out(job, ORDER_TUNE))
         order(f, job, &decision, now, fx);
 }
 
@@ -374,83 +376,64 @@ static void take_effect(struct job *job, const struct monitor_decision *d, struc
     if (d->action == MONITOR_POSTCOPY)
         move_mode(job, MODE_POSTCOPY, decision_name(d->why), now, fx);
     if (d->action == MONITOR_PAUSE)
-        job->stopped_by_us = true;
+        job->monitor.stopped_by_us = true;
     bool hard = d->why == DECISION_STALLED_HARD || d->why == DECISION_LATE_HARD ||
                 d->why == DECISION_LATE_VFIO;
     if ((d->action == MONITOR_PAUSE || hard) && job->mode != MODE_POSTCOPY)
         move_mode(job, MODE_PAUSED, decision_name(d->why), now, fx);
 }
 
-static bool resumed(struct job *job, uint64_t id, const struct err *err, struct moment now,
-                    struct effects *fx)
+void monitor_driver_resumed(struct job *job, const struct err *err, struct moment now,
+                            struct effects *fx)
 {
-    if (job->resume_call_id == 0 || job->resume_call_id != id)
-        return false;
-    job->resume_call_id = 0;
-    intent_close(job, INTENT_RESUME, job->resume_call_seq, job->resume_asked_ms, err, now, fx);
+    (void)now;
+    (void)fx;
     if (err->code == ERR_NONE)
-        job->stopped_by_us = false;
-    else
-        intent_error(job, INTENT_RESUME, err, now, fx);
-    job->changed = true;
-    return true;
+        job->monitor.stopped_by_us = false;
 }
 
-bool monitor_driver_answered(struct fleet *f, struct job *job, uint64_t id, const struct err *err,
-                             struct moment now, struct effects *fx)
+void monitor_driver_answered(struct job *job, const struct err *err, struct moment now,
+                             struct effects *fx)
 {
-    (void)f;
-    struct monitor_driver *s = job->monitor_driver;
-    if (resumed(job, id, err, now, fx))
-        return true;
-    if (s == NULL || s->call_id == 0 || s->call_id != id)
-        return false;
-    s->call_id = 0;
-    enum intent_kind kind = orders[s->ordered.action].intent;
-    intent_close(job, kind, s->call_seq, s->call_asked_ms, err, now, fx);
+    struct monitor_driver *s = job->monitor.monitor_driver;
+    if (s == NULL)
+        return;
     bool accepted = err->code == ERR_NONE;
     if (accepted && !phase_is_final(job->phase))
         take_effect(job, &s->ordered, now, fx);
-    else if (!accepted && err->code != ERR_REFUSED)
-        intent_error(job, kind, err, now, fx);
     if (err->code == ERR_UNREACHABLE && s->ordered.action == MONITOR_PAUSE)
-        job->stopped_by_us = true; /* nobody knows: if it stands still, that was us */
+        job->monitor.stopped_by_us = true; /* nobody knows: if it stands still, that was us */
     if (s->ordered.action == MONITOR_POSTCOPY &&
         (err->code == ERR_HYPERVISOR || err->code == ERR_REFUSED))
         job->stream.postcopy_ordered = false;
-    monitor_done(&s->acting, &s->ordered, accepted, now.mono_ms - job->begun_ms);
+    monitor_done(&s->acting, &s->ordered, accepted, now.mono_ms - job->call.begun_ms);
     (void)note(job, accepted ? MONITOR_INPUT_ACCEPTED : MONITOR_INPUT_REFUSED, now, fx);
-    job->changed = true;
-    return true;
 }
 
 bool monitor_driver_owes(const struct job *job)
 {
-    const struct hv_observation *observation = &job->source_side.observation;
+    const struct hv_observation *observation = &job->resolution.source_side.observation;
     bool stands = observation->presence == HV_PRESENT && observation->state == HV_STATE_PAUSED &&
                   observation->reason == HV_PAUSED_USER;
-    return job->stopped_by_us && stands && !job->userpause.requested &&
-           job->resume_tries < RESUME_TRIES_MAX;
+    return job->monitor.stopped_by_us && stands && !job->userpause.requested &&
+           job->monitor.resume_tries < RESUME_TRIES_MAX;
 }
 
 /* True: an order is out, or was given a moment ago. */
 static bool is_resuming(const struct job *job, struct moment now)
 {
-    int64_t since_ms = now.wall_ms - job->resume_asked_ms;
-    return job->resume_call_id != 0 || (since_ms >= 0 && since_ms < RESUME_RETRY_MS);
+    int64_t since_ms = now.wall_ms - job->orders[ORDER_RESUME].asked_ms;
+    return job->orders[ORDER_RESUME].id != 0 || (since_ms >= 0 && since_ms < RESUME_RETRY_MS);
 }
 
 static void order_resume(struct fleet *f, struct job *job, struct moment now, struct effects *fx)
 {
-    job->resume_tries++;
-    job->resume_call_seq = intent_open(job, INTENT_RESUME, NULL, now, fx);
-    job->resume_asked_ms = now.wall_ms;
-    job->resume_call_id = ++f->next_call_id;
-    struct effect *effect = effects_add(fx, EFFECT_DO_TUNE, job, now.wall_ms);
-    effect->of.act.id = job->resume_call_id;
-    effect->of.act.call = HV_CALL_RESUME;
-    TEXT_SET(effect->of.act.node, job->source);
-    TEXT_SET(effect->of.act.guest, job->guest_uuid);
+    job->monitor.resume_tries++;
+    const struct order_spec spec = {.effect = EFFECT_DO_TUNE,
+                                    .call = HV_CALL_RESUME,
+                                    .intent = INTENT_RESUME,
+                                    .node = job->source};
+    (void)order_give(f, job, ORDER_RESUME, &spec, now, fx);
 }
 
 bool monitor_driver_gives_back(struct fleet *f, struct job *job, struct moment now,
@@ -477,12 +460,12 @@ bool monitor_driver_takes_back(struct fleet *f, struct job *job, const char *why
 {
     if (is_resuming(job, now))
         return true;
-    if (job->resume_tries >= RESUME_TRIES_MAX)
+    if (job->monitor.resume_tries >= RESUME_TRIES_MAX)
         return false;
-    if (job->resume_tries == 0) {
+    if (job->monitor.resume_tries == 0) {
         struct monitor_decision decision = {.why = DECISION_LEFT_STANDING,
                                             .action = decision_action(DECISION_LEFT_STANDING),
-                                            .elapsed_ms = now.mono_ms - job->begun_ms,
+                                            .elapsed_ms = now.mono_ms - job->call.begun_ms,
                                             .estimate_ms = -1};
         TEXT_SET(decision.text, why);
         monitor_driver_record(job, "ladder", &decision, now, fx);

@@ -18,9 +18,11 @@ void monitor_driver_step(struct fleet *f, struct job *job, const struct sample *
 bool monitor_driver_target_seen(struct fleet *f, struct job *job, uint64_t id,
                                 const struct hv_observation *observation, struct moment now,
                                 struct effects *fx);
-/* An order of ours was answered. False: it is none of ours. */
-bool monitor_driver_answered(struct fleet *f, struct job *job, uint64_t id, const struct err *err,
-                             struct moment now, struct effects *fx);
+/* A decision that was ordered was answered; the order to resume the guest was. */
+void monitor_driver_answered(struct job *job, const struct err *err, struct moment now,
+                             struct effects *fx);
+void monitor_driver_resumed(struct job *job, const struct err *err, struct moment now,
+                            struct effects *fx);
 /* The guest stands still on the source because we stopped it, and the migration is over. */
 bool monitor_driver_owes(const struct job *job);
 /* ... so it is let run again; the target was just proven empty. True: the order is under way, the

@@ -1,15 +1,14 @@
 /* move.c - see move.h. Reading the outcome is resolve.c. */
 #include "engine/data/move.h"
 
-#include <assert.h>
 #include <stdio.h>
 #include <string.h>
 
 #include "base/text.h"
 #include "engine/data/flags.h"
-#include "engine/data/intent.h"
 #include "engine/data/monitor_driver.h"
 #include "engine/data/observe.h"
+#include "engine/data/order.h"
 #include "engine/data/ownership.h"
 #include "engine/data/recovery.h"
 #include "engine/data/remedy.h"
@@ -18,16 +17,6 @@
 #include "hypervisor/versions.h"
 
 enum { ABORT_RETRY_MS = 200, MONITOR_DRIVER_BLIND_MS = 1000 };
-
-static void close_call(struct job *job, bool is_abort, const struct err *err, struct moment now,
-                       struct effects *fx)
-{
-    if (is_abort)
-        intent_close(job, job->abort_kind, job->abort_call_seq, job->abort_call_asked_ms, err, now,
-                     fx);
-    else
-        intent_close(job, INTENT_MIGRATE, job->call_seq, job->call_asked_ms, err, now, fx);
-}
 
 /* A port on which the target will listen, where a broken post-copy can only be resumed by
  * connecting to it again (recovery.h): libvirt tells nobody which one it takes. It takes the lowest
@@ -38,10 +27,10 @@ static unsigned choose_port(struct fleet *f, const struct job *job)
 {
     enum { PORTS_TRIED_MAX = 2 };
     struct node *target = fleet_node(f, job->target);
-    bool tunnelled = (job->flags & HV_MIGRATE_TUNNELLED) != 0;
+    bool tunnelled = (job->call.flags & HV_MIGRATE_TUNNELLED) != 0;
     if (target == NULL || tunnelled || !hv_host_listens_on_address(&target->host) ||
         !hv_quirk_of(HV_QUIRK_RESUME_KILLS_TARGET, target->facts.libvirt_version) ||
-        !flags_allow_postcopy(job) || job->retries >= PORTS_TRIED_MAX)
+        !flags_allow_postcopy(job) || job->call.retries >= PORTS_TRIED_MAX)
         return 0;
     unsigned min = target->host.port_min != 0 ? target->host.port_min : HV_PORT_MIN;
     unsigned max = target->host.port_max != 0 ? target->host.port_max : HV_PORT_MAX;
@@ -53,35 +42,34 @@ static unsigned choose_port(struct fleet *f, const struct job *job)
 
 void move_call(struct fleet *f, struct job *job, struct moment now, struct effects *fx)
 {
-    const struct hv_observation *observation = &job->source_side.observation;
+    const struct hv_observation *observation = &job->resolution.source_side.observation;
     bool paused = observation->state == HV_STATE_PAUSED && observation->reason == HV_PAUSED_USER;
-    job->flags &= ~(unsigned)(HV_MIGRATE_PAUSED | HV_MIGRATE_PERSIST | FLAGS_RELAYED);
-    job->flags |= paused ? HV_MIGRATE_PAUSED : 0U; /* its user paused it: it arrives paused */
-    job->flags |=
+    job->call.flags &= ~(unsigned)(HV_MIGRATE_PAUSED | HV_MIGRATE_PERSIST | FLAGS_RELAYED);
+    job->call.flags |= paused ? HV_MIGRATE_PAUSED : 0U; /* its user paused it: it arrives paused */
+    job->call.flags |=
         observation->persistent ? HV_MIGRATE_PERSIST : 0U; /* defined there: it stays so */
     job->stream.port = choose_port(f, job);
     char port[32] = "";
     if (job->stream.port != 0)
         (void)snprintf(port, sizeof port, "port %u", job->stream.port);
-    job->call_seq = intent_open(job, INTENT_MIGRATE, port, now, fx);
-    job->call_asked_ms = now.wall_ms;
+    const struct order_spec spec = {.effect = EFFECT_DO_MIGRATE,
+                                    .call = HV_CALL_MIGRATE,
+                                    .intent = INTENT_MIGRATE,
+                                    .node = job->source,
+                                    .argument = port};
+    order_open(f, job, ORDER_MIGRATE, &spec, now, fx);
     struct effect *watch = effects_add(fx, EFFECT_DO_WATCH, job, now.wall_ms);
     TEXT_SET(watch->of.act.node, job->source);
     TEXT_SET(watch->of.act.guest, job->guest_uuid);
-    watch->of.act.next_seq = job->next_sample_seq;
+    watch->of.act.next_seq = job->monitor.next_sample_seq;
 
-    job->call_id = ++f->next_call_id;
-    job->call_out = true;
-    job->call_over = job->withdrawn = false;
+    job->call.over = job->call.withdrawn = false;
     job->stream.switched = job->stream.unseen = false;
     const struct node *target = fleet_node(f, job->target);
     job->stream.target_resumed = false;
     job->stream.target_unseen = target == NULL || !target->connected;
     job->stream.target_losses = target != NULL ? target->lost.times + f->missed : 0;
-    struct effect *call = effects_add(fx, EFFECT_DO_MIGRATE, job, now.wall_ms);
-    call->of.act.id = job->call_id;
-    TEXT_SET(call->of.act.node, job->source);
-    TEXT_SET(call->of.act.guest, job->guest_uuid);
+    struct effect *call = order_carry_out(job, ORDER_MIGRATE, &spec, now, fx);
     TEXT_SET(call->of.act.migrate.target, job->target);
     flags_fill(job, &call->of.act.migrate);
     call->of.act.migrate.port = job->stream.port;
@@ -91,9 +79,9 @@ void move_begin(struct fleet *f, struct job *job, struct moment now, struct effe
 {
     observe_record_sides(job, "before", now, fx);
     step_take(f, job, TRIGGER_TARGET_CHECKED, now, fx);
-    job->ownership_last = -1;
-    job->ownership_since_ms = 0;
-    job->wake_ms = now.mono_ms + f->config.idle_call_timeout_ms;
+    job->resolution.ownership_last = -1;
+    job->resolution.ownership_since_ms = 0;
+    job->queue.wake_ms = now.mono_ms + f->config.idle_call_timeout_ms;
     monitor_driver_begin(f, job);
     move_call(f, job, now, fx);
 }
@@ -105,14 +93,15 @@ void move_mode(struct job *job, enum mode mode, const char *cause, struct moment
         return;
     job->mode = mode;
     job->changed = true;
-    if (job->n_modes == JOB_MODES_MAX) { /* the first stays: how it began */
-        memmove(&job->modes[1], &job->modes[2], sizeof job->modes - 2 * sizeof job->modes[0]);
-        job->n_modes--;
+    if (job->history.n_modes == JOB_MODES_MAX) { /* the first stays: how it began */
+        memmove(&job->history.modes[1], &job->history.modes[2],
+                sizeof job->history.modes - 2 * sizeof job->history.modes[0]);
+        job->history.n_modes--;
     }
-    job->modes[job->n_modes].mode = mode;
-    job->modes[job->n_modes].wall_ms = now.wall_ms;
-    TEXT_SET(job->modes[job->n_modes].cause, cause);
-    job->n_modes++;
+    job->history.modes[job->history.n_modes].mode = mode;
+    job->history.modes[job->history.n_modes].wall_ms = now.wall_ms;
+    TEXT_SET(job->history.modes[job->history.n_modes].cause, cause);
+    job->history.n_modes++;
     struct effect *effect = effects_add(fx, EFFECT_MODE, job, now.wall_ms);
     effect->of.mode.mode = mode;
     effect->of.mode.cause = cause;
@@ -120,10 +109,10 @@ void move_mode(struct job *job, enum mode mode, const char *cause, struct moment
 
 void move_seen(struct fleet *f, struct job *job, struct moment now, struct effects *fx)
 {
-    if (job->phase != PHASE_TARGET_READY || job->call_over)
+    if (job->phase != PHASE_TARGET_READY || job->call.over)
         return;
-    job->moved = true;
-    job->started_ms = now.wall_ms;
+    job->call.moved = true;
+    job->times.started_ms = now.wall_ms;
     if (job->mode == MODE_NONE)
         move_mode(job, MODE_PRECOPY, "started", now, fx);
     step_take(f, job, TRIGGER_MOVING, now, fx);
@@ -133,12 +122,7 @@ void move_seen(struct fleet *f, struct job *job, struct moment now, struct effec
 
 void move_called(struct job *job, const struct err *err, struct moment now, struct effects *fx)
 {
-    assert(job->call_out);
-    job->call_out = false;
-    job->error = *err;
-    close_call(job, false, err, now, fx);
-    if (err->code != ERR_NONE && err->code != ERR_REFUSED)
-        intent_error(job, INTENT_MIGRATE, err, now, fx);
+    job->result.error = *err;
     if (err->code == ERR_UNREACHABLE) {
         /* Our connection broke, not the migration: loss of sight is never an outcome. */
         job->stream.unseen = true;
@@ -146,10 +130,10 @@ void move_called(struct job *job, const struct err *err, struct moment now, stru
                       "The connection to %s broke during the call; watching both nodes.",
                       job->source);
     } else if (err->code == ERR_REFUSED) {
-        job->withdrawn = true; /* by our own shell: the order was never given */
-        job->error = (struct err){0};
+        job->call.withdrawn = true; /* by our own shell: the order was never given */
+        job->result.error = (struct err){0};
     } else {
-        job->call_over = true;
+        job->call.over = true;
     }
     resolve_begin(job, now);
 }
@@ -157,17 +141,17 @@ void move_called(struct job *job, const struct err *err, struct moment now, stru
 void move_ask_abort(struct job *job, const char *requester, enum abort_cause cause, const char *why,
                     struct moment now, struct effects *fx)
 {
-    bool again = job->abort_status == ABORT_FAILED && job->mode != MODE_POSTCOPY;
-    if (phase_is_final(job->phase) || (job->abort_asked && !again))
+    bool again = job->abort.status == ABORT_FAILED && job->mode != MODE_POSTCOPY;
+    if (phase_is_final(job->phase) || (job->abort.asked && !again))
         return;
-    job->abort_asked = true;
-    job->abort_accepted = false;
-    job->abort_status = ABORT_ABORTING;
-    job->abort_cause = cause;
-    job->abort_asked_ms = job->abort_next_ms = job->wake_ms = now.mono_ms;
-    job->delete_asked_ms = now.wall_ms;
-    TEXT_SET(job->abort_requester, requester);
-    TEXT_SET(job->abort_why, why);
+    job->abort.asked = true;
+    job->abort.accepted = false;
+    job->abort.status = ABORT_ABORTING;
+    job->abort.cause = cause;
+    job->abort.asked_ms = job->abort.next_ms = job->queue.wake_ms = now.mono_ms;
+    job->times.delete_asked_ms = now.wall_ms;
+    TEXT_SET(job->abort.requester, requester);
+    TEXT_SET(job->abort.why, why);
     job->changed = true;
     effects_event(fx, job, now.wall_ms, false, "AbortRequested", "%s asked to stop: %s", requester,
                   why);
@@ -176,26 +160,23 @@ void move_ask_abort(struct job *job, const char *requester, enum abort_cause cau
 void move_abort_called(struct job *job, const struct err *err, struct moment now,
                        struct effects *fx)
 {
-    close_call(job, true, err, now, fx);
-    job->abort_call_id = 0;
+    (void)fx;
     if (err->code == ERR_NONE) {
-        job->abort_accepted = true; /* accepted is not yet done: the hosts decide */
+        job->abort.accepted = true; /* accepted is not yet done: the hosts decide */
         job->stream.aborted_ms = now.mono_ms;
         job->changed = true;
-        if (!job->call_out)
+        if (!order_is_out(job, ORDER_MIGRATE))
             resolve_begin(job, now);
         return;
     }
-    if (err->code != ERR_REFUSED) /* our own shell's word, not a host's */
-        intent_error(job, job->abort_kind, err, now, fx);
-    job->abort_next_ms = now.mono_ms + ABORT_RETRY_MS;
+    job->abort.next_ms = now.mono_ms + ABORT_RETRY_MS;
 }
 
 static void fail_abort(struct job *job, const char *text, struct moment now, struct effects *fx)
 {
-    if (job->abort_status == ABORT_FAILED)
+    if (job->abort.status == ABORT_FAILED)
         return;
-    job->abort_status = ABORT_FAILED;
+    job->abort.status = ABORT_FAILED;
     job->changed = true;
     effects_event(fx, job, now.wall_ms, true, "FailedAbortMigration", "%s", text);
 }
@@ -203,46 +184,42 @@ static void fail_abort(struct job *job, const char *text, struct moment now, str
 /* Asks the source to stop until it accepts, the call ends, or the guard time is over. */
 static void advance_abort(struct fleet *f, struct job *job, struct moment now, struct effects *fx)
 {
-    if (!job->abort_asked || job->call_over || job->withdrawn || job->abort_status == ABORT_FAILED)
+    if (!job->abort.asked || job->call.over || job->call.withdrawn ||
+        job->abort.status == ABORT_FAILED)
         return;
-    if (!job->call_out && job->hv_job == JOB_SEEN_OTHER)
+    if (!order_is_out(job, ORDER_MIGRATE) && job->resolution.hv_job == JOB_SEEN_OTHER)
         return; /* what runs there is not ours to stop */
     if (job->mode == MODE_POSTCOPY) {
         fail_abort(job, "refused: in post-copy the guest already runs on the target", now, fx);
         return;
     }
-    int64_t guard_ms = job->abort_asked_ms + f->config.abort_guard_ms;
+    int64_t guard_ms = job->abort.asked_ms + f->config.abort_guard_ms;
     if (now.mono_ms >= guard_ms) {
         fail_abort(job, "no result in time; a late one still counts", now, fx);
         return;
     }
-    if (job->wake_ms > guard_ms)
-        job->wake_ms = guard_ms;
-    if (job->abort_call_id != 0 || job->abort_accepted)
+    if (job->queue.wake_ms > guard_ms)
+        job->queue.wake_ms = guard_ms;
+    if (job->orders[ORDER_ABORT].id != 0 || job->abort.accepted)
         return;
-    if (now.mono_ms < job->abort_next_ms) {
-        if (job->wake_ms > job->abort_next_ms)
-            job->wake_ms = job->abort_next_ms;
+    if (now.mono_ms < job->abort.next_ms) {
+        if (job->queue.wake_ms > job->abort.next_ms)
+            job->queue.wake_ms = job->abort.next_ms;
         return;
     }
     enum remedy_stop how = remedy_how_to_stop(job, now);
     if (how == REMEDY_STOP_NOT_YET) {
-        job->abort_next_ms = now.mono_ms + ABORT_RETRY_MS;
-        job->wake_ms = job->abort_next_ms;
+        job->abort.next_ms = now.mono_ms + ABORT_RETRY_MS;
+        job->queue.wake_ms = job->abort.next_ms;
         return;
     }
     bool yanks = how == REMEDY_STOP_YANK;
-    job->abort_kind = yanks ? INTENT_YANK : INTENT_ABORT;
-    job->abort_call_seq = intent_open(job, job->abort_kind, NULL, now, fx);
-    job->abort_call_asked_ms = now.wall_ms;
-    job->abort_call_id = ++f->next_call_id;
-    struct effect *call =
-        effects_add(fx, yanks ? EFFECT_DO_TUNE : EFFECT_DO_ABORT, job, now.wall_ms);
-    call->of.act.call = HV_CALL_YANK;
+    const struct order_spec spec = {.effect = yanks ? EFFECT_DO_TUNE : EFFECT_DO_ABORT,
+                                    .call = yanks ? HV_CALL_YANK : HV_CALL_ABORT,
+                                    .intent = yanks ? INTENT_YANK : INTENT_ABORT,
+                                    .node = job->source};
+    struct effect *call = order_give(f, job, ORDER_ABORT, &spec, now, fx);
     call->of.act.stops = yanks;
-    call->of.act.id = job->abort_call_id;
-    TEXT_SET(call->of.act.node, job->source);
-    TEXT_SET(call->of.act.guest, job->guest_uuid);
 }
 
 bool move_saw_target(struct fleet *f, const struct job *job)
@@ -255,8 +232,8 @@ bool move_saw_target(struct fleet *f, const struct job *job)
 /* What can be seen only for a moment is remembered: that it stopped, that it ran on the target. */
 static void remember(struct job *job)
 {
-    enum ownership_side source = ownership_side(&job->source_side.observation);
-    enum ownership_side target = ownership_side(&job->target_side.observation);
+    enum ownership_side source = ownership_side(&job->resolution.source_side.observation);
+    enum ownership_side target = ownership_side(&job->resolution.target_side.observation);
     bool has_run = target != SIDE_MOVING && target != SIDE_BLIND && !ownership_is_gone(target);
     job->stream.switched = job->stream.switched || source == SIDE_MOVING;
     job->stream.target_resumed = job->stream.target_resumed || has_run;
@@ -265,16 +242,18 @@ static void remember(struct job *job)
 void move_advance(struct fleet *f, struct job *job, struct moment now, struct effects *fx)
 {
     remember(job);
-    job->wake_ms = now.mono_ms + 1000;
+    job->queue.wake_ms = now.mono_ms + 1000;
     int64_t idle_ms = job->entered_ms + f->config.idle_call_timeout_ms;
-    if (job->phase == PHASE_TARGET_READY && job->call_out && now.mono_ms >= idle_ms)
+    if (job->phase == PHASE_TARGET_READY && order_is_out(job, ORDER_MIGRATE) &&
+        now.mono_ms >= idle_ms)
         move_ask_abort(job, "ferry", ABORT_CAUSE_IDLE, "nothing moved in time after the call", now,
                        fx);
-    if (job->phase == PHASE_RUNNING && now.mono_ms - job->driven_ms >= MONITOR_DRIVER_BLIND_MS)
+    if (job->phase == PHASE_RUNNING &&
+        now.mono_ms - job->monitor.driven_ms >= MONITOR_DRIVER_BLIND_MS)
         monitor_driver_step(f, job, NULL, now, fx);
     remedy_advance(f, job, now, fx);
     userpause_seen(job, now, fx);
-    if (!job->call_out)
+    if (!order_is_out(job, ORDER_MIGRATE))
         resolve_advance(f, job, now, fx);
     if (!phase_is_final(job->phase)) /* no order for what this very turn proved to be over */
         advance_abort(f, job, now, fx);
@@ -285,25 +264,24 @@ void move_adopt(struct fleet *f, struct job *job, struct moment now, struct effe
     job->adopted = job->stream.unseen = job->stream.target_unseen = true;
     job->changed = true;
     monitor_driver_begin(f, job);
-    job->hv_job = JOB_SEEN_UNKNOWN;
+    job->resolution.hv_job = JOB_SEEN_UNKNOWN;
     job->stream.flow_ms = job->stream.sampled_ms = now.mono_ms;
-    job->abort_kind = INTENT_ABORT;
-    if (job->call_seq != 0) { /* the call's own answer died with the process that made it */
+    if (job->orders[ORDER_MIGRATE].seq != 0) { /* its answer died with the process that gave it */
         struct err lost = {0};
         err_set(&lost, ERR_UNREACHABLE, "the process that made the call ended");
-        close_call(job, false, &lost, now, fx);
-        if (job->abort_call_seq != 0)
-            close_call(job, true, &lost, now, fx);
+        order_close(job, ORDER_MIGRATE, &lost, now, fx);
+        if (job->orders[ORDER_ABORT].seq != 0)
+            order_close(job, ORDER_ABORT, &lost, now, fx);
     }
     recovery_adopt(f, job, now);
-    intent_close_left(job, now, fx);
+    order_close_left(job, now, fx);
     effects_event(fx, job, now.wall_ms, false, "Adopted",
                   "Taken over after a restart in phase %s; reading both nodes.",
                   phase_name(job->phase));
     struct effect *watch = effects_add(fx, EFFECT_DO_WATCH, job, now.wall_ms);
     TEXT_SET(watch->of.act.node, job->source);
     TEXT_SET(watch->of.act.guest, job->guest_uuid);
-    watch->of.act.next_seq = job->next_sample_seq;
-    job->abort_next_ms = job->abort_asked_ms = now.mono_ms;
+    watch->of.act.next_seq = job->monitor.next_sample_seq;
+    job->abort.next_ms = job->abort.asked_ms = now.mono_ms;
     resolve_begin(job, now);
 }

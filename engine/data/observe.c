@@ -19,8 +19,8 @@ static void record_side(const struct job *job, const struct hv_observation *obse
 void observe_record_sides(struct job *job, const char *moment, struct moment now,
                           struct effects *fx)
 {
-    record_side(job, &job->source_side.observation, true, moment, now, fx);
-    record_side(job, &job->target_side.observation, false, moment, now, fx);
+    record_side(job, &job->resolution.source_side.observation, true, moment, now, fx);
+    record_side(job, &job->resolution.target_side.observation, false, moment, now, fx);
 }
 
 static void look_at(struct fleet *f, struct job *job, struct job_side *side, const char *node,
@@ -36,9 +36,9 @@ static void look_at(struct fleet *f, struct job *job, struct job_side *side, con
 
 void observe_later(struct fleet *f, struct job *job, struct moment now, struct effects *fx)
 {
-    job->observe_later = false;
-    look_at(f, job, &job->source_side, job->source, now, fx);
-    look_at(f, job, &job->target_side, job->target, now, fx);
+    job->result.observe_later = false;
+    look_at(f, job, &job->resolution.source_side, job->source, now, fx);
+    look_at(f, job, &job->resolution.target_side, job->target, now, fx);
 }
 
 /* It moved. A definition that did not is nothing to be mended from here: to undefine, or define, a
@@ -46,12 +46,12 @@ void observe_later(struct fleet *f, struct job *job, struct moment now, struct e
 static const char *residue_of(const struct job *job, const struct hv_observation *observation,
                               bool is_source)
 {
-    if (job->outcome != OUTCOME_SUCCEEDED || observation->presence != HV_PRESENT)
+    if (job->result.outcome != OUTCOME_SUCCEEDED || observation->presence != HV_PRESENT)
         return NULL;
     if (is_source &&
         (observation->state == HV_STATE_SHUTOFF || observation->state == HV_STATE_CRASHED))
         return "DefinitionLeft";
-    bool missing = (job->flags & HV_MIGRATE_PERSIST) != 0 && !observation->persistent;
+    bool missing = (job->call.flags & HV_MIGRATE_PERSIST) != 0 && !observation->persistent;
     return !is_source && missing ? "DefinitionMissing" : NULL;
 }
 
@@ -62,8 +62,8 @@ static void tell_residue(struct job *job, const char *what, bool again, bool is_
     if (what == NULL)
         return;
     if (!again) {
-        job->residue = job->observe_later = true;
-        job->wake_ms = now.mono_ms + RESIDUE_MS;
+        job->result.residue = job->result.observe_later = true;
+        job->queue.wake_ms = now.mono_ms + RESIDUE_MS;
     } else if (is_source) {
         effects_event(fx, job, now.wall_ms, true, what,
                       "The guest runs on %s, but its definition is still on %s, where it could be "
@@ -81,16 +81,16 @@ bool observe_answered_later(struct fleet *f, struct job *job, uint64_t id,
                             const struct hv_observation *observation, struct moment now,
                             struct effects *fx)
 {
-    bool is_source = job->source_side.query_id == id;
-    if (id == 0 || (!is_source && job->target_side.query_id != id))
+    bool is_source = job->resolution.source_side.query_id == id;
+    if (id == 0 || (!is_source && job->resolution.target_side.query_id != id))
         return false;
-    (is_source ? &job->source_side : &job->target_side)->query_id = 0;
+    (is_source ? &job->resolution.source_side : &job->resolution.target_side)->query_id = 0;
     const struct job *next = fleet_active_job(f, job->guest_uuid);
-    if (!is_source && job->outcome == OUTCOME_SUCCEEDED && next != NULL && next->epoch > 0)
+    if (!is_source && job->result.outcome == OUTCOME_SUCCEEDED && next != NULL && next->epoch > 0)
         return true; /* it moves on: that it is gone says nothing */
     record_side(job, observation, is_source, "later", now, fx);
-    tell_residue(job, residue_of(job, observation, is_source), job->residue && !job->observe_later,
-                 is_source, now, fx);
+    tell_residue(job, residue_of(job, observation, is_source),
+                 job->result.residue && !job->result.observe_later, is_source, now, fx);
     return true;
 }
 
@@ -100,7 +100,7 @@ static void give_up(struct job *job, struct job_side *side, struct moment now)
     if (side->query_id == 0 || now.mono_ms - side->asked_ms < STATE_LOST_MS)
         return;
     side->query_id = 0;
-    side->round = job->round;
+    side->round = job->resolution.round;
     side->observation = (struct hv_observation){.presence = HV_UNREACHABLE, .job_type = -1};
     side->seen_ms = now.mono_ms;
     side->seen_wall_ms = now.wall_ms;
@@ -108,12 +108,12 @@ static void give_up(struct job *job, struct job_side *side, struct moment now)
 
 void observe_begin(struct fleet *f, struct job *job, struct moment now, struct effects *fx)
 {
-    if (job->source_side.query_id != 0 || job->target_side.query_id != 0)
+    if (job->resolution.source_side.query_id != 0 || job->resolution.target_side.query_id != 0)
         return;
-    job->round++;
-    job->again = 0;
-    look_at(f, job, &job->source_side, job->source, now, fx);
-    look_at(f, job, &job->target_side, job->target, now, fx);
+    job->resolution.round++;
+    job->resolution.again = 0;
+    look_at(f, job, &job->resolution.source_side, job->source, now, fx);
+    look_at(f, job, &job->resolution.target_side, job->target, now, fx);
 }
 
 /* A host that does not answer holds up a round for many seconds; what the other one said by then
@@ -123,22 +123,24 @@ static bool has_aged(const struct job *job, const struct job_side *side, struct 
 {
     bool is_fact =
         side->observation.presence == HV_PRESENT || side->observation.presence == HV_ABSENT;
-    return is_fact && job->again < OBSERVE_AGAIN_MAX && now.mono_ms - side->seen_ms > FRESH_MS;
+    return is_fact && job->resolution.again < OBSERVE_AGAIN_MAX &&
+           now.mono_ms - side->seen_ms > FRESH_MS;
 }
 
 bool observe_answered(struct fleet *f, struct job *job, struct moment now, struct effects *fx)
 {
-    struct job_side *source = &job->source_side, *target = &job->target_side;
+    struct job_side *source = &job->resolution.source_side, *target = &job->resolution.target_side;
     give_up(job, source, now);
     give_up(job, target, now);
-    if (job->round == 0 || source->round != job->round || target->round != job->round)
+    if (job->resolution.round == 0 || source->round != job->resolution.round ||
+        target->round != job->resolution.round)
         return false;
-    if (job->judged_round == job->round)
+    if (job->resolution.judged_round == job->resolution.round)
         return true;
     bool source_aged = has_aged(job, source, now), target_aged = has_aged(job, target, now);
     if (!source_aged && !target_aged)
         return true;
-    job->again++;
+    job->resolution.again++;
     if (source_aged) {
         source->round = 0;
         look_at(f, job, source, job->source, now, fx);

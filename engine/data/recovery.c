@@ -7,7 +7,7 @@
 #include "base/text.h"
 #include "engine/data/final.h"
 #include "engine/data/flags.h"
-#include "engine/data/intent.h"
+#include "engine/data/order.h"
 #include "hypervisor/versions.h"
 
 static const enum recovery_plan plans[SIDE_COUNT][SIDE_COUNT] = {
@@ -27,9 +27,9 @@ static void open_window(struct job *job, struct moment now)
     job->recovery.ends_ms = now.mono_ms + RECOVERY_WINDOW_MS;
     /* What moves opens it again and again; shown every now and then, and not only when all of it
      * is told anew: an order may be out for longer than that. */
-    bool shown = job->pending == PENDING_RECOVERY && job->waits_until_ms != 0;
-    if (shown && job->recovery.until_ms - job->waits_until_ms >= RECOVERY_SHOWN_MS) {
-        job->waits_until_ms = job->recovery.until_ms;
+    bool shown = job->wait.pending == PENDING_RECOVERY && job->wait.until_ms != 0;
+    if (shown && job->recovery.until_ms - job->wait.until_ms >= RECOVERY_SHOWN_MS) {
+        job->wait.until_ms = job->recovery.until_ms;
         job->changed = true;
     }
 }
@@ -59,20 +59,25 @@ static void tell(struct job *job, enum recovery state, const char *text, struct 
     if (is_news && (bad || begins))
         step_wait_over(job, now); /* another wait, with another end */
     enter(job, state, now);
-    const char *source = ownership_side_name(ownership_side(&job->source_side.observation));
-    const char *target = ownership_side_name(ownership_side(&job->target_side.observation));
+    const char *source =
+        ownership_side_name(ownership_side(&job->resolution.source_side.observation));
+    const char *target =
+        ownership_side_name(ownership_side(&job->resolution.target_side.observation));
     step_wait(job, PENDING_RECOVERY, now, "%s (source %s %s, target %s %s; attempts: %u)", text,
               job->source, source, job->target, target, job->recovery.tries);
-    job->waits_until_ms = bad ? 0 : job->recovery.until_ms;
+    job->wait.until_ms = bad ? 0 : job->recovery.until_ms;
     if (is_news)
         effects_event(fx, job, now.wall_ms, true, bad ? "PostCopyNotRecovered" : "PostCopyBroken",
-                      "%s", job->pending_reason);
+                      "%s", job->wait.reason);
 }
 
 static void pause_stream(struct fleet *f, struct job *job, struct moment now, struct effects *fx)
 {
-    struct effect *effect = order_give(f, job, &job->recovery.order, HV_CALL_ABORT, job->source,
-                                       INTENT_PAUSE_STREAM, NULL, now, fx);
+    const struct order_spec spec = {.effect = EFFECT_DO_TUNE,
+                                    .call = HV_CALL_ABORT,
+                                    .intent = INTENT_PAUSE_STREAM,
+                                    .node = job->source};
+    struct effect *effect = order_give(f, job, ORDER_RECOVERY, &spec, now, fx);
     effect->of.act.postcopy = true;
     job->recovery.next_ms = now.mono_ms + RECOVERY_AGAIN_MS / 4;
     job->recovery.paused = true;
@@ -114,7 +119,7 @@ static const struct node *killed_node(struct fleet *f, const struct job *job)
     if (job->recovery.tried_ms == 0 || job->recovery.way == RECOVERY_WAY_COUNT ||
         losses_of(f, job) == job->recovery.losses)
         return NULL;
-    int64_t until_ms = job->recovery.order.id != 0 ? INT64_MAX
+    int64_t until_ms = job->orders[ORDER_RECOVERY].id != 0 ? INT64_MAX
                        : job->recovery.answered_ms > job->recovery.tried_ms
                            ? job->recovery.answered_ms + RECOVERY_DEATH_MS
                            : job->recovery.tried_ms + RECOVERY_DEATH_MS;
@@ -157,7 +162,7 @@ static enum recovery_way choose_way(struct fleet *f, const struct job *job, char
     const struct node *target = fleet_node(f, job->target);
     unsigned long version = target != NULL ? target->facts.libvirt_version : 0;
     bool quirk = hv_quirk_of(HV_QUIRK_RESUME_KILLS_TARGET, version);
-    bool tunnelled = (job->flags & HV_MIGRATE_TUNNELLED) != 0;
+    bool tunnelled = (job->call.flags & HV_MIGRATE_TUNNELLED) != 0;
     bool has_port = job->stream.port != 0 && !tunnelled && target != NULL &&
                     hv_host_listens_on_address(&target->host);
     if (!quirk && (job->recovery.unsafe & bit(RECOVERY_WAY_LIBVIRT)) == 0)
@@ -187,9 +192,12 @@ static void resume(struct fleet *f, struct job *job, enum recovery_way way, stru
     char number[32];
     (void)snprintf(number, sizeof number, "try %u by %s", ++job->recovery.tries,
                    recovery_way_name(way));
-    struct effect *effect = order_give(f, job, &job->recovery.order,
-                                       by_monitor ? HV_CALL_RESUME_STREAM : HV_CALL_MIGRATE,
-                                       job->source, INTENT_RECOVER, number, now, fx);
+    const struct order_spec spec = {.effect = by_monitor ? EFFECT_DO_TUNE : EFFECT_DO_MIGRATE,
+                                    .call = by_monitor ? HV_CALL_RESUME_STREAM : HV_CALL_MIGRATE,
+                                    .intent = INTENT_RECOVER,
+                                    .node = job->source,
+                                    .argument = number};
+    struct effect *effect = order_give(f, job, ORDER_RECOVERY, &spec, now, fx);
     flags_fill(job, &effect->of.act.migrate);
     TEXT_SET(effect->of.act.migrate.target, job->target);
     effect->of.act.migrate.flags |= HV_MIGRATE_RESUME | HV_MIGRATE_POSTCOPY;
@@ -223,7 +231,7 @@ static void probe(struct fleet *f, struct job *job, struct moment now, struct ef
 static bool path_allows(struct fleet *f, struct job *job, struct moment now)
 {
     struct job_recovery *recovery = &job->recovery;
-    bool tunnelled = (job->flags & HV_MIGRATE_TUNNELLED) != 0;
+    bool tunnelled = (job->call.flags & HV_MIGRATE_TUNNELLED) != 0;
     if (tunnelled || !fleet_has_helper(f, job->source))
         return true;
     bool doubtful =
@@ -262,8 +270,11 @@ static void try_again(struct fleet *f, struct job *job, struct moment now, struc
 /* The target still believes in a stream that is dead: its own helper can tell it. */
 static void kill_at_target(struct fleet *f, struct job *job, struct moment now, struct effects *fx)
 {
-    (void)order_give(f, job, &job->recovery.order, HV_CALL_KILL_STREAM, job->target,
-                     INTENT_KILL_STREAM, NULL, now, fx);
+    const struct order_spec spec = {.effect = EFFECT_DO_TUNE,
+                                    .call = HV_CALL_KILL_STREAM,
+                                    .intent = INTENT_KILL_STREAM,
+                                    .node = job->target};
+    (void)order_give(f, job, ORDER_RECOVERY, &spec, now, fx);
     job->recovery.killed = true;
     job->recovery.next_ms = now.mono_ms + RECOVERY_AGAIN_MS / 4;
 }
@@ -271,7 +282,7 @@ static void kill_at_target(struct fleet *f, struct job *job, struct moment now, 
 /* Bytes were measured to move just now. */
 static bool moves(const struct job *job, struct moment now)
 {
-    return job->has_sample && job->stream.flow_ms > job->recovery.tried_ms &&
+    return job->progress.has_sample && job->stream.flow_ms > job->recovery.tried_ms &&
            now.mono_ms - job->stream.flow_ms < RECOVERY_QUIET_MS;
 }
 
@@ -287,16 +298,17 @@ static bool is_dead(const struct job *job, int64_t stood_ms, struct moment now)
 /* One that was taken over in mid-stream, and nothing says that it broke. */
 static bool is_whole(const struct job *job)
 {
-    return job->recovery.state == RECOVERY_NONE && !job->call_over &&
-           ownership_side(&job->source_side.observation) == SIDE_POSTCOPY &&
-           ownership_side(&job->target_side.observation) == SIDE_POSTCOPY;
+    return job->recovery.state == RECOVERY_NONE && !job->call.over &&
+           ownership_side(&job->resolution.source_side.observation) == SIDE_POSTCOPY &&
+           ownership_side(&job->resolution.target_side.observation) == SIDE_POSTCOPY;
 }
 
 /* Only libvirt's connection died, as far as one can see. */
 static void watch(struct fleet *f, struct job *job, int64_t stood_ms, struct moment now,
                   struct effects *fx)
 {
-    bool target_is_blind = ownership_side(&job->source_side.observation) == SIDE_POSTCOPY_FAILED;
+    bool target_is_blind =
+        ownership_side(&job->resolution.source_side.observation) == SIDE_POSTCOPY_FAILED;
     if (!is_dead(job, stood_ms, now)) {
         if (!is_whole(job)) {
             tell(job, RECOVERY_WATCHING,
@@ -323,8 +335,8 @@ static void watch(struct fleet *f, struct job *job, int64_t stood_ms, struct mom
 static void flag_irrecoverable(struct fleet *f, struct job *job, struct moment now,
                                struct effects *fx)
 {
-    enum ownership_side source = ownership_side(&job->source_side.observation);
-    enum ownership_side target = ownership_side(&job->target_side.observation);
+    enum ownership_side source = ownership_side(&job->resolution.source_side.observation);
+    enum ownership_side target = ownership_side(&job->resolution.target_side.observation);
     bool target_gone = target == SIDE_ABSENT || target == SIDE_OFF;
     struct step_ending ending = {.outcome = OUTCOME_IRRECOVERABLE, .guest_at = GUEST_AT_BROKEN};
     (void)snprintf(
@@ -335,8 +347,8 @@ static void flag_irrecoverable(struct fleet *f, struct job *job, struct moment n
         job->target, ownership_side_name(target));
     enter(job, RECOVERY_IRRECOVERABLE, now);
     effects_event(fx, job, now.wall_ms, true, "Irrecoverable", "%s", ending.reason);
-    if (job->abort_asked)
-        job->abort_status = ABORT_FAILED;
+    if (job->abort.asked)
+        job->abort.status = ABORT_FAILED;
     final_finish(f, job, TRIGGER_IRRECOVERABLE, &ending, now, fx);
 }
 
@@ -372,7 +384,7 @@ static bool is_due(struct job *job, struct moment now, struct effects *fx)
              now, fx);
         return false;
     }
-    return job->recovery.order.id == 0 && !is_probing(job, now) &&
+    return job->orders[ORDER_RECOVERY].id == 0 && !is_probing(job, now) &&
            now.mono_ms >= job->recovery.next_ms;
 }
 
@@ -419,11 +431,12 @@ static void mend(struct fleet *f, struct job *job, enum recovery_plan plan, int6
 bool recovery_advance(struct fleet *f, struct job *job, int64_t stood_ms, struct moment now,
                       struct effects *fx)
 {
-    enum recovery_plan plan = recovery_plan(ownership_side(&job->source_side.observation),
-                                            ownership_side(&job->target_side.observation));
+    enum recovery_plan plan =
+        recovery_plan(ownership_side(&job->resolution.source_side.observation),
+                      ownership_side(&job->resolution.target_side.observation));
     if (plan == RECOVER_NOT || job->phase != PHASE_RUNNING)
         return false;
-    job->guest_at = GUEST_AT_UNKNOWN;
+    job->resolution.guest_at = GUEST_AT_UNKNOWN;
     note_death(f, job, now, fx);
     if (plan == RECOVER_GONE) {
         if (stood_ms >= RECOVERY_GONE_MS)
@@ -437,21 +450,17 @@ bool recovery_advance(struct fleet *f, struct job *job, int64_t stood_ms, struct
     return true;
 }
 
-bool recovery_called(struct fleet *f, struct job *job, uint64_t id, const struct err *err,
-                     struct moment now, struct effects *fx)
+void recovery_called(struct job *job, const struct err *err, struct moment now, struct effects *fx)
 {
-    (void)f;
+    (void)fx;
     bool was_try = job->recovery.state == RECOVERY_RESUMING;
-    if (!order_answered(job, &job->recovery.order, id, err, now, fx))
-        return false;
     job->recovery.answered_ms = now.mono_ms;
     if (was_try && err->code != ERR_NONE) {
         enter(job, RECOVERY_WAITING, now);
         bool cheap = job->recovery.way == RECOVERY_WAY_MONITOR; /* nothing is prepared anywhere */
         job->recovery.next_ms = now.mono_ms + (cheap ? RECOVERY_AGAIN_MS / 4 : RECOVERY_AGAIN_MS);
     }
-    job->next_round_ms = now.mono_ms; /* it changed something: look at once */
-    return true;
+    job->resolution.next_round_ms = now.mono_ms; /* it changed something: look at once */
 }
 
 bool recovery_probed(struct job *job, uint64_t id, enum hv_path path, const struct err *err,
@@ -466,7 +475,7 @@ bool recovery_probed(struct job *job, uint64_t id, enum hv_path path, const stru
     job->changed = true;
     if (recovery->path != HV_PATH_DEAD) {
         recovery->path_dead_ms = 0;
-        job->next_round_ms = now.mono_ms; /* it may be back for a moment only */
+        job->resolution.next_round_ms = now.mono_ms; /* it may be back for a moment only */
         return true;
     }
     recovery->next_ms = now.mono_ms + RECOVERY_PATH_MS;
@@ -482,10 +491,10 @@ bool recovery_probed(struct job *job, uint64_t id, enum hv_path path, const stru
 static void adopt_order(struct fleet *f, struct job *job, struct moment now)
 {
     job->recovery.way = RECOVERY_WAY_COUNT;
-    for (unsigned i = 0; i < job->n_left; i++)
+    for (unsigned i = 0; i < job->resolution.n_left; i++)
         for (enum recovery_way way = 0; way < RECOVERY_WAY_COUNT; way++)
-            if (job->left[i].order.kind == INTENT_RECOVER &&
-                strstr(job->left[i].order.argument, recovery_way_name(way)) != NULL)
+            if (job->resolution.left[i].order.kind == INTENT_RECOVER &&
+                strstr(job->resolution.left[i].order.argument, recovery_way_name(way)) != NULL)
                 job->recovery.way = way;
     if (job->recovery.way == RECOVERY_WAY_COUNT)
         return;
@@ -499,8 +508,8 @@ void recovery_adopt(struct fleet *f, struct job *job, struct moment now)
     if (job->recovery.state == RECOVERY_NONE || job->recovery.state == RECOVERY_EXHAUSTED)
         return;
     open_window(job, now);
-    if (job->pending == PENDING_RECOVERY && job->recovery.state != RECOVERY_BLIND)
-        job->waits_until_ms = job->recovery.until_ms;
+    if (job->wait.pending == PENDING_RECOVERY && job->recovery.state != RECOVERY_BLIND)
+        job->wait.until_ms = job->recovery.until_ms;
 }
 
 void recovery_arrived(struct job *job, struct moment now, struct effects *fx)
@@ -524,7 +533,7 @@ bool recovery_again(struct job *job, const char *requester, struct moment now, s
     if (job->recovery.state == RECOVERY_EXHAUSTED)
         enter(job, RECOVERY_WAITING, now);
     open_window(job, now);
-    job->recovery.next_ms = job->next_round_ms = job->wake_ms = now.mono_ms;
+    job->recovery.next_ms = job->resolution.next_round_ms = job->queue.wake_ms = now.mono_ms;
     job->recovery.paused = job->recovery.killed = false;
     job->recovery.path_ms = job->recovery.path_dead_ms = 0;
     job->recovery.path = HV_PATH_UNKNOWN;

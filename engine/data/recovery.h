@@ -53,8 +53,7 @@ bool recovery_advance(struct fleet *f, struct job *job, int64_t stood_ms, struct
  * ordered yet, and the window runs all the same. */
 void recovery_held(struct job *job, const char *text, struct moment now, struct effects *fx);
 /* An order of recovery's was answered. False: it is none. */
-bool recovery_called(struct fleet *f, struct job *job, uint64_t id, const struct err *err,
-                     struct moment now, struct effects *fx);
+void recovery_called(struct job *job, const struct err *err, struct moment now, struct effects *fx);
 /* The source's helper found the path to the target so, or err. False: nobody asked. */
 bool recovery_probed(struct job *job, uint64_t id, enum hv_path path, const struct err *err,
                      struct moment now, struct effects *fx);

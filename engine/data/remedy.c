@@ -7,10 +7,10 @@
 
 #include "base/text.h"
 #include "engine/data/flags.h"
-#include "engine/data/intent.h"
 #include "engine/data/monitor.h"
 #include "engine/data/monitor_driver.h"
 #include "engine/data/observe.h"
+#include "engine/data/order.h"
 #include "engine/data/ownership.h"
 #include "engine/data/recovery.h"
 
@@ -230,9 +230,10 @@ static bool failed(const struct job_side *side, struct moment now)
 
 static int64_t estimate_ms(const struct job *job)
 {
-    if (!job->has_sample || job->sample.bandwidth_bps == 0)
+    if (!job->progress.has_sample || job->progress.sample.bandwidth_bps == 0)
         return monitor_driver_estimate_ms(job); /* as an earlier process saw it */
-    return (int64_t)(job->sample.stats.data_remaining * 1000 / job->sample.bandwidth_bps);
+    return (int64_t)(job->progress.sample.stats.data_remaining * 1000 /
+                     job->progress.sample.bandwidth_bps);
 }
 
 static void gather(struct fleet *f, const struct job *job, struct moment now,
@@ -242,9 +243,9 @@ static void gather(struct fleet *f, const struct job *job, struct moment now,
     flags_fill(job, &how);
     *out = (struct remedy_facts){
         .mode = job->mode,
-        .has_disks = job->volumes_json != NULL,
+        .has_disks = job->request.volumes_json != NULL,
         .parallel = how.parallel_connections > 0,
-        .tunnelled = (job->flags & HV_MIGRATE_TUNNELLED) != 0,
+        .tunnelled = (job->call.flags & HV_MIGRATE_TUNNELLED) != 0,
         .quiet_ms = job->stream.sampled_ms - job->stream.flow_ms,
         .silent_ms = job->stream.flow_ms != 0 ? now.mono_ms - job->stream.flow_ms : 0,
         .stopped_ms = job->stream.stopped_ms != 0 && !job->userpause.requested
@@ -252,13 +253,14 @@ static void gather(struct fleet *f, const struct job *job, struct moment now,
                           : -1,
         .estimate_ms = estimate_ms(job),
         .aborted_ms = job->stream.aborted_ms != 0 ? now.mono_ms - job->stream.aborted_ms : -1,
-        .source_runs = runs(&job->source_side, now),
-        .source_stands = stands(&job->source_side, now),
-        .target_stands = stands(&job->target_side, now),
+        .source_runs = runs(&job->resolution.source_side, now),
+        .source_stands = stands(&job->resolution.source_side, now),
+        .target_stands = stands(&job->resolution.target_side, now),
         .target_resumed = job->stream.target_resumed,
         .postcopy_ordered = job->stream.postcopy_ordered,
         /* Once the call is back the stream is recovery's: a remedy would end what that resumes. */
-        .source_failed = job->call_out && failed(&job->source_side, now),
+        .source_failed =
+            order_is_out(job, ORDER_MIGRATE) && failed(&job->resolution.source_side, now),
         .source_helps = fleet_has_helper(f, job->source),
         .target_helps = fleet_has_helper(f, job->target),
         .tried = job->stream.tried,
@@ -285,9 +287,11 @@ static void give(struct fleet *f, struct job *job, enum decision decision, const
     for (size_t i = 0; i < COUNT(orders); i++) {
         if (orders[i].decision != decision)
             continue;
-        struct effect *effect = order_give(f, job, &job->stream.order, orders[i].call,
-                                           orders[i].at_target ? job->target : job->source,
-                                           orders[i].intent, NULL, now, fx);
+        const struct order_spec spec = {.effect = EFFECT_DO_TUNE,
+                                        .call = orders[i].call,
+                                        .intent = orders[i].intent,
+                                        .node = orders[i].at_target ? job->target : job->source};
+        struct effect *effect = order_give(f, job, ORDER_REMEDY, &spec, now, fx);
         effect->of.act.postcopy = decision == DECISION_STREAM_PAUSED;
         job->stream.tried |= UINT64_C(1) << decision;
         job->stream.ordered_ms = now.mono_ms;
@@ -300,26 +304,28 @@ static void give(struct fleet *f, struct job *job, enum decision decision, const
 static void keep_looking(struct fleet *f, struct job *job, struct moment now, struct effects *fx)
 {
     enum { AGAIN_MS = 1000 };
-    if (!job->call_out)
+    if (!order_is_out(job, ORDER_MIGRATE))
         return;
     if (now.mono_ms - job->stream.looked_ms >= AGAIN_MS) {
         job->stream.looked_ms = now.mono_ms;
         observe_begin(f, job, now, fx);
     }
-    if (job->wake_ms > job->stream.looked_ms + AGAIN_MS)
-        job->wake_ms = job->stream.looked_ms + AGAIN_MS;
+    if (job->queue.wake_ms > job->stream.looked_ms + AGAIN_MS)
+        job->queue.wake_ms = job->stream.looked_ms + AGAIN_MS;
 }
 
 /* A source seen standing still whose event was lost, or that went on. */
 static void read_source(struct job *job, struct moment now)
 {
-    if (job->mode == MODE_POSTCOPY || job->source_side.seen_ms == 0)
+    if (job->mode == MODE_POSTCOPY || job->resolution.source_side.seen_ms == 0)
         return;
-    if (stood(&job->source_side)) { /* an old sight of it is not one of the contrary */
-        if (job->stream.stopped_ms == 0 && stands(&job->source_side, now))
-            stopped_since(&job->stream, job->source_side.seen_ms, job->source_side.seen_wall_ms);
-    } else if (job->stream.stopped_ms != 0 && job->source_side.seen_ms > job->stream.stopped_ms &&
-               job->source_side.observation.presence == HV_PRESENT) {
+    if (stood(&job->resolution.source_side)) { /* an old sight of it is not one of the contrary */
+        if (job->stream.stopped_ms == 0 && stands(&job->resolution.source_side, now))
+            stopped_since(&job->stream, job->resolution.source_side.seen_ms,
+                          job->resolution.source_side.seen_wall_ms);
+    } else if (job->stream.stopped_ms != 0 &&
+               job->resolution.source_side.seen_ms > job->stream.stopped_ms &&
+               job->resolution.source_side.observation.presence == HV_PRESENT) {
         job->stream.stopped_ms = 0;
     }
 }
@@ -329,14 +335,14 @@ static void read_source(struct job *job, struct moment now)
  */
 static bool has_stream(const struct job *job)
 {
-    if (job->call_out)
+    if (order_is_out(job, ORDER_MIGRATE))
         return true;
     if (job->mode == MODE_POSTCOPY)
-        return job->recovery.state == RECOVERY_RESUMING && job->recovery.order.id != 0;
-    enum ownership_side target = ownership_side(&job->target_side.observation);
+        return job->recovery.state == RECOVERY_RESUMING && job->orders[ORDER_RECOVERY].id != 0;
+    enum ownership_side target = ownership_side(&job->resolution.target_side.observation);
     bool waits = target == SIDE_MOVING || target == SIDE_ABSENT || target == SIDE_BLIND;
-    bool active = job->hv_job == JOB_SEEN_ACTIVE && !job->resolving;
-    return active || (!job->call_over && waits && stood(&job->source_side));
+    bool active = job->resolution.hv_job == JOB_SEEN_ACTIVE && !job->resolving;
+    return active || (!job->call.over && waits && stood(&job->resolution.source_side));
 }
 
 /* It was we who stood still: what was not seen then did not stand still. */
@@ -355,8 +361,8 @@ static void forgive_absence(struct job *job, struct moment now)
  * tells how long. */
 static bool shows_stall(const struct job *job, bool is_news)
 {
-    bool other = job->recovery.state != RECOVERY_NONE || job->pending == PENDING_UNPROVEN;
-    return !other && (is_news || job->pending != PENDING_STALLED);
+    bool other = job->recovery.state != RECOVERY_NONE || job->wait.pending == PENDING_UNPROVEN;
+    return !other && (is_news || job->wait.pending != PENDING_STALLED);
 }
 
 void remedy_advance(struct fleet *f, struct job *job, struct moment now, struct effects *fx)
@@ -369,7 +375,7 @@ void remedy_advance(struct fleet *f, struct job *job, struct moment now, struct 
     struct monitor_decision decision = {.estimate_ms = -1};
     gather(f, job, now, &facts);
     if (facts.silent_ms < REMEDY_QUIET_MS && facts.stopped_ms < 0) {
-        if (job->pending == PENDING_STALLED) {
+        if (job->wait.pending == PENDING_STALLED) {
             step_wait_over(job, now);
             job->changed = true;
         }
@@ -378,48 +384,43 @@ void remedy_advance(struct fleet *f, struct job *job, struct moment now, struct 
     keep_looking(f, job, now, fx);
     decision.why = remedy_choose(&facts, decision.text);
     decision.action = decision_action(decision.why);
-    decision.elapsed_ms = now.mono_ms - job->begun_ms;
+    decision.elapsed_ms = now.mono_ms - job->call.begun_ms;
     decision.estimate_ms = facts.estimate_ms;
-    decision.remaining = job->has_sample ? job->sample.stats.data_remaining : 0;
+    decision.remaining = job->progress.has_sample ? job->progress.sample.stats.data_remaining : 0;
     if (decision.why == DECISION_GOES_ON)
         return;
     bool is_news = job->stream.last != (int)decision.why;
-    if (facts.mode == MODE_POSTCOPY && facts.source_failed && job->call_out)
+    if (facts.mode == MODE_POSTCOPY && facts.source_failed && order_is_out(job, ORDER_MIGRATE))
         recovery_held(job, decision.text, now, fx);
     else if (shows_stall(job, is_news))
         step_wait(job, PENDING_STALLED, now, "%s", decision.text);
     if (is_news)
         monitor_driver_record(job, "ladder", &decision, now, fx);
     job->stream.last = (int)decision.why;
-    if (decision.action != MONITOR_NOTHING && job->stream.order.id == 0)
+    if (decision.action != MONITOR_NOTHING && job->orders[ORDER_REMEDY].id == 0)
         give(f, job, decision.why, decision.text, now, fx);
 }
 
-bool remedy_answered(struct fleet *f, struct job *job, uint64_t id, const struct err *err,
-                     struct moment now, struct effects *fx)
+void remedy_answered(struct job *job, const struct err *err, struct moment now, struct effects *fx)
 {
-    (void)f;
-    if (!order_answered(job, &job->stream.order, id, err, now, fx))
-        return false;
-    enum intent_kind kind = job->stream.order.kind;
+    enum intent_kind kind = job->orders[ORDER_REMEDY].kind;
     if (kind == INTENT_KILL_STREAM && err->code == ERR_NONE && job->mode != MODE_POSTCOPY)
         job->stream.aborted_ms = now.mono_ms; /* it is over: a target that does not know is told */
     if (err->code != ERR_NONE)
         effects_event(fx, job, now.wall_ms, true, "RemedyFailed", "%s at %s: %.300s",
-                      intent_kind_name(kind), job->stream.order.node, err->text);
-    return true;
+                      intent_kind_name(kind), job->orders[ORDER_REMEDY].node, err->text);
 }
 
 enum remedy_stop remedy_how_to_stop(const struct job *job, struct moment now)
 {
-    bool disks = job->volumes_json != NULL && job->mode != MODE_POSTCOPY;
+    bool disks = job->request.volumes_json != NULL && job->mode != MODE_POSTCOPY;
     if (!disks || job->stream.flow_ms == 0)
         return REMEDY_STOP_ABORT;
-    if (job->stream.flow_ms - job->abort_asked_ms >= REMEDY_PROOF_MS)
+    if (job->stream.flow_ms - job->abort.asked_ms >= REMEDY_PROOF_MS)
         return REMEDY_STOP_ABORT;
     int64_t quiet_ms = now.mono_ms - job->stream.flow_ms;
     if (quiet_ms >= REMEDY_QUIET_MS ||
-        (quiet_ms >= REMEDY_PROOF_MS && now.mono_ms - job->abort_asked_ms >= REMEDY_PROOF_MS))
+        (quiet_ms >= REMEDY_PROOF_MS && now.mono_ms - job->abort.asked_ms >= REMEDY_PROOF_MS))
         return REMEDY_STOP_YANK;
     return REMEDY_STOP_NOT_YET;
 }

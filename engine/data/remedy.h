@@ -62,8 +62,7 @@ void remedy_event(struct job *job, bool at_source, const struct hv_event *event,
 /* Looks, decides and orders. */
 void remedy_advance(struct fleet *f, struct job *job, struct moment now, struct effects *fx);
 /* An order of the ladder's was answered. False: it is none. */
-bool remedy_answered(struct fleet *f, struct job *job, uint64_t id, const struct err *err,
-                     struct moment now, struct effects *fx);
+void remedy_answered(struct job *job, const struct err *err, struct moment now, struct effects *fx);
 /* How a move that is to be stopped is stopped. With disks an abort over a dead path freezes the
  * guest, so bytes must be seen to move after it was asked for; where none do, the streams are
  * broken instead. One of the two within some seconds. */

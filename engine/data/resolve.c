@@ -33,20 +33,21 @@ void resolve_begin(struct job *job, struct moment now)
         return;
     job->resolving = true;
     job->changed = true;
-    job->next_round_ms = job->wake_ms = now.mono_ms;
-    job->hv_job = JOB_SEEN_UNKNOWN;
-    job->hv_job_question = 0; /* an answer to an older question says nothing about now */
-    job->hv_job_round = 0;
-    job->judged_round = job->round;
-    job->ownership_last = -1;
-    job->ownership_since_ms = now.mono_ms;
-    job->reported = false;
+    job->resolution.next_round_ms = job->queue.wake_ms = now.mono_ms;
+    job->resolution.hv_job = JOB_SEEN_UNKNOWN;
+    job->resolution.hv_job_question = 0; /* an answer to an older question says nothing about now */
+    job->resolution.hv_job_round = 0;
+    job->resolution.judged_round = job->resolution.round;
+    job->resolution.ownership_last = -1;
+    job->resolution.ownership_since_ms = now.mono_ms;
+    job->resolution.reported = false;
 }
 
 static void reason_from_error(const struct job *job, char *out, size_t out_bytes)
 {
-    const struct err *error = &job->error;
-    bool relayed = (job->flags & FLAGS_RELAYED) != 0 && job->adopted; /* by an earlier version */
+    const struct err *error = &job->result.error;
+    bool relayed =
+        (job->call.flags & FLAGS_RELAYED) != 0 && job->adopted; /* by an earlier version */
     if (error->code == ERR_NONE || error->code == ERR_UNREACHABLE)
         (void)snprintf(out, out_bytes,
                        "the migration ended out of sight and the guest stayed on %s%s", job->source,
@@ -72,17 +73,17 @@ static void finish_on_source(struct fleet *f, struct job *job, struct moment now
                              struct effects *fx)
 {
     struct step_ending ending = {.outcome = OUTCOME_FAILED, .guest_at = GUEST_AT_SOURCE};
-    bool stopped = job->abort_asked && (job->abort_accepted || job->withdrawn);
+    bool stopped = job->abort.asked && (job->abort.accepted || job->call.withdrawn);
     if (stopped) {
         ending.outcome = OUTCOME_ABORTED;
         (void)snprintf(ending.reason, sizeof ending.reason, "aborted by %s: %.400s",
-                       job->abort_requester, job->abort_why);
+                       job->abort.requester, job->abort.why);
     } else {
         reason_from_error(job, ending.reason, sizeof ending.reason);
         name_remedy(job, ending.reason);
     }
-    if (job->abort_asked)
-        job->abort_status = stopped ? ABORT_SUCCEEDED : ABORT_FAILED;
+    if (job->abort.asked)
+        job->abort.status = stopped ? ABORT_SUCCEEDED : ABORT_FAILED;
     final_finish(f, job, TRIGGER_ON_SOURCE, &ending, now, fx);
 }
 
@@ -93,8 +94,8 @@ static void finish_on_target(struct fleet *f, struct job *job, struct moment now
     if (userpause_holds(f, job, now, fx))
         return; /* it is not there as its user wants it */
     recovery_arrived(job, now, fx);
-    if (job->abort_asked)
-        job->abort_status = ABORT_FAILED; /* the migration won the race */
+    if (job->abort.asked)
+        job->abort.status = ABORT_FAILED; /* the migration won the race */
     final_finish(f, job, TRIGGER_ON_TARGET, &ending, now, fx);
 }
 
@@ -102,7 +103,7 @@ static void finish_on_target(struct fleet *f, struct job *job, struct moment now
  * that was turned off in the middle. */
 static void finish_gone(struct fleet *f, struct job *job, struct moment now, struct effects *fx)
 {
-    enum ownership_side source = ownership_side(&job->source_side.observation);
+    enum ownership_side source = ownership_side(&job->resolution.source_side.observation);
     bool is_off = source == SIDE_OFF;
     struct step_ending ending = {.outcome = is_off ? OUTCOME_FAILED : OUTCOME_LOST,
                                  .guest_at = is_off ? GUEST_AT_STOPPED : GUEST_AT_LOST};
@@ -111,10 +112,10 @@ static void finish_gone(struct fleet *f, struct job *job, struct moment now, str
     (void)snprintf(ending.reason, sizeof ending.reason,
                    "the guest runs on neither node: %s on %s, %s on %s; %.300s",
                    ownership_side_name(source), job->source,
-                   ownership_side_name(ownership_side(&job->target_side.observation)), job->target,
-                   cause);
-    if (job->abort_asked)
-        job->abort_status = ABORT_FAILED;
+                   ownership_side_name(ownership_side(&job->resolution.target_side.observation)),
+                   job->target, cause);
+    if (job->abort.asked)
+        job->abort.status = ABORT_FAILED;
     final_finish(f, job, TRIGGER_LOST, &ending, now, fx);
 }
 
@@ -122,22 +123,22 @@ static void finish_gone(struct fleet *f, struct job *job, struct moment now, str
  * before anything moved, lets us make it, in a new epoch. */
 static void call_again(struct fleet *f, struct job *job, struct moment now, struct effects *fx)
 {
-    if (job->abort_asked) {
+    if (job->abort.asked) {
         struct step_ending ending = {.outcome = OUTCOME_ABORTED, .guest_at = GUEST_AT_SOURCE};
         (void)snprintf(ending.reason, sizeof ending.reason, "cancelled by %s before anything moved",
-                       job->abort_requester);
-        job->abort_status = ABORT_SUCCEEDED;
+                       job->abort.requester);
+        job->abort.status = ABORT_SUCCEEDED;
         final_finish(f, job, TRIGGER_CANCELLED, &ending, now, fx);
         return;
     }
-    job->retries++;
+    job->call.retries++;
     job->epoch++;
     job->intent_seq = 0;
     job->resolving = false;
     job->changed = true;
     job->entered_ms = now.mono_ms;
     effects_event(fx, job, now.wall_ms, false, "CallRepeated", "%s; calling again, epoch %lld.",
-                  job->call_over ? "The target could not be prepared with the port that was chosen"
+                  job->call.over ? "The target could not be prepared with the port that was chosen"
                                  : "Nothing of the recorded call is on either node",
                   (long long)job->epoch);
     move_call(f, job, now, fx);
@@ -176,25 +177,24 @@ static const char *text_of_wait(enum ownership_side source, enum ownership_side 
 static void report(struct fleet *f, struct job *job, enum ownership_verdict verdict,
                    struct moment now, struct effects *fx)
 {
-    enum ownership_side source = ownership_side(&job->source_side.observation);
-    enum ownership_side target = ownership_side(&job->target_side.observation);
+    enum ownership_side source = ownership_side(&job->resolution.source_side.observation);
+    enum ownership_side target = ownership_side(&job->resolution.target_side.observation);
     const char *text =
         reports[verdict].text != NULL ? reports[verdict].text : text_of_wait(source, target);
     if (verdict == OWNERSHIP_BLIND && monitor_driver_owes(job))
         text = "Ferry paused the guest on the source; it is let run when the target answers, or by "
                "`ferry resolve`";
-    bool over = job->call_over || job->hv_job == JOB_SEEN_NONE;
-    bool stalls = job->pending == PENDING_STALLED && verdict == OWNERSHIP_WAIT && !over;
+    bool over = job->call.over || job->resolution.hv_job == JOB_SEEN_NONE;
+    bool stalls = job->wait.pending == PENDING_STALLED && verdict == OWNERSHIP_WAIT && !over;
     if (!stalls) /* that says more, while something is at work */
         step_wait(job, PENDING_UNPROVEN, now, "%s (%s on %s, %s on %s)", text,
                   ownership_side_name(source), job->source, ownership_side_name(target),
                   job->target);
     job->resolving = true;
-    if (!job->reported)
-        effects_event(fx, job, now.wall_ms, true, reports[verdict].reason, "%s",
-                      job->pending_reason);
-    job->reported = true;
-    if (now.mono_ms - job->ownership_since_ms >= SLOT_MS)
+    if (!job->resolution.reported)
+        effects_event(fx, job, now.wall_ms, true, reports[verdict].reason, "%s", job->wait.reason);
+    job->resolution.reported = true;
+    if (now.mono_ms - job->resolution.ownership_since_ms >= SLOT_MS)
         fleet_release_slot(f, job);
 }
 
@@ -205,12 +205,12 @@ static void report(struct fleet *f, struct job *job, enum ownership_verdict verd
 static bool may_run_there(const struct job *job)
 {
     const struct job_stream *stream = &job->stream;
-    const struct hv_observation *observation = &job->source_side.observation;
+    const struct hv_observation *observation = &job->resolution.source_side.observation;
     bool went_on =
         observation->state != HV_STATE_RUNNING ||
         (observation->reason != HV_RUNNING_BOOTED && observation->reason != HV_RUNNING_MIGRATED &&
          observation->reason != HV_RUNNING_RESTORED);
-    return ownership_side(&job->target_side.observation) == SIDE_BLIND &&
+    return ownership_side(&job->resolution.target_side.observation) == SIDE_BLIND &&
            (stream->switched || stream->target_resumed || stream->postcopy_ordered ||
             (stream->unseen && went_on));
 }
@@ -221,9 +221,9 @@ static bool may_run_there(const struct job *job)
 static bool may_be_port(struct fleet *f, const struct job *job)
 {
     enum { INTERNAL_ERROR = 1, FROM_QEMU = 10 }; /* libvirt's */
-    return job->stream.port != 0 && job->error.code == ERR_HYPERVISOR &&
-           job->error.hv_code == INTERNAL_ERROR && job->error.hv_domain == FROM_QEMU &&
-           !job->abort_asked && move_saw_target(f, job);
+    return job->stream.port != 0 && job->result.error.code == ERR_HYPERVISOR &&
+           job->result.error.hv_code == INTERNAL_ERROR &&
+           job->result.error.hv_domain == FROM_QEMU && !job->abort.asked && move_saw_target(f, job);
 }
 
 /* The source runs the guest. That is the end only if its own job is over too: a call that was
@@ -231,16 +231,17 @@ static bool may_be_port(struct fleet *f, const struct job *job)
 static void settle_on_source(struct fleet *f, struct job *job, struct moment now,
                              struct effects *fx)
 {
-    bool over = job->hv_job == JOB_SEEN_NONE || job->hv_job == JOB_SEEN_OTHER;
-    enum ownership_side target = ownership_side(&job->target_side.observation);
-    if (job->guest_at == GUEST_AT_SPLIT && target == SIDE_BLIND) {
+    bool over = job->resolution.hv_job == JOB_SEEN_NONE || job->resolution.hv_job == JOB_SEEN_OTHER;
+    enum ownership_side target = ownership_side(&job->resolution.target_side.observation);
+    if (job->resolution.guest_at == GUEST_AT_SPLIT && target == SIDE_BLIND) {
         report(f, job, OWNERSHIP_BLIND, now, fx);
         return; /* it ran on both: that one of them is out of sight ends nothing */
     }
-    job->guest_at = GUEST_AT_SOURCE;
+    job->resolution.guest_at = GUEST_AT_SOURCE;
     if (!over)
-        job->ownership_since_ms = now.mono_ms; /* "nothing at work" must stand by itself */
-    if (job->hv_job == JOB_SEEN_ACTIVE && !job->call_over) {
+        job->resolution.ownership_since_ms =
+            now.mono_ms; /* "nothing at work" must stand by itself */
+    if (job->resolution.hv_job == JOB_SEEN_ACTIVE && !job->call.over) {
         job->changed = job->changed || job->resolving;
         job->resolving = false; /* it simply runs; nobody's call tells, we watch */
         move_seen(f, job, now, fx);
@@ -248,20 +249,21 @@ static void settle_on_source(struct fleet *f, struct job *job, struct moment now
     if (!over)
         return;
 
-    int64_t stood_ms = now.mono_ms - job->ownership_since_ms;
+    int64_t stood_ms = now.mono_ms - job->resolution.ownership_since_ms;
     if (target == SIDE_MOVING && stood_ms < LEFTOVER_MS)
         return; /* the target is still clearing its copy away */
-    if (!job->call_over && stood_ms < SETTLED_MS)
+    if (!job->call.over && stood_ms < SETTLED_MS)
         return;
     if (may_run_there(job) || (monitor_driver_owes(job) && !ownership_is_gone(target))) {
-        job->guest_at = GUEST_AT_UNKNOWN;
+        job->resolution.guest_at = GUEST_AT_UNKNOWN;
         report(f, job, target == SIDE_BLIND ? OWNERSHIP_BLIND : OWNERSHIP_WAIT, now, fx);
         return; /* and nothing is resumed while the other side may run it */
     }
     if (monitor_driver_gives_back(f, job, now, fx))
         return; /* we stopped it to finish: it runs again before anything is final */
-    bool never_moved = job->phase == PHASE_TARGET_READY && !job->moved;
-    if ((!job->call_over || may_be_port(f, job)) && never_moved && job->retries < CALLS_AGAIN_MAX)
+    bool never_moved = job->phase == PHASE_TARGET_READY && !job->call.moved;
+    if ((!job->call.over || may_be_port(f, job)) && never_moved &&
+        job->call.retries < CALLS_AGAIN_MAX)
         call_again(f, job, now, fx);
     else
         finish_on_source(f, job, now, fx);
@@ -272,14 +274,14 @@ static void note_sides(struct job *job, enum ownership_side source, enum ownersh
                        struct moment now)
 {
     int both = (int)source * SIDE_COUNT + (int)target;
-    if (job->ownership_last == both)
+    if (job->resolution.ownership_last == both)
         return;
-    job->ownership_last = both;
-    job->ownership_since_ms = now.mono_ms;
-    job->reported = false;
-    if (job->pending != PENDING_RECOVERY) { /* that is several verdicts long */
-        job->pending_reason[0] = '\0';
-        job->pending = PENDING_NONE;
+    job->resolution.ownership_last = both;
+    job->resolution.ownership_since_ms = now.mono_ms;
+    job->resolution.reported = false;
+    if (job->wait.pending != PENDING_RECOVERY) { /* that is several verdicts long */
+        job->wait.reason[0] = '\0';
+        job->wait.pending = PENDING_NONE;
     }
     job->changed = true;
 }
@@ -303,17 +305,18 @@ static bool take_back(struct fleet *f, struct job *job, int64_t stood_ms, struct
                       struct effects *fx)
 {
     const struct job_stream *stream = &job->stream;
-    const struct job_side *source = &job->source_side, *target = &job->target_side;
+    const struct job_side *source = &job->resolution.source_side,
+                          *target = &job->resolution.target_side;
     char why[MONITOR_TEXT_MAX];
     bool left = ownership_side(&source->observation) == SIDE_MOVING &&
                 ownership_is_gone(ownership_side(&target->observation)) &&
-                stood_ms >= LEFTOVER_MS && job->hv_job == JOB_SEEN_NONE &&
-                job->hv_job_round == job->round;
+                stood_ms >= LEFTOVER_MS && job->resolution.hv_job == JOB_SEEN_NONE &&
+                job->resolution.hv_job_round == job->resolution.round;
     bool fresh =
         now.mono_ms - source->seen_ms <= SETTLED_MS && now.mono_ms - target->seen_ms <= SETTLED_MS;
     bool may_have_run = stream->target_resumed || !move_saw_target(f, job) ||
                         stream->postcopy_ordered || job->mode == MODE_POSTCOPY;
-    bool stays_paused = job->userpause.requested || (job->flags & HV_MIGRATE_PAUSED) != 0;
+    bool stays_paused = job->userpause.requested || (job->call.flags & HV_MIGRATE_PAUSED) != 0;
     if (!left || may_have_run || stays_paused)
         return false;
     if (!fresh || !f->store_ok)
@@ -331,12 +334,12 @@ static bool take_back(struct fleet *f, struct job *job, int64_t stood_ms, struct
 static void note_split(struct fleet *f, struct job *job, enum ownership_verdict verdict,
                        struct moment now)
 {
-    const struct hv_observation *source = &job->source_side.observation,
-                                *target = &job->target_side.observation;
+    const struct hv_observation *source = &job->resolution.source_side.observation,
+                                *target = &job->resolution.target_side.observation;
     bool seen = ownership_side(source) != SIDE_BLIND && ownership_side(target) != SIDE_BLIND;
     bool runs_twice = source->state != HV_STATE_PAUSED && target->state != HV_STATE_PAUSED;
-    if (verdict == OWNERSHIP_SPLIT && job->guest_at != GUEST_AT_SPLIT) {
-        job->guest_at = GUEST_AT_SPLIT;
+    if (verdict == OWNERSHIP_SPLIT && job->resolution.guest_at != GUEST_AT_SPLIT) {
+        job->resolution.guest_at = GUEST_AT_SPLIT;
         job->changed = true;
         if (runs_twice) /* one that stands still writes nothing: told, but no page of this kind */
             incidents_split(f, job, now.wall_ms);
@@ -349,20 +352,20 @@ static void note_split(struct fleet *f, struct job *job, enum ownership_verdict 
 
 static void judge(struct fleet *f, struct job *job, struct moment now, struct effects *fx)
 {
-    enum ownership_side source = ownership_side(&job->source_side.observation);
-    enum ownership_side target = ownership_side(&job->target_side.observation);
+    enum ownership_side source = ownership_side(&job->resolution.source_side.observation);
+    enum ownership_side target = ownership_side(&job->resolution.target_side.observation);
     enum ownership_verdict verdict = ownership_judge(source, target);
     note_sides(job, source, target, now);
     note_mode(f, job, source, target, now, fx);
-    int64_t stood_ms = now.mono_ms - job->ownership_since_ms;
+    int64_t stood_ms = now.mono_ms - job->resolution.ownership_since_ms;
     bool settled = stood_ms >= SETTLED_MS;
     if (settled) /* the two looks of one round may straddle the switch-over */
         note_split(f, job, verdict, now);
     userpause_seen(job, now, fx);
-    if (!job->call_out && recovery_advance(f, job, stood_ms, now, fx)) {
+    if (!order_is_out(job, ORDER_MIGRATE) && recovery_advance(f, job, stood_ms, now, fx)) {
         bool given_up =
             job->recovery.state == RECOVERY_BLIND || job->recovery.state == RECOVERY_EXHAUSTED;
-        if (given_up && now.mono_ms - job->waits_mono_ms >= SLOT_MS)
+        if (given_up && now.mono_ms - job->wait.mono_ms >= SLOT_MS)
             fleet_release_slot(f, job);
         return;
     }
@@ -374,9 +377,9 @@ static void judge(struct fleet *f, struct job *job, struct moment now, struct ef
         if (settled)
             finish_gone(f, job, now, fx);
     } else {
-        bool was_split = job->guest_at == GUEST_AT_SPLIT && verdict == OWNERSHIP_BLIND;
+        bool was_split = job->resolution.guest_at == GUEST_AT_SPLIT && verdict == OWNERSHIP_BLIND;
         if (settled && !was_split)
-            job->guest_at = ownership_guest_at(verdict);
+            job->resolution.guest_at = ownership_guest_at(verdict);
         if (!take_back(f, job, stood_ms, now, fx) && stood_ms >= reports[verdict].after_ms)
             report(f, job, verdict, now, fx);
     }
@@ -388,29 +391,29 @@ static void judge(struct fleet *f, struct job *job, struct moment now, struct ef
  * awaited long enough. */
 static bool knows_job(struct fleet *f, struct job *job, struct moment now, struct effects *fx)
 {
-    enum ownership_side source = ownership_side(&job->source_side.observation);
+    enum ownership_side source = ownership_side(&job->resolution.source_side.observation);
     bool is_there = source == SIDE_OWNS || source == SIDE_STUCK;
     bool is_left = source == SIDE_MOVING &&
-                   ownership_is_gone(ownership_side(&job->target_side.observation)) &&
-                   now.mono_ms - job->ownership_since_ms >= LEFTOVER_MS;
-    if ((!is_there && !is_left) || job->hv_job_round == job->round)
+                   ownership_is_gone(ownership_side(&job->resolution.target_side.observation)) &&
+                   now.mono_ms - job->resolution.ownership_since_ms >= LEFTOVER_MS;
+    if ((!is_there && !is_left) || job->resolution.hv_job_round == job->resolution.round)
         return true;
-    if (job->hv_job_question != 0) {
-        int64_t until_ms = job->hv_job_asked_ms + JOB_ANSWER_MS;
+    if (job->resolution.hv_job_question != 0) {
+        int64_t until_ms = job->resolution.hv_job_asked_ms + JOB_ANSWER_MS;
         if (now.mono_ms < until_ms) {
-            if (job->wake_ms > until_ms)
-                job->wake_ms = until_ms;
+            if (job->queue.wake_ms > until_ms)
+                job->queue.wake_ms = until_ms;
             return false;
         }
-        job->hv_job = JOB_SEEN_UNKNOWN;
-        job->hv_job_question = 0;
-        job->hv_job_round = job->round;
+        job->resolution.hv_job = JOB_SEEN_UNKNOWN;
+        job->resolution.hv_job_question = 0;
+        job->resolution.hv_job_round = job->resolution.round;
         return true;
     }
-    job->hv_job_question = ++f->next_call_id;
-    job->hv_job_asked_ms = now.mono_ms;
+    job->resolution.hv_job_question = ++f->next_call_id;
+    job->resolution.hv_job_asked_ms = now.mono_ms;
     struct effect *effect = effects_add(fx, EFFECT_DO_ASK_JOB, job, now.wall_ms);
-    effect->of.act.id = job->hv_job_question;
+    effect->of.act.id = job->resolution.hv_job_question;
     TEXT_SET(effect->of.act.node, job->source);
     TEXT_SET(effect->of.act.guest, job->guest_uuid);
     return false;
@@ -418,21 +421,22 @@ static bool knows_job(struct fleet *f, struct job *job, struct moment now, struc
 
 void resolve_advance(struct fleet *f, struct job *job, struct moment now, struct effects *fx)
 {
-    if (job->judged_round != job->round && observe_answered(f, job, now, fx)) {
+    if (job->resolution.judged_round != job->resolution.round &&
+        observe_answered(f, job, now, fx)) {
         if (!knows_job(f, job, now, fx))
             return;
-        job->judged_round = job->round;
-        int64_t standing_ms = now.mono_ms - job->ownership_since_ms;
+        job->resolution.judged_round = job->resolution.round;
+        int64_t standing_ms = now.mono_ms - job->resolution.ownership_since_ms;
         bool calm = !job->resolving || standing_ms > FAST_FOR_MS;
-        job->next_round_ms = now.mono_ms + (calm ? ROUND_SLOW_MS : ROUND_FAST_MS);
+        job->resolution.next_round_ms = now.mono_ms + (calm ? ROUND_SLOW_MS : ROUND_FAST_MS);
         judge(f, job, now, fx);
     }
-    if (phase_is_final(job->phase) || job->call_out)
+    if (phase_is_final(job->phase) || order_is_out(job, ORDER_MIGRATE))
         return;
-    if (now.mono_ms < job->next_round_ms) {
-        if (job->wake_ms > job->next_round_ms)
-            job->wake_ms = job->next_round_ms;
-    } else if (job->judged_round == job->round) {
+    if (now.mono_ms < job->resolution.next_round_ms) {
+        if (job->queue.wake_ms > job->resolution.next_round_ms)
+            job->queue.wake_ms = job->resolution.next_round_ms;
+    } else if (job->resolution.judged_round == job->resolution.round) {
         observe_begin(f, job, now, fx);
     }
 }

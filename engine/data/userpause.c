@@ -1,15 +1,16 @@
 /* userpause.c - see userpause.h. */
 #include "engine/data/userpause.h"
 
-#include "engine/data/intent.h"
 #include "engine/data/monitor_driver.h"
+#include "engine/data/order.h"
 
 enum { TRIES_MAX = 20, AGAIN_MS = 500, DOWNTIME_MS = 300, STANDS_MS = 1000, FRESH_MS = 1500 };
 enum { DETAIL_PAUSED = 0, DETAIL_MIGRATED = 1, DETAIL_UNPAUSED = 0 }; /* libvirt's */
 
 static bool is_ours(const struct job *job)
 {
-    return job->stopped_by_us || monitor_driver_stops(job) || job->resume_call_id != 0;
+    return job->monitor.stopped_by_us || monitor_driver_stops(job) ||
+           job->orders[ORDER_RESUME].id != 0;
 }
 
 static void note_pause(struct job *job, bool paused, struct moment now, struct effects *fx)
@@ -26,33 +27,36 @@ static void note_pause(struct job *job, bool paused, struct moment now, struct e
 
 static void pause_there(struct fleet *f, struct job *job, struct moment now, struct effects *fx)
 {
-    int64_t since_ms = now.wall_ms - job->userpause.order.asked_ms;
-    if (job->userpause.order.id != 0 || job->userpause.tries >= TRIES_MAX ||
+    int64_t since_ms = now.wall_ms - job->orders[ORDER_USER_PAUSE].asked_ms;
+    if (job->orders[ORDER_USER_PAUSE].id != 0 || job->userpause.tries >= TRIES_MAX ||
         (since_ms >= 0 && since_ms < AGAIN_MS))
         return;
     if (job->userpause.ran_since_ms == 0)
         job->userpause.ran_since_ms = now.mono_ms;
     job->userpause.tries++;
-    (void)order_give(f, job, &job->userpause.order, HV_CALL_SUSPEND, job->target,
-                     INTENT_PAUSE_AT_TARGET, NULL, now, fx);
+    const struct order_spec spec = {.effect = EFFECT_DO_TUNE,
+                                    .call = HV_CALL_SUSPEND,
+                                    .intent = INTENT_PAUSE_AT_TARGET,
+                                    .node = job->target};
+    (void)order_give(f, job, ORDER_USER_PAUSE, &spec, now, fx);
 }
 
 /* Could the hypervisor itself have stopped it, to finish? It must be about to be done. */
 static bool may_be_switch(const struct job *job, struct moment now)
 {
-    bool fresh = job->has_sample && now.mono_ms - job->sample.mono_ms <= FRESH_MS;
-    if (!fresh || job->sample.bandwidth_bps == 0)
+    bool fresh = job->progress.has_sample && now.mono_ms - job->progress.sample.mono_ms <= FRESH_MS;
+    if (!fresh || job->progress.sample.bandwidth_bps == 0)
         return true;
     int64_t allowed_ms = monitor_driver_downtime_ms(job);
-    int64_t rest_ms =
-        (int64_t)(job->sample.stats.data_remaining * 1000 / job->sample.bandwidth_bps);
+    int64_t rest_ms = (int64_t)(job->progress.sample.stats.data_remaining * 1000 /
+                                job->progress.sample.bandwidth_bps);
     return rest_ms <= 3 * (allowed_ms > DOWNTIME_MS ? allowed_ms : DOWNTIME_MS) + 2000;
 }
 
 void userpause_event(struct fleet *f, struct job *job, bool at_source, const struct hv_event *event,
                      struct moment now, struct effects *fx)
 {
-    bool before = (job->flags & HV_MIGRATE_PAUSED) != 0; /* it arrives paused anyway */
+    bool before = (job->call.flags & HV_MIGRATE_PAUSED) != 0; /* it arrives paused anyway */
     if (event->kind != HV_EVENT_LIFECYCLE || job->phase != PHASE_RUNNING || before)
         return;
     bool ours = is_ours(job);
@@ -73,28 +77,29 @@ void userpause_event(struct fleet *f, struct job *job, bool at_source, const str
 
 void userpause_seen(struct job *job, struct moment now, struct effects *fx)
 {
-    const struct hv_observation *observation = &job->source_side.observation;
+    const struct hv_observation *observation = &job->resolution.source_side.observation;
     bool paused = observation->presence == HV_PRESENT && observation->state == HV_STATE_PAUSED &&
                   observation->reason == HV_PAUSED_USER;
     bool ours = is_ours(job);
-    bool before = (job->flags & HV_MIGRATE_PAUSED) != 0; /* it arrives paused anyway */
+    bool before = (job->call.flags & HV_MIGRATE_PAUSED) != 0; /* it arrives paused anyway */
     if (ours || before || job->phase != PHASE_RUNNING || job->mode == MODE_POSTCOPY)
         return;
     bool stands = observation->presence == HV_PRESENT && observation->state == HV_STATE_PAUSED &&
                   observation->reason == HV_PAUSED_MIGRATION;
     int64_t suspect_ms = job->userpause.suspect_ms;
-    bool proven = suspect_ms != 0 && stands && job->source_side.seen_ms - suspect_ms >= STANDS_MS;
+    bool proven =
+        suspect_ms != 0 && stands && job->resolution.source_side.seen_ms - suspect_ms >= STANDS_MS;
     if (paused || proven)
         note_pause(job, true, now, fx);
 }
 
 bool userpause_holds(struct fleet *f, struct job *job, struct moment now, struct effects *fx)
 {
-    const struct hv_observation *observation = &job->target_side.observation;
+    const struct hv_observation *observation = &job->resolution.target_side.observation;
     bool runs = observation->presence == HV_PRESENT && observation->state == HV_STATE_RUNNING;
     if (!job->userpause.requested || !runs)
         return false;
-    if (job->userpause.tries >= TRIES_MAX && job->userpause.order.id == 0) {
+    if (job->userpause.tries >= TRIES_MAX && job->orders[ORDER_USER_PAUSE].id == 0) {
         effects_event(fx, job, now.wall_ms, true, "NotPausedAtTarget",
                       "Its user paused the guest, but %s does not pause it: it runs there.",
                       job->target);
@@ -106,17 +111,13 @@ bool userpause_holds(struct fleet *f, struct job *job, struct moment now, struct
     return true;
 }
 
-bool userpause_called(struct job *job, uint64_t id, const struct err *err, struct moment now,
-                      struct effects *fx)
+void userpause_called(struct job *job, const struct err *err, struct moment now, struct effects *fx)
 {
-    if (!order_answered(job, &job->userpause.order, id, err, now, fx))
-        return false;
     if (err->code == ERR_NONE) {
         job->userpause.ran_ms = now.mono_ms - job->userpause.ran_since_ms;
         effects_event(fx, job, now.wall_ms, false, "PausedAtTarget",
                       "Paused on %s as its user wished; it ran there for about %lld ms.",
                       job->target, (long long)job->userpause.ran_ms);
     }
-    job->next_round_ms = now.mono_ms;
-    return true;
+    job->resolution.next_round_ms = now.mono_ms;
 }

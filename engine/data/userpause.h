@@ -18,7 +18,7 @@ void userpause_event(struct fleet *f, struct job *job, bool at_source, const str
 void userpause_seen(struct job *job, struct moment now, struct effects *fx);
 /* The guest is on the target. True: it is being paused there, the outcome waits for it. */
 bool userpause_holds(struct fleet *f, struct job *job, struct moment now, struct effects *fx);
-bool userpause_called(struct job *job, uint64_t id, const struct err *err, struct moment now,
+void userpause_called(struct job *job, const struct err *err, struct moment now,
                       struct effects *fx);
 
 #endif

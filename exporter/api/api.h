@@ -80,6 +80,16 @@ struct json_object *api_job_object(const struct snapshot_job *job);
 /* status.migrationState, also shown on the guest; NULL before hand-off. */
 struct json_object *api_migration_state(const struct snapshot_job *job);
 
+/* The objects of a migration that rows of store/job_fields.def name. */
+enum job_object {
+#define JOB_OBJECT(id, path) JOB_OBJECT_##id,
+#include "exporter/api/job_objects.def"
+#undef JOB_OBJECT
+    JOB_OBJECT_COUNT
+};
+/* What those rows show in that object. */
+void api_add_fields(struct json_object *out, enum job_object where, const struct snapshot_job *job);
+
 /* What KubeVirt has no field for, into status.ferry of the job or of its guest. */
 void api_add_move(struct json_object *ferry, const struct snapshot_job *job);
 /* Its newest job ended irrecoverable, and what is left of it still stands as that left it. */

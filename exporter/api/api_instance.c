@@ -151,8 +151,8 @@ static void add_requests(struct json_object *conditions, const struct snapshot_g
  * wanted elsewhere. */
 static bool are_wanted_elsewhere(const struct snapshot_job *job)
 {
-    return job->volumes_json != NULL && job->outcome != OUTCOME_SUCCEEDED &&
-           job->outcome != OUTCOME_ABORTED;
+    return job->request.volumes_json != NULL && job->result.outcome != OUTCOME_SUCCEEDED &&
+           job->result.outcome != OUTCOME_ABORTED;
 }
 
 /* A claim is a place: an absolute path, or POOL/VOLUME. */
@@ -173,7 +173,8 @@ static void add_migrated_volumes(struct json_object *status, const struct snapsh
 {
     struct volumes volumes;
     struct err err = {0};
-    if (!are_wanted_elsewhere(job) || !volumes_parse(job->volumes_json, true, &volumes, &err))
+    if (!are_wanted_elsewhere(job) ||
+        !volumes_parse(job->request.volumes_json, true, &volumes, &err))
         return;
     struct json_object *list = json_add_array(status, "migratedVolumes");
     for (size_t i = 0; i < volumes.n; i++) {
@@ -191,20 +192,19 @@ static void add_volumes_change(struct json_object *conditions, const struct snap
 {
     static const char type[] = "VolumesChange";
     char text[SNAPSHOT_REASON_MAX + 64];
-    if (job->volumes_json == NULL || job->outcome == OUTCOME_SUCCEEDED)
+    if (job->request.volumes_json == NULL || job->result.outcome == OUTCOME_SUCCEEDED)
         return;
-    if (job->outcome == OUTCOME_ABORTED) {
-        api_add_condition(conditions, type, "False", job->ended_ms, "VolumesChangeCancellation",
-                          NULL);
+    if (job->result.outcome == OUTCOME_ABORTED) {
+        api_add_condition(conditions, type, "False", job->times.ended_ms,
+                          "VolumesChangeCancellation", NULL);
     } else if (phase_is_final(job->phase)) {
         (void)snprintf(text, sizeof text, "migrate volumes; the last try failed: %s",
-                       job->failure_reason);
-        api_add_condition(conditions, type, "True", job->created_ms, NULL, text);
-    } else if (job->pending == PENDING_STORAGE) {
-        api_add_condition(conditions, type, "False", job->waits_since_ms, NULL,
-                          job->pending_reason);
+                       job->result.failure_reason);
+        api_add_condition(conditions, type, "True", job->times.created_ms, NULL, text);
+    } else if (job->wait.pending == PENDING_STORAGE) {
+        api_add_condition(conditions, type, "False", job->wait.since_ms, NULL, job->wait.reason);
     } else {
-        api_add_condition(conditions, type, "True", job->created_ms, NULL, "migrate volumes");
+        api_add_condition(conditions, type, "True", job->times.created_ms, NULL, "migrate volumes");
     }
 }
 
@@ -231,8 +231,8 @@ static void add_conditions(struct json_object *status, const struct snapshot_gue
         api_add_condition(conditions, "Paused", "True", guest->since_ms[CONDITION_PAUSED],
                           pause_reason(guest, job), NULL);
     if (api_guest_is_broken(guest, job))
-        api_add_condition(conditions, "ferry.internal/Irrecoverable", "True", job->ended_ms,
-                          "HalfOfGuestGone", job->failure_reason);
+        api_add_condition(conditions, "ferry.internal/Irrecoverable", "True", job->times.ended_ms,
+                          "HalfOfGuestGone", job->result.failure_reason);
     add_requests(conditions, guest);
     if (job != NULL)
         add_volumes_change(conditions, job);
@@ -245,9 +245,9 @@ static void add_pods(struct json_object *status, const struct snapshot_guest *gu
     OWNED(json_object) pods = json_object_new_object();
     if (guest->up && guest->pod_uid[0] != '\0')
         json_add_text(pods, guest->pod_uid, guest->node);
-    if (job != NULL && api_target_launcher_is_up(job) && job->target_pod_uid[0] != '\0' &&
+    if (job != NULL && api_target_launcher_is_up(job) && job->placement.target_pod_uid[0] != '\0' &&
         job->target[0] != '\0')
-        json_add_text(pods, job->target_pod_uid, job->target);
+        json_add_text(pods, job->placement.target_pod_uid, job->target);
     if (json_object_object_length(pods) > 0)
         json_add(status, "activePods", TAKE(pods));
 }

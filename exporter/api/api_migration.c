@@ -13,7 +13,7 @@ static const char name_label[] = "kubevirt.io/vmi-name";
 /* KubeVirt labels every migration with its guest; names too long for a label go without. */
 static struct json_object *labels_of(const struct snapshot_job *job)
 {
-    struct json_object *labels = api_object_from(job->metadata_json, "labels");
+    struct json_object *labels = api_object_from(job->request.metadata_json, "labels");
     if (strlen(job->guest_name) < LABEL_VALUE_MAX &&
         json_object_object_get(labels, name_label) == NULL)
         json_add_text(labels, name_label, job->guest_name);
@@ -22,14 +22,14 @@ static struct json_object *labels_of(const struct snapshot_job *job)
 
 static void add_metadata(struct json_object *object, const struct snapshot_job *job)
 {
-    const struct api_meta meta = {job->ns, job->name, job->uid, job->resource_version,
-                                  job->created_ms};
+    const struct api_meta meta = {job->ns, job->name, job->uid, job->version,
+                                  job->times.created_ms};
     struct json_object *metadata = api_add_meta(object, KIND_MIGRATION, &meta);
     json_add(metadata, "labels", labels_of(job));
-    api_add_annotations(metadata, job->metadata_json);
+    api_add_annotations(metadata, job->request.metadata_json);
     if (phase_is_final(job->phase))
         return;
-    json_add_time(metadata, "deletionTimestamp", job->delete_asked_ms);
+    json_add_time(metadata, "deletionTimestamp", job->times.delete_asked_ms);
     struct json_object *finalizers = json_add_array(metadata, "finalizers");
     json_add_text(finalizers, "", "kubevirt.io/migrationJobFinalize");
 }
@@ -60,16 +60,16 @@ static void add_volumes(struct json_object *ferry, const char *volumes_json, boo
 static void add_spec(struct json_object *object, const struct snapshot_job *job)
 {
     struct json_object *spec = json_add_object(object, "spec");
-    json_add_text(spec, "vmiName", job->guest_name);
-    if (job->priority != PRIORITY_DEFAULT)
-        json_add_text(spec, "priority", priority_name(job->priority));
-    OWNED(json_object) selector = api_object_from(job->selector_json, NULL);
-    if (job->wanted[0] != '\0')
-        json_add_text(selector, "kubernetes.io/hostname", job->wanted);
+    api_add_fields(spec, JOB_OBJECT_SPEC, job);
+    if (job->request.priority != PRIORITY_DEFAULT)
+        json_add_text(spec, "priority", priority_name(job->request.priority));
+    OWNED(json_object) selector = api_object_from(job->request.selector_json, NULL);
+    if (job->request.wanted[0] != '\0')
+        json_add_text(selector, "kubernetes.io/hostname", job->request.wanted);
     if (json_object_object_length(selector) > 0)
         json_add(spec, "addedNodeSelector", TAKE(selector));
-    if (job->volumes_json != NULL)
-        add_volumes(json_add_object(spec, "ferry"), job->volumes_json, true);
+    if (job->request.volumes_json != NULL)
+        add_volumes(json_add_object(spec, "ferry"), job->request.volumes_json, true);
 }
 
 /* Ready is when it was seen to run there. */
@@ -88,40 +88,33 @@ static void add_target_observation(struct json_object *state,
 static void add_ports(struct json_object *state, const struct snapshot_job *job)
 {
     char port[API_SHORT_TEXT_MAX];
-    if (job->port == 0)
+    if (job->stream.port == 0)
         return;
-    (void)snprintf(port, sizeof port, "%u", job->port);
+    (void)snprintf(port, sizeof port, "%u", job->stream.port);
     json_add_i64(json_add_object(state, "targetDirectMigrationNodePorts"), port, 0);
 }
 
 struct json_object *api_migration_state(const struct snapshot_job *job)
 {
-    if (job->source[0] == '\0' && job->source_pod[0] == '\0')
+    if (job->source[0] == '\0' && job->placement.source_pod[0] == '\0')
         return NULL;
     struct json_object *state = json_object_new_object();
-    json_add_text(state, "migrationUid", job->uid);
-    json_add_time(state, "startTimestamp", job->started_ms);
-    json_add_time(state, "endTimestamp", job->ended_ms);
-    api_add_unless_empty(state, "sourceNode", job->source);
-    api_add_unless_empty(state, "sourcePod", job->source_pod);
-    api_add_unless_empty(state, "targetNode", job->target);
-    api_add_unless_empty(state, "targetNodeAddress", job->target_address);
-    api_add_unless_empty(state, "targetPod", job->target_pod);
-    add_target_observation(state, &job->target_observation);
+    api_add_fields(state, JOB_OBJECT_STATE, job);
+    api_add_unless_empty(state, "sourcePod", job->placement.source_pod);
+    api_add_unless_empty(state, "targetNodeAddress", job->stream.target_address);
+    api_add_unless_empty(state, "targetPod", job->placement.target_pod);
+    add_target_observation(state, &job->resolution.target);
     add_ports(state, job);
-    api_add_unless_empty(state, "migrationPolicyName", job->policy);
-    if (job->config_json != NULL)
-        json_add(state, "migrationConfiguration", api_object_from(job->config_json, NULL));
-    api_add_unless_empty(state, "mode", mode_name(job->mode));
+    api_add_unless_empty(state, "migrationPolicyName", job->request.policy);
+    if (job->call.config_json != NULL)
+        json_add(state, "migrationConfiguration", api_object_from(job->call.config_json, NULL));
     if (phase_is_final(job->phase)) {
         json_add_bool(state, "completed", true);
         if (job->phase == PHASE_FAILED)
             json_add_bool(state, "failed", true);
     }
-    if (job->abort_asked)
+    if (job->abort.asked)
         json_add_bool(state, "abortRequested", true);
-    api_add_unless_empty(state, "abortStatus", abort_status_name(job->abort_status));
-    api_add_unless_empty(state, "failureReason", job->failure_reason);
     return state;
 }
 
@@ -131,19 +124,19 @@ static void add_waiting(struct json_object *conditions, const struct snapshot_jo
     char text[SNAPSHOT_REASON_MAX];
     if (phase_is_final(job->phase))
         return;
-    if (job->pending == PENDING_QUOTA)
+    if (job->wait.pending == PENDING_QUOTA)
         api_add_condition(conditions, "migrationRejectedByResourceQuota", "True",
-                          job->waits_since_ms, "ExceededQuota", job->pending_reason);
-    if (job->pending == PENDING_BACKUP)
-        api_add_condition(conditions, "migrationBlockedByBackup", "True", job->waits_since_ms,
-                          "BackupInProgress", job->pending_reason);
-    if (job->pending != PENDING_UTILITY_VOLUMES)
+                          job->wait.since_ms, "ExceededQuota", job->wait.reason);
+    if (job->wait.pending == PENDING_BACKUP)
+        api_add_condition(conditions, "migrationBlockedByBackup", "True", job->wait.since_ms,
+                          "BackupInProgress", job->wait.reason);
+    if (job->wait.pending != PENDING_UTILITY_VOLUMES)
         return;
     (void)snprintf(text, sizeof text,
                    "Migration is waiting for utility volumes to detach. Will timeout in %lld "
                    "seconds.",
-                   (long long)(job->waits_until_ms - job->waits_since_ms) / 1000);
-    api_add_condition(conditions, "migrationBlockedByUtilityVolumes", "True", job->waits_since_ms,
+                   (long long)(job->wait.until_ms - job->wait.since_ms) / 1000);
+    api_add_condition(conditions, "migrationBlockedByUtilityVolumes", "True", job->wait.since_ms,
                       "UtilityVolumesPresent", text);
 }
 
@@ -158,22 +151,22 @@ static const char *recovery_reason(enum recovery recovery)
 static void add_conditions(struct json_object *status, const struct snapshot_job *job)
 {
     OWNED(json_object) conditions = json_object_new_array();
-    if (job->abort_asked)
-        api_add_condition(conditions, "migrationAbortRequested", "True", job->delete_asked_ms, NULL,
-                          job->abort_why[0] == '\0' ? NULL : job->abort_why);
+    if (job->abort.asked)
+        api_add_condition(conditions, "migrationAbortRequested", "True", job->times.delete_asked_ms,
+                          NULL, job->abort.why[0] == '\0' ? NULL : job->abort.why);
     add_waiting(conditions, job);
     if (job->resolving)
         api_add_condition(conditions, "ferry.internal/Resolving", "True", 0, "OutcomeUnknown",
                           "The outcome is being read from both hosts.");
     if (job->recovering)
-        api_add_condition(conditions, "ferry.internal/Recovering", "True", job->recovery_since_ms,
-                          recovery_reason(job->recovery),
-                          job->pending == PENDING_RECOVERY
-                              ? job->pending_reason
+        api_add_condition(conditions, "ferry.internal/Recovering", "True", job->recovery.since_ms,
+                          recovery_reason(job->recovery.state),
+                          job->wait.pending == PENDING_RECOVERY
+                              ? job->wait.reason
                               : "A broken post-copy is being resumed.");
-    if (job->outcome == OUTCOME_IRRECOVERABLE)
-        api_add_condition(conditions, "ferry.internal/Irrecoverable", "True", job->ended_ms,
-                          "HalfOfGuestGone", job->failure_reason);
+    if (job->result.outcome == OUTCOME_IRRECOVERABLE)
+        api_add_condition(conditions, "ferry.internal/Irrecoverable", "True", job->times.ended_ms,
+                          "HalfOfGuestGone", job->result.failure_reason);
     if (json_object_array_length(conditions) > 0)
         json_add(status, "conditions", TAKE(conditions));
 }
@@ -194,9 +187,9 @@ static void add_observation(struct json_object *ferry, const char *key,
 
 static void add_sample(struct json_object *ferry, const struct snapshot_job *job)
 {
-    if (!job->has_sample)
+    if (!job->progress.has_sample)
         return;
-    const struct hv_job_stats *stats = &job->sample.stats;
+    const struct hv_job_stats *stats = &job->progress.sample.stats;
     const struct {
         const char *key;
         uint64_t value;
@@ -206,7 +199,7 @@ static void add_sample(struct json_object *ferry, const struct snapshot_job *job
         {"processedBytes", stats->data_processed},
         {"totalBytes", stats->data_total},
         {"dirtyRateBytesPerSecond", stats->memory_dirty_rate * stats->memory_page_size},
-        {"transferRateBytesPerSecond", job->sample.bandwidth_bps},
+        {"transferRateBytesPerSecond", job->progress.sample.bandwidth_bps},
         {"throttlePercent", stats->auto_converge_throttle},
         {"elapsedMs", stats->time_elapsed_ms},
         {"expectedDowntimeMs", stats->downtime_ms},
@@ -214,28 +207,28 @@ static void add_sample(struct json_object *ferry, const struct snapshot_job *job
         {"diskProcessedBytes", stats->disk_processed},
         {"diskTotalBytes", stats->disk_total},
     };
-    size_t n = job->volumes_json != NULL ? COUNT(rows) : COUNT(rows) - 3;
+    size_t n = job->request.volumes_json != NULL ? COUNT(rows) : COUNT(rows) - 3;
     struct json_object *sample = json_add_object(ferry, "sample");
     for (size_t i = 0; i < n; i++)
         json_add_i64(sample, rows[i].key, (int64_t)rows[i].value);
-    json_add_time(sample, "at", job->sample.wall_ms);
-    if (job->eta_ms >= 0) {
-        json_add_i64(ferry, "etaMs", job->eta_ms);
-        json_add_i64(ferry, "etaLowMs", job->eta_low_ms);
-        json_add_i64(ferry, "etaHighMs", job->eta_high_ms);
+    json_add_time(sample, "at", job->progress.sample.wall_ms);
+    if (job->progress.eta_ms >= 0) {
+        json_add_i64(ferry, "etaMs", job->progress.eta_ms);
+        json_add_i64(ferry, "etaLowMs", job->progress.eta_low_ms);
+        json_add_i64(ferry, "etaHighMs", job->progress.eta_high_ms);
     }
-    if (job->eta_note[0] != '\0' && !phase_is_final(job->phase))
-        json_add_text(ferry, "etaNote", job->eta_note);
-    if (job->sample.source == SAMPLE_COMPLETED)
+    if (job->progress.eta_note[0] != '\0' && !phase_is_final(job->phase))
+        json_add_text(ferry, "etaNote", job->progress.eta_note);
+    if (job->progress.sample.source == SAMPLE_COMPLETED)
         json_add_i64(ferry, "downtimeMs", (int64_t)stats->downtime_ms); /* measured, not expected */
 }
 
 /* The short of it; what it rests on is the migration's verdict: api_verdict.c. */
 static void add_verdict(struct json_object *ferry, const struct snapshot_job *job)
 {
-    if (job->verdict == NULL)
+    if (job->result.verdict == NULL)
         return;
-    const struct store_verdict *verdict = &job->verdict->verdict;
+    const struct store_verdict *verdict = &job->result.verdict->verdict;
     struct json_object *out = json_add_object(ferry, "verdict");
     json_add_text(out, "outcome", verdict->outcome);
     json_add_text(out, "plane", verdict->plane);
@@ -275,86 +268,75 @@ static void add_rejections(struct json_object *ferry, const struct rejections *r
 /* What the hypervisor is told, by name, and in words what it is not told and why. */
 static void add_flags(struct json_object *ferry, const struct snapshot_job *job)
 {
-    if (job->flags == 0)
+    if (job->call.shown == 0)
         return;
     struct json_object *flags = json_add_array(ferry, "flags");
     for (unsigned i = 0; i < FLAG_COUNT; i++)
-        if ((job->flags & UINT32_C(1) << i) != 0)
+        if ((job->call.shown & UINT32_C(1) << i) != 0)
             json_add_text(flags, "", flag_name((enum flag)i));
     struct json_object *left_out =
-        job->left_out != 0 ? json_add_array(ferry, "flagsLeftOut") : NULL;
+        job->call.left_out != 0 ? json_add_array(ferry, "flagsLeftOut") : NULL;
     for (unsigned i = 0; i < FLAG_RULE_COUNT; i++)
-        if ((job->left_out & UINT32_C(1) << i) != 0)
+        if ((job->call.left_out & UINT32_C(1) << i) != 0)
             json_add_text(left_out, "", flag_rule_text((enum flag_rule)i));
 }
 
-/* Who asked, under which policy, and the place kept at the target. */
+/* What the monitor decided, what the hypervisor is told, and the place kept at the target. */
 static void add_control(struct json_object *ferry, const struct snapshot_job *job)
 {
-    json_add_text(ferry, "requester", job->requester);
-    json_add_text(ferry, "origin", origin_name(job->origin));
-    if (job->decision != NULL && job->decision[0] != '\0') {
+    if (job->monitor.decision != NULL && job->monitor.decision[0] != '\0') {
         struct json_object *monitor = json_add_object(ferry, "monitor");
-        json_add_text(monitor, "decision", job->decision);
-        json_add_text(monitor, "text", job->decision_text);
-        json_add_time(monitor, "at", job->decision_ms);
+        json_add_text(monitor, "decision", job->monitor.decision);
+        json_add_text(monitor, "text", job->monitor.decision_text);
+        json_add_time(monitor, "at", job->monitor.decision_ms);
     }
-    api_add_unless_empty(ferry, "policy", job->policy);
     add_flags(ferry, job);
-    if (job->launcher != LAUNCHER_NONE) {
+    if (job->placement.launcher != LAUNCHER_NONE) {
         struct json_object *launcher = json_add_object(ferry, "launcher");
-        json_add_text(launcher, "state", launcher_name(job->launcher));
-        json_add_time(launcher, "since", job->launcher_since_ms);
-        api_add_unless_empty(launcher, "pod", job->target_pod);
+        api_add_fields(launcher, JOB_OBJECT_LAUNCHER, job);
+        api_add_unless_empty(launcher, "pod", job->placement.target_pod);
         api_add_unless_empty(launcher, "node", job->target);
     }
-    add_volumes(ferry, job->volumes_json, false);
-    add_rejections(ferry, job->rejections);
+    add_volumes(ferry, job->request.volumes_json, false);
+    add_rejections(ferry, job->placement.rejections);
 }
 
 static void add_ferry(struct json_object *status, const struct snapshot_job *job)
 {
     struct json_object *ferry = json_add_object(status, "ferry");
-    api_add_unless_empty(ferry, "outcome", outcome_name(job->outcome));
-    json_add_text(ferry, "guestAt", guest_at_name(job->guest_at));
-    api_add_unless_empty(ferry, "pendingReason", job->pending_reason);
-    if (job->pending != PENDING_NONE) {
+    api_add_fields(ferry, JOB_OBJECT_FERRY, job);
+    json_add_text(ferry, "guestAt", guest_at_name(job->resolution.guest_at));
+    if (job->wait.pending != PENDING_NONE) {
         struct json_object *pending = json_add_object(ferry, "pending");
-        json_add_text(pending, "reason", pending_name(job->pending));
-        json_add_text(pending, "message", job->pending_reason);
-        json_add_time(pending, "since", job->waits_since_ms);
-        json_add_time(pending, "deadline", job->waits_until_ms);
+        json_add_text(pending, "reason", pending_name(job->wait.pending));
+        json_add_text(pending, "message", job->wait.reason);
+        json_add_time(pending, "since", job->wait.since_ms);
+        json_add_time(pending, "deadline", job->wait.until_ms);
     }
     add_control(ferry, job);
-    api_add_unless_empty(ferry, "abortRequester", job->abort_requester);
     api_add_move(ferry, job);
-    json_add_i64(ferry, "epoch", job->epoch);
-    json_add_bool(ferry, "adopted", job->adopted);
-    json_add_bool(ferry, "resolving", job->resolving);
-    json_add_bool(ferry, "recovering", job->recovering);
-    json_add_time(ferry, "handedOff", job->handed_off_ms);
-    if (job->error.code != ERR_NONE) {
+    if (job->result.error.code != ERR_NONE) {
         struct json_object *error = json_add_object(ferry, "error");
-        json_add_text(error, "kind", err_name(job->error.code));
-        json_add_i64(error, "code", job->error.hv_code);
-        json_add_i64(error, "domain", job->error.hv_domain);
-        json_add_text(error, "text", job->error.text);
+        json_add_text(error, "kind", err_name(job->result.error.code));
+        json_add_i64(error, "code", job->result.error.hv_code);
+        json_add_i64(error, "domain", job->result.error.hv_domain);
+        json_add_text(error, "text", job->result.error.text);
     }
     add_verdict(ferry, job);
-    add_observation(ferry, "source", &job->source_observation);
-    add_observation(ferry, "target", &job->target_observation);
+    add_observation(ferry, "source", &job->resolution.source);
+    add_observation(ferry, "target", &job->resolution.target);
     add_sample(ferry, job);
 }
 
 static void add_status(struct json_object *object, const struct snapshot_job *job)
 {
     struct json_object *status = json_add_object(object, "status");
-    json_add_text(status, "phase", phase_name(job->phase));
+    api_add_fields(status, JOB_OBJECT_STATUS, job);
     struct json_object *steps = json_add_array(status, "phaseTransitionTimestamps");
-    for (unsigned i = 0; i < job->n_steps; i++) {
+    for (unsigned i = 0; i < job->history.n_steps; i++) {
         struct json_object *step = json_add_object(steps, "");
-        json_add_text(step, "phase", phase_name(job->steps[i].phase));
-        json_add_time(step, "phaseTransitionTimestamp", job->steps[i].at_ms);
+        json_add_text(step, "phase", phase_name(job->history.steps[i].phase));
+        json_add_time(step, "phaseTransitionTimestamp", job->history.steps[i].wall_ms);
     }
     add_conditions(status, job);
     struct json_object *state = api_migration_state(job);
@@ -414,22 +396,22 @@ static void add_cells(const struct snapshot *s, size_t i, int64_t now_ms, struct
 {
     const struct snapshot_job *job = s->jobs[i];
     char remaining[API_SHORT_TEXT_MAX] = "", age[API_SHORT_TEXT_MAX];
-    if (job->has_sample && !phase_is_final(job->phase))
-        api_bytes_text(job->sample.stats.data_remaining, remaining);
-    api_age_text(job->created_ms, now_ms, age);
+    if (job->progress.has_sample && !phase_is_final(job->phase))
+        api_bytes_text(job->progress.sample.stats.data_remaining, remaining);
+    api_age_text(job->times.created_ms, now_ms, age);
     const char *const texts[COUNT(columns)] = {
         phase_name(job->phase),
         job->guest_name,
         job->source,
-        job->target[0] != '\0' ? job->target : job->wanted,
+        job->target[0] != '\0' ? job->target : job->request.wanted,
         mode_name(job->mode),
         remaining,
         age,
-        outcome_name(job->outcome),
-        job->verdict != NULL ? job->verdict->verdict.cause : "",
-        job->verdict != NULL ? job->verdict->verdict.plane : "",
-        recovery_name(job->recovery),
-        job->failure_reason[0] != '\0' ? job->failure_reason : job->pending_reason};
+        outcome_name(job->result.outcome),
+        job->result.verdict != NULL ? job->result.verdict->verdict.cause : "",
+        job->result.verdict != NULL ? job->result.verdict->verdict.plane : "",
+        recovery_name(job->recovery.state),
+        job->result.failure_reason[0] != '\0' ? job->result.failure_reason : job->wait.reason};
     for (size_t c = 0; c < COUNT(texts); c++)
         json_add_text(cells, "", texts[c]);
 }

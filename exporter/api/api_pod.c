@@ -38,14 +38,14 @@ static struct pod target_pod(const struct snapshot *s, const struct snapshot_job
     return (struct pod){.guest = snapshot_find_guest(s, job->ns, job->guest_name),
                         .job = job,
                         .ns = job->ns,
-                        .name = job->target_pod,
-                        .uid = job->target_pod_uid,
+                        .name = job->placement.target_pod,
+                        .uid = job->placement.target_pod_uid,
                         .node = job->target,
-                        .phase = launcher_pod_phase(job->launcher),
-                        .state = launcher_name(job->launcher),
+                        .phase = launcher_pod_phase(job->placement.launcher),
+                        .state = launcher_name(job->placement.launcher),
                         .guest_name = job->guest_name,
                         .guest_uuid = job->guest_uuid,
-                        .is_ready = job->launcher == LAUNCHER_READY};
+                        .is_ready = job->placement.launcher == LAUNCHER_READY};
 }
 
 /* Numbers: guests first, then jobs. */
@@ -56,8 +56,9 @@ static struct pod pod_of(const struct snapshot *s, size_t i)
 
 bool api_target_launcher_is_up(const struct snapshot_job *job)
 {
-    return job->launcher >= LAUNCHER_PENDING && job->launcher <= LAUNCHER_READY &&
-           job->target_pod[0] != '\0' && !phase_is_final(job->phase);
+    return job->placement.launcher >= LAUNCHER_PENDING &&
+           job->placement.launcher <= LAUNCHER_READY && job->placement.target_pod[0] != '\0' &&
+           !phase_is_final(job->phase);
 }
 
 static struct json_object *labels_of(const struct pod *pod)
@@ -76,9 +77,9 @@ static struct json_object *labels_of(const struct pod *pod)
 static void add_metadata(struct json_object *object, const struct pod *pod)
 {
     const struct api_meta meta = {pod->ns, pod->name, pod->uid,
-                                  pod->job != NULL ? pod->job->resource_version
+                                  pod->job != NULL ? pod->job->version
                                                    : pod->guest->resource_version,
-                                  pod->job != NULL ? pod->job->created_ms : 0};
+                                  pod->job != NULL ? pod->job->times.created_ms : 0};
     struct json_object *metadata = api_add_meta(object, KIND_POD, &meta);
     if (pod->job == NULL)
         json_add(metadata, "creationTimestamp", NULL); /* libvirt does not tell */
@@ -121,14 +122,14 @@ static void add_spec(struct json_object *object, const struct pod *pod)
 
 static void add_status(struct json_object *object, const struct pod *pod)
 {
-    int64_t since_ms = pod->job == NULL ? 0 : pod->job->launcher_since_ms;
+    int64_t since_ms = pod->job == NULL ? 0 : pod->job->placement.launcher_since_ms;
     bool has_node = pod->node[0] != '\0';
     struct json_object *status = json_add_object(object, "status");
     json_add_text(status, "phase", pod->phase);
     struct json_object *conditions = json_add_array(status, "conditions");
     api_add_condition(conditions, "PodScheduled", has_node ? "True" : "False", 0,
                       has_node ? NULL : "Unschedulable",
-                      pod->job == NULL || has_node ? NULL : pod->job->pending_reason);
+                      pod->job == NULL || has_node ? NULL : pod->job->wait.reason);
     api_add_condition(conditions, "Ready", pod->is_ready ? "True" : "False", since_ms, NULL, NULL);
     struct json_object *container =
         json_add_object(json_add_array(status, "containerStatuses"), "");
@@ -181,7 +182,7 @@ static const char *ns(const struct snapshot *s, size_t i)
 }
 static const char *name(const struct snapshot *s, size_t i)
 {
-    return i < s->n_guests ? s->guests[i].pod : s->jobs[i - s->n_guests]->target_pod;
+    return i < s->n_guests ? s->guests[i].pod : s->jobs[i - s->n_guests]->placement.target_pod;
 }
 
 static struct json_object *labels(const struct snapshot *s, size_t i)
@@ -204,7 +205,7 @@ static void add_cells(const struct snapshot *s, size_t i, int64_t now_ms, struct
 {
     struct pod pod = pod_of(s, i);
     char age[API_SHORT_TEXT_MAX];
-    api_age_text(pod.job == NULL ? 0 : pod.job->created_ms, now_ms, age);
+    api_age_text(pod.job == NULL ? 0 : pod.job->times.created_ms, now_ms, age);
     const char *const texts[COUNT(columns)] = {
         pod.is_ready ? "1/1" : "0/1",        pod.phase, pod.state, pod.guest_name, pod.node, age,
         pod.job == NULL ? "" : pod.job->name};

@@ -46,7 +46,7 @@ static bool take_job(void *ctx, const struct store_job *row)
     TEXT_SET(found->ns, row->ns);
     TEXT_SET(found->name, row->name);
     TEXT_SET(found->guest, row->guest_name);
-    found->has_ended = row->outcome[0] != '\0';
+    found->has_ended = row->result.outcome[0] != '\0';
     return true;
 }
 
@@ -79,8 +79,8 @@ void serve_verdict(const struct api_call *call, struct http_reply *out_reply)
         call->snapshot != NULL ? snapshot_find_job(call->snapshot, http->ns, http->name) : NULL;
     if (job == NULL)
         reply_stored(call, out_reply);
-    else if (job->verdict == NULL)
+    else if (job->result.verdict == NULL)
         reply_not_judged(out_reply, job->name, phase_is_final(job->phase));
     else
-        reply_verdict(out_reply, job->verdict, job->ns, job->name, job->guest_name);
+        reply_verdict(out_reply, job->result.verdict, job->ns, job->name, job->guest_name);
 }

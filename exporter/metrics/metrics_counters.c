@@ -168,27 +168,28 @@ static void observe(struct metrics_counters *c, enum metric metric, const char *
 
 static int64_t step_ms(const struct snapshot_job *job, enum phase phase)
 {
-    for (unsigned i = 0; i < job->n_steps; i++)
-        if (job->steps[i].phase == phase)
-            return job->steps[i].at_ms;
-    return job->created_ms;
+    for (unsigned i = 0; i < job->history.n_steps; i++)
+        if (job->history.steps[i].phase == phase)
+            return job->history.steps[i].wall_ms;
+    return job->times.created_ms;
 }
 
 /* Its search for a place is over: every host that would not do, once. */
 static void count_rejections(struct metrics_counters *c, const struct snapshot_job *job,
                              const struct by *by)
 {
-    for (enum reject why = REJECT_NONE + 1; job->rejections != NULL && why < REJECT_COUNT; why++) {
+    for (enum reject why = REJECT_NONE + 1; job->placement.rejections != NULL && why < REJECT_COUNT;
+         why++) {
         const char *reason[] = {reject_name(why)};
-        if (job->rejections->counts[why] > 0)
-            count(c, METRIC_REJECTED, reason, (double)job->rejections->counts[why], by);
+        if (job->placement.rejections->counts[why] > 0)
+            count(c, METRIC_REJECTED, reason, (double)job->placement.rejections->counts[why], by);
     }
 }
 
 static void count_preparation(struct metrics_counters *c, const struct snapshot_job *job,
                               enum phase to, const struct by *by)
 {
-    bool cancelled = job->outcome == OUTCOME_ABORTED;
+    bool cancelled = job->result.outcome == OUTCOME_ABORTED;
     const char *labels[] = {job->target, to == PHASE_TARGET_READY ? "ready"
                                          : cancelled              ? "cancelled"
                                                                   : "failed"};
@@ -202,13 +203,13 @@ void metrics_count_step(struct metrics_counters *counters, const struct snapshot
         return; /* a job's birth is not a step */
     struct by by;
     const char *step[] = {phase_name(from), phase_name(to)};
-    const char *priority[] = {priority_name(job->priority)};
+    const char *priority[] = {priority_name(job->request.priority)};
     by_job(job, step_ms(job, to), &by);
     count(counters, METRIC_MIGRATION_TRANSITIONS, step, 1, &by);
     observe(counters, METRIC_MIGRATION_PHASE_TIME, step, seconds(spent_ms), &by);
     if (from == PHASE_PENDING)
         observe(counters, METRIC_MIGRATION_QUEUE_WAIT, priority,
-                seconds(step_ms(job, to) - job->created_ms), &by);
+                seconds(step_ms(job, to) - job->times.created_ms), &by);
     if (from == PHASE_SCHEDULING || (from == PHASE_PENDING && phase_is_final(to)))
         count_rejections(counters, job, &by);
     if (to == PHASE_PREPARING_TARGET)
@@ -217,7 +218,7 @@ void metrics_count_step(struct metrics_counters *counters, const struct snapshot
         count_preparation(counters, job, to, &by);
     if (counters->of[METRIC_KV_PHASE_TIME] != NULL)
         observe(counters, METRIC_KV_PHASE_TIME, step + 1,
-                seconds(step_ms(job, to) - job->created_ms), &by);
+                seconds(step_ms(job, to) - job->times.created_ms), &by);
 }
 
 void metrics_count_decision(struct metrics_counters *counters, const char *monitor, bool shadow,
@@ -232,10 +233,10 @@ void metrics_count_decision(struct metrics_counters *counters, const char *monit
 static void count_modes(struct metrics_counters *c, const struct snapshot_job *job,
                         const struct by *by)
 {
-    for (unsigned i = 1; i < job->n_modes; i++) {
-        enum mode to = job->modes[i].mode;
-        const char *values[] = {mode_name(job->modes[i - 1].mode), mode_name(to),
-                                counters_mode_cause(job->modes[i].cause, to)};
+    for (unsigned i = 1; i < job->history.n_modes; i++) {
+        enum mode to = job->history.modes[i].mode;
+        const char *values[] = {mode_name(job->history.modes[i - 1].mode), mode_name(to),
+                                counters_mode_cause(job->history.modes[i].cause, to)};
         count(c, METRIC_MODE_CHANGES, values, 1, by);
     }
 }
@@ -246,20 +247,20 @@ static void count_recovery(struct metrics_counters *c, const struct snapshot_job
     const char *result[] = {counters_recovery_result(job)};
     if (result[0] != NULL)
         count(c, METRIC_RECOVERIES, result, 1, by);
-    if (job->outcome == OUTCOME_IRRECOVERABLE)
+    if (job->result.outcome == OUTCOME_IRRECOVERABLE)
         count(c, METRIC_IRRECOVERABLE, NULL, 1, by);
 }
 
 static void count_abort(struct metrics_counters *c, const struct snapshot_job *job,
                         const struct by *by)
 {
-    if (job->abort_status == ABORT_NONE && !job->abort_asked)
+    if (job->abort.status == ABORT_NONE && !job->abort.asked)
         return;
     enum abort_cause asked =
-        job->abort_cause == ABORT_CAUSE_NONE ? ABORT_CAUSE_OPERATOR : job->abort_cause;
+        job->abort.cause == ABORT_CAUSE_NONE ? ABORT_CAUSE_OPERATOR : job->abort.cause;
     /* An answer that never came is a failure to stop, whatever the guest did. */
     const char *labels[] = {abort_cause_name(asked),
-                            abort_status_name(job->abort_status == ABORT_SUCCEEDED ? ABORT_SUCCEEDED
+                            abort_status_name(job->abort.status == ABORT_SUCCEEDED ? ABORT_SUCCEEDED
                                                                                    : ABORT_FAILED)};
     count(c, METRIC_MIGRATION_ABORTS, labels, 1, by);
 }
@@ -269,8 +270,8 @@ static void count_waits(struct metrics_counters *c, const struct snapshot_job *j
 {
     for (enum pending why = PENDING_NONE + 1; why < PENDING_COUNT; why++) {
         const char *reason[] = {pending_name(why)};
-        if (job->waited_ms[why] > 0)
-            observe(c, METRIC_MIGRATION_WAIT, reason, seconds(job->waited_ms[why]), by);
+        if (job->wait.waited_ms[why] > 0)
+            observe(c, METRIC_MIGRATION_WAIT, reason, seconds(job->wait.waited_ms[why]), by);
     }
 }
 
@@ -302,32 +303,32 @@ void metrics_count_judged(struct metrics_counters *counters,
 static void count_forecast(struct metrics_counters *c, const struct snapshot_job *job,
                            const char **mode, const struct by *by)
 {
-    if (!job->forecast_made)
+    if (!job->forecast.made)
         return;
-    if (job->forecast_total_ms > 0)
+    if (job->forecast.total_ms > 0)
         observe(c, METRIC_FORECAST_DURATION, mode,
-                (double)job->final_total_ms / (double)job->forecast_total_ms, by);
-    if (job->forecast_downtime_ms > 0)
+                (double)job->final.total_ms / (double)job->forecast.total_ms, by);
+    if (job->forecast.downtime_ms > 0)
         observe(c, METRIC_FORECAST_DOWNTIME, mode,
-                (double)job->final_downtime_ms / (double)job->forecast_downtime_ms, by);
+                (double)job->final.downtime_ms / (double)job->forecast.downtime_ms, by);
 }
 
 static void count_numbers(struct metrics_counters *c, const struct snapshot_job *job,
                           const struct by *by)
 {
     const char *mode[] = {mode_name(job->mode == MODE_NONE ? MODE_PRECOPY : job->mode)}, *path[2];
-    uint64_t whole = job->final_whole_bytes != 0 ? job->final_whole_bytes
-                     : job->has_sample           ? job->sample.stats.data_total
+    uint64_t whole = job->final.whole_bytes != 0 ? job->final.whole_bytes
+                     : job->progress.has_sample  ? job->progress.sample.stats.data_total
                                                  : 0;
-    observe(c, METRIC_MIGRATION_FINAL_DOWNTIME, mode, (double)job->final_downtime_ms / 1000, by);
-    observe(c, METRIC_MIGRATION_SETUP, NULL, (double)job->final_setup_ms / 1000, by);
+    observe(c, METRIC_MIGRATION_FINAL_DOWNTIME, mode, (double)job->final.downtime_ms / 1000, by);
+    observe(c, METRIC_MIGRATION_SETUP, NULL, (double)job->final.setup_ms / 1000, by);
     if (whole > 0)
-        observe(c, METRIC_MIGRATION_SENT_RATIO, mode, (double)job->final_bytes / (double)whole, by);
+        observe(c, METRIC_MIGRATION_SENT_RATIO, mode, (double)job->final.bytes / (double)whole, by);
     count_forecast(c, job, mode, by);
     counters_path(c, job->source, job->target, path);
-    count(c, METRIC_PATH_BYTES, path, (double)job->final_bytes, by);
-    count(c, METRIC_PATH_TIME, path, (double)job->final_total_ms / 1000, by);
-    count(c, METRIC_PATH_DOWNTIME, path, (double)job->final_downtime_ms / 1000, by);
+    count(c, METRIC_PATH_BYTES, path, (double)job->final.bytes, by);
+    count(c, METRIC_PATH_TIME, path, (double)job->final.total_ms / 1000, by);
+    count(c, METRIC_PATH_DOWNTIME, path, (double)job->final.downtime_ms / 1000, by);
 }
 
 /* They may come from the target after the end. */
@@ -348,9 +349,9 @@ static void count_move(struct metrics_counters *c, const struct snapshot_job *jo
     counters_path(c, job->source, job->target, path);
     path[2] = counters_outcome(job);
     count(c, METRIC_PATH_MIGRATIONS, path, 1, by);
-    if (job->outcome != OUTCOME_SUCCEEDED)
+    if (job->result.outcome != OUTCOME_SUCCEEDED)
         return;
-    if (job->final_known)
+    if (job->final.known)
         count_numbers(c, job, by);
     else
         await_numbers(c, job);
@@ -370,14 +371,14 @@ void metrics_count_late(struct metrics_counters *counters, const struct snapshot
     size_t left = 0, n = counters->n_late;
     for (size_t i = 0; i < n; i++) {
         const struct snapshot_job *job = find_job(snapshot, counters->late[i]);
-        if (job == NULL || snapshot->wall_ms - job->ended_ms > COUNTERS_LATE_MS)
+        if (job == NULL || snapshot->wall_ms - job->times.ended_ms > COUNTERS_LATE_MS)
             continue; /* nobody will tell any more */
-        if (!job->final_known) {
+        if (!job->final.known) {
             memmove(counters->late[left++], counters->late[i], sizeof counters->late[i]);
             continue;
         }
         struct by by;
-        by_job(job, job->ended_ms, &by);
+        by_job(job, job->times.ended_ms, &by);
         count_numbers(counters, job, &by);
     }
     counters->n_late = left;
@@ -386,15 +387,16 @@ void metrics_count_late(struct metrics_counters *counters, const struct snapshot
 
 void metrics_count_finished(struct metrics_counters *counters, const struct snapshot_job *job)
 {
-    if (job->outcome == OUTCOME_NONE)
+    if (job->result.outcome == OUTCOME_NONE)
         return;
-    const char *kind[] = {counters_outcome(job), origin_name(job->origin),
-                          counters_policy(counters, job->policy)};
-    int64_t began_ms = job->started_ms != 0 ? job->started_ms : job->created_ms;
+    const char *kind[] = {counters_outcome(job), origin_name(job->request.origin),
+                          counters_policy(counters, job->request.policy)};
+    int64_t began_ms = job->times.started_ms != 0 ? job->times.started_ms : job->times.created_ms;
     struct by by;
-    by_job(job, job->ended_ms, &by);
+    by_job(job, job->times.ended_ms, &by);
     count(counters, METRIC_MIGRATIONS, kind, 1, &by);
-    observe(counters, METRIC_MIGRATION_DURATION, kind, seconds(job->ended_ms - began_ms), &by);
+    observe(counters, METRIC_MIGRATION_DURATION, kind, seconds(job->times.ended_ms - began_ms),
+            &by);
     count_modes(counters, job, &by);
     count_recovery(counters, job, &by);
     count_abort(counters, job, &by);

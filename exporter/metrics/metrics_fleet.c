@@ -171,11 +171,11 @@ static void add_job(struct totals *totals, const struct snapshot_job *job)
     totals->phases[job->phase]++;
     if (phase_is_final(job->phase))
         return;
-    totals->queued[job->priority] += !phase_is_busy(job->phase);
-    totals->waiting[job->pending]++;
-    totals->launchers[job->launcher]++;
-    for (enum reject why = 0; job->rejections != NULL && why < REJECT_COUNT; why++)
-        totals->rejections[why] += job->rejections->counts[why];
+    totals->queued[job->request.priority] += !phase_is_busy(job->phase);
+    totals->waiting[job->wait.pending]++;
+    totals->launchers[job->placement.launcher]++;
+    for (enum reject why = 0; job->placement.rejections != NULL && why < REJECT_COUNT; why++)
+        totals->rejections[why] += job->placement.rejections->counts[why];
 }
 
 static void render_jobs(const struct snapshot *snapshot, struct promx_page *page)

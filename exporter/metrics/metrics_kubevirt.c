@@ -20,14 +20,14 @@ static void add(struct promx_page *page, enum metric metric, const struct metric
 
 static double data_value(const struct snapshot_job *job, enum metric metric)
 {
-    const struct hv_job_stats *stats = &job->sample.stats;
+    const struct hv_job_stats *stats = &job->progress.sample.stats;
     switch (metric) {
     case METRIC_KV_DATA_TOTAL: return (double)stats->data_total;
     case METRIC_KV_DATA_PROCESSED: return (double)stats->data_processed;
     case METRIC_KV_DATA_REMAINING: return (double)stats->data_remaining;
     case METRIC_KV_DIRTY_RATE:
         return (double)stats->memory_dirty_rate * (double)stats->memory_page_size;
-    default: return (double)job->sample.bandwidth_bps;
+    default: return (double)job->progress.sample.bandwidth_bps;
     }
 }
 
@@ -42,7 +42,7 @@ static void render_data(const struct snapshot *snapshot, struct promx_page *page
             const struct snapshot_job *job = snapshot->jobs[i];
             const struct metric_pair pairs[] = {
                 {"namespace", job->ns}, {"name", job->guest_name}, {"node", job->source}};
-            if (phase_is_busy(job->phase) && job->has_sample)
+            if (phase_is_busy(job->phase) && job->progress.has_sample)
                 add(page, families[f], pairs, COUNT(pairs), data_value(job, families[f]));
         }
     }
@@ -63,8 +63,8 @@ static void render_times(const struct snapshot *snapshot, struct promx_page *pag
                                                 {"migration_name", job->name},
                                                 {"status", moved ? "succeeded" : "failed"}};
             bool is_end = families[f] == METRIC_KV_END;
-            int64_t at_ms = is_end ? job->ended_ms : job->started_ms;
-            if (job->started_ms != 0 && at_ms != 0)
+            int64_t at_ms = is_end ? job->times.ended_ms : job->times.started_ms;
+            if (job->times.started_ms != 0 && at_ms != 0)
                 add(page, families[f], pairs, COUNT(pairs) - !is_end, (double)at_ms / 1000);
         }
     }

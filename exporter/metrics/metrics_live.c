@@ -104,10 +104,10 @@ static void render_measure(const struct active *active, const struct measure *me
     metric_add_header(page, measure->metric);
     for (size_t i = 0; i < active->n; i++) {
         const struct snapshot_job *job = active->jobs[i].job;
-        if (!job->has_sample)
+        if (!job->progress.has_sample)
             continue;
         uint64_t value;
-        memcpy(&value, (const char *)&job->sample.stats + measure->offset, sizeof value);
+        memcpy(&value, (const char *)&job->progress.sample.stats + measure->offset, sizeof value);
         metric_add_sample(page, measure->metric, active->jobs[i].labels,
                           (double)value / measure->divisor);
     }
@@ -121,32 +121,32 @@ static bool dirty_rate(const struct snapshot *snapshot, const struct snapshot_jo
                        double *out_value)
 {
     (void)snapshot;
-    *out_value =
-        (double)job->sample.stats.memory_dirty_rate * (double)job->sample.stats.memory_page_size;
-    return job->has_sample;
+    *out_value = (double)job->progress.sample.stats.memory_dirty_rate *
+                 (double)job->progress.sample.stats.memory_page_size;
+    return job->progress.has_sample;
 }
 
 static bool transfer_rate(const struct snapshot *snapshot, const struct snapshot_job *job,
                           double *out_value)
 {
     (void)snapshot;
-    *out_value = (double)job->sample.bandwidth_bps;
-    return job->has_sample;
+    *out_value = (double)job->progress.sample.bandwidth_bps;
+    return job->progress.has_sample;
 }
 
 static bool elapsed(const struct snapshot *snapshot, const struct snapshot_job *job,
                     double *out_value)
 {
-    int64_t ms = snapshot->wall_ms - job->started_ms;
+    int64_t ms = snapshot->wall_ms - job->times.started_ms;
     *out_value = ms > 0 ? (double)ms / 1000 : 0; /* a stepped wall clock gives no negative age */
-    return job->started_ms != 0;
+    return job->times.started_ms != 0;
 }
 
 static bool budget_used(const struct snapshot *snapshot, const struct snapshot_job *job,
                         double *out_value)
 {
     (void)snapshot;
-    const struct job_budget *budget = &job->budget;
+    const struct job_budget *budget = &job->monitor.budget;
     bool is_limited = budget->known && budget->whole_ms > 0;
     *out_value = is_limited ? (double)budget->used_ms / (double)budget->whole_ms : 0;
     return is_limited;
@@ -156,16 +156,16 @@ static bool low_water(const struct snapshot *snapshot, const struct snapshot_job
                       double *out_value)
 {
     (void)snapshot;
-    *out_value = (double)job->budget.low_water;
-    return job->budget.known && job->budget.has_low_water;
+    *out_value = (double)job->monitor.budget.low_water;
+    return job->monitor.budget.known && job->monitor.budget.has_low_water;
 }
 
 static bool since_progress(const struct snapshot *snapshot, const struct snapshot_job *job,
                            double *out_value)
 {
     (void)snapshot;
-    *out_value = (double)job->budget.still_ms / 1000;
-    return job->budget.known;
+    *out_value = (double)job->monitor.budget.still_ms / 1000;
+    return job->monitor.budget.known;
 }
 
 /* Milliseconds as seconds. Below the least there is nothing to tell: -1 is "cannot say" for a
@@ -183,13 +183,18 @@ static bool from_ms(int64_t ms, int64_t least, double *out_value)
         (void)snapshot;                                                             \
         return from_ms(field, least, out_value);                                    \
     }
-FIELD_SECONDS(eta, job->has_sample ? job->eta_ms : -1, 0)
-FIELD_SECONDS(eta_low, job->has_sample && job->eta_ms >= 0 ? job->eta_low_ms : -1, 0)
-FIELD_SECONDS(eta_high, job->has_sample && job->eta_ms >= 0 ? job->eta_high_ms : -1, 0)
-FIELD_SECONDS(pending_since, job->pending != PENDING_NONE ? job->waits_since_ms : 0, 1)
-FIELD_SECONDS(pending_deadline, job->pending != PENDING_NONE ? job->waits_until_ms : 0, 1)
-FIELD_SECONDS(stalled_since, job->pending == PENDING_STALLED ? job->waits_since_ms : 0, 1)
-FIELD_SECONDS(stopped_since, job->stopped_since_ms, 1)
+FIELD_SECONDS(eta, job->progress.has_sample ? job->progress.eta_ms : -1, 0)
+FIELD_SECONDS(eta_low,
+              job->progress.has_sample && job->progress.eta_ms >= 0 ? job->progress.eta_low_ms : -1,
+              0)
+FIELD_SECONDS(eta_high,
+              job->progress.has_sample && job->progress.eta_ms >= 0 ? job->progress.eta_high_ms
+                                                                    : -1,
+              0)
+FIELD_SECONDS(pending_since, job->wait.pending != PENDING_NONE ? job->wait.since_ms : 0, 1)
+FIELD_SECONDS(pending_deadline, job->wait.pending != PENDING_NONE ? job->wait.until_ms : 0, 1)
+FIELD_SECONDS(stalled_since, job->wait.pending == PENDING_STALLED ? job->wait.since_ms : 0, 1)
+FIELD_SECONDS(stopped_since, job->stream.stopped_since_ms, 1)
 #undef FIELD_SECONDS
 
 #define FIELD_NUMBER(fn, field)                                                     \
@@ -200,7 +205,7 @@ FIELD_SECONDS(stopped_since, job->stopped_since_ms, 1)
         *out_value = field;                                                         \
         return true;                                                                \
     }
-FIELD_NUMBER(recovery_attempts, job->recovery_tries)
+FIELD_NUMBER(recovery_attempts, job->recovery.tries)
 FIELD_NUMBER(resolving, job->resolving)
 FIELD_NUMBER(recovering, job->recovering)
 #undef FIELD_NUMBER
@@ -263,7 +268,7 @@ static const char *name_of_abort(unsigned i)
 }
 static unsigned abort_now(const struct snapshot_job *job)
 {
-    return job->abort_status;
+    return job->abort.status;
 }
 
 static const char *name_of_recovery(unsigned i)
@@ -272,7 +277,7 @@ static const char *name_of_recovery(unsigned i)
 }
 static unsigned recovery_now(const struct snapshot_job *job)
 {
-    return job->recovery;
+    return job->recovery.state;
 }
 
 /* An active migration holds a place: it is in none of the other phases. */
@@ -313,9 +318,9 @@ static void render_pending(const struct active *active, struct promx_page *page)
 {
     metric_add_header(page, METRIC_MIGRATION_PENDING);
     for (size_t i = 0; i < active->n + active->n_waiting; i++)
-        if (active->jobs[i].job->pending != PENDING_NONE)
+        if (active->jobs[i].job->wait.pending != PENDING_NONE)
             metric_add_labelled(page, METRIC_MIGRATION_PENDING, active->jobs[i].labels, "reason",
-                                pending_name(active->jobs[i].job->pending), 1);
+                                pending_name(active->jobs[i].job->wait.pending), 1);
 }
 
 static void render_decision(const struct active *active, struct promx_page *page)
@@ -323,9 +328,9 @@ static void render_decision(const struct active *active, struct promx_page *page
     metric_add_header(page, METRIC_MIGRATION_DECISION);
     for (size_t i = 0; i < active->n; i++) {
         const struct snapshot_job *job = active->jobs[i].job;
-        if (job->decision_ms != 0)
+        if (job->monitor.decision_ms != 0)
             metric_add_labelled(page, METRIC_MIGRATION_DECISION, active->jobs[i].labels, "decision",
-                                job->decision, (double)job->decision_ms / 1000);
+                                job->monitor.decision, (double)job->monitor.decision_ms / 1000);
     }
 }
 
@@ -336,10 +341,11 @@ static void render_info(const struct active *active, struct promx_page *page)
     metric_add_header(page, METRIC_MIGRATION_INFO);
     for (size_t i = 0; i < active->n; i++) {
         const struct snapshot_job *job = active->jobs[i].job;
-        const struct metric_pair more[] = {{"trigger", origin_name(job->origin)},
-                                           {"priority", priority_name(job->priority)},
-                                           {"policy", job->policy},
-                                           {"monitor", job->monitor == NULL ? "" : job->monitor}};
+        const struct metric_pair more[] = {{"trigger", origin_name(job->request.origin)},
+                                           {"priority", priority_name(job->request.priority)},
+                                           {"policy", job->request.policy},
+                                           {"monitor",
+                                            job->monitor.name == NULL ? "" : job->monitor.name}};
         labels.length = 0;
         buf_add(&labels, active->jobs[i].labels);
         metric_add_pairs(&labels, more, COUNT(more));

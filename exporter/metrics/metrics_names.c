@@ -57,11 +57,11 @@ static const char recovered[] = "recovered", irrecoverable[] = "irrecoverable",
 
 const char *counters_recovery_result(const struct snapshot_job *job)
 {
-    if (job->outcome == OUTCOME_IRRECOVERABLE)
+    if (job->result.outcome == OUTCOME_IRRECOVERABLE)
         return irrecoverable;
-    if (job->recovery == RECOVERY_NONE)
+    if (job->recovery.state == RECOVERY_NONE)
         return NULL;
-    return job->recovery == RECOVERY_RECOVERED ? recovered : unrecovered;
+    return job->recovery.state == RECOVERY_RECOVERED ? recovered : unrecovered;
 }
 
 static void touch_moves(struct metrics_counters *c)
@@ -106,9 +106,9 @@ static void touch_decisions(struct metrics_counters *c)
 /* Where nobody asked, an abort is Ferry's own word that the move fails. */
 static bool is_given_up(const struct snapshot_job *job)
 {
-    if (job->outcome != OUTCOME_ABORTED)
+    if (job->result.outcome != OUTCOME_ABORTED)
         return false;
-    switch (job->abort_cause) {
+    switch (job->abort.cause) {
     case ABORT_CAUSE_PROGRESS:
     case ABORT_CAUSE_COMPLETION:
     case ABORT_CAUSE_STALLED:
@@ -131,7 +131,7 @@ static const char *outcome_word(unsigned i)
 
 const char *counters_outcome(const struct snapshot_job *job)
 {
-    return outcome_word(is_given_up(job) ? GIVEN_UP : (unsigned)job->outcome);
+    return outcome_word(is_given_up(job) ? GIVEN_UP : (unsigned)job->result.outcome);
 }
 
 static void touch_verdicts(struct metrics_counters *c, enum outcome outcome, enum cause cause)
@@ -253,7 +253,7 @@ static void touch_path(struct metrics_counters *c, const char *source, const cha
 
 void counters_touch_job(struct metrics_counters *counters, const struct snapshot_job *job)
 {
-    touch_migrations(counters, counters_policy(counters, job->policy));
+    touch_migrations(counters, counters_policy(counters, job->request.policy));
     touch_node(counters, job->target);
     touch_path(counters, job->source, job->target);
 }

@@ -230,7 +230,7 @@ bool world_restart(struct world *w, int64_t away_ms, struct err *err)
     if (!persist_load(w->store, w->fleet, err) || !incidents_load(w->store, w->fleet, err))
         return false;
     struct job *job, *next;
-    HASH_ITER(hh_guest, w->fleet->active, job, next)
+    HASH_ITER(links.hh_guest, w->fleet->active, job, next)
     reconcile_restore(w->fleet, job, w->now, &w->fx);
     for (size_t i = 0; i < w->n_hosts; i++)
         if (w->hosts[i].connected && !world_connect(w, &w->hosts[i], err))
@@ -255,7 +255,7 @@ static void add_frozen(struct world *w, struct job *take_job, const char *why)
     job->entered_ms = w->now.mono_ms;
     fleet_add_job(w->fleet, job);
     if (job->frozen) {
-        if (job->launcher != LAUNCHER_NONE && job->target[0] != '\0')
+        if (job->placement.launcher != LAUNCHER_NONE && job->target[0] != '\0')
             ledger_restore(w->fleet, job);
         step_wait(job, PENDING_INTERNAL_ERROR, w->now, "internal error: %s", why);
         fleet_settle_job(w->fleet, job);
@@ -270,9 +270,9 @@ bool world_roll_back(struct world *w, struct err *err)
     while (w->fleet->broken != NULL) {
         struct job *broken = w->fleet->broken, *stored = NULL;
         char why[JOB_REASON_MAX];
-        TEXT_SET(why, broken->pending_reason);
-        w->fleet->broken = broken->next_broken;
-        broken->next_broken = NULL;
+        TEXT_SET(why, broken->wait.reason);
+        w->fleet->broken = broken->links.next_broken;
+        broken->links.next_broken = NULL;
         drop_effects(w, broken->uid);
         if (!persist_read_job(w->store, w->fleet, broken->uid, &stored, err))
             return false;

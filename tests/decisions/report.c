@@ -254,21 +254,21 @@ static void show_wait(struct world *w, const struct job *job)
         TEXT_SET(w->waits[i].uid, job->uid);
         w->waits[i].text[0] = '\0';
     }
-    (void)snprintf(text, sizeof text, "%s: %s", pending_name(job->pending), job->pending_reason);
-    if (job->pending != PENDING_NONE)
+    (void)snprintf(text, sizeof text, "%s: %s", pending_name(job->wait.pending), job->wait.reason);
+    if (job->wait.pending != PENDING_NONE)
         without_numbers(text, plain, sizeof plain);
     if (strcmp(w->waits[i].text, plain) == 0)
         return;
     TEXT_SET(w->waits[i].text, plain);
-    if (job->pending == PENDING_NONE)
+    if (job->wait.pending == PENDING_NONE)
         return;
     head(w);
-    buf_addf(&w->out, "  %s: waits for %s", job->name, pending_name(job->pending));
-    if (job->waits_until_ms != 0) {
-        report_time(job->waits_until_ms - WORLD_WALL_MS, time);
+    buf_addf(&w->out, "  %s: waits for %s", job->name, pending_name(job->wait.pending));
+    if (job->wait.until_ms != 0) {
+        report_time(job->wait.until_ms - WORLD_WALL_MS, time);
         buf_addf(&w->out, " until %s", time);
     }
-    buf_addf(&w->out, ": %s\n", job->pending_reason);
+    buf_addf(&w->out, ": %s\n", job->wait.reason);
 }
 
 void report_waits(struct world *w)
@@ -314,8 +314,8 @@ static void show_migrate(struct world *w, const struct effect *effect)
                  (unsigned long long)how->postcopy_bandwidth_mibs);
     if (how->parallel_connections != 0)
         buf_addf(&w->out, "; %d connections", how->parallel_connections);
-    if (job != NULL && job->volumes_json != NULL)
-        buf_addf(&w->out, "; volumes %s", job->volumes_json);
+    if (job != NULL && job->request.volumes_json != NULL)
+        buf_addf(&w->out, "; volumes %s", job->request.volumes_json);
     buf_add(&w->out, "\n");
 }
 

@@ -16,7 +16,7 @@ static void add_time(struct buf *out, const char *before, int64_t wall_ms)
 
 static void show_rejections(struct buf *out, const struct job *job)
 {
-    const struct rejections *all = job->rejections;
+    const struct rejections *all = job->placement.rejections;
     for (size_t i = 0; all != NULL && i < all->n; i++) {
         const struct rejection *one = &all->list[i];
         buf_addf(out, "  rejected by %s: %s", one->node, reject_name(one->why));
@@ -28,23 +28,23 @@ static void show_rejections(struct buf *out, const struct job *job)
 
 static void show_wait(struct buf *out, const struct job *job)
 {
-    if (job->pending == PENDING_NONE)
+    if (job->wait.pending == PENDING_NONE)
         return;
-    buf_addf(out, "  waits for %s", pending_name(job->pending));
-    add_time(out, " since ", job->waits_since_ms);
-    if (job->waits_until_ms != 0)
-        add_time(out, " until ", job->waits_until_ms);
-    buf_addf(out, ": %s\n", job->pending_reason);
+    buf_addf(out, "  waits for %s", pending_name(job->wait.pending));
+    add_time(out, " since ", job->wait.since_ms);
+    if (job->wait.until_ms != 0)
+        add_time(out, " until ", job->wait.until_ms);
+    buf_addf(out, ": %s\n", job->wait.reason);
 }
 
 static void show_end(struct buf *out, const struct job *job)
 {
     if (!phase_is_final(job->phase))
         return;
-    buf_addf(out, "  outcome %s, guest %s\n", outcome_name(job->outcome),
-             guest_at_name(job->guest_at));
-    if (job->failure_reason[0] != '\0')
-        buf_addf(out, "  reason: %s\n", job->failure_reason);
+    buf_addf(out, "  outcome %s, guest %s\n", outcome_name(job->result.outcome),
+             guest_at_name(job->resolution.guest_at));
+    if (job->result.failure_reason[0] != '\0')
+        buf_addf(out, "  reason: %s\n", job->result.failure_reason);
 }
 
 static void show_job(struct buf *out, const struct job *job)
@@ -54,16 +54,16 @@ static void show_job(struct buf *out, const struct job *job)
     if (job->mode != MODE_NONE)
         buf_addf(out, " %s", mode_name(job->mode));
     buf_addf(out, ", %s%s%s%s%s, %s, %s", job->guest_name, job->source[0] != '\0' ? " " : "",
-             job->source, has_target ? " -> " : "", job->target, priority_name(job->priority),
-             origin_name(job->origin));
-    if (job->policy[0] != '\0')
-        buf_addf(out, ", policy %s", job->policy);
+             job->source, has_target ? " -> " : "", job->target,
+             priority_name(job->request.priority), origin_name(job->request.origin));
+    if (job->request.policy[0] != '\0')
+        buf_addf(out, ", policy %s", job->request.policy);
     if (job->epoch != 0)
         buf_addf(out, ", epoch %lld", (long long)job->epoch);
     buf_addf(out, "%s%s\n", job->resolving ? ", resolving" : "", job->frozen ? ", frozen" : "");
-    if (job->abort_status != ABORT_NONE)
-        buf_addf(out, "  abort %s (%s, asked by %s)\n", abort_status_name(job->abort_status),
-                 abort_cause_name(job->abort_cause), job->abort_requester);
+    if (job->abort.status != ABORT_NONE)
+        buf_addf(out, "  abort %s (%s, asked by %s)\n", abort_status_name(job->abort.status),
+                 abort_cause_name(job->abort.cause), job->abort.requester);
     if (job->recovery.state != RECOVERY_NONE)
         buf_addf(out, "  recovery %s, attempts %u\n", recovery_name(job->recovery.state),
                  job->recovery.tries);

@@ -206,10 +206,10 @@ static bool do_judge(struct world *w, const struct yaml_node *step, struct err *
         return yaml_fail(w->yaml, step, err, "there is no migration '%s' that is over", name);
     struct verdict_rows judged = {.verdict = {.job_uid = job->uid,
                                               .at_ms = w->now.wall_ms,
-                                              .outcome = outcome_name(job->outcome),
+                                              .outcome = outcome_name(job->result.outcome),
                                               .plane = plane,
                                               .cause = cause,
-                                              .guest_at = guest_at_name(job->guest_at)},
+                                              .guest_at = guest_at_name(job->resolution.guest_at)},
                                   .about = {job->ns, job->name, job->guest_name, job->source,
                                             job->target, "", job->epoch > 0}};
     incidents_judged(w->fleet, &judged, w->now.wall_ms);
@@ -426,14 +426,14 @@ static void sample(struct world *w, struct world_guest *guest, const struct meas
     TEXT_SET(one->job_uid, job->uid);
     TEXT_SET(one->host, job->source);
     TEXT_SET(one->guest, guest->is.uuid);
-    one->seq = job->next_sample_seq;
+    one->seq = job->monitor.next_sample_seq;
     one->mono_ms = w->now.mono_ms;
     one->wall_ms = w->now.wall_ms;
     one->bandwidth_bps = rate;
     one->stats = (struct hv_job_stats){
         .type = HV_JOB_UNBOUNDED,
         .operation = HV_OPERATION_MIGRATION_OUT,
-        .time_elapsed_ms = (uint64_t)(w->now.mono_ms - job->begun_ms),
+        .time_elapsed_ms = (uint64_t)(w->now.mono_ms - job->call.begun_ms),
         .data_total = whole,
         .data_processed = guest->sent,
         .data_remaining = left,

@@ -274,14 +274,14 @@ static void commit(struct world *w)
     struct err err = {0};
     store->ops->begin(store);
     for (struct job *job = f->changed; job != NULL; job = next) {
-        next = job->next_changed;
+        next = job->links.next_changed;
         if (!job->frozen) {
             persist_job(store, job);
-            if (job->rejections_changed)
+            if (job->placement.rejections_changed)
                 persist_rejections(store, job);
         }
-        job->next_changed = NULL;
-        job->changed = job->listed = job->rejections_changed = false;
+        job->links.next_changed = NULL;
+        job->changed = job->links.listed = job->placement.rejections_changed = false;
     }
     f->changed = NULL;
     for (const struct object *o = f->changed_objects; o != NULL; o = o->next_changed)

@@ -155,7 +155,7 @@ static bool commit_big(struct store *s, const char *uid, struct err *err)
     memset(text, 'x', sizeof text - 1);
     text[sizeof text - 1] = '\0';
     s->ops->begin(s);
-    s->ops->put_job(s, &(struct store_job){.uid = uid, .metadata_json = text});
+    s->ops->put_job(s, &(struct store_job){.uid = uid, .request.metadata_json = text});
     s->ops->put_transition(s, &(struct store_transition){.job_uid = uid, .seq = 1});
     put_job(s, "rider", 2, "");
     return s->ops->commit(s, err);

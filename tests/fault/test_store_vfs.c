@@ -216,7 +216,7 @@ static bool try_commit(struct store *s, int i, struct err *err)
     filler[sizeof filler - 1] = '\0';
     job_name(i, uid);
     s->ops->begin(s);
-    s->ops->put_job(s, &(struct store_job){.uid = uid, .metadata_json = filler});
+    s->ops->put_job(s, &(struct store_job){.uid = uid, .request.metadata_json = filler});
     s->ops->put_job(s, &(struct store_job){.uid = "rider", .ns = uid});
     return s->ops->commit(s, err);
 }

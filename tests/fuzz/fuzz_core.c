@@ -374,7 +374,7 @@ static void happen_restart(struct play *p)
     FUZZ_LAW(persist_load(p->store, p->fleet, &err), "what was stored cannot be read: %s",
              err.text);
     struct job *job, *next;
-    HASH_ITER(hh_guest, p->fleet->active, job, next)
+    HASH_ITER(links.hh_guest, p->fleet->active, job, next)
     reconcile_restore(p->fleet, job, p->now, &p->fx);
     settle(p);
 }
@@ -457,16 +457,16 @@ static void law_of_the_end(struct play *p)
     for (unsigned i = 0; i < KIND_TURNS_MAX && p->fleet->active != NULL; i++) {
         answer_kindly(p);
         int64_t wake_ms = p->now.mono_ms + 1000000;
-        for (const struct job *job = p->fleet->active; job != NULL; job = job->hh_guest.next)
-            if (job->wake_ms < wake_ms)
-                wake_ms = job->wake_ms;
+        for (const struct job *job = p->fleet->active; job != NULL; job = job->links.hh_guest.next)
+            if (job->queue.wake_ms < wake_ms)
+                wake_ms = job->queue.wake_ms;
         int64_t ms = wake_ms - p->now.mono_ms;
         tick(p, ms < 1 ? 100 : ms);
     }
     const struct job *job = p->fleet->active;
     if (job != NULL)
         fuzz_fail("%s never ends: %s, waits for '%s'", job->name, phase_name(job->phase),
-                  job->pending_reason);
+                  job->wait.reason);
 }
 
 static void publish_all(struct play *p)

@@ -129,39 +129,45 @@ static int64_t number(struct scribe *s)
 static void put_job(struct scribe *s)
 {
     struct store_job *row = &s->job;
-    *row = (struct store_job){.uid = text(s), .phase = text(s), .outcome = text(s)};
-    const char **fields[] = {&row->guest_at,
+    *row = (struct store_job){.uid = text(s), .phase = text(s), .result.outcome = text(s)};
+    const char **fields[] = {&row->resolution.guest_at,
                              &row->mode,
-                             &row->abort_status,
-                             &row->source_node,
-                             &row->target_node,
+                             &row->abort.status,
+                             &row->source,
+                             &row->target,
                              &row->ns,
                              &row->name,
                              &row->guest_name,
-                             &row->wanted_node,
-                             &row->requester,
-                             &row->abort_requester,
-                             &row->abort_why,
-                             &row->failure_reason,
-                             &row->metadata_json,
-                             &row->error_text,
-                             &row->priority,
-                             &row->trigger,
-                             &row->config_json};
+                             &row->request.wanted,
+                             &row->request.requester,
+                             &row->abort.requester,
+                             &row->abort.why,
+                             &row->result.failure_reason,
+                             &row->request.metadata_json,
+                             &row->result.error_text,
+                             &row->request.priority,
+                             &row->request.origin,
+                             &row->call.config_json};
     for (size_t i = 0; i < COUNT(fields); i++)
         *fields[i] = text(s);
     static const char *const guests[] = {"a", "b", "c", "d", "e", "f", "g",
                                          "h", "i", "j", "k", "l", "m", "n"};
     row->guest_uuid = guests[s->n_jobs % COUNT(guests)]; /* one unfinished job each */
-    int64_t *numbers[] = {&row->epoch,         &row->created_ms,      &row->ended_ms,
-                          &row->flags,         &row->started_ms,      &row->handed_off_ms,
-                          &row->error_hv_code, &row->error_hv_domain, &row->bandwidth_mibs};
+    int64_t *numbers[] = {&row->epoch,
+                          &row->times.created_ms,
+                          &row->times.ended_ms,
+                          &row->call.flags,
+                          &row->times.started_ms,
+                          &row->times.handed_off_ms,
+                          &row->result.error_hv_code,
+                          &row->result.error_hv_domain,
+                          &row->request.bandwidth_mibs};
     for (size_t i = 0; i < COUNT(numbers); i++)
         *numbers[i] = number(s);
     uint8_t flags = fuzz_byte(&s->in);
     row->resolving = (flags & 1) != 0;
     row->adopted = (flags & 2) != 0;
-    row->removed = (flags & 4) != 0;
+    row->request.remove_when_final = (flags & 4) != 0;
     s->store->ops->put_job(s->store, row);
     s->n_jobs++;
 }
@@ -204,13 +210,14 @@ static void put_other(struct scribe *s, uint8_t kind)
 static void put_waiting(struct scribe *s)
 {
     struct store_job *row = &s->job;
-    const char **fields[] = {&row->policy_name, &row->selector_json, &row->volumes_json,
-                             &row->evacuates,   &row->pending,       &row->pending_reason,
-                             &row->launcher};
+    const char **fields[] = {&row->request.policy,       &row->request.selector_json,
+                             &row->request.volumes_json, &row->request.evacuates,
+                             &row->wait.pending,         &row->wait.reason,
+                             &row->placement.launcher};
     for (size_t i = 0; i < COUNT(fields); i++)
         *fields[i] = text(s);
-    row->waits_since_ms = number(s);
-    row->launcher_since_ms = number(s);
+    row->wait.since_ms = number(s);
+    row->placement.launcher_since_ms = number(s);
     s->store->ops->put_job(s->store, row);
 }
 
@@ -285,16 +292,19 @@ static bool check_job(void *ctx, const struct store_job *row)
     s->n_jobs = 0; /* seen */
     law_of_the_text(put->phase, row->phase, "phase");
     law_of_the_text(put->name, row->name, "name");
-    law_of_the_text(put->failure_reason, row->failure_reason, "failure_reason");
-    law_of_the_text(put->metadata_json, row->metadata_json, "metadata_json");
-    law_of_the_text(put->error_text, row->error_text, "error_text");
-    law_of_the_text(put->selector_json, row->selector_json, "selector_json");
-    law_of_the_text(put->pending, row->pending, "pending");
-    law_of_the_text(put->launcher, row->launcher, "launcher");
-    FUZZ_LAW(row->epoch == put->epoch && row->created_ms == put->created_ms &&
-                 row->flags == put->flags && row->bandwidth_mibs == put->bandwidth_mibs,
+    law_of_the_text(put->result.failure_reason, row->result.failure_reason, "failure_reason");
+    law_of_the_text(put->request.metadata_json, row->request.metadata_json, "metadata_json");
+    law_of_the_text(put->result.error_text, row->result.error_text, "error_text");
+    law_of_the_text(put->request.selector_json, row->request.selector_json, "selector_json");
+    law_of_the_text(put->wait.pending, row->wait.pending, "pending");
+    law_of_the_text(put->placement.launcher, row->placement.launcher, "launcher");
+    FUZZ_LAW(row->epoch == put->epoch && row->times.created_ms == put->times.created_ms &&
+                 row->call.flags == put->call.flags &&
+                 row->request.bandwidth_mibs == put->request.bandwidth_mibs,
              "another number came out");
-    FUZZ_LAW(row->resolving == put->resolving && row->removed == put->removed, "another flag");
+    FUZZ_LAW(row->resolving == put->resolving &&
+                 row->request.remove_when_final == put->request.remove_when_final,
+             "another flag");
     return true;
 }
 
@@ -368,7 +378,7 @@ static void use(struct fleet *f)
     struct publisher *publisher = publisher_new(&err);
     FUZZ_LAW(publisher != NULL, "%s", err.text);
     struct job *job, *next;
-    HASH_ITER(hh_guest, f->active, job, next)
+    HASH_ITER(links.hh_guest, f->active, job, next)
     {
         reconcile_restore(f, job, now, &fx);
     }

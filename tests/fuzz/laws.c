@@ -129,7 +129,7 @@ static void law_of_the_place(const struct laws *l, const struct job *job)
                 owns(&l->facts[h][g]))
                 return;
     }
-    fuzz_fail("%s says %s, and no host said so", job->uid, guest_at_name(job->guest_at));
+    fuzz_fail("%s says %s, and no host said so", job->uid, guest_at_name(job->resolution.guest_at));
 }
 
 static void law_of_the_outcome(const struct laws *l, const struct laws_job *j,
@@ -137,7 +137,7 @@ static void law_of_the_outcome(const struct laws *l, const struct laws_job *j,
 {
     const struct laws_side *s = &j->source, *t = &j->target;
     bool handed_off = from == PHASE_TARGET_READY || from == PHASE_RUNNING;
-    switch (job->guest_at) {
+    switch (job->resolution.guest_at) {
     case GUEST_AT_TARGET:
         FUZZ_LAW(s->answered && is_gone(&s->observation), "on the target: the source was not gone");
         FUZZ_LAW(t->answered && owns(&t->observation), "on the target: the target did not own it");
@@ -158,13 +158,14 @@ static void law_of_the_outcome(const struct laws *l, const struct laws_job *j,
                  "stopped on the source: it is not defined there");
         break;
     case GUEST_AT_UNKNOWN: FUZZ_LAW(!handed_off, "an end, and nobody knows where"); break;
-    default: fuzz_fail("ended while %s", guest_at_name(job->guest_at));
+    default: fuzz_fail("ended while %s", guest_at_name(job->resolution.guest_at));
     }
-    FUZZ_LAW((job->phase == PHASE_SUCCEEDED) == (job->outcome == OUTCOME_SUCCEEDED) &&
-                 (job->phase == PHASE_SUCCEEDED) == (job->guest_at == GUEST_AT_TARGET),
-             "%s, %s, %s", phase_name(job->phase), outcome_name(job->outcome),
-             guest_at_name(job->guest_at));
-    FUZZ_LAW(job->outcome != OUTCOME_ABORTED || job->abort_asked, "aborted, and nobody asked");
+    FUZZ_LAW((job->phase == PHASE_SUCCEEDED) == (job->result.outcome == OUTCOME_SUCCEEDED) &&
+                 (job->phase == PHASE_SUCCEEDED) == (job->resolution.guest_at == GUEST_AT_TARGET),
+             "%s, %s, %s", phase_name(job->phase), outcome_name(job->result.outcome),
+             guest_at_name(job->resolution.guest_at));
+    FUZZ_LAW(job->result.outcome != OUTCOME_ABORTED || job->abort.asked,
+             "aborted, and nobody asked");
 }
 
 static struct laws_job *accept(struct laws *l, const struct job *job)
@@ -210,7 +211,7 @@ static void law_of_the_migrate(struct laws *l, struct fleet *f, struct laws_job 
              "a call, and the source did not say that it has the guest");
     FUZZ_LAW(j->target.answered && !owns(&j->target.observation),
              "a call, and the target runs the guest");
-    FUZZ_LAW(!job->abort_asked, "a call after somebody asked to stop");
+    FUZZ_LAW(!job->abort.asked, "a call after somebody asked to stop");
     j->call = effect->of.act.id;
 }
 
@@ -218,7 +219,7 @@ static void law_of_the_abort(struct fleet *f, struct laws_job *j, const struct e
 {
     const struct job *job = fleet_job(f, j->uid);
     FUZZ_LAW(job != NULL && !phase_is_final(job->phase), "a stop order for a job that has ended");
-    FUZZ_LAW(job->abort_asked, "a stop order, and nobody asked");
+    FUZZ_LAW(job->abort.asked, "a stop order, and nobody asked");
     FUZZ_LAW(j->abort == 0, "a second stop order while one is out");
     FUZZ_LAW(j->phase == PHASE_TARGET_READY || j->phase == PHASE_RUNNING, "a stop order in %s",
              phase_name(j->phase));
@@ -238,8 +239,9 @@ static void record_input(struct fleet *f, struct laws_job *j, const struct effec
 static void law_of_the_backup(struct fleet *f, struct laws_job *j)
 {
     const struct job *job = fleet_job(f, j->uid);
-    FUZZ_LAW(job != NULL && job->priority == PRIORITY_SYSTEM_CRITICAL, "a backup of nobody's stop");
-    FUZZ_LAW(job->config.backup_abort, "a backup is stopped, and no policy allows it");
+    FUZZ_LAW(job != NULL && job->request.priority == PRIORITY_SYSTEM_CRITICAL,
+             "a backup of nobody's stop");
+    FUZZ_LAW(job->call.config.backup_abort, "a backup is stopped, and no policy allows it");
     FUZZ_LAW(!j->backup_stopped, "a backup is stopped twice");
 }
 
@@ -305,16 +307,16 @@ static struct laws_record record_of(const struct job *job)
     struct laws_record r;
     memset(&r, 0, sizeof r);
     r.phase = job->phase;
-    r.outcome = job->outcome;
-    r.guest_at = job->guest_at;
-    r.abort_status = job->abort_status;
+    r.outcome = job->result.outcome;
+    r.guest_at = job->resolution.guest_at;
+    r.abort_status = job->abort.status;
     r.mode = job->mode;
-    r.n_steps = job->n_steps;
+    r.n_steps = job->history.n_steps;
     r.epoch = job->epoch;
-    r.ended_ms = job->ended_ms;
+    r.ended_ms = job->times.ended_ms;
     TEXT_SET(r.source, job->source);
     TEXT_SET(r.target, job->target);
-    TEXT_SET(r.failure_reason, job->failure_reason);
+    TEXT_SET(r.failure_reason, job->result.failure_reason);
     return r;
 }
 
@@ -323,13 +325,13 @@ static void check_job(struct laws *l, struct fleet *f, const struct job *job)
     struct laws_job *j = find(l, job->uid);
     FUZZ_LAW(j != NULL, "a job that was never accepted");
     FUZZ_LAW(job_flaw(job) == NULL, "%s: %s", job->uid, job_flaw(job));
-    FUZZ_LAW(!job->frozen, "internal error: %s", job->pending_reason);
+    FUZZ_LAW(!job->frozen, "internal error: %s", job->wait.reason);
     FUZZ_LAW(j->phase == job->phase, "%s by its steps, %s by itself", phase_name(j->phase),
              phase_name(job->phase));
     FUZZ_LAW(phase_is_final(job->phase) == (fleet_active_job(f, job->guest_uuid) != job),
              "%s is %s", job->uid, phase_name(job->phase));
-    FUZZ_LAW(job->abort_asked || !j->abort_asked, "a wish to stop was forgotten");
-    j->abort_asked = job->abort_asked;
+    FUZZ_LAW(job->abort.asked || !j->abort_asked, "a wish to stop was forgotten");
+    j->abort_asked = job->abort.asked;
     if (!phase_is_final(job->phase))
         return;
     struct laws_record now = record_of(job);
@@ -348,20 +350,20 @@ static void law_of_the_wait(const struct fleet *f, const struct job *job)
         f->queue.fresh == NULL && !f->queue.crowded; /* not before the queue was looked at */
     if (!looked_at || job->phase != PHASE_PENDING)
         return;
-    FUZZ_LAW(job->pending != PENDING_NONE && job->pending_reason[0] != '\0', "waits for nothing");
-    FUZZ_LAW(job->waits_since_ms > 0 && job->waits_until_ms > job->waits_since_ms,
-             "waits for '%s' for ever", pending_name(job->pending));
-    FUZZ_LAW(job->wait.in != NULL || job->timer.in != NULL, "nobody will wake it");
+    FUZZ_LAW(job->wait.pending != PENDING_NONE && job->wait.reason[0] != '\0', "waits for nothing");
+    FUZZ_LAW(job->wait.since_ms > 0 && job->wait.until_ms > job->wait.since_ms,
+             "waits for '%s' for ever", pending_name(job->wait.pending));
+    FUZZ_LAW(job->queue.wait.in != NULL || job->queue.timer.in != NULL, "nobody will wake it");
 }
 
 /* A place is promised to those that are on their way, and to nobody else. */
 static void law_of_the_promise(const struct fleet *f, const struct job *job)
 {
-    FUZZ_LAW(!job->reserved || phase_is_busy(job->phase), "%s holds a promise in %s", job->uid,
-             phase_name(job->phase));
-    FUZZ_LAW(!phase_is_busy(job->phase) || job->target[0] == '\0' || job->reserved,
+    FUZZ_LAW(!job->placement.reserved || phase_is_busy(job->phase), "%s holds a promise in %s",
+             job->uid, phase_name(job->phase));
+    FUZZ_LAW(!phase_is_busy(job->phase) || job->target[0] == '\0' || job->placement.reserved,
              "%s goes to %s, and nothing is reserved", job->uid, job->target);
-    FUZZ_LAW(job->phase != PHASE_PENDING || job->launcher == LAUNCHER_NONE,
+    FUZZ_LAW(job->phase != PHASE_PENDING || job->placement.launcher == LAUNCHER_NONE,
              "a launcher of a job that waits");
     (void)f;
 }
@@ -371,7 +373,7 @@ static void law_of_the_counters(const struct laws *l, struct fleet *f)
 {
     unsigned slots = 0, finished = 0, outbound[LAWS_HOSTS] = {0}, inbound[LAWS_HOSTS] = {0};
     for (const struct job *job = f->jobs; job != NULL; job = job->hh.next) {
-        slots += job->holds_slot;
+        slots += job->queue.holds_slot;
         finished += phase_is_final(job->phase);
         for (unsigned h = 0; h < LAWS_HOSTS && phase_is_busy(job->phase); h++) {
             outbound[h] += strcmp(job->source, laws_host(h)) == 0;

@@ -17,7 +17,7 @@ static const int64_t EPOCH_MS = 1700000000000;
 static void on_finished(void *ctx, const struct snapshot_job *job)
 {
     struct fleet_sim *fs = ctx;
-    fs->finished[job->outcome]++;
+    fs->finished[job->result.outcome]++;
     if (fs->on_finished != NULL)
         fs->on_finished(fs, job);
 }

@@ -86,8 +86,8 @@ uint64_t lawbook_checks(const struct lawbook *book, enum law law)
 
 bool holds_slot_at_target(const struct snapshot_job *job)
 {
-    return !phase_is_final(job->phase) && job->launcher >= LAUNCHER_SCHEDULED &&
-           job->launcher <= LAUNCHER_READY && job->target[0] != '\0';
+    return !phase_is_final(job->phase) && job->placement.launcher >= LAUNCHER_SCHEDULED &&
+           job->placement.launcher <= LAUNCHER_READY && job->target[0] != '\0';
 }
 
 struct note_job *note_of(struct lawbook *book, const char *uid)
@@ -185,7 +185,7 @@ static void digest(struct lawbook *book, const struct snapshot *now)
         mix(book, job->uid, strlen(job->uid));
         mix(book, job->target, strlen(job->target));
         mix(book, &job->phase, sizeof job->phase);
-        mix(book, &job->pending, sizeof job->pending);
+        mix(book, &job->wait.pending, sizeof job->wait.pending);
     }
 }
 
@@ -222,16 +222,16 @@ static void remember(struct lawbook *book, const struct snapshot *now)
         if (is_shared(book->before, job, &at))
             continue;
         struct note_job *note = note_job(book, job);
-        bool goes_on = note->pending == job->pending && note->since_ms == job->waits_since_ms;
+        bool goes_on = note->pending == job->wait.pending && note->since_ms == job->wait.since_ms;
         note->final = phase_is_final(job->phase);
         note->phase = job->phase;
-        note->outcome = job->outcome;
-        note->guest_at = job->guest_at;
-        note->ended_ms = job->ended_ms;
-        if (job->waits_until_ms != 0 || !goes_on)
-            note->until_ms = job->waits_until_ms;
-        note->pending = job->pending;
-        note->since_ms = job->waits_since_ms;
+        note->outcome = job->result.outcome;
+        note->guest_at = job->resolution.guest_at;
+        note->ended_ms = job->times.ended_ms;
+        if (job->wait.until_ms != 0 || !goes_on)
+            note->until_ms = job->wait.until_ms;
+        note->pending = job->wait.pending;
+        note->since_ms = job->wait.since_ms;
         TEXT_SET(note->target, holds_slot_at_target(job) ? job->target : "");
     }
     book->world.drop(book->before);
@@ -353,16 +353,17 @@ void lawbook_order(struct lawbook *book, const struct hv_request *request)
 /* A place that somebody holds whose outcome no host can prove is waited for a whole day. */
 static bool waits_for_slot(const struct snapshot_job *job)
 {
-    return job->pending == PENDING_SLOT_SOURCE || job->pending == PENDING_SLOT_TARGET ||
-           job->pending == PENDING_BANDWIDTH;
+    return job->wait.pending == PENDING_SLOT_SOURCE || job->wait.pending == PENDING_SLOT_TARGET ||
+           job->wait.pending == PENDING_BANDWIDTH;
 }
 
 /* What no host can prove, and a post-copy that only an operator can have taken up again. */
 static bool is_stuck(const struct snapshot_job *job)
 {
-    bool given_up = job->pending == PENDING_RECOVERY &&
-                    (job->recovery == RECOVERY_EXHAUSTED || job->recovery == RECOVERY_BLIND);
-    return (job->pending == PENDING_UNPROVEN || given_up) && job->pending_reason[0] != '\0';
+    bool given_up =
+        job->wait.pending == PENDING_RECOVERY &&
+        (job->recovery.state == RECOVERY_EXHAUSTED || job->recovery.state == RECOVERY_BLIND);
+    return (job->wait.pending == PENDING_UNPROVEN || given_up) && job->wait.reason[0] != '\0';
 }
 
 /* Whoever is left must be such a one and say so, or wait for such a one's place. */
@@ -374,11 +375,11 @@ static void law_of_jobs_end(struct lawbook *book, int64_t asked_before_ms)
     for (size_t i = 0; i < book->before->n_jobs; i++) {
         const struct snapshot_job *job = book->before->jobs[i];
         book->checks[LAW_ENDS]++;
-        if (!phase_is_final(job->phase) && !is_stuck(job) && job->created_ms < asked_before_ms &&
-            !(stuck && waits_for_slot(job)))
+        if (!phase_is_final(job->phase) && !is_stuck(job) &&
+            job->times.created_ms < asked_before_ms && !(stuck && waits_for_slot(job)))
             lawbook_broken(book, LAW_ENDS, "job %s of %s never ended: %s, waits for %s: %s",
                            job->name, job->guest_name, phase_name(job->phase),
-                           pending_name(job->pending), job->pending_reason);
+                           pending_name(job->wait.pending), job->wait.reason);
     }
 }
 

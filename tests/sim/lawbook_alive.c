@@ -36,14 +36,16 @@ static void end_is_true(struct lawbook *book, const struct snapshot_job *job)
 {
     const struct note_job *before = note_of(book, job->uid);
     const struct note_guest *guest = guest_of(book, job->guest_uuid);
-    bool lost = job->outcome == OUTCOME_LOST || job->outcome == OUTCOME_IRRECOVERABLE ||
-                job->guest_at == GUEST_AT_BROKEN || job->guest_at == GUEST_AT_LOST;
+    bool lost =
+        job->result.outcome == OUTCOME_LOST || job->result.outcome == OUTCOME_IRRECOVERABLE ||
+        job->resolution.guest_at == GUEST_AT_BROKEN || job->resolution.guest_at == GUEST_AT_LOST;
     if (!phase_is_final(job->phase) || (before != NULL && before->final) || guest == NULL)
         return;
     book->checks[LAW_HALVES]++;
     if (lost && !guest->may_die)
         lawbook_broken(book, LAW_HALVES, "job %s says of %s %s (%s), but nothing killed it",
-                       job->name, guest->name, outcome_name(job->outcome), job->failure_reason);
+                       job->name, guest->name, outcome_name(job->result.outcome),
+                       job->result.failure_reason);
 }
 
 void law_alive(struct lawbook *book, const struct snapshot *now)

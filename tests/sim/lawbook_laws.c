@@ -18,11 +18,12 @@ static bool counts_in_fleet(struct lawbook *book, const struct snapshot_job *job
     if (!phase_is_busy(job->phase))
         return false;
     struct note_job *note = note_of(book, job->uid);
-    bool given_up = job->pending == PENDING_RECOVERY &&
-                    (job->recovery == RECOVERY_BLIND || job->recovery == RECOVERY_EXHAUSTED);
-    bool stalled = job->pending == PENDING_STALLED && job->resolving;
-    bool stuck = (job->pending == PENDING_UNPROVEN || given_up || stalled) &&
-                 now->wall_ms - job->waits_since_ms >= STUCK_MS;
+    bool given_up =
+        job->wait.pending == PENDING_RECOVERY &&
+        (job->recovery.state == RECOVERY_BLIND || job->recovery.state == RECOVERY_EXHAUSTED);
+    bool stalled = job->wait.pending == PENDING_STALLED && job->resolving;
+    bool stuck = (job->wait.pending == PENDING_UNPROVEN || given_up || stalled) &&
+                 now->wall_ms - job->wait.since_ms >= STUCK_MS;
     if (note != NULL && stuck)
         note->gave_up = true;
     return !stuck && (note == NULL || !note->gave_up);
@@ -257,32 +258,33 @@ static void wait_is_told(struct lawbook *book, const struct snapshot *now,
                          const struct snapshot_job *job)
 {
     const struct note_job *note = note_of(book, job->uid);
-    const char *what = pending_name(job->pending);
+    const char *what = pending_name(job->wait.pending);
     book->checks[LAW_SAYS_WHY]++;
-    if (job->pending_reason[0] == '\0' || job->waits_since_ms == 0)
+    if (job->wait.reason[0] == '\0' || job->wait.since_ms == 0)
         lawbook_broken(book, LAW_SAYS_WHY, "job %s waits for %s without a reason or a since",
                        job->name, what);
-    if (job->waits_since_ms > now->wall_ms)
+    if (job->wait.since_ms > now->wall_ms)
         lawbook_broken(book, LAW_SAYS_WHY, "job %s waits for %s since a time to come", job->name,
                        what);
     /* The hosts end these: what nobody can prove, a recovery that gave up or is blind, a stream
      * that stands still (which the monitor's own limits end). */
-    bool endless = job->pending == PENDING_UNPROVEN || job->pending == PENDING_STALLED ||
-                   job->recovery == RECOVERY_EXHAUSTED || job->recovery == RECOVERY_BLIND;
-    if (job->waits_until_ms == 0 && !endless)
+    bool endless = job->wait.pending == PENDING_UNPROVEN || job->wait.pending == PENDING_STALLED ||
+                   job->recovery.state == RECOVERY_EXHAUSTED ||
+                   job->recovery.state == RECOVERY_BLIND;
+    if (job->wait.until_ms == 0 && !endless)
         lawbook_broken(book, LAW_SAYS_WHY, "job %s (%s) waits for %s without a deadline", job->name,
                        phase_name(job->phase), what);
-    if (job->waits_until_ms != 0 && now->wall_ms > job->waits_until_ms + LATE_MS)
+    if (job->wait.until_ms != 0 && now->wall_ms > job->wait.until_ms + LATE_MS)
         lawbook_broken(book, LAW_SAYS_WHY, "job %s waits for %s %lld ms beyond its deadline",
-                       job->name, what, (long long)(now->wall_ms - job->waits_until_ms));
+                       job->name, what, (long long)(now->wall_ms - job->wait.until_ms));
     /* A recovery's window counts from the last byte that moved. */
-    if (note != NULL && note->pending == job->pending && note->since_ms == job->waits_since_ms &&
-        job->pending != PENDING_RECOVERY && note->until_ms != 0 &&
-        job->waits_until_ms > note->until_ms)
+    if (note != NULL && note->pending == job->wait.pending &&
+        note->since_ms == job->wait.since_ms && job->wait.pending != PENDING_RECOVERY &&
+        note->until_ms != 0 && job->wait.until_ms > note->until_ms)
         lawbook_broken(book, LAW_SAYS_WHY,
                        "job %s waits for %s since %lld; its deadline moved from %lld to %lld",
-                       job->name, what, (long long)job->waits_since_ms, (long long)note->until_ms,
-                       (long long)job->waits_until_ms);
+                       job->name, what, (long long)job->wait.since_ms, (long long)note->until_ms,
+                       (long long)job->wait.until_ms);
 }
 
 void law_says_why(struct lawbook *book, const struct snapshot *now)
@@ -291,7 +293,7 @@ void law_says_why(struct lawbook *book, const struct snapshot *now)
         const struct snapshot_job *job = now->jobs[i];
         if (phase_is_final(job->phase))
             continue;
-        if (job->pending != PENDING_NONE)
+        if (job->wait.pending != PENDING_NONE)
             wait_is_told(book, now, job);
         else if (job->phase < PHASE_TARGET_READY)
             lawbook_broken(book, LAW_SAYS_WHY, "job %s is %s and says nothing", job->name,
@@ -303,27 +305,28 @@ void law_says_why(struct lawbook *book, const struct snapshot *now)
 
 static bool goes_first(const struct snapshot_job *a, const struct snapshot_job *b)
 {
-    if (a->priority != b->priority)
-        return a->priority < b->priority; /* best first, as in the table */
-    return a->created_ms < b->created_ms;
+    if (a->request.priority != b->request.priority)
+        return a->request.priority < b->request.priority; /* best first, as in the table */
+    return a->times.created_ms < b->times.created_ms;
 }
 
 /* It waited for just this and for nothing else, before and after. */
 static bool waited_on(const struct snapshot_job *was, const struct snapshot_job *is)
 {
     return is != NULL && was->phase == PHASE_PENDING && is->phase == PHASE_PENDING &&
-           was->pending == is->pending && was->waits_since_ms == is->waits_since_ms;
+           was->wait.pending == is->wait.pending && was->wait.since_ms == is->wait.since_ms;
 }
 
 static bool took_its_slot(const struct snapshot *before, const struct snapshot_job *waits,
                           const struct snapshot_job *started)
 {
     const struct snapshot_guest *guest = guest_in(before, waits->guest_uuid);
-    switch (waits->pending) {
+    switch (waits->wait.pending) {
     case PENDING_SLOT_FLEET: return true;
     case PENDING_SLOT_SOURCE: return guest != NULL && strcmp(guest->node, started->source) == 0;
     case PENDING_SLOT_TARGET:
-        return waits->wanted[0] != '\0' && strcmp(waits->wanted, started->target) == 0;
+        return waits->request.wanted[0] != '\0' &&
+               strcmp(waits->request.wanted, started->target) == 0;
     default: return false;
     }
 }
@@ -340,9 +343,9 @@ static void was_nobody_overtaken(struct lawbook *book, const struct snapshot *no
             took_its_slot(book->before, waits, started))
             lawbook_broken(book, LAW_ORDER,
                            "job %s (%s) took the %s that %s (%s) waits for since %lld",
-                           started->name, priority_name(started->priority),
-                           pending_name(waits->pending), waits->name,
-                           priority_name(waits->priority), (long long)waits->waits_since_ms);
+                           started->name, priority_name(started->request.priority),
+                           pending_name(waits->wait.pending), waits->name,
+                           priority_name(waits->request.priority), (long long)waits->wait.since_ms);
     }
 }
 
@@ -430,8 +433,8 @@ static const char *closed(const struct snapshot *s, const struct snapshot_job *j
         guest->settings != NULL ? json_parse(guest->settings, strlen(guest->settings), "s", &err)
                                 : NULL;
     OWNED(json_object) selector =
-        job->selector_json != NULL
-            ? json_parse(job->selector_json, strlen(job->selector_json), "s", &err)
+        job->request.selector_json != NULL
+            ? json_parse(job->request.selector_json, strlen(job->request.selector_json), "s", &err)
             : NULL;
     if (node->cordoned)
         return "it is cordoned";
@@ -474,9 +477,9 @@ void law_may_come(struct lawbook *book, const struct snapshot *now)
         if (strcmp(job->target, job->source) == 0)
             lawbook_broken(book, LAW_MAY_COME, "job %s goes where it comes from: %s", job->name,
                            job->target);
-        if (job->wanted[0] != '\0' && strcmp(job->target, job->wanted) != 0)
+        if (job->request.wanted[0] != '\0' && strcmp(job->target, job->request.wanted) != 0)
             lawbook_broken(book, LAW_MAY_COME, "job %s goes to %s, asked for was %s", job->name,
-                           job->target, job->wanted);
+                           job->target, job->request.wanted);
         /* Another reason than before: in between, in the same turn, it was open. */
         const char *was = closed(book->before, job), *is = closed(now, job);
         if (was != NULL && is != NULL && strcmp(was, is) == 0 &&

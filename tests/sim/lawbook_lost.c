@@ -32,22 +32,22 @@ static void job_is_as_shown(struct lawbook *book, const struct store_job *row,
                             const struct snapshot_job *job)
 {
     if (strcmp(row->phase, phase_name(job->phase)) != 0 ||
-        strcmp(row->outcome, outcome_name(job->outcome)) != 0 ||
-        strcmp(row->target_node, job->target) != 0 ||
+        strcmp(row->result.outcome, outcome_name(job->result.outcome)) != 0 ||
+        strcmp(row->target, job->target) != 0 ||
         (!phase_is_final(job->phase) && /* its row then says what it waited for at the end */
-         strcmp(row->pending, pending_name(job->pending)) != 0))
+         strcmp(row->wait.pending, pending_name(job->wait.pending)) != 0))
         lawbook_broken(book, LAW_NOTHING_LOST,
                        "job %s is shown as %s/%s to '%s', waits for '%s'; stored as %s/%s to '%s', "
                        "waits for '%s'",
-                       job->name, phase_name(job->phase), outcome_name(job->outcome), job->target,
-                       pending_name(job->pending), row->phase, row->outcome, row->target_node,
-                       row->pending);
+                       job->name, phase_name(job->phase), outcome_name(job->result.outcome),
+                       job->target, pending_name(job->wait.pending), row->phase,
+                       row->result.outcome, row->target, row->wait.pending);
 }
 
 static void count_unfinished(struct lawbook *book, const struct store_job *row)
 {
     struct note_guest *guest = guest_of(book, row->guest_uuid);
-    if (row->outcome[0] == '\0' && guest != NULL && ++guest->unfinished > 1)
+    if (row->result.outcome[0] == '\0' && guest != NULL && ++guest->unfinished > 1)
         lawbook_broken(book, LAW_ONE_JOB, "%s has two unfinished jobs in the store, %s is one",
                        row->guest_name, row->name);
 }
@@ -64,16 +64,16 @@ static bool compare_job(void *ctx, const struct store_job *row)
     reading->jobs += job != NULL;
     if (job != NULL)
         job_is_as_shown(book, row, job);
-    else if (reading->now != NULL && row->outcome[0] == '\0')
+    else if (reading->now != NULL && row->result.outcome[0] == '\0')
         lawbook_broken(book, LAW_NOTHING_LOST, "job %s is stored as %s and not shown", row->name,
                        row->phase);
     if (note != NULL && note->final &&
-        (strcmp(row->outcome, outcome_name(note->outcome)) != 0 ||
-         row->ended_ms != note->ended_ms ||
-         strcmp(row->guest_at, guest_at_name(note->guest_at)) != 0))
+        (strcmp(row->result.outcome, outcome_name(note->outcome)) != 0 ||
+         row->times.ended_ms != note->ended_ms ||
+         strcmp(row->resolution.guest_at, guest_at_name(note->guest_at)) != 0))
         lawbook_broken(book, LAW_NOTHING_LOST, "job %s ended as %s (%s), now it is '%s' (%s)",
                        row->name, outcome_name(note->outcome), guest_at_name(note->guest_at),
-                       row->outcome, row->guest_at);
+                       row->result.outcome, row->resolution.guest_at);
     return true;
 }
 
@@ -102,11 +102,11 @@ static void final_jobs_stay(struct lawbook *book, const struct snapshot *now)
         const struct snapshot_job *job = now->jobs[i];
         const struct note_job *note = note_of(book, job->uid);
         if (note != NULL && note->final &&
-            (note->phase != job->phase || note->outcome != job->outcome ||
-             note->guest_at != job->guest_at || note->ended_ms != job->ended_ms))
+            (note->phase != job->phase || note->outcome != job->result.outcome ||
+             note->guest_at != job->resolution.guest_at || note->ended_ms != job->times.ended_ms))
             lawbook_broken(book, LAW_NOTHING_LOST, "job %s had ended as %s, now it is %s/%s",
                            job->name, outcome_name(note->outcome), phase_name(job->phase),
-                           outcome_name(job->outcome));
+                           outcome_name(job->result.outcome));
     }
 }
 

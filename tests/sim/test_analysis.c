@@ -232,11 +232,11 @@ static void logs_and_losses_are_stored_as_evidence(void **state)
     s->ops->begin(s);
     s->ops->put_job(s, &(struct store_job){.uid = "odd",
                                            .guest_name = "g0",
-                                           .source_node = "h0",
-                                           .target_node = "h1",
-                                           .outcome = "failed",
-                                           .handed_off_ms = now_ms - 1000,
-                                           .ended_ms = now_ms + 1000});
+                                           .source = "h0",
+                                           .target = "h1",
+                                           .result.outcome = "failed",
+                                           .times.handed_off_ms = now_ms - 1000,
+                                           .times.ended_ms = now_ms + 1000});
     assert_true(s->ops->commit(s, &err));
     struct snapshot_job job = {.uid = "odd"};
     analysis_on_finished(rig->analysis, &job);
@@ -374,7 +374,7 @@ static void a_fall_that_cannot_be_read_is_judged_later(void **state)
     assert_int_equal(broken.fails, 0);
     assert_int_equal(rig->told, 2);
     assert_string_equal(rig->last_guest_at, "stopped-on-target");
-    assert_int_equal(rig->fs.snapshot->jobs[0]->guest_at, GUEST_AT_CRASHED);
+    assert_int_equal(rig->fs.snapshot->jobs[0]->resolution.guest_at, GUEST_AT_CRASHED);
     rig->fs.store->ops = broken.real;
 }
 
@@ -416,15 +416,16 @@ static void verdicts_beyond_what_is_kept_come_after_the_outage(void **state)
     s->ops->begin(s);
     for (int i = 0; i < MANY; i++) {
         (void)snprintf(uid, sizeof uid, "old-%d", i);
-        s->ops->put_job(
-            s, &(struct store_job){
-                   .uid = uid, .outcome = "failed", .created_ms = now_ms, .ended_ms = now_ms});
+        s->ops->put_job(s, &(struct store_job){.uid = uid,
+                                               .result.outcome = "failed",
+                                               .times.created_ms = now_ms,
+                                               .times.ended_ms = now_ms});
     }
     assert_true(s->ops->commit(s, &err));
     break_store(rig);
     broken.full = true;
     for (int i = 0; i < MANY; i++) {
-        struct snapshot_job job = {.outcome = OUTCOME_FAILED};
+        struct snapshot_job job = {.result.outcome = OUTCOME_FAILED};
         (void)snprintf(job.uid, sizeof job.uid, "old-%d", i);
         analysis_on_finished(rig->analysis, &job);
     }

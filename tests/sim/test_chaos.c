@@ -46,31 +46,32 @@ static void law_of_the_living(struct fleet_sim *fs)
 static void law_of_the_outcome(struct fleet_sim *fs, const struct snapshot_job *job)
 {
     postcopies += job->mode == MODE_POSTCOPY;
-    recovered += job->recovery == RECOVERY_RECOVERED;
-    irrecoverable += job->outcome == OUTCOME_IRRECOVERABLE;
-    if (clock_wall_ms(sim_clock(fs->sim)) - job->ended_ms > 1000)
+    recovered += job->recovery.state == RECOVERY_RECOVERED;
+    irrecoverable += job->result.outcome == OUTCOME_IRRECOVERABLE;
+    if (clock_wall_ms(sim_clock(fs->sim)) - job->times.ended_ms > 1000)
         return; /* learned while commits failed, told now: the world has moved on */
     const char *host = sim_guest_host(fs->sim, job->guest_uuid);
     const char *where = host != NULL ? host : "(nowhere)";
     if (sim_running_copies(fs->sim, job->guest_uuid) > 1)
         fail_msg("seed %llu: %s runs twice", (unsigned long long)fs->seed, job->guest_name);
     bool true_word = true;
-    if (job->outcome == OUTCOME_SUCCEEDED)
+    if (job->result.outcome == OUTCOME_SUCCEEDED)
         true_word = strcmp(where, job->target) == 0;
-    else if (job->outcome == OUTCOME_IRRECOVERABLE)
+    else if (job->result.outcome == OUTCOME_IRRECOVERABLE)
         true_word = killed[number_of(job->guest_uuid)];
-    else if (job->outcome == OUTCOME_LOST)
+    else if (job->result.outcome == OUTCOME_LOST)
         true_word = killed[number_of(job->guest_uuid)] &&
                     (host == NULL || sim_running_copies(fs->sim, job->guest_uuid) == 0);
-    else if (job->guest_at == GUEST_AT_SOURCE && job->source[0] != '\0' && job->epoch > 0)
+    else if (job->resolution.guest_at == GUEST_AT_SOURCE && job->source[0] != '\0' &&
+             job->epoch > 0)
         true_word = strcmp(where, job->source) == 0;
     if (!true_word)
         fail_msg("seed %llu: job %s of %s says %s (%s -> %s), the guest is on %s at "
                  "%lld; source looked %s %d/%d",
                  (unsigned long long)fs->seed, job->name, job->guest_name,
-                 outcome_name(job->outcome), job->source, job->target, where,
-                 (long long)fleet_sim_now(fs), hv_presence_name(job->source_observation.presence),
-                 job->source_observation.state, job->source_observation.reason);
+                 outcome_name(job->result.outcome), job->source, job->target, where,
+                 (long long)fleet_sim_now(fs), hv_presence_name(job->resolution.source.presence),
+                 job->resolution.source.state, job->resolution.source.reason);
 }
 
 /* An hour after the last fault only such jobs may be unfinished whose outcome no host can prove
@@ -80,12 +81,12 @@ static void law_of_the_unfinished(struct fleet_sim *fs)
     const struct snapshot *now = fs->snapshot;
     for (size_t i = 0; now != NULL && i < now->n_jobs; i++) {
         const struct snapshot_job *job = now->jobs[i];
-        if (phase_is_final(job->phase) || (job->resolving && job->pending_reason[0] != '\0'))
+        if (phase_is_final(job->phase) || (job->resolving && job->wait.reason[0] != '\0'))
             continue;
         fail_msg("seed %llu: job %s of %s never ended: %s, %s %d/%d, %s %d/%d",
                  (unsigned long long)fs->seed, job->name, job->guest_name, phase_name(job->phase),
-                 job->source, job->source_observation.state, job->source_observation.reason,
-                 job->target, job->target_observation.state, job->target_observation.reason);
+                 job->source, job->resolution.source.state, job->resolution.source.reason,
+                 job->target, job->resolution.target.state, job->resolution.target.reason);
     }
 }
 

@@ -148,7 +148,7 @@ static void check_told(struct fleet_sim *fs, const struct snapshot_job *job)
     bool told = false;
     struct err err = {0};
     assert_true(fs->store->ops->each_event(fs->store, job->uid, 100, note_error, &told, &err));
-    assert_int_equal(told, job->outcome == OUTCOME_SUCCEEDED);
+    assert_int_equal(told, job->result.outcome == OUTCOME_SUCCEEDED);
 }
 
 static void judge(struct fleet_sim *fs, const struct tally *tally, size_t from, const char *what)
@@ -157,16 +157,16 @@ static void judge(struct fleet_sim *fs, const struct tally *tally, size_t from, 
     double error = 0, width = 0;
     for (size_t i = from; i < tally->n; i++) {
         const struct snapshot_job *job = &tally->moves[i];
-        assert_true(job->forecast_made);
+        assert_true(job->forecast.made);
         check_told(fs, job);
-        if (job->outcome != OUTCOME_SUCCEEDED || !job->final_known)
+        if (job->result.outcome != OUTCOME_SUCCEEDED || !job->final.known)
             continue;
-        int64_t took_ms = (int64_t)job->final_total_ms;
+        int64_t took_ms = (int64_t)job->final.total_ms;
         made++;
-        held += took_ms >= job->forecast_low_ms && took_ms <= job->forecast_high_ms;
-        double off = (double)(job->forecast_total_ms - took_ms) / (double)took_ms;
+        held += took_ms >= job->forecast.low_ms && took_ms <= job->forecast.high_ms;
+        double off = (double)(job->forecast.total_ms - took_ms) / (double)took_ms;
         error += off < 0 ? -off : off;
-        width += (double)job->forecast_high_ms / (double)job->forecast_low_ms;
+        width += (double)job->forecast.high_ms / (double)job->forecast.low_ms;
     }
     print_message("%s: %u of %u intervals held the truth (%u %%), mean error %.0f %%, "
                   "interval 1:%.1f\n",

@@ -92,7 +92,7 @@ static bool note_job(void *ctx, const struct store_job *row)
 {
     struct stored *stored = ctx;
     TEXT_SET(stored->phase, row->phase);
-    TEXT_SET(stored->outcome, row->outcome);
+    TEXT_SET(stored->outcome, row->result.outcome);
     return true;
 }
 
@@ -139,7 +139,7 @@ static void an_illegal_step_is_rolled_back_and_its_migration_frozen(void **state
     TEXT_SET(uid, job_of(w)->uid);
     struct stored before = stored_of(w, uid);
     w->fs.internal_errors = 1;
-    job_of(w)->n_steps = PHASE_COUNT; /* its end is the next step */
+    job_of(w)->history.n_steps = PHASE_COUNT; /* its end is the next step */
     while (internal_errors(w) == 0)
         run_for(w, 100);
     unsigned orders = w->orders;
@@ -150,8 +150,8 @@ static void an_illegal_step_is_rolled_back_and_its_migration_frozen(void **state
     assert_non_null(job);
     assert_true(job->frozen);
     assert_int_equal(job->phase, PHASE_RUNNING);
-    assert_int_equal(job->pending, PENDING_INTERNAL_ERROR);
-    assert_non_null(strstr(job->pending_reason, "there is no step 'on-target' from Running"));
+    assert_int_equal(job->wait.pending, PENDING_INTERNAL_ERROR);
+    assert_non_null(strstr(job->wait.reason, "there is no step 'on-target' from Running"));
     struct stored after = stored_of(w, uid);
     assert_string_equal(after.phase, before.phase);
     assert_string_equal(after.outcome, "");
@@ -167,7 +167,7 @@ static void other_migrations_go_on_beside_a_frozen_one(void **state)
     struct world *w = *state;
     w->fs.internal_errors = 1;
     fleet_sim_migrate(&w->fs, 2, 1);
-    job_of(w)->n_steps = PHASE_COUNT;
+    job_of(w)->history.n_steps = PHASE_COUNT;
     run_for(w, 600 * 1000);
     assert_true(job_of(w)->frozen);
     fleet_sim_migrate(&w->fs, 1, 0);
@@ -186,12 +186,12 @@ static void a_frozen_migration_takes_no_abort_and_recover_adopts_it(void **state
     w->fs.internal_errors = 1;
     TEXT_SET(name, job_of(w)->name);
     TEXT_SET(uid, job_of(w)->uid);
-    job_of(w)->n_steps = PHASE_COUNT;
+    job_of(w)->history.n_steps = PHASE_COUNT;
     run_for(w, 600 * 1000);
     unsigned orders = w->orders;
     assert_true(engine_post_cancel(fleet_sim_engine(&w->fs), "default", name, "test", false, &err));
     run_for(w, 10000);
-    assert_false(job_of(w)->abort_asked);
+    assert_false(job_of(w)->abort.asked);
     assert_int_equal(w->orders, orders);
 
     job_of(w)->entered_ms = fleet_sim_now(&w->fs); /* frozen just now */
@@ -216,7 +216,7 @@ static void an_operators_word_ends_a_frozen_migration(void **state)
     char name[JOB_NAME_MAX];
     w->fs.internal_errors = 1;
     TEXT_SET(name, job_of(w)->name);
-    job_of(w)->n_steps = PHASE_COUNT;
+    job_of(w)->history.n_steps = PHASE_COUNT;
     run_for(w, 600 * 1000);
     say(w, name, RESOLVE_ON_TARGET);
     run_for(w, 10000);
@@ -228,7 +228,7 @@ static void a_restart_adopts_what_was_frozen(void **state)
 {
     struct world *w = *state;
     w->fs.internal_errors = 1;
-    job_of(w)->n_steps = PHASE_COUNT;
+    job_of(w)->history.n_steps = PHASE_COUNT;
     run_for(w, 600 * 1000);
     assert_true(job_of(w)->frozen);
     fleet_sim_crash(&w->fs);
@@ -246,7 +246,7 @@ static void rows_that_allow_no_step_freeze_a_migration_at_each_restart(void **st
     char uid[JOB_UID_MAX];
     TEXT_SET(uid, job_of(w)->uid);
     store->ops->begin(store);
-    for (int64_t seq = job_of(w)->n_steps + 1; seq <= PHASE_COUNT + 3; seq++) {
+    for (int64_t seq = job_of(w)->history.n_steps + 1; seq <= PHASE_COUNT + 3; seq++) {
         struct store_transition row = {.job_uid = uid,
                                        .from = "TargetReady",
                                        .to = "Running",
@@ -292,7 +292,7 @@ static void a_flawed_end_is_rolled_back_before_anything_follows_from_it(void **s
     run_for(w, 100);
     assert_int_equal(internal_errors(w), 1);
     assert_true(job_of(w)->frozen);
-    assert_non_null(strstr(job_of(w)->pending_reason, "final without an outcome"));
+    assert_non_null(strstr(job_of(w)->wait.reason, "final without an outcome"));
     assert_int_equal(job_of(w)->phase, PHASE_RUNNING);
 }
 
@@ -325,7 +325,7 @@ static void a_request_that_was_rolled_back_is_answered_with_an_internal_error(vo
     fleet_sim_uuid(2, uuid);
     struct job *job = fleet_active_job(engine->fleet, uuid);
     assert_int_equal(job->phase, PHASE_PENDING);
-    job->n_steps = PHASE_COUNT;
+    job->history.n_steps = PHASE_COUNT;
 
     pthread_t thread;
     struct asking asking = {.requests = engine_requests(engine), .name = strdup(job->name)};
@@ -341,7 +341,7 @@ static void a_request_that_was_rolled_back_is_answered_with_an_internal_error(vo
     job = fleet_active_job(engine->fleet, uuid);
     assert_int_equal(job->phase, PHASE_PENDING);
     assert_true(job->frozen);
-    assert_false(job->abort_asked);
+    assert_false(job->abort.asked);
     run_for(w, 600 * 1000); /* its slot is free by now; it is not started */
     assert_string_equal(sim_guest_host(w->fs.sim, uuid), "h0");
     free((void *)(uintptr_t)asking.name);

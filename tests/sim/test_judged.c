@@ -22,7 +22,7 @@ static void note_end(struct fleet_sim *fs, const struct snapshot_job *job)
 {
     struct rig *rig = fs->ctx;
     TEXT_SET(rig->ended, job->uid);
-    assert_null(job->verdict);
+    assert_null(job->result.verdict);
 }
 
 static bool count_evidence(void *ctx, const struct store_evidence *row)
@@ -76,7 +76,7 @@ static const struct verdict_rows *shown(struct rig *rig)
     const struct snapshot *s = rig->fs.snapshot;
     for (size_t i = 0; i < s->n_jobs; i++)
         if (strcmp(s->jobs[i]->uid, rig->ended) == 0)
-            return s->jobs[i]->verdict;
+            return s->jobs[i]->result.verdict;
     fail_msg("%s is not in view", rig->ended);
     return NULL;
 }

@@ -63,17 +63,17 @@ static void fill_job(struct snapshot_job *job, const char *name, const char *gue
     TEXT_SET(job->guest_uuid, guest);
     TEXT_SET(job->guest_name, guest + 35);
     TEXT_SET(job->source, "n0");
-    job->created_ms = START_MS;
-    job->priority = PRIORITY_USER_TRIGGERED;
+    job->times.created_ms = START_MS;
+    job->request.priority = PRIORITY_USER_TRIGGERED;
 }
 
 static void fill_waiting(struct snapshot_job *job)
 {
     job->phase = PHASE_PENDING;
-    job->pending = PENDING_SLOT_FLEET;
-    TEXT_SET(job->pending_reason, "the fleet's 1 places are taken");
-    job->waits_since_ms = START_MS;
-    job->waits_until_ms = START_MS + 86400000;
+    job->wait.pending = PENDING_SLOT_FLEET;
+    TEXT_SET(job->wait.reason, "the fleet's 1 places are taken");
+    job->wait.since_ms = START_MS;
+    job->wait.until_ms = START_MS + 86400000;
 }
 
 static void fill(struct stage *s, int i)
@@ -100,11 +100,11 @@ static void fill(struct stage *s, int i)
     fill_job(&s->jobs[i][1], "two", GUEST_B);
     fill_waiting(&s->jobs[i][1]);
     s->jobs[i][0].phase = PHASE_SCHEDULING;
-    s->jobs[i][0].pending = PENDING_PREPARING;
-    TEXT_SET(s->jobs[i][0].pending_reason, "n1 is asked");
-    s->jobs[i][0].waits_since_ms = START_MS;
-    s->jobs[i][0].waits_until_ms = START_MS + 120000;
-    s->jobs[i][0].launcher = LAUNCHER_SCHEDULED;
+    s->jobs[i][0].wait.pending = PENDING_PREPARING;
+    TEXT_SET(s->jobs[i][0].wait.reason, "n1 is asked");
+    s->jobs[i][0].wait.since_ms = START_MS;
+    s->jobs[i][0].wait.until_ms = START_MS + 120000;
+    s->jobs[i][0].placement.launcher = LAUNCHER_SCHEDULED;
     TEXT_SET(s->jobs[i][0].target, "n1");
     for (int j = 0; j < JOBS; j++)
         s->list[i][j] = &s->jobs[i][j];
@@ -126,7 +126,7 @@ static void one_waits_before(struct stage *s)
 {
     struct snapshot_job *job = &s->jobs[0][0];
     fill_waiting(job);
-    job->launcher = LAUNCHER_NONE;
+    job->placement.launcher = LAUNCHER_NONE;
     job->target[0] = '\0';
 }
 
@@ -197,23 +197,23 @@ static void beyond_quota(struct stage *s)
 }
 static void no_reason(struct stage *s)
 {
-    s->jobs[1][1].pending_reason[0] = '\0';
+    s->jobs[1][1].wait.reason[0] = '\0';
 }
 static void no_since(struct stage *s)
 {
-    s->jobs[1][1].waits_since_ms = 0;
+    s->jobs[1][1].wait.since_ms = 0;
 }
 static void no_deadline(struct stage *s)
 {
-    s->jobs[1][1].waits_until_ms = 0;
+    s->jobs[1][1].wait.until_ms = 0;
 }
 static void says_nothing(struct stage *s)
 {
-    s->jobs[1][1].pending = PENDING_NONE;
+    s->jobs[1][1].wait.pending = PENDING_NONE;
 }
 static void deadline_moves(struct stage *s)
 {
-    s->jobs[1][1].waits_until_ms++;
+    s->jobs[1][1].wait.until_ms++;
 }
 static void beyond_deadline(struct stage *s)
 {
@@ -241,24 +241,24 @@ static void blocked_by_nothing(struct stage *s)
 static void overtaken_by_class(struct stage *s)
 {
     one_waits_before(s);
-    s->jobs[0][1].priority = s->jobs[1][1].priority = PRIORITY_SYSTEM_CRITICAL;
+    s->jobs[0][1].request.priority = s->jobs[1][1].request.priority = PRIORITY_SYSTEM_CRITICAL;
 }
 static void overtaken_by_age(struct stage *s)
 {
     one_waits_before(s);
-    s->jobs[0][1].created_ms = s->jobs[1][1].created_ms = START_MS - 1;
+    s->jobs[0][1].times.created_ms = s->jobs[1][1].times.created_ms = START_MS - 1;
 }
 static void overtaken_at_source(struct stage *s)
 {
     overtaken_by_age(s);
-    s->jobs[0][1].pending = s->jobs[1][1].pending = PENDING_SLOT_SOURCE;
+    s->jobs[0][1].wait.pending = s->jobs[1][1].wait.pending = PENDING_SLOT_SOURCE;
 }
 static void overtaken_at_target(struct stage *s)
 {
     overtaken_by_age(s);
-    s->jobs[0][1].pending = s->jobs[1][1].pending = PENDING_SLOT_TARGET;
-    TEXT_SET(s->jobs[0][1].wanted, "n1");
-    TEXT_SET(s->jobs[1][1].wanted, "n1");
+    s->jobs[0][1].wait.pending = s->jobs[1][1].wait.pending = PENDING_SLOT_TARGET;
+    TEXT_SET(s->jobs[0][1].request.wanted, "n1");
+    TEXT_SET(s->jobs[1][1].request.wanted, "n1");
 }
 static void not_stored(struct stage *s)
 {
@@ -272,10 +272,10 @@ static void lost_by_a_crash(struct stage *s)
 static void an_end_that_changes(struct stage *s)
 {
     s->jobs[0][0].phase = PHASE_FAILED;
-    s->jobs[0][0].outcome = OUTCOME_FAILED;
-    s->jobs[0][0].pending = PENDING_NONE;
+    s->jobs[0][0].result.outcome = OUTCOME_FAILED;
+    s->jobs[0][0].wait.pending = PENDING_NONE;
     s->jobs[1][0] = s->jobs[0][0];
-    s->jobs[1][0].outcome = OUTCOME_ABORTED;
+    s->jobs[1][0].result.outcome = OUTCOME_ABORTED;
     s->shows[1].n_jobs = 3;
     fill_job(&s->jobs[1][2], "three", "00000000-0000-4000-8000-00000000000c");
     fill_waiting(&s->jobs[1][2]);
@@ -291,15 +291,15 @@ static void gone_by_itself(struct stage *s)
 static void called_irrecoverable(struct stage *s)
 {
     s->jobs[1][0].phase = PHASE_FAILED;
-    s->jobs[1][0].outcome = OUTCOME_IRRECOVERABLE;
-    s->jobs[1][0].pending = PENDING_NONE;
+    s->jobs[1][0].result.outcome = OUTCOME_IRRECOVERABLE;
+    s->jobs[1][0].wait.pending = PENDING_NONE;
 }
 static void loses_its_definition(struct stage *s)
 {
     s->undefined = true;
     s->jobs[1][0].phase = PHASE_SUCCEEDED;
-    s->jobs[1][0].outcome = OUTCOME_SUCCEEDED;
-    s->jobs[1][0].pending = PENDING_NONE;
+    s->jobs[1][0].result.outcome = OUTCOME_SUCCEEDED;
+    s->jobs[1][0].wait.pending = PENDING_NONE;
 }
 static void shut_down_unasked(struct stage *s)
 {
@@ -325,7 +325,7 @@ static void to_a_tainted(struct stage *s)
 static void against_its_selector(struct stage *s)
 {
     one_waits_before(s);
-    s->jobs[1][0].selector_json = "{\"zone\":\"b\"}";
+    s->jobs[1][0].request.selector_json = "{\"zone\":\"b\"}";
 }
 static void against_the_guest(struct stage *s)
 {
@@ -335,7 +335,7 @@ static void against_the_guest(struct stage *s)
 static void not_as_asked(struct stage *s)
 {
     one_waits_before(s);
-    TEXT_SET(s->jobs[1][0].wanted, "n2");
+    TEXT_SET(s->jobs[1][0].request.wanted, "n2");
 }
 
 static const struct {
@@ -394,17 +394,18 @@ static void store_it(struct stage *s, const struct snapshot *now)
     ops->begin(s->store);
     for (size_t i = 0; i < now->n_jobs; i++) {
         const struct snapshot_job *job = now->jobs[i];
-        ops->put_job(s->store, &(struct store_job){.uid = job->uid,
-                                                   .name = job->name,
-                                                   .guest_uuid = job->guest_uuid,
-                                                   .guest_name = job->guest_name,
-                                                   .phase = phase_name(job->phase),
-                                                   .target_node = job->target,
-                                                   .outcome = outcome_name(job->outcome),
-                                                   .guest_at = guest_at_name(job->guest_at),
-                                                   .pending = pending_name(job->pending),
-                                                   .created_ms = job->created_ms,
-                                                   .ended_ms = job->ended_ms});
+        ops->put_job(s->store, &(struct store_job){
+                                   .uid = job->uid,
+                                   .name = job->name,
+                                   .guest_uuid = job->guest_uuid,
+                                   .guest_name = job->guest_name,
+                                   .phase = phase_name(job->phase),
+                                   .target = job->target,
+                                   .result.outcome = outcome_name(job->result.outcome),
+                                   .resolution.guest_at = guest_at_name(job->resolution.guest_at),
+                                   .wait.pending = pending_name(job->wait.pending),
+                                   .times.created_ms = job->times.created_ms,
+                                   .times.ended_ms = job->times.ended_ms});
     }
     for (size_t i = 0; i < now->n_objects; i++) {
         const struct snapshot_object *o = now->objects[i];
@@ -503,7 +504,7 @@ static void another_history_has_another_digest(void **state)
                         &(struct lawbook_world){s, host_of, violations, is_defined, keep, drop},
                         s->store);
         if (i == 2)
-            s->jobs[1][1].pending = PENDING_SLOT_SOURCE;
+            s->jobs[1][1].wait.pending = PENDING_SLOT_SOURCE;
         const char *text;
         assert_int_equal(play(s, &text), LAW_NONE);
         digests[i] = lawbook_digest(s->book);

@@ -52,7 +52,7 @@ static void a_lost_answer_is_seen_as_a_split(void **state)
     run(fs, 120000);
     assert_int_equal(sim_running_copies(fs->sim, uuid), 2);
     assert_false(phase_is_final(the_job(fs)->phase));
-    assert_int_equal(the_job(fs)->guest_at, GUEST_AT_SPLIT);
+    assert_int_equal(the_job(fs)->resolution.guest_at, GUEST_AT_SPLIT);
     end(fs);
 }
 
@@ -74,10 +74,10 @@ static void a_target_out_of_observation_is_waited_for(void **state)
     assert_true(sim_add_fault(fs->sim, &lost, &err));
     run(fs, 300000);
     assert_false(phase_is_final(the_job(fs)->phase));
-    assert_int_equal(the_job(fs)->pending, PENDING_UNPROVEN);
+    assert_int_equal(the_job(fs)->wait.pending, PENDING_UNPROVEN);
     run(fs, 600000);
     assert_false(phase_is_final(the_job(fs)->phase));
-    assert_int_equal(the_job(fs)->guest_at, GUEST_AT_SPLIT);
+    assert_int_equal(the_job(fs)->resolution.guest_at, GUEST_AT_SPLIT);
     end(fs);
 }
 

@@ -83,13 +83,14 @@ static void its_disk_moves_along_into_a_pool(void **state)
     run(fs, 5000);
     const struct snapshot_job *job = job_now(fs);
     assert_int_equal(job->phase, PHASE_RUNNING);
-    assert_true(job->sample.stats.disk_total == 8 * GIB && job->sample.stats.disk_processed > 0);
+    assert_true(job->progress.sample.stats.disk_total == 8 * GIB &&
+                job->progress.sample.stats.disk_processed > 0);
     run(fs, 60000);
-    assert_int_equal(ended.outcome, OUTCOME_SUCCEEDED);
-    assert_int_equal(ended.origin, ORIGIN_VOLUMES);
-    assert_non_null(strstr(job_now(fs)->volumes_json, "\"capacity\":8589934592"));
-    assert_non_null(
-        strstr(job_now(fs)->volumes_json, "\"source\":{\"path\":\"/var/lib/libvirt/images/"));
+    assert_int_equal(ended.result.outcome, OUTCOME_SUCCEEDED);
+    assert_int_equal(ended.request.origin, ORIGIN_VOLUMES);
+    assert_non_null(strstr(job_now(fs)->request.volumes_json, "\"capacity\":8589934592"));
+    assert_non_null(strstr(job_now(fs)->request.volumes_json,
+                           "\"source\":{\"path\":\"/var/lib/libvirt/images/"));
     end(fs, "h1");
 }
 
@@ -143,16 +144,16 @@ static void a_place_is_waited_for_over_a_crash_and_used(void **state)
     struct err err = {0};
     ask(fs, TO("/mnt/g.img"));
     run(fs, 20000);
-    assert_int_equal(job_now(fs)->pending, PENDING_STORAGE);
-    assert_string_equal(job_now(fs)->pending_reason,
+    assert_int_equal(job_now(fs)->wait.pending, PENDING_STORAGE);
+    assert_string_equal(job_now(fs)->wait.reason,
                         "One of the destination volumes doesn't exist: /mnt/g.img");
     fleet_sim_crash(fs);
     run(fs, 20000);
-    assert_int_equal(job_now(fs)->pending, PENDING_STORAGE);
+    assert_int_equal(job_now(fs)->wait.pending, PENDING_STORAGE);
     assert_true(sim_set_volume(fs->sim, "h1", "/mnt/g.img", 10 * GIB, &err)); /* a bigger one */
     run(fs, 60000);
-    assert_int_equal(ended.outcome, OUTCOME_SUCCEEDED);
-    assert_non_null(strstr(job_now(fs)->volumes_json, "\"slice\":8589934592"));
+    assert_int_equal(ended.result.outcome, OUTCOME_SUCCEEDED);
+    assert_non_null(strstr(job_now(fs)->request.volumes_json, "\"slice\":8589934592"));
     end(fs, "h1");
 }
 
@@ -164,12 +165,12 @@ static void a_place_that_stays_too_small_fails_with_both_sizes(void **state)
     assert_true(sim_set_volume(fs->sim, "h1", "/mnt/g.img", GIB, &err));
     ask(fs, TO("/mnt/g.img"));
     run(fs, 20000);
-    const struct rejections *why = job_now(fs)->rejections;
+    const struct rejections *why = job_now(fs)->placement.rejections;
     assert_non_null(why);
     assert_int_equal(why->counts[REJECT_VOLUME_SIZE], 1);
     run(fs, 20 * 60 * 1000);
-    assert_int_equal(ended.outcome, OUTCOME_FAILED);
-    assert_non_null(strstr(ended.failure_reason, "volume-size"));
+    assert_int_equal(ended.result.outcome, OUTCOME_FAILED);
+    assert_non_null(strstr(ended.result.failure_reason, "volume-size"));
     run(fs, 30 * 60 * 1000);
     assert_int_equal(fs->finished[OUTCOME_FAILED], 1); /* and nobody tries again */
     end(fs, "h0");
@@ -182,11 +183,11 @@ static void cancelled_half_way_it_keeps_its_old_disk(void **state)
     struct err err = {0};
     ask(fs, TO("/srv/default/g.img"));
     run(fs, 5000);
-    assert_true(job_now(fs)->sample.stats.disk_remaining > 0);
+    assert_true(job_now(fs)->progress.sample.stats.disk_remaining > 0);
     assert_true(engine_post_cancel(fleet_sim_engine(fs), "default", "m", "test", false, &err));
     run(fs, 10000);
-    assert_int_equal(ended.outcome, OUTCOME_ABORTED);
-    assert_int_equal(ended.guest_at, GUEST_AT_SOURCE);
+    assert_int_equal(ended.result.outcome, OUTCOME_ABORTED);
+    assert_int_equal(ended.resolution.guest_at, GUEST_AT_SOURCE);
     end(fs, "h0");
 }
 
@@ -196,10 +197,10 @@ static void a_crash_while_the_disk_goes_changes_nothing(void **state)
     struct fleet_sim *fs = world_with_disk();
     ask(fs, TO("/srv/default/g.img"));
     run(fs, 5000);
-    assert_true(job_now(fs)->sample.stats.disk_remaining > 0);
+    assert_true(job_now(fs)->progress.sample.stats.disk_remaining > 0);
     fleet_sim_crash(fs);
     run(fs, 60000);
-    assert_int_equal(ended.outcome, OUTCOME_SUCCEEDED);
+    assert_int_equal(ended.result.outcome, OUTCOME_SUCCEEDED);
     end(fs, "h1");
 }
 
@@ -231,7 +232,7 @@ static void a_stop_of_stalled_disks_goes_out_while_commits_fail(void **state)
     struct err err = {0};
     ask(fs, TO("/srv/default/g.img"));
     run(fs, 5000);
-    assert_true(job_now(fs)->sample.stats.disk_remaining > 0);
+    assert_true(job_now(fs)->progress.sample.stats.disk_remaining > 0);
     struct sim_fault fault = {
         .kind = SIM_FAULT_STREAM_STALL, .at_ms = fleet_sim_now(fs), .after_iteration_ms = -1};
     TEXT_SET(fault.guest, uuid);
@@ -249,7 +250,7 @@ static void a_stop_of_stalled_disks_goes_out_while_commits_fail(void **state)
     assert_int_equal(yanks, 1);
     fs->store->ops = real_ops;
     run(fs, 30000);
-    assert_int_equal(ended.outcome, OUTCOME_ABORTED);
+    assert_int_equal(ended.result.outcome, OUTCOME_ABORTED);
     assert_int_equal(sim_frozen_ms(fs->sim, uuid), 0);
     end(fs, "h0");
 }

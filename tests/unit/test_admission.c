@@ -316,8 +316,8 @@ static void a_human_asks_for_user_triggered_unless_he_says_otherwise(void **stat
         struct core_world *w = core_new();
         const struct job *job = core_ask(w, "g1", &(struct core_request){.priority = rows[i].said});
         assert_non_null(job);
-        assert_int_equal(job->priority, rows[i].is);
-        assert_int_equal(job->origin, ORIGIN_HUMAN);
+        assert_int_equal(job->request.priority, rows[i].is);
+        assert_int_equal(job->request.origin, ORIGIN_HUMAN);
         core_free(w);
     }
 }
@@ -392,7 +392,7 @@ static void an_evacuation_remembers_the_node_it_leaves(void **state)
     struct core_world *w = core_new();
     const struct job *job = automatic(w);
     assert_non_null(job);
-    assert_string_equal(job->evacuates, "h1");
+    assert_string_equal(job->request.evacuates, "h1");
     assert_int_equal(strncmp(job->name, "auto-", 5), 0);
     core_free(w);
 }

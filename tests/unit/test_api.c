@@ -140,7 +140,7 @@ static void a_wait_that_kubevirt_has_a_condition_for_shows_it(void **state)
     struct world *world = world_new(1);
     for (size_t i = 0; i < COUNT(rows); i++) {
         struct snapshot_job job = world->jobs[3];
-        job.pending = rows[i].pending;
+        job.wait.pending = rows[i].pending;
         OWNED(json_object) object = api_job_object(&job);
         struct json_object *condition = json_at(object, "status.conditions.0");
         if (rows[i].type == NULL) {

@@ -49,8 +49,11 @@ static inline bool fake_find_job(struct store *s, const char *ns, const char *na
                                  store_job_fn *fn, void *ctx, struct err *err)
 {
     (void)s, (void)err;
-    static const struct store_job gone = {
-        .uid = "u-gone", .ns = "default", .name = "gone", .guest_name = "vm1", .outcome = "failed"};
+    static const struct store_job gone = {.uid = "u-gone",
+                                          .ns = "default",
+                                          .name = "gone",
+                                          .guest_name = "vm1",
+                                          .result.outcome = "failed"};
     if (strcmp(ns, "default") == 0 && strcmp(name, "gone") == 0)
         (void)fn(ctx, &gone);
     return true;

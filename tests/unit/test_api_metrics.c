@@ -61,7 +61,7 @@ static void scrapes_of_one_snapshot_are_equal_in_every_form(void **state)
     struct answer first[COUNT(forms)];
     for (size_t i = 0; i < COUNT(forms); i++)
         first[i] = ask(rig, "GET", "/metrics", forms[i].headers, NULL);
-    struct snapshot_job job = {.outcome = OUTCOME_FAILED, .ended_ms = 5};
+    struct snapshot_job job = {.result.outcome = OUTCOME_FAILED, .times.ended_ms = 5};
     exporter_on_finished(rig->x, &job);
     for (size_t i = COUNT(forms); i-- > 0;) {
         struct answer again = ask(rig, "GET", "/metrics", forms[i].headers, NULL);
@@ -76,19 +76,19 @@ static void scrapes_of_one_snapshot_are_equal_in_every_form(void **state)
 static void a_migration_that_no_scrape_saw_is_counted(void **state)
 {
     struct rig *rig = *state;
-    struct snapshot_job job = {.outcome = OUTCOME_SUCCEEDED,
+    struct snapshot_job job = {.result.outcome = OUTCOME_SUCCEEDED,
                                .phase = PHASE_SUCCEEDED,
                                .mode = MODE_PRECOPY,
                                .epoch = 1,
-                               .created_ms = 1000,
-                               .started_ms = 1100,
-                               .ended_ms = 1400,
-                               .final_known = true,
-                               .final_downtime_ms = 42,
-                               .final_setup_ms = 7,
-                               .final_bytes = 3000,
-                               .final_whole_bytes = 2000,
-                               .final_total_ms = 290};
+                               .times.created_ms = 1000,
+                               .times.started_ms = 1100,
+                               .times.ended_ms = 1400,
+                               .final.known = true,
+                               .final.downtime_ms = 42,
+                               .final.setup_ms = 7,
+                               .final.bytes = 3000,
+                               .final.whole_bytes = 2000,
+                               .final.total_ms = 290};
     TEXT_SET(job.uid, "20000000-0000-4000-8000-00000000000f");
     TEXT_SET(job.ns, "default");
     TEXT_SET(job.name, "quick");
@@ -130,8 +130,8 @@ static void late_numbers_are_counted_once(void **state)
     exporter_on_finished(rig->x, job);
     exporter_on_snapshot(rig->x, &world->snapshot);
     struct world *then = world_new(501);
-    then->jobs[0].final_known = true;
-    then->jobs[0].final_downtime_ms = 120;
+    then->jobs[0].final.known = true;
+    then->jobs[0].final.downtime_ms = 120;
     exporter_on_snapshot(rig->x, &then->snapshot);
     exporter_on_snapshot(rig->x, &then->snapshot);
     struct answer a = ask(rig, "GET", "/metrics", "", NULL);

@@ -7,43 +7,43 @@
 /* A move that had everything happen to it. */
 static void fill(struct snapshot_job *job)
 {
-    TEXT_SET(job->source_address, "192.0.2.9");
-    job->port = 49190;
-    job->port_min = 49152;
-    job->port_max = 49215;
-    job->handed_off_ms = world_wall_ms - 60000;
+    TEXT_SET(job->stream.source_address, "192.0.2.9");
+    job->stream.port = 49190;
+    job->stream.port_min = 49152;
+    job->stream.port_max = 49215;
+    job->times.handed_off_ms = world_wall_ms - 60000;
     job->mode = MODE_POSTCOPY;
-    job->modes[0] = (struct snapshot_mode){MODE_PRECOPY, world_wall_ms - 59000, "started"};
-    job->modes[1] = (struct snapshot_mode){MODE_PAUSED, world_wall_ms - 40000, "late-pause"};
-    job->modes[2] = (struct snapshot_mode){MODE_POSTCOPY, world_wall_ms - 30000, ""};
-    job->n_modes = 3;
-    job->abort_asked = true;
-    job->abort_status = ABORT_FAILED;
-    job->abort_cause = ABORT_CAUSE_PROGRESS;
-    job->recovery = RECOVERY_WAITING;
+    job->history.modes[0] = (struct job_mode){MODE_PRECOPY, world_wall_ms - 59000, "started"};
+    job->history.modes[1] = (struct job_mode){MODE_PAUSED, world_wall_ms - 40000, "late-pause"};
+    job->history.modes[2] = (struct job_mode){MODE_POSTCOPY, world_wall_ms - 30000, ""};
+    job->history.n_modes = 3;
+    job->abort.asked = true;
+    job->abort.status = ABORT_FAILED;
+    job->abort.cause = ABORT_CAUSE_PROGRESS;
+    job->recovery.state = RECOVERY_WAITING;
     job->recovering = true;
-    job->recovery_tries = 4;
-    job->recovery_since_ms = world_wall_ms - 20000;
-    job->recovery_until_ms = world_wall_ms + 220000;
-    job->pending = PENDING_RECOVERY;
-    TEXT_SET(job->pending_reason, "The stream is being taken up again");
-    TEXT_SET(job->remedy, "the stream was broken after 5 s");
-    job->paused_by_user = true;
-    job->ran_ms = 120;
-    job->final_known = true;
-    job->final_from = "event";
-    job->final_total_ms = 61000;
-    job->final_downtime_ms = 231;
-    job->final_setup_ms = 12;
-    job->final_bytes = 1610612736;
-    job->final_iterations = 7;
-    job->forecast_made = true;
-    job->forecast_total_ms = 50000;
-    job->forecast_low_ms = 40000;
-    job->forecast_high_ms = 70000;
-    job->forecast_downtime_ms = 300;
-    job->forecast_percent = 85;
-    job->target_observation = (struct snapshot_observation){
+    job->recovery.tries = 4;
+    job->recovery.since_ms = world_wall_ms - 20000;
+    job->recovery.until_ms = world_wall_ms + 220000;
+    job->wait.pending = PENDING_RECOVERY;
+    TEXT_SET(job->wait.reason, "The stream is being taken up again");
+    TEXT_SET(job->stream.remedy, "the stream was broken after 5 s");
+    job->userpause.requested = true;
+    job->userpause.ran_ms = 120;
+    job->final.known = true;
+    TEXT_SET(job->final.from, "event");
+    job->final.total_ms = 61000;
+    job->final.downtime_ms = 231;
+    job->final.setup_ms = 12;
+    job->final.bytes = 1610612736;
+    job->final.iterations = 7;
+    job->forecast.made = true;
+    job->forecast.total_ms = 50000;
+    job->forecast.low_ms = 40000;
+    job->forecast.high_ms = 70000;
+    job->forecast.downtime_ms = 300;
+    job->forecast.percent = 85;
+    job->resolution.target = (struct snapshot_observation){
         HV_PRESENT, HV_STATE_RUNNING, HV_RUNNING_POSTCOPY_FAILED, world_wall_ms - 1000};
 }
 
@@ -118,9 +118,9 @@ static void job_and_guest_tell_everything_about_a_move(void **state)
     struct world *world = world_new(300);
     fill(&world->jobs[1]);
     world->jobs[1].phase = PHASE_FAILED;
-    world->jobs[1].outcome = OUTCOME_FAILED;
-    world->jobs[1].ended_ms = world_wall_ms;
-    TEXT_SET(world->jobs[1].failure_reason, "it broke");
+    world->jobs[1].result.outcome = OUTCOME_FAILED;
+    world->jobs[1].times.ended_ms = world_wall_ms;
+    TEXT_SET(world->jobs[1].result.failure_reason, "it broke");
     publish(rig, world);
     for (size_t p = 0; p < COUNT(paths); p++) {
         struct answer a = get(rig, paths[p]);
@@ -141,7 +141,7 @@ static void what_did_not_happen_is_not_there(void **state)
                                        "ranDespitePauseMs", "final",    "forecast", "modeHistory"};
     struct rig *rig = *state;
     struct world *world = world_new(301);
-    world->jobs[1].n_modes = 0;
+    world->jobs[1].history.n_modes = 0;
     publish(rig, world);
     struct answer a = get(rig, VMIM_PATH "/moving");
     for (size_t i = 0; i < COUNT(keys); i++) {
@@ -171,7 +171,7 @@ static void a_target_is_ready_since_it_was_seen_to_run(void **state)
     struct world *world = world_new(1);
     for (size_t i = 0; i < COUNT(observations); i++) {
         struct snapshot_job job = world->jobs[1];
-        job.target_observation =
+        job.resolution.target =
             (struct snapshot_observation){observations[i].presence, observations[i].state,
                                           observations[i].reason, world_wall_ms - 1000};
         OWNED(json_object) object = api_job_object(&job);
@@ -189,15 +189,15 @@ static void a_port_that_libvirt_chose_is_not_guessed(void **state)
     (void)state;
     struct world *world = world_new(1);
     struct snapshot_job job = world->jobs[1];
-    job.handed_off_ms = world_wall_ms;
-    job.port_min = 49152;
-    job.port_max = 49215;
+    job.times.handed_off_ms = world_wall_ms;
+    job.stream.port_min = 49152;
+    job.stream.port_max = 49215;
     OWNED(json_object) object = api_job_object(&job);
     assert_null(json_at(object, "status.migrationState.targetDirectMigrationNodePorts"));
     assert_null(json_at(object, "status.ferry.stream.port"));
     assert_int_equal(json_object_get_int(json_at(object, "status.ferry.stream.targetPorts.max")),
                      49215);
-    job.port_min = job.port_max = 0; /* of a node that is not configured any more */
+    job.stream.port_min = job.stream.port_max = 0; /* of a node that is not configured any more */
     OWNED(json_object) gone = api_job_object(&job);
     assert_null(json_at(gone, "status.ferry.stream.targetPorts"));
     snapshot_unref(&world->snapshot);
@@ -208,10 +208,10 @@ static void a_forecast_leaves_out_what_it_cannot_say(void **state)
     (void)state;
     struct world *world = world_new(1);
     struct snapshot_job job = world->jobs[1];
-    job.forecast_made = true;
-    job.forecast_total_ms = job.forecast_low_ms = job.forecast_high_ms = -1;
-    job.forecast_downtime_ms = 0;
-    job.forecast_percent = 3;
+    job.forecast.made = true;
+    job.forecast.total_ms = job.forecast.low_ms = job.forecast.high_ms = -1;
+    job.forecast.downtime_ms = 0;
+    job.forecast.percent = 3;
     OWNED(json_object) object = api_job_object(&job);
     assert_null(json_at(object, "status.ferry.forecast.totalMs"));
     assert_non_null(json_at(object, "status.ferry.forecast.downtimeMs"));
@@ -227,10 +227,10 @@ static void every_state_of_a_recovery_is_shown(void **state)
     struct world *world = world_new(1);
     for (enum recovery r = 0; r < RECOVERY_COUNT; r++) {
         struct snapshot_job job = world->jobs[1];
-        job.recovery = r;
+        job.recovery.state = r;
         job.recovering =
             r != RECOVERY_NONE && r != RECOVERY_RECOVERED && r != RECOVERY_IRRECOVERABLE;
-        job.recovery_until_ms = world_wall_ms;
+        job.recovery.until_ms = world_wall_ms;
         OWNED(json_object) object = api_job_object(&job);
         struct json_object *said = json_at(object, "status.ferry.recovery.state");
         assert_int_equal(said == NULL, r == RECOVERY_NONE);
@@ -282,13 +282,13 @@ static void an_irrecoverable_guest_is_flagged(void **state)
         struct world *world = world_new(310 + i);
         struct snapshot_job *job = &world->jobs[1];
         job->phase = PHASE_FAILED;
-        job->outcome = OUTCOME_IRRECOVERABLE;
+        job->result.outcome = OUTCOME_IRRECOVERABLE;
         struct verdict_rows verdict_rows = world_bad;
         verdict_rows.verdict.irrecoverable = true;
-        job->verdict = &verdict_rows;
-        job->recovery = RECOVERY_IRRECOVERABLE;
-        job->guest_at = GUEST_AT_BROKEN;
-        TEXT_SET(job->failure_reason, "the half on b is gone");
+        job->result.verdict = &verdict_rows;
+        job->recovery.state = RECOVERY_IRRECOVERABLE;
+        job->resolution.guest_at = GUEST_AT_BROKEN;
+        TEXT_SET(job->result.failure_reason, "the half on b is gone");
         world->guests[1].state = guests[i].state;
         world->guests[1].reason = guests[i].reason;
         publish(rig, world);

@@ -10,9 +10,9 @@ static void a_failure_is_shown_with_its_verdict(void **state)
     struct world *world = world_new(1);
     struct snapshot_job job = world->jobs[1];
     job.phase = PHASE_FAILED;
-    job.outcome = OUTCOME_FAILED;
-    job.guest_at = GUEST_AT_SOURCE;
-    job.verdict = &world_bad;
+    job.result.outcome = OUTCOME_FAILED;
+    job.resolution.guest_at = GUEST_AT_SOURCE;
+    job.result.verdict = &world_bad;
     OWNED(json_object) object = api_job_object(&job);
     struct json_object *verdict = json_at(object, "status.ferry.verdict");
     static const struct {
@@ -36,8 +36,8 @@ static void a_verdict_comes_with_what_it_rests_on(void **state)
     struct rig *rig = *state;
     struct world *world = world_new(77);
     world->jobs[1].phase = PHASE_FAILED;
-    world->jobs[1].outcome = OUTCOME_FAILED;
-    world->jobs[1].verdict = &world_bad;
+    world->jobs[1].result.outcome = OUTCOME_FAILED;
+    world->jobs[1].result.verdict = &world_bad;
     exporter_on_snapshot(rig->x, &world->snapshot);
     snapshot_unref(&world->snapshot);
     static const char path[] = VMIM_PATH "/";

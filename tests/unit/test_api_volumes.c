@@ -60,12 +60,12 @@ static struct world *world_of(const struct story *story)
 {
     struct world *w = world_new(1);
     struct snapshot_job *job = &w->jobs[1]; /* the newest of guest 1 */
-    job->volumes_json = story->volumes;
+    job->request.volumes_json = story->volumes;
     job->phase = story->phase;
-    job->outcome = story->outcome;
-    job->pending = story->pending;
-    TEXT_SET(job->pending_reason, "One of the destination volumes doesn't exist: /new/a");
-    TEXT_SET(job->failure_reason, phase_is_final(story->phase) ? "no space" : "");
+    job->result.outcome = story->outcome;
+    job->wait.pending = story->pending;
+    TEXT_SET(job->wait.reason, "One of the destination volumes doesn't exist: /new/a");
+    TEXT_SET(job->result.failure_reason, phase_is_final(story->phase) ? "no space" : "");
     return w;
 }
 

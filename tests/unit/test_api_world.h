@@ -67,26 +67,28 @@ static inline void world_jobs(struct world *w)
 {
     struct snapshot_job *job = world_job(w, 0, "done", "vm1", PHASE_SUCCEEDED);
     world_start(job);
-    job->outcome = OUTCOME_SUCCEEDED;
-    job->verdict = &world_good;
-    job->guest_at = GUEST_AT_TARGET;
-    job->ended_ms = job->created_ms + 31500;
-    job->steps[job->n_steps++] = (struct snapshot_step){PHASE_SUCCEEDED, job->ended_ms};
+    job->result.outcome = OUTCOME_SUCCEEDED;
+    job->result.verdict = &world_good;
+    job->resolution.guest_at = GUEST_AT_TARGET;
+    job->times.ended_ms = job->times.created_ms + 31500;
+    job->history.steps[job->history.n_steps++] =
+        (struct job_step){PHASE_SUCCEEDED, job->times.ended_ms};
     job = world_job(w, 1, "moving", "vm2", PHASE_RUNNING);
     world_start(job);
     world_sample(job);
-    job->metadata_json = "{\"labels\":{\"team\":\"blue\"},\"annotations\":{\"note\":\"x\"}}";
+    job->request.metadata_json =
+        "{\"labels\":{\"team\":\"blue\"},\"annotations\":{\"note\":\"x\"}}";
     job = world_job(w, 2, "stopping", "we\"ird\\na\nme", PHASE_RUNNING);
     world_start(job);
-    job->abort_asked = job->resolving = true;
-    job->abort_status = ABORT_ABORTING;
-    job->delete_asked_ms = world_wall_ms - 2000;
-    TEXT_SET(job->abort_requester, "bob");
-    job->error = (struct err){.code = ERR_HYPERVISOR, .hv_domain = 10, .hv_code = 9};
-    TEXT_SET(job->error.text, "operation failed: migration out job: canceled by client");
+    job->abort.asked = job->resolving = true;
+    job->abort.status = ABORT_ABORTING;
+    job->times.delete_asked_ms = world_wall_ms - 2000;
+    TEXT_SET(job->abort.requester, "bob");
+    job->result.error = (struct err){.code = ERR_HYPERVISOR, .hv_domain = 10, .hv_code = 9};
+    TEXT_SET(job->result.error.text, "operation failed: migration out job: canceled by client");
     job = world_job(w, 3, "waiting", "vm3", PHASE_PENDING);
     TEXT_SET(job->source, "");
-    TEXT_SET(job->pending_reason, "waiting for a slot on node a");
+    TEXT_SET(job->wait.reason, "waiting for a slot on node a");
 }
 
 /* One that is open and one that bob took, of migrations that are no longer in view. */

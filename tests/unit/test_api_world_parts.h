@@ -106,53 +106,55 @@ static inline struct snapshot_job *world_job(struct world *w, unsigned i, const 
     TEXT_SET(job->ns, "default");
     TEXT_SET(job->name, name);
     TEXT_SET(job->guest_name, guest);
-    TEXT_SET(job->requester, "alice");
-    TEXT_SET(job->wanted, "b");
+    TEXT_SET(job->request.requester, "alice");
+    TEXT_SET(job->request.wanted, "b");
     TEXT_SET(job->source, "a");
     job->phase = phase;
-    job->created_ms = world_wall_ms - 60 * 1000;
-    job->eta_ms = -1;
-    job->resource_version = 10 + i;
-    job->steps[job->n_steps++] = (struct snapshot_step){PHASE_PENDING, job->created_ms};
+    job->times.created_ms = world_wall_ms - 60 * 1000;
+    job->progress.eta_ms = -1;
+    job->version = 10 + i;
+    job->history.steps[job->history.n_steps++] =
+        (struct job_step){PHASE_PENDING, job->times.created_ms};
     return job;
 }
 
 static inline void world_start(struct snapshot_job *job)
 {
     TEXT_SET(job->target, "b");
-    TEXT_SET(job->target_address, "192.0.2.1");
+    TEXT_SET(job->stream.target_address, "192.0.2.1");
     job->mode = MODE_PRECOPY;
     job->epoch = 1;
-    job->handed_off_ms = job->created_ms + 500;
-    job->started_ms = job->created_ms + 1500;
-    job->steps[job->n_steps++] = (struct snapshot_step){PHASE_RUNNING, job->started_ms};
-    job->source_observation = (struct snapshot_observation){HV_PRESENT, HV_STATE_RUNNING,
-                                                            HV_RUNNING_BOOTED, job->started_ms};
-    job->target_observation =
-        (struct snapshot_observation){.presence = HV_UNREACHABLE, .at_ms = job->started_ms};
+    job->times.handed_off_ms = job->times.created_ms + 500;
+    job->times.started_ms = job->times.created_ms + 1500;
+    job->history.steps[job->history.n_steps++] =
+        (struct job_step){PHASE_RUNNING, job->times.started_ms};
+    job->resolution.source = (struct snapshot_observation){
+        HV_PRESENT, HV_STATE_RUNNING, HV_RUNNING_BOOTED, job->times.started_ms};
+    job->resolution.target =
+        (struct snapshot_observation){.presence = HV_UNREACHABLE, .at_ms = job->times.started_ms};
 }
 
 static inline void world_sample(struct snapshot_job *job)
 {
-    job->has_sample = true;
-    job->eta_ms = 12345;
-    job->sample.bandwidth_bps = 104857600;
-    job->sample.stats = (struct hv_job_stats){.time_elapsed_ms = 58500,
-                                              .downtime_ms = 300,
-                                              .data_total = 2147483648,
-                                              .data_processed = 1073741824,
-                                              .data_remaining = 536870912,
-                                              .memory_total = 1073741824,
-                                              .memory_processed = 805306368,
-                                              .memory_remaining = 268435456,
-                                              .disk_total = 1073741824,
-                                              .disk_processed = 268435456,
-                                              .disk_remaining = 268435456,
-                                              .memory_dirty_rate = 2500,
-                                              .memory_page_size = 4096,
-                                              .memory_iteration = 3,
-                                              .auto_converge_throttle = 20,
-                                              .memory_postcopy_requests = 7};
+    job->progress.has_sample = true;
+    job->progress.eta_ms = 12345;
+    job->progress.sample.bandwidth_bps = 104857600;
+    job->progress.sample.stats = (struct hv_job_stats){.time_elapsed_ms = 58500,
+                                                       .downtime_ms = 300,
+                                                       .data_total = 2147483648,
+                                                       .data_processed = 1073741824,
+                                                       .data_remaining = 536870912,
+                                                       .memory_total = 1073741824,
+                                                       .memory_processed = 805306368,
+                                                       .memory_remaining = 268435456,
+                                                       .disk_total = 1073741824,
+                                                       .disk_processed = 268435456,
+                                                       .disk_remaining = 268435456,
+                                                       .memory_dirty_rate = 2500,
+                                                       .memory_page_size = 4096,
+                                                       .memory_iteration = 3,
+                                                       .auto_converge_throttle = 20,
+                                                       .memory_postcopy_requests = 7};
 }
 
 #endif

@@ -18,16 +18,16 @@ static void history(struct job *jobs, const char *letters)
         struct job *job = &jobs[i];
         char letter = (char)(letters[i] | 0x20);
         bool human = letters[i] >= 'A' && letters[i] <= 'Z';
-        job->origin = human ? ORIGIN_HUMAN : i % 2 == 0 ? ORIGIN_EVACUATION : ORIGIN_UPDATE;
-        job->outcome = letter == 's'                    ? OUTCOME_SUCCEEDED
-                       : letter == 'l'                  ? OUTCOME_LOST
-                       : letter == 'c' || letter == 'a' ? OUTCOME_ABORTED
-                       : letter == 'n'                  ? OUTCOME_NONE
-                                                        : OUTCOME_FAILED;
-        job->moved = letter != 'c';
-        job->remove_when_final = letters[i] == '-';
-        job->ended_ms = END_MS - (int64_t)i;
-        job->older = i + 1 < n ? &jobs[i + 1] : NULL;
+        job->request.origin = human ? ORIGIN_HUMAN : i % 2 == 0 ? ORIGIN_EVACUATION : ORIGIN_UPDATE;
+        job->result.outcome = letter == 's'                    ? OUTCOME_SUCCEEDED
+                              : letter == 'l'                  ? OUTCOME_LOST
+                              : letter == 'c' || letter == 'a' ? OUTCOME_ABORTED
+                              : letter == 'n'                  ? OUTCOME_NONE
+                                                               : OUTCOME_FAILED;
+        job->call.moved = letter != 'c';
+        job->request.remove_when_final = letters[i] == '-';
+        job->times.ended_ms = END_MS - (int64_t)i;
+        job->links.older = i + 1 < n ? &jobs[i + 1] : NULL;
     }
 }
 
@@ -103,7 +103,7 @@ static void only_automatic_failures_count(void **state)
     for (enum origin origin = 0; origin < ORIGIN_COUNT; origin++) {
         struct backoff backoff;
         history(jobs, "f");
-        jobs[0].origin = origin;
+        jobs[0].request.origin = origin;
         backoff_of(jobs, &backoff);
         assert_int_equal(backoff.failures, origin_is_automatic(origin));
     }

@@ -256,12 +256,12 @@ static void quota_is_used(struct stage *s)
 static void last_one_failed(struct stage *s)
 {
     struct job *job = world_job(s->f, s->guest, NULL);
-    job->origin = ORIGIN_EVACUATION;
+    job->request.origin = ORIGIN_EVACUATION;
     job->phase = PHASE_FAILED;
-    job->outcome = OUTCOME_FAILED;
-    job->handed_off_ms = job->started_ms = 999000;
-    job->moved = true;
-    job->ended_ms = 999900;
+    job->result.outcome = OUTCOME_FAILED;
+    job->times.handed_off_ms = job->times.started_ms = 999000;
+    job->call.moved = true;
+    job->times.ended_ms = 999900;
     fleet_job_moved(s->f, job, PHASE_PENDING);
 }
 static void block_job_runs(struct stage *s)
@@ -332,7 +332,7 @@ static void waits_that_are_over_are_not_named(void **state)
     s.f->config.migration.bandwidth = 60;
     s.a->out_bandwidth = 40;
     last_one_failed(&s);
-    s.f->newest->ended_ms = 1; /* long ago */
+    s.f->newest->times.ended_ms = 1; /* long ago */
     ask(&s, "");
     says(&s, "wouldWaitFor.0", NULL);
     end(&s);

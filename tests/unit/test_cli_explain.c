@@ -42,7 +42,7 @@ static void one_is_explained_with_its_evidence(void **state)
     char url[64], out[TEXT_MAX];
     struct world *world = world_new(9);
     world->jobs[1].phase = PHASE_FAILED;
-    world->jobs[1].verdict = &world_bad;
+    world->jobs[1].result.verdict = &world_bad;
     exporter_on_snapshot(rig->x, &world->snapshot);
     snapshot_unref(&world->snapshot);
     (void)snprintf(url, sizeof url, "http://127.0.0.1:%u", rig->port);
@@ -97,12 +97,12 @@ static void put_ended(struct store *s, const char *uid, const char *cause, int64
                                            .ns = "default",
                                            .name = uid,
                                            .guest_name = "g",
-                                           .source_node = "h1",
-                                           .outcome = "aborted",
-                                           .guest_at = "running-on-source",
-                                           .abort_cause = "operator",
-                                           .abort_requester = "bob",
-                                           .ended_ms = ended_ms});
+                                           .source = "h1",
+                                           .result.outcome = "aborted",
+                                           .resolution.guest_at = "running-on-source",
+                                           .abort.cause = "operator",
+                                           .abort.requester = "bob",
+                                           .times.ended_ms = ended_ms});
     s->ops->put_transition(
         s, &(struct store_transition){
                .job_uid = uid, .from = "Pending", .to = "Failed", .why = "cancelled", .seq = 1});

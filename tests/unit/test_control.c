@@ -13,7 +13,7 @@ static void a_cancel_before_hand_off_asks_nothing_of_a_host(void **state)
     core_connect(w, "h2", false);
     core_create(w);
     core_expect(w, PHASE_PENDING, OUTCOME_NONE, GUEST_AT_UNKNOWN);
-    assert_non_null(strstr(core_job(w)->pending_reason, "not-ready"));
+    assert_non_null(strstr(core_job(w)->wait.reason, "not-ready"));
     core_cancel(w);
     core_expect(w, PHASE_FAILED, OUTCOME_ABORTED, GUEST_AT_SOURCE);
     assert_int_equal(w->migrates + w->aborts, 0);
@@ -44,7 +44,7 @@ static void a_wait_has_a_deadline(void **state)
     core_create(w);
     core_advance(w, 301000);
     core_expect(w, PHASE_FAILED, OUTCOME_FAILED, GUEST_AT_SOURCE);
-    assert_non_null(strstr(core_job(w)->failure_reason, "300 s"));
+    assert_non_null(strstr(core_job(w)->result.failure_reason, "300 s"));
     core_free(w);
 }
 
@@ -63,11 +63,11 @@ static void a_target_that_has_the_guest_is_refused_before_any_call(void **state)
 static void restart(struct core_world *w)
 {
     struct job *job = core_job(w);
-    job->call_out = job->call_over = job->resolving = false;
-    job->call_id = job->abort_call_id = 0;
-    job->source_side = job->target_side = (struct job_side){0};
-    job->round = job->judged_round = 0;
-    job->hv_job_question = 0;
+    job->call.over = job->resolving = false;
+    job->orders[ORDER_MIGRATE].id = job->orders[ORDER_ABORT].id = 0;
+    job->resolution.source_side = job->resolution.target_side = (struct job_side){0};
+    job->resolution.round = job->resolution.judged_round = 0;
+    job->resolution.hv_job_question = 0;
     reconcile_restore(w->fleet, job, w->now, &w->fx);
     core_settle(w);
 }
@@ -144,7 +144,7 @@ static void an_abort_of_an_adopted_migration_works(void **state)
     core_returns(w, HV_CALL_ABORT, ERR_NONE);
     core_advance(w, 3000);
     core_expect(w, PHASE_FAILED, OUTCOME_ABORTED, GUEST_AT_SOURCE);
-    assert_int_equal(core_job(w)->abort_status, ABORT_SUCCEEDED);
+    assert_int_equal(core_job(w)->abort.status, ABORT_SUCCEEDED);
     core_free(w);
 }
 
@@ -199,12 +199,12 @@ static void a_call_made_again_asks_for_what_the_guest_is_now(void **state)
     struct core_world *w = core_new();
     w->source = CORE_SUSPENDED;
     core_create(w);
-    assert_true(core_job(w)->flags & HV_MIGRATE_PAUSED);
+    assert_true(core_job(w)->call.flags & HV_MIGRATE_PAUSED);
     w->source = CORE_RUNS; /* its user let it run again */
     restart(w);
     core_advance(w, 3000);
     assert_int_equal(w->migrates, 2);
-    assert_false(core_job(w)->flags & HV_MIGRATE_PAUSED);
+    assert_false(core_job(w)->call.flags & HV_MIGRATE_PAUSED);
     core_free(w);
 }
 

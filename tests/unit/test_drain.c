@@ -20,9 +20,9 @@ static void the_smallest_goes_first_and_all_are_asked_at_once(void **state)
     size_t i = 0;
     for (struct job *job = w.f->jobs; job != NULL; job = job->hh.next, i++) {
         assert_string_equal(job->guest_name, order[i]);
-        assert_int_equal(job->priority, PRIORITY_SYSTEM_CRITICAL);
-        assert_string_equal(job->evacuates, "n1");
-        assert_string_equal(job->requester, "drain:d");
+        assert_int_equal(job->request.priority, PRIORITY_SYSTEM_CRITICAL);
+        assert_string_equal(job->request.evacuates, "n1");
+        assert_string_equal(job->request.requester, "drain:d");
         assert_string_equal(world_guest(&w, order[i])->evacuation_node, "n1");
         assert_shown(&w, order[i], DRAIN_GUEST_WAITING, BLOCK_NONE, "slot-fleet");
         assert_string_equal(shown(&w, order[i])->job_name, job->name);
@@ -139,7 +139,7 @@ static void a_node_that_a_migration_is_coming_to_is_not_empty(void **state)
     assert_shown(&w, "guest", DRAIN_GUEST_WAITING, BLOCK_NONE, "arriving");
     world_arrive(&w, "guest");
     advance(&w);
-    assert_string_equal(world_job(&w, "guest")->evacuates, "n1");
+    assert_string_equal(world_job(&w, "guest")->request.evacuates, "n1");
     world_move(&w, "guest", 2);
     advance(&w);
     assert_state(&w, DRAIN_SUCCEEDED);
@@ -154,8 +154,8 @@ static void a_guest_that_waits_says_what_for(void **state)
     world_up(&w, 0, "a", 512, MOVES);
     drain_n1(&w, PLAIN);
     struct job *job = world_job(&w, "a");
-    job->pending = PENDING_UNSCHEDULABLE;
-    TEXT_SET(job->pending_reason, "0/3 nodes are available: 2 memory, 1 source-node.");
+    job->wait.pending = PENDING_UNSCHEDULABLE;
+    TEXT_SET(job->wait.reason, "0/3 nodes are available: 2 memory, 1 source-node.");
     advance(&w);
     assert_shown(&w, "a", DRAIN_GUEST_WAITING, BLOCK_NONE, "0/3 nodes are available");
     assert_state(&w, DRAIN_DRAINING);
@@ -304,7 +304,7 @@ static void somebody_elses_migration_is_waited_for(void **state)
     world_fail(&w, "vm");
     advance(&w);
     assert_int_equal(shown(&w, "vm")->attempts, 0);
-    assert_int_equal(world_job(&w, "vm")->origin, ORIGIN_EVACUATION);
+    assert_int_equal(world_job(&w, "vm")->request.origin, ORIGIN_EVACUATION);
     world_free(&w);
 }
 
@@ -349,7 +349,7 @@ static void a_guest_is_tried_as_often_as_the_drain_allows(void **state)
         assert_shown(&w, "vm", DRAIN_GUEST_FAILED, BLOCK_TRIES, "the target's QEMU died");
         assert_state(&w, DRAIN_BLOCKED);
         world_sleep(&w, 3600000);
-        TEXT_SET(fleet_newest_finished(w.f, w.guests[0].uuid)->failure_reason, "forgotten");
+        TEXT_SET(fleet_newest_finished(w.f, w.guests[0].uuid)->result.failure_reason, "forgotten");
         advance(&w);
         assert_null(world_job(&w, "vm"));
         assert_shown(&w, "vm", DRAIN_GUEST_FAILED, BLOCK_TRIES, "the target's QEMU died");
@@ -402,7 +402,7 @@ static void only_what_was_really_tried_is_counted(void **state)
         if (tries[i].handed_off)
             world_start(&w, "vm", 1);
         if (tries[i].unschedulable)
-            world_job(&w, "vm")->pending = PENDING_UNSCHEDULABLE;
+            world_job(&w, "vm")->wait.pending = PENDING_UNSCHEDULABLE;
         world_end(&w, "vm", tries[i].why, tries[i].outcome, "so");
         advance(&w);
         if (shown(&w, "vm")->attempts != (tries[i].counts ? 1 : 0))
@@ -419,7 +419,7 @@ static void no_node_is_named_as_the_reason_when_it_was(void **state)
     world_make(&w);
     world_up(&w, 0, "vm", 512, MOVES);
     drain_n1(&w, "{\"nodeName\":\"n1\",\"retryBudget\":1}");
-    world_job(&w, "vm")->pending = PENDING_UNSCHEDULABLE;
+    world_job(&w, "vm")->wait.pending = PENDING_UNSCHEDULABLE;
     world_end(&w, "vm", TRIGGER_WAITED_TOO_LONG, OUTCOME_FAILED, "0/3 nodes are available");
     advance(&w);
     assert_shown(&w, "vm", DRAIN_GUEST_FAILED, BLOCK_NO_NODE, "0/3 nodes are available");

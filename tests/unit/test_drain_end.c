@@ -60,7 +60,7 @@ static void the_deadline_stops_what_waits_and_leaves_what_moves(void **state)
     advance(&w);
     assert_state(&w, DRAIN_FAILED);
     assert_null(world_job(&w, "waits"));
-    assert_false(world_job(&w, "moves")->abort_asked);
+    assert_false(world_job(&w, "moves")->abort.asked);
     assert_string_equal(world_guest(&w, "moves")->evacuation_node, "");
     assert_string_equal(world_guest(&w, "waits")->evacuation_node, "");
     assert_true(world_node(&w, 0)->cordoned);
@@ -106,7 +106,7 @@ static void assert_nothing_is_left_of_it(struct world *w)
             continue;
         assert_string_not_equal(guest->evacuation_node, "n1");
         const struct job *job = fleet_active_job(w->f, guest->uuid);
-        assert_true(job == NULL || !evacuation_is_of(job, "n1") || job->abort_asked);
+        assert_true(job == NULL || !evacuation_is_of(job, "n1") || job->abort.asked);
     }
 }
 
@@ -131,7 +131,7 @@ static void cancelling_stops_its_jobs_clears_marks_and_uncordons(void **state)
         assert_state(&w, DRAIN_CANCELLED);
         assert_string_equal(w.drain->drain->message, "cancelled by me");
         assert_nothing_is_left_of_it(&w);
-        assert_string_equal(world_job(&w, "moves")->abort_requester, "me");
+        assert_string_equal(world_job(&w, "moves")->abort.requester, "me");
         if (by_uncordon == 0)
             assert_false(world_node(&w, 0)->cordoned);
         world_end(&w, "moves", TRIGGER_ON_SOURCE, OUTCOME_ABORTED, "");
@@ -336,7 +336,7 @@ static void something_happens_to(struct world *w, int i, uint64_t *random)
     case 2:
         if (job != NULL && job->phase == PHASE_RUNNING)
             world_end(w, name, TRIGGER_ON_SOURCE,
-                      job->abort_asked ? OUTCOME_ABORTED : OUTCOME_FAILED, "so");
+                      job->abort.asked ? OUTCOME_ABORTED : OUTCOME_FAILED, "so");
         break;
     case 3: world_define(w, name, next_number(random, 2) != 0 ? DEVICE : 0); break;
     case 4:

@@ -23,12 +23,13 @@ struct job *admission_automatic(struct fleet *f, struct guest *guest,
     TEXT_SET(job->ns, guest->ns);
     TEXT_SET(job->guest_uuid, guest->uuid);
     TEXT_SET(job->guest_name, guest->name);
-    TEXT_SET(job->requester, request.requester);
-    TEXT_SET(job->evacuates, request.origin == ORIGIN_EVACUATION ? guest->owner->node->name : "");
-    job->origin = request.origin;
-    job->priority = request.priority;
-    job->pending = PENDING_SLOT_FLEET;
-    job->created_ms = now.wall_ms;
+    TEXT_SET(job->request.requester, request.requester);
+    TEXT_SET(job->request.evacuates,
+             request.origin == ORIGIN_EVACUATION ? guest->owner->node->name : "");
+    job->request.origin = request.origin;
+    job->request.priority = request.priority;
+    job->wait.pending = PENDING_SLOT_FLEET;
+    job->times.created_ms = now.wall_ms;
     fleet_add_job(f, job);
     return job;
 }
@@ -45,12 +46,12 @@ void advance_stop(struct fleet *f, struct job *job, struct stop stop, struct mom
                   struct effects *fx)
 {
     (void)fx;
-    job->abort_cause = stop.cause;
-    TEXT_SET(job->abort_requester, stop.who);
-    TEXT_SET(job->abort_why, stop.why);
-    job->abort_asked = true;
+    job->abort.cause = stop.cause;
+    TEXT_SET(job->abort.requester, stop.who);
+    TEXT_SET(job->abort.why, stop.why);
+    job->abort.asked = true;
     if (phase_is_busy(job->phase))
         return;
-    job->outcome = OUTCOME_ABORTED;
+    job->result.outcome = OUTCOME_ABORTED;
     world_step(f, job, TRIGGER_CANCELLED, now);
 }

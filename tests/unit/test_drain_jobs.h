@@ -22,11 +22,11 @@ static inline void world_start(struct world *w, const char *name, int target)
     TEXT_SET(job->target, world_node_name(target));
     fleet_count_inbound(w->f, world_node(w, target), 1);
     job->epoch = 1;
-    job->handed_off_ms = w->now.wall_ms;
+    job->times.handed_off_ms = w->now.wall_ms;
     world_step(w->f, job, TRIGGER_HANDED_OFF, w->now);
     world_step(w->f, job, TRIGGER_TARGET_CHECKED, w->now);
     world_step(w->f, job, TRIGGER_MOVING, w->now);
-    job->moved = true;
+    job->call.moved = true;
 }
 
 static inline void world_end(struct world *w, const char *name, enum trigger why,
@@ -34,8 +34,8 @@ static inline void world_end(struct world *w, const char *name, enum trigger why
 {
     struct job *job = world_job(w, name);
     assert_non_null(job);
-    job->outcome = outcome;
-    TEXT_SET(job->failure_reason, reason);
+    job->result.outcome = outcome;
+    TEXT_SET(job->result.failure_reason, reason);
     world_step(w->f, job, why, w->now);
 }
 

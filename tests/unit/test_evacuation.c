@@ -50,9 +50,9 @@ static void a_mark_makes_the_job_its_guest_allows(void **state)
         if ((job != NULL) != story->makes_job)
             fail_msg("%s", story->what);
         if (job != NULL) {
-            assert_int_equal(job->priority, story->priority);
-            assert_int_equal(job->origin, ORIGIN_EVACUATION);
-            assert_string_equal(job->evacuates, "n1");
+            assert_int_equal(job->request.priority, story->priority);
+            assert_int_equal(job->request.origin, ORIGIN_EVACUATION);
+            assert_string_equal(job->request.evacuates, "n1");
             assert_true(text_has_prefix(job->name, "kubevirt-evacuation-"));
             assert_int_equal(world_told(&w, "SuccessfulCreate", "Created Migration kubevirt-"), 1);
         }
@@ -194,9 +194,9 @@ static void taking_the_mark_back_stops_the_job_it_made_and_no_other(void **state
     evacuation_clear(w.f, world_guest(&w, "moves"), "me", w.now, &w.fx);
     evacuation_clear(w.f, world_guest(&w, "human"), "me", w.now, &w.fx);
     assert_null(world_job(&w, "waits"));
-    assert_true(world_job(&w, "moves")->abort_asked);
-    assert_string_equal(world_job(&w, "moves")->abort_requester, "me");
-    assert_false(world_job(&w, "human")->abort_asked);
+    assert_true(world_job(&w, "moves")->abort.asked);
+    assert_string_equal(world_job(&w, "moves")->abort.requester, "me");
+    assert_false(world_job(&w, "human")->abort.asked);
     const char *const names[] = {"waits", "moves", "human"};
     for (size_t i = 0; i < COUNT(names); i++) {
         assert_string_equal(world_guest(&w, names[i])->evacuation_node, "");

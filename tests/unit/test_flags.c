@@ -25,8 +25,8 @@ static void choose(struct world *w)
     memset(&w->job, 0, sizeof w->job);
     flags_choose(&w->config, &w->facts, &w->how);
     w->job.epoch = 1;
-    w->job.config = w->config;
-    w->job.flags = w->how.flags;
+    w->job.call.config = w->config;
+    w->job.call.flags = w->how.flags;
 }
 
 static bool has(const struct hv_migrate *how, unsigned bits)
@@ -134,7 +134,7 @@ static void check_kept(struct world *w)
     flags_fill(&w->job, &again);
     assert_memory_equal(&again, &w->how, sizeof again);
     assert_true(flags_allow_postcopy(&w->job) == has(&again, HV_MIGRATE_POSTCOPY));
-    w->job.flags |= HV_MIGRATE_PAUSED;
+    w->job.call.flags |= HV_MIGRATE_PAUSED;
     flags_fill(&w->job, &again);
     assert_true(has(&again, HV_MIGRATE_PAUSED));
     assert_false(flags_allow_postcopy(&w->job));

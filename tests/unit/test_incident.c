@@ -131,21 +131,21 @@ static void put_end(struct store *s, const struct end *end)
                                            .ns = "prod",
                                            .name = "m",
                                            .guest_name = "db",
-                                           .source_node = "a",
-                                           .target_node = handed_off ? "b" : "",
-                                           .outcome = end->outcome,
-                                           .guest_at = end->guest_at,
+                                           .source = "a",
+                                           .target = handed_off ? "b" : "",
+                                           .result.outcome = end->outcome,
+                                           .resolution.guest_at = end->guest_at,
                                            .mode = "PreCopy",
-                                           .abort_cause = end->abort_cause,
-                                           .abort_requester = end->abort_cause != NULL ? "x" : "",
-                                           .pending = end->pending,
-                                           .error_hv_code = end->error != NULL ? 9 : 0,
-                                           .error_hv_domain = end->error != NULL ? 10 : 0,
-                                           .error_text = end->error,
-                                           .created_ms = start_ms - 9000,
-                                           .handed_off_ms = handed_off ? start_ms - 8000 : 0,
-                                           .started_ms = handed_off ? start_ms - 7000 : 0,
-                                           .ended_ms = start_ms});
+                                           .abort.cause = end->abort_cause,
+                                           .abort.requester = end->abort_cause != NULL ? "x" : "",
+                                           .wait.pending = end->pending,
+                                           .result.error_hv_code = end->error != NULL ? 9 : 0,
+                                           .result.error_hv_domain = end->error != NULL ? 10 : 0,
+                                           .result.error_text = end->error,
+                                           .times.created_ms = start_ms - 9000,
+                                           .times.handed_off_ms = handed_off ? start_ms - 8000 : 0,
+                                           .times.started_ms = handed_off ? start_ms - 7000 : 0,
+                                           .times.ended_ms = start_ms});
     s->ops->put_transition(s, &(struct store_transition){.job_uid = "uid-m",
                                                          .from = last,
                                                          .to = arrived ? "Succeeded" : "Failed",
@@ -497,7 +497,7 @@ static struct core_world *split_world(void)
     w->target = CORE_ARRIVED;
     core_returns(w, HV_CALL_MIGRATE, ERR_HYPERVISOR);
     core_advance(w, 5000);
-    assert_int_equal(core_job(w)->guest_at, GUEST_AT_SPLIT);
+    assert_int_equal(core_job(w)->resolution.guest_at, GUEST_AT_SPLIT);
     return w;
 }
 
@@ -522,7 +522,7 @@ static void a_guest_on_both_hosts_pages_at_once_and_until_it_is_not(void **state
     w->target = CORE_BLIND;
     core_advance(w, 60000);
     assert_non_null(open_in(w)); /* on neither side */
-    assert_int_equal(core_job(w)->guest_at, GUEST_AT_SPLIT);
+    assert_int_equal(core_job(w)->resolution.guest_at, GUEST_AT_SPLIT);
     assert_false(phase_is_final(core_job(w)->phase));
     w->target = CORE_ABSENT;
     core_advance(w, 20000);
@@ -562,7 +562,7 @@ static void a_word_about_a_split_guest_outlives_a_restart(void **state)
     core_advance(w, 10000);
     w->source = CORE_RUNS;
     core_advance(w, 60000);
-    assert_int_equal(core_job(w)->guest_at, GUEST_AT_SPLIT);
+    assert_int_equal(core_job(w)->resolution.guest_at, GUEST_AT_SPLIT);
     assert_null(open_in(w)); /* somebody has it in hand */
     core_free(w);
     w = split_world();

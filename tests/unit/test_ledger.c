@@ -94,7 +94,7 @@ static void a_migration_is_counted_once_from_promise_to_stay(void **state)
     struct node *a = world_node(f, "a", NULL), *b = world_node(f, "b", NULL);
     struct guest *guest = world_guest(f, "shop", "g", a);
     struct job *job = world_job(f, guest, b);
-    job->config.bandwidth = 10;
+    job->call.config.bandwidth = 10;
     world_reserve(f, job, guest);
     assert_int_equal(memory_gib(f, b, NULL), 60);
     assert_int_equal(memory_gib(f, b, job), 64); /* its own promise is not in its way */
@@ -145,7 +145,7 @@ static void a_failed_migration_leaves_nothing_behind(void **state)
     ledger_release(f, job);
     assert_int_equal(memory_gib(f, b, NULL), 64);
     assert_int_equal(guest->namespace->used.launchers, 1);
-    assert_int_equal(job->reserved_memory_kib + job->reserved_vcpus, 0);
+    assert_int_equal(job->placement.reserved_memory_kib + job->placement.reserved_vcpus, 0);
     world_balanced(f);
 }
 
@@ -210,7 +210,7 @@ static void huge_pages_are_promised_in_whole_pages(void **state)
     ledger_domain(f, guest->domains, false);
     struct job *job = world_job(f, guest, b);
     world_reserve(f, job, guest);
-    assert_int_equal(job->reserved_huge_kib, 4 * GIB + 2048);
+    assert_int_equal(job->placement.reserved_huge_kib, 4 * GIB + 2048);
     assert_int_equal(ledger_huge_left(b, 2048, NULL), 12 * GIB - 2048);
     assert_int_equal(ledger_huge_left(b, 2048, job), 16 * GIB);
     world_balanced(f);
@@ -235,8 +235,8 @@ static void a_job_is_promised_its_limit_and_without_one_the_whole_budget(void **
     struct job *job = world_job(f, guest, NULL);
     for (size_t i = 0; i < COUNT(stories); i++) {
         f->config.bandwidth_per_node = stories[i].budget;
-        job->bandwidth_mibs = stories[i].asked_mibs;
-        job->config.bandwidth = stories[i].configured;
+        job->request.bandwidth_mibs = stories[i].asked_mibs;
+        job->call.config.bandwidth = stories[i].configured;
         assert_int_equal(ledger_bandwidth(f, job), stories[i].promised);
     }
 }
@@ -305,9 +305,9 @@ static void step(struct fleet *f, struct node **nodes, struct guest **guests, st
     struct resources resources = ledger_resources(guest);
     switch (fleet_random(f) % 5) {
     case 0:
-        if (!jobs[g]->reserved && node != guest->owner->node) {
+        if (!jobs[g]->placement.reserved && node != guest->owner->node) {
             TEXT_SET(jobs[g]->target, node->name);
-            jobs[g]->config.bandwidth = (int64_t)(fleet_random(f) % 100);
+            jobs[g]->call.config.bandwidth = (int64_t)(fleet_random(f) % 100);
             ledger_reserve(f, jobs[g], &resources);
         }
         break;

@@ -70,9 +70,8 @@ static void every_limit_lets_so_many_go_and_no_more(void **state)
             core_phase(w, w->guests[g].is.name, g < run ? PHASE_TARGET_READY : PHASE_PENDING);
         for (unsigned g = run; g < 6; g++) {
             core_waits(w, w->guests[g].is.name, limits[i].pending);
-            if (strstr(core_job_of(w, w->guests[g].is.name)->pending_reason, limits[i].says) ==
-                NULL)
-                fail_msg("%s", core_job_of(w, w->guests[g].is.name)->pending_reason);
+            if (strstr(core_job_of(w, w->guests[g].is.name)->wait.reason, limits[i].says) == NULL)
+                fail_msg("%s", core_job_of(w, w->guests[g].is.name)->wait.reason);
         }
         core_ledger(w);
         core_free(w);
@@ -112,12 +111,12 @@ static void a_free_place_on_one_source_wakes_nobody_of_another(void **state)
         assert_non_null(core_ask(w, w->guests[i].is.name, &(struct core_request){.target = "h3"}));
     core_waits(w, "g2", PENDING_SLOT_SOURCE);
     core_waits(w, "g4", PENDING_SLOT_SOURCE);
-    assert_ptr_equal(core_job_of(w, "g4")->wait.in, &core_node(w, "h2")->blocked.out);
+    assert_ptr_equal(core_job_of(w, "g4")->queue.wait.in, &core_node(w, "h2")->blocked.out);
     uint64_t before = core_job_of(w, "g4")->version;
     core_fails(w, "g1");
     core_phase(w, "g2", PHASE_TARGET_READY);
     core_phase(w, "g4", PHASE_PENDING);
-    assert_ptr_equal(core_job_of(w, "g4")->wait.in, &core_node(w, "h2")->blocked.out);
+    assert_ptr_equal(core_job_of(w, "g4")->queue.wait.in, &core_node(w, "h2")->blocked.out);
     assert_int_equal(core_job_of(w, "g4")->version, before);
     core_free(w);
 }
@@ -191,7 +190,7 @@ static void a_node_that_has_room_wakes_those_it_has_room_for(void **state)
     core_put(w, OBJECT_NODE, "h2", "{}");
     core_phase(w, "g1", PHASE_TARGET_READY);
     core_phase(w, "middle", PHASE_FAILED); /* now it is clear that none is ever big enough */
-    assert_non_null(strstr(core_job_of(w, "middle")->failure_reason, "memory-ever"));
+    assert_non_null(strstr(core_job_of(w, "middle")->result.failure_reason, "memory-ever"));
     core_free(w);
 }
 
@@ -204,7 +203,7 @@ static void memory_that_is_given_back_wakes_who_needs_it(void **state)
     assert_non_null(core_ask(w, "g1", NULL));
     assert_non_null(core_ask(w, "big", NULL));
     core_waits(w, "big", PENDING_UNSCHEDULABLE);
-    assert_non_null(strstr(core_job_of(w, "big")->pending_reason, "1 memory"));
+    assert_non_null(strstr(core_job_of(w, "big")->wait.reason, "1 memory"));
     core_fails(w, "g1");
     core_phase(w, "big", PHASE_TARGET_READY);
     core_ledger(w);
@@ -261,7 +260,8 @@ static void the_call_is_limited_to_what_was_promised(void **state)
             core_ask(w, "g1", &(struct core_request){.bandwidth_mibs = promises[i].asked}));
         core_phase(w, "g1", PHASE_TARGET_READY);
         assert_int_equal(w->last.bandwidth_mibs, promises[i].limited);
-        assert_int_equal(core_job_of(w, "g1")->reserved_bandwidth, promises[i].limited * MIB);
+        assert_int_equal(core_job_of(w, "g1")->placement.reserved_bandwidth,
+                         promises[i].limited * MIB);
         core_free(w);
     }
 }

@@ -295,11 +295,11 @@ static void each_ending_is_counted_once(void **state)
     (void)state;
     for (size_t i = 0; i < COUNT(endings); i++) {
         OWNED(metrics_counters) counters = new_counters();
-        struct snapshot_job job = {.outcome = endings[i].outcome,
-                                   .abort_status = endings[i].abort,
-                                   .created_ms = 500,
-                                   .started_ms = endings[i].started,
-                                   .ended_ms = endings[i].ended};
+        struct snapshot_job job = {.result.outcome = endings[i].outcome,
+                                   .abort.status = endings[i].abort,
+                                   .times.created_ms = 500,
+                                   .times.started_ms = endings[i].started,
+                                   .times.ended_ms = endings[i].ended};
         metrics_count_finished(counters, &job);
         OWNED_TEXT out = counters_page(counters);
         for (size_t l = 0; l < COUNT(endings[i].lines); l++)

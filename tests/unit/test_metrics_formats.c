@@ -121,7 +121,7 @@ static void an_exemplar_names_the_migration(void **state)
                                  "namespace=\"default\",migration=\"done\"} 1 1763269630.5\n"));
     struct snapshot_job job = world->jobs[0];
     memset(job.name, 'n', 200); /* too long for an exemplar */
-    job.origin = ORIGIN_UPDATE;
+    job.request.origin = ORIGIN_UPDATE;
     metrics_count_finished(counters, &job);
     OWNED_TEXT again = page_in(PROMX_OPENMETRICS, &world->snapshot, counters);
     assert_non_null(strstr(again, "trigger=\"live-update\",policy=\"\"} 1 # "

@@ -24,7 +24,8 @@ static void each_end_of_a_broken_post_copy_is_counted(void **state)
     };
     for (size_t i = 0; i < COUNT(rows); i++) {
         OWNED(metrics_counters) counters = new_counters();
-        const struct snapshot_job job = {.outcome = rows[i].outcome, .recovery = rows[i].recovery};
+        const struct snapshot_job job = {.result.outcome = rows[i].outcome,
+                                         .recovery.state = rows[i].recovery};
         metrics_count_finished(counters, &job);
         OWNED_TEXT page = counters_page(counters);
         char line[128];
@@ -67,9 +68,9 @@ static void what_ferry_gave_up_is_not_what_somebody_stopped(void **state)
     static const char *const words[] = {"succeeded", "failed", "aborted", "gave-up"};
     for (size_t i = 0; i < COUNT(rows); i++) {
         OWNED(metrics_counters) counters = new_counters();
-        const struct snapshot_job job = {.outcome = rows[i].outcome,
-                                         .abort_cause = rows[i].cause,
-                                         .abort_status = ABORT_SUCCEEDED,
+        const struct snapshot_job job = {.result.outcome = rows[i].outcome,
+                                         .abort.cause = rows[i].cause,
+                                         .abort.status = ABORT_SUCCEEDED,
                                          .source = "a",
                                          .target = "b",
                                          .epoch = 1};
@@ -105,15 +106,15 @@ static void the_error_of_forecasts_is_counted(void **state)
     };
     for (size_t i = 0; i < COUNT(rows); i++) {
         OWNED(metrics_counters) counters = new_counters();
-        const struct snapshot_job job = {.outcome = rows[i].outcome,
+        const struct snapshot_job job = {.result.outcome = rows[i].outcome,
                                          .epoch = 1,
                                          .mode = MODE_POSTCOPY,
-                                         .final_known = true,
-                                         .final_total_ms = 5000,
-                                         .final_downtime_ms = 100,
-                                         .forecast_made = rows[i].made,
-                                         .forecast_total_ms = rows[i].total_ms,
-                                         .forecast_downtime_ms = rows[i].downtime_ms};
+                                         .final.known = true,
+                                         .final.total_ms = 5000,
+                                         .final.downtime_ms = 100,
+                                         .forecast.made = rows[i].made,
+                                         .forecast.total_ms = rows[i].total_ms,
+                                         .forecast.downtime_ms = rows[i].downtime_ms};
         metrics_count_finished(counters, &job);
         OWNED_TEXT page = counters_page(counters);
         char lines[4][96];
@@ -161,19 +162,19 @@ static void changes_of_mode_are_counted_by_their_cause(void **state)
     };
     char line[256];
     OWNED(metrics_counters) counters = new_counters();
-    const struct snapshot_job twice = {.outcome = OUTCOME_SUCCEEDED,
-                                       .modes = {{MODE_PRECOPY, 1, "started"},
-                                                 {MODE_PAUSED, 2, "late-pause"},
-                                                 {MODE_POSTCOPY, 3, "post-copy began"}},
-                                       .n_modes = 3};
-    struct snapshot_job once = {.outcome = OUTCOME_FAILED,
-                                .modes = {{MODE_PRECOPY, 1, "started"},
-                                          {MODE_POSTCOPY, 2, "stalled-post-copy"}},
-                                .n_modes = 2};
+    const struct snapshot_job twice = {.result.outcome = OUTCOME_SUCCEEDED,
+                                       .history.modes = {{MODE_PRECOPY, 1, "started"},
+                                                         {MODE_PAUSED, 2, "late-pause"},
+                                                         {MODE_POSTCOPY, 3, "post-copy began"}},
+                                       .history.n_modes = 3};
+    struct snapshot_job once = {.result.outcome = OUTCOME_FAILED,
+                                .history.modes = {{MODE_PRECOPY, 1, "started"},
+                                                  {MODE_POSTCOPY, 2, "stalled-post-copy"}},
+                                .history.n_modes = 2};
     OWNED_TEXT before = counters_page(counters);
     metrics_count_finished(counters, &twice);
     metrics_count_finished(counters, &once);
-    TEXT_SET(once.modes[1].cause, "\"} 1\n");
+    TEXT_SET(once.history.modes[1].cause, "\"} 1\n");
     metrics_count_finished(counters, &once);
     OWNED_TEXT page = counters_page(counters);
     for (size_t i = 0; i < COUNT(rows); i++) {
@@ -191,8 +192,8 @@ static void a_recovery_under_way_is_on_the_page(void **state)
     (void)state;
     struct world *world = world_new(1);
     struct promx_page made;
-    world->jobs[1].recovery = RECOVERY_EXHAUSTED;
-    world->jobs[1].recovery_tries = 12;
+    world->jobs[1].recovery.state = RECOVERY_EXHAUSTED;
+    world->jobs[1].recovery.tries = 12;
     promx_page_init(&made, PROMX_TEXT, 1 << 20);
     metrics_render_migrations(&world->snapshot, &made);
     OWNED_TEXT page = buf_take(&made.out);
@@ -211,9 +212,9 @@ static void a_run_shows_its_own_decision(void **state)
     static const char family[] = "\nferry_migration_decision_timestamp_seconds{";
     struct world *world = world_new(1);
     struct promx_page made;
-    world->jobs[0].decision = world->jobs[1].decision = "downtime-more";
-    world->jobs[0].decision_ms = 1000; /* is over */
-    world->jobs[1].decision_ms = 1763270000500;
+    world->jobs[0].monitor.decision = world->jobs[1].monitor.decision = "downtime-more";
+    world->jobs[0].monitor.decision_ms = 1000; /* is over */
+    world->jobs[1].monitor.decision_ms = 1763270000500;
     promx_page_init(&made, PROMX_TEXT, 1 << 20);
     metrics_render_migrations(&world->snapshot, &made);
     OWNED_TEXT page = buf_take(&made.out);

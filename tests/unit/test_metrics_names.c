@@ -45,7 +45,7 @@ static void a_preparation_that_fails_at_once_is_an_increase(void **state)
     (void)state;
     struct world *world = world_new(1);
     OWNED(metrics_counters) counters = new_counters();
-    struct snapshot_job job = {.outcome = OUTCOME_FAILED, .source = "a", .target = "b"};
+    struct snapshot_job job = {.result.outcome = OUTCOME_FAILED, .source = "a", .target = "b"};
     OWNED_TEXT before = page_of(&world->snapshot, counters);
     assert_line(before, "\nferry_target_preparations_total{node=\"b\",result=\"failed\"} 0\n");
     metrics_count_step(counters, &job, PHASE_SCHEDULED, PHASE_PREPARING_TARGET, 1);
@@ -91,7 +91,7 @@ static void policies_ahead_are_bounded(void **state)
     OWNED_TEXT page = page_of(&snapshot, counters);
     assert_line(page, "trigger=\"user\",policy=\"p31\"} 0\n");
     assert_null(strstr(page, "policy=\"p32\""));
-    struct snapshot_job job = {.outcome = OUTCOME_FAILED, .policy = "p33"};
+    struct snapshot_job job = {.result.outcome = OUTCOME_FAILED, .request.policy = "p33"};
     metrics_count_finished(counters, &job);
     OWNED_TEXT after = page_of(&snapshot, counters);
     assert_line(after, "outcome=\"failed\",trigger=\"user\",policy=\"p33\"} 1\n");

@@ -88,9 +88,9 @@ static inline struct metrics_counters *busy_counters(const struct world *world)
     metrics_count_step(counters, &world->jobs[0], PHASE_RUNNING, PHASE_SUCCEEDED, 30000);
     metrics_count_finished(counters, &world->jobs[0]);
     struct snapshot_job job = world->jobs[2];
-    job.outcome = OUTCOME_ABORTED;
-    job.abort_status = ABORT_SUCCEEDED;
-    job.ended_ms = job.started_ms + 100;
+    job.result.outcome = OUTCOME_ABORTED;
+    job.abort.status = ABORT_SUCCEEDED;
+    job.times.ended_ms = job.times.started_ms + 100;
     metrics_count_finished(counters, &job);
     struct verdict_rows judged = world_bad;
     judged.verdict.outcome = "aborted";

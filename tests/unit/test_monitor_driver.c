@@ -75,7 +75,7 @@ static void dirty(struct core_world *w, int64_t *elapsed_ms, int64_t until_ms)
             answer(w, HV_CALL_SET_DOWNTIME, told, ERR_NONE);
         }
         if (orders.n[HV_CALL_START_POSTCOPY] + orders.n[HV_CALL_SUSPEND] > 0 ||
-            core_job(w)->abort_asked)
+            core_job(w)->abort.asked)
             return;
     }
 }
@@ -112,7 +112,7 @@ static void post_copy_is_not_ordered_while_the_targets_libvirtd_does_not_answer(
     assert_true(w->observations - observations <=
                 1 + 120000 / 30000); /* one at a time, not one per sample */
     assert_int_equal(core_said(w, "PostCopyRefused", "libvirtd on h2 has not answered"), 1);
-    assert_int_equal(core_job(w)->decision, DECISION_TARGET_SILENT);
+    assert_int_equal(core_job(w)->monitor.decision, DECISION_TARGET_SILENT);
     assert_int_equal(core_job(w)->mode, MODE_PRECOPY);
 
     w->loses.observations = false; /* it wakes up */
@@ -216,9 +216,9 @@ static void with_neither_it_is_given_up_with_the_numbers(void **state)
     int64_t elapsed_ms = 0;
     dirty(w, &elapsed_ms, 300000);
     const struct job *job = core_job(w);
-    assert_true(job->abort_asked);
-    assert_string_equal(job->abort_requester, "ferry");
-    assert_non_null(strstr(job->abort_why,
+    assert_true(job->abort.asked);
+    assert_string_equal(job->abort.requester, "ferry");
+    assert_non_null(strstr(job->abort.why,
                            "; remaining 48 MiB, bandwidth 40 MiB/s, dirty rate 44 MiB/s, "
                            "completion timeout 150 s"));
     core_advance(w, 200);
@@ -228,8 +228,8 @@ static void with_neither_it_is_given_up_with_the_numbers(void **state)
     core_returns(w, HV_CALL_MIGRATE, ERR_HYPERVISOR);
     core_advance(w, 3000);
     core_expect(w, PHASE_FAILED, OUTCOME_ABORTED, GUEST_AT_SOURCE);
-    assert_non_null(strstr(core_job(w)->failure_reason, "aborted by ferry"));
-    assert_null(strstr(core_job(w)->failure_reason, "operator"));
+    assert_non_null(strstr(core_job(w)->result.failure_reason, "aborted by ferry"));
+    assert_null(strstr(core_job(w)->result.failure_reason, "operator"));
     core_free(w);
 }
 
@@ -247,7 +247,7 @@ static void a_guest_that_we_stopped_runs_again_before_the_job_is_over(void **sta
     assert_int_equal(orders.n[HV_CALL_SUSPEND], 1);
     answer(w, HV_CALL_SUSPEND, orders.id[HV_CALL_SUSPEND], ERR_NONE);
     assert_int_equal(core_job(w)->mode, MODE_PAUSED);
-    assert_true(core_job(w)->stopped_by_us);
+    assert_true(core_job(w)->monitor.stopped_by_us);
 
     w->source = CORE_SUSPENDED;
     w->target = CORE_ABSENT;
@@ -289,7 +289,7 @@ static void a_shadow_only_talks(void **state)
     count(w, &orders);
     assert_true(orders.shadows > 1);
     assert_int_equal(orders.n[HV_CALL_SET_DOWNTIME], 0); /* the acting one has no ramp */
-    assert_false(core_job(w)->abort_asked);              /* and waits for its 150 s */
+    assert_false(core_job(w)->abort.asked);              /* and waits for its 150 s */
     core_free(w);
 }
 
@@ -299,7 +299,7 @@ static void copy_disks(struct core_world *w, uint64_t moved, uint64_t whole)
     struct input input = {.kind = INPUT_SAMPLE};
     struct sample *sample = &input.of.sample;
     TEXT_SET(sample->job_uid, w->job);
-    sample->seq = core_job(w)->next_sample_seq;
+    sample->seq = core_job(w)->monitor.next_sample_seq;
     sample->stats = (struct hv_job_stats){.type = HV_JOB_UNBOUNDED,
                                           .operation = HV_OPERATION_MIGRATION_OUT,
                                           .data_total = whole,
@@ -331,8 +331,8 @@ static void disks_that_move_along_have_time_of_their_own(void **state)
             core_advance(w, STEP_MS);
             copy_disks(w, (uint64_t)ms * 40 * MIB / 1000, whole);
             w->fx.n = w->played = 0; /* what was is told */
-            if (core_job(w)->abort_asked)
-                fail_msg("%s: %s", policies[i], core_job(w)->abort_why);
+            if (core_job(w)->abort.asked)
+                fail_msg("%s: %s", policies[i], core_job(w)->abort.why);
         }
         core_free(w);
     }
@@ -346,8 +346,8 @@ static const char *const monitors[] = {
 static void goes_on(struct core_world *w, const char *policy, const char *when)
 {
     const struct job *job = core_job(w);
-    if (job->abort_asked || core_orders(w, HV_CALL_SUSPEND) > 0 || job->mode != MODE_PRECOPY)
-        fail_msg("%s, %s: %s %s", policy, when, mode_name(job->mode), job->decision_text);
+    if (job->abort.asked || core_orders(w, HV_CALL_SUSPEND) > 0 || job->mode != MODE_PRECOPY)
+        fail_msg("%s, %s: %s %s", policy, when, mode_name(job->mode), job->monitor.decision_text);
 }
 
 /* Time servers set clocks. An hour more on the wall is no hour of migration. */

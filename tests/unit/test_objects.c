@@ -214,7 +214,7 @@ static void a_target_launcher_counts(void **state)
     assert_int_equal(namespace->used.launchers, 4);
     assert_non_null(core_ask(w, "g2", NULL));
     core_waits(w, "g2", PENDING_QUOTA);
-    assert_string_equal(core_job_of(w, "g2")->pending_reason,
+    assert_string_equal(core_job_of(w, "g2")->wait.reason,
                         "exceeded quota: q, requested: launchers=1, used: launchers=4, limited: "
                         "launchers=4");
     core_arrives(w, "g1"); /* its launchers are one again */
@@ -256,7 +256,7 @@ static void freed_quota_wakes_those_of_its_namespace_that_fit(void **state)
     core_phase(w, "small", PHASE_TARGET_READY);
     core_waits(w, "other", PENDING_QUOTA);
     assert_int_equal(core_job_of(w, "other")->version, version);
-    assert_ptr_equal(core_job_of(w, "other")->wait.in,
+    assert_ptr_equal(core_job_of(w, "other")->queue.wait.in,
                      &fleet_namespace(w->fleet, "elsewhere")->blocked);
     core_free(w);
 }
@@ -299,8 +299,8 @@ static void a_definition_that_needs_a_migration_gets_one_and_only_one(void **sta
         }
         core_advance(w, 400);
         const struct job *job = core_job_of(w, "g1");
-        assert_int_equal(job->origin, ORIGIN_UPDATE);
-        assert_int_equal(job->priority, PRIORITY_USER_TRIGGERED);
+        assert_int_equal(job->request.origin, ORIGIN_UPDATE);
+        assert_int_equal(job->request.priority, PRIORITY_USER_TRIGGERED);
         assert_int_equal(core_said(w, "SuccessfulCreate", "for automated workload update"), 1);
         core_fails(w, "g1");
         core_advance(w, 60000);

@@ -26,7 +26,7 @@ static struct core_world *stopped_by_us(void)
 {
     struct core_world *w = asked_to_stop();
     core_answers(w, HV_CALL_SUSPEND, ERR_NONE);
-    assert_true(core_job(w)->stopped_by_us);
+    assert_true(core_job(w)->monitor.stopped_by_us);
     return w;
 }
 
@@ -50,9 +50,9 @@ static void what_we_stopped_runs_again_only_when_the_target_is_proven_empty(void
         ends(w, CORE_SUSPENDED, *rows[i].target);
         core_advance(w, 30000);
         assert_int_equal(core_orders(w, HV_CALL_RESUME) > 0, rows[i].resumes);
-        core_expect(w, PHASE_RUNNING, OUTCOME_NONE, core_job(w)->guest_at);
+        core_expect(w, PHASE_RUNNING, OUTCOME_NONE, core_job(w)->resolution.guest_at);
         if (!rows[i].resumes)
-            assert_int_equal(core_job(w)->pending, PENDING_UNPROVEN);
+            assert_int_equal(core_job(w)->wait.pending, PENDING_UNPROVEN);
         w->target = CORE_ABSENT; /* it answers */
         core_advance(w, 3000);
         core_answers(w, HV_CALL_RESUME, ERR_NONE);
@@ -71,7 +71,7 @@ static void what_we_stopped_runs_again_by_an_operators_word(void **state)
     struct core_world *w = stopped_by_us();
     ends(w, CORE_SUSPENDED, CORE_BLIND);
     core_advance(w, 30000);
-    assert_non_null(strstr(core_job(w)->pending_reason, "Ferry paused the guest"));
+    assert_non_null(strstr(core_job(w)->wait.reason, "Ferry paused the guest"));
     assert_int_equal(core_orders(w, HV_CALL_RESUME), 0);
     assert_true(core_override(w, RESOLVE_ON_SOURCE));
     assert_int_equal(core_orders(w, HV_CALL_RESUME), 1);
@@ -92,12 +92,12 @@ static void a_refused_pause_is_not_taken_back_after_a_restart(void **state)
     for (size_t i = 0; i < COUNT(rows); i++) {
         struct core_world *w = asked_to_stop();
         core_answers(w, HV_CALL_SUSPEND, rows[i].answer);
-        assert_int_equal(core_job(w)->stopped_by_us, rows[i].ours);
+        assert_int_equal(core_job(w)->monitor.stopped_by_us, rows[i].ours);
         w->source = CORE_SUSPENDED;
         w->target = CORE_ABSENT;
         w->job_type = HV_JOB_NONE;
         core_restart(w, 5000);
-        assert_int_equal(core_job(w)->stopped_by_us, rows[i].ours);
+        assert_int_equal(core_job(w)->monitor.stopped_by_us, rows[i].ours);
         core_advance(w, 5000);
         assert_int_equal(core_orders(w, HV_CALL_RESUME) > 0, rows[i].ours);
         core_free(w);
@@ -211,9 +211,9 @@ static void a_source_that_runs_is_no_proof_once_the_switch_over_was_seen(void **
         if ((core_job(w)->phase == PHASE_RUNNING) != rows[i].open)
             fail_msg("row %zu: %s", i, phase_name(core_job(w)->phase));
         if (rows[i].open) {
-            assert_int_equal(core_job(w)->pending, PENDING_UNPROVEN);
+            assert_int_equal(core_job(w)->wait.pending, PENDING_UNPROVEN);
             assert_int_equal(core_said(w, "OutcomeUnknown", "h2"), 1);
-            assert_false(core_job(w)->holds_slot);
+            assert_false(core_job(w)->queue.holds_slot);
             w->target = i % 2 == 0 ? CORE_ABSENT : CORE_ARRIVED; /* it is seen again */
             core_advance(w, 5000);
         }
@@ -315,7 +315,7 @@ static void a_guest_left_standing_runs_again_when_the_target_never_had_it(void *
         rows[i].before(w);
         w->job_type = rows[i].job_type;
         w->target = CORE_ABSENT;
-        if (core_job(w)->call_out)
+        if (order_is_out(core_job(w), ORDER_MIGRATE))
             core_returns(w, HV_CALL_MIGRATE, ERR_HYPERVISOR);
         core_advance(w, 9000);
         assert_int_equal(core_orders(w, HV_CALL_RESUME), 0); /* it may still settle by itself */

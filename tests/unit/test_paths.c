@@ -11,10 +11,10 @@
 static void move(struct paths *paths, const char *source, const char *target, uint64_t mibs,
                  uint64_t limit_mibs)
 {
-    struct job job = {.outcome = OUTCOME_SUCCEEDED};
+    struct job job = {.result.outcome = OUTCOME_SUCCEEDED};
     TEXT_SET(job.source, source);
     TEXT_SET(job.target, target);
-    job.config.bandwidth = (int64_t)(limit_mibs * MIB);
+    job.call.config.bandwidth = (int64_t)(limit_mibs * MIB);
     job.final = (struct job_final){.known = true, .total_ms = 10700, .bytes = 10 * mibs * MIB};
     job.forecast =
         (struct job_forecast){.made = true, .total_ms = 12840, .low_ms = 9000, .high_ms = 20000};
@@ -68,15 +68,15 @@ static void what_tells_nothing_is_not_remembered(void **state)
 {
     (void)state;
     struct paths paths = {0};
-    struct job job = {.outcome = OUTCOME_SUCCEEDED, .source = "a", .target = "b"};
+    struct job job = {.result.outcome = OUTCOME_SUCCEEDED, .source = "a", .target = "b"};
     paths_learn(&paths, &job); /* no numbers */
     job.final = (struct job_final){.known = true, .total_ms = 5000, .bytes = MIB};
     paths_learn(&paths, &job); /* too little */
     job.final.bytes = 1000 * MIB;
-    job.outcome = OUTCOME_FAILED;
+    job.result.outcome = OUTCOME_FAILED;
     paths_learn(&paths, &job);
     assert_null(paths.list);
-    job.outcome = OUTCOME_SUCCEEDED;
+    job.result.outcome = OUTCOME_SUCCEEDED;
     paths_learn(&paths, &job);
     assert_non_null(paths_find(&paths, "a", "b"));
     paths_fini(&paths);

@@ -197,9 +197,9 @@ static void every_wait_says_since_when_and_until_when(void **state)
         core_phase(w, "g1", rows[i].phase);
         core_waits(w, "g1", rows[i].pending);
         const struct job *job = core_job_of(w, "g1");
-        if (job->waits_until_ms - job->waits_since_ms != rows[i].limit_s * 1000)
+        if (job->wait.until_ms - job->wait.since_ms != rows[i].limit_s * 1000)
             fail_msg("%s: %lld ms", pending_name(rows[i].pending),
-                     (long long)(job->waits_until_ms - job->waits_since_ms));
+                     (long long)(job->wait.until_ms - job->wait.since_ms));
         core_free(w);
     }
 }
@@ -211,17 +211,17 @@ static void every_wait_ends_the_job_at_its_deadline_and_not_before(void **state)
         struct core_world *w = core_new();
         rows[i].story(w);
         const struct job *job = core_job_of(w, "g1");
-        leap(w, job->waits_until_ms - w->now.wall_ms - 100);
+        leap(w, job->wait.until_ms - w->now.wall_ms - 100);
         core_phase(w, "g1", rows[i].phase);
         core_waits(w, "g1", rows[i].pending);
         leap(w, 200);
         core_phase(w, "g1", PHASE_FAILED);
-        assert_int_equal(job->outcome, OUTCOME_FAILED);
-        if (strstr(job->failure_reason, rows[i].gives_up) == NULL)
-            fail_msg("%s: '%s'", pending_name(rows[i].pending), job->failure_reason);
-        assert_true(core_said(w, "FailedMigration", job->failure_reason) == 1);
-        assert_false(job->reserved);
-        assert_int_equal(job->launcher,
+        assert_int_equal(job->result.outcome, OUTCOME_FAILED);
+        if (strstr(job->result.failure_reason, rows[i].gives_up) == NULL)
+            fail_msg("%s: '%s'", pending_name(rows[i].pending), job->result.failure_reason);
+        assert_true(core_said(w, "FailedMigration", job->result.failure_reason) == 1);
+        assert_false(job->placement.reserved);
+        assert_int_equal(job->placement.launcher,
                          rows[i].phase == PHASE_PENDING ? LAUNCHER_NONE : LAUNCHER_FAILED);
         core_ledger(w);
         core_free(w);
@@ -254,14 +254,14 @@ static void a_backoff_ends_by_itself_and_shows_when(void **state)
     const struct job *job = core_job_of(w, "g1");
     core_waits(w, "g1", PENDING_BACKOFF);
     assert_int_equal(core_said(w, "MigrationBackoff", "backoff migrating vmi default/g1"), 1);
-    assert_in_range(job->waits_until_ms - job->waits_since_ms, 19000, 20000);
-    leap(w, job->waits_until_ms - w->now.wall_ms - 100);
+    assert_in_range(job->wait.until_ms - job->wait.since_ms, 19000, 20000);
+    leap(w, job->wait.until_ms - w->now.wall_ms - 100);
     core_waits(w, "g1", PENDING_BACKOFF);
     leap(w, 200);
     core_phase(w, "g1", PHASE_TARGET_READY);
     core_fails(w, "g1");
     job = automatic(w);
-    assert_in_range(job->waits_until_ms - job->waits_since_ms, 39000, 40000); /* doubled */
+    assert_in_range(job->wait.until_ms - job->wait.since_ms, 39000, 40000); /* doubled */
     core_free(w);
 }
 
@@ -327,9 +327,9 @@ static void annotations_override_and_nonsense_is_passed_over(void **state)
         assert_non_null(
             core_ask(w, "g1", &(struct core_request){.metadata = overrides[i].metadata}));
         const struct job *job = core_job_of(w, "g1");
-        if (job->waits_until_ms - job->waits_since_ms != overrides[i].limit_s * 1000)
+        if (job->wait.until_ms - job->wait.since_ms != overrides[i].limit_s * 1000)
             fail_msg("%s: %lld ms", overrides[i].metadata,
-                     (long long)(job->waits_until_ms - job->waits_since_ms));
+                     (long long)(job->wait.until_ms - job->wait.since_ms));
         leap(w, overrides[i].limit_s * 1000 + 100);
         core_phase(w, "g1", PHASE_FAILED);
         core_free(w);
@@ -344,13 +344,13 @@ static void what_can_never_match_fails_at_once(void **state)
     struct core_world *w = core_new();
     assert_non_null(core_ask(w, "g1", &(struct core_request){.selector = "{\"zone\":\"mars\"}"}));
     core_phase(w, "g1", PHASE_FAILED);
-    assert_non_null(strstr(core_job_of(w, "g1")->failure_reason,
+    assert_non_null(strstr(core_job_of(w, "g1")->result.failure_reason,
                            "no node can ever take the guest: 0/2 nodes are available: "
                            "1 selector, 1 source-node."));
     core_size(w, "h2", 32, 8);
     assert_non_null(core_ask(w, "g1", NULL)); /* 64 MiB */
     core_phase(w, "g1", PHASE_FAILED);
-    assert_non_null(strstr(core_job_of(w, "g1")->failure_reason, "1 memory-ever"));
+    assert_non_null(strstr(core_job_of(w, "g1")->result.failure_reason, "1 memory-ever"));
     assert_int_equal(w->migrates, 0);
     core_clean(w);
     core_free(w);
@@ -392,7 +392,7 @@ static void each_wait_has_its_own_clock_and_it_goes_on(void **state)
     core_settle(w);
     core_waits(w, "g1", PENDING_UNSCHEDULABLE); /* 200 s are used up already */
     const struct job *job = core_job_of(w, "g1");
-    assert_in_range(job->waits_until_ms - w->now.wall_ms, 90000, 100100);
+    assert_in_range(job->wait.until_ms - w->now.wall_ms, 90000, 100100);
     leap(w, 100200);
     core_phase(w, "g1", PHASE_FAILED);
     core_free(w);
@@ -489,7 +489,7 @@ static void the_record_of_a_stopped_backup_is_closed_by_its_answer(void **state)
         w->loses.stops = false;
         core_advance(w, 5000);
         assert_int_equal(w->backup_stops, answers[i].stops);
-        assert_string_equal(job->pending_reason, answers[i].waits);
+        assert_string_equal(job->wait.reason, answers[i].waits);
         assert_int_equal(core_open_intents(w), 0);
         core_free(w);
     }
@@ -507,7 +507,7 @@ static void a_job_that_ends_first_still_closes_the_record(void **state)
         core_ask(w, "g1", &(struct core_request){.priority = "system-critical"});
     TEXT_SET(w->job, job->uid);
     core_cancel(w);
-    assert_int_equal(job->outcome, OUTCOME_ABORTED);
+    assert_int_equal(job->result.outcome, OUTCOME_ABORTED);
     assert_int_equal(core_open_intents(w), 1);
     core_stop_answered(w, ERR_NONE);
     assert_int_equal(core_open_intents(w), 0);

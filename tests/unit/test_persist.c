@@ -40,22 +40,24 @@ static void expect_same_view(struct core_world *w, const struct fleet *loaded)
     assert_non_null(job);
     publish_job(w->fleet, core_job(w), &before);
     publish_job(loaded, job, &after);
-    before.resource_version = after.resource_version = 0;
-    before.pending_reason[0] = '\0';                       /* why it waits is found out anew */
-    TEXT_SET(after.source_address, before.source_address); /* as configured: no node is loaded */
-    TEXT_SET(after.target_address, before.target_address);
-    after.port_min = before.port_min;
-    after.port_max = before.port_max;
+    before.version = after.version = 0;
+    before.wait.reason[0] = '\0'; /* why it waits is found out anew */
+    TEXT_SET(after.stream.source_address,
+             before.stream.source_address); /* as configured: no node is loaded */
+    TEXT_SET(after.stream.target_address, before.stream.target_address);
+    after.stream.port_min = before.stream.port_min;
+    after.stream.port_max = before.stream.port_max;
     if (!phase_is_final(before.phase)) /* an adopting process looks for itself */
-        before.source_observation = before.target_observation = (struct snapshot_observation){0};
-    before.source_observation.at_ms = after.source_observation.at_ms;
-    before.target_observation.at_ms = after.target_observation.at_ms;
-    before.has_sample = false; /* the trace is in the store, the newest sample is not reloaded */
-    memset(&before.sample, 0, sizeof before.sample);
-    before.eta_ms = after.eta_ms;
-    before.eta_low_ms = after.eta_low_ms;
-    before.eta_high_ms = after.eta_high_ms;
-    memset(before.eta_note, 0, sizeof before.eta_note);
+        before.resolution.source = before.resolution.target = (struct snapshot_observation){0};
+    before.resolution.source.at_ms = after.resolution.source.at_ms;
+    before.resolution.target.at_ms = after.resolution.target.at_ms;
+    before.progress.has_sample =
+        false; /* the trace is in the store, the newest sample is not reloaded */
+    memset(&before.progress.sample, 0, sizeof before.progress.sample);
+    before.progress.eta_ms = after.progress.eta_ms;
+    before.progress.eta_low_ms = after.progress.eta_low_ms;
+    before.progress.eta_high_ms = after.progress.eta_high_ms;
+    memset(before.progress.eta_note, 0, sizeof before.progress.eta_note);
     assert_memory_equal(&before, &after, sizeof before);
 }
 
@@ -124,9 +126,10 @@ static void an_open_call_and_an_accepted_abort_are_remembered(void **state)
     assert_non_null(store);
     store_world(w, store);
     struct fleet *loaded = load(store);
-    assert_true(loaded->jobs->abort_accepted);
-    assert_true(loaded->jobs->moved);
-    assert_int_equal(loaded->jobs->call_seq, core_job(w)->call_seq);
+    assert_true(loaded->jobs->abort.accepted);
+    assert_true(loaded->jobs->call.moved);
+    assert_int_equal(loaded->jobs->orders[ORDER_MIGRATE].seq,
+                     core_job(w)->orders[ORDER_MIGRATE].seq);
     assert_int_equal(loaded->jobs->intent_seq, core_job(w)->intent_seq);
     fleet_free(loaded);
     store_free(store);

@@ -114,7 +114,7 @@ static void volume_size(struct stage *s)
     static struct volumes_report report = {.n_small = 1,
                                            .small = {{.node = "b", .detail = "vda is too big"}}};
     static struct job job;
-    job.volumes = &report;
+    job.request.volumes = &report;
     s->p.job = &job;
 }
 static void preparation(struct stage *s)

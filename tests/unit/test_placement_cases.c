@@ -405,13 +405,13 @@ static void a_placement_comes_from_the_job_where_there_is_one(void **state)
     assert_string_equal(p.wanted, "");
     assert_int_equal(p.bandwidth, 5);
     struct job *job = world_job(s.f, s.guest, NULL);
-    TEXT_SET(job->wanted, "c");
+    TEXT_SET(job->request.wanted, "c");
     TEXT_SET(job->source, "b");
-    job->config.bandwidth = 7;
+    job->call.config.bandwidth = 7;
     placement_of(s.f, s.guest, job, &p);
     assert_ptr_equal(p.source, s.b);
     assert_ptr_equal(p.job, job);
-    assert_ptr_equal(p.added, &job->added_selector);
+    assert_ptr_equal(p.added, &job->request.added_selector);
     assert_string_equal(p.wanted, "c");
     assert_int_equal(p.bandwidth, 7);
     end(&s);

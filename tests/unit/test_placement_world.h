@@ -171,7 +171,7 @@ static inline void world_reserve(struct fleet *f, struct job *job, const struct 
 {
     struct resources resources = ledger_resources(guest);
     ledger_reserve(f, job, &resources);
-    assert_true(job->reserved);
+    assert_true(job->placement.reserved);
 }
 
 static inline void world_balanced(const struct fleet *f)

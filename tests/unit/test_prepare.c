@@ -77,13 +77,15 @@ static void the_launcher_is_as_far_as_its_job(void **state)
         places[i].to(w);
         core_phase(w, "g1", places[i].phase);
         const struct job *job = core_job_of(w, "g1");
-        assert_string_equal(launcher_name(job->launcher), launcher_name(places[i].launcher));
+        assert_string_equal(launcher_name(job->placement.launcher),
+                            launcher_name(places[i].launcher));
         assert_string_equal(job->target, places[i].target);
         bool promised = places[i].target[0] != '\0';
-        assert_int_equal(job->reserved, promised);
+        assert_int_equal(job->placement.reserved, promised);
         assert_int_equal(core_node(w, "h2")->reserved.memory_kib, promised ? 64 * 1024 : 0);
         assert_int_equal(core_node(w, "h2")->inbound, promised);
-        assert_int_equal(job->launcher == LAUNCHER_NONE, job->launcher_since_ms == 0);
+        assert_int_equal(job->placement.launcher == LAUNCHER_NONE,
+                         job->placement.launcher_since_ms == 0);
         core_ledger(w);
         core_free(w);
     }
@@ -156,10 +158,10 @@ static void whatever_the_way_out_nothing_stays_promised(void **state)
             if (!phase_is_final(job->phase))
                 fail_msg("from %s by way %zu: %s", phase_name(places[from].phase), out,
                          phase_name(job->phase));
-            bool moved = job->outcome == OUTCOME_SUCCEEDED;
+            bool moved = job->result.outcome == OUTCOME_SUCCEEDED;
             assert_int_equal(moved, ways_out[out] == arrives);
             assert_true(
-                job->launcher ==
+                job->placement.launcher ==
                 (moved ? LAUNCHER_GONE
                        : (places[from].phase == PHASE_PENDING ? LAUNCHER_NONE : LAUNCHER_FAILED)));
             core_clean(w);
@@ -248,7 +250,7 @@ static void no_node_with_the_cpu_is_the_end(void **state)
     see_cpu(w, "g1", 7);
     assert_non_null(core_ask(w, "g1", NULL));
     core_phase(w, "g1", PHASE_FAILED);
-    assert_non_null(strstr(core_job_of(w, "g1")->failure_reason,
+    assert_non_null(strstr(core_job_of(w, "g1")->result.failure_reason,
                            "no node can ever take the guest: 0/2 nodes are available: 1 cpu"));
     assert_int_equal(w->migrates, 0);
     core_clean(w);
@@ -369,7 +371,7 @@ static void the_last_look_has_the_last_word(void **state)
         w->job_type = HV_JOB_NONE;
         assert_non_null(core_ask(w, "g1", NULL));
         core_phase(w, "g1", PHASE_FAILED);
-        assert_non_null(strstr(core_job_of(w, "g1")->failure_reason, rows[i].says));
+        assert_non_null(strstr(core_job_of(w, "g1")->result.failure_reason, rows[i].says));
         assert_int_equal(w->migrates, 0);
         core_clean(w);
         core_free(w);
@@ -386,7 +388,7 @@ static void a_namesake_keeps_it_away_and_is_waited_for(void **state)
     core_list(w, "h2");
     assert_non_null(core_ask(w, "g1", NULL));
     core_waits(w, "g1", PENDING_UNSCHEDULABLE);
-    assert_non_null(strstr(core_job_of(w, "g1")->pending_reason, "name-taken"));
+    assert_non_null(strstr(core_job_of(w, "g1")->wait.reason, "name-taken"));
     assert_int_equal(w->migrates, 0);
     core_free(w);
 }
@@ -431,9 +433,9 @@ static void a_guest_that_turns_out_immovable_fails_before_any_call(void **state)
         core_advance(w, 2000);
         core_phase(w, "g1", PHASE_FAILED);
         const struct job *job = core_job_of(w, "g1");
-        assert_non_null(strstr(job->failure_reason, "Reason: DisksNotLiveMigratable"));
+        assert_non_null(strstr(job->result.failure_reason, "Reason: DisksNotLiveMigratable"));
         assert_int_equal(core_guest(w, "g1")->migrate_id, 0);
-        assert_int_equal(job->handed_off_ms, 0);
+        assert_int_equal(job->times.handed_off_ms, 0);
         assert_int_equal(core_node(w, "h2")->inbound, 0);
         core_ledger(w);
         core_free(w);
@@ -461,8 +463,8 @@ static void a_policy_is_frozen_at_hand_off_and_not_before(void **state)
         core_phase(w, "g1", PHASE_TARGET_READY);
         assert_int_equal(w->last.bandwidth_mibs, handed_off != 0 ? 64 : 16);
         const struct job *job = core_job_of(w, "g1");
-        assert_string_equal(job->policy, handed_off != 0 ? "p" : "a");
-        assert_int_equal(job->config.bandwidth, handed_off != 0 ? 64 * MIB : 16 * MIB);
+        assert_string_equal(job->request.policy, handed_off != 0 ? "p" : "a");
+        assert_int_equal(job->call.config.bandwidth, handed_off != 0 ? 64 * MIB : 16 * MIB);
         core_free(w);
     }
 }
@@ -522,10 +524,10 @@ static void encryption_that_is_required_and_missing_fails_at_once(void **state)
         assert_non_null(job);
         assert_int_equal(job->phase, PHASE_FAILED);
         assert_int_equal(w->migrates, 0);
-        assert_int_equal(job->rejections->counts[REJECT_TLS], 1);
-        for (size_t n = 0; n < job->rejections->n; n++)
-            if (job->rejections->list[n].why == REJECT_TLS)
-                assert_string_equal(job->rejections->list[n].detail, rows[i].detail);
+        assert_int_equal(job->placement.rejections->counts[REJECT_TLS], 1);
+        for (size_t n = 0; n < job->placement.rejections->n; n++)
+            if (job->placement.rejections->list[n].why == REJECT_TLS)
+                assert_string_equal(job->placement.rejections->list[n].detail, rows[i].detail);
         core_free(w);
     }
 }
@@ -541,7 +543,7 @@ static void encryption_required_after_the_target_was_chosen_is_not_forgotten(voi
     const struct job *job = core_job_of(w, "g1");
     assert_int_equal(job->phase, PHASE_FAILED);
     assert_int_equal(w->migrates, 0);
-    assert_non_null(strstr(job->failure_reason, "requireTLS"));
+    assert_non_null(strstr(job->result.failure_reason, "requireTLS"));
     core_free(w);
 }
 
@@ -553,7 +555,7 @@ static void hand_off_counts_an_epoch_and_says_so(void **state)
     is_preparing(w);
     const struct job *job = core_job_of(w, "g1");
     assert_int_equal(job->epoch, 1);
-    assert_true(job->handed_off_ms > 0);
+    assert_true(job->times.handed_off_ms > 0);
     assert_int_equal(core_said(w, "SuccessfulHandOver",
                                "Migration target pod is ready for preparation: h1 to h2, epoch 1, "
                                "policy p."),

@@ -80,7 +80,7 @@ static void the_answer_of_a_stopped_backup_is_not_an_abort_of_the_migration(void
     assert_non_null(job);
     assert_int_equal(w->backup_stops, 1); /* and answered */
     assert_false(job->resolving);
-    assert_false(job->abort_accepted);
+    assert_false(job->abort.accepted);
     core_waits(w, "g1", PENDING_BACKUP); /* it is being ended, not gone */
     for (size_t i = 0; i < w->fx.n; i++)
         assert_false(w->fx.list[i].kind == EFFECT_INTENT &&

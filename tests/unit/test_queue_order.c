@@ -197,7 +197,7 @@ static void a_running_job_goes_on_however_many_better_ones_wait(void **state)
         assert_non_null(core_ask(w, w->guests[i].is.name,
                                  &(struct core_request){.priority = "system-critical"}));
     core_phase(w, "g1", PHASE_SCHEDULING);
-    struct input answer = {.kind = INPUT_CPU, .id = job->probe_id, .of.comparison = 1};
+    struct input answer = {.kind = INPUT_CPU, .id = job->placement.probe_id, .of.comparison = 1};
     TEXT_SET(answer.host, "h2");
     TEXT_SET(answer.guest, CORE_GUEST);
     core_feed(w, &answer); /* one turn: through Scheduled to the looks */

@@ -49,7 +49,7 @@ static void a_failed_call_leaves_the_guest_on_the_source(void **state)
     w->target = CORE_ABSENT;
     core_returns(w, HV_CALL_MIGRATE, ERR_HYPERVISOR);
     core_expect(w, PHASE_FAILED, OUTCOME_FAILED, GUEST_AT_SOURCE);
-    assert_non_null(strstr(core_job(w)->failure_reason, "Code=9, Domain=10"));
+    assert_non_null(strstr(core_job(w)->result.failure_reason, "Code=9, Domain=10"));
     core_free(w);
 }
 
@@ -142,7 +142,7 @@ static void a_dead_target_libvirtd_is_unreachable_not_absent(void **state)
     w->target = CORE_BLIND;
     core_returns(w, HV_CALL_MIGRATE, ERR_HYPERVISOR);
     core_expect(w, PHASE_FAILED, OUTCOME_FAILED, GUEST_AT_SOURCE);
-    assert_int_equal(core_job(w)->target_side.observation.presence, HV_UNREACHABLE);
+    assert_int_equal(core_job(w)->resolution.target_side.observation.presence, HV_UNREACHABLE);
     core_free(w);
 }
 
@@ -213,7 +213,7 @@ static void a_split_guest_is_never_final(void **state)
     core_returns(w, HV_CALL_MIGRATE, ERR_HYPERVISOR);
     core_advance(w, 60000);
     core_expect(w, PHASE_RUNNING, OUTCOME_NONE, GUEST_AT_UNKNOWN);
-    assert_int_equal(core_job(w)->guest_at, GUEST_AT_SPLIT);
+    assert_int_equal(core_job(w)->resolution.guest_at, GUEST_AT_SPLIT);
     assert_string_equal(w->event, "Split");
     core_free(w);
 }
@@ -240,14 +240,14 @@ static void an_abort_succeeds_only_when_the_source_is_proven(void **state)
     struct core_world *w = core_moving();
     core_cancel(w);
     assert_int_equal(w->aborts, 1);
-    assert_int_equal(core_job(w)->abort_status, ABORT_ABORTING);
+    assert_int_equal(core_job(w)->abort.status, ABORT_ABORTING);
     core_returns(w, HV_CALL_ABORT, ERR_NONE);
-    assert_int_equal(core_job(w)->abort_status, ABORT_ABORTING); /* accepted is not done */
+    assert_int_equal(core_job(w)->abort.status, ABORT_ABORTING); /* accepted is not done */
     w->target = CORE_ABSENT;
     core_returns(w, HV_CALL_MIGRATE, ERR_HYPERVISOR);
     core_expect(w, PHASE_FAILED, OUTCOME_ABORTED, GUEST_AT_SOURCE);
-    assert_int_equal(core_job(w)->abort_status, ABORT_SUCCEEDED);
-    assert_non_null(strstr(core_job(w)->failure_reason, "tester"));
+    assert_int_equal(core_job(w)->abort.status, ABORT_SUCCEEDED);
+    assert_non_null(strstr(core_job(w)->result.failure_reason, "tester"));
     core_free(w);
 }
 
@@ -260,7 +260,7 @@ static void an_abort_can_lose_the_race(void **state)
     w->target = CORE_ARRIVED;
     core_returns(w, HV_CALL_MIGRATE, ERR_NONE);
     core_expect(w, PHASE_SUCCEEDED, OUTCOME_SUCCEEDED, GUEST_AT_TARGET);
-    assert_int_equal(core_job(w)->abort_status, ABORT_FAILED);
+    assert_int_equal(core_job(w)->abort.status, ABORT_FAILED);
     core_free(w);
 }
 
@@ -284,10 +284,10 @@ static void an_abort_without_result_fails_after_the_guard_but_counts_late(void *
     core_cancel(w);
     core_returns(w, HV_CALL_ABORT, ERR_NONE);
     core_advance(w, 31000);
-    assert_int_equal(core_job(w)->abort_status, ABORT_FAILED);
+    assert_int_equal(core_job(w)->abort.status, ABORT_FAILED);
     w->target = CORE_ABSENT;
     core_returns(w, HV_CALL_MIGRATE, ERR_HYPERVISOR);
-    assert_int_equal(core_job(w)->abort_status, ABORT_SUCCEEDED);
+    assert_int_equal(core_job(w)->abort.status, ABORT_SUCCEEDED);
     core_expect(w, PHASE_FAILED, OUTCOME_ABORTED, GUEST_AT_SOURCE);
     core_free(w);
 }
@@ -299,7 +299,7 @@ static void a_paused_guest_is_asked_to_arrive_paused(void **state)
     w->source = CORE_SUSPENDED;
     core_create(w);
     assert_int_equal(w->migrates, 1);
-    assert_true(core_job(w)->flags & HV_MIGRATE_PAUSED);
+    assert_true(core_job(w)->call.flags & HV_MIGRATE_PAUSED);
     w->source = CORE_ABSENT;
     w->target = CORE_SUSPENDED;
     core_returns(w, HV_CALL_MIGRATE, ERR_NONE);
@@ -314,10 +314,10 @@ static void a_second_request_to_stop_is_tried_again(void **state)
     core_cancel(w);
     core_returns(w, HV_CALL_ABORT, ERR_NONE);
     core_advance(w, 31000);
-    assert_int_equal(core_job(w)->abort_status, ABORT_FAILED);
+    assert_int_equal(core_job(w)->abort.status, ABORT_FAILED);
     unsigned before = w->aborts;
     core_cancel(w);
-    assert_int_equal(core_job(w)->abort_status, ABORT_ABORTING);
+    assert_int_equal(core_job(w)->abort.status, ABORT_ABORTING);
     assert_true(w->aborts > before);
     core_free(w);
 }
@@ -333,7 +333,7 @@ static void a_source_left_paused_beside_a_running_target_is_told(void **state)
     assert_int_equal(w->warnings, 1); /* the lost connection, nothing yet of the guest */
     core_advance(w, 20000);
     assert_string_equal(w->event, "Unfinished");
-    assert_non_null(strstr(core_job(w)->pending_reason, "moving on h1, owns on h2"));
+    assert_non_null(strstr(core_job(w)->wait.reason, "moving on h1, owns on h2"));
     core_expect(w, PHASE_RUNNING, OUTCOME_NONE, GUEST_AT_UNKNOWN);
     core_free(w);
 }

@@ -23,9 +23,9 @@ static void shows(struct core_world *w, enum recovery state, const char *text)
 {
     const struct job *job = core_job(w);
     assert_string_equal(recovery_name(job->recovery.state), recovery_name(state));
-    if (strstr(job->pending_reason, text) == NULL)
-        fail_msg("'%s' does not say '%s'", job->pending_reason, text);
-    assert_int_equal(job->pending, PENDING_RECOVERY);
+    if (strstr(job->wait.reason, text) == NULL)
+        fail_msg("'%s' does not say '%s'", job->wait.reason, text);
+    assert_int_equal(job->wait.pending, PENDING_RECOVERY);
 }
 
 static void arrives(struct core_world *w)
@@ -108,7 +108,7 @@ static void a_window_that_ends_on_a_dead_path_says_so_and_stays_ended(void **sta
     (void)state;
     struct core_world *w = broken(HV_PATH_DEAD);
     for (int i = 0; i < RECOVERY_WINDOW_MS + 10000; i += 1000) {
-        if (core_job(w)->recovery.order.id != 0)
+        if (core_job(w)->orders[ORDER_RECOVERY].id != 0)
             core_returns(w, HV_CALL_MIGRATE, ERR_HYPERVISOR);
         core_advance(w, 1000);
     }

@@ -13,11 +13,11 @@ static void shows(struct core_world *w, enum recovery state)
     const struct job *job = core_job(w);
     if (job->recovery.state != state)
         fail_msg("'%s', not '%s': %s", recovery_name(job->recovery.state), recovery_name(state),
-                 job->pending_reason);
+                 job->wait.reason);
     assert_int_equal(job->phase, PHASE_RUNNING);
     assert_true(job->recovering && job->resolving);
-    assert_int_equal(job->pending, PENDING_RECOVERY);
-    assert_true(job->pending_reason[0] != '\0');
+    assert_int_equal(job->wait.pending, PENDING_RECOVERY);
+    assert_true(job->wait.reason[0] != '\0');
 }
 
 static void arrives(struct core_world *w)
@@ -199,7 +199,7 @@ static void a_half_that_is_gone_is_flagged_within_five_seconds(void **state)
         core_expect(w, PHASE_RUNNING, OUTCOME_NONE, GUEST_AT_UNKNOWN); /* one look proves nothing */
         core_advance(w, 4000);
         core_expect(w, PHASE_FAILED, OUTCOME_IRRECOVERABLE, GUEST_AT_BROKEN);
-        assert_non_null(strstr(core_job(w)->failure_reason, stories[i].says));
+        assert_non_null(strstr(core_job(w)->result.failure_reason, stories[i].says));
         assert_int_equal(core_said(w, "Irrecoverable", NULL), 1);
         assert_int_equal(core_orders(w, HV_CALL_MIGRATE) + core_remedies(w), 0);
         assert_false(core_job(w)->recovering);
@@ -251,7 +251,7 @@ static void a_host_that_cannot_be_asked_is_watched_for_ever(void **state)
 static void refuse_all(struct core_world *w, int64_t ms)
 {
     for (int64_t i = 0; i < ms; i += 1000) {
-        if (core_job(w)->recovery.order.id == core_newest(w, HV_CALL_MIGRATE)->of.act.id)
+        if (core_job(w)->orders[ORDER_RECOVERY].id == core_newest(w, HV_CALL_MIGRATE)->of.act.id)
             core_returns(w, HV_CALL_MIGRATE, ERR_HYPERVISOR);
         core_advance(w, 1000);
     }
@@ -304,7 +304,7 @@ static void recovery_goes_on_after_a_restart(void **state)
         struct core_world *w = broken(); /* an order is out */
         unsigned tries = core_orders(w, HV_CALL_MIGRATE);
         core_restart_blind(w, away ? 3600000 : 1000);
-        assert_int_equal(core_job(w)->waits_until_ms, w->now.wall_ms + RECOVERY_WINDOW_MS);
+        assert_int_equal(core_job(w)->wait.until_ms, w->now.wall_ms + RECOVERY_WINDOW_MS);
         core_restart(w, 1000); /* nobody tried while nobody was there */
         core_advance(w, 2000);
         shows(w, RECOVERY_RESUMING);
@@ -435,7 +435,7 @@ static void an_abort_in_post_copy_is_refused_with_the_reason(void **state)
         core_cancel(w);
         core_advance(w, 3000);
         assert_int_equal(w->aborts + core_remedies(w), 0);
-        assert_int_equal(core_job(w)->abort_status, ABORT_FAILED);
+        assert_int_equal(core_job(w)->abort.status, ABORT_FAILED);
         assert_int_equal(core_said(w, "FailedAbortMigration", "already runs on the target"), 1);
         w->source = CORE_ABSENT;
         w->target = CORE_ARRIVED;
@@ -484,7 +484,7 @@ static void resolving_a_migration_whose_abort_was_asked_for_ends_it_once(void **
     for (enum override_kind word = RESOLVE_ON_SOURCE; word <= RESOLVE_GONE; word++) {
         struct core_world *w = broken();
         core_cancel(w);
-        assert_true(core_job(w)->abort_asked);
+        assert_true(core_job(w)->abort.asked);
         assert_true(core_override(w, word));
         assert_null(w->fleet->broken);
         assert_true(phase_is_final(core_job(w)->phase));

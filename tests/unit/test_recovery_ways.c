@@ -57,8 +57,8 @@ static void exhausted(struct core_world *w, const char *why)
 {
     const struct job *job = core_job(w);
     assert_int_equal(job->recovery.state, RECOVERY_EXHAUSTED);
-    if (strstr(job->pending_reason, why) == NULL)
-        fail_msg("'%s' does not say '%s'", job->pending_reason, why);
+    if (strstr(job->wait.reason, why) == NULL)
+        fail_msg("'%s' does not say '%s'", job->wait.reason, why);
     assert_int_equal(core_said(w, "PostCopyNotRecovered", why), 1);
 }
 
@@ -124,7 +124,7 @@ static void without_the_port_a_target_that_dies_of_resume_is_left_to_an_operator
     struct core_world *w = broken(KILLS, 0);
     core_advance(w, 600000);
     assert_int_equal(core_orders(w, HV_CALL_MIGRATE) + core_orders(w, HV_CALL_RESUME_STREAM), 0);
-    exhausted(w, "h2 has libvirt 11.3.0: the target's libvirtd ends with signal 11");
+    exhausted(w, "h2 has libvirt 11.3.0: the target's libvirtd crashes with signal 11");
     exhausted(w, "the port for the monitor's command is not known");
 
     assert_true(core_override(w, RESOLVE_RECOVER)); /* a word does not make it safe */

@@ -7,8 +7,8 @@
 
 #include "base/log.h"
 #include "engine/data/flags.h"
-#include "engine/data/intent.h"
 #include "engine/data/monitor_driver.h"
+#include "engine/data/order.h"
 #include "engine/data/remedy.h"
 #include "engine/publish.h"
 #include "tests/core_move.h"
@@ -23,10 +23,11 @@ static struct core_world *ordered(enum decision decision, enum intent_kind kind)
     struct job *job = core_job(w);
     struct monitor_decision is = {.why = decision, .text = "as it was"};
     is.action = decision_action(decision);
-    job->flags |= FLAGS_RELAYED;
+    job->call.flags |= FLAGS_RELAYED;
     job->stream.port = PORT;
     monitor_driver_record(job, "ladder", &is, w->now, &w->fx);
-    (void)intent_open(job, kind, NULL, w->now, &w->fx);
+    order_open(w->fleet, job, ORDER_REMEDY,
+               &(struct order_spec){.intent = kind, .node = job->source}, w->now, &w->fx);
     return w;
 }
 
@@ -64,7 +65,7 @@ static void a_relayed_job_is_found_at_home_its_remedy_closed_and_the_reason_says
         core_advance(w, 5000);
         core_expect(w, PHASE_FAILED, OUTCOME_FAILED, GUEST_AT_SOURCE);
         assert_non_null(
-            strstr(core_job(w)->failure_reason, "passed through Ferry, which was rest"));
+            strstr(core_job(w)->result.failure_reason, "passed through Ferry, which was rest"));
         assert_int_equal(core_intents(w, remedies[i].action), 1);
         assert_int_equal(core_open_intents(w), 0);
         assert_int_equal(core_remedies(w), 0);
@@ -81,10 +82,10 @@ static void an_old_migration_is_shown_with_its_flag_decision_and_port(void **sta
         struct snapshot_job shown;
         core_restart(w, 1000);
         publish_job(w->fleet, core_job(w), &shown);
-        assert_true((shown.flags & UINT32_C(1) << FLAG_RELAYED) != 0);
-        assert_string_equal(shown.decision, remedies[i].name);
-        assert_string_equal(shown.decision_text, "as it was");
-        assert_int_equal(shown.port, PORT);
+        assert_true((shown.call.shown & UINT32_C(1) << FLAG_RELAYED) != 0);
+        assert_string_equal(shown.monitor.decision, remedies[i].name);
+        assert_string_equal(shown.monitor.decision_text, "as it was");
+        assert_int_equal(shown.stream.port, PORT);
         core_free(w);
     }
 }
@@ -108,7 +109,7 @@ static void a_call_of_today_is_not_relayed(void **state)
     (void)state;
     struct core_world *w = core_flowing(NULL, false);
     struct hv_migrate how = {0};
-    core_job(w)->flags |= FLAGS_RELAYED;
+    core_job(w)->call.flags |= FLAGS_RELAYED;
     flags_fill(core_job(w), &how);
     assert_int_equal(how.flags & FLAGS_RELAYED, 0);
     core_free(w);

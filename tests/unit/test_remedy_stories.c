@@ -34,11 +34,11 @@ static void disks_that_stand_still_are_yanked_before_any_abort(void **state)
     assert_int_equal(core_remedies(w), 0);
     core_stall_until(w, HV_CALL_YANK, 1, 2000); /* libvirt's patience may be 6 s */
     assert_int_equal(w->aborts, 0);
-    assert_int_equal(core_job(w)->pending, PENDING_STALLED);
+    assert_int_equal(core_job(w)->wait.pending, PENDING_STALLED);
     assert_true(core_intents(w, "yank") == 1 && core_said(w, "StreamStalled", "disks") == 1);
     core_answers(w, HV_CALL_YANK, ERR_NONE);
     goes_on_at_the_source(w);
-    assert_non_null(strstr(core_job(w)->failure_reason, "streams are broken"));
+    assert_non_null(strstr(core_job(w)->result.failure_reason, "streams are broken"));
     assert_int_equal(core_open_intents(w), 0);
     core_clean(w);
     core_free(w);
@@ -75,7 +75,7 @@ static void an_abort_that_would_freeze_the_guest_becomes_a_yank(void **state)
     core_returns(w, HV_CALL_MIGRATE, ERR_HYPERVISOR);
     core_advance(w, 2000);
     core_expect(w, PHASE_FAILED, OUTCOME_ABORTED, GUEST_AT_SOURCE);
-    assert_int_equal(core_job(w)->abort_status, ABORT_SUCCEEDED);
+    assert_int_equal(core_job(w)->abort.status, ABORT_SUCCEEDED);
     assert_int_equal(core_open_intents(w), 0);
     core_free(w);
 }
@@ -161,7 +161,7 @@ static void a_guest_its_user_paused_is_not_taken_for_a_switch_over(void **state)
     stops_for_the_switch(w);
     core_flow(w, 20000);
     assert_int_equal(core_remedies(w), 0);
-    assert_int_equal(core_job(w)->pending, PENDING_NONE);
+    assert_int_equal(core_job(w)->wait.pending, PENDING_NONE);
     core_free(w);
 }
 
@@ -220,9 +220,9 @@ static void a_stalled_switch_over_is_freed_by_dropping_the_copy(void **state)
     core_advance(w, 20000); /* it freed nobody: it is not done again, and that is said */
     assert_int_equal(core_remedies(w), 1);
     assert_int_equal(w->aborts, 0);
-    assert_non_null(strstr(core_job(w)->pending_reason, "the target was destroyed, but"));
+    assert_non_null(strstr(core_job(w)->wait.reason, "the target was destroyed, but"));
     goes_on_at_the_source(w);
-    assert_non_null(strstr(core_job(w)->failure_reason, "copy that never ran is destroyed"));
+    assert_non_null(strstr(core_job(w)->result.failure_reason, "copy that never ran is destroyed"));
     assert_int_equal(core_open_intents(w), 0);
     core_clean(w);
     core_free(w);
@@ -312,7 +312,7 @@ static void an_answer_that_is_old_destroys_nothing(void **state)
     w->loses.observations = true; /* both were seen standing, seconds ago */
     core_advance(w, 50000);
     assert_int_equal(core_remedies(w), 0);
-    assert_int_equal(core_job(w)->pending, PENDING_STALLED);
+    assert_int_equal(core_job(w)->wait.pending, PENDING_STALLED);
     core_free(w);
 }
 
@@ -359,11 +359,12 @@ static void the_remedy_is_climbed_after_a_restart_too(void **state)
         core_advance(w, 8000);
         assert_int_equal(core_orders(w, helps ? HV_CALL_KILL_STREAM : HV_CALL_DROP_COPY), 1);
         assert_int_equal(core_remedies(w), 1);
-        assert_int_equal(core_job(w)->pending, PENDING_STALLED);
-        int64_t since_ms = core_job(w)->waits_since_ms;
+        assert_int_equal(core_job(w)->wait.pending, PENDING_STALLED);
+        int64_t since_ms = core_job(w)->wait.since_ms;
         core_advance(w, 3000);
-        assert_int_equal(core_job(w)->pending, PENDING_STALLED); /* one wait, not many short ones */
-        assert_int_equal(core_job(w)->waits_since_ms, since_ms);
+        assert_int_equal(core_job(w)->wait.pending,
+                         PENDING_STALLED); /* one wait, not many short ones */
+        assert_int_equal(core_job(w)->wait.since_ms, since_ms);
         core_free(w);
     }
 }
@@ -375,7 +376,7 @@ static void disks_are_yanked_after_a_restart_too(void **state)
     struct core_world *w = core_flowing(NULL, true);
     core_restart(w, 1000);
     core_flow(w, 2000);
-    assert_int_equal(core_job(w)->hv_job, JOB_SEEN_ACTIVE);
+    assert_int_equal(core_job(w)->resolution.hv_job, JOB_SEEN_ACTIVE);
     core_stall_until(w, HV_CALL_YANK, 1, 8000);
     assert_int_equal(w->aborts, 0);
     core_answers(w, HV_CALL_YANK, ERR_NONE);
@@ -448,7 +449,7 @@ static void a_stream_dead_at_one_end_is_told_to_the_target_by_its_helper(void **
         w->source = CORE_PC_BROKEN_SOURCE;
         core_advance(w, 8000);
         assert_int_equal(core_remedies(w), helps);
-        assert_int_equal(core_job(w)->pending, PENDING_RECOVERY);
+        assert_int_equal(core_job(w)->wait.pending, PENDING_RECOVERY);
         w->now.wall_ms += 3600000; /* a clock that jumps ends no window */
         core_advance(w, 5000);
         assert_int_equal(core_job(w)->recovery.state, RECOVERY_WATCHING);
@@ -482,9 +483,9 @@ static void a_stream_that_moves_again_is_no_stall_any_more(void **state)
     (void)state;
     struct core_world *w = core_flowing(NULL, true);
     core_stall(w, 3200);
-    assert_int_equal(core_job(w)->pending, PENDING_STALLED);
+    assert_int_equal(core_job(w)->wait.pending, PENDING_STALLED);
     core_flow(w, 2000);
-    assert_int_equal(core_job(w)->pending, PENDING_NONE);
+    assert_int_equal(core_job(w)->wait.pending, PENDING_NONE);
     core_stall(w, 3200);
     assert_int_equal(core_remedies(w), 0); /* the clock began anew */
     core_free(w);

@@ -26,9 +26,9 @@ static void put(struct store *s, const char *uid, const char *outcome, int64_t e
                                            .ns = "default",
                                            .name = uid,
                                            .guest_uuid = uid,
-                                           .outcome = outcome,
-                                           .created_ms = ended_ms - 60000,
-                                           .ended_ms = outcome[0] != '\0' ? ended_ms : 0});
+                                           .result.outcome = outcome,
+                                           .times.created_ms = ended_ms - 60000,
+                                           .times.ended_ms = outcome[0] != '\0' ? ended_ms : 0});
     s->ops->put_transition(s, &(struct store_transition){.job_uid = uid, .seq = 1});
     s->ops->put_intent(s, &(struct store_intent){.job_uid = uid, .epoch = 1, .seq = 1});
     s->ops->put_observation(s, &(struct store_observation){.job_uid = uid});
@@ -197,9 +197,9 @@ static void a_step_is_bounded(void **state)
         s->ops->put_job(s, &(struct store_job){.uid = uid,
                                                .ns = "default",
                                                .name = uid,
-                                               .outcome = "failed",
-                                               .created_ms = 1,
-                                               .ended_ms = 10 + i});
+                                               .result.outcome = "failed",
+                                               .times.created_ms = 1,
+                                               .times.ended_ms = 10 + i});
         assert_true(s->ops->commit(s, &err));
     }
     bool more = false;
@@ -253,14 +253,15 @@ static void a_history_that_is_too_large_loses_its_oldest(void **state)
     for (int i = 0; i < 400; i++) {
         (void)snprintf(uid, sizeof uid, "j%03d", i);
         s->ops->begin(s);
-        s->ops->put_job(
-            s, &(struct store_job){.uid = uid,
-                                   .ns = "default",
-                                   .name = uid,
-                                   .outcome = i == 0 ? "" : "failed",
-                                   .error_text = text,
-                                   .created_ms = NOW_MS - (400 - i) * 1000LL - DAY_MS,
-                                   .ended_ms = i == 0 ? 0 : NOW_MS - (400 - i) * 1000LL - DAY_MS});
+        s->ops->put_job(s,
+                        &(struct store_job){
+                            .uid = uid,
+                            .ns = "default",
+                            .name = uid,
+                            .result.outcome = i == 0 ? "" : "failed",
+                            .result.error_text = text,
+                            .times.created_ms = NOW_MS - (400 - i) * 1000LL - DAY_MS,
+                            .times.ended_ms = i == 0 ? 0 : NOW_MS - (400 - i) * 1000LL - DAY_MS});
         assert_true(s->ops->commit(s, &err));
     }
     (void)retain(s, NOW_MS);
@@ -340,8 +341,8 @@ static void only_the_newest_and_the_unfinished_are_read_at_start(void **state)
     for (int i = 0; i < 100; i++) {
         (void)snprintf(uid, sizeof uid, "j%02d", i);
         s->ops->put_job(s, &(struct store_job){.uid = uid,
-                                               .outcome = i == 3 ? "" : "failed",
-                                               .created_ms = 1000 + i});
+                                               .result.outcome = i == 3 ? "" : "failed",
+                                               .times.created_ms = 1000 + i});
     }
     assert_true(s->ops->commit(s, &err));
     struct seen seen = {0};

@@ -360,7 +360,7 @@ static void a_text_beyond_the_limit_is_refused(void **state)
     memset(huge, 'x', DB_VALUE_BYTES_MAX + 1);
     huge[DB_VALUE_BYTES_MAX + 1] = '\0';
     s->ops->begin(s);
-    s->ops->put_job(s, &(struct store_job){.uid = "a", .metadata_json = huge});
+    s->ops->put_job(s, &(struct store_job){.uid = "a", .request.metadata_json = huge});
     assert_false(s->ops->commit(s, &err));
     assert_int_equal(err.code, ERR_LIMIT);
     assert_int_equal(jobs_in(s), 0);
@@ -389,7 +389,7 @@ static bool commit_meanwhile(void *ctx, const struct store_job *row)
     struct store *s = ctx;
     char uid[32];
     (void)snprintf(uid, sizeof uid, "%s-child", row->uid);
-    commit_job(s, uid, row->created_ms + 1000);
+    commit_job(s, uid, row->times.created_ms + 1000);
     return true;
 }
 

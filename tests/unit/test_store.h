@@ -86,8 +86,11 @@ static inline void must_commit(struct store *s)
 static inline void put_job(struct store *s, const char *uid, int64_t created_ms,
                            const char *outcome)
 {
-    struct store_job job = {
-        .uid = uid, .ns = "default", .name = uid, .outcome = outcome, .created_ms = created_ms};
+    struct store_job job = {.uid = uid,
+                            .ns = "default",
+                            .name = uid,
+                            .result.outcome = outcome,
+                            .times.created_ms = created_ms};
     s->ops->put_job(s, &job);
 }
 

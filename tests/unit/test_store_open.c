@@ -17,7 +17,8 @@ static void make_good(struct fixture *f)
     for (int i = 0; i < 200; i++) { /* several pages, so that there is a middle to damage */
         char uid[16];
         (void)snprintf(uid, sizeof uid, "job-%d", i);
-        f->store->ops->put_job(f->store, &(struct store_job){.uid = uid, .metadata_json = f->dir});
+        f->store->ops->put_job(f->store,
+                               &(struct store_job){.uid = uid, .request.metadata_json = f->dir});
     }
     must_commit(f->store);
     struct store_sample sample = {.job_uid = "job-1"};

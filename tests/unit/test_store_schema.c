@@ -176,8 +176,11 @@ static void every_field_of_a_row_is_a_column(void **state)
             for (size_t j = 0; j < i; j++)
                 assert_true(type->columns[i].offset != type->columns[j].offset);
         }
-        /* What is not covered is padding after the booleans: less than one word. */
-        assert_true(covered <= row_bytes[kind] && row_bytes[kind] - covered < 8);
+        /* What is not covered is padding after the booleans: less than one word. A job has some in
+         * each of its parts; its members and its columns are the same rows (job_fields.def). */
+        assert_true(covered <= row_bytes[kind]);
+        if (kind != ROW_JOB)
+            assert_true(row_bytes[kind] - covered < 8);
     }
 }
 

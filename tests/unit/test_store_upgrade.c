@@ -32,21 +32,23 @@ static bool expect_v1_job(void *ctx, const struct store_job *row)
     size_t i = (*(size_t *)ctx)++;
     assert_true(i < V1_JOBS);
     assert_string_equal(row->uid, uids[i]);
-    assert_string_equal(row->wanted_node, "h3");
-    assert_string_equal(row->trigger, "user");
-    assert_string_equal(row->error_text, texts[i]);
-    assert_true(row->resolving && !row->recovering && row->adopted && !row->removed);
-    assert_int_equal(row->flags, 513);
+    assert_string_equal(row->request.wanted, "h3");
+    assert_string_equal(row->request.origin, "user");
+    assert_string_equal(row->result.error_text, texts[i]);
+    assert_true(row->resolving && !row->recovering && row->adopted &&
+                !row->request.remove_when_final);
+    assert_int_equal(row->call.flags, 513);
     assert_int_equal(row->epoch, 3);
-    assert_int_equal(row->created_ms, 1000 + (int64_t)i);
-    assert_int_equal(row->error_hv_code, -2);
-    const char *const added[] = {row->policy_name, row->selector_json, row->volumes_json,
-                                 row->evacuates,   row->pending,       row->pending_reason,
-                                 row->launcher};
+    assert_int_equal(row->times.created_ms, 1000 + (int64_t)i);
+    assert_int_equal(row->result.error_hv_code, -2);
+    const char *const added[] = {row->request.policy,       row->request.selector_json,
+                                 row->request.volumes_json, row->request.evacuates,
+                                 row->wait.pending,         row->wait.reason,
+                                 row->placement.launcher};
     for (size_t k = 0; k < COUNT(added); k++)
         assert_string_equal(added[k], "");
-    assert_int_equal(row->waits_since_ms, 0);
-    assert_int_equal(row->launcher_since_ms, 0);
+    assert_int_equal(row->wait.since_ms, 0);
+    assert_int_equal(row->placement.launcher_since_ms, 0);
     return true;
 }
 
@@ -120,7 +122,7 @@ static void an_upgraded_file_takes_the_new_rows(void **state)
     must_open(f);
     s = f->store;
     s->ops->begin(s);
-    s->ops->put_job(s, &(struct store_job){.uid = "first-0", .pending = "quota"});
+    s->ops->put_job(s, &(struct store_job){.uid = "first-0", .wait.pending = "quota"});
     s->ops->put_object(s, &(struct store_object){.kind = "Drain", .name = "d"});
     s->ops->put_rejection(s, &(struct store_rejection){.job_uid = "first-0", .node = "h2"});
     must_commit(s);

@@ -1,5 +1,5 @@
 /* test_store_v1.h - a state directory as the Ferry of schema version 1 left it: the tables word
- * for word as they were released, whatever schema.c says today, and rows that are hard to bring
+ * for word as they were released, whatever schema.def says today, and rows that are hard to bring
  * forward: events that repeat, with times in disorder. */
 #ifndef TESTS_UNIT_TEST_STORE_V1_H
 #define TESTS_UNIT_TEST_STORE_V1_H

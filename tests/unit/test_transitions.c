@@ -93,7 +93,8 @@ static void host_answers(struct core_world *w)
 
 static void cpu_is_told(struct core_world *w)
 {
-    struct input answer = {.kind = INPUT_CPU, .id = core_job(w)->probe_id, .of.comparison = 2};
+    struct input answer = {
+        .kind = INPUT_CPU, .id = core_job(w)->placement.probe_id, .of.comparison = 2};
     TEXT_SET(answer.host, "h2");
     TEXT_SET(answer.guest, CORE_GUEST);
     core_feed(w, &answer);
@@ -274,14 +275,14 @@ static void check_row(size_t i)
     core_phase(w, "g1", rows[i].was);
     rows[i].then(w);
     const struct job *job = core_job(w);
-    const char *said = job->phase == PHASE_FAILED ? job->failure_reason : job->pending_reason;
+    const char *said = job->phase == PHASE_FAILED ? job->result.failure_reason : job->wait.reason;
     if (job->phase != rows[i].is || strstr(said, rows[i].says) == NULL)
         fail_msg("%s: it is %s, '%s'", rows[i].row, phase_name(job->phase), said);
     if (rows[i].why < TRIGGER_COUNT &&
         went(w, rows[i].was, phase_next(rows[i].was, rows[i].why), rows[i].why) != 1)
         fail_msg("%s: not by %s", rows[i].row, trigger_name(rows[i].why));
     if (job->phase == PHASE_FAILED)
-        assert_int_equal(core_said(w, "FailedMigration", job->failure_reason), 1);
+        assert_int_equal(core_said(w, "FailedMigration", job->result.failure_reason), 1);
     if (phase_is_final(job->phase))
         core_clean(w);
     core_free(w);
@@ -309,9 +310,9 @@ static void a_job_walks_through_every_phase_once(void **state)
     assert_int_equal(went(w, PHASE_TARGET_READY, PHASE_RUNNING, TRIGGER_MOVING), 1);
     assert_int_equal(went(w, PHASE_RUNNING, PHASE_SUCCEEDED, TRIGGER_ON_TARGET), 1);
     const struct job *job = core_job(w);
-    assert_int_equal(job->n_steps, 7);
-    for (unsigned i = 1; i < job->n_steps; i++)
-        assert_true(job->steps[i].wall_ms >= job->steps[i - 1].wall_ms);
+    assert_int_equal(job->history.n_steps, 7);
+    for (unsigned i = 1; i < job->history.n_steps; i++)
+        assert_true(job->history.steps[i].wall_ms >= job->history.steps[i - 1].wall_ms);
     core_free(w);
 }
 
@@ -357,7 +358,7 @@ static void a_deleted_job_stays_until_it_is_final(void **state)
     assert_int_equal(w->removes, 0);
     call_fails(w);
     core_phase(w, "g1", PHASE_FAILED);
-    assert_int_equal(core_job(w)->outcome, OUTCOME_ABORTED);
+    assert_int_equal(core_job(w)->result.outcome, OUTCOME_ABORTED);
     assert_int_equal(w->removes, 1);
     core_free(w);
 }

@@ -25,7 +25,7 @@ static void arrives_running(struct core_world *w, bool told)
     w->target = CORE_ARRIVED;
     if (told)
         core_told(w, "h2", HV_LIFECYCLE_RESUMED, 1);
-    if (w->migrate_id != 0 && core_job(w)->call_out)
+    if (w->migrate_id != 0 && order_is_out(core_job(w), ORDER_MIGRATE))
         core_returns(w, HV_CALL_MIGRATE, ERR_NONE);
     core_advance(w, 500);
 }
@@ -42,7 +42,7 @@ static void it_is_paused_on_the_target_at_once(void **state)
         assert_int_equal(core_orders(w, HV_CALL_SUSPEND), 1);
         assert_string_equal(core_newest(w, HV_CALL_SUSPEND)->of.act.node, "h2");
         core_expect(w, PHASE_RUNNING, OUTCOME_NONE, GUEST_AT_UNKNOWN); /* not yet as wished */
-        assert_true(core_job(w)->pending_reason[0] != '\0');
+        assert_true(core_job(w)->wait.reason[0] != '\0');
         w->target = CORE_SUSPENDED;
         core_answers(w, HV_CALL_SUSPEND, ERR_NONE);
         core_advance(w, 2000);
@@ -197,7 +197,7 @@ static void a_target_that_refuses_is_asked_for_a_while_and_then_it_is_said(void 
         arrives_running(w, true);
         w->now.wall_ms += jumps_ms[j];
         for (unsigned i = 0; i < 100 && core_job(w)->phase == PHASE_RUNNING; i++) {
-            if (core_job(w)->userpause.order.id != 0)
+            if (core_job(w)->orders[ORDER_USER_PAUSE].id != 0)
                 core_answers(w, HV_CALL_SUSPEND, ERR_HYPERVISOR);
             core_advance(w, 1000);
         }

@@ -175,7 +175,7 @@ static void disk_kinds_and_guests_that_cannot_are_refused_in_kubevirts_words(voi
             assert_non_null(strstr(w->err.text, stories[i].says));
             assert_int_equal(strstr(w->err.text, invalid) != NULL, i < 5);
         } else {
-            assert_int_equal(job->origin, ORIGIN_VOLUMES);
+            assert_int_equal(job->request.origin, ORIGIN_VOLUMES);
         }
         core_free(w);
     }
@@ -308,7 +308,7 @@ static void a_job_with_places_is_handed_off_and_copies_its_disks(void **state)
     assert_int_equal(w->migrates, 1);
     assert_int_equal(w->asks.volumes, 1);
     assert_true((w->last.flags & HV_MIGRATE_NON_SHARED_DISK) != 0);
-    assert_string_equal(job->volumes_json,
+    assert_string_equal(job->request.volumes_json,
                         "[{\"name\":\"vda\",\"destination\":{\"path\":\"/srv/b/g.img\"},"
                         "\"source\":{\"path\":\"/srv/a/g.img\"},\"capacity\":67108864,"
                         "\"slice\":67108864}]");
@@ -332,10 +332,10 @@ static void a_missing_place_is_waited_for_and_used_when_it_comes(void **state)
     core_advance(w, 10000);
     assert_int_equal(w->migrates, 0);
     assert_int_equal(job->phase, PHASE_SCHEDULING);
-    assert_int_equal(job->pending, PENDING_STORAGE);
-    assert_string_equal(job->pending_reason,
+    assert_int_equal(job->wait.pending, PENDING_STORAGE);
+    assert_string_equal(job->wait.reason,
                         "One of the destination volumes doesn't exist: /srv/b/g.img");
-    assert_true(job->waits_until_ms > w->now.wall_ms);
+    assert_true(job->wait.until_ms > w->now.wall_ms);
     assert_true(w->asks.volumes >= 3 && w->asks.volumes <= 5); /* every few seconds */
     assert_int_equal(core_said(w, "VolumesPending", NULL), 1);
     w->volumes.list[0].at =
@@ -355,7 +355,7 @@ static void a_place_that_never_comes_ends_the_job_in_time(void **state)
     core_advance(w, limit_ms + 10000);
     struct job *job = core_job_of(w, "g1");
     assert_int_equal(job->phase, PHASE_FAILED);
-    assert_non_null(strstr(job->failure_reason, "doesn't exist: /srv/b/g.img"));
+    assert_non_null(strstr(job->result.failure_reason, "doesn't exist: /srv/b/g.img"));
     assert_int_equal(w->migrates, 0);
     core_clean(w);
     core_free(w);
@@ -369,8 +369,8 @@ static void a_node_that_is_too_small_is_rejected_with_both_sizes_and_asked_again
         w, (struct hv_volume_info){.known = true, .exists = true, .capacity = 32 * MIB});
     core_advance(w, 2000);
     assert_int_equal(w->asks.volumes, 1);
-    assert_int_equal(job->pending, PENDING_UNSCHEDULABLE);
-    assert_int_equal(job->rejections->counts[REJECT_VOLUME_SIZE], 1);
+    assert_int_equal(job->wait.pending, PENDING_UNSCHEDULABLE);
+    assert_int_equal(job->placement.rejections->counts[REJECT_VOLUME_SIZE], 1);
     assert_int_equal(core_said(w, "TargetRejected", "67108864 bytes, its destination 33554432"), 1);
     w->volumes.list[0].at.capacity = 64 * MIB; /* somebody made it bigger */
     core_advance(w, 40000);
@@ -390,8 +390,8 @@ static void another_node_is_taken_when_one_is_too_small(void **state)
     assert_non_null(job);
     core_settle(w);
     core_advance(w, 3000);
-    assert_true(volumes_small_at(job->volumes, "h2") != NULL);
-    assert_true(volumes_small_at(job->volumes, "h3") != NULL);
+    assert_true(volumes_small_at(job->request.volumes, "h2") != NULL);
+    assert_true(volumes_small_at(job->request.volumes, "h3") != NULL);
     assert_true(w->asks.volumes >= 2);
     core_free(w);
 }
@@ -403,7 +403,7 @@ static void hosts_that_cannot_be_asked_are_asked_again_until_time_is_up(void **s
     w->volumes_unasked = ERR_UNREACHABLE;
     struct job *job = ask_to_move(w, (struct hv_volume_info){.known = true, .creatable = true});
     core_advance(w, 7000);
-    assert_int_equal(job->pending, PENDING_PREPARING);
+    assert_int_equal(job->wait.pending, PENDING_PREPARING);
     assert_true(w->asks.volumes >= 2);
     w->volumes_unasked = ERR_NONE;
     w->volumes.list[0].at.free = UINT64_MAX;
@@ -434,7 +434,7 @@ static void a_waiting_job_can_be_cancelled(void **state)
     core_advance(w, 500);
     struct job *job = core_job_of(w, "g1");
     assert_int_equal(job->phase, PHASE_FAILED);
-    assert_int_equal(job->outcome, OUTCOME_ABORTED);
+    assert_int_equal(job->result.outcome, OUTCOME_ABORTED);
     assert_int_equal(w->migrates, 0);
     core_clean(w);
     core_free(w);

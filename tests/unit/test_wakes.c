@@ -101,7 +101,7 @@ static void uncordoning_wakes_every_job_that_named_the_node(void **state)
     core_waits(w, "g1", PENDING_UNSCHEDULABLE);
     assert_true(core_put(w, OBJECT_NODE, "h2", "{\"unschedulable\":false}"));
     core_waits(w, "big1", PENDING_UNSCHEDULABLE);
-    assert_non_null(strstr(core_job_of(w, "big1")->pending_reason, "memory"));
+    assert_non_null(strstr(core_job_of(w, "big1")->wait.reason, "memory"));
     core_phase(w, "g1", PHASE_TARGET_READY);
     core_free(w);
 }
@@ -176,12 +176,12 @@ static void a_store_outage_before_the_call_does_not_make_looks_spin(void **state
         struct input observed = {.kind = INPUT_OBSERVED, .of.observation = CORE_RUNS};
         TEXT_SET(observed.guest, CORE_GUEST);
         TEXT_SET(observed.host, "h1");
-        observed.id = job->source_side.query_id;
+        observed.id = job->resolution.source_side.query_id;
         if (observed.id != 0)
             core_feed(w, &observed);
         observed.of.observation = CORE_ABSENT;
         TEXT_SET(observed.host, "h2");
-        observed.id = job->target_side.query_id;
+        observed.id = job->resolution.target_side.query_id;
         if (observed.id != 0)
             core_feed(w, &observed);
     }

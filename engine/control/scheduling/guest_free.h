@@ -13,7 +13,7 @@ bool guest_is_free(struct fleet *f, struct job *job, const struct guest *guest, 
 /* A new job: what its turn will need to know is asked at once. */
 void guest_check_first(struct fleet *f, struct job *job, struct moment now, struct effects *fx);
 /* Was it the order to end a backup that was answered? Then its record is closed. */
-bool guest_backup_answered(struct job *job, uint64_t id, const struct err *err, struct moment now,
+void guest_backup_answered(struct job *job, const struct err *err, struct moment now,
                            struct effects *fx);
 
 #endif

@@ -32,7 +32,7 @@ static void give_back(struct fleet *f, struct job *job, struct moment now)
         fleet_node_improved(f, node);
     }
     job->target[0] = '\0';
-    job->probe_id = 0;
+    job->placement.probe_id = 0;
     job->changed = true;
     step_launcher(job, LAUNCHER_PENDING, now);
 }
@@ -40,17 +40,18 @@ static void give_back(struct fleet *f, struct job *job, struct moment now)
 /* It did not answer: not this one again for this job, unless there is nothing else to forget. */
 static void remember_failed(struct job *job)
 {
-    if (job->n_failed == JOB_FAILED_NODES) {
-        memmove(job->failed[0], job->failed[1], sizeof job->failed - sizeof job->failed[0]);
-        job->n_failed--;
+    if (job->placement.n_failed == JOB_FAILED_NODES) {
+        memmove(job->placement.failed[0], job->placement.failed[1],
+                sizeof job->placement.failed - sizeof job->placement.failed[0]);
+        job->placement.n_failed--;
     }
-    TEXT_SET(job->failed[job->n_failed++], job->target);
+    TEXT_SET(job->placement.failed[job->placement.n_failed++], job->target);
 }
 
 static void wait_here(struct fleet *f, struct job *job, struct moment now, struct effects *fx)
 {
-    if (wait_until_deadline(f, job, now, fx) && job->wake_ms > now.mono_ms + RETRY_MS)
-        job->wake_ms = now.mono_ms + RETRY_MS;
+    if (wait_until_deadline(f, job, now, fx) && job->queue.wake_ms > now.mono_ms + RETRY_MS)
+        job->queue.wake_ms = now.mono_ms + RETRY_MS;
 }
 
 /* What was given back to the namespace may be somebody else's by now, or its quota smaller. */
@@ -97,10 +98,10 @@ static bool place_again(struct fleet *f, struct job *job, const struct guest *gu
     room_none(f, job, now, fx);
     if (phase_is_final(job->phase))
         return false;
-    if (now.mono_ms - job->waits_mono_ms >= FORGIVE_MS)
-        job->n_failed = 0; /* no other was found: they may answer by now */
-    if (job->wake_ms > now.mono_ms + RETRY_MS)
-        job->wake_ms = now.mono_ms + RETRY_MS;
+    if (now.mono_ms - job->wait.mono_ms >= FORGIVE_MS)
+        job->placement.n_failed = 0; /* no other was found: they may answer by now */
+    if (job->queue.wake_ms > now.mono_ms + RETRY_MS)
+        job->queue.wake_ms = now.mono_ms + RETRY_MS;
     return false;
 }
 
@@ -109,28 +110,28 @@ static bool cpu_suits(struct fleet *f, struct job *job, const struct guest *gues
                       struct moment now, struct effects *fx)
 {
     const struct host_requirements *requirements = guest->owner->requirements;
-    if (requirements == NULL || requirements->facts.cpu_hash == 0 || job->probe_failed)
+    if (requirements == NULL || requirements->facts.cpu_hash == 0 || job->placement.probe_failed)
         return true;
     enum cpu_fit fit = cpus_find(&f->cpus, requirements->facts.cpu_hash, job->target);
     if (fit == CPU_FIT_YES)
         return true;
-    if (fit == CPU_FIT_NO || job->probe_lost) {
+    if (fit == CPU_FIT_NO || job->placement.probe_lost) {
         const char *what = fit == CPU_FIT_NO ? "cannot provide the CPU that the guest sees"
                                              : "could not be asked about the guest's CPU";
         effects_event(fx, job, now.wall_ms, true, "TargetRejected", "%s %s.", job->target, what);
-        if (job->probe_lost)
+        if (job->placement.probe_lost)
             remember_failed(job);
-        job->probe_lost = false;
+        job->placement.probe_lost = false;
         give_back(f, job, now);
         (void)place_again(f, job, guest, now, fx);
         return false; /* a new target is looked at with the next step */
     }
-    if (job->probe_id != 0 && now.mono_ms - job->probe_asked_ms < PROBE_LOST_MS)
+    if (job->placement.probe_id != 0 && now.mono_ms - job->placement.probe_asked_ms < PROBE_LOST_MS)
         return false;
-    job->probe_id = ++f->next_call_id;
-    job->probe_asked_ms = now.mono_ms;
+    job->placement.probe_id = ++f->next_call_id;
+    job->placement.probe_asked_ms = now.mono_ms;
     struct effect *effect = effects_add(fx, EFFECT_DO_COMPARE_CPU, job, now.wall_ms);
-    effect->of.act.id = job->probe_id;
+    effect->of.act.id = job->placement.probe_id;
     TEXT_SET(effect->of.act.node, job->target);
     TEXT_SET(effect->of.act.from, job->source);
     TEXT_SET(effect->of.act.guest, job->guest_uuid);
@@ -186,7 +187,7 @@ static bool is_movable(struct fleet *f, struct job *job, const struct guest *gue
     const struct migratable *migratable = &guest->owner->migratable;
     enum unmovable row = migratable_first_live(migratable);
     char text[MIGRATABLE_TEXT_MAX], reason[JOB_REASON_MAX];
-    if (row == UNMOVABLE_COUNT || job->volumes_json != NULL)
+    if (row == UNMOVABLE_COUNT || job->request.volumes_json != NULL)
         return true;
     unmovable_text(row, migratable, text);
     (void)snprintf(reason, sizeof reason, "Cannot migrate VMI, Reason: %s, Message: %s",
@@ -244,7 +245,7 @@ static void choose_flags(struct fleet *f, struct job *job, const struct guest *g
     const struct domain *at = guest != NULL ? guest->owner : NULL;
     struct flags_facts facts = {
         .persistent = guest != NULL && guest->persistent,
-        .disks = job->volumes_json != NULL ? FLAGS_DISKS_WHOLE : FLAGS_DISKS_STAY,
+        .disks = job->request.volumes_json != NULL ? FLAGS_DISKS_WHOLE : FLAGS_DISKS_STAY,
         .source = side_of(fleet_node(f, job->source)),
         .target = side_of(fleet_node(f, job->target)),
     };
@@ -255,8 +256,8 @@ static void choose_flags(struct fleet *f, struct job *job, const struct guest *g
                      migratable_has(&at->migratable, UNMOVABLE_INTERFACE);
     }
     struct hv_migrate how = {0};
-    flags_choose(&job->config, &facts, &how);
-    job->flags = how.flags;
+    flags_choose(&job->call.config, &facts, &how);
+    job->call.flags = how.flags;
 }
 
 static void say_handed_off(const struct job *job, struct moment now, struct effects *fx)
@@ -266,7 +267,7 @@ static void say_handed_off(const struct job *job, struct moment now, struct effe
     effects_event(fx, job, now.wall_ms, false, "SuccessfulHandOver",
                   "Migration target pod is ready for preparation: %s to %s, epoch %lld%s%s.%s%s",
                   job->source, job->target, (long long)job->epoch,
-                  job->policy[0] != '\0' ? ", policy " : "", job->policy,
+                  job->request.policy[0] != '\0' ? ", policy " : "", job->request.policy,
                   left_out[0] != '\0' ? " Note: " : "", left_out);
 }
 
@@ -278,9 +279,9 @@ static void advance_scheduled(struct fleet *f, struct job *job, struct moment no
     if (guest != NULL)
         room_configure(f, job, guest);
     if (f->config.bandwidth_per_node != 0) /* what was promised to it is what it gets */
-        job->config.bandwidth = (int64_t)job->reserved_bandwidth;
+        job->call.config.bandwidth = (int64_t)job->placement.reserved_bandwidth;
     choose_flags(f, job, guest);
-    if (job->config.require_tls && (job->flags & HV_MIGRATE_TLS) == 0) {
+    if (job->call.config.require_tls && (job->call.flags & HV_MIGRATE_TLS) == 0) {
         wait_fail(f, job, TRIGGER_IMPOSSIBLE,
                   "encryption is required since the target was chosen (requireTLS), and not "
                   "both hosts can",
@@ -289,20 +290,20 @@ static void advance_scheduled(struct fleet *f, struct job *job, struct moment no
     }
     job->epoch++;
     job->intent_seq = 0;
-    job->handed_off_ms = now.wall_ms;
-    job->begun_ms = now.mono_ms;
+    job->times.handed_off_ms = now.wall_ms;
+    job->call.begun_ms = now.mono_ms;
     expect_job(f, job);
-    job->next_round_ms = now.mono_ms;
-    job->hv_job = JOB_SEEN_UNKNOWN;
-    job->hv_job_question = job->hv_job_round = 0;
+    job->resolution.next_round_ms = now.mono_ms;
+    job->resolution.hv_job = JOB_SEEN_UNKNOWN;
+    job->resolution.hv_job_question = job->resolution.hv_job_round = 0;
     step_take(f, job, TRIGGER_HANDED_OFF, now, fx);
     say_handed_off(job, now, fx);
 }
 
 static void judge_target(struct fleet *f, struct job *job, struct moment now, struct effects *fx)
 {
-    enum ownership_side source = ownership_side(&job->source_side.observation);
-    enum ownership_side target = ownership_side(&job->target_side.observation);
+    enum ownership_side source = ownership_side(&job->resolution.source_side.observation);
+    enum ownership_side target = ownership_side(&job->resolution.target_side.observation);
     const struct node *node = fleet_node(f, job->target);
     const struct guest *twin =
         node != NULL ? fleet_namesake(node, job->guest_name, job->guest_uuid) : NULL;
@@ -311,7 +312,7 @@ static void judge_target(struct fleet *f, struct job *job, struct moment now, st
     if (source == SIDE_BLIND || target == SIDE_BLIND) {
         step_wait(job, PENDING_TARGET_SILENT, now, "node %s cannot be asked about the guest",
                   source == SIDE_BLIND ? job->source : job->target);
-        job->next_round_ms = now.mono_ms + RETRY_MS;
+        job->resolution.next_round_ms = now.mono_ms + RETRY_MS;
     } else if (source != SIDE_OWNS) {
         (void)snprintf(text, sizeof text, "the guest does not run on %s any more (%s)", job->source,
                        ownership_side_name(source));
@@ -335,21 +336,23 @@ static void advance_preparing(struct fleet *f, struct job *job, struct moment no
 {
     if (!f->store_ok) {
         step_wait(job, PENDING_STORE, now, "the store cannot be written");
-        job->next_round_ms = now.mono_ms + RETRY_MS;
-    } else if (job->judged_round != job->round && observe_answered(f, job, now, fx)) {
-        job->judged_round = job->round;
+        job->resolution.next_round_ms = now.mono_ms + RETRY_MS;
+    } else if (job->resolution.judged_round != job->resolution.round &&
+               observe_answered(f, job, now, fx)) {
+        job->resolution.judged_round = job->resolution.round;
         judge_target(f, job, now, fx);
     }
     if (job->phase != PHASE_PREPARING_TARGET)
         return;
-    if (job->pending == PENDING_NONE)
+    if (job->wait.pending == PENDING_NONE)
         step_wait(job, PENDING_TARGET_SILENT, now, "%s and %s are looked at", job->source,
                   job->target);
-    bool rests = observe_answered(f, job, now, fx) && now.mono_ms < job->next_round_ms;
+    bool rests = observe_answered(f, job, now, fx) && now.mono_ms < job->resolution.next_round_ms;
     if (!rests)
         observe_begin(f, job, now, fx);
-    if (wait_until_deadline(f, job, now, fx) && rests && job->wake_ms > job->next_round_ms)
-        job->wake_ms = job->next_round_ms;
+    if (wait_until_deadline(f, job, now, fx) && rests &&
+        job->queue.wake_ms > job->resolution.next_round_ms)
+        job->queue.wake_ms = job->resolution.next_round_ms;
 }
 
 void prepare_advance(struct fleet *f, struct job *job, struct moment now, struct effects *fx)

@@ -15,7 +15,7 @@ enum {
 
 static void ask(struct fleet *f, struct job *job, struct moment now, struct effects *fx)
 {
-    struct volumes_report *report = job->volumes;
+    struct volumes_report *report = job->request.volumes;
     int64_t age_ms = now.mono_ms - report->asked_ms;
     if (report->asked_ms != 0 && age_ms < (report->question != 0 ? LOST_MS : AGAIN_MS))
         return;
@@ -31,22 +31,22 @@ static void ask(struct fleet *f, struct job *job, struct moment now, struct effe
 /* What is known about the present target; NULL without memory, the next look may find some. */
 static struct volumes_report *report_of(struct job *job)
 {
-    if (job->volumes == NULL)
-        job->volumes = calloc(1, sizeof *job->volumes);
-    if (job->volumes != NULL && strcmp(job->volumes->node, job->target) != 0) {
-        TEXT_SET(job->volumes->node, job->target);
-        job->volumes->verdict = VOLUMES_UNASKED;
-        job->volumes->question = 0;
-        job->volumes->asked_ms = 0;
+    if (job->request.volumes == NULL)
+        job->request.volumes = calloc(1, sizeof *job->request.volumes);
+    if (job->request.volumes != NULL && strcmp(job->request.volumes->node, job->target) != 0) {
+        TEXT_SET(job->request.volumes->node, job->target);
+        job->request.volumes->verdict = VOLUMES_UNASKED;
+        job->request.volumes->question = 0;
+        job->request.volumes->asked_ms = 0;
     }
-    return job->volumes;
+    return job->request.volumes;
 }
 
 bool prepare_volumes(struct fleet *f, struct job *job, struct moment now, struct effects *fx,
                      bool *out_rejected)
 {
     *out_rejected = false;
-    if (job->volumes_json == NULL)
+    if (job->request.volumes_json == NULL)
         return true;
     struct volumes_report *report = report_of(job);
     if (report == NULL || report->verdict == VOLUMES_FIT)
@@ -70,13 +70,13 @@ bool prepare_volumes(struct fleet *f, struct job *job, struct moment now, struct
 
 void prepare_volumes_again(struct job *job, struct moment now)
 {
-    volumes_forget_small(job->volumes, now.mono_ms - SMALL_MS);
+    volumes_forget_small(job->request.volumes, now.mono_ms - SMALL_MS);
 }
 
 void prepare_volumes_answered(struct job *job, const struct volume_facts *facts,
                               const struct err *err, struct moment now, struct effects *fx)
 {
-    struct volumes_report *report = job->volumes;
+    struct volumes_report *report = job->request.volumes;
     struct volumes volumes;
     struct err wrong = {0};
     report->question = 0;
@@ -85,7 +85,7 @@ void prepare_volumes_answered(struct job *job, const struct volume_facts *facts,
                       err->text);
         return;
     }
-    if (!volumes_parse(job->volumes_json, true, &volumes, &wrong))
+    if (!volumes_parse(job->request.volumes_json, true, &volumes, &wrong))
         return;
     enum volumes_verdict before = report->verdict;
     report->verdict = volumes_judge(&volumes, facts, report->text);
@@ -94,7 +94,7 @@ void prepare_volumes_answered(struct job *job, const struct volume_facts *facts,
     char *text = volumes_text(&volumes);
     if (text == NULL)
         return;
-    free(job->volumes_json);
-    job->volumes_json = text;
+    free(job->request.volumes_json);
+    job->request.volumes_json = text;
     job->changed = true;
 }

@@ -16,10 +16,10 @@ void room_configure(struct fleet *f, struct job *job, const struct guest *guest)
 {
     const struct object *policy =
         f->of_kind[OBJECT_POLICY] != NULL ? policy_choose(f, guest) : NULL;
-    TEXT_SET(job->policy, policy != NULL ? policy->name : "");
-    policy_merge(&f->config.migration, policy != NULL ? policy->policy : NULL, &job->config);
-    if (job->bandwidth_mibs != 0)
-        job->config.bandwidth = (int64_t)(job->bandwidth_mibs << 20);
+    TEXT_SET(job->request.policy, policy != NULL ? policy->name : "");
+    policy_merge(&f->config.migration, policy != NULL ? policy->policy : NULL, &job->call.config);
+    if (job->request.bandwidth_mibs != 0)
+        job->call.config.bandwidth = (int64_t)(job->request.bandwidth_mibs << 20);
 }
 
 bool room_in_quota(const struct namespace *namespace, const struct resources *more,
@@ -47,16 +47,16 @@ static void keep_rejections(struct fleet *f, struct job *job, struct moment now)
 {
     struct rejections *found = f->queue.scratch;
     size_t bytes = offsetof(struct rejections, list) + found->n * sizeof found->list[0];
-    if (job->rejections != NULL && same_reasons(job->rejections, found))
+    if (job->placement.rejections != NULL && same_reasons(job->placement.rejections, found))
         return; /* nothing new; the first time stands */
     struct rejections *kept = malloc(bytes);
     if (kept == NULL)
         return;
     memcpy(kept, found, bytes);
     kept->at_ms = now.wall_ms;
-    free(job->rejections);
-    job->rejections = kept;
-    job->rejections_changed = job->changed = true;
+    free(job->placement.rejections);
+    job->placement.rejections = kept;
+    job->placement.rejections_changed = job->changed = true;
 }
 
 bool room_reserve(struct fleet *f, struct job *job, const struct guest *guest, struct moment now,
@@ -64,8 +64,8 @@ bool room_reserve(struct fleet *f, struct job *job, const struct guest *guest, s
 {
     struct placement placement;
     placement_of(f, guest, job, &placement);
-    placement.failed = job->failed;
-    placement.n_failed = job->n_failed;
+    placement.failed = job->placement.failed;
+    placement.n_failed = job->placement.n_failed;
     const struct node *node = placement_choose(f, &placement, f->queue.scratch);
     if (node == NULL) {
         keep_rejections(f, job, now);
@@ -105,7 +105,7 @@ void room_none(struct fleet *f, struct job *job, struct moment now, struct effec
         return;
     }
     enum pending pending = kind_of_wait(f->queue.scratch);
-    if (pending == PENDING_UNSCHEDULABLE && job->pending != PENDING_UNSCHEDULABLE)
+    if (pending == PENDING_UNSCHEDULABLE && job->wait.pending != PENDING_UNSCHEDULABLE)
         effects_event(fx, job, now.wall_ms, true, "migrationTargetPodUnschedulable",
                       "Migration target pod for VMI [%s/%s] is currently unschedulable. %.300s",
                       job->ns, job->guest_name, text);

@@ -19,9 +19,9 @@ static void tell_fresh(struct fleet *f, struct moment now, struct effects *fx)
 {
     while (f->queue.fresh != NULL) {
         struct job *job = f->queue.fresh;
-        f->queue.fresh = job->next_fresh;
-        job->fresh = false;
-        if (job->wait.in == &f->queue.ready)
+        f->queue.fresh = job->queue.next_fresh;
+        job->queue.fresh = false;
+        if (job->queue.wait.in == &f->queue.ready)
             turn_wait(f, job, now, fx);
         fleet_settle_job(f, job);
     }
@@ -50,15 +50,15 @@ void schedule_run(struct fleet *f, struct moment now, struct effects *fx)
 
 static void advance_pending(struct fleet *f, struct job *job, struct moment now, struct effects *fx)
 {
-    if (job->pending != PENDING_NONE && !wait_until_deadline(f, job, now, fx))
+    if (job->wait.pending != PENDING_NONE && !wait_until_deadline(f, job, now, fx))
         return;
-    if (job->wait.in == NULL) /* time or an answer was all it waited for */
+    if (job->queue.wait.in == NULL) /* time or an answer was all it waited for */
         fleet_queue_ready(f, job);
 }
 
 void schedule_advance(struct fleet *f, struct job *job, struct moment now, struct effects *fx)
 {
-    if (job->abort_asked)
+    if (job->abort.asked)
         wait_cancel(f, job, now, fx);
     else if (job->phase == PHASE_PENDING)
         advance_pending(f, job, now, fx);
@@ -71,10 +71,10 @@ void schedule_first(struct fleet *f, struct job *job, struct moment now, struct 
     guest_check_first(f, job, now, fx);
 }
 
-bool schedule_backup_answered(struct job *job, uint64_t id, const struct err *err,
-                              struct moment now, struct effects *fx)
+void schedule_backup_answered(struct job *job, const struct err *err, struct moment now,
+                              struct effects *fx)
 {
-    return guest_backup_answered(job, id, err, now, fx);
+    guest_backup_answered(job, err, now, fx);
 }
 
 void schedule_volumes_answered(struct job *job, const struct volume_facts *facts,

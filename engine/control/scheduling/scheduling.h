@@ -26,9 +26,9 @@ void schedule_advance(struct fleet *f, struct job *job, struct moment now, struc
  * is tried at most once per call. */
 void schedule_run(struct fleet *f, struct moment now, struct effects *fx);
 
-/* Was it the order to end a backup that was answered? Then its record is closed. */
-bool schedule_backup_answered(struct job *job, uint64_t id, const struct err *err,
-                              struct moment now, struct effects *fx);
+/* The order to end a backup was answered. */
+void schedule_backup_answered(struct job *job, const struct err *err, struct moment now,
+                              struct effects *fx);
 /* The hosts told about its disks and their places, or could not. */
 void schedule_volumes_answered(struct job *job, const struct volume_facts *facts,
                                const struct err *err, struct moment now, struct effects *fx);

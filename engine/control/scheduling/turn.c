@@ -26,20 +26,20 @@ void turn_wait(struct fleet *f, struct job *job, struct moment now, struct effec
 
 static bool backs_off(struct fleet *f, struct job *job, struct moment now, struct effects *fx)
 {
-    if (!origin_is_automatic(job->origin))
+    if (!origin_is_automatic(job->request.origin))
         return false;
     struct backoff backoff;
     backoff_of(fleet_newest_finished(f, job->guest_uuid), &backoff);
     if (backoff.until_ms <= now.wall_ms)
         return false;
-    if (job->pending != PENDING_BACKOFF)
+    if (job->wait.pending != PENDING_BACKOFF)
         effects_note(fx, involved_guest(job->ns, job->guest_name, job->guest_uuid), now.wall_ms,
                      true, "MigrationBackoff", "backoff migrating vmi %s/%s", job->ns,
                      job->guest_name);
     step_wait(job, PENDING_BACKOFF, now, "%u migrations of the guest failed in a row",
               backoff.failures);
-    job->waits_until_ms = backoff.until_ms;
-    job->wake_ms = now.mono_ms + backoff.until_ms - now.wall_ms;
+    job->wait.until_ms = backoff.until_ms;
+    job->queue.wake_ms = now.mono_ms + backoff.until_ms - now.wall_ms;
     wait_for_time(job);
     return true;
 }
@@ -50,7 +50,7 @@ static bool source_has_room(struct fleet *f, struct node *source, struct job *jo
 {
     const struct fleet_config *config = &f->config;
     uint64_t budget = config->bandwidth_per_node;
-    uint64_t wants = job->config.bandwidth > 0 ? (uint64_t)job->config.bandwidth : budget;
+    uint64_t wants = job->call.config.bandwidth > 0 ? (uint64_t)job->call.config.bandwidth : budget;
     if (config->parallel_outbound_per_node != 0 &&
         source->outbound >= config->parallel_outbound_per_node)
         step_wait(job, PENDING_SLOT_SOURCE, now, "%u migrations leave %s, its limit",
@@ -90,8 +90,8 @@ static bool use_is_known(struct fleet *f, const struct guest *guest, struct job 
     step_wait(job, PENDING_QUOTA, now, "what its namespace uses on node %s is not known yet",
               node->name);
     wait_for_time(job);
-    if (wait_until_deadline(f, job, now, fx) && job->wake_ms > now.mono_ms + LISTS_AGAIN_MS)
-        job->wake_ms = now.mono_ms + LISTS_AGAIN_MS;
+    if (wait_until_deadline(f, job, now, fx) && job->queue.wake_ms > now.mono_ms + LISTS_AGAIN_MS)
+        job->queue.wake_ms = now.mono_ms + LISTS_AGAIN_MS;
     return false;
 }
 
@@ -116,9 +116,9 @@ static void park_unplaced(struct fleet *f, struct job *job, const struct guest *
 {
     const unsigned *counts = f->queue.scratch->counts;
     bool own = guest->settings != NULL && guest->settings->node_selector.n > 0;
-    const char *named = job->wanted;
+    const char *named = job->request.wanted;
     if (named[0] == '\0' && !own) /* the guest's own selector wins over what is added */
-        named = labels_get(&job->added_selector, "kubernetes.io/hostname");
+        named = labels_get(&job->request.added_selector, "kubernetes.io/hostname");
     struct node *node = named != NULL ? fleet_node(f, named) : NULL;
     if (counts[REJECT_AFFINITY] + counts[REJECT_ANTI_AFFINITY] > 0)
         wait_in(&f->queue.near, job);
@@ -131,9 +131,9 @@ static void start(struct fleet *f, struct job *job, const struct guest *guest, s
 {
     TEXT_SET(job->source, guest->owner->node->name);
     if (room_reserve(f, job, guest, now, fx)) {
-        job->target_side = job->source_side = (struct job_side){0};
-        job->asked_job = false; /* asked once more before the hand-off */
-        job->hv_job = JOB_SEEN_UNKNOWN;
+        job->resolution.target_side = job->resolution.source_side = (struct job_side){0};
+        job->resolution.asked_job = false; /* asked once more before the hand-off */
+        job->resolution.hv_job = JOB_SEEN_UNKNOWN;
         step_take(f, job, TRIGGER_ADMITTED, now, fx);
         prepare_advance(f, job, now, fx);
         return;
@@ -178,18 +178,19 @@ static void pass_on(struct fleet *f, struct job *job, struct node *source,
                     struct namespace *namespace)
 {
     bool waits = job->phase == PHASE_PENDING;
-    if (waits && source != NULL && job->wait.in != &source->blocked.out)
+    if (waits && source != NULL && job->queue.wait.in != &source->blocked.out)
         wake_next_leaving(f, source); /* at once: before somebody who waits for less */
-    if (job->woken_for != NULL && strcmp(job->woken_for->name, job->target) != 0)
-        fleet_node_improved(f, job->woken_for);
-    if (waits && job->woken_out != NULL && job->woken_out != source)
-        wake_next_leaving(f, job->woken_out);
-    if (waits && job->woken_by_quota && namespace != NULL && job->wait.in != &namespace->blocked) {
+    if (job->queue.woken_for != NULL && strcmp(job->queue.woken_for->name, job->target) != 0)
+        fleet_node_improved(f, job->queue.woken_for);
+    if (waits && job->queue.woken_out != NULL && job->queue.woken_out != source)
+        wake_next_leaving(f, job->queue.woken_out);
+    if (waits && job->queue.woken_by_quota && namespace != NULL &&
+        job->queue.wait.in != &namespace->blocked) {
         namespace->quota_changed = true;
         fleet_quota_changed(f, namespace);
     }
-    job->woken_for = job->woken_out = NULL;
-    job->woken_by_quota = false;
+    job->queue.woken_for = job->queue.woken_out = NULL;
+    job->queue.woken_by_quota = false;
 }
 
 void turn_try(struct fleet *f, struct job *job, struct moment now, struct effects *fx)

@@ -13,12 +13,12 @@ enum { JOB_AGE_MAX_MS = 2 * 86400 * 1000 };
 
 void wait_in(struct heap *where, struct job *job)
 {
-    heap_put(where, &job->wait, (int64_t)job->priority, job->order, job);
+    heap_put(where, &job->queue.wait, (int64_t)job->request.priority, job->request.arrival, job);
 }
 
 void wait_for_time(struct job *job)
 {
-    heap_remove(&job->wait);
+    heap_remove(&job->queue.wait);
 }
 
 /* Nothing was asked of any host yet, so the guest is where it was last seen running; if that is
@@ -47,8 +47,8 @@ void wait_cancel(struct fleet *f, struct job *job, struct moment now, struct eff
 {
     struct step_ending ending = {.outcome = OUTCOME_ABORTED, .guest_at = place_of_guest(f, job)};
     (void)snprintf(ending.reason, sizeof ending.reason, "cancelled by %s before anything moved",
-                   job->abort_requester);
-    job->abort_status = ABORT_SUCCEEDED;
+                   job->abort.requester);
+    job->abort.status = ABORT_SUCCEEDED;
     final_finish(f, job, TRIGGER_CANCELLED, &ending, now, fx);
 }
 
@@ -61,13 +61,13 @@ int64_t wait_limit_ms(const struct fleet *f, const struct job *job)
 {
     const struct fleet_config *config = &f->config;
     int64_t said_s = 0, configured_ms = 0;
-    switch (job->pending) {
+    switch (job->wait.pending) {
     case PENDING_UNSCHEDULABLE:
-        said_s = job->timeouts_s[TIMEOUT_UNSCHEDULABLE];
+        said_s = job->request.timeouts_s[TIMEOUT_UNSCHEDULABLE];
         configured_ms = config->unschedulable_timeout_ms;
         break;
     case PENDING_UTILITY_VOLUMES:
-        said_s = job->timeouts_s[TIMEOUT_UTILITY];
+        said_s = job->request.timeouts_s[TIMEOUT_UTILITY];
         configured_ms = config->migration.utility_volumes_timeout * 1000;
         break;
     case PENDING_GUEST_UNSEEN:
@@ -75,7 +75,7 @@ int64_t wait_limit_ms(const struct fleet *f, const struct job *job)
     case PENDING_GUEST_BUSY:
     case PENDING_STORAGE:
     case PENDING_STORE:
-        said_s = job->timeouts_s[TIMEOUT_PENDING];
+        said_s = job->request.timeouts_s[TIMEOUT_PENDING];
         configured_ms = config->pending_timeout_ms;
         break;
     case PENDING_TARGET_SILENT:
@@ -84,23 +84,23 @@ int64_t wait_limit_ms(const struct fleet *f, const struct job *job)
     }
     if (said_s > 0)
         return said_s * 1000;
-    return configured_ms > 0 ? configured_ms : pending_limit_ms(job->pending);
+    return configured_ms > 0 ? configured_ms : pending_limit_ms(job->wait.pending);
 }
 
 static void fail_late(struct fleet *f, struct job *job, int64_t waited_ms, struct moment now,
                       struct effects *fx)
 {
     char text[JOB_REASON_MAX];
-    const char *what = job->pending == PENDING_UNSCHEDULABLE ? "unschedulable" : "pending";
-    if (job->pending == PENDING_UTILITY_VOLUMES)
+    const char *what = job->wait.pending == PENDING_UNSCHEDULABLE ? "unschedulable" : "pending";
+    if (job->wait.pending == PENDING_UTILITY_VOLUMES)
         (void)snprintf(text, sizeof text,
                        "Migration timeout waiting for utility volumes to detach from VMI [%s/%s]. "
                        "Utility volumes still present after %lld seconds.",
                        job->ns, job->guest_name, (long long)(waited_ms / 1000));
     else
         (void)snprintf(text, sizeof text, "gave up in phase %s after %lld s: %.400s",
-                       phase_name(job->phase), (long long)(waited_ms / 1000), job->pending_reason);
-    if (job->launcher != LAUNCHER_NONE) {
+                       phase_name(job->phase), (long long)(waited_ms / 1000), job->wait.reason);
+    if (job->placement.launcher != LAUNCHER_NONE) {
         char pod[LAUNCHER_POD_MAX];
         launcher_pod(job->guest_name, job->guest_uuid, job->target, job->uid, pod);
         effects_event(fx, job, now.wall_ms, false, "SuccessfulDelete",
@@ -112,9 +112,10 @@ static void fail_late(struct fleet *f, struct job *job, int64_t waited_ms, struc
 bool wait_until_deadline(struct fleet *f, struct job *job, struct moment now, struct effects *fx)
 {
     int64_t limit = wait_limit_ms(f, job);
-    int64_t waited_ms = job->waited_ms[job->pending] + now.mono_ms - job->waits_mono_ms;
+    int64_t waited_ms = job->wait.waited_ms[job->wait.pending] + now.mono_ms - job->wait.mono_ms;
     int64_t left_ms = limit - waited_ms;
-    int64_t age_left_ms = job->created_ms + JOB_AGE_MAX_MS - now.wall_ms; /* over all its waits */
+    int64_t age_left_ms =
+        job->times.created_ms + JOB_AGE_MAX_MS - now.wall_ms; /* over all its waits */
     if (job->phase == PHASE_PENDING && age_left_ms < left_ms)
         left_ms = age_left_ms;
     if (limit > 0 && left_ms <= 0) {
@@ -123,11 +124,11 @@ bool wait_until_deadline(struct fleet *f, struct job *job, struct moment now, st
     }
     if (limit > 0) {
         int64_t until_ms = now.wall_ms + left_ms;
-        if (until_ms != job->waits_until_ms && job->waits_until_ms == 0)
+        if (until_ms != job->wait.until_ms && job->wait.until_ms == 0)
             job->changed = true;
-        if (job->waits_until_ms == 0)
-            job->waits_until_ms = until_ms;
-        job->wake_ms = now.mono_ms + left_ms;
+        if (job->wait.until_ms == 0)
+            job->wait.until_ms = until_ms;
+        job->queue.wake_ms = now.mono_ms + left_ms;
     }
     return true;
 }

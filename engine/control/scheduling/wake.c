@@ -34,7 +34,7 @@ static bool is_slot_rejection(enum reject why)
  * deadline applies). */
 static bool rejection_changed(const struct job *job, const struct node *node, enum reject why)
 {
-    const struct rejections *r = job->rejections;
+    const struct rejections *r = job->placement.rejections;
     if (r == NULL || why == REJECT_SOURCE || is_slot_rejection(why))
         return false;
     bool ever = reject_is_for_ever(why);
@@ -62,7 +62,7 @@ static bool wake_unplaced(struct fleet *f, struct heap *heap, struct node *node)
         }
         if (why == REJECT_NONE || rejection_changed(job, node, why)) {
             fleet_queue_ready(f, job);
-            job->woken_for = why == REJECT_NONE ? node : NULL;
+            job->queue.woken_for = why == REJECT_NONE ? node : NULL;
             room -= why == REJECT_NONE;
         } else {
             passed[n_passed++] = job;
@@ -92,7 +92,7 @@ static void wake_leaving(struct fleet *f, struct node *node, size_t most)
     for (n = n < most ? n : most; n > 0 && node->blocked.out.n > 0; n--) {
         struct job *job = heap_top(&node->blocked.out);
         fleet_queue_ready(f, job);
-        job->woken_out = node;
+        job->queue.woken_out = node;
     }
 }
 
@@ -155,7 +155,7 @@ static void wake_namespace(struct fleet *f, struct namespace *namespace)
         char text[QUOTA_TEXT_MAX];
         if (room_in_quota(namespace, &promised, text)) {
             fleet_queue_ready(f, job);
-            job->woken_by_quota = true;
+            job->queue.woken_by_quota = true;
             continue;
         }
         passed[n_passed++] = job;

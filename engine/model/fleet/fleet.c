@@ -32,9 +32,9 @@ struct fleet *fleet_new(const struct fleet_config *config, uint64_t seed, struct
 static void free_jobs(struct fleet *f)
 {
     struct job *job, *next;
-    HASH_CLEAR(hh_guest, f->active);
-    HASH_CLEAR(hh_name, f->named);
-    HASH_CLEAR(hh_newest, f->newest);
+    HASH_CLEAR(links.hh_guest, f->active);
+    HASH_CLEAR(links.hh_name, f->named);
+    HASH_CLEAR(links.hh_newest, f->newest);
     heap_fini(&f->queue.ready);
     heap_fini(&f->queue.unplaced);
     heap_fini(&f->queue.near);
@@ -253,9 +253,9 @@ uint64_t fleet_hash(const struct fleet *f)
     uint64_t hash = 0xCBF29CE484222325ULL;
     for (const struct job *job = f->jobs; job != NULL; job = job->hh.next) {
         hash = mix(mix(mix(mix(hash, job->uid), job->guest_uuid), job->source), job->target);
-        hash = mix(mix(hash, phase_name(job->phase)), outcome_name(job->outcome));
-        for (unsigned i = 0; i < job->n_steps; i++)
-            hash = (hash ^ (uint64_t)job->steps[i].wall_ms) * 0x100000001B3ULL;
+        hash = mix(mix(hash, phase_name(job->phase)), outcome_name(job->result.outcome));
+        for (unsigned i = 0; i < job->history.n_steps; i++)
+            hash = (hash ^ (uint64_t)job->history.steps[i].wall_ms) * 0x100000001B3ULL;
     }
     for (const struct guest *guest = f->guests; guest != NULL; guest = guest->hh.next)
         hash = mix(mix(hash, guest->uuid), guest->owner != NULL ? guest->owner->node->name : "");

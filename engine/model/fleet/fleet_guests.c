@@ -258,8 +258,8 @@ static void find_stay(struct fleet *f, struct guest *guest)
     if (guest->owner == NULL)
         return;
     const struct job *job = fleet_newest_finished(f, guest->uuid);
-    for (; job != NULL; job = job->older)
-        if (job->outcome == OUTCOME_SUCCEEDED) {
+    for (; job != NULL; job = job->links.older)
+        if (job->result.outcome == OUTCOME_SUCCEEDED) {
             if (strcmp(job->target, guest->owner->node->name) == 0)
                 TEXT_SET(guest->stay_job, job->uid);
             return;

@@ -99,7 +99,7 @@ void incidents_split(struct fleet *f, const struct job *job, int64_t now_ms)
 
 void incidents_internal(struct fleet *f, const struct job *job, int64_t now_ms)
 {
-    open_unjudged(f, job, INCIDENT_INTERNAL, job->guest_at, "control", now_ms);
+    open_unjudged(f, job, INCIDENT_INTERNAL, job->resolution.guest_at, "control", now_ms);
 }
 
 void incidents_one_copy(struct fleet *f, const char *job_uid, int64_t now_ms)

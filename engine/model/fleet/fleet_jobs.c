@@ -12,7 +12,7 @@
 struct job *fleet_newest_finished(struct fleet *f, const char *guest_uuid)
 {
     struct job *job = NULL;
-    HASH_FIND(hh_newest, f->newest, guest_uuid, strlen(guest_uuid), job);
+    HASH_FIND(links.hh_newest, f->newest, guest_uuid, strlen(guest_uuid), job);
     return job;
 }
 
@@ -33,14 +33,14 @@ struct job *fleet_job_named(struct fleet *f, const char *ns, const char *name)
     char key[HV_HOST_MAX + JOB_NAME_MAX];
     make_key(ns, name, key);
     struct job *job = NULL;
-    HASH_FIND(hh_name, f->named, key, strlen(key), job);
+    HASH_FIND(links.hh_name, f->named, key, strlen(key), job);
     return job;
 }
 
 struct job *fleet_active_job(struct fleet *f, const char *guest_uuid)
 {
     struct job *job = NULL;
-    HASH_FIND(hh_guest, f->active, guest_uuid, strlen(guest_uuid), job);
+    HASH_FIND(links.hh_guest, f->active, guest_uuid, strlen(guest_uuid), job);
     return job;
 }
 
@@ -48,9 +48,9 @@ struct job *fleet_active_job(struct fleet *f, const char *guest_uuid)
 static void count_busy(struct fleet *f, struct job *job, bool more)
 {
     struct node *source = fleet_node(f, job->source), *target = fleet_node(f, job->target);
-    if (job->holds_slot != more) {
+    if (job->queue.holds_slot != more) {
         f->busy_jobs = more ? f->busy_jobs + 1 : f->busy_jobs - 1;
-        job->holds_slot = more;
+        job->queue.holds_slot = more;
     }
     if (source != NULL)
         source->outbound = more ? source->outbound + 1 : source->outbound - 1;
@@ -64,25 +64,25 @@ static void count_busy(struct fleet *f, struct job *job, bool more)
 
 void fleet_release_slot(struct fleet *f, struct job *job)
 {
-    if (!job->holds_slot)
+    if (!job->queue.holds_slot)
         return;
-    job->holds_slot = false;
+    job->queue.holds_slot = false;
     f->busy_jobs--;
 }
 
 static void set_newest(struct fleet *f, struct job *before, struct job *now)
 {
     if (before != NULL)
-        HASH_DELETE(hh_newest, f->newest, before);
+        HASH_DELETE(links.hh_newest, f->newest, before);
     if (now != NULL)
-        HASH_ADD_KEYPTR(hh_newest, f->newest, now->guest_uuid, strlen(now->guest_uuid), now);
+        HASH_ADD_KEYPTR(links.hh_newest, f->newest, now->guest_uuid, strlen(now->guest_uuid), now);
 }
 
 static void add_finished(struct fleet *f, struct job *job)
 {
-    job->older = fleet_newest_finished(f, job->guest_uuid);
-    set_newest(f, job->older, job);
-    heap_put(&f->finished, &job->finished, job->order, 0, job);
+    job->links.older = fleet_newest_finished(f, job->guest_uuid);
+    set_newest(f, job->links.older, job);
+    heap_put(&f->finished, &job->links.finished, job->request.arrival, 0, job);
     f->finished_jobs++;
 }
 
@@ -90,57 +90,58 @@ static void drop_finished(struct fleet *f, struct job *job)
 {
     struct job *newest = fleet_newest_finished(f, job->guest_uuid);
     f->finished_jobs--;
-    heap_remove(&job->finished);
+    heap_remove(&job->links.finished);
     if (newest == job) {
-        set_newest(f, job, job->older);
+        set_newest(f, job, job->links.older);
         return;
     }
-    while (newest != NULL && newest->older != job)
-        newest = newest->older;
+    while (newest != NULL && newest->links.older != job)
+        newest = newest->links.older;
     if (newest != NULL)
-        newest->older = job->older;
+        newest->links.older = job->links.older;
 }
 
 void fleet_queue_ready(struct fleet *f, struct job *job)
 {
     if (job->frozen)
         return;
-    if (!job->fresh) {
-        job->fresh = true;
-        job->next_fresh = f->queue.fresh;
+    if (!job->queue.fresh) {
+        job->queue.fresh = true;
+        job->queue.next_fresh = f->queue.fresh;
         f->queue.fresh = job;
     }
-    heap_put(&f->queue.ready, &job->wait, (int64_t)job->priority, job->order, job);
+    heap_put(&f->queue.ready, &job->queue.wait, (int64_t)job->request.priority,
+             job->request.arrival, job);
 }
 
 void fleet_settle_job(struct fleet *f, struct job *job)
 {
-    if (job->changed && !job->listed) {
-        job->listed = true;
-        job->next_changed = f->changed;
+    if (job->changed && !job->links.listed) {
+        job->links.listed = true;
+        job->links.next_changed = f->changed;
         f->changed = job;
     }
-    if (job->frozen || (phase_is_final(job->phase) && !job->observe_later))
-        heap_remove(&job->timer);
-    else if (job->timer.in == NULL || job->timer.first != job->wake_ms)
-        heap_put(&f->timers, &job->timer, job->wake_ms, job->order, job);
+    if (job->frozen || (phase_is_final(job->phase) && !job->result.observe_later))
+        heap_remove(&job->queue.timer);
+    else if (job->queue.timer.in == NULL || job->queue.timer.first != job->queue.wake_ms)
+        heap_put(&f->timers, &job->queue.timer, job->queue.wake_ms, job->request.arrival, job);
 }
 
 void fleet_add_job(struct fleet *f, struct job *take_job)
 {
     struct job *job = take_job;
-    make_key(job->ns, job->name, job->key);
-    if (job->order == 0)
-        job->order = f->next_order + 1;
-    if (job->order > f->next_order)
-        f->next_order = job->order;
+    make_key(job->ns, job->name, job->links.key);
+    if (job->request.arrival == 0)
+        job->request.arrival = f->next_order + 1;
+    if (job->request.arrival > f->next_order)
+        f->next_order = job->request.arrival;
     HASH_ADD_STR(f->jobs, uid, job);
-    HASH_ADD_KEYPTR(hh_name, f->named, job->key, strlen(job->key), job);
+    HASH_ADD_KEYPTR(links.hh_name, f->named, job->links.key, strlen(job->links.key), job);
     if (phase_is_final(job->phase)) {
         add_finished(f, job);
     } else {
         assert(fleet_active_job(f, job->guest_uuid) == NULL);
-        HASH_ADD_KEYPTR(hh_guest, f->active, job->guest_uuid, strlen(job->guest_uuid), job);
+        HASH_ADD_KEYPTR(links.hh_guest, f->active, job->guest_uuid, strlen(job->guest_uuid), job);
         if (phase_is_busy(job->phase))
             count_busy(f, job, true);
         if (job->phase == PHASE_PENDING) {
@@ -163,28 +164,28 @@ void fleet_freeze_job(struct fleet *f, struct job *job, const char *fmt, ...)
         return;
     va_list args;
     va_start(args, fmt);
-    (void)vsnprintf(job->pending_reason, sizeof job->pending_reason, fmt, args);
+    (void)vsnprintf(job->wait.reason, sizeof job->wait.reason, fmt, args);
     va_end(args);
     job->frozen = true;
-    job->next_broken = f->broken;
+    job->links.next_broken = f->broken;
     f->broken = job;
-    heap_remove(&job->wait);
-    heap_remove(&job->timer);
+    heap_remove(&job->queue.wait);
+    heap_remove(&job->queue.timer);
 }
 
 /* Normally it is in neither: both are emptied before a finished job can be forgotten. */
 static void leave_lists(struct fleet *f, struct job *job)
 {
     struct job **link = &f->changed;
-    while (job->listed && *link != job)
-        link = &(*link)->next_changed;
-    if (job->listed)
-        *link = job->next_changed;
+    while (job->links.listed && *link != job)
+        link = &(*link)->links.next_changed;
+    if (job->links.listed)
+        *link = job->links.next_changed;
     link = &f->queue.fresh;
-    while (job->fresh && *link != job)
-        link = &(*link)->next_fresh;
-    if (job->fresh)
-        *link = job->next_fresh;
+    while (job->queue.fresh && *link != job)
+        link = &(*link)->queue.next_fresh;
+    if (job->queue.fresh)
+        *link = job->queue.next_fresh;
 }
 
 /* From every index, list and heap. */
@@ -196,10 +197,10 @@ static void take_out(struct fleet *f, struct job *job)
         guest->version = f->guests_version = fleet_touch(f);
     }
     leave_lists(f, job);
-    heap_remove(&job->wait);
-    heap_remove(&job->timer);
+    heap_remove(&job->queue.wait);
+    heap_remove(&job->queue.timer);
     HASH_DEL(f->jobs, job);
-    HASH_DELETE(hh_name, f->named, job);
+    HASH_DELETE(links.hh_name, f->named, job);
     job_free(job);
     (void)fleet_touch(f);
 }
@@ -216,7 +217,7 @@ void fleet_drop_job(struct fleet *f, struct job *job)
     if (phase_is_final(job->phase)) {
         drop_finished(f, job);
     } else {
-        HASH_DELETE(hh_guest, f->active, job);
+        HASH_DELETE(links.hh_guest, f->active, job);
         ledger_release(f, job);
         if (job->phase == PHASE_PENDING)
             f->waiting_jobs--;
@@ -230,12 +231,12 @@ void fleet_drop_job(struct fleet *f, struct job *job)
 static void count_streak(struct fleet *f, struct job *job)
 {
     struct backoff before;
-    if (job->outcome == OUTCOME_SUCCEEDED || !origin_is_automatic(job->origin))
+    if (job->result.outcome == OUTCOME_SUCCEEDED || !origin_is_automatic(job->request.origin))
         return;
-    if (job->outcome == OUTCOME_ABORTED && !job->moved)
+    if (job->result.outcome == OUTCOME_ABORTED && !job->call.moved)
         return;
     backoff_of(fleet_newest_finished(f, job->guest_uuid), &before);
-    job->streak = before.failures + 1;
+    job->request.streak = before.failures + 1;
 }
 
 /* How migrations to a node went of late: a good path is preferred. */
@@ -243,9 +244,9 @@ static void count_arrival(struct fleet *f, const struct job *job)
 {
     enum { ARRIVALS_MAX = 64 };
     struct node *target = fleet_node(f, job->target);
-    if (target == NULL || job->epoch == 0 || job->outcome == OUTCOME_ABORTED)
+    if (target == NULL || job->epoch == 0 || job->result.outcome == OUTCOME_ABORTED)
         return;
-    if (job->outcome == OUTCOME_SUCCEEDED)
+    if (job->result.outcome == OUTCOME_SUCCEEDED)
         target->arrivals.good++;
     else
         target->arrivals.bad++;
@@ -257,8 +258,8 @@ static void count_arrival(struct fleet *f, const struct job *job)
 
 static void end_job(struct fleet *f, struct job *job)
 {
-    HASH_DELETE(hh_guest, f->active, job);
-    heap_remove(&job->timer);
+    HASH_DELETE(links.hh_guest, f->active, job);
+    heap_remove(&job->queue.timer);
     count_streak(f, job);
     count_arrival(f, job);
     add_finished(f, job);
@@ -277,17 +278,17 @@ static void end_job(struct fleet *f, struct job *job)
 static void leave_room(struct fleet *f, struct job *job)
 {
     struct guest *guest = fleet_guest(f, job->guest_uuid);
-    if (job->woken_for != NULL)
-        fleet_node_improved(f, job->woken_for);
-    if (job->woken_out != NULL) /* the guest itself may be gone */
-        fleet_node_improved(f, job->woken_out);
+    if (job->queue.woken_for != NULL)
+        fleet_node_improved(f, job->queue.woken_for);
+    if (job->queue.woken_out != NULL) /* the guest itself may be gone */
+        fleet_node_improved(f, job->queue.woken_out);
     if (guest != NULL && guest->owner != NULL && guest->owner->node->blocked.out.n > 0)
         fleet_node_improved(f, guest->owner->node);
-    if (job->woken_by_quota && guest != NULL && guest->namespace != NULL) {
+    if (job->queue.woken_by_quota && guest != NULL && guest->namespace != NULL) {
         guest->namespace->quota_changed = true;
         fleet_quota_changed(f, guest->namespace);
     }
-    job->woken_for = job->woken_out = NULL;
+    job->queue.woken_for = job->queue.woken_out = NULL;
 }
 
 void fleet_job_moved(struct fleet *f, struct job *job, enum phase from)
@@ -296,7 +297,7 @@ void fleet_job_moved(struct fleet *f, struct job *job, enum phase from)
         leave_room(f, job);
     if (from == PHASE_PENDING) {
         f->waiting_jobs--;
-        heap_remove(&job->wait);
+        heap_remove(&job->queue.wait);
     }
     if (!phase_is_busy(from) && phase_is_busy(job->phase))
         count_busy(f, job, true);
@@ -311,9 +312,9 @@ void fleet_prune_jobs(struct fleet *f, const char *guest_uuid)
 {
     struct job *job = fleet_newest_finished(f, guest_uuid);
     for (unsigned kept = 1; job != NULL && kept < f->config.jobs_kept_per_guest; kept++)
-        job = job->older;
-    while (job != NULL && job->older != NULL)
-        fleet_remove_job(f, job->older);
+        job = job->links.older;
+    while (job != NULL && job->links.older != NULL)
+        fleet_remove_job(f, job->links.older);
 
     while (f->finished_jobs > f->config.jobs_kept) /* guests come and go: a bound over all too */
         fleet_remove_job(f, heap_top(&f->finished));

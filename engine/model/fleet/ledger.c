@@ -42,7 +42,7 @@ struct resources ledger_resources(const struct guest *guest)
 
 static bool holds(const struct job *job, const struct node *node)
 {
-    return job != NULL && job->reserved && strcmp(job->target, node->name) == 0;
+    return job != NULL && job->placement.reserved && strcmp(job->target, node->name) == 0;
 }
 
 /* ---- room ---- */
@@ -64,7 +64,7 @@ uint64_t ledger_memory_left(const struct fleet *f, const struct node *node, cons
     if (whole == UINT64_MAX)
         return whole;
     uint64_t used = node->running.memory_kib + node->reserved.memory_kib;
-    return left(whole, used - (holds(job, node) ? job->reserved_memory_kib : 0));
+    return left(whole, used - (holds(job, node) ? job->placement.reserved_memory_kib : 0));
 }
 
 uint64_t ledger_vcpus_left(const struct fleet *f, const struct node *node, const struct job *job)
@@ -75,7 +75,8 @@ uint64_t ledger_vcpus_left(const struct fleet *f, const struct node *node, const
     if (each == 0)
         each = 10;
     uint64_t used = node->running.vcpus + node->reserved.vcpus;
-    return left(node->facts.cpus * each, used - (holds(job, node) ? job->reserved_vcpus : 0));
+    return left(node->facts.cpus * each,
+                used - (holds(job, node) ? job->placement.reserved_vcpus : 0));
 }
 
 enum { PLAIN_PAGE_KIB = 4, DEFAULT_PAGE = 1 };
@@ -107,15 +108,16 @@ uint64_t ledger_huge_left(const struct node *node, uint64_t page_kib, const stru
     if (node->capabilities == NULL || !node->capabilities->pages_known)
         return UINT64_MAX;
     const struct hv_pages *pages = find_pages(node, page_kib);
-    uint64_t used = node->reserved_huge_kib - (holds(job, node) ? job->reserved_huge_kib : 0);
+    uint64_t used =
+        node->reserved_huge_kib - (holds(job, node) ? job->placement.reserved_huge_kib : 0);
     return pages != NULL ? left(pages->free * pages->size_kib, used) : 0;
 }
 
 uint64_t ledger_bandwidth(const struct fleet *f, const struct job *job)
 {
     uint64_t budget = f->config.bandwidth_per_node;
-    uint64_t limit = job->bandwidth_mibs != 0 ? job->bandwidth_mibs * 1024 * 1024
-                                              : (uint64_t)job->config.bandwidth;
+    uint64_t limit = job->request.bandwidth_mibs != 0 ? job->request.bandwidth_mibs * 1024 * 1024
+                                                      : (uint64_t)job->call.config.bandwidth;
     if (budget == 0)
         return limit;
     return limit == 0 || limit > budget ? budget : limit;
@@ -128,7 +130,7 @@ static bool has_arrived(const struct fleet *f, const struct domain *domain)
 {
     const struct job *job = NULL;
     const char *uuid = domain->guest->uuid;
-    HASH_FIND(hh_guest, f->active, uuid, strlen(uuid), job);
+    HASH_FIND(links.hh_guest, f->active, uuid, strlen(uuid), job);
     return holds(job, domain->node);
 }
 
@@ -193,22 +195,23 @@ static uint64_t huge_kib(const struct fleet *f, const struct job *job, const str
 
 static struct resources reserved_by(const struct job *job)
 {
-    return (struct resources){
-        .launchers = 1, .memory_kib = job->reserved_memory_kib, .vcpus = job->reserved_vcpus};
+    return (struct resources){.launchers = 1,
+                              .memory_kib = job->placement.reserved_memory_kib,
+                              .vcpus = job->placement.reserved_vcpus};
 }
 
 static void enter(struct fleet *f, struct job *job, struct node *source, struct node *target,
                   struct namespace *namespace)
 {
-    job->reserved = true;
+    job->placement.reserved = true;
     struct resources reserved = reserved_by(job);
     more(&target->reserved, &reserved);
     more(&namespace->used, &reserved);
     fleet_quota_changed(f, namespace);
-    target->reserved_huge_kib += job->reserved_huge_kib;
-    target->in_bandwidth += job->reserved_bandwidth;
+    target->reserved_huge_kib += job->placement.reserved_huge_kib;
+    target->in_bandwidth += job->placement.reserved_bandwidth;
     if (source != NULL)
-        source->out_bandwidth += job->reserved_bandwidth;
+        source->out_bandwidth += job->placement.reserved_bandwidth;
     struct domain *domain = place_at(f, job, target); /* a job taken over: it is there already */
     if (domain != NULL)
         ledger_domain(f, domain, false);
@@ -218,12 +221,12 @@ void ledger_reserve(struct fleet *f, struct job *job, const struct resources *re
 {
     struct node *target = node_named(f, job->target), *source = node_named(f, job->source);
     struct namespace *namespace = fleet_namespace(f, job->ns);
-    if (job->reserved || target == NULL || namespace == NULL)
+    if (job->placement.reserved || target == NULL || namespace == NULL)
         return;
-    job->reserved_memory_kib = resources->memory_kib;
-    job->reserved_vcpus = resources->vcpus;
-    job->reserved_huge_kib = huge_kib(f, job, target, resources->memory_kib);
-    job->reserved_bandwidth = ledger_bandwidth(f, job);
+    job->placement.reserved_memory_kib = resources->memory_kib;
+    job->placement.reserved_vcpus = resources->vcpus;
+    job->placement.reserved_huge_kib = huge_kib(f, job, target, resources->memory_kib);
+    job->placement.reserved_bandwidth = ledger_bandwidth(f, job);
     enter(f, job, source, target, namespace);
 }
 
@@ -231,7 +234,7 @@ void ledger_restore(struct fleet *f, struct job *job)
 {
     struct node *target = node_named(f, job->target), *source = node_named(f, job->source);
     struct namespace *namespace = fleet_namespace(f, job->ns);
-    if (!job->reserved && target != NULL && namespace != NULL)
+    if (!job->placement.reserved && target != NULL && namespace != NULL)
         enter(f, job, source, target, namespace);
 }
 
@@ -247,7 +250,7 @@ static void give_bandwidth_back(struct node *source, struct node *target, uint64
 
 void ledger_release(struct fleet *f, struct job *job)
 {
-    if (!job->reserved)
+    if (!job->placement.reserved)
         return;
     struct node *target = node_named(f, job->target), *source = node_named(f, job->source);
     struct namespace *namespace = fleet_namespace(f, job->ns); /* the guest itself may be gone */
@@ -256,12 +259,12 @@ void ledger_release(struct fleet *f, struct job *job)
     less(&target->reserved, &reserved);
     less(&namespace->used, &reserved);
     fleet_quota_changed(f, namespace);
-    assert(target->reserved_huge_kib >= job->reserved_huge_kib);
-    target->reserved_huge_kib -= job->reserved_huge_kib;
-    give_bandwidth_back(source, target, job->reserved_bandwidth);
-    job->reserved = false;
-    job->reserved_memory_kib = job->reserved_vcpus = 0;
-    job->reserved_huge_kib = job->reserved_bandwidth = 0;
+    assert(target->reserved_huge_kib >= job->placement.reserved_huge_kib);
+    target->reserved_huge_kib -= job->placement.reserved_huge_kib;
+    give_bandwidth_back(source, target, job->placement.reserved_bandwidth);
+    job->placement.reserved = false;
+    job->placement.reserved_memory_kib = job->placement.reserved_vcpus = 0;
+    job->placement.reserved_huge_kib = job->placement.reserved_bandwidth = 0;
     struct domain *domain = place_at(f, job, target);
     if (domain != NULL)
         ledger_domain(f, domain, false); /* from now on it counts as a guest that is up */

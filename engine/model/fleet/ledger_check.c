@@ -39,8 +39,9 @@ static bool check_place(const struct report *r, const struct fleet *f, const str
 {
     const struct job *job = NULL;
     const char *uuid = domain->guest->uuid;
-    HASH_FIND(hh_guest, f->active, uuid, strlen(uuid), job);
-    bool under = job != NULL && job->reserved && strcmp(job->target, domain->node->name) == 0;
+    HASH_FIND(links.hh_guest, f->active, uuid, strlen(uuid), job);
+    bool under =
+        job != NULL && job->placement.reserved && strcmp(job->target, domain->node->name) == 0;
     bool counts = domain_is_up(domain) && !under;
     struct resources own = {0};
     if (counts)
@@ -60,13 +61,13 @@ static bool check_node(const struct report *r, const struct fleet *f, const stru
             more(&running, domain->guest->memory_kib, domain->guest->vcpus);
     }
     for (const struct job *job = f->jobs; job != NULL; job = job->hh.next) {
-        if (job->reserved && strcmp(job->target, node->name) == 0) {
-            more(&reserved, job->reserved_memory_kib, job->reserved_vcpus);
-            huge_kib += job->reserved_huge_kib;
-            in += job->reserved_bandwidth;
+        if (job->placement.reserved && strcmp(job->target, node->name) == 0) {
+            more(&reserved, job->placement.reserved_memory_kib, job->placement.reserved_vcpus);
+            huge_kib += job->placement.reserved_huge_kib;
+            in += job->placement.reserved_bandwidth;
         }
-        if (job->reserved && strcmp(job->source, node->name) == 0)
-            out += job->reserved_bandwidth;
+        if (job->placement.reserved && strcmp(job->source, node->name) == 0)
+            out += job->placement.reserved_bandwidth;
     }
     return same_resources(r, "running on", node->name, &node->running, &running) &&
            same_resources(r, "reserved on", node->name, &node->reserved, &reserved) &&
@@ -100,8 +101,8 @@ static bool check_namespace(const struct report *r, const struct fleet *f,
             more(&used, own.memory_kib, own.vcpus);
     }
     for (const struct job *job = f->jobs; job != NULL; job = job->hh.next)
-        if (job->reserved && strcmp(job->ns, namespace->name) == 0)
-            more(&used, job->reserved_memory_kib, job->reserved_vcpus);
+        if (job->placement.reserved && strcmp(job->ns, namespace->name) == 0)
+            more(&used, job->placement.reserved_memory_kib, job->placement.reserved_vcpus);
     return same_resources(r, "used by", namespace->name, &namespace->used, &used);
 }
 
@@ -110,7 +111,7 @@ bool ledger_check(const struct fleet *f, char *out_text, size_t bytes)
     const struct report r = {.text = out_text, .bytes = bytes};
     for (const struct job *job = f->jobs; job != NULL; job = job->hh.next)
         if (!same(&r, "finished job", job->name, "reserved",
-                  job->reserved && phase_is_final(job->phase), 0))
+                  job->placement.reserved && phase_is_final(job->phase), 0))
             return false;
     for (const struct node *node = f->nodes; node != NULL; node = node->hh.next)
         if (!check_node(&r, f, node))

@@ -99,14 +99,14 @@ void paths_learn(struct paths *paths, const struct job *job)
 {
     const struct job_final *final = &job->final;
     uint64_t still_ms = CALL_MS < final->total_ms / 3 ? CALL_MS : final->total_ms / 3;
-    if (job->outcome != OUTCOME_SUCCEEDED || !final->known || job->target[0] == '\0' ||
+    if (job->result.outcome != OUTCOME_SUCCEEDED || !final->known || job->target[0] == '\0' ||
         final->bytes < BYTES_MIN || final->total_ms < TIME_MIN_MS)
         return;
     struct path *path = use(paths, job->source, job->target);
     if (path == NULL)
         return;
     double ms = (double)(final->total_ms - still_ms);
-    learn_speed(path, (double) final->bytes * 1000 / ms, (double)job->config.bandwidth);
+    learn_speed(path, (double) final->bytes * 1000 / ms, (double)job->call.config.bandwidth);
     if (job->forecast.made)
         learn_error(path, &job->forecast, (double) final->total_ms);
 }

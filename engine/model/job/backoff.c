@@ -3,23 +3,23 @@
 
 static bool is_counted(const struct job *job)
 {
-    bool cancelled_early = job->outcome == OUTCOME_ABORTED && !job->moved;
-    return job->outcome != OUTCOME_NONE && origin_is_automatic(job->origin) && !cancelled_early &&
-           !job->remove_when_final;
+    bool cancelled_early = job->result.outcome == OUTCOME_ABORTED && !job->call.moved;
+    return job->result.outcome != OUTCOME_NONE && origin_is_automatic(job->request.origin) &&
+           !cancelled_early && !job->request.remove_when_final;
 }
 
 void backoff_of(const struct job *newest, struct backoff *out_backoff)
 {
     struct backoff backoff = {0};
     int64_t last_end_ms = 0;
-    for (const struct job *job = newest; job != NULL && job->outcome != OUTCOME_SUCCEEDED;
-         job = job->older) {
+    for (const struct job *job = newest; job != NULL && job->result.outcome != OUTCOME_SUCCEEDED;
+         job = job->links.older) {
         if (!is_counted(job))
             continue;
         if (backoff.failures++ == 0)
-            last_end_ms = job->ended_ms;
-        if (job->streak > 0) { /* counted when it ended; older ones may be out of view */
-            backoff.failures += job->streak - 1;
+            last_end_ms = job->times.ended_ms;
+        if (job->request.streak > 0) { /* counted when it ended; older ones may be out of view */
+            backoff.failures += job->request.streak - 1;
             break;
         }
     }

@@ -9,8 +9,8 @@ struct job *job_new(struct err *err)
         return NULL;
     }
     job->phase = PHASE_PENDING;
-    job->priority = PRIORITY_USER_TRIGGERED;
-    job->ownership_last = -1;
+    job->request.priority = PRIORITY_USER_TRIGGERED;
+    job->resolution.ownership_last = -1;
     return job;
 }
 
@@ -18,18 +18,18 @@ void job_free(struct job *job)
 {
     if (job == NULL)
         return;
-    if (job->view != NULL)
-        job->drop_view(job->view);
-    if (job->monitor_driver != NULL)
-        job->free_monitor_driver(job->monitor_driver);
-    verdict_rows_unref(job->verdict_rows);
-    free(job->left);
-    free(job->monitor_json);
-    labels_fini(&job->added_selector);
-    free(job->rejections);
-    free(job->volumes_json);
-    free(job->volumes);
-    free(job->metadata_json);
+    if (job->links.view != NULL)
+        job->links.drop_view(job->links.view);
+    if (job->monitor.monitor_driver != NULL)
+        job->monitor.free_monitor_driver(job->monitor.monitor_driver);
+    verdict_rows_unref(job->result.verdict_rows);
+    free(job->resolution.left);
+    free(job->monitor.json);
+    labels_fini(&job->request.added_selector);
+    free(job->placement.rejections);
+    free(job->request.volumes_json);
+    free(job->request.volumes);
+    free(job->request.metadata_json);
     free(job);
 }
 
@@ -40,9 +40,9 @@ const char *job_flaw(const struct job *job)
     if (job->uid[0] == '\0' || job->guest_uuid[0] == '\0')
         return "it has no uid, or no guest";
     bool is_final = phase_is_final(job->phase);
-    if (is_final != (job->outcome != OUTCOME_NONE))
+    if (is_final != (job->result.outcome != OUTCOME_NONE))
         return is_final ? "it is final without an outcome" : "it has an outcome and is not final";
-    if (is_final && (job->ended_ms == 0 || job->resolving))
+    if (is_final && (job->times.ended_ms == 0 || job->resolving))
         return "it is final and has no end, or is still resolving";
     if (phase_is_busy(job->phase) && job->source[0] == '\0')
         return "it is under way and has no source";
@@ -56,30 +56,40 @@ const char *job_flaw(const struct job *job)
 bool job_step(struct job *job, enum trigger why, struct moment now)
 {
     enum phase to = phase_next(job->phase, why);
-    if (to == PHASE_NONE || job->n_steps >= PHASE_COUNT)
+    if (to == PHASE_NONE || job->history.n_steps >= PHASE_COUNT)
         return false;
     job->phase = to;
     job->entered_ms = now.mono_ms;
-    job->steps[job->n_steps].phase = to;
-    job->steps[job->n_steps].wall_ms = now.wall_ms;
-    job->n_steps++;
+    job->history.steps[job->history.n_steps].phase = to;
+    job->history.steps[job->history.n_steps].wall_ms = now.wall_ms;
+    job->history.n_steps++;
     job->changed = true;
     if (phase_is_final(to)) {
-        job->ended_ms = now.wall_ms;
+        job->times.ended_ms = now.wall_ms;
         job->resolving = false;
         job->recovering = false;
     }
     return true;
 }
 
+enum order order_with_id(const struct job *job, uint64_t id)
+{
+    enum order order = 0;
+    while (order < ORDER_COUNT && (id == 0 || job->orders[order].id != id))
+        order++;
+    return order;
+}
+
 void job_note_eta(struct job *job)
 {
-    const struct hv_job_stats *stats = &job->sample.stats;
-    int64_t begun_ms = job->call_asked_ms != 0 ? job->call_asked_ms : job->handed_off_ms;
+    const struct hv_job_stats *stats = &job->progress.sample.stats;
+    int64_t begun_ms = job->orders[ORDER_MIGRATE].asked_ms != 0
+                           ? job->orders[ORDER_MIGRATE].asked_ms
+                           : job->times.handed_off_ms;
     struct eta_input input = {
-        .now_ms = job->sample.mono_ms,
+        .now_ms = job->progress.sample.mono_ms,
         .remaining = stats->data_remaining,
-        .bandwidth_bps = job->sample.bandwidth_bps,
+        .bandwidth_bps = job->progress.sample.bandwidth_bps,
         .sent = stats->memory_processed,
         .dirty_bps = stats->memory_dirty_rate * stats->memory_page_size,
         .iteration = stats->memory_iteration,
@@ -87,9 +97,10 @@ void job_note_eta(struct job *job)
         .stopped = job->mode == MODE_PAUSED || job->stream.stopped_ms != 0,
     };
     if (job->forecast.made) {
-        begun_ms += job->sample.mono_ms - job->sample.wall_ms; /* on the sample's clock */
+        begun_ms +=
+            job->progress.sample.mono_ms - job->progress.sample.wall_ms; /* on the sample's clock */
         input.forecast_ms = begun_ms + job->forecast.total_ms;
         input.forecast_high_ms = begun_ms + job->forecast.high_ms;
     }
-    eta_step(&job->eta, &input);
+    eta_step(&job->progress.eta, &input);
 }

@@ -1,5 +1,6 @@
-/* job_parts.h - what a job (job.h) consists of: small records, each written by one part of the
- * engine and read by all. */
+/* job_parts.h - sizes and small records of which the parts of a job are made: job_control.h,
+ * job_data.h.
+ */
 #ifndef ENGINE_MODEL_JOB_JOB_PARTS_H
 #define ENGINE_MODEL_JOB_JOB_PARTS_H
 
@@ -13,6 +14,7 @@ enum {
     JOB_WHO_MAX = 64,
     JOB_REASON_MAX = 512,
     JOB_NOTE_MAX = 160,
+    JOB_FROM_MAX = 8,
     JOB_MODES_MAX = 8,
 };
 
@@ -31,9 +33,16 @@ struct job_side {
     uint64_t round;       /* round of looks that this answer belongs to */
 };
 
-/* An order about the guest that is out, with its intent. */
+enum order {
+#define ORDER(id, answered, late, help) ORDER_##id,
+#include "engine/model/job/order.def"
+#undef ORDER
+    ORDER_COUNT
+};
+
+/* An order about the guest, with its intent. */
 struct job_order {
-    uint64_t id;           /* 0: none is out */
+    uint64_t id;           /* 0: it is not out */
     int64_t seq, asked_ms; /* wall */
     enum intent_kind kind;
     char node[HV_HOST_MAX], argument[32];
@@ -49,77 +58,15 @@ struct job_mode { /* one change of mode */
     int64_t wall_ms;
     char cause[48];
 };
-
-struct job_stream {            /* engine/data/remedy.h */
-    uint64_t bytes;            /* data_processed of the newest sample */
-    int64_t flow_ms;           /* monotonic: when it last grew, or was first seen */
-    int64_t sampled_ms;        /* monotonic: of that sample; what was not measured is not known */
-    int64_t stopped_ms;        /* monotonic: the source stands still for the switch-over; 0: not */
-    int64_t stopped_wall_ms;   /* the same moment, to be shown */
-    int64_t aborted_ms;        /* monotonic: an abort was accepted; 0: none */
-    bool target_resumed;       /* the target was seen to let the guest run */
-    bool switched;             /* the source was seen to stop for the switch-over */
-    bool unseen;               /* for a while nobody watched: it may have */
-    bool target_unseen;        /* the target was not watched from the first: it may have run it */
-    uint64_t target_losses;    /* its losses, and all that was missed, when the call went out */
-    bool postcopy_ordered;     /* it may run there at any moment, whatever was seen */
-    struct job_order order;    /* a remedy, out */
-    uint64_t tried;            /* remedies, as bits by enum decision */
-    int64_t ordered_ms;        /* monotonic: when the last one was; 0: none */
-    int64_t advanced_ms;       /* monotonic: it was last looked after */
-    int64_t looked_ms;         /* monotonic: both sides were asked */
-    int last;                  /* enum decision of the newest look */
-    unsigned port;             /* that Ferry chose for the target to listen on; 0: libvirt did */
-    char remedy[JOB_NOTE_MAX]; /* what was done, for the reason; empty: nothing */
+struct job_step { /* one change of phase */
+    enum phase phase;
+    int64_t wall_ms;
 };
-
-struct job_recovery { /* engine/data/recovery.h */
-    enum recovery state;
-    enum recovery_way way; /* of the newest try */
-    unsigned unsafe;       /* ways after which a daemon ended, as bits */
-    uint64_t losses;       /* of both nodes when that try was made */
-    unsigned tries;
-    int64_t since_ms, until_ms; /* wall, to be shown */
-    int64_t next_ms, ends_ms;   /* monotonic: the next try, the end of the window */
-    int64_t tried_ms;           /* monotonic: the newest one; 0: none */
-    int64_t answered_ms;        /* monotonic: when the newest order was */
-    struct job_order order;     /* out */
-    bool paused, killed;        /* the stream was ended, at the source, at the target */
-    enum hv_path path;          /* to the target, as the source's helper last found it */
-    int64_t path_ms;            /* monotonic: when; 0: not for the try that comes next */
-    int64_t path_dead_ms;       /* monotonic: it is dead since; 0: it is not */
-    uint64_t path_id;           /* question out, 0: none */
-    int64_t path_asked_ms;      /* monotonic */
-};
-
-struct job_userpause { /* engine/data/userpause.h */
-    bool requested;
-    int64_t suspect_ms; /* monotonic: the source stopped with far too much left; 0: it did not */
-    struct job_order order; /* out */
-    unsigned tries;
-    int64_t ran_since_ms; /* monotonic: the target let it run since; 0: it does not */
-    int64_t ran_ms;       /* how long it ran on the target against its user's wish */
-};
-
-struct job_final { /* from the hypervisors */
-    bool known;
-    const char *from; /* a literal: event, target */
-    uint64_t total_ms, downtime_ms, setup_ms, bytes, iterations;
-    uint64_t whole_bytes; /* of what had to move; 0 after a restart: not stored */
-    uint64_t question;    /* out to the target, 0: none */
-};
-
-struct job_budget {            /* as its monitor sees it; engine/data/monitor_driver.h */
-    int64_t used_ms, whole_ms; /* of the time it may take; whole 0: no limit */
-    int64_t still_ms;          /* since what is left became less */
-    uint64_t low_water;        /* the least that was left */
-    bool known, has_low_water;
-};
-
-struct job_forecast { /* engine/model/forecast/forecast.h */
-    bool made;
-    int64_t total_ms, low_ms, high_ms, downtime_ms;
-    int percent; /* chance that it converges */
+struct job_history {
+    struct job_step steps[PHASE_COUNT];
+    unsigned n_steps;
+    struct job_mode modes[JOB_MODES_MAX]; /* oldest first; the store keeps all */
+    unsigned n_modes;
 };
 
 #endif

@@ -9,10 +9,10 @@
 
 void step_launcher(struct job *job, enum launcher launcher, struct moment now)
 {
-    if (job->launcher == launcher)
+    if (job->placement.launcher == launcher)
         return;
-    job->launcher = launcher;
-    job->launcher_since_ms = now.wall_ms;
+    job->placement.launcher = launcher;
+    job->placement.launcher_since_ms = now.wall_ms;
     job->changed = true;
 }
 
@@ -37,13 +37,13 @@ void step_take(struct fleet *f, struct job *job, enum trigger why, struct moment
     }
     step_wait_over(job, now);
     fleet_job_moved(f, job, from);
-    job->wake_ms = now.mono_ms;
+    job->queue.wake_ms = now.mono_ms;
 
     struct effect *effect = effects_add(fx, EFFECT_STEP, job, now.wall_ms);
     effect->of.step.from = from;
     effect->of.step.to = job->phase;
     effect->of.step.why = why;
-    effect->of.step.seq = job->n_steps;
+    effect->of.step.seq = job->history.n_steps;
     effect->of.step.spent_ms = spent_ms > 0 ? spent_ms : 0;
 }
 
@@ -54,50 +54,50 @@ void step_wait(struct job *job, enum pending pending, struct moment now, const c
     va_start(args, fmt);
     (void)vsnprintf(text, sizeof text, fmt, args);
     va_end(args);
-    if (job->pending != pending) {
+    if (job->wait.pending != pending) {
         step_wait_over(job, now);
-        job->pending = pending;
-        job->waits_since_ms = now.wall_ms;
-        job->waits_mono_ms = now.mono_ms;
-        job->waits_until_ms = 0;
+        job->wait.pending = pending;
+        job->wait.since_ms = now.wall_ms;
+        job->wait.mono_ms = now.mono_ms;
+        job->wait.until_ms = 0;
         job->changed = true;
     }
-    if (strcmp(job->pending_reason, text) == 0)
+    if (strcmp(job->wait.reason, text) == 0)
         return;
-    TEXT_SET(job->pending_reason, text);
+    TEXT_SET(job->wait.reason, text);
     job->changed = true;
 }
 
 void step_wait_over(struct job *job, struct moment now)
 {
-    if (job->pending == PENDING_NONE)
+    if (job->wait.pending == PENDING_NONE)
         return;
-    if (now.mono_ms > job->waits_mono_ms)
-        job->waited_ms[job->pending] += now.mono_ms - job->waits_mono_ms;
-    job->pending = PENDING_NONE;
-    job->pending_reason[0] = '\0';
+    if (now.mono_ms > job->wait.mono_ms)
+        job->wait.waited_ms[job->wait.pending] += now.mono_ms - job->wait.mono_ms;
+    job->wait.pending = PENDING_NONE;
+    job->wait.reason[0] = '\0';
 }
 
 static void end_event(const struct job *job, struct moment now, struct effects *fx)
 {
-    if (job->outcome == OUTCOME_SUCCEEDED)
+    if (job->result.outcome == OUTCOME_SUCCEEDED)
         effects_event(fx, job, now.wall_ms, false, "SuccessfulMigration",
                       "The guest runs on %s and is gone from %s.", job->target, job->source);
     else
         effects_event(fx, job, now.wall_ms, true, "FailedMigration", "%s; guest: %s",
-                      job->failure_reason, guest_at_name(job->guest_at));
+                      job->result.failure_reason, guest_at_name(job->resolution.guest_at));
 }
 
 void step_finish(struct fleet *f, struct job *job, enum trigger why,
                  const struct step_ending *ending, struct moment now, struct effects *fx)
 {
-    job->outcome = ending->outcome;
-    if (job->launcher != LAUNCHER_NONE)
+    job->result.outcome = ending->outcome;
+    if (job->placement.launcher != LAUNCHER_NONE)
         step_launcher(job, ending->outcome == OUTCOME_SUCCEEDED ? LAUNCHER_GONE : LAUNCHER_FAILED,
                       now);
-    job->guest_at = ending->guest_at;
-    TEXT_SET(job->failure_reason, ending->reason);
-    job->ended_waiting = job->pending;
+    job->resolution.guest_at = ending->guest_at;
+    TEXT_SET(job->result.failure_reason, ending->reason);
+    job->wait.at_end = job->wait.pending;
     step_take(f, job, why, now, fx);
     if (!job->frozen)
         end_event(job, now, fx);

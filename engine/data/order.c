@@ -1,0 +1,99 @@
+/* order.c - see order.h. */
+#include "engine/data/order.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/own.h"
+#include "base/text.h"
+
+static struct effect *record(const struct job *job, const struct job_order *order,
+                             struct moment now, struct effects *fx)
+{
+    struct effect *effect = effects_add(fx, EFFECT_INTENT, job, now.wall_ms);
+    effect->of.intent.epoch = job->epoch;
+    effect->of.intent.seq = order->seq;
+    effect->of.intent.kind = order->kind;
+    effect->of.intent.status = "open";
+    effect->of.intent.asked_ms = order->asked_ms;
+    TEXT_SET(effect->of.intent.node, order->node);
+    TEXT_SET(effect->of.intent.argument, order->argument);
+    return effect;
+}
+
+void order_open(struct fleet *f, struct job *job, enum order which, const struct order_spec *spec,
+                struct moment now, struct effects *fx)
+{
+    struct job_order *order = &job->orders[which];
+    *order = (struct job_order){.id = ++f->next_call_id,
+                                .seq = ++job->intent_seq,
+                                .asked_ms = now.wall_ms,
+                                .kind = spec->intent};
+    TEXT_SET(order->node, spec->node);
+    TEXT_SET(order->argument, spec->argument);
+    (void)record(job, order, now, fx);
+    job->changed = true;
+}
+
+struct effect *order_carry_out(const struct job *job, enum order which,
+                               const struct order_spec *spec, struct moment now, struct effects *fx)
+{
+    struct effect *effect = effects_add(fx, spec->effect, job, now.wall_ms);
+    effect->of.act.id = job->orders[which].id;
+    effect->of.act.call = spec->call;
+    TEXT_SET(effect->of.act.node, spec->node);
+    TEXT_SET(effect->of.act.guest, job->guest_uuid);
+    return effect;
+}
+
+struct effect *order_give(struct fleet *f, struct job *job, enum order which,
+                          const struct order_spec *spec, struct moment now, struct effects *fx)
+{
+    order_open(f, job, which, spec, now, fx);
+    return order_carry_out(job, which, spec, now, fx);
+}
+
+static struct effect *close_record(const struct job *job, const struct job_order *order,
+                                   const struct err *err, struct moment now, struct effects *fx)
+{
+    struct effect *effect = record(job, order, now, fx);
+    effect->of.intent.status = err->code == ERR_UNREACHABLE ? "lost" : "done";
+    effect->of.intent.done_ms = now.wall_ms;
+    effect->of.intent.err = *err;
+    return effect;
+}
+
+void order_close(const struct job *job, enum order which, const struct err *err, struct moment now,
+                 struct effects *fx)
+{
+    (void)close_record(job, &job->orders[which], err, now, fx);
+}
+
+void order_answered(struct job *job, enum order which, const struct err *err, struct moment now,
+                    struct effects *fx)
+{
+    struct job_order *order = &job->orders[which];
+    order->id = 0;
+    order_close(job, which, err, now, fx);
+    if (err->code != ERR_NONE && err->code != ERR_REFUSED) { /* REFUSED: by our own shell */
+        struct effect *effect = effects_add(fx, EFFECT_ERROR, job, now.wall_ms);
+        TEXT_SET(effect->of.error.node, order->node);
+        effect->of.error.call = intent_kind_name(order->kind);
+        effect->of.error.err = *err;
+    }
+    job->changed = true;
+}
+
+void order_close_left(struct job *job, struct moment now, struct effects *fx)
+{
+    struct err lost = {0};
+    err_set(&lost, ERR_UNREACHABLE, "the process that gave the order ended");
+    for (unsigned i = 0; i < job->resolution.n_left; i++) {
+        const struct job_left *left = &job->resolution.left[i];
+        struct effect *effect = close_record(job, &left->order, &lost, now, fx);
+        TEXT_SET(effect->of.intent.unknown, left->unknown);
+    }
+    free(job->resolution.left);
+    job->resolution.left = NULL;
+    job->resolution.n_left = 0;
+}

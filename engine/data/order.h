@@ -1,0 +1,35 @@
+/* order.h - an order to a hypervisor about one job (order.def): recorded as an intent in the turn
+ * that asks for it, carried out once that is committed, closed by its answer. Pure. */
+#ifndef ENGINE_DATA_ORDER_H
+#define ENGINE_DATA_ORDER_H
+
+#include "engine/model/fleet/fleet.h"
+#include "engine/model/turn/effects.h"
+
+struct order_spec {
+    enum effect_kind effect; /* that carries it out */
+    enum hv_call call;       /* DO_TUNE: its call */
+    enum intent_kind intent;
+    const char *node, *argument; /* the node that is asked; the argument may be NULL */
+};
+
+/* Records the intent and asks for the call. The effect is the caller's to fill further. */
+struct effect *order_give(struct fleet *f, struct job *job, enum order which,
+                          const struct order_spec *spec, struct moment now, struct effects *fx);
+/* The same in two steps, for an order that needs other effects before its own. */
+void order_open(struct fleet *f, struct job *job, enum order which, const struct order_spec *spec,
+                struct moment now, struct effects *fx);
+struct effect *order_carry_out(const struct job *job, enum order which,
+                               const struct order_spec *spec, struct moment now,
+                               struct effects *fx);
+
+/* Its answer came: the intent is closed, an error of the host is recorded. */
+void order_answered(struct job *job, enum order which, const struct err *err, struct moment now,
+                    struct effects *fx);
+/* Closes the intent of an order whose answer cannot come any more. */
+void order_close(const struct job *job, enum order which, const struct err *err, struct moment now,
+                 struct effects *fx);
+/* What an earlier process did not live to see answered is closed as lost. */
+void order_close_left(struct job *job, struct moment now, struct effects *fx);
+
+#endif

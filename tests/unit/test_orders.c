@@ -1,0 +1,102 @@
+/* test_orders.c - laws over order.def: an answer is found by its number, closes the record of its
+ * order once, and leads to the function of its row. */
+#include "tests/test.h"
+
+#include <string.h>
+
+#include "base/text.h"
+#include "engine/data/order.h"
+#include "tests/core_world.h"
+
+static const enum err_code codes[] = {ERR_NONE, ERR_HYPERVISOR, ERR_UNREACHABLE, ERR_REFUSED};
+
+enum late { DROPPED, CLOSES, TAKEN };
+static const enum late lates[ORDER_COUNT] = {
+#define ORDER(id, answered, late, help) late,
+#include "engine/model/job/order.def"
+#undef ORDER
+};
+
+static struct job_order give(struct core_world *w, enum order which)
+{
+    const struct order_spec spec = {.effect = EFFECT_DO_TUNE,
+                                    .call = HV_CALL_KILL_STREAM,
+                                    .intent = INTENT_KILL_STREAM,
+                                    .node = "h1",
+                                    .argument = "of a test"};
+    (void)order_give(w->fleet, core_job(w), which, &spec, w->now, &w->fx);
+    w->played = w->fx.n; /* the test answers it, not the world */
+    return core_job(w)->orders[which];
+}
+
+/* How often the answer closes the record of that order. */
+static unsigned closes(struct core_world *w, const struct job_order *order, enum err_code code)
+{
+    struct input input = {.kind = INPUT_CALL, .id = order->id};
+    TEXT_SET(input.host, "h1");
+    TEXT_SET(input.guest, CORE_GUEST);
+    if (code != ERR_NONE)
+        err_set(&input.err, code, "of a test");
+    size_t before = w->fx.n;
+    unsigned n = 0;
+    core_feed(w, &input);
+    for (size_t i = before; i < w->fx.n; i++) {
+        const struct effect *effect = &w->fx.list[i];
+        if (effect->kind != EFFECT_INTENT || effect->of.intent.seq != order->seq)
+            continue;
+        assert_string_equal(effect->of.intent.status, code == ERR_UNREACHABLE ? "lost" : "done");
+        assert_string_equal(effect->of.intent.node, "h1");
+        assert_string_equal(effect->of.intent.argument, "of a test");
+        n++;
+    }
+    return n;
+}
+
+static void an_answer_closes_its_order_once(void **state)
+{
+    (void)state;
+    for (enum order which = 0; which < ORDER_COUNT; which++)
+        for (size_t i = 0; i < COUNT(codes); i++) {
+            struct core_world *w = core_moving();
+            struct job_order order = give(w, which);
+            assert_int_equal(order_with_id(core_job(w), order.id), which);
+            assert_int_equal(closes(w, &order, codes[i]), 1);
+            assert_int_equal(order_with_id(core_job(w), order.id), ORDER_COUNT);
+            assert_int_equal(closes(w, &order, codes[i]), 0);
+            core_free(w);
+        }
+}
+
+static void an_answer_after_the_end_closes_its_order_unless_it_is_dropped(void **state)
+{
+    (void)state;
+    for (enum order which = 0; which < ORDER_COUNT; which++)
+        for (size_t i = 0; i < COUNT(codes); i++) {
+            struct core_world *w = core_moving();
+            w->target = CORE_BLIND;
+            core_returns(w, HV_CALL_MIGRATE, ERR_HYPERVISOR);
+            core_expect(w, PHASE_FAILED, OUTCOME_FAILED, GUEST_AT_SOURCE);
+            struct job_order order = give(w, which);
+            assert_int_equal(closes(w, &order, codes[i]), lates[which] != DROPPED);
+            assert_int_equal(core_job(w)->phase, PHASE_FAILED);
+            core_free(w);
+        }
+}
+
+static void no_number_is_no_order(void **state)
+{
+    (void)state;
+    struct core_world *w = core_moving();
+    assert_int_equal(order_with_id(core_job(w), 0), ORDER_COUNT);
+    core_free(w);
+}
+
+TEST_FILE(test_orders)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(an_answer_closes_its_order_once),
+        cmocka_unit_test(an_answer_after_the_end_closes_its_order_unless_it_is_dropped),
+        cmocka_unit_test(no_number_is_no_order),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
