@@ -184,7 +184,7 @@ static bool is_text(const char *bytes, size_t n)
     return odd * 32 <= n;
 }
 
-static void hear_words(struct judge *judge)
+static void add_words(struct judge *judge)
 {
     if (judge->likeness != NULL)
         likeness_add(judge->likeness, &judge->words, judge->seen, judge->length);
@@ -208,7 +208,7 @@ static void on_message(void *ctx, const struct evidence_message *message)
             judge->length =
                 match_normalise(message->text + from, n, judge->seen, sizeof judge->seen);
             match(judge, judge->seen, judge->length, on_text);
-            hear_words(judge);
+            add_words(judge);
             judge_see_stuck(judge);
         }
         if (left <= WINDOW)
@@ -249,7 +249,7 @@ static void on_fact(void *ctx, const struct evidence_fact *fact)
     judge->origin = kept->origin[0] != '\0' ? kept->origin : "facts";
     if (!fact->is_own) {
         match(judge, judge->seen, judge->length, on_text);
-        hear_words(judge);
+        add_words(judge);
     }
     match(judge, judge->seen + from, n, on_value);
 }

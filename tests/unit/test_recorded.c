@@ -105,7 +105,7 @@ static void put_observation(struct store *s, const struct observation *observati
                                                                .at_ms = ENDED_MS});
 }
 
-static void put_tale(struct store *s, const struct one_case *one_case, const char *uid)
+static void put_case(struct store *s, const struct one_case *one_case, const char *uid)
 {
     struct store_job job = {.uid = uid,
                             .ns = "default",
@@ -154,7 +154,7 @@ static void put_tale(struct store *s, const struct one_case *one_case, const cha
                                                            .reason = one_case->rejections[i]});
 }
 
-static void note_tale(const struct one_case *one_case, struct notes *notes)
+static void note_case(const struct one_case *one_case, struct notes *notes)
 {
     for (size_t i = 0; i < NOTES && one_case->notes[i] != NULL; i++) {
         char key[64];
@@ -186,16 +186,16 @@ static void note_fired(void *ctx, const char *rule, enum cause cause, enum point
     TEXT_SET(rig->fired[rig->n_fired++], rule);
 }
 
-static void judge_tale(struct rig *rig, size_t i, struct notes *notes, struct gathered *out_job,
+static void judge_case(struct rig *rig, size_t i, struct notes *notes, struct gathered *out_job,
                        struct verdict *out_verdict)
 {
     struct err err = {0};
     char uid[16];
     (void)snprintf(uid, sizeof uid, "tale-%zu", i);
     rig->store->ops->begin(rig->store);
-    put_tale(rig->store, &cases[i], uid);
+    put_case(rig->store, &cases[i], uid);
     assert_true(rig->store->ops->commit(rig->store, &err));
-    note_tale(&cases[i], notes);
+    note_case(&cases[i], notes);
     assert_true(gather_job(rig->store, uid, out_job, &err));
     if (recorded_is_plain(out_job))
         recorded_plain(out_job, rig->rules, out_verdict);
@@ -213,7 +213,7 @@ static void each_case_gets_its_verdict(void **state)
     for (size_t i = 0; i < COUNT(cases); i++) {
         struct notes notes = {0};
         struct gathered job;
-        judge_tale(rig, i, &notes, &job, &verdict);
+        judge_case(rig, i, &notes, &job, &verdict);
         const char *cause = cause_row(verdict.cause)->name;
         bool right = strcmp(cause, cases[i].cause) == 0 && verdict.plane == cases[i].plane;
         if (!right)
@@ -234,7 +234,7 @@ static void the_engines_outcome_is_copied(void **state)
     for (size_t i = 0; i < COUNT(cases); i++) {
         struct notes notes = {0};
         struct gathered job;
-        judge_tale(rig, i, &notes, &job, &verdict);
+        judge_case(rig, i, &notes, &job, &verdict);
         assert_string_equal(outcome_name(verdict.outcome), cases[i].outcome);
         assert_string_equal(guest_at_name(verdict.guest),
                             cases[i].falls ? "stopped-on-target" : cases[i].guest);
@@ -312,7 +312,7 @@ static void every_ending_obeys_the_laws(void **state)
                     char uid[16];
                     (void)snprintf(uid, sizeof uid, "law-%u", n++);
                     rig->store->ops->begin(rig->store);
-                    put_tale(rig->store, &one_case, uid);
+                    put_case(rig->store, &one_case, uid);
                     assert_true(rig->store->ops->commit(rig->store, &err));
                     assert_true(gather_job(rig->store, uid, &job, &err));
                     assert_true(
@@ -331,7 +331,7 @@ static void every_rule_over_ferrys_own_facts_fires_in_a_case(void **state)
     for (size_t i = 0; i < COUNT(cases); i++) {
         struct notes notes = {0};
         struct gathered job;
-        judge_tale(rig, i, &notes, &job, &verdict);
+        judge_case(rig, i, &notes, &job, &verdict);
         notes_fini(&notes);
     }
     FILE *file = fopen("analyzer/rules/ferry.yaml", "r"); /* run from the project's root */
@@ -364,7 +364,7 @@ static void what_was_stored_is_judged_to_the_same_end(void **state)
         struct gathered job;
         struct verdict_rows verdict_rows;
         struct err err = {0};
-        judge_tale(rig, i, &notes, &job, first);
+        judge_case(rig, i, &notes, &job, first);
         recorded_fill(first, &job, &notes, 40000, rows, &verdict_rows);
         struct verdict_rows *copy = verdict_rows_new(&verdict_rows, false);
         assert_non_null(copy);

@@ -7,7 +7,7 @@
 static const struct hv_migrate plain;
 
 /* Events of guests as one line: "h2:started(1) h1:iteration(1) ...". */
-static void tale(const struct world *w, char *out_text, size_t bytes)
+static void events(const struct world *w, char *out_text, size_t bytes)
 {
     size_t used = 0;
     out_text[0] = '\0';
@@ -29,10 +29,10 @@ static void tale(const struct world *w, char *out_text, size_t bytes)
     }
 }
 
-static void assert_tale(const struct world *w, const char *expected)
+static void assert_events(const struct world *w, const char *expected)
 {
     char text[4096];
-    tale(w, text, sizeof text);
+    events(w, text, sizeof text);
     assert_string_equal(text, expected);
 }
 
@@ -48,8 +48,9 @@ static void a_migration_sends_its_events_in_order(void **state)
     const struct hv_reply *reply = world_wait(w, id, 60000);
     assert_int_equal(reply->err.code, ERR_NONE);
     /* 1024 MiB, then 400 (the set), then 200 MiB, which fit into 300 ms. */
-    assert_tale(w, "h2:started(1) h1:iteration(1) h1:iteration(2) h1:suspended(1) h1:iteration(3) "
-                   "h2:resumed(1) h1:stopped(3) h1:completed(0)");
+    assert_events(w,
+                  "h2:started(1) h1:iteration(1) h1:iteration(2) h1:suspended(1) h1:iteration(3) "
+                  "h2:resumed(1) h1:stopped(3) h1:completed(0)");
     world_assert_state(w, "h1", UUID_1, "absent");
     world_assert_state(w, "h2", UUID_1, "running(migrated)");
     assert_string_equal(sim_guest_host(w->sim, UUID_1), "h2");
@@ -155,8 +156,8 @@ static void post_copy_switches_over_first_and_copies_later(void **state)
     assert_int_equal(world_wait(w, abort, 100)->err.hv_code, 55);
 
     assert_int_equal(world_wait(w, id, 60000)->err.code, ERR_NONE);
-    assert_tale(w, "h2:started(1) h1:iteration(1) h1:iteration(2) h1:suspended(7) h2:resumed(3) "
-                   "h2:resumed(1) h1:stopped(3) h1:completed(0)");
+    assert_events(w, "h2:started(1) h1:iteration(1) h1:iteration(2) h1:suspended(7) h2:resumed(3) "
+                     "h2:resumed(1) h1:stopped(3) h1:completed(0)");
     world_assert_state(w, "h1", UUID_1, "absent");
     world_assert_state(w, "h2", UUID_1, "running(migrated)");
     world_free(w);
@@ -279,7 +280,7 @@ static void abort_in_pre_copy_leaves_the_guest_on_the_source(void **state)
     assert_int_equal(world_wait(w, id, 500)->err.hv_code, 78);
     world_assert_state(w, "h1", UUID_1, "running(booted)");
     world_assert_state(w, "h2", UUID_1, "absent");
-    assert_tale(w, "h2:started(1) h1:iteration(1) h2:stopped(5)");
+    assert_events(w, "h2:started(1) h1:iteration(1) h2:stopped(5)");
     abort = world_ask(w, HV_CALL_ABORT, "h1", UUID_1);
     assert_int_equal(world_wait(w, abort, 100)->err.hv_code, 55);
     world_free(w);

@@ -101,9 +101,10 @@ static struct world *moving_world(const struct story *story, uint64_t seed, uint
     TEXT_SET(fault.host, story->host);
     bool about_guest = story->host[0] == '\0' || story->stage != AT_START;
     TEXT_SET(fault.guest, about_guest ? UUID_1 : "");
-    bool is_doom = story->kind == SIM_FAULT_PORT_REFUSED || story->kind == SIM_FAULT_PORT_DROPPED ||
-                   story->kind == SIM_FAULT_PORT_TAKEN || story->kind == SIM_FAULT_NO_MEMORY;
-    fault.at_ms = world_now(w) + (is_doom ? 0 : 100);
+    bool is_planned = story->kind == SIM_FAULT_PORT_REFUSED ||
+                      story->kind == SIM_FAULT_PORT_DROPPED ||
+                      story->kind == SIM_FAULT_PORT_TAKEN || story->kind == SIM_FAULT_NO_MEMORY;
+    fault.at_ms = world_now(w) + (is_planned ? 0 : 100);
     struct err err = {0};
     assert_true(sim_add_fault(w->sim, &fault, &err));
 
