@@ -120,7 +120,7 @@ static void on_crashed(void *ctx, const char *job_uid)
 {
     struct wiring *wiring = ctx;
     if (wiring->analysis != NULL)
-        analysis_on_fell(wiring->analysis, job_uid);
+        analysis_on_crashed(wiring->analysis, job_uid);
 }
 
 static void on_judged(void *ctx, const struct verdict_rows *verdict_rows)

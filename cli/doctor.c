@@ -104,8 +104,9 @@ static bool submit(const struct doctor *d, const struct hv_request *request, str
 {
     const struct hv_observe observe = {d->hv};
     const struct hv_probe probe = {d->hv};
-    return hv_call_door(request->call) == HV_DOOR_PROBE ? hv_probe_submit(&probe, request, err)
-                                                        : hv_observe_submit(&observe, request, err);
+    return hv_call_access(request->call) == HV_ACCESS_PROBE
+               ? hv_probe_submit(&probe, request, err)
+               : hv_observe_submit(&observe, request, err);
 }
 
 static void ask_hosts(struct doctor *d)

@@ -91,7 +91,7 @@ static void clear_progress(struct explanation *h)
 static const struct evidence_sink *begin(void *ctx, const struct read_case *of)
 {
     struct explanation *h = ctx;
-    judge_forget(h->judge);
+    judge_reset(h->judge);
     TEXT_SET(h->id, of->id);
     return &h->sink;
 }

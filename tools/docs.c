@@ -4,7 +4,7 @@
  *     docs VOCABULARY METRICS ARCHITECTURE           writes them
  *     docs --check VOCABULARY METRICS ARCHITECTURE   exit status 1 when one is not up to date
  *
- * Includes the tables and nothing else of Ferry, so that it builds while the rest does not.
+ * Includes only tables of Ferry, so that it builds while the rest does not.
  */
 #include <stdbool.h>
 #include <stdio.h>
@@ -319,7 +319,7 @@ enum {
 #undef GROUP
 };
 
-/* A chapter of its own for each group: verdicts point there. */
+/* One chapter per group: verdicts link to it. */
 static void cause_group(FILE *out, const char *name, const char *help, int group)
 {
     char title[64];
@@ -346,9 +346,9 @@ static void causes(FILE *out)
 
 static void calls(FILE *out)
 {
-    head(out, "Calls", "Calls to a hypervisor.", "call | door | lane | meaning");
-#define CALL(id, name, door, lane, help) \
-    (void)fprintf(out, "| `%s` | %s | %s | %s |\n", name, #door, #lane, help);
+    head(out, "Calls", "Calls to a hypervisor.", "call | access | lane | meaning");
+#define CALL(id, name, access, lane, help) \
+    (void)fprintf(out, "| `%s` | %s | %s | %s |\n", name, #access, #lane, help);
 #include "hypervisor/call.def"
 #undef CALL
 }
@@ -507,7 +507,7 @@ int docs_put(const char *path, const char *text, size_t n, bool is_check)
     return is_check ? check(path, text, n) : save(path, text, n);
 }
 
-/* 0 when the file is, or was made, what the tables say. */
+/* 0 when the file matches the tables, or was written. */
 static int write_or_check(const char *path, void (*page)(FILE *out), bool is_check)
 {
     char *text = NULL;

@@ -30,7 +30,7 @@ void pending_changes_update(struct fleet *f, struct guest *guest, struct moment 
     const struct pending_change *pending_change = &guest->owner->pending_change;
     bool was_tried = pending_change->hash == guest->change_tried;
     if (pending_change->is == PENDING_CHANGE_NO || (was_tried && is_due(guest))) {
-        heap_leave(&guest->change_timer);
+        heap_remove(&guest->change_timer);
         return;
     }
     int64_t due_ms = now.mono_ms;
@@ -85,7 +85,7 @@ void pending_changes_tick(struct fleet *f, struct moment now, struct effects *fx
     struct guest *guest;
     while ((guest = heap_top(&f->pending_change)) != NULL &&
            guest->change_timer.first <= now.mono_ms) {
-        heap_leave(&guest->change_timer);
+        heap_remove(&guest->change_timer);
         if (guest->owner == NULL || guest->owner->pending_change.is == PENDING_CHANGE_NO)
             continue;
         if (!is_due(guest))

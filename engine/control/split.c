@@ -54,7 +54,7 @@ static void report(struct fleet *f, struct guest *guest, struct moment now, stru
         TEXT_SET(guest->split.job, job->uid);
     }
     guest->split.reported = true;
-    heap_leave(&guest->split.timer);
+    heap_remove(&guest->split.timer);
 }
 
 /* Closes the incident when both nodes report one copy now and after LATER_MS: lists are of
@@ -65,7 +65,7 @@ static void confirm_one_copy(struct fleet *f, struct guest *guest, struct moment
     unsigned n = 0;
     for (const struct domain *domain = guest->domains; domain != NULL; domain = domain->next_of)
         n += domain_is_up(domain);
-    heap_leave(&split->timer);
+    heap_remove(&split->timer);
     if (n < 2 && split->settles) {
         incidents_one_copy(f, split->job, now.wall_ms);
         *split = (struct guest_split){.asked = 0};

@@ -1,5 +1,5 @@
-/* test_analysis.c - the analysis worker beside a simulated fleet: every job that ends gets one
- * verdict, soon, also when the process dies before it was stored, or the end was not reported.
+/* test_analysis.c - the analysis worker beside a simulated fleet: every job that ends is judged
+ * once, soon, also when the process dies before its verdict was stored, or nobody told of the end.
  */
 #include "tests/test.h"
 
@@ -72,7 +72,7 @@ static void on_crashed(struct fleet_sim *fs, const char *job_uid)
     struct rig *rig = fs->ctx;
     if (rig->falling != NULL)
         rig->falling();
-    analysis_on_fell(rig->analysis, job_uid);
+    analysis_on_crashed(rig->analysis, job_uid);
 }
 
 static void on_verdict(struct fleet_sim *fs, const struct verdict_rows *verdict_rows)

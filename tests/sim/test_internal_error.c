@@ -30,7 +30,7 @@ struct world {
 static bool count_orders(struct fleet_sim *fs, const struct hv_request *request)
 {
     struct world *w = fs->ctx;
-    if (hv_call_door(request->call) == HV_DOOR_ACT && strcmp(request->guest, w->uuid) == 0)
+    if (hv_call_access(request->call) == HV_ACCESS_ACT && strcmp(request->guest, w->uuid) == 0)
         w->orders++;
     return true;
 }

@@ -106,7 +106,7 @@ static const struct bad_body {
     {BODY("", "\"vmiName\":\"vm3\",\"zzz\":1"), 422, "spec.zzz: unknown field"},
     {BODY("", "\"vmiName\":\"vm3\",\"priority\":7"), 400, "spec.priority: expected a string"},
     {BODY("", "\"vmiName\":7"), 400, "spec.vmiName: expected a string"},
-    {BODY("", "\"vmiName\":\"v\",\"vmiName\":\"w\""), 400, "already"},
+    {BODY("", "\"vmiName\":\"v\",\"vmiName\":\"w\""), 400, "duplicate"},
     {BODY("", "\"vmiName\":\"vm3\",\"addedNodeSelector\":[]"), 400, "expected an object"},
     {BODY("", "\"vmiName\":\"vm3\",\"addedNodeSelector\":{\"zone\":\"x y\"}"), 422,
      "spec.addedNodeSelector.zone: 'x y'"},

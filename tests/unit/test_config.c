@@ -360,7 +360,7 @@ static void a_helper_has_its_hosts_secret_or_the_files(void **state)
     assert_string_equal(words, "hosts");
     assert_int_equal(chmod(common, 0604), 0);
     assert_null(parse(text, &err));
-    assert_non_null(strstr(err.text, "everybody can read"));
+    assert_non_null(strstr(err.text, "readable or writable by others"));
     (void)unlink(common);
     (void)unlink(own);
 }

@@ -124,7 +124,7 @@ static void without_the_port_a_target_that_dies_of_resume_is_left_to_an_operator
     struct core_world *w = broken(KILLS, 0);
     core_advance(w, 600000);
     assert_int_equal(core_orders(w, HV_CALL_MIGRATE) + core_orders(w, HV_CALL_RESUME_STREAM), 0);
-    exhausted(w, "h2 has libvirt 11.3.0: the target's libvirtd ends with signal 11");
+    exhausted(w, "h2 has libvirt 11.3.0: the target's libvirtd crashes with signal 11");
     exhausted(w, "the port for the monitor's command is not known");
 
     assert_true(core_override(w, RESOLVE_RECOVER)); /* a word does not make it safe */

@@ -18,7 +18,7 @@ void wait_in(struct heap *where, struct job *job)
 
 void wait_for_time(struct job *job)
 {
-    heap_leave(&job->queue.wait);
+    heap_remove(&job->queue.wait);
 }
 
 /* No order was given to a host yet, so the guest is where it was last seen running; unknown if

@@ -89,7 +89,7 @@ static void note_split(struct fleet *f, struct guest *guest)
             heap_put(&f->split, &guest->split.timer, 0, (int64_t)fleet_touch(f), guest);
         return;
     }
-    heap_leave(&guest->split.timer);
+    heap_remove(&guest->split.timer);
     guest->split = (struct guest_split){.asked = 0};
 }
 
@@ -230,8 +230,8 @@ void fleet_forget_guest(struct fleet *f, struct guest *guest)
 {
     evacuation_unset(f, guest); /* the mark does not apply to a later start of the same guest */
     leave_name(f, guest);
-    heap_leave(&guest->change_timer);
-    heap_leave(&guest->split.timer);
+    heap_remove(&guest->change_timer);
+    heap_remove(&guest->split.timer);
     HASH_DEL(f->guests, guest);
     guest_free(guest);
     f->guests_version = fleet_touch(f);

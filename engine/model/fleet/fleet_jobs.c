@@ -90,7 +90,7 @@ static void drop_finished(struct fleet *f, struct job *job)
 {
     struct job *newest = fleet_newest_finished(f, job->guest_uuid);
     f->finished_jobs--;
-    heap_leave(&job->links.finished);
+    heap_remove(&job->links.finished);
     if (newest == job) {
         set_newest(f, job, job->links.older);
         return;
@@ -122,7 +122,7 @@ void fleet_settle_job(struct fleet *f, struct job *job)
         f->changed = job;
     }
     if (job->frozen || (phase_is_final(job->phase) && !job->result.observe_later))
-        heap_leave(&job->queue.timer);
+        heap_remove(&job->queue.timer);
     else if (job->queue.timer.in == NULL || job->queue.timer.first != job->queue.wake_ms)
         heap_put(&f->timers, &job->queue.timer, job->queue.wake_ms, job->request.arrival, job);
 }
@@ -169,8 +169,8 @@ void fleet_freeze_job(struct fleet *f, struct job *job, const char *fmt, ...)
     job->frozen = true;
     job->links.next_broken = f->broken;
     f->broken = job;
-    heap_leave(&job->queue.wait);
-    heap_leave(&job->queue.timer);
+    heap_remove(&job->queue.wait);
+    heap_remove(&job->queue.timer);
 }
 
 /* Normally in neither: both are emptied before a finished job can be forgotten. */
@@ -197,8 +197,8 @@ static void take_out(struct fleet *f, struct job *job)
         guest->version = f->guests_version = fleet_touch(f);
     }
     leave_lists(f, job);
-    heap_leave(&job->queue.wait);
-    heap_leave(&job->queue.timer);
+    heap_remove(&job->queue.wait);
+    heap_remove(&job->queue.timer);
     HASH_DEL(f->jobs, job);
     HASH_DELETE(links.hh_name, f->named, job);
     job_free(job);
@@ -259,7 +259,7 @@ static void count_arrival(struct fleet *f, const struct job *job)
 static void end_job(struct fleet *f, struct job *job)
 {
     HASH_DELETE(links.hh_guest, f->active, job);
-    heap_leave(&job->queue.timer);
+    heap_remove(&job->queue.timer);
     count_streak(f, job);
     count_arrival(f, job);
     add_finished(f, job);
@@ -297,7 +297,7 @@ void fleet_job_moved(struct fleet *f, struct job *job, enum phase from)
         leave_room(f, job);
     if (from == PHASE_PENDING) {
         f->waiting_jobs--;
-        heap_leave(&job->queue.wait);
+        heap_remove(&job->queue.wait);
     }
     if (!phase_is_busy(from) && phase_is_busy(job->phase))
         count_busy(f, job, true);
