@@ -24,7 +24,7 @@ static void add_answer(struct json_object *status, bool now, struct buf *out)
     else if (*active != '\0')
         (void)snprintf(text, sizeof text, "not now: migration %.253s is active", active);
     else if (!view_bool(status, "migratable"))
-        (void)snprintf(text, sizeof text, "no: not migratable; see the reasons below");
+        (void)snprintf(text, sizeof text, "no; see the reasons below");
     else if (*best == '\0')
         (void)snprintf(text, sizeof text, "%s; see the nodes below",
                        all_for_ever(status) ? "no: every node rejects it permanently"

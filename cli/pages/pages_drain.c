@@ -124,7 +124,7 @@ bool page_plan(struct json_object *object, const struct page_style *style, struc
         buf_addf(out, "%s has no guests: a drain would complete at once.\n", node);
     else
         buf_addf(out, "Drain of %s: %zu of %zu guests would migrate, in this order%s\n", node,
-                 total - stuck, total, stuck > 0 ? "; the others are blocked." : ".");
+                 total - stuck, total, stuck > 0 ? "; others are blocked." : ".");
     add_guests(object, true, style, out);
     (void)add_blockers(object, out);
     return stuck == 0;
