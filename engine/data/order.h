@@ -23,6 +23,11 @@ struct effect *order_carry_out(const struct job *job, enum order which,
                                const struct order_spec *spec, struct moment now,
                                struct effects *fx);
 
+/* Is an order that waited for its commit still to be carried out? Not about a job that has ended
+ * since; except to let run again what Ferry paused, where an operator said that the source has it.
+ */
+bool order_stands(const struct job *job, const struct effect *effect);
+
 /* Its answer came: the intent is closed, an error of the host is recorded. */
 void order_answered(struct job *job, enum order which, const struct err *err, struct moment now,
                     struct effects *fx);
