@@ -95,7 +95,8 @@ static bool add_step(void *ctx, const struct store_transition *row)
 static void restore_order(const struct store_intent *row, enum intent_kind kind,
                           struct job_order *out_order)
 {
-    *out_order = (struct job_order){.seq = row->seq, .asked_ms = row->asked_ms, .kind = kind};
+    *out_order = (struct job_order){
+        .epoch = row->epoch, .seq = row->seq, .asked_ms = row->asked_ms, .kind = kind};
     TEXT_SET(out_order->node, row->node);
     TEXT_SET(out_order->argument, row->argument);
 }
@@ -105,8 +106,7 @@ static void add_left(struct job *job, const struct store_intent *row)
 {
     enum { LEFT_MAX = 16 };
     enum intent_kind kind = intent_kind_from_name(row->action);
-    if (kind == INTENT_MIGRATE || kind == INTENT_ABORT || row->epoch != job->epoch ||
-        strcmp(row->status, "open") != 0 || phase_is_final(job->phase) ||
+    if (kind == INTENT_MIGRATE || strcmp(row->status, "open") != 0 || phase_is_final(job->phase) ||
         job->resolution.n_left >= LEFT_MAX)
         return;
     if (job->resolution.left == NULL)
@@ -143,11 +143,8 @@ static bool add_intent(void *ctx, const struct store_intent *row)
     }
     if (row->epoch == job->epoch && row->seq > job->intent_seq)
         job->intent_seq = row->seq;
-    bool is_open = row->epoch == job->epoch && strcmp(row->status, "open") == 0;
-    if (is_open && kind == INTENT_MIGRATE)
+    if (row->epoch == job->epoch && kind == INTENT_MIGRATE && strcmp(row->status, "open") == 0)
         restore_order(row, kind, &job->orders[ORDER_MIGRATE]);
-    if (is_open && kind == INTENT_ABORT)
-        restore_order(row, kind, &job->orders[ORDER_ABORT]);
     bool worked = strcmp(row->status, "done") == 0 && strcmp(row->err, "none") == 0;
     if (kind == INTENT_STOP_BACKUP) { /* not answered: an observation of the guest decides */
         job->placement.backup_aborted = job->placement.backup_aborted || worked;
@@ -187,10 +184,11 @@ static bool add_observation(void *ctx, const struct store_observation *row)
 static bool add_decision(void *ctx, const struct store_decision *row)
 {
     struct job *job = ((struct loading *)ctx)->job;
+    enum decision decision = decision_from_name(row->decision);
     job->monitor.decisions_before = row->seq;
-    if (row->shadow)
+    if (row->shadow || decision >= DECISION_COUNT) /* COUNT: of another version, not shown */
         return true;
-    job->monitor.decision = (int)decision_from_name(row->decision);
+    job->monitor.decision = (int)decision;
     job->monitor.decision_ms = row->at_ms;
     TEXT_SET(job->monitor.decision_text, row->text);
     return true;

@@ -271,8 +271,6 @@ void move_adopt(struct fleet *f, struct job *job, struct moment now, struct effe
         struct err lost = {0};
         err_set(&lost, ERR_UNREACHABLE, "the process that made the call ended");
         order_close(job, ORDER_MIGRATE, &lost, now, fx);
-        if (job->orders[ORDER_ABORT].seq != 0)
-            order_close(job, ORDER_ABORT, &lost, now, fx);
     }
     recovery_adopt(f, job, now);
     order_close_left(job, now, fx);

@@ -11,7 +11,7 @@ static struct effect *record(const struct job *job, const struct job_order *orde
                              struct moment now, struct effects *fx)
 {
     struct effect *effect = effects_add(fx, EFFECT_INTENT, job, now.wall_ms);
-    effect->of.intent.epoch = job->epoch;
+    effect->of.intent.epoch = order->epoch;
     effect->of.intent.seq = order->seq;
     effect->of.intent.kind = order->kind;
     effect->of.intent.status = "open";
@@ -26,6 +26,7 @@ void order_open(struct fleet *f, struct job *job, enum order which, const struct
 {
     struct job_order *order = &job->orders[which];
     *order = (struct job_order){.id = ++f->next_call_id,
+                                .epoch = job->epoch,
                                 .seq = ++job->intent_seq,
                                 .asked_ms = now.wall_ms,
                                 .kind = spec->intent};
@@ -51,6 +52,13 @@ struct effect *order_give(struct fleet *f, struct job *job, enum order which,
 {
     order_open(f, job, which, spec, now, fx);
     return order_carry_out(job, which, spec, now, fx);
+}
+
+bool order_stands(const struct job *job, const struct effect *effect)
+{
+    bool resumes =
+        effect->of.act.call == HV_CALL_RESUME && job->resolution.guest_at == GUEST_AT_SOURCE;
+    return !phase_is_final(job->phase) || resumes;
 }
 
 static struct effect *close_record(const struct job *job, const struct job_order *order,

@@ -23,6 +23,10 @@ struct effect *order_carry_out(const struct job *job, enum order which,
                                const struct order_spec *spec, struct moment now,
                                struct effects *fx);
 
+/* Is an order that waited for its commit still to be carried out? Not about a job that has ended
+ * since, except to resume on the source a guest that Ferry paused, by operator override. */
+bool order_stands(const struct job *job, const struct effect *effect);
+
 /* The answer came: closes the intent, records an error of the host. */
 void order_answered(struct job *job, enum order which, const struct err *err, struct moment now,
                     struct effects *fx);

@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "base/text.h"
+#include "engine/data/order.h"
 #include "tests/core_move.h"
 #include "tests/core_restart.h"
 
@@ -75,6 +76,10 @@ static void a_guest_that_ferry_paused_is_resumed_by_an_operator_override(void **
     assert_int_equal(core_orders(w, HV_CALL_RESUME), 0);
     assert_true(core_override(w, RESOLVE_ON_SOURCE));
     assert_int_equal(core_orders(w, HV_CALL_RESUME), 1);
+    unsigned stand = 0; /* the shell asks once the turn is committed: the job has ended by then */
+    for (size_t i = 0; i < w->fx.n; i++)
+        stand += w->fx.list[i].kind == EFFECT_DO_TUNE && order_stands(core_job(w), &w->fx.list[i]);
+    assert_int_equal(stand, 1);
     core_answers(w, HV_CALL_RESUME, ERR_NONE);
     core_expect(w, PHASE_FAILED, OUTCOME_FAILED, GUEST_AT_SOURCE);
     core_free(w);

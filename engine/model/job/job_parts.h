@@ -41,6 +41,7 @@ enum order {
 /* An order about the guest, with its intent. */
 struct job_order {
     uint64_t id;           /* 0: not open */
+    int64_t epoch;         /* of the job when the order was given; its intent is epoch and seq */
     int64_t seq, asked_ms; /* wall */
     enum intent_kind kind;
     char node[HV_HOST_MAX], argument[32];
