@@ -442,7 +442,7 @@ static void metrics_page(FILE *out)
              "`Accept`), gzip by `Accept-Encoding`. A scrape calls no host and waits for no disk; "
              "two scrapes of one snapshot are equal byte for byte. Bounds of buckets are written "
              "as floats in both formats (`le=\"1.0\"`). Names and labels are added, never "
-             "changed.\n");
+             "changed (but once: schema 8 changed names, glossary.md).\n");
     for (enum plane_id plane = 0; plane < PLANES; plane++) {
         head(out, planes[plane].title, planes[plane].why, "metric | type | labels | meaning");
 #define METRIC(id, name, type, in, unit, labels, help) \
@@ -457,7 +457,8 @@ static void vocabulary_page(FILE *out)
 {
     (void)fprintf(out, "<!-- written by `make docs` from the .def files; change those -->\n"
                        "# Vocabulary\n\nEvery name that Ferry stores, exports or shows. Names are "
-                       "added, never changed.\n");
+                       "added, never changed. They changed once, with schema 8, to the words of "
+                       "libvirt, KubeVirt and Prometheus: glossary.md has the old ones.\n");
     phases(out);
     job_words(out);
     unmovables(out);
