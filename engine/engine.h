@@ -39,7 +39,8 @@ struct engine_config {
     unsigned memory_overcommit_percent;  /* 0: 100 */
     unsigned vcpus_per_cpu;              /* 0: 10 */
     enum strategy eviction_strategy;     /* for guests without one */
-    struct migration_config migration;   /* the defaults that policies override; unsafe: disks that libvirt takes for local are shared */
+    struct migration_config migration;   /* the defaults that policies override; unsafe: disks that
+                                            libvirt takes for local are shared */
     int64_t pending_timeout_ms;          /* 0: 900 s */
     const char *const *host_labels; /* one per host: JSON object text or NULL; NULL: none has any */
     const char *const *host_taints; /* the same, JSON array */

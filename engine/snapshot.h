@@ -48,8 +48,9 @@ struct snapshot_object { /* an object; texts live with the snapshot */
 struct snapshot_drain { /* of a node: the active one, else the newest */
     char node[HV_HOST_MAX];
     enum drain_state state;
-    int64_t deadline_ms;                                      /* wall; 0: none */
-    unsigned guests[DRAIN_GUEST_COUNT], blocked[BLOCK_COUNT]; /* by state; guests that cannot leave, by reason */
+    int64_t deadline_ms; /* wall; 0: none */
+    unsigned guests[DRAIN_GUEST_COUNT],
+        blocked[BLOCK_COUNT]; /* by state; guests that cannot leave, by reason */
 };
 struct snapshot_namespace { /* a namespace that is in use */
     char name[HV_HOST_MAX];

@@ -27,8 +27,8 @@ struct snapshot_job {
 #include "store/job_fields.def"
         const char *metadata_json; /* {"labels":{..},"annotations":{..}} */
         const char *selector_json; /* addedNodeSelector or NULL */
-        const char
-            *volumes_json; /* volumes that are migrated too: engine/model/definition/volumes.h; or NULL */
+        const char *volumes_json;  /* volumes that are migrated too:
+                                      engine/model/definition/volumes.h; or NULL */
     } request;
     struct job_times times;
     struct {

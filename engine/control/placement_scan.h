@@ -24,8 +24,8 @@ struct placement_scan {
     const struct fleet *f;
     const struct placement *p;
     struct resources resources;
-    uint64_t matched_hash; /* capabilities with this hash have the guest's machine, networks and pools; 0:
-                       none */
+    uint64_t matched_hash; /* capabilities with this hash have the guest's machine, networks and
+                       pools; 0: none */
     char only[PLACEMENT_DETAIL_MAX]; /* "the request names h7", the detail of all other nodes */
     bool names_wanted, names_filled;
     size_t n_names;

@@ -200,7 +200,7 @@ static const struct {
 } rows[] = {
     /* Normal transitions */
     {"unset -> Pending: the guest is free", is_new, nothing, PHASE_PENDING, PHASE_PENDING,
-     TRIGGER_COUNT, "node asking node h1 whether a job runs"},
+     TRIGGER_COUNT, "asking node h1 whether a job runs"},
     {"Pending stays: a backup is in progress", has_a_backup, nothing, PHASE_PENDING, PHASE_PENDING,
      TRIGGER_COUNT, "Waiting for backup of g1 to complete"},
     {"Pending stays: utility volumes", has_utility_volumes, nothing, PHASE_PENDING, PHASE_PENDING,

@@ -37,7 +37,8 @@ struct monitor_decision {
     int64_t downtime_ms;         /* SET_DOWNTIME */
     char text[MONITOR_TEXT_MAX]; /* with the numbers that triggered it */
     /* the inputs, as recorded */
-    int64_t elapsed_ms, budget_ms, estimate_ms; /* estimate: time for the remaining bytes; -1: not known */
+    int64_t elapsed_ms, budget_ms,
+        estimate_ms; /* estimate: time for the remaining bytes; -1: not known */
     uint64_t remaining, low_water, bandwidth_bps, dirty_bps, iteration;
 };
 

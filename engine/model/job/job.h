@@ -19,8 +19,8 @@
 
 /* The fleet's lists and indexes of jobs. */
 struct job_links {
-    struct job *next_broken; /* in the fleet's list of jobs frozen in this turn */
-    struct job_view *view;   /* as last published; see engine/publish.h */
+    struct job *next_broken;                  /* in the fleet's list of jobs frozen in this turn */
+    struct job_view *view;                    /* as last published; see engine/publish.h */
     void (*drop_view)(struct job_view *view); /* set by its creator */
     bool listed;                              /* in the fleet's list of changed jobs */
     struct job *next_changed;

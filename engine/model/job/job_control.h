@@ -16,10 +16,10 @@ enum { JOB_FAILED_NODES = 4 };
 struct job_request { /* the request, and the policy that applies to it */
 #define REQUEST_FIELD JOB_MEMBER
 #include "store/job_fields.def"
-    char *metadata_json;            /* owned, may be NULL */
-    struct labels added_selector;   /* spec.addedNodeSelector */
-    int64_t timeouts_s[3];          /* annotations: unschedulable, pending, utility; 0: not set */
-    char *volumes_json;             /* volumes that are migrated too, with destinations; owned or NULL */
+    char *metadata_json;          /* owned, may be NULL */
+    struct labels added_selector; /* spec.addedNodeSelector */
+    int64_t timeouts_s[3];        /* annotations: unschedulable, pending, utility; 0: not set */
+    char *volumes_json; /* volumes that are migrated too, with destinations; owned or NULL */
     struct volumes_report *volumes; /* facts about their destinations; owned or NULL */
 };
 

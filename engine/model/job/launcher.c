@@ -28,7 +28,8 @@ void launcher_pod(const char *guest_name, const char *guest_uuid, const char *no
     for (unsigned i = 0; i < 5; i++, dice /= sizeof letters - 1)
         tail[i] = letters[dice % (sizeof letters - 1)];
     size_t n = 0;
-    for (; guest_name[n] != '\0' && n + 1 < sizeof stem; n++) { /* libvirt allows more characters in a name */
+    for (; guest_name[n] != '\0' && n + 1 < sizeof stem;
+         n++) { /* libvirt allows more characters in a name */
         int c = tolower((unsigned char)guest_name[n]);
         stem[n] = (char)(isalnum(c) || c == '.' ? c : '-');
     }
