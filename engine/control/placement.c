@@ -294,7 +294,7 @@ static const struct guest *find_namesake(struct placement_scan *scan, const stru
 static bool name_is_free(struct placement_scan *scan, const struct node *node, char *detail)
 {
     const struct guest *other = find_namesake(scan, node);
-    return other == NULL || no(detail, "the name is used by %s: %s", other->name, other->uuid);
+    return other == NULL || no(detail, "name %s is used by guest %s", other->name, other->uuid);
 }
 
 static bool uuid_is_free(struct placement_scan *scan, const struct node *node, char *detail)
@@ -304,7 +304,7 @@ static bool uuid_is_free(struct placement_scan *scan, const struct node *node, c
         domain = domain->next_of;
     if (domain == NULL || !domain_is_up(domain))
         return true;
-    return no(detail, "UUID already on the node: %s, %s", domain->guest->uuid,
+    return no(detail, "UUID %s is on the node, %s", domain->guest->uuid,
               hv_state_name(domain->state));
 }
 

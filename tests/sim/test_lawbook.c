@@ -71,7 +71,7 @@ static void fill_waiting(struct snapshot_job *job)
 {
     job->phase = PHASE_PENDING;
     job->wait.pending = PENDING_SLOT_FLEET;
-    TEXT_SET(job->wait.reason, "the fleet's 1 migration slots of the fleet are in use");
+    TEXT_SET(job->wait.reason, "all 1 migration slots of the fleet are in use");
     job->wait.since_ms = START_MS;
     job->wait.until_ms = START_MS + 86400000;
 }

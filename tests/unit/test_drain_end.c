@@ -19,7 +19,8 @@ static void a_lost_node_is_not_empty(void **state)
     world_list(&w, 0);
     advance(&w);
     assert_non_null(world_job(&w, "vm"));
-    assert_shown(&w, "stays", DRAIN_GUEST_BLOCKED, BLOCK_STRATEGY_NONE, "does not move it");
+    assert_shown(&w, "stays", DRAIN_GUEST_BLOCKED, BLOCK_STRATEGY_NONE,
+                 "eviction strategy is None");
     world_lose(&w, 0);
     advance(&w);
     assert_shown(&w, "stays", DRAIN_GUEST_BLOCKED, BLOCK_STRATEGY_NONE, "is unreachable");
@@ -236,7 +237,7 @@ static void a_guest_is_asked_to_shut_down_again_until_it_does(void **state)
     assert_string_equal(w.fx.list[w.fx.n - 1].of.act.guest, w.guests[0].uuid);
     world_set_state(&w, "vm", HV_STATE_SHUTOFF, HV_SHUTOFF_SHUTDOWN);
     advance(&w);
-    assert_shown(&w, "vm", DRAIN_GUEST_MOVED, BLOCK_NONE, "not up any more");
+    assert_shown(&w, "vm", DRAIN_GUEST_MOVED, BLOCK_NONE, "guest is shut off");
     assert_state(&w, DRAIN_SUCCEEDED);
     world_free(&w);
 }

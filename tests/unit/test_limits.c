@@ -28,8 +28,8 @@ static const struct {
     const char *says;
 } limits[] = {
     {0, 0, 0, 0, 6, PENDING_NONE, ""},
-    {1, 0, 0, 0, 1, PENDING_SLOT_FLEET, "the fleet's 1 migration slots of the fleet are in use"},
-    {5, 0, 0, 0, 5, PENDING_SLOT_FLEET, "the fleet's 5 migration slots of the fleet are in use"},
+    {1, 0, 0, 0, 1, PENDING_SLOT_FLEET, "all 1 migration slots of the fleet are in use"},
+    {5, 0, 0, 0, 5, PENDING_SLOT_FLEET, "all 5 migration slots of the fleet are in use"},
     {6, 0, 0, 0, 6, PENDING_NONE, ""},
     {0, 2, 0, 0, 2, PENDING_SLOT_SOURCE, "2 migrations leave h1, its limit"},
     {0, 6, 0, 0, 6, PENDING_NONE, ""},

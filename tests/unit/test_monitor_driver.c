@@ -120,15 +120,14 @@ static void post_copy_is_not_ordered_while_the_targets_libvirtd_does_not_answer(
     core_free(w);
 }
 
-static void post_copy_is_not_ordered_at_a_target_that_cannot_be_reached(void **state)
+static void post_copy_is_not_ordered_at_a_target_that_is_unreachable(void **state)
 {
     (void)state;
     struct core_world *w = begin("{\"selectors\":{},\"allowPostCopy\":true}");
     int64_t elapsed_ms = 0;
     w->target = CORE_BLIND;
     assert_int_equal(postcopy_orders(w, &elapsed_ms, 120000), 0);
-    assert_int_equal(core_count_events(w, "PostCopyRefused", "libvirtd on h2 cannot be reached"),
-                     1);
+    assert_int_equal(core_count_events(w, "PostCopyRefused", "libvirtd on h2 is unreachable"), 1);
     w->target = CORE_INCOMING;
     assert_int_equal(postcopy_orders(w, &elapsed_ms, 240000), 1);
     core_free(w);
@@ -410,7 +409,7 @@ TEST_FILE(test_monitor_driver)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(post_copy_is_not_ordered_while_the_targets_libvirtd_does_not_answer),
-        cmocka_unit_test(post_copy_is_not_ordered_at_a_target_that_cannot_be_reached),
+        cmocka_unit_test(post_copy_is_not_ordered_at_a_target_that_is_unreachable),
         cmocka_unit_test(post_copy_is_not_ordered_on_an_answer_that_came_late),
         cmocka_unit_test(with_post_copy_allowed_it_ends_in_post_copy),
         cmocka_unit_test(a_refused_order_is_given_again),

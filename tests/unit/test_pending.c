@@ -170,7 +170,7 @@ static const struct {
     {PENDING_UTILITY_VOLUMES, utility_volumes, PHASE_PENDING, 150,
      "Migration timeout waiting for utility volumes to detach from VMI [default/g1]. Utility "
      "volumes still present after 150 seconds."},
-    {PENDING_PREPARING, preparing, PHASE_SCHEDULING, 60, "after 60 s: h2 is asked whether"},
+    {PENDING_PREPARING, preparing, PHASE_SCHEDULING, 60, "after 60 s: asking h2 whether"},
     {PENDING_TARGET_SILENT, target_silent, PHASE_PREPARING_TARGET, 60,
      "timed out in phase PreparingTarget after 60 s: node h2 did not answer"},
     {PENDING_STORE, store, PHASE_PENDING, 900, "after 900 s: the store is not writable"},

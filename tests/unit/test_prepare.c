@@ -356,13 +356,13 @@ static void the_last_observation_decides(void **state)
     } rows[] = {
         {{HV_PRESENT, HV_STATE_RUNNING, HV_RUNNING_BOOTED, false, -1, 0, 0},
          {HV_PRESENT, HV_STATE_RUNNING, HV_RUNNING_BOOTED, false, -1, 0, 0},
-         "node h2 has an active guest with this UUID already"},
+         "node h2 already has an active guest with this UUID"},
         {{HV_ABSENT, 0, 0, false, -1, 0, 0},
          {HV_ABSENT, 0, 0, false, -1, 0, 0},
-         "the guest no longer runs on h1 any more"},
+         "the guest no longer runs on h1"},
         {{HV_PRESENT, HV_STATE_SHUTOFF, 0, false, -1, 0, 0},
          {HV_ABSENT, 0, 0, false, -1, 0, 0},
-         "the guest no longer runs on h1 any more"},
+         "the guest no longer runs on h1"},
     };
     for (size_t i = 0; i < COUNT(rows); i++) {
         struct core_world *w = core_new();
@@ -514,7 +514,7 @@ static void encryption_that_is_required_and_missing_fails_at_once(void **state)
         const char *detail;
     } rows[] = {
         {true, false, "h2 has no `tls: true` in the configuration"},
-        {false, true, "its source h1 has no `tls: true` in the configuration"},
+        {false, true, "the source h1 has no `tls: true` in the configuration"},
     };
     for (size_t i = 0; i < COUNT(rows); i++) {
         struct core_world *w = core_new();

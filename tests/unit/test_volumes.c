@@ -25,12 +25,12 @@ static const struct {
     const char *says;
 } malformed[] = {
     {"{}", ERR_INVALID, WHERE "expected a list"},
-    {"[1]", ERR_INVALID, WHERE "expected objects in the list"},
+    {"[1]", ERR_INVALID, WHERE "the list must contain objects"},
     {"[{\"name\":1}]", ERR_INVALID, "name"},
-    {"[]", ERR_UNPROCESSABLE, WHERE "names no disk"},
+    {"[]", ERR_UNPROCESSABLE, WHERE "must name at least one disk"},
     {"[{}]", ERR_UNPROCESSABLE, WHERE "name: '' is not a disk name"},
     {"[" PATH("a/b", "/x") "]", ERR_UNPROCESSABLE, WHERE "name: 'a/b' is not a disk name"},
-    {"[" PATH(LONG_60, "/x") "]", ERR_UNPROCESSABLE, "is no name of a disk"},
+    {"[" PATH(LONG_60, "/x") "]", ERR_UNPROCESSABLE, "is not a disk name"},
     {"[{\"name\":\"vda\"}]", ERR_UNPROCESSABLE, NOT_BOTH},
     {"[{\"name\":\"vda\",\"destination\":{}}]", ERR_UNPROCESSABLE, NOT_BOTH},
     {"[{\"name\":\"vda\",\"destination\":[]}]", ERR_INVALID,
@@ -54,9 +54,9 @@ static const struct {
     {"[" PATH("vda", "/x") "," PATH("vdb", "/x") "]", ERR_UNPROCESSABLE,
      WHERE "disks vda and vdb cannot both go to /x"},
     {"[{\"name\":\"vda\",\"slice\":1,\"destination\":{\"path\":\"/x\"}}]", ERR_UNPROCESSABLE,
-     WHERE "there is no 'slice'"},
+     WHERE "unknown field 'slice'"},
     {"[{\"name\":\"vda\",\"destination\":{\"path\":\"/x\",\"host\":\"h\"}}]", ERR_UNPROCESSABLE,
-     WHERE "there is no 'host'"},
+     WHERE "unknown field 'host'"},
 };
 
 static void what_cannot_be_meant_is_refused(void **state)
@@ -158,7 +158,7 @@ static void disk_kinds_and_guests_that_cannot_are_refused_in_kubevirts_words(voi
         {0, 1U << UNMOVABLE_DISKS, "[" PATH("vdb", "/x") "]", ERR_REFUSED,
          "cannot migrate the VM. The volume vda is RWO and not included in the migration volumes"},
         {0, 1U << UNMOVABLE_DISKS, NULL, ERR_REFUSED, "Reason: DisksNotLiveMigratable"},
-        {0, 0, "[]", ERR_UNPROCESSABLE, "names no disk"},
+        {0, 0, "[]", ERR_UNPROCESSABLE, "must name at least one disk"},
         /* and these are not */
         {0, 1U << UNMOVABLE_DISKS, TO_B, ERR_NONE, ""},
         {REQUIREMENTS_DISK_SHARED, 0, TO_B, ERR_NONE, ""},
@@ -228,7 +228,7 @@ static const struct {
      {.known = true, .creatable = true, .free = 64 * MIB - 1},
      VOLUMES_SMALL,
      0,
-     "vda needs 67108864 bytes, 67108863 are free"},
+     "vda needs 67108864 bytes, its destination has 67108863 bytes free"},
     {{.capacity = 64 * MIB, .allocation = MIB},
      {.known = true, .creatable = true, .free = MIB},
      VOLUMES_FIT,

@@ -46,7 +46,7 @@ void wait_fail(struct fleet *f, struct job *job, enum trigger why, const char *t
 void wait_cancel(struct fleet *f, struct job *job, struct moment now, struct effects *fx)
 {
     struct step_ending ending = {.outcome = OUTCOME_ABORTED, .guest_at = guest_location(f, job)};
-    (void)snprintf(ending.reason, sizeof ending.reason, "cancelled by %s before the hand-off",
+    (void)snprintf(ending.reason, sizeof ending.reason, "cancelled by %s before the migrate call",
                    job->abort.requester);
     job->abort.status = ABORT_SUCCEEDED;
     final_finish(f, job, TRIGGER_CANCELLED, &ending, now, fx);
