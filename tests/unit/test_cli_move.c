@@ -62,9 +62,9 @@ static void the_page_of_an_ended_migration_has_its_statistics(void **state)
                               "Post-copy recovery:\n"
                               "  state              recovered\n"
                               "                     Post-copy was resumed and the guest arrived.
-"
+                              "
                               "  attempts           2
-"
+                              "
                               "  since              2025-11-16T05:07:19Z\n"
                               "Modes:\n"
                               "  PreCopy          2025-11-16T05:06:40Z  +0.0s  started\n"
