@@ -61,10 +61,8 @@ static void the_page_of_an_ended_migration_has_its_statistics(void **state)
                               "1.2s\n"
                               "Post-copy recovery:\n"
                               "  state              recovered\n"
-                              "                     Post-copy was resumed and the guest arrived.
-                              "
-                              "  attempts           2
-                              "
+                              "                     Post-copy was resumed and the guest arrived.\n"
+                              "  attempts           2\n"
                               "  since              2025-11-16T05:07:19Z\n"
                               "Modes:\n"
                               "  PreCopy          2025-11-16T05:06:40Z  +0.0s  started\n"

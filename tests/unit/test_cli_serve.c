@@ -411,10 +411,10 @@ static void a_closed_wiring_refuses_but_lets_pending_requests_finish(void **stat
     struct wiring wiring = {0};
     struct err err = {0};
     wiring.requests = (struct engine_requests){.ctx = &wiring, .cancel = answer_cancel};
-    struct engine_requests door = wiring_requests(&wiring);
-    assert_true(door.cancel(door.ctx, "", "", "", false, &err));
+    struct engine_requests port = wiring_requests(&wiring);
+    assert_true(port.cancel(port.ctx, "", "", "", false, &err));
     assert_int_equal(wiring_waiting(&wiring), 0);
-    assert_false(door.cancel(door.ctx, "", "", "", false, &err));
+    assert_false(port.cancel(port.ctx, "", "", "", false, &err));
     assert_int_equal(err.code, ERR_UNREACHABLE);
     assert_int_equal(wiring_waiting(&wiring), 0);
     wiring_fini(&wiring);

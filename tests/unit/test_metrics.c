@@ -68,7 +68,7 @@ static void values_without_a_sample_are_absent_not_zero(void **state)
     snapshot_unref(&world->snapshot);
 }
 
-/* Wherever its search for a place ends, hosts that would not do are counted, and only once. */
+/* Hosts that rejected a guest are counted once, wherever its scheduling ended. */
 static void rejections_are_counted_when_scheduling_ends(void **state)
 {
     (void)state;
@@ -123,7 +123,7 @@ static void the_control_plane_is_counted(void **state)
         "ferry_drain_guests{node=\"b\",state=\"Blocked\"} 1",
         "ferry_drain_blocked_guests{node=\"b\",reason=\"NotLiveMigratable\"} 1",
         "ferry_drain_blocked_guests{node=\"b\",reason=\"External\"} 0",
-        "ferry_queue_depth{queue=\"analyser\"} 11", /* nor is the analyser out of sight */
+        "ferry_queue_depth{queue=\"analyser\"} 11", /* the analyser is shown too */
         "ferry_verdict_failures_total 6",
     };
     OWNED_TEXT page = page_of(&world->snapshot, counters);

@@ -88,7 +88,7 @@ static void an_edit_changes_the_definition_and_sends_an_event(void **state)
         guest.memory_bytes = 1; /* size and state are not edited */
         guest.persistent = false;
         assert_true(sim_set_guest(w->sim, &guest, rows[i].which, &err));
-        assert_int_equal(w->n_events, 2); /* nothing is told while time stands still */
+        assert_int_equal(w->n_events, 2); /* no event while the clock does not advance */
         world_run(w, 0);
         assert_int_equal(world_told(w, "h1", HV_EVENT_CHANGED, 0, 0), rows[i].live_changed);
         assert_int_equal(world_told(w, "h1", HV_EVENT_LIFECYCLE, HV_LIFECYCLE_DEFINED,
