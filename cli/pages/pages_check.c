@@ -74,8 +74,8 @@ static void add_forecast(struct json_object *status, struct buf *out)
     human_duration(view_i64(f, "expectedMs", 0), expected);
     human_duration(view_i64(f, "lowMs", 0), low);
     human_duration(view_i64(f, "highMs", 0), high);
-    human_duration(view_i64(f, "blackoutMs", 0), down);
-    human_duration(view_i64(f, "blackoutHighMs", 0), down_high);
+    human_duration(view_i64(f, "downtimeMs", 0), down);
+    human_duration(view_i64(f, "downtimeHighMs", 0), down_high);
     (void)snprintf(text, sizeof text, "%s (%s to %s), downtime %s (up to %s)", expected, low, high,
                    down, down_high);
     page_fact(out, "Duration", text);

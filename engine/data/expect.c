@@ -250,8 +250,8 @@ void expect_add_json(struct json_object *root, const struct guest *guest, const 
     json_add_i64(out, "expectedMs", forecast->total_ms);
     json_add_i64(out, "lowMs", forecast->low_ms);
     json_add_i64(out, "highMs", forecast->high_ms);
-    json_add_i64(out, "blackoutMs", forecast->downtime_ms);
-    json_add_i64(out, "blackoutHighMs", forecast->downtime_high_ms);
+    json_add_i64(out, "downtimeMs", forecast->downtime_ms);
+    json_add_i64(out, "downtimeHighMs", forecast->downtime_high_ms);
     json_add_i64(out, "convergePercent", forecast->percent);
     json_add_text(out, "ends", forecast_end_name(forecast->end));
     json_add_i64(out, "bandwidthBytesPerSecond", (int64_t)forecast->bandwidth_bps);

@@ -124,7 +124,7 @@ static void unreadable_evidence_is_reported_with_a_hint(void **state)
     struct answer empty = explain(words, "/dev/null");
     assert_int_equal(empty.status, EXIT_USAGE);
     expect(empty.out, "it contains nothing about a migration\n");
-    expect(empty.out, "docs/explain.md says what can be read\n");
+    expect(empty.out, "docs/explain.md lists the formats\n");
     free(empty.out);
     assert_int_equal(write(fd, "\x1f\x8b\x08", 3), 3);
     (void)close(fd);

@@ -72,7 +72,7 @@ static void a_forecast_is_shown_with_its_basis(void **state)
     (void)state;
     static const char forecast[] =
         "\"forecast\":{\"node\":\"b\",\"expectedMs\":12300,\"lowMs\":8000,\"highMs\":125000,"
-        "\"blackoutMs\":300,\"blackoutHighMs\":900,\"convergePercent\":93,"
+        "\"downtimeMs\":300,\"downtimeHighMs\":900,\"convergePercent\":93,"
         "\"ends\":\"converges\",\"why\":\"so it is\"}";
     static const struct {
         const char *rate, *shown;
