@@ -15,6 +15,7 @@
 #include "engine/control/placement.h"
 #include "engine/control/scheduling/scheduling.h"
 #include "engine/control/split.h"
+#include "engine/data/carry.h"
 #include "engine/data/expect.h"
 #include "engine/data/final.h"
 #include "engine/data/monitor_driver.h"
@@ -167,6 +168,7 @@ static void on_event(struct fleet *f, const struct input *input, struct moment n
         if (at_source || at_target) {
             remedy_event(job, at_source, event, now);
             userpause_event(f, job, at_source, event, now, fx);
+            carry_event(job, at_source, event, now, fx);
         }
     }
     advance_job(f, job, now, fx);

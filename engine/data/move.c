@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "base/text.h"
+#include "engine/data/carry.h"
 #include "engine/data/flags.h"
 #include "engine/data/monitor_driver.h"
 #include "engine/data/observe.h"
@@ -48,6 +49,7 @@ void move_call(struct fleet *f, struct job *job, struct moment now, struct effec
     job->call.flags |= paused ? HV_MIGRATE_PAUSED : 0U; /* its user paused it: it arrives paused */
     job->call.flags |=
         observation->persistent ? HV_MIGRATE_PERSIST : 0U; /* defined there: it stays so */
+    carry_begin(job);
     job->stream.port = choose_port(f, job);
     char port[32] = "";
     if (job->stream.port != 0)

@@ -81,6 +81,7 @@ bool libvirt_act_control(virDomainPtr domain, const struct hv_request *request)
     case HV_CALL_SUSPEND: return virDomainSuspend(domain) == 0;
     case HV_CALL_SHUTDOWN: return virDomainShutdown(domain) == 0;
     case HV_CALL_RESUME: return virDomainResume(domain) == 0;
+    case HV_CALL_SET_AUTOSTART: return virDomainSetAutostart(domain, value != 0) == 0;
     default:
         assert(false); /* a call of another lane */
         return false;

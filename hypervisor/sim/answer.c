@@ -85,6 +85,7 @@ static void answer_observe(const struct sim *sim, const struct call *call, struc
     observation->state = copy->state;
     observation->reason = copy->reason;
     observation->persistent = copy->persistent;
+    observation->autostart = copy->autostart;
 }
 
 static void answer_stats(const struct sim *sim, const struct call *call, struct hv_reply *reply)

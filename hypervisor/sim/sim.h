@@ -49,7 +49,7 @@ struct sim_guest {
     uint64_t memory_bytes, working_set_bytes;
     uint64_t dirty_bps; /* bytes of distinct pages written per second, within the set */
     unsigned vcpus;
-    bool persistent, paused;
+    bool persistent, paused, autostart;
     bool local_disk, host_device;    /* in its definition: what keeps a guest where it is */
     char labels[160], settings[448]; /* JSON, as in struct hv_guest; empty: none */
     char machine[64];                /* empty: SIM_MACHINE */
@@ -112,6 +112,8 @@ unsigned sim_running_copies(const struct sim *sim, const char *uuid);
 const char *sim_guest_host(const struct sim *sim, const char *uuid);
 /* Is it defined on that host? */
 bool sim_guest_persistent(const struct sim *sim, const char *uuid);
+/* Is it started with that host? */
+bool sim_guest_autostart(const struct sim *sim, const char *uuid);
 /* How long a guest has stood still, up to now, although its state said that it runs: libvirt
  * cancels the mirror of a disk over a dead path. */
 int64_t sim_frozen_ms(const struct sim *sim, const char *uuid);

@@ -55,7 +55,7 @@ struct copy {
     struct host *host;
     char name[HV_NAME_MAX];
     int state, reason;
-    bool persistent;
+    bool persistent, autostart;
     bool resumes_with_daemon; /* left paused by a dead libvirtd, which resumes it at its start */
     struct job *out, *in;
     struct hv_job_stats completed;

@@ -558,6 +558,7 @@ const struct contract_case contract_cases[] = {
     {"offers are plausible and stay", contract_offers_are_plausible_and_stay},
     {"both hosts offer the guest's machine", contract_both_hosts_offer_the_guests_machine},
     {"only a persistent guest is stored", contract_only_a_persistent_guest_is_stored},
+    {"autostart is set and does not move along", contract_autostart_is_set_and_does_not_move_along},
     {"a guest says what it asks for", contract_a_guest_says_what_it_asks_for},
     {"an edited guest is told", contract_an_edited_guest_is_told},
     {"snapshots are told and stop a migration", contract_snapshots_are_told_and_stop_a_migration},

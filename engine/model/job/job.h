@@ -52,6 +52,7 @@ struct job {
     struct job_progress progress;
     struct job_recovery recovery;
     struct job_userpause userpause; /* while it moved */
+    struct job_carry carry;
     struct job_result result;
     struct job_final final;
     struct job_forecast forecast; /* at hand-off */
