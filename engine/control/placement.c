@@ -11,6 +11,7 @@
 #include "engine/control/placement_scan.h"
 #include "engine/model/definition/volumes.h"
 #include "engine/model/fleet/ledger.h"
+#include "hypervisor/versions.h"
 
 /* Says what is missing, if anybody reads it; false, so that a check can end with it. */
 __attribute__((format(printf, 2, 3))) static bool no(char *detail, const char *fmt, ...)
@@ -175,6 +176,21 @@ static bool was_not_failing(struct placement_scan *scan, const struct node *node
     for (size_t i = 0; i < scan->p->n_failed; i++)
         if (strcmp(scan->p->failed[i], node->name) == 0)
             return no(detail, "preparing it failed a moment ago");
+    return true;
+}
+
+/* By the versions of both hosts; what is not known does not stop it. */
+static bool can_start(struct placement_scan *scan, const struct node *node, char *detail)
+{
+    const struct node *nodes[] = {scan->p->source, node};
+    const enum hv_quirk_side sides[] = {HV_QUIRK_OF_SOURCE, HV_QUIRK_OF_TARGET};
+    for (size_t i = 0; i < COUNT(nodes); i++) {
+        enum hv_quirk quirk = nodes[i] != NULL
+                                  ? hv_quirk_next(-1, &nodes[i]->facts, sides[i], HV_QUIRK_REFUSES)
+                                  : HV_QUIRK_COUNT;
+        if (quirk != HV_QUIRK_COUNT)
+            return no(detail, "%s: %s", nodes[i]->name, hv_quirk_why(quirk));
+    }
     return true;
 }
 
@@ -417,6 +433,7 @@ static const struct {
     [REJECT_GUEST_SELECTOR] = {SCAN_CHEAP, meets_guest},
     [REJECT_CORDONED] = {SCAN_CHEAP, is_open},
     [REJECT_NOT_READY] = {SCAN_CHEAP, is_ready},
+    [REJECT_VERSIONS] = {SCAN_CHEAP, can_start},
     [REJECT_TAINT] = {SCAN_CHEAP, is_tolerated},
     [REJECT_TLS] = {SCAN_CHEAP, can_encrypt},
     [REJECT_ARCH] = {SCAN_COSTLY, has_arch},

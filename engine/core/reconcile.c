@@ -69,7 +69,9 @@ static void on_facts(struct fleet *f, const struct input *input)
         return;
     bool first = !node->has_facts || strcmp(node->facts.arch, input->of.facts.arch) != 0;
     bool grown = node->facts.memory_kib != input->of.facts.memory_kib ||
-                 node->facts.cpus != input->of.facts.cpus;
+                 node->facts.cpus != input->of.facts.cpus ||
+                 node->facts.libvirt_version != input->of.facts.libvirt_version ||
+                 node->facts.hypervisor_version != input->of.facts.hypervisor_version;
     node->facts = input->of.facts;
     node->has_facts = node->facts_fresh = true;
     node->version = fleet_touch(f);

@@ -30,7 +30,8 @@ static unsigned choose_port(struct fleet *f, const struct job *job)
     struct node *target = fleet_node(f, job->target);
     bool tunnelled = (job->call.flags & HV_MIGRATE_TUNNELLED) != 0;
     if (target == NULL || tunnelled || !hv_host_listens_on_address(&target->host) ||
-        !hv_quirk_of(HV_QUIRK_RESUME_KILLS_TARGET, target->facts.libvirt_version) ||
+        !hv_quirk_of(HV_QUIRK_RESUME_KILLS_TARGET, target->facts.libvirt_version,
+                     target->facts.hypervisor_version) ||
         !flags_allow_postcopy(job) || job->call.retries >= PORTS_TRIED_MAX)
         return 0;
     unsigned min = target->host.port_min != 0 ? target->host.port_min : HV_PORT_MIN;

@@ -161,7 +161,8 @@ static enum recovery_way choose_way(struct fleet *f, const struct job *job, char
 {
     const struct node *target = fleet_node(f, job->target);
     unsigned long version = target != NULL ? target->facts.libvirt_version : 0;
-    bool quirk = hv_quirk_of(HV_QUIRK_RESUME_KILLS_TARGET, version);
+    bool quirk = target != NULL && hv_quirk_of(HV_QUIRK_RESUME_KILLS_TARGET, version,
+                                               target->facts.hypervisor_version);
     bool tunnelled = (job->call.flags & HV_MIGRATE_TUNNELLED) != 0;
     bool has_port = job->stream.port != 0 && !tunnelled && target != NULL &&
                     hv_host_listens_on_address(&target->host);

@@ -34,6 +34,7 @@ struct remedy_facts {
     enum mode mode;
     bool has_disks;      /* that are copied along */
     bool parallel;       /* several streams */
+    bool yank_may_hang;  /* the source's QEMU, with several streams: hypervisor/versions.def */
     bool tunnelled;      /* libvirt's keepalive ends it */
     int64_t quiet_ms;    /* nothing was measured to move for so long */
     int64_t silent_ms;   /* the same, or nothing could be measured: in a switch-over nothing can */

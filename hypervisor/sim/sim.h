@@ -43,6 +43,7 @@ struct sim_host {
     bool helper;        /* a `ferry hostd` answers there, also when its libvirtd does not */
     uint64_t pool_free; /* bytes left in each of its pools; 0: plenty */
     unsigned long libvirt_version; /* 0: 9.0.0; what it cannot bear: hypervisor/versions.def */
+    unsigned long qemu_version;    /* 0: 7.2.22 */
 };
 struct sim_guest {
     char name[HV_NAME_MAX], uuid[HV_UUID_MAX], ns[HV_HOST_MAX];

@@ -144,6 +144,7 @@ struct job {
     struct host *from, *to;
     struct hv_migrate how;
     struct hv_volume *volumes; /* owned; how.volumes */
+    struct sim_guest stored;   /* its persistent definition when the call began */
     uint64_t disk_bytes;       /* of the disks that move along */
     struct call *call;         /* NULL when Ferry's call is over */
     struct call *waiting;      /* calls that wait for the monitor */

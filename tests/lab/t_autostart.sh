@@ -17,7 +17,6 @@ if [ "${1:-}" = transient ]; then
 else
     host_virsh h1 define "$LAB/g-auto.xml"
     host_virsh h1 autostart g-auto
-    UNDO+=('host_virsh h2 autostart --disable g-auto' 'host_virsh h1 autostart --disable g-auto')
     host_virsh h1 start g-auto
     assert_equal 'autostart on the source' "$(autostart_of h1)" enable
 fi
