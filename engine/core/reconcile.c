@@ -69,9 +69,10 @@ static void on_facts(struct fleet *f, const struct input *input)
         return;
     bool first = !node->has_facts || strcmp(node->facts.arch, input->of.facts.arch) != 0;
     bool grown = node->facts.memory_kib != input->of.facts.memory_kib ||
-                 node->facts.cpus != input->of.facts.cpus ||
-                 node->facts.libvirt_version != input->of.facts.libvirt_version ||
-                 node->facts.hypervisor_version != input->of.facts.hypervisor_version;
+                 node->facts.cpus != input->of.facts.cpus;
+    bool upgraded =
+        node->has_facts && (node->facts.libvirt_version != input->of.facts.libvirt_version ||
+                            node->facts.hypervisor_version != input->of.facts.hypervisor_version);
     node->facts = input->of.facts;
     node->has_facts = node->facts_fresh = true;
     node->version = fleet_touch(f);
@@ -79,6 +80,9 @@ static void on_facts(struct fleet *f, const struct input *input)
         fleet_refresh_node(f, node);
     if (grown)
         fleet_node_improved(f, node);
+    if (upgraded) /* guests that could not leave it wait for the others */
+        for (struct node *other = f->nodes; other != NULL; other = other->hh.next)
+            fleet_node_improved(f, other);
 }
 
 static void on_capabilities(struct fleet *f, struct input *input)

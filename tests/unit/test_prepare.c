@@ -357,11 +357,11 @@ static void the_last_look_has_the_last_word(void **state)
         {{HV_PRESENT, HV_STATE_RUNNING, HV_RUNNING_BOOTED, false, false, -1, 0, 0},
          {HV_PRESENT, HV_STATE_RUNNING, HV_RUNNING_BOOTED, false, false, -1, 0, 0},
          "node h2 has an active guest with this UUID already"},
-        {{HV_ABSENT, 0, 0, false, -1, 0, 0},
-         {HV_ABSENT, 0, 0, false, -1, 0, 0},
+        {{HV_ABSENT, 0, 0, false, false, -1, 0, 0},
+         {HV_ABSENT, 0, 0, false, false, -1, 0, 0},
          "the guest does not run on h1 any more"},
         {{HV_PRESENT, HV_STATE_SHUTOFF, 0, false, false, -1, 0, 0},
-         {HV_ABSENT, 0, 0, false, -1, 0, 0},
+         {HV_ABSENT, 0, 0, false, false, -1, 0, 0},
          "the guest does not run on h1 any more"},
     };
     for (size_t i = 0; i < COUNT(rows); i++) {
