@@ -5,6 +5,7 @@
 #include "base/log.h"
 #include "base/text.h"
 #include "engine/data/executor.h"
+#include "engine/data/order.h"
 #include "engine/impl.h"
 #include "engine/persist.h"
 
@@ -67,9 +68,7 @@ static void tune(struct engine *e, const struct effect *effect)
     int64_t fresh_ms =
         effect->of.act.call == HV_CALL_START_POSTCOPY ? POSTCOPY_FRESH_MS : ORDER_FRESH_MS;
     bool stale = waited_ms > fresh_ms || waited_ms < -fresh_ms;
-    /* What belongs to where the guest arrived is right after the end too. */
-    bool follows = effect->of.act.call == HV_CALL_SET_AUTOSTART;
-    if (job != NULL && (follows || !phase_is_final(job->phase)) && !stale) {
+    if (job != NULL && order_stands(job, effect) && !stale) {
         order(e, effect, job);
         return;
     }

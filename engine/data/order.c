@@ -53,6 +53,13 @@ struct effect *order_give(struct fleet *f, struct job *job, enum order which,
     return order_carry_out(job, which, spec, now, fx);
 }
 
+bool order_stands(const struct job *job, const struct effect *effect)
+{
+    bool follows =
+        effect->of.act.call == HV_CALL_SET_AUTOSTART && job->resolution.guest_at == GUEST_AT_TARGET;
+    return !phase_is_final(job->phase) || follows;
+}
+
 static struct effect *close_record(const struct job *job, const struct job_order *order,
                                    const struct err *err, struct moment now, struct effects *fx)
 {

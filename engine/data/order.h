@@ -23,6 +23,10 @@ struct effect *order_carry_out(const struct job *job, enum order which,
                                const struct order_spec *spec, struct moment now,
                                struct effects *fx);
 
+/* Is an order that waited for its commit still to be carried out? Not about a job that has ended
+ * since; except to set autostart where an operator said that the target has the guest. */
+bool order_stands(const struct job *job, const struct effect *effect);
+
 /* Its answer came: the intent is closed, an error of the host is recorded. */
 void order_answered(struct job *job, enum order which, const struct err *err, struct moment now,
                     struct effects *fx);

@@ -287,13 +287,27 @@ static bool moves(const struct job *job, struct moment now)
            now.mono_ms - job->stream.flow_ms < RECOVERY_QUIET_MS;
 }
 
+/* A host that gives no statistics in a healthy stage of post-copy: that none come says nothing,
+ * unless a side was seen to be broken. */
+static bool may_lack_statistics(struct fleet *f, const struct job *job)
+{
+    const struct node *source = fleet_node(f, job->source);
+    bool broken =
+        ownership_side(&job->resolution.source_side.observation) == SIDE_POSTCOPY_FAILED ||
+        ownership_side(&job->resolution.target_side.observation) == SIDE_POSTCOPY_FAILED;
+    return source != NULL && !broken &&
+           hv_quirk_of(HV_QUIRK_STATISTICS_FAIL, source->facts.libvirt_version,
+                       source->facts.hypervisor_version);
+}
+
 /* Nothing was measured to move, or nothing could be measured, for so long that nothing will. */
-static bool is_dead(const struct job *job, int64_t stood_ms, struct moment now)
+static bool is_dead(struct fleet *f, const struct job *job, int64_t stood_ms, struct moment now)
 {
     int64_t quiet_ms = job->stream.sampled_ms - job->stream.flow_ms;
     int64_t blind_ms = now.mono_ms - job->stream.sampled_ms;
     return (quiet_ms >= RECOVERY_QUIET_MS && stood_ms >= RECOVERY_QUIET_MS) ||
-           (blind_ms >= RECOVERY_BLIND_MS && stood_ms >= RECOVERY_BLIND_MS);
+           (blind_ms >= RECOVERY_BLIND_MS && stood_ms >= RECOVERY_BLIND_MS &&
+            !may_lack_statistics(f, job));
 }
 
 /* One that was taken over in mid-stream, and nothing says that it broke. */
@@ -310,7 +324,7 @@ static void watch(struct fleet *f, struct job *job, int64_t stood_ms, struct mom
 {
     bool target_is_blind =
         ownership_side(&job->resolution.source_side.observation) == SIDE_POSTCOPY_FAILED;
-    if (!is_dead(job, stood_ms, now)) {
+    if (!is_dead(f, job, stood_ms, now)) {
         if (!is_whole(job)) {
             tell(job, RECOVERY_WATCHING,
                  "Post-copy lost its libvirt connection; QEMU may finish by itself", now, fx);

@@ -6,6 +6,7 @@
 
 #include "base/text.h"
 #include "engine/data/carry.h"
+#include "engine/data/order.h"
 #include "tests/core_move.h"
 #include "tests/core_restart.h"
 
@@ -119,6 +120,7 @@ static void autostart_is_set_once_when_an_operator_names_the_target(void **state
         assert_true(core_override(w, RESOLVE_ON_TARGET));
         core_expect(w, PHASE_SUCCEEDED, OUTCOME_SUCCEEDED, GUEST_AT_TARGET);
         assert_int_equal(core_orders(w, HV_CALL_SET_AUTOSTART), 1);
+        assert_true(order_stands(core_job(w), core_newest(w, HV_CALL_SET_AUTOSTART)));
         core_answers(w, HV_CALL_SET_AUTOSTART, answers[i]);
         core_advance(w, 20000);
         assert_int_equal(core_orders(w, HV_CALL_SET_AUTOSTART), 1);
