@@ -112,6 +112,29 @@ static void check_identity(const struct diagnosis *diagnoses, size_t n, size_t i
     set_check(check, RESULT_OK, "%s %s", own->hostname, own->uuid);
 }
 
+/* A quirk that refuses is shown alone, else all notes. */
+static void check_versions(const struct diagnosis *p, struct check *check)
+{
+    enum hv_quirk quirk = hv_quirk_next(-1, &p->facts, HV_QUIRK_OF_EITHER, HV_QUIRK_REFUSES);
+    if (quirk != HV_QUIRK_COUNT) {
+        set_check(check, RESULT_FAILED, "%s; %s", hv_quirk_why(quirk), hv_quirk_instead(quirk));
+        return;
+    }
+    set_check(check, RESULT_OK, "no known problem");
+    if (hv_is_newer_than_known(&p->facts))
+        set_check(check, RESULT_NOTE, "newer than the versions that Ferry was tested with (libvirt %s, QEMU %s)",
+            version_text(hv_newest_libvirt).text, version_text(hv_newest_qemu).text);
+    for (quirk = hv_quirk_next(-1, &p->facts, HV_QUIRK_OF_EITHER, HV_QUIRK_NOTE);
+         quirk != HV_QUIRK_COUNT;
+         quirk = hv_quirk_next((int)quirk, &p->facts, HV_QUIRK_OF_EITHER, HV_QUIRK_NOTE)) {
+        char before[DIAGNOSE_TEXT_MAX / 2] = "";
+        if (check->result == RESULT_NOTE)
+            TEXT_SET(before, check->text);
+        set_check(check, RESULT_NOTE, "%s%s%s: %s", before, *before != '\0' ? "; " : "",
+            hv_quirk_why(quirk), hv_quirk_instead(quirk));
+    }
+}
+
 static void check_postcopy(const struct diagnosis *p, struct check *check)
 {
     char host[HV_TEXT_MAX];
@@ -119,7 +142,8 @@ static void check_postcopy(const struct diagnosis *p, struct check *check)
     diagnose_uri(p->host->uri, host, &tls, &system);
     if (p->facts.libvirt_version < POSTCOPY_LIBVIRT || p->facts.hypervisor_version < POSTCOPY_QEMU)
         set_check(check, RESULT_FAILED, "not supported: requires libvirt 1.3.3 and QEMU 2.5");
-    else if (hv_quirk_of(HV_QUIRK_RESUME_KILLS_TARGET, p->facts.libvirt_version) &&
+    else if (hv_quirk_of(HV_QUIRK_RESUME_KILLS_TARGET, p->facts.libvirt_version,
+                         p->facts.hypervisor_version) &&
              !hv_host_listens_on_address(p->host))
         set_check(check, RESULT_NOTE,
                   "a broken post-copy to this host cannot be recovered: %s; set its "
@@ -169,9 +193,13 @@ void diagnose_host(const struct diagnosis *diagnoses, size_t n, size_t i,
                    struct check out_checks[CHECK_COUNT])
 {
     static const char *const names[CHECK_COUNT] = {
-        [CHECK_REACHABLE] = "reachable", [CHECK_IDENTITY] = "identity",
-        [CHECK_POSTCOPY] = "post-copy",  [CHECK_TLS] = "tls",
-        [CHECK_CLOCK] = "clock",         [CHECK_HELPER] = "helper",
+        [CHECK_REACHABLE] = "reachable",
+        [CHECK_IDENTITY] = "identity",
+        [CHECK_VERSIONS] = "versions",
+        [CHECK_POSTCOPY] = "post-copy",
+        [CHECK_TLS] = "tls",
+        [CHECK_CLOCK] = "clock",
+        [CHECK_HELPER] = "helper",
     };
     const struct diagnosis *p = &diagnoses[i];
     for (size_t c = 0; c < CHECK_COUNT; c++) {
@@ -185,6 +213,7 @@ void diagnose_host(const struct diagnosis *diagnoses, size_t n, size_t i,
     if (!p->reached)
         return;
     check_identity(diagnoses, n, i, &out_checks[CHECK_IDENTITY]);
+    check_versions(p, &out_checks[CHECK_VERSIONS]);
     check_postcopy(p, &out_checks[CHECK_POSTCOPY]);
 }
 
@@ -216,6 +245,15 @@ static bool differ_enough(const struct diagnosis *from, const struct diagnosis *
     return true;
 }
 
+/* A quirk that refuses a migration between the two hosts; COUNT: none. */
+static enum hv_quirk refusal(const struct diagnosis *from, const struct diagnosis *to)
+{
+    enum hv_quirk quirk = hv_quirk_next(-1, &from->facts, HV_QUIRK_OF_SOURCE, HV_QUIRK_REFUSES);
+    return quirk != HV_QUIRK_COUNT
+               ? quirk
+               : hv_quirk_next(-1, &to->facts, HV_QUIRK_OF_TARGET, HV_QUIRK_REFUSES);
+}
+
 static bool is_older(const struct diagnosis *from, const struct diagnosis *to)
 {
     return to->facts.libvirt_version < from->facts.libvirt_version ||
@@ -228,7 +266,10 @@ void diagnose_pair(const struct diagnosis *from, const struct diagnosis *to, int
     out_check->name = "migrate";
     if (!differ_enough(from, to, out_check))
         return;
-    if (cpu == CPU_INCOMPATIBLE)
+    enum hv_quirk quirk = refusal(from, to);
+    if (quirk != HV_QUIRK_COUNT)
+        set_check(out_check, RESULT_FAILED, "%s; %s", hv_quirk_why(quirk), hv_quirk_instead(quirk));
+    else if (cpu == CPU_INCOMPATIBLE)
         set_check(out_check, RESULT_FAILED,
                   "%s lacks CPU features; guests with a smaller CPU model may migrate",
                   to->host->name);

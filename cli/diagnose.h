@@ -39,6 +39,7 @@ struct check {
 enum {
     CHECK_REACHABLE,
     CHECK_IDENTITY,
+    CHECK_VERSIONS,
     CHECK_POSTCOPY,
     CHECK_TLS,
     CHECK_CLOCK,

@@ -95,6 +95,10 @@ struct snapshot_job {
 #include "store/job_fields.def"
     } userpause;
     struct {
+#define CARRY_FIELD JOB_MEMBER
+#include "store/job_fields.def"
+    } carry;
+    struct {
 #define RESULT_FIELD JOB_MEMBER
 #include "store/job_fields.def"
         struct err error;                   /* of the migrate call; code NONE when it gave none */

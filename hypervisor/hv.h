@@ -56,7 +56,8 @@ struct hv_request {
     union {
         struct hv_migrate migrate; /* MIGRATE; RESUME_STREAM: target and port */
         struct {
-            uint64_t value; /* SET_SPEED MiB/s, SET_DOWNTIME ms, MEASURE_DIRTY s */
+            uint64_t value; /* SET_SPEED MiB/s, SET_DOWNTIME ms, MEASURE_DIRTY s,
+                               SET_AUTOSTART 1 or 0 */
             bool postcopy;  /* SET_SPEED: the post-copy limit; ABORT: pause the stream */
         } tune;
         char disk[HV_DISK_NAME_MAX]; /* BLOCK_INFO */

@@ -69,6 +69,7 @@ struct hv_observation {
     enum hv_presence presence;
     int state, reason; /* when present */
     bool persistent;   /* when present */
+    bool autostart;    /* when present: started with its host; never of a transient guest */
     int job_type;      /* enum hv_job_type, -1 when it was not queried */
     int job_operation; /* enum hv_job_operation */
     int64_t at_ms;     /* monotonic, when the answer came */

@@ -64,6 +64,10 @@ struct store_job {
 #include "store/job_fields.def"
     } userpause;
     struct {
+#define CARRY_FIELD STORE_MEMBER
+#include "store/job_fields.def"
+    } carry;
+    struct {
 #define RESULT_FIELD STORE_MEMBER
 #include "store/job_fields.def"
     } result;

@@ -12,9 +12,9 @@
 
 enum { SAMPLE_MS = 400, MIB = 1 << 20 };
 
-#define OBSERVATION(state, reason)                 \
-    {                                              \
-        HV_PRESENT, state, reason, false, -1, 0, 0 \
+#define OBSERVATION(state, reason)                        \
+    {                                                     \
+        HV_PRESENT, state, reason, false, false, -1, 0, 0 \
     }
 const struct hv_observation CORE_SWITCHING = OBSERVATION(HV_STATE_PAUSED, HV_PAUSED_MIGRATION);
 const struct hv_observation CORE_PC_SOURCE = OBSERVATION(HV_STATE_PAUSED, HV_PAUSED_POSTCOPY);

@@ -6,6 +6,7 @@
  *
  * Includes only tables of Ferry, so that it builds while the rest does not.
  */
+#include <limits.h>
 #include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -124,6 +125,39 @@ static void unmovables(FILE *out)
 #undef UNMOVABLE
 }
 
+static void version(FILE *out, unsigned long number)
+{
+    if (number != 0 && number != ULONG_MAX)
+        (void)fprintf(out, "%lu.%lu", number / 1000000, number / 1000 % 1000);
+}
+
+static void versions_between(FILE *out, unsigned long from, unsigned long to)
+{
+    const char *word = from == 0 && to == ULONG_MAX ? "any"
+                       : to == ULONG_MAX            ? " and later"
+                       : from == 0                  ? "up to "
+                                                    : " to ";
+    version(out, from);
+    (void)fprintf(out, "%s", word);
+    version(out, to);
+    (void)fprintf(out, " | ");
+}
+
+static void quirks(FILE *out)
+{
+#define ANY ULONG_MAX
+#define NEWEST(libvirt, qemu)
+#define QUIRK(id, name, side, shown, libvirt_from, libvirt_to, qemu_from, qemu_to, why, instead) \
+    (void)fprintf(out, "| `%s` | %s | ", name, #side);                                           \
+    versions_between(out, libvirt_from, libvirt_to);                                             \
+    versions_between(out, qemu_from, qemu_to);                                                   \
+    (void)fprintf(out, "%s | %s | %s |\n", #shown, why, instead);
+#include "hypervisor/versions.def"
+#undef QUIRK
+#undef NEWEST
+#undef ANY
+}
+
 static void places(FILE *out)
 {
     head(out, "Placement rejections",
@@ -136,6 +170,13 @@ static void places(FILE *out)
         (void)fprintf(out, "| `%s` | %s | %s |\n", name, #when, help);
 #include "engine/model/fleet/rejection.def"
 #undef REJECT
+    head(out, "Versions",
+         "What versions of libvirt and QEMU cannot do, and what Ferry does instead. `source`, "
+         "`target`: the host's part in the migration. Refuses: placement rejects the pair "
+         "(`versions`) and doctor fails; note: doctor and check name it; quiet: nothing is lost. "
+         "Versions newer than any that Ferry was tried with are used; doctor notes it.",
+         "name | host | libvirt | QEMU | shown | why | instead");
+    quirks(out);
     head(out, "Launchers", "A guest on a node, or the reservation for it; shown as a Pod.",
          "state | pod phase | meaning");
 #define LAUNCHER(id, name, pod_phase, help) \

@@ -187,6 +187,22 @@ static void add_nodes(struct json_object *status, const struct page_style *style
     page_table(&table, style, out);
 }
 
+/* Notes on the versions of a node; most have none. */
+static void add_notes(struct json_object *status, struct buf *out)
+{
+    for (size_t i = 0; i < view_count(status, "nodes"); i++) {
+        struct json_object *row = view_element(status, "nodes", i);
+        for (size_t j = 0; j < view_count(row, "notes"); j++) {
+            struct json_object *note = view_element(row, "notes", j);
+            char node[128], why[256], instead[256];
+            table_clean(node, sizeof node, view_text(row, "name"));
+            table_clean(why, sizeof why, view_text(note, "why"));
+            table_clean(instead, sizeof instead, view_text(note, "instead"));
+            buf_addf(out, "Note on %s: %s; %s\n", node, why, instead);
+        }
+    }
+}
+
 bool page_check(struct json_object *status, const struct page_style *style, struct buf *out)
 {
     bool now = view_bool(status, "migratable") && *view_text(status, "best") != '\0' &&
@@ -205,5 +221,6 @@ bool page_check(struct json_object *status, const struct page_style *style, stru
         page_settings(json_at(status, "policy.configuration"), out);
     }
     add_nodes(status, style, out);
+    add_notes(status, out);
     return now;
 }

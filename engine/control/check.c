@@ -13,6 +13,7 @@
 #include "engine/data/expect.h"
 #include "engine/model/fleet/ledger.h"
 #include "engine/model/job/backoff.h"
+#include "hypervisor/versions.h"
 
 struct asked { /* one request while it is answered */
     struct fleet *f;
@@ -179,6 +180,20 @@ static void add_guest_waits(const struct asked *a, struct json_object *waits)
 
 /* ---- target nodes ---- */
 
+/* What the versions of a host mean for this migration; shown where there is something to say. */
+static void add_notes(struct json_object *row, const struct node *node, enum hv_quirk_side side)
+{
+    enum hv_quirk quirk = hv_quirk_next(-1, &node->facts, side, HV_QUIRK_NOTE);
+    struct json_object *notes = quirk != HV_QUIRK_COUNT ? json_add_array(row, "notes") : NULL;
+    while (quirk != HV_QUIRK_COUNT) {
+        struct json_object *note = json_add_object(notes, NULL);
+        json_add_text(note, "name", hv_quirk_name(quirk));
+        json_add_text(note, "why", hv_quirk_why(quirk));
+        json_add_text(note, "instead", hv_quirk_instead(quirk));
+        quirk = hv_quirk_next((int)quirk, &node->facts, side, HV_QUIRK_NOTE);
+    }
+}
+
 static void add_nodes(const struct asked *a, struct json_object *root)
 {
     struct json_object *nodes = json_add_array(root, "nodes");
@@ -191,6 +206,7 @@ static void add_nodes(const struct asked *a, struct json_object *root)
         struct json_object *row = json_add_object(nodes, NULL);
         json_add_text(row, "name", node->name);
         json_add_bool(row, "fits", why == REJECT_NONE);
+        add_notes(row, node, node == a->placement.source ? HV_QUIRK_OF_SOURCE : HV_QUIRK_OF_TARGET);
         if (why != REJECT_NONE) {
             json_add_text(row, "reason", reject_name(why));
             json_add_text(row, "detail", detail);

@@ -3,6 +3,7 @@
 
 #include <stdio.h>
 
+#include "engine/data/carry.h"
 #include "engine/data/final.h"
 #include "engine/data/monitor_driver.h"
 #include "engine/data/recovery.h"
@@ -42,6 +43,8 @@ static void end_by_override(struct fleet *f, struct job *job, const struct resol
     if (request->kind == RESOLVE_ON_SOURCE)
         monitor_driver_resume_by_override(f, job, now,
                                           fx); /* resumes a guest that Ferry suspended */
+    if (request->kind == RESOLVE_ON_TARGET)
+        carry_by_override(f, job, now, fx);
     final_finish(f, job, trigger, &ending, now, fx);
 }
 

@@ -11,6 +11,7 @@
 #include "engine/control/placement_scan.h"
 #include "engine/model/definition/volumes.h"
 #include "engine/model/fleet/ledger.h"
+#include "hypervisor/versions.h"
 
 /* Formats the detail of a rejection if the caller wants it; returns false, for use in a return. */
 __attribute__((format(printf, 2, 3))) static bool no(char *detail, const char *fmt, ...)
@@ -176,6 +177,21 @@ static bool has_not_failed(struct placement_scan *scan, const struct node *node,
     for (size_t i = 0; i < scan->p->n_failed; i++)
         if (strcmp(scan->p->failed[i], node->name) == 0)
             return no(detail, "preparation failed a moment ago");
+    return true;
+}
+
+/* By the versions of both hosts; what is not known does not stop it. */
+static bool can_start(struct placement_scan *scan, const struct node *node, char *detail)
+{
+    const struct node *nodes[] = {scan->p->source, node};
+    const enum hv_quirk_side sides[] = {HV_QUIRK_OF_SOURCE, HV_QUIRK_OF_TARGET};
+    for (size_t i = 0; i < COUNT(nodes); i++) {
+        enum hv_quirk quirk = nodes[i] != NULL
+                                  ? hv_quirk_next(-1, &nodes[i]->facts, sides[i], HV_QUIRK_REFUSES)
+                                  : HV_QUIRK_COUNT;
+        if (quirk != HV_QUIRK_COUNT)
+            return no(detail, "%s: %s", nodes[i]->name, hv_quirk_why(quirk));
+    }
     return true;
 }
 
@@ -421,6 +437,7 @@ static const struct {
     [REJECT_GUEST_SELECTOR] = {SCAN_CHEAP, meets_guest},
     [REJECT_CORDONED] = {SCAN_CHEAP, is_schedulable},
     [REJECT_NOT_READY] = {SCAN_CHEAP, is_ready},
+    [REJECT_VERSIONS] = {SCAN_CHEAP, can_start},
     [REJECT_TAINT] = {SCAN_CHEAP, is_tolerated},
     [REJECT_TLS] = {SCAN_CHEAP, can_encrypt},
     [REJECT_ARCH] = {SCAN_COSTLY, has_arch},

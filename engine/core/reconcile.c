@@ -15,6 +15,7 @@
 #include "engine/control/placement.h"
 #include "engine/control/scheduling/scheduling.h"
 #include "engine/control/split.h"
+#include "engine/data/carry.h"
 #include "engine/data/expect.h"
 #include "engine/data/final.h"
 #include "engine/data/monitor_driver.h"
@@ -70,6 +71,9 @@ static void on_facts(struct fleet *f, const struct input *input)
     bool first = !node->has_facts || strcmp(node->facts.arch, input->of.facts.arch) != 0;
     bool grown = node->facts.memory_kib != input->of.facts.memory_kib ||
                  node->facts.cpus != input->of.facts.cpus;
+    bool upgraded =
+        node->has_facts && (node->facts.libvirt_version != input->of.facts.libvirt_version ||
+                            node->facts.hypervisor_version != input->of.facts.hypervisor_version);
     node->facts = input->of.facts;
     node->has_facts = node->facts_fresh = true;
     node->version = fleet_touch(f);
@@ -77,6 +81,9 @@ static void on_facts(struct fleet *f, const struct input *input)
         fleet_refresh_node(f, node);
     if (grown)
         fleet_node_improved(f, node);
+    if (upgraded) /* guests that could not leave it wait for the others */
+        for (struct node *other = f->nodes; other != NULL; other = other->hh.next)
+            fleet_node_improved(f, other);
 }
 
 static void on_capabilities(struct fleet *f, struct input *input)
@@ -168,6 +175,7 @@ static void on_event(struct fleet *f, const struct input *input, struct moment n
         if (at_source || at_target) {
             remedy_event(job, at_source, event, now);
             userpause_event(f, job, at_source, event, now, fx);
+            carry_event(job, at_source, event, now, fx);
         }
     }
     advance_job(f, job, now, fx);

@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "base/text.h"
+#include "engine/data/carry.h"
 #include "engine/data/flags.h"
 #include "engine/data/monitor_driver.h"
 #include "engine/data/observe.h"
@@ -29,7 +30,8 @@ static unsigned choose_port(struct fleet *f, const struct job *job)
     struct node *target = fleet_node(f, job->target);
     bool tunnelled = (job->call.flags & HV_MIGRATE_TUNNELLED) != 0;
     if (target == NULL || tunnelled || !hv_host_listens_on_address(&target->host) ||
-        !hv_quirk_of(HV_QUIRK_RESUME_KILLS_TARGET, target->facts.libvirt_version) ||
+        !hv_quirk_of(HV_QUIRK_RESUME_KILLS_TARGET, target->facts.libvirt_version,
+                     target->facts.hypervisor_version) ||
         !flags_allow_postcopy(job) || job->call.retries >= PORTS_TRIED_MAX)
         return 0;
     unsigned min = target->host.port_min != 0 ? target->host.port_min : HV_PORT_MIN;
@@ -48,6 +50,7 @@ void move_call(struct fleet *f, struct job *job, struct moment now, struct effec
     job->call.flags |= paused ? HV_MIGRATE_PAUSED : 0U; /* paused by its user: it arrives paused */
     job->call.flags |= observation->persistent ? HV_MIGRATE_PERSIST
                                                : 0U; /* it has a persistent definition: keeps it */
+    carry_begin(job);
     job->stream.port = choose_port(f, job);
     char port[32] = "";
     if (job->stream.port != 0)

@@ -58,7 +58,9 @@ bool order_stands(const struct job *job, const struct effect *effect)
 {
     bool resumes =
         effect->of.act.call == HV_CALL_RESUME && job->resolution.guest_at == GUEST_AT_SOURCE;
-    return !phase_is_final(job->phase) || resumes;
+    bool follows =
+        effect->of.act.call == HV_CALL_SET_AUTOSTART && job->resolution.guest_at == GUEST_AT_TARGET;
+    return !phase_is_final(job->phase) || resumes || follows;
 }
 
 static struct effect *close_record(const struct job *job, const struct job_order *order,

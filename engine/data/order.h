@@ -24,7 +24,8 @@ struct effect *order_carry_out(const struct job *job, enum order which,
                                struct effects *fx);
 
 /* Is an order that waited for its commit still to be carried out? Not about a job that has ended
- * since, except to resume on the source a guest that Ferry paused, by operator override. */
+ * since, except to resume on the source a guest that Ferry paused, or to set autostart
+ * on the target, both by operator override. */
 bool order_stands(const struct job *job, const struct effect *effect);
 
 /* The answer came: closes the intent, records an error of the host. */

@@ -161,7 +161,8 @@ static enum recovery_way choose_way(struct fleet *f, const struct job *job, char
 {
     const struct node *target = fleet_node(f, job->target);
     unsigned long version = target != NULL ? target->facts.libvirt_version : 0;
-    bool quirk = hv_quirk_of(HV_QUIRK_RESUME_KILLS_TARGET, version);
+    bool quirk = target != NULL && hv_quirk_of(HV_QUIRK_RESUME_KILLS_TARGET, version,
+                                               target->facts.hypervisor_version);
     bool tunnelled = (job->call.flags & HV_MIGRATE_TUNNELLED) != 0;
     bool has_port = job->stream.port != 0 && !tunnelled && target != NULL &&
                     hv_host_listens_on_address(&target->host);
@@ -286,13 +287,27 @@ static bool moves(const struct job *job, struct moment now)
            now.mono_ms - job->stream.flow_ms < RECOVERY_QUIET_MS;
 }
 
+/* Does this source report no statistics in healthy states of post-copy? Then missing statistics
+ * prove nothing, unless a side is broken. */
+static bool may_lack_statistics(struct fleet *f, const struct job *job)
+{
+    const struct node *source = fleet_node(f, job->source);
+    bool broken =
+        ownership_side(&job->resolution.source_side.observation) == SIDE_POSTCOPY_FAILED ||
+        ownership_side(&job->resolution.target_side.observation) == SIDE_POSTCOPY_FAILED;
+    return source != NULL && !broken &&
+           hv_quirk_of(HV_QUIRK_STATISTICS_FAIL, source->facts.libvirt_version,
+                       source->facts.hypervisor_version);
+}
+
 /* No bytes moved, or none could be measured, for so long that the stream is dead. */
-static bool is_dead(const struct job *job, int64_t stable_ms, struct moment now)
+static bool is_dead(struct fleet *f, const struct job *job, int64_t stable_ms, struct moment now)
 {
     int64_t quiet_ms = job->stream.sampled_ms - job->stream.flow_ms;
     int64_t blind_ms = now.mono_ms - job->stream.sampled_ms;
     return (quiet_ms >= RECOVERY_QUIET_MS && stable_ms >= RECOVERY_QUIET_MS) ||
-           (blind_ms >= RECOVERY_BLIND_MS && stable_ms >= RECOVERY_BLIND_MS);
+           (blind_ms >= RECOVERY_BLIND_MS && stable_ms >= RECOVERY_BLIND_MS &&
+            !may_lack_statistics(f, job));
 }
 
 /* Adopted in mid-stream, without a sign that it broke. */
@@ -309,7 +324,7 @@ static void watch(struct fleet *f, struct job *job, int64_t stable_ms, struct mo
 {
     bool target_is_blind =
         ownership_side(&job->resolution.source_side.observation) == SIDE_POSTCOPY_FAILED;
-    if (!is_dead(job, stable_ms, now)) {
+    if (!is_dead(f, job, stable_ms, now)) {
         if (!is_whole(job)) {
             show(job, RECOVERY_WATCHING,
                  "Post-copy lost its libvirt connection; QEMU may finish by itself", now, fx);

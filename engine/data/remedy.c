@@ -13,6 +13,7 @@
 #include "engine/data/order.h"
 #include "engine/data/ownership.h"
 #include "engine/data/recovery.h"
+#include "hypervisor/versions.h"
 
 /* libvirt's details of the lifecycle event SUSPENDED that mean a switch-over. */
 enum { SUSPENDED_MIGRATED = 1, SUSPENDED_POSTCOPY = 7 };
@@ -174,8 +175,9 @@ enum decision remedy_choose(const struct remedy_facts *facts, char out_text[MONI
     return decide(
         out_text, DECISION_STREAM_YANKED,
         "No data transferred for %.1f s while disks are mirrored: breaking the streams before "
-        "libvirt's keepalive does, which would freeze the guest.",
-        seconds(facts->quiet_ms));
+        "libvirt's keepalive does, which would freeze the guest.%s",
+        seconds(facts->quiet_ms),
+        facts->yank_may_hang ? " QEMU before 11.0 may hang on a yank of parallel streams." : "");
 }
 
 void remedy_sample(struct job *job, const struct sample *sample, struct moment now)
@@ -246,11 +248,15 @@ static void gather(struct fleet *f, const struct job *job, struct moment now,
                    struct remedy_facts *out)
 {
     struct hv_migrate how = {0};
+    const struct node *source = fleet_node(f, job->source);
     flags_fill(job, &how);
     *out = (struct remedy_facts){
         .mode = job->mode,
         .has_disks = job->request.volumes_json != NULL,
         .parallel = how.parallel_connections > 0,
+        .yank_may_hang = how.parallel_connections > 0 && source != NULL &&
+                         hv_quirk_of(HV_QUIRK_YANK_HANGS, source->facts.libvirt_version,
+                                     source->facts.hypervisor_version),
         .tunnelled = (job->call.flags & HV_MIGRATE_TUNNELLED) != 0,
         .quiet_ms = job->stream.sampled_ms - job->stream.flow_ms,
         .silent_ms = job->stream.flow_ms != 0 ? now.mono_ms - job->stream.flow_ms : 0,

@@ -35,6 +35,7 @@ struct remedy_facts {
     enum mode mode;
     bool has_disks;      /* that are migrated too */
     bool parallel;       /* several streams */
+    bool yank_may_hang;  /* the source's QEMU, with several streams: hypervisor/versions.def */
     bool tunnelled;      /* libvirt's keepalive ends it */
     int64_t quiet_ms;    /* no data measured for so long */
     int64_t silent_ms;   /* the same, or no statistics: a switch-over has none */

@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "base/text.h"
+#include "engine/data/carry.h"
 #include "engine/data/final.h"
 #include "engine/data/flags.h"
 #include "engine/data/monitor.h"
@@ -93,6 +94,9 @@ static void finish_on_target(struct fleet *f, struct job *job, struct moment now
     struct step_ending ending = {.outcome = OUTCOME_SUCCEEDED, .guest_at = GUEST_AT_TARGET};
     if (userpause_holds(f, job, now, fx))
         return; /* to be paused there first, as on the source */
+    if (carry_holds(f, job, now, fx))
+        return;
+    carry_ended(job, now, fx);
     recovery_arrived(job, now, fx);
     if (job->abort.asked)
         job->abort.status = ABORT_FAILED; /* the migration completed before the abort */

@@ -33,9 +33,10 @@ static void add_changes(struct migrate_params *params, virDomainPtr domain,
         return;
     for (size_t i = 0; i < how->n_volumes; i++)
         libvirt_migrate_params_text(params, VIR_MIGRATE_PARAM_MIGRATE_DISKS, how->volumes[i].disk);
-    if (how->n_volumes > 0 || (how->flags & HV_MIGRATE_AS_DEFINED) != 0)
+    unsigned sent = libvirt_sent_definitions(how);
+    if ((sent & LIBVIRT_SENDS_LIVE) != 0)
         add_definition(params, domain, VIR_MIGRATE_PARAM_DEST_XML, flags, how, err);
-    if (how->n_volumes > 0 && (how->flags & HV_MIGRATE_PERSIST) != 0)
+    if ((sent & LIBVIRT_SENDS_STORED) != 0)
         add_definition(params, domain, VIR_MIGRATE_PARAM_PERSIST_XML,
                        flags | VIR_DOMAIN_XML_INACTIVE, how, err);
 }
@@ -81,6 +82,7 @@ bool libvirt_act_control(virDomainPtr domain, const struct hv_request *request)
     case HV_CALL_SUSPEND: return virDomainSuspend(domain) == 0;
     case HV_CALL_SHUTDOWN: return virDomainShutdown(domain) == 0;
     case HV_CALL_RESUME: return virDomainResume(domain) == 0;
+    case HV_CALL_SET_AUTOSTART: return virDomainSetAutostart(domain, value != 0) == 0;
     default:
         assert(false); /* a call of another lane */
         return false;

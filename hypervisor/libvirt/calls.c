@@ -2,8 +2,8 @@
  *
  * The OBSERVE lane has one worker for all short calls, so nothing there may enter a guest's
  * monitor: a QEMU that hangs would block the lane. virDomainGetState, GetInfo, GetMetadata,
- * GetXMLDesc, SnapshotNum, IsPersistent and the STATE group of statistics answer from libvirtd's
- * memory (seen with a stopped QEMU). Job statistics do enter the monitor and can hang through a
+ * GetXMLDesc, SnapshotNum, IsPersistent, GetAutostart and the STATE group of statistics answer from
+ * libvirtd's memory (seen with a stopped QEMU). Job statistics do enter the monitor and can hang through a
  * whole switch-over, so DOMAIN_STATE never reads the job (job_type -1): JOB_STATS does, on a lane
  * where hanging is harmless.
  */
@@ -20,10 +20,11 @@ static bool domain_state(virConnectPtr conn, const struct job *job, struct hv_re
     struct hv_observation *observation = &reply->with.observation;
     observation->job_type = -1;
     virDomainPtr domain = virDomainLookupByUUIDString(conn, job->request.guest);
-    int persistent = 0;
+    int persistent = 0, autostart = 0;
     bool seen = domain != NULL &&
                 virDomainGetState(domain, &observation->state, &observation->reason, 0) == 0 &&
-                (persistent = virDomainIsPersistent(domain)) >= 0;
+                (persistent = virDomainIsPersistent(domain)) >= 0 &&
+                virDomainGetAutostart(domain, &autostart) == 0;
     if (!seen)
         (void)libvirt_connection_fail(conn, &reply->err);
     if (domain != NULL)
@@ -32,6 +33,7 @@ static bool domain_state(virConnectPtr conn, const struct job *job, struct hv_re
     if (seen) {
         observation->presence = HV_PRESENT;
         observation->persistent = persistent == 1;
+        observation->autostart = persistent == 1 && autostart != 0;
     } else if (reply->err.code == ERR_NOT_FOUND) {
         observation->presence = HV_ABSENT;
         reply->err = (struct err){0}; /* absent is an answer */

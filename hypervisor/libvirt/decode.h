@@ -20,6 +20,9 @@ struct migrate_params {
 };
 struct migrate_params libvirt_migrate_params(const struct hv_migrate *how,
                                              const struct hv_host *target);
+/* Definitions that travel with the call, because something in them changes: bits. */
+enum { LIBVIRT_SENDS_LIVE = 1, LIBVIRT_SENDS_STORED = 2 };
+unsigned libvirt_sent_definitions(const struct hv_migrate *how);
 void libvirt_migrate_params_text(struct migrate_params *params, const char *name, const char *text);
 void libvirt_migrate_params_fini(struct migrate_params *params);
 

@@ -79,6 +79,17 @@ static unsigned flags_of(const struct hv_migrate *how)
     return resumes ? flags & ~(unsigned)NOT_ON_RESUME : flags;
 }
 
+/* Never the live one alone of a defined guest: libvirt 10.0 to 10.9 would store that on the target
+ * (hypervisor/versions.def). The target of a broken post-copy has them. */
+unsigned libvirt_sent_definitions(const struct hv_migrate *how)
+{
+    bool changes = how->n_volumes > 0 || (how->flags & HV_MIGRATE_AS_DEFINED) != 0;
+    if (!changes || (how->flags & HV_MIGRATE_RESUME) != 0)
+        return 0;
+    bool persists = (how->flags & HV_MIGRATE_PERSIST) != 0;
+    return LIBVIRT_SENDS_LIVE | (persists ? LIBVIRT_SENDS_STORED : 0U);
+}
+
 void libvirt_migrate_params_text(struct migrate_params *params, const char *name, const char *text)
 {
     if (virTypedParamsAddString(&params->items, &params->n, &params->capacity, name, text) < 0)

@@ -24,8 +24,8 @@ static void answer_facts(const struct sim *sim, const struct call *call, struct 
     (void)snprintf(facts->uuid, sizeof facts->uuid, "00000000-0000-4000-8000-%012x", host->number);
     TEXT_SET(facts->cpu_model, "qemu64");
     TEXT_SET(facts->arch, "x86_64");
-    facts->libvirt_version = host->what.libvirt_version != 0 ? host->what.libvirt_version : 9000000;
-    facts->hypervisor_version = 7002022;
+    facts->libvirt_version = sim_host_libvirt(host);
+    facts->hypervisor_version = sim_host_qemu(host);
     facts->cpus = host->what.cpus;
     facts->memory_kib = host->what.memory_kib;
     if (host->what.memory_kib > host->used_kib)
@@ -85,6 +85,7 @@ static void answer_observe(const struct sim *sim, const struct call *call, struc
     observation->state = copy->state;
     observation->reason = copy->reason;
     observation->persistent = copy->persistent;
+    observation->autostart = copy->autostart;
 }
 
 static void answer_stats(const struct sim *sim, const struct call *call, struct hv_reply *reply)

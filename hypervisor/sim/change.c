@@ -103,6 +103,7 @@ static void redefine(struct sim_guest *guest, const struct sim_guest *wanted)
     changed.vcpus = guest->vcpus;
     changed.persistent = guest->persistent;
     changed.paused = guest->paused;
+    changed.autostart = guest->autostart;
     changed.disk_bytes = guest->disk_bytes;
     changed.disk = guest->disk;
     *guest = changed;

@@ -16,6 +16,16 @@ bool sim_host_is_linked(const struct host *host)
     return host->faults[SIM_FAULT_LINK_DOWN] == 0 && host->faults[SIM_FAULT_HOST_LOST] == 0;
 }
 
+unsigned long sim_host_libvirt(const struct host *host)
+{
+    return host->what.libvirt_version != 0 ? host->what.libvirt_version : 9000000;
+}
+
+unsigned long sim_host_qemu(const struct host *host)
+{
+    return host->what.qemu_version != 0 ? host->what.qemu_version : 7002022;
+}
+
 bool sim_host_is_dead(const struct host *host)
 {
     return host->faults[SIM_FAULT_KILL_LIBVIRTD] > 0;

@@ -29,7 +29,9 @@ void sim_copy_stop(struct sim *sim, struct copy *copy, enum hv_reason reason, in
 void sim_copy_free(struct sim *sim, struct copy *copy); /* frees it without an event */
 
 /* host.c: a host as Ferry and other hosts reach it. */
-bool sim_host_is_linked(const struct host *host);  /* to other hosts */
+bool sim_host_is_linked(const struct host *host);        /* to other hosts */
+unsigned long sim_host_libvirt(const struct host *host); /* their versions */
+unsigned long sim_host_qemu(const struct host *host);
 bool sim_host_is_dead(const struct host *host);    /* its libvirtd */
 bool sim_host_is_hung(const struct host *host);    /* its libvirtd does not answer Ferry */
 bool sim_host_is_stopped(const struct host *host); /* its libvirtd does nothing at all */

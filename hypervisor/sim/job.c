@@ -15,6 +15,7 @@
 #include <utlist.h>
 
 #include "hypervisor/sim/inside.h"
+#include "hypervisor/versions.h"
 
 enum {
     PREPARE_MIN_MS = 400,
@@ -97,6 +98,8 @@ static enum sim_error refusal(const struct copy *copy, const struct host *to,
         return SIM_ERROR_ALREADY_ACTIVE;
     if (copy->guest->what.snapshot)
         return SIM_ERROR_SNAPSHOTS;
+    if (hv_quirk_of(HV_QUIRK_CANNOT_START, sim_host_libvirt(copy->host), sim_host_qemu(copy->host)))
+        return SIM_ERROR_DETACH_UNKNOWN;
     enum sim_error why = tunnel_refusal(how, delay_ms);
     if (why != SIM_ERROR_NONE)
         return why;
@@ -141,6 +144,7 @@ static struct job *job_new(struct sim *sim, struct copy *source, struct host *to
     job->from = source->host;
     job->to = to;
     job->planned_fault = SIM_FAULT_COUNT;
+    job->stored = source->guest->stored != NULL ? *source->guest->stored : source->guest->what;
     job->stream.downtime_limit_ms = SIM_DOWNTIME_MS;
     job->began_ms = job->moved_ms = sim->now_ms;
     job->starts_paused = source->state == HV_STATE_PAUSED;

@@ -130,6 +130,8 @@ void sim_job_succeed(struct sim *sim, struct job *job)
     sim_stream_stats(sim, job, &stats);
     stats.type = HV_JOB_COMPLETED;
     stats.downtime_ms = job->stream.downtime_ms;
+    if (job->guest->stored != NULL) /* an edit made since is undefined with the source */
+        *job->guest->stored = job->stored;
     for (size_t i = 0; i < job->how.n_volumes; i++)
         sim_volume_moved(job->guest, job->to, &job->how.volumes[i]);
     if ((job->how.flags & HV_MIGRATE_AS_DEFINED) != 0 && job->guest->stored != NULL) {

@@ -112,6 +112,15 @@ static enum sim_error order_shutdown(struct sim *sim, struct call *call, struct 
     return SIM_ERROR_NONE;
 }
 
+static enum sim_error order_autostart(struct sim *sim, struct call *call, struct copy *copy)
+{
+    (void)sim;
+    if (!copy->persistent)
+        return SIM_ERROR_AUTOSTART_TRANSIENT;
+    copy->autostart = call->request.with.tune.value != 0;
+    return SIM_ERROR_NONE;
+}
+
 static enum sim_error order_yank(struct sim *sim, struct call *call, struct copy *copy)
 {
     (void)call;
@@ -197,6 +206,7 @@ static const struct {
     [HV_CALL_SUSPEND] = {order_suspend, true},
     [HV_CALL_RESUME] = {order_resume, true},
     [HV_CALL_SHUTDOWN] = {order_shutdown, true},
+    [HV_CALL_SET_AUTOSTART] = {order_autostart, true},
     [HV_CALL_YANK] = {order_yank, false},
     [HV_CALL_DROP_COPY] = {order_drop_copy, false},
     [HV_CALL_RESUME_STREAM] = {order_resume_stream, false},
@@ -204,7 +214,7 @@ static const struct {
 
 static struct job *lock_blocks(const struct copy *copy, enum hv_call what)
 {
-    if (what == HV_CALL_SHUTDOWN && copy->out != NULL)
+    if ((what == HV_CALL_SHUTDOWN || what == HV_CALL_SET_AUTOSTART) && copy->out != NULL)
         return copy->out; /* not even while pages are copied */
     if (orders[what].changes_run_state)
         return lock_holder(copy);
@@ -228,7 +238,7 @@ void sim_order(struct sim *sim, struct call *call)
         sim_call_answer(sim, call, SIM_ERROR_NO_DOMAIN, NULL, NULL, 0);
         return;
     }
-    if (!sim_copy_is_live(copy)) {
+    if (!sim_copy_is_live(copy) && what != HV_CALL_SET_AUTOSTART) {
         sim_call_answer(sim, call, SIM_ERROR_NOT_RUNNING, copy, NULL, 0);
         return;
     }

@@ -168,7 +168,7 @@ static enum sim_error resume_refusal(const struct sim *sim, struct job *job, con
 
 static bool kills_target(const struct host *to)
 {
-    return hv_quirk_of(HV_QUIRK_RESUME_KILLS_TARGET, to->what.libvirt_version);
+    return hv_quirk_of(HV_QUIRK_RESUME_KILLS_TARGET, sim_host_libvirt(to), sim_host_qemu(to));
 }
 
 /* Without memory for the fault the daemon survives. */

@@ -152,6 +152,7 @@ bool sim_add_guest(struct sim *sim, const char *host_name, const struct sim_gues
     if (copy == NULL)
         return err_set(err, ERR_NOMEM, "no memory for guest '%s'", what->name);
     copy->persistent = what->persistent;
+    copy->autostart = what->persistent && what->autostart;
     if (is_twin)
         return true;
     sim_copy_state(sim, copy, what->paused ? HV_STATE_PAUSED : HV_STATE_RUNNING,
@@ -218,6 +219,14 @@ bool sim_guest_persistent(const struct sim *sim, const char *uuid)
     return owner != NULL && owner->persistent;
 }
 
+bool sim_guest_autostart(const struct sim *sim, const char *uuid)
+{
+    const struct guest *guest;
+    HASH_FIND_STR(sim->guests, uuid, guest);
+    const struct copy *owner = guest == NULL ? NULL : owner_of(guest);
+    return owner != NULL && owner->autostart;
+}
+
 size_t sim_guest_count(const struct sim *sim)
 {
     size_t n = 0;
@@ -245,6 +254,7 @@ static uint64_t hash_guest(uint64_t hash, const struct guest *guest)
         hash = hash_number(hash, copy->host->number);
         hash = hash_number(hash, (uint64_t)copy->state << 32 | (uint64_t)copy->reason);
         hash = hash_number(hash, copy->persistent);
+        hash = hash_number(hash, copy->autostart);
     }
     const struct job *job = guest->job;
     if (job == NULL)

@@ -44,13 +44,14 @@ struct sim_host {
     bool helper;        /* a `ferry hostd` answers there, also when its libvirtd does not */
     uint64_t pool_free; /* bytes left in each of its pools; 0: plenty */
     unsigned long libvirt_version; /* 0: 9.0.0; its quirks: hypervisor/versions.def */
+    unsigned long qemu_version;    /* 0: 7.2.22 */
 };
 struct sim_guest {
     char name[HV_NAME_MAX], uuid[HV_UUID_MAX], ns[HV_HOST_MAX];
     uint64_t memory_bytes, working_set_bytes;
     uint64_t dirty_bps; /* bytes of distinct pages written per second, within the set */
     unsigned vcpus;
-    bool persistent, paused;
+    bool persistent, paused, autostart;
     bool local_disk, host_device;    /* in its definition: these prevent migration */
     char labels[160], settings[448]; /* JSON, as in struct hv_guest; empty: none */
     char machine[64];                /* empty: SIM_MACHINE */
@@ -113,6 +114,8 @@ unsigned sim_running_copies(const struct sim *sim, const char *uuid);
 const char *sim_guest_host(const struct sim *sim, const char *uuid);
 /* Is it defined on that host? */
 bool sim_guest_persistent(const struct sim *sim, const char *uuid);
+/* Is autostart set for the guest? */
+bool sim_guest_autostart(const struct sim *sim, const char *uuid);
 /* How long a guest's vCPUs were stopped, up to now, although its state was running: libvirt cancels
  * the mirror of a disk over a dead path. */
 int64_t sim_frozen_ms(const struct sim *sim, const char *uuid);

@@ -55,7 +55,7 @@ struct copy {
     struct host *host;
     char name[HV_NAME_MAX];
     int state, reason;
-    bool persistent;
+    bool persistent, autostart;
     bool resumes_with_daemon; /* left paused by a dead libvirtd, which resumes it at its start */
     struct job *out, *in;
     struct hv_job_stats completed;
@@ -145,6 +145,7 @@ struct job {
     struct host *from, *to;
     struct hv_migrate how;
     struct hv_volume *volumes; /* owned; how.volumes */
+    struct sim_guest stored;   /* its persistent definition when the call began */
     uint64_t disk_bytes;       /* of the disks that are migrated */
     struct call *call;         /* NULL when Ferry's call has ended */
     struct call *waiting;      /* calls that wait for the monitor */

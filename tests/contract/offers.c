@@ -167,6 +167,60 @@ bool contract_snapshots_are_told_and_stop_a_migration(struct contract_world *w)
            keeps_snapshots(w, guest, 0);
 }
 
+static const struct hv_reply *set_autostart(struct contract_world *w, const char *host,
+                                            const char *guest, bool on)
+{
+    struct err err = {0};
+    struct hv_request request = {.call = HV_CALL_SET_AUTOSTART, .with.tune.value = on};
+    TEXT_SET(request.host, host);
+    TEXT_SET(request.guest, guest);
+    uint64_t id = contract_submit(w, &request, &err);
+    return contract_check(w, id != 0, "%s", err.text) ? contract_answer(w, id) : NULL;
+}
+
+static bool starts_with(struct contract_world *w, const char *host, const char *guest, bool on)
+{
+    const struct hv_reply *reply = contract_call(w, HV_CALL_DOMAIN_STATE, host, guest);
+    return expect(w, reply, ERR_NONE, 0) &&
+           contract_check(w, reply->with.observation.presence == HV_PRESENT, "not on %s", host) &&
+           contract_check(w, reply->with.observation.autostart == on, "autostart on %s is %s", host,
+                          on ? "off" : "on");
+}
+
+static bool move_defined(struct contract_world *w, const char *from, const char *to)
+{
+    struct err err = {0};
+    struct hv_request move = {.call = HV_CALL_MIGRATE,
+                              .with.migrate.flags = HV_MIGRATE_PERSIST | HV_MIGRATE_UNSAFE};
+    TEXT_SET(move.host, from);
+    TEXT_SET(move.guest, w->persistent);
+    TEXT_SET(move.with.migrate.target, to);
+    uint64_t id = contract_submit(w, &move, &err);
+    return contract_check(w, id != 0, "%s", err.text) &&
+           expect(w, contract_answer(w, id), ERR_NONE, 0);
+}
+
+/* libvirt sends it to no target, and a guest that only runs has none. */
+bool contract_autostart_is_set_and_does_not_move_along(struct contract_world *w)
+{
+    const char *source, *target, *home = w->hosts[0], *away = w->hosts[1];
+    if (!contract_locate(w, w->guest, &source, &target) ||
+        !starts_with(w, source, w->guest, false) ||
+        !expect(w, set_autostart(w, source, w->guest, true), ERR_HYPERVISOR, NOT_VALID) ||
+        !expect(w, set_autostart(w, source, stranger, true), ERR_NOT_FOUND, NO_DOMAIN))
+        return false;
+    if (w->persistent[0] == '\0')
+        return true;
+    return starts_with(w, home, w->persistent, false) &&
+           expect(w, set_autostart(w, home, w->persistent, true), ERR_NONE, 0) &&
+           starts_with(w, home, w->persistent, true) && move_defined(w, home, away) &&
+           starts_with(w, away, w->persistent, false) && /* lost on the way */
+           move_defined(w, away, home) && starts_with(w, home, w->persistent, false) &&
+           expect(w, set_autostart(w, home, w->persistent, true), ERR_NONE, 0) &&
+           expect(w, set_autostart(w, home, w->persistent, false), ERR_NONE, 0) &&
+           starts_with(w, home, w->persistent, false);
+}
+
 /* Whether it obeys is the guest's business. */
 bool contract_a_guest_can_be_asked_to_go(struct contract_world *w)
 {

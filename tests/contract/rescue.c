@@ -108,7 +108,8 @@ static bool bears_resume(struct contract_world *w, const char *target)
 {
     const struct hv_reply *reply = contract_call(w, HV_CALL_HOST_FACTS, target, "");
     return reply == NULL ||
-           !hv_quirk_of(HV_QUIRK_RESUME_KILLS_TARGET, reply->with.facts.libvirt_version);
+           !hv_quirk_of(HV_QUIRK_RESUME_KILLS_TARGET, reply->with.facts.libvirt_version,
+                        reply->with.facts.hypervisor_version);
 }
 
 static const struct hv_reply *take_up(struct contract_world *w, const char *source,

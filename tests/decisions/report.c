@@ -95,8 +95,11 @@ void report_answer(struct world *w, const struct effect *effect, const char *que
 static void observation_text(const struct hv_observation *observation,
                              char out_text[static HV_TEXT_MAX])
 {
+    char state[HV_TEXT_MAX];
+    hv_state_text(observation->state, observation->reason, state);
     if (observation->presence == HV_PRESENT)
-        hv_state_text(observation->state, observation->reason, out_text);
+        (void)snprintf(out_text, HV_TEXT_MAX, "%.200s%s", state,
+                       observation->autostart ? " autostart" : "");
     else
         (void)text_copy(out_text, HV_TEXT_MAX, hv_presence_name(observation->presence));
 }

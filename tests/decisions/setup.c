@@ -67,6 +67,12 @@ bool case_observation(const struct world *w, const struct yaml_node *node,
         return true;
     }
     TEXT_SET(state, text);
+    char *autostart =
+        strstr(state, " autostart"); /* it is defined there, and starts with the host */
+    if (autostart != NULL) {
+        *autostart = '\0';
+        out_observation->persistent = out_observation->autostart = true;
+    }
     char *reason = strchr(state, '(');
     if (reason != NULL)
         *reason++ = '\0';
@@ -75,7 +81,8 @@ bool case_observation(const struct world *w, const struct yaml_node *node,
     hv_state_from_names(state, reason != NULL ? reason : "", &out_observation->state,
                         &out_observation->reason);
     hv_state_text(out_observation->state, out_observation->reason, back);
-    if (strcmp(back, text) != 0)
+    if (strncmp(back, text, strlen(back)) != 0 ||
+        strcmp(text + strlen(back), autostart != NULL ? " autostart" : "") != 0)
         return yaml_fail(w->yaml, node, err, "'%s' is no state; as 'paused(migration)', or absent",
                          text);
     return true;

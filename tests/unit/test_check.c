@@ -353,6 +353,30 @@ static void a_guest_that_is_nowhere_is_told_so(void **state)
     end(&s);
 }
 
+static void versions_of_both_nodes_are_noted_and_a_pair_that_cannot_work_is_rejected(void **state)
+{
+    (void)state;
+    struct stage s;
+    begin(&s);
+    s.b->facts.libvirt_version = 11003000;
+    s.b->facts.hypervisor_version = 10000000;
+    ask(&s, "");
+    says(&s, "nodes.0.notes", NULL);
+    says(&s, "nodes.1.fits", "true");
+    says(&s, "nodes.1.notes.0.name", "postcopy-resume-kills-target");
+    says(&s, "nodes.1.notes.1", NULL);
+    s.a->facts = s.b->facts; /* of a source that does not matter */
+    ask(&s, "");
+    says(&s, "nodes.0.notes", NULL);
+    s.a->facts.hypervisor_version = 11000000;
+    ask(&s, "");
+    says(&s, "nodes.0.notes.0.name", "statistics-fail-in-new-states");
+    says(&s, "nodes.1.reason", "versions");
+    says(&s, "nodes.2.reason", "versions");
+    says(&s, "nodes.2.forEver", "false");
+    end(&s);
+}
+
 TEST_FILE(test_check)
 {
     const struct CMUnitTest tests[] = {
@@ -366,6 +390,7 @@ TEST_FILE(test_check)
         cmocka_unit_test(each_wait_is_named_alone),
         cmocka_unit_test(waits_that_are_over_are_not_named),
         cmocka_unit_test(a_guest_that_is_nowhere_is_told_so),
+        cmocka_unit_test(versions_of_both_nodes_are_noted_and_a_pair_that_cannot_work_is_rejected),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

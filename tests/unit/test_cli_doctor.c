@@ -178,6 +178,33 @@ static void a_libvirt_that_crashes_on_resume_requires_an_address(void **state)
     assert_null(strstr(checks[CHECK_POSTCOPY].text, "migrationAddress"));
 }
 
+static void versions_that_cannot_migrate_fail_and_newer_ones_are_noted(void **state)
+{
+    (void)state;
+    struct patient old = healthy(&host_a, "one"), new = healthy(&host_b, "two");
+    struct check checks[CHECK_COUNT], pair;
+    diagnose_host(&old, 1, 0, checks);
+    assert_int_equal(checks[CHECK_VERSIONS].result, RESULT_OK);
+    new.facts.libvirt_version = 13000000;
+    diagnose_host(&new, 1, 0, checks);
+    assert_int_equal(checks[CHECK_VERSIONS].result, RESULT_NOTE);
+    assert_non_null(strstr(checks[CHECK_VERSIONS].text, "newer than what Ferry was tried with"));
+    new.facts.hypervisor_version = 11001000; /* both notes */
+    diagnose_host(&new, 1, 0, checks);
+    assert_int_equal(checks[CHECK_VERSIONS].result, RESULT_NOTE);
+    assert_non_null(strstr(checks[CHECK_VERSIONS].text, "newer than what Ferry was tried with"));
+    assert_non_null(strstr(checks[CHECK_VERSIONS].text, "postcopy-device"));
+    old.facts.libvirt_version = 11003000;
+    old.facts.hypervisor_version = 11000000;
+    diagnose_host(&old, 1, 0, checks);
+    assert_int_equal(checks[CHECK_VERSIONS].result, RESULT_FAILED);
+    diagnose_pair(&old, &new, CPU_IDENTICAL, "", &pair); /* it leaves from there */
+    assert_int_equal(pair.result, RESULT_FAILED);
+    assert_non_null(strstr(pair.text, "upgrade its libvirt"));
+    diagnose_pair(&new, &old, CPU_IDENTICAL, "", &pair);
+    assert_int_not_equal(pair.result, RESULT_FAILED);
+}
+
 /* A loopback socket that listens; the port. */
 static int listen_on(int backlog, int *out_port)
 {
@@ -246,6 +273,7 @@ TEST_FILE(test_cli_doctor)
         cmocka_unit_test(an_unreachable_host_fails_once_and_is_not_checked),
         cmocka_unit_test(duplicate_identities_and_old_hosts_are_found),
         cmocka_unit_test(a_libvirt_that_crashes_on_resume_requires_an_address),
+        cmocka_unit_test(versions_that_cannot_migrate_fail_and_newer_ones_are_noted),
         cmocka_unit_test(silent_ports_are_checked_in_parallel),
         cmocka_unit_test(a_helper_is_missing_checked_or_failed),
     };

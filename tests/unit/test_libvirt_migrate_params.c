@@ -163,6 +163,21 @@ static void the_target_listens_on_the_port_that_was_chosen(void **state)
     expect(how, target, VIR_MIGRATE_POSTCOPY | VIR_MIGRATE_POSTCOPY_RESUME, "migrate_uri=tcp://h2");
 }
 
+static void a_defined_guest_s_live_definition_is_never_sent_without_the_stored_one(void **state)
+{
+    (void)state;
+    for (unsigned flags = 0; flags < HV_MIGRATE_ZSTD << 1; flags++)
+        for (size_t n = 0; n < 2; n++) {
+            struct hv_migrate how = {.flags = flags, .n_volumes = n};
+            unsigned sent = libvirt_sent_definitions(&how);
+            bool live = (sent & LIBVIRT_SENDS_LIVE) != 0,
+                 stored = (sent & LIBVIRT_SENDS_STORED) != 0;
+            bool changes = n > 0 || (flags & HV_MIGRATE_AS_DEFINED) != 0;
+            assert_int_equal(live, changes && (flags & HV_MIGRATE_RESUME) == 0);
+            assert_int_equal(stored, live && (flags & HV_MIGRATE_PERSIST) != 0);
+        }
+}
+
 TEST_FILE(test_libvirt_migrate_params)
 {
     const struct CMUnitTest tests[] = {
@@ -172,6 +187,7 @@ TEST_FILE(test_libvirt_migrate_params)
         cmocka_unit_test(the_tls_name_is_sent_with_tls_only),
         cmocka_unit_test(a_post_copy_resume_sends_its_bandwidth_and_nothing_else),
         cmocka_unit_test(the_target_listens_on_the_port_that_was_chosen),
+        cmocka_unit_test(a_defined_guest_s_live_definition_is_never_sent_without_the_stored_one),
     };
     return cmocka_run_group_tests(tests, initialize, NULL);
 }

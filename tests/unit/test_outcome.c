@@ -171,7 +171,7 @@ static void what_the_source_says_at_the_call_decides(void **state)
 }
 
 static const struct hv_observation TAKEN_BACK = {
-    HV_PRESENT, HV_STATE_RUNNING, HV_RUNNING_UNPAUSED, false, -1, 0, 0};
+    HV_PRESENT, HV_STATE_RUNNING, HV_RUNNING_UNPAUSED, false, false, -1, 0, 0};
 
 /* ---- was the switch-over reached? ---- */
 
@@ -358,7 +358,7 @@ static void who_has_taken_it_over_is_told_truly(void **state)
 /* ---- definitions ---- */
 
 static const struct hv_observation LEFT_DEFINED = {
-    HV_PRESENT, HV_STATE_SHUTOFF, HV_SHUTOFF_MIGRATED, true, -1, 0, 0};
+    HV_PRESENT, HV_STATE_SHUTOFF, HV_SHUTOFF_MIGRATED, true, false, -1, 0, 0};
 
 /* It moved, so it succeeded; what it left behind is told if it stays so. */
 static void a_definition_left_behind_or_lost_is_told_and_the_move_still_succeeded(void **state)

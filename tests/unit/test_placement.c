@@ -30,6 +30,11 @@ static void not_ready(struct stage *s)
     s->b->connected = false;
     TEXT_SET(s->b->error, "no route");
 }
+static void versions(struct stage *s)
+{
+    s->a->facts.libvirt_version = 11003000;
+    s->a->facts.hypervisor_version = 11000000;
+}
 static void taint(struct stage *s)
 {
     s->b->taints[s->b->n_taints++] = (struct taint){"gpu", "yes", "NoSchedule"};
@@ -137,6 +142,8 @@ static const struct {
      "label disk is hdd, must be ssd"},
     {REJECT_CORDONED, false, cordoned, "cordoned", "node is cordoned"},
     {REJECT_NOT_READY, false, not_ready, "not-ready", "no route"},
+    {REJECT_VERSIONS, false, versions, "versions",
+     "a: libvirt before 11.4 starts a migration with an argument that QEMU 11.0 removed"},
     {REJECT_TAINT, false, taint, "taint", "taint gpu=yes:NoSchedule is not tolerated"},
     {REJECT_TLS, true, tls, "tls-missing", "b has no `tls: true` in the configuration"},
     {REJECT_ARCH, true, arch, "architecture", "no emulator for s390x"},

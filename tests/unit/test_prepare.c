@@ -354,14 +354,14 @@ static void the_last_observation_decides(void **state)
         struct hv_observation source, target;
         const char *says;
     } rows[] = {
-        {{HV_PRESENT, HV_STATE_RUNNING, HV_RUNNING_BOOTED, false, -1, 0, 0},
-         {HV_PRESENT, HV_STATE_RUNNING, HV_RUNNING_BOOTED, false, -1, 0, 0},
+        {{HV_PRESENT, HV_STATE_RUNNING, HV_RUNNING_BOOTED, false, false, -1, 0, 0},
+         {HV_PRESENT, HV_STATE_RUNNING, HV_RUNNING_BOOTED, false, false, -1, 0, 0},
          "node h2 already has an active guest with this UUID"},
-        {{HV_ABSENT, 0, 0, false, -1, 0, 0},
-         {HV_ABSENT, 0, 0, false, -1, 0, 0},
+        {{HV_ABSENT, 0, 0, false, false, -1, 0, 0},
+         {HV_ABSENT, 0, 0, false, false, -1, 0, 0},
          "the guest no longer runs on h1"},
-        {{HV_PRESENT, HV_STATE_SHUTOFF, 0, false, -1, 0, 0},
-         {HV_ABSENT, 0, 0, false, -1, 0, 0},
+        {{HV_PRESENT, HV_STATE_SHUTOFF, 0, false, false, -1, 0, 0},
+         {HV_ABSENT, 0, 0, false, false, -1, 0, 0},
          "the guest no longer runs on h1"},
     };
     for (size_t i = 0; i < COUNT(rows); i++) {

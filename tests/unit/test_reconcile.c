@@ -390,8 +390,8 @@ static void a_guest_turned_off_in_the_middle_is_not_lost(void **state)
 {
     (void)state;
     struct core_world *w = core_moving();
-    w->source =
-        (struct hv_observation){HV_PRESENT, HV_STATE_SHUTOFF, HV_SHUTOFF_SHUTDOWN, true, -1, 0, 0};
+    w->source = (struct hv_observation){
+        HV_PRESENT, HV_STATE_SHUTOFF, HV_SHUTOFF_SHUTDOWN, true, false, -1, 0, 0};
     w->target = CORE_ABSENT;
     core_returns(w, HV_CALL_MIGRATE, ERR_HYPERVISOR);
     core_advance(w, 3000);

@@ -62,21 +62,6 @@ static void exhausted(struct core_world *w, const char *why)
     assert_int_equal(core_count_events(w, "PostCopyNotRecovered", why), 1);
 }
 
-static void the_quirk_is_that_of_libvirt_11_2_and_11_3(void **state)
-{
-    (void)state;
-    static const struct {
-        unsigned long version;
-        bool has;
-    } rows[] = {{0, false},       {9000000, false}, {11001009, false}, {11002000, true},
-                {11003000, true}, {11003999, true}, {11004000, false}, {12008000, false}};
-    for (size_t i = 0; i < COUNT(rows); i++)
-        assert_int_equal(hv_quirk_of(HV_QUIRK_RESUME_KILLS_TARGET, rows[i].version), rows[i].has);
-    char text[HV_VERSION_TEXT_MAX];
-    hv_version_text(11003002, text);
-    assert_string_equal(text, "11.3.2");
-}
-
 static void a_target_that_dies_of_resume_is_recovered_through_the_source_s_monitor(void **state)
 {
     (void)state;
@@ -396,7 +381,6 @@ static void a_call_after_which_the_target_was_lost_is_not_made_again(void **stat
 TEST_FILE(test_recovery_ways)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(the_quirk_is_that_of_libvirt_11_2_and_11_3),
         cmocka_unit_test(a_target_that_dies_of_resume_is_recovered_through_the_source_s_monitor),
         cmocka_unit_test(a_monitor_s_refusal_is_followed_by_another_try_soon),
         cmocka_unit_test(an_accepted_order_that_changed_nothing_is_given_again),

@@ -189,6 +189,20 @@ static void each_stall_has_its_remedy(void **state)
     }
 }
 
+static void a_yank_that_may_hang_says_so(void **state)
+{
+    (void)state;
+    for (int may_hang = 0; may_hang < 2; may_hang++) {
+        char text[MONITOR_TEXT_MAX] = "";
+        struct remedy_facts facts =
+            QUIET(4000, .has_disks = true, .parallel = true, .yank_may_hang = may_hang != 0);
+        facts.silent_ms = facts.quiet_ms;
+        assert_int_equal(remedy_choose(&facts, text), DECISION_STREAM_YANKED);
+        assert_int_equal(strstr(text, "QEMU before 11.0 may hang") != NULL, may_hang);
+        assert_true(strlen(text) < MONITOR_TEXT_MAX - 1);
+    }
+}
+
 /* What no facts whatever may lead to. */
 static const char *broken_law(const struct remedy_facts *f, enum decision is, const char *text)
 {
@@ -309,6 +323,7 @@ TEST_FILE(test_remedy)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(each_stall_has_its_remedy),
+        cmocka_unit_test(a_yank_that_may_hang_says_so),
         cmocka_unit_test(no_facts_lead_to_a_remedy_that_could_harm),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -290,6 +290,31 @@ static void a_guest_that_migrates_while_it_shuts_down_ends_on_the_target(void **
     world_free(w);
 }
 
+static void an_edit_of_the_stored_definition_during_a_migration_does_not_arrive(void **state)
+{
+    (void)state;
+    for (int before = 0; before < 2; before++) {
+        struct world *w = world_new(5);
+        struct err err = {0};
+        struct sim_guest guest = full_guest();
+        guest.block_job = false;
+        guest.hugepage_kib = 0;
+        world_add(w, "h1", &guest);
+        TEXT_SET(guest.network, "storage");
+        if (before)
+            assert_true(sim_set_guest(w->sim, &guest, SIM_STORED, &err));
+        struct hv_migrate how = {.flags = HV_MIGRATE_PERSIST};
+        uint64_t id = world_migrate(w, "h1", UUID_1, "h2", how);
+        world_run_until_told(w, "h1", HV_EVENT_ITERATION, 1, 0);
+        assert_true(sim_set_guest(w->sim, &guest, SIM_STORED, &err));
+        assert_int_equal(world_wait(w, id, 120000)->err.code, ERR_NONE);
+        struct hv_definition *stored = definition_of(w, HV_CALL_GUEST_XML_STORED, "h2");
+        assert_string_equal(stored->interfaces[0].source, before ? "storage" : "prod");
+        free(stored);
+        world_free(w);
+    }
+}
+
 TEST_FILE(test_sim_change)
 {
     const struct CMUnitTest tests[] = {
@@ -302,6 +327,7 @@ TEST_FILE(test_sim_change)
         cmocka_unit_test(a_guest_shuts_down_on_request),
         cmocka_unit_test(a_migrating_guest_is_not_shut_down),
         cmocka_unit_test(a_guest_that_migrates_while_it_shuts_down_ends_on_the_target),
+        cmocka_unit_test(an_edit_of_the_stored_definition_during_a_migration_does_not_arrive),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

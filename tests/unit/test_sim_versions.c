@@ -106,6 +106,34 @@ static void other_versions_survive_a_resume(void **state)
     }
 }
 
+static void a_source_with_qemu_11_needs_libvirt_11_4(void **state)
+{
+    (void)state;
+    static const struct {
+        unsigned long libvirt, qemu;
+        enum err_code code;
+    } rows[] = {{0, 0, ERR_NONE},
+                {0, 11000000, ERR_HYPERVISOR},
+                {11003000, 11000000, ERR_HYPERVISOR},
+                {11003000, 10002000, ERR_NONE},
+                {11004000, 11000000, ERR_NONE}};
+    for (size_t i = 0; i < COUNT(rows); i++) {
+        struct world *w = world_new(4);
+        struct err err = {0};
+        struct sim_host host = {.memory_kib = 64 << 20,
+                                .cpus = 8,
+                                .libvirt_version = rows[i].libvirt,
+                                .qemu_version = rows[i].qemu};
+        TEXT_SET(host.name, "h1");
+        assert_true(sim_set_host(w->sim, &host, &err));
+        struct sim_guest guest = a_guest("web", UUID_1);
+        world_add(w, "h1", &guest);
+        uint64_t id = world_migrate(w, "h1", UUID_1, "h2", (struct hv_migrate){0});
+        assert_int_equal(world_wait(w, id, DEADLINE_MS)->err.code, rows[i].code);
+        world_free(w);
+    }
+}
+
 TEST_FILE(test_sim_versions)
 {
     const struct CMUnitTest tests[] = {
@@ -113,6 +141,7 @@ TEST_FILE(test_sim_versions)
         cmocka_unit_test(recovery_through_the_monitor_works_on_every_version),
         cmocka_unit_test(a_wrong_port_changes_nothing),
         cmocka_unit_test(other_versions_survive_a_resume),
+        cmocka_unit_test(a_source_with_qemu_11_needs_libvirt_11_4),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

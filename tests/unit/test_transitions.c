@@ -150,8 +150,8 @@ static void call_fails(struct core_world *w)
 
 static void guest_shuts_down(struct core_world *w)
 {
-    w->source =
-        (struct hv_observation){HV_PRESENT, HV_STATE_SHUTOFF, HV_SHUTOFF_SHUTDOWN, true, -1, 0, 0};
+    w->source = (struct hv_observation){
+        HV_PRESENT, HV_STATE_SHUTOFF, HV_SHUTOFF_SHUTDOWN, true, false, -1, 0, 0};
     w->target = CORE_ABSENT;
     core_guest(w, "g1")->is.state = HV_STATE_SHUTOFF;
     core_list(w, "h1");

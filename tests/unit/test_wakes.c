@@ -310,6 +310,35 @@ static void the_guests_own_selector_says_which_node_it_waits_for(void **state)
     core_free(w);
 }
 
+static void tell_versions(struct core_world *w, const char *host, unsigned long libvirt)
+{
+    struct input input = {.kind = INPUT_FACTS, .of.facts = core_node(w, host)->facts};
+    TEXT_SET(input.host, host);
+    input.of.facts.libvirt_version = libvirt;
+    input.of.facts.hypervisor_version = 11001000;
+    core_feed(w, &input);
+    core_settle(w);
+}
+
+static void an_upgrade_of_the_source_wakes_those_who_could_not_leave_it(void **state)
+{
+    (void)state;
+    for (int named = 0; named < 2; named++) {
+        struct core_world *w = core_new();
+        tell_versions(w, "h1", 11003000);
+        const struct core_request request = {.target = named ? "h2" : NULL};
+        (void)core_ask(w, "g1", &request);
+        core_waits(w, "g1", PENDING_UNSCHEDULABLE);
+        core_advance(w, 5000);
+        core_waits(w, "g1", PENDING_UNSCHEDULABLE);
+        assert_int_equal(w->migrates, 0);
+        tell_versions(w, "h1", 11004000);
+        core_advance(w, 1000);
+        core_phase(w, "g1", PHASE_TARGET_READY);
+        core_free(w);
+    }
+}
+
 TEST_FILE(test_wakes)
 {
     const struct CMUnitTest tests[] = {
@@ -324,6 +353,7 @@ TEST_FILE(test_wakes)
         cmocka_unit_test(company_that_comes_wakes_who_waited_for_it),
         cmocka_unit_test(a_rival_that_goes_wakes_who_waited_for_that),
         cmocka_unit_test(the_guests_own_selector_says_which_node_it_waits_for),
+        cmocka_unit_test(an_upgrade_of_the_source_wakes_those_who_could_not_leave_it),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -51,6 +51,7 @@ struct job {
     struct job_progress progress;
     struct job_recovery recovery;
     struct job_userpause userpause; /* during the migration */
+    struct job_carry carry;
     struct job_result result;
     struct job_final final;
     struct job_forecast forecast; /* at hand-off */

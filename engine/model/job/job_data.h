@@ -136,6 +136,16 @@ struct job_userpause { /* engine/data/userpause.h */
     int64_t ran_since_ms; /* monotonic: runs on the target since; 0: it does not */
 };
 
+struct job_carry { /* what libvirt does not take along: engine/data/carry.h */
+#define CARRY_FIELD JOB_MEMBER
+#include "store/job_fields.def"
+    unsigned tries;           /* to set autostart on the target */
+    int64_t since_ms;         /* monotonic: it arrived, and autostart is to be set; 0: not yet */
+    int64_t tried_ms;         /* monotonic: the newest try; 0: none */
+    char error[JOB_NOTE_MAX]; /* its answer */
+    bool told;                /* that it could not be set */
+};
+
 struct job_final { /* from the hypervisors */
 #define FINAL_FIELD JOB_MEMBER
 #include "store/job_fields.def"
