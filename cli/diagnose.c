@@ -122,8 +122,9 @@ static void check_versions(const struct diagnosis *p, struct check *check)
     }
     set_check(check, RESULT_OK, "no known problem");
     if (hv_is_newer_than_known(&p->facts))
-        set_check(check, RESULT_NOTE, "newer than the versions that Ferry was tested with (libvirt %s, QEMU %s)",
-            version_text(hv_newest_libvirt).text, version_text(hv_newest_qemu).text);
+        set_check(check, RESULT_NOTE,
+                  "newer than the versions that Ferry was tested with (libvirt %s, QEMU %s)",
+                  version_text(hv_newest_libvirt).text, version_text(hv_newest_qemu).text);
     for (quirk = hv_quirk_next(-1, &p->facts, HV_QUIRK_OF_EITHER, HV_QUIRK_NOTE);
          quirk != HV_QUIRK_COUNT;
          quirk = hv_quirk_next((int)quirk, &p->facts, HV_QUIRK_OF_EITHER, HV_QUIRK_NOTE)) {
@@ -131,7 +132,7 @@ static void check_versions(const struct diagnosis *p, struct check *check)
         if (check->result == RESULT_NOTE)
             TEXT_SET(before, check->text);
         set_check(check, RESULT_NOTE, "%s%s%s: %s", before, *before != '\0' ? "; " : "",
-            hv_quirk_why(quirk), hv_quirk_instead(quirk));
+                  hv_quirk_why(quirk), hv_quirk_instead(quirk));
     }
 }
 

@@ -3,9 +3,9 @@
  * The OBSERVE lane has one worker for all short calls, so nothing there may enter a guest's
  * monitor: a QEMU that hangs would block the lane. virDomainGetState, GetInfo, GetMetadata,
  * GetXMLDesc, SnapshotNum, IsPersistent, GetAutostart and the STATE group of statistics answer from
- * libvirtd's memory (seen with a stopped QEMU). Job statistics do enter the monitor and can hang through a
- * whole switch-over, so DOMAIN_STATE never reads the job (job_type -1): JOB_STATS does, on a lane
- * where hanging is harmless.
+ * libvirtd's memory (seen with a stopped QEMU). Job statistics do enter the monitor and can hang
+ * through a whole switch-over, so DOMAIN_STATE never reads the job (job_type -1): JOB_STATS does,
+ * on a lane where hanging is harmless.
  */
 #include <assert.h>
 #include <string.h>

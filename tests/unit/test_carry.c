@@ -51,8 +51,8 @@ static void expect_set_on_target(struct core_world *w)
     core_answers(w, HV_CALL_SET_AUTOSTART, ERR_NONE);
     core_advance(w, 1000);
     core_expect(w, PHASE_SUCCEEDED, OUTCOME_SUCCEEDED, GUEST_AT_TARGET);
-    assert_int_equal(core_said(w, "AutostartSet", NULL), 1);
-    assert_int_equal(core_said(w, "AutostartNotSet", NULL), 0);
+    assert_int_equal(core_count_events(w, "AutostartSet", NULL), 1);
+    assert_int_equal(core_count_events(w, "AutostartNotSet", NULL), 0);
     assert_int_equal(core_open_intents(w), 0);
     core_clean(w);
 }
@@ -96,7 +96,7 @@ static void autostart_is_set_after_a_recovery(void **state)
 {
     (void)state;
     struct core_world *w = moving(defined(CORE_RUNS, true));
-    core_told(w, "h1", HV_LIFECYCLE_SUSPENDED, CORE_SUSPENDED_POSTCOPY);
+    core_lifecycle_event(w, "h1", HV_LIFECYCLE_SUSPENDED, CORE_SUSPENDED_POSTCOPY);
     core_breaks(w, CORE_PC_BROKEN_SOURCE, CORE_PC_BROKEN_TARGET);
     core_advance(w, 5000);
     assert_int_equal(core_orders(w, HV_CALL_MIGRATE), 1);
@@ -124,8 +124,8 @@ static void autostart_is_set_once_when_an_operator_names_the_target(void **state
         core_answers(w, HV_CALL_SET_AUTOSTART, answers[i]);
         core_advance(w, 20000);
         assert_int_equal(core_orders(w, HV_CALL_SET_AUTOSTART), 1);
-        assert_int_equal(core_said(w, "AutostartSet", NULL), answers[i] == ERR_NONE);
-        assert_int_equal(core_said(w, "AutostartNotSet", "virsh autostart g1"),
+        assert_int_equal(core_count_events(w, "AutostartSet", NULL), answers[i] == ERR_NONE);
+        assert_int_equal(core_count_events(w, "AutostartNotSet", "virsh autostart g1"),
                          answers[i] != ERR_NONE);
         assert_int_equal(core_open_intents(w), 0);
         core_free(w);
@@ -145,7 +145,7 @@ static void autostart_that_cannot_be_set_is_tried_a_few_times_and_told(void **st
     }
     core_expect(w, PHASE_SUCCEEDED, OUTCOME_SUCCEEDED, GUEST_AT_TARGET);
     assert_int_equal(core_orders(w, HV_CALL_SET_AUTOSTART), CARRY_TRIES_MAX);
-    assert_int_equal(core_said(w, "AutostartNotSet", "virsh autostart g1"), 1);
+    assert_int_equal(core_count_events(w, "AutostartNotSet", "virsh autostart g1"), 1);
     core_clean(w);
     core_free(w);
 }
@@ -161,10 +161,10 @@ static void a_host_that_does_not_answer_holds_the_job_for_a_bounded_time(void **
         core_expect(w, PHASE_RUNNING, OUTCOME_NONE, GUEST_AT_UNKNOWN);
         core_advance(w, 4000);
         core_expect(w, PHASE_SUCCEEDED, OUTCOME_SUCCEEDED, GUEST_AT_TARGET);
-        assert_int_equal(core_said(w, "AutostartNotSet", "no answer"), 1);
+        assert_int_equal(core_count_events(w, "AutostartNotSet", "no answer"), 1);
         core_answers(w, HV_CALL_SET_AUTOSTART, answers[i]); /* late */
-        assert_int_equal(core_said(w, "AutostartSet", NULL), answers[i] == ERR_NONE);
-        assert_int_equal(core_said(w, "AutostartNotSet", NULL), 1);
+        assert_int_equal(core_count_events(w, "AutostartSet", NULL), answers[i] == ERR_NONE);
+        assert_int_equal(core_count_events(w, "AutostartNotSet", NULL), 1);
         assert_int_equal(core_open_intents(w), 0);
         core_free(w);
     }
@@ -200,14 +200,14 @@ static void an_edit_of_the_stored_definition_during_the_migration_is_told(void *
     (void)state;
     for (int restarted = 0; restarted < 2; restarted++) {
         struct core_world *w = moving(defined(CORE_RUNS, false));
-        core_told(w, "h1", HV_LIFECYCLE_DEFINED, UPDATED);
-        core_told(w, "h1", HV_LIFECYCLE_DEFINED, UPDATED);
-        assert_int_equal(core_said(w, "DefinitionEdited", NULL), 1);
+        core_lifecycle_event(w, "h1", HV_LIFECYCLE_DEFINED, UPDATED);
+        core_lifecycle_event(w, "h1", HV_LIFECYCLE_DEFINED, UPDATED);
+        assert_int_equal(core_count_events(w, "DefinitionEdited", NULL), 1);
         if (restarted)
             core_restart(w, 1000);
         arrives(w);
         core_expect(w, PHASE_SUCCEEDED, OUTCOME_SUCCEEDED, GUEST_AT_TARGET);
-        assert_int_equal(core_said(w, "DefinitionEditNotCarried", "repeat it there"), 1);
+        assert_int_equal(core_count_events(w, "DefinitionEditNotCarried", "repeat it there"), 1);
         core_free(w);
     }
 }
@@ -216,12 +216,12 @@ static void an_edit_of_a_guest_that_stayed_is_not_lost(void **state)
 {
     (void)state;
     struct core_world *w = moving(defined(CORE_RUNS, false));
-    core_told(w, "h1", HV_LIFECYCLE_DEFINED, UPDATED);
+    core_lifecycle_event(w, "h1", HV_LIFECYCLE_DEFINED, UPDATED);
     w->target = CORE_ABSENT;
     core_returns(w, HV_CALL_MIGRATE, ERR_HYPERVISOR);
     core_advance(w, 3000);
     core_expect(w, PHASE_FAILED, OUTCOME_FAILED, GUEST_AT_SOURCE);
-    assert_int_equal(core_said(w, "DefinitionEditNotCarried", NULL), 0);
+    assert_int_equal(core_count_events(w, "DefinitionEditNotCarried", NULL), 0);
     core_free(w);
 }
 
@@ -229,11 +229,11 @@ static void a_definition_that_arrives_is_no_edit(void **state)
 {
     (void)state;
     struct core_world *w = moving(defined(CORE_RUNS, false));
-    core_told(w, "h2", HV_LIFECYCLE_DEFINED, 0);
-    core_told(w, "h2", HV_LIFECYCLE_DEFINED, UPDATED);
+    core_lifecycle_event(w, "h2", HV_LIFECYCLE_DEFINED, 0);
+    core_lifecycle_event(w, "h2", HV_LIFECYCLE_DEFINED, UPDATED);
     arrives(w);
-    assert_int_equal(core_said(w, "DefinitionEdited", NULL), 0);
-    assert_int_equal(core_said(w, "DefinitionEditNotCarried", NULL), 0);
+    assert_int_equal(core_count_events(w, "DefinitionEdited", NULL), 0);
+    assert_int_equal(core_count_events(w, "DefinitionEditNotCarried", NULL), 0);
     core_free(w);
 }
 

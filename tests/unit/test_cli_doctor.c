@@ -181,18 +181,20 @@ static void a_libvirt_that_crashes_on_resume_requires_an_address(void **state)
 static void versions_that_cannot_migrate_fail_and_newer_ones_are_noted(void **state)
 {
     (void)state;
-    struct patient old = healthy(&host_a, "one"), new = healthy(&host_b, "two");
+    struct diagnosis old = healthy(&host_a, "one"), new = healthy(&host_b, "two");
     struct check checks[CHECK_COUNT], pair;
     diagnose_host(&old, 1, 0, checks);
     assert_int_equal(checks[CHECK_VERSIONS].result, RESULT_OK);
     new.facts.libvirt_version = 13000000;
     diagnose_host(&new, 1, 0, checks);
     assert_int_equal(checks[CHECK_VERSIONS].result, RESULT_NOTE);
-    assert_non_null(strstr(checks[CHECK_VERSIONS].text, "newer than what Ferry was tried with"));
+    assert_non_null(
+        strstr(checks[CHECK_VERSIONS].text, "newer than the versions that Ferry was tested with"));
     new.facts.hypervisor_version = 11001000; /* both notes */
     diagnose_host(&new, 1, 0, checks);
     assert_int_equal(checks[CHECK_VERSIONS].result, RESULT_NOTE);
-    assert_non_null(strstr(checks[CHECK_VERSIONS].text, "newer than what Ferry was tried with"));
+    assert_non_null(
+        strstr(checks[CHECK_VERSIONS].text, "newer than the versions that Ferry was tested with"));
     assert_non_null(strstr(checks[CHECK_VERSIONS].text, "postcopy-device"));
     old.facts.libvirt_version = 11003000;
     old.facts.hypervisor_version = 11000000;
