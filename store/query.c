@@ -134,8 +134,8 @@ static bool refuse(struct query *query, int rc)
     int what = rc & 0xff;
     if (what == SQLITE_INTERRUPT)
         return refuse_late(query);
-    if ((what == SQLITE_NOMEM && query->budget.exceeded != BUDGET_NONE) ||
-        (what == SQLITE_FULL && query->budget.exceeded == BUDGET_TEMP))
+    /* After the limit of temporary files the deadline may pass too, before SQLite returns. */
+    if ((what == SQLITE_NOMEM || what == SQLITE_FULL) && query->budget.exceeded != BUDGET_NONE)
         return refuse_budget(query);
     if (query->guard.refused[0] != '\0' || what == SQLITE_AUTH)
         return err_set(query->err, ERR_FORBIDDEN, "only reading is allowed: SELECT, and no %s",
