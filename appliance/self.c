@@ -46,6 +46,8 @@ static size_t read_lanes(struct self *self, const struct hv *hv)
                 .calls = status.calls,
                 .failures = status.failures,
                 .total_ms = status.total_ms,
+                .openings_hanging = status.openings_hanging,
+                .openings_abandoned = status.openings_abandoned,
             };
         }
     }

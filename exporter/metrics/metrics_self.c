@@ -16,14 +16,21 @@ static double lane_value(const struct exporter_lane *lane, enum metric metric)
     case METRIC_CALL_FAILURES: return (double)lane->failures;
     case METRIC_CALL_TIME: return (double)lane->total_ms / 1000;
     case METRIC_CALLS_IN_FLIGHT: return lane->in_flight;
+    case METRIC_OPENINGS_HANGING: return lane->openings_hanging;
+    case METRIC_OPENINGS_ABANDONED: return (double)lane->openings_abandoned;
     default: return seconds(lane->oldest_ms);
     }
 }
 
 static void render_lanes(const struct exporter_self *self, struct promx_page *page)
 {
-    static const enum metric families[] = {METRIC_CALLS, METRIC_CALL_FAILURES, METRIC_CALL_TIME,
-                                           METRIC_CALLS_IN_FLIGHT, METRIC_CALL_OLDEST};
+    static const enum metric families[] = {METRIC_CALLS,
+                                           METRIC_CALL_FAILURES,
+                                           METRIC_CALL_TIME,
+                                           METRIC_CALLS_IN_FLIGHT,
+                                           METRIC_CALL_OLDEST,
+                                           METRIC_OPENINGS_HANGING,
+                                           METRIC_OPENINGS_ABANDONED};
     struct buf labels;
     buf_init(&labels, METRICS_LABELS_MAX);
     for (size_t f = 0; f < COUNT(families); f++) {

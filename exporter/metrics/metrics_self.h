@@ -23,6 +23,8 @@ struct exporter_self {
         unsigned in_flight;
         int64_t oldest_ms;
         uint64_t calls, failures, total_ms;
+        unsigned openings_hanging;
+        uint64_t openings_abandoned;
     } * lanes;
 };
 

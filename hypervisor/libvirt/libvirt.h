@@ -10,10 +10,11 @@
  * A stopped libvirtd delays only its own lanes. A request that could not be begun, because the
  * host cannot be reached or nothing was free for ten seconds, is answered UNREACHABLE with
  * began_ms 0; one that was begun is answered when libvirt returns. Connections are reopened
- * with backoff; HV_EVENT_(DIS)CONNECTED tell each change once, beginning with the first.
- * LOOK never gives the job (job_type -1): asking for it can hang while a guest is in its
- * blackout, so it is JOB_STATS' business. COMPARE_CPU takes a whole domain definition as well as
- * a <cpu>; only with the former is an emulated guest compared with what emulation offers.
+ * with backoff, in bounded time: an opening that hangs is left behind and replaced;
+ * HV_EVENT_(DIS)CONNECTED tell each change once, beginning with the first. LOOK never gives the job
+ * (job_type -1): asking for it can hang while a guest is in its blackout, so it is JOB_STATS'
+ * business. COMPARE_CPU takes a whole domain definition as well as a <cpu>; only with the former is
+ * an emulated guest compared with what emulation offers.
  *
  * hv_free() returns within about two seconds, whatever hangs; no sink is called after it, and
  * requests not answered by then are forgotten. Threads left behind still read the clock, so it
