@@ -12,10 +12,10 @@
 #include <signal.h>
 #include <stdio.h>
 #include <string.h>
-#include <sys/resource.h>
 
 #include "appliance/analyzer.h"
 #include "appliance/config.h"
+#include "appliance/descriptors.h"
 #include "appliance/self.h"
 #include "appliance/simulate.h"
 #include "appliance/wiring.h"
@@ -421,17 +421,6 @@ static void block_signals(sigset_t *out_signals)
     (void)signal(SIGPIPE, SIG_IGN);
 }
 
-/* Some four connections to each host, each a descriptor: 1,000 hosts need more than the 1,024
- * that a process usually starts with. Refused: what there is must do, and a metric shows it. */
-static void raise_file_limit(void)
-{
-    struct rlimit limit;
-    if (getrlimit(RLIMIT_NOFILE, &limit) != 0 || limit.rlim_cur >= limit.rlim_max)
-        return;
-    limit.rlim_cur = limit.rlim_max;
-    (void)setrlimit(RLIMIT_NOFILE, &limit);
-}
-
 static bool prepare(struct appliance *a, const struct appliance_options *options, struct err *err)
 {
     a->config = settle_config(options, err);
@@ -445,6 +434,9 @@ static bool prepare(struct appliance *a, const struct appliance_options *options
     if (!fault_arm_from_env())
         return err_set(err, ERR_INVALID, "FERRY_FAULT '%s' names no crash point",
                        getenv("FERRY_FAULT"));
+    size_t n_hosts = options->simulate == NULL ? a->config->n_hosts : 0;
+    if (!descriptors_check(descriptors_needed(a->config, n_hosts), err))
+        return false;
     a->clock = clock_system();
     if (options->simulate == NULL)
         return true;
@@ -478,7 +470,6 @@ struct appliance *appliance_new(struct err *err)
 bool appliance_start(struct appliance *a, const struct appliance_options *options, struct err *err)
 {
     block_signals(&a->signals);
-    raise_file_limit();
     a->options = options;
     a->is_running =
         prepare(a, options, err) && open_parts(a, options, err) && start_threads(a, err);

@@ -10,6 +10,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include "appliance/descriptors.h"
 #include "appliance/scenario.h"
 #include "appliance/self.h"
 #include "appliance/wiring.h"
@@ -149,6 +150,46 @@ static void wrong_usage_is_status_two(void **state)
     for (size_t i = 0; i < COUNT(rows); i++)
         if (run(rows[i].verb, rows[i].words, out, sizeof out) != EXIT_USAGE)
             fail_msg("'%s' is not refused as wrong usage", rows[i].words);
+}
+
+static const char two_hosts[] = "hosts:\n- {name: h1, uri: 'test:///default'}\n"
+                                "- {name: h2, uri: 'test:///default'}\n";
+
+static void too_few_file_descriptors_are_refused_at_the_start_with_the_number(void **state)
+{
+    (void)state;
+    char file[32], text[4096], want[128];
+    write_file(file, two_hosts);
+    struct err err = {0};
+    OWNED(config) config = config_read(file, &err);
+    assert_non_null(config);
+    uint64_t needed = descriptors_needed(config, config->n_hosts);
+    int ends[2];
+    assert_int_equal(pipe(ends), 0);
+    char name[] = "ferry serve", flag[] = "--config";
+    char *argv[] = {name, flag, file, NULL};
+    child_files_max = (rlim_t)needed - 1;
+    pid_t pid = start_child(verb_serve, 3, argv, ends[1], ends[1]);
+    child_files_max = 0;
+    (void)close(ends[1]);
+    (void)snprintf(want, sizeof want, "needs %llu file descriptors and the limit is %llu",
+                   (unsigned long long)needed, (unsigned long long)needed - 1);
+    assert_true(read_until(ends[0], want, text, sizeof text));
+    assert_int_equal(exit_status(pid), EXIT_FAILED);
+    (void)close(ends[0]);
+    (void)unlink(file);
+}
+
+static void more_hosts_and_more_migrations_need_more_descriptors(void **state)
+{
+    (void)state;
+    struct err err = {0};
+    OWNED(config) config = config_new(&err);
+    uint64_t few = descriptors_needed(config, 2), many = descriptors_needed(config, 1000);
+    assert_true(few < 1024); /* what a process usually starts with does for a few hosts */
+    assert_true(many >= 1000 * 8 && many < 65536);
+    config->parallel_per_fleet = 0;
+    assert_true(descriptors_needed(config, 1000) > many);
 }
 
 /* --- an appliance that does not answer --- */
@@ -427,6 +468,8 @@ TEST_FILE(test_cli_serve)
         cmocka_unit_test(each_key_that_is_no_longer_used_is_warned_of_once_at_start),
         cmocka_unit_test(a_slow_move_outlasts_a_wait_and_is_aborted_once),
         cmocka_unit_test(wrong_usage_is_status_two),
+        cmocka_unit_test(too_few_file_descriptors_are_refused_at_the_start_with_the_number),
+        cmocka_unit_test(more_hosts_and_more_migrations_need_more_descriptors),
         cmocka_unit_test(a_wait_ends_in_time_although_the_appliance_hangs),
         cmocka_unit_test(a_migration_that_is_gone_ends_the_wait),
         cmocka_unit_test(a_change_without_an_answer_is_in_doubt_a_question_is_not),
