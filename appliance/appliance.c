@@ -30,7 +30,8 @@ enum {
     START_PATIENCE_MS = 10000, /* how long a silent host keeps the appliance from being ready */
     TICK_STARTING_MS = 50,     /* until the first snapshot, so that readiness is seen soon */
     TICK_SIMULATE_MS = 20,
-    LOOP_WAIT_MS = 250, /* a thread looks at the stop flag this often */
+    LOOP_WAIT_MS = 250,        /* a thread looks at the stop flag this often */
+    COMMIT_PATIENCE_MS = 2000, /* then the engine goes on without it, as while commits fail */
     STOP_DRAIN_MS = 1500,
     STOP_LAST_RESORT_S = 10,
 };
@@ -150,6 +151,7 @@ static bool open_engine(struct appliance *a, struct err *err)
         .probe = &a->probe,
         .act = &a->act,
         .sink = wiring_engine_sink(&a->wiring),
+        .commit_patience_ms = simulated ? 0 : COMMIT_PATIENCE_MS,
     };
     a->engine = engine_new(&config, &parts, err);
     return a->engine != NULL;
@@ -349,13 +351,11 @@ static void tick(struct appliance *a)
                                .store = a->store,
                                .hv = a->hv,
                                .analysis = analyzer_worker(a->analyzer)};
-    bool store_ok = self_sample(a->self, &parts, a->exporter);
+    const char *trouble = self_sample(a->self, &parts, a->exporter);
     if (!is_started(a))
         exporter_set_ready(a->exporter, false, "starting: not every host has answered yet");
-    else if (!store_ok)
-        exporter_set_ready(a->exporter, false, "the store cannot commit");
     else
-        exporter_set_ready(a->exporter, true, "");
+        exporter_set_ready(a->exporter, trouble == NULL, trouble);
 }
 
 static void run_until_signal(struct appliance *a, const struct appliance_options *options,

@@ -6,6 +6,7 @@
 #include <stdatomic.h>
 
 #include "base/queue.h"
+#include "engine/committer.h"
 #include "engine/core/reconcile.h"
 #include "engine/engine.h"
 #include "engine/publish.h"
@@ -45,6 +46,9 @@ struct engine {
     struct verdict_rows *judged[ENGINE_TURN_MAX]; /* to be stored with the next commit */
     size_t n_judged;
     int64_t retain_at_ms, retry_at_ms; /* after a failed commit */
+    struct committer *committer;       /* NULL: commits on the engine's own thread */
+    bool commit_hangs;                 /* one is out and has not returned */
+    int64_t commit_began_ms;
     pthread_mutex_t probes_lock;
     struct probe *probes;               /* questions about CPUs that are out; see probe.c */
     struct volume_probe *volume_probes; /* the same about volumes; see probe_volumes.c */
@@ -57,7 +61,12 @@ struct engine {
     atomic_size_t judging; /* verdicts that were taken and are not stored yet */
     atomic_bool store_ok;
     atomic_int_fast64_t commit_ms_last, commit_ms_max;
+    atomic_int_fast64_t turn_ended_ms; /* the last that did not leave a commit behind */
 };
+
+/* commit.c: stores what the turn decided. False: it failed, or has not returned yet. */
+MUST_CHECK bool commit_turn(struct engine *e, struct err *err);
+bool commit_has_records(struct engine *e);
 
 /* rollback.c: jobs that the core contradicted itself about go back to what the store holds of them,
  * frozen. Called after each input, before anything of it is stored or ordered. */

@@ -9,7 +9,8 @@
  * what does not fit its queue is dropped and counted, never waited for.
  * Readers use connections of their own and are never blocked.
  *
- * Threads: begin..commit from one thread; samples_append, stats and the each_* readers from any.
+ * Threads: begin..commit from one thread at a time (in memory: the same one); samples_append, stats
+ * and the each_* readers from any.
  */
 #ifndef STORE_STORE_H
 #define STORE_STORE_H

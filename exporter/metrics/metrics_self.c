@@ -80,6 +80,7 @@ static void render_self(const struct exporter_self *self, struct promx_page *pag
                         (double)self->engine_drops);
     metric_add_alone(page, METRIC_VERDICT_FAILURES, (double)self->verdict_failures);
     metric_add_alone(page, METRIC_TURNS, (double)self->turns);
+    metric_add_alone(page, METRIC_TURN_AGE, seconds(self->turn_age_ms));
     metric_add_alone(page, METRIC_INTERNAL_ERRORS, (double)self->internal_errors);
     metric_add_alone(page, METRIC_STORE_OK, self->store_ok);
     metric_add_alone(page, METRIC_STORE_COMMITS, (double)self->commits);

@@ -16,6 +16,7 @@ struct exporter_self {
     int64_t commit_ms_max;
     uint64_t unknown_statuses[3]; /* states, types and operations of jobs without a word */
     uint64_t turns, internal_errors;
+    int64_t turn_age_ms;
     bool store_ok;
     size_t n_lanes;
     const struct exporter_lane { /* borrowed during the call */

@@ -126,7 +126,8 @@ static void start_life(struct fleet_sim *fs)
                                           .on_finished = on_finished,
                                           .on_crashed = on_crashed,
                                           .on_judged = on_judged},
-                                 .seed = fs->seed + fs->n_lives + 1};
+                                 .seed = fs->seed + fs->n_lives + 1,
+                                 .commit_patience_ms = fs->commit_patience_ms};
     life->engine = engine_new(&fs->engine_config, &parts, &err);
     if (life->engine == NULL)
         fail_msg("engine: %s", err.text);

@@ -343,6 +343,37 @@ static void every_loss_is_counted_under_its_own_name(void **state)
     assert_int_equal(self.analyser_queue, 11);
 }
 
+static void an_engine_without_a_turn_for_ten_seconds_is_not_ready_and_its_store_not_ok(void **state)
+{
+    (void)state;
+    static const struct {
+        int64_t turn_age_ms;
+        bool store_ok;
+        const char *trouble; /* NULL: none */
+    } rows[] = {
+        {0, true, NULL},
+        {9999, true, NULL},
+        {10001, true, "no turn of the engine has ended for 10 s"},
+        {10001, false, "no turn of the engine has ended for 10 s"},
+        {300, false, "the store cannot commit"},
+    };
+    const struct collector_stats collector = {0};
+    const struct store_stats store = {0};
+    const struct analysis_stats analysis = {0};
+    for (size_t i = 0; i < COUNT(rows); i++) {
+        const struct engine_stats engine = {.turn_age_ms = rows[i].turn_age_ms,
+                                            .store_ok = rows[i].store_ok};
+        const char *trouble = self_trouble(&engine);
+        assert_int_equal(trouble == NULL, rows[i].trouble == NULL);
+        if (trouble != NULL)
+            assert_non_null(strstr(trouble, rows[i].trouble));
+        struct exporter_self self;
+        self_fill(&collector, &engine, &store, &analysis, &self);
+        assert_int_equal(self.turn_age_ms, rows[i].turn_age_ms);
+        assert_int_equal(self.store_ok, rows[i].trouble == NULL);
+    }
+}
+
 /* --- worlds --- */
 
 static void on_event(void *ctx, const struct hv_event *event)
@@ -476,6 +507,8 @@ TEST_FILE(test_cli_serve)
         cmocka_unit_test(closed_and_full_standard_files_do_no_harm),
         cmocka_unit_test(a_cell_sends_no_codes_to_the_terminal),
         cmocka_unit_test(every_loss_is_counted_under_its_own_name),
+        cmocka_unit_test(
+            an_engine_without_a_turn_for_ten_seconds_is_not_ready_and_its_store_not_ok),
         cmocka_unit_test(the_demo_world_has_a_policy_a_quota_and_a_guest_that_stays),
         cmocka_unit_test(a_wrong_world_is_told_where_and_what),
         cmocka_unit_test(a_closed_relay_refuses_but_lets_requests_inside_finish),
