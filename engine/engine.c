@@ -20,6 +20,8 @@
 #include "engine/impl.h"
 #include "engine/incidents.h"
 #include "engine/model/fleet/fleet_incidents.h"
+#include "engine/model/fleet/ledger.h"
+#include "engine/model/turn/step.h"
 #include "engine/persist.h"
 
 enum { PUBLISH_EVERY_MS = 50, COMMIT_RETRY_MS = 500, INCIDENTS_EVERY_MS = 1000 };
@@ -48,12 +50,30 @@ static struct moment now_of(const struct engine *e)
     return (struct moment){clock_mono_ms(e->parts.clock), clock_wall_ms(e->parts.clock)};
 }
 
+/* Shown with the reason, and paged; nothing is decided for it. */
+static void hold_unreadable(struct engine *e, struct job *job)
+{
+    char why[JOB_REASON_MAX];
+    TEXT_SET(why, job->wait.reason);
+    job->entered_ms = now_of(e).mono_ms;
+    step_wait(job, PENDING_INTERNAL_ERROR, now_of(e), "its rows in the store cannot be read: %s",
+              why);
+    fleet_settle_job(e->fleet, job);
+    if (job->placement.launcher != LAUNCHER_NONE && job->target[0] != '\0')
+        ledger_restore(e->fleet, job);
+    incidents_unreadable(e->fleet, job, now_of(e).wall_ms);
+}
+
 static void restore_jobs(struct engine *e)
 {
     struct job *job, *next;
     HASH_ITER(links.hh_guest, e->fleet->active, job, next)
     {
         fault_point(FAULT_DURING_ADOPTION);
+        if (job->unreadable) {
+            hold_unreadable(e, job);
+            continue;
+        }
         reconcile_restore(e->fleet, job, now_of(e), &e->fx);
         LOG(INFO, "job_restored", FIELD_TEXT(MIGRATION, job->name),
             FIELD_TEXT(FROM, phase_name(job->phase)), FIELD_I64(EPOCH, job->epoch));

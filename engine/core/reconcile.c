@@ -344,6 +344,9 @@ static bool on_cancel(struct fleet *f, const struct input *input, struct moment 
                        "virtualmachineinstancemigrations.kubevirt.io \"%s\" not found",
                        input->of.cancel.name);
     name_job(job, out_ref);
+    if (job->unreadable)
+        return err_set(err, ERR_REFUSED, "migration %s: %.300s; `ferry resolve` ends it", job->name,
+                       job->wait.reason);
     if (job->frozen)
         return err_set(
             err, ERR_REFUSED,
@@ -402,7 +405,14 @@ static bool on_resolve(struct fleet *f, const struct input *input, struct moment
                        struct effects *fx, struct migration_ref *out_ref, struct err *err)
 {
     struct job *job = fleet_job_named(f, input->of.resolve.ns, input->of.resolve.name);
-    if (job != NULL && job->frozen && input->of.resolve.kind == RESOLVE_RECOVER) {
+    bool recovers = input->of.resolve.kind == RESOLVE_RECOVER;
+    if (job != NULL && job->unreadable && recovers)
+        return err_set(
+            err, ERR_REFUSED,
+            "what the store holds of migration %s cannot be read, so it cannot be adopted: "
+            "look at both hosts and use `ferry resolve`",
+            job->name);
+    if (job != NULL && job->frozen && recovers) {
         int64_t frozen_ms = now.mono_ms - job->entered_ms;
         if (frozen_ms < THAW_MS)
             return err_set(

@@ -15,6 +15,9 @@ void incidents_judged(struct fleet *f, const struct verdict_rows *judged, int64_
 void incidents_split(struct fleet *f, const struct job *job, int64_t now_ms);
 /* An internal error froze that migration: nothing more is done about it until somebody decides. */
 void incidents_internal(struct fleet *f, const struct job *job, int64_t now_ms);
+/* What the store holds of that migration cannot be read: its guest is held until somebody decides.
+ */
+void incidents_unreadable(struct fleet *f, const struct job *job, int64_t now_ms);
 /* The hosts say that one copy is left: closes the one of that migration if it was about two. */
 void incidents_one_copy(struct fleet *f, const char *job_uid, int64_t now_ms);
 /* An operator acknowledges or resolves the one of a migration. ERR_NOT_FOUND: none is open. */
