@@ -64,8 +64,26 @@ static void hold_unreadable(struct engine *e, struct job *job)
     incidents_unreadable(e->fleet, job, now_of(e).wall_ms);
 }
 
+/* Deletes nothing because of a clock that is wrong at the start: what is stored tells how late it
+ * was. */
+static void begin_retention(struct engine *e)
+{
+    struct moment now = now_of(e);
+    int64_t newest_ms = 0;
+    for (const struct job *job = e->fleet->jobs; job != NULL; job = job->hh.next) {
+        newest_ms = job->times.created_ms > newest_ms ? job->times.created_ms : newest_ms;
+        newest_ms = job->times.ended_ms > newest_ms ? job->times.ended_ms : newest_ms;
+    }
+    if (newest_ms > 0 && newest_ms < now.wall_ms)
+        clock_follower_begin(&e->retention_clock, now.mono_ms, newest_ms);
+}
+
 static void restore_jobs(struct engine *e)
 {
+    begin_retention(e);
+    for (struct job *final = e->fleet->jobs; final != NULL; final = final->hh.next)
+        if (phase_is_final(final->phase))
+            reconcile_restore_final(final, now_of(e));
     struct job *job, *next;
     HASH_ITER(links.hh_guest, e->fleet->active, job, next)
     {
@@ -465,7 +483,8 @@ static void retain(struct engine *e)
     bool more = false;
     if (e->parts.store->ops->retain == NULL || now.mono_ms < e->retain_at_ms)
         return;
-    if (!e->parts.store->ops->retain(e->parts.store, now.wall_ms, &more, &err))
+    int64_t wall_ms = clock_follow(&e->retention_clock, now.mono_ms, now.wall_ms);
+    if (!e->parts.store->ops->retain(e->parts.store, wall_ms, &more, &err))
         LOG(WARN, "retention_failed", FIELD_TEXT(ERROR, err.text));
     e->retain_at_ms = now_of(e).mono_ms + (more ? RETENTION_AGAIN_MS : RETENTION_EVERY_MS);
 }

@@ -45,6 +45,7 @@ struct engine {
     size_t n_answers;
     struct verdict_rows *judged[ENGINE_TURN_MAX]; /* to be stored with the next commit */
     size_t n_judged;
+    struct clock_follower retention_clock;
     int64_t retain_at_ms, retry_at_ms; /* after a failed commit */
     struct committer *committer;       /* NULL: commits on the engine's own thread */
     bool commit_hangs;                 /* one is out and has not returned */

@@ -89,7 +89,8 @@ struct store_ops {
     /* How long things are kept; once, before anything runs. Without it: for ever. */
     void (*set_retention)(struct store *s, const struct store_retention *retention);
     /* One bounded step of dropping what is too old from the objects lane, in a transaction of its
-     * own: from its thread, when none is open. out_did: there may be more. */
+     * own: from its thread, when none is open. Samples follow with this time, on their own
+     * thread. out_did: there may be more. */
     bool (*retain)(struct store *s, int64_t now_ms, bool *out_did, struct err *err);
 
     /* Readers see what is committed (in memory also the caller's own open transaction); a

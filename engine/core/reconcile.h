@@ -19,6 +19,8 @@ bool reconcile(struct fleet *f, struct input *input, struct moment now, struct e
 
 /* Takes over an unfinished job that the store held. */
 void reconcile_restore(struct fleet *f, struct job *job, struct moment now, struct effects *fx);
+/* The same of one that is over: when it ended, on this process's clock. */
+void reconcile_restore_final(struct job *job, struct moment now);
 
 /* When the core wants to be called again by itself. */
 int64_t reconcile_next_ms(const struct fleet *f, int64_t now_ms);

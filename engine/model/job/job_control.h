@@ -34,6 +34,7 @@ struct job_wait { /* what it waits for */
     enum pending pending;
     int64_t since_ms, until_ms;       /* wall; until 0: no end */
     int64_t mono_ms;                  /* since when, monotonic */
+    int64_t born_ms;                  /* monotonic: the job was created */
     int64_t waited_ms[PENDING_COUNT]; /* so far, apart from the wait that goes on */
     enum pending at_end;              /* final: what it waited for when it ended */
 };
