@@ -17,20 +17,18 @@
 
 #include "hypervisor/libvirt/decode.h"
 #include "hypervisor/libvirt/libvirt.h"
+#include "hypervisor/libvirt/opening.h"
 
 enum {
     OBSERVE_WORKERS_MAX = 4, /* one, and more only while that one hangs */
     PROBE_WORKERS_MAX = 8,
-    HELPER_CALLS_MAX = 8,              /* to one host's helper at a time */
-    LANE_IDLE_MS = 30000,              /* workers nobody needed for so long end */
-    LANE_WAIT_MAX_MS = 10000,          /* a request not begun by then is answered UNREACHABLE */
-    LANE_SLOW_MS = 1000,               /* a call or opening this old counts as hanging */
-    TICK_MS = 250,                     /* housekeeping */
-    FREE_WAIT_MS = 2000,               /* how long hv_free() waits for threads that do not hang */
-    CLOCK_CHECK_MS = 50,               /* a wait looks at the caller's clock this often */
-    OPENING_MAX_MS = LANE_WAIT_MAX_MS, /* an opening that takes longer is left behind */
-    OPENING_PAUSE_MAX_MS = 600000,     /* between two that are tried while others hang */
-    OPENINGS_HANGING_MAX = 16,         /* of one host, each with its thread and its socket */
+    HELPER_CALLS_MAX = 8,     /* to one host's helper at a time */
+    LANE_IDLE_MS = 30000,     /* workers nobody needed for so long end */
+    LANE_WAIT_MAX_MS = 10000, /* a request not begun by then is answered UNREACHABLE */
+    LANE_SLOW_MS = 1000,      /* a call or opening this old counts as hanging */
+    TICK_MS = 250,            /* housekeeping */
+    FREE_WAIT_MS = 2000,      /* how long hv_free() waits for threads that do not hang */
+    CLOCK_CHECK_MS = 50,      /* a wait looks at the caller's clock this often */
 };
 
 struct host;
@@ -83,16 +81,6 @@ struct keeper {
     enum keeper_told told;
 };
 
-/* Connections that are being opened; see opening.c. */
-struct openings {
-    pthread_mutex_t lock;
-    pthread_cond_t changed;
-    bool silent;               /* the last one hung: only the keeper tries ... */
-    int64_t next_ms, pause_ms; /* ... not before next_ms */
-    unsigned hanging[HV_LANE_COUNT];
-    uint64_t abandoned[HV_LANE_COUNT]; /* all in all */
-};
-
 struct host {
     struct libvirt *libvirt;
     struct hv_host config;
@@ -140,16 +128,6 @@ void libvirt_connection_close(virConnectPtr conn); /* NULL is fine; may block on
 bool libvirt_connection_is_alive(virConnectPtr conn);
 /* Copies libvirt's last error; false. conn NULL: it could not be opened. */
 bool libvirt_connection_fail(virConnectPtr conn, struct err *err);
-
-/* opening.c */
-void libvirt_openings_init(struct openings *openings);
-void libvirt_openings_fini(struct openings *openings);
-/* NULL with UNREACHABLE after OPENING_MAX_MS at the latest; at once while others hang. The lane is
- * the one it counts for. */
-virConnectPtr libvirt_opening(struct host *host, enum hv_lane lane, bool read_only, bool is_keeper,
-                              struct err *err);
-void libvirt_openings_count(struct openings *openings, enum hv_lane lane,
-                            struct hv_lane_status *status);
 
 /* lane.c */
 void libvirt_lane_init(struct lane *lane, struct host *host, enum hv_lane id);
