@@ -9,11 +9,11 @@ struct analyzer {
     struct analysis *analysis;
 };
 
-static void complain(void *ctx, const struct err *err)
+static void log_bad_rule(void *ctx, const struct err *err)
 {
     (void)ctx;
     LOG(ERROR, "rules_refused", FIELD_TEXT(ERROR, err->text),
-        FIELD_TEXT(TEXT, "the other rules are in force"));
+        FIELD_TEXT(TEXT, "the other rules are used"));
 }
 
 static bool post(void *ctx, const struct verdict_rows *verdict_rows, struct err *err)
@@ -44,8 +44,8 @@ struct analyzer *analyzer_new(const struct analyzer_parts *parts, struct err *er
         (void)err_set(err, ERR_NOMEM, "the analyser");
         return NULL;
     }
-    a->rules =
-        ruleset_new(config->rules_dir[0] != '\0' ? config->rules_dir : NULL, complain, NULL, err);
+    a->rules = ruleset_new(config->rules_dir[0] != '\0' ? config->rules_dir : NULL, log_bad_rule,
+                           NULL, err);
     if (a->rules == NULL || !name_hosts(a, parts, err))
         return NULL;
     const struct analysis_parts analysis = {.store = parts->store,

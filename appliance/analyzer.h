@@ -1,4 +1,5 @@
-/* analyzer.h - the analyser of the appliance: its rules and its desk, from the configuration. */
+/* analyzer.h - the analyser of the appliance: its rules and its analysis worker, from the
+ * configuration. */
 #ifndef APPLIANCE_ANALYZER_H
 #define APPLIANCE_ANALYZER_H
 
@@ -7,10 +8,10 @@
 #include "engine/engine.h"
 
 struct analyzer;
-/* All borrowed, and outlive it. Bad rules of the site are logged and left out. */
+/* All borrowed; must outlive it. Bad rules of the site are logged and ignored. */
 struct analyzer_parts {
     const struct config *config;
-    const struct hv_host *hosts; /* of the configuration, or a simulated world's */
+    const struct hv_host *hosts; /* of the configuration or the scenario */
     size_t n_hosts;
     const struct clock *clock;
     struct store *store;

@@ -1,9 +1,8 @@
 /* appliance.c - see appliance.h.
  *
- * open_parts() is the table of contents: every part, in the order it needs the others.
- * close_parts() is the way back. Two ways to turn the wheels: over libvirt the collector and
- * the engine have a thread each and the main thread waits for signals; over the simulator
- * (--simulate) the main thread turns everything, because the simulator has one thread.
+ * open_parts() opens every part in order of dependency; close_parts() closes them. With libvirt the
+ * collector and the engine have a thread each and the main thread waits for signals. With the
+ * simulator (--simulate), which is single-threaded, the main thread runs everything.
  */
 #include "appliance/appliance.h"
 
@@ -26,17 +25,17 @@
 #include "store/sqlite.h"
 
 enum {
-    TICK_MS = 1000,            /* self-metrics */
-    START_PATIENCE_MS = 10000, /* how long a silent host keeps the appliance from being ready */
-    TICK_STARTING_MS = 50,     /* until the first snapshot, so that readiness is seen soon */
+    TICK_MS = 1000,           /* self-metrics */
+    START_TIMEOUT_MS = 10000, /* maximum delay of readiness by a host that does not answer */
+    TICK_STARTING_MS = 50,    /* until the first snapshot, for early readiness */
     TICK_SIMULATE_MS = 20,
-    LOOP_WAIT_MS = 250,        /* a thread looks at the stop flag this often */
-    COMMIT_PATIENCE_MS = 2000, /* then the engine goes on without it, as while commits fail */
+    LOOP_WAIT_MS = 250,        /* interval of checking the stop flag */
+    COMMIT_PATIENCE_MS = 2000, /* then the engine continues without it, as while commits fail */
     STOP_DRAIN_MS = 1500,
     STOP_LAST_RESORT_S = 10,
 };
 
-/* How the limits of the folders hang together; see each header for what they bound. */
+/* Relations between the limits of the folders; see each header. */
 _Static_assert((int)CONFIG_HOSTS_MAX <= (int)COLLECTOR_HOSTS_MAX, "every host is collected");
 _Static_assert((int)SCENARIO_HOSTS_MAX <= (int)COLLECTOR_HOSTS_MAX, "so is every simulated one");
 _Static_assert((int)SNAPSHOT_UID_MAX <= (int)SAMPLE_JOB_MAX, "a job's uid fits a sample");
@@ -53,7 +52,7 @@ struct appliance {
     struct config *config;
     struct simulate *simulate; /* NULL: libvirt */
     const struct clock *clock;
-    const struct hv_host *hosts; /* of the configuration or the simulated world */
+    const struct hv_host *hosts; /* of the configuration or the scenario */
     size_t n_hosts;
     struct wiring wiring;
     struct store *store;
@@ -90,11 +89,11 @@ static bool open_hypervisor(struct appliance *a, const char *scenario, struct er
     struct hv_event_sink events = collector_event_sink(a->collector);
     if (a->simulate != NULL) {
         if (!simulate_load(a->simulate, scenario, &events, err) ||
-            !scenario_seed(simulate_world(a->simulate), a->store, clock_wall_ms(a->clock), err))
+            !scenario_seed(simulate_scenario(a->simulate), a->store, clock_wall_ms(a->clock), err))
             return false;
         a->hv = simulate_hv(a->simulate);
-        a->hosts = simulate_world(a->simulate)->hosts;
-        a->n_hosts = simulate_world(a->simulate)->n_hosts;
+        a->hosts = simulate_scenario(a->simulate)->hosts;
+        a->n_hosts = simulate_scenario(a->simulate)->n_hosts;
     } else {
         a->hosts = a->config->hosts;
         a->n_hosts = a->config->n_hosts;
@@ -116,10 +115,10 @@ static bool name_hosts(struct appliance *a, struct err *err)
     return true;
 }
 
-/* The hosts of a simulation are its world's; what the file says of hosts is not about them. */
+/* A simulation has the hosts of its scenario; `hosts` of the file is ignored. */
 static const char *const *host_labels(const struct appliance *a)
 {
-    return a->simulate != NULL ? (const char *const *)simulate_world(a->simulate)->host_labels
+    return a->simulate != NULL ? (const char *const *)simulate_scenario(a->simulate)->host_labels
                                : (const char *const *)a->config->host_labels;
 }
 
@@ -172,7 +171,7 @@ static bool open_analyzer(struct appliance *a, struct err *err)
     return true;
 }
 
-/* A simulated fleet starts afresh each time, so by default its store is memory: NULL. */
+/* NULL: in memory, the default of a simulation. */
 static const char *state_dir(const struct appliance *a, const struct appliance_options *options)
 {
     return a->simulate != NULL && options->state == NULL ? NULL : a->config->state_dir;
@@ -218,10 +217,9 @@ static bool open_parts(struct appliance *a, const struct appliance_options *opti
     return a->self != NULL;
 }
 
-/* The exporter first: it waits for nobody once its requests are answered. Then the analyser, which
- * hands its verdicts to the engine and is told by nobody any more; then the hypervisor,
- * whose threads call into the collector and the engine; then those two; the store last, since
- * everybody writes to it. */
+/* In order: the exporter, whose requests have been answered; the analyser, which passes verdicts to
+ * the engine; the hypervisor, whose threads call into the collector and the engine; these two; last
+ * the store, which all of them write to. */
 static void close_parts(struct appliance *a)
 {
     self_free(a->self);
@@ -237,7 +235,7 @@ static void close_parts(struct appliance *a)
     config_free(a->config);
 }
 
-/* --- wheels --- */
+/* --- threads --- */
 
 static int64_t at_most(int64_t ms, int64_t limit)
 {
@@ -279,8 +277,8 @@ static bool start_threads(struct appliance *a, struct err *err)
     return true;
 }
 
-/* One turn of everything, when there are no threads to do it. */
-static void turn(struct appliance *a)
+/* One iteration of all parts, without threads. */
+static void run_once(struct appliance *a)
 {
     if (a->simulate == NULL)
         return;
@@ -289,18 +287,18 @@ static void turn(struct appliance *a)
     (void)engine_step(a->engine);
 }
 
-/* Requests inside the engine get their answers, new ones are refused; then the wheels stop.
- * Everything that matters is committed at every moment, so the alarm that ends a stop which
- * hangs costs nothing but tidiness. */
+/* Pending requests are answered, new ones are refused; then the threads stop. All decisions are
+ * committed at any time, so the alarm that ends a hanging stop loses nothing. */
 static void stop(struct appliance *a)
 {
     (void)alarm(STOP_LAST_RESORT_S);
-    LOG(INFO, "stopping", FIELD_TEXT(TEXT, "running migrations go on and are adopted at start"));
+    LOG(INFO, "stopping",
+        FIELD_TEXT(TEXT, "running migrations continue and are adopted at the next start"));
     wiring_close(&a->wiring);
     exporter_set_ready(a->exporter, false, "stopping");
     int64_t until = clock_mono_ms(clock_system()) + STOP_DRAIN_MS;
     while (wiring_waiting(&a->wiring) > 0 && clock_mono_ms(clock_system()) < until) {
-        turn(a);
+        run_once(a);
         clock_sleep_ms(TICK_SIMULATE_MS);
     }
     atomic_store(&a->stop, true);
@@ -313,7 +311,7 @@ static void stop(struct appliance *a)
 static void read_config_again(const struct appliance *a, const struct appliance_options *options)
 {
     if (a->simulate != NULL) {
-        LOG(INFO, "config_unchanged", FIELD_TEXT(TEXT, "a simulation reads it at its start only"));
+        LOG(INFO, "config_unchanged", FIELD_TEXT(TEXT, "a simulation reads it only at start"));
         return;
     }
     struct err err = {0};
@@ -321,27 +319,27 @@ static void read_config_again(const struct appliance *a, const struct appliance_
     OWNED(config) next = config_read(options->config_file, &err);
     if (next == NULL) {
         LOG(ERROR, "config_refused", FIELD_TEXT(FILE, options->config_file),
-            FIELD_TEXT(ERROR, err.text), FIELD_TEXT(TEXT, "the old configuration stays in force"));
+            FIELD_TEXT(ERROR, err.text), FIELD_TEXT(TEXT, "the old configuration is used"));
         return;
     }
     if (options->state != NULL)
         TEXT_SET(next->state_dir, options->state);
     if (options->listen != NULL)
         TEXT_SET(next->listen, options->listen);
-    if (config_needs_restart(a->config, next, parts))
-        LOG(WARN, "config_needs_restart", FIELD_TEXT(FILE, options->config_file),
+    if (config_requires_restart(a->config, next, parts))
+        LOG(WARN, "config_requires_restart", FIELD_TEXT(FILE, options->config_file),
             FIELD_TEXT(WHY, parts),
-            FIELD_TEXT(TEXT, "restart ferry serve to use it; running migrations are adopted"));
+            FIELD_TEXT(TEXT, "restart ferry serve to apply it; running migrations are adopted"));
     else
         LOG(INFO, "config_unchanged", FIELD_TEXT(FILE, options->config_file));
 }
 
-/* Every host has answered or refused once; one that does neither is not waited for long. */
+/* Every host has answered or failed once, or START_TIMEOUT_MS have passed. */
 static bool is_started(const struct appliance *a)
 {
     int64_t age_ms = clock_mono_ms(clock_system()) - a->started_ms;
     return wiring_has_settled(&a->wiring) ||
-           (wiring_has_published(&a->wiring) && age_ms > START_PATIENCE_MS);
+           (wiring_has_published(&a->wiring) && age_ms > START_TIMEOUT_MS);
 }
 
 static void tick(struct appliance *a)
@@ -353,7 +351,8 @@ static void tick(struct appliance *a)
                                .analysis = analyzer_worker(a->analyzer)};
     const char *trouble = self_sample(a->self, &parts, a->exporter);
     if (!is_started(a))
-        exporter_set_ready(a->exporter, false, "starting: not every host has answered yet");
+        exporter_set_ready(a->exporter, false,
+                           "starting: waiting for the first answer of every host");
     else
         exporter_set_ready(a->exporter, trouble == NULL, trouble);
 }
@@ -365,7 +364,7 @@ static void run_until_signal(struct appliance *a, const struct appliance_options
     bool was_ready = false;
     a->started_ms = clock_mono_ms(clock_system());
     for (;;) {
-        turn(a);
+        run_once(a);
         int64_t now_ms = clock_mono_ms(clock_system());
         bool ready = is_started(a);
         if (now_ms - ticked_ms >= TICK_MS || ready != was_ready) {
@@ -386,10 +385,9 @@ static void run_until_signal(struct appliance *a, const struct appliance_options
     }
 }
 
-/* --- life --- */
+/* --- lifecycle --- */
 
-/* The file, then what the command line says over it. A simulated fleet needs none, but takes all of
- * it except the hosts. */
+/* The file, overridden by the command line. Optional for a simulation, which ignores its hosts. */
 static struct config *settle_config(const struct appliance_options *options, struct err *err)
 {
     OWNED(config) config = options->simulate != NULL && !options->config_given
@@ -432,7 +430,7 @@ static bool prepare(struct appliance *a, const struct appliance_options *options
             LOG(WARN, "config_key_retired", FIELD_TEXT(FILE, options->config_file),
                 FIELD_TEXT(TEXT, config_retired_text(key)));
     if (!fault_arm_from_env())
-        return err_set(err, ERR_INVALID, "FERRY_FAULT '%s' names no crash point",
+        return err_set(err, ERR_INVALID, "FERRY_FAULT '%s' is not a crash point",
                        getenv("FERRY_FAULT"));
     size_t n_hosts = options->simulate == NULL ? a->config->n_hosts : 0;
     if (!descriptors_check(descriptors_needed(a->config, n_hosts), err))
@@ -447,7 +445,7 @@ static bool prepare(struct appliance *a, const struct appliance_options *options
     return true;
 }
 
-static void announce(const struct appliance *a)
+static void log_started(const struct appliance *a)
 {
     char address[HV_TEXT_MAX];
     const char *colon = strrchr(a->config->listen, ':');
@@ -474,11 +472,11 @@ bool appliance_start(struct appliance *a, const struct appliance_options *option
     a->is_running =
         prepare(a, options, err) && open_parts(a, options, err) && start_threads(a, err);
     if (a->is_running)
-        announce(a);
+        log_started(a);
     return a->is_running;
 }
 
-/* A file that cannot be used is bad input, whatever is wrong with it. */
+/* An unusable file is bad input, whatever the error. */
 bool appliance_is_file_bad(const struct appliance *a)
 {
     bool bad_config = a->config == NULL, bad_world = a->simulate != NULL && a->hv == NULL;

@@ -1,5 +1,5 @@
-/* config.c - see config.h. The top of the file, what is small, and the life of the struct; hosts
- * and migrations have files of their own (config_read.h).
+/* config.c - see config.h. The top level and small keys; hosts and migrations have files of their
+ * own (config_read.h).
  */
 #include "appliance/config.h"
 
@@ -211,7 +211,7 @@ static bool read_shared_paths(struct reading *r, const struct yaml_node *list, s
         const char *path = config->shared_paths[i];
         if (path[0] != '/' || strstr(path, "/..") != NULL)
             return yaml_fail(r->yaml, node, err,
-                             "sharedPaths: '%s' is not a path from the root without '..'", path);
+                             "sharedPaths: '%s' is not an absolute path without '..'", path);
     }
     return true;
 }
@@ -236,7 +236,7 @@ static bool read_rules_dir(struct reading *r, const struct yaml_node *node, stru
     if (!config_read_text(r, node, dir, sizeof r->config->rules_dir, err))
         return false;
     return dir[0] == '/' ||
-           yaml_fail(r->yaml, node, err, "rules '%s' is not a path from the root", dir);
+           yaml_fail(r->yaml, node, err, "rules '%s' is not an absolute path", dir);
 }
 
 static bool read_analyzer(struct reading *r, const struct yaml_node *node, struct err *err)
@@ -275,27 +275,24 @@ static bool read_all(struct reading *r, struct err *err)
     if (!config_read_map(r, top, keys, COUNT(keys), err))
         return false;
     if (r->config->n_hosts == 0)
-        return yaml_fail(r->yaml, top, err, "'hosts' is missing; at least one host is needed");
+        return yaml_fail(r->yaml, top, err, "'hosts' is missing; at least one host is required");
     return true;
 }
 
 const char *config_retired_text(enum config_retired key)
 {
     static const char *const texts[CONFIG_RETIRED_COUNT] = {
-        [CONFIG_RETIRED_RELAY] =
-            "`relay` of hosts is no longer used: memory goes straight to the target; use `ferry "
-            "hostd` (`helper`) to end a stalled switch-over",
-        [CONFIG_RETIRED_OUT_OF_BAND] =
-            "`outOfBand` is no longer used: Ferry waits for no second monitors; use `ferry hostd` "
-            "(`helper`) to end a stalled switch-over",
-        [CONFIG_RETIRED_RELAYED] =
-            "`migrations.relayed` is no longer used: memory goes straight to the target; use "
-            "`ferry hostd` (`helper`) to end a stalled switch-over",
+        [CONFIG_RETIRED_RELAY] = "`relay` of hosts is no longer used; use `ferry hostd` (`helper`) "
+                                 "to end a stalled switch-over",
+        [CONFIG_RETIRED_OUT_OF_BAND] = "`outOfBand` is no longer used; use `ferry hostd` "
+                                       "(`helper`) to end a stalled switch-over",
+        [CONFIG_RETIRED_RELAYED] = "`migrations.relayed` is no longer used; use `ferry hostd` "
+                                   "(`helper`) to end a stalled switch-over",
     };
     return key < CONFIG_RETIRED_COUNT ? texts[key] : "";
 }
 
-/* --- life --- */
+/* --- lifecycle --- */
 
 struct config *config_new(struct err *err)
 {
@@ -374,7 +371,7 @@ static bool texts_differ(char *const *a, char *const *b)
     return false;
 }
 
-bool config_needs_restart(const struct config *now, const struct config *next, char *out_text)
+bool config_requires_restart(const struct config *now, const struct config *next, char *out_text)
 {
     const struct {
         const char *word;

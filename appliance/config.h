@@ -14,7 +14,7 @@ enum { CONFIG_HOSTS_MAX = 10000, CONFIG_PATH_MAX = 4096, CONFIG_SHARED_MAX = 64 
 #define CONFIG_FILE_DEFAULT "/etc/ferry/ferry.yaml"
 #define CONFIG_STATE_DEFAULT "/var/lib/ferry"
 
-/* Keys of earlier versions: accepted whatever their value, without effect, and warned of. */
+/* Keys of earlier versions: accepted with any value, ignored, with a warning. */
 enum config_retired {
     CONFIG_RETIRED_RELAY,       /* hosts[].relay */
     CONFIG_RETIRED_OUT_OF_BAND, /* outOfBand */
@@ -27,10 +27,10 @@ struct config {
     struct hv_host *hosts;
     char **host_labels;                /* one per host: JSON object text, NULL when it has none */
     char **host_taints;                /* one per host: JSON array text, NULL when it has none */
-    bool *host_cordoned;               /* one per host: takes no new guests (schedulable: false) */
+    bool *host_cordoned;               /* one per host: unschedulable (schedulable: false) */
     char **host_log_dirs;              /* one per host: of its QEMU logs, NULL: not readable */
     char rules_dir[CONFIG_PATH_MAX];   /* the site's own rules of the analyser; "": none */
-    char helper_secret[HV_SECRET_MAX]; /* of hosts that name no file of their own */
+    char helper_secret[HV_SECRET_MAX]; /* of hosts without a file of their own */
     char state_dir[CONFIG_PATH_MAX];   /* default /var/lib/ferry */
     char listen[HV_TEXT_MAX];          /* default 127.0.0.1:9178 */
     enum log_level log_level;
@@ -42,25 +42,25 @@ struct config {
     unsigned parallel_per_fleet, parallel_outbound_per_node; /* 0: no limit */
     unsigned parallel_inbound_per_node;
     unsigned memory_overcommit_percent, vcpus_per_cpu;
-    enum strategy eviction_strategy; /* of guests that say nothing */
+    enum strategy eviction_strategy; /* default of guests */
     int64_t sample_ms;               /* 0: default */
     struct store_retention retention;
-    /* storage: what every host sees alike */
+    /* storage: shared by all hosts */
     char *shared_paths[CONFIG_SHARED_MAX], *shared_pools[CONFIG_SHARED_MAX];
     size_t n_shared_paths, n_shared_pools;
     unsigned retired; /* keys in the file that are no longer used, as bits by enum config_retired */
 };
 
-/* Every default and no hosts: what an empty file would mean if it were allowed. */
+/* All defaults and no hosts. */
 struct config *config_new(struct err *err);
 struct config *config_read(const char *file, struct err *err);
 struct config *config_parse(const char *text, size_t n, const char *file, struct err *err);
 void config_free(struct config *config);
 DEFINE_OWNED(config)
-const char *config_retired_text(enum config_retired key); /* what to do instead */
+const char *config_retired_text(enum config_retired key); /* the warning */
 
-/* What in `next` needs a restart to take effect, as words ("hosts, listen"); false when nothing
- * does. out_text holds HV_TEXT_MAX. */
-bool config_needs_restart(const struct config *now, const struct config *next, char *out_text);
+/* The changes in `next` that require a restart ("hosts, listen"); false: none. out_text holds
+ * HV_TEXT_MAX. */
+bool config_requires_restart(const struct config *now, const struct config *next, char *out_text);
 
 #endif

@@ -51,7 +51,7 @@ static bool read_host_peer_uri(struct reading *r, const struct yaml_node *node, 
     return read_uri(r, node, host_of(r)->peer_uri, err);
 }
 
-/* HV_TEXT_MAX: a name or an address, no more around it. */
+/* A name or an address, at most HV_TEXT_MAX. */
 static bool read_name(struct reading *r, const struct yaml_node *node, char *out, struct err *err)
 {
     if (!config_read_text(r, node, out, HV_TEXT_MAX, err))
@@ -123,8 +123,7 @@ static bool read_secret(struct reading *r, const struct yaml_node *node, char *o
     if (!config_read_text(r, node, file, sizeof file, err))
         return false;
     if (file[0] != '/')
-        return yaml_fail(r->yaml, node, err, "%s '%s' is not a path from the root", node->key,
-                         file);
+        return yaml_fail(r->yaml, node, err, "%s '%s' is not an absolute path", node->key, file);
     if (!hostd_secret_read(file, out_secret, &why))
         return yaml_fail(r->yaml, node, err, "%s: %s", node->key, why.text);
     return true;
@@ -148,9 +147,10 @@ static bool settle_helper(struct reading *r, const struct yaml_node *node, struc
     if (host->helper_secret[0] == '\0')
         TEXT_SET(host->helper_secret, r->config->helper_secret);
     if (host->helper_secret[0] == '\0')
-        return yaml_fail(r->yaml, node, err,
-                         "host '%s' has a helper but no 'helperSecretFile', nor has the file",
-                         host->name);
+        return yaml_fail(
+            r->yaml, node, err,
+            "host '%s' has a helper but no 'helperSecretFile', and there is no common one",
+            host->name);
     return true;
 }
 
@@ -227,7 +227,7 @@ static bool read_taint_text(struct reading *r, const struct yaml_node *map, cons
     if (!yaml_text(r->yaml, node, &text, err))
         return false;
     if (!is_valid(text))
-        return yaml_fail(r->yaml, node, err, "taint: '%s' is no %s", text, name);
+        return yaml_fail(r->yaml, node, err, "taint: '%s' is not a valid %s", text, name);
     json_add_text(out_taint, name, text);
     return true;
 }
@@ -247,11 +247,11 @@ static bool read_taint(struct reading *r, const struct yaml_node *map, struct js
     if (!yaml_only_keys(r->yaml, map, keys, COUNT(keys), err))
         return false;
     if (yaml_child(map, "key") == NULL)
-        return yaml_fail(r->yaml, map, err, "a taint needs a 'key'");
+        return yaml_fail(r->yaml, map, err, "a taint requires a 'key'");
     const struct yaml_node *effect = yaml_child(map, "effect");
     if (effect == NULL || effect->text == NULL || !is_effect(effect->text))
         return yaml_fail(r->yaml, effect != NULL ? effect : map, err,
-                         "a taint needs an 'effect': NoSchedule, PreferNoSchedule or NoExecute");
+                         "a taint requires an 'effect': NoSchedule, PreferNoSchedule or NoExecute");
     struct json_object *taint = json_add_object(taints, "");
     return read_taint_text(r, map, "key", label_key_is_valid, taint, err) &&
            read_taint_text(r, map, "value", label_value_is_valid, taint, err) &&
@@ -308,11 +308,11 @@ static bool read_host_logs(struct reading *r, const struct yaml_node *node, stru
     if (!config_read_text(r, node, dir, sizeof dir, err))
         return false;
     if (dir[0] != '/')
-        return yaml_fail(r->yaml, node, err, "%s '%s' is not a path from the root", node->key, dir);
+        return yaml_fail(r->yaml, node, err, "%s '%s' is not an absolute path", node->key, dir);
     return keep_text(dir, &r->config->host_log_dirs[r->host], err);
 }
 
-/* The usual place, for the usual daemon of this very machine and for no other. */
+/* The default directory, only for the system daemon of this machine. */
 static bool settle_logs(struct reading *r, struct err *err)
 {
     char **dir = &r->config->host_log_dirs[r->host];
@@ -346,15 +346,15 @@ static bool read_host(struct reading *r, const struct yaml_node *node, struct er
         return false;
     struct hv_host *host = host_of(r);
     if (host->name[0] == '\0')
-        return yaml_fail(r->yaml, node, err, "a host needs a 'name'");
+        return yaml_fail(r->yaml, node, err, "a host requires a 'name'");
     if (host->uri[0] == '\0')
-        return yaml_fail(r->yaml, node, err, "host '%s' needs a 'uri'", host->name);
+        return yaml_fail(r->yaml, node, err, "host '%s' requires a 'uri'", host->name);
     if (host->peer_uri[0] == '\0')
         TEXT_SET(host->peer_uri, host->uri);
     return settle_logs(r, err) && settle_helper(r, node, err);
 }
 
-/* Quadratic would be slow at 10,000 hosts: compare neighbours of a sorted list of indexes. */
+/* Compares neighbours in a sorted list: quadratic would be slow with 10,000 hosts. */
 struct named {
     const char *name;
     const struct yaml_node *node;
@@ -382,9 +382,8 @@ static bool check_names_differ(struct reading *r, const struct yaml_node *list, 
     bool differ = true;
     for (size_t i = 1; differ && i < config->n_hosts; i++)
         if (strcmp(names[i - 1].name, names[i].name) == 0)
-            differ =
-                yaml_fail(r->yaml, names[i].node, err, "host '%s' is there already, at line %d",
-                          names[i].name, names[i - 1].node->line);
+            differ = yaml_fail(r->yaml, names[i].node, err, "host '%s' is a duplicate of line %d",
+                               names[i].name, names[i - 1].node->line);
     free(names);
     return differ;
 }
@@ -398,7 +397,7 @@ bool config_read_hosts(struct reading *r, const struct yaml_node *list, struct e
     for (const struct yaml_node *node = list->child; node != NULL; node = node->next)
         n++;
     if (n == 0)
-        return yaml_fail(r->yaml, list, err, "hosts is empty; at least one host is needed");
+        return yaml_fail(r->yaml, list, err, "hosts is empty; at least one host is required");
     if (n > CONFIG_HOSTS_MAX)
         return yaml_fail(r->yaml, list, err, "%zu hosts; at most %d are possible", n,
                          CONFIG_HOSTS_MAX);

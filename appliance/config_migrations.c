@@ -1,7 +1,7 @@
 /* config_migrations.c - `migrations:` and `evictionStrategy:` of ferry.yaml.
  *
- * The settings of a migration are the rows of migration_config.def; here the YAML tree is only
- * walked, so that each value is judged at its line by the same code that judges a policy's.
+ * The settings of a migration are the rows of migration_config.def; here the YAML tree is walked,
+ * so that each value is validated by the code for policies and errors have a line.
  */
 #include <stdio.h>
 #include <string.h>
@@ -12,7 +12,7 @@
 #include "base/yaml.h"
 
 enum { NAMES_MAX = 64, PATH_MAX_ = 128, PARALLEL_MAX = 10000 };
-/* 8 TiB/s: beyond any link and well inside what libvirt takes. */
+/* 8 TiB/s: above any link and below libvirt's limit. */
 #define BANDWIDTH_MIBS_MAX (INT64_C(1) << 23)
 
 static const struct {
@@ -34,7 +34,7 @@ static const struct {
 #undef IS_WORD
 };
 
-/* --- what is no setting of one migration --- */
+/* --- fleet settings --- */
 
 static bool read_number(struct reading *r, const struct yaml_node *node, int64_t low, int64_t high,
                         unsigned *out_value, struct err *err)
@@ -90,8 +90,7 @@ static bool read_bandwidth(struct reading *r, const struct yaml_node *node, uint
                          "like 64Mi",
                          node->key, text);
     if (bytes != 0 && bytes < (1 << 20))
-        return yaml_fail(r->yaml, node, err,
-                         "%s '%s' is less than 1 MiB/s, the smallest limit libvirt takes",
+        return yaml_fail(r->yaml, node, err, "%s '%s' is less than 1 MiB/s, libvirt's minimum",
                          node->key, text);
     *out_bytes = bytes;
     return true;
@@ -122,7 +121,7 @@ static const struct key others[] = {
 
 /* --- settings --- */
 
-/* The names that may stand right below a path ("" is the top), each once. */
+/* The names directly below a path ("" is the top), each once. */
 static size_t names_below(const char *path, char (*out_names)[PATH_MAX_])
 {
     size_t n = 0, prefix = strlen(path);
@@ -194,7 +193,7 @@ static bool judge(struct reading *r, const struct yaml_node *node, struct json_o
     return yaml_fail(r->yaml, node, err, "%s", inner.text);
 }
 
-/* Judges one value where it stands; *out_value is how it reads. */
+/* Validates one value; *out_value is its JSON form. */
 static bool read_setting(struct reading *r, const struct yaml_node *node, const char *path,
                          struct json_object **out_value, struct err *err)
 {
@@ -218,7 +217,7 @@ static bool read_setting(struct reading *r, const struct yaml_node *node, const 
     return true;
 }
 
-/* Depth is bounded by the names: a path that is none was refused above. */
+/* Depth is bounded by the known names. */
 static bool walk(struct reading *r, const struct yaml_node *map, const char *path,
                  struct json_object *out, struct err *err)
 {
@@ -275,7 +274,7 @@ bool config_read_eviction(struct reading *r, const struct yaml_node *node, struc
 bool config_migrations_differ(const struct config *a, const struct config *b)
 {
     const struct migration_config *x = &a->migration, *y = &b->migration;
-    bool differ = x->disruption_said != y->disruption_said;
+    bool differ = x->disruption_set != y->disruption_set;
 #define SETTING(id, type, json, fallback, low, high, policy, help) differ |= x->id != y->id;
 #include "engine/model/settings/migration_config.def"
 #undef SETTING

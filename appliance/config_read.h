@@ -1,7 +1,7 @@
-/* config_read.h - how the files that read ferry.yaml work together; nobody else's business.
+/* config_read.h - shared by the files that read ferry.yaml; private to config*.c.
  *
- * Each map of the file is one table of keys, each key one reader; the same table refuses unknown
- * keys and names the nearest valid one. Duplicate keys are refused by yaml.h already.
+ * Each map of the file is a table of keys with a reader each; the table also rejects unknown keys
+ * and names the nearest valid one. yaml.h rejects duplicate keys.
  */
 #ifndef APPLIANCE_CONFIG_READ_H
 #define APPLIANCE_CONFIG_READ_H
@@ -9,7 +9,7 @@
 #include "appliance/config.h"
 #include "base/yaml.h"
 
-/* Where a reader stands: the file, the configuration being filled, the host being filled. */
+/* State of a reader: the file, the configuration and the host being filled. */
 struct reading {
     const struct yaml *yaml;
     struct config *config;
@@ -25,7 +25,7 @@ struct key {
 
 bool config_read_map(struct reading *r, const struct yaml_node *map, const struct key *keys,
                      size_t n, struct err *err);
-/* A text that is not empty and fits. */
+/* A text that is not empty and not too long. */
 bool config_read_text(struct reading *r, const struct yaml_node *node, char *out, size_t out_bytes,
                       struct err *err);
 

@@ -1,4 +1,4 @@
-/* scenario.c - see world.h. */
+/* scenario.c - see scenario.h. */
 #include "appliance/scenario.h"
 
 #include <stdio.h>
@@ -10,8 +10,8 @@
 #include "engine/model/settings/labels.h"
 #include "engine/model/settings/settings.h"
 
-/* Two hosts and five guests: one quiet, one busy, one that takes a few passes, one that a host
- * device keeps where it is, one whose namespace has no room for a second launcher. */
+/* Two hosts and five guests: one idle, one busy, one that takes a few iterations, one that is not
+ * migratable (host device), one whose namespace quota has no room for a second launcher. */
 static const char demo[] =
     "hosts:\n"
     "- {name: ferry-a, memory: 16Gi, cpus: 8, link: 256Mi, labels: {zone: a}}\n"
@@ -36,7 +36,7 @@ struct loading {
     size_t n_guests;
 };
 
-/* --- fields; a missing one leaves what is there --- */
+/* --- fields; a missing one keeps the default --- */
 
 static bool read_word(const struct loading *l, const struct yaml_node *map, const char *key,
                       char *out, size_t out_bytes, struct err *err)
@@ -90,13 +90,13 @@ static bool only_keys(const struct loading *l, const struct yaml_node *map, cons
 
 /* --- rows --- */
 
-/* A guest's uuid from its place in the list, unless the file gives one. */
+/* A guest's uuid from its index in the list, unless the file has one. */
 static void make_uuid(size_t number, char *out_uuid)
 {
     (void)snprintf(out_uuid, HV_UUID_MAX, "00000000-0000-4000-8000-%012zx", number);
 }
 
-/* The map at a key as JSON text; a missing one leaves *out as it is. */
+/* The map at a key as JSON text; a missing one does not change *out. */
 static bool read_labels(const struct loading *l, const struct yaml_node *map, const char *key,
                         char **out_text, struct err *err)
 {
@@ -132,7 +132,7 @@ static bool add_host(struct loading *l, const struct yaml_node *map, struct err 
         !read_number(l, map, "cpus", &cpus, err))
         return false;
     if (!text_is_dns_label(host.name))
-        return yaml_fail(l->yaml, map, err, "a host needs a 'name' that is a DNS label");
+        return yaml_fail(l->yaml, map, err, "a host requires a 'name' that is a DNS label");
     host.memory_kib = memory >> 10;
     host.cpus = (unsigned)cpus;
     struct hv_host *row = &l->scenario->hosts[number];
@@ -142,7 +142,7 @@ static bool add_host(struct loading *l, const struct yaml_node *map, struct err 
     return sim_add_host(l->sim, &host, err);
 }
 
-/* What the guest asks of the fleet, as engine/model/settings/settings.h reads it from a domain. */
+/* Scheduling constraints, as engine/model/settings/settings.h reads them from a domain. */
 static bool read_settings(const struct loading *l, const struct yaml_node *map,
                           struct sim_guest *guest, struct err *err)
 {
@@ -164,7 +164,7 @@ static bool read_settings(const struct loading *l, const struct yaml_node *map,
     bool fits = text_copy(guest->labels, sizeof guest->labels, labels);
     if (json_object_object_length(object) > 0)
         fits = text_copy(guest->settings, sizeof guest->settings, text) && fits;
-    return fits ? true : yaml_fail(l->yaml, map, err, "its labels or settings are too long");
+    return fits ? true : yaml_fail(l->yaml, map, err, "labels and settings are too long");
 }
 
 static bool add_guest(struct loading *l, const struct yaml_node *map, struct err *err)
@@ -192,7 +192,7 @@ static bool add_guest(struct loading *l, const struct yaml_node *map, struct err
         !read_number(l, map, "vcpus", &vcpus, err) || !read_settings(l, map, &guest, err))
         return false;
     if (guest.name[0] == '\0' || host[0] == '\0')
-        return yaml_fail(l->yaml, map, err, "a guest needs a 'name' and a 'host'");
+        return yaml_fail(l->yaml, map, err, "a guest requires a 'name' and a 'host'");
     guest.vcpus = (unsigned)vcpus;
     if (!sim_add_guest(l->sim, host, &guest, err))
         return err_wrap(err, "%s:%d", yaml_file(l->yaml), map->line);
@@ -204,7 +204,7 @@ static bool add_object(struct loading *l, const struct yaml_node *map, struct er
     return scenario_add_object(l->yaml, map, l->scenario, err);
 }
 
-/* Faults name a guest; the simulator knows it by uuid. */
+/* A fault names a guest; the simulator needs its uuid. */
 static bool find_guest(const struct loading *l, const struct yaml_node *fault, const char *name,
                        char *out_uuid, struct err *err)
 {
@@ -222,7 +222,7 @@ static bool find_guest(const struct loading *l, const struct yaml_node *fault, c
             make_uuid(number, out_uuid);
         return true;
     }
-    return yaml_fail(l->yaml, fault, err, "there is no guest '%s'", name);
+    return yaml_fail(l->yaml, fault, err, "unknown guest '%s'", name);
 }
 
 static bool add_fault(struct loading *l, const struct yaml_node *map, struct err *err)
@@ -280,7 +280,7 @@ static bool load(struct loading *l, struct err *err)
     const struct yaml_node *hosts = yaml_child(top, "hosts");
     size_t n = hosts != NULL ? count(hosts) : 0;
     if (n == 0 || n > SCENARIO_HOSTS_MAX)
-        return yaml_fail(l->yaml, top, err, "'hosts' needs 1 to %d hosts", SCENARIO_HOSTS_MAX);
+        return yaml_fail(l->yaml, top, err, "'hosts' requires 1 to %d hosts", SCENARIO_HOSTS_MAX);
     l->scenario->hosts = calloc(n, sizeof *l->scenario->hosts);
     l->scenario->host_labels = calloc(n, sizeof *l->scenario->host_labels);
     if (l->scenario->hosts == NULL || l->scenario->host_labels == NULL)

@@ -1,4 +1,4 @@
-/* world.h - a simulated fleet from a YAML file (or the built-in demo), for `serve --simulate`.
+/* scenario.h - a simulated fleet from a YAML file (or the built-in demo), for `serve --simulate`.
  *
  *     hosts:   [{name: ferry-a, memory: 16Gi, cpus: 8, link: 1Gi,          link: bytes per second
  *                labels: {zone: a}, lacksNetwork: lan, lacksMachine: q35, otherCpu: true}]
@@ -30,7 +30,7 @@ struct scenario_object {
 
 struct scenario {
     size_t n_hosts;
-    struct hv_host *hosts; /* as the engine wants them; uri "sim://NAME" */
+    struct hv_host *hosts; /* for the engine; uri "sim://NAME" */
     char **host_labels;    /* one per host: JSON object text or NULL */
     size_t n_objects;
     struct scenario_object *objects;
@@ -40,11 +40,12 @@ struct scenario {
 MUST_CHECK bool scenario_load(const char *file, struct sim *sim, struct scenario *out_world,
                               struct err *err);
 void scenario_fini(struct scenario *scenario);
-/* Writes its objects into the store, over those of the same names. Before the engine reads it. */
+/* Writes its objects into the store, replacing those of the same names. Before the engine reads
+ * it. */
 MUST_CHECK bool scenario_seed(const struct scenario *scenario, struct store *store, int64_t wall_ms,
                               struct err *err);
 
-/* Part of world_load(): one row of `objects:`, checked, into the next of world->objects. */
+/* Part of scenario_load(): appends one validated row of `objects:`. */
 bool scenario_add_object(const struct yaml *yaml, const struct yaml_node *map,
                          struct scenario *scenario, struct err *err);
 

@@ -1,7 +1,5 @@
-/* scenario_objects.c - the policies, quotas and namespaces a simulated fleet begins with. See
- * world.h.
- *
- * They go into the store before the engine reads it, so that it finds them as after a restart. */
+/* scenario_objects.c - the initial policies, quotas and namespaces of a scenario. See scenario.h.
+ * Stored before the engine starts, which finds them as after a restart. */
 #include <stdio.h>
 #include <string.h>
 
@@ -18,7 +16,7 @@ static bool read_name(const struct yaml *yaml, const struct yaml_node *map, cons
     const struct yaml_node *node = yaml_child(map, key);
     const char *text;
     if (node == NULL)
-        return yaml_fail(yaml, map, err, "an object of this kind needs a '%s'", key);
+        return yaml_fail(yaml, map, err, "an object of this kind requires a '%s'", key);
     if (!yaml_text(yaml, node, &text, err))
         return false;
     if (!text_is_dns_label(text))
@@ -27,7 +25,7 @@ static bool read_name(const struct yaml *yaml, const struct yaml_node *map, cons
     return true;
 }
 
-/* As the engine will judge it. */
+/* Validated as in the engine. */
 static bool check_spec(enum object_kind kind, struct json_object *spec, const char *text,
                        struct err *err)
 {
@@ -59,7 +57,7 @@ static bool read_object(const struct yaml *yaml, const struct yaml_node *map,
         (object_kind_is_spaced(out->kind) && !read_name(yaml, map, "namespace", out->ns, err)))
         return false;
     if (spec == NULL || spec->kind != YAML_MAP)
-        return yaml_fail(yaml, map, err, "an object needs a 'spec'");
+        return yaml_fail(yaml, map, err, "an object requires a 'spec'");
     OWNED(json_object) object = yaml_to_json(spec);
     const char *text = json_object_to_json_string_ext(object, JSON_C_TO_STRING_PLAIN);
     if (!check_spec(out->kind, object, text, &inner))

@@ -60,7 +60,7 @@ void self_fill(const struct collector_stats *collector, const struct engine_stat
 {
     *out_self = (struct exporter_self){
         .samples = collector->samples,
-        .samples_dropped = store->samples_dropped, /* refused by its queue or by the disk */
+        .samples_dropped = store->samples_dropped, /* by a full queue or a failed write */
         .stats_failures = collector->stats_failures,
         .collector_lag_ms = collector->lag_ms,
         .sample_gap_max_ms = collector->gap_max_ms,

@@ -1,4 +1,4 @@
-/* self.h - Ferry's numbers about itself, gathered once a second for the next /metrics page. */
+/* self.h - Ferry's own statistics, collected once a second for the next /metrics page. */
 #ifndef APPLIANCE_SELF_H
 #define APPLIANCE_SELF_H
 
@@ -20,10 +20,10 @@ struct self_parts { /* borrowed for the call */
     struct analysis *analysis;
 };
 enum { SELF_TURN_AGE_MAX_MS = 10000 }; /* without a turn for longer Ferry is not ready */
-/* Gathers and hands over; why Ferry is not ready, a literal, or NULL. */
+/* Collects and publishes the statistics; why Ferry is not ready, a literal, or NULL. */
 const char *self_sample(struct self *self, const struct self_parts *parts,
                         struct exporter *exporter);
-/* The numbers of the parts, each under its own name; lanes are left out. Pure. */
+/* The statistics of the parts, without lanes. Pure. */
 void self_fill(const struct collector_stats *collector, const struct engine_stats *engine,
                const struct store_stats *store, const struct analysis_stats *analysis,
                struct exporter_self *out_self);

@@ -8,7 +8,7 @@ enum { SEED = 1 };
 
 struct simulate {
     struct clock clock;
-    _Atomic int64_t now_ms; /* virtual, mirrored */
+    _Atomic int64_t now_ms; /* copy of the virtual time */
     int64_t epoch_wall_ms, epoch_mono_ms;
     struct sim *sim;
     struct scenario scenario;
@@ -65,7 +65,7 @@ struct hv *simulate_hv(struct simulate *s)
     return sim_hv(s->sim);
 }
 
-const struct scenario *simulate_world(const struct simulate *s)
+const struct scenario *simulate_scenario(const struct simulate *s)
 {
     return &s->scenario;
 }

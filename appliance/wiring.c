@@ -1,4 +1,4 @@
-/* relay.c - see relay.h. */
+/* wiring.c - see wiring.h. */
 #include "appliance/wiring.h"
 
 #include <assert.h>
@@ -120,7 +120,7 @@ static void on_crashed(void *ctx, const char *job_uid)
 {
     struct wiring *wiring = ctx;
     if (wiring->analysis != NULL)
-        analysis_on_fell(wiring->analysis, job_uid);
+        analysis_on_crashed(wiring->analysis, job_uid);
 }
 
 static void on_judged(void *ctx, const struct verdict_rows *verdict_rows)
@@ -147,7 +147,8 @@ struct engine_sink wiring_engine_sink(struct wiring *wiring)
 
 /* --- exporter -> engine --- */
 
-/* Counted before the look at `closed`: a request either sees it, or is seen by relay_waiting. */
+/* Counted before `closed` is checked: a request either sees it, or is counted by
+ * wiring_waiting(). */
 static bool enter(struct wiring *wiring, struct err *err)
 {
     (void)atomic_fetch_add(&wiring->waiting, 1);
@@ -242,7 +243,7 @@ struct engine_requests wiring_requests(struct wiring *wiring)
                                     .resolve = resolve};
 }
 
-/* --- life --- */
+/* --- lifecycle --- */
 
 void wiring_plug_engine(struct wiring *wiring, struct engine *engine)
 {

@@ -1,9 +1,8 @@
-/* relay.h - closes the circle of the wiring: the collector is made before the engine that hears
- * it, the engine before the exporter that shows it.
- *
- * The relay is made first, handed to each as its sink, and filled as the later parts appear; all
- * of it before any thread starts, so the pointers need no lock. It also counts HTTP requests
- * that wait in the engine, so that a stop can let them finish and refuse new ones.
+/* wiring.h - forwards calls between the parts: collector to engine, engine to exporter and
+ * analyser, exporter to engine. The wiring is created first and passed to each part as its sink;
+ * later parts are plugged in as they are created, before any thread starts, so that the pointers
+ * need no lock. It also counts HTTP requests that wait in the engine: a stop lets them finish and
+ * refuses new ones.
  */
 #ifndef APPLIANCE_WIRING_H
 #define APPLIANCE_WIRING_H
@@ -15,11 +14,11 @@
 #include "exporter/exporter.h"
 
 struct wiring {
-    struct collector_sink engine;    /* filled by relay_plug_engine */
-    struct engine_requests requests; /* filled by relay_plug_engine */
-    struct exporter *exporter;       /* filled by relay_plug_exporter */
-    struct analysis *analysis;       /* filled by wiring_plug_analysis */
-    const struct snapshot *early;    /* published before the exporter was there */
+    struct collector_sink engine;    /* set by wiring_plug_engine */
+    struct engine_requests requests; /* set by wiring_plug_engine */
+    struct exporter *exporter;       /* set by wiring_plug_exporter */
+    struct analysis *analysis;       /* set by wiring_plug_analysis */
+    const struct snapshot *early;    /* published before the exporter was plugged in */
     atomic_bool published, settled, closed;
     atomic_uint waiting; /* requests inside the engine */
 };
@@ -31,7 +30,7 @@ struct engine_requests wiring_requests(struct wiring *wiring);
 void wiring_plug_engine(struct wiring *wiring, struct engine *engine);
 void wiring_plug_analysis(struct wiring *wiring, struct analysis *analysis);
 void wiring_plug_exporter(struct wiring *wiring, struct exporter *exporter);
-/* From now on requests are refused with ERR_UNREACHABLE; those inside go on. Any thread. */
+/* From now on requests are refused with ERR_UNREACHABLE; pending ones continue. Any thread. */
 void wiring_close(struct wiring *wiring);
 unsigned wiring_waiting(const struct wiring *wiring);
 bool wiring_has_settled(const struct wiring *wiring);   /* every host was asked once */

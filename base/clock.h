@@ -1,8 +1,8 @@
-/* clock.h - time as a port. Nothing outside clock.c asks the system what time it is.
+/* clock.h - time as a port. Only clock.c reads the system's clocks.
  *
- * Two clocks, never mixed: `mono` counts milliseconds since some start and never jumps; all
- * waits and durations use it. `wall` is milliseconds since 1970 UTC and is only for people
- * and records. The simulator brings a clock of its own.
+ * Two clocks, never mixed: `mono` counts milliseconds since some start and never jumps; all waits
+ * and durations use it. `wall` is milliseconds since 1970 UTC and is only for people and records.
+ * The simulator has its own clock.
  */
 #ifndef BASE_CLOCK_H
 #define BASE_CLOCK_H
@@ -29,9 +29,9 @@ static inline int64_t clock_wall_ms(const struct clock *clock)
     return clock->wall_ms(clock->ctx);
 }
 
-/* A clock that moves only when told; wall = mono + epoch_ms. */
+/* A clock for tests: time moves only when the test sets now_ms; wall = mono + epoch_ms. */
 struct clock_fake {
-    struct clock clock; /* hand this out */
+    struct clock clock; /* pass this to the code under test */
     int64_t now_ms, epoch_ms;
 };
 void clock_fake_init(struct clock_fake *fake, int64_t epoch_ms);
@@ -47,7 +47,7 @@ struct clock_follower {
 void clock_follower_begin(struct clock_follower *follower, int64_t mono_ms, int64_t wall_ms);
 int64_t clock_follow(struct clock_follower *follower, int64_t mono_ms, int64_t wall_ms);
 
-/* Really sleeps. Only for threads whose whole job is to wait. */
+/* Blocks the calling thread. Only for threads that do nothing but wait. */
 void clock_sleep_ms(int64_t ms);
 
 enum { CLOCK_TEXT_MAX = 32 };

@@ -24,9 +24,9 @@ struct err {
     char text[ERR_TEXT_MAX];
 };
 
-/* Records a failure and returns false, so that failing is one line:
- * `return err_set(err, ERR_LIMIT, "...")`. The first failure wins: setting an err that
- * already holds one is a bug. Long text is cut. */
+/* Records a failure and returns false, so that one line fails: `return err_set(err, ERR_LIMIT,
+ * "...")`. The first failure wins: setting an err that already holds one is a bug. Long text is
+ * cut. */
 bool err_set(struct err *err, enum err_code code, const char *fmt, ...)
     __attribute__((format(printf, 3, 4)));
 

@@ -1,4 +1,4 @@
-/* fault.h - crash points for the kill tests; see fault.def. Free when not armed. */
+/* fault.h - crash points for the kill tests; see fault.def. No cost when not armed. */
 #ifndef BASE_FAULT_H
 #define BASE_FAULT_H
 
@@ -13,7 +13,7 @@ enum fault {
 
 /* Reads FERRY_FAULT once. False, nothing armed, when it names no point. Call before threads. */
 bool fault_arm_from_env(void);
-/* Dies with SIGKILL here if this point is armed and its count is reached. */
+/* Kills the process with SIGKILL if this point is armed and its count is reached. */
 void fault_point(enum fault point);
 const char *fault_name(enum fault point);
 

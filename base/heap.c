@@ -1,6 +1,6 @@
-/* heap.c - see heap.h. A heap in an array; each link knows its index, so that leaving costs no
- * search. The numbers stand in the array too, and four children under each: what is ordered lies
- * anywhere in memory, and to compare it there would cost more than all the rest. */
+/* heap.c - see heap.h. A heap in an array with four children per node. Each link has its index, so
+ * removal needs no search. The keys are copied into the array: comparing them in the entries would
+ * miss the cache at every step. */
 #include "base/heap.h"
 
 #include <assert.h>
@@ -51,7 +51,7 @@ static size_t sink(struct heap *heap, size_t at, const struct heap_slot *slot)
     }
 }
 
-/* Finds the place of what stands at `at`, or is about to. */
+/* Moves the entry at index `at` up or down to its position. */
 static void place(struct heap *heap, size_t at, const struct heap_slot *slot)
 {
     set(heap, sink(heap, rise(heap, at, slot), slot), slot);
@@ -62,7 +62,7 @@ static void grow(struct heap *heap)
     size_t capacity = heap->capacity == 0 ? HEAP_FIRST : heap->capacity * 2;
     struct heap_slot *list = reallocarray(heap->list, capacity, sizeof *list);
     if (list == NULL) {
-        LOG(ERROR, "out_of_memory", FIELD_TEXT(WHY, "a job cannot be queued; ending"));
+        LOG(ERROR, "out_of_memory", FIELD_TEXT(WHY, "no memory to queue a job; the process ends"));
         abort();
     }
     heap->list = list;
@@ -73,7 +73,7 @@ void heap_put(struct heap *heap, struct heap_link *link, int64_t first, int64_t 
 {
     assert(of != NULL);
     if (link->in != heap) {
-        heap_leave(link);
+        heap_remove(link);
         if (heap->n == heap->capacity)
             grow(heap);
         link->in = heap;
@@ -85,7 +85,7 @@ void heap_put(struct heap *heap, struct heap_link *link, int64_t first, int64_t 
     place(heap, link->at, &(struct heap_slot){first, second, link});
 }
 
-void heap_leave(struct heap_link *link)
+void heap_remove(struct heap_link *link)
 {
     struct heap *heap = link->in;
     if (heap == NULL)
@@ -106,7 +106,7 @@ void *heap_take(struct heap *heap)
 {
     void *of = heap_top(heap);
     if (of != NULL)
-        heap_leave(heap->list[0].link);
+        heap_remove(heap->list[0].link);
     return of;
 }
 

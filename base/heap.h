@@ -1,6 +1,6 @@
-/* heap.h - a priority queue whose entries know their place, so that any of them can leave early.
- * Intrusive: the entry lives in what it orders. Ordered by two numbers, smallest first; equal ones
- * in no promised order, so give the second a unique value where order matters. Not thread-safe. */
+/* heap.h - a priority queue from which any entry can be removed. Intrusive: the link is a member of
+ * the queued object. Ordered by two numbers, smallest first; the order of equal entries is
+ * undefined, so give the second a unique value where order matters. Not thread-safe. */
 #ifndef BASE_HEAP_H
 #define BASE_HEAP_H
 
@@ -9,11 +9,11 @@
 #include <stdint.h>
 
 struct heap;
-struct heap_link { /* zeroed: in none */
+struct heap_link { /* zeroed: in no heap */
     struct heap *in;
     size_t at;
     int64_t first, second;
-    void *of; /* what it stands for; set by heap_put */
+    void *of; /* the queued object; set by heap_put */
 };
 struct heap_slot {
     int64_t first, second; /* as in the link */
@@ -21,15 +21,15 @@ struct heap_slot {
 };
 struct heap { /* zeroed: empty */
     size_t n, capacity;
-    struct heap_slot *list; /* the best one stands first; the others in no order to rely on */
+    struct heap_slot *list; /* the smallest is first; the order of the others is undefined */
 };
 
-/* Puts it in, or moves it to its new place, also from another heap. Ends the process without
- * memory: a job that is in no queue would be forgotten. */
+/* Adds the entry, or moves it, also from another heap. Without memory it ends the process: a job in
+ * no queue would never run. */
 void heap_put(struct heap *heap, struct heap_link *link, int64_t first, int64_t second, void *of);
-void heap_leave(struct heap_link *link); /* in none: nothing */
-void *heap_top(const struct heap *heap); /* NULL: empty */
-void *heap_take(struct heap *heap);      /* NULL: empty */
-void heap_fini(struct heap *heap);       /* its links forget it */
+void heap_remove(struct heap_link *link); /* no effect when in no heap */
+void *heap_top(const struct heap *heap);  /* NULL: empty */
+void *heap_take(struct heap *heap);       /* NULL: empty */
+void heap_fini(struct heap *heap);        /* its links become zeroed */
 
 #endif

@@ -110,7 +110,7 @@ bool human_read_duration(const char *text, int64_t *out_ms)
             return false;
         size_t length = 0;
         int64_t unit = SECOND_MS;
-        if (!(at == text && *end == '\0')) /* a bare number stands alone */
+        if (!(at == text && *end == '\0')) /* a number without unit must be the only part */
             unit = duration_unit_ms(end, &length);
         if (unit == 0 || number > limit / unit)
             return false;

@@ -1,7 +1,7 @@
 /* human.h - numbers and times as people write and read them. Pure; no clock is read here.
  *
- * Sizes are powers of 1024 and say so (KiB, MiB). Each writer fills a HUMAN_TEXT_MAX array and
- * never fails: a number too large for it is cut. The readers refuse what they do not know.
+ * Sizes are powers of 1024, with that unit (KiB, MiB). Each writer fills a HUMAN_TEXT_MAX array and
+ * never fails: a number too large for it is cut. The readers return false on any other form.
  */
 #ifndef BASE_HUMAN_H
 #define BASE_HUMAN_H
@@ -16,8 +16,8 @@ void human_rate(uint64_t bps, char *out_text);    /* "110MiB/s" */
 void human_duration(int64_t ms, char *out_text);  /* "0.4s" "12.3s" "2m05s" "3h07m" "4d02h" */
 void human_age(int64_t ms, char *out_text);       /* "7s" "5m" "3h" "12d", as kubectl shows */
 
-/* What the writers of sizes share: divides by 1024 until the value is below `next` or the unit is
- * `most`; the unit's name, and how often it was divided. */
+/* Divides by 1024 until the value is below `next` or the unit is `most`; the unit's name, and how
+ * often it was divided. */
 enum { HUMAN_TIB = 4, HUMAN_PIB, HUMAN_EIB };
 const char *human_scale(double *value, double next, unsigned most, unsigned *out_unit);
 

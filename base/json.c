@@ -1,7 +1,7 @@
 /* json.c - see json.h.
  *
  * The parser is Ferry's own and builds json-c values: json-c's parser keeps the last of two equal
- * keys, takes NaN and single quotes, and tells an offset instead of a line. One pass, no
+ * keys, accepts NaN and single quotes, and reports an offset instead of a line. One pass, no
  * recursion deeper than JSON_DEPTH_MAX, nothing allocated but the values themselves.
  */
 #include "base/json.h"
@@ -23,7 +23,7 @@ struct reader {
 
 static bool read_value(struct reader *r, struct json_object **out_value);
 
-/* Fails at `at`: lines and columns are counted only now, when somebody wants to know. */
+/* Fails at `at`: lines and columns are counted only on failure. */
 static bool fail_at(struct reader *r, const char *at, const char *what)
 {
     int line = r->line, column = r->column;
@@ -135,7 +135,7 @@ static bool read_escape(struct reader *r, struct buf *out)
     return true;
 }
 
-/* Bytes that stand for themselves: most of all text. */
+/* Bytes that need no escape: most of any text. */
 static size_t plain_run(const char *at, const char *end)
 {
     const char *start = at;
@@ -254,7 +254,7 @@ static bool read_member(struct reader *r, struct json_object *object)
     if (!read_text(r, &key))
         return false;
     if (json_object_object_get_ex(object, key, NULL))
-        return fail_at(r, start, "this key is there already");
+        return fail_at(r, start, "duplicate key");
     skip_space(r);
     if (peek(r) != ':')
         return fail(r, "expected ':' after the key");
@@ -368,7 +368,7 @@ struct json_object *json_parse_part(const char *text, size_t n, const char *wher
                 column, n, JSON_BYTES_MAX);
         return NULL;
     }
-    /* A terminated copy, so that looking one character ahead never leaves the memory. */
+    /* A terminated copy, so that reading one character ahead stays in bounds. */
     OWNED_TEXT copy = malloc(n + 1);
     if (copy == NULL) {
         err_set(err, ERR_NOMEM, "%s: no memory for %zu bytes", where, n);
@@ -393,7 +393,7 @@ struct json_object *json_parse_part(const char *text, size_t n, const char *wher
         fail(&r, "text after the end of the document");
         return NULL;
     }
-    if (value == NULL) /* a NULL result means failure, and nobody needs a bare null */
+    if (value == NULL) /* NULL means failure, so a bare null cannot be returned */
         fail_at(&r, copy, "the document is null");
     return TAKE(value);
 }
@@ -502,7 +502,7 @@ bool json_get_bool(struct json_object *object, const char *path, bool fallback, 
     return true;
 }
 
-/* False when it could not be added; the value is gone then. */
+/* False when it could not be added; the value is freed then. */
 static bool add(struct json_object *object, const char *key, struct json_object *take_value)
 {
     int failed = -1;

@@ -1,9 +1,8 @@
-/* json.h - the door to json-c: parsing with a place in the error, reading with a path in it,
- * building without a NULL check per line.
+/* json.h - the wrapper of json-c: parse errors have line and column, read errors a path, and
+ * building needs no NULL check per line.
  *
- * Readers borrow; json_free() drops one reference (json-c counts them). Depth and size are
- * bounded; duplicate keys, trailing text, NaN and single quotes are refused (json-c lets them
- * pass).
+ * Readers borrow; json_free() drops one reference (json-c counts them). Depth and size are bounded;
+ * duplicate keys, trailing text, NaN and single quotes are refused (json-c accepts them).
  */
 #ifndef BASE_JSON_H
 #define BASE_JSON_H
@@ -44,7 +43,7 @@ struct json_object *json_at(struct json_object *object, const char *path);
 
 /* Building: each adds a member and, when text is NULL, nothing. json_add takes the value (NULL is
  * JSON's null). To an array they append and the key is ignored; adding to NULL does nothing, so a
- * failed allocation needs no check per line. Text that is not UTF-8 is made so. */
+ * failed allocation needs no check per line. Bytes that are not UTF-8 are replaced. */
 void json_add(struct json_object *object, const char *key, struct json_object *take_value);
 void json_add_text(struct json_object *object, const char *key, const char *text);
 void json_add_i64(struct json_object *object, const char *key, int64_t value);

@@ -25,7 +25,7 @@ enum { LINE_BYTES = 16384, VALUE_MAX = 2048, FIELD_ROOM = VALUE_MAX + 64, REST_O
 static enum log_level threshold = LOG_LEVEL_INFO;
 static enum log_format chosen_format = LOG_FORMAT_TEXT;
 static int output = STDERR_FILENO;
-static atomic_uint_fast64_t dropped; /* lines there was no room for */
+static atomic_uint_fast64_t dropped; /* lines that were dropped */
 
 static const char *const level_names[LOG_LEVEL_COUNT] = {"debug", "info", "warn", "error"};
 
@@ -94,7 +94,7 @@ static struct escaped escape(const char *at, size_t bytes, enum log_format forma
     else if (c == '\t')
         n = snprintf(out.text, sizeof out.text, "\\t");
     else if (format == LOG_FORMAT_JSON && bytes == 0)
-        n = snprintf(out.text, sizeof out.text, "\\ufffd"); /* JSON has no way to say a byte */
+        n = snprintf(out.text, sizeof out.text, "\\ufffd"); /* JSON cannot represent a byte */
     else if (bytes == 0)
         n = snprintf(out.text, sizeof out.text, "\\x%02x", c);
     else if (c < 0x20 || c == 0x7F || is_c1)
@@ -187,8 +187,8 @@ static void add_head(struct line *line, enum log_level level, const char *event)
         add_quoted(line, event, LOG_FORMAT_TEXT);
 }
 
-/* A reader that stopped (a pipe into a hung program) must not stop the threads that log: when
- * there is no room now the line is dropped and counted. A pipe with room takes PIPE_BUF whole. */
+/* A reader that stopped (a pipe into a hung program) must not block the threads that log: when the
+ * pipe is full the line is dropped and counted. A pipe with room takes PIPE_BUF whole. */
 static bool has_room(int timeout_ms)
 {
     struct pollfd at = {.fd = output, .events = POLLOUT};
@@ -199,12 +199,12 @@ static bool write_all(const char *bytes, size_t n)
 {
     for (bool first = true; n > 0; first = false) {
         if (!has_room(first ? 0 : REST_OF_LINE_MS))
-            return !first; /* the beginning is out: a cut line, not a lost one */
+            return !first; /* the beginning is written: the line is cut, not lost */
         ssize_t wrote = write(output, bytes, n < PIPE_BUF ? n : PIPE_BUF);
         if (wrote < 0 && errno == EINTR)
             continue;
         if (wrote <= 0)
-            return true; /* nowhere left to complain to */
+            return true; /* no place left to report an error */
         bytes += wrote;
         n -= (size_t)wrote;
     }
@@ -229,7 +229,7 @@ void log_line(enum log_level level, const char *event, const struct log_field *f
         add_field(&line, &fields[i]);
     add_text(&line, chosen_format == LOG_FORMAT_JSON ? "}\n" : "\n");
 
-    int saved = errno; /* a log line must not change what its caller sees */
+    int saved = errno; /* a log line must not change the caller's errno */
     write_line(&line);
     errno = saved;
     if (atomic_load(&dropped) > 0 && has_room(0)) {

@@ -2,13 +2,14 @@
  *
  *     LOG(INFO, "migration_step", FIELD_TEXT(MIGRATION, uid), FIELD_I64(SPENT_MS, spent));
  *
- * Text lines for people, JSON lines for machines; both to one file descriptor (stderr by
- * default), one write(2) per line so that threads do not mix. Long values are cut, control
- * bytes escaped. Level, format and descriptor are set once by main before threads start.
+ * Text lines for people, JSON lines for machines; both to one file descriptor (stderr by default),
+ * one write(2) per line so that threads do not mix. Long values are cut, control bytes escaped.
+ * Level, format and descriptor are set once by main before threads start.
  *
- * They are mutable file-level state, as few files have: base/fault.c (the crash point that is
- * armed), store/budget.c (SQLite's memory and files, limited), hypervisor/libvirt/loop.c
- * (libvirt's event loop) and exporter/prom/prom.c (libprom's default registry). No other file does.
+ * These are mutable file-level state. Only four other files have such state: base/fault.c (the
+ * crash point that is armed), store/budget.c (SQLite's memory and files, limited),
+ * hypervisor/libvirt/loop.c (libvirt's event loop) and exporter/prom/prom.c (libprom's default
+ * registry).
  */
 #ifndef BASE_LOG_H
 #define BASE_LOG_H

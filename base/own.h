@@ -1,9 +1,8 @@
-/* own.h - who frees what, checked by the compiler instead of by memory.
+/* own.h - ownership of memory, released at the end of the scope.
  *
- * One extension to C17, used everywhere: scope-bound release. OWNED(T) says "this variable
- * frees its object when the block ends"; TAKE() says "from here somebody else does".
- * OWNED_TEXT does the same for malloc'ed text. Nothing else in the tree uses the cleanup
- * attribute directly.
+ * One extension to C17, used everywhere: scope-bound release. OWNED(T) declares a variable that
+ * frees its object when the block ends; TAKE() moves the object out. OWNED_TEXT does the same for
+ * malloc'ed text. Nothing else in the tree uses the cleanup attribute directly.
  */
 #ifndef BASE_OWN_H
 #define BASE_OWN_H

@@ -49,7 +49,7 @@ static bool read_digits(const char **at, struct number *out)
     return out->n > 0;
 }
 
-/* "e3", "E-6": false when it is none. Saturates: nothing that big or small is meant. */
+/* "e3", "E-6": false when it is none. Saturates: no valid quantity is that big or small. */
 static bool read_exponent(const char *at, int *out_power)
 {
     if (*at != 'e' && *at != 'E')
@@ -122,10 +122,11 @@ static bool parse(const char *text, const char *where, int shift, int64_t *out, 
     const char *at = text;
     int64_t value = 0;
     if (strlen(text) > TEXT_MAX || !read_digits(&at, &number) || !read_unit(at, &number))
-        return err_set(err, ERR_INVALID,
-                       "%s: \"%.40s\" is not a quantity; a number with a unit is, such as 64Mi, "
-                       "1.5G or 250m",
-                       where, text);
+        return err_set(
+            err, ERR_INVALID,
+            "%s: \"%.40s\" is not a quantity; expected a number with a unit, such as 64Mi, "
+            "1.5G or 250m",
+            where, text);
     bool fits = round_up(&number, &value);
     if (number.negative && (!fits || value != 0))
         return err_set(err, ERR_INVALID, "%s: must not be negative", where);

@@ -113,7 +113,7 @@ const char *text_nearest(const char *word, const char *const *candidates, size_t
     if (length > WORD_MAX)
         return NULL;
     const char *nearest = NULL;
-    size_t best = length / 3 + 1; /* more edits than this and it is another word */
+    size_t best = length / 3 + 1; /* with more edits it is another word */
     for (size_t i = 0; i < n; i++) {
         size_t other = strlen(candidates[i]);
         if (other > WORD_MAX)
@@ -233,12 +233,12 @@ void buf_addf(struct buf *buf, const char *fmt, ...)
     }
     va_end(again);
     if (buf->data != NULL)
-        buf->data[buf->length] = '\0'; /* a refused try leaves no trace */
+        buf->data[buf->length] = '\0'; /* a refused append leaves the buffer unchanged */
 }
 
 char *buf_take(struct buf *buf)
 {
-    buf_add_bytes(buf, "", 0); /* so that an empty text is a text */
+    buf_add_bytes(buf, "", 0); /* so that an empty text is "", not NULL */
     char *data = buf->failed ? NULL : buf->data;
     if (buf->failed)
         free(buf->data);

@@ -1,7 +1,7 @@
-/* text.h - bounded text: copies that say when they cut, and one growing buffer with a limit.
+/* text.h - bounded text: copies that report truncation, and one growing buffer with a limit.
  *
- * struct buf is for building pages and statements: init with a maximum, append, check `failed`
- * once at the end. After the limit or a failed allocation every append is a no-op.
+ * struct buf is for building pages and statements: init with a maximum, append, check `failed` once
+ * at the end. After the limit or a failed allocation every append is a no-op.
  */
 #ifndef BASE_TEXT_H
 #define BASE_TEXT_H
@@ -26,7 +26,7 @@ bool text_to_i64(const char *text, int64_t min, int64_t max, int64_t *out_value)
 const char *text_nearest(const char *word, const char *const *candidates, size_t n);
 
 /* Bytes of the well-formed UTF-8 character at text; 0 for the end or for a byte that starts none:
- * what comes from hosts is not to be trusted to be text. */
+ * bytes from hosts may not be UTF-8. */
 size_t text_utf8_bytes(const char *text);
 
 struct buf {

@@ -60,7 +60,7 @@ static size_t line_of_offset(const struct loader *l, size_t offset)
     return line;
 }
 
-/* Says what libyaml found wrong, with the one hint that people need most. */
+/* Reports libyaml's error, with a hint about tabs. */
 static bool fail_syntax(struct loader *l)
 {
     const yaml_parser_t *p = &l->parser;
@@ -165,7 +165,7 @@ static int by_key_and_line(const void *a, const void *b)
     return order != 0 ? order : (x->line > y->line) - (x->line < y->line);
 }
 
-/* Sorting a copy keeps a map of many keys from costing the square of it. */
+/* Sorts a copy, so that a map of n keys does not cost n squared. */
 static bool check_unique(struct loader *l, const struct yaml_node *map, size_t n)
 {
     if (n < 2)
@@ -180,7 +180,7 @@ static bool check_unique(struct loader *l, const struct yaml_node *map, size_t n
     bool is_fine = true;
     for (i = 1; i < n && is_fine; i++)
         if (strcmp(sorted[i - 1]->key, sorted[i]->key) == 0)
-            is_fine = err_set(l->err, ERR_INVALID, "%s:%d: \"%s\" is there already, in line %d",
+            is_fine = err_set(l->err, ERR_INVALID, "%s:%d: \"%s\" is a duplicate of line %d",
                               l->yaml->file, sorted[i]->line, sorted[i]->key, sorted[i - 1]->line);
     free(sorted);
     return is_fine;
@@ -277,7 +277,7 @@ static bool add_document(struct loader *l, const struct yaml_node *root)
     return true;
 }
 
-/* Everything between the start and the end of the stream: only roots are looked at here. */
+/* Everything between the start and the end of the stream: only roots are handled here. */
 static bool load_stream(struct loader *l)
 {
     for (;;) {

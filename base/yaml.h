@@ -1,7 +1,7 @@
-/* yaml.h - the door to libyaml: a document as a tree whose every node knows its line.
+/* yaml.h - the wrapper of libyaml: a document as a tree in which every node has its line.
  *
- * Only what configuration needs: maps, lists, scalars. Anchors, aliases, tags and duplicate
- * keys are refused with file and line. Depth, nodes and bytes are bounded.
+ * Only what configuration needs: maps, lists, scalars. Anchors, aliases, tags and duplicate keys
+ * are refused with file and line. Depth, nodes and bytes are bounded.
  */
 #ifndef BASE_YAML_H
 #define BASE_YAML_H

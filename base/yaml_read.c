@@ -1,7 +1,7 @@
 /* yaml_read.c - typed reading of a YAML tree, and its JSON form; see yaml.h.
  *
- * Apart from yaml.c because nothing here needs libyaml: it is about what a value means. Numbers
- * and booleans are YAML 1.2's core schema; yes, no, on and off are words.
+ * Apart from yaml.c because nothing here needs libyaml. Numbers and booleans follow YAML 1.2's core
+ * schema; yes, no, on and off are strings.
  */
 #include "base/yaml.h"
 

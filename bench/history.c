@@ -1,5 +1,5 @@
-/* history.c - see history.h. Identities come in order and times at random: rows that are asked for
- * by time lie apart, as they do in a store that lived for years. */
+/* history.c - see history.h. Identities come in order and times at random: rows of one time range
+ * are apart in the file, as in a store of several years. */
 #include "bench/history.h"
 
 #include <inttypes.h>
@@ -51,7 +51,7 @@ static void invent(struct making *m, size_t number)
 {
     const struct history *of = m->of;
     size_t guest = (size_t)dice(m, of->guests);
-    bool is_sick = guest % 200 == 7; /* fails whenever it can */
+    bool is_sick = guest % 200 == 7; /* fails often */
     m->number = number;
     (void)snprintf(m->uid, sizeof m->uid, "%08zx-0000-4000-8000-%012" PRIx64, number,
                    dice(m, UINT64_C(1) << 40));
@@ -62,7 +62,7 @@ static void invent(struct making *m, size_t number)
     (void)snprintf(m->target, sizeof m->target, "host-%04" PRIu64, dice(m, of->hosts));
     m->moving_ms = 4000 + (int64_t)dice(m, 120000);
     m->ended_ms = of->now_ms - (int64_t)dice(m, (uint64_t)of->span_ms);
-    if (number + of->traced >= of->migrations) /* these have samples: they must be young */
+    if (number + of->traced >= of->migrations) /* these have samples: they must be recent */
         m->ended_ms = of->now_ms - (int64_t)dice(m, (uint64_t)of->span_ms / 50 + 1);
     m->handed_off_ms = m->ended_ms - m->moving_ms;
     m->created_ms = m->handed_off_ms - (int64_t)dice(m, 60000);
@@ -77,43 +77,43 @@ static void put_job(struct making *m)
     struct store *s = m->store;
     bool post_copy = dice(m, 20) == 0;
     int64_t expected_ms = m->moving_ms * (int64_t)(50 + dice(m, 100)) / 100;
-    s->ops->put_job(
-        s, &(struct store_job){
-               .uid = m->uid,
-               .ns = m->number % 3 == 0 ? "shop" : "default",
-               .name = m->name,
-               .guest_uuid = m->uuid,
-               .guest_name = m->guest,
-               .source = m->source,
-               .target = m->target,
-               .phase = m->fails ? "Failed" : "Succeeded",
-               .mode = post_copy ? "PostCopy" : "PreCopy",
-               .request.requester = "operator",
-               .request.priority = "user-triggered",
-               .request.origin = "user",
-               .result.failure_reason = m->fails ? "it did not work out: see the verdict" : "",
-               .result.outcome = m->outcome,
-               .resolution.guest_at = m->fails ? "running-on-source" : "running-on-target",
-               .call.config_json = config_json,
-               .request.policy = policies[dice(m, COUNT(policies))],
-               .epoch = 1,
-               .request.arrival = (int64_t)m->number,
-               .version = (int64_t)m->number,
-               .times.created_ms = m->created_ms,
-               .times.handed_off_ms = m->handed_off_ms,
-               .times.started_ms = m->handed_off_ms + 400,
-               .times.ended_ms = m->ended_ms,
-               .final.from = m->fails ? "" : "event",
-               .final.total_ms = m->fails ? 0 : m->moving_ms,
-               .final.downtime_ms = m->fails ? 0 : 20 + (int64_t)dice(m, 900),
-               .final.bytes = m->fails ? 0 : m->bytes,
-               .final.iterations = 3,
-               .forecast.total_ms = expected_ms,
-               .forecast.low_ms = expected_ms * 7 / 10,
-               .forecast.high_ms = expected_ms * 14 / 10,
-               .forecast.downtime_ms = 300,
-               .forecast.percent = 90,
-           });
+    s->ops->put_job(s,
+                    &(struct store_job){
+                        .uid = m->uid,
+                        .ns = m->number % 3 == 0 ? "shop" : "default",
+                        .name = m->name,
+                        .guest_uuid = m->uuid,
+                        .guest_name = m->guest,
+                        .source = m->source,
+                        .target = m->target,
+                        .phase = m->fails ? "Failed" : "Succeeded",
+                        .mode = post_copy ? "PostCopy" : "PreCopy",
+                        .request.requester = "operator",
+                        .request.priority = "user-triggered",
+                        .request.origin = "user",
+                        .result.failure_reason = m->fails ? "failed: see the verdict" : "",
+                        .result.outcome = m->outcome,
+                        .resolution.guest_at = m->fails ? "running-on-source" : "running-on-target",
+                        .call.config_json = config_json,
+                        .request.policy = policies[dice(m, COUNT(policies))],
+                        .epoch = 1,
+                        .request.arrival = (int64_t)m->number,
+                        .version = (int64_t)m->number,
+                        .times.created_ms = m->created_ms,
+                        .times.handed_off_ms = m->handed_off_ms,
+                        .times.started_ms = m->handed_off_ms + 400,
+                        .times.ended_ms = m->ended_ms,
+                        .final.from = m->fails ? "" : "event",
+                        .final.total_ms = m->fails ? 0 : m->moving_ms,
+                        .final.downtime_ms = m->fails ? 0 : 20 + (int64_t)dice(m, 900),
+                        .final.bytes = m->fails ? 0 : m->bytes,
+                        .final.iterations = 3,
+                        .forecast.total_ms = expected_ms,
+                        .forecast.low_ms = expected_ms * 7 / 10,
+                        .forecast.high_ms = expected_ms * 14 / 10,
+                        .forecast.downtime_ms = 300,
+                        .forecast.percent = 90,
+                    });
 }
 
 static void put_steps(struct making *m)
@@ -204,7 +204,7 @@ static void put_verdict(struct making *m)
                                .confidence_percent = 90,
                                .rule = m->fails ? "some-rule" : "",
                                .rules_version = "0123456789abcdef",
-                               .action = m->fails ? "Look at the path between the two hosts." : "",
+                               .action = m->fails ? "Check the path between the two hosts." : "",
                                .judged_ms = m->ended_ms + 300,
                            });
 }

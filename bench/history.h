@@ -1,5 +1,5 @@
-/* history.h - a store full of migrations that never were: for measuring and testing what can be
- * asked of the past. Equal seeds give equal stores. */
+/* history.h - a store filled with generated migrations, to measure and test queries over history.
+ * Equal seeds give equal stores. */
 #ifndef BENCH_HISTORY_H
 #define BENCH_HISTORY_H
 

@@ -35,7 +35,7 @@ static uint64_t now_ns(clockid_t clock)
     return (uint64_t)t.tv_sec * 1000000000ULL + (uint64_t)t.tv_nsec;
 }
 
-/* What asking for the time adds to what is measured: it is a system call. */
+/* The cost of reading the clock, a system call, which is part of each measurement. */
 static uint64_t asking_ns(void)
 {
     uint64_t least = UINT64_MAX;
@@ -171,8 +171,8 @@ static void play(struct life *life, const struct effect *effect)
 
 /* ---- one input ---- */
 
-/* What the shell does with the core's memory after a commit: changed ones are stored, finished
- * ones leave the view. The job's number of decisions is read on the way. */
+/* What the shell does with the core's memory after a commit: changed jobs are stored, finished jobs
+ * leave the snapshot. The job's number of decisions is read on the way. */
 static uint64_t settle(struct life *life)
 {
     struct fleet *f = life->fleet;
@@ -342,7 +342,8 @@ static void facts(struct life *life)
         (void)life_feed(life, &input);
 }
 
-/* What the core believes is there and is, and what is on its way; arrivals come by looks. */
+/* Guests that the core has on this host and guests that are arriving; arrivals come by
+ * observations. */
 static void list(struct life *life, unsigned host)
 {
     enum { LIST_MAX = 256 };
@@ -372,7 +373,7 @@ static void connect(struct life *life, unsigned host, bool connected)
     (void)life_feed(life, &input);
 }
 
-/* A host is lost, or the one that is gone longest comes back. */
+/* A host is lost, or the one lost longest ago comes back. */
 static void lose_or_find(struct life *life)
 {
     unsigned host = (unsigned)life_dice(life, life->size.hosts);
@@ -387,7 +388,7 @@ static void lose_or_find(struct life *life)
     }
 }
 
-/* For each migration that ends: some measurements, facts and lists; now and then more. */
+/* For each migration that ends: some samples, facts and lists; sometimes more. */
 static void happen(struct life *life)
 {
     uint64_t dice = life_dice(life, 1000);

@@ -1,5 +1,5 @@
 /* life_build.c - the fleet of life.h: hosts in zones, guests in namespaces, policies and quotas,
- * all told to the core the way they are found out in life. */
+ * given to the core as the collector would give them. */
 #include <stdio.h>
 #include <string.h>
 
@@ -11,7 +11,7 @@ void life_host_name(unsigned host, char out_name[static HV_HOST_MAX])
     (void)snprintf(out_name, HV_HOST_MAX, "host-%05u", host);
 }
 
-/* The number comes first, so that a guest is known by its uuid. */
+/* The number comes first, so that a uuid gives the guest's number. */
 void life_guest_uuid(unsigned guest, char out_uuid[static HV_UUID_MAX])
 {
     (void)snprintf(out_uuid, HV_UUID_MAX, "%08x-0000-4000-8000-%012x", guest, guest);

@@ -17,11 +17,11 @@ struct life_move { /* a migration whose memory moves */
     uint64_t call_id;
     int64_t samples;
 };
-struct life_answers { /* a ring of what the hosts answered and the core has not heard yet */
+struct life_answers { /* a ring of answers of hosts that the core has not got yet */
     struct input *list;
     size_t head, n, capacity;
 };
-struct life_requests { /* what guests say of themselves, as JSON */
+struct life_requests { /* metadata of guests, as JSON */
     char web[64], db[64], nowhere[64], apart[256], zone[LIFE_ZONES][64];
 };
 struct life {
@@ -35,12 +35,12 @@ struct life {
     struct life_move *moves;
     size_t n_moves, moves_capacity;
     struct life_answers answers;
-    unsigned lost[LIFE_LOST_MAX]; /* hosts that are gone for a while */
+    unsigned lost[LIFE_LOST_MAX]; /* hosts that are unreachable now */
     size_t n_lost;
     unsigned waiting; /* to be kept up */
     struct life_requests requests;
     size_t host_bytes, guest_bytes; /* memory that all of them took */
-    struct life_figures *figures;   /* NULL: nobody counts */
+    struct life_figures *figures;   /* NULL: not counted */
 };
 
 uint64_t life_dice(struct life *life, uint64_t sides);

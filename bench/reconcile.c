@@ -3,16 +3,16 @@
  *   reconcile [--quick] [--runs N]
  *
  * A decision is one job that took a step, was parked with a reason, or a request that was refused.
- * Counted is the core's time on a processor, for every input, also for those that decide nothing:
- * facts, lists, measurements, ticks. Since machines differ, each row also says how many times the
- * same machine could have found a guest in the same fleet's hash meanwhile.
+ * Counted is the core's CPU time for every input, also for those that decide nothing: facts, lists,
+ * samples, ticks. Since machines differ, each row also has the number of hash lookups of a guest
+ * that take the same time.
  *
- * Others use the machine too, and its caches. The same seed gives the same life, so it is lived
- * several times, and of each piece of it, and of each event, the fastest time counts. What is said
- * to be on the clock is of the first life, as it was.
+ * Other programs use the machine and its caches. The same seed gives the same workload, so it runs
+ * several times, and the fastest time of each batch and of each event counts. Wall times are those
+ * of the first run.
  *
  * Fails when the biggest fleet misses its aim, or the cost of a decision grows faster than the
- * logarithm of what waits. --quick is for looking at the report: the aims are not judged.
+ * logarithm of what waits. --quick only shows the report: the aims are not checked.
  */
 #include <math.h>
 #include <stdio.h>
@@ -25,7 +25,7 @@ enum {
     AIM_PER_S = 100000,
     OFFERED_PER_S = 50000,
     AIM_P99_NS = 10000000,
-    BATCHES = 15, /* the median of so many pieces of a life tells the cost */
+    BATCHES = 15, /* batches per run; their median is the cost */
     RUNS = 3,
     BAR = 40,
 };
@@ -36,7 +36,7 @@ struct point {
     /* found: */
     double per_s, cost_us, finds, find_ns, job_bytes;
     uint64_t batch_ns[BATCHES], batch_decisions[BATCHES];
-    size_t n_seen; /* events of the present life, so far */
+    size_t n_seen; /* events of this run so far */
     double p50_us, p99_us, max_us, wall_p99_us, wall_max_us;
     double queued_p99_us; /* when events come at random and OFFERED_PER_S decisions are asked for */
     struct life_figures all;
@@ -121,7 +121,7 @@ static void judge(struct point *p)
     p->wall_max_us = at(f->times_wall_ns, f->n_times, 1);
 }
 
-/* False: this life is not the one that was lived before. */
+/* False: this run differs from the one before. */
 static bool fold(struct point *p, unsigned run, size_t batch, const struct life_figures *f)
 {
     if (run == 0) {
@@ -179,7 +179,7 @@ static void bar(double share)
 
 static void show_table(const struct point *points, size_t n, unsigned runs)
 {
-    printf("%u equal lives; of each piece of them and of each event the fastest time\n\n", runs);
+    printf("%u equal runs; the fastest time of each batch and of each event\n\n", runs);
     printf("  hosts   guests  waiting  decisions/s  us each  = finds   event to decision, us\n");
     printf("                                                            p50     p99      max\n");
     for (size_t i = 0; i < n; i++) {
@@ -189,13 +189,13 @@ static void show_table(const struct point *points, size_t n, unsigned runs)
     }
 }
 
-/* The cost next to what it would be if it grew like the logarithm of what waits. */
+/* The cost beside growth with the logarithm of the waiting jobs. */
 static void show_curve(const struct point *points, size_t n)
 {
     double most = 0;
     for (size_t i = 0; i < n; i++)
         most = fmax(most, points[i].cost_us);
-    printf("\nmicroseconds for a decision (|: as the logarithm of those that wait would grow)\n");
+    printf("\nmicroseconds for a decision (|: growth with the logarithm of the waiting jobs)\n");
     const struct point *first = points;
     for (size_t i = 0; i < n; i++) {
         const struct point *p = &points[i];
@@ -238,10 +238,10 @@ static void show_rest(const struct point *p, const struct life *life)
            decisions, (unsigned long long)f->inputs, 100 * (double)f->steps / decisions,
            100 * (double)f->parks / decisions, 100 * (double)f->refusals / decisions,
            (unsigned long long)f->ended);
-    printf("asked for %d decisions a second at random moments: p99 %.1f us with the wait in line\n",
+    printf("asked for %d decisions a second at random moments: p99 %.1f us with queueing\n",
            OFFERED_PER_S, p->queued_p99_us);
-    printf("on the clock: p99 %.1f us, max %.0f us; the core had %.0f %% of a processor\n",
-           p->wall_p99_us, p->wall_max_us, 100 * (double)f->core_ns / (double)f->wall_ns);
+    printf("wall time: p99 %.1f us, max %.0f us; the core had %.0f %% of a CPU\n", p->wall_p99_us,
+           p->wall_max_us, 100 * (double)f->core_ns / (double)f->wall_ns);
     printf(
         "bytes: %.0f for a guest, %.0f for a host, %.0f for a waiting job, %.0f of effects for a "
         "decision\n",
@@ -273,7 +273,7 @@ static bool verdict(const struct point *points, size_t n)
     return fast && soon && slowly;
 }
 
-/* One life for each size of the fleet; those that wait become more and more in it. */
+/* One run for each size of the fleet; the number of waiting jobs grows in it. */
 static struct life *live(struct point *points, size_t n, unsigned run, bool quick)
 {
     struct life *life = NULL;
@@ -285,7 +285,7 @@ static struct life *live(struct point *points, size_t n, unsigned run, bool quic
             life = life_new(&size, 1);
         }
         if (!measure(life, p, run)) {
-            (void)fputs("bench: no memory, or the same seed gave another life\n", stderr);
+            (void)fputs("bench: no memory, or the same seed gave another result\n", stderr);
             exit(1);
         }
     }

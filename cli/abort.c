@@ -1,6 +1,5 @@
-/* abort.c - `ferry abort`: asks for a migration to stop; the guest stays where it is.
- *
- * Not a delete: the record of how it ended is what the operator wants to read next. */
+/* abort.c - `ferry abort`: aborts a migration; the guest stays on its node. Unlike delete it keeps
+ * the migration, so that its outcome can be read. */
 #include <stdio.h>
 
 #include "base/human.h"
@@ -38,7 +37,7 @@ static error_t on_option(int key, char *arg, struct argp_state *state)
         a->name = arg;
         return 0;
     case ARGP_KEY_NO_ARGS:
-        argp_error(state, "which MIGRATION? `ferry get migrations` lists them");
+        argp_error(state, "MIGRATION is missing; `ferry get migrations` lists them");
         return 0;
     case ARGP_KEY_END:
         if (a->timeout_ms >= 0 && !a->wait)
@@ -61,7 +60,7 @@ static bool ask(struct client *client, const struct abort *a, struct err *err)
     const char *word = view_text(object, "status.phase");
     enum phase phase = phase_from_name(word);
     if (phase < PHASE_COUNT && phase_is_final(phase))
-        return err_set(err, ERR_REFUSED, "migration '%s' is over already: %s", a->name, word);
+        return err_set(err, ERR_REFUSED, "migration '%s' has already ended: %s", a->name, word);
     char subresource[KINDS_PATH_MAX + 8];
     (void)snprintf(subresource, sizeof subresource, "%s/abort", path);
     OWNED(json_object) body = json_object_new_object();
@@ -69,7 +68,7 @@ static bool ask(struct client *client, const struct abort *a, struct err *err)
     return answer != NULL;
 }
 
-/* Done when the guest stayed because we asked; failed when the migration won the race. */
+/* Done: the migration was aborted. Failed: it ended before the abort took effect. */
 static int print_end(struct json_object *object, const struct abort *a)
 {
     struct buf text;
@@ -89,7 +88,7 @@ static int print_end(struct json_object *object, const struct abort *a)
                  node[0] != '\0' ? node : "its node");
         return cli_print(&text);
     }
-    (void)fprintf(stderr, "ferry: the abort came too late or failed; this is how it ended:\n");
+    (void)fprintf(stderr, "ferry: the abort came too late or failed; the migration ended:\n");
     (void)wait_summary(object, 0, &text);
     (void)fputs(text.data != NULL ? text.data : "", stderr);
     buf_fini(&text);
@@ -99,15 +98,15 @@ static int print_end(struct json_object *object, const struct abort *a)
 int verb_abort(int argc, char **argv)
 {
     static const struct argp_option options[] = {
-        {"wait", KEY_WAIT, NULL, 0, "wait until it is over", 0},
-        {"timeout", KEY_TIMEOUT, "DURATION", 0, "with --wait: stop waiting after, like 1m", 0},
+        {"wait", KEY_WAIT, NULL, 0, "wait until the migration has ended", 0},
+        {"timeout", KEY_TIMEOUT, "DURATION", 0, "with --wait: give up after, like 1m", 0},
         {0},
     };
     static const struct argp argp = {
         .options = options,
         .parser = on_option,
         .args_doc = "MIGRATION",
-        .doc = "Stop a migration; the guest stays where it is.",
+        .doc = "Abort a migration; the guest stays on its node.",
         .children = cli_options_children,
     };
     struct abort a = {.timeout_ms = -1};
@@ -118,10 +117,10 @@ int verb_abort(int argc, char **argv)
     OWNED(client) client = client_new(a.common.server, &err);
     if (client == NULL || !ask(client, &a, &err))
         return cli_fail(&err, err.code == ERR_REFUSED
-                                  ? "nothing to stop; `ferry describe vmim NAME` tells how it ended"
+                                  ? "nothing to abort; `ferry describe vmim NAME` shows the outcome"
                                   : NULL);
     if (!a.wait) {
-        (void)printf("%s: asked to stop; `ferry describe vmim %s` tells how it ends\n", a.name,
+        (void)printf("%s: abort requested; `ferry describe vmim %s` shows the outcome\n", a.name,
                      a.name);
         return EXIT_DONE;
     }

@@ -1,5 +1,5 @@
-/* ack.c - `ferry ack`: an operator has seen the incident of a migration; its page may end. The
- * guest, and the record of what happened, stay as they are. */
+/* ack.c - `ferry ack`: acknowledges the incident of a migration, so that its alert stops. Changes
+ * neither the guest nor the records. */
 #include <stdio.h>
 
 #include "base/own.h"
@@ -23,7 +23,7 @@ static error_t on_option(int key, char *arg, struct argp_state *state)
         a->name = arg;
         return 0;
     case ARGP_KEY_NO_ARGS:
-        argp_error(state, "which INCIDENT? It is called like its migration, as the page says");
+        argp_error(state, "INCIDENT is missing; it has the name of its migration, as in the alert");
         return 0;
     case ARGP_KEY_END:
         if (a->common.all_namespaces)
@@ -38,7 +38,7 @@ int verb_ack(int argc, char **argv)
     static const struct argp argp = {
         .parser = on_option,
         .args_doc = "INCIDENT",
-        .doc = "Take note of an incident, named by its migration: it stops paging.",
+        .doc = "Acknowledge an incident, named by its migration; its alert stops.",
         .children = cli_options_children,
     };
     struct ack a = {0};

@@ -1,7 +1,7 @@
-/* apply.c - `ferry apply -f FILE...`: makes objects be as files say.
+/* apply.c - `ferry apply -f FILE...`: creates or changes objects to match files.
  *
- * All files are read and checked before the first request. After that one refusal does not stop
- * the others; the exit status is the first one's. */
+ * All files are read and checked before the first request. After that a rejected object does not
+ * stop the others; the exit status is that of the first failure. */
 #include <stdio.h>
 
 #include "base/own.h"
@@ -34,12 +34,12 @@ static error_t on_option(int key, char *arg, struct argp_state *state)
     case 'f': add_file(a, arg, state); return 0;
     case ARGP_KEY_ARG:
         if (a->n_files == 0)
-            argp_error(state, "a file is named with -f FILE");
-        add_file(a, arg, state); /* -f a.yaml b.yaml, as a shell writes -f *.yaml */
+            argp_error(state, "'-f' is missing before FILE");
+        add_file(a, arg, state); /* -f a.yaml b.yaml, as a shell expands -f *.yaml */
         return 0;
     case ARGP_KEY_END:
         if (a->n_files == 0)
-            argp_error(state, "which file? -f FILE, or -f - for standard input");
+            argp_error(state, "FILE is missing: -f FILE, or -f - for standard input");
         if (a->common.all_namespaces)
             argp_error(state, "an object is in one namespace; name it with -n");
         return 0;
@@ -57,7 +57,7 @@ static bool create(struct client *client, const char *ns, const struct document 
     return *out_object != NULL;
 }
 
-/* The word for what happened; NULL and *err when it did not. */
+/* "created", "configured" or "unchanged"; NULL with *err on failure. */
 static const char *apply_one(struct client *client, const char *ns, const struct document *document,
                              struct json_object **out_object, struct err *err)
 {
@@ -83,8 +83,8 @@ static const char *apply_one(struct client *client, const char *ns, const struct
     return *out_object != NULL ? "configured" : NULL;
 }
 
-static void say(const struct apply *a, const struct document *document, struct json_object *object,
-                const char *word)
+static void print_applied(const struct apply *a, const struct document *document,
+                          struct json_object *object, const char *word)
 {
     char name[TABLE_CELL_MAX];
     table_clean(name, sizeof name, view_text(object, "metadata.name"));
@@ -108,15 +108,15 @@ static int apply_all(const struct apply *a, struct client *client,
         const char *word = apply_one(client, ns, document, &answer, &err);
         OWNED(json_object) object = answer;
         if (word != NULL) {
-            say(a, document, object, word);
+            print_applied(a, document, object, word);
             continue;
         }
         bool unreachable = err.code == ERR_UNREACHABLE;
-        (void)document_blame(document, &err);
+        (void)document_wrap_err(document, &err);
         int failed = cli_fail(&err, NULL);
         status = status == EXIT_DONE ? failed : status;
         if (unreachable)
-            break; /* nobody hears the others either */
+            break; /* the others would fail as well */
     }
     return status;
 }
@@ -132,7 +132,7 @@ int verb_apply(int argc, char **argv)
         .options = options,
         .parser = on_option,
         .args_doc = "-f FILE...",
-        .doc = "Create objects, or change them to what the files say: MigrationPolicy, "
+        .doc = "Create objects, or change them to match the files: MigrationPolicy, "
                "ResourceQuota, Namespace, Drain, VirtualMachineInstanceMigration; of a Node or "
                "VirtualMachineInstance only labels and spec, and only what the file names.",
         .children = cli_options_children,
@@ -148,7 +148,7 @@ int verb_apply(int argc, char **argv)
     for (size_t i = 0; i < a.n_files; i++) {
         if (documents_read(documents, a.files[i], &err))
             continue;
-        (void)cli_fail(&err, "nothing was sent; correct the file and try again");
+        (void)cli_fail(&err, "nothing was applied; correct the file and try again");
         return EXIT_USAGE;
     }
     OWNED(client) client = client_new(a.common.server, &err);

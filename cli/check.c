@@ -1,5 +1,5 @@
-/* check.c - `ferry check VM`: can it move, where to, under which policy, and if not, why not. It
- * changes nothing. */
+/* check.c - `ferry check VM`: can a guest migrate, to which nodes, under which policy, and if not,
+ * why not. Read-only. */
 #include <stdio.h>
 #include <time.h>
 
@@ -39,7 +39,9 @@ static error_t on_option(int key, char *arg, struct argp_state *state)
             argp_error(state, "one VM at a time, not also '%s'", arg);
         c->vm = arg;
         return 0;
-    case ARGP_KEY_NO_ARGS: argp_error(state, "which VM?"); return 0;
+    case ARGP_KEY_NO_ARGS:
+        argp_error(state, "VM is missing; `ferry get guests -A` lists the guests");
+        return 0;
     case ARGP_KEY_END:
         if (c->common.all_namespaces)
             argp_error(state, "a VM is in one namespace; name it with -n");
@@ -65,7 +67,7 @@ static struct json_object *ask(struct client *client, const struct check *c, int
     return client_call(client, "POST", path, question, err);
 }
 
-/* A measurement goes on after the answer that began it: asked again until it is over. */
+/* A measurement continues after the answer that started it: polls until it has ended. */
 static struct json_object *ask_until_measured(struct client *client, const struct check *c,
                                               struct err *err)
 {
@@ -86,15 +88,15 @@ int verb_check(int argc, char **argv)
     static const struct argp_option options[] = {
         {"to", KEY_TO, "NODE", 0, "only this node; default: all", 0},
         {"measure", KEY_MEASURE, "SECONDS", OPTION_ARG_OPTIONAL,
-         "first measure how fast it writes, over 1 s and SECONDS (5)", 0},
+         "measure the dirty rate first, over 1 s and SECONDS (5)", 0},
         {0},
     };
     static const struct argp argp = {
         .options = options,
         .parser = on_option,
         .args_doc = "VM",
-        .doc = "Can a guest move, where to, under which policy, and if not, why not. Exit status "
-               "0: it can move now; 1: it cannot, or would have to wait.",
+        .doc = "Can a guest migrate, to which nodes, under which policy, and if not, why not. Exit "
+               "status 0: it can migrate now; 1: it cannot, or would be Pending.",
         .children = cli_options_children,
     };
     struct check c = {0};
@@ -109,11 +111,11 @@ int verb_check(int argc, char **argv)
     if (answer == NULL)
         return cli_fail(&err, err.code == ERR_NOT_FOUND ? "`ferry get guests -A` lists the guests"
                                                         : NULL);
-    const struct paper paper = {cli_width(STDOUT_FILENO, TABLE_WIDTH),
-                                cli_wants_colour(STDOUT_FILENO)};
+    const struct page_style style = {cli_width(STDOUT_FILENO, TABLE_WIDTH),
+                                     cli_wants_colour(STDOUT_FILENO)};
     struct buf page;
     buf_init(&page, PAGE_MAX);
-    bool can = page_check(json_at(answer, "status"), &paper, &page);
+    bool can = page_check(json_at(answer, "status"), &style, &page);
     int printed;
     if (c.common.output == OUTPUT_JSON) {
         buf_fini(&page);

@@ -1,5 +1,5 @@
-/* cordon.c - `ferry cordon` and `ferry uncordon`: may a node take guests? Uncordoning a node that
- * is being drained cancels the drain. */
+/* cordon.c - `ferry cordon` and `ferry uncordon`: set whether a node is schedulable. Uncordoning a
+ * node cancels its drain. */
 #include <stdio.h>
 
 #include "base/own.h"
@@ -23,7 +23,9 @@ static error_t on_option(int key, char *arg, struct argp_state *state)
             argp_error(state, "one NODE at a time, not also '%s'", arg);
         c->node = arg;
         return 0;
-    case ARGP_KEY_NO_ARGS: argp_error(state, "which NODE? `ferry get nodes` lists them"); return 0;
+    case ARGP_KEY_NO_ARGS:
+        argp_error(state, "NODE is missing; `ferry get nodes` lists the nodes");
+        return 0;
     default: return ARGP_ERR_UNKNOWN;
     }
 }
@@ -45,7 +47,8 @@ static int set_cordon(int argc, char **argv, const char *doc, bool cordoned)
     json_add_bool(json_add_object(patch, "spec"), "unschedulable", cordoned);
     OWNED(json_object) answer = client_call(client, "PATCH", path, patch, &err);
     if (answer == NULL)
-        return cli_fail(&err, err.code == ERR_NOT_FOUND ? "`ferry get nodes` lists them" : NULL);
+        return cli_fail(&err,
+                        err.code == ERR_NOT_FOUND ? "`ferry get nodes` lists the nodes" : NULL);
     if (c.common.output == OUTPUT_JSON)
         return cli_print_json(answer);
     table_clean(name, sizeof name, c.node);
@@ -55,13 +58,13 @@ static int set_cordon(int argc, char **argv, const char *doc, bool cordoned)
 
 int verb_cordon(int argc, char **argv)
 {
-    return set_cordon(argc, argv, "Let a node take no new guests. Those on it stay.", true);
+    return set_cordon(argc, argv, "Mark a node unschedulable. Its guests stay.", true);
 }
 
 int verb_uncordon(int argc, char **argv)
 {
     return set_cordon(argc, argv,
-                      "Let a node take guests again. A drain of it is cancelled, with its "
-                      "migrations that are not over.",
+                      "Mark a node schedulable. Its drain is cancelled, with the migrations of it "
+                      "that have not ended.",
                       false);
 }

@@ -1,5 +1,5 @@
-/* delete.c - `ferry delete KIND NAME`: a policy, quota, namespace's labels, drain, migration. A
- * drain or migration that is not over is cancelled by it. */
+/* delete.c - `ferry delete KIND NAME`: deletes a policy, quota, namespace's labels, drain or
+ * migration. A drain or migration that has not ended is cancelled. */
 #include <stdio.h>
 
 #include "base/own.h"
@@ -34,7 +34,7 @@ static error_t on_option(int key, char *arg, struct argp_state *state)
         return 0;
     case ARGP_KEY_END:
         if (d->name == NULL)
-            argp_error(state, "which one? ferry delete KIND NAME");
+            argp_error(state, "KIND and NAME are missing: ferry delete KIND NAME");
         if (d->common.all_namespaces)
             argp_error(state, "an object is in one namespace; name it with -n");
         return 0;
@@ -42,31 +42,32 @@ static error_t on_option(int key, char *arg, struct argp_state *state)
     }
 }
 
-static int say(const struct delete *d, enum kind kind, struct json_object *answer)
+static int print_deleted(const struct delete *d, enum kind kind, struct json_object *answer)
 {
     char name[TABLE_CELL_MAX];
     if (d->common.output == OUTPUT_JSON)
         return cli_print_json(answer);
     table_clean(name, sizeof name, d->name);
-    /* One that is not over stays until it is: the answer is then the object, not a Status. */
-    bool lingers = *view_text(answer, "metadata.deletionTimestamp") != '\0';
+    /* A migration or drain that has not ended stays until it has: the answer is then the object,
+     * not a Status. */
+    bool is_terminating = *view_text(answer, "metadata.deletionTimestamp") != '\0';
     (void)printf("%s/%s %s\n", kind_short(kind), name,
-                 lingers ? "is being cancelled and goes when it is over" : "deleted");
+                 is_terminating ? "is being cancelled; deleted when it has ended" : "deleted");
     return EXIT_DONE;
 }
 
 int verb_delete(int argc, char **argv)
 {
     static const struct argp_option options[] = {
-        {"ignore-not-found", KEY_IGNORE, NULL, 0, "nothing to delete is no failure", 0},
+        {"ignore-not-found", KEY_IGNORE, NULL, 0, "succeed when the object does not exist", 0},
         {0},
     };
     static const struct argp argp = {
         .options = options,
         .parser = on_option,
         .args_doc = "KIND NAME",
-        .doc = "Delete an object. A migration or drain that is not over is cancelled. Nodes, "
-               "guests and pods are what they are on the hosts and cannot be deleted.",
+        .doc = "Delete an object. A migration or drain that has not ended is cancelled. Nodes, "
+               "guests and pods cannot be deleted: the hosts define them.",
         .children = cli_options_children,
     };
     struct delete d = {0};
@@ -84,5 +85,5 @@ int verb_delete(int argc, char **argv)
     OWNED(json_object) answer = client_call(client, "DELETE", path, NULL, &err);
     if (answer == NULL && err.code == ERR_NOT_FOUND && d.ignore_missing)
         return EXIT_DONE;
-    return answer != NULL ? say(&d, kind, answer) : cli_fail(&err, NULL);
+    return answer != NULL ? print_deleted(&d, kind, answer) : cli_fail(&err, NULL);
 }

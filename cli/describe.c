@@ -1,4 +1,4 @@
-/* describe.c - `ferry describe`: everything known about one object, and its newest events. */
+/* describe.c - `ferry describe`: details of one object and its newest events. */
 #include <stdio.h>
 #include <string.h>
 
@@ -11,7 +11,7 @@
 
 enum { EVENTS_SHOWN = 20 };
 
-/* Events are an extra: when the appliance cannot give them, the rest is still worth showing. */
+/* Optional: without events the page is shown all the same. */
 static void add_events(struct buf *out, struct client *client, const char *uid)
 {
     char path[KINDS_PATH_MAX];
@@ -36,11 +36,11 @@ static void add_events(struct buf *out, struct client *client, const char *uid)
 
 static int print_page(struct client *client, enum kind kind, struct json_object *object)
 {
-    const struct paper paper = {cli_width(STDOUT_FILENO, TABLE_WIDTH),
-                                cli_wants_colour(STDOUT_FILENO)};
+    const struct page_style style = {cli_width(STDOUT_FILENO, TABLE_WIDTH),
+                                     cli_wants_colour(STDOUT_FILENO)};
     struct buf out;
     buf_init(&out, PAGE_MAX);
-    page_object(kind, object, &paper, &out);
+    page_object(kind, object, &style, &out);
     add_events(&out, client, view_text(object, "metadata.uid"));
     return cli_print(&out);
 }
@@ -65,7 +65,7 @@ static error_t on_option(int key, char *arg, struct argp_state *state)
         return 0;
     case ARGP_KEY_END:
         if (d->name == NULL)
-            argp_error(state, "which one? ferry describe KIND NAME");
+            argp_error(state, "KIND and NAME are missing: ferry describe KIND NAME");
         return 0;
     default: return ARGP_ERR_UNKNOWN;
     }
@@ -76,7 +76,7 @@ int verb_describe(int argc, char **argv)
     static const struct argp argp = {
         .parser = on_option,
         .args_doc = "KIND NAME",
-        .doc = "Everything known about one object: " KIND_WORDS ".",
+        .doc = "Details and events of one object: " KIND_WORDS ".",
         .children = cli_options_children,
     };
     struct describe d = {0};

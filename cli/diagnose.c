@@ -10,8 +10,8 @@
 #include "hypervisor/versions.h"
 
 #define VERSION_OF(major, minor, micro) ((major)*1000000ul + (minor)*1000ul + (micro))
-#define POSTCOPY_LIBVIRT VERSION_OF(1ul, 3ul, 3ul) /* first with VIR_MIGRATE_POSTCOPY */
-#define POSTCOPY_QEMU VERSION_OF(2ul, 5ul, 0ul)    /* first with post-copy */
+#define POSTCOPY_LIBVIRT VERSION_OF(1ul, 3ul, 3ul) /* first version with VIR_MIGRATE_POSTCOPY */
+#define POSTCOPY_QEMU VERSION_OF(2ul, 5ul, 0ul)    /* first version with post-copy */
 
 const char *result_name(enum result result)
 {
@@ -20,8 +20,8 @@ const char *result_name(enum result result)
     return names[result];
 }
 
-__attribute__((format(printf, 3, 4))) static void say(struct check *check, enum result result,
-                                                      const char *fmt, ...)
+__attribute__((format(printf, 3, 4))) static void set_check(struct check *check, enum result result,
+                                                            const char *fmt, ...)
 {
     va_list args;
     check->result = result;
@@ -64,7 +64,7 @@ void diagnose_uri(const char *uri, char *out_host, bool *out_tls, bool *out_syst
             host = (size_t)(colon - authority);
     }
     (void)snprintf(out_host, HV_TEXT_MAX, "%.*s", (int)host, authority);
-    /* libvirt's rule: a remote URI without a transport is TLS */
+    /* libvirt: a remote URI without a transport is TLS */
     *out_tls = transport != NULL ? strncmp(transport, "+tls:", 5) == 0 : host > 0;
     *out_system = strncmp(path, "/session", 8) != 0;
 }
@@ -83,85 +83,89 @@ char *diagnose_guest_cpu(const char *domain_capabilities)
 
 /* --- one host --- */
 
-static void check_reachable(const struct patient *p, struct check *check)
+static void check_reachable(const struct diagnosis *p, struct check *check)
 {
     if (p->reached)
-        say(check, RESULT_OK, "libvirt %s, QEMU %s", version_text(p->facts.libvirt_version).text,
-            version_text(p->facts.hypervisor_version).text);
+        set_check(check, RESULT_OK, "libvirt %s, QEMU %s",
+                  version_text(p->facts.libvirt_version).text,
+                  version_text(p->facts.hypervisor_version).text);
     else
-        say(check, RESULT_FAILED, "%s", p->err.text[0] != '\0' ? p->err.text : "no answer");
+        set_check(check, RESULT_FAILED, "%s", p->err.text[0] != '\0' ? p->err.text : "no answer");
 }
 
-static void check_identity(const struct patient *patients, size_t n, size_t i, struct check *check)
+static void check_identity(const struct diagnosis *diagnoses, size_t n, size_t i,
+                           struct check *check)
 {
-    const struct hv_facts *own = &patients[i].facts;
+    const struct hv_facts *own = &diagnoses[i].facts;
     for (size_t j = 0; j < n; j++) {
-        const struct hv_facts *other = &patients[j].facts;
-        if (j == i || !patients[j].reached)
+        const struct hv_facts *other = &diagnoses[j].facts;
+        if (j == i || !diagnoses[j].reached)
             continue;
         bool same_uuid = own->uuid[0] != '\0' && text_equal(own->uuid, other->uuid);
         bool same_name = own->hostname[0] != '\0' && text_equal(own->hostname, other->hostname);
         if (same_uuid || same_name) {
-            say(check, RESULT_FAILED, "same %s as %s: libvirt takes them for one host",
-                same_uuid ? "host uuid" : "host name", patients[j].host->name);
+            set_check(check, RESULT_FAILED, "same %s as %s: libvirt treats both as one host",
+                      same_uuid ? "host uuid" : "host name", diagnoses[j].host->name);
             return;
         }
     }
-    say(check, RESULT_OK, "%s %s", own->hostname, own->uuid);
+    set_check(check, RESULT_OK, "%s %s", own->hostname, own->uuid);
 }
 
-static void check_postcopy(const struct patient *p, struct check *check)
+static void check_postcopy(const struct diagnosis *p, struct check *check)
 {
     char host[HV_TEXT_MAX];
     bool tls, system;
     diagnose_uri(p->host->uri, host, &tls, &system);
     if (p->facts.libvirt_version < POSTCOPY_LIBVIRT || p->facts.hypervisor_version < POSTCOPY_QEMU)
-        say(check, RESULT_FAILED, "too old; it needs libvirt 1.3.3 and QEMU 2.5");
+        set_check(check, RESULT_FAILED, "not supported: requires libvirt 1.3.3 and QEMU 2.5");
     else if (hv_quirk_of(HV_QUIRK_RESUME_KILLS_TARGET, p->facts.libvirt_version) &&
              !hv_host_listens_on_address(p->host))
-        say(check, RESULT_NOTE,
-            "a broken post-copy to it cannot be recovered: %s; set its 'migrationAddress' to an IP "
-            "address, then the source's monitor is used instead",
-            hv_quirk_why(HV_QUIRK_RESUME_KILLS_TARGET));
+        set_check(check, RESULT_NOTE,
+                  "a broken post-copy to this host cannot be recovered: %s; set its "
+                  "'migrationAddress' to an IP address to recover through the source's monitor",
+                  hv_quirk_why(HV_QUIRK_RESUME_KILLS_TARGET));
     else if (!system)
-        say(check, RESULT_NOTE,
-            "versions allow it, but QEMU is unprivileged: vm.unprivileged_userfaultfd must be 1");
+        set_check(check, RESULT_NOTE,
+                  "supported by the versions, but QEMU is unprivileged: set "
+                  "vm.unprivileged_userfaultfd to 1");
     else
-        say(check, RESULT_NOTE, "versions allow it; libvirt does not show userfaultfd");
+        set_check(check, RESULT_NOTE,
+                  "supported by the versions; libvirt does not report userfaultfd");
 }
 
-static void check_tls(const struct patient *p, struct check *check)
+static void check_tls(const struct diagnosis *p, struct check *check)
 {
     static const char *const port[] = {
-        [PORT_NOT_ASKED] = "port 16514 not asked: the uri names no host",
-        [PORT_NO_ADDRESS] = "its name does not resolve here",
+        [PORT_NOT_ASKED] = "port 16514 not checked: the uri names no host",
+        [PORT_NO_ADDRESS] = "the host name does not resolve here",
         [PORT_ANSWERS] = "port 16514 answers",
         [PORT_SILENT] = "port 16514 does not answer",
-        [PORT_NO_TIME] = "port 16514 not asked: the names of others took too long to resolve",
+        [PORT_NO_TIME] = "port 16514 not checked: timeout while resolving other host names",
     };
     char host[HV_TEXT_MAX];
     bool tls, system;
     diagnose_uri(p->host->uri, host, &tls, &system);
-    say(check, tls ? RESULT_OK : RESULT_NOTE, "%s; %s",
-        tls               ? "Ferry's connection is TLS"
-        : host[0] != '\0' ? "Ferry's connection is not TLS"
-                          : "Ferry's connection is local",
-        port[p->tls_port]);
+    set_check(check, tls ? RESULT_OK : RESULT_NOTE, "%s; %s",
+              tls               ? "Ferry's connection is TLS"
+              : host[0] != '\0' ? "Ferry's connection is not TLS"
+                                : "Ferry's connection is local",
+              port[p->tls_port]);
 }
 
-static void check_helper(const struct patient *p, struct check *check)
+static void check_helper(const struct diagnosis *p, struct check *check)
 {
     if (p->host->helper[0] == '\0')
-        say(check, RESULT_NOTE, "none: it could free a guest whose stream stalls at switch-over");
+        set_check(check, RESULT_NOTE, "not configured: a helper can end a switch-over that stalls");
     else if (!p->helper_asked)
-        say(check, RESULT_NOTE, "not asked: the helpers of others took too long");
+        set_check(check, RESULT_NOTE, "not checked: timeout while checking other helpers");
     else if (p->helper_err.code != ERR_NONE)
-        say(check, RESULT_FAILED, "%.400s", p->helper_err.text);
+        set_check(check, RESULT_FAILED, "%.400s", p->helper_err.text);
     else
-        say(check, RESULT_OK, "%s can close sockets", p->host->helper);
+        set_check(check, RESULT_OK, "%s can close sockets", p->host->helper);
 }
 
-void diagnose_host(const struct patient *patients, size_t n, size_t i,
+void diagnose_host(const struct diagnosis *diagnoses, size_t n, size_t i,
                    struct check out_checks[CHECK_COUNT])
 {
     static const char *const names[CHECK_COUNT] = {
@@ -169,69 +173,74 @@ void diagnose_host(const struct patient *patients, size_t n, size_t i,
         [CHECK_POSTCOPY] = "post-copy",  [CHECK_TLS] = "tls",
         [CHECK_CLOCK] = "clock",         [CHECK_HELPER] = "helper",
     };
-    const struct patient *p = &patients[i];
+    const struct diagnosis *p = &diagnoses[i];
     for (size_t c = 0; c < CHECK_COUNT; c++) {
         out_checks[c].name = names[c];
-        say(&out_checks[c], RESULT_NOTE, "not examined: the host cannot be reached");
+        set_check(&out_checks[c], RESULT_NOTE, "not checked: the host is unreachable");
     }
     check_reachable(p, &out_checks[CHECK_REACHABLE]);
     check_tls(p, &out_checks[CHECK_TLS]);
     check_helper(p, &out_checks[CHECK_HELPER]);
-    say(&out_checks[CHECK_CLOCK], RESULT_NOTE, "offset is not visible through libvirt");
+    set_check(&out_checks[CHECK_CLOCK], RESULT_NOTE, "libvirt does not report the clock offset");
     if (!p->reached)
         return;
-    check_identity(patients, n, i, &out_checks[CHECK_IDENTITY]);
+    check_identity(diagnoses, n, i, &out_checks[CHECK_IDENTITY]);
     check_postcopy(p, &out_checks[CHECK_POSTCOPY]);
 }
 
 /* --- one pair --- */
 
-static bool differ_enough(const struct patient *from, const struct patient *to, struct check *check)
+static bool differ_enough(const struct diagnosis *from, const struct diagnosis *to,
+                          struct check *check)
 {
     const struct hv_facts *a = &from->facts, *b = &to->facts;
     if (!from->reached || !to->reached) {
-        say(check, RESULT_FAILED, "%s cannot be reached",
-            !from->reached ? from->host->name : to->host->name);
+        set_check(check, RESULT_FAILED, "%s is unreachable",
+                  !from->reached ? from->host->name : to->host->name);
         return false;
     }
     if (a->uuid[0] != '\0' && text_equal(a->uuid, b->uuid)) {
-        say(check, RESULT_FAILED, "same host uuid: libvirt refuses to migrate to itself");
+        set_check(check, RESULT_FAILED,
+                  "same host uuid: libvirt refuses a migration to the same host");
         return false;
     }
     if (a->hostname[0] != '\0' && text_equal(a->hostname, b->hostname)) {
-        say(check, RESULT_FAILED, "same host name: libvirt refuses to migrate to itself");
+        set_check(check, RESULT_FAILED,
+                  "same host name: libvirt refuses a migration to the same host");
         return false;
     }
     if (!text_equal(a->arch, b->arch)) {
-        say(check, RESULT_FAILED, "different machines: %s and %s", a->arch, b->arch);
+        set_check(check, RESULT_FAILED, "different architectures: %s and %s", a->arch, b->arch);
         return false;
     }
     return true;
 }
 
-static bool is_older(const struct patient *from, const struct patient *to)
+static bool is_older(const struct diagnosis *from, const struct diagnosis *to)
 {
     return to->facts.libvirt_version < from->facts.libvirt_version ||
            to->facts.hypervisor_version < from->facts.hypervisor_version;
 }
 
-void diagnose_pair(const struct patient *from, const struct patient *to, int cpu,
+void diagnose_pair(const struct diagnosis *from, const struct diagnosis *to, int cpu,
                    const char *cpu_why, struct check *out_check)
 {
     out_check->name = "migrate";
     if (!differ_enough(from, to, out_check))
         return;
     if (cpu == CPU_INCOMPATIBLE)
-        say(out_check, RESULT_FAILED,
-            "%s lacks CPU features; guests with a smaller CPU model may go", to->host->name);
+        set_check(out_check, RESULT_FAILED,
+                  "%s lacks CPU features; guests with a smaller CPU model may migrate",
+                  to->host->name);
     else if (cpu != CPU_IDENTICAL && cpu != CPU_SUPERSET)
-        say(out_check, RESULT_NOTE, "CPUs not compared: %s",
-            *cpu_why != '\0' ? cpu_why : "no answer");
+        set_check(out_check, RESULT_NOTE, "CPUs not compared: %s",
+                  *cpu_why != '\0' ? cpu_why : "no answer");
     else if (is_older(from, to))
-        say(out_check, RESULT_NOTE, "%s is older (QEMU %s to %s): new machine types cannot go",
-            to->host->name, version_text(from->facts.hypervisor_version).text,
-            version_text(to->facts.hypervisor_version).text);
+        set_check(out_check, RESULT_NOTE,
+                  "%s is older (QEMU %s to %s): new machine types cannot migrate", to->host->name,
+                  version_text(from->facts.hypervisor_version).text,
+                  version_text(to->facts.hypervisor_version).text);
     else
-        say(out_check, RESULT_OK, "CPU %s",
-            cpu == CPU_IDENTICAL ? "identical" : "has more features");
+        set_check(out_check, RESULT_OK, "CPU %s",
+                  cpu == CPU_IDENTICAL ? "identical" : "has more features");
 }

@@ -1,8 +1,8 @@
-/* doctor.c - `ferry doctor`: are the hosts fit, and can guests move between them?
+/* doctor.c - `ferry doctor`: checks every host, and every pair of hosts for migration.
  *
- * Talks to the hosts itself through observe and probe, so it works without an appliance and
- * changes nothing. A host that does not answer within its time is reported and costs the
- * others nothing. diagnose.c judges.
+ * Connects to the hosts itself through observe and probe: works without an appliance and changes
+ * nothing. A host that does not answer in time is reported and does not delay the others.
+ * diagnose.c evaluates the answers.
  */
 #include <stdio.h>
 #include <string.h>
@@ -24,32 +24,32 @@
 
 enum {
     KEY_CONFIG = 0x200,
-    KEY_PATIENCE,
-    PATIENCE_MS = 10000,   /* for all hosts together, each round */
-    PAIRED_HOSTS_MAX = 64, /* beyond this pairs are not compared: n*(n-1) questions */
+    KEY_TIMEOUT,
+    TIMEOUT_MS = 10000,    /* for all hosts together, each round */
+    PAIRED_HOSTS_MAX = 64, /* with more hosts pairs are not compared: n*(n-1) calls */
 };
 
 struct doctor {
     struct cli_options common;
     const char *config_file;
-    int64_t patience_ms;
+    int64_t timeout_ms;
     struct config *config;
     size_t n;
-    struct patient *patients;
-    char **cpus;                    /* what guests get as host-model on each, NULL when not known */
+    struct diagnosis *diagnoses;
+    char **cpus;                    /* host-model CPU of each host, NULL: not known */
     int *comparisons;               /* n*n, CPU_NOT_ASKED when there is no answer */
     char (*why)[DIAGNOSE_TEXT_MAX]; /* n*n, error of a comparison */
     struct queue *replies;
     struct hv *hv;
 };
 
-/* --- asking --- */
+/* --- calls --- */
 
 static void on_reply(void *ctx, struct hv_reply *take_reply)
 {
     struct queue *replies = ctx;
     if (!queue_push(replies, take_reply))
-        hv_reply_fini(take_reply); /* the queue holds every question at once: only when closed */
+        hv_reply_fini(take_reply); /* the queue has room for every reply: only when closed */
 }
 
 static void on_event(void *ctx, const struct hv_event *event)
@@ -68,11 +68,11 @@ static struct hv_request question(const struct doctor *d, enum hv_call call, siz
 
 typedef void answer_fn(struct doctor *d, struct hv_reply *reply);
 
-/* Hands `open` answers to fn, until none is open or patience is over. */
+/* Passes `open` answers to fn until none is open or the timeout has passed. */
 static void gather(struct doctor *d, size_t open, answer_fn *fn)
 {
     const struct clock *clock = clock_system();
-    int64_t until = clock_mono_ms(clock) + d->patience_ms;
+    int64_t until = clock_mono_ms(clock) + d->timeout_ms;
     while (open > 0) {
         int64_t left = until - clock_mono_ms(clock);
         struct hv_reply reply;
@@ -88,7 +88,7 @@ static void on_host_answer(struct doctor *d, struct hv_reply *reply)
 {
     if (reply->id >= d->n)
         return;
-    struct patient *p = &d->patients[reply->id];
+    struct diagnosis *p = &d->diagnoses[reply->id];
     if (reply->err.code != ERR_NONE) {
         p->err = reply->err;
     } else if (reply->call == HV_CALL_HOST_FACTS) {
@@ -104,8 +104,9 @@ static bool submit(const struct doctor *d, const struct hv_request *request, str
 {
     const struct hv_observe observe = {d->hv};
     const struct hv_probe probe = {d->hv};
-    return hv_call_door(request->call) == HV_DOOR_PROBE ? hv_probe_submit(&probe, request, err)
-                                                        : hv_observe_submit(&observe, request, err);
+    return hv_call_access(request->call) == HV_ACCESS_PROBE
+               ? hv_probe_submit(&probe, request, err)
+               : hv_observe_submit(&observe, request, err);
 }
 
 static void ask_hosts(struct doctor *d)
@@ -119,7 +120,7 @@ static void ask_hosts(struct doctor *d)
             if (submit(d, &request, &err))
                 open++;
             else
-                d->patients[i].err = err;
+                d->diagnoses[i].err = err;
         }
     gather(d, open, on_host_answer);
 }
@@ -134,14 +135,14 @@ static void on_comparison(struct doctor *d, struct hv_reply *reply)
         TEXT_SET(d->why[reply->id], reply->err.text);
 }
 
-/* Can `to` provide the CPU that guests have on `from`? Asked of `to`. */
+/* Asks `to` whether it can provide the CPU that guests have on `from`. */
 static void ask_pairs(struct doctor *d)
 {
     size_t open = 0;
     for (size_t from = 0; from < d->n; from++)
         for (size_t to = 0; to < d->n; to++) {
-            if (from == to || !d->patients[to].reached || d->cpus[from] == NULL) {
-                TEXT_SET(d->why[from * d->n + to], d->patients[from].err.text);
+            if (from == to || !d->diagnoses[to].reached || d->cpus[from] == NULL) {
+                TEXT_SET(d->why[from * d->n + to], d->diagnoses[from].err.text);
                 continue;
             }
             struct hv_request request = question(d, HV_CALL_COMPARE_CPU, to, from * d->n + to);
@@ -155,22 +156,22 @@ static void ask_pairs(struct doctor *d)
     gather(d, open, on_comparison);
 }
 
-/* One after the other: each takes milliseconds, or 5 s when nobody is there. */
+/* In turn: each takes milliseconds, or 5 s when no helper listens. */
 static void ask_helpers(struct doctor *d)
 {
     const struct clock *clock = clock_system();
-    int64_t until = clock_mono_ms(clock) + d->patience_ms;
+    int64_t until = clock_mono_ms(clock) + d->timeout_ms;
     for (size_t i = 0; i < d->n && clock_mono_ms(clock) < until; i++) {
         const struct hv_host *host = &d->config->hosts[i];
         char version[HV_TEXT_MAX];
         if (host->helper[0] == '\0')
             continue;
-        d->patients[i].helper_asked = true;
-        (void)hostd_ping(host->helper, host->helper_secret, version, &d->patients[i].helper_err);
+        d->diagnoses[i].helper_asked = true;
+        (void)hostd_ping(host->helper, host->helper_secret, version, &d->diagnoses[i].helper_err);
     }
 }
 
-/* --- saying --- */
+/* --- output --- */
 
 static void count_failure(const struct check *check, size_t *failures)
 {
@@ -203,7 +204,7 @@ static size_t report_hosts(const struct doctor *d, struct table *table, struct j
     size_t failures = 0;
     for (size_t i = 0; i < d->n; i++) {
         struct check checks[CHECK_COUNT];
-        diagnose_host(d->patients, d->n, i, checks);
+        diagnose_host(d->diagnoses, d->n, i, checks);
         for (size_t c = 0; c < CHECK_COUNT; c++) {
             add_row(table, d->config->hosts[i].name, checks[c].name, &checks[c]);
             count_failure(&checks[c], &failures);
@@ -225,8 +226,8 @@ static size_t report_pairs(const struct doctor *d, struct table *table, struct j
             struct check check;
             if (from == to)
                 continue;
-            diagnose_pair(&d->patients[from], &d->patients[to], d->comparisons[pair], d->why[pair],
-                          &check);
+            diagnose_pair(&d->diagnoses[from], &d->diagnoses[to], d->comparisons[pair],
+                          d->why[pair], &check);
             add_row(table, d->config->hosts[from].name, d->config->hosts[to].name, &check);
             count_failure(&check, &failures);
             struct json_object *row = json_object_new_object();
@@ -285,17 +286,17 @@ static bool prepare(struct doctor *d, struct err *err)
     if (d->config == NULL)
         return false;
     d->n = d->config->n_hosts;
-    d->patients = calloc(d->n, sizeof *d->patients);
+    d->diagnoses = calloc(d->n, sizeof *d->diagnoses);
     d->cpus = calloc(d->n, sizeof *d->cpus);
     if (d->n <= PAIRED_HOSTS_MAX) {
         d->comparisons = calloc(d->n * d->n, sizeof *d->comparisons);
         d->why = calloc(d->n * d->n, sizeof *d->why);
     }
-    if (d->patients == NULL || d->cpus == NULL ||
+    if (d->diagnoses == NULL || d->cpus == NULL ||
         (d->n <= PAIRED_HOSTS_MAX && (d->comparisons == NULL || d->why == NULL)))
         return err_set(err, ERR_NOMEM, "no memory for %zu hosts", d->n);
     for (size_t i = 0; i < d->n; i++) {
-        d->patients[i].host = &d->config->hosts[i];
+        d->diagnoses[i].host = &d->config->hosts[i];
     }
     for (size_t i = 0; d->comparisons != NULL && i < d->n * d->n; i++)
         d->comparisons[i] = CPU_NOT_ASKED;
@@ -320,7 +321,7 @@ static void finish(struct doctor *d)
     free(d->cpus);
     free(d->comparisons);
     free(d->why);
-    free(d->patients);
+    free(d->diagnoses);
     config_free(d->config);
 }
 
@@ -330,11 +331,11 @@ static error_t on_option(int key, char *arg, struct argp_state *state)
     switch (key) {
     case ARGP_KEY_INIT: state->child_inputs[0] = &d->common; return 0;
     case KEY_CONFIG: d->config_file = arg; return 0;
-    case KEY_PATIENCE:
-        if (!human_read_duration(arg, &d->patience_ms))
-            argp_error(state, "--patience '%s' is not a duration like 10s", arg);
+    case KEY_TIMEOUT:
+        if (!human_read_duration(arg, &d->timeout_ms))
+            argp_error(state, "--timeout '%s' is not a duration like 10s", arg);
         return 0;
-    case ARGP_KEY_ARG: argp_error(state, "doctor takes no '%s'", arg); return 0;
+    case ARGP_KEY_ARG: argp_error(state, "unexpected argument '%s'", arg); return 0;
     default: return ARGP_ERR_UNKNOWN;
     }
 }
@@ -343,16 +344,17 @@ int verb_doctor(int argc, char **argv)
 {
     static const struct argp_option options[] = {
         {"config", KEY_CONFIG, "FILE", 0, "default " CONFIG_FILE_DEFAULT, 0},
-        {"patience", KEY_PATIENCE, "DURATION", 0, "how long hosts may take; default 10s", 0},
+        {"timeout", KEY_TIMEOUT, "DURATION", 0, "time for the answers of all hosts; default 10s",
+         0},
         {0},
     };
     static const struct argp argp = {
         .options = options,
         .parser = on_option,
-        .doc = "Check every configured host, and every pair of them for migrating.",
+        .doc = "Check every configured host, and every pair of hosts for migration.",
         .children = cli_options_children,
     };
-    struct doctor d = {.config_file = CONFIG_FILE_DEFAULT, .patience_ms = PATIENCE_MS};
+    struct doctor d = {.config_file = CONFIG_FILE_DEFAULT, .timeout_ms = TIMEOUT_MS};
     cli_options_init(&d.common);
     if (argp_parse(&argp, argc, argv, 0, NULL, &d) != 0)
         return EXIT_USAGE;
@@ -363,7 +365,7 @@ int verb_doctor(int argc, char **argv)
         if (d.comparisons != NULL)
             ask_pairs(&d);
         ask_helpers(&d);
-        ports_ask(d.patients, d.n, PORTS_TLS, d.patience_ms);
+        ports_ask(d.diagnoses, d.n, PORTS_TLS, d.timeout_ms);
         status = report(&d);
     } else {
         bool bad_file = d.config == NULL;

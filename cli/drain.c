@@ -1,5 +1,5 @@
-/* drain.c - `ferry drain NODE`: moves every guest off a node, or with --dry-run says what that
- * would do. The drain is an object of the appliance: it goes on whether or not anybody watches. */
+/* drain.c - `ferry drain NODE`: migrates every guest off a node, or with --dry-run shows the plan.
+ * The drain is an object of the appliance and continues when this command ends. */
 #include <stdio.h>
 #include <string.h>
 #include <sys/random.h>
@@ -14,7 +14,7 @@
 
 enum { KEY_DEADLINE = 0x200, KEY_RETRIES, KEY_SHUTDOWN, KEY_DRY_RUN, KEY_WAIT, KEY_TIMEOUT };
 
-struct drain_order {
+struct drain_request {
     struct cli_options common;
     const char *node;
     int64_t deadline_ms, timeout_ms; /* < 0: none */
@@ -29,19 +29,19 @@ static void read_duration(const char *name, const char *arg, int64_t *out_ms,
         argp_error(state, "%s '%s' is not a duration like 30s, 5m or 2h", name, arg);
 }
 
-static void check(const struct drain_order *d, struct argp_state *state)
+static void check(const struct drain_request *d, struct argp_state *state)
 {
     if (d->timeout_ms >= 0 && !d->wait)
         argp_error(state, "--timeout needs --wait");
     if (d->wait && d->dry_run)
-        argp_error(state, "a --dry-run has nothing to --wait for");
+        argp_error(state, "--dry-run and --wait exclude each other");
     if (d->deadline_ms >= 0 && d->deadline_ms < 1000)
         argp_error(state, "--deadline is at least a second");
 }
 
 static error_t on_option(int key, char *arg, struct argp_state *state)
 {
-    struct drain_order *d = state->input;
+    struct drain_request *d = state->input;
     switch (key) {
     case ARGP_KEY_INIT: state->child_inputs[0] = &d->common; return 0;
     case KEY_DEADLINE: read_duration("--deadline", arg, &d->deadline_ms, state); return 0;
@@ -58,27 +58,29 @@ static error_t on_option(int key, char *arg, struct argp_state *state)
             argp_error(state, "one NODE at a time, not also '%s'", arg);
         d->node = arg;
         return 0;
-    case ARGP_KEY_NO_ARGS: argp_error(state, "which NODE? `ferry get nodes` lists them"); return 0;
+    case ARGP_KEY_NO_ARGS:
+        argp_error(state, "NODE is missing; `ferry get nodes` lists the nodes");
+        return 0;
     case ARGP_KEY_END: check(d, state); return 0;
     default: return ARGP_ERR_UNKNOWN;
     }
 }
 
-/* "drain-NODE-xxxxx": a drain is an object of its own, and there may be a later one of the node.
- * A node's name may be 63 long, which is all a drain's may be: then it is cut. */
+/* "drain-NODE-xxxxx": a node may be drained again later. The node's part is cut to fit a name of
+ * 63. */
 static void make_name(const char *node, char *out_name, size_t n)
 {
     static const char letters[] = "bcdfghjklmnpqrstvwxz2456789";
     unsigned char random[5] = {0};
     char suffix[sizeof random + 1] = "";
     if (getrandom(random, sizeof random, 0) < 0)
-        memset(random, 0, sizeof random); /* the appliance refuses a name that is taken */
+        memset(random, 0, sizeof random); /* the appliance rejects a name in use */
     for (size_t i = 0; i < sizeof random; i++)
         suffix[i] = letters[random[i] % (sizeof letters - 1)];
     (void)snprintf(out_name, n, "drain-%.51s-%s", node, suffix);
 }
 
-static struct json_object *build(const struct drain_order *d)
+static struct json_object *build(const struct drain_request *d)
 {
     char name[TABLE_CELL_MAX];
     struct json_object *object = json_object_new_object();
@@ -97,8 +99,8 @@ static struct json_object *build(const struct drain_order *d)
     return object;
 }
 
-static struct json_object *order(struct client *client, const struct drain_order *d,
-                                 struct err *err)
+static struct json_object *create_drain(struct client *client, const struct drain_request *d,
+                                        struct err *err)
 {
     char path[KINDS_PATH_MAX], full[KINDS_PATH_MAX + 16];
     if (!kind_path(KIND_DRAIN, NULL, NULL, path, err))
@@ -108,17 +110,17 @@ static struct json_object *order(struct client *client, const struct drain_order
     return client_call(client, "POST", full, body, err);
 }
 
-static struct paper paper_of(int fd)
+static struct page_style page_style_of(int fd)
 {
-    return (struct paper){cli_width(fd, TABLE_WIDTH), cli_wants_colour(fd)};
+    return (struct page_style){cli_width(fd, TABLE_WIDTH), cli_wants_colour(fd)};
 }
 
 static int print_plan(struct json_object *object, enum output output)
 {
-    const struct paper paper = paper_of(STDOUT_FILENO);
+    const struct page_style style = page_style_of(STDOUT_FILENO);
     struct buf page;
     buf_init(&page, PAGE_MAX);
-    bool empties = page_plan(object, &paper, &page);
+    bool empties = page_plan(object, &style, &page);
     int printed;
     if (output == OUTPUT_JSON) {
         buf_fini(&page);
@@ -141,7 +143,7 @@ static int print_created(struct json_object *object, enum output output)
 
 static int print_end(struct json_object *object, enum output output)
 {
-    const struct paper paper = paper_of(STDOUT_FILENO);
+    const struct page_style style = page_style_of(STDOUT_FILENO);
     bool emptied = text_equal(view_text(object, "status.state"), "Succeeded");
     struct buf page;
     if (output == OUTPUT_JSON) {
@@ -149,12 +151,12 @@ static int print_end(struct json_object *object, enum output output)
         return emptied ? EXIT_DONE : EXIT_FAILED;
     }
     buf_init(&page, PAGE_MAX);
-    page_drain(object, &paper, &page);
+    page_drain(object, &style, &page);
     int printed = cli_print(&page);
     return printed != EXIT_DONE ? printed : emptied ? EXIT_DONE : EXIT_FAILED;
 }
 
-static int follow(struct client *client, const struct drain_order *d, struct json_object *created)
+static int follow(struct client *client, const struct drain_request *d, struct json_object *created)
 {
     const struct drain_watch watch = {.client = client,
                                       .name = view_text(created, "metadata.name"),
@@ -170,22 +172,26 @@ static int follow(struct client *client, const struct drain_order *d, struct jso
 int verb_drain(int argc, char **argv)
 {
     static const struct argp_option options[] = {
-        {"deadline", KEY_DEADLINE, "DURATION", 0, "fail after this long with guests left", 0},
-        {"retries", KEY_RETRIES, "N", 0, "failed tries of a guest before it is left; default 3", 0},
-        {"shutdown", KEY_SHUTDOWN, NULL, 0, "shut guests down whose strategy allows it", 0},
-        {"dry-run", KEY_DRY_RUN, NULL, 0, "only say what it would do; 1: guests would block it", 0},
-        {"wait", KEY_WAIT, NULL, 0, "show progress until it is over or blocked", 0},
-        {"timeout", KEY_TIMEOUT, "DURATION", 0, "with --wait: stop waiting after, like 30m", 0},
+        {"deadline", KEY_DEADLINE, "DURATION", 0, "fail if guests are left after DURATION", 0},
+        {"retries", KEY_RETRIES, "N", 0,
+         "failed migrations per guest before it is given up; default 3", 0},
+        {"shutdown", KEY_SHUTDOWN, NULL, 0, "shut down guests whose eviction strategy allows it",
+         0},
+        {"dry-run", KEY_DRY_RUN, NULL, 0,
+         "show the plan only; exit status 1: guests would block it", 0},
+        {"wait", KEY_WAIT, NULL, 0, "show progress until the drain has ended or is blocked", 0},
+        {"timeout", KEY_TIMEOUT, "DURATION", 0, "with --wait: give up after, like 30m", 0},
         {0},
     };
     static const struct argp argp = {
         .options = options,
         .parser = on_option,
         .args_doc = "NODE",
-        .doc = "Cordon a node and move every guest off it. `ferry uncordon NODE` cancels it.",
+        .doc = "Cordon a node and migrate every guest off it. `ferry uncordon NODE` cancels the "
+               "drain.",
         .children = cli_options_children,
     };
-    struct drain_order d = {.deadline_ms = -1, .timeout_ms = -1, .retries = -1};
+    struct drain_request d = {.deadline_ms = -1, .timeout_ms = -1, .retries = -1};
     cli_options_init(&d.common);
     if (argp_parse(&argp, argc, argv, 0, NULL, &d) != 0)
         return EXIT_USAGE;
@@ -193,9 +199,10 @@ int verb_drain(int argc, char **argv)
     OWNED(client) client = client_new(d.common.server, &err);
     if (client == NULL)
         return cli_fail(&err, NULL);
-    OWNED(json_object) created = order(client, &d, &err);
+    OWNED(json_object) created = create_drain(client, &d, &err);
     if (created == NULL)
-        return cli_fail(&err, err.code == ERR_NOT_FOUND ? "`ferry get nodes` lists them" : NULL);
+        return cli_fail(&err,
+                        err.code == ERR_NOT_FOUND ? "`ferry get nodes` lists the nodes" : NULL);
     if (d.dry_run)
         return print_plan(created, d.common.output);
     return d.wait ? follow(client, &d, created) : print_created(created, d.common.output);

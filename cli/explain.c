@@ -1,6 +1,6 @@
-/* explain.c - `ferry explain`: verdicts for evidence from anywhere (--file): logs, dumps of
- * objects, JSON documents and lines; that needs no appliance and asks nobody. Of migrations that
- * Ferry recorded: explain_recorded.c. */
+/* explain.c - `ferry explain`: verdicts from evidence of any system (--file): logs, dumps of
+ * objects, JSON documents and lines; needs no appliance. For recorded migrations see
+ * explain_recorded.c. */
 #include <stdio.h>
 #include <unistd.h>
 
@@ -28,8 +28,8 @@ struct options {
 static void check(struct argp_state *state, const struct options *o)
 {
     if ((o->file != NULL) + (o->name != NULL) + o->all != 1)
-        argp_error(state, "what is to be explained? A MIGRATION that Ferry recorded, --all of "
-                          "them, or evidence from elsewhere: --file FILE, or --file -");
+        argp_error(state,
+                   "expected a recorded MIGRATION, --all, or evidence: --file FILE, or --file -");
     if (o->since_ms >= 0 && !o->all)
         argp_error(state, "--since needs --all");
     if (o->state != NULL && o->file != NULL)
@@ -61,18 +61,18 @@ static error_t on_option(int key, char *arg, struct argp_state *state)
 
 /* ---- one document after the other ---- */
 
-struct hearing {
+struct explanation {
     struct judge *judge;
     struct evidence_sink sink;
     bool as_json, failed;
-    bool draws, is_drawn; /* how far reading came, on a terminal */
+    bool draws, is_drawn; /* progress of reading, on a terminal */
     unsigned n;
     char id[READ_ID_MAX];
 };
 
 static void draw(void *ctx, uint64_t bytes)
 {
-    struct hearing *h = ctx;
+    struct explanation *h = ctx;
     char text[HUMAN_TEXT_MAX];
     if (!h->draws)
         return;
@@ -81,7 +81,7 @@ static void draw(void *ctx, uint64_t bytes)
     h->is_drawn = true;
 }
 
-static void wipe(struct hearing *h)
+static void clear_progress(struct explanation *h)
 {
     if (h->is_drawn)
         (void)fputs("\r\033[K", stderr);
@@ -90,13 +90,13 @@ static void wipe(struct hearing *h)
 
 static const struct evidence_sink *begin(void *ctx, const struct read_case *of)
 {
-    struct hearing *h = ctx;
-    judge_forget(h->judge);
+    struct explanation *h = ctx;
+    judge_reset(h->judge);
     TEXT_SET(h->id, of->id);
     return &h->sink;
 }
 
-static void print_line(struct hearing *h, const struct verdict *verdict)
+static void print_line(struct explanation *h, const struct verdict *verdict)
 {
     OWNED(json_object) document = verdict_json(verdict, h->id);
     const char *text = json_object_to_json_string_ext(document, JSON_C_TO_STRING_PLAIN |
@@ -105,7 +105,7 @@ static void print_line(struct hearing *h, const struct verdict *verdict)
         h->failed = true;
 }
 
-static void print_page(struct hearing *h, const struct verdict *verdict)
+static void print_page(struct explanation *h, const struct verdict *verdict)
 {
     struct buf page, folded;
     buf_init(&page, CLI_PAGE_MAX);
@@ -123,10 +123,10 @@ static void print_page(struct hearing *h, const struct verdict *verdict)
 
 static void end(void *ctx)
 {
-    struct hearing *h = ctx;
+    struct explanation *h = ctx;
     struct verdict verdict;
     judge_give(h->judge, &verdict);
-    wipe(h);
+    clear_progress(h);
     if (h->as_json)
         print_line(h, &verdict);
     else
@@ -139,19 +139,19 @@ static void warn(void *ctx, const struct err *problem)
     char clean[ERR_TEXT_MAX];
     table_clean(clean, sizeof clean, problem->text);
     if (ctx != NULL)
-        wipe(ctx);
+        clear_progress(ctx);
     (void)fprintf(stderr, "ferry: %s\n", clean);
 }
 
-/* What was asked is answered as far as it goes; a part that could not be read is a failure still.
+/* Prints what can be explained; a part that could not be read is a failure.
  */
 static int explain(const struct options *o, struct err *err)
 {
     OWNED(ruleset) rules = ruleset_new(o->rules, warn, NULL, err);
     OWNED(judge) judge = rules != NULL ? judge_new(rules, err) : NULL;
-    struct hearing h = {.judge = judge,
-                        .as_json = o->common.output == OUTPUT_JSON,
-                        .draws = cli_is_terminal(STDERR_FILENO)};
+    struct explanation h = {.judge = judge,
+                            .as_json = o->common.output == OUTPUT_JSON,
+                            .draws = cli_is_terminal(STDERR_FILENO)};
     struct read_visitor visitor = {
         .ctx = &h, .begin = begin, .end = end, .problem = warn, .progress = draw};
     struct read_report report = {0};
@@ -159,11 +159,11 @@ static int explain(const struct options *o, struct err *err)
         return cli_fail(err, NULL);
     h.sink = judge_sink(judge);
     bool is_read = read_evidence_path(o->file, &visitor, &report, err);
-    wipe(&h);
+    clear_progress(&h);
     if (!is_read)
-        return cli_fail(err, "docs/explain.md says what can be read");
+        return cli_fail(err, "docs/explain.md lists the formats");
     if (h.failed) {
-        err_set(err, ERR_IO, "the answer could not be written");
+        err_set(err, ERR_IO, "cannot write the verdicts");
         return cli_fail(err, NULL);
     }
     return report.problems > 0 ? EXIT_USAGE : EXIT_DONE;
@@ -173,11 +173,11 @@ int verb_explain(int argc, char **argv)
 {
     static const struct argp_option options[] = {
         {"file", 'f', "FILE", 0, "a log, a dump, a folder, JSON documents or lines; - is stdin", 0},
-        {"all", KEY_ALL, NULL, 0, "judge all recorded ones again; says what changed", 0},
-        {"since", KEY_SINCE, "DURATION", 0, "with --all: that ended in the last 12h, 7d, ...", 0},
-        {"state", KEY_STATE, "DIR", 0,
-         "read recorded ones there; default: ask the appliance, with --all " CONFIG_STATE_DEFAULT,
+        {"all", KEY_ALL, NULL, 0, "analyze all recorded migrations again; shows differences", 0},
+        {"since", KEY_SINCE, "DURATION", 0, "with --all: those that ended in the last 12h, 7d, ...",
          0},
+        {"state", KEY_STATE, "DIR", 0,
+         "state directory to read; default: the appliance, with --all " CONFIG_STATE_DEFAULT, 0},
         {"rules", KEY_RULES, "DIR", 0, "a site's own rules (docs/rules.md)", 0},
         {0},
     };
@@ -185,9 +185,9 @@ int verb_explain(int argc, char **argv)
         .options = options,
         .parser = on_option,
         .args_doc = "MIGRATION\n--all\n--file FILE",
-        .doc = "Say why a migration failed: one that Ferry recorded, or any, from what any system "
-               "wrote about it. With --file and -o json one verdict per document, one per line. "
-               "Exit status 2 when something could not be read; verdicts for the rest are printed.",
+        .doc = "Explain why a migration failed: a recorded one, or any other from logs and dumps. "
+               "With --file and -o json: one verdict per document, one per line. Exit status 2: "
+               "part of the input could not be read; verdicts for the rest are printed.",
         .children = cli_options_children,
     };
     struct options o = {.since_ms = -1};

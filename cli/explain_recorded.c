@@ -1,8 +1,8 @@
 /* explain_recorded.c - see explain_recorded.h.
  *
- * One: its stored verdict, from the appliance, or from the state directory when that is named.
- * All: judged again from the facts that were stored with each, by the rules of this program and of
- * the site, beside a running appliance; says what would be said otherwise today. Changes nothing.
+ * One migration: its stored verdict, from the appliance or from a state directory. All migrations:
+ * analyzed again from their stored facts with the present rules, and compared with their stored
+ * verdicts. Reads only, also beside a running appliance.
  */
 #include "cli/explain_recorded.h"
 
@@ -89,7 +89,7 @@ static int explain_one(const struct explain_recorded *what)
     return cli_print(&page);
 }
 
-/* ---- all, again ---- */
+/* ---- all ---- */
 
 struct again {
     const struct explain_recorded *what;
@@ -104,24 +104,25 @@ struct again {
     struct err *err;
 };
 
-struct said {
+struct old_verdict {
     bool is_there;
     char plane[32], cause[64];
 };
 
 static bool take_verdict(void *ctx, const struct store_verdict *row)
 {
-    struct said *said = ctx;
-    said->is_there = true;
-    TEXT_SET(said->plane, row->plane);
-    TEXT_SET(said->cause, row->cause);
+    struct old_verdict *old_verdict = ctx;
+    old_verdict->is_there = true;
+    TEXT_SET(old_verdict->plane, row->plane);
+    TEXT_SET(old_verdict->cause, row->cause);
     return true;
 }
 
-static void add_change(struct again *a, const struct gathered *job, const struct said *said)
+static void add_change(struct again *a, const struct gathered *job,
+                       const struct old_verdict *old_verdict)
 {
     char was[TABLE_CELL_MAX], is[TABLE_CELL_MAX];
-    (void)snprintf(was, sizeof was, "%s", said->is_there ? said->cause : "-");
+    (void)snprintf(was, sizeof was, "%s", old_verdict->is_there ? old_verdict->cause : "-");
     (void)snprintf(is, sizeof is, "%s", cause_row(a->verdict.cause)->name);
     table_add_row(&a->table);
     const char *const cells[] = {job->name, job->guest, outcome_name(job->outcome),
@@ -133,28 +134,29 @@ static void add_change(struct again *a, const struct gathered *job, const struct
     json_add_text(one, "namespace", job->ns);
     json_add_text(one, "uid", job->uid);
     json_add_time(one, "ended", job->ended_ms);
-    json_add_text(one, "before", said->cause);
-    json_add_text(one, "planeBefore", said->plane);
+    json_add_text(one, "before", old_verdict->cause);
+    json_add_text(one, "planeBefore", old_verdict->plane);
     json_add(one, "verdict", verdict_json(&a->verdict, job->name));
 }
 
 static bool judge_job(struct again *a, const char *uid)
 {
     struct gathered job;
-    struct said said = {0};
+    struct old_verdict old_verdict = {0};
     if (!gather_job(a->store, uid, &job, a->err) ||
-        !a->store->ops->each_verdict(a->store, uid, take_verdict, &said, a->err))
+        !a->store->ops->each_verdict(a->store, uid, take_verdict, &old_verdict, a->err))
         return false;
     if (recorded_is_plain(&job))
         recorded_plain(&job, a->rules, &a->verdict);
     else if (!recorded_judge(a->store, &job, NULL, a->judge, &a->verdict, a->err))
         return false;
     a->judged++;
-    a->before += !said.is_there;
-    bool same = said.is_there && text_equal(said.cause, cause_row(a->verdict.cause)->name) &&
-                text_equal(said.plane, plane_name(a->verdict.plane));
+    a->before += !old_verdict.is_there;
+    bool same = old_verdict.is_there &&
+                text_equal(old_verdict.cause, cause_row(a->verdict.cause)->name) &&
+                text_equal(old_verdict.plane, plane_name(a->verdict.plane));
     if (!same) {
-        add_change(a, &job, &said);
+        add_change(a, &job, &old_verdict);
         a->changed++;
     }
     return true;
@@ -185,10 +187,10 @@ static int print_again(struct again *a)
         a->what->common->output == OUTPUT_WIDE ? 0 : cli_width(STDOUT_FILENO, TABLE_WIDTH);
     if (a->changed > 0 && !table_render(&a->table, width, false, &page))
         page.failed = true;
-    buf_addf(&page, "%u judged again, %u otherwise than before", a->judged, a->changed);
+    buf_addf(&page, "%u analyzed again, %u with a different verdict", a->judged, a->changed);
     if (a->before > 0)
         buf_addf(&page, " (%u had no verdict)", a->before);
-    buf_add(&page, "; nothing was changed\n");
+    buf_add(&page, "; no verdict was stored\n");
     return cli_print(&page);
 }
 

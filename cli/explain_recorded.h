@@ -6,10 +6,10 @@
 
 struct explain_recorded {
     const struct cli_options *common;
-    const char *name;  /* of a migration, or its uid; NULL: all of them, judged again */
-    const char *state; /* directory to read; NULL: ask the appliance (one), the default (all) */
+    const char *name;  /* of a migration, or its uid; NULL: all */
+    const char *state; /* directory to read; NULL: the appliance (one), the default (all) */
     const char *rules; /* the site's own; NULL: none */
-    int64_t since_ms;  /* all: that ended so long ago at most; < 0: any */
+    int64_t since_ms;  /* all: those that ended in this time; < 0: any */
 };
 /* The exit status. */
 int explain_recorded(const struct explain_recorded *what);

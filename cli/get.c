@@ -17,20 +17,20 @@ struct get {
 
 static int print_table(const struct get *get, struct json_object *answer)
 {
-    const struct paper paper = {cli_width(STDOUT_FILENO, TABLE_WIDTH),
-                                cli_wants_colour(STDOUT_FILENO)};
+    const struct page_style style = {cli_width(STDOUT_FILENO, TABLE_WIDTH),
+                                     cli_wants_colour(STDOUT_FILENO)};
     const struct columns choice = {.kind = get->kind,
                                    .wide = get->common.output == OUTPUT_WIDE,
                                    .all_namespaces = get->common.all_namespaces,
                                    .now_ms = clock_wall_ms(clock_system())};
     struct buf text;
     buf_init(&text, CLI_PAGE_MAX);
-    if (columns_render(&choice, answer, &paper, &text) > 0)
+    if (columns_render(&choice, answer, &style, &text) > 0)
         return cli_print(&text);
     buf_fini(&text);
     (void)fprintf(stderr, "no %s found%s\n", get->kind_word,
                   kind_is_namespaced(get->kind) && !get->common.all_namespaces
-                      ? " in this namespace; -A looks in all"
+                      ? " in this namespace; -A lists all namespaces"
                       : "");
     return EXIT_DONE;
 }
@@ -46,7 +46,7 @@ static int print_names(const struct get *get, struct json_object *answer)
 {
     struct buf text;
     buf_init(&text, CLI_PAGE_MAX);
-    buf_add(&text, ""); /* no rows is an empty answer, not a failed one */
+    buf_add(&text, ""); /* without rows the output is empty, not a failure */
     if (get->name != NULL)
         add_name(&text, get, answer);
     for (size_t i = 0; i < view_count(answer, "items"); i++)
@@ -67,10 +67,10 @@ static error_t on_option(int key, char *arg, struct argp_state *state)
         else
             argp_error(state, "one KIND and at most one NAME, not also '%s'", arg);
         return 0;
-    case ARGP_KEY_NO_ARGS: argp_error(state, "which KIND? " KIND_WORDS); return 0;
+    case ARGP_KEY_NO_ARGS: argp_error(state, "KIND is missing: " KIND_WORDS); return 0;
     case ARGP_KEY_END:
         if (get->name != NULL && get->common.all_namespaces)
-            argp_error(state, "-A lists; a NAME is looked for in one namespace (-n)");
+            argp_error(state, "-A excludes a NAME; use -n for its namespace");
         return 0;
     default: return ARGP_ERR_UNKNOWN;
     }

@@ -1,8 +1,8 @@
 /* hostd.c - `ferry hostd`: the optional helper on a host, and its command line client.
  *
- * A stream that stalls while a guest switches over leaves QEMU blocked and deaf; libvirt then
- * cannot free the guest, but closing the socket does. That needs somebody on the host. This is
- * all of it: a few hundred lines that can close one guest's migration sockets and nothing else.
+ * A stream that stalls during the switch-over blocks QEMU's monitor; libvirt then cannot abort, but
+ * closing the socket on the host does. The helper closes one guest's migration sockets and does
+ * nothing else.
  */
 #include <signal.h>
 #include <stdio.h>
@@ -18,7 +18,7 @@
 enum { KEY_LISTEN = 0x200, KEY_SECRET, KEY_PORTS, KEY_AT, KEY_KILL, KEY_PING, KEY_PROBE };
 
 struct options {
-    const char *listen, *secret_file, *at; /* at: it is a client */
+    const char *listen, *secret_file, *at; /* at: run as a client */
     const char *kill, *probe;
     bool ping;
     unsigned port_min, port_max;
@@ -28,9 +28,9 @@ static void check_usage(const struct options *options, struct argp_state *state)
 {
     int asked = (options->kill != NULL) + (options->probe != NULL) + options->ping;
     if (asked > 1)
-        argp_error(state, "--kill, --probe and --ping are one request each");
+        argp_error(state, "--kill, --probe and --ping exclude each other");
     if (asked == 1 && options->at == NULL)
-        argp_error(state, "--at ADDR:PORT is missing: which helper?");
+        argp_error(state, "--at ADDR:PORT is missing");
     if (asked == 0 && options->at != NULL)
         argp_error(state, "--at goes with --kill, --probe or --ping");
 }
@@ -49,7 +49,7 @@ static error_t on_option(int key, char *arg, struct argp_state *state)
         if (!hostd_ports_parse(arg, &options->port_min, &options->port_max))
             argp_error(state, "--ports '%s' is not MIN-MAX, like 49152-49215", arg);
         return 0;
-    case ARGP_KEY_ARG: argp_error(state, "hostd takes no '%s'", arg); return 0;
+    case ARGP_KEY_ARG: argp_error(state, "unexpected argument '%s'", arg); return 0;
     case ARGP_KEY_END: check_usage(options, state); return 0;
     default: return ARGP_ERR_UNKNOWN;
     }
@@ -71,8 +71,8 @@ static bool serve(const struct options *options, const char *secret, struct err 
     (void)sigaddset(&signals, SIGTERM);
     (void)sigaddset(&signals, SIGINT);
     (void)pthread_sigmask(SIG_BLOCK, &signals, NULL);
-    if (!sockets_self_test(err)) /* better now than when a guest stands still */
-        return err_wrap(err, "hostd is no use here");
+    if (!sockets_self_test(err)) /* fail now, not during a stalled switch-over */
+        return err_wrap(err, "hostd cannot close sockets here");
     OWNED(hostd_server) server = hostd_server_new(&config, err);
     if (server == NULL)
         return false;
@@ -134,21 +134,22 @@ int verb_hostd(int argc, char **argv)
 {
     static const struct argp_option table[] = {
         {"listen", KEY_LISTEN, "ADDR:PORT", 0,
-         "where to wait for Ferry, or a path for a local socket; default " HOSTD_LISTEN_DEFAULT, 0},
+         "address to listen on, or path of a local socket; default " HOSTD_LISTEN_DEFAULT, 0},
         {"secret-file", KEY_SECRET, "FILE", 0,
          "holds the secret shared with Ferry; default " SECRET_FILE_DEFAULT, 0},
         {"ports", KEY_PORTS, "MIN-MAX", 0,
          "migration_port_min and _max of qemu.conf; default 49152-49215", 0},
-        {"at", KEY_AT, "ADDR:PORT", 0, "be a client: ask the helper there", 1},
+        {"at", KEY_AT, "ADDR:PORT", 0, "run as a client of this helper", 1},
         {"kill", KEY_KILL, "UUID", 0, "close the sockets of that guest's migration", 1},
-        {"probe", KEY_PROBE, "ADDR:PORT", 0, "can that host connect there: open, refused, dead", 1},
-        {"ping", KEY_PING, NULL, 0, "is it there, and could it close a socket", 1},
+        {"probe", KEY_PROBE, "ADDR:PORT", 0,
+         "test a connection from that host: open, refused, dead", 1},
+        {"ping", KEY_PING, NULL, 0, "test the helper and its permission to close sockets", 1},
         {0},
     };
     static const struct argp argp = {
         .options = table,
         .parser = on_option,
-        .doc = "Run on a host: close the sockets of a guest's migration when Ferry asks for it.",
+        .doc = "Run on a host: close the sockets of a guest's migration on request of Ferry.",
     };
     struct options options = {.listen = HOSTD_LISTEN_DEFAULT,
                               .secret_file = SECRET_FILE_DEFAULT,

@@ -1,5 +1,5 @@
-/* main.c - `ferry VERB ...`: finds the verb in verbs.def and calls it. Nothing else happens
- * here; every verb is a file of its name; the appliance is a folder of its own.
+/* main.c - `ferry VERB ...`: finds the verb in verbs.def and calls it. Each verb has a file of its
+ * name; the appliance is the folder appliance/.
  */
 #include <argp.h>
 #include <stdio.h>
@@ -30,12 +30,12 @@ static const struct verb *find_verb(const char *name)
 
 static void print_verbs(FILE *out)
 {
-    (void)fprintf(out, "ferry moves running virtual machines between libvirt hosts.\n\n");
+    (void)fprintf(out, "ferry live-migrates virtual machines between libvirt hosts.\n\n");
     for (size_t i = 0; i < COUNT(verbs); i++)
         (void)fprintf(out, "  ferry %-9s %s\n", verbs[i].name, verbs[i].help);
     (void)fprintf(out, "\n`ferry help VERB` shows a verb's options. --server URL or FERRY_SERVER "
-                       "names the\nappliance. Exit status: 0 done, 1 failed, 2 wrong usage, 3 not "
-                       "reachable, 4 a wait\nran out.\n");
+                       "names the\nappliance. Exit status: 0 done, 1 failed, 2 wrong usage, 3 "
+                       "unreachable, 4 timeout.\n");
 }
 
 static int unknown_verb(const char *name)
@@ -79,7 +79,7 @@ int verb_help(int argc, char **argv)
     return run(verb, 2, asked);
 }
 
-/* Options before the verb; stops at the verb and says where it is. */
+/* Options before the verb; stops at the verb and sets its index. */
 struct before {
     int verb_at; /* 0: none */
 };

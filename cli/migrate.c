@@ -1,4 +1,4 @@
-/* migrate.c - `ferry migrate`: asks the appliance to move a guest and, with --wait, watches. */
+/* migrate.c - `ferry migrate`: requests a migration and, with --wait, shows its progress. */
 #include <stdio.h>
 #include <string.h>
 
@@ -32,7 +32,7 @@ struct migrate {
     struct cli_options common;
     const char *vm, *to, *name;
     int64_t bandwidth_mibs;               /* 0: the fleet's default */
-    const char *priority;                 /* NULL: a human's */
+    const char *priority;                 /* NULL: user-triggered */
     int64_t timeout_ms;                   /* < 0: none */
     const char *selectors[SELECTORS_MAX]; /* K=V */
     size_t n_selectors;
@@ -51,18 +51,19 @@ static void add_selector(struct migrate *m, const char *pair, struct argp_state 
     m->selectors[m->n_selectors++] = pair;
 }
 
-/* What follows "pool:" in a place; NULL when it is a path. */
-static const char *pool_of(const char *place)
+/* The part after "pool:" of a location; NULL for a path. */
+static const char *pool_of(const char *location)
 {
-    return text_has_prefix(place, "pool:") ? place + strlen("pool:") : NULL;
+    return text_has_prefix(location, "pool:") ? location + strlen("pool:") : NULL;
 }
 
 static void add_volume(struct migrate *m, const char *pair, struct argp_state *state)
 {
     const char *equals = strchr(pair, '=');
     const char *pool = equals != NULL ? pool_of(equals + 1) : NULL;
-    bool is_place = pool != NULL ? strchr(pool, '/') != NULL : equals != NULL && equals[1] == '/';
-    if (equals == NULL || equals == pair || !is_place)
+    bool is_location =
+        pool != NULL ? strchr(pool, '/') != NULL : equals != NULL && equals[1] == '/';
+    if (equals == NULL || equals == pair || !is_location)
         argp_error(state, "--volume '%s' is not DISK=/PATH or DISK=pool:POOL/VOLUME", pair);
     if (m->n_volumes == VOLUMES_MAX)
         argp_error(state, "at most %d volumes", VOLUMES_MAX);
@@ -75,7 +76,7 @@ static error_t on_option(int key, char *arg, struct argp_state *state)
     switch (key) {
     case ARGP_KEY_INIT: state->child_inputs[0] = &m->common; return 0;
     case KEY_TO:
-        if (*arg == '\0') /* an empty variable in a script does not mean "anywhere" */
+        if (*arg == '\0') /* an empty variable of a script must not mean "any node" */
             argp_error(state, "--to is empty; name a NODE or leave it out");
         m->to = arg;
         return 0;
@@ -89,7 +90,7 @@ static error_t on_option(int key, char *arg, struct argp_state *state)
     case KEY_PRIORITY:
         if (priority_from_name(arg) == PRIORITY_COUNT)
             argp_error(state,
-                       "--priority '%s' is not a class; there is: system-critical, "
+                       "--priority '%s' is not a priority class: system-critical, "
                        "user-triggered, system-maintenance, none",
                        arg);
         m->priority = arg;
@@ -108,7 +109,9 @@ static error_t on_option(int key, char *arg, struct argp_state *state)
             argp_error(state, "one VM at a time, not also '%s'", arg);
         m->vm = arg;
         return 0;
-    case ARGP_KEY_NO_ARGS: argp_error(state, "which VM?"); return 0;
+    case ARGP_KEY_NO_ARGS:
+        argp_error(state, "VM is missing; `ferry get guests -A` lists the guests");
+        return 0;
     case ARGP_KEY_END:
         if (m->timeout_ms >= 0 && !m->wait)
             argp_error(state, "--timeout needs --wait");
@@ -119,7 +122,7 @@ static error_t on_option(int key, char *arg, struct argp_state *state)
     }
 }
 
-/* Only ever narrows where the guest may go. A label twice: the last one counts. */
+/* Restricts the target nodes. Of a label given twice the last value counts. */
 static void add_selectors(struct json_object *spec, const struct migrate *m)
 {
     if (m->to == NULL && m->n_selectors == 0)
@@ -146,15 +149,15 @@ static void add_volumes(struct json_object *spec, const struct migrate *m)
         return;
     struct json_object *list = json_add_array(json_add_object(spec, "ferry"), "volumes");
     for (size_t i = 0; i < m->n_volumes; i++) {
-        const char *place = strchr(m->volumes[i], '=') + 1, *pool = pool_of(place);
+        const char *location = strchr(m->volumes[i], '=') + 1, *pool = pool_of(location);
         struct json_object *volume = json_add_object(list, "");
-        add_part(volume, "name", m->volumes[i], (size_t)(place - 1 - m->volumes[i]));
+        add_part(volume, "name", m->volumes[i], (size_t)(location - 1 - m->volumes[i]));
         struct json_object *to = json_add_object(volume, "destination");
         if (pool != NULL) {
             add_part(to, "pool", pool, strcspn(pool, "/"));
             json_add_text(to, "volume", strchr(pool, '/') + 1);
         } else {
-            json_add_text(to, "path", place);
+            json_add_text(to, "path", location);
         }
     }
 }
@@ -202,7 +205,7 @@ static int print_object(struct json_object *object, enum output output)
     return EXIT_DONE;
 }
 
-/* The summary goes to stdout when the guest moved and to stderr when it did not. */
+/* The summary goes to stdout after success, to stderr after failure. */
 static int print_end(struct json_object *object, const struct migrate *m, int64_t took_ms)
 {
     struct buf text;
@@ -242,22 +245,22 @@ static int follow(struct client *client, const struct migrate *m, struct json_ob
 int verb_migrate(int argc, char **argv)
 {
     static const struct argp_option options[] = {
-        {"to", KEY_TO, "NODE", 0, "the target; default: the best one", 0},
-        {"selector", KEY_SELECTOR, "K=V", 0, "only nodes with this label; may be repeated", 0},
+        {"to", KEY_TO, "NODE", 0, "the target; default: chosen by the scheduler", 0},
+        {"selector", KEY_SELECTOR, "K=V", 0, "only nodes with this label; repeatable", 0},
         {"volume", KEY_VOLUME, "DISK=PLACE", 0,
-         "move this disk along, to /PATH or pool:POOL/VOLUME; may be repeated", 0},
-        {"name", KEY_NAME, "NAME", 0, "name of the migration; default: a new one", 0},
+         "also migrate this disk, to /PATH or pool:POOL/VOLUME; repeatable", 0},
+        {"name", KEY_NAME, "NAME", 0, "name of the migration; default: generated", 0},
         {"bandwidth", KEY_BANDWIDTH, "MIB", 0, "limit in MiB/s; default: the fleet's", 0},
         {"priority", KEY_PRIORITY, "CLASS", 0, "default: user-triggered", 0},
-        {"wait", KEY_WAIT, NULL, 0, "show progress until it is over", 0},
-        {"timeout", KEY_TIMEOUT, "DURATION", 0, "with --wait: stop waiting after, like 5m", 0},
+        {"wait", KEY_WAIT, NULL, 0, "show progress until the migration has ended", 0},
+        {"timeout", KEY_TIMEOUT, "DURATION", 0, "with --wait: give up after, like 5m", 0},
         {0},
     };
     static const struct argp argp = {
         .options = options,
         .parser = on_option,
         .args_doc = "VM",
-        .doc = "Move a running guest to another node.",
+        .doc = "Migrate a running guest to another node.",
         .children = cli_options_children,
     };
     struct migrate m = {.timeout_ms = -1};

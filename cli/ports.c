@@ -11,14 +11,14 @@
 #include "base/clock.h"
 #include "base/text.h"
 
-/* Hosts being asked; pollers[i] is about patients[of[i]]. */
+/* Connects in progress; pollers[i] belongs to *of[i]. */
 struct round {
     size_t n;
     struct pollfd pollers[PORTS_AT_ONCE];
-    struct patient *of[PORTS_AT_ONCE];
+    struct diagnosis *of[PORTS_AT_ONCE];
 };
 
-/* The name of a host, from the way Ferry or its peers reach it; empty when it is local. */
+/* The host name in the uri or the peer uri of a host; empty for a local one. */
 static void name_of(const struct hv_host *host, char *out_name)
 {
     bool tls, system;
@@ -27,36 +27,37 @@ static void name_of(const struct hv_host *host, char *out_name)
         diagnose_uri(host->peer_uri, out_name, &tls, &system);
 }
 
-/* Begins to connect; what can be told at once is told. */
-static void knock(struct round *round, struct patient *patient, const struct addrinfo *address)
+/* Starts a connect; sets the result if it is known at once. */
+static void start_connect(struct round *round, struct diagnosis *diagnosis,
+                          const struct addrinfo *address)
 {
     int fd = socket(address->ai_family, SOCK_STREAM | SOCK_NONBLOCK | SOCK_CLOEXEC, 0);
     if (fd < 0)
         return;
     bool open = connect(fd, address->ai_addr, address->ai_addrlen) == 0;
-    patient->tls_port = open ? PORT_ANSWERS : PORT_SILENT;
+    diagnosis->tls_port = open ? PORT_ANSWERS : PORT_SILENT;
     if (open || errno != EINPROGRESS) {
         (void)close(fd);
         return;
     }
     round->pollers[round->n] = (struct pollfd){.fd = fd, .events = POLLOUT};
-    round->of[round->n++] = patient;
+    round->of[round->n++] = diagnosis;
 }
 
-static void begin(struct round *round, struct patient *patient, int port)
+static void start_check(struct round *round, struct diagnosis *diagnosis, int port)
 {
     char name[HV_TEXT_MAX], service[16];
-    name_of(patient->host, name);
+    name_of(diagnosis->host, name);
     if (name[0] == '\0')
         return;
     const struct addrinfo hints = {.ai_socktype = SOCK_STREAM};
     struct addrinfo *found = NULL;
     (void)snprintf(service, sizeof service, "%d", port);
     if (getaddrinfo(name, service, &hints, &found) != 0) {
-        patient->tls_port = PORT_NO_ADDRESS;
+        diagnosis->tls_port = PORT_NO_ADDRESS;
         return;
     }
-    knock(round, patient, found);
+    start_connect(round, diagnosis, found);
     freeaddrinfo(found);
 }
 
@@ -67,7 +68,7 @@ static bool is_connected(int fd)
     return getsockopt(fd, SOL_SOCKET, SO_ERROR, &failure, &size) == 0 && failure == 0;
 }
 
-/* Waits for all that are under way, PORTS_CONNECT_MS together. */
+/* Waits for all connects in progress, at most PORTS_CONNECT_MS. */
 static void finish(struct round *round)
 {
     int64_t until = clock_mono_ms(clock_system()) + PORTS_CONNECT_MS;
@@ -81,7 +82,7 @@ static void finish(struct round *round)
             if (is_connected(round->pollers[i].fd))
                 round->of[i]->tls_port = PORT_ANSWERS;
             (void)close(round->pollers[i].fd);
-            round->pollers[i] = (struct pollfd){.fd = -1}; /* poll passes it over */
+            round->pollers[i] = (struct pollfd){.fd = -1}; /* ignored by poll */
             open--;
         }
     }
@@ -91,16 +92,16 @@ static void finish(struct round *round)
     round->n = 0;
 }
 
-void ports_ask(struct patient *patients, size_t n, int port, int64_t patience_ms)
+void ports_ask(struct diagnosis *diagnoses, size_t n, int port, int64_t timeout_ms)
 {
-    int64_t until = clock_mono_ms(clock_system()) + patience_ms;
+    int64_t until = clock_mono_ms(clock_system()) + timeout_ms;
     struct round round = {0};
     for (size_t i = 0; i < n; i++) {
         if (clock_mono_ms(clock_system()) >= until) {
-            patients[i].tls_port = PORT_NO_TIME;
+            diagnoses[i].tls_port = PORT_NO_TIME;
             continue;
         }
-        begin(&round, &patients[i], port);
+        start_check(&round, &diagnoses[i], port);
         if (round.n == PORTS_AT_ONCE)
             finish(&round);
     }

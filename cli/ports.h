@@ -1,8 +1,6 @@
-/* ports.h - does libvirt's TLS port answer on these hosts? Only the TCP handshake; nothing is
- * sent.
- *
- * All hosts are asked side by side, so that a fleet of silent ones takes no longer than one.
- * Names are resolved one after the other and within patience_ms: what comes later is not asked.
+/* ports.h - checks whether libvirt's TLS port answers. Only the TCP handshake; nothing is sent.
+ * Hosts are checked in parallel. Names are resolved one by one within timeout_ms; hosts after that
+ * are not checked.
  */
 #ifndef CLI_PORTS_H
 #define CLI_PORTS_H
@@ -11,6 +9,6 @@
 
 enum { PORTS_TLS = 16514, PORTS_CONNECT_MS = 500, PORTS_AT_ONCE = 256 };
 
-void ports_ask(struct patient *patients, size_t n, int port, int64_t patience_ms);
+void ports_ask(struct diagnosis *diagnoses, size_t n, int port, int64_t timeout_ms);
 
 #endif

@@ -1,5 +1,5 @@
-/* postmortem.c - `ferry postmortem`: the story of one migration on one page, from the appliance or
- * straight from a state directory. */
+/* postmortem.c - `ferry postmortem`: the report on one migration, from the appliance or from a
+ * state directory. */
 #include <stdio.h>
 #include <string.h>
 #include <unistd.h>
@@ -36,7 +36,7 @@ static error_t on_option(int key, char *arg, struct argp_state *state)
         o->name = arg;
         return 0;
     case ARGP_KEY_NO_ARGS:
-        argp_error(state, "which MIGRATION? `ferry get migrations -A` lists them");
+        argp_error(state, "MIGRATION is missing; `ferry get migrations -A` lists them");
         return 0;
     default: return ARGP_ERR_UNKNOWN;
     }
@@ -53,7 +53,7 @@ static bool make(const struct options *o, struct buf *out, struct err *err)
     return true;
 }
 
-/* A part of a path: names are DNS labels or uids, so nothing needs to be escaped. */
+/* Is the text safe in a path? Names are DNS labels or uids, so nothing is escaped. */
 static bool is_plain(const char *text)
 {
     return text[0] != '\0' && strspn(text, "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ"
@@ -76,7 +76,7 @@ static bool fetch(const struct options *o, struct buf *out, struct err *err)
         return false;
     const char *page = json_object_get_string(json_at(answer, "page"));
     if (page == NULL)
-        return err_set(err, ERR_INTERNAL, "the appliance's answer is not a page");
+        return err_set(err, ERR_INTERNAL, "the appliance's answer is not a report");
     buf_add(out, page);
     return true;
 }
@@ -86,8 +86,7 @@ int verb_postmortem(int argc, char **argv)
     static const struct argp_option options[] = {
         {"output", 'o', "FORMAT", 0, "text, md, json or html", 0},
         {"namespace", 'n', "NS", 0, "namespace of the migration; default 'default'", 0},
-        {"state", KEY_STATE, "DIR", 0, "read this state directory instead of asking the appliance",
-         0},
+        {"state", KEY_STATE, "DIR", 0, "read this state directory, not the appliance", 0},
         {"server", KEY_SERVER, "URL", 0,
          "the appliance; default FERRY_SERVER or http://127.0.0.1:9178", 0},
         {0},
@@ -96,9 +95,9 @@ int verb_postmortem(int argc, char **argv)
         .options = options,
         .parser = on_option,
         .args_doc = "MIGRATION",
-        .doc = "What came of a migration and why, on one page: verdict, both hosts on one clock, "
-               "phases, decisions, how it moved, what would have helped. MIGRATION is a name or a "
-               "uid. docs/postmortem.md explains the page.",
+        .doc = "Report on one migration: verdict, timeline of both hosts, phases, decisions, "
+               "statistics, what would have helped. MIGRATION is a name or a uid. See "
+               "docs/postmortem.md.",
     };
     struct options o = {.ns = "default", .format = PM_TEXT};
     if (argp_parse(&argp, argc, argv, 0, NULL, &o) != 0)
@@ -110,6 +109,6 @@ int verb_postmortem(int argc, char **argv)
         return cli_print(&page);
     buf_fini(&page);
     return cli_fail(&err, err.code == ERR_NOT_FOUND
-                              ? "`ferry query 'SELECT ns, name FROM migrations'` lists them all"
+                              ? "`ferry query 'SELECT ns, name FROM migrations'` lists all"
                               : NULL);
 }

@@ -1,5 +1,5 @@
-/* query.c - `ferry query 'SQL'`: one question to the record of all migrations, from the appliance
- * or straight from a state directory. Read-only. */
+/* query.c - `ferry query 'SQL'`: one SQL query on the migration records, from the appliance or from
+ * a state directory. Read-only. */
 #include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -55,11 +55,11 @@ static error_t on_option(int key, char *arg, struct argp_state *state)
         return 0;
     case ARGP_KEY_ARG:
         if (state->arg_num > 0)
-            argp_error(state, "one question at a time; put the SQL in quotes");
+            argp_error(state, "only one statement is allowed; put the SQL in quotes");
         o->sql = arg;
         return 0;
     case ARGP_KEY_NO_ARGS:
-        argp_error(state, "what is the question? 'SELECT ...', or - to read it");
+        argp_error(state, "SQL is missing: 'SELECT ...', or - to read standard input");
         return 0;
     default: return ARGP_ERR_UNKNOWN;
     }
@@ -76,7 +76,7 @@ static bool read_standard_input(struct options *o, struct err *err)
     o->read = buf_take(&text);
     o->sql = o->read;
     return o->read != NULL ||
-           err_set(err, ERR_INVALID, "the question is longer than %d bytes", QUERY_SQL_MAX);
+           err_set(err, ERR_INVALID, "the statement is longer than %d bytes", QUERY_SQL_MAX);
 }
 
 static struct json_object *ask(const struct options *o, struct err *err)
@@ -115,9 +115,9 @@ static int print_table(struct json_object *answer, struct err *err)
     struct table table;
     struct buf page;
     if (columns > TABLE_COLUMNS_MAX) {
-        (void)err_set(err, ERR_INVALID, "a table has up to %d columns, the answer %zu",
-                      TABLE_COLUMNS_MAX, columns);
-        return cli_fail(err, "name fewer columns, or ask with -o csv or -o json");
+        (void)err_set(err, ERR_INVALID, "the result has %zu columns, a table at most %d", columns,
+                      TABLE_COLUMNS_MAX);
+        return cli_fail(err, "select fewer columns, or use -o csv or -o json");
     }
     for (size_t i = 0; i < columns; i++)
         titles[i] = json_object_get_string(json_object_array_get_idx(names, i));
@@ -156,11 +156,11 @@ static const char *hint_of(const struct err *err)
 {
     switch (err->code) {
     case ERR_INVALID:
-        return "views: migrations failures timeline phases policy_effect blackout waste paths "
+        return "views: migrations failures timeline phases policy_effect downtime waste paths "
                "repeat_failures forecasts node_trouble";
     case ERR_FORBIDDEN: return "nothing was changed";
-    case ERR_TIMEOUT: return "narrow the question, or give it longer with --timeout and --state";
-    case ERR_REFUSED: return "start it with --state DIR to keep records";
+    case ERR_TIMEOUT: return "restrict the query, or raise --timeout (with --state)";
+    case ERR_REFUSED: return "start the appliance with --state DIR to keep records";
     default: return NULL;
     }
 }
@@ -169,10 +169,9 @@ int verb_query(int argc, char **argv)
 {
     static const struct argp_option options[] = {
         {"output", 'o', "FORMAT", 0, "table, csv or json", 0},
-        {"limit", KEY_LIMIT, "ROWS", 0, "at most so many rows; default 1000", 0},
-        {"timeout", KEY_TIMEOUT, "SECONDS", 0, "with --state: how long it may take; default 10", 0},
-        {"state", KEY_STATE, "DIR", 0, "read this state directory instead of asking the appliance",
-         0},
+        {"limit", KEY_LIMIT, "ROWS", 0, "maximum number of rows; default 1000", 0},
+        {"timeout", KEY_TIMEOUT, "SECONDS", 0, "with --state: time limit; default 10", 0},
+        {"state", KEY_STATE, "DIR", 0, "read this state directory, not the appliance", 0},
         {"server", KEY_SERVER, "URL", 0,
          "the appliance; default FERRY_SERVER or http://127.0.0.1:9178", 0},
         {0},
@@ -181,8 +180,8 @@ int verb_query(int argc, char **argv)
         .options = options,
         .parser = on_option,
         .args_doc = "'SQL'",
-        .doc = "One SQL question to the record of all migrations; read-only. docs/queries.md has "
-               "ten to begin with, docs/views.md says what can be asked for.",
+        .doc = "Run a read-only SQL query on the migration records. Examples: docs/queries.md. "
+               "Views and columns: docs/views.md.",
     };
     struct options o = {0};
     if (argp_parse(&argp, argc, argv, 0, NULL, &o) != 0)
@@ -197,6 +196,6 @@ int verb_query(int argc, char **argv)
     int status = print(answer, o.format, &err);
     const char *cut = json_object_get_string(json_at(answer, "cut"));
     if (status == EXIT_DONE && cut != NULL)
-        (void)fprintf(stderr, "ferry: there is more: cut at the limit of %s\n", cut);
+        (void)fprintf(stderr, "ferry: output truncated at the limit of %s\n", cut);
     return status;
 }

@@ -1,5 +1,5 @@
-/* recover.c - `ferry recover`: asks for another round of tries to take up a broken post-copy. Both
- * halves of the guest stay as they are, whatever comes of it. */
+/* recover.c - `ferry recover`: requests a new recovery of a broken post-copy migration. Never
+ * destroys either half of the guest. */
 #include <stdio.h>
 
 #include "base/own.h"
@@ -23,7 +23,7 @@ static error_t on_option(int key, char *arg, struct argp_state *state)
         r->name = arg;
         return 0;
     case ARGP_KEY_NO_ARGS:
-        argp_error(state, "which MIGRATION? `ferry get migrations` lists them");
+        argp_error(state, "MIGRATION is missing; `ferry get migrations` lists them");
         return 0;
     case ARGP_KEY_END:
         if (r->common.all_namespaces)
@@ -38,7 +38,7 @@ int verb_recover(int argc, char **argv)
     static const struct argp argp = {
         .parser = on_option,
         .args_doc = "MIGRATION",
-        .doc = "Try again to take up a broken post-copy.",
+        .doc = "Resume a broken post-copy migration again.",
         .children = cli_options_children,
     };
     struct recover r = {0};
@@ -50,7 +50,7 @@ int verb_recover(int argc, char **argv)
     OWNED(json_object) body = json_object_new_object();
     if (client == NULL || !override_post(client, r.common.ns, r.name, "recover", body, &err))
         return override_fail(&err);
-    (void)printf("%s: asked to try again; `ferry describe vmim %s -n %s` tells how it goes\n",
-                 r.name, r.name, r.common.ns);
+    (void)printf("%s: recovery requested; `ferry describe vmim %s -n %s` shows its state\n", r.name,
+                 r.name, r.common.ns);
     return EXIT_DONE;
 }

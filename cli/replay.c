@@ -1,6 +1,6 @@
-/* replay.c - `ferry replay`: lets a monitor decide again about a recorded migration; with the same
- * policy to prove that the record is the whole truth, with another one to see what it would have
- * done. Reads the state directory, also beside a running appliance; changes nothing. */
+/* replay.c - `ferry replay`: runs a monitor again on a recorded migration: with the same policy to
+ * verify the records, with another one to see its decisions. Reads the state directory, also beside
+ * a running appliance; changes nothing. */
 #include <inttypes.h>
 #include <stdio.h>
 #include <string.h>
@@ -42,7 +42,8 @@ static error_t on_option(int key, char *arg, struct argp_state *state)
         o->name = arg;
         return 0;
     case ARGP_KEY_NO_ARGS:
-        argp_error(state, "which MIGRATION? `ferry query 'SELECT * FROM migrations'` lists them");
+        argp_error(state,
+                   "MIGRATION is missing; `ferry query 'SELECT * FROM migrations'` lists them");
         return 0;
     case ARGP_KEY_END:
         if (o->common.all_namespaces)
@@ -52,7 +53,7 @@ static error_t on_option(int key, char *arg, struct argp_state *state)
     }
 }
 
-/* A MigrationPolicy as one writes it, or only its spec. */
+/* A MigrationPolicy, or only its spec. */
 static bool read_policy(struct options *o, const struct archive *archive, struct err *err)
 {
     if (o->policy == NULL)
@@ -77,19 +78,19 @@ static const char *conclusion(const struct replay *r, char *out, size_t n)
     char seen[HUMAN_TEXT_MAX];
     human_duration(r->seen_ms, seen);
     if (!r->is_other && r->is_same)
-        (void)snprintf(out, n, "identical: all %zu stored decisions come out again", r->n_stored);
+        (void)snprintf(out, n, "identical: all %zu stored decisions were reproduced", r->n_stored);
     else if (!r->is_other)
         (void)snprintf(out, n, "different: %s", r->difference);
     else if (r->end == REPLAY_ACTED && last != NULL)
-        (void)snprintf(out, n, "it would have acted after %s: %s. What follows is not known.", seen,
+        (void)snprintf(out, n, "first decision after %s: %s; what follows is not known", seen,
                        monitor_action_name(last->is.action));
     else if (r->end == REPLAY_STOPPED)
         (void)snprintf(out, n,
-                       "it would only have watched for %s; then the migration was changed by what "
-                       "was really decided, and what follows is not known",
+                       "no decision for %s; from then on the recorded decision changed the "
+                       "migration, and what follows is not known",
                        seen);
     else
-        (void)snprintf(out, n, "it would only have watched, to the end after %s", seen);
+        (void)snprintf(out, n, "no decision until the end after %s", seen);
     return out;
 }
 
@@ -172,7 +173,7 @@ static int replay(struct options *o, struct err *err)
         !replay_run(archive, &o->question, &r, err))
         return cli_fail(err, err->code == ERR_NOT_FOUND && store != NULL
                                  ? "`ferry query 'SELECT ns, name FROM migrations'` lists them"
-                             : err->code == ERR_REFUSED ? "nothing was computed"
+                             : err->code == ERR_REFUSED ? "nothing was replayed"
                                                         : NULL);
     char text[REPLAY_TEXT_MAX + 64];
     (void)conclusion(&r, text, sizeof text);
@@ -188,17 +189,17 @@ int verb_replay(int argc, char **argv)
     static const struct argp_option options[] = {
         {"state", KEY_STATE, "DIR", 0, "state directory; default " CONFIG_STATE_DEFAULT, 0},
         {"policy", KEY_POLICY, "FILE", 0,
-         "a MigrationPolicy: what would it have done, over the settings frozen with the job?", 0},
-        {"monitor", KEY_MONITOR, "NAME", 0, "the other algorithm: stall or legacy", 0},
+         "a MigrationPolicy to apply over the settings stored with the migration", 0},
+        {"monitor", KEY_MONITOR, "NAME", 0, "monitor to run: stall or legacy", 0},
         {0},
     };
     static const struct argp argp = {
         .options = options,
         .parser = on_option,
         .args_doc = "MIGRATION",
-        .doc = "Decide again about a recorded migration, from its samples. Without --policy and "
-               "--monitor the stored decisions must come out again to the byte; exit status 1 "
-               "when they do not.",
+        .doc = "Run a monitor again on the samples of a recorded migration. Without --policy and "
+               "--monitor the stored decisions must be reproduced exactly; exit status 1 when they "
+               "are not.",
         .children = cli_options_children,
     };
     struct options o = {.state = CONFIG_STATE_DEFAULT};

@@ -1,6 +1,6 @@
-/* resolve.c - `ferry resolve`: an operator says where the guest of a migration is, where no host
- * can prove it. Ferry believes it, so the operator is shown what both nodes last said and asked
- * once more, and says how he knows: that is kept with the migration. */
+/* resolve.c - `ferry resolve`: operator override: where the guest of a migration is, when no host
+ * can prove it. Ferry acts on it, so the command shows the last observations, asks for
+ * confirmation, and requires a reason, which is stored with the migration. */
 #include <stdio.h>
 #include <string.h>
 #include <unistd.h>
@@ -15,10 +15,10 @@
 
 enum { KEY_GUEST_ON = 0x200, KEY_BECAUSE, KEY_YES };
 
-/* As people say it, as the API calls it, and what it means. */
-static const struct place {
-    const char *said, *word, *means;
-} places[] = {
+/* The option's value, the API's value, and the consequence. */
+static const struct location {
+    const char *option, *word, *meaning;
+} locations[] = {
     {"source", "source", "runs on the source; the migration failed"},
     {"target", "target", "runs on the target; the migration succeeded"},
     {"nowhere", "gone", "runs nowhere; it is lost"},
@@ -27,24 +27,26 @@ static const struct place {
 struct resolve {
     struct cli_options common;
     const char *name, *because;
-    const struct place *place; /* NULL: not said */
+    const struct location *location; /* NULL: not given */
     bool yes;
 };
 
-static const struct place *place_of(const char *said)
+static const struct location *location_of(const char *option)
 {
-    for (size_t i = 0; i < COUNT(places); i++)
-        if (text_equal(places[i].said, said))
-            return &places[i];
+    for (size_t i = 0; i < COUNT(locations); i++)
+        if (text_equal(locations[i].option, option))
+            return &locations[i];
     return NULL;
 }
 
 static void check(const struct resolve *r, struct argp_state *state)
 {
-    if (r->place == NULL)
-        argp_error(state, "where is the guest? --guest-on source, target or nowhere");
+    if (r->location == NULL)
+        argp_error(state, "--guest-on is missing: source, target or nowhere");
     if (r->because == NULL || r->because[strspn(r->because, " ")] == '\0')
-        argp_error(state, "how do you know? --because TEXT; it is kept with the migration");
+        argp_error(
+            state,
+            "--because TEXT is missing: how the location is known; stored with the migration");
     if (r->common.all_namespaces)
         argp_error(state, "a MIGRATION is in one namespace; name it with -n");
 }
@@ -55,8 +57,8 @@ static error_t on_option(int key, char *arg, struct argp_state *state)
     switch (key) {
     case ARGP_KEY_INIT: state->child_inputs[0] = &r->common; return 0;
     case KEY_GUEST_ON:
-        r->place = place_of(arg);
-        if (r->place == NULL)
+        r->location = location_of(arg);
+        if (r->location == NULL)
             argp_error(state, "--guest-on '%s' is none of source, target, nowhere", arg);
         return 0;
     case KEY_BECAUSE: r->because = arg; return 0;
@@ -67,14 +69,14 @@ static error_t on_option(int key, char *arg, struct argp_state *state)
         r->name = arg;
         return 0;
     case ARGP_KEY_NO_ARGS:
-        argp_error(state, "which MIGRATION? `ferry get migrations` lists them");
+        argp_error(state, "MIGRATION is missing; `ferry get migrations` lists them");
         return 0;
     case ARGP_KEY_END: check(r, state); return 0;
     default: return ARGP_ERR_UNKNOWN;
     }
 }
 
-/* What is at stake, on stderr: stdout is for the answer. */
+/* The migration and the consequences, on stderr: stdout is for the result. */
 static bool show(struct client *client, const struct resolve *r, struct err *err)
 {
     char path[KINDS_PATH_MAX], vm[TABLE_CELL_MAX];
@@ -88,21 +90,21 @@ static bool show(struct client *client, const struct resolve *r, struct err *err
     table_clean(vm, sizeof vm, view_text(object, "spec.vmiName"));
     page_fact(&text, "Migration", r->name);
     page_fact(&text, "Phase", view_text(object, "status.phase"));
-    page_fact(&text, "Waits for", view_text(object, "status.ferry.pendingReason"));
+    page_fact(&text, "Pending", view_text(object, "status.ferry.pendingReason"));
     page_observations(object, &text);
     buf_addf(&text,
-             "You say that '%s' %s.\n"
-             "Ferry will believe it. If the guest runs elsewhere, two copies can come to run.\n",
-             vm, r->place->means);
+             "Override: '%s' %s.\n"
+             "Ferry cannot verify this. If the guest runs elsewhere, two copies may run.\n",
+             vm, r->location->meaning);
     OWNED_TEXT shown = buf_take(&text);
     (void)fputs(shown != NULL ? shown : "", stderr);
     return true;
 }
 
-static bool is_sure(void)
+static bool is_confirmed(void)
 {
     char line[16] = "";
-    (void)fputs("Go on? [y/N] ", stderr);
+    (void)fputs("Continue? [y/N] ", stderr);
     (void)fflush(stderr);
     return fgets(line, sizeof line, stdin) != NULL && override_is_yes(line);
 }
@@ -113,25 +115,27 @@ static int resolve(struct client *client, const struct resolve *r)
     if (!r->yes && cli_is_terminal(STDIN_FILENO)) {
         if (!show(client, r, &err))
             return cli_fail(&err, NULL);
-        if (!is_sure()) {
-            (void)fputs("ferry: nothing was done\n", stderr);
+        if (!is_confirmed()) {
+            (void)fputs("ferry: nothing was changed\n", stderr);
             return EXIT_FAILED;
         }
     }
     OWNED(json_object) body = json_object_new_object();
-    json_add_text(body, "guestAt", r->place->word);
+    json_add_text(body, "guestAt", r->location->word);
     json_add_text(body, "because", r->because);
     if (!override_post(client, r->common.ns, r->name, "resolve", body, &err))
         return override_fail(&err);
-    (void)printf("%s resolved: by your word its guest %s\n", r->name, r->place->means);
+    (void)printf("%s resolved by operator override: its guest %s\n", r->name, r->location->meaning);
     return EXIT_DONE;
 }
 
 int verb_resolve(int argc, char **argv)
 {
     static const struct argp_option options[] = {
-        {"guest-on", KEY_GUEST_ON, "PLACE", 0, "where it is: source, target or nowhere", 0},
-        {"because", KEY_BECAUSE, "TEXT", 0, "how you know; kept with the migration", 0},
+        {"guest-on", KEY_GUEST_ON, "LOCATION", 0,
+         "location of the guest: source, target or nowhere", 0},
+        {"because", KEY_BECAUSE, "TEXT", 0, "how the location is known; stored with the migration",
+         0},
         {"yes", KEY_YES, NULL, 0, "do not ask for confirmation", 0},
         {0},
     };
@@ -139,7 +143,8 @@ int verb_resolve(int argc, char **argv)
         .options = options,
         .parser = on_option,
         .args_doc = "MIGRATION",
-        .doc = "Say where a guest is when its hosts cannot prove it. Look at both first.",
+        .doc = "Operator override: state where a guest is when no host can prove it. Inspect both "
+               "hosts first.",
         .children = cli_options_children,
     };
     struct resolve r = {0};

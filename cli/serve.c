@@ -6,7 +6,7 @@
 #include "engine/requests.h"
 
 _Static_assert((int)CLIENT_ANSWER_MS > (int)REQUEST_DEADLINE_MS,
-               "the client outwaits the engine's answer");
+               "the client waits longer than the engine takes");
 
 enum { KEY_CONFIG = 0x200, KEY_STATE, KEY_LISTEN, KEY_SIMULATE, KEY_KUBEVIRT };
 
@@ -22,7 +22,7 @@ static error_t on_option(int key, char *arg, struct argp_state *state)
     case KEY_LISTEN: options->listen = arg; return 0;
     case KEY_SIMULATE: options->simulate = arg; return 0;
     case KEY_KUBEVIRT: options->kubevirt_metrics = true; return 0;
-    case ARGP_KEY_ARG: argp_error(state, "serve takes no '%s'", arg); return 0;
+    case ARGP_KEY_ARG: argp_error(state, "unexpected argument '%s'", arg); return 0;
     default: return ARGP_ERR_UNKNOWN;
     }
 }
@@ -54,7 +54,7 @@ int verb_serve(int argc, char **argv)
 {
     static const struct argp_option rows[] = {
         {"config", KEY_CONFIG, "FILE", 0, "default " CONFIG_FILE_DEFAULT, 0},
-        {"state", KEY_STATE, "DIR", 0, "where the store is kept; default from the file", 0},
+        {"state", KEY_STATE, "DIR", 0, "state directory; default from the file", 0},
         {"listen", KEY_LISTEN, "ADDR:PORT", 0, "default from the file, else 127.0.0.1:9178", 0},
         {"simulate", KEY_SIMULATE, "FILE|demo", 0, "simulated hosts instead of libvirt", 0},
         {"kubevirt-metrics", KEY_KUBEVIRT, NULL, 0, "/metrics under KubeVirt's names too", 0},

@@ -1,5 +1,5 @@
-/* abilities.c - what hosts offer to guests: asked when a host connects and every capabilities_ms, a
- * bounded number at a time in the fleet, because the answers are long. Given to the sink when it
+/* capabilities.c - capabilities of hosts: queried when a host connects and every capabilities_ms, a
+ * bounded number at a time in the fleet, because the answers are long. Passed to the sink when they
  * changed, free pages included, and once after each connection.
  */
 #include "collector/internal.h"
@@ -15,7 +15,7 @@ static void leave_queue(struct collector *c, struct host *h)
     h->capabilities.in_queue = false;
 }
 
-static void stand_in_queue(struct collector *c, struct host *h)
+static void enqueue_host(struct collector *c, struct host *h)
 {
     if (!h->capabilities.in_queue)
         DL_APPEND2(c->capabilities_queue, h, capabilities.prev, capabilities.next);
@@ -30,7 +30,7 @@ void capabilities_connected(struct collector *c, struct host *h)
         leave_queue(c, h);
         h->capabilities.at_ms = 0;
     } else if (h->capabilities.id == 0 && c->sink.on_capabilities != NULL) {
-        stand_in_queue(c, h);
+        enqueue_host(c, h);
     }
 }
 
@@ -41,7 +41,7 @@ int64_t capabilities_due_ms(const struct host *h)
     return h->capabilities.at_ms != 0 ? h->capabilities.at_ms : INT64_MAX;
 }
 
-/* The question is over, one way or the other. */
+/* The query has ended, answered or not. */
 static void settle(struct collector *c, struct host *h)
 {
     h->capabilities.id = 0;
@@ -50,7 +50,7 @@ static void settle(struct collector *c, struct host *h)
         h->capabilities.at_ms = h->capabilities.asked_ms + c->config.capabilities_ms;
 }
 
-/* The host's deadline is for all that is asked of it: it only comes nearer here. */
+/* The host's deadline is shared by all its queries: here it may only become earlier. */
 static void arm(struct collector *c, struct host *h)
 {
     int64_t due_ms = capabilities_due_ms(h);
@@ -63,7 +63,7 @@ void capabilities_due(struct collector *c, struct host *h)
     if (h->capabilities.id != 0 && c->now_ms - h->capabilities.asked_ms >= REPLY_LOST_MS)
         settle(c, h);
     if (h->capabilities.id == 0 && h->capabilities.at_ms != 0 && c->now_ms >= h->capabilities.at_ms)
-        stand_in_queue(c, h);
+        enqueue_host(c, h);
 }
 
 void capabilities_run(struct collector *c)
@@ -72,7 +72,7 @@ void capabilities_run(struct collector *c)
         struct host *h = c->capabilities_queue;
         struct err err = {0};
         leave_queue(c, h);
-        h->capabilities.id = collector_ask(c, ASK_CAPABILITIES, h->slot, h->name, "", &err);
+        h->capabilities.id = collector_submit(c, QUERY_CAPABILITIES, h->slot, h->name, "", &err);
         h->capabilities.asked_ms = c->now_ms;
         c->n_capabilities += h->capabilities.id != 0;
         if (h->capabilities.id == 0) /* refused */

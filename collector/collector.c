@@ -1,4 +1,4 @@
-/* collector.c - see collector.h. Birth, posts and the step; the rest is in inventory.c, watch.c
+/* collector.c - see collector.h. Creation, posts and the step; the rest is in inventory.c, watch.c
  * and state_query.c, what they share in internal.h. */
 #include "collector/internal.h"
 
@@ -68,8 +68,8 @@ void collector_attach(struct collector *c, const struct hv_observe *observe)
     c->observe = observe;
 }
 
-/* Events that only make things quicker: the regular list and the patience of a watch find out
- * by themselves, later. */
+/* Events that only save time: the regular list and the patience of a watch would find the same,
+ * later. */
 static bool may_be_lost(const struct post *post)
 {
     return post->kind == POST_EVENT &&
@@ -121,7 +121,7 @@ static void sink_reply(void *ctx, struct hv_reply *take_reply)
         return;
     }
     post->as.reply = *take_reply;
-    (void)post_push(ctx, post); /* a lost one is counted there and healed by its timeout */
+    (void)post_push(ctx, post); /* a lost reply is counted there; its query times out */
 }
 
 struct hv_event_sink collector_event_sink(struct collector *c)
@@ -129,17 +129,21 @@ struct hv_event_sink collector_event_sink(struct collector *c)
     return (struct hv_event_sink){sink_event, c};
 }
 
-uint64_t collector_ask(struct collector *c, enum ask_kind kind, size_t slot, const char *host,
-                       const char *guest, struct err *err)
+uint64_t collector_submit(struct collector *c, enum query_kind kind, size_t slot, const char *host,
+                          const char *guest, struct err *err)
 {
     static const enum hv_call calls[] = {
-        [ASK_FACTS] = HV_CALL_HOST_FACTS,         [ASK_LIST] = HV_CALL_LIST_GUESTS,
-        [ASK_STATS] = HV_CALL_JOB_STATS,          [ASK_STATE] = HV_CALL_DOMAIN_STATE,
-        [ASK_STATE_QUERY] = HV_CALL_DOMAIN_STATE, [ASK_DEFINITION] = HV_CALL_GUEST_XML,
-        [ASK_STORED] = HV_CALL_GUEST_XML_STORED,  [ASK_CAPABILITIES] = HV_CALL_HOST_CAPABILITIES,
+        [QUERY_FACTS] = HV_CALL_HOST_FACTS,
+        [QUERY_LIST] = HV_CALL_LIST_GUESTS,
+        [QUERY_STATS] = HV_CALL_JOB_STATS,
+        [QUERY_STATE] = HV_CALL_DOMAIN_STATE,
+        [QUERY_STATE_QUERY] = HV_CALL_DOMAIN_STATE,
+        [QUERY_DEFINITION] = HV_CALL_GUEST_XML,
+        [QUERY_STORED] = HV_CALL_GUEST_XML_STORED,
+        [QUERY_CAPABILITIES] = HV_CALL_HOST_CAPABILITIES,
     };
     struct hv_request request = {
-        .id = (++c->serial << ASK_KIND_BITS | kind) << ASK_SLOT_BITS | slot,
+        .id = (++c->serial << QUERY_KIND_BITS | kind) << QUERY_SLOT_BITS | slot,
         .call = calls[kind],
         .reply_to = {sink_reply, c},
     };
@@ -165,7 +169,8 @@ bool collector_watch(struct collector *c, const char *job_uid, const char *host,
     if (known == NULL)
         return err_set(err, ERR_NOT_FOUND, "host '%s' is not known", host);
     if (!reserve(&c->n_watches, COLLECTOR_WATCHES_MAX))
-        return err_set(err, ERR_LIMIT, "%d migrations are watched already", COLLECTOR_WATCHES_MAX);
+        return err_set(err, ERR_LIMIT, "limit of %d watched migrations reached",
+                       COLLECTOR_WATCHES_MAX);
     struct post *post = post_new(c, POST_WATCH);
     if (post == NULL) {
         atomic_fetch_sub(&c->n_watches, 1);
@@ -200,18 +205,19 @@ bool collector_query_state(struct collector *c, uint64_t id, const char *host, c
                            struct err *err)
 {
     if (!reserve(&c->n_queries, COLLECTOR_STATE_QUERIES_MAX))
-        return err_set(err, ERR_LIMIT, "%d looks wait already", COLLECTOR_STATE_QUERIES_MAX);
+        return err_set(err, ERR_LIMIT, "limit of %d state queries in flight reached",
+                       COLLECTOR_STATE_QUERIES_MAX);
     struct post *post = post_new(c, POST_STATE_QUERY);
     if (post == NULL) {
         atomic_fetch_sub(&c->n_queries, 1);
-        return err_set(err, ERR_NOMEM, "look at host '%s'", host);
+        return err_set(err, ERR_NOMEM, "state query to host '%s'", host);
     }
     post->as.query.asker_id = id;
     if (!text_copy(post->as.query.host, sizeof post->as.query.host, host) ||
         !text_copy(post->as.query.guest, sizeof post->as.query.guest, guest)) {
         atomic_fetch_sub(&c->n_queries, 1);
         post_free(post);
-        return err_set(err, ERR_INVALID, "look: host or guest is too long");
+        return err_set(err, ERR_INVALID, "state query: host or guest is too long");
     }
     if (!post_push(c, post)) {
         atomic_fetch_sub(&c->n_queries, 1);
@@ -220,24 +226,24 @@ bool collector_query_state(struct collector *c, uint64_t id, const char *host, c
     return true;
 }
 
-/* Who gets the reply may take what it owns. */
+/* The handler may take what the reply owns. */
 static void handle_reply(struct collector *c, struct hv_reply *reply)
 {
-    size_t slot = reply->id & ((1u << ASK_SLOT_BITS) - 1);
-    switch ((enum ask_kind)(reply->id >> ASK_SLOT_BITS & ((1u << ASK_KIND_BITS) - 1))) {
-    case ASK_FACTS: inventory_facts(c, slot, reply); break;
-    case ASK_LIST: inventory_list(c, slot, reply); break;
-    case ASK_STATS: watch_stats(c, slot, reply); break;
-    case ASK_STATE: watch_state(c, slot, reply); break;
-    case ASK_STATE_QUERY: state_query_reply(c, slot, reply); break;
-    case ASK_DEFINITION: definition_live(c, slot, reply); break;
-    case ASK_STORED: definition_stored(c, slot, reply); break;
-    case ASK_CAPABILITIES: capabilities_reply(c, slot, reply); break;
-    case ASK_COUNT: break;
+    size_t slot = reply->id & ((1u << QUERY_SLOT_BITS) - 1);
+    switch ((enum query_kind)(reply->id >> QUERY_SLOT_BITS & ((1u << QUERY_KIND_BITS) - 1))) {
+    case QUERY_FACTS: inventory_facts(c, slot, reply); break;
+    case QUERY_LIST: inventory_list(c, slot, reply); break;
+    case QUERY_STATS: watch_stats(c, slot, reply); break;
+    case QUERY_STATE: watch_state(c, slot, reply); break;
+    case QUERY_STATE_QUERY: state_query_reply(c, slot, reply); break;
+    case QUERY_DEFINITION: definition_live(c, slot, reply); break;
+    case QUERY_STORED: definition_stored(c, slot, reply); break;
+    case QUERY_CAPABILITIES: capabilities_reply(c, slot, reply); break;
+    case QUERY_COUNT: break;
     }
 }
 
-/* The final sample comes before the event that says it is over. */
+/* The final sample comes before the event of the migration's end. */
 static void handle_event(struct collector *c, const struct hv_event *event)
 {
     inventory_event(c, event);
@@ -270,7 +276,7 @@ static void handle_posts(struct collector *c)
         handle_post(c, post);
 }
 
-/* Ends, because whoever runs asks or waits, and both put its deadline after now. */
+/* Ends, because each handler moves its deadline past now. */
 static void run_due(struct collector *c)
 {
     for (struct due *due = due_first(&c->due); due != NULL && due->at_ms <= c->now_ms;
@@ -313,7 +319,7 @@ int64_t collector_step(struct collector *c)
         inventory_start(c);
     }
     if (atomic_exchange(&c->lost_connection_event, false))
-        inventory_doubt(c);
+        inventory_mark_unsure(c);
     handle_posts(c);
     run_due(c);
     definition_run(c);

@@ -1,18 +1,18 @@
-/* collector.h - measures hosts, guests and running migrations through observe; judges nothing.
+/* collector.h - measures hosts, guests and running migrations through observe; decides nothing.
  *
  * For every host: facts and the list of guests, on connecting, on lifecycle events and every
- * inventory_ms; what it offers to guests, on connecting and every capabilities_ms. For every guest:
- * its definition, live and stored, when it is new, when it was defined, started, resumed or
- * changed, and with the first list after definition_ms; one of a host in flight at a time.
+ * inventory_ms; capabilities, on connecting and every capabilities_ms. For every guest: its
+ * definition, live and stored, when it is new, when it was defined, started, resumed or changed,
+ * and with the first list after definition_ms; one in flight per host.
  *
  * For every watched migration: job statistics every sample_ms, every near_end_ms when it is about
- * to end, and at each iteration event; one statistics call per guest in flight.
- * A call older than patience_ms, or a source in paused(migration): no more statistics are asked
- * (a hanging statistics call holds the lock that abort needs), only the state, until the guest
- * runs again on the source or the watch ends. Samples go to the recorder, then to the sink.
+ * to end, and at each iteration event; one statistics call per guest in flight. A call older than
+ * patience_ms, or a source in paused(migration): statistics are not queried (a hanging statistics
+ * call holds the lock that abort needs), only the state, until the guest runs again on the source
+ * or the watch ends. Samples go to the recorder, then to the sink.
  *
- * Threads: one thread (or the simulator's) calls collector_step(); watch, unwatch, look and the
- * hv sinks may be called from any thread: they only post. Sink functions run inside
+ * Threads: one thread (or the simulator's) calls collector_step(); watch, unwatch, query_state and
+ * the hv sinks may be called from any thread: they only post. Sink functions run inside
  * collector_step().
  */
 #ifndef COLLECTOR_COLLECTOR_H
@@ -27,9 +27,9 @@ enum {
     COLLECTOR_QUEUE_MAX = 65536,
     COLLECTOR_WATCHES_MAX = 512,
     COLLECTOR_HOSTS_MAX = 10000,
-    COLLECTOR_STATE_QUERIES_MAX = 4096, /* asked and not yet answered */
-    COLLECTOR_DEFINITIONS_MAX = 1024,   /* the same; one of a host at a time */
-    COLLECTOR_CAPABILITIES_MAX = 256,   /* the same */
+    COLLECTOR_STATE_QUERIES_MAX = 4096, /* in flight */
+    COLLECTOR_DEFINITIONS_MAX = 1024,   /* in flight; one per host */
+    COLLECTOR_CAPABILITIES_MAX = 256,   /* in flight */
 };
 
 struct collector_config {    /* 0 means the default */
@@ -51,17 +51,18 @@ struct collector_sink { /* a function may be NULL */
     void (*on_guests)(void *ctx, const char *host, const struct hv_guest_list *guests);
     /* Lifecycle, iteration and completion events, as they came. */
     void (*on_event)(void *ctx, const struct hv_event *event);
-    /* Answer to collector_query_state(). presence UNREACHABLE when the host could not be asked. */
+    /* Answer to collector_query_state(). presence UNREACHABLE when the host could not be
+     * queried. */
     void (*on_observed)(void *ctx, uint64_t id, const char *host, const char *guest,
                         const struct hv_observation *observation, const struct err *err);
     /* The live definition of a guest and the persistent one (NULL: a transient guest, or it could
      * not be read), and how many snapshots its host keeps of it (-1: not known), when one of them
-     * is new or changed; borrowed. False: it could not be kept, it is given again with the next
-     * reading. */
+     * is new or changed; borrowed. False: the sink could not keep it and gets it again with the
+     * next reading. */
     bool (*on_definition)(void *ctx, const char *host, const char *guest, const char *xml,
                           const char *stored_xml, int snapshots);
-    /* What a host offers: after it connected, and when that changed. True: the sink owns it now.
-     * False: it could not be kept, it is given again with the next reading. */
+    /* Capabilities of a host: after it connected, and when they changed. True: the sink owns them
+     * now. False: the sink could not keep them and gets them again with the next reading. */
     bool (*on_capabilities)(void *ctx, const char *host, struct hv_capabilities *take_capabilities);
 };
 
@@ -74,39 +75,40 @@ DEFINE_OWNED(collector)
 
 /* The sink to give to the hypervisor's constructor; valid as long as the collector. */
 struct hv_event_sink collector_event_sink(struct collector *c);
-/* Plugs in the door; before the first step. Hosts are named before the first step too. */
+/* Sets the hypervisor to query; before the first step. Hosts are added before the first step
+ * too. */
 void collector_attach(struct collector *c, const struct hv_observe *observe);
 MUST_CHECK bool collector_add_host(struct collector *c, const char *host, struct err *err);
 
-/* Starts and stops sampling of a migration. next_seq: first sample number (adoption goes on).
- * A second watch of a job replaces the first. Refused: ERR_INVALID (a name empty or too long),
- * ERR_NOT_FOUND (no such host), ERR_LIMIT. Unwatch gives the recorder's ring back too. */
+/* Starts and stops sampling of a migration. next_seq: first sample number (adoption continues the
+ * numbering). A second watch of a job replaces the first. Refused: ERR_INVALID (a name empty or too
+ * long), ERR_NOT_FOUND (no such host), ERR_LIMIT. */
 MUST_CHECK bool collector_watch(struct collector *c, const char *job_uid, const char *host,
                                 const char *guest, int64_t next_seq, struct err *err);
 void collector_unwatch(struct collector *c, const char *job_uid);
-/* Asks for the state of one guest on one host now; when true, on_observed follows exactly once, at
- * the latest 15 s after it was asked: UNREACHABLE when the host could not be asked or did not
- * answer, UNKNOWN when it answered with an error. An error is never an absence. */
+/* Queries the state of one guest on one host now; when true, on_observed follows exactly once,
+ * within 15 s: UNREACHABLE when the host could not be queried or did not answer, UNKNOWN when it
+ * answered with an error. An error never means absent. */
 MUST_CHECK bool collector_query_state(struct collector *c, uint64_t id, const char *host,
                                       const char *guest, struct err *err);
 
-/* Handles what was posted and asks what is due. Returns milliseconds until it has something
- * to do again by itself (at most 1000). Never blocks. */
+/* Handles posts and starts the queries that are due. Returns milliseconds until the next deadline
+ * (at most 1000). Never blocks. */
 int64_t collector_step(struct collector *c);
 /* Waits until something is posted, at most timeout_ms. */
 void collector_wait(struct collector *c, int64_t timeout_ms);
 
 struct collector_stats {
     uint64_t samples, stats_calls;
-    uint64_t stats_failures;      /* without "no such job or guest": a poll races with the end */
-    uint64_t posts_dropped;       /* events mostly; a lost reply is healed by its timeout */
-    uint64_t events_dropped;      /* of them: events, which are not said again */
+    uint64_t stats_failures;      /* without "no such job or guest": a poll may race with the end */
+    uint64_t posts_dropped;       /* mostly events; the query of a lost reply times out */
+    uint64_t events_dropped;      /* of them: events, which are not repeated */
     uint64_t stalled_watches;     /* now: their statistics call hangs */
-    uint64_t definitions;         /* live ones read since start, changed or not */
-    uint64_t capabilities;        /* the same */
-    uint64_t unknown_statuses[3]; /* answers with a state, a type or an operation of a job that this
-                                     version has no word for; they are handed on all the same */
-    int64_t lag_ms;               /* how late the last due sample was asked */
+    uint64_t definitions;         /* live definitions read since start, changed or not */
+    uint64_t capabilities;        /* read since start, changed or not */
+    uint64_t unknown_statuses[3]; /* answers with a job state, type or operation that this version
+                                     does not know; they are passed on unchanged */
+    int64_t lag_ms;               /* delay of the last sample that was due */
     int64_t gap_max_ms;           /* largest gap between two samples of a watch since start */
     size_t queue_depth;
 };

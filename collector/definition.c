@@ -1,11 +1,11 @@
 /* definition.c - definitions: read when a guest is new, after an event that may have changed it,
- * and again when the last reading is old (not every change is told). The live one first, then, of a
- * guest that has one, the persistent one; both are given together.
+ * and again when the last reading is old (not every change sends an event). First the live
+ * definition, then the persistent one if the guest has one; the sink gets both together.
  *
- * Each host has a line of guests to be read and at most one question in flight; hosts with a line
- * stand in one queue for the fleet's COLLECTOR_DEFINITIONS_MAX questions. So a fleet of 200,000
- * guests is read in good order after a start, and nobody's looks and lists wait behind it. A
- * definition that did not change is not given to the sink again.
+ * Each host has a queue of guests to be read and at most one query in flight; hosts with queued
+ * guests share one queue for the fleet's COLLECTOR_DEFINITIONS_MAX queries. So the definitions of
+ * 200,000 guests after a start do not delay state queries and lists. The sink does not get an
+ * unchanged definition again.
  */
 #include "collector/internal.h"
 
@@ -24,10 +24,10 @@ void definition_arm(struct collector *c, struct host *h)
     h->definitions.in_queue = has_work;
 }
 
-static void stand_in_line(struct host *h, struct known *known)
+static void enqueue_guest(struct host *h, struct known *known)
 {
     if (h->definitions.being_read == known)
-        known->again = true; /* what is on its way may be from before */
+        known->again = true; /* the answer in flight may be older than the event */
     else if (!known->waits)
         DL_APPEND(h->definitions.line, known);
     known->waits = known->waits || h->definitions.being_read != known;
@@ -57,20 +57,20 @@ static struct known *add(struct host *h, const char *uuid)
         return NULL;
     TEXT_SET(known->uuid, uuid);
     HASH_ADD_STR(h->definitions.known, uuid, known);
-    if (known->hh.tbl == NULL) { /* no memory: it is new again with the next list */
+    if (known->hh.tbl == NULL) { /* no memory: the next list adds it again */
         free(known);
         return NULL;
     }
     return known;
 }
 
-/* An incoming copy, or one in its blackout: left alone, an event follows. */
+/* An incoming copy, or a source in its switch-over: not read now, an event follows. */
 static bool is_in_transit(const struct hv_guest *guest)
 {
     return guest->state == HV_STATE_PAUSED && guest->reason == HV_PAUSED_MIGRATION;
 }
 
-/* Nobody tells when a snapshot is dropped, and until then the guest cannot move. */
+/* Deleting a snapshot sends no event, and until then the guest cannot migrate. */
 enum { SNAPSHOTS_AGAIN_MS = 30000 };
 
 static bool is_old(const struct collector *c, const struct known *known)
@@ -102,7 +102,7 @@ void definition_listed(struct collector *c, struct host *h, const struct hv_gues
         bool is_redefined = known->persistent != guest->persistent;
         known->persistent = guest->persistent;
         if ((is_old(c, known) || is_redefined) && !is_in_transit(guest))
-            stand_in_line(h, known);
+            enqueue_guest(h, known);
     }
     struct known *known = NULL, *after = NULL;
     if (listed != HASH_COUNT(h->definitions.known))
@@ -121,22 +121,22 @@ void definition_event(struct collector *c, struct host *h, const struct hv_event
         event->a != HV_LIFECYCLE_RESUMED)
         return;
     struct known *known = find(h, event->guest);
-    if (known != NULL) { /* else it is new with the list that follows */
+    if (known != NULL) { /* else the next list adds it */
         if (is_lifecycle)
-            known->hash = 0; /* given again in any case: the reader may have lost it meanwhile */
-        stand_in_line(h, known);
+            known->hash = 0; /* passed again even if unchanged: the sink may have lost it */
+        enqueue_guest(h, known);
     }
     definition_arm(c, h);
 }
 
-static void ask(struct collector *c, struct host *h)
+static void query(struct collector *c, struct host *h)
 {
     struct err err = {0};
     struct known *known = h->definitions.line;
     DL_DELETE(h->definitions.line, known);
     known->waits = false;
     known->read_ms = c->now_ms;
-    h->definitions.id = collector_ask(c, ASK_DEFINITION, h->slot, h->name, known->uuid, &err);
+    h->definitions.id = collector_submit(c, QUERY_DEFINITION, h->slot, h->name, known->uuid, &err);
     h->definitions.asked_ms = c->now_ms;
     known->has_reading = h->definitions.id != 0; /* refused: again with the next list */
     if (h->definitions.id != 0) {
@@ -151,12 +151,12 @@ void definition_run(struct collector *c)
 {
     while (c->definition_queue != NULL && c->n_definitions < COLLECTOR_DEFINITIONS_MAX) {
         struct host *h = c->definition_queue;
-        ask(c, h);
+        query(c, h);
         definition_arm(c, h);
     }
 }
 
-/* The question is over, one way or the other. Returns whom it was about, NULL when gone. */
+/* The query has ended, answered or not. Returns its guest, NULL when it is gone. */
 static struct known *settle(struct collector *c, struct host *h)
 {
     struct known *known = h->definitions.being_read;
@@ -166,7 +166,7 @@ static struct known *settle(struct collector *c, struct host *h)
     c->n_definitions--;
     if (known != NULL && known->again) {
         known->again = false;
-        stand_in_line(h, known);
+        enqueue_guest(h, known);
     }
     return known;
 }
@@ -181,7 +181,7 @@ void definition_expire(struct collector *c, struct host *h)
     definition_arm(c, h);
 }
 
-/* Never 0. A text that is not there is another text than an empty one. */
+/* Never 0. A missing text differs from an empty one. */
 static uint64_t hash_of(const char *live, const char *stored, int snapshots)
 {
     uint64_t hash = hash_step(hash_text(HASH_START, live), stored != NULL);
@@ -200,12 +200,12 @@ static void give(struct collector *c, struct host *h, struct known *known, const
     known->hash = known->has_reading && !known->waits ? hash : 0;
 }
 
-/* The second question about the same guest, in the place of the first. */
-static bool ask_stored(struct collector *c, struct host *h, struct hv_reply *reply)
+/* The second query about the same guest takes the slot of the first. */
+static bool query_stored(struct collector *c, struct host *h, struct hv_reply *reply)
 {
     struct err err = {0};
     uint64_t id =
-        collector_ask(c, ASK_STORED, h->slot, h->name, h->definitions.being_read->uuid, &err);
+        collector_submit(c, QUERY_STORED, h->slot, h->name, h->definitions.being_read->uuid, &err);
     if (id == 0)
         return false;
     h->definitions.id = id;
@@ -224,7 +224,7 @@ void definition_live(struct collector *c, size_t slot, struct hv_reply *reply)
     c->stats.definitions += has_text;
     if (has_text && known != NULL)
         known->snapshots = reply->snapshots;
-    if (has_text && known != NULL && known->persistent && ask_stored(c, h, reply))
+    if (has_text && known != NULL && known->persistent && query_stored(c, h, reply))
         return;
     known = settle(c, h);
     if (known != NULL && has_text)
@@ -234,8 +234,8 @@ void definition_live(struct collector *c, size_t slot, struct hv_reply *reply)
     definition_arm(c, h);
 }
 
-/* A host that is gone says nothing about either; one that refuses (it was undefined meanwhile)
- * leaves the live one. */
+/* Host lost: neither definition is passed on. Query refused (the guest was undefined meanwhile):
+ * only the live one is. */
 void definition_stored(struct collector *c, size_t slot, const struct hv_reply *reply)
 {
     if (slot >= c->n_hosts || c->hosts[slot]->definitions.id != reply->id)

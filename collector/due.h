@@ -1,7 +1,7 @@
-/* due.h - who is next: a binary heap of deadlines that live inside the objects they belong to.
+/* due.h - a binary heap of deadlines; each is a member of the object that it belongs to.
  *
- * With 10,000 hosts a step looks only at those whose time has come. Room is reserved when an
- * object is made, so setting a deadline cannot fail.
+ * With 10,000 hosts a step handles only those that are due. Room is reserved when an object is
+ * made, so setting a deadline cannot fail.
  */
 #ifndef COLLECTOR_DUE_H
 #define COLLECTOR_DUE_H

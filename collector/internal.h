@@ -1,16 +1,15 @@
-/* internal.h - what the collector's files share; nobody else includes it.
+/* internal.h - what the collector's files share; no other file includes it.
  *
- * collector.c  birth, posts, the step
- * inventory.c  hosts: facts and guests
- * watch.c      migrations being sampled
- * state_query.c       one-off questions of the engine
- * definition.c definitions of guests
- * abilities.c  what hosts offer to guests
+ * collector.c     creation, posts, the step
+ * inventory.c     hosts: facts and guests
+ * watch.c         migrations being sampled
+ * state_query.c   the engine's queries of a guest's state
+ * definition.c    definitions of guests
+ * capabilities.c  capabilities of hosts
  *
- * Each question carries a number that says what it was for (kind, slot) and is used once
- * (serial), so an answer that comes after its question was given up matches nothing and is
- * ignored. Every question is given up after a bounded time: an answer that never comes delays
- * its asker, it does not stop it.
+ * Each query has an id made of kind, slot and a serial number that is used once, so an answer after
+ * the timeout matches nothing and is ignored. Every query times out: a missing answer delays its
+ * user but never blocks it.
  */
 #ifndef COLLECTOR_INTERNAL_H
 #define COLLECTOR_INTERNAL_H
@@ -30,14 +29,14 @@ enum {
     LIST_SPACING_MS = 500, /* between two lists of one host */
     LIST_RETRY_MS = 2000,  /* after a list that failed */
     REPLY_LOST_MS = 60000, /* facts, list, statistics: libvirt's own limits are at 30 s */
-    STATE_LOST_MS = 15000, /* looks: the state answers at once or the host is in trouble */
-    STATE_EVERY_MS = 400,  /* state of a guest whose statistics are not asked */
-    ASK_SPACING_MS = 20,   /* between two statistics calls of one guest, whatever happens */
-    NEAR_END_MS = 1000,    /* what is left needs less than this: near the end */
+    STATE_LOST_MS = 15000, /* state queries: a healthy host answers at once */
+    STATE_EVERY_MS = 400,  /* state of a guest whose statistics are not polled */
+    QUERY_SPACING_MS = 20, /* between two statistics calls of one guest, always */
+    NEAR_END_MS = 1000,    /* the remaining bytes need less than this: near the end */
     STEP_POSTS_MAX = 8192, /* posts handled in one step, so that deadlines are kept in a flood */
     STEP_WAIT_MAX_MS = 1000,
-    /* Events that only make things quicker may fill half of the queue; the rest is for what
-     * must not be lost: every reply that can be under way at once fits there. */
+    /* Events that may be lost get half of the queue; the other half has room for every reply that
+     * can be in flight. */
     QUEUE_EVENTS_MAX = COLLECTOR_QUEUE_MAX / 2,
 };
 _Static_assert(2 * COLLECTOR_HOSTS_MAX + 2 * COLLECTOR_WATCHES_MAX +
@@ -46,28 +45,28 @@ _Static_assert(2 * COLLECTOR_HOSTS_MAX + 2 * COLLECTOR_WATCHES_MAX +
                    COLLECTOR_QUEUE_MAX - QUEUE_EVENTS_MAX,
                "replies in flight must fit the reserved half");
 
-enum ask_kind {
-    ASK_FACTS,
-    ASK_LIST,
-    ASK_STATS,
-    ASK_STATE,
-    ASK_STATE_QUERY,
-    ASK_DEFINITION,
-    ASK_STORED,
-    ASK_CAPABILITIES,
-    ASK_COUNT
+enum query_kind {
+    QUERY_FACTS,
+    QUERY_LIST,
+    QUERY_STATS,
+    QUERY_STATE,
+    QUERY_STATE_QUERY,
+    QUERY_DEFINITION,
+    QUERY_STORED,
+    QUERY_CAPABILITIES,
+    QUERY_COUNT
 };
-enum { ASK_SLOT_BITS = 14, ASK_KIND_BITS = 3 };
-_Static_assert(ASK_COUNT <= 1 << ASK_KIND_BITS, "a kind fits a request's id");
-_Static_assert(COLLECTOR_HOSTS_MAX <= 1 << ASK_SLOT_BITS, "a host's slot fits a request's id");
+enum { QUERY_SLOT_BITS = 14, QUERY_KIND_BITS = 3 };
+_Static_assert(QUERY_COUNT <= 1 << QUERY_KIND_BITS, "a kind fits a request's id");
+_Static_assert(COLLECTOR_HOSTS_MAX <= 1 << QUERY_SLOT_BITS, "a host's slot fits a request's id");
 
 struct host {
     char name[HV_HOST_MAX];
     size_t slot;
     bool connected;
-    bool unsure; /* a connection event was lost: believe lists until the next one comes */
+    bool unsure; /* a connection event was lost: until the next one, answers to lists decide */
     bool wants_list, wants_facts;
-    bool has_complained;        /* the newest list failed, and that was said */
+    bool list_failure_logged;   /* the newest list failed, and that was logged */
     uint64_t list_id, facts_id; /* 0: none in flight */
     int64_t list_asked_ms, facts_asked_ms;
     int64_t list_from_ms; /* not before */
@@ -116,22 +115,22 @@ struct collector {
     struct post *held;   /* taken by collector_wait, handled by the next step */
     atomic_uint_fast64_t posts_dropped, events_dropped;
     atomic_bool lost_connection_event;
-    atomic_size_t n_watches, n_queries; /* asked for and not yet over: the bounds */
+    atomic_size_t n_watches, n_queries; /* posted and not yet over: limited */
 
-    /* The rest belongs to the thread that steps. */
+    /* The rest belongs to the thread of collector_step(). */
     int64_t now_ms; /* of this step */
     int64_t start_ms;
     bool started;
     uint64_t serial;
     struct due_heap due;
-    struct host **hosts, *by_name; /* fixed after the first step: then read by any thread */
+    struct host **hosts, *by_name; /* constant after the first step, so any thread may read them */
     size_t n_hosts, hosts_capacity;
     struct watch watches[COLLECTOR_WATCHES_MAX];
     struct state_query queries[COLLECTOR_STATE_QUERIES_MAX];
     struct state_query *queries_in_flight, *queries_free;
-    struct host *definition_queue;   /* hosts that have something to be read */
+    struct host *definition_queue;   /* hosts with guests to be read */
     size_t n_definitions;            /* in flight */
-    struct host *capabilities_queue; /* hosts to be asked what they offer */
+    struct host *capabilities_queue; /* hosts whose capabilities are due */
     size_t n_capabilities;           /* in flight */
     struct collector_stats stats;
 
@@ -139,16 +138,16 @@ struct collector {
     struct collector_stats published;
 };
 
-/* Submits one question; 0, with *err set, when it was refused. */
-uint64_t collector_ask(struct collector *c, enum ask_kind kind, size_t slot, const char *host,
-                       const char *guest, struct err *err);
+/* Submits one query; 0, with *err set, when it was refused. */
+uint64_t collector_submit(struct collector *c, enum query_kind kind, size_t slot, const char *host,
+                          const char *guest, struct err *err);
 
 void inventory_start(struct collector *c);
 void inventory_run(struct collector *c, struct host *h);
 void inventory_event(struct collector *c, const struct hv_event *event);
 void inventory_facts(struct collector *c, size_t slot, const struct hv_reply *reply);
 void inventory_list(struct collector *c, size_t slot, const struct hv_reply *reply);
-void inventory_doubt(struct collector *c); /* some connection event was lost */
+void inventory_mark_unsure(struct collector *c); /* some connection event was lost */
 void inventory_fini(struct collector *c);
 
 void state_query_init(struct collector *c);

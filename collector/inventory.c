@@ -1,9 +1,9 @@
-/* inventory.c - hosts: which answer, what they are, which guests they have.
+/* inventory.c - hosts: connection, facts, guests.
  *
- * Asked when a host connects, soon after anything happened to one of its guests, and every
- * inventory_ms. Each host has its own moment within inventory_ms, also after all of them
- * connected at once, so that 10,000 lists do not come in one burst. A list that fails says
- * nothing about guests: what was known stays known. */
+ * Queried when a host connects, soon after an event of one of its guests, and every inventory_ms.
+ * Each host has its own offset within inventory_ms, also after all hosts connected at once, so that
+ * 10,000 lists do not come in one burst. A list that fails changes nothing about the known
+ * guests. */
 #include "collector/internal.h"
 
 #include <assert.h>
@@ -17,7 +17,7 @@ bool collector_add_host(struct collector *c, const char *host, struct err *err)
     struct host *h = NULL;
     HASH_FIND(hh, c->by_name, host, strlen(host), h);
     if (h != NULL)
-        return err_set(err, ERR_EXISTS, "host '%s' is named twice", host);
+        return err_set(err, ERR_EXISTS, "host '%s' is configured twice", host);
     if (c->n_hosts == COLLECTOR_HOSTS_MAX)
         return err_set(err, ERR_LIMIT, "more than %d hosts", COLLECTOR_HOSTS_MAX);
     if (!due_reserve(&c->due, COLLECTOR_WATCHES_MAX + c->n_hosts + 1, err))
@@ -58,7 +58,7 @@ void inventory_fini(struct collector *c)
     free(c->hosts);
 }
 
-/* The host's own next moment after now. */
+/* The next periodic list of the host after now. */
 static int64_t next_periodic(const struct collector *c, const struct host *h)
 {
     int64_t every = c->config.inventory_ms;
@@ -102,18 +102,18 @@ void inventory_start(struct collector *c)
         c->hosts[i]->list_from_ms = c->now_ms;
 }
 
-static void ask_facts(struct collector *c, struct host *h)
+static void query_facts(struct collector *c, struct host *h)
 {
     struct err err = {0};
     h->wants_facts = false; /* refused: again with the next regular list */
-    h->facts_id = collector_ask(c, ASK_FACTS, h->slot, h->name, "", &err);
+    h->facts_id = collector_submit(c, QUERY_FACTS, h->slot, h->name, "", &err);
     h->facts_asked_ms = c->now_ms;
 }
 
-static void ask_list(struct collector *c, struct host *h)
+static void query_list(struct collector *c, struct host *h)
 {
     struct err err = {0};
-    h->list_id = collector_ask(c, ASK_LIST, h->slot, h->name, "", &err);
+    h->list_id = collector_submit(c, QUERY_LIST, h->slot, h->name, "", &err);
     h->list_asked_ms = c->now_ms;
     h->wants_list = h->list_id == 0;
     h->list_from_ms = c->now_ms + (h->list_id == 0 ? LIST_RETRY_MS : LIST_SPACING_MS);
@@ -132,9 +132,9 @@ void inventory_run(struct collector *c, struct host *h)
         h->periodic_ms = next_periodic(c, h);
     }
     if (h->wants_facts && h->facts_id == 0)
-        ask_facts(c, h);
+        query_facts(c, h);
     if (h->wants_list && h->list_id == 0 && c->now_ms >= h->list_from_ms)
-        ask_list(c, h);
+        query_list(c, h);
     arm(c, h);
 }
 
@@ -177,7 +177,7 @@ void inventory_event(struct collector *c, const struct hv_event *event)
     arm(c, h);
 }
 
-void inventory_doubt(struct collector *c)
+void inventory_mark_unsure(struct collector *c)
 {
     for (size_t i = 0; i < c->n_hosts; i++) {
         struct host *h = c->hosts[i];
@@ -187,8 +187,8 @@ void inventory_doubt(struct collector *c)
     }
 }
 
-/* In doubt, an answer is as good as a connection event. */
-static void settle_doubt(struct collector *c, struct host *h, const struct err *err)
+/* After a lost connection event an answer counts as one. */
+static void confirm_connection(struct collector *c, struct host *h, const struct err *err)
 {
     bool answered = err->code != ERR_UNREACHABLE;
     if (answered)
@@ -208,15 +208,15 @@ void inventory_facts(struct collector *c, size_t slot, const struct hv_reply *re
     arm(c, h);
 }
 
-/* A host that answers but cannot list its guests looks like one without guests: said once, until
- * it works again. */
-static void complain(struct host *h, const struct err *err)
+/* A host that answers but cannot list its guests looks like one without guests: logged once until a
+ * list works. */
+static void log_list_failure(struct host *h, const struct err *err)
 {
-    if (!h->has_complained)
+    if (!h->list_failure_logged)
         LOG(WARN, "guests_not_listed", FIELD_TEXT(NODE, h->name), FIELD_TEXT(ERROR, err->text),
             FIELD_I64(HV_CODE, err->hv_code),
-            FIELD_TEXT(TEXT, "what was known of its guests stays; it is asked again"));
-    h->has_complained = true;
+            FIELD_TEXT(TEXT, "the known guests stay; the list is retried"));
+    h->list_failure_logged = true;
 }
 
 void inventory_list(struct collector *c, size_t slot, const struct hv_reply *reply)
@@ -227,16 +227,16 @@ void inventory_list(struct collector *c, size_t slot, const struct hv_reply *rep
     h->list_id = 0;
     bool has_guests = reply->err.code == ERR_NONE && reply->with.guests != NULL;
     if (h->unsure && (has_guests || reply->err.code == ERR_UNREACHABLE))
-        settle_doubt(c, h, &reply->err);
+        confirm_connection(c, h, &reply->err);
     if (has_guests && h->connected && c->sink.on_guests != NULL)
         c->sink.on_guests(c->sink.ctx, h->name, reply->with.guests);
     if (has_guests && h->connected)
         definition_listed(c, h, reply->with.guests);
     if (has_guests)
-        h->has_complained = false;
+        h->list_failure_logged = false;
     if (!has_guests && h->connected) {
-        if (reply->err.code != ERR_UNREACHABLE) /* that is told by the connection */
-            complain(h, &reply->err);
+        if (reply->err.code != ERR_UNREACHABLE) /* the connection event reports that */
+            log_list_failure(h, &reply->err);
         h->wants_list = true;
         h->list_from_ms = c->now_ms + LIST_RETRY_MS;
     }

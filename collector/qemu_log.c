@@ -97,7 +97,7 @@ static bool goes_on(const struct line *line)
     return line->length >= 2 && memcmp(line->text + line->length - 2, " \\", 2) == 0;
 }
 
-/* Walks over the lines; those of interest are remembered in a ring, so that the newest stay. */
+/* Walks over the lines; those of interest go into a ring, which keeps the newest. */
 struct walk {
     struct line ring[QEMU_LOG_LINES_MAX];
     size_t n;
@@ -116,7 +116,7 @@ static void take_line(struct walk *walk, const struct line *line, int64_t since_
     if (is_command)
         walk->in_command = goes_on(line);
     if (holds(line, "starting up libvirt version")) {
-        walk->n = 0; /* what is above was said by the process of an earlier life */
+        walk->n = 0; /* the lines above are from an earlier QEMU process */
         return;
     }
     if (is_command || line->length == 0 || walk->at_ms < since_ms)
@@ -131,7 +131,7 @@ void qemu_log_lines(const char *text, size_t n, bool whole, int64_t since_ms, qe
 {
     struct walk *walk = calloc(1, sizeof *walk);
     if (walk == NULL)
-        return; /* as good as no log */
+        return; /* treated as no log */
     const char *at = text, *end = text + n;
     for (bool cut = !whole; at < end; cut = false) {
         const char *newline = memchr(at, '\n', (size_t)(end - at));
@@ -153,14 +153,14 @@ void qemu_log_lines(const char *text, size_t n, bool whole, int64_t since_ms, qe
 
 /* ---- the file ---- */
 
-/* Not what a link or a name with a path in it leads to, and never a pipe that would block. */
+/* Refuses links, names with a path, and pipes, which would block. */
 static int open_log(const char *dir, const char *guest, off_t *out_bytes, struct err *err)
 {
     char name[NAME_MAX + 1];
     struct stat is;
     if (guest[0] == '\0' || guest[0] == '.' || strchr(guest, '/') != NULL ||
         (size_t)snprintf(name, sizeof name, "%s.log", guest) >= sizeof name) {
-        (void)err_set(err, ERR_INVALID, "'%s' is no name of a file", guest);
+        (void)err_set(err, ERR_INVALID, "'%s' is not a file name", guest);
         return -1;
     }
     int dir_fd = open(dir, O_RDONLY | O_DIRECTORY | O_CLOEXEC), fd = -1;
@@ -195,7 +195,7 @@ static ssize_t read_from(int fd, off_t from, char *text)
         n += (size_t)got;
     }
     for (char *zero; (zero = memchr(text, '\0', n)) != NULL;)
-        *zero = ' '; /* nothing behind one would be seen */
+        *zero = ' '; /* text ends at a zero byte */
     return (ssize_t)n;
 }
 

@@ -1,9 +1,9 @@
 /* qemu_log.h - the end of a guest's QEMU log, where Ferry can read it.
  *
- * libvirt keeps one file per guest, DIR/NAME.log, into which QEMU writes what it says and libvirt
- * when it started and stopped it. Only the last part is read, and of that only what was written
- * since a moment: an older migration of the same guest must explain nothing. The command line that
- * libvirt writes at each start is left out: it is nobody's message.
+ * libvirt keeps one file per guest, DIR/NAME.log, with QEMU's messages and libvirt's lines about
+ * its start and stop. Only the last part is read, and of that only lines since a given time: an
+ * older migration of the same guest must not explain this one. The command line that libvirt writes
+ * at each start is left out.
  */
 #ifndef COLLECTOR_QEMU_LOG_H
 #define COLLECTOR_QEMU_LOG_H

@@ -1,9 +1,9 @@
 /* rate.h - bytes per second from differences of a growing counter.
  *
- * QEMU's own figure stays where it was when a stream stalls, so it cannot be used to see one.
- * Smoothing: a difference over dt weighs dt / RATE_WINDOW_MS, at most all. Polls of 400 ms
- * count 40 %, so a stall shows at once and is under a tenth after two seconds; samples a second
- * or more apart are not smoothed at all. A counter that falls starts again: another job.
+ * QEMU's own figure does not change when a stream stalls, so it cannot show a stall. Smoothing: a
+ * difference over dt weighs dt / RATE_WINDOW_MS, at most all. Polls of 400 ms count 40 %, so a
+ * stall shows at once and is under a tenth after two seconds; samples a second or more apart are
+ * not smoothed at all. A counter that falls starts again: another job.
  */
 #ifndef COLLECTOR_RATE_H
 #define COLLECTOR_RATE_H

@@ -69,5 +69,5 @@ void recorder_append(struct recorder *r, const struct sample *sample)
     assert(sample->job_uid[0] != '\0');
     struct store_sample row;
     fill_row(&row, sample);
-    (void)r->store->ops->append_samples(r->store, &row, 1); /* what is lost the store counts */
+    (void)r->store->ops->append_samples(r->store, &row, 1); /* the store counts lost samples */
 }

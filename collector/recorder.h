@@ -1,7 +1,7 @@
 /* recorder.h - the flight recorder: every sample of every migration becomes a row of the store.
  *
- * It never waits: a sample the store cannot take is dropped and counted there (samples_dropped).
- * Threads: the collector's.
+ * It never blocks: a sample that the store cannot take is dropped and counted there
+ * (samples_dropped). Threads: the collector's.
  */
 #ifndef COLLECTOR_RECORDER_H
 #define COLLECTOR_RECORDER_H

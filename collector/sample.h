@@ -14,7 +14,7 @@ struct sample {
     char host[HV_HOST_MAX];
     char guest[HV_UUID_MAX];
     enum sample_source source;
-    int64_t seq; /* 0, 1, 2... per job; goes on after an adoption */
+    int64_t seq; /* 0, 1, 2... per job; continues after an adoption */
     int64_t mono_ms, wall_ms;
     int64_t gap_ms;         /* since the sample before, 0 for the first */
     uint64_t bandwidth_bps; /* bytes/s from data_processed over about 1 s (rate.h), never
@@ -22,11 +22,11 @@ struct sample {
     struct hv_job_stats stats;
 };
 
-/* Do these statistics describe an outgoing migration that moves? Before QEMU starts all totals
- * are zero, after the end there is no job, and a backup is a job of another kind. */
+/* Do these statistics describe an outgoing migration in progress? Before QEMU starts all totals are
+ * zero, after the end there is no job, and a backup is a job of another kind. */
 bool sample_is_measurement(const struct hv_job_stats *stats);
 
-/* Is it a number this version has a word for? -1: it could not be asked. */
+/* Does this version know the number? -1: it could not be read. */
 bool status_is_known_state(int state);
 bool status_is_known_type(int type);
 bool status_is_known_operation(int operation);

@@ -1,7 +1,7 @@
-/* state_query.c - one-off questions: what state has this guest on that host? Exactly one answer
- * each.
+/* state_query.c - the state of one guest on one host, on request. Exactly one answer each.
  *
- * All wait equally long, so the oldest in flight stands first and expiry looks no further. */
+ * All have the same timeout, so the list in flight is ordered by age and expiry stops at the first
+ * that is not due. */
 #include "collector/internal.h"
 
 #include <assert.h>
@@ -54,7 +54,8 @@ void state_query_begin(struct collector *c, const struct post *post)
     query->asked_ms = c->now_ms;
 
     struct err err = {0};
-    query->id = collector_ask(c, ASK_STATE_QUERY, query->slot, query->host, query->guest, &err);
+    query->id =
+        collector_submit(c, QUERY_STATE_QUERY, query->slot, query->host, query->guest, &err);
     if (query->id == 0) {
         answer_unreachable(c, query, &err);
         return;
@@ -90,7 +91,7 @@ void state_query_expire(struct collector *c)
            c->now_ms - c->queries_in_flight->asked_ms >= STATE_LOST_MS) {
         struct state_query query = take_slot(c, c->queries_in_flight);
         struct err err = {0};
-        err_set(&err, ERR_UNREACHABLE, "host '%s' did not say in %d s what state a guest has",
+        err_set(&err, ERR_UNREACHABLE, "host '%s' did not answer a state query within %d s",
                 query.host, STATE_LOST_MS / 1000);
         answer_unreachable(c, &query, &err);
     }

@@ -1,9 +1,9 @@
-/* watch.c - migrations being sampled: when to ask for statistics, and when to leave the guest
- * alone. The modes and how they follow each other are in internal.h.
+/* watch.c - migrations being sampled: when to poll statistics, and when not. The modes and their
+ * transitions are in watch.h.
  *
- * The rule behind the modes: in its blackout a source may not answer its monitor, a statistics
- * call then hangs in libvirtd, and while it hangs it holds the lock that abort needs. The state
- * of a guest is always answered, so that is what is asked instead. */
+ * Why there are modes: during the switch-over the source's QEMU may not answer its monitor; a
+ * statistics call then hangs in libvirtd and holds the lock that abort needs. libvirt always
+ * answers the state of a guest, so the state is queried instead. */
 #include "collector/internal.h"
 
 #include <assert.h>
@@ -43,7 +43,7 @@ static void arm(struct collector *c, struct watch *w)
     case WATCH_BEGIN:
         at = w->state_id != 0 ? w->state_asked_ms + c->config.patience_ms : w->next_state_ms;
         break;
-    case WATCH_ASK:
+    case WATCH_POLL:
         at = w->stats_id != 0 ? w->stats_asked_ms + c->config.patience_ms : w->next_stats_ms;
         break;
     case WATCH_STALLED:
@@ -55,7 +55,8 @@ static void arm(struct collector *c, struct watch *w)
     due_set(&c->due, &w->due, at);
 }
 
-/* The one place where a watch changes its mode. A state asked before is not believed after. */
+/* The one place where a watch changes its mode. A state queried before the change is ignored after
+ * it. */
 static void enter(struct collector *c, struct watch *w, enum watch_mode mode)
 {
     c->stats.stalled_watches -= w->mode == WATCH_STALLED;
@@ -65,10 +66,10 @@ static void enter(struct collector *c, struct watch *w, enum watch_mode mode)
     switch (mode) {
     case WATCH_BEGIN:
     case WATCH_STALLED: w->next_state_ms = c->now_ms; break;
-    case WATCH_SWITCHOVER: /* most are over before the first look */
+    case WATCH_SWITCHOVER: /* most end before the first query */
         w->next_state_ms = c->now_ms + STATE_EVERY_MS;
         break;
-    case WATCH_ASK: w->next_stats_ms = c->now_ms; break;
+    case WATCH_POLL: w->next_stats_ms = c->now_ms; break;
     case WATCH_FREE:
     case WATCH_ENDED: break;
     }
@@ -88,8 +89,8 @@ static struct watch *find_live(struct collector *c, const char *job_uid)
     return NULL;
 }
 
-/* A slot for a new watch: the one that remembers a hanging call of this guest, else a free one,
- * else one that only remembers somebody else's. */
+/* A slot for a new watch: the one that holds a hanging call of this guest, else a free one, else
+ * one that only holds another guest's. */
 static struct watch *find_slot(struct collector *c, const char *host, const char *guest)
 {
     struct watch *free_slot = NULL, *ended = NULL;
@@ -126,7 +127,7 @@ void watch_begin(struct collector *c, const struct post *post)
         .slot = w->slot,
         .stats_id = inherits ? w->stats_id : 0,
         .stats_foreign = inherits,
-        .stats_asked_ms = inherits ? w->stats_asked_ms : c->now_ms - ASK_SPACING_MS,
+        .stats_asked_ms = inherits ? w->stats_asked_ms : c->now_ms - QUERY_SPACING_MS,
         .next_seq = post->as.watch.next_seq,
         .due = {.owner = DUE_WATCH, .object = w},
     };
@@ -143,7 +144,7 @@ void watch_end(struct collector *c, const char *job_uid)
         release(c, w);
 }
 
-static void ask_stats(struct collector *c, struct watch *w)
+static void query_stats(struct collector *c, struct watch *w)
 {
     struct err err = {0};
     c->stats.lag_ms = c->now_ms - w->next_stats_ms;
@@ -152,19 +153,19 @@ static void ask_stats(struct collector *c, struct watch *w)
     w->iteration_waits = false;
     w->stats_foreign = false;
     w->stats_asked_ms = c->now_ms;
-    w->stats_id = collector_ask(c, ASK_STATS, w->slot, w->host, w->guest, &err);
+    w->stats_id = collector_submit(c, QUERY_STATS, w->slot, w->host, w->guest, &err);
     if (w->stats_id == 0) {
         c->stats.stats_failures++;
         w->next_stats_ms = c->now_ms + c->config.sample_ms;
     }
 }
 
-static void ask_state(struct collector *c, struct watch *w)
+static void query_guest_state(struct collector *c, struct watch *w)
 {
     struct err err = {0};
     w->state_asked_ms = c->now_ms;
     w->next_state_ms = c->now_ms + STATE_EVERY_MS;
-    w->state_id = collector_ask(c, ASK_STATE, w->slot, w->host, w->guest, &err);
+    w->state_id = collector_submit(c, QUERY_STATE, w->slot, w->host, w->guest, &err);
 }
 
 static bool is_older(const struct collector *c, int64_t asked_ms, int64_t limit_ms)
@@ -172,39 +173,39 @@ static bool is_older(const struct collector *c, int64_t asked_ms, int64_t limit_
     return c->now_ms - asked_ms >= limit_ms;
 }
 
-static void run_asking(struct collector *c, struct watch *w)
+static void run_polling(struct collector *c, struct watch *w)
 {
     if (w->stats_id == 0) {
         if (c->now_ms >= w->next_stats_ms)
-            ask_stats(c, w);
+            query_stats(c, w);
     } else if (is_older(c, w->stats_asked_ms, c->config.patience_ms)) {
         enter(c, w, WATCH_STALLED);
     }
 }
 
-static void run_looking(struct collector *c, struct watch *w)
+static void run_state_queries(struct collector *c, struct watch *w)
 {
     int64_t limit_ms = w->mode == WATCH_BEGIN ? c->config.patience_ms : STATE_LOST_MS;
     if (w->state_id != 0 && is_older(c, w->state_asked_ms, limit_ms)) {
         w->state_id = 0;
         w->next_state_ms = c->now_ms;
-        if (w->mode == WATCH_BEGIN) { /* a state that cannot be had must not cost the samples */
-            enter(c, w, WATCH_ASK);
+        if (w->mode == WATCH_BEGIN) { /* a state that cannot be read must not stop sampling */
+            enter(c, w, WATCH_POLL);
             return;
         }
     }
     if (w->state_id == 0 && c->now_ms >= w->next_state_ms)
-        ask_state(c, w);
+        query_guest_state(c, w);
 }
 
 void watch_run(struct collector *c, struct watch *w)
 {
     switch (w->mode) {
     case WATCH_FREE: break;
-    case WATCH_ASK: run_asking(c, w); break;
+    case WATCH_POLL: run_polling(c, w); break;
     case WATCH_BEGIN:
     case WATCH_STALLED:
-    case WATCH_SWITCHOVER: run_looking(c, w); break;
+    case WATCH_SWITCHOVER: run_state_queries(c, w); break;
     case WATCH_ENDED:
         if (is_older(c, w->stats_asked_ms, REPLY_LOST_MS)) {
             w->stats_id = 0;
@@ -215,7 +216,7 @@ void watch_run(struct collector *c, struct watch *w)
     arm(c, w);
 }
 
-/* Soon over: what is left needs less than a second, or passes follow each other quickly. */
+/* The remaining bytes need less than a second, or iterations follow each other quickly. */
 static bool is_near_end(const struct collector *c, const struct watch *w)
 {
     bool little_left = w->is_measuring && w->bandwidth_bps > 0 &&
@@ -225,19 +226,19 @@ static bool is_near_end(const struct collector *c, const struct watch *w)
     return little_left || quick_iterations;
 }
 
-/* After an answer: the next poll counts from the question, an iteration from now. */
+/* After an answer: the next poll is timed from the query, an iteration from now. */
 static void plan_next(struct collector *c, struct watch *w)
 {
     int64_t every = is_near_end(c, w) ? c->config.near_end_ms : c->config.sample_ms;
-    if (w->iteration_waits && every > ASK_SPACING_MS)
-        every = ASK_SPACING_MS;
+    if (w->iteration_waits && every > QUERY_SPACING_MS)
+        every = QUERY_SPACING_MS;
     w->next_stats_ms = later(w->stats_asked_ms + every, c->now_ms);
 }
 
 static void take_sample(struct collector *c, struct watch *w, enum sample_source source,
                         int64_t at_ms, const struct hv_job_stats *stats)
 {
-    /* Whoever measured stamped it, but never into the future or before the one before. */
+    /* The host's time stamp, but never in the future or before the previous sample. */
     int64_t mono_ms = at_ms > 0 && at_ms < c->now_ms ? at_ms : c->now_ms;
     if (w->has_sample)
         mono_ms = later(mono_ms, w->sample_ms);
@@ -292,9 +293,9 @@ void watch_stats(struct collector *c, size_t slot, const struct hv_reply *reply)
                       sample_is_measurement(&reply->with.stats);
     if (w->is_measuring)
         take_sample(c, w, w->stats_source, reply->ended_ms, &reply->with.stats);
-    if (w->mode == WATCH_ASK)
+    if (w->mode == WATCH_POLL)
         plan_next(c, w);
-    else /* it hung and came back: is the guest awake again? */
+    else /* the hanging call returned: query whether the guest runs again */
         w->next_state_ms = c->now_ms;
     arm(c, w);
 }
@@ -311,14 +312,14 @@ void watch_state(struct collector *c, size_t slot, const struct hv_reply *reply)
                       observation->reason == HV_PAUSED_MIGRATION;
 
     if (w->mode == WATCH_BEGIN) {
-        enter(c, w, switchover ? WATCH_SWITCHOVER : WATCH_ASK);
+        enter(c, w, switchover ? WATCH_SWITCHOVER : WATCH_POLL);
         return;
     }
     if (present && !switchover) {
         if (w->stats_id != 0 && is_older(c, w->stats_asked_ms, REPLY_LOST_MS))
-            w->stats_id = 0; /* the guest is awake and a minute has passed: it will not come */
+            w->stats_id = 0; /* the guest runs and a minute has passed: the answer will not come */
         if (w->stats_id == 0) {
-            enter(c, w, WATCH_ASK);
+            enter(c, w, WATCH_POLL);
             return;
         }
     }
@@ -330,7 +331,7 @@ static void on_suspended(struct collector *c, struct watch *w, int detail)
     if (detail == SUSPENDED_MIGRATED)
         enter(c, w, WATCH_SWITCHOVER);
     else if (detail == SUSPENDED_POSTCOPY && w->mode == WATCH_SWITCHOVER)
-        enter(c, w, WATCH_ASK); /* the target runs; the source goes on answering */
+        enter(c, w, WATCH_POLL); /* the target runs; the source still answers */
 }
 
 static void on_iteration(struct collector *c, struct watch *w)
@@ -339,8 +340,8 @@ static void on_iteration(struct collector *c, struct watch *w)
     w->has_iteration = true;
     w->iteration_ms = c->now_ms;
     w->iteration_waits = true;
-    if (w->mode == WATCH_ASK && w->stats_id == 0) {
-        int64_t soonest = later(c->now_ms, w->stats_asked_ms + ASK_SPACING_MS);
+    if (w->mode == WATCH_POLL && w->stats_id == 0) {
+        int64_t soonest = later(c->now_ms, w->stats_asked_ms + QUERY_SPACING_MS);
         if (soonest < w->next_stats_ms)
             w->next_stats_ms = soonest;
     }
@@ -351,13 +352,13 @@ static void on_lifecycle(struct collector *c, struct watch *w, const struct hv_e
 {
     if (event->a == HV_LIFECYCLE_SUSPENDED) {
         on_suspended(c, w, event->b);
-    } else if (event->a == HV_LIFECYCLE_RESUMED && w->mode != WATCH_ASK) {
+    } else if (event->a == HV_LIFECYCLE_RESUMED && w->mode != WATCH_POLL) {
         w->next_state_ms = c->now_ms;
         arm(c, w);
     }
 }
 
-/* The last word: a poll that was answered before and arrives after is not a sample any more. */
+/* The final sample: a poll that was answered earlier and arrives later is ignored. */
 static void on_completed(struct collector *c, struct watch *w, const struct hv_event *event)
 {
     if (w->is_completed)

@@ -7,23 +7,23 @@
 #include "collector/sample.h"
 #include "hypervisor/hv.h"
 
-/* What a watch does. Statistics are asked in ASK only; state (a look) in BEGIN, STALLED and
- * SWITCHOVER only.
+/* What a watch does. Statistics are polled in POLL only; the state in BEGIN, STALLED and SWITCHOVER
+ * only.
  *
- *   BEGIN ------ any answer but paused(migration), or none in patience_ms -----> ASK
+ *   BEGIN ------ any answer but paused(migration), or none in patience_ms -----> POLL
  *   BEGIN ------ paused(migration) --------------------------------------------> SWITCHOVER
- *   ASK -------- statistics older than patience_ms ----------------------------> STALLED
+ *   POLL ------- statistics older than patience_ms ----------------------------> STALLED
  *   any -------- SUSPENDED(migrated) on the source ----------------------------> SWITCHOVER
- *   SWITCHOVER - SUSPENDED(postcopy) ------------------------------------------> ASK
- *   STALLED, SWITCHOVER - present, not paused(migration), none in flight ------> ASK
+ *   SWITCHOVER - SUSPENDED(postcopy) ------------------------------------------> POLL
+ *   STALLED, SWITCHOVER - present, not paused(migration), none in flight ------> POLL
  *   any -------- unwatched with statistics in flight --------------------------> ENDED
  *
- * BEGIN is there because an adopted guest may already be in its blackout. ENDED remembers the
- * call that still hangs, so that a new watch of the same guest does not add a second one. */
+ * BEGIN exists because an adopted guest may already be in its switch-over. ENDED holds the call
+ * that still hangs, so that a new watch of the same guest does not add a second one. */
 enum watch_mode {
     WATCH_FREE,
     WATCH_BEGIN,
-    WATCH_ASK,
+    WATCH_POLL,
     WATCH_STALLED,
     WATCH_SWITCHOVER,
     WATCH_ENDED
@@ -38,13 +38,13 @@ struct watch {
     int64_t next_seq;
 
     uint64_t stats_id;  /* 0: none in flight */
-    bool stats_foreign; /* asked for an earlier watch: no sample of this one */
+    bool stats_foreign; /* queried for an earlier watch: no sample of this one */
     enum sample_source stats_source;
     int64_t stats_asked_ms, next_stats_ms;
     uint64_t state_id; /* 0: none in flight */
     int64_t state_asked_ms, next_state_ms;
 
-    bool iteration_waits; /* a pass began and was not measured yet */
+    bool iteration_waits; /* an iteration began and was not sampled yet */
     bool has_iteration;
     int64_t iteration_ms, iteration_gap_ms;
     bool has_sample, is_measuring; /* measuring: the newest answer was a sample */

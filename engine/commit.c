@@ -36,9 +36,9 @@ static void put_changed(struct engine *e)
 {
     struct store *store = e->parts.store;
     for (struct job *job = e->fleet->changed; job != NULL; job = job->links.next_changed) {
-        job->version = fleet_touch(e->fleet); /* what is stored anew is shown anew */
+        job->version = fleet_touch(e->fleet); /* stored again, published again */
         if (job->frozen)
-            continue; /* its row stays as the last good turn left it */
+            continue; /* its row stays as of the last good turn */
         persist_job(store, job);
         if (job->placement.rejections_changed)
             persist_rejections(store, job);

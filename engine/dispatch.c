@@ -1,16 +1,17 @@
-/* dispatch.c - carries out what a committed turn asked for. Nothing here blocks; whatever cannot
- * even be asked comes back at once as the input that says so. */
+/* dispatch.c - carries out the actions of a committed turn. Nothing here blocks; an action that
+ * cannot be submitted is answered at once by an input. */
 #include <string.h>
 
 #include "base/log.h"
 #include "base/text.h"
 #include "engine/data/executor.h"
+#include "engine/data/order.h"
 #include "engine/impl.h"
 #include "engine/persist.h"
 
 enum { ORDER_FRESH_MS = 3000, POSTCOPY_FRESH_MS = 1000 };
 
-/* The answer to an effect that could not even be asked; the caller fills it further and posts it.
+/* The answer to an action that could not be submitted; the caller fills it further and posts it.
  * NULL without memory: then it counts as dropped. */
 static struct input *refusal(const struct effect *effect, const struct err *err)
 {
@@ -38,9 +39,9 @@ static void order(struct engine *e, const struct effect *effect, const struct jo
         refuse_order(e, effect, &err);
 }
 
-/* An order that waited for its commit is given only if it still makes sense: nobody asked to stop,
- * and the look at both hosts that allowed it is not old. Else it is taken back, and the core
- * looks again. */
+/* An order that waited for its commit is given only if it is still valid: no abort was
+ * requested, and the observation of both hosts behind it is not old. Else it is withdrawn, and
+ * the core observes again. */
 static void migrate(struct engine *e, const struct effect *effect)
 {
     const struct job *job = fleet_job(e->fleet, effect->job_uid);
@@ -53,26 +54,26 @@ static void migrate(struct engine *e, const struct effect *effect)
         return;
     }
     struct err err = {0};
-    err_set(&err, ERR_REFUSED, "the order was taken back before it was given");
+    err_set(&err, ERR_REFUSED, "the order was withdrawn before it was given");
     refuse_order(e, effect, &err);
 }
 
-/* The same for an order about a migration that runs, or about a backup in its way: what was right
- * before an outage of the store may be wrong after it. */
+/* The same for an order about a running migration, or about a backup that blocks it: valid
+ * before an outage of the store, perhaps not after it. */
 static void tune(struct engine *e, const struct effect *effect)
 {
     const struct job *job = fleet_job(e->fleet, effect->job_uid);
     int64_t waited_ms = clock_wall_ms(e->parts.clock) - effect->wall_ms;
-    /* The target answered just before a switch to post-copy was asked for. */
+    /* The target answered just before the order to switch to post-copy. */
     int64_t fresh_ms =
         effect->of.act.call == HV_CALL_START_POSTCOPY ? POSTCOPY_FRESH_MS : ORDER_FRESH_MS;
     bool stale = waited_ms > fresh_ms || waited_ms < -fresh_ms;
-    if (job != NULL && !phase_is_final(job->phase) && !stale) {
+    if (job != NULL && order_stands(job, effect) && !stale) {
         order(e, effect, job);
         return;
     }
     struct err err = {0};
-    err_set(&err, ERR_REFUSED, "the order was taken back before it was given");
+    err_set(&err, ERR_REFUSED, "the order was withdrawn before it was given");
     refuse_order(e, effect, &err);
 }
 
@@ -84,7 +85,7 @@ bool dispatch_holds_call(const struct engine *e, const char *job_uid)
     return false;
 }
 
-/* Its call is in the same list, so it is being taken back: there is nothing to stop, and an abort
+/* Its call is in the same list and is withdrawn too: there is nothing to abort, and an abort
  * might hit a job of somebody else. */
 static void stop(struct engine *e, const struct effect *effect)
 {
@@ -93,7 +94,7 @@ static void stop(struct engine *e, const struct effect *effect)
         return;
     }
     struct err err = {0};
-    err_set(&err, ERR_REFUSED, "nothing was started");
+    err_set(&err, ERR_REFUSED, "no migration was started");
     refuse_order(e, effect, &err);
 }
 
@@ -119,7 +120,7 @@ static void ask_job(struct engine *e, const struct effect *effect)
     if (hv_observe_submit(e->parts.observe, &request, &err))
         return;
     if (effect->kind == EFFECT_DO_ASK_FINAL)
-        return; /* the job is over: that they are not known needs no answer */
+        return; /* the job is over: no answer is needed */
     (void)intake_post(e, refusal(effect, &err));
 }
 
@@ -144,8 +145,8 @@ static void watch(struct engine *e, const struct effect *effect)
             FIELD_TEXT(ERROR, err.text));
 }
 
-/* An order whose result shows in what is seen next: a guest that stops. */
-static void tell_guest(struct engine *e, const struct effect *effect)
+/* An order whose result shows in the next observation: a guest that stops. */
+static void order_guest(struct engine *e, const struct effect *effect)
 {
     struct err err = {0};
     enum hv_call call = effect_call(effect);
@@ -170,11 +171,11 @@ void dispatch(struct engine *e, const struct effect *effect)
     case EFFECT_DO_TUNE: tune(e, effect); break;
     case EFFECT_DO_COMPARE_CPU: probe_cpu(e, effect); break;
     case EFFECT_DO_ASK_VOLUMES: probe_volumes(e, effect); break;
-    case EFFECT_DO_SHUTDOWN: tell_guest(e, effect); break;
+    case EFFECT_DO_SHUTDOWN: order_guest(e, effect); break;
     case EFFECT_DO_STOP_BACKUP: tune(e, effect); break;
     case EFFECT_DO_WATCH: watch(e, effect); break;
     case EFFECT_DO_UNWATCH: collector_unwatch(e->parts.collector, effect->job_uid); break;
     case EFFECT_DO_RECORD_MONITOR_INPUT: persist_monitor_input(e->parts.store, effect); break;
-    default: break; /* a record: it is in the store already */
+    default: break; /* a record: already stored */
     }
 }

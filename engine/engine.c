@@ -1,9 +1,8 @@
 /* engine.c - see engine.h: the turn.
  *
  * Order within a turn, and why: (1) reconcile everything queued; (2) one commit of all records;
- * (3) only then orders, answers and the snapshot. A crash between any two of these leaves a
- * store from which the next process finds out the rest by looking at the hosts.
- */
+ * (3) only then orders, answers and the snapshot. After a crash between any two of these the
+ * next process continues from the store and observations of the hosts. */
 #include "engine/engine.h"
 
 #include <assert.h>
@@ -119,7 +118,7 @@ static bool fill(struct engine *e, const struct engine_config *config, struct er
     struct fleet_config fleet_config = fleet_config_from(config);
     uint64_t seed = e->parts.seed;
     if (seed == 0 && getrandom(&seed, sizeof seed, 0) != (ssize_t)sizeof seed)
-        return err_set(err, ERR_IO, "no randomness from the system");
+        return err_set(err, ERR_IO, "no random numbers from the system");
     e->fleet = fleet_new(&fleet_config, seed, err);
     e->inbox = queue_new(sizeof(struct input *), ENGINE_QUEUE_MAX, err);
     if (e->fleet == NULL || e->inbox == NULL)
@@ -141,7 +140,7 @@ struct engine *engine_new(const struct engine_config *config, const struct engin
 {
     OWNED(engine) e = calloc(1, sizeof *e);
     if (e == NULL) {
-        err_set(err, ERR_NOMEM, "the engine");
+        err_set(err, ERR_NOMEM, "out of memory: engine");
         return NULL;
     }
     e->parts = *parts;
@@ -231,8 +230,8 @@ static void log_request(const struct input *input, const struct answer *answer)
     LOG(INFO, what, FIELD_TEXT(NAME, name), FIELD_TEXT(ERROR, answer->err.text));
 }
 
-/* Kept for the commit, with the incident it calls for, and shown by the job if that is still in
- * view. There is room: engine_post_verdict_rows() takes no more than that. */
+/* Kept for the commit, with its incident, and set in the job if that is still in memory. There
+ * is room: engine_post_verdict_rows() accepts no more than that. */
 static void take_verdict_rows(struct engine *e, struct input *input)
 {
     struct verdict_rows *judged = input->of.judged;
@@ -273,16 +272,16 @@ static void handle(struct engine *e, struct input *input)
         log_request(input, &answer);
     if (answer.slot != NULL)
         e->answers[e->n_answers++] = answer;
-    rollback_broken_jobs(e, now_of(e)); /* an answer may be about one */
+    rollback_broken_jobs(e, now_of(e)); /* an answer may belong to one */
     input_free(input);
 }
 
-/* Before anything else is decided: a job must not take silence for news that it did not get. */
+/* Before any decision: a job must not take a lost message for silence of a host. */
 static void note_missed(struct engine *e)
 {
     struct collector_stats collector;
     collector_stats(e->parts.collector, &collector);
-    uint64_t missed = collector.events_dropped + atomic_load(&e->news_dropped);
+    uint64_t missed = collector.events_dropped + atomic_load(&e->messages_dropped);
     struct input input = {.kind = INPUT_MISSED};
     if (missed != e->missed)
         (void)reconcile(e->fleet, &input, now_of(e), &e->fx, NULL, NULL);
@@ -307,7 +306,7 @@ static bool take_inputs(struct engine *e)
     return any;
 }
 
-static void tell_step(struct engine *e, const struct effect *effect)
+static void notify_step(struct engine *e, const struct effect *effect)
 {
     const struct job *job = fleet_job(e->fleet, effect->job_uid);
     if (job == NULL)
@@ -328,7 +327,7 @@ static void tell_step(struct engine *e, const struct effect *effect)
         e->parts.sink.on_finished(e->parts.sink.ctx, &view);
 }
 
-/* Nobody listens to the target any more: only the look after the end can tell. */
+/* The target's events are no longer received: only the observation after the end can show it. */
 static void report_crashed(struct engine *e, const struct effect *effect)
 {
     const struct job *job = fleet_job(e->fleet, effect->job_uid);
@@ -339,18 +338,18 @@ static void report_crashed(struct engine *e, const struct effect *effect)
     const struct guest *guest = fleet_guest(e->fleet, job->guest_uuid);
     const struct domain *owner = guest != NULL ? guest->owner : NULL;
     if (owner != NULL && domain_is_up(owner) && strcmp(owner->node->name, job->target) != 0)
-        return; /* somebody moved it on */
+        return; /* the guest was migrated again */
     enum ownership_side side = ownership_side(&effect->of.observation.observation);
     if (side == SIDE_OFF || side == SIDE_ABSENT)
         e->parts.sink.on_crashed(e->parts.sink.ctx, job->uid);
 }
 
-static void tell(struct engine *e, const struct effect *effect)
+static void notify(struct engine *e, const struct effect *effect)
 {
     if (effect->kind == EFFECT_OBSERVATION)
         report_crashed(e, effect);
     if (effect->kind == EFFECT_STEP)
-        tell_step(e, effect);
+        notify_step(e, effect);
     if (effect->kind == EFFECT_DECISION && e->parts.sink.on_decision != NULL)
         e->parts.sink.on_decision(e->parts.sink.ctx, effect->of.decision.monitor,
                                   effect->of.decision.shadow,
@@ -366,7 +365,7 @@ static void tell(struct engine *e, const struct effect *effect)
             FIELD_TEXT(TEXT, effect->of.error.err.text));
 }
 
-static void tell_verdict_rows(struct engine *e)
+static void notify_verdict(struct engine *e)
 {
     for (size_t i = 0; i < e->n_judged; i++) {
         const struct store_verdict *verdict = &e->judged[i]->verdict;
@@ -383,7 +382,7 @@ static void tell_verdict_rows(struct engine *e)
     e->n_judged = 0;
 }
 
-/* Finished jobs leave the view when their owner deleted them or five newer ones exist. */
+/* Finished jobs leave memory when their owner deleted them or five newer ones exist. */
 static void forget(struct engine *e)
 {
     for (size_t i = 0; i < e->fx.n; i++) {
@@ -410,16 +409,16 @@ static void publish_if_due(struct engine *e, bool at_once)
         return;
     const struct snapshot *snapshot = publish(e->publisher, e->fleet, now.wall_ms);
     if (snapshot == NULL)
-        return; /* out of memory: the old one stands */
+        return; /* out of memory: the old one stays */
     e->published = e->fleet->version;
     e->published_ms = now.mono_ms;
     e->parts.sink.on_snapshot(e->parts.sink.ctx, snapshot);
     snapshot_unref(snapshot);
 }
 
-/* Commits fail or hang: nothing starts and nobody is told yes, but questions and stop orders still
- * go out. A stop order for a call that waits in this very list is not given: there is nothing to
- * stop. */
+/* Commits fail or hang: nothing is started and no request is accepted, but queries and abort orders
+ * still go out. An abort for a call that waits in this very list is not given: there is nothing
+ * to abort. */
 static bool goes_uncommitted(const struct engine *e, const struct effect *effect)
 {
     switch (effect_commit(effect->kind)) {
@@ -438,13 +437,14 @@ static void turn_without_commit(struct engine *e, const struct err *err)
     e->fleet->store_ok = false;
     e->retry_at_ms = now_of(e).mono_ms + COMMIT_RETRY_MS;
     size_t left = 0;
-    for (size_t i = 0; i < e->n_answers; i++) /* a refusal needs no commit; some have left */
+    for (size_t i = 0; i < e->n_answers;
+         i++) /* a refusal needs no commit; some requesters have left */
         if (!intake_answer_uncommitted(&e->answers[i]))
             e->answers[left++] = e->answers[i];
     e->n_answers = left;
 
     left = 0;
-    for (size_t i = 0; i < e->fx.n; i++) { /* what went out does not stay in the list */
+    for (size_t i = 0; i < e->fx.n; i++) { /* actions that went out leave the list */
         struct effect *effect = &e->fx.list[i];
         if (goes_uncommitted(e, effect))
             dispatch(e, effect);
@@ -464,9 +464,9 @@ static void turn_after_commit(struct engine *e)
     e->fleet->store_ok = true;
     for (size_t i = 0; i < e->fx.n; i++) {
         dispatch(e, &e->fx.list[i]);
-        tell(e, &e->fx.list[i]);
+        notify(e, &e->fx.list[i]);
     }
-    tell_verdict_rows(e);
+    notify_verdict(e);
     forget(e);
     publish_if_due(e, e->n_answers > 0);
     for (size_t i = 0; i < e->n_answers; i++)
@@ -475,7 +475,7 @@ static void turn_after_commit(struct engine *e)
     effects_clear(&e->fx);
 }
 
-/* In a turn with nothing to store: one step of dropping what is too old. */
+/* In a turn without records: one step of retention. */
 static void retain(struct engine *e)
 {
     struct moment now = now_of(e);
@@ -524,7 +524,7 @@ void engine_wait(struct engine *e, int64_t timeout_ms)
     struct input *input;
     if (timeout_ms <= 0)
         return;
-    if (e->n_answers == COUNT(e->answers)) /* no room to take a request: commits fail */
+    if (e->n_answers == COUNT(e->answers)) /* the queue is not read: commits fail */
         clock_sleep_ms(timeout_ms);
     else if (queue_pop(e->inbox, &input, timeout_ms) == QUEUE_ITEM) {
         note_missed(e);

@@ -1,14 +1,13 @@
 /* engine.h - the shell around the pure core: queue in, commit, act, publish.
  *
- * A turn: take what is queued, reconcile() each piece against the fleet (pure), commit all
- * changes and intents in one transaction, and only then dispatch actions, answer requests and
- * publish a snapshot. When a commit fails nothing is started or acknowledged; it is tried again
- * with backoff, running moves are left alone and aborts are still sent. The same while a commit
- * hangs (commit_patience_ms).
+ * A turn: take the queued inputs, reconcile() each with the fleet (pure), commit all changes and
+ * intents in one transaction, and only then dispatch actions, answer requests and publish a
+ * snapshot. When a commit fails nothing is started or acknowledged; the commit is retried with
+ * backoff, running migrations continue and aborts are still sent. The same while a commit hangs
+ * (commit_patience_ms).
  *
- * Threads: one thread (or the simulator's) calls engine_step(). The collector's sink, the replies
- * of act and probe, and the requests may come from any thread: they only post.
- */
+ * Threads: one thread (or the simulator's) calls engine_step(). The collector's sink, the
+ * replies of act and probe, and the requests may come from any thread: they only post. */
 #ifndef ENGINE_ENGINE_H
 #define ENGINE_ENGINE_H
 
@@ -40,29 +39,29 @@ struct engine_config {
     uint64_t bandwidth_per_node;         /* bytes per second each way; 0 = no limit */
     unsigned memory_overcommit_percent;  /* 0: 100 */
     unsigned vcpus_per_cpu;              /* 0: 10 */
-    enum strategy eviction_strategy;     /* for guests that say nothing */
-    struct migration_config migration;   /* what policies are laid over; unsafe: disks
-                                            that libvirt takes for local are shared */
+    enum strategy eviction_strategy;     /* for guests without one */
+    struct migration_config migration;   /* the defaults that policies override; unsafe: disks that
+                                            libvirt takes for local are shared */
     int64_t pending_timeout_ms;          /* 0: 900 s */
     const char *const *host_labels; /* one per host: JSON object text or NULL; NULL: none has any */
     const char *const *host_taints; /* the same, JSON array */
     const bool *host_cordoned;      /* the same */
-    struct migratable_config storage; /* what is shared; its texts outlive the engine */
+    struct migratable_config storage; /* which storage is shared; its texts outlive the engine */
 };
 
-/* Told after the commit, on the engine's thread; must be quick. */
+/* Called after the commit, on the engine's thread; must be quick. */
 struct engine_sink {
     void *ctx;
     void (*on_snapshot)(void *ctx, const struct snapshot *snapshot); /* take your own reference */
     void (*on_step)(void *ctx, const struct snapshot_job *job, enum phase from, enum trigger why,
                     int64_t spent_ms);
-    /* A monitor decided; shadow: it only says what it would have done. May be NULL. */
+    /* A monitor decided; shadow: only recorded. May be NULL. */
     void (*on_decision)(void *ctx, const char *monitor, bool shadow, const char *decision);
     void (*on_finished)(void *ctx, const struct snapshot_job *job); /* once per job and process */
-    /* A guest that arrived was not running there any more a second later. May be NULL. */
+    /* A guest that arrived was no longer running there a second later. May be NULL. */
     void (*on_crashed)(void *ctx, const char *job_uid);
     /* A verdict is stored. Once per job, also when an earlier process saw the job end; once more
-     * for one that fell. */
+     * for a guest that crashed after arrival. */
     void (*on_judged)(void *ctx, const struct verdict_rows *verdict_rows);
 };
 
@@ -80,7 +79,7 @@ struct engine_parts { /* all borrowed, outlive the engine */
 };
 
 struct engine;
-/* Loads what the store holds; unfinished jobs are adopted on the first steps. */
+/* Loads the store; unfinished jobs are adopted in the first steps. */
 struct engine *engine_new(const struct engine_config *config, const struct engine_parts *parts,
                           struct err *err);
 void engine_free(struct engine *e);
@@ -89,7 +88,7 @@ DEFINE_OWNED(engine)
 struct collector_sink engine_collector_sink(struct engine *e);
 struct engine_requests engine_requests(struct engine *e);
 
-/* One turn; returns milliseconds until it has something to do by itself (at most 1000). */
+/* One turn; returns milliseconds until it must be called again without an input (at most 1000). */
 int64_t engine_step(struct engine *e);
 void engine_wait(struct engine *e, int64_t timeout_ms);
 
@@ -107,13 +106,13 @@ MUST_CHECK bool engine_post_remove(struct engine *e, const struct object_ref *re
 MUST_CHECK bool engine_post_evict(struct engine *e, const struct eviction_request *request,
                                   struct err *err);
 
-/* The analyser's: stored and published with the next turn. Any thread; copies. */
+/* From the analyser: stored and published with the next turn. Any thread; copies. */
 MUST_CHECK bool engine_post_verdict_rows(struct engine *e, const struct verdict_rows *verdict_rows,
                                          struct err *err);
 
 struct engine_stats {
     uint64_t turns, events, posts_dropped, commit_failures;
-    uint64_t internal_errors; /* jobs that the core contradicted itself about; see rollback.c */
+    uint64_t internal_errors; /* internal errors: jobs rolled back; see rollback.c */
     size_t queue_depth, active_jobs;
     bool store_ok;
     int64_t commit_ms_last, commit_ms_max;

@@ -1,4 +1,4 @@
-/* intake.c - the ways into the engine: the collector's sink, replies to orders, requests.
+/* intake.c - the entrances of the engine: the collector's sink, replies to orders, requests.
  * Every function here may run on any thread; each makes one input and posts it. */
 #include <string.h>
 #include <time.h>
@@ -27,8 +27,8 @@ bool intake_post(struct engine *e, struct input *take_input)
     return false;
 }
 
-/* Facts that come again by themselves get half of the queue, so that a flood of them cannot crowd
- * out the answers that a job waits for. */
+/* Facts that are sent again anyway get half of the queue, so that a flood of them cannot
+ * displace the answers that a job waits for. */
 static bool post_fact(struct engine *e, struct input *take_input)
 {
     if (queue_depth(e->inbox) < ENGINE_QUEUE_MAX / 2)
@@ -45,7 +45,8 @@ static void post_answer(struct engine *e, struct input *take_input)
         return;
     input_free(take_input);
     atomic_fetch_add(&e->posts_dropped, 1);
-    LOG(ERROR, "engine_answer_dropped", FIELD_TEXT(WHY, "no memory, or the engine is stopping"));
+    LOG(ERROR, "engine_answer_dropped",
+        FIELD_TEXT(WHY, "out of memory, or the engine is stopping"));
 }
 
 static void on_sample(void *ctx, const struct sample *sample)
@@ -66,7 +67,7 @@ static void on_host(void *ctx, const char *host, bool connected, const struct er
     }
     struct engine *e = ctx;
     if (!intake_post(e, input))
-        atomic_fetch_add(&e->news_dropped, 1);
+        atomic_fetch_add(&e->messages_dropped, 1);
 }
 
 static void on_facts(void *ctx, const char *host, const struct hv_facts *facts)
@@ -116,7 +117,7 @@ static void on_event(void *ctx, const struct hv_event *event)
         input->of.event = *event;
     struct engine *e = ctx;
     if (!post_fact(e, input))
-        atomic_fetch_add(&e->news_dropped, 1);
+        atomic_fetch_add(&e->messages_dropped, 1);
 }
 
 static void on_observed(void *ctx, uint64_t id, const char *host, const char *guest,
@@ -139,8 +140,8 @@ static void count_disks(const struct hv_definition *definition, struct guest_fac
     }
 }
 
-/* Read and judged on the collector's thread: the engine's has better things to do. A text that
- * is no definition tells nothing, which is kept as such. */
+/* Parsed and checked on the collector's thread, to relieve the engine's. A text that cannot be
+ * parsed counts as "not known". */
 static bool on_definition(void *ctx, const char *host, const char *guest, const char *xml,
                           const char *stored_xml, int snapshots)
 {
@@ -162,7 +163,8 @@ static bool on_definition(void *ctx, const char *host, const char *guest, const 
             migratable_mark_plugged(live, stored);
         migratable_evaluate(live, &e->storage, &facts->migratable);
         pending_change_evaluate(live, has_stored ? stored : NULL, &facts->pending_change);
-        if (facts->pending_change.cures) /* where it goes it is plugged as stored */
+        if (facts->pending_change
+                .cures) /* on the target it is connected as in the persistent definition */
             pending_change_plug(live, stored);
         host_requirements_from(live, &facts->requirements);
         host_requirements_add_disks(live, &e->storage, &facts->requirements);
@@ -179,7 +181,7 @@ static bool on_capabilities(void *ctx, const char *host, struct hv_capabilities 
     if (input == NULL)
         return false;
     input->of.capabilities = take_capabilities;
-    (void)post_fact(ctx, input); /* it is the input's now, and freed with it */
+    (void)post_fact(ctx, input); /* owned by the input, and freed with it */
     return true;
 }
 
@@ -215,7 +217,7 @@ static void on_reply(void *ctx, struct hv_reply *reply)
             LOG(WARN, "shutdown_refused", FIELD_TEXT(NODE, reply->host),
                 FIELD_TEXT(GUEST, reply->guest), FIELD_TEXT(ERROR, reply->err.text));
         hv_reply_fini(reply);
-        return; /* the guest's state will tell */
+        return; /* the guest's state will show it */
     }
     enum input_kind kind = kind_of(reply->call);
     struct input *input = intake_new(kind, reply->host, reply->guest);

@@ -79,7 +79,7 @@ void persist_object(struct store *store, struct fleet *f, const struct object *o
                     int64_t wall_ms)
 {
     if (object->removed && !object->stored)
-        return; /* it was gone before anybody was told of it */
+        return; /* removed before it was published */
     /* Removed and written again between two commits: the new one counts. */
     if (object->removed && fleet_object(f, object->kind, object->ns, object->name) != NULL)
         return;
@@ -245,6 +245,6 @@ void persist_effect(struct store *store, const struct fleet *f, const struct eff
         break;
     case EFFECT_INTENT: put_intent(store, effect); break;
     case EFFECT_DECISION: put_decision(store, effect); break;
-    default: break; /* something to do, not to store */
+    default: break; /* an action, not a record */
     }
 }

@@ -6,9 +6,9 @@
 #include "engine/model/turn/effects.h"
 #include "store/store.h"
 
-/* Puts a record into the open transaction; things to do are passed over. */
+/* Puts a record into the open transaction; skips actions. */
 void persist_effect(struct store *store, const struct fleet *f, const struct effect *effect);
-/* Hands a line of the trace to the samples lane; lost when there is no room. */
+/* Hands a row of the trace to the samples lane; dropped when there is no room. */
 void persist_monitor_input(struct store *store, const struct effect *effect);
 void persist_job(struct store *store, const struct job *job);
 void persist_rejections(struct store *store, const struct job *job);
@@ -17,7 +17,7 @@ void persist_object(struct store *store, struct fleet *f, const struct object *o
 
 /* Fills the fleet with the jobs of the store: all unfinished ones and the newest finished. */
 MUST_CHECK bool persist_load(struct store *store, struct fleet *f, struct err *err);
-/* Reads one job as the last commit left it, with its records; the fleet is not changed. *out_job is
+/* Reads one job as of the last commit, with its records; the fleet is not changed. *out_job is
  * the caller's, NULL when the store has no such job. */
 MUST_CHECK bool persist_read_job(struct store *store, struct fleet *f, const char *uid,
                                  struct job **out_job, struct err *err);

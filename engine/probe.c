@@ -1,12 +1,12 @@
-/* probe.c - can another host provide the CPU that a guest sees where it runs? Two questions one
- * after the other: the live definition from the source (a guest's CPU is known in full only there),
- * then the comparison by the candidate. Runs on the hypervisor's threads; only posts. */
+/* probe.c - can another host provide the CPU that a guest sees where it runs? Two queries in
+ * sequence: the live definition from the source (only there is the guest's CPU complete), then
+ * the comparison by the candidate. Runs on the hypervisor's threads; only posts. */
 #include <string.h>
 
 #include "base/text.h"
 #include "engine/impl.h"
 
-struct probe { /* one pair of questions; in the engine's list until it is answered */
+struct probe { /* one pair of queries; in the engine's list until it is answered */
     struct engine *engine;
     struct probe *prev, *next;
     uint64_t id;

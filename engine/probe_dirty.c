@@ -1,5 +1,5 @@
-/* probe_dirty.c - how fast does a guest write? Page sampling over a short and a long window, one
- * after the other, a few guests at once. Runs on the hypervisor's threads; only posts. */
+/* probe_dirty.c - measures the dirty rate of a guest: page sampling over a short and a long
+ * window, in sequence, a few guests at a time. Runs on the hypervisor's threads; only posts. */
 #include "base/text.h"
 #include "engine/data/expect.h"
 #include "engine/impl.h"
@@ -91,12 +91,12 @@ static bool begin(struct engine *e, struct guest *guest, unsigned seconds, struc
     if (!expect_may_measure(e->fleet, guest, err))
         return false;
     if (!has_room(e))
-        return err_set(err, ERR_LIMIT, "%d guests are being measured; ask again in a while",
+        return err_set(err, ERR_LIMIT, "%d guests are already being measured; try again later",
                        (int)EXPECT_MEASURES_MAX);
     struct dirty_probe *probe = calloc(1, sizeof *probe);
     if (probe == NULL || !expect_measuring(guest, clock_wall_ms(e->parts.clock), most_ms)) {
         free(probe);
-        return err_set(err, ERR_NOMEM, "no memory for a measurement");
+        return err_set(err, ERR_NOMEM, "out of memory: measurement");
     }
     probe->engine = e;
     probe->seconds = seconds;

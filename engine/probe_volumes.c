@@ -1,5 +1,5 @@
-/* probe_volumes.c - the disks of a job and the places they shall go to: two questions for each, one
- * after the other, the source about the disk and the target about the place. Runs on the
+/* probe_volumes.c - the disks of a job and their destinations: two queries for each, in
+ * sequence, the source about the disk and the target about the destination. Runs on the
  * hypervisor's threads; only posts. */
 #include <string.h>
 
@@ -55,7 +55,7 @@ static void answer(struct volume_probe *take_probe, const struct err *err)
     drop(take_probe);
 }
 
-static void on_place(void *ctx, struct hv_reply *reply)
+static void on_destination(void *ctx, struct hv_reply *reply)
 {
     struct volume_probe *probe = ctx;
     struct err err = reply->err;
@@ -69,8 +69,7 @@ static void on_place(void *ctx, struct hv_reply *reply)
     ask_block(probe);
 }
 
-/* A disk the source cannot tell about is not known; a source that cannot be asked is another
- * matter. */
+/* A disk of which the source has no size is "not known"; an unreachable source is an error. */
 static void on_block(void *ctx, struct hv_reply *reply)
 {
     struct volume_probe *probe = ctx;
@@ -82,7 +81,7 @@ static void on_block(void *ctx, struct hv_reply *reply)
     bool goes_on = err.code == ERR_NONE || err.code == ERR_HYPERVISOR;
     struct hv_request request = {.id = probe->id,
                                  .call = HV_CALL_VOLUME_INFO,
-                                 .reply_to = {on_place, probe},
+                                 .reply_to = {on_destination, probe},
                                  .with.location = probe->volumes.list[at].is.to};
     TEXT_SET(request.host, probe->node);
     TEXT_SET(request.guest, probe->guest);

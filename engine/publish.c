@@ -22,7 +22,7 @@ struct guest_block {
     struct snapshot_guest guests[];
 };
 
-/* Documents and namespaces. */
+/* Objects and namespaces. */
 struct object_block {
     atomic_uint references;
     uint64_t version;
@@ -34,7 +34,7 @@ struct object_block {
     struct snapshot_drain *drains;
 };
 
-struct snapshot_block {       /* what a reader's pointer really points into */
+struct snapshot_block {       /* the block behind a reader's pointer */
     struct snapshot snapshot; /* first */
     atomic_uint references;
     struct guest_block *guests;
@@ -64,7 +64,7 @@ struct publisher *publisher_new(struct err *err)
 {
     struct publisher *p = calloc(1, sizeof *p);
     if (p == NULL)
-        err_set(err, ERR_NOMEM, "snapshots");
+        err_set(err, ERR_NOMEM, "out of memory: snapshots");
     return p;
 }
 
@@ -380,7 +380,7 @@ static bool take_jobs(struct fleet *f, struct snapshot_block *block)
     return true;
 }
 
-/* ---- documents and namespaces ---- */
+/* ---- objects and namespaces ---- */
 
 static int object_order(const void *a, const void *b)
 {
@@ -455,7 +455,7 @@ static struct object_block *make_objects(const struct fleet *f)
     return block;
 }
 
-/* What namespaces use changes with every launcher, so it is as old as the newest job. */
+/* The usage of namespaces changes with every launcher, so it is as old as the newest job. */
 static bool take_objects(struct publisher *p, const struct fleet *f, struct snapshot_block *block)
 {
     struct object_block *fresh = make_objects(f);

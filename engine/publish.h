@@ -1,6 +1,6 @@
-/* publish.h - makes snapshots of the fleet. Guests, which are many and change rarely, are a block
- * shared by all snapshots between two changes; each job has a view that is shared until the job
- * changes, so that thousands of finished ones cost a pointer each. Thread: the engine's. */
+/* publish.h - makes snapshots of the fleet. Guests, which are many and change rarely, are one
+ * block shared by all snapshots between two changes; each job has a view that is shared until
+ * the job changes, so that a finished job costs one pointer. Thread: the engine's. */
 #ifndef ENGINE_PUBLISH_H
 #define ENGINE_PUBLISH_H
 
@@ -9,18 +9,18 @@
 #include "engine/model/fleet/fleet.h"
 #include "engine/snapshot.h"
 
-struct job_view;                               /* a job as readers see it, counted */
+struct job_view;                               /* a published job, reference counted */
 void publish_drop_view(struct job_view *view); /* NULL is fine; any thread */
 
 struct publisher; /* keeps the shared blocks between snapshots */
 struct publisher *publisher_new(struct err *err);
 void publisher_free(struct publisher *p);
 
-/* A new snapshot with one reference, the caller's; NULL when memory is short. */
+/* A new snapshot with one reference, the caller's; NULL without memory. */
 const struct snapshot *publish(struct publisher *p, struct fleet *f, int64_t wall_ms);
-/* publish_job.c: one job as readers see it; text pointers are borrowed from the job. */
+/* publish_job.c: the view of one job; text pointers are borrowed from the job. */
 void publish_job(const struct fleet *f, const struct job *job, struct snapshot_job *out_job);
-/* How far the drain of each node is, sorted; malloc'ed, NULL without memory. */
+/* Progress of each node's drain, sorted; malloc'ed, NULL without memory. */
 struct snapshot_drain *publish_drains(const struct fleet *f, size_t *out_n);
 
 /* publish_incidents.c: open incidents, then closed ones that are still shown; shared by all
@@ -31,15 +31,15 @@ struct incident_block {
     size_t n, n_closed;
     struct incident list[];
 };
-/* The block of now, also put in *kept and shown in the snapshot; a reference of the caller's. NULL
+/* The present block, also put in *kept and in the snapshot; a reference of the caller's. NULL
  * without memory. */
 struct incident_block *publish_incidents(struct incident_block **kept,
                                          const struct incidents *incidents,
                                          struct snapshot *out_snapshot);
 void publish_drop_incidents(struct incident_block *block); /* NULL is fine; any thread */
 
-/* publish_since.c: since when each condition of each guest stands: what the old list shows alike
- * stands since then, all else since now. Both lists are in this order. */
+/* publish_since.c: since when each condition of each guest holds: an unchanged condition keeps
+ * the old list's time, a changed one gets now. Both lists are sorted alike. */
 int publish_guest_order(const void *a, const void *b);
 void publish_since(const struct snapshot_guest *old, size_t n_old, struct snapshot_guest *fresh,
                    size_t n, int64_t wall_ms);

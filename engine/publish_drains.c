@@ -1,5 +1,5 @@
-/* publish_drains.c - how far each node's drain is; see publish.h. Counted here, once per change, so
- * that no reader has to understand a status. */
+/* publish_drains.c - the progress of each node's drain; see publish.h. Counted here, once per
+ * change, so that no reader has to parse a status. */
 #include <stdlib.h>
 #include <string.h>
 
@@ -7,7 +7,7 @@
 #include "engine/control/drain.h"
 #include "engine/publish.h"
 
-/* By node; the one that goes on before those that are over, then the newest first. */
+/* By node; the active one first, then the newest first. */
 static int drain_order_of(const void *a, const void *b)
 {
     const struct object *x = *(struct object *const *)a, *y = *(struct object *const *)b;

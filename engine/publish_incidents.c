@@ -1,4 +1,4 @@
-/* publish_incidents.c - the incidents of the fleet as readers see them; see publish.h. */
+/* publish_incidents.c - the incidents of the fleet in the snapshot; see publish.h. */
 #include <stdlib.h>
 
 #include "engine/publish.h"
@@ -9,7 +9,7 @@ void publish_drop_incidents(struct incident_block *block)
         free(block);
 }
 
-/* Those that are closed and not stored yet are the newest of the closed ones. */
+/* Closed incidents that are not stored yet are the newest of the closed ones. */
 static struct incident_block *make_block(const struct incidents *incidents)
 {
     size_t most = incidents->n + incidents->n_closed;

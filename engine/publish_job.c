@@ -1,4 +1,4 @@
-/* publish_job.c - a job as readers see it; see publish.h. */
+/* publish_job.c - the view of a job in the snapshot; see publish.h. */
 #include <string.h>
 
 #include "base/text.h"
@@ -17,7 +17,7 @@
 #define SHOW_WORD(to, from) to = from;
 #define SHOW_HAND(to, from)
 
-/* What is stored as it is is shown as it is. */
+/* Plain stored fields are published unchanged. */
 static void fill_fields(const struct job *job, struct snapshot_job *out)
 {
 #define JOB_FIELD(at, kind, detail, member, ...) SHOW_##kind(out->at member, job->at member)
@@ -33,14 +33,14 @@ static void fill_observation(const struct job_side *side, struct snapshot_observ
     out->at_ms = side->seen_wall_ms;
 }
 
-/* The launcher it leaves and the one it is prepared for, from hand-off on or while they stand. */
+/* The source and the target launcher, from hand-off on or while they exist. */
 static void fill_pods(const struct fleet *f, const struct job *job, struct snapshot_job *out)
 {
     const struct guest *guest = NULL;
     HASH_FIND_STR(f->guests, job->guest_uuid, guest);
     const char *stay = guest != NULL ? guest->stay_job : "";
     if (strcmp(stay, job->uid) == 0)
-        stay = ""; /* it has arrived: where it came from is not known any more */
+        stay = ""; /* it has arrived: its former launcher is not known any more */
     if (job->source[0] != '\0')
         launcher_pod(job->guest_name, job->guest_uuid, job->source, stay,
                      out->placement.source_pod);
@@ -51,7 +51,7 @@ static void fill_pods(const struct fleet *f, const struct job *job, struct snaps
     launcher_uid(job->guest_uuid, job->target, job->uid, out->placement.target_pod_uid);
 }
 
-/* As configured; what libvirt chooses itself it tells nobody. */
+/* As configured; libvirt does not report its own choice. */
 static void fill_addresses(const struct fleet *f, const struct job *job, struct snapshot_job *out)
 {
     const struct node *source = NULL, *target = NULL;
@@ -79,9 +79,10 @@ static void fill_eta(const struct job *job, struct snapshot_job *out)
 static void fill_stream(const struct job *job, struct snapshot_job *out)
 {
     const struct job_stream *stream = &job->stream;
-    bool stands = job->phase == PHASE_RUNNING && job->mode != MODE_POSTCOPY &&
-                  stream->stopped_ms != 0 && !stream->target_resumed && !job->userpause.requested;
-    out->stream.stopped_since_ms = stands ? stream->stopped_wall_ms : 0;
+    bool is_paused = job->phase == PHASE_RUNNING && job->mode != MODE_POSTCOPY &&
+                     stream->stopped_ms != 0 && !stream->target_resumed &&
+                     !job->userpause.requested;
+    out->stream.stopped_since_ms = is_paused ? stream->stopped_wall_ms : 0;
 }
 
 static void fill_wait(const struct job *job, struct snapshot_job *out)

@@ -11,9 +11,9 @@ static bool is_alike(const char *a, const char *b)
 static void since(const struct snapshot_guest *old, struct snapshot_guest *guest, int64_t wall_ms)
 {
     for (enum guest_condition c = 0; c < CONDITION_COUNT; c++) {
-        bool stands =
+        bool unchanged =
             old != NULL && is_alike(snapshot_condition(old, c), snapshot_condition(guest, c));
-        guest->since_ms[c] = stands ? old->since_ms[c] : wall_ms;
+        guest->since_ms[c] = unchanged ? old->since_ms[c] : wall_ms;
     }
 }
 

@@ -1,4 +1,4 @@
-/* requests.c - requests from outside: each becomes an input with a slot in which its answer is
+/* requests.c - requests to the engine: each becomes an input with a slot in which its answer is
  * awaited. Any thread. */
 #include <string.h>
 #include <time.h>
@@ -71,7 +71,7 @@ static bool slot_wait(struct slot *slot, struct migration_ref *out_ref, char **o
     while (!slot->done && pthread_cond_timedwait(&slot->answered, &slot->lock, &deadline) == 0)
         ;
     if (!slot->done)
-        err_set(err, ERR_TIMEOUT, "no answer in %d s; look whether it was accepted",
+        err_set(err, ERR_TIMEOUT, "no answer in %d s; check whether it was accepted",
                 REQUEST_DEADLINE_MS / 1000);
     else
         *err = slot->err;
@@ -86,7 +86,7 @@ static bool slot_wait(struct slot *slot, struct migration_ref *out_ref, char **o
     return err->code == ERR_NONE;
 }
 
-/* Copies a text that the asker lends; false when there is no memory. */
+/* Copies a borrowed text; false when there is no memory. */
 static bool own_text(const char **text)
 {
     if (*text == NULL)
@@ -142,13 +142,13 @@ static bool ask(struct engine *e, struct input *take_input, struct migration_ref
     struct slot *slot = take_input != NULL ? slot_new() : NULL;
     if (slot == NULL) {
         input_free(take_input);
-        return err_set(err, ERR_NOMEM, "a request");
+        return err_set(err, ERR_NOMEM, "out of memory: request");
     }
     take_input->slot = slot;
     if (!intake_post(e, take_input)) {
         slot_drop(slot);
         slot_drop(slot);
-        return err_set(err, ERR_LIMIT, "the engine has %d things to do; try again",
+        return err_set(err, ERR_LIMIT, "the engine's queue has %d inputs; try again",
                        ENGINE_QUEUE_MAX);
     }
     return slot_wait(slot, out_ref, out_text, err);
@@ -249,12 +249,12 @@ bool engine_post_verdict_rows(struct engine *e, const struct verdict_rows *verdi
         input->of.judged = verdict_rows_new(verdict_rows, false);
     if (input == NULL || input->of.judged == NULL) {
         input_free(input);
-        return err_set(err, ERR_NOMEM, "a verdict");
+        return err_set(err, ERR_NOMEM, "out of memory: verdict");
     }
     if (atomic_fetch_add(&e->judging, 1) >= COUNT(e->judged)) {
         atomic_fetch_sub(&e->judging, 1);
         input_free(input);
-        return err_set(err, ERR_LIMIT, "as many verdicts wait to be stored as are kept");
+        return err_set(err, ERR_LIMIT, "limit reached: verdicts that wait to be stored");
     }
     if (intake_post(e, input))
         return true;

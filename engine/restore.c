@@ -17,9 +17,9 @@
 struct loading {
     struct store *store;
     struct fleet *fleet;
-    struct job *job;               /* whose rows are being read */
-    struct job *found;             /* read, and not in the fleet */
-    struct rejections *rejections; /* room for one job's */
+    struct job *job;               /* the job whose rows are being read */
+    struct job *found;             /* parsed, not yet in the fleet */
+    struct rejections *rejections; /* memory for one job's */
     struct err *err;
 };
 
@@ -36,8 +36,8 @@ struct loading {
     }
 #define GET_HAND(detail, to, from)
 
-/* The fields that are stored as they are. False when the row holds a word that no table knows: a
- * record from a future we cannot read. */
+/* Plain stored fields. False when the row has a name that is in no table: a record of a later
+ * version. */
 static bool restore_fields(struct job *job, const struct store_job *row)
 {
     bool known = row->phase[0] != '\0';
@@ -58,7 +58,7 @@ static void restore_wait(struct job *job, const struct store_job *row)
     job->wait.waited_ms[job->wait.pending] = row->wait.waited_before_ms;
 }
 
-/* Those of kind HAND, except for documents, and what follows from them. False as above. */
+/* Fields of kind HAND, except for objects, and what follows from them. False as above. */
 static bool restore_by_hand(struct job *job, const struct store_job *row)
 {
     job->wait.pending = pending_from_name(row->wait.pending);
@@ -96,25 +96,25 @@ static bool add_step(void *ctx, const struct store_transition *row)
 static void restore_order(const struct store_intent *row, enum intent_kind kind,
                           struct job_order *out_order)
 {
-    *out_order = (struct job_order){.seq = row->seq, .asked_ms = row->asked_ms, .kind = kind};
+    *out_order = (struct job_order){
+        .epoch = row->epoch, .seq = row->seq, .asked_ms = row->asked_ms, .kind = kind};
     TEXT_SET(out_order->node, row->node);
     TEXT_SET(out_order->argument, row->argument);
 }
 
-/* An order whose answer died with the process that gave it: closed when the job is taken over. */
+/* An order whose answer was lost with the process that gave it: closed when the job is adopted. */
 static void add_left(struct job *job, const struct store_intent *row)
 {
     enum { LEFT_MAX = 16 };
     enum intent_kind kind = intent_kind_from_name(row->action);
-    if (kind == INTENT_MIGRATE || kind == INTENT_ABORT || row->epoch != job->epoch ||
-        strcmp(row->status, "open") != 0 || phase_is_final(job->phase) ||
+    if (kind == INTENT_MIGRATE || strcmp(row->status, "open") != 0 || phase_is_final(job->phase) ||
         job->resolution.n_left >= LEFT_MAX)
         return;
     if (job->resolution.left == NULL)
         job->resolution.left = calloc(LEFT_MAX, sizeof *job->resolution.left);
     if (job->resolution.left == NULL)
         return;
-    struct job_left *left = &job->resolution.left[job->resolution.n_left++];
+    struct job_stale_order *left = &job->resolution.left[job->resolution.n_left++];
     restore_order(row, kind, &left->order);
     if (kind == INTENT_COUNT) {
         TEXT_SET(left->unknown, row->action); /* closed under its own name */
@@ -123,7 +123,7 @@ static void add_left(struct job *job, const struct store_intent *row)
     }
 }
 
-/* An order of that kind that was not refused: it worked, or nobody knows. */
+/* An order of that kind that was not refused: it worked, or its result is not known. */
 static bool may_have_worked(const struct store_intent *row, enum intent_kind kind)
 {
     enum err_code code = err_from_name(row->err);
@@ -136,7 +136,7 @@ static bool add_intent(void *ctx, const struct store_intent *row)
     struct job *job = ((struct loading *)ctx)->job;
     enum intent_kind kind = intent_kind_from_name(row->action);
     add_left(job, row);
-    if (may_have_worked(row, INTENT_START_POSTCOPY)) /* it may run on the target by itself */
+    if (may_have_worked(row, INTENT_START_POSTCOPY)) /* the guest may run on the target by itself */
         job->stream.postcopy_ordered = true;
     if (row->epoch == job->epoch && kind == INTENT_MIGRATE && row->err[0] != '\0') {
         enum err_code code = err_from_name(row->err);
@@ -144,31 +144,28 @@ static bool add_intent(void *ctx, const struct store_intent *row)
     }
     if (row->epoch == job->epoch && row->seq > job->intent_seq)
         job->intent_seq = row->seq;
-    bool is_open = row->epoch == job->epoch && strcmp(row->status, "open") == 0;
-    if (is_open && kind == INTENT_MIGRATE)
+    if (row->epoch == job->epoch && kind == INTENT_MIGRATE && strcmp(row->status, "open") == 0)
         restore_order(row, kind, &job->orders[ORDER_MIGRATE]);
-    if (is_open && kind == INTENT_ABORT)
-        restore_order(row, kind, &job->orders[ORDER_ABORT]);
     bool worked = strcmp(row->status, "done") == 0 && strcmp(row->err, "none") == 0;
-    if (kind == INTENT_STOP_BACKUP) { /* not answered: a look at the guest decides */
+    if (kind == INTENT_STOP_BACKUP) { /* not answered: an observation of the guest decides */
         job->placement.backup_aborted = job->placement.backup_aborted || worked;
         job->placement.backup_asked =
             job->placement.backup_asked || worked || err_from_name(row->err) == ERR_HYPERVISOR;
     }
-    bool stops =
-        kind == INTENT_ABORT ||
-        (kind == INTENT_YANK && job->times.delete_asked_ms > 0 &&
-         row->asked_ms >= job->times.delete_asked_ms); /* where an abort would have frozen it */
+    bool stops = kind == INTENT_ABORT ||
+                 (kind == INTENT_YANK && job->times.delete_asked_ms > 0 &&
+                  row->asked_ms >=
+                      job->times.delete_asked_ms); /* where an abort would have frozen the guest */
     if (stops && worked)
         job->abort.accepted = true;
-    if (may_have_worked(row, INTENT_SUSPEND)) /* a pause of ours is ours to take back */
+    if (may_have_worked(row, INTENT_SUSPEND)) /* a guest that Ferry paused is Ferry's to resume */
         job->monitor.stopped_by_us = true;
     if (kind == INTENT_RESUME && worked)
         job->monitor.stopped_by_us = false;
     return true;
 }
 
-/* What the two sides looked like when it ended. */
+/* The observations of the two sides at its end. */
 static bool add_observation(void *ctx, const struct store_observation *row)
 {
     struct job *job = ((struct loading *)ctx)->job;
@@ -184,14 +181,15 @@ static bool add_observation(void *ctx, const struct store_observation *row)
     return true;
 }
 
-/* How far the monitor had come; its state is with the job. */
+/* Counters of the monitor; its state is with the job. */
 static bool add_decision(void *ctx, const struct store_decision *row)
 {
     struct job *job = ((struct loading *)ctx)->job;
+    enum decision decision = decision_from_name(row->decision);
     job->monitor.decisions_before = row->seq;
-    if (row->shadow)
+    if (row->shadow || decision >= DECISION_COUNT) /* COUNT: of another version, not shown */
         return true;
-    job->monitor.decision = (int)decision_from_name(row->decision);
+    job->monitor.decision = (int)decision;
     job->monitor.decision_ms = row->at_ms;
     TEXT_SET(job->monitor.decision_text, row->text);
     return true;
@@ -224,14 +222,14 @@ static bool add_mode(void *ctx, const struct store_mode *row)
     return true;
 }
 
-/* What was read as text when it was accepted is read again. */
-static bool restore_documents(struct job *job, const struct store_job *row, struct err *err)
+/* Parses again what was parsed when the job was accepted. */
+static bool restore_objects(struct job *job, const struct store_job *row, struct err *err)
 {
     if (row->request.metadata_json[0] != '\0')
         job->request.metadata_json = strdup(row->request.metadata_json);
     if (row->request.volumes_json[0] != '\0')
         job->request.volumes_json = strdup(row->request.volumes_json);
-    migration_config_thaw(row->call.config_json, &job->call.config);
+    migration_config_restore(row->call.config_json, &job->call.config);
     if (row->monitor.json[0] != '\0')
         job->monitor.json = strdup(row->monitor.json);
     admission_read_annotations(job);
@@ -269,12 +267,12 @@ static bool load_rejections(struct loading *loading, struct job *job)
     size_t bytes = offsetof(struct rejections, list) + all->n * sizeof all->list[0];
     job->placement.rejections = malloc(bytes);
     if (job->placement.rejections == NULL)
-        return err_set(loading->err, ERR_NOMEM, "a migration job");
+        return err_set(loading->err, ERR_NOMEM, "out of memory: migration job");
     memcpy(job->placement.rejections, all, bytes);
     return true;
 }
 
-/* The rows that belong to a job. */
+/* The rows of a job. */
 static bool read_records(struct loading *loading, struct job *job)
 {
     struct store *store = loading->store;
@@ -292,7 +290,7 @@ static bool read_records(struct loading *loading, struct job *job)
              store->ops->each_monitor_input(store, job->uid, add_monitor_input, loading, err)));
 }
 
-/* NULL with err: the row, or one that belongs to it, cannot be read. */
+/* NULL with err: the row, or one of its rows, cannot be read. */
 static struct job *read_job(struct loading *loading, const struct store_job *row)
 {
     OWNED(job) job = job_new(loading->err);
@@ -303,7 +301,7 @@ static struct job *read_job(struct loading *loading, const struct store_job *row
                       row->uid, row->phase, row->result.outcome);
         return NULL;
     }
-    if (!restore_documents(job, row, loading->err) || !read_records(loading, job))
+    if (!restore_objects(job, row, loading->err) || !read_records(loading, job))
         return NULL;
     return TAKE(job);
 }
@@ -361,7 +359,7 @@ static struct job *stand_in(struct loading *loading, const struct store_job *row
 static void set_unreadable(struct job *job, const char *why)
 {
     job->frozen = job->unreadable = true;
-    heap_leave(&job->queue.wait);
+    heap_remove(&job->queue.wait);
     TEXT_SET(job->wait.reason, why);
 }
 
@@ -397,12 +395,12 @@ static bool add_job(void *ctx, const struct store_job *row)
     if (job == NULL)
         return false;
     if (phase_is_final(job->phase) && job->request.remove_when_final)
-        return true; /* taken out of view by its owner */
+        return true; /* removed by its owner */
     struct job *other = fleet_active_job(loading->fleet, job->guest_uuid);
     if (!phase_is_final(job->phase) && other != NULL) {
         char why[JOB_REASON_MAX];
         (void)snprintf(why, sizeof why,
-                       "the store holds two unfinished jobs of the guest: %.200s "
+                       "the store has two unfinished jobs of the guest: %.200s "
                        "and %.200s",
                        other->name, job->name);
         return set_aside(loading, row, why);
@@ -452,19 +450,19 @@ static struct object *object_of(const struct store_object *row)
     return NULL;
 }
 
-/* A document that cannot be read is not lost: its row stays, and the log says which. */
+/* An object that cannot be parsed is not lost: its row stays, and the log names it. */
 static bool add_object(void *ctx, const struct store_object *row)
 {
     struct loading *loading = ctx;
     struct object *object = object_of(row);
     if (object == NULL)
-        return err_set(loading->err, ERR_NOMEM, "a document");
+        return err_set(loading->err, ERR_NOMEM, "out of memory: object");
     struct err err = {0};
     if (object->kind < OBJECT_COUNT) {
-        if (documents_restore(loading->fleet, object, &err)) /* it is the fleet's, or gone */
+        if (objects_restore(loading->fleet, object, &err)) /* owned by the fleet, or freed */
             return true;
     } else {
-        err_set(&err, ERR_CORRUPT, "there is no such kind");
+        err_set(&err, ERR_CORRUPT, "unknown kind");
         object_free(object);
     }
     LOG(ERROR, "document_not_restored", FIELD_TEXT(KIND, row->kind), FIELD_TEXT(NAME, row->name),
@@ -472,7 +470,7 @@ static bool add_object(void *ctx, const struct store_object *row)
     return true;
 }
 
-/* Only of those that stayed in view: there are ever more of the others. */
+/* Only for jobs in memory: the others are ever more. */
 static bool load_verdict_rows(struct store *store, struct fleet *f, struct err *err)
 {
     for (struct job *job = f->jobs; job != NULL; job = job->hh.next)
@@ -487,8 +485,9 @@ static void warn_of_retired(const struct fleet *f)
     for (const struct object *o = f->of_kind[OBJECT_POLICY]; o != NULL; o = o->next)
         if (o->policy->retired)
             LOG(WARN, "policy_setting_retired", FIELD_TEXT(NAME, o->name),
-                FIELD_TEXT(TEXT, "`" SETTING_RETIRED "` is no longer used: memory goes straight to "
-                                 "the target; use `ferry hostd` to end a stalled switch-over"));
+                FIELD_TEXT(TEXT,
+                           "`" SETTING_RETIRED "` is no longer used: memory is sent directly to "
+                           "the target; use `ferry hostd` to end a stalled switch-over"));
 }
 
 bool persist_load(struct store *store, struct fleet *f, struct err *err)

@@ -1,13 +1,12 @@
-/* rollback.c - after an internal error about a job: nothing of this turn is stored or ordered for
+/* rollback.c - after an internal error in a job: nothing of this turn is stored or ordered for
  * it.
  *
- * The core changes a job in place, so it cannot be undone there. What is undone: the job's records
- * and orders are taken out of the turn, and the job itself is read again from the store, as the
- * last commit left it (a restart would find the same). It comes back frozen: it keeps its guest and
- * its reservation, takes no input, and gets no order, until an operator says `ferry recover` (it is
- * adopted as after a restart) or `ferry resolve`, or until a restart.
- * Other jobs of the same turn are not touched: each has its own records and orders.
- */
+ * The core changes a job in place, so it cannot be undone there. Instead the job's records and
+ * orders are removed from the turn, and the job itself is read again from the store, as of the
+ * last commit (as a restart would). It is frozen then: it keeps its guest and its reservation,
+ * takes no input, and gets no order, until `ferry recover` (adopts it as after a restart) or
+ * `ferry resolve`, or until a restart. Other jobs of the same turn are not affected: each has
+ * its own records and orders. */
 #include <string.h>
 
 #include "base/log.h"
@@ -27,7 +26,7 @@ static void drop_effects(struct engine *e, const char *uid)
     e->fx.n = left;
 }
 
-/* Requests about it that this turn was about to say yes to. */
+/* Requests about it that this turn was about to accept. */
 static void refuse_answers(struct engine *e, const struct job *job)
 {
     for (size_t i = 0; i < e->n_answers; i++) {
@@ -39,14 +38,14 @@ static void refuse_answers(struct engine *e, const struct job *job)
     }
 }
 
-/* Keeps its place and its promises, and is shown with the reason. */
+/* Keeps its slot and its reservation, and shows the reason. */
 static void add_frozen(struct engine *e, struct job *take_job, const char *why, struct moment now)
 {
     struct job *job = take_job;
     struct job *next = fleet_active_job(e->fleet, job->guest_uuid);
     job->frozen = !phase_is_final(job->phase);
     job->entered_ms = now.mono_ms;
-    if (job->frozen && next != NULL) { /* made in this turn because this one seemed to be over */
+    if (job->frozen && next != NULL) { /* created in this turn because this job seemed to be over */
         drop_effects(e, next->uid);
         refuse_answers(e, next);
         fleet_drop_job(e->fleet, next);
@@ -59,7 +58,7 @@ static void add_frozen(struct engine *e, struct job *take_job, const char *why, 
         fleet_settle_job(e->fleet, job);
     }
     effects_event(&e->fx, job, now.wall_ms, true, "InternalError",
-                  "%s; what this turn did with the migration was rolled back", why);
+                  "%s; the changes of this turn to the migration were rolled back", why);
     incidents_internal(e->fleet, job, now.wall_ms);
 }
 
@@ -75,13 +74,13 @@ static void roll_back(struct engine *e, struct job *broken, struct moment now)
     drop_effects(e, broken->uid);
     refuse_answers(e, broken);
     if (!persist_read_job(e->parts.store, e->fleet, broken->uid, &stored, &err)) {
-        /* It stays as it is, frozen: its guest must not look free, and its row is not written. */
+        /* It stays in memory, frozen: its guest must not look free, and its row is not written. */
         LOG(ERROR, "job_not_read", FIELD_TEXT(MIGRATION, broken->name),
             FIELD_TEXT(ERROR, err.text));
         incidents_internal(e->fleet, broken, now.wall_ms);
         return;
     }
-    if (stored == NULL) /* accepted in this very turn: the requester is told no */
+    if (stored == NULL) /* accepted in this very turn: refused now */
         incidents_internal(e->fleet, broken, now.wall_ms);
     fleet_drop_job(e->fleet, broken);
     if (stored != NULL)

@@ -12,7 +12,7 @@ const struct snapshot_job *snapshot_find_job(const struct snapshot *s, const cha
     return NULL;
 }
 
-/* Guests and nodes are sorted, so that a page over 50,000 of them finds one in 16 steps. */
+/* Guests and nodes are sorted, so that a page over 50,000 guests finds one in 16 steps. */
 const struct snapshot_guest *snapshot_find_guest(const struct snapshot *s, const char *ns,
                                                  const char *name)
 {

@@ -1,9 +1,8 @@
-/* snapshot.h - the whole fleet as it stood at one moment, for readers.
+/* snapshot.h - the whole fleet at one moment, for readers.
  *
- * Immutable and counted: the engine publishes one after each turn that changed something (after
- * the commit), readers hold a reference as long as they like. Everything the API and /metrics
- * show comes from here, so a scrape calls nobody and waits for nobody.
- */
+ * Immutable and reference counted: the engine publishes one after each turn with a change (after
+ * the commit), readers hold a reference as long as they like. Everything in the API and /metrics
+ * comes from here, so a scrape calls nothing and waits for nothing. */
 #ifndef ENGINE_SNAPSHOT_H
 #define ENGINE_SNAPSHOT_H
 
@@ -23,34 +22,35 @@ struct snapshot_node {
     char name[HV_HOST_MAX];
     char uri[HV_URI_MAX], migration_host[HV_TEXT_MAX];
     bool connected, has_facts;
-    bool settled; /* it was asked once, and its guests are known if it answered */
+    bool settled; /* it was tried once, and its guests are known if it is connected */
     struct hv_facts facts;
     char error[SNAPSHOT_REASON_MAX]; /* why it is not connected */
-    int64_t since_ms;                /* wall: connected or lost since */
+    int64_t since_ms;                /* wall: connected or disconnected since */
     int64_t created_ms;              /* wall: known since */
     unsigned guests;
     bool cordoned;
-    const char *labels; /* JSON object text; all in effect; lives with the snapshot */
+    const char *labels; /* JSON object text; all effective; lives with the snapshot */
     const char *taints; /* JSON array text or NULL */
     unsigned outbound, inbound;
-    uint64_t running_kib, reserved_kib; /* memory of guests that are up; promised to arrivals */
+    uint64_t running_kib, reserved_kib; /* memory of running guests; reserved for arrivals */
     unsigned running_vcpus, reserved_vcpus;
-    char drain[SNAPSHOT_NAME_MAX]; /* that empties it, or empty */
+    char drain[SNAPSHOT_NAME_MAX]; /* the drain, or empty */
     uint64_t resource_version;
 };
 
-struct snapshot_object { /* a document; texts live with the snapshot */
+struct snapshot_object { /* an object; texts live with the snapshot */
     enum object_kind kind;
     char uid[SNAPSHOT_UID_MAX], ns[HV_HOST_MAX], name[SNAPSHOT_NAME_MAX];
     const char *spec_json, *metadata_json, *status_json; /* the last two may be NULL */
     int64_t created_ms;
     uint64_t resource_version;
 };
-struct snapshot_drain { /* of a node: the one that goes on, else the newest */
+struct snapshot_drain { /* of a node: the active one, else the newest */
     char node[HV_HOST_MAX];
     enum drain_state state;
-    int64_t deadline_ms;                                      /* wall; 0: none */
-    unsigned guests[DRAIN_GUEST_COUNT], blocked[BLOCK_COUNT]; /* by state; that stay, by reason */
+    int64_t deadline_ms; /* wall; 0: none */
+    unsigned guests[DRAIN_GUEST_COUNT],
+        blocked[BLOCK_COUNT]; /* by state; guests that cannot leave, by reason */
 };
 struct snapshot_namespace { /* a namespace that is in use */
     char name[HV_HOST_MAX];
@@ -64,7 +64,7 @@ struct snapshot {
     size_t n_nodes, n_guests, n_jobs;
     const struct snapshot_node *nodes;      /* by name */
     const struct snapshot_guest *guests;    /* by namespace, name */
-    const struct snapshot_job *const *jobs; /* by creation; one that did not change is shared */
+    const struct snapshot_job *const *jobs; /* by creation; an unchanged one is shared */
     size_t n_objects, n_namespaces, n_drains, n_incidents, n_incidents_closed;
     const struct snapshot_object *const *objects; /* by kind, namespace, name; shared likewise */
     const struct snapshot_namespace *namespaces;  /* by name */

@@ -1,4 +1,4 @@
-/* snapshot_guest.h - a guest as readers see it; see snapshot.h. */
+/* snapshot_guest.h - a guest in the snapshot; see snapshot.h. */
 #ifndef ENGINE_SNAPSHOT_GUEST_H
 #define ENGINE_SNAPSHOT_GUEST_H
 
@@ -14,7 +14,7 @@ enum {
     SNAPSHOT_WHO_MAX = 64,
 };
 
-/* Conditions of a guest that follow from what is seen of it. */
+/* Conditions of a guest. */
 enum guest_condition {
     CONDITION_READY,
     CONDITION_LIVE_MIGRATABLE,
@@ -33,18 +33,18 @@ struct snapshot_guest {
     bool persistent, node_reachable;
     uint64_t memory_kib;
     unsigned vcpus;
-    struct migratable migratable; /* can it be moved? by its definition */
-    enum strategy strategy;       /* in effect */
+    struct migratable migratable; /* live-migratable, by its definition */
+    enum strategy strategy;       /* effective */
     char evacuation_node[HV_HOST_MAX];
     struct pending_change pending_change;
-    bool change_is_due;                /* at once, or its grace is over */
-    int64_t change_since_ms;           /* wall: it is, or is not, since */
+    bool change_is_due;                /* at once, or its grace period is over */
+    int64_t change_since_ms;           /* wall: since when */
     bool up;                           /* it uses memory: it has a launcher */
     char unmet_selector[96];           /* "zone=a": its node no longer has this label */
-    int64_t since_ms[CONDITION_COUNT]; /* wall: readers see each as it is since; 0: not known */
+    int64_t since_ms[CONDITION_COUNT]; /* wall: last change of each condition; 0: not known */
     char pod[SNAPSHOT_NAME_MAX], pod_uid[SNAPSHOT_UID_MAX]; /* its launcher, while it is up */
-    const char *settings;           /* JSON object text or NULL: what it asks of the fleet */
-    int64_t seen_ms;                /* wall: last seen */
+    const char *settings;           /* JSON object text or NULL: its settings */
+    int64_t seen_ms;                /* wall: last observed */
     char job_uid[SNAPSHOT_UID_MAX]; /* its newest job, empty when none */
     uint64_t resource_version;
 };

@@ -1,7 +1,7 @@
-/* snapshot_job.h - a migration job as readers see it; see snapshot.h.
+/* snapshot_job.h - a migration job in the snapshot; see snapshot.h.
  *
- * In the parts of struct job (engine/model/job/job.h), with the stored fields of each
- * (store/job_fields.def) and what else is shown of it. Text pointers live with the snapshot. */
+ * Has the parts of struct job (engine/model/job/job.h), with the stored fields of each
+ * (store/job_fields.def) and further values. Text pointers live with the snapshot. */
 #ifndef ENGINE_SNAPSHOT_JOB_H
 #define ENGINE_SNAPSHOT_JOB_H
 
@@ -12,10 +12,10 @@
 #include "engine/model/job/verdict_rows.h"
 #include "engine/snapshot_guest.h"
 
-struct snapshot_observation { /* what was last seen of the guest on one side */
+struct snapshot_observation { /* the last observation of the guest on one side */
     enum hv_presence presence;
     int state, reason;
-    int64_t at_ms; /* wall, 0: never looked */
+    int64_t at_ms; /* wall; 0: never observed */
 };
 
 struct snapshot_job {
@@ -27,8 +27,8 @@ struct snapshot_job {
 #include "store/job_fields.def"
         const char *metadata_json; /* {"labels":{..},"annotations":{..}} */
         const char *selector_json; /* addedNodeSelector or NULL */
-        const char
-            *volumes_json; /* disks that move along: engine/model/definition/volumes.h; or NULL */
+        const char *volumes_json;  /* volumes that are migrated too:
+                                      engine/model/definition/volumes.h; or NULL */
     } request;
     struct job_times times;
     struct {
@@ -36,7 +36,7 @@ struct snapshot_job {
 #include "store/job_fields.def"
         enum pending pending;
         int64_t since_ms, until_ms;       /* wall; until 0: no end */
-        int64_t waited_ms[PENDING_COUNT]; /* waits that are over */
+        int64_t waited_ms[PENDING_COUNT]; /* finished waits */
     } wait;
     struct {
 #define PLACEMENT_FIELD JOB_MEMBER
@@ -48,7 +48,7 @@ struct snapshot_job {
     struct {
 #define CALL_FIELD JOB_MEMBER
 #include "store/job_fields.def"
-        uint32_t shown, left_out; /* what the hypervisor is told: engine/data/flags.h */
+        uint32_t shown, left_out; /* flags of the migrate call: engine/data/flags.h */
         const char *config_json;  /* frozen configuration; NULL before hand-off */
     } call;
     struct {
@@ -65,8 +65,8 @@ struct snapshot_job {
     struct {
 #define MONITOR_FIELD JOB_MEMBER
 #include "store/job_fields.def"
-        const char *name;     /* of the monitor that watches, a literal */
-        const char *decision; /* its newest, a literal; "" none */
+        const char *name;     /* the acting monitor, a literal */
+        const char *decision; /* its newest decision, a literal; "" none */
         char decision_text[SNAPSHOT_REASON_MAX];
         int64_t decision_ms;
         struct job_budget budget;
@@ -75,20 +75,20 @@ struct snapshot_job {
 #define STREAM_FIELD JOB_MEMBER
 #include "store/job_fields.def"
         char source_address[HV_TEXT_MAX], target_address[HV_TEXT_MAX]; /* "": libvirt's choice */
-        unsigned port_min, port_max; /* where the target lets streams in */
-        int64_t stopped_since_ms;    /* wall: it stands still for the switch-over; 0: it does not */
+        unsigned port_min, port_max; /* where the target accepts streams */
+        int64_t stopped_since_ms;    /* wall: paused for the switch-over since; 0: not */
     } stream;
     struct {
         bool has_sample;
         struct sample sample; /* newest */
-        int64_t eta_ms;       /* until it is over, -1: cannot say */
+        int64_t eta_ms;       /* remaining time; -1: not known */
         int64_t eta_low_ms, eta_high_ms;
-        char eta_note[160]; /* why its end moved later, the newest; "" it did not */
+        char eta_note[160]; /* why the expected end last moved later; "" it did not */
     } progress;
     struct {
 #define RECOVERY_FIELD JOB_MEMBER
 #include "store/job_fields.def"
-        const char *path; /* a literal: between the nodes, as last probed; "" it was not */
+        const char *path; /* a literal: between the nodes, by the last probe; "" none */
     } recovery;
     struct {
 #define USERPAUSE_FIELD JOB_MEMBER
@@ -98,19 +98,19 @@ struct snapshot_job {
 #define RESULT_FIELD JOB_MEMBER
 #include "store/job_fields.def"
         struct err error;                   /* of the migrate call; code NONE when it gave none */
-        const struct verdict_rows *verdict; /* NULL: not judged yet */
+        const struct verdict_rows *verdict; /* NULL: not analysed yet */
     } result;
     struct {
 #define FINAL_FIELD JOB_MEMBER
 #include "store/job_fields.def"
         bool known;
-        uint64_t whole_bytes; /* of what had to move; 0: not known */
+        uint64_t whole_bytes; /* total bytes to move; 0: not known */
     } final;
     struct {
 #define FORECAST_FIELD JOB_MEMBER
 #include "store/job_fields.def"
         bool made;
-        int percent; /* chance that it converges */
+        int percent; /* probability that pre-copy converges */
     } forecast;
     struct job_history history;
 };

@@ -1,7 +1,6 @@
-/* exporter.c - see exporter.h: holds the newest snapshot and the newest sample of Ferry itself.
- *
- * A page is made of these two (scrape.h). Counters that moved since are on the next page, at most
- * one self sample later; the engine's thread only ever swaps a pointer.
+/* exporter.c - see exporter.h: holds the newest snapshot and the newest sample of Ferry's own
+ * statistics. A page is rendered from these two (scrape.h); counters appear on it at most one such
+ * sample later. The engine's thread only swaps a pointer.
  */
 #include "exporter/exporter_impl.h"
 
@@ -17,7 +16,7 @@ struct self_sample {
     struct exporter_self self;
     struct process_stats process;
     char *names;                  /* the lanes' names */
-    struct exporter_lane lanes[]; /* what self.lanes points to */
+    struct exporter_lane lanes[]; /* target of self.lanes */
 };
 
 static void self_unref(struct self_sample *sample)
@@ -35,7 +34,7 @@ static struct self_sample *self_ref(struct self_sample *sample)
     return sample;
 }
 
-/* Copies a text behind *at and moves *at past it. */
+/* Copies a text to *at and advances *at. */
 static const char *keep(char **at, const char *text)
 {
     size_t n = strlen(text) + 1;
@@ -73,7 +72,7 @@ void exporter_set_self(struct exporter *x, const struct exporter_self *self)
 {
     struct self_sample *copy = self_copy(self);
     if (copy == NULL)
-        return; /* the page shows the one before */
+        return; /* the page keeps the previous one */
     (void)pthread_mutex_lock(&x->lock);
     struct self_sample *before = x->self;
     x->self = copy;
@@ -106,7 +105,7 @@ void exporter_on_step(void *exporter, const struct snapshot_job *job, enum phase
                       enum trigger why, int64_t spent_ms)
 {
     struct exporter *x = exporter;
-    enum phase to = phase_next(from, why); /* the job itself may be further already */
+    enum phase to = phase_next(from, why); /* the job may have moved on */
     metrics_count_step(x->counters, job, from, to != PHASE_NONE ? to : job->phase, spent_ms);
 }
 
@@ -163,7 +162,7 @@ void serve_metrics(const struct api_call *call, struct http_reply *out_reply)
     out_reply->page = current_page(call->x, form);
     out_reply->status = 200;
     if (out_reply->page == NULL)
-        reply_refusal(out_reply, 503, "the page does not fit in memory");
+        reply_refusal(out_reply, 503, "no memory for the page");
 }
 
 void serve_healthz(const struct api_call *call, struct http_reply *out_reply)
@@ -182,7 +181,7 @@ void serve_readyz(const struct api_call *call, struct http_reply *out_reply)
     reply_text(out_reply, is_ready ? 200 : 503, is_ready ? "ok\n" : reason);
 }
 
-/* ---- life ---- */
+/* ---- lifecycle ---- */
 
 static void serve(void *ctx, const struct http_route *route, const struct http_request *request,
                   const char *allow, struct http_reply *out_reply)
@@ -234,7 +233,7 @@ void exporter_free(struct exporter *x)
 {
     if (x == NULL)
         return;
-    http_free(x->http); /* the last handler has returned after this */
+    http_free(x->http); /* waits for the last handler */
     scrape_free(x->scrape);
     snapshot_unref(x->snapshot);
     self_unref(x->self);

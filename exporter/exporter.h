@@ -1,9 +1,9 @@
 /* exporter.h - everything that leaves the process over HTTP: /metrics, health, the API.
  *
- * Serves the newest snapshot; never calls a hypervisor, never waits for the store. The page of
- * /metrics is rendered once per snapshot and shared: two scrapes of one snapshot are equal byte
- * for byte. Connections, request sizes and times are bounded.
- * Threads: the on_* functions on the engine's thread; requests on libmicrohttpd's.
+ * Serves the newest snapshot; never calls a hypervisor; a scrape never waits for the store. The
+ * page of /metrics is rendered once per snapshot and shared: two scrapes of one snapshot are equal
+ * byte for byte. Connections, request sizes and times are bounded. Threads: the on_* functions on
+ * the engine's thread; requests on libmicrohttpd's.
  */
 #ifndef EXPORTER_EXPORTER_H
 #define EXPORTER_EXPORTER_H
@@ -16,9 +16,9 @@
 #include "store/store.h"
 
 struct exporter_config {
-    const char *listen; /* "127.0.0.1:9178"; other than loopback is refused without TLS */
+    const char *listen; /* "127.0.0.1:9178"; only loopback is accepted without TLS */
     const char *version;
-    bool kubevirt_metrics; /* KubeVirt's names too */
+    bool kubevirt_metrics; /* also under KubeVirt's names */
 };
 struct exporter_parts { /* borrowed */
     const struct clock *clock;
@@ -33,7 +33,7 @@ struct exporter *exporter_new(const struct exporter_config *config,
                               const struct exporter_parts *parts, struct err *err);
 void exporter_free(struct exporter *x); /* stops accepting, ends open requests */
 DEFINE_OWNED(exporter)
-unsigned exporter_port(const struct exporter *x); /* the real one when 0 was asked */
+unsigned exporter_port(const struct exporter *x); /* the port in use when 0 was configured */
 
 void exporter_on_snapshot(void *exporter, const struct snapshot *snapshot);
 void exporter_on_step(void *exporter, const struct snapshot_job *job, enum phase from,

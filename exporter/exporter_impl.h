@@ -1,4 +1,4 @@
-/* exporter_impl.h - the inside of exporter.h, for exporter.c and the handlers in api_*.c. */
+/* exporter_impl.h - private part of exporter.h, for exporter.c and the handlers in api_*.c. */
 #ifndef EXPORTER_EXPORTER_IMPL_H
 #define EXPORTER_EXPORTER_IMPL_H
 
@@ -21,8 +21,8 @@ struct exporter {
     struct store *store;
     char version[EXPORTER_VERSION_MAX];
     bool kubevirt_metrics;
-    char state_dir[EXPORTER_PATH_MAX];   /* "": none */
-    atomic_bool is_querying, is_telling; /* one at a time */
+    char state_dir[EXPORTER_PATH_MAX];                /* "": none */
+    atomic_bool is_querying, is_rendering_postmortem; /* one at a time */
     struct metrics_counters *counters;
     struct scrape *scrape;
     struct http *http;

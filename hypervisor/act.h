@@ -1,4 +1,4 @@
-/* act.h - orders that change a guest. Only engine/data/ may include this. See hv.h. */
+/* act.h - calls that change a guest. Only engine/data/ may include this. See hv.h. */
 #ifndef HYPERVISOR_ACT_H
 #define HYPERVISOR_ACT_H
 

@@ -1,4 +1,4 @@
-/* abilities.c - what a host offers, in one order and with one number; see types.h. */
+/* capabilities.c - capabilities of a host: sorted and hashed; see types.h. */
 #include <stdlib.h>
 #include <string.h>
 

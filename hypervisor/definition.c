@@ -37,7 +37,8 @@ static bool read_disk_source(const xmlNode *source, struct hv_disk *disk)
         whole = READ(source, "pool", disk->pool) && whole;
     bool is_named = disk->source[0] != '\0' || disk->kind == HV_DISK_FILE ||
                     disk->kind == HV_DISK_BLOCK || disk->kind == HV_DISK_VOLUME;
-    if (source != NULL && !is_named) /* a share without a name, a device in words of its own */
+    if (source != NULL &&
+        !is_named) /* a share without a name, or a source described by child elements */
         TEXT_SET(disk->source, "?");
     return whole;
 }
@@ -101,8 +102,8 @@ static void read_interface(const xmlNode *node, struct hv_definition *out)
     struct hv_interface *interface = &out->interfaces[out->n_interfaces++];
     const xmlNode *source = xml_child(node, "source");
     (void)READ(node, "type", interface->type);
-    /* A live interface of a network names the bridge or device too, and some change their type to
-     * it: the network is what was asked for, and what the target will be asked for. */
+    /* A live interface of a network also names the bridge or device, and some have their type
+     * changed to it: what counts on the target is the network. */
     bool of_network = READ(source, "network", interface->source) && interface->source[0] != '\0';
     if (of_network &&
         (strcmp(interface->type, "bridge") == 0 || strcmp(interface->type, "direct") == 0))
@@ -170,7 +171,7 @@ static void read_cpu(const xmlNode *cpu, struct hv_definition *out)
             out->invtsc = true;
 }
 
-/* Sums of such numbers tell sets apart, whatever their order. */
+/* Makes a sum of hashes independent of the order of its parts. */
 static uint64_t spread(uint64_t hash)
 {
     hash = (hash ^ (hash >> 30)) * 0xBF58476D1CE4E5B9ULL;
@@ -178,7 +179,7 @@ static uint64_t spread(uint64_t hash)
     return hash ^ (hash >> 31);
 }
 
-/* Text between elements is white space and counts for nothing. */
+/* Text between elements is white space and is ignored. */
 static uint64_t hash_element(const xmlNode *element)
 {
     uint64_t sum = 0;
@@ -247,7 +248,7 @@ static void read_hyperv(const xmlNode *hyperv, struct hv_definition *out)
     out->reenlightenment = xml_attribute_is(xml_child(hyperv, "reenlightenment"), "state", "on");
 }
 
-/* A device given to QEMU past libvirt, which knows nothing of it. */
+/* A device on QEMU's command line that libvirt does not manage. */
 static void read_command_line(const xmlNode *line, struct hv_definition *out)
 {
     for (const xmlNode *node = line != NULL ? line->children : NULL; node != NULL;
@@ -289,7 +290,7 @@ bool hv_definition_parse(const char *xml, struct hv_definition *out_definition, 
                        HV_DEFINITION_BYTES_MAX);
     xmlDocPtr doc = xml_parse(xml, HV_DEFINITION_BYTES_MAX);
     const xmlNode *root = doc != NULL ? xmlDocGetRootElement(doc) : NULL;
-    /* A definition never has a DTD of its own: entities are somebody's trick. */
+    /* A definition never has a DTD: entities would be an attack. */
     bool is_domain = root != NULL && xml_is(root, "domain") && doc->intSubset == NULL;
     if (is_domain) {
         memset(out_definition, 0, sizeof *out_definition);

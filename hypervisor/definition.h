@@ -1,9 +1,9 @@
-/* definition.h - what a guest's live definition says about where it can run, as plain facts.
+/* definition.h - the parts of a guest's live definition that decide where it can run.
  *
- * Only what somebody decides by: disks, interfaces, host devices, filesystems, shared memory,
- * launch security, CPU, machine. Elements that are not known are passed over. Everything is
- * bounded; what does not fit is counted in `cut`, so that a reader knows it did not see all.
- * The text may come from anywhere: no network, no entities, at most HV_DEFINITION_BYTES_MAX.
+ * Only what a decision needs: disks, interfaces, host devices, filesystems, shared memory, launch
+ * security, CPU, machine. Unknown elements are skipped. Everything is bounded; what does not fit is
+ * counted in `cut`. The text is not trusted: no network, no entities, at most
+ * HV_DEFINITION_BYTES_MAX.
  */
 #ifndef HYPERVISOR_DEFINITION_H
 #define HYPERVISOR_DEFINITION_H
@@ -21,7 +21,7 @@ enum {
 };
 
 enum hv_disk_kind {
-    HV_DISK_OTHER, /* a type that is not listed here: nothing is known about its reach */
+    HV_DISK_OTHER, /* another type: whether the target can reach it is not known */
     HV_DISK_FILE,
     HV_DISK_BLOCK,
     HV_DISK_NETWORK,
@@ -32,31 +32,31 @@ struct hv_disk {
     char target[HV_TOKEN_MAX];  /* vda */
     char source[HV_SOURCE_MAX]; /* path, or name of the volume or image; empty: no medium */
     char pool[HV_NAME_MAX];     /* VOLUME */
-    char cache[HV_TOKEN_MAX];   /* none, writeback...; empty: not said */
-    char format[HV_TOKEN_MAX];  /* raw, qcow2...; empty: not said */
+    char cache[HV_TOKEN_MAX];   /* none, writeback...; empty: not given */
+    char format[HV_TOKEN_MAX];  /* raw, qcow2...; empty: not given */
     bool readonly, shareable, removable; /* removable: a CD-ROM or floppy drive */
-    bool lun;                            /* the guest talks to the device itself */
+    bool lun;                            /* the guest has direct access to the device */
     bool reservations;                   /* SCSI persistent reservations through a helper */
     bool cut;                            /* its path or pool is longer than fits here */
-    bool block_job;                      /* a copy, commit or mirror of it is under way */
-    bool utility;                        /* marked as one that comes and goes: alias ua-utility-* */
-    bool plugged; /* not by this text: the persistent definition is without it */
+    bool block_job;                      /* a copy, commit or mirror of it is running */
+    bool utility;                        /* hot-plugged for a short time: alias ua-utility-* */
+    bool plugged;                        /* set by the caller: the persistent definition lacks it */
 };
 struct hv_interface {
     char type[HV_TOKEN_MAX];    /* bridge network direct user hostdev vdpa... */
-    char source[HV_SOURCE_MAX]; /* bridge, network or device; empty: none said */
-    bool transient;             /* unplugged for a migration: the lesser half of a team */
-    char mac[18];               /* lower case; empty: none said */
+    char source[HV_SOURCE_MAX]; /* bridge, network or device; empty: none given */
+    bool transient;             /* unplugged for a migration: the device of a failover pair */
+    char mac[18];               /* lower case; empty: none given */
 };
 
 struct hv_definition {
     char arch[HV_TOKEN_MAX], machine[HV_NAME_MAX];
     char cpu_mode[HV_TOKEN_MAX], cpu_model[HV_NAME_MAX];
-    uint64_t cpu_hash; /* of arch, virt type, machine and <cpu> without its topology and NUMA
-                          cells, in whatever order it is written; 0: no <cpu> */
+    uint64_t cpu_hash; /* of arch, virt type, machine and <cpu> without its topology and NUMA cells,
+                          independent of element order; 0: no <cpu> */
     uint64_t
         hugepage_kib; /* size of its pages; 0: plain; 1: huge ones of the host's default size */
-    bool cpu_fixed;   /* migratable='off': features that cannot move are shown to the guest */
+    bool cpu_fixed;   /* migratable='off': the guest has features that cannot be migrated */
     bool invtsc, tsc_frequency, reenlightenment, hyperv_passthrough;
     char launch_security[HV_TOKEN_MAX]; /* sev, sev-snp, tdx, s390-pv; empty: none */
     size_t n_disks, n_interfaces;
@@ -66,9 +66,9 @@ struct hv_definition {
     unsigned virtiofs, plan9; /* shared folders */
     size_t n_filesystems;     /* names under which the guest mounts the first of them */
     char filesystems[HV_FILESYSTEMS_MAX][HV_TOKEN_MAX];
-    unsigned shared_memory_peers; /* ivshmem whose content does not travel */
+    unsigned shared_memory_peers; /* ivshmem whose content is not migrated */
     unsigned cut;                 /* disks and interfaces that did not fit */
-    unsigned snapshots;           /* not by this text: the host keeps of it */
+    unsigned snapshots;           /* set by the caller: snapshots that the host keeps */
 };
 
 /* False with ERR_INVALID when the text is no domain definition; then nothing is set. */

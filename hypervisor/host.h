@@ -11,7 +11,7 @@ enum {
     HV_UUID_MAX = 37,
     HV_URI_MAX = 256,
     HV_TEXT_MAX = 128,
-    HV_SECRET_MAX = 129, /* what Ferry and a host's helper share */
+    HV_SECRET_MAX = 129, /* the secret that Ferry and a host's helper share */
     HV_PORT_MIN = 49152, /* libvirt's own range for streams */
     HV_PORT_MAX = 49215,
 };
@@ -24,16 +24,17 @@ struct hv_host {
     char listen[HV_TEXT_MAX];   /* where it listens for the stream; empty: migration_host if that is
                                    an address, else libvirt decides */
     char tls_name[HV_TEXT_MAX]; /* name in its certificate, if streams go to another one */
-    bool tls;                   /* its QEMU has what TLS needs: memory travels encrypted */
-    char helper[HV_URI_MAX];    /* where its `ferry hostd` listens; empty: it has none */
-    char helper_secret[HV_SECRET_MAX]; /* what that one and Ferry both know */
-    unsigned port_min, port_max;       /* where its libvirt lets streams in; 0: its default */
+    bool tls;                   /* its QEMU is set up for TLS: the stream is encrypted */
+    char helper[HV_URI_MAX];    /* address of its `ferry hostd`; empty: it has none */
+    char helper_secret[HV_SECRET_MAX]; /* the secret of that helper */
+    unsigned port_min, port_max; /* its libvirt's port range for streams; 0: libvirt's default */
     int keepalive_interval_s, keepalive_count; /* 0: 5 and 5 */
 };
 /* Is it an address and not a name? Then without brackets into out_address. */
 bool hv_literal_address(const char *host, char *out_address, size_t bytes);
-/* Does it listen for memory on one address that is known? Only then can a port be chosen for it: on
- * all addresses QEMU is content with those that are free, and the stream could reach a stranger. */
+/* Does it listen for the stream on one known address? Only then can Ferry choose a port: listening
+ * on all addresses QEMU accepts a port that is free on some, and the stream could reach another
+ * program. */
 bool hv_host_listens_on_address(const struct hv_host *host);
 
 #endif

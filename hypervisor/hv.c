@@ -1,8 +1,9 @@
-/* hv.c - see hv.h, types.h and the three doors. What both implementations share: the names,
- * which door and lane a call belongs to, and the rule that a call goes through its own door.
+/* hv.c - see hv.h, types.h, observe.h, probe.h and act.h. What both implementations share: names,
+ * the access and lane of each call, and the check that a call is submitted through its own
+ * interface.
  *
- * An implementation embeds its struct hv, so hv_free() only asks the implementation to end;
- * one whose owner is somebody else (the simulator) has no free operation, or an empty one.
+ * An implementation embeds its struct hv, so hv_free() only calls the implementation's free; one
+ * that has another owner (the simulator) has no free operation, or an empty one.
  */
 #include "hypervisor/hv.h"
 
@@ -17,10 +18,11 @@
 
 static const struct {
     const char *name;
-    enum hv_door door;
+    enum hv_access access;
     enum hv_lane lane;
 } calls[HV_CALL_COUNT] = {
-#define CALL(id, name, door, lane, help) [HV_CALL_##id] = {name, HV_DOOR_##door, HV_LANE_##lane},
+#define CALL(id, name, access, lane, help) \
+    [HV_CALL_##id] = {name, HV_ACCESS_##access, HV_LANE_##lane},
 #include "hypervisor/call.def"
 #undef CALL
 };
@@ -58,10 +60,10 @@ const char *hv_call_name(enum hv_call call)
     return calls[call].name;
 }
 
-enum hv_door hv_call_door(enum hv_call call)
+enum hv_access hv_call_access(enum hv_call call)
 {
     assert(call < HV_CALL_COUNT);
-    return calls[call].door;
+    return calls[call].access;
 }
 
 enum hv_lane hv_call_lane(enum hv_call call)
@@ -96,7 +98,7 @@ const char *hv_path_name(enum hv_path path)
     return path_names[path];
 }
 
-/* The number is libvirt's: one that a newer libvirt invents is not a bug here. */
+/* The number is libvirt's: a newer libvirt may send numbers that are not listed. */
 const char *hv_lifecycle_name(int lifecycle)
 {
     if (lifecycle < 0 || (size_t)lifecycle >= COUNT(lifecycle_names))
@@ -130,7 +132,7 @@ static const char *listed_reason(int state, int reason)
     for (size_t i = 0; i < COUNT(reasons); i++)
         if (reasons[i].state == state && reasons[i].reason == reason)
             return reasons[i].name;
-    return reason == 0 ? "unknown" : NULL; /* so in libvirt, whatever the state */
+    return reason == 0 ? "unknown" : NULL; /* 0 is "unknown" for every state in libvirt */
 }
 
 const char *hv_state_name(int state)
@@ -192,7 +194,7 @@ static bool call_answers_text(enum hv_call call)
            call == HV_CALL_MIGRATABLE_XML;
 }
 
-/* Which member of the union is alive follows from the call. */
+/* The call decides which member of the union is set. */
 void hv_reply_fini(struct hv_reply *reply)
 {
     if (reply == NULL)
@@ -218,10 +220,10 @@ bool hv_lane_status(const struct hv *hv, const char *host, enum hv_lane lane,
     return hv->ops->lane_status(hv->impl, host, lane, out_status);
 }
 
-static bool submit_through(enum hv_door door, const struct hv *hv, const struct hv_request *request,
-                           struct err *err)
+static bool submit_through(enum hv_access access, const struct hv *hv,
+                           const struct hv_request *request, struct err *err)
 {
-    assert(hv_call_door(request->call) == door);
+    assert(hv_call_access(request->call) == access);
     assert(request->reply_to.on_reply != NULL);
     return hv->ops->submit(hv->impl, request, err);
 }
@@ -229,18 +231,18 @@ static bool submit_through(enum hv_door door, const struct hv *hv, const struct 
 bool hv_observe_submit(const struct hv_observe *observe, const struct hv_request *request,
                        struct err *err)
 {
-    return submit_through(HV_DOOR_OBSERVE, observe->hv, request, err);
+    return submit_through(HV_ACCESS_OBSERVE, observe->hv, request, err);
 }
 
 bool hv_probe_submit(const struct hv_probe *probe, const struct hv_request *request,
                      struct err *err)
 {
-    return submit_through(HV_DOOR_PROBE, probe->hv, request, err);
+    return submit_through(HV_ACCESS_PROBE, probe->hv, request, err);
 }
 
 bool hv_act_submit(const struct hv_act *act, const struct hv_request *request, struct err *err)
 {
-    return submit_through(HV_DOOR_ACT, act->hv, request, err);
+    return submit_through(HV_ACCESS_ACT, act->hv, request, err);
 }
 
 bool hv_literal_address(const char *host, char *out_address, size_t bytes)

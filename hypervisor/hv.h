@@ -1,16 +1,17 @@
-/* hv.h - the port to hosts and guests. Two full implementations stand behind it: libvirt/ (the
- * real one) and sim/ (deterministic, virtual time). tests/contract/ holds what both promise.
+/* hv.h - the port to hosts and guests. It has two full implementations: libvirt/ (the real one) and
+ * sim/ (deterministic, virtual time). tests/contract/ tests both against the same contract.
  *
- * Everything is asked by a request and answered later by exactly one reply; nothing here
- * blocks the asker, because any call to a hypervisor may block for minutes. The caller decides
- * how long it believes in an answer. Events come unasked.
+ * Every call is asynchronous: a request, later exactly one reply. Nothing here blocks the caller,
+ * because any call to a hypervisor may block for minutes. The caller decides how long to wait for
+ * an answer. Events come on their own.
  *
- * Three doors of one implementation, given out apart, so that code which only watches cannot
- * act: struct hv_observe, hv_probe, hv_act. A request through the wrong door is a bug (assert).
+ * One implementation has three interfaces, passed to callers separately, so that code which only
+ * reads cannot act: struct hv_observe, hv_probe, hv_act. A request through the wrong one is a bug
+ * (assert).
  *
- * Threads: submit from any thread. Sinks are called on the implementation's threads (libvirt:
- * the lane's worker or the event loop; sim: inside sim_advance) and must be quick: copy, push
- * to a queue, return. A reply's owned parts go to the sink (hv_reply_fini when done).
+ * Threads: submit from any thread. Sinks are called on the implementation's threads (libvirt: the
+ * lane's worker or the event loop; sim: inside sim_advance) and must be quick: copy, push to a
+ * queue, return. A reply's owned parts go to the sink (hv_reply_fini when done).
  */
 #ifndef HYPERVISOR_HV_H
 #define HYPERVISOR_HV_H
@@ -20,12 +21,12 @@
 #include "hypervisor/volume.h"
 
 enum hv_call {
-#define CALL(id, name, door, lane, help) HV_CALL_##id,
+#define CALL(id, name, access, lane, help) HV_CALL_##id,
 #include "hypervisor/call.def"
 #undef CALL
     HV_CALL_COUNT
 };
-enum hv_door { HV_DOOR_OBSERVE, HV_DOOR_PROBE, HV_DOOR_ACT, HV_DOOR_COUNT };
+enum hv_access { HV_ACCESS_OBSERVE, HV_ACCESS_PROBE, HV_ACCESS_ACT, HV_ACCESS_COUNT };
 enum hv_lane {
     HV_LANE_OBSERVE,
     HV_LANE_STATS,
@@ -36,7 +37,7 @@ enum hv_lane {
 };
 
 const char *hv_call_name(enum hv_call call);
-enum hv_door hv_call_door(enum hv_call call);
+enum hv_access hv_call_access(enum hv_call call);
 enum hv_lane hv_call_lane(enum hv_call call);
 const char *hv_lane_name(enum hv_lane lane);
 
@@ -47,7 +48,7 @@ struct hv_reply_sink {
 };
 
 struct hv_request {
-    uint64_t id; /* the asker's own number, comes back in the reply */
+    uint64_t id; /* chosen by the caller, returned in the reply */
     enum hv_call call;
     char host[HV_HOST_MAX];
     char guest[HV_UUID_MAX]; /* uuid, for calls about a guest */
@@ -71,17 +72,17 @@ struct hv_reply {
     enum hv_call call;
     char host[HV_HOST_MAX];
     char guest[HV_UUID_MAX];
-    /* code NONE: it worked. HYPERVISOR: the host answered no, hv_* filled. UNREACHABLE: the
-     * host could not be asked or the connection broke during the call: then nobody knows
-     * whether an order was carried out. NOT_FOUND: no such guest there (LOOK does not fail
-     * with it but answers HV_ABSENT; LOOK on an unreachable host answers HV_UNREACHABLE with
-     * err set as well). LIMIT: the lane's queue is full, nothing was asked. */
+    /* code NONE: success. HYPERVISOR: the host refused, hv_* filled. UNREACHABLE: no connection, or
+     * it broke during the call: then it is not known whether an order was carried out. NOT_FOUND:
+     * no such guest there (DOMAIN_STATE does not fail with it but answers HV_ABSENT; DOMAIN_STATE
+     * on an unreachable host answers HV_UNREACHABLE with err set as well). LIMIT: the lane's queue
+     * is full, no call was made. */
     struct err err;
     int64_t queued_ms, began_ms, ended_ms; /* monotonic */
-    int snapshots; /* GUEST_XML: that the host keeps of it, which its text does not say; a guest
-                      with any cannot be moved. -1: not known */
+    int snapshots; /* GUEST_XML: snapshots that the host keeps, which are not in the XML; a guest
+                      with any cannot be migrated. -1: not known */
     union {
-        struct hv_observation observation;    /* LOOK */
+        struct hv_observation observation;    /* DOMAIN_STATE */
         struct hv_job_stats stats;            /* JOB_STATS, COMPLETED_STATS */
         struct hv_facts facts;                /* HOST_FACTS */
         struct hv_guest_list *guests;         /* LIST_GUESTS; owned */
@@ -104,11 +105,11 @@ enum hv_lost {
 };
 
 enum hv_event_kind {
-    HV_EVENT_CONNECTED,    /* a host answers; sent again after each loss */
-    HV_EVENT_DISCONNECTED, /* a host cannot be asked; err says why */
+    HV_EVENT_CONNECTED,    /* connected to a host; sent again after each loss */
+    HV_EVENT_DISCONNECTED, /* a host is unreachable; err has the reason */
     HV_EVENT_LIFECYCLE,    /* a = enum hv_lifecycle, b = libvirt's detail */
-    HV_EVENT_CHANGED,      /* its definition: a device came or went, its metadata, a block job */
-    HV_EVENT_ITERATION,    /* a = pass that begins */
+    HV_EVENT_CHANGED,      /* its definition: a device, metadata or a block job changed */
+    HV_EVENT_ITERATION,    /* a = number of the iteration that begins */
     HV_EVENT_JOB_COMPLETED /* stats: final numbers of a successful outgoing migration */
 };
 enum hv_lifecycle { /* libvirt's virDomainEventType */

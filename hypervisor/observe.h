@@ -1,5 +1,4 @@
-/* observe.h - read-only questions; whoever holds it cannot change a guest. The collector's door.
- * See hv.h. */
+/* observe.h - read-only calls; they cannot change a guest. Used by the collector. See hv.h. */
 #ifndef HYPERVISOR_OBSERVE_H
 #define HYPERVISOR_OBSERVE_H
 

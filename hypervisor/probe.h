@@ -1,4 +1,4 @@
-/* probe.h - questions that need a read-write connection but change nothing. Placement's door. See
+/* probe.h - calls that need a read-write connection but change nothing. Used by placement. See
  * hv.h. */
 #ifndef HYPERVISOR_PROBE_H
 #define HYPERVISOR_PROBE_H

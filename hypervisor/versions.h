@@ -1,4 +1,4 @@
-/* versions.h - what versions of libvirt must not be asked: the table versions.def. */
+/* versions.h - calls that versions of libvirt do not survive: the table versions.def. */
 #ifndef HYPERVISOR_VERSIONS_H
 #define HYPERVISOR_VERSIONS_H
 

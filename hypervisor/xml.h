@@ -1,7 +1,7 @@
 /* xml.h - libxml2 as the readers of definitions and capabilities use it. Private to hypervisor/.
  *
- * A node may be NULL wherever one is asked for something: what is not there has no children and
- * no attributes, so that a path is written as nested calls. Pure; any thread.
+ * Functions that read accept a NULL node, which has no children and no attributes, so that a path
+ * is written as nested calls. Pure; any thread.
  */
 #ifndef HYPERVISOR_XML_H
 #define HYPERVISOR_XML_H
@@ -11,8 +11,8 @@
 
 #include <libxml/tree.h>
 
-/* NULL when it is no XML or longer than bytes_max. Nothing outside the text is ever fetched. The
- * caller's, xmlFreeDoc(). */
+/* NULL when it is no XML or longer than bytes_max. Nothing outside the text is fetched. The caller
+ * frees with xmlFreeDoc(). */
 xmlDocPtr xml_parse(const char *text, size_t bytes_max);
 /* The element as text, malloc'ed; NULL when memory is short or there is none. */
 char *xml_print(xmlDocPtr doc, xmlNodePtr node);

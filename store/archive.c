@@ -1,5 +1,5 @@
-/* archive.c - see archive.h. Rows are copied by their table of columns, so that a new column needs
- * no line here. */
+/* archive.c - see archive.h. Rows are copied by their table of columns: a new column needs no
+ * change here. */
 #include "store/archive.h"
 
 #include <string.h>
@@ -15,10 +15,10 @@ struct filling {
 
 static bool full(struct filling *f)
 {
-    return err_set(f->err, ERR_NOMEM, "no memory for what is stored about a migration");
+    return err_set(f->err, ERR_NOMEM, "no memory for the records of a migration");
 }
 
-/* Makes room for one more; false when memory is short. */
+/* Makes room for one more; false: no memory. */
 static bool grow(void **list, size_t n, size_t *max, size_t bytes)
 {
     if (n < *max)
@@ -125,14 +125,14 @@ struct archive *archive_load(struct store *store, const char *ns, const char *na
 {
     OWNED(archive) archive = calloc(1, sizeof *archive);
     if (archive == NULL) {
-        (void)err_set(err, ERR_NOMEM, "no memory for what is stored about a migration");
+        (void)err_set(err, ERR_NOMEM, "no memory for the records of a migration");
         return NULL;
     }
     struct filling filling = {archive, err};
     if (!store->ops->find_job(store, ns, name, keep_job, &filling, err) || err->code != ERR_NONE)
         return NULL;
     if (archive->job.uid == NULL) {
-        (void)err_set(err, ERR_NOT_FOUND, "there is no migration '%s' in namespace '%s'", name, ns);
+        (void)err_set(err, ERR_NOT_FOUND, "no migration '%s' in namespace '%s'", name, ns);
         return NULL;
     }
     return fill(&filling, store) ? TAKE(archive) : NULL;

@@ -1,7 +1,6 @@
-/* archive.h - everything that is stored about one migration, in memory, in the order it happened.
- *
- * For those who tell its story afterwards: post-mortem page, replay. Owns all texts. Bounded: of
- * each kind of row the first ARCHIVE_ROWS_MAX are kept, and `is_cut` says when there were more.
+/* archive.h - all records of one migration in memory, in chronological order. For the post-mortem
+ * report and replay. Owns all texts. Bounded: of each kind of row the first ARCHIVE_ROWS_MAX are
+ * kept, and `is_cut` says when there were more.
  */
 #ifndef STORE_ARCHIVE_H
 #define STORE_ARCHIVE_H
@@ -33,7 +32,7 @@ struct archive {
     ARCHIVE_LIST(store_evidence, evidence);
     ARCHIVE_LIST(store_sample, samples);
     ARCHIVE_LIST(store_monitor_input, monitor_inputs);
-    char **texts; /* all that the rows point to */
+    char **texts; /* texts of the rows */
     size_t n_texts, max_texts;
 };
 

@@ -197,7 +197,7 @@ static int limited_open(sqlite3_vfs *vfs, const char *name, sqlite3_file *file, 
     return rc;
 }
 
-/* ---- life ---- */
+/* ---- lifecycle ---- */
 
 static void install(void)
 {
@@ -247,7 +247,7 @@ const char *budget_vfs(void)
 
 /* ---- the deadline of a running statement ---- */
 
-/* Again and again: SQLite forgets an interrupt that comes between two statements. */
+/* Repeatedly: SQLite drops an interrupt between two statements. */
 static void *interrupt_late(void *arg)
 {
     struct watchdog *dog = arg;

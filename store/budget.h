@@ -1,17 +1,16 @@
 /* budget.h - how much memory, temporary disk space and time SQLite may use for one query.
  *
- * SQLite has limits per connection for the size of a statement and of a value, but none for
- * memory, for temporary files or for the time that preparing a statement takes: a statement of
- * 900 bytes whose WITH clauses refer to each other twice needs gigabytes before its first row.
- * Both pass through places that a program may replace, the allocator and the VFS; Ferry's count
- * against the budget of the calling thread. A thread without one (every other connection of the
- * store) is not limited.
+ * SQLite has limits per connection for the size of a statement and of a value, but none for memory,
+ * for temporary files or for the time that preparing a statement takes: a statement of 900 bytes
+ * whose WITH clauses refer to each other twice needs gigabytes before its first row. Ferry replaces
+ * the allocator and the VFS and counts against the budget of the calling thread. A thread without a
+ * budget (every other connection of the store) is not limited.
  *
- * An allocation over the budget, or after the deadline, fails; a temporary file over the budget
- * is SQLITE_FULL. Both end a statement cleanly: SQLite is tested for them at every allocation and
- * every write. A running statement is interrupted at the deadline by a thread of its own, because
- * a progress handler is not called inside one long instruction (count(*) of a large table).
- * Private to store/.
+ * An allocation over the budget, or after the deadline, fails; a temporary file over the budget is
+ * SQLITE_FULL. Both end a statement cleanly: SQLite is tested for them at every allocation and
+ * every write. A running statement is interrupted at the deadline by a thread of its own, because a
+ * progress handler is not called inside one long instruction (count(*) of a large table). Private
+ * to store/.
  */
 #ifndef STORE_BUDGET_H
 #define STORE_BUDGET_H

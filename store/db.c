@@ -7,69 +7,67 @@
 
 #include "store/budget.h"
 
-struct trouble {
+struct failure {
     enum err_code code;
     const char *what, *remedy;
 };
 
-static struct trouble trouble_of_errno(int errnum)
+static struct failure failure_of_errno(int errnum)
 {
     switch (errnum) {
     case ENOSPC:
-    case EDQUOT: return (struct trouble){ERR_FULL, "the disk is full", "free some space"};
+    case EDQUOT: return (struct failure){ERR_FULL, "the disk is full", "free some space"};
     case EACCES:
     case EPERM:
     case EROFS:
-        return (struct trouble){ERR_READ_ONLY, "it cannot be written",
+        return (struct failure){ERR_READ_ONLY, "not writable",
                                 "give Ferry write permission to the file and its directory"};
-    case ENOMEM: return (struct trouble){ERR_NOMEM, "out of memory", "free some memory"};
+    case ENOMEM: return (struct failure){ERR_NOMEM, "out of memory", "free some memory"};
     default:
-        return (struct trouble){ERR_IO, "the system reports an error",
-                                "check the disk and the file's permissions"};
+        return (struct failure){ERR_IO, "I/O error", "check the disk and the file's permissions"};
     }
 }
 
-static struct trouble trouble_of(int rc, int system_errno)
+static struct failure failure_of(int rc, int system_errno)
 {
     switch (rc & 0xff) {
-    case SQLITE_FULL: return trouble_of_errno(ENOSPC);
-    case SQLITE_READONLY: return trouble_of_errno(EACCES);
-    case SQLITE_NOMEM: return trouble_of_errno(ENOMEM);
+    case SQLITE_FULL: return failure_of_errno(ENOSPC);
+    case SQLITE_READONLY: return failure_of_errno(EACCES);
+    case SQLITE_NOMEM: return failure_of_errno(ENOMEM);
     case SQLITE_IOERR:
-    case SQLITE_CANTOPEN: return trouble_of_errno(system_errno);
+    case SQLITE_CANTOPEN: return failure_of_errno(system_errno);
     case SQLITE_CORRUPT:
     case SQLITE_NOTADB:
-        return (struct trouble){ERR_CORRUPT, "the file is damaged",
+        return (struct failure){ERR_CORRUPT, "the file is damaged",
                                 "restore a backup, or move the file away to start empty"};
     case SQLITE_BUSY:
     case SQLITE_LOCKED:
-        return (struct trouble){ERR_LOCKED, "another program holds it locked",
-                                "close the other program"};
-    case SQLITE_TOOBIG: return (struct trouble){ERR_LIMIT, "a value is too long", "shorten it"};
-    default: return (struct trouble){ERR_INTERNAL, "the statement was refused", "report this"};
+        return (struct failure){ERR_LOCKED, "locked by another program", "close the other program"};
+    case SQLITE_TOOBIG: return (struct failure){ERR_LIMIT, "a value is too long", "shorten it"};
+    default: return (struct failure){ERR_INTERNAL, "the statement was refused", "report this"};
     }
 }
 
 bool db_fail(sqlite3 *db, int rc, const char *path, const char *doing, struct err *err)
 {
-    struct trouble trouble = trouble_of(rc, db != NULL ? sqlite3_system_errno(db) : 0);
-    /* errmsg belongs to the last call on db, which is the one that failed or its clean-up. */
+    struct failure failure = failure_of(rc, db != NULL ? sqlite3_system_errno(db) : 0);
+    /* errmsg describes the last call on db: the one that failed or its clean-up. */
     const char *words =
         db != NULL && sqlite3_extended_errcode(db) == rc ? sqlite3_errmsg(db) : sqlite3_errstr(rc);
-    return err_set(err, trouble.code, "%s: %s: %s (%s); %s", path, doing, trouble.what, words,
-                   trouble.remedy);
+    return err_set(err, failure.code, "%s: %s: %s (%s); %s", path, doing, failure.what, words,
+                   failure.remedy);
 }
 
 bool db_fail_errno(int errnum, const char *path, const char *doing, struct err *err)
 {
     char buffer[128];
-    struct trouble trouble = trouble_of_errno(errnum);
-    return err_set(err, trouble.code, "%s: %s: %s (%s); %s", path, doing, trouble.what,
-                   strerror_r(errnum, buffer, sizeof buffer), trouble.remedy);
+    struct failure failure = failure_of_errno(errnum);
+    return err_set(err, failure.code, "%s: %s: %s (%s); %s", path, doing, failure.what,
+                   strerror_r(errnum, buffer, sizeof buffer), failure.remedy);
 }
 
-/* Not trusting the file: a schema written by somebody else must not run functions, and a
- * damaged page must be an error, not a wild read. */
+/* For untrusted files: a foreign schema must not run functions, and a damaged page must be an
+ * error, not an invalid read. */
 static void harden(sqlite3 *db)
 {
     (void)sqlite3_db_config(db, SQLITE_DBCONFIG_DEFENSIVE, 1, NULL);
@@ -100,7 +98,7 @@ sqlite3 *db_open(const char *path, int flags, struct err *err)
 void db_close(sqlite3 *db)
 {
     int rc = sqlite3_close(db);
-    assert(rc == SQLITE_OK); /* else a statement was not finalized */
+    assert(rc == SQLITE_OK); /* otherwise a statement was not finalized */
     (void)rc;
 }
 
@@ -120,7 +118,7 @@ bool db_int(sqlite3 *db, const char *path, const char *sql, int64_t *out_value, 
     if (found)
         *out_value = sqlite3_column_int64(stmt, 0);
     else if (rc == SQLITE_DONE)
-        (void)err_set(err, ERR_INTERNAL, "%s: '%s' gave no value; report this", path, sql);
+        (void)err_set(err, ERR_INTERNAL, "%s: '%s' returned no value; report this", path, sql);
     else
         (void)db_fail(db, rc, path, "cannot read it", err);
     (void)sqlite3_finalize(stmt);
@@ -130,5 +128,5 @@ bool db_int(sqlite3 *db, const char *path, const char *sql, int64_t *out_value, 
 void db_rollback(sqlite3 *db)
 {
     if (sqlite3_get_autocommit(db) == 0)
-        (void)sqlite3_exec(db, "ROLLBACK", NULL, NULL, NULL); /* cannot leave it open */
+        (void)sqlite3_exec(db, "ROLLBACK", NULL, NULL, NULL); /* ends the transaction */
 }

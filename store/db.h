@@ -1,5 +1,5 @@
-/* db.h - one SQLite connection: opening it the way all of ours are, and turning SQLite's
- * result codes into err codes with a line an operator can act on. Private to store/.
+/* db.h - one SQLite connection: opens it with common settings, and maps SQLite's result codes to
+ * err codes with a text for the operator. Private to store/.
  */
 #ifndef STORE_DB_H
 #define STORE_DB_H
@@ -12,7 +12,7 @@
 #include "base/own.h"
 
 enum {
-    DB_BUSY_MS = 1000,                    /* a SQL shell may hold a lock that long, not longer */
+    DB_BUSY_MS = 1000,                    /* time to wait for the lock of a SQL shell */
     DB_VALUE_BYTES_MAX = 8 * 1024 * 1024, /* one text or row; more is ERR_LIMIT */
     DB_PATH_MAX = 4096,
 };
@@ -21,7 +21,7 @@ enum {
 sqlite3 *db_open(const char *path, int flags, struct err *err);
 void db_close(sqlite3 *db); /* NULL is fine; every statement must be finalized */
 
-/* "path: doing: what is wrong (SQLite's words); what to do". Always false. */
+/* "path: doing: error (SQLite's text); hint". Always false. */
 bool db_fail(sqlite3 *db, int rc, const char *path, const char *doing, struct err *err);
 /* The same for a failed system call; `path` may be a directory. */
 bool db_fail_errno(int errnum, const char *path, const char *doing, struct err *err);

@@ -11,7 +11,7 @@
 
 /* https://www.sqlite.org/fileformat2.html, "The Database Header". */
 enum {
-    HEADER_BYTES = 108, /* 100 and the head of the schema's first page */
+    HEADER_BYTES = 108, /* 100 and the start of the schema's first page */
     OFFSET_USER_VERSION = 60,
     OFFSET_APPLICATION_ID = 68,
     OFFSET_SCHEMA_CELLS = 103,
@@ -25,7 +25,7 @@ static void sibling(const char *path, const char *suffix, char *out_path)
     assert(n > 0 && n < DB_PATH_MAX); /* statedir_init() left room */
 }
 
-/* -1: there is none. */
+/* -1: does not exist. */
 static int64_t sibling_bytes(const char *path, const char *suffix)
 {
     char name[DB_PATH_MAX];
@@ -51,8 +51,8 @@ static bool refuse_owner(const struct dbfile *file, uint32_t id, struct err *err
     for (enum lane lane = 0; lane < LANE_COUNT; lane++)
         if (id == schema_of(lane)->application_id)
             return err_set(err, ERR_FOREIGN,
-                           "%s: holds %s, not %s; put the files back under their own names",
-                           file->path, schema_of(lane)->what, file->schema->what);
+                           "%s: contains %s, not %s; restore the original file names", file->path,
+                           schema_of(lane)->what, file->schema->what);
     return err_set(err, ERR_FOREIGN,
                    "%s: a database of another program (application id 0x%08x); move it away, or"
                    " name another state directory",
@@ -70,7 +70,7 @@ static bool refuse_version(const struct dbfile *file, int64_t version, struct er
                    file->path, (long long)version, file->schema->step_count);
 }
 
-static bool judge_header(struct dbfile *file, const unsigned char *head, ssize_t n, int64_t bytes,
+static bool check_header(struct dbfile *file, const unsigned char *head, ssize_t n, int64_t bytes,
                          struct err *err)
 {
     static const char magic[16] = "SQLite format 3";
@@ -82,7 +82,7 @@ static bool judge_header(struct dbfile *file, const unsigned char *head, ssize_t
     bool is_blank = id == 0 && version == 0 && head[OFFSET_SCHEMA_CELLS] == 0 &&
                     head[OFFSET_SCHEMA_CELLS + 1] == 0 && bytes <= 65536 &&
                     sibling_bytes(file->path, "-wal") <= 0;
-    if (is_blank) { /* no table, no owner: as good as no file */
+    if (is_blank) { /* an empty database, treated as missing */
         file->is_new = true;
         return true;
     }
@@ -104,21 +104,21 @@ static bool inspect_header(struct dbfile *file, int64_t bytes, struct err *err)
     (void)close(fd);
     if (n < 0)
         return db_fail_errno(errnum, file->path, "cannot read it", err);
-    return judge_header(file, head, n, bytes, err);
+    return check_header(file, head, n, bytes, err);
 }
 
-/* A log without its database may hold commits that nothing else has: not ours to delete, as
- * SQLite would. A rollback journal means that another program stopped half-way. */
+/* A log without its database may hold the only copy of commits; SQLite would delete it. A rollback
+ * journal means that another program was interrupted. */
 static bool inspect_siblings(const struct dbfile *file, struct err *err)
 {
     if (sibling_bytes(file->path, "-journal") > 0)
         return err_set(err, ERR_CORRUPT,
-                       "%s: another program left a change half done (%s-journal); open it once"
-                       " with sqlite3 to finish that, or restore a backup",
+                       "%s: an interrupted transaction of another program (%s-journal); open it "
+                       "once with sqlite3 to roll it back, or restore a backup",
                        file->path, file->path);
     if (file->is_new && sibling_bytes(file->path, "-wal") > 0)
         return err_set(err, ERR_CORRUPT,
-                       "%s: missing or empty, but its log %s-wal is there; restore both, or move"
+                       "%s: missing or empty, but its log %s-wal exists; restore both, or move"
                        " the log away to start empty",
                        file->path, file->path);
     return true;
@@ -150,12 +150,12 @@ static void uri_of(const char *path, const char *query, char *out_uri, size_t ou
     (void)snprintf(out_uri + used, out_bytes - used, "%s", query);
 }
 
-/* A connection that reads the current content and leaves no trace.
- * Without a log: immutable, SQLite neither locks nor creates anything. With a log (a crash, or
- * a SQL shell is open): exclusive locking keeps the index of the log in our memory instead of
- * -shm, and with no checkpoint at close the log stays. Exclusive is refused while a shell has
- * the file open; then -shm is alive and an ordinary reader changes nothing either. */
-static sqlite3 *open_traceless(const struct dbfile *file, struct err *err)
+/* A connection that reads the current content and creates no files. Without a log: immutable,
+ * SQLite neither locks nor creates anything. With a log (a crash, or a SQL shell is open):
+ * exclusive locking keeps the index of the log in our memory instead of -shm, and with no
+ * checkpoint at close the log stays. Exclusive is refused while a shell has the file open; then
+ * -shm is alive and an ordinary reader changes nothing either. */
+static sqlite3 *open_without_trace(const struct dbfile *file, struct err *err)
 {
     char uri[3 * DB_PATH_MAX];
     if (sibling_bytes(file->path, "-wal") <= 0) {
@@ -166,13 +166,13 @@ static sqlite3 *open_traceless(const struct dbfile *file, struct err *err)
     if (db == NULL)
         return NULL;
     (void)sqlite3_db_config(db, SQLITE_DBCONFIG_NO_CKPT_ON_CLOSE, 1, NULL);
-    (void)sqlite3_busy_timeout(db, 0); /* a shell stays open for hours: no point in waiting */
+    (void)sqlite3_busy_timeout(db, 0); /* a shell stays open for hours: do not wait */
     int rc = sqlite3_exec(db,
                           "PRAGMA query_only=ON; PRAGMA locking_mode=EXCLUSIVE;"
                           "SELECT count(*) FROM sqlite_schema",
                           NULL, NULL, NULL);
     if ((rc & 0xff) != SQLITE_BUSY)
-        return db; /* another failure shows again at the first read */
+        return db; /* other failures repeat at the first read */
     db_close(db);
     return db_open(file->path, SQLITE_OPEN_READONLY, err);
 }
@@ -206,7 +206,7 @@ static bool check_integrity(sqlite3 *db, const struct dbfile *file, int64_t byte
     return err_set(err, ERR_CORRUPT, "%s: damaged: %s; " RESTORE, file->path, finding);
 }
 
-/* The header in the file may be older than the log; this is the word that counts. */
+/* The header in the file may be older than the log; these values are current. */
 static bool check_marks(sqlite3 *db, const struct dbfile *file, int64_t *out_version,
                         struct err *err)
 {
@@ -224,7 +224,7 @@ static bool check_marks(sqlite3 *db, const struct dbfile *file, int64_t *out_ver
 
 static bool inspect_content(const struct dbfile *file, int64_t bytes, struct err *err)
 {
-    sqlite3 *db = open_traceless(file, err);
+    sqlite3 *db = open_without_trace(file, err);
     if (db == NULL)
         return false;
     int64_t version = 0;
@@ -249,9 +249,9 @@ bool dbfile_inspect(struct dbfile *file, const struct statedir *state, enum lane
     struct stat seen;
     bool is_there = stat(file->path, &seen) == 0;
     if (!is_there && errno != ENOENT)
-        return db_fail_errno(errno, file->path, "cannot look at it", err);
+        return db_fail_errno(errno, file->path, "cannot stat it", err);
     if (is_there && !S_ISREG(seen.st_mode))
-        return err_set(err, ERR_FOREIGN, "%s: is not a file; move it away", file->path);
+        return err_set(err, ERR_FOREIGN, "%s: not a regular file; move it away", file->path);
     file->was_there = is_there;
     file->is_new = !is_there || seen.st_size == 0;
     if (!file->is_new && !inspect_header(file, seen.st_size, err))
@@ -260,7 +260,7 @@ bool dbfile_inspect(struct dbfile *file, const struct statedir *state, enum lane
            (file->is_new || inspect_content(file, seen.st_size, err));
 }
 
-/* In rollback mode until the end, so that what was committed is in the file itself. */
+/* In rollback mode until the end, so that commits are in the file itself. */
 static bool build(const char *path, const struct schema *schema, struct err *err)
 {
     const char *doing = "cannot make a new database";
@@ -288,7 +288,7 @@ static bool put_in_place(struct dbfile *file, const char *draft, struct err *err
     sibling(file->path, ".old", old);
     if (file->was_there && rename(file->path, old) != 0)
         return db_fail_errno(errno, file->path, "cannot move the empty file aside", err);
-    file->made = true; /* from here dbfile_undo() has something to do */
+    file->made = true; /* dbfile_undo() removes it */
     if (rename(draft, file->path) != 0)
         return db_fail_errno(errno, file->path, "cannot put the new database in place", err);
     return true;
@@ -300,14 +300,14 @@ bool dbfile_make(struct dbfile *file, const struct statedir *state, struct err *
         return true;
     char draft[DB_PATH_MAX];
     sibling(file->path, ".new", draft);
-    remove_whole(draft); /* of a run that was killed here */
+    remove_whole(draft); /* left by a killed process */
     if (build(draft, file->schema, err) && put_in_place(file, draft, err))
         return statedir_sync(state, err);
     remove_whole(draft);
     return false;
 }
 
-/* A file system without shared memory (some network ones) leaves another journal mode. */
+/* On a file system without shared memory (some network ones) WAL mode is not possible. */
 static bool check_wal(sqlite3 *db, const struct dbfile *file, struct err *err)
 {
     int64_t is_wal = 0;
@@ -316,8 +316,8 @@ static bool check_wal(sqlite3 *db, const struct dbfile *file, struct err *err)
                 err))
         return false;
     return is_wal == 1 || err_set(err, ERR_IO,
-                                  "%s: its file system cannot hold a write-ahead log; name a"
-                                  " state directory on a local disk",
+                                  "%s: its file system does not support a write-ahead log; use a "
+                                  "state directory on a local disk",
                                   file->path);
 }
 
@@ -330,7 +330,7 @@ sqlite3 *dbfile_open(const struct dbfile *file, struct err *err)
     (void)sqlite3_db_config(db, SQLITE_DBCONFIG_NO_CKPT_ON_CLOSE, 1, NULL);
     char sync[64];
     (void)snprintf(sync, sizeof sync, "PRAGMA synchronous=%s", file->schema->synchronous);
-    /* BEGIN IMMEDIATE takes the write lock: whoever else writes shows now, not at a commit. */
+    /* BEGIN IMMEDIATE takes the write lock: another writer is detected now, not at a commit. */
     if (db_exec(db, file->path, doing, "PRAGMA wal_autocheckpoint=0; PRAGMA journal_mode=WAL",
                 err) &&
         check_wal(db, file, err) && db_exec(db, file->path, doing, sync, err) &&
@@ -364,13 +364,13 @@ void dbfile_undo(struct dbfile *file)
     if (file->was_there)
         (void)rename(old, file->path);
     else
-        (void)unlink(file->path); /* nothing was ever stored in it */
+        (void)unlink(file->path); /* it is empty */
     file->made = false;
 }
 
-/* A reader of a write-ahead log needs its index beside the file. Where that can neither be used nor
- * made, nobody writes either, and the file is read as it lies. */
-static sqlite3 *open_lying(const char *path, struct err *err)
+/* A reader of a write-ahead log needs its -shm file. If that can be neither used nor created, there
+ * is no writer, and the file is opened as immutable. */
+static sqlite3 *open_immutable(const char *path, struct err *err)
 {
     char uri[3 * DB_PATH_MAX];
     uri_of(path, "?immutable=1", uri, sizeof uri);
@@ -382,15 +382,14 @@ sqlite3 *dbfile_open_read(const char *path, enum lane lane, struct err *err)
     struct dbfile named = {.lane = lane, .schema = schema_of(lane)};
     (void)snprintf(named.path, sizeof named.path, "%s", path);
     if (access(path, F_OK) != 0) {
-        (void)err_set(err, ERR_NOT_FOUND, "%s: there is no such file; name the state directory",
-                      path);
+        (void)err_set(err, ERR_NOT_FOUND, "%s: does not exist; name the state directory", path);
         return NULL;
     }
     sqlite3 *db = db_open(path, SQLITE_OPEN_READONLY, err);
     if (db != NULL && sibling_bytes(path, "-wal") < 0 &&
         sqlite3_exec(db, "SELECT 1 FROM sqlite_schema", NULL, NULL, NULL) != SQLITE_OK) {
         db_close(db);
-        db = open_lying(path, err);
+        db = open_immutable(path, err);
     }
     int64_t version = 0;
     if (db == NULL || !check_marks(db, &named, &version, err)) {
@@ -399,9 +398,10 @@ sqlite3 *dbfile_open_read(const char *path, enum lane lane, struct err *err)
     }
     if ((size_t)version == named.schema->step_count)
         return db;
-    (void)err_set(err, ERR_REFUSED,
-                  "%s: schema version %lld, this ferry reads %zu; start `ferry serve` once on it",
-                  path, (long long)version, named.schema->step_count);
+    (void)err_set(
+        err, ERR_REFUSED,
+        "%s: schema version %lld, this ferry reads %zu; start `ferry serve` on it once to upgrade",
+        path, (long long)version, named.schema->step_count);
     db_close(db);
     return NULL;
 }

@@ -1,14 +1,14 @@
 /* query.c - see query.h.
  *
- * Whoever can reach the API can send any SELECT, so everything a statement can use up is limited:
+ * Any client of the API can send any SELECT, so every resource of a statement is limited:
  *   - one instruction: the sizes in query_guard.h, so that it ends soon after an interrupt;
  *   - all instructions: an interrupt at the deadline, from a thread (budget.h);
  *   - preparing, which cannot be interrupted: allocations fail after the deadline (budget.h);
  *   - memory and temporary files: counted by the allocator and the VFS (budget.h);
  *   - the result: bytes, counted before each value is copied.
- * One thing is limited only by the length of the statement: choosing the order of a join of dozens
- * of tables takes seconds with hardly an allocation (measured in api_query.c). A child process
- * that is killed would end that too; `ferry query --state` is one.
+ * Only the length of the statement limits the planning of a join of dozens of tables, which takes
+ * seconds with few allocations (measured in api_query.c). `ferry query --state` is a process that
+ * can be killed.
  */
 #include "store/query.h"
 
@@ -32,7 +32,7 @@ static const struct {
 #undef VIEW
 };
 
-struct asking {
+struct query {
     sqlite3 *db;
     const char *path;
     int64_t began_ms, until_ms, rows_max;
@@ -44,108 +44,109 @@ struct asking {
 
 /* ---- the connection ---- */
 
-static bool attach(struct asking *asking, const char *samples)
+static bool attach(struct query *query, const char *samples)
 {
     sqlite3_stmt *stmt = NULL;
-    (void)sqlite3_limit(asking->db, SQLITE_LIMIT_ATTACHED, 1);
-    int rc = sqlite3_prepare_v2(asking->db, "ATTACH ?1 AS trace", -1, &stmt, NULL);
+    (void)sqlite3_limit(query->db, SQLITE_LIMIT_ATTACHED, 1);
+    int rc = sqlite3_prepare_v2(query->db, "ATTACH ?1 AS trace", -1, &stmt, NULL);
     if (rc == SQLITE_OK)
         rc = sqlite3_bind_text(stmt, 1, samples, -1, SQLITE_STATIC);
     if (rc == SQLITE_OK)
         rc = sqlite3_step(stmt);
-    bool done = rc == SQLITE_DONE ||
-                db_fail(asking->db, rc, samples, "cannot open it to read", asking->err);
+    bool done =
+        rc == SQLITE_DONE || db_fail(query->db, rc, samples, "cannot open it to read", query->err);
     (void)sqlite3_finalize(stmt);
     return done;
 }
 
-static bool make_views(struct asking *asking)
+static bool make_views(struct query *query)
 {
     for (size_t i = 0; i < COUNT(views); i++) {
         char sql[4096];
         int n = snprintf(sql, sizeof sql, "CREATE TEMP VIEW %s AS %s", views[i].name, views[i].sql);
         if (n < 0 || (size_t)n >= sizeof sql)
-            return err_set(asking->err, ERR_INTERNAL, "view %s is too long", views[i].name);
-        if (!db_exec(asking->db, asking->path, "cannot make a view", sql, asking->err))
+            return err_set(query->err, ERR_INTERNAL, "view %s is too long", views[i].name);
+        if (!db_exec(query->db, query->path, "cannot make a view", sql, query->err))
             return false;
     }
     return true;
 }
 
-static bool open_both(struct asking *asking, const char *dir)
+static bool open_both(struct query *query, const char *dir)
 {
     char path[DB_PATH_MAX], samples[DB_PATH_MAX];
     int n = snprintf(path, sizeof path, "%s/%s", dir, schema_of(LANE_OBJECTS)->file);
     int m = snprintf(samples, sizeof samples, "%s/%s", dir, schema_of(LANE_SAMPLES)->file);
     if (n < 0 || (size_t)n >= sizeof path || m < 0 || (size_t)m >= sizeof samples)
-        return err_set(asking->err, ERR_LIMIT, "%.200s...: the path is too long", dir);
-    sqlite3 *other = dbfile_open_read(samples, LANE_SAMPLES, asking->err); /* to see that it is */
+        return err_set(query->err, ERR_LIMIT, "%.200s...: the path is too long", dir);
+    sqlite3 *other = dbfile_open_read(samples, LANE_SAMPLES, query->err); /* checks the file */
     if (other == NULL)
         return false;
     db_close(other);
-    asking->db = dbfile_open_read(path, LANE_OBJECTS, asking->err);
-    /* A copy of the page in memory would cost more than it saves: the file is mapped. The size of
-     * the cache is also how much is sorted at once, in one instruction: 4 MiB take 0.1 s. */
-    return asking->db != NULL && attach(asking, samples) &&
-           db_exec(asking->db, path, "cannot prepare it",
+    query->db = dbfile_open_read(path, LANE_OBJECTS, query->err);
+    /* The file is mapped, so the cache is small. Its size is also how much is sorted in one
+     * instruction: 4 MiB take 0.1 s. */
+    return query->db != NULL && attach(query, samples) &&
+           db_exec(query->db, path, "cannot prepare it",
                    "PRAGMA main.mmap_size=17179869184; PRAGMA trace.mmap_size=17179869184;"
                    "PRAGMA cache_size=-4096; PRAGMA automatic_index=ON; PRAGMA temp_store=FILE",
-                   asking->err) &&
-           make_views(asking);
+                   query->err) &&
+           make_views(query);
 }
 
 /* ---- the statement ---- */
 
-static bool refuse_late(struct asking *asking)
+static bool refuse_late(struct query *query)
 {
-    return err_set(asking->err, ERR_TIMEOUT,
-                   "the query was stopped after %lld ms; ask for less, for one with "
+    return err_set(query->err, ERR_TIMEOUT,
+                   "the query was stopped after %lld ms; restrict it, for example with "
                    "WHERE ended_ms > ...",
-                   (long long)(clock_mono_ms(clock_system()) - asking->began_ms));
+                   (long long)(clock_mono_ms(clock_system()) - query->began_ms));
 }
 
-static bool refuse_budget(struct asking *asking)
+static bool refuse_budget(struct query *query)
 {
-    if (asking->budget.exceeded == BUDGET_TIME)
-        return refuse_late(asking);
-    bool is_temp = asking->budget.exceeded == BUDGET_TEMP;
-    return err_set(asking->err, ERR_UNPROCESSABLE,
-                   "the query needs more than %d MiB of %s; sort or join fewer rows, for one with "
-                   "WHERE ended_ms > ...",
-                   (is_temp ? QUERY_TEMP_MAX : QUERY_MEMORY_MAX) >> 20,
-                   is_temp ? "temporary space" : "memory");
+    if (query->budget.exceeded == BUDGET_TIME)
+        return refuse_late(query);
+    bool is_temp = query->budget.exceeded == BUDGET_TEMP;
+    return err_set(
+        query->err, ERR_UNPROCESSABLE,
+        "the query needs more than %d MiB of %s; sort or join fewer rows, for example with "
+        "WHERE ended_ms > ...",
+        (is_temp ? QUERY_TEMP_MAX : QUERY_MEMORY_MAX) >> 20,
+        is_temp ? "temporary space" : "memory");
 }
 
-static bool refuse_statement(struct asking *asking, int rc)
+static bool refuse_statement(struct query *query, int rc)
 {
-    const char *text = sqlite3_errmsg(asking->db);
+    const char *text = sqlite3_errmsg(query->db);
     if (rc == SQLITE_TOOBIG)
-        return err_set(asking->err, ERR_INVALID,
+        return err_set(query->err, ERR_INVALID,
                        "%s: a value, or a row that is sorted, has at most %d bytes", text,
                        QUERY_VALUE_MAX);
     if (text_has_prefix(text, "too many columns"))
-        return err_set(asking->err, ERR_INVALID, "%s: at most %d", text, QUERY_COLUMNS_MAX);
-    return err_set(asking->err, ERR_INVALID, "%s", text);
+        return err_set(query->err, ERR_INVALID, "%s: at most %d", text, QUERY_COLUMNS_MAX);
+    return err_set(query->err, ERR_INVALID, "%s", text);
 }
 
-static bool refuse(struct asking *asking, int rc)
+static bool refuse(struct query *query, int rc)
 {
     int what = rc & 0xff;
     if (what == SQLITE_INTERRUPT)
-        return refuse_late(asking);
-    if ((what == SQLITE_NOMEM && asking->budget.exceeded != BUDGET_NONE) ||
-        (what == SQLITE_FULL && asking->budget.exceeded == BUDGET_TEMP))
-        return refuse_budget(asking);
-    if (asking->guard.refused[0] != '\0' || what == SQLITE_AUTH)
-        return err_set(asking->err, ERR_FORBIDDEN, "only reading is allowed: SELECT, and no %s",
-                       asking->guard.refused);
+        return refuse_late(query);
+    if ((what == SQLITE_NOMEM && query->budget.exceeded != BUDGET_NONE) ||
+        (what == SQLITE_FULL && query->budget.exceeded == BUDGET_TEMP))
+        return refuse_budget(query);
+    if (query->guard.refused[0] != '\0' || what == SQLITE_AUTH)
+        return err_set(query->err, ERR_FORBIDDEN, "only reading is allowed: SELECT, and no %s",
+                       query->guard.refused);
     if (what == SQLITE_ERROR || what == SQLITE_TOOBIG || what == SQLITE_MISMATCH ||
         what == SQLITE_RANGE)
-        return refuse_statement(asking, what);
-    return db_fail(asking->db, rc, asking->path, "cannot answer", asking->err);
+        return refuse_statement(query, what);
+    return db_fail(query->db, rc, query->path, "cannot run the query", query->err);
 }
 
-/* Whether something but blanks, comments and semicolons follows. */
+/* Does anything but blanks, comments and semicolons follow? */
 static bool is_more(sqlite3 *db, const char *tail)
 {
     while (*tail != '\0') {
@@ -160,50 +161,50 @@ static bool is_more(sqlite3 *db, const char *tail)
     return false;
 }
 
-static sqlite3_stmt *prepare(struct asking *asking, const char *sql)
+static sqlite3_stmt *prepare(struct query *query, const char *sql)
 {
     sqlite3_stmt *stmt = NULL;
     const char *tail = "";
-    int rc = sqlite3_prepare_v2(asking->db, sql, -1, &stmt, &tail);
+    int rc = sqlite3_prepare_v2(query->db, sql, -1, &stmt, &tail);
     if (rc != SQLITE_OK) {
-        (void)refuse(asking, rc);
+        (void)refuse(query, rc);
         return NULL;
     }
     const char *wrong = NULL;
-    bool writes = stmt != NULL && sqlite3_stmt_readonly(stmt) == 0; /* VACUUM INTO, for one */
+    bool writes = stmt != NULL && sqlite3_stmt_readonly(stmt) == 0; /* for example VACUUM INTO */
     if (stmt == NULL)
-        wrong = "there is no statement; ask with SELECT";
-    else if (is_more(asking->db, tail))
-        wrong = "one statement at a time";
+        wrong = "no statement; expected SELECT";
+    else if (is_more(query->db, tail))
+        wrong = "only one statement is allowed";
     else if (writes)
         wrong = "only reading is allowed: SELECT";
     else if (sqlite3_bind_parameter_count(stmt) > 0)
-        wrong = "the statement has parameters; write the values";
+        wrong = "the statement has parameters; use literal values";
     if (wrong == NULL)
         return stmt;
     (void)sqlite3_finalize(stmt);
-    (void)err_set(asking->err, writes ? ERR_FORBIDDEN : ERR_INVALID, "%s", wrong);
+    (void)err_set(query->err, writes ? ERR_FORBIDDEN : ERR_INVALID, "%s", wrong);
     return NULL;
 }
 
 static struct json_object *text_of(const char *text)
 {
     struct json_object *holder = json_object_new_array();
-    json_add_text(holder, "", text != NULL ? text : ""); /* made UTF-8 there */
+    json_add_text(holder, "", text != NULL ? text : ""); /* converted to UTF-8 */
     struct json_object *value = json_object_get(json_object_array_get_idx(holder, 0));
     json_object_free(holder);
     return value;
 }
 
-/* False: the result has no room for the value. */
-static bool add_value(struct asking *asking, sqlite3_stmt *stmt, int at, struct json_object *row)
+/* False: the result is full. */
+static bool add_value(struct query *query, sqlite3_stmt *stmt, int at, struct json_object *row)
 {
     int type = sqlite3_column_type(stmt, at);
     bool is_text = type == SQLITE_TEXT || type == SQLITE_BLOB;
-    asking->bytes += VALUE_OVERHEAD;
+    query->bytes += VALUE_OVERHEAD;
     if (is_text)
-        asking->bytes += (size_t)sqlite3_column_bytes(stmt, at);
-    if (asking->bytes > QUERY_BYTES_MAX)
+        query->bytes += (size_t)sqlite3_column_bytes(stmt, at);
+    if (query->bytes > QUERY_BYTES_MAX)
         return false;
     if (type == SQLITE_INTEGER)
         json_add(row, "", json_object_new_int64(sqlite3_column_int64(stmt, at)));
@@ -214,19 +215,19 @@ static bool add_value(struct asking *asking, sqlite3_stmt *stmt, int at, struct 
     return true;
 }
 
-/* A row is added whole or not at all. */
-static bool add_row(struct asking *asking, sqlite3_stmt *stmt, struct json_object *rows)
+/* A row is added completely or not at all. */
+static bool add_row(struct query *query, sqlite3_stmt *stmt, struct json_object *rows)
 {
     OWNED(json_object) row = json_object_new_array();
     int columns = sqlite3_column_count(stmt);
     for (int i = 0; i < columns; i++)
-        if (!add_value(asking, stmt, i, row))
+        if (!add_value(query, stmt, i, row))
             return false;
     json_add(rows, "", TAKE(row));
     return true;
 }
 
-static bool collect(struct asking *asking, sqlite3_stmt *stmt, struct json_object *answer)
+static bool collect(struct query *query, sqlite3_stmt *stmt, struct json_object *answer)
 {
     struct json_object *names = json_add_array(answer, "columns");
     struct json_object *rows = json_add_array(answer, "rows");
@@ -235,26 +236,26 @@ static bool collect(struct asking *asking, sqlite3_stmt *stmt, struct json_objec
     for (int i = 0; i < sqlite3_column_count(stmt); i++)
         json_add_text(names, "", sqlite3_column_name(stmt, i));
     for (int64_t n = 0; (rc = sqlite3_step(stmt)) == SQLITE_ROW && cut == NULL; n++) {
-        if (n == asking->rows_max)
+        if (n == query->rows_max)
             cut = "rows";
-        else if (!add_row(asking, stmt, rows))
+        else if (!add_row(query, stmt, rows))
             cut = "bytes";
     }
     if (cut != NULL)
         json_add_text(answer, "cut", cut);
-    json_add_i64(answer, "tookMs", clock_mono_ms(clock_system()) - asking->began_ms);
-    return cut != NULL || rc == SQLITE_DONE || refuse(asking, rc);
+    json_add_i64(answer, "tookMs", clock_mono_ms(clock_system()) - query->began_ms);
+    return cut != NULL || rc == SQLITE_DONE || refuse(query, rc);
 }
 
-static bool answer_it(struct asking *asking, const char *sql, struct json_object *answer)
+static bool run_statement(struct query *query, const char *sql, struct json_object *answer)
 {
     struct watchdog dog;
-    if (!query_guard_set(&asking->guard, asking->db, asking->err) ||
-        !watchdog_start(&dog, asking->db, asking->until_ms, asking->err))
+    if (!query_guard_set(&query->guard, query->db, query->err) ||
+        !watchdog_start(&dog, query->db, query->until_ms, query->err))
         return false;
-    asking->budget.until_ms = asking->until_ms;
-    sqlite3_stmt *stmt = prepare(asking, sql);
-    bool done = stmt != NULL && collect(asking, stmt, answer);
+    query->budget.until_ms = query->until_ms;
+    sqlite3_stmt *stmt = prepare(query, sql);
+    bool done = stmt != NULL && collect(query, stmt, answer);
     (void)sqlite3_finalize(stmt);
     watchdog_stop(&dog);
     return done;
@@ -269,13 +270,13 @@ struct json_object *query_run(const char *state_dir, const char *sql,
                               const struct query_limits *limits, struct err *err)
 {
     int64_t now_ms = clock_mono_ms(clock_system());
-    struct asking asking = {
+    struct query query = {
         .path = state_dir,
         .began_ms = now_ms,
         .until_ms = now_ms + bounded(limits->ms, QUERY_MS_DEFAULT, QUERY_MS_MAX),
         .budget = {.memory_max = QUERY_MEMORY_MAX,
                    .temp_max = QUERY_TEMP_MAX,
-                   .until_ms = INT64_MAX}, /* opening is not the statement's doing */
+                   .until_ms = INT64_MAX}, /* no deadline while opening */
         .rows_max = bounded(limits->rows, QUERY_ROWS_DEFAULT, QUERY_ROWS_MAX),
         .err = err,
     };
@@ -284,10 +285,10 @@ struct json_object *query_run(const char *state_dir, const char *sql,
         (void)err_set(err, ERR_INVALID, "the statement is longer than %d bytes", QUERY_SQL_MAX);
         return NULL;
     }
-    if (!budget_begin(&asking.budget, err))
+    if (!budget_begin(&query.budget, err))
         return NULL;
-    bool done = open_both(&asking, state_dir) && answer_it(&asking, sql, answer);
-    db_close(asking.db);
+    bool done = open_both(&query, state_dir) && run_statement(&query, sql, answer);
+    db_close(query.db);
     budget_end();
     return done ? TAKE(answer) : NULL;
 }

@@ -1,10 +1,9 @@
-/* query.h - one SQL question to the store, from people: read-only, bounded, beside a running
- * appliance.
+/* query.h - one SQL query on the store: read-only, bounded, also beside a running appliance.
  *
- * A connection of its own that cannot write, both files visible, the views of views.def made. An
- * authorizer lets nothing pass but reading and functions. Every resource has a limit: the size of
- * the statement, columns, rows and bytes of the result, memory, temporary disk space and time.
- * Any thread; blocks for up to the time allowed, and about 0.1 s for the instruction under way.
+ * A read-only connection with both files attached and the views of views.def. An authorizer allows
+ * only reading and functions. Every resource has a limit: the size of the statement, columns, rows
+ * and bytes of the result, memory, temporary disk space and time. Any thread; blocks up to the time
+ * limit, and about 0.1 s for the current instruction.
  */
 #ifndef STORE_QUERY_H
 #define STORE_QUERY_H
@@ -23,7 +22,7 @@ enum {
     QUERY_COLUMNS_MAX = 100,
     QUERY_VALUE_MAX = 64 * 1024,         /* bytes of a value, and of a row that is sorted */
     QUERY_BYTES_MAX = 16 * 1024 * 1024,  /* of all values together, as text */
-    QUERY_MEMORY_MAX = 64 * 1024 * 1024, /* of SQLite; the result comes on top */
+    QUERY_MEMORY_MAX = 64 * 1024 * 1024, /* of SQLite, without the result */
     QUERY_TEMP_MAX = 256 * 1024 * 1024,  /* of temporary files: sorting, DISTINCT, WITH */
     QUERY_MS_DEFAULT = 10 * 1000,
     QUERY_MS_MAX = 300 * 1000,
@@ -33,10 +32,10 @@ struct query_limits { /* 0: the default */
     int64_t rows, ms;
 };
 
-/* {"columns": [names], "rows": [[values]], "cut": "rows" or "bytes" if there was more,
- * "tookMs": n}, a new reference. NULL: ERR_INVALID (what is wrong with the statement), FORBIDDEN
- * (it would do more than read), UNPROCESSABLE (it needs more memory or temporary space than
- * allowed), TIMEOUT, or what is wrong with the files. */
+/* {"columns": [names], "rows": [[values]], "cut": "rows" or "bytes" if there was more, "tookMs":
+ * n}, a new reference. NULL: ERR_INVALID (error in the statement), FORBIDDEN (not read-only),
+ * UNPROCESSABLE (it needs more memory or temporary space than allowed), TIMEOUT, or an error of the
+ * files. */
 struct json_object *query_run(const char *state_dir, const char *sql,
                               const struct query_limits *limits, struct err *err);
 /* The answer as CSV (RFC 4180, with a line of names). */

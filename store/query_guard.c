@@ -11,8 +11,8 @@ enum { LIKE_BYTES_MAX = 128, DEPTH_MAX = 200, COMPOUND_MAX = 64 };
 
 /* ---- functions ---- */
 
-/* Not here: what reads or writes files, waits, loads code or reads the database by itself, what
- * belongs to full-text search, and json_patch, which compares every key with every other. */
+/* Excluded: functions that access files, sleep, load code or read the database, full-text search,
+ * and json_patch, which is quadratic. */
 static const char functions[] =
     " -> ->> abs acos acosh asin asinh atan atan2 atanh avg ceil ceiling char coalesce concat "
     "concat_ws cos cosh count cume_dist current_date current_time current_timestamp date "
@@ -25,7 +25,7 @@ static const char functions[] =
     "soundex sqlite_version sqrt strftime string_agg substr substring sum tan tanh time "
     "timediff total trim trunc typeof unhex unicode unixepoch unlikely upper zeroblob ";
 
-/* SQLite gives the name as it is registered, in lower case. */
+/* SQLite passes the registered name, in lower case. */
 static bool is_listed(const char *function)
 {
     char word[64];
@@ -33,8 +33,8 @@ static bool is_listed(const char *function)
     return n > 0 && (size_t)n < sizeof word && strstr(functions, word) != NULL;
 }
 
-/* trim(X, Y), ltrim and rtrim with a set of characters. SQLite's own compares every character of
- * X with every one of Y: 64 KiB and a set of 5000 take a second. This one takes a step per byte. */
+/* trim(X, Y), ltrim and rtrim with a set of characters. SQLite's version is quadratic: 64 KiB and a
+ * set of 5000 take a second. This one is linear. */
 enum trim_ends { TRIM_LEFT = 1, TRIM_RIGHT = 2 };
 static const struct {
     const char *name;
@@ -68,7 +68,7 @@ static void trim(sqlite3_context *context, int n_args, sqlite3_value **args)
 static bool replace_trims(sqlite3 *db)
 {
     for (size_t i = 0; i < COUNT(trims); i++) {
-        /* SQLite gives it back as it is and does not write through it. */
+        /* SQLite does not write through the pointer. */
         void *ends = (void *)(uintptr_t)&trims[i].ends;
         if (sqlite3_create_function(db, trims[i].name, 2, SQLITE_UTF8 | SQLITE_DETERMINISTIC, ends,
                                     trim, NULL, NULL) != SQLITE_OK)
@@ -77,7 +77,7 @@ static bool replace_trims(sqlite3 *db)
     return true;
 }
 
-/* ---- acts ---- */
+/* ---- actions ---- */
 
 static int authorize(void *ctx, int action, const char *a, const char *b, const char *database,
                      const char *view)

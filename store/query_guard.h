@@ -1,10 +1,9 @@
-/* query_guard.h - what one statement of a query may do: read, call the functions listed in
- * query_guard.c, and nothing else; and how large its parts may be.
+/* query_guard.h - restricts a statement to reading and the functions listed in query_guard.c, and
+ * limits its sizes.
  *
- * The limits keep one instruction of SQLite short, because nothing stops it before it ends: with
- * values of 64 KiB and patterns of 128 bytes the slowest call takes about 0.1 s. Two functions
- * are quadratic and take longer: json_patch() is not listed, and trim(X, Y) is replaced.
- * Private to store/.
+ * The limits keep one instruction of SQLite short, because it cannot be interrupted: with values of
+ * 64 KiB and patterns of 128 bytes the slowest call takes about 0.1 s. Two functions are quadratic
+ * and take longer: json_patch() is not listed, and trim(X, Y) is replaced. Private to store/.
  */
 #ifndef STORE_QUERY_GUARD_H
 #define STORE_QUERY_GUARD_H

@@ -1,8 +1,7 @@
-/* retention.c - see retention.h: what is dropped next, and dropping it.
- *
- * The history goes by the time of the end (jobs_ended). Samples have no such index: their traces
- * are walked in a circle, by uid, a few at a time; a trace tells its age by its newest sample.
- * While the file is too large after a whole round, the next round halves the ages. */
+/* retention.c - see retention.h: selects and deletes expired rows. History is deleted by the time
+ * of the end (index jobs_ended). Samples have no such index: traces are visited round-robin by uid,
+ * a few at a time; the age of a trace is that of its newest sample. While the file is too large
+ * after a whole round, the next round halves the limits. */
 #include "store/retention.h"
 
 #include <string.h>
@@ -58,7 +57,7 @@ struct uids {
     char uid[RETENTION_STEP_JOBS][64];
 };
 
-/* The oldest that may go: ended, and no open incident is about it. */
+/* The oldest deletable job: ended and without an open incident. */
 static int find_old(sqlite3 *db, int64_t before_ms, struct uids *out)
 {
     sqlite3_stmt *stmt = NULL;
@@ -116,7 +115,7 @@ static bool drop_history(struct store_sqlite *sq, int64_t before_ms, bool *out_d
     if (rc == SQLITE_OK)
         rc = sqlite3_exec(lane->db, "COMMIT", NULL, NULL, NULL);
     if (rc != SQLITE_OK) {
-        (void)db_fail(lane->db, rc, lane_path(lane), "cannot drop what is too old", err);
+        (void)db_fail(lane->db, rc, lane_path(lane), "cannot delete expired rows", err);
         db_rollback(lane->db);
         return false;
     }
@@ -131,8 +130,7 @@ static bool retain_history(struct store_sqlite *sq, int64_t now_ms, bool *out_di
     bool too_large =
         r->history_bytes > 0 && used_bytes(sq->lanes[LANE_OBJECTS].db) > r->history_bytes;
     if (too_large)
-        return drop_history(sq, now_ms - ORPHAN_MS, out_did,
-                            err); /* the oldest, whatever its age */
+        return drop_history(sq, now_ms - ORPHAN_MS, out_did, err); /* the oldest, of any age */
     return r->history_ms <= 0 || drop_history(sq, now_ms - r->history_ms, out_did, err);
 }
 
@@ -140,11 +138,11 @@ static bool retain_history(struct store_sqlite *sq, int64_t now_ms, bool *out_di
 
 struct trace {
     char uid[64];
-    int64_t newest_ms;       /* of its samples and looks */
+    int64_t newest_ms;       /* of its samples and monitor inputs */
     bool has_monitor_inputs; /* not thinned yet */
 };
 
-/* The next one after the cursor; uid "" when there is none. */
+/* The next trace after the cursor; uid "" at the end. */
 static int next_trace(sqlite3 *db, const char *after, struct trace *out)
 {
     sqlite3_stmt *stmt = NULL;
@@ -173,7 +171,7 @@ static int next_trace(sqlite3 *db, const char *after, struct trace *out)
 
 enum job_state { JOB_ENDED, JOB_UNFINISHED, JOB_GONE, JOB_NOT_KNOWN };
 
-/* From the other file, as a reader: an unfinished one keeps everything. */
+/* Read from the other file: traces of unfinished jobs are kept. */
 static enum job_state state_of(struct store_sqlite *sq, const char *uid)
 {
     struct err ignored = {0};
@@ -211,8 +209,8 @@ static int drop_rows(sqlite3 *db, const char *uid)
                      uid, RETENTION_STEP_ROWS);
 }
 
-/* One per second, those between passes, and the last. What was looked at goes when no sample is
- * left to thin: without all of them it cannot be replayed. */
+/* Keeps one per second, those at iterations, and the last. Monitor inputs are deleted when the
+ * samples have been thinned: a replay needs all samples. */
 static int thin_rows(sqlite3 *db, const char *uid)
 {
     int rc = run(db,
@@ -235,8 +233,8 @@ static int64_t under_pressure(int64_t age_ms, unsigned pressure)
     return age_ms <= 0 ? (pressure == 0 ? 0 : 365 * 24 * HOUR_MS >> pressure) : age_ms >> pressure;
 }
 
-/* Whether anything was deleted of it. */
-static bool tend(struct store_sqlite *sq, const struct trace *trace, int64_t now_ms)
+/* True: rows were deleted. */
+static bool retain_trace(struct store_sqlite *sq, const struct trace *trace, int64_t now_ms)
 {
     struct retaining *r = &sq->retention;
     sqlite3 *db = sq->lanes[LANE_SAMPLES].db;
@@ -244,7 +242,7 @@ static bool tend(struct store_sqlite *sq, const struct trace *trace, int64_t now
     int64_t full_ms = under_pressure(r->settings.full_samples_ms, r->pressure);
     int64_t keep_ms = under_pressure(r->settings.samples_ms, r->pressure);
     if (age_ms < ORPHAN_MS && r->pressure < PRESSURE_MAX)
-        return false; /* it may be under way, or only just be over */
+        return false; /* may be active or just ended */
     enum job_state state = state_of(sq, trace->uid);
     if (state == JOB_UNFINISHED || state == JOB_NOT_KNOWN)
         return false;
@@ -258,7 +256,7 @@ static bool tend(struct store_sqlite *sq, const struct trace *trace, int64_t now
     return deleted > 0;
 }
 
-/* A whole round is over: is the file small enough now? */
+/* After a whole round: adjusts the pressure to the file size. */
 static void round_over(struct store_sqlite *sq)
 {
     struct retaining *r = &sq->retention;
@@ -281,8 +279,8 @@ bool retention_samples(struct store_sqlite *sq, int64_t now_ms)
             round_over(sq);
             return r->pressure > 0;
         }
-        if (tend(sq, &trace, now_ms))
-            return true; /* once more from here: there may be more of it */
+        if (retain_trace(sq, &trace, now_ms))
+            return true; /* visit it again: there may be more */
         TEXT_SET(r->cursor, trace.uid);
     }
     return false;
@@ -293,7 +291,7 @@ bool retention_samples(struct store_sqlite *sq, int64_t now_ms)
 void retention_set(struct store *s, const struct store_retention *retention)
 {
     struct store_sqlite *sq = store_sqlite_of(s);
-    sq->retention.settings = *retention; /* before anybody looks: see is_set */
+    sq->retention.settings = *retention; /* before is_set */
     atomic_store(&sq->retention.is_set, true);
 }
 
@@ -305,7 +303,7 @@ bool retention_step(struct store *s, int64_t now_ms, bool *out_did, struct err *
     atomic_store(&sq->retention.now_ms, now_ms);
     if (!atomic_load(&sq->retention.is_set))
         return true;
-    if (samples->in_memory) { /* no thread of its own: here and now */
+    if (samples->in_memory) { /* no thread: at once */
         (void)pthread_mutex_lock(&samples->lock);
         *out_did = retention_samples(sq, now_ms);
         (void)pthread_mutex_unlock(&samples->lock);

@@ -1,9 +1,8 @@
 /* row_types.h - the rows of the store, as its users see them.
  *
- * Text for enums and numbers for numbers, so that a person with a SQL shell can read them and no
- * folder's types leak in. Text pointers in rows are borrowed: for a put until it returns, for a
- * visitor until the visitor returns. NULL text is stored as ''.
- * Times are wall-clock milliseconds unless the name says mono.
+ * Enums are text, so that rows are readable in a SQL shell and independent of other folders' types.
+ * Text pointers in rows are borrowed: for a put until it returns, for a visitor until the visitor
+ * returns. NULL text is stored as ''. Times are wall-clock milliseconds unless the name says mono.
  */
 #ifndef STORE_ROW_TYPES_H
 #define STORE_ROW_TYPES_H
@@ -18,7 +17,7 @@ struct store_transition {
     const char *job_uid, *from, *to, *why;
     int64_t seq, at_ms, spent_ms;
 };
-/* An action asked for, committed before it is done. Key: job, epoch, seq. */
+/* An order to a host, committed before it is given. Key: job, epoch, seq. */
 struct store_intent {
     const char *job_uid;
     int64_t epoch, seq;
@@ -29,14 +28,14 @@ struct store_intent {
     int64_t hv_code, hv_domain;
     const char *text;
 };
-/* What was seen of the guest on one host. unreachable is never stored as absent. */
+/* An observation of the guest on one host. unreachable is never stored as absent. */
 struct store_observation {
     const char *job_uid, *node, *role;   /* source | target */
     const char *presence;                /* present | absent | unreachable | unknown */
     const char *state, *reason, *moment; /* moment: before | outcome | after | adoption */
     int64_t at_ms;
 };
-/* An error of a hypervisor call, as it came. */
+/* An error of a hypervisor call, unchanged. */
 struct store_error {
     const char *job_uid, *node, *call;
     int64_t hv_code, hv_domain, at_ms;
@@ -59,46 +58,46 @@ struct store_event {
 struct store_decision {
     const char *job_uid;
     int64_t seq, at_ms;
-    const char *monitor; /* stall | legacy */
+    const char *monitor; /* stall | legacy | remedy */
     bool shadow;
     const char *decision, *action, *text;
     int64_t downtime_ms, elapsed_ms, budget_ms, estimate_ms;
     int64_t remaining, low_water, bandwidth_bps, dirty_bps, iteration;
 };
-/* A document people wrote. Key: kind, ns, name; put again it is replaced. */
+/* A stored object. Key: kind, ns, name; a second put replaces it. */
 struct store_object {
     const char *kind, *ns, *name, *uid, *requester;
     const char *spec_json, *metadata_json, *status_json;
     int64_t created_ms, changed_ms, resource_version;
-    bool removed; /* kept for the record, not handed out */
+    bool removed; /* kept for history, not returned */
 };
-/* Why a node could not take a guest. The set of a job is replaced as a whole. */
+/* Why a node rejected a guest. The set of a job is replaced as a whole. */
 struct store_rejection {
     const char *job_uid, *node, *reason, *detail;
     bool for_ever;
     int64_t at_ms;
 };
-/* Why a migration ended as it did. Key: job_uid; judged again it is replaced. */
+/* The verdict on a migration. Key: job_uid; a new one replaces it. */
 struct store_verdict {
     const char *job_uid;
-    int64_t at_ms; /* the end that it explains */
+    int64_t at_ms; /* end of the migration */
     const char *outcome, *plane, *cause, *failed_at, *recoverable, *guest_at;
     bool irrecoverable;
     int64_t confidence_percent;
-    const char *rule, *rules_version; /* the one that decided; of which set of rules */
+    const char *rule, *rules_version; /* deciding rule; version of the rules */
     const char *action, *runbook;
-    int64_t judged_ms; /* when it was found */
+    int64_t judged_ms; /* when it was made */
 };
-/* What speaks for a verdict and what against it. Key: job, seq. */
+/* Evidence for or against a verdict. Key: job, seq. */
 struct store_point {
     const char *job_uid;
     int64_t seq;
     const char *standing;             /* for | against | fallout */
-    const char *rule, *side, *origin; /* which rule saw it, and where it came from */
+    const char *rule, *side, *origin; /* matching rule and origin of the line */
     int64_t at_ms;
     const char *quote, *note; /* as it was found; what it proves */
 };
-/* A number that a verdict rests on. Key: job, seq. */
+/* A number in a verdict. Key: job, seq. */
 struct store_number {
     const char *job_uid;
     int64_t seq;
@@ -106,8 +105,8 @@ struct store_number {
     double value;
     const char *unit;
 };
-/* A fact about a migration that no other row holds, kept so that it can be judged again: lines
- * of QEMU's logs, lost connections, trends at the end. Key: job, seq. */
+/* A fact about a migration that is in no other row, for later analysis: lines of QEMU's logs, lost
+ * connections, trends at the end. Key: job, seq. */
 struct store_evidence {
     const char *job_uid;
     int64_t seq;
@@ -115,7 +114,7 @@ struct store_evidence {
     int64_t at_ms;
     const char *key, *text; /* key "": a message, else a fact and its value */
 };
-/* A migration somebody must look at. Key: job_uid. */
+/* An incident. Key: job_uid. */
 struct store_incident {
     const char *job_uid, *ns, *name, *node, *plane, *cause;
     const char *migration; /* the name of the job, which may be gone */
@@ -139,16 +138,15 @@ struct store_sample {
     int64_t disk_total, disk_processed, disk_remaining, disk_bps;
     int64_t throttle_percent, bandwidth_bps; /* bandwidth: from differences of data_processed */
 };
-/* What a monitor was given to look at beside the sample, so that its decisions can be computed
- * again. In the samples lane. Key: job, seq. */
+/* Input of a monitor besides the sample, for replay. In the samples lane. Key: job, seq. */
 struct store_monitor_input {
     char job_uid[40];
     char kind[16]; /* begin | look | accepted | refused (an order of the acting monitor was) */
     int64_t seq, at_ms, elapsed_ms;
     int64_t sample_seq; /* -1: there was no sample */
     char mode[16];
-    bool stopped, aborting; /* look: the source paused(migration); an abort under way */
-    /* begin: what is fixed; resumed: it went on from its state at the newest decision stored. */
+    bool stopped, aborting; /* look: the source paused(migration); an abort in progress */
+    /* begin: what is fixed; resumed: it continued from its state at the newest stored decision. */
     bool resumed, vfio, tuning, post_copy;
     int64_t memory_bytes, disk_bytes;
 };

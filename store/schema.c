@@ -38,7 +38,7 @@ static bool step_forward(sqlite3 *db, const char *path, const struct schema *sch
     (void)snprintf(marks, sizeof marks, "PRAGMA application_id=%u; PRAGMA user_version=%zu;",
                    schema->application_id, from + 1);
     char doing[64];
-    (void)snprintf(doing, sizeof doing, "cannot bring it to schema version %zu", from + 1);
+    (void)snprintf(doing, sizeof doing, "cannot upgrade it to schema version %zu", from + 1);
 
     const char *const parts[] = {"BEGIN IMMEDIATE", schema->steps[from], marks, "COMMIT"};
     for (size_t i = 0; i < COUNT(parts); i++)
@@ -55,7 +55,7 @@ bool schema_bring_forward(sqlite3 *db, const char *path, const struct schema *sc
     int64_t version = 0;
     if (!db_int(db, path, "PRAGMA user_version", &version, err))
         return false;
-    assert(version >= 0); /* dbfile_inspect() saw to it */
+    assert(version >= 0); /* checked by dbfile_inspect() */
     for (size_t from = (size_t)version; from < schema->step_count; from++)
         if (!step_forward(db, path, schema, from, err))
             return false;
@@ -74,8 +74,8 @@ bool schema_check(sqlite3 *db, const char *path, enum lane lane, struct err *err
         (void)sqlite3_finalize(stmt);
         if (rc == SQLITE_ERROR)
             return err_set(err, ERR_CORRUPT,
-                           "%s: a table is missing or was changed by hand (%s); restore a backup,"
-                           " or move the file away to start empty",
+                           "%s: a table is missing or was changed by hand (%s); restore a backup, "
+                           "or move the file away to start empty",
                            path, sqlite3_errmsg(db));
         if (rc != SQLITE_OK)
             return db_fail(db, rc, path, "cannot check its tables", err);

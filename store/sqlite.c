@@ -1,6 +1,5 @@
-/* sqlite.c - see sqlite.h. Opening in an order that can be taken back: look at both files
- * first, then make what is missing, then open for writing, and only then let anything reach
- * the files for good. */
+/* sqlite.c - see sqlite.h. Opening can be undone: inspect both files first, then create missing
+ * ones, then open for writing, and only then make changes permanent. */
 #include "store/sqlite.h"
 
 #include "store/sqlite_impl.h"
@@ -21,8 +20,8 @@ static void stats(struct store *s, struct store_stats *out_stats)
     };
 }
 
-/* undo: the store was never handed out; every file goes back to what it was. */
-static void dismantle(struct store_sqlite *sq, bool undo)
+/* undo: opening failed; restores every file. */
+static void close_lanes(struct store_sqlite *sq, bool undo)
 {
     samples_fini(sq);
     for (enum lane lane = 0; lane < LANE_COUNT; lane++) {
@@ -39,10 +38,10 @@ static void close_store(struct store *s)
     struct store_sqlite *sq = store_sqlite_of(s);
     if (sq->objects.is_open)
         objects_rollback(s);
-    dismantle(sq, false);
+    close_lanes(sq, false);
 }
 
-/* What both can be asked: the store itself and one that is only read. */
+/* Operations of the store and of a read-only one. */
 #define READERS                                                                                    \
     .each_job = read_each_job, .each_recent_job = read_each_recent_job, .find_job = read_find_job, \
     .each_transition = read_each_transition, .each_intent = read_each_intent,                      \
@@ -108,7 +107,7 @@ static bool open_files(struct store_sqlite *sq, const char *dir, struct err *err
             return false;
     if (!events_init(sq, err) || !samples_start(sq, err))
         return false;
-    for (enum lane lane = 0; lane < LANE_COUNT; lane++) /* the writer sleeps: nobody appends yet */
+    for (enum lane lane = 0; lane < LANE_COUNT; lane++) /* no samples are appended yet */
         dbfile_settle(&sq->lanes[lane].file, sq->lanes[lane].db);
     return true;
 }
@@ -127,11 +126,11 @@ struct store *store_sqlite_open(const char *dir, struct err *err)
     samples_init(&sq->samples);
     if (dir == NULL ? open_memory(sq, err) : open_files(sq, dir, err))
         return &sq->store;
-    dismantle(sq, true);
+    close_lanes(sq, true);
     return NULL;
 }
 
-/* ---- only to read ---- */
+/* ---- read-only ---- */
 
 static void close_reader(struct store *s)
 {
@@ -147,7 +146,7 @@ static const struct store_ops reader_ops = {
     .free = close_reader,
 };
 
-/* The first reader is opened here, so that what is wrong with a file shows now. */
+/* Opens the first reader, so that errors of a file are detected now. */
 static bool open_to_read(struct lane_db *lane, const char *dir, enum lane which, struct err *err)
 {
     lane->file.lane = which;

@@ -1,14 +1,13 @@
 /* sqlite.h - the store port on SQLite, the default.
  *
  * DIR/ferry.db (objects) and DIR/samples.db, both WAL, STRICT tables, application_id and
- * user_version set; DIR/lock keeps a second appliance out. Opening checks integrity and brings
- * an older schema forward, step by step, each in a transaction.
+ * user_version set; DIR/lock keeps a second appliance out. Opening checks integrity and brings an
+ * older schema forward, step by step, each in a transaction.
  *
- * Refused, with the file left exactly as it was: ERR_CORRUPT (integrity check fails or it is not
- * a database), ERR_FOREIGN (another program's), ERR_NEWER (schema of a later Ferry), ERR_READ_ONLY,
- * ERR_LOCKED (another appliance runs on DIR; says its pid), ERR_FULL, ERR_IO. The text says which
- * file and what to do. While running, a full disk makes commit fail with ERR_FULL; it may work
- * again later.
+ * Rejected, with the file unchanged: ERR_CORRUPT (integrity check fails or it is not a database),
+ * ERR_FOREIGN (another program's), ERR_NEWER (schema of a later Ferry), ERR_READ_ONLY, ERR_LOCKED
+ * (another appliance runs on DIR; the text has its pid), ERR_FULL, ERR_IO. The text names the file
+ * and what to do. At run time a full disk makes commit fail with ERR_FULL; a later one may succeed.
  */
 #ifndef STORE_SQLITE_H
 #define STORE_SQLITE_H
@@ -22,10 +21,10 @@ enum {
 #undef SCHEMA_STEP
 };
 
-/* dir is made if it is missing. NULL dir: everything in memory (tests, simulation). */
+/* Creates a missing dir. NULL dir: everything in memory (tests, simulation). */
 struct store *store_sqlite_open(const char *dir, struct err *err);
-/* Only to read, also beside an appliance that runs on dir: no lock is taken, nothing is made or
- * brought forward. Only find_job, the each_* readers and free may be called. */
+/* Read-only, also beside an appliance that runs on dir: takes no lock, creates and upgrades
+ * nothing. Only find_job, the each_* readers and free may be called. */
 struct store *store_sqlite_read(const char *dir, struct err *err);
 
 #endif

@@ -1,9 +1,8 @@
-/* sqlite_events.c - events: counted when they repeat, the oldest gone when there are too many.
+/* sqlite_events.c - events: repeated ones are counted, the oldest are deleted at a limit.
  *
- * Both bounds hold at every commit and cost no scan. Only a row that is new can break one: of
- * its object then what lies beyond the newest STORE_OBJECT_EVENTS_MAX goes, a walk of an index
- * as long as that bound; and the number of all rows is known (counted once at open, taken back
- * with a rollback), so a batch of the oldest goes each time it passes STORE_EVENTS_MAX.
+ * Both limits hold at every commit without a scan. A new row deletes the events of its object
+ * beyond the newest STORE_OBJECT_EVENTS_MAX, by index. The number of all rows is known (counted at
+ * open, restored by a rollback); when it passes STORE_EVENTS_MAX a batch of the oldest is deleted.
  */
 #include "store/sqlite_impl.h"
 
@@ -35,7 +34,7 @@ int events_put(struct store_sqlite *sq, const struct store_event *row)
     event.first_ms = row->first_ms != 0 ? row->first_ms : row->at_ms;
     sqlite3_set_last_insert_rowid(lane->db, 0);
     int rc = lane_put(lane, ROW_EVENT, &event);
-    if (rc != SQLITE_OK || sqlite3_last_insert_rowid(lane->db) == 0) /* 0: it was counted */
+    if (rc != SQLITE_OK || sqlite3_last_insert_rowid(lane->db) == 0) /* 0: a repeated event */
         return rc;
 
     sq->objects.events++;

@@ -1,9 +1,9 @@
 /* sqlite_impl.h - what the parts of the SQLite store share. Private to store/.
  *
- * Each lane (objects, samples) is one file with one writing connection and a few idle reading
- * ones. In memory there is nothing to read from but the writing connection; then one recursive
- * lock per lane, held from begin to commit, keeps other threads from seeing half a transaction,
- * and samples are written at once instead of by a thread, so that a simulation is repeatable.
+ * Each lane (objects, samples) is one file with one writing connection and a few idle reading ones.
+ * In memory there is only the writing connection; then one recursive lock per lane, held from begin
+ * to commit, hides open transactions from other threads, and samples are written at once, without a
+ * thread, so that a simulation is repeatable.
  */
 #ifndef STORE_SQLITE_IMPL_H
 #define STORE_SQLITE_IMPL_H
@@ -22,7 +22,7 @@
 enum { READERS_IDLE_MAX = 4 };
 enum { EVENTS_TRIM_BATCH = 256 };
 
-/* What is done to the objects besides putting rows. */
+/* Statements other than puts. */
 enum chore {
     CHORE_CLEAR_REJECTIONS,
     CHORE_CLEAR_VERDICT,
@@ -44,16 +44,16 @@ struct lane_db {
     size_t idle_count;
 };
 
-/* The objects lane: the transaction in the making. One thread. */
+/* The objects lane: the open transaction. One thread. */
 struct objects {
     bool is_open;
     struct err failure;            /* the first one since begin */
     int64_t events, events_before; /* rows in the table: now, and at begin */
 };
 
-/* What travels to the sample writer. */
+/* Items of the sample writer's queue. */
 struct sample_item {
-    uint64_t flush; /* not 0: no row, but "say when you are here" */
+    uint64_t flush; /* not 0: a flush marker, no row */
     enum row kind;  /* ROW_SAMPLE or ROW_MONITOR_INPUT */
     union {
         struct store_sample sample;
@@ -69,15 +69,15 @@ struct samples {
     pthread_mutex_t lock;      /* guards the rest */
     pthread_cond_t flushed;
     uint64_t flush_asked, flush_done;
-    struct err loss; /* the first failure since the last flush */
-    bool is_losing;  /* the newest batch could not be written */
+    struct err loss;  /* the first failure since the last flush */
+    bool is_dropping; /* the newest batch could not be written */
 };
 
 struct retaining {
-    atomic_bool is_set;         /* `settings` do not change any more */
+    atomic_bool is_set;         /* `settings` is final */
     atomic_int_fast64_t now_ms; /* of the last retain(): the sample writer's clock; 0: none yet */
     struct store_retention settings;
-    char cursor[64];   /* the trace looked at last; the sample writer's, as `pressure` */
+    char cursor[64];   /* the last trace visited; the sample writer's, as `pressure` */
     unsigned pressure; /* how often the ages are halved: the file is too large */
 };
 
@@ -105,14 +105,14 @@ MUST_CHECK bool lane_open_file(struct lane_db *lane, struct err *err); /* after 
 void lane_fini(struct lane_db *lane);
 /* Puts one row with the prepared statement. SQLite's result code. */
 int lane_put(struct lane_db *lane, enum row kind, const void *row);
-/* uid and number are for the chores that ask for them. SQLite's result code. */
+/* uid and number: parameters, if the chore has them. SQLite's result code. */
 int lane_do(struct lane_db *lane, enum chore chore, const char *uid, int64_t number);
 const char *lane_path(const struct lane_db *lane);
-/* A connection to read from; give it back. */
+/* A connection to read from; return it. */
 sqlite3 *lane_borrow_reader(struct lane_db *lane, struct err *err);
 void lane_return_reader(struct lane_db *lane, sqlite3 *db);
 
-/* sqlite_events.c: what keeps the events counted and bounded. */
+/* sqlite_events.c: counting and limits of events. */
 MUST_CHECK bool events_init(struct store_sqlite *sq, struct err *err); /* after the lane opened */
 int events_put(struct store_sqlite *sq, const struct store_event *row);
 

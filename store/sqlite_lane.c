@@ -1,7 +1,7 @@
 /* sqlite_lane.c - one lane: its writing connection with its statements, and the readers.
  *
- * Readers in WAL mode see the last commit and wait for nobody; each has a connection of its
- * own. A few are kept, since opening one costs more than most queries.
+ * Readers in WAL mode see the last commit and never wait; each has a connection of its own. A few
+ * idle ones are kept, because opening costs more than most queries.
  */
 #include "store/sqlite_impl.h"
 
@@ -24,7 +24,8 @@ void lane_init(struct lane_db *lane)
     *lane = (struct lane_db){0};
     pthread_mutexattr_t attr;
     (void)pthread_mutexattr_init(&attr);
-    (void)pthread_mutexattr_settype(&attr, PTHREAD_MUTEX_RECURSIVE); /* visitors may call back */
+    (void)pthread_mutexattr_settype(&attr,
+                                    PTHREAD_MUTEX_RECURSIVE); /* visitors may call the store */
     (void)pthread_mutex_init(&lane->lock, &attr);
     (void)pthread_mutexattr_destroy(&attr);
 }
@@ -78,16 +79,16 @@ void lane_fini(struct lane_db *lane)
         (void)sqlite3_finalize(lane->put[kind]);
     for (enum chore chore = 0; chore < CHORE_COUNT; chore++)
         (void)sqlite3_finalize(lane->chores[chore]);
-    db_close(lane->db); /* last: moves the log into the file and removes it */
+    db_close(lane->db); /* last: checkpoints and removes the log */
     (void)pthread_mutex_destroy(&lane->lock);
 }
 
-/* bound: the result of binding. */
+/* bound: result code of binding. */
 static int step_once(sqlite3_stmt *stmt, int bound)
 {
     int rc = bound == SQLITE_OK ? sqlite3_step(stmt) : bound;
-    (void)sqlite3_reset(stmt);          /* repeats the step's result */
-    (void)sqlite3_clear_bindings(stmt); /* they point into the row */
+    (void)sqlite3_reset(stmt);          /* returns the step's result again */
+    (void)sqlite3_clear_bindings(stmt); /* bindings point into the row */
     return rc == SQLITE_DONE ? SQLITE_OK : rc;
 }
 
@@ -112,7 +113,7 @@ sqlite3 *lane_borrow_reader(struct lane_db *lane, struct err *err)
 {
     (void)pthread_mutex_lock(&lane->lock);
     if (lane->in_memory)
-        return lane->db; /* and the lock, until it is given back */
+        return lane->db; /* with the lock, until it is returned */
     sqlite3 *db = lane->idle_count > 0 ? lane->idle[--lane->idle_count] : NULL;
     (void)pthread_mutex_unlock(&lane->lock);
     return db != NULL ? db : db_open(lane->file.path, SQLITE_OPEN_READONLY, err);

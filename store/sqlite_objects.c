@@ -1,13 +1,12 @@
-/* sqlite_objects.c - the objects lane: what the engine decided in one turn is one transaction.
+/* sqlite_objects.c - the objects lane: one transaction per turn of the engine.
  *
- * A transaction is open between begin and commit or rollback, and only there. The first thing
- * that fails is kept; after it puts do nothing; commit then rolls back and reports it. So the
- * engine writes a turn without a check per row and asks once.
+ * A transaction is open between begin and commit or rollback, and only there. The first failure is
+ * kept; later puts do nothing; commit then rolls back and reports it. So the engine checks once per
+ * turn, not per row.
  *
- * When commit says false the rows are gone for this process. One case is left open by nature:
- * the log was written but could not be synced, and then the machine dies; the transaction may
- * be found after the restart. It is found whole, and an intent that is found is checked against
- * the hosts before anything is done, never repeated.
+ * When commit returns false the rows are lost for this process. One exception: if the log was
+ * written but not synced and the machine crashes, the transaction may exist after the restart. It
+ * is then complete, and its intents are checked against the hosts, never repeated.
  */
 #include <assert.h>
 
@@ -116,7 +115,7 @@ bool objects_commit(struct store *s, struct err *err)
     struct store_sqlite *sq = store_sqlite_of(s);
     struct lane_db *lane = lane_of(sq);
     assert(sq->objects.is_open);
-    /* In memory no time passes: statistics of a simulation must not depend on the machine. */
+    /* In memory times are 0: statistics of a simulation must not depend on the machine. */
     const struct clock *clock = clock_system();
     int64_t start_ms = lane->in_memory ? 0 : clock_mono_ms(clock);
     if (sq->objects.failure.code == ERR_NONE)

@@ -3,7 +3,7 @@
 
 #include "store/sqlite_impl.h"
 
-/* A visitor of any type, with the type put back by visit(). */
+/* A visitor of any type; visit() restores the type. */
 struct query {
     enum row kind;
     const char *sql;
@@ -39,7 +39,7 @@ static int bind(sqlite3_stmt *stmt, const struct query *query)
     return rc;
 }
 
-/* SQLITE_DONE at the end, also when the visitor had enough. */
+/* SQLITE_DONE at the end, also when the visitor stopped. */
 static int visit_all(sqlite3_stmt *stmt, const struct query *query)
 {
     int rc = bind(stmt, query);

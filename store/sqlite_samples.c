@@ -1,10 +1,9 @@
 /* sqlite_samples.c - the samples lane: a bounded queue, a writer thread, batches.
  *
- * A producer never waits: what does not fit is dropped and counted. The writer collects for at
- * most STORE_SAMPLE_BATCH_MS or STORE_SAMPLE_BATCH_MAX samples, then writes one transaction.
- * A batch that cannot be written (disk full) is dropped and counted too: samples are evidence,
- * not decisions, and holding them back would only move the loss.
- * A flush is a marker in the same queue: when the writer meets it, everything before is done.
+ * A producer never waits: samples that do not fit are dropped and counted. The writer collects for
+ * at most STORE_SAMPLE_BATCH_MS or STORE_SAMPLE_BATCH_MAX samples, then writes one transaction. A
+ * batch that cannot be written (disk full) is dropped and counted too. A flush is a marker in the
+ * same queue: when the writer reaches it, everything before is written.
  */
 #include <assert.h>
 #include <errno.h>
@@ -23,12 +22,12 @@ static void record_loss(struct store_sqlite *sq, const struct err *failure, size
 {
     atomic_fetch_add(&sq->samples_dropped, n);
     (void)pthread_mutex_lock(&sq->samples.lock);
-    bool is_first = !sq->samples.is_losing;
-    sq->samples.is_losing = true;
+    bool is_first = !sq->samples.is_dropping;
+    sq->samples.is_dropping = true;
     if (sq->samples.loss.code == ERR_NONE)
         sq->samples.loss = *failure;
     (void)pthread_mutex_unlock(&sq->samples.lock);
-    if (is_first) /* a full disk lasts; one line when it begins, the counter has the rest */
+    if (is_first) /* logged once when it begins; the counter has the rest */
         LOG(WARN, "samples_lost", FIELD_TEXT(ERROR, err_name(failure->code)),
             FIELD_TEXT(TEXT, failure->text), FIELD_I64(COUNT, n));
 }
@@ -59,7 +58,7 @@ static bool write_batch(struct store_sqlite *sq, const struct sample_item *items
         return false;
     }
     (void)pthread_mutex_lock(&sq->samples.lock);
-    sq->samples.is_losing = false;
+    sq->samples.is_dropping = false;
     (void)pthread_mutex_unlock(&sq->samples.lock);
     atomic_fetch_add(&sq->samples_written, samples);
     atomic_fetch_add(&sq->sample_batches, 1);
@@ -72,8 +71,8 @@ struct collected {
     bool is_closed;
 };
 
-/* Waits for the first (for ever, or first_ms), then for more until the batch is full, old enough,
- * or wanted now. */
+/* Waits for the first item (forever, or first_ms), then for more until the batch is full, old
+ * enough, or flushed. */
 static struct collected collect(struct samples *samples, int64_t first_ms)
 {
     struct collected got = {0};
@@ -102,7 +101,7 @@ static void finish_flush(struct store_sqlite *sq, uint64_t number)
 {
     struct lane_db *lane = lane_of(sq);
     int rc = sqlite3_wal_checkpoint_v2(lane->db, NULL, SQLITE_CHECKPOINT_PASSIVE, NULL, NULL);
-    if (rc != SQLITE_OK && (rc & 0xff) != SQLITE_BUSY) { /* busy: another one does it */
+    if (rc != SQLITE_OK && (rc & 0xff) != SQLITE_BUSY) { /* busy: another connection does it */
         struct err failure = {0};
         (void)db_fail(lane->db, rc, lane_path(lane), "cannot write samples to disk", &failure);
         record_loss(sq, &failure, 0);
@@ -118,7 +117,7 @@ static void *write_samples(void *ctx)
 {
     struct store_sqlite *sq = ctx;
     struct collected got;
-    int64_t wait_ms = RETENTION_EVERY_MS, tended_ms = 0;
+    int64_t wait_ms = RETENTION_EVERY_MS, retained_ms = 0;
     do {
         got = collect(&sq->samples, wait_ms);
         if (got.count > 0)
@@ -126,17 +125,17 @@ static void *write_samples(void *ctx)
         if (got.flush != 0)
             finish_flush(sq, got.flush);
         int64_t now_ms = clock_mono_ms(clock_system());
-        if (!got.is_closed && now_ms - tended_ms >= wait_ms) {
+        if (!got.is_closed && now_ms - retained_ms >= wait_ms) {
             int64_t wall_ms = atomic_load(&sq->retention.now_ms);
             bool more = wall_ms != 0 && retention_samples(sq, wall_ms);
             wait_ms = more ? RETENTION_AGAIN_MS : RETENTION_EVERY_MS;
-            tended_ms = now_ms;
+            retained_ms = now_ms;
         }
     } while (!got.is_closed);
     return NULL;
 }
 
-/* Signals are main's business: the writer starts with all of them blocked. */
+/* The main thread handles signals: all are blocked in the writer. */
 static bool start_writer(struct store_sqlite *sq, struct err *err)
 {
     sigset_t all, before;
@@ -212,7 +211,7 @@ bool samples_append_monitor_input(struct store *s, const struct store_monitor_in
     return append(store_sqlite_of(s), &item);
 }
 
-/* The condition variable counts on the same clock as clock_system(). */
+/* The condition variable uses the clock of clock_system(). */
 static bool wait_flushed(struct samples *samples, uint64_t number, int64_t deadline_ms)
 {
     struct timespec at = {.tv_sec = (time_t)(deadline_ms / 1000),

@@ -19,10 +19,10 @@ static bool make_dir(struct statedir *state, struct err *err)
         return err_set(err, ERR_IO, "%s: its parent directory does not exist; create it first",
                        state->dir);
     else if (errno != EEXIST)
-        return db_fail_errno(errno, state->dir, "cannot make the state directory", err);
+        return db_fail_errno(errno, state->dir, "cannot create the state directory", err);
 
     if (stat(state->dir, &seen) != 0)
-        return db_fail_errno(errno, state->dir, "cannot look at the state directory", err);
+        return db_fail_errno(errno, state->dir, "cannot stat the state directory", err);
     if (!S_ISDIR(seen.st_mode))
         return err_set(err, ERR_INVALID, "%s: is not a directory; name another state directory",
                        state->dir);
@@ -58,7 +58,7 @@ static bool refuse_second(const struct statedir *state, struct err *err)
                    state->dir, who);
 }
 
-/* False without an err: the file was removed between our open and our lock; try again. */
+/* False without an err: the file was removed between open and lock; try again. */
 static bool lock_once(struct statedir *state, struct err *err)
 {
     if (!open_lock_file(state, err))
@@ -84,15 +84,16 @@ static bool take_lock(struct statedir *state, struct err *err)
         if (lock_once(state, err))
             return true;
         drop_lock(state);
-        state->made_lock = false; /* not ours, or gone */
+        state->made_lock = false; /* not created here, or removed */
         if (err->code != ERR_NONE)
             return false;
     }
-    return err_set(err, ERR_LOCKED, "%s: the lock file keeps vanishing; see who removes it",
+    return err_set(err, ERR_LOCKED,
+                   "%s: the lock file is removed repeatedly; find the program that does it",
                    state->lock_path);
 }
 
-/* Always the same length, over what is there: on a full disk this needs no new block. */
+/* Overwrites in a fixed length: on a full disk this needs no new block. */
 static bool write_pid(const struct statedir *state, struct err *err)
 {
     char text[PID_TEXT_BYTES + 1];
@@ -105,7 +106,7 @@ static bool write_pid(const struct statedir *state, struct err *err)
 bool statedir_init(struct statedir *state, const char *dir, struct err *err)
 {
     *state = (struct statedir){.lock_fd = -1};
-    /* SQLite takes a path that begins with "file:" for a URI. */
+    /* SQLite treats a path that begins with "file:" as a URI. */
     const char *prefix = dir[0] == '/' ? "" : "./";
     int n = snprintf(state->dir, sizeof state->dir, "%s%s", prefix, dir);
     int m = snprintf(state->lock_path, sizeof state->lock_path, "%s%s/lock", prefix, dir);
@@ -121,7 +122,7 @@ bool statedir_init(struct statedir *state, const char *dir, struct err *err)
 void statedir_fini(struct statedir *state, bool undo)
 {
     if (undo && state->made_lock)
-        (void)unlink(state->lock_path); /* before the lock is dropped: nobody else has it */
+        (void)unlink(state->lock_path); /* before the lock is released */
     drop_lock(state);
     if (undo && state->made_dir)
         (void)rmdir(state->dir); /* only if it is empty */
@@ -133,7 +134,7 @@ bool statedir_sync(const struct statedir *state, struct err *err)
     int fd = open(state->dir, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
     bool done = fd >= 0 && fsync(fd) == 0;
     if (!done)
-        (void)db_fail_errno(errno, state->dir, "cannot write the directory to disk", err);
+        (void)db_fail_errno(errno, state->dir, "cannot sync the directory", err);
     if (fd >= 0)
         (void)close(fd);
     return done;

@@ -16,12 +16,12 @@
 struct statedir {
     char dir[DB_PATH_MAX], lock_path[DB_PATH_MAX];
     int lock_fd;              /* -1: not held */
-    bool made_dir, made_lock; /* by us, to be taken back when opening fails */
+    bool made_dir, made_lock; /* by this process; removed when opening fails */
 };
 
-/* Makes the directory if it is missing (not its parents) and takes the lock. */
+/* Creates a missing directory (not its parents) and takes the lock. */
 MUST_CHECK bool statedir_init(struct statedir *state, const char *dir, struct err *err);
-/* Drops the lock. undo: also removes what statedir_init() made. */
+/* Releases the lock. undo: also removes what statedir_init() created. */
 void statedir_fini(struct statedir *state, bool undo);
 /* A rename in the directory is durable only after this. */
 MUST_CHECK bool statedir_sync(const struct statedir *state, struct err *err);

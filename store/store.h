@@ -1,13 +1,13 @@
-/* store.h - durable memory: one port, SQLite behind it (store/sqlite.h).
+/* store.h - durable storage: the port; implemented on SQLite (store/sqlite.h).
  *
- * What is stored is plain rows: store/row_types.h.
+ * Row types: store/row_types.h.
  *
  * Two lanes. Objects (begin/put/commit) are one writer, the engine: everything it decided in one
- * turn, for all migrations, is ONE transaction with synchronous=FULL: that is the group commit,
- * and nothing is acted on or acknowledged before it. Samples have a file and a writer thread of
- * their own (synchronous=NORMAL, batches), so that a flood of samples never delays an intent;
- * what does not fit its queue is dropped and counted, never waited for.
- * Readers use connections of their own and are never blocked.
+ * turn, for all migrations, is ONE transaction with synchronous=FULL: that is the group commit, and
+ * nothing is acted on or acknowledged before it. Samples have a file and a writer thread of their
+ * own (synchronous=NORMAL, batches), so that a flood of samples never delays an intent; samples
+ * that do not fit its queue are dropped and counted. Readers use connections of their own and are
+ * never blocked.
  *
  * Threads: begin..commit from one thread at a time (in memory: the same one); samples_append, stats
  * and the each_* readers from any.
@@ -25,7 +25,7 @@
 #include "store/row_types.h"
 
 enum { STORE_SAMPLE_QUEUE_MAX = 16384, STORE_SAMPLE_BATCH_MAX = 512, STORE_SAMPLE_BATCH_MS = 500 };
-/* Events beyond these make room: the oldest go. */
+/* Limits of events: the oldest are deleted. */
 enum { STORE_EVENTS_MAX = 50000, STORE_OBJECT_EVENTS_MAX = 200 };
 
 struct store_stats {
@@ -56,8 +56,8 @@ typedef bool store_monitor_input_fn(void *ctx, const struct store_monitor_input 
 
 struct store;
 struct store_ops {
-    /* Objects lane. A put that fails is remembered; commit then rolls back and reports the
-     * first failure. begin while a transaction is open is a bug. */
+    /* Objects lane. A failed put is kept; commit then rolls back and reports the first failure.
+     * begin while a transaction is open is a bug. */
     void (*begin)(struct store *s);
     void (*put_job)(struct store *s, const struct store_job *row); /* insert or replace */
     void (*put_transition)(struct store *s, const struct store_transition *row);
@@ -120,7 +120,7 @@ struct store_ops {
     /* The newest `limit`, oldest of them first. uid NULL: of all objects. */
     bool (*each_event)(struct store *s, const char *uid, size_t limit, store_event_fn *fn,
                        void *ctx, struct err *err);
-    /* Documents that are not removed, by creation, then kind, ns and name. */
+    /* Objects that are not removed, by creation, then kind, ns and name. */
     bool (*each_object)(struct store *s, store_object_fn *fn, void *ctx, struct err *err);
     bool (*each_rejection)(struct store *s, const char *job_uid, store_rejection_fn *fn, void *ctx,
                            struct err *err);

@@ -87,7 +87,7 @@ void core_stall_until(struct core_world *w, enum hv_call call, unsigned n, int64
     }
 }
 
-void core_told(struct core_world *w, const char *host, int lifecycle, int detail)
+void core_lifecycle_event(struct core_world *w, const char *host, int lifecycle, int detail)
 {
     struct input input = {.kind = INPUT_EVENT};
     struct hv_event *event = &input.of.event;
@@ -130,8 +130,8 @@ struct core_world *core_in_postcopy(void)
     struct core_world *w = core_flowing("{\"selectors\":{},\"allowPostCopy\":true}", false);
     w->source = CORE_PC_SOURCE;
     w->target = CORE_PC_TARGET;
-    core_told(w, "h1", HV_LIFECYCLE_SUSPENDED, CORE_SUSPENDED_POSTCOPY);
-    core_told(w, "h2", HV_LIFECYCLE_RESUMED, 3);
+    core_lifecycle_event(w, "h1", HV_LIFECYCLE_SUSPENDED, CORE_SUSPENDED_POSTCOPY);
+    core_lifecycle_event(w, "h2", HV_LIFECYCLE_RESUMED, 3);
     core_flow(w, 1200);
     assert_int_equal(core_job(w)->mode, MODE_POSTCOPY);
     return w;

@@ -1,4 +1,4 @@
-/* core_move.h - the data plane in a core_world: streams that flow or stand still, orders to hosts
+/* core_move.h - the data plane in a core_world: streams that flow or stall, orders to hosts
  * and their answers, a post-copy that breaks. */
 #ifndef TESTS_CORE_MOVE_H
 #define TESTS_CORE_MOVE_H
@@ -24,7 +24,7 @@ void core_flow(struct core_world *w, int64_t ms);
 void core_stall(struct core_world *w, int64_t ms);
 /* The same until that many orders of the call were given; fails after limit_ms. */
 void core_stall_until(struct core_world *w, enum hv_call call, unsigned n, int64_t limit_ms);
-void core_told(struct core_world *w, const char *host, int lifecycle, int detail);
+void core_lifecycle_event(struct core_world *w, const char *host, int lifecycle, int detail);
 
 /* Orders given so far; MIGRATE counts those that take up a broken post-copy, nothing else. */
 unsigned core_orders(const struct core_world *w, enum hv_call call);

@@ -150,7 +150,7 @@ static void answer_volumes(struct core_world *w, const struct effect *effect)
     TEXT_SET(input.host, effect->of.act.node);
     TEXT_SET(input.guest, effect->of.act.guest);
     if (w->volumes_unasked != ERR_NONE)
-        err_set(&input.err, w->volumes_unasked, "cannot be asked");
+        err_set(&input.err, w->volumes_unasked, "is unreachable");
     core_feed(w, &input);
 }
 
@@ -561,7 +561,7 @@ void core_arrives(struct core_world *w, const char *guest)
     core_phase(w, guest, PHASE_SUCCEEDED);
 }
 
-unsigned core_said(const struct core_world *w, const char *reason, const char *text)
+unsigned core_count_events(const struct core_world *w, const char *reason, const char *text)
 {
     unsigned n = 0;
     for (size_t i = 0; i < w->fx.n; i++) {

@@ -51,7 +51,7 @@ struct core_world {
     } loses;
     enum hv_path path;             /* what helpers find; UNKNOWN: they do not answer */
     struct volume_facts volumes;   /* what hosts say about a job's disks and their places */
-    enum err_code volumes_unasked; /* they cannot be asked */
+    enum err_code volumes_unasked; /* they are unreachable */
     uint64_t migrate_id, abort_id, stop_id;
     unsigned migrates, aborts, watches, unwatches, warnings;
     unsigned observations, compares, shutdowns, backup_stops, removes;
@@ -122,8 +122,8 @@ void core_waits(struct core_world *w, const char *guest, enum pending pending);
 void core_fails(struct core_world *w, const char *guest);   /* the call is refused by its host */
 void core_arrives(struct core_world *w, const char *guest); /* the call ends and it is there */
 /* Events of that reason whose message holds the text (NULL: any). */
-unsigned core_said(const struct core_world *w, const char *reason, const char *text);
-/* Nobody holds a place or has something reserved, and the ledger agrees with a recount. */
+unsigned core_count_events(const struct core_world *w, const char *reason, const char *text);
+/* No job holds a slot or a reservation, and the ledger agrees with a recount. */
 void core_clean(struct core_world *w);
 void core_ledger(struct core_world *w); /* the ledger agrees with a recount */
 

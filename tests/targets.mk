@@ -239,9 +239,9 @@ likeness: ## learn the words of known failures again: analyzer/judge/likeness.de
 	@cp $(BUILD)/likeness.def analyzer/judge/likeness.def
 
 .PHONY: lint
-lint: lint-selftest lint-programs lint-layers lint-sizes lint-shapes lint-format lint-headers lint-paths lint-metrics lint-readmes lint-links lint-docs ## layers, doors, sizes, parameters, members, test programs, formatting, headers, metric names, READMEs, links, documents
+lint: lint-selftest lint-programs lint-layers lint-sizes lint-shapes lint-format lint-headers lint-paths lint-metrics lint-readmes lint-links lint-words lint-docs ## layers, doors, sizes, parameters, members, test programs, formatting, headers, metric names, READMEs, links, retired words, documents
 	@echo "lint: clean"
-.PHONY: lint-selftest lint-programs lint-layers lint-sizes lint-shapes lint-format lint-headers lint-paths lint-metrics lint-readmes lint-links lint-docs
+.PHONY: lint-selftest lint-programs lint-layers lint-sizes lint-shapes lint-format lint-headers lint-paths lint-metrics lint-readmes lint-links lint-words lint-docs
 lint-selftest:
 	@tests/lint/selftest
 lint-programs:
@@ -264,6 +264,8 @@ lint-readmes:
 	@tests/lint/readmes
 lint-links:
 	@tests/lint/links
+lint-words:
+	@tests/lint/words
 lint-docs: $(B)/tools/docs
 	@$< --check $(DOCS)
 

@@ -4,7 +4,7 @@
  *     docs VOCABULARY METRICS ARCHITECTURE           writes them
  *     docs --check VOCABULARY METRICS ARCHITECTURE   exit status 1 when one is not up to date
  *
- * Includes the tables and nothing else of Ferry, so that it builds while the rest does not.
+ * Includes only tables of Ferry, so that it builds while the rest does not.
  */
 #include <stdbool.h>
 #include <stdio.h>
@@ -27,10 +27,10 @@ static const char *const side_names[SIDE_COUNT] = {
 #undef SIDE
 };
 
-static const char *const judgements[SIDE_COUNT][SIDE_COUNT] = {
-#define JUDGE(source, target, verdict) [SIDE_##source][SIDE_##target] = #verdict,
+static const char *const ownerships[SIDE_COUNT][SIDE_COUNT] = {
+#define OWNERSHIP(source, target, result) [SIDE_##source][SIDE_##target] = #result,
 #include "engine/data/ownership.def"
-#undef JUDGE
+#undef OWNERSHIP
 };
 
 static void head(FILE *out, const char *title, const char *why, const char *columns)
@@ -296,8 +296,8 @@ static void ownership(FILE *out)
     for (enum side_id source = 0; source < SIDE_COUNT; source++) {
         (void)fprintf(out, "| **%s** |", side_names[source]);
         for (enum side_id target = 0; target < SIDE_COUNT; target++) {
-            const char *verdict = judgements[source][target];
-            (void)fprintf(out, " %s |", verdict == NULL ? "?" : verdict);
+            const char *result = ownerships[source][target];
+            (void)fprintf(out, " %s |", result == NULL ? "?" : result);
         }
         (void)fprintf(out, "\n");
     }
@@ -319,7 +319,7 @@ enum {
 #undef GROUP
 };
 
-/* A chapter of its own for each group: verdicts point there. */
+/* One chapter per group: verdicts link to it. */
 static void cause_group(FILE *out, const char *name, const char *help, int group)
 {
     char title[64];
@@ -346,9 +346,9 @@ static void causes(FILE *out)
 
 static void calls(FILE *out)
 {
-    head(out, "Calls", "Calls to a hypervisor.", "call | door | lane | meaning");
-#define CALL(id, name, door, lane, help) \
-    (void)fprintf(out, "| `%s` | %s | %s | %s |\n", name, #door, #lane, help);
+    head(out, "Calls", "Calls to a hypervisor.", "call | access | lane | meaning");
+#define CALL(id, name, access, lane, help) \
+    (void)fprintf(out, "| `%s` | %s | %s | %s |\n", name, #access, #lane, help);
 #include "hypervisor/call.def"
 #undef CALL
 }
@@ -442,7 +442,7 @@ static void metrics_page(FILE *out)
              "`Accept`), gzip by `Accept-Encoding`. A scrape calls no host and waits for no disk; "
              "two scrapes of one snapshot are equal byte for byte. Bounds of buckets are written "
              "as floats in both formats (`le=\"1.0\"`). Names and labels are added, never "
-             "changed.\n");
+             "changed (but once: schema 8 changed names, glossary.md).\n");
     for (enum plane_id plane = 0; plane < PLANES; plane++) {
         head(out, planes[plane].title, planes[plane].why, "metric | type | labels | meaning");
 #define METRIC(id, name, type, in, unit, labels, help) \
@@ -457,7 +457,8 @@ static void vocabulary_page(FILE *out)
 {
     (void)fprintf(out, "<!-- written by `make docs` from the .def files; change those -->\n"
                        "# Vocabulary\n\nEvery name that Ferry stores, exports or shows. Names are "
-                       "added, never changed.\n");
+                       "added, never changed. They changed once, with schema 8, to the words of "
+                       "libvirt, KubeVirt and Prometheus: glossary.md has the old ones.\n");
     phases(out);
     job_words(out);
     unmovables(out);
@@ -507,7 +508,7 @@ int docs_put(const char *path, const char *text, size_t n, bool is_check)
     return is_check ? check(path, text, n) : save(path, text, n);
 }
 
-/* 0 when the file is, or was made, what the tables say. */
+/* 0 when the file matches the tables, or was written. */
 static int write_or_check(const char *path, void (*page)(FILE *out), bool is_check)
 {
     char *text = NULL;

@@ -1,7 +1,7 @@
 /* docs_architecture.c - the regions of docs/architecture.md that come from tables.
  *
- * A region stands between the lines "<!-- begin NAME: ... -->" and "<!-- end NAME -->". What is
- * between them is written anew; everything else is written by hand. Every region has to be there.
+ * A region is the text between the lines "<!-- begin NAME: ... -->" and "<!-- end NAME -->". The
+ * tool rewrites regions; everything else is written by hand. No region may be missing.
  */
 #include <stdio.h>
 #include <stdlib.h>
@@ -86,7 +86,7 @@ static void phases(FILE *out)
 static const struct {
     const char *name, *lane;
 } calls[] = {
-#define CALL(id, name, door, lane, help) {name, #lane},
+#define CALL(id, name, access, lane, help) {name, #lane},
 #include "hypervisor/call.def"
 #undef CALL
 };

@@ -7,7 +7,7 @@
 #include "analyzer/judge/judge.h"
 #include "analyzer/judge/rule.h"
 
-const char rules_packed[] = ""; /* here they are made */
+const char rules_packed[] = ""; /* this program makes them */
 const size_t rules_packed_bytes = 0;
 
 static bool write_file(const char *name, const char *version, const char *packed, size_t n)

@@ -1,4 +1,4 @@
-/* judge.c - hearing a case: what patterns find is noted, the rest is forgotten. See judge.h. */
+/* judge.c - collects the evidence of a case: only what matches a pattern is kept. See judge.h. */
 #include "analyzer/judge/judge.h"
 
 #include <assert.h>
@@ -9,7 +9,7 @@
 #include "base/text.h"
 
 enum {
-    QUOTE_BEFORE = 230, /* bytes of a quote that lie before the end of what was found */
+    QUOTE_BEFORE = 230, /* bytes of a quote before the end of the match */
     WINDOW = EVIDENCE_TEXT_MAX - 1,
     OVERLAP = 1024,
 };
@@ -50,14 +50,14 @@ void judge_free(struct judge *judge)
     free(judge);
 }
 
-void judge_forget(struct judge *judge)
+void judge_reset(struct judge *judge)
 {
     memset(judge->hit_of, 0,
            (size_t)judge->rules->n_patterns * JUDGE_SLOTS * sizeof *judge->hit_of);
     memset(judge->fired, 0, judge->rules->n_rules);
     judge->n_messages = judge->n_hits = judge->n_facts = judge->n_value_hits = 0;
     judge->stuck = (struct verdict_number){0};
-    judge->words = (struct likeness_heard){0};
+    judge->words = (struct likeness_case){0};
     judge->winner = CAUSE_NONE;
 }
 
@@ -102,13 +102,13 @@ static struct judge_hit *new_hit(struct judge *judge)
         size_t room = n < 16 ? 16 : (size_t)n * 2;
         struct judge_hit *more = realloc(judge->hits, room * sizeof *more);
         if (more == NULL)
-            return NULL; /* it goes on with what it has */
+            return NULL; /* continues without it */
         judge->hits = more;
     }
     return &judge->hits[judge->n_hits++];
 }
 
-/* Once full, the older half stays and the newer one is written over in turn. */
+/* When full, the older half stays and the newer half is overwritten in turn. */
 static void add_place(struct judge_hit *hit, unsigned seq)
 {
     enum { KEPT = JUDGE_POSITIONS / 2 };
@@ -173,7 +173,7 @@ static void match(struct judge *judge, const char *text, size_t n, match_fn *fn)
         }
 }
 
-/* Bytes that are no text would match the shortest patterns by chance. Escapes are of colours. */
+/* Binary data would match the shortest patterns by chance. Escapes are colours. */
 static bool is_text(const char *bytes, size_t n)
 {
     size_t odd = 0;
@@ -184,14 +184,14 @@ static bool is_text(const char *bytes, size_t n)
     return odd * 32 <= n;
 }
 
-static void hear_words(struct judge *judge)
+static void add_words(struct judge *judge)
 {
     if (judge->likeness != NULL)
-        likeness_hear(judge->likeness, &judge->words, judge->seen, judge->length);
+        likeness_add(judge->likeness, &judge->words, judge->seen, judge->length);
 }
 
-/* A long text is looked at in windows that overlap, so that nothing is cut in two. */
-static void hear_message(void *ctx, const struct evidence_message *message)
+/* A long text is searched in overlapping windows, so that no match is cut. */
+static void on_message(void *ctx, const struct evidence_message *message)
 {
     struct judge *judge = ctx;
     judge->n_messages++;
@@ -208,7 +208,7 @@ static void hear_message(void *ctx, const struct evidence_message *message)
             judge->length =
                 match_normalise(message->text + from, n, judge->seen, sizeof judge->seen);
             match(judge, judge->seen, judge->length, on_text);
-            hear_words(judge);
+            add_words(judge);
             judge_see_stuck(judge);
         }
         if (left <= WINDOW)
@@ -226,8 +226,8 @@ static bool is_wanted(const struct judge *judge, const struct evidence_fact *fac
     return judge->n_facts < JUDGE_FACTS_MAX && same < JUDGE_SAME_KEY_MAX;
 }
 
-/* Of the value as much is kept as a condition may ask for; all of it is searched. */
-static void hear_fact(void *ctx, const struct evidence_fact *fact)
+/* Keeps as much of the value as conditions compare; searches all of it. */
+static void on_fact(void *ctx, const struct evidence_fact *fact)
 {
     struct judge *judge = ctx;
     if (!is_wanted(judge, fact))
@@ -249,12 +249,12 @@ static void hear_fact(void *ctx, const struct evidence_fact *fact)
     judge->origin = kept->origin[0] != '\0' ? kept->origin : "facts";
     if (!fact->is_own) {
         match(judge, judge->seen, judge->length, on_text);
-        hear_words(judge);
+        add_words(judge);
     }
     match(judge, judge->seen + from, n, on_value);
 }
 
 struct evidence_sink judge_sink(struct judge *judge)
 {
-    return (struct evidence_sink){.ctx = judge, .message = hear_message, .fact = hear_fact};
+    return (struct evidence_sink){.ctx = judge, .message = on_message, .fact = on_fact};
 }

@@ -16,11 +16,11 @@
 #include "base/own.h"
 
 struct ruleset;
-/* The rules that are built in, then those of `site_dir` (*.yaml by name; NULL: none). A bad site
- * file is left out as a whole and told to `complain` as "file:line: what, what would be right";
- * the rest loads. NULL only when the built-in ones cannot be made ready. */
-typedef void ruleset_complain_fn(void *ctx, const struct err *err);
-struct ruleset *ruleset_new(const char *site_dir, ruleset_complain_fn *complain, void *ctx,
+/* The built-in rules, then those of `site_dir` (*.yaml by name; NULL: none). A bad site file is
+ * skipped as a whole and reported to `problem` as "file:line: what, what would be right"; the rest
+ * loads. NULL only when the built-in rules cannot be loaded. */
+typedef void ruleset_problem_fn(void *ctx, const struct err *err);
+struct ruleset *ruleset_new(const char *site_dir, ruleset_problem_fn *problem, void *ctx,
                             struct err *err);
 void ruleset_free(struct ruleset *rules);
 DEFINE_OWNED(ruleset)
@@ -33,9 +33,9 @@ void judge_free(struct judge *judge);
 DEFINE_OWNED(judge)
 
 struct evidence_sink judge_sink(struct judge *judge);
-/* What the evidence says so far; more may follow. */
+/* The verdict on the evidence so far; more may follow. */
 void judge_give(struct judge *judge, struct verdict *out_verdict);
-void judge_forget(struct judge *judge); /* ready for the next case */
+void judge_reset(struct judge *judge); /* ready for the next case */
 
 /* Every rule that fired in the last judge_give(), also those that lost. */
 typedef void judge_fired_fn(void *ctx, const char *rule, enum cause cause, enum point_role role);

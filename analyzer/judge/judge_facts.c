@@ -1,4 +1,4 @@
-/* judge_facts.c - asking the facts of a case: conditions, and the numbers of a verdict. */
+/* judge_facts.c - facts of a case: conditions, and the numbers of a verdict. */
 #include <ctype.h>
 #include <stdio.h>
 #include <string.h>
@@ -6,7 +6,7 @@
 #include "analyzer/judge/judge_inside.h"
 #include "base/text.h"
 
-/* Seconds that no migration stands still for: nanoseconds, printed as if they were seconds. */
+/* More seconds than any migration stalls: nanoseconds printed as seconds. */
 static const double ABSURD_SECONDS = 1e6;
 
 static double sane_seconds(double seconds)
@@ -163,7 +163,7 @@ static void add_of_span(const struct judge *judge, struct span span, struct verd
     }
 }
 
-/* Those that the rule asked for first, then Ferry's own in their order, then the others. */
+/* First the numbers of the rule's conditions, then Ferry's own in their order, then the others. */
 void judge_numbers(const struct judge *judge, const struct rule *winner, struct verdict *verdict)
 {
     static const char *const own[] = {

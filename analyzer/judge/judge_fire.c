@@ -1,4 +1,4 @@
-/* judge_fire.c - which rules fire, and which of those are only fallout of another. */
+/* judge_fire.c - which rules fire, and which of those follow from another one. */
 #include <assert.h>
 #include <string.h>
 
@@ -7,7 +7,7 @@
 
 /* ---- one rule ---- */
 
-/* A rule of one side sees messages of that side, of an unknown one, and facts. NULL: all is seen.
+/* A rule of one side matches messages of that side, of an unknown side, and facts. NULL: all.
  */
 static const struct judge_hit *hit_in(const struct judge *judge, const struct rule *rule,
                                       unsigned use, unsigned slot)
@@ -39,8 +39,8 @@ static unsigned place_count(const struct judge_hit *hit)
     return hit->n_positions < JUDGE_POSITIONS ? hit->n_positions : JUDGE_POSITIONS;
 }
 
-/* A fact is near everything; a message is near those around it. In a log of months other words of
- * other days would silence or complete a rule. */
+/* A fact is near everything; a message is near those around it. In a log of months, messages of
+ * other days would suppress or complete a rule. */
 static bool is_near(const struct judge *judge, const struct rule *rule, unsigned use, unsigned seq)
 {
     for (unsigned slot = 0; slot < JUDGE_SLOTS; slot++) {
@@ -67,7 +67,7 @@ static bool fits_around(const struct judge *judge, const struct rule *rule, unsi
     return true;
 }
 
-/* Somewhere one of `any` (or the first of `all`) is, with the rest around it. */
+/* One of `any` (or the first of `all`) matches somewhere, with the others near it. */
 static bool fits_somewhere(const struct judge *judge, const struct rule *rule)
 {
     struct span anchors = rule->any.n > 0 ? rule->any : rule->all;
@@ -183,7 +183,7 @@ static void beat(struct judge *judge, const struct rule *winner)
     }
 }
 
-/* The strongest first: one that is beaten beats nobody. */
+/* The strongest first: a beaten rule beats no other. */
 static void beat_all(struct judge *judge)
 {
     const struct ruleset *rules = judge->rules;
@@ -205,8 +205,8 @@ static void beat_all(struct judge *judge)
     }
 }
 
-/* An abort needs a request on record: without one the words come from somebody's timer. */
-static void drop_unasked_aborts(struct judge *judge)
+/* An abort needs a recorded request: without one the message comes from a timeout. */
+static void drop_unrequested_aborts(struct judge *judge)
 {
     if (judge_fact_is_true(judge, "abort_requested"))
         return;
@@ -218,6 +218,6 @@ static void drop_unasked_aborts(struct judge *judge)
 void judge_fire(struct judge *judge)
 {
     fire_all(judge);
-    drop_unasked_aborts(judge);
+    drop_unrequested_aborts(judge);
     beat_all(judge);
 }

@@ -1,10 +1,10 @@
-/* judge_give.c - weighing what fired: one cause, how sure, and what speaks for and against it.
+/* judge_give.c - scores the rules that fired: one cause, its confidence, and the evidence for and
+ * against it.
  *
  * As docs/rules.md says: the highest rank decides, within it the weights of a cause's rules add up
- * as independent hints, and between near rivals the one whose first message is earlier gets the
- * doubt. Wrappers never win. The words of the case are a second witness (likeness.h): one that says
- * otherwise makes less sure, and where the rules are not sure of anything it is a guess, said to be
- * one.
+ * as independent hints, and between near rivals the one with the earlier first message wins.
+ * Wrappers never win. A word statistic (likeness.h) is compared with the result: a different cause
+ * lowers the confidence, and where no rule is confident it gives a guess, marked as one.
  */
 #include <stdio.h>
 #include <string.h>
@@ -12,19 +12,20 @@
 #include "analyzer/judge/judge_inside.h"
 #include "base/text.h"
 
-static const double NEAR = 0.06; /* strengths that differ by less are left to who came first */
+static const double NEAR = 0.06; /* strengths that differ by less: the earlier message wins */
 
 struct candidate {
-    double miss[RANK_COUNT];           /* that all hints of the rank are wrong; 1: there is none */
+    double
+        miss[RANK_COUNT]; /* probability that all hints of the rank are wrong; 1: there is none */
     const struct rule *of[RANK_COUNT]; /* the strongest of the rank */
     const struct judge_hit *first;     /* message */
 };
-struct scales {
+struct scores {
     struct candidate of[CAUSE_COUNT];
-    enum rank rank; /* that decides; WRAPPER: none does */
+    enum rank rank; /* the rank that decides; WRAPPER: none */
 };
 
-/* ---- weighing ---- */
+/* ---- scores ---- */
 
 static bool is_earlier(const struct judge_hit *a, const struct judge_hit *b)
 {
@@ -35,73 +36,74 @@ static bool is_earlier(const struct judge_hit *a, const struct judge_hit *b)
     return a->seq != b->seq ? a->seq < b->seq : a->end < b->end;
 }
 
-static void put(struct scales *scales, const struct judge *judge, const struct rule *rule)
+static void put(struct scores *scores, const struct judge *judge, const struct rule *rule)
 {
-    struct candidate *candidate = &scales->of[rule->cause];
+    struct candidate *candidate = &scores->of[rule->cause];
     const struct judge_hit *hit = judge_first_hit(judge, rule);
     candidate->miss[rule->rank] *= 1 - rule->weight / 100.0;
     if (candidate->of[rule->rank] == NULL || candidate->of[rule->rank]->weight < rule->weight)
         candidate->of[rule->rank] = rule;
     if (rule->rank > RANK_HINT && hit != NULL && is_earlier(hit, candidate->first))
         candidate->first = hit;
-    if (rule->rank > scales->rank && rule->cause != CAUSE_UNKNOWN)
-        scales->rank = rule->rank;
+    if (rule->rank > scores->rank && rule->cause != CAUSE_UNKNOWN)
+        scores->rank = rule->rank;
 }
 
-static void weigh(const struct judge *judge, struct scales *out_scales)
+static void weigh(const struct judge *judge, struct scores *out_scores)
 {
     for (enum cause cause = 0; cause < CAUSE_COUNT; cause++) {
-        out_scales->of[cause] = (struct candidate){0};
+        out_scores->of[cause] = (struct candidate){0};
         for (enum rank rank = 0; rank < RANK_COUNT; rank++)
-            out_scales->of[cause].miss[rank] = 1;
+            out_scores->of[cause].miss[rank] = 1;
     }
-    out_scales->rank = RANK_WRAPPER;
+    out_scores->rank = RANK_WRAPPER;
     for (unsigned i = 0; i < judge->rules->n_rules; i++)
         if (judge->fired[i] == FIRED && judge->rules->rules[i].cause != CAUSE_COUNT)
-            put(out_scales, judge, &judge->rules->rules[i]);
+            put(out_scores, judge, &judge->rules->rules[i]);
 }
 
-static double strength(const struct scales *scales, enum cause cause, enum rank rank)
+static double strength(const struct scores *scores, enum cause cause, enum rank rank)
 {
-    return 1 - scales->of[cause].miss[rank];
+    return 1 - scores->of[cause].miss[rank];
 }
 
-static enum cause choose(const struct scales *scales)
+static enum cause choose(const struct scores *scores)
 {
     enum cause best = CAUSE_UNKNOWN, chosen;
-    if (scales->rank == RANK_WRAPPER)
+    if (scores->rank == RANK_WRAPPER)
         return CAUSE_UNKNOWN;
     for (enum cause cause = 1; cause < CAUSE_COUNT; cause++)
         if (cause != CAUSE_UNKNOWN &&
             (best == CAUSE_UNKNOWN ||
-             strength(scales, cause, scales->rank) > strength(scales, best, scales->rank)))
+             strength(scores, cause, scores->rank) > strength(scores, best, scores->rank)))
             best = cause;
     chosen = best;
     for (enum cause cause = 1; cause < CAUSE_COUNT; cause++)
-        if (cause != CAUSE_UNKNOWN && scales->of[cause].of[scales->rank] != NULL &&
-            strength(scales, cause, scales->rank) + NEAR >= strength(scales, best, scales->rank) &&
-            is_earlier(scales->of[cause].first, scales->of[chosen].first))
+        if (cause != CAUSE_UNKNOWN && scores->of[cause].of[scores->rank] != NULL &&
+            strength(scores, cause, scores->rank) + NEAR >= strength(scores, best, scores->rank) &&
+            is_earlier(scores->of[cause].first, scores->of[chosen].first))
             chosen = cause;
     return chosen;
 }
 
-/* ---- how sure ---- */
+/* ---- confidence ---- */
 
-/* What hints of all ranks make of a cause, seen from the rank that decides. */
-static double total(const struct scales *scales, enum cause cause)
+/* Strength of a cause over all ranks; lower ranks count less. */
+static double total(const struct scores *scores, enum cause cause)
 {
-    static const double worth[RANK_COUNT] = {1, 0.75, 0.4, 0.15}; /* by how far below */
-    enum rank lowest = scales->rank > RANK_HINT ? RANK_GENERAL : RANK_HINT;
+    static const double worth[RANK_COUNT] = {1, 0.75, 0.4,
+                                             0.15}; /* by distance from the deciding rank */
+    enum rank lowest = scores->rank > RANK_HINT ? RANK_GENERAL : RANK_HINT;
     double miss = 1;
-    for (enum rank rank = lowest; rank <= scales->rank; rank++)
-        miss *= 1 - worth[scales->rank - rank] * (1 - scales->of[cause].miss[rank]);
+    for (enum rank rank = lowest; rank <= scores->rank; rank++)
+        miss *= 1 - worth[scores->rank - rank] * (1 - scores->of[cause].miss[rank]);
     return 1 - miss;
 }
 
-/* From what the weights say to how often such verdicts were right on real cases that no rule had
- * seen (docs/analyser-first-score.md): one text that names something is right in seven cases of
- * eight whatever its author thinks; a second one, independent of it, or a rule with a long record
- * makes sure; what several causes share is right every other time. */
+/* Maps the score to how often such verdicts were right on real cases that no rule had seen
+ * (docs/analyser-first-score.md): one specific message is right in seven cases of eight; a second,
+ * independent one or a proven rule is nearly always right; a symptom of several causes is right
+ * half of the time. */
 static double calibrated(double raw)
 {
     static const struct {
@@ -115,21 +117,21 @@ static double calibrated(double raw)
     return knots[i - 1].right + share * (knots[i].right - knots[i - 1].right);
 }
 
-static double sureness(const struct scales *scales, enum cause chosen)
+static double confidence_of(const struct scores *scores, enum cause chosen)
 {
     double rival = 0;
-    if (scales->rank == RANK_WRAPPER)
-        return scales->of[chosen].of[RANK_WRAPPER] != NULL ? 0.4 : 0.15;
+    if (scores->rank == RANK_WRAPPER)
+        return scores->of[chosen].of[RANK_WRAPPER] != NULL ? 0.4 : 0.15;
     for (enum cause cause = 1; cause < CAUSE_COUNT; cause++)
-        if (cause != chosen && cause != CAUSE_UNKNOWN && total(scales, cause) > rival)
-            rival = total(scales, cause);
-    double raw = total(scales, chosen) * (1 - 0.6 * rival);
-    return scales->rank == RANK_PROOF ? raw : calibrated(raw); /* a proof is what its weight says */
+        if (cause != chosen && cause != CAUSE_UNKNOWN && total(scores, cause) > rival)
+            rival = total(scores, cause);
+    double raw = total(scores, chosen) * (1 - 0.6 * rival);
+    return scores->rank == RANK_PROOF ? raw : calibrated(raw); /* a proof keeps its weight */
 }
 
 /* ---- the verdict ---- */
 
-/* A cause that may be of two planes: as the rule says, else by how far it had come. */
+/* A cause of either plane: by the rule, else by how far the migration had come. */
 static enum plane plane_of(const struct judge *judge, enum cause cause, const struct rule *rule)
 {
     static const char *const moved[] = {"mode", "iteration", "remaining", "progress_pct"};
@@ -161,8 +163,8 @@ static enum failed_at failed_at_of(const struct judge *judge, const struct verdi
                                                                   : FAILED_AT_UNKNOWN;
 }
 
-/* What the engine or the evidence says of the end; never concluded from a cause. */
-static void repeat_end(const struct judge *judge, struct verdict *verdict)
+/* The outcome as the engine or the evidence has it; never derived from a cause. */
+static void copy_outcome(const struct judge *judge, struct verdict *verdict)
 {
     const struct judge_fact *outcome = judge_find_fact(judge, "outcome");
     const struct judge_fact *guest = judge_find_fact(judge, "guest");
@@ -177,9 +179,9 @@ static void repeat_end(const struct judge *judge, struct verdict *verdict)
     verdict->irrecoverable = verdict_is_irrecoverable(verdict->outcome, verdict->guest);
 }
 
-/* ---- what it rests on ---- */
+/* ---- evidence of the verdict ---- */
 
-/* The fact that a rule without any text rests on. */
+/* The fact that made a rule without patterns fire. */
 static const struct judge_fact *fact_of(const struct judge *judge, const struct rule *rule)
 {
     const struct span spans[] = {rule->facts, rule->facts_any};
@@ -239,15 +241,15 @@ static void add_points(const struct judge *judge, struct verdict *verdict)
             }
 }
 
-/* ---- the words as a second witness ---- */
+/* ---- comparison with the word statistic ---- */
 
 /* Guesses were right in 34 of 133 cases that no rule had seen, and a verdict of 0.8 and more in 25
  * of 31 where the words name the same cause, in 35 of 57 where they name another: docs/rules.md. */
 static const double GUESS_BELOW = 0.5, GUESS_IS_RIGHT = 0.25, DOUBT = 0.86;
 
-/* Facts that Ferry recorded speak for themselves: what they do not carry is unknown. */
-static bool ask_words(const struct judge *judge, const struct verdict *verdict,
-                      struct likeness_guess *out_guess)
+/* Not for Ferry's own record, whose facts are complete: what they do not show is unknown. */
+static bool guess_from_words(const struct judge *judge, const struct verdict *verdict,
+                             struct likeness_guess *out_guess)
 {
     return judge->likeness != NULL && verdict->cause != CAUSE_NONE &&
            judge_find_fact(judge, "ended_by") == NULL &&
@@ -256,15 +258,15 @@ static bool ask_words(const struct judge *judge, const struct verdict *verdict,
             judge_fact_is_true(judge, "abort_requested"));
 }
 
-/* Only where no rule names what broke. Wrappers alone carry no cause, whatever they are like; a
- * symptom that was named stands, unless the words are of another plane. */
-static bool may_guess(const struct judge *judge, const struct scales *scales,
+/* Only where no specific rule fired. Wrappers alone have no cause; a symptom stays the cause,
+ * unless the guess is of another plane. */
+static bool may_guess(const struct judge *judge, const struct scores *scores,
                       const struct verdict *verdict, enum cause guess)
 {
     bool wrapped =
-        scales->rank == RANK_WRAPPER && scales->of[CAUSE_UNKNOWN].of[RANK_WRAPPER] != NULL;
-    bool stands = scales->rank == RANK_GENERAL && plane_of(judge, guess, NULL) == verdict->plane;
-    return scales->rank < RANK_SPECIFIC && !wrapped && !stands && verdict->confidence < GUESS_BELOW;
+        scores->rank == RANK_WRAPPER && scores->of[CAUSE_UNKNOWN].of[RANK_WRAPPER] != NULL;
+    bool stands = scores->rank == RANK_GENERAL && plane_of(judge, guess, NULL) == verdict->plane;
+    return scores->rank < RANK_SPECIFIC && !wrapped && !stands && verdict->confidence < GUESS_BELOW;
 }
 
 static void take_guess(const struct judge *judge, const struct likeness_guess *like,
@@ -283,16 +285,16 @@ static void take_guess(const struct judge *judge, const struct likeness_guess *l
 }
 
 /* True if the verdict is a guess now. */
-static bool hear_words(const struct judge *judge, const struct scales *scales,
-                       struct verdict *verdict)
+static bool compare_with_words(const struct judge *judge, const struct scores *scores,
+                               struct verdict *verdict)
 {
     struct likeness_guess like;
-    if (scales->rank == RANK_PROOF || !ask_words(judge, verdict, &like) ||
+    if (scores->rank == RANK_PROOF || !guess_from_words(judge, verdict, &like) ||
         like.cause == verdict->cause)
         return false;
-    if (scales->rank == RANK_SPECIFIC)
+    if (scores->rank == RANK_SPECIFIC)
         verdict->confidence *= DOUBT;
-    if (!may_guess(judge, scales, verdict, like.cause))
+    if (!may_guess(judge, scores, verdict, like.cause))
         return false;
     take_guess(judge, &like, verdict);
     return true;
@@ -300,21 +302,21 @@ static bool hear_words(const struct judge *judge, const struct scales *scales,
 
 void judge_give(struct judge *judge, struct verdict *out_verdict)
 {
-    struct scales scales;
+    struct scores scores;
     unsigned n_facts = judge->n_facts;
     memset(out_verdict, 0, sizeof *out_verdict);
     judge_fire(judge);
-    weigh(judge, &scales);
-    repeat_end(judge, out_verdict);
-    enum cause cause = choose(&scales);
-    const struct rule *rule = scales.of[cause].of[scales.rank];
-    bool is_fine = out_verdict->outcome == OUTCOME_SUCCEEDED && scales.rank == RANK_WRAPPER;
+    weigh(judge, &scores);
+    copy_outcome(judge, out_verdict);
+    enum cause cause = choose(&scores);
+    const struct rule *rule = scores.of[cause].of[scores.rank];
+    bool is_fine = out_verdict->outcome == OUTCOME_SUCCEEDED && scores.rank == RANK_WRAPPER;
     out_verdict->cause = is_fine ? CAUSE_NONE : cause;
     out_verdict->plane = plane_of(judge, out_verdict->cause, rule);
-    out_verdict->confidence = sureness(&scales, cause);
+    out_verdict->confidence = confidence_of(&scores, cause);
     if (rule != NULL)
         TEXT_SET(out_verdict->rule, rule->id);
-    if (hear_words(judge, &scales, out_verdict))
+    if (compare_with_words(judge, &scores, out_verdict))
         rule = NULL;
     out_verdict->failed_at = failed_at_of(judge, out_verdict);
     bool is_lost = out_verdict->guest == GUEST_AT_LOST && out_verdict->outcome != OUTCOME_SUCCEEDED;
@@ -326,7 +328,7 @@ void judge_give(struct judge *judge, struct verdict *out_verdict)
     judge->winner = out_verdict->cause;
     add_points(judge, out_verdict);
     judge_numbers(judge, rule, out_verdict);
-    judge->n_facts = n_facts; /* without what rules concluded: more may follow */
+    judge->n_facts = n_facts; /* drops the facts that rules gave: more evidence may follow */
 }
 
 void judge_fired(const struct judge *judge, judge_fired_fn *fn, void *ctx)

@@ -1,4 +1,4 @@
-/* judge_inside.h - one case while it is heard. Shared by judge*.c only. */
+/* judge_inside.h - state of one case. Shared by judge*.c only. */
 #ifndef ANALYZER_JUDGE_JUDGE_INSIDE_H
 #define ANALYZER_JUDGE_JUDGE_INSIDE_H
 
@@ -12,13 +12,13 @@ enum {
     JUDGE_VALUE_MAX = 256,
     JUDGE_VALUE_HITS_MAX = 4096,
     JUDGE_GIVES_MAX = 64,
-    JUDGE_NEAR = 50,      /* messages further apart than this have nothing to do with each other */
-    JUDGE_POSITIONS = 12, /* where a pattern was found: the first half of them, and the newest */
+    JUDGE_NEAR = 50,         /* messages further apart than this are not related */
+    JUDGE_POSITIONS = 12,    /* matches kept per pattern: the first half, and the newest */
     JUDGE_SLOTS = SIDES + 1, /* where a pattern was found: a message of that side, or a fact */
     JUDGE_SLOT_FACT = SIDES,
 };
 
-/* The first time that a pattern was found in a slot, and where else. */
+/* The first match of a pattern in a slot, and the positions of others. */
 struct judge_hit {
     unsigned seq;                        /* number of the message */
     unsigned positions[JUDGE_POSITIONS]; /* numbers of messages, this one first */
@@ -41,8 +41,8 @@ enum fired { FIRED_NOT, FIRED, FIRED_BEATEN };
 struct judge {
     const struct ruleset *rules;
     struct match_scratch *scratch;
-    struct likeness *likeness; /* NULL: only the rules speak */
-    struct likeness_heard words;
+    struct likeness *likeness; /* NULL: only the rules count */
+    struct likeness_case words;
     unsigned n_messages;
     uint32_t *hit_of; /* [pattern * JUDGE_SLOTS + slot]: place in hits + 1, 0: not found */
     struct judge_hit *hits;
@@ -54,7 +54,7 @@ struct judge {
     struct verdict_number stuck; /* "stuck for N sec" in a message; name empty: none */
     unsigned char *fired;        /* enum fired of each rule, by the last judge_give() */
     enum cause winner;           /* of the last judge_give() */
-    /* What is being looked at. */
+    /* The message or fact being searched. */
     unsigned first_pattern; /* of the matcher */
     const char *text;
     size_t length, before; /* bytes of the message before it */
@@ -75,14 +75,14 @@ bool judge_fact_number(const struct judge_fact *fact, double *out_number);
 bool judge_condition_holds(const struct judge *judge, const struct rule_condition *condition,
                            const struct judge_fact **out_fact);
 void judge_numbers(const struct judge *judge, const struct rule *winner, struct verdict *verdict);
-/* Reads "stuck for N sec" where it stands. */
+/* Reads "stuck for N sec" in the current text. */
 void judge_see_stuck(struct judge *judge);
 
 /* ---- judge_fire.c ---- */
 
-/* Which rules fire, and which of them are only fallout of others: judge->fired. */
+/* Sets judge->fired: which rules fire, and which of them follow from others. */
 void judge_fire(struct judge *judge);
-/* The first message or fact that made the rule fire; NULL when only absent things did. */
+/* The first message or fact that made the rule fire; NULL when only absent evidence did. */
 const struct judge_hit *judge_first_hit(const struct judge *judge, const struct rule *rule);
 
 #endif

@@ -1,9 +1,9 @@
 /* likeness.c - see likeness.h.
  *
- * A cause's score is how much more often the words of the case stood in failures of that cause
- * than in all (naive Bayes over the words that are there, smoothed towards "as often as in all").
- * Written by hand: it is a sum of logarithms over a table; the classifiers that Debian has
- * (liblinear, libsvm) want vectors and a model file, and do not say which word spoke for what.
+ * A cause's score is how much more often the words of the case occur in failures of that cause than
+ * in all (naive Bayes over the words present, smoothed towards "as often as in all"). Own code: it
+ * is a sum of logarithms over a table; the classifiers in Debian (liblinear, libsvm) need vectors
+ * and a model file, and do not show which word counted for which cause.
  */
 #include "analyzer/judge/likeness.h"
 
@@ -15,7 +15,7 @@
 
 #include "base/text.h"
 
-static const double SMOOTH = 10; /* cases of a cause that "as often as in all" is worth */
+static const double SMOOTH = 10; /* weight of the smoothing, in cases */
 
 enum { WORDS_LEAST = 4, WORDS_SHOWN = 6 };
 
@@ -130,32 +130,32 @@ unsigned likeness_find(const struct likeness *likeness, const char *word)
                          : LIKENESS_WORDS_MAX;
 }
 
-struct hearing {
+struct adding {
     const struct likeness *likeness;
-    struct likeness_heard *heard;
+    struct likeness_case *seen_words;
 };
 
-static void hear_word(void *ctx, const char *word)
+static void add_word(void *ctx, const char *word)
 {
-    const struct hearing *hearing = ctx;
-    unsigned at = likeness_find(hearing->likeness, word);
+    const struct adding *adding = ctx;
+    unsigned at = likeness_find(adding->likeness, word);
     if (at < LIKENESS_WORDS_MAX)
-        hearing->heard->words[at / 64] |= UINT64_C(1) << at % 64;
+        adding->seen_words->words[at / 64] |= UINT64_C(1) << at % 64;
 }
 
-void likeness_hear(const struct likeness *likeness, struct likeness_heard *heard, const char *text,
-                   size_t n)
+void likeness_add(const struct likeness *likeness, struct likeness_case *seen_words,
+                  const char *text, size_t n)
 {
-    struct hearing hearing = {likeness, heard};
-    heard->bytes += n;
-    if (heard->bytes <= LIKENESS_TEXT_MAX)
-        likeness_words(text, n, hear_word, &hearing);
+    struct adding adding = {likeness, seen_words};
+    seen_words->bytes += n;
+    if (seen_words->bytes <= LIKENESS_TEXT_MAX)
+        likeness_words(text, n, add_word, &adding);
 }
 
 /* ---- the guess ---- */
 
-/* How much the word speaks for the cause: the logarithm of how much more often it stands there. */
-static double speaks(const struct likeness *likeness, unsigned word, enum cause cause)
+/* Weight of the word for the cause: the logarithm of how much more often it occurs there. */
+static double weight_of(const struct likeness *likeness, unsigned word, enum cause cause)
 {
     double usual = (double)likeness->seen[word] / likeness->n_cases;
     double here =
@@ -164,43 +164,44 @@ static double speaks(const struct likeness *likeness, unsigned word, enum cause 
 }
 
 /* The words of a case, each once, by number. */
-struct said {
+struct word_list {
     unsigned n;
     uint16_t words[LIKENESS_WORDS_MAX];
 };
 
-static void list_words(const struct likeness *likeness, const struct likeness_heard *heard,
-                       struct said *out_said)
+static void list_words(const struct likeness *likeness, const struct likeness_case *seen_words,
+                       struct word_list *out_list)
 {
-    out_said->n = 0;
+    out_list->n = 0;
     for (unsigned block = 0; block * 64 < likeness->n_words; block++)
-        for (uint64_t bits = heard->words[block]; bits != 0; bits &= bits - 1) {
+        for (uint64_t bits = seen_words->words[block]; bits != 0; bits &= bits - 1) {
             unsigned word = block * 64 + (unsigned)__builtin_ctzll(bits);
             if (likeness->seen[word] > 0)
-                out_said->words[out_said->n++] = (uint16_t)word;
+                out_list->words[out_list->n++] = (uint16_t)word;
         }
 }
 
-static double score(const struct likeness *likeness, const struct said *said, enum cause cause)
+static double score(const struct likeness *likeness, const struct word_list *word_list,
+                    enum cause cause)
 {
     double sum = log((double)likeness->cases[cause] / likeness->n_cases);
-    for (unsigned i = 0; i < said->n; i++)
-        sum += speaks(likeness, said->words[i], cause);
+    for (unsigned i = 0; i < word_list->n; i++)
+        sum += weight_of(likeness, word_list->words[i], cause);
     return sum;
 }
 
-static void name_words(const struct likeness *likeness, struct said *left,
+static void name_words(const struct likeness *likeness, struct word_list *left,
                        struct likeness_guess *guess)
 {
     size_t length = 0;
     for (unsigned shown = 0; shown < WORDS_SHOWN && left->n > 0; shown++) {
         unsigned best = 0;
         for (unsigned i = 1; i < left->n; i++)
-            if (speaks(likeness, left->words[i], guess->cause) >
-                speaks(likeness, left->words[best], guess->cause))
+            if (weight_of(likeness, left->words[i], guess->cause) >
+                weight_of(likeness, left->words[best], guess->cause))
                 best = i;
         unsigned word = left->words[best];
-        if (speaks(likeness, word, guess->cause) <= 0)
+        if (weight_of(likeness, word, guess->cause) <= 0)
             return;
         left->words[best] = left->words[--left->n];
         int wrote = snprintf(guess->words + length, sizeof guess->words - length, "%s%s",
@@ -211,22 +212,22 @@ static void name_words(const struct likeness *likeness, struct said *left,
     }
 }
 
-bool likeness_guess(const struct likeness *likeness, const struct likeness_heard *heard,
+bool likeness_guess(const struct likeness *likeness, const struct likeness_case *seen_words,
                     struct likeness_guess *out_guess)
 {
-    struct said said;
+    struct word_list word_list;
     double best = 0;
     bool found = false;
     *out_guess = (struct likeness_guess){.cause = CAUSE_UNKNOWN};
-    if (heard->bytes > LIKENESS_TEXT_MAX)
+    if (seen_words->bytes > LIKENESS_TEXT_MAX)
         return false;
-    list_words(likeness, heard, &said);
-    if (said.n < WORDS_LEAST)
+    list_words(likeness, seen_words, &word_list);
+    if (word_list.n < WORDS_LEAST)
         return false;
     for (enum cause cause = CAUSE_NONE + 1; cause < CAUSE_COUNT; cause++) {
         if (likeness->cases[cause] == 0)
             continue;
-        double sum = score(likeness, &said, cause);
+        double sum = score(likeness, &word_list, cause);
         if (!found || sum > best) {
             best = sum;
             out_guess->cause = cause;
@@ -235,6 +236,6 @@ bool likeness_guess(const struct likeness *likeness, const struct likeness_heard
     }
     if (!found || out_guess->cause == CAUSE_UNKNOWN)
         return false;
-    name_words(likeness, &said, out_guess);
+    name_words(likeness, &word_list, out_guess);
     return true;
 }

@@ -8,7 +8,7 @@
 
 #include "base/text.h"
 
-/* Told of every match rather than of the first: that costs less than keeping count inside. */
+/* Reports every match, not only the first: that is faster inside Hyperscan. */
 enum { FLAGS = HS_FLAG_CASELESS | HS_FLAG_DOTALL };
 
 struct matcher {
@@ -37,7 +37,7 @@ bool matcher_check(const char *pattern, struct err *err)
     return !is_empty || err_set(err, ERR_INVALID, "it matches the empty text");
 }
 
-/* AVX2 is a third faster and nearly everywhere; newer features would tie what is packed to a few
+/* AVX2 is a third faster and common; newer features would limit the packed patterns to few
  * machines. */
 static hs_platform_info_t machine_like_this(void)
 {
@@ -157,7 +157,7 @@ void match_scan(const struct matcher *matcher, struct match_scratch *scratch, co
     (void)status;
 }
 
-/* ---- how text is seen ---- */
+/* ---- normalised text ---- */
 
 /* Typographic quotation marks, as bytes: all of them are three long. */
 static char straight_of(const char *text, size_t n)
@@ -181,7 +181,7 @@ static size_t colour_bytes(const char *text, size_t n)
     return i < n ? i + 1 : n;
 }
 
-/* What a back-slash and the next byte stand for in quoted logs; '\0': themselves. */
+/* The character of a backslash escape in quoted logs; '\0': no escape. */
 static char unescaped(const char *text, size_t n)
 {
     if (n < 2 || text[0] != '\\')
@@ -191,7 +191,7 @@ static char unescaped(const char *text, size_t n)
     return text[1] == 'n' || text[1] == 'r' || text[1] == 't' ? ' ' : '\0';
 }
 
-/* One character as it is seen, and how many bytes it took. '\0': nothing is seen of them. */
+/* One normalised character, and the bytes it took. '\0': they are dropped. */
 static char see(const char *text, size_t n, size_t *out_bytes)
 {
     unsigned char c = (unsigned char)text[0];
@@ -212,7 +212,7 @@ static char see(const char *text, size_t n, size_t *out_bytes)
     return c <= ' ' || c == 0x7f ? ' ' : (char)c;
 }
 
-/* Bytes from here on that are seen as they are: nearly all. */
+/* Bytes from here on that need no change: nearly all. */
 static size_t plain_run(const char *text, size_t n)
 {
     size_t i = 0;

@@ -1,7 +1,7 @@
-/* match.h - the door to Hyperscan: many patterns, one pass over the text.
+/* match.h - the wrapper of Hyperscan: many patterns, one scan of the text.
  *
  * A matcher is made once and read by all threads; a scratch belongs to one thread. Time is linear
- * in the text whatever the patterns are; what would not be is refused when the matcher is made.
+ * in the text; a pattern for which it would not be is refused.
  */
 #ifndef ANALYZER_JUDGE_MATCH_H
 #define ANALYZER_JUDGE_MATCH_H
@@ -14,7 +14,7 @@
 
 struct matcher;
 /* On failure NULL, and out_bad the number of the pattern that is wrong, or n. Slow: seconds for a
- * thousand patterns, therefore the built-in ones are made ready by the build and then unpacked. */
+ * thousand patterns, therefore the build compiles and packs the built-in ones. */
 struct matcher *matcher_new(const char *const *patterns, size_t n, size_t *out_bad,
                             struct err *err);
 /* For machines that have AVX2 if this one has. Caller frees. */
@@ -27,13 +27,13 @@ bool matcher_check(const char *pattern, struct err *err);
 
 struct match_scratch;
 struct match_scratch *match_scratch_new(struct err *err);
-/* To be called once for every matcher that it is used with. */
+/* Call once for every matcher that it is used with. */
 bool match_scratch_fit(struct match_scratch *scratch, const struct matcher *matcher,
                        struct err *err);
 void match_scratch_free(struct match_scratch *scratch);
 DEFINE_OWNED(match_scratch)
 
-/* Each pattern that is in the text is told, with the ends of its occurrences, the first first. */
+/* Called for each match with the pattern and the end of the match, in order. */
 typedef void match_fn(void *ctx, unsigned pattern, size_t end);
 void match_scan(const struct matcher *matcher, struct match_scratch *scratch, const char *text,
                 size_t n, match_fn *fn, void *ctx);

@@ -1,7 +1,7 @@
 /* rule.h - the inside of a ruleset: rules as they were read, checked and linked.
  *
- * Everything lies in a few growing lists; a rule holds spans of them. Reading a file only appends,
- * so that a bad file is taken back by cutting the lists to what they were.
+ * Everything is in a few growing lists; a rule has spans of them. Reading a file only appends, so
+ * that a bad file is undone by truncating the lists.
  */
 #ifndef ANALYZER_JUDGE_RULE_H
 #define ANALYZER_JUDGE_RULE_H
@@ -60,7 +60,7 @@ struct rule_pattern {
 
 struct rule {
     const char *id, *proves;
-    enum cause cause; /* CAUSE_COUNT: it only gives facts to others */
+    enum cause cause; /* CAUSE_COUNT: it only gives facts to other rules */
     enum rank rank;
     enum side side;                      /* SIDE_UNKNOWN: any */
     enum plane plane;                    /* PLANE_COUNT: that of the cause */
@@ -77,7 +77,7 @@ struct rule_file {
     const char *name, *text; /* text NULL: the end of the list */
 };
 /* Made from analyzer/rules/ by the build: the texts, and their patterns packed (RULE_PACK_HEAD
- * bytes of version first), since making them ready takes seconds. Nothing packed is fine too. */
+ * bytes of version first), since compiling them takes seconds. May be empty. */
 extern const struct rule_file rules_builtin[];
 extern const char rules_packed[];
 extern const size_t rules_packed_bytes;
@@ -104,9 +104,9 @@ struct ruleset {
 
 /* Only the rules of this text: without the built-in ones. */
 struct ruleset *ruleset_of_text(const char *file, const char *text, struct err *err);
-/* Appends the rules of one file. After a failure the lists hold rests that must be cut off. */
+/* Appends the rules of one file. After a failure the lists must be truncated. */
 bool rule_read(struct ruleset *rules, const struct yaml *yaml, struct err *err);
-/* Finds what the rules from `first_rule` on win over. */
+/* Resolves the `beats` of the rules from `first_rule` on. */
 bool rule_link(struct ruleset *rules, unsigned first_rule, struct err *err);
 /* One condition: "key=value", "key>5", "!key", ... */
 bool rule_read_condition(struct ruleset *rules, const struct yaml *yaml,
@@ -120,7 +120,7 @@ const char *rule_keep(struct ruleset *rules, const char *text, size_t n);
 /* One more element in a list of the ruleset; NULL without memory or room, with err set. */
 void *rule_grow(void *list_address, unsigned *n, size_t element_bytes, struct err *err);
 
-/* Words are the same whatever their case, and '-', '_' and spaces aside. */
+/* Compares words ignoring case, '-', '_' and spaces. */
 bool rule_same_word(const char *a, const char *b);
 
 #endif

@@ -1,4 +1,4 @@
-/* rule_read.c - rules from YAML: every mistake is told with file and line. See rule.h. */
+/* rule_read.c - rules from YAML: every mistake is reported with file and line. See rule.h. */
 #include <ctype.h>
 #include <stdio.h>
 #include <string.h>
@@ -84,7 +84,7 @@ bool rule_add_pattern(struct ruleset *rules, const struct yaml *yaml, const stru
                       const struct rule_pattern *wanted, unsigned *out_pattern, struct err *err)
 {
     const char *text = wanted->text;
-    char seen[RULE_PATTERN_MAX]; /* quotation marks as in the text that it will meet */
+    char seen[RULE_PATTERN_MAX]; /* normalise quotation marks as in the searched text */
     struct err why = {0};
     if (strlen(text) >= sizeof seen)
         return yaml_fail(yaml, node, err, "a pattern of more than %d bytes", RULE_PATTERN_MAX - 1);
@@ -168,7 +168,7 @@ static bool read_gives(struct reader *r, const struct yaml_node *node, struct sp
     return true;
 }
 
-/* Texts that lie one behind the other; between them nothing else is kept. */
+/* Texts that are stored next to each other. */
 static bool read_systems(struct reader *r, const struct yaml_node *node, struct span *out_span)
 {
     struct span span = {r->rules->n_texts, 0};
@@ -214,7 +214,7 @@ static bool fail_word(const struct reader *r, const struct yaml_node *node, cons
                      near != NULL ? "'?" : "");
 }
 
-/* The place of the word in the list. */
+/* The index of the word in the list. */
 static bool read_word(struct reader *r, const struct yaml_node *node, const char *const *names,
                       size_t n, unsigned *out_index)
 {

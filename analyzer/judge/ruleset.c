@@ -1,4 +1,4 @@
-/* ruleset.c - built-in and site rules, loaded, linked and made ready for matching. See judge.h. */
+/* ruleset.c - built-in and site rules: loaded, linked and compiled. See judge.h. */
 #include <dirent.h>
 #include <inttypes.h>
 #include <stdio.h>
@@ -9,7 +9,7 @@
 #include "base/hash.h"
 #include "base/text.h"
 
-/* How long the lists are: what a bad file appended is cut off again. */
+/* Lengths of the lists: what a bad file appended is removed again. */
 struct mark {
     unsigned n_rules, n_patterns, n_uses, n_conditions, n_beats, n_texts, n_files;
     uint64_t hash;
@@ -95,8 +95,8 @@ static void set_version(struct ruleset *rules)
     (void)snprintf(rules->version, sizeof rules->version, "%016" PRIx64, rules->hash);
 }
 
-/* Makes the patterns from `first` on ready. What cannot be used is told as "file:line: what", and
- * out_file is the file that it came from. */
+/* Compiles the patterns from `first` on. An error is "file:line: what", and out_file is its
+ * file. */
 static bool compile(struct ruleset *rules, unsigned which, unsigned *out_file, struct err *err)
 {
     unsigned first = rules->first[which], n = rules->n_patterns - first;
@@ -139,9 +139,9 @@ struct site {
     const char *dir;
     struct dirent **entries;
     int n;
-    bool *refused;                /* each: told already, leave it out */
+    bool *refused;                /* each: reported already, skip it */
     int entry_of[RULE_FILES_MAX]; /* by the number of the file */
-    ruleset_complain_fn *complain;
+    ruleset_problem_fn *problem;
     void *ctx;
 };
 
@@ -174,12 +174,11 @@ static void add_site_files(struct ruleset *rules, struct site *site)
         }
         cut_to(rules, &before);
         site->refused[i] = true;
-        site->complain(site->ctx, &err);
+        site->problem(site->ctx, &err);
     }
 }
 
-/* A pattern that is well formed can still be refused as too large: its file is left out, and the
- * others are loaded again. */
+/* A valid pattern can still be too large: its file is skipped, and the others are loaded again. */
 static void add_site(struct ruleset *rules, struct site *site)
 {
     struct mark before = mark_here(rules);
@@ -191,17 +190,17 @@ static void add_site(struct ruleset *rules, struct site *site)
         if (compile(rules, 1, &file, &err))
             return;
         cut_to(rules, &before);
-        site->complain(site->ctx, &err);
+        site->problem(site->ctx, &err);
         if (file == RULE_FILES_MAX)
             return;
         site->refused[site->entry_of[file]] = true;
     }
 }
 
-static void add_site_dir(struct ruleset *rules, const char *dir, ruleset_complain_fn *complain,
+static void add_site_dir(struct ruleset *rules, const char *dir, ruleset_problem_fn *problem,
                          void *ctx)
 {
-    struct site site = {.dir = dir, .complain = complain, .ctx = ctx};
+    struct site site = {.dir = dir, .problem = problem, .ctx = ctx};
     struct err err = {0};
     site.n = scandir(dir, &site.entries, is_rule_file, alphasort);
     site.refused = calloc(site.n > 0 ? (size_t)site.n : 1, sizeof *site.refused);
@@ -210,7 +209,7 @@ static void add_site_dir(struct ruleset *rules, const char *dir, ruleset_complai
     if (err.code == ERR_NONE)
         add_site(rules, &site);
     else
-        complain(ctx, &err);
+        problem(ctx, &err);
     for (int i = 0; i < site.n; i++)
         free(site.entries[i]);
     free(site.entries);
@@ -239,14 +238,14 @@ struct ruleset *ruleset_of_text(const char *file, const char *text, struct err *
     return TAKE(rules);
 }
 
-struct ruleset *ruleset_new(const char *site_dir, ruleset_complain_fn *complain, void *ctx,
+struct ruleset *ruleset_new(const char *site_dir, ruleset_problem_fn *problem, void *ctx,
                             struct err *err)
 {
     OWNED(ruleset) rules = empty(err);
     if (rules == NULL || !add_builtin(rules, err) || !make_builtin_ready(rules, err))
         return NULL;
     if (site_dir != NULL)
-        add_site_dir(rules, site_dir, complain, ctx);
+        add_site_dir(rules, site_dir, problem, ctx);
     set_version(rules);
     rules->is_built_in = true;
     return TAKE(rules);

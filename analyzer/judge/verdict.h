@@ -1,8 +1,8 @@
-/* verdict.h - what became of a migration and why, in words from cause.def, with what it rests on.
+/* verdict.h - outcome and cause of a migration, by names of cause.def, with the evidence.
  *
- * Outcome and place of the guest are the engine's (or the evidence's) and are repeated, never
- * changed. Where the evidence fits several causes, or none, the verdict says unknown. A verdict is
- * plain data: it owns all its texts and may be copied, kept and compared.
+ * Outcome and location of the guest are the engine's (or the evidence's) and are copied, never
+ * changed. Where the evidence fits several causes equally, or none, the cause is unknown. A verdict
+ * is plain data: it owns all its texts and may be copied, kept and compared.
  */
 #ifndef ANALYZER_JUDGE_VERDICT_H
 #define ANALYZER_JUDGE_VERDICT_H
@@ -39,7 +39,7 @@ enum cause_group {
     GROUP_COUNT
 };
 enum cause {
-    CAUSE_NONE, /* there is nothing to explain: it succeeded, or has not ended */
+    CAUSE_NONE, /* nothing to explain: it succeeded, or has not ended */
 #define CAUSE(id, name, group, plane, recoverable, meaning, action) CAUSE_##id,
 #include "analyzer/judge/cause.def"
 #undef CAUSE
@@ -66,19 +66,19 @@ enum {
     VERDICT_VERSION_MAX = 17,
 };
 enum point_role {
-    POINT_FOR,     /* speaks for the cause */
-    POINT_AGAINST, /* would have spoken for another one */
-    POINT_FALLOUT, /* follows from the cause, or only says that it failed */
+    POINT_FOR,     /* supports the cause */
+    POINT_AGAINST, /* supports another cause */
+    POINT_FALLOUT, /* follows from the cause, or only reports the failure */
     POINT_ROLE_COUNT
 };
-/* One piece of evidence that a rule took hold of. */
+/* One piece of evidence that a rule matched. */
 struct verdict_point {
     char rule[VERDICT_RULE_MAX];
     char quote[VERDICT_QUOTE_MAX]; /* as it was written, cut; control characters as spaces */
     char origin[EVIDENCE_ORIGIN_MAX];
     char proves[VERDICT_PROVES_MAX];
     enum point_role role;
-    enum cause cause; /* that it speaks for */
+    enum cause cause; /* that it supports */
     enum side side;
     int64_t at_ms; /* wall, 0: not known */
 };
@@ -95,11 +95,11 @@ struct verdict {
     enum failed_at failed_at;
     enum guest_at guest;
     enum recoverable recoverable;
-    bool irrecoverable; /* a broken post-copy left half of the guest */
+    bool irrecoverable; /* a broken post-copy lost part of the guest */
     double confidence;  /* 0..1: how often such a verdict is right */
     const char *action; /* what to do next, one sentence, a literal; empty when nothing failed */
     char rule[VERDICT_RULE_MAX];             /* that decided; empty: none */
-    char rules_version[VERDICT_VERSION_MAX]; /* of the ruleset; empty: none was asked */
+    char rules_version[VERDICT_VERSION_MAX]; /* of the ruleset; empty: none was used */
     unsigned n_points, n_numbers;
     struct verdict_point points[VERDICT_POINTS_MAX]; /* those for the cause first */
     struct verdict_number numbers[VERDICT_NUMBERS_MAX];
@@ -107,7 +107,7 @@ struct verdict {
 /* One verdict as a document; NULL only without memory. `id` names the case, NULL: none. */
 struct json_object *verdict_json(const struct verdict *verdict, const char *id);
 
-/* Half of the guest is proven gone; one that is gone as a whole is lost, which `guest` says. */
+/* Part of the guest is proven lost; `guest` shows one that is lost as a whole. */
 static inline bool verdict_is_irrecoverable(enum outcome outcome, enum guest_at guest)
 {
     return outcome == OUTCOME_IRRECOVERABLE ||

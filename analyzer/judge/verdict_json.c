@@ -1,9 +1,9 @@
-/* verdict_json.c - a verdict as a document: the form that leaves the process. See verdict.h. */
+/* verdict_json.c - a verdict as a JSON document. See verdict.h. */
 #include <stdio.h>
 
 #include "analyzer/judge/verdict.h"
 
-/* Shortest form that says it: 0.89, not 0.8899999999999999. */
+/* Shortest exact form: 0.89, not 0.8899999999999999. */
 static void add_double(struct json_object *out, const char *key, double value, int digits)
 {
     char text[40];

@@ -1,9 +1,9 @@
-/* evidence.h - what is known of one migration that is to be explained: messages and facts.
+/* evidence.h - evidence about one migration: messages and facts.
  *
- * A message is a text that some program wrote, as it wrote it, with where it came from. A fact is
- * a key with a value: Ferry's own keys are the rows of fact.def; those of other systems are kept
- * as they came. Whoever reads evidence (the store, a log file, a dump of objects) hands it on
- * piece by piece to an evidence_sink, so that a log of any length needs no memory of its length.
+ * A message is the unchanged text of some program, with its origin. A fact is a key with a value:
+ * Ferry's own keys are the rows of fact.def; those of other systems are kept. Readers (of the
+ * store, a log file, a dump of objects) pass evidence piece by piece to an evidence_sink, so that
+ * memory does not grow with the length of a log.
  */
 #ifndef ANALYZER_READ_EVIDENCE_H
 #define ANALYZER_READ_EVIDENCE_H
@@ -32,8 +32,8 @@ struct evidence_fact {
     const char *key, *value; /* "mode" "postcopy"; numbers as decimal text */
     const char *origin;
     int64_t at_ms;
-    bool is_own; /* Ferry's own sentence: a condition may ask for it; patterns of what others
-                    write are not looked for in it */
+    bool is_own; /* Ferry's own sentence: conditions may use it; it is not searched for patterns of
+                    other programs' messages */
 };
 
 struct evidence_sink {

@@ -1,4 +1,4 @@
-/* read.c - see read.h. Tells the formats apart and puts the readers together. */
+/* read.c - see read.h. Detects the format and runs the reader. */
 #include "analyzer/read/read.h"
 
 #include <errno.h>
@@ -36,7 +36,7 @@ static bool check_magic(const struct input *in, struct err *err)
 #include "analyzer/read/read_format.def"
 #undef MAGIC
     if (n > TAR_MAGIC_AT + 5 && memcmp(text + TAR_MAGIC_AT, "ustar", 5) == 0)
-        return fail_packed(in, "tar", "tar -xf it and give the folder", err);
+        return fail_packed(in, "tar", "tar -xf it and pass the folder", err);
     return true;
 }
 
@@ -88,7 +88,7 @@ static enum format detect(struct input *in)
     if (starts_with(in->data + in->start, in->end - in->start, "\xEF\xBB\xBF", 3))
         in->start += 3;
     const char *text = first_word(in, &n);
-    if (n == 0) /* blanks without end may still be followed by something */
+    if (n == 0) /* text may follow after many blanks */
         return in->at_eof ? FORMAT_EMPTY : FORMAT_LOG;
     if (is_json(text, n)) {
         if (text[0] == '{' && is_json_log(text, n))
@@ -155,11 +155,10 @@ bool session_check(const struct session *s, const char *name, struct err *err)
     if (report->documents > 0)
         return true;
     if (report->problems == 0)
-        return err_set(err, ERR_INVALID, "%s: there is nothing in it that tells of a migration",
-                       name);
+        return err_set(err, ERR_INVALID, "%s: it contains nothing about a migration", name);
     *err = s->out.first_problem;
     if (report->problems > 1)
-        err_wrap(err, "nothing can be read (%u problems), the first", report->problems);
+        err_wrap(err, "nothing could be read (%u problems), the first", report->problems);
     return false;
 }
 

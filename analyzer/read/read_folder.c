@@ -1,8 +1,8 @@
 /* read_folder.c - see read_folder.h.
  *
- * First all objects, since only they tell which pod was on which side and how many migrations
- * there are; then the logs. One migration: logs go straight to its document. Several: what in a
- * log is about a guest, and not mere chatter, is kept and shared out.
+ * First all objects, since only they show which pod was on which side and how many migrations there
+ * are; then the logs. One migration: logs go straight to its document. Several: records about a
+ * guest, except debug and info, are kept and assigned.
  */
 #include "analyzer/read/read_folder.h"
 
@@ -35,7 +35,8 @@ struct folder {
     const struct tags *tags; /* of the log that is being read */
 };
 
-static void complain(struct folder *folder, enum err_code code, const char *path, const char *what)
+static void report_problem(struct folder *folder, enum err_code code, const char *path,
+                           const char *what)
 {
     struct err err = {0};
     err_set(&err, code, "%s: %s", path, what);
@@ -46,8 +47,8 @@ static void add_file(struct folder *folder, const char *path)
 {
     if (folder->n >= READ_FILES_MAX) {
         if (!folder->was_full)
-            complain(folder, ERR_LIMIT, folder->path,
-                     "more than 20000 files; the rest is left out");
+            report_problem(folder, ERR_LIMIT, folder->path,
+                           "more than 20000 files; the rest is left out");
         folder->was_full = true;
         return;
     }
@@ -64,14 +65,14 @@ static void add_file(struct folder *folder, const char *path)
         folder->files[folder->n++] = (struct file){.path = copy};
 }
 
-/* Files below `path`; folders that are links are not entered, files that are links not read. */
+/* Files below `path`; links to folders and to files are skipped. */
 static void walk(struct folder *folder, const char *path, int depth)
 {
     int fd = openat(folder->fd, path[0] == '\0' ? "." : path,
                     O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
     DIR *dir = fd < 0 ? NULL : fdopendir(fd);
     if (dir == NULL) {
-        complain(folder, ERR_IO, path, strerror(errno));
+        report_problem(folder, ERR_IO, path, strerror(errno));
         if (fd >= 0)
             (void)close(fd);
         return;
@@ -89,7 +90,7 @@ static void walk(struct folder *folder, const char *path, int depth)
         else if (S_ISDIR(about.st_mode) && depth < READ_DEPTH_MAX)
             walk(folder, below, depth + 1);
         else if (S_ISDIR(about.st_mode))
-            complain(folder, ERR_LIMIT, below, "too many folders within folders");
+            report_problem(folder, ERR_LIMIT, below, "too many folders within folders");
     }
     (void)closedir(dir);
 }
@@ -134,7 +135,7 @@ static void read_objects(struct folder *folder, struct file *file)
     close_file(&in);
 }
 
-/* What a record is about: its pod by the path, the guest by its own word. */
+/* Tags of a record: the pod from the path, the guest from the record. */
 static struct tags tags_of(const struct folder *folder, const struct log_about *about)
 {
     struct tags tags = {0};
@@ -161,8 +162,8 @@ static void to_pieces(void *ctx, const struct evidence_message *message,
 {
     struct folder *folder = ctx;
     struct tags tags = tags_of(folder, about);
-    bool is_chatter = about->level == LEVEL_DEBUG || about->level == LEVEL_INFO;
-    if (tags.guest[0] != '\0' && !is_chatter)
+    bool is_info = about->level == LEVEL_DEBUG || about->level == LEVEL_INFO;
+    if (tags.guest[0] != '\0' && !is_info)
         pieces_message(folder->s.pieces, &tags, message);
 }
 

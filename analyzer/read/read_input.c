@@ -59,8 +59,8 @@ bool input_fill(struct input *in)
     return true;
 }
 
-/* The line fills the buffer: what is kept of it are its first and its latest bytes, so that the
- * rest of it, however long, passes through the same memory. */
+/* The line fills the buffer: keeps its first and its latest bytes, so that a line of any length
+ * fits the same memory. */
 static void drop_middle(struct input *in)
 {
     size_t n = in->end - in->start;
@@ -83,7 +83,7 @@ static void give_line(struct input *in, size_t length, size_t used, bool is_cut,
 bool input_line(struct input *in, struct line *out_line)
 {
     bool is_cut = false;
-    size_t looked = 0; /* no byte is looked at twice */
+    size_t looked = 0; /* no byte is scanned twice */
     for (;;) {
         size_t there = in->end - in->start;
         const char *line = in->data + in->start;

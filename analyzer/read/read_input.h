@@ -5,7 +5,7 @@
 #include "analyzer/read/read_out.h"
 
 enum {
-    INPUT_PEEK = 64 * 1024, /* what is looked at to tell the format */
+    INPUT_PEEK = 64 * 1024, /* bytes that decide the format */
     INPUT_CAPACITY = READ_LINE_MAX + INPUT_PEEK,
 };
 
@@ -14,7 +14,7 @@ struct input {
     const char *name;
     struct read_out *out; /* bytes and cuts are counted there */
     char *data;           /* INPUT_CAPACITY + 1 */
-    size_t start, end;    /* what is not consumed yet */
+    size_t start, end;    /* bytes that are not consumed yet */
     uint64_t line;        /* lines that were consumed by input_line */
     bool at_eof;
     int error; /* errno of a failed read */
@@ -31,10 +31,10 @@ struct line {
 bool input_open(struct input *in, int fd, const char *name, struct read_out *out, struct err *err);
 void input_close(struct input *in); /* the descriptor stays open */
 
-/* More behind what is there; false at the end or when the buffer is full. */
+/* Reads more into the buffer; false at the end or when it is full. */
 bool input_fill(struct input *in);
 bool input_line(struct input *in, struct line *out_line);
-/* True when reading itself did not fail; to be asked at the end. */
+/* True when no read failed; to be called at the end. */
 bool input_is_fine(const struct input *in, struct err *err);
 
 #endif

@@ -1,8 +1,7 @@
 /* read_json.c - see read_json.h.
  *
- * {"id", "system", "messages": [...], "facts": {...}} is a document as it stands; every member may
- * be missing. A document that has neither messages nor facts is read as well as it can be: its
- * texts are messages, the rest are facts.
+ * {"id", "system", "messages": [...], "facts": {...}} is a document; every member is optional. Of a
+ * document with neither messages nor facts, texts become messages and other values become facts.
  */
 #include "analyzer/read/read_json.h"
 
@@ -50,7 +49,7 @@ static enum side side_of(const char *word)
     return is_manager ? SIDE_MANAGER : side_of_path(word);
 }
 
-/* A message is a text, or an object that also says where it came from. */
+/* A message is a text, or an object with text and origin. */
 static void give_message(struct document *d, struct json_object *value, size_t number)
 {
     char origin[EVIDENCE_ORIGIN_MAX];
@@ -82,7 +81,7 @@ static void give_messages(struct document *d, struct json_object *list)
         give_message(d, json_object_array_get_idx(list, i), i + 1);
 }
 
-/* Names that other systems have for facts of ours. */
+/* Other systems' names of Ferry's facts. */
 static const char *own_key(const char *key)
 {
     static const struct {
@@ -108,7 +107,7 @@ static void join_key(const char *outer, const char *inner, char out_key[EVIDENCE
 }
 
 /* One value; of lists and objects every value in them, the keys joined by dots. The parser bounds
- * how deep this goes. */
+ * the depth. */
 static void give_fact(struct document *d, const char *key, struct json_object *value)
 {
     if (json_object_is_type(value, json_type_object)) {
@@ -137,7 +136,7 @@ static void give_fact(struct document *d, const char *key, struct json_object *v
     read_out_fact(d->out, &fact);
 }
 
-/* What was learned about a document by others is no evidence. */
+/* Members that hold a verdict of others are no evidence. */
 static bool is_aside(const char *key)
 {
     static const char *const keys[] = {"id",  "system",     "source", "kind",     "label",
@@ -180,7 +179,7 @@ static void give_document(struct json_reading *reading, struct json_object *obje
     read_out_end(d.out);
 }
 
-/* A record or a text that stands alone is about whatever the input is about. */
+/* A record or a text without an object is tagged by the input. */
 static void keep_text(struct json_reading *reading, const char *text, const struct log_json *record,
                       int line)
 {

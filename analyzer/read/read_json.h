@@ -6,7 +6,7 @@
 #include "analyzer/read/read_pieces.h"
 #include "analyzer/read/read_values.h"
 
-/* Documents are handed on at once; objects, records and bare texts are put to the pieces. */
+/* Documents are passed on at once; objects, records and bare texts are added to the pieces. */
 struct json_reading {
     struct read_out *out;
     struct pieces *pieces;
@@ -15,7 +15,7 @@ struct json_reading {
 struct values_taker json_taker(struct json_reading *reading);
 
 /* Objects of Kubernetes as YAML: documents with --- between them, and lists as kubectl writes them,
- * whose items are read one by one. An object that is broken is a problem; the rest goes on. */
+ * whose items are read one by one. A broken object is a problem; reading continues. */
 bool yaml_objects_read(struct input *in, struct json_reading *reading, struct err *err);
 
 #endif

@@ -1,7 +1,7 @@
 /* read_kube.c - see read_kube.h.
  *
- * Each kind has a function that says what it tells: failure reasons, conditions, events and the
- * ends of containers become messages; phases, nodes and times become facts.
+ * Each kind has a function: failure reasons, conditions, events and terminated containers become
+ * messages; phases, nodes and times become facts.
  */
 #include "analyzer/read/read_kube.h"
 
@@ -51,14 +51,15 @@ static size_t length_of(struct json_object *list)
     return n < KUBE_ITEMS_MAX ? n : KUBE_ITEMS_MAX;
 }
 
-static void say_fact(struct object *o, const char *key, const char *value, int64_t at_ms)
+static void add_fact(struct object *o, const char *key, const char *value, int64_t at_ms)
 {
     struct evidence_fact fact = {.key = key, .value = value, .origin = o->origin, .at_ms = at_ms};
     pieces_fact(o->pieces, &o->tags, &fact);
 }
 
 /* "what: text", or the one of them that is there. */
-static void say(struct object *o, const char *of, const char *what, const char *text, int64_t at_ms)
+static void add_message(struct object *o, const char *of, const char *what, const char *text,
+                        int64_t at_ms)
 {
     if (what[0] == '\0' && text[0] == '\0')
         return;
@@ -82,8 +83,8 @@ static void say(struct object *o, const char *of, const char *what, const char *
     buf_fini(&whole);
 }
 
-/* Conditions that say something, and those that are not as they should be. */
-static void say_conditions(struct object *o)
+/* Conditions that have a message, and those with an unexpected status. */
+static void add_conditions(struct object *o)
 {
     struct json_object *list = json_at(o->json, "status.conditions");
     for (size_t i = 0; i < length_of(list); i++) {
@@ -94,7 +95,7 @@ static void say_conditions(struct object *o)
             continue;
         char of[EVIDENCE_KEY_MAX + 16];
         (void)snprintf(of, sizeof of, "condition %.40s=%.8s", type, status);
-        say(o, of, reason, message, time_at(condition, "lastTransitionTime"));
+        add_message(o, of, reason, message, time_at(condition, "lastTransitionTime"));
     }
 }
 
@@ -105,31 +106,31 @@ static void set_id(char out_id[READ_ID_MAX], const char *ns, const char *name)
         (void)snprintf(out_id, READ_ID_MAX, "%.63s%s%.253s", ns, ns[0] != '\0' ? "/" : "", name);
 }
 
-static void say_member(struct object *o, struct json_object *state, const char *path,
+static void add_member(struct object *o, struct json_object *state, const char *path,
                        const char *key)
 {
     struct json_object *member = json_at(state, path);
     if (member == NULL || json_object_is_type(member, json_type_object) ||
         json_object_is_type(member, json_type_array))
         return;
-    say_fact(o, key, json_object_get_string(member), 0);
+    add_fact(o, key, json_object_get_string(member), 0);
 }
 
-/* Start, end and what lies between. */
-static void say_times(struct object *o, int64_t start_ms, int64_t end_ms)
+/* Start, end and duration. */
+static void add_times(struct object *o, int64_t start_ms, int64_t end_ms)
 {
     char number[32];
     if (start_ms == 0)
         return;
-    say_fact(o, "handed_off", "true", start_ms);
+    add_fact(o, "handed_off", "true", start_ms);
     if (end_ms < start_ms)
         return;
     (void)snprintf(number, sizeof number, "%lld", (long long)(end_ms - start_ms));
-    say_fact(o, "elapsed_ms", number, end_ms);
+    add_fact(o, "elapsed_ms", number, end_ms);
 }
 
 /* A migrationState, of the guest or of the migration. */
-static void say_state(struct object *o, struct json_object *state, struct migration_seen *seen)
+static void add_state(struct object *o, struct json_object *state, struct migration_seen *seen)
 {
     static const struct {
         const char *path, *key;
@@ -139,14 +140,14 @@ static void say_state(struct object *o, struct json_object *state, struct migrat
 #undef STATE_FACT
     };
     for (size_t i = 0; i < COUNT(rows); i++)
-        say_member(o, state, rows[i].path, rows[i].key);
+        add_member(o, state, rows[i].path, rows[i].key);
     const char *source = text_at(state, "sourceNode"), *target = text_at(state, "targetNode");
     int64_t end_ms = time_at(state, "endTimestamp");
-    say_times(o, time_at(state, "startTimestamp"), end_ms);
+    add_times(o, time_at(state, "startTimestamp"), end_ms);
     if (source[0] != '\0' && target[0] != '\0')
-        say_fact(o, "sourceNode_equals_targetNode", strcmp(source, target) == 0 ? "true" : "false",
+        add_fact(o, "sourceNode_equals_targetNode", strcmp(source, target) == 0 ? "true" : "false",
                  0);
-    say(o, "failureReason", "", text_at(state, "failureReason"), end_ms);
+    add_message(o, "failureReason", "", text_at(state, "failureReason"), end_ms);
     TEXT_SET(seen->source_node, source);
     TEXT_SET(seen->target_node, target);
     TEXT_SET(seen->source_pod, text_at(state, "sourcePod"));
@@ -161,7 +162,7 @@ static bool is_final(const char *phase)
 }
 
 /* The phase in which it ended is the last before the final one. */
-static void say_phases(struct object *o, struct migration_seen *seen)
+static void add_phases(struct object *o, struct migration_seen *seen)
 {
     struct json_object *steps = json_at(o->json, "status.phaseTransitionTimestamps");
     const char *phase = text_at(o->json, "status.phase"), *before = "";
@@ -179,28 +180,28 @@ static void say_phases(struct object *o, struct migration_seen *seen)
     }
     bool is_handed_off = strcmp(before, "PreparingTarget") == 0 ||
                          strcmp(before, "TargetReady") == 0 || strcmp(before, "Running") == 0;
-    say_fact(o, "phase", is_final(phase) ? before : phase, latest_ms);
+    add_fact(o, "phase", is_final(phase) ? before : phase, latest_ms);
     if (before[0] != '\0')
-        say_fact(o, "handed_off", is_handed_off ? "true" : "false", latest_ms);
+        add_fact(o, "handed_off", is_handed_off ? "true" : "false", latest_ms);
     if (!is_final(phase))
         return;
     bool is_aborted =
         strcmp(text_at(o->json, "status.migrationState.abortStatus"), "Succeeded") == 0;
-    say_fact(o, "outcome",
+    add_fact(o, "outcome",
              strcmp(phase, "Succeeded") == 0 ? "succeeded"
              : is_aborted                    ? "aborted"
                                              : "failed",
              seen->end_ms);
 }
 
-/* Deleting a migration that has not ended is how one asks to stop it. */
-static void say_deletion(struct object *o, const struct migration_seen *seen)
+/* Deleting a migration that has not ended aborts it. */
+static void add_deletion(struct object *o, const struct migration_seen *seen)
 {
     int64_t deleted_ms = time_at(o->json, "metadata.deletionTimestamp");
     bool is_ended = is_final(text_at(o->json, "status.phase")) &&
                     (seen->end_ms == 0 || seen->end_ms < deleted_ms);
     if (deleted_ms != 0 && !is_ended)
-        say_fact(o, "abort_requested", "true", deleted_ms);
+        add_fact(o, "abort_requested", "true", deleted_ms);
 }
 
 static void read_migration(struct object *o)
@@ -213,25 +214,25 @@ static void read_migration(struct object *o)
     TEXT_SET(o->tags.guest, seen.guest);
     struct json_object *state = json_at(o->json, "status.migrationState");
     if (state != NULL)
-        say_state(o, state, &seen);
-    say_phases(o, &seen);
-    say_deletion(o, &seen);
-    say_conditions(o);
+        add_state(o, state, &seen);
+    add_phases(o, &seen);
+    add_deletion(o, &seen);
+    add_conditions(o);
     pieces_migration(o->pieces, &seen);
 }
 
-/* Where the guest runs, when its state and its node say so. */
-static void say_guest(struct object *o, const struct migration_seen *seen)
+/* Where the guest runs, from its state and its node. */
+static void add_guest(struct object *o, const struct migration_seen *seen)
 {
     const char *node = text_at(o->json, "status.nodeName"),
                *phase = text_at(o->json, "status.phase");
-    say_fact(o, "vmi_phase", phase, 0);
+    add_fact(o, "vmi_phase", phase, 0);
     if (strcmp(phase, "Running") != 0 || strcmp(seen->source_node, seen->target_node) == 0)
         return;
     if (strcmp(node, seen->source_node) == 0)
-        say_fact(o, "guest", "running-on-source", 0);
+        add_fact(o, "guest", "running-on-source", 0);
     else if (strcmp(node, seen->target_node) == 0)
-        say_fact(o, "guest", "running-on-target", 0);
+        add_fact(o, "guest", "running-on-target", 0);
 }
 
 static void read_guest(struct object *o)
@@ -241,13 +242,13 @@ static void read_guest(struct object *o)
     set_id(o->tags.guest, o->ns, o->name);
     TEXT_SET(seen.guest, o->tags.guest);
     TEXT_SET(seen.uid, text_at(state, "migrationUid"));
-    say_conditions(o);
+    add_conditions(o);
     TEXT_SET(o->tags.uid, seen.uid);
     if (state != NULL) {
-        say_state(o, state, &seen);
+        add_state(o, state, &seen);
         pieces_migration(o->pieces, &seen);
     }
-    say_guest(o, &seen);
+    add_guest(o, &seen);
 }
 
 /* "virt-launcher-NAME-x7k2p": NAME. */
@@ -262,8 +263,8 @@ static bool guest_of_launcher(const char *pod, const char *ns, char out_guest[RE
     return true;
 }
 
-/* A container that waits for something that is wrong, or that ended badly. */
-static void say_container(struct object *o, struct json_object *status, const char *state)
+/* A container that waits because of an error, or that ended with one. */
+static void add_container(struct object *o, struct json_object *status, const char *state)
 {
     struct json_object *ended = NULL, *waiting = NULL;
     char path[64], what[EVIDENCE_KEY_MAX * 2], number[32];
@@ -274,7 +275,7 @@ static void say_container(struct object *o, struct json_object *status, const ch
     if (waiting != NULL && text_at(waiting, "message")[0] != '\0') {
         (void)snprintf(what, sizeof what, "container %.40s waits: %.40s", text_at(status, "name"),
                        text_at(waiting, "reason"));
-        say(o, "container", what, text_at(waiting, "message"), 0);
+        add_message(o, "container", what, text_at(waiting, "message"), 0);
     }
     struct json_object *code = json_at(ended, "exitCode");
     if (code == NULL || !json_object_is_type(code, json_type_int) ||
@@ -283,28 +284,28 @@ static void say_container(struct object *o, struct json_object *status, const ch
     (void)snprintf(number, sizeof number, "%lld", (long long)json_object_get_int64(code));
     (void)snprintf(what, sizeof what, "container %.40s terminated: %.24s (exit code %s)",
                    text_at(status, "name"), text_at(ended, "reason"), number);
-    say(o, "container", what, text_at(ended, "message"), time_at(ended, "finishedAt"));
-    say_fact(o, "exit_code", number, time_at(ended, "finishedAt"));
+    add_message(o, "container", what, text_at(ended, "message"), time_at(ended, "finishedAt"));
+    add_fact(o, "exit_code", number, time_at(ended, "finishedAt"));
 }
 
-static void say_containers(struct object *o, const char *path)
+static void add_containers(struct object *o, const char *path)
 {
     struct json_object *list = json_at(o->json, path);
     for (size_t i = 0; i < length_of(list); i++) {
         struct json_object *status = json_object_array_get_idx(list, i);
-        say_container(o, status, "state");
-        say_container(o, status, "lastState");
+        add_container(o, status, "state");
+        add_container(o, status, "lastState");
     }
 }
 
-/* Only launchers and KubeVirt's own pods: what else runs in a cluster is not about a guest. */
+/* Only launchers and KubeVirt's own pods: other pods are not about a guest. */
 static void read_pod(struct object *o)
 {
     const char *role = text_of_key(o->json, "metadata.labels", "kubevirt.io");
     bool is_launcher = guest_of_launcher(o->name, o->ns, o->tags.guest);
     if (!is_launcher && strcmp(role, "virt-launcher") != 0) {
         if (text_has_prefix(role, "virt-"))
-            say_containers(o, "status.containerStatuses");
+            add_containers(o, "status.containerStatuses");
         return;
     }
     const char *guest = text_of_key(o->json, "metadata.labels", "vm.kubevirt.io/name");
@@ -315,11 +316,12 @@ static void read_pod(struct object *o)
     bool is_target = o->tags.uid[0] != '\0';
     o->side = is_target ? SIDE_TARGET : SIDE_UNKNOWN;
     if (is_target)
-        say_fact(o, "target_pod_phase", text_at(o->json, "status.phase"), 0);
-    say(o, "status", text_at(o->json, "status.reason"), text_at(o->json, "status.message"), 0);
-    say_conditions(o);
-    say_containers(o, "status.initContainerStatuses");
-    say_containers(o, "status.containerStatuses");
+        add_fact(o, "target_pod_phase", text_at(o->json, "status.phase"), 0);
+    add_message(o, "status", text_at(o->json, "status.reason"), text_at(o->json, "status.message"),
+                0);
+    add_conditions(o);
+    add_containers(o, "status.initContainerStatuses");
+    add_containers(o, "status.containerStatuses");
 }
 
 static void read_node(struct object *o)
@@ -331,12 +333,12 @@ static void read_node(struct object *o)
         const char *status = text_at(condition, "status");
         bool is_ready = strcmp(text_at(condition, "type"), "Ready") == 0;
         if (is_ready && strcmp(status, "True") != 0)
-            say(o, "condition Ready", text_at(condition, "reason"), text_at(condition, "message"),
-                time_at(condition, "lastTransitionTime"));
+            add_message(o, "condition Ready", text_at(condition, "reason"),
+                        text_at(condition, "message"), time_at(condition, "lastTransitionTime"));
     }
 }
 
-/* What the event is about; false when that is nothing of a migration. */
+/* Sets the event's tags; false when it is not about a migration. */
 static bool tag_event(struct object *o, struct json_object *about)
 {
     const char *kind = text_at(about, "kind"), *ns = text_at(about, "namespace");
@@ -373,8 +375,8 @@ static void read_event(struct object *o)
         return;
     (void)snprintf(o->origin, sizeof o->origin, "%.40s %.110s", text_at(about, "kind"),
                    text_at(about, "name"));
-    say(o, "event", text_at(o->json, "reason"), text[0] != '\0' ? text : text_at(o->json, "note"),
-        at_ms);
+    add_message(o, "event", text_at(o->json, "reason"),
+                text[0] != '\0' ? text : text_at(o->json, "note"), at_ms);
 }
 
 static const struct {
@@ -388,7 +390,7 @@ static const struct {
     {"Node", read_node},
 };
 
-/* Items of a typed list may leave their kind out. */
+/* Items of a typed list may omit their kind. */
 static bool kind_is(const char *kind, const char *list_kind, const char *wanted)
 {
     size_t n = strlen(wanted);

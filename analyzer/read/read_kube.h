@@ -1,15 +1,15 @@
-/* read_kube.h - what objects of KubeVirt and Kubernetes say about migrations. */
+/* read_kube.h - evidence about migrations in objects of KubeVirt and Kubernetes. */
 #ifndef ANALYZER_READ_READ_KUBE_H
 #define ANALYZER_READ_READ_KUBE_H
 
 #include "analyzer/read/read_pieces.h"
 #include "base/json.h"
 
-/* Whether it looks like an object of Kubernetes: it has a kind and what goes with it. list_kind
- * is that of the list it came in, or "". */
+/* Whether it is an object of Kubernetes: it has a kind and matching members. list_kind is that of
+ * the list it came in, or "". */
 bool kube_is_object(struct json_object *object, const char *list_kind);
-/* Takes from the object what is about migrations; lists stand for their items. Kinds that tell
- * nothing are passed over. `name` is the input's. */
+/* Reads what the object has about migrations; of a list, its items. Other kinds are skipped. `name`
+ * is the input's. */
 void kube_read(struct pieces *pieces, struct json_object *object, const char *list_kind,
                const char *name);
 

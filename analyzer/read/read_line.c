@@ -1,7 +1,7 @@
 /* read_line.c - see read_line.h.
  *
- * A line is taken apart from the left: a time, then what usually stands between a time and a
- * message. What is not recognised stays part of the message, so nothing is ever lost.
+ * A line is parsed from the left: a time, then the known prefixes. What is not recognised stays
+ * part of the message, so nothing is lost.
  */
 #include "analyzer/read/read_line.h"
 
@@ -179,7 +179,7 @@ static bool take_syslog(struct cut *c, struct log_line *line)
     return true;
 }
 
-/* Proxmox marks what the other node said: " [pve2] kvm: ..." */
+/* Proxmox marks the other node's output: " [pve2] kvm: ..." */
 static void take_node(struct cut *c, struct log_line *line)
 {
     struct cut ahead = *c, inside;
@@ -209,7 +209,7 @@ static void take_threads(struct cut *c, struct log_line *line)
         (void)take_brackets(c, '(', ')', &inside);
 }
 
-/* What is between a time and a message. */
+/* The prefix between time and message. */
 static void take_prefix(struct cut *c, struct log_line *line, char letter)
 {
     if (line->at_ms == 0 && take_klog(c, line, letter))
@@ -252,7 +252,7 @@ void log_line_parse(const char *text, size_t n, struct log_line *out_line)
     struct cut c = {text, text + n};
     *out_line = (struct log_line){.logger = ""};
     parse(&c, out_line);
-    /* What a pod or the journal passes on is a line of a log again. */
+    /* The message of a pod's or the journal's line is a log line again. */
     if (out_line->has_time && c.at < c.end)
         parse(&c, out_line);
     out_line->text = c.at;
@@ -280,7 +280,7 @@ static const char *first_text(struct json_object *object, const char *const *key
     first_text(object, (const char *const[]){__VA_ARGS__}, \
                COUNT(((const char *const[]){__VA_ARGS__})))
 
-/* The journal counts microseconds, in a text. */
+/* The journal has microseconds as text. */
 static int64_t time_of_record(struct json_object *object)
 {
     int64_t us;

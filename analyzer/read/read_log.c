@@ -47,7 +47,7 @@ static void flush(struct log *log)
     log->taker->take(log->taker->ctx, &message, &about);
 }
 
-/* When the record is full its middle goes: what was raised stands at its end. */
+/* A full record loses its middle: the exception is at its end. */
 static void append(struct log *log, const char *text, size_t n, const char *before)
 {
     struct read_out *out = log->in->out;
@@ -78,7 +78,7 @@ static bool begins(const char *text, size_t n, const char *word)
     return n >= length && memcmp(text, word, length) == 0;
 }
 
-/* QEMU's own log tells with which arguments it was started and when it was told to leave. */
+/* QEMU's own log shows its arguments and the start of an outgoing migration. */
 static void note_side(struct log *log, const struct line *line)
 {
     if (has(line->text, line->length, ": starting up libvirt version"))
@@ -98,7 +98,7 @@ static void note_trace(struct log *log, const char *text, size_t n)
         log->trace = TRACE_RAISED;
 }
 
-/* Whether a line without a time of its own goes on with the record. */
+/* Whether a line without a time continues the record. */
 static bool goes_on(const struct log *log, const char *text, size_t n)
 {
     if (log->is_escaped || log_line_is_continued(text, n) || log->trace == TRACE_FRAMES ||
@@ -157,7 +157,7 @@ static bool add_json(struct log *log, const struct log_line *line, uint64_t numb
     else if (inner.at_ms == 0)
         inner.at_ms = line->at_ms;
     bool is_qemu = begins(inner.text, n, "qemu-") || begins(inner.text, n, "kvm: ");
-    if (record.level != LEVEL_UNKNOWN && !is_qemu) /* launchers pass QEMU's words on as "info" */
+    if (record.level != LEVEL_UNKNOWN && !is_qemu) /* launchers log QEMU's messages as "info" */
         inner.level = record.level;
     if (inner.side == SIDE_UNKNOWN)
         inner.side = side_of_component(record.component);

@@ -1,8 +1,8 @@
-/* read_log.h - a log as records: lines taken apart, and those that belong together put together.
+/* read_log.h - a log as records: lines are parsed, and those of one record are joined.
  *
- * A traceback, an indented line and a line after a backslash go on with the record before them,
- * up to a bound. Where a line tells the side (QEMU's log of an incoming guest, a thread of vdsm,
- * what Proxmox heard from the other node) the record has it; else it has the file's.
+ * A traceback, an indented line and a line after a backslash continue the record before them, up to
+ * a bound. Where a line shows the side (QEMU's log of an incoming guest, a thread of vdsm, the
+ * other node's output in a log of Proxmox) the record has it; else it has the file's.
  */
 #ifndef ANALYZER_READ_READ_LOG_H
 #define ANALYZER_READ_READ_LOG_H
@@ -12,7 +12,7 @@
 
 enum { LOG_RECORD_MAX = 2 * EVIDENCE_TEXT_MAX + 8, LOG_JOINED_MAX = 500, LOG_NAME_MAX = 128 };
 
-/* The object a record is about, where it says so; "" else. */
+/* The object that a record names; "" else. */
 struct log_about {
     const char *ns, *name, *uid;
     enum level level;
@@ -22,9 +22,9 @@ struct log_taker {
     void (*take)(void *ctx, const struct evidence_message *message, const struct log_about *about);
 };
 
-/* Reads to the end of the input. `side` is what the file as a whole tells. */
+/* Reads to the end of the input. `side` is that of the whole file. */
 bool log_read(struct input *in, enum side side, const struct log_taker *taker, struct err *err);
-/* A taker that hands everything to the open document. */
+/* A taker that passes everything to the open document. */
 struct log_taker log_to_document(struct read_out *out);
 
 #endif

@@ -8,14 +8,14 @@
 #include "base/text.h"
 
 enum {
-    PIECE_OVERHEAD = 128,     /* what a piece costs besides its texts, roughly */
+    PIECE_OVERHEAD = 128,     /* overhead of a piece besides its texts, roughly */
     WINDOW_BEFORE_MS = 10000, /* clocks of nodes differ */
-    WINDOW_AFTER_MS = 120000, /* what is cleaned up afterwards still tells */
+    WINDOW_AFTER_MS = 120000, /* messages of the clean-up count */
     GUESTS = 1024,
     GIVEN_MAX = 1000 * 1000, /* a piece may belong to every migration of its guest */
 };
 
-/* A message when key is empty. All texts lie behind each other in `data`. */
+/* A message when key is empty. All texts are stored one after the other in `data`. */
 struct piece {
     struct piece *next, *next_same; /* all; those of guests with the same hash */
     size_t length;                  /* of the text */
@@ -71,7 +71,7 @@ static void full(struct pieces *pieces, const char *what)
     if (pieces->was_full)
         return;
     pieces->was_full = true;
-    err_set(&err, ERR_LIMIT, "%s; the rest is left out: give the files of one migration", what);
+    err_set(&err, ERR_LIMIT, "%s; the rest is skipped: pass the files of one migration", what);
     read_out_problem(pieces->out, &err);
 }
 
@@ -209,7 +209,7 @@ void pieces_migration(struct pieces *pieces, const struct migration_seen *seen)
         known->end_ms = seen->end_ms;
 }
 
-/* Migrations that are objects; without any, those that guests tell of; else everything is one. */
+/* Migrations that are objects; without any, those found in guests; else one document. */
 size_t pieces_documents(const struct pieces *pieces)
 {
     if (pieces->n_seen == 0)
@@ -248,13 +248,13 @@ static bool in_window(const struct migration_seen *m, int64_t at_ms)
     return !is_early && !is_late;
 }
 
-/* The parts of tags that decide; of a piece or of a log. */
+/* Whether the tags of a piece or of a log match the migration. */
 static bool belongs(const struct pieces *pieces, const struct migration_seen *m,
                     const struct piece *tags, int64_t at_ms, enum side *side)
 {
     if (m == NULL)
         return true;
-    if (!agree(tags->guest, m->guest)) /* first: it is what tells most apart */
+    if (!agree(tags->guest, m->guest)) /* first: it is the most selective */
         return false;
     bool is_source = is(tags->pod, m->source_pod), is_target = is(tags->pod, m->target_pod);
     if (!is_source && !is_target && is(tags->uid, m->uid) && tags->pod[0] != '\0')

@@ -1,9 +1,9 @@
-/* read_pieces.h - evidence of which it is not known yet to which migration it belongs.
+/* read_pieces.h - evidence whose migration is not known yet.
  *
  * Objects of a cluster come in any order: an event before the guest it is about, a pod before the
- * migration that made it. So what they say is kept, with what it is about, until all are read;
- * then each migration gets its own. What is kept is bounded; what does not fit is a problem that
- * is told once.
+ * migration that made it. So evidence is kept with its tags until all objects are read; then each
+ * migration gets its own. What is kept is bounded; what does not fit is a problem that is reported
+ * once.
  */
 #ifndef ANALYZER_READ_READ_PIECES_H
 #define ANALYZER_READ_READ_PIECES_H
@@ -13,17 +13,17 @@
 
 enum { PIECES_MIGRATIONS_MAX = 1000, PIECES_NAME_MAX = 254 };
 
-/* What a piece is about; "" where it does not say. */
+/* What a piece is about; "": not known. */
 struct tags {
     char guest[READ_ID_MAX];    /* "namespace/name" */
     char uid[64];               /* of the migration */
-    char pod[PIECES_NAME_MAX];  /* whose side is that of the pod */
-    char node[PIECES_NAME_MAX]; /* the same for a node */
+    char pod[PIECES_NAME_MAX];  /* its side is that of the pod */
+    char node[PIECES_NAME_MAX]; /* its side is that of the node */
 };
 
-/* One migration, as objects tell of it. Times 0: not known. */
+/* One migration as found in objects. Times 0: not known. */
 struct migration_seen {
-    char id[READ_ID_MAX]; /* "namespace/name"; "" when only the guest tells of it */
+    char id[READ_ID_MAX]; /* "namespace/name"; "" when it is found only in the guest */
     char guest[READ_ID_MAX];
     char uid[64];
     char source_pod[PIECES_NAME_MAX], target_pod[PIECES_NAME_MAX];
@@ -39,16 +39,16 @@ DEFINE_OWNED(pieces)
 void pieces_message(struct pieces *pieces, const struct tags *tags,
                     const struct evidence_message *message);
 void pieces_fact(struct pieces *pieces, const struct tags *tags, const struct evidence_fact *fact);
-/* Adds what is said to what is known of the same migration (by uid; by id where there is none). */
+/* Merges with what is known of the same migration (by uid; by id where there is none). */
 void pieces_migration(struct pieces *pieces, const struct migration_seen *seen);
 
 /* After all objects: how many documents there will be. */
 size_t pieces_documents(const struct pieces *pieces);
-/* Whether something tagged so belongs to that document, and the side it then has. */
+/* Whether evidence with these tags belongs to that document, and its side there. */
 bool pieces_belongs(const struct pieces *pieces, size_t document, const struct tags *tags,
                     int64_t at_ms, enum side *side);
-/* Begins the document, hands on what belongs to it and leaves it open. `name` is the id of a
- * document that no migration gives one. */
+/* Begins the document, passes on what belongs to it and leaves it open. `name` is the id of a
+ * document without a migration. */
 void pieces_begin(struct pieces *pieces, size_t document, const char *name);
 
 #endif

@@ -11,16 +11,16 @@ struct session {
     struct read_out out;
     struct pieces *pieces;
 };
-/* session_close is due after a failed session_open, too. */
+/* Call session_close also after a failed session_open. */
 bool session_open(struct session *s, const struct read_visitor *visitor, struct err *err);
 void session_close(struct session *s, struct read_report *out_report);
 
-/* Tells the format and reads everything but logs, of which nothing is consumed. Objects go to the
+/* Detects the format and reads everything but logs, of which nothing is consumed. Objects go to the
  * pieces. */
 bool session_input(struct session *s, struct input *in, enum format *out_format, struct err *err);
-/* After all inputs: the documents that objects told of. */
+/* After all inputs: passes on the documents of objects. */
 void session_deliver(struct session *s, const char *name);
-/* False when there was not a single document: with the first problem, or saying so. */
+/* False when there was no document: err is the first problem, or says that there is none. */
 bool session_check(const struct session *s, const char *name, struct err *err);
 
 #endif

@@ -1,4 +1,4 @@
-/* read_time.h - the times that logs and objects carry, as wall time. */
+/* read_time.h - times in logs and objects, as wall time. */
 #ifndef ANALYZER_READ_READ_TIME_H
 #define ANALYZER_READ_READ_TIME_H
 

@@ -1,7 +1,7 @@
 /* read_values.c - see read_values.h.
  *
- * The scanner only finds where a value begins and ends: it counts brackets outside of texts. What
- * is inside is the parser's business, and so is every complaint about it.
+ * The scanner only finds where a value begins and ends: it counts brackets outside of texts. The
+ * parser reads the inside and reports its errors.
  */
 #include "analyzer/read/read_values.h"
 
@@ -41,7 +41,7 @@ static void forget_value(struct scanner *s)
     s->depth = 0;
 }
 
-/* By line, what is broken is told and costs its line; otherwise it is the end. */
+/* By line, a broken value is reported and its line skipped; otherwise reading ends. */
 static bool fail_with(struct scanner *s, const struct err *err)
 {
     if (!s->is_by_line) {
@@ -62,14 +62,14 @@ static bool fail(struct scanner *s, int line, int column, const char *what)
     return fail_with(s, &err);
 }
 
-/* The value is whole, or all there is of it. */
+/* The value is complete, or the input has ended. */
 static bool give_value(struct scanner *s)
 {
     struct err err = {0};
     if (s->value.failed)
         return err_set(s->err, ERR_NOMEM, "%s: no memory for a value", s->in->name);
     if (s->list != ITEMS_NONE && strcmp(s->value.data, "null") == 0) {
-        forget_value(s); /* an element that says nothing */
+        forget_value(s); /* an empty element */
         return true;
     }
     OWNED(json_object)
@@ -83,7 +83,7 @@ static bool give_value(struct scanner *s)
     return true;
 }
 
-/* What the object says before its items, as an object. */
+/* The members of the list before its items, as an object. */
 static struct json_object *parse_start(const struct buf *value)
 {
     struct err err = {0};
@@ -97,7 +97,7 @@ static struct json_object *parse_start(const struct buf *value)
     return list;
 }
 
-/* At '[': does the object so far say that the items of a list begin here? It is asked once. */
+/* At '[': do the items of a Kubernetes list begin here? Checked once per object. */
 static bool is_items(struct scanner *s)
 {
     static const char key[] = "\"items\"";
@@ -178,7 +178,7 @@ static bool step_inside(struct scanner *s, char c)
     return false;
 }
 
-/* Behind the items, and in a line that is broken: only the end is looked for. */
+/* After the items, and in a broken line: skips to the end. */
 static void step_skipping(struct scanner *s, char c)
 {
     if (step_inside(s, c)) {
@@ -187,7 +187,7 @@ static void step_skipping(struct scanner *s, char c)
     }
 }
 
-/* By line, everything that is not whole ends with its line. */
+/* By line, an incomplete value ends with its line. */
 static bool step_line(struct scanner *s)
 {
     bool is_fine = !s->is_inside || give_value(s);
@@ -225,7 +225,7 @@ static bool step_value(struct scanner *s, char c)
     return s->is_word || !step_inside(s, c) || give_value(s);
 }
 
-/* A number or a word has no last character of its own. */
+/* A number or a word has no closing character. */
 static bool ends_word(const struct scanner *s, char c)
 {
     return s->is_word && s->value.length > 0 && memchr(" \t\r\n,]}", c, 7) != NULL;
@@ -247,7 +247,7 @@ static bool step(struct scanner *s, char c)
     return true;
 }
 
-/* How many bytes from here on are of the value and change nothing: taken at once. */
+/* Bytes from here on that belong to the value and do not change the state: copied at once. */
 static size_t plain_run(const struct scanner *s, const char *text, size_t n)
 {
     if (!s->is_inside || s->is_word || s->is_skipping || s->is_escaped)
@@ -305,7 +305,7 @@ static bool is_whole(const char *text, size_t n)
     return object != NULL;
 }
 
-/* The first line is whole by itself, or it is broken and the second is. */
+/* The first line is a complete value, or it is broken and the second is. */
 bool values_are_lines(const char *text, size_t n)
 {
     static const char items[] = "\"items\""; /* a list, wherever its lines end */

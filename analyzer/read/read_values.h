@@ -1,4 +1,4 @@
-/* read_values.h - a stream of JSON, one value at a time, whatever its length.
+/* read_values.h - a stream of JSON of any length, one value at a time.
  *
  * Values may follow each other, one per line or not, or be the elements of a list: an array, or the
  * "items" of a Kubernetes list, which are given one by one so that a dump of a whole cluster needs
@@ -20,8 +20,8 @@ struct values_taker {
     void (*take)(void *ctx, const struct value *value);
 };
 
-/* JSON lines: every line is a value, and a broken one is a problem, told with line and column.
- * Otherwise a broken value is the end: ERR_INVALID "NAME: line L column C: what". */
+/* JSON lines: every line is a value, and a broken one is a problem, reported with line and column.
+ * Otherwise a broken value is an error: ERR_INVALID "NAME: line L column C: what". */
 bool values_read(struct input *in, bool is_by_line, const struct values_taker *taker,
                  struct err *err);
 

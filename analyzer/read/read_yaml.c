@@ -1,8 +1,8 @@
 /* read_yaml.c - objects written as YAML, see read_json.h.
  *
- * A folder of a cluster has lists of events that are larger than any parser should be given. They
- * are written by machines in one form only: "items:", then "- " at the beginning of a line for
- * each. So they are cut there, and each part is parsed alone.
+ * A must-gather has lists of events that are too large for one parse. They are machine-written in
+ * one form: "items:", then "- " at the beginning of a line for each. So they are split there, and
+ * each part is parsed separately.
  */
 #include <stdio.h>
 #include <string.h>

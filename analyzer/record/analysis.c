@@ -14,12 +14,12 @@
 
 enum { POST_AGAIN_MS = 100, IDLE_MS = 500, BACKLOG_BATCH = 256 };
 enum { CRASHED_MAX = 32 };
-enum { JUDGE_AGAIN_MS = 500, JUDGE_AGAIN_MAX_MS = 60 * 1000 }; /* doubled while it does not help */
+enum { JUDGE_AGAIN_MS = 500, JUDGE_AGAIN_MAX_MS = 60 * 1000 }; /* doubled after each failure */
 
 struct item {
     char uid[SNAPSHOT_UID_MAX];
     bool seen;    /* to end, by this process */
-    bool crashed; /* it has a verdict, without what was seen since */
+    bool crashed; /* it has a verdict from before the crash */
 };
 
 struct loss {
@@ -33,18 +33,18 @@ struct analysis {
     struct queue *queue; /* of struct item */
     struct judge *judge;
     struct analysis_logs *logs;
-    struct verdict verdict; /* the one at hand: too big for a stack */
+    struct verdict verdict; /* of the current job: too big for the stack */
     struct recorded_rows rows;
     pthread_t thread;
     bool has_thread;
     atomic_bool stop;
-    atomic_bool behind; /* the store may hold jobs that nobody will tell of */
-    struct item
-        crashed_jobs[CRASHED_MAX]; /* that could not be judged again yet, with the next look */
+    atomic_bool behind;                    /* the store may have ended jobs that were not posted */
+    struct item crashed_jobs[CRASHED_MAX]; /* crashed after arrival and not yet judged again;
+                                              retried with the next search */
     size_t n_crashed;
-    char told[CRASHED_MAX][SNAPSHOT_UID_MAX]; /* ring: jobs that were said to have fallen */
-    size_t n_told;
-    int64_t again_ms, wait_ms; /* monotonic: not looked for before; how long the last wait was */
+    char reported[CRASHED_MAX][SNAPSHOT_UID_MAX]; /* ring: jobs whose crash was reported */
+    size_t n_reported;
+    int64_t again_ms, wait_ms; /* monotonic: next search; length of the last wait */
     atomic_uint_fast64_t posted, stored;
     pthread_mutex_t losses_lock;
     struct loss losses[ANALYSIS_LOSSES_MAX]; /* ring */
@@ -53,7 +53,7 @@ struct analysis {
     atomic_int_fast64_t last_ms, worst_ms;
 };
 
-/* ---- what is told ---- */
+/* ---- input ---- */
 
 void analysis_on_finished(struct analysis *analysis, const struct snapshot_job *job)
 {
@@ -63,7 +63,7 @@ void analysis_on_finished(struct analysis *analysis, const struct snapshot_job *
         atomic_store(&analysis->behind, true);
 }
 
-void analysis_on_fell(struct analysis *analysis, const char *job_uid)
+void analysis_on_crashed(struct analysis *analysis, const char *job_uid)
 {
     struct item item = {.crashed = true};
     TEXT_SET(item.uid, job_uid);
@@ -92,7 +92,7 @@ void analysis_on_host(struct analysis *analysis, const char *host, bool connecte
 
 /* ---- gathering ---- */
 
-/* The first time that the host was lost while the job was under way. */
+/* The first loss of the host while the job ran. */
 static bool find_loss(struct analysis *analysis, const char *host, const struct gathered *job,
                       struct loss *out_loss)
 {
@@ -118,7 +118,7 @@ static void note_loss(struct analysis *analysis, const char *host, enum side sid
     if (host[0] == '\0' || job->handed_off_ms == 0 || !find_loss(analysis, host, job, &loss))
         return;
     int64_t end_ms = job->answered_ms > loss.at_ms ? job->answered_ms : job->ended_ms;
-    int64_t before_ms = end_ms > loss.at_ms ? end_ms - loss.at_ms : 1; /* 0 would say: never */
+    int64_t before_ms = end_ms > loss.at_ms ? end_ms - loss.at_ms : 1; /* 0 means never */
     notes_fact(notes, side == SIDE_SOURCE ? "source_lost_ms" : "target_lost_ms", "connection",
                loss.at_ms, "%lld", (long long)before_ms);
     char origin[EVIDENCE_ORIGIN_MAX];
@@ -151,7 +151,7 @@ static void note_logs(struct analysis *analysis, const struct gathered *job, str
     }
 }
 
-/* Samples are written behind: those of the last moments are waited for, a little. */
+/* Samples are written with a delay: waits briefly for the last ones. */
 static bool gather(struct analysis *analysis, const struct gathered *job, struct notes *notes,
                    struct err *err)
 {
@@ -189,13 +189,13 @@ static void hand_back(struct analysis *analysis, const struct gathered *job,
     atomic_fetch_add(&analysis->judged, 1);
 }
 
-/* The look that finds it may come before its first verdict, or twice. */
-static bool was_told(struct analysis *analysis, const char *uid)
+/* The observation of the crash may come before the first verdict, or twice. */
+static bool is_crash_reported(struct analysis *analysis, const char *uid)
 {
-    for (size_t i = 0; i < analysis->n_told && i < CRASHED_MAX; i++)
-        if (strcmp(analysis->told[i], uid) == 0)
+    for (size_t i = 0; i < analysis->n_reported && i < CRASHED_MAX; i++)
+        if (strcmp(analysis->reported[i], uid) == 0)
             return true;
-    TEXT_SET(analysis->told[analysis->n_told++ % CRASHED_MAX], uid);
+    TEXT_SET(analysis->reported[analysis->n_reported++ % CRASHED_MAX], uid);
     return false;
 }
 
@@ -214,7 +214,7 @@ static bool judge_item(struct analysis *analysis, const struct item *item, struc
     if (!gather_job(analysis->parts.store, item->uid, &job, err))
         return false;
     if (job.outcome == OUTCOME_NONE || (item->crashed && !job.crashed))
-        return true; /* no such job, or not over; nothing new */
+        return true; /* no such job, or not ended */
     bool done = true;
     if (recorded_is_plain(&job))
         recorded_plain(&job, analysis->parts.rules, &analysis->verdict);
@@ -223,7 +223,8 @@ static bool judge_item(struct analysis *analysis, const struct item *item, struc
                recorded_judge(analysis->parts.store, &job, &notes, analysis->judge,
                               &analysis->verdict, err);
     bool crashed = analysis->verdict.guest == GUEST_AT_CRASHED;
-    if (done && (crashed ? !was_told(analysis, item->uid) : !item->crashed)) /* else nothing new */
+    if (done &&
+        (crashed ? !is_crash_reported(analysis, item->uid) : !item->crashed)) /* else nothing new */
         hand_back(analysis, &job, &notes);
     if (done && item->seen)
         note_time(analysis, &job);
@@ -238,11 +239,11 @@ static bool add_unjudged(void *ctx, const struct store_job *row)
     TEXT_SET(item.uid, row->uid);
     if (queue_depth(analysis->queue) < BACKLOG_BATCH && queue_push(analysis->queue, &item))
         return true;
-    atomic_store(&analysis->behind, true); /* the rest with the next look */
+    atomic_store(&analysis->behind, true); /* the rest with the next search */
     return false;
 }
 
-/* Only when everything handed back is stored: what is on its way has no verdict there yet. */
+/* Only when all posted verdicts are stored: one in flight is not in the store yet. */
 static void find_unjudged(struct analysis *analysis)
 {
     struct err err = {0};
@@ -260,8 +261,8 @@ static void find_unjudged(struct analysis *analysis)
     }
 }
 
-/* It is found in the store again, unless it has a verdict; one that can never be judged costs less
- * and less. */
+/* The job is found in the store again, unless it has a verdict; the interval grows for one that can
+ * never be judged. */
 static void judge_again(struct analysis *analysis, const struct item *item)
 {
     if (item->crashed && analysis->n_crashed < CRASHED_MAX)
@@ -269,7 +270,7 @@ static void judge_again(struct analysis *analysis, const struct item *item)
     int64_t now_ms = clock_mono_ms(analysis->parts.clock);
     atomic_store(&analysis->behind, true);
     if (now_ms < analysis->again_ms)
-        return; /* with the others that could not be read */
+        return; /* with the other failed jobs */
     int64_t wait_ms = analysis->wait_ms == 0 ? JUDGE_AGAIN_MS : analysis->wait_ms * 2;
     analysis->wait_ms = wait_ms < JUDGE_AGAIN_MAX_MS ? wait_ms : JUDGE_AGAIN_MAX_MS;
     analysis->again_ms = now_ms + analysis->wait_ms;
@@ -298,7 +299,7 @@ bool analysis_step(struct analysis *analysis)
     return take(analysis, 0);
 }
 
-/* ---- life ---- */
+/* ---- creation and end ---- */
 
 static void *work(void *ctx)
 {
@@ -312,7 +313,7 @@ struct analysis *analysis_new(const struct analysis_parts *parts, struct err *er
 {
     OWNED(analysis) analysis = calloc(1, sizeof *analysis);
     if (analysis == NULL) {
-        (void)err_set(err, ERR_NOMEM, "the analyser's desk");
+        (void)err_set(err, ERR_NOMEM, "the analysis worker");
         return NULL;
     }
     analysis->parts = *parts;

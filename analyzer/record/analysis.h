@@ -1,12 +1,13 @@
-/* analysis.h - where finished migrations are explained: facts gathered, judged, handed back.
+/* analysis.h - the analysis worker: collects the evidence of finished migrations, judges it, posts
+ * the verdict.
  *
- * One job at a time, by a thread of the desk's own (or by analysis_step() when there are no
- * threads). Told of a job's end after its commit, so all that the engine knows is in the store.
- * Within two seconds: samples are waited for a little, logs that do not come in time are done
- * without. At start, when its queue was full and when the rows of a job could not be read, jobs
- * that ended without a verdict are found in the store.
+ * One job at a time, in its own thread (or by analysis_step() when there are no threads). It gets a
+ * job's end after its commit, so all that the engine knows is in the store. Within two seconds: it
+ * waits briefly for samples and skips logs that do not come in time. At start, when its queue was
+ * full and when the rows of a job could not be read, it searches the store for ended jobs without a
+ * verdict.
  *
- * Threads: the on_* functions may be called from any thread, they only note.
+ * Threads: the on_* functions may be called from any thread and only post.
  */
 #ifndef ANALYZER_RECORD_ANALYSIS_H
 #define ANALYZER_RECORD_ANALYSIS_H
@@ -27,36 +28,37 @@ struct analysis_host {
     const char *name;
     const char *log_dir; /* of its guests' QEMU logs, as seen from here; "" or NULL: not readable */
 };
-struct analysis_parts { /* borrowed, outlive the desk */
+struct analysis_parts { /* borrowed, outlive the worker */
     struct store *store;
     const struct ruleset *rules;
     const struct clock *clock;
     const struct analysis_host *hosts;
     size_t n_hosts;
     void *ctx;
-    /* To the engine; copies. False: not now, it is tried again. */
+    /* To the engine; copies. False: not now, the worker retries. */
     bool (*post)(void *ctx, const struct verdict_rows *verdict_rows, struct err *err);
 };
 
 struct analysis;
 struct analysis *analysis_new(const struct analysis_parts *parts, struct err *err);
-void analysis_free(struct analysis *analysis); /* its thread ends with the job at hand */
+void analysis_free(struct analysis *analysis); /* its thread ends after the current job */
 DEFINE_OWNED(analysis)
 MUST_CHECK bool analysis_start(struct analysis *analysis, struct err *err);
 /* Without a thread: judges one job; false when there is none. */
 bool analysis_step(struct analysis *analysis);
 
 void analysis_on_finished(struct analysis *analysis, const struct snapshot_job *job);
-/* It ended right after it had arrived: judged once more, with what was seen then. */
-void analysis_on_fell(struct analysis *analysis, const char *job_uid);
+/* The guest crashed after arrival: judged again with that observation. */
+void analysis_on_crashed(struct analysis *analysis, const char *job_uid);
 void analysis_on_judged(struct analysis *analysis,
                         const struct verdict_rows *verdict_rows); /* it is stored */
 void analysis_on_host(struct analysis *analysis, const char *host, bool connected,
                       const struct err *err);
 
 struct analysis_stats {
-    uint64_t judged, failures; /* a verdict could not be found: the store could not be read */
-    int64_t last_ms, worst_ms; /* from a job's end to its verdict, of those seen to end */
+    uint64_t judged, failures; /* failures: no verdict, the store could not be read */
+    int64_t last_ms,
+        worst_ms; /* from a job's end to its verdict, of jobs that ended in this process */
     size_t queue;
 };
 void analysis_stats(struct analysis *analysis, struct analysis_stats *out_stats); /* any thread */

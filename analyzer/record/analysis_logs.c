@@ -13,11 +13,11 @@
 #include "hypervisor/types.h"
 
 struct analysis_logs {
-    atomic_uint holders; /* the desk, and every reading */
+    atomic_uint holders; /* the worker, and every reading */
     atomic_uint stuck;
 };
 
-/* Two hold it: who asked, and may give up, and who reads, and may be late. */
+/* Two references: the worker, which may time out, and the reading thread, which may be late. */
 struct reading {
     pthread_mutex_t lock;
     pthread_cond_t ended;
@@ -110,7 +110,7 @@ static struct reading *reading_new(struct analysis_logs *logs, const struct anal
     return reading;
 }
 
-/* Signals are main's business: it starts with all of them blocked, and nobody waits for its end. */
+/* Starts a detached thread with all signals blocked: main handles them. */
 static bool start(struct reading *reading)
 {
     sigset_t all, before;
@@ -142,7 +142,7 @@ static bool await(struct reading *reading)
 
 static void unreadable(struct notes *notes, const struct analysis_log *log, const char *why)
 {
-    notes_fact(notes, log->side == SIDE_SOURCE ? "source_log" : "target_log", "desk", 0,
+    notes_fact(notes, log->side == SIDE_SOURCE ? "source_log" : "target_log", "analysis", 0,
                "not read: %s", why);
 }
 
@@ -153,7 +153,7 @@ void analysis_logs_read(struct analysis_logs *logs, const struct analysis_log *l
         return;
     if (atomic_fetch_add(&logs->stuck, 1) >= ANALYSIS_LOGS_STUCK_MAX) {
         atomic_fetch_sub(&logs->stuck, 1);
-        unreadable(notes, log, "earlier readings of logs hang");
+        unreadable(notes, log, "earlier log readings hang");
         return;
     }
     struct reading *reading = reading_new(logs, log);
@@ -167,7 +167,7 @@ void analysis_logs_read(struct analysis_logs *logs, const struct analysis_log *l
         return;
     }
     if (!await(reading)) {
-        unreadable(notes, log, "it takes too long");
+        unreadable(notes, log, "timeout");
     } else if (!reading->read) {
         unreadable(notes, log, reading->err.text);
     } else {

@@ -10,48 +10,49 @@
 #include "base/text.h"
 #include "engine/data/ownership.h"
 
-/* What is told once although several rows hold it: an error is with its call, its order, its job.
+/* Texts are passed once although several rows have them: an error is in its call, its order, its
+ * job.
  */
-enum { TOLD_MAX = 64 };
+enum { PASSED_MAX = 64 };
 
 struct gathering {
     const struct gathered *job;
     const struct evidence_sink *sink;
-    uint64_t told[TOLD_MAX];
-    size_t n_told;
+    uint64_t passed[PASSED_MAX];
+    size_t n_passed;
     char from[32], why[32]; /* of the last step */
     char modes[64];         /* that it went through, in order */
     bool called, ran;
     const char *call_result;        /* a literal; NULL: no call was recorded */
-    struct store_decision decision; /* the newest that counted; its texts are not kept */
+    struct store_decision decision; /* the newest that was not a shadow's; its texts are not kept */
     char decision_name[48];
     char sides[2][3][40];  /* source and target at the end: presence, state, reason */
     const char *later[2];  /* and a second later: what they show */
     char later_reason[40]; /* the target's */
 };
 
-/* ---- telling ---- */
+/* ---- output ---- */
 
-static void tell(struct gathering *g, const char *key, const char *value, bool is_own)
+static void emit_fact(struct gathering *g, const char *key, const char *value, bool is_own)
 {
-    const struct evidence_fact told = {.key = key,
-                                       .value = value,
-                                       .origin = "record",
-                                       .at_ms = g->job->ended_ms,
-                                       .is_own = is_own};
+    const struct evidence_fact passed = {.key = key,
+                                         .value = value,
+                                         .origin = "record",
+                                         .at_ms = g->job->ended_ms,
+                                         .is_own = is_own};
     if (value != NULL && value[0] != '\0')
-        g->sink->fact(g->sink->ctx, &told);
+        g->sink->fact(g->sink->ctx, &passed);
 }
 
 static void fact(struct gathering *g, const char *key, const char *value)
 {
-    tell(g, key, value, false);
+    emit_fact(g, key, value, false);
 }
 
-/* What the engine said of it: its words would else be taken for a program's. */
-static void own_words(struct gathering *g, const char *key, const char *value)
+/* The engine's own sentences: not searched for patterns of other programs. */
+static void own_text(struct gathering *g, const char *key, const char *value)
 {
-    tell(g, key, value, true);
+    emit_fact(g, key, value, true);
 }
 
 static void fact_bool(struct gathering *g, const char *key, bool value)
@@ -66,14 +67,14 @@ static void fact_number(struct gathering *g, const char *key, int64_t value)
     fact(g, key, text);
 }
 
-static bool was_told(struct gathering *g, const char *text)
+static bool is_repeated(struct gathering *g, const char *text)
 {
     uint64_t hash = hash_text(HASH_START, text);
-    for (size_t i = 0; i < g->n_told; i++)
-        if (g->told[i] == hash)
+    for (size_t i = 0; i < g->n_passed; i++)
+        if (g->passed[i] == hash)
             return true;
-    if (g->n_told < TOLD_MAX)
-        g->told[g->n_told++] = hash;
+    if (g->n_passed < PASSED_MAX)
+        g->passed[g->n_passed++] = hash;
     return false;
 }
 
@@ -84,13 +85,13 @@ static enum side side_of(const struct gathered *job, const char *node)
     return node[0] != '\0' && strcmp(node, job->target) == 0 ? SIDE_TARGET : SIDE_UNKNOWN;
 }
 
-/* The migrate call's error is put together from what both sides said, so it is nobody's own. */
+/* The migrate call's error combines messages of both sides, so its side is unknown. */
 static void call_message(struct gathering *g, const char *call, const char *node, const char *text,
                          int64_t at_ms)
 {
     char origin[EVIDENCE_ORIGIN_MAX];
     bool joint = strcmp(call, "migrate") == 0 || strcmp(call, "recover") == 0;
-    if (text[0] == '\0' || was_told(g, text))
+    if (text[0] == '\0' || is_repeated(g, text))
         return;
     (void)snprintf(origin, sizeof origin, "%s call on %s", call, node);
     const struct evidence_message message = {.text = text,
@@ -188,9 +189,9 @@ static bool see_decision(void *ctx, const struct store_decision *row)
 static bool see_rejection(void *ctx, const struct store_rejection *row)
 {
     struct gathering *g = ctx;
-    char told[160];
-    (void)snprintf(told, sizeof told, "rejection %s", row->reason);
-    if (!was_told(g, told))
+    char passed[160];
+    (void)snprintf(passed, sizeof passed, "rejection %s", row->reason);
+    if (!is_repeated(g, passed))
         fact(g, "rejection", row->reason);
     return true;
 }
@@ -227,9 +228,9 @@ static bool see_job(void *ctx, const struct store_job *row)
     fact(g, "recovery", row->recovery.state);
     if (row->recovery.tries > 0)
         fact_number(g, "recovery_tries", row->recovery.tries);
-    own_words(g, "remedy", row->stream.remedy);
+    own_text(g, "remedy", row->stream.remedy);
     fact(g, "pending", row->wait.pending);
-    own_words(g, "failure_reason", row->result.failure_reason);
+    own_text(g, "failure_reason", row->result.failure_reason);
     if (row->request.volumes_json[0] != '\0')
         fact_number(g, "disks", (int64_t)count_disks(row->request.volumes_json));
     int64_t waited_until_ms =
@@ -243,9 +244,9 @@ static bool see_job(void *ctx, const struct store_job *row)
     return true;
 }
 
-/* ---- what they come to ---- */
+/* ---- facts ---- */
 
-static void tell_side(struct gathering *g, const char *role, const char sides[3][40])
+static void emit_side(struct gathering *g, const char *role, const char sides[3][40])
 {
     static const char *const words[] = {"presence", "state", "reason"};
     char key[EVIDENCE_KEY_MAX];
@@ -259,15 +260,15 @@ static void tell_side(struct gathering *g, const char *role, const char sides[3]
     fact(g, key, view_of(sides[0], sides[1], sides[2]));
 }
 
-static void tell_seen(struct gathering *g)
+static void emit_observations(struct gathering *g)
 {
     fact(g, "phase", g->from);
     fact(g, "ended_by", g->why);
     fact_bool(g, "called", g->called);
     fact_bool(g, "ran", g->ran);
     fact(g, "call_result", g->call_result);
-    tell_side(g, "source", g->sides[0]);
-    tell_side(g, "target", g->sides[1]);
+    emit_side(g, "source", g->sides[0]);
+    emit_side(g, "target", g->sides[1]);
     fact(g, "source_later", g->later[0]);
     fact(g, "target_later", g->later[1]);
     fact(g, "target_later_reason", g->later_reason);
@@ -291,7 +292,7 @@ bool gather_record(struct store *store, const struct gathered *job,
                 ops->find_job(store, "", job->uid, see_job, &g, err) &&
                 ops->each_rejection(store, job->uid, see_rejection, &g, err);
     if (read)
-        tell_seen(&g);
+        emit_observations(&g);
     return read;
 }
 
@@ -364,13 +365,13 @@ bool gather_job(struct store *store, const char *job_uid, struct gathered *out_j
                 store->ops->each_observation(store, job_uid, take_later, out_job, err);
     if (out_job->back || strcmp(out_job->ended_by, trigger_name(TRIGGER_ON_TARGET)) != 0)
         out_job->crashed =
-            false; /* somebody moved it back; or an operator's word, nobody saw it run */
+            false; /* it was migrated back; or an operator override without observation */
     return read;
 }
 
-static bool tell_evidence(void *ctx, const struct store_evidence *row)
+static bool emit_evidence(void *ctx, const struct store_evidence *row)
 {
-    notes_tell_row(row, ctx);
+    notes_emit_row(row, ctx);
     return true;
 }
 
@@ -378,5 +379,5 @@ bool gather_stored(struct store *store, const char *job_uid, const struct eviden
                    struct err *err)
 {
     struct evidence_sink to = *sink;
-    return store->ops->each_evidence(store, job_uid, tell_evidence, &to, err);
+    return store->ops->each_evidence(store, job_uid, emit_evidence, &to, err);
 }

@@ -1,7 +1,7 @@
-/* gather_trends.c - how the numbers stood when the stream ended. See gather.h.
+/* gather_trends.c - rates and remaining bytes when the stream ended. See gather.h.
  *
- * One pass over the samples, in constant memory. Rates are differences of what was counted: the
- * hypervisor's own rate goes on saying its last value while nothing moves.
+ * One pass over the samples, in constant memory. Rates are differences of counters: the
+ * hypervisor's own rate keeps its last value in a stall.
  */
 #include <inttypes.h>
 
@@ -13,8 +13,8 @@ struct trend {
     int64_t end_ms; /* when the stream ended */
     size_t n;
     struct store_sample last;
-    int64_t flowed_ms; /* a byte was last seen to have moved */
-    int64_t quiet_ms;  /* the longest time before that in which none was */
+    int64_t flowed_ms; /* last growth of the counter */
+    int64_t quiet_ms;  /* the longest time without growth before that */
     int64_t low_water, low_water_ms;
     int64_t dirty_bps, throttle;
     struct {
@@ -22,7 +22,7 @@ struct trend {
     } window[WINDOW]; /* ring of the newest */
 };
 
-/* While a question about it hangs nothing is seen of it, so a silence may end with its last sample.
+/* A hanging statistics call yields no samples, so a stall may end with its last sample.
  */
 static void see_flow(struct trend *t, int64_t at_ms)
 {
@@ -37,7 +37,7 @@ static bool see_sample(void *ctx, const struct store_sample *row)
     struct trend *t = ctx;
     bool is_measurement = row->data_total > 0 || row->data_processed > 0;
     if (!is_measurement || row->source[0] == 'c' || row->at_ms > t->end_ms)
-        return true; /* "completed": what became of all of it, not a moment of it */
+        return true; /* "completed": totals, not a moment */
     if (t->n == 0 || row->data_processed > t->last.data_processed)
         see_flow(t, row->at_ms);
     if (t->n == 0 || row->data_remaining < t->low_water) {

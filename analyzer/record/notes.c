@@ -86,7 +86,7 @@ void notes_fact(struct notes *notes, const char *key, const char *origin, int64_
     add(notes, &note, strlen(value));
 }
 
-void notes_tell_row(const struct store_evidence *row, const struct evidence_sink *sink)
+void notes_emit_row(const struct store_evidence *row, const struct evidence_sink *sink)
 {
     enum side side = side_of_name(row->side);
     const struct evidence_message message = {.text = row->text,
@@ -102,8 +102,8 @@ void notes_tell_row(const struct store_evidence *row, const struct evidence_sink
         sink->fact(sink->ctx, &fact);
 }
 
-void notes_tell(const struct notes *notes, const struct evidence_sink *sink)
+void notes_emit(const struct notes *notes, const struct evidence_sink *sink)
 {
     for (size_t i = 0; i < notes->n; i++)
-        notes_tell_row(&notes->rows[i], sink);
+        notes_emit_row(&notes->rows[i], sink);
 }

@@ -1,6 +1,6 @@
-/* notes.h - facts and messages about one migration that no row of the store holds yet: gathered
- * once, judged, stored as evidence, and judged again from there. Bounded; beyond that the rest is
- * left out. One thread.
+/* notes.h - facts and messages about one migration that no row of the store has yet: collected
+ * once, judged, stored as evidence, and judged again from there. Bounded; what does not fit is
+ * dropped. One thread.
  */
 #ifndef ANALYZER_RECORD_NOTES_H
 #define ANALYZER_RECORD_NOTES_H
@@ -21,8 +21,8 @@ void notes_message(struct notes *notes, enum side side, const char *origin, int6
 void notes_fact(struct notes *notes, const char *key, const char *origin, int64_t at_ms,
                 const char *fmt, ...) __attribute__((format(printf, 5, 6)));
 
-/* Hands one on: a message when its key is empty, else a fact. */
-void notes_tell_row(const struct store_evidence *row, const struct evidence_sink *sink);
-void notes_tell(const struct notes *notes, const struct evidence_sink *sink);
+/* Passes one on: a message when its key is empty, else a fact. */
+void notes_emit_row(const struct store_evidence *row, const struct evidence_sink *sink);
+void notes_emit(const struct notes *notes, const struct evidence_sink *sink);
 
 #endif

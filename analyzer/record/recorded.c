@@ -11,8 +11,8 @@ bool recorded_is_plain(const struct gathered *job)
            !job->crashed;
 }
 
-/* The engine's own: explained here, never changed. */
-static void repeat_end(const struct gathered *job, struct verdict *verdict)
+/* The engine's outcome: copied, never changed. */
+static void copy_outcome(const struct gathered *job, struct verdict *verdict)
 {
     verdict->outcome = job->outcome;
     verdict->guest = job->guest_at;
@@ -33,11 +33,11 @@ void recorded_plain(const struct gathered *job, const struct ruleset *rules,
     out_verdict->confidence = 1;
     out_verdict->action = "";
     TEXT_SET(out_verdict->rules_version, ruleset_version(rules));
-    repeat_end(job, out_verdict);
+    copy_outcome(job, out_verdict);
 }
 
-/* It arrived: what was said on the way was true then, or noise, and explains no failure. */
-static void forgive(struct verdict *verdict)
+/* It arrived: messages from before explain no failure. */
+static void drop_failure(struct verdict *verdict)
 {
     verdict->cause = CAUSE_NONE;
     verdict->plane = PLANE_NONE;
@@ -48,8 +48,8 @@ static void forgive(struct verdict *verdict)
         verdict->points[i].role = POINT_FALLOUT;
 }
 
-/* It arrived and is down, unless something says that its owner wanted that. What else its log names
- * is the better cause if it is one of the data plane; what was said on the way there is not. */
+/* It arrived and has ended, unless the evidence shows that its owner wanted that. A data plane
+ * cause from its log is better than "crashed"; messages from before the arrival are not. */
 static bool is_crashed(const struct gathered *job, struct verdict *verdict)
 {
     const enum cause crash = CAUSE_DESTINATION_CRASH_AFTER_SWITCHOVER;
@@ -67,22 +67,22 @@ static bool is_crashed(const struct gathered *job, struct verdict *verdict)
 bool recorded_judge(struct store *store, const struct gathered *job, const struct notes *notes,
                     struct judge *judge, struct verdict *out_verdict, struct err *err)
 {
-    judge_forget(judge);
+    judge_reset(judge);
     struct evidence_sink sink = judge_sink(judge);
     if (!gather_record(store, job, &sink, err))
         return false;
     if (notes != NULL)
-        notes_tell(notes, &sink);
+        notes_emit(notes, &sink);
     else if (!gather_stored(store, job->uid, &sink, err))
         return false;
     judge_give(judge, out_verdict);
     if (cause_row(out_verdict->cause)->plane == PLANE_OPEN && job->called_ms == 0)
-        out_verdict->plane = PLANE_CONTROL; /* nothing had been asked of a hypervisor */
+        out_verdict->plane = PLANE_CONTROL; /* no call to a hypervisor had been made */
     bool crashed = is_crashed(job, out_verdict);
     bool stays = crashed || (job->has_error && out_verdict->cause == CAUSE_FALSE_FAILURE_REPORT);
     if (job->outcome == OUTCOME_SUCCEEDED && !stays)
-        forgive(out_verdict);
-    repeat_end(job, out_verdict);
+        drop_failure(out_verdict);
+    copy_outcome(job, out_verdict);
     if (crashed)
         out_verdict->guest = GUEST_AT_CRASHED;
     return true;

@@ -1,8 +1,8 @@
 /* recorded.h - the verdict of a migration that is in the store. Pure but for reading rows.
  *
- * Outcome, place of the guest and whether it is irrecoverable are the engine's truth table's and
- * are repeated (but for a guest that fell after it had arrived); the judge names the cause. A
- * migration that arrived is not put before the judge unless its call said that it had failed.
+ * Outcome, location of the guest and whether it is irrecoverable come from the engine's truth table
+ * (except for a guest that crashed after arrival); the judge names the cause. A migration that
+ * arrived is not judged unless its call failed.
  */
 #ifndef ANALYZER_RECORD_RECORDED_H
 #define ANALYZER_RECORD_RECORDED_H
@@ -11,11 +11,11 @@
 #include "analyzer/record/gather.h"
 #include "engine/model/job/verdict_rows.h"
 
-/* notes NULL: those that were stored with its last verdict. The judge forgets what it held. */
+/* notes NULL: those that were stored with its last verdict. Resets the judge. */
 MUST_CHECK bool recorded_judge(struct store *store, const struct gathered *job,
                                const struct notes *notes, struct judge *judge,
                                struct verdict *out_verdict, struct err *err);
-/* Needs no judge: it arrived and nobody says otherwise. */
+/* Needs no judge: it arrived without an error. */
 bool recorded_is_plain(const struct gathered *job);
 void recorded_plain(const struct gathered *job, const struct ruleset *rules,
                     struct verdict *out_verdict);

@@ -148,9 +148,9 @@ static struct pm_line *add(struct postmortem *pm, int64_t at_ms, enum pm_kind ki
     return line;
 }
 
-static void say(struct pm_line *line, const char *what, const char *fmt, ...)
+static void fill_line(struct pm_line *line, const char *what, const char *fmt, ...)
     __attribute__((format(printf, 3, 4)));
-static void say(struct pm_line *line, const char *what, const char *fmt, ...)
+static void fill_line(struct pm_line *line, const char *what, const char *fmt, ...)
 {
     char text[2 * POSTMORTEM_TEXT_MAX];
     if (line == NULL)
@@ -178,9 +178,9 @@ static void add_phases(struct postmortem *pm)
         pm_duration(row->spent_ms, spent);
         struct pm_line *line = add(pm, row->at_ms, PM_PHASE, PM_FERRY);
         if (row->from[0] == '\0')
-            say(line, row->to, "%s", row->why);
+            fill_line(line, row->to, "%s", row->why);
         else
-            say(line, row->to, "%s, after %s in %s", row->why, spent, row->from);
+            fill_line(line, row->to, "%s, after %s in %s", row->why, spent, row->from);
         mark_bad(line, strcmp(row->to, "Failed") == 0);
     }
 }
@@ -193,16 +193,16 @@ static void add_intents(struct postmortem *pm)
         enum pm_side side = side_of(a, row->node);
         bool worked = strcmp(row->err, "none") == 0;
         char spent[PM_NUMBER_MAX];
-        say(add(pm, row->asked_ms, PM_ASKED, side), row->action, "%s%s%s", row->node,
-            row->argument[0] != '\0' ? ": " : "", row->argument);
+        fill_line(add(pm, row->asked_ms, PM_ASKED, side), row->action, "%s%s%s", row->node,
+                  row->argument[0] != '\0' ? ": " : "", row->argument);
         if (row->done_ms <= 0)
             continue;
         pm_duration(row->done_ms - row->asked_ms, spent);
         struct pm_line *line = add(pm, row->done_ms, PM_ANSWERED, side);
         if (worked)
-            say(line, row->action, "done, after %s", spent);
+            fill_line(line, row->action, "done, after %s", spent);
         else
-            say(line, row->action, "%s after %s: %s", row->err, spent, row->text);
+            fill_line(line, row->action, "%s after %s: %s", row->err, spent, row->text);
         mark_bad(line, !worked);
     }
 }
@@ -214,10 +214,10 @@ static void add_observations(struct postmortem *pm)
         const struct store_observation *row = &a->observations.rows[i];
         struct pm_line *line = add(pm, row->at_ms, PM_SEEN, side_named(row->role));
         if (row->state[0] != '\0')
-            say(line, row->presence, "%s(%s) on %s, %s", row->state, row->reason, row->node,
-                row->moment);
+            fill_line(line, row->presence, "%s(%s) on %s, %s", row->state, row->reason, row->node,
+                      row->moment);
         else
-            say(line, row->presence, "on %s, %s", row->node, row->moment);
+            fill_line(line, row->presence, "on %s, %s", row->node, row->moment);
         mark_bad(line, strcmp(row->presence, "unreachable") == 0);
     }
 }
@@ -228,30 +228,31 @@ static void add_rest(struct postmortem *pm)
     for (size_t i = 0; i < a->errors.n; i++) {
         const struct store_error *row = &a->errors.rows[i];
         struct pm_line *line = add(pm, row->at_ms, PM_ERROR, side_of(a, row->node));
-        say(line, row->call, "libvirt error %" PRId64 " of domain %" PRId64 ": %s", row->hv_code,
-            row->hv_domain, row->text);
+        fill_line(line, row->call, "libvirt error %" PRId64 " of domain %" PRId64 ": %s",
+                  row->hv_code, row->hv_domain, row->text);
         mark_bad(line, true);
     }
     for (size_t i = 0; i < a->modes.n; i++)
-        say(add(pm, a->modes.rows[i].at_ms, PM_MODE, PM_FERRY), a->modes.rows[i].mode, "%s",
-            a->modes.rows[i].cause);
+        fill_line(add(pm, a->modes.rows[i].at_ms, PM_MODE, PM_FERRY), a->modes.rows[i].mode, "%s",
+                  a->modes.rows[i].cause);
     for (size_t i = 0; i < a->decisions.n; i++) {
         const struct store_decision *row = &a->decisions.rows[i];
         if (row->shadow)
             continue;
         struct pm_line *line = add(pm, row->at_ms, PM_DECISION, PM_FERRY);
-        say(line, row->decision, "%s%s%s", row->text,
-            strcmp(row->action, "nothing") == 0 ? "" : " -> ",
-            strcmp(row->action, "nothing") == 0 ? "" : row->action);
+        fill_line(line, row->decision, "%s%s%s", row->text,
+                  strcmp(row->action, "nothing") == 0 ? "" : " -> ",
+                  strcmp(row->action, "nothing") == 0 ? "" : row->action);
         mark_bad(line, strcmp(row->action, "abort") == 0);
     }
     for (size_t i = 0; i < a->evidence.n; i++)
-        say(add(pm, a->evidence.rows[i].at_ms, PM_EVIDENCE, side_named(a->evidence.rows[i].side)),
-            a->evidence.rows[i].origin, "%s%s%s", a->evidence.rows[i].key,
-            a->evidence.rows[i].key[0] != '\0' ? " = " : "", a->evidence.rows[i].text);
+        fill_line(add(pm, a->evidence.rows[i].at_ms, PM_EVIDENCE,
+                      side_named(a->evidence.rows[i].side)),
+                  a->evidence.rows[i].origin, "%s%s%s", a->evidence.rows[i].key,
+                  a->evidence.rows[i].key[0] != '\0' ? " = " : "", a->evidence.rows[i].text);
     for (size_t i = 0; i < a->events.n; i++) {
         struct pm_line *line = add(pm, a->events.rows[i].at_ms, PM_EVENT, PM_FERRY);
-        say(line, a->events.rows[i].reason, "%s", a->events.rows[i].message);
+        fill_line(line, a->events.rows[i].reason, "%s", a->events.rows[i].message);
         mark_bad(line, strcmp(a->events.rows[i].type, "Warning") == 0);
     }
 }
@@ -302,16 +303,17 @@ static void fact_final(struct postmortem *pm)
         pm_duration(job->final.total_ms, total);
         pm_duration(job->final.downtime_ms, down);
         pm_bytes(job->final.bytes, sent);
-        fact(pm, "Moved", "%s in %s, %" PRId64 " passes", sent, total, job->final.iterations);
-        fact(pm, "Stood still", "%s", down);
+        fact(pm, "Transferred", "%s in %s, %" PRId64 " iterations", sent, total,
+             job->final.iterations);
+        fact(pm, "Downtime", "%s", down);
     }
     if (job->forecast.percent < 0)
         return;
     pm_duration(job->forecast.total_ms, total);
     pm_duration(job->forecast.low_ms, low);
     pm_duration(job->forecast.high_ms, high);
-    fact(pm, "Expected", "%s (%s to %s), converges with a chance of %" PRId64 " %%", total, low,
-         high, job->forecast.percent);
+    fact(pm, "Forecast", "%s (%s to %s), converges with a probability of %" PRId64 " %%", total,
+         low, high, job->forecast.percent);
 }
 
 static void add_facts(struct postmortem *pm)
@@ -320,23 +322,23 @@ static void add_facts(struct postmortem *pm)
     char took[PM_NUMBER_MAX];
     fact(pm, "Guest", "%s/%s (%s)", job->ns, job->guest_name, job->guest_uuid);
     fact(pm, "From", "%s", job->source);
-    fact(pm, "To", "%s", job->target[0] != '\0' ? job->target : "no node was chosen");
-    fact(pm, "Outcome", "%s", job->result.outcome[0] != '\0' ? job->result.outcome : "under way");
+    fact(pm, "To", "%s", job->target[0] != '\0' ? job->target : "none chosen");
+    fact(pm, "Outcome", "%s", job->result.outcome[0] != '\0' ? job->result.outcome : "in progress");
     fact(pm, "Guest is", "%s", job->resolution.guest_at);
     fact(pm, "Mode", "%s", job->mode);
     fact(pm, "Reason", "%s", job->result.failure_reason);
-    fact(pm, "Asked by", "%s%s%s", job->request.requester,
+    fact(pm, "Requested by", "%s%s%s", job->request.requester,
          job->request.origin[0] != '\0' ? ", " : "", job->request.origin);
     if (job->abort.requester[0] != '\0' &&
         strstr(job->result.failure_reason, job->abort.why) == NULL)
-        fact(pm, "Stopped by", "%s: %s", job->abort.requester, job->abort.why);
+        fact(pm, "Aborted by", "%s: %s", job->abort.requester, job->abort.why);
     fact(pm, "Policy", "%s", job->request.policy);
     fact_time(pm, "Accepted", job->times.created_ms);
     fact_time(pm, "Handed off", job->times.handed_off_ms);
     fact_time(pm, "Ended", job->times.ended_ms);
     if (job->times.ended_ms > 0 && job->times.handed_off_ms > 0) {
         pm_duration(job->times.ended_ms - job->times.handed_off_ms, took);
-        fact(pm, "Took", "%s from hand-off to the end", took);
+        fact(pm, "Duration", "%s from hand-off to the end", took);
     }
     fact_final(pm);
     fact(pm, "Remedy", "%s", job->stream.remedy);
@@ -365,7 +367,7 @@ static void add_settings(struct postmortem *pm)
     }
 }
 
-/* ---- life ---- */
+/* ---- creation and end ---- */
 
 struct postmortem *postmortem_new(const struct archive *archive, struct err *err)
 {

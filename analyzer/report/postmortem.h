@@ -1,10 +1,9 @@
-/* postmortem.h - the story of one migration on one page: what came of it and why, both hosts on one
- * clock, phases, modes, decisions with what they were based on, how the numbers moved, under which
- * policy, and what would have helped.
+/* postmortem.h - one migration on one page: outcome and cause, a timeline of both hosts, phases,
+ * modes, decisions with their inputs, plots, the policy, and what would have helped.
  *
  * Made from the rows of the store alone (store/archive.h); the same rows give the same page. What
- * would have helped is only said where it is computed: by replaying the recorded samples under
- * another policy, or from numbers in the record. Pure.
+ * would have helped is computed: by replaying the recorded samples under another policy, or from
+ * numbers in the record. Pure.
  */
 #ifndef ANALYZER_REPORT_POSTMORTEM_H
 #define ANALYZER_REPORT_POSTMORTEM_H
@@ -49,12 +48,12 @@ struct pm_fact {
 
 struct postmortem {
     const struct archive *archive; /* borrowed */
-    int64_t zero_ms;               /* times are told from here: hand-off, else its creation */
+    int64_t zero_ms;               /* origin of times: hand-off, else creation */
     struct pm_line *lines;         /* by time; owned */
     size_t n_lines, max_lines, n_left_out;
-    struct pm_fact facts[POSTMORTEM_FACTS_MAX]; /* who, from where to where, how long, ... */
+    struct pm_fact facts[POSTMORTEM_FACTS_MAX]; /* guest, source, target, duration, ... */
     size_t n_facts;
-    struct pm_fact settings[POSTMORTEM_SETTINGS_MAX]; /* frozen ones that are not the default */
+    struct pm_fact settings[POSTMORTEM_SETTINGS_MAX]; /* frozen settings that are not the default */
     size_t n_settings;
     char helps[POSTMORTEM_HELPS_MAX][POSTMORTEM_TEXT_MAX];
     size_t n_helps;

@@ -1,5 +1,5 @@
 /* postmortem_help.c - what would have helped a migration that did not succeed: each candidate is a
- * policy, replayed over the recorded samples. Only what comes out of that is said. */
+ * policy, replayed over the recorded samples; only candidates that would have acted are shown. */
 #include <inttypes.h>
 #include <stdio.h>
 #include <string.h>
@@ -10,7 +10,7 @@
 
 static const struct candidate {
     const char *what, *policy;
-    enum setting setting; /* already so: nothing to say */
+    enum setting setting; /* already set: no candidate */
 } candidates[] = {
     {"allowPostCopy: true", "{\"allowPostCopy\":true}", SETTING_post_copy},
     {"allowWorkloadDisruption: true", "{\"allowWorkloadDisruption\":true}", SETTING_disruption},
@@ -30,7 +30,7 @@ static void add(struct postmortem *pm, const char *fmt, ...)
 }
 
 /* The decision that ended it, or NULL. */
-static const struct store_decision *gave_up(const struct archive *a)
+static const struct store_decision *abort_decision(const struct archive *a)
 {
     for (size_t i = a->decisions.n; i-- > 0;)
         if (!a->decisions.rows[i].shadow && strcmp(a->decisions.rows[i].action, "abort") == 0)
@@ -46,19 +46,18 @@ static bool is_on(const struct archive *a, enum setting setting)
     return config != NULL && json_object_get_boolean(json_at(config, setting_name(setting))) != 0;
 }
 
-/* What the last line of a replay that acted would have meant for the guest. */
+/* Effect on the guest of the last line of a replay that acted. */
 static const char *effect_of(const struct monitor_decision *is)
 {
     switch (is->action) {
     case MONITOR_POSTCOPY: return "the guest would have been switched to post-copy";
-    case MONITOR_PAUSE: return "the guest would have been paused to let the copy end";
-    case MONITOR_SET_DOWNTIME:
-        return "the guest would have been stopped for as long as the rest needed";
-    default: return NULL; /* given up too: no help */
+    case MONITOR_PAUSE: return "the guest would have been paused to finish the copy";
+    case MONITOR_SET_DOWNTIME: return "the guest would have been paused for the rest of the copy";
+    default: return NULL; /* aborted too: no help */
     }
 }
 
-static void say_acted(struct postmortem *pm, const char *what, const struct replay *r,
+static void add_acted(struct postmortem *pm, const char *what, const struct replay *r,
                       const struct store_decision *end)
 {
     const struct replay_line *last = &r->lines[r->n_lines - 1];
@@ -72,10 +71,10 @@ static void say_acted(struct postmortem *pm, const char *what, const struct repl
     int64_t gain_ms = end != NULL ? end->elapsed_ms - last->is.elapsed_ms : 0;
     pm_duration(gain_ms, early);
     add(pm,
-        "%s: %s %s after hand-off%s%s%s, with %s left%s%s (replayed over its samples; what "
-        "would have followed is not known)",
+        "%s: %s %s after hand-off%s%s%s, with %s remaining%s%s (replayed over the recorded "
+        "samples; what would have followed is not known)",
         what, effect, when, gain_ms > 0 ? ", " : "", gain_ms > 0 ? early : "",
-        gain_ms > 0 ? " before it was given up" : "", left,
+        gain_ms > 0 ? " before the abort" : "", left,
         last->is.estimate_ms >= 0 ? ", which needs " : "", last->is.estimate_ms >= 0 ? rest : "");
 }
 
@@ -87,7 +86,7 @@ static bool try(struct postmortem *pm, const char *what, const struct replay_que
     if (!replay_run(pm->archive, question, &r, &why))
         return why.code == ERR_REFUSED || err_set(err, why.code, "%s", why.text);
     if (r.end == REPLAY_ACTED && r.n_lines > 0)
-        say_acted(pm, what, &r, end);
+        add_acted(pm, what, &r, end);
     replay_fini(&r);
     return true;
 }
@@ -108,7 +107,8 @@ static bool try_policies(struct postmortem *pm, const struct store_decision *end
     return true;
 }
 
-/* The monitor gave up because what was left did not fit: would more downtime have done? */
+/* The monitor aborted because the remaining bytes did not fit: would a higher max downtime have
+ * helped? */
 static bool try_downtime(struct postmortem *pm, const struct store_decision *end, struct err *err)
 {
     char policy[64], what[64];
@@ -116,15 +116,15 @@ static bool try_downtime(struct postmortem *pm, const struct store_decision *end
     struct err why = {0};
     if (end->bandwidth_bps <= 0 || end->remaining <= 0)
         return true;
-    int64_t needs_ms = (int64_t)((double)end->remaining * 1000 / (double)end->bandwidth_bps) + 1;
-    (void)snprintf(policy, sizeof policy, "{\"maxDowntimeMs\":%" PRId64 "}", needs_ms);
-    (void)snprintf(what, sizeof what, "maxDowntimeMs: %" PRId64, needs_ms);
+    int64_t estimate_ms = (int64_t)((double)end->remaining * 1000 / (double)end->bandwidth_bps) + 1;
+    (void)snprintf(policy, sizeof policy, "{\"maxDowntimeMs\":%" PRId64 "}", estimate_ms);
+    (void)snprintf(what, sizeof what, "maxDowntimeMs: %" PRId64, estimate_ms);
     OWNED(json_object) spec = json_parse(policy, strlen(policy), "policy", &why);
     return spec == NULL || !replay_policy(pm->archive, spec, &question, &why) ||
            try(pm, what, &question, end, err);
 }
 
-static void say_rates(struct postmortem *pm, const struct store_decision *end)
+static void add_rates(struct postmortem *pm, const struct store_decision *end)
 {
     char dirty[PM_NUMBER_MAX], rate[PM_NUMBER_MAX];
     if (end->bandwidth_bps <= 0 || end->dirty_bps < end->bandwidth_bps)
@@ -132,21 +132,21 @@ static void say_rates(struct postmortem *pm, const struct store_decision *end)
     pm_bytes(end->dirty_bps, dirty);
     pm_bytes(end->bandwidth_bps, rate);
     add(pm,
-        "more bandwidth, or a guest that writes less: it wrote %s/s and %s/s moved; at these rates "
-        "no number of passes converges (from the decision that gave it up)",
+        "more bandwidth, or a lower dirty rate: dirty rate %s/s, bandwidth %s/s; at these rates no "
+        "number of iterations converges (from the decision to abort)",
         dirty, rate);
 }
 
 bool pm_add_helps(struct postmortem *pm, struct err *err)
 {
     const struct archive *a = pm->archive;
-    const struct store_decision *end = gave_up(a);
+    const struct store_decision *end = abort_decision(a);
     bool failed =
         a->job.result.outcome[0] != '\0' && strcmp(a->job.result.outcome, "succeeded") != 0;
     if (!failed || end == NULL || a->job.call.config_json[0] == '\0')
-        return true; /* no decision of ours ended it: another one would not have helped */
+        return true; /* no decision of the monitor ended it: another policy would not have helped */
     if (a->monitor_inputs.n > 0 && (!try_policies(pm, end, err) || !try_downtime(pm, end, err)))
         return false;
-    say_rates(pm, end);
+    add_rates(pm, end);
     return true;
 }

@@ -1,5 +1,5 @@
-/* postmortem_html.c - the page as HTML that stands alone: no script, nothing loaded from anywhere,
- * readable on paper, in light and in dark. Every text from outside is escaped. */
+/* postmortem_html.c - the page as self-contained HTML: no script, nothing loaded, printable, light
+ * and dark. Every text from outside is escaped. */
 #include <inttypes.h>
 #include <stdio.h>
 #include <string.h>
@@ -144,7 +144,7 @@ static void verdict(struct buf *out, const struct archive *a)
         buf_add(out, "</p>");
     }
     if (!a->has_verdict && job->result.outcome[0] != '\0')
-        buf_add(out, "<p class=\"dim\">There is no verdict yet.</p>");
+        buf_add(out, "<p class=\"dim\">No verdict yet.</p>");
     buf_add(out, "</div>\n");
     if (!a->has_verdict)
         return;
@@ -180,7 +180,7 @@ static void phases(struct buf *out, const struct postmortem *pm)
 {
     const struct archive *a = pm->archive;
     buf_add(out, "<h2>Phases</h2>\n<table><tr><th>phase</th><th>entered</th><th>took</th>"
-                 "<th>left because</th></tr>\n");
+                 "<th>ended by</th></tr>\n");
     for (size_t i = 1; i < a->transitions.n; i++) {
         const struct store_transition *t = &a->transitions.rows[i];
         char spent[PM_NUMBER_MAX], after[PM_NUMBER_MAX];
@@ -241,10 +241,11 @@ static void decisions(struct buf *out, const struct postmortem *pm)
     const struct archive *a = pm->archive;
     if (a->decisions.n == 0)
         return;
-    buf_add(out, "<h2>Decisions and what they were based on</h2>\n<div class=\"wrap\"><table><tr>"
-                 "<th>after hand-off</th><th>decision</th><th>action</th><th class=\"right\">left"
-                 "</th><th class=\"right\">per second</th><th class=\"right\">dirtied</th>"
-                 "<th class=\"right\">rest needs</th><th class=\"right\">pass</th></tr>\n");
+    buf_add(out,
+            "<h2>Decisions and their inputs</h2>\n<div class=\"wrap\"><table><tr>"
+            "<th>after hand-off</th><th>decision</th><th>action</th><th class=\"right\">remaining"
+            "</th><th class=\"right\">bandwidth</th><th class=\"right\">dirty rate</th>"
+            "<th class=\"right\">estimate</th><th class=\"right\">iteration</th></tr>\n");
     for (size_t i = 0; i < a->decisions.n && i < POSTMORTEM_LINES_MAX; i++)
         decision_row(out, pm, &a->decisions.rows[i]);
     buf_add(out, "</table></div>\n");
@@ -252,7 +253,7 @@ static void decisions(struct buf *out, const struct postmortem *pm)
 
 static void timeline(struct buf *out, const struct postmortem *pm)
 {
-    buf_add(out, "<h2>Timeline, both hosts on one clock (UTC)</h2>\n<div class=\"wrap\"><table><tr>"
+    buf_add(out, "<h2>Timeline of both hosts (UTC)</h2>\n<div class=\"wrap\"><table><tr>"
                  "<th>time</th><th>after hand-off</th><th>side</th><th>kind</th><th>what</th>"
                  "<th>detail</th></tr>\n");
     for (size_t i = 0; i < pm->n_lines; i++) {
@@ -271,14 +272,14 @@ static void timeline(struct buf *out, const struct postmortem *pm)
     }
     buf_add(out, "</table></div>\n");
     if (pm->n_left_out > 0)
-        buf_addf(out, "<p class=\"dim\">%zu more lines are left out.</p>\n", pm->n_left_out);
+        buf_addf(out, "<p class=\"dim\">%zu more lines are not shown.</p>\n", pm->n_left_out);
 }
 
 static void rejections(struct buf *out, const struct archive *a)
 {
     if (a->rejections.n == 0)
         return;
-    buf_add(out, "<h2>Nodes that would not do</h2>\n<table><tr><th>node</th><th>reason</th>"
+    buf_add(out, "<h2>Rejected nodes</h2>\n<table><tr><th>node</th><th>reason</th>"
                  "<th>detail</th></tr>\n");
     for (size_t i = 0; i < a->rejections.n; i++) {
         buf_add(out, "<tr>");
@@ -297,9 +298,9 @@ static void settings(struct buf *out, const struct postmortem *pm)
     if (pm->n_settings > 0)
         facts(out, pm->settings, pm->n_settings);
     buf_addf(out, "<p class=\"dim\">%s</p>\n",
-             !frozen               ? "It was never handed off: none is frozen."
-             : pm->n_settings == 0 ? "Everything is at its default."
-                                   : "The rest is at its default.");
+             !frozen               ? "Not handed off: no policy is frozen."
+             : pm->n_settings == 0 ? "All settings have their defaults."
+                                   : "All other settings have their defaults.");
 }
 
 void pm_render_html(const struct postmortem *pm, struct buf *out)
@@ -322,9 +323,9 @@ void pm_render_html(const struct postmortem *pm, struct buf *out)
     buf_add(out, "</p>\n");
     verdict(out, pm->archive);
     helps(out, pm);
-    buf_add(out, "<h2>How it moved</h2>\n");
+    buf_add(out, "<h2>Transfer</h2>\n");
     pm_plot_svg(pm, out);
-    buf_add(out, "<h2>The migration</h2>\n");
+    buf_add(out, "<h2>Migration</h2>\n");
     facts(out, pm->facts, pm->n_facts);
     phases(out, pm);
     decisions(out, pm);

@@ -1,4 +1,4 @@
-/* postmortem_inside.h - what the files of the post-mortem page share. Nobody else includes it. */
+/* postmortem_inside.h - what the files of the post-mortem page share. No other file includes it. */
 #ifndef ANALYZER_REPORT_POSTMORTEM_INSIDE_H
 #define ANALYZER_REPORT_POSTMORTEM_INSIDE_H
 
@@ -14,12 +14,12 @@ void pm_number(double value, const char *unit, char *out);            /* as fits
 void pm_clock(int64_t wall_ms, char *out);                            /* "14:05:07.123" */
 void pm_after(const struct postmortem *pm, int64_t at_ms, char *out); /* "+12.345 s" */
 
-/* Says what would have helped, if anything can be computed: postmortem_help.c. */
+/* Adds what would have helped, if anything can be computed: postmortem_help.c. */
 bool pm_add_helps(struct postmortem *pm, struct err *err);
 
-/* ---- how the numbers moved: postmortem_plot.c ---- */
+/* ---- plots: postmortem_plot.c ---- */
 enum { PM_POINTS_MAX = 480 };
-struct pm_points { /* at most one per column of the plot; the largest of what fell together */
+struct pm_points { /* at most one per column of the plot: the largest value of the column */
     size_t n;
     int64_t from_ms, to_ms;
     int64_t at_ms[PM_POINTS_MAX];

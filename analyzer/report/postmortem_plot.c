@@ -1,5 +1,5 @@
-/* postmortem_plot.c - how what was left, the dirty rate and the bandwidth moved, over the time from
- * hand-off to the end: as SVG with phases, modes and orders marked, and in block characters. */
+/* postmortem_plot.c - remaining bytes, dirty rate and bandwidth from hand-off to the end: as SVG
+ * with phases, modes and orders marked, and in block characters. */
 #include <inttypes.h>
 #include <stdio.h>
 #include <string.h>
@@ -83,7 +83,7 @@ static void add_blocks(struct buf *out, const char *title, const int64_t *values
             (size_t)((p->at_ms[i] - p->from_ms) * (int64_t)(columns - 1) / (p->to_ms - p->from_ms));
         raise(&per_column[at], values[i]);
     }
-    for (size_t i = 1; i < columns; i++) /* between two samples it stays as it was */
+    for (size_t i = 1; i < columns; i++) /* between two samples the value stays */
         if (per_column[i] < 0 &&
             p->from_ms + (int64_t)i * (p->to_ms - p->from_ms) / (int64_t)columns <
                 p->at_ms[p->n - 1])
@@ -149,10 +149,10 @@ void pm_plot_blocks(const struct postmortem *pm, size_t width, struct buf *out)
     size_t columns = width > BLOCK_LABEL + 2 + BLOCK_MIN ? width - BLOCK_LABEL - 2 : BLOCK_MIN;
     columns = columns < BLOCK_MAX ? columns : BLOCK_MAX;
     if (!pm_points(pm->archive, columns, &p)) {
-        buf_add(out, "No samples are left of it.\n");
+        buf_add(out, "No samples are stored.\n");
         return;
     }
-    add_blocks(out, "left to move", p.remaining, &p, columns, p.max_remaining);
+    add_blocks(out, "remaining", p.remaining, &p, columns, p.max_remaining);
     add_blocks(out, "bandwidth, bytes per second", p.bandwidth, &p, columns, p.max_rate);
     add_blocks(out, "dirty rate, bytes per second", p.dirty, &p, columns, p.max_rate);
     add_marks(out, pm, &p, columns);
@@ -165,7 +165,7 @@ enum {
     SVG_HEIGHT = 400,
     SVG_LEFT = 78,
     SVG_RIGHT = 946,
-    SVG_TOP_A = 46, /* what is left */
+    SVG_TOP_A = 46, /* remaining bytes */
     SVG_BASE_A = 176,
     SVG_TOP_B = 214, /* the rates */
     SVG_BASE_B = 324,
@@ -316,12 +316,12 @@ void pm_plot_svg(const struct postmortem *pm, struct buf *out)
 {
     struct pm_points p;
     if (!pm_points(pm->archive, PM_POINTS_MAX, &p)) {
-        buf_add(out, "<p class=\"none\">No samples are left of it.</p>\n");
+        buf_add(out, "<p class=\"none\">No samples are stored.</p>\n");
         return;
     }
     buf_addf(out,
-             "<svg viewBox=\"0 0 %d %d\" role=\"img\" aria-label=\"What was left to move, dirty "
-             "rate and bandwidth over time\">\n",
+             "<svg viewBox=\"0 0 %d %d\" role=\"img\" aria-label=\"Remaining bytes, dirty rate and "
+             "bandwidth over time\">\n",
              SVG_WIDTH, SVG_HEIGHT);
     add_time_axis(out, &p);
     add_grid(out, p.max_remaining, SVG_TOP_A, SVG_BASE_A, "");
@@ -332,7 +332,7 @@ void pm_plot_svg(const struct postmortem *pm, struct buf *out)
     add_series(out, &p,
                (struct series){p.bandwidth, p.max_rate, SVG_TOP_B, SVG_BASE_B, "bandwidth"});
     buf_addf(out,
-             "<text class=\"axis name\" x=\"%d\" y=\"%d\">left to move</text>"
+             "<text class=\"axis name\" x=\"%d\" y=\"%d\">remaining</text>"
              "<text class=\"axis name bandwidth\" x=\"%d\" y=\"%d\">bandwidth</text>"
              "<text class=\"axis name dirty\" x=\"%d\" y=\"%d\">dirty rate</text>\n",
              SVG_LEFT + 6, SVG_BASE_A - 8, SVG_LEFT + 6, SVG_BASE_B - 8, SVG_LEFT + 84,

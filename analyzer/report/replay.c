@@ -1,5 +1,5 @@
-/* replay.c - see replay.h. Follows monitor_driver.c step by step: what that does with its monitors
- * between two looks is done here with the record. */
+/* replay.c - see replay.h. Mirrors monitor_driver.c step by step: what it does between two monitor
+ * inputs is done here with the record. */
 #include "analyzer/report/replay.h"
 
 #include <inttypes.h>
@@ -28,7 +28,7 @@ bool replay_policy(const struct archive *archive, struct json_object *spec,
     static const char *const ignored[] = {"selectors", NULL};
     struct migration_config config;
     uint64_t set = 0;
-    migration_config_thaw(archive->job.call.config_json, &config);
+    migration_config_restore(archive->job.call.config_json, &config);
     if (!migration_config_read(spec, true, ignored, &config, &set, err))
         return false;
     bool says_postcopy = (set & (UINT64_C(1) << SETTING_post_copy)) != 0;
@@ -57,7 +57,7 @@ static const struct store_decision *next_stored(struct run *run)
 {
     const struct archive *a = run->archive;
     while (run->next_stored < a->decisions.n && !is_monitors(&a->decisions.rows[run->next_stored]))
-        run->next_stored++; /* the ladder's, or an operator's */
+        run->next_stored++; /* a stall remedy's, or an operator's */
     return run->next_stored < a->decisions.n ? &a->decisions.rows[run->next_stored] : NULL;
 }
 
@@ -105,7 +105,7 @@ static void differ(struct run *run, const struct replay_line *line,
                        decision_name(line->is.why), line->is.text);
 }
 
-/* True when the line is stored too, or nobody compares any more. */
+/* True when the line is stored too, or the comparison has ended. */
 static bool compare(struct run *run, const struct replay_line *line)
 {
     if (run->out->is_other || !run->out->is_same)
@@ -119,7 +119,7 @@ static bool compare(struct run *run, const struct replay_line *line)
     return row != NULL;
 }
 
-/* --- one look -------------------------------------------------------------------------------- */
+/* --- one monitor input ----------------------------------------------------------------------- */
 
 static bool record(struct run *run, const struct monitor *m, const struct monitor_decision *is,
                    bool shadow, int64_t at_ms)
@@ -138,14 +138,14 @@ static bool record(struct run *run, const struct monitor *m, const struct monito
     struct replay_line *line = &out->lines[out->n_lines++];
     *line = (struct replay_line){.at_ms = at_ms, .monitor = m->kind, .shadow = shadow, .is = *is};
     bool stored = compare(run, line);
-    if (!shadow && stored) { /* what a restart would have gone on from */
+    if (!shadow && stored) { /* the state that a restart would continue from */
         run->kept = *m;
         run->has_kept = true;
     }
     return true;
 }
 
-/* Whatever the acting one goes on from, a shadow begins anew with each process. */
+/* A shadow monitor starts anew with each process, unlike the acting one. */
 static void begin_shadow(struct run *run, const struct monitor_facts *facts)
 {
     run->has_shadow = !run->out->is_other && run->config.shadow != SHADOW_NONE;
@@ -160,8 +160,8 @@ static bool resume(struct run *run, const struct store_monitor_input *stored)
     OWNED_TEXT json = run->has_kept ? monitor_save(&run->kept) : NULL;
     if (json == NULL || !monitor_load(json, &run->acting))
         return err_set(run->err, ERR_REFUSED,
-                       "the trace goes on after a restart from a state that is not in it");
-    monitor_take_up(&run->acting, stored->elapsed_ms);
+                       "the trace continues after a restart from a state that it does not contain");
+    monitor_continue(&run->acting, stored->elapsed_ms);
     return true;
 }
 
@@ -178,7 +178,7 @@ static bool begin(struct run *run, const struct store_monitor_input *stored)
     if (run->out->is_other && run->has_begun)
         return true; /* it would not have been interrupted */
     run->has_begun = true;
-    if (!q->has_config) /* as allowed then: wanting to is not enough */
+    if (!q->has_config) /* as allowed then, not only as configured */
         run->config.post_copy = stored->post_copy;
     else
         facts.tuning = monitor_wants_ramp(&run->config);
@@ -235,8 +235,8 @@ static bool fill_input(struct run *run, const struct store_monitor_input *stored
     if (run->next_sample == a->samples.n ||
         a->samples.rows[run->next_sample].seq != stored->sample_seq)
         return err_set(run->err, ERR_REFUSED,
-                       "sample %" PRId64 " is not in the store any more, or was never written: "
-                       "without it nothing can be computed",
+                       "sample %" PRId64
+                       " is no longer in the store, or was never written; the replay needs it",
                        stored->sample_seq);
     const struct store_sample *sample = &a->samples.rows[run->next_sample];
     fill_stats(&input->stats, sample);
@@ -245,14 +245,14 @@ static bool fill_input(struct run *run, const struct store_monitor_input *stored
     return true;
 }
 
-/* It would have ended the copying there. */
+/* The decision would have ended pre-copy. */
 static bool is_switch(enum decision why)
 {
     return why == DECISION_STALLED_SOFT || why == DECISION_STALLED_HARD ||
            why == DECISION_LATE_HARD || why == DECISION_LATE_VFIO;
 }
 
-/* Another policy: is taken at its word, until that would have changed what the samples show. */
+/* Another policy: its orders count as carried out, until one would have changed the samples. */
 static void act_otherwise(struct run *run, const struct monitor_decision *is)
 {
     monitor_done(&run->acting, is, true, is->elapsed_ms);
@@ -292,14 +292,15 @@ static bool run_again(struct run *run, const struct store_monitor_input *stored)
     run->out->seen_ms = stored->elapsed_ms;
     if (run->has_shadow) {
         monitor_step(&run->shadow, &input, &is);
-        if (monitor_is_news(&run->shadow, &is) &&
+        if (monitor_decision_changed(&run->shadow, &is) &&
             !record(run, &run->shadow, &is, true, stored->at_ms))
             return false;
         if (is.action != MONITOR_NOTHING)
             monitor_done(&run->shadow, &is, true, input.elapsed_ms);
     }
     monitor_step(&run->acting, &input, &is);
-    if (monitor_is_news(&run->acting, &is) && !record(run, &run->acting, &is, false, stored->at_ms))
+    if (monitor_decision_changed(&run->acting, &is) &&
+        !record(run, &run->acting, &is, false, stored->at_ms))
         return false;
     act(run, &is);
     return true;
@@ -345,13 +346,13 @@ bool replay_run(const struct archive *archive, const struct replay_question *que
     if (question->has_config)
         run->config = question->config;
     else
-        migration_config_thaw(archive->job.call.config_json, &run->config);
+        migration_config_restore(archive->job.call.config_json, &run->config);
     bool done = archive->monitor_inputs.n > 0 && !archive->is_cut
                     ? follow(run)
                     : err_set(err, ERR_REFUSED,
-                              archive->is_cut ? "its record is too long to be replayed"
-                                              : "there is no trace of it: no monitor looked at it, "
-                                                "or its samples are past their retention");
+                              archive->is_cut ? "its record is too long for a replay"
+                                              : "it has no trace: no monitor ran, or its samples "
+                                                "are past their retention");
     for (size_t i = 0; i < archive->decisions.n; i++)
         replay.n_stored += is_monitors(&archive->decisions.rows[i]);
     const struct store_decision *left = next_stored(run);

@@ -1,11 +1,10 @@
-/* replay.h - what a monitor decided about a recorded migration, computed again from the record.
+/* replay.h - a monitor's decisions about a recorded migration, computed again from the record.
  *
- * The trace holds each look a monitor was given: when, which sample, what was known beside it,
- * and whether its orders were accepted. With the frozen configuration the same decisions must
- * come out, to the byte: the trace is the whole truth and the monitor has no other input. With
- * another policy or algorithm it says what that one would have done on the same samples, and
- * when; it ends where either would have changed what the samples show: from there on nothing is
- * known, and nothing is said. Pure.
+ * The trace has each monitor input: time, sample, other state, and whether its orders were
+ * accepted. With the frozen configuration the replay must give the same decisions, byte for byte:
+ * the monitor has no other input. With another policy or algorithm it shows what that one would
+ * have done on the same samples, and when; it ends where either would have changed the samples:
+ * what would have followed is not known. Pure.
  */
 #ifndef ANALYZER_REPORT_REPLAY_H
 #define ANALYZER_REPORT_REPLAY_H
@@ -17,7 +16,7 @@ struct json_object;
 
 enum { REPLAY_LINES_MAX = 100 * 1000, REPLAY_TEXT_MAX = 512 };
 
-/* Nothing set: as it was. */
+/* Nothing set: the recorded policy and algorithm. */
 struct replay_question {
     bool has_kind;
     enum monitor_kind kind;
@@ -37,8 +36,8 @@ struct replay_line {
 
 enum replay_end {
     REPLAY_SAW_ALL, /* the trace to its end */
-    REPLAY_ACTED,   /* it would have changed the migration: see the last line */
-    REPLAY_STOPPED, /* the migration was changed by what was really decided */
+    REPLAY_ACTED,   /* the other policy would have changed the migration: see the last line */
+    REPLAY_STOPPED, /* the recorded decision changed the migration */
 };
 
 struct replay {
@@ -46,7 +45,7 @@ struct replay {
     size_t n_lines, max_lines;
     struct replay_line *lines; /* owned */
     size_t n_monitor_inputs;
-    int64_t seen_ms; /* how much of the migration was looked at, since hand-off */
+    int64_t seen_ms; /* replayed time since hand-off */
     enum replay_end end;
     /* Not is_other: compared with what was stored. */
     size_t n_stored;

@@ -159,7 +159,7 @@ static int scan(const struct ruleset *rules, const char *file)
     for (int round = 0; text != NULL && round < 3; round++) {
         double from = now_s();
         lines = 0;
-        judge_forget(judge);
+        judge_reset(judge);
         for (const char *at = text, *end; at < text + n; at = end + 1, lines++) {
             end = memchr(at, '\n', (size_t)(text + n - at));
             if (end == NULL)
@@ -213,7 +213,7 @@ static int verdicts(const struct ruleset *rules, const char *file)
         double from = now_s();
         for (int round = 0; round < ROUNDS; round++)
             for (size_t i = 0; i < n; i++) {
-                judge_forget(judge);
+                judge_reset(judge);
                 give(cases[i], &sink);
                 judge_give(judge, &verdict);
             }

@@ -48,7 +48,7 @@ static prom_collector_registry_t *gauge_of(size_t series)
     prom_collector_registry_t *registry = prom_collector_registry_new("bench");
     prom_collector_t *collector = prom_collector_new("gauge");
     prom_gauge_t *gauge =
-        prom_gauge_new("ferry_migration_data_remaining_bytes", "Still to be moved.", 5, keys);
+        prom_gauge_new("ferry_migration_data_remaining_bytes", "Remaining bytes.", 5, keys);
     (void)prom_collector_add_metric(collector, gauge);
     (void)prom_collector_registry_register_collector(registry, collector);
     for (size_t i = 0; i < series; i++) {
@@ -82,7 +82,7 @@ static double render_time(prom_collector_registry_t *registry, enum promx_format
     return part_of(times, ROUNDS, .5);
 }
 
-/* Into memory that is there already, and into memory that has to be asked for, as a page is. */
+/* Into memory that is allocated already, or freshly allocated, as for a page. */
 static double copy_time(const char *page, size_t n, bool fresh)
 {
     double times[ROUNDS];
@@ -91,7 +91,7 @@ static double copy_time(const char *page, size_t n, bool fresh)
         double began = cpu_s(CLOCK_PROCESS_CPUTIME_ID);
         char *to = fresh ? malloc(n) : kept;
         memcpy(to, page, n);
-        __asm__ volatile("" : : "r"(to) : "memory"); /* it must really be copied */
+        __asm__ volatile("" : : "r"(to) : "memory"); /* so that the compiler keeps the copy */
         if (fresh)
             free(to);
         times[i] = cpu_s(CLOCK_PROCESS_CPUTIME_ID) - began;

@@ -1,10 +1,10 @@
-/* ask.c - how long the ten questions of docs/queries.md take on a store with a million
- * migrations: each must be answered in less than a second. Fills the store first, with a bar; a
- * store that is there already is used again.
+/* ask.c - how long the ten queries of docs/queries.md take on a store with a million migrations:
+ * each must take less than a second. Fills the store first, with a progress bar; an existing store
+ * is used again.
  *
- * ask DIR [MIGRATIONS] [RUNS]. Prints for each question the first answer's time and the median
- * of RUNS, both as a user of `ferry query` waits: opening the files included; and the median of
- * the processor's time, by which it is judged: what a machine does besides is not the query's. */
+ * ask DIR [MIGRATIONS] [RUNS]. Prints for each query the time of the first run and the median of
+ * RUNS, opening the files included as in `ferry query`, and the median CPU time, which decides: it
+ * excludes other programs. */
 #include <inttypes.h>
 #include <sqlite3.h>
 #include <stdio.h>
@@ -204,7 +204,7 @@ int main(int argc, char **argv)
     bool good = true;
     for (size_t i = 0; i < n; i++)
         good = measure(dir, &questions[i], (int)runs) && good;
-    (void)printf("\n%s\n", good ? "every question is answered in less than a second of a processor"
-                                : "NOT every question is answered in less than a second");
+    (void)printf("\n%s\n", good ? "every query takes less than a second of CPU time"
+                                : "NOT every query takes less than a second");
     return good ? 0 : 1;
 }

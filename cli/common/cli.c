@@ -65,22 +65,22 @@ void cli_options_init(struct cli_options *options)
     *options = (struct cli_options){.ns = "default"};
 }
 
-/* What usually helps against each kind of failure. */
+/* The default hint for each error. */
 static const char *usual_hint(enum err_code code)
 {
     static const char *const hints[ERR_COUNT] = {
         [ERR_INVALID] = "correct it and try again; `ferry help` lists the verbs",
         [ERR_UNPROCESSABLE] = "correct the field it names and try again",
-        [ERR_NOT_FOUND] = "look for the right name with `ferry get KIND -A`",
-        [ERR_EXISTS] = "choose another name, or look at it with `ferry describe`",
-        [ERR_REFUSED] = "look at it with `ferry get migrations -A`, and try again later",
-        [ERR_LIMIT] = "wait until something finishes, or raise the limit",
+        [ERR_NOT_FOUND] = "`ferry get KIND -A` lists the names",
+        [ERR_EXISTS] = "choose another name; `ferry describe` shows the existing object",
+        [ERR_REFUSED] = "see `ferry get migrations -A`, and try again later",
+        [ERR_LIMIT] = "wait until a migration ends, or raise the limit",
         [ERR_FULL] = "free space on the disk that holds the state directory",
         [ERR_READ_ONLY] = "make the file or directory writable for this user",
         [ERR_LOCKED] = "stop the other process, or use another state directory",
-        [ERR_TIMEOUT] = "it may still happen: look with `ferry get migrations -A`",
-        [ERR_UNREACHABLE] = "start it with `ferry serve`, or name another one with --server URL",
-        [ERR_HYPERVISOR] = "look at the host with `ferry doctor`",
+        [ERR_TIMEOUT] = "the request may still succeed: see `ferry get migrations -A`",
+        [ERR_UNREACHABLE] = "start the appliance with `ferry serve`, or name it with --server URL",
+        [ERR_HYPERVISOR] = "check the host with `ferry doctor`",
     };
     assert(code < ERR_COUNT);
     return hints[code];
@@ -140,9 +140,9 @@ int cli_end(int status)
         return status;
     struct err err = {0};
     if (status != EXIT_DONE)
-        return status; /* something else went wrong first */
+        return status; /* the first failure counts */
     (void)err_set(&err, ERR_IO, "cannot write to standard output: %s", strerror(errno));
-    return cli_fail(&err, "what was asked for has been done; only its answer is lost");
+    return cli_fail(&err, "the request was carried out; only its output is lost");
 }
 
 bool cli_is_terminal(int fd)

@@ -15,12 +15,12 @@
 struct client {
     char url[CLIENT_URL_MAX];
     CURL *curl;
-    struct curl_slist *headers, *patch_headers; /* a patch says which kind of patch it is */
-    struct buf answer;                          /* of the call under way */
+    struct curl_slist *headers, *patch_headers; /* a patch has a content type of its own */
+    struct buf answer;                          /* of the call in progress */
 };
 
-/* "cli:LOGIN", as the appliance records who asked. */
-static void who_asks(char *out_text, size_t n)
+/* "cli:LOGIN", recorded by the appliance as requester. */
+static void requester_name(char *out_text, size_t n)
 {
     struct passwd entry, *found = NULL;
     char names[4096];
@@ -65,7 +65,7 @@ static bool add_header(struct curl_slist **list, const char *line, struct err *e
 static bool add_headers(struct curl_slist **list, const char *content_type, struct err *err)
 {
     char who[SNAPSHOT_WHO_MAX], header[SNAPSHOT_WHO_MAX + 16];
-    who_asks(who, sizeof who);
+    requester_name(who, sizeof who);
     (void)snprintf(header, sizeof header, "X-Ferry-User: %s", who);
     return add_header(list, header, err) && add_header(list, "Accept: application/json", err) &&
            add_header(list, content_type, err);
@@ -145,13 +145,13 @@ bool client_fail_from_status(long http, struct json_object *body, struct err *er
     return err_set(err, code, "the appliance answered with HTTP status %ld", http);
 }
 
-void client_set_patience(struct client *client, int64_t ms)
+void client_set_timeout(struct client *client, int64_t ms)
 {
     long limit = ms < CLIENT_ANSWER_MS ? (long)ms : CLIENT_ANSWER_MS;
     (void)curl_easy_setopt(client->curl, CURLOPT_TIMEOUT_MS, limit > 0 ? limit : 1);
 }
 
-/* A change that went out and was not answered may have been made. */
+/* A change that was sent and not answered may have been made. */
 static bool is_change_in_doubt(const struct client *client, const char *method)
 {
     long sent = 0;
@@ -167,14 +167,14 @@ static bool fail_from_curl(const struct client *client, CURLcode code, const cha
                        CLIENT_BYTES_MAX >> 20);
     if (is_change_in_doubt(client, method))
         return err_set(err, ERR_TIMEOUT,
-                       "%s took the request but gave no answer; whether it was accepted is not "
+                       "%s did not answer the request; whether it was accepted is not "
                        "known",
                        client->url);
     if (code == CURLE_OPERATION_TIMEDOUT)
         return err_set(err, ERR_UNREACHABLE, "%s did not answer in time", client->url);
     if (code == CURLE_COULDNT_CONNECT)
         return err_set(err, ERR_UNREACHABLE, "no appliance at %s", client->url);
-    return err_set(err, ERR_UNREACHABLE, "cannot talk to %s: %s", client->url,
+    return err_set(err, ERR_UNREACHABLE, "cannot connect to %s: %s", client->url,
                    curl_easy_strerror(code));
 }
 
@@ -220,7 +220,7 @@ struct json_object *client_call(struct client *client, const char *method, const
         return NULL;
     }
     if (answer == NULL) {
-        (void)err_set(err, ERR_UNREACHABLE, "what answers at %s is no Ferry appliance",
+        (void)err_set(err, ERR_UNREACHABLE, "the server at %s is not a Ferry appliance",
                       client->url);
         return NULL;
     }

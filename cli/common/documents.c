@@ -27,7 +27,7 @@ void documents_free(struct documents *documents)
     free(documents);
 }
 
-bool document_blame(const struct document *document, struct err *err)
+bool document_wrap_err(const struct document *document, struct err *err)
 {
     return err_wrap(err, "%s: document %zu, line %d", document->file, document->number,
                     document->line);
@@ -54,7 +54,7 @@ static struct document *add(struct documents *documents, struct err *err)
     return document;
 }
 
-/* --- what every document must have --- */
+/* --- required members --- */
 
 static bool check_shape(struct json_object *object, struct err *err)
 {
@@ -91,7 +91,8 @@ static bool read_names(struct document *document, struct err *err)
     if (!kind_from_document(api_version, kind, &document->kind, err))
         return false;
     if (kind_edit(document->kind) == KIND_EDIT_NEVER)
-        return err_set(err, ERR_INVALID, "a %s is made by the appliance, not applied", kind);
+        return err_set(err, ERR_INVALID, "a %s is created by the appliance and cannot be applied",
+                       kind);
     if (*name == '\0' && *pattern == '\0')
         return err_set(err, ERR_INVALID, "'metadata.name' is missing");
     if (!text_copy(document->name, sizeof document->name, name) ||
@@ -100,41 +101,41 @@ static bool read_names(struct document *document, struct err *err)
     return true;
 }
 
-/* Where in its file a document stands. */
-struct spot {
+/* Position of a document in its file. */
+struct document_position {
     const char *file;
     size_t number;
     int line;
 };
 
-static bool take(struct documents *documents, const struct spot *spot,
+static bool take(struct documents *documents, const struct document_position *position,
                  struct json_object *take_object, struct err *err)
 {
     OWNED(json_object) object = take_object;
     struct document *document = add(documents, err);
     if (document == NULL)
         return false;
-    TEXT_SET(document->file, spot->file);
-    document->number = spot->number;
-    document->line = spot->line;
+    TEXT_SET(document->file, position->file);
+    document->number = position->number;
+    document->line = position->line;
     document->object = TAKE(object);
     if (!read_names(document, err))
-        return document_blame(document, err);
+        return document_wrap_err(document, err);
     json_object_object_del(document->object, "status");
     return true;
 }
 
 /* A List stands for its items, each at its own line. */
-static bool take_node(struct documents *documents, struct spot *spot, const struct yaml_node *node,
-                      struct err *err)
+static bool take_node(struct documents *documents, struct document_position *position,
+                      const struct yaml_node *node, struct err *err)
 {
     const struct yaml_node *kind = yaml_child(node, "kind"), *items = yaml_child(node, "items");
-    spot->line = node->line;
+    position->line = node->line;
     if (kind == NULL || kind->text == NULL || !text_equal(kind->text, "List") || items == NULL)
-        return take(documents, spot, yaml_to_json(node), err);
+        return take(documents, position, yaml_to_json(node), err);
     for (const struct yaml_node *item = items->child; item != NULL; item = item->next) {
-        spot->line = item->line;
-        if (!take(documents, spot, yaml_to_json(item), err))
+        position->line = item->line;
+        if (!take(documents, position, yaml_to_json(item), err))
             return false;
     }
     return true;
@@ -146,14 +147,14 @@ static bool take_yaml(struct documents *documents, const struct yaml *yaml, cons
     size_t before = documents->n;
     for (size_t i = 0; i < yaml_document_count(yaml); i++) {
         const struct yaml_node *node = yaml_document(yaml, i);
-        struct spot spot = {.file = file, .number = i + 1};
+        struct document_position position = {.file = file, .number = i + 1};
         if (node == NULL || node->kind == YAML_NULL)
-            continue; /* nothing between two --- */
-        if (!take_node(documents, &spot, node, err))
+            continue; /* an empty document */
+        if (!take_node(documents, &position, node, err))
             return false;
     }
     if (documents->n == before)
-        return err_set(err, ERR_INVALID, "%s: there is no document in it", file);
+        return err_set(err, ERR_INVALID, "%s: contains no document", file);
     return true;
 }
 
@@ -164,7 +165,7 @@ bool documents_parse(struct documents *documents, const char *text, size_t n, co
     OWNED(yaml) yaml = yaml_parse(text, n, file, &yaml_err);
     if (yaml != NULL)
         return take_yaml(documents, yaml, file, err);
-    /* Nearly all JSON is YAML and has lines then; what is not is read as what it is. */
+    /* Nearly all JSON is YAML and then has line numbers; the rest is parsed as JSON. */
     size_t space = 0;
     while (space < n && strchr(" \t\r\n", text[space]) != NULL && text[space] != '\0')
         space++;
@@ -174,7 +175,7 @@ bool documents_parse(struct documents *documents, const char *text, size_t n, co
         *err = yaml_err;
         return false;
     }
-    return take(documents, &(struct spot){file, 1, 1}, object, err);
+    return take(documents, &(struct document_position){file, 1, 1}, object, err);
 }
 
 static bool read_stream(FILE *stream, const char *file, struct buf *out, struct err *err)
@@ -208,9 +209,9 @@ bool documents_read(struct documents *documents, const char *file, struct err *e
     return read;
 }
 
-/* --- what would change --- */
+/* --- patches --- */
 
-/* Labels that the appliance itself adds are not the file's to remove. */
+/* The appliance's own labels are not removed. */
 static bool is_own_key(const char *key)
 {
     return text_has_prefix(key, "kubernetes.io/") || text_has_prefix(key, "ferry.internal/") ||
@@ -259,7 +260,7 @@ static struct json_object *difference(struct json_object *now, struct json_objec
     return json_object_object_length(out) > 0 ? TAKE(out) : NULL;
 }
 
-/* Members that the file does not speak of at all stay as they are. */
+/* Members that the file does not name are not changed. */
 static void add_difference(struct json_object *patch, struct json_object *now,
                            struct json_object *wanted, const char *key, bool replace)
 {

@@ -3,7 +3,7 @@
 
 #include <string.h>
 
-/* Columns of so many bytes: characters, as far as it is UTF-8. */
+/* Columns of a text: its UTF-8 characters. */
 static size_t columns_of(const char *text, size_t n)
 {
     size_t columns = 0;
@@ -12,7 +12,7 @@ static size_t columns_of(const char *text, size_t n)
     return columns;
 }
 
-/* Where what follows a break begins. */
+/* Indent of continuation lines. */
 static size_t indent_of(const char *line, size_t n, size_t width)
 {
     enum { LABEL_MAX = 16 };
@@ -37,15 +37,15 @@ static void fold_line(const char *line, size_t n, size_t width, struct buf *out)
         size_t end = word;
         while (end < n && line[end] != ' ')
             end++;
-        size_t needs = (word - at) + columns_of(line + word, end - word);
-        if (column > indent && column + needs > width && end > word) {
+        size_t needed = (word - at) + columns_of(line + word, end - word);
+        if (column > indent && column + needed > width && end > word) {
             buf_addf(out, "\n%*s", (int)indent, "");
             column = indent;
             at = word;
             continue;
         }
         buf_add_bytes(out, line + at, end - at);
-        column += needs;
+        column += needed;
         at = end;
     }
     buf_add(out, "\n");

@@ -112,8 +112,8 @@ static void add_encoded(struct buf *buf, const char *text)
     }
 }
 
-/* Takes the text out of the buffer. */
-static bool hand_out(struct buf *take_buf, char *out_path, struct err *err)
+/* Moves the text out of the buffer. */
+static bool take_path(struct buf *take_buf, char *out_path, struct err *err)
 {
     bool fits = !take_buf->failed && text_copy(out_path, KINDS_PATH_MAX, take_buf->data);
     buf_fini(take_buf);
@@ -129,7 +129,7 @@ bool kind_check_path(const char *ns, char *out_path, struct err *err)
     buf_addf(&buf, "%s/namespaces/", kinds[KIND_DRAIN].prefix);
     add_encoded(&buf, ns);
     buf_add(&buf, "/checks");
-    return hand_out(&buf, out_path, err);
+    return take_path(&buf, out_path, err);
 }
 
 bool kind_path(enum kind kind, const char *ns, const char *name, char *out_path, struct err *err)
@@ -150,5 +150,5 @@ bool kind_path(enum kind kind, const char *ns, const char *name, char *out_path,
         buf_add(&buf, "/");
         add_encoded(&buf, name);
     }
-    return hand_out(&buf, out_path, err);
+    return take_path(&buf, out_path, err);
 }

@@ -1,4 +1,4 @@
-/* kinds.h - words for objects, and where the API keeps them. Pure. */
+/* kinds.h - names of kinds, and their API paths. Pure. */
 #ifndef CLI_COMMON_KINDS_H
 #define CLI_COMMON_KINDS_H
 
@@ -15,20 +15,20 @@ enum kind {
     KIND_COUNT
 };
 
-/* What kinds.def says `ferry apply` may do. */
+/* What `ferry apply` may do: kinds.def. */
 enum kind_edit { KIND_EDIT_REPLACE, KIND_EDIT_OVERLAY, KIND_EDIT_NEVER };
 #define KIND_WORDS                                                                          \
     "migrations (vmim), guests (vmi), nodes (no), policies (mp), quotas, namespaces (ns), " \
     "drains, "                                                                              \
     "incidents (inc) and pods (po)"
 
-/* By plural, short name or alias; ERR_INVALID with the nearest word. */
+/* By plural, short name or alias; ERR_INVALID names the nearest. */
 bool kind_from_word(const char *word, enum kind *out_kind, struct err *err);
 const char *kind_short(enum kind kind); /* "vmim" */
 const char *kind_name(enum kind kind);  /* "VirtualMachineInstanceMigration" */
 bool kind_is_namespaced(enum kind kind);
 enum kind_edit kind_edit(enum kind kind);
-/* By what a document says of itself. ERR_INVALID names the nearest kind or the right version. */
+/* By apiVersion and kind of a document. ERR_INVALID names the nearest kind or the right version. */
 bool kind_from_document(const char *api_version, const char *name, enum kind *out_kind,
                         struct err *err);
 /* "kubevirt.io/v1"; borrowed from the table. */
@@ -37,7 +37,7 @@ const char *kind_api_version(enum kind kind);
 /* The object's path, percent-encoded; ns NULL: all namespaces; name NULL: the list. out_path
  * holds KINDS_PATH_MAX. ERR_INVALID when it does not fit. */
 bool kind_path(enum kind kind, const char *ns, const char *name, char *out_path, struct err *err);
-/* Where one asks whether a guest can move: a question, so there is nothing to list. */
+/* Path of the checks of a guest: create only. */
 bool kind_check_path(const char *ns, char *out_path, struct err *err);
 
 #endif

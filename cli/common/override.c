@@ -25,7 +25,7 @@ bool override_post(struct client *client, const char *ns, const char *name, cons
 int override_fail(const struct err *err)
 {
     bool refused = err->code == ERR_REFUSED;
-    return cli_fail(err, refused ? "`ferry describe vmim NAME` tells how it stands" : NULL);
+    return cli_fail(err, refused ? "`ferry describe vmim NAME` shows its state" : NULL);
 }
 
 bool override_is_yes(const char *line)

@@ -1,17 +1,17 @@
-/* override.h - the operator's word about a migration, for the verbs that carry it. */
+/* override.h - sends an operator override about a migration. */
 #ifndef CLI_COMMON_OVERRIDE_H
 #define CLI_COMMON_OVERRIDE_H
 
 #include "cli/common/client.h"
 
-/* Posts the body to the migration's subresource. False: nobody took it, err says why. */
+/* Posts the body to the migration's subresource. */
 bool override_post(struct client *client, const char *ns, const char *name, const char *subresource,
                    struct json_object *body, struct err *err);
 
-/* Says why nobody took it, and what to look at; the verb's exit code. */
+/* Prints the rejection and a hint; returns the exit status. */
 int override_fail(const struct err *err);
 
-/* Does this line, as typed, mean yes? Pure. */
+/* Is the typed line a yes? Pure. */
 bool override_is_yes(const char *line);
 
 #endif

@@ -10,7 +10,7 @@
 
 enum { FIELD_MAX = 96, BAR_MIN = 6, BAR_MAX = 24 };
 
-/* Fields in the order they are shown; `worth` says who leaves first (lowest). */
+/* Fields in display order; the field with the lowest `worth` is dropped first. */
 enum field { STATE, MODE, BAR, PERCENT, LEFT, RATE, DIRTY, ITERATION, ETA, FIELD_COUNT };
 static const int worth[FIELD_COUNT] = {
     [STATE] = 100, [PERCENT] = 90, [ETA] = 80,   [LEFT] = 70,      [RATE] = 60,
@@ -29,10 +29,10 @@ int progress_percent(const struct progress *p)
     return (int)(100.0 * (double)(p->total - left) / (double)p->total);
 }
 
-/* A condition says more than the phase it happens in. */
+/* A condition replaces the phase. */
 static const char *state_word(const struct progress *p)
 {
-    if (p->recovering) /* it is resolving as well then */
+    if (p->recovering) /* then it is also resolving */
         return "Recovering";
     if (p->resolving)
         return "Resolving";
@@ -66,7 +66,7 @@ static void fill_fields(const struct progress *p, struct line *line)
     (void)snprintf(line->fields[ETA], FIELD_MAX, "ETA %s", text);
 }
 
-/* Width without the bar: the bar gets what is left over. */
+/* Width without the bar, which gets the remaining columns. */
 static size_t used(const struct line *line)
 {
     size_t total = 0;
@@ -100,7 +100,7 @@ static void draw_bar(const struct progress *p, struct line *line, size_t room)
     *at = '\0';
 }
 
-/* Fields worth less than the bar make room for it; those worth more do not. */
+/* Fields worth less than the bar are dropped for it. */
 static void fit(const struct progress *p, struct line *line, size_t width)
 {
     bool wants_bar = progress_percent(p) >= 0;
@@ -130,17 +130,18 @@ static size_t join(const struct line *line, const struct progress *p, bool colou
     for (int field = 0; field < FIELD_COUNT; field++) {
         if (line->fields[field][0] == '\0')
             continue;
-        bool painted = coloured && field == STATE;
-        int n = snprintf(out_line + length, PROGRESS_LINE_MAX - length, "%s%s%s%s",
-                         length > 0 ? " " : "",
-                         colour_on(painted ? colour_of_phase(p->phase) : COLOUR_NONE, painted),
-                         line->fields[field], colour_off(painted));
+        bool is_coloured = coloured && field == STATE;
+        int n =
+            snprintf(out_line + length, PROGRESS_LINE_MAX - length, "%s%s%s%s",
+                     length > 0 ? " " : "",
+                     colour_on(is_coloured ? colour_of_phase(p->phase) : COLOUR_NONE, is_coloured),
+                     line->fields[field], colour_off(is_coloured));
         length += (size_t)n; /* fields are bounded: the sum stays below PROGRESS_LINE_MAX */
     }
     return length;
 }
 
-/* No numbers yet: say what is waited for, and for how long. */
+/* Without a sample: the state, its duration and its reason. */
 static size_t waiting(const struct progress *p, size_t width, char *out_line)
 {
     char elapsed[HUMAN_TEXT_MAX], reason[PROGRESS_REASON_MAX];
@@ -160,10 +161,10 @@ size_t progress_live(const struct progress *p, size_t width, bool coloured, char
 {
     if (width >= PROGRESS_LINE_MAX / 2)
         width = PROGRESS_LINE_MAX / 2; /* leaves room for colour codes */
-    if (p->lost_contact) {
-        struct progress blind = *p;
-        TEXT_SET(blind.reason, "the appliance does not answer; asking again");
-        return waiting(&blind, width, out_line);
+    if (p->is_unreachable) {
+        struct progress unreachable = *p;
+        TEXT_SET(unreachable.reason, "the appliance does not answer; retrying");
+        return waiting(&unreachable, width, out_line);
     }
     if (!p->has_sample)
         return waiting(p, width, out_line);
@@ -180,9 +181,9 @@ size_t progress_plain(const struct progress *p, char *out_line)
     char reason[PROGRESS_REASON_MAX];
     human_duration(p->elapsed_ms, elapsed);
     int n;
-    if (p->lost_contact || !p->has_sample) {
+    if (p->is_unreachable || !p->has_sample) {
         table_clean(reason, sizeof reason,
-                    p->lost_contact ? "the appliance does not answer; asking again" : p->reason);
+                    p->is_unreachable ? "the appliance does not answer; retrying" : p->reason);
         n = snprintf(out_line, PROGRESS_LINE_MAX, "%s %s%s%s", elapsed, state_word(p),
                      reason[0] != '\0' ? ": " : "", reason);
         return n > 0 ? (size_t)n : 0;
@@ -194,7 +195,7 @@ size_t progress_plain(const struct progress *p, char *out_line)
     if (p->eta_ms >= 0)
         human_duration(p->eta_ms, eta);
     n = snprintf(out_line, PROGRESS_LINE_MAX,
-                 "%s %s %s remaining %s of %s, rate %s, dirty %s, pass %lld, ETA %s", elapsed,
+                 "%s %s %s remaining %s of %s, rate %s, dirty %s, iteration %lld, ETA %s", elapsed,
                  state_word(p), p->mode[0] != '\0' ? p->mode : "-", left, total, rate, dirty,
                  (long long)p->iteration, eta);
     if (p->throttle_percent > 0 && n > 0 && n < PROGRESS_LINE_MAX)

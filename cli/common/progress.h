@@ -1,9 +1,8 @@
-/* progress.h - one moment of a migration as one line. Pure: what is known goes in, text comes
- * out; who draws it, where and how often is the caller's affair.
+/* progress.h - progress of a migration as one line of text. Pure: the caller draws it.
  *
- * Two forms. The live line is redrawn in place: never wider than the terminal, fields dropped
- * from the least to the most important when it is narrow (pass, dirty rate, mode, bar, rate).
- * The plain line is for logs and pipes: nothing dropped, words instead of a bar.
+ * Two forms. The live line is redrawn in place and never wider than the terminal; when it is
+ * narrow, fields are dropped (iteration, dirty rate, mode, bar, rate). The plain line is for logs
+ * and pipes and has all fields.
  */
 #ifndef CLI_COMMON_PROGRESS_H
 #define CLI_COMMON_PROGRESS_H
@@ -16,17 +15,17 @@ enum { PROGRESS_LINE_MAX = 512, PROGRESS_WORD_MAX = 64, PROGRESS_REASON_MAX = 25
 
 struct progress {
     char phase[PROGRESS_WORD_MAX], mode[PROGRESS_WORD_MAX];
-    char reason[PROGRESS_REASON_MAX]; /* why it waits, empty when it does not */
+    char reason[PROGRESS_REASON_MAX]; /* pending reason, or empty */
     char abort_status[PROGRESS_WORD_MAX];
     bool resolving, recovering;
     int64_t elapsed_ms; /* since the request */
     bool has_sample;
     uint64_t remaining, processed, total;
     uint64_t rate_bps, dirty_bps;
-    int64_t eta_ms; /* < 0: cannot say */
+    int64_t eta_ms; /* < 0: unknown */
     int64_t iteration;
     int64_t throttle_percent;
-    bool lost_contact; /* the appliance did not answer the last question */
+    bool is_unreachable; /* the last request was not answered */
 };
 
 /* Both fill PROGRESS_LINE_MAX and return the length. width counts columns on the screen; colour
@@ -34,7 +33,7 @@ struct progress {
 size_t progress_live(const struct progress *p, size_t width, bool coloured, char *out_line);
 size_t progress_plain(const struct progress *p, char *out_line);
 
-/* Share of memory that needs no more sending, 0..100; -1 when nothing is known. */
+/* Share of memory already transferred, 0..100; -1: unknown. */
 int progress_percent(const struct progress *p);
 
 #endif

@@ -56,7 +56,8 @@ void table_clean(char *out, size_t out_bytes, const char *text)
 {
     (void)text_copy(out, out_bytes, text != NULL ? text : "");
     for (unsigned char *at = (unsigned char *)out; *at != '\0'; at++) {
-        bool is_c1 = at[0] == 0xC2 && at[1] >= 0x80 && at[1] < 0xA0; /* U+009B begins codes too */
+        bool is_c1 = at[0] == 0xC2 && at[1] >= 0x80 &&
+                     at[1] < 0xA0; /* U+009B also starts an escape sequence */
         if (*at < ' ' || *at == 0x7f || is_c1)
             *at = '?';
         if (is_c1)
@@ -151,8 +152,8 @@ static size_t total_of(const struct table *table, const size_t *widths)
     return total + GAP * (shown > 0 ? shown - 1 : 0);
 }
 
-/* Leaves out what may be left out, then takes from the widest column, one by one, so that the loss
- * is shared by the long ones. A width of 0 means that the column is not shown. */
+/* Drops optional columns, then narrows the widest column step by step. A width of 0: the column is
+ * not shown. */
 static void narrow(const struct table *table, size_t *widths, size_t width)
 {
     for (size_t column = table->n_columns; column-- > 0;)
@@ -200,10 +201,10 @@ bool table_render(const struct table *table, size_t width, bool coloured, struct
     for (size_t row = 0; row < table->n_rows; row++) {
         for (size_t column = 0; column < table->n_columns; column++) {
             const struct table_cell *cell = cell_at(table, row, column);
-            bool painted = coloured && cell->colour != COLOUR_NONE && widths[column] > 0;
-            buf_add(out, colour_on(cell->colour, painted));
+            bool is_coloured = coloured && cell->colour != COLOUR_NONE && widths[column] > 0;
+            buf_add(out, colour_on(cell->colour, is_coloured));
             put_cell(out, cell->text, widths[column], column == last);
-            buf_add(out, colour_off(painted));
+            buf_add(out, colour_off(is_coloured));
         }
         buf_add(out, "\n");
     }

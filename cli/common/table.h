@@ -1,9 +1,9 @@
-/* table.h - rows for people: aligned columns that fit the width they are given.
+/* table.h - aligned columns that fit a width.
  *
- * A table too wide first loses columns that may be left out, the last first; then it is narrowed at
- * its widest column, which is cut with '~'. Width 0 cuts nothing (-o wide). Cells are copied; bytes
- * that could drive a terminal become '?'. Colour is a property of a cell and appears only when the
- * caller says that the reader is a terminal. Pure: the text goes into a buffer.
+ * A table that is too wide first drops its optional columns, the last first; then its widest
+ * columns are cut with '~'. Width 0 cuts nothing (-o wide). Cells are copied; control bytes become
+ * '?'. Colour is a property of a cell, written only when the caller asks for it. Pure: the text
+ * goes into a buffer.
  */
 #ifndef CLI_COMMON_TABLE_H
 #define CLI_COMMON_TABLE_H
@@ -20,9 +20,9 @@ enum colour { COLOUR_NONE, COLOUR_GOOD, COLOUR_BUSY, COLOUR_BAD, COLOUR_DIM, COL
 struct table {
     size_t n_columns, n_rows, capacity; /* rows without the header */
     const char *titles[TABLE_COLUMNS_MAX];
-    bool optional[TABLE_COLUMNS_MAX]; /* left out when there is no room */
+    bool optional[TABLE_COLUMNS_MAX]; /* dropped when there is no room */
     struct table_cell *cells;         /* n_rows * n_columns; owned */
-    bool failed;                      /* memory was short; render then says false */
+    bool failed;                      /* no memory; table_render returns false */
 };
 
 void table_init(struct table *table, const char *const *titles, size_t n_columns);
@@ -31,14 +31,14 @@ void table_fini(struct table *table);
 void table_add_row(struct table *table);
 void table_set(struct table *table, size_t column, const char *text);
 void table_colour(struct table *table, size_t column, enum colour colour);
-/* False when memory was short. */
+/* False: no memory. */
 bool table_render(const struct table *table, size_t width, bool coloured, struct buf *out);
 
 /* A copy without control bytes; out holds out_bytes. */
 void table_clean(char *out, size_t out_bytes, const char *text);
 const char *colour_on(enum colour colour, bool coloured);
 const char *colour_off(bool coloured);
-/* How a phase or state looks: final and good, final and bad, busy. */
+/* Colour of a phase or state: succeeded, failed, in progress. */
 enum colour colour_of_phase(const char *phase);
 
 #endif

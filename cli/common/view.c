@@ -48,6 +48,6 @@ size_t view_count(struct json_object *object, const char *path)
 struct json_object *view_element(struct json_object *object, const char *path, size_t index)
 {
     if (index >= view_count(object, path))
-        return NULL; /* json-c insists on an array */
+        return NULL; /* json-c asserts an array */
     return json_object_array_get_idx(at(object, path), index);
 }

@@ -1,5 +1,5 @@
-/* view.h - looking into API objects for showing them: lenient, because an answer with a field
- * missing is still worth showing. Never for decisions about a guest.
+/* view.h - lenient access to API objects for display: missing fields are empty. Never for decisions
+ * about a guest.
  */
 #ifndef CLI_COMMON_VIEW_H
 #define CLI_COMMON_VIEW_H

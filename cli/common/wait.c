@@ -66,7 +66,7 @@ static void erase(struct screen *screen)
     screen->drawn = false;
 }
 
-/* The line goes out in one write, text first and the erasing of the rest after it: no flicker. */
+/* One write per line, text before the erase sequence, to avoid flicker. */
 static void draw_live(struct screen *screen, const struct progress *p)
 {
     char line[PROGRESS_LINE_MAX], frame[PROGRESS_LINE_MAX + 16];
@@ -108,46 +108,47 @@ bool wait_pause(int signals, int64_t ms)
     return poll(&poller, 1, (int)ms) > 0;
 }
 
-static int say_interrupted(const struct wait *wait)
+static int print_interrupted(const struct wait *wait)
 {
     (void)fprintf(stderr,
-                  "ferry: stopped watching; migration '%s' goes on\n"
-                  "  stop it with `ferry abort %s -n %s`; watch it with `ferry describe vmim %s -n "
+                  "ferry: interrupted; migration '%s' continues\n"
+                  " abort it with `ferry abort %s -n %s`; see `ferry describe vmim %s -n "
                   "%s`\n",
                   wait->name, wait->name, wait->ns, wait->name, wait->ns);
     return EXIT_INTERRUPTED;
 }
 
-static int say_timeout(const struct wait *wait)
+static int print_timeout(const struct wait *wait)
 {
     struct err err = {0};
     char limit[HUMAN_TEXT_MAX], hint[512];
     human_duration(wait->timeout_ms, limit);
-    (void)snprintf(hint, sizeof hint, "it goes on; stop it with `ferry abort %.200s -n %.60s`",
-                   wait->name, wait->ns);
-    (void)err_set(&err, ERR_TIMEOUT, "migration '%s' is not over after %s", wait->name, limit);
+    (void)snprintf(hint, sizeof hint,
+                   "the migration continues; `ferry abort %.200s -n %.60s` aborts it", wait->name,
+                   wait->ns);
+    (void)err_set(&err, ERR_TIMEOUT, "migration '%s' has not ended after %s", wait->name, limit);
     return cli_fail(&err, hint);
 }
 
-static int say_gone(const struct wait *wait)
+static int print_gone(const struct wait *wait)
 {
     struct err err = {0};
     (void)err_set(&err, ERR_NOT_FOUND,
-                  "migration '%s' is gone: it was deleted, or the appliance lost its store; how it "
-                  "ended is not known here",
+                  "migration '%s' does not exist any more: it was deleted, or the store was lost; "
+                  "its outcome is unknown",
                   wait->name);
     return cli_fail(&err, "`ferry get guests -A` shows where the guest is now");
 }
 
-/* What is known between two polls. */
+/* State between two polls. */
 struct watch {
     int64_t began_ms, seen_ms; /* monotonic; seen: last answer */
     struct progress progress;
     bool over;
 };
 
-/* Never longer than the wait itself has left. */
-static int64_t patience_ms(const struct wait *wait, const struct watch *watch, int64_t now_ms)
+/* At most the remaining time of the wait. */
+static int64_t call_timeout_ms(const struct wait *wait, const struct watch *watch, int64_t now_ms)
 {
     int64_t left = wait->timeout_ms - (now_ms - watch->began_ms);
     return wait->timeout_ms >= 0 && left < WAIT_ANSWER_MS ? left : WAIT_ANSWER_MS;
@@ -157,18 +158,18 @@ static bool poll_once(const struct wait *wait, const char *path, struct watch *w
                       struct json_object **out_object, struct err *err)
 {
     int64_t now_ms = clock_mono_ms(clock_system());
-    client_set_patience(wait->client, patience_ms(wait, watch, now_ms));
+    client_set_timeout(wait->client, call_timeout_ms(wait, watch, now_ms));
     OWNED(json_object) object = client_call(wait->client, "GET", path, NULL, err);
     if (object == NULL) {
         watch->progress.elapsed_ms = now_ms - watch->began_ms;
-        watch->progress.lost_contact = true;
-        return err->code == ERR_UNREACHABLE && now_ms - watch->seen_ms < WAIT_BLIND_MS;
+        watch->progress.is_unreachable = true;
+        return err->code == ERR_UNREACHABLE && now_ms - watch->seen_ms < WAIT_UNREACHABLE_MS;
     }
     watch->seen_ms = now_ms;
     wait_read(object, now_ms - watch->began_ms, &watch->progress);
     watch->over = is_over(object);
     if (watch->over) {
-        watch->progress.has_sample = false; /* the last line says how it ended; numbers follow */
+        watch->progress.has_sample = false; /* the last line shows the outcome; statistics follow */
         *out_object = TAKE(object);
     }
     return true;
@@ -177,7 +178,7 @@ static bool poll_once(const struct wait *wait, const char *path, struct watch *w
 static int64_t next_poll_ms(const struct watch *watch)
 {
     const struct progress *p = &watch->progress;
-    if (p->lost_contact)
+    if (p->is_unreachable)
         return WAIT_POLL_MS;
     bool near_end = p->has_sample && p->eta_ms >= 0 && p->eta_ms < 1000;
     bool waits = text_equal(p->phase, "Pending");
@@ -195,7 +196,7 @@ static int watch_loop(const struct wait *wait, const char *path, int signals, st
         int64_t now_ms = clock_mono_ms(clock);
         if (!go_on) {
             erase(screen);
-            return err.code == ERR_NOT_FOUND ? say_gone(wait) : cli_fail(&err, NULL);
+            return err.code == ERR_NOT_FOUND ? print_gone(wait) : cli_fail(&err, NULL);
         }
         draw(wait, screen, &watch.progress, now_ms);
         if (watch.over) {
@@ -205,14 +206,14 @@ static int watch_loop(const struct wait *wait, const char *path, int signals, st
         int64_t left = wait->timeout_ms - (now_ms - watch.began_ms);
         if (wait->timeout_ms >= 0 && left <= 0) {
             erase(screen);
-            return say_timeout(wait);
+            return print_timeout(wait);
         }
         int64_t pause = next_poll_ms(&watch);
         if (wait->timeout_ms >= 0 && left < pause)
             pause = left;
         if (wait_pause(signals, pause)) {
             erase(screen);
-            return say_interrupted(wait);
+            return print_interrupted(wait);
         }
     }
 }
@@ -226,7 +227,7 @@ int wait_open_signals(struct err *err)
     (void)sigprocmask(SIG_BLOCK, &stop, NULL);
     int signals = signalfd(-1, &stop, SFD_CLOEXEC | SFD_NONBLOCK);
     if (signals < 0)
-        (void)err_set(err, ERR_IO, "cannot listen for Ctrl-C: %s", strerror(errno));
+        (void)err_set(err, ERR_IO, "cannot handle Ctrl-C: %s", strerror(errno));
     return signals;
 }
 
@@ -246,8 +247,8 @@ int wait_until_over(const struct wait *wait, struct json_object **out_object)
     return status;
 }
 
-/* The guest's whereabouts as a sentence. */
-static void add_place(struct json_object *object, struct buf *out)
+/* Where the guest is, as a sentence. */
+static void add_guest_location(struct json_object *object, struct buf *out)
 {
     enum guest_at at = guest_at_from_name(view_text(object, "status.ferry.guestAt"));
     char vm[HUMAN_TEXT_MAX * 4], source[HUMAN_TEXT_MAX * 2], target[HUMAN_TEXT_MAX * 2];
@@ -255,26 +256,26 @@ static void add_place(struct json_object *object, struct buf *out)
     table_clean(source, sizeof source, view_text(object, "status.migrationState.sourceNode"));
     table_clean(target, sizeof target, view_text(object, "status.migrationState.targetNode"));
     switch (at) {
-    case GUEST_AT_SOURCE: buf_addf(out, "guest '%s' is on %s, where it was", vm, source); break;
-    case GUEST_AT_TARGET: buf_addf(out, "guest '%s' is on %s, its target", vm, target); break;
+    case GUEST_AT_SOURCE: buf_addf(out, "guest '%s' is on its source %s", vm, source); break;
+    case GUEST_AT_TARGET: buf_addf(out, "guest '%s' is on its target %s", vm, target); break;
     case GUEST_AT_BROKEN:
         buf_addf(out, "guest '%s' is split between %s and %s by a broken post-copy", vm, source,
                  target);
         break;
     case GUEST_AT_LOST:
-        buf_addf(out, "guest '%s' is gone from both %s and %s", vm, source, target);
+        buf_addf(out, "guest '%s' is neither on %s nor on %s", vm, source, target);
         break;
     case GUEST_AT_SPLIT:
-        buf_addf(out, "guest '%s' is active on both %s and %s: find out which is right", vm, source,
+        buf_addf(out, "guest '%s' is active on both %s and %s: stop the wrong one", vm, source,
                  target);
         break;
     case GUEST_AT_STOPPED: buf_addf(out, "guest '%s' is shut off on %s", vm, source); break;
     case GUEST_AT_CRASHED:
-        buf_addf(out, "guest '%s' ended on %s, its target, after it had arrived", vm, target);
+        buf_addf(out, "guest '%s' crashed on its target %s after arrival", vm, target);
         break;
     case GUEST_AT_UNKNOWN:
     case GUEST_AT_COUNT:
-        buf_addf(out, "where guest '%s' is has not been proven; ask both hosts", vm);
+        buf_addf(out, "location of guest '%s' is not proven; check both hosts", vm);
         break;
     }
 }
@@ -288,7 +289,7 @@ static void add_moved(struct json_object *object, int64_t took_ms, struct buf *o
     table_clean(source, sizeof source, view_text(object, "status.migrationState.sourceNode"));
     table_clean(target, sizeof target, view_text(object, "status.migrationState.targetNode"));
     human_duration(took_ms, took);
-    buf_addf(out, "%s: '%s' moved from %s to %s in %s", name, vm, source, target, took);
+    buf_addf(out, "%s: '%s' migrated from %s to %s in %s", name, vm, source, target, took);
     int64_t processed = view_i64(object, "status.ferry.final.bytes",
                                  view_i64(object, "status.ferry.sample.processedBytes", 0));
     if (processed > 0) {
@@ -313,8 +314,8 @@ bool wait_summary(struct json_object *object, int64_t took_ms, struct buf *out)
     table_clean(reason, sizeof reason, view_text(object, "status.migrationState.failureReason"));
     bool aborted = text_equal(view_text(object, "status.ferry.outcome"), "aborted");
     buf_addf(out, "ferry: %s %s: %s\n  ", name, aborted ? "was aborted" : "failed",
-             reason[0] != '\0' ? reason : "no reason was given");
-    add_place(object, out);
+             reason[0] != '\0' ? reason : "no failure reason");
+    add_guest_location(object, out);
     buf_add(out, "\n");
     return false;
 }

@@ -1,5 +1,5 @@
-/* columns.c - see columns.h. A column knows how to read itself from an API object, and whether
- * it is shown only with -o wide. */
+/* columns.c - see columns.h. A column has a function that reads it from an API object, and when it
+ * is shown. */
 #include "cli/pages/columns.h"
 
 #include <stdio.h>
@@ -17,13 +17,13 @@ typedef void column_fn(struct json_object *object, int64_t now_ms, char *out_cel
 struct column {
     const char *title;
     enum { ALWAYS, ROOMY, WIDE } when; /* ROOMY: if it fits */
-    bool is_phase;                     /* coloured by its word */
+    bool is_phase;                     /* coloured as a phase */
     const char *path;
     column_fn *fill; /* NULL: the text at path */
 };
 
-/* Like the STATUS of a pod: what somebody has to look at hides the phase. */
-static void fill_standing(struct json_object *object, int64_t now_ms, char *out_cell)
+/* Like the STATUS of a pod: a condition that needs an operator replaces the phase. */
+static void fill_status(struct json_object *object, int64_t now_ms, char *out_cell)
 {
     (void)now_ms;
     const char *word = view_text(object, "status.phase");
@@ -39,9 +39,9 @@ static void fill_standing(struct json_object *object, int64_t now_ms, char *out_
 
 static void fill_age(struct json_object *object, int64_t now_ms, char *out_cell)
 {
-    int64_t born = view_time(object, "metadata.creationTimestamp");
-    if (born != 0)
-        human_age(now_ms - born, out_cell);
+    int64_t created_ms = view_time(object, "metadata.creationTimestamp");
+    if (created_ms != 0)
+        human_age(now_ms - created_ms, out_cell);
 }
 
 static void fill_progress(struct json_object *object, int64_t now_ms, char *out_cell)
@@ -77,7 +77,7 @@ static void fill_to(struct json_object *object, int64_t now_ms, char *out_cell)
     table_clean(out_cell, CELL, view_text(object, "status.migrationState.targetNode"));
 }
 
-/* Why it waits or why it failed, whichever is known. */
+/* The failure reason, or the pending reason. */
 static void fill_reason(struct json_object *object, int64_t now_ms, char *out_cell)
 {
     (void)now_ms;
@@ -119,7 +119,7 @@ static void fill_ready(struct json_object *object, int64_t now_ms, char *out_cel
     }
 }
 
-/* yes, the first reason why not, or nothing while its definition was not read. */
+/* Yes, the first reason why not, or empty until the definition was read. */
 static void fill_migratable(struct json_object *object, int64_t now_ms, char *out_cell)
 {
     (void)now_ms;
@@ -157,7 +157,7 @@ static void fill_selectors(struct json_object *object, int64_t now_ms, char *out
                        ns);
 }
 
-/* What a policy sets, by name. */
+/* Names of the settings of a policy. */
 static void fill_sets(struct json_object *object, int64_t now_ms, char *out_cell)
 {
     (void)now_ms;
@@ -224,7 +224,7 @@ static void fill_capacity(struct json_object *object, int64_t now_ms, char *out_
 
 static const struct column migration_columns[] = {
     {"NAME", ALWAYS, false, "metadata.name", NULL},
-    {"PHASE", ALWAYS, true, NULL, fill_standing},
+    {"PHASE", ALWAYS, true, NULL, fill_status},
     {"GUEST", ALWAYS, false, "spec.vmiName", NULL},
     {"FROM", ALWAYS, false, NULL, fill_from},
     {"TO", ALWAYS, false, NULL, fill_to},
@@ -325,7 +325,7 @@ static const struct {
     [KIND_POD] = {pod_columns, COUNT(pod_columns)},
 };
 
-/* The columns to show; a namespace column first when there may be several. */
+/* The columns to show; NAMESPACE first when listing all namespaces. */
 static size_t choose(const struct columns *choice, struct column *out_columns)
 {
     static const struct column ns = {"NAMESPACE", ALWAYS, false, "metadata.namespace", NULL};
@@ -355,7 +355,7 @@ static void add_object(struct table *table, const struct column *columns, size_t
 }
 
 size_t columns_render(const struct columns *choice, struct json_object *answer,
-                      const struct paper *paper, struct buf *out)
+                      const struct page_style *style, struct buf *out)
 {
     struct column columns[TABLE_COLUMNS_MAX];
     const char *titles[TABLE_COLUMNS_MAX] = {NULL};
@@ -372,7 +372,7 @@ size_t columns_render(const struct columns *choice, struct json_object *answer,
     for (size_t i = 0; is_list && i < view_count(answer, "items"); i++)
         add_object(&table, columns, n, view_element(answer, "items", i), choice->now_ms);
     size_t rows = table.n_rows;
-    if (rows > 0 && !table_render(&table, choice->wide ? 0 : paper->width, paper->coloured, out))
+    if (rows > 0 && !table_render(&table, choice->wide ? 0 : style->width, style->coloured, out))
         out->failed = true;
     table_fini(&table);
     return rows;

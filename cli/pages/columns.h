@@ -7,10 +7,10 @@
 struct columns {
     enum kind kind;
     bool wide, all_namespaces;
-    int64_t now_ms; /* wall, for ages */
+    int64_t now_ms; /* wall clock */
 };
-/* A list's items, or the one object. Returns the rows; without any, nothing is added. */
+/* The items of a list, or one object. Returns the number of rows; without rows adds nothing. */
 size_t columns_render(const struct columns *choice, struct json_object *answer,
-                      const struct paper *paper, struct buf *out);
+                      const struct page_style *style, struct buf *out);
 
 #endif

@@ -96,7 +96,7 @@ void drain_changes(struct json_object *before, struct json_object *now, struct b
     }
 }
 
-/* --- on the screen --- */
+/* --- output --- */
 
 struct watching {
     const struct drain_watch *watch;
@@ -130,34 +130,34 @@ static void draw(const struct watching *w, struct json_object *now)
     (void)fflush(stderr);
 }
 
-static int say_stopped(const struct watching *w, enum err_code code, const char *what)
+static int print_stopped(const struct watching *w, enum err_code code, const char *what)
 {
     struct err err = {0};
     char hint[DRAIN_LINE_MAX * 2];
     erase(w);
     (void)snprintf(hint, sizeof hint,
-                   "it goes on; look with `ferry describe drain %.120s`, cancel it with `ferry "
-                   "uncordon %.63s`",
+                   "the drain continues; `ferry describe drain %.120s` shows it, `ferry uncordon "
+                   "%.63s` cancels it",
                    w->watch->name, w->watch->node);
     (void)err_set(&err, code, "%s", what);
     return cli_fail(&err, hint);
 }
 
-static int64_t patience_ms(const struct watching *w, int64_t now_ms)
+static int64_t call_timeout_ms(const struct watching *w, int64_t now_ms)
 {
     int64_t left = w->watch->timeout_ms - (now_ms - w->began_ms);
     return w->watch->timeout_ms >= 0 && left < WAIT_ANSWER_MS ? left : WAIT_ANSWER_MS;
 }
 
-/* False: it cannot be watched any more, *err says why. */
+/* False with *err: the drain cannot be polled any more. */
 static bool poll_once(struct watching *w, const char *path, struct err *err)
 {
     int64_t now_ms = clock_mono_ms(clock_system());
     struct err call_err = {0};
-    client_set_patience(w->watch->client, patience_ms(w, now_ms));
+    client_set_timeout(w->watch->client, call_timeout_ms(w, now_ms));
     OWNED(json_object) object = client_call(w->watch->client, "GET", path, NULL, &call_err);
     if (object == NULL) {
-        if (call_err.code == ERR_UNREACHABLE && now_ms - w->seen_ms < WAIT_BLIND_MS)
+        if (call_err.code == ERR_UNREACHABLE && now_ms - w->seen_ms < WAIT_UNREACHABLE_MS)
             return true;
         *err = call_err;
         return false;
@@ -183,10 +183,10 @@ static int watch_loop(struct watching *w, const char *path, int signals)
         }
         int64_t left = w->watch->timeout_ms - (clock_mono_ms(clock_system()) - w->began_ms);
         if (w->watch->timeout_ms >= 0 && left <= 0)
-            return say_stopped(w, ERR_TIMEOUT, "the drain is not over yet");
+            return print_stopped(w, ERR_TIMEOUT, "the drain has not ended yet");
         int64_t pause = w->watch->timeout_ms >= 0 && left < POLL_MS ? left : POLL_MS;
         if (wait_pause(signals, pause)) {
-            (void)say_stopped(w, ERR_TIMEOUT, "stopped watching the drain");
+            (void)print_stopped(w, ERR_TIMEOUT, "interrupted");
             return EXIT_INTERRUPTED;
         }
     }

@@ -1,5 +1,5 @@
-/* pages.c - see pages.h. The plain facts of each kind are a table of label and path; a fact that
- * is missing is not shown. What has a shape of its own follows. */
+/* pages.c - see pages.h. The scalar fields of each kind are a table of label and path; a missing
+ * field is not shown. Lists and tables follow. */
 #include "cli/pages/pages.h"
 
 #include <stdio.h>
@@ -23,9 +23,9 @@ static const struct fact guest_facts[] = {
     {"Memory", "spec.domain.memory.guest"},
     {"CPUs", "spec.domain.cpu.cores"},
     {"Eviction", "spec.evictionStrategy"},
-    {"Must leave", "status.evacuationNodeName"},
-    {"Last seen", "status.ferry.seenAt"},
-    {"Migration", "status.ferry.migration"}, /* from here on: of its newest one */
+    {"Evacuation", "status.evacuationNodeName"},
+    {"Observed", "status.ferry.seenAt"},
+    {"Migration", "status.ferry.migration"}, /* from here on: its newest migration */
     {"From", "status.migrationState.sourceNode"},
     {"To", "status.migrationState.targetNode"},
     {"Address", "status.migrationState.targetNodeAddress"},
@@ -42,15 +42,15 @@ static const struct fact guest_facts[] = {
 static const struct fact node_facts[] = {
     {"Name", "metadata.name"},
     {"URI", "status.ferry.uri"},
-    {"Known since", "metadata.creationTimestamp"},
+    {"Created", "metadata.creationTimestamp"},
     {"Error", "status.ferry.error"},
     {"Drain", "status.ferry.drain"},
     {"CPUs", "status.capacity.cpu"},
     {"Memory", "status.capacity.memory"},
     {"Free memory", "status.allocatable.memory"},
     {"Guests", "status.ferry.guests"},
-    {"Leaving", "status.ferry.outbound"},
-    {"Arriving", "status.ferry.inbound"},
+    {"Outbound", "status.ferry.outbound"},
+    {"Inbound", "status.ferry.inbound"},
     {"Arch", "status.nodeInfo.architecture"},
     {"CPU model", "status.ferry.cpuModel"},
     {"Libvirt", "status.ferry.libvirtVersion"},
@@ -104,12 +104,12 @@ static void add_conditions(struct buf *out, struct json_object *object)
     }
 }
 
-/* What the guest's definition says against moving it, and what to do. */
+/* Why the guest is not migratable by its definition, and what to do. */
 static void add_reasons(struct buf *out, struct json_object *object)
 {
     size_t n = view_count(object, "status.ferry.reasons");
     if (n > 0)
-        buf_add(out, "Moving it:\n");
+        buf_add(out, "Not migratable:\n");
     for (size_t i = 0; i < n; i++) {
         struct json_object *reason = view_element(object, "status.ferry.reasons", i);
         char name[TABLE_CELL_MAX], message[PAGE_TEXT_MAX], todo[PAGE_TEXT_MAX];
@@ -135,11 +135,11 @@ void page_pairs(struct json_object *map, char *out_text, size_t n)
     buf_fini(&text);
 }
 
-void page_table(struct table *take_table, const struct paper *paper, struct buf *out)
+void page_table(struct table *take_table, const struct page_style *style, struct buf *out)
 {
     struct buf plain;
     buf_init(&plain, PAGE_MAX);
-    if (!table_render(take_table, paper->width > 2 ? paper->width - 2 : 0, paper->coloured, &plain))
+    if (!table_render(take_table, style->width > 2 ? style->width - 2 : 0, style->coloured, &plain))
         out->failed = true;
     for (const char *line = plain.data; line != NULL && *line != '\0';) {
         size_t length = strcspn(line, "\n") + 1;
@@ -177,7 +177,7 @@ static void page_node(struct json_object *object, struct buf *out)
 {
     char text[PAGE_TEXT_MAX], bytes[HUMAN_TEXT_MAX];
     if (view_bool(object, "spec.unschedulable"))
-        page_fact(out, "Cordoned", "yes: it takes no new guests");
+        page_fact(out, "Cordoned", "yes, unschedulable");
     add_taints(object, out);
     add_pairs(out, "Labels", object, "metadata.labels");
     int64_t kib = view_i64(object, "status.ferry.reserved.memoryKiB", 0);
@@ -185,12 +185,12 @@ static void page_node(struct json_object *object, struct buf *out)
     if (kib <= 0 && cpus <= 0)
         return;
     human_bytes((uint64_t)kib << 10, bytes);
-    (void)snprintf(text, sizeof text, "%s and %lld CPUs, for guests on their way", bytes,
+    (void)snprintf(text, sizeof text, "%s and %lld CPUs, for inbound migrations", bytes,
                    (long long)cpus);
     page_fact(out, "Reserved", text);
 }
 
-/* --- guests: what they ask of the fleet --- */
+/* --- guests: scheduling constraints --- */
 
 static void add_tolerations(struct json_object *object, struct buf *out)
 {
@@ -219,7 +219,7 @@ static void add_affinities(struct json_object *object, const char *kind, const c
     }
 }
 
-/* Disks that are on their way to other storage, or still wanted there after a failure. */
+/* Volumes that migrate to other storage, or still have to after a failure. */
 static void add_disks(struct json_object *object, struct buf *out)
 {
     for (size_t i = 0; i < view_count(object, "status.migratedVolumes"); i++) {
@@ -229,7 +229,7 @@ static void add_disks(struct json_object *object, struct buf *out)
         (void)snprintf(text, sizeof text, "%.64s: %.400s%sto %.400s", view_text(row, "volumeName"),
                        from, *from != '\0' ? " " : "",
                        view_text(row, "destinationPVCInfo.claimName"));
-        page_fact(out, i == 0 ? "Moving disks" : "", text);
+        page_fact(out, i == 0 ? "Volumes" : "", text);
     }
 }
 
@@ -238,8 +238,8 @@ static void page_guest(struct json_object *object, struct buf *out)
     add_pairs(out, "Labels", object, "metadata.labels");
     add_pairs(out, "Selector", object, "spec.nodeSelector");
     add_tolerations(object, out);
-    add_affinities(object, "podAffinity", "Near to", out);
-    add_affinities(object, "podAntiAffinity", "Away from", out);
+    add_affinities(object, "podAffinity", "Affinity", out);
+    add_affinities(object, "podAntiAffinity", "Anti-affinity", out);
     add_pairs(out, "Active pods", object, "status.activePods");
     add_disks(object, out);
     add_conditions(out, object);
@@ -310,12 +310,12 @@ static void page_other(struct json_object *object, struct buf *out)
     add_conditions(out, object);
 }
 
-void page_object(enum kind kind, struct json_object *object, const struct paper *paper,
+void page_object(enum kind kind, struct json_object *object, const struct page_style *style,
                  struct buf *out)
 {
     switch (kind) {
     case KIND_MIGRATION:
-        page_migration(object, paper, out);
+        page_migration(object, style, out);
         add_conditions(out, object);
         return;
     case KIND_GUEST:
@@ -331,7 +331,7 @@ void page_object(enum kind kind, struct json_object *object, const struct paper 
         add_facts(out, object, policy_facts, COUNT(policy_facts));
         page_policy(object, out);
         return;
-    case KIND_DRAIN: page_drain(object, paper, out); return;
+    case KIND_DRAIN: page_drain(object, style, out); return;
     case KIND_INCIDENT: add_facts(out, object, incident_facts, COUNT(incident_facts)); return;
     case KIND_QUOTA:
     case KIND_NAMESPACE:

@@ -22,20 +22,20 @@ static void add_answer(struct json_object *status, bool now, struct buf *out)
     if (now)
         (void)snprintf(text, sizeof text, "yes, to %.60s", best);
     else if (*active != '\0')
-        (void)snprintf(text, sizeof text, "not now: its migration %.253s is under way", active);
+        (void)snprintf(text, sizeof text, "not now: migration %.253s is active", active);
     else if (!view_bool(status, "migratable"))
-        (void)snprintf(text, sizeof text, "no, not as it runs now; see the reasons below");
+        (void)snprintf(text, sizeof text, "no; see the reasons below");
     else if (*best == '\0')
         (void)snprintf(text, sizeof text, "%s; see the nodes below",
-                       all_for_ever(status) ? "no: no node can ever take it as it runs now"
-                                            : "not now: no node can take it");
+                       all_for_ever(status) ? "no: every node rejects it permanently"
+                                            : "not now: every node rejects it");
     else
-        (void)snprintf(text, sizeof text, "yes, to %.60s, but it would wait: %.60s", best,
+        (void)snprintf(text, sizeof text, "yes, to %.60s, but Pending first: %.60s", best,
                        view_text(wait, "reason"));
-    page_fact(out, "Can it move", text);
+    page_fact(out, "Migratable", text);
 }
 
-/* ---- what it would be like ---- */
+/* ---- forecast ---- */
 
 static void add_rate(struct json_object *status, struct buf *out)
 {
@@ -58,7 +58,7 @@ static void add_rate(struct json_object *status, struct buf *out)
                        view_text(rate, "at"));
     page_fact(out, "Dirty rate", text);
     if (view_bool(rate, "measuring"))
-        page_fact(out, "", "it is being measured now");
+        page_fact(out, "", "measurement in progress");
     else if (*error != '\0')
         page_fact(out, "Not measured", error);
 }
@@ -74,15 +74,15 @@ static void add_forecast(struct json_object *status, struct buf *out)
     human_duration(view_i64(f, "expectedMs", 0), expected);
     human_duration(view_i64(f, "lowMs", 0), low);
     human_duration(view_i64(f, "highMs", 0), high);
-    human_duration(view_i64(f, "blackoutMs", 0), down);
-    human_duration(view_i64(f, "blackoutHighMs", 0), down_high);
-    (void)snprintf(text, sizeof text, "%s (%s to %s), blackout %s (up to %s)", expected, low, high,
+    human_duration(view_i64(f, "downtimeMs", 0), down);
+    human_duration(view_i64(f, "downtimeHighMs", 0), down_high);
+    (void)snprintf(text, sizeof text, "%s (%s to %s), downtime %s (up to %s)", expected, low, high,
                    down, down_high);
-    page_fact(out, "Would take", text);
-    (void)snprintf(text, sizeof text, "%lld %% to converge; expected end: %.20s",
+    page_fact(out, "Duration", text);
+    (void)snprintf(text, sizeof text, "%lld %%; expected end: %.20s",
                    (long long)view_i64(f, "convergePercent", 0), ends);
-    page_fact(out, "Chance", text);
-    page_fact(out, "Because", view_text(f, "why"));
+    page_fact(out, "Convergence", text);
+    page_fact(out, "Basis", view_text(f, "why"));
 }
 
 static void add_guest(struct json_object *status, struct buf *out)
@@ -98,7 +98,7 @@ static void add_reasons(struct json_object *status, struct buf *out)
 {
     size_t n = view_count(status, "reasons");
     if (n > 0)
-        buf_add(out, "Reasons, from its definition:\n");
+        buf_add(out, "Not migratable:\n");
     for (size_t i = 0; i < n; i++) {
         struct json_object *reason = view_element(status, "reasons", i);
         char name[TABLE_CELL_MAX], message[PAGE_TEXT_MAX], help[PAGE_TEXT_MAX];
@@ -111,24 +111,26 @@ static void add_reasons(struct json_object *status, struct buf *out)
     }
 }
 
-/* Why this one does not apply. */
-static void say_candidate(struct json_object *row, const char *chosen, char *out_text, size_t n)
+/* Whether and why a policy applies. */
+static void describe_candidate(struct json_object *row, const char *chosen, char *out_text,
+                               size_t n)
 {
     const char *why = view_text(row, "why");
     if (!view_bool(row, "matches"))
-        (void)snprintf(out_text, n, "no: %s", *why != '\0' ? why : "it does not match");
+        (void)snprintf(out_text, n, "no: %s", *why != '\0' ? why : "does not match");
     else if (text_equal(view_text(row, "name"), chosen))
         (void)snprintf(out_text, n, "applies");
     else
-        (void)snprintf(out_text, n, "matches, but %.60s is more exact", chosen);
+        (void)snprintf(out_text, n, "matches, but %.60s is more specific", chosen);
 }
 
-static void add_policies(struct json_object *status, const struct paper *paper, struct buf *out)
+static void add_policies(struct json_object *status, const struct page_style *style,
+                         struct buf *out)
 {
     static const char *const titles[] = {"POLICY", "GUEST LABELS", "NS LABELS", "APPLIES"};
     const char *path = "policy.candidates", *chosen = view_text(status, "policy.name");
     size_t n = view_count(status, path);
-    page_fact(out, "Policy", *chosen != '\0' ? chosen : "none: the fleet's settings apply");
+    page_fact(out, "Policy", *chosen != '\0' ? chosen : "none: the fleet's defaults apply");
     if (n == 0)
         return;
     struct table table;
@@ -136,7 +138,7 @@ static void add_policies(struct json_object *status, const struct paper *paper, 
     for (size_t i = 0; i < n; i++) {
         struct json_object *row = view_element(status, path, i);
         char text[TABLE_CELL_MAX];
-        say_candidate(row, chosen, text, sizeof text);
+        describe_candidate(row, chosen, text, sizeof text);
         table_add_row(&table);
         table_set(&table, 0, view_text(row, "name"));
         table_set(&table, 1, view_text(row, "guestPairs"));
@@ -145,14 +147,14 @@ static void add_policies(struct json_object *status, const struct paper *paper, 
         if (text_equal(text, "applies"))
             table_colour(&table, 3, COLOUR_GOOD);
     }
-    page_table(&table, paper, out);
+    page_table(&table, style, out);
 }
 
 static void add_waits(struct json_object *status, struct buf *out)
 {
     size_t n = view_count(status, "wouldWaitFor");
     if (n > 0)
-        buf_add(out, "It would wait for:\n");
+        buf_add(out, "Pending reasons:\n");
     for (size_t i = 0; i < n; i++) {
         struct json_object *wait = view_element(status, "wouldWaitFor", i);
         char reason[TABLE_CELL_MAX], message[PAGE_TEXT_MAX];
@@ -162,7 +164,7 @@ static void add_waits(struct json_object *status, struct buf *out)
     }
 }
 
-static void add_nodes(struct json_object *status, const struct paper *paper, struct buf *out)
+static void add_nodes(struct json_object *status, const struct page_style *style, struct buf *out)
 {
     static const char *const titles[] = {"NODE", "FITS", "REASON", "DETAIL"};
     size_t n = view_count(status, "nodes");
@@ -182,10 +184,10 @@ static void add_nodes(struct json_object *status, const struct paper *paper, str
         table_colour(&table, 1, fits ? COLOUR_GOOD : for_ever ? COLOUR_BAD : COLOUR_BUSY);
     }
     buf_add(out, "Nodes:\n");
-    page_table(&table, paper, out);
+    page_table(&table, style, out);
 }
 
-bool page_check(struct json_object *status, const struct paper *paper, struct buf *out)
+bool page_check(struct json_object *status, const struct page_style *style, struct buf *out)
 {
     bool now = view_bool(status, "migratable") && *view_text(status, "best") != '\0' &&
                *view_text(status, "activeMigration") == '\0' &&
@@ -197,11 +199,11 @@ bool page_check(struct json_object *status, const struct paper *paper, struct bu
     add_rate(status, out);
     add_reasons(status, out);
     add_waits(status, out);
-    add_policies(status, paper, out);
+    add_policies(status, style, out);
     if (json_at(status, "policy.configuration") != NULL) {
-        buf_add(out, "Settings it would get:\n");
+        buf_add(out, "Settings:\n");
         page_settings(json_at(status, "policy.configuration"), out);
     }
-    add_nodes(status, paper, out);
+    add_nodes(status, style, out);
     return now;
 }

@@ -1,4 +1,4 @@
-/* pages_drain.c - a drain as a page, as a plan and as a line. See pages.h; the status is that of
+/* pages_drain.c - a drain as a page, a plan and a line. See pages.h; status:
  * engine/control/drain.h. */
 #include <stdio.h>
 
@@ -14,7 +14,7 @@ static size_t count_in(struct json_object *object, const char *state)
     return n;
 }
 
-/* Those that will not leave by themselves. */
+/* Is the guest blocked or given up? */
 static bool is_stuck(struct json_object *guest)
 {
     const char *state = view_text(guest, "state");
@@ -58,12 +58,12 @@ static enum colour colour_of(const char *state)
     return text_equal(state, "Blocked") || text_equal(state, "Failed") ? COLOUR_BAD : COLOUR_BUSY;
 }
 
-/* planned: nothing has happened yet, so there are no failed tries yet. */
-static void add_guests(struct json_object *object, bool planned, const struct paper *paper,
+/* planned: a dry run, without failed attempts. */
+static void add_guests(struct json_object *object, bool planned, const struct page_style *style,
                        struct buf *out)
 {
     static const char *const full[] = {"GUEST", "MEMORY", "STATE", "FAILED", "DETAIL"};
-    static const char *const plan[] = {"GUEST", "MEMORY", "STATE", "WHY"};
+    static const char *const plan[] = {"GUEST", "MEMORY", "STATE", "REASON"};
     size_t n = view_count(object, "status.guests");
     struct table table;
     if (n == 0)
@@ -79,18 +79,18 @@ static void add_guests(struct json_object *object, bool planned, const struct pa
         table_add_row(&table);
         table_set(&table, 0, name);
         table_set(&table, 1, memory);
-        table_set(&table, 2, moves ? "Moves" : state);
+        table_set(&table, 2, moves ? "Migrates" : state);
         table_colour(&table, 2, colour_of(state));
         if (!planned)
             table_set(&table, 3, view_text(guest, "attempts"));
-        const char *reason = view_text(guest, "reason"); /* a guest that moves has none */
+        const char *reason = view_text(guest, "reason"); /* a guest that migrates has none */
         table_set(&table, planned ? 3 : 4,
                   *reason != '\0' ? reason : view_text(guest, "migration"));
     }
-    page_table(&table, paper, out);
+    page_table(&table, style, out);
 }
 
-/* Each guest that keeps the node from being empty, why, and what would help. */
+/* Each guest that blocks the drain, why, and what to do. */
 static size_t add_blockers(struct json_object *object, struct buf *out)
 {
     size_t n = 0;
@@ -113,7 +113,7 @@ static size_t add_blockers(struct json_object *object, struct buf *out)
     return n;
 }
 
-bool page_plan(struct json_object *object, const struct paper *paper, struct buf *out)
+bool page_plan(struct json_object *object, const struct page_style *style, struct buf *out)
 {
     char node[TABLE_CELL_MAX];
     size_t total = view_count(object, "status.guests"), stuck = 0;
@@ -121,29 +121,29 @@ bool page_plan(struct json_object *object, const struct paper *paper, struct buf
         stuck += is_stuck(view_element(object, "status.guests", i));
     table_clean(node, sizeof node, view_text(object, "spec.nodeName"));
     if (total == 0)
-        buf_addf(out, "No guest is on %s: a drain would end at once.\n", node);
+        buf_addf(out, "%s has no guests: a drain would complete at once.\n", node);
     else
-        buf_addf(out, "A drain of %s: %zu of %zu guests would leave, in this order%s\n", node,
-                 total - stuck, total, stuck > 0 ? "; the others block it." : ".");
-    add_guests(object, true, paper, out);
+        buf_addf(out, "Drain of %s: %zu of %zu guests would migrate, in this order%s\n", node,
+                 total - stuck, total, stuck > 0 ? "; others are blocked." : ".");
+    add_guests(object, true, style, out);
     (void)add_blockers(object, out);
     return stuck == 0;
 }
 
-void page_drain(struct json_object *object, const struct paper *paper, struct buf *out)
+void page_drain(struct json_object *object, const struct page_style *style, struct buf *out)
 {
     static const struct {
         const char *label, *path;
     } facts[] = {
-        {"Name", "metadata.name"},     {"Node", "spec.nodeName"},
-        {"State", "status.state"},     {"Created", "metadata.creationTimestamp"},
-        {"Since", "status.since"},     {"Deadline", "status.deadline"},
-        {"Tries", "spec.retryBudget"},
+        {"Name", "metadata.name"},       {"Node", "spec.nodeName"},
+        {"State", "status.state"},       {"Created", "metadata.creationTimestamp"},
+        {"Since", "status.since"},       {"Deadline", "status.deadline"},
+        {"Retries", "spec.retryBudget"},
     };
     for (size_t i = 0; i < COUNT(facts); i++)
         page_fact(out, facts[i].label, view_text(object, facts[i].path));
     if (view_bool(object, "spec.shutdown"))
-        page_fact(out, "Shutdown", "guests whose strategy allows it are shut down");
+        page_fact(out, "Shutdown", "of guests whose eviction strategy allows it");
     struct buf line;
     buf_init(&line, PAGE_TEXT_MAX);
     page_drain_line(object, &line);
@@ -151,6 +151,6 @@ void page_drain(struct json_object *object, const struct paper *paper, struct bu
     buf_fini(&line);
     if (view_count(object, "status.guests") > 0)
         buf_add(out, "Guests:\n");
-    add_guests(object, false, paper, out);
+    add_guests(object, false, style, out);
     (void)add_blockers(object, out);
 }

@@ -1,5 +1,5 @@
-/* pages_migration.c - a migration as a page: how it stands, why it waits or why nodes cannot take
- * its guest, what was seen of it. See pages.h. */
+/* pages_migration.c - a migration as a page: state, pending reason, rejections by node,
+ * observations, last sample. See pages.h. */
 #include <stdio.h>
 #include <string.h>
 
@@ -18,7 +18,7 @@ static const struct {
     {"Guest", "spec.vmiName"},
     {"Created", "metadata.creationTimestamp"},
     {"Requester", "status.ferry.requester"},
-    {"Asked by", "status.ferry.origin"},
+    {"Origin", "status.ferry.origin"},
     {"Monitor", "status.ferry.monitor.text"},
     {"Priority", "spec.priority"},
     {"From", "status.migrationState.sourceNode"},
@@ -26,9 +26,9 @@ static const struct {
     {"Address", "status.migrationState.targetNodeAddress"},
     {"Phase", "status.phase"},
     {"Mode", "status.migrationState.mode"},
-    {"Waits for", "status.ferry.pendingReason"},
-    {"Waits since", "status.ferry.pending.since"},
-    {"Waits until", "status.ferry.pending.deadline"},
+    {NULL, "status.ferry.pendingReason"}, /* wait_label() */
+    {"Since", "status.ferry.pending.since"},
+    {"Deadline", "status.ferry.pending.deadline"},
     {"Launcher", "status.ferry.launcher.state"},
     {"Source pod", "status.migrationState.sourcePod"},
     {"Target pod", "status.migrationState.targetPod"},
@@ -117,7 +117,7 @@ void page_observations(struct json_object *object, struct buf *out)
     if (json_at(object, "status.ferry.source") == NULL &&
         json_at(object, "status.ferry.target") == NULL)
         return;
-    buf_add(out, "Last seen:\n");
+    buf_add(out, "Observations:\n");
     add_observation(out, object, "source", "status.migrationState.sourceNode");
     add_observation(out, object, "target", "status.migrationState.targetNode");
 }
@@ -137,7 +137,7 @@ static void add_numbers(struct buf *out, struct json_object *object)
         {"rate", "transferRateBytesPerSecond", human_rate},
         {"dirty rate", "dirtyRateBytesPerSecond", human_rate},
     };
-    buf_add(out, "Last numbers:\n");
+    buf_add(out, "Last sample:\n");
     for (size_t i = 0; i < COUNT(sizes); i++) {
         char text[HUMAN_TEXT_MAX];
         sizes[i].format((uint64_t)view_i64(sample, sizes[i].key, 0), text);
@@ -146,7 +146,7 @@ static void add_numbers(struct buf *out, struct json_object *object)
     char elapsed[HUMAN_TEXT_MAX];
     human_duration(view_i64(sample, "elapsedMs", 0), elapsed);
     buf_addf(out, "  %-18s %s\n", "elapsed", elapsed);
-    buf_addf(out, "  %-18s %lld\n", "pass", (long long)view_i64(sample, "iteration", 0));
+    buf_addf(out, "  %-18s %lld\n", "iteration", (long long)view_i64(sample, "iteration", 0));
     buf_addf(out, "  %-18s %lld%%\n", "throttle",
              (long long)view_i64(sample, "throttlePercent", 0));
     buf_addf(out, "  %-18s %lld ms\n", "expected downtime",
@@ -164,10 +164,11 @@ static void add_map(struct json_object *object, const char *label, const char *p
     page_fact(out, label, text);
 }
 
-/* Why each node was not taken, by the last look. */
-static void add_rejections(struct json_object *object, const struct paper *paper, struct buf *out)
+/* Why each node was rejected, by the last scheduling attempt. */
+static void add_rejections(struct json_object *object, const struct page_style *style,
+                           struct buf *out)
 {
-    static const char *const titles[] = {"NODE", "REASON", "FOR EVER", "DETAIL"};
+    static const char *const titles[] = {"NODE", "REASON", "PERMANENT", "DETAIL"};
     const char *path = "status.ferry.rejections";
     size_t n = view_count(object, path);
     struct table table;
@@ -184,11 +185,11 @@ static void add_rejections(struct json_object *object, const struct paper *paper
         table_set(&table, 3, view_text(row, "detail"));
         table_colour(&table, 1, for_ever ? COLOUR_BAD : COLOUR_BUSY);
     }
-    buf_add(out, "Nodes that cannot take it:\n");
-    page_table(&table, paper, out);
+    buf_add(out, "Rejected nodes:\n");
+    page_table(&table, style, out);
 }
 
-/* KubeVirt's place for it, then Ferry's. */
+/* KubeVirt's path for it, then Ferry's. */
 static struct json_object *frozen(struct json_object *object)
 {
     struct json_object *settings = json_at(object, "status.migrationState.migrationConfiguration");
@@ -200,7 +201,7 @@ static void add_limit(struct buf *out, int64_t bps, const char *what)
     char text[HUMAN_TEXT_MAX];
     human_rate((uint64_t)bps, text);
     if (bps > 0)
-        buf_addf(out, "  %s: at most %s\n", what, text);
+        buf_addf(out, "  %s: %s\n", what, text);
     else
         buf_addf(out, "  %s: no limit\n", what);
 }
@@ -219,7 +220,7 @@ void page_settings(struct json_object *settings, struct buf *out)
     struct migration_config c;
     if (!json_object_is_type(settings, json_type_object))
         return;
-    migration_config_thaw(json_object_to_json_string_ext(settings, JSON_C_TO_STRING_PLAIN), &c);
+    migration_config_restore(json_object_to_json_string_ext(settings, JSON_C_TO_STRING_PLAIN), &c);
     add_limit(out, c.bandwidth, "bandwidth");
     buf_addf(out, "  max downtime: %lld ms\n", (long long)c.max_downtime_ms);
     add_seconds(out, c.completion_timeout, "completion timeout", " per GiB");
@@ -236,14 +237,14 @@ void page_settings(struct json_object *settings, struct buf *out)
                       : "where both hosts can",
         c.monitor == MONITOR_LEGACY ? "legacy" : "stall");
     if (c.tunnelled)
-        buf_add(out, "  memory is tunnelled through libvirt's connection\n");
+        buf_add(out, "  tunnelled through libvirt's connection\n");
     if (c.unsafe)
         buf_add(out, "  libvirt's safety checks: off\n");
     if (c.backup_abort)
-        buf_add(out, "  backup: a system-critical migration may abort it\n");
+        buf_add(out, "  a system-critical migration may abort a backup\n");
 }
 
-/* What the hypervisor was told. A name of a newer appliance is shown as it is. */
+/* Flags of the migrate call. An unknown name (of a newer appliance) is shown as it is. */
 static void add_flags(struct buf *out, struct json_object *object)
 {
     static const char flags[] = "status.ferry.flags", left_out[] = "status.ferry.flagsLeftOut";
@@ -252,27 +253,36 @@ static void add_flags(struct buf *out, struct json_object *object)
     buf_add(out, "Flags:\n");
     for (size_t i = 0; i < view_count(object, flags); i++) {
         const char *name = json_object_get_string(view_element(object, flags, i));
-        const char *words = flag_words(flag_from_name(name));
+        const char *words = flag_help(flag_from_name(name));
         buf_addf(out, words[0] != '\0' ? "  %-18s %s\n" : "  %s%s\n", name, words);
     }
     for (size_t i = 0; i < view_count(object, left_out); i++)
         buf_addf(out, "  %s\n", json_object_get_string(view_element(object, left_out, i)));
 }
 
-void page_migration(struct json_object *object, const struct paper *paper, struct buf *out)
+/* What the reason of a wait is about. */
+static const char *wait_label(struct json_object *object)
+{
+    return view_bool(object, "status.ferry.recovering")  ? "Recovering"
+           : view_bool(object, "status.ferry.resolving") ? "Resolving"
+                                                         : "Pending";
+}
+
+void page_migration(struct json_object *object, const struct page_style *style, struct buf *out)
 {
     for (size_t i = 0; i < COUNT(facts); i++)
-        page_fact(out, facts[i].label, view_text(object, facts[i].path));
+        page_fact(out, facts[i].label != NULL ? facts[i].label : wait_label(object),
+                  view_text(object, facts[i].path));
     add_map(object, "Selector", "spec.addedNodeSelector", out);
     add_map(object, "Annotations", "metadata.annotations", out);
     add_error(out, object);
     add_verdict(out, object);
     if (frozen(object) != NULL) {
-        buf_add(out, "Settings, frozen at hand-off:\n");
+        buf_add(out, "Settings at hand-off:\n");
         page_settings(frozen(object), out);
     }
     add_flags(out, object);
-    add_rejections(object, paper, out);
+    add_rejections(object, style, out);
     page_move(object, out);
     add_history(out, object);
     page_observations(object, out);

@@ -1,5 +1,5 @@
-/* pages_move.c - how the data plane of a migration went, for people: modes, recovery and what can
- * be done about it, remedies, final numbers, the forecast. See pages.h. */
+/* pages_move.c - the data plane of a migration: modes, recovery and what to do about it, remedies,
+ * final statistics, the forecast. See pages.h. */
 #include <stdio.h>
 
 #include "base/human.h"
@@ -9,19 +9,18 @@
 
 /* What an operator can do in each state of a recovery; %s is the migration. */
 static const char *const next_steps[RECOVERY_COUNT] = {
-    [RECOVERY_WATCHING] = "nothing to do: Ferry watches both sides",
-    [RECOVERY_PAUSING] = "nothing to do: Ferry goes on by itself",
-    [RECOVERY_RESUMING] = "nothing to do: Ferry goes on by itself",
-    [RECOVERY_WAITING] =
-        "nothing to do but to repair the path between the nodes: Ferry tries again",
+    [RECOVERY_WATCHING] = "none: Ferry observes both hosts",
+    [RECOVERY_PAUSING] = "none: Ferry recovers it",
+    [RECOVERY_RESUMING] = "none: Ferry recovers it",
+    [RECOVERY_WAITING] = "repair the path between the nodes: Ferry retries",
     [RECOVERY_BLIND] =
-        "bring back the node that cannot be asked; if that is impossible, find the guest and say "
-        "where it is: ferry resolve %s --guest-on source|target|nowhere --because TEXT",
+        "bring back the unreachable node; if that is impossible, find the guest and state where it "
+        "is: ferry resolve %s --guest-on source|target|nowhere --because TEXT",
     [RECOVERY_EXHAUSTED] =
         "repair the path between the nodes, then: ferry recover %s (or, if you know where the "
         "guest is: ferry resolve %s --guest-on source|target|nowhere --because TEXT)",
-    [RECOVERY_IRRECOVERABLE] = "nothing brings it back: save what you need from the half that is "
-                               "left, destroy it, and start the guest from its disks",
+    [RECOVERY_IRRECOVERABLE] = "irrecoverable: save what you need from the half that is left, "
+                               "destroy it, and start the guest from its disks",
 };
 
 static const char *help_of(enum recovery recovery)
@@ -34,7 +33,7 @@ static const char *help_of(enum recovery recovery)
     return recovery < RECOVERY_COUNT ? helps[recovery] : "";
 }
 
-/* A step with the migration's name wherever it has a %s. */
+/* A step; each %s is replaced by the migration's name. */
 static void add_step(const char *step, const char *name, struct buf *out)
 {
     buf_addf(out, "  %-18s ", "what to do");
@@ -99,13 +98,13 @@ static void add_recovery(struct json_object *object, struct buf *out)
     const char *of_guest = view_text(object, "status.ferry.migration");
     table_clean(name, sizeof name,
                 *of_guest != '\0' ? of_guest : view_text(object, "metadata.name"));
-    buf_add(out, "Recovery of the broken post-copy:\n");
+    buf_add(out, "Post-copy recovery:\n");
     add_word(out, "state", view_text(recovery, "state"));
     add_word(out, "", help_of(state));
-    add_word(out, "tries", view_text(recovery, "tries"));
+    add_word(out, "attempts", view_text(recovery, "tries"));
     add_word(out, "path", view_text(recovery, "path"));
     add_word(out, "since", view_text(recovery, "since"));
-    add_word(out, "tried until", view_text(recovery, "until"));
+    add_word(out, "until", view_text(recovery, "until"));
     if (state < RECOVERY_COUNT && next_steps[state] != NULL)
         add_step(next_steps[state], name, out);
 }
@@ -117,11 +116,10 @@ static void add_userpause(struct json_object *object, struct buf *out)
     if (!view_bool(object, "status.ferry.pausedByUser"))
         return;
     human_duration(ms, ran);
-    (void)snprintf(text, sizeof text, "while it moved; %s%s",
-                   ms > 0 ? "against that it ran on the target for "
-                          : "it did not run on the target",
+    (void)snprintf(text, sizeof text, "during the migration; %s%s",
+                   ms > 0 ? "ran on the target for " : "did not run on the target",
                    ms > 0 ? ran : "");
-    page_fact(out, "User's pause", text);
+    page_fact(out, "User pause", text);
 }
 
 static void add_forecast(struct json_object *object, struct buf *out)
@@ -131,12 +129,12 @@ static void add_forecast(struct json_object *object, struct buf *out)
         return;
     buf_add(out, "Forecast at hand-off:\n");
     add_time(out, "total time", forecast, "totalMs");
-    add_time(out, "at least", forecast, "lowMs");
-    add_time(out, "at most", forecast, "highMs");
+    add_time(out, "minimum", forecast, "lowMs");
+    add_time(out, "maximum", forecast, "highMs");
     add_time(out, "downtime", forecast, "downtimeMs");
     int64_t percent = view_i64(forecast, "convergesPercent", -1);
     if (percent >= 0)
-        buf_addf(out, "  %-18s %lld%%\n", "chance to converge", (long long)percent);
+        buf_addf(out, "  %-18s %lld%%\n", "convergence", (long long)percent);
 }
 
 static void add_final(struct json_object *object, struct buf *out)
@@ -145,7 +143,7 @@ static void add_final(struct json_object *object, struct buf *out)
     char bytes[HUMAN_TEXT_MAX];
     if (final == NULL)
         return;
-    buf_addf(out, "Final numbers, from the %s:\n",
+    buf_addf(out, "Final statistics, from the %s:\n",
              text_equal(view_text(final, "from"), "event") ? "source's last event" : "target");
     add_time(out, "total time", final, "totalMs");
     add_time(out, "downtime", final, "downtimeMs");
@@ -164,7 +162,7 @@ static void add_stream(struct json_object *object, struct buf *out)
     page_fact(out, "Source address", view_text(stream, "sourceAddress"));
     const char *port = view_text(stream, "port");
     page_fact(out, "Target port", port);
-    (void)snprintf(text, sizeof text, "%lld-%lld, one of them",
+    (void)snprintf(text, sizeof text, "one of %lld-%lld",
                    (long long)view_i64(stream, "targetPorts.min", 0),
                    (long long)view_i64(stream, "targetPorts.max", 0));
     if (*port == '\0' && json_at(stream, "targetPorts") != NULL)

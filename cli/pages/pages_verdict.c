@@ -1,4 +1,4 @@
-/* pages_verdict.c - a stored verdict, as the API shows it, as a page for people. See pages.h. */
+/* pages_verdict.c - a stored verdict of the API as a page. See pages.h. */
 #include <stdio.h>
 
 #include "base/human.h"
@@ -14,7 +14,7 @@ static void add_end(struct json_object *verdict, struct buf *out)
     page_fact(out, "Outcome", text);
     page_fact(out, "Ended", view_text(verdict, "ended"));
     int64_t spent_ms = view_time(verdict, "judged") - view_time(verdict, "ended");
-    if (spent_ms > 60 * 1000) /* long after: it was judged by a later process */
+    if (spent_ms > 60 * 1000) /* analyzed later, after a restart */
         page_fact(out, "Judged", view_text(verdict, "judged"));
     page_fact(out, "Failed", view_text(verdict, "failed_at"));
 }

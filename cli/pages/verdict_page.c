@@ -11,8 +11,7 @@ static void add_end(const struct verdict *verdict, struct buf *out)
     char text[PAGE_TEXT_MAX];
     (void)snprintf(text, sizeof text, "%s; the guest: %s%s",
                    verdict->outcome == OUTCOME_NONE ? "unknown" : outcome_name(verdict->outcome),
-                   guest_at_name(verdict->guest),
-                   verdict->irrecoverable ? ", not to be recovered" : "");
+                   guest_at_name(verdict->guest), verdict->irrecoverable ? ", IRRECOVERABLE" : "");
     page_fact(out, "Outcome", text);
     if (verdict->cause != CAUSE_NONE)
         page_fact(out, "Failed", failed_at_name(verdict->failed_at));

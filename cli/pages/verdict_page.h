@@ -1,4 +1,4 @@
-/* verdict_page.h - a verdict as a page for people. Pure. */
+/* verdict_page.h - a verdict as a page. Pure. */
 #ifndef CLI_PAGES_VERDICT_PAGE_H
 #define CLI_PAGES_VERDICT_PAGE_H
 

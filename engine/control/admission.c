@@ -30,7 +30,7 @@ static bool is_object_name(const char *name)
     return true;
 }
 
-static void invent_name(struct fleet *f, const char *stem, struct job *job)
+static void make_name(struct fleet *f, const char *stem, struct job *job)
 {
     static const char letters[] = "bcdfghjklmnpqrstvwxz2456789";
     char tail[NAME_LETTERS + 1] = {0};
@@ -46,8 +46,8 @@ static bool choose_name(struct fleet *f, const struct migration_request *request
     if (request->name[0] != '\0')
         TEXT_SET(job->name, request->name);
     else
-        invent_name(f, request->generate_name[0] != '\0' ? request->generate_name : "migration-",
-                    job);
+        make_name(f, request->generate_name[0] != '\0' ? request->generate_name : "migration-",
+                  job);
     if (!is_object_name(job->name))
         return err_set(
             err, ERR_UNPROCESSABLE,
@@ -61,23 +61,23 @@ static bool choose_name(struct fleet *f, const struct migration_request *request
     return true;
 }
 
-/* What the request says by itself, whoever it is about. */
-static bool check_words(const struct migration_request *request, struct job *job, struct err *err)
+/* Checks that need the request only, not the guest. */
+static bool check_request(const struct migration_request *request, struct job *job, struct err *err)
 {
     if (request->guest_name[0] == '\0')
         return err_set(err, ERR_UNPROCESSABLE, "vmiName is missing");
     if (request->priority[0] == '\0')
-        return true; /* a human's, as the job is made */
+        return true; /* the default of a user's request, as in the job */
     job->request.priority = priority_from_name(request->priority);
     if (job->request.priority < PRIORITY_COUNT)
         return true;
     return err_set(err, ERR_UNPROCESSABLE,
-                   "spec.priority: there is no class '%s'; there is: system-critical, "
+                   "spec.priority: '%s' is not a priority class; valid: system-critical, "
                    "user-triggered, system-maintenance, none",
                    request->priority);
 }
 
-/* A definition nobody has read yet is no reason to refuse: libvirt has the last word. */
+/* A definition that was not read yet is no reason to refuse: libvirt checks it too. */
 static bool check_migratable(const struct migratable *migratable, struct err *err)
 {
     enum unmovable row = migratable_first_live(migratable);
@@ -89,9 +89,9 @@ static bool check_migratable(const struct migratable *migratable, struct err *er
                    unmovable_name(row), text);
 }
 
-/* Half of it is gone: what is left can be looked at, saved and destroyed, not moved. As soon as it
- * runs otherwise (started anew) it is a guest like any other. */
-static bool check_whole(struct fleet *f, const struct guest *guest, struct err *err)
+/* A guest split by a broken post-copy can be inspected, saved and destroyed, not migrated. Once
+ * it was started anew it is a guest like any other. */
+static bool check_intact(struct fleet *f, const struct guest *guest, struct err *err)
 {
     const struct job *newest = fleet_newest_finished(f, guest->uuid);
     const struct hv_observation observation = {
@@ -103,12 +103,12 @@ static bool check_whole(struct fleet *f, const struct guest *guest, struct err *
     char state[HV_TEXT_MAX];
     hv_state_text(observation.state, observation.reason, state);
     return err_set(err, ERR_REFUSED,
-                   "Cannot migrate VMI %s: migration %s broke in post-copy and left only half of "
-                   "it, %s on %s; destroy that half and start the guest anew first",
+                   "Cannot migrate VMI %s: migration %s broke in post-copy and left the guest "
+                   "incomplete, %s on %s; destroy that domain and start the guest anew first",
                    guest->name, newest->name, state, guest->owner->node->name);
 }
 
-/* In the order of KubeVirt's webhook: what the guest is, then whether another job has it. */
+/* In the order of KubeVirt's webhook: the guest's state first, then its active job. */
 static bool check_free(struct fleet *f, const struct guest *guest, const struct volumes *volumes,
                        struct err *err)
 {
@@ -125,7 +125,7 @@ static bool check_free(struct fleet *f, const struct guest *guest, const struct 
                        "in-flight migration detected. Active migration job (%s) is currently "
                        "already in progress for VMI %s.",
                        active->name, guest->name);
-    return check_whole(f, guest, err);
+    return check_intact(f, guest, err);
 }
 
 static bool check_guest(struct fleet *f, const struct migration_request *request,
@@ -138,14 +138,14 @@ static bool check_guest(struct fleet *f, const struct migration_request *request
                        request->guest_name);
     if (count > 1)
         return err_set(err, ERR_REFUSED,
-                       "%u different guests are called \"%s/%s\"; rename one of them", count,
-                       request->ns, request->guest_name);
+                       "%u guests with different UUIDs have the name \"%s/%s\"; rename one of them",
+                       count, request->ns, request->guest_name);
     *out_guest = guest;
     return check_free(f, guest, volumes, err);
 }
 
-/* Names of the nodes a guest could go to, as many as fit, for the message that asks to choose. */
-static void name_others(const struct fleet *f, const char *source, char *out, size_t out_bytes)
+/* Names of the possible target nodes, as many as fit, for the message of an unknown node. */
+static void list_other_nodes(const struct fleet *f, const char *source, char *out, size_t out_bytes)
 {
     size_t used = 0;
     out[0] = '\0';
@@ -165,17 +165,18 @@ static bool check_target(struct fleet *f, const struct migration_request *reques
 {
     const char *source = guest->owner->node->name;
     if (HASH_COUNT(f->nodes) < 2)
-        return err_set(err, ERR_REFUSED, "there is no other node than %s to migrate to", source);
+        return err_set(err, ERR_REFUSED,
+                       "node %s is the only node; there is no target to migrate to", source);
     if (request->target[0] == '\0')
         return true;
     if (fleet_node(f, request->target) == NULL) {
         char others[256];
-        name_others(f, source, others, sizeof others);
-        return err_set(err, ERR_UNPROCESSABLE, "target node \"%s\" is not configured; there is: %s",
+        list_other_nodes(f, source, others, sizeof others);
+        return err_set(err, ERR_UNPROCESSABLE, "target node \"%s\" is not configured; valid: %s",
                        request->target, others);
     }
     if (strcmp(request->target, source) == 0)
-        return err_set(err, ERR_REFUSED, "the guest is on node %s already", source);
+        return err_set(err, ERR_REFUSED, "the guest is already on node %s", source);
     return true;
 }
 
@@ -185,20 +186,20 @@ static bool copy_texts(const struct migration_request *request, const struct vol
     if (request->metadata_json != NULL) {
         job->request.metadata_json = strdup(request->metadata_json);
         if (job->request.metadata_json == NULL)
-            return err_set(err, ERR_NOMEM, "labels and annotations");
+            return err_set(err, ERR_NOMEM, "out of memory: labels and annotations");
         admission_read_annotations(job);
     }
     if (volumes != NULL) {
         job->request.volumes_json = volumes_text(volumes);
         if (job->request.volumes_json == NULL)
-            return err_set(err, ERR_NOMEM, "volumes");
+            return err_set(err, ERR_NOMEM, "out of memory: volumes");
     }
     return request->selector_json == NULL ||
            labels_parse(request->selector_json, "spec.addedNodeSelector",
                         &job->request.added_selector, err);
 }
 
-/* Overrides of the waits' deadlines. What is not a number is passed over, as KubeVirt does. */
+/* Overrides of the pending deadlines. A value that is not a number is ignored, as in KubeVirt. */
 void admission_read_annotations(struct job *job)
 {
     static const char *const names[COUNT(((struct job *)NULL)->request.timeouts_s)] = {
@@ -227,9 +228,9 @@ void admission_read_annotations(struct job *job)
 static bool has_room(const struct fleet *f, struct err *err)
 {
     if (!f->store_ok)
-        return err_set(err, ERR_IO, "the store cannot be written; nothing new is accepted");
+        return err_set(err, ERR_IO, "the store is not writable; no new objects are accepted");
     if (HASH_CNT(links.hh_guest, f->active) >= ADMISSION_JOBS_MAX)
-        return err_set(err, ERR_LIMIT, "%d unfinished migrations are the limit",
+        return err_set(err, ERR_LIMIT, "limit reached: %d unfinished migrations",
                        ADMISSION_JOBS_MAX);
     return true;
 }
@@ -252,11 +253,11 @@ struct job *admission_admit(struct fleet *f, const struct migration_request *req
                             struct moment now, struct err *err)
 {
     struct guest *guest = NULL;
-    struct volumes said;
-    const struct volumes *volumes = request->volumes_json != NULL ? &said : NULL;
+    struct volumes requested;
+    const struct volumes *volumes = request->volumes_json != NULL ? &requested : NULL;
     OWNED(job) job = job_new(err);
-    if (job == NULL || !has_room(f, err) || !check_words(request, job, err) ||
-        (volumes != NULL && !volumes_parse(request->volumes_json, false, &said, err)) ||
+    if (job == NULL || !has_room(f, err) || !check_request(request, job, err) ||
+        (volumes != NULL && !volumes_parse(request->volumes_json, false, &requested, err)) ||
         !check_guest(f, request, volumes, &guest, err) || !check_target(f, request, guest, err) ||
         !choose_name(f, request, job, err) || !copy_texts(request, volumes, job, err))
         return NULL;
@@ -275,7 +276,7 @@ void admission_add(struct fleet *f, struct job *take_job, struct moment now, str
     effect->of.step.from = PHASE_NONE;
     effect->of.step.to = PHASE_PENDING;
     effect->of.step.seq = 1;
-    effects_event(fx, take_job, now.wall_ms, false, "Accepted", "Asked for by %s.",
+    effects_event(fx, take_job, now.wall_ms, false, "Accepted", "Requested by %s.",
                   take_job->request.requester);
     schedule_first(f, take_job, now, fx);
 }
@@ -297,7 +298,7 @@ struct job *admission_automatic(struct fleet *f, struct guest *guest,
     if (job == NULL)
         return NULL;
     do
-        invent_name(f, request.name_stem, job);
+        make_name(f, request.name_stem, job);
     while (fleet_job_named(f, guest->ns, job->name) != NULL);
     begin(f, job, guest, now);
     TEXT_SET(job->request.requester, request.requester);

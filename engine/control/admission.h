@@ -1,5 +1,5 @@
-/* admission.h - may this request become a job? A typed refusal with KubeVirt's text where it has
- * one, or a job ready to be stored. Pure. */
+/* admission.h - decides whether a request becomes a job: a typed refusal, with KubeVirt's text
+ * where KubeVirt has one, or a job ready to be stored. Pure. */
 #ifndef ENGINE_CONTROL_ADMISSION_H
 #define ENGINE_CONTROL_ADMISSION_H
 
@@ -7,22 +7,22 @@
 #include "engine/model/objects/request.h"
 #include "engine/model/turn/effects.h"
 
-/* NULL with err set, or a Pending job that is not in the fleet yet; the caller owns it. */
+/* NULL with err set, or a Pending job that is not yet in the fleet; the caller owns it. */
 struct job *admission_admit(struct fleet *f, const struct migration_request *request,
                             struct moment now, struct err *err);
-/* Into the fleet: recorded, told, queued. */
+/* Adds the job to the fleet: records it, emits its event, queues it. */
 void admission_add(struct fleet *f, struct job *take_job, struct moment now, struct effects *fx);
 struct automatic_request {
     enum origin origin;
     enum priority priority;
     const char *requester, *name_stem;
 };
-/* A job that Ferry makes by itself, added already; NULL with err when the guest cannot be moved,
- * has a job, or its automatic jobs failed too often in a row. */
+/* A job that Ferry creates itself, already added; NULL with err when the guest cannot be
+ * migrated, has an active job, or its automatic jobs failed too often in a row. */
 struct job *admission_automatic(struct fleet *f, struct guest *guest,
                                 struct automatic_request request, struct moment now,
                                 struct effects *fx, struct err *err);
-/* What the annotations in job->metadata_json say about its deadlines. */
+/* Reads deadline overrides from the annotations in job->metadata_json. */
 void admission_read_annotations(struct job *job);
 
 #endif

@@ -6,14 +6,14 @@
 #include "engine/model/fleet/fleet.h"
 #include "engine/model/turn/effects.h"
 
-/* A frozen or final job is left as it is; its timer and the list of what to store are kept up. */
+/* Does nothing for a frozen or final job; updates the job's timer and the list of jobs to store. */
 void advance_job(struct fleet *f, struct job *job, struct moment now, struct effects *fx);
 struct stop {
     const char *who;
     enum abort_cause cause;
     const char *why;
 };
-/* Asks an unfinished job to stop, and moves it as far as the facts allow. */
+/* Asks an unfinished job to stop, then advances it. */
 void advance_stop(struct fleet *f, struct job *job, struct stop stop, struct moment now,
                   struct effects *fx);
 

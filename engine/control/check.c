@@ -14,10 +14,10 @@
 #include "engine/model/fleet/ledger.h"
 #include "engine/model/job/backoff.h"
 
-struct asked { /* one question while it is answered */
+struct asked { /* one request while it is answered */
     struct fleet *f;
     const struct guest *guest;
-    const struct domain *owner; /* NULL: it is nowhere */
+    const struct domain *owner; /* NULL: on no node */
     const struct object *policy;
     struct migration_config config;
     struct placement placement;
@@ -60,8 +60,8 @@ static void add_state(const struct asked *a, struct json_object *root)
     json_add_text(root, "activeMigration", active != NULL ? active->name : NULL);
 }
 
-static void say_why(const struct asked *a, const struct object *candidate,
-                    const struct policy_score *score, char *out_why, size_t bytes)
+static void describe_match(const struct asked *a, const struct object *candidate,
+                           const struct policy_score *score, char *out_why, size_t bytes)
 {
     if (!score->matches)
         (void)snprintf(out_why, bytes, "%s", score->why_not);
@@ -83,7 +83,7 @@ static void add_policy(const struct asked *a, struct json_object *root)
         if (o->removed || o->policy == NULL)
             continue;
         policy_match_guest(o, a->guest, &score);
-        say_why(a, o, &score, why, sizeof why);
+        describe_match(a, o, &score, why, sizeof why);
         struct json_object *candidate = json_add_object(candidates, NULL);
         json_add_text(candidate, "name", o->name);
         json_add_bool(candidate, "matches", score.matches);
@@ -93,7 +93,7 @@ static void add_policy(const struct asked *a, struct json_object *root)
     }
 }
 
-/* ---- what it would wait for ---- */
+/* ---- what a migration would wait for ---- */
 
 __attribute__((format(printf, 3, 4))) static void wait_for(struct json_object *waits,
                                                            enum pending pending, const char *fmt,
@@ -116,17 +116,17 @@ static void add_slot_waits(const struct asked *a, struct json_object *waits)
     unsigned fleet = config->parallel_per_fleet, out = config->parallel_outbound_per_node;
     uint64_t budget = config->bandwidth_per_node, need = a->placement.bandwidth;
     if (fleet > 0 && a->f->busy_jobs >= fleet)
-        wait_for(waits, PENDING_SLOT_FLEET, "%u migrations run, the fleet allows %u",
+        wait_for(waits, PENDING_SLOT_FLEET, "%u migrations run, the limit of the fleet is %u",
                  a->f->busy_jobs, fleet);
     if (source == NULL)
         return;
     if (out > 0 && source->outbound >= out)
-        wait_for(waits, PENDING_SLOT_SOURCE, "%u migrations leave node %s, it allows %u",
+        wait_for(waits, PENDING_SLOT_SOURCE, "%u migrations leave node %s, its limit is %u",
                  source->outbound, source->name, out);
     if (need == 0 || need > budget)
         need = budget;
     if (budget > 0 && source->out_bandwidth + need > budget)
-        wait_for(waits, PENDING_BANDWIDTH, "the migrations from node %s use its bandwidth",
+        wait_for(waits, PENDING_BANDWIDTH, "migrations from node %s use its whole bandwidth",
                  source->name);
 }
 
@@ -151,12 +151,12 @@ static void add_backoff_wait(const struct asked *a, struct json_object *waits)
     backoff_of(fleet_newest_finished(a->f, a->guest->uuid), &backoff);
     if (backoff.exhausted) {
         wait_for(waits, PENDING_BACKOFF,
-                 "%u automatic migrations failed in a row: only a human's is still tried",
+                 "%u automatic migrations failed in a row: no further automatic attempt",
                  backoff.failures);
     } else if (backoff.failures > 0 && backoff.until_ms > a->now.mono_ms) {
         clock_format_wall(a->now.wall_ms + backoff.until_ms - a->now.mono_ms, until);
         wait_for(waits, PENDING_BACKOFF,
-                 "%u automatic migrations failed in a row: the next one waits until %s",
+                 "%u automatic migrations failed in a row: next attempt not before %s",
                  backoff.failures, until);
     }
 }
@@ -168,7 +168,7 @@ static void add_guest_waits(const struct asked *a, struct json_object *waits)
         return;
     }
     if (!a->owner->node->connected)
-        wait_for(waits, PENDING_SOURCE_UNREACHABLE, "node %s cannot be asked: %s",
+        wait_for(waits, PENDING_SOURCE_UNREACHABLE, "node %s is unreachable: %s",
                  a->owner->node->name, a->owner->node->error);
     if (a->owner->block_jobs > 0)
         wait_for(waits, PENDING_BACKUP, "%u block jobs run on the guest", a->owner->block_jobs);
@@ -177,7 +177,7 @@ static void add_guest_waits(const struct asked *a, struct json_object *waits)
                  a->owner->utility_disks);
 }
 
-/* ---- where to ---- */
+/* ---- target nodes ---- */
 
 static void add_nodes(const struct asked *a, struct json_object *root)
 {
@@ -208,7 +208,7 @@ static bool add_best(const struct asked *a, struct json_object *root, struct jso
 {
     struct rejections *r = calloc(1, sizeof *r);
     if (r == NULL)
-        return err_set(err, ERR_NOMEM, "the nodes of guest '%s'", a->guest->name);
+        return err_set(err, ERR_NOMEM, "out of memory: nodes of guest '%s'", a->guest->name);
     const struct node *best = placement_choose(a->f, &a->placement, r);
     json_add_text(root, "best", best != NULL ? best->name : NULL);
     struct forecast forecast = {0};
@@ -219,13 +219,14 @@ static bool add_best(const struct asked *a, struct json_object *root, struct jso
         char text[JOB_REASON_MAX];
         rejections_text(r, text, sizeof text);
         wait_for(waits, PENDING_UNSCHEDULABLE, "%s%s", text,
-                 rejections_all_for_ever(r) ? " That cannot change: it would fail at once." : "");
+                 rejections_all_for_ever(r) ? " This cannot change: a migration would fail at once."
+                                            : "");
     }
     free(r);
     return true;
 }
 
-/* ---- all of it ---- */
+/* ---- the whole answer ---- */
 
 static bool find(struct fleet *f, const struct question *q, struct asked *out_asked,
                  struct err *err)
@@ -235,7 +236,7 @@ static bool find(struct fleet *f, const struct question *q, struct asked *out_as
     if (guest == NULL)
         return err_set(err, ERR_NOT_FOUND, "the VMI \"%s/%s\" does not exist", q->ns, q->name);
     if (q->wanted[0] != '\0' && fleet_node(f, q->wanted) == NULL)
-        return err_set(err, ERR_NOT_FOUND, "there is no node '%s'", q->wanted);
+        return err_set(err, ERR_NOT_FOUND, "node '%s' not found", q->wanted);
     out_asked->f = f;
     out_asked->guest = guest;
     out_asked->owner = guest->owner;
@@ -244,7 +245,8 @@ static bool find(struct fleet *f, const struct question *q, struct asked *out_as
                  &out_asked->config);
     placement_of(f, guest, NULL, &out_asked->placement);
     out_asked->placement.encrypted = out_asked->config.require_tls;
-    out_asked->placement.job = fleet_active_job(f, guest->uuid); /* what it holds is its own */
+    out_asked->placement.job =
+        fleet_active_job(f, guest->uuid); /* its own reservation does not count */
     out_asked->placement.wanted = q->wanted;
     out_asked->placement.bandwidth = (uint64_t)out_asked->config.bandwidth;
     return true;
@@ -273,6 +275,6 @@ char *check_guest(struct fleet *f, const struct question *question, struct momen
         root != NULL ? json_object_to_json_string_ext(root, JSON_C_TO_STRING_PLAIN) : NULL;
     char *copy = text != NULL ? strdup(text) : NULL;
     if (copy == NULL)
-        (void)err_set(err, ERR_NOMEM, "the answer about guest '%s'", a.guest->name);
+        (void)err_set(err, ERR_NOMEM, "out of memory: answer about guest '%s'", a.guest->name);
     return copy;
 }

@@ -10,7 +10,7 @@
  *  "best": "node" or absent,
  *  "dirtyRate": {"measuring": bool, "error", "from": "measured" or "last-migration", "at",
  *                "windows": [{"seconds","bytesPerSecond"}]},   without "from": not known
- *  "forecast": {"node","expectedMs","lowMs","highMs","blackoutMs","blackoutHighMs",
+ *  "forecast": {"node","expectedMs","lowMs","highMs","downtimeMs","downtimeHighMs",
  *               "convergePercent","ends","bandwidthBytesPerSecond","why"}}
  */
 #ifndef ENGINE_CONTROL_CHECK_H

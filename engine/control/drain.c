@@ -1,6 +1,6 @@
-/* drain.c - see drain.h. Every look at a drain is the same: who is up on the node, what is known
- * about each, what follows from all of it. Nothing is remembered that could be seen, but the tries
- * used up and the job that is not accounted for yet. */
+/* drain.c - see drain.h. Each check of a drain computes everything from the fleet: guests that
+ * are up on the node, the state of each, the state of the drain. It keeps only what the fleet
+ * does not hold: attempts used and the job whose end is not yet counted. */
 #include <assert.h>
 #include <stdarg.h>
 #include <stdio.h>
@@ -15,20 +15,20 @@
 #include "engine/data/expect.h"
 #include "engine/model/job/backoff.h"
 
-struct turn { /* one look at one drain */
+struct turn { /* one check of one drain */
     struct fleet *f;
-    struct object *object; /* NULL: only a plan */
+    struct object *object; /* NULL: a plan only */
     struct drain *drain;
     struct node *node;
     struct moment now;
     struct effects *fx;
-    bool may_act;    /* the node answers and its guests are known; there is time left */
-    bool changed;    /* of what the status shows */
-    bool incomplete; /* a guest up there is not in the drain */
+    bool may_act;    /* the node is connected, its guests are listed, the deadline has not passed */
+    bool changed;    /* the status differs from the stored one */
+    bool incomplete; /* a guest up on the node is not in the drain */
     int64_t next_ms;
 };
 
-/* ---- what is shown of a guest ---- */
+/* ---- status of a guest ---- */
 
 static int64_t whole_seconds(int64_t wall_ms)
 {
@@ -84,10 +84,10 @@ static void show_blocked(struct turn *t, struct drain_guest *guest, const struct
     show(t, guest, DRAIN_GUEST_BLOCKED, block, "%s: %s", unmovable_name(row), text);
     t->changed = t->changed || is_new;
     if (is_new && t->object != NULL && domain->guest->owner != NULL)
-        evacuation_complain(domain->guest, t->now, t->fx);
+        evacuation_report_blocked(domain->guest, t->now, t->fx);
 }
 
-/* ---- its job ---- */
+/* ---- the guest's job ---- */
 
 static bool was_refused_by_placement(const struct job *job)
 {
@@ -95,7 +95,7 @@ static bool was_refused_by_placement(const struct job *job)
            (job->placement.rejections != NULL || job->wait.pending == PENDING_UNSCHEDULABLE);
 }
 
-/* The job it had has ended: was that a try? */
+/* The guest's job has ended: counts an attempt where it was one. */
 static void account_for_job(struct turn *t, struct drain_guest *guest)
 {
     const struct job *job = guest->job_uid[0] != '\0' ? fleet_job(t->f, guest->job_uid) : NULL;
@@ -114,9 +114,9 @@ static void show_job(struct turn *t, struct drain_guest *guest, const struct job
     if (!evacuation_is_of(job, t->drain->node)) {
         if (strcmp(job->target, t->drain->node) == 0)
             show(t, guest, DRAIN_GUEST_WAITING, BLOCK_NONE,
-                 "it is arriving by migration %s and moves on once it is here", job->name);
+                 "arriving by migration %s; will be drained after it", job->name);
         else
-            show(t, guest, DRAIN_GUEST_BLOCKED, BLOCK_BUSY, "migration %s of it is under way",
+            show(t, guest, DRAIN_GUEST_BLOCKED, BLOCK_BUSY, "another migration is under way: %s",
                  job->name);
         return;
     }
@@ -135,16 +135,16 @@ static void show_failed(struct turn *t, struct drain_guest *guest)
     const struct job *last = fleet_newest_finished(t->f, guest->uuid);
     enum block block = BLOCK_TRIES;
     if (guest->state == DRAIN_GUEST_FAILED)
-        return; /* said when it was fresh; the job may be forgotten by now */
+        return; /* the message was set when the job failed; that job may be forgotten by now */
     if (last != NULL && was_refused_by_placement(last))
         block = BLOCK_NO_NODE;
-    show(t, guest, DRAIN_GUEST_FAILED, block, "%u of %u tries failed, the last: %s",
-         guest->attempts, t->drain->retry_budget,
+    show(t, guest, DRAIN_GUEST_FAILED, block, "%u of %u attempts failed; last: %s", guest->attempts,
+         t->drain->retry_budget,
          last != NULL && last->result.failure_reason[0] != '\0' ? last->result.failure_reason
-                                                                : "not known");
+                                                                : "reason not known");
 }
 
-/* "drain:maintenance-n1": who asked, where jobs are listed. */
+/* Requester shown in lists of jobs: "drain:maintenance-n1". */
 static void make_job(struct turn *t, struct drain_guest *shown, struct guest *guest)
 {
     char who[JOB_WHO_MAX];
@@ -158,28 +158,28 @@ static void make_job(struct turn *t, struct drain_guest *shown, struct guest *gu
         return;
     }
     show(t, shown, DRAIN_GUEST_WAITING, BLOCK_NONE, "%s",
-         err.text[0] != '\0' ? err.text : "no memory for a mark");
+         err.text[0] != '\0' ? err.text : "out of memory: evacuation not recorded");
     check_again_in(t, DRAIN_AGAIN_MS);
 }
 
-static void move_it(struct turn *t, struct drain_guest *shown, struct guest *guest)
+static void migrate_guest(struct turn *t, struct drain_guest *shown, struct guest *guest)
 {
     struct backoff backoff;
     backoff_of(fleet_newest_finished(t->f, guest->uuid), &backoff);
     if (shown->attempts >= t->drain->retry_budget)
         show_failed(t, shown);
     else if (backoff.exhausted)
-        show(t, shown, DRAIN_GUEST_FAILED, BLOCK_TRIES,
-             "%u automatic migrations of it failed in a row", backoff.failures);
+        show(t, shown, DRAIN_GUEST_FAILED, BLOCK_TRIES, "%u automatic migrations failed in a row",
+             backoff.failures);
     else if (t->may_act && t->object != NULL)
         make_job(t, shown, guest);
     else
         show(t, shown, DRAIN_GUEST_WAITING, BLOCK_NONE, "%s", "");
 }
 
-static void shut_it_down(struct turn *t, struct drain_guest *shown)
+static void shut_down_guest(struct turn *t, struct drain_guest *shown)
 {
-    show(t, shown, DRAIN_GUEST_STOPPING, BLOCK_NONE, "%s", "it is asked to shut down");
+    show(t, shown, DRAIN_GUEST_STOPPING, BLOCK_NONE, "%s", "shutdown requested");
     if (t->object == NULL || !t->may_act)
         return;
     if (shown->stop_asked_ms == 0 || t->now.mono_ms >= shown->stop_asked_ms + DRAIN_STOP_AGAIN_MS) {
@@ -199,7 +199,7 @@ static struct domain *domain_on(const struct guest *guest, const struct node *no
     return domain;
 }
 
-static void show_left(struct turn *t, struct drain_guest *shown, struct guest *guest)
+static void show_moved(struct turn *t, struct drain_guest *shown, struct guest *guest)
 {
     const struct domain *owner = guest != NULL ? guest->owner : NULL;
     bool elsewhere = owner != NULL && owner->node != t->node && domain_is_up(owner);
@@ -207,27 +207,27 @@ static void show_left(struct turn *t, struct drain_guest *shown, struct guest *g
         t->drain->last_moved_ms = whole_seconds(t->now.wall_ms);
         SHOW_TEXT(t, shown->target, elsewhere ? owner->node->name : "");
         shown->stop_asked_ms = 0;
-        show(t, shown, DRAIN_GUEST_MOVED, BLOCK_NONE, "%s",
-             elsewhere ? "" : "it is not up any more");
+        show(t, shown, DRAIN_GUEST_MOVED, BLOCK_NONE, "%s", elsewhere ? "" : "guest is shut off");
     }
     if (guest != NULL && t->object != NULL && strcmp(guest->evacuation_node, t->drain->node) == 0)
         evacuation_unset(t->f, guest);
 }
 
-/* Up on the node, and nothing moves it. */
-static void check_resting(struct turn *t, struct drain_guest *shown, struct guest *guest,
-                          struct domain *domain)
+/* Up on the node, without an active job. */
+static void check_idle(struct turn *t, struct drain_guest *shown, struct guest *guest,
+                       struct domain *domain)
 {
     enum block block;
     if (guest->owner != domain && guest->owner != NULL) {
         show(t, shown, DRAIN_GUEST_WAITING, BLOCK_NONE,
-             "it is seen here and on %s; that has to become clear first", guest->owner->node->name);
+             "observed here and on %s; waiting until one owner is proven",
+             guest->owner->node->name);
         return;
     }
-    switch (drain_way(t->f, domain, t->drain->shutdown, &block)) {
-    case DRAIN_WAY_MOVE: move_it(t, shown, guest); break;
-    case DRAIN_WAY_SHUT_DOWN: shut_it_down(t, shown); break;
-    case DRAIN_WAY_BLOCKED:
+    switch (drain_action(t->f, domain, t->drain->shutdown, &block)) {
+    case DRAIN_ACTION_MIGRATE: migrate_guest(t, shown, guest); break;
+    case DRAIN_ACTION_SHUT_DOWN: shut_down_guest(t, shown); break;
+    case DRAIN_ACTION_BLOCK:
         if (block == BLOCK_EXTERNAL && t->may_act && t->object != NULL)
             (void)evacuation_set(t->f, guest, t->drain->node, false, t->now);
         show_blocked(t, shown, domain, block);
@@ -235,17 +235,18 @@ static void check_resting(struct turn *t, struct drain_guest *shown, struct gues
     }
 }
 
-/* Its node does not answer: what was known last stands, and says that it is old. */
-static void show_old(struct turn *t, struct drain_guest *shown)
+/* The node is unreachable or has not listed its guests: keeps the last state and marks it as
+ * stale. */
+static void show_stale(struct turn *t, struct drain_guest *shown)
 {
     if (shown->state == DRAIN_GUEST_MOVING || shown->state == DRAIN_GUEST_FAILED)
-        return; /* the hosts of a move are asked by the move; a failure has a better message */
-    show(t, shown, shown->state, shown->block, "node %s %s; this is what was last known",
-         t->node->name, t->node->connected ? "has not told its guests yet" : "cannot be asked");
+        return; /* the migration observes its hosts itself; a failure keeps its message */
+    show(t, shown, shown->state, shown->block, "node %s %s; last known state", t->node->name,
+         t->node->connected ? "has not listed its guests yet" : "is unreachable");
 }
 
-/* A job that waits for a guest that is not up there any more would keep the drain from ending. */
-static void stop_in_vain(struct turn *t, struct drain_guest *shown)
+/* A pending job of a guest that is no longer up would keep the drain from ending. */
+static void cancel_useless_job(struct turn *t, struct drain_guest *shown)
 {
     struct job *job = fleet_active_job(t->f, shown->uuid);
     if (job == NULL || t->object == NULL || !t->may_act || phase_is_busy(job->phase) ||
@@ -254,7 +255,7 @@ static void stop_in_vain(struct turn *t, struct drain_guest *shown)
     advance_stop(t->f, job,
                  (struct stop){.who = "drain",
                                .cause = ABORT_CAUSE_DRAIN,
-                               .why = "its guest is not up on the node any more"},
+                               .why = "the guest is no longer up on the node"},
                  t->now, t->fx);
     account_for_job(t, shown);
 }
@@ -267,21 +268,22 @@ static void check(struct turn *t, struct drain_guest *shown)
     bool known = t->node->connected && t->node->listed;
     account_for_job(t, shown);
     if (!up)
-        stop_in_vain(t, shown);
-    guest = fleet_guest(t->f, shown->uuid); /* with its last job a guest that is gone goes */
+        cancel_useless_job(t, shown);
+    guest = fleet_guest(
+        t->f, shown->uuid); /* stopping the last job of a guest that is gone frees the guest */
     const struct job *job = fleet_active_job(t->f, shown->uuid);
     bool has_job = job != NULL && (up || evacuation_is_of(job, t->drain->node));
     if (has_job)
         show_job(t, shown, job);
     if (!known && (up || shown->state != DRAIN_GUEST_MOVED))
-        show_old(t, shown);
+        show_stale(t, shown);
     else if (!has_job && !up)
-        show_left(t, shown, guest);
+        show_moved(t, shown, guest);
     else if (!has_job)
-        check_resting(t, shown, guest, domain);
+        check_idle(t, shown, guest, domain);
 }
 
-/* ---- all of them ---- */
+/* ---- the drain ---- */
 
 static void join(struct turn *t)
 {
@@ -313,7 +315,7 @@ static enum drain_state state_of(const struct turn *t)
     unsigned counts[DRAIN_GUEST_COUNT], busy = 0;
     drain_count(drain, counts);
     for (size_t i = 0; i < drain->n; i++)
-        busy += drain->guests[i].block == BLOCK_BUSY; /* somebody else moves it */
+        busy += drain->guests[i].block == BLOCK_BUSY; /* migrated by another requester */
     bool known = t->node->connected && t->node->listed && !t->incomplete;
     bool quiet = t->node->inbound == 0;
     if (known && quiet && counts[DRAIN_GUEST_MOVED] == drain->n)
@@ -326,7 +328,7 @@ static enum drain_state state_of(const struct turn *t)
     return known && quiet && !goes_on ? DRAIN_BLOCKED : DRAIN_DRAINING;
 }
 
-static void say_state(struct turn *t, char *out_message, size_t bytes)
+static void state_message(struct turn *t, char *out_message, size_t bytes)
 {
     unsigned counts[DRAIN_GUEST_COUNT];
     const struct drain *drain = t->drain;
@@ -338,12 +340,12 @@ static void say_state(struct turn *t, char *out_message, size_t bytes)
         (void)snprintf(out_message, bytes, "all %u guests left node %s", moved, drain->node);
         break;
     case DRAIN_FAILED:
-        (void)snprintf(out_message, bytes, "the deadline passed; %zu of %zu guests are left",
+        (void)snprintf(out_message, bytes, "deadline passed; %zu of %zu guests are left",
                        drain->n - moved, drain->n);
         break;
     case DRAIN_BLOCKED:
-        (void)snprintf(out_message, bytes, "%u of %zu guests are left and cannot be moved", stuck,
-                       drain->n);
+        (void)snprintf(out_message, bytes, "%u of %zu guests are left and cannot be migrated",
+                       stuck, drain->n);
         break;
     default: out_message[0] = '\0'; break;
     }
@@ -358,18 +360,18 @@ static void enter(struct turn *t, enum drain_state state, const char *message)
     if (message != NULL)
         TEXT_SET(drain->message, message);
     else
-        say_state(t, drain->message, sizeof drain->message);
+        state_message(t, drain->message, sizeof drain->message);
     bool warning = state == DRAIN_BLOCKED || state == DRAIN_FAILED;
     if (t->object != NULL)
         effects_note(t->fx, (struct involved){"Drain", "", t->object->name, t->object->uid},
                      t->now.wall_ms, warning, drain_state_name(state), "%s",
-                     drain->message[0] != '\0' ? drain->message : "guests are being moved");
+                     drain->message[0] != '\0' ? drain->message : "migrating guests");
 }
 
-/* No mark that makes jobs, no job that waits, remains of a drain whose time is over or that was
- * cancelled; what moves already is stopped only by a cancel. The drain is final already: what a
- * stopped job sets off must not find it. */
-static void let_go(struct turn *t, const char *who, const char *why, bool also_moving)
+/* Ends a drain that failed or was cancelled: clears its evacuation marks and cancels its pending
+ * jobs; running ones only for a cancel. The drain is already final, so that the end of a
+ * cancelled job does not start the next. */
+static void cancel_jobs(struct turn *t, const char *who, const char *why, bool also_moving)
 {
     for (struct domain *domain = t->node->domains; domain != NULL; domain = domain->next_here)
         if (strcmp(domain->guest->evacuation_node, t->drain->node) == 0)
@@ -413,8 +415,8 @@ static void set_next_check(struct turn *t)
     t->drain->next_ms = drain_is_final(drain->state) ? INT64_MAX : t->next_ms;
 }
 
-static void turn_of(struct turn *t, struct fleet *f, struct object *object, struct moment now,
-                    struct effects *fx)
+static void turn_init(struct turn *t, struct fleet *f, struct object *object, struct moment now,
+                      struct effects *fx)
 {
     *t = (struct turn){.f = f, .object = object, .drain = object->drain, .now = now, .fx = fx};
     t->next_ms = INT64_MAX;
@@ -437,9 +439,9 @@ void drain_advance(struct fleet *f, struct object *object, struct moment now, st
     struct turn t;
     if (object->drain == NULL || drain_is_final(object->drain->state))
         return;
-    turn_of(&t, f, object, now, fx);
-    if (t.node == NULL) { /* the configuration has it no more */
-        enter(&t, DRAIN_CANCELLED, "its node is not part of the fleet any more");
+    turn_init(&t, f, object, now, fx);
+    if (t.node == NULL) { /* the node was removed from the configuration */
+        enter(&t, DRAIN_CANCELLED, "its node was removed from the fleet");
         write_status(&t);
         return;
     }
@@ -455,10 +457,10 @@ void drain_advance(struct fleet *f, struct object *object, struct moment now, st
         if (drain_is_final(state))
             evacuation_keep_cordon(f, t.node);
         if (state == DRAIN_FAILED)
-            let_go(&t, "drain", "the drain's deadline passed", false);
+            cancel_jobs(&t, "drain", "drain deadline passed", false);
     }
     char message[JOB_REASON_MAX];
-    say_state(&t, message, sizeof message);
+    state_message(&t, message, sizeof message);
     SHOW_TEXT(&t, t.drain->message, message);
     if (t.changed || object->status_json == NULL)
         write_status(&t);
@@ -470,12 +472,12 @@ bool drain_may_begin(struct fleet *f, const struct object *object, struct err *e
     const struct drain *drain = object->drain;
     const struct object *other = NULL;
     if (fleet_node(f, drain->node) == NULL)
-        return err_set(err, ERR_NOT_FOUND, "there is no node %s", drain->node);
+        return err_set(err, ERR_NOT_FOUND, "node %s not found", drain->node);
     DL_FOREACH(f->of_kind[OBJECT_DRAIN], other)
     {
         if (other != object && other->drain != NULL && !drain_is_final(other->drain->state) &&
             strcmp(other->drain->node, drain->node) == 0)
-            return err_set(err, ERR_REFUSED, "node %s is being drained already, by %s", drain->node,
+            return err_set(err, ERR_REFUSED, "node %s is already being drained by %s", drain->node,
                            other->name);
     }
     return true;
@@ -490,7 +492,7 @@ bool drain_begin(struct fleet *f, struct object *object, struct moment now, stru
         return false;
     evacuation_cordon(f, fleet_node(f, object->drain->node), now, fx);
     struct turn t;
-    turn_of(&t, f, object, now, fx);
+    turn_init(&t, f, object, now, fx);
     enter(&t, DRAIN_DRAINING, NULL);
     drain_advance(f, object, now, fx);
     return true;
@@ -503,11 +505,11 @@ void drain_cancel(struct fleet *f, struct object *object, const char *who, struc
     char message[JOB_REASON_MAX];
     if (object->drain == NULL || drain_is_final(object->drain->state))
         return;
-    turn_of(&t, f, object, now, fx);
+    turn_init(&t, f, object, now, fx);
     (void)snprintf(message, sizeof message, "cancelled by %s", who);
     enter(&t, DRAIN_CANCELLED, message);
     if (t.node != NULL) {
-        let_go(&t, who, "the drain was cancelled", true);
+        cancel_jobs(&t, who, "drain cancelled", true);
         evacuation_uncordon(f, t.node, now, fx);
     }
     write_status(&t);
@@ -518,13 +520,14 @@ void drain_cancel(struct fleet *f, struct object *object, const char *who, struc
 
 static void add_resources(struct resources *to, const struct guest *guest, bool add)
 {
-    uint64_t sign = add ? 1 : UINT64_MAX; /* modulo: adding this takes one away */
+    uint64_t sign = add ? 1 : UINT64_MAX; /* modulo 2^64: adds -1 */
     to->launchers += sign;
     to->memory_kib += sign * guest->memory_kib;
     to->vcpus += sign * guest->vcpus;
 }
 
-/* Where it would go now. What earlier ones of the plan take is taken, until the plan is made. */
+/* The target that scheduling would choose now. Resources of guests earlier in the plan count as
+ * reserved until the plan is complete. */
 static void plan_target(struct turn *t, struct drain_guest *shown, struct rejections *rejections)
 {
     const struct guest *guest = fleet_guest(t->f, shown->uuid);
@@ -568,7 +571,7 @@ char *drain_plan(struct fleet *f, const char *node, bool shutdown, struct moment
     struct turn t = {.f = f, .drain = &drain, .now = now, .next_ms = INT64_MAX};
     t.node = fleet_node(f, node);
     if (t.node == NULL) {
-        (void)err_set(err, ERR_NOT_FOUND, "there is no node %s", node);
+        (void)err_set(err, ERR_NOT_FOUND, "node %s not found", node);
         return NULL;
     }
     TEXT_SET(drain.node, node);
@@ -579,10 +582,10 @@ char *drain_plan(struct fleet *f, const char *node, bool shutdown, struct moment
     if (rejections != NULL)
         plan_targets(&t, rejections);
     drain.state = state_of(&t);
-    say_state(&t, drain.message, sizeof drain.message);
+    state_message(&t, drain.message, sizeof drain.message);
     char *status = rejections != NULL ? drain_status(&drain) : NULL;
     if (status == NULL)
-        (void)err_set(err, ERR_NOMEM, "no memory for a plan");
+        (void)err_set(err, ERR_NOMEM, "out of memory: no plan");
     free(rejections);
     free(drain.guests);
     free(drain.by_uuid);

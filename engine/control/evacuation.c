@@ -1,8 +1,8 @@
-/* evacuation.c - guests that were asked to leave their node: what follows from the mark
- * (engine/model/fleet/evacuation.h), and the cordon a drain puts on a node; see drain.h.
+/* evacuation.c - guests marked for evacuation (engine/model/fleet/evacuation.h): their jobs, and
+ * the cordon of a drain; see drain.h.
  *
- * Taking a mark back also stops the job that was made for it. While a drain of the node goes on it
- * alone makes jobs: it counts tries, a mark does not. */
+ * Clearing a mark also stops the job created for it. While a drain of the node is active only
+ * the drain creates jobs: it counts attempts, a mark does not. */
 #include <stdlib.h>
 #include <string.h>
 
@@ -18,7 +18,7 @@
 
 #define NAME_STEM "kubevirt-evacuation-"
 
-/* ---- what follows from it ---- */
+/* ---- jobs of marked guests ---- */
 
 struct object *drain_of_node(struct fleet *f, const char *node)
 {
@@ -32,15 +32,15 @@ struct object *drain_of_node(struct fleet *f, const char *node)
     return NULL;
 }
 
-enum drain_way drain_way(const struct fleet *f, const struct domain *domain, bool shutdown,
-                         enum block *out_block)
+enum drain_action drain_action(const struct fleet *f, const struct domain *domain, bool shutdown,
+                               enum block *out_block)
 {
     const struct hv_observation observation = {
         .presence = HV_PRESENT, .state = domain->state, .reason = domain->reason};
     enum ownership_side side = ownership_side(&observation);
     if (side == SIDE_POSTCOPY || side == SIDE_POSTCOPY_FAILED) {
         *out_block = BLOCK_HALF;
-        return DRAIN_WAY_BLOCKED;
+        return DRAIN_ACTION_BLOCK;
     }
     const struct settings *settings = domain->guest->settings;
     enum strategy strategy = strategy_effective(
@@ -49,14 +49,14 @@ enum drain_way drain_way(const struct fleet *f, const struct domain *domain, boo
     bool movable = migratable_first_live(&domain->migratable) == UNMOVABLE_COUNT;
     *out_block = BLOCK_NONE;
     if (moves != MOVES_NO && movable)
-        return DRAIN_WAY_MOVE;
+        return DRAIN_ACTION_MIGRATE;
     if (shutdown && moves != MOVES_YES && (moves == MOVES_IF_POSSIBLE || !strategy_marks(strategy)))
-        return DRAIN_WAY_SHUT_DOWN;
+        return DRAIN_ACTION_SHUT_DOWN;
     if (moves != MOVES_NO)
         *out_block = BLOCK_NOT_MIGRATABLE;
     else
         *out_block = strategy_marks(strategy) ? BLOCK_EXTERNAL : BLOCK_STRATEGY_NONE;
-    return DRAIN_WAY_BLOCKED;
+    return DRAIN_ACTION_BLOCK;
 }
 
 bool evacuation_is_of(const struct job *job, const char *node)
@@ -96,21 +96,21 @@ void evacuation_advance(struct fleet *f, struct guest *guest, struct moment now,
     if (guest->evacuation_node[0] == '\0')
         return;
     if (fleet_active_job(f, guest->uuid) != NULL)
-        return; /* also while the hosts disagree where it is */
+        return; /* also while the hosts disagree on the owner */
     if (has_left(guest)) {
         evacuation_unset(f, guest);
         return;
     }
     backoff_of(fleet_newest_finished(f, guest->uuid), &backoff);
     if (!f->store_ok || backoff.exhausted || drain_of_node(f, guest->evacuation_node) != NULL ||
-        drain_way(f, guest->owner, false, &block) != DRAIN_WAY_MOVE)
+        drain_action(f, guest->owner, false, &block) != DRAIN_ACTION_MIGRATE)
         return;
     if (evacuation_job(f, guest, "evacuation", now, fx, &err) == NULL)
         LOG(INFO, "evacuation_refused", FIELD_TEXT(GUEST, guest->name),
             FIELD_TEXT(ERROR, err.text));
 }
 
-void evacuation_complain(const struct guest *guest, struct moment now, struct effects *fx)
+void evacuation_report_blocked(const struct guest *guest, struct moment now, struct effects *fx)
 {
     char text[MIGRATABLE_TEXT_MAX];
     const struct migratable *migratable = &guest->owner->migratable;
@@ -126,10 +126,10 @@ bool evacuation_mark(struct fleet *f, struct guest *guest, bool by_descheduler, 
     if (guest->owner == NULL)
         return err_set(err, ERR_REFUSED, "guest %s/%s is on no node", guest->ns, guest->name);
     if (!evacuation_set(f, guest, guest->owner->node->name, by_descheduler, now))
-        return err_set(err, ERR_NOMEM, "no memory for a mark");
-    if (drain_way(f, guest->owner, false, &block) == DRAIN_WAY_BLOCKED &&
+        return err_set(err, ERR_NOMEM, "out of memory: evacuation not recorded");
+    if (drain_action(f, guest->owner, false, &block) == DRAIN_ACTION_BLOCK &&
         block == BLOCK_NOT_MIGRATABLE)
-        evacuation_complain(guest, now, fx);
+        evacuation_report_blocked(guest, now, fx);
     evacuation_advance(f, guest, now, fx);
     return true;
 }
@@ -139,22 +139,21 @@ void evacuation_clear(struct fleet *f, struct guest *guest, const char *who, str
 {
     char node[HV_HOST_MAX];
     TEXT_SET(node, guest->evacuation_node);
-    evacuation_unset(f, guest); /* first: when its job ends none must follow */
+    evacuation_unset(f, guest); /* first: the end of the job must not create the next */
     struct job *job = node[0] != '\0' ? fleet_active_job(f, guest->uuid) : NULL;
     if (job != NULL && evacuation_is_of(job, node))
-        advance_stop(f, job,
-                     (struct stop){.who = who,
-                                   .cause = ABORT_CAUSE_DRAIN,
-                                   .why = "the evacuation was cancelled"},
-                     now, fx);
+        advance_stop(
+            f, job,
+            (struct stop){.who = who, .cause = ABORT_CAUSE_DRAIN, .why = "evacuation cancelled"},
+            now, fx);
 }
 
-void evacuation_node_back(struct fleet *f, struct node *node, const char *who, struct moment now,
-                          struct effects *fx)
+void evacuation_node_uncordoned(struct fleet *f, struct node *node, const char *who,
+                                struct moment now, struct effects *fx)
 {
     struct object *drain = drain_of_node(f, node->name);
     struct domain *domain, *next;
-    evacuation_keep_cordon(f, node); /* it was lifted by somebody's own hand */
+    evacuation_keep_cordon(f, node); /* an operator has lifted the cordon */
     if (drain != NULL)
         drain_cancel(f, drain, who, now, fx);
     for (domain = node->domains; domain != NULL; domain = next) {
@@ -196,7 +195,7 @@ void evacuation_cordon(struct fleet *f, struct node *node, struct moment now, st
                  "NodeNotSchedulable", "Node %s status is now: NodeNotSchedulable", node->name);
 }
 
-/* In memory, or, after a restart, in the node's document. */
+/* From memory or, after a restart, from the node's object. */
 static bool drain_cordoned(struct fleet *f, const struct node *node)
 {
     struct err err = {0};

@@ -1,4 +1,4 @@
-/* evict.c - the eviction API on a launcher; see documents.h and eviction.def. */
+/* evict.c - the eviction API on a launcher; see objects.h and eviction.def. */
 #include <stdio.h>
 #include <string.h>
 
@@ -8,7 +8,7 @@
 #include "engine/control/objects.h"
 #include "engine/model/job/launcher.h"
 
-/* *out_target: not its own launcher but one that is being prepared. */
+/* *out_target: the pod is the target launcher of a migration, not the guest's own. */
 static bool is_of(struct fleet *f, const struct guest *guest,
                   const struct eviction_request *request, bool *out_target)
 {
@@ -27,7 +27,7 @@ static bool is_of(struct fleet *f, const struct guest *guest,
     return *out_target;
 }
 
-/* Guests whose name is in the launcher's as it is: nearly all are found so. */
+/* Guests whose name is a literal prefix of the launcher's: the usual case. */
 static struct guest *first_named(struct fleet *f, const struct eviction_request *request)
 {
     static const char head[] = "virt-launcher-";
@@ -43,14 +43,15 @@ static struct guest *first_named(struct fleet *f, const struct eviction_request 
     return guest;
 }
 
-/* The guest whose launcher it is. */
+/* The guest of this launcher. */
 static struct guest *find(struct fleet *f, const struct eviction_request *request, bool *out_target)
 {
     struct guest *guest, *next;
     for (guest = first_named(f, request); guest != NULL; guest = guest->next_namesake)
         if (is_of(f, guest, request, out_target))
             return guest;
-    HASH_ITER(hh, f->guests, guest, next) /* libvirt's names are freer than a pod's */
+    HASH_ITER(hh, f->guests, guest,
+              next) /* libvirt allows more characters in a name than a pod has */
     {
         if (is_of(f, guest, request, out_target))
             return guest;
@@ -70,7 +71,7 @@ static void act(struct fleet *f, struct guest *guest, const struct eviction_requ
         (void)effects_order(fx, EFFECT_DO_SHUTDOWN, guest->owner->node->name, guest->uuid,
                             now.wall_ms);
         effects_note(fx, involved_guest(guest->ns, guest->name, guest->uuid), now.wall_ms, true,
-                     "ShuttingDown", "Evicted by %s, who allowed a shutdown.", request->requester);
+                     "ShuttingDown", "Evicted by %s, shutdown allowed.", request->requester);
     }
 }
 
@@ -87,7 +88,7 @@ static bool cancel(struct fleet *f, const struct eviction_request *request, stru
     return true;
 }
 
-/* A row's text: its last %s is the guest's name, the one before it the namespace. */
+/* Formats a row's text: its last %s is the guest's name, the one before it the namespace. */
 static void fill(const char *format, const struct guest *guest, char *out_text, size_t bytes)
 {
     const char *first = strstr(format, "%s");
@@ -107,8 +108,8 @@ static void fill(const char *format, const struct guest *guest, char *out_text, 
     }
 }
 
-bool documents_evict(struct fleet *f, const struct eviction_request *request, struct moment now,
-                     struct effects *fx, struct err *err)
+bool objects_evict(struct fleet *f, const struct eviction_request *request, struct moment now,
+                   struct effects *fx, struct err *err)
 {
     if (request->cancel)
         return cancel(f, request, now, fx, err);

@@ -61,7 +61,7 @@ enum eviction eviction_answer(const struct eviction_case *c)
 {
     enum moves moves = strategy_moves(c->strategy);
     assert(c->strategy != STRATEGY_UNSET);
-    /* One that Ferry does not move itself is marked whether it could be moved or not. */
+    /* External: marked whether the guest is migratable or not. */
     bool marks = strategy_marks(c->strategy) && (c->migratable || moves == MOVES_NO);
     if (!c->ours)
         return EVICTION_NOT_OURS;
@@ -69,7 +69,7 @@ enum eviction eviction_answer(const struct eviction_case *c)
         return EVICTION_NOT_MIGRATABLE;
     if (c->marked && marks)
         return EVICTION_IN_PROGRESS;
-    if (c->is_target) /* also with None: the guest does not even run there */
+    if (c->is_target) /* also with None: the guest does not run on that node yet */
         return EVICTION_TARGET_POD;
     if (marks)
         return EVICTION_MARKED;

@@ -1,4 +1,4 @@
-/* eviction.h - what a request to evict a guest's launcher is answered: KubeVirt's rules and texts
+/* eviction.h - the answer to an eviction request for a launcher: KubeVirt's rules and texts
  * (eviction.def). Pure. */
 #ifndef ENGINE_CONTROL_EVICTION_H
 #define ENGINE_CONTROL_EVICTION_H
@@ -13,16 +13,16 @@ enum eviction {
 };
 struct eviction_case {
     bool ours;              /* the pod is a launcher of a guest that is up */
-    bool is_target;         /* of a launcher that is being prepared, not the guest's own */
-    enum strategy strategy; /* in effect: never UNSET */
+    bool is_target;         /* the target launcher of a migration, not the guest's own */
+    enum strategy strategy; /* the effective strategy: never UNSET */
     bool migratable;        /* LiveMigratable, or not known to be false */
-    bool marked;            /* evacuation of this node was asked for already */
-    bool shutdown_allowed;  /* whoever asked said so */
+    bool marked;            /* already marked for evacuation of this node */
+    bool shutdown_allowed;  /* the request allows a shutdown */
 };
 enum eviction eviction_answer(const struct eviction_case *c);
 bool eviction_is_allowed(enum eviction answer);
 const char *eviction_format(enum eviction answer);
-/* The guest's own strategy, or the fleet's; a fleet that says nothing means None. */
+/* The guest's own strategy, else the fleet's, else None. */
 enum strategy strategy_effective(enum strategy guest, enum strategy fleet);
 enum moves { MOVES_NO, MOVES_YES, MOVES_IF_POSSIBLE };
 enum moves strategy_moves(enum strategy strategy);

@@ -1,5 +1,5 @@
-/* documents.c - see documents.h. One row per kind says how its text is understood, and what
- * follows when it appears, changes or goes. */
+/* objects.c - see objects.h. One row per kind: how its spec is parsed, and what follows when an
+ * object is created, changed or removed. */
 #include "engine/control/objects.h"
 
 #include <stdio.h>
@@ -10,13 +10,13 @@
 #include "engine/control/drain.h"
 #include "engine/model/objects/policy.h"
 
-/* ---- understanding ---- */
+/* ---- parsing ---- */
 
-/* Members of a plain document that are known; others are refused with their name. */
+/* Accepts the listed members; an unknown one is refused by name. */
 static bool only_members(struct json_object *spec, const char *const *names, struct err *err)
 {
     if (!json_object_is_type(spec, json_type_object))
-        return err_set(err, ERR_UNPROCESSABLE, "spec: an object is expected");
+        return err_set(err, ERR_UNPROCESSABLE, "spec: must be an object");
     json_object_object_foreach(spec, key, value)
     {
         (void)value;
@@ -24,7 +24,7 @@ static bool only_members(struct json_object *spec, const char *const *names, str
         while (names[i] != NULL && strcmp(names[i], key) != 0)
             i++;
         if (names[i] == NULL)
-            return err_set(err, ERR_UNPROCESSABLE, "spec.%.100s: there is no such field", key);
+            return err_set(err, ERR_UNPROCESSABLE, "spec.%.100s: unknown field", key);
     }
     return true;
 }
@@ -34,7 +34,7 @@ static struct json_object *parse_spec(const struct object *object, struct err *e
     return json_parse(object->spec_json, strlen(object->spec_json), "spec", err);
 }
 
-static bool labels_are_good(struct json_object *spec, struct err *err)
+static bool labels_are_valid(struct json_object *spec, struct err *err)
 {
     struct labels labels = {0};
     struct json_object *member = json_at(spec, "labels");
@@ -62,7 +62,7 @@ static bool read_namespace(struct fleet *f, struct object *object, struct err *e
     (void)f;
     static const char *const names[] = {"labels", NULL};
     OWNED(json_object) spec = parse_spec(object, err);
-    return spec != NULL && only_members(spec, names, err) && labels_are_good(spec, err);
+    return spec != NULL && only_members(spec, names, err) && labels_are_valid(spec, err);
 }
 
 static bool read_node(struct fleet *f, struct object *object, struct err *err)
@@ -75,7 +75,7 @@ static bool read_node(struct fleet *f, struct object *object, struct err *err)
     size_t n = 0;
     bool cordoned = false;
     struct json_object *list = json_at(spec, "taints");
-    return spec != NULL && only_members(spec, names, err) && labels_are_good(spec, err) &&
+    return spec != NULL && only_members(spec, names, err) && labels_are_valid(spec, err) &&
            (list == NULL || taints_from(list, "spec.taints", taints, &n, err)) &&
            json_get_bool(spec, "unschedulable", false, &cordoned, err);
 }
@@ -87,7 +87,7 @@ static bool read_guest(struct fleet *f, struct object *object, struct err *err)
                                         "tolerations", "affinity",         NULL};
     OWNED(json_object) spec = parse_spec(object, err);
     struct settings settings = {0};
-    if (spec == NULL || !only_members(spec, names, err) || !labels_are_good(spec, err))
+    if (spec == NULL || !only_members(spec, names, err) || !labels_are_valid(spec, err))
         return false;
     json_object_object_del(spec, "labels");
     bool good = settings_parse(NULL, json_object_to_json_string(spec), "spec", &settings, err);
@@ -102,7 +102,7 @@ static bool read_drain(struct fleet *f, struct object *object, struct err *err)
     return object->drain != NULL;
 }
 
-/* ---- what follows ---- */
+/* ---- consequences ---- */
 
 static void policies_changed(struct fleet *f, struct object *object, const char *who,
                              struct moment now, struct effects *fx)
@@ -146,7 +146,7 @@ static void node_changed(struct fleet *f, struct object *object, const char *who
     bool cordoned = node->cordoned;
     fleet_refresh_node(f, node);
     if (cordoned && !node->cordoned)
-        evacuation_node_back(f, node, who, now, fx);
+        evacuation_node_uncordoned(f, node, who, now, fx);
     f->drains_due = true;
 }
 
@@ -159,7 +159,7 @@ static void guest_changed(struct fleet *f, struct object *object, const char *wh
     for (; guest != NULL; guest = guest->next_namesake) {
         fleet_refresh_guest(f, guest);
         if (object->removed)
-            evacuation_unset(f, guest); /* a mark is kept in the document, or not at all */
+            evacuation_unset(f, guest); /* an evacuation mark lives in the object only */
         struct job *job = fleet_active_job(f, guest->uuid);
         if (job != NULL && job->phase == PHASE_PENDING)
             fleet_queue_ready(f, job);
@@ -193,7 +193,7 @@ static struct object *make(struct fleet *f, const struct object_request *request
 {
     struct object *object = calloc(1, sizeof *object);
     if (object == NULL) {
-        err_set(err, ERR_NOMEM, "a document");
+        err_set(err, ERR_NOMEM, "out of memory: object");
         return NULL;
     }
     object->kind = request->kind;
@@ -205,7 +205,7 @@ static struct object *make(struct fleet *f, const struct object_request *request
     object->spec_json = strdup(request->spec_json != NULL ? request->spec_json : "{}");
     object->metadata_json = request->metadata_json != NULL ? strdup(request->metadata_json) : NULL;
     if (object->spec_json == NULL || (request->metadata_json != NULL && !object->metadata_json)) {
-        err_set(err, ERR_NOMEM, "a document");
+        err_set(err, ERR_NOMEM, "out of memory: object");
         object_free(object);
         return NULL;
     }
@@ -217,31 +217,31 @@ static bool may_put(const struct fleet *f, const struct object_request *request,
 {
     const char *kind = object_kind_name(request->kind);
     if (!f->store_ok)
-        return err_set(err, ERR_IO, "the store cannot be written; nothing new is accepted");
+        return err_set(err, ERR_IO, "the store is not writable; no new objects are accepted");
     if (request->must_be_new && old != NULL)
         return err_set(err, ERR_EXISTS, "%s \"%s\" already exists", kind, request->name);
     if (request->must_exist && old == NULL)
         return err_set(err, ERR_NOT_FOUND, "%s \"%s\" not found", kind, request->name);
     if (old != NULL && request->if_version != 0 && request->if_version != old->version)
         return err_set(err, ERR_REFUSED,
-                       "%s \"%s\" was changed by somebody else; read it again and apply your "
-                       "changes to that",
+                       "%s \"%s\" was changed meanwhile; read it again and apply your changes "
+                       "to the new version",
                        kind, request->name);
     if (old != NULL && old->kind == OBJECT_DRAIN)
-        return err_set(err, ERR_REFUSED, "a Drain is not changed; delete it and make another");
+        return err_set(err, ERR_REFUSED, "a Drain cannot be changed; delete it and create another");
     if (old == NULL && HASH_COUNT(f->objects) >= OBJECTS_MAX)
-        return err_set(err, ERR_LIMIT, "%d documents are the limit", OBJECTS_MAX);
+        return err_set(err, ERR_LIMIT, "limit reached: %d objects", OBJECTS_MAX);
     return true;
 }
 
-/* Understood, and what follows from it could be done: a dry run is told the same. */
-static bool may_be(struct fleet *f, struct object *object, struct err *err)
+/* Can it be parsed and take effect? A dry run gets the same answer. */
+static bool is_acceptable(struct fleet *f, struct object *object, struct err *err)
 {
     return kinds[object->kind].read(f, object, err) &&
            (object->kind != OBJECT_DRAIN || drain_may_begin(f, object, err));
 }
 
-/* The new text takes the place of the old; what Ferry noted about it stays. */
+/* Replaces spec and metadata; Ferry's own state of the object stays. */
 static void replace(struct object *old, struct object *fresh)
 {
     struct object before = *old;
@@ -259,15 +259,15 @@ static void replace(struct object *old, struct object *fresh)
     object_free(fresh);
 }
 
-static void name_it(const struct object *object, struct migration_ref *out_ref)
+static void fill_ref(const struct object *object, struct migration_ref *out_ref)
 {
     TEXT_SET(out_ref->uid, object->uid);
     TEXT_SET(out_ref->ns, object->ns);
     TEXT_SET(out_ref->name, object->name);
 }
 
-bool documents_put(struct fleet *f, const struct object_request *request, struct moment now,
-                   struct effects *fx, struct migration_ref *out_ref, struct err *err)
+bool objects_put(struct fleet *f, const struct object_request *request, struct moment now,
+                 struct effects *fx, struct migration_ref *out_ref, struct err *err)
 {
     struct object *old = fleet_object(f, request->kind, request->ns, request->name);
     if (!may_put(f, request, old, err))
@@ -275,8 +275,8 @@ bool documents_put(struct fleet *f, const struct object_request *request, struct
     struct object *object = make(f, request, now, err);
     if (object == NULL)
         return false;
-    if (!may_be(f, object, err) || request->dry_run) {
-        name_it(old != NULL ? old : object, out_ref);
+    if (!is_acceptable(f, object, err) || request->dry_run) {
+        fill_ref(old != NULL ? old : object, out_ref);
         object_free(object);
         return err->code == ERR_NONE;
     }
@@ -287,7 +287,7 @@ bool documents_put(struct fleet *f, const struct object_request *request, struct
     } else {
         fleet_add_object(f, object);
     }
-    name_it(object, out_ref);
+    fill_ref(object, out_ref);
     if (object->kind == OBJECT_DRAIN && !drain_begin(f, object, now, fx, err)) {
         fleet_remove_object(f, object);
         return false;
@@ -296,21 +296,21 @@ bool documents_put(struct fleet *f, const struct object_request *request, struct
     return true;
 }
 
-bool documents_remove(struct fleet *f, const struct object_ref *ref, struct moment now,
-                      struct effects *fx, struct err *err)
+bool objects_remove(struct fleet *f, const struct object_ref *ref, struct moment now,
+                    struct effects *fx, struct err *err)
 {
     struct object *object = fleet_object(f, ref->kind, ref->ns, ref->name);
     if (object == NULL)
         return err_set(err, ERR_NOT_FOUND, "%s \"%s\" not found", object_kind_name(ref->kind),
                        ref->name);
     if (!f->store_ok)
-        return err_set(err, ERR_IO, "the store cannot be written; nothing is removed");
+        return err_set(err, ERR_IO, "the store is not writable; no object is removed");
     fleet_remove_object(f, object);
     kinds[object->kind].changed(f, object, ref->requester, now, fx);
     return true;
 }
 
-bool documents_restore(struct fleet *f, struct object *take_object, struct err *err)
+bool objects_restore(struct fleet *f, struct object *take_object, struct err *err)
 {
     struct object *object = take_object;
     struct effects none = {0};

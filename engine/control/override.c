@@ -19,20 +19,20 @@ static void end_by_override(struct fleet *f, struct job *job, const struct resol
     } overrides[] = {
         [RESOLVE_ON_SOURCE] = {TRIGGER_OVERRIDE_OTHERWISE,
                                {.outcome = OUTCOME_FAILED, .guest_at = GUEST_AT_SOURCE},
-                               "the source has the guest"},
+                               "guest is on source"},
         [RESOLVE_ON_TARGET] = {TRIGGER_OVERRIDE_ON_TARGET,
                                {.outcome = OUTCOME_SUCCEEDED, .guest_at = GUEST_AT_TARGET},
-                               "the target has the guest"},
+                               "guest is on target"},
         [RESOLVE_GONE] = {TRIGGER_OVERRIDE_OTHERWISE,
                           {.outcome = OUTCOME_LOST, .guest_at = GUEST_AT_LOST},
-                          "the guest is gone"},
+                          "guest is gone"},
     };
     struct step_ending ending = overrides[request->kind].ending;
     enum trigger trigger = overrides[request->kind].trigger;
     if (phase_next(job->phase, trigger) == PHASE_NONE)
-        trigger = TRIGGER_CANCELLED; /* a frozen one that was never handed off */
+        trigger = TRIGGER_CANCELLED; /* a frozen job that was never handed off */
     job->frozen = job->unreadable = false;
-    (void)snprintf(ending.reason, sizeof ending.reason, "by the word of %s, %s: %.300s",
+    (void)snprintf(ending.reason, sizeof ending.reason, "override by %s: %s: %.300s",
                    request->requester, overrides[request->kind].text, request->why);
     effects_event(fx, job, now.wall_ms, true, "ResolvedByOperator", "%s", ending.reason);
     if (job->abort.asked)
@@ -40,31 +40,32 @@ static void end_by_override(struct fleet *f, struct job *job, const struct resol
     (void)incidents_close(&f->incidents, job->uid, INCIDENT_END_RESOLVED, request->requester,
                           now.wall_ms);
     if (request->kind == RESOLVE_ON_SOURCE)
-        monitor_driver_gives_back_by_override(f, job, now,
-                                              fx); /* what Ferry paused is not left so */
+        monitor_driver_resume_by_override(f, job, now,
+                                          fx); /* resumes a guest that Ferry suspended */
     final_finish(f, job, trigger, &ending, now, fx);
 }
 
-/* Where the guest is. Of a job that is over it closes what is still open about it. */
-static bool take_place(struct fleet *f, struct job *job, const struct resolve_request *request,
-                       struct moment now, struct effects *fx, struct err *err)
+/* The operator states where the guest is. For a finished job it closes the open incident. */
+static bool override_location(struct fleet *f, struct job *job,
+                              const struct resolve_request *request, struct moment now,
+                              struct effects *fx, struct err *err)
 {
     struct err none = {0};
-    if (phase_is_final(job->phase) && incidents_said(f, request, now.wall_ms, &none))
+    if (phase_is_final(job->phase) && incidents_override(f, request, now.wall_ms, &none))
         return true;
     if (phase_is_final(job->phase))
-        return err_set(err, ERR_REFUSED, "migration %s has ended already (%s)", job->name,
+        return err_set(err, ERR_REFUSED, "migration %s has already ended (%s)", job->name,
                        phase_name(job->phase));
     bool never_moved = phase_next(job->phase, TRIGGER_OVERRIDE_OTHERWISE) == PHASE_NONE;
     if (job->frozen && never_moved && request->kind != RESOLVE_ON_SOURCE)
         return err_set(err, ERR_REFUSED,
-                       "migration %s is %s: nothing was asked of a host, so the guest can only be "
-                       "where it was: `--guest-on source`",
+                       "migration %s is %s: no order was given to a host, so the guest can only be "
+                       "on the source: `--guest-on source`",
                        job->name, phase_name(job->phase));
     if (!job->frozen && (!job->resolving || order_is_out(job, ORDER_MIGRATE)))
         return err_set(err, ERR_REFUSED,
-                       "migration %s is %s: its outcome is not in doubt, so nobody's word is "
-                       "needed; `ferry abort` stops it",
+                       "migration %s is %s: its outcome is not in doubt, no override is needed; "
+                       "`ferry abort` stops it",
                        job->name, phase_name(job->phase));
     end_by_override(f, job, request, now, fx);
     return true;
@@ -80,16 +81,16 @@ bool override_apply(struct fleet *f, const struct resolve_request *request, stru
                        "resolve` ends it",
                        about->name, about->wait.reason);
     if (request->kind == RESOLVE_ACKNOWLEDGE)
-        return incidents_said(f, request, now.wall_ms, err);
+        return incidents_override(f, request, now.wall_ms, err);
     struct job *job = fleet_job_named(f, request->ns, request->name);
     if (job == NULL)
         return err_set(err, ERR_NOT_FOUND,
                        "virtualmachineinstancemigrations.kubevirt.io \"%s\" not found",
                        request->name);
-    bool taken = request->kind == RESOLVE_RECOVER
-                     ? recovery_again(job, request->requester, now, fx, err)
-                     : take_place(f, job, request, now, fx, err);
-    if (taken)
+    bool accepted = request->kind == RESOLVE_RECOVER
+                        ? recovery_request(job, request->requester, now, fx, err)
+                        : override_location(f, job, request, now, fx, err);
+    if (accepted)
         *out_job = job;
-    return taken;
+    return accepted;
 }

@@ -5,9 +5,9 @@
 
 enum { PENDING_CHANGE_AGAIN_MS = 10000 };
 
-/* What the newest job made for a requirement was made for: it is known over a restart by the job.
- */
-static uint64_t tried_before(struct fleet *f, const struct guest *guest)
+/* The hash of the pending change that the newest update job was created for; the job keeps it
+ * over a restart. */
+static uint64_t last_tried(struct fleet *f, const struct guest *guest)
 {
     const struct job *job = fleet_active_job(f, guest->uuid);
     if (job == NULL || job->request.origin != ORIGIN_UPDATE)
@@ -26,11 +26,11 @@ static bool is_due(const struct guest *guest)
 void pending_changes_update(struct fleet *f, struct guest *guest, struct moment now)
 {
     if (guest->change_tried == 0)
-        guest->change_tried = tried_before(f, guest);
+        guest->change_tried = last_tried(f, guest);
     const struct pending_change *pending_change = &guest->owner->pending_change;
     bool was_tried = pending_change->hash == guest->change_tried;
     if (pending_change->is == PENDING_CHANGE_NO || (was_tried && is_due(guest))) {
-        heap_leave(&guest->change_timer);
+        heap_remove(&guest->change_timer);
         return;
     }
     int64_t due_ms = now.mono_ms;
@@ -41,7 +41,8 @@ void pending_changes_update(struct fleet *f, struct guest *guest, struct moment 
     heap_put(&f->pending_change, &guest->change_timer, due_ms, 0, guest);
 }
 
-/* Nobody plugged it in its time: readers see that it is required now. */
+/* The grace period ended without a hotplug: the condition MigrationRequired is shown from now
+ * on. */
 static void end_grace(struct fleet *f, struct guest *guest, struct moment now)
 {
     guest->change_due_ms =
@@ -49,8 +50,9 @@ static void end_grace(struct fleet *f, struct guest *guest, struct moment now)
     guest->version = f->guests_version = fleet_touch(f);
 }
 
-/* Once per change of the definition: what a migration did not cure, a second will not. */
-static void answer(struct fleet *f, struct guest *guest, struct moment now, struct effects *fx)
+/* Acts once per change: a change that one migration did not apply, a second will not either. */
+static void apply_change(struct fleet *f, struct guest *guest, struct moment now,
+                         struct effects *fx)
 {
     const struct pending_change *pending_change = &guest->owner->pending_change;
     uint64_t hash = pending_change->hash;
@@ -85,12 +87,12 @@ void pending_changes_tick(struct fleet *f, struct moment now, struct effects *fx
     struct guest *guest;
     while ((guest = heap_top(&f->pending_change)) != NULL &&
            guest->change_timer.first <= now.mono_ms) {
-        heap_leave(&guest->change_timer);
+        heap_remove(&guest->change_timer);
         if (guest->owner == NULL || guest->owner->pending_change.is == PENDING_CHANGE_NO)
             continue;
         if (!is_due(guest))
             end_grace(f, guest, now);
         if (guest->owner->pending_change.hash != guest->change_tried)
-            answer(f, guest, now, fx);
+            apply_change(f, guest, now, fx);
     }
 }

@@ -1,5 +1,5 @@
-/* placement.c - can this node take this guest: one check for each row of rejection.def, asked in
- * its order. See placement.h. */
+/* placement.c - can this node take this guest: one check for each row of rejection.def, in its
+ * order. See placement.h. */
 #include "engine/control/placement.h"
 
 #include <stdarg.h>
@@ -12,7 +12,7 @@
 #include "engine/model/definition/volumes.h"
 #include "engine/model/fleet/ledger.h"
 
-/* Says what is missing, if anybody reads it; false, so that a check can end with it. */
+/* Formats the detail of a rejection if the caller wants it; returns false, for use in a return. */
 __attribute__((format(printf, 2, 3))) static bool no(char *detail, const char *fmt, ...)
 {
     if (detail == NULL)
@@ -24,34 +24,34 @@ __attribute__((format(printf, 2, 3))) static bool no(char *detail, const char *f
     return false;
 }
 
-/* ---- what the node's own record tells ---- */
+/* ---- checks of the node's own record ---- */
 
 static bool is_not_source(struct placement_scan *scan, const struct node *node, char *detail)
 {
     return node != scan->p->source || no(detail, "the guest runs here");
 }
 
-static bool is_wanted(struct placement_scan *scan, const struct node *node, char *detail)
+static bool is_requested(struct placement_scan *scan, const struct node *node, char *detail)
 {
     const char *wanted = scan->p->wanted;
     if (wanted == NULL || wanted[0] == '\0' || strcmp(wanted, node->name) == 0)
         return true;
     if (detail != NULL && scan->only[0] == '\0')
-        (void)snprintf(scan->only, sizeof scan->only, "only %s will do", wanted);
+        (void)snprintf(scan->only, sizeof scan->only, "the request names %s", wanted);
     if (detail != NULL)
         (void)text_copy(detail, PLACEMENT_DETAIL_MAX, scan->only);
     return false;
 }
 
-static bool lacks(const struct label *wanted, const struct node *node, char *detail)
+static bool rejected(const struct label *wanted, const struct node *node, char *detail)
 {
     const char *has = labels_get(&node->labels, wanted->key);
     if (has == NULL)
-        return no(detail, "has no label %s, needs %s", wanted->key, wanted->value);
-    return no(detail, "label %s is %s, needs %s", wanted->key, has, wanted->value);
+        return no(detail, "label %s is missing, must be %s", wanted->key, wanted->value);
+    return no(detail, "label %s is %s, must be %s", wanted->key, has, wanted->value);
 }
 
-/* The guest's own selector wins over what the request adds: it can restrict, never relax. */
+/* The guest's own selector wins: the request can restrict it, never relax it. */
 static bool meets_request(struct placement_scan *scan, const struct node *node, char *detail)
 {
     const struct labels *added = scan->p->added;
@@ -62,7 +62,7 @@ static bool meets_request(struct placement_scan *scan, const struct node *node, 
             continue;
         const char *has = labels_get(&node->labels, wanted->key);
         if (has == NULL || strcmp(has, wanted->value) != 0)
-            return lacks(wanted, node, detail);
+            return rejected(wanted, node, detail);
     }
     return true;
 }
@@ -74,25 +74,25 @@ static bool meets_guest(struct placement_scan *scan, const struct node *node, ch
         labels_cover(&node->labels, &scan->p->settings->node_selector,
                      detail != NULL ? &missing : NULL))
         return true;
-    return detail != NULL && lacks(missing, node, detail);
+    return detail != NULL && rejected(missing, node, detail);
 }
 
-static bool is_open(struct placement_scan *scan, const struct node *node, char *detail)
+static bool is_schedulable(struct placement_scan *scan, const struct node *node, char *detail)
 {
     (void)scan;
     return !node->cordoned ||
-           no(detail, "%s", node->cordoned_by_drain ? "it is being drained" : "it is cordoned");
+           no(detail, "%s", node->cordoned_by_drain ? "node is being drained" : "node is cordoned");
 }
 
-/* Whose guests were not listed since it connected may be full of them. */
+/* A node that did not list its guests since it connected may be full. */
 static bool is_ready(struct placement_scan *scan, const struct node *node, char *detail)
 {
     (void)scan;
     if (!node->connected)
-        return no(detail, "%s", node->error[0] != '\0' ? node->error : "it is not connected");
+        return no(detail, "%s", node->error[0] != '\0' ? node->error : "node is not connected");
     if (!node->listed)
-        return no(detail, "its guests are not listed yet");
-    return node->has_facts || no(detail, "its size is not known yet");
+        return no(detail, "guests are not listed yet");
+    return node->has_facts || no(detail, "capacity is not known yet");
 }
 
 static bool is_tolerated(struct placement_scan *scan, const struct node *node, char *detail)
@@ -114,7 +114,7 @@ static bool can_encrypt(struct placement_scan *scan, const struct node *node, ch
     if (!scan->p->encrypted)
         return true;
     if (source != NULL && !source->host.tls)
-        return no(detail, "its source %s has no `tls: true` in the configuration", source->name);
+        return no(detail, "the source %s has no `tls: true` in the configuration", source->name);
     return node->host.tls || no(detail, "%s has no `tls: true` in the configuration", node->name);
 }
 
@@ -125,8 +125,8 @@ static bool admits_arrival(struct placement_scan *scan, const struct node *node,
     if (limit == 0 || inbound < limit)
         return true;
     if (job != NULL && phase_is_busy(job->phase) && strcmp(job->target, node->name) == 0)
-        inbound--; /* it is one of them itself */
-    return inbound < limit || no(detail, "%u migrations arrive, it allows %u", inbound, limit);
+        inbound--; /* this job is one of them */
+    return inbound < limit || no(detail, "%u migrations arrive, limit %u", inbound, limit);
 }
 
 static bool has_bandwidth(struct placement_scan *scan, const struct node *node, char *detail)
@@ -140,9 +140,9 @@ static bool has_bandwidth(struct placement_scan *scan, const struct node *node, 
     if (job != NULL && job->placement.reserved && strcmp(job->target, node->name) == 0)
         used -= job->placement.reserved_bandwidth;
     if (need == 0 || need > budget)
-        need = budget; /* without a limit of its own it takes all there is */
+        need = budget; /* without a limit a migration takes the whole bandwidth */
     return (used <= budget && need <= budget - used) ||
-           no(detail, "needs %llu MiB/s, %llu of %llu MiB/s are promised",
+           no(detail, "needs %llu MiB/s, %llu of %llu MiB/s are reserved",
               (unsigned long long)need / MIB, (unsigned long long)used / MIB,
               (unsigned long long)budget / MIB);
 }
@@ -151,30 +151,31 @@ static bool has_memory(struct placement_scan *scan, const struct node *node, cha
 {
     uint64_t need = scan->resources.memory_kib,
              left = ledger_memory_left(scan->f, node, scan->p->job);
-    return need <= left || need > ledger_memory_whole(scan->f, node) || /* that is the next row */
-           no(detail, "needs %llu MiB, %llu MiB are left", (unsigned long long)need / 1024,
+    return need <= left ||
+           need > ledger_memory_whole(scan->f, node) || /* checked by the next row */
+           no(detail, "needs %llu MiB, %llu MiB are free", (unsigned long long)need / 1024,
               (unsigned long long)left / 1024);
 }
 
 static bool is_big_enough(struct placement_scan *scan, const struct node *node, char *detail)
 {
     uint64_t need = scan->resources.memory_kib, whole = ledger_memory_whole(scan->f, node);
-    return need <= whole || no(detail, "needs %llu MiB, the whole node has %llu MiB",
+    return need <= whole || no(detail, "needs %llu MiB, the node has %llu MiB in total",
                                (unsigned long long)need / 1024, (unsigned long long)whole / 1024);
 }
 
 static bool has_vcpus(struct placement_scan *scan, const struct node *node, char *detail)
 {
     uint64_t need = scan->resources.vcpus, left = ledger_vcpus_left(scan->f, node, scan->p->job);
-    return need <= left || no(detail, "needs %llu vCPUs, %llu are left", (unsigned long long)need,
+    return need <= left || no(detail, "needs %llu vCPUs, %llu are free", (unsigned long long)need,
                               (unsigned long long)left);
 }
 
-static bool was_not_failing(struct placement_scan *scan, const struct node *node, char *detail)
+static bool has_not_failed(struct placement_scan *scan, const struct node *node, char *detail)
 {
     for (size_t i = 0; i < scan->p->n_failed; i++)
         if (strcmp(scan->p->failed[i], node->name) == 0)
-            return no(detail, "preparing it failed a moment ago");
+            return no(detail, "preparation failed a moment ago");
     return true;
 }
 
@@ -185,7 +186,7 @@ static bool has_big_volumes(struct placement_scan *scan, const struct node *node
     return why == NULL || no(detail, "%s", why);
 }
 
-/* ---- what has to be searched: lists are in order (hv_capabilities_seal) ---- */
+/* ---- checks that search sorted lists (hv_capabilities_seal) ---- */
 
 static int by_arch(const void *key, const void *machine)
 {
@@ -214,11 +215,11 @@ static const struct host_requirements_facts *requirements_of(const struct placem
     return scan->p->requirements != NULL ? &scan->p->requirements->facts : NULL;
 }
 
-/* Hosts are often alike: what one of them has, the next one of the same hash has too. */
-static bool suits(const struct placement_scan *scan, const struct node *node)
+/* Hosts are often alike: hosts with equal hashes have equal capabilities. */
+static bool capabilities_match(const struct placement_scan *scan, const struct node *node)
 {
     return scan->p->requirements == NULL || node->capabilities == NULL ||
-           (scan->suits != 0 && scan->suits == node->capabilities->hash);
+           (scan->matched_hash != 0 && scan->matched_hash == node->capabilities->hash);
 }
 
 static bool knows_machines(const struct host_requirements_facts *requirements,
@@ -231,26 +232,26 @@ static bool has_arch(struct placement_scan *scan, const struct node *node, char 
 {
     const struct host_requirements_facts *requirements = requirements_of(scan);
     const struct hv_capabilities *a = node->capabilities;
-    if (suits(scan, node) || !knows_machines(requirements, node) ||
+    if (capabilities_match(scan, node) || !knows_machines(requirements, node) ||
         (a->n_machines > 0 && bsearch(requirements->arch, a->machines, a->n_machines,
                                       sizeof *a->machines, by_arch) != NULL))
         return true;
-    return no(detail, "has no emulator for %s", requirements->arch);
+    return no(detail, "no emulator for %s", requirements->arch);
 }
 
 static bool has_machine(struct placement_scan *scan, const struct node *node, char *detail)
 {
     const struct host_requirements_facts *requirements = requirements_of(scan);
     const struct hv_capabilities *a = node->capabilities;
-    if (suits(scan, node) || !knows_machines(requirements, node) ||
+    if (capabilities_match(scan, node) || !knows_machines(requirements, node) ||
         requirements->machine[0] == '\0' ||
         (a->n_machines > 0 && bsearch(requirements, a->machines, a->n_machines, sizeof *a->machines,
                                       by_machine) != NULL))
         return true;
-    return no(detail, "does not offer machine type %s", requirements->machine);
+    return no(detail, "machine type %s is not supported", requirements->machine);
 }
 
-/* Names are by namespace here, but one name is one guest on a node. */
+/* Guests of different namespaces may share a name, but a host has one domain per name. */
 static void find_same_names(struct placement_scan *scan)
 {
     const struct guest *self = scan->p->guest;
@@ -264,7 +265,7 @@ static void find_same_names(struct placement_scan *scan)
             for (const struct domain *domain = guest->domains; guest != self && domain != NULL;
                  domain = domain->next_of) {
                 if (scan->n_names == NEAR_NAMES_MAX) {
-                    scan->names_wanted = false; /* too many: each node is asked */
+                    scan->names_wanted = false; /* too many to keep: each node is searched */
                     return;
                 }
                 scan->names[scan->n_names++] = domain;
@@ -293,7 +294,7 @@ static const struct guest *find_namesake(struct placement_scan *scan, const stru
 static bool name_is_free(struct placement_scan *scan, const struct node *node, char *detail)
 {
     const struct guest *other = find_namesake(scan, node);
-    return other == NULL || no(detail, "%s is there as %s", other->name, other->uuid);
+    return other == NULL || no(detail, "name %s is used by guest %s", other->name, other->uuid);
 }
 
 static bool uuid_is_free(struct placement_scan *scan, const struct node *node, char *detail)
@@ -303,14 +304,15 @@ static bool uuid_is_free(struct placement_scan *scan, const struct node *node, c
         domain = domain->next_of;
     if (domain == NULL || !domain_is_up(domain))
         return true;
-    return no(detail, "%s is there, %s", domain->guest->uuid, hv_state_name(domain->state));
+    return no(detail, "UUID %s is on the node, %s", domain->guest->uuid,
+              hv_state_name(domain->state));
 }
 
 static bool has_networks(struct placement_scan *scan, const struct node *node, char *detail)
 {
     const struct host_requirements_facts *requirements = requirements_of(scan);
     const struct hv_capabilities *a = node->capabilities;
-    if (suits(scan, node))
+    if (capabilities_match(scan, node))
         return true;
     for (unsigned i = 0; a->networks_known && i < requirements->n_networks; i++) {
         const char *name = requirements->networks[i];
@@ -333,7 +335,8 @@ static bool has_pools(struct placement_scan *scan, const struct node *node, char
     const struct host_requirements_facts *requirements = requirements_of(scan);
     const struct hv_capabilities *a = node->capabilities;
     bool moves_disks = scan->p->job != NULL && scan->p->job->request.volumes_json != NULL;
-    if (suits(scan, node) || moves_disks) /* to other pools, which preparation asks for */
+    if (capabilities_match(scan, node) ||
+        moves_disks) /* disks that go to other pools; preparation checks those */
         return true;
     for (unsigned i = 0; a->pools_known && i < requirements->n_pools; i++) {
         const char *name = requirements->pools[i];
@@ -342,7 +345,7 @@ static bool has_pools(struct placement_scan *scan, const struct node *node, char
         if (found == NULL || !found->active)
             return no(detail, "pool %s is %s", name, found == NULL ? "missing" : "not active");
     }
-    scan->suits = a->hash; /* this is the last of those rows */
+    scan->matched_hash = a->hash; /* the last row of the searches */
     return true;
 }
 
@@ -357,7 +360,7 @@ static bool has_huge_pages(struct placement_scan *scan, const struct node *node,
                               (unsigned long long)need / 1024, (unsigned long long)left / 1024);
 }
 
-static void say_labels(const struct labels *labels, char *out_text, size_t bytes)
+static void describe_label(const struct labels *labels, char *out_text, size_t bytes)
 {
     size_t at = 0;
     out_text[0] = '\0';
@@ -379,19 +382,20 @@ static bool is_near(struct placement_scan *scan, const struct node *node, bool a
         char match[PLACEMENT_DETAIL_MAX / 2];
         if (detail == NULL)
             return false;
-        say_labels(&term->match, match, sizeof match);
-        return no(detail, anti ? "a guest with %s is in its %s" : "no guest with %s in its %s",
+        describe_label(&term->match, match, sizeof match);
+        return no(detail,
+                  anti ? "a guest with %s runs in its %s" : "no guest with %s runs in its %s",
                   match, term->topology_key);
     }
     return true;
 }
 
-static bool has_company(struct placement_scan *scan, const struct node *node, char *detail)
+static bool meets_affinity(struct placement_scan *scan, const struct node *node, char *detail)
 {
     return is_near(scan, node, false, detail);
 }
 
-static bool has_no_rival(struct placement_scan *scan, const struct node *node, char *detail)
+static bool meets_anti_affinity(struct placement_scan *scan, const struct node *node, char *detail)
 {
     return is_near(scan, node, true, detail);
 }
@@ -401,21 +405,21 @@ static bool has_cpu(struct placement_scan *scan, const struct node *node, char *
     const struct host_requirements_facts *requirements = requirements_of(scan);
     return requirements == NULL || requirements->cpu_hash == 0 ||
            cpus_find(&scan->f->cpus, requirements->cpu_hash, node->name) != CPU_FIT_NO ||
-           no(detail, "its CPU (%s) cannot be the guest's",
+           no(detail, "CPU (%s) is incompatible with the guest's",
               node->facts.cpu_model[0] != '\0' ? node->facts.cpu_model : "model not known");
 }
 
-/* ---- all of it ---- */
+/* ---- all rows ---- */
 
 static const struct {
     enum scan_part part;
     bool (*passes)(struct placement_scan *scan, const struct node *node, char *detail);
 } checks[REJECT_COUNT] = {
     [REJECT_SOURCE] = {SCAN_CHEAP, is_not_source},
-    [REJECT_NOT_WANTED] = {SCAN_CHEAP, is_wanted},
+    [REJECT_NOT_WANTED] = {SCAN_CHEAP, is_requested},
     [REJECT_SELECTOR] = {SCAN_CHEAP, meets_request},
     [REJECT_GUEST_SELECTOR] = {SCAN_CHEAP, meets_guest},
-    [REJECT_CORDONED] = {SCAN_CHEAP, is_open},
+    [REJECT_CORDONED] = {SCAN_CHEAP, is_schedulable},
     [REJECT_NOT_READY] = {SCAN_CHEAP, is_ready},
     [REJECT_TAINT] = {SCAN_CHEAP, is_tolerated},
     [REJECT_TLS] = {SCAN_CHEAP, can_encrypt},
@@ -431,11 +435,11 @@ static const struct {
     [REJECT_MEMORY_EVER] = {SCAN_CHEAP, is_big_enough},
     [REJECT_VCPU] = {SCAN_CHEAP, has_vcpus},
     [REJECT_HUGE_PAGES] = {SCAN_COSTLY, has_huge_pages},
-    [REJECT_AFFINITY] = {SCAN_COSTLY, has_company},
-    [REJECT_ANTI_AFFINITY] = {SCAN_COSTLY, has_no_rival},
+    [REJECT_AFFINITY] = {SCAN_COSTLY, meets_affinity},
+    [REJECT_ANTI_AFFINITY] = {SCAN_COSTLY, meets_anti_affinity},
     [REJECT_CPU] = {SCAN_COSTLY, has_cpu},
     [REJECT_VOLUME_SIZE] = {SCAN_CHEAP, has_big_volumes},
-    [REJECT_PREPARATION] = {SCAN_CHEAP, was_not_failing},
+    [REJECT_PREPARATION] = {SCAN_CHEAP, has_not_failed},
 };
 
 void placement_scan_begin(struct placement_scan *scan, const struct fleet *f,
@@ -444,14 +448,14 @@ void placement_scan_begin(struct placement_scan *scan, const struct fleet *f,
     scan->f = f;
     scan->p = p;
     scan->resources = ledger_resources(p->guest);
-    scan->suits = 0;
+    scan->matched_hash = 0;
     scan->only[0] = '\0';
     scan->names_wanted = scan->names_filled = false;
     scan->n_names = 0;
     scan->arrivals_filled = scan->arrivals_cut = false;
     scan->n_arrivals = 0;
     size_t terms = p->settings != NULL ? p->settings->n_affinities : 0;
-    for (size_t i = 0; i < terms; i++) { /* the rest is never read */
+    for (size_t i = 0; i < terms; i++) { /* further details are never read */
         scan->near[i].filled = scan->near[i].any = scan->near[i].cut = false;
         scan->near[i].n = 0;
     }

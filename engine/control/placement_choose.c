@@ -1,11 +1,12 @@
-/* placement_choose.c - the best node for a guest, or why there is none; see placement.h. */
+/* placement_choose.c - chooses the best node for a guest, or explains why there is none; see
+ * placement.h. */
 #include <string.h>
 
 #include "base/text.h"
 #include "engine/control/placement_scan.h"
 #include "engine/model/fleet/ledger.h"
 
-/* Weights: they add up to 100, which an empty node with a perfect record would get. */
+/* Weights; they add up to 100, the score of an empty node with a perfect record. */
 static const double weight_memory = 40, weight_arrivals = 30, weight_record = 30;
 
 double placement_score(const struct fleet *f, const struct placement *p, const struct node *node)
@@ -36,7 +37,7 @@ static bool is_better(const struct candidate *a, const struct candidate *b)
     return strcmp(a->node->name, b->node->name) < 0;
 }
 
-/* The best of the batch that also passes what costs time to ask; empties the batch. */
+/* The best candidate of the batch that also passes the expensive checks; empties the batch. */
 static struct node *best_of(struct placement_scan *scan, struct batch *batch)
 {
     while (batch->n > 0) {
@@ -54,7 +55,7 @@ static struct node *best_of(struct placement_scan *scan, struct batch *batch)
     return NULL;
 }
 
-/* The only node that can do, by name; NULL: any may. */
+/* The only possible node by name; NULL: any. */
 static const char *only_name(const struct placement *p)
 {
     const char *name = NULL;
@@ -67,7 +68,7 @@ static const char *only_name(const struct placement *p)
     return name;
 }
 
-/* Nodes of the lists from here on have too many arrivals for anybody who is not one of them. */
+/* Nodes from here on have reached the limit of arrivals for a job that is not one of them. */
 static bool is_past_limit(const struct placement_scan *scan, unsigned list)
 {
     unsigned limit = scan->f->config.parallel_inbound_per_node;
@@ -75,8 +76,7 @@ static bool is_past_limit(const struct placement_scan *scan, unsigned list)
     return limit > 0 && list >= limit && (job == NULL || !phase_is_busy(job->phase));
 }
 
-/* Each node lies somewhere else in memory: what is read of the next one is on its way while this
- * one is looked at. */
+/* Prefetches the next node while this one is checked: nodes are scattered in memory. */
 static void fetch(const struct node *node)
 {
     if (node == NULL)
@@ -142,8 +142,8 @@ static void explain(struct placement_scan *scan, const struct node *node, struct
     out->n++;
 }
 
-/* Where a name is given the answer of all others is known: once no more rows are kept they are only
- * counted. */
+/* With a requested target all other nodes have the same rejection: once the list is full they
+ * are only counted. */
 static bool knows_rest(const struct placement_scan *scan, const struct rejections *out)
 {
     const char *wanted = scan->p->wanted;

@@ -1,20 +1,20 @@
 /* placement_near.c - affinity: which guests are where, by the value of a label of their nodes.
  *
- * The node itself (kubernetes.io/hostname) is answered by looking at its guests. Any other key asks
- * all guests once for a look, not once for each node. */
+ * For kubernetes.io/hostname the node's own guests are checked. For any other key all guests are
+ * scanned once per scheduling, not once per node. */
 #include <string.h>
 
 #include "engine/control/placement_scan.h"
 
-static bool speaks_of(const struct placement_scan *scan, const struct affinity *term,
-                      const struct guest *guest)
+static bool selects(const struct placement_scan *scan, const struct affinity *term,
+                    const struct guest *guest)
 {
     const struct guest *self = scan->p->guest;
     return guest != self && strcmp(guest->ns, self->ns) == 0 &&
            labels_cover(&guest->labels, &term->match, NULL);
 }
 
-/* What a job was promised; false when it was promised nothing or speaks of nobody known. */
+/* The reservation of a job; false when it has none or its guest or node is not known. */
 static bool promised(const struct placement_scan *scan, const struct job *job,
                      struct arrival *out_arrival)
 {
@@ -53,7 +53,7 @@ static void add_value(struct near_set *set, const char *value)
         set->cut = true;
 }
 
-static void see(struct near_set *set, const struct affinity *term, const struct node *node)
+static void add_node(struct near_set *set, const struct affinity *term, const struct node *node)
 {
     const char *value = labels_get(&node->labels, term->topology_key);
     set->any = true;
@@ -65,11 +65,11 @@ static void fill(struct placement_scan *scan, const struct affinity *term, struc
 {
     set->filled = true;
     for (const struct guest *guest = scan->f->guests; guest != NULL; guest = guest->hh.next) {
-        if (guest->domains == NULL || !speaks_of(scan, term, guest))
+        if (guest->domains == NULL || !selects(scan, term, guest))
             continue;
         for (const struct domain *domain = guest->domains; domain != NULL; domain = domain->next_of)
             if (domain_is_up(domain))
-                see(set, term, domain->node);
+                add_node(set, term, domain->node);
     }
 }
 
@@ -86,12 +86,12 @@ static bool is_there(const struct affinity *term, const struct node *there, cons
     return has != NULL && strcmp(has, value) == 0;
 }
 
-/* The set was cut: ask the guests themselves. */
+/* The set was truncated: search the guests. */
 static bool search(const struct placement_scan *scan, const struct affinity *term,
                    const char *value)
 {
     for (const struct guest *guest = scan->f->guests; guest != NULL; guest = guest->hh.next) {
-        if (guest->domains == NULL || !speaks_of(scan, term, guest))
+        if (guest->domains == NULL || !selects(scan, term, guest))
             continue;
         for (const struct domain *domain = guest->domains; domain != NULL; domain = domain->next_of)
             if (domain_is_up(domain) && is_there(term, domain->node, value))
@@ -101,14 +101,14 @@ static bool search(const struct placement_scan *scan, const struct affinity *ter
 }
 
 /* value NULL: on that very node. */
-static bool is_in_the_way(const struct placement_scan *scan, const struct affinity *term,
-                          const struct arrival *a, const struct node *node, const char *value)
+static bool conflicts(const struct placement_scan *scan, const struct affinity *term,
+                      const struct arrival *a, const struct node *node, const char *value)
 {
     bool here = value == NULL ? a->node == node : is_there(term, a->node, value);
-    return here && speaks_of(scan, term, a->guest);
+    return here && selects(scan, term, a->guest);
 }
 
-/* Two that must stay apart may be on their way at the same time: a promised place counts. */
+/* Two guests with anti-affinity may migrate at the same time: a reservation counts. */
 static bool arrives(struct placement_scan *scan, const struct affinity *term,
                     const struct node *node, const char *value)
 {
@@ -116,11 +116,11 @@ static bool arrives(struct placement_scan *scan, const struct affinity *term,
     if (!scan->arrivals_filled)
         fill_arrivals(scan);
     for (size_t i = 0; i < scan->n_arrivals; i++)
-        if (is_in_the_way(scan, term, &scan->arrivals[i], node, value))
+        if (conflicts(scan, term, &scan->arrivals[i], node, value))
             return true;
     const struct job *job = scan->arrivals_cut ? scan->f->active : NULL;
     for (; job != NULL; job = job->links.hh_guest.next)
-        if (promised(scan, job, &a) && is_in_the_way(scan, term, &a, node, value))
+        if (promised(scan, job, &a) && conflicts(scan, term, &a, node, value))
             return true;
     return false;
 }
@@ -131,7 +131,7 @@ bool near_has(struct placement_scan *scan, size_t affinity, const struct node *n
     if (strcmp(term->topology_key, PLACEMENT_HOSTNAME) == 0) {
         for (const struct domain *domain = node->domains; domain != NULL;
              domain = domain->next_here)
-            if (domain_is_up(domain) && speaks_of(scan, term, domain->guest))
+            if (domain_is_up(domain) && selects(scan, term, domain->guest))
                 return true;
         return term->anti && node->reserved.launchers > 0 && arrives(scan, term, node, NULL);
     }

@@ -1,4 +1,4 @@
-/* policy_choose.h - the MigrationPolicy that applies to a guest, among all there are. Pure. */
+/* policy_choose.h - the MigrationPolicy that applies to a guest. Pure. */
 #ifndef ENGINE_CONTROL_POLICY_CHOOSE_H
 #define ENGINE_CONTROL_POLICY_CHOOSE_H
 
@@ -7,7 +7,7 @@
 
 /* The best match by policy_better(), or NULL; borrowed from the fleet. */
 const struct object *policy_choose(const struct fleet *f, const struct guest *guest);
-/* How one of them stands to the guest and its namespace. */
+/* How one policy matches the guest and its namespace. */
 void policy_match_guest(const struct object *object, const struct guest *guest,
                         struct policy_score *out_score);
 

@@ -8,10 +8,10 @@
 
 enum { SOON_MS = 1000, LATER_MS = 10000, ROUNDS = 2 };
 
-static void ask(struct fleet *f, struct guest *guest, struct moment now, struct effects *fx)
+static void query_nodes(struct fleet *f, struct guest *guest, struct moment now, struct effects *fx)
 {
-    guest->twice.asked = f->next_call_id + 1;
-    guest->twice.asked_ms = now.mono_ms;
+    guest->split.asked = f->next_call_id + 1;
+    guest->split.asked_ms = now.mono_ms;
     for (const struct domain *domain = guest->domains; domain != NULL; domain = domain->next_of) {
         struct effect *effect =
             effects_order(fx, EFFECT_DO_OBSERVE, domain->node->name, guest->uuid, now.wall_ms);
@@ -22,9 +22,9 @@ static void ask(struct fleet *f, struct guest *guest, struct moment now, struct 
 static bool has_answers(const struct guest *guest)
 {
     for (const struct domain *domain = guest->domains; domain != NULL; domain = domain->next_of)
-        if (domain_runs(domain) && domain->seen < guest->twice.asked)
+        if (domain_runs(domain) && domain->seen < guest->split.asked)
             return false;
-    return guest->twice.asked != 0;
+    return guest->split.asked != 0;
 }
 
 static bool was_between(const struct job *job, const char *one, const char *other)
@@ -33,7 +33,7 @@ static bool was_between(const struct job *job, const char *one, const char *othe
                               (strcmp(job->source, other) == 0 && strcmp(job->target, one) == 0));
 }
 
-static void tell(struct fleet *f, struct guest *guest, struct moment now, struct effects *fx)
+static void report(struct fleet *f, struct guest *guest, struct moment now, struct effects *fx)
 {
     static const char *const text = "The guest runs on both %s and %s; touch neither";
     const char *one = guest->owner->node->name, *other = "";
@@ -43,69 +43,71 @@ static void tell(struct fleet *f, struct guest *guest, struct moment now, struct
     effects_note(fx, involved_guest(guest->ns, guest->name, guest->uuid), now.wall_ms, true,
                  "Split", text, one, other);
     const struct job *job = fleet_active_job(f, guest->uuid);
-    if (job == NULL || !job->frozen || !was_between(job, one, other)) /* else it looks by itself */
+    if (job == NULL || !job->frozen ||
+        !was_between(job, one, other)) /* else the job resolves it itself */
         job = fleet_newest_finished(f, guest->uuid);
     while (job != NULL && !was_between(job, one, other))
         job = job->links.older;
     if (job != NULL) {
         effects_event(fx, job, now.wall_ms, true, "Split", text, one, other);
         incidents_split(f, job, now.wall_ms);
-        TEXT_SET(guest->twice.job, job->uid);
+        TEXT_SET(guest->split.job, job->uid);
     }
-    guest->twice.told = true;
-    heap_leave(&guest->twice.timer);
+    guest->split.reported = true;
+    heap_remove(&guest->split.timer);
 }
 
-/* The nodes say otherwise now, and still do a while later: lists are of different moments, and a
- * copy that stands still may run again. A node that cannot be asked says nothing. */
-static void settle(struct fleet *f, struct guest *guest, struct moment now)
+/* Closes the incident when both nodes report one copy now and after LATER_MS: lists are of
+ * different moments, and a paused copy may run again. An unreachable node proves nothing. */
+static void confirm_one_copy(struct fleet *f, struct guest *guest, struct moment now)
 {
-    struct guest_twice *twice = &guest->twice;
+    struct guest_split *split = &guest->split;
     unsigned n = 0;
     for (const struct domain *domain = guest->domains; domain != NULL; domain = domain->next_of)
         n += domain_is_up(domain);
-    heap_leave(&twice->timer);
-    if (n < 2 && twice->settles) {
-        incidents_one_copy(f, twice->job, now.wall_ms);
-        *twice = (struct guest_twice){.asked = 0};
+    heap_remove(&split->timer);
+    if (n < 2 && split->settles) {
+        incidents_one_copy(f, split->job, now.wall_ms);
+        *split = (struct guest_split){.asked = 0};
         return;
     }
-    twice->settles = n < 2;
-    if (twice->settles)
-        heap_put(&f->twice, &twice->timer, now.mono_ms + LATER_MS, twice->timer.second, guest);
+    split->settles = n < 2;
+    if (split->settles)
+        heap_put(&f->split, &split->timer, now.mono_ms + LATER_MS, split->timer.second, guest);
 }
 
 static void inspect(struct fleet *f, struct guest *guest, struct moment now, struct effects *fx)
 {
-    struct guest_twice *twice = &guest->twice;
+    struct guest_split *split = &guest->split;
     const struct job *job = fleet_active_job(f, guest->uuid);
-    int64_t again_ms = now.mono_ms + SOON_MS;
-    bool observes = job != NULL && job->epoch > 0 && !job->frozen; /* at both sides, by itself */
+    int64_t next_ms = now.mono_ms + SOON_MS;
+    bool observes =
+        job != NULL && job->epoch > 0 && !job->frozen; /* the job observes both hosts itself */
     for (const struct domain *domain = guest->domains; observes && domain != NULL;
          domain = domain->next_of)
         observes = !domain_runs(domain) || strcmp(domain->node->name, job->source) == 0 ||
                    strcmp(domain->node->name, job->target) == 0;
     if (observes) {
-        twice->asked = twice->rounds = 0;
+        split->asked = split->rounds = 0;
     } else {
         bool answered = has_answers(guest);
-        twice->rounds += answered;
-        if (twice->rounds >= ROUNDS) {
-            tell(f, guest, now, fx);
+        split->rounds += answered;
+        if (split->rounds >= ROUNDS) {
+            report(f, guest, now, fx);
             return;
         }
-        if (answered || twice->asked == 0 || now.mono_ms - twice->asked_ms >= LATER_MS)
-            ask(f, guest, now, fx);
+        if (answered || split->asked == 0 || now.mono_ms - split->asked_ms >= LATER_MS)
+            query_nodes(f, guest, now, fx);
     }
-    heap_put(&f->twice, &twice->timer, again_ms, twice->timer.second, guest);
+    heap_put(&f->split, &split->timer, next_ms, split->timer.second, guest);
 }
 
 void split_tick(struct fleet *f, struct moment now, struct effects *fx)
 {
     struct guest *guest;
-    while ((guest = heap_top(&f->twice)) != NULL && guest->twice.timer.first <= now.mono_ms) {
-        if (guest->twice.told)
-            settle(f, guest, now);
+    while ((guest = heap_top(&f->split)) != NULL && guest->split.timer.first <= now.mono_ms) {
+        if (guest->split.reported)
+            confirm_one_copy(f, guest, now);
         else
             inspect(f, guest, now, fx);
     }

@@ -1,7 +1,7 @@
-/* split.h - a guest that runs on two nodes although no migration of it is under way: seen by lists,
- * or by the last look at both sides after a job ended. Such sights are of different moments, so
- * both nodes are asked again, twice, before anybody is told. What was told is over when they say
- * otherwise. Nothing is touched. Pure. */
+/* split.h - a guest that runs on two nodes without an active migration, as seen in lists or in
+ * the last observation of both hosts after a job ended. Such observations are of different
+ * moments, so both nodes are observed again, twice, before the split is reported. The incident
+ * closes when only one copy is left. Nothing is changed on a host. Pure. */
 #ifndef ENGINE_CONTROL_SPLIT_H
 #define ENGINE_CONTROL_SPLIT_H
 

@@ -1,5 +1,5 @@
-/* reconcile.c - see reconcile.h. Each input first changes what is known, then the jobs it
- * concerns are moved as far as the facts now allow. */
+/* reconcile.c - see reconcile.h. Each input first updates the facts, then advances the jobs that
+ * it concerns. */
 #include "engine/core/reconcile.h"
 
 #include <stdio.h>
@@ -27,9 +27,9 @@
 #include "engine/model/definition/volumes.h"
 #include "engine/model/fleet/ledger.h"
 
-enum { THAW_MS = 15000 }; /* an order waits at most 10 s for its turn at a host */
+enum { THAW_MS = 15000 }; /* an order waits at most 10 s in the queue of its host */
 
-/* The guest's unfinished job, unless an internal error froze it: that one takes no input. */
+/* The guest's unfinished job, unless an internal error froze it: a frozen job takes no input. */
 static struct job *active_job(struct fleet *f, const char *guest_uuid)
 {
     struct job *job = fleet_active_job(f, guest_uuid);
@@ -54,10 +54,11 @@ static void on_host(struct fleet *f, const struct input *input, struct moment no
     node->facts_fresh = false;
     TEXT_SET(node->error, input->of.connected ? "" : input->err.text);
     node->version = fleet_touch(f);
-    f->guests_version = f->version; /* guests show whether their node is reachable */
+    f->guests_version = f->version; /* the status of a guest shows whether its node is reachable */
     f->drains_due = true;
     fleet_node_improved(f, node);
-    while (node->connected && node->blocked.out.n > 0) /* that it was away is no reason any more */
+    while (node->connected &&
+           node->blocked.out.n > 0) /* a former disconnect is no longer the reason */
         fleet_queue_ready(f, heap_top(&node->blocked.out));
 }
 
@@ -84,7 +85,7 @@ static void on_capabilities(struct fleet *f, struct input *input)
     if (node == NULL)
         return;
     if (node->capabilities == NULL || node->capabilities->hash != input->of.capabilities->hash)
-        cpus_forget_node(&f->cpus, node->name); /* another emulator may know another CPU */
+        cpus_forget_node(&f->cpus, node->name); /* another emulator may support another CPU */
     hv_capabilities_free(node->capabilities);
     node->capabilities = input->of.capabilities;
     input->of.capabilities = NULL;
@@ -113,7 +114,7 @@ static void on_definition(struct fleet *f, const struct input *input, struct mom
         pending_changes_update(f, guest, now);
 }
 
-/* The answer is about a CPU and a node, so it serves every guest that sees the same CPU. */
+/* The answer is about a CPU and a node, so it holds for every guest with the same CPU. */
 static void on_cpu(struct fleet *f, const struct input *input, struct moment now,
                    struct effects *fx)
 {
@@ -163,7 +164,7 @@ static void on_event(struct fleet *f, const struct input *input, struct moment n
         if (at_source && event->a == HV_LIFECYCLE_SUSPENDED && event->b == 7)
             move_mode(job, MODE_POSTCOPY, "post-copy began", now, fx);
         if (!order_is_out(job, ORDER_MIGRATE))
-            job->resolution.next_round_ms = now.mono_ms; /* something changed: look at once */
+            job->resolution.next_round_ms = now.mono_ms; /* a change: observe at once */
         if (at_source || at_target) {
             remedy_event(job, at_source, event, now);
             userpause_event(f, job, at_source, event, now, fx);
@@ -180,7 +181,7 @@ static void on_sample(struct fleet *f, const struct input *input, struct moment 
     if (job == NULL || job->frozen)
         return;
     job->progress.sample =
-        *sample; /* the last one, with the real downtime, may come after the end */
+        *sample; /* the last sample, with the real downtime, may come after the end */
     job->progress.has_sample = true;
     job->monitor.next_sample_seq = sample->seq + 1;
     job_note_eta(job);
@@ -223,7 +224,7 @@ static void on_observed(struct fleet *f, const struct input *input, struct momen
     if (side == NULL) {
         if (monitor_driver_target_seen(f, job, input->id, &input->of.observation, now, fx))
             fleet_settle_job(f, job);
-        return; /* else an answer to a question of long ago */
+        return; /* else a late answer to an earlier question */
     }
     side->query_id = 0;
     side->round = job->resolution.round;
@@ -236,13 +237,12 @@ static void on_observed(struct fleet *f, const struct input *input, struct momen
     advance_job(f, job, now, fx);
 }
 
-/* Only "no job" means that there is none: one that failed or was cancelled is still at its end
- * work. */
+/* Only "no job" proves that there is none: a failed or cancelled one may still clean up. */
 static enum job_seen read_job(const struct input *input)
 {
     const struct hv_job_stats *stats = &input->of.stats;
     if (input->err.code != ERR_NONE)
-        return JOB_SEEN_UNKNOWN; /* the states will tell */
+        return JOB_SEEN_UNKNOWN; /* the domain states decide */
     if (stats->type == HV_JOB_NONE)
         return JOB_SEEN_NONE;
     if (stats->type != HV_JOB_BOUNDED && stats->type != HV_JOB_UNBOUNDED)
@@ -351,11 +351,11 @@ static bool on_cancel(struct fleet *f, const struct input *input, struct moment 
         return err_set(
             err, ERR_REFUSED,
             "migration %s is frozen by an internal error (%.200s); `ferry recover` adopts "
-            "it again, `ferry resolve` ends it",
+            "it, `ferry resolve` ends it",
             job->name, job->wait.reason);
     if (phase_is_final(job->phase)) {
         if (!input->of.cancel.remove)
-            return err_set(err, ERR_REFUSED, "migration %s has ended already (%s)", job->name,
+            return err_set(err, ERR_REFUSED, "migration %s has already ended (%s)", job->name,
                            phase_name(job->phase));
         job->request.remove_when_final = job->changed = true;
         fleet_settle_job(f, job);
@@ -366,12 +366,12 @@ static bool on_cancel(struct fleet *f, const struct input *input, struct moment 
     advance_stop(f, job,
                  (struct stop){.who = input->of.cancel.requester,
                                .cause = ABORT_CAUSE_OPERATOR,
-                               .why = "an operator asked"},
+                               .why = "requested by an operator"},
                  now, fx);
     return true;
 }
 
-/* The kept numbers of a move that is over, from the node it went to. */
+/* The final statistics of a finished migration, from its target. */
 static void on_final(struct fleet *f, const struct input *input)
 {
     struct job *job = fleet_newest_finished(f, input->guest);
@@ -382,11 +382,11 @@ static void on_final(struct fleet *f, const struct input *input)
         final_statistics(f, job, &input->of.stats, "target");
 }
 
-/* ---- the operator's word ---- */
+/* ---- operator overrides ---- */
 
-/* Adopted as after a restart: what the hosts say decides how it goes on. */
-static void thaw(struct fleet *f, struct job *job, const char *who, struct moment now,
-                 struct effects *fx)
+/* Adopts the job as after a restart: the hosts' states decide how it continues. */
+static void unfreeze(struct fleet *f, struct job *job, const char *who, struct moment now,
+                     struct effects *fx)
 {
     const struct incident *incident = incidents_find(&f->incidents, job->ns, job->name);
     job->frozen = false;
@@ -394,7 +394,7 @@ static void thaw(struct fleet *f, struct job *job, const char *who, struct momen
     if (incident != NULL && incident->kind == INCIDENT_INTERNAL)
         (void)incidents_close(&f->incidents, job->uid, INCIDENT_END_RESOLVED, who, now.wall_ms);
     effects_event(fx, job, now.wall_ms, false, "RecoveryRequested",
-                  "%s asked to go on after an internal error; reading both nodes.", who);
+                  "%s asked to continue after an internal error; reading both nodes.", who);
     reconcile_restore(f, job, now, fx);
     if (job->phase == PHASE_PENDING)
         fleet_queue_ready(f, job);
@@ -415,28 +415,27 @@ static bool on_resolve(struct fleet *f, const struct input *input, struct moment
     if (job != NULL && job->frozen && recovers) {
         int64_t frozen_ms = now.mono_ms - job->entered_ms;
         if (frozen_ms < THAW_MS)
-            return err_set(
-                err, ERR_REFUSED,
-                "migration %s was frozen %lld s ago and an order given before may still be "
-                "on its way; try again in %lld s",
-                job->name, (long long)(frozen_ms / 1000),
-                (long long)((THAW_MS - frozen_ms) / 1000 + 1));
+            return err_set(err, ERR_REFUSED,
+                           "migration %s was frozen %lld s ago and an earlier order may still be "
+                           "under way; try again in %lld s",
+                           job->name, (long long)(frozen_ms / 1000),
+                           (long long)((THAW_MS - frozen_ms) / 1000 + 1));
         name_job(job, out_ref);
-        thaw(f, job, input->of.resolve.requester, now, fx);
+        unfreeze(f, job, input->of.resolve.requester, now, fx);
         return true;
     }
     job = NULL;
     if (!override_apply(f, &input->of.resolve, now, fx, &job, err))
         return false;
     if (job == NULL)
-        return true; /* it was about an incident */
+        return true; /* the override was about an incident */
     name_job(job, out_ref);
     job->version = fleet_touch(f);
     advance_job(f, job, now, fx);
     return true;
 }
 
-/* ---- what happens by itself ---- */
+/* ---- timers ---- */
 
 static void tick_jobs(struct fleet *f, struct moment now, struct effects *fx)
 {
@@ -449,13 +448,13 @@ static void tick_jobs(struct fleet *f, struct moment now, struct effects *fx)
         }
         advance_job(f, job, now, fx);
         if (!phase_is_final(job->phase) && job->queue.wake_ms <= now.mono_ms) {
-            job->queue.wake_ms = now.mono_ms + 1; /* it wants to be looked at again at once */
+            job->queue.wake_ms = now.mono_ms + 1; /* to be advanced again at once */
             fleet_settle_job(f, job);
         }
     }
 }
 
-/* Drains, and guests marked for evacuation without one. */
+/* Drains, and guests marked for evacuation without a drain. */
 static void tick_drains(struct fleet *f, struct moment now, struct effects *fx)
 {
     bool all = f->drains_due;
@@ -490,10 +489,10 @@ static bool on_request(struct fleet *f, struct input *input, struct moment now, 
     switch (input->kind) {
     case INPUT_CREATE: return on_create(f, input, now, fx, out_ref, err);
     case INPUT_CANCEL: return on_cancel(f, input, now, fx, out_ref, err);
-    case INPUT_PUT: return documents_put(f, &input->of.put, now, fx, out_ref, err);
-    case INPUT_REMOVE: return documents_remove(f, &input->of.remove, now, fx, err);
+    case INPUT_PUT: return objects_put(f, &input->of.put, now, fx, out_ref, err);
+    case INPUT_REMOVE: return objects_remove(f, &input->of.remove, now, fx, err);
     case INPUT_RESOLVE: return on_resolve(f, input, now, fx, out_ref, err);
-    case INPUT_EVICT: return documents_evict(f, &input->of.evict, now, fx, err);
+    case INPUT_EVICT: return objects_evict(f, &input->of.evict, now, fx, err);
     default: return true;
     }
 }
@@ -573,9 +572,9 @@ int64_t reconcile_next_ms(const struct fleet *f, int64_t now_ms)
     const struct guest *guest = heap_top(&f->pending_change);
     if (guest != NULL && guest->change_timer.first < next_ms)
         next_ms = guest->change_timer.first;
-    guest = heap_top(&f->twice);
-    if (guest != NULL && guest->twice.timer.first < next_ms)
-        next_ms = guest->twice.timer.first;
+    guest = heap_top(&f->split);
+    if (guest != NULL && guest->split.timer.first < next_ms)
+        next_ms = guest->split.timer.first;
     for (const struct object *o = f->of_kind[OBJECT_DRAIN]; o != NULL; o = o->next)
         if (!drain_is_final(o->drain->state) && o->drain->next_ms < next_ms)
             next_ms = o->drain->next_ms;

@@ -6,7 +6,7 @@
 #include "base/text.h"
 #include "engine/model/definition/volumes.h"
 
-/* As the job's text says now: it was written by us. */
+/* As stored in the job, which Ferry wrote itself. */
 static bool take_volumes(const struct job *job, struct hv_volume *list, struct hv_migrate *migrate,
                          struct err *err)
 {

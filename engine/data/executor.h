@@ -6,8 +6,8 @@
 #include "engine/model/turn/effects.h"
 #include "hypervisor/act.h"
 
-/* Submits a DO_MIGRATE, whose volumes are the job's, or a DO_ABORT. False, with nothing asked, when
- * the hypervisor's queue does not take it: the caller answers in its stead. */
+/* Submits a DO_MIGRATE, with the job's volumes, or a DO_ABORT. False, with no order given, when
+ * the hypervisor's queue is full: the caller answers instead. */
 MUST_CHECK bool executor_order(const struct hv_act *act, const struct effect *effect,
                                const struct job *job, struct hv_reply_sink reply_to,
                                struct err *err);

@@ -8,10 +8,10 @@
 
 enum { MEASURED_FRESH_MS = 3600 * 1000 };
 
-/* ---- what is known ---- */
+/* ---- known facts ---- */
 
-/* Undisturbed and measured counts more than what was seen while it was moved, unless that is much
- * newer. */
+/* A measurement outside of a migration is preferred to the rate seen during one, unless that is
+ * much newer. */
 const struct dirty_curve *expect_curve(const struct guest *guest)
 {
     if (guest->dirty == NULL)
@@ -23,8 +23,8 @@ const struct dirty_curve *expect_curve(const struct guest *guest)
     return moved->n > 0 ? moved : NULL;
 }
 
-/* What the last migration sent is no less than what is not zero; more than its memory says that
- * much was sent twice, and nothing else. */
+/* Bytes sent by the last migration are an upper bound of non-zero memory; more than the memory
+ * size only means that pages were sent twice. */
 static uint64_t used_bytes(const struct fleet *f, const struct guest *guest)
 {
     const struct job *job;
@@ -116,7 +116,7 @@ void expect_job(struct fleet *f, struct job *job)
     job->changed = true;
 }
 
-/* ---- what migrations show ---- */
+/* ---- results of migrations ---- */
 
 static struct guest_dirty *dirty_of(struct guest *guest)
 {
@@ -188,9 +188,9 @@ bool expect_may_measure(const struct fleet *f, const struct guest *guest, struct
     if (at == NULL || at->state != HV_STATE_RUNNING)
         return err_set(err, ERR_REFUSED, "the guest does not run");
     if (!at->node->connected)
-        return err_set(err, ERR_REFUSED, "node %s cannot be asked", at->node->name);
+        return err_set(err, ERR_REFUSED, "node %s is unreachable", at->node->name);
     if (job != NULL && phase_is_busy(job->phase))
-        return err_set(err, ERR_REFUSED, "it is being moved");
+        return err_set(err, ERR_REFUSED, "the guest is being migrated");
     return true;
 }
 
@@ -211,14 +211,14 @@ void expect_measured(struct fleet *f, const char *guest_uuid, const struct dirty
     struct guest *guest = fleet_guest(f, guest_uuid);
     struct guest_dirty *dirty = guest != NULL ? dirty_of(guest) : NULL;
     if (dirty == NULL)
-        return; /* it is gone */
+        return; /* the guest is gone */
     dirty->asked_ms = dirty->until_ms = 0;
     TEXT_SET(dirty->error, err->code != ERR_NONE ? err->text : "");
     if (curve->n > 0)
         dirty->measured = *curve;
 }
 
-/* ---- shown ---- */
+/* ---- output ---- */
 
 static void add_rate(struct json_object *root, const struct guest *guest, int64_t wall_ms)
 {
@@ -250,8 +250,8 @@ void expect_add_json(struct json_object *root, const struct guest *guest, const 
     json_add_i64(out, "expectedMs", forecast->total_ms);
     json_add_i64(out, "lowMs", forecast->low_ms);
     json_add_i64(out, "highMs", forecast->high_ms);
-    json_add_i64(out, "blackoutMs", forecast->downtime_ms);
-    json_add_i64(out, "blackoutHighMs", forecast->downtime_high_ms);
+    json_add_i64(out, "downtimeMs", forecast->downtime_ms);
+    json_add_i64(out, "downtimeHighMs", forecast->downtime_high_ms);
     json_add_i64(out, "convergePercent", forecast->percent);
     json_add_text(out, "ends", forecast_end_name(forecast->end));
     json_add_i64(out, "bandwidthBytesPerSecond", (int64_t)forecast->bandwidth_bps);

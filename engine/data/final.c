@@ -7,7 +7,7 @@
 #include "engine/data/expect.h"
 #include "engine/data/observe.h"
 
-enum { LATER_MS = 1000 }; /* after the end both sides are looked at once more */
+enum { LATER_MS = 1000 }; /* until both hosts are observed once more after the end */
 
 void final_statistics(struct fleet *f, struct job *job, const struct hv_job_stats *stats,
                       const char *from)
@@ -29,7 +29,7 @@ void final_statistics(struct fleet *f, struct job *job, const struct hv_job_stat
     fleet_settle_job(f, job);
 }
 
-/* Nobody told the numbers: the node that has the guest keeps them for a while. */
+/* No event had the statistics: the node that owns the guest keeps them for a while. */
 static void ask_final(struct fleet *f, struct job *job, struct moment now, struct effects *fx)
 {
     if (job->result.outcome != OUTCOME_SUCCEEDED || job->final.known)
@@ -41,7 +41,7 @@ static void ask_final(struct fleet *f, struct job *job, struct moment now, struc
     TEXT_SET(effect->of.act.guest, job->guest_uuid);
 }
 
-/* What was expected is compared with what came; both sides are looked at a last time. */
+/* Compares forecast and result; starts the last observation of both hosts. */
 static void end_move(struct fleet *f, struct job *job, struct moment now, struct effects *fx)
 {
     expect_ended(f, job, now, fx);
@@ -51,7 +51,7 @@ static void end_move(struct fleet *f, struct job *job, struct moment now, struct
     job->result.observe_later = true;
     job->queue.wake_ms = now.mono_ms + LATER_MS;
     job->resolution.source_side.query_id = job->resolution.target_side.query_id =
-        0; /* nobody waits for them */
+        0; /* no longer awaited */
 }
 
 void final_finish(struct fleet *f, struct job *job, enum trigger why,
@@ -63,7 +63,7 @@ void final_finish(struct fleet *f, struct job *job, enum trigger why,
     step_finish(f, job, why, ending, now, fx);
     if (job->frozen)
         return;
-    /* What is open about it was about its being split; its verdict opens what is to be opened. */
+    /* An incident open by now is about a split; the verdict opens another one if needed. */
     (void)incidents_close(&f->incidents, job->uid, INCIDENT_END_SETTLED, "ferry", now.wall_ms);
     if (handed_off)
         end_move(f, job, now, fx);

@@ -1,5 +1,5 @@
-/* flags.c - see flags.h. Sets are of enum flag: the port has no bit for what is always so or is a
- * number there. */
+/* flags.c - see flags.h. Sets are of enum flag: the port has no bit for a flag that is always
+ * set or that is a number there. */
 #include "engine/data/flags.h"
 
 #include <stdio.h>
@@ -11,14 +11,14 @@
 #define STREAMS 0U
 static const struct {
     unsigned bit;
-    const char *name, *words;
+    const char *name, *help;
 } rows[FLAG_COUNT] = {
-#define FLAG(id, bit, name, words) [FLAG_##id] = {bit, name, words},
+#define FLAG(id, bit, name, help) [FLAG_##id] = {bit, name, help},
 #include "engine/data/flags.def"
 #undef FLAG
 };
 
-enum when { WITH, WITH_TLS, WITHOUT, TOLD, CANNOT };
+enum when { WITH, WITH_TLS, WITHOUT, EXCLUDED, CANNOT };
 static const struct rule {
     enum flag flag;
     enum when when;
@@ -31,7 +31,7 @@ static const struct rule {
 #undef RULE
 };
 
-/* Versions as in struct hv_facts: zstd came to libvirt, mt went from QEMU. */
+/* Versions as in struct hv_facts: libvirt gained zstd, QEMU lost mt. */
 enum { LIBVIRT_ZSTD = 9004000, QEMU_NO_MT = 9001000 };
 
 static uint32_t one(enum flag flag)
@@ -49,7 +49,7 @@ static uint32_t always(void)
     return one(FLAG_LIVE) | one(FLAG_PEER2PEER);
 }
 
-/* What the settings ask for. Encryption is asked for by everybody who does not say otherwise. */
+/* What the settings request. TLS is requested unless disabled. */
 static uint32_t requested(const struct migration_config *c)
 {
     return when(c->auto_converge, FLAG_AUTO_CONVERGE) | when(c->tunnelled, FLAG_TUNNELLED) |
@@ -59,7 +59,7 @@ static uint32_t requested(const struct migration_config *c)
            when(c->compression == COMPRESSION_ZSTD, FLAG_ZSTD) | when(c->unsafe, FLAG_UNSAFE);
 }
 
-static bool told_not(const struct migration_config *c, enum flag flag)
+static bool is_excluded(const struct migration_config *c, enum flag flag)
 {
     return flag == FLAG_TLS ? c->no_tls && !c->require_tls
                             : flag == FLAG_TUNNELLED && c->require_tls;
@@ -79,7 +79,7 @@ static uint32_t cannot(const struct flags_facts *f)
            when(!zstd, FLAG_ZSTD);
 }
 
-/* What the guest is, whatever anybody wishes. */
+/* What the guest requires, whatever the settings. */
 static uint32_t given(const struct flags_facts *f)
 {
     return always() | when(f->persistent, FLAG_PERSIST) | when(f->paused, FLAG_PAUSED) |
@@ -94,13 +94,13 @@ static bool applies(const struct rule *rule, const struct migration_config *c, u
     case WITH: return (set & one(rule->other)) != 0;
     case WITH_TLS: return (set & one(rule->other)) != 0 && (set & one(FLAG_TLS)) != 0;
     case WITHOUT: return (set & one(rule->other)) == 0;
-    case TOLD: return told_not(c, rule->flag);
-    case CANNOT: return false; /* what nobody can is not in the set any more */
+    case EXCLUDED: return is_excluded(c, rule->flag);
+    case CANNOT: return false; /* an unsupported method is no longer in the set */
     }
     return false;
 }
 
-static uint32_t settle(const struct migration_config *c, uint32_t set)
+static uint32_t apply_rules(const struct migration_config *c, uint32_t set)
 {
     for (size_t i = 0; i < COUNT(rules); i++)
         if (applies(&rules[i], c, set))
@@ -108,13 +108,13 @@ static uint32_t settle(const struct migration_config *c, uint32_t set)
     return set;
 }
 
-/* libvirt counts bandwidth in MiB/s; a limit below one is one, not none. */
+/* libvirt counts bandwidth in MiB/s; a limit below one is rounded up to one. */
 static uint64_t whole_mib(int64_t bytes)
 {
     return bytes <= 0 ? 0 : ((uint64_t)bytes + (1 << 20) - 1) >> 20;
 }
 
-/* Numbers only for what is switched on: libvirt refuses to tune what is not. */
+/* Numbers only for enabled features: libvirt refuses parameters of others. */
 static void fill(const struct migration_config *c, uint32_t set, struct hv_migrate *out_how)
 {
     bool slows = (set & one(FLAG_AUTO_CONVERGE)) != 0;
@@ -133,16 +133,17 @@ static void fill(const struct migration_config *c, uint32_t set, struct hv_migra
 void flags_choose(const struct migration_config *config, const struct flags_facts *facts,
                   struct hv_migrate *out_how)
 {
-    fill(config, settle(config, (requested(config) & ~cannot(facts)) | given(facts)), out_how);
+    fill(config, apply_rules(config, (requested(config) & ~cannot(facts)) | given(facts)), out_how);
 }
 
-/* What a job keeps, as a set. Streams are no flag of the port: they follow from its settings. */
+/* The stored flags of a job, as a set. Parallel streams have no flag in the port: they follow
+ * from the settings. */
 static uint32_t kept(const struct job *job)
 {
     uint32_t set = always() | when(job->call.config.channels > 0, FLAG_PARALLEL);
     for (unsigned i = 0; i < FLAG_COUNT; i++)
         set |= when((job->call.flags & rows[i].bit) != 0, (enum flag)i);
-    return settle(&job->call.config, set);
+    return apply_rules(&job->call.config, set);
 }
 
 void flags_fill(const struct job *job, struct hv_migrate *out_how)
@@ -155,15 +156,15 @@ bool flags_allow_postcopy(const struct job *job)
     return (kept(job) & one(FLAG_POSTCOPY)) != 0;
 }
 
-/* ---- for people ---- */
+/* ---- texts ---- */
 
 uint32_t flags_shown(const struct job *job)
 {
     return job->epoch > 0 ? kept(job) : 0;
 }
 
-/* The first rule that holds against what is there; what was left out for nothing that is there was
- * left out because it cannot be. */
+/* The first rule whose other flag is set; a flag left out by none of those was left out because
+ * it is not possible. */
 static uint32_t why_not(const struct migration_config *c, uint32_t set, enum flag flag)
 {
     for (unsigned i = 0; i < FLAG_RULE_COUNT; i++)
@@ -186,9 +187,9 @@ const char *flag_name(enum flag flag)
     return (unsigned)flag < FLAG_COUNT ? rows[flag].name : "";
 }
 
-const char *flag_words(enum flag flag)
+const char *flag_help(enum flag flag)
 {
-    return (unsigned)flag < FLAG_COUNT ? rows[flag].words : "";
+    return (unsigned)flag < FLAG_COUNT ? rows[flag].help : "";
 }
 
 enum flag flag_from_name(const char *name)
@@ -204,21 +205,21 @@ const char *flag_rule_text(enum flag_rule rule)
     return (unsigned)rule < FLAG_RULE_COUNT ? rules[rule].text : "";
 }
 
-static size_t say(char *out_text, size_t bytes, size_t at, const char *before, const char *text)
+static size_t append(char *out_text, size_t bytes, size_t at, const char *before, const char *text)
 {
     int n = at < bytes ? snprintf(out_text + at, bytes - at, "%s%s", before, text) : 0;
     return at + (n > 0 ? (size_t)n : 0);
 }
 
-void flags_words(uint32_t shown, uint32_t left_out, char *out_text, size_t bytes)
+void flags_summary(uint32_t shown, uint32_t left_out, char *out_text, size_t bytes)
 {
     size_t at = 0;
     if (bytes > 0)
         out_text[0] = '\0';
     for (unsigned i = 0; i < FLAG_COUNT; i++)
         if ((shown & one((enum flag)i)) != 0)
-            at = say(out_text, bytes, at, at > 0 ? ", " : "", rows[i].name);
+            at = append(out_text, bytes, at, at > 0 ? ", " : "", rows[i].name);
     for (unsigned i = 0; i < FLAG_RULE_COUNT; i++)
         if ((left_out & UINT32_C(1) << i) != 0)
-            at = say(out_text, bytes, at, at > 0 ? "; " : "", rules[i].text);
+            at = append(out_text, bytes, at, at > 0 ? "; " : "", rules[i].text);
 }

@@ -1,5 +1,5 @@
-/* monitor.c - what both algorithms share: one sample taken in, texts, and what an accepted
- * order changes. See monitor.h. */
+/* monitor.c - what both algorithms share: digesting a sample, texts, and the consequences of an
+ * accepted order. See monitor.h. */
 #include "engine/data/monitor.h"
 
 #include <assert.h>
@@ -13,7 +13,7 @@
 #include "engine/data/monitor_rules.h"
 
 #define TIME_MAX_MS INT64_C(1000000000000000) /* 30,000 years: sums of these never overflow */
-#define SIZE_MAX_BYTES (UINT64_C(1) << 60)    /* what a hypervisor says is not to be trusted */
+#define SIZE_MAX_BYTES (UINT64_C(1) << 60)    /* numbers of a hypervisor are not trusted */
 enum { SIZE_TEXT = 32 };
 
 int64_t monitor_ms(double seconds)
@@ -51,7 +51,7 @@ static const char *size_text(char out[SIZE_TEXT], uint64_t bytes)
     return out;
 }
 
-/* What every text ends with, so that a reader can check the decision. */
+/* The end of every text: the numbers from which a reader can check the decision. */
 static void add_numbers(const struct monitor *m, char *out, size_t n)
 {
     char left_text[SIZE_TEXT], moved[SIZE_TEXT], dirty[SIZE_TEXT], budget[SIZE_TEXT] = "none";
@@ -118,7 +118,8 @@ void monitor_begin(struct monitor *m, enum monitor_kind kind, const struct migra
 /* Bandwidth, smoothed. Zeros count: in a stall it must fall. */
 static void measure(struct monitor *m, uint64_t processed)
 {
-    if (!m->sampled || processed < m->flow.rate_processed) { /* the first, or counted from anew */
+    if (!m->sampled ||
+        processed < m->flow.rate_processed) { /* the first sample, or counters that restarted */
         m->flow.rate_processed = processed;
         m->flow.rate_ms = m->now_ms;
         return;
@@ -136,7 +137,7 @@ static void measure(struct monitor *m, uint64_t processed)
     m->flow.rate_ms = m->now_ms;
 }
 
-/* Disks that are mirrored change what is left all the time; passes are about memory. */
+/* Mirrored disks change the remaining bytes all the time; iterations are about memory. */
 static uint64_t left(const struct monitor *m, const struct hv_job_stats *stats)
 {
     bool has_iterations = m->kind == MONITOR_STALL && stats->memory_iteration > 0;
@@ -179,7 +180,7 @@ static int64_t estimate(const struct monitor *m)
     return m->flow.bandwidth > 0 ? monitor_ms((double)m->remaining / m->flow.bandwidth) : -1;
 }
 
-/* An abort of ours counts until it was seen to end without ending the migration. */
+/* An accepted abort counts until it was seen to end without ending the migration. */
 static bool is_aborting(struct monitor *m, const struct monitor_input *input)
 {
     if (input->abort_under_way) {
@@ -219,14 +220,14 @@ void monitor_step(struct monitor *m, const struct monitor_input *input,
     m->past.decided = true;
 }
 
-void monitor_take_up(struct monitor *m, int64_t elapsed_ms)
+void monitor_continue(struct monitor *m, int64_t elapsed_ms)
 {
     if (bounded_ms(elapsed_ms) > m->now_ms)
         m->now_ms = bounded_ms(elapsed_ms);
     m->progress_ms = m->flow.processed_ms = m->now_ms;
 }
 
-bool monitor_is_news(const struct monitor *m, const struct monitor_decision *decision)
+bool monitor_decision_changed(const struct monitor *m, const struct monitor_decision *decision)
 {
     return !m->past.has_before || decision->why != m->past.before ||
            decision->downtime_ms != m->past.before_downtime_ms;

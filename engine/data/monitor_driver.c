@@ -13,36 +13,36 @@
 
 enum { RESUME_RETRY_MS = 1000, RESUME_TRIES_MAX = 30 };
 enum {
-    TARGET_PROMPT_MS = 1000, /* an answer that took longer says nothing about now */
-    TARGET_AGAIN_MS = 1000,  /* between two questions */
-    TARGET_LOST_MS = 30000   /* a question that nobody answers is asked again */
+    TARGET_PROMPT_MS = 1000, /* a slower answer proves nothing about the present */
+    TARGET_AGAIN_MS = 1000,  /* between two queries */
+    TARGET_LOST_MS = 30000   /* a query without an answer is repeated */
 };
 
-/* Does the target's libvirtd answer? Asked right before the switch to post-copy. The source tells
- * the target's daemon nothing when it orders post-copy, so the order works with a daemon that
- * hangs; libvirt's keepalive between the two then gives the connection up, and a daemon that wakes
- * up finds an incoming migration whose source is gone: it destroys the guest, which runs there by
- * then. What remains is a daemon that hangs between its answer and its Finish step. */
+/* Does the target's libvirtd answer? Checked right before the switch to post-copy. The source
+ * does not inform the target's daemon of post-copy, so the order works although that daemon
+ * hangs; then libvirt's keepalive closes the connection, and a daemon that wakes up finds an
+ * incoming migration without a source: it destroys the guest, which runs there by then. The
+ * remaining risk is a daemon that hangs between its answer and its Finish step. */
 struct target_check {
-    uint64_t id;                 /* question out, 0: none */
-    int64_t asked_ms;            /* monotonic: the newest one; 0: none yet */
-    bool silent;                 /* told that it does not answer */
+    uint64_t id;                 /* number of the open query; 0: none */
+    int64_t asked_ms;            /* monotonic: of the newest query; 0: none yet */
+    bool silent;                 /* reported as silent */
     struct monitor_decision due; /* the switch that waits for the answer */
 };
 
-/* What is kept of the monitors of one job. */
+/* The monitors of one job. */
 struct monitor_driver {
     struct monitor acting, shadow;
     bool has_shadow;
     struct monitor_decision ordered; /* what ORDER_TUNE is about */
     struct target_check target;
     int64_t decisions, inputs; /* recorded so far */
-    bool is_new, resumed;      /* what it began with is not in the trace yet; from a state */
-    bool awaits_sample;        /* taken over, and nothing was measured since */
+    bool is_new, resumed;      /* its start is not in the trace yet; restored from a state */
+    bool awaits_sample;        /* adopted, and no sample since */
     bool allows_postcopy;
     struct monitor_facts facts;
-    struct monitor kept; /* as it was when it last decided something */
-    bool unsaved;        /* and `json` does not say so yet */
+    struct monitor kept; /* as of its last decision */
+    bool unsaved;        /* `json` is outdated */
     char *json;          /* owned or NULL */
 };
 
@@ -92,10 +92,10 @@ void monitor_driver_begin(struct fleet *f, struct job *job)
     job->monitor.free_monitor_driver = monitor_driver_free;
     struct monitor_driver *s = job->monitor.monitor_driver;
     if (s == NULL)
-        return; /* without memory it runs unwatched, as libvirt alone would */
+        return; /* without memory the migration runs without a monitor, as with libvirt alone */
     enum monitor_kind kind = (enum monitor_kind)job->call.config.monitor;
     struct migration_config config = job->call.config;
-    config.post_copy = flags_allow_postcopy(job); /* wanting to is not enough */
+    config.post_copy = flags_allow_postcopy(job); /* it must also be possible */
     const char *json = monitor_driver_json(job);
     s->is_new = true;
     s->awaits_sample = job->adopted;
@@ -125,7 +125,7 @@ static void record(struct job *job, const struct monitor *m, const struct monito
     TEXT_SET(job->monitor.decision_text, d->text);
     job->monitor.decision = (int)d->why;
     job->monitor.decision_ms = now.wall_ms;
-    job->monitor.monitor_driver->kept = *m; /* written out when it is stored */
+    job->monitor.monitor_driver->kept = *m; /* serialized when it is stored */
     job->monitor.monitor_driver->unsaved = true;
     job->changed = true;
     if (d->action != MONITOR_NOTHING && d->why != DECISION_HOLDS_DOWNTIME)
@@ -171,7 +171,7 @@ struct job_budget monitor_driver_budget(const struct job *job)
     };
 }
 
-bool monitor_driver_stops(const struct job *job)
+bool monitor_driver_is_pausing(const struct job *job)
 {
     return is_tuning(job, INTENT_SUSPEND);
 }
@@ -180,7 +180,7 @@ void monitor_driver_record(struct job *job, const char *by, const struct monitor
                            struct moment now, struct effects *fx)
 {
     if (job->monitor.monitor_driver == NULL)
-        return; /* there was no memory for it: the event tells */
+        return; /* no memory for it: the event has the text */
     struct effect *effect = effects_add(fx, EFFECT_DECISION, job, now.wall_ms);
     effect->of.decision.seq =
         ++job->monitor.monitor_driver->decisions + job->monitor.decisions_before;
@@ -192,7 +192,7 @@ void monitor_driver_record(struct job *job, const char *by, const struct monitor
     job->changed = true;
 }
 
-/* One line of the trace, so that what follows from it can be computed again: ferry replay. */
+/* One row of the trace, so that `ferry replay` can recompute the decision. */
 static struct effect *note(struct job *job, enum monitor_input_kind kind, struct moment now,
                            struct effects *fx)
 {
@@ -217,11 +217,11 @@ static void record_input(struct job *job, const struct sample *sample,
         begin->of.monitor_input.facts = s->facts;
         s->is_new = false;
     }
-    struct effect *look = note(job, MONITOR_INPUT_STEP, now, fx);
-    look->of.monitor_input.stopped = input->stopped_by_migration;
-    look->of.monitor_input.aborting = input->abort_under_way;
+    struct effect *step = note(job, MONITOR_INPUT_STEP, now, fx);
+    step->of.monitor_input.stopped = input->stopped_by_migration;
+    step->of.monitor_input.aborting = input->abort_under_way;
     if (sample != NULL)
-        look->of.monitor_input.sample_seq = sample->seq;
+        step->of.monitor_input.sample_seq = sample->seq;
 }
 
 static enum abort_cause abort_cause(enum decision why)
@@ -254,7 +254,7 @@ static void order(struct fleet *f, struct job *job, const struct monitor_decisio
     effect->of.act.value = (uint64_t)d->downtime_ms;
 }
 
-/* While it runs, in this process's call or found running, and nobody reads its outcome yet. */
+/* While the migration runs, in this process's call or found running, and is not being resolved. */
 static bool is_driven(const struct job *job)
 {
     bool runs = order_is_out(job, ORDER_MIGRATE) || job->resolution.hv_job == JOB_SEEN_ACTIVE;
@@ -262,7 +262,7 @@ static bool is_driven(const struct job *job)
            !job->resolving && !job->call.over;
 }
 
-/* Recorded once for each time that the target falls silent. */
+/* Recorded once for each time that the target becomes silent. */
 static void note_silent(struct job *job, const char *why, struct moment now, struct effects *fx)
 {
     struct monitor_driver *s = job->monitor.monitor_driver;
@@ -274,10 +274,10 @@ static void note_silent(struct job *job, const char *why, struct moment now, str
                                  .elapsed_ms = now.mono_ms - job->call.begun_ms,
                                  .estimate_ms = -1};
     (void)snprintf(d.text, sizeof d.text,
-                   "post-copy is due and was not ordered: libvirtd on %.64s %s; it is asked again "
-                   "every second, and pre-copy goes on meanwhile",
+                   "post-copy is due but not ordered: libvirtd on %.64s %s; checked again "
+                   "every second, pre-copy continues",
                    job->target, why);
-    monitor_driver_record(job, "ladder", &d, now, fx);
+    monitor_driver_record(job, "remedy", &d, now, fx);
     effects_event(fx, job, now.wall_ms, true, "PostCopyRefused", "%s", d.text);
 }
 
@@ -319,9 +319,9 @@ bool monitor_driver_target_seen(struct fleet *f, struct job *job, uint64_t id,
             order(f, job, &s->target.due, now, fx);
     } else if (wanted) {
         note_silent(job,
-                    observation->presence == HV_ABSENT    ? "says that it has no such guest"
+                    observation->presence == HV_ABSENT    ? "reports no such guest"
                     : observation->presence == HV_PRESENT ? "took more than a second to answer"
-                                                          : "cannot be reached",
+                                                          : "is unreachable",
                     now, fx);
     }
     return true;
@@ -347,21 +347,21 @@ void monitor_driver_step(struct fleet *f, struct job *job, const struct sample *
     if (sample != NULL)
         input.stats = sample->stats;
     if (s->awaits_sample && !input.has_stats)
-        return; /* nobody knows yet what it did meanwhile */
+        return; /* the time since is not known yet */
     record_input(job, sample, &input, now, fx);
     if (s->awaits_sample && s->resumed)
-        monitor_take_up(&s->acting, input.elapsed_ms);
+        monitor_continue(&s->acting, input.elapsed_ms);
     s->awaits_sample = false;
     struct monitor_decision decision;
     if (s->has_shadow) {
         monitor_step(&s->shadow, &input, &decision);
-        if (monitor_is_news(&s->shadow, &decision))
+        if (monitor_decision_changed(&s->shadow, &decision))
             record(job, &s->shadow, &decision, true, now, fx);
         if (decision.action != MONITOR_NOTHING)
             monitor_done(&s->shadow, &decision, true, input.elapsed_ms);
     }
     monitor_step(&s->acting, &input, &decision);
-    if (monitor_is_news(&s->acting, &decision))
+    if (monitor_decision_changed(&s->acting, &decision))
         record(job, &s->acting, &decision, false, now, fx);
     if (decision.action == MONITOR_POSTCOPY && !order_is_out(job, ORDER_TUNE))
         ask_target(f, job, &decision, now, fx);
@@ -369,7 +369,7 @@ void monitor_driver_step(struct fleet *f, struct job *job, const struct sample *
         order(f, job, &decision, now, fx);
 }
 
-/* What a decision makes of the guest, once the hypervisor took it. */
+/* Consequences of a decision that the hypervisor accepted. */
 static void take_effect(struct job *job, const struct monitor_decision *d, struct moment now,
                         struct effects *fx)
 {
@@ -402,7 +402,8 @@ void monitor_driver_answered(struct job *job, const struct err *err, struct mome
     if (accepted && !phase_is_final(job->phase))
         take_effect(job, &s->ordered, now, fx);
     if (err->code == ERR_UNREACHABLE && s->ordered.action == MONITOR_PAUSE)
-        job->monitor.stopped_by_us = true; /* nobody knows: if it stands still, that was us */
+        job->monitor.stopped_by_us =
+            true; /* result not known: if the guest is paused, it was by this order */
     if (s->ordered.action == MONITOR_POSTCOPY &&
         (err->code == ERR_HYPERVISOR || err->code == ERR_REFUSED))
         job->stream.postcopy_ordered = false;
@@ -410,16 +411,16 @@ void monitor_driver_answered(struct job *job, const struct err *err, struct mome
     (void)note(job, accepted ? MONITOR_INPUT_ACCEPTED : MONITOR_INPUT_REFUSED, now, fx);
 }
 
-bool monitor_driver_owes(const struct job *job)
+bool monitor_driver_must_resume(const struct job *job)
 {
     const struct hv_observation *observation = &job->resolution.source_side.observation;
-    bool stands = observation->presence == HV_PRESENT && observation->state == HV_STATE_PAUSED &&
-                  observation->reason == HV_PAUSED_USER;
-    return job->monitor.stopped_by_us && stands && !job->userpause.requested &&
+    bool is_paused = observation->presence == HV_PRESENT && observation->state == HV_STATE_PAUSED &&
+                     observation->reason == HV_PAUSED_USER;
+    return job->monitor.stopped_by_us && is_paused && !job->userpause.requested &&
            job->monitor.resume_tries < RESUME_TRIES_MAX;
 }
 
-/* True: an order is out, or was given a moment ago. */
+/* True: an order is open, or was given a moment ago. */
 static bool is_resuming(const struct job *job, struct moment now)
 {
     int64_t since_ms = now.wall_ms - job->orders[ORDER_RESUME].asked_ms;
@@ -436,27 +437,27 @@ static void order_resume(struct fleet *f, struct job *job, struct moment now, st
     (void)order_give(f, job, ORDER_RESUME, &spec, now, fx);
 }
 
-bool monitor_driver_gives_back(struct fleet *f, struct job *job, struct moment now,
-                               struct effects *fx)
+bool monitor_driver_resume_guest(struct fleet *f, struct job *job, struct moment now,
+                                 struct effects *fx)
 {
-    if (monitor_driver_stops(job))
-        return true; /* an order that may still stop it is awaited */
-    if (!monitor_driver_owes(job))
+    if (monitor_driver_is_pausing(job))
+        return true; /* waits for an order that may still pause the guest */
+    if (!monitor_driver_must_resume(job))
         return false;
     if (!is_resuming(job, now))
         order_resume(f, job, now, fx);
     return true;
 }
 
-void monitor_driver_gives_back_by_override(struct fleet *f, struct job *job, struct moment now,
-                                           struct effects *fx)
+void monitor_driver_resume_by_override(struct fleet *f, struct job *job, struct moment now,
+                                       struct effects *fx)
 {
-    if (monitor_driver_owes(job) && !is_resuming(job, now))
+    if (monitor_driver_must_resume(job) && !is_resuming(job, now))
         order_resume(f, job, now, fx);
 }
 
-bool monitor_driver_takes_back(struct fleet *f, struct job *job, const char *why, struct moment now,
-                               struct effects *fx)
+bool monitor_driver_resume_leftover(struct fleet *f, struct job *job, const char *why,
+                                    struct moment now, struct effects *fx)
 {
     if (is_resuming(job, now))
         return true;
@@ -468,7 +469,7 @@ bool monitor_driver_takes_back(struct fleet *f, struct job *job, const char *why
                                             .elapsed_ms = now.mono_ms - job->call.begun_ms,
                                             .estimate_ms = -1};
         TEXT_SET(decision.text, why);
-        monitor_driver_record(job, "ladder", &decision, now, fx);
+        monitor_driver_record(job, "remedy", &decision, now, fx);
         effects_event(fx, job, now.wall_ms, true, "LeftStanding", "%s", why);
     }
     order_resume(f, job, now, fx);

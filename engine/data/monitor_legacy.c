@@ -1,8 +1,8 @@
-/* monitor_legacy.c - KubeVirt's default algorithm, as it is. Kept with its quirks, so that what it
- * would have done can be told beside what was done: a GiB is 10^9 bytes, rounded up; "progress" is
- * any decrease since the sample before; whole seconds and strictly more.
+/* monitor_legacy.c - KubeVirt's default algorithm, unchanged. Kept with its quirks, so that its
+ * decisions can be compared: a GiB is 10^9 bytes, rounded up; "progress" is any decrease since
+ * the sample before; whole seconds and strictly more.
  *
- * One thing is not taken over: once an abort is under way nothing is decided (see monitor.c). */
+ * One difference: once an abort is under way nothing is decided (see monitor.c). */
 #include <inttypes.h>
 
 #include "engine/data/monitor_rules.h"

@@ -1,11 +1,11 @@
-/* monitor_save.c - a monitor as text and back, so that one that was interrupted goes on where it
- * was. See monitor.h. */
+/* monitor_save.c - a monitor's state as text and back, so that an interrupted one continues
+ * where it was. See monitor.h. */
 #include <string.h>
 
 #include "base/json.h"
 #include "engine/data/monitor_rules.h"
 
-#define NUMBER_MAX INT64_C(1152921504606846976) /* 2^60, as large as a monitor lets any get */
+#define NUMBER_MAX INT64_C(1152921504606846976) /* 2^60, the upper bound of a monitor's numbers */
 
 static void add_BOOL(struct json_object *object, const char *key, bool value)
 {
@@ -132,7 +132,7 @@ char *monitor_save(const struct monitor *m)
     OWNED(json_object) object = json_object_new_object();
     json_add_text(object, "monitor", m->kind == MONITOR_LEGACY ? "legacy" : "stall");
     json_add(object, "config", migration_config_json(&m->config));
-    json_add_bool(object, "disruptionSaid", m->config.disruption_said);
+    json_add_bool(object, "disruptionSaid", m->config.disruption_set);
     add_SIZE(object, "memoryBytes", m->facts.memory_bytes);
     add_SIZE(object, "diskBytes", m->facts.disk_bytes);
     json_add_bool(object, "vfio", m->facts.vfio);
@@ -160,10 +160,10 @@ bool monitor_load(const char *json, struct monitor *out_m)
         return false;
     struct monitor m;
     memset(&m, 0, sizeof m);
-    migration_config_thaw(json_object_to_json_string_ext(config, JSON_C_TO_STRING_PLAIN),
-                          &m.config);
+    migration_config_restore(json_object_to_json_string_ext(config, JSON_C_TO_STRING_PLAIN),
+                             &m.config);
     if (!get_kind(json_at(object, "monitor"), &m.kind) ||
-        !get_BOOL(json_at(object, "disruptionSaid"), &m.config.disruption_said) ||
+        !get_BOOL(json_at(object, "disruptionSaid"), &m.config.disruption_set) ||
         !get_SIZE(json_at(object, "memoryBytes"), &m.facts.memory_bytes) ||
         !get_SIZE(json_at(object, "diskBytes"), &m.facts.disk_bytes) ||
         !get_BOOL(json_at(object, "vfio"), &m.facts.vfio) ||

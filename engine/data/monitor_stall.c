@@ -1,10 +1,9 @@
 /* monitor_stall.c - the stall detector.
  *
- * What is left is compared where passes begin: within a pass it falls to nothing and says nothing.
- * A stall is when a pass begins with no less (by a margin) than the least of those that began
- * longer ago than the stall window. From then on a good moment is waited for, with patience that
- * shrinks, and the mildest thing that is allowed is done, if the path is well.
- */
+ * Remaining bytes are compared where iterations begin: within an iteration they always fall to
+ * zero. A migration is stalled when an iteration begins with no less (by a margin) than the
+ * least of the iterations that began before the stall window. From then on it waits for a local
+ * minimum, with shrinking patience, and takes the mildest allowed measure, if data flows. */
 #include <inttypes.h>
 #include <string.h>
 
@@ -19,7 +18,8 @@ static int64_t budget_of(const struct monitor *m, uint64_t bytes)
     return monitor_ms((double)m->config.completion_timeout * monitor_units(bytes, GIB));
 }
 
-/* Disks come first and have a budget of their own; that of memory begins with the first pass. */
+/* Disks come first and have their own completion timeout; that of memory begins with the first
+ * iteration. */
 void stall_begin(struct monitor *m)
 {
     bool disks = m->facts.disk_bytes > 0;
@@ -44,8 +44,8 @@ static double margin(const struct monitor *m)
     return (double)m->config.stall_margin / 100;
 }
 
-/* Nothing is begun that would not end by then, so that what is refused again and again ends too;
- * 0: no limit. */
+/* No measure is started that would not end by then, so that a measure that is refused again and
+ * again ends too; 0: no limit. */
 static int64_t end_ms(const struct monitor *m)
 {
     if (m->budget_ms == 0)
@@ -68,8 +68,8 @@ static void let_out(struct monitor *m)
     memmove(m->minima, m->minima + n, m->n_minima * sizeof *m->minima);
 }
 
-/* Passes that begin in the same slice of time are one entry: the least of them, at its newest
- * time, so that short passes need no more room than long ones. */
+/* Iterations that begin in the same slice of time are one entry: the least of them, at its
+ * newest time, so that short iterations need no more room than long ones. */
 static void let_in(struct monitor *m)
 {
     int64_t slice_ms = window_ms(m) / SLICES + 1;
@@ -121,7 +121,7 @@ static void push_later(struct monitor *m)
     m->n_later = kept + 1;
 }
 
-/* Patience is over: the next best moment seen since will do, and sooner each time. */
+/* Patience is over: accepts the next best minimum seen since, and shrinks the patience. */
 static void relax(struct monitor *m)
 {
     push_later(m);
@@ -134,14 +134,14 @@ static void relax(struct monitor *m)
     m->relax_ms = m->now_ms + m->patience_ms;
 }
 
-/* --- what is done about it ------------------------------------------------------------------- */
+/* --- measures --------------------------------------------------------------------------------- */
 
 static bool may_postcopy(const struct monitor *m)
 {
     return m->config.post_copy && m->config.disruption && !m->facts.vfio && m->iteration > 0;
 }
 
-static bool rest_fits(const struct monitor *m, const struct monitor_digest *digest)
+static bool remaining_fits(const struct monitor *m, const struct monitor_digest *digest)
 {
     return digest->estimate_ms >= 0 &&
            (m->budget_ms == 0 || digest->estimate_ms <= end_ms(m) - m->now_ms);
@@ -149,7 +149,7 @@ static bool rest_fits(const struct monitor *m, const struct monitor_digest *dige
 
 static bool path_is_well(const struct monitor *m, const struct monitor_digest *digest)
 {
-    return digest->flows && rest_fits(m, digest);
+    return digest->flows && remaining_fits(m, digest);
 }
 
 static enum decision stalled_choice(const struct monitor *m, const struct monitor_digest *digest)
@@ -183,7 +183,8 @@ static void note_iteration(struct monitor *m, const struct monitor_digest *diges
         m->standing = stalled_choice(m, digest);
 }
 
-/* What the last boundary chose, until it is accepted or the next one chooses anew. */
+/* The measure chosen at the last boundary, until it is accepted or the next boundary chooses
+ * anew. */
 static bool decide_stalled(const struct monitor *m, const struct monitor_digest *digest,
                            struct monitor_decision *out)
 {
@@ -206,8 +207,8 @@ static bool decide_stalled(const struct monitor *m, const struct monitor_digest 
 
 /* --- limits ---------------------------------------------------------------------------------- */
 
-/* By when, 0: no limit. A guest that stands still although nobody ordered it has the time of a
- * switch-over, whatever the budget: it must not be down for long without being worth it. */
+/* Deadline; 0: no limit. A guest that is stopped without an order gets the switch-over timeout,
+ * whatever the completion timeout: a long downtime must be worth it. */
 static int64_t deadline_ms(struct monitor *m, const struct monitor_digest *digest)
 {
     bool stopped = digest->in->stopped_by_migration || digest->in->mode == MODE_PAUSED;
@@ -220,14 +221,14 @@ static int64_t deadline_ms(struct monitor *m, const struct monitor_digest *diges
     return m->budget_ms > 0 ? m->begin_ms + m->budget_ms : 0;
 }
 
-static void give_up_late(const struct monitor *m, const struct monitor_digest *digest,
-                         struct monitor_decision *out)
+static void abort_late(const struct monitor *m, const struct monitor_digest *digest,
+                       struct monitor_decision *out)
 {
     int64_t now_s = m->now_ms / 1000;
     if (m->switching || digest->in->stopped_by_migration)
         monitor_decide(m, digest, out, DECISION_LATE, 0,
                        "aborting after %" PRId64 " s: the switch-over did not end in time", now_s);
-    else if (digest->estimate_ms >= 0 && !rest_fits(m, digest))
+    else if (digest->estimate_ms >= 0 && !remaining_fits(m, digest))
         monitor_decide(m, digest, out, DECISION_LATE, 0,
                        "aborting: not completed after %" PRId64
                        " s, the remaining data needs %" PRId64 " s",
@@ -247,17 +248,17 @@ static bool decide_late(const struct monitor *m, const struct monitor_digest *di
                        "aborting after %" PRId64 " s: no data transferred for %" PRId64 " s",
                        m->now_ms / 1000, still_ms / 1000);
     else if (may && m->config.disruption && !digest->flows)
-        return false; /* a moment: it may come back */
-    else if (may && rest_fits(m, digest) && may_postcopy(m))
+        return false; /* for a moment: data may flow again */
+    else if (may && remaining_fits(m, digest) && may_postcopy(m))
         monitor_decide(m, digest, out, DECISION_LATE_POSTCOPY, 0,
                        "switching to post-copy: not completed after %" PRId64 " s",
                        m->now_ms / 1000);
-    else if (may && rest_fits(m, digest) && m->config.disruption)
+    else if (may && remaining_fits(m, digest) && m->config.disruption)
         monitor_decide(m, digest, out, DECISION_LATE_HARD, MONITOR_DOWNTIME_MAX_MS,
                        "switching over at any downtime: not completed after %" PRId64 " s",
                        m->now_ms / 1000);
     else
-        give_up_late(m, digest, out);
+        abort_late(m, digest, out);
     return true;
 }
 
@@ -324,7 +325,7 @@ static bool decide_downtime(const struct monitor *m, const struct monitor_digest
     return true;
 }
 
-/* Why nothing is done now. */
+/* Why no action is taken now. */
 static void decide_nothing(const struct monitor *m, const struct monitor_digest *digest, bool late,
                            struct monitor_decision *out)
 {

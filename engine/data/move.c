@@ -18,11 +18,11 @@
 
 enum { ABORT_RETRY_MS = 200, MONITOR_DRIVER_BLIND_MS = 1000 };
 
-/* A port on which the target will listen, where a broken post-copy can only be resumed by
- * connecting to it again (recovery.h): libvirt tells nobody which one it takes. It takes the lowest
- * free one of its range, so this is one of the upper half; the last is left to those who try
- * whether there is a path. A port that another program has is found out by the call, which is then
- * made again (resolve.c). 0: libvirt's choice. */
+/* Chooses a port for the target to listen on, where a broken post-copy can only be resumed by
+ * connecting to it again (recovery.h): libvirt does not report the port it takes. It takes the
+ * lowest free one of its range, so this is one of the upper half; the last one is left for path
+ * probes. A port in use by another program makes the call fail, which is then repeated
+ * (resolve.c). 0: libvirt's choice. */
 static unsigned choose_port(struct fleet *f, const struct job *job)
 {
     enum { PORTS_TRIED_MAX = 2 };
@@ -45,9 +45,9 @@ void move_call(struct fleet *f, struct job *job, struct moment now, struct effec
     const struct hv_observation *observation = &job->resolution.source_side.observation;
     bool paused = observation->state == HV_STATE_PAUSED && observation->reason == HV_PAUSED_USER;
     job->call.flags &= ~(unsigned)(HV_MIGRATE_PAUSED | HV_MIGRATE_PERSIST | FLAGS_RELAYED);
-    job->call.flags |= paused ? HV_MIGRATE_PAUSED : 0U; /* its user paused it: it arrives paused */
-    job->call.flags |=
-        observation->persistent ? HV_MIGRATE_PERSIST : 0U; /* defined there: it stays so */
+    job->call.flags |= paused ? HV_MIGRATE_PAUSED : 0U; /* paused by its user: it arrives paused */
+    job->call.flags |= observation->persistent ? HV_MIGRATE_PERSIST
+                                               : 0U; /* it has a persistent definition: keeps it */
     job->stream.port = choose_port(f, job);
     char port[32] = "";
     if (job->stream.port != 0)
@@ -116,7 +116,7 @@ void move_seen(struct fleet *f, struct job *job, struct moment now, struct effec
     if (job->mode == MODE_NONE)
         move_mode(job, MODE_PRECOPY, "started", now, fx);
     step_take(f, job, TRIGGER_MOVING, now, fx);
-    effects_event(fx, job, now.wall_ms, false, "Migrating", "Memory moves from %s to %s.",
+    effects_event(fx, job, now.wall_ms, false, "Migrating", "Memory is being copied from %s to %s.",
                   job->source, job->target);
 }
 
@@ -124,13 +124,13 @@ void move_called(struct job *job, const struct err *err, struct moment now, stru
 {
     job->result.error = *err;
     if (err->code == ERR_UNREACHABLE) {
-        /* Our connection broke, not the migration: loss of sight is never an outcome. */
+        /* The connection broke, not the migration: an unreachable host is never an outcome. */
         job->stream.unseen = true;
         effects_event(fx, job, now.wall_ms, true, "LostSight",
-                      "The connection to %s broke during the call; watching both nodes.",
+                      "The connection to %s broke during the call; observing both nodes.",
                       job->source);
     } else if (err->code == ERR_REFUSED) {
-        job->call.withdrawn = true; /* by our own shell: the order was never given */
+        job->call.withdrawn = true; /* refused by the shell: the order was never given */
         job->result.error = (struct err){0};
     } else {
         job->call.over = true;
@@ -162,7 +162,7 @@ void move_abort_called(struct job *job, const struct err *err, struct moment now
 {
     (void)fx;
     if (err->code == ERR_NONE) {
-        job->abort.accepted = true; /* accepted is not yet done: the hosts decide */
+        job->abort.accepted = true; /* accepted is not done: the hosts' states decide */
         job->stream.aborted_ms = now.mono_ms;
         job->changed = true;
         if (!order_is_out(job, ORDER_MIGRATE))
@@ -181,14 +181,14 @@ static void fail_abort(struct job *job, const char *text, struct moment now, str
     effects_event(fx, job, now.wall_ms, true, "FailedAbortMigration", "%s", text);
 }
 
-/* Asks the source to stop until it accepts, the call ends, or the guard time is over. */
+/* Orders the abort until the source accepts it, the call ends, or the guard time is over. */
 static void advance_abort(struct fleet *f, struct job *job, struct moment now, struct effects *fx)
 {
     if (!job->abort.asked || job->call.over || job->call.withdrawn ||
         job->abort.status == ABORT_FAILED)
         return;
     if (!order_is_out(job, ORDER_MIGRATE) && job->resolution.hv_job == JOB_SEEN_OTHER)
-        return; /* what runs there is not ours to stop */
+        return; /* the job there is not Ferry's to stop */
     if (job->mode == MODE_POSTCOPY) {
         fail_abort(job, "refused: in post-copy the guest already runs on the target", now, fx);
         return;
@@ -229,7 +229,8 @@ bool move_saw_target(struct fleet *f, const struct job *job)
            target->lost.times + f->missed == job->stream.target_losses;
 }
 
-/* What can be seen only for a moment is remembered: that it stopped, that it ran on the target. */
+/* Remembers what is visible only for a moment: that the guest stopped, that it ran on the
+ * target. */
 static void remember(struct job *job)
 {
     enum ownership_side source = ownership_side(&job->resolution.source_side.observation);
@@ -246,8 +247,8 @@ void move_advance(struct fleet *f, struct job *job, struct moment now, struct ef
     int64_t idle_ms = job->entered_ms + f->config.idle_call_timeout_ms;
     if (job->phase == PHASE_TARGET_READY && order_is_out(job, ORDER_MIGRATE) &&
         now.mono_ms >= idle_ms)
-        move_ask_abort(job, "ferry", ABORT_CAUSE_IDLE, "nothing moved in time after the call", now,
-                       fx);
+        move_ask_abort(job, "ferry", ABORT_CAUSE_IDLE, "no data transferred in time after the call",
+                       now, fx);
     if (job->phase == PHASE_RUNNING &&
         now.mono_ms - job->monitor.driven_ms >= MONITOR_DRIVER_BLIND_MS)
         monitor_driver_step(f, job, NULL, now, fx);
@@ -255,7 +256,7 @@ void move_advance(struct fleet *f, struct job *job, struct moment now, struct ef
     userpause_seen(job, now, fx);
     if (!order_is_out(job, ORDER_MIGRATE))
         resolve_advance(f, job, now, fx);
-    if (!phase_is_final(job->phase)) /* no order for what this very turn proved to be over */
+    if (!phase_is_final(job->phase)) /* no order for a migration that this turn proved to be over */
         advance_abort(f, job, now, fx);
 }
 
@@ -270,13 +271,11 @@ void move_adopt(struct fleet *f, struct job *job, struct moment now, struct effe
         struct err lost = {0};
         err_set(&lost, ERR_UNREACHABLE, "the process that made the call ended");
         order_close(job, ORDER_MIGRATE, &lost, now, fx);
-        if (job->orders[ORDER_ABORT].seq != 0)
-            order_close(job, ORDER_ABORT, &lost, now, fx);
     }
     recovery_adopt(f, job, now);
     order_close_left(job, now, fx);
     effects_event(fx, job, now.wall_ms, false, "Adopted",
-                  "Taken over after a restart in phase %s; reading both nodes.",
+                  "Adopted after a restart in phase %s; reading both nodes.",
                   phase_name(job->phase));
     struct effect *watch = effects_add(fx, EFFECT_DO_WATCH, job, now.wall_ms);
     TEXT_SET(watch->of.act.node, job->source);

@@ -1,4 +1,4 @@
-/* move.h - the data plane of one job: the call, what is seen of it, stopping it, and reading the
+/* move.h - the data plane of one job: the call, observing it, aborting it, and reading the
  * outcome from both hosts. Pure: it appends effects, the shell carries them out. */
 #ifndef ENGINE_DATA_MOVE_H
 #define ENGINE_DATA_MOVE_H
@@ -6,12 +6,12 @@
 #include "engine/model/turn/input.h"
 #include "engine/model/turn/step.h"
 
-/* The target was checked: records the intent and asks for the call. */
+/* The target was checked: records the intent and orders the call. */
 void move_begin(struct fleet *f, struct job *job, struct moment now, struct effects *fx);
-/* Records the intent and asks for the call: the first time, and again after proof that an earlier
+/* Records the intent and orders the call: the first time, and again after proof that an earlier
  * process never made it. */
 void move_call(struct fleet *f, struct job *job, struct moment now, struct effects *fx);
-/* Something was seen moving: a sample, a pass, the target's start. */
+/* Data was seen moving: a sample, an iteration, the target's start. */
 void move_seen(struct fleet *f, struct job *job, struct moment now, struct effects *fx);
 /* The mode changed on the hosts (post-copy started). */
 void move_mode(struct job *job, enum mode mode, const char *cause, struct moment now,
@@ -21,14 +21,14 @@ void move_called(struct job *job, const struct err *err, struct moment now, stru
 /* The abort call was answered. */
 void move_abort_called(struct job *job, const struct err *err, struct moment now,
                        struct effects *fx);
-/* Somebody asks to stop, in any phase. */
+/* A requester asks to stop, in any phase. */
 void move_ask_abort(struct job *job, const char *requester, enum abort_cause cause, const char *why,
                     struct moment now, struct effects *fx);
 /* Moves a handed-off job as far as the facts allow. */
 void move_advance(struct fleet *f, struct job *job, struct moment now, struct effects *fx);
-/* Was the target in sight, and everything it said heard, since the call went out? */
+/* Was the target connected, without a missed message, since the call was made? */
 bool move_saw_target(struct fleet *f, const struct job *job);
-/* A job found in the store after its call was recorded: this process made no call for it. */
+/* A job from the store whose call was recorded: this process made no call for it. */
 void move_adopt(struct fleet *f, struct job *job, struct moment now, struct effects *fx);
 
 #endif

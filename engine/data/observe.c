@@ -23,8 +23,8 @@ void observe_record_sides(struct job *job, const char *moment, struct moment now
     record_side(job, &job->resolution.target_side.observation, false, moment, now, fx);
 }
 
-static void look_at(struct fleet *f, struct job *job, struct job_side *side, const char *node,
-                    struct moment now, struct effects *fx)
+static void query(struct fleet *f, struct job *job, struct job_side *side, const char *node,
+                  struct moment now, struct effects *fx)
 {
     side->query_id = ++f->next_call_id;
     side->asked_ms = now.mono_ms;
@@ -37,12 +37,12 @@ static void look_at(struct fleet *f, struct job *job, struct job_side *side, con
 void observe_later(struct fleet *f, struct job *job, struct moment now, struct effects *fx)
 {
     job->result.observe_later = false;
-    look_at(f, job, &job->resolution.source_side, job->source, now, fx);
-    look_at(f, job, &job->resolution.target_side, job->target, now, fx);
+    query(f, job, &job->resolution.source_side, job->source, now, fx);
+    query(f, job, &job->resolution.target_side, job->target, now, fx);
 }
 
-/* It moved. A definition that did not is nothing to be mended from here: to undefine, or define, a
- * guest by what an older look said may hit somebody else's. NULL: all is as it should be. */
+/* The guest migrated. A definition left behind is not changed from here: an order based on an
+ * old observation may hit another guest. NULL: all is as expected. */
 static const char *residue_of(const struct job *job, const struct hv_observation *observation,
                               bool is_source)
 {
@@ -55,9 +55,9 @@ static const char *residue_of(const struct job *job, const struct hv_observation
     return !is_source && missing ? "DefinitionMissing" : NULL;
 }
 
-/* Hosts may be slow to clear up: what was seen once is looked at once more, then told. */
-static void tell_residue(struct job *job, const char *what, bool again, bool is_source,
-                         struct moment now, struct effects *fx)
+/* Hosts may clean up slowly: what was observed once is observed again before it is reported. */
+static void report_residue(struct job *job, const char *what, bool again, bool is_source,
+                           struct moment now, struct effects *fx)
 {
     if (what == NULL)
         return;
@@ -71,7 +71,8 @@ static void tell_residue(struct job *job, const char *what, bool again, bool is_
                       job->target, job->source);
     } else {
         effects_event(fx, job, now.wall_ms, true, what,
-                      "The guest runs on %s but is not defined there: it is gone once it stops. "
+                      "The guest runs on %s but has no persistent definition there: it is lost "
+                      "when it stops. "
                       "Define it there.",
                       job->target);
     }
@@ -87,15 +88,15 @@ bool observe_answered_later(struct fleet *f, struct job *job, uint64_t id,
     (is_source ? &job->resolution.source_side : &job->resolution.target_side)->query_id = 0;
     const struct job *next = fleet_active_job(f, job->guest_uuid);
     if (!is_source && job->result.outcome == OUTCOME_SUCCEEDED && next != NULL && next->epoch > 0)
-        return true; /* it moves on: that it is gone says nothing */
+        return true; /* the guest migrates again: its absence proves nothing */
     record_side(job, observation, is_source, "later", now, fx);
-    tell_residue(job, residue_of(job, observation, is_source),
-                 job->result.residue && !job->result.observe_later, is_source, now, fx);
+    report_residue(job, residue_of(job, observation, is_source),
+                   job->result.residue && !job->result.observe_later, is_source, now, fx);
     return true;
 }
 
-/* An answer that never comes (a full queue, no memory) counts as "could not be asked". */
-static void give_up(struct job *job, struct job_side *side, struct moment now)
+/* An answer that never comes (a full queue, no memory) counts as unreachable. */
+static void mark_lost(struct job *job, struct job_side *side, struct moment now)
 {
     if (side->query_id == 0 || now.mono_ms - side->asked_ms < STATE_LOST_MS)
         return;
@@ -112,13 +113,13 @@ void observe_begin(struct fleet *f, struct job *job, struct moment now, struct e
         return;
     job->resolution.round++;
     job->resolution.again = 0;
-    look_at(f, job, &job->resolution.source_side, job->source, now, fx);
-    look_at(f, job, &job->resolution.target_side, job->target, now, fx);
+    query(f, job, &job->resolution.source_side, job->source, now, fx);
+    query(f, job, &job->resolution.target_side, job->target, now, fx);
 }
 
-/* A host that does not answer holds up a round for many seconds; what the other one said by then
- * is history. Asked again a few times at most: two slow hosts must not keep a job waiting for
- * ever. What could not be seen does not age. */
+/* A host that does not answer delays a round by many seconds; the other host's answer is
+ * outdated by then. Queried again a few times at most: two slow hosts must not delay a job for
+ * ever. An unreachable host's observation does not age. */
 static bool has_aged(const struct job *job, const struct job_side *side, struct moment now)
 {
     bool is_fact =
@@ -130,12 +131,12 @@ static bool has_aged(const struct job *job, const struct job_side *side, struct 
 bool observe_answered(struct fleet *f, struct job *job, struct moment now, struct effects *fx)
 {
     struct job_side *source = &job->resolution.source_side, *target = &job->resolution.target_side;
-    give_up(job, source, now);
-    give_up(job, target, now);
+    mark_lost(job, source, now);
+    mark_lost(job, target, now);
     if (job->resolution.round == 0 || source->round != job->resolution.round ||
         target->round != job->resolution.round)
         return false;
-    if (job->resolution.judged_round == job->resolution.round)
+    if (job->resolution.decided_round == job->resolution.round)
         return true;
     bool source_aged = has_aged(job, source, now), target_aged = has_aged(job, target, now);
     if (!source_aged && !target_aged)
@@ -143,11 +144,11 @@ bool observe_answered(struct fleet *f, struct job *job, struct moment now, struc
     job->resolution.again++;
     if (source_aged) {
         source->round = 0;
-        look_at(f, job, source, job->source, now, fx);
+        query(f, job, source, job->source, now, fx);
     }
     if (target_aged) {
         target->round = 0;
-        look_at(f, job, target, job->target, now, fx);
+        query(f, job, target, job->target, now, fx);
     }
     return false;
 }

@@ -11,7 +11,7 @@ static struct effect *record(const struct job *job, const struct job_order *orde
                              struct moment now, struct effects *fx)
 {
     struct effect *effect = effects_add(fx, EFFECT_INTENT, job, now.wall_ms);
-    effect->of.intent.epoch = job->epoch;
+    effect->of.intent.epoch = order->epoch;
     effect->of.intent.seq = order->seq;
     effect->of.intent.kind = order->kind;
     effect->of.intent.status = "open";
@@ -26,6 +26,7 @@ void order_open(struct fleet *f, struct job *job, enum order which, const struct
 {
     struct job_order *order = &job->orders[which];
     *order = (struct job_order){.id = ++f->next_call_id,
+                                .epoch = job->epoch,
                                 .seq = ++job->intent_seq,
                                 .asked_ms = now.wall_ms,
                                 .kind = spec->intent};
@@ -53,6 +54,13 @@ struct effect *order_give(struct fleet *f, struct job *job, enum order which,
     return order_carry_out(job, which, spec, now, fx);
 }
 
+bool order_stands(const struct job *job, const struct effect *effect)
+{
+    bool resumes =
+        effect->of.act.call == HV_CALL_RESUME && job->resolution.guest_at == GUEST_AT_SOURCE;
+    return !phase_is_final(job->phase) || resumes;
+}
+
 static struct effect *close_record(const struct job *job, const struct job_order *order,
                                    const struct err *err, struct moment now, struct effects *fx)
 {
@@ -75,7 +83,7 @@ void order_answered(struct job *job, enum order which, const struct err *err, st
     struct job_order *order = &job->orders[which];
     order->id = 0;
     order_close(job, which, err, now, fx);
-    if (err->code != ERR_NONE && err->code != ERR_REFUSED) { /* REFUSED: by our own shell */
+    if (err->code != ERR_NONE && err->code != ERR_REFUSED) { /* REFUSED: by the shell */
         struct effect *effect = effects_add(fx, EFFECT_ERROR, job, now.wall_ms);
         TEXT_SET(effect->of.error.node, order->node);
         effect->of.error.call = intent_kind_name(order->kind);
@@ -89,7 +97,7 @@ void order_close_left(struct job *job, struct moment now, struct effects *fx)
     struct err lost = {0};
     err_set(&lost, ERR_UNREACHABLE, "the process that gave the order ended");
     for (unsigned i = 0; i < job->resolution.n_left; i++) {
-        const struct job_left *left = &job->resolution.left[i];
+        const struct job_stale_order *left = &job->resolution.left[i];
         struct effect *effect = close_record(job, &left->order, &lost, now, fx);
         TEXT_SET(effect->of.intent.unknown, left->unknown);
     }

@@ -1,5 +1,5 @@
-/* order.h - an order to a hypervisor about one job (order.def): recorded as an intent in the turn
- * that asks for it, carried out once that is committed, closed by its answer. Pure. */
+/* order.h - an order to a hypervisor about one job (order.def): recorded as an intent in the
+ * turn that gives it, carried out once that is committed, closed by its answer. Pure. */
 #ifndef ENGINE_DATA_ORDER_H
 #define ENGINE_DATA_ORDER_H
 
@@ -10,10 +10,10 @@ struct order_spec {
     enum effect_kind effect; /* that carries it out */
     enum hv_call call;       /* DO_TUNE: its call */
     enum intent_kind intent;
-    const char *node, *argument; /* the node that is asked; the argument may be NULL */
+    const char *node, *argument; /* the node that gets it; the argument may be NULL */
 };
 
-/* Records the intent and asks for the call. The effect is the caller's to fill further. */
+/* Records the intent and orders the call. The caller fills the effect further. */
 struct effect *order_give(struct fleet *f, struct job *job, enum order which,
                           const struct order_spec *spec, struct moment now, struct effects *fx);
 /* The same in two steps, for an order that needs other effects before its own. */
@@ -23,13 +23,17 @@ struct effect *order_carry_out(const struct job *job, enum order which,
                                const struct order_spec *spec, struct moment now,
                                struct effects *fx);
 
-/* Its answer came: the intent is closed, an error of the host is recorded. */
+/* Is an order that waited for its commit still to be carried out? Not about a job that has ended
+ * since, except to resume on the source a guest that Ferry paused, by operator override. */
+bool order_stands(const struct job *job, const struct effect *effect);
+
+/* The answer came: closes the intent, records an error of the host. */
 void order_answered(struct job *job, enum order which, const struct err *err, struct moment now,
                     struct effects *fx);
 /* Closes the intent of an order whose answer cannot come any more. */
 void order_close(const struct job *job, enum order which, const struct err *err, struct moment now,
                  struct effects *fx);
-/* What an earlier process did not live to see answered is closed as lost. */
+/* Closes the unanswered orders of an earlier process as lost. */
 void order_close_left(struct job *job, struct moment now, struct effects *fx);
 
 #endif

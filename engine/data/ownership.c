@@ -9,10 +9,10 @@ static const char *const sides[SIDE_COUNT] = {
 #undef SIDE
 };
 
-static const enum ownership_verdict table[SIDE_COUNT][SIDE_COUNT] = {
-#define JUDGE(source, target, verdict) [SIDE_##source][SIDE_##target] = OWNERSHIP_##verdict,
+static const enum ownership table[SIDE_COUNT][SIDE_COUNT] = {
+#define OWNERSHIP(source, target, result) [SIDE_##source][SIDE_##target] = OWNERSHIP_##result,
 #include "engine/data/ownership.def"
-#undef JUDGE
+#undef OWNERSHIP
 };
 
 static enum ownership_side side_when_running(int reason)
@@ -47,22 +47,22 @@ enum ownership_side ownership_side(const struct hv_observation *observation)
     case HV_STATE_RUNNING: return side_when_running(observation->reason);
     case HV_STATE_PAUSED: return side_when_paused(observation->reason);
     case HV_STATE_BLOCKED:
-    case HV_STATE_SHUTDOWN: /* its guest is shutting down: still there */
+    case HV_STATE_SHUTDOWN: /* the guest is shutting down: still there */
     case HV_STATE_PMSUSPENDED: return SIDE_OWNS;
     case HV_STATE_SHUTOFF: return observation->reason == HV_SHUTOFF_MIGRATED ? SIDE_LEFT : SIDE_OFF;
     case HV_STATE_CRASHED: return SIDE_OFF;
-    default: /* a state from the future: we do not know what it means */ return SIDE_BLIND;
+    default: /* a state of a later libvirt: meaning not known */ return SIDE_BLIND;
     }
 }
 
-enum ownership_verdict ownership_judge(enum ownership_side source, enum ownership_side target)
+enum ownership ownership_from_sides(enum ownership_side source, enum ownership_side target)
 {
     assert(source < SIDE_COUNT);
     assert(target < SIDE_COUNT);
     return table[source][target];
 }
 
-enum guest_at ownership_guest_at(enum ownership_verdict verdict)
+enum guest_at ownership_guest_at(enum ownership ownership)
 {
     static const enum guest_at places[] = {
         [OWNERSHIP_NONE] = GUEST_AT_UNKNOWN,     [OWNERSHIP_WAIT] = GUEST_AT_UNKNOWN,
@@ -70,7 +70,7 @@ enum guest_at ownership_guest_at(enum ownership_verdict verdict)
         [OWNERSHIP_GONE] = GUEST_AT_LOST,        [OWNERSHIP_SPLIT] = GUEST_AT_SPLIT,
         [OWNERSHIP_BROKEN] = GUEST_AT_BROKEN,    [OWNERSHIP_BLIND] = GUEST_AT_UNKNOWN,
     };
-    return places[verdict];
+    return places[ownership];
 }
 
 bool ownership_is_gone(enum ownership_side side)

@@ -1,8 +1,7 @@
-/* ownership.h - the truth table: what two hosts said of a guest -> who owns it. Pure.
+/* ownership.h - the truth table: two observations of a guest -> which host owns it. Pure.
  *
  * Decides from states only, never from the text or number of an error: the same fault gives
- * different errors, and an error may arrive although the migration worked.
- */
+ * different errors, and an error may arrive although the migration worked. */
 #ifndef ENGINE_DATA_OWNERSHIP_H
 #define ENGINE_DATA_OWNERSHIP_H
 
@@ -15,8 +14,8 @@ enum ownership_side {
 #undef SIDE
     SIDE_COUNT
 };
-enum ownership_verdict {
-    OWNERSHIP_NONE, /* no row; a test proves that it never comes out */
+enum ownership {
+    OWNERSHIP_NONE, /* no row; a test proves that it never occurs */
     OWNERSHIP_WAIT,
     OWNERSHIP_ON_SOURCE,
     OWNERSHIP_ON_TARGET,
@@ -27,9 +26,9 @@ enum ownership_verdict {
 };
 
 enum ownership_side ownership_side(const struct hv_observation *observation);
-enum ownership_verdict ownership_judge(enum ownership_side source, enum ownership_side target);
-enum guest_at ownership_guest_at(enum ownership_verdict verdict);
-/* The host was asked and answered: it does not run there, and cannot begin to. */
+enum ownership ownership_from_sides(enum ownership_side source, enum ownership_side target);
+enum guest_at ownership_guest_at(enum ownership ownership);
+/* The host answered: the guest does not run there, and cannot start to. */
 bool ownership_is_gone(enum ownership_side side);
 const char *ownership_side_name(enum ownership_side side);
 

@@ -25,8 +25,8 @@ static void open_window(struct job *job, struct moment now)
 {
     job->recovery.until_ms = now.wall_ms + RECOVERY_WINDOW_MS;
     job->recovery.ends_ms = now.mono_ms + RECOVERY_WINDOW_MS;
-    /* What moves opens it again and again; shown every now and then, and not only when all of it
-     * is told anew: an order may be out for longer than that. */
+    /* The window restarts while data flows; the new end is shown only now and then, also while
+     * an order is open. */
     bool shown = job->wait.pending == PENDING_RECOVERY && job->wait.until_ms != 0;
     if (shown && job->recovery.until_ms - job->wait.until_ms >= RECOVERY_SHOWN_MS) {
         job->wait.until_ms = job->recovery.until_ms;
@@ -41,7 +41,7 @@ static void enter(struct job *job, enum recovery state, struct moment now)
     bool first = job->recovery.state == RECOVERY_NONE;
     job->recovery.state = state;
     job->recovering = state != RECOVERY_RECOVERED && state != RECOVERY_IRRECOVERABLE;
-    job->resolving = job->resolving || job->recovering; /* nobody knows how it will end */
+    job->resolving = job->resolving || job->recovering; /* the ending is not known */
     job->changed = true;
     if (first) {
         job->recovery.since_ms = now.wall_ms;
@@ -49,14 +49,14 @@ static void enter(struct job *job, enum recovery state, struct moment now)
     }
 }
 
-/* Shown as what the job waits for; told when that changes. */
-static void tell(struct job *job, enum recovery state, const char *text, struct moment now,
+/* Sets the pending reason; emits an event when it changes. */
+static void show(struct job *job, enum recovery state, const char *text, struct moment now,
                  struct effects *fx)
 {
-    bool is_news = job->recovery.state != state;
+    bool state_changed = job->recovery.state != state;
     bool bad = state == RECOVERY_EXHAUSTED || state == RECOVERY_BLIND;
     bool begins = job->recovery.state == RECOVERY_NONE || job->recovery.state == RECOVERY_BLIND;
-    if (is_news && (bad || begins))
+    if (state_changed && (bad || begins))
         step_wait_over(job, now); /* another wait, with another end */
     enter(job, state, now);
     const char *source =
@@ -66,7 +66,7 @@ static void tell(struct job *job, enum recovery state, const char *text, struct 
     step_wait(job, PENDING_RECOVERY, now, "%s (source %s %s, target %s %s; attempts: %u)", text,
               job->source, source, job->target, target, job->recovery.tries);
     job->wait.until_ms = bad ? 0 : job->recovery.until_ms;
-    if (is_news)
+    if (state_changed)
         effects_event(fx, job, now.wall_ms, true, bad ? "PostCopyNotRecovered" : "PostCopyBroken",
                       "%s", job->wait.reason);
 }
@@ -83,7 +83,7 @@ static void pause_stream(struct fleet *f, struct job *job, struct moment now, st
     job->recovery.paused = true;
 }
 
-/* ---- ways ---- */
+/* ---- ways to resume ---- */
 
 static unsigned bit(enum recovery_way way)
 {
@@ -111,8 +111,8 @@ static uint64_t losses_of(struct fleet *f, const struct job *job)
     return (source != NULL ? source->lost.times : 0) + (target != NULL ? target->lost.times : 0);
 }
 
-/* The node whose daemon ended while the newest order was out, or within seconds of its answer;
- * NULL: none did. */
+/* The node whose daemon ended while the newest order was open, or within seconds of its answer;
+ * NULL: none. */
 static const struct node *killed_node(struct fleet *f, const struct job *job)
 {
     const struct node *nodes[] = {fleet_node(f, job->target), fleet_node(f, job->source)};
@@ -130,7 +130,7 @@ static const struct node *killed_node(struct fleet *f, const struct job *job)
     return NULL;
 }
 
-/* An order after which a daemon died is not given again unless somebody says so. */
+/* An order after which a daemon ended is not repeated without an operator's request. */
 static void note_death(struct fleet *f, struct job *job, struct moment now, struct effects *fx)
 {
     const struct node *node = killed_node(f, job);
@@ -146,16 +146,16 @@ static void note_death(struct fleet *f, struct job *job, struct moment now, stru
         recovery_way_name(job->recovery.way));
 }
 
-/* Which libvirt the target has decides what it may be asked, and that comes just after it connects.
- */
+/* The target's libvirt version decides how post-copy can be resumed; it is known shortly after
+ * the target connects. */
 static bool knows_version(struct fleet *f, const struct job *job)
 {
     const struct node *target = fleet_node(f, job->target);
     return target != NULL && target->facts_fresh;
 }
 
-/* COUNT: none is known to be safe, and out_why says why not. libvirt's own comes first: it leaves
- * no mark on the guest. */
+/* COUNT: no way is known to be safe, out_why has the reason. libvirt's own way comes first: it
+ * leaves no trace in the guest's process. */
 static enum recovery_way choose_way(struct fleet *f, const struct job *job, char *out_why,
                                     size_t bytes)
 {
@@ -179,18 +179,18 @@ static enum recovery_way choose_way(struct fleet *f, const struct job *job, char
                        recovery_unsafe_text(job));
     size_t n = strlen(out_why);
     (void)snprintf(out_why + n, bytes - n, "; %s",
-                   has_port ? "the monitor's command ended one too"
+                   has_port ? "a libvirtd ended after the monitor's command too"
                             : "the port for the monitor's command is not known");
     return RECOVERY_WAY_COUNT;
 }
 
-/* Everything as handed off, bandwidth included: what held before does not hold for a new stream. */
+/* As at hand-off, bandwidth included: limits of the old stream do not apply to a new one. */
 static void resume(struct fleet *f, struct job *job, enum recovery_way way, struct moment now,
                    struct effects *fx)
 {
     bool by_monitor = way == RECOVERY_WAY_MONITOR;
     char number[32];
-    (void)snprintf(number, sizeof number, "try %u by %s", ++job->recovery.tries,
+    (void)snprintf(number, sizeof number, "attempt %u by %s", ++job->recovery.tries,
                    recovery_way_name(way));
     const struct order_spec spec = {.effect = by_monitor ? EFFECT_DO_TUNE : EFFECT_DO_MIGRATE,
                                     .call = by_monitor ? HV_CALL_RESUME_STREAM : HV_CALL_MIGRATE,
@@ -202,21 +202,21 @@ static void resume(struct fleet *f, struct job *job, enum recovery_way way, stru
     TEXT_SET(effect->of.act.migrate.target, job->target);
     effect->of.act.migrate.flags |= HV_MIGRATE_RESUME | HV_MIGRATE_POSTCOPY;
     effect->of.act.migrate.port = by_monitor ? job->stream.port : 0;
-    if (!by_monitor) /* the target's QEMU closes its first listener for another one */
+    if (!by_monitor) /* the target's QEMU replaces its first listener */
         job->stream.port = 0;
     job->recovery.way = way;
     job->recovery.losses = losses_of(f, job);
     job->recovery.next_ms = now.mono_ms + RECOVERY_AGAIN_MS;
     job->recovery.path_ms = 0;
-    job->recovery.paused = job->recovery.tries % 5 != 0; /* the source may have gone on */
-    /* A new stream: nothing is known of it yet. */
+    job->recovery.paused = job->recovery.tries % 5 != 0; /* the source may have resumed */
+    /* A new stream: no data about it yet. */
     job->recovery.tried_ms = job->stream.flow_ms = job->stream.sampled_ms = now.mono_ms;
 }
 
 static void probe(struct fleet *f, struct job *job, struct moment now, struct effects *fx)
 {
-    if (job->recovery.state != RECOVERY_WAITING) /* else what is told already stays */
-        tell(job, RECOVERY_WAITING, "Post-copy broken; probing the path between the nodes first",
+    if (job->recovery.state != RECOVERY_WAITING) /* else the present reason stays */
+        show(job, RECOVERY_WAITING, "Post-copy broken; probing the path between the nodes first",
              now, fx);
     job->recovery.path_id = ++f->next_call_id;
     job->recovery.path_asked_ms = now.mono_ms;
@@ -227,7 +227,7 @@ static void probe(struct fleet *f, struct job *job, struct moment now, struct ef
     TEXT_SET(effect->of.act.guest, job->guest_uuid);
 }
 
-/* Is a try worth it? True as well where nobody can tell. */
+/* Is an attempt useful? True as well where this is not known. */
 static bool path_allows(struct fleet *f, struct job *job, struct moment now)
 {
     struct job_recovery *recovery = &job->recovery;
@@ -245,7 +245,7 @@ static bool path_allows(struct fleet *f, struct job *job, struct moment now)
 static void try_again(struct fleet *f, struct job *job, struct moment now, struct effects *fx)
 {
     if (!knows_version(f, job)) {
-        tell(job, RECOVERY_WAITING,
+        show(job, RECOVERY_WAITING,
              "Post-copy broken; the target's libvirt version is not known yet", now, fx);
         return;
     }
@@ -260,14 +260,14 @@ static void try_again(struct fleet *f, struct job *job, struct moment now, struc
         (void)snprintf(
             text, sizeof text,
             "Post-copy broken, both sides are alive, and there is no safe way to resume: %s", why);
-        tell(job, RECOVERY_EXHAUSTED, text, now, fx);
+        show(job, RECOVERY_EXHAUSTED, text, now, fx);
         return;
     }
-    tell(job, RECOVERY_RESUMING, "Resuming post-copy", now, fx);
+    show(job, RECOVERY_RESUMING, "Resuming post-copy", now, fx);
     resume(f, job, way, now, fx);
 }
 
-/* The target still believes in a stream that is dead: its own helper can tell it. */
+/* The target does not know that the stream is dead: its own helper can close it. */
 static void kill_at_target(struct fleet *f, struct job *job, struct moment now, struct effects *fx)
 {
     const struct order_spec spec = {.effect = EFFECT_DO_TUNE,
@@ -286,16 +286,16 @@ static bool moves(const struct job *job, struct moment now)
            now.mono_ms - job->stream.flow_ms < RECOVERY_QUIET_MS;
 }
 
-/* Nothing was measured to move, or nothing could be measured, for so long that nothing will. */
-static bool is_dead(const struct job *job, int64_t stood_ms, struct moment now)
+/* No bytes moved, or none could be measured, for so long that the stream is dead. */
+static bool is_dead(const struct job *job, int64_t stable_ms, struct moment now)
 {
     int64_t quiet_ms = job->stream.sampled_ms - job->stream.flow_ms;
     int64_t blind_ms = now.mono_ms - job->stream.sampled_ms;
-    return (quiet_ms >= RECOVERY_QUIET_MS && stood_ms >= RECOVERY_QUIET_MS) ||
-           (blind_ms >= RECOVERY_BLIND_MS && stood_ms >= RECOVERY_BLIND_MS);
+    return (quiet_ms >= RECOVERY_QUIET_MS && stable_ms >= RECOVERY_QUIET_MS) ||
+           (blind_ms >= RECOVERY_BLIND_MS && stable_ms >= RECOVERY_BLIND_MS);
 }
 
-/* One that was taken over in mid-stream, and nothing says that it broke. */
+/* Adopted in mid-stream, without a sign that it broke. */
 static bool is_whole(const struct job *job)
 {
     return job->recovery.state == RECOVERY_NONE && !job->call.over &&
@@ -303,28 +303,29 @@ static bool is_whole(const struct job *job)
            ownership_side(&job->resolution.target_side.observation) == SIDE_POSTCOPY;
 }
 
-/* Only libvirt's connection died, as far as one can see. */
-static void watch(struct fleet *f, struct job *job, int64_t stood_ms, struct moment now,
+/* As far as is known only libvirt's connection broke. */
+static void watch(struct fleet *f, struct job *job, int64_t stable_ms, struct moment now,
                   struct effects *fx)
 {
     bool target_is_blind =
         ownership_side(&job->resolution.source_side.observation) == SIDE_POSTCOPY_FAILED;
-    if (!is_dead(job, stood_ms, now)) {
+    if (!is_dead(job, stable_ms, now)) {
         if (!is_whole(job)) {
-            tell(job, RECOVERY_WATCHING,
+            show(job, RECOVERY_WATCHING,
                  "Post-copy lost its libvirt connection; QEMU may finish by itself", now, fx);
         } else if (job->resolving) {
-            job->resolving = false; /* it simply runs; nobody's call tells, we watch */
+            job->resolving = false; /* the migration simply runs, without a call of this process; it
+                                       is observed */
             job->changed = true;
         }
         return;
     }
     if (!job->recovery.paused) {
-        tell(job, RECOVERY_PAUSING, "No data is transferred; closing the dead post-copy stream",
+        show(job, RECOVERY_PAUSING, "No data is transferred; closing the dead post-copy stream",
              now, fx);
         pause_stream(f, job, now, fx);
     } else if (target_is_blind && fleet_has_helper(f, job->target) && !job->recovery.killed) {
-        tell(job, RECOVERY_PAUSING, "The target's helper closes the dead post-copy stream", now,
+        show(job, RECOVERY_PAUSING, "The target's helper closes the dead post-copy stream", now,
              fx);
         kill_at_target(f, job, now, fx);
     } else {
@@ -352,7 +353,7 @@ static void flag_irrecoverable(struct fleet *f, struct job *job, struct moment n
     final_finish(f, job, TRIGGER_IRRECOVERABLE, &ending, now, fx);
 }
 
-/* An answer that got lost is not awaited for ever; a path of which nobody tells is tried. */
+/* A lost answer is not awaited for ever; a path without an answer is tried. */
 static bool is_probing(struct job *job, struct moment now)
 {
     struct job_recovery *recovery = &job->recovery;
@@ -364,8 +365,8 @@ static bool is_probing(struct job *job, struct moment now)
     return false;
 }
 
-/* A try is due, unless an order is out or the window is over. That counts from the last byte that
- * moved: what moves, however slowly, is not given up. */
+/* An attempt is due, unless an order is open or the window is over. The window counts from the
+ * last byte that moved: a slow stream is not abandoned. */
 static bool is_due(struct job *job, struct moment now, struct effects *fx)
 {
     if (job->recovery.state == RECOVERY_EXHAUSTED)
@@ -374,7 +375,7 @@ static bool is_due(struct job *job, struct moment now, struct effects *fx)
         open_window(job, now);
     if (job->recovery.state != RECOVERY_NONE && now.mono_ms >= job->recovery.ends_ms) {
         bool dead = job->recovery.path == HV_PATH_DEAD;
-        tell(job, RECOVERY_EXHAUSTED,
+        show(job, RECOVERY_EXHAUSTED,
              dead ? "Post-copy broken, both sides are alive, the path between them is dead; `ferry "
                     "recover` "
                     "tries again"
@@ -388,18 +389,18 @@ static bool is_due(struct job *job, struct moment now, struct effects *fx)
            now.mono_ms >= job->recovery.next_ms;
 }
 
-void recovery_held(struct job *job, const char *text, struct moment now, struct effects *fx)
+void recovery_await_call(struct job *job, const char *text, struct moment now, struct effects *fx)
 {
     if (job->recovery.state == RECOVERY_EXHAUSTED)
         return;
     if (job->recovery.state != RECOVERY_NONE && now.mono_ms >= job->recovery.ends_ms)
-        tell(job, RECOVERY_EXHAUSTED, text, now, fx);
+        show(job, RECOVERY_EXHAUSTED, text, now, fx);
     else
-        tell(job, RECOVERY_WATCHING, text, now, fx);
+        show(job, RECOVERY_WATCHING, text, now, fx);
 }
 
-/* Both halves live and can be asked. */
-static void mend(struct fleet *f, struct job *job, enum recovery_plan plan, int64_t stood_ms,
+/* Both sides are alive and reachable. */
+static void mend(struct fleet *f, struct job *job, enum recovery_plan plan, int64_t stable_ms,
                  struct moment now, struct effects *fx)
 {
     if (job->recovery.state == RECOVERY_BLIND) { /* the window begins anew */
@@ -412,15 +413,15 @@ static void mend(struct fleet *f, struct job *job, enum recovery_plan plan, int6
     bool kept = job->recovery.tries == 0 && job->recovery.path != HV_PATH_DEAD &&
                 knows_version(f, job) && choose_way(f, job, why, sizeof why) != RECOVERY_WAY_COUNT;
     if (job->recovery.state == RECOVERY_EXHAUSTED && kept) {
-        enter(job, RECOVERY_WAITING, now); /* libvirt's call kept it from trying; that is over */
+        enter(job, RECOVERY_WAITING, now); /* libvirt's call blocked an attempt; it has ended */
         open_window(job, now);
     }
     if (!f->store_ok || !is_due(job, now, fx))
         return;
     if (plan == RECOVER_WATCH) {
-        watch(f, job, stood_ms, now, fx);
+        watch(f, job, stable_ms, now, fx);
     } else if (plan == RECOVER_PAUSE && !job->recovery.paused) {
-        tell(job, RECOVERY_PAUSING,
+        show(job, RECOVERY_PAUSING,
              "The source does not know that the post-copy stream is dead; closing it", now, fx);
         pause_stream(f, job, now, fx);
     } else {
@@ -428,7 +429,7 @@ static void mend(struct fleet *f, struct job *job, enum recovery_plan plan, int6
     }
 }
 
-bool recovery_advance(struct fleet *f, struct job *job, int64_t stood_ms, struct moment now,
+bool recovery_advance(struct fleet *f, struct job *job, int64_t stable_ms, struct moment now,
                       struct effects *fx)
 {
     enum recovery_plan plan =
@@ -439,13 +440,13 @@ bool recovery_advance(struct fleet *f, struct job *job, int64_t stood_ms, struct
     job->resolution.guest_at = GUEST_AT_UNKNOWN;
     note_death(f, job, now, fx);
     if (plan == RECOVER_GONE) {
-        if (stood_ms >= RECOVERY_GONE_MS)
+        if (stable_ms >= RECOVERY_GONE_MS)
             flag_irrecoverable(f, job, now, fx);
     } else if (plan == RECOVER_BLIND) {
-        if (stood_ms >= 3 * RECOVERY_GONE_MS)
-            tell(job, RECOVERY_BLIND, "Post-copy broken and a node cannot be reached", now, fx);
+        if (stable_ms >= 3 * RECOVERY_GONE_MS)
+            show(job, RECOVERY_BLIND, "Post-copy broken and a node cannot be reached", now, fx);
     } else {
-        mend(f, job, plan, stood_ms, now, fx);
+        mend(f, job, plan, stable_ms, now, fx);
     }
     return true;
 }
@@ -457,10 +458,11 @@ void recovery_called(struct job *job, const struct err *err, struct moment now, 
     job->recovery.answered_ms = now.mono_ms;
     if (was_try && err->code != ERR_NONE) {
         enter(job, RECOVERY_WAITING, now);
-        bool cheap = job->recovery.way == RECOVERY_WAY_MONITOR; /* nothing is prepared anywhere */
+        bool cheap =
+            job->recovery.way == RECOVERY_WAY_MONITOR; /* no side is prepared for a stream */
         job->recovery.next_ms = now.mono_ms + (cheap ? RECOVERY_AGAIN_MS / 4 : RECOVERY_AGAIN_MS);
     }
-    job->resolution.next_round_ms = now.mono_ms; /* it changed something: look at once */
+    job->resolution.next_round_ms = now.mono_ms; /* a change: observe at once */
 }
 
 bool recovery_probed(struct job *job, uint64_t id, enum hv_path path, const struct err *err,
@@ -482,12 +484,13 @@ bool recovery_probed(struct job *job, uint64_t id, enum hv_path path, const stru
     if (recovery->path_dead_ms == 0)
         recovery->path_dead_ms = now.mono_ms;
     if (recovery->state == RECOVERY_WAITING)
-        tell(job, RECOVERY_WAITING,
+        show(job, RECOVERY_WAITING,
              "Post-copy broken and no path between the nodes; waiting for the path", now, fx);
     return true;
 }
 
-/* An order of the earlier process that was not answered: if a daemon is gone now, that was it. */
+/* An order of the earlier process without an answer: if a daemon is gone now, the order ended
+ * it. */
 static void adopt_order(struct fleet *f, struct job *job, struct moment now)
 {
     job->recovery.way = RECOVERY_WAY_COUNT;
@@ -522,11 +525,11 @@ void recovery_arrived(struct job *job, struct moment now, struct effects *fx)
                   job->recovery.tries);
 }
 
-bool recovery_again(struct job *job, const char *requester, struct moment now, struct effects *fx,
-                    struct err *err)
+bool recovery_request(struct job *job, const char *requester, struct moment now, struct effects *fx,
+                      struct err *err)
 {
     if (phase_is_final(job->phase))
-        return err_set(err, ERR_REFUSED, "migration %s has ended (%s): there is nothing to recover",
+        return err_set(err, ERR_REFUSED, "migration %s has ended (%s): nothing to recover",
                        job->name, phase_name(job->phase));
     if (job->recovery.state == RECOVERY_NONE)
         return err_set(err, ERR_REFUSED, "migration %s is not broken in post-copy", job->name);
@@ -537,10 +540,10 @@ bool recovery_again(struct job *job, const char *requester, struct moment now, s
     job->recovery.paused = job->recovery.killed = false;
     job->recovery.path_ms = job->recovery.path_dead_ms = 0;
     job->recovery.path = HV_PATH_UNKNOWN;
-    job->recovery.unsafe = 0; /* somebody decided; what a version is known to do stays */
+    job->recovery.unsafe = 0; /* an operator decided; quirks of a version still apply */
     job->recovery.way = RECOVERY_WAY_COUNT;
     job->changed = true;
-    effects_event(fx, job, now.wall_ms, false, "RecoveryRequested", "%s asked to try again.",
+    effects_event(fx, job, now.wall_ms, false, "RecoveryRequested", "%s asked for another attempt.",
                   requester);
     return true;
 }

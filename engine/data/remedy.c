@@ -24,9 +24,9 @@ static bool was_tried(const struct remedy_facts *facts, enum decision remedy)
     return (facts->tried & UINT64_C(1) << remedy) != 0;
 }
 
-static enum decision say(char *out_text, enum decision decision, const char *fmt, ...)
+static enum decision decide(char *out_text, enum decision decision, const char *fmt, ...)
     __attribute__((format(printf, 3, 4)));
-static enum decision say(char *out_text, enum decision decision, const char *fmt, ...)
+static enum decision decide(char *out_text, enum decision decision, const char *fmt, ...)
 {
     va_list args;
     va_start(args, fmt);
@@ -40,25 +40,25 @@ static double seconds(int64_t ms)
     return (double)ms / 1000;
 }
 
-/* Why the copy must not be destroyed, NULL when it may. */
-static const char *keeps_copy(const struct remedy_facts *facts)
+/* Why the copy must not be destroyed; NULL when it may. */
+static const char *why_keep_copy(const struct remedy_facts *facts)
 {
     if (facts->has_disks)
-        return "disks move along";
+        return "disks are migrated too";
     if (facts->parallel)
-        return "with several streams that frees nobody";
+        return "with several streams that frees no guest";
     if (facts->target_resumed)
-        return "the target let it run";
+        return "the guest ran on the target";
     if (facts->postcopy_ordered)
-        return "post-copy was ordered, so the target may let it run any moment";
-    if (!facts->source_stands)
-        return "the source was not just seen standing still for the migration";
-    if (!facts->target_stands)
-        return "the target was not just seen waiting for the migration";
+        return "post-copy was ordered, so the guest may run on the target at any moment";
+    if (!facts->source_paused)
+        return "no recent observation of the source paused for the migration";
+    if (!facts->target_paused)
+        return "no recent observation of the target paused for the migration";
     return NULL;
 }
 
-/* When it should be over. */
+/* The expected end. */
 static int64_t due_ms(const struct remedy_facts *facts)
 {
     int64_t due = facts->estimate_ms + facts->estimate_ms / 4 + REMEDY_SLACK_MS;
@@ -67,73 +67,76 @@ static int64_t due_ms(const struct remedy_facts *facts)
     return due < REMEDY_SWITCH_MS ? REMEDY_SWITCH_MS : due;
 }
 
-/* The guest stands still, and the source's monitor answers nothing: no abort, no statistics. */
+/* The guest is stopped, and the source's monitor does not answer: no abort, no statistics. */
 static enum decision choose_in_switch(const struct remedy_facts *facts, char *out_text)
 {
     if (facts->stopped_ms < due_ms(facts) || facts->silent_ms < REMEDY_SWITCH_MS)
-        return say(out_text, DECISION_GOES_ON, "The switch-over takes %.1f s so far.",
-                   seconds(facts->stopped_ms));
+        return decide(out_text, DECISION_GOES_ON, "The switch-over takes %.1f s so far.",
+                      seconds(facts->stopped_ms));
     bool waits = facts->since_remedy_ms >= 0 && facts->since_remedy_ms < REMEDY_SWITCH_MS;
     if (waits)
-        return say(out_text, DECISION_STREAM_QUIET, "A remedy was ordered %.1f s ago.",
-                   seconds(facts->since_remedy_ms));
+        return decide(out_text, DECISION_STREAM_QUIET, "A remedy was ordered %.1f s ago.",
+                      seconds(facts->since_remedy_ms));
     if (facts->source_helps && !was_tried(facts, DECISION_STREAM_KILLED))
-        return say(
-            out_text, DECISION_STREAM_KILLED,
-            "The switch-over stands still for %.1f s; the source's helper closes its socket.",
-            seconds(facts->stopped_ms));
-    const char *why_not = keeps_copy(facts);
+        return decide(out_text, DECISION_STREAM_KILLED,
+                      "Switch-over stalled for %.1f s; the source's helper closes its socket.",
+                      seconds(facts->stopped_ms));
+    const char *why_not = why_keep_copy(facts);
     if (why_not == NULL && !was_tried(facts, DECISION_STREAM_COPY_DROPPED))
-        return say(out_text, DECISION_STREAM_COPY_DROPPED,
-                   "The switch-over stands still for %.1f s and both sides wait for it; the copy "
-                   "that never ran is destroyed.",
-                   seconds(facts->stopped_ms));
-    if (was_tried(facts, DECISION_STREAM_COPY_DROPPED))
-        return say(
-            out_text, DECISION_STREAM_ABANDONED,
-            "The switch-over stands still for %.0f s. The copy at the target was destroyed, "
-            "but the source still writes into a path that takes nothing. It ends when the "
-            "path answers again, when TCP gives the stream up, or by a helper on the source.",
+        return decide(
+            out_text, DECISION_STREAM_COPY_DROPPED,
+            "Switch-over stalled for %.1f s, both sides are paused for it; destroying the copy "
+            "on the target, which never ran.",
             seconds(facts->stopped_ms));
-    return say(out_text, DECISION_STREAM_ABANDONED,
-               "The switch-over stands still for %.0f s; the copy at the target is not destroyed: "
-               "%s. It ends when TCP gives the stream up, or by a helper on the source.",
-               seconds(facts->stopped_ms), why_not);
+    if (was_tried(facts, DECISION_STREAM_COPY_DROPPED))
+        return decide(out_text, DECISION_STREAM_ABANDONED,
+                      "Switch-over stalled for %.0f s. The copy on the target was destroyed, "
+                      "but the source still sends into a dead path. It ends when the "
+                      "path recovers, when TCP times out, or by a helper on the source.",
+                      seconds(facts->stopped_ms));
+    return decide(out_text, DECISION_STREAM_ABANDONED,
+                  "Switch-over stalled for %.0f s; the copy on the target is not destroyed: "
+                  "%s. It ends when TCP times out, or by a helper on the source.",
+                  seconds(facts->stopped_ms), why_not);
 }
 
-/* The source's end of the stream is dead and the target does not know: libvirt's call waits for it,
- * and no other can be made. */
+/* The source's end of the stream is dead and the target does not know: libvirt's call waits for
+ * the target, and blocks any other. */
 static enum decision choose_for_target(const struct remedy_facts *facts, char *out_text)
 {
     bool waits = facts->since_remedy_ms >= 0 && facts->since_remedy_ms < REMEDY_AGAIN_MS;
     if (facts->target_helps && !waits)
-        return say(out_text, DECISION_STREAM_TARGET_KILLED,
-                   "The stream is dead at the source and the target does not know it; the target's "
-                   "helper closes its end.");
-    return say(out_text, facts->target_helps ? DECISION_STREAM_QUIET : DECISION_STREAM_ABANDONED,
-               "The stream is dead at the source and the target does not know it: it is taken up "
-               "again once the target's TCP gives up, or a helper there closes its end.");
+        return decide(
+            out_text, DECISION_STREAM_TARGET_KILLED,
+            "The stream is dead on the source and the target does not know it; the target's "
+            "helper closes its end.");
+    return decide(
+        out_text, facts->target_helps ? DECISION_STREAM_QUIET : DECISION_STREAM_ABANDONED,
+        "The stream is dead on the source and the target does not know it: post-copy can be "
+        "resumed when the target's TCP times out, or a helper there closes its end.");
 }
 
 static enum decision choose_in_postcopy(const struct remedy_facts *facts, char *out_text)
 {
     if (facts->quiet_ms < REMEDY_POSTCOPY_MS)
-        return say(out_text, DECISION_STREAM_QUIET, "Nothing moved in post-copy for %.1f s.",
-                   seconds(facts->quiet_ms));
+        return decide(out_text, DECISION_STREAM_QUIET,
+                      "No data transferred in post-copy for %.1f s.", seconds(facts->quiet_ms));
     if (facts->since_remedy_ms >= 0 && facts->since_remedy_ms < REMEDY_AGAIN_MS)
-        return say(out_text, DECISION_STREAM_QUIET, "The stream was told to end %.1f s ago.",
-                   seconds(facts->since_remedy_ms));
-    return say(out_text, DECISION_STREAM_PAUSED,
-               "Nothing moved in post-copy for %.1f s: the stream is ended, then taken up again.",
-               seconds(facts->quiet_ms));
+        return decide(out_text, DECISION_STREAM_QUIET,
+                      "The end of the stream was ordered %.1f s ago.",
+                      seconds(facts->since_remedy_ms));
+    return decide(
+        out_text, DECISION_STREAM_PAUSED,
+        "No data transferred in post-copy for %.1f s: ending the stream, then resuming post-copy.",
+        seconds(facts->quiet_ms));
 }
 
-/* An abort was accepted and the source goes on, but a target that does not answer holds the call.
- */
+/* An abort was accepted and the source resumed, but the call waits for a target that does not
+ * answer. */
 static bool call_hangs(const struct remedy_facts *facts)
 {
     return facts->aborted_ms >= REMEDY_ABORT_MS && facts->silent_ms >= REMEDY_QUIET_MS &&
-           facts->source_runs && facts->target_stands && !facts->target_resumed &&
+           facts->source_runs && facts->target_paused && !facts->target_resumed &&
            !facts->has_disks && !was_tried(facts, DECISION_STREAM_ABORT_DROPPED);
 }
 
@@ -144,32 +147,35 @@ enum decision remedy_choose(const struct remedy_facts *facts, char out_text[MONI
         return choose_in_switch(facts, out_text);
     bool silent = facts->stopped_ms >= REMEDY_SWITCH_MS && facts->silent_ms >= REMEDY_SWITCH_MS;
     if (switches)
-        return say(
+        return decide(
             out_text, silent ? DECISION_STREAM_QUIET : DECISION_GOES_ON,
-            "The switch-over takes %.1f s so far; libvirt itself ends a tunnel that is dead.",
+            "The switch-over takes %.1f s so far; libvirt's keepalive ends a dead tunnel.",
             seconds(facts->stopped_ms));
     if (facts->mode != MODE_POSTCOPY && call_hangs(facts))
-        return say(out_text, DECISION_STREAM_ABORT_DROPPED,
-                   "Ended %.1f s ago and the guest runs on, but the target keeps its copy; that is "
-                   "destroyed.",
-                   seconds(facts->aborted_ms));
-    bool half_dead = facts->mode == MODE_POSTCOPY && facts->source_failed; /* it was seen: */
-    if (half_dead && facts->silent_ms >= REMEDY_POSTCOPY_MS / 2)           /* no number is needed */
+        return decide(
+            out_text, DECISION_STREAM_ABORT_DROPPED,
+            "Aborted %.1f s ago and the guest runs, but the target keeps its copy; destroying "
+            "it.",
+            seconds(facts->aborted_ms));
+    bool half_dead = facts->mode == MODE_POSTCOPY && facts->source_failed; /* observed: */
+    if (half_dead && facts->silent_ms >= REMEDY_POSTCOPY_MS / 2) /* no statistics needed */
         return choose_for_target(facts, out_text);
     if (facts->quiet_ms < REMEDY_QUIET_MS)
-        return say(out_text, DECISION_GOES_ON, "It moves.");
+        return decide(out_text, DECISION_GOES_ON, "Data is transferred.");
     if (facts->mode == MODE_POSTCOPY)
         return choose_in_postcopy(facts, out_text);
     if (!facts->has_disks || facts->quiet_ms < REMEDY_DISKS_MS)
-        return say(out_text, DECISION_STREAM_QUIET, "Nothing moved for %.1f s; the guest runs on.",
-                   seconds(facts->quiet_ms));
+        return decide(out_text, DECISION_STREAM_QUIET,
+                      "No data transferred for %.1f s; the guest runs.", seconds(facts->quiet_ms));
     if (facts->since_remedy_ms >= 0 && facts->since_remedy_ms < REMEDY_AGAIN_MS)
-        return say(out_text, DECISION_STREAM_QUIET, "The streams were told to break %.1f s ago.",
-                   seconds(facts->since_remedy_ms));
-    return say(out_text, DECISION_STREAM_YANKED,
-               "Nothing moved for %.1f s while disks are kept alike: the streams are broken before "
-               "libvirt gives up, which would freeze the guest.",
-               seconds(facts->quiet_ms));
+        return decide(out_text, DECISION_STREAM_QUIET,
+                      "Breaking the streams was ordered %.1f s ago.",
+                      seconds(facts->since_remedy_ms));
+    return decide(
+        out_text, DECISION_STREAM_YANKED,
+        "No data transferred for %.1f s while disks are mirrored: breaking the streams before "
+        "libvirt's keepalive does, which would freeze the guest.",
+        seconds(facts->quiet_ms));
 }
 
 void remedy_sample(struct job *job, const struct sample *sample, struct moment now)
@@ -204,16 +210,16 @@ void remedy_event(struct job *job, bool at_source, const struct hv_event *event,
         job->stream.stopped_ms = 0;
 }
 
-static bool stood(const struct job_side *side)
+static bool is_paused(const struct job_side *side)
 {
     return side->seen_ms > 0 && side->observation.presence == HV_PRESENT &&
            side->observation.state == HV_STATE_PAUSED &&
            side->observation.reason == HV_PAUSED_MIGRATION;
 }
 
-static bool stands(const struct job_side *side, struct moment now)
+static bool is_paused_now(const struct job_side *side, struct moment now)
 {
-    return stood(side) && now.mono_ms - side->seen_ms <= REMEDY_FRESH_MS;
+    return is_paused(side) && now.mono_ms - side->seen_ms <= REMEDY_FRESH_MS;
 }
 
 static bool runs(const struct job_side *side, struct moment now)
@@ -231,7 +237,7 @@ static bool failed(const struct job_side *side, struct moment now)
 static int64_t estimate_ms(const struct job *job)
 {
     if (!job->progress.has_sample || job->progress.sample.bandwidth_bps == 0)
-        return monitor_driver_estimate_ms(job); /* as an earlier process saw it */
+        return monitor_driver_estimate_ms(job); /* of an earlier process */
     return (int64_t)(job->progress.sample.stats.data_remaining * 1000 /
                      job->progress.sample.bandwidth_bps);
 }
@@ -254,11 +260,12 @@ static void gather(struct fleet *f, const struct job *job, struct moment now,
         .estimate_ms = estimate_ms(job),
         .aborted_ms = job->stream.aborted_ms != 0 ? now.mono_ms - job->stream.aborted_ms : -1,
         .source_runs = runs(&job->resolution.source_side, now),
-        .source_stands = stands(&job->resolution.source_side, now),
-        .target_stands = stands(&job->resolution.target_side, now),
+        .source_paused = is_paused_now(&job->resolution.source_side, now),
+        .target_paused = is_paused_now(&job->resolution.target_side, now),
         .target_resumed = job->stream.target_resumed,
         .postcopy_ordered = job->stream.postcopy_ordered,
-        /* Once the call is back the stream is recovery's: a remedy would end what that resumes. */
+        /* Once the call is answered the stream is recovery's: a remedy would end what recovery
+         * resumes. */
         .source_failed =
             order_is_out(job, ORDER_MIGRATE) && failed(&job->resolution.source_side, now),
         .source_helps = fleet_has_helper(f, job->source),
@@ -268,8 +275,8 @@ static void gather(struct fleet *f, const struct job *job, struct moment now,
     };
 }
 
-static void give(struct fleet *f, struct job *job, enum decision decision, const char *text,
-                 struct moment now, struct effects *fx)
+static void order_remedy(struct fleet *f, struct job *job, enum decision decision, const char *text,
+                         struct moment now, struct effects *fx)
 {
     static const struct {
         enum decision decision;
@@ -300,27 +307,28 @@ static void give(struct fleet *f, struct job *job, enum decision decision, const
     }
 }
 
-/* Nobody else asks the two sides while a call is out. */
-static void keep_looking(struct fleet *f, struct job *job, struct moment now, struct effects *fx)
+/* Nothing else observes the two sides while a call is open. */
+static void keep_observing(struct fleet *f, struct job *job, struct moment now, struct effects *fx)
 {
     enum { AGAIN_MS = 1000 };
     if (!order_is_out(job, ORDER_MIGRATE))
         return;
-    if (now.mono_ms - job->stream.looked_ms >= AGAIN_MS) {
-        job->stream.looked_ms = now.mono_ms;
+    if (now.mono_ms - job->stream.observed_ms >= AGAIN_MS) {
+        job->stream.observed_ms = now.mono_ms;
         observe_begin(f, job, now, fx);
     }
-    if (job->queue.wake_ms > job->stream.looked_ms + AGAIN_MS)
-        job->queue.wake_ms = job->stream.looked_ms + AGAIN_MS;
+    if (job->queue.wake_ms > job->stream.observed_ms + AGAIN_MS)
+        job->queue.wake_ms = job->stream.observed_ms + AGAIN_MS;
 }
 
-/* A source seen standing still whose event was lost, or that went on. */
+/* A source observed paused whose event was lost, or that resumed. */
 static void read_source(struct job *job, struct moment now)
 {
     if (job->mode == MODE_POSTCOPY || job->resolution.source_side.seen_ms == 0)
         return;
-    if (stood(&job->resolution.source_side)) { /* an old sight of it is not one of the contrary */
-        if (job->stream.stopped_ms == 0 && stands(&job->resolution.source_side, now))
+    if (is_paused(&job->resolution
+                       .source_side)) { /* an outdated observation does not prove the contrary */
+        if (job->stream.stopped_ms == 0 && is_paused_now(&job->resolution.source_side, now))
             stopped_since(&job->stream, job->resolution.source_side.seen_ms,
                           job->resolution.source_side.seen_wall_ms);
     } else if (job->stream.stopped_ms != 0 &&
@@ -330,9 +338,8 @@ static void read_source(struct job *job, struct moment now)
     }
 }
 
-/* Is there a stream? In this process's call, in one found running, or in a switch-over that nobody
- * can be asked about. In post-copy what has no call is recovery's, but for the stream of its own.
- */
+/* Is there a stream? In this process's call, in one found running, or in a switch-over without a
+ * call. In post-copy a stream without a call is recovery's, except recovery's own. */
 static bool has_stream(const struct job *job)
 {
     if (order_is_out(job, ORDER_MIGRATE))
@@ -342,11 +349,11 @@ static bool has_stream(const struct job *job)
     enum ownership_side target = ownership_side(&job->resolution.target_side.observation);
     bool waits = target == SIDE_MOVING || target == SIDE_ABSENT || target == SIDE_BLIND;
     bool active = job->resolution.hv_job == JOB_SEEN_ACTIVE && !job->resolving;
-    return active || (!job->call.over && waits && stood(&job->resolution.source_side));
+    return active || (!job->call.over && waits && is_paused(&job->resolution.source_side));
 }
 
-/* It was we who stood still: what was not seen then did not stand still. */
-static void forgive_absence(struct job *job, struct moment now)
+/* This process was stopped: the time without samples does not count as a stall. */
+static void forgive_gap(struct job *job, struct moment now)
 {
     struct job_stream *stream = &job->stream;
     bool away = stream->advanced_ms != 0 && now.mono_ms - stream->advanced_ms > REMEDY_AWAY_MS;
@@ -357,17 +364,17 @@ static void forgive_absence(struct job *job, struct moment now)
         stopped_since(stream, now.mono_ms, now.wall_ms);
 }
 
-/* What it waits for is the stall, unless recovery or the doubt about its outcome is; and "since"
- * tells how long. */
-static bool shows_stall(const struct job *job, bool is_news)
+/* The stall is the pending reason, unless recovery or an unproven outcome is; "since" shows for
+ * how long. */
+static bool shows_stall(const struct job *job, bool decision_changed)
 {
     bool other = job->recovery.state != RECOVERY_NONE || job->wait.pending == PENDING_UNPROVEN;
-    return !other && (is_news || job->wait.pending != PENDING_STALLED);
+    return !other && (decision_changed || job->wait.pending != PENDING_STALLED);
 }
 
 void remedy_advance(struct fleet *f, struct job *job, struct moment now, struct effects *fx)
 {
-    forgive_absence(job, now);
+    forgive_gap(job, now);
     if (job->phase != PHASE_RUNNING || !has_stream(job) || !f->store_ok)
         return;
     read_source(job, now);
@@ -381,7 +388,7 @@ void remedy_advance(struct fleet *f, struct job *job, struct moment now, struct 
         }
         return;
     }
-    keep_looking(f, job, now, fx);
+    keep_observing(f, job, now, fx);
     decision.why = remedy_choose(&facts, decision.text);
     decision.action = decision_action(decision.why);
     decision.elapsed_ms = now.mono_ms - job->call.begun_ms;
@@ -389,23 +396,24 @@ void remedy_advance(struct fleet *f, struct job *job, struct moment now, struct 
     decision.remaining = job->progress.has_sample ? job->progress.sample.stats.data_remaining : 0;
     if (decision.why == DECISION_GOES_ON)
         return;
-    bool is_news = job->stream.last != (int)decision.why;
+    bool decision_changed = job->stream.last != (int)decision.why;
     if (facts.mode == MODE_POSTCOPY && facts.source_failed && order_is_out(job, ORDER_MIGRATE))
-        recovery_held(job, decision.text, now, fx);
-    else if (shows_stall(job, is_news))
+        recovery_await_call(job, decision.text, now, fx);
+    else if (shows_stall(job, decision_changed))
         step_wait(job, PENDING_STALLED, now, "%s", decision.text);
-    if (is_news)
-        monitor_driver_record(job, "ladder", &decision, now, fx);
+    if (decision_changed)
+        monitor_driver_record(job, "remedy", &decision, now, fx);
     job->stream.last = (int)decision.why;
     if (decision.action != MONITOR_NOTHING && job->orders[ORDER_REMEDY].id == 0)
-        give(f, job, decision.why, decision.text, now, fx);
+        order_remedy(f, job, decision.why, decision.text, now, fx);
 }
 
 void remedy_answered(struct job *job, const struct err *err, struct moment now, struct effects *fx)
 {
     enum intent_kind kind = job->orders[ORDER_REMEDY].kind;
     if (kind == INTENT_KILL_STREAM && err->code == ERR_NONE && job->mode != MODE_POSTCOPY)
-        job->stream.aborted_ms = now.mono_ms; /* it is over: a target that does not know is told */
+        job->stream.aborted_ms =
+            now.mono_ms; /* ended: a target that does not know gets its own remedy */
     if (err->code != ERR_NONE)
         effects_event(fx, job, now.wall_ms, true, "RemedyFailed", "%s at %s: %.300s",
                       intent_kind_name(kind), job->orders[ORDER_REMEDY].node, err->text);

@@ -1,14 +1,14 @@
-/* remedy.h - remedies for a stream that stands still, from the mildest up. Pure.
+/* remedy.h - remedies for a stalled stream, the mildest first. Pure.
  *
- * Nothing times out by itself while two libvirtds see each other, and which remedy frees a guest,
- * or freezes it, depends on where the migration stands: an abort is right in pre-copy, freezes a
- * guest whose disks are kept alike, and hangs in the switch-over. What was measured is in the
- * rules of remedy_choose(); whatever cannot be proven safe is not done, and is said.
+ * Nothing times out by itself while two libvirtds are connected, and which remedy frees a guest,
+ * or freezes it, depends on the stage of the migration: an abort is right in pre-copy, freezes a
+ * guest with mirrored disks, and hangs in the switch-over. The rules of remedy_choose() come
+ * from measurements; a remedy that is not proven safe is not applied, and the decision text has
+ * the reason.
  *
- * Breaking a stream is safe by construction: the target lets the guest run only after the source
- * said that all has gone. Destroying the copy is not, so it needs both sides just read as standing
- * still for the migration.
- */
+ * Breaking a stream is safe by construction: the target runs the guest only after the source has
+ * sent everything. Destroying the copy is not, so it needs both sides just observed as paused
+ * for the migration. */
 #ifndef ENGINE_DATA_REMEDY_H
 #define ENGINE_DATA_REMEDY_H
 
@@ -16,56 +16,57 @@
 #include "engine/model/turn/step.h"
 
 enum {
-    REMEDY_QUIET_MS = 2000,     /* nothing moved for so long: both sides are looked at */
-    REMEDY_DISKS_MS = 4000,     /* ... with disks: the streams are broken. Before libvirt's own
-                                   patience ends, which may be 6 s and cannot be asked */
-    REMEDY_SWITCH_MS = 4000,    /* a switch-over that should be over by now, at least */
-    REMEDY_SLACK_MS = 1500,     /* more than the rest should take */
-    REMEDY_UNKNOWN_MS = 20000,  /* where nobody knows what that is */
-    REMEDY_ABORT_MS = 5000,     /* an accepted abort whose call should be back by now */
-    REMEDY_POSTCOPY_MS = 10000, /* a post-copy stream that is dead */
-    REMEDY_AGAIN_MS = 10000,    /* before the same remedy is tried again */
-    REMEDY_AWAY_MS = 3000,      /* it is looked at every second: else this process stood still */
-    REMEDY_FRESH_MS = 2500,     /* how old a look may be that a remedy rests on */
-    REMEDY_PROOF_MS = 1000,     /* bytes that still move then do not only fill a buffer */
+    REMEDY_QUIET_MS = 2000,  /* no data for so long: both sides are observed */
+    REMEDY_DISKS_MS = 4000,  /* ... with disks: the streams are broken. Before libvirt's keepalive,
+                                which may be 6 s and cannot be queried */
+    REMEDY_SWITCH_MS = 4000, /* minimum time for a switch-over */
+    REMEDY_SLACK_MS = 1500,  /* on top of the estimate */
+    REMEDY_UNKNOWN_MS = 20000,  /* without an estimate */
+    REMEDY_ABORT_MS = 5000,     /* for the call to return after an accepted abort */
+    REMEDY_POSTCOPY_MS = 10000, /* a post-copy stream without data is dead */
+    REMEDY_AGAIN_MS = 10000,    /* before the same remedy is repeated */
+    REMEDY_AWAY_MS =
+        3000, /* advanced every second: a longer gap means that this process was stopped */
+    REMEDY_FRESH_MS = 2500, /* maximum age of an observation behind a remedy */
+    REMEDY_PROOF_MS = 1000, /* bytes that move later than this do not only fill a buffer */
 };
 
 struct remedy_facts {
     enum mode mode;
-    bool has_disks;      /* that are copied along */
+    bool has_disks;      /* that are migrated too */
     bool parallel;       /* several streams */
     bool tunnelled;      /* libvirt's keepalive ends it */
-    int64_t quiet_ms;    /* nothing was measured to move for so long */
-    int64_t silent_ms;   /* the same, or nothing could be measured: in a switch-over nothing can */
-    int64_t stopped_ms;  /* how long the source stands still for the migration; -1: it does not.
-                            libvirt says the same of a guest that its user pauses meanwhile, so only
-                            a stream that is silent too makes a stalled switch-over */
-    int64_t estimate_ms; /* what the rest should take; -1: no idea */
-    int64_t aborted_ms;  /* since an abort was accepted, or we broke it; -1: neither */
-    bool source_runs;    /* freshly seen running: the migration let go of it */
-    bool source_stands, target_stands; /* freshly seen as paused for the migration */
-    bool target_resumed;               /* it was seen to run there */
-    bool postcopy_ordered;             /* ... or may any moment */
-    bool source_failed;                /* freshly seen as a post-copy whose stream is dead */
+    int64_t quiet_ms;    /* no data measured for so long */
+    int64_t silent_ms;   /* the same, or no statistics: a switch-over has none */
+    int64_t stopped_ms;  /* how long the source is paused for the migration; -1: it is not. libvirt
+                            reports the same for a guest that its user pauses, so only a stream
+                            without data makes a stalled switch-over */
+    int64_t estimate_ms; /* time for the remaining bytes; -1: not known */
+    int64_t aborted_ms; /* since an abort was accepted, or a remedy broke the stream; -1: neither */
+    bool source_runs;   /* recently observed running: the migration released it */
+    bool source_paused, target_paused; /* recently observed as paused for the migration */
+    bool target_resumed;               /* observed running there */
+    bool postcopy_ordered;             /* ... or may at any moment */
+    bool source_failed;                /* recently observed as a post-copy with a dead stream */
     bool source_helps, target_helps;   /* it has a helper */
     uint64_t tried;                    /* bits by enum decision */
-    int64_t since_remedy_ms;           /* since the last one was ordered; -1: none was */
+    int64_t since_remedy_ms;           /* since the last order; -1: none */
 };
-/* The next step: a decision of the ladder's rows, DECISION_GOES_ON when nothing is wrong. text gets
- * a sentence with the numbers. */
+/* The next decision: a remedy's row, or DECISION_GOES_ON when nothing is wrong. text gets a
+ * sentence with the numbers. */
 enum decision remedy_choose(const struct remedy_facts *facts, char out_text[MONITOR_TEXT_MAX]);
 
-/* A measurement of a running migration. */
+/* A sample of a running migration. */
 void remedy_sample(struct job *job, const struct sample *sample, struct moment now);
-/* The source stopped or went on, or the target went on. */
+/* The source stopped or resumed, or the target resumed. */
 void remedy_event(struct job *job, bool at_source, const struct hv_event *event, struct moment now);
-/* Looks, decides and orders. */
+/* Observes, decides and orders. */
 void remedy_advance(struct fleet *f, struct job *job, struct moment now, struct effects *fx);
-/* An order of the ladder's was answered. False: it is none. */
+/* The answer to an order. False: not a remedy's. */
 void remedy_answered(struct job *job, const struct err *err, struct moment now, struct effects *fx);
-/* How a move that is to be stopped is stopped. With disks an abort over a dead path freezes the
- * guest, so bytes must be seen to move after it was asked for; where none do, the streams are
- * broken instead. One of the two within some seconds. */
+/* How to stop a migration. With disks an abort over a dead path freezes the guest, so bytes must
+ * be seen moving after the request; where none do, the streams are broken instead. One of the
+ * two within some seconds. */
 enum remedy_stop { REMEDY_STOP_ABORT, REMEDY_STOP_YANK, REMEDY_STOP_NOT_YET };
 enum remedy_stop remedy_how_to_stop(const struct job *job, struct moment now);
 

@@ -18,12 +18,12 @@
 
 enum {
     ROUND_FAST_MS = 200,  /* between rounds at first */
-    ROUND_SLOW_MS = 1000, /* while it moves, or after FAST_FOR_MS */
+    ROUND_SLOW_MS = 1000, /* while the guest migrates, or after FAST_FOR_MS */
     FAST_FOR_MS = 10000,
-    SETTLED_MS = 1000,     /* a verdict about absence must stand this long */
-    JOB_ANSWER_MS = 10000, /* how long an answer about the source's job is awaited */
-    SLOT_MS = 60000,       /* how long an unproven outcome keeps its place in the limits */
-    LEFTOVER_MS = 10000,   /* how long a dead copy may linger on the target */
+    SETTLED_MS = 1000,     /* absence must be observed for this long */
+    JOB_ANSWER_MS = 10000, /* limit for an answer about the source's job */
+    SLOT_MS = 60000,       /* how long an unproven outcome keeps its slot */
+    LEFTOVER_MS = 10000,   /* how long a dead copy may remain on the target */
     CALLS_AGAIN_MAX = 2,
 };
 
@@ -35,9 +35,9 @@ void resolve_begin(struct job *job, struct moment now)
     job->changed = true;
     job->resolution.next_round_ms = job->queue.wake_ms = now.mono_ms;
     job->resolution.hv_job = JOB_SEEN_UNKNOWN;
-    job->resolution.hv_job_question = 0; /* an answer to an older question says nothing about now */
+    job->resolution.hv_job_question = 0; /* an answer to an older query proves nothing */
     job->resolution.hv_job_round = 0;
-    job->resolution.judged_round = job->resolution.round;
+    job->resolution.decided_round = job->resolution.round;
     job->resolution.ownership_last = -1;
     job->resolution.ownership_since_ms = now.mono_ms;
     job->resolution.reported = false;
@@ -50,7 +50,7 @@ static void reason_from_error(const struct job *job, char *out, size_t out_bytes
         (job->call.flags & FLAGS_RELAYED) != 0 && job->adopted; /* by an earlier version */
     if (error->code == ERR_NONE || error->code == ERR_UNREACHABLE)
         (void)snprintf(out, out_bytes,
-                       "the migration ended out of sight and the guest stayed on %s%s", job->source,
+                       "the migration ended unobserved and the guest stayed on %s%s", job->source,
                        relayed ? ": its memory passed through Ferry, which was restarted" : "");
     else if (error->hv_code != 0)
         (void)snprintf(out, out_bytes, "virError(Code=%d, Domain=%d, Message='%.400s')",
@@ -59,7 +59,7 @@ static void reason_from_error(const struct job *job, char *out, size_t out_bytes
         (void)snprintf(out, out_bytes, "%s: %.450s", err_name(error->code), error->text);
 }
 
-/* What was done about a stalled stream comes before the error that it caused. */
+/* The remedy for a stalled stream comes before the error that it caused. */
 static void name_remedy(const struct job *job, char reason[static JOB_REASON_MAX])
 {
     char error[JOB_REASON_MAX];
@@ -92,15 +92,15 @@ static void finish_on_target(struct fleet *f, struct job *job, struct moment now
 {
     struct step_ending ending = {.outcome = OUTCOME_SUCCEEDED, .guest_at = GUEST_AT_TARGET};
     if (userpause_holds(f, job, now, fx))
-        return; /* it is not there as its user wants it */
+        return; /* to be paused there first, as on the source */
     recovery_arrived(job, now, fx);
     if (job->abort.asked)
-        job->abort.status = ABORT_FAILED; /* the migration won the race */
+        job->abort.status = ABORT_FAILED; /* the migration completed before the abort */
     final_finish(f, job, TRIGGER_ON_TARGET, &ending, now, fx);
 }
 
-/* Nowhere: lost, unless the source still has its definition, shut off, which is how a guest ends
- * that was turned off in the middle. */
+/* On no host: lost, unless the source still has its definition, shut off: then the guest ended
+ * during the migration. */
 static void finish_gone(struct fleet *f, struct job *job, struct moment now, struct effects *fx)
 {
     enum ownership_side source = ownership_side(&job->resolution.source_side.observation);
@@ -119,13 +119,13 @@ static void finish_gone(struct fleet *f, struct job *job, struct moment now, str
     final_finish(f, job, TRIGGER_LOST, &ending, now, fx);
 }
 
-/* An earlier process recorded the intent and died: proof that the call was never made, or ended
- * before anything moved, lets us make it, in a new epoch. */
-static void call_again(struct fleet *f, struct job *job, struct moment now, struct effects *fx)
+/* An earlier process recorded the intent and died: with proof that the call was never made, or
+ * ended before data moved, it is made again, in a new epoch. */
+static void repeat_call(struct fleet *f, struct job *job, struct moment now, struct effects *fx)
 {
     if (job->abort.asked) {
         struct step_ending ending = {.outcome = OUTCOME_ABORTED, .guest_at = GUEST_AT_SOURCE};
-        (void)snprintf(ending.reason, sizeof ending.reason, "cancelled by %s before anything moved",
+        (void)snprintf(ending.reason, sizeof ending.reason, "cancelled by %s before data moved",
                        job->abort.requester);
         job->abort.status = ABORT_SUCCEEDED;
         final_finish(f, job, TRIGGER_CANCELLED, &ending, now, fx);
@@ -138,70 +138,71 @@ static void call_again(struct fleet *f, struct job *job, struct moment now, stru
     job->changed = true;
     job->entered_ms = now.mono_ms;
     effects_event(fx, job, now.wall_ms, false, "CallRepeated", "%s; calling again, epoch %lld.",
-                  job->call.over ? "The target could not be prepared with the port that was chosen"
-                                 : "Nothing of the recorded call is on either node",
+                  job->call.over ? "The target could not be prepared with the chosen port"
+                                 : "No trace of the recorded call on either node",
                   (long long)job->epoch);
     move_call(f, job, now, fx);
 }
 
 static const struct {
-    int64_t after_ms; /* how long it must stand before it is told */
+    int64_t after_ms; /* how long the state must last before it is reported */
     const char *reason, *text;
 } reports[] = {
     [OWNERSHIP_WAIT] = {LEFTOVER_MS, "Unfinished", NULL /* depends */},
     [OWNERSHIP_SPLIT] = {SETTLED_MS, "Split", "The guest is active on both nodes; touch neither"},
-    [OWNERSHIP_BROKEN] = {SETTLED_MS, "PostCopyBroken", "Broken in post-copy; nothing is touched"},
-    /* Not at once: after a restart the connections are only being opened. */
-    [OWNERSHIP_BLIND] = {3 * SETTLED_MS, "OutcomeUnknown",
-                         "A node cannot be asked; waiting for facts"},
+    [OWNERSHIP_BROKEN] = {SETTLED_MS, "PostCopyBroken",
+                          "Broken in post-copy; nothing is changed on the hosts"},
+    /* Not at once: after a restart connections are still being opened. */
+    [OWNERSHIP_BLIND] = {3 * SETTLED_MS, "OutcomeUnknown", "A node is unreachable; waiting for it"},
 };
 
 static const char *text_of_wait(enum ownership_side source, enum ownership_side target)
 {
     if (source == SIDE_MOVING && ownership_is_gone(target))
-        return "The guest stands still on the source and is not on the target; it may have run "
-               "there, so nothing is resumed";
+        return "The guest is paused on the source and not on the target; it may have run "
+               "there, so it is not resumed";
     if (source == SIDE_MOVING && target == SIDE_BLIND)
-        return "The guest stands still on the source and the target cannot be asked";
+        return "The guest is paused on the source and the target is unreachable";
     if (source == SIDE_MOVING && target != SIDE_MOVING)
-        return "The target has the guest and the source has not let go of it";
+        return "The target has the guest and the source has not released it";
     if (target == SIDE_STUCK)
-        return "The target has the guest, stopped there by trouble of its own";
+        return "The target has the guest, paused by a problem of the guest";
     if (source == SIDE_OWNS)
-        return "The target still has its copy; the guest is let run again when that is gone";
-    return "Neither node has taken the guest over";
+        return "The target still has its copy; the guest is resumed when that is gone";
+    return "Neither node has taken over the guest";
 }
 
-/* What stands too long without an end is told once, shown as what the job waits for, and does not
- * keep a place that others could use. */
-static void report(struct fleet *f, struct job *job, enum ownership_verdict verdict,
-                   struct moment now, struct effects *fx)
+/* A state that lasts too long without an outcome is reported once, becomes the pending reason,
+ * and releases its slot. */
+static void report(struct fleet *f, struct job *job, enum ownership ownership, struct moment now,
+                   struct effects *fx)
 {
     enum ownership_side source = ownership_side(&job->resolution.source_side.observation);
     enum ownership_side target = ownership_side(&job->resolution.target_side.observation);
     const char *text =
-        reports[verdict].text != NULL ? reports[verdict].text : text_of_wait(source, target);
-    if (verdict == OWNERSHIP_BLIND && monitor_driver_owes(job))
-        text = "Ferry paused the guest on the source; it is let run when the target answers, or by "
+        reports[ownership].text != NULL ? reports[ownership].text : text_of_wait(source, target);
+    if (ownership == OWNERSHIP_BLIND && monitor_driver_must_resume(job))
+        text = "Ferry paused the guest on the source; it is resumed when the target answers, or by "
                "`ferry resolve`";
     bool over = job->call.over || job->resolution.hv_job == JOB_SEEN_NONE;
-    bool stalls = job->wait.pending == PENDING_STALLED && verdict == OWNERSHIP_WAIT && !over;
-    if (!stalls) /* that says more, while something is at work */
+    bool stalls = job->wait.pending == PENDING_STALLED && ownership == OWNERSHIP_WAIT && !over;
+    if (!stalls) /* the stall's reason has more detail while a call is open */
         step_wait(job, PENDING_UNPROVEN, now, "%s (%s on %s, %s on %s)", text,
                   ownership_side_name(source), job->source, ownership_side_name(target),
                   job->target);
     job->resolving = true;
     if (!job->resolution.reported)
-        effects_event(fx, job, now.wall_ms, true, reports[verdict].reason, "%s", job->wait.reason);
+        effects_event(fx, job, now.wall_ms, true, reports[ownership].reason, "%s",
+                      job->wait.reason);
     job->resolution.reported = true;
     if (now.mono_ms - job->resolution.ownership_since_ms >= SLOT_MS)
         fleet_release_slot(f, job);
 }
 
-/* The source runs it and the target cannot be asked. When the target's last answer is lost, libvirt
- * takes the guest back to the source, although it may run on the target by then: once the
- * switch-over was reached only the target can tell. What happened while nobody watched shows in the
- * source's reason to run: one that stopped and went on has another. */
+/* The source runs the guest and the target is unreachable. When the target's last answer is
+ * lost, libvirt resumes the guest on the source, although it may run on the target by then: once
+ * the switch-over was reached only the target can prove it. A stop that nobody observed shows in
+ * the source's running reason: a guest that stopped and resumed has another one. */
 static bool may_run_there(const struct job *job)
 {
     const struct job_stream *stream = &job->stream;
@@ -215,9 +216,9 @@ static bool may_run_there(const struct job *job)
             (stream->unseen && went_on));
 }
 
-/* The target was not even started, and the port was Ferry's choice: another program may have it.
- * QEMU's errors all have this number, so it is tried once more than needed now and then; not where
- * the target was lost meanwhile. */
+/* The target was not started, and the port was Ferry's choice: another program may use it. All
+ * errors of QEMU have this number, so it is sometimes tried once more than needed; not where the
+ * target was disconnected meanwhile. */
 static bool may_be_port(struct fleet *f, const struct job *job)
 {
     enum { INTERNAL_ERROR = 1, FROM_QEMU = 10 }; /* libvirt's */
@@ -227,7 +228,7 @@ static bool may_be_port(struct fleet *f, const struct job *job)
 }
 
 /* The source runs the guest. That is the end only if its own job is over too: a call that was
- * refused because another one is at work must not be taken for a failed migration. */
+ * refused because another one runs must not count as a failed migration. */
 static void settle_on_source(struct fleet *f, struct job *job, struct moment now,
                              struct effects *fx)
 {
@@ -235,41 +236,41 @@ static void settle_on_source(struct fleet *f, struct job *job, struct moment now
     enum ownership_side target = ownership_side(&job->resolution.target_side.observation);
     if (job->resolution.guest_at == GUEST_AT_SPLIT && target == SIDE_BLIND) {
         report(f, job, OWNERSHIP_BLIND, now, fx);
-        return; /* it ran on both: that one of them is out of sight ends nothing */
+        return; /* it ran on both: an unreachable host ends nothing */
     }
     job->resolution.guest_at = GUEST_AT_SOURCE;
     if (!over)
-        job->resolution.ownership_since_ms =
-            now.mono_ms; /* "nothing at work" must stand by itself */
+        job->resolution.ownership_since_ms = now.mono_ms; /* "no job" must last by itself */
     if (job->resolution.hv_job == JOB_SEEN_ACTIVE && !job->call.over) {
         job->changed = job->changed || job->resolving;
-        job->resolving = false; /* it simply runs; nobody's call tells, we watch */
+        job->resolving =
+            false; /* the migration simply runs, without a call of this process; it is observed */
         move_seen(f, job, now, fx);
     }
     if (!over)
         return;
 
-    int64_t stood_ms = now.mono_ms - job->resolution.ownership_since_ms;
-    if (target == SIDE_MOVING && stood_ms < LEFTOVER_MS)
-        return; /* the target is still clearing its copy away */
-    if (!job->call.over && stood_ms < SETTLED_MS)
+    int64_t stable_ms = now.mono_ms - job->resolution.ownership_since_ms;
+    if (target == SIDE_MOVING && stable_ms < LEFTOVER_MS)
+        return; /* the target is still removing its copy */
+    if (!job->call.over && stable_ms < SETTLED_MS)
         return;
-    if (may_run_there(job) || (monitor_driver_owes(job) && !ownership_is_gone(target))) {
+    if (may_run_there(job) || (monitor_driver_must_resume(job) && !ownership_is_gone(target))) {
         job->resolution.guest_at = GUEST_AT_UNKNOWN;
         report(f, job, target == SIDE_BLIND ? OWNERSHIP_BLIND : OWNERSHIP_WAIT, now, fx);
-        return; /* and nothing is resumed while the other side may run it */
+        return; /* not resumed while the target may run it */
     }
-    if (monitor_driver_gives_back(f, job, now, fx))
-        return; /* we stopped it to finish: it runs again before anything is final */
+    if (monitor_driver_resume_guest(f, job, now, fx))
+        return; /* Ferry paused it: resumed before the final step */
     bool never_moved = job->phase == PHASE_TARGET_READY && !job->call.moved;
     if ((!job->call.over || may_be_port(f, job)) && never_moved &&
         job->call.retries < CALLS_AGAIN_MAX)
-        call_again(f, job, now, fx);
+        repeat_call(f, job, now, fx);
     else
         finish_on_source(f, job, now, fx);
 }
 
-/* How long both sides say the same, not only what follows from it. */
+/* How long both hosts' states are equal, not only the ownership. */
 static void note_sides(struct job *job, enum ownership_side source, enum ownership_side target,
                        struct moment now)
 {
@@ -279,14 +280,14 @@ static void note_sides(struct job *job, enum ownership_side source, enum ownersh
     job->resolution.ownership_last = both;
     job->resolution.ownership_since_ms = now.mono_ms;
     job->resolution.reported = false;
-    if (job->wait.pending != PENDING_RECOVERY) { /* that is several verdicts long */
+    if (job->wait.pending != PENDING_RECOVERY) { /* recovery lasts over several states */
         job->wait.reason[0] = '\0';
         job->wait.pending = PENDING_NONE;
     }
     job->changed = true;
 }
 
-/* The event that told of post-copy may have been missed. */
+/* The event of post-copy may have been missed. */
 static void note_mode(struct fleet *f, struct job *job, enum ownership_side source,
                       enum ownership_side target, struct moment now, struct effects *fx)
 {
@@ -295,14 +296,14 @@ static void note_mode(struct fleet *f, struct job *job, enum ownership_side sour
     if (!postcopy)
         return;
     move_seen(f, job, now, fx);
-    move_mode(job, MODE_POSTCOPY, "seen in post-copy", now, fx);
+    move_mode(job, MODE_POSTCOPY, "observed in post-copy", now, fx);
 }
 
-/* Paused for a migration that is over: libvirt leaves it so when it does not know whether the
- * target got it. That is known where the target was watched all the time, never let it run, and has
- * said again just now that it has no such guest, as the source has that it has no job. */
-static bool take_back(struct fleet *f, struct job *job, int64_t stood_ms, struct moment now,
-                      struct effects *fx)
+/* Paused for a migration that is over: libvirt leaves the guest so when it does not know whether
+ * the target got it. It is known where the target was connected all the time, never ran the
+ * guest, and has just reported no such guest, as the source has reported no job. */
+static bool resume_leftover(struct fleet *f, struct job *job, int64_t stable_ms, struct moment now,
+                            struct effects *fx)
 {
     const struct job_stream *stream = &job->stream;
     const struct job_side *source = &job->resolution.source_side,
@@ -310,7 +311,7 @@ static bool take_back(struct fleet *f, struct job *job, int64_t stood_ms, struct
     char why[MONITOR_TEXT_MAX];
     bool left = ownership_side(&source->observation) == SIDE_MOVING &&
                 ownership_is_gone(ownership_side(&target->observation)) &&
-                stood_ms >= LEFTOVER_MS && job->resolution.hv_job == JOB_SEEN_NONE &&
+                stable_ms >= LEFTOVER_MS && job->resolution.hv_job == JOB_SEEN_NONE &&
                 job->resolution.hv_job_round == job->resolution.round;
     bool fresh =
         now.mono_ms - source->seen_ms <= SETTLED_MS && now.mono_ms - target->seen_ms <= SETTLED_MS;
@@ -320,75 +321,77 @@ static bool take_back(struct fleet *f, struct job *job, int64_t stood_ms, struct
     if (!left || may_have_run || stays_paused)
         return false;
     if (!fresh || !f->store_ok)
-        return true; /* the next round is */
+        return true; /* the next round will be */
     (void)snprintf(why, sizeof why,
-                   "Left standing on %.32s for %d s; %.32s never ran it and has it no more: "
-                   "it is let run again.",
-                   job->source, (int)(stood_ms / 1000), job->target);
-    return monitor_driver_takes_back(f, job, why, now, fx);
+                   "Paused on %.32s for %d s after the migration; %.32s never ran the guest and no "
+                   "longer has it: "
+                   "resuming it.",
+                   job->source, (int)(stable_ms / 1000), job->target);
+    return monitor_driver_resume_leftover(f, job, why, now, fx);
 }
 
-/* One that runs on both hosts is somebody's to look at now, not when it is over. Opened once for
- * each time that it is found so, which guest_at tells, also after a restart: acknowledged it stays
- * quiet. A host that cannot be asked does not make it better. */
-static void note_split(struct fleet *f, struct job *job, enum ownership_verdict verdict,
+/* A guest that runs on both hosts needs an operator at once, not at the end. The incident is
+ * opened once per finding, which guest_at keeps, also over a restart: an acknowledged one stays
+ * closed. An unreachable host does not end it. */
+static void note_split(struct fleet *f, struct job *job, enum ownership ownership,
                        struct moment now)
 {
     const struct hv_observation *source = &job->resolution.source_side.observation,
                                 *target = &job->resolution.target_side.observation;
     bool seen = ownership_side(source) != SIDE_BLIND && ownership_side(target) != SIDE_BLIND;
-    bool runs_twice = source->state != HV_STATE_PAUSED && target->state != HV_STATE_PAUSED;
-    if (verdict == OWNERSHIP_SPLIT && job->resolution.guest_at != GUEST_AT_SPLIT) {
+    bool runs_on_both = source->state != HV_STATE_PAUSED && target->state != HV_STATE_PAUSED;
+    if (ownership == OWNERSHIP_SPLIT && job->resolution.guest_at != GUEST_AT_SPLIT) {
         job->resolution.guest_at = GUEST_AT_SPLIT;
         job->changed = true;
-        if (runs_twice) /* one that stands still writes nothing: told, but no page of this kind */
+        if (runs_on_both) /* a paused copy writes nothing: reported, but no such incident */
             incidents_split(f, job, now.wall_ms);
-    } else if (verdict != OWNERSHIP_SPLIT && seen &&
+    } else if (ownership != OWNERSHIP_SPLIT && seen &&
                incidents_close(&f->incidents, job->uid, INCIDENT_END_SETTLED, "ferry",
                                now.wall_ms)) {
         job->version = fleet_touch(f);
     }
 }
 
-static void judge(struct fleet *f, struct job *job, struct moment now, struct effects *fx)
+static void decide(struct fleet *f, struct job *job, struct moment now, struct effects *fx)
 {
     enum ownership_side source = ownership_side(&job->resolution.source_side.observation);
     enum ownership_side target = ownership_side(&job->resolution.target_side.observation);
-    enum ownership_verdict verdict = ownership_judge(source, target);
+    enum ownership ownership = ownership_from_sides(source, target);
     note_sides(job, source, target, now);
     note_mode(f, job, source, target, now, fx);
-    int64_t stood_ms = now.mono_ms - job->resolution.ownership_since_ms;
-    bool settled = stood_ms >= SETTLED_MS;
-    if (settled) /* the two looks of one round may straddle the switch-over */
-        note_split(f, job, verdict, now);
+    int64_t stable_ms = now.mono_ms - job->resolution.ownership_since_ms;
+    bool settled = stable_ms >= SETTLED_MS;
+    if (settled) /* the two observations of one round may straddle the switch-over */
+        note_split(f, job, ownership, now);
     userpause_seen(job, now, fx);
-    if (!order_is_out(job, ORDER_MIGRATE) && recovery_advance(f, job, stood_ms, now, fx)) {
+    if (!order_is_out(job, ORDER_MIGRATE) && recovery_advance(f, job, stable_ms, now, fx)) {
         bool given_up =
             job->recovery.state == RECOVERY_BLIND || job->recovery.state == RECOVERY_EXHAUSTED;
         if (given_up && now.mono_ms - job->wait.mono_ms >= SLOT_MS)
             fleet_release_slot(f, job);
         return;
     }
-    if (verdict == OWNERSHIP_ON_TARGET) {
+    if (ownership == OWNERSHIP_ON_TARGET) {
         finish_on_target(f, job, now, fx);
-    } else if (verdict == OWNERSHIP_ON_SOURCE) {
+    } else if (ownership == OWNERSHIP_ON_SOURCE) {
         settle_on_source(f, job, now, fx);
-    } else if (verdict == OWNERSHIP_GONE) {
+    } else if (ownership == OWNERSHIP_GONE) {
         if (settled)
             finish_gone(f, job, now, fx);
     } else {
-        bool was_split = job->resolution.guest_at == GUEST_AT_SPLIT && verdict == OWNERSHIP_BLIND;
+        bool was_split = job->resolution.guest_at == GUEST_AT_SPLIT && ownership == OWNERSHIP_BLIND;
         if (settled && !was_split)
-            job->resolution.guest_at = ownership_guest_at(verdict);
-        if (!take_back(f, job, stood_ms, now, fx) && stood_ms >= reports[verdict].after_ms)
-            report(f, job, verdict, now, fx);
+            job->resolution.guest_at = ownership_guest_at(ownership);
+        if (!resume_leftover(f, job, stable_ms, now, fx) &&
+            stable_ms >= reports[ownership].after_ms)
+            report(f, job, ownership, now, fx);
     }
 }
 
-/* Is the source's own job at work? Asked in each round in which the guest runs there, or was left
- * standing by a target that is gone, and only then: in the blackout the question would hang, and
- * hold the lock that an abort needs. True when the answer of this round is here, or has been
- * awaited long enough. */
+/* Does the source's own job run? Queried in each round in which the guest runs there, or was
+ * left paused by a target that is gone, and only then: during the switch-over the query would
+ * hang, and hold the lock that an abort needs. True when the answer of this round is here, or
+ * has been awaited long enough. */
 static bool knows_job(struct fleet *f, struct job *job, struct moment now, struct effects *fx)
 {
     enum ownership_side source = ownership_side(&job->resolution.source_side.observation);
@@ -421,22 +424,22 @@ static bool knows_job(struct fleet *f, struct job *job, struct moment now, struc
 
 void resolve_advance(struct fleet *f, struct job *job, struct moment now, struct effects *fx)
 {
-    if (job->resolution.judged_round != job->resolution.round &&
+    if (job->resolution.decided_round != job->resolution.round &&
         observe_answered(f, job, now, fx)) {
         if (!knows_job(f, job, now, fx))
             return;
-        job->resolution.judged_round = job->resolution.round;
-        int64_t standing_ms = now.mono_ms - job->resolution.ownership_since_ms;
-        bool calm = !job->resolving || standing_ms > FAST_FOR_MS;
+        job->resolution.decided_round = job->resolution.round;
+        int64_t stable_ms = now.mono_ms - job->resolution.ownership_since_ms;
+        bool calm = !job->resolving || stable_ms > FAST_FOR_MS;
         job->resolution.next_round_ms = now.mono_ms + (calm ? ROUND_SLOW_MS : ROUND_FAST_MS);
-        judge(f, job, now, fx);
+        decide(f, job, now, fx);
     }
     if (phase_is_final(job->phase) || order_is_out(job, ORDER_MIGRATE))
         return;
     if (now.mono_ms < job->resolution.next_round_ms) {
         if (job->queue.wake_ms > job->resolution.next_round_ms)
             job->queue.wake_ms = job->resolution.next_round_ms;
-    } else if (job->resolution.judged_round == job->resolution.round) {
+    } else if (job->resolution.decided_round == job->resolution.round) {
         observe_begin(f, job, now, fx);
     }
 }

@@ -1,10 +1,9 @@
 /* resolve.h - reads the outcome of a migration from both hosts. Pure.
  *
- * Runs whenever no call of this process is out: the call came back, its connection broke, or an
- * earlier process made it. Rounds of looks at both sides feed the truth table (ownership.h) until
- * a verdict is proven. There is no deadline that turns "not known" into an outcome: while a host
- * cannot be asked the job stays resolving, and says so.
- */
+ * Runs whenever no call of this process is open: the call was answered, its connection broke, or
+ * an earlier process made it. Rounds of observations of both hosts feed the truth table
+ * (ownership.h) until the ownership is proven. No deadline turns "not known" into an outcome:
+ * while a host is unreachable the job stays resolving, with a pending reason. */
 #ifndef ENGINE_DATA_RESOLVE_H
 #define ENGINE_DATA_RESOLVE_H
 

@@ -9,7 +9,7 @@ enum { DETAIL_PAUSED = 0, DETAIL_MIGRATED = 1, DETAIL_UNPAUSED = 0 }; /* libvirt
 
 static bool is_ours(const struct job *job)
 {
-    return job->monitor.stopped_by_us || monitor_driver_stops(job) ||
+    return job->monitor.stopped_by_us || monitor_driver_is_pausing(job) ||
            job->orders[ORDER_RESUME].id != 0;
 }
 
@@ -20,8 +20,9 @@ static void note_pause(struct job *job, bool paused, struct moment now, struct e
     job->userpause.requested = paused;
     job->changed = true;
     effects_event(fx, job, now.wall_ms, false, paused ? "PausedByUser" : "UnpausedByUser",
-                  paused ? "Its user paused the guest while it moves; it will be paused on %s."
-                         : "Its user let the guest run again; it will run on %s.",
+                  paused
+                      ? "The user paused the guest during the migration; it will be paused on %s."
+                      : "The user resumed the guest; it will run on %s.",
                   job->target);
 }
 
@@ -41,7 +42,8 @@ static void pause_there(struct fleet *f, struct job *job, struct moment now, str
     (void)order_give(f, job, ORDER_USER_PAUSE, &spec, now, fx);
 }
 
-/* Could the hypervisor itself have stopped it, to finish? It must be about to be done. */
+/* Could the hypervisor itself have stopped the guest, for the switch-over? It must be about to
+ * finish. */
 static bool may_be_switch(const struct job *job, struct moment now)
 {
     bool fresh = job->progress.has_sample && now.mono_ms - job->progress.sample.mono_ms <= FRESH_MS;
@@ -84,11 +86,11 @@ void userpause_seen(struct job *job, struct moment now, struct effects *fx)
     bool before = (job->call.flags & HV_MIGRATE_PAUSED) != 0; /* it arrives paused anyway */
     if (ours || before || job->phase != PHASE_RUNNING || job->mode == MODE_POSTCOPY)
         return;
-    bool stands = observation->presence == HV_PRESENT && observation->state == HV_STATE_PAUSED &&
-                  observation->reason == HV_PAUSED_MIGRATION;
+    bool is_paused = observation->presence == HV_PRESENT && observation->state == HV_STATE_PAUSED &&
+                     observation->reason == HV_PAUSED_MIGRATION;
     int64_t suspect_ms = job->userpause.suspect_ms;
-    bool proven =
-        suspect_ms != 0 && stands && job->resolution.source_side.seen_ms - suspect_ms >= STANDS_MS;
+    bool proven = suspect_ms != 0 && is_paused &&
+                  job->resolution.source_side.seen_ms - suspect_ms >= STANDS_MS;
     if (paused || proven)
         note_pause(job, true, now, fx);
 }
@@ -101,13 +103,13 @@ bool userpause_holds(struct fleet *f, struct job *job, struct moment now, struct
         return false;
     if (job->userpause.tries >= TRIES_MAX && job->orders[ORDER_USER_PAUSE].id == 0) {
         effects_event(fx, job, now.wall_ms, true, "NotPausedAtTarget",
-                      "Its user paused the guest, but %s does not pause it: it runs there.",
+                      "The user paused the guest, but %s does not pause it: it runs there.",
                       job->target);
         return false;
     }
     pause_there(f, job, now, fx);
-    step_wait(job, PENDING_UNPROVEN, now,
-              "It arrived on %s, and is being paused as its user wished", job->target);
+    step_wait(job, PENDING_UNPROVEN, now, "Arrived on %s; pausing it as on the source",
+              job->target);
     return true;
 }
 
@@ -116,8 +118,8 @@ void userpause_called(struct job *job, const struct err *err, struct moment now,
     if (err->code == ERR_NONE) {
         job->userpause.ran_ms = now.mono_ms - job->userpause.ran_since_ms;
         effects_event(fx, job, now.wall_ms, false, "PausedAtTarget",
-                      "Paused on %s as its user wished; it ran there for about %lld ms.",
-                      job->target, (long long)job->userpause.ran_ms);
+                      "Paused on %s as on the source; it ran there for about %lld ms.", job->target,
+                      (long long)job->userpause.ran_ms);
     }
     job->resolution.next_round_ms = now.mono_ms;
 }

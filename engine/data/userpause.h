@@ -1,20 +1,20 @@
-/* userpause.h - a guest that its user pauses while it moves. Pure.
+/* userpause.h - a guest that its user pauses during the migration. Pure.
  *
- * libvirt lets such a guest run on the target, and says of the source what it says in a
+ * libvirt runs such a guest on the target, and reports for the source the same state as in a
  * switch-over, "paused for the migration". To pause a guest by mistake is worse than to let one
- * run, so it counts as somebody's pause only if far more was left a moment before than the downtime
- * allows the hypervisor to move, and the source still stands a second later. A pause for which
- * Ferry has no committed intent is then the user's: Ferry pauses the guest on the target at once,
- * and says how long it ran. */
+ * run, so it counts as a user's pause only if far more remained a moment before than fits the
+ * max downtime, and the source is still paused a second later. A pause without a committed
+ * intent of Ferry is then the user's: Ferry pauses the guest on the target at once, and reports
+ * how long it ran. */
 #ifndef ENGINE_DATA_USERPAUSE_H
 #define ENGINE_DATA_USERPAUSE_H
 
 #include "engine/model/turn/step.h"
 
-/* The source or the target stopped the guest or let it run. */
+/* The source or the target paused or resumed the guest. */
 void userpause_event(struct fleet *f, struct job *job, bool at_source, const struct hv_event *event,
                      struct moment now, struct effects *fx);
-/* Time passed, or the guest was seen at the source, in mid-move. */
+/* Time passed, or the guest was observed on the source, in mid-migration. */
 void userpause_seen(struct job *job, struct moment now, struct effects *fx);
 /* The guest is on the target. True: it is being paused there, the outcome waits for it. */
 bool userpause_holds(struct fleet *f, struct job *job, struct moment now, struct effects *fx);

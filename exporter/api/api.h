@@ -1,8 +1,7 @@
-/* api.h - the parts the handlers of the API share: replies, objects, lists, selectors.
+/* api.h - shared by the handlers of the API: replies, objects, lists, selectors.
  *
- * Everything is Kubernetes' shape: objects with metadata, lists with resourceVersion, Status for
- * failures, Table for whoever asks for one. What Ferry adds to KubeVirt's fields is in
- * status.ferry.
+ * Kubernetes' conventions: objects with metadata, lists with resourceVersion, Status for failures,
+ * Table on request. Ferry's own fields are in status.ferry.
  */
 #ifndef EXPORTER_API_API_H
 #define EXPORTER_API_API_H
@@ -37,8 +36,8 @@ struct api_column {
     int priority;            /* 0: always, 1: wide only */
     const char *help;
 };
-/* How the objects of a kind are found and shown. Objects are numbered as in the snapshot; where
- * the snapshot holds other things between them, is_there tells which numbers are objects. */
+/* How the objects of a kind are found and shown. Objects are numbered as in the snapshot; is_there
+ * selects the numbers of this kind. */
 struct api_view {
     const struct api_column *columns; /* after Name */
     size_t n_columns;
@@ -49,23 +48,23 @@ struct api_view {
     struct json_object *(*object)(const struct snapshot *s, size_t i); /* new */
     void (*add_cells)(const struct snapshot *s, size_t i, int64_t now_ms,
                       struct json_object *cells);
-    bool (*is_there)(const struct snapshot *s, size_t i); /* NULL: all numbers are */
-    /* The value of a field that can be selected by besides name and namespace; NULL: it has none.
-     * fields (NULL: there are none) lists them, separated by spaces. */
+    bool (*is_there)(const struct snapshot *s, size_t i); /* NULL: all */
+    /* The value of a selectable field besides name and namespace; NULL: none. fields (NULL: none)
+     * lists them, separated by spaces. */
     const char *fields;
     const char *(*field)(const struct snapshot *s, size_t i, const char *key);
 };
 extern const struct api_view api_migrations, api_instances, api_nodes, api_pods;
 extern const struct api_view api_policies, api_quotas, api_namespaces, api_drains, api_incidents;
-const struct api_view *api_view_of(enum api_kind kind); /* NULL: it cannot be read */
+const struct api_view *api_view_of(enum api_kind kind); /* NULL: not readable */
 /* The number of an object; false when there is none. */
 bool api_find(const struct api_view *view, const struct snapshot *s, const char *ns,
               const char *name, size_t *out_i);
 
-/* The overlay or document of that key, NULL when there is none. */
+/* The overlay or stored object of that key, or NULL. */
 const struct snapshot_object *api_document(const struct snapshot *s, enum object_kind kind,
                                            const char *ns, const char *name);
-/* A JSON object's text as an object, a new reference, empty when it is NULL or none; with a path,
+/* Parses a JSON object, a new reference, empty when the text is NULL or not an object; with a path,
  * the object there. */
 struct json_object *api_object_from(const char *text, const char *path);
 /* Adds metadata.annotations that were stored with an object, if there are any. */
@@ -73,7 +72,7 @@ void api_add_annotations(struct json_object *metadata, const char *metadata_json
 void api_add_unless_empty(struct json_object *object, const char *key, const char *text);
 
 bool api_guest_runs(const struct snapshot_guest *guest); /* KubeVirt's phase Running */
-/* The place kept for a guest that arrives: shown as a pod from its choice to the end of the job. */
+/* The target launcher: shown as a pod from scheduling to the end of the job. */
 bool api_target_launcher_is_up(const struct snapshot_job *job);
 
 struct json_object *api_job_object(const struct snapshot_job *job);
@@ -90,9 +89,9 @@ enum job_object {
 /* What those rows show in that object. */
 void api_add_fields(struct json_object *out, enum job_object where, const struct snapshot_job *job);
 
-/* What KubeVirt has no field for, into status.ferry of the job or of its guest. */
+/* Ferry's own fields, into status.ferry of the job or of its guest. */
 void api_add_move(struct json_object *ferry, const struct snapshot_job *job);
-/* Its newest job ended irrecoverable, and what is left of it still stands as that left it. */
+/* Its newest job ended irrecoverable, and the guest has not changed since. */
 bool api_guest_is_broken(const struct snapshot_guest *guest, const struct snapshot_job *newest);
 
 /* apiVersion and kind; metadata with name, namespace, uid, resourceVersion, creationTimestamp.
@@ -122,7 +121,7 @@ struct api_list {
     size_t n;
     struct buf text;
 };
-/* Looks at the request to know the shape. resource_version: of the whole list. */
+/* Chooses list or Table from the request. resource_version: of the whole list. */
 void api_list_begin(struct api_list *list, enum api_kind kind, const struct api_column *columns,
                     size_t n_columns, const struct http_request *request,
                     uint64_t resource_version);
@@ -131,7 +130,7 @@ void api_list_add(struct api_list *list, struct json_object *take_object,
                   struct json_object *take_cells);
 void api_list_end(struct api_list *list, struct http_reply *reply);
 bool api_wants_table(const struct http_request *request);
-/* True, with the reply filled, when the request asks for a watch: there is none yet. */
+/* True, with the reply filled, when the request asks for a watch, which is not supported. */
 bool api_refuses_watch(const struct http_request *request, struct http_reply *reply);
 
 /* ---- selectors: api_selector.c ---- */

@@ -1,4 +1,4 @@
-/* api_create.c - asking for a migration and cancelling one. */
+/* api_create.c - creates and deletes migrations. */
 #include <string.h>
 
 #include "base/log.h"
@@ -46,8 +46,9 @@ static bool read_metadata(struct json_object *object, struct json_object *kept,
 static bool read_target(struct json_object *value, const char *path, struct migration_request *out,
                         struct err *err)
 {
-    if (json_object_get_string_len(value) == 0) /* a script's empty variable, not "anywhere" */
-        return err_set(err, ERR_UNPROCESSABLE, "%s.%s: is empty; name a node or leave it out", path,
+    if (json_object_get_string_len(value) ==
+        0) /* an empty variable of a script must not mean "any node" */
+        return err_set(err, ERR_UNPROCESSABLE, "%s.%s: is empty; name a node or omit it", path,
                        hostname_key);
     if (!text_copy(out->target, sizeof out->target, json_object_get_string(value)))
         return err_set(err, ERR_UNPROCESSABLE, "%s.%s: longer than %zu", path, hostname_key,
@@ -61,10 +62,10 @@ static bool check_pair(const char *key, struct json_object *value, const char *p
     if (!json_object_is_type(value, json_type_string))
         return err_set(err, ERR_INVALID, "%s.%.100s: expected a string", path, key);
     if (!label_key_is_valid(key))
-        return err_set(err, ERR_UNPROCESSABLE, "%s.%.100s: is no name of a label", path, key);
+        return err_set(err, ERR_UNPROCESSABLE, "%s.%.100s: is not a valid label name", path, key);
     if (strcmp(key, hostname_key) != 0 && !label_value_is_valid(json_object_get_string(value)))
-        return err_set(err, ERR_UNPROCESSABLE, "%s.%.100s: '%.100s' is no value of a label", path,
-                       key, json_object_get_string(value));
+        return err_set(err, ERR_UNPROCESSABLE, "%s.%.100s: '%.100s' is not a valid label value",
+                       path, key, json_object_get_string(value));
     return true;
 }
 
@@ -93,7 +94,7 @@ bool api_read_selector(struct json_object *selector, const char *path,
     return true;
 }
 
-/* spec.ferry: what KubeVirt's migrations cannot say. */
+/* spec.ferry: fields that KubeVirt does not have. */
 static bool read_extras(struct json_object *object, struct migration_request *out, struct err *err)
 {
     static const char *const known[] = {"volumes"};
@@ -139,9 +140,10 @@ static bool read_spec(struct json_object *object, struct migration_request *out,
                              out, out_rest, err);
 }
 
-/* ---- answering ---- */
+/* ---- replies ---- */
 
-/* The object of a job that no snapshot shows: a dry run, or one that ended and went at once. */
+/* The object of a job that is in no snapshot: a dry run, or one that ended and was removed at
+ * once. */
 static struct json_object *object_of_request(const struct migration_request *request,
                                              const struct migration_ref *ref, int64_t now_ms)
 {
@@ -171,7 +173,7 @@ bool api_ask_migration(const struct api_call *call, const struct migration_reque
     struct migration_ref ref = {0};
     if (!call->x->requests.create(call->x->requests.ctx, request, &ref, err))
         return false;
-    /* Newer than call->snapshot: published before the engine said yes. */
+    /* Newer than call->snapshot: published before the engine accepted. */
     const struct snapshot *s = exporter_snapshot(call->x);
     const struct snapshot_job *job =
         s == NULL || request->dry_run ? NULL : snapshot_find_job(s, ref.ns, ref.name);
@@ -209,7 +211,7 @@ void serve_create(const struct api_call *call, struct http_reply *out_reply)
 
 /* ---- delete ---- */
 
-/* False, with the reply filled, when the engine says no. */
+/* False, with the reply filled, when the engine rejects it. */
 static bool cancel(const struct api_call *call, bool remove, struct http_reply *reply)
 {
     const struct http_request *http = call->request;
@@ -226,7 +228,7 @@ static bool cancel(const struct api_call *call, bool remove, struct http_reply *
     return false;
 }
 
-/* What is there now: the object while it waits for its end, else that it is gone. */
+/* The object while the migration has not ended, else a Status. */
 static void reply_now(const struct api_call *call, const char *uid, struct http_reply *reply)
 {
     const struct snapshot *s = exporter_snapshot(call->x);

@@ -1,9 +1,8 @@
-/* api_discovery.c - what a Kubernetes client asks before it asks for anything: versions, groups,
- * resources, schemas. Expanded from kinds.def and subresources.def.
+/* api_discovery.c - discovery for Kubernetes clients: versions, groups, resources, schemas.
+ * Expanded from kinds.def and subresources.def.
  *
- * The schema is minimal on purpose: a client that finds the fieldValidation parameter leaves
- * checking to the server. An empty octet stream is the one answer to /openapi/v2 that every
- * kubectl accepts.
+ * The schema is minimal: a client that finds the fieldValidation parameter leaves validation to the
+ * server. Every kubectl accepts an empty octet stream as /openapi/v2.
  */
 #include <string.h>
 
@@ -21,7 +20,7 @@ static const struct {
 #undef SUBRESOURCE
 };
 
-/* Every group and version that something is served under, without repetition, core first. */
+/* Every served group and version once, core first. */
 enum { VERSIONS_MAX = 16 };
 static size_t all_versions(const char *out_versions[static VERSIONS_MAX])
 {
@@ -238,7 +237,7 @@ static void add_schema(struct json_object *schemas, const struct api_kind_row *r
     fill_gvk(json_add_object(json_add_array(schema, "x-kubernetes-group-version-kind"), ""), row);
 }
 
-/* `what` on the objects of a kind, with the parameter that clients look for. */
+/* The operation `what` of a kind, with the parameter that clients look for. */
 static void add_operation(struct json_object *path, const char *what,
                           const struct api_kind_row *row)
 {
@@ -259,7 +258,7 @@ static void add_path(struct json_object *paths, const struct api_kind_row *row)
     if (strstr(row->verbs, "create") != NULL)
         add_operation(item, "post", row);
     if (strstr(row->verbs, "patch") != NULL)
-        add_operation(item, "patch", row); /* of the objects; the parameter is looked for here */
+        add_operation(item, "patch", row); /* clients look for the parameter here */
 }
 
 void serve_openapi_schema(const struct api_call *call, struct http_reply *out_reply)

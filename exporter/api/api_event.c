@@ -1,5 +1,5 @@
-/* api_event.c - events of objects, from the store. The one reader here that asks the store, on a
- * connection of its own and on a worker thread: a scrape never waits for it. */
+/* api_event.c - events of objects, read from the store on a worker thread, so that a scrape never
+ * waits for it. */
 #include <string.h>
 
 #include "exporter/api/api.h"
@@ -10,10 +10,10 @@ enum { EVENTS_MAX = 500 };
 static const struct api_column columns[] = {
     {"Last Seen", "string", 0, "Age."},
     {"Type", "string", 0, "Normal or Warning."},
-    {"Reason", "string", 0, "What happened, in one word."},
-    {"Object", "string", 0, "Whom it happened to."},
-    {"Message", "string", 0, "What happened."},
-    {"Count", "integer", 1, "How often."},
+    {"Reason", "string", 0, "Reason of the event."},
+    {"Object", "string", 0, "The object involved."},
+    {"Message", "string", 0, "The event."},
+    {"Count", "integer", 1, "Number of occurrences."},
 };
 
 struct search {
@@ -24,7 +24,7 @@ struct search {
     size_t seen;
 };
 
-/* The value of a field that can be selected by; NULL when it has none. */
+/* The value of a selectable field; NULL when there is none. */
 static const char *field_of(const struct store_event *row, const char *field)
 {
     const struct {
@@ -118,7 +118,7 @@ static const char *equals_term(const struct api_selector *fields, const char *ke
     return NULL;
 }
 
-/* The uid of a document, launcher or guest that is named; NULL when there is none. */
+/* The uid of a named object, launcher or guest; NULL when there is none. */
 static const char *uid_named(const struct snapshot *s, const char *kind, const char *ns,
                              const char *name)
 {
@@ -138,8 +138,8 @@ static const char *uid_named(const struct snapshot *s, const char *kind, const c
     return document == NULL ? NULL : document->uid;
 }
 
-/* kubectl asks for a node's events by its name as uid, as kubelets write them, and by its own:
- * nodes are told apart by name, so what is said of a uid is left out. */
+/* kubectl selects a node's events by its name as uid (as kubelets write them) and by its uid: nodes
+ * are identified by name, so terms about the uid are dropped. */
 static void forget_node_uid(struct search *search)
 {
     const char *kind = equals_term(&search->fields, "involvedObject.kind");
@@ -153,7 +153,7 @@ static void forget_node_uid(struct search *search)
     search->fields.n = kept;
 }
 
-/* The uid to ask the store for: given, or of the object that is named; NULL: of all objects. */
+/* The uid to read events of: given, or of the named object; NULL: all objects. */
 static const char *uid_of(const struct search *search, const struct snapshot *s)
 {
     const char *uid = equals_term(&search->fields, "involvedObject.uid");

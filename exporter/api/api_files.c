@@ -1,5 +1,4 @@
-/* api_files.c - /runbooks, /alerts and /dashboards: what an alert's link leads to, and what
- * Prometheus and Grafana are given. */
+/* api_files.c - /runbooks, /alerts and /dashboards: files for operators, Prometheus and Grafana. */
 #include <string.h>
 
 #include "exporter/api/api_request.h"
@@ -35,7 +34,7 @@ static void serve_from(const char *folder, const char *name, struct http_reply *
     struct buf text;
     if (file == NULL) {
         struct err err = {0};
-        err_set(&err, ERR_NOT_FOUND, "there is no '%.100s' here; docs/ has the list", name);
+        err_set(&err, ERR_NOT_FOUND, "'%.100s' does not exist; docs/ has the list", name);
         reply_err(out_reply, &err, KIND_NONE, NULL);
         return;
     }

@@ -1,15 +1,14 @@
-/* api_incident.c - what somebody must look at, as objects: an incident is called like the migration
- * it is about. Closed ones are shown for a while, with what closed them; for older ones ask
- * the store (`ferry query`). */
+/* api_incident.c - incidents as objects, named after their migrations. Closed ones are shown for a
+ * while; older ones are in the store (`ferry query`). */
 #include "exporter/api/api.h"
 
 static const struct api_column columns[] = {
     {"State", "string", 0, "Open, or what closed it."},
-    {"Kind", "string", 0, "How bad it is."},
+    {"Kind", "string", 0, "Kind of the incident."},
     {"Guest", "string", 0, "Whose."},
-    {"Node", "string", 0, "Where to look first."},
-    {"Plane", "string", 1, "Where its root lay."},
-    {"Cause", "string", 0, "What the verdict says."},
+    {"Node", "string", 0, "Host to check first."},
+    {"Plane", "string", 1, "Plane of the cause."},
+    {"Cause", "string", 0, "Cause in the verdict."},
     {"By", "string", 1, "Who closed it."},
     {"Age", "date", 0, "Time since it was opened."},
 };

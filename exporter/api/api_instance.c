@@ -7,7 +7,7 @@
 
 enum { REASONS_TEXT_MAX = 8192 };
 
-/* KubeVirt's phase from libvirt's state. A guest nobody can ask about is Unknown. */
+/* KubeVirt's phase from libvirt's state. A guest without a reachable host is Unknown. */
 static const char *phase_of(const struct snapshot_guest *guest)
 {
     if (guest->node[0] == '\0' || !guest->node_reachable)
@@ -58,7 +58,7 @@ static void add_spec(struct json_object *object, const struct snapshot_guest *gu
     json_add_i64(json_add_object(domain, "cpu"), "cores", guest->vcpus);
     json_add_text(json_add_object(domain, "memory"), "guest", memory);
     (void)json_add_object(domain, "devices");
-    /* What it asks of the fleet, in the same words. */
+    /* Scheduling constraints, under KubeVirt's names. */
     OWNED(json_object) settings = api_object_from(guest->settings, NULL);
     static const char *const keys[] = {"evictionStrategy", "nodeSelector", "tolerations",
                                        "affinity"};
@@ -69,7 +69,7 @@ static void add_spec(struct json_object *object, const struct snapshot_guest *gu
     }
 }
 
-/* All rows that make one condition false, as KubeVirt joins them. */
+/* All reasons of a false condition, joined as in KubeVirt. */
 static void join_rows(const struct migratable *m, bool (*counts)(enum unmovable row),
                       struct buf *out)
 {
@@ -82,7 +82,7 @@ static void join_rows(const struct migratable *m, bool (*counts)(enum unmovable 
     }
 }
 
-/* A definition that nobody has read yet gives no condition, as in KubeVirt. */
+/* No condition until the definition was read, as in KubeVirt. */
 static void add_migratable(struct json_object *conditions, const struct snapshot_guest *guest)
 {
     const struct migratable *m = &guest->migratable;
@@ -111,7 +111,8 @@ static void add_migratable(struct json_object *conditions, const struct snapshot
     buf_fini(&joined);
 }
 
-/* KubeVirt's words where a migration is made, or waited with; where it would not help, that. */
+/* KubeVirt's reasons for an automatic or delayed migration, and Ferry's when a migration would not
+ * help. */
 static void add_pending_change(struct json_object *conditions, const struct snapshot_guest *guest)
 {
     const struct pending_change *pending_change = &guest->pending_change;
@@ -126,8 +127,7 @@ static void add_pending_change(struct json_object *conditions, const struct snap
                       guest->change_since_ms, reason, text);
 }
 
-/* What others want of it: to leave, to be migrated for its definition to come true, to be
- * elsewhere. */
+/* Conditions for an eviction, a pending change and a missing node label. */
 static void add_requests(struct json_object *conditions, const struct snapshot_guest *guest)
 {
     if (guest->evacuation_node[0] != '\0')
@@ -138,24 +138,24 @@ static void add_requests(struct json_object *conditions, const struct snapshot_g
         add_pending_change(conditions, guest);
     if (guest->unmet_selector[0] != '\0') {
         char text[sizeof guest->unmet_selector + HV_HOST_MAX + 64];
-        (void)snprintf(text, sizeof text, "its node %s has not the label %s that it asks for",
+        (void)snprintf(text, sizeof text, "node %s does not have the required label %s",
                        guest->node, guest->unmet_selector);
         api_add_condition(conditions, "ferry.internal/NodeSelectorMet", "False",
                           guest->since_ms[CONDITION_SELECTOR], "NodeLabelMissing", text);
     }
 }
 
-/* ---- disks that move to other storage ---- */
+/* ---- volume migration ---- */
 
-/* KubeVirt keeps them until they have moved or somebody gave up: after a failure they are still
- * wanted elsewhere. */
-static bool are_wanted_elsewhere(const struct snapshot_job *job)
+/* KubeVirt keeps migratedVolumes until success or cancellation: after a failure they are still
+ * pending. */
+static bool have_pending_volumes(const struct snapshot_job *job)
 {
     return job->request.volumes_json != NULL && job->result.outcome != OUTCOME_SUCCEEDED &&
            job->result.outcome != OUTCOME_ABORTED;
 }
 
-/* A claim is a place: an absolute path, or POOL/VOLUME. */
+/* A claim is a location: an absolute path, or POOL/VOLUME. */
 static void add_claim(struct json_object *volume, const char *key,
                       const struct hv_location *location, const char *amount, uint64_t bytes)
 {
@@ -173,7 +173,7 @@ static void add_migrated_volumes(struct json_object *status, const struct snapsh
 {
     struct volumes volumes;
     struct err err = {0};
-    if (!are_wanted_elsewhere(job) ||
+    if (!have_pending_volumes(job) ||
         !volumes_parse(job->request.volumes_json, true, &volumes, &err))
         return;
     struct json_object *list = json_add_array(status, "migratedVolumes");
@@ -198,7 +198,7 @@ static void add_volumes_change(struct json_object *conditions, const struct snap
         api_add_condition(conditions, type, "False", job->times.ended_ms,
                           "VolumesChangeCancellation", NULL);
     } else if (phase_is_final(job->phase)) {
-        (void)snprintf(text, sizeof text, "migrate volumes; the last try failed: %s",
+        (void)snprintf(text, sizeof text, "migrate volumes; the last attempt failed: %s",
                        job->result.failure_reason);
         api_add_condition(conditions, type, "True", job->times.created_ms, NULL, text);
     } else if (job->wait.pending == PENDING_STORAGE) {
@@ -208,7 +208,7 @@ static void add_volumes_change(struct json_object *conditions, const struct snap
     }
 }
 
-/* KubeVirt's words for who stopped it. */
+/* KubeVirt's reason of a pause. */
 static const char *pause_reason(const struct snapshot_guest *guest, const struct snapshot_job *job)
 {
     if (guest->reason == HV_PAUSED_USER)
@@ -238,7 +238,7 @@ static void add_conditions(struct json_object *status, const struct snapshot_gue
         add_volumes_change(conditions, job);
 }
 
-/* Pods by uid, with their nodes: two while a place is kept for it where it goes. */
+/* Pods by uid, with their nodes: two while the target launcher exists. */
 static void add_pods(struct json_object *status, const struct snapshot_guest *guest,
                      const struct snapshot_job *job)
 {
@@ -252,7 +252,7 @@ static void add_pods(struct json_object *status, const struct snapshot_guest *gu
         json_add(status, "activePods", TAKE(pods));
 }
 
-/* Everything that applies, notes included, with what to do about it. */
+/* All reasons and notes, with what to do. */
 static void add_reasons(struct json_object *ferry, const struct migratable *m)
 {
     struct json_object *reasons = json_add_array(ferry, "reasons");
@@ -320,9 +320,9 @@ static void add_annotations(struct json_object *metadata, const struct migratabl
 /* ---- as a kind ---- */
 
 static const struct api_column columns[] = {
-    {"Age", "date", 0, "Time since it was created; libvirt does not tell."},
+    {"Age", "date", 0, "Time since creation; unknown to libvirt."},
     {"Phase", "string", 0, "KubeVirt's phase."},
-    {"Node", "string", 0, "Host that owns it."},
+    {"Node", "string", 0, "Host that owns the guest."},
     {"State", "string", 0, "Libvirt's state and reason."},
     {"Migration", "string", 1, "Its newest migration."},
 };
@@ -350,7 +350,7 @@ static struct json_object *object(const struct snapshot *s, size_t i)
     const struct api_meta meta = {guest->ns, guest->name, guest->uuid, guest->resource_version, 0};
     struct json_object *out = json_object_new_object();
     struct json_object *metadata = api_add_meta(out, KIND_INSTANCE, &meta);
-    json_add(metadata, "creationTimestamp", NULL); /* Kubernetes' way to say "not known" */
+    json_add(metadata, "creationTimestamp", NULL); /* null: unknown */
     json_add(metadata, "labels", labels_of(guest));
     add_annotations(metadata, &guest->migratable);
     const struct snapshot_object *overlay = api_document(s, OBJECT_GUEST, guest->ns, guest->name);

@@ -1,7 +1,7 @@
 /* api_list.c - lists and single objects of any kind, plain or as a Table.
  *
- * Objects are made, written and freed one at a time: a list of 50,000 guests costs its text, not
- * a tree of it. `limit` is not honoured: a list is always whole, which clients must accept.
+ * Objects are created, written and freed one at a time, so that a list of 50,000 guests costs only
+ * its text. `limit` is ignored: a list is always complete, which clients must accept.
  */
 #include <string.h>
 
@@ -158,7 +158,7 @@ static bool is_word_of(const char *words, const char *word)
     return false;
 }
 
-/* Fields that can be selected by; others are refused as Kubernetes does. */
+/* Checks that all fields are selectable, as Kubernetes does. */
 static bool fields_are_known(const struct api_selector *fields, const struct api_view *view,
                              struct err *err)
 {
@@ -222,7 +222,7 @@ static bool filter_matches(const struct filter *filter, const struct api_view *v
     return api_selector_matches(&filter->labels, labels);
 }
 
-/* Ages count from now, not from the snapshot, which may be old when nothing changes. */
+/* Ages are relative to now, not to the snapshot, which may be old. */
 static void add_object(struct api_list *list, const struct api_view *view,
                        const struct api_call *call, size_t i)
 {
@@ -244,7 +244,7 @@ void serve_list(const struct api_call *call, struct http_reply *out_reply)
     if (api_refuses_watch(call->request, out_reply))
         return;
     if (s == NULL) {
-        reply_refusal(out_reply, 503, "Ferry has just started and knows no host yet");
+        reply_refusal(out_reply, 503, "Ferry is starting: no snapshot yet");
         return;
     }
     if (!filter_init(&filter, call->request, view, &err)) {
@@ -277,7 +277,7 @@ void serve_get(const struct api_call *call, struct http_reply *out_reply)
     const struct api_view *view = api_view_of(call->kind);
     const struct snapshot *s = call->snapshot;
     if (s == NULL) {
-        reply_refusal(out_reply, 503, "Ferry has just started and knows no host yet");
+        reply_refusal(out_reply, 503, "Ferry is starting: no snapshot yet");
         return;
     }
     size_t i;

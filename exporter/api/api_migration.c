@@ -1,7 +1,7 @@
 /* api_migration.c - a migration job as KubeVirt's VirtualMachineInstanceMigration.
  *
- * Field names are KubeVirt's wherever the meaning is the same. What it has no field for (who owns
- * the guest, what was seen on each side, the newest sample) is in status.ferry.
+ * Field names are KubeVirt's wherever the meaning is the same. What it has no field for (ownership,
+ * observations, the newest sample) is in status.ferry.
  */
 #include <string.h>
 
@@ -10,7 +10,7 @@
 
 static const char name_label[] = "kubevirt.io/vmi-name";
 
-/* KubeVirt labels every migration with its guest; names too long for a label go without. */
+/* KubeVirt labels every migration with its guest; a name too long for a label is left out. */
 static struct json_object *labels_of(const struct snapshot_job *job)
 {
     struct json_object *labels = api_object_from(job->request.metadata_json, "labels");
@@ -34,7 +34,7 @@ static void add_metadata(struct json_object *object, const struct snapshot_job *
     json_add_text(finalizers, "", "kubevirt.io/migrationJobFinalize");
 }
 
-/* Asked for: which disks, and where to. Known: also where they lay, and how big they are. */
+/* spec: disks and destinations. status: also their sources and sizes. */
 static void add_volumes(struct json_object *ferry, const char *volumes_json, bool only_asked)
 {
     struct err err = {0};
@@ -72,7 +72,7 @@ static void add_spec(struct json_object *object, const struct snapshot_job *job)
         add_volumes(json_add_object(spec, "ferry"), job->request.volumes_json, true);
 }
 
-/* Ready is when it was seen to run there. */
+/* Ready: observed running there. */
 static void add_target_observation(struct json_object *state,
                                    const struct snapshot_observation *observation)
 {
@@ -83,8 +83,8 @@ static void add_target_observation(struct json_object *state,
         json_add_time(state, "targetNodeDomainReadyTimestamp", observation->at_ms);
 }
 
-/* By port, with KubeVirt's channel: 0 is the memory's. Known where the port was Ferry's to
- * choose (engine/data/move.c); else libvirt chooses one and tells nobody. */
+/* By port, with KubeVirt's channel: 0 is memory. Known if Ferry chose the port
+ * (engine/data/move.c); libvirt does not report its own choice. */
 static void add_ports(struct json_object *state, const struct snapshot_job *job)
 {
     char port[API_SHORT_TEXT_MAX];
@@ -118,7 +118,7 @@ struct json_object *api_migration_state(const struct snapshot_job *job)
     return state;
 }
 
-/* What KubeVirt has a condition for, of all that a migration can wait for. */
+/* Pending reasons that are conditions in KubeVirt. */
 static void add_waiting(struct json_object *conditions, const struct snapshot_job *job)
 {
     char text[SNAPSHOT_REASON_MAX];
@@ -140,7 +140,7 @@ static void add_waiting(struct json_object *conditions, const struct snapshot_jo
                       "UtilityVolumesPresent", text);
 }
 
-/* Whether somebody is needed is worth a reason of its own. */
+/* States that need an operator have a reason of their own. */
 static const char *recovery_reason(enum recovery recovery)
 {
     return recovery == RECOVERY_EXHAUSTED ? "RecoveryExhausted"
@@ -157,7 +157,7 @@ static void add_conditions(struct json_object *status, const struct snapshot_job
     add_waiting(conditions, job);
     if (job->resolving)
         api_add_condition(conditions, "ferry.internal/Resolving", "True", 0, "OutcomeUnknown",
-                          "The outcome is being read from both hosts.");
+                          "The outcome is being determined from both hosts.");
     if (job->recovering)
         api_add_condition(conditions, "ferry.internal/Recovering", "True", job->recovery.since_ms,
                           recovery_reason(job->recovery.state),
@@ -203,7 +203,7 @@ static void add_sample(struct json_object *ferry, const struct snapshot_job *job
         {"throttlePercent", stats->auto_converge_throttle},
         {"elapsedMs", stats->time_elapsed_ms},
         {"expectedDowntimeMs", stats->downtime_ms},
-        {"diskRemainingBytes", stats->disk_remaining}, /* from here on: if disks move along */
+        {"diskRemainingBytes", stats->disk_remaining}, /* from here on: if disks migrate */
         {"diskProcessedBytes", stats->disk_processed},
         {"diskTotalBytes", stats->disk_total},
     };
@@ -223,7 +223,7 @@ static void add_sample(struct json_object *ferry, const struct snapshot_job *job
         json_add_i64(ferry, "downtimeMs", (int64_t)stats->downtime_ms); /* measured, not expected */
 }
 
-/* The short of it; what it rests on is the migration's verdict: api_verdict.c. */
+/* Summary; the whole verdict with evidence: api_verdict.c. */
 static void add_verdict(struct json_object *ferry, const struct snapshot_job *job)
 {
     if (job->result.verdict == NULL)
@@ -241,7 +241,7 @@ static void add_verdict(struct json_object *ferry, const struct snapshot_job *jo
     json_add_time(out, "at", verdict->judged_ms);
 }
 
-/* Why each node that was looked at cannot take the guest: the newest full look. */
+/* Rejections by node of the newest full scheduling attempt. */
 static void add_rejections(struct json_object *ferry, const struct rejections *rejections)
 {
     if (rejections == NULL)
@@ -265,7 +265,7 @@ static void add_rejections(struct json_object *ferry, const struct rejections *r
             json_add_i64(counts, reject_name(why), rejections->counts[why]);
 }
 
-/* What the hypervisor is told, by name, and in words what it is not told and why. */
+/* Flags of the migrate call by name, and why others are left out. */
 static void add_flags(struct json_object *ferry, const struct snapshot_job *job)
 {
     if (job->call.shown == 0)
@@ -357,18 +357,18 @@ struct json_object *api_job_object(const struct snapshot_job *job)
 /* ---- as a kind ---- */
 
 static const struct api_column columns[] = {
-    {"Phase", "string", 0, "How far the migration is."},
+    {"Phase", "string", 0, "Phase of the migration."},
     {"VMI", "string", 0, "The guest."},
-    {"Source", "string", 0, "Host it comes from."},
-    {"Target", "string", 0, "Host it goes to."},
-    {"Mode", "string", 0, "How memory moves."},
-    {"Remaining", "string", 0, "Data still to be moved."},
-    {"Age", "date", 0, "Time since it was asked for."},
-    {"Outcome", "string", 1, "How it ended."},
-    {"Cause", "string", 1, "Why it ended otherwise than wished."},
-    {"Plane", "string", 1, "Where that cause lies."},
-    {"Recovery", "string", 1, "How far a broken post-copy was taken up again."},
-    {"Reason", "string", 1, "Why it waits or failed."},
+    {"Source", "string", 0, "Source host."},
+    {"Target", "string", 0, "Target host."},
+    {"Mode", "string", 0, "Migration mode."},
+    {"Remaining", "string", 0, "Data remaining."},
+    {"Age", "date", 0, "Time since the request."},
+    {"Outcome", "string", 1, "Outcome."},
+    {"Cause", "string", 1, "Cause of the failure."},
+    {"Plane", "string", 1, "Plane of the cause."},
+    {"Recovery", "string", 1, "State of the post-copy recovery."},
+    {"Reason", "string", 1, "Pending or failure reason."},
 };
 
 static size_t count(const struct snapshot *s)

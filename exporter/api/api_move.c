@@ -1,6 +1,6 @@
-/* api_move.c - how the data plane of a migration went, in status.ferry of the job and of its guest:
- * addresses, modes, recovery, remedies, a user's pause, final numbers, the forecast. KubeVirt has
- * fields for none of these. */
+/* api_move.c - the data plane of a migration in status.ferry of the job and of its guest:
+ * addresses, modes, recovery, remedies, a user's pause, final statistics, the forecast. KubeVirt
+ * has no fields for them. */
 #include "engine/data/ownership.h"
 #include "exporter/api/api.h"
 
@@ -16,7 +16,7 @@ static void add_modes(struct json_object *ferry, const struct snapshot_job *job)
     }
 }
 
-/* The end of the window says something only while tries go on. */
+/* The end of the window is shown while recovery is active. */
 static void add_recovery(struct json_object *ferry, const struct snapshot_job *job)
 {
     if (job->recovery.state == RECOVERY_NONE)
@@ -35,7 +35,7 @@ static void add_final(struct json_object *ferry, const struct snapshot_job *job)
         api_add_fields(json_add_object(ferry, "final"), JOB_OBJECT_FINAL, job);
 }
 
-/* What cannot be said is negative, and left out. */
+/* Negative: unknown, left out. */
 static void add_forecast(struct json_object *ferry, const struct snapshot_job *job)
 {
     if (!job->forecast.made)
@@ -46,7 +46,7 @@ static void add_forecast(struct json_object *ferry, const struct snapshot_job *j
         json_add_i64(forecast, "convergesPercent", job->forecast.percent);
 }
 
-/* Between which addresses memory moves, as far as they are configured. */
+/* Configured addresses of the stream. */
 static void add_stream(struct json_object *ferry, const struct snapshot_job *job)
 {
     if (job->times.handed_off_ms == 0)
@@ -55,7 +55,7 @@ static void add_stream(struct json_object *ferry, const struct snapshot_job *job
     api_add_unless_empty(stream, "sourceAddress", job->stream.source_address);
     api_add_unless_empty(stream, "targetAddress", job->stream.target_address);
     api_add_fields(stream, JOB_OBJECT_STREAM, job);
-    if (job->stream.port_max == 0) /* the target is not configured any more */
+    if (job->stream.port_max == 0) /* the target was removed from the configuration */
         return;
     struct json_object *ports = json_add_object(stream, "targetPorts");
     json_add_i64(ports, "min", job->stream.port_min);

@@ -25,7 +25,7 @@ static void add_spec(struct json_object *object, const struct snapshot_node *nod
         json_add_bool(spec, "unschedulable", true);
 }
 
-/* libvirt's way to write versions as one number. */
+/* A version as libvirt encodes it. */
 static void version_text(unsigned long version, char *out_text)
 {
     out_text[0] = '\0';
@@ -54,7 +54,7 @@ static void add_facts(struct json_object *status, const struct hv_facts *facts)
     struct json_object *info = json_add_object(status, "nodeInfo");
     json_add_text(info, "architecture", facts->arch);
     json_add_text(info, "systemUUID", facts->uuid);
-    json_add_text(info, "kubeletVersion", libvirt); /* the agent of a plain host is libvirtd */
+    json_add_text(info, "kubeletVersion", libvirt); /* the host's agent is libvirtd */
     json_add_text(info, "containerRuntimeVersion", runtime);
 }
 
@@ -73,9 +73,9 @@ static void add_addresses(struct json_object *status, const struct snapshot_node
 
 static void add_resources(struct json_object *ferry, const char *key, uint64_t kib, unsigned vcpus)
 {
-    struct json_object *demand = json_add_object(ferry, key);
-    json_add_i64(demand, "memoryKiB", (int64_t)kib);
-    json_add_i64(demand, "vcpus", vcpus);
+    struct json_object *reserved = json_add_object(ferry, key);
+    json_add_i64(reserved, "memoryKiB", (int64_t)kib);
+    json_add_i64(reserved, "vcpus", vcpus);
 }
 
 static void add_ferry(struct json_object *status, const struct snapshot_node *node)
@@ -104,14 +104,14 @@ static void add_ferry(struct json_object *status, const struct snapshot_node *no
 /* ---- as a kind ---- */
 
 static const struct api_column columns[] = {
-    {"Status", "string", 0, "Whether the host can be asked."},
-    {"Guests", "integer", 0, "Guests it owns."},
+    {"Status", "string", 0, "Whether the host is reachable."},
+    {"Guests", "integer", 0, "Number of its guests."},
     {"Libvirt", "string", 0, "Version of libvirt."},
     {"QEMU", "string", 0, "Version of QEMU."},
-    {"Age", "date", 0, "Time since Ferry knows it."},
-    {"URI", "string", 1, "How Ferry reaches it."},
+    {"Age", "date", 0, "Time since Ferry knows the host."},
+    {"URI", "string", 1, "Connection URI."},
     {"CPU", "string", 1, "CPU model."},
-    {"Error", "string", 1, "Why it cannot be asked."},
+    {"Error", "string", 1, "Why the host is unreachable."},
 };
 
 static size_t count(const struct snapshot *s)
@@ -141,7 +141,7 @@ static struct json_object *object(const struct snapshot *s, size_t i)
     add_spec(out, node);
     struct json_object *status = json_add_object(out, "status");
     struct json_object *conditions = json_add_array(status, "conditions");
-    /* A host that does not answer is not known to be down. */
+    /* Unreachable: Unknown, not False. */
     api_add_condition(conditions, "Ready", node->connected ? "True" : "Unknown", node->since_ms,
                       node->connected ? "Connected" : "Unreachable",
                       node->connected ? "libvirt answers" : node->error);

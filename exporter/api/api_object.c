@@ -1,4 +1,4 @@
-/* api_object.c - what all objects share: metadata, conditions, and the short texts of tables. */
+/* api_object.c - shared by all objects: metadata, conditions, table cells. */
 #include "exporter/api/api.h"
 
 #include <string.h>

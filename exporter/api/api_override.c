@@ -1,11 +1,11 @@
-/* api_override.c - the operator's word about a migration that Ferry cannot finish by itself: try
- * again to take up a broken post-copy, or where the guest is when no host can prove it. */
+/* api_override.c - operator overrides for a migration that Ferry cannot finish: recover a broken
+ * post-copy again, or state where the guest is when no host can prove it. */
 #include <string.h>
 
 #include "exporter/api/api_request.h"
 #include "exporter/exporter_impl.h"
 
-/* The body, of known members only; empty is an object without any. NULL with err. */
+/* The body; only known members, may be empty. NULL with err. */
 static struct json_object *read_word(const struct http_request *http, struct api_words known,
                                      struct err *err)
 {
@@ -18,13 +18,13 @@ static struct json_object *read_word(const struct http_request *http, struct api
         return NULL;
     if (by_query || by_body) {
         (void)err_set(err, ERR_UNPROCESSABLE,
-                      "dryRun: an operator's word cannot be tried out; nothing was done");
+                      "dryRun: not supported for an operator override; nothing was changed");
         return NULL;
     }
     return TAKE(body);
 }
 
-/* It is kept with the job and shown in lines: one line, and something in it. */
+/* Stored with the job: one line, not empty. */
 static bool read_because(struct json_object *body, struct resolve_request *out, struct err *err)
 {
     const char *text;
@@ -32,13 +32,13 @@ static bool read_because(struct json_object *body, struct resolve_request *out, 
         return false;
     if (text[strspn(text, " ")] == '\0')
         return err_set(err, ERR_UNPROCESSABLE,
-                       "because: say how you know; it is kept with the migration");
+                       "because: is missing; state how the location is known");
     for (const char *c = text; *c != '\0'; c++)
         if ((unsigned char)*c < ' ' || *c == 0x7f)
             return err_set(err, ERR_UNPROCESSABLE,
                            "because: must be one line, without control characters");
     if (!text_copy(out->why, sizeof out->why, text))
-        return err_set(err, ERR_UNPROCESSABLE, "because: is %zu bytes long; at most %zu are kept",
+        return err_set(err, ERR_UNPROCESSABLE, "because: is %zu bytes long; the limit is %zu",
                        strlen(text), sizeof out->why - 1);
     return true;
 }
@@ -60,21 +60,21 @@ static bool read_place(struct json_object *body, struct resolve_request *out, st
         }
     if (*text == '\0')
         return err_set(err, ERR_UNPROCESSABLE,
-                       "guestAt: where is the guest? source, target or gone");
+                       "guestAt: is missing; expected source, target or gone");
     return err_set(err, ERR_UNPROCESSABLE, "guestAt: '%.60s' is none of source, target, gone",
                    text);
 }
 
-/* Hands it to the engine, which knows whether anything is broken or in doubt. */
-static void say(const struct api_call *call, struct resolve_request *request, unsigned status,
-                struct http_reply *reply)
+/* Sends it to the engine, which checks whether it applies. */
+static void send_override(const struct api_call *call, struct resolve_request *request,
+                          unsigned status, struct http_reply *reply)
 {
     const struct http_request *http = call->request;
     struct err err = {0};
     api_requester(http, request->requester);
     if (!text_copy(request->ns, sizeof request->ns, http->ns) ||
         !text_copy(request->name, sizeof request->name, http->name))
-        reply_not_found(reply, KIND_MIGRATION, http->name); /* nothing can have such a name */
+        reply_not_found(reply, KIND_MIGRATION, http->name); /* no object can have such a name */
     else if (call->x->requests.resolve(call->x->requests.ctx, request, &err))
         reply_success(reply, status);
     else if (err.code == ERR_NOT_FOUND)
@@ -83,7 +83,7 @@ static void say(const struct api_call *call, struct resolve_request *request, un
         reply_err(reply, &err, KIND_MIGRATION, http->name);
 }
 
-/* A word that needs no more to be said. */
+/* An override without parameters. */
 static void serve_plain(const struct api_call *call, enum override_kind kind, unsigned status,
                         struct http_reply *out_reply)
 {
@@ -96,7 +96,7 @@ static void serve_plain(const struct api_call *call, enum override_kind kind, un
     if (body == NULL)
         reply_err(out_reply, &err, KIND_MIGRATION, call->request->name);
     else
-        say(call, &request, status, out_reply);
+        send_override(call, &request, status, out_reply);
 }
 
 void serve_recover(const struct api_call *call, struct http_reply *out_reply)
@@ -120,5 +120,5 @@ void serve_resolve(const struct api_call *call, struct http_reply *out_reply)
     if (body == NULL || !read_place(body, &request, &err) || !read_because(body, &request, &err))
         reply_err(out_reply, &err, KIND_MIGRATION, call->request->name);
     else
-        say(call, &request, 200, out_reply);
+        send_override(call, &request, 200, out_reply);
 }

@@ -1,8 +1,8 @@
-/* api_patch.c - how an object shall change (patch.def), applied to a copy of it. Pure.
+/* api_patch.c - applies a patch (patch.def) to a copy of an object. Pure.
  *
- * A strategic merge differs from a plain one only in lists with a key. None of the lists that can
- * be written here has one (taints and tolerations are replaced as a whole, as in Kubernetes); its
- * directives that would need one are refused, not ignored.
+ * A strategic merge differs from a plain one only in lists with a merge key. No writable list here
+ * has one (taints and tolerations are replaced as a whole, as in Kubernetes); directives that need
+ * one are refused.
  */
 #include <string.h>
 
@@ -48,9 +48,9 @@ static void clear(struct json_object *object)
     }
 }
 
-/* A directive of a strategic patch. False with an error when it cannot be honoured. */
-static bool obey(struct json_object *into, const char *key, struct json_object *value,
-                 struct err *err)
+/* A directive of a strategic patch. False with an error when it is not supported. */
+static bool apply_directive(struct json_object *into, const char *key, struct json_object *value,
+                            struct err *err)
 {
     const char *text = json_object_get_string(value);
     if (text_has_prefix(key, "$setElementOrder/") || strcmp(key, "$retainKeys") == 0)
@@ -100,13 +100,13 @@ static bool merge_member(struct json_object *into, const char *key, struct json_
                        : merge(old, value, strategic, err);
 }
 
-/* As deep as the patch, which the parser bounds. */
+/* Depth is bounded by the parser of the patch. */
 static bool merge(struct json_object *into, struct json_object *patch, bool strategic,
                   struct err *err)
 {
     json_object_object_foreach(patch, word, directive)
     {
-        if (strategic && word[0] == '$' && !obey(into, word, directive, err))
+        if (strategic && word[0] == '$' && !apply_directive(into, word, directive, err))
             return false;
     }
     json_object_object_foreach(patch, key, value)
@@ -145,7 +145,8 @@ static const char *next_token(const char *at, char *out)
     return at;
 }
 
-/* The place a pointer names: in an object a key, in a list an index (its length: past the end). */
+/* The location a pointer names: in an object a key, in a list an index (its length: past the
+ * end). */
 struct spot {
     struct json_object *in;
     char key[TOKEN_MAX];
@@ -198,7 +199,7 @@ static void insert(struct json_object *list, size_t index, struct json_object *t
     (void)json_object_array_put_idx(list, index, take_value);
 }
 
-/* A value of its own: two places must not share what a later operation changes in one. */
+/* A copy: two locations must not share a value that a later operation changes. */
 static struct json_object *copy_of(struct json_object *value)
 {
     struct json_object *copy = NULL;
@@ -238,7 +239,7 @@ static bool run(struct json_object *object, const char *op, const char *path, bo
     if (!removes && !has_value)
         return err_set(err, ERR_INVALID, "value: is missing for '%s' of %.200s", op, path);
     if (!find(object, path, &spot) || (!adds && !spot.exists))
-        return err_set(err, ERR_UNPROCESSABLE, "path: %.300s: there is no such place", path);
+        return err_set(err, ERR_UNPROCESSABLE, "path: %.300s: does not exist", path);
     if (tests && !json_object_equal(spot.value, value))
         return err_set(err, ERR_UNPROCESSABLE, "path: %.300s: the test failed", path);
     if (adds || replaces)
@@ -258,7 +259,7 @@ static bool run_all(struct json_object *object, struct json_object *ops, struct 
         struct json_object *item = json_object_array_get_idx(ops, i), *value = NULL;
         const char *op, *path;
         if (!json_object_is_type(item, json_type_object))
-            return err_set(err, ERR_INVALID, "patch: operation %zu is no object", i);
+            return err_set(err, ERR_INVALID, "patch: operation %zu is not an object", i);
         if (!json_get_text(item, "op", "", &op, err) ||
             !json_get_text(item, "path", "", &path, err))
             return false;
@@ -269,7 +270,7 @@ static bool run_all(struct json_object *object, struct json_object *ops, struct 
     return true;
 }
 
-/* ---- all of them ---- */
+/* ---- all types ---- */
 
 static struct json_object *parse_yaml(const char *text, size_t n, struct err *err)
 {
@@ -294,7 +295,7 @@ static struct json_object *parse(enum api_patch type, const char *text, size_t n
     return json_parse(text, n, "body", err);
 }
 
-/* As if the client had sent it whole: operations can nest deeper than any body may. */
+/* Checked like a request body: operations can nest deeper than the parser allows. */
 static struct json_object *read_again(struct json_object *after, struct err *err)
 {
     size_t n = 0;

@@ -1,9 +1,8 @@
-/* api_pod.c - launchers as Kubernetes' Pods: the place of a guest on its node, and the place that
- * is kept for it on the node it moves to.
+/* api_pod.c - launchers as Kubernetes' Pods: the slot of a guest on its node, and its reservation
+ * on the target node.
  *
- * What drains nodes (kubectl, machine controllers) looks at pods and evicts them: KubeVirt's
- * labels and a controlling owner are what makes that work. They cannot be deleted: that would be
- * a guest killed by somebody who meant to move it.
+ * Tools that drain nodes (kubectl, machine controllers) evict pods: KubeVirt's labels and a
+ * controlling owner make that work. Pods cannot be deleted: that would kill the guest.
  */
 #include <string.h>
 
@@ -11,7 +10,7 @@
 
 /* One launcher, of either kind. */
 struct pod {
-    const struct snapshot_guest *guest; /* whose; NULL: of the target, and the guest is not known */
+    const struct snapshot_guest *guest; /* NULL: of the target, guest unknown */
     const struct snapshot_job *job;     /* of the target; NULL: the guest's own */
     const char *ns, *name, *uid, *node, *phase, *state;
     const char *guest_name, *guest_uuid;
@@ -82,7 +81,7 @@ static void add_metadata(struct json_object *object, const struct pod *pod)
                                   pod->job != NULL ? pod->job->times.created_ms : 0};
     struct json_object *metadata = api_add_meta(object, KIND_POD, &meta);
     if (pod->job == NULL)
-        json_add(metadata, "creationTimestamp", NULL); /* libvirt does not tell */
+        json_add(metadata, "creationTimestamp", NULL); /* unknown to libvirt */
     json_add(metadata, "labels", labels_of(pod));
     struct json_object *annotations = json_add_object(metadata, "annotations");
     json_add_text(annotations, "kubevirt.io/domain", pod->guest_name);
@@ -149,21 +148,21 @@ void serve_pod_delete(const struct api_call *call, struct http_reply *out_reply)
         return;
     }
     reply_refusal(out_reply, 405,
-                  "a launcher cannot be deleted: its guest would die with it; to move the guest "
-                  "away use the pods/eviction subresource, as kubectl drain does, or a migration");
+                  "a launcher cannot be deleted: that would kill its guest; use the pods/eviction "
+                  "subresource, as kubectl drain does, or a migration");
     TEXT_SET(out_reply->allow, "GET, HEAD");
 }
 
 /* ---- as a kind ---- */
 
 static const struct api_column columns[] = {
-    {"Ready", "string", 0, "Whether the guest runs there, or may come."},
+    {"Ready", "string", 0, "Whether the guest runs or may arrive there."},
     {"Status", "string", 0, "Phase of the pod."},
     {"Launcher", "string", 0, "State of the launcher."},
     {"VMI", "string", 0, "The guest."},
-    {"Node", "string", 0, "Where it is."},
-    {"Age", "date", 0, "Time since it was wanted; libvirt does not tell it of guests that run."},
-    {"Migration", "string", 1, "What it is the target of."},
+    {"Node", "string", 0, "Node of the launcher."},
+    {"Age", "date", 0, "Time since creation; unknown for running guests."},
+    {"Migration", "string", 1, "The migration to this launcher."},
 };
 
 static size_t count(const struct snapshot *s)

@@ -1,5 +1,5 @@
-/* api_postmortem.c - /postmortem: the story of one migration on one page, for viewers. Made from
- * the store on a worker thread; one at a time, since its replays cost some milliseconds of a core.
+/* api_postmortem.c - /postmortem: the report on one migration. Made from the store on a worker
+ * thread; one at a time, because its replays take milliseconds of CPU.
  */
 #include <stdatomic.h>
 #include <string.h>
@@ -18,7 +18,7 @@ static bool render(const struct api_call *call, enum pm_format format, struct bu
         return false;
     postmortem_render(pm, format, 0, out);
     return !out->failed ||
-           err_set(err, ERR_LIMIT, "the page is larger than %d bytes", POSTMORTEM_PAGE_MAX);
+           err_set(err, ERR_LIMIT, "the report is larger than %d bytes", POSTMORTEM_PAGE_MAX);
 }
 
 static void reply_page(const struct http_request *http, enum pm_format format, struct buf *text,
@@ -35,7 +35,7 @@ static void reply_page(const struct http_request *http, enum pm_format format, s
         out_reply->type = types[format];
         return;
     }
-    struct json_object *answer = json_object_new_object(); /* for clients that speak JSON only */
+    struct json_object *answer = json_object_new_object(); /* for clients that accept only JSON */
     json_add_text(answer, "page", text->data);
     buf_fini(text);
     reply_json(out_reply, 200, answer);
@@ -54,17 +54,17 @@ void serve_postmortem(const struct api_call *call, struct http_reply *out_reply)
         return;
     }
     if (call->x->store == NULL) {
-        reply_refusal(out_reply, 503, "there is no store");
+        reply_refusal(out_reply, 503, "no store");
         return;
     }
-    if (atomic_exchange(&call->x->is_telling, true)) {
-        reply_refusal(out_reply, 429, "another post-mortem is being made; one at a time");
+    if (atomic_exchange(&call->x->is_rendering_postmortem, true)) {
+        reply_refusal(out_reply, 429, "another post-mortem is in progress; try again");
         out_reply->try_again = true;
         return;
     }
     buf_init(&text, POSTMORTEM_PAGE_MAX);
     bool done = render(call, format, &text, &err);
-    atomic_store(&call->x->is_telling, false);
+    atomic_store(&call->x->is_rendering_postmortem, false);
     if (done) {
         reply_page(call->request, format, &text, out_reply);
         return;

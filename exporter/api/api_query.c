@@ -1,10 +1,10 @@
-/* api_query.c - /query: one SQL question to the store, for viewers. Read-only and bounded
- * (store/query.h), one at a time: the workers are also those that take requests.
+/* api_query.c - /query: one SQL query on the store. Read-only and bounded (store/query.h), one at a
+ * time, because requests share the workers.
  *
- * A query costs seconds of a processor, so a web page of another site may not send one, neither by
- * POST nor by GET. A statement is shorter here than in `ferry query --state`, which has a process
- * of its own: choosing the plan of a join cannot be interrupted and takes time that grows with the
- * length of the statement (4 KiB: up to 2.5 s, 8 KiB: 12 s). */
+ * A query can take seconds of CPU, so cross-origin requests are refused, POST and GET. The limit of
+ * a statement is lower than in `ferry query --state`, which has a process of its own: planning a
+ * join cannot be interrupted and its time grows with the length of the statement (4 KiB: up to 2.5
+ * s, 8 KiB: 12 s). */
 #include <stdatomic.h>
 #include <string.h>
 
@@ -28,7 +28,7 @@ static bool read_format(const char *text, bool *out_csv, struct err *err)
            err_set(err, ERR_UNPROCESSABLE, "format: '%.40s' is none of json, csv", text);
 }
 
-/* The statement, from one place only: which of two was meant cannot be known. */
+/* The statement, from the URL or from the body, not both. */
 static bool take_sql(const char *sql, char **out_sql, struct err *err)
 {
     if (sql == NULL)
@@ -64,7 +64,7 @@ static void ask(const struct api_call *call, const char *sql, const struct query
     struct err err = {0};
     struct exporter *x = call->x;
     if (atomic_exchange(&x->is_querying, true)) {
-        reply_refusal(out_reply, 429, "another query is being answered; one at a time");
+        reply_refusal(out_reply, 429, "another query is in progress; try again");
         out_reply->try_again = true;
         return;
     }
@@ -100,9 +100,9 @@ void serve_query(const struct api_call *call, struct http_reply *out_reply)
                 take_sql(http_query(http, "sql"), &sql, &err) &&
                 (!is_post || read_body(http, &sql, &limits, &err));
     if (read && sql == NULL)
-        read = err_set(&err, ERR_INVALID, "sql: what is the question? /query?sql=SELECT...");
+        read = err_set(&err, ERR_INVALID, "sql: is missing: /query?sql=SELECT...");
     if (read && call->x->state_dir[0] == '\0')
-        read = err_set(&err, ERR_REFUSED, "this appliance keeps its records in memory only");
+        read = err_set(&err, ERR_REFUSED, "this appliance keeps records in memory only");
     if (read)
         ask(call, sql, &limits, csv, out_reply);
     else

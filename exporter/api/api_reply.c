@@ -27,7 +27,7 @@ void reply_buf(struct http_reply *reply, unsigned status, struct buf *take_buf)
     reply->body = buf_take(take_buf);
     if (reply->body != NULL)
         return;
-    reply->status = 503; /* not even a Status can be relied on now */
+    reply->status = 503; /* no memory for a Status */
     reply->body_bytes = 0;
 }
 
@@ -47,7 +47,7 @@ void reply_json(struct http_reply *reply, unsigned status, struct json_object *t
     reply_buf(reply, status, &text);
 }
 
-/* Borrowed; NULL where it is about no object. */
+/* Borrowed; NULL: not about an object. */
 static struct json_object *add_details(struct json_object *status, enum api_kind kind,
                                        const char *name, const char *uid)
 {
@@ -65,7 +65,7 @@ static struct json_object *add_details(struct json_object *status, enum api_kind
     return details;
 }
 
-/* "field: what" as a cause of its own: kubectl shows nothing else of an invalid object. */
+/* "field: what" as a cause: kubectl shows only causes of an invalid object. */
 static void add_cause(struct json_object *details, const char *message)
 {
     size_t n = strcspn(message, ": ");
@@ -73,7 +73,7 @@ static void add_cause(struct json_object *details, const char *message)
     struct json_object *cause = json_add_object(json_add_array(details, "causes"), "");
     json_add_text(cause, "reason", "FieldValueInvalid");
     json_add_text(cause, "message", has_field ? message + n + 2 : message);
-    if (has_field) { /* the name may have been cut inside a character */
+    if (has_field) { /* the name may be truncated inside a character */
         char field[ERR_TEXT_MAX];
         (void)snprintf(field, sizeof field, "%.*s", (int)n, message);
         json_add_text(cause, "field", field);
@@ -155,7 +155,7 @@ void reply_no_route(struct http_reply *reply, const struct http_request *request
         reply_refusal(reply, 404, text);
         return;
     }
-    (void)snprintf(text, sizeof text, "%s is not possible on %.300s; it has %s", request->method,
+    (void)snprintf(text, sizeof text, "%s is not allowed on %.300s; allowed: %s", request->method,
                    request->path, allow);
     reply_refusal(reply, 405, text);
     TEXT_SET(reply->allow, allow);

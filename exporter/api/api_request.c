@@ -29,8 +29,7 @@ bool api_dry_run(const struct http_request *request, bool *out_dry_run, struct e
     return read_dry_run(http_query(request, "dryRun"), out_dry_run, err);
 }
 
-/* A wish for a dry run that is not understood is refused: the other way to read it is a guest's
- * migration stopped for real. */
+/* An unknown dryRun value is refused: ignoring it would carry the request out. */
 bool api_dry_run_list(struct json_object *list, bool *out_dry_run, struct err *err)
 {
     if (list == NULL)
@@ -258,8 +257,8 @@ static bool read_delete_body(const struct http_request *request, struct api_dele
     if (body == NULL || !json_get_text(body, "preconditions.uid", "", &uid, err) ||
         !api_dry_run_list(json_at(body, "dryRun"), &out->dry_run, err))
         return false;
-    if (!text_copy(out->uid, sizeof out->uid, uid)) /* cut, it could be another one */
-        return err_set(err, ERR_REFUSED, "precondition: nothing has a uid that long");
+    if (!text_copy(out->uid, sizeof out->uid, uid)) /* truncated, it could be another one */
+        return err_set(err, ERR_REFUSED, "precondition: the uid is too long");
     return true;
 }
 

@@ -1,7 +1,7 @@
-/* api_request.h - reading what clients send: who asks, dry runs, types, names, labels, patches.
+/* api_request.h - parses requests: requester, dry runs, types, names, labels, patches.
  *
- * Requests are read strictly: a field that Ferry does not know is refused with the nearest one it
- * does know, because a field that is silently ignored is a guest moved to the wrong place.
+ * Parsing is strict: an unknown field is refused with the nearest known one, because a field that
+ * is ignored could migrate a guest to the wrong node.
  */
 #ifndef EXPORTER_API_API_REQUEST_H
 #define EXPORTER_API_API_REQUEST_H
@@ -9,24 +9,24 @@
 #include "engine/requests.h"
 #include "exporter/api/api.h"
 
-/* Who asks: as told, printable and bounded; nothing is proven by it. out holds
+/* The requester as sent by the client, printable and bounded; not authenticated. out holds
  * SNAPSHOT_WHO_MAX. */
 void api_requester(const struct http_request *request, char *out);
 /* dryRun=All or nothing; as a query and as a list of words in a body. */
 bool api_dry_run(const struct http_request *request, bool *out_dry_run, struct err *err);
 bool api_dry_run_list(struct json_object *list, bool *out_dry_run, struct err *err);
 
-/* The body as an object, a new reference. Its Content-Type must be JSON: a form on a web page
- * cannot send that without being asked; if it is not, the reply is filled. */
+/* The body as an object, a new reference. Its Content-Type must be JSON, which an HTML form cannot
+ * send; if it is not, the reply is filled. */
 bool api_is_json(const struct http_request *request, struct http_reply *reply);
-/* Not sent by a web page of another origin, as far as browsers say it: Sec-Fetch-Site, and Origin
- * compared with Host (which is a loopback address, see http.h; another port there is another
- * origin). Programs send neither and pass. If it is not, the reply is filled: 403. */
+/* False, with the reply filled (403), for a cross-origin request of a browser: by Sec-Fetch-Site,
+ * and by Origin compared with Host (a loopback address, see http.h; another port is another
+ * origin). Programs send neither and pass. */
 bool api_is_same_origin(const struct http_request *request, struct http_reply *reply);
 struct json_object *api_body(const struct http_request *request, struct err *err);
 
-/* Refuses members of `object` that are not among `known`; `later` (may be NULL) lists what is
- * known elsewhere but not here. path: "spec." */
+/* Refuses members of `object` that are not among `known`; `later` (may be NULL) lists fields that
+ * KubeVirt has and Ferry does not support. path: "spec." */
 struct api_words {
     const char *const *words;
     size_t n;
@@ -39,9 +39,9 @@ struct api_words {
 bool api_only_known(struct json_object *object, const char *path, struct api_words known,
                     struct api_words later, struct err *err);
 bool api_object_or_absent(struct json_object *value, const char *path, struct err *err);
-/* A namespace as the path names it. */
+/* The namespace of the path. */
 bool api_namespace_is_valid(const char *ns, struct err *err);
-/* The members of any object, and that it is of this kind; what it does not say is not asked. */
+/* Checks the members of any object, and apiVersion and kind if present. */
 bool api_check_type(struct json_object *object, enum api_kind kind, struct err *err);
 /* metadata.name for an error about the object; NULL when it has none. */
 const char *api_name_in(struct json_object *object);
@@ -51,12 +51,12 @@ bool api_read_names(struct json_object *object, const char *ns, const char **out
 /* metadata.labels or metadata.annotations into `into`, each checked. */
 bool api_copy_texts(struct json_object *object, const char *what, bool are_labels,
                     struct json_object *into, struct err *err);
-/* The text of kept labels and annotations, borrowed from it; NULL when there are none. */
+/* The text of stored labels and annotations, borrowed from it; NULL when there are none. */
 bool api_kept_text(struct json_object *kept, const char **out_text, struct err *err);
 
 struct api_delete_options {
     bool dry_run;
-    char uid[SNAPSHOT_UID_MAX]; /* only if it is this one; empty: any */
+    char uid[SNAPSHOT_UID_MAX]; /* precondition; empty: any */
 };
 bool api_read_delete(const struct http_request *request, struct api_delete_options *out_options,
                      struct err *err);
@@ -71,7 +71,7 @@ enum api_patch {
 #undef PATCH
     API_PATCH_COUNT
 };
-/* By its Content-Type; if it has none of them, the reply is filled. */
+/* By Content-Type; for another one the reply is filled. */
 bool api_is_patch(const struct http_request *request, enum api_patch *out_type,
                   struct http_reply *reply);
 /* The object after the patch, a new reference; `before` stays as it is (for APPLY it may be

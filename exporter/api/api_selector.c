@@ -1,5 +1,5 @@
 /* api_selector.c - label and field selectors: equality and existence. Sets ("in", "notin") are
- * refused, not guessed at. */
+ * refused. */
 #include <string.h>
 
 #include "exporter/api/api.h"

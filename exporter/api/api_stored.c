@@ -1,7 +1,5 @@
-/* api_stored.c - documents that people write, as objects: policies, quotas, namespaces, drains.
- *
- * They are shown as they were written, with what came of them as status. A namespace that is in
- * use is shown without a document too. */
+/* api_stored.c - stored objects: policies, quotas, namespaces, drains. Shown as written, with a
+ * status. A namespace in use is also shown without a stored object. */
 #include <string.h>
 
 #include "exporter/api/api.h"
@@ -32,7 +30,7 @@ static void add_texts(struct json_object *cells, const char *const *texts, size_
         json_add_text(cells, "", texts[i]);
 }
 
-/* ---- what all documents share; numbers are those of the snapshot's documents ---- */
+/* ---- shared; numbers are indexes of the snapshot's objects ---- */
 
 static size_t count(const struct snapshot *s)
 {
@@ -56,7 +54,7 @@ static struct json_object *labels(const struct snapshot *s, size_t i)
 static const struct api_column policy_columns[] = {
     {"Guests", "string", 0, "Labels a guest must have."},
     {"Namespaces", "string", 0, "Labels its namespace must have."},
-    {"Age", "date", 0, "Time since it was made."},
+    {"Age", "date", 0, "Time since creation."},
 };
 
 static bool is_policy(const struct snapshot *s, size_t i)
@@ -113,7 +111,7 @@ const struct api_view api_policies = {.columns = policy_columns,
                                       .add_cells = policy_cells,
                                       .is_there = is_policy};
 
-/* ---- spaces ---- */
+/* ---- namespaces ---- */
 
 static const struct snapshot_namespace *find_namespace(const struct snapshot *s, const char *wanted)
 {
@@ -134,8 +132,8 @@ static const struct snapshot_namespace *find_namespace(const struct snapshot *s,
 /* ---- quotas ---- */
 
 static const struct api_column quota_columns[] = {
-    {"Used", "string", 0, "What the namespace uses of what it may use."},
-    {"Age", "date", 0, "Time since it was made."},
+    {"Used", "string", 0, "Usage and limits of the namespace."},
+    {"Age", "date", 0, "Time since creation."},
 };
 
 static bool is_quota(const struct snapshot *s, size_t i)
@@ -143,7 +141,7 @@ static bool is_quota(const struct snapshot *s, size_t i)
     return s->objects[i]->kind == OBJECT_QUOTA;
 }
 
-/* The names a quota may limit, in Kubernetes' spelling, and what is used of each. */
+/* The resources of a quota by Kubernetes' name, and their usage. */
 static void used_text(const struct snapshot_namespace *namespace, const char *key, char *out)
 {
     static const struct {
@@ -214,14 +212,14 @@ const struct api_view api_quotas = {.columns = quota_columns,
                                     .add_cells = quota_cells,
                                     .is_there = is_quota};
 
-/* ---- namespaces: first those in use, then documents of others ---- */
+/* ---- namespaces: first those in use, then stored ones ---- */
 
 static const struct api_column namespace_columns[] = {
     {"Status", "string", 0, "Always Active."},
-    {"Launchers", "integer", 0, "Guests that are up, and places kept for arrivals."},
-    {"Memory", "string", 0, "What they use."},
-    {"CPU", "integer", 0, "What they use."},
-    {"Age", "date", 0, "Time since its document was made."},
+    {"Launchers", "integer", 0, "Running guests and target launchers."},
+    {"Memory", "string", 0, "Memory of the launchers."},
+    {"CPU", "integer", 0, "CPUs of the launchers."},
+    {"Age", "date", 0, "Time since creation."},
 };
 
 static size_t namespace_count(const struct snapshot *s)
@@ -306,13 +304,13 @@ const struct api_view api_namespaces = {.columns = namespace_columns,
 /* ---- drains ---- */
 
 static const struct api_column drain_columns[] = {
-    {"Node", "string", 0, "The node that is emptied."},
-    {"State", "string", 0, "How far it is."},
-    {"Moved", "integer", 0, "Guests that have left."},
-    {"Blocked", "integer", 0, "Guests that cannot leave as things are."},
-    {"Left", "integer", 0, "Guests still there."},
-    {"ETA", "string", 0, "Forecast of the time until it is done."},
-    {"Age", "date", 0, "Time since it was asked for."},
+    {"Node", "string", 0, "The node."},
+    {"State", "string", 0, "State of the drain."},
+    {"Moved", "integer", 0, "Guests that have left the node."},
+    {"Blocked", "integer", 0, "Guests that block the drain."},
+    {"Left", "integer", 0, "Guests still on the node."},
+    {"ETA", "string", 0, "Forecast of the time to completion."},
+    {"Age", "date", 0, "Time since the request."},
 };
 
 static bool is_drain(const struct snapshot *s, size_t i)

@@ -1,5 +1,5 @@
-/* api_subresource.c - what can be asked of a guest besides a migration: to leave its node, not to
- * leave it after all, to be migrated the KubeVirt way, and whether it could be at all. */
+/* api_subresource.c - subresources of a guest: eviction, its cancellation, KubeVirt's migrate, and
+ * checks. */
 #include <string.h>
 
 #include "exporter/api/api_request.h"
@@ -44,7 +44,7 @@ static bool read_eviction(const struct http_request *http, struct eviction_reque
     return true;
 }
 
-/* False: nothing can have such a name. */
+/* False: no object can have such a name. */
 static bool fill_eviction(const struct http_request *http, struct eviction_request *out)
 {
     api_requester(http, out->requester);
@@ -62,7 +62,7 @@ static void evict(const struct api_call *call, const struct eviction_request *re
         reply_not_found(reply, kind, call->request->name);
     else
         reply_err(reply, &err, kind, call->request->name);
-    reply->try_again = false; /* a migration takes longer: whoever drains asks when it likes */
+    reply->try_again = false; /* no Retry-After: a migration takes longer */
 }
 
 void serve_evict(const struct api_call *call, struct http_reply *out_reply)
@@ -108,7 +108,7 @@ void serve_evacuate_cancel(const struct api_call *call, struct http_reply *out_r
 
 /* ---- migrate ---- */
 
-/* It must be there and run, as KubeVirt wants it; the rest is for admission to say. */
+/* The guest must exist and run, as in KubeVirt; admission checks the rest. */
 static const struct snapshot_guest *find_guest(const struct api_call *call)
 {
     return call->snapshot == NULL
@@ -171,7 +171,7 @@ static bool check(const struct api_call *call, struct json_object *body, struct 
     TEXT_SET(question.ns, call->request->ns);
     if (!text_copy(question.name, sizeof question.name, guest) ||
         !text_copy(question.wanted, sizeof question.wanted, node))
-        return err_set(err, ERR_NOT_FOUND, "nothing has a name that long");
+        return err_set(err, ERR_NOT_FOUND, "no object has a name that long");
     OWNED_TEXT text = NULL;
     if (!call->x->requests.ask(call->x->requests.ctx, &question, &text, err))
         return false;

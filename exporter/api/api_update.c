@@ -1,6 +1,5 @@
-/* api_update.c - changing a migration: there is nothing to change. What it asks for was decided
- * upon when it was accepted, and its metadata is stored with it; a client that sends back what it
- * read is told so politely, any other is refused with KubeVirt's words. */
+/* api_update.c - updates of a migration. Its spec and metadata are immutable: an unchanged object
+ * is accepted, a change is refused with KubeVirt's message. */
 #include <string.h>
 
 #include "exporter/api/api_request.h"
@@ -17,7 +16,7 @@ static bool same(struct json_object *a, struct json_object *b)
     return (a_is_empty && b_is_empty) || json_object_equal(a, b);
 }
 
-/* A priority that was not asked for is shown all the same, and need not be sent back. */
+/* A defaulted priority is shown, but need not be sent back. */
 static bool check_spec(struct json_object *before, struct json_object *after, struct err *err)
 {
     struct json_object *was = json_at(before, "spec"), *spec = json_at(after, "spec");

@@ -1,6 +1,5 @@
-/* api_verdict.c - why a migration ended as it did, with what that rests on: one document.
- *
- * From the snapshot while the migration is in view, else from the store, which keeps it longer. */
+/* api_verdict.c - the verdict on a migration with its evidence. From the snapshot while it has the
+ * migration, else from the store. */
 #include "analyzer/record/recorded.h"
 #include "exporter/api/api.h"
 #include "exporter/exporter_impl.h"
@@ -28,7 +27,7 @@ static void reply_not_judged(struct http_reply *reply, const char *name, bool ha
 {
     struct err err = {0};
     (void)err_set(&err, ERR_NOT_FOUND, "%s has no verdict yet: %s", name,
-                  has_ended ? "it has only just ended; ask again" : "it has not ended");
+                  has_ended ? "it has just ended; try again" : "it has not ended");
     reply_err(reply, &err, KIND_MIGRATION, name);
 }
 

@@ -1,14 +1,12 @@
-/* api_write.c - making, changing and removing what people write: documents, and the overlays of
- * nodes and guests.
+/* api_write.c - creates, changes and deletes stored objects, and the overlays of nodes and guests.
  *
- * A change is made to the object as it is shown, and what of it can be kept is handed to the
- * engine, which checks it and has the last word. Of a node that is labels, taints and cordon; of a
- * guest labels and settings: an overlay that holds what was changed here and nothing else, so that
- * what is said later in the configuration or the domain counts where nobody said otherwise. A
- * change to anything else, or that an overlay cannot express, is refused, never dropped.
+ * A change is applied to the object as shown; its storable part is sent to the engine, which
+ * validates it. For a node that is labels, taints and cordon; for a guest labels and settings: an
+ * overlay that holds only the changes made here, so that later changes in the configuration or the
+ * domain take effect elsewhere. Any other change is refused, never ignored.
  *
- * Two writers: the engine is told which version of the document was read. If it has another by now
- * the change is made again on that one, unless the client named the version it wants to change.
+ * Concurrent writers: the engine compares the resourceVersion that was read. On a conflict the
+ * change is applied again to the new version, unless the client named a version.
  */
 #include <string.h>
 
@@ -17,22 +15,22 @@
 
 enum { TRIES_MAX = 5 };
 
-/* What of an object is stored: brings `spec`, the stored one (empty when there is none), from
- * `before` to `after`, the objects as they are shown; before is NULL when it is new. */
+/* Updates `spec`, the stored part (empty for a new object), from `before` to `after`, the objects
+ * as shown; before is NULL for a new object. */
 typedef bool spec_fn(struct json_object *spec, struct json_object *before,
                      struct json_object *after, struct err *err);
-static spec_fn spec_itself, spec_of_namespace, spec_of_node, spec_of_guest;
+static spec_fn spec_of_object, spec_of_namespace, spec_of_node, spec_of_guest;
 
 static const struct writable {
     enum api_kind kind;
     enum object_kind object;
-    bool keeps_labels; /* beside the spec; else they are in it */
-    bool is_overlay;   /* over something that is there without it */
+    bool keeps_labels; /* beside the spec, else inside */
+    bool is_overlay;   /* over an object that exists without it */
     spec_fn *spec;
 } writables[] = {
-    {KIND_POLICY, OBJECT_POLICY, true, false, spec_itself},
-    {KIND_QUOTA, OBJECT_QUOTA, true, false, spec_itself},
-    {KIND_DRAIN, OBJECT_DRAIN, true, false, spec_itself},
+    {KIND_POLICY, OBJECT_POLICY, true, false, spec_of_object},
+    {KIND_QUOTA, OBJECT_QUOTA, true, false, spec_of_object},
+    {KIND_DRAIN, OBJECT_DRAIN, true, false, spec_of_object},
     {KIND_NAMESPACE, OBJECT_NAMESPACE, false, true, spec_of_namespace},
     {KIND_NODE, OBJECT_NODE, false, true, spec_of_node},
     {KIND_INSTANCE, OBJECT_GUEST, false, true, spec_of_guest},
@@ -46,11 +44,11 @@ static const struct writable *writable_of(enum api_kind kind)
     return &writables[i];
 }
 
-/* ---- what is stored ---- */
+/* ---- stored parts ---- */
 
-/* The document is its spec: all of it is replaced. */
-static bool spec_itself(struct json_object *spec, struct json_object *before,
-                        struct json_object *after, struct err *err)
+/* The stored part is the spec: replaced as a whole. */
+static bool spec_of_object(struct json_object *spec, struct json_object *before,
+                           struct json_object *after, struct err *err)
 {
     (void)before;
     OWNED(json_object) none = json_object_new_object();
@@ -109,10 +107,10 @@ static struct json_object *member(struct json_object *object, const char *key)
                                                          : NULL;
 }
 
-/* Lays one changed member of the object over what the overlay held. False: the change is to take
- * away what the overlay did not bring. */
-static bool lay_over(struct json_object *overlay, const char *key, struct json_object *before,
-                     struct json_object *after)
+/* Merges one changed member of the object into the overlay. False: the change removes a member that
+ * is not from the overlay. */
+static bool merge_overlay_member(struct json_object *overlay, const char *key,
+                                 struct json_object *before, struct json_object *after)
 {
     if (json_object_equal(before, after))
         return true;
@@ -133,9 +131,10 @@ static bool refuse_removal(const char *path, const char *key, struct err *err)
                    path, key);
 }
 
-/* Brings the overlay's labels up to date. derived: those that say what something is. */
-static bool lay_labels(struct json_object *overlay, struct json_object *before,
-                       struct json_object *after, struct api_words derived, struct err *err)
+/* Updates the overlay's labels. derived: labels computed by Ferry. */
+static bool merge_overlay_labels(struct json_object *overlay, struct json_object *before,
+                                 struct json_object *after, struct api_words derived,
+                                 struct err *err)
 {
     OWNED(json_object) holder = json_object_new_object();
     OWNED(json_object) none = json_object_new_object();
@@ -150,28 +149,28 @@ static bool lay_labels(struct json_object *overlay, struct json_object *before,
     for (size_t i = 0; i < derived.n; i++)
         if (!json_object_equal(member(old, derived.words[i]), member(new, derived.words[i])))
             return err_set(err, ERR_UNPROCESSABLE,
-                           "metadata.labels.%s: is Ferry's and cannot be changed",
+                           "metadata.labels.%s: is set by Ferry and cannot be changed",
                            derived.words[i]);
     json_object_object_foreach(new, key, value)
     {
-        (void)lay_over(kept, key, member(old, key), value);
+        (void)merge_overlay_member(kept, key, member(old, key), value);
     }
     json_object_object_foreach(old, gone, was)
     {
-        if (member(new, gone) == NULL && !lay_over(kept, gone, was, NULL))
+        if (member(new, gone) == NULL && !merge_overlay_member(kept, gone, was, NULL))
             return refuse_removal("metadata.labels", gone, err);
     }
     return true;
 }
 
 /* The same for members of the spec. */
-static bool lay_spec(struct json_object *overlay, struct json_object *before,
-                     struct json_object *after, struct api_words keys, struct err *err)
+static bool merge_overlay_spec(struct json_object *overlay, struct json_object *before,
+                               struct json_object *after, struct api_words keys, struct err *err)
 {
     struct json_object *old = json_at(before, "spec"), *new = json_at(after, "spec");
     for (size_t i = 0; i < keys.n; i++)
-        if (!lay_over(overlay, keys.words[i], member(old, keys.words[i]),
-                      member(new, keys.words[i])))
+        if (!merge_overlay_member(overlay, keys.words[i], member(old, keys.words[i]),
+                                  member(new, keys.words[i])))
             return refuse_removal("spec", keys.words[i], err);
     return true;
 }
@@ -182,10 +181,10 @@ static bool spec_of_namespace(struct json_object *spec, struct json_object *befo
     static const char *const free[] = {"finalizers"}; /* kubectl sends Kubernetes' own */
     struct json_object *was = before == NULL ? after : before;
     return only_changes(was, after, "spec", API_WORDS(free), err) &&
-           lay_labels(spec, before, after, (struct api_words){0}, err);
+           merge_overlay_labels(spec, before, after, (struct api_words){0}, err);
 }
 
-/* A node that shall be schedulable, or without taints, is so whatever its configuration says. */
+/* An explicit schedulable or empty taints override the configuration. */
 static bool spec_of_node(struct json_object *spec, struct json_object *before,
                          struct json_object *after, struct err *err)
 {
@@ -196,7 +195,7 @@ static bool spec_of_node(struct json_object *spec, struct json_object *before,
     if (!only_changes(before, after, "spec", API_WORDS(free), err) ||
         !json_get_bool(before, "spec.unschedulable", false, &was, err) ||
         !json_get_bool(after, "spec.unschedulable", false, &cordoned, err) ||
-        !lay_labels(spec, before, after, API_WORDS(derived), err))
+        !merge_overlay_labels(spec, before, after, API_WORDS(derived), err))
         return false;
     if (taints != NULL && !json_object_is_type(taints, json_type_array))
         return err_set(err, ERR_INVALID, "spec.taints: expected a list");
@@ -215,8 +214,8 @@ static bool spec_of_guest(struct json_object *spec, struct json_object *before,
                                        "affinity"};
     static const char *const derived[] = {"kubevirt.io/nodeName"};
     return only_changes(before, after, "spec", API_WORDS(free), err) &&
-           lay_labels(spec, before, after, API_WORDS(derived), err) &&
-           lay_spec(spec, before, after, API_WORDS(free), err);
+           merge_overlay_labels(spec, before, after, API_WORDS(derived), err) &&
+           merge_overlay_spec(spec, before, after, API_WORDS(free), err);
 }
 
 /* ---- one write ---- */
@@ -225,9 +224,9 @@ struct change {
     const struct api_call *call;
     const struct writable *row;
     const struct snapshot *s;               /* a reference */
-    struct json_object *before;             /* owned; NULL: it is new */
-    struct json_object *after;              /* owned: as it shall be */
-    struct json_object *spec, *kept;        /* owned: what is stored of it */
+    struct json_object *before;             /* owned; NULL: new */
+    struct json_object *after;              /* owned: as requested */
+    struct json_object *spec, *kept;        /* owned: stored parts */
     const struct snapshot_object *document; /* of s; NULL: none yet */
     struct object_request request;
 };
@@ -241,7 +240,7 @@ static void change_fini(struct change *c)
     snapshot_unref(c->s);
 }
 
-/* The object as it is shown by the newest snapshot. */
+/* The object in the newest snapshot. */
 static bool change_init(struct change *c, const struct api_call *call, const char *name,
                         struct err *err)
 {
@@ -256,7 +255,7 @@ static bool change_init(struct change *c, const struct api_call *call, const cha
     TEXT_SET(c->request.name, name);
     c->s = exporter_snapshot(call->x);
     if (c->s == NULL)
-        return err_set(err, ERR_UNREACHABLE, "Ferry has just started and knows no host yet");
+        return err_set(err, ERR_UNREACHABLE, "Ferry is starting: no snapshot yet");
     const struct api_view *view = api_view_of(call->kind);
     if (api_find(view, c->s, http->ns, name, &i))
         c->before = view->object(c->s, i);
@@ -264,7 +263,7 @@ static bool change_init(struct change *c, const struct api_call *call, const cha
     return true;
 }
 
-/* A version that the client names must be the one it would change. */
+/* A resourceVersion of the client must match. */
 static bool check_version(struct change *c, struct err *err)
 {
     const char *wanted, *now;
@@ -302,7 +301,7 @@ static bool check_identity(struct change *c, struct err *err)
            err_set(err, ERR_REFUSED, "precondition: its uid is '%s', not %.40s", old, uid);
 }
 
-/* From what it shall be to what is stored of it. */
+/* Computes the stored parts from the requested object. */
 static bool change_finish(struct change *c, struct err *err)
 {
     static const char reasons[] = "ferry.internal/reasons"; /* Ferry's own; see api_instance.c */
@@ -322,12 +321,12 @@ static bool change_finish(struct change *c, struct err *err)
         !api_kept_text(c->kept, &c->request.metadata_json, err))
         return false;
     if (c->request.metadata_json == NULL && c->document != NULL)
-        c->request.metadata_json = "{}"; /* they are to go */
+        c->request.metadata_json = "{}"; /* removes them */
     c->request.spec_json = json_object_to_json_string_ext(c->spec, JSON_C_TO_STRING_PLAIN);
     return true;
 }
 
-/* What a drain would do, as its status. */
+/* The plan of a drain, as its status. */
 static bool add_plan(struct change *c, struct err *err)
 {
     struct question question = {.kind = QUESTION_DRAIN_PLAN};
@@ -359,7 +358,7 @@ static void fill_type(struct change *c, const struct migration_ref *ref)
         json_add_text(metadata, "uid", ref->uid);
 }
 
-/* The object as the newest snapshot shows it; after a dry run, as it would be. */
+/* The object in the newest snapshot; for a dry run the requested object. */
 static void reply_written(struct change *c, unsigned status, const struct migration_ref *ref,
                           struct http_reply *reply)
 {
@@ -408,7 +407,7 @@ static bool create(const struct api_call *call, struct json_object *body, struct
         is_done = err_set(err, ERR_EXISTS, "%s \"%.100s\" already exists",
                           api_kind_row(call->kind)->plural, name);
     if (is_done) {
-        json_object_free(c.before); /* a namespace in use without a document counts as new */
+        json_object_free(c.before); /* a namespace without a stored object counts as new */
         c.before = NULL;
         c.after = json_object_get(body);
         is_done = change_finish(&c, err) && put(&c, reply, err);
@@ -443,7 +442,7 @@ static bool apply(struct change *c, enum api_patch patch, struct err *err)
     return c->after != NULL && change_finish(c, err);
 }
 
-/* Did somebody else write the document meanwhile? */
+/* Was the object changed meanwhile? */
 static bool has_moved(const struct change *c)
 {
     const struct snapshot *s = exporter_snapshot(c->call->x);
@@ -455,7 +454,7 @@ static bool has_moved(const struct change *c)
     return moved;
 }
 
-/* *out_again: nothing was written, and another try may do better. */
+/* *out_again: nothing was written; retry. */
 static bool try_write(const struct api_call *call, enum api_patch patch, struct http_reply *reply,
                       bool *out_again, struct err *err)
 {

@@ -1,5 +1,5 @@
-/* files.h - documents that are part of the program and served as they are: runbooks, alerts,
- * dashboards. The table is made by the build (tools/embed_files). */
+/* files.h - files embedded in the program: runbooks, alerts, dashboards. The table is made by the
+ * build (tools/embed_files). */
 #ifndef EXPORTER_API_FILES_H
 #define EXPORTER_API_FILES_H
 
@@ -12,7 +12,7 @@ struct served_file {
 };
 extern const struct served_file served_files[]; /* ends with an empty one */
 
-/* The file of that folder and name; the name may lack the ending. NULL: there is none. */
+/* The file of that folder and name; the extension may be omitted. NULL: not found. */
 const struct served_file *served_file_find(const char *folder, const char *name);
 
 #endif

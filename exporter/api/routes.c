@@ -32,7 +32,7 @@ const struct http_route *routes_all(size_t *out_n)
     return routes;
 }
 
-/* Copies n bytes as one part of a path; false when it is empty or too long. */
+/* Copies n bytes as one part of a path; false when empty or too long. */
 static bool take_part(char *out, const char *from, size_t n)
 {
     if (n == 0 || n >= ROUTE_PART_MAX)
@@ -63,7 +63,7 @@ static bool path_matches(const char *pattern, const char *path, struct route_par
         path += path_n;
     }
     if (path[0] == '/' && path[1] == '\0')
-        path++; /* one slash at the end is forgiven */
+        path++; /* one trailing slash is ignored */
     return *pattern == '\0' && *path == '\0';
 }
 

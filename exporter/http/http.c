@@ -1,7 +1,7 @@
 /* http.c - see http.h. One exchange per request: read, serve (here or on a worker), answer.
  *
- * A connection that waits for a worker is suspended; its client's leaving is noticed only when
- * it is resumed, which the deadline of every request bounds.
+ * A connection that waits for a worker is suspended. A disconnect of its client is noticed after it
+ * is resumed, at the latest at the deadline of the request.
  */
 #include "exporter/http/http.h"
 
@@ -29,12 +29,12 @@ struct http {
     pthread_mutex_t log_lock; /* the rest */
     struct log_budget {
         int64_t since_ms;
-        unsigned lines, unsaid; /* in this minute; unsaid: those beyond the limit */
+        unsigned lines, suppressed; /* in this minute; suppressed: beyond the limit */
     } library_log, refusal_log;
 };
 
 struct exchange {
-    struct http_job job; /* first: a job is the exchange it answers */
+    struct http_job job; /* first: an http_job is cast to its exchange */
     struct http *http;
     struct MHD_Connection *connection;
     char method[METHOD_MAX], path[PATH_MAX_BYTES], allow[ROUTE_ALLOW_MAX];
@@ -110,7 +110,7 @@ void http_page_unref(struct http_page *page)
 {
     if (page == NULL || atomic_fetch_sub(&page->references, 1) != 1)
         return;
-    MHD_destroy_response(page->response); /* connections that send it hold their own */
+    MHD_destroy_response(page->response); /* connections hold references of their own */
     free(page);
 }
 
@@ -134,7 +134,7 @@ static struct exchange *exchange_new(struct http *http, struct MHD_Connection *c
     e->connection = connection;
     e->began_ms = clock_mono_ms(http->clock);
     buf_init(&e->body, EXPORTER_BODY_MAX);
-    /* A path that is cut could become another path: it gets no route at all. */
+    /* A truncated path could be another path: it gets no route. */
     bool is_whole = text_copy(e->method, sizeof e->method, method);
     is_whole = text_copy(e->path, sizeof e->path, path) && is_whole;
     if (is_whole)
@@ -188,35 +188,36 @@ static enum MHD_Result queue_body(struct exchange *e)
     return queued;
 }
 
-/* May one line more be said in this minute? *out_unsaid: how many were not, in the one before. */
+/* May another line be logged in this minute? *out_suppressed: lines suppressed in the minute
+ * before. */
 static bool may_log(struct http *http, struct log_budget *budget, unsigned max,
-                    unsigned *out_unsaid)
+                    unsigned *out_suppressed)
 {
     int64_t now_ms = clock_mono_ms(http->clock);
     (void)pthread_mutex_lock(&http->log_lock);
-    *out_unsaid = 0;
+    *out_suppressed = 0;
     if (now_ms - budget->since_ms >= LOG_WINDOW_MS) {
-        *out_unsaid = budget->unsaid;
+        *out_suppressed = budget->suppressed;
         *budget = (struct log_budget){.since_ms = now_ms};
     }
     bool may = budget->lines < max;
     if (may)
         budget->lines++;
     else
-        budget->unsaid++;
+        budget->suppressed++;
     (void)pthread_mutex_unlock(&http->log_lock);
     return may;
 }
 
-/* What changed something is always told; what was refused is a stranger's to repeat. */
+/* Changes are always logged; refused requests are limited, since any client can repeat them. */
 static bool is_worth_a_line(const struct exchange *e)
 {
-    unsigned unsaid = 0;
+    unsigned suppressed = 0;
     if (e->reply.status < 400)
         return true;
-    bool may = may_log(e->http, &e->http->refusal_log, HTTP_REFUSALS_LOGGED, &unsaid);
-    if (unsaid > 0)
-        LOG(WARN, "http_refusals_not_logged", FIELD_I64(COUNT, unsaid));
+    bool may = may_log(e->http, &e->http->refusal_log, HTTP_REFUSALS_LOGGED, &suppressed);
+    if (suppressed > 0)
+        LOG(WARN, "http_refusals_not_logged", FIELD_I64(COUNT, suppressed));
     return may;
 }
 
@@ -252,7 +253,7 @@ static void run_exchange(struct http_job *job, bool stopping)
     MHD_resume_connection(e->connection); /* e belongs to its connection again */
 }
 
-/* Suspended before it is pushed: a fast worker must find something to resume. */
+/* Suspended before the push: a fast worker resumes it. */
 static enum MHD_Result give_to_worker(struct exchange *e)
 {
     e->state = WORKING;
@@ -271,8 +272,8 @@ static enum MHD_Result give_to_worker(struct exchange *e)
 
 /* ---- libmicrohttpd's callbacks ---- */
 
-/* Headers are there, the body is not. A body that is declared too large is refused now when the
- * client waits for a word before sending, or when it is too long to read and throw away. */
+/* The headers have arrived, the body has not. A body declared too large is refused now if the
+ * client waits for 100-continue, or if it is too long to drain. */
 static enum MHD_Result begin(struct exchange *e)
 {
     struct http_request request = request_of(e);
@@ -287,7 +288,7 @@ static enum MHD_Result begin(struct exchange *e)
     return answer(e);
 }
 
-/* One piece of the body. MHD_NO ends the connection: the body is endless or takes too long. */
+/* One part of the body. MHD_NO closes the connection: the body is too long or too slow. */
 static enum MHD_Result take_body(struct exchange *e, const char *bytes, size_t n)
 {
     e->received += n;
@@ -355,8 +356,8 @@ static void on_completed(void *cls, struct MHD_Connection *connection, void **co
         exchange_free(e);
 }
 
-/* Decodes a path, key or value in place. "%00" would end the text there and make another one of
- * it, so it becomes a character that no path, name or value may have. */
+/* Decodes a path, key or value in place. "%00" would truncate the text, so it becomes a character
+ * that no path, name or value may have. */
 static size_t on_unescape(void *cls, struct MHD_Connection *connection, char *text)
 {
     (void)cls;
@@ -366,15 +367,15 @@ static size_t on_unescape(void *cls, struct MHD_Connection *connection, char *te
     return MHD_http_unescape(text);
 }
 
-/* The library says one line per lost client; a few a minute are enough to know. */
+/* The library logs a line per lost client; limited to a few per minute. */
 static void on_log(void *cls, const char *fmt, va_list args)
 {
     struct http *http = cls;
-    unsigned unsaid;
-    if (!may_log(http, &http->library_log, LOG_LINES_MAX, &unsaid))
+    unsigned suppressed;
+    if (!may_log(http, &http->library_log, LOG_LINES_MAX, &suppressed))
         return;
     char text[256];
-    /* Its own formats, not a stranger's. */
+    /* The formats come from the library, not from a client. */
 #pragma GCC diagnostic push
 #pragma GCC diagnostic ignored "-Wformat-nonliteral"
     (void)vsnprintf(text, sizeof text, fmt, args);
@@ -430,10 +431,10 @@ void http_free(struct http *http)
     if (http->daemon != NULL)
         (void)MHD_quiesce_daemon(http->daemon);
     if (http->work != NULL)
-        http_work_stop(http->work); /* nobody may be suspended when the daemon stops */
+        http_work_stop(http->work); /* no connection may be suspended when the daemon stops */
     if (http->daemon != NULL)
         MHD_stop_daemon(http->daemon);
-    http_work_free(http->work); /* until now a request could still try to push */
+    http_work_free(http->work); /* a request could push until here */
     if (http->fd >= 0)
         (void)close(http->fd);
     (void)pthread_mutex_destroy(&http->log_lock);

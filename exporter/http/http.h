@@ -1,12 +1,10 @@
-/* http.h - the door to libmicrohttpd: a bounded HTTP server that hands whole requests to
- * handlers and takes whole replies.
+/* http.h - the only user of libmicrohttpd: a bounded HTTP server that passes whole requests to
+ * handlers and sends whole replies.
  *
- * Bounded: connections, header and body size, idle time, and the time a body may take. Handlers
- * of WORKER routes run on threads of their own while the connection is suspended;
- * when too many wait, the answer is 429.
- * Without TLS there is no way to know who asks, so only loopback addresses are listened on, and
- * a Host header that is not one is refused: a web page that points its own name at 127.0.0.1
- * does not get in.
+ * Bounded: connections, header and body size, idle time, and the time a body may take. Handlers of
+ * WORKER routes run on threads of their own while the connection is suspended; when too many wait,
+ * the answer is 429. Without TLS clients are not authenticated, so it listens only on loopback
+ * addresses and refuses any other Host header (DNS rebinding).
  */
 #ifndef EXPORTER_HTTP_HTTP_H
 #define EXPORTER_HTTP_HTTP_H
@@ -23,14 +21,14 @@ enum {
     HTTP_WORK_MAX = 64,                /* requests waiting for a worker */
     HTTP_MEMORY_MAX = 32 * 1024,       /* per connection: request line and headers */
     HTTP_REFUSALS_LOGGED = 30,         /* changes that were refused, per minute */
-    HTTP_DRAIN_MAX = 16 * 1024 * 1024, /* of a body that is too large, read before 413 */
+    HTTP_DRAIN_MAX = 16 * 1024 * 1024, /* bytes of a too large body drained before 413 */
 };
 
 struct http_route; /* of the service; opaque here */
 enum http_lane { HTTP_LANE_INLINE, HTTP_LANE_WORKER };
 
 enum { ROUTE_PART_MAX = 256, ROUTE_ALLOW_MAX = 64 };
-struct route_parts { /* what {ns} and {name} took from the path */
+struct route_parts { /* {ns} and {name} of the path */
     char ns[ROUTE_PART_MAX], name[ROUTE_PART_MAX];
     bool has_ns, has_name;
 };
@@ -42,14 +40,14 @@ struct http_request { /* borrowed while the handler runs */
     size_t body_bytes;
     void *connection;
 };
-/* A query argument or header of the request; NULL when it is absent, "" when it has no value. */
+/* A query argument or header of the request; NULL: absent, "": without a value. */
 const char *http_query(const struct http_request *request, const char *key);
 const char *http_header(const struct http_request *request, const char *key);
 
 /* A body that many connections share. Counted; any thread. */
 struct http_page;
 struct http_page *http_page_new(char *take_body, size_t n, const char *type);
-/* Before it is shown to anybody. */
+/* Before the page is shared. */
 void http_page_add_header(struct http_page *page, const char *key, const char *value);
 const char *http_page_text(const struct http_page *page, size_t *out_n); /* as long as the page */
 struct http_page *http_page_ref(struct http_page *page);
@@ -62,7 +60,7 @@ struct http_reply {
     size_t body_bytes;
     struct http_page *page; /* instead of body; one reference, owned */
     char allow[64];         /* for 405 */
-    bool try_again;         /* in a second: Retry-After; clients then wait inside their call */
+    bool try_again;         /* adds Retry-After: 1; clients then retry */
 };
 
 struct http_service {
@@ -83,7 +81,7 @@ struct http_service {
 struct http;
 struct http *http_new(const char *listen, const struct clock *clock,
                       const struct http_service *service, struct err *err);
-/* Stops accepting, lets handlers that run come back, answers 503 to those that wait. */
+/* Stops accepting, waits for running handlers, answers 503 to waiting requests. */
 void http_free(struct http *http);
 DEFINE_OWNED(http)
 unsigned http_port(const struct http *http);
@@ -101,7 +99,7 @@ struct http_job {
 struct http_work *http_work_new(unsigned threads, unsigned capacity, struct err *err);
 bool http_work_push(struct http_work *work, struct http_job *job); /* false: full or stopping */
 bool http_work_is_stopping(struct http_work *work);
-/* Runs what is left with stopping set and ends the threads; push is refused from here on. */
+/* Runs the queued jobs with stopping set and ends the threads; push is refused from here on. */
 void http_work_stop(struct http_work *work);
 void http_work_free(struct http_work *work); /* after the last push */
 

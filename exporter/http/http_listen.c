@@ -86,7 +86,7 @@ static int open_socket(const union address *address, const char *listen_on, stru
     if (fd >= 0)
         (void)close(fd);
     err_set(err, ERR_IO, "cannot listen on %s: %s%s", listen_on, strerror(why),
-            why == EADDRINUSE ? "; stop what runs there or give another --listen" : "");
+            why == EADDRINUSE ? "; stop the other program or use another --listen" : "");
     return -1;
 }
 
@@ -102,8 +102,8 @@ int http_listen(const char *listen, unsigned *out_port, struct err *err)
     }
     if (!is_loopback(&address)) {
         err_set(err, ERR_INVALID,
-                "listen address '%s' is not loopback: without TLS anybody who "
-                "reaches it could move guests; use 127.0.0.1:PORT and a proxy or tunnel",
+                "listen address '%s' is not loopback: without TLS any client could migrate guests; "
+                "use 127.0.0.1:PORT and a proxy or tunnel",
                 listen);
         return -1;
     }

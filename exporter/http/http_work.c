@@ -1,5 +1,5 @@
-/* http_work.c - the worker threads of http.h. The jobs are part of the requests they answer, so
- * the queue is a list and pushing allocates nothing. */
+/* http_work.c - the worker threads of http.h. Jobs are members of their requests, so the queue is a
+ * list and a push allocates nothing. */
 #include <pthread.h>
 
 #include "exporter/http/http.h"

@@ -1,4 +1,4 @@
-/* limits.h - what bounds everything that leaves the process. */
+/* limits.h - limits of the HTTP server. */
 #ifndef EXPORTER_HTTP_LIMITS_H
 #define EXPORTER_HTTP_LIMITS_H
 

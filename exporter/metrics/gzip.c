@@ -1,5 +1,5 @@
-/* gzip.c - the door to zlib. Fastest level: a page of metrics shrinks more than tenfold already,
- * and one compression is shared by every scrape of a snapshot. */
+/* gzip.c - the only user of zlib. Fastest level: it already shrinks a page tenfold. All scrapes of
+ * a snapshot share one result. */
 #include <stdlib.h>
 #include <zlib.h>
 

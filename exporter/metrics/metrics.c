@@ -26,7 +26,7 @@ void metric_add_header(struct promx_page *page, enum metric metric)
     promx_add_family(page, &family);
 }
 
-/* Name and labels, as far as the space before the value. last: one more label, or NULL. */
+/* Name and labels, up to the space before the value. last: one more label, or NULL. */
 static void add_start(struct buf *out, const char *name, size_t bytes, const char *labels,
                       const struct metric_pair *last)
 {
@@ -44,17 +44,17 @@ static void add_start(struct buf *out, const char *name, size_t bytes, const cha
     buf_add(out, labels[0] != '\0' || last != NULL ? "} " : " ");
 }
 
-/* Counters that are not kept by prom_* began with the process. */
+/* Counters outside prom_* start with the process. */
 static void add_created(struct promx_page *page, const struct metric_row *row, const char *labels,
                         const struct metric_pair *last)
 {
-    if (page->format != PROMX_OPENMETRICS || row->type != PROMX_COUNTER || page->born_s <= 0)
+    if (page->format != PROMX_OPENMETRICS || row->type != PROMX_COUNTER || page->created_s <= 0)
         return;
     char name[128];
     int n = snprintf(name, sizeof name, "%.*s_created",
                      (int)promx_family_bytes(row->name, row->type), row->name);
     add_start(&page->out, name, (size_t)n, labels, last);
-    promx_add_value(&page->out, page->born_s);
+    promx_add_value(&page->out, page->created_s);
     buf_add_bytes(&page->out, "\n", 1);
 }
 
@@ -112,7 +112,7 @@ void metrics_render(const struct metrics_view *view, struct promx_page *page)
 {
     if (view->snapshot != NULL) {
         metrics_render_migrations(view->snapshot, page);
-        page->born_s = view->process != NULL ? view->process->start_s : 0;
+        page->created_s = view->process != NULL ? view->process->start_s : 0;
         metrics_render_incidents(view->snapshot, page);
         metrics_render_fleet(view->snapshot, page);
         if (view->kubevirt)

@@ -1,8 +1,7 @@
 /* metrics.h - the page of /metrics, from a snapshot and a sample of Ferry itself.
  *
- * Rendering is a function of its arguments: no clock, no call to anybody, so one view always
- * gives the same bytes. What only events know (how often, how long) is counted beside it,
- * through the prom_* functions, in struct metrics_counters.
+ * Rendering is pure: one view always gives the same bytes. Counters and histograms are kept beside
+ * it, through the prom_* functions, in struct metrics_counters.
  */
 #ifndef EXPORTER_METRICS_METRICS_H
 #define EXPORTER_METRICS_METRICS_H
@@ -12,12 +11,12 @@
 #include "exporter/prom/promx.h"
 
 enum {
-    METRICS_WAITING_MAX = 1000,    /* waiting migrations that are named, oldest first */
-    METRICS_STUCK_MAX = 1000,      /* guests that cannot be evicted and are named */
-    METRICS_PATHS_MAX = 1024,      /* pairs of hosts that are counted apart */
-    METRICS_PATHS_AHEAD = 64,      /* ... before anything moved there: fleets of up to 8 hosts */
-    METRICS_POLICIES_MAX = 64,     /* policies that are counted apart */
-    METRICS_POLICIES_AHEAD = 32,   /* ... before anything ran under them */
+    METRICS_WAITING_MAX = 1000,    /* waiting migrations with series, oldest first */
+    METRICS_STUCK_MAX = 1000,      /* guests that cannot be evicted, with series */
+    METRICS_PATHS_MAX = 1024,      /* pairs of hosts with series */
+    METRICS_PATHS_AHEAD = 64,      /* ... created before a migration: fleets of up to 8 hosts */
+    METRICS_POLICIES_MAX = 64,     /* policies with series */
+    METRICS_POLICIES_AHEAD = 32,   /* ... created before a migration */
     METRICS_LABELS_MAX = 16 * 1024 /* bytes of one series' labels */
 };
 
@@ -27,7 +26,7 @@ enum metric {
 #undef METRIC
     METRIC_COUNT
 };
-enum metric_plane { /* metrics.def says what each is */
+enum metric_plane { /* see metrics.def */
                     METRIC_PLANE_LIVE,
                     METRIC_PLANE_COUNT,
                     METRIC_PLANE_INCIDENT,
@@ -44,12 +43,12 @@ struct metric_row {
 };
 const struct metric_row *metric_row(enum metric metric);
 
-/* The process as the kernel sees it. */
+/* Process statistics. */
 struct process_stats {
     double cpu_s, start_s; /* start: seconds since 1970 */
     uint64_t resident_bytes, virtual_bytes, open_fds, max_fds;
 };
-void process_read(struct process_stats *out_stats); /* zeros where /proc does not tell */
+void process_read(struct process_stats *out_stats); /* zeros where /proc is unreadable */
 
 struct metrics_view { /* all borrowed */
     const char *version;
@@ -59,7 +58,7 @@ struct metrics_view { /* all borrowed */
     const struct process_stats *process; /* NULL: not sampled yet */
     bool kubevirt;                       /* KubeVirt's names too */
 };
-/* Everything but the counters; the page is not ended. */
+/* Everything except the counters; without the end of the page. */
 void metrics_render(const struct metrics_view *view, struct promx_page *page);
 /* Parts of it, one per file. */
 void metrics_render_migrations(const struct snapshot *snapshot, struct promx_page *page);
@@ -81,13 +80,13 @@ void metric_add_alone(struct promx_page *page, enum metric metric, double value)
 struct metric_pair {
     const char *key, *text;
 };
-/* Pairs as the page shows them, appended; what does not fit marks the buffer as failed. */
+/* Appends rendered label pairs; marks the buffer as failed on overflow. */
 void metric_add_pairs(struct buf *out, const struct metric_pair *labels, size_t n);
 
-/* Counters and histograms. Every series with a known label value is there from the start, with
- * zero, so that the first event is an increase. Threads: any. */
+/* Counters and histograms. Every series with known labels exists from the start, with zero, so that
+ * the first event is an increase. Threads: any. */
 struct metrics_counters;
-/* The clock is borrowed; kubevirt: KubeVirt's histogram too. */
+/* The clock is borrowed; kubevirt: also KubeVirt's histogram. */
 struct metrics_counters *metrics_counters_new(const struct clock *clock, bool kubevirt,
                                               struct err *err);
 void metrics_counters_free(struct metrics_counters *counters);
@@ -97,15 +96,14 @@ void metrics_count_step(struct metrics_counters *counters, const struct snapshot
 void metrics_count_decision(struct metrics_counters *counters, const char *monitor, bool shadow,
                             const char *decision);
 void metrics_count_finished(struct metrics_counters *counters, const struct snapshot_job *job);
-/* A verdict that was found at now_ms. Of migrations that ended more than METRICS_OLD_MS before it
- * none is counted: an upgrade that explains the past is no storm of failures. */
+/* A verdict made at now_ms. Migrations that ended more than METRICS_OLD_MS before are not counted:
+ * verdicts on old records are not new failures. */
 enum { METRICS_OLD_MS = 24 * 60 * 60 * 1000 };
 void metrics_count_judged(struct metrics_counters *counters,
                           const struct verdict_rows *verdict_rows, int64_t now_ms);
-/* What was not known yet when a migration finished: its numbers come from the target. */
+/* Counts final statistics that arrived after the end, from the target. */
 void metrics_count_late(struct metrics_counters *counters, const struct snapshot *snapshot);
-/* snapshot: what is known by now and may be counted next, so that it is on this page with zero;
- * NULL: nothing. */
+/* snapshot: creates the series of its fleet with zero; NULL: none. */
 void metrics_counters_render(struct metrics_counters *counters, const struct snapshot *snapshot,
                              struct promx_page *page);
 

@@ -1,7 +1,6 @@
-/* metrics_counters.c - what happened since start: counters and histograms through prom_*.
- *
- * Told of every step and every end, so that a migration which no scrape saw is counted all the
- * same. Exemplars name the newest migration behind a number. */
+/* metrics_counters.c - counters and histograms since start, through prom_*. Updated at every
+ * transition and every end, so that migrations between two scrapes are counted. Exemplars name the
+ * newest migration of a series. */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -30,7 +29,7 @@ static prom_histogram_buckets_t *buckets_of(enum metric metric)
     case METRIC_VERDICT_CONFIDENCE: return prom_histogram_buckets_linear(.1, .1, 10);
     case METRIC_VERDICT_LATENCY:
         return prom_histogram_buckets_new(10, .01, .05, .1, .25, .5, 1.0, 2.0, 5.0, 10.0, 60.0);
-    case METRIC_KV_PHASE_TIME: /* KubeVirt's own */
+    case METRIC_KV_PHASE_TIME: /* KubeVirt's buckets */
         return prom_histogram_buckets_new(18, .5, 1.0, 2.0, 5.0, 10.0, 20.0, 30.0, 40.0, 50.0, 60.0,
                                           90.0, 120.0, 180.0, 300.0, 600.0, 1200.0, 1800.0, 3600.0);
     default:
@@ -39,7 +38,7 @@ static prom_histogram_buckets_t *buckets_of(enum metric metric)
     }
 }
 
-/* Makes the metric of a row; NULL when that fails. */
+/* Creates the metric of a row; NULL on failure. */
 static prom_metric_t *new_metric(enum metric metric)
 {
     const struct metric_row *row = metric_row(metric);
@@ -59,7 +58,7 @@ static prom_metric_t *new_metric(enum metric metric)
     return made;
 }
 
-/* Rows that are counted here; the rest of the counters mirror totals kept by others. */
+/* Rows counted here; the other counters mirror totals kept elsewhere. */
 static bool is_counted(enum metric metric, bool kubevirt)
 {
     const struct metric_row *row = metric_row(metric);
@@ -119,13 +118,13 @@ void metrics_counters_render(struct metrics_counters *counters, const struct sna
                              struct promx_page *page)
 {
     if (snapshot != NULL)
-        counters_foresee(counters, snapshot);
+        counters_preset(counters, snapshot);
     promx_registry_render(counters->registry, page);
 }
 
 /* ---- one event ---- */
 
-/* The migration behind a number. A name that is too long for an exemplar gives way to the uid. */
+/* The exemplar of a migration. A name that is too long is replaced by the uid. */
 struct by {
     struct promx_exemplar exemplar;
     char text[COUNTERS_EXEMPLAR_MAX];
@@ -149,7 +148,7 @@ static void by_job(const struct snapshot_job *job, int64_t at_ms, struct by *out
 
 static double seconds(int64_t ms)
 {
-    return ms > 0 ? (double)ms / 1000 : 0; /* a wall clock may have been set back */
+    return ms > 0 ? (double)ms / 1000 : 0; /* the wall clock may have been set back */
 }
 
 static void count(struct metrics_counters *c, enum metric metric, const char **labels, double by,
@@ -164,7 +163,7 @@ static void observe(struct metrics_counters *c, enum metric metric, const char *
     (void)promx_histogram_observe_by(c->of[metric], value, labels, &who->exemplar);
 }
 
-/* ---- steps ---- */
+/* ---- transitions ---- */
 
 static int64_t step_ms(const struct snapshot_job *job, enum phase phase)
 {
@@ -174,7 +173,7 @@ static int64_t step_ms(const struct snapshot_job *job, enum phase phase)
     return job->times.created_ms;
 }
 
-/* Its search for a place is over: every host that would not do, once. */
+/* Scheduling has ended: counts every rejected host once. */
 static void count_rejections(struct metrics_counters *c, const struct snapshot_job *job,
                              const struct by *by)
 {
@@ -200,7 +199,7 @@ void metrics_count_step(struct metrics_counters *counters, const struct snapshot
                         enum phase from, enum phase to, int64_t spent_ms)
 {
     if (from == PHASE_NONE || to == PHASE_NONE)
-        return; /* a job's birth is not a step */
+        return; /* creation is not a transition */
     struct by by;
     const char *step[] = {phase_name(from), phase_name(to)};
     const char *priority[] = {priority_name(job->request.priority)};
@@ -258,7 +257,7 @@ static void count_abort(struct metrics_counters *c, const struct snapshot_job *j
         return;
     enum abort_cause asked =
         job->abort.cause == ABORT_CAUSE_NONE ? ABORT_CAUSE_OPERATOR : job->abort.cause;
-    /* An answer that never came is a failure to stop, whatever the guest did. */
+    /* An abort without an answer counts as failed, whatever the outcome. */
     const char *labels[] = {abort_cause_name(asked),
                             abort_status_name(job->abort.status == ABORT_SUCCEEDED ? ABORT_SUCCEEDED
                                                                                    : ABORT_FAILED)};
@@ -275,7 +274,7 @@ static void count_waits(struct metrics_counters *c, const struct snapshot_job *j
     }
 }
 
-/* Words that are none of ours, from a store of a later version, would make series of their own. */
+/* Unknown values, from a store of a later version, must not create series. */
 void metrics_count_judged(struct metrics_counters *counters,
                           const struct verdict_rows *verdict_rows, int64_t now_ms)
 {
@@ -289,7 +288,7 @@ void metrics_count_judged(struct metrics_counters *counters,
     struct by by = {.exemplar = {by.text, verdict->at_ms}};
     (void)snprintf(by.text, sizeof by.text, "uid=\"%.36s\"", verdict->job_uid);
     count(counters, METRIC_MIGRATION_VERDICTS, said, 1, &by);
-    if (guest_at_from_name(verdict->guest_at) != GUEST_AT_CRASHED) /* that was seen later only */
+    if (guest_at_from_name(verdict->guest_at) != GUEST_AT_CRASHED) /* observed later */
         observe(counters, METRIC_VERDICT_LATENCY, NULL,
                 seconds(verdict->judged_ms - verdict->at_ms), &by);
     if (strcmp(verdict->outcome, outcome_name(OUTCOME_SUCCEEDED)) != 0)
@@ -297,9 +296,9 @@ void metrics_count_judged(struct metrics_counters *counters,
                 (double)verdict->confidence_percent / 100, &by);
 }
 
-/* ---- numbers of those that arrived ---- */
+/* ---- statistics of successful migrations ---- */
 
-/* What came over what was expected; what was not forecast has no error. */
+/* Actual over forecast; without a forecast no ratio. */
 static void count_forecast(struct metrics_counters *c, const struct snapshot_job *job,
                            const char **mode, const struct by *by)
 {
@@ -331,7 +330,7 @@ static void count_numbers(struct metrics_counters *c, const struct snapshot_job 
     count(c, METRIC_PATH_DOWNTIME, path, (double)job->final.downtime_ms / 1000, by);
 }
 
-/* They may come from the target after the end. */
+/* Statistics may arrive from the target after the end. */
 static void await_numbers(struct metrics_counters *c, const struct snapshot_job *job)
 {
     (void)pthread_mutex_lock(&c->lock);
@@ -345,7 +344,7 @@ static void count_move(struct metrics_counters *c, const struct snapshot_job *jo
 {
     const char *path[3];
     if (job->epoch == 0)
-        return; /* it was never handed off */
+        return; /* never handed off */
     counters_path(c, job->source, job->target, path);
     path[2] = counters_outcome(job);
     count(c, METRIC_PATH_MIGRATIONS, path, 1, by);
@@ -359,7 +358,7 @@ static void count_move(struct metrics_counters *c, const struct snapshot_job *jo
 
 static const struct snapshot_job *find_job(const struct snapshot *snapshot, const char *uid)
 {
-    for (size_t i = snapshot->n_jobs; i-- > 0;) /* the newest are last */
+    for (size_t i = snapshot->n_jobs; i-- > 0;) /* newest last */
         if (strcmp(snapshot->jobs[i]->uid, uid) == 0)
             return snapshot->jobs[i];
     return NULL;
@@ -372,7 +371,7 @@ void metrics_count_late(struct metrics_counters *counters, const struct snapshot
     for (size_t i = 0; i < n; i++) {
         const struct snapshot_job *job = find_job(snapshot, counters->late[i]);
         if (job == NULL || snapshot->wall_ms - job->times.ended_ms > COUNTERS_LATE_MS)
-            continue; /* nobody will tell any more */
+            continue; /* no update will follow */
         if (!job->final.known) {
             memmove(counters->late[left++], counters->late[i], sizeof counters->late[i]);
             continue;

@@ -1,5 +1,5 @@
-/* metrics_fleet.c - hosts, guests, slots, queue and drains, from one snapshot. Every word of a
- * vocabulary has its series, also where it is zero. */
+/* metrics_fleet.c - hosts, guests, slots, queue and drains, from one snapshot. Every value of an
+ * enum has a series, also when it is zero. */
 #include <math.h>
 
 #include "exporter/metrics/metrics_guests.h"
@@ -21,7 +21,7 @@ static const char *name_of_block(unsigned i)
     return block_name((enum block)i);
 }
 
-/* A vocabulary as a second label beside the node: one series per word, also where it is zero. */
+/* An enum as a second label beside the node: one series per value, also when it is zero. */
 static const struct node_words {
     enum metric metric;
     const char *label;
@@ -158,7 +158,7 @@ static void render_drains(const struct snapshot *snapshot, struct promx_page *pa
         add_words(page, &block_words, snapshot->drains[i].node, snapshot->drains[i].blocked);
 }
 
-/* What the jobs of a snapshot add up to. */
+/* Totals of the jobs of a snapshot. */
 struct totals {
     size_t phases[PHASE_COUNT];
     size_t queued[PRIORITY_COUNT];

@@ -1,5 +1,5 @@
-/* metrics_guests.c - what the guests of a snapshot add up to, in one pass over them: there may be
- * 50,000, and every page counts them. */
+/* metrics_guests.c - totals of the guests of a snapshot, in one pass: every page counts up to
+ * 50,000. */
 #include <stdlib.h>
 #include <string.h>
 
@@ -16,7 +16,7 @@ static uint64_t hash_of(const char *text)
     return hash ^ (hash >> 32);
 }
 
-/* Nodes are large and guests many: names are found by a table of small numbers. */
+/* Index of nodes by name. */
 struct node_index {
     const struct snapshot *snapshot;
     size_t mask;
@@ -38,7 +38,7 @@ static bool index_nodes(struct node_index *index, const struct snapshot *snapsho
     return index->slots != NULL;
 }
 
-/* n_nodes: none of that name. */
+/* n_nodes: not found. */
 static size_t node_number(const struct node_index *index, const char *name)
 {
     size_t slot = hash_of(name) & index->mask;
@@ -57,7 +57,7 @@ static const struct {
 #define STATE(id, number, name) {number, name},
 #include "hypervisor/state.def"
 #undef STATE
-    {-1, "unknown"}, /* a state that libvirt invents later */
+    {-1, "unknown"}, /* a state of a later libvirt */
 };
 
 const char *guest_state_word(unsigned i)
@@ -116,7 +116,7 @@ void guest_totals_fini(struct guest_totals *totals)
     free(totals->stuck);
 }
 
-/* ---- on the page ---- */
+/* ---- rendering ---- */
 
 static void render_movable(const struct guest_totals *totals, struct promx_page *page)
 {
@@ -132,7 +132,7 @@ static void render_movable(const struct guest_totals *totals, struct promx_page 
                                 totals->reasons[why]);
 }
 
-/* Stops with the last: where there is none, nobody is looked at. */
+/* Stops after the last one that is counted. */
 static void render_names(const struct snapshot *snapshot, const struct guest_totals *totals,
                          struct promx_page *page)
 {

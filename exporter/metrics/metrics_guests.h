@@ -1,4 +1,4 @@
-/* metrics_guests.h - what the guests of a snapshot add up to, for the parts of the page. */
+/* metrics_guests.h - totals of the guests of a snapshot. */
 #ifndef EXPORTER_METRICS_METRICS_GUESTS_H
 #define EXPORTER_METRICS_METRICS_GUESTS_H
 
@@ -9,13 +9,13 @@ enum {
 #include "hypervisor/state.def"
 #undef STATE
     GUEST_STATES_KNOWN,
-    GUEST_STATES /* and one for numbers without a word */
+    GUEST_STATES /* and one for unknown states */
 };
-const char *guest_state_word(unsigned i); /* of a column of `states` */
+const char *guest_state_word(unsigned i); /* name of a column of `states` */
 
 struct guest_totals {
     unsigned *states; /* GUEST_STATES for each node in order, then for guests without an owner */
-    unsigned *stuck;  /* likewise: those that are to be movable and are not */
+    unsigned *stuck;  /* likewise: should be migratable and are not */
     size_t movable, fixed, unknown, n_stuck;
     unsigned reasons[UNMOVABLE_COUNT];
 };
@@ -23,7 +23,7 @@ struct guest_totals {
 bool guest_totals_init(struct guest_totals *totals, const struct snapshot *snapshot);
 void guest_totals_fini(struct guest_totals *totals);
 
-/* It is to be moved when its host is emptied, and cannot be. */
+/* Its eviction strategy requires a migration, and it is not migratable. */
 bool metrics_is_stuck(const struct snapshot_guest *guest);
 void metrics_render_stuck(const struct snapshot *snapshot, const struct guest_totals *totals,
                           struct promx_page *page);

@@ -1,4 +1,4 @@
-/* metrics_incidents.c - open incidents by name: the plane that pages. */
+/* metrics_incidents.c - open incidents by name, for alerts. */
 #include "exporter/metrics/metrics.h"
 
 static void render_open(const struct snapshot *snapshot, struct promx_page *page)

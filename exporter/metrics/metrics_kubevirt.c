@@ -1,8 +1,7 @@
-/* metrics_kubevirt.c - the page under KubeVirt's names, for dashboards and alerts that exist.
+/* metrics_kubevirt.c - the page under KubeVirt's names, for existing dashboards and alerts.
  *
- * Names, labels and help are KubeVirt's; types are what the numbers are (its total of the data to
- * move is a gauge) and samples have no timestamps: what is over is gone at the next scrape. A job
- * is shown as long as Ferry shows it, as KubeVirt does while the object exists. */
+ * Names, labels and help are KubeVirt's; types are corrected (the total of data to migrate is a
+ * gauge) and samples have no timestamps. A job is shown while its object exists, as in KubeVirt. */
 #include "exporter/metrics/metrics_guests.h"
 
 static void add(struct promx_page *page, enum metric metric, const struct metric_pair *pairs,
@@ -94,7 +93,7 @@ static void render_phases(const struct snapshot *snapshot, struct promx_page *pa
     }
     metric_add_alone(page, METRIC_KV_PENDING, (double)pending);
     metric_add_alone(page, METRIC_KV_SCHEDULING, (double)scheduling);
-    metric_add_alone(page, METRIC_KV_UNSET, 0); /* a job of Ferry's is stored with its phase */
+    metric_add_alone(page, METRIC_KV_UNSET, 0); /* Ferry's jobs always have a phase */
     metric_add_alone(page, METRIC_KV_RUNNING, (double)running);
 }
 

@@ -1,8 +1,7 @@
 /* metrics_live.c - the series of active migrations, from one snapshot.
  *
- * A series of a migration exists only while the migration is not final, so nothing has to be
- * cleaned up and no dead migration lingers on a dashboard. Its labels are escaped once and
- * reused in every family.
+ * A series exists only while its migration is active, so that nothing is cleaned up. Labels are
+ * escaped once and reused in every family.
  */
 #include <assert.h>
 #include <stdlib.h>
@@ -13,7 +12,7 @@
 /* The active jobs of a snapshot, each with its labels as the page shows them. */
 struct active {
     const struct snapshot *snapshot;
-    size_t n, n_waiting; /* those that hold a place come first, then those that wait */
+    size_t n, n_waiting; /* migrations that hold a slot first, then waiting ones */
     struct active_job {
         const struct snapshot_job *job;
         char *labels;
@@ -50,7 +49,7 @@ static bool add_job(struct active *active, const struct snapshot_job *job, size_
     return true;
 }
 
-/* Those that hold a place are as many as may run at once; those that wait can be any number. */
+/* Migrations that hold a slot are bounded by the limits; waiting ones by METRICS_WAITING_MAX. */
 static bool active_init(struct active *active, const struct snapshot *snapshot)
 {
     *active = (struct active){.snapshot = snapshot};
@@ -70,9 +69,9 @@ static bool active_init(struct active *active, const struct snapshot *snapshot)
     return true;
 }
 
-/* ---- numbers ---- */
+/* ---- values ---- */
 
-/* A number of the newest sample: where it is, and what one of it is in the metric's unit. */
+/* A field of the newest sample and its factor to the metric's unit. */
 static const struct measure {
     enum metric metric;
     size_t offset; /* in struct hv_job_stats */
@@ -113,7 +112,7 @@ static void render_measure(const struct active *active, const struct measure *me
     }
 }
 
-/* A number that is more than one field. False: there is none now. */
+/* A value computed from several fields. False: no value. */
 typedef bool number_fn(const struct snapshot *snapshot, const struct snapshot_job *job,
                        double *out_value);
 
@@ -138,7 +137,7 @@ static bool elapsed(const struct snapshot *snapshot, const struct snapshot_job *
                     double *out_value)
 {
     int64_t ms = snapshot->wall_ms - job->times.started_ms;
-    *out_value = ms > 0 ? (double)ms / 1000 : 0; /* a stepped wall clock gives no negative age */
+    *out_value = ms > 0 ? (double)ms / 1000 : 0; /* never negative after a step of the wall clock */
     return job->times.started_ms != 0;
 }
 
@@ -168,8 +167,8 @@ static bool since_progress(const struct snapshot *snapshot, const struct snapsho
     return job->monitor.budget.known;
 }
 
-/* Milliseconds as seconds. Below the least there is nothing to tell: -1 is "cannot say" for a
- * duration, 0 "not" for a moment. */
+/* Milliseconds as seconds. Below the minimum there is no value: -1 is an unknown duration, 0 an
+ * unset time. */
 static bool from_ms(int64_t ms, int64_t least, double *out_value)
 {
     *out_value = (double)ms / 1000;
@@ -213,7 +212,7 @@ FIELD_NUMBER(recovering, job->recovering)
 static const struct number {
     enum metric metric;
     number_fn *number;
-    bool waiting; /* also of those that wait */
+    bool waiting; /* also for waiting migrations */
 } numbers[] = {
     {METRIC_MIGRATION_RESOLVING, resolving, false},
     {METRIC_MIGRATION_RECOVERING, recovering, false},
@@ -280,14 +279,14 @@ static unsigned recovery_now(const struct snapshot_job *job)
     return job->recovery.state;
 }
 
-/* An active migration holds a place: it is in none of the other phases. */
+/* An active migration holds a slot: it is in one of these phases. */
 static bool is_shown(enum metric metric, unsigned word)
 {
     return metric != METRIC_MIGRATION_PHASE || phase_is_busy((enum phase)word);
 }
 
-/* A vocabulary as a state set: one series per word, 1 for the word that holds. Word 0 is "none"
- * in all of them and has no series. */
+/* An enum as a state set: one series per value, 1 for the present value. Value 0 is "none" and has
+ * no series. */
 static const struct state_set {
     enum metric metric;
     const char *label;
@@ -312,7 +311,7 @@ static void render_state_set(const struct active *active, const struct state_set
                                     set->name(word), set->now(active->jobs[i].job) == word);
 }
 
-/* ---- words ---- */
+/* ---- labels ---- */
 
 static void render_pending(const struct active *active, struct promx_page *page)
 {

@@ -1,5 +1,5 @@
-/* metrics_names.c - every series of the counting plane that can be foreseen, with zero, so that
- * the first event is an increase; and the words that bound those that cannot. */
+/* metrics_names.c - creates every known series of the counters with zero, so that the first event
+ * is an increase; bounds the labels of the others. */
 #include <string.h>
 
 #include "analyzer/judge/verdict.h"
@@ -14,10 +14,10 @@ static void touch_one(prom_metric_t *metric, const char *value)
 
 /* ---- modes ---- */
 
-/* Causes that are no decision of the monitor. */
+/* Causes other than decisions of the monitor. */
 static const char began[] = "post-copy began", other[] = "other";
 
-/* What can make memory move that way: decisions that order it, or a pause long enough to end it. */
+/* What can change the mode: decisions that order it, or a pause. */
 static bool decision_leads_to(enum decision why, enum mode to)
 {
     if (to == MODE_POSTCOPY)
@@ -27,7 +27,7 @@ static bool decision_leads_to(enum decision why, enum mode to)
             why == DECISION_LATE_HARD || why == DECISION_LATE_VFIO);
 }
 
-/* The word that is counted: a text that is none of ours would make a series of its own. */
+/* The label value: an unknown text must not create a series. */
 const char *counters_mode_cause(const char *cause, enum mode to)
 {
     enum decision why = decision_from_name(cause);
@@ -90,12 +90,12 @@ static void touch_decisions(struct metrics_counters *c)
                                               {"stall", "shadow"},
                                               {"legacy", "acting"},
                                               {"legacy", "shadow"},
-                                              {"ladder", "acting"}};
+                                              {"remedy", "acting"}};
     for (size_t i = 0; i < COUNT(monitors); i++)
         for (enum decision why = 0; why < DECISION_COUNT; why++) {
-            bool is_ladders = why >= DECISION_STREAM_QUIET; /* the last rows are the ladder's */
+            bool is_remedy = why >= DECISION_STREAM_QUIET; /* the last rows are stall remedies */
             const char *labels[] = {monitors[i][0], monitors[i][1], decision_name(why)};
-            if (is_ladders == (strcmp(monitors[i][0], "ladder") == 0) &&
+            if (is_remedy == (strcmp(monitors[i][0], "remedy") == 0) &&
                 decision_action(why) != MONITOR_RETIRED)
                 (void)promx_metric_touch(c->of[METRIC_DECISIONS], labels);
         }
@@ -103,7 +103,7 @@ static void touch_decisions(struct metrics_counters *c)
 
 /* ---- ends ---- */
 
-/* Where nobody asked, an abort is Ferry's own word that the move fails. */
+/* Without a requester Ferry itself decided to abort. */
 static bool is_given_up(const struct snapshot_job *job)
 {
     if (job->result.outcome != OUTCOME_ABORTED)
@@ -121,7 +121,7 @@ static bool is_given_up(const struct snapshot_job *job)
     return false;
 }
 
-/* The outcomes and one more. */
+/* The outcomes and "gave-up". */
 enum { FIRST_WORD = OUTCOME_NONE + 1, GIVEN_UP = OUTCOME_COUNT, N_WORDS };
 
 static const char *outcome_word(unsigned i)
@@ -202,7 +202,7 @@ void counters_touch(struct metrics_counters *counters)
     touch_decisions(counters);
 }
 
-/* ---- what is bounded by number ---- */
+/* ---- labels bounded by number ---- */
 
 const char *counters_policy(struct metrics_counters *counters, const char *policy)
 {
@@ -258,12 +258,12 @@ void counters_touch_job(struct metrics_counters *counters, const struct snapshot
     touch_path(counters, job->source, job->target);
 }
 
-/* ---- what may come next ---- */
+/* ---- series of the present fleet ---- */
 
-/* One series stands for all of them: there are many nodes, and a page asks each time. */
+/* Checks one series for all: there are many nodes, and every page asks. */
 static bool knows_node(struct metrics_counters *c, const char *node)
 {
-    const char *labels[] = {node, "cancelled"}; /* made last */
+    const char *labels[] = {node, "cancelled"}; /* created last */
     return promx_metric_has(c->of[METRIC_PREPARATIONS], labels);
 }
 
@@ -273,7 +273,7 @@ static bool knows_path(struct metrics_counters *c, const char *source, const cha
     return promx_metric_has(c->of[METRIC_PATH_BYTES], path);
 }
 
-static void foresee_policies(struct metrics_counters *c, const struct snapshot *snapshot)
+static void preset_policies(struct metrics_counters *c, const struct snapshot *snapshot)
 {
     for (size_t i = 0; i < snapshot->n_objects; i++) {
         const struct snapshot_object *object = snapshot->objects[i];
@@ -289,7 +289,7 @@ static void foresee_policies(struct metrics_counters *c, const struct snapshot *
     }
 }
 
-void counters_foresee(struct metrics_counters *counters, const struct snapshot *snapshot)
+void counters_preset(struct metrics_counters *counters, const struct snapshot *snapshot)
 {
     size_t n = snapshot->n_nodes;
     for (size_t i = 0; i < n; i++)
@@ -300,5 +300,5 @@ void counters_foresee(struct metrics_counters *counters, const struct snapshot *
         if (i / n != i % n && !knows_path(counters, from, to))
             touch_path(counters, from, to);
     }
-    foresee_policies(counters, snapshot);
+    preset_policies(counters, snapshot);
 }

@@ -1,5 +1,5 @@
-/* metrics_self.c - what the page says of Ferry itself: its queues, its store, its calls to hosts,
- * its process. All of it was sampled once a second; nothing is asked here. */
+/* metrics_self.c - Ferry's own metrics: queues, store, calls to hosts, process. Sampled once a
+ * second; nothing is read here. */
 #include "exporter/metrics/metrics.h"
 
 static double seconds(int64_t ms)
@@ -52,7 +52,7 @@ static void render_lanes(const struct exporter_self *self, struct promx_page *pa
 static void render_unknown(const struct exporter_self *self, struct promx_page *page)
 {
     static const char *const kinds[] = {"state", "job-type", "operation"};
-    _Static_assert(COUNT(kinds) == COUNT(self->unknown_statuses), "a word for each");
+    _Static_assert(COUNT(kinds) == COUNT(self->unknown_statuses), "a label for each");
     metric_add_header(page, METRIC_UNKNOWN_STATUSES);
     for (size_t i = 0; i < COUNT(kinds); i++)
         metric_add_labelled(page, METRIC_UNKNOWN_STATUSES, "", "kind", kinds[i],
@@ -109,7 +109,7 @@ void metrics_render_self(const struct metrics_view *view, struct promx_page *pag
         metric_add_sample(page, METRIC_SNAPSHOT_TIME, "", seconds(view->snapshot->wall_ms));
     metric_add_header(page, METRIC_BUILD);
     metric_add_labelled(page, METRIC_BUILD, "", "version", view->version, 1);
-    page->born_s = view->process != NULL ? view->process->start_s : 0;
+    page->created_s = view->process != NULL ? view->process->start_s : 0;
     if (view->self != NULL)
         render_self(view->self, page);
     if (view->process != NULL)

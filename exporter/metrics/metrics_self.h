@@ -1,4 +1,4 @@
-/* metrics_self.h - Ferry's numbers about itself, as the appliance hands them over. */
+/* metrics_self.h - Ferry's own statistics, as the appliance passes them. */
 #ifndef EXPORTER_METRICS_METRICS_SELF_H
 #define EXPORTER_METRICS_METRICS_SELF_H
 
@@ -6,7 +6,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-/* Numbers about Ferry itself, sampled once a second by the appliance into the next page. */
+/* Ferry's own statistics, sampled once a second by the appliance. */
 struct exporter_self {
     uint64_t samples, samples_dropped, stats_failures;
     int64_t collector_lag_ms, sample_gap_max_ms;
@@ -14,7 +14,7 @@ struct exporter_self {
     uint64_t collector_drops, engine_drops, verdict_failures;
     uint64_t commits, commit_failures, commit_ms_total;
     int64_t commit_ms_max;
-    uint64_t unknown_statuses[3]; /* states, types and operations of jobs without a word */
+    uint64_t unknown_statuses[3]; /* unknown states, types and operations of jobs */
     uint64_t turns, internal_errors;
     int64_t turn_age_ms;
     bool store_ok;

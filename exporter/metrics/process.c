@@ -1,5 +1,4 @@
-/* process.c - the process as the kernel sees it, from /proc; read once a second, never during a
- * scrape. */
+/* process.c - process statistics from /proc; read once a second, never during a scrape. */
 #include <dirent.h>
 #include <fcntl.h>
 #include <stdio.h>
@@ -10,7 +9,7 @@
 
 #include "exporter/metrics/metrics.h"
 
-/* The beginning of a /proc file, terminated; empty when it cannot be read. */
+/* The start of a /proc file, terminated; empty when unreadable. */
 static void read_start(const char *path, char *out, size_t out_bytes)
 {
     size_t used = 0;
@@ -26,8 +25,8 @@ static void read_start(const char *path, char *out, size_t out_bytes)
         (void)close(fd);
 }
 
-/* Seconds since 1970 when the machine started; 0 when not told. Its line comes after one for each
- * CPU, hence the large buffer. */
+/* Boot time in seconds since 1970; 0: unknown. Its line follows one for each CPU, hence the large
+ * buffer. */
 static double boot_time_s(void)
 {
     enum { STAT_MAX = 256 * 1024 };
@@ -48,7 +47,7 @@ static uint64_t count_fds(void)
     for (const struct dirent *entry; (entry = readdir(dir)) != NULL;)
         n += entry->d_name[0] != '.';
     (void)closedir(dir);
-    return n - 1; /* not the one that is reading */
+    return n - 1; /* without the descriptor used here */
 }
 
 void process_read(struct process_stats *out_stats)
@@ -60,11 +59,11 @@ void process_read(struct process_stats *out_stats)
 
     char text[2048];
     read_start("/proc/self/stat", text, sizeof text);
-    const char *at = strrchr(text, ')'); /* the name before it may hold anything */
+    const char *at = strrchr(text, ')'); /* the name before it may contain ')' */
     unsigned long user, system, virtual_bytes;
     unsigned long long start;
     long resident;
-    /* Fields 3 (state) to 24 (rss) of proc(5); 14 15 22 23 24 are wanted. */
+    /* Fields 3 (state) to 24 (rss) of proc(5); 14 15 22 23 24 are read. */
     if (at == NULL || sscanf(at + 1,
                              " %*c %*d %*d %*d %*d %*d %*u %*u %*u %*u %*u %lu %lu %*d %*d %*d %*d"
                              " %*d %*d %llu %lu %ld",

@@ -6,11 +6,11 @@
 #include <string.h>
 #include <strings.h>
 
-/* ---- what is asked for ---- */
+/* ---- negotiation ---- */
 
 enum { ITEM_MAX = 128 };
 
-/* One item of a list as in "a;q=0.5, b": the words before the semicolon, its version and q. */
+/* One item of a list like "a;q=0.5, b": its name, version and q. */
 struct item {
     char word[ITEM_MAX], version[16];
     double quality;
@@ -32,7 +32,7 @@ static double quality_of(const char *text)
     return end == text || !(q >= 0) || q > 1 ? 0 : q;
 }
 
-/* Takes the first item off *list; false at the end. One that is too long is passed over. */
+/* Removes the first item of *list; false at the end. Skips an item that is too long. */
 static bool next_item(const char **list, struct item *out)
 {
     if (**list == '\0')
@@ -63,7 +63,7 @@ static bool version_is(const struct item *item, const char *version)
            strcmp(item->version, quoted) == 0;
 }
 
-/* OpenMetrics is sent to those who name it and like it no less than text. */
+/* OpenMetrics is sent to clients that name it with at least the quality of text. */
 static enum promx_format wanted_format(const char *accept)
 {
     double open = 0, text = -1, any = -1;
@@ -102,13 +102,13 @@ struct scrape_form scrape_form(const char *accept, const char *accept_encoding)
                                 accept_encoding != NULL && wants_gzip(accept_encoding)};
 }
 
-/* ---- what is given ---- */
+/* ---- pages ---- */
 
 struct scrape {
-    pthread_mutex_t lock; /* held while a page is rendered, which only other scrapes wait for */
+    pthread_mutex_t lock; /* held while a page is rendered; only other scrapes wait for it */
     struct http_page *pages[PROMX_FORMATS][2];
     bool has_snapshot;
-    uint64_t generation, self_number, number; /* what the pages were made of; how many were made */
+    uint64_t generation, self_number, number; /* what the pages were rendered from; how many */
 };
 
 struct scrape *scrape_new(struct err *err)
@@ -170,8 +170,9 @@ static struct http_page *compress(enum promx_format format, const struct http_pa
     return made;
 }
 
-/* Lock held. Pages of something else are of no use any more. */
-static void turn_to(struct scrape *scrape, const struct metrics_view *view, uint64_t self_number)
+/* Lock held. Drops pages of an older snapshot or sample. */
+static void drop_stale_pages(struct scrape *scrape, const struct metrics_view *view,
+                             uint64_t self_number)
 {
     uint64_t generation = view->snapshot == NULL ? 0 : view->snapshot->generation;
     if (scrape->number != 0 && scrape->has_snapshot == (view->snapshot != NULL) &&
@@ -189,7 +190,7 @@ struct http_page *scrape_page(struct scrape *scrape, struct scrape_form form,
                               struct metrics_counters *counters)
 {
     (void)pthread_mutex_lock(&scrape->lock);
-    turn_to(scrape, view, self_number);
+    drop_stale_pages(scrape, view, self_number);
     struct http_page **plain = &scrape->pages[form.format][0],
                      **packed = &scrape->pages[form.format][1];
     view->number = scrape->number;
@@ -197,7 +198,7 @@ struct http_page *scrape_page(struct scrape *scrape, struct scrape_form form,
         *plain = render(form.format, view, counters);
     if (*plain != NULL && form.gzip && *packed == NULL)
         *packed = compress(form.format, *plain);
-    /* Without memory to compress the plain one is an answer too. */
+    /* Without memory to compress, the plain page is sent. */
     struct http_page *page = http_page_ref(form.gzip && *packed != NULL ? *packed : *plain);
     (void)pthread_mutex_unlock(&scrape->lock);
     return page;

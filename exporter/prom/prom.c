@@ -1,7 +1,7 @@
 /* prom.c - registries and collectors; see prom.h for why this is hand-written.
  *
  * One lock per registry, held while it renders or grows; each metric has its own for its series
- * (prom_metric.c), taken inside. So any number of scrapes and writers may meet.
+ * (prom_metric.c), taken inside. Scrapes and writers may run concurrently.
  */
 #include "exporter/prom/prom_impl.h"
 

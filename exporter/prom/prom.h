@@ -1,20 +1,21 @@
 /* prom.h - metrics with libprom's names and prototypes, in Ferry's own implementation.
  *
- * Why hand-written: libprom (digitalocean/prometheus-client-c) is not packaged in Debian and has
- * been still since 2020; two scrapers at once, or one beside a new series, crash it; it does not
- * escape label values, writes histogram buckets under the wrong name, and cannot delete a
- * series, which a daemon with series per migration needs. Code that uses only this header
- * compiles against the real one as well, hence its typedefs; what Ferry adds is in promx.h.
+ * Why hand-written: libprom (digitalocean/prometheus-client-c) is not packaged in Debian and
+ * unmaintained since 2020; concurrent scrapes, or one beside a new series, crash it; it does not
+ * escape label values, writes histogram buckets under the wrong name, and cannot delete a series,
+ * which a daemon with series per migration needs. Code that uses only this header compiles against
+ * the real one as well, hence its typedefs; what Ferry adds is in promx.h.
  *
- * Here instead: every function is safe from any thread; names are checked at birth; name and
- * help are copied; label values are escaped and invalid UTF-8 in them replaced; a gauge can be
- * lowered with add. Functions return 0 for done and 1 for refused, as libprom's do.
+ * Differences: every function is thread-safe; names are checked on creation; name and help are
+ * copied; label values are escaped and invalid UTF-8 in them replaced; a gauge can be lowered with
+ * add. Functions return 0 for done and 1 for refused, as libprom's do.
  *
  * make LIBPROM=system writes the counters and gauges of a text page with an installed libprom
  * (prom_system.h says how it is kept from crashing); histograms and OpenMetrics stay ours.
  *
- * Ownership: a registry owns its collectors, a collector its metrics; destroy only what was
- * never given away. A sample handle lives as long as its series (see promx_metric_delete).
+ * Ownership: a registry owns its collectors, a collector its metrics; destroy only objects that
+ * were never registered or added. A sample handle lives as long as its series (see
+ * promx_metric_delete).
  */
 #ifndef EXPORTER_PROM_PROM_H
 #define EXPORTER_PROM_PROM_H
@@ -73,7 +74,7 @@ int prom_gauge_add(prom_gauge_t *self, double r_value, const char **label_values
 int prom_gauge_sub(prom_gauge_t *self, double r_value, const char **label_values);
 int prom_gauge_set(prom_gauge_t *self, double r_value, const char **label_values);
 
-/* Upper bounds, ascending and finite; +Inf is always there by itself. NULL when they are not. */
+/* Upper bounds, ascending and finite; +Inf is added. NULL when they are not. */
 prom_histogram_buckets_t *prom_histogram_buckets_new(size_t count, double bucket, ...);
 prom_histogram_buckets_t *prom_histogram_buckets_linear(double start, double width, size_t count);
 prom_histogram_buckets_t *prom_histogram_buckets_exponential(double start, double factor,
@@ -86,7 +87,7 @@ prom_histogram_t *prom_histogram_new(const char *name, const char *help,
                                      prom_histogram_buckets_t *buckets, size_t label_key_count,
                                      const char **label_keys);
 int prom_histogram_destroy(prom_histogram_t *self);
-/* NaN is refused: it would spoil the sum for ever. */
+/* NaN is refused: the sum would stay NaN. */
 int prom_histogram_observe(prom_histogram_t *self, double value, const char **label_values);
 
 /* The series of these label values, made when it is new (value 0). NULL for a histogram, at

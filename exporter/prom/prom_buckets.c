@@ -1,4 +1,4 @@
-/* prom_buckets.c - the bounds of histograms: given, in equal steps, or in equal factors. */
+/* prom_buckets.c - bounds of histograms: given, linear or exponential. */
 #include <math.h>
 #include <stdarg.h>
 #include <stdlib.h>

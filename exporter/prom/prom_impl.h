@@ -1,4 +1,4 @@
-/* prom_impl.h - the inside of prom.h, shared by the files prom*.c only. */
+/* prom_impl.h - private part of prom.h, for the files prom*.c. */
 #ifndef EXPORTER_PROM_PROM_IMPL_H
 #define EXPORTER_PROM_PROM_IMPL_H
 
@@ -19,20 +19,19 @@ struct prom_exemplar {
     int64_t at_ms;
 };
 
-/* One series. The value of a counter or gauge is atomic, so a handle needs no lock; the parts
- * of a histogram change together, under the metric's. What stands before the value on the page
- * is stored whole: rendering copies it. */
+/* One series. The value of a counter or gauge is atomic, so a handle needs no lock; the parts of a
+ * histogram change together, under the metric's. The text before the value is stored rendered. */
 struct prom_metric_sample {
     struct prom_metric *metric;
     struct prom_metric_sample *chain;       /* same hash slot */
-    struct prom_metric_sample *prev, *next; /* in order of birth, which is the page's order */
+    struct prom_metric_sample *prev, *next; /* in order of creation, which is the page's order */
     uint64_t hash;
     _Atomic double value;
     double sum;
     uint64_t observed;
     uint64_t *in_bucket; /* not cumulative; bounds.count + 1, the last is above all bounds */
     struct prom_exemplar *exemplars; /* one, or one per bucket; NULL until there is one */
-    int64_t born_ms;                 /* wall; 0: no clock */
+    int64_t created_ms;              /* wall; 0: no clock */
     size_t line_bytes;
     char line[]; /* name{a="1",b="2"} with a space; the identity of the series */
 };
@@ -55,7 +54,7 @@ struct prom_metric {
 
 int prom_metric_destroy(struct prom_metric *metric);
 void prom_metric_render(struct prom_metric *metric, struct promx_page *page);
-/* The inside of the braces of a series, and how long it is. */
+/* The text between the braces of a series, and its length. */
 const char *prom_series_labels(const struct prom_metric_sample *series, size_t *out_bytes);
 #ifdef FERRY_LIBPROM_SYSTEM
 struct prom_system;

@@ -1,8 +1,7 @@
 /* prom_metric.c - metrics and their series: the hash table behind label values and the arithmetic.
  * See prom.h and promx.h.
  *
- * A series is identified by its labels as they appear on the page, so two values that would look
- * the same there are one series and a page cannot hold a duplicate.
+ * A series is identified by its labels as rendered, so that a page cannot hold a duplicate.
  */
 #include "exporter/prom/prom_impl.h"
 
@@ -111,7 +110,7 @@ static uint64_t hash_of(const char *text)
     return hash ^ (hash >> 32);
 }
 
-/* What stands before the value on the page; NULL when memory is short or it is absurdly long. */
+/* The text before the value; NULL without memory or beyond the length limit. */
 static char *line_text(const struct prom_metric *metric, const char **values, size_t *out_bytes)
 {
     struct buf out;
@@ -184,7 +183,7 @@ static struct prom_metric_sample *series_new(struct prom_metric *metric, uint64_
     }
     s->metric = metric;
     s->hash = hash;
-    s->born_ms = metric->clock != NULL ? clock_wall_ms(metric->clock) : 0;
+    s->created_ms = metric->clock != NULL ? clock_wall_ms(metric->clock) : 0;
     s->line_bytes = bytes;
     memcpy(s->line, line, bytes + 1);
     return s;
@@ -337,7 +336,7 @@ static size_t bucket_of(const struct prom_metric *metric, double value)
     return i;
 }
 
-/* Lock held. Without memory the older one stands. */
+/* Lock held. Without memory the previous exemplar stays. */
 static void keep_exemplar(prom_metric_sample_t *series, double value,
                           const struct promx_exemplar *by)
 {
@@ -359,8 +358,8 @@ static void keep_exemplar(prom_metric_sample_t *series, double value,
 
 typedef int change_fn(prom_metric_sample_t *series, double value);
 
-/* Every change by label values happens under the metric's lock, so that a delete beside it
- * cannot free the series in between. */
+/* Every change by label values happens under the metric's lock, so that a concurrent delete cannot
+ * free the series. */
 static int change_by(prom_metric_t *self, enum promx_type type, const char **values, double value,
                      change_fn *fn, const struct promx_exemplar *by)
 {

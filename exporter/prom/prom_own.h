@@ -1,6 +1,6 @@
 /* prom_own.h - Ferry's implementation of libprom's names, under names of its own. Only for builds
- * against an installed libprom (make LIBPROM=system), where both are linked: the counting plane is
- * the same source, and its values stay in ours, which any number of threads may use. */
+ * against an installed libprom (make LIBPROM=system), where both are linked: values stay in Ferry's
+ * thread-safe implementation. */
 #ifndef EXPORTER_PROM_PROM_OWN_H
 #define EXPORTER_PROM_PROM_OWN_H
 

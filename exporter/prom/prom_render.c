@@ -1,12 +1,12 @@
-/* prom_render.c - one family of prom.h on a page, in both formats. What stands before a value was
- * stored when the series was made: most lines are one copy and one number. */
+/* prom_render.c - renders one family of prom.h in both formats. The text before a value was stored
+ * with the series: most lines are one copy and one number. */
 #include <math.h>
 #include <stdatomic.h>
 #include <string.h>
 
 #include "exporter/prom/prom_impl.h"
 
-/* name, suffix, labels and one more pair; as far as the space before the value. */
+/* name, suffix, labels and one more pair, up to the space before the value. */
 static void add_start(struct buf *out, const struct prom_metric_sample *s, size_t name_bytes,
                       const char *suffix)
 {
@@ -30,10 +30,10 @@ static void add_end(struct buf *out, double value)
 
 static void add_created(struct promx_page *page, const struct prom_metric_sample *s)
 {
-    if (page->format != PROMX_OPENMETRICS || s->born_ms == 0)
+    if (page->format != PROMX_OPENMETRICS || s->created_ms == 0)
         return;
     add_start(&page->out, s, promx_family_bytes(s->metric->name, s->metric->type), "_created");
-    add_end(&page->out, (double)s->born_ms / 1000);
+    add_end(&page->out, (double)s->created_ms / 1000);
 }
 
 /* Before the end of a line. */

@@ -1,5 +1,5 @@
-/* prom_system.c - see prom_system.h. Compiled with LIBPROM=system only; sees libprom's header and
- * none of Ferry's of the same names. */
+/* prom_system.c - see prom_system.h. Compiled with LIBPROM=system only; includes libprom's header,
+ * not Ferry's prom.h. */
 #include "exporter/prom/prom_system.h"
 
 #include <prom.h>

@@ -1,10 +1,10 @@
 /* prom_system.h - pages written by an installed libprom (make LIBPROM=system).
  *
- * libprom crashes when two scrapes meet, or one meets a new series, and cannot forget a series. So
- * each scrape gets a registry of its own: made, filled from Ferry's values, rendered, destroyed.
- * Label values come escaped, which libprom does not do. Histograms it cannot write so that
- * Prometheus reads them: these, and OpenMetrics, stay Ferry's. Nothing here knows Ferry's types of
- * the same names. One scrape at a time (the page's lock). */
+ * libprom crashes on concurrent scrapes, or on one beside a new series, and cannot delete a series.
+ * So each scrape creates a registry, fills it with Ferry's values, renders and destroys it. Label
+ * values come escaped, which libprom does not do. Its histograms are not readable by Prometheus:
+ * histograms and OpenMetrics stay Ferry's. Does not include Ferry's types of the same names. One
+ * scrape at a time (the page's lock). */
 #ifndef EXPORTER_PROM_PROM_SYSTEM_H
 #define EXPORTER_PROM_PROM_SYSTEM_H
 

@@ -1,4 +1,4 @@
-/* prom_system_page.c - hands Ferry's counters and gauges to an installed libprom for a page; see
+/* prom_system_page.c - renders Ferry's counters and gauges with an installed libprom; see
  * prom_system.h. Compiled with LIBPROM=system only. */
 #include <stdatomic.h>
 #include <stdlib.h>
@@ -7,7 +7,7 @@
 #include "exporter/prom/prom_impl.h"
 #include "exporter/prom/prom_system.h"
 
-/* Takes the values out of a series' labels, escaped as they are there; *text is cut into them. */
+/* Splits the escaped label values of a series; modifies *text. */
 static void values_of(const struct prom_metric *metric, char *text, const char **out_values)
 {
     for (size_t i = 0; i < metric->n_labels; i++) {

@@ -1,8 +1,8 @@
-/* prom_text.c - the small parts of both formats: names, numbers, escapes, headers.
+/* prom_text.c - parts of both formats: names, numbers, escapes, headers.
  *
  * Numbers are most of a page, so integers and those of few decimals (milliseconds as seconds,
- * ratios) are written without printf. Both ways give the shortest text that reads back as the
- * same double: for k/1000 with few digits that text is its plain decimal form.
+ * ratios) are written without printf. Both ways give the shortest text that reads back as the same
+ * double: for k/1000 with few digits that text is its plain decimal form.
  */
 #include "exporter/prom/promx.h"
 
@@ -111,7 +111,7 @@ char *promx_put_value(char *at, double value)
     const double exact_max = 9007199254740992.0; /* 2^53: integers up to here are exact */
     double size = fabs(value);
     if (isnan(value))
-        return mempcpy(at, "NaN", 3); /* never -nan, which Prometheus cannot read */
+        return mempcpy(at, "NaN", 3); /* never -nan, which Prometheus rejects */
     if (isinf(value))
         return mempcpy(at, value > 0 ? "+Inf" : "-Inf", 4);
     if (value < 0)
@@ -161,7 +161,7 @@ static const char *escape_of(unsigned char c, bool quoted)
 
 static void add_escaped(struct buf *out, const char *text, bool quoted)
 {
-    const char *plain = text; /* what is still to be copied as it is */
+    const char *plain = text; /* not copied yet */
     const char *at = text;
     while (*at != '\0') {
         size_t length = text_utf8_bytes(at);
@@ -188,7 +188,7 @@ void promx_page_init(struct promx_page *page, enum promx_format format, size_t l
 {
     buf_init(&page->out, limit);
     page->format = format;
-    page->born_s = 0;
+    page->created_s = 0;
 }
 
 void promx_page_end(struct promx_page *page)
@@ -211,7 +211,7 @@ size_t promx_family_bytes(const char *name, enum promx_type type)
     return n > m && strcmp(name + n - m, suffix) == 0 ? n - m : n;
 }
 
-/* The text format knows no info: there it is a gauge. */
+/* The text format has no info type: written as a gauge. */
 static const char *type_name(enum promx_format format, enum promx_type type)
 {
     static const char *const names[] = {"gauge", "counter", "histogram", "info"};

@@ -1,6 +1,6 @@
-/* promx.h - what Ferry needs beyond libprom's interface (prom.h): series that go away, counters
- * that mirror a total kept elsewhere, exemplars, two formats, and the formats' small parts for
- * pages that are written straight from a snapshot. */
+/* promx.h - extensions of libprom's interface (prom.h): deletion of series, counters that mirror a
+ * total kept elsewhere, exemplars, two formats, and their parts for pages rendered directly from a
+ * snapshot. */
 #ifndef EXPORTER_PROM_PROMX_H
 #define EXPORTER_PROM_PROMX_H
 
@@ -22,13 +22,13 @@ enum {
 
 enum promx_format {
     PROMX_TEXT,        /* Prometheus text 0.0.4 */
-    PROMX_OPENMETRICS, /* OpenMetrics 1.0: units, _created, exemplars, an end */
+    PROMX_OPENMETRICS, /* OpenMetrics 1.0: units, _created, exemplars, EOF */
     PROMX_FORMATS
 };
 struct promx_page {
-    struct buf out; /* says when it did not fit */
+    struct buf out; /* marked as failed when it overflows */
     enum promx_format format;
-    double born_s; /* when counters that are written straight began; 0: not said */
+    double created_s; /* start of counters that are rendered directly; 0: unknown */
 };
 void promx_page_init(struct promx_page *page, enum promx_format format, size_t limit);
 void promx_page_end(struct promx_page *page);
@@ -45,7 +45,7 @@ struct promx_family {
 void promx_add_family(struct promx_page *page, const struct promx_family *family);
 /* Bytes of the family's name in OpenMetrics: without _total or _info. */
 size_t promx_family_bytes(const char *name, enum promx_type type);
-/* One line: prefix (name and labels, with the space) and value. The fast way. */
+/* One line: prefix (name and labels, with the space) and value. */
 void promx_add_line(struct promx_page *page, const char *prefix, size_t bytes, double value);
 
 /* Metric names may hold ':', label names may not; neither begins with a digit. */
@@ -55,32 +55,31 @@ bool promx_is_label_name(const char *name);
  * -Inf. Writes at most PROMX_VALUE_MAX bytes and returns their end. */
 char *promx_put_value(char *at, double value);
 void promx_add_value(struct buf *out, double value);
-/* A bucket's bound: a float also when it is whole ("1.0"), in both formats, so that a series does
- * not change its name with the format. */
+/* A bucket's bound: always a float ("1.0"), in both formats, so that the series is the same in
+ * both. */
 void promx_add_bound(struct buf *out, double bound);
-/* The inside of a label's quotes: \ " and newline escaped, invalid UTF-8 as U+FFFD. */
+/* A label value: \ " and newline escaped, invalid UTF-8 as U+FFFD. */
 void promx_add_label_value(struct buf *out, const char *text);
 
 /* ---- series ---- */
 
-/* Deletes one series; 1 when there is none. Handles to it are dangling from here: who deletes
- * sees to it that nobody holds one. */
+/* Deletes one series; 1 when there is none. Handles to it become invalid. */
 int promx_metric_delete(prom_metric_t *self, const char **label_values);
 /* Deletes every series of a metric. */
 int promx_metric_clear(prom_metric_t *self);
 size_t promx_metric_series(prom_metric_t *self);
 bool promx_metric_has(prom_metric_t *self, const char **label_values);
-/* Makes the series of these label values, with zeros, so that rate() sees its first increase. */
+/* Creates the series of these label values with zeros, so that rate() sees its first increase. */
 int promx_metric_touch(prom_metric_t *self, const char **label_values);
 /* Sets a counter to a total that is kept elsewhere. Lower than before, negative or NaN: 1. */
 int promx_counter_set(prom_counter_t *self, double r_value, const char **label_values);
 
-/* What OpenMetrics shows besides: the unit, and when each series began by this clock (borrowed;
- * NULL: not shown). Before the first series. */
+/* For OpenMetrics: the unit, and a clock for _created (borrowed; NULL: none). Before the first
+ * series. */
 void promx_metric_describe(prom_metric_t *self, const char *unit, const struct clock *clock);
 
-/* Who was behind the newest increase: label pairs as they stand on the page, and when. One that is
- * longer than OpenMetrics allows is left out. */
+/* Source of the newest increase: rendered label pairs, and when. Dropped if longer than OpenMetrics
+ * allows. */
 struct promx_exemplar {
     const char *labels;
     int64_t at_ms; /* wall */

@@ -19,8 +19,8 @@ const char *hostd_path_name(enum hostd_path path)
     return path < COUNT(path_names) ? path_names[path] : "unknown";
 }
 
-static bool talk(int fd, const char *secret, const char *text, int64_t until_ms, char *out_answer,
-                 struct err *err)
+static bool exchange(int fd, const char *secret, const char *text, int64_t until_ms,
+                     char *out_answer, struct err *err)
 {
     char helper_nonce[HOSTD_HEX_MAX], our_nonce[HOSTD_HEX_MAX];
     char line[HOSTD_ANSWER_MAX];
@@ -32,7 +32,7 @@ static bool talk(int fd, const char *secret, const char *text, int64_t until_ms,
            hostd_read_answer(secret, helper_nonce, our_nonce, line, out_answer, err);
 }
 
-/* "failed CODE TEXT" becomes the failure it was over there; what follows "ok " is left. */
+/* Turns "failed CODE TEXT" into err; leaves what follows "ok ". */
 static bool open_answer(char *answer, struct err *err)
 {
     char *rest = answer;
@@ -44,7 +44,7 @@ static bool open_answer(char *answer, struct err *err)
     const char *name = rest != NULL ? strsep(&rest, " ") : NULL;
     enum err_code code = name != NULL ? err_from_name(name) : ERR_COUNT;
     if (!text_equal(word, "failed") || code == ERR_COUNT || code == ERR_NONE)
-        return err_set(err, ERR_CORRUPT, "an answer that makes no sense");
+        return err_set(err, ERR_CORRUPT, "malformed answer");
     return err_set(err, code, "%s", rest != NULL ? rest : "no reason given");
 }
 
@@ -59,10 +59,10 @@ static bool request(const char *address, const char *secret, const char *text, c
         return err_wrap(err, "helper");
     if (!hostd_connect(&to, until, &fd, err)) {
         if (err->code == ERR_REFUSED || err->code == ERR_TIMEOUT)
-            err->code = ERR_UNREACHABLE; /* nobody is there: nothing was asked */
+            err->code = ERR_UNREACHABLE; /* no connection: no request was sent */
         return err_wrap(err, "helper %s", address);
     }
-    bool done = talk(fd, secret, text, until, out_answer, err) && open_answer(out_answer, err);
+    bool done = exchange(fd, secret, text, until, out_answer, err) && open_answer(out_answer, err);
     (void)close(fd);
     return done ? true : err_wrap(err, "helper %s", address);
 }
@@ -76,7 +76,7 @@ bool hostd_kill_report(const char *address, const char *secret, const char *gues
     if (!request(address, secret, text, answer, err))
         return false;
     if (!text_to_i64(strsep(&rest, " "), 0, INT16_MAX, &n))
-        return err_set(err, ERR_CORRUPT, "helper %s: an answer that makes no sense", address);
+        return err_set(err, ERR_CORRUPT, "helper %s: malformed answer", address);
     *out_killed = (unsigned)n;
     (void)text_copy(out_report, HOSTD_REPORT_MAX, rest);
     for (char *space = strchr(out_report, ' '); space != NULL; space = strchr(space, ' '))
@@ -104,7 +104,7 @@ bool hostd_probe(const char *address, const char *secret, const char *to_address
             *out_path = (enum hostd_path)i;
             return true;
         }
-    return err_set(err, ERR_CORRUPT, "helper %s: an answer that makes no sense", address);
+    return err_set(err, ERR_CORRUPT, "helper %s: malformed answer", address);
 }
 
 bool hostd_ping(const char *address, const char *secret, char *out_version, struct err *err)

@@ -1,14 +1,14 @@
-/* client.h - asks a host's helper (`ferry hostd`) for the one thing that neither libvirt nor QEMU
+/* client.h - client of a host's helper (`ferry hostd`), which does what neither libvirt nor QEMU
  * can do while a stream is stuck: close its socket.
  *
  * Each call is one connection, blocks for 5 s at most and may come from any thread. `address` is
- * "10.0.0.1:7011" or "[fd00::1]:7011": no names, whose lookup nobody could bound. What the helper
- * answers counts only if it is signed with the secret, so a stranger in between can make a call
- * fail but not succeed.
+ * "10.0.0.1:7011" or "[fd00::1]:7011": no names, whose lookup time is not bounded. An answer counts
+ * only if it is signed with the secret, so an attacker in between can make a call fail but not
+ * succeed.
  *
- * Failures: UNREACHABLE nobody listens there; TIMEOUT it took longer, the outcome is not known;
- * FORBIDDEN wrong secret, or the helper lacks rights; REFUSED its kernel cannot close sockets;
- * CORRUPT what came is not a helper's answer; NOT_FOUND no process of that guest on that host.
+ * Failures: UNREACHABLE no connection; TIMEOUT the outcome is not known; FORBIDDEN wrong secret, or
+ * the helper lacks rights; REFUSED its kernel cannot close sockets; CORRUPT malformed answer;
+ * NOT_FOUND no process of that guest on that host.
  */
 #ifndef HYPERVISOR_HOSTD_CLIENT_H
 #define HYPERVISOR_HOSTD_CLIENT_H
@@ -28,15 +28,15 @@ bool hostd_kill(const char *address, const char *secret, const char *guest_uuid,
 bool hostd_kill_report(const char *address, const char *secret, const char *guest_uuid,
                        unsigned *out_killed, char *out_report, struct err *err);
 
-/* How a TCP connection from that host to another one fares within 2 s. REFUSED is a path that
- * works: the other end answered. */
+/* Result of a TCP connection from that host to another one within 2 s. REFUSED: the path works, the
+ * other end answered. */
 enum hostd_path { HOSTD_PATH_OPEN, HOSTD_PATH_REFUSED, HOSTD_PATH_DEAD };
 const char *hostd_path_name(enum hostd_path path); /* open refused dead */
 bool hostd_probe(const char *address, const char *secret, const char *to_address, unsigned to_port,
                  enum hostd_path *out_path, struct err *err);
 
-/* Is it there, does it take the secret, could it close a socket if it had to? It tries that on one
- * of its own. out_version holds HV_TEXT_MAX. */
+/* Does the helper answer, is the secret right, can it close sockets? It tries that on a socket of
+ * its own. out_version holds HV_TEXT_MAX. */
 bool hostd_ping(const char *address, const char *secret, char *out_version, struct err *err);
 
 #endif

@@ -12,9 +12,9 @@
 #include <unistd.h>
 
 enum {
-    DATAGRAM_MAX = 32768, /* what the kernel fills at most in a dump */
+    DATAGRAM_MAX = 32768, /* the kernel's largest dump message */
     DATAGRAMS_MAX = 65536,
-    WAIT_S = 2, /* the kernel answers at once or something is wrong */
+    WAIT_S = 2, /* the kernel answers at once */
 };
 
 struct question {
@@ -34,17 +34,17 @@ bool netlink_open(int *out_fd, struct err *err)
     return true;
 }
 
-static bool say(int fd, const struct question *question, struct err *err)
+static bool send_question(int fd, const struct question *question, struct err *err)
 {
     const struct sockaddr_nl kernel = {.nl_family = AF_NETLINK};
     ssize_t n =
         sendto(fd, question, sizeof *question, 0, (const struct sockaddr *)&kernel, sizeof kernel);
     return n == (ssize_t)sizeof *question
                ? true
-               : err_set(err, ERR_IO, "cannot ask the kernel: %s", strerror(errno));
+               : err_set(err, ERR_IO, "cannot send to the kernel: %s", strerror(errno));
 }
 
-static bool hear(int fd, void *out_datagram, size_t *out_bytes, struct err *err)
+static bool receive_datagram(int fd, void *out_datagram, size_t *out_bytes, struct err *err)
 {
     for (;;) {
         struct sockaddr_nl from = {0};
@@ -59,13 +59,13 @@ static bool hear(int fd, void *out_datagram, size_t *out_bytes, struct err *err)
         if (n > DATAGRAM_MAX)
             return err_set(err, ERR_LIMIT, "the kernel sent %zd bytes at once", n);
         if (from.nl_pid != 0)
-            continue; /* another process posing as the kernel */
+            continue; /* not sent by the kernel */
         *out_bytes = (size_t)n;
         return true;
     }
 }
 
-/* What the kernel's number means for whoever runs the helper. */
+/* The kernel's errno as a message for the operator. */
 static bool refuse(int number, struct err *err)
 {
     switch (number) {
@@ -89,7 +89,7 @@ static bool take_body(const char *at, void *out_body, size_t bytes, struct err *
     struct nlmsghdr header;
     memcpy(&header, at, sizeof header);
     if (header.nlmsg_len < NLMSG_LENGTH(bytes))
-        return err_set(err, ERR_CORRUPT, "the kernel's answer is cut");
+        return err_set(err, ERR_CORRUPT, "the kernel's answer is truncated");
     memcpy(out_body, at + NLMSG_HDRLEN, bytes);
     return true;
 }
@@ -131,10 +131,10 @@ bool sockets_read(const void *datagram, size_t bytes, const struct process_socke
         struct nlmsghdr header;
         int number = 0;
         if (left < sizeof header)
-            return err_set(err, ERR_CORRUPT, "the kernel's answer is cut");
+            return err_set(err, ERR_CORRUPT, "the kernel's answer is truncated");
         memcpy(&header, at, sizeof header);
         if (header.nlmsg_len < sizeof header || header.nlmsg_len > left)
-            return err_set(err, ERR_CORRUPT, "the kernel's answer is cut");
+            return err_set(err, ERR_CORRUPT, "the kernel's answer is truncated");
         if (header.nlmsg_type == NLMSG_DONE)
             *out_end = true;
         else if (header.nlmsg_type == NLMSG_ERROR && !take_error(at, &number, err))
@@ -154,7 +154,7 @@ bool netlink_list(int fd, int family, const struct process_sockets *guest, struc
                   struct err *err)
 {
     char datagram[DATAGRAM_MAX];
-    /* Not only ESTABLISHED: a stream whose other end has gone can block a guest just as well. */
+    /* Not only ESTABLISHED: a stream whose other end is closed can block a guest too. */
     const struct question question = {
         .header = {.nlmsg_len = sizeof question,
                    .nlmsg_type = SOCK_DIAG_BY_FAMILY,
@@ -164,12 +164,13 @@ bool netlink_list(int fd, int family, const struct process_sockets *guest, struc
                  .idiag_states = 1U << TCP_ESTABLISHED | 1U << TCP_SYN_SENT | 1U << TCP_FIN_WAIT1 |
                                  1U << TCP_FIN_WAIT2 | 1U << TCP_CLOSE_WAIT | 1U << TCP_LISTEN},
     };
-    if (!say(fd, &question, err))
+    if (!send_question(fd, &question, err))
         return false;
     for (int i = 0; i < DATAGRAMS_MAX; i++) {
         size_t n;
         bool end;
-        if (!hear(fd, datagram, &n, err) || !sockets_read(datagram, n, guest, list, &end, err))
+        if (!receive_datagram(fd, datagram, &n, err) ||
+            !sockets_read(datagram, n, guest, list, &end, err))
             return false;
         if (end)
             return true;
@@ -192,11 +193,11 @@ bool netlink_destroy(int fd, const struct socket_seen *socket, bool *out_closed,
     struct nlmsghdr header = {0};
     size_t n;
     int number = 0;
-    if (!say(fd, &question, err) || !hear(fd, datagram, &n, err))
+    if (!send_question(fd, &question, err) || !receive_datagram(fd, datagram, &n, err))
         return false;
     memcpy(&header, datagram, sizeof header);
     if (n < sizeof header || header.nlmsg_type != NLMSG_ERROR || header.nlmsg_len > n)
-        return err_set(err, ERR_CORRUPT, "the kernel's answer is none");
+        return err_set(err, ERR_CORRUPT, "the kernel's answer is malformed");
     if (!take_error(datagram, &number, err))
         return false;
     if (number != 0 && number != ENOENT)

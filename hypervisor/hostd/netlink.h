@@ -1,4 +1,4 @@
-/* netlink.h - the kernel's own list of TCP sockets, and its order to close one. Inside hostd/. */
+/* netlink.h - lists the kernel's TCP sockets and closes one. Inside hostd/. */
 #ifndef HYPERVISOR_HOSTD_NETLINK_H
 #define HYPERVISOR_HOSTD_NETLINK_H
 

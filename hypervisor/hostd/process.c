@@ -29,7 +29,7 @@ static bool check_time(const struct scan *scan, struct err *err)
 {
     if (clock_mono_ms(clock_system()) < scan->until_ms)
         return true;
-    return err_set(err, ERR_TIMEOUT, "looking through the processes took too long");
+    return err_set(err, ERR_TIMEOUT, "scanning the processes took too long");
 }
 
 /* The command line of the process that `dir` is, as the kernel keeps it; 0 for none. */
@@ -56,7 +56,7 @@ static bool is_guest(const struct scan *scan, size_t line_bytes, bool *out_incom
     for (const char *word = scan->line; word < end;) {
         size_t n = strnlen(word, (size_t)(end - word));
         if (word + n == end)
-            break; /* cut: not a whole word */
+            break; /* truncated argument */
         if (after_uuid && strcasecmp(word, scan->uuid) == 0)
             is_it = true;
         after_uuid = strcmp(word, "-uuid") == 0;
@@ -76,7 +76,7 @@ static bool is_in_our_network(const struct scan *scan, int dir, bool *out_is, st
         *out_is = false; /* it just ended */
     else
         return err_set(err, ERR_FORBIDDEN,
-                       "cannot look into the guest's process: %s; hostd needs root, or "
+                       "cannot inspect the guest's process: %s; hostd needs root, or "
                        "CAP_SYS_PTRACE and CAP_DAC_READ_SEARCH",
                        strerror(errno));
     return true;

@@ -1,8 +1,8 @@
 /* process.h - which sockets belong to a guest's QEMU, read from /proc.
  *
- * libvirt gives every QEMU `-uuid UUID`, so the guest is found without asking libvirt, which may be
- * the one that hangs. Only processes in our own network namespace count: /proc may show those of
- * others, and their sockets are not ours to close.
+ * libvirt gives every QEMU `-uuid UUID`, so the guest is found without libvirt, which may hang.
+ * Only processes in the helper's own network namespace count: /proc may show others, whose sockets
+ * must not be closed.
  */
 #ifndef HYPERVISOR_HOSTD_PROCESS_H
 #define HYPERVISOR_HOSTD_PROCESS_H
@@ -22,12 +22,12 @@ enum {
 
 struct process_sockets {
     unsigned processes; /* of that guest; 0: it does not run here */
-    bool incoming;      /* it was started to take a migration in, perhaps long ago */
+    bool incoming;      /* it was started for an incoming migration, perhaps long ago */
     size_t n;
     uint64_t inodes[PROCESS_SOCKETS_MAX]; /* in order */
 };
 
-/* `proc` is "/proc". Fails when a process of the guest is there but cannot be looked into. */
+/* `proc` is "/proc". Fails when a process of the guest cannot be inspected. */
 bool process_sockets_of(const char *proc, const char *uuid, int64_t until_ms,
                         struct process_sockets *out_sockets, struct err *err);
 bool process_has_socket(const struct process_sockets *sockets, uint64_t inode);

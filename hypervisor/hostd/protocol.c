@@ -1,4 +1,4 @@
-/* protocol.c - see protocol.h: words and signatures. transport.c moves them. */
+/* protocol.c - see protocol.h: lines and signatures. transport.c sends and receives them. */
 #include "hypervisor/hostd/protocol.h"
 
 #include <arpa/inet.h>
@@ -86,7 +86,7 @@ bool hostd_address_parse(const char *text, struct hostd_address *out_address, st
     size_t n = (size_t)(colon - text);
     bool bracketed = text[0] == '[' && n > 2 && colon[-1] == ']';
     bool is_v6 = memchr(text, ':', n) != NULL;
-    if (bracketed != is_v6) /* without brackets nobody knows where an IPv6 address ends */
+    if (bracketed != is_v6) /* without brackets the end of an IPv6 address is ambiguous */
         return err_set(err, ERR_INVALID, "'%s': an IPv6 address is written [fd00::1]:7011", text);
     (void)snprintf(ip, sizeof ip, "%.*s", (int)(bracketed ? n - 2 : n), text + bracketed);
     return hostd_address_make(ip, (unsigned)port, out_address, err);
@@ -126,7 +126,7 @@ static bool take_secret(const char *file, char *text, size_t n, char *out_secret
 
 bool hostd_secret_read(const char *file, char *out_secret, struct err *err)
 {
-    char text[HV_SECRET_MAX + 2]; /* a longer one shows by filling it */
+    char text[HV_SECRET_MAX + 2]; /* a longer one fills it */
     struct stat about;
     int fd = open(file, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
     if (fd < 0)
@@ -137,7 +137,7 @@ bool hostd_secret_read(const char *file, char *out_secret, struct err *err)
     if (n < 0)
         return err_set(err, ERR_IO, "%s: cannot be read as a file", file);
     if ((about.st_mode & S_IRWXO) != 0)
-        return err_set(err, ERR_FORBIDDEN, "%s: everybody can read or change it (chmod o= %s)",
+        return err_set(err, ERR_FORBIDDEN, "%s: readable or writable by others (run: chmod o= %s)",
                        file, file);
     bool taken = take_secret(file, text, (size_t)n, out_secret, err);
     explicit_bzero(text, sizeof text);
@@ -165,7 +165,7 @@ bool hostd_nonce(char *out_nonce, struct err *err)
 
 bool hostd_sign(const char *secret, struct hostd_message message, char *out_mac, struct err *err)
 {
-    /* Nonces have one length and text no newline, so two messages never look alike. */
+    /* Nonces have a fixed length and text has no newline, so the encoding is unambiguous. */
     struct buf buf;
     unsigned char mac[MAC_BYTES];
     buf_init(&buf, HOSTD_ANSWER_MAX + 4 * HOSTD_HEX_MAX);
@@ -203,7 +203,7 @@ bool hostd_read_greeting(const char *line, char *out_nonce, struct err *err)
     const char *nonce = line + strlen(GREETING);
     if (!text_has_prefix(line, GREETING) || strspn(nonce, "0123456789abcdef") != HEX ||
         nonce[HEX] != '\0')
-        return err_set(err, ERR_CORRUPT, "whoever listens there is no ferry hostd of this version");
+        return err_set(err, ERR_CORRUPT, "the peer is not a ferry hostd of this version");
     memcpy(out_nonce, nonce, HOSTD_HEX_MAX);
     return true;
 }
@@ -314,9 +314,9 @@ bool hostd_read_answer(const char *secret, const char *helper_nonce, const char 
 {
     char mac[HOSTD_HEX_MAX];
     if (text_equal(line, "no"))
-        return err_set(err, ERR_FORBIDDEN, "it does not take our secret");
+        return err_set(err, ERR_FORBIDDEN, "the helper rejects the secret");
     if (!take_hex(&line, mac))
-        return err_set(err, ERR_CORRUPT, "what came is not an answer");
+        return err_set(err, ERR_CORRUPT, "malformed answer");
     struct hostd_message message = {HOSTD_ANSWERS, helper_nonce, client_nonce, line};
     if (!is_signed(secret, message, mac, err))
         return false;

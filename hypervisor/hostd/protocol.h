@@ -1,4 +1,4 @@
-/* protocol.h - what Ferry and a host's helper say to each other, and how each knows the other.
+/* protocol.h - the protocol between Ferry and a host's helper, with authentication of both.
  *
  *     helper   ferry-hostd/1 NONCE
  *     Ferry    NONCE MAC kill-stream 6f1b...
@@ -6,11 +6,11 @@
  *              no                                          (unsigned: wrong secret or no request)
  *
  * One request per connection, one line each time. MAC is HMAC-SHA256 with the shared secret over
- * who speaks, both nonces and the text, all hexadecimal. By hand and not TLS, because the point of
- * the helper is to be there when it is needed: no certificates to hand out, renew and let expire
- * on every host, no handshake that takes rounds while a guest stands still. Nothing said is worth
- * hiding; what matters is that a request is Ferry's and fresh (the helper's nonce) and that an
- * answer is the helper's and to this request (Ferry's nonce). The primitives are GnuTLS's.
+ * the role, both nonces and the text, all hexadecimal. Not TLS, because the helper must work when
+ * it is needed: no certificates to distribute, renew and let expire on every host, no handshake of
+ * several rounds. The content is not secret; what matters is that a request is Ferry's and fresh
+ * (the helper's nonce) and that an answer is the helper's and belongs to this request (Ferry's
+ * nonce). The primitives are GnuTLS's.
  */
 #ifndef HYPERVISOR_HOSTD_PROTOCOL_H
 #define HYPERVISOR_HOSTD_PROTOCOL_H
@@ -51,7 +51,7 @@ bool hostd_address_make(const char *ip, unsigned port, struct hostd_address *out
 /* "49152-49215"; false: it is none. */
 bool hostd_ports_parse(const char *text, unsigned *out_min, unsigned *out_max);
 
-/* The secret is the file's only line, 16 to 128 bytes. A file that everybody can read holds none.
+/* The secret is the file's only line, 16 to 128 bytes. A file that others can read is refused.
  */
 bool hostd_secret_read(const char *file, char *out_secret, struct err *err); /* HV_SECRET_MAX */
 
@@ -78,7 +78,7 @@ bool hostd_read_greeting(const char *line, char *out_nonce, struct err *err);
 
 bool hostd_write_request(const char *secret, const char *helper_nonce, const char *client_nonce,
                          const char *text, char *out_line, struct err *err); /* HOSTD_REQUEST_MAX */
-/* FORBIDDEN unless it is signed for this nonce; only then is it looked at any further. */
+/* FORBIDDEN unless it is signed for this nonce; only then is it parsed. */
 bool hostd_read_request(const char *secret, const char *helper_nonce, const char *line,
                         struct hostd_request *out_request, struct err *err);
 
@@ -88,7 +88,7 @@ bool hostd_write_answer(const char *secret, const char *helper_nonce, const char
 bool hostd_read_answer(const char *secret, const char *helper_nonce, const char *client_nonce,
                        const char *line, char *out_text, struct err *err);
 
-/* --- transport, on a socket that does not block, until a moment of the monotonic clock --- */
+/* --- transport, on a non-blocking socket, until a deadline on the monotonic clock --- */
 
 bool hostd_connect(const struct hostd_address *to, int64_t until_ms, int *out_fd, struct err *err);
 bool hostd_send_line(int fd, const char *line, int64_t until_ms, struct err *err);

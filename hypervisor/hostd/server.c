@@ -34,7 +34,7 @@ static int64_t now_ms(void)
     return clock_mono_ms(clock_system());
 }
 
-/* --- what it can do --- */
+/* --- requests --- */
 
 static void answer_ping(char *out_answer)
 {
@@ -110,9 +110,9 @@ static void log_client(const char *peer, const struct hostd_request *request, co
             FIELD_TEXT(TEXT, answer), FIELD_I64(SPENT_MS, now_ms() - began_ms));
 }
 
-/* Whoever signed a request that makes no sense is told so; who signed nothing learns nothing. */
-static bool ask(const struct hostd_server *server, int fd, const char *nonce,
-                struct hostd_request *out_request, char *out_answer, struct err *err)
+/* A signed but malformed request gets a signed error; an unsigned one gets only "no". */
+static bool receive_request(const struct hostd_server *server, int fd, const char *nonce,
+                            struct hostd_request *out_request, char *out_answer, struct err *err)
 {
     int64_t until_ms = now_ms() + server->ask_ms;
     char line[HOSTD_REQUEST_MAX];
@@ -139,7 +139,7 @@ static bool serve(const struct hostd_server *server, int fd, struct hostd_reques
 {
     char nonce[HOSTD_HEX_MAX], line[HOSTD_ANSWER_MAX];
     int64_t until = now_ms() + server->serve_ms;
-    if (!hostd_nonce(nonce, err) || !ask(server, fd, nonce, request, out_answer, err))
+    if (!hostd_nonce(nonce, err) || !receive_request(server, fd, nonce, request, out_answer, err))
         return false;
     if (out_answer[0] == '\0')
         perform(server, request, until, out_answer);
@@ -174,7 +174,7 @@ static void take_client(const struct hostd_server *server)
         accept4(server->listen_fd, (struct sockaddr *)&peer, &length, SOCK_NONBLOCK | SOCK_CLOEXEC);
     if (fd < 0) {
         if (errno != EAGAIN && errno != EINTR && errno != ECONNABORTED)
-            clock_sleep_ms(PAUSE_MS); /* no files or memory left: not in circles */
+            clock_sleep_ms(PAUSE_MS); /* no files or memory left: do not spin */
         return;
     }
     (void)serve(server, fd, &request, answer, &err);
@@ -198,7 +198,7 @@ static void *work(void *ctx)
     }
 }
 
-/* --- life --- */
+/* --- creation and end --- */
 
 static bool start_listening(struct hostd_server *server, const char *listen_on, struct err *err)
 {
@@ -213,7 +213,7 @@ static bool start_listening(struct hostd_server *server, const char *listen_on, 
     (void)setsockopt(server->listen_fd, SOL_SOCKET, SO_REUSEADDR, &yes, sizeof yes);
     struct stat old;
     if (is_local && lstat(listen_on, &old) == 0 && S_ISSOCK(old.st_mode))
-        (void)unlink(listen_on); /* of one that was killed */
+        (void)unlink(listen_on); /* left by a helper that was killed */
     if (is_local)
         (void)fchmod(server->listen_fd, 0600);
     if (bind(server->listen_fd, (const struct sockaddr *)&address.at, address.length) != 0 ||

@@ -1,8 +1,8 @@
 /* server.h - `ferry hostd`: answers the requests of requests.def, on the host they are about.
  *
- * Four threads, each with one client at a time; who comes fifth waits in the kernel's queue. A
- * client has 2 s to say what it wants and is done with after 5 s. Touches no libvirt and no QEMU,
- * keeps nothing, writes no file but its log.
+ * Four threads, each with one client at a time; a fifth client waits in the kernel's queue. A
+ * client has 2 s to send its request and is disconnected after 5 s. Uses neither libvirt nor QEMU,
+ * keeps no state, writes no file but its log.
  */
 #ifndef HYPERVISOR_HOSTD_SERVER_H
 #define HYPERVISOR_HOSTD_SERVER_H
@@ -20,13 +20,13 @@ struct hostd_config {
     const char *listen; /* hostd_address_parse */
     const char *secret;
     struct sockets_config sockets;
-    int64_t ask_ms, serve_ms; /* 0: the usual; tests have less patience */
+    int64_t ask_ms, serve_ms; /* 0: the defaults; tests use less */
 };
 
 struct hostd_server;
 /* Listens when it returns. Strings are copied. */
 struct hostd_server *hostd_server_new(const struct hostd_config *config, struct err *err);
-/* Finishes the requests it is at: up to 5 s. NULL is fine. */
+/* Finishes the requests in progress: up to 5 s. NULL is fine. */
 void hostd_server_free(struct hostd_server *server);
 DEFINE_OWNED(hostd_server)
 /* Where it listens, with the port the kernel gave for port 0; out_text holds HV_URI_MAX. */

@@ -1,4 +1,4 @@
-/* sockets.c - see sockets.h: which sockets. netlink.c talks to the kernel. */
+/* sockets.c - see sockets.h: chooses the sockets; netlink.c lists and closes them. */
 #include "hypervisor/hostd/sockets.h"
 
 #include <arpa/inet.h>
@@ -17,7 +17,9 @@
 #include "base/own.h"
 #include "hypervisor/hostd/netlink.h"
 
-enum { GIVEN_FROM = 32768 }; /* Linux' own default; other hosts have it even if this one has not */
+enum {
+    GIVEN_FROM = 32768
+}; /* Linux' default, which other hosts may have even if this one differs */
 
 /* --- choosing --- */
 
@@ -44,7 +46,7 @@ static bool is_listened_on(const struct socket_list *list, unsigned port)
     return false;
 }
 
-/* What a socket may be, by its ports alone. BOTH: each end has a port of the range, by chance. */
+/* Direction of a socket by its ports alone. BOTH: each end happens to have a port of the range. */
 enum side { NEITHER, OUTGOING, INCOMING, BOTH };
 
 static enum side side_of(const struct socket_list *list, const struct socket_rule *rule,
@@ -69,7 +71,7 @@ size_t sockets_choose(const struct socket_list *list, const struct socket_rule *
     size_t n = 0;
     for (size_t i = 0; i < list->n; i++)
         if (side_of(list, rule, &list->at[i]) == OUTGOING)
-            is_source = true; /* it came in once and now leaves again */
+            is_source = true; /* it arrived by a migration once and now leaves */
     for (size_t i = 0; i < list->n; i++) {
         enum side side = side_of(list, rule, &list->at[i]);
         out_chosen[i] = side == BOTH || side == (is_source ? OUTGOING : INCOMING);
@@ -102,7 +104,7 @@ void sockets_text(const struct socket_seen *socket, char *out_text)
 
 /* --- closing --- */
 
-/* Ports from here on this kernel gives out by itself. */
+/* First ephemeral port of this kernel. */
 static unsigned given_from(const char *proc)
 {
     char path[256], text[64] = "";
@@ -141,12 +143,12 @@ static bool close_streams(const struct socket_rule *rule, const struct process_s
     size_t n = sockets_choose(list, rule, chosen);
     if (n > SOCKETS_KILL_MAX)
         return err_set(err, ERR_LIMIT,
-                       "%zu sockets look like streams, more than %d: nothing was closed", n,
+                       "%zu sockets match a migration stream, more than %d: nothing was closed", n,
                        SOCKETS_KILL_MAX);
     return close_chosen(list, chosen, netlink, report, err);
 }
 
-/* What one search needs, together. */
+/* Working memory of one search. */
 struct search {
     struct process_sockets guest;
     struct socket_list list;
@@ -184,7 +186,7 @@ bool sockets_kill(const struct sockets_config *config, const char *uuid, int64_t
     return done;
 }
 
-/* --- trying it --- */
+/* --- self-test --- */
 
 static int make_listener(uint32_t *out_inode)
 {
@@ -220,7 +222,7 @@ bool sockets_self_test(struct err *err)
     int netlink = -1, fd = make_listener(&inode);
     bool done = false;
     if (search == NULL || fd < 0) {
-        (void)err_set(err, ERR_IO, "cannot make a socket to try it on: %s", strerror(errno));
+        (void)err_set(err, ERR_IO, "cannot make a socket for the self-test: %s", strerror(errno));
     } else if (netlink_open(&netlink, err)) {
         search->guest.inodes[search->guest.n++] = inode;
         done = close_own(search, netlink, err);

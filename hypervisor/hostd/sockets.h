@@ -1,14 +1,14 @@
 /* sockets.h - finds the sockets that carry a guest's migration, and closes exactly these.
  *
  * What `ss -K` does: the kernel ends the connection at once (SOCK_DESTROY of NETLINK_SOCK_DIAG) and
- * QEMU sees an error where it was blocked. Each socket is named by the kernel's own cookie, so it
- * cannot be mistaken for a later one with the same ports.
+ * QEMU sees an error where it was blocked. Each socket is identified by the kernel's cookie, so it
+ * cannot be confused with a later one with the same ports.
  *
  * A stream goes from any port of the source to a migration port of the target. Of the guest's
  * sockets these are closed: those it opened to such a port and, if there are none and it was
- * started to take a migration in, those that somebody opened to such a port of it. The other end
- * must have a port that kernels give out by themselves: that spares storage, consoles and the like,
- * whose servers have fixed ones, when their other end happens to lie in the range.
+ * started for an incoming migration, those that were opened to such a port of it. The other end
+ * must have an ephemeral port: that excludes storage, consoles and other servers with fixed ports
+ * whose peer port happens to be in the range.
  */
 #ifndef HYPERVISOR_HOSTD_SOCKETS_H
 #define HYPERVISOR_HOSTD_SOCKETS_H
@@ -22,7 +22,7 @@
 #include "hypervisor/hostd/process.h"
 
 enum {
-    SOCKETS_KILL_MAX = 128, /* 64 parallel streams, one of control, disks; more is no migration */
+    SOCKETS_KILL_MAX = 128, /* 64 parallel streams, a control stream, disks; more is no migration */
     SOCKETS_TEXT_MAX = 112,
     SOCKETS_PORT_MIN = 49152, /* libvirt's defaults: migration_port_min and _max */
     SOCKETS_PORT_MAX = 49215,
@@ -43,11 +43,11 @@ bool sockets_read(const void *datagram, size_t bytes, const struct process_socke
                   struct socket_list *list, bool *out_end, struct err *err);
 
 struct socket_rule {
-    unsigned port_min, port_max; /* where streams arrive */
-    unsigned given_from;         /* ports from here on are given out by kernels */
-    bool incoming;               /* the guest was started to take a migration in */
+    unsigned port_min, port_max; /* ports of incoming streams */
+    unsigned given_from;         /* first ephemeral port */
+    bool incoming;               /* the guest was started for an incoming migration */
 };
-/* Marks in out_chosen (as many as the list has) what the rule says; returns how many. */
+/* Marks in out_chosen (as long as the list) the sockets that match the rule; returns how many. */
 size_t sockets_choose(const struct socket_list *list, const struct socket_rule *rule,
                       bool *out_chosen);
 /* "10.0.0.1:41234>10.0.0.2:49152", ours first; out_text holds SOCKETS_TEXT_MAX. */
@@ -62,7 +62,7 @@ struct sockets_report {
     struct socket_seen closed[SOCKETS_KILL_MAX];
 };
 /* NOT_FOUND: no process of that guest here. FORBIDDEN: rights are missing. REFUSED: the kernel
- * cannot. What was closed before a failure is in the report all the same. */
+ * cannot. The report also has what was closed before a failure. */
 bool sockets_kill(const struct sockets_config *config, const char *uuid, int64_t until_ms,
                   struct sockets_report *out_report, struct err *err);
 

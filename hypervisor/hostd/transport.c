@@ -1,4 +1,4 @@
-/* transport.c - the lines of protocol.h over a socket, with an end to every wait. */
+/* transport.c - the lines of protocol.h over a socket, with a timeout on every wait. */
 #include <errno.h>
 #include <poll.h>
 #include <string.h>

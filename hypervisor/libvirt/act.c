@@ -23,8 +23,8 @@ static void add_definition(struct migrate_params *params, virDomainPtr domain, c
         params->failed = true;
 }
 
-/* Disks that move along: which, and the definitions that name their new places; and where
- * interfaces are plugged from now on. The target of a broken post-copy has all that. */
+/* Disks to migrate, definitions with their new locations, and the new networks of interfaces. Not
+ * for a post-copy resume: its target has them. */
 static void add_changes(struct migrate_params *params, virDomainPtr domain,
                         const struct hv_migrate *how, struct err *err)
 {
@@ -62,7 +62,7 @@ bool libvirt_act_migrate(virDomainPtr domain, const struct job *job, struct err 
     return done;
 }
 
-/* False: libvirt's last error says why. */
+/* False: libvirt's last error has the reason. */
 bool libvirt_act_control(virDomainPtr domain, const struct hv_request *request)
 {
     uint64_t value = request->with.tune.value;

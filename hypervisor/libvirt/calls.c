@@ -1,11 +1,11 @@
-/* calls.c - one request on one connection: the questions, and the way to the orders.
+/* calls.c - runs one request on one connection: read-only calls here, orders through act.c.
  *
- * The LOOK lane has one worker for everything short, so nothing there may enter a guest's
- * monitor: a QEMU that hangs would take the lane with it. virDomainGetState, GetInfo,
- * GetMetadata, GetXMLDesc, SnapshotNum, IsPersistent and the STATE group of statistics answer from
- * libvirtd's memory (seen with a stopped QEMU). Job statistics do enter the monitor and can
- * hang through a whole blackout, so a look never asks for the job (job_type -1): whoever
- * needs it asks JOB_STATS, on a lane where hanging is harmless.
+ * The OBSERVE lane has one worker for all short calls, so nothing there may enter a guest's
+ * monitor: a QEMU that hangs would block the lane. virDomainGetState, GetInfo, GetMetadata,
+ * GetXMLDesc, SnapshotNum, IsPersistent and the STATE group of statistics answer from libvirtd's
+ * memory (seen with a stopped QEMU). Job statistics do enter the monitor and can hang through a
+ * whole switch-over, so DOMAIN_STATE never reads the job (job_type -1): JOB_STATS does, on a lane
+ * where hanging is harmless.
  */
 #include <assert.h>
 #include <string.h>
@@ -56,7 +56,7 @@ static bool host_facts(virConnectPtr conn, const struct job *job, struct hv_repl
     TEXT_SET(facts->arch, node.model);
     facts->cpus = node.cpus;
     facts->memory_kib = node.memory;
-    facts->free_memory_kib = virNodeGetFreeMemory(conn) / 1024; /* 0: not to be had */
+    facts->free_memory_kib = virNodeGetFreeMemory(conn) / 1024; /* 0: not available */
     libvirt_metadata_host(capabilities, facts);
     return true;
 }
@@ -64,7 +64,8 @@ static bool host_facts(virConnectPtr conn, const struct job *job, struct hv_repl
 static bool read_guest(virDomainStatsRecordPtr record, struct hv_guest *guest, struct err *err)
 {
     virDomainPtr domain = record->dom;
-    virConnectPtr conn = virDomainGetConnect(domain); /* now: it forgets the last error */
+    virConnectPtr conn =
+        virDomainGetConnect(domain); /* read it now: the next call resets the last error */
     virDomainInfo info;
     int persistent = virDomainIsPersistent(domain);
     if (persistent < 0 || virDomainGetInfo(domain, &info) < 0 ||
@@ -82,8 +83,8 @@ static bool read_guest(virDomainStatsRecordPtr record, struct hv_guest *guest, s
     return true;
 }
 
-/* A guest that went away meanwhile is passed over; any other failure spoils the list, because
- * a list that lacks a living guest says that it is gone. */
+/* A guest that vanished meanwhile is skipped; any other failure fails the list, because a guest
+ * missing from a list counts as absent. */
 static bool read_guests(virDomainStatsRecordPtr *records, size_t n, struct hv_guest_list *list,
                         struct err *err)
 {
@@ -146,8 +147,8 @@ static bool domain_capabilities(virConnectPtr conn, const struct job *job, struc
                        reply);
 }
 
-/* What the hypervisor can give a guest is the better question; on drivers that cannot answer
- * it, what the host's CPU has must do. */
+/* Compares with what the hypervisor can provide; with drivers that cannot do that, with the host's
+ * CPU. */
 static int compare_definition(virConnectPtr conn, const struct definition *guest)
 {
     int result = virConnectCompareHypervisorCPU(conn, guest->emulator, guest->arch, guest->machine,
@@ -163,7 +164,7 @@ static bool compare_cpu(virConnectPtr conn, const struct job *job, struct hv_rep
     struct definition guest = {0};
     if (!libvirt_definition_decode(job->text, &guest))
         guest.cpu = strdup(job->text);
-    /* A guest that asks for no CPU gets the hypervisor's own everywhere. */
+    /* A guest without <cpu> gets the hypervisor's default on every host. */
     reply->with.comparison =
         guest.cpu != NULL ? compare_definition(conn, &guest) : VIR_CPU_COMPARE_SUPERSET;
     libvirt_definition_fini(&guest);
@@ -182,19 +183,20 @@ static bool job_stats(virDomainPtr domain, unsigned flags, struct hv_job_stats *
     return true;
 }
 
-/* Of a guest that only runs libvirt would show the live one, which nobody stored. */
+/* For a transient guest libvirt would return the live definition. */
 static bool stored_definition(virDomainPtr domain, struct hv_reply *reply)
 {
     int persistent = virDomainIsPersistent(domain);
     if (persistent == 0)
-        return err_set(&reply->err, ERR_NOT_FOUND, "guest '%s' is not defined there, it only runs",
+        return err_set(&reply->err, ERR_NOT_FOUND,
+                       "guest '%s' is transient there, it has no persistent definition",
                        virDomainGetName(domain));
     if (persistent == 1)
         reply->with.text = virDomainGetXMLDesc(domain, VIR_DOMAIN_XML_INACTIVE);
     return reply->with.text != NULL;
 }
 
-/* Snapshots are counted from libvirtd's memory; a driver that has none says -1. */
+/* Snapshots are counted from libvirtd's memory; -1 with drivers that have none. */
 static bool live_definition(virDomainPtr domain, struct hv_reply *reply)
 {
     reply->snapshots = virDomainSnapshotNum(domain, 0);
@@ -202,8 +204,8 @@ static bool live_definition(virDomainPtr domain, struct hv_reply *reply)
     return reply->with.text != NULL;
 }
 
-/* Calls about a guest, with the guest at hand; libvirt's last error on failure, except for those
- * that must read it before anything else happens. */
+/* Calls about one guest. On failure libvirt's last error is set, except for calls that must read it
+ * at once. */
 static bool run_on_guest(virDomainPtr domain, const struct job *job, struct hv_reply *reply)
 {
     switch (job->request.call) {

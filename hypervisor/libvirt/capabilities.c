@@ -1,6 +1,6 @@
-/* capabilities.c - what a host's XML says it can offer: machine types and huge pages from its
+/* capabilities.c - capabilities from a host's XML: machine types and huge pages from its
  * capabilities, the name of a link from a node device. The text comes from a host: bounded, and
- * what does not fit is passed over.
+ * what does not fit is skipped.
  */
 #include <stdlib.h>
 #include <string.h>
@@ -38,7 +38,7 @@ static void add_machine(struct machines *machines, const char *arch, const char 
     for (size_t i = 0; i < machines->n; i++)
         if (strcmp(machines->items[i].name, name) == 0 &&
             strcmp(machines->items[i].arch, arch) == 0)
-            return; /* once for every way to run it */
+            return; /* listed once per domain type */
     machines->cut = machines->cut || machines->n == HV_MACHINES_MAX;
     if (machines->n == HV_MACHINES_MAX)
         return;
@@ -51,7 +51,7 @@ static void read_machines(struct machines *machines, const char *arch, const xml
 {
     for (const xmlNode *node = parent->children; node != NULL; node = node->next) {
         char name[sizeof machines->items->name];
-        if (xml_is(node, "domain")) /* one that only KVM has, say */
+        if (xml_is(node, "domain")) /* machines of one domain type only */
             read_machines(machines, arch, node);
         if (!xml_is(node, "machine"))
             continue;
@@ -75,7 +75,8 @@ static void read_guests(const xmlNode *root, struct hv_capabilities *capabilitie
         if (arch != NULL && read_attribute(arch, "name", name, sizeof name))
             read_machines(&machines, name, arch);
     }
-    /* A list that lacks one would say that it is not there; and not every hypervisor has machines.
+    /* An incomplete list would mean that the missing machines do not exist; and not every
+     * hypervisor has machines.
      */
     if (machines.cut || (has_guests && machines.n == 0)) {
         free(machines.items);
@@ -115,7 +116,7 @@ static void read_cell(const xmlNode *cell, struct hv_capabilities *capabilities)
     }
 }
 
-/* The smallest size is what memory is made of. */
+/* The smallest size is the normal page size. */
 static void drop_plain_pages(struct hv_capabilities *capabilities)
 {
     size_t smallest = 0;

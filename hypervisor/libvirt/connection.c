@@ -1,10 +1,9 @@
 /* connection.c - opening connections and reading libvirt's errors.
  *
- * Whose connection broke decides what an error means. "client socket is closed" (code 1,
- * domain 7) is what a call says when Ferry lost its host, and also what a migrate call says
- * when two healthy hosts lost each other; the texts are the same. So the connection itself is
- * asked: dead means that nobody knows what became of the call (UNREACHABLE), alive means that
- * the host answered no (HYPERVISOR).
+ * Which connection broke decides what an error means. "client socket is closed" (code 1, domain 7)
+ * is the error when Ferry lost the host, and also when two healthy hosts lost each other during a
+ * migrate call; the texts are the same. So the connection itself is checked: dead means that the
+ * outcome of the call is not known (UNREACHABLE), alive means that the host refused (HYPERVISOR).
  */
 #include "hypervisor/libvirt/internal.h"
 
@@ -20,7 +19,7 @@ virConnectPtr libvirt_connection_open(const struct hv_host *host, bool read_only
     int interval_s =
         host->keepalive_interval_s > 0 ? host->keepalive_interval_s : KEEPALIVE_INTERVAL_S;
     int count = host->keepalive_count > 0 ? host->keepalive_count : KEEPALIVE_COUNT;
-    /* A driver inside this process has nothing to keep alive and says so: no failure. */
+    /* A driver inside this process has no keepalive: no failure. */
     (void)virConnectSetKeepAlive(conn, interval_s, (unsigned)count);
     return conn;
 }
@@ -31,10 +30,10 @@ void libvirt_connection_close(virConnectPtr conn)
         (void)virConnectClose(conn);
 }
 
-/* Asks the client's side only, never the host, so it cannot hang. */
+/* Checks the client's side only, never the host, so it cannot hang. */
 bool libvirt_connection_is_alive(virConnectPtr conn)
 {
-    return virConnectIsAlive(conn) != 0; /* -1: cannot be told, so believe in it */
+    return virConnectIsAlive(conn) != 0; /* -1: not known, counts as alive */
 }
 
 static enum err_code kind_of(virConnectPtr conn, int hv_code)

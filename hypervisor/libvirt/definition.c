@@ -1,8 +1,7 @@
-/* definition.c - the question "can this host provide this guest's CPU?", taken from the
- * guest's definition. A CPU alone is not enough: libvirt compares with what KVM offers unless
- * told otherwise, and refuses the CPU of an emulated guest on the very host it runs on. So a
- * whole domain definition is taken apart into the five things libvirt wants to know; a bare
- * <cpu> is asked with libvirt's defaults.
+/* definition.c - the parameters of libvirt's CPU comparison, taken from the guest's definition.
+ * <cpu> alone is not enough: libvirt then compares with what KVM offers and refuses the CPU of an
+ * emulated guest on its own host. So five parts are read from a whole domain definition; a bare
+ * <cpu> is compared with libvirt's defaults.
  */
 #include <string.h>
 
@@ -12,7 +11,7 @@
 
 enum { DEFINITION_BYTES_MAX = 4 * 1024 * 1024 };
 
-/* libxml2 gives out memory of its own allocator; ours is freed with free(). */
+/* Copies memory of libxml2's allocator into memory for free(). */
 static char *take(xmlChar *text)
 {
     char *copy = text != NULL ? strdup((const char *)text) : NULL;

@@ -1,9 +1,9 @@
-/* destination.c - a guest's definition as its target shall get it: the named disks lie elsewhere.
+/* destination.c - a guest's definition for its target: the named disks get new locations.
  *
  * Only the source of a disk changes; what the guest sees of it stays. Of the old source its
  * encryption and labels are kept, because they belong to the disk; its backing files are not, since
- * a whole copy has none. A part (slice) is said of the running guest only: where the destination is
- * bigger, QEMU takes no other, and the next start may use all of it.
+ * a whole copy has none. A slice is written for the running guest only: QEMU needs it where the
+ * destination is bigger, and the next start may use all of it.
  */
 #include <string.h>
 
@@ -21,7 +21,7 @@ static xmlNodePtr find_disk(const xmlNode *devices, const char *name)
     return NULL;
 }
 
-/* Moves what belongs to the disk, not to the place, from the old source to the new one. */
+/* Moves what belongs to the disk, not to its location, from the old source to the new one. */
 static void keep_children(xmlNodePtr old, xmlNodePtr source)
 {
     static const char *const kept[] = {"encryption", "seclabel"};

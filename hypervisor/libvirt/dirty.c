@@ -1,7 +1,7 @@
-/* dirty.c - how fast a guest writes to its memory: QEMU looks at some pages twice.
+/* dirty.c - the dirty rate of a guest, measured by QEMU.
  *
- * Only by page sampling. The dirty bitmap, which would be exact, crashes an emulated guest. What is
- * measured counts distinct pages, so it saturates at the working set; libvirt gives whole MiB/s.
+ * Only by page sampling. The dirty bitmap, which would be exact, crashes an emulated guest. The
+ * result counts distinct pages, so it saturates at the working set; libvirt reports whole MiB/s.
  */
 #include <limits.h>
 

@@ -1,6 +1,6 @@
-/* events.c - libvirt's callbacks. They run on the event loop's thread, which serves every
- * host, so they only copy and hand on. Each registration of an event holds a reference,
- * because a callback may still be on its way when its connection is given up.
+/* events.c - libvirt's callbacks. They run on the event loop's thread, which serves every host, so
+ * they only copy and pass on. Each registration of an event holds a reference, because a callback
+ * may still run when its connection is closed.
  */
 #include "base/text.h"
 #include "hypervisor/libvirt/internal.h"
@@ -36,7 +36,7 @@ static void on_iteration(virConnectPtr conn, virDomainPtr domain, int iteration,
     libvirt_emit(host->libvirt, &event);
 }
 
-/* Saving, dumping and backups complete too; only an outgoing migration is news here. */
+/* Saving, dumping and backups complete too; only outgoing migrations are passed on. */
 static void on_job_completed(virConnectPtr conn, virDomainPtr domain, virTypedParameterPtr params,
                              int n, void *ctx)
 {
@@ -49,7 +49,7 @@ static void on_job_completed(virConnectPtr conn, virDomainPtr domain, virTypedPa
         libvirt_emit(host->libvirt, &event);
 }
 
-static void tell_changed(virDomainPtr domain, const struct host *host)
+static void emit_changed(virDomainPtr domain, const struct host *host)
 {
     struct hv_event event = event_about(host, domain, HV_EVENT_CHANGED);
     libvirt_emit(host->libvirt, &event);
@@ -59,7 +59,7 @@ static void on_device(virConnectPtr conn, virDomainPtr domain, const char *alias
 {
     (void)conn;
     (void)alias;
-    tell_changed(domain, ctx);
+    emit_changed(domain, ctx);
 }
 
 static void on_metadata(virConnectPtr conn, virDomainPtr domain, int type, const char *uri,
@@ -68,7 +68,7 @@ static void on_metadata(virConnectPtr conn, virDomainPtr domain, int type, const
     (void)conn;
     (void)type;
     (void)uri;
-    tell_changed(domain, ctx);
+    emit_changed(domain, ctx);
 }
 
 static void on_block_job(virConnectPtr conn, virDomainPtr domain, const char *disk, int type,
@@ -78,7 +78,7 @@ static void on_block_job(virConnectPtr conn, virDomainPtr domain, const char *di
     (void)disk;
     (void)type;
     (void)status;
-    tell_changed(domain, ctx);
+    emit_changed(domain, ctx);
 }
 
 static void on_close(virConnectPtr conn, int reason, void *ctx)
@@ -93,8 +93,8 @@ static void drop_reference(void *ctx)
     libvirt_unref(((struct host *)ctx)->libvirt);
 }
 
-/* libvirt takes callbacks of every event as one type. The way leads through void (*)(void), the
- * type that compilers accept as "any function": clang 19 warns of a direct cast. */
+/* libvirt takes callbacks of every event as one type. The cast goes through void (*)(void), which
+ * compilers accept as "any function": clang 19 warns of a direct cast. */
 #define CALLBACK(function) VIR_DOMAIN_EVENT_CALLBACK((void (*)(void))(function))
 
 /* -1 when this driver has no such event. */
@@ -129,8 +129,8 @@ bool libvirt_events_register(struct host *host, virConnectPtr conn, struct event
     return true;
 }
 
-/* On a broken connection this fails on the wire but still forgets the callbacks here, which is
- * what frees the connection. */
+/* On a broken connection the call fails but still drops the callbacks on this side, which frees the
+ * connection. */
 void libvirt_events_deregister(struct events *events, virConnectPtr conn)
 {
     if (events->watches_close)

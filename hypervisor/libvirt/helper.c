@@ -1,8 +1,8 @@
-/* helper.c - calls that go beside libvirt: what a host's `ferry hostd` is asked to do (close the
- * sockets of a guest's migration, try whether another host can be reached).
+/* helper.c - calls to a host's `ferry hostd` instead of libvirt: close the sockets of a guest's
+ * migration, try to reach another host.
  *
- * It must work when the libvirtd hangs, so it needs neither a connection nor a worker: a thread of
- * its own does it, a few of them at most, since the helper answers in moments or not at all.
+ * They must work when libvirtd hangs, so they use neither a connection nor a worker: each call has
+ * a thread, with a small limit, since the helper answers quickly or not at all.
  */
 #include "hypervisor/hostd/client.h"
 #include "hypervisor/libvirt/internal.h"
@@ -30,8 +30,8 @@ static bool kill_stream(const struct job *job, struct err *err)
     return killed > 0 || err_set(err, ERR_HYPERVISOR, "no stream to break");
 }
 
-/* The last port of the range is tried: libvirt takes the lowest free one, and a QEMU that waits on
- * its port would take our connection for its stream. */
+/* The last port of the range is used: libvirt takes the lowest free one, and a QEMU that listens
+ * would take the connection for its stream. */
 static bool probe_path(const struct job *job, enum hv_path *out_path, struct err *err)
 {
     static const enum hv_path paths[] = {[HOSTD_PATH_OPEN] = HV_PATH_OPEN,
@@ -50,7 +50,7 @@ static bool probe_path(const struct job *job, enum hv_path *out_path, struct err
     return true;
 }
 
-static void ask_helper(const struct job *job, struct hv_reply *reply)
+static void call_helper(const struct job *job, struct hv_reply *reply)
 {
     enum hv_call call = job->request.call;
     if (job->host->config.helper[0] == '\0') {
@@ -69,7 +69,7 @@ static void *helper_main(void *arg)
     struct host *host = job->host;
     struct libvirt *libvirt = host->libvirt;
     struct hv_reply reply = {.began_ms = libvirt_now(libvirt)};
-    ask_helper(job, &reply);
+    call_helper(job, &reply);
     reply.ended_ms = libvirt_now(libvirt);
     libvirt_lane_count(&host->lanes[hv_call_lane(job->request.call)], &reply);
     (void)atomic_fetch_sub(&host->helper_calls, 1);

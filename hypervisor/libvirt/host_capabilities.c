@@ -1,9 +1,9 @@
-/* abilities.c - what a host can offer to guests that are not there yet, asked part by part. A
- * driver may lack any part (a libvirtd without storage, one without the interface driver): that
- * part is not known. Only when the host itself cannot be asked does the call fail.
+/* host_capabilities.c - what a host offers to arriving guests, read part by part. A driver may lack
+ * any part (a libvirtd without storage or without the interface driver): that part is not known.
+ * The call fails only when the host is unreachable.
  *
- * A list that is longer than its bound is not known either: a list that lacks a name says that the
- * name is not there.
+ * A list that is longer than its bound is not known either: a name missing from a list counts as
+ * absent.
  */
 #include <stdlib.h>
 #include <string.h>
@@ -34,7 +34,7 @@ static void list_networks(virConnectPtr conn, struct hv_capabilities *capabiliti
     capabilities->networks_known = list != NULL;
 }
 
-/* What libvirt itself makes for a running guest comes and goes and is nothing to plug into. */
+/* Excludes devices that libvirt creates for running guests. */
 static bool is_lasting(const char *name)
 {
     static const char *const passing[] = {"vnet", "macvtap", "macvlan", "tap", "lo"};
@@ -146,14 +146,14 @@ bool libvirt_capabilities(virConnectPtr conn, const struct job *job, struct hv_r
         return libvirt_connection_fail(conn, &reply->err);
     OWNED(hv_capabilities) capabilities = calloc(1, sizeof *capabilities);
     if (capabilities == NULL)
-        return err_set(&reply->err, ERR_NOMEM, "abilities of a host");
+        return err_set(&reply->err, ERR_NOMEM, "capabilities of a host");
     libvirt_capabilities_decode(xml, capabilities);
     list_networks(conn, capabilities);
     if (!list_interfaces(conn, capabilities))
         list_net_devices(conn, capabilities);
     list_pools(conn, capabilities);
     count_free_pages(conn, capabilities);
-    /* Nothing was refused, the host went away: what it did not say is not what it lacks. */
+    /* The host was lost during the call: missing parts do not mean that it lacks them. */
     if (!libvirt_connection_is_alive(conn))
         return libvirt_connection_fail(conn, &reply->err);
     hv_capabilities_seal(capabilities);

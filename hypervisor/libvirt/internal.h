@@ -1,9 +1,9 @@
-/* internal.h - what the files of libvirt/ share; nobody else includes this.
+/* internal.h - what the files of libvirt/ share; no other file includes this.
  *
- * One struct libvirt holds the hosts; a host has five lanes and a keeper. Threads are
- * detached and hold a reference each, because any libvirt call may block for minutes and
- * nobody waits for it: hv_free() shuts the gate, wakes everybody and leaves; a thread that
- * comes back later finds the gate shut, frees what it holds and drops its reference.
+ * One struct libvirt holds the hosts; a host has five lanes and a keeper. Threads are detached and
+ * hold a reference each, because any libvirt call may block for minutes: hv_free() shuts the gate,
+ * wakes all threads and returns; a thread whose call returns later finds the gate shut, frees what
+ * it holds and drops its reference.
  *
  * Locks, in the order they may nest: keeper.lock, then gate; lane.lock, then libvirt.lock;
  * openings.lock by itself. No
@@ -20,11 +20,11 @@
 #include "hypervisor/libvirt/opening.h"
 
 enum {
-    OBSERVE_WORKERS_MAX = 4, /* one, and more only while that one hangs */
+    OBSERVE_WORKERS_MAX = 4, /* one, more only while that one hangs */
     PROBE_WORKERS_MAX = 8,
     HELPER_CALLS_MAX = 8,     /* to one host's helper at a time */
-    LANE_IDLE_MS = 30000,     /* workers nobody needed for so long end */
-    LANE_WAIT_MAX_MS = 10000, /* a request not begun by then is answered UNREACHABLE */
+    LANE_IDLE_MS = 30000,     /* idle workers end after this time */
+    LANE_WAIT_MAX_MS = 10000, /* a request not started by then is answered UNREACHABLE */
     LANE_SLOW_MS = 1000,      /* a call or opening this old counts as hanging */
     TICK_MS = 250,            /* housekeeping */
     FREE_WAIT_MS = 2000,      /* how long hv_free() waits for threads that do not hang */
@@ -34,7 +34,7 @@ enum {
 struct host;
 struct libvirt;
 
-struct job { /* a request on its way; owned by the queue, then by the worker */
+struct job { /* a request; owned by the queue, then by the worker */
     struct job *next;
     struct hv_request request;
     char *text;                /* copy of request.with.text */
@@ -44,13 +44,13 @@ struct job { /* a request on its way; owned by the queue, then by the worker */
     int64_t queued_ms;
 };
 
-struct worker { /* linked into its lane; fields under the lane's lock unless said */
+struct worker { /* linked into its lane; fields under the lane's lock unless noted */
     struct worker *next;
     struct lane *lane;
     virConnectPtr conn; /* only its own thread touches it */
     bool opens_early;   /* connects before there is work */
     int64_t began_ms;   /* of the call in flight, 0: none */
-    int64_t opening_ms; /* since when it opens its connection, 0: it does not */
+    int64_t opening_ms; /* start of opening its connection, 0: not opening */
 };
 
 struct lane {
@@ -61,24 +61,23 @@ struct lane {
     struct job *first, **last;
     struct worker *workers;
     unsigned n_queued, n_workers, busy;
-    unsigned measuring;           /* MEASURE_DIRTY that wait or run */
+    unsigned measuring;           /* MEASURE_DIRTY calls, queued or running */
     unsigned peak, last_peak;     /* most workers busy at once, in this window and the last */
     int64_t window_ms;            /* when this window began */
-    int64_t retry_ms, backoff_ms; /* no connection is tried before retry_ms ... */
-    struct err open_err;          /* ... and this is why */
+    int64_t retry_ms, backoff_ms; /* no connection attempt before retry_ms ... */
+    struct err open_err;          /* ... because of this error */
     uint64_t calls, failures, total_ms;
 };
 
-enum keeper_told { TOLD_NOTHING, TOLD_CONNECTED, TOLD_DISCONNECTED };
-/* Holds the connection that events come through, and is the one that says whether a host
- * can be asked. */
+enum keeper_reported { REPORTED_NOTHING, REPORTED_CONNECTED, REPORTED_DISCONNECTED };
+/* Holds the connection for events and reports whether the host is reachable. */
 struct keeper {
     pthread_mutex_t lock;
     pthread_cond_t wake;
-    bool nudged;     /* try again now: somebody else could connect */
+    bool nudged;     /* retry now: a worker could connect */
     bool lost;       /* libvirt closed the connection */
     int lost_reason; /* virConnectCloseReason */
-    enum keeper_told told;
+    enum keeper_reported reported;
 };
 
 struct host {
@@ -133,13 +132,15 @@ bool libvirt_connection_fail(virConnectPtr conn, struct err *err);
 void libvirt_lane_init(struct lane *lane, struct host *host, enum hv_lane id);
 void libvirt_lane_fini(struct lane *lane);
 MUST_CHECK bool libvirt_lane_submit(struct lane *lane, struct job *take_job, struct err *err);
-void libvirt_lane_warm(struct lane *lane); /* has a connected worker soon, for orders that hurry */
+void libvirt_lane_warm(
+    struct lane *lane); /* starts a connected worker in advance, for urgent orders */
 void libvirt_lane_tick(
-    struct lane *lane); /* expires what waited too long, grows past a hanging call */
-void libvirt_lane_retry_now(struct lane *lane); /* the host answers again: forget the backoff */
+    struct lane *lane); /* expires old requests, adds workers past a hanging call */
+void libvirt_lane_retry_now(struct lane *lane); /* the host answers again: reset the backoff */
 void libvirt_lane_wake(struct lane *lane);
 void libvirt_lane_status(struct lane *lane, struct hv_lane_status *out_status);
-void libvirt_lane_count(struct lane *lane, const struct hv_reply *reply); /* of a call beside it */
+void libvirt_lane_count(struct lane *lane,
+                        const struct hv_reply *reply); /* counts a call of helper.c */
 void libvirt_job_free(struct job *job);
 
 /* keeper.c, events.c */
@@ -157,8 +158,8 @@ MUST_CHECK bool libvirt_events_register(struct host *host, virConnectPtr conn,
                                         struct events *out_events, struct err *err);
 void libvirt_events_deregister(struct events *events, virConnectPtr conn);
 
-/* calls.c, abilities.c, volume.c, act.c: each runs one call on a connection and fills reply->with
- * or reply->err. */
+/* calls.c, host_capabilities.c, volume.c, act.c: each runs one call on a connection and fills
+ * reply->with or reply->err. */
 typedef bool call_function(virConnectPtr conn, const struct job *job, struct hv_reply *reply);
 call_function libvirt_capabilities, libvirt_volume_info;
 bool libvirt_block_info(virDomainPtr domain, const char *disk, struct hv_block_info *out_info);
@@ -169,7 +170,8 @@ bool libvirt_act_control(virDomainPtr domain, const struct hv_request *request);
 /* rescue.c */
 bool libvirt_rescue_yank(virDomainPtr domain, struct err *err);
 bool libvirt_rescue_drop_copy(virDomainPtr domain, struct err *err);
-/* Only a source that is paused(postcopy-failed). Accepted is not connected: states tell. */
+/* Only a source that is paused(postcopy-failed). Success means accepted, not connected: watch the
+ * states. */
 bool libvirt_rescue_resume_stream(virDomainPtr domain, const struct job *job, struct err *err);
 /* QEMU's command for that; the caller frees. */
 char *libvirt_resume_order(const char *host, unsigned port);

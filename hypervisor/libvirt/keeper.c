@@ -1,8 +1,8 @@
-/* keeper.c - one thread per host: holds the connection events come through, reopens it with
- * backoff, and tells when the host can be asked and when not.
+/* keeper.c - one thread per host: holds the connection for events, reopens it with backoff, and
+ * reports when the host becomes reachable or unreachable.
  *
- * Callbacks are registered before CONNECTED is told, so that whoever then looks at the host
- * misses nothing that happens after the look.
+ * Callbacks are registered before CONNECTED is sent, so that a query after CONNECTED misses no
+ * later event.
  */
 #include "base/text.h"
 #include "hypervisor/libvirt/internal.h"
@@ -26,14 +26,14 @@ static bool is_closing(const struct host *host)
     return atomic_load(&host->libvirt->closing);
 }
 
-/* Each change is told once. Lock held. */
-static void tell(struct host *host, enum keeper_told what, const struct err *why)
+/* Each change is reported once. Lock held. */
+static void report(struct host *host, enum keeper_reported what, const struct err *why)
 {
-    if (host->keeper.told == what)
+    if (host->keeper.reported == what)
         return;
-    host->keeper.told = what;
+    host->keeper.reported = what;
     struct hv_event event = {
-        .kind = what == TOLD_CONNECTED ? HV_EVENT_CONNECTED : HV_EVENT_DISCONNECTED,
+        .kind = what == REPORTED_CONNECTED ? HV_EVENT_CONNECTED : HV_EVENT_DISCONNECTED,
         .at_ms = libvirt_now(host->libvirt),
     };
     TEXT_SET(event.host, host->config.name);
@@ -71,20 +71,22 @@ static virConnectPtr open_and_watch(struct host *host, struct events *out_events
     return conn;
 }
 
-/* Opens, and tells how it went. */
+/* Opens the connection and reports the result. */
 static virConnectPtr keeper_connect(struct host *host, struct events *out_events)
 {
     struct keeper *keeper = &host->keeper;
     (void)pthread_mutex_lock(&keeper->lock);
     keeper->lost = keeper->nudged = false;
-    keeper->lost_reason = VIR_CONNECT_CLOSE_REASON_ERROR; /* until its callback says another */
+    keeper->lost_reason =
+        VIR_CONNECT_CLOSE_REASON_ERROR; /* until its callback gives another reason */
     (void)pthread_mutex_unlock(&keeper->lock);
 
     struct err err = {0};
     virConnectPtr conn = open_and_watch(host, out_events, &err);
 
     (void)pthread_mutex_lock(&keeper->lock);
-    tell(host, conn != NULL ? TOLD_CONNECTED : TOLD_DISCONNECTED, conn != NULL ? NULL : &err);
+    report(host, conn != NULL ? REPORTED_CONNECTED : REPORTED_DISCONNECTED,
+           conn != NULL ? NULL : &err);
     (void)pthread_mutex_unlock(&keeper->lock);
     return conn;
 }
@@ -107,13 +109,13 @@ static bool keeper_watch(struct host *host, virConnectPtr conn)
         (void)pthread_mutex_lock(&keeper->lock);
         if (!keeper->lost && !is_closing(host))
             libvirt_wait_cond(&keeper->wake, &keeper->lock, KEEPER_CHECK_MS);
-        keeper->lost = false; /* the connection itself is asked: this only woke us */
+        keeper->lost = false; /* the connection itself is checked: this was only a wake-up */
         (void)pthread_mutex_unlock(&keeper->lock);
     }
     return !is_closing(host);
 }
 
-static void keeper_tell_lost(struct host *host)
+static void keeper_report_lost(struct host *host)
 {
     struct err err = {0};
     (void)pthread_mutex_lock(&host->keeper.lock);
@@ -121,7 +123,7 @@ static void keeper_tell_lost(struct host *host)
                   close_reason(host->keeper.lost_reason));
     bool silent = host->keeper.lost_reason == VIR_CONNECT_CLOSE_REASON_KEEPALIVE;
     err.hv_code = silent ? HV_LOST_SILENT : HV_LOST_CLOSED;
-    tell(host, TOLD_DISCONNECTED, &err);
+    report(host, REPORTED_DISCONNECTED, &err);
     (void)pthread_mutex_unlock(&host->keeper.lock);
 }
 
@@ -154,7 +156,7 @@ void *libvirt_keeper_main(void *arg)
         for (enum hv_lane lane = 0; lane < HV_LANE_COUNT; lane++)
             libvirt_lane_retry_now(&host->lanes[lane]);
         if (keeper_watch(host, conn))
-            keeper_tell_lost(host);
+            keeper_report_lost(host);
         libvirt_events_deregister(&events, conn);
         libvirt_connection_close(conn);
     }

@@ -1,13 +1,12 @@
-/* lane.c - a queue of requests and the threads that serve it, each with a connection of its
- * own.
+/* lane.c - a queue of requests and the threads that serve it, each with its own connection.
  *
- * A worker opens its connection before it takes a request, so that a request never sits
- * behind an opening that hangs: it stays in the queue, where another worker can take it or
- * libvirt_lane_tick() can answer it. Once begun, a call is answered when libvirt returns; keepalive
- * bounds that on a host that died, and nothing else is held up meanwhile.
+ * A worker opens its connection before it takes a request, so that a request is never stuck behind
+ * an opening that hangs: it stays in the queue, where another worker can take it or
+ * libvirt_lane_tick() can expire it. Once started, a call is answered when libvirt returns;
+ * keepalive bounds that time on a dead host.
  *
- * A lane grows when more requests wait than workers are free (LOOK and PROBE: only when what
- * they wait for hangs) and shrinks to what the last window needed.
+ * A lane grows when more requests wait than workers are free (OBSERVE and PROBE: only when the
+ * running call hangs) and shrinks to what the last window needed.
  */
 #include <assert.h>
 
@@ -17,7 +16,7 @@
 static const struct rule {
     bool read_only;
     unsigned keep, max;    /* workers */
-    int64_t grow_after_ms; /* age of a call that counts as being in the way */
+    int64_t grow_after_ms; /* age at which a running call counts as hanging */
 } rules[HV_LANE_COUNT] = {
     [HV_LANE_OBSERVE] = {true, 1, OBSERVE_WORKERS_MAX, LANE_SLOW_MS},
     [HV_LANE_STATS] = {true, 0, LIBVIRT_STATS_WORKERS_MAX, 0},
@@ -94,7 +93,7 @@ static struct job *pop(struct lane *lane)
     return job;
 }
 
-/* Answers a request that was never begun, and frees it. */
+/* Answers a request that was never started, and frees it. */
 static void refuse(struct lane *lane, struct job *job, const struct err *why)
 {
     struct hv_reply reply = {.err = *why, .ended_ms = lane_now(lane)};
@@ -106,12 +105,12 @@ static void refuse(struct lane *lane, struct job *job, const struct err *why)
     libvirt_job_free(job);
 }
 
-/* Answers everything that waits. Lock held, dropped meanwhile. */
+/* Answers all queued requests. Lock held, dropped meanwhile. */
 static void refuse_all(struct lane *lane, const struct err *why)
 {
     struct err copy = *why;
     struct job *job;
-    unsigned left = lane->n_queued; /* not what comes in while this runs */
+    unsigned left = lane->n_queued; /* not requests that arrive while this runs */
     while (left-- > 0 && (job = pop(lane)) != NULL) {
         lane->calls++;
         lane->failures++;
@@ -142,7 +141,7 @@ static bool has_spare_worker(struct lane *lane)
     return lane->n_workers > needed;
 }
 
-/* Waits for work. False: this worker shall end. Lock held. */
+/* Waits for work. False: this worker must end. Lock held. */
 static bool worker_wait(struct worker *worker)
 {
     struct lane *lane = worker->lane;
@@ -163,8 +162,8 @@ static void open_failed(struct lane *lane, const struct err *why)
         lane->backoff_ms = LIBVIRT_BACKOFF_MAX_MS;
 }
 
-/* Has a connection that lives, or answers everything that waits for one. Lock held, dropped
- * while libvirt is asked. */
+/* Ensures a live connection, or fails all queued requests. Lock held, dropped during the libvirt
+ * call. */
 static bool worker_connect(struct worker *worker)
 {
     struct lane *lane = worker->lane;
@@ -212,8 +211,8 @@ void libvirt_lane_count(struct lane *lane, const struct hv_reply *reply)
     (void)pthread_mutex_unlock(&lane->lock);
 }
 
-/* Runs one call. Lock held, dropped meanwhile. The lane's numbers are right before the sink
- * hears of the answer. */
+/* Runs one call. Lock held, dropped meanwhile. The lane's counters are updated before the sink gets
+ * the reply. */
 static void worker_serve(struct worker *worker, struct job *job)
 {
     struct lane *lane = worker->lane;
@@ -306,8 +305,8 @@ static int64_t oldest_call_ms(const struct lane *lane, int64_t now)
     return oldest;
 }
 
-/* One worker more, if one is missing and would help. More threads that open a connection to
- * a host that does not answer would not. */
+/* Adds a worker if one is missing and would help. More threads that open a connection to an
+ * unreachable host would not. */
 static void grow(struct lane *lane)
 {
     const struct rule *rule = &rules[lane->id];
@@ -317,11 +316,11 @@ static void grow(struct lane *lane)
     bool hangs = lane->measuring > 0 || oldest_call_ms(lane, now) >= rule->grow_after_ms;
     if (lane->n_workers > 0 && (!hangs || has_slow_opening(lane, now)))
         return;
-    (void)start_worker(lane, false); /* refused: those that are there must do */
+    (void)start_worker(lane, false); /* no thread: the existing workers go on */
 }
 
-/* A migrate call is never queued behind others: they last minutes. Measurements sleep for most of
- * a minute: some workers must stay for the questions. */
+/* A migrate call is never queued behind others: they last minutes. A measurement takes up to a
+ * minute: some workers must stay free for other probes. */
 static bool is_full(const struct lane *lane, const struct job *job)
 {
     if (is_measure(job) > 0 && lane->measuring >= LIBVIRT_MEASURES_MAX)
@@ -342,7 +341,7 @@ bool libvirt_lane_submit(struct lane *lane, struct job *take_job, struct err *er
         push(lane, take_job);
         grow(lane);
         if (lane->n_workers == 0) {
-            (void)pop(lane); /* it was the only one: nobody could have taken another */
+            (void)pop(lane); /* it was the only request: no other can have been lost */
             (void)err_set(err, ERR_LIMIT, "host '%s': no thread for lane '%s'",
                           lane->host->config.name, hv_lane_name(lane->id));
         } else {

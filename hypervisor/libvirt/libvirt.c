@@ -1,4 +1,4 @@
-/* libvirt.c - see libvirt.h. Birth, submission and end; the rest is in the files beside. */
+/* libvirt.c - see libvirt.h. Creation, submission and end. */
 #include "hypervisor/libvirt/libvirt.h"
 
 #include <assert.h>
@@ -55,7 +55,7 @@ bool libvirt_thread(struct libvirt *libvirt, void *(*run)(void *), void *arg)
     (void)pthread_mutex_unlock(&libvirt->lock);
     (void)pthread_attr_destroy(&attr);
     if (!started)
-        libvirt_unref(libvirt); /* never the last: the caller holds one */
+        libvirt_unref(libvirt); /* never the last reference: the caller holds one */
     return started;
 }
 
@@ -104,7 +104,7 @@ static struct host *find_host(struct libvirt *libvirt, const char *name)
     return bsearch(name, libvirt->hosts, libvirt->n, sizeof *libvirt->hosts, compare_name);
 }
 
-/* What the request only borrows. */
+/* Copies what the request borrows. */
 static bool copy_parts(struct job *job, const struct hv_request *request)
 {
     if (request->call == HV_CALL_COMPARE_CPU) {
@@ -149,8 +149,8 @@ static struct job *job_new(struct libvirt *libvirt, struct host *host,
     return job;
 }
 
-/* Need no libvirtd, and must work when that hangs. */
-static bool is_beside(enum hv_call call)
+/* Calls that need no libvirtd and must work when it hangs. */
+static bool is_helper_call(enum hv_call call)
 {
     return call == HV_CALL_KILL_STREAM || call == HV_CALL_PROBE_PATH;
 }
@@ -164,7 +164,7 @@ static bool submit(void *impl, const struct hv_request *request, struct err *err
     struct job *job = job_new(libvirt, host, request, err);
     if (job == NULL)
         return false;
-    if (is_beside(request->call))
+    if (is_helper_call(request->call))
         return libvirt_helper_submit(host, job, err);
     /* An abort must not wait until a connection is opened for it. */
     if (request->call == HV_CALL_MIGRATE)
@@ -206,8 +206,8 @@ static void wake_all(struct libvirt *libvirt)
     }
 }
 
-/* After this returns no sink is called. What waits is forgotten; threads inside a call that
- * hangs stay behind and clean up when it returns. */
+/* After this returns no sink is called. Queued requests are dropped; threads inside a call that
+ * hangs remain and clean up when it returns. */
 static void shut(void *impl)
 {
     struct libvirt *libvirt = impl;

@@ -1,24 +1,24 @@
 /* libvirt.h - the real hypervisor: libvirt connections, lanes of threads, events.
  *
- * For each host: lanes of worker threads, each worker with a connection of its own (libvirtd
- * serves at most 5 requests of one connection at a time, and libvirt 9's client stalls calls on
- * a connection that is busy migrating). STATS, CONTROL and MIGRATE get a worker for each
- * request that finds none free, LOOK and PROBE only when the call in the way hangs; workers
- * nobody needs end. So requests of one lane may overtake each other: who needs an order kept
- * waits for the reply. Observing lanes use read-only connections. Keepalive is on everywhere.
+ * For each host: lanes of worker threads, each worker with a connection of its own (libvirtd serves
+ * at most 5 requests of one connection at a time, and libvirt 9's client stalls calls on a
+ * connection that is busy migrating). STATS, CONTROL and MIGRATE get a worker for each request that
+ * finds none free, OBSERVE and PROBE only when the running call hangs; idle workers end. So
+ * requests of one lane may overtake each other: a caller that needs an order waits for the reply.
+ * OBSERVE and STATS use read-only connections. Keepalive is on everywhere.
  *
- * A stopped libvirtd delays only its own lanes. A request that could not be begun, because the
- * host cannot be reached or nothing was free for ten seconds, is answered UNREACHABLE with
- * began_ms 0; one that was begun is answered when libvirt returns. Connections are reopened
- * with backoff, in bounded time: an opening that hangs is left behind and replaced;
- * HV_EVENT_(DIS)CONNECTED tell each change once, beginning with the first. LOOK never gives the job
- * (job_type -1): asking for it can hang while a guest is in its blackout, so it is JOB_STATS'
- * business. COMPARE_CPU takes a whole domain definition as well as a <cpu>; only with the former is
- * an emulated guest compared with what emulation offers.
+ * A stopped libvirtd delays only its own lanes. A request that could not be started, because the
+ * host is unreachable or no worker was free for ten seconds, is answered UNREACHABLE with began_ms
+ * 0; one that was started is answered when libvirt returns. Connections are reopened with backoff,
+ * in bounded time: an opening that hangs is abandoned and replaced;
+ * HV_EVENT_(DIS)CONNECTED reports each change once, beginning with the first. DOMAIN_STATE never
+ * reads the job (job_type -1), which can hang during a switch-over; JOB_STATS does. COMPARE_CPU
+ * takes a whole domain definition as well as a <cpu>; only with the former is an emulated guest
+ * compared with what emulation offers.
  *
  * hv_free() returns within about two seconds, whatever hangs; no sink is called after it, and
- * requests not answered by then are forgotten. Threads left behind still read the clock, so it
- * must live as long as the process, as clock_system() does.
+ * requests not answered by then get no reply. Remaining threads still read the clock, so it must
+ * live as long as the process, as clock_system() does.
  *
  * One process-wide event loop thread serves all connections (libvirt allows only one).
  */

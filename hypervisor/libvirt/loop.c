@@ -1,6 +1,6 @@
-/* loop.c - what libvirt wants exactly once per process: initialisation before any other call
- * (typed parameters crash without it), a silent error handler, and one event loop, which
- * delivers events and sends keepalives for every connection. The loop's thread never ends.
+/* loop.c - what libvirt needs exactly once per process: initialisation before any other call (typed
+ * parameters crash without it), a silent error handler, and one event loop, which delivers events
+ * and sends keepalives for every connection. The loop's thread never ends.
  */
 #include <signal.h>
 
@@ -16,7 +16,7 @@ struct loop {
 };
 
 /* Errors are read after each call; libvirt would also print them. */
-static void say_nothing(void *ctx, virErrorPtr error)
+static void ignore_error(void *ctx, virErrorPtr error)
 {
     (void)ctx;
     (void)error;
@@ -44,13 +44,13 @@ static bool start_thread(void)
     return started;
 }
 
-/* libvirt's loop is a process-wide thing, so this state must be one too. */
+/* libvirt has one event loop per process, so this state is process-wide too. */
 static struct loop loop = {.once = PTHREAD_ONCE_INIT};
 
 static void start_once(void)
 {
-    xmlInitParser(); /* libxml2 wants it before a second thread parses */
-    virSetErrorFunc(NULL, say_nothing);
+    xmlInitParser(); /* libxml2 needs it before a second thread parses */
+    virSetErrorFunc(NULL, ignore_error);
     if (virInitialize() == 0 && virEventRegisterDefaultImpl() == 0 && start_thread()) {
         loop.works = true;
         return;

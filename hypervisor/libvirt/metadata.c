@@ -1,5 +1,4 @@
-/* metadata.c - the two pieces of XML that become facts: Ferry's element in a guest's
- * definition,
+/* metadata.c - reads two pieces of XML: Ferry's element in a guest's definition,
  *
  *     <ferry:guest xmlns:ferry="urn:ferry:domain:1">
  *       <ferry:namespace>prod</ferry:namespace>
@@ -12,9 +11,8 @@
  *       </ferry:antiAffinity>
  *     </ferry:guest>
  *
- * and the host part of a host's capabilities. Whoever can define a guest writes the first, so
- * it is bounded and whatever does not fit is passed over: a guest with broken metadata is
- * still a guest, in the namespace "default".
+ * and the host part of a host's capabilities. The first is written by users, so it is bounded and
+ * what does not fit is skipped: a guest with broken metadata is in the namespace "default".
  */
 #include <string.h>
 
@@ -40,8 +38,8 @@ static const char *text_of(const xmlChar *text)
     return (const char *)text;
 }
 
-/* libvirt chose the element by its namespace and then took the prefixes away; text from
- * elsewhere may still carry them. */
+/* libvirt selects the element by its namespace and strips the prefixes; other texts may have
+ * them. */
 static bool is_ferry(const xmlNode *node, const char *name)
 {
     if (!xml_is(node, name))
@@ -104,7 +102,7 @@ static char *json_text(struct json_object *take_object)
     return text;
 }
 
-/* --- settings: what it asks of the fleet, in the words of Kubernetes --- */
+/* --- scheduling settings, with the names of Kubernetes --- */
 
 static void add_attribute(struct json_object *object, const xmlNode *node, const char *name,
                           size_t length_max)
@@ -136,7 +134,7 @@ static void add_term(struct json_object *terms, const xmlNode *node)
 {
     struct json_object *labels = labels_in(node, "label");
     if (labels == NULL)
-        return; /* about nobody */
+        return; /* selects no guest */
     struct json_object *term = json_add_object(terms, "");
     json_add(json_add_object(term, "labelSelector"), "matchLabels", labels);
     add_attribute(term, node, "topologyKey", LABEL_KEY_MAX);

@@ -1,9 +1,8 @@
-/* migrate_params.c - what Ferry wishes of a migration, as libvirt's flags and typed parameters: one
- * row a flag, one row a parameter.
+/* migrate_params.c - a migration's flags and typed parameters for libvirt: one row per flag, one
+ * per parameter.
  *
- * Combinations libvirt refuses are not sent where the word makes no sense (a tunnelled stream has
- * no address of its own); all others are the host's to judge: it knows what it can do, and says no
- * before the guest is touched.
+ * Parameters that make no sense together are not sent (a tunnelled stream has no address); all
+ * other combinations are sent, and a host that cannot do them refuses before it touches the guest.
  */
 #include <string.h>
 
@@ -29,14 +28,14 @@ static const struct {
     {HV_MIGRATE_ZSTD, VIR_MIGRATE_COMPRESSED},
 };
 
-/* Belongs to what is over by then: disks, pre-copy, capabilities that were set at its start. */
+/* Not sent on a resume: disks, pre-copy, capabilities that were set at the start. */
 enum {
     NOT_ON_RESUME = VIR_MIGRATE_AUTO_CONVERGE | VIR_MIGRATE_COMPRESSED | VIR_MIGRATE_PARALLEL |
                     VIR_MIGRATE_NON_SHARED_DISK | VIR_MIGRATE_NON_SHARED_INC
 };
 
-/* Words of one parameter that may be there more than once. zstd is known since libvirt 9.1; an
- * older host refuses the word, which is the honest answer. */
+/* Values of a parameter that may be repeated. libvirt knows zstd since 9.1; an older host refuses
+ * it. */
 static const struct {
     unsigned params;
     const char *method;
@@ -46,8 +45,8 @@ static const struct {
     {HV_MIGRATE_ZSTD, "zstd"},
 };
 
-/* Numbers, sent when they are not 0. A stream that is taken up again keeps what it was started
- * with, but for the limit of post-copy, which must be given again. */
+/* Numbers, sent when they are not 0. A resumed stream keeps its numbers except the post-copy
+ * bandwidth, which must be sent again. */
 #define AT(member) offsetof(struct hv_migrate, member)
 static const struct {
     const char *name;
@@ -67,7 +66,7 @@ static const struct {
 };
 #undef AT
 
-/* Peer to peer always: the move belongs to the source's libvirtd and outlives Ferry. */
+/* Always peer to peer: the source's libvirtd runs the migration, which outlives Ferry. */
 static unsigned flags_of(const struct hv_migrate *how)
 {
     unsigned flags = VIR_MIGRATE_LIVE | VIR_MIGRATE_PEER2PEER;
@@ -132,7 +131,7 @@ static void add_uri(struct migrate_params *params, const char *host, unsigned po
     libvirt_migrate_params_text(params, VIR_MIGRATE_PARAM_URI, uri);
 }
 
-/* Where the stream goes. A tunnelled one goes through libvirt's own connection. */
+/* Addresses of the stream. A tunnelled one uses libvirt's own connection. */
 static void add_addresses(struct migrate_params *params, const struct hv_migrate *how,
                           const struct hv_host *target)
 {

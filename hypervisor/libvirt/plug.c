@@ -1,5 +1,6 @@
-/* plug.c - a guest's definition as its target shall get it when its stored one was edited: its
- * interfaces lead where they lead there by now. Only that changes; what the guest sees stays. */
+/* plug.c - a guest's definition for its target after the persistent one was edited: its interfaces
+ * get the networks of the persistent definition. Nothing else changes; the guest sees the same
+ * devices. */
 #include <string.h>
 
 #include "base/text.h"
@@ -7,7 +8,7 @@
 #include "hypervisor/libvirt/internal.h"
 #include "hypervisor/xml.h"
 
-/* Only these lead to something by name; others are devices, which a migration cannot exchange. */
+/* Only these refer to a network by name; others are devices, which a migration cannot exchange. */
 static bool is_plugged(const xmlNode *interface)
 {
     return xml_attribute_is(interface, "type", "network") ||
@@ -26,7 +27,7 @@ static bool has_same(const xmlNode *a, const xmlNode *b, const char *child, cons
     return same;
 }
 
-/* By address; the halves of a team have one, and differ in which of them comes and goes. */
+/* By MAC address; the two devices of a failover pair share one and differ in being transient. */
 static xmlNodePtr find_interface(const xmlNode *devices, const xmlNode *like)
 {
     for (xmlNodePtr node = devices != NULL ? devices->children : NULL; node != NULL;
@@ -46,15 +47,15 @@ static void take_child(xmlNodePtr interface, const xmlNode *wanted, const char *
         (void)xmlAddChild(interface, node);
 }
 
-/* Where it leads changes, with what belongs to that place; what the guest sees of it stays. */
+/* Replaces the source and what depends on it; what the guest sees stays. */
 static void plug(xmlNodePtr interface, const xmlNode *wanted)
 {
     static const char *const place[] = {"source", "virtualport", "vlan"};
-    bool same =
-        has_same(interface, wanted, NULL, "type") &&
-        has_same(interface, wanted, "source", "network") &&
-        (xml_attribute_is(interface, "type", "network") || /* there a bridge is only shown */
-         has_same(interface, wanted, "source", "bridge"));
+    bool same = has_same(interface, wanted, NULL, "type") &&
+                has_same(interface, wanted, "source", "network") &&
+                (xml_attribute_is(interface, "type",
+                                  "network") || /* with a network, the bridge is only informative */
+                 has_same(interface, wanted, "source", "bridge"));
     if (same || !is_plugged(interface) || !is_plugged(wanted))
         return;
     xml_set_attribute(interface, "type",
@@ -88,7 +89,7 @@ char *libvirt_plugged(const char *xml, const char *stored_xml, struct err *err)
         plug_all(root, stored_xml);
     char *text = is_domain ? xml_print(doc, root) : NULL;
     if (text == NULL)
-        (void)err_set(err, is_domain ? ERR_NOMEM : ERR_INVALID, "a definition to plug elsewhere");
+        (void)err_set(err, is_domain ? ERR_NOMEM : ERR_INVALID, "a definition with new networks");
     xmlFreeDoc(doc);
     return text;
 }

@@ -1,6 +1,6 @@
 /* rescue.c - orders for a migration whose stream is stuck or broken: break it from the source
- * (yank), take the incoming copy away, or connect a broken post-copy again. The first two leave the
- * guest on the source; all refuse when what they find is not what they were ordered for.
+ * (yank), destroy the incoming copy, or reconnect a broken post-copy. The first two leave the guest
+ * on the source; all refuse when the domain is not in the expected state.
  *
  * A yank goes through libvirt's own monitor, so it works only while that answers: before the
  * switch-over. With disks it must come before any abort: cancelling a mirror whose connection is
@@ -13,7 +13,7 @@
 #include "base/json.h"
 #include "hypervisor/libvirt/internal.h"
 
-/* As if the host had said it: not possible as things are. */
+/* Fails as if libvirt had refused: operation invalid. */
 static bool refuse(struct err *err, const char *text)
 {
     err->hv_code = VIR_ERR_OPERATION_INVALID;
@@ -34,7 +34,7 @@ static struct json_object *returned(struct json_object *answer, struct err *err)
     return NULL;
 }
 
-/* Nodes that libvirt makes for disks on their way. */
+/* Block nodes that libvirt makes for disks being copied. */
 #define MIGRATION_NODE "migration-"
 
 static const char *text_at(struct json_object *object, const char *path)
@@ -65,8 +65,8 @@ static void choose(struct json_object *known, bool disks, struct json_object *ch
     }
 }
 
-/* The nodes of disks on their way, then memory; nothing else, most of all no chardev of a monitor,
- * is ours to break. */
+/* The nodes of disks being copied, then memory; nothing else, in particular no chardev of a
+ * monitor. */
 char *libvirt_yank_order(const char *instances, struct err *err)
 {
     OWNED(json_object) answer = json_parse(instances, strlen(instances), "query-yank", err);
@@ -89,7 +89,7 @@ char *libvirt_yank_order(const char *instances, struct err *err)
     return copy;
 }
 
-bool libvirt_monitor_obeyed(const char *text, struct err *err)
+bool libvirt_monitor_accepted(const char *text, struct err *err)
 {
     OWNED(json_object) answer = json_parse(text, strlen(text), "QEMU's answer", err);
     return answer != NULL && returned(answer, err) != NULL;
@@ -107,12 +107,12 @@ bool libvirt_rescue_yank(virDomainPtr domain, struct err *err)
         return false;
     if (virDomainQemuMonitorCommand(domain, order, &answer, 0) < 0)
         return libvirt_connection_fail(conn, err);
-    return libvirt_monitor_obeyed(answer, err);
+    return libvirt_monitor_accepted(answer, err);
 }
 
-/* The source in its blackout is paused(migration) as well. libvirt knows the direction: statistics
- * of an incoming migration are refused at once, those of an outgoing one are given (or hang, and
- * then nothing is destroyed). */
+/* The source in its switch-over is paused(migration) as well. The statistics tell the direction:
+ * libvirt refuses them at once for an incoming migration and returns them for an outgoing one (or
+ * hangs, and then nothing is destroyed). */
 static bool is_incoming(virDomainPtr domain)
 {
     virTypedParameterPtr params = NULL;
@@ -131,14 +131,15 @@ bool libvirt_rescue_drop_copy(virDomainPtr domain, struct err *err)
     virConnectPtr conn = virDomainGetConnect(domain);
     int state = 0, reason = 0;
     bool incoming = is_incoming(domain);
-    if (virDomainGetState(domain, &state, &reason, 0) < 0) /* last, next to the deed */
+    if (virDomainGetState(domain, &state, &reason, 0) <
+        0) /* checked last, right before destroying */
         return libvirt_connection_fail(conn, err);
     if (!incoming || state != VIR_DOMAIN_PAUSED || reason != VIR_DOMAIN_PAUSED_MIGRATION)
         return refuse(err, "not an incoming copy that waits for its migration");
     return virDomainDestroyFlags(domain, 0) == 0 || libvirt_connection_fail(conn, err);
 }
 
-/* An IPv6 address has brackets in an address of QEMU's. */
+/* QEMU needs brackets around an IPv6 address. */
 char *libvirt_resume_order(const char *host, unsigned port)
 {
     char address[HV_TEXT_MAX], uri[HV_TEXT_MAX + 32];
@@ -154,8 +155,8 @@ char *libvirt_resume_order(const char *host, unsigned port)
     return text != NULL ? strdup(text) : NULL;
 }
 
-/* After a post-copy broke the target's QEMU still listens where it did at first, and libvirt on
- * both hosts follows by itself; nothing is asked of the target's daemon. */
+/* After a post-copy broke the target's QEMU still listens on its first port, and libvirt on both
+ * hosts follows by itself; no call goes to the target's daemon. */
 bool libvirt_rescue_resume_stream(virDomainPtr domain, const struct job *job, struct err *err)
 {
     virConnectPtr conn = virDomainGetConnect(domain);
@@ -174,5 +175,5 @@ bool libvirt_rescue_resume_stream(virDomainPtr domain, const struct job *job, st
         return refuse(err, "not the source of a broken post-copy");
     if (virDomainQemuMonitorCommand(domain, order, &answer, 0) < 0)
         return libvirt_connection_fail(conn, err);
-    return libvirt_monitor_obeyed(answer, err);
+    return libvirt_monitor_accepted(answer, err);
 }

@@ -1,8 +1,8 @@
 /* stats.c - libvirt's typed parameters of a job as numbers.
  *
- * libvirt gives most fields as unsigned 64 bit and a few as int, and has changed its mind
- * before; so any whole number is taken. What is not listed, not a number or negative is left
- * at 0, which the contract defines as "not given".
+ * libvirt reports most fields as unsigned 64 bit and a few as int, and has changed types before; so
+ * any whole number is accepted. What is not listed, not a number or negative is left at 0, which
+ * the contract defines as "not given".
  */
 #include <string.h>
 

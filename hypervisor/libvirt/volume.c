@@ -1,9 +1,8 @@
-/* volume.c - questions about storage: how big is a guest's disk, what is at a place of a host.
+/* volume.c - storage queries: the size of a guest's disk, what exists at a location of a host.
  *
- * libvirt tells about files only through storage pools. A directory that no pool covers is looked
- * at through a pool that lives for this one question; it is not defined, so nothing is left of it
- * but, after a crash in the middle, a running pool that the next question finds and ends. What
- * cannot be found out that way is answered as not known.
+ * libvirt shows files only through storage pools. A directory without a pool is read through a
+ * temporary, transient pool; after a crash in the middle it stays active until the next query
+ * destroys it. What cannot be found out that way is answered as not known.
  */
 #include <string.h>
 
@@ -12,7 +11,7 @@
 #include "hypervisor/definition.h"
 #include "hypervisor/libvirt/internal.h"
 
-#define SCAN_POOL "ferry-look-" /* name of a pool for one question, then a number */
+#define SCAN_POOL "ferry-look-" /* name of a temporary pool, then a number */
 
 /* ---- a guest's disk ---- */
 
@@ -38,7 +37,7 @@ static void read_place(const char *xml, const char *name, struct hv_block_info *
     free(definition);
 }
 
-/* False: libvirt's last error says why. */
+/* False: libvirt's last error has the reason. */
 bool libvirt_block_info(virDomainPtr domain, const char *disk, struct hv_block_info *out_info)
 {
     virDomainBlockInfo info;
@@ -51,7 +50,7 @@ bool libvirt_block_info(virDomainPtr domain, const char *disk, struct hv_block_i
     return true;
 }
 
-/* ---- a place on a host ---- */
+/* ---- a location on a host ---- */
 
 static bool fails_with(int code)
 {
@@ -64,7 +63,7 @@ static bool is_scan_pool(virStoragePoolPtr pool)
     return text_has_prefix(virStoragePoolGetName(pool), SCAN_POOL);
 }
 
-/* With *out_code why there is none. */
+/* On failure *out_code is libvirt's error code. */
 static virStoragePoolPtr make_scan_pool(virConnectPtr conn, const char *directory, int *out_code)
 {
     char xml[HV_SOURCE_MAX + 128];
@@ -95,8 +94,8 @@ static bool read_volume(virStorageVolPtr take_volume, struct hv_volume_info *out
     return read;
 }
 
-/* What the pool says about the place in it. Files that somebody put there are seen only after the
- * pool was read again; while another works on a volume of it that is refused, and does not matter.
+/* What the pool knows about the location. New files show only after a refresh; libvirt refuses that
+ * while a volume of the pool is in use, which is ignored.
  */
 static bool inspect(virConnectPtr conn, virStoragePoolPtr pool, const struct hv_location *location,
                     struct hv_volume_info *out)
@@ -115,12 +114,12 @@ static bool inspect(virConnectPtr conn, virStoragePoolPtr pool, const struct hv_
     return true;
 }
 
-static bool is_plain(const char *path) /* can stand in XML, and is no device */
+static bool is_plain(const char *path) /* valid in XML, and not a device */
 {
     return path[0] == '/' && strpbrk(path, "<>&'\"") == NULL && !text_has_prefix(path, "/dev/");
 }
 
-/* The pool that has the place, NULL: none, *out says what that means. */
+/* The pool that contains the location, NULL: none, *out has the answer. */
 static virStoragePoolPtr pool_of(virConnectPtr conn, const struct hv_location *location,
                                  struct hv_volume_info *out)
 {
@@ -157,6 +156,6 @@ bool libvirt_volume_info(virConnectPtr conn, const struct job *job, struct hv_re
         (void)inspect(conn, pool, location, out);
         end_pool(pool);
     }
-    /* A host that went away said nothing at all. */
+    /* From a host that was lost nothing is known. */
     return libvirt_connection_is_alive(conn) || libvirt_connection_fail(conn, &reply->err);
 }

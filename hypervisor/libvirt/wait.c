@@ -1,4 +1,4 @@
-/* wait.c - condition variables whose timeouts a change of the wall clock cannot touch. */
+/* wait.c - condition variables with timeouts on the monotonic clock. */
 #include <time.h>
 
 #include "hypervisor/libvirt/internal.h"
@@ -12,7 +12,7 @@ void libvirt_wait_cond_init(pthread_cond_t *cond)
     (void)pthread_condattr_destroy(&attr);
 }
 
-/* Always the machine's clock: a caller's clock may stand still, the wait must not. */
+/* Always the machine's clock: a caller's clock may be a fake that does not move. */
 void libvirt_wait_cond(pthread_cond_t *cond, pthread_mutex_t *lock, int64_t ms)
 {
     int64_t at_ms = clock_mono_ms(clock_system()) + ms;

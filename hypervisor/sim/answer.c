@@ -1,4 +1,4 @@
-/* answer.c - questions that change nothing, answered from the world as it is now. */
+/* answer.c - calls that change nothing, answered from the current state. */
 #include <assert.h>
 #include <string.h>
 #include <utlist.h>
@@ -73,7 +73,7 @@ static void answer_list(const struct sim *sim, const struct call *call, struct h
     reply->with.guests = list;
 }
 
-/* As on a real host, a look never enters the monitor and so knows nothing of the job. */
+/* As on a real host, DOMAIN_STATE never enters the monitor and has no job. */
 static void answer_observe(const struct sim *sim, const struct call *call, struct hv_reply *reply)
 {
     const struct copy *copy = find_copy(sim, call);
@@ -137,8 +137,8 @@ static void answer_stored(const struct sim *sim, const struct call *call, struct
 {
     const struct copy *copy = find_copy(sim, call);
     if (copy != NULL && !copy->persistent)
-        (void)err_set(&reply->err, ERR_NOT_FOUND, "guest '%s' is not defined there, it only runs",
-                      copy->name);
+        (void)err_set(&reply->err, ERR_NOT_FOUND,
+                      "guest '%s' is transient there, it has no persistent definition", copy->name);
     else
         answer_text(sim, call, reply);
 }
@@ -149,7 +149,7 @@ static void answer_capabilities(const struct sim *sim, const struct call *call,
     (void)sim;
     reply->with.capabilities = sim_offer(call->host);
     if (reply->with.capabilities == NULL)
-        (void)err_set(&reply->err, ERR_NOMEM, "no memory for abilities");
+        (void)err_set(&reply->err, ERR_NOMEM, "no memory for capabilities");
 }
 
 static void answer_block(const struct sim *sim, const struct call *call, struct hv_reply *reply)
@@ -199,7 +199,7 @@ void sim_answer_measure(struct sim *sim, struct call *call)
 
 static const struct {
     void (*answer)(const struct sim *sim, const struct call *call, struct hv_reply *reply);
-    bool needs_guest, needs_monitor;
+    bool requires_guest, requires_monitor;
 } answers[HV_CALL_COUNT] = {
     [HV_CALL_HOST_FACTS] = {answer_facts, false, false},
     [HV_CALL_LIST_GUESTS] = {answer_list, false, false},
@@ -224,11 +224,12 @@ void sim_answer(struct sim *sim, struct call *call)
     bool measures = what == HV_CALL_MEASURE_DIRTY;
     assert(measures || answers[what].answer != NULL);
     const struct copy *copy = find_copy(sim, call);
-    if (answers[what].needs_guest && copy == NULL) {
+    if (answers[what].requires_guest && copy == NULL) {
         sim_call_answer(sim, call, SIM_ERROR_NO_DOMAIN, NULL, NULL, 0);
         return;
     }
-    if (answers[what].needs_monitor && copy->out != NULL && sim_job_monitor_is_deaf(copy->out)) {
+    if (answers[what].requires_monitor && copy->out != NULL &&
+        sim_job_monitor_is_blocked(copy->out)) {
         sim_call_wait_monitor(sim, call, copy->out);
         return;
     }

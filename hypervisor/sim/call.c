@@ -1,9 +1,9 @@
-/* call.c - requests of Ferry on their way to a host and replies on their way back.
+/* call.c - requests of Ferry to a host and the replies.
  *
- * A call takes a few milliseconds, then acts on the world as it is at that moment. It may then
- * have to wait: for its migration (CALL_JOB), for a monitor that does not answer (CALL_MONITOR,
- * until libvirt's patience ends), or for a libvirtd that hangs (`hung`, until the host answers
- * again or its connection is given up). Whatever happens, it gets exactly one reply.
+ * A call takes a few milliseconds, then acts on the state at that moment. It may then have to wait:
+ * for its migration (CALL_JOB), for a monitor that does not answer (CALL_MONITOR, until libvirt's
+ * lock timeout), or for a libvirtd that hangs (`hung`, until the host answers again or its
+ * connection is closed). In every case it gets exactly one reply.
  */
 #include <assert.h>
 #include <string.h>
@@ -63,7 +63,7 @@ static bool refuse(struct sim *sim, const struct hv_request *request, struct err
     return true;
 }
 
-/* The request, with what it only borrows. */
+/* Copies the request with what it borrows. */
 static bool copy_parts(struct call *call, const struct hv_request *request)
 {
     call->request = *request;
@@ -109,7 +109,7 @@ bool sim_call_submit(void *impl, const struct hv_request *request, struct err *e
     DL_APPEND(call->host->calls[lane], call);
 
     uint64_t chance = sim->seed ^ (call->number << 20);
-    int64_t latency_ms = (int64_t)sim_chance(&chance, latencies[lane].min, latencies[lane].max);
+    int64_t latency_ms = (int64_t)sim_random(&chance, latencies[lane].min, latencies[lane].max);
     timer_set(&sim->timers, &call->timer, sim->now_ms + latency_ms);
     return true;
 }
@@ -167,7 +167,7 @@ void sim_call_reply(struct sim *sim, struct call *call, struct hv_reply *take_re
     call->host->in_flight[lane_of(call)]--;
     DL_DELETE(call->host->calls[lane_of(call)], call);
     struct hv_reply_sink sink = call->request.reply_to;
-    call_free(sim, call); /* first: the sink may ask again at once */
+    call_free(sim, call); /* before the sink, which may submit again at once */
     sink.on_reply(sink.ctx, reply);
 }
 
@@ -178,7 +178,7 @@ void sim_call_answer(struct sim *sim, struct call *call, enum sim_error which,
     call->stage = CALL_ANSWER;
     if (which != SIM_ERROR_NONE)
         sim_error_set(&call->err, which, copy, about);
-    /* There may be no copy to take the name from: the guest's own uuid still is the answer. */
+    /* There may be no copy with a name: the error has the uuid. */
     if (which == SIM_ERROR_NO_DOMAIN)
         (void)snprintf(call->err.text, sizeof call->err.text,
                        "Domain not found: no domain with matching uuid '%s'", call->request.guest);
@@ -260,7 +260,7 @@ static void call_fires(struct sim *sim, void *owner)
     }
     switch (call->stage) {
     case CALL_EXECUTE:
-        if (hv_call_door(call->request.call) == HV_DOOR_ACT)
+        if (hv_call_access(call->request.call) == HV_ACCESS_ACT)
             sim_order(sim, call);
         else
             sim_answer(sim, call);
@@ -292,7 +292,7 @@ void sim_calls_wake(struct sim *sim, struct host *host)
     }
 }
 
-/* Sinks may ask again while we go through the list: only what was there before is lost. */
+/* Sinks may submit while the list is walked: only older calls are lost. */
 void sim_calls_lose(struct sim *sim, struct host *host, enum sim_error why)
 {
     uint64_t last = sim->calls;

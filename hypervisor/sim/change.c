@@ -1,7 +1,7 @@
-/* change.c - the world changed by somebody who is not Ferry, in the middle of a run: a guest is
- * edited, a host loses a network, a guest shuts itself down because it was asked to.
+/* change.c - changes that Ferry did not make, during a run: a guest is edited, a host loses a
+ * network, a guest shuts down on request.
  *
- * What is told about a change is told when time goes on, as everything is.
+ * Events of a change are sent when time advances, like all events.
  */
 #include <string.h>
 #include <utlist.h>
@@ -16,21 +16,21 @@ enum {
     EVENT_STOPPED_SHUTDOWN = 0
 };
 
-static void tell_fires(struct sim *sim, void *owner)
+static void changed_fires(struct sim *sim, void *owner)
 {
     struct guest *guest = owner;
     const struct copy *copy;
     DL_FOREACH2(guest->copies, copy, guest_next)
     {
-        if (guest->tells_stored && copy->persistent)
-            sim_tell_lifecycle(sim, copy, HV_LIFECYCLE_DEFINED, EVENT_UPDATED);
-        if (guest->tells_live && sim_copy_is_live(copy))
-            sim_tell_changed(sim, copy);
+        if (guest->stored_changed && copy->persistent)
+            sim_emit_lifecycle(sim, copy, HV_LIFECYCLE_DEFINED, EVENT_UPDATED);
+        if (guest->live_changed && sim_copy_is_live(copy))
+            sim_emit_changed(sim, copy);
     }
-    guest->tells_live = guest->tells_stored = false;
+    guest->live_changed = guest->stored_changed = false;
 }
 
-/* It goes off where it runs by then; in the middle of a migration it takes longer. */
+/* It shuts down on the host where it runs by then; during a migration that takes longer. */
 static void off_fires(struct sim *sim, void *owner)
 {
     struct guest *guest = owner;
@@ -43,7 +43,7 @@ static void off_fires(struct sim *sim, void *owner)
     {
         if (copy->state != HV_STATE_RUNNING)
             continue;
-        sim_tell_lifecycle(sim, copy, HV_LIFECYCLE_SHUTDOWN, EVENT_SHUTDOWN_GUEST);
+        sim_emit_lifecycle(sim, copy, HV_LIFECYCLE_SHUTDOWN, EVENT_SHUTDOWN_GUEST);
         sim_copy_stop(sim, copy, HV_SHUTOFF_SHUTDOWN, EVENT_STOPPED_SHUTDOWN);
         return; /* the copy may be gone */
     }
@@ -52,13 +52,13 @@ static void off_fires(struct sim *sim, void *owner)
 void sim_guest_init(struct guest *guest)
 {
     guest->frozen_since_ms = -1;
-    guest->tell = (struct timer){.fire = tell_fires, .owner = guest};
+    guest->changed = (struct timer){.fire = changed_fires, .owner = guest};
     guest->off = (struct timer){.fire = off_fires, .owner = guest};
 }
 
 void sim_guest_fini(struct sim *sim, struct guest *guest)
 {
-    timer_clear(&sim->timers, &guest->tell);
+    timer_clear(&sim->timers, &guest->changed);
     timer_clear(&sim->timers, &guest->off);
     timers_release(&sim->timers, SIM_GUEST_TIMERS);
     free(guest->stored);
@@ -90,7 +90,7 @@ void sim_guest_shut_down(struct sim *sim, struct guest *guest)
         timer_set(&sim->timers, &guest->off, sim->now_ms + SHUTDOWN_MS);
 }
 
-/* Everything but who it is, its size and its state. */
+/* Everything but identity, size and state. */
 static void redefine(struct sim_guest *guest, const struct sim_guest *wanted)
 {
     struct sim_guest changed = *wanted;
@@ -125,9 +125,9 @@ bool sim_set_guest(struct sim *sim, const struct sim_guest *what, enum sim_which
         redefine(guest->stored, what);
     if (which != SIM_STORED)
         redefine(&guest->what, what);
-    guest->tells_live = guest->tells_live || which != SIM_STORED;
-    guest->tells_stored = guest->tells_stored || which != SIM_LIVE;
-    timer_set(&sim->timers, &guest->tell, sim->now_ms);
+    guest->live_changed = guest->live_changed || which != SIM_STORED;
+    guest->stored_changed = guest->stored_changed || which != SIM_LIVE;
+    timer_set(&sim->timers, &guest->changed, sim->now_ms);
     return true;
 }
 

@@ -1,4 +1,4 @@
-/* copy.c - guests as their hosts know them, and the law: one running copy at most. */
+/* copy.c - guests as their hosts know them, and the law: at most one running copy. */
 #include <assert.h>
 #include <string.h>
 #include <utlist.h>
@@ -73,7 +73,7 @@ void sim_copy_stop(struct sim *sim, struct copy *copy, enum hv_reason reason, in
 {
     sim_copy_state(sim, copy, HV_STATE_SHUTOFF, reason);
     copy->resumes_with_daemon = false;
-    sim_tell_lifecycle(sim, copy, HV_LIFECYCLE_STOPPED, detail);
+    sim_emit_lifecycle(sim, copy, HV_LIFECYCLE_STOPPED, detail);
     if (!copy->persistent)
         sim_copy_free(sim, copy);
 }

@@ -1,5 +1,5 @@
-/* describe.c - definitions and capabilities as XML, with what readers of libvirt's XML look at
- * first: name, uuid, memory, machine, CPU model. */
+/* describe.c - definitions and capabilities as XML, with what Ferry reads: name, uuid, memory,
+ * machine, CPU model. */
 #include "base/hash.h"
 #include "base/text.h"
 #include "hypervisor/sim/inside.h"

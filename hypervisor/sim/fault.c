@@ -1,8 +1,8 @@
-/* fault.c - the script of what breaks: when each fault begins, whom it hits, when it ends.
+/* fault.c - the script of faults: when each begins, what it affects, when it ends.
  *
- * A fault of a host is counted on the host while it acts. A fault of a migration hits the one
- * in flight and does nothing when there is none; PORT_REFUSED, PORT_DROPPED and NO_MEMORY given
- * for a guest wait for its next migration. A killed or powered-off guest needs no migration.
+ * A fault of a host is counted on the host while it acts. A fault of a migration hits the one in
+ * flight and does nothing when there is none; PORT_REFUSED, PORT_DROPPED and NO_MEMORY given for a
+ * guest wait for its next migration. A killed or powered-off guest needs no migration.
  */
 #include <assert.h>
 #include <string.h>
@@ -54,7 +54,7 @@ bool sim_fault_from_name(const char *name, enum sim_fault_kind *out_kind)
     return false;
 }
 
-/* A guest that is not being moved: the copy that lives, and only a running one can turn off. */
+/* A guest that is not being migrated: its active copy; only a running one can power off. */
 static void hit_still_guest(struct sim *sim, struct guest *guest, enum sim_fault_kind kind)
 {
     struct copy *copy, *live = NULL;
@@ -68,12 +68,12 @@ static void hit_still_guest(struct sim *sim, struct guest *guest, enum sim_fault
     if (kind == SIM_FAULT_KILL_SOURCE_QEMU)
         sim_copy_stop(sim, live, HV_SHUTOFF_CRASHED, 5);
     else if (kind == SIM_FAULT_GUEST_POWEROFF && live->state == HV_STATE_RUNNING) {
-        sim_tell_lifecycle(sim, live, HV_LIFECYCLE_SHUTDOWN, 0);
+        sim_emit_lifecycle(sim, live, HV_LIFECYCLE_SHUTDOWN, 0);
         sim_copy_stop(sim, live, HV_SHUTOFF_SHUTDOWN, 0);
     }
 }
 
-/* What a stall is counted in; NULL: the fault is none. */
+/* The counter of a stall; NULL: the fault is no stall. */
 static unsigned *stalls_of(struct job *job, enum sim_fault_kind kind)
 {
     if (kind == SIM_FAULT_STREAM_STALL_OUT)
@@ -112,7 +112,7 @@ static void begin(struct sim *sim, struct fault *fault)
         fault->host->faults[kind]++;
         sim_host_changed(sim, fault->host);
     } else {
-        fault->guest->dooms[kind] = true;
+        fault->guest->planned_faults[kind] = true;
     }
     if (fault->acts && fault->what.duration_ms > 0)
         timer_set(&sim->timers, &fault->timer, sim->now_ms + fault->what.duration_ms);
@@ -160,7 +160,7 @@ static bool check(const struct sim *sim, const struct sim_fault *what, struct er
     if (target != HITS_HOST && guest == NULL && (target == HITS_MIGRATION || host == NULL))
         return err_set(err, ERR_INVALID, "fault '%s' needs a guest", name);
     if (what->after_iteration_ms >= 0 && (guest == NULL || target == HITS_NEXT_MIGRATION))
-        return err_set(err, ERR_INVALID, "fault '%s' cannot wait for a pass", name);
+        return err_set(err, ERR_INVALID, "fault '%s' cannot wait for an iteration", name);
     return true;
 }
 
@@ -194,7 +194,7 @@ void sim_fault_arm(struct sim *sim, struct guest *guest)
     }
 }
 
-void sim_fault_forget_job(struct sim *sim, const struct job *job)
+void sim_fault_detach_job(struct sim *sim, const struct job *job)
 {
     if (job->stalls + job->stalls_out == 0)
         return;

@@ -1,8 +1,8 @@
 /* host.c - a host as Ferry and the other hosts reach it.
  *
- * Faults are counted, not flagged: two that overlap end one after the other. From the counts
- * follow four questions (linked, dead, hung, stopped); sim_host_changed() draws the
- * consequences for Ferry's connection and for every migration that touches the host.
+ * Faults are counted, not flagged: two that overlap end one after the other. The counts give four
+ * states (linked, dead, hung, stopped); sim_host_changed() applies them to Ferry's connection and
+ * to every migration of the host.
  */
 #include <assert.h>
 #include <utlist.h>
@@ -44,7 +44,7 @@ static void disconnect(struct sim *sim, struct host *host, enum sim_error why)
     host->connected = false;
     sim_flush_events(sim, host, false);
     sim_calls_lose(sim, host, why);
-    sim_tell_host(sim, host, HV_EVENT_DISCONNECTED, why);
+    sim_emit_host(sim, host, HV_EVENT_DISCONNECTED, why);
 }
 
 static void keepalive_fires(struct sim *sim, void *owner)
@@ -57,7 +57,7 @@ static void reconnect_fires(struct sim *sim, void *owner)
     struct host *host = owner;
     assert(!host->connected);
     host->connected = true;
-    sim_tell_host(sim, host, HV_EVENT_CONNECTED, SIM_ERROR_NONE);
+    sim_emit_host(sim, host, HV_EVENT_CONNECTED, SIM_ERROR_NONE);
 }
 
 void sim_host_init(struct host *host)
@@ -66,7 +66,7 @@ void sim_host_init(struct host *host)
     host->reconnect = (struct timer){.fire = reconnect_fires, .owner = host};
 }
 
-/* A libvirtd that starts again resumes what its death left paused in the blackout. */
+/* A restarted libvirtd resumes guests that its death left paused in the switch-over. */
 static void resume_left_paused(struct sim *sim, struct host *host)
 {
     struct copy *copy;
@@ -79,7 +79,7 @@ static void resume_left_paused(struct sim *sim, struct host *host)
     }
 }
 
-static void see_from_ferry(struct sim *sim, struct host *host)
+static void update_connection(struct sim *sim, struct host *host)
 {
     if (sim_host_is_dead(host)) {
         disconnect(sim, host, SIM_ERROR_END_OF_FILE);
@@ -96,7 +96,7 @@ static void see_from_ferry(struct sim *sim, struct host *host)
         uint64_t chance = sim->seed ^ ((uint64_t)host->number << 32) ^ (uint64_t)sim->now_ms;
         int64_t wait_ms = sim->now_ms == 0
                               ? FIRST_CONNECT_MS
-                              : (int64_t)sim_chance(&chance, RECONNECT_MIN_MS, RECONNECT_MAX_MS);
+                              : (int64_t)sim_random(&chance, RECONNECT_MIN_MS, RECONNECT_MAX_MS);
         timer_set(&sim->timers, &host->reconnect, sim->now_ms + wait_ms);
     }
 }
@@ -105,7 +105,7 @@ void sim_host_changed(struct sim *sim, struct host *host)
 {
     if (!sim_host_is_dead(host))
         resume_left_paused(sim, host);
-    see_from_ferry(sim, host);
+    update_connection(sim, host);
 
     struct job *job, *next;
     DL_FOREACH_SAFE2(host->out, job, next, out_next)

@@ -1,14 +1,14 @@
-/* job.c - one migration, from the call to the hand-over.
+/* job.c - one migration, from the call to its end on the target.
  *
- *   PREPARE -> CONNECT -> (DISKS ->) COPY -> BLACKOUT -> FINISH
+ *   PREPARE -> CONNECT -> (DISKS ->) COPY -> SWITCHOVER -> FINISH
  *                          |  \       `-> STUCK      (path dead, target given up)
  *                          |   `-> (failed: jobend.c)
  *                          `-> POSTCOPY -> FINISH
  *                                  `-> BROKEN <-> RECOVER -> POSTCOPY   (postcopy.c)
  *
- * Order of events and lengths of phases are those seen on libvirt 9.0: the target starts, passes
- * are counted on the source, the source is suspended, one more pass is counted, the target is
- * resumed, the source is stopped and says its final numbers, and the call returns.
+ * Order of events and lengths of phases are those recorded on libvirt 9.0: the target starts, the
+ * source counts iterations, the source is suspended, one more iteration is counted, the target is
+ * resumed, the source is stopped and reports its final statistics, and the call returns.
  */
 #include <assert.h>
 #include <string.h>
@@ -41,7 +41,7 @@ static void peer_fires(struct sim *sim, void *owner)
     sim_job_lose_peer(sim, owner);
 }
 
-/* What does not go through libvirt's own connection. */
+/* Flags that cannot be combined with a tunnelled stream. */
 static enum sim_error tunnel_refusal(const struct hv_migrate *how, int64_t *delay_ms)
 {
     if ((how->flags & HV_MIGRATE_TUNNELLED) == 0)
@@ -56,8 +56,8 @@ static enum sim_error tunnel_refusal(const struct hv_migrate *how, int64_t *dela
     return SIM_ERROR_TUNNEL_TLS;
 }
 
-/* Why the source's libvirtd refuses, in the order in which it looks; about_copy is whom the
- * sentence names. */
+/* Why the source's libvirtd refuses, in the order of its checks; about_copy is the copy that the
+ * error names. */
 static enum sim_error refusal(const struct copy *copy, const struct host *to,
                               const struct hv_migrate *how, const struct copy **about_copy,
                               int64_t *delay_ms)
@@ -140,7 +140,7 @@ static struct job *job_new(struct sim *sim, struct copy *source, struct host *to
     job->target = target;
     job->from = source->host;
     job->to = to;
-    job->doom = SIM_FAULT_COUNT;
+    job->planned_fault = SIM_FAULT_COUNT;
     job->stream.downtime_limit_ms = SIM_DOWNTIME_MS;
     job->began_ms = job->moved_ms = sim->now_ms;
     job->starts_paused = source->state == HV_STATE_PAUSED;
@@ -149,13 +149,13 @@ static struct job *job_new(struct sim *sim, struct copy *source, struct host *to
     return job;
 }
 
-/* What the script, or too little memory, has in store for a job before its first pass. */
-static bool is_doomed(struct job *job, enum sim_fault_kind kind)
+/* Whether the script, or too little memory, stops the job before its first iteration. */
+static bool has_planned_fault(struct job *job, enum sim_fault_kind kind)
 {
-    bool doomed = job->guest->dooms[kind] || job->to->faults[kind] > 0;
-    job->guest->dooms[kind] = false;
+    bool doomed = job->guest->planned_faults[kind] || job->to->faults[kind] > 0;
+    job->guest->planned_faults[kind] = false;
     if (doomed)
-        job->doom = kind;
+        job->planned_fault = kind;
     return doomed;
 }
 
@@ -164,8 +164,8 @@ static bool has_no_memory(struct job *job)
     const struct host *to = job->to;
     uint64_t need_kib = job->guest->what.memory_bytes / 1024;
     if (to->what.memory_kib != 0 && to->used_kib + need_kib > to->what.memory_kib)
-        job->doom = SIM_FAULT_NO_MEMORY;
-    return is_doomed(job, SIM_FAULT_NO_MEMORY) || job->doom == SIM_FAULT_NO_MEMORY;
+        job->planned_fault = SIM_FAULT_NO_MEMORY;
+    return has_planned_fault(job, SIM_FAULT_NO_MEMORY) || job->planned_fault == SIM_FAULT_NO_MEMORY;
 }
 
 void sim_job_start(struct sim *sim, struct call *call)
@@ -202,31 +202,31 @@ void sim_job_start(struct sim *sim, struct call *call)
     attach(job, call);
     bool no_memory = has_no_memory(job);
     sim_copy_state(sim, job->target, HV_STATE_PAUSED, HV_PAUSED_STARTING_UP);
-    uint64_t prepare_ms = sim_chance(&job->chance, PREPARE_MIN_MS, PREPARE_MAX_MS);
-    job->stream.setup_ms = sim_chance(&job->chance, 1, 30);
-    job->stream.overhead_ms = sim_chance(&job->chance, 10, 60);
+    uint64_t prepare_ms = sim_random(&job->chance, PREPARE_MIN_MS, PREPARE_MAX_MS);
+    job->stream.setup_ms = sim_random(&job->chance, 1, 30);
+    job->stream.overhead_ms = sim_random(&job->chance, 10, 60);
     timer_set(&sim->timers, &job->timer,
               sim->now_ms + (no_memory ? NO_MEMORY_MS : (int64_t)(prepare_ms * 3 / 4)));
 }
 
 static void step_prepare(struct sim *sim, struct job *job)
 {
-    if (job->doom == SIM_FAULT_NO_MEMORY) {
+    if (job->planned_fault == SIM_FAULT_NO_MEMORY) {
         sim_job_fail(sim, job, SIM_ERROR_NO_MEMORY, 0);
         return;
     }
-    if (job->how.port != 0 && is_doomed(job, SIM_FAULT_PORT_TAKEN)) {
+    if (job->how.port != 0 && has_planned_fault(job, SIM_FAULT_PORT_TAKEN)) {
         sim_job_fail(sim, job, SIM_ERROR_PORT_TAKEN, 0);
         return;
     }
     job->phase = JOB_CONNECT;
     job->started = true;
     sim_copy_state(sim, job->target, HV_STATE_PAUSED, HV_PAUSED_MIGRATION);
-    sim_tell_lifecycle(sim, job->target, HV_LIFECYCLE_STARTED, EVENT_MIGRATED);
+    sim_emit_lifecycle(sim, job->target, HV_LIFECYCLE_STARTED, EVENT_MIGRATED);
     int64_t end_ms = sim->now_ms + (sim->now_ms - job->began_ms) / 3;
-    if (is_doomed(job, SIM_FAULT_PORT_REFUSED))
+    if (has_planned_fault(job, SIM_FAULT_PORT_REFUSED))
         end_ms = job->began_ms + PORT_REFUSED_MS;
-    else if (is_doomed(job, SIM_FAULT_PORT_DROPPED))
+    else if (has_planned_fault(job, SIM_FAULT_PORT_DROPPED))
         end_ms = job->began_ms + PORT_DROPPED_MS;
     timer_set(&sim->timers, &job->timer, end_ms > sim->now_ms ? end_ms : sim->now_ms + 1);
 }
@@ -234,7 +234,7 @@ static void step_prepare(struct sim *sim, struct job *job)
 static void begin_iteration(struct sim *sim, struct job *job, uint64_t bytes)
 {
     job->stream.iteration++;
-    sim_tell_iteration(sim, job->source, job->stream.iteration);
+    sim_emit_iteration(sim, job->source, job->stream.iteration);
     sim_stream_begin(sim, job, bytes);
 }
 
@@ -247,8 +247,8 @@ static void begin_copy(struct sim *sim, struct job *job)
 
 static void step_connect(struct sim *sim, struct job *job)
 {
-    if (job->doom != SIM_FAULT_COUNT) {
-        bool refused = job->doom == SIM_FAULT_PORT_REFUSED;
+    if (job->planned_fault != SIM_FAULT_COUNT) {
+        bool refused = job->planned_fault == SIM_FAULT_PORT_REFUSED;
         sim_job_fail(sim, job, refused ? SIM_ERROR_PORT_REFUSED : SIM_ERROR_PORT_TIMEOUT, 5);
         return;
     }
@@ -269,7 +269,7 @@ static void step_disks(struct sim *sim, struct job *job)
     begin_copy(sim, job);
 }
 
-/* QEMU's rule: twice in a row more than half of what was sent got dirty again. */
+/* QEMU's rule: in two iterations in a row more than half of what was sent was dirtied again. */
 static void throttle(struct job *job)
 {
     if ((job->how.flags & HV_MIGRATE_AUTO_CONVERGE) == 0)
@@ -294,7 +294,7 @@ static void begin_switchover(struct sim *sim, struct job *job, uint64_t rest)
     job->paused_ms = sim->now_ms;
     if (job->source->state == HV_STATE_RUNNING) {
         sim_copy_state(sim, job->source, HV_STATE_PAUSED, HV_PAUSED_MIGRATION);
-        sim_tell_lifecycle(sim, job->source, HV_LIFECYCLE_SUSPENDED, EVENT_MIGRATED);
+        sim_emit_lifecycle(sim, job->source, HV_LIFECYCLE_SUSPENDED, EVENT_MIGRATED);
     }
     begin_iteration(sim, job, rest);
 }
@@ -302,7 +302,7 @@ static void begin_switchover(struct sim *sim, struct job *job, uint64_t rest)
 static void step_copy(struct sim *sim, struct job *job)
 {
     sim_stream_settle(sim, job);
-    job->stream.processed += job->stream.left; /* what rounding left over */
+    job->stream.processed += job->stream.left; /* rounding error */
     job->stream.left = 0;
     uint64_t rest = job->stream.dirtied,
              iteration_ms = (uint64_t)(sim->now_ms - job->iteration_began_ms);
@@ -322,22 +322,22 @@ static void arrive(struct sim *sim, struct job *job)
     sim_stream_close(sim, job);
     if ((job->how.flags & HV_MIGRATE_PERSIST) != 0 && !target->persistent) {
         target->persistent = true;
-        sim_tell_lifecycle(sim, target, HV_LIFECYCLE_DEFINED, 0);
+        sim_emit_lifecycle(sim, target, HV_LIFECYCLE_DEFINED, 0);
     }
     if (job->starts_paused || (job->how.flags & HV_MIGRATE_PAUSED) != 0) {
         sim_copy_state(sim, target, HV_STATE_PAUSED, HV_PAUSED_USER);
-        sim_tell_lifecycle(sim, target, HV_LIFECYCLE_SUSPENDED, 0);
+        sim_emit_lifecycle(sim, target, HV_LIFECYCLE_SUSPENDED, 0);
     } else {
         sim_copy_state(sim, target, HV_STATE_RUNNING, HV_RUNNING_MIGRATED);
-        sim_tell_lifecycle(sim, target, HV_LIFECYCLE_RESUMED, EVENT_MIGRATED);
+        sim_emit_lifecycle(sim, target, HV_LIFECYCLE_RESUMED, EVENT_MIGRATED);
     }
     bool switches = job->source != NULL && job->source->reason == HV_PAUSED_MIGRATION;
-    if (switches && job->guest->dooms[SIM_FAULT_FINISH_LOST]) {
-        job->guest->dooms[SIM_FAULT_FINISH_LOST] = false;
+    if (switches && job->guest->planned_faults[SIM_FAULT_FINISH_LOST]) {
+        job->guest->planned_faults[SIM_FAULT_FINISH_LOST] = false;
         sim_job_lose_finish(sim, job);
         return;
     }
-    timer_set(&sim->timers, &job->timer, sim->now_ms + (int64_t)sim_chance(&job->chance, 20, 60));
+    timer_set(&sim->timers, &job->timer, sim->now_ms + (int64_t)sim_random(&job->chance, 20, 60));
 }
 
 static void step_stream_done(struct sim *sim, struct job *job)
@@ -368,13 +368,13 @@ static void (*const steps[])(struct sim *sim, struct job *job) = {
     [JOB_RECOVER] = sim_postcopy_step_recover,
 };
 
-/* Between passes QEMU goes on alone; these phases end only when both libvirtds speak. */
-static bool needs_libvirtd(enum job_phase phase)
+/* Between iterations QEMU needs no libvirtd; these phases end only when both libvirtds answer. */
+static bool requires_libvirtd(enum job_phase phase)
 {
     return phase < JOB_COPY || phase == JOB_SWITCHOVER;
 }
 
-bool sim_job_peers_talk(const struct job *job)
+bool sim_job_peers_connected(const struct job *job)
 {
     return sim_host_is_linked(job->from) && sim_host_is_linked(job->to) &&
            !sim_host_is_stopped(job->from) && !sim_host_is_stopped(job->to);
@@ -383,7 +383,7 @@ bool sim_job_peers_talk(const struct job *job)
 static void job_fires(struct sim *sim, void *owner)
 {
     struct job *job = owner;
-    if (needs_libvirtd(job->phase) && !sim_job_peers_talk(job)) {
+    if (requires_libvirtd(job->phase) && !sim_job_peers_connected(job)) {
         job->held = true;
         return;
     }
@@ -391,7 +391,7 @@ static void job_fires(struct sim *sim, void *owner)
     steps[job->phase](sim, job);
 }
 
-bool sim_job_monitor_is_deaf(const struct job *job)
+bool sim_job_monitor_is_blocked(const struct job *job)
 {
     return job->phase == JOB_SWITCHOVER || (job->phase == JOB_STUCK && !job->bulk);
 }
@@ -403,7 +403,7 @@ void sim_job_cancel(struct sim *sim, struct job *job)
         return; /* it hangs already */
     assert(job->phase <= JOB_COPY);
     if (job->phase >= JOB_DISKS && job->disk_bytes > 0 && !job->stream.flows)
-        sim_job_stick(sim, job, false);
+        sim_job_hang(sim, job, false);
     else
         sim_job_fail(sim, job, SIM_ERROR_CANCELLED, 5);
 }
@@ -411,19 +411,19 @@ void sim_job_cancel(struct sim *sim, struct job *job)
 void sim_job_start_postcopy(struct sim *sim, struct job *job)
 {
     if (job->phase != JOB_COPY)
-        return; /* it is there already */
+        return; /* already in post-copy */
     job->wants_postcopy = true;
     if (!job->stream.flows)
-        return; /* QEMU switches when its write comes back */
+        return; /* QEMU switches when its write returns */
     sim_stream_settle(sim, job);
     uint64_t memory = job->guest->what.memory_bytes, rest = job->stream.left + job->stream.dirtied;
     sim_copy_state(sim, job->source, HV_STATE_PAUSED, HV_PAUSED_POSTCOPY);
-    sim_tell_lifecycle(sim, job->source, HV_LIFECYCLE_SUSPENDED, EVENT_SUSPENDED_POSTCOPY);
+    sim_emit_lifecycle(sim, job->source, HV_LIFECYCLE_SUSPENDED, EVENT_SUSPENDED_POSTCOPY);
     job->phase = JOB_POSTCOPY;
-    job->stream.downtime_ms = sim_chance(&job->chance, 4, 15);
+    job->stream.downtime_ms = sim_random(&job->chance, 4, 15);
     if (!job->starts_paused) {
         sim_copy_state(sim, job->target, HV_STATE_RUNNING, HV_RUNNING_POSTCOPY);
-        sim_tell_lifecycle(sim, job->target, HV_LIFECYCLE_RESUMED, EVENT_RESUMED_POSTCOPY);
+        sim_emit_lifecycle(sim, job->target, HV_LIFECYCLE_RESUMED, EVENT_RESUMED_POSTCOPY);
     }
     sim_stream_begin(sim, job, rest < memory ? rest : memory);
 }
@@ -435,12 +435,12 @@ void sim_job_path_changed(struct sim *sim, struct job *job)
         sim_job_lose_peer(sim, job); /* job may be gone now */
         return;
     }
-    if (sim_job_peers_talk(job))
+    if (sim_job_peers_connected(job))
         timer_clear(&sim->timers, &job->peer);
     else if (!job->peer_lost && !timer_is_set(&job->peer))
         timer_set(&sim->timers, &job->peer, sim->now_ms + sim_host_keepalive_ms(job->to));
 
-    if (job->held && sim_job_peers_talk(job)) {
+    if (job->held && sim_job_peers_connected(job)) {
         job->held = false;
         timer_set(&sim->timers, &job->timer, sim->now_ms + RELEASE_MS);
     }

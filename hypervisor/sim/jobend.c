@@ -1,9 +1,9 @@
-/* jobend.c - how a migration ends: well, by an error, by a fault in the middle.
+/* jobend.c - how a migration ends: success, an error, or a fault.
  *
- * What each fault leaves behind depends on the phase it hits; the endings here are those of
- * real hosts (see error.def). Three principles: before the hand-over the source always survives
- * the migration; after it nothing may resume the source; a stream that nobody answers leaves
- * both sides as they are.
+ * What each fault leaves behind depends on the phase it hits; the endings here are those of real
+ * hosts (see error.def). Three principles: before the switch-over ends the source always keeps the
+ * guest; after it nothing may resume the source; a stream without answers leaves both sides as they
+ * are.
  */
 #include <assert.h>
 #include <utlist.h>
@@ -26,7 +26,7 @@ static void answer(struct sim *sim, struct job *job, enum sim_error why, uint64_
     if (call == NULL)
         return;
     const struct copy *copy = job->source != NULL ? job->source : job->target;
-    int64_t delay_ms = (int64_t)sim_chance(&job->chance, min_ms, max_ms);
+    int64_t delay_ms = (int64_t)sim_random(&job->chance, min_ms, max_ms);
     sim_call_answer(sim, call, why, copy, job->to, delay_ms);
 }
 
@@ -41,7 +41,7 @@ void sim_job_free(struct sim *sim, struct job *job)
     sim_stream_close(sim, job);
     timer_clear(&sim->timers, &job->peer);
     timers_release(&sim->timers, 2);
-    sim_fault_forget_job(sim, job);
+    sim_fault_detach_job(sim, job);
     if (job->call != NULL)
         sim_call_leave_job(job->call);
     if (job->source != NULL)
@@ -72,7 +72,7 @@ void sim_job_drop_target(struct sim *sim, struct job *job, int detail)
         sim_copy_free(sim, target);
 }
 
-/* QEMU on the source goes on where it stopped; without a libvirtd, when that is back. */
+/* The source's QEMU resumes; if its libvirtd is down, when that is back. */
 static void resume_source(struct sim *sim, struct job *job)
 {
     struct copy *source = job->source;
@@ -83,7 +83,7 @@ static void resume_source(struct sim *sim, struct job *job)
         return;
     }
     sim_copy_state(sim, source, HV_STATE_RUNNING, HV_RUNNING_UNPAUSED);
-    sim_tell_lifecycle(sim, source, HV_LIFECYCLE_RESUMED, RESUMED_MIGRATED);
+    sim_emit_lifecycle(sim, source, HV_LIFECYCLE_RESUMED, RESUMED_MIGRATED);
 }
 
 void sim_job_fail(struct sim *sim, struct job *job, enum sim_error why, int target_detail)
@@ -98,7 +98,7 @@ void sim_job_fail(struct sim *sim, struct job *job, enum sim_error why, int targ
 void sim_job_lose_finish(struct sim *sim, struct job *job)
 {
     sim_job_answer(sim, job, SIM_ERROR_PEER_LOST);
-    resume_source(sim, job); /* the target keeps what it has */
+    resume_source(sim, job); /* the target keeps its copy */
     sim_job_free(sim, job);
 }
 
@@ -108,16 +108,16 @@ static void stop_source(struct sim *sim, struct job *job, const struct hv_job_st
     bool undefines = source->persistent && (job->how.flags & HV_MIGRATE_PERSIST) != 0;
     source->completed = *stats;
     sim_copy_state(sim, source, HV_STATE_SHUTOFF, HV_SHUTOFF_MIGRATED);
-    sim_tell_lifecycle(sim, source, HV_LIFECYCLE_STOPPED, STOPPED_MIGRATED);
+    sim_emit_lifecycle(sim, source, HV_LIFECYCLE_STOPPED, STOPPED_MIGRATED);
     if (undefines)
-        sim_tell_lifecycle(sim, source, HV_LIFECYCLE_UNDEFINED, 0);
-    if (!job->peer_lost) /* else libvirt had given the job up before QEMU finished it */
-        sim_tell_completed(sim, source, stats);
+        sim_emit_lifecycle(sim, source, HV_LIFECYCLE_UNDEFINED, 0);
+    if (!job->peer_lost) /* else libvirt had ended the job before QEMU finished it */
+        sim_emit_completed(sim, source, stats);
     if (undefines || !source->persistent)
         sim_copy_free(sim, source);
 }
 
-/* What is there leads elsewhere; nothing comes and nothing goes. */
+/* Existing interfaces get another network; none is added or removed. */
 static void replug(char present[static 64], const char *wanted)
 {
     if (present[0] != '\0' && wanted[0] != '\0')
@@ -143,10 +143,10 @@ void sim_job_succeed(struct sim *sim, struct job *job)
     sim_job_free(sim, job);
 }
 
-/* QEMU hangs on a dead socket and cannot be reached: in the blackout, in write(); with disks that
- * are kept alike, because libvirt cancels their mirrors, and then its guest stands as well, though
- * its state says that it runs; with disks that are still copied, only the job hangs. */
-void sim_job_stick(struct sim *sim, struct job *job, bool drops_target)
+/* QEMU hangs on a dead socket and does not answer: in the switch-over, in write(); with disks in
+ * sync, because libvirt cancels their mirrors, and then the guest's vCPUs stop although its state
+ * is running; with disks still being copied, only the job hangs. */
+void sim_job_hang(struct sim *sim, struct job *job, bool drops_target)
 {
     if (job->phase == JOB_COPY)
         sim_guest_freeze(sim, job->guest, true);
@@ -163,7 +163,7 @@ void sim_job_lose_peer(struct sim *sim, struct job *job)
     timer_clear(&sim->timers, &job->peer);
     if (job->phase == JOB_FINISH) {
         if (sim_host_is_dead(job->from))
-            sim_job_free(sim, job); /* nobody is left to clean up: the source stays paused */
+            sim_job_free(sim, job); /* no libvirtd cleans up: the source stays paused */
         return;
     }
     job->peer_lost = true;
@@ -177,7 +177,7 @@ void sim_job_lose_peer(struct sim *sim, struct job *job)
         bool hangs = (job->disk_bytes > 0 || job->phase == JOB_SWITCHOVER) && !tunnelled &&
                      !job->stream.flows && !sim_host_is_dead(job->from);
         if (hangs)
-            sim_job_stick(sim, job, true);
+            sim_job_hang(sim, job, true);
         else
             sim_job_fail(sim, job, SIM_ERROR_PEER_LOST, STOPPED_DESTROYED);
         break;
@@ -190,8 +190,8 @@ void sim_job_lose_peer(struct sim *sim, struct job *job)
     }
 }
 
-/* Of a broken post-copy nothing is left to wait for. */
-static void free_if_nobody_is_left(struct sim *sim, struct job *job)
+/* Frees a broken post-copy that has no copy left. */
+static void free_if_no_copy_left(struct sim *sim, struct job *job)
 {
     if (job->source == NULL && job->target == NULL)
         sim_job_free(sim, job);
@@ -202,15 +202,15 @@ static void kill_target(struct sim *sim, struct job *job, int detail)
     if (sim_job_in_postcopy(job)) {
         sim_job_drop_target(sim, job, detail);
         sim_postcopy_gone(sim, job, SIM_ERROR_SOURCE_GONE);
-        free_if_nobody_is_left(sim, job);
+        free_if_no_copy_left(sim, job);
         return;
     }
-    if (job->phase == JOB_STUCK) { /* the source does not hear of it */
+    if (job->phase == JOB_STUCK) { /* the source does not notice */
         sim_job_drop_target(sim, job, detail);
         return;
     }
     enum sim_error why = SIM_ERROR_MONITOR_CLOSED; /* 7 of 9 times on real hosts */
-    uint64_t dice = job->phase == JOB_COPY ? sim_chance(&job->chance, 1, 9) : 9;
+    uint64_t dice = job->phase == JOB_COPY ? sim_random(&job->chance, 1, 9) : 9;
     if (dice == 1)
         why = SIM_ERROR_BAD_DESCRIPTOR;
     else if (dice == 2)
@@ -223,7 +223,7 @@ static void end_source(struct sim *sim, struct job *job, enum hv_reason reason, 
     bool postcopy = sim_job_in_postcopy(job), early = job->phase < JOB_COPY;
     enum sim_error why = early ? SIM_ERROR_SOURCE_GONE_EARLY : SIM_ERROR_SOURCE_GONE;
     if (postcopy)
-        why = sim_chance(&job->chance, 0, 1) == 0 ? SIM_ERROR_SOURCE_GONE_EARLY
+        why = sim_random(&job->chance, 0, 1) == 0 ? SIM_ERROR_SOURCE_GONE_EARLY
                                                   : SIM_ERROR_POSTCOPY_BROKEN;
     sim_job_answer(sim, job, why);
     struct copy *source = job->source;
@@ -234,7 +234,7 @@ static void end_source(struct sim *sim, struct job *job, enum hv_reason reason, 
     }
     if (postcopy) {
         sim_postcopy_gone(sim, job, SIM_ERROR_NONE);
-        free_if_nobody_is_left(sim, job);
+        free_if_no_copy_left(sim, job);
     } else {
         sim_job_fail(sim, job, why, STOPPED_FAILED);
     }
@@ -251,10 +251,10 @@ static bool abort_waits(const struct job *job)
     return false;
 }
 
-static bool hears(const struct job *job, bool at_source)
+static bool notices_close(const struct job *job, bool at_source)
 {
     return at_source || job->stream.flows ||
-           (sim_stream_hears_back(job) && job->how.parallel_connections == 0);
+           (sim_stream_has_return_path(job) && job->how.parallel_connections == 0);
 }
 
 bool sim_job_close_sockets(struct sim *sim, struct job *job, bool at_source)
@@ -262,14 +262,14 @@ bool sim_job_close_sockets(struct sim *sim, struct job *job, bool at_source)
     switch (job->phase) {
     case JOB_DISKS:
     case JOB_COPY: {
-        bool load = sim_chance(&job->chance, 1, 3) <= 2;
+        bool load = sim_random(&job->chance, 1, 3) <= 2;
         sim_job_fail(sim, job, load ? SIM_ERROR_LOAD_FAILED : SIM_ERROR_BAD_DESCRIPTOR,
                      STOPPED_FAILED);
         return true;
     }
     case JOB_SWITCHOVER:
     case JOB_STUCK:
-        if (hears(job, at_source)) {
+        if (notices_close(job, at_source)) {
             bool cancelled = job->cancelled || abort_waits(job);
             sim_job_fail(sim, job, cancelled ? SIM_ERROR_CANCELLED : SIM_ERROR_LOAD_FAILED,
                          STOPPED_FAILED);
@@ -277,7 +277,7 @@ bool sim_job_close_sockets(struct sim *sim, struct job *job, bool at_source)
         }
         if (job->target == NULL)
             return false;
-        sim_job_stick(sim, job, true); /* the receiving QEMU ends, the sending one does not hear */
+        sim_job_hang(sim, job, true); /* the target's QEMU ends, the source's does not notice */
         return true;
     case JOB_POSTCOPY:
     case JOB_RECOVER: sim_postcopy_break(sim, job, at_source); return true;
@@ -303,11 +303,11 @@ bool sim_job_yank(struct sim *sim, struct job *job)
     return true;
 }
 
-/* Measured: with one stream a FIN of the receiving side is enough, if it gets through. */
+/* Measured: with one stream a FIN of the target is enough, if it arrives. */
 void sim_job_drop_copy(struct sim *sim, struct job *job)
 {
-    if (job->phase == JOB_SWITCHOVER && !hears(job, false))
-        sim_job_stick(sim, job, true);
+    if (job->phase == JOB_SWITCHOVER && !notices_close(job, false))
+        sim_job_hang(sim, job, true);
     else
         kill_target(sim, job, STOPPED_DESTROYED);
 }
@@ -315,7 +315,7 @@ void sim_job_drop_copy(struct sim *sim, struct job *job)
 void sim_job_hit(struct sim *sim, struct job *job, enum sim_fault_kind kind)
 {
     if (job->phase == JOB_FINISH)
-        return; /* all that is left of it is tidying up */
+        return; /* only the clean-up remains */
     if (kind == SIM_FAULT_KILL_TARGET_QEMU)
         kill_target(sim, job, STOPPED_FAILED);
     else if (kind == SIM_FAULT_KILL_SOURCE_QEMU)
@@ -327,10 +327,10 @@ void sim_job_hit(struct sim *sim, struct job *job, enum sim_fault_kind kind)
     else if (kind == SIM_FAULT_STREAM_HALF_RESET)
         (void)sim_job_close_sockets(sim, job, true);
     else if (kind == SIM_FAULT_GUEST_POWEROFF && sim_job_in_postcopy(job))
-        kill_target(sim, job, STOPPED_FAILED); /* it runs, and ends, there */
+        kill_target(sim, job, STOPPED_FAILED); /* it runs, and ends, on the target */
     else if (kind == SIM_FAULT_GUEST_POWEROFF && job->source->state == HV_STATE_RUNNING &&
              job->guest->frozen_since_ms < 0) {
-        sim_tell_lifecycle(sim, job->source, HV_LIFECYCLE_SHUTDOWN, 0);
+        sim_emit_lifecycle(sim, job->source, HV_LIFECYCLE_SHUTDOWN, 0);
         end_source(sim, job, HV_SHUTOFF_SHUTDOWN, STOPPED_SHUTDOWN);
     }
 }

@@ -1,5 +1,5 @@
-/* offer.c - what a simulated host offers to guests: every host the same, but for what its script
- * says it lacks. A guest that needs what is lacking is refused when it comes, as on a real host.
+/* offer.c - capabilities of a simulated host: the same for all, except what its script removes. A
+ * guest that needs a removed one is refused on arrival, as on a real host.
  */
 #include <string.h>
 #include <utlist.h>

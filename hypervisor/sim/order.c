@@ -1,7 +1,7 @@
 /* order.c - orders that change a guest or its migration.
  *
- * libvirt lets an order through only when it gets the domain's monitor: in the blackout, and on
- * the receiving side at any time, it waits and gives up with error 68.
+ * libvirt carries out an order only when it gets the domain's monitor: in the switch-over, and on
+ * the target at any time, it waits and fails with error 68.
  */
 #include <assert.h>
 #include <utlist.h>
@@ -10,7 +10,7 @@
 
 enum { DOWNTIME_MAX_MS = 2000000, HELPER_MS = 5000, PROBE_MS = 2000 };
 
-/* The migration whose lock stands in the way of changing this copy's run state; NULL: none. */
+/* The migration whose lock blocks a change of this copy's run state; NULL: none. */
 static struct job *lock_holder(const struct copy *copy)
 {
     if (copy->in != NULL)
@@ -61,7 +61,7 @@ static enum sim_error order_speed(struct sim *sim, struct call *call, struct cop
 {
     struct job *job = copy->out;
     if (job == NULL)
-        return SIM_ERROR_NONE; /* libvirt takes it for a later migration, which sets its own */
+        return SIM_ERROR_NONE; /* libvirt stores it for a later migration, which sets its own */
     uint64_t limit_bps = call->request.with.tune.value << 20;
     if (call->request.with.tune.postcopy)
         job->stream.postcopy_limit_bps = limit_bps;
@@ -87,9 +87,9 @@ static enum sim_error order_suspend(struct sim *sim, struct call *call, struct c
     if (copy->state != HV_STATE_RUNNING)
         return SIM_ERROR_NONE;
     if (copy->out != NULL)
-        sim_stream_settle(sim, copy->out); /* from now on nothing gets dirty */
+        sim_stream_settle(sim, copy->out); /* from now on the guest writes nothing */
     sim_copy_state(sim, copy, HV_STATE_PAUSED, HV_PAUSED_USER);
-    sim_tell_lifecycle(sim, copy, HV_LIFECYCLE_SUSPENDED, 0);
+    sim_emit_lifecycle(sim, copy, HV_LIFECYCLE_SUSPENDED, 0);
     return SIM_ERROR_NONE;
 }
 
@@ -101,7 +101,7 @@ static enum sim_error order_resume(struct sim *sim, struct call *call, struct co
     if (copy->out != NULL)
         sim_stream_settle(sim, copy->out);
     sim_copy_state(sim, copy, HV_STATE_RUNNING, HV_RUNNING_UNPAUSED);
-    sim_tell_lifecycle(sim, copy, HV_LIFECYCLE_RESUMED, 0);
+    sim_emit_lifecycle(sim, copy, HV_LIFECYCLE_RESUMED, 0);
     return SIM_ERROR_NONE;
 }
 
@@ -158,7 +158,8 @@ static void helper_kills(struct sim *sim, struct call *call)
         sim_call_answer(sim, call, SIM_ERROR_NONE, NULL, NULL, 0);
 }
 
-/* A new connection meets what holds up the guest's stream, and whatever cuts the hosts apart. */
+/* A new connection is subject to the stall of the guest's stream and to the link between the
+ * hosts. */
 static void helper_probes(struct sim *sim, struct call *call)
 {
     const struct job *job = job_of(sim, call);
@@ -172,7 +173,7 @@ static void helper_probes(struct sim *sim, struct call *call)
     sim_call_answer(sim, call, SIM_ERROR_NONE, NULL, NULL, dead ? PROBE_MS : 0);
 }
 
-/* Beside libvirt: neither its lock nor a deaf monitor stands in the way. */
+/* Not through libvirt: neither its lock nor a blocked monitor matters. */
 void sim_order_helper(struct sim *sim, struct call *call)
 {
     if (!call->host->what.helper)
@@ -201,7 +202,7 @@ static const struct {
     [HV_CALL_RESUME_STREAM] = {order_resume_stream, false},
 };
 
-static struct job *in_the_way(const struct copy *copy, enum hv_call what)
+static struct job *lock_blocks(const struct copy *copy, enum hv_call what)
 {
     if (what == HV_CALL_SHUTDOWN && copy->out != NULL)
         return copy->out; /* not even while pages are copied */
@@ -209,7 +210,7 @@ static struct job *in_the_way(const struct copy *copy, enum hv_call what)
         return lock_holder(copy);
     if (what == HV_CALL_YANK && copy->in != NULL)
         return copy->in;
-    return copy->out != NULL && sim_job_monitor_is_deaf(copy->out) ? copy->out : NULL;
+    return copy->out != NULL && sim_job_monitor_is_blocked(copy->out) ? copy->out : NULL;
 }
 
 void sim_order(struct sim *sim, struct call *call)
@@ -231,7 +232,7 @@ void sim_order(struct sim *sim, struct call *call)
         sim_call_answer(sim, call, SIM_ERROR_NOT_RUNNING, copy, NULL, 0);
         return;
     }
-    struct job *job = in_the_way(copy, what);
+    struct job *job = lock_blocks(copy, what);
     if (job != NULL) {
         sim_call_wait_monitor(sim, call, job);
         return;

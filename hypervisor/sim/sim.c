@@ -1,4 +1,4 @@
-/* sim.c - see sim.h: making the world, running it, looking at it from outside. */
+/* sim.c - see sim.h: creating the simulation, running it, reading it in tests. */
 #include "hypervisor/sim/sim.h"
 
 #include <assert.h>
@@ -12,7 +12,7 @@
 static const struct hv_ops ops = {
     .submit = sim_call_submit,
     .lane_status = sim_call_lane_status,
-    .free = NULL, /* the world belongs to whoever made it */
+    .free = NULL, /* the simulation belongs to its creator */
 };
 
 static int64_t mono_ms(void *ctx)
@@ -31,7 +31,7 @@ struct sim *sim_new(uint64_t seed, int64_t epoch_wall_ms, const struct hv_event_
 {
     struct sim *sim = calloc(1, sizeof *sim);
     if (sim == NULL) {
-        (void)err_set(err, ERR_NOMEM, "no memory for a simulated world");
+        (void)err_set(err, ERR_NOMEM, "no memory for the simulation");
         return NULL;
     }
     sim->seed = seed;
@@ -66,7 +66,7 @@ void sim_free(struct sim *sim)
     if (sim == NULL)
         return;
     assert(!sim->advances);
-    sim->events.on_event = NULL; /* nothing is told about the end of the world */
+    sim->events.on_event = NULL; /* no events during the tear-down */
     sim_faults_free(sim);
     free_guests(sim);
     struct host *host, *next;
@@ -99,7 +99,7 @@ bool sim_add_host(struct sim *sim, const struct sim_host *what, struct err *err)
     struct host *host;
     HASH_FIND_STR(sim->hosts, what->name, host);
     if (host != NULL || what->name[0] == '\0')
-        return err_set(err, ERR_EXISTS, "host '%s' is empty or there already", what->name);
+        return err_set(err, ERR_EXISTS, "host '%s' is empty or exists already", what->name);
     host = timers_reserve(&sim->timers, 2) ? calloc(1, sizeof *host) : NULL;
     if (host == NULL)
         return err_set(err, ERR_NOMEM, "no memory for host '%s'", what->name);
@@ -161,7 +161,7 @@ bool sim_add_guest(struct sim *sim, const char *host_name, const struct sim_gues
 
 void sim_advance(struct sim *sim, int64_t until_ms)
 {
-    assert(!sim->advances); /* a sink must not run the world it is told about */
+    assert(!sim->advances); /* a sink must not advance the simulation */
     sim->advances = true;
     struct timer *timer;
     while ((timer = timers_first(&sim->timers)) != NULL && timer->at_ms <= until_ms) {
@@ -188,7 +188,7 @@ unsigned sim_running_copies(const struct sim *sim, const char *uuid)
     return guest == NULL ? 0 : guest->running;
 }
 
-/* A running copy, else a paused one that is not just being filled. */
+/* A running copy, else a paused one that is not an incoming migration. */
 static const struct copy *owner_of(const struct guest *guest)
 {
     const struct copy *copy, *paused = NULL;

@@ -1,13 +1,13 @@
-/* world.h - the inside of the simulator: hosts, guests, their copies, jobs, calls. Only
+/* state.h - the simulator's internal state: hosts, guests, their copies, jobs, calls. Only
  * hypervisor/sim/ includes it.
  *
- * A guest is the machine itself; a copy is that guest as one host knows it (libvirt's domain).
- * A migration makes a second copy; sim_copy_state() is the only place where a copy's state
- * changes and where the law of one running copy is checked. A job is one migration; a call is
- * one request of Ferry on its way. Anything that takes time is a timer of its owner.
+ * A guest is the virtual machine; a copy is that guest on one host (libvirt's domain). A migration
+ * makes a second copy; sim_copy_state() is the only place where a copy's state changes and where
+ * the law of one running copy is checked. A job is one migration; a call is one request of Ferry in
+ * flight. Anything that takes time is a timer of its owner.
  *
- * Chance comes from the seed and the number of the thing that needs it, so that asking more
- * often does not change how a migration goes.
+ * Random numbers come from the seed and the number of the object that needs them, so that more
+ * queries do not change how a migration goes.
  */
 #ifndef HYPERVISOR_SIM_STATE_H
 #define HYPERVISOR_SIM_STATE_H
@@ -27,7 +27,7 @@ enum sim_error {
 
 enum {
     SIM_LANE_MAX = 1024,         /* requests in flight on one lane of one host */
-    SIM_HELD_EVENTS_MAX = 256,   /* events a stopped libvirtd keeps for later */
+    SIM_HELD_EVENTS_MAX = 256,   /* events that a stopped libvirtd sends later */
     SIM_KEEPALIVE_MS = 30000,    /* 5 s, 6 times: libvirt's default */
     SIM_MONITOR_LOCK_MS = 30000, /* how long libvirt waits for a busy monitor */
     SIM_DOWNTIME_MS = 300,       /* QEMU's default */
@@ -39,13 +39,13 @@ enum {
 
 enum job_phase {
     JOB_PREPARE,    /* the target is being set up */
-    JOB_CONNECT,    /* the target waits, the stream is being opened */
-    JOB_DISKS,      /* named disks are copied; from then on they are kept alike */
-    JOB_COPY,       /* passes over memory; the guest runs on the source */
-    JOB_SWITCHOVER, /* stop-and-copy: runs nowhere, the source's monitor is deaf */
-    JOB_STUCK,      /* given up, but the source's QEMU hangs on a dead socket */
+    JOB_CONNECT,    /* the target listens, the stream is being opened */
+    JOB_DISKS,      /* named disks are copied; from then on they are kept in sync */
+    JOB_COPY,       /* pre-copy iterations; the guest runs on the source */
+    JOB_SWITCHOVER, /* stop-and-copy: runs nowhere, the source's monitor does not answer */
+    JOB_STUCK,      /* libvirt ended it, but the source's QEMU hangs on a dead socket */
     JOB_POSTCOPY,   /* runs on the target, which fetches the rest */
-    JOB_BROKEN,     /* post-copy whose stream is gone, as one side knows or both */
+    JOB_BROKEN,     /* post-copy whose stream is broken; one side or both have noticed */
     JOB_RECOVER,    /* a new stream for it is being opened */
     JOB_FINISH      /* runs on the target, the source is being cleaned up */
 };
@@ -65,14 +65,15 @@ struct copy {
 struct guest {
     struct sim_guest what;
     struct sim_guest *stored; /* owned; NULL: the persistent definition is as the live one */
-    bool tells_live, tells_stored;
-    struct timer tell, off;
+    bool live_changed, stored_changed;
+    struct timer changed, off;
     struct copy *copies;
     unsigned running;
-    int64_t frozen_ms, frozen_since_ms; /* vCPUs that stand while its state says running; -1 */
+    int64_t frozen_ms,
+        frozen_since_ms; /* vCPUs stopped while its state is running; -1: they are not */
     struct job *job;
-    struct fault *armed;         /* wait for pass 1 of its next migration */
-    bool dooms[SIM_FAULT_COUNT]; /* for its next migration, then forgotten */
+    struct fault *armed;                  /* wait for iteration 1 of its next migration */
+    bool planned_faults[SIM_FAULT_COUNT]; /* for its next migration, then cleared */
     UT_hash_handle hh;
 };
 
@@ -102,16 +103,16 @@ struct host {
     struct hv_lane_status lanes[HV_LANE_COUNT];
     struct held_event *held;
     unsigned held_n;
-    struct volume *volumes; /* files that a script put there, or a guest brought */
+    struct volume *volumes; /* files of the script, or copied with a guest */
     UT_hash_handle hh;
 };
 
 enum call_stage {
-    CALL_EXECUTE, /* on its way to the host */
-    CALL_MONITOR, /* waits for the source's monitor; the timer is libvirt's patience */
-    CALL_JOB,     /* a migrate call whose job goes on */
+    CALL_EXECUTE, /* in flight to the host */
+    CALL_MONITOR, /* waits for the source's monitor; the timer is libvirt's lock timeout */
+    CALL_JOB,     /* a migrate call whose job runs */
     CALL_MEASURE, /* waits for the end of its window */
-    CALL_ANSWER   /* the answer is known and on its way back */
+    CALL_ANSWER   /* the answer is known and in flight */
 };
 
 struct call {
@@ -130,7 +131,7 @@ struct call {
     struct call *prev, *next, *wait_prev, *wait_next;
 };
 
-struct stream { /* `left` and `dirtied` are true at the job's moved_ms */
+struct stream { /* `left` and `dirtied` are values at the job's moved_ms */
     bool flows;
     uint64_t rate_bps, shown_bps, limit_bps, postcopy_limit_bps;
     uint64_t iteration, iteration_bytes, left, dirtied, processed, dirty_pages;
@@ -144,19 +145,19 @@ struct job {
     struct host *from, *to;
     struct hv_migrate how;
     struct hv_volume *volumes; /* owned; how.volumes */
-    uint64_t disk_bytes;       /* of the disks that move along */
-    struct call *call;         /* NULL when Ferry's call is over */
+    uint64_t disk_bytes;       /* of the disks that are migrated */
+    struct call *call;         /* NULL when Ferry's call has ended */
     struct call *waiting;      /* calls that wait for the monitor */
     enum job_phase phase;
     struct timer timer, peer;
-    bool held; /* the timer is due, but a libvirtd that must act does not */
+    bool held; /* the timer is due, but a libvirtd that must act does not answer */
     bool peer_lost, starts_paused, started, wants_postcopy;
-    bool source_knows, target_knows; /* that the stream of post-copy is gone */
-    bool cancelled, bulk;            /* JOB_STUCK: by an abort; while disks were copied */
-    enum sim_fault_kind doom;        /* SIM_FAULT_COUNT: none; what will stop it before pass 1 */
-    unsigned stalls, stalls_out;     /* both ways; only towards the target */
+    bool source_knows, target_knows;   /* that the post-copy stream is broken */
+    bool cancelled, bulk;              /* JOB_STUCK: by an abort; while disks were copied */
+    enum sim_fault_kind planned_fault; /* stops it before iteration 1; SIM_FAULT_COUNT: none */
+    unsigned stalls, stalls_out;       /* both ways; only towards the target */
     int64_t began_ms, iteration_began_ms, moved_ms, paused_ms;
-    int64_t settled_ms; /* a broken post-copy: from then on QEMU knows what libvirt shows */
+    int64_t settled_ms; /* a broken post-copy: from then on QEMU's state is libvirt's */
     struct stream stream;
     struct job *out_prev, *out_next, *in_prev, *in_next;
 };
@@ -165,7 +166,7 @@ struct fault {
     struct sim_fault what;
     struct host *host;
     struct guest *guest;
-    struct job *job; /* a stall: whose stream it holds; NULL once that is over */
+    struct job *job; /* a stall: the job whose stream stalls; NULL once that has ended */
     bool acts;
     struct timer timer;
     struct fault *prev, *next, *armed_prev, *armed_next;

@@ -1,11 +1,11 @@
 /* stream.c - the memory stream of a migration: bandwidth, progress, statistics.
  *
- * Streams that flow share their hosts' links: each gets an equal part of the sender's outgoing
- * and of the receiver's incoming link, whichever is less, and no more than its own limit. When
- * one begins, ends, stalls or flows again, only the streams of those two hosts are looked at.
+ * Streams that flow share their hosts' links: each gets an equal part of the sender's outgoing and
+ * of the receiver's incoming link, whichever is less, and no more than its own limit. When one
+ * begins, ends, stalls or flows again, only the streams of those two hosts are updated.
  *
- * Progress is not simulated in steps: `left` and `dirtied` are true at moved_ms and follow from
- * the rate until something changes; the job's timer stands at the end of the pass.
+ * Progress is not simulated in steps: `left` and `dirtied` are values at moved_ms and follow from
+ * the rate until something changes; the job's timer is set to the end of the iteration.
  */
 #include <assert.h>
 #include <utlist.h>
@@ -13,8 +13,8 @@
 #include "hypervisor/sim/inside.h"
 
 enum {
-    ITERATION_MIN_MS = 10,     /* the shortest pass; QEMU looks at its clock about as often */
-    POSTCOPY_FAULT_PAGES = 16, /* one request in so many pages; the rest comes by itself */
+    ITERATION_MIN_MS = 10,     /* the shortest iteration; QEMU checks its clock about as often */
+    POSTCOPY_FAULT_PAGES = 16, /* one page request per so many pages; the others are pushed */
 };
 
 static uint64_t smaller(uint64_t a, uint64_t b)
@@ -27,7 +27,7 @@ static uint64_t bytes_in(uint64_t bps, int64_t ms)
     return (uint64_t)((unsigned __int128)bps * (uint64_t)ms / 1000);
 }
 
-/* Rounded up: a pass ends when its last byte is through. */
+/* Rounded up: an iteration ends with its last byte. */
 static int64_t ms_for(uint64_t bytes, uint64_t bps)
 {
     return (int64_t)(((unsigned __int128)bytes * 1000 + bps - 1) / bps);
@@ -62,7 +62,7 @@ void sim_stream_settle(struct sim *sim, struct job *job)
 static void set_end(struct sim *sim, struct job *job)
 {
     if (job->held)
-        return; /* it is due already and waits for a libvirtd */
+        return; /* the timer is due and waits for a libvirtd */
     if (job->stream.rate_bps == 0) {
         timer_clear(&sim->timers, &job->timer);
         return;
@@ -94,7 +94,8 @@ static void set_rate(struct sim *sim, struct job *job)
     sim_stream_settle(sim, job);
     job->stream.rate_bps = bps;
     if (bps != 0)
-        job->stream.shown_bps = bps; /* what is shown goes stale in a stall, as QEMU's does */
+        job->stream.shown_bps =
+            bps; /* the reported rate does not change in a stall, as with QEMU */
     set_end(sim, job);
 }
 
@@ -126,7 +127,7 @@ static void set_flow(struct sim *sim, struct job *job, bool flows)
     set_rates_around(sim, job);
 }
 
-/* A tunnelled stream is not one that a stall of the migration's own port could hold. */
+/* A stall of the migration port does not affect a tunnelled stream. */
 static bool is_linked(const struct job *job, unsigned stalls)
 {
     bool tunnelled = (job->how.flags & HV_MIGRATE_TUNNELLED) != 0;
@@ -139,7 +140,7 @@ bool sim_stream_has_path(const struct job *job)
     return is_linked(job, job->stalls + job->stalls_out);
 }
 
-bool sim_stream_hears_back(const struct job *job)
+bool sim_stream_has_return_path(const struct job *job)
 {
     return is_linked(job, job->stalls);
 }
@@ -193,7 +194,7 @@ void sim_stream_stats(const struct sim *sim, const struct job *job, struct hv_jo
     if (job->phase == JOB_DISKS)
         disk_stats(sim, job, out_stats);
     if (job->stream.iteration == 0)
-        return; /* QEMU has not been told yet: a job, and zeros */
+        return; /* QEMU has not started yet: a job with zeros */
     uint64_t moved = moved_now(sim, job);
     uint64_t processed = job->stream.processed + moved, left = job->stream.left - moved;
     out_stats->time_elapsed_ms = (uint64_t)(sim->now_ms - job->began_ms);

@@ -1,5 +1,5 @@
-/* timer.c - see timer.h. A binary heap whose elements know their place, so that a migration
- * whose rate changes moves its own end instead of leaving stale entries behind. */
+/* timer.c - see timer.h. A binary heap whose elements have their index, so that a migration whose
+ * rate changes moves its timer instead of leaving stale entries. */
 #include "hypervisor/sim/timer.h"
 
 #include <assert.h>

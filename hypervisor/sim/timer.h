@@ -1,8 +1,8 @@
-/* timer.h - what is due when: a heap of timers that live inside the things they belong to.
+/* timer.h - a heap of timers; each is a member of its owner.
  *
- * Order is (time, number of the setting): two things due in the same millisecond happen in the
- * order in which they were set, never in the order of addresses. Setting cannot fail: room is
- * taken when the owner is made (timers_reserve) and given back when it goes.
+ * Order is (time, number of the setting): two timers of the same millisecond fire in the order in
+ * which they were set, never in the order of addresses. Setting cannot fail: memory is reserved
+ * when the owner is made (timers_reserve) and released with it.
  */
 #ifndef HYPERVISOR_SIM_TIMER_H
 #define HYPERVISOR_SIM_TIMER_H
@@ -18,9 +18,9 @@ struct sim;
 struct timer {
     int64_t at_ms;
     uint64_t number;
-    size_t slot; /* place in the heap, from 1; 0: not set */
+    size_t slot; /* index in the heap, from 1; 0: not set */
     void (*fire)(struct sim *sim, void *owner);
-    void *owner; /* borrowed: the thing that contains this timer */
+    void *owner; /* borrowed: the object that contains this timer */
 };
 
 struct timers {
@@ -35,11 +35,11 @@ void timers_fini(struct timers *timers);
 
 /* Sets it, or moves it when it is set already. */
 void timer_set(struct timers *timers, struct timer *timer, int64_t at_ms);
-void timer_clear(struct timers *timers, struct timer *timer); /* not set: nothing happens */
+void timer_clear(struct timers *timers, struct timer *timer); /* no effect when not set */
 static inline bool timer_is_set(const struct timer *timer)
 {
     return timer->slot != 0;
 }
-struct timer *timers_first(const struct timers *timers); /* NULL when nothing is due ever */
+struct timer *timers_first(const struct timers *timers); /* NULL when no timer is set */
 
 #endif

@@ -1,7 +1,7 @@
-/* volume.c - storage of simulated hosts: what lies where, and disks that move along with a guest.
+/* volume.c - storage of simulated hosts: volumes, and disks that are migrated with a guest.
  *
  * A host has the pools of offer.c, each a directory /srv/NAME, and files that a script puts
- * somewhere. A guest with a local disk has one, vda; it leaves its host only when it is named.
+ * somewhere. A guest with a local disk has one, vda; it is migrated only when it is named.
  */
 #include <string.h>
 #include <utlist.h>
@@ -142,7 +142,7 @@ enum sim_error sim_volume_refusal(const struct guest *guest, const struct host *
     return is_unsafe && (how->flags & HV_MIGRATE_UNSAFE) == 0 ? SIM_ERROR_UNSAFE : SIM_ERROR_NONE;
 }
 
-/* QEMU mirrors onto something of the very same size, which may be a part of it. */
+/* QEMU mirrors onto a destination of exactly the same size, or onto a slice of that size. */
 bool sim_volume_fits(const struct guest *guest, const struct host *to, const struct hv_volume *v)
 {
     struct hv_volume_info info;
@@ -158,7 +158,8 @@ void sim_volume_moved(struct guest *guest, struct host *to, const struct hv_volu
     char path[SIM_PATH_MAX];
     path_of(&volume->to, path);
     if (find(to, path) == NULL)
-        (void)put(to, path, sim_disk_bytes(&guest->what)); /* no memory: nobody will find it */
+        (void)put(to, path,
+                  sim_disk_bytes(&guest->what)); /* no memory: the volume will not be found */
     guest->what.disk = volume->to;
     if (guest->stored != NULL)
         guest->stored->disk = volume->to;

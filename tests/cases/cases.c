@@ -81,7 +81,7 @@ static bool judge_line(struct cases *cases, struct judge *judge, const char *tex
     if (line == NULL || !cases_label(line, result, err))
         return false;
     struct evidence_sink sink = judge_sink(judge);
-    judge_forget(judge);
+    judge_reset(judge);
     cases_give(line, &sink);
     judge_give(judge, &verdict);
     judge_fired(judge, on_fired, result);

@@ -220,15 +220,15 @@ static void a_real_case_is_placed_by_the_others(void **state)
     unsigned n = 0, causes = 0, planes = 0;
     for (unsigned i = 0; i < lesson->n_cases; i++) {
         const struct taught *one = &lesson->cases[i];
-        struct likeness_heard heard = {0};
+        struct likeness_case seen_words = {0};
         struct likeness_guess guess;
         if (!one->is_real)
             continue;
         for (unsigned w = 0; w < one->n; w++)
-            likeness_hear(&lesson->table, &heard, lesson->words[one->first + w],
-                          strlen(lesson->words[one->first + w]));
+            likeness_add(&lesson->table, &seen_words, lesson->words[one->first + w],
+                         strlen(lesson->words[one->first + w]));
         count(&lesson->table, lesson, one, -1);
-        (void)likeness_guess(&lesson->table, &heard, &guess);
+        (void)likeness_guess(&lesson->table, &seen_words, &guess);
         count(&lesson->table, lesson, one, 1);
         n++;
         causes += guess.cause == one->is.cause;
@@ -261,16 +261,16 @@ static void words_are_letters(void **state)
 static void too_little_and_too_much_say_nothing(void **state)
 {
     struct lesson *lesson = *state;
-    struct likeness_heard heard = {0};
+    struct likeness_case seen_words = {0};
     struct likeness_guess guess;
-    assert_false(likeness_guess(&lesson->table, &heard, &guess));
-    likeness_hear(&lesson->table, &heard, "error", 5);
-    assert_false(likeness_guess(&lesson->table, &heard, &guess));
+    assert_false(likeness_guess(&lesson->table, &seen_words, &guess));
+    likeness_add(&lesson->table, &seen_words, "error", 5);
+    assert_false(likeness_guess(&lesson->table, &seen_words, &guess));
     static const char said[] =
         "qemu unexpectedly closed the monitor: failed to load device state\n";
     for (size_t n = 0; n <= LIKENESS_TEXT_MAX; n += sizeof said - 1)
-        likeness_hear(&lesson->table, &heard, said, sizeof said - 1);
-    assert_false(likeness_guess(&lesson->table, &heard, &guess));
+        likeness_add(&lesson->table, &seen_words, said, sizeof said - 1);
+    assert_false(likeness_guess(&lesson->table, &seen_words, &guess));
 }
 
 TEST_FILE(test_likeness)

@@ -48,7 +48,7 @@ static bool expect_success(struct contract_world *w, const struct hv_reply *repl
 
 /* --- questions --- */
 
-static bool every_host_says_connected(struct contract_world *w)
+static bool every_host_connects(struct contract_world *w)
 {
     for (int i = 0; i < 2; i++) {
         struct contract_event what = {w->hosts[i], NULL, HV_EVENT_CONNECTED, -1, -1};
@@ -121,7 +121,7 @@ static bool expect_presence(struct contract_world *w, const char *host, const ch
            contract_check(w, reply->with.observation.presence == presence, "%s on %s is %s, not %s",
                           guest, host, hv_presence_name(reply->with.observation.presence),
                           hv_presence_name(presence)) &&
-           contract_check(w, reply->err.code == code, "a look with error '%s': %s",
+           contract_check(w, reply->err.code == code, "a state query with error '%s': %s",
                           err_name(reply->err.code), reply->err.text);
 }
 
@@ -170,7 +170,7 @@ static bool texts_are_xml(struct contract_world *w)
     return expect_failure(w, reply, ERR_NOT_FOUND, NO_DOMAIN);
 }
 
-static bool every_request_gets_one_reply_with_its_number(struct contract_world *w)
+static bool every_request_gets_one_reply_with_its_id(struct contract_world *w)
 {
     enum { N = 24 };
     const enum hv_call calls[] = {HV_CALL_DOMAIN_STATE, HV_CALL_HOST_FACTS, HV_CALL_JOB_STATS,
@@ -246,7 +246,7 @@ static bool suspend_and_resume(struct contract_world *w)
            contract_wait_event(w, mark, lifecycle(w, source, HV_LIFECYCLE_RESUMED, -1));
 }
 
-static bool without_a_job_there_is_nothing_to_see_or_stop(struct contract_world *w)
+static bool without_a_job_statistics_and_abort_are_refused(struct contract_world *w)
 {
     const char *source, *target;
     if (!contract_locate(w, w->guest, &source, &target))
@@ -299,13 +299,13 @@ static const struct hv_reply *try_to_move(struct contract_world *w, const char *
     return contract_answer(w, id);
 }
 
-static bool an_unknown_guest_cannot_be_moved(struct contract_world *w)
+static bool an_unknown_guest_cannot_be_migrated(struct contract_world *w)
 {
     return expect_failure(w, try_to_move(w, w->hosts[0], stranger, w->hosts[1]), ERR_NOT_FOUND,
                           NO_DOMAIN);
 }
 
-static bool a_taken_name_stops_a_migration(struct contract_world *w)
+static bool a_name_in_use_on_the_target_refuses_a_migration(struct contract_world *w)
 {
     const char *source, *target;
     if (w->twin[0] == '\0')
@@ -334,10 +334,10 @@ static bool watch_statistics(struct contract_world *w, const char *source, uint6
         seen = true;
         if (!contract_check(w, stats->operation == HV_OPERATION_MIGRATION_OUT, "operation %d",
                             stats->operation) ||
-            !contract_check(w, stats->memory_iteration >= iteration, "pass %llu after %llu",
+            !contract_check(w, stats->memory_iteration >= iteration, "iteration %llu after %llu",
                             (unsigned long long)stats->memory_iteration,
                             (unsigned long long)iteration) ||
-            !contract_check(w, stats->data_processed >= processed, "bytes were taken back"))
+            !contract_check(w, stats->data_processed >= processed, "the number of bytes decreased"))
             return false;
         iteration = stats->memory_iteration;
         processed = stats->data_processed;
@@ -355,10 +355,11 @@ static bool check_iterations(struct contract_world *w, size_t mark, const char *
     while ((event = contract_find(w, at, iteration, &at)) != NULL) {
         passes++;
         at++;
-        if (!contract_check(w, event->a == passes, "pass %d instead of %d", event->a, passes))
+        if (!contract_check(w, event->a == passes, "iteration %d instead of %d", event->a, passes))
             return false;
     }
-    return contract_check(w, passes >= 2, "%d passes", passes); /* the last is the blackout's */
+    return contract_check(w, passes >= 2, "%d iterations",
+                          passes); /* the last is the switch-over's */
 }
 
 static bool check_source_events(struct contract_world *w, size_t mark, const char *source)
@@ -373,12 +374,12 @@ static bool check_source_events(struct contract_world *w, size_t mark, const cha
         !contract_check(w, contract_find(w, mark, stop, &stopped) != NULL, "no stop"))
         return false;
     const struct hv_event *event = contract_find(w, mark, done, &completed);
-    return contract_check(w, event != NULL, "no final numbers") &&
+    return contract_check(w, event != NULL, "no final statistics") &&
            contract_check(w, suspended < stopped, "stopped before suspended") &&
            contract_check(w, suspended < completed, "completed before suspended") &&
            contract_check(w, event->stats.type == HV_JOB_COMPLETED, "final type %d",
                           event->stats.type) &&
-           contract_check(w, event->stats.data_processed > 0, "final numbers are empty");
+           contract_check(w, event->stats.data_processed > 0, "final statistics are empty");
 }
 
 static bool check_target_events(struct contract_world *w, size_t mark, const char *target)
@@ -391,7 +392,7 @@ static bool check_target_events(struct contract_world *w, size_t mark, const cha
            contract_check(w, started < resumed, "resumed before it was started");
 }
 
-static bool a_guest_moves_and_the_story_is_told_in_order(struct contract_world *w)
+static bool a_guest_migrates_and_its_events_come_in_order(struct contract_world *w)
 {
     const char *source, *target;
     size_t mark;
@@ -409,9 +410,9 @@ static bool a_guest_moves_and_the_story_is_told_in_order(struct contract_world *
            contract_wait_state(w, source, w->guest, "absent");
 }
 
-static bool completed_numbers_stay_on_the_target(struct contract_world *w)
+static bool completed_statistics_stay_on_the_target(struct contract_world *w)
 {
-    if (!a_guest_moves_and_the_story_is_told_in_order(w))
+    if (!a_guest_migrates_and_its_events_come_in_order(w))
         return false;
     const char *host, *other;
     if (!contract_locate(w, w->guest, &host, &other))
@@ -442,7 +443,7 @@ static uint64_t move_slowly(struct contract_world *w, const char **out_source,
     return contract_move(w, *out_source, *out_target, how, out_mark);
 }
 
-static bool abort_in_pre_copy_brings_the_guest_home(struct contract_world *w)
+static bool abort_in_pre_copy_leaves_the_guest_on_the_source(struct contract_world *w)
 {
     const char *source, *target;
     size_t mark, at;
@@ -456,7 +457,7 @@ static bool abort_in_pre_copy_brings_the_guest_home(struct contract_world *w)
                           "an aborted migration was completed");
 }
 
-static bool a_second_migration_is_refused_and_the_first_goes_on(struct contract_world *w)
+static bool a_second_migration_is_refused_and_the_first_continues(struct contract_world *w)
 {
     const char *source, *target;
     size_t mark;
@@ -482,7 +483,7 @@ static bool a_running_migration_can_be_tuned(struct contract_world *w)
            call_off(w, source, target, id);
 }
 
-static bool post_copy_needs_its_flag(struct contract_world *w)
+static bool post_copy_requires_its_flag(struct contract_world *w)
 {
     const char *source, *target;
     size_t mark;
@@ -493,7 +494,7 @@ static bool post_copy_needs_its_flag(struct contract_world *w)
            call_off(w, source, target, id);
 }
 
-static bool post_copy_hands_over_and_then_finishes(struct contract_world *w)
+static bool post_copy_switches_over_and_then_finishes(struct contract_world *w)
 {
     const char *source, *target;
     size_t mark;
@@ -530,52 +531,57 @@ static bool a_paused_guest_arrives_paused(struct contract_world *w)
 }
 
 const struct contract_case contract_cases[] = {
-    {"every host says connected", every_host_says_connected},
+    {"every host connects", every_host_connects},
     {"facts are plausible", facts_are_plausible},
     {"hosts differ", hosts_differ},
     {"only the guest's host lists it", only_the_guests_host_lists_it},
     {"absent is an answer", absent_is_an_answer},
     {"unreachable is not absent", unreachable_is_not_absent},
     {"texts are XML", texts_are_xml},
-    {"every request gets one reply with its number", every_request_gets_one_reply_with_its_number},
+    {"every request gets one reply with its id", every_request_gets_one_reply_with_its_id},
     {"an unknown host is refused at once", an_unknown_host_is_refused_at_once},
     {"lanes count their calls", lanes_count_their_calls},
     {"suspend and resume", suspend_and_resume},
-    {"without a job there is nothing to see or stop",
-     without_a_job_there_is_nothing_to_see_or_stop},
+    {"without a job statistics and abort are refused",
+     without_a_job_statistics_and_abort_are_refused},
     {"tuning without a job is harmless", tuning_without_a_job_is_harmless},
-    {"an unknown guest cannot be moved", an_unknown_guest_cannot_be_moved},
-    {"a taken name stops a migration", a_taken_name_stops_a_migration},
-    {"a guest moves and the story is told in order", a_guest_moves_and_the_story_is_told_in_order},
-    {"completed numbers stay on the target", completed_numbers_stay_on_the_target},
-    {"abort in pre-copy brings the guest home", abort_in_pre_copy_brings_the_guest_home},
-    {"a second migration is refused and the first goes on",
-     a_second_migration_is_refused_and_the_first_goes_on},
+    {"an unknown guest cannot be migrated", an_unknown_guest_cannot_be_migrated},
+    {"a name in use on the target refuses a migration",
+     a_name_in_use_on_the_target_refuses_a_migration},
+    {"a guest migrates and its events come in order",
+     a_guest_migrates_and_its_events_come_in_order},
+    {"completed statistics stay on the target", completed_statistics_stay_on_the_target},
+    {"abort in pre-copy leaves the guest on the source",
+     abort_in_pre_copy_leaves_the_guest_on_the_source},
+    {"a second migration is refused and the first continues",
+     a_second_migration_is_refused_and_the_first_continues},
     {"a running migration can be tuned", a_running_migration_can_be_tuned},
-    {"post-copy needs its flag", post_copy_needs_its_flag},
-    {"post-copy hands over and then finishes", post_copy_hands_over_and_then_finishes},
+    {"post-copy requires its flag", post_copy_requires_its_flag},
+    {"post-copy switches over and then finishes", post_copy_switches_over_and_then_finishes},
     {"a paused guest arrives paused", a_paused_guest_arrives_paused},
-    {"offers are plausible and stay", contract_offers_are_plausible_and_stay},
+    {"capabilities are plausible and stay", contract_offers_are_plausible_and_stay},
     {"both hosts offer the guest's machine", contract_both_hosts_offer_the_guests_machine},
-    {"only a persistent guest is stored", contract_only_a_persistent_guest_is_stored},
-    {"a guest says what it asks for", contract_a_guest_says_what_it_asks_for},
-    {"an edited guest is told", contract_an_edited_guest_is_told},
-    {"snapshots are told and stop a migration", contract_snapshots_are_told_and_stop_a_migration},
-    {"a place that is not there is told", contract_a_place_that_is_not_there_is_told},
+    {"only a persistent guest has a persistent definition",
+     contract_only_a_persistent_guest_is_stored},
+    {"a guest has its settings", contract_a_guest_says_what_it_asks_for},
+    {"an edited guest sends an event", contract_an_edited_guest_is_told},
+    {"snapshots are counted and prevent a migration",
+     contract_snapshots_are_told_and_stop_a_migration},
+    {"a missing location is reported", contract_a_place_that_is_not_there_is_told},
     {"a disk it does not have is refused", contract_a_disk_it_does_not_have_is_refused},
-    {"a paused post-copy is taken up", contract_a_paused_post_copy_is_taken_up},
-    {"a broken post-copy is taken up", contract_a_broken_post_copy_is_taken_up},
-    {"a broken post-copy is connected again at its port",
+    {"a paused post-copy is resumed", contract_a_paused_post_copy_is_taken_up},
+    {"a broken post-copy is resumed", contract_a_broken_post_copy_is_taken_up},
+    {"a broken post-copy is reconnected to its port",
      contract_a_broken_post_copy_is_connected_again_at_its_port},
-    {"what is not broken is not taken up", contract_what_is_not_broken_is_not_taken_up},
-    {"a yanked guest stays at home", contract_a_yanked_guest_stays_at_home},
+    {"a post-copy that is not broken is not resumed", contract_what_is_not_broken_is_not_taken_up},
+    {"a yanked guest stays on the source", contract_a_yanked_guest_stays_at_home},
     {"only an incoming copy is dropped", contract_only_an_incoming_copy_is_dropped},
-    {"a host without a helper says so", contract_a_host_without_a_helper_says_so},
+    {"a host without a helper refuses", contract_a_host_without_a_helper_says_so},
     {"a path is probed by a helper only", contract_a_path_is_probed_by_a_helper_only},
     {"a dirty rate is measured", contract_a_dirty_rate_is_measured},
-    {"a guest suspended on its way runs where it arrives",
+    {"a guest suspended during migration runs on the target",
      contract_a_guest_suspended_on_its_way_runs_where_it_arrives},
     {"packed and tunnelled guests arrive", contract_packed_and_tunnelled_guests_arrive},
-    {"a guest can be asked to go", contract_a_guest_can_be_asked_to_go},
+    {"a guest can be shut down", contract_a_guest_can_be_asked_to_go},
 };
 const size_t contract_case_count = COUNT(contract_cases);

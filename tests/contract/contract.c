@@ -85,11 +85,13 @@ uint64_t contract_submit(struct contract_world *w, const struct hv_request *requ
     (void)pthread_mutex_unlock(&w->seen->lock);
     copy.reply_to = (struct hv_reply_sink){on_reply, w->seen};
     bool taken = false;
-    switch (hv_call_door(copy.call)) {
-    case HV_DOOR_OBSERVE: taken = hv_observe_submit(&(struct hv_observe){w->hv}, &copy, err); break;
-    case HV_DOOR_PROBE: taken = hv_probe_submit(&(struct hv_probe){w->hv}, &copy, err); break;
-    case HV_DOOR_ACT: taken = hv_act_submit(&(struct hv_act){w->hv}, &copy, err); break;
-    case HV_DOOR_COUNT: break;
+    switch (hv_call_access(copy.call)) {
+    case HV_ACCESS_OBSERVE:
+        taken = hv_observe_submit(&(struct hv_observe){w->hv}, &copy, err);
+        break;
+    case HV_ACCESS_PROBE: taken = hv_probe_submit(&(struct hv_probe){w->hv}, &copy, err); break;
+    case HV_ACCESS_ACT: taken = hv_act_submit(&(struct hv_act){w->hv}, &copy, err); break;
+    case HV_ACCESS_COUNT: break;
     }
     return taken ? copy.id : 0;
 }

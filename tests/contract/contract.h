@@ -56,7 +56,7 @@ extern const size_t contract_case_count;
 bool contract_check(struct contract_world *w, bool ok, const char *fmt, ...)
     __attribute__((format(printf, 3, 4)));
 
-/* Through the right door, with an id of its own; 0 when it was refused (err set). */
+/* Through the right interface, with a unique id; 0 when it was refused (err set). */
 uint64_t contract_submit(struct contract_world *w, const struct hv_request *request,
                          struct err *err);
 uint64_t contract_ask(struct contract_world *w, enum hv_call call, const char *host,

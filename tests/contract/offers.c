@@ -32,13 +32,13 @@ static bool is_plausible(struct contract_world *w, const struct hv_capabilities 
 {
     for (size_t i = 0; i < offer->n_pages; i++)
         if (!contract_check(w, offer->pages[i].free <= offer->pages[i].total,
-                            "more free pages than there are"))
+                            "more free pages than pages in total"))
             return false;
     return contract_check(w, offer->machines_known && offer->n_machines > 0, "no machines") &&
            contract_check(w, offer->networks_known || offer->n_networks == 0, "unknown networks") &&
            contract_check(w, offer->bridges_known || offer->n_bridges == 0, "unknown links") &&
            contract_check(w, offer->pools_known || offer->n_pools == 0, "unknown pools") &&
-           contract_check(w, offer->hash != 0, "no number");
+           contract_check(w, offer->hash != 0, "no hash");
 }
 
 bool contract_offers_are_plausible_and_stay(struct contract_world *w)

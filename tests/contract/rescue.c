@@ -1,4 +1,4 @@
-/* rescue.c - promises about what goes wrong: a broken post-copy is taken up, a stuck stream can be
+/* rescue.c - the contract for failures: a broken post-copy is resumed, a stuck stream can be
  * broken, a copy that is not incoming is never dropped; and the rarer ways to move. */
 #include <string.h>
 

@@ -28,7 +28,7 @@ static struct input about(const struct world_host *host, enum input_kind kind)
     return input;
 }
 
-/* ---- abilities ---- */
+/* ---- capabilities ---- */
 
 static size_t count(const struct yaml_node *list)
 {
@@ -98,7 +98,7 @@ static bool tell_capabilities(struct world *w, const struct world_host *host, st
     struct input input = about(host, INPUT_CAPABILITIES);
     struct hv_capabilities *a = calloc(1, sizeof *a);
     if (a == NULL)
-        return err_set(err, ERR_NOMEM, "abilities");
+        return err_set(err, ERR_NOMEM, "out of memory: capabilities");
     read_links(host->node, a);
     if (!read_pages(w, host->node, a, err)) {
         hv_capabilities_free(a);
@@ -261,7 +261,7 @@ static void add_frozen(struct world *w, struct job *take_job, const char *why)
         fleet_settle_job(w->fleet, job);
     }
     effects_event(&w->fx, job, w->now.wall_ms, true, "InternalError",
-                  "%s; what this turn did with the migration was rolled back", why);
+                  "%s; the changes of this turn to the migration were rolled back", why);
     incidents_internal(w->fleet, job, w->now.wall_ms);
 }
 

@@ -139,7 +139,7 @@ static void answer_job(struct world *w, const struct effect *effect)
     input.of.stats.operation = operation;
     input.of.stats.type = operation == HV_OPERATION_UNKNOWN ? HV_JOB_NONE : HV_JOB_UNBOUNDED;
     if (!present)
-        err_set(&input.err, ERR_UNREACHABLE, "cannot be asked");
+        err_set(&input.err, ERR_UNREACHABLE, "is unreachable");
     report_job(w, effect, present ? operation : -1);
     tell(w, &input);
 }
@@ -150,7 +150,7 @@ static void answer_cpu(struct world *w, const struct effect *effect)
     struct input input = answer_to(effect, INPUT_CPU);
     input.of.comparison = host->comparison;
     if (!host->connected || host->loses_question)
-        err_set(&input.err, ERR_UNREACHABLE, "cannot be asked");
+        err_set(&input.err, ERR_UNREACHABLE, "is unreachable");
     else if (host->cannot_compare)
         err_set(&input.err, ERR_HYPERVISOR, "cannot compare");
     report_answer(w, effect, "compare-cpu",
@@ -167,7 +167,7 @@ static void answer_volumes(struct world *w, const struct effect *effect)
     struct volume_facts facts = guest->at;
     input.of.volumes = &facts;
     if (!is_connected(w, effect->of.act.node))
-        err_set(&input.err, ERR_UNREACHABLE, "cannot be asked");
+        err_set(&input.err, ERR_UNREACHABLE, "is unreachable");
     report_volumes(w, effect, &input);
     tell(w, &input);
 }

@@ -28,7 +28,7 @@ enum {
 struct world_host {
     struct hv_host is;
     struct hv_facts facts;
-    const struct yaml_node *node; /* as the case says it: abilities are made from it */
+    const struct yaml_node *node; /* as in the case: its capabilities are made from it */
     bool connected;
     int comparison;                      /* of CPUs, libvirt's number */
     bool cannot_compare, loses_question; /* about a CPU */

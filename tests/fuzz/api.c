@@ -137,7 +137,7 @@ static bool put(void *ctx, const struct object_request *request, struct migratio
     law_of_the_requester(request->requester);
     law_of_the_metadata(request->metadata_json);
     FUZZ_LAW(request->spec_json != NULL, "a document without a text");
-    /* As deep as a client likes: the engine's parser has the last word about that. */
+    /* As deep as a client likes: the engine's parser decides about that. */
     if (request->name[0] == 'f')
         return err_set(err, (enum err_code)(1 + strlen(request->name) % (ERR_COUNT - 1)), "no: %s",
                        request->name);
@@ -193,7 +193,7 @@ static void fill_store(struct store *store)
                                     .uid = "u1",
                                     .type = "Normal",
                                     .reason = "Accepted",
-                                    .message = "Asked for by tester.",
+                                    .message = "Requested by tester.",
                                     .at_ms = 1700000000000};
     store->ops->begin(store);
     store->ops->put_event(store, &row);

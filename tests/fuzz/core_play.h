@@ -33,7 +33,7 @@ struct play {
 
 /* One input, and the laws after it. */
 void play_feed(struct play *p, const struct input *input);
-/* Facts, abilities, definitions, documents and evictions: which, and what, is in the bytes. */
+/* Facts, capabilities, definitions, objects and evictions: kind and content come from the bytes. */
 void play_control(struct play *p);
 
 #endif

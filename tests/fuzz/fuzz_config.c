@@ -73,7 +73,7 @@ static void law_of_the_config(const struct config *config)
              "hosts without memory or CPUs");
     FUZZ_LAW(config->eviction_strategy != STRATEGY_UNSET, "no eviction strategy");
     FUZZ_LAW(config->sample_ms == 0 || config->sample_ms >= 50, "samples without a pause");
-    FUZZ_LAW(!config_needs_restart(config, config, text), "it differs from itself: %s", text);
+    FUZZ_LAW(!config_requires_restart(config, config, text), "it differs from itself: %s", text);
 }
 
 FUZZ_TARGET(config)
@@ -94,7 +94,7 @@ FUZZ_TARGET(config)
     struct err err = {0};
     OWNED(config) plain = config_new(&err);
     char text[HV_TEXT_MAX];
-    FUZZ_LAW(plain != NULL && config_needs_restart(plain, config, text),
+    FUZZ_LAW(plain != NULL && config_requires_restart(plain, config, text),
              "hosts make no difference");
     return 0;
 }

@@ -197,7 +197,7 @@ static void reply(struct play *p, const struct asked *q, const struct hv_observa
     } else {
         input.kind = INPUT_CALL;
         input.of.call = q->kind == EFFECT_DO_MIGRATE ? HV_CALL_MIGRATE : HV_CALL_ABORT;
-        laws_heard_call(&p->laws, q->id);
+        laws_got_call(&p->laws, q->id);
     }
     play_feed(p, &input);
 }
@@ -322,7 +322,7 @@ static void list(struct play *p, unsigned host,
     struct input input = {.kind = INPUT_GUESTS, .of.guests = &all};
     TEXT_SET(input.host, laws_host(host));
     if (host < p->n_hosts)
-        laws_heard_list(&p->laws, host, &all);
+        laws_got_list(&p->laws, host, &all);
     play_feed(p, &input);
 }
 

@@ -65,7 +65,7 @@ static struct laws_job *find(struct laws *l, const char *uid)
     return NULL;
 }
 
-void laws_heard_list(struct laws *l, unsigned host, const struct hv_guest_list *list)
+void laws_got_list(struct laws *l, unsigned host, const struct hv_guest_list *list)
 {
     for (unsigned g = 0; g < LAWS_GUESTS; g++) {
         l->facts[host][g] = CORE_ABSENT;
@@ -96,7 +96,7 @@ void laws_on_observed(struct laws *l, uint64_t id, unsigned host, unsigned guest
     }
 }
 
-void laws_heard_call(struct laws *l, uint64_t id)
+void laws_got_call(struct laws *l, uint64_t id)
 {
     for (unsigned i = 0; i < l->n_jobs; i++) {
         if (l->jobs[i].call == id)
@@ -330,7 +330,7 @@ static void check_job(struct laws *l, struct fleet *f, const struct job *job)
              phase_name(job->phase));
     FUZZ_LAW(phase_is_final(job->phase) == (fleet_active_job(f, job->guest_uuid) != job),
              "%s is %s", job->uid, phase_name(job->phase));
-    FUZZ_LAW(job->abort.asked || !j->abort_asked, "a wish to stop was forgotten");
+    FUZZ_LAW(job->abort.asked || !j->abort_asked, "a request to stop was forgotten");
     j->abort_asked = job->abort.asked;
     if (!phase_is_final(job->phase))
         return;

@@ -58,10 +58,10 @@ const char *laws_host(unsigned i);  /* h1 h2 h3 */
 const char *laws_guest(unsigned i); /* uuids */
 
 /* Told before the core is. */
-void laws_heard_list(struct laws *l, unsigned host, const struct hv_guest_list *list);
+void laws_got_list(struct laws *l, unsigned host, const struct hv_guest_list *list);
 void laws_on_observed(struct laws *l, uint64_t id, unsigned host, unsigned guest,
                       const struct hv_observation *observation);
-void laws_heard_call(struct laws *l, uint64_t id);
+void laws_got_call(struct laws *l, uint64_t id);
 void laws_restart(struct laws *l);
 
 /* Looks at what one input made the core ask for, and at everything it holds. */

@@ -67,7 +67,7 @@ fill_waits() { # one that finds no host
     wait_final "$job" 30
     ferry uncordon h2 >&2
 }
-fill_stall() { # a stream that stands still, and a stop that takes its time
+fill_stall() { # a stalled stream, and an abort that takes long
     job=$(migrate g-p2 h2 4)
     wait_until 30 pass_reached h1 g-p2 1 || fail 'no pass began'
     break_host drop-port h2
@@ -81,7 +81,7 @@ fill_stall() { # a stream that stands still, and a stop that takes its time
     heal h1
     wait_final "$job" 60
 }
-fill_switch_over() { # a guest that stands still for seconds
+fill_switch_over() { # a downtime of seconds
     break_host limit h1 40mbit
     STALL=3 policy 'allowWorkloadDisruption: true, allowPostCopy: false'
     job=$(ferry migrate g-f --to h2 -o name) && job=${job#*/}
@@ -90,7 +90,7 @@ fill_switch_over() { # a guest that stands still for seconds
     heal h1
     assert_job "$job" .status.phase Succeeded
 }
-fill_recovery() { # a post-copy that breaks and is taken up again
+fill_recovery() { # a post-copy that breaks and is recovered
     STALL=3 policy 'bandwidthPerMigration: 12Mi, bandwidthPostCopy: 2Mi, allowPostCopy: true'
     job=$(ferry migrate g-f --to h1 -o name) && job=${job#*/}
     wait_until 90 mode_is PostCopy || fail 'no post-copy'

@@ -17,8 +17,8 @@ assert_job "$job" .status.ferry.guestAt running-on-source
 assert_verdict "$job" user-cancelled none
 STATE_OF_ABORT=Succeeded assert_state "$job" h1 h2
 uid=$(uid_of "$job")
-assert_sighting "$uid" source 'present running'
-assert_sighting "$uid" target 'absent .*'
+assert_observation "$uid" source 'present running'
+assert_observation "$uid" target 'absent .*'
 assert_runs_on h1 g-abort
 guest_check h1 g-abort
 

@@ -93,7 +93,7 @@ switch_drop)
     if freed_within 4; then
         note "g-f runs on h1 again after $(elapsed) s"
     else
-        wait_until 8 waits_for 'The copy at the target was destroyed' || fail 'it does not say what it waits for'
+        wait_until 8 waits_for 'The copy on the target was destroyed' || fail 'it does not say what it waits for'
         heal h2
         runs_again h1 30
     fi

@@ -1,5 +1,5 @@
 #!/bin/bash
-# hostd: the helper on a host closes a guest's migration stream and nothing else, also when the guest stands still
+# hostd: the helper on a host closes a guest's migration stream and nothing else, also in the switch-over
 # cases: switchover
 # full: answers precopy postcopy
 . "$(dirname "$0")/testlib.sh"

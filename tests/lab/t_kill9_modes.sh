@@ -54,7 +54,7 @@ postcopy_abort) # what was refused before is refused after
     assert_job "$job" .status.migrationState.abortStatus Failed
     ;;
 disks) in_disks && killed && arrives 'PreCopy' ;;
-recovery) # killed while the broken stream is taken up again
+recovery) # killed while the broken post-copy is recovered
     in_postcopy
     kill9_ferry
     break_host break-stream h1

@@ -11,7 +11,7 @@ wait_final "$job" 30
 assert_failed "$job" h1 g-killd
 assert_verdict "$job" management-daemon-restart control
 uid=$(uid_of "$job")
-assert_sighting "$uid" target 'unreachable .*'
+assert_observation "$uid" target 'unreachable .*'
 assert_equal 'observations of the dead host as absent, after its death' "$(sql "SELECT count(*) FROM observations
     WHERE job_uid = '$uid' AND role = 'target' AND presence = 'absent' AND moment IN ('outcome', 'after')")" 0
 

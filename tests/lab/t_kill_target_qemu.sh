@@ -10,4 +10,4 @@ break_host kill-qemu h2 g-killq
 wait_final "$job" 20
 assert_failed "$job" h1 g-killq
 assert_verdict "$job" destination-vmm-crashed data
-assert_sighting "$(uid_of "$job")" target 'absent .*'
+assert_observation "$(uid_of "$job")" target 'absent .*'

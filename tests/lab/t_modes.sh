@@ -51,7 +51,7 @@ moves() { wait_until 20 pass_reached h1 $GUEST 1 || fail "nothing moves: $(job_f
 flags() { job_field "$1" '.status.ferry.flags | join(" ")'; }
 left_out() { job_field "$1" '.status.ferry.flagsLeftOut // [] | join("; ")'; }
 modes() { sql "SELECT group_concat(mode, ' ') FROM (SELECT mode FROM modes WHERE job_uid = '$(uid_of "$1")' ORDER BY at_ms, id)"; }
-IN_THE_CLEAR='memory travels unencrypted: not both hosts have tls in the configuration'
+IN_THE_CLEAR='memory is sent unencrypted: not both hosts have tls in the configuration'
 # arrived JOB HOST FLAGS LEFT_OUT [MODES]: it ended well, as it was told to; all of this is kept.
 arrived() {
     wait_final "$1" 90
@@ -210,7 +210,7 @@ disks) # encrypted as well; with parallel streams libvirt 9.0 would refuse its o
     policy 'bandwidthPerMigration: 24Mi, parallelConnections: 2, tunnelled: true'
     job=$(ferry migrate $GUEST --to h2 --volume vda="$image" -o name)
     job=${job#*/}
-    arrived "$job" h2 'disks tls' 'tunnel left out: disks that move along cannot go through it; parallel streams left out: disks move along encrypted'
+    arrived "$job" h2 'disks tls' 'tunnel left out: migrated disks cannot go through it; parallel streams left out: disks are migrated with TLS'
     assert_equal 'data on h2' "$(host_run h2 sha256sum "$image")" "$(host_run h1 sha256sum "$image")"
     ;;
 *) fail "no case '${1:-}'" ;;

@@ -64,8 +64,8 @@ hosts() {
     big=$(awk '/^MemTotal:/ {print int($2 / 1024) + 4096}' /proc/meminfo)
     make_network h1 blue
     make_network h3 blue
-    stage_abilities h2 "/name='pc-i440fx-6.2'/d"
-    stage_abilities h3 "/<hostCPU type='tcg'/,/<\/hostCPU>/s/\(name='aes' type='boolean' value=\)'true'/\1'false'/"
+    stage_capabilities h2 "/name='pc-i440fx-6.2'/d"
+    stage_capabilities h3 "/<hostCPU type='tcg'/,/<\/hostCPU>/s/\(name='aes' type='boolean' value=\)'true'/\1'false'/"
     create_as h1 g-net 32 "$line" "$(with_interface blue 52:54:00:0b:00:01)"
     create_as h1 g-machine 32 "$line" "s/machine='[^']*'/machine='pc-i440fx-6.2'/"
     create_as h1 g-cpu 32 "$line" "s|<vcpu>|<cpu mode='custom' match='exact'><model fallback='forbid'>qemu64</model><feature policy='require' name='aes'/></cpu><vcpu>|"

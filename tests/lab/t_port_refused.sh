@@ -10,7 +10,7 @@ wait_final "$job" 20
 assert_failed "$job" h1 g-refused
 assert_verdict "$job" data-connect-failed data
 uid=$(uid_of "$job")
-assert_sighting "$uid" target 'absent .*'
+assert_observation "$uid" target 'absent .*'
 assert_equal 'error' "$(sql "SELECT error_hv_code, error_hv_domain, error_text FROM jobs WHERE uid = '$uid'")" \
     '38\|7\|.*:49[0-9]*.*refused.*'
 heal h2

@@ -20,7 +20,7 @@ refused() { [ "$(sql "SELECT count(*) FROM events WHERE uid = '$(uid_of "$job")'
 orders() { sql "SELECT count(*) FROM intents WHERE job_uid = '$(uid_of "$job")' AND action = 'start-postcopy'"; }
 not_ordered() { [ "$(orders)" = 0 ] || fail "post-copy was ordered at a daemon that does not answer: $(intents)"; }
 
-# False: the switch was not due while the daemon stood still.
+# False: the switch was not due while the daemon was stopped.
 stop_before_switch() {
     local stopped
     wait_until 30 pass_reached h1 g-f 1 || fail 'no pass began'
@@ -43,7 +43,7 @@ stop_before_switch() {
 begin_postcopy
 for attempt in 1 2 3 4; do
     ! stop_before_switch || break
-    [ $attempt != 4 ] || fail 'the switch to post-copy was never due while the daemon stood still'
+    [ $attempt != 4 ] || fail 'the switch to post-copy was never due while the daemon was stopped'
     note 'the switch was not due; once more'
     if [ "$(orders)" = 0 ]; then wait_s=$((wait_s + 1)); else wait_s=$((wait_s - 2)); fi
     wait_final "$job" 120

@@ -23,8 +23,8 @@ assert_job "$job" .status.phase Succeeded
 assert_job "$job" .status.ferry.guestAt running-on-target
 assert_runs_on h2 g-precopy
 guest_check h2 g-precopy
-assert_sighting "$uid" source 'absent .*'
-assert_sighting "$uid" target 'present running'
+assert_observation "$uid" source 'absent .*'
+assert_observation "$uid" target 'present running'
 
 note "$page pages"
 remaining=$(grep -h '^ferry_migration_data_remaining_bytes{' "$pages"/* | awk '{print $NF}' | sort -u | wc -l)

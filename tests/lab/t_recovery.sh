@@ -1,5 +1,5 @@
 #!/bin/bash
-# recovery: a post-copy that breaks is taken up again, or flagged when half of the guest is gone
+# recovery: a post-copy that breaks is recovered, or flagged when half of the guest is gone
 # cases: stream target_killed
 # full: outage libvirtds source_killed dropped stream_again stream_2 stream_3 stream_4 stream_5 stream_6 stream_7 stream_8 stream_9 stream_10 outage_2 outage_3 outage_4 outage_5 outage_6 outage_7 outage_8 outage_9 outage_10
 # long: stream=35 outage=60

@@ -95,22 +95,22 @@ remove_network() { # HOST NAME
     host_virsh "$1" net-destroy "$2"
     host_virsh "$1" net-undefine "$2" && host_run "$1" ip link del "br-$2"
 }
-# stage_abilities HOST SED: libvirtd there finds what its QEMU can do in its cache, and the cache
+# stage_capabilities HOST SED: libvirtd there finds what its QEMU can do in its cache, and the cache
 # says otherwise; libvirtd answers, compares and refuses by it as if that QEMU were another one.
-stage_abilities() {
+stage_capabilities() {
     local file
     file=$(grep -l '<emulator>/usr/bin/qemu-system-x86_64<' "$LAB/$1"/cache/qemu/capabilities/*.xml)
     libvirtd_stop "$1"
-    cp -p "$file" "$LAB/$1/abilities.xml"
-    UNDO+=("unstage_abilities $1 $file")
+    cp -p "$file" "$LAB/$1/capabilities.saved.xml"
+    UNDO+=("unstage_capabilities $1 $file")
     sed -i "$2" "$file"
-    ! cmp -s "$file" "$LAB/$1/abilities.xml" || fail "$1: '$2' changed nothing in $file"
+    ! cmp -s "$file" "$LAB/$1/capabilities.saved.xml" || fail "$1: '$2' changed nothing in $file"
     libvirtd_start "$1"
     libvirtd_wait "$1"
 }
-unstage_abilities() { # HOST FILE
+unstage_capabilities() { # HOST FILE
     libvirtd_stop "$1"
-    mv "$LAB/$1/abilities.xml" "$2"
+    mv "$LAB/$1/capabilities.saved.xml" "$2"
     libvirtd_start "$1"
     libvirtd_wait "$1"
 }
@@ -327,12 +327,12 @@ query() { # FILE SQL
 sql() { query ferry.db "$1"; }
 samples() { query samples.db "$1"; }
 uid_of() { job_field "$1" .metadata.uid; }
-sighting() { # UID ROLE: what the outcome was decided from, "presence state"
+observation() { # UID ROLE: what the outcome was decided from, "presence state"
     sql "SELECT presence, state FROM observations WHERE job_uid = '$1' AND role = '$2'
          AND moment IN ('outcome', 'after') ORDER BY id DESC LIMIT 1" | tr '|' ' '
 }
-assert_sighting() { # UID ROLE WANT
-    assert_equal "stored sighting of the $2" "$(sighting "$1" "$2")" "$3"
+assert_observation() { # UID ROLE WANT
+    assert_equal "stored observation of the $2" "$(observation "$1" "$2")" "$3"
 }
 # assert_failed NAME SOURCE GUEST: Failed with the guest safe on the source and the error stored.
 assert_failed() {
@@ -343,7 +343,7 @@ assert_failed() {
     assert_equal 'stored error' "$(sql "SELECT error_hv_code > 0 AND error_hv_domain >= 0 AND
         length(error_text) > 0 FROM jobs WHERE uid = '$uid'")" 1
     note "error: $(sql "SELECT error_hv_code, error_hv_domain, error_text FROM jobs WHERE uid = '$uid'")"
-    assert_sighting "$uid" source 'present running'
+    assert_observation "$uid" source 'present running'
     assert_runs_on "$2" "$3"
     guest_check "$2" "$3"
 }

@@ -313,8 +313,8 @@ static void relay_event(void *ctx, const struct hv_event *event)
     struct collector_sink to = engine_collector_sink(((struct fleet_sim_life *)ctx)->engine);
     to.on_event(to.ctx, event);
 }
-static void relay_look(void *ctx, uint64_t id, const char *host, const char *guest,
-                       const struct hv_observation *observation, const struct err *err)
+static void forward_query(void *ctx, uint64_t id, const char *host, const char *guest,
+                          const struct hv_observation *observation, const struct err *err)
 {
     struct collector_sink to = engine_collector_sink(((struct fleet_sim_life *)ctx)->engine);
     to.on_observed(to.ctx, id, host, guest, observation, err);
@@ -333,7 +333,7 @@ static bool relay_capabilities(void *ctx, const char *host,
 }
 static struct collector_sink relay_sink(struct fleet_sim_life *life)
 {
-    return (struct collector_sink){life,        relay_sample,     relay_host,
-                                   relay_facts, relay_guests,     relay_event,
-                                   relay_look,  relay_definition, relay_capabilities};
+    return (struct collector_sink){life,          relay_sample,     relay_host,
+                                   relay_facts,   relay_guests,     relay_event,
+                                   forward_query, relay_definition, relay_capabilities};
 }

@@ -10,8 +10,8 @@
 
 enum { FLEET_SIM_LIVES_MAX = 64 };
 
-/* One life of the appliance. A crashed one is kept, deaf and idle, until the end: replies of the
- * simulated hypervisor may still be on their way to it. */
+/* One life of the appliance. A crashed one is kept, unconnected and idle, until the end: replies of
+ * the simulated hypervisor may still be on their way to it. */
 struct fleet_sim_life {
     struct collector *collector;
     struct recorder *recorder;

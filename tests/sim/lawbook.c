@@ -267,7 +267,7 @@ void lawbook_see(struct lawbook *book, const struct snapshot *now)
     law_limits(book, now);
     law_one_job(book, now);
     law_one_promise(book, now);
-    law_says_why(book, now);
+    law_gives_reason(book, now);
     law_order(book, now);
     law_may_come(book, now);
     law_of_strategy(book, now);
@@ -357,7 +357,7 @@ static bool waits_for_slot(const struct snapshot_job *job)
            job->wait.pending == PENDING_BANDWIDTH;
 }
 
-/* What no host can prove, and a post-copy that only an operator can have taken up again. */
+/* An outcome that no host can prove, or a post-copy that only an operator can recover. */
 static bool is_stuck(const struct snapshot_job *job)
 {
     bool given_up =

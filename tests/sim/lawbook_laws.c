@@ -254,8 +254,8 @@ void law_one_promise(struct lawbook *book, const struct snapshot *now)
 
 /* ---- waits ---- */
 
-static void wait_is_told(struct lawbook *book, const struct snapshot *now,
-                         const struct snapshot_job *job)
+static void wait_has_reason(struct lawbook *book, const struct snapshot *now,
+                            const struct snapshot_job *job)
 {
     const struct note_job *note = note_of(book, job->uid);
     const char *what = pending_name(job->wait.pending);
@@ -267,7 +267,7 @@ static void wait_is_told(struct lawbook *book, const struct snapshot *now,
         lawbook_broken(book, LAW_SAYS_WHY, "job %s waits for %s since a time to come", job->name,
                        what);
     /* The hosts end these: what nobody can prove, a recovery that gave up or is blind, a stream
-     * that stands still (which the monitor's own limits end). */
+     * that is stalled (which the monitor's own limits end). */
     bool endless = job->wait.pending == PENDING_UNPROVEN || job->wait.pending == PENDING_STALLED ||
                    job->recovery.state == RECOVERY_EXHAUSTED ||
                    job->recovery.state == RECOVERY_BLIND;
@@ -287,14 +287,14 @@ static void wait_is_told(struct lawbook *book, const struct snapshot *now,
                        (long long)job->wait.until_ms);
 }
 
-void law_says_why(struct lawbook *book, const struct snapshot *now)
+void law_gives_reason(struct lawbook *book, const struct snapshot *now)
 {
     for (size_t i = 0; i < now->n_jobs; i++) {
         const struct snapshot_job *job = now->jobs[i];
         if (phase_is_final(job->phase))
             continue;
         if (job->wait.pending != PENDING_NONE)
-            wait_is_told(book, now, job);
+            wait_has_reason(book, now, job);
         else if (job->phase < PHASE_TARGET_READY)
             lawbook_broken(book, LAW_SAYS_WHY, "job %s is %s and says nothing", job->name,
                            phase_name(job->phase));
@@ -437,7 +437,7 @@ static const char *closed(const struct snapshot *s, const struct snapshot_job *j
             ? json_parse(job->request.selector_json, strlen(job->request.selector_json), "s", &err)
             : NULL;
     if (node->cordoned)
-        return "it is cordoned";
+        return "node is cordoned";
     if (repels(node, settings))
         return "it has a taint";
     struct json_object *own = settings != NULL ? json_at(settings, "nodeSelector") : NULL;

@@ -57,7 +57,7 @@ struct lawbook {
 void law_limits(struct lawbook *book, const struct snapshot *now);
 void law_one_job(struct lawbook *book, const struct snapshot *now);
 void law_one_promise(struct lawbook *book, const struct snapshot *now);
-void law_says_why(struct lawbook *book, const struct snapshot *now);
+void law_gives_reason(struct lawbook *book, const struct snapshot *now);
 void law_order(struct lawbook *book, const struct snapshot *now);
 void law_may_come(struct lawbook *book, const struct snapshot *now);
 /* lawbook_alive.c: every guest is somewhere, and an end that says otherwise is true. */

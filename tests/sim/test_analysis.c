@@ -1,4 +1,4 @@
-/* test_analysis.c - the analyser's desk beside a simulated fleet: every job that ends is judged
+/* test_analysis.c - the analysis worker beside a simulated fleet: every job that ends is judged
  * once, soon, also when the process dies before its verdict was stored, or nobody told of the end.
  */
 #include "tests/test.h"
@@ -22,7 +22,7 @@ struct rig {
     struct analysis *analysis;
     struct analysis_host hosts[HOSTS];
     char log_dir[64];
-    bool idle;            /* the desk does nothing */
+    bool idle;            /* the analysis worker does nothing */
     unsigned ended, told; /* jobs; verdicts */
     int64_t worst_ms;     /* from an end to its verdict, stored */
     char last_cause[64], last_guest_at[64];
@@ -72,7 +72,7 @@ static void on_crashed(struct fleet_sim *fs, const char *job_uid)
     struct rig *rig = fs->ctx;
     if (rig->falling != NULL)
         rig->falling();
-    analysis_on_fell(rig->analysis, job_uid);
+    analysis_on_crashed(rig->analysis, job_uid);
 }
 
 static void on_verdict(struct fleet_sim *fs, const struct verdict_rows *verdict_rows)
@@ -458,5 +458,5 @@ TEST_FILE(test_analysis)
         TEST(a_job_whose_rows_cannot_be_read_is_judged_later),
         TEST(verdicts_beyond_what_is_kept_come_after_the_outage),
     };
-    return cmocka_run_group_tests_name("desk", tests, NULL, NULL);
+    return cmocka_run_group_tests_name("analysis", tests, NULL, NULL);
 }

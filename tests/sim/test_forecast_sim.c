@@ -122,7 +122,7 @@ static void a_few_guests_are_measured_at_once(void **state)
         measure(fs, i, 5);
     measure(fs, 0, 5); /* it is under way */
     assert_string_equal(guest_at(fs, 0)->dirty->error, "");
-    assert_non_null(strstr(guest_at(fs, EXPECT_MEASURES_MAX)->dirty->error, "ask again"));
+    assert_non_null(strstr(guest_at(fs, EXPECT_MEASURES_MAX)->dirty->error, "try again"));
     run(fs, 7000);
     for (size_t i = 0; i < EXPECT_MEASURES_MAX; i++)
         assert_non_null(expect_curve(guest_at(fs, i)));
@@ -143,7 +143,7 @@ static bool note_error(void *ctx, const struct store_event *row)
 }
 
 /* With every migration that ended well, and no other. */
-static void check_told(struct fleet_sim *fs, const struct snapshot_job *job)
+static void check_reported(struct fleet_sim *fs, const struct snapshot_job *job)
 {
     bool told = false;
     struct err err = {0};
@@ -158,7 +158,7 @@ static void judge(struct fleet_sim *fs, const struct tally *tally, size_t from, 
     for (size_t i = from; i < tally->n; i++) {
         const struct snapshot_job *job = &tally->moves[i];
         assert_true(job->forecast.made);
-        check_told(fs, job);
+        check_reported(fs, job);
         if (job->result.outcome != OUTCOME_SUCCEEDED || !job->final.known)
             continue;
         int64_t took_ms = (int64_t)job->final.total_ms;

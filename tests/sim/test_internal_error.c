@@ -30,7 +30,7 @@ struct world {
 static bool count_orders(struct fleet_sim *fs, const struct hv_request *request)
 {
     struct world *w = fs->ctx;
-    if (hv_call_door(request->call) == HV_DOOR_ACT && strcmp(request->guest, w->uuid) == 0)
+    if (hv_call_access(request->call) == HV_ACCESS_ACT && strcmp(request->guest, w->uuid) == 0)
         w->orders++;
     return true;
 }
@@ -210,7 +210,7 @@ static void a_frozen_migration_takes_no_abort_and_recover_adopts_it(void **state
     assert_int_equal(stored_of(w, uid).incidents, 0); /* the page is over */
 }
 
-static void an_operators_word_ends_a_frozen_migration(void **state)
+static void an_operator_override_ends_a_frozen_migration(void **state)
 {
     struct world *w = *state;
     char name[JOB_NAME_MAX];
@@ -364,13 +364,13 @@ struct asking {
     const char *name;
     struct err err;
     atomic_bool done;
-    bool said_yes;
+    bool accepted;
 };
 
 static void *ask(void *ctx)
 {
     struct asking *asking = ctx;
-    asking->said_yes = asking->requests.cancel(asking->requests.ctx, "default", asking->name,
+    asking->accepted = asking->requests.cancel(asking->requests.ctx, "default", asking->name,
                                                "operator", false, &asking->err);
     atomic_store(&asking->done, true);
     return NULL;
@@ -398,7 +398,7 @@ static void a_request_that_was_rolled_back_is_answered_with_an_internal_error(vo
         clock_sleep_ms(1);
     }
     assert_int_equal(pthread_join(thread, NULL), 0);
-    assert_false(asking.said_yes);
+    assert_false(asking.accepted);
     assert_int_equal(asking.err.code, ERR_INTERNAL);
     assert_non_null(strstr(asking.err.text, "no step 'cancelled' from Pending"));
     job = fleet_active_job(engine->fleet, uuid);
@@ -417,7 +417,7 @@ TEST_FILE(test_internal_error)
         STORY(an_illegal_step_is_rolled_back_and_its_migration_frozen),
         STORY(other_migrations_go_on_beside_a_frozen_one),
         STORY(a_frozen_migration_takes_no_abort_and_recover_adopts_it),
-        STORY(an_operators_word_ends_a_frozen_migration),
+        STORY(an_operator_override_ends_a_frozen_migration),
         STORY(a_restart_adopts_what_was_frozen),
         STORY(a_frozen_migration_keeps_the_page_of_a_guest_that_runs_twice),
         STORY(a_flawed_end_is_rolled_back_before_anything_follows_from_it),

@@ -113,7 +113,7 @@ static void expect_shown(struct rig *rig, const char *cause)
     assert_int_equal(verdict->n_evidence, 0); /* on disk; memory is for what is shown */
 }
 
-static void a_verdict_is_stored_shown_and_told_once(void **state)
+static void a_verdict_is_stored_shown_and_reported_once(void **state)
 {
     (void)state;
     struct rig *rig = rig_new();
@@ -127,7 +127,7 @@ static void a_verdict_is_stored_shown_and_told_once(void **state)
     rig_free(rig);
 }
 
-static void a_verdict_is_there_after_a_restart_and_not_told_again(void **state)
+static void a_verdict_survives_a_restart_and_is_not_reported_again(void **state)
 {
     (void)state;
     struct rig *rig = rig_new();
@@ -175,8 +175,8 @@ static void rows_beyond_the_limits_are_left_out(void **state)
 TEST_FILE(test_judged)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(a_verdict_is_stored_shown_and_told_once),
-        cmocka_unit_test(a_verdict_is_there_after_a_restart_and_not_told_again),
+        cmocka_unit_test(a_verdict_is_stored_shown_and_reported_once),
+        cmocka_unit_test(a_verdict_survives_a_restart_and_is_not_reported_again),
         cmocka_unit_test(a_verdict_about_a_job_out_of_view_is_stored),
         cmocka_unit_test(rows_beyond_the_limits_are_left_out),
     };

@@ -71,7 +71,7 @@ static void fill_waiting(struct snapshot_job *job)
 {
     job->phase = PHASE_PENDING;
     job->wait.pending = PENDING_SLOT_FLEET;
-    TEXT_SET(job->wait.reason, "the fleet's 1 places are taken");
+    TEXT_SET(job->wait.reason, "all 1 migration slots of the fleet are in use");
     job->wait.since_ms = START_MS;
     job->wait.until_ms = START_MS + 86400000;
 }
@@ -360,7 +360,7 @@ static const struct {
     {"a deadline that moves", deadline_moves, LAW_SAYS_WHY},
     {"beyond the deadline", beyond_deadline, LAW_SAYS_WHY},
     {"a job without end", never_ends, LAW_ENDS},
-    {"a drain that stands still", drain_stands, LAW_ENDS},
+    {"a drain without progress", drain_stands, LAW_ENDS},
     {"blocked, and nobody says why", blocked_by_nothing, LAW_ENDS},
     {"overtaken by a lower class", overtaken_by_class, LAW_ORDER},
     {"overtaken by a younger one", overtaken_by_age, LAW_ORDER},

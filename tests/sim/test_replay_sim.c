@@ -113,7 +113,7 @@ static struct migration_config with(bool post_copy, bool disruption, enum monito
     migration_config_default(&config);
     config.post_copy = post_copy;
     config.disruption = disruption;
-    config.disruption_said = true;
+    config.disruption_set = true;
     config.monitor = (int)monitor;
     config.shadow = (int)shadow;
     return config;
@@ -207,7 +207,7 @@ static void a_sample_that_is_gone_is_said_not_guessed(void **state)
     err = (struct err){0};
     a->monitor_inputs.n = 0;
     assert_false(replay_run(a, &(struct replay_question){0}, &replay, &err));
-    assert_non_null(strstr(err.text, "there is no trace"));
+    assert_non_null(strstr(err.text, "it has no trace"));
     end(fs);
 }
 

@@ -56,7 +56,7 @@ static void a_lost_answer_is_seen_as_a_split(void **state)
     end(fs);
 }
 
-/* The target cannot be asked for ten minutes: no failure is told, and then the truth is. */
+/* The target is unreachable for ten minutes: no failure is reported, then the outcome is. */
 static void a_target_out_of_observation_is_waited_for(void **state)
 {
     (void)state;
@@ -93,7 +93,7 @@ static void a_job_knows_that_news_were_dropped(void **state)
         run(fs, 1);
     run(fs, 100);
     assert_true(move_saw_target(engine->fleet, job));
-    atomic_fetch_add(&engine->news_dropped, 1);
+    atomic_fetch_add(&engine->messages_dropped, 1);
     run(fs, 100);
     assert_false(move_saw_target(engine->fleet, job));
     end(fs);

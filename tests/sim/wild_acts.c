@@ -306,7 +306,7 @@ static void throw(struct wild_fleet * w, struct sim_fault *fault)
         lawbook_may_die(w->book, fault->guest);
 }
 
-/* The stream of one that moves breaks or stands still, or its host goes out of sight. */
+/* The stream of a running migration breaks or stalls, or its host becomes unreachable. */
 static void stream_fault(struct wild_fleet *w)
 {
     static const enum sim_fault_kind kinds[] = {

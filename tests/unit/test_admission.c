@@ -112,13 +112,13 @@ static void lost_half_of_itself(struct core_world *w)
 #define IN_FLIGHT                                                                                  \
     "in-flight migration detected. Active migration job (first) is currently already in progress " \
     "for VMI g1."
-#define NO_CLASS                                                                             \
-    "spec.priority: there is no class 'urgent'; there is: system-critical, user-triggered, " \
+#define NO_CLASS                                                                                \
+    "spec.priority: 'urgent' is not a priority class; valid: system-critical, user-triggered, " \
     "system-maintenance, none"
-#define HALF                                                                               \
-    "Cannot migrate VMI g1: migration first broke in post-copy and left only half of it, " \
-    "paused(postcopy-failed) on h1; destroy that half and start the guest anew first"
-#define NO_STORE "the store cannot be written; nothing new is accepted"
+#define HALF                                                                                    \
+    "Cannot migrate VMI g1: migration first broke in post-copy and left the guest incomplete, " \
+    "paused(postcopy-failed) on h1; destroy that domain and start the guest anew first"
+#define NO_STORE "the store is not writable; no new objects are accepted"
 
 static const struct {
     const char *guest;
@@ -151,13 +151,13 @@ static const struct {
      has_a_double,
      {0},
      ERR_REFUSED,
-     "2 different guests are called \"default/g1\"; rename one of them"},
+     "2 guests with different UUIDs have the name \"default/g1\"; rename one of them"},
     {"g1",
      nothing,
      {.target = "h9"},
      ERR_UNPROCESSABLE,
-     "target node \"h9\" is not configured; there is: h2"},
-    {"g1", nothing, {.target = "h1"}, ERR_REFUSED, "the guest is on node h1 already"},
+     "target node \"h9\" is not configured; valid: h2"},
+    {"g1", nothing, {.target = "h1"}, ERR_REFUSED, "the guest is already on node h1"},
     {"g1", cannot_store, {0}, ERR_IO, NO_STORE},
     {"g1",
      nothing,
@@ -239,7 +239,7 @@ static void a_fleet_of_one_host_has_nowhere_to_go(void **state)
     struct core_world *w = core_new();
     alone(w);
     assert_null(core_ask(w, "g1", NULL));
-    assert_string_equal(w->err.text, "there is no other node than h1 to migrate to");
+    assert_string_equal(w->err.text, "node h1 is the only node; there is no target to migrate to");
     core_free(w);
 }
 

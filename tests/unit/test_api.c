@@ -114,7 +114,7 @@ static void an_abort_and_an_ending_are_shown(void **state)
     assert_string_equal(at(&a, "status.ferry.rejections.1.reason"), "memory");
     assert_string_equal(at(&a, "status.ferry.rejections.1.forEver"), "false");
     assert_string_equal(at(&a, "status.ferry.rejections.1.detail"),
-                        "needs 4096 MiB, 1024 MiB are left");
+                        "needs 4096 MiB, 1024 MiB are free");
     assert_string_equal(at(&a, "status.ferry.placement.nodes"), "2");
     assert_string_equal(at(&a, "status.ferry.placement.rejected.memory"), "1");
     assert_string_equal(at(&a, "status.ferry.origin"), "user");
@@ -122,7 +122,7 @@ static void an_abort_and_an_ending_are_shown(void **state)
     answer_fini(&a);
 }
 
-static void a_wait_that_kubevirt_has_a_condition_for_shows_it(void **state)
+static void a_pending_reason_with_a_kubevirt_condition_sets_it(void **state)
 {
     (void)state;
     static const struct {
@@ -184,7 +184,7 @@ static void a_guest_shows_what_is_wanted_of_it(void **state)
         {"prod/virtualmachineinstances/db", "MigrationRequired", "True",
          "AutoMigrationDueToLiveUpdate", "moved to another network"},
         {"default/virtualmachineinstances/vm2", "ferry.internal/NodeSelectorMet", "False",
-         "NodeLabelMissing", "its node a has not the label zone=z1 that it asks for"},
+         "NodeLabelMissing", "node a does not have the required label zone=z1"},
         {"default/virtualmachineinstances/vm3", "EvictionRequested", NULL, NULL, NULL},
         {"default/virtualmachineinstances/vm3", "MigrationRequired", NULL, NULL, NULL},
         {"default/virtualmachineinstances/vm3", "ferry.internal/NodeSelectorMet", NULL, NULL, NULL},
@@ -547,7 +547,7 @@ TEST_FILE(test_api)
         WIRE_TEST(an_abort_and_an_ending_are_shown),
         WIRE_TEST(whether_a_guest_can_move_is_told_before_anyone_asks),
         WIRE_TEST(guests_and_nodes_are_shown),
-        cmocka_unit_test(a_wait_that_kubevirt_has_a_condition_for_shows_it),
+        cmocka_unit_test(a_pending_reason_with_a_kubevirt_condition_sets_it),
         WIRE_TEST(a_guest_shows_what_is_wanted_of_it),
         WIRE_TEST(active_pods_name_both_sides_while_they_coexist),
         WIRE_TEST(what_is_not_there_is_a_404_with_its_name),

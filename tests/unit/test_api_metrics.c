@@ -20,7 +20,7 @@ static const struct {
     {OPEN GZIP, OPEN_TYPE, true},
 };
 
-static void each_form_says_what_it_is(void **state)
+static void each_format_has_its_content_type(void **state)
 {
     for (size_t i = 0; i < COUNT(forms); i++) {
         struct answer a = ask(*state, "GET", "/metrics", forms[i].headers, NULL);
@@ -38,7 +38,7 @@ static void each_form_says_what_it_is(void **state)
     }
 }
 
-static void head_tells_the_same_without_a_body(void **state)
+static void head_has_the_headers_of_get_without_a_body(void **state)
 {
     for (size_t i = 0; i < COUNT(forms); i++) {
         struct answer get = ask(*state, "GET", "/metrics", forms[i].headers, NULL);
@@ -73,7 +73,7 @@ static void scrapes_of_one_snapshot_are_equal_in_every_form(void **state)
 }
 
 /* Shorter than any scrape interval: begun and over between two snapshots. */
-static void a_migration_that_no_scrape_saw_is_counted(void **state)
+static void a_migration_between_two_scrapes_is_counted(void **state)
 {
     struct rig *rig = *state;
     struct snapshot_job job = {.result.outcome = OUTCOME_SUCCEEDED,
@@ -122,7 +122,7 @@ static void a_migration_that_no_scrape_saw_is_counted(void **state)
 }
 
 /* The numbers of an arrival come from the target after it: counted once, when they come. */
-static void late_numbers_are_counted_once(void **state)
+static void late_statistics_are_counted_once(void **state)
 {
     struct rig *rig = *state;
     struct world *world = world_new(500);
@@ -165,13 +165,14 @@ static void decisions_are_counted_by_monitor_and_role(void **state)
 TEST_FILE(test_api_metrics)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test_setup_teardown(each_form_says_what_it_is, rig_up, rig_down),
-        cmocka_unit_test_setup_teardown(head_tells_the_same_without_a_body, rig_up, rig_down),
+        cmocka_unit_test_setup_teardown(each_format_has_its_content_type, rig_up, rig_down),
+        cmocka_unit_test_setup_teardown(head_has_the_headers_of_get_without_a_body, rig_up,
+                                        rig_down),
         cmocka_unit_test_setup_teardown(scrapes_of_one_snapshot_are_equal_in_every_form, rig_up,
                                         rig_down),
-        cmocka_unit_test_setup_teardown(a_migration_that_no_scrape_saw_is_counted, rig_up,
+        cmocka_unit_test_setup_teardown(a_migration_between_two_scrapes_is_counted, rig_up,
                                         rig_down),
-        cmocka_unit_test_setup_teardown(late_numbers_are_counted_once, rig_up, rig_down),
+        cmocka_unit_test_setup_teardown(late_statistics_are_counted_once, rig_up, rig_down),
         cmocka_unit_test_setup_teardown(decisions_are_counted_by_monitor_and_role, rig_up,
                                         rig_down),
     };

@@ -26,7 +26,7 @@ static void fill(struct snapshot_job *job)
     job->recovery.since_ms = world_wall_ms - 20000;
     job->recovery.until_ms = world_wall_ms + 220000;
     job->wait.pending = PENDING_RECOVERY;
-    TEXT_SET(job->wait.reason, "The stream is being taken up again");
+    TEXT_SET(job->wait.reason, "post-copy resume, attempt 3");
     TEXT_SET(job->stream.remedy, "the stream was broken after 5 s");
     job->userpause.requested = true;
     job->userpause.ran_ms = 120;
@@ -155,7 +155,7 @@ static void what_did_not_happen_is_not_there(void **state)
     answer_fini(&a);
 }
 
-static void a_target_is_ready_since_it_was_seen_to_run(void **state)
+static void a_target_is_ready_since_its_first_running_observation(void **state)
 {
     (void)state;
     static const struct {
@@ -203,7 +203,7 @@ static void a_port_that_libvirt_chose_is_not_guessed(void **state)
     snapshot_unref(&world->snapshot);
 }
 
-static void a_forecast_leaves_out_what_it_cannot_say(void **state)
+static void unknown_forecast_values_are_left_out(void **state)
 {
     (void)state;
     struct world *world = world_new(1);
@@ -345,9 +345,9 @@ TEST_FILE(test_api_move)
     const struct CMUnitTest tests[] = {
         WIRE_TEST(job_and_guest_tell_everything_about_a_move),
         WIRE_TEST(what_did_not_happen_is_not_there),
-        cmocka_unit_test(a_target_is_ready_since_it_was_seen_to_run),
+        cmocka_unit_test(a_target_is_ready_since_its_first_running_observation),
         cmocka_unit_test(a_port_that_libvirt_chose_is_not_guessed),
-        cmocka_unit_test(a_forecast_leaves_out_what_it_cannot_say),
+        cmocka_unit_test(unknown_forecast_values_are_left_out),
         cmocka_unit_test(every_state_of_a_recovery_is_shown),
         WIRE_TEST(an_irrecoverable_guest_is_flagged),
         WIRE_TEST(a_pause_says_whose_it_is),

@@ -1,4 +1,4 @@
-/* test_api_override.c - the operator's word over the wire: what is handed to the engine, what is
+/* test_api_override.c - the operator override over the wire: what is handed to the engine, what is
  * refused before it, and how the engine's refusals come back. */
 #include "base/log.h"
 #include "tests/unit/test_api_http.h"
@@ -64,7 +64,7 @@ static void a_reason_has_a_bound(void **state)
         if (n <= 255)
             assert_string_equal(rig->engine.last_override.why, why);
         else
-            assert_non_null(strstr(at(&a, "message"), "at most 255 are kept"));
+            assert_non_null(strstr(at(&a, "message"), "the limit is 255"));
         answer_fini(&a);
     }
     assert_int_equal(rig->engine.resolved, 2);
@@ -78,16 +78,15 @@ static void a_word_that_is_not_clear_is_refused(void **state)
         int status;
         const char *message;
     } rows[] = {
-        {RESOLVE, "{}", 422, "guestAt: where is the guest? source, target or gone"},
-        {RESOLVE, WORD("", "x"), 422, "guestAt: where is the guest? source, target or gone"},
+        {RESOLVE, "{}", 422, "guestAt: is missing; expected source, target or gone"},
+        {RESOLVE, WORD("", "x"), 422, "guestAt: is missing; expected source, target or gone"},
         {RESOLVE, WORD("h2", "x"), 422, "guestAt: 'h2' is none of source, target, gone"},
         {RESOLVE, WORD("Source", "x"), 422, "guestAt: 'Source' is none of source, target, gone"},
         {RESOLVE, "{\"guestAt\":\"source\"}", 422,
-         "because: say how you know; it is kept with the migration"},
-        {RESOLVE, WORD("source", ""), 422,
-         "because: say how you know; it is kept with the migration"},
+         "because: is missing; state how the location is known"},
+        {RESOLVE, WORD("source", ""), 422, "because: is missing; state how the location is known"},
         {RESOLVE, WORD("source", "   "), 422,
-         "because: say how you know; it is kept with the migration"},
+         "because: is missing; state how the location is known"},
         {RESOLVE, WORD("source", "a\\nb"), 422,
          "because: must be one line, without control characters"},
         {RESOLVE, "{\"guestAt\":\"source\",\"becuase\":\"x\"}", 422,
@@ -95,11 +94,11 @@ static void a_word_that_is_not_clear_is_refused(void **state)
         {RESOLVE, "{\"guestAt\":1,\"because\":\"x\"}", 400, "guestAt"},
         {RESOLVE, "[]", 400, ""},
         {RESOLVE, "{\"guestAt\":\"source\",\"because\":\"x\",\"dryRun\":[\"All\"]}", 422,
-         "dryRun: an operator's word cannot be tried out; nothing was done"},
+         "dryRun: not supported for an operator override; nothing was changed"},
         {RESOLVE "?dryRun=All", WORD("source", "x"), 422,
-         "dryRun: an operator's word cannot be tried out; nothing was done"},
+         "dryRun: not supported for an operator override; nothing was changed"},
         {RECOVER "?dryRun=All", "{}", 422,
-         "dryRun: an operator's word cannot be tried out; nothing was done"},
+         "dryRun: not supported for an operator override; nothing was changed"},
         {RECOVER, "{\"force\":true}", 422, "force: unknown field"},
     };
     for (size_t i = 0; i < COUNT(rows); i++) {

@@ -53,19 +53,20 @@ static const struct story {
      NULL},
     {API_PATCH_JSON, "{'a':[1]}", "[{'op':'add','path':'/a/-','value':2}]", "{'a':[1,2]}", NULL},
     {API_PATCH_JSON, "{'a':[1]}", "[{'op':'add','path':'/a/1','value':2}]", "{'a':[1,2]}", NULL},
-    {API_PATCH_JSON, "{'a':[1]}", "[{'op':'add','path':'/a/2','value':2}]", NULL, "no such place"},
-    {API_PATCH_JSON, "{'a':[1]}", "[{'op':'add','path':'/a/01','value':2}]", NULL, "no such place"},
-    {API_PATCH_JSON, "{'a':[1]}", "[{'op':'add','path':'/a/x','value':2}]", NULL, "no such place"},
-    {API_PATCH_JSON, "{}", "[{'op':'add','path':'/a/b','value':2}]", NULL, "no such place"},
-    {API_PATCH_JSON, "{'a':1}", "[{'op':'add','path':'/a/b','value':2}]", NULL, "no such place"},
+    {API_PATCH_JSON, "{'a':[1]}", "[{'op':'add','path':'/a/2','value':2}]", NULL, "does not exist"},
+    {API_PATCH_JSON, "{'a':[1]}", "[{'op':'add','path':'/a/01','value':2}]", NULL,
+     "does not exist"},
+    {API_PATCH_JSON, "{'a':[1]}", "[{'op':'add','path':'/a/x','value':2}]", NULL, "does not exist"},
+    {API_PATCH_JSON, "{}", "[{'op':'add','path':'/a/b','value':2}]", NULL, "does not exist"},
+    {API_PATCH_JSON, "{'a':1}", "[{'op':'add','path':'/a/b','value':2}]", NULL, "does not exist"},
     {API_PATCH_JSON, "{'a':{'b':1}}", "[{'op':'remove','path':'/a/b'}]", "{'a':{}}", NULL},
     {API_PATCH_JSON, "{'a':[1,2,3]}", "[{'op':'remove','path':'/a/1'}]", "{'a':[1,3]}", NULL},
-    {API_PATCH_JSON, "{'a':[1]}", "[{'op':'remove','path':'/a/-'}]", NULL, "no such place"},
-    {API_PATCH_JSON, "{}", "[{'op':'remove','path':'/a'}]", NULL, "no such place"},
+    {API_PATCH_JSON, "{'a':[1]}", "[{'op':'remove','path':'/a/-'}]", NULL, "does not exist"},
+    {API_PATCH_JSON, "{}", "[{'op':'remove','path':'/a'}]", NULL, "does not exist"},
     {API_PATCH_JSON, "{'a':1}", "[{'op':'replace','path':'/a','value':'x'}]", "{'a':'x'}", NULL},
     {API_PATCH_JSON, "{'a':[1,2]}", "[{'op':'replace','path':'/a/0','value':9}]", "{'a':[9,2]}",
      NULL},
-    {API_PATCH_JSON, "{}", "[{'op':'replace','path':'/a','value':'x'}]", NULL, "no such place"},
+    {API_PATCH_JSON, "{}", "[{'op':'replace','path':'/a','value':'x'}]", NULL, "does not exist"},
     {API_PATCH_JSON, "{'a':{'b':[1]}}",
      "[{'op':'test','path':'/a','value':{'b':[1]}},{'op':'add','path':'/c','value':1}]",
      "{'a':{'b':[1]},'c':1}", NULL},
@@ -75,12 +76,12 @@ static const struct story {
     {API_PATCH_JSON, "{'a/b':1,'c~d':2}",
      "[{'op':'remove','path':'/a~1b'},{'op':'replace','path':'/c~0d','value':3}]", "{'c~d':3}",
      NULL},
-    {API_PATCH_JSON, "{'a':1}", "[{'op':'remove','path':'/a~2'}]", NULL, "no such place"},
-    {API_PATCH_JSON, "{'a':1}", "[{'op':'remove','path':'a'}]", NULL, "no such place"},
-    {API_PATCH_JSON, "{'a':1}", "[{'op':'replace','path':'','value':{}}]", NULL, "no such place"},
+    {API_PATCH_JSON, "{'a':1}", "[{'op':'remove','path':'/a~2'}]", NULL, "does not exist"},
+    {API_PATCH_JSON, "{'a':1}", "[{'op':'remove','path':'a'}]", NULL, "does not exist"},
+    {API_PATCH_JSON, "{'a':1}", "[{'op':'replace','path':'','value':{}}]", NULL, "does not exist"},
     {API_PATCH_JSON, "{'a':1}", "[{'op':'copy','from':'/a','path':'/b'}]", NULL, "is not one of"},
     {API_PATCH_JSON, "{'a':1}", "[{'op':'add','path':'/b'}]", NULL, "value: is missing"},
-    {API_PATCH_JSON, "{'a':1}", "[1]", NULL, "is no object"},
+    {API_PATCH_JSON, "{'a':1}", "[1]", NULL, "is not an object"},
     {API_PATCH_JSON, "{'a':1}", "{}", NULL, "expected a list"},
     {API_PATCH_JSON, "{}", /* what was put in twice is two things */
      "[{'op':'add','path':'/a','value':{}},{'op':'add','path':'/a/x','value':1},"
@@ -114,7 +115,7 @@ static struct json_object *json_of(const char *text)
     return value;
 }
 
-static void each_patch_gives_what_its_row_says(void **state)
+static void each_patch_gives_the_expected_object(void **state)
 {
     (void)state;
     for (size_t i = 0; i < COUNT(stories); i++) {
@@ -182,7 +183,7 @@ static void operations_cannot_nest_deeper_than_a_body(void **state)
 TEST_FILE(test_api_patch)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(each_patch_gives_what_its_row_says),
+        cmocka_unit_test(each_patch_gives_the_expected_object),
         cmocka_unit_test(a_patch_has_a_bound),
         cmocka_unit_test(operations_cannot_nest_deeper_than_a_body),
     };

@@ -59,7 +59,7 @@ static void the_statement_is_in_the_url_or_in_the_body(void **state)
     must_answer(state, "/query?sql=SELECT%2041", "", NULL, 200, "[[41]]");
     must_answer(state, "/query", JSON, "{\"sql\":\"SELECT 42\"}", 200, "[[42]]");
     must_answer(state, "/query?sql=SELECT%2043", JSON, "{\"limit\":5}", 200, "[[43]]");
-    must_answer(state, "/query", JSON, "{}", 400, "what is the question");
+    must_answer(state, "/query", JSON, "{}", 400, "sql: is missing");
 }
 
 /* The first of the two was lost, and its memory with it. */
@@ -80,7 +80,7 @@ static void a_post_must_be_json(void **state)
                 "[[42]]");
 }
 
-static void a_web_page_of_another_origin_cannot_send_a_query(void **state)
+static void a_cross_origin_query_is_refused(void **state)
 {
     char own[64], other_port[64];
     unsigned port = ((struct rig *)*state)->port;
@@ -139,7 +139,7 @@ TEST_FILE(test_api_query)
         cmocka_unit_test(the_statement_is_in_the_url_or_in_the_body),
         cmocka_unit_test(a_statement_in_the_url_and_another_in_the_body_are_refused),
         cmocka_unit_test(a_post_must_be_json),
-        cmocka_unit_test(a_web_page_of_another_origin_cannot_send_a_query),
+        cmocka_unit_test(a_cross_origin_query_is_refused),
         cmocka_unit_test(a_statement_has_at_most_4_kib),
         cmocka_unit_test(a_query_over_a_limit_is_not_tried_again),
     };

@@ -448,7 +448,7 @@ static void *release_soon(void *arg)
     return NULL;
 }
 
-static void stopping_answers_those_who_wait(void **state)
+static void stopping_answers_waiting_requests(void **state)
 {
     (void)state;
     void *inner = NULL;
@@ -552,7 +552,7 @@ TEST_FILE(test_api_server)
         WIRE_TEST(half_a_request_holds_up_nobody),
         WIRE_TEST(a_stuck_engine_does_not_stop_a_scrape),
         WIRE_TEST(a_client_that_left_while_it_waited_is_forgotten),
-        cmocka_unit_test(stopping_answers_those_who_wait),
+        cmocka_unit_test(stopping_answers_waiting_requests),
         WIRE_TEST(scrapes_and_new_snapshots_may_meet),
     };
     log_setup(LOG_LEVEL_ERROR, LOG_FORMAT_TEXT, STDERR_FILENO);

@@ -48,9 +48,9 @@ static const struct story {
      "migrate volumes"},
     {KNOWN, PHASE_SUCCEEDED, OUTCOME_SUCCEEDED, PENDING_NONE, NULL, NULL, NULL, NULL},
     {KNOWN, PHASE_FAILED, OUTCOME_FAILED, PENDING_NONE, SHOWN_KNOWN, "True", NULL,
-     "migrate volumes; the last try failed: no space"},
+     "migrate volumes; the last attempt failed: no space"},
     {KNOWN, PHASE_FAILED, OUTCOME_LOST, PENDING_NONE, SHOWN_KNOWN, "True", NULL,
-     "migrate volumes; the last try failed: no space"},
+     "migrate volumes; the last attempt failed: no space"},
     {KNOWN, PHASE_FAILED, OUTCOME_ABORTED, PENDING_NONE, NULL, "False", "VolumesChangeCancellation",
      NULL},
     {"damaged", PHASE_RUNNING, OUTCOME_NONE, PENDING_NONE, NULL, "True", NULL, "migrate volumes"},
@@ -91,7 +91,7 @@ static void assert_text(size_t i, struct json_object *value, const char *want)
         fail_msg("story %zu: '%s' in place of '%s'", i, found, want);
 }
 
-static void disks_are_shown_until_they_moved_or_somebody_gave_up(void **state)
+static void volumes_are_shown_until_success_or_cancellation(void **state)
 {
     (void)state;
     for (size_t i = 0; i < COUNT(stories); i++) {
@@ -106,7 +106,7 @@ static void disks_are_shown_until_they_moved_or_somebody_gave_up(void **state)
     }
 }
 
-static void they_are_those_of_its_own_newest_migration(void **state)
+static void volumes_are_those_of_the_newest_migration(void **state)
 {
     (void)state;
     static const struct story moving = {.volumes = KNOWN, .phase = PHASE_RUNNING};
@@ -124,7 +124,7 @@ static void they_are_those_of_its_own_newest_migration(void **state)
 }
 
 /* The longest names there are, as many disks as there may be: nothing is cut. */
-static void names_at_their_bound_are_whole(void **state)
+static void names_at_their_limit_are_not_truncated(void **state)
 {
     (void)state;
     char pool[64], name[256], text[16384];
@@ -156,9 +156,9 @@ static void names_at_their_bound_are_whole(void **state)
 TEST_FILE(test_api_volumes)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(disks_are_shown_until_they_moved_or_somebody_gave_up),
-        cmocka_unit_test(they_are_those_of_its_own_newest_migration),
-        cmocka_unit_test(names_at_their_bound_are_whole),
+        cmocka_unit_test(volumes_are_shown_until_success_or_cancellation),
+        cmocka_unit_test(volumes_are_those_of_the_newest_migration),
+        cmocka_unit_test(names_at_their_limit_are_not_truncated),
     };
     return cmocka_run_group_tests_name("api-volumes", tests, NULL, NULL);
 }

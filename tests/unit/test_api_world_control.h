@@ -141,7 +141,7 @@ static inline void world_placement(struct world *w)
     w->rejections.counts[REJECT_SOURCE] = w->rejections.counts[REJECT_MEMORY] = 1;
     w->rejections.list[0] = (struct rejection){"a", REJECT_SOURCE, ""};
     w->rejections.list[1] =
-        (struct rejection){"b", REJECT_MEMORY, "needs 4096 MiB, 1024 MiB are left"};
+        (struct rejection){"b", REJECT_MEMORY, "needs 4096 MiB, 1024 MiB are free"};
 }
 
 #endif

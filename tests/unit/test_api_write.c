@@ -216,7 +216,7 @@ static const struct change_row {
      422, NULL, "metadata.labels.rack: comes from the host or the configuration"},
     {"PATCH", "merge-patch+json", "/api/v1/nodes/a",
      "{\"metadata\":{\"labels\":{\"kubernetes.io/hostname\":\"x\"}}}", 422, NULL,
-     "is Ferry's and cannot be changed"},
+     "is set by Ferry and cannot be changed"},
     {"PATCH", "merge-patch+json", "/api/v1/nodes/a",
      "{\"metadata\":{\"labels\":{\"zone\":\"no way\"}}}", 422, NULL, "metadata.labels.zone"},
     {"PATCH", "merge-patch+json", "/api/v1/nodes/a",

@@ -9,7 +9,7 @@ enum { DECISIONS = 2000, WAITING = 200 };
 
 static const struct life_size tiny = {.hosts = 20, .guests = 600, .namespaces = 6, .running = 8};
 
-static void a_life_has_everything_that_is_measured(void **state)
+static void a_workload_has_everything_that_is_measured(void **state)
 {
     (void)state;
     OWNED(life) life = life_new(&tiny, 1);
@@ -28,7 +28,7 @@ static void a_life_has_everything_that_is_measured(void **state)
     life_figures_fini(&f);
 }
 
-static void equal_seeds_live_equal_lives(void **state)
+static void equal_seeds_give_equal_workloads(void **state)
 {
     (void)state;
     uint64_t hashes[3];
@@ -47,8 +47,8 @@ static void equal_seeds_live_equal_lives(void **state)
 TEST_FILE(test_bench)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(a_life_has_everything_that_is_measured),
-        cmocka_unit_test(equal_seeds_live_equal_lives),
+        cmocka_unit_test(a_workload_has_everything_that_is_measured),
+        cmocka_unit_test(equal_seeds_give_equal_workloads),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -133,7 +133,7 @@ static void who_is_not_there_is_not_found(void **state)
     } stories[] = {
         {"shop", "h", "", "the VMI \"shop/h\" does not exist"},
         {"else", "g", "", "the VMI \"else/g\" does not exist"},
-        {"shop", "g", "z", "there is no node 'z'"},
+        {"shop", "g", "z", "node 'z' not found"},
     };
     struct stage s;
     begin(&s);
@@ -157,7 +157,7 @@ static void a_named_node_is_the_only_choice(void **state)
     begin(&s);
     ask(&s, "c");
     says(&s, "nodes.1.reason", "not-the-named-node");
-    says(&s, "nodes.1.detail", "only c will do");
+    says(&s, "nodes.1.detail", "the request names c");
     says(&s, "best", "c");
     end(&s);
 }
@@ -290,18 +290,18 @@ static const struct {
     void (*change)(struct stage *s);
     const char *reason, *message;
 } waits[] = {
-    {fleet_is_busy, "slot-fleet", "5 migrations run, the fleet allows 5"},
-    {source_is_busy, "slot-source", "2 migrations leave node a, it allows 2"},
-    {bandwidth_is_used, "bandwidth-budget", "the migrations from node a use its bandwidth"},
+    {fleet_is_busy, "slot-fleet", "5 migrations run, the limit of the fleet is 5"},
+    {source_is_busy, "slot-source", "2 migrations leave node a, its limit is 2"},
+    {bandwidth_is_used, "bandwidth-budget", "migrations from node a use its whole bandwidth"},
     {quota_is_used, "quota", "exceeded quota: tight, requested: "},
     {last_one_failed, "backoff",
-     "1 automatic migrations failed in a row: the next one waits until 1970-01-01T00:16:"},
+     "1 automatic migrations failed in a row: next attempt not before 1970-01-01T00:16:"},
     {block_job_runs, "backup", "1 block jobs run on the guest"},
     {utility_disks_are_there, "utility-volumes", "2 utility volumes are attached"},
-    {source_is_lost, "source-unreachable", "node a cannot be asked: no route"},
+    {source_is_lost, "source-unreachable", "node a is unreachable: no route"},
     {no_node_fits_now, "unschedulable-now", "0/3 nodes are available: 2 cordoned, 1 source-node."},
     {no_node_fits_ever, "unschedulable-now",
-     "0/3 nodes are available: 2 memory-ever, 1 source-node. That cannot change"},
+     "0/3 nodes are available: 2 memory-ever, 1 source-node. This cannot change"},
 };
 
 static void each_wait_is_named_alone(void **state)

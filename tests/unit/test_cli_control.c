@@ -52,7 +52,7 @@ static const struct story {
     {verb_migrate, "migrate web --selector zone", 2, ""},
     {verb_migrate, "migrate web --selector zone=z --wait", 1, ""},
     {verb_describe, "describe vmi gpu", 0, "Eviction:     LiveMigrate"},
-    {verb_drain, "drain a --dry-run", 1, "2 of 3 guests would leave"},
+    {verb_drain, "drain a --dry-run", 1, "2 of 3 guests would migrate"},
     {verb_drain, "drain a --dry-run --wait", 2, ""},
     {verb_drain, "drain nobody", 1, ""},
     {verb_get, "get drains -o name", 0, ""}, /* a plan leaves nothing behind */

@@ -14,9 +14,9 @@
 static const struct hv_host host_a = {.name = "a", .uri = "qemu+tcp://10.0.0.1/system"};
 static const struct hv_host host_b = {.name = "b", .uri = "qemu+tls://b.example/system"};
 
-static struct patient healthy(const struct hv_host *host, const char *tag)
+static struct diagnosis healthy(const struct hv_host *host, const char *tag)
 {
-    struct patient p = {.host = host, .reached = true};
+    struct diagnosis p = {.host = host, .reached = true};
     TEXT_SET(p.facts.hostname, tag);
     TEXT_SET(p.facts.uuid, tag);
     TEXT_SET(p.facts.arch, "x86_64");
@@ -42,7 +42,7 @@ static const struct uri_row {
     {"nonsense", "", false, true},
 };
 
-static void a_uri_says_host_tls_and_system(void **state)
+static void a_uri_gives_host_tls_and_system(void **state)
 {
     (void)state;
     for (size_t i = 0; i < COUNT(uris); i++) {
@@ -85,8 +85,8 @@ static const struct pair_row {
     {NOTHING, CPU_INCOMPATIBLE, RESULT_FAILED, "lacks CPU features"},
     {NOTHING, CPU_NOT_ASKED, RESULT_NOTE, "why not"},
     {NOTHING, -1, RESULT_NOTE, "not compared"},
-    {UNREACHED_FROM, CPU_IDENTICAL, RESULT_FAILED, "a cannot be reached"},
-    {UNREACHED_TO, CPU_IDENTICAL, RESULT_FAILED, "b cannot be reached"},
+    {UNREACHED_FROM, CPU_IDENTICAL, RESULT_FAILED, "a is unreachable"},
+    {UNREACHED_TO, CPU_IDENTICAL, RESULT_FAILED, "b is unreachable"},
     {SAME_UUID, CPU_IDENTICAL, RESULT_FAILED, "uuid"},
     {SAME_NAME, CPU_IDENTICAL, RESULT_FAILED, "host name"},
     {OTHER_ARCH, CPU_IDENTICAL, RESULT_FAILED, "x86_64 and aarch64"},
@@ -94,11 +94,11 @@ static const struct pair_row {
     {OLDER, CPU_INCOMPATIBLE, RESULT_FAILED, "lacks"},
 };
 
-static void a_pair_migrates_only_when_nothing_speaks_against_it(void **state)
+static void a_pair_migrates_only_without_a_failed_check(void **state)
 {
     (void)state;
     for (size_t i = 0; i < COUNT(pairs); i++) {
-        struct patient from = healthy(&host_a, "one"), to = healthy(&host_b, "two");
+        struct diagnosis from = healthy(&host_a, "one"), to = healthy(&host_b, "two");
         struct check check;
         from.reached = pairs[i].change != UNREACHED_FROM;
         to.reached = pairs[i].change != UNREACHED_TO;
@@ -116,65 +116,65 @@ static void a_pair_migrates_only_when_nothing_speaks_against_it(void **state)
     }
 }
 
-static void a_healthy_host_fails_no_check_and_hides_no_doubt(void **state)
+static void a_healthy_host_fails_no_check_and_shows_its_notes(void **state)
 {
     (void)state;
-    struct patient patients[] = {healthy(&host_a, "one"), healthy(&host_b, "two")};
+    struct diagnosis diagnoses[] = {healthy(&host_a, "one"), healthy(&host_b, "two")};
     struct check checks[CHECK_COUNT];
-    patients[1].tls_port = PORT_ANSWERS;
-    diagnose_host(patients, 2, 1, checks);
+    diagnoses[1].tls_port = PORT_ANSWERS;
+    diagnose_host(diagnoses, 2, 1, checks);
     assert_int_equal(checks[CHECK_REACHABLE].result, RESULT_OK);
     assert_string_equal(checks[CHECK_REACHABLE].text, "libvirt 9.0.0, QEMU 7.2.22");
     assert_int_equal(checks[CHECK_IDENTITY].result, RESULT_OK);
     assert_int_equal(checks[CHECK_TLS].result, RESULT_OK);
     assert_int_equal(checks[CHECK_POSTCOPY].result, RESULT_NOTE);
     assert_int_equal(checks[CHECK_CLOCK].result, RESULT_NOTE);
-    assert_non_null(strstr(checks[CHECK_CLOCK].text, "not visible through libvirt"));
+    assert_non_null(strstr(checks[CHECK_CLOCK].text, "libvirt does not report"));
 }
 
-static void an_unreachable_host_fails_once_and_is_not_examined(void **state)
+static void an_unreachable_host_fails_once_and_is_not_checked(void **state)
 {
     (void)state;
-    struct patient patients[] = {healthy(&host_a, "one"), {.host = &host_b}};
+    struct diagnosis diagnoses[] = {healthy(&host_a, "one"), {.host = &host_b}};
     struct check checks[CHECK_COUNT];
     size_t failures = 0;
-    TEXT_SET(patients[1].err.text, "Connection refused");
-    diagnose_host(patients, 2, 1, checks);
+    TEXT_SET(diagnoses[1].err.text, "Connection refused");
+    diagnose_host(diagnoses, 2, 1, checks);
     for (size_t i = 0; i < CHECK_COUNT; i++)
         failures += checks[i].result == RESULT_FAILED;
     assert_int_equal(failures, 1);
     assert_string_equal(checks[CHECK_REACHABLE].text, "Connection refused");
     /* two hosts without facts are not "the same" host */
-    patients[0].reached = false;
-    memset(&patients[0].facts, 0, sizeof patients[0].facts);
-    diagnose_host(patients, 2, 0, checks);
+    diagnoses[0].reached = false;
+    memset(&diagnoses[0].facts, 0, sizeof diagnoses[0].facts);
+    diagnose_host(diagnoses, 2, 0, checks);
     assert_int_equal(checks[CHECK_IDENTITY].result, RESULT_NOTE);
 }
 
-static void twins_and_old_hosts_are_found(void **state)
+static void duplicate_identities_and_old_hosts_are_found(void **state)
 {
     (void)state;
-    struct patient patients[] = {healthy(&host_a, "one"), healthy(&host_b, "one")};
+    struct diagnosis diagnoses[] = {healthy(&host_a, "one"), healthy(&host_b, "one")};
     struct check checks[CHECK_COUNT];
-    patients[0].facts.hypervisor_version = 2004000;
-    diagnose_host(patients, 2, 0, checks);
+    diagnoses[0].facts.hypervisor_version = 2004000;
+    diagnose_host(diagnoses, 2, 0, checks);
     assert_int_equal(checks[CHECK_IDENTITY].result, RESULT_FAILED);
     assert_non_null(strstr(checks[CHECK_IDENTITY].text, "as b"));
     assert_int_equal(checks[CHECK_POSTCOPY].result, RESULT_FAILED);
 }
 
-static void a_libvirt_that_dies_of_resume_needs_an_address(void **state)
+static void a_libvirt_that_crashes_on_resume_requires_an_address(void **state)
 {
     (void)state;
     struct hv_host host = host_a;
-    struct patient patient = healthy(&host, "one");
+    struct diagnosis diagnosis = healthy(&host, "one");
     struct check checks[CHECK_COUNT];
-    patient.facts.libvirt_version = 11003000;
-    diagnose_host(&patient, 1, 0, checks);
+    diagnosis.facts.libvirt_version = 11003000;
+    diagnose_host(&diagnosis, 1, 0, checks);
     assert_int_equal(checks[CHECK_POSTCOPY].result, RESULT_NOTE);
     assert_non_null(strstr(checks[CHECK_POSTCOPY].text, "set its 'migrationAddress'"));
     TEXT_SET(host.migration_host, "10.0.0.1");
-    diagnose_host(&patient, 1, 0, checks);
+    diagnose_host(&diagnosis, 1, 0, checks);
     assert_null(strstr(checks[CHECK_POSTCOPY].text, "migrationAddress"));
 }
 
@@ -192,35 +192,35 @@ static int listen_on(int backlog, int *out_port)
     return fd;
 }
 
-static void silent_ports_are_asked_side_by_side(void **state)
+static void silent_ports_are_checked_in_parallel(void **state)
 {
     (void)state;
     enum { HOSTS = 40 };
     static const struct hv_host host = {.name = "a", .uri = "qemu+tcp://127.0.0.1/system"};
     static const struct hv_host local = {.name = "b", .uri = "qemu:///system"};
-    static struct patient patients[HOSTS];
+    static struct diagnosis diagnoses[HOSTS];
     int port, fd = listen_on(0, &port); /* takes one, then lets everybody wait */
     for (size_t i = 0; i < HOSTS; i++)
-        patients[i].host = i == 1 ? &local : &host;
+        diagnoses[i].host = i == 1 ? &local : &host;
     int64_t began = clock_mono_ms(clock_system());
-    ports_ask(patients, HOSTS, port, 10000);
+    ports_ask(diagnoses, HOSTS, port, 10000);
     assert_true(clock_mono_ms(clock_system()) - began < 4 * PORTS_CONNECT_MS);
-    assert_int_equal(patients[0].tls_port, PORT_ANSWERS);
-    assert_int_equal(patients[1].tls_port, PORT_NOT_ASKED);
-    assert_int_equal(patients[HOSTS - 1].tls_port, PORT_SILENT);
+    assert_int_equal(diagnoses[0].tls_port, PORT_ANSWERS);
+    assert_int_equal(diagnoses[1].tls_port, PORT_NOT_ASKED);
+    assert_int_equal(diagnoses[HOSTS - 1].tls_port, PORT_SILENT);
     (void)close(fd);
-    ports_ask(patients, 1, port, 10000);
-    assert_int_equal(patients[0].tls_port, PORT_SILENT); /* refused */
-    ports_ask(patients, 1, port, 0);
-    assert_int_equal(patients[0].tls_port, PORT_NO_TIME);
+    ports_ask(diagnoses, 1, port, 10000);
+    assert_int_equal(diagnoses[0].tls_port, PORT_SILENT); /* refused */
+    ports_ask(diagnoses, 1, port, 0);
+    assert_int_equal(diagnoses[0].tls_port, PORT_NO_TIME);
 }
 
-static void a_helper_is_none_or_asked_or_no_use(void **state)
+static void a_helper_is_missing_checked_or_failed(void **state)
 {
     (void)state;
     static const struct hv_host helped = {
         .name = "c", .uri = "qemu:///system", .helper = "10.0.0.1:7011"};
-    struct patient p = healthy(&host_a, "a");
+    struct diagnosis p = healthy(&host_a, "a");
     struct check checks[CHECK_COUNT];
     diagnose_host(&p, 1, 0, checks);
     assert_int_equal(checks[CHECK_HELPER].result, RESULT_NOTE);
@@ -239,15 +239,15 @@ static void a_helper_is_none_or_asked_or_no_use(void **state)
 TEST_FILE(test_cli_doctor)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(a_uri_says_host_tls_and_system),
+        cmocka_unit_test(a_uri_gives_host_tls_and_system),
         cmocka_unit_test(the_guests_cpu_is_the_supported_host_model),
-        cmocka_unit_test(a_pair_migrates_only_when_nothing_speaks_against_it),
-        cmocka_unit_test(a_healthy_host_fails_no_check_and_hides_no_doubt),
-        cmocka_unit_test(an_unreachable_host_fails_once_and_is_not_examined),
-        cmocka_unit_test(twins_and_old_hosts_are_found),
-        cmocka_unit_test(a_libvirt_that_dies_of_resume_needs_an_address),
-        cmocka_unit_test(silent_ports_are_asked_side_by_side),
-        cmocka_unit_test(a_helper_is_none_or_asked_or_no_use),
+        cmocka_unit_test(a_pair_migrates_only_without_a_failed_check),
+        cmocka_unit_test(a_healthy_host_fails_no_check_and_shows_its_notes),
+        cmocka_unit_test(an_unreachable_host_fails_once_and_is_not_checked),
+        cmocka_unit_test(duplicate_identities_and_old_hosts_are_found),
+        cmocka_unit_test(a_libvirt_that_crashes_on_resume_requires_an_address),
+        cmocka_unit_test(silent_ports_are_checked_in_parallel),
+        cmocka_unit_test(a_helper_is_missing_checked_or_failed),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

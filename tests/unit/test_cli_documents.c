@@ -22,7 +22,7 @@ static struct documents *parse(const char *text, struct err *err)
     return TAKE(documents);
 }
 
-static void documents_are_split_and_know_their_place(void **state)
+static void documents_are_split_and_have_their_position(void **state)
 {
     (void)state;
     struct err err = {0};
@@ -68,7 +68,7 @@ static void json_is_read_too_and_a_list_is_its_items(void **state)
 static const struct story {
     const char *name, *text, *what;
 } stories[] = {
-    {"nothing in it", "# only words\n", "f.yaml: there is no document"},
+    {"nothing in it", "# only words\n", "f.yaml: contains no document"},
     {"no kind", POLICY("a") "---\nmetadata: {name: x}\n",
      "f.yaml: document 2, line 5: 'kind' is missing"},
     {"a misspelt kind", "apiVersion: v1\nkind: ResourceQuotas\nmetadata: {name: x}\n",
@@ -81,12 +81,12 @@ static const struct story {
      "document 1, line 1: unknown key \"specs\"; did you mean \"spec\"?"},
     {"a name that is a number", "apiVersion: v1\nkind: Node\nmetadata: {name: 7}\n",
      "metadata.name: expected a string"},
-    {"a pod", "apiVersion: v1\nkind: Pod\nmetadata: {name: p}\n", "not applied"},
+    {"a pod", "apiVersion: v1\nkind: Pod\nmetadata: {name: p}\n", "cannot be applied"},
     {"a list", "- a\n- b\n", "document 1, line 1: expected an object"},
     {"no YAML", "a: [1,\nb: }\n", "f.yaml:2"},
 };
 
-static void a_wrong_document_is_told_where_and_what(void **state)
+static void a_wrong_document_is_refused_with_position_and_reason(void **state)
 {
     (void)state;
     for (size_t i = 0; i < COUNT(stories); i++) {
@@ -186,9 +186,9 @@ static void more_documents_than_possible_are_refused(void **state)
 TEST_FILE(test_cli_documents)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(documents_are_split_and_know_their_place),
+        cmocka_unit_test(documents_are_split_and_have_their_position),
         cmocka_unit_test(json_is_read_too_and_a_list_is_its_items),
-        cmocka_unit_test(a_wrong_document_is_told_where_and_what),
+        cmocka_unit_test(a_wrong_document_is_refused_with_position_and_reason),
         cmocka_unit_test(only_what_differs_is_sent),
         cmocka_unit_test(files_are_read_and_named),
         cmocka_unit_test(more_documents_than_possible_are_refused),

@@ -71,7 +71,7 @@ static void one_is_explained_with_its_evidence(void **state)
     expect(out, "\"cause\":\"control-connection-lost\"");
 }
 
-static void what_is_asked_must_be_one_thing(void **state)
+static void only_one_source_of_evidence_is_accepted(void **state)
 {
     (void)state;
     static const char *const rows[][5] = {
@@ -133,14 +133,15 @@ static int store_setup(void **state)
 }
 
 /* The store stays open for writing: an appliance runs beside it. */
-static void all_are_judged_again_beside_a_running_appliance(void **state)
+static void all_are_analyzed_again_beside_a_running_appliance(void **state)
 {
     struct fixture *f = *state;
     char out[TEXT_MAX];
     const char *words[] = {"explain", "--all", "--since", "1h", "--state", f->dir, NULL};
     assert_int_equal(explain(words, out), EXIT_DONE);
-    expect(out,
-           "3 judged again, 2 otherwise than before (1 had no verdict); nothing was changed\n");
+    expect(
+        out,
+        "3 analyzed again, 2 with a different verdict (1 had no verdict); no verdict was stored\n");
     expect(out, "wrong");
     expect(out, "guest-stopped");
     assert_null(strstr(out, "right"));
@@ -172,8 +173,8 @@ TEST_FILE(test_cli_explain)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test_setup_teardown(one_is_explained_with_its_evidence, rig_up, rig_down),
-        cmocka_unit_test(what_is_asked_must_be_one_thing),
-        cmocka_unit_test_setup_teardown(all_are_judged_again_beside_a_running_appliance,
+        cmocka_unit_test(only_one_source_of_evidence_is_accepted),
+        cmocka_unit_test_setup_teardown(all_are_analyzed_again_beside_a_running_appliance,
                                         store_setup, fixture_teardown),
         cmocka_unit_test_setup_teardown(one_is_read_from_the_state_directory, store_setup,
                                         fixture_teardown),

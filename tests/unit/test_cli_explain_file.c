@@ -114,7 +114,7 @@ static void json_lines_get_a_line_each_with_their_id(void **state)
     free(answer.out);
 }
 
-static void what_cannot_be_read_is_said_with_what_to_do(void **state)
+static void unreadable_evidence_is_reported_with_a_hint(void **state)
 {
     (void)state;
     char path[] = "/tmp/ferry-explain-XXXXXX", words[256];
@@ -123,8 +123,8 @@ static void what_cannot_be_read_is_said_with_what_to_do(void **state)
     (void)snprintf(words, sizeof words, "explain --file %s", path);
     struct answer empty = explain(words, "/dev/null");
     assert_int_equal(empty.status, EXIT_USAGE);
-    expect(empty.out, "there is nothing in it that tells of a migration\n");
-    expect(empty.out, "docs/explain.md says what can be read\n");
+    expect(empty.out, "it contains nothing about a migration\n");
+    expect(empty.out, "docs/explain.md lists the formats\n");
     free(empty.out);
     assert_int_equal(write(fd, "\x1f\x8b\x08", 3), 3);
     (void)close(fd);
@@ -160,7 +160,7 @@ TEST_FILE(test_cli_explain_file)
         cmocka_unit_test(every_kind_of_evidence_gets_a_verdict),
         cmocka_unit_test(a_verdict_names_what_the_evidence_names),
         cmocka_unit_test(json_lines_get_a_line_each_with_their_id),
-        cmocka_unit_test(what_cannot_be_read_is_said_with_what_to_do),
+        cmocka_unit_test(unreadable_evidence_is_reported_with_a_hint),
         cmocka_unit_test(pages_fit_eighty_columns),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

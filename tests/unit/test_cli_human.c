@@ -134,7 +134,7 @@ static void times_are_read_or_refused(void **state)
 /* --- tables --- */
 
 /* A name that is cut cannot be copied: what is less needed goes first, the last column first. */
-static void a_table_leaves_out_what_may_be_left_out_before_it_cuts(void **state)
+static void a_table_drops_optional_columns_before_it_cuts(void **state)
 {
     (void)state;
     const char *const titles[] = {"NAME", "MODE", "DONE", "AGE"};
@@ -198,7 +198,7 @@ static void a_table_fits_the_width_by_cutting_the_widest(void **state)
     table_fini(&table);
 }
 
-static void cells_cannot_drive_the_terminal(void **state)
+static void cells_have_no_control_bytes(void **state)
 {
     (void)state;
     static const char *const titles[] = {"A", "B"};
@@ -354,7 +354,7 @@ static void a_status_becomes_an_error_with_its_message(void **state)
     assert_non_null(strstr(err.text, "500"));
 }
 
-static void nobody_listening_is_unreachable(void **state)
+static void a_closed_port_is_unreachable(void **state)
 {
     (void)state;
     struct err err = {0};
@@ -414,23 +414,23 @@ static const struct ending {
 } endings[] = {
     {"\"phase\":\"Succeeded\",\"ferry\":{\"outcome\":\"succeeded\",\"downtimeMs\":35,"
      "\"sample\":{\"processedBytes\":1048576}}",
-     "m1: 'web' moved from a to b in 4.2s, 1.0MiB sent, downtime 35 ms\n", true},
+     "m1: 'web' migrated from a to b in 4.2s, 1.0MiB sent, downtime 35 ms\n", true},
     {"\"phase\":\"Succeeded\",\"ferry\":{\"outcome\":\"succeeded\",\"downtimeMs\":35,"
      "\"final\":{\"downtimeMs\":40,\"bytes\":2097152},\"sample\":{\"processedBytes\":1048576}}",
-     "m1: 'web' moved from a to b in 4.2s, 2.0MiB sent, downtime 40 ms\n", true},
+     "m1: 'web' migrated from a to b in 4.2s, 2.0MiB sent, downtime 40 ms\n", true},
     {"\"phase\":\"Failed\",\"ferry\":{\"outcome\":\"failed\",\"guestAt\":\"running-on-source\"}",
-     "ferry: m1 failed: no reason was given\n  guest 'web' is on a, where it was\n", false},
+     "ferry: m1 failed: no failure reason\n  guest 'web' is on its source a\n", false},
     {"\"phase\":\"Failed\",\"ferry\":{\"outcome\":\"aborted\",\"guestAt\":\"running-on-source\"}",
-     "ferry: m1 was aborted: no reason was given\n  guest 'web' is on a, where it was\n", false},
+     "ferry: m1 was aborted: no failure reason\n  guest 'web' is on its source a\n", false},
     {"\"phase\":\"Failed\",\"ferry\":{\"outcome\":\"lost\",\"guestAt\":\"lost\"}",
-     "ferry: m1 failed: no reason was given\n  guest 'web' is gone from both a and b\n", false},
+     "ferry: m1 failed: no failure reason\n  guest 'web' is neither on a nor on b\n", false},
     {"\"phase\":\"Failed\",\"ferry\":{}",
-     "ferry: m1 failed: no reason was given\n"
-     "  where guest 'web' is has not been proven; ask both hosts\n",
+     "ferry: m1 failed: no failure reason\n"
+     "  location of guest 'web' is not proven; check both hosts\n",
      false},
 };
 
-static void every_ending_says_where_the_guest_is(void **state)
+static void every_summary_has_the_location_of_the_guest(void **state)
 {
     (void)state;
     for (size_t i = 0; i < COUNT(endings); i++) {
@@ -457,16 +457,16 @@ TEST_FILE(test_cli_human)
         cmocka_unit_test(durations_are_read_or_refused),
         cmocka_unit_test(quantities_are_read_or_refused),
         cmocka_unit_test(times_are_read_or_refused),
-        cmocka_unit_test(a_table_leaves_out_what_may_be_left_out_before_it_cuts),
+        cmocka_unit_test(a_table_drops_optional_columns_before_it_cuts),
         cmocka_unit_test(a_table_fits_the_width_by_cutting_the_widest),
-        cmocka_unit_test(cells_cannot_drive_the_terminal),
+        cmocka_unit_test(cells_have_no_control_bytes),
         cmocka_unit_test(colour_appears_only_when_asked),
         cmocka_unit_test(every_word_for_a_kind_is_known),
         cmocka_unit_test(paths_are_encoded_and_bounded),
         cmocka_unit_test(a_status_becomes_an_error_with_its_message),
-        cmocka_unit_test(nobody_listening_is_unreachable),
+        cmocka_unit_test(a_closed_port_is_unreachable),
         cmocka_unit_test(a_migration_object_becomes_progress),
-        cmocka_unit_test(every_ending_says_where_the_guest_is),
+        cmocka_unit_test(every_summary_has_the_location_of_the_guest),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

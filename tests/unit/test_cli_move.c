@@ -8,7 +8,7 @@
 #include "cli/pages/pages.h"
 #include "engine/model/job/phase.h"
 
-static const struct paper plain = {TABLE_WIDTH, false};
+static const struct page_style plain = {TABLE_WIDTH, false};
 
 static struct json_object *parse(const char *text)
 {
@@ -28,7 +28,7 @@ static char *page_of(const char *text)
     return buf_take(&out);
 }
 
-static void a_move_that_is_over_tells_how_it_went(void **state)
+static void the_page_of_an_ended_migration_has_its_statistics(void **state)
 {
     (void)state;
     OWNED_TEXT page = page_of(
@@ -57,24 +57,23 @@ static void a_move_that_is_over_tells_how_it_went(void **state)
                               "Abort cause:  operator\n"
                               "Outcome:      succeeded\n"
                               "Remedy:       the stream was broken\n"
-                              "User's pause: while it moved; against that it ran on the target for "
+                              "User pause:   during the migration; ran on the target for "
                               "1.2s\n"
-                              "Recovery of the broken post-copy:\n"
+                              "Post-copy recovery:\n"
                               "  state              recovered\n"
-                              "                     The stream was taken up again and the guest "
-                              "arrived.\n"
-                              "  tries              2\n"
+                              "                     Post-copy was resumed and the guest arrived.\n"
+                              "  attempts           2\n"
                               "  since              2025-11-16T05:07:19Z\n"
                               "Modes:\n"
                               "  PreCopy          2025-11-16T05:06:40Z  +0.0s  started\n"
                               "  PostCopy         2025-11-16T05:07:10Z  +30.0s  stalled-post-copy\n"
                               "Forecast at hand-off:\n"
                               "  total time         50.0s\n"
-                              "  at least           40.0s\n"
-                              "  at most            1m10s\n"
+                              "  minimum            40.0s\n"
+                              "  maximum            1m10s\n"
                               "  downtime           300 ms\n"
-                              "  chance to converge 85%\n"
-                              "Final numbers, from the source's last event:\n"
+                              "  convergence        85%\n"
+                              "Final statistics, from the source's last event:\n"
                               "  total time         1m01s\n"
                               "  downtime           231 ms\n"
                               "  setup              12 ms\n"
@@ -83,16 +82,16 @@ static void a_move_that_is_over_tells_how_it_went(void **state)
 }
 
 /* Each state in which somebody may be needed, and what he is told to do. */
-static void a_recovery_says_what_can_be_done(void **state)
+static void each_recovery_state_has_its_next_step(void **state)
 {
     (void)state;
     static const struct {
         enum recovery state;
         const char *step; /* NULL: nothing is said */
     } rows[] = {
-        {RECOVERY_WATCHING, "nothing to do"},
-        {RECOVERY_PAUSING, "nothing to do"},
-        {RECOVERY_RESUMING, "nothing to do"},
+        {RECOVERY_WATCHING, "none: Ferry observes"},
+        {RECOVERY_PAUSING, "none: Ferry recovers"},
+        {RECOVERY_RESUMING, "none: Ferry recovers"},
         {RECOVERY_WAITING, "repair the path"},
         {RECOVERY_BLIND, "where it is: ferry resolve m1 --guest-on"},
         {RECOVERY_EXHAUSTED, "then: ferry recover m1 (or, if you know where the guest is: ferry "
@@ -119,15 +118,15 @@ static void a_recovery_says_what_can_be_done(void **state)
     assert_non_null(strstr(newer, "  state              tomorrow's\n"));
 }
 
-static void a_user_s_pause_that_held_says_so(void **state)
+static void a_user_pause_that_held_is_shown(void **state)
 {
     (void)state;
     OWNED_TEXT page =
         page_of("{\"status\":{\"ferry\":{\"pausedByUser\":true,\"ranDespitePauseMs\":0}}}");
-    assert_string_equal(page, "User's pause: while it moved; it did not run on the target\n");
+    assert_string_equal(page, "User pause:   during the migration; did not run on the target\n");
 }
 
-static void the_list_shows_what_somebody_has_to_look_at(void **state)
+static void the_list_shows_conditions_that_need_an_operator(void **state)
 {
     (void)state;
     static const struct {
@@ -169,10 +168,10 @@ static void the_list_shows_what_somebody_has_to_look_at(void **state)
 TEST_FILE(test_cli_move)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(a_move_that_is_over_tells_how_it_went),
-        cmocka_unit_test(a_recovery_says_what_can_be_done),
-        cmocka_unit_test(a_user_s_pause_that_held_says_so),
-        cmocka_unit_test(the_list_shows_what_somebody_has_to_look_at),
+        cmocka_unit_test(the_page_of_an_ended_migration_has_its_statistics),
+        cmocka_unit_test(each_recovery_state_has_its_next_step),
+        cmocka_unit_test(a_user_pause_that_held_is_shown),
+        cmocka_unit_test(the_list_shows_conditions_that_need_an_operator),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

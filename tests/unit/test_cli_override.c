@@ -73,8 +73,8 @@ static void a_recovery_is_asked_for(void **state)
     const char *words[] = {"recover", "moving", NULL};
     assert_int_equal(run_quiet(verb_recover, words, out), EXIT_DONE);
     assert_string_equal(
-        out, "moving: asked to try again; `ferry describe vmim moving -n default` tells how it "
-             "goes\n");
+        out,
+        "moving: recovery requested; `ferry describe vmim moving -n default` shows its state\n");
     assert_int_equal(rig->engine.last_override.kind, RESOLVE_RECOVER);
     assert_string_equal(rig->engine.last_override.name, "moving");
     rig->engine.fail_with = ERR_REFUSED;
@@ -91,11 +91,13 @@ static void a_word_is_given_for_each_place(void **state)
         const char *prints;
     } rows[] = {
         {"source", RESOLVE_ON_SOURCE,
-         "moving resolved: by your word its guest runs on the source; the migration failed\n"},
+         "moving resolved by operator override: its guest runs on the source; the migration "
+         "failed\n"},
         {"target", RESOLVE_ON_TARGET,
-         "moving resolved: by your word its guest runs on the target; the migration succeeded\n"},
+         "moving resolved by operator override: its guest runs on the target; the migration "
+         "succeeded\n"},
         {"nowhere", RESOLVE_GONE,
-         "moving resolved: by your word its guest runs nowhere; it is lost\n"},
+         "moving resolved by operator override: its guest runs nowhere; it is lost\n"},
     };
     for (size_t i = 0; i < COUNT(rows); i++) {
         char out[TEXT_MAX];
@@ -116,12 +118,13 @@ static void a_word_without_a_place_or_a_reason_is_none(void **state)
         const char *words[WORDS_MAX];
         const char *says;
     } rows[] = {
-        {{"resolve", "moving", "--guest-on", "source", "--yes"}, "how do you know? --because TEXT"},
-        {{"resolve", "moving", "--guest-on", "source", "--because", "  "}, "how do you know?"},
-        {{"resolve", "moving", "--because", "x"}, "where is the guest? --guest-on"},
+        {{"resolve", "moving", "--guest-on", "source", "--yes"}, "--because TEXT is missing"},
+        {{"resolve", "moving", "--guest-on", "source", "--because", "  "},
+         "--because TEXT is missing"},
+        {{"resolve", "moving", "--because", "x"}, "--guest-on is missing"},
         {{"resolve", "moving", "--guest-on", "h1", "--because", "x"},
          "--guest-on 'h1' is none of source, target, nowhere"},
-        {{"resolve", "--guest-on", "source", "--because", "x"}, "which MIGRATION?"},
+        {{"resolve", "--guest-on", "source", "--because", "x"}, "MIGRATION is missing"},
         {{"resolve", "a", "b", "--guest-on", "source", "--because", "x"},
          "one MIGRATION at a time"},
         {{"resolve", "a", "-A", "--guest-on", "source", "--because", "x"}, "in one namespace"},
@@ -135,7 +138,7 @@ static void a_word_without_a_place_or_a_reason_is_none(void **state)
     assert_int_equal(rig->engine.resolved, 0);
 }
 
-static void on_a_terminal_both_sides_are_shown_and_somebody_must_agree(void **state)
+static void a_terminal_shows_observations_and_asks_for_confirmation(void **state)
 {
     struct rig *rig = *state;
     const char *words[] = {"resolve", "moving", "--guest-on", "source", "--because", "x", NULL};
@@ -144,11 +147,11 @@ static void on_a_terminal_both_sides_are_shown_and_somebody_must_agree(void **st
     assert_int_equal(rig->engine.resolved, 0);
     static const char *const shown[] = {
         "Migration:    moving\n",
-        "Last seen:\n  source  a                present running(booted), 2025-",
+        "Observations:\n  source  a                present running(booted), 2025-",
         "  target  b                unreachable",
-        "You say that 'vm2' runs on the source; the migration failed.\n",
-        "Go on? [y/N] ",
-        "nothing was done\n",
+        "Override: 'vm2' runs on the source; the migration failed.\n",
+        "Continue? [y/N] ",
+        "nothing was changed\n",
     };
     for (size_t i = 0; i < COUNT(shown); i++)
         if (strstr(out, shown[i]) == NULL)
@@ -161,11 +164,11 @@ static void on_a_terminal_both_sides_are_shown_and_somebody_must_agree(void **st
     const char *sure[] = {"resolve",   "moving", "--guest-on", "target",
                           "--because", "x",      "--yes",      NULL};
     assert_int_equal(run_typed(verb_resolve, "n\n", sure, out), EXIT_DONE);
-    assert_null(strstr(out, "Go on?"));
+    assert_null(strstr(out, "Continue?"));
     assert_int_equal(rig->engine.resolved, 2);
     const char *nobody[] = {"resolve", "nobody", "--guest-on", "source", "--because", "x", NULL};
     assert_int_equal(run_typed(verb_resolve, "y\n", nobody, out), EXIT_FAILED);
-    assert_null(strstr(out, "Go on?"));
+    assert_null(strstr(out, "Continue?"));
     assert_int_equal(rig->engine.resolved, 2);
 }
 
@@ -191,7 +194,7 @@ TEST_FILE(test_cli_override)
         WIRE_TEST(a_recovery_is_asked_for),
         WIRE_TEST(a_word_is_given_for_each_place),
         WIRE_TEST(a_word_without_a_place_or_a_reason_is_none),
-        WIRE_TEST(on_a_terminal_both_sides_are_shown_and_somebody_must_agree),
+        WIRE_TEST(a_terminal_shows_observations_and_asks_for_confirmation),
         cmocka_unit_test(only_yes_means_yes),
     };
     log_setup(LOG_LEVEL_ERROR, LOG_FORMAT_TEXT, STDERR_FILENO);

@@ -8,7 +8,7 @@
 #include "cli/pages/drain_watch.h"
 #include "cli/pages/pages.h"
 
-static const struct paper plain = {TABLE_WIDTH, false};
+static const struct page_style plain = {TABLE_WIDTH, false};
 
 static struct json_object *parse(const char *text)
 {
@@ -45,7 +45,7 @@ static const char can_move[] =
     "{\"name\":\"c\",\"fits\":false,\"reason\":\"memory\",\"detail\":\"needs 2.0GiB, has 1.0GiB\","
     "\"forEver\":false}],\"best\":\"b\"}";
 
-static void a_guest_that_can_move_says_where_and_under_which_policy(void **state)
+static void a_migratable_guest_shows_target_and_policy(void **state)
 {
     (void)state;
     OWNED(json_object) status = parse(can_move);
@@ -53,12 +53,12 @@ static void a_guest_that_can_move_says_where_and_under_which_policy(void **state
     buf_init(&out, PAGE_MAX);
     assert_true(page_check(status, &plain, &out));
     expect(&out, "Guest:        default/web on a\n"
-                 "Can it move:  yes, to b\n"
+                 "Migratable:   yes, to b\n"
                  "Eviction:     LiveMigrate\n"
                  "Policy:       gold\n"
                  "  POLICY  GUEST LABELS  NS LABELS  APPLIES\n"
                  "  gold    2             1          applies\n"
-                 "  iron    1             0          matches, but gold is more exact\n"
+                 "  iron    1             0          matches, but gold is more specific\n"
                  "  tin     0             0          no: namespace has no label env=prod\n"
                  "Nodes:\n"
                  "  NODE  FITS   REASON       DETAIL\n"
@@ -67,18 +67,19 @@ static void a_guest_that_can_move_says_where_and_under_which_policy(void **state
                  "  c     no     memory       needs 2.0GiB, has 1.0GiB\n");
 }
 
-static void a_forecast_is_shown_with_what_it_rests_on(void **state)
+static void a_forecast_is_shown_with_its_basis(void **state)
 {
     (void)state;
     static const char forecast[] =
         "\"forecast\":{\"node\":\"b\",\"expectedMs\":12300,\"lowMs\":8000,\"highMs\":125000,"
-        "\"blackoutMs\":300,\"blackoutHighMs\":900,\"convergePercent\":93,"
+        "\"downtimeMs\":300,\"downtimeHighMs\":900,\"convergePercent\":93,"
         "\"ends\":\"converges\",\"why\":\"so it is\"}";
     static const struct {
         const char *rate, *shown;
     } rows[] = {
         {"{\"measuring\":false}", "Dirty rate:   not measured (`ferry check --measure`)\n"},
-        {"{\"measuring\":true}", "measured (`ferry check --measure`)\n              it is being"},
+        {"{\"measuring\":true}",
+         "measured (`ferry check --measure`)\n              measurement in progress"},
         {"{\"measuring\":false,\"error\":\"it is being moved\"}",
          "Not measured: it is being moved\n"},
         {"{\"measuring\":false,\"from\":\"measured\",\"at\":\"2026-01-02T03:04:05Z\",\"windows\":["
@@ -94,10 +95,10 @@ static void a_forecast_is_shown_with_what_it_rests_on(void **state)
         struct buf out;
         buf_init(&out, PAGE_MAX);
         assert_true(page_check(status, &plain, &out));
-        assert_non_null(strstr(out.data, "Would take:   12.3s (8.0s to 2m05s), blackout 0.3s (up "
+        assert_non_null(strstr(out.data, "Duration:     12.3s (8.0s to 2m05s), downtime 0.3s (up "
                                          "to 0.9s)\n"
-                                         "Chance:       93 % to converge; expected end: converges\n"
-                                         "Because:      so it is\n"));
+                                         "Convergence:  93 %; expected end: converges\n"
+                                         "Basis:        so it is\n"));
         if (strstr(out.data, rows[i].shown) == NULL)
             fail_msg("row %zu: %s", i, out.data);
         buf_fini(&out);
@@ -105,7 +106,7 @@ static void a_forecast_is_shown_with_what_it_rests_on(void **state)
 }
 
 /* One thing in the way at a time: what is said first, and that it cannot move now. */
-static void each_thing_in_the_way_is_said(void **state)
+static void each_obstacle_is_shown(void **state)
 {
     (void)state;
     static const struct {
@@ -113,21 +114,21 @@ static void each_thing_in_the_way_is_said(void **state)
     } rows[] = {
         {"{\"migratable\":false,\"best\":\"b\",\"reasons\":[{\"reason\":\"HostDeviceNotLive"
          "Migratable\",\"message\":\"it has a host device\",\"help\":\"detach it\"}]}",
-         "Can it move:  no, not as it runs now; see the reasons below\n"
-         "Reasons, from its definition:\n"
+         "Migratable:   no; see the reasons below\n"
+         "Not migratable:\n"
          "  HostDeviceNotLiveMigratable: it has a host device\n"
          "    detach it\n"},
         {"{\"migratable\":true,\"best\":\"b\",\"activeMigration\":\"m1\"}",
-         "not now: its migration m1 is under way\n"},
+         "not now: migration m1 is active\n"},
         {"{\"migratable\":true,\"nodes\":[{\"name\":\"a\",\"fits\":false,\"forEver\":true},"
          "{\"name\":\"b\",\"fits\":false,\"forEver\":false}]}",
-         "not now: no node can take it; see the nodes below\n"},
+         "not now: every node rejects it; see the nodes below\n"},
         {"{\"migratable\":true,\"nodes\":[{\"name\":\"a\",\"fits\":false,\"forEver\":true}]}",
-         "no: no node can ever take it as it runs now; see the nodes below\n"},
+         "no: every node rejects it permanently; see the nodes below\n"},
         {"{\"migratable\":true,\"best\":\"b\",\"wouldWaitFor\":[{\"reason\":\"slot-fleet\","
          "\"message\":\"5 of 5 run\"}]}",
-         "yes, to b, but it would wait: slot-fleet\n"
-         "It would wait for:\n"
+         "yes, to b, but Pending first: slot-fleet\n"
+         "Pending reasons:\n"
          "  slot-fleet: 5 of 5 run\n"},
     };
     for (size_t i = 0; i < COUNT(rows); i++) {
@@ -137,7 +138,7 @@ static void each_thing_in_the_way_is_said(void **state)
         assert_false(page_check(status, &plain, &out));
         if (strstr(out.data, rows[i].what) == NULL)
             fail_msg("row %zu: %s", i, out.data);
-        assert_non_null(strstr(out.data, "Policy:       none: the fleet's settings apply\n"));
+        assert_non_null(strstr(out.data, "Policy:       none: the fleet's defaults apply\n"));
         buf_fini(&out);
     }
 }
@@ -156,7 +157,7 @@ static const char draining[] =
     "\"state\":\"Waiting\",\"attempts\":0},"
     "{\"namespace\":\"shop\",\"name\":\"gpu\",\"uuid\":\"4\",\"memoryKiB\":1048576,"
     "\"state\":\"Blocked\",\"attempts\":0,\"reason\":\"NotLiveMigratable\","
-    "\"message\":\"it cannot be moved while it runs\",\"unblock\":\"shut it down\"}]}}";
+    "\"message\":\"it is not live-migratable\",\"unblock\":\"shut it down\"}]}}";
 
 static void a_drain_names_its_guests_and_what_blocks_it(void **state)
 {
@@ -168,7 +169,7 @@ static void a_drain_names_its_guests_and_what_blocks_it(void **state)
     expect(&out, "Name:         drain-h1-x\n"
                  "Node:         h1\n"
                  "State:        Draining\n"
-                 "Tries:        3\n"
+                 "Retries:      3\n"
                  "Progress:     1 of 4 moved, 1 moving, 1 waiting, 1 blocked, ETA 2m05s\n"
                  "Guests:\n"
                  "  GUEST      MEMORY  STATE    FAILED  DETAIL\n"
@@ -177,11 +178,11 @@ static void a_drain_names_its_guests_and_what_blocks_it(void **state)
                  "  default/c  4.0GiB  Waiting  0       -\n"
                  "  shop/gpu   1.0GiB  Blocked  0       NotLiveMigratable\n"
                  "Blocked by:\n"
-                 "  shop/gpu: NotLiveMigratable: it cannot be moved while it runs\n"
+                 "  shop/gpu: NotLiveMigratable: it is not live-migratable\n"
                  "    shut it down\n");
 }
 
-static void a_plan_says_who_would_leave_and_who_would_not(void **state)
+static void a_plan_lists_migrating_and_blocked_guests(void **state)
 {
     (void)state;
     OWNED(json_object) object =
@@ -193,15 +194,15 @@ static void a_plan_says_who_would_leave_and_who_would_not(void **state)
     struct buf out;
     buf_init(&out, PAGE_MAX);
     assert_false(page_plan(object, &plain, &out));
-    expect(&out, "A drain of h1: 1 of 2 guests would leave, in this order; the others block it.\n"
-                 "  GUEST  MEMORY  STATE    WHY\n"
-                 "  n/a    1.0MiB  Moves    -\n"
-                 "  n/b    1.0MiB  Blocked  External\n"
+    expect(&out, "Drain of h1: 1 of 2 guests would migrate, in this order; others are blocked.\n"
+                 "  GUEST  MEMORY  STATE     REASON\n"
+                 "  n/a    1.0MiB  Migrates  -\n"
+                 "  n/b    1.0MiB  Blocked   External\n"
                  "Blocked by:\n"
                  "  n/b: External: m\n"
                  "    u\n");
     assert_true(page_plan(empty, &plain, &out));
-    expect(&out, "No guest is on h1: a drain would end at once.\n");
+    expect(&out, "h1 has no guests: a drain would complete at once.\n");
 }
 
 static void the_bar_of_a_drain_fits_every_width(void **state)
@@ -218,7 +219,7 @@ static void the_bar_of_a_drain_fits_every_width(void **state)
     }
 }
 
-static void a_guest_is_told_of_when_its_state_changes(void **state)
+static void a_guest_is_printed_when_its_state_changes(void **state)
 {
     (void)state;
     OWNED(json_object) now = parse(draining);
@@ -228,7 +229,7 @@ static void a_guest_is_told_of_when_its_state_changes(void **state)
     drain_changes(NULL, now, &out);
     expect(&out, "default/a Moved (m1)\n"
                  "default/b Moving (m2)\n"
-                 "shop/gpu Blocked: it cannot be moved while it runs\n");
+                 "shop/gpu Blocked: it is not live-migratable\n");
     drain_changes(before, now, &out);
     expect(&out, "");
     json_add_text(json_at(before, "status.guests.1"), "state", "Waiting");
@@ -236,7 +237,7 @@ static void a_guest_is_told_of_when_its_state_changes(void **state)
     expect(&out, "default/b Moving (m2)\n");
 }
 
-static void only_a_drain_that_works_is_watched_on(void **state)
+static void a_settled_drain_ends_the_wait(void **state)
 {
     (void)state;
     static const struct {
@@ -256,7 +257,7 @@ static void only_a_drain_that_works_is_watched_on(void **state)
 
 /* ---- describe ---- */
 
-static void a_migration_shows_why_no_node_takes_it_and_what_was_frozen(void **state)
+static void a_migration_shows_rejections_and_settings(void **state)
 {
     (void)state;
     OWNED(json_object) object = parse(
@@ -279,32 +280,33 @@ static void a_migration_shows_why_no_node_takes_it_and_what_was_frozen(void **st
     expect(&out, "Name:         m1\n"
                  "Namespace:    default\n"
                  "Guest:        web\n"
-                 "Asked by:     evacuation\n"
+                 "Origin:       evacuation\n"
                  "Priority:     system-critical\n"
                  "Phase:        Pending\n"
                  "Launcher:     Scheduled\n"
                  "Policy:       gold\n"
                  "Selector:     zone=a\n"
                  "Annotations:  why=x\n"
-                 "Settings, frozen at hand-off:\n"
-                 "  bandwidth: at most 64MiB/s\n"
+                 "Settings at hand-off:\n"
+                 "  bandwidth: 64MiB/s\n"
                  "  max downtime: 900 ms\n"
                  "  completion timeout: 150 s per GiB\n"
                  "  progress timeout: none\n"
                  "  auto-converge: no, post-copy: yes, workload disruption: no\n"
                  "  streams: 4, compression: no, TLS: where both hosts can, monitor: legacy\n"
                  "Flags:\n"
-                 "  live               it runs while its memory moves\n"
-                 "  post-copy          it may go on at the target before all memory is there\n"
+                 "  live               the guest runs while its memory is copied\n"
+                 "  post-copy          the guest may run on the target before all memory "
+                 "is there\n"
                  "  warp\n"
                  "  parallel streams left out: post-copy is allowed\n"
-                 "Nodes that cannot take it:\n"
-                 "  NODE  REASON       FOR EVER  DETAIL\n"
-                 "  a     source-node  yes       -\n"
-                 "  b     memory       no        2.0GiB more are needed\n");
+                 "Rejected nodes:\n"
+                 "  NODE  REASON       PERMANENT  DETAIL\n"
+                 "  a     source-node  yes        -\n"
+                 "  b     memory       no         2.0GiB more are needed\n");
 }
 
-static void a_node_shows_cordon_taints_and_promises(void **state)
+static void a_node_shows_cordon_taints_and_reservations(void **state)
 {
     (void)state;
     OWNED(json_object) object =
@@ -318,16 +320,16 @@ static void a_node_shows_cordon_taints_and_promises(void **state)
     page_object(KIND_NODE, object, &plain, &out);
     expect(&out, "Name:         h1\n"
                  "Drain:        d1\n"
-                 "Leaving:      2\n"
-                 "Arriving:     0\n"
-                 "Cordoned:     yes: it takes no new guests\n"
+                 "Outbound:     2\n"
+                 "Inbound:      0\n"
+                 "Cordoned:     yes, unschedulable\n"
                  "Taints:       gpu=big:NoSchedule\n"
                  "              old:NoExecute\n"
                  "Labels:       zone=a, rack=7\n"
-                 "Reserved:     2.0GiB and 4 CPUs, for guests on their way\n");
+                 "Reserved:     2.0GiB and 4 CPUs, for inbound migrations\n");
 }
 
-static void a_guest_shows_what_it_asks_of_the_fleet(void **state)
+static void a_guest_shows_its_scheduling_constraints(void **state)
 {
     (void)state;
     OWNED(json_object) object = parse(
@@ -346,18 +348,18 @@ static void a_guest_shows_what_it_asks_of_the_fleet(void **state)
     page_object(KIND_GUEST, object, &plain, &out);
     expect(&out, "Name:         web\n"
                  "Eviction:     LiveMigrate\n"
-                 "Must leave:   h1\n"
+                 "Evacuation:   h1\n"
                  "Labels:       app=web\n"
                  "Selector:     zone=a\n"
                  "Tolerates:    gpu=big:NoSchedule\n"
                  "              old\n"
-                 "Away from:    guests with app=web, by kubernetes.io/hostname\n"
+                 "Anti-affinity: guests with app=web, by kubernetes.io/hostname\n"
                  "Active pods:  p1=h1, p2=h2\n"
                  "Conditions:\n"
                  "  MigrationRequired        True     Immediate: its network changed\n");
 }
 
-static void a_guest_shows_its_newest_move(void **state)
+static void a_guest_shows_its_newest_migration(void **state)
 {
     (void)state;
     OWNED(json_object) object = parse(
@@ -388,7 +390,7 @@ static void a_guest_shows_its_newest_move(void **state)
             fail_msg("'%s' is missing in:\n%s", lines[i], got);
 }
 
-static void a_guest_shows_where_its_disks_go(void **state)
+static void a_guest_shows_the_destinations_of_its_volumes(void **state)
 {
     (void)state;
     OWNED(json_object) object =
@@ -400,7 +402,7 @@ static void a_guest_shows_where_its_disks_go(void **state)
     buf_init(&out, PAGE_MAX);
     page_object(KIND_GUEST, object, &plain, &out);
     expect(&out, "Name:         db\n"
-                 "Moving disks: vda: /old/a to fast/a.img\n"
+                 "Volumes:      vda: /old/a to fast/a.img\n"
                  "              vdb: to /new/b\n");
 }
 
@@ -483,7 +485,7 @@ static void every_kind_has_a_table(void **state)
 }
 
 /* A law: whatever the object, every kind is a page and a table, narrow and wide. */
-static void nothing_known_is_shown_too(void **state)
+static void an_empty_object_has_a_page(void **state)
 {
     (void)state;
     OWNED(json_object) empty = parse("{}");
@@ -507,22 +509,22 @@ static void nothing_known_is_shown_too(void **state)
 TEST_FILE(test_cli_pages)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(a_guest_that_can_move_says_where_and_under_which_policy),
-        cmocka_unit_test(a_forecast_is_shown_with_what_it_rests_on),
-        cmocka_unit_test(each_thing_in_the_way_is_said),
+        cmocka_unit_test(a_migratable_guest_shows_target_and_policy),
+        cmocka_unit_test(a_forecast_is_shown_with_its_basis),
+        cmocka_unit_test(each_obstacle_is_shown),
         cmocka_unit_test(a_drain_names_its_guests_and_what_blocks_it),
-        cmocka_unit_test(a_plan_says_who_would_leave_and_who_would_not),
+        cmocka_unit_test(a_plan_lists_migrating_and_blocked_guests),
         cmocka_unit_test(the_bar_of_a_drain_fits_every_width),
-        cmocka_unit_test(a_guest_is_told_of_when_its_state_changes),
-        cmocka_unit_test(only_a_drain_that_works_is_watched_on),
-        cmocka_unit_test(a_migration_shows_why_no_node_takes_it_and_what_was_frozen),
-        cmocka_unit_test(a_node_shows_cordon_taints_and_promises),
-        cmocka_unit_test(a_guest_shows_what_it_asks_of_the_fleet),
-        cmocka_unit_test(a_guest_shows_its_newest_move),
-        cmocka_unit_test(a_guest_shows_where_its_disks_go),
+        cmocka_unit_test(a_guest_is_printed_when_its_state_changes),
+        cmocka_unit_test(a_settled_drain_ends_the_wait),
+        cmocka_unit_test(a_migration_shows_rejections_and_settings),
+        cmocka_unit_test(a_node_shows_cordon_taints_and_reservations),
+        cmocka_unit_test(a_guest_shows_its_scheduling_constraints),
+        cmocka_unit_test(a_guest_shows_its_newest_migration),
+        cmocka_unit_test(a_guest_shows_the_destinations_of_its_volumes),
         cmocka_unit_test(a_policy_shows_what_it_matches_and_sets),
         cmocka_unit_test(every_kind_has_a_table),
-        cmocka_unit_test(nothing_known_is_shown_too),
+        cmocka_unit_test(an_empty_object_has_a_page),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -93,7 +93,7 @@ static int teardown(void **state)
     return status;
 }
 
-static void a_question_is_answered_by_the_appliance_and_by_the_files(void **state)
+static void a_query_runs_on_the_appliance_and_on_the_files(void **state)
 {
     struct past *p = *state;
     const char *sql = "SELECT/**/guest,source,target/**/FROM/**/migrations";
@@ -106,7 +106,7 @@ static void a_question_is_answered_by_the_appliance_and_by_the_files(void **stat
     assert_int_equal(must_run(p, verb_query, "query SELEKT"), EXIT_USAGE);
 }
 
-static void a_page_is_the_same_from_both(void **state)
+static void a_report_is_the_same_from_both(void **state)
 {
     struct past *p = *state;
     static const char *const formats[] = {"md", "json", "html", "text"};
@@ -125,7 +125,7 @@ static void a_page_is_the_same_from_both(void **state)
     assert_int_equal(must_run(p, verb_postmortem, "postmortem nobody"), EXIT_FAILED);
 }
 
-static void decisions_are_the_same_again(void **state)
+static void replayed_decisions_are_identical(void **state)
 {
     struct past *p = *state;
     assert_int_equal(must_run(p, verb_replay, "replay %s --state %s", p->name, p->dir), EXIT_DONE);
@@ -147,9 +147,9 @@ static void decisions_are_the_same_again(void **state)
 TEST_FILE(test_cli_past)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(a_question_is_answered_by_the_appliance_and_by_the_files),
-        cmocka_unit_test(a_page_is_the_same_from_both),
-        cmocka_unit_test(decisions_are_the_same_again),
+        cmocka_unit_test(a_query_runs_on_the_appliance_and_on_the_files),
+        cmocka_unit_test(a_report_is_the_same_from_both),
+        cmocka_unit_test(replayed_decisions_are_identical),
     };
     return cmocka_run_group_tests(tests, setup, teardown);
 }

@@ -41,7 +41,7 @@ static void wait_for_guest(void)
     fail_msg("the guests never appeared");
 }
 
-static void a_guest_moves_through_the_whole_appliance(void **state)
+static void a_guest_migrates_through_the_whole_appliance(void **state)
 {
     (void)state;
     struct appliance a;
@@ -52,7 +52,7 @@ static void a_guest_moves_through_the_whole_appliance(void **state)
     assert_string_equal(out, "no/a\nno/b\n");
     assert_int_equal(run(verb_migrate, "migrate web --to b --wait --timeout 20s", out, sizeof out),
                      EXIT_DONE);
-    assert_non_null(strstr(out, "'web' moved from a to b in "));
+    assert_non_null(strstr(out, "'web' migrated from a to b in "));
     assert_int_equal(run(verb_get, "get guests web", out, sizeof out), EXIT_DONE);
     assert_non_null(strstr(out, "running(migrated)"));
     assert_int_equal(run(verb_migrate, "migrate nosuch", out, sizeof out), EXIT_FAILED);
@@ -74,7 +74,7 @@ static void each_key_that_is_no_longer_used_is_warned_of_once_at_start(void **st
     struct appliance a;
     start_with(&a, fleet, file, log, sizeof log);
     for (size_t i = 0; i < COUNT(keys); i++) {
-        (void)snprintf(words, sizeof words, "%s is no longer used: ", keys[i]);
+        (void)snprintf(words, sizeof words, "%s is no longer used; ", keys[i]);
         const char *first = strstr(log, words);
         assert_non_null(first);
         assert_null(strstr(first + 1, words));
@@ -83,7 +83,7 @@ static void each_key_that_is_no_longer_used_is_warned_of_once_at_start(void **st
     (void)unlink(file);
 }
 
-static void a_slow_move_outlasts_a_wait_and_is_aborted_once(void **state)
+static void a_slow_migration_outlasts_a_wait_and_is_aborted_once(void **state)
 {
     (void)state;
     struct appliance a;
@@ -237,7 +237,7 @@ static void a_migration_that_is_gone_ends_the_wait(void **state)
     pid_t pid = start_child(wait_for_slow, 1, argv, ends[1], ends[1]); /* there is no s1 */
     (void)close(ends[1]);
     assert_true(read_until(ends[0], "get guests", text, sizeof text));
-    assert_non_null(strstr(text, "migration 's1' is gone"));
+    assert_non_null(strstr(text, "migration 's1' does not exist"));
     assert_int_equal(exit_status(pid), EXIT_FAILED);
     (void)close(ends[0]);
     assert_int_equal(run(verb_get, "get nodes", out, sizeof out), EXIT_DONE);
@@ -271,7 +271,7 @@ static pid_t start_silent_server(void)
     return pid;
 }
 
-static void a_change_without_an_answer_is_in_doubt_a_question_is_not(void **state)
+static void a_change_without_an_answer_is_in_doubt_a_read_is_not(void **state)
 {
     (void)state;
     char out[4096];
@@ -405,7 +405,7 @@ static bool count_object(void *ctx, const struct store_object *row)
     return true;
 }
 
-static void the_demo_world_has_a_policy_a_quota_and_a_guest_that_stays(void **state)
+static void the_demo_has_a_policy_a_quota_and_a_guest_that_stays(void **state)
 {
     (void)state;
     struct err err = {0};
@@ -428,7 +428,7 @@ static void the_demo_world_has_a_policy_a_quota_and_a_guest_that_stays(void **st
     scenario_fini(&scenario);
 }
 
-static void a_wrong_world_is_told_where_and_what(void **state)
+static void a_wrong_scenario_is_refused_with_line_and_reason(void **state)
 {
     (void)state;
     static const struct {
@@ -452,7 +452,7 @@ static void a_wrong_world_is_told_where_and_what(void **state)
          ":3: "},
         {"hosts: [{name: a}]\nobjects: [{kind: MigrationPolicy, name: P, spec: {}}]\n", "DNS"},
         {"hosts: [{name: a}]\nobjects: [{kind: MigrationPolicy, name: p}]\n", "'spec'"},
-        {"hosts: [{name: a}]\nfaults: [{kind: kill-target-qemu, guest: x}]\n", "no guest 'x'"},
+        {"hosts: [{name: a}]\nfaults: [{kind: kill-target-qemu, guest: x}]\n", "unknown guest 'x'"},
     };
     for (size_t i = 0; i < COUNT(rows); i++) {
         struct err err = {0};
@@ -477,16 +477,16 @@ static bool answer_cancel(void *ctx, const char *ns, const char *name, const cha
     return true;
 }
 
-static void a_closed_relay_refuses_but_lets_requests_inside_finish(void **state)
+static void a_closed_wiring_refuses_but_lets_pending_requests_finish(void **state)
 {
     (void)state;
     struct wiring wiring = {0};
     struct err err = {0};
     wiring.requests = (struct engine_requests){.ctx = &wiring, .cancel = answer_cancel};
-    struct engine_requests door = wiring_requests(&wiring);
-    assert_true(door.cancel(door.ctx, "", "", "", false, &err));
+    struct engine_requests port = wiring_requests(&wiring);
+    assert_true(port.cancel(port.ctx, "", "", "", false, &err));
     assert_int_equal(wiring_waiting(&wiring), 0);
-    assert_false(door.cancel(door.ctx, "", "", "", false, &err));
+    assert_false(port.cancel(port.ctx, "", "", "", false, &err));
     assert_int_equal(err.code, ERR_UNREACHABLE);
     assert_int_equal(wiring_waiting(&wiring), 0);
     wiring_fini(&wiring);
@@ -495,23 +495,23 @@ static void a_closed_relay_refuses_but_lets_requests_inside_finish(void **state)
 TEST_FILE(test_cli_serve)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(a_guest_moves_through_the_whole_appliance),
+        cmocka_unit_test(a_guest_migrates_through_the_whole_appliance),
         cmocka_unit_test(each_key_that_is_no_longer_used_is_warned_of_once_at_start),
-        cmocka_unit_test(a_slow_move_outlasts_a_wait_and_is_aborted_once),
+        cmocka_unit_test(a_slow_migration_outlasts_a_wait_and_is_aborted_once),
         cmocka_unit_test(wrong_usage_is_status_two),
         cmocka_unit_test(too_few_file_descriptors_are_refused_at_the_start_with_the_number),
         cmocka_unit_test(more_hosts_and_more_migrations_need_more_descriptors),
         cmocka_unit_test(a_wait_ends_in_time_although_the_appliance_hangs),
         cmocka_unit_test(a_migration_that_is_gone_ends_the_wait),
-        cmocka_unit_test(a_change_without_an_answer_is_in_doubt_a_question_is_not),
+        cmocka_unit_test(a_change_without_an_answer_is_in_doubt_a_read_is_not),
         cmocka_unit_test(closed_and_full_standard_files_do_no_harm),
         cmocka_unit_test(a_cell_sends_no_codes_to_the_terminal),
         cmocka_unit_test(every_loss_is_counted_under_its_own_name),
         cmocka_unit_test(
             an_engine_without_a_turn_for_ten_seconds_is_not_ready_and_its_store_not_ok),
-        cmocka_unit_test(the_demo_world_has_a_policy_a_quota_and_a_guest_that_stays),
-        cmocka_unit_test(a_wrong_world_is_told_where_and_what),
-        cmocka_unit_test(a_closed_relay_refuses_but_lets_requests_inside_finish),
+        cmocka_unit_test(the_demo_has_a_policy_a_quota_and_a_guest_that_stays),
+        cmocka_unit_test(a_wrong_scenario_is_refused_with_line_and_reason),
+        cmocka_unit_test(a_closed_wiring_refuses_but_lets_pending_requests_finish),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -8,7 +8,7 @@
 #include "base/clock.h"
 #include "base/own.h"
 
-static void the_system_clock_counts_up_and_tells_the_date(void **state)
+static void the_system_clock_counts_up_and_has_the_date(void **state)
 {
     (void)state;
     const struct clock *clock = clock_system();
@@ -28,7 +28,7 @@ static void sleeping_for_nothing_returns_at_once(void **state)
     assert_true(clock_mono_ms(clock_system()) - before < 1000);
 }
 
-static void the_fake_clock_moves_only_when_told(void **state)
+static void the_fake_clock_moves_only_when_set(void **state)
 {
     (void)state;
     struct clock_fake fake;
@@ -90,9 +90,9 @@ static void a_follower_goes_back_at_once_and_forward_twice_as_fast_as_time(void 
 TEST_FILE(test_clock)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(the_system_clock_counts_up_and_tells_the_date),
+        cmocka_unit_test(the_system_clock_counts_up_and_has_the_date),
         cmocka_unit_test(sleeping_for_nothing_returns_at_once),
-        cmocka_unit_test(the_fake_clock_moves_only_when_told),
+        cmocka_unit_test(the_fake_clock_moves_only_when_set),
         cmocka_unit_test(times_read_like_kubernetes_writes_them),
         cmocka_unit_test(a_time_nobody_can_write_is_a_question_mark),
         cmocka_unit_test(a_follower_goes_back_at_once_and_forward_twice_as_fast_as_time),

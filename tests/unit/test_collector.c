@@ -22,7 +22,7 @@ static void answer_copying(struct stage *s, uint64_t processed, uint64_t remaini
     struct hv_job_stats stats = stage_copying(processed, remaining);
     stage_answer_stats(s, &stats);
 }
-static void a_watch_looks_before_it_asks(void **state)
+static void a_watch_queries_the_state_before_statistics(void **state)
 {
     (void)state;
     OWNED(stage) s = stage_two_hosts();
@@ -37,7 +37,7 @@ static void a_watch_looks_before_it_asks(void **state)
     assert_string_equal(s->asks[1].request.guest, GUEST_1);
 }
 
-static void a_first_look_that_fails_or_never_comes_does_not_cost_the_samples(void **state)
+static void a_first_state_query_that_fails_or_times_out_does_not_stop_sampling(void **state)
 {
     (void)state;
     OWNED(stage) s = stage_two_hosts();
@@ -54,7 +54,7 @@ static void a_first_look_that_fails_or_never_comes_does_not_cost_the_samples(voi
     assert_int_equal(n_stats(s), 2);
 }
 
-static void statistics_are_asked_every_400_ms_counted_from_the_question(void **state)
+static void statistics_are_polled_every_400_ms_counted_from_the_query(void **state)
 {
     (void)state;
     OWNED(stage) s = stage_two_hosts();
@@ -88,7 +88,7 @@ static void a_late_step_shows_as_lag(void **state)
     assert_int_equal(stats_of(s).lag_ms, 50);
 }
 
-static void a_sample_says_what_when_and_how_fast(void **state)
+static void a_sample_has_time_source_and_bandwidth(void **state)
 {
     (void)state;
     OWNED(stage) s = stage_two_hosts();
@@ -171,7 +171,7 @@ static void the_race_with_the_end_is_no_failure_but_others_are(void **state)
     assert_int_equal(s->n_samples, 0);
 }
 
-static void near_the_end_it_asks_every_100_ms(void **state)
+static void near_the_end_statistics_are_polled_every_100_ms(void **state)
 {
     (void)state;
     OWNED(stage) s = stage_two_hosts();
@@ -234,7 +234,7 @@ static void iterations_of_others_are_not_measured(void **state)
     assert_int_equal(n_stats(s), 1);
 }
 
-static void quick_passes_mean_near_the_end_and_a_flood_of_them_is_bounded(void **state)
+static void quick_iterations_mean_near_the_end_and_a_flood_of_them_is_bounded(void **state)
 {
     (void)state;
     OWNED(stage) s = stage_two_hosts();
@@ -284,7 +284,7 @@ static void completion_becomes_the_last_sample(void **state)
     assert_int_equal(s->n_samples, 1);
 }
 
-static void an_unwatched_job_is_left_alone(void **state)
+static void an_unwatched_job_is_not_polled(void **state)
 {
     (void)state;
     OWNED(stage) s = stage_two_hosts();
@@ -301,7 +301,7 @@ static void an_unwatched_job_is_left_alone(void **state)
     assert_int_equal(n_states(s), 1);
 }
 
-static void refused_questions_are_asked_again(void **state)
+static void refused_queries_are_retried(void **state)
 {
     (void)state;
     OWNED(stage) s = stage_two_hosts();
@@ -361,22 +361,22 @@ static void a_second_watch_of_a_job_replaces_the_first(void **state)
 TEST_FILE(test_collector)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(a_watch_looks_before_it_asks),
-        cmocka_unit_test(a_first_look_that_fails_or_never_comes_does_not_cost_the_samples),
-        cmocka_unit_test(statistics_are_asked_every_400_ms_counted_from_the_question),
+        cmocka_unit_test(a_watch_queries_the_state_before_statistics),
+        cmocka_unit_test(a_first_state_query_that_fails_or_times_out_does_not_stop_sampling),
+        cmocka_unit_test(statistics_are_polled_every_400_ms_counted_from_the_query),
         cmocka_unit_test(a_late_step_shows_as_lag),
-        cmocka_unit_test(a_sample_says_what_when_and_how_fast),
+        cmocka_unit_test(a_sample_has_time_source_and_bandwidth),
         cmocka_unit_test(the_time_of_a_sample_is_when_the_host_answered),
         cmocka_unit_test(answers_without_a_running_migration_are_not_samples),
         cmocka_unit_test(the_race_with_the_end_is_no_failure_but_others_are),
-        cmocka_unit_test(near_the_end_it_asks_every_100_ms),
+        cmocka_unit_test(near_the_end_statistics_are_polled_every_100_ms),
         cmocka_unit_test(an_iteration_is_measured_at_once),
         cmocka_unit_test(an_iteration_during_a_call_is_measured_right_after_it),
         cmocka_unit_test(iterations_of_others_are_not_measured),
-        cmocka_unit_test(quick_passes_mean_near_the_end_and_a_flood_of_them_is_bounded),
+        cmocka_unit_test(quick_iterations_mean_near_the_end_and_a_flood_of_them_is_bounded),
         cmocka_unit_test(completion_becomes_the_last_sample),
-        cmocka_unit_test(an_unwatched_job_is_left_alone),
-        cmocka_unit_test(refused_questions_are_asked_again),
+        cmocka_unit_test(an_unwatched_job_is_not_polled),
+        cmocka_unit_test(refused_queries_are_retried),
         cmocka_unit_test(watches_are_bounded_and_bad_ones_refused),
         cmocka_unit_test(a_second_watch_of_a_job_replaces_the_first),
     };

@@ -13,7 +13,7 @@ static struct stage *stage_connected(void)
     return s;
 }
 
-static void asked_on_connecting_and_every_minute(void **state)
+static void capabilities_are_queried_on_connecting_and_every_minute(void **state)
 {
     (void)state;
     OWNED(stage) s = stage_two_hosts();
@@ -30,7 +30,7 @@ static void asked_on_connecting_and_every_minute(void **state)
     assert_string_equal(stage_open(s, HV_CALL_HOST_CAPABILITIES)->request.host, HOST_A);
 }
 
-static void told_only_when_something_changed(void **state)
+static void the_sink_gets_capabilities_only_when_they_changed(void **state)
 {
     (void)state;
     static const struct {
@@ -50,7 +50,7 @@ static void told_only_when_something_changed(void **state)
 }
 
 /* The reader may have lost it while the host was away. */
-static void told_again_after_each_connection(void **state)
+static void the_sink_gets_capabilities_after_each_connection(void **state)
 {
     (void)state;
     OWNED(stage) s = stage_connected();
@@ -64,7 +64,7 @@ static void told_again_after_each_connection(void **state)
 }
 
 /* The sanitizer is the judge of who frees. */
-static void what_could_not_be_kept_is_given_again(void **state)
+static void capabilities_that_the_sink_could_not_keep_are_passed_again(void **state)
 {
     (void)state;
     OWNED(stage) s = stage_connected();
@@ -78,7 +78,7 @@ static void what_could_not_be_kept_is_given_again(void **state)
     assert_int_equal(s->n_capabilities, 2);
 }
 
-static void a_failure_is_no_change_and_tried_again_soon(void **state)
+static void a_failure_is_no_change_and_is_retried_soon(void **state)
 {
     (void)state;
     OWNED(stage) s = stage_connected();
@@ -94,7 +94,7 @@ static void a_failure_is_no_change_and_tried_again_soon(void **state)
     assert_int_equal(n_asked(s), 3);
 }
 
-static void an_answer_that_never_comes_is_given_up(void **state)
+static void a_query_without_an_answer_times_out(void **state)
 {
     (void)state;
     OWNED(stage) s = stage_connected();
@@ -105,7 +105,7 @@ static void an_answer_that_never_comes_is_given_up(void **state)
 }
 
 /* Answers are long: a fleet that connects at once is asked in good order. */
-static void a_bounded_number_is_asked_at_once(void **state)
+static void queries_in_flight_are_bounded(void **state)
 {
     (void)state;
     enum { HOSTS = COLLECTOR_CAPABILITIES_MAX + 50 };
@@ -130,13 +130,13 @@ static void a_bounded_number_is_asked_at_once(void **state)
 TEST_FILE(test_collector_capabilities)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(asked_on_connecting_and_every_minute),
-        cmocka_unit_test(told_only_when_something_changed),
-        cmocka_unit_test(told_again_after_each_connection),
-        cmocka_unit_test(what_could_not_be_kept_is_given_again),
-        cmocka_unit_test(a_failure_is_no_change_and_tried_again_soon),
-        cmocka_unit_test(an_answer_that_never_comes_is_given_up),
-        cmocka_unit_test(a_bounded_number_is_asked_at_once),
+        cmocka_unit_test(capabilities_are_queried_on_connecting_and_every_minute),
+        cmocka_unit_test(the_sink_gets_capabilities_only_when_they_changed),
+        cmocka_unit_test(the_sink_gets_capabilities_after_each_connection),
+        cmocka_unit_test(capabilities_that_the_sink_could_not_keep_are_passed_again),
+        cmocka_unit_test(a_failure_is_no_change_and_is_retried_soon),
+        cmocka_unit_test(a_query_without_an_answer_times_out),
+        cmocka_unit_test(queries_in_flight_are_bounded),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

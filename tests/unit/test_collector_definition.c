@@ -56,7 +56,7 @@ static void a_new_guest_is_read_one_at_a_time(void **state)
     assert_int_equal(s->n_definitions, 2);
 }
 
-static void an_old_reading_is_made_again_and_told_only_when_it_changed(void **state)
+static void an_old_reading_is_repeated_and_passed_only_when_it_changed(void **state)
 {
     (void)state;
     OWNED(stage) s = stage_listed(one, 1);
@@ -72,7 +72,7 @@ static void an_old_reading_is_made_again_and_told_only_when_it_changed(void **st
     assert_int_equal(s->n_definitions, 2);
 }
 
-static void what_happens_to_a_guest_makes_it_read_again(void **state)
+static void an_event_of_a_guest_makes_it_read_again(void **state)
 {
     (void)state;
     static const struct {
@@ -123,7 +123,7 @@ static void a_guest_that_left_and_came_back_is_new(void **state)
     assert_string_equal(s->definition, "host-a 22222222 <second/>");
 }
 
-static void a_copy_on_its_way_is_left_alone(void **state)
+static void an_incoming_copy_is_not_read(void **state)
 {
     (void)state;
     OWNED(stage) s = stage_two_hosts();
@@ -134,7 +134,7 @@ static void a_copy_on_its_way_is_left_alone(void **state)
     assert_int_equal(n_asked(s), 1);
 }
 
-static void a_reading_that_fails_is_made_again_with_the_next_list(void **state)
+static void a_reading_that_fails_is_retried_with_the_next_list(void **state)
 {
     (void)state;
     OWNED(stage) s = stage_listed(one, 1);
@@ -153,7 +153,7 @@ static void a_reading_that_fails_is_made_again_with_the_next_list(void **state)
     assert_int_equal(n_asked(s), 3);
 }
 
-static void an_answer_that_never_comes_costs_a_minute(void **state)
+static void a_definition_query_times_out_after_a_minute(void **state)
 {
     (void)state;
     OWNED(stage) s = stage_listed(both, 2);
@@ -164,7 +164,7 @@ static void an_answer_that_never_comes_costs_a_minute(void **state)
     assert_string_equal(stage_open(s, HV_CALL_GUEST_XML)->request.guest, GUEST_2);
 }
 
-static void a_host_that_is_lost_is_not_asked(void **state)
+static void a_lost_host_is_not_queried(void **state)
 {
     (void)state;
     OWNED(stage) s = stage_listed(both, 2);
@@ -175,7 +175,7 @@ static void a_host_that_is_lost_is_not_asked(void **state)
     assert_int_equal(n_asked(s), 2);
 }
 
-static void the_fleet_has_a_bound_and_everybody_gets_a_turn(void **state)
+static void definition_queries_are_bounded_and_every_host_gets_a_turn(void **state)
 {
     (void)state;
     enum { HOSTS = COLLECTOR_DEFINITIONS_MAX + 10 };
@@ -208,7 +208,7 @@ static struct stage *stage_persistent(void)
     return s;
 }
 
-static void a_persistent_guest_is_read_twice_and_given_once(void **state)
+static void a_persistent_guest_is_read_twice_and_passed_once(void **state)
 {
     (void)state;
     OWNED(stage) s = stage_persistent();
@@ -224,7 +224,7 @@ static void a_persistent_guest_is_read_twice_and_given_once(void **state)
     assert_int_equal(s->n_definitions, 2);
 }
 
-static void a_change_of_either_text_is_told(void **state)
+static void a_change_of_either_definition_is_passed_on(void **state)
 {
     (void)state;
     static const struct {
@@ -250,7 +250,7 @@ static void a_change_of_either_text_is_told(void **state)
     }
 }
 
-static void snapshots_are_told_with_the_definition_and_looked_at_sooner(void **state)
+static void snapshots_are_passed_with_the_definition_and_read_again_sooner(void **state)
 {
     (void)state;
     OWNED(stage) s = stage_persistent();
@@ -288,7 +288,7 @@ static void a_refused_second_reading_leaves_the_first(void **state)
     assert_int_equal(s->n_definitions, 1); /* a host that is gone says nothing */
 }
 
-static void a_second_reading_that_never_ends_is_given_up(void **state)
+static void a_second_reading_that_never_ends_times_out(void **state)
 {
     (void)state;
     OWNED(stage) s = stage_persistent();
@@ -302,7 +302,7 @@ static void a_second_reading_that_never_ends_is_given_up(void **state)
     assert_int_equal(s->n_definitions, 0);
 }
 
-static void a_second_question_that_is_refused_gives_the_first_answer(void **state)
+static void a_refused_second_query_passes_the_first_answer(void **state)
 {
     (void)state;
     OWNED(stage) s = stage_persistent();
@@ -348,24 +348,24 @@ static void a_change_makes_it_read_at_once(void **state)
 TEST_FILE(test_collector_definition)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(a_persistent_guest_is_read_twice_and_given_once),
-        cmocka_unit_test(a_change_of_either_text_is_told),
+        cmocka_unit_test(a_persistent_guest_is_read_twice_and_passed_once),
+        cmocka_unit_test(a_change_of_either_definition_is_passed_on),
         cmocka_unit_test(a_refused_second_reading_leaves_the_first),
-        cmocka_unit_test(snapshots_are_told_with_the_definition_and_looked_at_sooner),
-        cmocka_unit_test(a_second_reading_that_never_ends_is_given_up),
-        cmocka_unit_test(a_second_question_that_is_refused_gives_the_first_answer),
+        cmocka_unit_test(snapshots_are_passed_with_the_definition_and_read_again_sooner),
+        cmocka_unit_test(a_second_reading_that_never_ends_times_out),
+        cmocka_unit_test(a_refused_second_query_passes_the_first_answer),
         cmocka_unit_test(a_guest_that_becomes_persistent_is_read_again),
         cmocka_unit_test(a_change_makes_it_read_at_once),
         cmocka_unit_test(a_new_guest_is_read_one_at_a_time),
-        cmocka_unit_test(an_old_reading_is_made_again_and_told_only_when_it_changed),
-        cmocka_unit_test(what_happens_to_a_guest_makes_it_read_again),
+        cmocka_unit_test(an_old_reading_is_repeated_and_passed_only_when_it_changed),
+        cmocka_unit_test(an_event_of_a_guest_makes_it_read_again),
         cmocka_unit_test(an_event_during_a_reading_makes_another),
         cmocka_unit_test(a_guest_that_left_and_came_back_is_new),
-        cmocka_unit_test(a_copy_on_its_way_is_left_alone),
-        cmocka_unit_test(a_reading_that_fails_is_made_again_with_the_next_list),
-        cmocka_unit_test(an_answer_that_never_comes_costs_a_minute),
-        cmocka_unit_test(a_host_that_is_lost_is_not_asked),
-        cmocka_unit_test(the_fleet_has_a_bound_and_everybody_gets_a_turn),
+        cmocka_unit_test(an_incoming_copy_is_not_read),
+        cmocka_unit_test(a_reading_that_fails_is_retried_with_the_next_list),
+        cmocka_unit_test(a_definition_query_times_out_after_a_minute),
+        cmocka_unit_test(a_lost_host_is_not_queried),
+        cmocka_unit_test(definition_queries_are_bounded_and_every_host_gets_a_turn),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -21,7 +21,7 @@ static void guest_event(struct stage *s)
     stage_event(s, HV_EVENT_LIFECYCLE, HOST_A, GUEST_1, HV_LIFECYCLE_STARTED, 0);
 }
 
-static void a_host_is_asked_when_it_connects(void **state)
+static void a_host_is_queried_when_it_connects(void **state)
 {
     (void)state;
     OWNED(stage) s = stage_two_hosts();
@@ -38,7 +38,7 @@ static void a_host_is_asked_when_it_connects(void **state)
     assert_int_equal(s->guests_in_last_list, 3);
 }
 
-static void events_ask_for_a_list_soon_but_not_too_often(void **state)
+static void events_request_a_list_soon_but_not_too_often(void **state)
 {
     (void)state;
     struct collector_config config = {.inventory_ms = 1000000};
@@ -111,7 +111,7 @@ static size_t count_lines(FILE *log, const char *word)
     return n;
 }
 
-static void a_host_that_cannot_list_is_told_once(void **state)
+static void a_host_that_cannot_list_is_logged_once(void **state)
 {
     (void)state;
     OWNED(stage) s = stage_two_hosts();
@@ -137,7 +137,7 @@ static void a_host_that_cannot_list_is_told_once(void **state)
     (void)fclose(log);
 }
 
-static void a_refused_list_is_asked_again(void **state)
+static void a_refused_list_is_retried(void **state)
 {
     (void)state;
     OWNED(stage) s = stage_two_hosts();
@@ -149,7 +149,7 @@ static void a_refused_list_is_asked_again(void **state)
     assert_int_equal(n_list_asks(s), 1);
 }
 
-static void a_lost_host_is_not_asked_and_its_late_list_not_believed(void **state)
+static void a_lost_host_is_not_queried_and_its_late_list_is_ignored(void **state)
 {
     (void)state;
     OWNED(stage) s = stage_two_hosts();
@@ -166,7 +166,7 @@ static void a_lost_host_is_not_asked_and_its_late_list_not_believed(void **state
     assert_int_equal(n_list_asks(s), 2);
 }
 
-static void a_list_that_never_comes_is_given_up(void **state)
+static void a_list_that_never_comes_times_out(void **state)
 {
     (void)state;
     OWNED(stage) s = stage_two_hosts();
@@ -248,7 +248,7 @@ static void a_flood_of_events_loses_no_reply(void **state)
     assert_int_equal(stats.queue_depth, 0);
 }
 
-static void a_lost_connection_event_is_made_good_by_the_next_list(void **state)
+static void a_lost_connection_event_is_replaced_by_the_next_list(void **state)
 {
     (void)state;
     OWNED(stage) s = stage_two_hosts();
@@ -294,7 +294,7 @@ static void waiting_returns_when_something_is_posted_and_loses_nothing(void **st
     collector_wait(s->c, 0); /* and a held post is freed with the collector */
 }
 
-static void hosts_have_names_of_their_own(void **state)
+static void host_names_are_unique(void **state)
 {
     (void)state;
     OWNED(stage) s = stage_two_hosts();
@@ -367,19 +367,19 @@ static void posts_from_many_threads_all_arrive(void **state)
 TEST_FILE(test_collector_inventory)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(a_host_is_asked_when_it_connects),
-        cmocka_unit_test(events_ask_for_a_list_soon_but_not_too_often),
+        cmocka_unit_test(a_host_is_queried_when_it_connects),
+        cmocka_unit_test(events_request_a_list_soon_but_not_too_often),
         cmocka_unit_test(lists_come_regularly),
         cmocka_unit_test(a_list_that_fails_is_not_an_empty_list),
-        cmocka_unit_test(a_host_that_cannot_list_is_told_once),
-        cmocka_unit_test(a_refused_list_is_asked_again),
-        cmocka_unit_test(a_lost_host_is_not_asked_and_its_late_list_not_believed),
-        cmocka_unit_test(a_list_that_never_comes_is_given_up),
+        cmocka_unit_test(a_host_that_cannot_list_is_logged_once),
+        cmocka_unit_test(a_refused_list_is_retried),
+        cmocka_unit_test(a_lost_host_is_not_queried_and_its_late_list_is_ignored),
+        cmocka_unit_test(a_list_that_never_comes_times_out),
         cmocka_unit_test(ten_thousand_hosts_are_spread_over_the_interval),
         cmocka_unit_test(a_flood_of_events_loses_no_reply),
-        cmocka_unit_test(a_lost_connection_event_is_made_good_by_the_next_list),
+        cmocka_unit_test(a_lost_connection_event_is_replaced_by_the_next_list),
         cmocka_unit_test(waiting_returns_when_something_is_posted_and_loses_nothing),
-        cmocka_unit_test(hosts_have_names_of_their_own),
+        cmocka_unit_test(host_names_are_unique),
         cmocka_unit_test(posts_from_many_threads_all_arrive),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -37,7 +37,7 @@ static void a_stall_shows_within_two_seconds(void **state)
     assert_int_equal(rate_add(&rate, 3400, 400000), 0); /* a whole second says it all */
 }
 
-static void readings_of_one_moment_and_falling_counters_are_survived(void **state)
+static void equal_times_and_falling_counters_are_handled(void **state)
 {
     (void)state;
     struct rate rate = {0};
@@ -50,7 +50,7 @@ static void readings_of_one_moment_and_falling_counters_are_survived(void **stat
     assert_true(rate_add(&rate, 3001, UINT64_MAX) > 0); /* no overflow */
 }
 
-static void deadlines_come_out_in_order_whatever_was_moved(void **state)
+static void deadlines_come_out_in_order_after_any_moves(void **state)
 {
     (void)state;
     enum { N = 300 };
@@ -96,8 +96,8 @@ TEST_FILE(test_collector_parts)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(a_steady_stream_has_its_true_rate_at_any_spacing),
         cmocka_unit_test(a_stall_shows_within_two_seconds),
-        cmocka_unit_test(readings_of_one_moment_and_falling_counters_are_survived),
-        cmocka_unit_test(deadlines_come_out_in_order_whatever_was_moved),
+        cmocka_unit_test(equal_times_and_falling_counters_are_handled),
+        cmocka_unit_test(deadlines_come_out_in_order_after_any_moves),
         cmocka_unit_test(every_source_has_its_name),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -125,7 +125,7 @@ static void world_migrate(struct world *w)
     assert_true(hv_act_submit(&w->act, &request, &err));
 }
 
-static void a_migration_is_seen_from_its_first_pass_to_its_end(void **state)
+static void a_migration_is_sampled_from_its_first_iteration_to_its_end(void **state)
 {
     (void)state;
     struct world w;
@@ -178,7 +178,7 @@ static void a_stalled_stream_shows_as_no_bandwidth(void **state)
     world_close(&w);
 }
 
-static void a_stopped_libvirtd_is_left_alone_until_it_answers_again(void **state)
+static void a_stopped_libvirtd_is_not_polled_until_it_answers_again(void **state)
 {
     (void)state;
     struct world w;
@@ -206,9 +206,9 @@ static void a_stopped_libvirtd_is_left_alone_until_it_answers_again(void **state
 TEST_FILE(test_collector_sim)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(a_migration_is_seen_from_its_first_pass_to_its_end),
+        cmocka_unit_test(a_migration_is_sampled_from_its_first_iteration_to_its_end),
         cmocka_unit_test(a_stalled_stream_shows_as_no_bandwidth),
-        cmocka_unit_test(a_stopped_libvirtd_is_left_alone_until_it_answers_again),
+        cmocka_unit_test(a_stopped_libvirtd_is_not_polled_until_it_answers_again),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,5 +1,5 @@
 /* test_collector_stall.c - stories of guests that must not be asked for statistics: a call that
- * hangs, the switch-over, an adopted blackout; and how the questions begin again. */
+ * hangs, the switch-over, an adopted switch-over; and how polling begins again. */
 #include "tests/unit/test_collector_fake.h"
 
 static const char job[] = "job-1";
@@ -34,7 +34,7 @@ static struct stage *stalled_stage(void)
     return s;
 }
 
-static void an_adopted_guest_in_its_blackout_is_not_asked_for_statistics(void **state)
+static void an_adopted_guest_in_its_switchover_is_not_polled(void **state)
 {
     (void)state;
     OWNED(stage) s = stage_two_hosts();
@@ -52,7 +52,7 @@ static void an_adopted_guest_in_its_blackout_is_not_asked_for_statistics(void **
     assert_int_equal(n_stats(s), 1);
 }
 
-static void a_call_older_than_patience_ends_the_questions(void **state)
+static void a_call_older_than_patience_ends_polling(void **state)
 {
     (void)state;
     OWNED(stage) s = stage_two_hosts();
@@ -72,7 +72,7 @@ static void a_call_older_than_patience_ends_the_questions(void **state)
     assert_int_equal(n_stats(s), 1);
 }
 
-static void a_running_guest_is_not_asked_while_the_old_call_hangs(void **state)
+static void a_running_guest_is_not_polled_while_the_old_call_hangs(void **state)
 {
     (void)state;
     OWNED(stage) s = stalled_stage();
@@ -85,7 +85,7 @@ static void a_running_guest_is_not_asked_while_the_old_call_hangs(void **state)
     assert_int_equal(stats_of(s).stalled_watches, 1);
 }
 
-static void questions_go_on_when_the_call_came_back_and_the_guest_runs(void **state)
+static void polling_continues_when_the_call_returned_and_the_guest_runs(void **state)
 {
     (void)state;
     OWNED(stage) s = stalled_stage();
@@ -99,7 +99,7 @@ static void questions_go_on_when_the_call_came_back_and_the_guest_runs(void **st
     assert_int_equal(stats_of(s).stalled_watches, 0);
 }
 
-static void a_call_that_came_back_into_a_blackout_is_not_followed_by_another(void **state)
+static void a_call_that_returns_in_a_switchover_is_not_followed_by_another(void **state)
 {
     (void)state;
     OWNED(stage) s = stalled_stage();
@@ -113,7 +113,7 @@ static void a_call_that_came_back_into_a_blackout_is_not_followed_by_another(voi
     assert_int_equal(n_stats(s), 2);
 }
 
-static void a_guest_that_is_gone_or_cannot_be_seen_is_only_looked_for(void **state)
+static void a_guest_that_is_absent_or_unreachable_gets_state_queries_only(void **state)
 {
     (void)state;
     OWNED(stage) s = stalled_stage();
@@ -126,7 +126,7 @@ static void a_guest_that_is_gone_or_cannot_be_seen_is_only_looked_for(void **sta
     assert_int_equal(n_states(s), 4);
 }
 
-static void a_lost_reply_heals(void **state)
+static void a_lost_reply_times_out_and_polling_continues(void **state)
 {
     (void)state;
     OWNED(stage) s = stalled_stage(); /* its statistics will never be answered */
@@ -152,7 +152,7 @@ static void a_lost_reply_heals(void **state)
     assert_int_equal(s->n_samples, 1);
 }
 
-static void switch_over_ends_the_questions(void **state)
+static void switchover_ends_polling(void **state)
 {
     (void)state;
     OWNED(stage) s = stage_two_hosts();
@@ -175,7 +175,7 @@ static void switch_over_ends_the_questions(void **state)
     assert_int_equal(n_stats(s), 2);
 }
 
-static void a_look_from_before_the_switch_over_is_not_believed(void **state)
+static void a_state_from_before_the_switchover_is_ignored(void **state)
 {
     (void)state;
     OWNED(stage) s = stalled_stage();
@@ -190,7 +190,7 @@ static void a_look_from_before_the_switch_over_is_not_believed(void **state)
     assert_int_equal(n_stats(s), 1);
 }
 
-static void post_copy_goes_on_being_measured(void **state)
+static void post_copy_is_sampled(void **state)
 {
     (void)state;
     OWNED(stage) s = stage_two_hosts();
@@ -210,7 +210,7 @@ static void post_copy_goes_on_being_measured(void **state)
     assert_int_equal(n_states(s), 1);
 }
 
-static void a_users_pause_does_not_end_the_questions(void **state)
+static void a_users_pause_does_not_end_polling(void **state)
 {
     (void)state;
     OWNED(stage) s = stage_two_hosts();
@@ -244,17 +244,17 @@ static void a_new_watch_waits_for_the_hanging_call_of_the_old_one(void **state)
 TEST_FILE(test_collector_stall)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(an_adopted_guest_in_its_blackout_is_not_asked_for_statistics),
-        cmocka_unit_test(a_call_older_than_patience_ends_the_questions),
-        cmocka_unit_test(a_running_guest_is_not_asked_while_the_old_call_hangs),
-        cmocka_unit_test(questions_go_on_when_the_call_came_back_and_the_guest_runs),
-        cmocka_unit_test(a_call_that_came_back_into_a_blackout_is_not_followed_by_another),
-        cmocka_unit_test(a_guest_that_is_gone_or_cannot_be_seen_is_only_looked_for),
-        cmocka_unit_test(a_lost_reply_heals),
-        cmocka_unit_test(switch_over_ends_the_questions),
-        cmocka_unit_test(a_look_from_before_the_switch_over_is_not_believed),
-        cmocka_unit_test(post_copy_goes_on_being_measured),
-        cmocka_unit_test(a_users_pause_does_not_end_the_questions),
+        cmocka_unit_test(an_adopted_guest_in_its_switchover_is_not_polled),
+        cmocka_unit_test(a_call_older_than_patience_ends_polling),
+        cmocka_unit_test(a_running_guest_is_not_polled_while_the_old_call_hangs),
+        cmocka_unit_test(polling_continues_when_the_call_returned_and_the_guest_runs),
+        cmocka_unit_test(a_call_that_returns_in_a_switchover_is_not_followed_by_another),
+        cmocka_unit_test(a_guest_that_is_absent_or_unreachable_gets_state_queries_only),
+        cmocka_unit_test(a_lost_reply_times_out_and_polling_continues),
+        cmocka_unit_test(switchover_ends_polling),
+        cmocka_unit_test(a_state_from_before_the_switchover_is_ignored),
+        cmocka_unit_test(post_copy_is_sampled),
+        cmocka_unit_test(a_users_pause_does_not_end_polling),
         cmocka_unit_test(a_new_watch_waits_for_the_hanging_call_of_the_old_one),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

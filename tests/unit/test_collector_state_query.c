@@ -1,7 +1,7 @@
 /* test_collector_state_query.c - stories of looks: one question, exactly one honest answer. */
 #include "tests/unit/test_collector_fake.h"
 
-static void a_look_is_answered_with_what_was_seen(void **state)
+static void a_state_query_is_answered_with_the_observation(void **state)
 {
     (void)state;
     OWNED(stage) s = stage_two_hosts();
@@ -17,7 +17,7 @@ static void a_look_is_answered_with_what_was_seen(void **state)
 }
 
 /* A number that a later libvirt invents is handed on, and counted. */
-static void statuses_without_a_word_are_counted(void **state)
+static void unknown_statuses_are_counted(void **state)
 {
     (void)state;
     OWNED(stage) s = stage_two_hosts();
@@ -41,7 +41,7 @@ static void statuses_without_a_word_are_counted(void **state)
     assert_int_equal(s->observed[1].observation.state, 99);
 }
 
-static void an_error_is_never_an_absence(void **state)
+static void an_error_never_means_absent(void **state)
 {
     (void)state;
     static const struct {
@@ -70,7 +70,7 @@ static void an_error_is_never_an_absence(void **state)
     }
 }
 
-static void a_look_is_answered_exactly_once_whatever_happens(void **state)
+static void a_state_query_is_answered_exactly_once_in_every_case(void **state)
 {
     (void)state;
     OWNED(stage) s = stage_two_hosts();
@@ -116,7 +116,7 @@ static void state_queries_are_bounded(void **state)
     assert_true(collector_query_state(s->c, 9999, HOST_A, GUEST_1, &err));
 }
 
-static void looks_expire_each_in_its_own_time(void **state)
+static void state_queries_expire_each_at_its_own_time(void **state)
 {
     (void)state;
     OWNED(stage) s = stage_two_hosts();
@@ -138,12 +138,12 @@ static void looks_expire_each_in_its_own_time(void **state)
 TEST_FILE(test_collector_state_query)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(a_look_is_answered_with_what_was_seen),
-        cmocka_unit_test(statuses_without_a_word_are_counted),
-        cmocka_unit_test(an_error_is_never_an_absence),
-        cmocka_unit_test(a_look_is_answered_exactly_once_whatever_happens),
+        cmocka_unit_test(a_state_query_is_answered_with_the_observation),
+        cmocka_unit_test(unknown_statuses_are_counted),
+        cmocka_unit_test(an_error_never_means_absent),
+        cmocka_unit_test(a_state_query_is_answered_exactly_once_in_every_case),
         cmocka_unit_test(state_queries_are_bounded),
-        cmocka_unit_test(looks_expire_each_in_its_own_time),
+        cmocka_unit_test(state_queries_expire_each_at_its_own_time),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -102,7 +102,7 @@ static void a_full_file_fills_every_field(void **state)
 }
 
 /* The usual place is for the usual daemon of this machine only. */
-static void logs_are_where_it_is_said_or_usual(void **state)
+static void log_directories_are_configured_or_default(void **state)
 {
     (void)state;
     struct err err = {0};
@@ -120,7 +120,7 @@ static void logs_are_where_it_is_said_or_usual(void **state)
     assert_string_equal(c->rules_dir, "/etc/ferry/rules");
 }
 
-static void what_is_not_said_is_kubevirts_default(void **state)
+static void missing_settings_have_kubevirts_defaults(void **state)
 {
     (void)state;
     struct err err = {0};
@@ -169,7 +169,7 @@ static const struct story {
     {"one name twice",
      ONE_HOST "- name: h2\n  uri: qemu:///system\n- name: h1\n"
               "  uri: qemu:///system\n",
-     "ferry.yaml:6: ", "there already, at line 2"},
+     "ferry.yaml:6: ", "is a duplicate of line 2"},
     {"a port that is none", ONE_HOST "listen: localhost\n", "ferry.yaml:4: ", "ADDRESS:PORT"},
     {"a port too high", ONE_HOST "listen: 127.0.0.1:70000\n", "ferry.yaml:4: ", "ADDRESS:PORT"},
     {"an unknown level", ONE_HOST "log: {level: loud}\n", "ferry.yaml:4: ", "debug, info"},
@@ -243,9 +243,9 @@ static const struct story {
      "hosts:\n- {name: h1, uri: 'qemu:///s', migrationPorts: 49215-49152}\n",
      "ferry.yaml:2: ", "MIN-MAX"},
     {"logs by half a path", "hosts:\n- {name: h1, uri: 'qemu:///s', qemuLogDir: logs}\n",
-     "ferry.yaml:2: ", "not a path from the root"},
+     "ferry.yaml:2: ", "not an absolute path"},
     {"rules by half a path", "hosts:\n- {name: h1, uri: 'qemu:///s'}\nanalyzer: {rules: r}\n",
-     "ferry.yaml:3: ", "not a path from the root"},
+     "ferry.yaml:3: ", "not an absolute path"},
     {"a helper by name", "hosts:\n- {name: h1, uri: 'qemu:///s', helper: 'h1:7011'}\n",
      "ferry.yaml:2: ", "'h1' is not an IP address"},
     {"a helper without a port", "hosts:\n- {name: h1, uri: 'qemu:///s', helper: 10.0.0.1}\n",
@@ -256,13 +256,13 @@ static const struct story {
     {"a secret that is not there", ONE_HOST "helperSecretFile: /nonexistent/secret\n",
      "ferry.yaml:4: ", "/nonexistent/secret: No such file"},
     {"a secret from nowhere", ONE_HOST "  helperSecretFile: secret\n",
-     "ferry.yaml:4: ", "'secret' is not a path from the root"},
+     "ferry.yaml:4: ", "'secret' is not an absolute path"},
     {"a secret that is no file", ONE_HOST "helperSecretFile: /dev/null\n",
      "ferry.yaml:4: ", "/dev/null: cannot be read as a file"},
     {"a label that is a map", "hosts:\n- {name: h1, uri: 'qemu:///s', labels: {a: {b: c}}}\n",
      "ferry.yaml:2: ", "label 'a'"},
     {"a shared path from nowhere", ONE_HOST "storage:\n  sharedPaths:\n  - /a\n  - nfs\n",
-     "ferry.yaml:7: ", "'nfs' is not a path"},
+     "ferry.yaml:7: ", "'nfs' is not an absolute path"},
     {"a shared path that climbs", ONE_HOST "storage: {sharedPaths: [/a/../b]}\n",
      "ferry.yaml:4: ", "without '..'"},
     {"a shared path without a list", ONE_HOST "storage: {sharedPaths: /a}\n",
@@ -276,7 +276,7 @@ static const struct story {
      "ferry.yaml:2: ", ""},
 };
 
-static void a_wrong_file_is_told_where_and_what(void **state)
+static void a_wrong_file_is_refused_with_line_and_reason(void **state)
 {
     (void)state;
     for (size_t i = 0; i < COUNT(stories); i++) {
@@ -356,11 +356,11 @@ static void a_helper_has_its_hosts_secret_or_the_files(void **state)
     (void)snprintf(text, sizeof text, HELPED, common, own);
     OWNED(config) next = parse(text, &err);
     char words[HV_TEXT_MAX];
-    assert_true(config_needs_restart(c, next, words));
+    assert_true(config_requires_restart(c, next, words));
     assert_string_equal(words, "hosts");
     assert_int_equal(chmod(common, 0604), 0);
     assert_null(parse(text, &err));
-    assert_non_null(strstr(err.text, "everybody can read"));
+    assert_non_null(strstr(err.text, "readable or writable by others"));
     (void)unlink(common);
     (void)unlink(own);
 }
@@ -398,7 +398,7 @@ static int write_nested(const char *path, const char *value, char *out, size_t n
     }
 }
 
-static void every_setting_can_be_made_and_is_checked_at_its_line(void **state)
+static void every_setting_is_read_and_checked_at_its_line(void **state)
 {
     (void)state;
     for (size_t i = 0; i < COUNT(settings); i++) {
@@ -475,7 +475,7 @@ static const struct {
     {ONE_HOST "sampling: {intervalMs: 100}\nstate: /x\n", "state, sampling"},
 };
 
-static void a_change_names_what_needs_a_restart(void **state)
+static void a_change_names_what_requires_a_restart(void **state)
 {
     (void)state;
     struct err err = {0};
@@ -484,7 +484,7 @@ static void a_change_names_what_needs_a_restart(void **state)
         char text[HV_TEXT_MAX];
         OWNED(config) next = parse(changes[i].text, &err);
         assert_non_null(next);
-        assert_int_equal(config_needs_restart(now, next, text), changes[i].word != NULL);
+        assert_int_equal(config_requires_restart(now, next, text), changes[i].word != NULL);
         assert_string_equal(text, changes[i].word != NULL ? changes[i].word : "");
     }
 }
@@ -505,7 +505,7 @@ static void ten_thousand_hosts_fit_and_one_more_does_not(void **state)
     }
 }
 
-static void a_missing_file_says_its_name(void **state)
+static void a_missing_file_is_named(void **state)
 {
     (void)state;
     struct err err = {0};
@@ -526,16 +526,16 @@ TEST_FILE(test_config)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(a_full_file_fills_every_field),
-        cmocka_unit_test(logs_are_where_it_is_said_or_usual),
-        cmocka_unit_test(what_is_not_said_is_kubevirts_default),
-        cmocka_unit_test(a_wrong_file_is_told_where_and_what),
+        cmocka_unit_test(log_directories_are_configured_or_default),
+        cmocka_unit_test(missing_settings_have_kubevirts_defaults),
+        cmocka_unit_test(a_wrong_file_is_refused_with_line_and_reason),
         cmocka_unit_test(keys_that_are_no_longer_used_are_accepted_and_warned_of),
         cmocka_unit_test(a_helper_has_its_hosts_secret_or_the_files),
-        cmocka_unit_test(every_setting_can_be_made_and_is_checked_at_its_line),
+        cmocka_unit_test(every_setting_is_read_and_checked_at_its_line),
         cmocka_unit_test(bandwidth_is_mib_or_a_quantity_of_bytes),
-        cmocka_unit_test(a_change_names_what_needs_a_restart),
+        cmocka_unit_test(a_change_names_what_requires_a_restart),
         cmocka_unit_test(ten_thousand_hosts_fit_and_one_more_does_not),
-        cmocka_unit_test(a_missing_file_says_its_name),
+        cmocka_unit_test(a_missing_file_is_named),
         cmocka_unit_test(the_example_in_the_docs_is_valid),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

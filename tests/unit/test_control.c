@@ -66,7 +66,7 @@ static void restart(struct core_world *w)
     job->call.over = job->resolving = false;
     job->orders[ORDER_MIGRATE].id = job->orders[ORDER_ABORT].id = 0;
     job->resolution.source_side = job->resolution.target_side = (struct job_side){0};
-    job->resolution.round = job->resolution.judged_round = 0;
+    job->resolution.round = job->resolution.decided_round = 0;
     job->resolution.hv_job_question = 0;
     reconcile_restore(w->fleet, job, w->now, &w->fx);
     core_settle(w);

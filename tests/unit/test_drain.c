@@ -170,7 +170,7 @@ static void a_job_that_cannot_be_made_is_tried_again_soon(void **state)
     world_up(&w, 0, "a", 512, MOVES);
     w.f->store_ok = false;
     drain_n1(&w, PLAIN);
-    assert_shown(&w, "a", DRAIN_GUEST_WAITING, BLOCK_NONE, "the store cannot be written");
+    assert_shown(&w, "a", DRAIN_GUEST_WAITING, BLOCK_NONE, "the store is not writable");
     assert_true(w.drain->drain->next_ms <= w.now.mono_ms + DRAIN_AGAIN_MS);
     w.f->store_ok = true;
     world_sleep(&w, DRAIN_AGAIN_MS);
@@ -199,14 +199,14 @@ static const struct way_story ways[] = {
     {MOVES_IF, 0, false, DRAIN_GUEST_WAITING, BLOCK_NONE, "slot-fleet"},
     {MOVES_IF, 0, true, DRAIN_GUEST_WAITING, BLOCK_NONE, "slot-fleet"},
     {MOVES_IF, DEVICE, false, DRAIN_GUEST_BLOCKED, BLOCK_NOT_MIGRATABLE, "HostDevice"},
-    {MOVES_IF, DEVICE, true, DRAIN_GUEST_STOPPING, BLOCK_NONE, "shut down"},
-    {STAYS, 0, false, DRAIN_GUEST_BLOCKED, BLOCK_STRATEGY_NONE, "does not move it"},
-    {STAYS, 0, true, DRAIN_GUEST_STOPPING, BLOCK_NONE, "shut down"},
-    {NULL, 0, false, DRAIN_GUEST_BLOCKED, BLOCK_STRATEGY_NONE, "does not move it"},
-    {NULL, 0, true, DRAIN_GUEST_STOPPING, BLOCK_NONE, "shut down"},
-    {EXTERNAL, 0, false, DRAIN_GUEST_BLOCKED, BLOCK_EXTERNAL, "somebody else"},
-    {EXTERNAL, 0, true, DRAIN_GUEST_BLOCKED, BLOCK_EXTERNAL, "somebody else"},
-    {EXTERNAL, DEVICE, true, DRAIN_GUEST_BLOCKED, BLOCK_EXTERNAL, "somebody else"},
+    {MOVES_IF, DEVICE, true, DRAIN_GUEST_STOPPING, BLOCK_NONE, "shutdown requested"},
+    {STAYS, 0, false, DRAIN_GUEST_BLOCKED, BLOCK_STRATEGY_NONE, "eviction strategy is None"},
+    {STAYS, 0, true, DRAIN_GUEST_STOPPING, BLOCK_NONE, "shutdown requested"},
+    {NULL, 0, false, DRAIN_GUEST_BLOCKED, BLOCK_STRATEGY_NONE, "eviction strategy is None"},
+    {NULL, 0, true, DRAIN_GUEST_STOPPING, BLOCK_NONE, "shutdown requested"},
+    {EXTERNAL, 0, false, DRAIN_GUEST_BLOCKED, BLOCK_EXTERNAL, "an external controller"},
+    {EXTERNAL, 0, true, DRAIN_GUEST_BLOCKED, BLOCK_EXTERNAL, "an external controller"},
+    {EXTERNAL, DEVICE, true, DRAIN_GUEST_BLOCKED, BLOCK_EXTERNAL, "an external controller"},
 };
 
 static void each_guest_goes_the_way_its_strategy_says(void **state)
@@ -267,14 +267,14 @@ static void eight_guests_two_blocked_six_move_and_two_are_named(void **state)
     assert_int_equal(world_told(&w, "Blocked", "2 of 8 guests are left"), 1);
     assert_non_null(strstr(w.drain->status_json, "\"moved\":6,\"blocked\":2"));
     assert_non_null(strstr(w.drain->status_json, "\"reason\":\"NotLiveMigratable\""));
-    assert_non_null(
-        strstr(w.drain->status_json, "\"unblock\":\"Detach the host device, move, and attach one"));
+    assert_non_null(strstr(w.drain->status_json,
+                           "\"unblock\":\"Detach the host device, migrate, and attach one"));
     assert_non_null(strstr(w.drain->status_json, "\"reason\":\"StrategyNone\""));
     advance(&w);
     assert_int_equal(world_told(&w, "Migrated", "not migratable"), 1); /* told once */
     world_up(&w, 0, "late", 128, STAYS);
     advance(&w);
-    assert_string_equal(w.drain->drain->message, "3 of 9 guests are left and cannot be moved");
+    assert_string_equal(w.drain->drain->message, "3 of 9 guests are left and cannot be migrated");
     world_gone(&w, "late");
 
     world_define(&w, "device", 0);
@@ -299,7 +299,7 @@ static void somebody_elses_migration_is_waited_for(void **state)
         (struct automatic_request){ORIGIN_HUMAN, PRIORITY_USER_TRIGGERED, "me", "m-"}, w.now, &w.fx,
         &err));
     drain_n1(&w, PLAIN);
-    assert_shown(&w, "vm", DRAIN_GUEST_BLOCKED, BLOCK_BUSY, "migration m-");
+    assert_shown(&w, "vm", DRAIN_GUEST_BLOCKED, BLOCK_BUSY, "under way: m-");
     assert_state(&w, DRAIN_DRAINING); /* it ends by itself */
     world_fail(&w, "vm");
     advance(&w);
@@ -439,7 +439,7 @@ static void half_a_guest_blocks_the_drain_and_says_so(void **state)
     world_set_state(&w, "vm", HV_STATE_PAUSED, HV_PAUSED_POSTCOPY_FAILED);
     drain_n1(&w, PLAIN);
     advance(&w);
-    assert_shown(&w, "vm", DRAIN_GUEST_BLOCKED, BLOCK_HALF, "only half of it is here");
+    assert_shown(&w, "vm", DRAIN_GUEST_BLOCKED, BLOCK_HALF, "only a part of the guest is here");
     assert_null(world_job(&w, "vm"));
     world_free(&w);
 }

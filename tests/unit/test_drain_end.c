@@ -14,15 +14,16 @@ static void a_lost_node_is_not_empty(void **state)
     world_lose(&w, 0);
     drain_n1(&w, PLAIN);
     assert_state(&w, DRAIN_DRAINING);
-    assert_shown(&w, "vm", DRAIN_GUEST_WAITING, BLOCK_NONE, "node n1 cannot be asked");
+    assert_shown(&w, "vm", DRAIN_GUEST_WAITING, BLOCK_NONE, "node n1 is unreachable");
     assert_null(world_job(&w, "vm"));
     world_list(&w, 0);
     advance(&w);
     assert_non_null(world_job(&w, "vm"));
-    assert_shown(&w, "stays", DRAIN_GUEST_BLOCKED, BLOCK_STRATEGY_NONE, "does not move it");
+    assert_shown(&w, "stays", DRAIN_GUEST_BLOCKED, BLOCK_STRATEGY_NONE,
+                 "eviction strategy is None");
     world_lose(&w, 0);
     advance(&w);
-    assert_shown(&w, "stays", DRAIN_GUEST_BLOCKED, BLOCK_STRATEGY_NONE, "cannot be asked");
+    assert_shown(&w, "stays", DRAIN_GUEST_BLOCKED, BLOCK_STRATEGY_NONE, "is unreachable");
     assert_state(&w, DRAIN_DRAINING);
     world_free(&w);
 }
@@ -124,7 +125,7 @@ static void cancelling_stops_its_jobs_clears_marks_and_uncordons(void **state)
         world_move(&w, "moved", 2);
         world_start(&w, "moves", 1);
         if (by_uncordon != 0)
-            evacuation_node_back(w.f, world_node(&w, 0), "me", w.now, &w.fx);
+            evacuation_node_uncordoned(w.f, world_node(&w, 0), "me", w.now, &w.fx);
         else
             drain_cancel(w.f, w.drain, "me", w.now, &w.fx);
         check_laws(&w);
@@ -185,7 +186,7 @@ static void a_final_drain_never_changes(void **state)
     uint64_t version = w.drain->version;
     drain_advance(w.f, w.drain, w.now, &w.fx);
     drain_cancel(w.f, w.drain, "me", w.now, &w.fx);
-    evacuation_node_back(w.f, world_node(&w, 0), "me", w.now, &w.fx);
+    evacuation_node_uncordoned(w.f, world_node(&w, 0), "me", w.now, &w.fx);
     assert_string_equal(w.drain->status_json, before);
     assert_int_equal(w.drain->version, version);
     assert_null(world_job(&w, "vm"));
@@ -236,7 +237,7 @@ static void a_guest_is_asked_to_shut_down_again_until_it_does(void **state)
     assert_string_equal(w.fx.list[w.fx.n - 1].of.act.guest, w.guests[0].uuid);
     world_set_state(&w, "vm", HV_STATE_SHUTOFF, HV_SHUTOFF_SHUTDOWN);
     advance(&w);
-    assert_shown(&w, "vm", DRAIN_GUEST_MOVED, BLOCK_NONE, "not up any more");
+    assert_shown(&w, "vm", DRAIN_GUEST_MOVED, BLOCK_NONE, "guest is shut off");
     assert_state(&w, DRAIN_SUCCEEDED);
     world_free(&w);
 }
@@ -259,7 +260,7 @@ static void a_drain_that_cannot_begin_changes_nothing(void **state)
     size_t effects = w.fx.n;
     assert_false(drain_begin(w.f, second, w.now, &w.fx, &other));
     assert_int_equal(other.code, ERR_REFUSED);
-    assert_string_equal(other.text, "node n1 is being drained already, by d");
+    assert_string_equal(other.text, "node n1 is already being drained by d");
     assert_int_equal(w.f->version, version);
     assert_int_equal(w.fx.n, effects);
     world_free(&w);

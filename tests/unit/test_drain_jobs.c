@@ -13,7 +13,7 @@ struct job *admission_automatic(struct fleet *f, struct guest *guest,
 {
     (void)fx;
     if (!f->store_ok)
-        return err_set(err, ERR_REFUSED, "the store cannot be written"), NULL;
+        return err_set(err, ERR_REFUSED, "the store is not writable"), NULL;
     if (fleet_active_job(f, guest->uuid) != NULL)
         return err_set(err, ERR_REFUSED, "in-flight migration detected"), NULL;
     struct job *job = job_new(err);

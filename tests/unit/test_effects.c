@@ -29,7 +29,7 @@ static void without_a_commit_only_questions_and_stop_orders_go_out(void **state)
     for (enum effect_kind kind = 0; kind < EFFECT_COUNT; kind++) {
         struct effect effect = {.kind = kind, .of.act.call = HV_CALL_SUSPEND}; /* TUNE's own */
         enum hv_call call = effect_call(&effect);
-        bool acts = call != HV_CALL_COUNT && hv_call_door(call) == HV_DOOR_ACT;
+        bool acts = call != HV_CALL_COUNT && hv_call_access(call) == HV_ACCESS_ACT;
         if (effect_commit(kind) == EFFECT_GOES)
             assert_true(call != HV_CALL_COUNT && !acts);
         if (effect_commit(kind) == EFFECT_STOPS)

@@ -7,7 +7,7 @@
 
 #include "base/err.h"
 
-static void failing_is_one_line_and_keeps_the_facts(void **state)
+static void err_set_returns_false_and_keeps_code_and_text(void **state)
 {
     (void)state;
     struct err err = {0};
@@ -73,7 +73,7 @@ static void every_code_has_a_sensible_http_and_exit_status(void **state)
 TEST_FILE(test_err)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(failing_is_one_line_and_keeps_the_facts),
+        cmocka_unit_test(err_set_returns_false_and_keeps_code_and_text),
         cmocka_unit_test(context_goes_in_front_and_keeps_code_and_numbers),
         cmocka_unit_test(long_texts_are_cut_not_overrun),
         cmocka_unit_test(every_code_has_a_name_that_leads_back_to_it),

@@ -294,7 +294,7 @@ static void an_uncordoned_node_keeps_no_mark(void **state)
     mark(&w, "a", false);
     mark(&w, "b", false);
     mark(&w, "other", false);
-    evacuation_node_back(w.f, world_node(&w, 0), "me", w.now, &w.fx);
+    evacuation_node_uncordoned(w.f, world_node(&w, 0), "me", w.now, &w.fx);
     assert_string_equal(world_guest(&w, "a")->evacuation_node, "");
     assert_string_equal(world_guest(&w, "b")->evacuation_node, "");
     assert_null(world_job(&w, "a"));

@@ -192,11 +192,11 @@ static void every_flag_has_a_name_words_and_a_way_back(void **state)
 {
     (void)state;
     for (unsigned i = 0; i < FLAG_COUNT; i++) {
-        assert_true(flag_name((enum flag)i)[0] != '\0' && flag_words((enum flag)i)[0] != '\0');
+        assert_true(flag_name((enum flag)i)[0] != '\0' && flag_help((enum flag)i)[0] != '\0');
         assert_int_equal(flag_from_name(flag_name((enum flag)i)), i);
     }
     assert_int_equal(flag_from_name("warp"), FLAG_COUNT);
-    assert_string_equal(flag_words(FLAG_COUNT), "");
+    assert_string_equal(flag_help(FLAG_COUNT), "");
     assert_string_equal(flag_rule_text(FLAG_RULE_COUNT), "");
 }
 
@@ -337,33 +337,32 @@ static const struct {
     void (*make)(struct world *w);
     const char *words; /* after "live, peer-to-peer" */
 } stories[] = {
-    {plain, "; memory travels unencrypted: not both hosts have tls in the configuration"},
-    {half_encrypted, "; memory travels unencrypted: not both hosts have tls in the configuration"},
-    {not_encrypted, "; memory travels unencrypted: disableTLS is set"},
+    {plain, "; memory is sent unencrypted: not both hosts have tls in the configuration"},
+    {half_encrypted, "; memory is sent unencrypted: not both hosts have tls in the configuration"},
+    {not_encrypted, "; memory is sent unencrypted: disableTLS is set"},
     {required_after_all, ", tls"},
     {encrypted, ", tls"},
     {slowed, ", auto-converge, tls"},
     {streams, ", parallel, tls"},
     {streams_and_postcopy, ", post-copy, tls; parallel streams left out: post-copy is allowed"},
     {paused_and_postcopy, ", paused, parallel, tls; post-copy left out: the guest is paused"},
-    {device_and_postcopy, ", tls; post-copy left out: the guest has a device of its host"},
+    {device_and_postcopy, ", tls; post-copy left out: the guest has a host device"},
     {tunnel, ", tunnelled; post-copy left out: the stream is tunnelled; QEMU's encryption left "
              "out: the tunnel is as safe as libvirt's connection; parallel streams left out: the "
              "stream is tunnelled"},
-    {streams_with_disks, ", disks, tls; parallel streams left out: disks move along encrypted"},
-    {tunnel_with_disks,
-     ", disks, tls; tunnel left out: disks that move along cannot go through it"},
-    {tunnel_required_tls, ", tls; tunnel left out: requireTLS asks for QEMU's encryption"},
+    {streams_with_disks, ", disks, tls; parallel streams left out: disks are migrated with TLS"},
+    {tunnel_with_disks, ", disks, tls; tunnel left out: migrated disks cannot go through it"},
+    {tunnel_required_tls, ", tls; tunnel left out: requireTLS requires QEMU's encryption"},
     {deltas, ", post-copy, tls, xbzrle"},
     {deltas_and_streams, ", parallel, tls; xbzrle left out: streams are parallel"},
     {threads, ", tls, mt"},
     {threads_on_new_qemu, ", tls; mt left out: QEMU has it up to 9.0 only"},
-    {zstd_alone, ", tls; zstd left out: it packs parallel streams only"},
+    {zstd_alone, ", tls; zstd left out: it compresses parallel streams only"},
     {zstd, ", parallel, tls, zstd"},
     {zstd_too_early, ", parallel, tls; zstd left out: both hosts need libvirt 9.4"},
     {forced, ", tls, unsafe"},
     {defined,
-     ", persist; memory travels unencrypted: not both hosts have tls in the configuration"},
+     ", persist; memory is sent unencrypted: not both hosts have tls in the configuration"},
 };
 
 static void begin(struct world *w)
@@ -382,7 +381,7 @@ static void flags_are_said_in_words(void **state)
         begin(&w);
         stories[i].make(&w);
         choose(&w);
-        flags_words(flags_shown(&w.job), flags_left_out(&w.job), have, sizeof have);
+        flags_summary(flags_shown(&w.job), flags_left_out(&w.job), have, sizeof have);
         (void)snprintf(want, sizeof want, "live, peer-to-peer%s", stories[i].words);
         assert_string_equal(have, want);
     }
@@ -392,9 +391,9 @@ static void words_that_do_not_fit_are_cut(void **state)
 {
     (void)state;
     char text[12];
-    flags_words(3, 0, text, sizeof text);
+    flags_summary(3, 0, text, sizeof text);
     assert_string_equal(text, "live, peer-");
-    flags_words(0, 0, text, sizeof text);
+    flags_summary(0, 0, text, sizeof text);
     assert_string_equal(text, "");
 }
 

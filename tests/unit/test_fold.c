@@ -6,7 +6,7 @@
 #include "base/own.h"
 #include "cli/common/fold.h"
 
-static void lines_go_on_under_what_they_belong_to(void **state)
+static void continuation_lines_are_indented(void **state)
 {
     (void)state;
     static const struct {
@@ -39,7 +39,7 @@ static void lines_go_on_under_what_they_belong_to(void **state)
 }
 
 /* Whatever the width: no word is lost, and only a word can be wider. */
-static void words_stay_and_lines_fit(void **state)
+static void words_are_not_broken_and_lines_fit(void **state)
 {
     (void)state;
     static const char text[] = "Label:       the quick brown fox jumps over the lazy dog again\n"
@@ -68,8 +68,8 @@ static void words_stay_and_lines_fit(void **state)
 TEST_FILE(test_fold)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(lines_go_on_under_what_they_belong_to),
-        cmocka_unit_test(words_stay_and_lines_fit),
+        cmocka_unit_test(continuation_lines_are_indented),
+        cmocka_unit_test(words_are_not_broken_and_lines_fit),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

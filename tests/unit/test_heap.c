@@ -27,7 +27,7 @@ static void an_empty_heap_gives_nothing(void **state)
     struct heap_link link = {0};
     assert_null(heap_top(&heap));
     assert_null(heap_take(&heap));
-    heap_leave(&link); /* in none */
+    heap_remove(&link); /* in none */
     heap_fini(&heap);
     heap_fini(&heap);
 }
@@ -85,7 +85,7 @@ static void putting_it_into_another_heap_takes_it_out_of_the_first(void **state)
     heap_fini(&other);
 }
 
-static void a_finished_heap_is_forgotten_by_its_links(void **state)
+static void links_of_a_finished_heap_are_zeroed(void **state)
 {
     (void)state;
     struct entry a = {0};
@@ -93,7 +93,7 @@ static void a_finished_heap_is_forgotten_by_its_links(void **state)
     heap_put(&heap, &a.link, 1, 0, &a);
     heap_fini(&heap);
     assert_null(a.link.in);
-    heap_leave(&a.link);
+    heap_remove(&a.link);
     heap_put(&other, &a.link, 1, 0, &a);
     assert_ptr_equal(heap_take(&other), &a);
     heap_fini(&other);
@@ -114,7 +114,7 @@ static const struct entry *smallest(const struct entry *entries, size_t *out_n)
 }
 
 /* Against a list that is searched from end to end. */
-static void the_top_is_the_smallest_after_any_puts_and_leaves(void **state)
+static void the_top_is_the_smallest_after_any_puts_and_removals(void **state)
 {
     (void)state;
     struct entry *entries = calloc(ENTRIES, sizeof *entries);
@@ -131,7 +131,7 @@ static void the_top_is_the_smallest_after_any_puts_and_leaves(void **state)
             heap_put(&heap, &e->link, e->first, e->second, e);
             e->in = true;
         } else if (what < 7) {
-            heap_leave(&e->link);
+            heap_remove(&e->link);
             e->in = false;
         } else {
             struct entry *taken = heap_take(&heap);
@@ -158,8 +158,8 @@ TEST_FILE(test_heap)
         cmocka_unit_test(entries_come_out_by_their_first_number_then_by_their_second),
         cmocka_unit_test(putting_again_moves_it_up_and_down),
         cmocka_unit_test(putting_it_into_another_heap_takes_it_out_of_the_first),
-        cmocka_unit_test(a_finished_heap_is_forgotten_by_its_links),
-        cmocka_unit_test(the_top_is_the_smallest_after_any_puts_and_leaves),
+        cmocka_unit_test(links_of_a_finished_heap_are_zeroed),
+        cmocka_unit_test(the_top_is_the_smallest_after_any_puts_and_removals),
     };
     return cmocka_run_group_tests_name("heap", tests, NULL, NULL);
 }

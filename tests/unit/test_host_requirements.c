@@ -29,7 +29,7 @@ static struct hv_definition *fresh(void **state)
     return *state;
 }
 
-static void an_interface_needs_what_its_type_says(void **state)
+static void an_interface_requires_what_its_type_implies(void **state)
 {
     static const struct {
         const char *type, *source;
@@ -82,7 +82,7 @@ static void machine_cpu_and_pages_are_taken_over(void **state)
 }
 
 /* Law: neither order nor doubles, nor what was in the memory before, make a difference. */
-static void the_same_needs_are_the_same_bytes(void **state)
+static void equal_requirements_are_equal_bytes(void **state)
 {
     struct host_requirements_facts one, other;
     memset(&one, 0xAA, sizeof one);
@@ -140,7 +140,7 @@ static void what_does_not_fit_is_left_out(void **state)
         assert_true(strcmp(facts.pools[i - 1], facts.pools[i]) < 0);
 }
 
-static void equal_needs_are_kept_once_until_the_last_user_goes(void **state)
+static void equal_requirements_are_kept_once_until_the_last_user_goes(void **state)
 {
     struct hv_definition *d = fresh(state);
     struct host_requirements *all = NULL;
@@ -180,12 +180,12 @@ static int definition_free(void **state)
 TEST_FILE(test_host_requirements)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(an_interface_needs_what_its_type_says),
+        cmocka_unit_test(an_interface_requires_what_its_type_implies),
         cmocka_unit_test(only_volume_disks_need_their_pool),
         cmocka_unit_test(machine_cpu_and_pages_are_taken_over),
-        cmocka_unit_test(the_same_needs_are_the_same_bytes),
+        cmocka_unit_test(equal_requirements_are_equal_bytes),
         cmocka_unit_test(what_does_not_fit_is_left_out),
-        cmocka_unit_test(equal_needs_are_kept_once_until_the_last_user_goes),
+        cmocka_unit_test(equal_requirements_are_kept_once_until_the_last_user_goes),
     };
     return cmocka_run_group_tests_name("needs", tests, definition_new, definition_free);
 }

@@ -115,7 +115,7 @@ static void a_path_is_open_refused_or_dead(void **state)
     assert_int_equal(path, HOSTD_PATH_DEAD);
 }
 
-static void a_wrong_secret_gets_nothing(void **state)
+static void a_wrong_secret_is_refused(void **state)
 {
     const struct rig *rig = *state;
     struct err err = {0}, right = {0};
@@ -124,7 +124,7 @@ static void a_wrong_secret_gets_nothing(void **state)
     assert_true(probe_self(rig, SECRET, &right));
 }
 
-static void a_request_that_was_heard_cannot_be_said_again(void **state)
+static void a_request_cannot_be_replayed(void **state)
 {
     const struct rig *rig = *state;
     char nonce[HOSTD_HEX_MAX], ours[HOSTD_HEX_MAX], line[HOSTD_REQUEST_MAX];
@@ -144,7 +144,7 @@ static void a_request_that_was_heard_cannot_be_said_again(void **state)
     assert_string_equal(answer, "no");
 }
 
-static void garbage_and_too_much_of_it_are_put_down(void **state)
+static void malformed_and_oversized_requests_are_refused(void **state)
 {
     const struct rig *rig = *state;
     char answer[HOSTD_REQUEST_MAX], much[HOSTD_REQUEST_MAX + 1];
@@ -163,7 +163,7 @@ static void garbage_and_too_much_of_it_are_put_down(void **state)
     assert_true(probe_self(rig, SECRET, &err));
 }
 
-static void a_slow_client_is_not_waited_for(void **state)
+static void a_slow_client_is_disconnected(void **state)
 {
     const struct rig *rig = *state;
     char nonce[HOSTD_HEX_MAX], byte;
@@ -178,7 +178,7 @@ static void a_slow_client_is_not_waited_for(void **state)
     (void)close(fd);
 }
 
-static void as_many_silent_clients_as_it_has_places_delay_but_do_not_stop_it(void **state)
+static void silent_clients_delay_but_do_not_block_the_helper(void **state)
 {
     const struct rig *rig = *state;
     char nonce[HOSTD_HEX_MAX];
@@ -204,7 +204,7 @@ static void a_guest_that_is_not_here_is_not_found(void **state)
     assert_int_equal(bad.code, ERR_INVALID);
 }
 
-static void nobody_there_is_unreachable(void **state)
+static void no_listener_is_unreachable(void **state)
 {
     struct rig *rig = *state;
     struct err err = {0};
@@ -252,7 +252,7 @@ static int listen_on(unsigned port, unsigned *out_port)
     return fd;
 }
 
-static void a_stranger_can_make_a_call_fail_but_not_succeed(void **state)
+static void an_attacker_can_make_a_call_fail_but_not_succeed(void **state)
 {
     (void)state;
     static const struct {
@@ -410,14 +410,14 @@ TEST_FILE(test_hostd)
 #define WITH_HELPER(test) cmocka_unit_test_setup_teardown(test, start, stop)
     const struct CMUnitTest tests[] = {
         WITH_HELPER(a_path_is_open_refused_or_dead),
-        WITH_HELPER(a_wrong_secret_gets_nothing),
-        WITH_HELPER(a_request_that_was_heard_cannot_be_said_again),
-        WITH_HELPER(garbage_and_too_much_of_it_are_put_down),
-        WITH_HELPER(a_slow_client_is_not_waited_for),
-        WITH_HELPER(as_many_silent_clients_as_it_has_places_delay_but_do_not_stop_it),
+        WITH_HELPER(a_wrong_secret_is_refused),
+        WITH_HELPER(a_request_cannot_be_replayed),
+        WITH_HELPER(malformed_and_oversized_requests_are_refused),
+        WITH_HELPER(a_slow_client_is_disconnected),
+        WITH_HELPER(silent_clients_delay_but_do_not_block_the_helper),
         WITH_HELPER(a_guest_that_is_not_here_is_not_found),
-        WITH_HELPER(nobody_there_is_unreachable),
-        cmocka_unit_test(a_stranger_can_make_a_call_fail_but_not_succeed),
+        WITH_HELPER(no_listener_is_unreachable),
+        cmocka_unit_test(an_attacker_can_make_a_call_fail_but_not_succeed),
         cmocka_unit_test(a_local_socket_is_its_owners_and_goes_with_the_helper),
         WITH_HELPER(the_stream_of_a_guest_is_closed_and_nothing_else),
     };

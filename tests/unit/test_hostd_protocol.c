@@ -26,7 +26,7 @@ static struct talk talk_about(const char *text)
     return t;
 }
 
-static void a_signature_is_hmac_sha256_of_who_speaks_both_nonces_and_the_text(void **state)
+static void a_signature_is_hmac_sha256_of_role_nonces_and_text(void **state)
 {
     (void)state;
     char nonce[HOSTD_HEX_MAX], other[HOSTD_HEX_MAX], mac[HOSTD_HEX_MAX], again[HOSTD_HEX_MAX];
@@ -109,7 +109,7 @@ static const char *const senseless[] = {
     "path-probe 10.0.0.1 22 22 22 22 22 22",
 };
 
-static void a_signed_request_without_sense_is_invalid(void **state)
+static void a_signed_malformed_request_is_invalid(void **state)
 {
     (void)state;
     for (size_t i = 0; i < COUNT(senseless); i++) {
@@ -313,10 +313,10 @@ static void a_secret_is_one_line_that_not_everybody_can_read(void **state)
 TEST_FILE(test_hostd_protocol)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(a_signature_is_hmac_sha256_of_who_speaks_both_nonces_and_the_text),
+        cmocka_unit_test(a_signature_is_hmac_sha256_of_role_nonces_and_text),
         cmocka_unit_test(two_nonces_are_never_the_same),
         cmocka_unit_test(every_request_arrives_as_it_was_meant),
-        cmocka_unit_test(a_signed_request_without_sense_is_invalid),
+        cmocka_unit_test(a_signed_malformed_request_is_invalid),
         cmocka_unit_test(only_the_secret_opens_and_only_for_the_nonce_it_was_signed_for),
         cmocka_unit_test(no_byte_of_a_request_can_be_changed),
         cmocka_unit_test(an_answer_counts_only_signed_and_for_this_request),

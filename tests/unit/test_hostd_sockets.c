@@ -125,7 +125,7 @@ static void a_guest_is_found_by_its_uuid_with_all_its_sockets(void **state)
     assert_false(process_has_socket(&w->found, 31) || process_has_socket(&w->found, 1));
 }
 
-static void letters_of_a_uuid_may_be_large_and_incoming_is_seen(void **state)
+static void uuids_ignore_case_and_incoming_is_detected(void **state)
 {
     struct world *w = *state;
     static const char *const files[] = {"socket:[30]"};
@@ -138,7 +138,7 @@ static void letters_of_a_uuid_may_be_large_and_incoming_is_seen(void **state)
 }
 
 /* Everything that looks like it and is not. */
-static void nobody_else_is_taken_for_the_guest(void **state)
+static void no_other_process_matches_the_guest(void **state)
 {
     struct world *w = *state;
     static const char *const files[] = {"socket:[30]"};
@@ -173,7 +173,7 @@ static void too_many_sockets_are_refused_at_the_bound(void **state)
     assert_int_equal(err.code, ERR_LIMIT);
 }
 
-static void a_search_ends_with_its_time(void **state)
+static void a_search_times_out(void **state)
 {
     struct world *w = *state;
     for (int i = 0; i < 130; i++) {
@@ -241,7 +241,7 @@ static void of_the_kernels_list_only_the_guests_sockets_are_taken(void **state)
 
 /* A law: wherever the list is cut, it is not read beyond its end, and a message in halves is told.
  */
-static void a_cut_list_is_told(void **state)
+static void a_truncated_list_is_an_error(void **state)
 {
     (void)state;
     struct process_sockets guest = {.n = 1, .inodes = {30}};
@@ -271,7 +271,7 @@ static const struct {
     {EINVAL, ERR_IO, "Invalid argument"},
 };
 
-static void a_kernel_that_refuses_says_what_it_lacks(void **state)
+static void a_kernel_refusal_names_what_is_missing(void **state)
 {
     (void)state;
     for (size_t i = 0; i < COUNT(refusals); i++) {
@@ -379,13 +379,13 @@ TEST_FILE(test_hostd_sockets)
 #define IN_WORLD(test) cmocka_unit_test_setup_teardown(test, make_world, drop_world)
     const struct CMUnitTest tests[] = {
         IN_WORLD(a_guest_is_found_by_its_uuid_with_all_its_sockets),
-        IN_WORLD(letters_of_a_uuid_may_be_large_and_incoming_is_seen),
-        IN_WORLD(nobody_else_is_taken_for_the_guest),
+        IN_WORLD(uuids_ignore_case_and_incoming_is_detected),
+        IN_WORLD(no_other_process_matches_the_guest),
         IN_WORLD(too_many_sockets_are_refused_at_the_bound),
-        IN_WORLD(a_search_ends_with_its_time),
+        IN_WORLD(a_search_times_out),
         cmocka_unit_test(of_the_kernels_list_only_the_guests_sockets_are_taken),
-        cmocka_unit_test(a_cut_list_is_told),
-        cmocka_unit_test(a_kernel_that_refuses_says_what_it_lacks),
+        cmocka_unit_test(a_truncated_list_is_an_error),
+        cmocka_unit_test(a_kernel_refusal_names_what_is_missing),
         cmocka_unit_test(only_streams_are_chosen),
         cmocka_unit_test(addresses_are_written_as_people_do),
     };

@@ -1,16 +1,16 @@
-/* test_hv.c - laws of the hypervisor port's tables and of its three doors. */
+/* test_hv.c - laws of the hypervisor port's tables and of its three interfaces. */
 #include "tests/test.h"
 
 #include "hypervisor/act.h"
 #include "hypervisor/observe.h"
 #include "hypervisor/probe.h"
 
-static void every_call_has_a_name_of_its_own_a_door_and_a_lane(void **state)
+static void every_call_has_a_unique_name_an_access_and_a_lane(void **state)
 {
     (void)state;
     for (enum hv_call call = 0; call < HV_CALL_COUNT; call++) {
         assert_non_null(hv_call_name(call));
-        assert_true(hv_call_door(call) < HV_DOOR_COUNT);
+        assert_true(hv_call_access(call) < HV_ACCESS_COUNT);
         assert_true(hv_call_lane(call) < HV_LANE_COUNT);
         for (enum hv_call other = 0; other < call; other++)
             assert_string_not_equal(hv_call_name(call), hv_call_name(other));
@@ -23,13 +23,13 @@ static void every_call_has_a_name_of_its_own_a_door_and_a_lane(void **state)
 }
 
 /* Lanes that serve observers have read-only connections, so an order there would fail. */
-static void orders_and_questions_never_share_a_lane(void **state)
+static void orders_and_queries_never_share_a_lane(void **state)
 {
     (void)state;
     for (enum hv_call a = 0; a < HV_CALL_COUNT; a++)
         for (enum hv_call b = 0; b < HV_CALL_COUNT; b++)
             if (hv_call_lane(a) == hv_call_lane(b))
-                assert_int_equal(hv_call_door(a), hv_call_door(b));
+                assert_int_equal(hv_call_access(a), hv_call_access(b));
 }
 
 static void only_migrate_uses_the_lane_of_calls_that_last_minutes(void **state)
@@ -39,7 +39,7 @@ static void only_migrate_uses_the_lane_of_calls_that_last_minutes(void **state)
         assert_int_equal(hv_call_lane(call) == HV_LANE_MIGRATE, call == HV_CALL_MIGRATE);
 }
 
-static void states_and_reasons_are_written_as_people_know_them(void **state)
+static void states_and_reasons_have_libvirts_names(void **state)
 {
     (void)state;
     static const struct {
@@ -109,7 +109,7 @@ static void ignore_reply(void *ctx, struct hv_reply *take_reply)
 static const struct hv_ops counting = {count_submit, count_status, count_free};
 static const struct hv_ops nobodys = {count_submit, count_status, NULL};
 
-static void each_door_lets_its_own_calls_through(void **state)
+static void each_interface_accepts_its_own_calls(void **state)
 {
     (void)state;
     struct counter counter = {.hv = {&counting, NULL}};
@@ -121,9 +121,9 @@ static void each_door_lets_its_own_calls_through(void **state)
         struct hv_request request = {.call = call, .host = "h1", .reply_to = {ignore_reply, NULL}};
         struct err err = {0};
         bool sent = false;
-        switch (hv_call_door(call)) {
-        case HV_DOOR_OBSERVE: sent = hv_observe_submit(&observe, &request, &err); break;
-        case HV_DOOR_PROBE: sent = hv_probe_submit(&probe, &request, &err); break;
+        switch (hv_call_access(call)) {
+        case HV_ACCESS_OBSERVE: sent = hv_observe_submit(&observe, &request, &err); break;
+        case HV_ACCESS_PROBE: sent = hv_probe_submit(&probe, &request, &err); break;
         default: sent = hv_act_submit(&act, &request, &err);
         }
         assert_true(sent);
@@ -148,7 +148,7 @@ static void refusals_and_status_come_from_the_implementation(void **state)
     assert_int_equal(status.workers, HV_LANE_STATS);
 }
 
-static void free_asks_the_owner_and_accepts_nothing(void **state)
+static void free_calls_the_implementation_and_accepts_null(void **state)
 {
     (void)state;
     struct counter counter = {.hv = {&counting, NULL}};
@@ -207,13 +207,13 @@ static void fini_frees_what_the_call_answers_with(void **state)
 TEST_FILE(test_hv)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(every_call_has_a_name_of_its_own_a_door_and_a_lane),
-        cmocka_unit_test(orders_and_questions_never_share_a_lane),
+        cmocka_unit_test(every_call_has_a_unique_name_an_access_and_a_lane),
+        cmocka_unit_test(orders_and_queries_never_share_a_lane),
         cmocka_unit_test(only_migrate_uses_the_lane_of_calls_that_last_minutes),
-        cmocka_unit_test(states_and_reasons_are_written_as_people_know_them),
-        cmocka_unit_test(each_door_lets_its_own_calls_through),
+        cmocka_unit_test(states_and_reasons_have_libvirts_names),
+        cmocka_unit_test(each_interface_accepts_its_own_calls),
         cmocka_unit_test(refusals_and_status_come_from_the_implementation),
-        cmocka_unit_test(free_asks_the_owner_and_accepts_nothing),
+        cmocka_unit_test(free_calls_the_implementation_and_accepts_null),
         cmocka_unit_test(fini_frees_what_the_call_answers_with),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

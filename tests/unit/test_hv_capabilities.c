@@ -38,7 +38,7 @@ static struct hv_capabilities *offer(bool turned)
     return a;
 }
 
-static void order_and_repetition_say_nothing(void **state)
+static void order_and_duplicates_do_not_change_the_hash(void **state)
 {
     (void)state;
     OWNED(hv_capabilities) one = offer(false);
@@ -75,7 +75,7 @@ static void change(struct hv_capabilities *a, int what)
     }
 }
 
-static void every_change_but_free_pages_is_another_number(void **state)
+static void every_change_but_free_pages_changes_the_hash(void **state)
 {
     (void)state;
     enum { CHANGES = 16 };
@@ -99,8 +99,8 @@ static void every_change_but_free_pages_is_another_number(void **state)
 TEST_FILE(test_hv_capabilities)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(order_and_repetition_say_nothing),
-        cmocka_unit_test(every_change_but_free_pages_is_another_number),
+        cmocka_unit_test(order_and_duplicates_do_not_change_the_hash),
+        cmocka_unit_test(every_change_but_free_pages_changes_the_hash),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

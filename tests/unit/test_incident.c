@@ -95,9 +95,9 @@ static const struct end {
     {"the QEMU of a transient guest crashed", "lost", "lost", "lost", GONE, GONE,
      .source_log = "2026-01-31 10:00:05.500+0000: shutting down, reason=crashed",
      .error = "operation failed: domain is not running", .kind = "lost", .node = "a"},
-    {"an operator said that it is gone", "lost", "lost", "said-otherwise", HALF, DARK,
+    {"an operator said that it is gone", "lost", "lost", "override-otherwise", HALF, DARK,
      .error = "internal error: client socket is closed", .kind = ""},
-    {"an operator said that the source has it", "failed", "running-on-source", "said-otherwise",
+    {"an operator said that the source has it", "failed", "running-on-source", "override-otherwise",
      RUNS, DARK, .error = "internal error: client socket is closed", .kind = ""},
     {"the receiving half died", "irrecoverable", "paused-irrecoverable", "irrecoverable", HALF,
      GONE, .error = "operation failed: domain is not running", .kind = "irrecoverable",
@@ -307,7 +307,7 @@ static bool acknowledge(struct fleet *f, const char *ns, const char *name, int64
     struct resolve_request request = {.requester = "bob", .kind = RESOLVE_ACKNOWLEDGE};
     TEXT_SET(request.ns, ns);
     TEXT_SET(request.name, name);
-    return incidents_said(f, &request, now_ms, err);
+    return incidents_override(f, &request, now_ms, err);
 }
 
 static void a_word_closes_one(void **state)

@@ -31,8 +31,8 @@ static void broken_documents_are_refused_with_their_place(void **state)
     } stories[] = {
         {"", "line 1 column 1: the text ends too early"},
         {"{", "line 1 column 2: the text ends too early"},
-        {"{\n  \"a\": 1,\n  \"a\": 2\n}", "line 3 column 3: this key is there already"},
-        {"{\"a\": 1, \"\\u0061\": 2}", "line 1 column 10: this key is there already"},
+        {"{\n  \"a\": 1,\n  \"a\": 2\n}", "line 3 column 3: duplicate key"},
+        {"{\"a\": 1, \"\\u0061\": 2}", "line 1 column 10: duplicate key"},
         {"{\"a\": NaN}", "line 1 column 7: not a JSON value"},
         {"[Infinity]", "line 1 column 2: not a JSON value"},
         {"[-Infinity]", "line 1 column 2: not a JSON value"},
@@ -179,7 +179,7 @@ static void reading_falls_back_only_when_nothing_is_there(void **state)
     assert_null(json_at(NULL, "a"));
 }
 
-static void a_wrong_type_is_told_with_its_path(void **state)
+static void a_wrong_type_is_reported_with_its_path(void **state)
 {
     (void)state;
     OWNED(json_object) object = parse_good(
@@ -209,7 +209,7 @@ static void a_wrong_type_is_told_with_its_path(void **state)
     assert_string_equal(err.text, "expected an object, found a list");
 }
 
-static void building_needs_no_checks(void **state)
+static void building_requires_no_checks(void **state)
 {
     (void)state;
     OWNED(json_object) object = json_object_new_object();
@@ -270,8 +270,8 @@ TEST_FILE(test_json)
         cmocka_unit_test(depth_is_bounded),
         cmocka_unit_test(size_is_bounded),
         cmocka_unit_test(reading_falls_back_only_when_nothing_is_there),
-        cmocka_unit_test(a_wrong_type_is_told_with_its_path),
-        cmocka_unit_test(building_needs_no_checks),
+        cmocka_unit_test(a_wrong_type_is_reported_with_its_path),
+        cmocka_unit_test(building_requires_no_checks),
         cmocka_unit_test(adding_to_nothing_does_nothing_and_leaks_nothing),
     };
     return cmocka_run_group_tests_name("json", tests, NULL, NULL);

@@ -101,7 +101,7 @@ static enum cause judge_text(struct world *w, const char *evidence)
 {
     char copy[2048], *save = NULL;
     TEXT_SET(copy, evidence);
-    judge_forget(w->judge);
+    judge_reset(w->judge);
     for (char *part = strtok_r(copy, "|", &save); part != NULL; part = strtok_r(NULL, "|", &save)) {
         char *equals = part[0] == '#' ? strchr(part, '=') : NULL;
         if (equals != NULL) {
@@ -174,10 +174,10 @@ static void each_story_gets_its_cause(void **state)
     }
 }
 
-static void earlier_is_told_by_the_clock_where_there_is_one(void **state)
+static void times_decide_which_message_is_earlier_where_known(void **state)
 {
     struct world *w = *state;
-    judge_forget(w->judge);
+    judge_reset(w->judge);
     say(w, SIDE_SOURCE, 2000, "size mismatch");
     say(w, SIDE_TARGET, 1000, "bad certificate");
     assert_int_equal(give(w)->cause, CAUSE_TLS_CERTIFICATE);
@@ -189,10 +189,10 @@ static void say_often(struct world *w, int n, const char *text)
         say(w, SIDE_UNKNOWN, 0, text);
 }
 
-static void words_of_another_day_neither_silence_nor_complete_a_rule(void **state)
+static void distant_messages_neither_suppress_nor_complete_a_rule(void **state)
 {
     struct world *w = *state;
-    judge_forget(w->judge);
+    judge_reset(w->judge);
     say(w, SIDE_UNKNOWN, 0, "never mind");
     say_often(w, JUDGE_NEAR, "nothing of note");
     say(w, SIDE_UNKNOWN, 0, "first half");
@@ -201,7 +201,7 @@ static void words_of_another_day_neither_silence_nor_complete_a_rule(void **stat
     assert_int_equal(give(w)->cause, CAUSE_DISK_LOCK_CONFLICT);
     say(w, SIDE_UNKNOWN, 0, "never mind");
     assert_int_equal(give(w)->cause, CAUSE_UNKNOWN);
-    judge_forget(w->judge);
+    judge_reset(w->judge);
     say(w, SIDE_UNKNOWN, 0, "first half");
     say_often(w, JUDGE_NEAR, "nothing of note");
     say(w, SIDE_UNKNOWN, 0, "second half");
@@ -215,7 +215,7 @@ static void words_of_another_day_neither_silence_nor_complete_a_rule(void **stat
     assert_int_equal(give(w)->cause, CAUSE_DISK_LOCK_CONFLICT);
 }
 
-static void a_rule_of_one_side_does_not_hear_the_other(void **state)
+static void a_rule_of_one_side_ignores_the_other(void **state)
 {
     struct world *w = *state;
     static const struct {
@@ -226,7 +226,7 @@ static void a_rule_of_one_side_does_not_hear_the_other(void **state)
                 {SIDE_SOURCE, CAUSE_UNKNOWN},
                 {SIDE_MANAGER, CAUSE_UNKNOWN}};
     for (size_t i = 0; i < COUNT(rows); i++) {
-        judge_forget(w->judge);
+        judge_reset(w->judge);
         say(w, rows[i].side, 0, "tpm: no");
         assert_int_equal(give(w)->cause, rows[i].cause);
     }
@@ -254,7 +254,7 @@ static void an_open_plane_follows_the_rule_or_how_far_it_came(void **state)
 
 /* ---- what is repeated and what is shown ---- */
 
-static void the_end_is_repeated_and_never_concluded(void **state)
+static void the_outcome_is_copied_and_never_derived(void **state)
 {
     struct world *w = *state;
     (void)judge_text(w, "storage gone");
@@ -280,7 +280,7 @@ static void the_end_is_repeated_and_never_concluded(void **state)
 static void points_say_where_they_come_from_and_what_they_are(void **state)
 {
     struct world *w = *state;
-    judge_forget(w->judge);
+    judge_reset(w->judge);
     say(w, SIDE_SOURCE, 7000, "error: operation failed: size mismatch: 5 != 6");
     say(w, SIDE_UNKNOWN, 0, "read: Connection reset by peer");
     const struct verdict *v = give(w);
@@ -309,7 +309,7 @@ static void a_fact_is_quoted_when_there_is_no_text(void **state)
     assert_true(w->verdict.numbers[0].value == 2000.0);
 }
 
-static void nanoseconds_printed_as_seconds_are_seen_through(void **state)
+static void nanoseconds_printed_as_seconds_are_ignored(void **state)
 {
     struct world *w = *state;
     (void)judge_text(w, "Live migration stuck for 150000000000 sec and has been aborted");
@@ -330,7 +330,7 @@ static void numbers_of_a_verdict_are_bounded(void **state)
 {
     struct world *w = *state;
     char key[8];
-    judge_forget(w->judge);
+    judge_reset(w->judge);
     for (int i = 1; i <= VERDICT_NUMBERS_MAX; i++) {
         (void)snprintf(key, sizeof key, "n%d", i);
         know(w, key, "7");
@@ -342,7 +342,7 @@ static void numbers_of_a_verdict_are_bounded(void **state)
     assert_string_equal(w->verdict.numbers[VERDICT_NUMBERS_MAX - 1].name, "n16");
 }
 
-static void more_evidence_is_sure_and_a_rival_makes_unsure(void **state)
+static void more_evidence_raises_confidence_and_a_rival_lowers_it(void **state)
 {
     struct world *w = *state;
     (void)judge_text(w, "quota");
@@ -357,14 +357,14 @@ static void more_evidence_is_sure_and_a_rival_makes_unsure(void **state)
     assert_true(two <= 1 && unknown >= 0);
 }
 
-static void judging_twice_says_the_same_and_forgetting_forgets(void **state)
+static void judging_twice_gives_the_same_verdict_and_a_reset_clears_the_case(void **state)
 {
     struct world *w = *state;
     struct verdict again;
     (void)judge_text(w, "virDomainAbortJob|canceled by client|#x=1");
     judge_give(w->judge, &again);
     assert_memory_equal(&again, &w->verdict, sizeof again);
-    judge_forget(w->judge);
+    judge_reset(w->judge);
     assert_int_equal(give(w)->cause, CAUSE_UNKNOWN);
     assert_int_equal(w->verdict.n_points, 0);
     assert_int_equal(w->verdict.n_numbers, 0);
@@ -380,7 +380,7 @@ static void any_byte_may_come(void **state)
     for (size_t i = 0; i < sizeof bytes; i++)
         bytes[i] = (char)(i * 37);
     memcpy(bytes + 500, "storage gone", 12);
-    judge_forget(w->judge);
+    judge_reset(w->judge);
     struct evidence_message message = {.text = bytes, .length = sizeof bytes};
     sink.message(sink.ctx, &message);
     assert_int_equal(give(w)->cause, CAUSE_UNKNOWN); /* that is no text */
@@ -405,7 +405,7 @@ static void a_long_message_is_searched_to_its_end(void **state)
     memset(text, 'x', LONG);
     for (size_t at = EVIDENCE_TEXT_MAX - 40; at < EVIDENCE_TEXT_MAX + 40; at++) {
         memcpy(text + at, "storage gone", 12);
-        judge_forget(w->judge);
+        judge_reset(w->judge);
         struct evidence_message message = {.text = text, .length = LONG};
         sink.message(sink.ctx, &message);
         assert_int_equal(give(w)->cause, CAUSE_STORAGE_OUTAGE);
@@ -413,7 +413,7 @@ static void a_long_message_is_searched_to_its_end(void **state)
     }
     memcpy(text + LONG - 12, "storage gone", 12);
     struct evidence_message message = {.text = text, .length = LONG};
-    judge_forget(w->judge);
+    judge_reset(w->judge);
     sink.message(sink.ctx, &message);
     assert_int_equal(give(w)->cause, CAUSE_STORAGE_OUTAGE);
     assert_true(strlen(w->verdict.points[0].quote) < VERDICT_QUOTE_MAX);
@@ -426,7 +426,7 @@ static void a_long_fact_is_searched_to_its_end(void **state)
     char value[8192];
     memset(value, 'x', sizeof value);
     (void)snprintf(value + sizeof value - 16, 16, "storage gone");
-    judge_forget(w->judge);
+    judge_reset(w->judge);
     know(w, "note", value);
     assert_int_equal(give(w)->cause, CAUSE_STORAGE_OUTAGE);
     assert_non_null(strstr(w->verdict.points[0].quote, "storage gone"));
@@ -436,7 +436,7 @@ static void facts_without_end_are_bounded(void **state)
 {
     struct world *w = *state;
     char key[32];
-    judge_forget(w->judge);
+    judge_reset(w->judge);
     for (int i = 0; i < 100000; i++) {
         (void)snprintf(key, sizeof key, "key%c", 'a' + i % 26);
         know(w, key, "12");
@@ -452,7 +452,7 @@ static void facts_without_end_are_bounded(void **state)
 static void the_same_message_a_million_times_costs_one_quote(void **state)
 {
     struct world *w = *state;
-    judge_forget(w->judge);
+    judge_reset(w->judge);
     for (int i = 0; i < 100000; i++)
         say(w, SIDE_SOURCE, i, "operation failed: storage gone");
     assert_int_equal(w->judge->n_hits, 2);
@@ -463,17 +463,17 @@ TEST_FILE(test_judge)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(each_story_gets_its_cause),
-        cmocka_unit_test(earlier_is_told_by_the_clock_where_there_is_one),
-        cmocka_unit_test(words_of_another_day_neither_silence_nor_complete_a_rule),
-        cmocka_unit_test(a_rule_of_one_side_does_not_hear_the_other),
+        cmocka_unit_test(times_decide_which_message_is_earlier_where_known),
+        cmocka_unit_test(distant_messages_neither_suppress_nor_complete_a_rule),
+        cmocka_unit_test(a_rule_of_one_side_ignores_the_other),
         cmocka_unit_test(an_open_plane_follows_the_rule_or_how_far_it_came),
-        cmocka_unit_test(the_end_is_repeated_and_never_concluded),
+        cmocka_unit_test(the_outcome_is_copied_and_never_derived),
         cmocka_unit_test(points_say_where_they_come_from_and_what_they_are),
         cmocka_unit_test(a_fact_is_quoted_when_there_is_no_text),
-        cmocka_unit_test(nanoseconds_printed_as_seconds_are_seen_through),
+        cmocka_unit_test(nanoseconds_printed_as_seconds_are_ignored),
         cmocka_unit_test(numbers_of_a_verdict_are_bounded),
-        cmocka_unit_test(more_evidence_is_sure_and_a_rival_makes_unsure),
-        cmocka_unit_test(judging_twice_says_the_same_and_forgetting_forgets),
+        cmocka_unit_test(more_evidence_raises_confidence_and_a_rival_lowers_it),
+        cmocka_unit_test(judging_twice_gives_the_same_verdict_and_a_reset_clears_the_case),
         cmocka_unit_test(any_byte_may_come),
         cmocka_unit_test(a_long_message_is_searched_to_its_end),
         cmocka_unit_test(a_long_fact_is_searched_to_its_end),

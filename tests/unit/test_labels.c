@@ -97,9 +97,9 @@ static void what_is_no_map_of_texts_is_refused_and_leaves_it_empty(void **state)
         {"{\"a\":null}", "where.a: expected a string"},
         {"{\"a\":{}}", "where.a: expected a string"},
         {"{\"a\":true}", "where.a: expected a string"},
-        {"{\"ok\":\"x\",\"a b\":\"x\"}", "where: \"a b\" is no label key"},
-        {"{\"\":\"x\"}", "where: \"\" is no label key"},
-        {"{\"a\":\"x y\"}", "where.a: \"x y\" is no label value"},
+        {"{\"ok\":\"x\",\"a b\":\"x\"}", "where: \"a b\" is not a label key"},
+        {"{\"\":\"x\"}", "where: \"\" is not a label key"},
+        {"{\"a\":\"x y\"}", "where.a: \"x y\" is not a label value"},
         {"{\"a\":\"x\",\"a\":\"y\"}", "where: line 1"}, /* twice */
         {"{\"a\":\"x\"", "where: line 1"},
         {"{\"a\":\"x\"} x", "where: line 1"},

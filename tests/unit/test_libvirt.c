@@ -112,10 +112,10 @@ static bool submit(struct world *world, const struct hv_request *request, struct
     struct hv_observe observe = {world->hv};
     struct hv_probe probe = {world->hv};
     struct hv_act act = {world->hv};
-    if (hv_call_door(request->call) == HV_DOOR_OBSERVE)
+    if (hv_call_access(request->call) == HV_ACCESS_OBSERVE)
         return hv_observe_submit(&observe, request, err);
-    return hv_call_door(request->call) == HV_DOOR_PROBE ? hv_probe_submit(&probe, request, err)
-                                                        : hv_act_submit(&act, request, err);
+    return hv_call_access(request->call) == HV_ACCESS_PROBE ? hv_probe_submit(&probe, request, err)
+                                                            : hv_act_submit(&act, request, err);
 }
 
 static struct hv_request request_for(struct world *world, enum hv_call call, const char *host,
@@ -171,7 +171,7 @@ static struct hv_event next_event(struct world *world, const char *host)
     return event;
 }
 
-static void a_host_that_answers_is_connected_and_tells_its_guests(void **state)
+static void a_host_that_answers_is_connected_and_lists_its_guests(void **state)
 {
     struct world *world = *state;
     assert_int_equal(next_event(world, "up").kind, HV_EVENT_CONNECTED);
@@ -200,7 +200,7 @@ static void a_host_that_answers_is_connected_and_tells_its_guests(void **state)
     hv_reply_fini(&xml);
 }
 
-static void a_look_answers_absent_only_when_the_host_says_so(void **state)
+static void a_state_query_answers_absent_only_when_the_host_does(void **state)
 {
     struct world *world = *state;
     struct hv_reply here = answer(world, HV_CALL_DOMAIN_STATE, "up", GUEST);
@@ -251,7 +251,7 @@ static void an_order_is_carried_out_and_its_event_comes(void **state)
     assert_int_equal(next_event(world, "up").a, HV_LIFECYCLE_RESUMED);
 }
 
-static void a_host_that_says_no_is_not_unreachable(void **state)
+static void a_host_that_refuses_is_not_unreachable(void **state)
 {
     struct world *world = *state;
     struct hv_reply reply = answer(world, HV_CALL_MIGRATE, "up", GUEST);
@@ -297,7 +297,7 @@ static void pass_time_until(const struct queue *queue)
     }
 }
 
-static void a_host_that_hangs_delays_nobody_and_is_given_up_after_ten_seconds(void **state)
+static void a_host_that_hangs_delays_no_other_and_requests_time_out_after_ten_seconds(void **state)
 {
     struct world *world = *state;
     ask(world, HV_CALL_DOMAIN_STATE, "hangs", GUEST);
@@ -427,7 +427,7 @@ static void a_path_is_probed_between_configured_hosts_with_addresses(void **stat
     assert_int_equal(err.code, ERR_NOT_FOUND);
 }
 
-static void a_helper_is_asked_without_libvirt(void **state)
+static void a_helper_is_called_without_libvirt(void **state)
 {
     struct world *world = *state;
     static const char *const hosts[] = {"up", "hangs", "down"};
@@ -481,7 +481,7 @@ static void unknown_hosts_are_refused_without_a_reply(void **state)
     assert_int_equal(queue_depth(world->replies), 0);
 }
 
-static void the_end_waits_for_nobody_and_no_sink_is_called_after_it(void **state)
+static void free_does_not_wait_for_hanging_calls_and_calls_no_sink_after_it(void **state)
 {
     struct world *world = *state;
     ask(world, HV_CALL_DOMAIN_STATE, "hangs", GUEST);
@@ -497,7 +497,7 @@ static void the_end_waits_for_nobody_and_no_sink_is_called_after_it(void **state
     assert_int_equal(queue_depth(world->events), events);
 }
 
-static void hosts_need_names_and_uris_of_their_own(void **state)
+static void hosts_require_a_uri_and_unique_names(void **state)
 {
     (void)state;
     static const struct hv_host twins[] = {{.name = "a", .uri = "test:///default"},
@@ -518,22 +518,22 @@ TEST_FILE(test_libvirt)
 {
 #define TEST(name) cmocka_unit_test_setup_teardown(name, set_up, tear_down)
     const struct CMUnitTest tests[] = {
-        TEST(a_host_that_answers_is_connected_and_tells_its_guests),
-        TEST(a_look_answers_absent_only_when_the_host_says_so),
+        TEST(a_host_that_answers_is_connected_and_lists_its_guests),
+        TEST(a_state_query_answers_absent_only_when_the_host_does),
         TEST(a_guest_that_is_not_there_is_not_found_for_other_calls),
         TEST(an_order_is_carried_out_and_its_event_comes),
-        TEST(a_host_that_says_no_is_not_unreachable),
+        TEST(a_host_that_refuses_is_not_unreachable),
         TEST(a_host_that_is_down_answers_every_call_at_once),
-        TEST(a_host_that_hangs_delays_nobody_and_is_given_up_after_ten_seconds),
+        TEST(a_host_that_hangs_delays_no_other_and_requests_time_out_after_ten_seconds),
         TEST(a_hanging_opening_is_replaced_by_one_that_reaches_the_new_libvirtd),
         TEST(hanging_openings_are_bounded_counted_and_end_with_any_answer),
         TEST(a_running_guest_is_not_an_incoming_copy),
-        TEST(a_helper_is_asked_without_libvirt),
+        TEST(a_helper_is_called_without_libvirt),
         TEST(a_path_is_probed_between_configured_hosts_with_addresses),
         TEST(a_full_lane_refuses),
         TEST(unknown_hosts_are_refused_without_a_reply),
-        TEST(the_end_waits_for_nobody_and_no_sink_is_called_after_it),
-        cmocka_unit_test(hosts_need_names_and_uris_of_their_own),
+        TEST(free_does_not_wait_for_hanging_calls_and_calls_no_sink_after_it),
+        cmocka_unit_test(hosts_require_a_uri_and_unique_names),
     };
 #undef TEST
     return cmocka_run_group_tests(tests, NULL, NULL);

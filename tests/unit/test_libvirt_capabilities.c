@@ -29,7 +29,7 @@ static struct hv_capabilities *decode(const char *xml)
     return a;
 }
 
-static void machines_are_known_by_both_their_names(void **state)
+static void machines_are_listed_by_both_their_names(void **state)
 {
     (void)state;
     static const struct hv_machine expected[] = {
@@ -45,7 +45,7 @@ static void machines_are_known_by_both_their_names(void **state)
     }
 }
 
-static void pages_are_summed_over_cells_without_the_plain_ones(void **state)
+static void huge_pages_are_summed_over_cells_without_normal_pages(void **state)
 {
     (void)state;
     OWNED(hv_capabilities) a = decode(full);
@@ -57,7 +57,7 @@ static void pages_are_summed_over_cells_without_the_plain_ones(void **state)
     assert_int_equal(a->pages[1].total, 2);
 }
 
-static void what_is_not_said_is_not_known(void **state)
+static void missing_parts_are_not_known(void **state)
 {
     (void)state;
     OWNED(hv_capabilities) nothing = decode("nonsense");
@@ -114,9 +114,9 @@ static void a_pool_has_a_path_and_a_device_a_name(void **state)
 TEST_FILE(test_libvirt_capabilities)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(machines_are_known_by_both_their_names),
-        cmocka_unit_test(pages_are_summed_over_cells_without_the_plain_ones),
-        cmocka_unit_test(what_is_not_said_is_not_known),
+        cmocka_unit_test(machines_are_listed_by_both_their_names),
+        cmocka_unit_test(huge_pages_are_summed_over_cells_without_normal_pages),
+        cmocka_unit_test(missing_parts_are_not_known),
         cmocka_unit_test(a_list_that_is_too_long_is_not_known),
         cmocka_unit_test(a_pool_has_a_path_and_a_device_a_name),
     };

@@ -3,7 +3,7 @@
 
 #include "hypervisor/libvirt/internal.h"
 
-static void a_domain_is_taken_apart(void **state)
+static void a_domain_is_split_into_its_parts(void **state)
 {
     (void)state;
     struct definition guest;
@@ -22,7 +22,7 @@ static void a_domain_is_taken_apart(void **state)
     libvirt_definition_fini(&guest);
 }
 
-static void what_is_not_said_is_null(void **state)
+static void missing_parts_are_null(void **state)
 {
     (void)state;
     struct definition guest;
@@ -48,8 +48,8 @@ static void anything_else_is_no_domain(void **state)
 TEST_FILE(test_libvirt_definition)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(a_domain_is_taken_apart),
-        cmocka_unit_test(what_is_not_said_is_null),
+        cmocka_unit_test(a_domain_is_split_into_its_parts),
+        cmocka_unit_test(missing_parts_are_null),
         cmocka_unit_test(anything_else_is_no_domain),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -30,7 +30,7 @@ static char *moved(const char *xml, const struct hv_volume *volume, bool live)
     return text;
 }
 
-static void each_place_is_written_as_libvirt_reads_it(void **state)
+static void each_location_is_written_as_libvirt_reads_it(void **state)
 {
     (void)state;
     static const struct {
@@ -64,7 +64,7 @@ static void each_place_is_written_as_libvirt_reads_it(void **state)
     }
 }
 
-static void what_belongs_to_the_disk_is_kept_and_what_belongs_to_the_place_is_not(void **state)
+static void parts_of_the_disk_are_kept_and_parts_of_the_location_are_not(void **state)
 {
     (void)state;
     char *text =
@@ -84,7 +84,7 @@ static void what_belongs_to_the_disk_is_kept_and_what_belongs_to_the_place_is_no
     free(text);
 }
 
-static void a_part_is_named_for_the_running_guest_only(void **state)
+static void a_slice_is_written_for_the_running_guest_only(void **state)
 {
     (void)state;
     struct hv_volume volume = to_file;
@@ -134,9 +134,9 @@ static void what_is_no_definition_is_refused(void **state)
 TEST_FILE(test_libvirt_destination)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(each_place_is_written_as_libvirt_reads_it),
-        cmocka_unit_test(what_belongs_to_the_disk_is_kept_and_what_belongs_to_the_place_is_not),
-        cmocka_unit_test(a_part_is_named_for_the_running_guest_only),
+        cmocka_unit_test(each_location_is_written_as_libvirt_reads_it),
+        cmocka_unit_test(parts_of_the_disk_are_kept_and_parts_of_the_location_are_not),
+        cmocka_unit_test(a_slice_is_written_for_the_running_guest_only),
         cmocka_unit_test(a_disk_that_is_gone_is_an_error_in_the_running_guest_only),
         cmocka_unit_test(a_drive_without_a_medium_gets_one),
         cmocka_unit_test(what_is_no_definition_is_refused),

@@ -46,7 +46,7 @@ static const struct story {
      "default", NULL},
 };
 
-static void stories_of_metadata(void **state)
+static void metadata_is_decoded(void **state)
 {
     (void)state;
     for (size_t i = 0; i < COUNT(stories); i++) {
@@ -95,7 +95,7 @@ static const struct {
      NULL},
 };
 
-static void stories_of_settings(void **state)
+static void settings_are_decoded(void **state)
 {
     (void)state;
     for (size_t i = 0; i < COUNT(requests); i++) {
@@ -198,8 +198,8 @@ static void capabilities_name_the_host_and_its_cpu(void **state)
 TEST_FILE(test_libvirt_metadata)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(stories_of_metadata),
-        cmocka_unit_test(stories_of_settings),
+        cmocka_unit_test(metadata_is_decoded),
+        cmocka_unit_test(settings_are_decoded),
         cmocka_unit_test(settings_are_bounded),
         cmocka_unit_test(labels_are_bounded_in_number_and_size),
         cmocka_unit_test(huge_metadata_is_not_read_at_all),

@@ -46,7 +46,7 @@ static void expect(struct hv_migrate how, struct hv_host target, unsigned flags,
     libvirt_migrate_params_fini(&params);
 }
 
-static void every_flag_has_its_word(void **state)
+static void every_flag_is_sent_as_libvirts_flag(void **state)
 {
     (void)state;
     static const struct {
@@ -80,7 +80,7 @@ static void every_flag_has_its_word(void **state)
     assert_int_equal(all, 2 * HV_MIGRATE_ZSTD - 1); /* a new flag needs its row here */
 }
 
-static void numbers_are_sent_unless_they_are_nought(void **state)
+static void numbers_are_sent_unless_they_are_zero(void **state)
 {
     (void)state;
     struct hv_migrate how = {.bandwidth_mibs = 8, .postcopy_bandwidth_mibs = 9};
@@ -121,7 +121,7 @@ static void the_stream_goes_where_the_target_listens(void **state)
     }
 }
 
-static void a_certificate_s_name_goes_with_encryption_only(void **state)
+static void the_tls_name_is_sent_with_tls_only(void **state)
 {
     (void)state;
     struct hv_host target = {.tls_name = "h2.example"};
@@ -130,7 +130,7 @@ static void a_certificate_s_name_goes_with_encryption_only(void **state)
            "tls.destination=h2.example");
 }
 
-static void a_broken_post_copy_is_taken_up_with_its_limit_and_nothing_else(void **state)
+static void a_post_copy_resume_sends_its_bandwidth_and_nothing_else(void **state)
 {
     (void)state;
     struct hv_migrate how = {.flags = HV_MIGRATE_RESUME | HV_MIGRATE_POSTCOPY | HV_MIGRATE_PERSIST |
@@ -166,11 +166,11 @@ static void the_target_listens_on_the_port_that_was_chosen(void **state)
 TEST_FILE(test_libvirt_migrate_params)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(every_flag_has_its_word),
-        cmocka_unit_test(numbers_are_sent_unless_they_are_nought),
+        cmocka_unit_test(every_flag_is_sent_as_libvirts_flag),
+        cmocka_unit_test(numbers_are_sent_unless_they_are_zero),
         cmocka_unit_test(the_stream_goes_where_the_target_listens),
-        cmocka_unit_test(a_certificate_s_name_goes_with_encryption_only),
-        cmocka_unit_test(a_broken_post_copy_is_taken_up_with_its_limit_and_nothing_else),
+        cmocka_unit_test(the_tls_name_is_sent_with_tls_only),
+        cmocka_unit_test(a_post_copy_resume_sends_its_bandwidth_and_nothing_else),
         cmocka_unit_test(the_target_listens_on_the_port_that_was_chosen),
     };
     return cmocka_run_group_tests(tests, initialize, NULL);

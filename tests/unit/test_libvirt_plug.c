@@ -52,7 +52,7 @@ static void canonical(char *text)
         *c = *c == '"' ? '\'' : *c;
 }
 
-static void interfaces_lead_where_the_stored_definition_says(void **state)
+static void interfaces_get_the_networks_of_the_persistent_definition(void **state)
 {
     (void)state;
     for (size_t i = 0; i < COUNT(stories); i++) {
@@ -70,7 +70,7 @@ static void interfaces_lead_where_the_stored_definition_says(void **state)
     }
 }
 
-static void without_a_stored_definition_nothing_is_plugged_elsewhere(void **state)
+static void without_a_persistent_definition_interfaces_stay(void **state)
 {
     (void)state;
     static const char *const nothing[] = {"", "<domain/>", "no XML"};
@@ -98,8 +98,8 @@ static void what_is_no_definition_is_not_sent(void **state)
 TEST_FILE(test_libvirt_plug)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(interfaces_lead_where_the_stored_definition_says),
-        cmocka_unit_test(without_a_stored_definition_nothing_is_plugged_elsewhere),
+        cmocka_unit_test(interfaces_get_the_networks_of_the_persistent_definition),
+        cmocka_unit_test(without_a_persistent_definition_interfaces_stay),
         cmocka_unit_test(what_is_no_definition_is_not_sent),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

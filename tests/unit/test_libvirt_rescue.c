@@ -47,8 +47,8 @@ static void an_error_in_qemu_s_answer_is_a_failure(void **state)
 {
     (void)state;
     struct err err = {0};
-    assert_true(libvirt_monitor_obeyed("{\"return\":{},\"id\":\"libvirt-1\"}", &err));
-    assert_false(libvirt_monitor_obeyed(
+    assert_true(libvirt_monitor_accepted("{\"return\":{},\"id\":\"libvirt-1\"}", &err));
+    assert_false(libvirt_monitor_accepted(
         "{\"id\":\"libvirt-1\",\"error\":{\"class\":\"GenericError\",\"desc\":\"no instance\"}}",
         &err));
     assert_string_equal(err.text, "no instance");
@@ -90,7 +90,7 @@ static int initialize(void **state)
     return virInitialize();
 }
 
-static void a_broken_post_copy_is_connected_again_by_one_command(void **state)
+static void a_broken_post_copy_is_reconnected_by_one_command(void **state)
 {
     (void)state;
     static const struct {
@@ -114,7 +114,7 @@ TEST_FILE(test_libvirt_rescue)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(only_a_migration_s_own_streams_are_broken_disks_first),
         cmocka_unit_test(an_error_in_qemu_s_answer_is_a_failure),
-        cmocka_unit_test(a_broken_post_copy_is_connected_again_by_one_command),
+        cmocka_unit_test(a_broken_post_copy_is_reconnected_by_one_command),
         cmocka_unit_test(a_rate_counts_once_it_is_measured),
     };
     return cmocka_run_group_tests(tests, initialize, NULL);

@@ -67,7 +67,7 @@ static void a_running_job_is_read_field_by_field(void **state)
     virTypedParamsFree(list.items, list.n);
 }
 
-static void any_whole_number_will_do_and_negative_ones_count_as_none(void **state)
+static void any_whole_number_is_accepted_and_negative_ones_count_as_zero(void **state)
 {
     (void)state;
     struct list list = {0};
@@ -86,7 +86,7 @@ static void any_whole_number_will_do_and_negative_ones_count_as_none(void **stat
     virTypedParamsFree(list.items, list.n);
 }
 
-static void unknown_names_and_wrong_types_are_passed_over(void **state)
+static void unknown_names_and_wrong_types_are_skipped(void **state)
 {
     (void)state;
     struct list list = {0};
@@ -117,8 +117,8 @@ TEST_FILE(test_libvirt_stats)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(a_running_job_is_read_field_by_field),
-        cmocka_unit_test(any_whole_number_will_do_and_negative_ones_count_as_none),
-        cmocka_unit_test(unknown_names_and_wrong_types_are_passed_over),
+        cmocka_unit_test(any_whole_number_is_accepted_and_negative_ones_count_as_zero),
+        cmocka_unit_test(unknown_names_and_wrong_types_are_skipped),
         cmocka_unit_test(no_job_has_no_fields_and_is_all_zeros),
     };
     return cmocka_run_group_tests(tests, initialize, NULL);

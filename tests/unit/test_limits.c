@@ -28,15 +28,15 @@ static const struct {
     const char *says;
 } limits[] = {
     {0, 0, 0, 0, 6, PENDING_NONE, ""},
-    {1, 0, 0, 0, 1, PENDING_SLOT_FLEET, "the fleet's 1 places are taken"},
-    {5, 0, 0, 0, 5, PENDING_SLOT_FLEET, "the fleet's 5 places are taken"},
+    {1, 0, 0, 0, 1, PENDING_SLOT_FLEET, "all 1 migration slots of the fleet are in use"},
+    {5, 0, 0, 0, 5, PENDING_SLOT_FLEET, "all 5 migration slots of the fleet are in use"},
     {6, 0, 0, 0, 6, PENDING_NONE, ""},
     {0, 2, 0, 0, 2, PENDING_SLOT_SOURCE, "2 migrations leave h1, its limit"},
     {0, 6, 0, 0, 6, PENDING_NONE, ""},
     {0, 0, 1, 0, 2, PENDING_SLOT_TARGET, "2 inbound-limit"}, /* one to each of the two */
     {0, 0, 2, 0, 4, PENDING_SLOT_TARGET, "2 inbound-limit"},
     {0, 0, 3, 0, 6, PENDING_NONE, ""},
-    {0, 0, 0, 30, 3, PENDING_BANDWIDTH, "migrations that leave h1 use 31457280 of its 31457280"},
+    {0, 0, 0, 30, 3, PENDING_BANDWIDTH, "migrations from h1 use 31457280 of its 31457280"},
     {0, 0, 0, 60, 6, PENDING_NONE, ""},
     {3, 2, 1, 0, 2, PENDING_SLOT_SOURCE, "2 migrations leave h1, its limit"}, /* the tightest */
 };
@@ -194,7 +194,7 @@ static void a_node_that_has_room_wakes_those_it_has_room_for(void **state)
     core_free(w);
 }
 
-static void memory_that_is_given_back_wakes_who_needs_it(void **state)
+static void released_memory_wakes_the_job_that_waits_for_it(void **state)
 {
     (void)state;
     struct core_world *w = core_new();
@@ -210,7 +210,7 @@ static void memory_that_is_given_back_wakes_who_needs_it(void **state)
     core_free(w);
 }
 
-static void a_guest_that_leaves_the_target_wakes_who_needs_its_room(void **state)
+static void a_guest_that_leaves_the_target_wakes_the_job_that_waits_for_its_room(void **state)
 {
     (void)state;
     struct core_world *w = core_new();
@@ -305,8 +305,8 @@ TEST_FILE(test_limits)
         cmocka_unit_test(a_full_target_that_was_not_named_is_passed_by),
         cmocka_unit_test(who_waits_for_a_target_holds_no_place_in_the_fleet),
         cmocka_unit_test(a_node_that_has_room_wakes_those_it_has_room_for),
-        cmocka_unit_test(memory_that_is_given_back_wakes_who_needs_it),
-        cmocka_unit_test(a_guest_that_leaves_the_target_wakes_who_needs_its_room),
+        cmocka_unit_test(released_memory_wakes_the_job_that_waits_for_it),
+        cmocka_unit_test(a_guest_that_leaves_the_target_wakes_the_job_that_waits_for_its_room),
         cmocka_unit_test(two_jobs_are_never_promised_the_same_memory),
         cmocka_unit_test(the_call_is_limited_to_what_was_promised),
         cmocka_unit_test(the_budget_counts_at_the_target_too),

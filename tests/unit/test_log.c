@@ -147,7 +147,7 @@ static void lines_below_the_level_are_not_written(void **state)
     (void)close(ends[1]);
 }
 
-static void a_dead_descriptor_harms_nobody_and_keeps_errno(void **state)
+static void a_dead_descriptor_is_ignored_and_errno_is_kept(void **state)
 {
     (void)state;
     log_setup(LOG_LEVEL_INFO, LOG_FORMAT_TEXT, -1);
@@ -169,7 +169,7 @@ static void levels_have_names(void **state)
     assert_false(log_level_from_name("loud", &level));
 }
 
-static void a_reader_that_stopped_does_not_stop_the_one_who_logs(void **state)
+static void a_stopped_reader_does_not_block_the_logging_thread(void **state)
 {
     (void)state;
     int ends[2];
@@ -201,9 +201,9 @@ TEST_FILE(test_log)
         cmocka_unit_test(long_values_are_cut_and_the_line_stays_whole),
         cmocka_unit_test(too_many_long_fields_are_dropped_not_overrun),
         cmocka_unit_test(lines_below_the_level_are_not_written),
-        cmocka_unit_test(a_dead_descriptor_harms_nobody_and_keeps_errno),
+        cmocka_unit_test(a_dead_descriptor_is_ignored_and_errno_is_kept),
         cmocka_unit_test(levels_have_names),
-        cmocka_unit_test(a_reader_that_stopped_does_not_stop_the_one_who_logs),
+        cmocka_unit_test(a_stopped_reader_does_not_block_the_logging_thread),
     };
     return cmocka_run_group_tests_name("log", tests, NULL, NULL);
 }

@@ -13,7 +13,7 @@ static void drain(struct core_world *w, const char *node)
     assert_true(core_put(w, OBJECT_DRAIN, "d", spec));
 }
 
-static void a_drain_that_waits_does_not_ask_for_the_next_look_at_once(void **state)
+static void a_waiting_drain_is_not_checked_again_at_once(void **state)
 {
     (void)state;
     struct core_world *w = core_new();
@@ -69,7 +69,7 @@ static void a_mark_goes_with_the_document_that_holds_it(void **state)
 TEST_FILE(test_marks)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(a_drain_that_waits_does_not_ask_for_the_next_look_at_once),
+        cmocka_unit_test(a_waiting_drain_is_not_checked_again_at_once),
         cmocka_unit_test(a_mark_does_not_outlive_its_guest),
         cmocka_unit_test(a_mark_goes_with_the_document_that_holds_it),
     };

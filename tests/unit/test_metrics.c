@@ -50,7 +50,7 @@ static void a_finished_migration_leaves_no_series(void **state)
     snapshot_unref(&world->snapshot);
 }
 
-static void numbers_without_a_sample_are_absent_not_zero(void **state)
+static void values_without_a_sample_are_absent_not_zero(void **state)
 {
     (void)state;
     struct world *world = world_new(1);
@@ -68,8 +68,8 @@ static void numbers_without_a_sample_are_absent_not_zero(void **state)
     snapshot_unref(&world->snapshot);
 }
 
-/* Wherever its search for a place ends, hosts that would not do are counted, and only once. */
-static void rejections_are_counted_when_the_search_ends(void **state)
+/* Hosts that rejected a guest are counted once, wherever its scheduling ended. */
+static void rejections_are_counted_when_scheduling_ends(void **state)
 {
     (void)state;
     static const struct {
@@ -123,7 +123,7 @@ static void the_control_plane_is_counted(void **state)
         "ferry_drain_guests{node=\"b\",state=\"Blocked\"} 1",
         "ferry_drain_blocked_guests{node=\"b\",reason=\"NotLiveMigratable\"} 1",
         "ferry_drain_blocked_guests{node=\"b\",reason=\"External\"} 0",
-        "ferry_queue_depth{queue=\"analyser\"} 11", /* nor is the analyser out of sight */
+        "ferry_queue_depth{queue=\"analyser\"} 11", /* the analyser is shown too */
         "ferry_verdict_failures_total 6",
     };
     OWNED_TEXT page = page_of(&world->snapshot, counters);
@@ -142,7 +142,7 @@ static void the_control_plane_is_counted(void **state)
     snapshot_unref(&world->snapshot);
 }
 
-static void the_numbers_of_a_drain_go_with_it(void **state)
+static void the_series_of_a_drain_vanish_with_it(void **state)
 {
     (void)state;
     struct world *world = world_new(1);
@@ -164,7 +164,7 @@ static void the_numbers_of_a_drain_go_with_it(void **state)
 }
 
 /* Every sample of a page once: Prometheus would keep quiet about a second one. */
-static void no_series_is_there_twice(void **state)
+static void no_series_is_duplicated(void **state)
 {
     (void)state;
     struct world *world = world_new(1);
@@ -334,7 +334,7 @@ static void every_possible_verdict_has_its_counter(void **state)
             }
 }
 
-static void a_verdict_is_counted_when_it_comes_unless_it_explains_the_past(void **state)
+static void a_verdict_is_counted_unless_the_migration_is_old(void **state)
 {
     (void)state;
     OWNED(metrics_counters) counters = new_counters();
@@ -356,7 +356,7 @@ static void a_verdict_is_counted_when_it_comes_unless_it_explains_the_past(void 
     snapshot_unref(&world->snapshot);
 }
 
-static void every_step_of_the_phase_table_has_its_counter(void **state)
+static void every_phase_transition_has_its_counter(void **state)
 {
     (void)state;
     OWNED(metrics_counters) counters = new_counters();
@@ -372,7 +372,7 @@ static void every_step_of_the_phase_table_has_its_counter(void **state)
         }
 }
 
-static void promtool_has_no_complaint(void **state)
+static void promtool_accepts_the_page(void **state)
 {
     (void)state;
     if (system("command -v promtool >/dev/null 2>&1") != 0)
@@ -436,19 +436,19 @@ TEST_FILE(test_metrics)
         cmocka_unit_test(the_page_is_the_recorded_one),
         cmocka_unit_test(one_view_gives_the_same_bytes_twice),
         cmocka_unit_test(a_finished_migration_leaves_no_series),
-        cmocka_unit_test(numbers_without_a_sample_are_absent_not_zero),
-        cmocka_unit_test(rejections_are_counted_when_the_search_ends),
+        cmocka_unit_test(values_without_a_sample_are_absent_not_zero),
+        cmocka_unit_test(rejections_are_counted_when_scheduling_ends),
         cmocka_unit_test(the_control_plane_is_counted),
-        cmocka_unit_test(the_numbers_of_a_drain_go_with_it),
-        cmocka_unit_test(no_series_is_there_twice),
+        cmocka_unit_test(the_series_of_a_drain_vanish_with_it),
+        cmocka_unit_test(no_series_is_duplicated),
         cmocka_unit_test(every_row_of_the_table_is_on_the_page),
         cmocka_unit_test(names_follow_the_rules),
         cmocka_unit_test(outcomes_are_counted_from_zero),
         cmocka_unit_test(each_ending_is_counted_once),
         cmocka_unit_test(every_possible_verdict_has_its_counter),
-        cmocka_unit_test(a_verdict_is_counted_when_it_comes_unless_it_explains_the_past),
-        cmocka_unit_test(every_step_of_the_phase_table_has_its_counter),
-        cmocka_unit_test(promtool_has_no_complaint),
+        cmocka_unit_test(a_verdict_is_counted_unless_the_migration_is_old),
+        cmocka_unit_test(every_phase_transition_has_its_counter),
+        cmocka_unit_test(promtool_accepts_the_page),
         cmocka_unit_test(the_process_is_read_from_the_kernel),
         cmocka_unit_test(a_page_over_its_limit_fails_as_a_whole),
     };

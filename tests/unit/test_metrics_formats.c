@@ -143,7 +143,7 @@ static void no_two_families_share_a_name_in_openmetrics(void **state)
         }
 }
 
-static void kubevirts_names_come_on_request(void **state)
+static void kubevirts_names_are_optional(void **state)
 {
     (void)state;
     struct world *world = world_new(7);
@@ -182,7 +182,7 @@ static void kubevirts_names_come_on_request(void **state)
     snapshot_unref(&world->snapshot);
 }
 
-static void a_page_has_none_of_kubevirts_names_by_itself(void **state)
+static void a_page_has_no_kubevirt_names_by_default(void **state)
 {
     (void)state;
     struct world *world = world_new(7);
@@ -216,7 +216,7 @@ static const struct {
     {"application/json", ",,;q=,gzip;;q=9", PROMX_TEXT, false},
 };
 
-static void each_scraper_gets_what_it_asks_for(void **state)
+static void each_scraper_gets_the_negotiated_format(void **state)
 {
     (void)state;
     for (size_t i = 0; i < COUNT(requests); i++) {
@@ -252,7 +252,7 @@ static void assert_unpacks(char *packed, size_t n, const char *want, size_t want
 }
 
 /* Also what cannot be made smaller. */
-static void what_is_compressed_comes_out_as_it_was(void **state)
+static void a_compressed_page_decompresses_to_the_same_bytes(void **state)
 {
     (void)state;
     static const size_t sizes[] = {0, 1, 100, 65535, 300000, 3000000};
@@ -274,10 +274,10 @@ TEST_FILE(test_metrics_formats)
         cmocka_unit_test(every_sample_of_the_text_is_in_openmetrics),
         cmocka_unit_test(an_exemplar_names_the_migration),
         cmocka_unit_test(no_two_families_share_a_name_in_openmetrics),
-        cmocka_unit_test(kubevirts_names_come_on_request),
-        cmocka_unit_test(a_page_has_none_of_kubevirts_names_by_itself),
-        cmocka_unit_test(each_scraper_gets_what_it_asks_for),
-        cmocka_unit_test(what_is_compressed_comes_out_as_it_was),
+        cmocka_unit_test(kubevirts_names_are_optional),
+        cmocka_unit_test(a_page_has_no_kubevirt_names_by_default),
+        cmocka_unit_test(each_scraper_gets_the_negotiated_format),
+        cmocka_unit_test(a_compressed_page_decompresses_to_the_same_bytes),
     };
     return cmocka_run_group_tests_name("metrics formats", tests, NULL, NULL);
 }

@@ -42,7 +42,7 @@ static void each_end_of_a_broken_post_copy_is_counted(void **state)
 }
 
 /* Where Ferry itself gave up, nobody asked: that is a failure of the path, not somebody's wish. */
-static void what_ferry_gave_up_is_not_what_somebody_stopped(void **state)
+static void gave_up_is_counted_apart_from_aborted(void **state)
 {
     (void)state;
     static const struct {
@@ -187,7 +187,7 @@ static void changes_of_mode_are_counted_by_their_cause(void **state)
     assert_null(strstr(page, "cause=\"started\"")); /* a beginning is no change */
 }
 
-static void a_recovery_under_way_is_on_the_page(void **state)
+static void an_active_recovery_is_on_the_page(void **state)
 {
     (void)state;
     struct world *world = world_new(1);
@@ -206,7 +206,7 @@ static void a_recovery_under_way_is_on_the_page(void **state)
 }
 
 /* One run shows what was decided about it, never what was about another. */
-static void a_run_shows_its_own_decision(void **state)
+static void a_migration_shows_its_own_decision(void **state)
 {
     (void)state;
     static const char family[] = "\nferry_migration_decision_timestamp_seconds{";
@@ -231,11 +231,11 @@ TEST_FILE(test_metrics_move)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(each_end_of_a_broken_post_copy_is_counted),
-        cmocka_unit_test(what_ferry_gave_up_is_not_what_somebody_stopped),
+        cmocka_unit_test(gave_up_is_counted_apart_from_aborted),
         cmocka_unit_test(the_error_of_forecasts_is_counted),
         cmocka_unit_test(changes_of_mode_are_counted_by_their_cause),
-        cmocka_unit_test(a_recovery_under_way_is_on_the_page),
-        cmocka_unit_test(a_run_shows_its_own_decision),
+        cmocka_unit_test(an_active_recovery_is_on_the_page),
+        cmocka_unit_test(a_migration_shows_its_own_decision),
     };
     return cmocka_run_group_tests_name("metrics of moves", tests, NULL, NULL);
 }

@@ -75,7 +75,7 @@ static void a_large_fleet_has_only_paths_that_were_used(void **state)
 }
 
 /* Policies that nobody uses leave room for those that are. */
-static void policies_ahead_are_bounded(void **state)
+static void preset_policies_are_bounded(void **state)
 {
     (void)state;
     enum { POLICIES = METRICS_POLICIES_AHEAD + 2 };
@@ -104,7 +104,7 @@ TEST_FILE(test_metrics_names)
         cmocka_unit_test(hosts_paths_and_policies_are_counted_from_zero),
         cmocka_unit_test(a_preparation_that_fails_at_once_is_an_increase),
         cmocka_unit_test(a_large_fleet_has_only_paths_that_were_used),
-        cmocka_unit_test(policies_ahead_are_bounded),
+        cmocka_unit_test(preset_policies_are_bounded),
     };
     return cmocka_run_group_tests_name("metrics words", tests, NULL, NULL);
 }

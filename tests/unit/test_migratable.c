@@ -151,8 +151,7 @@ static void a_disk_that_was_plugged_in_is_told_apart_from_one_that_belongs_to_it
     char text[MIGRATABLE_TEXT_MAX];
     struct migratable both = evaluate_plugged(pairs[3].live, pairs[3].stored);
     unmovable_text(UNMOVABLE_HOTPLUG, &both, text);
-    assert_string_equal(text, "cannot migrate VMI: disk vdb was plugged into it while it ran and "
-                              "is not shared");
+    assert_string_equal(text, "cannot migrate VMI: disk vdb was hot-plugged and is not shared");
     unmovable_text(UNMOVABLE_DISKS, &both, text);
     assert_non_null(strstr(text, "disk vda is not shared"));
 }
@@ -166,8 +165,8 @@ static void a_guest_with_snapshots_is_not_moved(void **state)
     migratable_evaluate(&d, &shared, &m);
     assert_int_equal(m.rows, ROW(SNAPSHOTS));
     unmovable_text(UNMOVABLE_SNAPSHOTS, &m, text);
-    assert_string_equal(text, "the host keeps 3 snapshots of VMI: libvirt does not move a guest "
-                              "that has any");
+    assert_string_equal(text, "VMI has 3 snapshots on its host: libvirt does not migrate "
+                              "a guest with snapshots");
 }
 
 static void an_override_takes_every_disk_for_shared(void **state)

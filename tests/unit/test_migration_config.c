@@ -110,7 +110,7 @@ static void defaults_are_those_of_the_table(void **state)
     struct migration_config config;
     memset(&config, 0xFF, sizeof config);
     migration_config_default(&config);
-    assert_false(config.disruption_said);
+    assert_false(config.disruption_set);
     for (enum setting setting = 0; setting < SETTING_COUNT; setting++)
         assert_true(value_of(&config, setting) == rows[setting].fallback);
     /* KubeVirt's, so that nobody changes a row by accident. */
@@ -149,9 +149,9 @@ static void each_setting_is_read_alone_and_survives_freezing(void **state)
         assert_true(read_value(setting, value, false, &config, &err));
         for (enum setting other = 0; other < SETTING_COUNT; other++)
             assert_int_equal(value_of(&config, other) != rows[other].fallback, other == setting);
-        assert_int_equal(config.disruption_said, setting == SETTING_disruption);
+        assert_int_equal(config.disruption_set, setting == SETTING_disruption);
         OWNED(json_object) frozen = migration_config_json(&config);
-        migration_config_thaw(json_object_to_json_string(frozen), &thawed);
+        migration_config_restore(json_object_to_json_string(frozen), &thawed);
         for (enum setting other = 0; other < SETTING_COUNT; other++) {
             assert_non_null(json_at(frozen, rows[other].name));
             assert_true(value_of(&thawed, other) == value_of(&config, other));
@@ -223,7 +223,7 @@ static void null_is_not_said(void **state)
         migration_config_default(&config);
         assert_true(read_text(json, false, &config, &set, &err));
         assert_int_equal(set, 0);
-        assert_false(config.disruption_said);
+        assert_false(config.disruption_set);
     }
     struct migration_config config;
     struct err err = {0};
@@ -244,7 +244,7 @@ static void a_policy_sets_only_what_it_may(void **state)
         other_value(setting, value);
         assert_int_equal(read_value(setting, value, true, &config, &err), rows[setting].policy);
         if (!rows[setting].policy)
-            assert_non_null(strstr(err.text, "only the fleet's configuration may set it"));
+            assert_non_null(strstr(err.text, "only the fleet's configuration may set this"));
     }
     assert_false(rows[SETTING_progress_timeout].policy);
     assert_false(rows[SETTING_utility_volumes_timeout].policy);
@@ -293,10 +293,10 @@ static const struct {
      "spec.bandwidthPerMigration: \"fast\" is not a quantity"},
     {"{\"allowPostCopy\":\"yes\"}", "spec.allowPostCopy: expected true or false"},
     {"{\"maxDowntimeMs\":1.5}", "spec.maxDowntimeMs: expected a whole number"},
-    {"{\"monitor\":\"best\"}", "spec.monitor: \"best\" is none of stall, legacy"},
+    {"{\"monitor\":\"best\"}", "spec.monitor: \"best\" is not one of stall, legacy"},
     {"{\"monitor\":1}", "spec.monitor: expected one of stall, legacy"},
     {"{\"experimental\":{\"compression\":\"gzip\"}}",
-     "spec.experimental.compression: \"gzip\" is none of none, zstd, xbzrle, mt"},
+     "spec.experimental.compression: \"gzip\" is not one of none, zstd, xbzrle, mt"},
     {"{\"experimental\":{\"stallDetector\":{\"ewmaAlpha\":0.4001}}}",
      "spec.experimental.stallDetector.ewmaAlpha: expected a number of at most 3 decimals"},
     {"{\"experimental\":{\"stallDetector\":{\"ewmaAlpha\":\"0.4001\"}}}",
@@ -343,7 +343,7 @@ static void what_is_wrong_is_refused_with_its_path_and_changes_nothing(void **st
         assert_int_equal(set, 77);
         for (enum setting setting = 0; setting < SETTING_COUNT; setting++)
             assert_true(value_of(&config, setting) == value_of(&before, setting));
-        assert_int_equal(config.disruption_said, before.disruption_said);
+        assert_int_equal(config.disruption_set, before.disruption_set);
     }
 }
 
@@ -356,7 +356,7 @@ static void one_wrong_field_spoils_the_right_ones_before_it(void **state)
     assert_false(read_text("{\"maxDowntimeMs\":5,\"allowWorkloadDisruption\":true,\"x\":1}", true,
                            &config, NULL, &err));
     assert_int_equal(config.max_downtime_ms, 900);
-    assert_false(config.disruption_said);
+    assert_false(config.disruption_set);
 }
 
 static void names_without_end_are_refused(void **state)
@@ -416,12 +416,12 @@ static void thawing_takes_anything(void **state)
                                         "{\"maxDowntimeMs\":-5}"};
     for (size_t i = 0; i < COUNT(texts); i++) {
         struct migration_config config;
-        migration_config_thaw(texts[i], &config);
+        migration_config_restore(texts[i], &config);
         for (enum setting setting = 0; setting < SETTING_COUNT; setting++)
             assert_true(value_of(&config, setting) == rows[setting].fallback);
     }
     struct migration_config config;
-    migration_config_thaw("{\"monitor\":\"?\",\"maxDowntimeMs\":5}", &config);
+    migration_config_restore("{\"monitor\":\"?\",\"maxDowntimeMs\":5}", &config);
     assert_int_equal(config.max_downtime_ms, 5);
 }
 

@@ -40,7 +40,7 @@ static void tell(struct judge *judge, const char *evidence)
 {
     struct evidence_sink sink = judge_sink(judge);
     char copy[2048], *save = NULL;
-    judge_forget(judge);
+    judge_reset(judge);
     assert_true(text_copy(copy, sizeof copy, evidence));
     for (char *piece = strtok_r(copy, "|", &save); piece != NULL;
          piece = strtok_r(NULL, "|", &save))

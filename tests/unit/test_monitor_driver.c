@@ -111,7 +111,7 @@ static void post_copy_is_not_ordered_while_the_targets_libvirtd_does_not_answer(
     assert_true(w->observations > observations);
     assert_true(w->observations - observations <=
                 1 + 120000 / 30000); /* one at a time, not one per sample */
-    assert_int_equal(core_said(w, "PostCopyRefused", "libvirtd on h2 has not answered"), 1);
+    assert_int_equal(core_count_events(w, "PostCopyRefused", "libvirtd on h2 has not answered"), 1);
     assert_int_equal(core_job(w)->monitor.decision, DECISION_TARGET_SILENT);
     assert_int_equal(core_job(w)->mode, MODE_PRECOPY);
 
@@ -120,14 +120,14 @@ static void post_copy_is_not_ordered_while_the_targets_libvirtd_does_not_answer(
     core_free(w);
 }
 
-static void post_copy_is_not_ordered_at_a_target_that_cannot_be_reached(void **state)
+static void post_copy_is_not_ordered_at_a_target_that_is_unreachable(void **state)
 {
     (void)state;
     struct core_world *w = begin("{\"selectors\":{},\"allowPostCopy\":true}");
     int64_t elapsed_ms = 0;
     w->target = CORE_BLIND;
     assert_int_equal(postcopy_orders(w, &elapsed_ms, 120000), 0);
-    assert_int_equal(core_said(w, "PostCopyRefused", "libvirtd on h2 cannot be reached"), 1);
+    assert_int_equal(core_count_events(w, "PostCopyRefused", "libvirtd on h2 is unreachable"), 1);
     w->target = CORE_INCOMING;
     assert_int_equal(postcopy_orders(w, &elapsed_ms, 240000), 1);
     core_free(w);
@@ -139,7 +139,7 @@ static void post_copy_is_not_ordered_on_an_answer_that_came_late(void **state)
     struct core_world *w = begin("{\"selectors\":{},\"allowPostCopy\":true}");
     int64_t elapsed_ms = 0;
     w->loses.observations = true;
-    while (core_said(w, "PostCopyRefused", NULL) == 0 && elapsed_ms < 120000)
+    while (core_count_events(w, "PostCopyRefused", NULL) == 0 && elapsed_ms < 120000)
         (void)postcopy_orders(w, &elapsed_ms, elapsed_ms + STEP_MS);
     struct input late = {.kind = INPUT_OBSERVED, .of.observation = CORE_INCOMING};
     for (size_t i = 0; i < w->fx.n; i++) /* the newest question */
@@ -255,7 +255,7 @@ static void a_guest_that_we_stopped_runs_again_before_the_job_is_over(void **sta
     core_advance(w, 1000);
     count(w, &orders);
     assert_int_equal(orders.n[HV_CALL_RESUME], 1);
-    core_expect(w, PHASE_RUNNING, OUTCOME_NONE, GUEST_AT_UNKNOWN); /* not while it stands still */
+    core_expect(w, PHASE_RUNNING, OUTCOME_NONE, GUEST_AT_UNKNOWN); /* not while it is paused */
     answer(w, HV_CALL_RESUME, orders.id[HV_CALL_RESUME], ERR_NONE);
     w->source = CORE_RUNS;
     core_advance(w, 3000);
@@ -342,7 +342,7 @@ static const char *const monitors[] = {
     "{\"selectors\":{},\"allowWorkloadDisruption\":true}",
     "{\"selectors\":{},\"allowWorkloadDisruption\":true,\"monitor\":\"legacy\"}"};
 
-/* Neither given up nor made to stand still. */
+/* Neither aborted nor paused. */
 static void goes_on(struct core_world *w, const char *policy, const char *when)
 {
     const struct job *job = core_job(w);
@@ -380,7 +380,7 @@ static void a_clock_that_is_set_back_gives_no_time(void **state)
 }
 
 /* The last decision is three minutes old, and the first look after the start has no measurement:
- * what nobody saw did not stand still. */
+ * time without samples is not a stall. */
 static void a_restart_is_no_lack_of_progress(void **state)
 {
     (void)state;
@@ -409,7 +409,7 @@ TEST_FILE(test_monitor_driver)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(post_copy_is_not_ordered_while_the_targets_libvirtd_does_not_answer),
-        cmocka_unit_test(post_copy_is_not_ordered_at_a_target_that_cannot_be_reached),
+        cmocka_unit_test(post_copy_is_not_ordered_at_a_target_that_is_unreachable),
         cmocka_unit_test(post_copy_is_not_ordered_on_an_answer_that_came_late),
         cmocka_unit_test(with_post_copy_allowed_it_ends_in_post_copy),
         cmocka_unit_test(a_refused_order_is_given_again),

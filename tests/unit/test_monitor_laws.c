@@ -38,7 +38,7 @@ static void random_config(struct history *h)
     uint64_t *s = &h->seed;
     c->post_copy = often(s, 50);
     c->disruption = often(s, 50);
-    c->disruption_said = often(s, 50);
+    c->disruption_set = often(s, 50);
     c->auto_converge = often(s, 30);
     c->local_minima = often(s, 70);
     c->completion_timeout = often(s, 10) ? 0 : (int64_t)below(s, 300);
@@ -117,7 +117,7 @@ static void random_input(struct history *h)
     }
 }
 
-/* What an executor does with a wish; the mode follows. */
+/* What an executor does with a request; the mode follows. */
 static bool random_obey(struct history *h)
 {
     bool accepted = often(&h->seed, 70);
@@ -142,7 +142,7 @@ static void assert_same(const struct monitor *a, const struct monitor *b)
 #undef FLOW
 #undef STATE
     assert_int_equal(a->kind, b->kind);
-    assert_int_equal(a->config.disruption_said, b->config.disruption_said);
+    assert_int_equal(a->config.disruption_set, b->config.disruption_set);
 #define SETTING(id, type, json, fallback, low, high, policy, help) \
     assert_true(a->config.id == b->config.id);
 #include "engine/model/settings/migration_config.def"
@@ -249,7 +249,8 @@ static void every_order_is_lawful(void **state)
                 abort_stands = true;
         }
     }
-    for (enum decision why = 0; why < DECISION_STREAM_QUIET; why++) /* the rest is the ladder's */
+    for (enum decision why = 0; why < DECISION_STREAM_QUIET;
+         why++) /* the others are stall remedies */
         if (seen[why] == 0)
             fail_msg("no history led to %s", decision_name(why));
 }
@@ -359,7 +360,7 @@ static void what_converges_is_never_disturbed_by_stall(void **state)
 }
 
 /* The same looks give the same decisions, and a look without order changes no wish. */
-static void the_same_looks_give_the_same_decisions(void **state)
+static void the_same_inputs_give_the_same_decisions(void **state)
 {
     (void)state;
     static struct history a, b;
@@ -387,7 +388,7 @@ TEST_FILE(test_monitor_laws)
         cmocka_unit_test(what_is_saved_comes_back),
         cmocka_unit_test(what_is_not_understood_changes_nothing),
         cmocka_unit_test(what_converges_is_never_disturbed_by_stall),
-        cmocka_unit_test(the_same_looks_give_the_same_decisions),
+        cmocka_unit_test(the_same_inputs_give_the_same_decisions),
     };
     return cmocka_run_group_tests_name("laws", laws, NULL, NULL);
 }

@@ -105,7 +105,7 @@ static void no_progress_timeout_means_never(void **state)
     assert_why(step(&rig, 301000), DECISION_LATE);
 }
 
-static void looks_without_statistics_do_not_count_as_progress(void **state)
+static void inputs_without_statistics_do_not_count_as_progress(void **state)
 {
     (void)state;
     struct rig rig;
@@ -264,7 +264,7 @@ static void post_copy_has_no_limit(void **state)
     assert_why(step(&rig, 2000000000), DECISION_IN_POSTCOPY);
 }
 
-static void an_abort_is_wished_once_and_again_when_it_failed(void **state)
+static void an_abort_is_requested_once_and_again_when_it_failed(void **state)
 {
     (void)state;
     struct rig rig;
@@ -359,7 +359,7 @@ static void small_steps_are_at_least_one(void **state)
     assert_int_equal(rig.d.downtime_ms, 151);
     accept(&rig);
     assert_why(step(&rig, 20000), DECISION_MORE_DOWNTIME); /* the same reason, another order */
-    assert_true(monitor_is_news(&rig.m, &rig.d));
+    assert_true(monitor_decision_changed(&rig.m, &rig.d));
 }
 
 static void without_tuning_the_downtime_is_left_alone(void **state)
@@ -408,7 +408,7 @@ TEST_FILE(test_monitor_legacy)
         cmocka_unit_test(progress_is_less_than_the_sample_before),
         cmocka_unit_test(without_progress_it_is_given_up_after_more_than_the_timeout),
         cmocka_unit_test(no_progress_timeout_means_never),
-        cmocka_unit_test(looks_without_statistics_do_not_count_as_progress),
+        cmocka_unit_test(inputs_without_statistics_do_not_count_as_progress),
         cmocka_unit_test(a_large_downtime_has_a_limit),
         cmocka_unit_test(a_pause_has_one_more_budget_counted_from_the_start),
         cmocka_unit_test(a_pause_is_not_ordered_twice_while_the_mode_is_not_known),
@@ -416,7 +416,7 @@ TEST_FILE(test_monitor_legacy)
         cmocka_unit_test(a_paused_guest_without_progress_is_given_up),
         cmocka_unit_test(late_comes_before_stuck),
         cmocka_unit_test(post_copy_has_no_limit),
-        cmocka_unit_test(an_abort_is_wished_once_and_again_when_it_failed),
+        cmocka_unit_test(an_abort_is_requested_once_and_again_when_it_failed),
         cmocka_unit_test(somebody_elses_abort_is_not_disturbed),
         cmocka_unit_test(the_ramp_is_kubevirts),
         cmocka_unit_test(the_ramp_begins_no_higher_than_it_may_end),

@@ -323,23 +323,23 @@ static void post_copy_has_no_limit(void **state)
     assert_why(step(&rig, 20000000), DECISION_IN_POSTCOPY);
 }
 
-static void a_wish_repeated_is_no_news(void **state)
+static void a_repeated_request_is_not_a_changed_decision(void **state)
 {
     (void)state;
     struct rig rig;
     no_ramp(&rig);
     rig_begin(&rig, MONITOR_STALL);
     (void)iteration(&rig, 400, 1024);
-    assert_true(monitor_is_news(&rig.m, &rig.d)); /* the first is */
+    assert_true(monitor_decision_changed(&rig.m, &rig.d)); /* the first is */
     refuse(&rig);
     (void)moves(&rig, 800, 1024, 0);
-    assert_false(monitor_is_news(&rig.m, &rig.d));
+    assert_false(monitor_decision_changed(&rig.m, &rig.d));
     accept(&rig);
     (void)moves(&rig, 1200, 1024, 0);
     assert_why(rig.d.why, DECISION_GOES_ON);
-    assert_true(monitor_is_news(&rig.m, &rig.d));
+    assert_true(monitor_decision_changed(&rig.m, &rig.d));
     (void)moves(&rig, 1600, 1024, 0);
-    assert_false(monitor_is_news(&rig.m, &rig.d));
+    assert_false(monitor_decision_changed(&rig.m, &rig.d));
 }
 
 static void an_order_is_not_undone_by_a_hold(void **state)
@@ -351,7 +351,7 @@ static void an_order_is_not_undone_by_a_hold(void **state)
         assert_why(moves(&rig, at, 500, 0), DECISION_GOES_ON);
 }
 
-static void a_wish_is_given_up_when_the_guest_has_stopped_by_itself(void **state)
+static void a_request_is_dropped_when_the_guest_has_stopped_by_itself(void **state)
 {
     (void)state;
     struct rig rig;
@@ -372,9 +372,9 @@ static void the_first_decision_is_news(void **state)
     rig_default(&rig);
     rig_begin(&rig, MONITOR_STALL);
     assert_why(step(&rig, 400), DECISION_GOES_ON);
-    assert_true(monitor_is_news(&rig.m, &rig.d));
+    assert_true(monitor_decision_changed(&rig.m, &rig.d));
     assert_why(step(&rig, 800), DECISION_GOES_ON);
-    assert_false(monitor_is_news(&rig.m, &rig.d));
+    assert_false(monitor_decision_changed(&rig.m, &rig.d));
 }
 
 TEST_FILE(test_monitor_remedy)
@@ -393,10 +393,10 @@ TEST_FILE(test_monitor_remedy)
         cmocka_unit_test(a_path_on_which_nothing_moves_is_given_up_within_the_window),
         cmocka_unit_test(no_statistics_are_no_proof_of_a_dead_path),
         cmocka_unit_test(an_order_is_not_undone_by_a_hold),
-        cmocka_unit_test(a_wish_is_given_up_when_the_guest_has_stopped_by_itself),
+        cmocka_unit_test(a_request_is_dropped_when_the_guest_has_stopped_by_itself),
         cmocka_unit_test(the_first_decision_is_news),
         cmocka_unit_test(post_copy_has_no_limit),
-        cmocka_unit_test(a_wish_repeated_is_no_news),
+        cmocka_unit_test(a_repeated_request_is_not_a_changed_decision),
     };
     struct CMUnitTest told[COUNT(acts) + COUNT(lates)];
     for (size_t i = 0; i < COUNT(acts); i++)

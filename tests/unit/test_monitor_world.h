@@ -1,6 +1,6 @@
-/* test_monitor_world.h - a guest on a link, as QEMU moves it: passes over what was dirtied, a
- * switch-over as soon as the rest fits the downtime; watched by a monitor whose orders are obeyed.
- * Small steps of time, no randomness. And one-line looks for stories about single rows. */
+/* test_monitor_world.h - a guest on a link, as QEMU migrates it: iterations over dirty memory, a
+ * switch-over as soon as the remaining memory fits the downtime; a monitor whose orders are obeyed.
+ * Small steps of time, no randomness. And one-line inputs for stories about single rows. */
 #ifndef TESTS_UNIT_TEST_MONITOR_WORLD_H
 #define TESTS_UNIT_TEST_MONITOR_WORLD_H
 
@@ -125,7 +125,7 @@ static inline void world_observe(struct world *w)
     in.stats.memory_iteration = w->iteration;
     w->boundary = false;
     monitor_step(&w->monitor, &in, &w->decision);
-    if (monitor_is_news(&w->monitor, &w->decision) && w->n_news < WORLD_NEWS_MAX)
+    if (monitor_decision_changed(&w->monitor, &w->decision) && w->n_news < WORLD_NEWS_MAX)
         w->news[w->n_news++] = w->decision;
     world_obey(w);
 }

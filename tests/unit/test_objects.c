@@ -20,12 +20,10 @@ static const struct {
     {OBJECT_POLICY, "p", "{\"selectors\":{},\"speed\":1}", ERR_UNPROCESSABLE, "speed"},
     {OBJECT_POLICY, "p", "[]", ERR_UNPROCESSABLE, ""},
     {OBJECT_QUOTA, "q", "{\"hard\":{\"disks\":1}}", ERR_UNPROCESSABLE, "disks"},
-    {OBJECT_NAMESPACE, "n", "{\"quota\":1}", ERR_UNPROCESSABLE,
-     "spec.quota: there is no such field"},
+    {OBJECT_NAMESPACE, "n", "{\"quota\":1}", ERR_UNPROCESSABLE, "spec.quota: unknown field"},
     {OBJECT_NAMESPACE, "n", "{\"labels\":{\"a b\":\"c\"}}", ERR_INVALID, "labels"},
     {OBJECT_NODE, "h9", "{}", ERR_NOT_FOUND, "nodes \"h9\" not found"},
-    {OBJECT_NODE, "h2", "{\"cordoned\":true}", ERR_UNPROCESSABLE,
-     "spec.cordoned: there is no such field"},
+    {OBJECT_NODE, "h2", "{\"cordoned\":true}", ERR_UNPROCESSABLE, "spec.cordoned: unknown field"},
     {OBJECT_NODE, "h2", "{\"unschedulable\":7}", ERR_INVALID, "unschedulable"},
     {OBJECT_NODE, "h2", "{\"taints\":[{\"key\":\"k\",\"effect\":\"Never\"}]}", ERR_UNPROCESSABLE,
      "taints"},
@@ -88,7 +86,7 @@ static void a_dry_drain_of_a_node_that_is_being_drained_is_refused(void **state)
     assert_true(core_put(w, OBJECT_DRAIN, "first", h1));
     assert_false(put_dry(w, OBJECT_DRAIN, "second", h1));
     assert_int_equal(w->err.code, ERR_REFUSED);
-    assert_string_equal(w->err.text, "node h1 is being drained already, by first");
+    assert_string_equal(w->err.text, "node h1 is already being drained by first");
     assert_true(put_dry(w, OBJECT_DRAIN, "second", h2)); /* another node may be */
     assert_true(core_remove(w, OBJECT_DRAIN, "first"));
     assert_true(put_dry(w, OBJECT_DRAIN, "second", h1));
@@ -279,7 +277,7 @@ static void a_guest_that_is_shut_down_frees_its_quota(void **state)
 
 /* ---- what a definition asks for ---- */
 
-static void a_definition_that_needs_a_migration_gets_one_and_only_one(void **state)
+static void a_pending_change_gets_exactly_one_migration(void **state)
 {
     (void)state;
     static const struct {
@@ -301,7 +299,8 @@ static void a_definition_that_needs_a_migration_gets_one_and_only_one(void **sta
         const struct job *job = core_job_of(w, "g1");
         assert_int_equal(job->request.origin, ORIGIN_UPDATE);
         assert_int_equal(job->request.priority, PRIORITY_USER_TRIGGERED);
-        assert_int_equal(core_said(w, "SuccessfulCreate", "for automated workload update"), 1);
+        assert_int_equal(core_count_events(w, "SuccessfulCreate", "for automated workload update"),
+                         1);
         core_fails(w, "g1");
         core_advance(w, 60000);
         assert_int_equal(HASH_COUNT(w->fleet->jobs), 1); /* what did not help is not repeated */
@@ -333,7 +332,8 @@ static void what_a_migration_does_not_cure_gets_none(void **state)
     assert_true(w->fleet->guests_version > before);             /* ... and readers see it */
     core_advance(w, 600000);
     assert_int_equal(HASH_COUNT(w->fleet->jobs), 0);
-    assert_int_equal(core_said(w, "NotCuredByMigration", "interface a was added; attach it"), 1);
+    assert_int_equal(
+        core_count_events(w, "NotCuredByMigration", "interface a was added; attach it"), 1);
     required->detail[10] = 'b'; /* another wish: pending again */
     required->hash = 6;
     core_define(w, "g1");
@@ -359,7 +359,7 @@ static void a_grace_ends_also_for_what_was_tried_before(void **state)
     core_free(w);
 }
 
-static void a_wish_that_is_taken_back_in_time_makes_no_job(void **state)
+static void a_pending_change_reverted_in_time_makes_no_job(void **state)
 {
     (void)state;
     struct core_world *w = core_new();
@@ -387,10 +387,10 @@ TEST_FILE(test_objects)
         cmocka_unit_test(a_target_launcher_counts),
         cmocka_unit_test(freed_quota_wakes_those_of_its_namespace_that_fit),
         cmocka_unit_test(a_guest_that_is_shut_down_frees_its_quota),
-        cmocka_unit_test(a_definition_that_needs_a_migration_gets_one_and_only_one),
+        cmocka_unit_test(a_pending_change_gets_exactly_one_migration),
         cmocka_unit_test(what_a_migration_does_not_cure_gets_none),
         cmocka_unit_test(a_grace_ends_also_for_what_was_tried_before),
-        cmocka_unit_test(a_wish_that_is_taken_back_in_time_makes_no_job),
+        cmocka_unit_test(a_pending_change_reverted_in_time_makes_no_job),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

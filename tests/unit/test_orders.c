@@ -83,6 +83,25 @@ static void an_answer_after_the_end_closes_its_order_unless_it_is_dropped(void *
         }
 }
 
+/* A call that is made again begins a new epoch, and its intents begin at 1 again. */
+static void an_answer_closes_the_record_of_the_epoch_that_it_was_given_in(void **state)
+{
+    (void)state;
+    for (enum order which = 0; which < ORDER_COUNT; which++) {
+        struct core_world *w = core_moving();
+        int64_t epoch = core_job(w)->epoch;
+        struct job_order order = give(w, which);
+        core_job(w)->epoch++;
+        core_job(w)->intent_seq = 0;
+        size_t before = w->fx.n;
+        assert_int_equal(closes(w, &order, ERR_HYPERVISOR), 1);
+        for (size_t i = before; i < w->fx.n; i++)
+            if (w->fx.list[i].kind == EFFECT_INTENT && w->fx.list[i].of.intent.seq == order.seq)
+                assert_int_equal(w->fx.list[i].of.intent.epoch, epoch);
+        core_free(w);
+    }
+}
+
 static void no_number_is_no_order(void **state)
 {
     (void)state;
@@ -96,6 +115,7 @@ TEST_FILE(test_orders)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(an_answer_closes_its_order_once),
         cmocka_unit_test(an_answer_after_the_end_closes_its_order_unless_it_is_dropped),
+        cmocka_unit_test(an_answer_closes_the_record_of_the_epoch_that_it_was_given_in),
         cmocka_unit_test(no_number_is_no_order),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

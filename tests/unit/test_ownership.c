@@ -9,26 +9,26 @@ static void every_pair_of_answers_has_a_verdict(void **state)
     (void)state;
     for (enum ownership_side s = 0; s < SIDE_COUNT; s++)
         for (enum ownership_side t = 0; t < SIDE_COUNT; t++)
-            assert_int_not_equal(ownership_judge(s, t), OWNERSHIP_NONE);
+            assert_int_not_equal(ownership_from_sides(s, t), OWNERSHIP_NONE);
 }
 
-static void success_needs_a_source_that_was_asked_and_let_go(void **state)
+static void success_requires_a_reachable_source_that_released_the_guest(void **state)
 {
     (void)state;
     for (enum ownership_side s = 0; s < SIDE_COUNT; s++)
         for (enum ownership_side t = 0; t < SIDE_COUNT; t++)
-            if (ownership_judge(s, t) == OWNERSHIP_ON_TARGET) {
+            if (ownership_from_sides(s, t) == OWNERSHIP_ON_TARGET) {
                 assert_true(s == SIDE_ABSENT || s == SIDE_LEFT || s == SIDE_OFF);
                 assert_int_equal(t, SIDE_OWNS);
             }
 }
 
-static void failure_needs_a_source_that_runs_it(void **state)
+static void failure_requires_a_source_that_runs_the_guest(void **state)
 {
     (void)state;
     for (enum ownership_side s = 0; s < SIDE_COUNT; s++)
         for (enum ownership_side t = 0; t < SIDE_COUNT; t++)
-            if (ownership_judge(s, t) == OWNERSHIP_ON_SOURCE)
+            if (ownership_from_sides(s, t) == OWNERSHIP_ON_SOURCE)
                 assert_true(s == SIDE_OWNS || s == SIDE_STUCK);
 }
 
@@ -36,16 +36,16 @@ static void nothing_is_gone_while_a_host_cannot_be_asked(void **state)
 {
     (void)state;
     for (enum ownership_side side = 0; side < SIDE_COUNT; side++) {
-        assert_int_not_equal(ownership_judge(SIDE_BLIND, side), OWNERSHIP_GONE);
-        assert_int_not_equal(ownership_judge(side, SIDE_BLIND), OWNERSHIP_GONE);
-        assert_int_not_equal(ownership_judge(SIDE_BLIND, side), OWNERSHIP_ON_TARGET);
+        assert_int_not_equal(ownership_from_sides(SIDE_BLIND, side), OWNERSHIP_GONE);
+        assert_int_not_equal(ownership_from_sides(side, SIDE_BLIND), OWNERSHIP_GONE);
+        assert_int_not_equal(ownership_from_sides(SIDE_BLIND, side), OWNERSHIP_ON_TARGET);
     }
 }
 
 static void two_owners_are_a_split(void **state)
 {
     (void)state;
-    assert_int_equal(ownership_judge(SIDE_OWNS, SIDE_OWNS), OWNERSHIP_SPLIT);
+    assert_int_equal(ownership_from_sides(SIDE_OWNS, SIDE_OWNS), OWNERSHIP_SPLIT);
     assert_int_equal(ownership_guest_at(OWNERSHIP_SPLIT), GUEST_AT_SPLIT);
 }
 
@@ -84,8 +84,8 @@ TEST_FILE(test_ownership)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(every_pair_of_answers_has_a_verdict),
-        cmocka_unit_test(success_needs_a_source_that_was_asked_and_let_go),
-        cmocka_unit_test(failure_needs_a_source_that_runs_it),
+        cmocka_unit_test(success_requires_a_reachable_source_that_released_the_guest),
+        cmocka_unit_test(failure_requires_a_source_that_runs_the_guest),
         cmocka_unit_test(nothing_is_gone_while_a_host_cannot_be_asked),
         cmocka_unit_test(two_owners_are_a_split),
         cmocka_unit_test(an_answer_is_read_for_what_it_says),

@@ -1,4 +1,4 @@
-/* test_pending_change.c - when a definition comes true only by migrating: rows of what differs. */
+/* test_pending_change.c - pending changes that need a migration: rows of what differs. */
 #include "tests/test.h"
 
 #include <stdlib.h>
@@ -33,17 +33,17 @@ static const struct story {
      {{A, "network", "blue", 0}},
      {{A, "network", "red", 0}},
      PENDING_CHANGE_NOW,
-     "interface " A " moves from network blue to network red"},
+     "interface " A " changes from network blue to network red"},
     {"moved from a bridge to a network",
      {{A, "bridge", "br0", 0}},
      {{A, "network", "br0", 0}},
      PENDING_CHANGE_NOW,
-     "interface " A " moves from bridge br0 to network br0"},
+     "interface " A " changes from bridge br0 to network br0"},
     {"moved to the guest's own process",
      {{A, "network", "blue", 0}},
      {{A, "user", "", 0}},
      PENDING_CHANGE_NOW,
-     "interface " A " moves from network blue to type user"},
+     "interface " A " changes from network blue to type user"},
     {"added",
      {{A, "network", "blue", 0}},
      {{A, "network", "blue", 0}, {B, "network", "red", 0}},
@@ -63,12 +63,12 @@ static const struct story {
      {{A, "network", "blue", 0}, {B, "network", "red", 0}},
      {{A, "network", "blue", 0}},
      PENDING_CHANGE_SOON,
-     "interface " B " (network red) was taken away"},
+     "interface " B " (network red) was removed"},
     {"a device of the host was taken away",
      {{B, "hostdev", "0000:01:00.1", 0}},
      {{0}},
      PENDING_CHANGE_SOON,
-     "interface " B " (hostdev 0000:01:00.1) was taken away"},
+     "interface " B " (hostdev 0000:01:00.1) was removed"},
     {"the first hit of the persistent definition decides",
      {{A, "network", "blue", 0}},
      {{B, "network", "red", 0}, {A, "network", "red", 0}},
@@ -78,7 +78,7 @@ static const struct story {
      {{B, "network", "blue", 0}, {A, "network", "blue", 0}},
      {{A, "network", "red", 0}},
      PENDING_CHANGE_NOW,
-     "interface " A " moves from network blue to network red"},
+     "interface " A " changes from network blue to network red"},
     {"without an address nothing can be compared",
      {{"", "network", "blue", 0}},
      {{"", "network", "red", 0}},
@@ -93,7 +93,7 @@ static const struct story {
      {{A, "hostdev", "x", 1}, {A, "network", "blue", 0}},
      {{A, "network", "red", 0}, {A, "hostdev", "x", 1}},
      PENDING_CHANGE_NOW,
-     "interface " A " moves from network blue to network red"},
+     "interface " A " changes from network blue to network red"},
 };
 
 static void fill(struct hv_definition *d, const struct nic *nics)
@@ -133,7 +133,7 @@ static void each_difference_requires_what_its_row_says(void **state)
         assert_string_equal(pending_change.detail, stories[i].detail);
         assert_int_equal(pending_change.hash != 0, stories[i].is != PENDING_CHANGE_NO);
         assert_int_equal(pending_change.cures, plugging_changes(d));
-        bool is_moved = strstr(pending_change.detail, " moves from ") != NULL &&
+        bool is_moved = strstr(pending_change.detail, " changes from ") != NULL &&
                         strstr(pending_change.detail, "to type user") == NULL;
         assert_int_equal(pending_change.todo == NULL,
                          pending_change.is == PENDING_CHANGE_NO || is_moved);
@@ -204,7 +204,7 @@ static void a_migration_plugs_what_is_plugged_and_nothing_else(void **state)
     }
 }
 
-static void the_hash_tells_one_wish_from_another(void **state)
+static void different_pending_changes_have_different_hashes(void **state)
 {
     struct hv_definition *d = *state;
     static const struct nic live[NICS] = {{A, "network", "blue", 0}};
@@ -250,7 +250,7 @@ TEST_FILE(test_pending_change)
         cmocka_unit_test(what_is_not_known_requires_nothing),
         cmocka_unit_test(interfaces_that_did_not_fit_are_not_missed),
         cmocka_unit_test(a_migration_plugs_what_is_plugged_and_nothing_else),
-        cmocka_unit_test(the_hash_tells_one_wish_from_another),
+        cmocka_unit_test(different_pending_changes_have_different_hashes),
     };
     return cmocka_run_group_tests_name("required", tests, definitions_new, definitions_free);
 }

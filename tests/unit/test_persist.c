@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "base/text.h"
+#include "engine/core/reconcile.h"
 #include "engine/persist.h"
 #include "engine/publish.h"
 #include "store/sqlite.h"
@@ -136,6 +137,64 @@ static void an_open_call_and_an_accepted_abort_are_remembered(void **state)
     core_free(w);
 }
 
+static void a_decision_of_another_version_is_not_shown(void **state)
+{
+    (void)state;
+    struct core_world *w = core_moving();
+    struct err err = {0};
+    struct store *store = store_sqlite_open(NULL, &err);
+    assert_non_null(store);
+    store_world(w, store);
+    struct store_decision row = {.job_uid = core_job(w)->uid,
+                                 .seq = 99,
+                                 .at_ms = 1,
+                                 .monitor = "stall",
+                                 .decision = "of-another-version",
+                                 .action = "nothing",
+                                 .text = ""};
+    store->ops->begin(store);
+    store->ops->put_decision(store, &row);
+    assert_true(store->ops->commit(store, &err));
+    struct fleet *loaded = load(store);
+    struct snapshot_job shown;
+    publish_job(loaded, loaded->jobs, &shown);
+    assert_string_not_equal(shown.monitor.decision, "of-another-version");
+    assert_int_equal(loaded->jobs->monitor.decisions_before, 99); /* its number is taken */
+    fleet_free(loaded);
+    store_free(store);
+    core_free(w);
+}
+
+/* The call was answered, the abort was not: it is closed all the same. */
+static void an_open_abort_is_closed_when_its_job_is_taken_over(void **state)
+{
+    (void)state;
+    struct core_world *w = core_moving();
+    core_returns(w, HV_CALL_MIGRATE, ERR_UNREACHABLE);
+    core_cancel(w);
+    int64_t seq = core_job(w)->orders[ORDER_ABORT].seq;
+    assert_true(seq > core_job(w)->orders[ORDER_MIGRATE].seq);
+    struct err err = {0};
+    struct store *store = store_sqlite_open(NULL, &err);
+    assert_non_null(store);
+    store_world(w, store);
+    struct fleet *loaded = load(store);
+    struct effects fx = {0};
+    reconcile_restore(loaded, loaded->jobs, w->now, &fx);
+    unsigned closed = 0;
+    for (size_t i = 0; i < fx.n; i++)
+        if (fx.list[i].kind == EFFECT_INTENT && fx.list[i].of.intent.seq == seq) {
+            assert_string_equal(fx.list[i].of.intent.status, "lost");
+            assert_int_equal(fx.list[i].of.intent.kind, INTENT_ABORT);
+            closed++;
+        }
+    assert_int_equal(closed, 1);
+    effects_fini(&fx);
+    fleet_free(loaded);
+    store_free(store);
+    core_free(w);
+}
+
 static void two_unfinished_jobs_of_a_guest_hold_the_guest(void **state)
 {
     (void)state;
@@ -165,6 +224,8 @@ TEST_FILE(test_persist)
         cmocka_unit_test(an_aborted_job_keeps_who_and_why),
         cmocka_unit_test(a_running_job_is_loaded_as_it_was),
         cmocka_unit_test(an_open_call_and_an_accepted_abort_are_remembered),
+        cmocka_unit_test(a_decision_of_another_version_is_not_shown),
+        cmocka_unit_test(an_open_abort_is_closed_when_its_job_is_taken_over),
         cmocka_unit_test(two_unfinished_jobs_of_a_guest_hold_the_guest),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -170,8 +170,8 @@ static void every_open_phase_can_still_succeed_or_fail(void **state)
     }
 }
 
-/* Success has one proof only, or an operator's word where there is none; cancelling works wherever
- * nothing moves yet. */
+/* Success has one proof only, or an operator override where there is none; cancelling works
+ * before data moves. */
 static void only_the_hosts_or_an_operator_make_a_success(void **state)
 {
     (void)state;

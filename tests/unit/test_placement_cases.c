@@ -83,7 +83,7 @@ static void no_part_is_known(struct stage *s)
     a->machines_known = a->networks_known = a->bridges_known = false;
     a->pools_known = a->pages_known = false;
 }
-static void needs_are_not_known(struct stage *s)
+static void requirements_are_not_known(struct stage *s)
 {
     arch(s);
     cpu(s);
@@ -308,21 +308,21 @@ static const struct {
     {bridge_missing, REJECT_NETWORK, "bridge br9 is missing"},
     {empty_list_is_known, REJECT_NETWORK, "bridge br0 is missing"},
     {pool_inactive, REJECT_VOLUME, "pool cold is not active"},
-    {known_to_have_no_emulator, REJECT_ARCH, "has no emulator for x86_64"},
+    {known_to_have_no_emulator, REJECT_ARCH, "no emulator for x86_64"},
     {arch_is_not_said, REJECT_NONE, ""},
     {nothing_is_known, REJECT_NONE, ""},
-    {size_is_not_known_yet, REJECT_NOT_READY, "its size is not known yet"},
+    {size_is_not_known_yet, REJECT_NOT_READY, "capacity is not known yet"},
     {no_part_is_known, REJECT_NONE, ""},
-    {needs_are_not_known, REJECT_NONE, ""},
-    {not_listed, REJECT_NOT_READY, "its guests are not listed yet"},
-    {drained, REJECT_CORDONED, "it is being drained"},
+    {requirements_are_not_known, REJECT_NONE, ""},
+    {not_listed, REJECT_NOT_READY, "guests are not listed yet"},
+    {drained, REJECT_CORDONED, "node is being drained"},
     {taint_prefers, REJECT_NONE, ""},
     {taint_tolerated, REJECT_NONE, ""},
     {taint_without_value, REJECT_TAINT, "taint gpu:NoExecute is not tolerated"},
     {selector_met, REJECT_NONE, ""},
     {selector_on_a_key_of_the_guest, REJECT_NONE, ""},
-    {selector_cannot_relax, REJECT_GUEST_SELECTOR, "label disk is hdd, needs ssd"},
-    {selector_without_label, REJECT_SELECTOR, "has no label rack, needs 7"},
+    {selector_cannot_relax, REJECT_GUEST_SELECTOR, "label disk is hdd, must be ssd"},
+    {selector_without_label, REJECT_SELECTOR, "label rack is missing, must be 7"},
     {wanted_itself, REJECT_NONE, ""},
     {namesake_elsewhere, REJECT_NONE, ""},
     {own_definition_there, REJECT_NONE, ""},
@@ -330,7 +330,7 @@ static const struct {
     {bandwidth_just_fits, REJECT_NONE, ""},
     {bandwidth_without_budget, REJECT_NONE, ""},
     {no_limit_takes_the_whole_budget, REJECT_BANDWIDTH,
-     "needs 100 MiB/s, 1 of 100 MiB/s are promised"},
+     "needs 100 MiB/s, 1 of 100 MiB/s are reserved"},
     {no_limit_alone, REJECT_NONE, ""},
     {memory_just_fits, REJECT_NONE, ""},
     {memory_promised, REJECT_BANDWIDTH, NULL}, /* a job without limit takes that as well */
@@ -347,7 +347,7 @@ static const struct {
     {itself_is_web, REJECT_NONE, ""},
     {first_of_its_kind, REJECT_NONE, ""},
     {not_the_first, REJECT_AFFINITY, NULL},
-    {zone_without_label, REJECT_AFFINITY, "no guest with app=db in its rack"},
+    {zone_without_label, REJECT_AFFINITY, "no guest with app=db runs in its rack"},
     {db_in_the_zone, REJECT_NONE, ""},
     {many_zones, REJECT_NONE, ""},
     {another_cpu, REJECT_NONE, ""},

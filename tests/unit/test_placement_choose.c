@@ -186,7 +186,7 @@ static void many_rejections_are_all_counted_and_some_kept(void **state)
     assert_int_equal(r->counts[REJECT_NONE], 1);
     assert_string_equal(r->list[0].node, "n0");
     assert_int_equal(r->list[0].why, REJECT_SOURCE);
-    assert_string_equal(r->list[1].detail, "it is cordoned");
+    assert_string_equal(r->list[1].detail, "node is cordoned");
     free(r);
     free(n);
 }

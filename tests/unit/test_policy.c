@@ -25,37 +25,37 @@ static const struct {
     int guest_pairs, ns_pairs; /* -1: does not match */
     const char *why_not;
 } matches[] = {
-    {"no selectors never match", "{}", "{}", "{}", -1, 0, "it has no selectors"},
+    {"no selectors never match", "{}", "{}", "{}", -1, 0, "no selectors"},
     {"no selectors, with labels", "{\"allowPostCopy\":true}", "{\"a\":\"1\"}", "{\"b\":\"2\"}", -1,
-     0, "it has no selectors"},
-    {"selectors null are none", "{\"selectors\":null}", "{}", "{}", -1, 0, "it has no selectors"},
+     0, "no selectors"},
+    {"selectors null are none", "{\"selectors\":null}", "{}", "{}", -1, 0, "no selectors"},
     {"empty selectors match everything", "{\"selectors\":{}}", "{\"a\":\"1\"}", "{}", 0, 0, ""},
     {"empty maps match everything", SELECT("{}", "{}"), "{}", "{}", 0, 0, ""},
     {"null maps match everything", SELECT("null", "null"), "{}", "{}", 0, 0, ""},
     {"the guest's pair", SELECT("{}", "{\"a\":\"1\"}"), "{\"a\":\"1\",\"z\":\"9\"}", "{}", 1, 0,
      ""},
     {"the guest has another value", SELECT("{}", "{\"a\":\"1\"}"), "{\"a\":\"2\"}", "{}", -1, 0,
-     "guest has no label a=1"},
+     "guest: label a=1 is missing"},
     {"the guest has no such label", SELECT("{}", "{\"a\":\"1\"}"), "{\"b\":\"1\"}", "{}", -1, 0,
-     "guest has no label a=1"},
+     "guest: label a=1 is missing"},
     {"a guest without labels", SELECT("{}", "{\"a\":\"1\"}"), "{}", "{}", -1, 0,
-     "guest has no label a=1"},
+     "guest: label a=1 is missing"},
     {"the namespace's pair", SELECT("{\"env\":\"prod\"}", "{}"), "{}", "{\"env\":\"prod\"}", 0, 1,
      ""},
     {"the namespace has another value", SELECT("{\"env\":\"prod\"}", "{}"), "{}",
-     "{\"env\":\"test\"}", -1, 0, "namespace has no label env=prod"},
+     "{\"env\":\"test\"}", -1, 0, "namespace: label env=prod is missing"},
     {"a namespace without labels", SELECT("{\"env\":\"prod\"}", "{}"), "{\"env\":\"prod\"}", "{}",
-     -1, 0, "namespace has no label env=prod"},
+     -1, 0, "namespace: label env=prod is missing"},
     {"a guest without labels in the wrong namespace", SELECT("{\"env\":\"prod\"}", "{}"), "{}",
-     "{}", -1, 0, "namespace has no label env=prod"},
+     "{}", -1, 0, "namespace: label env=prod is missing"},
     {"the guest's label does not stand for the namespace's", SELECT("{}", "{\"env\":\"prod\"}"),
-     "{}", "{\"env\":\"prod\"}", -1, 0, "guest has no label env=prod"},
+     "{}", "{\"env\":\"prod\"}", -1, 0, "guest: label env=prod is missing"},
     {"all pairs", SELECT("{\"env\":\"prod\"}", "{\"a\":\"1\",\"b\":\"2\"}"),
      "{\"a\":\"1\",\"b\":\"2\"}", "{\"env\":\"prod\"}", 2, 1, ""},
     {"one of many misses", SELECT("{\"env\":\"prod\"}", "{\"a\":\"1\",\"b\":\"2\"}"),
-     "{\"a\":\"1\",\"b\":\"3\"}", "{\"env\":\"prod\"}", -1, 0, "guest has no label b=2"},
+     "{\"a\":\"1\",\"b\":\"3\"}", "{\"env\":\"prod\"}", -1, 0, "guest: label b=2 is missing"},
     {"the namespace's misses", SELECT("{\"env\":\"prod\"}", "{\"a\":\"1\"}"), "{\"a\":\"1\"}", "{}",
-     -1, 0, "namespace has no label env=prod"},
+     -1, 0, "namespace: label env=prod is missing"},
 };
 
 static struct policy_score score_of(const char *json, const char *guest_json, const char *ns_json)
@@ -202,7 +202,7 @@ static void a_policy_changes_only_what_it_sets(void **state)
         spec_of(setting, spec);
         OWNED(policy) policy = policy_parse(spec, &err);
         if (policy == NULL) {
-            assert_non_null(strstr(err.text, "only the fleet's configuration may set it"));
+            assert_non_null(strstr(err.text, "only the fleet's configuration may set this"));
             continue;
         }
         print_message("%s\n", spec);
@@ -309,13 +309,13 @@ static void what_is_wrong_is_refused_with_the_field(void **state)
         {SELECT("{}", "{\"matchLabels\":{\"a\":\"1\"}}"), ERR_UNPROCESSABLE,
          "spec.selectors.virtualMachineInstanceSelector.matchLabels: expected a string"},
         {SELECT("{\"a\":\"1\"}", "{\"a b\":\"1\"}"), ERR_UNPROCESSABLE,
-         "spec.selectors.virtualMachineInstanceSelector: \"a b\" is no label key"},
+         "spec.selectors.virtualMachineInstanceSelector: \"a b\" is not a label key"},
         {"{\"completionTimeoutPerGiB\":-1}", ERR_UNPROCESSABLE,
          "spec.completionTimeoutPerGiB: must not be negative"},
         {"{\"bandwidthPerMigration\":\"-1\"}", ERR_UNPROCESSABLE,
          "spec.bandwidthPerMigration: must not be negative"},
         {"{\"progressTimeout\":1}", ERR_UNPROCESSABLE,
-         "spec.progressTimeout: only the fleet's configuration may set it"},
+         "spec.progressTimeout: only the fleet's configuration may set this"},
         {"{\"colour\":1}", ERR_UNPROCESSABLE, "spec.colour: unknown field"},
     };
     for (size_t i = 0; i < COUNT(stories); i++) {

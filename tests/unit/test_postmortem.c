@@ -165,7 +165,7 @@ static char *render(void **state, enum pm_format format)
     return buf_take(&out);
 }
 
-static void both_hosts_are_told_on_one_clock(void **state)
+static void the_timeline_has_both_hosts_on_one_clock(void **state)
 {
     const struct postmortem *pm = ((struct world *)*state)->pm;
     bool source = false, target = false;
@@ -283,7 +283,7 @@ static void a_migration_of_which_little_is_left_has_a_page_too(void **state)
     assert_int_equal(err.code, ERR_NOT_FOUND);
 }
 
-static void a_long_story_is_cut_and_counted(void **state)
+static void a_long_timeline_is_cut_and_counted(void **state)
 {
     struct world *w = *state;
     struct err err = {0};
@@ -304,13 +304,13 @@ static void a_long_story_is_cut_and_counted(void **state)
 TEST_FILE(test_postmortem)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test_setup_teardown(both_hosts_are_told_on_one_clock, setup, teardown),
+        cmocka_unit_test_setup_teardown(the_timeline_has_both_hosts_on_one_clock, setup, teardown),
         cmocka_unit_test_setup_teardown(what_came_from_outside_is_escaped, setup, teardown),
         cmocka_unit_test_setup_teardown(the_html_is_well_formed, setup, teardown),
         cmocka_unit_test_setup_teardown(the_json_can_be_read_back, setup, teardown),
         cmocka_unit_test_setup_teardown(the_same_rows_give_the_same_page, setup, teardown),
         cmocka_unit_test(a_migration_of_which_little_is_left_has_a_page_too),
-        cmocka_unit_test_setup_teardown(a_long_story_is_cut_and_counted, setup, teardown),
+        cmocka_unit_test_setup_teardown(a_long_timeline_is_cut_and_counted, setup, teardown),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

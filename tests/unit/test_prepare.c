@@ -233,7 +233,7 @@ static void a_node_without_the_cpu_is_given_back_and_another_tried(void **state)
     core_phase(w, "g1", PHASE_TARGET_READY);
     assert_string_equal(core_job_of(w, "g1")->target, "h3");
     assert_int_equal(core_node(w, "h2")->reserved.launchers + core_node(w, "h2")->inbound, 0);
-    unsigned told = core_said(w, "TargetRejected", "h2 cannot provide the CPU");
+    unsigned told = core_count_events(w, "TargetRejected", "h2 cannot provide the CPU");
     assert_int_equal(told, core_host(w, "h2")->compares);
     assert_non_null(core_ask(w, "g2", NULL)); /* it is known now: not even tried */
     assert_string_equal(core_job_of(w, "g2")->target, "h3");
@@ -266,7 +266,7 @@ static void a_cpu_that_cannot_be_compared_is_libvirt_s_to_judge(void **state)
     assert_non_null(core_ask(w, "g1", NULL));
     core_phase(w, "g1", PHASE_TARGET_READY);
     assert_int_equal(w->compares, 1);
-    assert_int_equal(core_said(w, "CPUNotCompared", "h2"), 1);
+    assert_int_equal(core_count_events(w, "CPUNotCompared", "h2"), 1);
     core_free(w);
 }
 
@@ -347,7 +347,7 @@ static void after_hand_off_the_job_belongs_to_its_target(void **state)
 }
 
 /* The last look before the call finds what placement could not know. */
-static void the_last_look_has_the_last_word(void **state)
+static void the_last_observation_decides(void **state)
 {
     (void)state;
     static const struct {
@@ -356,13 +356,13 @@ static void the_last_look_has_the_last_word(void **state)
     } rows[] = {
         {{HV_PRESENT, HV_STATE_RUNNING, HV_RUNNING_BOOTED, false, -1, 0, 0},
          {HV_PRESENT, HV_STATE_RUNNING, HV_RUNNING_BOOTED, false, -1, 0, 0},
-         "node h2 has an active guest with this UUID already"},
+         "node h2 already has an active guest with this UUID"},
         {{HV_ABSENT, 0, 0, false, -1, 0, 0},
          {HV_ABSENT, 0, 0, false, -1, 0, 0},
-         "the guest does not run on h1 any more"},
+         "the guest no longer runs on h1"},
         {{HV_PRESENT, HV_STATE_SHUTOFF, 0, false, -1, 0, 0},
          {HV_ABSENT, 0, 0, false, -1, 0, 0},
-         "the guest does not run on h1 any more"},
+         "the guest no longer runs on h1"},
     };
     for (size_t i = 0; i < COUNT(rows); i++) {
         struct core_world *w = core_new();
@@ -483,9 +483,10 @@ static void what_both_hosts_can_and_the_guest_is_reaches_the_call(void **state)
     is_called(w);
     assert_int_equal(w->last.flags, HV_MIGRATE_PERSIST | HV_MIGRATE_TLS | HV_MIGRATE_POSTCOPY);
     assert_int_equal(w->last.parallel_connections, 0);
-    assert_int_equal(core_said(w, "SuccessfulHandOver",
-                               "policy p. Note: parallel streams left out: post-copy is allowed"),
-                     1);
+    assert_int_equal(
+        core_count_events(w, "SuccessfulHandOver",
+                          "policy p. Note: parallel streams left out: post-copy is allowed"),
+        1);
     core_free(w);
 }
 
@@ -513,7 +514,7 @@ static void encryption_that_is_required_and_missing_fails_at_once(void **state)
         const char *detail;
     } rows[] = {
         {true, false, "h2 has no `tls: true` in the configuration"},
-        {false, true, "its source h1 has no `tls: true` in the configuration"},
+        {false, true, "the source h1 has no `tls: true` in the configuration"},
     };
     for (size_t i = 0; i < COUNT(rows); i++) {
         struct core_world *w = core_new();
@@ -556,12 +557,13 @@ static void hand_off_counts_an_epoch_and_says_so(void **state)
     const struct job *job = core_job_of(w, "g1");
     assert_int_equal(job->epoch, 1);
     assert_true(job->times.handed_off_ms > 0);
-    assert_int_equal(core_said(w, "SuccessfulHandOver",
-                               "Migration target pod is ready for preparation: h1 to h2, epoch 1, "
-                               "policy p."),
-                     1);
     assert_int_equal(
-        core_said(w, "SuccessfulCreate", "Created migration target pod virt-launcher-"), 1);
+        core_count_events(w, "SuccessfulHandOver",
+                          "Migration target pod is ready for preparation: h1 to h2, epoch 1, "
+                          "policy p."),
+        1);
+    assert_int_equal(
+        core_count_events(w, "SuccessfulCreate", "Created migration target pod virt-launcher-"), 1);
     core_free(w);
 }
 
@@ -579,7 +581,7 @@ TEST_FILE(test_prepare)
         cmocka_unit_test(a_lost_answer_about_a_cpu_is_asked_for_again),
         cmocka_unit_test(before_hand_off_a_lost_or_closed_target_is_replaced),
         cmocka_unit_test(after_hand_off_the_job_belongs_to_its_target),
-        cmocka_unit_test(the_last_look_has_the_last_word),
+        cmocka_unit_test(the_last_observation_decides),
         cmocka_unit_test(a_namesake_keeps_it_away_and_is_waited_for),
         cmocka_unit_test(a_backup_that_began_while_it_waited_is_seen_before_hand_off),
         cmocka_unit_test(a_guest_that_turns_out_immovable_fails_before_any_call),

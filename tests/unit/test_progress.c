@@ -32,7 +32,7 @@ static void eighty_columns_hold_every_field(void **state)
     assert_non_null(strstr(line, " 50% 512MiB left 110MiB/s dirty  30MiB/s #3 ETA 12.3s"));
 }
 
-static void fields_leave_in_order_of_worth(void **state)
+static void fields_are_dropped_in_order_of_worth(void **state)
 {
     (void)state;
     static const char *const leaving[] = {"#3",       "dirty", "PreCopy", "[",
@@ -67,7 +67,7 @@ static void no_line_is_wider_than_the_terminal(void **state)
     many[1].iteration = INT64_MAX;
     many[2].has_sample = false;
     memset(many[2].reason, 'r', sizeof many[2].reason - 1);
-    many[3].lost_contact = true;
+    many[3].is_unreachable = true;
     for (size_t i = 0; i < COUNT(many); i++)
         for (size_t width = 0; width < 300; width++) {
             size_t length = progress_live(&many[i], width, false, line);
@@ -96,7 +96,7 @@ static void colour_codes_do_not_count_as_width(void **state)
     assert_string_not_equal(coloured, plain);
 }
 
-static void percent_is_what_needs_no_more_sending(void **state)
+static void percent_is_the_share_already_transferred(void **state)
 {
     (void)state;
     static const struct {
@@ -120,7 +120,7 @@ static void percent_is_what_needs_no_more_sending(void **state)
     assert_int_equal(progress_percent(&blind), -1);
 }
 
-static void conditions_hide_the_phase(void **state)
+static void conditions_replace_the_phase(void **state)
 {
     (void)state;
     char line[PROGRESS_LINE_MAX];
@@ -135,7 +135,7 @@ static void conditions_hide_the_phase(void **state)
     assert_non_null(strstr(line, "4.2s Resolving PreCopy"));
 }
 
-static void a_waiting_migration_says_why(void **state)
+static void a_waiting_migration_shows_its_reason(void **state)
 {
     (void)state;
     char line[PROGRESS_LINE_MAX];
@@ -150,7 +150,7 @@ static void a_waiting_migration_says_why(void **state)
     assert_null(strchr(line, '\033'));
 }
 
-static void the_plain_line_says_everything(void **state)
+static void the_plain_line_has_every_field(void **state)
 {
     (void)state;
     char line[PROGRESS_LINE_MAX];
@@ -158,7 +158,7 @@ static void the_plain_line_says_everything(void **state)
     p.throttle_percent = 20;
     (void)progress_plain(&p, line);
     assert_string_equal(line, "4.2s Running PreCopy remaining 512MiB of 1.0GiB, rate 110MiB/s, "
-                              "dirty 30MiB/s, pass 3, ETA 12.3s, throttle 20%");
+                              "dirty 30MiB/s, iteration 3, ETA 12.3s, throttle 20%");
     p.eta_ms = -1;
     (void)progress_plain(&p, line);
     assert_non_null(strstr(line, "ETA unknown"));
@@ -168,13 +168,13 @@ TEST_FILE(test_progress)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(eighty_columns_hold_every_field),
-        cmocka_unit_test(fields_leave_in_order_of_worth),
+        cmocka_unit_test(fields_are_dropped_in_order_of_worth),
         cmocka_unit_test(no_line_is_wider_than_the_terminal),
         cmocka_unit_test(colour_codes_do_not_count_as_width),
-        cmocka_unit_test(percent_is_what_needs_no_more_sending),
-        cmocka_unit_test(conditions_hide_the_phase),
-        cmocka_unit_test(a_waiting_migration_says_why),
-        cmocka_unit_test(the_plain_line_says_everything),
+        cmocka_unit_test(percent_is_the_share_already_transferred),
+        cmocka_unit_test(conditions_replace_the_phase),
+        cmocka_unit_test(a_waiting_migration_shows_its_reason),
+        cmocka_unit_test(the_plain_line_has_every_field),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -367,7 +367,7 @@ static void *scrape(void *arg)
     return NULL;
 }
 
-static void scrapers_and_writers_may_meet(void **state)
+static void scrapers_and_writers_run_concurrently(void **state)
 {
     (void)state;
     struct race race = {prom_collector_registry_new("race"),
@@ -410,7 +410,7 @@ TEST_FILE(test_prom)
         cmocka_unit_test(the_default_registry_takes_metrics),
         cmocka_unit_test(deleted_series_are_gone_and_the_rest_stays),
         cmocka_unit_test(a_metric_has_a_limit_of_series),
-        cmocka_unit_test(scrapers_and_writers_may_meet),
+        cmocka_unit_test(scrapers_and_writers_run_concurrently),
     };
     return cmocka_run_group_tests_name("prom", tests, NULL, NULL);
 }

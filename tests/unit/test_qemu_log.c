@@ -59,7 +59,7 @@ static const char log_text[] =
     "  second line of it\n"
     "2026-01-31 10:00:05.500+0000: shutting down, reason=failed";
 
-static void only_what_was_said_since_then_and_no_command_lines(void **state)
+static void only_lines_since_the_given_time_and_no_command_lines(void **state)
 {
     (void)state;
     struct seen seen = {0};
@@ -187,7 +187,7 @@ TEST_FILE(test_qemu_log)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(times_are_read_in_both_ways_of_writing),
-        cmocka_unit_test(only_what_was_said_since_then_and_no_command_lines),
+        cmocka_unit_test(only_lines_since_the_given_time_and_no_command_lines),
         cmocka_unit_test(an_earlier_process_explains_nothing),
         cmocka_unit_test(a_cut_first_line_is_left_out),
         cmocka_unit_test(the_newest_lines_stay),

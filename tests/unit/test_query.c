@@ -77,7 +77,7 @@ static int64_t number(void **state, const char *sql)
 
 /* ---- the document ---- */
 
-static void every_question_of_the_document_is_answered(void **state)
+static void every_query_of_the_document_runs(void **state)
 {
     static struct history_question questions[HISTORY_QUESTIONS_MAX];
     struct err err = {0};
@@ -92,7 +92,7 @@ static void every_question_of_the_document_is_answered(void **state)
 }
 
 /* What a runbook tells somebody to ask at night is a question that is answered, as a table too. */
-static void every_question_of_a_runbook_is_answered(void **state)
+static void every_query_of_a_runbook_runs(void **state)
 {
     glob_t books;
     size_t asked = 0;
@@ -120,7 +120,7 @@ static void every_question_of_a_runbook_is_answered(void **state)
 }
 
 /* Law: none of them walks over a whole table. */
-static void every_question_has_an_index(void **state)
+static void every_query_uses_an_index(void **state)
 {
     static struct history_question questions[HISTORY_QUESTIONS_MAX];
     struct err err = {0};
@@ -181,7 +181,7 @@ static void every_view_and_column_is_in_the_document(void **state)
 
 /* ---- views tell the truth ---- */
 
-static void views_count_what_is_there(void **state)
+static void views_count_the_stored_rows(void **state)
 {
     assert_int_equal(number(state, "SELECT count(*) FROM migrations"), MIGRATIONS);
     int64_t failed = number(state, "SELECT count(*) FROM failures");
@@ -199,7 +199,7 @@ static void views_count_what_is_there(void **state)
 }
 
 /* Told the slow way. */
-static void guests_that_keep_failing_are_those_with_no_success_since(void **state)
+static void repeat_failures_are_counted_since_the_last_success(void **state)
 {
     int64_t found = number(state, "SELECT count(*) FROM repeat_failures");
     assert_true(found > 0);
@@ -212,7 +212,7 @@ static void guests_that_keep_failing_are_those_with_no_success_since(void **stat
     assert_int_equal(found, want);
 }
 
-static void what_a_failed_attempt_sent_is_read_from_its_samples(void **state)
+static void bytes_of_a_failed_migration_are_read_from_its_samples(void **state)
 {
     assert_true(number(state, "SELECT count(*) FROM waste WHERE sent_bytes > 0") > 0);
 }
@@ -288,7 +288,7 @@ static void a_query_without_end_is_stopped(void **state)
     }
 }
 
-static void an_answer_is_cut_at_its_bounds_and_says_so(void **state)
+static void a_result_over_a_limit_is_cut_and_marked(void **state)
 {
     struct err err = {0};
     const char *dir = ((struct filled *)*state)->dir;
@@ -309,7 +309,7 @@ static void an_answer_is_cut_at_its_bounds_and_says_so(void **state)
     json_object_free(answer);
 }
 
-static void a_directory_without_a_store_is_said(void **state)
+static void a_directory_without_a_store_is_refused(void **state)
 {
     (void)state;
     struct err err = {0};
@@ -318,7 +318,7 @@ static void a_directory_without_a_store_is_said(void **state)
     assert_non_null(strstr(err.text, "state directory"));
 }
 
-static void csv_quotes_what_needs_it(void **state)
+static void csv_quotes_special_characters(void **state)
 {
     OWNED(json_object)
     answer = must_ask(state, "SELECT 1 AS a, 'x,\"y\"' AS b, NULL AS c, 2.5 AS d, 'plain' AS e");
@@ -332,18 +332,18 @@ static void csv_quotes_what_needs_it(void **state)
 TEST_FILE(test_query)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(every_question_of_the_document_is_answered),
-        cmocka_unit_test(every_question_of_a_runbook_is_answered),
-        cmocka_unit_test(every_question_has_an_index),
+        cmocka_unit_test(every_query_of_the_document_runs),
+        cmocka_unit_test(every_query_of_a_runbook_runs),
+        cmocka_unit_test(every_query_uses_an_index),
         cmocka_unit_test(every_view_and_column_is_in_the_document),
-        cmocka_unit_test(views_count_what_is_there),
-        cmocka_unit_test(guests_that_keep_failing_are_those_with_no_success_since),
-        cmocka_unit_test(what_a_failed_attempt_sent_is_read_from_its_samples),
+        cmocka_unit_test(views_count_the_stored_rows),
+        cmocka_unit_test(repeat_failures_are_counted_since_the_last_success),
+        cmocka_unit_test(bytes_of_a_failed_migration_are_read_from_its_samples),
         cmocka_unit_test(only_reading_is_allowed),
         cmocka_unit_test(a_query_without_end_is_stopped),
-        cmocka_unit_test(an_answer_is_cut_at_its_bounds_and_says_so),
-        cmocka_unit_test(a_directory_without_a_store_is_said),
-        cmocka_unit_test(csv_quotes_what_needs_it),
+        cmocka_unit_test(a_result_over_a_limit_is_cut_and_marked),
+        cmocka_unit_test(a_directory_without_a_store_is_refused),
+        cmocka_unit_test(csv_quotes_special_characters),
     };
     return cmocka_run_group_tests(tests, setup, teardown);
 }

@@ -233,7 +233,7 @@ static void temporary_space_is_limited(void **state)
                 QUERY_MS_MAX, ERR_UNPROCESSABLE, "more than 256 MiB of temporary space");
 }
 
-static void a_sort_that_needs_temporary_files_is_answered(void **state)
+static void a_sort_in_temporary_files_succeeds(void **state)
 {
     OWNED(json_object)
     answer =
@@ -280,7 +280,7 @@ TEST_FILE(test_query_limits)
         cmocka_unit_test(preparing_a_statement_has_a_memory_limit),
         cmocka_unit_test(preparing_a_statement_has_a_deadline),
         cmocka_unit_test(temporary_space_is_limited),
-        cmocka_unit_test(a_sort_that_needs_temporary_files_is_answered),
+        cmocka_unit_test(a_sort_in_temporary_files_succeeds),
         cmocka_unit_test(a_query_over_its_limits_leaves_the_store_usable),
     };
     return cmocka_run_group_tests(tests, setup, teardown);

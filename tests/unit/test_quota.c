@@ -72,7 +72,7 @@ static void what_is_wrong_is_refused_with_the_field(void **state)
         {"{\"hard\":{\"memry\":1}}", "spec.hard: \"memry\" cannot be limited; did "
                                      "you mean memory?"},
         {"{\"hard\":{\"persistentvolumeclaims\":1}}",
-         "spec.hard: \"persistentvolumeclaims\" cannot be limited; launchers, memory and cpu can"},
+         "spec.hard: \"persistentvolumeclaims\" cannot be limited; valid: launchers, memory, cpu"},
         {"{\"hard\":{\"memory\":null}}", "spec.hard.memory: expected a quantity"},
         {"{\"hard\":{\"memory\":1.5}}", "spec.hard.memory: expected a quantity"},
         {"{\"hard\":{\"memory\":{}}}", "spec.hard.memory: expected a quantity"},

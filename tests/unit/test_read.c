@@ -25,7 +25,7 @@ static unsigned count(const struct transcript *t, const char *text)
     return n;
 }
 
-static void what_cannot_be_read_says_what_it_is(void **state)
+static void unreadable_formats_are_named(void **state)
 {
     (void)state;
     static const struct {
@@ -34,8 +34,8 @@ static void what_cannot_be_read_says_what_it_is(void **state)
         const char *said;
     } stories[] = {
 #define STORY(bytes, said) {bytes, sizeof(bytes) - 1, said}
-        STORY("", "x: there is nothing in it that tells of a migration"),
-        STORY(" \r\n\t\n", "x: there is nothing in it that tells of a migration"),
+        STORY("", "x: it contains nothing about a migration"),
+        STORY(" \r\n\t\n", "x: it contains nothing about a migration"),
         STORY("\x1f\x8b\x08\0\0\0", "x: gzip is not read; try: zcat"),
         STORY("\xfd"
               "7zXZ\0",
@@ -45,8 +45,7 @@ static void what_cannot_be_read_says_what_it_is(void **state)
         STORY("\xff\xfe{\0", "x: UTF-16 is not read; try: iconv"),
         STORY("{\n \"id\": \"a\",\n \"messages\": [\"a\" \"b\"]\n}",
               "x: line 3 column 19: expected ',' or ']'"),
-        STORY("{\n \"id\": \"a\",\n \"id\": \"b\"\n}",
-              "x: line 3 column 2: this key is there already"),
+        STORY("{\n \"id\": \"a\",\n \"id\": \"b\"\n}", "x: line 3 column 2: duplicate key"),
         STORY("{\n \"id\": \"a\",\n", "x: line 3 column 1: the text ends too early"),
         STORY("{\"id\": \"a\"", "x: line 1 column 11: the text ends too early"),
         STORY("{\"id\": \"\xff\"}", "x: line 1 column 9: not UTF-8"),
@@ -73,7 +72,7 @@ static void what_cannot_be_read_says_what_it_is(void **state)
     }
 }
 
-static void what_stands_before_a_broken_value_is_handed_on(void **state)
+static void values_before_a_broken_one_are_passed_on(void **state)
 {
     (void)state;
     struct transcript t;
@@ -112,7 +111,7 @@ static void a_bad_line_of_json_costs_only_itself(void **state)
     transcript_fini(&t);
 }
 
-static void problems_are_told_up_to_a_bound_and_counted_beyond(void **state)
+static void problems_are_reported_up_to_a_bound_and_counted_beyond(void **state)
 {
     (void)state;
     struct buf text;
@@ -334,7 +333,7 @@ static void objects_may_follow_each_other(void **state)
     transcript_fini(&t);
 }
 
-static void a_guest_that_moved_twice_has_two_stories(void **state)
+static void a_guest_that_migrated_twice_has_two_documents(void **state)
 {
     (void)state;
 #define MOVE(name, uid, day)                                                                 \
@@ -461,7 +460,7 @@ static void fail_on_end(void *ctx)
     fail();
 }
 
-static void a_document_nobody_wants_is_passed_over(void **state)
+static void an_unwanted_document_is_skipped(void **state)
 {
     (void)state;
     unsigned begun = 0;
@@ -475,10 +474,10 @@ static void a_document_nobody_wants_is_passed_over(void **state)
 TEST_FILE(test_read)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(what_cannot_be_read_says_what_it_is),
-        cmocka_unit_test(what_stands_before_a_broken_value_is_handed_on),
+        cmocka_unit_test(unreadable_formats_are_named),
+        cmocka_unit_test(values_before_a_broken_one_are_passed_on),
         cmocka_unit_test(a_bad_line_of_json_costs_only_itself),
-        cmocka_unit_test(problems_are_told_up_to_a_bound_and_counted_beyond),
+        cmocka_unit_test(problems_are_reported_up_to_a_bound_and_counted_beyond),
         cmocka_unit_test(nesting_has_a_bound),
         cmocka_unit_test(a_value_has_a_bound),
         cmocka_unit_test(a_long_line_keeps_its_ends),
@@ -491,12 +490,12 @@ TEST_FILE(test_read)
         cmocka_unit_test(keys_of_facts_are_bounded),
         cmocka_unit_test(text_in_brackets_is_text),
         cmocka_unit_test(objects_may_follow_each_other),
-        cmocka_unit_test(a_guest_that_moved_twice_has_two_stories),
+        cmocka_unit_test(a_guest_that_migrated_twice_has_two_documents),
         cmocka_unit_test(a_deleted_migration_was_aborted_only_if_it_still_ran),
         cmocka_unit_test(paths_that_are_not_there_say_so),
         cmocka_unit_test(a_folder_is_read_without_its_links),
         cmocka_unit_test(an_empty_folder_is_an_error),
-        cmocka_unit_test(a_document_nobody_wants_is_passed_over),
+        cmocka_unit_test(an_unwanted_document_is_skipped),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

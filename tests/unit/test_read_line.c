@@ -56,7 +56,7 @@ static void times_without_a_year_are_found_and_not_known(void **state)
     }
 }
 
-static void what_only_looks_like_a_time_is_none(void **state)
+static void what_only_resembles_a_time_is_none(void **state)
 {
     (void)state;
     static const char *const texts[] = {
@@ -96,7 +96,7 @@ static void a_time_that_is_cut_off_is_none(void **state)
     }
 }
 
-static void lines_are_taken_apart(void **state)
+static void lines_are_parsed(void **state)
 {
     (void)state;
 #define T "2024-03-11 09:21:07"
@@ -193,9 +193,9 @@ TEST_FILE(test_read_line)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(times_as_logs_write_them),
         cmocka_unit_test(times_without_a_year_are_found_and_not_known),
-        cmocka_unit_test(what_only_looks_like_a_time_is_none),
+        cmocka_unit_test(what_only_resembles_a_time_is_none),
         cmocka_unit_test(a_time_that_is_cut_off_is_none),
-        cmocka_unit_test(lines_are_taken_apart),
+        cmocka_unit_test(lines_are_parsed),
         cmocka_unit_test(names_tell_the_side),
         cmocka_unit_test(a_manager_is_named_before_what_it_manages),
     };

@@ -119,7 +119,7 @@ static void both_sides_are_seen_once_more_a_second_later(void **state)
     core_free(w);
 }
 
-static void the_next_job_does_not_take_a_late_look_for_its_own(void **state)
+static void a_late_observation_is_not_taken_by_the_next_job(void **state)
 {
     (void)state;
     struct core_world *w = core_moving();
@@ -193,7 +193,7 @@ static void a_call_refused_because_another_is_at_work_is_no_failure(void **state
     core_free(w);
 }
 
-static void a_guest_gone_from_both_is_lost_only_after_a_second_look(void **state)
+static void a_guest_gone_from_both_is_lost_only_after_a_second_observation(void **state)
 {
     (void)state;
     struct core_world *w = core_moving();
@@ -230,7 +230,7 @@ static void a_broken_postcopy_is_final_once_a_half_is_proven_gone(void **state)
     w->target = CORE_ABSENT;
     core_advance(w, 5000);
     core_expect(w, PHASE_FAILED, OUTCOME_IRRECOVERABLE, GUEST_AT_BROKEN);
-    assert_int_equal(core_said(w, "Irrecoverable", "irrecoverable"), 1);
+    assert_int_equal(core_count_events(w, "Irrecoverable", "irrecoverable"), 1);
     core_free(w);
 }
 
@@ -355,7 +355,7 @@ static void an_unproven_outcome_gives_its_place_to_others(void **state)
     core_free(w);
 }
 
-static void looks_that_straddle_the_switch_over_raise_no_alarm(void **state)
+static void observations_that_straddle_the_switch_over_report_no_split(void **state)
 {
     (void)state;
     struct core_world *w = core_moving();
@@ -422,12 +422,12 @@ TEST_FILE(test_reconcile)
         cmocka_unit_test(a_failed_call_leaves_the_guest_on_the_source),
         cmocka_unit_test(a_guest_that_moves_on_is_not_looked_for_where_it_was),
         cmocka_unit_test(both_sides_are_seen_once_more_a_second_later),
-        cmocka_unit_test(the_next_job_does_not_take_a_late_look_for_its_own),
+        cmocka_unit_test(a_late_observation_is_not_taken_by_the_next_job),
         cmocka_unit_test(a_dead_target_libvirtd_is_unreachable_not_absent),
         cmocka_unit_test(a_blind_source_never_ends_a_job),
         cmocka_unit_test(our_own_lost_connection_is_not_an_outcome),
         cmocka_unit_test(a_call_refused_because_another_is_at_work_is_no_failure),
-        cmocka_unit_test(a_guest_gone_from_both_is_lost_only_after_a_second_look),
+        cmocka_unit_test(a_guest_gone_from_both_is_lost_only_after_a_second_observation),
         cmocka_unit_test(a_split_guest_is_never_final),
         cmocka_unit_test(a_broken_postcopy_is_final_once_a_half_is_proven_gone),
         cmocka_unit_test(an_abort_succeeds_only_when_the_source_is_proven),
@@ -438,7 +438,7 @@ TEST_FILE(test_reconcile)
         cmocka_unit_test(a_second_request_to_stop_is_tried_again),
         cmocka_unit_test(a_source_left_paused_beside_a_running_target_is_told),
         cmocka_unit_test(an_unproven_outcome_gives_its_place_to_others),
-        cmocka_unit_test(looks_that_straddle_the_switch_over_raise_no_alarm),
+        cmocka_unit_test(observations_that_straddle_the_switch_over_report_no_split),
         cmocka_unit_test(a_target_stopped_by_an_io_error_is_no_success),
         cmocka_unit_test(a_guest_turned_off_in_the_middle_is_not_lost),
         cmocka_unit_test(an_answer_that_never_comes_is_not_awaited_for_ever),

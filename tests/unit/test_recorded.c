@@ -21,7 +21,7 @@ struct said {
     int code, domain;
     const char *text;
 };
-struct tale {
+struct one_case {
     const char *what, *cause;
     enum plane plane;
     const char *last, *ended_by, *outcome, *guest;
@@ -47,12 +47,12 @@ struct tale {
 #define LOST_CALL {"unreachable", 0, 0, "the connection to h1 was lost"}
 #define BLIND(number, from, words) {"unreachable", number, from, words}
 #define SAID(number, from, words) {"hypervisor", number, from, words}
-static const struct tale tales[] = {
-#define TALE(text, why, where, phase, by, out, at, from, to, call, ...) \
+static const struct one_case cases[] = {
+#define CASE(text, why, where, phase, by, out, at, from, to, call, ...) \
     {.what = text, .cause = why, .plane = PLANE_##where, .last = phase, .ended_by = by, \
      .outcome = out, .guest = at, .source = from, .target = to, .said = call, __VA_ARGS__},
 #include "tests/unit/recorded.def"
-#undef TALE
+#undef CASE
 };
 /* clang-format on */
 
@@ -66,15 +66,15 @@ struct rig {
 
 /* ---- a tale as the engine records it ---- */
 
-static bool was_handed_off(const struct tale *tale)
+static bool was_handed_off(const struct one_case *one_case)
 {
-    enum phase last = phase_from_name(tale->last);
+    enum phase last = phase_from_name(one_case->last);
     return last >= PHASE_PREPARING_TARGET && last <= PHASE_RUNNING;
 }
 
-static void put_steps(struct store *s, const struct tale *tale, const char *uid)
+static void put_steps(struct store *s, const struct one_case *one_case, const char *uid)
 {
-    enum phase last = phase_from_name(tale->last);
+    enum phase last = phase_from_name(one_case->last);
     int64_t seq = 0;
     for (enum phase phase = PHASE_PENDING; phase <= last; phase++, seq++)
         s->ops->put_transition(s, &(struct store_transition){.job_uid = uid,
@@ -82,12 +82,12 @@ static void put_steps(struct store *s, const struct tale *tale, const char *uid)
                                                              .to = phase_name(phase),
                                                              .seq = seq,
                                                              .at_ms = BORN_MS});
-    bool arrived = strcmp(tale->outcome, "succeeded") == 0;
+    bool arrived = strcmp(one_case->outcome, "succeeded") == 0;
     s->ops->put_transition(
         s, &(struct store_transition){.job_uid = uid,
-                                      .from = tale->last,
+                                      .from = one_case->last,
                                       .to = phase_name(arrived ? PHASE_SUCCEEDED : PHASE_FAILED),
-                                      .why = tale->ended_by,
+                                      .why = one_case->ended_by,
                                       .seq = seq,
                                       .at_ms = ENDED_MS});
 }
@@ -105,66 +105,68 @@ static void put_observation(struct store *s, const struct observation *observati
                                                                .at_ms = ENDED_MS});
 }
 
-static void put_tale(struct store *s, const struct tale *tale, const char *uid)
+static void put_case(struct store *s, const struct one_case *one_case, const char *uid)
 {
     struct store_job job = {.uid = uid,
                             .ns = "default",
                             .name = uid,
                             .guest_name = "g",
                             .source = "h1",
-                            .target = was_handed_off(tale) ? "h2" : "",
-                            .request.wanted = tale->wanted,
-                            .result.outcome = tale->outcome,
-                            .resolution.guest_at = tale->guest,
-                            .mode = tale->mode,
-                            .abort.cause = tale->abort_cause,
-                            .abort.requester = tale->abort_cause != NULL ? "somebody" : "",
-                            .recovery.state = tale->recovery,
-                            .recovery.tries = tale->tries,
-                            .stream.remedy = tale->remedy,
-                            .wait.pending = tale->pending,
-                            .result.failure_reason = tale->reason,
-                            .result.error_hv_code = tale->said.code,
-                            .result.error_hv_domain = tale->said.domain,
-                            .result.error_text = tale->said.text,
+                            .target = was_handed_off(one_case) ? "h2" : "",
+                            .request.wanted = one_case->wanted,
+                            .result.outcome = one_case->outcome,
+                            .resolution.guest_at = one_case->guest,
+                            .mode = one_case->mode,
+                            .abort.cause = one_case->abort_cause,
+                            .abort.requester = one_case->abort_cause != NULL ? "somebody" : "",
+                            .recovery.state = one_case->recovery,
+                            .recovery.tries = one_case->tries,
+                            .stream.remedy = one_case->remedy,
+                            .wait.pending = one_case->pending,
+                            .result.failure_reason = one_case->reason,
+                            .result.error_hv_code = one_case->said.code,
+                            .result.error_hv_domain = one_case->said.domain,
+                            .result.error_text = one_case->said.text,
                             .times.created_ms = BORN_MS,
-                            .times.handed_off_ms = was_handed_off(tale) ? HANDED_OFF_MS : 0,
-                            .times.started_ms = strcmp(tale->last, "Running") == 0 ? MOVED_MS : 0,
+                            .times.handed_off_ms = was_handed_off(one_case) ? HANDED_OFF_MS : 0,
+                            .times.started_ms =
+                                strcmp(one_case->last, "Running") == 0 ? MOVED_MS : 0,
                             .times.ended_ms = ENDED_MS};
     s->ops->put_job(s, &job);
-    put_steps(s, tale, uid);
-    put_observation(s, &tale->source, "source", "outcome", uid);
-    put_observation(s, &tale->target, "target", "outcome", uid);
-    put_observation(s, &tale->source_later, "source", "later", uid);
-    put_observation(s, &tale->later, "target", "later", uid);
-    if (tale->said.err != NULL)
+    put_steps(s, one_case, uid);
+    put_observation(s, &one_case->source, "source", "outcome", uid);
+    put_observation(s, &one_case->target, "target", "outcome", uid);
+    put_observation(s, &one_case->source_later, "source", "later", uid);
+    put_observation(s, &one_case->later, "target", "later", uid);
+    if (one_case->said.err != NULL)
         s->ops->put_intent(s, &(struct store_intent){.job_uid = uid,
                                                      .epoch = 1,
                                                      .seq = 1,
                                                      .action = "migrate",
                                                      .node = "h1",
                                                      .status = "done",
-                                                     .err = tale->said.err,
-                                                     .text = tale->said.text,
+                                                     .err = one_case->said.err,
+                                                     .text = one_case->said.text,
                                                      .asked_ms = HANDED_OFF_MS,
                                                      .done_ms = SAID_MS});
-    for (size_t i = 0; i < REJECTIONS && tale->rejections[i] != NULL; i++)
+    for (size_t i = 0; i < REJECTIONS && one_case->rejections[i] != NULL; i++)
         s->ops->put_rejection(s, &(struct store_rejection){.job_uid = uid,
-                                                           .reason = tale->rejections[i]});
+                                                           .reason = one_case->rejections[i]});
 }
 
-static void note_tale(const struct tale *tale, struct notes *notes)
+static void note_case(const struct one_case *one_case, struct notes *notes)
 {
-    for (size_t i = 0; i < NOTES && tale->notes[i] != NULL; i++) {
+    for (size_t i = 0; i < NOTES && one_case->notes[i] != NULL; i++) {
         char key[64];
-        const char *value = strchr(tale->notes[i], '=') + 1;
-        (void)snprintf(key, sizeof key, "%.*s", (int)(value - tale->notes[i] - 1), tale->notes[i]);
+        const char *value = strchr(one_case->notes[i], '=') + 1;
+        (void)snprintf(key, sizeof key, "%.*s", (int)(value - one_case->notes[i] - 1),
+                       one_case->notes[i]);
         notes_fact(notes, key, "samples", SAID_MS, "%s", value);
     }
     const struct {
         const char *text;
         enum side side;
-    } logs[] = {{tale->source_log, SIDE_SOURCE}, {tale->target_log, SIDE_TARGET}};
+    } logs[] = {{one_case->source_log, SIDE_SOURCE}, {one_case->target_log, SIDE_TARGET}};
     for (size_t i = 0; i < COUNT(logs); i++)
         if (logs[i].text != NULL)
             notes_message(notes, logs[i].side, "QEMU log", SAID_MS, logs[i].text,
@@ -184,16 +186,16 @@ static void note_fired(void *ctx, const char *rule, enum cause cause, enum point
     TEXT_SET(rig->fired[rig->n_fired++], rule);
 }
 
-static void judge_tale(struct rig *rig, size_t i, struct notes *notes, struct gathered *out_job,
+static void judge_case(struct rig *rig, size_t i, struct notes *notes, struct gathered *out_job,
                        struct verdict *out_verdict)
 {
     struct err err = {0};
     char uid[16];
     (void)snprintf(uid, sizeof uid, "tale-%zu", i);
     rig->store->ops->begin(rig->store);
-    put_tale(rig->store, &tales[i], uid);
+    put_case(rig->store, &cases[i], uid);
     assert_true(rig->store->ops->commit(rig->store, &err));
-    note_tale(&tales[i], notes);
+    note_case(&cases[i], notes);
     assert_true(gather_job(rig->store, uid, out_job, &err));
     if (recorded_is_plain(out_job))
         recorded_plain(out_job, rig->rules, out_verdict);
@@ -203,19 +205,19 @@ static void judge_tale(struct rig *rig, size_t i, struct notes *notes, struct ga
         judge_fired(rig->judge, note_fired, rig);
 }
 
-static void each_tale_gets_its_verdict(void **state)
+static void each_case_gets_its_verdict(void **state)
 {
     struct rig *rig = *state;
     struct verdict verdict;
     unsigned wrong = 0;
-    for (size_t i = 0; i < COUNT(tales); i++) {
+    for (size_t i = 0; i < COUNT(cases); i++) {
         struct notes notes = {0};
         struct gathered job;
-        judge_tale(rig, i, &notes, &job, &verdict);
+        judge_case(rig, i, &notes, &job, &verdict);
         const char *cause = cause_row(verdict.cause)->name;
-        bool right = strcmp(cause, tales[i].cause) == 0 && verdict.plane == tales[i].plane;
+        bool right = strcmp(cause, cases[i].cause) == 0 && verdict.plane == cases[i].plane;
         if (!right)
-            print_message("%s: %s, %s by %s\n", tales[i].what, cause, plane_name(verdict.plane),
+            print_message("%s: %s, %s by %s\n", cases[i].what, cause, plane_name(verdict.plane),
                           verdict.rule);
         wrong += !right;
         notes_fini(&notes);
@@ -225,26 +227,26 @@ static void each_tale_gets_its_verdict(void **state)
 
 /* Law: outcome, place and whether it is irrecoverable are the engine's, but that a guest which fell
  * after its arrival is not said to run. */
-static void the_engines_words_are_repeated(void **state)
+static void the_engines_outcome_is_copied(void **state)
 {
     struct rig *rig = *state;
     struct verdict verdict;
-    for (size_t i = 0; i < COUNT(tales); i++) {
+    for (size_t i = 0; i < COUNT(cases); i++) {
         struct notes notes = {0};
         struct gathered job;
-        judge_tale(rig, i, &notes, &job, &verdict);
-        assert_string_equal(outcome_name(verdict.outcome), tales[i].outcome);
+        judge_case(rig, i, &notes, &job, &verdict);
+        assert_string_equal(outcome_name(verdict.outcome), cases[i].outcome);
         assert_string_equal(guest_at_name(verdict.guest),
-                            tales[i].falls ? "stopped-on-target" : tales[i].guest);
-        bool half = strcmp(tales[i].outcome, "irrecoverable") == 0;
-        bool gone = half || strcmp(tales[i].outcome, "lost") == 0;
+                            cases[i].falls ? "stopped-on-target" : cases[i].guest);
+        bool half = strcmp(cases[i].outcome, "irrecoverable") == 0;
+        bool gone = half || strcmp(cases[i].outcome, "lost") == 0;
         assert_int_equal(verdict.irrecoverable, half);
         assert_true(!gone || verdict.recoverable == RECOVERABLE_NO);
-        assert_string_equal(job.ended_by, tales[i].ended_by);
+        assert_string_equal(job.ended_by, cases[i].ended_by);
         bool plain = verdict.cause == CAUSE_NONE;
         assert_int_equal(verdict.failed_at == FAILED_AT_NONE, plain);
         if (!plain)
-            assert_int_equal(verdict.failed_at == FAILED_AT_AFTER, was_handed_off(&tales[i]));
+            assert_int_equal(verdict.failed_at == FAILED_AT_AFTER, was_handed_off(&cases[i]));
         assert_true(plain || verdict.action[0] != '\0');
         notes_fini(&notes);
     }
@@ -270,19 +272,19 @@ static const struct {
     {"irrecoverable", "paused-irrecoverable", "irrecoverable"},
 };
 
-static void check_laws(const struct tale *tale, const struct verdict *verdict)
+static void check_laws(const struct one_case *one_case, const struct verdict *verdict)
 {
-    bool is_fine = strcmp(tale->outcome, "succeeded") == 0;
-    bool was_called = tale->said.err != NULL;
-    assert_string_equal(outcome_name(verdict->outcome), tale->outcome);
-    assert_string_equal(guest_at_name(verdict->guest), tale->guest);
+    bool is_fine = strcmp(one_case->outcome, "succeeded") == 0;
+    bool was_called = one_case->said.err != NULL;
+    assert_string_equal(outcome_name(verdict->outcome), one_case->outcome);
+    assert_string_equal(guest_at_name(verdict->guest), one_case->guest);
     assert_true(verdict->plane < PLANE_COUNT && cause_has_plane(verdict->cause, verdict->plane));
     assert_true(!is_fine || verdict->plane == PLANE_NONE);
     assert_true(is_fine || verdict->cause != CAUSE_NONE);
     assert_true(verdict->cause != CAUSE_USER_CANCELLED); /* nobody asked */
     assert_true(verdict->plane != PLANE_DATA || was_called ||
                 verdict->outcome == OUTCOME_IRRECOVERABLE || verdict->outcome == OUTCOME_LOST);
-    assert_int_equal(verdict->irrecoverable, strcmp(tale->outcome, "irrecoverable") == 0);
+    assert_int_equal(verdict->irrecoverable, strcmp(one_case->outcome, "irrecoverable") == 0);
 }
 
 static void every_ending_obeys_the_laws(void **state)
@@ -295,41 +297,41 @@ static void every_ending_obeys_the_laws(void **state)
         for (size_t c = 0; c < COUNT(law_said); c++)
             for (size_t s = 0; s < COUNT(law_observations); s++)
                 for (size_t t = 0; t < COUNT(law_observations); t++) {
-                    const struct tale tale = {.last =
-                                                  law_said[c].err != NULL ? "Running" : "Pending",
-                                              .outcome = law_ends[e].outcome,
-                                              .guest = law_ends[e].guest,
-                                              .ended_by = law_ends[e].by,
-                                              .said = law_said[c],
-                                              .source = law_observations[s],
-                                              .target = law_observations[t]};
-                    if (tale.said.err == NULL && (s > 0 || t > 0))
+                    const struct one_case one_case = {.last = law_said[c].err != NULL ? "Running"
+                                                                                      : "Pending",
+                                                      .outcome = law_ends[e].outcome,
+                                                      .guest = law_ends[e].guest,
+                                                      .ended_by = law_ends[e].by,
+                                                      .said = law_said[c],
+                                                      .source = law_observations[s],
+                                                      .target = law_observations[t]};
+                    if (one_case.said.err == NULL && (s > 0 || t > 0))
                         continue; /* nobody looks before something was asked */
                     struct gathered job;
                     struct notes notes = {0};
                     char uid[16];
                     (void)snprintf(uid, sizeof uid, "law-%u", n++);
                     rig->store->ops->begin(rig->store);
-                    put_tale(rig->store, &tale, uid);
+                    put_case(rig->store, &one_case, uid);
                     assert_true(rig->store->ops->commit(rig->store, &err));
                     assert_true(gather_job(rig->store, uid, &job, &err));
                     assert_true(
                         recorded_judge(rig->store, &job, &notes, rig->judge, &verdict, &err));
-                    check_laws(&tale, &verdict);
+                    check_laws(&one_case, &verdict);
                 }
 }
 
 /* Law: no rule over Ferry's facts is dead. */
-static void every_rule_over_our_own_facts_fires_in_a_tale(void **state)
+static void every_rule_over_ferrys_own_facts_fires_in_a_case(void **state)
 {
     struct rig *rig = *state;
     struct verdict verdict;
     char line[256], id[VERDICT_RULE_MAX];
     unsigned rules = 0, dead = 0;
-    for (size_t i = 0; i < COUNT(tales); i++) {
+    for (size_t i = 0; i < COUNT(cases); i++) {
         struct notes notes = {0};
         struct gathered job;
-        judge_tale(rig, i, &notes, &job, &verdict);
+        judge_case(rig, i, &notes, &job, &verdict);
         notes_fini(&notes);
     }
     FILE *file = fopen("analyzer/rules/ferry.yaml", "r"); /* run from the project's root */
@@ -357,12 +359,12 @@ static void what_was_stored_is_judged_to_the_same_end(void **state)
     struct verdict *first = calloc(2, sizeof *first), *again = first + 1;
     struct recorded_rows *rows = calloc(1, sizeof *rows);
     assert_true(first != NULL && rows != NULL);
-    for (size_t i = 0; i < COUNT(tales); i++) {
+    for (size_t i = 0; i < COUNT(cases); i++) {
         struct notes notes = {0};
         struct gathered job;
         struct verdict_rows verdict_rows;
         struct err err = {0};
-        judge_tale(rig, i, &notes, &job, first);
+        judge_case(rig, i, &notes, &job, first);
         recorded_fill(first, &job, &notes, 40000, rows, &verdict_rows);
         struct verdict_rows *copy = verdict_rows_new(&verdict_rows, false);
         assert_non_null(copy);
@@ -482,10 +484,10 @@ static int rig_down(void **state)
 TEST_FILE(test_recorded)
 {
     const struct CMUnitTest tests[] = {
-        TEST(each_tale_gets_its_verdict),
-        TEST(the_engines_words_are_repeated),
+        TEST(each_case_gets_its_verdict),
+        TEST(the_engines_outcome_is_copied),
         TEST(every_ending_obeys_the_laws),
-        TEST(every_rule_over_our_own_facts_fires_in_a_tale),
+        TEST(every_rule_over_ferrys_own_facts_fires_in_a_case),
         TEST(what_was_stored_is_judged_to_the_same_end),
         TEST(trends_are_read_from_differences),
         cmocka_unit_test(notes_have_a_bound_and_end_at_a_zero),

@@ -54,11 +54,11 @@ static void each_pair_in_post_copy_has_a_plan_or_a_reason_for_none(void **state)
     (void)state;
     for (enum ownership_side s = 0; s < SIDE_COUNT; s++)
         for (enum ownership_side t = 0; t < SIDE_COUNT; t++) {
-            enum ownership_verdict verdict = ownership_judge(s, t);
+            enum ownership ownership = ownership_from_sides(s, t);
             enum recovery_plan plan = recovery_plan(s, t);
             bool broken = in_postcopy(s) || in_postcopy(t);
-            bool proven = verdict == OWNERSHIP_ON_SOURCE || verdict == OWNERSHIP_ON_TARGET ||
-                          verdict == OWNERSHIP_GONE || verdict == OWNERSHIP_SPLIT;
+            bool proven = ownership == OWNERSHIP_ON_SOURCE || ownership == OWNERSHIP_ON_TARGET ||
+                          ownership == OWNERSHIP_GONE || ownership == OWNERSHIP_SPLIT;
             bool planned = plan != RECOVER_NOT;
             if (planned != (broken && !proven && !is_left_alone(s, t)))
                 fail_msg("%s, %s: plan %d", ownership_side_name(s), ownership_side_name(t), plan);
@@ -77,9 +77,9 @@ static void a_plan_never_goes_beyond_what_is_proven(void **state)
             if (plan == RECOVER_WATCH || plan == RECOVER_PAUSE || plan == RECOVER_RESUME)
                 assert_true(in_postcopy(s) && in_postcopy(t)); /* both were seen alive */
             if (plan == RECOVER_RESUME)
-                assert_int_equal(ownership_judge(s, t), OWNERSHIP_BROKEN);
+                assert_int_equal(ownership_from_sides(s, t), OWNERSHIP_BROKEN);
             if (plan == RECOVER_BLIND)
-                assert_int_equal(ownership_judge(s, t), OWNERSHIP_BLIND);
+                assert_int_equal(ownership_from_sides(s, t), OWNERSHIP_BLIND);
         }
 }
 

@@ -118,7 +118,7 @@ static void a_window_that_ends_on_a_dead_path_says_so_and_stays_ended(void **sta
     core_advance(w, 600000);
     assert_int_equal(w->asks.paths, asks);
     shows(w, RECOVERY_EXHAUSTED, "ferry recover");
-    assert_int_equal(core_said(w, "PostCopyNotRecovered", NULL), 1);
+    assert_int_equal(core_count_events(w, "PostCopyNotRecovered", NULL), 1);
     w->path = HV_PATH_OPEN;
     assert_true(core_override(w, RESOLVE_RECOVER));
     core_advance(w, 1500);

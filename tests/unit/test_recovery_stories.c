@@ -28,7 +28,7 @@ static void arrives(struct core_world *w)
     core_expect(w, PHASE_SUCCEEDED, OUTCOME_SUCCEEDED, GUEST_AT_TARGET);
     assert_int_equal(core_job(w)->recovery.state, RECOVERY_RECOVERED);
     assert_false(core_job(w)->recovering);
-    assert_int_equal(core_said(w, "PostCopyRecovered", NULL), 1);
+    assert_int_equal(core_count_events(w, "PostCopyRecovered", NULL), 1);
     core_clean(w);
 }
 
@@ -71,7 +71,7 @@ static void the_bandwidth_is_told_again(void **state)
     (void)state;
     struct core_world *w = core_flowing(
         "{\"selectors\":{},\"allowPostCopy\":true,\"bandwidthPerMigration\":\"8Mi\"}", false);
-    core_told(w, "h1", HV_LIFECYCLE_SUSPENDED, CORE_SUSPENDED_POSTCOPY);
+    core_lifecycle_event(w, "h1", HV_LIFECYCLE_SUSPENDED, CORE_SUSPENDED_POSTCOPY);
     core_breaks(w, CORE_PC_BROKEN_SOURCE, CORE_PC_BROKEN_TARGET);
     core_advance(w, 500);
     assert_int_equal(core_newest(w, HV_CALL_MIGRATE)->of.act.migrate.postcopy_bandwidth_mibs, 8);
@@ -118,7 +118,7 @@ static void nothing_is_ordered_while_bytes_move(void **state)
     assert_int_equal(core_orders(w, HV_CALL_MIGRATE) + core_remedies(w), 0);
     shows(w, RECOVERY_WATCHING);
     arrives(w);
-    assert_int_equal(core_said(w, "PostCopyNotRecovered", NULL), 0);
+    assert_int_equal(core_count_events(w, "PostCopyNotRecovered", NULL), 0);
     core_free(w);
 }
 
@@ -200,7 +200,7 @@ static void a_half_that_is_gone_is_flagged_within_five_seconds(void **state)
         core_advance(w, 4000);
         core_expect(w, PHASE_FAILED, OUTCOME_IRRECOVERABLE, GUEST_AT_BROKEN);
         assert_non_null(strstr(core_job(w)->result.failure_reason, stories[i].says));
-        assert_int_equal(core_said(w, "Irrecoverable", NULL), 1);
+        assert_int_equal(core_count_events(w, "Irrecoverable", NULL), 1);
         assert_int_equal(core_orders(w, HV_CALL_MIGRATE) + core_remedies(w), 0);
         assert_false(core_job(w)->recovering);
         core_clean(w);
@@ -223,7 +223,7 @@ static void a_half_that_dies_during_a_try_is_flagged(void **state)
     core_free(w);
 }
 
-/* Whatever cannot be asked is not gone. */
+/* An unreachable side is not gone. */
 static void a_host_that_cannot_be_asked_is_watched_for_ever(void **state)
 {
     (void)state;
@@ -233,7 +233,7 @@ static void a_host_that_cannot_be_asked_is_watched_for_ever(void **state)
                     at_source ? CORE_PC_BROKEN_TARGET : CORE_BLIND);
         core_advance(w, 3600000);
         shows(w, RECOVERY_BLIND);
-        assert_int_equal(core_said(w, "PostCopyNotRecovered", NULL), 1);
+        assert_int_equal(core_count_events(w, "PostCopyNotRecovered", NULL), 1);
         assert_int_equal(core_orders(w, HV_CALL_MIGRATE) + core_remedies(w), 0);
         w->source = CORE_PC_BROKEN_SOURCE;
         w->target = CORE_PC_BROKEN_TARGET;
@@ -269,7 +269,7 @@ static void a_window_that_ends_is_told_and_opened_again_by_a_word(void **state)
     assert_true(tries >= 30 && tries <= RECOVERY_WINDOW_MS / RECOVERY_AGAIN_MS + 2);
     core_advance(w, 600000);
     assert_int_equal(core_orders(w, HV_CALL_MIGRATE), tries);
-    assert_int_equal(core_said(w, "PostCopyNotRecovered", "ferry recover"), 1);
+    assert_int_equal(core_count_events(w, "PostCopyNotRecovered", "ferry recover"), 1);
     assert_true(core_override(w, RESOLVE_RECOVER));
     core_advance(w, 1000);
     assert_int_equal(core_orders(w, HV_CALL_MIGRATE), tries + 1);
@@ -391,8 +391,8 @@ static void a_post_copy_taken_over_whole_is_not_called_broken(void **state)
     core_restart(w, 1000);
     core_flow(w, 600000);
     core_expect(w, PHASE_RUNNING, OUTCOME_NONE, GUEST_AT_UNKNOWN);
-    assert_int_equal(core_said(w, "PostCopyBroken", NULL), 0);
-    assert_int_equal(core_said(w, "PostCopyNotRecovered", NULL), 0);
+    assert_int_equal(core_count_events(w, "PostCopyBroken", NULL), 0);
+    assert_int_equal(core_count_events(w, "PostCopyNotRecovered", NULL), 0);
     assert_int_equal(core_job(w)->recovery.state, RECOVERY_NONE);
     assert_int_equal(core_orders(w, HV_CALL_MIGRATE) + core_remedies(w), 0);
     w->source = CORE_ABSENT;
@@ -436,7 +436,8 @@ static void an_abort_in_post_copy_is_refused_with_the_reason(void **state)
         core_advance(w, 3000);
         assert_int_equal(w->aborts + core_remedies(w), 0);
         assert_int_equal(core_job(w)->abort.status, ABORT_FAILED);
-        assert_int_equal(core_said(w, "FailedAbortMigration", "already runs on the target"), 1);
+        assert_int_equal(core_count_events(w, "FailedAbortMigration", "already runs on the target"),
+                         1);
         w->source = CORE_ABSENT;
         w->target = CORE_ARRIVED;
         if (!restarted)
@@ -465,7 +466,7 @@ static void an_operators_word_ends_it(void **state)
         unsigned orders = core_orders(w, HV_CALL_MIGRATE) + core_remedies(w);
         assert_true(core_override(w, words[i].word));
         core_expect(w, words[i].phase, words[i].outcome, words[i].at);
-        assert_int_equal(core_said(w, "ResolvedByOperator", "I went there and looked"), 1);
+        assert_int_equal(core_count_events(w, "ResolvedByOperator", "I went there and looked"), 1);
         core_advance(w, 10000);
         assert_int_equal(core_orders(w, HV_CALL_MIGRATE) + core_remedies(w), orders);
         core_returns(w, HV_CALL_MIGRATE, ERR_HYPERVISOR); /* the try comes back late */
@@ -488,7 +489,7 @@ static void resolving_a_migration_whose_abort_was_asked_for_ends_it_once(void **
         assert_true(core_override(w, word));
         assert_null(w->fleet->broken);
         assert_true(phase_is_final(core_job(w)->phase));
-        assert_int_equal(core_said(w, "ResolvedByOperator", NULL), 1);
+        assert_int_equal(core_count_events(w, "ResolvedByOperator", NULL), 1);
         core_advance(w, 5000);
         core_clean(w);
         core_free(w);

@@ -1,4 +1,4 @@
-/* test_remedy.c - remedies for a stream that stands still: which one, when, and which never. */
+/* test_remedy.c - remedies for a stalled stream: which one, when, and which never. */
 #include "tests/test.h"
 
 #include <stdlib.h>
@@ -23,7 +23,7 @@
         .mode = MODE_PRECOPY, .quiet_ms = (ms), .stopped_ms = (ms), .estimate_ms = 100, \
         .since_remedy_ms = -1, __VA_ARGS__                                              \
     }
-#define BOTH .source_stands = true, .target_stands = true
+#define BOTH .source_paused = true, .target_paused = true
 
 static const struct {
     const char *what;
@@ -101,10 +101,10 @@ static const struct {
      DECISION_STREAM_ABANDONED},
     {"several streams", SWITCH(60000, BOTH, .parallel = true), DECISION_STREAM_ABANDONED},
     {"disks move along", SWITCH(60000, BOTH, .has_disks = true), DECISION_STREAM_ABANDONED},
-    {"the target let it run", SWITCH(60000, BOTH, .target_resumed = true),
+    {"the guest ran on the target", SWITCH(60000, BOTH, .target_resumed = true),
      DECISION_STREAM_ABANDONED},
-    {"the source was not seen", SWITCH(60000, .target_stands = true), DECISION_STREAM_ABANDONED},
-    {"the target was not seen", SWITCH(60000, .source_stands = true), DECISION_STREAM_ABANDONED},
+    {"the source was not seen", SWITCH(60000, .target_paused = true), DECISION_STREAM_ABANDONED},
+    {"the target was not seen", SWITCH(60000, .source_paused = true), DECISION_STREAM_ABANDONED},
     /* libvirt says the same of a guest whose user paused it. */
     {"paused by its user, and it moves",
      {.mode = MODE_PRECOPY, .stopped_ms = 60000, .silent_ms = 400, .since_remedy_ms = -1, BOTH},
@@ -118,7 +118,7 @@ static const struct {
       .silent_ms = 4900,
       .aborted_ms = 4900,
       .source_runs = true,
-      .target_stands = true,
+      .target_paused = true,
       .since_remedy_ms = -1},
      DECISION_GOES_ON},
     {"aborted, the call hangs",
@@ -127,7 +127,7 @@ static const struct {
       .silent_ms = 5000,
       .aborted_ms = 5000,
       .source_runs = true,
-      .target_stands = true,
+      .target_paused = true,
       .since_remedy_ms = -1},
      DECISION_STREAM_ABORT_DROPPED},
     {"aborted, the source was not seen running",
@@ -136,7 +136,7 @@ static const struct {
       .silent_ms = 5000,
       .quiet_ms = 5000,
       .aborted_ms = 5000,
-      .target_stands = true,
+      .target_paused = true,
       .since_remedy_ms = -1},
      DECISION_STREAM_QUIET},
     /* libvirt's own keepalive ends a tunnel. */
@@ -216,9 +216,9 @@ static const char *broken_law(const struct remedy_facts *f, enum decision is, co
         return "it moved just now";
     if (switching && (f->stopped_ms < REMEDY_SWITCH_MS || f->silent_ms < REMEDY_SWITCH_MS))
         return "the switch-over may still end";
-    if (action == MONITOR_DROP_COPY && !f->target_stands)
+    if (action == MONITOR_DROP_COPY && !f->target_paused)
         return "a copy dropped without having just seen it stand";
-    if (action == MONITOR_DROP_COPY && !(aborted ? f->source_runs : f->source_stands))
+    if (action == MONITOR_DROP_COPY && !(aborted ? f->source_runs : f->source_paused))
         return "a copy dropped without having just seen the guest";
     if (aborted && f->aborted_ms < REMEDY_ABORT_MS)
         return "nobody aborted it";
@@ -270,7 +270,7 @@ static void check_laws(struct remedy_facts *f, size_t first, size_t step)
             fail_msg("%s: mode %s, disks %d parallel %d tunnelled %d stands %d %d resumed %d "
                      "helps %d quiet %lld stopped %lld since %lld: %s",
                      law, mode_name(f->mode), f->has_disks, f->parallel, f->tunnelled,
-                     f->source_stands, f->target_stands, f->target_resumed, f->source_helps,
+                     f->source_paused, f->target_paused, f->target_resumed, f->source_helps,
                      (long long)f->quiet_ms, (long long)f->stopped_ms,
                      (long long)f->since_remedy_ms, text);
     }
@@ -290,8 +290,8 @@ static void no_facts_lead_to_a_remedy_that_could_harm(void **state)
                 .has_disks = (bits & 1U << 0) != 0,
                 .parallel = (bits & 1U << 1) != 0,
                 .tunnelled = (bits & 1U << 2) != 0,
-                .source_stands = (bits & 1U << 3) != 0,
-                .target_stands = (bits & 1U << 4) != 0,
+                .source_paused = (bits & 1U << 3) != 0,
+                .target_paused = (bits & 1U << 4) != 0,
                 .target_resumed = (bits & 1U << 5) != 0,
                 .source_helps = (bits & 1U << 6) != 0,
                 .target_helps = (bits & 1U << 7) != 0,
@@ -300,7 +300,7 @@ static void no_facts_lead_to_a_remedy_that_could_harm(void **state)
                 .source_runs = (bits & 1U << 10) != 0,
                 .aborted_ms = (bits & 1U << 11) != 0 ? REMEDY_ABORT_MS : -1,
             };
-            if (!f.source_stands || !f.source_runs)
+            if (!f.source_paused || !f.source_runs)
                 check_laws(&f, (bits + mode) % step, step);
         }
 }

@@ -25,7 +25,7 @@ static struct core_world *ordered(enum decision decision, enum intent_kind kind)
     is.action = decision_action(decision);
     job->call.flags |= FLAGS_RELAYED;
     job->stream.port = PORT;
-    monitor_driver_record(job, "ladder", &is, w->now, &w->fx);
+    monitor_driver_record(job, "remedy", &is, w->now, &w->fx);
     order_open(w->fleet, job, ORDER_REMEDY,
                &(struct order_spec){.intent = kind, .node = job->source}, w->now, &w->fx);
     return w;

@@ -1,4 +1,4 @@
-/* test_remedy_stories.c - the ladder of remedies in the life of a migration. */
+/* test_remedy_stories.c - stall remedies in the life of a migration. */
 #include "tests/test.h"
 
 #include <string.h>
@@ -12,7 +12,7 @@
 static void stops_for_the_switch(struct core_world *w)
 {
     w->source = CORE_SWITCHING;
-    core_told(w, "h1", HV_LIFECYCLE_SUSPENDED, CORE_SUSPENDED_MIGRATED);
+    core_lifecycle_event(w, "h1", HV_LIFECYCLE_SUSPENDED, CORE_SUSPENDED_MIGRATED);
 }
 
 static void goes_on_at_the_source(struct core_world *w)
@@ -20,7 +20,7 @@ static void goes_on_at_the_source(struct core_world *w)
     w->source = CORE_RUNS;
     w->target = CORE_ABSENT;
     w->job_type = HV_JOB_NONE;
-    core_told(w, "h1", HV_LIFECYCLE_RESUMED, 0);
+    core_lifecycle_event(w, "h1", HV_LIFECYCLE_RESUMED, 0);
     core_returns(w, HV_CALL_MIGRATE, ERR_HYPERVISOR);
     core_advance(w, 2000);
     core_expect(w, PHASE_FAILED, OUTCOME_FAILED, GUEST_AT_SOURCE);
@@ -35,10 +35,11 @@ static void disks_that_stand_still_are_yanked_before_any_abort(void **state)
     core_stall_until(w, HV_CALL_YANK, 1, 2000); /* libvirt's patience may be 6 s */
     assert_int_equal(w->aborts, 0);
     assert_int_equal(core_job(w)->wait.pending, PENDING_STALLED);
-    assert_true(core_intents(w, "yank") == 1 && core_said(w, "StreamStalled", "disks") == 1);
+    assert_true(core_intents(w, "yank") == 1 &&
+                core_count_events(w, "StreamStalled", "disks") == 1);
     core_answers(w, HV_CALL_YANK, ERR_NONE);
     goes_on_at_the_source(w);
-    assert_non_null(strstr(core_job(w)->result.failure_reason, "streams are broken"));
+    assert_non_null(strstr(core_job(w)->result.failure_reason, "breaking the streams"));
     assert_int_equal(core_open_intents(w), 0);
     core_clean(w);
     core_free(w);
@@ -50,7 +51,7 @@ static void a_yank_that_did_not_help_is_tried_again_not_sooner_than_its_limit(vo
     struct core_world *w = core_flowing(NULL, true);
     core_stall_until(w, HV_CALL_YANK, 1, 6000);
     core_answers(w, HV_CALL_YANK, ERR_HYPERVISOR);
-    assert_int_equal(core_said(w, "RemedyFailed", "yank at h1"), 1);
+    assert_int_equal(core_count_events(w, "RemedyFailed", "yank at h1"), 1);
     core_stall(w, REMEDY_AGAIN_MS - 800);
     assert_int_equal(core_orders(w, HV_CALL_YANK), 1);
     core_stall_until(w, HV_CALL_YANK, 2, 2400);
@@ -123,7 +124,7 @@ static void an_abort_yanked_by_an_earlier_process_was_an_abort(void **state)
     core_free(w);
 }
 
-/* Ferry itself, or the source's libvirtd, stood still: nobody knows whether anything moved. */
+/* Ferry itself, or the source's libvirtd, was stopped: whether data moved is not known. */
 static void silence_is_not_a_stall(void **state)
 {
     (void)state;
@@ -165,7 +166,7 @@ static void a_guest_its_user_paused_is_not_taken_for_a_switch_over(void **state)
     core_free(w);
 }
 
-/* libvirt gives no numbers of a source that stands still, so silence proves nothing there. */
+/* libvirt gives no numbers of a paused source, so silence proves nothing there. */
 static void the_copy_of_a_guest_its_user_paused_is_left_alone(void **state)
 {
     (void)state;
@@ -183,7 +184,7 @@ static void the_copy_of_a_guest_its_user_paused_is_left_alone(void **state)
     }
 }
 
-/* The target's QEMU stands still: the abort is accepted, the call does not come back. */
+/* The target's QEMU is stopped: the abort is accepted, the call does not come back. */
 static void an_aborted_call_that_a_dead_target_holds_is_freed(void **state)
 {
     (void)state;
@@ -222,7 +223,8 @@ static void a_stalled_switch_over_is_freed_by_dropping_the_copy(void **state)
     assert_int_equal(w->aborts, 0);
     assert_non_null(strstr(core_job(w)->wait.reason, "the target was destroyed, but"));
     goes_on_at_the_source(w);
-    assert_non_null(strstr(core_job(w)->result.failure_reason, "copy that never ran is destroyed"));
+    assert_non_null(
+        strstr(core_job(w)->result.failure_reason, "destroying the copy on the target"));
     assert_int_equal(core_open_intents(w), 0);
     core_clean(w);
     core_free(w);
@@ -256,7 +258,7 @@ static void a_target_that_keeps_its_copy_after_its_socket_was_closed_loses_it(vo
     core_advance(w, 1000);
     assert_int_equal(core_remedies(w), 1); /* nothing is destroyed before the source was seen */
     w->source = CORE_RUNS;
-    core_told(w, "h1", HV_LIFECYCLE_RESUMED, 0);
+    core_lifecycle_event(w, "h1", HV_LIFECYCLE_RESUMED, 0);
     core_advance(w, REMEDY_ABORT_MS + 2500);
     assert_int_equal(core_orders(w, HV_CALL_DROP_COPY), 1);
     assert_int_equal(core_remedies(w), 2);
@@ -278,7 +280,7 @@ static void nothing_is_destroyed_while_one_side_is_in_doubt(void **state)
     }
     struct core_world *w = core_flowing(NULL, false);
     stops_for_the_switch(w);
-    core_told(w, "h2", HV_LIFECYCLE_RESUMED, 1); /* it ran, whatever the look says */
+    core_lifecycle_event(w, "h2", HV_LIFECYCLE_RESUMED, 1); /* it ran, whatever the look says */
     core_advance(w, 30000);
     assert_int_equal(core_remedies(w), 0);
     core_free(w);
@@ -330,7 +332,7 @@ static void a_helper_is_asked_although_the_target_does_not_answer(void **state)
     core_free(w);
 }
 
-static void a_switch_over_that_went_well_needs_no_remedy(void **state)
+static void a_completed_switch_over_gets_no_remedy(void **state)
 {
     (void)state;
     struct core_world *w = core_flowing(NULL, false);
@@ -511,7 +513,7 @@ TEST_FILE(test_remedy_stories)
         cmocka_unit_test(nothing_is_destroyed_once_post_copy_was_ordered),
         cmocka_unit_test(an_answer_that_is_old_destroys_nothing),
         cmocka_unit_test(a_helper_is_asked_although_the_target_does_not_answer),
-        cmocka_unit_test(a_switch_over_that_went_well_needs_no_remedy),
+        cmocka_unit_test(a_completed_switch_over_gets_no_remedy),
         cmocka_unit_test(the_remedy_is_climbed_after_a_restart_too),
         cmocka_unit_test(disks_are_yanked_after_a_restart_too),
         cmocka_unit_test(an_order_open_when_ferry_died_is_closed_by_the_next),

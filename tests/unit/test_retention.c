@@ -93,7 +93,7 @@ static struct store *must_open(const struct store_retention *retention)
 
 /* ---- by age ---- */
 
-static void samples_thin_out_and_go_before_verdicts_and_rows(void **state)
+static void samples_are_thinned_and_deleted_before_verdicts_and_rows(void **state)
 {
     (void)state;
     OWNED(store) s = must_open(&usual);
@@ -130,7 +130,7 @@ static void samples_thin_out_and_go_before_verdicts_and_rows(void **state)
     fail_msg("a border between two passes is gone");
 }
 
-static void what_is_unfinished_or_open_stays_however_old(void **state)
+static void unfinished_jobs_and_open_incidents_are_kept_at_any_age(void **state)
 {
     (void)state;
     OWNED(store) s = must_open(&usual);
@@ -151,7 +151,7 @@ static void what_is_unfinished_or_open_stays_however_old(void **state)
     assert_false(kept_of(s, "settled").job);
 }
 
-static void without_bounds_everything_stays(void **state)
+static void without_limits_nothing_is_deleted(void **state)
 {
     (void)state;
     struct err err = {0};
@@ -165,7 +165,7 @@ static void without_bounds_everything_stays(void **state)
     assert_int_equal(kept_of(plain, "old").monitor_inputs, SAMPLES);
 }
 
-static void a_trace_whose_migration_is_gone_goes(void **state)
+static void a_trace_without_a_job_is_deleted(void **state)
 {
     (void)state;
     struct err err = {0};
@@ -216,7 +216,7 @@ static void a_step_is_bounded(void **state)
     assert_int_equal(stats.jobs_dropped, 3 * RETENTION_STEP_JOBS);
 }
 
-static void samples_go_a_bounded_number_at_a_time(void **state)
+static void samples_are_deleted_in_bounded_steps(void **state)
 {
     (void)state;
     OWNED(store) s = must_open(&usual);
@@ -294,7 +294,7 @@ static void samples_that_are_too_large_lose_their_oldest_and_the_history_stays(v
 
 /* ---- with threads and files ---- */
 
-static void the_sample_writer_does_it_by_itself_once_it_knows_the_time(void **state)
+static void the_sample_writer_runs_retention_once_it_knows_the_time(void **state)
 {
     (void)state;
     char dir[] = "/tmp/ferry-retention-XXXXXX", command[64];
@@ -358,15 +358,15 @@ static void only_the_newest_and_the_unfinished_are_read_at_start(void **state)
 TEST_FILE(test_retention)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(samples_thin_out_and_go_before_verdicts_and_rows),
-        cmocka_unit_test(what_is_unfinished_or_open_stays_however_old),
-        cmocka_unit_test(without_bounds_everything_stays),
-        cmocka_unit_test(a_trace_whose_migration_is_gone_goes),
+        cmocka_unit_test(samples_are_thinned_and_deleted_before_verdicts_and_rows),
+        cmocka_unit_test(unfinished_jobs_and_open_incidents_are_kept_at_any_age),
+        cmocka_unit_test(without_limits_nothing_is_deleted),
+        cmocka_unit_test(a_trace_without_a_job_is_deleted),
         cmocka_unit_test(a_step_is_bounded),
-        cmocka_unit_test(samples_go_a_bounded_number_at_a_time),
+        cmocka_unit_test(samples_are_deleted_in_bounded_steps),
         cmocka_unit_test(a_history_that_is_too_large_loses_its_oldest),
         cmocka_unit_test(samples_that_are_too_large_lose_their_oldest_and_the_history_stays),
-        cmocka_unit_test(the_sample_writer_does_it_by_itself_once_it_knows_the_time),
+        cmocka_unit_test(the_sample_writer_runs_retention_once_it_knows_the_time),
         cmocka_unit_test(only_the_newest_and_the_unfinished_are_read_at_start),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

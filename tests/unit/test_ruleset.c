@@ -58,7 +58,7 @@ static const struct {
      "site.yaml:5: id: there is a rule 'a' already"},
 };
 
-static void each_mistake_is_told_with_file_and_line(void **state)
+static void each_mistake_is_reported_with_file_and_line(void **state)
 {
     (void)state;
     for (size_t i = 0; i < COUNT(mistakes); i++) {
@@ -134,7 +134,7 @@ static void clear(const struct site *site, const char *const *names)
     (void)rmdir(site->dir);
 }
 
-static void a_bad_file_is_left_out_whole_and_the_rest_loads(void **state)
+static void a_bad_file_is_skipped_and_the_rest_loads(void **state)
 {
     (void)state;
     struct site site = {.dir = "/tmp/ferry-rules-XXXXXX"};
@@ -180,7 +180,7 @@ static void a_pattern_too_large_costs_only_its_file(void **state)
     assert_non_null(strstr(site.said, "/b.yaml:5: pattern"));
 }
 
-static void a_missing_directory_is_told_and_the_built_in_rules_work(void **state)
+static void a_missing_directory_is_reported_and_the_built_in_rules_work(void **state)
 {
     (void)state;
     struct site site = {0};
@@ -230,12 +230,12 @@ static void every_cause_has_a_rule(void **state)
 TEST_FILE(test_ruleset)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(each_mistake_is_told_with_file_and_line),
+        cmocka_unit_test(each_mistake_is_reported_with_file_and_line),
         cmocka_unit_test(every_key_can_be_used),
         cmocka_unit_test(the_same_rules_have_the_same_version),
-        cmocka_unit_test(a_bad_file_is_left_out_whole_and_the_rest_loads),
+        cmocka_unit_test(a_bad_file_is_skipped_and_the_rest_loads),
         cmocka_unit_test(a_pattern_too_large_costs_only_its_file),
-        cmocka_unit_test(a_missing_directory_is_told_and_the_built_in_rules_work),
+        cmocka_unit_test(a_missing_directory_is_reported_and_the_built_in_rules_work),
         cmocka_unit_test(every_built_in_rule_says_what_it_proves),
         cmocka_unit_test(the_built_in_patterns_come_packed),
         cmocka_unit_test(every_cause_has_a_rule),

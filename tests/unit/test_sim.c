@@ -7,7 +7,7 @@
 static const struct hv_migrate plain;
 
 /* Events of guests as one line: "h2:started(1) h1:iteration(1) ...". */
-static void tale(const struct world *w, char *out_text, size_t bytes)
+static void events(const struct world *w, char *out_text, size_t bytes)
 {
     size_t used = 0;
     out_text[0] = '\0';
@@ -29,14 +29,14 @@ static void tale(const struct world *w, char *out_text, size_t bytes)
     }
 }
 
-static void assert_tale(const struct world *w, const char *expected)
+static void assert_events(const struct world *w, const char *expected)
 {
     char text[4096];
-    tale(w, text, sizeof text);
+    events(w, text, sizeof text);
     assert_string_equal(text, expected);
 }
 
-static void a_migration_tells_its_story_in_order(void **state)
+static void a_migration_sends_its_events_in_order(void **state)
 {
     (void)state;
     struct world *w = world_new(1);
@@ -48,8 +48,9 @@ static void a_migration_tells_its_story_in_order(void **state)
     const struct hv_reply *reply = world_wait(w, id, 60000);
     assert_int_equal(reply->err.code, ERR_NONE);
     /* 1024 MiB, then 400 (the set), then 200 MiB, which fit into 300 ms. */
-    assert_tale(w, "h2:started(1) h1:iteration(1) h1:iteration(2) h1:suspended(1) h1:iteration(3) "
-                   "h2:resumed(1) h1:stopped(3) h1:completed(0)");
+    assert_events(w,
+                  "h2:started(1) h1:iteration(1) h1:iteration(2) h1:suspended(1) h1:iteration(3) "
+                  "h2:resumed(1) h1:stopped(3) h1:completed(0)");
     world_assert_state(w, "h1", UUID_1, "absent");
     world_assert_state(w, "h2", UUID_1, "running(migrated)");
     assert_string_equal(sim_guest_host(w->sim, UUID_1), "h2");
@@ -69,7 +70,7 @@ static void a_migration_tells_its_story_in_order(void **state)
     world_free(w);
 }
 
-static void statistics_follow_the_passes(void **state)
+static void statistics_follow_the_iterations(void **state)
 {
     (void)state;
     struct world *w = world_new(2);
@@ -132,7 +133,7 @@ static void auto_converge_slows_the_guest_until_it_converges(void **state)
     world_free(w);
 }
 
-static void post_copy_hands_over_first_and_copies_later(void **state)
+static void post_copy_switches_over_first_and_copies_later(void **state)
 {
     (void)state;
     struct world *w = world_new(4);
@@ -155,8 +156,8 @@ static void post_copy_hands_over_first_and_copies_later(void **state)
     assert_int_equal(world_wait(w, abort, 100)->err.hv_code, 55);
 
     assert_int_equal(world_wait(w, id, 60000)->err.code, ERR_NONE);
-    assert_tale(w, "h2:started(1) h1:iteration(1) h1:iteration(2) h1:suspended(7) h2:resumed(3) "
-                   "h2:resumed(1) h1:stopped(3) h1:completed(0)");
+    assert_events(w, "h2:started(1) h1:iteration(1) h1:iteration(2) h1:suspended(7) h2:resumed(3) "
+                     "h2:resumed(1) h1:stopped(3) h1:completed(0)");
     world_assert_state(w, "h1", UUID_1, "absent");
     world_assert_state(w, "h2", UUID_1, "running(migrated)");
     world_free(w);
@@ -232,7 +233,7 @@ static void a_refusal_carries_libvirts_number_and_domain(void **state)
     world_free(w);
 }
 
-static void a_defined_twin_is_a_uuid_collision_or_a_home(void **state)
+static void a_definition_on_the_target_is_a_uuid_collision_or_is_reused(void **state)
 {
     (void)state;
     const char *const names[] = {"other-web", "web"};
@@ -266,7 +267,7 @@ static void a_second_migration_is_refused_and_disturbs_nothing(void **state)
     world_free(w);
 }
 
-static void abort_in_pre_copy_leaves_the_guest_at_home(void **state)
+static void abort_in_pre_copy_leaves_the_guest_on_the_source(void **state)
 {
     (void)state;
     struct world *w = world_new(9);
@@ -279,7 +280,7 @@ static void abort_in_pre_copy_leaves_the_guest_at_home(void **state)
     assert_int_equal(world_wait(w, id, 500)->err.hv_code, 78);
     world_assert_state(w, "h1", UUID_1, "running(booted)");
     world_assert_state(w, "h2", UUID_1, "absent");
-    assert_tale(w, "h2:started(1) h1:iteration(1) h2:stopped(5)");
+    assert_events(w, "h2:started(1) h1:iteration(1) h2:stopped(5)");
     abort = world_ask(w, HV_CALL_ABORT, "h1", UUID_1);
     assert_int_equal(world_wait(w, abort, 100)->err.hv_code, 55);
     world_free(w);
@@ -344,7 +345,7 @@ static void streams_share_their_links_and_keep_their_limits(void **state)
     world_free(w);
 }
 
-static void a_longer_allowed_downtime_lets_a_busy_guest_go(void **state)
+static void a_higher_max_downtime_lets_a_busy_guest_migrate(void **state)
 {
     (void)state;
     struct world *w = world_new(12);
@@ -435,7 +436,7 @@ static uint64_t big_day(uint64_t seed, int hosts, int guests_per_host)
     return hash;
 }
 
-static void one_seed_one_story(void **state)
+static void equal_seeds_give_equal_runs(void **state)
 {
     (void)state;
     uint64_t hash = big_day(42, 10, 20);
@@ -444,7 +445,7 @@ static void one_seed_one_story(void **state)
 }
 
 /* Not only the end counts: a question more is another story. */
-static void the_hash_covers_what_was_said(void **state)
+static void the_hash_covers_events_and_replies(void **state)
 {
     (void)state;
     uint64_t hashes[2];
@@ -485,20 +486,20 @@ static void nothing_happens_by_itself(void **state)
 TEST_FILE(test_sim)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(a_migration_tells_its_story_in_order),
-        cmocka_unit_test(statistics_follow_the_passes),
+        cmocka_unit_test(a_migration_sends_its_events_in_order),
+        cmocka_unit_test(statistics_follow_the_iterations),
         cmocka_unit_test(auto_converge_slows_the_guest_until_it_converges),
-        cmocka_unit_test(post_copy_hands_over_first_and_copies_later),
+        cmocka_unit_test(post_copy_switches_over_first_and_copies_later),
         cmocka_unit_test(guests_arrive_as_they_do_on_real_hosts),
         cmocka_unit_test(a_refusal_carries_libvirts_number_and_domain),
-        cmocka_unit_test(a_defined_twin_is_a_uuid_collision_or_a_home),
+        cmocka_unit_test(a_definition_on_the_target_is_a_uuid_collision_or_is_reused),
         cmocka_unit_test(a_second_migration_is_refused_and_disturbs_nothing),
-        cmocka_unit_test(abort_in_pre_copy_leaves_the_guest_at_home),
+        cmocka_unit_test(abort_in_pre_copy_leaves_the_guest_on_the_source),
         cmocka_unit_test(too_little_memory_on_the_target_is_noticed),
         cmocka_unit_test(streams_share_their_links_and_keep_their_limits),
-        cmocka_unit_test(a_longer_allowed_downtime_lets_a_busy_guest_go),
-        cmocka_unit_test(one_seed_one_story),
-        cmocka_unit_test(the_hash_covers_what_was_said),
+        cmocka_unit_test(a_higher_max_downtime_lets_a_busy_guest_migrate),
+        cmocka_unit_test(equal_seeds_give_equal_runs),
+        cmocka_unit_test(the_hash_covers_events_and_replies),
         cmocka_unit_test(five_thousand_guests_move_in_two_seconds),
         cmocka_unit_test(nothing_happens_by_itself),
     };

@@ -42,7 +42,7 @@ static struct sim_guest full_guest(void)
     return guest;
 }
 
-static void what_a_guest_is_shows_in_its_definition(void **state)
+static void the_definition_shows_the_guests_devices(void **state)
 {
     (void)state;
     struct world *w = world_new(1);
@@ -67,13 +67,13 @@ static void what_a_guest_is_shows_in_its_definition(void **state)
     world_free(w);
 }
 
-static void an_edit_changes_what_it_says_and_is_told(void **state)
+static void an_edit_changes_the_definition_and_sends_an_event(void **state)
 {
     (void)state;
     static const struct {
         enum sim_which which;
         const char *live, *stored;
-        bool tells_live, tells_stored;
+        bool live_changed, stored_changed;
     } rows[] = {
         {SIM_LIVE, "storage", "prod", true, false},
         {SIM_STORED, "prod", "storage", false, true},
@@ -88,12 +88,12 @@ static void an_edit_changes_what_it_says_and_is_told(void **state)
         guest.memory_bytes = 1; /* size and state are not edited */
         guest.persistent = false;
         assert_true(sim_set_guest(w->sim, &guest, rows[i].which, &err));
-        assert_int_equal(w->n_events, 2); /* nothing is told while time stands still */
+        assert_int_equal(w->n_events, 2); /* no event while the clock does not advance */
         world_run(w, 0);
-        assert_int_equal(world_told(w, "h1", HV_EVENT_CHANGED, 0, 0), rows[i].tells_live);
+        assert_int_equal(world_told(w, "h1", HV_EVENT_CHANGED, 0, 0), rows[i].live_changed);
         assert_int_equal(world_told(w, "h1", HV_EVENT_LIFECYCLE, HV_LIFECYCLE_DEFINED,
                                     DEFINED_UPDATED),
-                         rows[i].tells_stored);
+                         rows[i].stored_changed);
         struct hv_definition *live = definition_of(w, HV_CALL_GUEST_XML, "h1");
         struct hv_definition *stored = definition_of(w, HV_CALL_GUEST_XML_STORED, "h1");
         assert_string_equal(live->interfaces[0].source, rows[i].live);
@@ -106,7 +106,7 @@ static void an_edit_changes_what_it_says_and_is_told(void **state)
     }
 }
 
-static void only_what_is_there_can_be_changed(void **state)
+static void only_existing_guests_and_hosts_can_be_changed(void **state)
 {
     (void)state;
     struct world *w = world_new(3);
@@ -122,7 +122,7 @@ static void only_what_is_there_can_be_changed(void **state)
 }
 
 /* Each thing a host can lack is not offered, stops the guest that needs it, and only that one. */
-static void what_a_host_lacks_stops_a_guest(void **state)
+static void a_missing_capability_refuses_a_guest(void **state)
 {
     (void)state;
     static const struct {
@@ -167,7 +167,7 @@ static void what_a_host_lacks_stops_a_guest(void **state)
 }
 
 /* Its stored definition is on "storage" by now; the target lacks one of the two networks. */
-static void a_guest_comes_plugged_as_it_is_defined_if_that_is_asked(void **state)
+static void a_guest_arrives_plugged_as_defined_if_requested(void **state)
 {
     (void)state;
     static const struct {
@@ -203,7 +203,7 @@ static void a_guest_comes_plugged_as_it_is_defined_if_that_is_asked(void **state
     }
 }
 
-static void offers_leave_out_what_is_lacking(void **state)
+static void capabilities_omit_what_is_missing(void **state)
 {
     (void)state;
     struct world *w = world_new(5);
@@ -232,7 +232,7 @@ static void offers_leave_out_what_is_lacking(void **state)
     world_free(w);
 }
 
-static void a_guest_that_is_asked_to_go_goes(void **state)
+static void a_guest_shuts_down_on_request(void **state)
 {
     (void)state;
     for (int persistent = 0; persistent < 2; persistent++) {
@@ -258,7 +258,7 @@ static void a_guest_that_is_asked_to_go_goes(void **state)
 }
 
 /* libvirt's lock: the order waits for the migration and finds the guest gone. */
-static void a_guest_that_moves_is_not_shut_down(void **state)
+static void a_migrating_guest_is_not_shut_down(void **state)
 {
     (void)state;
     struct world *w = world_new(7);
@@ -275,7 +275,7 @@ static void a_guest_that_moves_is_not_shut_down(void **state)
 }
 
 /* It was asked first and moved then: it goes off where it is. */
-static void a_guest_that_moves_while_it_goes_goes_on_the_other_side(void **state)
+static void a_guest_that_migrates_while_it_shuts_down_ends_on_the_target(void **state)
 {
     (void)state;
     struct world *w = world_new(8);
@@ -293,15 +293,15 @@ static void a_guest_that_moves_while_it_goes_goes_on_the_other_side(void **state
 TEST_FILE(test_sim_change)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(what_a_guest_is_shows_in_its_definition),
-        cmocka_unit_test(an_edit_changes_what_it_says_and_is_told),
-        cmocka_unit_test(only_what_is_there_can_be_changed),
-        cmocka_unit_test(what_a_host_lacks_stops_a_guest),
-        cmocka_unit_test(a_guest_comes_plugged_as_it_is_defined_if_that_is_asked),
-        cmocka_unit_test(offers_leave_out_what_is_lacking),
-        cmocka_unit_test(a_guest_that_is_asked_to_go_goes),
-        cmocka_unit_test(a_guest_that_moves_is_not_shut_down),
-        cmocka_unit_test(a_guest_that_moves_while_it_goes_goes_on_the_other_side),
+        cmocka_unit_test(the_definition_shows_the_guests_devices),
+        cmocka_unit_test(an_edit_changes_the_definition_and_sends_an_event),
+        cmocka_unit_test(only_existing_guests_and_hosts_can_be_changed),
+        cmocka_unit_test(a_missing_capability_refuses_a_guest),
+        cmocka_unit_test(a_guest_arrives_plugged_as_defined_if_requested),
+        cmocka_unit_test(capabilities_omit_what_is_missing),
+        cmocka_unit_test(a_guest_shuts_down_on_request),
+        cmocka_unit_test(a_migrating_guest_is_not_shut_down),
+        cmocka_unit_test(a_guest_that_migrates_while_it_shuts_down_ends_on_the_target),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

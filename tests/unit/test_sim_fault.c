@@ -101,9 +101,10 @@ static struct world *moving_world(const struct story *story, uint64_t seed, uint
     TEXT_SET(fault.host, story->host);
     bool about_guest = story->host[0] == '\0' || story->stage != AT_START;
     TEXT_SET(fault.guest, about_guest ? UUID_1 : "");
-    bool is_doom = story->kind == SIM_FAULT_PORT_REFUSED || story->kind == SIM_FAULT_PORT_DROPPED ||
-                   story->kind == SIM_FAULT_PORT_TAKEN || story->kind == SIM_FAULT_NO_MEMORY;
-    fault.at_ms = world_now(w) + (is_doom ? 0 : 100);
+    bool is_planned = story->kind == SIM_FAULT_PORT_REFUSED ||
+                      story->kind == SIM_FAULT_PORT_DROPPED ||
+                      story->kind == SIM_FAULT_PORT_TAKEN || story->kind == SIM_FAULT_NO_MEMORY;
+    fault.at_ms = world_now(w) + (is_planned ? 0 : 100);
     struct err err = {0};
     assert_true(sim_add_fault(w->sim, &fault, &err));
 
@@ -162,7 +163,7 @@ static void every_fault_ends_as_recorded(void **state)
             check_story(&stories[i], seed);
 }
 
-static void every_fault_has_a_story(void **state)
+static void every_fault_has_a_test_case(void **state)
 {
     (void)state;
     for (enum sim_fault_kind kind = 0; kind < SIM_FAULT_COUNT; kind++) {
@@ -195,7 +196,7 @@ static void one_fault_gives_more_than_one_error(void **state)
     assert_true(seen[9]);
 }
 
-static void a_broken_stream_of_post_copy_waits_with_both_sides_failed(void **state)
+static void a_broken_post_copy_waits_with_both_sides_failed(void **state)
 {
     (void)state;
     const struct story story = {.kind = SIM_FAULT_STREAM_RESET, .stage = IN_POSTCOPY, .host = ""};
@@ -290,9 +291,9 @@ TEST_FILE(test_sim_fault)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(every_fault_ends_as_recorded),
-        cmocka_unit_test(every_fault_has_a_story),
+        cmocka_unit_test(every_fault_has_a_test_case),
         cmocka_unit_test(one_fault_gives_more_than_one_error),
-        cmocka_unit_test(a_broken_stream_of_post_copy_waits_with_both_sides_failed),
+        cmocka_unit_test(a_broken_post_copy_waits_with_both_sides_failed),
         cmocka_unit_test(post_copy_finishes_by_itself_when_only_the_libvirtds_lose_each_other),
         cmocka_unit_test(no_fault_at_any_moment_makes_two_running_copies),
         cmocka_unit_test(a_fault_that_makes_no_sense_is_refused),

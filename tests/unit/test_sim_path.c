@@ -50,7 +50,7 @@ static const struct hv_reply *probe_path(struct world *w)
 }
 
 /* A port at which nobody listens answers all the same, if there is a path. */
-static void a_helper_tells_a_dead_path_from_one_that_works(void **state)
+static void a_helper_distinguishes_a_dead_path_from_a_working_one(void **state)
 {
     (void)state;
     static const struct {
@@ -83,7 +83,7 @@ static void a_helper_tells_a_dead_path_from_one_that_works(void **state)
 TEST_FILE(test_sim_path)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(a_helper_tells_a_dead_path_from_one_that_works),
+        cmocka_unit_test(a_helper_distinguishes_a_dead_path_from_a_working_one),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

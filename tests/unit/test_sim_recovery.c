@@ -1,5 +1,5 @@
-/* test_sim_recovery.c - post-copy that breaks and is taken up again, and what frees a guest whose
- * stream is stuck: as measured on real hosts. */
+/* test_sim_recovery.c - post-copy that breaks and its recovery, and what frees a guest whose stream
+ * is stuck: as measured on real hosts. */
 #include "tests/unit/test_sim_world.h"
 
 enum { FOR_EVER = 0, NOT_VALID = 55, DEADLINE_MS = 60000 };
@@ -42,7 +42,7 @@ static struct world *in_postcopy(uint64_t *out_id)
     return w;
 }
 
-/* In the blackout, about to write; how: what its stream is like. */
+/* In the switch-over, about to write; how: parameters of its stream. */
 static struct world *in_switchover(struct hv_migrate how, uint64_t *out_id)
 {
     struct sim_guest guest = a_guest("web", UUID_1);
@@ -96,7 +96,7 @@ static void assert_recovered(struct world *w)
     world_free(w);
 }
 
-static void a_reset_stream_is_taken_up_at_once(void **state)
+static void a_reset_stream_is_resumed_at_once(void **state)
 {
     (void)state;
     uint64_t id;
@@ -113,7 +113,7 @@ static void a_reset_stream_is_taken_up_at_once(void **state)
     world_free(w);
 }
 
-static void a_stream_paused_on_purpose_is_taken_up_at_once(void **state)
+static void a_stream_paused_on_purpose_is_resumed_at_once(void **state)
 {
     (void)state;
     uint64_t id;
@@ -124,7 +124,7 @@ static void a_stream_paused_on_purpose_is_taken_up_at_once(void **state)
     assert_recovered(w);
 }
 
-static void after_an_outage_qemu_runs_on_and_nothing_is_to_be_taken_up(void **state)
+static void after_an_outage_qemu_runs_on_and_nothing_is_to_be_resumed(void **state)
 {
     (void)state;
     uint64_t id;
@@ -138,7 +138,7 @@ static void after_an_outage_qemu_runs_on_and_nothing_is_to_be_taken_up(void **st
     world_free(w);
 }
 
-static void a_stream_paused_in_an_outage_needs_both_sides_to_know(void **state)
+static void a_stream_paused_in_an_outage_resumes_only_when_both_sides_know(void **state)
 {
     (void)state;
     uint64_t id;
@@ -174,7 +174,7 @@ static void a_dead_socket_closed_on_the_target_is_known_at_once(void **state)
     world_free(w);
 }
 
-static void a_port_that_never_answers_leaves_the_halves_as_they_are(void **state)
+static void a_port_that_never_answers_leaves_both_sides_unchanged(void **state)
 {
     (void)state;
     uint64_t id;
@@ -188,7 +188,7 @@ static void a_port_that_never_answers_leaves_the_halves_as_they_are(void **state
     world_free(w);
 }
 
-static void a_reset_the_target_never_heard_of_hangs_until_tcp_gives_up(void **state)
+static void a_reset_unknown_to_the_target_hangs_until_tcp_times_out(void **state)
 {
     (void)state;
     uint64_t id;
@@ -202,7 +202,7 @@ static void a_reset_the_target_never_heard_of_hangs_until_tcp_gives_up(void **st
     assert_recovered(w);
 }
 
-static void what_one_side_lost_is_not_taken_up(void **state)
+static void a_post_copy_that_lost_one_side_is_not_resumed(void **state)
 {
     (void)state;
     uint64_t id;
@@ -224,7 +224,7 @@ static void what_one_side_lost_is_not_taken_up(void **state)
     world_free(w);
 }
 
-static void without_a_broken_post_copy_there_is_nothing_to_take_up(void **state)
+static void without_a_broken_post_copy_a_resume_is_refused(void **state)
 {
     (void)state;
     struct world *w = world_new(4);
@@ -245,7 +245,7 @@ static void assert_at_home(struct world *w, uint64_t id, const char *source)
     world_free(w);
 }
 
-static void what_frees_a_blackout_is_what_was_measured(void **state)
+static void remedies_free_a_stalled_switchover_as_measured(void **state)
 {
     (void)state;
     static const struct {
@@ -281,7 +281,7 @@ static void what_frees_a_blackout_is_what_was_measured(void **state)
     }
 }
 
-static void a_copy_dropped_in_time_leaves_the_guest_at_home(void **state)
+static void a_copy_dropped_in_time_leaves_the_guest_on_the_source(void **state)
 {
     (void)state;
     uint64_t id;
@@ -481,7 +481,7 @@ static void a_measured_rate_saturates_at_the_working_set(void **state)
 }
 
 /* Recorded: the user's pause is lost. */
-static void a_guest_suspended_on_its_way_is_resumed_where_it_arrives(void **state)
+static void a_guest_suspended_during_migration_is_resumed_on_the_target(void **state)
 {
     (void)state;
     uint64_t id;
@@ -525,17 +525,17 @@ static void no_remedy_at_any_moment_makes_two_running_copies(void **state)
 TEST_FILE(test_sim_recovery)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(a_reset_stream_is_taken_up_at_once),
-        cmocka_unit_test(a_stream_paused_on_purpose_is_taken_up_at_once),
-        cmocka_unit_test(after_an_outage_qemu_runs_on_and_nothing_is_to_be_taken_up),
-        cmocka_unit_test(a_stream_paused_in_an_outage_needs_both_sides_to_know),
+        cmocka_unit_test(a_reset_stream_is_resumed_at_once),
+        cmocka_unit_test(a_stream_paused_on_purpose_is_resumed_at_once),
+        cmocka_unit_test(after_an_outage_qemu_runs_on_and_nothing_is_to_be_resumed),
+        cmocka_unit_test(a_stream_paused_in_an_outage_resumes_only_when_both_sides_know),
         cmocka_unit_test(a_dead_socket_closed_on_the_target_is_known_at_once),
-        cmocka_unit_test(a_port_that_never_answers_leaves_the_halves_as_they_are),
-        cmocka_unit_test(a_reset_the_target_never_heard_of_hangs_until_tcp_gives_up),
-        cmocka_unit_test(what_one_side_lost_is_not_taken_up),
-        cmocka_unit_test(without_a_broken_post_copy_there_is_nothing_to_take_up),
-        cmocka_unit_test(what_frees_a_blackout_is_what_was_measured),
-        cmocka_unit_test(a_copy_dropped_in_time_leaves_the_guest_at_home),
+        cmocka_unit_test(a_port_that_never_answers_leaves_both_sides_unchanged),
+        cmocka_unit_test(a_reset_unknown_to_the_target_hangs_until_tcp_times_out),
+        cmocka_unit_test(a_post_copy_that_lost_one_side_is_not_resumed),
+        cmocka_unit_test(without_a_broken_post_copy_a_resume_is_refused),
+        cmocka_unit_test(remedies_free_a_stalled_switchover_as_measured),
+        cmocka_unit_test(a_copy_dropped_in_time_leaves_the_guest_on_the_source),
         cmocka_unit_test(only_an_incoming_copy_is_dropped),
         cmocka_unit_test(a_tunnelled_stream_frees_itself_at_the_keepalive),
         cmocka_unit_test(what_cannot_be_tunnelled_is_refused),
@@ -546,7 +546,7 @@ TEST_FILE(test_sim_recovery)
         cmocka_unit_test(without_a_stream_there_is_nothing_to_break),
         cmocka_unit_test(a_helper_works_while_its_libvirtd_does_not),
         cmocka_unit_test(a_measured_rate_saturates_at_the_working_set),
-        cmocka_unit_test(a_guest_suspended_on_its_way_is_resumed_where_it_arrives),
+        cmocka_unit_test(a_guest_suspended_during_migration_is_resumed_on_the_target),
         cmocka_unit_test(no_remedy_at_any_moment_makes_two_running_copies),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -1,12 +1,12 @@
-/* test_sim_switchover.c - the two places where a migration hurts most: the blackout, when the
- * guest runs nowhere, and a libvirtd that does not answer. */
+/* test_sim_switchover.c - the two critical moments of a migration: the switch-over, when the guest
+ * runs nowhere, and a libvirtd that does not answer. */
 #include "tests/unit/test_sim_world.h"
 
 enum { FOR_EVER = 0 };
 
-/* --- the blackout --- */
+/* --- the switch-over --- */
 
-/* Stands in the blackout with a stream that stalled. */
+/* Brings a migration into the switch-over with a stalled stream. */
 static struct world *black_world(uint64_t *out_id, int64_t stall_ms)
 {
     struct world *w = world_new(5);
@@ -24,7 +24,7 @@ static struct world *black_world(uint64_t *out_id, int64_t stall_ms)
     return w;
 }
 
-static void a_stall_in_the_blackout_deafens_the_monitor(void **state)
+static void a_stall_in_the_switchover_blocks_the_monitor(void **state)
 {
     (void)state;
     uint64_t id;
@@ -46,7 +46,7 @@ static void a_stall_in_the_blackout_deafens_the_monitor(void **state)
 }
 
 /* The one order that could make two running copies: libvirt's lock on the target refuses it. */
-static void the_waiting_copy_cannot_be_resumed(void **state)
+static void the_incoming_copy_cannot_be_resumed(void **state)
 {
     (void)state;
     uint64_t id;
@@ -73,7 +73,7 @@ static void a_stall_that_ends_lets_the_guest_arrive(void **state)
 }
 
 /* Recorded: whoever breaks the socket frees the guest at once; a waiting abort names the error. */
-static void breaking_the_stream_in_the_blackout_frees_the_guest(void **state)
+static void breaking_the_stream_in_the_switchover_frees_the_guest(void **state)
 {
     (void)state;
     const enum sim_fault_kind kinds[] = {SIM_FAULT_STREAM_RESET, SIM_FAULT_KILL_TARGET_QEMU};
@@ -95,7 +95,7 @@ static void breaking_the_stream_in_the_blackout_frees_the_guest(void **state)
     }
 }
 
-static void a_dead_link_in_the_blackout_keeps_the_source_down_until_it_is_back(void **state)
+static void a_dead_link_in_the_switchover_keeps_the_source_paused_until_it_is_back(void **state)
 {
     (void)state;
     uint64_t id;
@@ -116,7 +116,7 @@ static void a_dead_link_in_the_blackout_keeps_the_source_down_until_it_is_back(v
     world_free(w);
 }
 
-static void a_dead_libvirtd_in_the_blackout_resumes_its_guest_when_it_is_back(void **state)
+static void a_dead_libvirtd_in_the_switchover_resumes_its_guest_when_it_is_back(void **state)
 {
     (void)state;
     uint64_t id;
@@ -136,7 +136,7 @@ static void a_dead_libvirtd_in_the_blackout_resumes_its_guest_when_it_is_back(vo
 
 /* --- hosts as Ferry sees them --- */
 
-static void a_killed_libvirtd_is_noticed_at_once_and_its_guests_live(void **state)
+static void a_killed_libvirtd_is_noticed_at_once_and_its_guests_run_on(void **state)
 {
     (void)state;
     struct world *w = world_new(6);
@@ -241,13 +241,13 @@ static void a_shorter_keepalive_notices_sooner(void **state)
 TEST_FILE(test_sim_switchover)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(a_stall_in_the_blackout_deafens_the_monitor),
-        cmocka_unit_test(the_waiting_copy_cannot_be_resumed),
+        cmocka_unit_test(a_stall_in_the_switchover_blocks_the_monitor),
+        cmocka_unit_test(the_incoming_copy_cannot_be_resumed),
         cmocka_unit_test(a_stall_that_ends_lets_the_guest_arrive),
-        cmocka_unit_test(breaking_the_stream_in_the_blackout_frees_the_guest),
-        cmocka_unit_test(a_dead_link_in_the_blackout_keeps_the_source_down_until_it_is_back),
-        cmocka_unit_test(a_dead_libvirtd_in_the_blackout_resumes_its_guest_when_it_is_back),
-        cmocka_unit_test(a_killed_libvirtd_is_noticed_at_once_and_its_guests_live),
+        cmocka_unit_test(breaking_the_stream_in_the_switchover_frees_the_guest),
+        cmocka_unit_test(a_dead_link_in_the_switchover_keeps_the_source_paused_until_it_is_back),
+        cmocka_unit_test(a_dead_libvirtd_in_the_switchover_resumes_its_guest_when_it_is_back),
+        cmocka_unit_test(a_killed_libvirtd_is_noticed_at_once_and_its_guests_run_on),
         cmocka_unit_test(a_stopped_libvirtd_hangs_its_callers_until_the_keepalive),
         cmocka_unit_test(a_short_stop_only_delays_answers_and_events),
         cmocka_unit_test(a_shorter_keepalive_notices_sooner),

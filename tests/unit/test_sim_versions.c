@@ -63,7 +63,7 @@ static void a_resume_ends_the_daemon_of_a_target_with_libvirt_11_3(void **state)
     world_free(w);
 }
 
-static void the_monitor_s_way_recovers_on_every_version(void **state)
+static void recovery_through_the_monitor_works_on_every_version(void **state)
 {
     (void)state;
     static const unsigned long versions[] = {0, 9000000, 11003000, 12008000};
@@ -93,7 +93,7 @@ static void a_wrong_port_changes_nothing(void **state)
     world_free(w);
 }
 
-static void other_versions_bear_a_resume(void **state)
+static void other_versions_survive_a_resume(void **state)
 {
     (void)state;
     static const unsigned long versions[] = {9000000, 11001000, 11004000, 12008000};
@@ -110,9 +110,9 @@ TEST_FILE(test_sim_versions)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(a_resume_ends_the_daemon_of_a_target_with_libvirt_11_3),
-        cmocka_unit_test(the_monitor_s_way_recovers_on_every_version),
+        cmocka_unit_test(recovery_through_the_monitor_works_on_every_version),
         cmocka_unit_test(a_wrong_port_changes_nothing),
-        cmocka_unit_test(other_versions_bear_a_resume),
+        cmocka_unit_test(other_versions_survive_a_resume),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -38,7 +38,7 @@ static struct hv_volume_info info_of(struct world *w, const char *host, struct h
     return world_wait(w, world_submit(w, request), 1000)->with.volume;
 }
 
-static void a_place_exists_or_can_be_made_in_a_pool_or_neither(void **state)
+static void a_volume_exists_or_can_be_created_in_a_pool_or_neither(void **state)
 {
     (void)state;
     struct world *w = world_new(1);
@@ -64,7 +64,7 @@ static void a_place_exists_or_can_be_made_in_a_pool_or_neither(void **state)
     world_free(w);
 }
 
-static void a_disk_tells_its_size_and_place(void **state)
+static void a_disk_has_a_size_and_a_location(void **state)
 {
     (void)state;
     struct world *w = world_with_disk();
@@ -110,7 +110,7 @@ static void what_a_real_host_refuses_is_refused(void **state)
     }
 }
 
-static void the_disk_goes_first_then_memory_and_the_definition_names_the_new_place(void **state)
+static void the_disk_is_copied_before_memory_and_the_definition_has_the_new_location(void **state)
 {
     (void)state;
     struct world *w = world_with_disk();
@@ -136,7 +136,7 @@ static void the_disk_goes_first_then_memory_and_the_definition_names_the_new_pla
     world_free(w);
 }
 
-static void a_part_of_a_bigger_file_will_do(void **state)
+static void a_slice_of_a_bigger_file_is_accepted(void **state)
 {
     (void)state;
     struct world *w = world_with_disk();
@@ -148,7 +148,7 @@ static void a_part_of_a_bigger_file_will_do(void **state)
     world_free(w);
 }
 
-static void an_abort_while_the_disk_goes_leaves_the_guest_with_its_old_one(void **state)
+static void an_abort_while_the_disk_is_copied_leaves_the_guest_with_the_old_one(void **state)
 {
     (void)state;
     struct world *w = world_with_disk();
@@ -164,7 +164,7 @@ static void an_abort_while_the_disk_goes_leaves_the_guest_with_its_old_one(void 
     world_free(w);
 }
 
-static void faults_while_the_disk_goes_leave_the_guest_on_its_host(void **state)
+static void faults_while_the_disk_is_copied_leave_the_guest_on_its_host(void **state)
 {
     (void)state;
     static const enum sim_fault_kind kinds[] = {SIM_FAULT_KILL_TARGET_QEMU, SIM_FAULT_STREAM_RESET};
@@ -184,13 +184,13 @@ static void faults_while_the_disk_goes_leave_the_guest_on_its_host(void **state)
 TEST_FILE(test_sim_volume)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(a_place_exists_or_can_be_made_in_a_pool_or_neither),
-        cmocka_unit_test(a_disk_tells_its_size_and_place),
+        cmocka_unit_test(a_volume_exists_or_can_be_created_in_a_pool_or_neither),
+        cmocka_unit_test(a_disk_has_a_size_and_a_location),
         cmocka_unit_test(what_a_real_host_refuses_is_refused),
-        cmocka_unit_test(the_disk_goes_first_then_memory_and_the_definition_names_the_new_place),
-        cmocka_unit_test(a_part_of_a_bigger_file_will_do),
-        cmocka_unit_test(an_abort_while_the_disk_goes_leaves_the_guest_with_its_old_one),
-        cmocka_unit_test(faults_while_the_disk_goes_leave_the_guest_on_its_host),
+        cmocka_unit_test(the_disk_is_copied_before_memory_and_the_definition_has_the_new_location),
+        cmocka_unit_test(a_slice_of_a_bigger_file_is_accepted),
+        cmocka_unit_test(an_abort_while_the_disk_is_copied_leaves_the_guest_with_the_old_one),
+        cmocka_unit_test(faults_while_the_disk_is_copied_leave_the_guest_on_its_host),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

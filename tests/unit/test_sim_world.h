@@ -92,10 +92,10 @@ static inline uint64_t world_submit(struct world *w, struct hv_request request)
     request.id = ++w->last_id;
     request.reply_to = (struct hv_reply_sink){world_on_reply, w};
     const struct hv *hv = sim_hv(w->sim);
-    const enum hv_door door = hv_call_door(request.call);
-    if (door == HV_DOOR_OBSERVE)
+    const enum hv_access access = hv_call_access(request.call);
+    if (access == HV_ACCESS_OBSERVE)
         assert_true(hv_observe_submit(&(struct hv_observe){hv}, &request, &err));
-    else if (door == HV_DOOR_PROBE)
+    else if (access == HV_ACCESS_PROBE)
         assert_true(hv_probe_submit(&(struct hv_probe){hv}, &request, &err));
     else
         assert_true(hv_act_submit(&(struct hv_act){hv}, &request, &err));

@@ -506,7 +506,7 @@ static void samples_queued_at_the_end_are_written(void **state)
     assert_int_equal(next, 1500);
 }
 
-/* Somebody holds samples.db, so that the writer stands still. */
+/* Somebody holds samples.db, so that the writer is blocked. */
 static void samples_beyond_the_queue_are_dropped_counted_and_never_waited_for(void **state)
 {
     enum { SENT = STORE_SAMPLE_QUEUE_MAX + STORE_SAMPLE_BATCH_MAX + 1000 };

@@ -161,7 +161,7 @@ static const struct refusal {
     {"nobody's, but not empty", nobodys_but_not_empty, ERR_FOREIGN, "another program"},
     {"nobody's, content in the log", nobodys_with_a_log, ERR_FOREIGN, "another program"},
     {"the samples under its name", the_samples_under_its_name, ERR_FOREIGN,
-     "holds Ferry's samples"},
+     "contains Ferry's samples"},
     {"a newer version", a_newer_version, ERR_NEWER, "schema version 99"},
     {"the next version", the_next_version, ERR_NEWER, "made by a newer Ferry"},
     {"a newer version, in the log only", a_newer_version_in_the_log_only, ERR_NEWER, "version 99"},
@@ -170,7 +170,7 @@ static const struct refusal {
     {"a log without its database", a_log_without_its_database, ERR_CORRUPT, "ferry.db-wal"},
     {"a log beside an empty file", a_log_beside_an_empty_file, ERR_CORRUPT, "ferry.db-wal"},
     {"a journal left behind", a_journal_left_behind, ERR_CORRUPT, "ferry.db-journal"},
-    {"a directory", a_directory, ERR_FOREIGN, "is not a file"},
+    {"a directory", a_directory, ERR_FOREIGN, "not a regular file"},
     {"damaged samples, no objects", damaged_samples_and_no_objects, ERR_CORRUPT,
      "samples.db: is not"},
 };
@@ -188,7 +188,7 @@ static void expect_refusal(const struct fixture *f, enum err_code code, const ch
     assert_null(strchr(err.text, '\n'));       /* one line */
 }
 
-static void what_is_refused_is_left_as_it_was(void **state)
+static void a_refused_file_is_left_unchanged(void **state)
 {
     (void)state;
     for (size_t i = 0; i < COUNT(refusals); i++) {
@@ -228,7 +228,7 @@ static int give_away(const char *path, const struct stat *seen, int flag, struct
     return chown(path, NOBODY, NOBODY);
 }
 
-static void what_cannot_be_written_is_refused_and_left_as_it_was(void **state)
+static void an_unwritable_file_is_refused_and_left_unchanged(void **state)
 {
     (void)state;
     bool is_root = geteuid() == 0; /* root may write everything: become somebody else */
@@ -462,8 +462,8 @@ static void a_shell_that_holds_the_write_lock_makes_commit_fail_in_bounded_time(
 TEST_FILE(test_store_open)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(what_is_refused_is_left_as_it_was),
-        cmocka_unit_test(what_cannot_be_written_is_refused_and_left_as_it_was),
+        cmocka_unit_test(a_refused_file_is_left_unchanged),
+        cmocka_unit_test(an_unwritable_file_is_refused_and_left_unchanged),
         cmocka_unit_test(a_name_that_is_empty_or_endless_is_refused),
         TEST(a_second_appliance_is_refused_with_the_pid_of_the_first),
         TEST(a_dead_appliances_lock_is_no_lock),

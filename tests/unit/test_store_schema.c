@@ -44,7 +44,7 @@ static int64_t ask(sqlite3 *db, const char *sql)
 }
 
 /* From every older version, with what was stored in between still there. */
-static void every_older_version_is_brought_forward(void **state)
+static void every_older_version_is_upgraded(void **state)
 {
     (void)state;
     for (size_t old = 0; old <= COUNT(good_steps); old++) {
@@ -73,7 +73,7 @@ static void a_step_that_fails_leaves_the_version_before_it(void **state)
     sqlite3 *db = open_raw(":memory:");
     struct schema schema = schema_with(bad_steps, COUNT(bad_steps));
     assert_false(schema_bring_forward(db, "dir/file.db", &schema, &err));
-    assert_non_null(strstr(err.text, "dir/file.db: cannot bring it to schema version 3"));
+    assert_non_null(strstr(err.text, "dir/file.db: cannot upgrade it to schema version 3"));
     assert_int_equal(ask(db, "PRAGMA user_version"), 2);
     assert_int_equal(ask(db, "SELECT count(*) FROM guests"), 1);
     assert_int_equal(ask(db, "SELECT count(*) FROM sqlite_schema WHERE name='racks'"), 0);
@@ -109,7 +109,7 @@ static void an_older_file_that_cannot_be_brought_forward_is_left_as_it_was(void 
     take_picture(f->dir, before);
     assert_null(store_sqlite_open(f->dir, &err));
     assert_int_equal(err.code, ERR_INTERNAL);
-    assert_non_null(strstr(err.text, "ferry.db: cannot bring it to schema version 1"));
+    assert_non_null(strstr(err.text, "ferry.db: cannot upgrade it to schema version 1"));
     take_picture(f->dir, after); /* no samples.db either, no lock, no log */
     assert_string_equal(before, after);
 }
@@ -235,7 +235,7 @@ static void every_question_of_a_job_has_an_index(void **state)
 TEST_FILE(test_store_schema)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(every_older_version_is_brought_forward),
+        cmocka_unit_test(every_older_version_is_upgraded),
         cmocka_unit_test(a_step_that_fails_leaves_the_version_before_it),
         TEST(an_older_file_is_brought_forward_at_open),
         TEST(an_older_file_that_cannot_be_brought_forward_is_left_as_it_was),

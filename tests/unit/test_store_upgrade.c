@@ -241,7 +241,7 @@ static void a_step_that_stops_half_way_leaves_version_1(void **state)
     raw_exec(path_in(f, "ferry.db", path), "CREATE TABLE rejections(x)", false);
     take_picture(f->dir, before);
     assert_null(store_sqlite_open(f->dir, &err));
-    assert_non_null(strstr(err.text, "cannot bring it to schema version 2"));
+    assert_non_null(strstr(err.text, "cannot upgrade it to schema version 2"));
     take_picture(f->dir, after);
     assert_string_equal(before, after);
     raw_exec(path, "DROP TABLE rejections", false);

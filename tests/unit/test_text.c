@@ -8,7 +8,7 @@
 #include "base/own.h"
 #include "base/text.h"
 
-static void a_copy_always_ends_and_says_when_it_cut(void **state)
+static void a_copy_is_terminated_and_reports_truncation(void **state)
 {
     (void)state;
     char out[6];
@@ -162,7 +162,7 @@ static void a_buffer_grows_to_its_limit_and_not_beyond(void **state)
     buf_fini(&buf);
 }
 
-static void a_refused_addition_leaves_no_trace(void **state)
+static void a_refused_append_leaves_the_buffer_unchanged(void **state)
 {
     (void)state;
     struct buf buf;
@@ -203,7 +203,7 @@ static void bytes_may_be_zero(void **state)
 TEST_FILE(test_text)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(a_copy_always_ends_and_says_when_it_cut),
+        cmocka_unit_test(a_copy_is_terminated_and_reports_truncation),
         cmocka_unit_test(a_cut_never_splits_a_character),
         cmocka_unit_test(equality_and_prefixes),
         cmocka_unit_test(only_dns_labels_are_dns_labels),
@@ -211,7 +211,7 @@ TEST_FILE(test_text)
         cmocka_unit_test(a_typing_mistake_finds_its_word),
         cmocka_unit_test(only_well_formed_utf8_counts),
         cmocka_unit_test(a_buffer_grows_to_its_limit_and_not_beyond),
-        cmocka_unit_test(a_refused_addition_leaves_no_trace),
+        cmocka_unit_test(a_refused_append_leaves_the_buffer_unchanged),
         cmocka_unit_test(an_empty_buffer_gives_an_empty_text),
         cmocka_unit_test(bytes_may_be_zero),
     };

@@ -200,7 +200,7 @@ static const struct {
 } rows[] = {
     /* Normal transitions */
     {"unset -> Pending: the guest is free", is_new, nothing, PHASE_PENDING, PHASE_PENDING,
-     TRIGGER_COUNT, "node h1 is asked whether a job runs"},
+     TRIGGER_COUNT, "asking node h1 whether a job runs"},
     {"Pending stays: a backup is in progress", has_a_backup, nothing, PHASE_PENDING, PHASE_PENDING,
      TRIGGER_COUNT, "Waiting for backup of g1 to complete"},
     {"Pending stays: utility volumes", has_utility_volumes, nothing, PHASE_PENDING, PHASE_PENDING,
@@ -208,19 +208,19 @@ static const struct {
     {"Pending -> Scheduling: a target launcher exists", is_new, host_answers, PHASE_PENDING,
      PHASE_TARGET_READY, TRIGGER_ADMITTED, ""},
     {"Scheduling stays: the launcher is not ready", is_scheduling, nothing, PHASE_SCHEDULING,
-     PHASE_SCHEDULING, TRIGGER_COUNT, "h2 is asked whether it has the guest's CPU"},
+     PHASE_SCHEDULING, TRIGGER_COUNT, "h2 whether it has the guest's CPU"},
     {"Scheduling -> Scheduled: the launcher is ready", is_scheduling, cpu_is_told, PHASE_SCHEDULING,
      PHASE_PREPARING_TARGET, TRIGGER_PLACED, ""},
     {"PreparingTarget stays: the target does not answer", is_preparing, nothing,
-     PHASE_PREPARING_TARGET, PHASE_PREPARING_TARGET, TRIGGER_COUNT, "node h2 cannot be asked"},
+     PHASE_PREPARING_TARGET, PHASE_PREPARING_TARGET, TRIGGER_COUNT, "node h2 did not answer"},
     {"PreparingTarget -> TargetReady: it answers", is_preparing, target_answers,
      PHASE_PREPARING_TARGET, PHASE_TARGET_READY, TRIGGER_TARGET_CHECKED, ""},
     {"TargetReady stays: nothing moves yet", is_ready, nothing, PHASE_TARGET_READY,
      PHASE_TARGET_READY, TRIGGER_COUNT, ""},
     {"TargetReady -> Running: it started", is_ready, memory_moves, PHASE_TARGET_READY,
      PHASE_RUNNING, TRIGGER_MOVING, ""},
-    {"TargetReady -> Running: a pass began", is_ready, an_iteration_begins, PHASE_TARGET_READY,
-     PHASE_RUNNING, TRIGGER_MOVING, ""},
+    {"TargetReady -> Running: an iteration began", is_ready, an_iteration_begins,
+     PHASE_TARGET_READY, PHASE_RUNNING, TRIGGER_MOVING, ""},
     {"TargetReady -> Running: the target started", is_ready, target_starts, PHASE_TARGET_READY,
      PHASE_RUNNING, TRIGGER_MOVING, ""},
     {"Running -> Succeeded: completed", runs, it_arrives, PHASE_RUNNING, PHASE_SUCCEEDED,
@@ -231,38 +231,38 @@ static const struct {
      PHASE_SUCCEEDED, TRIGGER_ON_TARGET, ""},
     /* 2, 3: the guest is gone or off */
     {"guest gone: Scheduling -> Failed", is_scheduling, guest_vanishes, PHASE_SCHEDULING,
-     PHASE_FAILED, TRIGGER_IMPOSSIBLE, "the guest is not on its node any more"},
+     PHASE_FAILED, TRIGGER_IMPOSSIBLE, "the guest is no longer on its node"},
     {"guest gone: PreparingTarget -> Failed", is_preparing, guest_vanishes, PHASE_PREPARING_TARGET,
-     PHASE_FAILED, TRIGGER_IMPOSSIBLE, "the guest does not run on h1 any more"},
+     PHASE_FAILED, TRIGGER_IMPOSSIBLE, "the guest no longer runs on h1"},
     {"guest gone: Running -> Failed", runs, guest_vanishes, PHASE_RUNNING, PHASE_FAILED,
      TRIGGER_LOST, "the guest runs on neither node"},
     {"guest off: PreparingTarget -> Failed", is_preparing, guest_shuts_down, PHASE_PREPARING_TARGET,
-     PHASE_FAILED, TRIGGER_IMPOSSIBLE, "the guest does not run on h1 any more"},
+     PHASE_FAILED, TRIGGER_IMPOSSIBLE, "the guest no longer runs on h1"},
     {"guest off: Running -> Failed", runs, guest_shuts_down, PHASE_RUNNING, PHASE_FAILED,
      TRIGGER_LOST, "the guest runs on neither node: off on h1"},
     /* 4: deleted before hand-off, and here until the call is made: at once */
     {"deleted: Pending -> Failed", is_new, is_deleted, PHASE_PENDING, PHASE_FAILED,
-     TRIGGER_CANCELLED, "cancelled by tester before anything moved"},
+     TRIGGER_CANCELLED, "cancelled by tester before the migrate call"},
     {"deleted: Scheduling -> Failed", is_scheduling, is_deleted, PHASE_SCHEDULING, PHASE_FAILED,
-     TRIGGER_CANCELLED, "cancelled by tester before anything moved"},
+     TRIGGER_CANCELLED, "cancelled by tester before the migrate call"},
     {"deleted: PreparingTarget -> Failed", is_preparing, is_deleted, PHASE_PREPARING_TARGET,
-     PHASE_FAILED, TRIGGER_CANCELLED, "cancelled by tester before anything moved"},
+     PHASE_FAILED, TRIGGER_CANCELLED, "cancelled by tester before the migrate call"},
     /* 5, 6: the target launcher is down or gone */
     {"target lost: Scheduling stays and looks for another", is_scheduling, target_is_lost,
      PHASE_SCHEDULING, PHASE_SCHEDULING, TRIGGER_COUNT, "1 not-ready"},
     {"target lost: Scheduling -> Failed", is_scheduling, target_stays_lost, PHASE_SCHEDULING,
-     PHASE_FAILED, TRIGGER_WAITED_TOO_LONG, "gave up in phase Scheduling after 300 s"},
+     PHASE_FAILED, TRIGGER_WAITED_TOO_LONG, "timed out in phase Scheduling after 300 s"},
     {"target lost: PreparingTarget -> Failed", is_preparing, target_stays_lost,
      PHASE_PREPARING_TARGET, PHASE_FAILED, TRIGGER_WAITED_TOO_LONG,
-     "gave up in phase PreparingTarget after 60 s"},
-    {"target lost: Running stays, loss of sight is no outcome", runs, target_is_lost, PHASE_RUNNING,
-     PHASE_RUNNING, TRIGGER_COUNT, ""},
+     "timed out in phase PreparingTarget after 60 s"},
+    {"target lost: Running stays, an unreachable host is no outcome", runs, target_is_lost,
+     PHASE_RUNNING, PHASE_RUNNING, TRIGGER_COUNT, ""},
     /* 9: the source reports failure */
     {"call fails: TargetReady -> Failed", is_ready, call_fails, PHASE_TARGET_READY, PHASE_FAILED,
      TRIGGER_ON_SOURCE, "operation failed"},
     {"call fails: Running -> Failed", runs, call_fails, PHASE_RUNNING, PHASE_FAILED,
      TRIGGER_ON_SOURCE, "operation failed"},
-    /* 10: deleted after hand-off: the wish is noted, the hosts decide */
+    /* 10: deleted after hand-off: the request is recorded, the hosts decide */
     {"deleted: TargetReady stays", is_ready, is_deleted, PHASE_TARGET_READY, PHASE_TARGET_READY,
      TRIGGER_COUNT, ""},
     {"deleted: Running stays", runs, is_deleted, PHASE_RUNNING, PHASE_RUNNING, TRIGGER_COUNT, ""},
@@ -275,14 +275,14 @@ static void check_row(size_t i)
     core_phase(w, "g1", rows[i].was);
     rows[i].then(w);
     const struct job *job = core_job(w);
-    const char *said = job->phase == PHASE_FAILED ? job->result.failure_reason : job->wait.reason;
-    if (job->phase != rows[i].is || strstr(said, rows[i].says) == NULL)
-        fail_msg("%s: it is %s, '%s'", rows[i].row, phase_name(job->phase), said);
+    const char *reason = job->phase == PHASE_FAILED ? job->result.failure_reason : job->wait.reason;
+    if (job->phase != rows[i].is || strstr(reason, rows[i].says) == NULL)
+        fail_msg("%s: it is %s, '%s'", rows[i].row, phase_name(job->phase), reason);
     if (rows[i].why < TRIGGER_COUNT &&
         went(w, rows[i].was, phase_next(rows[i].was, rows[i].why), rows[i].why) != 1)
         fail_msg("%s: not by %s", rows[i].row, trigger_name(rows[i].why));
     if (job->phase == PHASE_FAILED)
-        assert_int_equal(core_said(w, "FailedMigration", job->result.failure_reason), 1);
+        assert_int_equal(core_count_events(w, "FailedMigration", job->result.failure_reason), 1);
     if (phase_is_final(job->phase))
         core_clean(w);
     core_free(w);
@@ -330,7 +330,7 @@ static void a_final_job_changes_no_more(void **state)
     TEXT_SET(stop.of.cancel.name, core_job(w)->name);
     assert_false(reconcile(w->fleet, &stop, w->now, &w->fx, &ref, &err));
     assert_int_equal(err.code, ERR_REFUSED);
-    assert_non_null(strstr(err.text, "has ended already (Failed)"));
+    assert_non_null(strstr(err.text, "has already ended (Failed)"));
     err = (struct err){0};
     stop.of.cancel.remove = true;
     assert_true(reconcile(w->fleet, &stop, w->now, &w->fx, &ref, &err));

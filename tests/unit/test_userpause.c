@@ -15,7 +15,7 @@
 static void user_pauses(struct core_world *w)
 {
     w->source = CORE_SUSPENDED;
-    core_told(w, "h1", HV_LIFECYCLE_SUSPENDED, CORE_SUSPENDED_PAUSED);
+    core_lifecycle_event(w, "h1", HV_LIFECYCLE_SUSPENDED, CORE_SUSPENDED_PAUSED);
 }
 
 /* libvirt lets it run on the target. */
@@ -24,7 +24,7 @@ static void arrives_running(struct core_world *w, bool told)
     w->source = CORE_ABSENT;
     w->target = CORE_ARRIVED;
     if (told)
-        core_told(w, "h2", HV_LIFECYCLE_RESUMED, 1);
+        core_lifecycle_event(w, "h2", HV_LIFECYCLE_RESUMED, 1);
     if (w->migrate_id != 0 && order_is_out(core_job(w), ORDER_MIGRATE))
         core_returns(w, HV_CALL_MIGRATE, ERR_NONE);
     core_advance(w, 500);
@@ -36,7 +36,7 @@ static void it_is_paused_on_the_target_at_once(void **state)
     for (int told = 0; told < 2; told++) {
         struct core_world *w = core_flowing(NULL, false);
         user_pauses(w);
-        assert_int_equal(core_said(w, "PausedByUser", NULL), 1);
+        assert_int_equal(core_count_events(w, "PausedByUser", NULL), 1);
         core_stall(w, 400);
         arrives_running(w, told);
         assert_int_equal(core_orders(w, HV_CALL_SUSPEND), 1);
@@ -47,7 +47,7 @@ static void it_is_paused_on_the_target_at_once(void **state)
         core_answers(w, HV_CALL_SUSPEND, ERR_NONE);
         core_advance(w, 2000);
         core_expect(w, PHASE_SUCCEEDED, OUTCOME_SUCCEEDED, GUEST_AT_TARGET);
-        assert_int_equal(core_said(w, "PausedAtTarget", "it ran there for about"), 1);
+        assert_int_equal(core_count_events(w, "PausedAtTarget", "it ran there for about"), 1);
         assert_true(core_job(w)->userpause.ran_ms >= 0 && core_job(w)->userpause.ran_ms <= 1000);
         assert_int_equal(core_open_intents(w), 0);
         core_clean(w);
@@ -61,8 +61,8 @@ static void a_user_who_lets_it_run_again_finds_it_running(void **state)
     struct core_world *w = core_flowing(NULL, false);
     user_pauses(w);
     w->source = CORE_RUNS;
-    core_told(w, "h1", HV_LIFECYCLE_RESUMED, 0);
-    assert_int_equal(core_said(w, "UnpausedByUser", NULL), 1);
+    core_lifecycle_event(w, "h1", HV_LIFECYCLE_RESUMED, 0);
+    assert_int_equal(core_count_events(w, "UnpausedByUser", NULL), 1);
     arrives_running(w, true);
     core_advance(w, 2000);
     core_expect(w, PHASE_SUCCEEDED, OUTCOME_SUCCEEDED, GUEST_AT_TARGET);
@@ -79,9 +79,10 @@ static struct core_world *paused_by_ferry(enum err_code answer)
         core_flow(w, 400);
     assert_int_equal(core_orders(w, HV_CALL_SUSPEND), 1);
     w->source = CORE_SUSPENDED;
-    core_told(w, "h1", HV_LIFECYCLE_SUSPENDED, CORE_SUSPENDED_PAUSED); /* before the answer */
+    core_lifecycle_event(w, "h1", HV_LIFECYCLE_SUSPENDED,
+                         CORE_SUSPENDED_PAUSED); /* before the answer */
     core_answers(w, HV_CALL_SUSPEND, answer);
-    core_told(w, "h1", HV_LIFECYCLE_SUSPENDED, CORE_SUSPENDED_PAUSED); /* and after it */
+    core_lifecycle_event(w, "h1", HV_LIFECYCLE_SUSPENDED, CORE_SUSPENDED_PAUSED); /* and after it */
     return w;
 }
 
@@ -140,7 +141,7 @@ static void an_order_to_pause_is_awaited_before_the_end(void **state)
     core_free(w);
 }
 
-/* Both wanted it to stand still: when Ferry gives it back, its user's wish stays. */
+/* Both paused it: when Ferry resumes it, the pause of its user stays. */
 static void what_its_user_paused_is_not_given_back_running(void **state)
 {
     (void)state;
@@ -159,7 +160,7 @@ static void what_its_user_paused_is_not_given_back_running(void **state)
     core_free(w);
 }
 
-static void the_wish_is_known_after_a_restart(void **state)
+static void a_user_pause_is_known_after_a_restart(void **state)
 {
     (void)state;
     for (int seen = 0; seen < 2; seen++) {
@@ -203,8 +204,8 @@ static void a_target_that_refuses_is_asked_for_a_while_and_then_it_is_said(void 
         }
         core_expect(w, PHASE_SUCCEEDED, OUTCOME_SUCCEEDED, GUEST_AT_TARGET);
         assert_int_equal(core_orders(w, HV_CALL_SUSPEND), 20);
-        assert_int_equal(core_said(w, "NotPausedAtTarget", NULL), 1);
-        assert_int_equal(core_said(w, "PausedAtTarget", NULL), 0);
+        assert_int_equal(core_count_events(w, "NotPausedAtTarget", NULL), 1);
+        assert_int_equal(core_count_events(w, "PausedAtTarget", NULL), 0);
         assert_int_equal(core_open_intents(w), 0);
         core_free(w);
     }
@@ -370,7 +371,7 @@ TEST_FILE(test_userpause)
         cmocka_unit_test(what_ferry_paused_runs_again_when_it_fails),
         cmocka_unit_test(an_order_to_pause_is_awaited_before_the_end),
         cmocka_unit_test(what_its_user_paused_is_not_given_back_running),
-        cmocka_unit_test(the_wish_is_known_after_a_restart),
+        cmocka_unit_test(a_user_pause_is_known_after_a_restart),
         cmocka_unit_test(a_target_that_refuses_is_asked_for_a_while_and_then_it_is_said),
         cmocka_unit_test(paused_before_the_move_it_arrives_paused_by_libvirt_itself),
         cmocka_unit_test(a_paused_guest_that_stays_is_left_paused),

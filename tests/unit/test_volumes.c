@@ -15,7 +15,7 @@
 #define PATH(name, path) "{\"name\":\"" name "\",\"destination\":{\"path\":\"" path "\"}}"
 #define POOL(name, pool, volume) \
     "{\"name\":\"" name "\",\"destination\":{\"pool\":\"" pool "\",\"volume\":\"" volume "\"}}"
-#define NOT_BOTH WHERE "destination: either a path or a pool and a volume are needed"
+#define NOT_BOTH WHERE "destination: needs either a path or a pool and a volume"
 
 /* ---- the request by itself ---- */
 
@@ -25,12 +25,12 @@ static const struct {
     const char *says;
 } malformed[] = {
     {"{}", ERR_INVALID, WHERE "expected a list"},
-    {"[1]", ERR_INVALID, WHERE "expected objects in the list"},
+    {"[1]", ERR_INVALID, WHERE "the list must contain objects"},
     {"[{\"name\":1}]", ERR_INVALID, "name"},
-    {"[]", ERR_UNPROCESSABLE, WHERE "names no disk"},
-    {"[{}]", ERR_UNPROCESSABLE, WHERE "name: '' is no name of a disk"},
-    {"[" PATH("a/b", "/x") "]", ERR_UNPROCESSABLE, WHERE "name: 'a/b' is no name of a disk"},
-    {"[" PATH(LONG_60, "/x") "]", ERR_UNPROCESSABLE, "is no name of a disk"},
+    {"[]", ERR_UNPROCESSABLE, WHERE "must name at least one disk"},
+    {"[{}]", ERR_UNPROCESSABLE, WHERE "name: '' is not a disk name"},
+    {"[" PATH("a/b", "/x") "]", ERR_UNPROCESSABLE, WHERE "name: 'a/b' is not a disk name"},
+    {"[" PATH(LONG_60, "/x") "]", ERR_UNPROCESSABLE, "is not a disk name"},
     {"[{\"name\":\"vda\"}]", ERR_UNPROCESSABLE, NOT_BOTH},
     {"[{\"name\":\"vda\",\"destination\":{}}]", ERR_UNPROCESSABLE, NOT_BOTH},
     {"[{\"name\":\"vda\",\"destination\":[]}]", ERR_INVALID,
@@ -54,9 +54,9 @@ static const struct {
     {"[" PATH("vda", "/x") "," PATH("vdb", "/x") "]", ERR_UNPROCESSABLE,
      WHERE "disks vda and vdb cannot both go to /x"},
     {"[{\"name\":\"vda\",\"slice\":1,\"destination\":{\"path\":\"/x\"}}]", ERR_UNPROCESSABLE,
-     WHERE "there is no 'slice'"},
+     WHERE "unknown field 'slice'"},
     {"[{\"name\":\"vda\",\"destination\":{\"path\":\"/x\",\"host\":\"h\"}}]", ERR_UNPROCESSABLE,
-     WHERE "there is no 'host'"},
+     WHERE "unknown field 'host'"},
 };
 
 static void what_cannot_be_meant_is_refused(void **state)
@@ -158,7 +158,7 @@ static void disk_kinds_and_guests_that_cannot_are_refused_in_kubevirts_words(voi
         {0, 1U << UNMOVABLE_DISKS, "[" PATH("vdb", "/x") "]", ERR_REFUSED,
          "cannot migrate the VM. The volume vda is RWO and not included in the migration volumes"},
         {0, 1U << UNMOVABLE_DISKS, NULL, ERR_REFUSED, "Reason: DisksNotLiveMigratable"},
-        {0, 0, "[]", ERR_UNPROCESSABLE, "names no disk"},
+        {0, 0, "[]", ERR_UNPROCESSABLE, "must name at least one disk"},
         /* and these are not */
         {0, 1U << UNMOVABLE_DISKS, TO_B, ERR_NONE, ""},
         {REQUIREMENTS_DISK_SHARED, 0, TO_B, ERR_NONE, ""},
@@ -209,7 +209,7 @@ enum { MIB = 1 << 20 };
 static const struct {
     struct hv_block_info block;
     struct hv_volume_info at;
-    enum volumes_verdict verdict;
+    enum volumes_result verdict;
     uint64_t slice;
     const char *says;
 } places[] = {
@@ -228,7 +228,7 @@ static const struct {
      {.known = true, .creatable = true, .free = 64 * MIB - 1},
      VOLUMES_SMALL,
      0,
-     "vda needs 67108864 bytes, 67108863 are free"},
+     "vda needs 67108864 bytes, its destination has 67108863 bytes free"},
     {{.capacity = 64 * MIB, .allocation = MIB},
      {.known = true, .creatable = true, .free = MIB},
      VOLUMES_FIT,
@@ -276,7 +276,7 @@ static void sizes_are_judged_before_anything_moves(void **state)
         facts.list[0].at = places[i].at;
         assert_true(volumes_parse(TO_B, false, &volumes, &err));
         print_message("%zu %s\n", i, places[i].says);
-        assert_int_equal(volumes_judge(&volumes, &facts, text), places[i].verdict);
+        assert_int_equal(volumes_check_facts(&volumes, &facts, text), places[i].verdict);
         assert_non_null(strstr(text, places[i].says));
         if (places[i].verdict == VOLUMES_FIT) {
             assert_string_equal(text, "");
@@ -337,7 +337,7 @@ static void a_missing_place_is_waited_for_and_used_when_it_comes(void **state)
                         "One of the destination volumes doesn't exist: /srv/b/g.img");
     assert_true(job->wait.until_ms > w->now.wall_ms);
     assert_true(w->asks.volumes >= 3 && w->asks.volumes <= 5); /* every few seconds */
-    assert_int_equal(core_said(w, "VolumesPending", NULL), 1);
+    assert_int_equal(core_count_events(w, "VolumesPending", NULL), 1);
     w->volumes.list[0].at =
         (struct hv_volume_info){.known = true, .exists = true, .capacity = 64 * MIB};
     core_advance(w, 6000);
@@ -371,7 +371,8 @@ static void a_node_that_is_too_small_is_rejected_with_both_sizes_and_asked_again
     assert_int_equal(w->asks.volumes, 1);
     assert_int_equal(job->wait.pending, PENDING_UNSCHEDULABLE);
     assert_int_equal(job->placement.rejections->counts[REJECT_VOLUME_SIZE], 1);
-    assert_int_equal(core_said(w, "TargetRejected", "67108864 bytes, its destination 33554432"), 1);
+    assert_int_equal(
+        core_count_events(w, "TargetRejected", "67108864 bytes, its destination 33554432"), 1);
     w->volumes.list[0].at.capacity = 64 * MIB; /* somebody made it bigger */
     core_advance(w, 40000);
     assert_int_equal(w->migrates, 1);

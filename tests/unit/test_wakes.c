@@ -160,7 +160,7 @@ static void a_store_that_works_again_is_not_waited_for_any_more(void **state)
 }
 
 /* While the store is down both hosts are looked at now and then, not as fast as they answer. */
-static void a_store_outage_before_the_call_does_not_make_looks_spin(void **state)
+static void a_store_outage_before_the_call_does_not_multiply_observations(void **state)
 {
     (void)state;
     struct core_world *w = core_new();
@@ -318,7 +318,7 @@ TEST_FILE(test_wakes)
         cmocka_unit_test(uncordoning_wakes_every_job_that_named_the_node),
         cmocka_unit_test(a_node_that_is_back_is_not_waited_for_any_more),
         cmocka_unit_test(a_store_that_works_again_is_not_waited_for_any_more),
-        cmocka_unit_test(a_store_outage_before_the_call_does_not_make_looks_spin),
+        cmocka_unit_test(a_store_outage_before_the_call_does_not_multiply_observations),
         cmocka_unit_test(quota_given_back_at_once_wakes_who_was_kept_back_in_between),
         cmocka_unit_test(what_a_guest_asks_for_in_its_definition_wakes_its_job),
         cmocka_unit_test(company_that_comes_wakes_who_waited_for_it),

@@ -38,8 +38,8 @@ static void broken_files_are_refused_with_file_and_line(void **state)
         {"*x\n", "ferry.yaml:1: aliases (*name) are not supported"},
         {"a: !!int 3\n", "ferry.yaml:1: tags (!name) are not supported"},
         {"a: !thing [1]\n", "ferry.yaml:1: tags (!name) are not supported"},
-        {"a: 1\nb: 2\na: 3\n", "ferry.yaml:3: \"a\" is there already, in line 1"},
-        {"x:\n  k: 1\n  \"k\": 2\n", "ferry.yaml:3: \"k\" is there already, in line 2"},
+        {"a: 1\nb: 2\na: 3\n", "ferry.yaml:3: \"a\" is a duplicate of line 1"},
+        {"x:\n  k: 1\n  \"k\": 2\n", "ferry.yaml:3: \"k\" is a duplicate of line 2"},
         {"a:\n  ? [b]\n  : c\n", "ferry.yaml:2: a key must be text"},
         {"a:\n\tb: 2\n", "ferry.yaml:2: found character that cannot start any token while "
                          "scanning for the next token (a tab; YAML indents with spaces)"},
@@ -163,7 +163,7 @@ static void values_are_read_by_type(void **state)
     assert_false(flag);
 }
 
-static void wrong_types_are_told_with_file_and_line(void **state)
+static void wrong_types_are_reported_with_file_and_line(void **state)
 {
     (void)state;
     OWNED(yaml) yaml = parse_good("a: yes\nb: '5'\nc: [1]\nd: 70000\ne:\nf: 5s\n");
@@ -290,7 +290,7 @@ TEST_FILE(test_yaml)
         cmocka_unit_test(several_documents_are_kept_apart),
         cmocka_unit_test(unknown_keys_are_refused_with_the_nearest_valid_one),
         cmocka_unit_test(values_are_read_by_type),
-        cmocka_unit_test(wrong_types_are_told_with_file_and_line),
+        cmocka_unit_test(wrong_types_are_reported_with_file_and_line),
         cmocka_unit_test(the_json_form_follows_the_core_schema),
         cmocka_unit_test(no_damage_to_the_text_breaks_the_reader),
         cmocka_unit_test(depth_and_size_are_bounded),

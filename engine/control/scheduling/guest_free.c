@@ -5,8 +5,8 @@
 #include "engine/control/scheduling/wait.h"
 #include "engine/data/order.h"
 
-/* Re-asked at KubeVirt's pace: the higher the class the sooner. */
-static int64_t again_ms(const struct job *job)
+/* Retry interval, as in KubeVirt: the higher the priority class the shorter. */
+static int64_t retry_ms(const struct job *job)
 {
     if (job->request.priority == PRIORITY_SYSTEM_CRITICAL)
         return 1000;
@@ -39,13 +39,13 @@ static void wait_for_answer(struct fleet *f, struct job *job, const struct guest
         step_wait(job, PENDING_GUEST_BUSY, now,
                   "a migration that Ferry did not start runs on the guest");
     else
-        step_wait(job, PENDING_GUEST_BUSY, now, "node %s is asked whether a job runs on the guest",
+        step_wait(job, PENDING_GUEST_BUSY, now, "asking node %s whether a job runs on the guest",
                   guest->owner->node->name);
-    if (wait_until_deadline(f, job, now, fx) && job->queue.wake_ms > now.mono_ms + again_ms(job))
-        job->queue.wake_ms = now.mono_ms + again_ms(job);
+    if (wait_until_deadline(f, job, now, fx) && job->queue.wake_ms > now.mono_ms + retry_ms(job))
+        job->queue.wake_ms = now.mono_ms + retry_ms(job);
 }
 
-/* An order like any other that changes a guest: recorded open, closed by its answer. */
+/* Recorded like any order that changes a guest: opened before it is given, closed by its answer. */
 static void stop_backup(struct fleet *f, struct job *job, const char *node, struct moment now,
                         struct effects *fx)
 {
@@ -61,14 +61,14 @@ static void stop_backup(struct fleet *f, struct job *job, const char *node, stru
 void guest_backup_answered(struct job *job, const struct err *err, struct moment now,
                            struct effects *fx)
 {
-    /* Lost, or never given: the next look tells whether the backup is still there. */
+    /* Lost or never given: the next query shows whether the backup still runs. */
     job->placement.backup_asked = err->code == ERR_NONE || err->code == ERR_HYPERVISOR;
     job->placement.backup_aborted = err->code == ERR_NONE;
-    job->resolution.hv_job_is_backup = false; /* as it was before the order */
+    job->resolution.hv_job_is_backup = false; /* as before the order */
     job->resolution.hv_job_question = 0;
     if (err->code == ERR_HYPERVISOR)
         effects_event(fx, job, now.wall_ms, true, "BackupNotAborted",
-                      "The backup could not be ended: %.300s", err->text);
+                      "The backup could not be aborted: %.300s", err->text);
 }
 
 static void wait_for_backup(struct fleet *f, struct job *job, const struct guest *guest,
@@ -85,11 +85,11 @@ static void wait_for_backup(struct fleet *f, struct job *job, const struct guest
               : is_backup ? "Waiting for backup"
                           : "Waiting for block job",
               job->guest_name);
-    if (wait_until_deadline(f, job, now, fx) && job->queue.wake_ms > now.mono_ms + again_ms(job))
-        job->queue.wake_ms = now.mono_ms + again_ms(job);
+    if (wait_until_deadline(f, job, now, fx) && job->queue.wake_ms > now.mono_ms + retry_ms(job))
+        job->queue.wake_ms = now.mono_ms + retry_ms(job);
 }
 
-/* An answer that does not come in this time is not waited for. */
+/* An answer later than this is not waited for. */
 enum { ANSWER_MS = 10000 };
 
 bool guest_is_free(struct fleet *f, struct job *job, const struct guest *guest, struct moment now,
@@ -101,7 +101,7 @@ bool guest_is_free(struct fleet *f, struct job *job, const struct guest *guest, 
     if (job->resolution.hv_job_question != 0 && age_ms >= ANSWER_MS)
         job->resolution.hv_job_question = 0;
     if (job->resolution.hv_job_question == 0 &&
-        (!job->resolution.asked_job || (busy && age_ms >= again_ms(job))))
+        (!job->resolution.asked_job || (busy && age_ms >= retry_ms(job))))
         ask_job(f, job, guest->owner->node->name, now, fx);
     if (job->resolution.hv_job == JOB_SEEN_OTHER || job->orders[ORDER_STOP_BACKUP].id != 0) {
         wait_for_backup(f, job, guest, now, fx);
@@ -126,8 +126,8 @@ bool guest_is_free(struct fleet *f, struct job *job, const struct guest *guest, 
                       "timeout in %lld seconds.",
                       job->ns, job->guest_name, (long long)(wait_limit_ms(f, job) / 1000));
     if (wait_until_deadline(f, job, now, fx) && phase_is_busy(job->phase) &&
-        job->queue.wake_ms > now.mono_ms + again_ms(job))
+        job->queue.wake_ms > now.mono_ms + retry_ms(job))
         job->queue.wake_ms =
-            now.mono_ms + again_ms(job); /* only waiting ones are woken by the guest */
+            now.mono_ms + retry_ms(job); /* only a waiting job is woken by the guest */
     return false;
 }

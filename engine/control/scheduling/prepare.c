@@ -1,9 +1,8 @@
 /* prepare.c - see prepare.h.
  *
- * Before hand-off the control plane may change its mind: a node that turns out not to suit is given
- * back and another is looked for. At hand-off the configuration is frozen; from then on the job
- * belongs to that target.
- */
+ * Before hand-off the control plane may change the target: a node that turns out to be
+ * unsuitable is released and another one chosen. At hand-off the configuration is frozen; from
+ * then on the job keeps its target. */
 #include "engine/control/scheduling/prepare.h"
 
 #include <stdio.h>
@@ -23,7 +22,7 @@
 
 enum { RETRY_MS = 1000, PROBE_LOST_MS = 30000, FORGIVE_MS = 10000 };
 
-static void give_back(struct fleet *f, struct job *job, struct moment now)
+static void release_target(struct fleet *f, struct job *job, struct moment now)
 {
     struct node *node = fleet_node(f, job->target);
     ledger_release(f, job);
@@ -37,7 +36,7 @@ static void give_back(struct fleet *f, struct job *job, struct moment now)
     step_launcher(job, LAUNCHER_PENDING, now);
 }
 
-/* It did not answer: not this one again for this job, unless there is nothing else to forget. */
+/* The target did not answer: excludes it for this job; the oldest excluded node makes room. */
 static void remember_failed(struct job *job)
 {
     if (job->placement.n_failed == JOB_FAILED_NODES) {
@@ -54,7 +53,7 @@ static void wait_here(struct fleet *f, struct job *job, struct moment now, struc
         job->queue.wake_ms = now.mono_ms + RETRY_MS;
 }
 
-/* What was given back to the namespace may be somebody else's by now, or its quota smaller. */
+/* The released quota may be used by another job by now, or the quota may be smaller. */
 static bool quota_has_room(struct fleet *f, struct job *job, const struct guest *guest,
                            struct moment now, struct effects *fx)
 {
@@ -67,7 +66,7 @@ static bool quota_has_room(struct fleet *f, struct job *job, const struct guest 
     return false;
 }
 
-/* The same with its source's bandwidth. */
+/* The same for the source's bandwidth. */
 static bool source_has_bandwidth(struct fleet *f, struct job *job, struct moment now,
                                  struct effects *fx)
 {
@@ -77,15 +76,15 @@ static bool source_has_bandwidth(struct fleet *f, struct job *job, struct moment
         source->out_bandwidth + ledger_bandwidth(f, job) <= budget)
         return true;
     step_wait(job, PENDING_BANDWIDTH, now,
-              "migrations that leave %s use %llu of its %llu bytes per second", source->name,
+              "migrations from %s use %llu of its %llu bytes per second", source->name,
               (unsigned long long)source->out_bandwidth, (unsigned long long)budget);
     wait_here(f, job, now, fx);
     return false;
 }
 
-/* Looks for another node; the place among those that run is kept meanwhile. */
-static bool place_again(struct fleet *f, struct job *job, const struct guest *guest,
-                        struct moment now, struct effects *fx)
+/* Chooses another node; the job keeps its slot meanwhile. */
+static bool reschedule(struct fleet *f, struct job *job, const struct guest *guest,
+                       struct moment now, struct effects *fx)
 {
     prepare_volumes_again(job, now);
     room_configure(f, job, guest);
@@ -99,13 +98,14 @@ static bool place_again(struct fleet *f, struct job *job, const struct guest *gu
     if (phase_is_final(job->phase))
         return false;
     if (now.mono_ms - job->wait.mono_ms >= FORGIVE_MS)
-        job->placement.n_failed = 0; /* no other was found: they may answer by now */
+        job->placement.n_failed =
+            0; /* no other node was found: the excluded ones may answer by now */
     if (job->queue.wake_ms > now.mono_ms + RETRY_MS)
         job->queue.wake_ms = now.mono_ms + RETRY_MS;
     return false;
 }
 
-/* True: the node has the CPU that the guest sees, or it could not be found out. */
+/* True: the node has the guest's CPU, or the comparison is not possible. */
 static bool cpu_suits(struct fleet *f, struct job *job, const struct guest *guest,
                       struct moment now, struct effects *fx)
 {
@@ -117,14 +117,14 @@ static bool cpu_suits(struct fleet *f, struct job *job, const struct guest *gues
         return true;
     if (fit == CPU_FIT_NO || job->placement.probe_lost) {
         const char *what = fit == CPU_FIT_NO ? "cannot provide the CPU that the guest sees"
-                                             : "could not be asked about the guest's CPU";
+                                             : "did not answer the CPU comparison";
         effects_event(fx, job, now.wall_ms, true, "TargetRejected", "%s %s.", job->target, what);
         if (job->placement.probe_lost)
             remember_failed(job);
         job->placement.probe_lost = false;
-        give_back(f, job, now);
-        (void)place_again(f, job, guest, now, fx);
-        return false; /* a new target is looked at with the next step */
+        release_target(f, job, now);
+        (void)reschedule(f, job, guest, now, fx);
+        return false; /* the next call checks the new target */
     }
     if (job->placement.probe_id != 0 && now.mono_ms - job->placement.probe_asked_ms < PROBE_LOST_MS)
         return false;
@@ -138,7 +138,7 @@ static bool cpu_suits(struct fleet *f, struct job *job, const struct guest *gues
     return false;
 }
 
-/* True: it has places for the disks that move along, if any do. */
+/* True: it has space for the volumes that migrate along, if any. */
 static bool volumes_suit(struct fleet *f, struct job *job, const struct guest *guest,
                          struct moment now, struct effects *fx)
 {
@@ -146,22 +146,22 @@ static bool volumes_suit(struct fleet *f, struct job *job, const struct guest *g
     if (prepare_volumes(f, job, now, fx, &rejected))
         return true;
     if (rejected) {
-        give_back(f, job, now);
-        (void)place_again(f, job, guest, now, fx);
+        release_target(f, job, now);
+        (void)reschedule(f, job, guest, now, fx);
     } else {
         wait_here(f, job, now, fx);
     }
     return false;
 }
 
-static bool node_stands(struct fleet *f, const struct job *job)
+static bool target_is_usable(struct fleet *f, const struct job *job)
 {
     const struct node *node = fleet_node(f, job->target);
     return node != NULL && node->connected && !node->cordoned;
 }
 
-/* The guest, where it was when the job began; else NULL, and the job fails or waits. Only a node
- * that has listed its guests can tell that one is gone: after a restart none has. */
+/* The guest on the job's source; else NULL, and the job fails or waits. Only a node that has
+ * listed its guests proves that a guest is gone: after a restart none has. */
 static const struct guest *guest_on_source(struct fleet *f, struct job *job, struct moment now,
                                            struct effects *fx)
 {
@@ -170,17 +170,17 @@ static const struct guest *guest_on_source(struct fleet *f, struct job *job, str
     if (guest != NULL && guest->owner != NULL && guest->owner->node == source)
         return guest;
     if (source == NULL || (source->connected && source->listed)) {
-        wait_fail(f, job, TRIGGER_IMPOSSIBLE, "the guest is not on its node any more", now, fx);
+        wait_fail(f, job, TRIGGER_IMPOSSIBLE, "the guest is no longer on its node", now, fx);
         return NULL;
     }
-    step_wait(job, PENDING_GUEST_UNSEEN, now, "node %s has not told its guests yet", job->source);
+    step_wait(job, PENDING_GUEST_UNSEEN, now, "node %s has not listed its guests yet", job->source);
     wait_here(f, job, now, fx);
     return NULL;
 }
 
-/* What was admitted may be known by now to be immovable: its definition was not read yet when
- * somebody asked, as after a restart, or it was changed while the job waited. Disks that move along
- * were judged with the request. */
+/* The guest may turn out to be not migratable after admission: its definition was not read yet
+ * (after a restart), or changed while the job waited. Volumes that migrate along were checked
+ * with the request. */
 static bool is_movable(struct fleet *f, struct job *job, const struct guest *guest,
                        struct moment now, struct effects *fx)
 {
@@ -202,12 +202,12 @@ static void advance_scheduling(struct fleet *f, struct job *job, struct moment n
     const struct guest *guest = guest_on_source(f, job, now, fx);
     if (guest == NULL || !is_movable(f, job, guest, now, fx))
         return;
-    if (job->target[0] != '\0' && !node_stands(f, job))
-        give_back(f, job, now);
-    if (job->target[0] == '\0' && !place_again(f, job, guest, now, fx))
+    if (job->target[0] != '\0' && !target_is_usable(f, job))
+        release_target(f, job, now);
+    if (job->target[0] == '\0' && !reschedule(f, job, guest, now, fx))
         return;
     if (!f->store_ok) {
-        step_wait(job, PENDING_STORE, now, "the store cannot be written");
+        step_wait(job, PENDING_STORE, now, "the store is not writable");
         wait_here(f, job, now, fx);
         return;
     }
@@ -221,9 +221,8 @@ static void advance_scheduling(struct fleet *f, struct job *job, struct moment n
         return;
     }
     if (phase_is_final(job->phase) || job->target[0] == '\0')
-        return; /* what it waits for was said */
-    step_wait(job, PENDING_PREPARING, now, "%s is asked whether it has the guest's CPU",
-              job->target);
+        return; /* the pending reason is set */
+    step_wait(job, PENDING_PREPARING, now, "asking %s whether it has the guest's CPU", job->target);
     wait_here(f, job, now, fx);
 }
 
@@ -238,8 +237,8 @@ static struct flags_side side_of(const struct node *node)
     return side;
 }
 
-/* What is known when it is handed off; a pause by its user, and whether it is defined, are seen
- * once more at the call. */
+/* Flags from the facts at hand-off; a user's pause and the persistent definition are read again
+ * at the call. */
 static void choose_flags(struct fleet *f, struct job *job, const struct guest *guest)
 {
     const struct domain *at = guest != NULL ? guest->owner : NULL;
@@ -260,10 +259,10 @@ static void choose_flags(struct fleet *f, struct job *job, const struct guest *g
     job->call.flags = how.flags;
 }
 
-static void say_handed_off(const struct job *job, struct moment now, struct effects *fx)
+static void report_hand_off(const struct job *job, struct moment now, struct effects *fx)
 {
     char left_out[JOB_REASON_MAX / 2];
-    flags_words(0, flags_left_out(job), left_out, sizeof left_out);
+    flags_summary(0, flags_left_out(job), left_out, sizeof left_out);
     effects_event(fx, job, now.wall_ms, false, "SuccessfulHandOver",
                   "Migration target pod is ready for preparation: %s to %s, epoch %lld%s%s.%s%s",
                   job->source, job->target, (long long)job->epoch,
@@ -271,20 +270,20 @@ static void say_handed_off(const struct job *job, struct moment now, struct effe
                   left_out[0] != '\0' ? " Note: " : "", left_out);
 }
 
-/* Configuration is frozen here; later edits do not reach a job that was handed off. */
+/* The configuration is frozen here; later changes do not reach a job that was handed off. */
 static void advance_scheduled(struct fleet *f, struct job *job, struct moment now,
                               struct effects *fx)
 {
     const struct guest *guest = fleet_guest(f, job->guest_uuid);
     if (guest != NULL)
         room_configure(f, job, guest);
-    if (f->config.bandwidth_per_node != 0) /* what was promised to it is what it gets */
+    if (f->config.bandwidth_per_node != 0) /* the reserved bandwidth is the limit */
         job->call.config.bandwidth = (int64_t)job->placement.reserved_bandwidth;
     choose_flags(f, job, guest);
     if (job->call.config.require_tls && (job->call.flags & HV_MIGRATE_TLS) == 0) {
         wait_fail(f, job, TRIGGER_IMPOSSIBLE,
-                  "encryption is required since the target was chosen (requireTLS), and not "
-                  "both hosts can",
+                  "encryption is required since the target was chosen (requireTLS), but not "
+                  "both hosts have TLS",
                   now, fx);
         return;
     }
@@ -297,10 +296,10 @@ static void advance_scheduled(struct fleet *f, struct job *job, struct moment no
     job->resolution.hv_job = JOB_SEEN_UNKNOWN;
     job->resolution.hv_job_question = job->resolution.hv_job_round = 0;
     step_take(f, job, TRIGGER_HANDED_OFF, now, fx);
-    say_handed_off(job, now, fx);
+    report_hand_off(job, now, fx);
 }
 
-static void judge_target(struct fleet *f, struct job *job, struct moment now, struct effects *fx)
+static void check_target(struct fleet *f, struct job *job, struct moment now, struct effects *fx)
 {
     enum ownership_side source = ownership_side(&job->resolution.source_side.observation);
     enum ownership_side target = ownership_side(&job->resolution.target_side.observation);
@@ -310,19 +309,19 @@ static void judge_target(struct fleet *f, struct job *job, struct moment now, st
     char text[JOB_REASON_MAX];
 
     if (source == SIDE_BLIND || target == SIDE_BLIND) {
-        step_wait(job, PENDING_TARGET_SILENT, now, "node %s cannot be asked about the guest",
+        step_wait(job, PENDING_TARGET_SILENT, now, "node %s did not answer about the guest",
                   source == SIDE_BLIND ? job->source : job->target);
         job->resolution.next_round_ms = now.mono_ms + RETRY_MS;
     } else if (source != SIDE_OWNS) {
-        (void)snprintf(text, sizeof text, "the guest does not run on %s any more (%s)", job->source,
+        (void)snprintf(text, sizeof text, "the guest no longer runs on %s (%s)", job->source,
                        ownership_side_name(source));
         wait_fail(f, job, TRIGGER_IMPOSSIBLE, text, now, fx);
     } else if (target != SIDE_ABSENT && target != SIDE_OFF && target != SIDE_LEFT) {
-        (void)snprintf(text, sizeof text, "node %s has an active guest with this UUID already (%s)",
+        (void)snprintf(text, sizeof text, "node %s already has an active guest with this UUID (%s)",
                        job->target, ownership_side_name(target));
         wait_fail(f, job, TRIGGER_IMPOSSIBLE, text, now, fx);
     } else if (twin != NULL) {
-        (void)snprintf(text, sizeof text, "node %s has another guest called %s (%s)", job->target,
+        (void)snprintf(text, sizeof text, "node %s has another guest named %s (%s)", job->target,
                        twin->name, twin->uuid);
         wait_fail(f, job, TRIGGER_IMPOSSIBLE, text, now, fx);
     } else {
@@ -335,17 +334,17 @@ static void advance_preparing(struct fleet *f, struct job *job, struct moment no
                               struct effects *fx)
 {
     if (!f->store_ok) {
-        step_wait(job, PENDING_STORE, now, "the store cannot be written");
+        step_wait(job, PENDING_STORE, now, "the store is not writable");
         job->resolution.next_round_ms = now.mono_ms + RETRY_MS;
-    } else if (job->resolution.judged_round != job->resolution.round &&
+    } else if (job->resolution.decided_round != job->resolution.round &&
                observe_answered(f, job, now, fx)) {
-        job->resolution.judged_round = job->resolution.round;
-        judge_target(f, job, now, fx);
+        job->resolution.decided_round = job->resolution.round;
+        check_target(f, job, now, fx);
     }
     if (job->phase != PHASE_PREPARING_TARGET)
         return;
     if (job->wait.pending == PENDING_NONE)
-        step_wait(job, PENDING_TARGET_SILENT, now, "%s and %s are looked at", job->source,
+        step_wait(job, PENDING_TARGET_SILENT, now, "observing the guest on %s and %s", job->source,
                   job->target);
     bool rests = observe_answered(f, job, now, fx) && now.mono_ms < job->resolution.next_round_ms;
     if (!rests)

@@ -1,5 +1,5 @@
-/* prepare_volumes.c - before hand-off: has the target a place for every disk that moves along? See
- * prepare.h and engine/model/definition/volumes.h. */
+/* prepare_volumes.c - before hand-off: has the target space for every volume that migrates
+ * along? See prepare.h and engine/model/definition/volumes.h. */
 #include <stdlib.h>
 #include <string.h>
 
@@ -8,9 +8,9 @@
 #include "engine/model/definition/volumes.h"
 
 enum {
-    LOST_MS = 30000, /* an answer that does not come in this time is not waited for */
-    AGAIN_MS = 3000, /* a place that is not there is looked for again */
-    SMALL_MS = 30000 /* so long a node that is too small is not asked again */
+    LOST_MS = 30000, /* an answer later than this is not waited for */
+    AGAIN_MS = 3000, /* between queries for a missing location */
+    SMALL_MS = 30000 /* a node without enough space is not asked again before this */
 };
 
 static void ask(struct fleet *f, struct job *job, struct moment now, struct effects *fx)
@@ -28,7 +28,7 @@ static void ask(struct fleet *f, struct job *job, struct moment now, struct effe
     TEXT_SET(effect->of.act.guest, job->guest_uuid);
 }
 
-/* What is known about the present target; NULL without memory, the next look may find some. */
+/* The report of the present target; NULL without memory, the next call may find some. */
 static struct volumes_report *report_of(struct job *job)
 {
     if (job->request.volumes == NULL)
@@ -63,7 +63,7 @@ bool prepare_volumes(struct fleet *f, struct job *job, struct moment now, struct
     if (report->verdict == VOLUMES_MISSING)
         step_wait(job, PENDING_STORAGE, now, "%s", report->text);
     else
-        step_wait(job, PENDING_PREPARING, now, "%s is asked about the places of the guest's disks",
+        step_wait(job, PENDING_PREPARING, now, "asking %s about the locations of the guest's disks",
                   job->target);
     return false;
 }
@@ -80,15 +80,15 @@ void prepare_volumes_answered(struct job *job, const struct volume_facts *facts,
     struct volumes volumes;
     struct err wrong = {0};
     report->question = 0;
-    if (err->code != ERR_NONE) { /* asked again, until the time of that wait is over */
+    if (err->code != ERR_NONE) { /* asked again until the deadline of this wait */
         effects_event(fx, job, now.wall_ms, true, "VolumesNotAsked", "%s: %.300s", job->target,
                       err->text);
         return;
     }
     if (!volumes_parse(job->request.volumes_json, true, &volumes, &wrong))
         return;
-    enum volumes_verdict before = report->verdict;
-    report->verdict = volumes_judge(&volumes, facts, report->text);
+    enum volumes_result before = report->verdict;
+    report->verdict = volumes_check_facts(&volumes, facts, report->text);
     if (report->verdict == VOLUMES_MISSING && before != VOLUMES_MISSING)
         effects_event(fx, job, now.wall_ms, true, "VolumesPending", "%s", report->text);
     char *text = volumes_text(&volumes);

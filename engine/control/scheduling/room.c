@@ -31,13 +31,13 @@ bool room_in_quota(const struct namespace *namespace, const struct resources *mo
     return true;
 }
 
-/* ---- a place ---- */
+/* ---- a node ---- */
 
 static bool same_reasons(const struct rejections *a, const struct rejections *b)
 {
     if (a->n != b->n || memcmp(a->counts, b->counts, sizeof a->counts) != 0)
         return false;
-    for (size_t i = 0; i < a->n; i++) /* as many of each, but of other nodes? */
+    for (size_t i = 0; i < a->n; i++) /* equal counts, but of other nodes? */
         if (a->list[i].why != b->list[i].why || strcmp(a->list[i].node, b->list[i].node) != 0)
             return false;
     return true;
@@ -48,7 +48,7 @@ static void keep_rejections(struct fleet *f, struct job *job, struct moment now)
     struct rejections *found = f->queue.scratch;
     size_t bytes = offsetof(struct rejections, list) + found->n * sizeof found->list[0];
     if (job->placement.rejections != NULL && same_reasons(job->placement.rejections, found))
-        return; /* nothing new; the first time stands */
+        return; /* unchanged: the first time stays */
     struct rejections *kept = malloc(bytes);
     if (kept == NULL)
         return;
@@ -82,8 +82,9 @@ bool room_reserve(struct fleet *f, struct job *job, const struct guest *guest, s
     return true;
 }
 
-/* If all that could take it lack a place or bandwidth only, that is what it waits for. */
-static enum pending kind_of_wait(const struct rejections *r)
+/* If every node that could take the guest lacks only a slot or bandwidth, the job waits for
+ * that. */
+static enum pending pending_for(const struct rejections *r)
 {
     unsigned slots = r->counts[REJECT_INBOUND], bandwidth = r->counts[REJECT_BANDWIDTH], other = 0;
     for (enum reject why = 0; why < REJECT_COUNT; why++)
@@ -104,7 +105,7 @@ void room_none(struct fleet *f, struct job *job, struct moment now, struct effec
         wait_fail(f, job, TRIGGER_IMPOSSIBLE, reason, now, fx);
         return;
     }
-    enum pending pending = kind_of_wait(f->queue.scratch);
+    enum pending pending = pending_for(f->queue.scratch);
     if (pending == PENDING_UNSCHEDULABLE && job->wait.pending != PENDING_UNSCHEDULABLE)
         effects_event(fx, job, now.wall_ms, true, "migrationTargetPodUnschedulable",
                       "Migration target pod for VMI [%s/%s] is currently unschedulable. %.300s",

@@ -1,4 +1,4 @@
-/* room.h - is there room for one more job: in its namespace's quota, on a node? Pure. */
+/* room.h - room for one more job: in its namespace's quota, on a node. Pure. */
 #ifndef ENGINE_CONTROL_SCHEDULING_ROOM_H
 #define ENGINE_CONTROL_SCHEDULING_ROOM_H
 
@@ -7,15 +7,15 @@
 
 /* The configuration and policy that apply to the job now. */
 void room_configure(struct fleet *f, struct job *job, const struct guest *guest);
-/* Would the namespace's quotas allow this much more? False: the text says why not. */
+/* Do the namespace's quotas allow this much more? False: the text explains why not. */
 bool room_in_quota(const struct namespace *namespace, const struct resources *more,
                    char out_text[static QUOTA_TEXT_MAX]);
-/* Looks for a node and reserves it; false: none, and f->queue.scratch and job->rejections say why.
- */
+/* Chooses a node and reserves it; false: none, f->queue.scratch and job->rejections have the
+ * reasons. */
 bool room_reserve(struct fleet *f, struct job *job, const struct guest *guest, struct moment now,
                   struct effects *fx);
-/* After room_reserve() found no node: what kind of wait is that? Fails the job if no node can ever
- * take the guest. */
+/* After room_reserve() found no node: sets the pending reason, or fails the job if no node can
+ * ever take the guest. */
 void room_none(struct fleet *f, struct job *job, struct moment now, struct effects *fx);
 
 #endif

@@ -14,8 +14,8 @@ static bool has_slot(const struct fleet *f)
     return f->config.parallel_per_fleet == 0 || f->busy_jobs < f->config.parallel_per_fleet;
 }
 
-/* Jobs still in `ready` wait for one of the fleet's slots, and say so. */
-static void tell_fresh(struct fleet *f, struct moment now, struct effects *fx)
+/* Jobs left in `ready` wait for a slot of the fleet: sets their pending reason. */
+static void set_slot_waits(struct fleet *f, struct moment now, struct effects *fx)
 {
     while (f->queue.fresh != NULL) {
         struct job *job = f->queue.fresh;
@@ -34,7 +34,7 @@ void schedule_run(struct fleet *f, struct moment now, struct effects *fx)
     wake_by_store(f);
     do {
         wake_changed(f);
-        ended = false; /* what one leaves is for the best of all that wait for it */
+        ended = false; /* a slot given back goes to the best job that waits for it */
         while (f->store_ok && f->queue.ready.n > 0 && has_slot(f) && tries < TRIES_MAX && !ended) {
             struct job *job = heap_take(&f->queue.ready);
             tries++;
@@ -43,16 +43,16 @@ void schedule_run(struct fleet *f, struct moment now, struct effects *fx)
             ended = phase_is_final(job->phase);
         }
     } while ((wake_any(f) || ended) && tries < TRIES_MAX);
-    tell_fresh(f, now, fx);
+    set_slot_waits(f, now, fx);
     f->queue.crowded =
-        f->store_ok && f->queue.ready.n > 0 && has_slot(f); /* goes on with the next tick */
+        f->store_ok && f->queue.ready.n > 0 && has_slot(f); /* continues with the next tick */
 }
 
 static void advance_pending(struct fleet *f, struct job *job, struct moment now, struct effects *fx)
 {
     if (job->wait.pending != PENDING_NONE && !wait_until_deadline(f, job, now, fx))
         return;
-    if (job->queue.wait.in == NULL) /* time or an answer was all it waited for */
+    if (job->queue.wait.in == NULL) /* the job waited only for time or an answer */
         fleet_queue_ready(f, job);
 }
 

@@ -17,9 +17,9 @@ void turn_wait(struct fleet *f, struct job *job, struct moment now, struct effec
 {
     f->store_waits = f->store_waits || !f->store_ok;
     if (!f->store_ok)
-        step_wait(job, PENDING_STORE, now, "the store cannot be written");
+        step_wait(job, PENDING_STORE, now, "the store is not writable");
     else
-        step_wait(job, PENDING_SLOT_FLEET, now, "the fleet's %u places are taken",
+        step_wait(job, PENDING_SLOT_FLEET, now, "all %u migration slots of the fleet are in use",
                   f->config.parallel_per_fleet);
     (void)wait_until_deadline(f, job, now, fx);
 }
@@ -45,7 +45,7 @@ static bool backs_off(struct fleet *f, struct job *job, struct moment now, struc
     return true;
 }
 
-/* Places and bandwidth of the node it leaves. */
+/* Slots and bandwidth of the source node. */
 static bool source_has_room(struct fleet *f, struct node *source, struct job *job,
                             struct moment now, struct effects *fx)
 {
@@ -58,7 +58,7 @@ static bool source_has_room(struct fleet *f, struct node *source, struct job *jo
                   source->outbound, source->name);
     else if (budget != 0 && source->out_bandwidth > 0 && source->out_bandwidth + wants > budget)
         step_wait(job, PENDING_BANDWIDTH, now,
-                  "migrations that leave %s use %llu of its %llu bytes per second", source->name,
+                  "migrations from %s use %llu of its %llu bytes per second", source->name,
                   (unsigned long long)source->out_bandwidth, (unsigned long long)budget);
     else
         return true;
@@ -67,28 +67,29 @@ static bool source_has_room(struct fleet *f, struct node *source, struct job *jo
     return false;
 }
 
-/* Right after a start what a namespace uses is not known before every node was asked; one that does
- * not even say that it cannot be reached is not waited for longer than this. */
+/* Right after a start the usage of a namespace is known only when every node has listed its
+ * guests. A node that is neither connected nor reported unreachable is waited for at most
+ * FIRST_LISTS_MS. */
 enum { FIRST_LISTS_MS = 30000, LISTS_AGAIN_MS = 1000 };
 
 static const struct node *not_listed_yet(const struct fleet *f, struct moment now)
 {
     for (const struct node *node = f->nodes; node != NULL; node = node->hh.next) {
         if (now.wall_ms - node->created_wall_ms >= FIRST_LISTS_MS)
-            return NULL; /* they are all of one age */
+            return NULL; /* all nodes have the same age */
         if (!node->asked || (node->connected && !node->listed))
             return node;
     }
     return NULL;
 }
 
-static bool use_is_known(struct fleet *f, const struct guest *guest, struct job *job,
-                         struct moment now, struct effects *fx)
+static bool usage_is_known(struct fleet *f, const struct guest *guest, struct job *job,
+                           struct moment now, struct effects *fx)
 {
     const struct node *node = not_listed_yet(f, now);
     if (node == NULL || guest->namespace == NULL || guest->namespace->quotas == NULL)
         return true;
-    step_wait(job, PENDING_QUOTA, now, "what its namespace uses on node %s is not known yet",
+    step_wait(job, PENDING_QUOTA, now, "usage of the namespace on node %s is not known yet",
               node->name);
     wait_for_time(job);
     if (wait_until_deadline(f, job, now, fx) && job->queue.wake_ms > now.mono_ms + LISTS_AGAIN_MS)
@@ -101,24 +102,24 @@ static bool quota_has_room(struct fleet *f, const struct guest *guest, struct jo
 {
     struct resources more = ledger_resources(guest);
     char text[QUOTA_TEXT_MAX];
-    if (!use_is_known(f, guest, job, now, fx))
+    if (!usage_is_known(f, guest, job, now, fx))
         return false;
     if (guest->namespace == NULL || room_in_quota(guest->namespace, &more, text))
         return true;
     step_wait(job, PENDING_QUOTA, now, "%s", text);
     wait_in(&guest->namespace->blocked, job);
-    guest->namespace->seen = guest->namespace->used; /* less than this is room */
+    guest->namespace->seen = guest->namespace->used; /* usage below this is room */
     (void)wait_until_deadline(f, job, now, fx);
     return false;
 }
 
-/* Where what may change will find it: the company of nodes, the node it named, any node. */
-static void park_unplaced(struct fleet *f, struct job *job, const struct guest *guest)
+/* Parks the job in the list that the relevant change wakes: affinity, the named node, any node. */
+static void park_unschedulable(struct fleet *f, struct job *job, const struct guest *guest)
 {
     const unsigned *counts = f->queue.scratch->counts;
     bool own = guest->settings != NULL && guest->settings->node_selector.n > 0;
     const char *named = job->request.wanted;
-    if (named[0] == '\0' && !own) /* the guest's own selector wins over what is added */
+    if (named[0] == '\0' && !own) /* the guest's own selector wins over the added one */
         named = labels_get(&job->request.added_selector, "kubernetes.io/hostname");
     struct node *node = named != NULL ? fleet_node(f, named) : NULL;
     if (counts[REJECT_AFFINITY] + counts[REJECT_ANTI_AFFINITY] > 0)
@@ -133,7 +134,7 @@ static void start(struct fleet *f, struct job *job, const struct guest *guest, s
     TEXT_SET(job->source, guest->owner->node->name);
     if (room_reserve(f, job, guest, now, fx)) {
         job->resolution.target_side = job->resolution.source_side = (struct job_side){0};
-        job->resolution.asked_job = false; /* asked once more before the hand-off */
+        job->resolution.asked_job = false; /* asked again before the hand-off */
         job->resolution.hv_job = JOB_SEEN_UNKNOWN;
         step_take(f, job, TRIGGER_ADMITTED, now, fx);
         prepare_advance(f, job, now, fx);
@@ -141,10 +142,10 @@ static void start(struct fleet *f, struct job *job, const struct guest *guest, s
     }
     room_none(f, job, now, fx);
     if (job->phase == PHASE_PENDING)
-        park_unplaced(f, job, guest);
+        park_unschedulable(f, job, guest);
 }
 
-/* Is the guest where it can be asked, and in a state from which it can leave? */
+/* Is the guest on a connected node? */
 static bool guest_is_there(struct fleet *f, struct job *job, const struct guest *guest,
                            struct moment now, struct effects *fx)
 {
@@ -153,7 +154,7 @@ static bool guest_is_there(struct fleet *f, struct job *job, const struct guest 
         wait_for_time(job);
     } else if (!guest->owner->node->connected) {
         step_wait(job, PENDING_SOURCE_UNREACHABLE, now,
-                  "node %s, where the guest was last seen, cannot be reached",
+                  "node %s, where the guest was last seen, is unreachable",
                   guest->owner->node->name);
         wait_in(&guest->owner->node->blocked.out, job);
     } else {
@@ -163,8 +164,8 @@ static bool guest_is_there(struct fleet *f, struct job *job, const struct guest 
     return false;
 }
 
-static void try_it(struct fleet *f, struct job *job, const struct guest *guest, struct moment now,
-                   struct effects *fx)
+static void try_start(struct fleet *f, struct job *job, const struct guest *guest,
+                      struct moment now, struct effects *fx)
 {
     if (!guest_is_there(f, job, guest, now, fx) || backs_off(f, job, now, fx))
         return;
@@ -174,13 +175,13 @@ static void try_it(struct fleet *f, struct job *job, const struct guest *guest, 
         start(f, job, guest, now, fx);
 }
 
-/* Another may have the room that this one was woken for and did not take. */
-static void pass_on(struct fleet *f, struct job *job, struct node *source,
-                    struct namespace *namespace)
+/* Wakes the next job for room that this job was woken for and did not take. */
+static void wake_next(struct fleet *f, struct job *job, struct node *source,
+                      struct namespace *namespace)
 {
     bool waits = job->phase == PHASE_PENDING;
     if (waits && source != NULL && job->queue.wait.in != &source->blocked.out)
-        wake_next_leaving(f, source); /* at once: before somebody who waits for less */
+        wake_next_leaving(f, source); /* at once: before a job that waits for less */
     if (job->queue.woken_for != NULL && strcmp(job->queue.woken_for->name, job->target) != 0)
         fleet_node_improved(f, job->queue.woken_for);
     if (waits && job->queue.woken_out != NULL && job->queue.woken_out != source)
@@ -199,6 +200,6 @@ void turn_try(struct fleet *f, struct job *job, struct moment now, struct effect
     const struct guest *guest = fleet_guest(f, job->guest_uuid);
     struct node *source = guest != NULL && guest->owner != NULL ? guest->owner->node : NULL;
     struct namespace *namespace = guest != NULL ? guest->namespace : NULL;
-    try_it(f, job, guest, now, fx); /* the guest may be gone after it */
-    pass_on(f, job, source, namespace);
+    try_start(f, job, guest, now, fx); /* frees the guest if it is gone */
+    wake_next(f, job, source, namespace);
 }

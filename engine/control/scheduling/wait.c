@@ -18,12 +18,12 @@ void wait_in(struct heap *where, struct job *job)
 
 void wait_for_time(struct job *job)
 {
-    heap_leave(&job->queue.wait);
+    heap_remove(&job->queue.wait);
 }
 
-/* Nothing was asked of any host yet, so the guest is where it was last seen running; if that is
- * not known, it is not claimed. */
-static enum guest_at place_of_guest(struct fleet *f, const struct job *job)
+/* No order was given to a host yet, so the guest is where it was last seen running; unknown if
+ * that is not known. */
+static enum guest_at guest_location(struct fleet *f, const struct job *job)
 {
     const struct guest *guest = fleet_guest(f, job->guest_uuid);
     if (guest == NULL || guest->owner == NULL || !guest->owner->node->connected)
@@ -38,15 +38,15 @@ static enum guest_at place_of_guest(struct fleet *f, const struct job *job)
 void wait_fail(struct fleet *f, struct job *job, enum trigger why, const char *text,
                struct moment now, struct effects *fx)
 {
-    struct step_ending ending = {.outcome = OUTCOME_FAILED, .guest_at = place_of_guest(f, job)};
+    struct step_ending ending = {.outcome = OUTCOME_FAILED, .guest_at = guest_location(f, job)};
     TEXT_SET(ending.reason, text);
     final_finish(f, job, why, &ending, now, fx);
 }
 
 void wait_cancel(struct fleet *f, struct job *job, struct moment now, struct effects *fx)
 {
-    struct step_ending ending = {.outcome = OUTCOME_ABORTED, .guest_at = place_of_guest(f, job)};
-    (void)snprintf(ending.reason, sizeof ending.reason, "cancelled by %s before anything moved",
+    struct step_ending ending = {.outcome = OUTCOME_ABORTED, .guest_at = guest_location(f, job)};
+    (void)snprintf(ending.reason, sizeof ending.reason, "cancelled by %s before the migrate call",
                    job->abort.requester);
     job->abort.status = ABORT_SUCCEEDED;
     final_finish(f, job, TRIGGER_CANCELLED, &ending, now, fx);
@@ -56,18 +56,18 @@ void wait_cancel(struct fleet *f, struct job *job, struct moment now, struct eff
 
 enum { TIMEOUT_UNSCHEDULABLE, TIMEOUT_PENDING, TIMEOUT_UTILITY };
 
-/* An annotation of the job comes first, then the configuration, then the table. */
+/* An annotation of the job comes first, then the configuration, then pending.def. */
 int64_t wait_limit_ms(const struct fleet *f, const struct job *job)
 {
     const struct fleet_config *config = &f->config;
-    int64_t said_s = 0, configured_ms = 0;
+    int64_t annotated_s = 0, configured_ms = 0;
     switch (job->wait.pending) {
     case PENDING_UNSCHEDULABLE:
-        said_s = job->request.timeouts_s[TIMEOUT_UNSCHEDULABLE];
+        annotated_s = job->request.timeouts_s[TIMEOUT_UNSCHEDULABLE];
         configured_ms = config->unschedulable_timeout_ms;
         break;
     case PENDING_UTILITY_VOLUMES:
-        said_s = job->request.timeouts_s[TIMEOUT_UTILITY];
+        annotated_s = job->request.timeouts_s[TIMEOUT_UTILITY];
         configured_ms = config->migration.utility_volumes_timeout * 1000;
         break;
     case PENDING_GUEST_UNSEEN:
@@ -75,15 +75,15 @@ int64_t wait_limit_ms(const struct fleet *f, const struct job *job)
     case PENDING_GUEST_BUSY:
     case PENDING_STORAGE:
     case PENDING_STORE:
-        said_s = job->request.timeouts_s[TIMEOUT_PENDING];
+        annotated_s = job->request.timeouts_s[TIMEOUT_PENDING];
         configured_ms = config->pending_timeout_ms;
         break;
     case PENDING_TARGET_SILENT:
     case PENDING_PREPARING: configured_ms = config->prepare_timeout_ms; break;
     default: break;
     }
-    if (said_s > 0)
-        return said_s * 1000;
+    if (annotated_s > 0)
+        return annotated_s * 1000;
     return configured_ms > 0 ? configured_ms : pending_limit_ms(job->wait.pending);
 }
 
@@ -98,7 +98,7 @@ static void fail_late(struct fleet *f, struct job *job, int64_t waited_ms, struc
                        "Utility volumes still present after %lld seconds.",
                        job->ns, job->guest_name, (long long)(waited_ms / 1000));
     else
-        (void)snprintf(text, sizeof text, "gave up in phase %s after %lld s: %.400s",
+        (void)snprintf(text, sizeof text, "timed out in phase %s after %lld s: %.400s",
                        phase_name(job->phase), (long long)(waited_ms / 1000), job->wait.reason);
     if (job->placement.launcher != LAUNCHER_NONE) {
         char pod[LAUNCHER_POD_MAX];
@@ -114,7 +114,8 @@ bool wait_until_deadline(struct fleet *f, struct job *job, struct moment now, st
     int64_t limit = wait_limit_ms(f, job);
     int64_t waited_ms = job->wait.waited_ms[job->wait.pending] + now.mono_ms - job->wait.mono_ms;
     int64_t left_ms = limit - waited_ms;
-    int64_t age_left_ms = job->wait.born_ms + JOB_AGE_MAX_MS - now.mono_ms; /* over all its waits */
+    int64_t age_left_ms =
+        job->wait.born_ms + JOB_AGE_MAX_MS - now.mono_ms; /* over all waits of the job */
     if (job->phase == PHASE_PENDING && age_left_ms < left_ms)
         left_ms = age_left_ms;
     if (limit > 0 && left_ms <= 0) {

@@ -1,29 +1,29 @@
-/* wait.h - a job that is not handed off yet: where it waits, until when, and how it ends without
- * anything having moved. Pure.
+/* wait.h - a job before its hand-off: where it waits, until when, and how it ends without a
+ * migration. Pure.
  *
- * A waiting job is in exactly one list: `ready` (only its turn keeps it back), that of the node it
- * wants to leave or to reach, that of its namespace's quota, that of the unschedulable jobs; or in
- * none, and then only its timer or an answer wakes it. */
+ * A waiting job is in exactly one list: `ready` (waits for its turn), the list of its source or
+ * its requested target, of its namespace's quota, of the unschedulable jobs; or in none, and
+ * then only its timer or an answer wakes it. */
 #ifndef ENGINE_CONTROL_SCHEDULING_WAIT_H
 #define ENGINE_CONTROL_SCHEDULING_WAIT_H
 
 #include "engine/model/turn/step.h"
 
-/* Puts the job into that list, and out of any other. */
+/* Moves the job into that list, out of any other. */
 void wait_in(struct heap *list, struct job *job);
-/* It waits for time, or for an answer, only. */
+/* The job waits only for time or an answer. */
 void wait_for_time(struct job *job);
 
-/* The present wait has a deadline: sets the timer, or fails the job when it has passed. False: it
- * failed. */
+/* Applies the deadline of the present wait: sets the timer, or fails the job when it has passed.
+ * False: the job failed. */
 bool wait_until_deadline(struct fleet *f, struct job *job, struct moment now, struct effects *fx);
-/* How long the present wait may last; 0: it has an end of its own. */
+/* Limit of the present wait; 0: the wait has its own end. */
 int64_t wait_limit_ms(const struct fleet *f, const struct job *job);
 
-/* Fails the job: no node was touched, the guest is where it was seen. */
+/* Fails the job: no host was changed, the guest is where it was last seen. */
 void wait_fail(struct fleet *f, struct job *job, enum trigger why, const char *text,
                struct moment now, struct effects *fx);
-/* Ends it because somebody asked to stop. */
+/* Ends a job that was asked to stop. */
 void wait_cancel(struct fleet *f, struct job *job, struct moment now, struct effects *fx);
 
 #endif

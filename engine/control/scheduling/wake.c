@@ -7,10 +7,10 @@
 #include "engine/model/fleet/ledger.h"
 
 enum {
-    WAKE_MAX = 256, /* jobs looked at for one node; the rest hears of its next change */
+    WAKE_MAX = 256, /* jobs checked for one node; the others wait for its next change */
 };
 
-/* The best `n` of a heap are ready. */
+/* Makes the best `n` of a heap ready. */
 static void wake_best(struct fleet *f, struct heap *heap, size_t n)
 {
     for (; n > 0 && heap->n > 0; n--)
@@ -39,13 +39,14 @@ static bool rejection_changed(const struct job *job, const struct node *node, en
         return false;
     bool ever = reject_is_for_ever(why);
     if (!ever && r->counts[REJECT_INBOUND] + r->counts[REJECT_BANDWIDTH] == 0)
-        return false; /* as most of the time: the rows need not be searched */
-    const struct rejection *said = rejections_find(r, node);
-    return said != NULL && (ever ? !reject_is_for_ever(said->why) : is_slot_rejection(said->why));
+        return false; /* the usual case: no search */
+    const struct rejection *before = rejections_find(r, node);
+    return before != NULL &&
+           (ever ? !reject_is_for_ever(before->why) : is_slot_rejection(before->why));
 }
 
-/* Unschedulable jobs: would this node do? Those it rejects go back into the list. True: all of the
- * list were looked at. */
+/* Unschedulable jobs: can this node take them? Jobs that it rejects return to the list. True:
+ * the whole list was checked. */
 static bool wake_unplaced(struct fleet *f, struct heap *heap, struct node *node)
 {
     struct job *passed[WAKE_MAX];
@@ -74,16 +75,16 @@ static bool wake_unplaced(struct fleet *f, struct heap *heap, struct node *node)
     return all;
 }
 
-/* One that takes nobody any more is asked once after it closed: whoever still waits for one of its
- * places waits for something else now. */
+/* A node that became unschedulable is checked once more: jobs that wait for one of its slots
+ * need another pending reason. */
 static void wake_arriving(struct fleet *f, struct node *node)
 {
     bool open = node->connected && !node->cordoned;
-    if (!open && !node->was_open)
+    if (!open && !node->was_schedulable)
         return;
     bool all = wake_unplaced(f, &f->queue.unplaced, node);
     all = wake_unplaced(f, &f->queue.near, node) && all;
-    node->was_open = open || !all;
+    node->was_schedulable = open || !all;
 }
 
 static void wake_leaving(struct fleet *f, struct node *node, size_t most)
@@ -112,25 +113,24 @@ static void wake_by_nodes(struct fleet *f)
         if (node->connected)
             wake_leaving(f, node, WAKE_MAX);
         if (free_slots(config->parallel_inbound_per_node, node->inbound) > 0)
-            wake_best(f, &node->blocked.in, WAKE_MAX); /* one too big stands before nobody */
+            wake_best(f, &node->blocked.in, WAKE_MAX); /* a big job does not block the others */
         wake_arriving(f, node);
     }
 }
 
-/* Who comes or goes on one node may decide about all nodes of its zone. */
-static void wake_by_company(struct fleet *f)
+/* A guest that comes or goes on one node may change the affinity of all nodes of its zone. */
+static void wake_by_affinity(struct fleet *f)
 {
-    if (f->queue.company_changed)
+    if (f->queue.affinity_changed)
         wake_best(f, &f->queue.near, WAKE_MAX);
-    f->queue.company_changed = false;
+    f->queue.affinity_changed = false;
 }
 
-/* Whoever is in `ready` and was told that it waits for the store waits for its turn again. */
+/* Jobs in `ready` that waited for the store wait for their turn again. */
 void wake_by_store(struct fleet *f)
 {
     for (size_t i = 0; f->store_ok && f->store_waits && i < f->queue.ready.n; i++)
-        fleet_queue_ready(f,
-                          f->queue.ready.list[i].link->of); /* its place in there stays the same */
+        fleet_queue_ready(f, f->queue.ready.list[i].link->of); /* keeps its position */
     f->store_waits = f->store_waits && !f->store_ok;
 }
 
@@ -139,7 +139,7 @@ static bool is_less(const struct resources *a, const struct resources *b)
     return a->launchers < b->launchers || a->memory_kib < b->memory_kib || a->vcpus < b->vcpus;
 }
 
-/* Room in a quota wakes those it kept back, best first, as many as fit. */
+/* Room in a quota wakes the jobs that wait for it, best first, as many as fit. */
 static void wake_namespace(struct fleet *f, struct namespace *namespace)
 {
     struct job *passed[WAKE_MAX];
@@ -188,7 +188,7 @@ bool wake_any(const struct fleet *f)
 
 void wake_changed(struct fleet *f)
 {
-    wake_by_company(f);
+    wake_by_affinity(f);
     wake_by_nodes(f);
     wake_by_quota(f);
 }

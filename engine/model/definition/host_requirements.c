@@ -7,8 +7,8 @@
 
 #include "base/text.h"
 
-/* Adds a name to a sorted list without doubles: guests that name the same things in another order
- * need the same. */
+/* Adds a name to a sorted list without duplicates: guests that name the same things in another
+ * order have equal requirements. */
 static void add_name(char (*list)[REQUIREMENTS_LINK_MAX], unsigned most, unsigned *n,
                      const char *name)
 {
@@ -20,7 +20,7 @@ static void add_name(char (*list)[REQUIREMENTS_LINK_MAX], unsigned most, unsigne
     if (at < *n && strcmp(list[at], name) == 0)
         return;
     memmove(list + at + 1, list + at, (*n - at) * sizeof *list);
-    memset(list[at], 0, sizeof *list); /* compared as bytes: nothing may stay behind the end */
+    memset(list[at], 0, sizeof *list); /* compared as bytes: bytes after the end must be zero */
     (void)text_copy(list[at], sizeof *list, name);
     (*n)++;
 }
@@ -89,10 +89,10 @@ struct host_requirements *host_requirements_take(struct host_requirements **all,
     requirements = calloc(1, sizeof *requirements);
     if (requirements == NULL)
         return NULL;
-    memcpy(&requirements->facts, facts, sizeof *facts); /* bytes, gaps included */
+    memcpy(&requirements->facts, facts, sizeof *facts); /* bytes, padding included */
     requirements->users = 1;
     HASH_ADD(hh, *all, facts, sizeof *facts, requirements);
-    if (requirements->hh.tbl == NULL) { /* no memory for the table: it was not added */
+    if (requirements->hh.tbl == NULL) { /* no memory for the table: not added */
         free(requirements);
         return NULL;
     }

@@ -1,6 +1,6 @@
-/* host_requirements.h - what a guest needs of any host it runs on, taken from its live definition:
- * machine, CPU, networks, storage pools, huge pages; and what kind of disks it has, by name. Many
- * guests need the same, so the fleet keeps each set once and counts who uses it. Pure. */
+/* host_requirements.h - what any host must have for a guest, from its live definition: machine,
+ * CPU, networks, storage pools, huge pages; and the kinds of its disks, by name. Many guests
+ * have equal requirements, so the fleet keeps each set once with a reference count. Pure. */
 #ifndef ENGINE_MODEL_DEFINITION_HOST_REQUIREMENTS_H
 #define ENGINE_MODEL_DEFINITION_HOST_REQUIREMENTS_H
 
@@ -17,8 +17,7 @@ enum {                                    /* of a disk; combined with | */
        REQUIREMENTS_DISK_LUN = 1 << 2,
        REQUIREMENTS_DISK_READONLY = 1 << 3,
        REQUIREMENTS_DISK_REMOVABLE = 1 << 4,
-       REQUIREMENTS_DISK_FILESYSTEM = 1
-                                      << 5, /* no disk at all: a shared folder, by its mount name */
+       REQUIREMENTS_DISK_FILESYSTEM = 1 << 5, /* not a disk: a shared folder, by its mount name */
 };
 struct host_requirements_disk {
     char target[REQUIREMENTS_DISK_MAX];
@@ -27,14 +26,14 @@ struct host_requirements_disk {
 
 struct host_requirements_facts { /* zeroed before it is filled: compared and hashed as bytes */
     char arch[HV_TOKEN_MAX], machine[HV_NAME_MAX];
-    uint64_t cpu_hash;     /* of the whole CPU as the guest sees it; 0: not known */
-    uint64_t hugepage_kib; /* size of its pages; 0: plain ones */
+    uint64_t cpu_hash;     /* of the whole CPU that the guest sees; 0: not known */
+    uint64_t hugepage_kib; /* page size; 0: default pages */
     unsigned n_networks, n_bridges, n_pools, n_disks;
     bool disks_cut; /* there are more disks, or longer names, than fit */
     char networks[REQUIREMENTS_LINKS_MAX][REQUIREMENTS_LINK_MAX]; /* libvirt networks */
     char bridges[REQUIREMENTS_LINKS_MAX]
                 [REQUIREMENTS_LINK_MAX];                       /* bridges and devices of the host */
-    char pools[REQUIREMENTS_POOLS_MAX][REQUIREMENTS_LINK_MAX]; /* storage pools its disks name */
+    char pools[REQUIREMENTS_POOLS_MAX][REQUIREMENTS_LINK_MAX]; /* storage pools of its disks */
     struct host_requirements_disk
         disks[REQUIREMENTS_DISKS_MAX]; /* by host_requirements_add_disks() */
 };
@@ -44,15 +43,15 @@ struct host_requirements { /* one set, shared */
     UT_hash_handle hh;
 };
 
-/* What does not fit is left out: libvirt has the last word. Interfaces that live in the guest's
- * own process (user, passt) need nothing. */
+/* What does not fit is left out: libvirt checks it at the migration. Interfaces inside the
+ * guest's own process (user, passt) need nothing. */
 void host_requirements_from(const struct hv_definition *definition,
                             struct host_requirements_facts *out_facts);
-/* Adds its disks; the configuration says which are shared. */
+/* Adds its disks; the configuration tells which are shared. */
 void host_requirements_add_disks(const struct hv_definition *definition,
                                  const struct migratable_config *config,
                                  struct host_requirements_facts *facts);
-/* The shared set for these facts, one user more; NULL without memory. */
+/* The shared set for these facts, with one more reference; NULL without memory. */
 struct host_requirements *host_requirements_take(struct host_requirements **all,
                                                  const struct host_requirements_facts *facts);
 void host_requirements_drop(struct host_requirements **all,

@@ -85,8 +85,8 @@ enum unmovable migratable_first_storage(const struct migratable *m)
 
 /* --- disks --- */
 
-/* Below a declared path, and not only beginning like it: /srv/vm is not the parent of /srv/vm2.
- * A path that climbs (..) may lead anywhere. */
+/* Below a declared path, not only with the same beginning: /srv/vm is not the parent of
+ * /srv/vm2. A path with ".." may lead anywhere. */
 static bool is_below(const char *path, const char *parent)
 {
     size_t n = strlen(parent);
@@ -144,7 +144,7 @@ static bool has_disk(const struct hv_definition *d, const char *target)
     for (size_t i = 0; i < d->n_disks; i++)
         if (strcmp(d->disks[i].target, target) == 0)
             return true;
-    return d->cut > 0; /* it may be one of those that were not looked at */
+    return d->cut > 0; /* it may be one of those that were not checked */
 }
 
 void migratable_mark_plugged(struct hv_definition *live, const struct hv_definition *persistent)
@@ -162,7 +162,7 @@ static bool has_reservations(const struct hv_definition *d)
     return false;
 }
 
-/* --- the rest --- */
+/* --- other checks --- */
 
 static bool has_host_interface(const struct hv_definition *d)
 {

@@ -1,5 +1,5 @@
-/* migratable.h - can this guest be moved while it runs? Answered from its definition alone, before
- * anybody asks: which rows of migratable.def apply. Pure. */
+/* migratable.h - is this guest live-migratable? Computed from its definition alone, in advance:
+ * which rows of migratable.def apply. Pure. */
 #ifndef ENGINE_MODEL_DEFINITION_MIGRATABLE_H
 #define ENGINE_MODEL_DEFINITION_MIGRATABLE_H
 
@@ -17,9 +17,9 @@ enum { MIGRATABLE_TEXT_MAX = 256, MIGRATABLE_DISK_MAX = 16 };
 
 struct migratable { /* zeroed: not known yet */
     bool known;
-    uint32_t rows;                     /* bit 1 << enum unmovable: it applies */
-    char disk[MIGRATABLE_DISK_MAX];    /* the first that is not shared */
-    char plugged[MIGRATABLE_DISK_MAX]; /* ... of those plugged into it while it runs */
+    uint32_t rows;                     /* bit 1 << enum unmovable: the row applies */
+    char disk[MIGRATABLE_DISK_MAX];    /* the first disk that is not shared */
+    char plugged[MIGRATABLE_DISK_MAX]; /* ... of the hot-plugged ones */
     unsigned snapshots;
 };
 
@@ -27,7 +27,7 @@ const char *unmovable_name(enum unmovable row);
 const char *unmovable_help(enum unmovable row); /* what to do about it */
 bool unmovable_blocks_live(enum unmovable row);
 bool unmovable_blocks_storage(enum unmovable row);
-/* The row's message, about this guest. */
+/* The row's message for this guest. */
 void unmovable_text(enum unmovable row, const struct migratable *m,
                     char out_text[static MIGRATABLE_TEXT_MAX]);
 
@@ -38,15 +38,15 @@ enum unmovable migratable_first_live(const struct migratable *m);
 enum unmovable migratable_first_storage(const struct migratable *m);
 
 struct migratable_config {           /* borrowed texts */
-    const char *const *shared_paths; /* what lies below them is seen alike by every host */
+    const char *const *shared_paths; /* paths with the same content on every host */
     size_t n_shared_paths;
     const char *const *shared_pools; /* libvirt storage pools that are the same everywhere */
     size_t n_shared_pools;
     bool unsafe; /* every disk is declared shared */
 };
-/* ReadWriteMany, in KubeVirt's words: every host sees the same bytes under the same name. */
+/* ReadWriteMany in KubeVirt's terms: every host sees the same bytes under the same name. */
 bool migratable_disk_is_shared(const struct hv_disk *disk, const struct migratable_config *config);
-/* Which disks of the live definition came by hot-plug: the persistent one is without them. */
+/* Which disks of the live definition were hot-plugged: the persistent one lacks them. */
 void migratable_mark_plugged(struct hv_definition *live, const struct hv_definition *persistent);
 /* All rows that apply. */
 void migratable_evaluate(const struct hv_definition *definition,

@@ -8,7 +8,7 @@
 
 enum { DESCRIBED_MAX = HV_TOKEN_MAX + 32 };
 
-/* The halves of a team have one address; what tells them apart is which of them comes and goes. */
+/* Both interfaces of a team have one MAC address; the transient one tells them apart. */
 static bool is_same(const struct hv_interface *a, const struct hv_interface *b)
 {
     return a->mac[0] != '\0' && strcmp(a->mac, b->mac) == 0 && a->transient == b->transient;
@@ -33,7 +33,7 @@ static bool is_moved(const struct hv_interface *a, const struct hv_interface *b)
     return strcmp(a->type, b->type) != 0 || strcmp(a->source, b->source) != 0;
 }
 
-/* FNV-1a over the words, each with its end, so that no two lists read alike. */
+/* FNV-1a over the texts, each with its terminator, so that no two lists hash the same input. */
 static void hash_text(uint64_t *hash, const char *text)
 {
     const char *c = text;
@@ -52,10 +52,10 @@ static uint64_t hash_interfaces(const struct hv_definition *definition)
         hash_text(&hash, interface->source);
         hash_text(&hash, interface->transient ? "transient" : "");
     }
-    return hash == 0 ? 1 : hash; /* 0 says that nothing is wanted */
+    return hash == 0 ? 1 : hash; /* 0 means no pending change */
 }
 
-/* Were all interfaces seen? */
+/* Were all interfaces read? */
 static bool is_whole(const struct hv_definition *definition)
 {
     return definition != NULL &&
@@ -75,7 +75,7 @@ static bool is_plugged(const struct hv_interface *interface)
     return strcmp(interface->type, "network") == 0 || strcmp(interface->type, "bridge") == 0;
 }
 
-/* Would it be plugged elsewhere by a migration? */
+/* Would a migration connect it to another network? */
 static bool is_cured(const struct hv_interface *present, const struct hv_interface *wanted)
 {
     return is_moved(present, wanted) && is_plugged(present) && is_plugged(wanted);
@@ -99,7 +99,7 @@ static bool compare_wanted(const struct hv_definition *live, const struct hv_int
     describe(wanted, to);
     if (present == NULL) {
         out->is = is_host_device(wanted) ? PENDING_CHANGE_NOW : PENDING_CHANGE_SOON;
-        out->todo = "a migration cannot add it: attach it to the running guest (virsh "
+        out->todo = "a migration cannot add an interface: attach it to the running guest (virsh "
                     "attach-device --live) or restart the guest";
         (void)snprintf(out->detail, sizeof out->detail, "interface %s (%s) was added", wanted->mac,
                        to);
@@ -110,9 +110,9 @@ static bool compare_wanted(const struct hv_definition *live, const struct hv_int
     describe(present, from);
     out->is = PENDING_CHANGE_NOW;
     if (!is_cured(present, wanted))
-        out->todo = "a migration cannot make it another kind of interface: restart the guest";
-    (void)snprintf(out->detail, sizeof out->detail, "interface %s moves from %s to %s", wanted->mac,
-                   from, to);
+        out->todo = "a migration cannot change the type of an interface: restart the guest";
+    (void)snprintf(out->detail, sizeof out->detail, "interface %s changes from %s to %s",
+                   wanted->mac, from, to);
     return true;
 }
 
@@ -130,9 +130,10 @@ static void compare(const struct hv_definition *live, const struct hv_definition
         char from[DESCRIBED_MAX];
         describe(present, from);
         out->is = PENDING_CHANGE_SOON;
-        out->todo = "a migration cannot take it away: detach it from the running guest (virsh "
-                    "detach-device --live) or restart the guest";
-        (void)snprintf(out->detail, sizeof out->detail, "interface %s (%s) was taken away",
+        out->todo =
+            "a migration cannot remove an interface: detach it from the running guest (virsh "
+            "detach-device --live) or restart the guest";
+        (void)snprintf(out->detail, sizeof out->detail, "interface %s (%s) was removed",
                        present->mac, from);
         return;
     }

@@ -33,8 +33,8 @@ static bool is_plain_name(const char *name)
     return name[0] != '\0' && name[0] != '.' && strchr(name, '/') == NULL && is_clean(name);
 }
 
-static bool read_place(struct json_object *object, const char *key, struct hv_location *out,
-                       struct err *err)
+static bool read_location(struct json_object *object, const char *key, struct hv_location *out,
+                          struct err *err)
 {
     const char *path, *pool, *volume;
     struct json_object *location = json_at(object, key);
@@ -47,7 +47,7 @@ static bool read_place(struct json_object *object, const char *key, struct hv_lo
     bool has_path = *path != '\0', has_volume = *pool != '\0' || *volume != '\0';
     if (has_path == has_volume)
         return err_set(err, ERR_UNPROCESSABLE,
-                       WHERE ": %s: either a path or a pool and a volume are needed", key);
+                       WHERE ": %s: needs either a path or a pool and a volume", key);
     if (has_path && !is_path(path))
         return err_set(err, ERR_UNPROCESSABLE, WHERE ": '%.200s' is not an absolute path", path);
     if (has_volume && (!is_plain_name(pool) || !is_plain_name(volume)))
@@ -73,7 +73,7 @@ static bool only_known(struct json_object *object, bool stored, struct err *err)
             found = strcmp(key, known[i]) == 0;
         if (!found)
             return err_set(err, ERR_UNPROCESSABLE,
-                           WHERE ": there is no '%.60s'; there is: name, "
+                           WHERE ": unknown field '%.60s'; valid: name, "
                                  "destination",
                            key);
         if (json_object_is_type(value, json_type_object) && !only_known(value, stored, err))
@@ -96,25 +96,25 @@ static bool read_volume(struct json_object *object, bool stored, struct volumes 
 {
     const char *name;
     if (!json_object_is_type(object, json_type_object))
-        return err_set(err, ERR_INVALID, WHERE ": expected objects in the list");
+        return err_set(err, ERR_INVALID, WHERE ": the list must contain objects");
     if (!only_known(object, stored, err) || !json_get_text(object, "name", "", &name, err))
         return false;
     struct hv_volume *is = &out->list[out->n].is;
     if (*name == '\0' || !is_plain_name(name) || !text_copy(is->disk, sizeof is->disk, name))
-        return err_set(err, ERR_UNPROCESSABLE, WHERE ": name: '%.60s' is no name of a disk", name);
-    if (!read_place(object, "destination", &is->to, err))
+        return err_set(err, ERR_UNPROCESSABLE, WHERE ": name: '%.60s' is not a disk name", name);
+    if (!read_location(object, "destination", &is->to, err))
         return false;
     if (stored && (!read_number(object, "slice", &is->slice, err) ||
                    !read_number(object, "capacity", &out->list[out->n].capacity, err)))
         return false;
     if (stored && json_at(object, "source") != NULL &&
-        !read_place(object, "source", &out->list[out->n].from, err))
+        !read_location(object, "source", &out->list[out->n].from, err))
         return false;
     out->n++;
     return true;
 }
 
-static bool same_place(const struct hv_location *a, const struct hv_location *b)
+static bool same_location(const struct hv_location *a, const struct hv_location *b)
 {
     return strcmp(a->pool, b->pool) == 0 && strcmp(a->name, b->name) == 0;
 }
@@ -126,7 +126,7 @@ static bool has_no_doubles(const struct volumes *volumes, struct err *err)
             const struct hv_volume *a = &volumes->list[i].is, *b = &volumes->list[j].is;
             if (strcmp(a->disk, b->disk) == 0)
                 return err_set(err, ERR_UNPROCESSABLE, WHERE ": disk %s is named twice", a->disk);
-            if (same_place(&a->to, &b->to))
+            if (same_location(&a->to, &b->to))
                 return err_set(err, ERR_UNPROCESSABLE,
                                WHERE ": disks %s and %s cannot both go to %s", b->disk, a->disk,
                                a->to.name);
@@ -144,7 +144,7 @@ bool volumes_parse(const char *text, bool stored, struct volumes *out_volumes, s
         return err_set(err, ERR_INVALID, WHERE ": expected a list");
     size_t n = json_object_array_length(list);
     if (n == 0)
-        return err_set(err, ERR_UNPROCESSABLE, WHERE ": names no disk");
+        return err_set(err, ERR_UNPROCESSABLE, WHERE ": must name at least one disk");
     if (n > HV_VOLUMES_MAX)
         return err_set(err, ERR_UNPROCESSABLE, WHERE ": %zu disks, at most %d", n, HV_VOLUMES_MAX);
     for (size_t i = 0; i < n; i++)
@@ -158,8 +158,8 @@ bool volumes_parse(const char *text, bool stored, struct volumes *out_volumes, s
 
 /* ---- writing ---- */
 
-static void add_place(struct json_object *object, const char *key,
-                      const struct hv_location *location)
+static void add_location(struct json_object *object, const char *key,
+                         const struct hv_location *location)
 {
     struct json_object *to = json_add_object(object, key);
     if (location->pool[0] == '\0') {
@@ -177,9 +177,9 @@ char *volumes_text(const struct volumes *volumes)
         struct json_object *object = json_object_new_object();
         const struct hv_volume *is = &volumes->list[i].is;
         json_add_text(object, "name", is->disk);
-        add_place(object, "destination", &is->to);
+        add_location(object, "destination", &is->to);
         if (volumes->list[i].from.name[0] != '\0')
-            add_place(object, "source", &volumes->list[i].from);
+            add_location(object, "source", &volumes->list[i].from);
         if (volumes->list[i].capacity != 0)
             json_add_i64(object, "capacity", (int64_t)volumes->list[i].capacity);
         if (is->slice != 0)
@@ -192,7 +192,7 @@ char *volumes_text(const struct volumes *volumes)
                : NULL;
 }
 
-/* ---- may they move? ---- */
+/* ---- may the disks be migrated? ---- */
 
 static const struct host_requirements_disk *find_disk(const struct host_requirements *requirements,
                                                       const char *name)
@@ -211,7 +211,7 @@ static bool is_named(const struct volumes *volumes, const char *disk)
     return false;
 }
 
-/* Every named disk of a kind that cannot be moved, for each kind, as KubeVirt lists them. */
+/* All named disks that cannot be migrated, by kind, as KubeVirt lists them. */
 static bool kinds_allow(const struct volumes *volumes, const struct host_requirements *requirements,
                         struct err *err)
 {
@@ -262,9 +262,9 @@ static bool guest_allows(const struct migratable *migratable, struct err *err)
                    unmovable_name(row), text);
 }
 
-/* What does not move along must be seen from everywhere. */
-static bool rest_is_shared(const struct volumes *volumes,
-                           const struct host_requirements *requirements, struct err *err)
+/* Disks that do not migrate along must be shared. */
+static bool others_are_shared(const struct volumes *volumes,
+                              const struct host_requirements *requirements, struct err *err)
 {
     for (unsigned i = 0; i < requirements->facts.n_disks; i++) {
         const struct host_requirements_disk *disk = &requirements->facts.disks[i];
@@ -289,27 +289,28 @@ bool volumes_check(const struct volumes *volumes, const struct host_requirements
             return err_set(err, ERR_UNPROCESSABLE, WHERE ": the guest has no disk %s",
                            volumes->list[i].is.disk);
     return kinds_allow(volumes, requirements, err) && guest_allows(migratable, err) &&
-           rest_is_shared(volumes, requirements, err);
+           others_are_shared(volumes, requirements, err);
 }
 
-/* ---- will the places do? ---- */
+/* ---- are the destinations suitable? ---- */
 
 #define SMALLER                                                                            \
     "Volume migration cannot be performed because the destination volume is smaller than " \
     "the source volume: "
 #define NUMBER(n) ((unsigned long long)(n))
 
-/* A copy has the size of its source, so that the guest sees no other disk; a bigger image can be
- * one in a part of it if it has no format of its own. */
-static bool size_suits(const struct hv_volume *v, const struct hv_block_info *block,
-                       const struct hv_volume_info *at, char out_text[static VOLUMES_TEXT_MAX])
+/* A copy has the size of its source, so that the guest sees the same disk; a bigger raw
+ * destination is used in part. */
+static bool size_fits(const struct hv_volume *v, const struct hv_block_info *block,
+                      const struct hv_volume_info *at, char out_text[static VOLUMES_TEXT_MAX])
 {
     if (block->capacity == 0)
         return true;
     uint64_t needed = block->raw ? block->capacity : block->allocation;
     if (!at->exists && at->free < needed)
-        (void)snprintf(out_text, VOLUMES_TEXT_MAX, "%s needs %llu bytes, %llu are free for it",
-                       v->disk, NUMBER(needed), NUMBER(at->free));
+        (void)snprintf(out_text, VOLUMES_TEXT_MAX,
+                       "%s needs %llu bytes, its destination has %llu bytes free", v->disk,
+                       NUMBER(needed), NUMBER(at->free));
     else if (at->exists && at->capacity < block->capacity)
         (void)snprintf(out_text, VOLUMES_TEXT_MAX,
                        SMALLER "%s has %llu bytes, its destination %llu", v->disk,
@@ -323,10 +324,10 @@ static bool size_suits(const struct hv_volume *v, const struct hv_block_info *bl
     return false;
 }
 
-enum volumes_verdict volumes_judge(struct volumes *volumes, const struct volume_facts *facts,
-                                   char out_text[static VOLUMES_TEXT_MAX])
+enum volumes_result volumes_check_facts(struct volumes *volumes, const struct volume_facts *facts,
+                                        char out_text[static VOLUMES_TEXT_MAX])
 {
-    enum volumes_verdict verdict = VOLUMES_FIT;
+    enum volumes_result verdict = VOLUMES_FIT;
     out_text[0] = '\0';
     for (size_t i = 0; i < volumes->n && i < facts->n; i++) {
         struct hv_volume *v = &volumes->list[i].is;
@@ -338,21 +339,21 @@ enum volumes_verdict volumes_judge(struct volumes *volumes, const struct volume_
                        ? block->capacity
                        : 0;
         if (!at->known)
-            continue; /* the migration itself will tell */
+            continue; /* the migration itself will show it */
         if (!at->exists && !at->creatable) {
             if (verdict == VOLUMES_FIT)
                 (void)snprintf(out_text, VOLUMES_TEXT_MAX,
                                "One of the destination volumes doesn't exist: %s%s%.150s",
                                v->to.pool, v->to.pool[0] != '\0' ? "/" : "", v->to.name);
             verdict = VOLUMES_MISSING;
-        } else if (!size_suits(v, block, at, out_text)) {
+        } else if (!size_fits(v, block, at, out_text)) {
             return VOLUMES_SMALL;
         }
     }
     return verdict;
 }
 
-/* ---- nodes that were too small ---- */
+/* ---- nodes without enough space ---- */
 
 const char *volumes_small_at(const struct volumes_report *report, const char *node)
 {

@@ -6,7 +6,7 @@
 
 #include "base/text.h"
 
-enum { CPUS_MAX = 65536 }; /* when full all is forgotten: it is only asked again */
+enum { CPUS_MAX = 65536 }; /* when full the cache is cleared: results are asked again */
 
 struct cpu_key { /* zeroed before it is filled: hashed as bytes */
     uint64_t cpu_hash;
@@ -47,7 +47,7 @@ enum cpu_fit cpus_find(const struct cpus *cpus, uint64_t cpu_hash, const char *n
 void cpus_learn(struct cpus *cpus, uint64_t cpu_hash, const char *node, enum cpu_fit fit)
 {
     if (cpu_hash == 0)
-        return; /* many different ones would share it */
+        return; /* hash 0: shared by different CPUs */
     struct cpu_known *known = find(cpus, cpu_hash, node);
     if (fit == CPU_FIT_UNKNOWN) {
         if (known != NULL)
@@ -59,7 +59,7 @@ void cpus_learn(struct cpus *cpus, uint64_t cpu_hash, const char *node, enum cpu
             cpus_fini(cpus);
         known = calloc(1, sizeof *known);
         if (known == NULL)
-            return; /* it is asked again */
+            return; /* not cached: asked again */
         known->key.cpu_hash = cpu_hash;
         TEXT_SET(known->key.node, node);
         HASH_ADD(hh, cpus->list, key, sizeof known->key, known);

@@ -1,6 +1,5 @@
-/* cpus.h - which node can provide which CPU, as preparation learned it: asked once for each kind of
- * CPU and node, not once for each guest. Bounded: when full all is forgotten, and asked again.
- * Pure. */
+/* cpus.h - cache of CPU comparisons: which node can provide which CPU. One comparison per kind
+ * of CPU and node, not per guest. Bounded: cleared when full. Pure. */
 #ifndef ENGINE_MODEL_FLEET_CPUS_H
 #define ENGINE_MODEL_FLEET_CPUS_H
 
@@ -18,7 +17,7 @@ struct cpus {
 void cpus_fini(struct cpus *cpus); /* forgets everything */
 enum cpu_fit cpus_find(const struct cpus *cpus, uint64_t cpu_hash, const char *node);
 void cpus_learn(struct cpus *cpus, uint64_t cpu_hash, const char *node, enum cpu_fit fit);
-/* The node's capabilities changed: what was learned about it is void. */
+/* The node's capabilities changed: drops its results. */
 void cpus_forget_node(struct cpus *cpus, const char *node);
 
 #endif

@@ -7,7 +7,7 @@
 #include "base/log.h"
 #include "base/text.h"
 
-/* Nobody but the mark wanted it. */
+/* The object exists only because of the mark. */
 static bool is_only_ours(const struct object *object)
 {
     return strcmp(object->requester, OBJECT_OURS) == 0 && object->metadata_json == NULL &&
@@ -24,7 +24,7 @@ bool evacuation_set(struct fleet *f, struct guest *guest, const char *node, bool
 {
     if (strcmp(guest->evacuation_node, node) == 0 &&
         (guest->evacuation_by_descheduler == by_descheduler || by_descheduler))
-        return true; /* a mark for a drain is not made less urgent */
+        return true; /* a drain's mark keeps its urgency */
     struct object *object = object_make(f, OBJECT_GUEST, guest->ns, guest->name, now);
     if (object == NULL)
         return false;
@@ -61,7 +61,8 @@ void evacuation_unset(struct fleet *f, struct guest *guest)
     json_object_object_del(status, "evacuationGuest");
     json_object_object_del(status, "evictionSource");
     if (!object_write_part(status, &object->status_json))
-        LOG(WARN, "out_of_memory", FIELD_TEXT(WHY, "a mark was not taken out of its document"));
+        LOG(WARN, "out_of_memory",
+            FIELD_TEXT(WHY, "an evacuation mark was not removed from its object"));
     fleet_object_changed(f, object);
 }
 
@@ -78,7 +79,7 @@ void evacuation_restore(struct fleet *f, struct guest *guest)
         !json_get_text(status, "evictionSource", "", &source, &err))
         return;
     if (strcmp(uuid, guest->uuid) != 0)
-        return; /* of another guest of that name */
+        return; /* of another guest with that name */
     TEXT_SET(guest->evacuation_node, node);
     guest->evacuation_by_descheduler = strcmp(source, "descheduler") == 0;
 }

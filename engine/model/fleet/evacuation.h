@@ -1,7 +1,7 @@
-/* evacuation.h - the mark of a guest that was asked to leave its node. Pure.
+/* evacuation.h - the evacuation mark of a guest that has to leave its node. Pure.
  *
- * It outlives a restart in the status of the guest's document, and goes when the guest has left, is
- * gone, or somebody takes it back. What follows from it is in engine/control/drain.h. */
+ * Stored in the status of the guest's object; cleared when the guest has left, is gone, or the
+ * evacuation is cancelled. engine/control/drain.h acts on it. */
 #ifndef ENGINE_MODEL_FLEET_EVACUATION_H
 #define ENGINE_MODEL_FLEET_EVACUATION_H
 
@@ -11,7 +11,7 @@
 bool evacuation_set(struct fleet *f, struct guest *guest, const char *node, bool by_descheduler,
                     struct moment now);
 void evacuation_unset(struct fleet *f, struct guest *guest);
-/* After a restart: what the overlay object says. */
+/* After a restart: reads the mark from the overlay object. */
 void evacuation_restore(struct fleet *f, struct guest *guest);
 
 #endif

@@ -13,14 +13,14 @@ struct fleet *fleet_new(const struct fleet_config *config, uint64_t seed, struct
 {
     struct fleet *f = calloc(1, sizeof *f);
     if (f == NULL) {
-        err_set(err, ERR_NOMEM, "the fleet");
+        err_set(err, ERR_NOMEM, "out of memory: fleet");
         return NULL;
     }
     f->config = *config;
     f->queue.scratch = calloc(1, sizeof *f->queue.scratch);
     if (f->queue.scratch == NULL) {
         free(f);
-        err_set(err, ERR_NOMEM, "the fleet");
+        err_set(err, ERR_NOMEM, "out of memory: fleet");
         return NULL;
     }
     f->random = seed;
@@ -40,7 +40,7 @@ static void free_jobs(struct fleet *f)
     heap_fini(&f->queue.near);
     heap_fini(&f->timers);
     heap_fini(&f->pending_change);
-    heap_fini(&f->twice);
+    heap_fini(&f->split);
     heap_fini(&f->finished);
     free(f->queue.scratch);
     HASH_ITER(hh, f->jobs, job, next)
@@ -139,7 +139,7 @@ bool fleet_add_node(struct fleet *f, const struct hv_host *host, int64_t wall_ms
         return err_set(err, ERR_EXISTS, "node '%s' is configured twice", host->name);
     struct node *node = calloc(1, sizeof *node);
     if (node == NULL)
-        return err_set(err, ERR_NOMEM, "node '%s'", host->name);
+        return err_set(err, ERR_NOMEM, "out of memory: node '%s'", host->name);
     TEXT_SET(node->name, host->name);
     node->host = *host;
     node->created_wall_ms = wall_ms;

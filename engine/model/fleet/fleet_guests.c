@@ -1,4 +1,4 @@
-/* fleet_guests.c - guests and where they were seen; see fleet.h. */
+/* fleet_guests.c - guests and their domains; see fleet.h. */
 #include <stdio.h>
 #include <string.h>
 
@@ -35,7 +35,8 @@ static void wake_guest(struct fleet *f, const struct guest *guest)
 
 static void find_stay(struct fleet *f, struct guest *guest);
 
-/* How strongly a state says "it lives here". An incoming copy waits in paused(migration). */
+/* How strongly a domain's state proves that the guest lives there. An incoming copy is
+ * paused(migration). */
 static int claim(const struct domain *domain)
 {
     switch (domain->state) {
@@ -53,7 +54,7 @@ static int claim(const struct domain *domain)
     }
 }
 
-/* The strongest claim wins; equal claims leave the guest where it was. */
+/* The strongest claim wins; with equal claims the owner stays. */
 static void choose_owner(struct fleet *f, struct guest *guest)
 {
     struct domain *best = guest->owner;
@@ -73,26 +74,26 @@ static void choose_owner(struct fleet *f, struct guest *guest)
     }
 }
 
-/* On two nodes, by what each said last: somebody must look again. */
-static void note_twice(struct fleet *f, struct guest *guest)
+/* Running on two nodes by their last observations: to be checked by split.c. */
+static void note_split(struct fleet *f, struct guest *guest)
 {
     unsigned n = 0;
     for (const struct domain *domain = guest->domains; domain != NULL; domain = domain->next_of)
         n += domain_runs(domain);
-    if (n >= 2 && guest->twice.timer.in == NULL && !guest->twice.told)
-        heap_put(&f->twice, &guest->twice.timer, 0, (int64_t)fleet_touch(f), guest);
+    if (n >= 2 && guest->split.timer.in == NULL && !guest->split.reported)
+        heap_put(&f->split, &guest->split.timer, 0, (int64_t)fleet_touch(f), guest);
     if (n >= 2)
         return;
-    if (guest->twice.told) { /* split.c closes what it opened */
-        if (guest->twice.timer.in == NULL)
-            heap_put(&f->twice, &guest->twice.timer, 0, (int64_t)fleet_touch(f), guest);
+    if (guest->split.reported) { /* split.c closes its incident */
+        if (guest->split.timer.in == NULL)
+            heap_put(&f->split, &guest->split.timer, 0, (int64_t)fleet_touch(f), guest);
         return;
     }
-    heap_leave(&guest->twice.timer);
-    guest->twice = (struct guest_twice){.asked = 0};
+    heap_remove(&guest->split.timer);
+    guest->split = (struct guest_split){.asked = 0};
 }
 
-static struct domain *find_place(const struct guest *guest, const struct node *node)
+static struct domain *find_domain(const struct guest *guest, const struct node *node)
 {
     struct domain *domain = guest->domains;
     while (domain != NULL && domain->node != node)
@@ -100,7 +101,7 @@ static struct domain *find_place(const struct guest *guest, const struct node *n
     return domain;
 }
 
-static struct domain *add_place(struct guest *guest, struct node *node)
+static struct domain *add_domain(struct guest *guest, struct node *node)
 {
     struct domain *domain = calloc(1, sizeof *domain);
     if (domain == NULL)
@@ -117,7 +118,7 @@ static struct domain *add_place(struct guest *guest, struct node *node)
     return domain;
 }
 
-/* Takes the place away, and the guest with its last place unless a job still speaks of it. */
+/* Removes the domain, and the guest with its last domain unless a job refers to it. */
 static void remove_domain(struct fleet *f, struct domain *domain)
 {
     struct guest *guest = domain->guest;
@@ -143,16 +144,16 @@ static void remove_domain(struct fleet *f, struct domain *domain)
         choose_owner(f, guest);
         guest->persistent = guest->owner != NULL && guest->owner->persistent;
     }
-    note_twice(f, guest);
+    note_split(f, guest);
     if (guest->domains == NULL && fleet_active_job(f, guest->uuid) == NULL) {
         fleet_forget_guest(f, guest);
     }
     fleet_node_improved(f, node);
-    f->drains_due = f->queue.company_changed = true;
+    f->drains_due = f->queue.affinity_changed = true;
 }
 
-static void set_place(struct fleet *f, struct domain *domain, int state, int reason,
-                      bool persistent)
+static void set_domain(struct fleet *f, struct domain *domain, int state, int reason,
+                       bool persistent)
 {
     if (domain->state == state && domain->reason == reason && domain->persistent == persistent &&
         domain->guest->owner != NULL)
@@ -161,11 +162,11 @@ static void set_place(struct fleet *f, struct domain *domain, int state, int rea
     domain->state = state;
     domain->reason = reason;
     domain->persistent = persistent;
-    f->queue.company_changed = f->queue.company_changed || was_up != domain_is_up(domain);
+    f->queue.affinity_changed = f->queue.affinity_changed || was_up != domain_is_up(domain);
     domain->guest->version = f->guests_version = fleet_touch(f);
     choose_owner(f, domain->guest);
     domain->guest->persistent = domain->guest->owner->persistent;
-    note_twice(f, domain->guest);
+    note_split(f, domain->guest);
     ledger_domain(f, domain, false);
     if (!domain_is_up(domain))
         fleet_node_improved(f, domain->node);
@@ -227,10 +228,10 @@ void guest_free(struct guest *guest)
 
 void fleet_forget_guest(struct fleet *f, struct guest *guest)
 {
-    evacuation_unset(f, guest); /* the same guest started again later was not asked to leave */
+    evacuation_unset(f, guest); /* the mark does not apply to a later start of the same guest */
     leave_name(f, guest);
-    heap_leave(&guest->change_timer);
-    heap_leave(&guest->twice.timer);
+    heap_remove(&guest->change_timer);
+    heap_remove(&guest->split.timer);
     HASH_DEL(f->guests, guest);
     guest_free(guest);
     f->guests_version = fleet_touch(f);
@@ -251,7 +252,7 @@ static struct guest *new_guest(struct fleet *f, const char *uuid)
     return guest;
 }
 
-/* The job that brought it here, so that its launcher keeps its name over a restart. */
+/* The job that brought the guest here, so that its launcher keeps its name over a restart. */
 static void find_stay(struct fleet *f, struct guest *guest)
 {
     guest->stay_job[0] = '\0';
@@ -271,7 +272,7 @@ static bool same_text(const char *a, const char *b)
     return strcmp(a != NULL ? a : "", b != NULL ? b : "") == 0;
 }
 
-/* Its namespace follows its name; what is charged there moves along. */
+/* The namespace follows the guest's name; its charge moves along. */
 static void enter_namespace(struct fleet *f, struct guest *guest)
 {
     struct namespace *namespace = fleet_namespace(f, guest->ns);
@@ -327,22 +328,22 @@ void fleet_apply_list(struct fleet *f, struct node *node, const struct hv_guest_
 {
     node->list_round++;
     if (!node->listed)
-        fleet_node_improved(f, node); /* what is there is known: it can be judged */
+        fleet_node_improved(f, node); /* the capabilities are known: it can be checked */
     node->listed = true;
     for (size_t i = 0; i < list->n; i++) {
         struct guest *guest = learn_guest(f, &list->guests[i]);
         if (guest == NULL)
-            continue; /* out of memory: it is seen again with the next list */
-        struct domain *domain = find_place(guest, node);
+            continue; /* out of memory: the next list has it again */
+        struct domain *domain = find_domain(guest, node);
         if (domain == NULL)
-            domain = add_place(guest, node);
+            domain = add_domain(guest, node);
         if (domain == NULL)
             continue;
         domain->list_round = node->list_round;
         domain->seen = f->next_call_id;
         guest->seen_wall_ms = wall_ms;
         const struct hv_guest *seen = &list->guests[i];
-        set_place(f, domain, seen->state, seen->reason, seen->persistent);
+        set_domain(f, domain, seen->state, seen->reason, seen->persistent);
     }
     for (struct domain *domain = node->domains, *next; domain != NULL; domain = next) {
         next = domain->next_here;
@@ -358,17 +359,17 @@ void fleet_apply_observation(struct fleet *f, struct node *node, const char *uui
     struct guest *guest = fleet_guest(f, uuid);
     if (guest == NULL)
         return;
-    struct domain *domain = find_place(guest, node);
+    struct domain *domain = find_domain(guest, node);
     if (observation->presence == HV_ABSENT && domain != NULL)
         remove_domain(f, domain);
     if (observation->presence != HV_PRESENT)
         return;
     if (domain == NULL)
-        domain = add_place(guest, node);
+        domain = add_domain(guest, node);
     if (domain != NULL) {
         domain->list_round = node->list_round;
         domain->seen = f->next_call_id;
-        set_place(f, domain, observation->state, observation->reason, observation->persistent);
+        set_domain(f, domain, observation->state, observation->reason, observation->persistent);
     }
 }
 
@@ -382,9 +383,9 @@ void fleet_apply_definition(struct fleet *f, struct node *node, const char *uuid
                             const struct guest_facts *facts, int64_t wall_ms)
 {
     struct guest *guest = fleet_guest(f, uuid);
-    struct domain *domain = guest != NULL ? find_place(guest, node) : NULL;
+    struct domain *domain = guest != NULL ? find_domain(guest, node) : NULL;
     if (domain == NULL)
-        return; /* it left meanwhile */
+        return; /* the guest left meanwhile */
     bool same_requirements =
         domain->requirements != NULL &&
         memcmp(&domain->requirements->facts, &facts->requirements, sizeof facts->requirements) == 0;

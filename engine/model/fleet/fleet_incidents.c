@@ -5,18 +5,20 @@
 
 #include "base/text.h"
 
-/* What a verdict calls for; INCIDENT_KINDS: nothing. What somebody asked for, did to his own guest
- * or said himself is no incident; that a wait was not worth waiting for is nobody's wish. */
+/* The incident that a verdict calls for; INCIDENT_KINDS: none. No incident: a result that a user
+ * requested, caused in his own guest or stated as an override. A wait that timed out is one:
+ * nobody requested that. */
 static enum incident_kind kind_of(const struct verdict_rows *judged)
 {
     enum outcome outcome = outcome_from_name(judged->verdict.outcome);
     enum guest_at guest_at = guest_at_from_name(judged->verdict.guest_at);
     enum trigger ended_by = trigger_from_name(judged->about.ended_by);
-    bool told = ended_by == TRIGGER_OVERRIDE_ON_TARGET || ended_by == TRIGGER_OVERRIDE_OTHERWISE;
+    bool overridden =
+        ended_by == TRIGGER_OVERRIDE_ON_TARGET || ended_by == TRIGGER_OVERRIDE_OTHERWISE;
     bool is_nobodys = strcmp(judged->verdict.plane, "none") == 0;
     if (outcome == OUTCOME_IRRECOVERABLE)
         return INCIDENT_IRRECOVERABLE;
-    if (told)
+    if (overridden)
         return INCIDENT_KINDS;
     if (outcome == OUTCOME_SUCCEEDED)
         return guest_at == GUEST_AT_CRASHED ? INCIDENT_DOWN : INCIDENT_KINDS;
@@ -30,7 +32,7 @@ static enum incident_kind kind_of(const struct verdict_rows *judged)
                                                                     : INCIDENT_ORDINARY;
 }
 
-/* Where to look first: the half that is left, or the node the guest was to leave. */
+/* The node to inspect first: the one with the incomplete guest, else the source. */
 static const char *node_of(const struct verdict_rows *judged)
 {
     enum guest_at guest_at = guest_at_from_name(judged->verdict.guest_at);
@@ -73,7 +75,7 @@ void incidents_judged(struct fleet *f, const struct verdict_rows *judged, int64_
         (void)fleet_touch(f);
 }
 
-/* About a job that nobody judged: the analyser is asked when it is over. */
+/* For a job without a verdict: the analyser makes one when the job has ended. */
 static void open_unjudged(struct fleet *f, const struct job *job, enum incident_kind kind,
                           enum guest_at guest_at, const char *plane, int64_t now_ms)
 {
@@ -120,15 +122,14 @@ void incidents_one_copy(struct fleet *f, const char *job_uid, int64_t now_ms)
     }
 }
 
-bool incidents_said(struct fleet *f, const struct resolve_request *request, int64_t now_ms,
-                    struct err *err)
+bool incidents_override(struct fleet *f, const struct resolve_request *request, int64_t now_ms,
+                        struct err *err)
 {
     enum incident_end end =
         request->kind == RESOLVE_ACKNOWLEDGE ? INCIDENT_END_ACKNOWLEDGED : INCIDENT_END_RESOLVED;
     const struct incident *incident = incidents_find(&f->incidents, request->ns, request->name);
     if (incident == NULL)
-        return err_set(err, ERR_NOT_FOUND, "no incident of migration \"%s\" is open",
-                       request->name);
+        return err_set(err, ERR_NOT_FOUND, "migration \"%s\" has no open incident", request->name);
     (void)incidents_close(&f->incidents, incident->uid, end, request->requester, now_ms);
     (void)fleet_touch(f);
     return true;

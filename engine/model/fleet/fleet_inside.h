@@ -6,7 +6,7 @@
 #include "engine/model/fleet/fleet.h"
 
 void guest_free(struct guest *guest);
-/* Out of the fleet and freed: it was seen nowhere and no job speaks of it. */
+/* Removes and frees a guest that has no domain and no job. */
 void fleet_forget_guest(struct fleet *f, struct guest *guest);
 void fleet_free_objects(struct fleet *f);
 

@@ -44,7 +44,7 @@ struct job *fleet_active_job(struct fleet *f, const char *guest_uuid)
     return job;
 }
 
-/* Node counters stay true as long as the job is busy; the fleet's slot can be given up earlier. */
+/* Node counters count the job as long as it is busy; the fleet's slot can be released earlier. */
 static void count_busy(struct fleet *f, struct job *job, bool more)
 {
     struct node *source = fleet_node(f, job->source), *target = fleet_node(f, job->target);
@@ -90,7 +90,7 @@ static void drop_finished(struct fleet *f, struct job *job)
 {
     struct job *newest = fleet_newest_finished(f, job->guest_uuid);
     f->finished_jobs--;
-    heap_leave(&job->links.finished);
+    heap_remove(&job->links.finished);
     if (newest == job) {
         set_newest(f, job, job->links.older);
         return;
@@ -122,7 +122,7 @@ void fleet_settle_job(struct fleet *f, struct job *job)
         f->changed = job;
     }
     if (job->frozen || (phase_is_final(job->phase) && !job->result.observe_later))
-        heap_leave(&job->queue.timer);
+        heap_remove(&job->queue.timer);
     else if (job->queue.timer.in == NULL || job->queue.timer.first != job->queue.wake_ms)
         heap_put(&f->timers, &job->queue.timer, job->queue.wake_ms, job->request.arrival, job);
 }
@@ -169,11 +169,11 @@ void fleet_freeze_job(struct fleet *f, struct job *job, const char *fmt, ...)
     job->frozen = true;
     job->links.next_broken = f->broken;
     f->broken = job;
-    heap_leave(&job->queue.wait);
-    heap_leave(&job->queue.timer);
+    heap_remove(&job->queue.wait);
+    heap_remove(&job->queue.timer);
 }
 
-/* Normally it is in neither: both are emptied before a finished job can be forgotten. */
+/* Normally in neither: both are emptied before a finished job can be forgotten. */
 static void leave_lists(struct fleet *f, struct job *job)
 {
     struct job **link = &f->changed;
@@ -197,8 +197,8 @@ static void take_out(struct fleet *f, struct job *job)
         guest->version = f->guests_version = fleet_touch(f);
     }
     leave_lists(f, job);
-    heap_leave(&job->queue.wait);
-    heap_leave(&job->queue.timer);
+    heap_remove(&job->queue.wait);
+    heap_remove(&job->queue.timer);
     HASH_DEL(f->jobs, job);
     HASH_DELETE(links.hh_name, f->named, job);
     job_free(job);
@@ -227,7 +227,7 @@ void fleet_drop_job(struct fleet *f, struct job *job)
     take_out(f, job);
 }
 
-/* Kept with the job, since only the newest few stay in view. */
+/* Stored with the job, since only the newest few stay in memory. */
 static void count_streak(struct fleet *f, struct job *job)
 {
     struct backoff before;
@@ -239,7 +239,7 @@ static void count_streak(struct fleet *f, struct job *job)
     job->request.streak = before.failures + 1;
 }
 
-/* How migrations to a node went of late: a good path is preferred. */
+/* Recent results of migrations to a node: placement prefers a good path. */
 static void count_arrival(struct fleet *f, const struct job *job)
 {
     enum { ARRIVALS_MAX = 64 };
@@ -259,7 +259,7 @@ static void count_arrival(struct fleet *f, const struct job *job)
 static void end_job(struct fleet *f, struct job *job)
 {
     HASH_DELETE(links.hh_guest, f->active, job);
-    heap_leave(&job->queue.timer);
+    heap_remove(&job->queue.timer);
     count_streak(f, job);
     count_arrival(f, job);
     add_finished(f, job);
@@ -274,7 +274,7 @@ static void end_job(struct fleet *f, struct job *job)
         guest->version = f->guests_version = fleet_touch(f);
 }
 
-/* It ended while it waited: what woke it is there for the next. */
+/* The job ended while it waited: wakes the next for the room it was woken for. */
 static void leave_room(struct fleet *f, struct job *job)
 {
     struct guest *guest = fleet_guest(f, job->guest_uuid);
@@ -297,7 +297,7 @@ void fleet_job_moved(struct fleet *f, struct job *job, enum phase from)
         leave_room(f, job);
     if (from == PHASE_PENDING) {
         f->waiting_jobs--;
-        heap_leave(&job->queue.wait);
+        heap_remove(&job->queue.wait);
     }
     if (!phase_is_busy(from) && phase_is_busy(job->phase))
         count_busy(f, job, true);
@@ -316,6 +316,7 @@ void fleet_prune_jobs(struct fleet *f, const char *guest_uuid)
     while (job != NULL && job->links.older != NULL)
         fleet_remove_job(f, job->links.older);
 
-    while (f->finished_jobs > f->config.jobs_kept) /* guests come and go: a bound over all too */
+    while (f->finished_jobs >
+           f->config.jobs_kept) /* guests come and go: also a bound over all guests */
         fleet_remove_job(f, heap_top(&f->finished));
 }

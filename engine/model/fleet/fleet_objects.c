@@ -1,6 +1,6 @@
-/* fleet_objects.c - documents people wrote, and what nodes and guests become under them; see
- * fleet.h. A document was checked when it was accepted; one that cannot be read all the same (an
- * older version's, a damaged one) is as if it were not there, and says so in the log. */
+/* fleet_objects.c - objects that users wrote, and the effective values of nodes and guests under
+ * them; see fleet.h. An object was checked when it was accepted; one that cannot be parsed
+ * nevertheless (an older version's, a damaged one) is ignored and logged. */
 #include <assert.h>
 #include <stdio.h>
 #include <string.h>
@@ -87,7 +87,7 @@ void fleet_remove_object(struct fleet *f, struct object *object)
     if (object->prev_here != NULL)
         DL_DELETE2(fleet_namespace(f, object->ns)->quotas, object, prev_here, next_here);
     object->removed = true;
-    fleet_object_changed(f, object); /* the list of what to store holds it from now on */
+    fleet_object_changed(f, object); /* the list of objects to store holds it from now on */
 }
 
 void fleet_objects_stored(struct fleet *f)
@@ -104,13 +104,13 @@ void fleet_objects_stored(struct fleet *f)
     f->changed_objects = NULL;
 }
 
-static void complain(const char *kind, const char *name, const struct err *err)
+static void log_invalid(const char *kind, const char *name, const struct err *err)
 {
     LOG(WARN, "document_not_understood", FIELD_TEXT(KIND, kind), FIELD_TEXT(NAME, name),
         FIELD_TEXT(ERROR, err->text));
 }
 
-/* The document's spec as JSON; NULL when there is none. */
+/* The object's spec as JSON; NULL when there is none. */
 static struct json_object *spec_of(const struct object *object)
 {
     struct err err = {0};
@@ -119,11 +119,11 @@ static struct json_object *spec_of(const struct object *object)
     struct json_object *spec =
         json_parse(object->spec_json, strlen(object->spec_json), object->key, &err);
     if (spec == NULL)
-        complain(object_kind_name(object->kind), object->name, &err);
+        log_invalid(object_kind_name(object->kind), object->name, &err);
     return spec;
 }
 
-/* The first text's labels with the document's over them. */
+/* The first text's labels, overridden by the object's. */
 static bool lay_labels(const char *own_json, struct json_object *overlay, struct labels *out,
                        struct err *err)
 {
@@ -142,7 +142,7 @@ static void node_labels(struct node *node, struct json_object *overlay)
 {
     struct err err = {0};
     if (!lay_labels(node->config.labels, overlay, &node->labels, &err))
-        complain("Node", node->name, &err);
+        log_invalid("Node", node->name, &err);
     (void)labels_set(&node->labels, "kubernetes.io/hostname", node->name);
     if (node->has_facts && node->facts.arch[0] != '\0')
         (void)labels_set(&node->labels, "kubernetes.io/arch", node->facts.arch);
@@ -159,7 +159,7 @@ static void node_taints(struct node *node, struct json_object *overlay)
     }
     node->n_taints = 0;
     if (taints != NULL && !taints_from(taints, "taints", node->taints, &node->n_taints, &err))
-        complain("Node", node->name, &err);
+        log_invalid("Node", node->name, &err);
 }
 
 /* As text, new; NULL for nothing. Takes the value. */
@@ -193,17 +193,17 @@ void fleet_refresh_node(struct fleet *f, struct node *node)
     node_taints(node, overlay);
     node->cordoned = node->config.cordoned;
     if (!json_get_bool(overlay, "unschedulable", node->cordoned, &node->cordoned, &err))
-        complain("Node", node->name, &err);
+        log_invalid("Node", node->name, &err);
     free(node->shown.labels);
     free(node->shown.taints);
     node->shown.labels = text_of(labels_json(&node->labels));
     node->shown.taints = text_of(taints_json(node));
     node->version = fleet_touch(f);
-    f->guests_version = f->version; /* guests show whether their node suits them */
+    f->guests_version = f->version; /* the status of a guest shows whether its node suits it */
     fleet_node_improved(f, node);
 }
 
-/* The document's settings, without its labels: as text, new. */
+/* The object's settings, without its labels: as text, new. */
 static char *overlay_text(struct json_object *overlay)
 {
     if (overlay == NULL)
@@ -217,7 +217,7 @@ static char *overlay_text(struct json_object *overlay)
     return text_of(settings);
 }
 
-/* What the domain asks with what the document asks over it. */
+/* The domain's settings, overridden by the object's. */
 static char *settings_text(const struct guest *guest, const char *own)
 {
     struct err err = {0};
@@ -243,7 +243,7 @@ void fleet_refresh_guest(struct fleet *f, struct guest *guest)
     const struct object *object = fleet_object(f, OBJECT_GUEST, guest->ns, guest->name);
     OWNED(json_object) overlay = spec_of(object);
     if (!lay_labels(guest->metadata_labels, overlay, &guest->labels, &err))
-        complain("VirtualMachineInstance", guest->name, &err);
+        log_invalid("VirtualMachineInstance", guest->name, &err);
     err = (struct err){0};
     if (guest->settings != NULL)
         settings_fini(guest->settings);
@@ -258,12 +258,12 @@ void fleet_refresh_guest(struct fleet *f, struct guest *guest)
         guest->settings = calloc(1, sizeof *guest->settings);
         if (guest->settings != NULL &&
             !settings_parse(guest->metadata_settings, own, guest->name, guest->settings, &err)) {
-            complain("VirtualMachineInstance", guest->name, &err);
+            log_invalid("VirtualMachineInstance", guest->name, &err);
             free(guest->settings);
             guest->settings = NULL;
         }
     }
     free(own);
     guest->version = f->guests_version = fleet_touch(f);
-    f->drains_due = f->queue.company_changed = true;
+    f->drains_due = f->queue.affinity_changed = true;
 }

@@ -1,6 +1,6 @@
-/* ledger.c - the one book of who uses how much; see ledger.h. Sums are kept as things change, so
- * that asking for room costs nothing however many guests a node has; ledger_check() counts again.
- */
+/* ledger.c - the one account of used and reserved resources; see ledger.h. Sums are updated with
+ * each change, so that a check for room is O(1) for any number of guests; ledger_check()
+ * recounts. */
 #include "engine/model/fleet/ledger.h"
 
 #include <assert.h>
@@ -125,7 +125,7 @@ uint64_t ledger_bandwidth(const struct fleet *f, const struct job *job)
 
 /* ---- guests that are up ---- */
 
-/* It came under a reservation that still stands for it. */
+/* The guest arrived under a reservation that still counts for it. */
 static bool has_arrived(const struct fleet *f, const struct domain *domain)
 {
     const struct job *job = NULL;
@@ -134,7 +134,7 @@ static bool has_arrived(const struct fleet *f, const struct domain *domain)
     return holds(job, domain->node);
 }
 
-/* The biggest of its places that count; they are alike but for the moment a size changes. */
+/* The biggest of its domains that count; they differ only while the size changes. */
 static struct resources charge_of(const struct guest *guest)
 {
     struct resources most = {0};
@@ -212,7 +212,8 @@ static void enter(struct fleet *f, struct job *job, struct node *source, struct 
     target->in_bandwidth += job->placement.reserved_bandwidth;
     if (source != NULL)
         source->out_bandwidth += job->placement.reserved_bandwidth;
-    struct domain *domain = place_at(f, job, target); /* a job taken over: it is there already */
+    struct domain *domain =
+        place_at(f, job, target); /* a restored job: the guest is already there */
     if (domain != NULL)
         ledger_domain(f, domain, false);
 }
@@ -267,6 +268,6 @@ void ledger_release(struct fleet *f, struct job *job)
     job->placement.reserved_huge_kib = job->placement.reserved_bandwidth = 0;
     struct domain *domain = place_at(f, job, target);
     if (domain != NULL)
-        ledger_domain(f, domain, false); /* from now on it counts as a guest that is up */
+        ledger_domain(f, domain, false); /* from now on it counts as a running guest */
     fleet_node_improved(f, target);
 }

@@ -1,5 +1,5 @@
-/* ledger_check.c - counts everything from nothing and compares it with the sums that ledger.c
- * keeps; see ledger.h. */
+/* ledger_check.c - recounts everything and compares it with the sums that ledger.c keeps; see
+ * ledger.h. */
 #include <inttypes.h>
 #include <stdio.h>
 #include <string.h>
@@ -35,7 +35,7 @@ static void more(struct resources *sum, uint64_t memory_kib, uint64_t vcpus)
     sum->vcpus += vcpus;
 }
 
-static bool check_place(const struct report *r, const struct fleet *f, const struct domain *domain)
+static bool check_domain(const struct report *r, const struct fleet *f, const struct domain *domain)
 {
     const struct job *job = NULL;
     const char *uuid = domain->guest->uuid;
@@ -47,7 +47,7 @@ static bool check_place(const struct report *r, const struct fleet *f, const str
     if (counts)
         more(&own, domain->guest->memory_kib, domain->guest->vcpus);
     return same(r, "guest", domain->guest->name, "counted", domain->counted, counts) &&
-           same_resources(r, "place of", domain->guest->name, &domain->resources, &own);
+           same_resources(r, "domain of", domain->guest->name, &domain->resources, &own);
 }
 
 static bool check_node(const struct report *r, const struct fleet *f, const struct node *node)
@@ -55,7 +55,7 @@ static bool check_node(const struct report *r, const struct fleet *f, const stru
     struct resources running = {0}, reserved = {0};
     uint64_t huge_kib = 0, in = 0, out = 0;
     for (const struct domain *domain = node->domains; domain != NULL; domain = domain->next_here) {
-        if (!check_place(r, f, domain))
+        if (!check_domain(r, f, domain))
             return false;
         if (domain->counted)
             more(&running, domain->guest->memory_kib, domain->guest->vcpus);
@@ -76,7 +76,7 @@ static bool check_node(const struct report *r, const struct fleet *f, const stru
            same(r, "node", node->name, "outbound bandwidth", node->out_bandwidth, out);
 }
 
-/* A guest is charged once, whatever the number of nodes it is up on. */
+/* A guest is charged once, on however many nodes it is up. */
 static bool guest_counts(const struct guest *guest)
 {
     for (const struct domain *domain = guest->domains; domain != NULL; domain = domain->next_of)

@@ -1,4 +1,4 @@
-/* object_parts.c - the JSON parts of a document (object.h): read, changed and written back. */
+/* object_parts.c - the JSON parts of an object (object.h): parsed, changed and written back. */
 #include <stdlib.h>
 #include <string.h>
 

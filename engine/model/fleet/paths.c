@@ -6,15 +6,15 @@
 #include "base/own.h"
 
 enum {
-    BYTES_MIN = 16 << 20, /* less says nothing about a path */
+    BYTES_MIN = 16 << 20, /* less proves nothing about a path */
     TIME_MIN_MS = 300,
-    CALL_MS = 700, /* of it nothing moves: connecting, starting, finishing */
+    CALL_MS = 700, /* overhead without data: connecting, starting, finishing */
 };
-#define NEW_PART 0.3 /* of the newest migration in what is kept */
+#define NEW_PART 0.3 /* weight of the newest migration */
 #define SPREAD_FIRST 0.25
 #define SPREAD_MIN 0.08
 #define SPREAD_MAX 0.5
-#define UNPROVEN_BPS (UINT64_C(100) << 20) /* a limit is no proof that a link can do as much */
+#define UNPROVEN_BPS (UINT64_C(100) << 20) /* a limit does not prove that a link reaches it */
 
 void paths_fini(struct paths *paths)
 {
@@ -45,7 +45,7 @@ const struct path *paths_find(const struct paths *paths, const char *source, con
     return find(paths, source, target);
 }
 
-/* The pair's record, made the newest; the oldest gives way. */
+/* The pair's record, made the newest; the oldest is dropped. */
 static struct path *use(struct paths *paths, const char *source, const char *target)
 {
     struct path *path = find(paths, source, target);
@@ -71,7 +71,7 @@ static double blend(double old, double newest)
     return old + NEW_PART * (newest - old);
 }
 
-/* A migration that was held at its limit shows what the path can at least. */
+/* A migration at its bandwidth limit shows a lower bound of the path. */
 static void learn_speed(struct path *path, double bps, double limit_bps)
 {
     bool held = limit_bps > 0 && bps > limit_bps * 0.85;

@@ -1,9 +1,8 @@
-/* paths.h - what earlier migrations between two nodes showed: how fast the path is, how much that
- * varies, and how good forecasts for it were. Pure.
+/* paths.h - records of earlier migrations between two nodes: bandwidth of the path, its
+ * variation, and the accuracy of forecasts. Pure.
  *
- * Made from the jobs in view when the appliance starts, kept up as jobs end. Bounded: the pair
- * that was not used for longest is forgotten.
- */
+ * Built from the jobs in memory when the appliance starts, updated as jobs end. Bounded: the
+ * pair that was not used for longest is forgotten. */
 #ifndef ENGINE_MODEL_FLEET_PATHS_H
 #define ENGINE_MODEL_FLEET_PATHS_H
 
@@ -15,12 +14,12 @@
 enum { PATHS_MAX = 1024 };
 
 struct path {
-    char key[2 * HV_HOST_MAX]; /* source, a slash, target: no node's name holds one */
-    unsigned moves;            /* that told a bandwidth */
+    char key[2 * HV_HOST_MAX]; /* source, a slash, target: no node's name has one */
+    unsigned moves;            /* migrations that gave a bandwidth */
     double bandwidth;          /* bytes per second, newer ones count more */
-    double spread;             /* how far they were from it, as a part of it */
-    unsigned forecasts, held;  /* compared with an outcome; with the truth in their interval */
-    double error;              /* how far the expected time was off, as a part of the real one */
+    double spread;             /* mean deviation, as a fraction */
+    unsigned forecasts, held;  /* forecasts compared with an outcome; within their interval */
+    double error;              /* error of the expected duration, as a fraction */
     UT_hash_handle hh;
 };
 struct paths {
@@ -29,10 +28,9 @@ struct paths {
 
 void paths_fini(struct paths *paths);
 const struct path *paths_find(const struct paths *paths, const char *source, const char *target);
-/* Takes over what a finished job tells, if anything: bytes and time of one that ended well.
- * Without memory it is not remembered. */
+/* Adds a finished job's bytes and time, if it succeeded. Without memory it is skipped. */
 void paths_learn(struct paths *paths, const struct job *job);
-/* What to count on; path may be NULL; limit 0: none. */
+/* The bandwidth to expect; path may be NULL; limit 0: none. */
 struct path_speed paths_speed(const struct path *path, uint64_t limit_bps);
 
 #endif

@@ -1,4 +1,4 @@
-/* rejection.c - the words for why nodes were rejected; see rejection.h. */
+/* rejection.c - texts of why nodes were rejected; see rejection.h. */
 #include "engine/model/fleet/rejection.h"
 
 #include <stdio.h>
@@ -45,7 +45,7 @@ bool rejections_all_for_ever(const struct rejections *r)
     for (unsigned i = 0; i < REJECT_COUNT; i++)
         if (r->counts[i] > 0 && !reject_is_for_ever((enum reject)i))
             return false;
-    return r->n_nodes > 0; /* where nobody was asked nobody said "never" */
+    return r->n_nodes > 0; /* without nodes there is no permanent rejection */
 }
 
 uint16_t rejections_tag(const struct node *node)
@@ -62,7 +62,7 @@ const struct rejection *rejections_find(const struct rejections *r, const struct
     return NULL;
 }
 
-/* The reason that comes next by name after `last` (NULL: the first); REJECT_COUNT: no more. */
+/* The next reason by name after `last` (NULL: the first); REJECT_COUNT: no more. */
 static enum reject next_by_name(const struct rejections *r, const char *last)
 {
     unsigned next = REJECT_COUNT;

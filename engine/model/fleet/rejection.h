@@ -1,4 +1,4 @@
-/* rejection.h - why nodes were rejected, as data: what placement finds, and readers show. */
+/* rejection.h - why nodes were rejected, as data: results of placement for readers. */
 #ifndef ENGINE_MODEL_FLEET_REJECTION_H
 #define ENGINE_MODEL_FLEET_REJECTION_H
 
@@ -21,30 +21,30 @@ bool reject_is_for_ever(enum reject why);
 
 enum {
     PLACEMENT_DETAIL_MAX = 128,
-    PLACEMENT_KEPT_MAX = 256, /* rejections kept one by one; all are counted */
-    PLACEMENT_SCANS = 32,     /* nodes that fit and are weighed against each other */
+    PLACEMENT_KEPT_MAX = 256, /* rejections kept with details; all are counted */
+    PLACEMENT_SCANS = 32,     /* nodes that fit and are compared by score */
 };
 struct rejection {
     char node[HV_HOST_MAX];
     enum reject why;
-    char detail[PLACEMENT_DETAIL_MAX]; /* "needs 4096 MiB, 1024 MiB are left" */
+    char detail[PLACEMENT_DETAIL_MAX]; /* "needs 4096 MiB, 1024 MiB are free" */
 };
-struct rejections { /* of one job, newest full look; owned by the job */
+struct rejections { /* of one job, newest full scan; owned by the job */
     int64_t at_ms;  /* wall */
-    size_t n_nodes; /* looked at */
+    size_t n_nodes; /* nodes checked */
     unsigned counts[REJECT_COUNT];
     size_t n;
-    uint16_t tags[PLACEMENT_KEPT_MAX]; /* of the nodes' names, to find one soon; 0: not made */
+    uint16_t tags[PLACEMENT_KEPT_MAX]; /* of the nodes' names, for a fast search; 0: not made */
     struct rejection list[PLACEMENT_KEPT_MAX];
 };
 
 struct node;
-/* What that node said, if it was kept; else NULL. */
+/* The rejection by that node, if kept; else NULL. */
 const struct rejection *rejections_find(const struct rejections *r, const struct node *node);
-/* The node's name in short: many are looked through for one. */
+/* Hash of the node's name, for searches. */
 uint16_t rejections_tag(const struct node *node);
 bool rejections_all_for_ever(const struct rejections *r);
-/* "0/3 nodes are available: 1 cordoned, 1 memory, 1 source-node." as Kubernetes says it. */
+/* "0/3 nodes are available: 1 cordoned, 1 memory, 1 source-node." as in Kubernetes. */
 void rejections_text(const struct rejections *r, char *out_text, size_t bytes);
 
 #endif

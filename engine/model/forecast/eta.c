@@ -25,14 +25,14 @@ const char *eta_move_name(enum eta_move move)
     return move < ETA_MOVE_COUNT ? names[move] : "unknown";
 }
 
-/* Passes that each take as long as the one before let be written: a geometric sum. */
+/* Each iteration takes as long as the one before let the guest dirty memory: a geometric sum. */
 static double left_ms(double remaining, double bandwidth, double dirty)
 {
     double ms = remaining * 1000 / (bandwidth - dirty);
     return ms < FAR_MS ? ms : FAR_MS;
 }
 
-/* What was written since the pass began is not counted as left before the pass is over. */
+/* QEMU counts memory dirtied during an iteration as remaining only at its end. */
 static double all_left(const struct eta *eta, const struct eta_input *input)
 {
     double left = (double)input->remaining, most = (double)eta->iteration_bytes;
@@ -61,8 +61,8 @@ static double within(double value, double low, double high)
     return value < low ? low : value > high ? high : value;
 }
 
-/* In the first pass nobody knows what the guest writes: the forecast has the word, within what the
- * path shows. */
+/* In the first iteration the dirty rate is not known: the forecast decides, within what the path
+ * shows. */
 static void guess(const struct eta_input *input, struct estimate *is)
 {
     double end = (double)(input->forecast_ms - input->now_ms);
@@ -83,7 +83,7 @@ static struct estimate estimate(const struct eta *eta, const struct eta_input *i
     out.known = true;
     out.low_ms = left_ms((double)input->remaining, rate, 0);
     out.likely_ms = left_ms(left, rate, dirty);
-    /* half as much again is written, but not so much that it would never end */
+    /* assumes half as much again is dirtied, but not so much that it never converges */
     double worse = dirty * 1.5 < (rate + dirty) / 2 ? dirty * 1.5 : (rate + dirty) / 2;
     out.high_ms = left_ms(left, rate, worse) * 1.2;
     if (input->iteration <= 1 && !input->stopped && !input->postcopy)
@@ -115,17 +115,16 @@ static void lose(struct eta *eta, const struct eta_input *input)
         return;
     eta->known = false;
     if (input->bandwidth_bps == 0)
-        note(eta, ETA_MOVE_STALLED, input, "cannot be said: no bytes move");
+        note(eta, ETA_MOVE_STALLED, input, "unknown: no bytes move");
     else
-        note(eta, ETA_MOVE_DIVERGES, input,
-             "cannot be said: the guest writes %.0f MiB/s and %.0f MiB/s move",
+        note(eta, ETA_MOVE_DIVERGES, input, "unknown: dirty rate %.0f MiB/s, bandwidth %.0f MiB/s",
              mib(input->dirty_bps), mib(input->bandwidth_bps));
 }
 
-/* What has changed most since the present statement was made. */
-static void say_later(struct eta *eta, const struct eta_input *input, int64_t later_ms)
+/* What changed most since the present estimate was made. */
+static void move_later(struct eta *eta, const struct eta_input *input, int64_t later_ms)
 {
-    const struct eta_input *was = &eta->said;
+    const struct eta_input *was = &eta->basis;
     double s = (double)later_ms / 1000, now_rate = (double)input->bandwidth_bps;
     double dropped = now_rate > 0 ? (double)was->bandwidth_bps / now_rate : 1;
     double rose = (double)(input->dirty_bps + 1) / (double)(was->dirty_bps + 1);
@@ -136,18 +135,17 @@ static void say_later(struct eta *eta, const struct eta_input *input, int64_t la
         note(eta, ETA_MOVE_MEMORY, input, "%.0f s later: memory follows the disks", s);
     else if (was->iteration <= 1 && input->iteration > 1 && input->dirty_bps > 0)
         note(eta, ETA_MOVE_FIRST_ITERATION, input,
-             "%.0f s later: the first pass is over, the guest writes %.0f MiB/s", s,
-             mib(input->dirty_bps));
+             "%.0f s later: first iteration done, dirty rate %.0f MiB/s", s, mib(input->dirty_bps));
     else if (rose > 1.05 && rose >= dropped)
-        note(eta, ETA_MOVE_DIRTY, input,
-             "%.0f s later: the guest writes %.0f MiB/s instead of %.0f", s, mib(input->dirty_bps),
-             mib(was->dirty_bps));
+        note(eta, ETA_MOVE_DIRTY, input, "%.0f s later: dirty rate %.0f MiB/s instead of %.0f", s,
+             mib(input->dirty_bps), mib(was->dirty_bps));
     else if (dropped > 1.05)
-        note(eta, ETA_MOVE_BANDWIDTH, input, "%.0f s later: %.0f MiB/s move instead of %.0f", s,
-             mib(input->bandwidth_bps), mib(was->bandwidth_bps));
+        note(eta, ETA_MOVE_BANDWIDTH, input, "%.0f s later: bandwidth %.0f MiB/s instead of %.0f",
+             s, mib(input->bandwidth_bps), mib(was->bandwidth_bps));
     else
-        note(eta, ETA_MOVE_SLOWER, input, "%.0f s later: %.0f MiB left shrink slower than expected",
-             s, mib(input->remaining));
+        note(eta, ETA_MOVE_SLOWER, input,
+             "%.0f s later: remaining %.0f MiB shrink more slowly than expected", s,
+             mib(input->remaining));
 }
 
 static void state(struct eta *eta, const struct eta_input *input, const struct estimate *is)
@@ -155,7 +153,7 @@ static void state(struct eta *eta, const struct eta_input *input, const struct e
     eta->end_ms = input->now_ms + (int64_t)is->likely_ms;
     eta->low_ms = input->now_ms + (int64_t)is->low_ms;
     eta->high_ms = input->now_ms + (int64_t)is->high_ms;
-    eta->said = *input;
+    eta->basis = *input;
     eta->known = true;
 }
 
@@ -165,7 +163,7 @@ static int64_t margin_ms(const struct eta *eta, const struct eta_input *input)
     return part > MARGIN_MIN_MS ? part : MARGIN_MIN_MS;
 }
 
-/* Nearer is said at once; the rest of the interval follows, but no part of it moves later. */
+/* An earlier end is shown at once; the interval follows, but no part of it moves later. */
 static void hold(struct eta *eta, const struct eta_input *input, const struct estimate *is)
 {
     int64_t end = input->now_ms + (int64_t)is->likely_ms;
@@ -173,7 +171,7 @@ static void hold(struct eta *eta, const struct eta_input *input, const struct es
     int64_t high = input->now_ms + (int64_t)is->high_ms;
     if (end < eta->end_ms) {
         eta->end_ms = end;
-        eta->said = *input;
+        eta->basis = *input;
     }
     if (high < eta->high_ms)
         eta->high_ms = high;
@@ -194,7 +192,7 @@ void eta_step(struct eta *eta, const struct eta_input *input)
     }
     if (!eta->known) {
         if (!first && eta->moves > 0)
-            note(eta, ETA_MOVE_RETURNED, input, "it can be said again: %.0f MiB/s move",
+            note(eta, ETA_MOVE_RETURNED, input, "known again: bandwidth %.0f MiB/s",
                  mib(input->bandwidth_bps));
         state(eta, input, &is);
         return;
@@ -204,7 +202,7 @@ void eta_step(struct eta *eta, const struct eta_input *input)
         hold(eta, input, &is);
         return;
     }
-    say_later(eta, input, later_ms);
+    move_later(eta, input, later_ms);
     state(eta, input, &is);
 }
 

@@ -9,7 +9,7 @@
 #include "engine/model/forecast/forecast_run.h"
 
 #define MIB (UINT64_C(1) << 20)
-/* Of every call besides the copy: connecting, starting and finishing. */
+/* Overhead of every call: connecting, starting and finishing. */
 enum { CALL_LOW_MS = 300, CALL_MS = 900, CALL_HIGH_MS = 2500, SCENARIOS_MAX = 256 };
 
 #define ENDING(id, name, help) name,
@@ -43,7 +43,7 @@ const char *bandwidth_from_name(enum bandwidth_from from)
     return from < BANDWIDTH_FROM_COUNT ? bandwidth_names[from] : "unknown";
 }
 
-/* ---- what is not known is assumed ---- */
+/* ---- assumptions where nothing is known ---- */
 
 /* One percent of its memory in a second, half of it in a minute. */
 static void assume_dirty(uint64_t memory_bytes, struct dirty_curve *out)
@@ -89,8 +89,8 @@ struct shares {
     size_t n;
 };
 
-/* The working set of a guest whose longer window shows hardly more than its first was full within
- * that: how soon is not known. */
+/* A guest whose longer window shows hardly more than its first dirtied its working set within
+ * the first: how soon is not known. */
 static bool seems_full(const struct dirty_curve *curve)
 {
     if (curve->n < 2)
@@ -112,18 +112,18 @@ static struct shares speeds_of(const struct dirty_curve *curve)
 {
     double rise = curve->rise < 0.7 ? 0.7 : curve->rise > 3 ? 3 : curve->rise;
     switch (curve->from) {
-    case DIRTY_MEASURED: /* undisturbed; moved, it will write more */
+    case DIRTY_MEASURED: /* outside of a migration; during one the guest dirties more */
         if (curve->rise > 0)
             return (struct shares){.n = 3,
                                    .list = {{rise * 0.8, 0.25}, {rise, 0.5}, {rise * 1.4, 0.25}}};
         return (struct shares){.n = 4, .list = {{1, 0.3}, {1.5, 0.25}, {2, 0.25}, {3, 0.2}}};
-    case DIRTY_LAST_MOVE: /* as it was moved */
+    case DIRTY_LAST_MOVE: /* as seen during a migration */
         return (struct shares){.n = 3, .list = {{0.6, 0.25}, {1, 0.5}, {1.5, 0.25}}};
     default: return (struct shares){.n = 4, .list = {{0.1, 0.3}, {0.5, 0.2}, {1, 0.3}, {4, 0.2}}};
     }
 }
 
-/* One window tells nothing about what comes after it. */
+/* One window says nothing about the time after it. */
 static struct shares bends_of(const struct dirty_curve *curve)
 {
     if (curve->from == DIRTY_LAST_MOVE)
@@ -146,7 +146,7 @@ static struct shares parts_of(const struct forecast_input *in)
     return (struct shares){.n = 2, .list = {{1, 0.75}, {0.3, 0.25}}};
 }
 
-/* Every value of each with every value of the others. */
+/* Every combination of the values. */
 static size_t run_all(const struct forecast_input *in, struct ending *endings, size_t max)
 {
     const struct shares all[] = {paths_of(&in->path), speeds_of(&in->dirty), bends_of(&in->dirty),
@@ -177,7 +177,7 @@ static size_t run_all(const struct forecast_input *in, struct ending *endings, s
     return done;
 }
 
-/* ---- what they agree on ---- */
+/* ---- summary of the scenarios ---- */
 
 static int by_total(const void *a, const void *b)
 {
@@ -191,7 +191,7 @@ static int by_downtime(const void *a, const void *b)
     return x->downtime_ms < y->downtime_ms ? -1 : x->downtime_ms > y->downtime_ms;
 }
 
-/* Of a sorted list: the entry below which that part of the weight lies. */
+/* Of a sorted list: the quantile by weight. */
 static const struct ending *at_part(const struct ending *endings, size_t n, double part)
 {
     double sum = 0, all = 0;
@@ -222,17 +222,19 @@ static void weigh(const struct ending *endings, size_t n, struct forecast *out)
         if (weights[i] > weights[out->end])
             out->end = (enum forecast_end)i;
     int percent = (int)(weights[FORECAST_CONVERGES] * 100 / all + 0.5);
-    out->percent = percent < 1 ? 1 : percent > 99 ? 99 : percent; /* nothing is certain before */
+    out->percent = percent < 1    ? 1
+                   : percent > 99 ? 99
+                                  : percent; /* no probability of 0 or 1 before a migration */
 }
 
-static void say_why(const struct forecast_input *in, struct forecast *out)
+static void describe(const struct forecast_input *in, struct forecast *out)
 {
     char record[48] = "";
     if (in->path.from == BANDWIDTH_PATH)
         (void)snprintf(record, sizeof record, " of %u migration%s", in->path.moves,
                        in->path.moves == 1 ? "" : "s");
     (void)snprintf(out->why, sizeof out->why,
-                   "%.1f GiB of memory at %.0f MiB/s (%s%s); the guest writes %.0f MiB/s (%s)",
+                   "%.1f GiB of memory at %.0f MiB/s (%s%s); dirty rate %.0f MiB/s (%s)",
                    (double)in->memory_bytes / (double)(1024 * MIB),
                    (double)in->path.likely / (double)MIB, bandwidth_from_name(in->path.from),
                    record, (double)in->dirty.at[0].bps / (double)MIB,
@@ -260,5 +262,5 @@ void forecast_make(const struct forecast_input *input, struct forecast *out_fore
     out->downtime_high_ms = whole_ms(at_part(endings, n, 0.95)->downtime_ms);
     out->bandwidth_bps = in.path.likely;
     out->dirty_bps = in.dirty.at[0].bps;
-    say_why(&in, out);
+    describe(&in, out);
 }

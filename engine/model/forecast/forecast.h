@@ -1,16 +1,15 @@
-/* forecast.h - what a migration is expected to come to, before it begins: time, blackout, chance to
- * converge, and which way it ends. Pure.
+/* forecast.h - what is expected of a migration before it begins: duration, downtime, probability
+ * of convergence, and how it ends. Pure.
  *
- * Pre-copy is gone through pass by pass, with the monitor's rules (ramp of the downtime, stall,
- * budget), once for each of a few dozen scenarios: how fast the path is, how the guest's writing
- * goes on beyond what was measured, how much faster it writes while it is moved (two to three times
- * was seen), how much of its memory is in use. What most of them agree on is the forecast; how far
- * they differ is the interval.
+ * Simulates pre-copy iteration by iteration with the monitor's rules (downtime ramp, stall,
+ * completion timeout), once for each of a few dozen scenarios: bandwidth of the path, dirty rate
+ * beyond the measured windows, factor by which the guest dirties faster during a migration (two
+ * to three was seen), share of memory in use. The median of the scenarios is the forecast, their
+ * spread the interval.
  *
- * The rate of writing is measured by sampling pages: each page counts once in a window, so that a
+ * The dirty rate is measured by page sampling: each page counts once per window, so that a
  * longer window shows a smaller rate and the curve over several windows bends where the working
- * set ends.
- */
+ * set ends. */
 #ifndef ENGINE_MODEL_FORECAST_FORECAST_H
 #define ENGINE_MODEL_FORECAST_FORECAST_H
 
@@ -44,10 +43,10 @@ const char *bandwidth_from_name(enum bandwidth_from from);
 
 enum { DIRTY_WINDOWS_MAX = 4, FORECAST_WHY_MAX = 256 };
 
-struct dirty_curve { /* distinct bytes written per second, over windows of rising length */
+struct dirty_curve { /* distinct bytes dirtied per second, over windows of rising length */
     enum dirty_from from;
     int64_t wall_ms; /* when */
-    double rise;     /* MEASURED: times as fast when it was last moved; 0: never seen */
+    double rise;     /* MEASURED: factor during the guest's last migration; 0: never seen */
     unsigned n;      /* 0: not known */
     struct {
         unsigned seconds;
@@ -57,13 +56,13 @@ struct dirty_curve { /* distinct bytes written per second, over windows of risin
 
 struct path_speed { /* bytes per second */
     enum bandwidth_from from;
-    unsigned moves;             /* PATH: how many it is the record of */
+    unsigned moves;             /* PATH: number of migrations in the record */
     uint64_t low, likely, high; /* 0: not known */
     uint64_t postcopy;          /* limit in post-copy; 0: the same */
 };
 
 struct forecast_input {
-    uint64_t memory_bytes, used_bytes; /* used: that is not all zero; 0: not known */
+    uint64_t memory_bytes, used_bytes; /* used: non-zero pages; 0: not known */
     uint64_t disk_bytes;               /* of disks that are copied first */
     struct dirty_curve dirty;
     struct path_speed path;
@@ -72,13 +71,13 @@ struct forecast_input {
 };
 
 struct forecast {
-    bool made;                             /* false: not even the size of the guest is known */
-    int64_t total_ms, low_ms, high_ms;     /* from the call to its end, whichever way */
-    int64_t downtime_ms, downtime_high_ms; /* the guest stands still */
-    int percent;                           /* chance that it converges by itself */
-    enum forecast_end end;                 /* the likeliest */
-    uint64_t bandwidth_bps, dirty_bps;     /* that it counts on */
-    char why[FORECAST_WHY_MAX];            /* the same for people */
+    bool made;                             /* false: not even the guest's memory size is known */
+    int64_t total_ms, low_ms, high_ms;     /* from the call to its end, however it ends */
+    int64_t downtime_ms, downtime_high_ms; /* downtime */
+    int percent;                           /* probability that pre-copy converges */
+    enum forecast_end end;                 /* the most likely ending */
+    uint64_t bandwidth_bps, dirty_bps;     /* the values used */
+    char why[FORECAST_WHY_MAX];            /* the same as text */
 };
 
 void forecast_make(const struct forecast_input *input, struct forecast *out_forecast);

@@ -1,13 +1,14 @@
-/* forecast_run.c - see forecast_run.h. The monitor's rules in closed steps, one per pass: what
- * engine/data/monitor_stall.c decides from samples is decided here from the model, so that a
- * forecast ends the way the migration would. tests/unit/test_forecast.c holds the two together. */
+/* forecast_run.c - see forecast_run.h. The monitor's rules in closed form, one step per
+ * iteration: decisions that engine/data/monitor_stall.c takes from samples are taken here from
+ * the model, so that a forecast ends the way the migration would. tests/unit/test_forecast.c
+ * compares the two. */
 #include "engine/model/forecast/forecast_run.h"
 
 enum {
     ITERATIONS_MAX = 1024,
     FIRST_DOWNTIME_MS = 300,
     ITERATION_MIN_MS = 10,
-    STEADY_MS = 500, /* passes that are all alike are taken together */
+    STEADY_MS = 500, /* equal iterations are taken together */
     THROTTLE_FIRST = 20,
     THROTTLE_STEP = 10,
     THROTTLE_MAX = 99,
@@ -30,23 +31,23 @@ struct run {
     const struct forecast_input *in;
     const struct scenario *s;
     double now_ms, begin_ms, budget_ms; /* budget 0: none */
-    double rest;                        /* to be sent in this pass */
-    double limit_ms, limit_set_ms;      /* downtime allowed */
-    double best;                        /* least that a pass began with */
-    unsigned flat;                      /* passes in a row that did not beat it */
-    double throttle;                    /* part of the guest's time that is taken */
+    double rest;                        /* to be sent in this iteration */
+    double limit_ms, limit_set_ms;      /* present max downtime */
+    double best;                        /* least remaining at the start of an iteration */
+    unsigned flat;                      /* consecutive iterations that did not beat it */
+    double throttle;                    /* CPU throttle, as a share of the guest's time */
     unsigned hot;
-    bool soft; /* the whole downtime is allowed, because it stalled */
+    bool soft; /* the full max downtime is allowed, because it stalled */
     double soft_until_ms;
-    unsigned n, outside; /* passes noted; those before `outside` are older than the window */
+    unsigned n, outside; /* iterations in the window; those before `outside` are older */
     double least_outside;
     struct {
         double at_ms, rest;
     } iterations[ITERATIONS_MAX];
 };
 
-/* Between two measured points the curve lies between the straight line and the bend that the
- * slope before allows; beyond the last between flat and the last slope. */
+/* Between two measured points the curve lies between the straight line and the tangent of the
+ * segment before; beyond the last point between flat and the last slope. */
 double scenario_dirtied(const struct dirty_curve *curve, const struct scenario *s, double seconds,
                         double bound)
 {
@@ -87,7 +88,7 @@ static bool is_legacy(const struct run *r)
     return r->in->config->monitor == MONITOR_LEGACY;
 }
 
-/* A pass that begins with no less than the least of those begun longer ago than the window. */
+/* An iteration that begins with no less than the least of those before the window. */
 static bool has_stalled(struct run *r)
 {
     double window_ms = (double)r->in->config->stall_timeout * 1000;
@@ -121,7 +122,7 @@ static void ramp(struct run *r, unsigned iteration)
     r->limit_set_ms = r->now_ms;
 }
 
-/* QEMU's rule: twice in a row more than half of what was sent got dirty again. */
+/* QEMU's rule: twice in a row more than half of the sent memory was dirtied again. */
 static void slow_down(struct run *r, double sent)
 {
     const struct migration_config *c = r->in->config;
@@ -137,7 +138,7 @@ static void slow_down(struct run *r, double sent)
     r->throttle = least(percent, THROTTLE_MAX) / 100;
 }
 
-/* ---- ends ---- */
+/* ---- endings ---- */
 
 static void end(struct run *r, enum forecast_end how, double more_ms, double downtime_ms,
                 struct ending *out)
@@ -150,25 +151,25 @@ static void end(struct run *r, enum forecast_end how, double more_ms, double dow
 static void end_otherwise(struct run *r, struct ending *out)
 {
     const struct migration_config *c = r->in->config;
-    double rest_ms = r->rest / r->s->bandwidth * 1000;
+    double remaining_ms = r->rest / r->s->bandwidth * 1000;
     double left_ms = r->begin_ms + r->budget_ms * c->completion_factor - r->now_ms;
-    bool fits = r->budget_ms <= 0 || rest_ms <= left_ms;
+    bool fits = r->budget_ms <= 0 || remaining_ms <= left_ms;
     if (fits && r->in->postcopy && c->disruption)
         end(r, FORECAST_POSTCOPY, r->rest / r->s->postcopy_bandwidth * 1000, HAND_OVER_MS, out);
     else if (fits && c->disruption)
-        end(r, FORECAST_PAUSE, rest_ms, rest_ms + HAND_OVER_MS, out);
+        end(r, FORECAST_PAUSE, remaining_ms, remaining_ms + HAND_OVER_MS, out);
     else
         end(r, FORECAST_ABORT, 0, 0, out);
 }
 
-/* True: it is over. False: it goes on, with the whole downtime or slowed further. */
+/* True: ended. False: continues, with the full downtime or a higher throttle. */
 static bool stalls(struct run *r, struct ending *out)
 {
     const struct migration_config *c = r->in->config;
-    double max = (double)c->max_downtime_ms, rest_ms = r->rest / r->s->bandwidth * 1000;
+    double max = (double)c->max_downtime_ms, remaining_ms = r->rest / r->s->bandwidth * 1000;
     if (r->soft && r->now_ms < r->soft_until_ms)
         return false;
-    if (!r->soft && !c->disruption && rest_ms <= max * c->precopy_factor) {
+    if (!r->soft && !c->disruption && remaining_ms <= max * c->precopy_factor) {
         r->soft = true;
         r->limit_ms = max;
         r->soft_until_ms = r->now_ms + (double)c->switchover_timeout * 1000;
@@ -181,10 +182,10 @@ static bool stalls(struct run *r, struct ending *out)
     return true;
 }
 
-/* ---- passes ---- */
+/* ---- iterations ---- */
 
-/* Sends what is left and finds what was written meanwhile. */
-static void pass_over(struct run *r)
+/* Sends the remaining memory and computes what was dirtied meanwhile. */
+static void end_iteration(struct run *r)
 {
     double iteration_ms = most(r->rest / r->s->bandwidth * 1000, ITERATION_MIN_MS), sent = r->rest;
     r->rest = dirtied(r, iteration_ms / 1000);
@@ -215,10 +216,10 @@ void scenario_run(const struct forecast_input *in, const struct scenario *s,
     begin(&r, in, s);
     out_ending->weight = s->weight;
     for (unsigned iteration = 1; iteration <= ITERATIONS_MAX; iteration++) {
-        pass_over(&r);
-        double rest_ms = r.rest / s->bandwidth * 1000;
-        if (rest_ms <= r.limit_ms) {
-            end(&r, FORECAST_CONVERGES, rest_ms, rest_ms + HAND_OVER_MS, out_ending);
+        end_iteration(&r);
+        double remaining_ms = r.rest / s->bandwidth * 1000;
+        if (remaining_ms <= r.limit_ms) {
+            end(&r, FORECAST_CONVERGES, remaining_ms, remaining_ms + HAND_OVER_MS, out_ending);
             return;
         }
         note_flat(&r);

@@ -1,5 +1,5 @@
-/* forecast_run.h - one scenario of a forecast, gone through pass by pass. Shared by forecast.c and
- * its test; nobody else includes it. */
+/* forecast_run.h - one scenario of a forecast, simulated iteration by iteration. Shared by
+ * forecast.c and its test; nobody else includes it. */
 #ifndef ENGINE_MODEL_FORECAST_FORECAST_RUN_H
 #define ENGINE_MODEL_FORECAST_FORECAST_RUN_H
 
@@ -8,14 +8,14 @@
 struct scenario {
     double weight;
     double bandwidth, postcopy_bandwidth; /* bytes per second */
-    double faster;                        /* writes so many times as fast while it is moved */
-    double bend;  /* 0: no more than was measured .. 1: as much as it can be */
-    double burst; /* so many times as fast within the first window, if that looks full */
-    double used;  /* part of its memory that must be sent */
+    double faster;                        /* factor on the dirty rate during the migration */
+    double bend;  /* 0: no more than was measured .. 1: as much as possible */
+    double burst; /* factor within the first window, if that looks full */
+    double used;  /* share of memory that must be sent */
 };
 struct ending {
     enum forecast_end end;
-    double total_ms, downtime_ms; /* without what every call takes besides */
+    double total_ms, downtime_ms; /* without the overhead of every call */
     double weight;
 };
 

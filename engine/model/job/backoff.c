@@ -18,7 +18,7 @@ void backoff_of(const struct job *newest, struct backoff *out_backoff)
             continue;
         if (backoff.failures++ == 0)
             last_end_ms = job->entered_ms; /* a final phase: its end */
-        if (job->request.streak > 0) { /* counted when it ended; older ones may be out of view */
+        if (job->request.streak > 0) {     /* counted when it ended; older jobs may be forgotten */
             backoff.failures += job->request.streak - 1;
             break;
         }

@@ -1,6 +1,5 @@
-/* decision.h - a decision about a running migration as data: what a monitor (engine/data/monitor.h)
- * or the ladder of remedies (engine/data/remedy.h) finds, what is recorded and what readers see.
- * Pure. */
+/* decision.h - a decision about a running migration as data: made by a monitor
+ * (engine/data/monitor.h) or a stall remedy (engine/data/remedy.h), recorded, and shown. Pure. */
 #ifndef ENGINE_MODEL_JOB_DECISION_H
 #define ENGINE_MODEL_JOB_DECISION_H
 
@@ -28,8 +27,8 @@ enum monitor_action decision_action(enum decision decision);
 enum { MONITOR_TEXT_MAX = 256 };
 
 struct monitor_facts {                 /* fixed for one migration */
-    uint64_t memory_bytes, disk_bytes; /* of the guest; of the disks that move along */
-    bool vfio;                         /* a device of the host: no post-copy */
+    uint64_t memory_bytes, disk_bytes; /* of the guest; of the disks that are migrated too */
+    bool vfio;                         /* a host device: no post-copy */
     bool tuning;                       /* downtimeTuning was configured: legacy's ramp is on */
 };
 struct monitor_decision {
@@ -38,7 +37,8 @@ struct monitor_decision {
     int64_t downtime_ms;         /* SET_DOWNTIME */
     char text[MONITOR_TEXT_MAX]; /* with the numbers that triggered it */
     /* the inputs, as recorded */
-    int64_t elapsed_ms, budget_ms, estimate_ms; /* estimate: of moving what is left; -1: no idea */
+    int64_t elapsed_ms, budget_ms,
+        estimate_ms; /* estimate: time for the remaining bytes; -1: not known */
     uint64_t remaining, low_water, bandwidth_bps, dirty_bps, iteration;
 };
 

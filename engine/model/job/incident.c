@@ -100,7 +100,7 @@ static void close_one(struct incidents *incidents, struct incident *incident, en
     note_change(incidents, incident);
 }
 
-/* The oldest ordinary one gives way; those that last never do. */
+/* The oldest ordinary incident is dropped; lasting ones never. */
 static bool make_room(struct incidents *incidents, int64_t now_ms)
 {
     if (incidents->n_open < INCIDENTS_MAX)
@@ -117,7 +117,7 @@ static bool make_room(struct incidents *incidents, int64_t now_ms)
     return false;
 }
 
-/* One that was closed before, and opened again by a newer verdict, is shown once. */
+/* An incident that was closed, and opened again by a newer verdict, is shown once. */
 static void forget_closed(struct incidents *incidents, const char *uid)
 {
     for (size_t i = 0; i < incidents->n_closed; i++)
@@ -129,7 +129,7 @@ static void forget_closed(struct incidents *incidents, const char *uid)
         }
 }
 
-/* As exporter/metrics/metrics_incidents.c shows it. */
+/* The labels of exporter/metrics/metrics_incidents.c. */
 static bool resembles(const struct incident *a, const struct incident *b)
 {
     return a->kind == b->kind && strcmp(a->ns, b->ns) == 0 && strcmp(a->guest, b->guest) == 0 &&
@@ -139,7 +139,7 @@ static bool resembles(const struct incident *a, const struct incident *b)
            strcmp(a->migration, b->migration) == 0;
 }
 
-/* A migration that was deleted and made again under its name, say. */
+/* E.g. a migration that was deleted and created again under its name. */
 static void replace_twins(struct incidents *incidents, const struct incident *newest)
 {
     for (size_t i = 0; i < incidents->n; i++) {
@@ -177,7 +177,7 @@ bool incidents_open(struct incidents *incidents, const struct incident *incident
         if (was.kind == INCIDENT_SPLIT &&
             (!incident_lasts(incident->kind) || incident->kind == INCIDENT_INTERNAL ||
              incident->kind == INCIDENT_UNREADABLE)) {
-            before->kind = was.kind; /* how the migration ended, or froze, makes it no smaller */
+            before->kind = was.kind; /* the end or the freeze of the migration does not lower it */
             TEXT_SET(before->guest_at, was.guest_at);
         }
         note_change(incidents, before);
@@ -223,7 +223,7 @@ void incidents_age(struct incidents *incidents, int64_t now_ms)
     }
 }
 
-/* Without memory for it there is one less to be shown. */
+/* Without memory it is not shown. */
 static void keep_closed(struct incidents *incidents, const struct incident *incident)
 {
     forget_closed(incidents, incident->uid);

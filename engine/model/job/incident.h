@@ -1,12 +1,9 @@
-/* incident.h - open incidents: migrations whose end somebody must look at, one for each.
+/* incident.h - open incidents: migrations whose end an operator must see, one each.
  *
- * Opened with the verdict, or at once when the guest is seen to run twice; closed when its fate is
- * settled (incident.def says how). No two open ones look the same to a reader: of those the newer
- * stays, since each is one series.
- * Bounded: when as many are open as are kept, the oldest ordinary one makes room, else the new one
- * is only counted. Everything is stored, so that a page to an operator outlives a restart. Pure:
- * no clock, no I/O.
- */
+ * Opened with the verdict, or at once when the guest is observed running twice; closed as listed
+ * in incident.def. No two open ones have equal labels: the newer one stays, since each is one
+ * series. Bounded: at the limit the oldest ordinary one is dropped, else the new one is only
+ * counted. Everything is stored, so that an alert survives a restart. Pure: no clock, no I/O. */
 #ifndef ENGINE_MODEL_JOB_INCIDENT_H
 #define ENGINE_MODEL_JOB_INCIDENT_H
 
@@ -18,8 +15,8 @@
 
 enum {
     INCIDENTS_MAX = 1000,       /* open */
-    INCIDENTS_KEPT_MAX = 4000,  /* with those to be stored */
-    INCIDENTS_CLOSED_MAX = 100, /* the newest that are shown with who closed them */
+    INCIDENTS_KEPT_MAX = 4000,  /* including those to be stored */
+    INCIDENTS_CLOSED_MAX = 100, /* closed ones shown, with who closed them */
     INCIDENT_AGE_MS = 15 * 60 * 1000,
     INCIDENT_WORD_MAX = 64
 };
@@ -49,7 +46,7 @@ struct incident {
     char plane[INCIDENT_WORD_MAX], cause[INCIDENT_WORD_MAX];
     enum incident_kind kind;
     int64_t opened_ms; /* wall */
-    int64_t ended_ms;  /* wall: the migration's end, or when it was seen */
+    int64_t ended_ms;  /* wall: the migration's end, or the observation */
     enum incident_end end;
     int64_t closed_ms;
     char by[64];  /* who closed it */
@@ -69,24 +66,24 @@ struct incidents {
 };
 
 void incidents_fini(struct incidents *incidents);
-/* One of that migration that is open already takes over the newer verdict. False: it is only
- * counted, there is no room (or no memory) for it. */
+/* An open incident of that migration takes over the newer verdict. False: only counted, no room
+ * (or no memory). */
 bool incidents_open(struct incidents *incidents, const struct incident *incident);
-/* One that an earlier process opened; not counted again. */
+/* An incident that an earlier process opened; not counted again. */
 bool incidents_restore(struct incidents *incidents, const struct incident *incident);
-/* The open one of a migration, by namespace and name; NULL: none. */
+/* The open incident of a migration, by namespace and name; NULL: none. */
 const struct incident *incidents_find(const struct incidents *incidents, const char *ns,
                                       const char *migration);
-/* Closes the one of a migration. False: none is open. */
+/* Closes the incident of a migration. False: none is open. */
 bool incidents_close(struct incidents *incidents, const char *uid, enum incident_end end,
                      const char *by, int64_t now_ms);
-/* Closes those of a guest that fade: a migration of it that ended at moved_ms worked. Those of
+/* Closes the fading incidents of a guest: a migration that ended at moved_ms succeeded. Those of
  * migrations that ended later stay. */
 void incidents_guest_moved(struct incidents *incidents, const char *ns, const char *guest,
                            int64_t moved_ms, int64_t now_ms);
-/* Closes ordinary ones that are old; a clock that was set back only makes it later. */
+/* Closes ordinary incidents that are old; a clock that was set back only delays it. */
 void incidents_age(struct incidents *incidents, int64_t now_ms);
-/* Everything that changed is on disk: closed ones are only kept to be shown, the newest of them. */
+/* All changes are committed: of the closed ones only the newest are kept, to be shown. */
 void incidents_stored(struct incidents *incidents);
 
 #endif

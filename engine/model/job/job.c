@@ -5,7 +5,7 @@ struct job *job_new(struct err *err)
 {
     struct job *job = calloc(1, sizeof *job);
     if (job == NULL) {
-        err_set(err, ERR_NOMEM, "a migration job");
+        err_set(err, ERR_NOMEM, "out of memory: migration job");
         return NULL;
     }
     job->phase = PHASE_PENDING;
@@ -36,7 +36,7 @@ void job_free(struct job *job)
 const char *job_flaw(const struct job *job)
 {
     if (job->phase <= PHASE_NONE || job->phase >= PHASE_COUNT)
-        return "its phase is none of phase.def";
+        return "its phase is not in phase.def";
     if (job->uid[0] == '\0' || job->guest_uuid[0] == '\0')
         return "it has no uid, or no guest";
     bool is_final = phase_is_final(job->phase);

@@ -1,6 +1,5 @@
 /* job_member.h - a row of store/job_fields.def as a member of a part of a job. HAND: none, its
- * member is declared by hand. JOB_WORD_*: the columns and functions of a vocabulary, (name, count).
- */
+ * member is declared by hand. JOB_WORD_*: the columns and functions of an enum, (name, count). */
 #ifndef ENGINE_MODEL_JOB_JOB_MEMBER_H
 #define ENGINE_MODEL_JOB_JOB_MEMBER_H
 

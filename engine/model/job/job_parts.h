@@ -1,6 +1,4 @@
-/* job_parts.h - sizes and small records of which the parts of a job are made: job_control.h,
- * job_data.h.
- */
+/* job_parts.h - sizes and small records for the parts of a job: job_control.h, job_data.h. */
 #ifndef ENGINE_MODEL_JOB_JOB_PARTS_H
 #define ENGINE_MODEL_JOB_JOB_PARTS_H
 
@@ -23,14 +21,14 @@ struct moment {
     int64_t mono_ms, wall_ms;
 };
 
-/* What was last seen of the guest on one side, and whether a question is out. */
+/* The last observation of the guest on one side, and its open query. */
 struct job_side {
     struct hv_observation observation;
     int64_t seen_wall_ms; /* 0: never */
     int64_t seen_ms;      /* the same moment, monotonic */
-    uint64_t query_id;    /* question out, 0: none */
-    int64_t asked_ms;     /* when; an answer that got lost is not awaited for ever */
-    uint64_t round;       /* round of looks that this answer belongs to */
+    uint64_t query_id;    /* number of the open query; 0: none */
+    int64_t asked_ms;     /* when; a lost answer is not awaited for ever */
+    uint64_t round;       /* round that this answer belongs to */
 };
 
 enum order {
@@ -42,13 +40,14 @@ enum order {
 
 /* An order about the guest, with its intent. */
 struct job_order {
-    uint64_t id;           /* 0: it is not out */
+    uint64_t id;           /* 0: not open */
+    int64_t epoch;         /* of the job when the order was given; its intent is epoch and seq */
     int64_t seq, asked_ms; /* wall */
     enum intent_kind kind;
     char node[HV_HOST_MAX], argument[32];
 };
-/* One that an earlier process did not live to see answered. */
-struct job_left {
+/* An order of an earlier process that was not answered. */
+struct job_stale_order {
     struct job_order order;
     char unknown[INTENT_NAME_MAX]; /* INTENT_COUNT: its name as another version stored it */
 };

@@ -12,7 +12,7 @@ static uint64_t mix(uint64_t hash, const char *text)
     return (hash ^ 0xff) * 0x100000001B3ULL;
 }
 
-/* A guest that was brought by a job is told apart by it alone: the node is in the job. */
+/* The job that brought the guest is a sufficient key: the node is in the job. */
 static uint64_t hash_of(const char *uuid, const char *node, const char *stay, uint64_t seed)
 {
     return mix(mix(mix(seed, uuid), stay[0] != '\0' ? "" : node), stay);
@@ -28,7 +28,8 @@ void launcher_pod(const char *guest_name, const char *guest_uuid, const char *no
     for (unsigned i = 0; i < 5; i++, dice /= sizeof letters - 1)
         tail[i] = letters[dice % (sizeof letters - 1)];
     size_t n = 0;
-    for (; guest_name[n] != '\0' && n + 1 < sizeof stem; n++) { /* libvirt's names are freer */
+    for (; guest_name[n] != '\0' && n + 1 < sizeof stem;
+         n++) { /* libvirt allows more characters in a name */
         int c = tolower((unsigned char)guest_name[n]);
         stem[n] = (char)(isalnum(c) || c == '.' ? c : '-');
     }

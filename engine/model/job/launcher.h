@@ -1,5 +1,5 @@
-/* launcher.h - names of launchers: the Pods that the API shows. A launcher is one stay of one guest
- * on one node, so that a guest that comes back gets another. Pure. */
+/* launcher.h - names of launchers: the Pods in the API. A launcher is one stay of one guest on
+ * one node: a guest that comes back gets another. Pure. */
 #ifndef ENGINE_MODEL_JOB_LAUNCHER_H
 #define ENGINE_MODEL_JOB_LAUNCHER_H
 

@@ -25,7 +25,7 @@ static const char *const triggers[TRIGGER_COUNT] = {
 #undef TRIGGER
 };
 
-/* Zero is PHASE_NONE: a step nobody wrote down is a step that is refused. */
+/* Zero is PHASE_NONE: a step that is not listed is refused. */
 static const enum phase steps[PHASE_COUNT][TRIGGER_COUNT] = {
 #define STEP(from, why, to) [PHASE_##from][TRIGGER_##why] = PHASE_##to,
 #include "engine/model/job/phase.def"

@@ -1,4 +1,4 @@
-/* phase.h - the vocabularies of a migration job, expanded from their tables. Pure. */
+/* phase.h - the enums of a migration job, expanded from their tables. Pure. */
 #ifndef ENGINE_MODEL_JOB_PHASE_H
 #define ENGINE_MODEL_JOB_PHASE_H
 
@@ -103,14 +103,14 @@ const char *recovery_name(enum recovery recovery);
 const char *outcome_name(enum outcome outcome);
 const char *guest_at_name(enum guest_at at);
 const char *pending_name(enum pending pending);
-int64_t pending_limit_ms(enum pending pending); /* 0: the wait has an end of its own */
+int64_t pending_limit_ms(enum pending pending); /* 0: the wait has its own end */
 const char *priority_name(enum priority priority);
 const char *launcher_name(enum launcher launcher);
 const char *launcher_pod_phase(enum launcher launcher);
 const char *origin_name(enum origin origin);
 bool origin_is_automatic(enum origin origin);
 
-/* The other way; the COUNT value when there is no such name. */
+/* The reverse; the COUNT value when there is no such name. */
 enum phase phase_from_name(const char *name);
 enum mode mode_from_name(const char *name);
 enum abort_status abort_status_from_name(const char *name);

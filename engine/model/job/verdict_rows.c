@@ -5,7 +5,7 @@
 #include <stdint.h>
 #include <string.h>
 
-struct block { /* what a reader's pointer really points into; rows and texts follow it */
+struct block { /* the block behind a reader's pointer; rows and texts follow it */
     struct verdict_rows verdict_rows; /* first */
     atomic_uint references;
 };
@@ -17,7 +17,7 @@ static struct block *block_of(const struct verdict_rows *verdict_rows)
 
 /* ---- one block ---- */
 
-/* Every text of a row, once to count their bytes and once to move them in. */
+/* Every text of a row: first to count their bytes, then to copy them. */
 typedef void text_fn(void *ctx, const char **text);
 
 static void each_about_text(struct verdict_subject *about, text_fn *fn, void *ctx)
@@ -80,7 +80,7 @@ static size_t at_most(size_t n, size_t limit)
     return n < limit ? n : limit;
 }
 
-/* The bytes of a copy's texts. The rows are only read: texts are counted, not moved. */
+/* The bytes of a copy's texts. The rows are only read. */
 static size_t text_bytes(const struct verdict_rows *rows, const struct verdict_rows *sizes)
 {
     struct verdict_rows view = *sizes;
@@ -171,7 +171,7 @@ void verdict_rows_put(struct store *store, const struct verdict_rows *verdict_ro
         store->ops->put_evidence(store, &verdict_rows->evidence[i]);
 }
 
-/* A judgement that grows by one row at a time; rows come few and once per job in view. */
+/* A verdict that grows by one row at a time; rows are few, and loaded once per job in memory. */
 struct loading {
     struct verdict_rows *have; /* NULL: no verdict, or no memory */
     bool starved;
@@ -234,7 +234,7 @@ bool verdict_rows_load(struct store *store, const char *job_uid,
         read = store->ops->each_point(store, job_uid, load_point, &loading, err) &&
                store->ops->each_number(store, job_uid, load_number, &loading, err);
     if (read && loading.starved)
-        read = err_set(err, ERR_NOMEM, "a verdict");
+        read = err_set(err, ERR_NOMEM, "out of memory: verdict");
     if (read)
         *out_verdict_rows = loading.have;
     else

@@ -1,8 +1,8 @@
-/* drain.c - a drain as a document: spec and status in, status out; see drain.h.
+/* drain.c - a Drain object: parses spec and status, writes the status; see drain.h.
  *
- * The status is all that a restart has, so whatever decides (tries used up, which job is whose) is
- * in it. Nothing in it moves by itself: as long as nothing happens it stays the same text, and
- * need not be stored again. */
+ * A restart has only the status, so everything that decisions need (attempts, job of each guest)
+ * is in it. No value in it changes with time alone: without a change it stays the same text and
+ * is not stored again. */
 #include "engine/model/objects/drain.h"
 
 #include <assert.h>
@@ -30,7 +30,7 @@ static const char *const guest_states[DRAIN_GUEST_COUNT] = {
 #include "engine/model/objects/drain.def"
 #undef DRAIN_GUEST
 };
-/* How many there are of each, in the status. */
+/* Counts per state in the status. */
 static const char *const count_names[DRAIN_GUEST_COUNT] = {
     [DRAIN_GUEST_WAITING] = "waiting", [DRAIN_GUEST_MOVING] = "moving",
     [DRAIN_GUEST_MOVED] = "moved",     [DRAIN_GUEST_BLOCKED] = "blocked",
@@ -87,8 +87,8 @@ static int64_t expected(const struct drain_guest *guest)
     return guest->expected_ms > 0 ? guest->expected_ms : INT64_MAX;
 }
 
-/* Smallest first, then soonest over: quick wins free memory and prove the path. The rest only so
- * that equal fleets give equal plans. */
+/* Smallest first, then shortest: quick migrations free memory and prove the path. The other keys
+ * only make equal fleets give equal plans. */
 static int by_plan(const void *a, const void *b)
 {
     const struct drain_guest *one = a, *other = b;
@@ -151,8 +151,9 @@ static bool grow(struct drain *drain)
     return true;
 }
 
-/* A node whose guests come and go for weeks must not grow the drain without end. */
-static void forget_moved(struct drain *drain)
+/* Forgets guests that left: a node whose guests come and go for weeks must not grow the drain
+ * without bound. */
+static void forget_left(struct drain *drain)
 {
     size_t kept = 0;
     for (size_t i = 0; i < drain->n; i++)
@@ -165,7 +166,7 @@ static void forget_moved(struct drain *drain)
 bool drain_add_guest(struct drain *drain, const struct drain_guest *guest)
 {
     if (drain->n == DRAIN_GUESTS_MAX)
-        forget_moved(drain);
+        forget_left(drain);
     if (drain->n == DRAIN_GUESTS_MAX || (drain->n == drain->capacity && !grow(drain)))
         return false;
     drain->guests[drain->n++] = *guest;
@@ -181,7 +182,7 @@ void drain_free(struct drain *drain)
     free(drain);
 }
 
-/* ---- out ---- */
+/* ---- writing ---- */
 
 void drain_count(const struct drain *drain, unsigned out_counts[static DRAIN_GUEST_COUNT])
 {
@@ -271,7 +272,7 @@ char *drain_status(const struct drain *drain)
     return text != NULL ? strdup(text) : NULL;
 }
 
-/* ---- in ---- */
+/* ---- parsing ---- */
 
 static bool wrong(struct err *err, const char *part, const struct err *why)
 {
@@ -306,7 +307,7 @@ static bool number_of(struct json_object *spec, const struct number *number, int
     if (!json_get_i64(spec, number->name, number->fallback, out_value, &why))
         return wrong(err, "spec", &why);
     if (*out_value < number->min || *out_value > number->max)
-        return err_set(err, ERR_UNPROCESSABLE, "spec.%s: expected %lld to %lld, found %lld",
+        return err_set(err, ERR_UNPROCESSABLE, "spec.%s: must be %lld to %lld, is %lld",
                        number->name, (long long)number->min, (long long)number->max,
                        (long long)*out_value);
     return true;
@@ -322,7 +323,7 @@ static bool only_known_fields(struct json_object *spec, struct err *err)
         while (i < COUNT(known) && strcmp(known[i], name) != 0)
             i++;
         if (i == COUNT(known))
-            return err_set(err, ERR_UNPROCESSABLE, "spec.%s: there is no such field", name);
+            return err_set(err, ERR_UNPROCESSABLE, "spec.%s: unknown field", name);
     }
     return true;
 }
@@ -341,9 +342,9 @@ static bool read_spec(struct drain *drain, const char *json, struct err *err)
         !json_get_bool(spec, "shutdown", false, &drain->shutdown, &why))
         return wrong(err, "spec", &why);
     if (node[0] == '\0')
-        return err_set(err, ERR_UNPROCESSABLE, "spec.nodeName: which node is to be drained?");
+        return err_set(err, ERR_UNPROCESSABLE, "spec.nodeName: must name the node to drain");
     if (!text_copy(drain->node, sizeof drain->node, node))
-        return err_set(err, ERR_UNPROCESSABLE, "spec.nodeName: longer than a node's name can be");
+        return err_set(err, ERR_UNPROCESSABLE, "spec.nodeName: too long for the name of a node");
     if (!number_of(spec, &deadline, &deadline_s, err) || !number_of(spec, &budget, &tries, err))
         return false;
     drain->deadline_ms = deadline_s > 0 ? drain->began_ms + deadline_s * 1000 : 0;
@@ -351,35 +352,36 @@ static bool read_spec(struct drain *drain, const char *json, struct err *err)
     return true;
 }
 
-/* Looks a word up in a table of them; where it is not, the status is nobody's. */
-static bool word_of(struct json_object *object, const char *field, const char *(*name_of)(unsigned),
-                    unsigned count, unsigned *out_index, struct err *err)
+/* Looks up a name in a table; an unknown one makes the status invalid. */
+static bool find_name(struct json_object *object, const char *field,
+                      const char *(*name_of)(unsigned), unsigned count, unsigned *out_index,
+                      struct err *err)
 {
-    const char *word;
-    if (!json_get_text(object, field, "", &word, err))
+    const char *text;
+    if (!json_get_text(object, field, "", &text, err))
         return false;
     for (*out_index = 0; *out_index < count; ++*out_index)
-        if (strcmp(name_of(*out_index), word) == 0)
+        if (strcmp(name_of(*out_index), text) == 0)
             return true;
-    return err_set(err, ERR_UNPROCESSABLE, "%s: there is no \"%.40s\"", field, word);
+    return err_set(err, ERR_UNPROCESSABLE, "%s: unknown value \"%.40s\"", field, text);
 }
 
-static const char *state_word(unsigned i)
+static const char *state_from_name(unsigned i)
 {
     return drain_state_name((enum drain_state)i);
 }
 
-static const char *guest_state_word(unsigned i)
+static const char *guest_state_from_name(unsigned i)
 {
     return drain_guest_state_name((enum drain_guest_state)i);
 }
 
-static const char *block_word(unsigned i)
+static const char *block_from_name(unsigned i)
 {
     return block_name((enum block)i);
 }
 
-static const char *unmovable_word(unsigned i)
+static const char *unmovable_from_name(unsigned i)
 {
     return i < UNMOVABLE_COUNT ? unmovable_name((enum unmovable)i) : "";
 }
@@ -395,7 +397,7 @@ static bool time_of(struct json_object *object, const char *field, int64_t *out_
         return true;
     const char *end = strptime(text, "%Y-%m-%dT%H:%M:%S", &parts);
     if (end == NULL || strcmp(end, "Z") != 0)
-        return err_set(err, ERR_UNPROCESSABLE, "%s: not a time", field);
+        return err_set(err, ERR_UNPROCESSABLE, "%s: not a timestamp", field);
     *out_wall_ms = (int64_t)timegm(&parts) * 1000;
     return true;
 }
@@ -427,12 +429,12 @@ static bool read_guest(struct json_object *row, struct drain_guest *out_guest, s
     if (!json_get_i64(row, "memoryKiB", 0, &memory_kib, err) ||
         !json_get_i64(row, "attempts", 0, &attempts, err) ||
         !json_get_i64(row, "expectedMs", 0, &expected_ms, err) ||
-        !word_of(row, "state", guest_state_word, DRAIN_GUEST_COUNT, &state, err) ||
-        !word_of(row, "reason", block_word, BLOCK_COUNT, &block, err) ||
-        !word_of(row, "condition", unmovable_word, UNMOVABLE_COUNT + 1, &unmovable, err))
+        !find_name(row, "state", guest_state_from_name, DRAIN_GUEST_COUNT, &state, err) ||
+        !find_name(row, "reason", block_from_name, BLOCK_COUNT, &block, err) ||
+        !find_name(row, "condition", unmovable_from_name, UNMOVABLE_COUNT + 1, &unmovable, err))
         return false;
     if (guest.uuid[0] == '\0' || memory_kib < 0 || attempts < 0 || attempts > DRAIN_TRIES_MAX)
-        return err_set(err, ERR_UNPROCESSABLE, "guests: one makes no sense");
+        return err_set(err, ERR_UNPROCESSABLE, "guests: an entry is invalid");
     guest.memory_kib = (uint64_t)memory_kib;
     guest.expected_ms = expected_ms > 0 ? expected_ms : 0;
     guest.attempts = (unsigned)attempts;
@@ -452,7 +454,7 @@ static bool read_guests(struct drain *drain, struct json_object *list, struct er
         if (!read_guest(json_object_array_get_idx(list, i), &guest, err))
             return err_wrap(err, "guests.%zu", i);
         if (!drain_add_guest(drain, &guest))
-            return err_set(err, ERR_LIMIT, "guests: more than a drain can hold");
+            return err_set(err, ERR_LIMIT, "guests: too many for one drain");
     }
     drain_order(drain);
     return true;
@@ -467,7 +469,7 @@ static bool read_status(struct drain *drain, const char *json, struct err *err)
     if (status == NULL)
         return false;
     struct json_object *guests = json_at(status, "guests");
-    if (!word_of(status, "state", state_word, DRAIN_COUNT, &state, &why) ||
+    if (!find_name(status, "state", state_from_name, DRAIN_COUNT, &state, &why) ||
         !json_get_text(status, "message", "", &message, &why) ||
         !time_of(status, "since", &drain->since_ms, &why) ||
         !time_of(status, "lastMoved", &drain->last_moved_ms, &why) ||
@@ -483,7 +485,7 @@ struct drain *drain_parse(const char *spec_json, const char *status_json, int64_
 {
     OWNED(drain) drain = calloc(1, sizeof *drain);
     if (drain == NULL) {
-        (void)err_set(err, ERR_NOMEM, "no memory for a drain");
+        (void)err_set(err, ERR_NOMEM, "out of memory: drain");
         return NULL;
     }
     drain->began_ms = created_ms;

@@ -20,20 +20,20 @@ enum {
     DRAIN_TRIES_DEFAULT = 3,
     DRAIN_TRIES_MAX = 100,
     DRAIN_DEADLINE_MAX_S = 366 * 86400,
-    DRAIN_GUESTS_MAX = 2 * HV_GUESTS_MAX, /* beyond, those that moved are forgotten */
+    DRAIN_GUESTS_MAX = 2 * HV_GUESTS_MAX, /* above this, guests that left are forgotten */
 };
 
 struct drain_guest {
     char uuid[HV_UUID_MAX], ns[HV_HOST_MAX], name[HV_NAME_MAX];
-    char job_uid[JOB_UID_MAX]; /* its unfinished job, or one that is not accounted for yet */
+    char job_uid[JOB_UID_MAX]; /* its unfinished job, or a finished one that is not counted yet */
     char job_name[JOB_NAME_MAX], target[HV_HOST_MAX]; /* of its newest job */
     uint64_t memory_kib;
-    int64_t expected_ms; /* that its migration takes; 0: how it writes is not known */
+    int64_t expected_ms; /* expected duration of its migration; 0: dirty rate not known */
     enum drain_guest_state state;
     enum block block;
     enum unmovable unmovable; /* NOT_MIGRATABLE: the first row; else UNMOVABLE_COUNT */
     char message[JOB_REASON_MAX];
-    unsigned attempts;     /* tries used up */
+    unsigned attempts;     /* attempts used */
     int64_t stop_asked_ms; /* monotonic; not stored */
 };
 struct drain {
@@ -44,9 +44,9 @@ struct drain {
     bool shutdown;
     enum drain_state state;
     char message[JOB_REASON_MAX];
-    int64_t began_ms, since_ms; /* wall; in this state since, in whole seconds */
-    int64_t last_moved_ms;      /* wall, whole seconds; 0: nobody left yet */
-    int64_t next_ms;            /* monotonic: look again by then; not stored */
+    int64_t began_ms, since_ms; /* wall, whole seconds: start of this state */
+    int64_t last_moved_ms;      /* wall, whole seconds; 0: no guest left yet */
+    int64_t next_ms;            /* monotonic: time of the next check; not stored */
     size_t n, n_indexed, capacity;
     struct drain_guest *guests; /* in the order of the plan; owned */
     unsigned *by_uuid;          /* the same sorted by uuid, as indexes; owned */
@@ -60,13 +60,13 @@ DEFINE_OWNED(drain)
 /* Its status as a new JSON text; NULL: no memory. */
 char *drain_status(const struct drain *drain);
 void drain_count(const struct drain *drain, unsigned out_counts[static DRAIN_GUEST_COUNT]);
-/* Those that stay as things are (blocked, or failed too often), by reason. */
+/* Counts guests that cannot leave now (blocked, or failed too often), by reason. */
 void drain_count_blocks(const struct drain *drain, unsigned out_counts[static BLOCK_COUNT]);
-/* From last_moved_ms on, at the pace so far; -1: not known. */
+/* From last_moved_ms on, at the present rate; -1: not known. */
 int64_t drain_eta_s(const struct drain *drain);
 struct drain_guest *drain_find(const struct drain *drain, const char *uuid); /* or NULL */
-/* Adds a copy of the guest at the end; it is not found until drain_order() put all in the order of
- * the plan. False when there is no memory, or no room even without those that moved. */
+/* Adds a copy of the guest at the end; drain_find() finds it after drain_order(). False when
+ * there is no memory, or no room even without the guests that left. */
 bool drain_add_guest(struct drain *drain, const struct drain_guest *guest);
 void drain_order(struct drain *drain);
 

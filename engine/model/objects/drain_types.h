@@ -1,4 +1,4 @@
-/* drain_types.h - the words of drain.def: what drains find, and readers show. */
+/* drain_types.h - the enums of drain.def. */
 #ifndef ENGINE_MODEL_OBJECTS_DRAIN_TYPES_H
 #define ENGINE_MODEL_OBJECTS_DRAIN_TYPES_H
 

@@ -1,4 +1,4 @@
-/* object.h - a document that people write (object.def): its text, and what its kind makes of it. */
+/* object.h - an object that users write (object.def): its texts and the parsed form of its kind. */
 #ifndef ENGINE_MODEL_OBJECTS_OBJECT_H
 #define ENGINE_MODEL_OBJECTS_OBJECT_H
 
@@ -10,12 +10,12 @@ enum { OBJECT_SPEC_MAX = 256 * 1024, OBJECTS_MAX = 100000 };
 struct object {
     enum object_kind kind;
     char uid[JOB_UID_MAX], ns[HV_HOST_MAX], name[JOB_NAME_MAX], requester[JOB_WHO_MAX];
-    char *spec_json;     /* owned; what was asked for */
+    char *spec_json;     /* owned; the requested state */
     char *metadata_json; /* owned or NULL: {"labels":{},"annotations":{}} */
-    char *status_json;   /* owned or NULL: what came of it */
+    char *status_json;   /* owned or NULL: status */
     int64_t created_ms;
     uint64_t version;
-    bool removed;          /* stored as such with the next commit, then forgotten */
+    bool removed;          /* stored as removed with the next commit, then freed */
     struct policy *policy; /* POLICY */
     struct quota *quota;   /* QUOTA */
     struct drain *drain;   /* DRAIN */
@@ -30,11 +30,11 @@ struct object {
 
 void object_free(struct object *object); /* NULL is fine */
 
-#define OBJECT_OURS "ferry:evacuation" /* requester of a document that nobody but Ferry wanted */
+#define OBJECT_OURS "ferry:evacuation" /* requester of an object that Ferry itself created */
 struct json_object;
-/* A document's part as JSON; an empty object when there is none or it cannot be read. */
+/* A part of the object as JSON; an empty object when there is none or it cannot be parsed. */
 struct json_object *object_read_part(const char *json);
-/* Replaces the text, which stays as it was without memory. */
+/* Replaces the text; unchanged when there is no memory. */
 bool object_write_part(struct json_object *value, char **text);
 
 #endif

@@ -1,4 +1,4 @@
-/* object_kind.c - the kinds of documents, from object.def. See object.h. */
+/* object_kind.c - the kinds of objects, from object.def. See object.h. */
 #include <assert.h>
 #include <string.h>
 

@@ -1,4 +1,4 @@
-/* object_kind.h - the kinds of documents people write, from object.def. Pure. */
+/* object_kind.h - the kinds of objects that users write, from object.def. Pure. */
 #ifndef ENGINE_MODEL_OBJECTS_OBJECT_KIND_H
 #define ENGINE_MODEL_OBJECTS_OBJECT_KIND_H
 

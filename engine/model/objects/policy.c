@@ -28,7 +28,7 @@ static bool read_selectors(struct json_object *selectors, struct policy *policy,
             into = &policy->ns;
         else
             return err_set(err, ERR_UNPROCESSABLE,
-                           "spec.selectors: unknown field \"%.60s\"; there are namespaceSelector "
+                           "spec.selectors: unknown field \"%.60s\"; valid: namespaceSelector "
                            "and virtualMachineInstanceSelector",
                            key);
         char where[64];
@@ -57,11 +57,11 @@ struct policy *policy_parse(const char *spec_json, struct err *err)
         return NULL;
     OWNED(policy) policy = calloc(1, sizeof *policy);
     if (policy == NULL) {
-        (void)err_set(err, ERR_NOMEM, "no memory for a policy");
+        (void)err_set(err, ERR_NOMEM, "out of memory: policy");
         return NULL;
     }
     if (!read_spec(spec, policy, err)) {
-        if (err->code == ERR_INVALID) /* it is JSON: a field is wrong, not the form */
+        if (err->code == ERR_INVALID) /* the JSON is valid, a field is not */
             err->code = ERR_UNPROCESSABLE;
         return NULL;
     }
@@ -89,10 +89,10 @@ void policy_match(const struct policy *policy, const struct labels *guest, const
         who = "namespace";
     if (!policy->has_selectors)
         (void)snprintf(out_score->why_not, sizeof out_score->why_not,
-                       "it has no selectors, so it never applies");
+                       "no selectors: never applies");
     else if (who != NULL)
-        (void)snprintf(out_score->why_not, sizeof out_score->why_not, "%s has no label %s=%s", who,
-                       missing->key, missing->value);
+        (void)snprintf(out_score->why_not, sizeof out_score->why_not, "%s: label %s=%s is missing",
+                       who, missing->key, missing->value);
     else
         *out_score = (struct policy_score){.matches = true,
                                            .guest_pairs = (unsigned)policy->guest.n,
@@ -114,7 +114,7 @@ void policy_merge(const struct migration_config *fleet, const struct policy *pol
                   struct migration_config *out_config)
 {
     struct migration_config config = *fleet;
-    if (!config.disruption_said)
+    if (!config.disruption_set)
         config.disruption = config.post_copy;
     if (policy != NULL) {
         migration_config_overlay(&config, &policy->values, policy->set);

@@ -10,7 +10,7 @@
 #include "base/quantity.h"
 #include "base/text.h"
 
-enum resource { CPU, LAUNCHERS, MEMORY, RESOURCE_COUNT }; /* in the order they are told */
+enum resource { CPU, LAUNCHERS, MEMORY, RESOURCE_COUNT }; /* in the order of the message */
 
 static const char *const shown[RESOURCE_COUNT] = {
     [CPU] = "cpu", [LAUNCHERS] = "launchers", [MEMORY] = "memory"};
@@ -70,7 +70,7 @@ static bool read_quantity(struct json_object *value, const char *where, bool who
                  : quantity_parse(text, where, out, err);
 }
 
-/* A part of a KiB or of a CPU holds no launcher: limits are rounded down. */
+/* A fraction of a KiB or a CPU is of no use to a launcher: limits are rounded down. */
 static bool read_limit(enum resource resource, struct json_object *value, const char *where,
                        struct quota *quota, struct err *err)
 {
@@ -100,7 +100,7 @@ static bool unknown_resource(const char *name, struct err *err)
         return err_set(err, ERR_UNPROCESSABLE,
                        "spec.hard: \"%.60s\" cannot be limited; did you mean %s?", name, nearest);
     return err_set(err, ERR_UNPROCESSABLE,
-                   "spec.hard: \"%.60s\" cannot be limited; launchers, memory and cpu can", name);
+                   "spec.hard: \"%.60s\" cannot be limited; valid: launchers, memory, cpu", name);
 }
 
 static bool read_hard(struct json_object *hard, struct quota *quota, struct err *err)
@@ -143,11 +143,11 @@ struct quota *quota_parse(const char *spec_json, struct err *err)
         return NULL;
     OWNED(quota) quota = calloc(1, sizeof *quota);
     if (quota == NULL) {
-        (void)err_set(err, ERR_NOMEM, "no memory for a quota");
+        (void)err_set(err, ERR_NOMEM, "out of memory: quota");
         return NULL;
     }
     if (!read_spec(spec, quota, err)) {
-        if (err->code == ERR_INVALID) /* it is JSON: a field is wrong, not the form */
+        if (err->code == ERR_INVALID) /* the JSON is valid, a field is not */
             err->code = ERR_UNPROCESSABLE;
         return NULL;
     }
@@ -169,7 +169,7 @@ static bool is_exceeded(const struct quota *quota, const struct resources *used,
            sum > amount(&quota->hard, resource);
 }
 
-/* "memory=1536Mi": the biggest unit that leaves no fraction. */
+/* "memory=1536Mi": the biggest unit without a fraction. */
 static void add_amount(struct buf *buf, enum resource resource, uint64_t value)
 {
     static const char *const units[] = {"Ki", "Mi", "Gi", "Ti", "Pi", "Ei"};
@@ -183,12 +183,12 @@ static void add_amount(struct buf *buf, enum resource resource, uint64_t value)
 }
 
 static void add_amounts(struct buf *buf, const char *what, const struct resources *resources,
-                        const bool *told)
+                        const bool *listed)
 {
     const char *gap = "";
     buf_addf(buf, ", %s: ", what);
     for (enum resource resource = 0; resource < RESOURCE_COUNT; resource++) {
-        if (!told[resource])
+        if (!listed[resource])
             continue;
         buf_add(buf, gap);
         add_amount(buf, resource, amount(resources, resource));

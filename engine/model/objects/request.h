@@ -1,5 +1,5 @@
-/* request.h - what the outside may ask of the engine, as records. engine/requests.h is the port
- * that takes them; the core gets each as an input (input.h). */
+/* request.h - requests to the engine, as records. engine/requests.h is the port that takes them;
+ * the core gets each as an input (input.h). */
 #ifndef ENGINE_MODEL_OBJECTS_REQUEST_H
 #define ENGINE_MODEL_OBJECTS_REQUEST_H
 
@@ -8,7 +8,7 @@
 
 enum {
     REQUEST_METADATA_MAX = 16384,
-    CHECK_MEASURE_MAX_S = 30, /* the longest window a guest is measured over */
+    CHECK_MEASURE_MAX_S = 30, /* the longest window of a dirty rate measurement */
 };
 
 struct migration_request {
@@ -23,19 +23,19 @@ struct migration_request {
     const char *selector_json; /* spec.addedNodeSelector, NULL when none; copied */
     const char *volumes_json;  /* spec.ferry.volumes, NULL when none; copied */
     uint64_t bandwidth_mibs;   /* 0: the fleet's default */
-    bool dry_run;              /* admit, say what would be, store nothing */
+    bool dry_run;              /* dry run: admit, return the result, store nothing */
 };
 struct migration_ref {
     char uid[JOB_UID_MAX], ns[HV_HOST_MAX], name[JOB_NAME_MAX];
 };
 
-/* Writes a document (engine/model/objects/object.def). The spec is checked by the engine. */
+/* Writes an object (engine/model/objects/object.def). The engine checks the spec. */
 struct object_request {
     enum object_kind kind;
     char ns[HV_HOST_MAX], name[JOB_NAME_MAX], requester[JOB_WHO_MAX];
-    const char *spec_json;     /* copied; NODE: {"labels","taints","unschedulable"}, GUEST:
-                                  {"labels", and what engine/model/settings/settings.h lists},
-                                  NAMESPACE: {"labels"} */
+    const char
+        *spec_json; /* copied; NODE: {"labels","taints","unschedulable"}, GUEST: {"labels", and the
+                       members in engine/model/settings/settings.h}, NAMESPACE: {"labels"} */
     const char *metadata_json; /* labels and annotations; copied */
     bool must_be_new;          /* else ERR_EXISTS */
     bool must_exist;           /* else ERR_NOT_FOUND */
@@ -53,21 +53,21 @@ struct eviction_request {
     bool cancel;         /* evacuate-cancel: pod is the guest's name */
     bool dry_run;
 };
-/* What an operator says about a job whose outcome no host can prove, or asks for. */
+/* An operator override for a job whose outcome no host can prove, or a request to recover. */
 enum override_kind {
-    RESOLVE_RECOVER, /* try again to take up a broken post-copy */
+    RESOLVE_RECOVER, /* recover a broken post-copy again */
     RESOLVE_ON_SOURCE,
     RESOLVE_ON_TARGET,
     RESOLVE_GONE,
-    RESOLVE_ACKNOWLEDGE, /* its incident was seen, and needs no page any more */
+    RESOLVE_ACKNOWLEDGE, /* acknowledge its incident: no further alert */
 };
 struct resolve_request {
     char ns[HV_HOST_MAX], name[JOB_NAME_MAX], requester[JOB_WHO_MAX];
     enum override_kind kind;
-    char why[256]; /* in the operator's words; kept with the job */
+    char why[256]; /* the operator's text; kept with the job */
 };
 enum question_kind {
-    QUESTION_CHECK, /* can this guest move, where, under which policy: engine/control/check.h */
+    QUESTION_CHECK, /* can this guest migrate, where, under which policy: engine/control/check.h */
     QUESTION_DRAIN_PLAN, /* engine/control/drain.h: drain_plan() */
 };
 struct question {
@@ -75,8 +75,8 @@ struct question {
     char ns[HV_HOST_MAX], name[HV_NAME_MAX]; /* guest, or the node's name */
     char wanted[HV_HOST_MAX];                /* CHECK: only that node */
     bool shutdown;                           /* DRAIN_PLAN */
-    unsigned measure_s; /* CHECK: also begin to measure how fast the guest writes, over 1 s and so
-                           many; the answer says that it goes on, a later one what came of it */
+    unsigned measure_s; /* CHECK: also start a measurement of the dirty rate, over 1 s and so many;
+                           the answer shows that it runs, a later one its result */
 };
 
 #endif

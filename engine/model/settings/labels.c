@@ -1,4 +1,4 @@
-/* labels.c - see labels.h. A pair is one block: the value stands behind its key. */
+/* labels.c - see labels.h. A pair is one block: the value follows its key. */
 #include "engine/model/settings/labels.h"
 
 #include <stdlib.h>
@@ -56,7 +56,7 @@ bool label_value_is_valid(const char *value)
     return value[0] == '\0' || is_name(value, strlen(value));
 }
 
-/* Where the key is, or would be. */
+/* Index of the key, or where it would be inserted. */
 static size_t find(const struct labels *labels, const char *key, bool *out_found)
 {
     size_t low = 0, high = labels->n;
@@ -95,7 +95,7 @@ static uint64_t mark_of(const struct label *pair)
         hash = (hash ^ (unsigned char)*c) * 0x100000001B3ULL;
     for (const char *c = pair->value; *c != '\0'; c++)
         hash = (hash ^ (unsigned char)*c) * 0x100000001B3ULL;
-    hash = (hash ^ hash >> 32) * 0x9E3779B97F4A7C15ULL; /* the last letters count as well */
+    hash = (hash ^ hash >> 32) * 0x9E3779B97F4A7C15ULL; /* the last characters count as well */
     return 1ULL << (hash >> 58);
 }
 
@@ -164,7 +164,7 @@ static bool add_member(struct labels *labels, const char *where, const char *key
 {
     if (!label_key_is_valid(key))
         return err_set(err, ERR_INVALID,
-                       "%s: \"%.80s\" is no label key; those are [prefix/]name of letters, digits, "
+                       "%s: \"%.80s\" is not a label key: [prefix/]name of letters, digits, "
                        "'-', '_' and '.', the name up to 63 long",
                        where, key);
     if (!json_object_is_type(member, json_type_string))
@@ -172,11 +172,11 @@ static bool add_member(struct labels *labels, const char *where, const char *key
     const char *value = json_object_get_string(member);
     if (!label_value_is_valid(value))
         return err_set(err, ERR_INVALID,
-                       "%s.%s: \"%.80s\" is no label value; those are up to 63 letters, digits, "
+                       "%s.%s: \"%.80s\" is not a label value: up to 63 letters, digits, "
                        "'-', '_' and '.'",
                        where, key, value);
     if (!labels_set(labels, key, value))
-        return err_set(err, ERR_NOMEM, "%s: no memory for a label", where);
+        return err_set(err, ERR_NOMEM, "%s: out of memory", where);
     return true;
 }
 

@@ -41,16 +41,16 @@ static const struct row {
 #undef YES
 #undef NO
 
-static const char *const monitor_words[] = {
+static const char *const monitor_values[] = {
     [MONITOR_STALL] = "stall",
     [MONITOR_LEGACY] = "legacy",
 };
-static const char *const shadow_words[] = {
+static const char *const shadow_values[] = {
     [SHADOW_NONE] = "none",
     [SHADOW_STALL] = "stall",
     [SHADOW_LEGACY] = "legacy",
 };
-static const char *const compression_words[] = {
+static const char *const compression_values[] = {
     [COMPRESSION_NONE] = "none",
     [COMPRESSION_ZSTD] = "zstd",
     [COMPRESSION_XBZRLE] = "xbzrle",
@@ -59,10 +59,10 @@ static const char *const compression_words[] = {
 static const struct {
     const char *const *list;
     size_t n;
-} words[SETTING_COUNT] = {
-    [SETTING_monitor] = {monitor_words, COUNT(monitor_words)},
-    [SETTING_shadow] = {shadow_words, COUNT(shadow_words)},
-    [SETTING_compression] = {compression_words, COUNT(compression_words)},
+} choices[SETTING_COUNT] = {
+    [SETTING_monitor] = {monitor_values, COUNT(monitor_values)},
+    [SETTING_shadow] = {shadow_values, COUNT(shadow_values)},
+    [SETTING_compression] = {compression_values, COUNT(compression_values)},
 };
 
 const char *setting_name(enum setting setting)
@@ -71,7 +71,7 @@ const char *setting_name(enum setting setting)
     return rows[setting].json;
 }
 
-/* The field of a setting; the row says of which type it is. */
+/* The field of a setting; its row has the type. */
 static void *field(struct migration_config *config, enum setting setting)
 {
     return (char *)config + rows[setting].offset;
@@ -175,26 +175,26 @@ static bool read_real(const struct row *row, struct json_object *value, const ch
     return true;
 }
 
-static bool read_word(enum setting setting, struct json_object *value, const char *where, int *out,
-                      struct err *err)
+static bool read_choice(enum setting setting, struct json_object *value, const char *where,
+                        int *out, struct err *err)
 {
-    const char *word =
+    const char *text =
         json_object_is_type(value, json_type_string) ? json_object_get_string(value) : NULL;
-    for (size_t i = 0; word != NULL && i < words[setting].n; i++)
-        if (strcmp(words[setting].list[i], word) == 0) {
+    for (size_t i = 0; text != NULL && i < choices[setting].n; i++)
+        if (strcmp(choices[setting].list[i], text) == 0) {
             *out = (int)i;
             return true;
         }
     struct buf list;
     buf_init(&list, 256);
-    for (size_t i = 0; i < words[setting].n; i++)
-        buf_addf(&list, "%s%s", i > 0 ? ", " : "", words[setting].list[i]);
-    if (word == NULL)
+    for (size_t i = 0; i < choices[setting].n; i++)
+        buf_addf(&list, "%s%s", i > 0 ? ", " : "", choices[setting].list[i]);
+    if (text == NULL)
         (void)err_set(err, ERR_UNPROCESSABLE, "%s: expected one of %s", where,
-                      list.data == NULL ? "its words" : list.data);
+                      list.data == NULL ? "its values" : list.data);
     else
-        (void)err_set(err, ERR_UNPROCESSABLE, "%s: \"%.40s\" is none of %s", where, word,
-                      list.data == NULL ? "its words" : list.data);
+        (void)err_set(err, ERR_UNPROCESSABLE, "%s: \"%.40s\" is not one of %s", where, text,
+                      list.data == NULL ? "its values" : list.data);
     buf_fini(&list);
     return false;
 }
@@ -205,18 +205,18 @@ static bool read_setting(enum setting setting, struct json_object *value, const 
     const struct row *row = &rows[setting];
     void *out = field(config, setting);
     if (setting == SETTING_disruption)
-        config->disruption_said = true;
+        config->disruption_set = true;
     switch (row->type) {
     case BOOL: return read_bool(value, where, out, err);
     case WHOLE:
     case BYTES: return read_whole(row, value, where, out, err);
     case REAL: return read_real(row, value, where, out, err);
-    case WORD: return read_word(setting, value, where, out, err);
+    case WORD: return read_choice(setting, value, where, out, err);
     }
-    return wrong(err, where, "cannot be read");
+    return wrong(err, where, "cannot be parsed");
 }
 
-/* One reading: `prefix` is the way from the document to the present object, with its dot. */
+/* One parse: `prefix` is the path to the present object, with its dot. */
 struct reading {
     const char *where;
     bool from_policy;
@@ -278,14 +278,14 @@ static bool read_member(struct reading *r, const char *prefix, const char *key,
     if (prefix[0] == '\0' && (is_ignored(r, key) || is_retired(key)))
         return true;
     bool fits = snprintf(path, sizeof path, "%s%s", prefix, key) < (int)sizeof path;
-    bool is_path = strchr(key, '.') != NULL; /* a name with a dot is no way into a group */
+    bool is_path = strchr(key, '.') != NULL; /* a name with a dot does not lead into a group */
     enum setting setting = fits && !is_path ? find(path) : SETTING_COUNT;
     bool group = fits && !is_path && is_group(path);
     if (setting == SETTING_COUNT && !group)
         return unknown(r, path, err);
     (void)snprintf(where, sizeof where, "%s.%s", r->where, path);
     if (setting < SETTING_COUNT && r->from_policy && !rows[setting].policy)
-        return wrong(err, where, "only the fleet's configuration may set it");
+        return wrong(err, where, "only the fleet's configuration may set this");
     if (value == NULL)
         return true;
     if (group) {
@@ -298,7 +298,7 @@ static bool read_member(struct reading *r, const char *prefix, const char *key,
     return read_setting(setting, value, where, &r->config, err);
 }
 
-/* As deep as the table's names, no deeper. */
+/* As deep as the names in the table, no deeper. */
 static bool read_group(struct reading *r, struct json_object *object, const char *prefix,
                        struct err *err)
 {
@@ -348,7 +348,7 @@ void migration_config_overlay(struct migration_config *config,
         if ((set & UINT64_C(1) << setting) != 0)
             copy_setting(config, values, setting);
     if ((set & UINT64_C(1) << SETTING_disruption) != 0)
-        config->disruption_said = true;
+        config->disruption_set = true;
 }
 
 static struct json_object *setting_json(const struct migration_config *config, enum setting setting)
@@ -362,12 +362,12 @@ static struct json_object *setting_json(const struct migration_config *config, e
     case REAL:
         (void)snprintf(text, sizeof text, "%.10g", *(const double *)at);
         return json_object_new_double_s(*(const double *)at, text);
-    case WORD: return json_object_new_string(words[setting].list[*(const int *)at]);
+    case WORD: return json_object_new_string(choices[setting].list[*(const int *)at]);
     }
     return NULL;
 }
 
-/* Adds a value under a dotted name, making the groups on the way. */
+/* Adds a value under a dotted name, creating the groups on the way. */
 static void add_at(struct json_object *object, const char *path, struct json_object *take_value)
 {
     char part[PATH_MAX_BYTES];
@@ -388,7 +388,7 @@ struct json_object *migration_config_json(const struct migration_config *config)
     return object;
 }
 
-void migration_config_thaw(const char *json, struct migration_config *out_config)
+void migration_config_restore(const char *json, struct migration_config *out_config)
 {
     migration_config_default(out_config);
     if (json == NULL || json[0] == '\0')
@@ -397,7 +397,8 @@ void migration_config_thaw(const char *json, struct migration_config *out_config
     OWNED(json_object) object = json_parse(json, strlen(json), "configuration", &err);
     for (enum setting setting = 0; setting < SETTING_COUNT; setting++) {
         struct json_object *value = json_at(object, rows[setting].json);
-        struct err ignored = {0}; /* what a later version wrote differently keeps its default */
+        struct err ignored = {
+            0}; /* a value that a later version wrote differently keeps its default */
         struct migration_config read = *out_config;
         if (value != NULL && read_setting(setting, value, rows[setting].json, &read, &ignored))
             *out_config = read;

@@ -1,5 +1,5 @@
-/* settings.c - see settings.h. Members that are not known are refused: a rule about where a guest
- * may run that is silently passed over is a rule broken later. */
+/* settings.c - see settings.h. Unknown members are refused: a scheduling rule that is silently
+ * ignored is violated later. */
 #include "engine/model/settings/settings.h"
 
 #include <assert.h>
@@ -36,7 +36,7 @@ enum strategy strategy_from_name(const char *name)
     return strategy;
 }
 
-/* Builds the path of a member for an error; a long one is cut. */
+/* Builds the path of a member for an error; a long one is truncated. */
 __attribute__((format(printf, 2, 3))) static void path_set(char out[static WHERE_MAX],
                                                            const char *fmt, ...)
 {
@@ -46,7 +46,7 @@ __attribute__((format(printf, 2, 3))) static void path_set(char out[static WHERE
     va_end(args);
 }
 
-/* An object that has no members but these. NULL is one. */
+/* An object with no other members than these. NULL is one. */
 static bool check_members(struct json_object *object, const char *where, const char *const *known,
                           size_t n, struct err *err)
 {
@@ -98,7 +98,7 @@ static bool is_effect(const char *effect)
            strcmp(effect, "NoExecute") == 0;
 }
 
-/* What taints and tolerations have in common. */
+/* The members common to taints and tolerations. */
 struct stain {
     const char *key, *value, *effect;
 };
@@ -112,13 +112,13 @@ static bool read_stain(struct json_object *entry, const char *where, struct stai
         !read_text(entry, where, "effect", &out->effect, err))
         return false;
     if (out->key[0] != '\0' && !label_key_is_valid(out->key))
-        return err_set(err, ERR_INVALID, "%s.key: \"%.80s\" is no label key", where, out->key);
+        return err_set(err, ERR_INVALID, "%s.key: \"%.80s\" is not a label key", where, out->key);
     if (!label_value_is_valid(out->value))
-        return err_set(err, ERR_INVALID, "%s.value: \"%.80s\" is no label value", where,
+        return err_set(err, ERR_INVALID, "%s.value: \"%.80s\" is not a label value", where,
                        out->value);
     if (out->effect[0] != '\0' && !is_effect(out->effect))
         return err_set(err, ERR_INVALID,
-                       "%s.effect: \"%.40s\" is none of NoSchedule, PreferNoSchedule, NoExecute",
+                       "%s.effect: \"%.40s\" is not one of NoSchedule, PreferNoSchedule, NoExecute",
                        where, out->effect);
     return true;
 }
@@ -135,7 +135,7 @@ static bool read_toleration(struct json_object *entry, const char *where, struct
         return false;
     out->exists = strcmp(operator, "Exists") == 0;
     if (!out->exists && operator[0] != '\0' && strcmp(operator, "Equal") != 0)
-        return err_set(err, ERR_INVALID, "%s.operator: \"%.40s\" is none of Equal, Exists",
+        return err_set(err, ERR_INVALID, "%s.operator: \"%.40s\" is not one of Equal, Exists",
                        where, operator);
     if (out->exists && stain.value[0] != '\0')
         return err_set(err, ERR_INVALID, "%s.value: must be empty when operator is Exists", where);
@@ -157,7 +157,7 @@ static bool read_tolerations(struct json_object *array, const char *where, struc
         return true;
     out->tolerations = calloc(n, sizeof *out->tolerations);
     if (out->tolerations == NULL)
-        return err_set(err, ERR_NOMEM, "%s: no memory", where);
+        return err_set(err, ERR_NOMEM, "%s: out of memory", where);
     out->n_tolerations = n;
     for (size_t i = 0; i < n; i++) {
         char at[WHERE_MAX];
@@ -182,8 +182,8 @@ static bool read_affinity(struct json_object *entry, const char *where, bool ant
     path_set(at, "%s.labelSelector", where);
     if (!check_members(selector, at, selector_known, COUNT(selector_known), err))
         return false;
-    /* Without a selector Kubernetes matches nothing, with an empty one everything: whoever meant
-     * one of the two had better say so. */
+    /* In Kubernetes a missing selector matches nothing and an empty one everything: the request
+     * must be explicit. */
     struct json_object *match = json_at(selector, "matchLabels");
     if (match == NULL || !json_object_is_type(match, json_type_object) ||
         json_object_object_length(match) == 0)
@@ -222,7 +222,7 @@ static bool read_affinities(struct json_object *object, const char *where, bool 
     struct affinity *all =
         reallocarray(out->affinities, out->n_affinities + n, sizeof *out->affinities);
     if (all == NULL)
-        return err_set(err, ERR_NOMEM, "%s: no memory", where);
+        return err_set(err, ERR_NOMEM, "%s: out of memory", where);
     out->affinities = all;
     for (size_t i = 0; i < n; i++) {
         char item[WHERE_MAX];
@@ -260,18 +260,18 @@ static bool read_strategy(struct json_object *member, const char *where, struct 
     out->strategy = strategy_from_name(name);
     if (out->strategy < STRATEGY_COUNT)
         return true;
-    struct buf words;
-    buf_init(&words, 512);
+    struct buf names;
+    buf_init(&names, 512);
     for (enum strategy s = STRATEGY_UNSET + 1; s < STRATEGY_COUNT; s++)
-        buf_addf(&words, "%s%s", words.length > 0 ? ", " : "", strategies[s]);
-    (void)err_set(err, ERR_INVALID, "%s: \"%.60s\" is none of %s", where, name,
-                  words.data == NULL ? "the known ones" : words.data);
-    buf_fini(&words);
+        buf_addf(&names, "%s%s", names.length > 0 ? ", " : "", strategies[s]);
+    (void)err_set(err, ERR_INVALID, "%s: \"%.60s\" is not one of %s", where, name,
+                  names.data == NULL ? "the known values" : names.data);
+    buf_fini(&names);
     return false;
 }
 
-/* One text, checked as a whole even where the other one wins. */
-static bool read_document(struct json_object *object, const char *where, struct settings *out,
+/* One text, checked as a whole even where the overlay wins. */
+static bool read_settings(struct json_object *object, const char *where, struct settings *out,
                           struct err *err)
 {
     static const char *const known[] = {"evictionStrategy", "nodeSelector", "tolerations",
@@ -288,7 +288,7 @@ static bool read_document(struct json_object *object, const char *where, struct 
            read_affinity_field(json_at(object, "affinity"), at[3], out, err);
 }
 
-/* NULL and "" ask for nothing: *out_object is NULL then. */
+/* NULL and "": no settings, *out_object is NULL. */
 static bool parse_text(const char *json, const char *where, struct json_object **out_object,
                        struct err *err)
 {
@@ -299,7 +299,7 @@ static bool parse_text(const char *json, const char *where, struct json_object *
     return *out_object != NULL;
 }
 
-/* Moves into base what the overlay speaks of; what it replaces is left in `over`. */
+/* Moves the overlay's fields into base; the replaced ones are left in `over`. */
 static void lay_over(struct settings *base, struct settings *over, struct json_object *overlay)
 {
     const struct settings replaced = *base;
@@ -331,8 +331,8 @@ bool settings_parse(const char *metadata_json, const char *overlay_json, const c
     struct settings base = {0}, over = {0};
     bool ok = parse_text(metadata_json, where, &parsed[0], err) &&
               parse_text(overlay_json, where, &parsed[1], err) &&
-              read_document(parsed[0], where, &base, err) &&
-              read_document(parsed[1], where, &over, err);
+              read_settings(parsed[0], where, &base, err) &&
+              read_settings(parsed[1], where, &over, err);
     if (ok) {
         lay_over(&base, &over, parsed[1]);
         *out_settings = base;
@@ -384,7 +384,7 @@ bool taints_from(struct json_object *array, const char *where, struct taint *out
             !read_stain(entry, at, &stain, err))
             return false;
         if (stain.key[0] == '\0' || stain.effect[0] == '\0')
-            return err_set(err, ERR_INVALID, "%s: a taint has a key and an effect", at);
+            return err_set(err, ERR_INVALID, "%s: a taint must have a key and an effect", at);
         TEXT_SET(taints[i].key, stain.key);
         TEXT_SET(taints[i].value, stain.value);
         TEXT_SET(taints[i].effect, stain.effect);

@@ -33,12 +33,12 @@ struct toleration {
     char key[LABEL_KEY_MAX], value[LABEL_VALUE_MAX], effect[24]; /* empty: any */
     bool exists;                                                 /* any value */
 };
-struct affinity {        /* required; preferences are not decided by */
+struct affinity {        /* required terms only; preferences are ignored */
     struct labels match; /* of other guests in its namespace */
     char topology_key[LABEL_KEY_MAX];
     bool anti;
 };
-struct settings { /* zeroed: asks for nothing */
+struct settings { /* zeroed: no settings */
     enum strategy strategy;
     struct labels node_selector;
     size_t n_tolerations, n_affinities;
@@ -56,7 +56,8 @@ bool settings_tolerate(const struct settings *settings, const struct taint *tain
 struct json_object;
 bool taints_from(struct json_object *array, const char *where, struct taint *out_taints,
                  size_t *out_n, struct err *err);
-/* Keeps what does not tolerate it away: NoSchedule and NoExecute do, PreferNoSchedule does not. */
+/* Does the taint reject guests that do not tolerate it? NoSchedule and NoExecute do,
+ * PreferNoSchedule does not. */
 bool taint_repels(const struct taint *taint);
 
 #endif

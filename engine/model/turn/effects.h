@@ -1,10 +1,9 @@
-/* effects.h - what a turn of the pure core asks of the world, in order.
+/* effects.h - the effects of one turn of the pure core, in order.
  *
- * Records are to be stored; actions are to be done, but only after the records of the same turn
- * are committed. The core appends; the shell commits, then acts. Grows as needed and is emptied
- * each turn. When not even that memory is to be had the process ends: what it cannot record it
- * must not do, and the next one adopts what is under way.
- */
+ * Records are stored; actions are carried out, but only after the records of the same turn are
+ * committed. The core appends; the shell commits, then acts. Grows as needed and is emptied each
+ * turn. Without memory for a record the process ends: an action without a record must not
+ * happen, and the next process adopts the running migrations. */
 #ifndef ENGINE_MODEL_TURN_EFFECTS_H
 #define ENGINE_MODEL_TURN_EFFECTS_H
 
@@ -20,15 +19,15 @@ enum effect_kind {
 #undef EFFECT
     EFFECT_COUNT
 };
-/* What happens to it while commits fail; see effect.def. */
+/* What happens while commits fail; see effect.def. */
 enum effect_commit { EFFECT_WAITS, EFFECT_GOES, EFFECT_STOPS, EFFECT_MAY_STOP };
 bool effect_is_record(enum effect_kind kind); /* else it is carried out */
 enum effect_commit effect_commit(enum effect_kind kind);
-enum input_kind effect_answer(enum effect_kind kind); /* INPUT_COUNT: nobody waits for one */
+enum input_kind effect_answer(enum effect_kind kind); /* INPUT_COUNT: no answer */
 struct effect;
 enum hv_call effect_call(const struct effect *effect); /* HV_CALL_COUNT: none */
 
-/* One line of the trace from which a monitor's decisions can be computed again. */
+/* One row of the trace from which a monitor's decisions can be replayed. */
 enum monitor_input_kind {
     MONITOR_INPUT_BEGIN,
     MONITOR_INPUT_STEP,
@@ -99,7 +98,7 @@ struct effect {
             uint64_t id;
             enum hv_call call; /* TUNE */
             uint64_t value;    /* TUNE */
-            bool stops;        /* TUNE: in the place of an abort, and as urgent */
+            bool stops;        /* TUNE: replaces an abort, and as urgent */
             bool postcopy;     /* TUNE, ABORT: only the post-copy stream is ended */
             char node[HV_HOST_MAX], guest[HV_UUID_MAX];
             char from[HV_HOST_MAX]; /* COMPARE_CPU, ASK_VOLUMES, ASK_PATH */
@@ -116,12 +115,12 @@ struct effects {
 
 void effects_fini(struct effects *fx);
 void effects_clear(struct effects *fx);
-/* A new effect of that kind about that job, to be filled in; never NULL. */
+/* A new effect of that kind for that job, to be filled in; never NULL. */
 struct effect *effects_add(struct effects *fx, enum effect_kind kind, const struct job *job,
                            int64_t wall_ms);
 void effects_event(struct effects *fx, const struct job *job, int64_t wall_ms, bool warning,
                    const char *reason, const char *fmt, ...) __attribute__((format(printf, 6, 7)));
-/* The same about another object (Kubernetes: involvedObject): kind is a literal. */
+/* The same for another object (Kubernetes: involvedObject): kind is a literal. */
 struct involved {
     const char *kind, *ns, *name, *uid;
 };
@@ -130,7 +129,7 @@ void effects_note(struct effects *fx, struct involved object, int64_t wall_ms, b
                   const char *reason, const char *fmt, ...) __attribute__((format(printf, 6, 7)));
 /* The action's name, of an INTENT. */
 const char *effect_intent_name(const struct effect *effect);
-/* Something to do with a guest that is no job's. */
+/* An order about a guest without a job. */
 struct effect *effects_order(struct effects *fx, enum effect_kind kind, const char *node,
                              const char *guest_uuid, int64_t wall_ms);
 

@@ -1,4 +1,4 @@
-/* input.h - everything that can happen to the engine, as one record. */
+/* input.h - every input of the engine, as one record. */
 #ifndef ENGINE_MODEL_TURN_INPUT_H
 #define ENGINE_MODEL_TURN_INPUT_H
 
@@ -11,21 +11,21 @@
 struct input {
     enum input_kind kind;
     char host[HV_HOST_MAX], guest[HV_UUID_MAX];
-    uint64_t id; /* LOOK, ASK_JOB, CALL: the question's number */
+    uint64_t id; /* OBSERVED, ASK_JOB, CALL: number of the query or order */
     struct err err;
-    void *slot; /* requests: the shell's own; the core does not look */
+    void *slot; /* requests: used by the shell only */
     union {
         bool connected;                       /* HOST */
         struct hv_facts facts;                /* FACTS */
         struct hv_guest_list *guests;         /* GUESTS; owned */
-        struct hv_capabilities *capabilities; /* ABILITIES; owned */
+        struct hv_capabilities *capabilities; /* CAPABILITIES; owned */
         struct guest_facts *definition;       /* DEFINITION; owned */
         int comparison; /* CPU: libvirt's virCPUCompareResult; err when it could not be asked */
         struct volume_facts *volumes;      /* VOLUMES; owned; err when a host could not be asked */
         struct dirty_curve dirty;          /* DIRTY; with err: what was measured before it failed */
         struct hv_event event;             /* EVENT */
         struct sample sample;              /* SAMPLE */
-        struct hv_observation observation; /* LOOK */
+        struct hv_observation observation; /* OBSERVED */
         struct hv_job_stats stats;         /* ASK_JOB, FINAL */
         enum hv_path path;                 /* PATH; err when it could not be asked */
         enum hv_call call;                 /* CALL */
@@ -35,7 +35,7 @@ struct input {
         } create;
         struct {
             char ns[HV_HOST_MAX], name[JOB_NAME_MAX], requester[JOB_WHO_MAX];
-            bool remove; /* delete: take it out of view once it is final */
+            bool remove; /* delete: remove the job from memory once it is final */
         } cancel;
         struct object_request put; /* its texts are owned by the input */
         struct object_ref remove;

@@ -1,7 +1,7 @@
-/* tell.c - how the simulated world speaks: chance from the seed, recorded errors, events.
+/* emit.c - random numbers from the seed, recorded errors, events.
  *
- * Every event that Ferry hears and every reply it gets is mixed into sim->trace, so that two
- * runs with one hash have told the same story, not only reached the same end.
+ * Every event and reply that Ferry gets is mixed into sim->trace, so that two runs with equal
+ * hashes had the same events, not only the same end.
  */
 #include <assert.h>
 #include <string.h>
@@ -23,7 +23,7 @@ static const struct {
 };
 
 /* splitmix64: a few operations, full period, any seed is good. */
-uint64_t sim_chance(uint64_t *state, uint64_t min, uint64_t max)
+uint64_t sim_random(uint64_t *state, uint64_t min, uint64_t max)
 {
     assert(min <= max);
     uint64_t z = (*state += 0x9e3779b97f4a7c15u);
@@ -74,7 +74,7 @@ static void deliver(struct sim *sim, const struct hv_event *event)
         sim->events.on_event(sim->events.ctx, event);
 }
 
-/* A stopped libvirtd says later what it saw, as its socket would; too much is forgotten. */
+/* A stopped libvirtd sends its events later, as its socket would; beyond a bound they are lost. */
 static void hold(struct host *host, const struct hv_event *event)
 {
     struct held_event *held = host->held_n < SIM_HELD_EVENTS_MAX ? malloc(sizeof *held) : NULL;
@@ -91,7 +91,7 @@ static void emit(struct sim *sim, struct hv_event *event, struct host *host)
     event->at_ms = sim->now_ms;
     bool about_host = event->kind == HV_EVENT_CONNECTED || event->kind == HV_EVENT_DISCONNECTED;
     if (!about_host && !host->connected)
-        return; /* nobody listens */
+        return; /* no sink */
     if (!about_host && sim_host_is_hung(host))
         hold(host, event);
     else
@@ -112,7 +112,7 @@ void sim_flush_events(struct sim *sim, struct host *host, bool wanted)
     }
 }
 
-void sim_tell_host(struct sim *sim, struct host *host, enum hv_event_kind kind, enum sim_error why)
+void sim_emit_host(struct sim *sim, struct host *host, enum hv_event_kind kind, enum sim_error why)
 {
     struct hv_event event = {.kind = kind};
     if (why != SIM_ERROR_NONE)
@@ -120,34 +120,34 @@ void sim_tell_host(struct sim *sim, struct host *host, enum hv_event_kind kind, 
     emit(sim, &event, host);
 }
 
-static void tell_guest(struct sim *sim, const struct copy *copy, struct hv_event *event)
+static void emit_guest_changed(struct sim *sim, const struct copy *copy, struct hv_event *event)
 {
     TEXT_SET(event->guest, copy->guest->what.uuid);
     TEXT_SET(event->guest_name, copy->name);
     emit(sim, event, copy->host);
 }
 
-void sim_tell_lifecycle(struct sim *sim, const struct copy *copy, enum hv_lifecycle what,
+void sim_emit_lifecycle(struct sim *sim, const struct copy *copy, enum hv_lifecycle what,
                         int detail)
 {
     struct hv_event event = {.kind = HV_EVENT_LIFECYCLE, .a = (int)what, .b = detail};
-    tell_guest(sim, copy, &event);
+    emit_guest_changed(sim, copy, &event);
 }
 
-void sim_tell_changed(struct sim *sim, const struct copy *copy)
+void sim_emit_changed(struct sim *sim, const struct copy *copy)
 {
     struct hv_event event = {.kind = HV_EVENT_CHANGED};
-    tell_guest(sim, copy, &event);
+    emit_guest_changed(sim, copy, &event);
 }
 
-void sim_tell_iteration(struct sim *sim, const struct copy *copy, uint64_t iteration)
+void sim_emit_iteration(struct sim *sim, const struct copy *copy, uint64_t iteration)
 {
     struct hv_event event = {.kind = HV_EVENT_ITERATION, .a = (int)iteration};
-    tell_guest(sim, copy, &event);
+    emit_guest_changed(sim, copy, &event);
 }
 
-void sim_tell_completed(struct sim *sim, const struct copy *copy, const struct hv_job_stats *stats)
+void sim_emit_completed(struct sim *sim, const struct copy *copy, const struct hv_job_stats *stats)
 {
     struct hv_event event = {.kind = HV_EVENT_JOB_COMPLETED, .stats = *stats};
-    tell_guest(sim, copy, &event);
+    emit_guest_changed(sim, copy, &event);
 }
