@@ -11,10 +11,10 @@
 #include <signal.h>
 #include <stdio.h>
 #include <string.h>
-#include <sys/resource.h>
 
 #include "appliance/analyzer.h"
 #include "appliance/config.h"
+#include "appliance/descriptors.h"
 #include "appliance/self.h"
 #include "appliance/simulate.h"
 #include "appliance/wiring.h"
@@ -29,7 +29,8 @@ enum {
     START_TIMEOUT_MS = 10000, /* maximum delay of readiness by a host that does not answer */
     TICK_STARTING_MS = 50,    /* until the first snapshot, for early readiness */
     TICK_SIMULATE_MS = 20,
-    LOOP_WAIT_MS = 250, /* interval of checking the stop flag */
+    LOOP_WAIT_MS = 250,        /* interval of checking the stop flag */
+    COMMIT_PATIENCE_MS = 2000, /* then the engine continues without it, as while commits fail */
     STOP_DRAIN_MS = 1500,
     STOP_LAST_RESORT_S = 10,
 };
@@ -149,6 +150,7 @@ static bool open_engine(struct appliance *a, struct err *err)
         .probe = &a->probe,
         .act = &a->act,
         .sink = wiring_engine_sink(&a->wiring),
+        .commit_patience_ms = simulated ? 0 : COMMIT_PATIENCE_MS,
     };
     a->engine = engine_new(&config, &parts, err);
     return a->engine != NULL;
@@ -347,14 +349,12 @@ static void tick(struct appliance *a)
                                .store = a->store,
                                .hv = a->hv,
                                .analysis = analyzer_worker(a->analyzer)};
-    bool store_ok = self_sample(a->self, &parts, a->exporter);
+    const char *trouble = self_sample(a->self, &parts, a->exporter);
     if (!is_started(a))
         exporter_set_ready(a->exporter, false,
                            "starting: waiting for the first answer of every host");
-    else if (!store_ok)
-        exporter_set_ready(a->exporter, false, "the store cannot commit");
     else
-        exporter_set_ready(a->exporter, true, "");
+        exporter_set_ready(a->exporter, trouble == NULL, trouble);
 }
 
 static void run_until_signal(struct appliance *a, const struct appliance_options *options,
@@ -419,17 +419,6 @@ static void block_signals(sigset_t *out_signals)
     (void)signal(SIGPIPE, SIG_IGN);
 }
 
-/* About four connections per host: 1,000 hosts need more than the default of 1,024 descriptors. On
- * failure the present limit stays; a metric shows it. */
-static void raise_file_limit(void)
-{
-    struct rlimit limit;
-    if (getrlimit(RLIMIT_NOFILE, &limit) != 0 || limit.rlim_cur >= limit.rlim_max)
-        return;
-    limit.rlim_cur = limit.rlim_max;
-    (void)setrlimit(RLIMIT_NOFILE, &limit);
-}
-
 static bool prepare(struct appliance *a, const struct appliance_options *options, struct err *err)
 {
     a->config = settle_config(options, err);
@@ -443,6 +432,9 @@ static bool prepare(struct appliance *a, const struct appliance_options *options
     if (!fault_arm_from_env())
         return err_set(err, ERR_INVALID, "FERRY_FAULT '%s' is not a crash point",
                        getenv("FERRY_FAULT"));
+    size_t n_hosts = options->simulate == NULL ? a->config->n_hosts : 0;
+    if (!descriptors_check(descriptors_needed(a->config, n_hosts), err))
+        return false;
     a->clock = clock_system();
     if (options->simulate == NULL)
         return true;
@@ -476,7 +468,6 @@ struct appliance *appliance_new(struct err *err)
 bool appliance_start(struct appliance *a, const struct appliance_options *options, struct err *err)
 {
     block_signals(&a->signals);
-    raise_file_limit();
     a->options = options;
     a->is_running =
         prepare(a, options, err) && open_parts(a, options, err) && start_threads(a, err);

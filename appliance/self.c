@@ -46,6 +46,8 @@ static size_t read_lanes(struct self *self, const struct hv *hv)
                 .calls = status.calls,
                 .failures = status.failures,
                 .total_ms = status.total_ms,
+                .openings_hanging = status.openings_hanging,
+                .openings_abandoned = status.openings_abandoned,
             };
         }
     }
@@ -75,12 +77,21 @@ void self_fill(const struct collector_stats *collector, const struct engine_stat
         .unknown_statuses = {collector->unknown_statuses[0], collector->unknown_statuses[1],
                              collector->unknown_statuses[2]},
         .turns = engine->turns,
+        .turn_age_ms = engine->turn_age_ms,
         .internal_errors = engine->internal_errors,
-        .store_ok = engine->store_ok,
+        .store_ok = engine->store_ok && engine->turn_age_ms <= SELF_TURN_AGE_MAX_MS,
     };
 }
 
-bool self_sample(struct self *self, const struct self_parts *parts, struct exporter *exporter)
+const char *self_trouble(const struct engine_stats *engine)
+{
+    if (engine->turn_age_ms > SELF_TURN_AGE_MAX_MS)
+        return "no turn of the engine has ended for 10 s: a commit hangs, or the engine itself";
+    return engine->store_ok ? NULL : "the store cannot commit";
+}
+
+const char *self_sample(struct self *self, const struct self_parts *parts,
+                        struct exporter *exporter)
 {
     struct collector_stats collector;
     struct engine_stats engine;
@@ -95,5 +106,5 @@ bool self_sample(struct self *self, const struct self_parts *parts, struct expor
     page.n_lanes = read_lanes(self, parts->hv);
     page.lanes = self->lanes;
     exporter_set_self(exporter, &page);
-    return engine.store_ok;
+    return self_trouble(&engine);
 }

@@ -19,11 +19,14 @@ struct self_parts { /* borrowed for the call */
     const struct hv *hv;
     struct analysis *analysis;
 };
-/* Collects and publishes the statistics; true while the store commits. */
-bool self_sample(struct self *self, const struct self_parts *parts, struct exporter *exporter);
+enum { SELF_TURN_AGE_MAX_MS = 10000 }; /* without a turn for longer Ferry is not ready */
+/* Collects and publishes the statistics; why Ferry is not ready, a literal, or NULL. */
+const char *self_sample(struct self *self, const struct self_parts *parts,
+                        struct exporter *exporter);
 /* The statistics of the parts, without lanes. Pure. */
 void self_fill(const struct collector_stats *collector, const struct engine_stats *engine,
                const struct store_stats *store, const struct analysis_stats *analysis,
                struct exporter_self *out_self);
+const char *self_trouble(const struct engine_stats *engine); /* as self_sample. Pure. */
 
 #endif

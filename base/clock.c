@@ -48,6 +48,19 @@ void clock_fake_init(struct clock_fake *fake, int64_t epoch_ms)
     fake->epoch_ms = epoch_ms;
 }
 
+void clock_follower_begin(struct clock_follower *follower, int64_t mono_ms, int64_t wall_ms)
+{
+    *follower = (struct clock_follower){.begun = true, .mono_ms = mono_ms, .wall_ms = wall_ms};
+}
+
+int64_t clock_follow(struct clock_follower *follower, int64_t mono_ms, int64_t wall_ms)
+{
+    int64_t most_ms = follower->wall_ms + 2 * (mono_ms - follower->mono_ms);
+    bool is_ahead = follower->begun && wall_ms > most_ms;
+    clock_follower_begin(follower, mono_ms, is_ahead ? most_ms : wall_ms);
+    return follower->wall_ms;
+}
+
 void clock_sleep_ms(int64_t ms)
 {
     struct timespec left = {.tv_sec = (time_t)(ms / 1000), .tv_nsec = (long)(ms % 1000) * 1000000L};

@@ -7,6 +7,7 @@
 #ifndef BASE_CLOCK_H
 #define BASE_CLOCK_H
 
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
@@ -34,6 +35,17 @@ struct clock_fake {
     int64_t now_ms, epoch_ms;
 };
 void clock_fake_init(struct clock_fake *fake, int64_t epoch_ms);
+
+/* A wall clock for deleting what is old: it follows the machine's, back at once and forward at most
+ * twice as fast as time passes. So a clock that jumps forward by two days deletes nothing today; it
+ * is believed two days later, unless somebody has set it right by then. */
+struct clock_follower {
+    bool begun;
+    int64_t mono_ms, wall_ms;
+};
+/* What it shows first; without this, the machine's. */
+void clock_follower_begin(struct clock_follower *follower, int64_t mono_ms, int64_t wall_ms);
+int64_t clock_follow(struct clock_follower *follower, int64_t mono_ms, int64_t wall_ms);
 
 /* Blocks the calling thread. Only for threads that do nothing but wait. */
 void clock_sleep_ms(int64_t ms);

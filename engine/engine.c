@@ -19,6 +19,8 @@
 #include "engine/impl.h"
 #include "engine/incidents.h"
 #include "engine/model/fleet/fleet_incidents.h"
+#include "engine/model/fleet/ledger.h"
+#include "engine/model/turn/step.h"
 #include "engine/persist.h"
 
 enum { PUBLISH_EVERY_MS = 50, COMMIT_RETRY_MS = 500, INCIDENTS_EVERY_MS = 1000 };
@@ -47,12 +49,48 @@ static struct moment now_of(const struct engine *e)
     return (struct moment){clock_mono_ms(e->parts.clock), clock_wall_ms(e->parts.clock)};
 }
 
+/* Shown with the reason, and paged; nothing is decided for it. */
+static void hold_unreadable(struct engine *e, struct job *job)
+{
+    char why[JOB_REASON_MAX];
+    TEXT_SET(why, job->wait.reason);
+    job->entered_ms = now_of(e).mono_ms;
+    step_wait(job, PENDING_INTERNAL_ERROR, now_of(e), "its rows in the store cannot be read: %s",
+              why);
+    fleet_settle_job(e->fleet, job);
+    if (job->placement.launcher != LAUNCHER_NONE && job->target[0] != '\0')
+        ledger_restore(e->fleet, job);
+    incidents_unreadable(e->fleet, job, now_of(e).wall_ms);
+}
+
+/* Deletes nothing because of a clock that is wrong at the start: what is stored tells how late it
+ * was. */
+static void begin_retention(struct engine *e)
+{
+    struct moment now = now_of(e);
+    int64_t newest_ms = 0;
+    for (const struct job *job = e->fleet->jobs; job != NULL; job = job->hh.next) {
+        newest_ms = job->times.created_ms > newest_ms ? job->times.created_ms : newest_ms;
+        newest_ms = job->times.ended_ms > newest_ms ? job->times.ended_ms : newest_ms;
+    }
+    if (newest_ms > 0 && newest_ms < now.wall_ms)
+        clock_follower_begin(&e->retention_clock, now.mono_ms, newest_ms);
+}
+
 static void restore_jobs(struct engine *e)
 {
+    begin_retention(e);
+    for (struct job *final = e->fleet->jobs; final != NULL; final = final->hh.next)
+        if (phase_is_final(final->phase))
+            reconcile_restore_final(final, now_of(e));
     struct job *job, *next;
     HASH_ITER(links.hh_guest, e->fleet->active, job, next)
     {
         fault_point(FAULT_DURING_ADOPTION);
+        if (job->unreadable) {
+            hold_unreadable(e, job);
+            continue;
+        }
         reconcile_restore(e->fleet, job, now_of(e), &e->fx);
         LOG(INFO, "job_restored", FIELD_TEXT(MIGRATION, job->name),
             FIELD_TEXT(FROM, phase_name(job->phase)), FIELD_I64(EPOCH, job->epoch));
@@ -110,8 +148,14 @@ struct engine *engine_new(const struct engine_config *config, const struct engin
     e->storage.unsafe = config->migration.unsafe;
     (void)pthread_mutex_init(&e->probes_lock, NULL);
     atomic_init(&e->store_ok, true);
+    atomic_init(&e->turn_ended_ms, now_of(e).mono_ms);
     if (!fill(e, config, err))
         return NULL;
+    if (parts->commit_patience_ms > 0) {
+        e->committer = committer_new(parts->store, err);
+        if (e->committer == NULL)
+            return NULL;
+    }
     restore_jobs(e);
     return TAKE(e);
 }
@@ -120,6 +164,7 @@ void engine_free(struct engine *e)
 {
     if (e == NULL)
         return;
+    committer_free(e->committer);
     struct input *input;
     while (e->inbox != NULL && queue_pop(e->inbox, &input, 0) == QUEUE_ITEM) {
         if (input->slot != NULL) {
@@ -261,86 +306,6 @@ static bool take_inputs(struct engine *e)
     return any;
 }
 
-/* Crash points of the kill tests, by what this commit is about to make durable. */
-static void pass_fault_points(const struct effects *fx, bool committed)
-{
-    for (size_t i = 0; i < fx->n; i++) {
-        const struct effect *effect = &fx->list[i];
-        if (effect->kind == EFFECT_STEP && effect->of.step.from == PHASE_NONE)
-            fault_point(committed ? FAULT_AFTER_ACCEPT_COMMIT : FAULT_BEFORE_ACCEPT_COMMIT);
-        if (effect->kind == EFFECT_STEP && phase_is_final(effect->of.step.to) && !committed)
-            fault_point(FAULT_BEFORE_OUTCOME_COMMIT);
-        if (effect->kind == EFFECT_STEP && effect->of.step.to == PHASE_SCHEDULING && committed)
-            fault_point(FAULT_AFTER_PLACEMENT_COMMIT);
-        if (effect->kind == EFFECT_STEP && effect->of.step.to == PHASE_PREPARING_TARGET)
-            fault_point(committed ? FAULT_AFTER_HANDOFF_COMMIT : FAULT_BEFORE_HANDOFF_COMMIT);
-        if (effect->kind == EFFECT_DO_MIGRATE)
-            fault_point(committed ? FAULT_AFTER_INTENT_COMMIT : FAULT_BEFORE_INTENT_COMMIT);
-    }
-}
-
-static void put_changed(struct engine *e)
-{
-    struct store *store = e->parts.store;
-    for (struct job *job = e->fleet->changed; job != NULL; job = job->links.next_changed) {
-        job->version = fleet_touch(e->fleet); /* stored again, published again */
-        if (job->frozen)
-            continue; /* its row stays as of the last good turn */
-        persist_job(store, job);
-        if (job->placement.rejections_changed)
-            persist_rejections(store, job);
-    }
-    for (struct object *o = e->fleet->changed_objects; o != NULL; o = o->next_changed)
-        persist_object(store, e->fleet, o, now_of(e).wall_ms);
-}
-
-static void mark_stored(struct engine *e)
-{
-    struct job *next;
-    for (struct job *job = e->fleet->changed; job != NULL; job = next) {
-        next = job->links.next_changed;
-        job->links.next_changed = NULL;
-        job->changed = job->links.listed = job->placement.rejections_changed = false;
-    }
-    e->fleet->changed = NULL;
-    fleet_objects_stored(e->fleet);
-    incidents_stored(&e->fleet->incidents);
-}
-
-static bool has_records(struct engine *e)
-{
-    for (size_t i = 0; i < e->fx.n; i++)
-        if (effect_is_record(e->fx.list[i].kind))
-            return true;
-    return e->fleet->changed != NULL || e->fleet->changed_objects != NULL || e->n_judged > 0 ||
-           e->fleet->incidents.changed;
-}
-
-static bool commit(struct engine *e, struct err *err)
-{
-    if (!has_records(e))
-        return true;
-    struct store *store = e->parts.store;
-    int64_t began_ms = now_of(e).mono_ms;
-    pass_fault_points(&e->fx, false);
-    store->ops->begin(store);
-    put_changed(e);
-    for (size_t i = 0; i < e->fx.n; i++)
-        persist_effect(store, e->fleet, &e->fx.list[i]);
-    for (size_t i = 0; i < e->n_judged; i++)
-        verdict_rows_put(store, e->judged[i]);
-    incidents_put(store, &e->fleet->incidents);
-    if (!store->ops->commit(store, err))
-        return false;
-    mark_stored(e);
-    pass_fault_points(&e->fx, true);
-    int64_t spent_ms = now_of(e).mono_ms - began_ms;
-    atomic_store(&e->commit_ms_last, spent_ms);
-    if (spent_ms > atomic_load(&e->commit_ms_max))
-        atomic_store(&e->commit_ms_max, spent_ms);
-    return true;
-}
-
 static void notify_step(struct engine *e, const struct effect *effect)
 {
     const struct job *job = fleet_job(e->fleet, effect->job_uid);
@@ -451,7 +416,7 @@ static void publish_if_due(struct engine *e, bool at_once)
     snapshot_unref(snapshot);
 }
 
-/* Commits fail: nothing is started and no request is accepted, but queries and abort orders
+/* Commits fail or hang: nothing is started and no request is accepted, but queries and abort orders
  * still go out. An abort for a call that waits in this very list is not given: there is nothing
  * to abort. */
 static bool goes_uncommitted(const struct engine *e, const struct effect *effect)
@@ -469,7 +434,6 @@ static void turn_without_commit(struct engine *e, const struct err *err)
 {
     if (atomic_exchange(&e->store_ok, false))
         LOG(ERROR, "commit_failed", FIELD_TEXT(ERROR, err->text));
-    atomic_fetch_add(&e->commit_failures, 1);
     e->fleet->store_ok = false;
     e->retry_at_ms = now_of(e).mono_ms + COMMIT_RETRY_MS;
     size_t left = 0;
@@ -519,7 +483,8 @@ static void retain(struct engine *e)
     bool more = false;
     if (e->parts.store->ops->retain == NULL || now.mono_ms < e->retain_at_ms)
         return;
-    if (!e->parts.store->ops->retain(e->parts.store, now.wall_ms, &more, &err))
+    int64_t wall_ms = clock_follow(&e->retention_clock, now.mono_ms, now.wall_ms);
+    if (!e->parts.store->ops->retain(e->parts.store, wall_ms, &more, &err))
         LOG(WARN, "retention_failed", FIELD_TEXT(ERROR, err.text));
     e->retain_at_ms = now_of(e).mono_ms + (more ? RETENTION_AGAIN_MS : RETENTION_EVERY_MS);
 }
@@ -528,14 +493,14 @@ int64_t engine_step(struct engine *e)
 {
     bool busy = take_inputs(e);
     struct moment now = now_of(e);
-    bool idle = !busy && !has_records(e) && atomic_load(&e->store_ok);
+    bool idle = !busy && !commit_has_records(e) && atomic_load(&e->store_ok);
     if (now.mono_ms - e->aged_ms >= INCIDENTS_EVERY_MS) {
         incidents_tick(e->fleet, now.wall_ms);
         e->aged_ms = now.mono_ms;
     }
     if (atomic_load(&e->store_ok) || now.mono_ms >= e->retry_at_ms) {
         struct err err = {0};
-        if (commit(e, &err))
+        if (commit_turn(e, &err))
             turn_after_commit(e);
         else
             turn_without_commit(e, &err);
@@ -543,6 +508,8 @@ int64_t engine_step(struct engine *e)
     if (idle)
         retain(e);
     atomic_fetch_add(&e->turns, 1);
+    if (!e->commit_hangs)
+        atomic_store(&e->turn_ended_ms, now_of(e).mono_ms);
     atomic_store(&e->active_jobs, HASH_CNT(links.hh_guest, e->fleet->active));
     if (busy && queue_depth(e->inbox) > 0)
         return 0;
@@ -578,6 +545,7 @@ void engine_stats(struct engine *e, struct engine_stats *out_stats)
         .store_ok = atomic_load(&e->store_ok),
         .commit_ms_last = atomic_load(&e->commit_ms_last),
         .commit_ms_max = atomic_load(&e->commit_ms_max),
+        .turn_age_ms = now_of(e).mono_ms - atomic_load(&e->turn_ended_ms),
     };
 }
 

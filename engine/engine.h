@@ -3,7 +3,8 @@
  * A turn: take the queued inputs, reconcile() each with the fleet (pure), commit all changes and
  * intents in one transaction, and only then dispatch actions, answer requests and publish a
  * snapshot. When a commit fails nothing is started or acknowledged; the commit is retried with
- * backoff, running migrations continue and aborts are still sent.
+ * backoff, running migrations continue and aborts are still sent. The same while a commit hangs
+ * (commit_patience_ms).
  *
  * Threads: one thread (or the simulator's) calls engine_step(). The collector's sink, the
  * replies of act and probe, and the requests may come from any thread: they only post. */
@@ -72,7 +73,9 @@ struct engine_parts { /* all borrowed, outlive the engine */
     const struct hv_probe *probe;
     const struct hv_act *act;
     struct engine_sink sink;
-    uint64_t seed; /* for names and uids; 0: from the system */
+    uint64_t seed;              /* for names and uids; 0: from the system */
+    int64_t commit_patience_ms; /* a commit that takes longer hangs: turns go on without it. 0:
+                                   wait for it on the engine's thread, for ever */
 };
 
 struct engine;
@@ -113,6 +116,7 @@ struct engine_stats {
     size_t queue_depth, active_jobs;
     bool store_ok;
     int64_t commit_ms_last, commit_ms_max;
+    int64_t turn_age_ms; /* since a turn last ended; one whose commit hangs has not */
 };
 void engine_stats(struct engine *e, struct engine_stats *out_stats); /* any thread */
 /* A hash over the fleet's state: equal for equal histories. */

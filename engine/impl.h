@@ -6,6 +6,7 @@
 #include <stdatomic.h>
 
 #include "base/queue.h"
+#include "engine/committer.h"
 #include "engine/core/reconcile.h"
 #include "engine/engine.h"
 #include "engine/publish.h"
@@ -44,7 +45,11 @@ struct engine {
     size_t n_answers;
     struct verdict_rows *judged[ENGINE_TURN_MAX]; /* to be stored with the next commit */
     size_t n_judged;
+    struct clock_follower retention_clock;
     int64_t retain_at_ms, retry_at_ms; /* after a failed commit */
+    struct committer *committer;       /* NULL: commits on the engine's own thread */
+    bool commit_hangs;                 /* one is out and has not returned */
+    int64_t commit_began_ms;
     pthread_mutex_t probes_lock;
     struct probe *probes;               /* open CPU queries; see probe.c */
     struct volume_probe *volume_probes; /* the same about volumes; see probe_volumes.c */
@@ -57,7 +62,12 @@ struct engine {
     atomic_size_t judging; /* verdicts accepted and not stored yet */
     atomic_bool store_ok;
     atomic_int_fast64_t commit_ms_last, commit_ms_max;
+    atomic_int_fast64_t turn_ended_ms; /* the last that did not leave a commit behind */
 };
+
+/* commit.c: stores the records of the turn. False: the commit failed, or has not returned yet. */
+MUST_CHECK bool commit_turn(struct engine *e, struct err *err);
+bool commit_has_records(struct engine *e);
 
 /* rollback.c: jobs with an internal error return to their stored state, frozen. Called after
  * each input, before any of it is stored or ordered. */

@@ -1,5 +1,6 @@
 /* restore.c - the store's rows back into the engine's types; see persist.h. */
 #include <stddef.h>
+#include <stdio.h>
 #include <string.h>
 
 #include "base/log.h"
@@ -305,18 +306,105 @@ static struct job *read_job(struct loading *loading, const struct store_job *row
     return TAKE(job);
 }
 
+/* ---- what cannot be read ---- */
+
+static bool add_any_step(void *ctx, const struct store_transition *row)
+{
+    struct job *job = ((struct loading *)ctx)->job;
+    enum phase phase = phase_from_name(row->to);
+    if (job->history.n_steps >= PHASE_COUNT)
+        return true;
+    job->history.steps[job->history.n_steps].phase = phase < PHASE_COUNT ? phase : job->phase;
+    job->history.steps[job->history.n_steps++].wall_ms = row->at_ms;
+    return true;
+}
+
+static bool add_any_intent(void *ctx, const struct store_intent *row)
+{
+    struct job *job = ((struct loading *)ctx)->job;
+    if (row->epoch == job->epoch && row->seq > job->intent_seq)
+        job->intent_seq = row->seq;
+    return true;
+}
+
+/* Holds the guest, so that nothing is done with it, until an operator says where it is. What is
+ * certain is taken over: whether it was handed off, and the numbers that the next rows go on from.
+ */
+static struct job *stand_in(struct loading *loading, const struct store_job *row)
+{
+    OWNED(job) job = job_new(loading->err);
+    if (job == NULL)
+        return NULL;
+    TEXT_SET(job->uid, row->uid);
+    TEXT_SET(job->ns, row->ns);
+    TEXT_SET(job->name, row->name);
+    TEXT_SET(job->guest_uuid, row->guest_uuid);
+    TEXT_SET(job->guest_name, row->guest_name);
+    TEXT_SET(job->source, row->source);
+    TEXT_SET(job->target, row->target);
+    job->epoch = row->epoch;
+    job->times.created_ms = row->times.created_ms;
+    job->request.arrival = row->request.arrival;
+    job->resolution.guest_at = GUEST_AT_UNKNOWN;
+    bool handed_off = row->epoch > 0 && row->source[0] != '\0' && row->target[0] != '\0';
+    job->phase = handed_off ? PHASE_RUNNING : PHASE_PENDING;
+    loading->job = job;
+    struct store *store = loading->store;
+    return store->ops->each_transition(store, job->uid, add_any_step, loading, loading->err) &&
+                   store->ops->each_intent(store, job->uid, add_any_intent, loading, loading->err)
+               ? TAKE(job)
+               : NULL;
+}
+
+static void set_unreadable(struct job *job, const char *why)
+{
+    job->frozen = job->unreadable = true;
+    heap_remove(&job->queue.wait);
+    TEXT_SET(job->wait.reason, why);
+}
+
+/* Its row stays as it is. One that ended is history: it is only missing from the view. */
+static bool set_aside(struct loading *loading, const struct store_job *row, const char *why)
+{
+    LOG(ERROR, "job_unreadable", FIELD_TEXT(MIGRATION, row->name),
+        FIELD_TEXT(GUEST, row->guest_name), FIELD_TEXT(ERROR, why));
+    if (row->result.outcome[0] != '\0' || row->guest_uuid[0] == '\0')
+        return true;
+    struct job *active = fleet_active_job(loading->fleet, row->guest_uuid);
+    if (active != NULL) {
+        set_unreadable(active, why);
+        return true;
+    }
+    struct job *job = stand_in(loading, row);
+    if (job == NULL)
+        return false;
+    set_unreadable(job, why); /* before it is queued */
+    fleet_add_job(loading->fleet, job);
+    return true;
+}
+
 static bool add_job(void *ctx, const struct store_job *row)
 {
     struct loading *loading = ctx;
     OWNED(job) job = read_job(loading, row);
+    if (job == NULL && loading->err->code == ERR_CORRUPT) {
+        struct err why = *loading->err;
+        *loading->err = (struct err){0};
+        return set_aside(loading, row, why.text);
+    }
     if (job == NULL)
         return false;
     if (phase_is_final(job->phase) && job->request.remove_when_final)
         return true; /* removed by its owner */
-    if (!phase_is_final(job->phase) && fleet_active_job(loading->fleet, job->guest_uuid) != NULL)
-        return err_set(loading->err, ERR_CORRUPT,
-                       "the store has two unfinished jobs of guest %s; end one of them manually",
-                       job->guest_uuid);
+    struct job *other = fleet_active_job(loading->fleet, job->guest_uuid);
+    if (!phase_is_final(job->phase) && other != NULL) {
+        char why[JOB_REASON_MAX];
+        (void)snprintf(why, sizeof why,
+                       "the store has two unfinished jobs of the guest: %.200s "
+                       "and %.200s",
+                       other->name, job->name);
+        return set_aside(loading, row, why);
+    }
     struct job *kept = TAKE(job);
     fleet_add_job(loading->fleet, kept);
     fleet_prune_jobs(loading->fleet, row->guest_uuid);

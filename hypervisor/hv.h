@@ -145,6 +145,9 @@ struct hv_lane_status {
     int64_t oldest_ms; /* age of the oldest call in flight, 0 when none */
     uint64_t calls, failures;
     uint64_t total_ms; /* time spent in calls that ended */
+    /* Connections that were asked for and given up: that have not come back, and all of them. */
+    unsigned openings_hanging;
+    uint64_t openings_abandoned;
 };
 
 struct hv_ops {

@@ -300,6 +300,7 @@ bool retention_step(struct store *s, int64_t now_ms, bool *out_did, struct err *
     struct store_sqlite *sq = store_sqlite_of(s);
     struct lane_db *samples = &sq->lanes[LANE_SAMPLES];
     *out_did = false;
+    atomic_store(&sq->retention.now_ms, now_ms);
     if (!atomic_load(&sq->retention.is_set))
         return true;
     if (samples->in_memory) { /* no thread: at once */

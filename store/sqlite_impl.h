@@ -74,7 +74,8 @@ struct samples {
 };
 
 struct retaining {
-    atomic_bool is_set; /* `settings` is final */
+    atomic_bool is_set;         /* `settings` is final */
+    atomic_int_fast64_t now_ms; /* of the last retain(): the sample writer's clock; 0: none yet */
     struct store_retention settings;
     char cursor[64];   /* the last trace visited; the sample writer's, as `pressure` */
     unsigned pressure; /* how often the ages are halved: the file is too large */

@@ -126,7 +126,8 @@ static void *write_samples(void *ctx)
             finish_flush(sq, got.flush);
         int64_t now_ms = clock_mono_ms(clock_system());
         if (!got.is_closed && now_ms - retained_ms >= wait_ms) {
-            bool more = retention_samples(sq, clock_wall_ms(clock_system()));
+            int64_t wall_ms = atomic_load(&sq->retention.now_ms);
+            bool more = wall_ms != 0 && retention_samples(sq, wall_ms);
             wait_ms = more ? RETENTION_AGAIN_MS : RETENTION_EVERY_MS;
             retained_ms = now_ms;
         }

@@ -9,7 +9,8 @@
  * that do not fit its queue are dropped and counted. Readers use connections of their own and are
  * never blocked.
  *
- * Threads: begin..commit from one thread; samples_append, stats and the each_* readers from any.
+ * Threads: begin..commit from one thread at a time (in memory: the same one); samples_append, stats
+ * and the each_* readers from any.
  */
 #ifndef STORE_STORE_H
 #define STORE_STORE_H
@@ -88,7 +89,8 @@ struct store_ops {
     /* How long things are kept; once, before anything runs. Without it: for ever. */
     void (*set_retention)(struct store *s, const struct store_retention *retention);
     /* One bounded step of dropping what is too old from the objects lane, in a transaction of its
-     * own: from its thread, when none is open. out_did: there may be more. */
+     * own: from its thread, when none is open. Samples follow with this time, on their own
+     * thread. out_did: there may be more. */
     bool (*retain)(struct store *s, int64_t now_ms, bool *out_did, struct err *err);
 
     /* Readers see what is committed (in memory also the caller's own open transaction); a

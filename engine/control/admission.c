@@ -242,7 +242,7 @@ static void begin(struct fleet *f, struct job *job, const struct guest *guest, s
     TEXT_SET(job->guest_uuid, guest->uuid);
     TEXT_SET(job->guest_name, guest->name);
     job->times.created_ms = now.wall_ms;
-    job->entered_ms = job->queue.wake_ms = now.mono_ms;
+    job->entered_ms = job->queue.wake_ms = job->wait.born_ms = now.mono_ms;
     job->history.steps[0].phase = PHASE_PENDING;
     job->history.steps[0].wall_ms = now.wall_ms;
     job->history.n_steps = 1;

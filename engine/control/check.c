@@ -154,8 +154,8 @@ static void add_backoff_wait(const struct asked *a, struct json_object *waits)
         wait_for(waits, PENDING_BACKOFF,
                  "%u automatic migrations failed in a row: no further automatic attempt",
                  backoff.failures);
-    } else if (backoff.until_ms > a->now.wall_ms) {
-        clock_format_wall(backoff.until_ms, until);
+    } else if (backoff.failures > 0 && backoff.until_ms > a->now.mono_ms) {
+        clock_format_wall(a->now.wall_ms + backoff.until_ms - a->now.mono_ms, until);
         wait_for(waits, PENDING_BACKOFF,
                  "%u automatic migrations failed in a row: next attempt not before %s",
                  backoff.failures, until);

@@ -320,7 +320,7 @@ static enum drain_state state_of(const struct turn *t)
     bool quiet = t->node->inbound == 0;
     if (known && quiet && counts[DRAIN_GUEST_MOVED] == drain->n)
         return DRAIN_SUCCEEDED;
-    if (drain->deadline_ms != 0 && t->now.wall_ms >= drain->deadline_ms)
+    if (drain->deadline_ms != 0 && t->now.mono_ms >= drain->ends_ms)
         return DRAIN_FAILED;
     bool goes_on = counts[DRAIN_GUEST_WAITING] + counts[DRAIN_GUEST_MOVING] +
                        counts[DRAIN_GUEST_STOPPING] + busy >
@@ -410,8 +410,8 @@ static void set_next_check(struct turn *t)
 {
     const struct drain *drain = t->drain;
     check_again_in(t, DRAIN_CHECK_MS);
-    if (drain->deadline_ms > t->now.wall_ms)
-        check_again_in(t, drain->deadline_ms - t->now.wall_ms);
+    if (drain->deadline_ms != 0 && drain->ends_ms > t->now.mono_ms)
+        check_again_in(t, drain->ends_ms - t->now.mono_ms);
     t->drain->next_ms = drain_is_final(drain->state) ? INT64_MAX : t->next_ms;
 }
 
@@ -421,6 +421,17 @@ static void turn_init(struct turn *t, struct fleet *f, struct object *object, st
     *t = (struct turn){.f = f, .object = object, .drain = object->drain, .now = now, .fx = fx};
     t->next_ms = INT64_MAX;
     t->node = fleet_node(f, t->drain->node);
+}
+
+/* Once per process: later the wall clock may jump. One that was set back since the drain began
+ * gives it no more than the whole time. */
+static void set_end(struct drain *drain, struct moment now)
+{
+    if (drain->deadline_ms == 0 || drain->ends_ms != 0)
+        return;
+    int64_t left_ms = drain->deadline_ms - now.wall_ms;
+    int64_t whole_ms = drain->deadline_ms - drain->began_ms;
+    drain->ends_ms = now.mono_ms + (left_ms < whole_ms ? left_ms : whole_ms);
 }
 
 void drain_advance(struct fleet *f, struct object *object, struct moment now, struct effects *fx)
@@ -434,7 +445,8 @@ void drain_advance(struct fleet *f, struct object *object, struct moment now, st
         write_status(&t);
         return;
     }
-    bool in_time = t.drain->deadline_ms == 0 || now.wall_ms < t.drain->deadline_ms;
+    set_end(t.drain, now);
+    bool in_time = t.drain->deadline_ms == 0 || now.mono_ms < t.drain->ends_ms;
     t.may_act = t.node->connected && t.node->listed && in_time;
     join(&t);
     for (size_t i = 0; i < t.drain->n; i++)

@@ -32,7 +32,7 @@ static void end_by_override(struct fleet *f, struct job *job, const struct resol
     enum trigger trigger = overrides[request->kind].trigger;
     if (phase_next(job->phase, trigger) == PHASE_NONE)
         trigger = TRIGGER_CANCELLED; /* a frozen job that was never handed off */
-    job->frozen = false;
+    job->frozen = job->unreadable = false;
     (void)snprintf(ending.reason, sizeof ending.reason, "override by %s: %s: %.300s",
                    request->requester, overrides[request->kind].text, request->why);
     effects_event(fx, job, now.wall_ms, true, "ResolvedByOperator", "%s", ending.reason);
@@ -79,11 +79,10 @@ bool override_apply(struct fleet *f, const struct resolve_request *request, stru
 {
     struct job *about = fleet_job_named(f, request->ns, request->name);
     if (request->kind == RESOLVE_ACKNOWLEDGE && about != NULL && about->frozen)
-        return err_set(
-            err, ERR_REFUSED,
-            "migration %s is frozen by an internal error: `ferry recover` adopts it again, "
-            "`ferry resolve` ends it",
-            about->name);
+        return err_set(err, ERR_REFUSED,
+                       "migration %s is frozen (%.200s): `ferry recover` adopts it again, `ferry "
+                       "resolve` ends it",
+                       about->name, about->wait.reason);
     if (request->kind == RESOLVE_ACKNOWLEDGE)
         return incidents_override(f, request, now.wall_ms, err);
     struct job *job = fleet_job_named(f, request->ns, request->name);

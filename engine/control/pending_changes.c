@@ -34,8 +34,10 @@ void pending_changes_update(struct fleet *f, struct guest *guest, struct moment 
         return;
     }
     int64_t due_ms = now.mono_ms;
-    if (!is_due(guest))
-        due_ms += guest->change_since_ms + PENDING_CHANGE_GRACE_MS - now.wall_ms;
+    if (!is_due(guest)) {
+        int64_t ago_ms = now.wall_ms - guest->change_since_ms;
+        due_ms += PENDING_CHANGE_GRACE_MS - (ago_ms > 0 ? ago_ms : 0); /* a clock set back: now */
+    }
     heap_put(&f->pending_change, &guest->change_timer, due_ms, 0, guest);
 }
 

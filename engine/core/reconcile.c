@@ -352,6 +352,9 @@ static bool on_cancel(struct fleet *f, const struct input *input, struct moment 
                        "virtualmachineinstancemigrations.kubevirt.io \"%s\" not found",
                        input->of.cancel.name);
     name_job(job, out_ref);
+    if (job->unreadable)
+        return err_set(err, ERR_REFUSED, "migration %s: %.300s; `ferry resolve` ends it", job->name,
+                       job->wait.reason);
     if (job->frozen)
         return err_set(
             err, ERR_REFUSED,
@@ -410,7 +413,14 @@ static bool on_resolve(struct fleet *f, const struct input *input, struct moment
                        struct effects *fx, struct migration_ref *out_ref, struct err *err)
 {
     struct job *job = fleet_job_named(f, input->of.resolve.ns, input->of.resolve.name);
-    if (job != NULL && job->frozen && input->of.resolve.kind == RESOLVE_RECOVER) {
+    bool recovers = input->of.resolve.kind == RESOLVE_RECOVER;
+    if (job != NULL && job->unreadable && recovers)
+        return err_set(
+            err, ERR_REFUSED,
+            "what the store holds of migration %s cannot be read, so it cannot be adopted: "
+            "look at both hosts and use `ferry resolve`",
+            job->name);
+    if (job != NULL && job->frozen && recovers) {
         int64_t frozen_ms = now.mono_ms - job->entered_ms;
         if (frozen_ms < THAW_MS)
             return err_set(err, ERR_REFUSED,
@@ -532,14 +542,24 @@ bool reconcile(struct fleet *f, struct input *input, struct moment now, struct e
     return done;
 }
 
+/* Only the wall bridges a start; what it says of the future happened now. 0: never. */
+static int64_t rebase(int64_t wall_ms, struct moment now)
+{
+    int64_t ago_ms = wall_ms > 0 ? now.wall_ms - wall_ms : 0;
+    return now.mono_ms - (ago_ms > 0 ? ago_ms : 0);
+}
+
+void reconcile_restore_final(struct job *job, struct moment now)
+{
+    job->entered_ms = rebase(job->times.ended_ms, now);
+}
+
 void reconcile_restore(struct fleet *f, struct job *job, struct moment now, struct effects *fx)
 {
     job->entered_ms = job->queue.wake_ms = now.mono_ms;
-    int64_t waited_ms = job->wait.since_ms > 0 ? now.wall_ms - job->wait.since_ms : 0;
-    job->wait.mono_ms = now.mono_ms - (waited_ms > 0 ? waited_ms : 0);
-    int64_t moves_ms = job->times.handed_off_ms > 0 ? now.wall_ms - job->times.handed_off_ms : 0;
-    job->call.begun_ms =
-        now.mono_ms - (moves_ms > 0 ? moves_ms : 0); /* only wall time continues over a restart */
+    job->wait.born_ms = rebase(job->times.created_ms, now);
+    job->wait.mono_ms = rebase(job->wait.since_ms, now);
+    job->call.begun_ms = rebase(job->times.handed_off_ms, now);
     if (job->placement.launcher != LAUNCHER_NONE && job->target[0] != '\0')
         ledger_restore(f, job);
     if (job->phase == PHASE_TARGET_READY || job->phase == PHASE_RUNNING)

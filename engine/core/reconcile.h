@@ -18,6 +18,8 @@ bool reconcile(struct fleet *f, struct input *input, struct moment now, struct e
 
 /* Adds an unfinished job from the store. */
 void reconcile_restore(struct fleet *f, struct job *job, struct moment now, struct effects *fx);
+/* The same of one that is over: when it ended, on this process's clock. */
+void reconcile_restore_final(struct job *job, struct moment now);
 
 /* When the core must be called next without an input. */
 int64_t reconcile_next_ms(const struct fleet *f, int64_t now_ms);

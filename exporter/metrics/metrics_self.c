@@ -16,14 +16,21 @@ static double lane_value(const struct exporter_lane *lane, enum metric metric)
     case METRIC_CALL_FAILURES: return (double)lane->failures;
     case METRIC_CALL_TIME: return (double)lane->total_ms / 1000;
     case METRIC_CALLS_IN_FLIGHT: return lane->in_flight;
+    case METRIC_OPENINGS_HANGING: return lane->openings_hanging;
+    case METRIC_OPENINGS_ABANDONED: return (double)lane->openings_abandoned;
     default: return seconds(lane->oldest_ms);
     }
 }
 
 static void render_lanes(const struct exporter_self *self, struct promx_page *page)
 {
-    static const enum metric families[] = {METRIC_CALLS, METRIC_CALL_FAILURES, METRIC_CALL_TIME,
-                                           METRIC_CALLS_IN_FLIGHT, METRIC_CALL_OLDEST};
+    static const enum metric families[] = {METRIC_CALLS,
+                                           METRIC_CALL_FAILURES,
+                                           METRIC_CALL_TIME,
+                                           METRIC_CALLS_IN_FLIGHT,
+                                           METRIC_CALL_OLDEST,
+                                           METRIC_OPENINGS_HANGING,
+                                           METRIC_OPENINGS_ABANDONED};
     struct buf labels;
     buf_init(&labels, METRICS_LABELS_MAX);
     for (size_t f = 0; f < COUNT(families); f++) {
@@ -73,6 +80,7 @@ static void render_self(const struct exporter_self *self, struct promx_page *pag
                         (double)self->engine_drops);
     metric_add_alone(page, METRIC_VERDICT_FAILURES, (double)self->verdict_failures);
     metric_add_alone(page, METRIC_TURNS, (double)self->turns);
+    metric_add_alone(page, METRIC_TURN_AGE, seconds(self->turn_age_ms));
     metric_add_alone(page, METRIC_INTERNAL_ERRORS, (double)self->internal_errors);
     metric_add_alone(page, METRIC_STORE_OK, self->store_ok);
     metric_add_alone(page, METRIC_STORE_COMMITS, (double)self->commits);

@@ -16,6 +16,7 @@ struct exporter_self {
     int64_t commit_ms_max;
     uint64_t unknown_statuses[3]; /* unknown states, types and operations of jobs */
     uint64_t turns, internal_errors;
+    int64_t turn_age_ms;
     bool store_ok;
     size_t n_lanes;
     const struct exporter_lane { /* borrowed during the call */
@@ -23,6 +24,8 @@ struct exporter_self {
         unsigned in_flight;
         int64_t oldest_ms;
         uint64_t calls, failures, total_ms;
+        unsigned openings_hanging;
+        uint64_t openings_abandoned;
     } * lanes;
 };
 

@@ -5,7 +5,8 @@
  * wakes all threads and returns; a thread whose call returns later finds the gate shut, frees what
  * it holds and drops its reference.
  *
- * Locks, in the order they may nest: keeper.lock, then gate; lane.lock, then libvirt.lock. No
+ * Locks, in the order they may nest: keeper.lock, then gate; lane.lock, then libvirt.lock;
+ * openings.lock by itself. No
  * libvirt call is made under any of them, and no sink under a lane's.
  */
 #ifndef HYPERVISOR_LIBVIRT_INTERNAL_H
@@ -16,6 +17,7 @@
 
 #include "hypervisor/libvirt/decode.h"
 #include "hypervisor/libvirt/libvirt.h"
+#include "hypervisor/libvirt/opening.h"
 
 enum {
     OBSERVE_WORKERS_MAX = 4, /* one, more only while that one hangs */
@@ -26,6 +28,7 @@ enum {
     LANE_SLOW_MS = 1000,      /* a call or opening this old counts as hanging */
     TICK_MS = 250,            /* housekeeping */
     FREE_WAIT_MS = 2000,      /* how long hv_free() waits for threads that do not hang */
+    CLOCK_CHECK_MS = 50,      /* a wait looks at the caller's clock this often */
 };
 
 struct host;
@@ -71,10 +74,9 @@ enum keeper_reported { REPORTED_NOTHING, REPORTED_CONNECTED, REPORTED_DISCONNECT
 struct keeper {
     pthread_mutex_t lock;
     pthread_cond_t wake;
-    bool nudged;        /* retry now: a worker could connect */
-    bool lost;          /* libvirt closed the connection */
-    int lost_reason;    /* virConnectCloseReason */
-    int64_t opening_ms; /* as in struct worker */
+    bool nudged;     /* retry now: a worker could connect */
+    bool lost;       /* libvirt closed the connection */
+    int lost_reason; /* virConnectCloseReason */
     enum keeper_reported reported;
 };
 
@@ -83,6 +85,7 @@ struct host {
     struct hv_host config;
     struct lane lanes[HV_LANE_COUNT];
     struct keeper keeper;
+    struct openings openings;
     atomic_uint helper_calls;
 };
 
@@ -146,7 +149,6 @@ void libvirt_keeper_fini(struct keeper *keeper);
 void *libvirt_keeper_main(void *host);
 void libvirt_keeper_nudge(struct keeper *keeper);
 void libvirt_keeper_lost(struct keeper *keeper, int reason);
-void libvirt_keeper_tick(struct host *host);
 enum { EVENTS_CALLBACKS = 7 };
 struct events {
     int ids[EVENTS_CALLBACKS]; /* -1: not registered */

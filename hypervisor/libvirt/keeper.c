@@ -59,22 +59,9 @@ void libvirt_keeper_nudge(struct keeper *keeper)
     (void)pthread_mutex_unlock(&keeper->lock);
 }
 
-/* An opening that hangs never fails, so the tick reports that the host is unreachable. */
-void libvirt_keeper_tick(struct host *host)
-{
-    static const struct err no_answer = {.code = ERR_UNREACHABLE,
-                                         .text = "the host accepts no connection"};
-    struct keeper *keeper = &host->keeper;
-    (void)pthread_mutex_lock(&keeper->lock);
-    if (keeper->opening_ms != 0 &&
-        libvirt_now(host->libvirt) - keeper->opening_ms > LANE_WAIT_MAX_MS)
-        report(host, REPORTED_DISCONNECTED, &no_answer);
-    (void)pthread_mutex_unlock(&keeper->lock);
-}
-
 static virConnectPtr open_and_watch(struct host *host, struct events *out_events, struct err *err)
 {
-    virConnectPtr conn = libvirt_connection_open(&host->config, true, err);
+    virConnectPtr conn = libvirt_opening(host, HV_LANE_OBSERVE, true, true, err);
     if (conn == NULL)
         return NULL;
     if (!libvirt_events_register(host, conn, out_events, err)) {
@@ -89,7 +76,6 @@ static virConnectPtr keeper_connect(struct host *host, struct events *out_events
 {
     struct keeper *keeper = &host->keeper;
     (void)pthread_mutex_lock(&keeper->lock);
-    keeper->opening_ms = libvirt_now(host->libvirt);
     keeper->lost = keeper->nudged = false;
     keeper->lost_reason =
         VIR_CONNECT_CLOSE_REASON_ERROR; /* until its callback gives another reason */
@@ -99,7 +85,6 @@ static virConnectPtr keeper_connect(struct host *host, struct events *out_events
     virConnectPtr conn = open_and_watch(host, out_events, &err);
 
     (void)pthread_mutex_lock(&keeper->lock);
-    keeper->opening_ms = 0;
     report(host, conn != NULL ? REPORTED_CONNECTED : REPORTED_DISCONNECTED,
            conn != NULL ? NULL : &err);
     (void)pthread_mutex_unlock(&keeper->lock);
@@ -149,7 +134,8 @@ static void keeper_back_off(struct host *host, int64_t ms)
     (void)pthread_mutex_lock(&keeper->lock);
     for (int64_t left = ms; left > 0 && !keeper->nudged && !is_closing(host);
          left = until - libvirt_now(host->libvirt))
-        libvirt_wait_cond(&keeper->wake, &keeper->lock, left);
+        libvirt_wait_cond(&keeper->wake, &keeper->lock,
+                          left < CLOCK_CHECK_MS ? left : CLOCK_CHECK_MS);
     (void)pthread_mutex_unlock(&keeper->lock);
 }
 

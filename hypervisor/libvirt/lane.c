@@ -182,7 +182,7 @@ static bool worker_connect(struct worker *worker)
     worker->opening_ms = now;
     (void)pthread_mutex_unlock(&lane->lock);
     libvirt_connection_close(worker->conn);
-    worker->conn = libvirt_connection_open(&lane->host->config, rules[lane->id].read_only, &err);
+    worker->conn = libvirt_opening(lane->host, lane->id, rules[lane->id].read_only, false, &err);
     if (worker->conn != NULL)
         libvirt_keeper_nudge(&lane->host->keeper);
     (void)pthread_mutex_lock(&lane->lock);
@@ -288,12 +288,12 @@ static bool start_worker(struct lane *lane, bool opens_early)
     return true;
 }
 
-static unsigned count_opening(const struct lane *lane, int64_t now, int64_t longer_than_ms)
+static bool has_slow_opening(const struct lane *lane, int64_t now)
 {
-    unsigned n = 0;
     for (const struct worker *worker = lane->workers; worker != NULL; worker = worker->next)
-        n += worker->opening_ms != 0 && now - worker->opening_ms > longer_than_ms;
-    return n;
+        if (worker->opening_ms != 0 && now - worker->opening_ms > LANE_SLOW_MS)
+            return true;
+    return false;
 }
 
 static int64_t oldest_call_ms(const struct lane *lane, int64_t now)
@@ -314,7 +314,7 @@ static void grow(struct lane *lane)
     if (lane->n_queued <= lane->n_workers - lane->busy || lane->n_workers >= rule->max)
         return;
     bool hangs = lane->measuring > 0 || oldest_call_ms(lane, now) >= rule->grow_after_ms;
-    if (lane->n_workers > 0 && (!hangs || count_opening(lane, now, LANE_SLOW_MS) > 0))
+    if (lane->n_workers > 0 && (!hangs || has_slow_opening(lane, now)))
         return;
     (void)start_worker(lane, false); /* no thread: the existing workers go on */
 }
@@ -362,21 +362,13 @@ void libvirt_lane_warm(struct lane *lane)
     (void)pthread_mutex_unlock(&lane->lock);
 }
 
-/* How long a request may wait now: 0 when every worker that could take it has been opening its
- * connection for too long. */
-static int64_t patience_ms(const struct lane *lane, int64_t now)
-{
-    unsigned stuck = count_opening(lane, now, LANE_WAIT_MAX_MS);
-    return stuck > 0 && stuck >= lane->n_workers - lane->busy ? 0 : LANE_WAIT_MAX_MS;
-}
-
 void libvirt_lane_tick(struct lane *lane)
 {
     static const struct err no_answer = {.code = ERR_UNREACHABLE,
                                          .text = "the host does not answer"};
     (void)pthread_mutex_lock(&lane->lock);
     int64_t now = lane_now(lane);
-    while (lane->first != NULL && now - lane->first->queued_ms >= patience_ms(lane, now)) {
+    while (lane->first != NULL && now - lane->first->queued_ms >= LANE_WAIT_MAX_MS) {
         struct job *job = pop(lane);
         lane->calls++;
         lane->failures++;
@@ -416,4 +408,5 @@ void libvirt_lane_status(struct lane *lane, struct hv_lane_status *out_status)
         .total_ms = lane->total_ms,
     };
     (void)pthread_mutex_unlock(&lane->lock);
+    libvirt_openings_count(&lane->host->openings, lane->id, out_status);
 }

@@ -28,6 +28,7 @@ void libvirt_unref(struct libvirt *libvirt)
         for (enum hv_lane lane = 0; lane < HV_LANE_COUNT; lane++)
             libvirt_lane_fini(&libvirt->hosts[i].lanes[lane]);
         libvirt_keeper_fini(&libvirt->hosts[i].keeper);
+        libvirt_openings_fini(&libvirt->hosts[i].openings);
     }
     (void)pthread_cond_destroy(&libvirt->changed);
     (void)pthread_mutex_destroy(&libvirt->lock);
@@ -185,11 +186,9 @@ static void *housekeeping_main(void *arg)
 {
     struct libvirt *libvirt = arg;
     while (!atomic_load(&libvirt->closing)) {
-        for (size_t i = 0; i < libvirt->n; i++) {
+        for (size_t i = 0; i < libvirt->n; i++)
             for (enum hv_lane lane = 0; lane < HV_LANE_COUNT; lane++)
                 libvirt_lane_tick(&libvirt->hosts[i].lanes[lane]);
-            libvirt_keeper_tick(&libvirt->hosts[i]);
-        }
         (void)pthread_mutex_lock(&libvirt->lock);
         if (!atomic_load(&libvirt->closing))
             libvirt_wait_cond(&libvirt->changed, &libvirt->lock, TICK_MS);
@@ -253,6 +252,7 @@ static bool adopt_hosts(struct libvirt *libvirt, const struct hv_host *hosts, si
         for (enum hv_lane lane = 0; lane < HV_LANE_COUNT; lane++)
             libvirt_lane_init(&host->lanes[lane], host, lane);
         libvirt_keeper_init(&host->keeper);
+        libvirt_openings_init(&host->openings);
     }
     libvirt->n = n;
     return true;

@@ -9,7 +9,8 @@
  *
  * A stopped libvirtd delays only its own lanes. A request that could not be started, because the
  * host is unreachable or no worker was free for ten seconds, is answered UNREACHABLE with began_ms
- * 0; one that was started is answered when libvirt returns. Connections are reopened with backoff;
+ * 0; one that was started is answered when libvirt returns. Connections are reopened with backoff,
+ * in bounded time: an opening that hangs is abandoned and replaced;
  * HV_EVENT_(DIS)CONNECTED reports each change once, beginning with the first. DOMAIN_STATE never
  * reads the job (job_type -1), which can hang during a switch-over; JOB_STATS does. COMPARE_CPU
  * takes a whole domain definition as well as a <cpu>; only with the former is an emulated guest

@@ -100,12 +100,23 @@ static void forward_event(void *ctx, const struct hv_event *event)
 /* The collector comes first but needs the engine's sink: it gets this relay. */
 static struct collector_sink relay_sink(struct fleet_sim_life *life);
 
+static int64_t shifted_mono_ms(void *ctx)
+{
+    return clock_mono_ms(sim_clock(((struct fleet_sim *)ctx)->sim));
+}
+static int64_t shifted_wall_ms(void *ctx)
+{
+    const struct fleet_sim *fs = ctx;
+    return clock_wall_ms(sim_clock(fs->sim)) + fs->wall_shift_ms;
+}
+
 static void start_life(struct fleet_sim *fs)
 {
     struct err err = {0};
     assert_true(fs->n_lives < FLEET_SIM_LIVES_MAX);
     struct fleet_sim_life *life = &fs->lives[fs->n_lives];
-    const struct clock *clock = sim_clock(fs->sim);
+    fs->clock = (struct clock){shifted_mono_ms, shifted_wall_ms, fs};
+    const struct clock *clock = &fs->clock;
     struct collector_sink sink = relay_sink(life);
     life->recorder = recorder_new(fs->store, &err);
     assert_non_null(life->recorder);
@@ -126,7 +137,8 @@ static void start_life(struct fleet_sim *fs)
                                           .on_finished = on_finished,
                                           .on_crashed = on_crashed,
                                           .on_judged = on_judged},
-                                 .seed = fs->seed + fs->n_lives + 1};
+                                 .seed = fs->seed + fs->n_lives + 1,
+                                 .commit_patience_ms = fs->commit_patience_ms};
     life->engine = engine_new(&fs->engine_config, &parts, &err);
     if (life->engine == NULL)
         fail_msg("engine: %s", err.text);

@@ -46,8 +46,11 @@ struct fleet_sim {
     bool (*on_submit)(struct fleet_sim *fs, const struct hv_request *request);
     /* Between any two steps of the engine; may call fleet_sim_crash(). May be NULL. */
     void (*between)(struct fleet_sim *fs);
-    uint64_t internal_errors; /* that the test provokes; any other fails it */
-    struct hv spy;            /* in front of the simulator's */
+    struct clock clock; /* the simulator's, its wall clock shifted by ... */
+    int64_t wall_shift_ms;
+    int64_t commit_patience_ms; /* of the engines of lives that begin from now on */
+    uint64_t internal_errors;   /* that the test provokes; any other fails it */
+    struct hv spy;              /* in front of the simulator's */
     void *ctx;
 };
 

@@ -266,6 +266,69 @@ static void rows_that_allow_no_step_freeze_a_migration_at_each_restart(void **st
     w->fs.internal_errors = 2;
 }
 
+/* Rows that this version cannot read: those of one job come back with a word of the future. */
+static struct {
+    const struct store_ops *real;
+    struct store_ops ops;
+    store_job_fn *fn;
+    void *ctx;
+} future; /* store_ops have no context of their own */
+
+static bool make_unreadable(void *ctx, const struct store_job *row)
+{
+    (void)ctx;
+    struct store_job copy = *row;
+    copy.phase = "Teleporting";
+    return future.fn(future.ctx, &copy);
+}
+
+static bool each_unreadable(struct store *s, int64_t limit, store_job_fn *fn, void *ctx,
+                            struct err *err)
+{
+    future.fn = fn;
+    future.ctx = ctx;
+    return future.real->each_recent_job(s, limit, make_unreadable, NULL, err);
+}
+
+static void a_job_that_cannot_be_read_holds_its_guest_and_stops_nothing_else(void **state)
+{
+    struct world *w = *state;
+    char uid[JOB_UID_MAX], name[JOB_NAME_MAX];
+    TEXT_SET(uid, job_of(w)->uid);
+    TEXT_SET(name, job_of(w)->name);
+    future.real = w->fs.store->ops;
+    future.ops = *future.real;
+    future.ops.each_recent_job = each_unreadable;
+    w->fs.store->ops = &future.ops;
+    fleet_sim_crash(&w->fs); /* it starts */
+    w->fs.store->ops = future.real;
+    unsigned orders = w->orders;
+    run_for(w, 60 * 1000);
+    assert_true(job_of(w)->frozen && job_of(w)->unreadable);
+    assert_int_equal(w->orders, orders);
+    assert_string_equal(stored_of(w, uid).phase, "Running"); /* its row is left alone */
+    const struct fleet *f = fleet_sim_engine(&w->fs)->fleet;
+    const struct incident *incident = incidents_find(&f->incidents, "default", name);
+    assert_non_null(incident);
+    assert_int_equal(incident->kind, INCIDENT_UNREADABLE);
+    fleet_sim_migrate(&w->fs, 0, 1); /* refused: there is an unfinished one */
+    fleet_sim_migrate(&w->fs, 2, 1);
+    say(w, name, RESOLVE_RECOVER); /* refused: what was decided for it is not known */
+    run_for(w, 60 * 1000);
+    assert_true(job_of(w)->unreadable);
+    assert_int_equal(w->orders, orders);
+    assert_int_equal(w->fs.finished[OUTCOME_SUCCEEDED], 1);
+
+    say(w, name, RESOLVE_ON_TARGET); /* where it arrived meanwhile: somebody looked */
+    run_for(w, 1000);
+    assert_null(job_of(w));
+    assert_string_equal(stored_of(w, uid).outcome, "succeeded");
+    assert_null(incidents_find(&f->incidents, "default", name));
+    fleet_sim_migrate(&w->fs, 0, 0);
+    run_for(w, 60 * 1000);
+    assert_string_equal(sim_guest_host(w->fs.sim, w->uuid), "h0");
+}
+
 static void a_frozen_migration_keeps_the_page_of_a_guest_that_runs_twice(void **state)
 {
     struct world *w = *state;
@@ -358,6 +421,7 @@ TEST_FILE(test_internal_error)
         STORY(a_restart_adopts_what_was_frozen),
         STORY(a_frozen_migration_keeps_the_page_of_a_guest_that_runs_twice),
         STORY(a_flawed_end_is_rolled_back_before_anything_follows_from_it),
+        STORY(a_job_that_cannot_be_read_holds_its_guest_and_stops_nothing_else),
         STORY(rows_that_allow_no_step_freeze_a_migration_at_each_restart),
         STORY(a_request_that_was_rolled_back_is_answered_with_an_internal_error),
 #undef STORY

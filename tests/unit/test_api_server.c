@@ -7,7 +7,7 @@
 
 #define SUCCEEDED "ferry_migrations_total{outcome=\"succeeded\",trigger=\"user\",policy=\"\"}"
 
-static const struct exporter_lane lanes[] = {{"a", "look", 1, 250, 100, 2, 1500}};
+static const struct exporter_lane lanes[] = {{"a", "look", 1, 250, 100, 2, 1500, 0, 0}};
 
 static void set_self(struct rig *rig, uint64_t samples)
 {

@@ -4,6 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "engine/core/reconcile.h"
 #include "engine/model/job/backoff.h"
 
 enum { JOBS_MAX = 16, END_MS = 1000000 };
@@ -26,7 +27,7 @@ static void history(struct job *jobs, const char *letters)
                                                                : OUTCOME_FAILED;
         job->call.moved = letter != 'c';
         job->request.remove_when_final = letters[i] == '-';
-        job->times.ended_ms = END_MS - (int64_t)i;
+        job->entered_ms = END_MS - (int64_t)i;
         job->links.older = i + 1 < n ? &jobs[i + 1] : NULL;
     }
 }
@@ -125,12 +126,29 @@ static int jobs_free(void **state)
     return 0;
 }
 
+static void a_restart_counts_from_the_end_and_a_clock_set_back_prolongs_nothing(void **state)
+{
+    struct job *jobs = *state;
+    const struct moment now = {.mono_ms = 500, .wall_ms = 1000000};
+    struct backoff backoff;
+    history(jobs, "f");
+    jobs[0].times.ended_ms = now.wall_ms - 5000;
+    reconcile_restore_final(&jobs[0], now);
+    backoff_of(jobs, &backoff);
+    assert_int_equal(backoff.until_ms - now.mono_ms, BACKOFF_FIRST_MS - 5000);
+    jobs[0].times.ended_ms = now.wall_ms + 2 * 86400 * 1000;
+    reconcile_restore_final(&jobs[0], now);
+    backoff_of(jobs, &backoff);
+    assert_int_equal(backoff.until_ms - now.mono_ms, BACKOFF_FIRST_MS);
+}
+
 TEST_FILE(test_backoff)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(the_wait_follows_from_the_history),
         cmocka_unit_test(after_ten_failures_in_a_row_nothing_is_tried_by_itself),
         cmocka_unit_test(only_automatic_failures_count),
+        cmocka_unit_test(a_restart_counts_from_the_end_and_a_clock_set_back_prolongs_nothing),
     };
     return cmocka_run_group_tests_name("backoff", tests, jobs_new, jobs_free);
 }

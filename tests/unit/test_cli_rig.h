@@ -12,6 +12,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/prctl.h>
+#include <sys/resource.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -75,6 +76,9 @@ __attribute__((constructor)) static void become_a_verb(int argc, char **argv)
     _exit(status);
 }
 
+/* Of the children that are started from now on; 0: as this process. */
+static rlim_t child_files_max;
+
 static inline pid_t start_child(verb_fn *verb, int argc, char **argv, int stderr_to, int stdout_to)
 {
     char distance[32], *words[32];
@@ -87,6 +91,9 @@ static inline pid_t start_child(verb_fn *verb, int argc, char **argv, int stderr
     pid_t pid = fork();
     if (pid == 0) {
         (void)prctl(PR_SET_PDEATHSIG, SIGKILL); /* a failed assertion leaves nobody behind */
+        const struct rlimit files = {child_files_max, child_files_max};
+        if (child_files_max != 0)
+            (void)setrlimit(RLIMIT_NOFILE, &files);
         (void)dup2(stderr_to, STDERR_FILENO);
         (void)dup2(stdout_to, STDOUT_FILENO);
         (void)execv("/proc/self/exe", words);

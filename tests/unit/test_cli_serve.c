@@ -10,6 +10,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include "appliance/descriptors.h"
 #include "appliance/scenario.h"
 #include "appliance/self.h"
 #include "appliance/wiring.h"
@@ -149,6 +150,46 @@ static void wrong_usage_is_status_two(void **state)
     for (size_t i = 0; i < COUNT(rows); i++)
         if (run(rows[i].verb, rows[i].words, out, sizeof out) != EXIT_USAGE)
             fail_msg("'%s' is not refused as wrong usage", rows[i].words);
+}
+
+static const char two_hosts[] = "hosts:\n- {name: h1, uri: 'test:///default'}\n"
+                                "- {name: h2, uri: 'test:///default'}\n";
+
+static void too_few_file_descriptors_are_refused_at_the_start_with_the_number(void **state)
+{
+    (void)state;
+    char file[32], text[4096], want[128];
+    write_file(file, two_hosts);
+    struct err err = {0};
+    OWNED(config) config = config_read(file, &err);
+    assert_non_null(config);
+    uint64_t needed = descriptors_needed(config, config->n_hosts);
+    int ends[2];
+    assert_int_equal(pipe(ends), 0);
+    char name[] = "ferry serve", flag[] = "--config";
+    char *argv[] = {name, flag, file, NULL};
+    child_files_max = (rlim_t)needed - 1;
+    pid_t pid = start_child(verb_serve, 3, argv, ends[1], ends[1]);
+    child_files_max = 0;
+    (void)close(ends[1]);
+    (void)snprintf(want, sizeof want, "needs %llu file descriptors and the limit is %llu",
+                   (unsigned long long)needed, (unsigned long long)needed - 1);
+    assert_true(read_until(ends[0], want, text, sizeof text));
+    assert_int_equal(exit_status(pid), EXIT_FAILED);
+    (void)close(ends[0]);
+    (void)unlink(file);
+}
+
+static void more_hosts_and_more_migrations_need_more_descriptors(void **state)
+{
+    (void)state;
+    struct err err = {0};
+    OWNED(config) config = config_new(&err);
+    uint64_t few = descriptors_needed(config, 2), many = descriptors_needed(config, 1000);
+    assert_true(few < 1024); /* what a process usually starts with does for a few hosts */
+    assert_true(many >= 1000 * 8 && many < 65536);
+    config->parallel_per_fleet = 0;
+    assert_true(descriptors_needed(config, 1000) > many);
 }
 
 /* --- an appliance that does not answer --- */
@@ -302,6 +343,37 @@ static void every_loss_is_counted_under_its_own_name(void **state)
     assert_int_equal(self.analyser_queue, 11);
 }
 
+static void an_engine_without_a_turn_for_ten_seconds_is_not_ready_and_its_store_not_ok(void **state)
+{
+    (void)state;
+    static const struct {
+        int64_t turn_age_ms;
+        bool store_ok;
+        const char *trouble; /* NULL: none */
+    } rows[] = {
+        {0, true, NULL},
+        {9999, true, NULL},
+        {10001, true, "no turn of the engine has ended for 10 s"},
+        {10001, false, "no turn of the engine has ended for 10 s"},
+        {300, false, "the store cannot commit"},
+    };
+    const struct collector_stats collector = {0};
+    const struct store_stats store = {0};
+    const struct analysis_stats analysis = {0};
+    for (size_t i = 0; i < COUNT(rows); i++) {
+        const struct engine_stats engine = {.turn_age_ms = rows[i].turn_age_ms,
+                                            .store_ok = rows[i].store_ok};
+        const char *trouble = self_trouble(&engine);
+        assert_int_equal(trouble == NULL, rows[i].trouble == NULL);
+        if (trouble != NULL)
+            assert_non_null(strstr(trouble, rows[i].trouble));
+        struct exporter_self self;
+        self_fill(&collector, &engine, &store, &analysis, &self);
+        assert_int_equal(self.turn_age_ms, rows[i].turn_age_ms);
+        assert_int_equal(self.store_ok, rows[i].trouble == NULL);
+    }
+}
+
 /* --- worlds --- */
 
 static void on_event(void *ctx, const struct hv_event *event)
@@ -427,12 +499,16 @@ TEST_FILE(test_cli_serve)
         cmocka_unit_test(each_key_that_is_no_longer_used_is_warned_of_once_at_start),
         cmocka_unit_test(a_slow_migration_outlasts_a_wait_and_is_aborted_once),
         cmocka_unit_test(wrong_usage_is_status_two),
+        cmocka_unit_test(too_few_file_descriptors_are_refused_at_the_start_with_the_number),
+        cmocka_unit_test(more_hosts_and_more_migrations_need_more_descriptors),
         cmocka_unit_test(a_wait_ends_in_time_although_the_appliance_hangs),
         cmocka_unit_test(a_migration_that_is_gone_ends_the_wait),
         cmocka_unit_test(a_change_without_an_answer_is_in_doubt_a_read_is_not),
         cmocka_unit_test(closed_and_full_standard_files_do_no_harm),
         cmocka_unit_test(a_cell_sends_no_codes_to_the_terminal),
         cmocka_unit_test(every_loss_is_counted_under_its_own_name),
+        cmocka_unit_test(
+            an_engine_without_a_turn_for_ten_seconds_is_not_ready_and_its_store_not_ok),
         cmocka_unit_test(the_demo_has_a_policy_a_quota_and_a_guest_that_stays),
         cmocka_unit_test(a_wrong_scenario_is_refused_with_line_and_reason),
         cmocka_unit_test(a_closed_wiring_refuses_but_lets_pending_requests_finish),

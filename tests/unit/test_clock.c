@@ -6,6 +6,7 @@
 #include <time.h>
 
 #include "base/clock.h"
+#include "base/own.h"
 
 static void the_system_clock_counts_up_and_has_the_date(void **state)
 {
@@ -69,6 +70,23 @@ static void a_time_nobody_can_write_is_a_question_mark(void **state)
     assert_int_equal(strchr(text, 'T') == NULL, strcmp(text, "?") == 0);
 }
 
+static void a_follower_goes_back_at_once_and_forward_twice_as_fast_as_time(void **state)
+{
+    (void)state;
+    static const struct {
+        int64_t mono_ms, wall_ms, shows_ms;
+    } rows[] = {
+        {0, 1000, 1000},   {10, 1010, 1010},  {20, 1025, 1025}, /* slewed */
+        {30, 9000, 1045},                                       /* jumped */
+        {100, 9070, 1185}, {200, 1200, 1200},                   /* set right */
+        {210, 500, 500},   {220, 510, 510},
+    };
+    struct clock_follower follower = {0};
+    for (size_t i = 0; i < COUNT(rows); i++)
+        assert_int_equal(clock_follow(&follower, rows[i].mono_ms, rows[i].wall_ms),
+                         rows[i].shows_ms);
+}
+
 TEST_FILE(test_clock)
 {
     const struct CMUnitTest tests[] = {
@@ -77,6 +95,7 @@ TEST_FILE(test_clock)
         cmocka_unit_test(the_fake_clock_moves_only_when_set),
         cmocka_unit_test(times_read_like_kubernetes_writes_them),
         cmocka_unit_test(a_time_nobody_can_write_is_a_question_mark),
+        cmocka_unit_test(a_follower_goes_back_at_once_and_forward_twice_as_fast_as_time),
     };
     return cmocka_run_group_tests_name("clock", tests, NULL, NULL);
 }

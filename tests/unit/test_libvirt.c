@@ -4,6 +4,7 @@
  */
 #include "tests/test.h"
 
+#include <poll.h>
 #include <stdatomic.h>
 #include <sys/socket.h>
 #include <sys/un.h>
@@ -329,6 +330,59 @@ static void a_host_that_hangs_delays_no_other_and_requests_time_out_after_ten_se
     assert_true(reply.ended_ms - reply.queued_ms < 5000);
 }
 
+static struct hv_lane_status lane_of(struct world *world, const char *host, enum hv_lane lane)
+{
+    struct hv_lane_status status;
+    assert_true(hv_lane_status(world->hv, host, lane, &status));
+    return status;
+}
+
+/* Turns the clock on until the lane has so many hanging openings. */
+static void pass_time_until_hanging(struct world *world, const char *host, unsigned n)
+{
+    for (int i = 0; i < 500 && lane_of(world, host, HV_LANE_OBSERVE).openings_hanging != n; i++) {
+        (void)atomic_fetch_add(&shift_ms, n > 0 ? 61000 : 0);
+        clock_sleep_ms(20);
+    }
+    assert_int_equal(lane_of(world, host, HV_LANE_OBSERVE).openings_hanging, n);
+}
+
+/* The socket stays open and silent, as that of a host that was reset; the host itself listens
+ * anew. */
+static void a_hanging_opening_is_replaced_by_one_that_reaches_the_new_libvirtd(void **state)
+{
+    struct world *world = *state;
+    pass_time_until_hanging(world, "hangs", 1);
+    struct hv_event event = next_event(world, "hangs");
+    assert_int_equal(event.kind, HV_EVENT_DISCONNECTED);
+    assert_non_null(strstr(event.err.text, "does not answer"));
+    char path[96];
+    (void)snprintf(path, sizeof path, "%s/hangs", world->directory);
+    (void)unlink(path);
+    int reborn = listen_at(path);
+    struct pollfd knock = {.fd = reborn, .events = POLLIN};
+    for (int i = 0; i < 100 && poll(&knock, 1, 20) == 0; i++)
+        (void)atomic_fetch_add(&shift_ms, 11000);
+    assert_int_equal(knock.revents, POLLIN);
+    (void)close(reborn);
+}
+
+static void hanging_openings_are_bounded_counted_and_end_with_any_answer(void **state)
+{
+    struct world *world = *state;
+    pass_time_until_hanging(world, "hangs", 16);
+    (void)atomic_fetch_add(&shift_ms, 3600 * 1000);
+    clock_sleep_ms(200); /* the keeper looks 20 times a second */
+    assert_int_equal(lane_of(world, "hangs", HV_LANE_OBSERVE).openings_hanging, 16);
+    struct hv_reply reply = answer(world, HV_CALL_ABORT, "hangs", GUEST);
+    assert_int_equal(reply.err.code, ERR_UNREACHABLE);
+    assert_true(reply.ended_ms - reply.queued_ms < 5000);
+    (void)close(world->listener); /* all of them come back */
+    world->listener = -1;
+    pass_time_until_hanging(world, "hangs", 0);
+    assert_int_equal(lane_of(world, "hangs", HV_LANE_OBSERVE).openings_abandoned, 16);
+}
+
 static void a_running_guest_is_not_an_incoming_copy(void **state)
 {
     struct world *world = *state;
@@ -471,6 +525,8 @@ TEST_FILE(test_libvirt)
         TEST(a_host_that_refuses_is_not_unreachable),
         TEST(a_host_that_is_down_answers_every_call_at_once),
         TEST(a_host_that_hangs_delays_no_other_and_requests_time_out_after_ten_seconds),
+        TEST(a_hanging_opening_is_replaced_by_one_that_reaches_the_new_libvirtd),
+        TEST(hanging_openings_are_bounded_counted_and_end_with_any_answer),
         TEST(a_running_guest_is_not_an_incoming_copy),
         TEST(a_helper_is_called_without_libvirt),
         TEST(a_path_is_probed_between_configured_hosts_with_addresses),

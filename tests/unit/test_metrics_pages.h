@@ -10,8 +10,8 @@
 #include "tests/unit/test_api_world.h"
 
 static const struct exporter_lane lanes[] = {
-    {"a", "look", 1, 250, 100, 2, 1500},
-    {"a", "migrate", 2, 61000, 5, 1, 300000},
+    {"a", "look", 1, 250, 100, 2, 1500, 0, 0},
+    {"a", "migrate", 2, 61000, 5, 1, 300000, 0, 0},
 };
 static const struct exporter_self self = {
     .samples = 1234,

@@ -30,7 +30,7 @@ static bool backs_off(struct fleet *f, struct job *job, struct moment now, struc
         return false;
     struct backoff backoff;
     backoff_of(fleet_newest_finished(f, job->guest_uuid), &backoff);
-    if (backoff.until_ms <= now.wall_ms)
+    if (backoff.failures == 0 || backoff.until_ms <= now.mono_ms)
         return false;
     if (job->wait.pending != PENDING_BACKOFF)
         effects_note(fx, involved_guest(job->ns, job->guest_name, job->guest_uuid), now.wall_ms,
@@ -38,8 +38,9 @@ static bool backs_off(struct fleet *f, struct job *job, struct moment now, struc
                      job->guest_name);
     step_wait(job, PENDING_BACKOFF, now, "%u migrations of the guest failed in a row",
               backoff.failures);
-    job->wait.until_ms = backoff.until_ms;
-    job->queue.wake_ms = now.mono_ms + backoff.until_ms - now.wall_ms;
+    if (job->wait.until_ms == 0)
+        job->wait.until_ms = now.wall_ms + backoff.until_ms - now.mono_ms;
+    job->queue.wake_ms = backoff.until_ms;
     wait_for_time(job);
     return true;
 }

@@ -115,7 +115,7 @@ bool wait_until_deadline(struct fleet *f, struct job *job, struct moment now, st
     int64_t waited_ms = job->wait.waited_ms[job->wait.pending] + now.mono_ms - job->wait.mono_ms;
     int64_t left_ms = limit - waited_ms;
     int64_t age_left_ms =
-        job->times.created_ms + JOB_AGE_MAX_MS - now.wall_ms; /* over all waits of the job */
+        job->wait.born_ms + JOB_AGE_MAX_MS - now.mono_ms; /* over all waits of the job */
     if (job->phase == PHASE_PENDING && age_left_ms < left_ms)
         left_ms = age_left_ms;
     if (limit > 0 && left_ms <= 0) {

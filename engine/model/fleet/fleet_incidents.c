@@ -104,6 +104,11 @@ void incidents_internal(struct fleet *f, const struct job *job, int64_t now_ms)
     open_unjudged(f, job, INCIDENT_INTERNAL, job->resolution.guest_at, "control", now_ms);
 }
 
+void incidents_unreadable(struct fleet *f, const struct job *job, int64_t now_ms)
+{
+    open_unjudged(f, job, INCIDENT_UNREADABLE, GUEST_AT_UNKNOWN, "control", now_ms);
+}
+
 void incidents_one_copy(struct fleet *f, const char *job_uid, int64_t now_ms)
 {
     for (size_t i = 0; i < f->incidents.n; i++) {

@@ -15,6 +15,8 @@ void incidents_judged(struct fleet *f, const struct verdict_rows *judged, int64_
 void incidents_split(struct fleet *f, const struct job *job, int64_t now_ms);
 /* An internal error froze that migration until an operator decides. */
 void incidents_internal(struct fleet *f, const struct job *job, int64_t now_ms);
+/* The stored rows of that migration cannot be read: its guest is held until an operator decides. */
+void incidents_unreadable(struct fleet *f, const struct job *job, int64_t now_ms);
 /* Only one copy is left: closes the split incident of that migration. */
 void incidents_one_copy(struct fleet *f, const char *job_uid, int64_t now_ms);
 /* An operator acknowledges or resolves the incident of a migration. ERR_NOT_FOUND: none is open. */

@@ -17,8 +17,8 @@ void backoff_of(const struct job *newest, struct backoff *out_backoff)
         if (!is_counted(job))
             continue;
         if (backoff.failures++ == 0)
-            last_end_ms = job->times.ended_ms;
-        if (job->request.streak > 0) { /* counted when it ended; older jobs may be forgotten */
+            last_end_ms = job->entered_ms; /* a final phase: its end */
+        if (job->request.streak > 0) {     /* counted when it ended; older jobs may be forgotten */
             backoff.failures += job->request.streak - 1;
             break;
         }

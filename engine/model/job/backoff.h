@@ -10,7 +10,7 @@ enum { BACKOFF_FIRST_MS = 20000, BACKOFF_DOUBLINGS_MAX = 4, BACKOFF_ATTEMPTS_MAX
 
 struct backoff {
     unsigned failures; /* in a row, automatic ones */
-    int64_t until_ms;  /* wall; 0: no wait */
+    int64_t until_ms;  /* monotonic; 0: no wait */
     bool exhausted;    /* BACKOFF_ATTEMPTS_MAX failures: no further automatic job */
 };
 /* newest: the guest's newest finished job, ->older leads on; NULL: none. Skips jobs that were

@@ -175,7 +175,8 @@ bool incidents_open(struct incidents *incidents, const struct incident *incident
         *before = *incident;
         before->opened_ms = was.opened_ms;
         if (was.kind == INCIDENT_SPLIT &&
-            (!incident_lasts(incident->kind) || incident->kind == INCIDENT_INTERNAL)) {
+            (!incident_lasts(incident->kind) || incident->kind == INCIDENT_INTERNAL ||
+             incident->kind == INCIDENT_UNREADABLE)) {
             before->kind = was.kind; /* the end or the freeze of the migration does not lower it */
             TEXT_SET(before->guest_at, was.guest_at);
         }

@@ -57,8 +57,9 @@ struct job {
     struct job_forecast forecast; /* at hand-off */
     struct job_history history;
 
-    bool frozen;  /* by an internal error: no decision and no order */
-    bool changed; /* must be stored */
+    bool frozen;     /* by an internal error: no decision and no order */
+    bool unreadable; /* frozen because its stored rows cannot be read: a stand-in */
+    bool changed;    /* must be stored */
     struct job_links links;
     UT_hash_handle hh;
 };

@@ -34,6 +34,7 @@ struct job_wait { /* pending reason */
     enum pending pending;
     int64_t since_ms, until_ms;       /* wall; until 0: no end */
     int64_t mono_ms;                  /* since when, monotonic */
+    int64_t born_ms;                  /* monotonic: the job was created */
     int64_t waited_ms[PENDING_COUNT]; /* so far, without the present wait */
     enum pending at_end;              /* final: the pending reason at the end */
 };

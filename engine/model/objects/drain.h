@@ -39,6 +39,7 @@ struct drain_guest {
 struct drain {
     char node[HV_HOST_MAX];
     int64_t deadline_ms; /* wall; 0: none */
+    int64_t ends_ms;     /* the same, monotonic, once this process looked at it; not stored */
     unsigned retry_budget;
     bool shutdown;
     enum drain_state state;

@@ -37,8 +37,12 @@ enum monitor_input_kind {
 };
 const char *monitor_input_kind_name(enum monitor_input_kind kind); /* begin look accepted refused */
 
+/* Of a record whose turn outlives the commit: it waits for what was decided since. */
+enum effect_stored { EFFECT_NOT_STORED, EFFECT_IN_COMMIT, EFFECT_STORED };
+
 struct effect {
     enum effect_kind kind;
+    enum effect_stored stored;
     char job_uid[JOB_UID_MAX];
     int64_t wall_ms;
     union {

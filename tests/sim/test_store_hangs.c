@@ -1,0 +1,169 @@
+/* test_store_hangs.c - a commit that does not return, at any commit of a migration's life: stop
+ * orders leave the process meanwhile, nothing starts, it can be seen, and when the commit returns
+ * at last nothing is lost or stored twice.
+ */
+#include "tests/test.h"
+
+#include <limits.h>
+#include <pthread.h>
+#include <string.h>
+
+#include "base/text.h"
+#include "tests/sim/fleet_sim.h"
+
+enum { PATIENCE_MS = 30, HANG_MS = 30 * 1000 };
+
+/* The real store, of which the n-th commit waits until it is released. */
+static struct {
+    struct store_ops ops;
+    const struct store_ops *real;
+    pthread_mutex_t lock;
+    pthread_cond_t changed;
+    unsigned commits, good;
+    bool hangs, released;
+    int64_t since_ms;
+    unsigned aborts, migrates; /* orders that left the process while it hung */
+} hang = {.lock = PTHREAD_MUTEX_INITIALIZER, .changed = PTHREAD_COND_INITIALIZER};
+
+static bool hanging_commit(struct store *store, struct err *err)
+{
+    (void)pthread_mutex_lock(&hang.lock);
+    bool is_it = hang.commits++ == hang.good;
+    hang.hangs = hang.hangs || is_it;
+    while (is_it && !hang.released)
+        (void)pthread_cond_wait(&hang.changed, &hang.lock);
+    (void)pthread_mutex_unlock(&hang.lock);
+    bool done = hang.real->commit(store, err);
+    (void)pthread_mutex_lock(&hang.lock);
+    hang.hangs = hang.hangs && !is_it;
+    (void)pthread_cond_broadcast(&hang.changed);
+    (void)pthread_mutex_unlock(&hang.lock);
+    return done;
+}
+
+static bool is_hanging(void)
+{
+    (void)pthread_mutex_lock(&hang.lock);
+    bool hangs = hang.hangs;
+    (void)pthread_mutex_unlock(&hang.lock);
+    return hangs;
+}
+
+static void release(void)
+{
+    (void)pthread_mutex_lock(&hang.lock);
+    hang.released = true;
+    (void)pthread_cond_broadcast(&hang.changed);
+    while (hang.hangs)
+        (void)pthread_cond_wait(&hang.changed, &hang.lock);
+    (void)pthread_mutex_unlock(&hang.lock);
+}
+
+static bool count_order(struct fleet_sim *fs, const struct hv_request *request)
+{
+    (void)fs;
+    bool hangs = is_hanging();
+    hang.aborts += hangs && request->call == HV_CALL_ABORT;
+    hang.migrates += hangs && request->call == HV_CALL_MIGRATE;
+    return true;
+}
+
+static void release_in_time(struct fleet_sim *fs)
+{
+    if (!is_hanging())
+        return;
+    if (hang.since_ms == 0)
+        hang.since_ms = fleet_sim_now(fs);
+    if (fleet_sim_now(fs) - hang.since_ms >= HANG_MS)
+        release();
+}
+
+static struct fleet_sim *world_hanging_after(unsigned good, uint64_t guest_bytes)
+{
+    struct fleet_sim *fs = calloc(1, sizeof *fs);
+    assert_non_null(fs);
+    fs->commit_patience_ms = PATIENCE_MS;
+    fs->on_submit = count_order;
+    fleet_sim_init(fs, 7, 2, 2, guest_bytes);
+    fleet_sim_run(fs, 2000);
+    hang.ops = *fs->store->ops;
+    hang.real = fs->store->ops;
+    hang.commits = hang.aborts = hang.migrates = 0;
+    hang.good = good;
+    hang.hangs = hang.released = false;
+    hang.since_ms = 0;
+    hang.ops.commit = hanging_commit;
+    fs->store->ops = &hang.ops;
+    return fs;
+}
+
+static void end_world(struct fleet_sim *fs)
+{
+    release();
+    assert_int_equal(sim_violations(fs->sim), 0);
+    fleet_sim_fini(fs);
+    free(fs);
+}
+
+static struct engine_stats stats_of(struct fleet_sim *fs)
+{
+    struct engine_stats stats;
+    engine_stats(fleet_sim_engine(fs), &stats);
+    return stats;
+}
+
+static void an_abort_leaves_the_process_while_a_commit_hangs(void **state)
+{
+    (void)state;
+    struct fleet_sim *fs = world_hanging_after(UINT_MAX, 64ULL << 30);
+    struct err err = {0};
+    fleet_sim_migrate(fs, 0, 1);
+    fleet_sim_run(fs, 12000);
+    assert_true(stats_of(fs).turn_age_ms < 2000 && stats_of(fs).store_ok);
+    (void)pthread_mutex_lock(&hang.lock);
+    hang.good = hang.commits; /* the next one: the request to abort */
+    (void)pthread_mutex_unlock(&hang.lock);
+    assert_true(
+        engine_post_cancel(fleet_sim_engine(fs), "default", fs->last_name, "test", false, &err));
+    fleet_sim_run(fs, 14000);
+    assert_true(is_hanging());
+    assert_int_equal(hang.aborts, 1);
+    assert_false(stats_of(fs).store_ok);
+    fleet_sim_run(fs, 30000); /* a minute would do as well: nobody waits for it */
+    assert_true(stats_of(fs).turn_age_ms > 10000);
+    assert_int_equal(fs->finished[OUTCOME_ABORTED], 0); /* not told before it is stored */
+    release();
+    fleet_sim_run(fs, 40000);
+    assert_int_equal(fs->finished[OUTCOME_ABORTED], 1);
+    assert_true(stats_of(fs).turn_age_ms < 2000 && stats_of(fs).store_ok);
+    assert_int_equal(stats_of(fs).commit_failures, 0);
+    end_world(fs);
+}
+
+static void a_commit_that_returns_late_loses_nothing_and_stores_nothing_twice(void **state)
+{
+    (void)state;
+    char uuid[HV_UUID_MAX];
+    fleet_sim_uuid(0, uuid);
+    for (unsigned good = 0; good < 9; good++) {
+        struct fleet_sim *fs = world_hanging_after(good, 2ULL << 30);
+        fs->between = release_in_time;
+        fleet_sim_migrate(fs, 0, 1);
+        fleet_sim_run(fs, 10 * HANG_MS);
+        assert_true(hang.released);
+        assert_int_equal(hang.migrates, 0);
+        assert_int_equal(stats_of(fs).commit_failures, 0);
+        assert_int_equal(fs->finished[OUTCOME_SUCCEEDED], 1);
+        assert_string_equal(sim_guest_host(fs->sim, uuid), "h1");
+        end_world(fs);
+    }
+}
+
+TEST_FILE(test_store_hangs)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(an_abort_leaves_the_process_while_a_commit_hangs),
+        cmocka_unit_test(a_commit_that_returns_late_loses_nothing_and_stores_nothing_twice),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
