@@ -199,7 +199,7 @@ static void monitor(FILE *out)
          "Recorded with their numbers when they change. NOTHING: the monitor could have acted "
          "and did not.",
          "decision | action | meaning");
-#define DECISION(id, name, action, help) \
+#define DECISION(id, name, action, by, help) \
     (void)fprintf(out, "| `%s` | %s | %s |\n", name, #action, help);
 #include "engine/model/job/decision.def"
 #undef DECISION

@@ -93,9 +93,8 @@ static void touch_decisions(struct metrics_counters *c)
                                               {"remedy", "acting"}};
     for (size_t i = 0; i < COUNT(monitors); i++)
         for (enum decision why = 0; why < DECISION_COUNT; why++) {
-            bool is_remedy = why >= DECISION_STREAM_QUIET; /* the last rows are stall remedies */
             const char *labels[] = {monitors[i][0], monitors[i][1], decision_name(why)};
-            if (is_remedy == (strcmp(monitors[i][0], "remedy") == 0) &&
+            if (decision_is_remedy(why) == (strcmp(monitors[i][0], "remedy") == 0) &&
                 decision_action(why) != MONITOR_RETIRED)
                 (void)promx_metric_touch(c->of[METRIC_DECISIONS], labels);
         }

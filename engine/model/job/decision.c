@@ -16,11 +16,15 @@ const char *monitor_action_name(enum monitor_action action)
     return names[action];
 }
 
+enum by { BY_MONITOR, BY_REMEDY };
+
 static const struct {
     const char *name, *help;
     enum monitor_action action;
+    enum by by;
 } rows[DECISION_COUNT] = {
-#define DECISION(id, name, action, help) [DECISION_##id] = {name, help, MONITOR_##action},
+#define DECISION(id, name, action, by, help) \
+    [DECISION_##id] = {name, help, MONITOR_##action, BY_##by},
 #include "engine/model/job/decision.def"
 #undef DECISION
 };
@@ -41,6 +45,12 @@ enum monitor_action decision_action(enum decision decision)
 {
     assert(decision < DECISION_COUNT);
     return rows[decision].action;
+}
+
+bool decision_is_remedy(enum decision decision)
+{
+    assert(decision < DECISION_COUNT);
+    return rows[decision].by == BY_REMEDY;
 }
 
 enum decision decision_from_name(const char *name)

@@ -13,7 +13,7 @@ enum monitor_action {
     MONITOR_ACTION_COUNT
 };
 enum decision {
-#define DECISION(id, name, action, help) DECISION_##id,
+#define DECISION(id, name, action, by, help) DECISION_##id,
 #include "engine/model/job/decision.def"
 #undef DECISION
     DECISION_COUNT
@@ -23,6 +23,7 @@ const char *decision_name(enum decision decision);
 const char *decision_help(enum decision decision);
 enum decision decision_from_name(const char *name); /* DECISION_COUNT: no such */
 enum monitor_action decision_action(enum decision decision);
+bool decision_is_remedy(enum decision decision); /* not a monitor's */
 
 enum { MONITOR_TEXT_MAX = 256 };
 
