@@ -73,8 +73,3 @@ struct analysis *analyzer_worker(struct analyzer *analyzer)
 {
     return analyzer->analysis;
 }
-
-const struct ruleset *analyzer_rules(const struct analyzer *analyzer)
-{
-    return analyzer->rules;
-}

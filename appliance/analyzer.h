@@ -21,6 +21,5 @@ struct analyzer *analyzer_new(const struct analyzer_parts *parts, struct err *er
 void analyzer_free(struct analyzer *analyzer);
 DEFINE_OWNED(analyzer)
 struct analysis *analyzer_worker(struct analyzer *analyzer);
-const struct ruleset *analyzer_rules(const struct analyzer *analyzer);
 
 #endif

@@ -74,17 +74,6 @@ const char *failed_at_name(enum failed_at at)
     return names[at];
 }
 
-const char *cause_group_name(enum cause_group group)
-{
-    static const char *const names[GROUP_COUNT] = {
-#define GROUP(id, name, help) [GROUP_##id] = name,
-#include "analyzer/judge/cause.def"
-#undef GROUP
-    };
-    assert(group < GROUP_COUNT);
-    return names[group];
-}
-
 const char *point_role_name(enum point_role role)
 {
     static const char *const names[POINT_ROLE_COUNT] = {

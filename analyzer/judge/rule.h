@@ -24,7 +24,6 @@ enum rank {
 #undef RANK
     RANK_COUNT
 };
-const char *rank_name(enum rank rank);
 
 struct span {
     unsigned first, n;

@@ -7,16 +7,6 @@
 #include "base/hash.h"
 #include "base/text.h"
 
-const char *rank_name(enum rank rank)
-{
-    static const char *const names[RANK_COUNT] = {
-#define RANK(id, name, help) [RANK_##id] = name,
-#include "analyzer/judge/rule.def"
-#undef RANK
-    };
-    return names[rank];
-}
-
 /* ---- the lists ---- */
 
 /* The address of the list is of any pointer type, so it is read and written as bytes. */

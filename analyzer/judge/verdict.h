@@ -117,7 +117,6 @@ static inline bool verdict_is_irrecoverable(enum outcome outcome, enum guest_at 
 const char *plane_name(enum plane plane);
 const char *recoverable_name(enum recoverable recoverable);
 const char *failed_at_name(enum failed_at at); /* FAILED_AT_NONE: "" */
-const char *cause_group_name(enum cause_group group);
 const char *point_role_name(enum point_role role);
 const char *side_name(enum side side);
 enum side side_of_name(const char *name); /* SIDES: no such */

@@ -288,7 +288,7 @@ static const struct {
     void (*answered)(struct job *job, const struct err *err, struct moment now, struct effects *fx);
     enum late late;
 } answers[ORDER_COUNT] = {
-#define ORDER(id, answered, late, help) [ORDER_##id] = {answered, late},
+#define ORDER(id, answered, late, stands, help) [ORDER_##id] = {answered, late},
 #include "engine/model/job/order.def"
 #undef ORDER
 };

@@ -23,8 +23,8 @@ void carry_event(struct job *job, bool at_source, const struct hv_event *event, 
         return;
     job->carry.edited = job->changed = true;
     effects_event(fx, job, now.wall_ms, true, "DefinitionEdited",
-                  "The stored definition was changed on %s while the guest migrates; %s gets the "
-                  "one from before.",
+                  "The persistent definition was edited on %s during the migration; %s gets the "
+                  "earlier one.",
                   job->source, job->target);
 }
 
@@ -40,14 +40,14 @@ static void give(struct fleet *f, struct job *job, struct moment now, struct eff
     effect->of.act.value = 1;
 }
 
-static void tell_failure(struct job *job, struct moment now, struct effects *fx)
+static void report_failure(struct job *job, struct moment now, struct effects *fx)
 {
-    if (job->carry.told)
+    if (job->carry.reported)
         return;
-    job->carry.told = true;
+    job->carry.reported = true;
     effects_event(fx, job, now.wall_ms, true, "AutostartNotSet",
-                  "The guest was started with %s, but that could not be set on %s: %.300s. Set it "
-                  "there: `virsh autostart %s`.",
+                  "Autostart was set on %s, and could not be set on %s: %.300s. Run there: "
+                  "`virsh autostart %s`.",
                   job->source, job->target,
                   job->carry.error[0] != '\0' ? job->carry.error : "no answer", job->guest_name);
 }
@@ -63,24 +63,24 @@ bool carry_holds(struct fleet *f, struct job *job, struct moment now, struct eff
         job->carry.since_ms = now.mono_ms;
     if ((job->carry.tries >= CARRY_TRIES_MAX && !is_out) ||
         now.mono_ms - job->carry.since_ms >= CARRY_WAIT_MS) {
-        tell_failure(job, now, fx);
+        report_failure(job, now, fx);
         return false;
     }
     bool is_due = job->carry.tried_ms == 0 || now.mono_ms - job->carry.tried_ms >= CARRY_AGAIN_MS;
     if (!is_out && is_due)
         give(f, job, now, fx);
-    step_wait(job, PENDING_UNPROVEN, now, "It arrived on %s, and autostart is being set there",
-              job->target);
+    step_wait(job, PENDING_UNPROVEN, now, "Arrived on %s; setting autostart there", job->target);
     return true;
 }
 
 void carry_ended(const struct job *job, struct moment now, struct effects *fx)
 {
     if (job->carry.edited)
-        effects_event(fx, job, now.wall_ms, true, "DefinitionEditNotCarried",
-                      "An edit of the stored definition made on %s during the migration is not on "
-                      "%s: repeat it there.",
-                      job->source, job->target);
+        effects_event(
+            fx, job, now.wall_ms, true, "DefinitionEditNotCarried",
+            "An edit of the persistent definition made on %s during the migration is not on "
+            "%s: repeat it there.",
+            job->source, job->target);
 }
 
 void carry_by_override(struct fleet *f, struct job *job, struct moment now, struct effects *fx)
@@ -96,7 +96,7 @@ void carry_called(struct job *job, const struct err *err, struct moment now, str
     job->resolution.next_round_ms = now.mono_ms;
     if (err->code == ERR_NONE)
         effects_event(fx, job, now.wall_ms, false, "AutostartSet",
-                      "The guest is started with %s, as it was with %s.", job->target, job->source);
+                      "Autostart is set on %s, as it was on %s.", job->target, job->source);
     else if (phase_is_final(job->phase))
-        tell_failure(job, now, fx);
+        report_failure(job, now, fx);
 }

@@ -56,11 +56,18 @@ struct effect *order_give(struct fleet *f, struct job *job, enum order which,
 
 bool order_stands(const struct job *job, const struct effect *effect)
 {
-    bool resumes =
-        effect->of.act.call == HV_CALL_RESUME && job->resolution.guest_at == GUEST_AT_SOURCE;
-    bool follows =
-        effect->of.act.call == HV_CALL_SET_AUTOSTART && job->resolution.guest_at == GUEST_AT_TARGET;
-    return !phase_is_final(job->phase) || resumes || follows;
+    enum { NOWHERE = GUEST_AT_COUNT };
+    static const enum guest_at stands[ORDER_COUNT] = {
+#define ORDER(id, answered, late, stands, help) [ORDER_##id] = (enum guest_at)(stands),
+#include "engine/model/job/order.def"
+#undef ORDER
+    };
+    if (!phase_is_final(job->phase))
+        return true;
+    for (enum order which = 0; which < ORDER_COUNT; which++)
+        if (job->orders[which].id == effect->of.act.id)
+            return stands[which] == job->resolution.guest_at;
+    return false;
 }
 
 static struct effect *close_record(const struct job *job, const struct job_order *order,

@@ -281,7 +281,7 @@ static void add_flags(struct json_object *ferry, const struct snapshot_job *job)
             json_add_text(left_out, "", flag_rule_text((enum flag_rule)i));
 }
 
-/* What the monitor decided, what the hypervisor is told, and the place kept at the target. */
+/* The monitor's decision, the flags of the migrate call, and the reservation on the target. */
 static void add_control(struct json_object *ferry, const struct snapshot_job *job)
 {
     if (job->monitor.decision != NULL && job->monitor.decision[0] != '\0') {

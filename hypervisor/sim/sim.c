@@ -219,14 +219,6 @@ bool sim_guest_persistent(const struct sim *sim, const char *uuid)
     return owner != NULL && owner->persistent;
 }
 
-bool sim_guest_autostart(const struct sim *sim, const char *uuid)
-{
-    const struct guest *guest;
-    HASH_FIND_STR(sim->guests, uuid, guest);
-    const struct copy *owner = guest == NULL ? NULL : owner_of(guest);
-    return owner != NULL && owner->autostart;
-}
-
 size_t sim_guest_count(const struct sim *sim)
 {
     size_t n = 0;

@@ -114,8 +114,6 @@ unsigned sim_running_copies(const struct sim *sim, const char *uuid);
 const char *sim_guest_host(const struct sim *sim, const char *uuid);
 /* Is it defined on that host? */
 bool sim_guest_persistent(const struct sim *sim, const char *uuid);
-/* Is autostart set for the guest? */
-bool sim_guest_autostart(const struct sim *sim, const char *uuid);
 /* How long a guest's vCPUs were stopped, up to now, although its state was running: libvirt cancels
  * the mirror of a disk over a dead path. */
 int64_t sim_frozen_ms(const struct sim *sim, const char *uuid);

@@ -1,5 +1,5 @@
 #!/bin/bash
-# autostart: a defined guest is started with the target as it was with the source; an edit made on its way is told
+# autostart: it is set on the target as it was on the source; an edit of the definition during the migration is reported
 # cases: carried killed
 # full: edited transient
 # long: carried=25 killed=25

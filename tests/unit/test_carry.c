@@ -132,7 +132,7 @@ static void autostart_is_set_once_when_an_operator_names_the_target(void **state
     }
 }
 
-static void autostart_that_cannot_be_set_is_tried_a_few_times_and_told(void **state)
+static void autostart_that_cannot_be_set_is_tried_a_few_times_and_reported(void **state)
 {
     (void)state;
     struct core_world *w = moving(defined(CORE_RUNS, true));
@@ -195,7 +195,7 @@ static void a_guest_that_stayed_gets_no_order(void **state)
     core_free(w);
 }
 
-static void an_edit_of_the_stored_definition_during_the_migration_is_told(void **state)
+static void an_edit_of_the_persistent_definition_during_the_migration_is_reported(void **state)
 {
     (void)state;
     for (int restarted = 0; restarted < 2; restarted++) {
@@ -245,11 +245,11 @@ TEST_FILE(test_carry)
         cmocka_unit_test(autostart_is_set_by_the_next_process_if_the_first_one_ends),
         cmocka_unit_test(autostart_is_set_after_a_recovery),
         cmocka_unit_test(autostart_is_set_once_when_an_operator_names_the_target),
-        cmocka_unit_test(autostart_that_cannot_be_set_is_tried_a_few_times_and_told),
+        cmocka_unit_test(autostart_that_cannot_be_set_is_tried_a_few_times_and_reported),
         cmocka_unit_test(a_host_that_does_not_answer_holds_the_job_for_a_bounded_time),
         cmocka_unit_test(a_guest_that_is_not_started_with_its_host_gets_no_order),
         cmocka_unit_test(a_guest_that_stayed_gets_no_order),
-        cmocka_unit_test(an_edit_of_the_stored_definition_during_the_migration_is_told),
+        cmocka_unit_test(an_edit_of_the_persistent_definition_during_the_migration_is_reported),
         cmocka_unit_test(an_edit_of_a_guest_that_stayed_is_not_lost),
         cmocka_unit_test(a_definition_that_arrives_is_no_edit),
     };

@@ -12,7 +12,7 @@ static const enum err_code codes[] = {ERR_NONE, ERR_HYPERVISOR, ERR_UNREACHABLE,
 
 enum late { DROPPED, CLOSES, TAKEN };
 static const enum late lates[ORDER_COUNT] = {
-#define ORDER(id, answered, late, help) late,
+#define ORDER(id, answered, late, stands, help) late,
 #include "engine/model/job/order.def"
 #undef ORDER
 };

@@ -143,7 +143,7 @@ struct job_carry { /* what libvirt does not take along: engine/data/carry.h */
     int64_t since_ms;         /* monotonic: it arrived, and autostart is to be set; 0: not yet */
     int64_t tried_ms;         /* monotonic: the newest try; 0: none */
     char error[JOB_NOTE_MAX]; /* its answer */
-    bool told;                /* that it could not be set */
+    bool reported;            /* that it could not be set */
 };
 
 struct job_final { /* from the hypervisors */

@@ -32,7 +32,7 @@ struct job_side {
 };
 
 enum order {
-#define ORDER(id, answered, late, help) ORDER_##id,
+#define ORDER(id, answered, late, stands, help) ORDER_##id,
 #include "engine/model/job/order.def"
 #undef ORDER
     ORDER_COUNT
