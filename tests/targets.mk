@@ -149,6 +149,12 @@ lab-roots: ## other Debian releases for the lab's hosts (root): [ROOT=debian13|d
 	@tools/deps roots
 	@tests/lab/roots $(ROOT)
 
+.PHONY: campaign
+campaign: ## compound scenarios on real hosts, then a soak (root): [CASES="hands/and_back ..."] [ROOT=debian13] [MINUTES=30] [SEED=n]
+	@$(MAKE) CC=gcc VARIANT=gcc all
+	@FERRY="$(abspath $(BUILD)/gcc/ferry)" tests/lab/run --tests tests/campaign $(if $(ROOT),--root $(ROOT)) $(CASES)
+	@$(if $(CASES)$(ROOT),:,FERRY="$(abspath $(BUILD)/gcc/ferry)" tests/campaign/soak $(or $(MINUTES),30) $(SEED))
+
 .PHONY: demo
 demo: ## packages, build, hosts, guests, appliance, one migration to watch; simulated without root
 	@tools/deps || tools/deps --check build

@@ -1,7 +1,7 @@
 # stages.sh - a guest g-f in a named stage of a move from h1 to h2, for tests that break something
 # there; sourced after testlib.sh. Each in_* sets job to the migration's name.
 # shellcheck shell=bash disable=SC2034,SC2154
-first_hosts 2
+first_hosts "${STAGE_HOSTS:-2}"
 IMAGES=/var/lib/libvirt/images # each host has its own
 
 events() { sql "SELECT reason, message FROM events WHERE uid = '$(uid_of "$job")' ORDER BY at_ms, id"; }
