@@ -31,7 +31,7 @@ pre_link_flaps)
     ;;
 pre_full_stop_of_target) break_host kill-qemu h2 g-f && break_host kill-libvirtd h2 && break_host link-down h2 && sleep 12 && heal h2 && settles source 120 ;;
 switch_drop_healed) break_host drop-port h2 && sleep 3 && heal h2 && settles either 90 ;;
-switch_source_libvirtd_and_target_qemu) break_host kill-libvirtd h1 && break_host kill-qemu h2 g-f && sleep 2 && heal h1 && settles source 90 ;;
+switch_source_libvirtd_and_target_qemu) break_host kill-qemu h2 g-f && break_host kill-libvirtd h1 && sleep 2 && heal h1 && settles source 90 ;;
 switch_stopped_qemu_continues) break_host stop-qemu h2 g-f && sleep 2 && break_host cont-qemu h2 g-f && settles either 90 ;;
 switch_link_and_abort) break_host link-down h2 && sleep 2 && { ferry abort "$job" >&2 || true; } && sleep 3 && heal h2 && settles either 120 ;;
 switch_both_libvirtds) break_host kill-libvirtd h1 && break_host kill-libvirtd h2 && sleep 2 && heal h1 && heal h2 && settles either 120 ;;
