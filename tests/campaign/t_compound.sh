@@ -10,6 +10,7 @@ restart() { break_host kill-libvirtd "$1" && sleep "${2:-2}" && heal "$1"; } # H
 case $ROW in
 pre_*) in_precopy ;;
 switch_*) in_switch ;;
+post_drop_and_stream | post_stream_and_refused) HELPERS=h2 && in_postcopy ;; # only a helper tells the target
 post_*) in_postcopy ;;
 disks_*) in_disks ;;
 esac
