@@ -187,7 +187,7 @@ suspended_before)
     guest_check h2 g-f
     no_two_copies
     ;;
-restart_both_daemons) break_host restart-libvirtd h1 && break_host restart-libvirtd h2 && settles source 90 ;;
+restart_both_daemons) break_host restart-libvirtd h1 && break_host restart-libvirtd h2 && settles either 90 ;; # in order: it may arrive in between
 *) fail "no row '$ROW'" ;;
 esac
 if [ "$ROW" = delete_running ]; then # its object is gone or Failed; the guest is where it was
