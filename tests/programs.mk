@@ -9,6 +9,7 @@
 TESTS_base := clock err fault hash heap json log quantity queue text yaml
 TESTS_store := store* query* retention
 TESTS_hypervisor := hv* libvirt* hostd* definition
+TESTS_libvirt := adapter_*
 TESTS_simulator := sim sim_* contract_sim
 TESTS_collector := collector* qemu_log recorder
 TESTS_model := job_fields labels ledger migratable migration_config host_requirements object_kind paths persist phase \
@@ -33,7 +34,7 @@ TESTS_cases := cases likeness
 TESTS_laws := fleet_laws
 TESTS_replay := replay
 
-TEST_DIRS := tests tests/unit tests/golden tests/sim tests/fault tests/contract tests/fuzz tests/cases bench
+TEST_DIRS := tests tests/unit tests/libvirt tests/golden tests/sim tests/fault tests/contract tests/fuzz tests/cases bench
 TEST_PROGRAMS := $(patsubst TESTS_%,%,$(filter TESTS_%,$(.VARIABLES)))
 TEST_SRCS := $(sort $(wildcard $(TEST_DIRS:%=%/test_*.c)))
 test_srcs = $(sort $(wildcard $(foreach name,$(TESTS_$(1)),$(TEST_DIRS:%=%/test_$(name).c))))
