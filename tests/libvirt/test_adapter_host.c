@@ -161,7 +161,8 @@ static void a_host_lost_in_the_middle_offers_nothing(void **state)
 
 /* ---- storage ---- */
 
-static const struct hv_volume_info *look(struct stage *stage, const char *pool, const char *name)
+static const struct hv_volume_info *query_volume(struct stage *stage, const char *pool,
+                                                 const char *name)
 {
     struct hv_location *location = &stage_request(stage, HV_CALL_VOLUME_INFO)->with.location;
     TEXT_SET(location->pool, pool);
@@ -176,7 +177,7 @@ static void a_volume_is_found_by_its_pool_or_its_path(void **state)
     fake.volumes = (struct fake_list){.n = 1, .of = {{"a.img", 1, NULL, "/srv/a.img", 77}}};
     static const char *const places[][2] = {{"images", "a.img"}, {"", "/srv/a.img"}};
     for (size_t i = 0; i < COUNT(places); i++) {
-        const struct hv_volume_info *info = look(stage, places[i][0], places[i][1]);
+        const struct hv_volume_info *info = query_volume(stage, places[i][0], places[i][1]);
         assert_int_equal(stage->reply.err.code, ERR_NONE);
         assert_true(info->known && info->exists && !info->creatable);
         assert_int_equal(info->capacity, 77);
@@ -184,10 +185,11 @@ static void a_volume_is_found_by_its_pool_or_its_path(void **state)
         assert_int_equal(fake_count("virStoragePoolDestroy"), 0);
     }
     fake_fail("virStoragePoolRefresh", 0, VIR_ERR_OPERATION_INVALID, "in use");
-    assert_true(look(stage, "images", "a.img")->exists); /* what it knew before is good enough */
+    assert_true(
+        query_volume(stage, "images", "a.img")->exists); /* what it knew before is good enough */
     fake_heal();
     fake_fail("virStorageVolGetInfo", 1, VIR_ERR_INTERNAL_ERROR, "no");
-    const struct hv_volume_info *info = look(stage, "images", "a.img");
+    const struct hv_volume_info *info = query_volume(stage, "images", "a.img");
     assert_false(info->known || info->exists);
 }
 
@@ -198,21 +200,21 @@ static void a_missing_volume_can_be_created_in_a_pool(void **state)
         .n = 2, .of = {{"images", 1, NULL, "/srv", 500}, {"off", 0, NULL, "/off", 1}}};
     static const char *const places[][2] = {{"images", "b.img"}, {"", "/srv/b.img"}};
     for (size_t i = 0; i < COUNT(places); i++) {
-        const struct hv_volume_info *info = look(stage, places[i][0], places[i][1]);
+        const struct hv_volume_info *info = query_volume(stage, places[i][0], places[i][1]);
         assert_true(info->known && !info->exists && info->creatable);
         assert_int_equal(info->free, 500);
         fake_fail("virStoragePoolGetInfo", 1, VIR_ERR_INTERNAL_ERROR, "no");
-        info = look(stage, places[i][0], places[i][1]);
+        info = query_volume(stage, places[i][0], places[i][1]);
         assert_false(info->known);
     }
-    const struct hv_volume_info *info = look(stage, "off", "b.img");
+    const struct hv_volume_info *info = query_volume(stage, "off", "b.img");
     assert_true(info->known && !info->exists && !info->creatable);
-    info = look(stage, "nowhere", "b.img");
+    info = query_volume(stage, "nowhere", "b.img");
     assert_true(info->known && !info->exists && !info->creatable);
     fake_fail("virStoragePoolLookupByName", 1, VIR_ERR_INTERNAL_ERROR, "no");
-    assert_false(look(stage, "images", "b.img")->known);
+    assert_false(query_volume(stage, "images", "b.img")->known);
     fake_fail("virStorageVolLookupByName", 1, VIR_ERR_INTERNAL_ERROR, "no");
-    assert_false(look(stage, "images", "b.img")->known);
+    assert_false(query_volume(stage, "images", "b.img")->known);
 }
 
 /* A directory without a pool is read through a temporary one, which is destroyed again. */
@@ -220,22 +222,22 @@ static void a_directory_without_a_pool_is_read_through_a_temporary_one(void **st
 {
     struct stage *stage = *state;
     fake.volumes = (struct fake_list){.n = 1, .of = {{"a.img", 1, NULL, "/data/vm/a.img", 77}}};
-    const struct hv_volume_info *info = look(stage, "", "/data/vm/a.img");
+    const struct hv_volume_info *info = query_volume(stage, "", "/data/vm/a.img");
     assert_true(info->known && info->exists);
     assert_non_null(
         strstr(fake_log(), "virStoragePoolCreateXML <pool type='dir'><name>ferry-look-"));
     assert_non_null(strstr(fake_log(), "<target><path>/data/vm</path></target></pool> 0\n"));
     assert_non_null(strstr(fake_log(), "virStoragePoolDestroy ferry-look-"));
-    info = look(stage, "", "/data/vm/b.img");
+    info = query_volume(stage, "", "/data/vm/b.img");
     assert_true(info->known && !info->exists && !info->creatable); /* no pool stays */
 
     fake_fail("virStoragePoolCreateXML", 1, VIR_ERR_SYSTEM_ERROR, "no such directory");
-    info = look(stage, "", "/data/vm/a.img");
+    info = query_volume(stage, "", "/data/vm/a.img");
     assert_true(info->known && !info->exists && !info->creatable);
     fake_fail("virStoragePoolCreateXML", 1, VIR_ERR_INTERNAL_ERROR, "no");
-    assert_false(look(stage, "", "/data/vm/a.img")->known);
+    assert_false(query_volume(stage, "", "/data/vm/a.img")->known);
     fake_fail("virStoragePoolLookupByTargetPath", 1, VIR_ERR_INTERNAL_ERROR, "no");
-    assert_false(look(stage, "", "/data/vm/a.img")->known);
+    assert_false(query_volume(stage, "", "/data/vm/a.img")->known);
     assert_int_equal(fake_count("virStoragePoolCreateXML"), 0);
 }
 
@@ -245,7 +247,7 @@ static void no_pool_is_made_over_what_is_no_plain_directory(void **state)
     static const char *const names[] = {"/dev/vg/lv", "relative/a", "/a'b/c", "/a<b/c",
                                         "/a&b/c",     "plain",      "/top"};
     for (size_t i = 0; i < COUNT(names); i++) {
-        assert_false(look(stage, "", names[i])->known);
+        assert_false(query_volume(stage, "", names[i])->known);
         assert_int_equal(stage->reply.err.code, ERR_NONE);
         assert_int_equal(fake_count("virStoragePoolCreateXML"), 0);
     }
@@ -259,7 +261,7 @@ static void from_a_host_that_was_lost_no_volume_is_known(void **state)
                                             "virStoragePoolGetInfo"};
     for (size_t i = 0; i < COUNT(functions); i++) {
         fake_fail_broken(functions[i], 1);
-        (void)look(stage, "images", "b.img");
+        (void)query_volume(stage, "images", "b.img");
         assert_int_equal(stage->reply.err.code, ERR_UNREACHABLE);
         stage_reconnect(stage);
     }

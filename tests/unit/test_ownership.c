@@ -55,10 +55,10 @@ static void two_owners_are_a_split(void **state)
 struct meaning {
     bool answered; /* the host said something that is understood */
     bool none;     /* it has no guest that runs or could go on */
-    bool runs;  /* the guest is whole and executes there, or stands still for a reason of its own */
-    bool stuck; /* ... and that reason is a problem */
-    bool held;  /* paused by a migration: neither here nor there */
-    bool in_half; /* its memory is on two hosts */
+    bool runs;     /* the guest is whole and executes there, or is paused for a reason of its own */
+    bool stuck;    /* ... and that reason is a problem */
+    bool held;     /* paused by a migration: neither here nor there */
+    bool in_half;  /* its memory is on two hosts */
     bool stream_dead;
 };
 static const struct meaning meanings[SIDE_COUNT] = {
