@@ -138,6 +138,16 @@ void fake_heal(void)
     (void)pthread_mutex_unlock(&lock);
 }
 
+void fake_release(void)
+{
+    (void)pthread_mutex_lock(&lock);
+    for (size_t i = 0; i < n_rules; i++)
+        if (rules[i].blocks)
+            rules[i] = (struct rule){.nth = -1};
+    (void)pthread_cond_broadcast(&changed);
+    (void)pthread_mutex_unlock(&lock);
+}
+
 void fake_wait_blocked(int n)
 {
     int64_t until = clock_mono_ms(clock_system()) + 5000;

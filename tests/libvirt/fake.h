@@ -87,8 +87,9 @@ int fake_count(const char *call); /* how often it was made */
 void fake_fail(const char *call, int nth, int code, const char *text);
 void fake_fail_broken(const char *call, int nth);
 void fake_heal(void); /* no call fails or blocks any more */
-/* Calls of that function wait until fake_heal(). */
+/* Calls of that function wait until fake_release() or fake_heal(). */
 void fake_block(const char *call);
+void fake_release(void);       /* they go on, and fail if they were told to */
 void fake_wait_blocked(int n); /* until so many wait */
 
 /* Every open connection is dead; its close callback runs when tell is set. */

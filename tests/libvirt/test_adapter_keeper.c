@@ -118,7 +118,7 @@ static void a_host_without_lifecycle_events_is_not_connected(void **state)
     struct hv_event event = next_event(world);
     assert_int_equal(event.kind, HV_EVENT_DISCONNECTED);
     assert_string_equal(event.err.text, "no events");
-    pass_ms(LIBVIRT_BACKOFF_MIN_MS);
+    assert_true(pass_until_event(world, LIBVIRT_BACKOFF_MIN_MS));
     assert_int_equal(next_event(world).kind, HV_EVENT_CONNECTED); /* the others may be missing */
     assert_int_equal(fake_callbacks(), 1);
 }
@@ -131,20 +131,20 @@ static void a_host_is_tried_again_at_growing_intervals(void **state)
     assert_int_equal(next_event(world).kind, HV_EVENT_DISCONNECTED);
     static const int64_t pauses[] = {250, 500, 1000, 2000, 4000, 8000, 10000, 10000};
     for (int i = 0; i < (int)COUNT(pauses); i++) {
-        wait_count("virConnectOpenReadOnly", i + 1);
+        clock_sleep_ms(NOT_YET_MS); /* it waits by now */
         pass_ms(pauses[i] - 1);
         wait_count("virConnectOpenReadOnly", i + 1);
-        pass_ms(1);
+        assert_true(pass_until_count("virConnectOpenReadOnly", i + 2, pauses[i] / 4));
     }
     assert_int_equal(queue_depth(world->events), 0); /* told once */
     fake_heal();
-    pass_ms(10000);
+    assert_true(pass_until_event(world, LIBVIRT_BACKOFF_MAX_MS));
     assert_int_equal(next_event(world).kind, HV_EVENT_CONNECTED);
     fake_fail("virConnectOpenReadOnly", 0, VIR_ERR_SYSTEM_ERROR, "refused");
     fake_break(VIR_CONNECT_CLOSE_REASON_EOF, true);
     assert_int_equal(next_event(world).kind, HV_EVENT_DISCONNECTED);
     fake_heal();
-    pass_ms(LIBVIRT_BACKOFF_MIN_MS); /* the pauses begin anew */
+    assert_true(pass_until_event(world, LIBVIRT_BACKOFF_MIN_MS)); /* the pauses begin anew */
     assert_int_equal(next_event(world).kind, HV_EVENT_CONNECTED);
 }
 
@@ -171,11 +171,8 @@ static void keeper_and_lanes_tell_each_other(void **state)
         (void)answer(world, HV_CALL_DOMAIN_STATE);
     }
     fake_heal();
-    pass_ms(LIBVIRT_BACKOFF_MIN_MS);
-    struct hv_event event;
-    for (int i = 0; i < 50 && queue_pop(world->events, &event, 20) != QUEUE_ITEM; i++)
-        pass_ms(20);
-    assert_int_equal(event.kind, HV_EVENT_CONNECTED);
+    assert_true(pass_until_event(world, LIBVIRT_BACKOFF_MIN_MS));
+    assert_int_equal(next_event(world).kind, HV_EVENT_CONNECTED);
     assert_int_equal(answer(world, HV_CALL_DOMAIN_STATE).err.code, ERR_NONE);
     assert_int_equal(answer(world, HV_CALL_JOB_STATS).err.code, ERR_NONE);
 }
@@ -233,14 +230,10 @@ static void hanging_openings_are_tried_at_doubling_intervals(void **state)
             clock_sleep_ms(5);
         }
         assert_int_equal(lane_of(world, HV_LANE_OBSERVE).openings_hanging, i);
-        clock_sleep_ms(NOT_YET_MS);
-        pass_ms(pause - 1 - LIBVIRT_BACKOFF_MAX_MS); /* the keeper's own pause comes first */
-        clock_sleep_ms(NOT_YET_MS);
-        pass_ms(LIBVIRT_BACKOFF_MAX_MS);
+        pass_ms(pause - 1);
         wait_count("virConnectOpenReadOnly", i);
-        pass_ms(LIBVIRT_BACKOFF_MAX_MS);
+        assert_true(pass_until_count("virConnectOpenReadOnly", i + 1, LIBVIRT_BACKOFF_MAX_MS));
         fake_wait_blocked(i + 1);
-        wait_count("virConnectOpenReadOnly", i + 1);
         pause *= 2;
     }
 }

@@ -17,7 +17,7 @@
 #include "tests/libvirt/fake.h"
 
 #define GUEST "11111111-1111-4111-8111-111111111111"
-enum { PATIENCE_MS = 5000, NOT_YET_MS = 120, TICK_PASSED_MS = 350 };
+enum { PATIENCE_MS = 10000, NOT_YET_MS = 120, TICK_PASSED_MS = 350 };
 
 struct world {
     struct queue *replies, *events;
@@ -175,6 +175,28 @@ static inline struct hv_lane_status lane_of(struct world *world, enum hv_lane la
     struct hv_lane_status status;
     assert_true(hv_lane_status(world->hv, "h1", lane, &status));
     return status;
+}
+
+/* A thread may read the clock late: time passes in steps until it acts, at most about twice what it
+ * waits for. False: it did not. */
+static inline bool pass_until_event(struct world *world, int64_t ms)
+{
+    for (int i = 0; i < 50 && queue_depth(world->events) == 0; i++) {
+        pass_ms(ms / 20 + 1);
+        for (int n = 0; n < 8 && queue_depth(world->events) == 0; n++)
+            clock_sleep_ms(10);
+    }
+    return queue_depth(world->events) > 0;
+}
+
+static inline bool pass_until_count(const char *function, int n, int64_t ms)
+{
+    for (int i = 0; i < 50 && fake_count(function) < n; i++) {
+        pass_ms(ms / 20 + 1);
+        for (int m = 0; m < 8 && fake_count(function) < n; m++)
+            clock_sleep_ms(10);
+    }
+    return fake_count(function) == n;
 }
 
 /* Until the function was called so often; then a little longer: not oftener. */

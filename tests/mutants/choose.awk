@@ -28,7 +28,7 @@ END {
             lines[names[o], j] = kept
         }
     first = operators > 0 ? draw(operators) : 0
-    for (i = 1; more != i - 1 || i == 1; i++) {
+    for (i = 1; i == 1 || more == i - 1; i++) {
         for (o = 0; o < operators; o++) {
             name = names[(first + o) % operators + 1]
             if (i > count[name])
