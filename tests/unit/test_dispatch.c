@@ -52,10 +52,8 @@ static int set_up(void **state)
     rig->e = calloc(1, sizeof *rig->e);
     rig->e->inbox = queue_new(sizeof(struct input *), ENGINE_QUEUE_MAX, &err);
     rig->e->fleet = rig->world->fleet;
-    rig->e->parts = (struct engine_parts){.clock = &still_clock,
-                                          .observe = &rig->observe,
-                                          .probe = &rig->probe,
-                                          .act = &rig->act};
+    rig->e->parts = (struct engine_parts){
+        .clock = &still_clock, .observe = &rig->observe, .probe = &rig->probe, .act = &rig->act};
     wall_ms = 50000;
     *state = rig;
     return 0;
@@ -164,7 +162,8 @@ static void a_migration_that_is_to_be_aborted_does_not_begin(void **state)
     job->abort.asked = true;
     struct effect effect = effect_of(rig, EFFECT_DO_MIGRATE, 0);
     expect_refused(rig, &effect, INPUT_CALL, ERR_REFUSED);
-    effect.of.act.migrate.flags = HV_MIGRATE_RESUME; /* a broken post-copy is resumed all the same */
+    effect.of.act.migrate.flags =
+        HV_MIGRATE_RESUME; /* a broken post-copy is resumed all the same */
     expect_given(rig, &effect, HV_CALL_MIGRATE);
     enum phase before = job->phase;
     job->phase = PHASE_FAILED;
@@ -183,8 +182,7 @@ static void an_abort_is_given_unless_its_migration_was_not(void **state)
     struct rig *rig = *state;
     struct effect abort = effect_of(rig, EFFECT_DO_ABORT, 3600 * 1000);
     expect_given(rig, &abort, HV_CALL_ABORT);
-    struct effect *held =
-        effects_add(&rig->e->fx, EFFECT_DO_TUNE, core_job(rig->world), wall_ms);
+    struct effect *held = effects_add(&rig->e->fx, EFFECT_DO_TUNE, core_job(rig->world), wall_ms);
     assert_false(dispatch_holds_call(rig->e, abort.job_uid));
     held->kind = EFFECT_DO_MIGRATE;
     assert_true(dispatch_holds_call(rig->e, abort.job_uid));
@@ -251,19 +249,17 @@ static void what_nobody_takes_is_answered_at_once(void **state)
     static const struct {
         enum effect_kind kind;
         enum input_kind answer;
-    } rows[] = {{EFFECT_DO_MIGRATE, INPUT_CALL},
-                {EFFECT_DO_ABORT, INPUT_CALL},
-                {EFFECT_DO_TUNE, INPUT_CALL},
-                {EFFECT_DO_STOP_BACKUP, INPUT_CALL},
-                {EFFECT_DO_ASK_JOB, INPUT_ASK_JOB},
-                {EFFECT_DO_ASK_PATH, INPUT_PATH}};
+    } rows[] = {{EFFECT_DO_MIGRATE, INPUT_CALL},    {EFFECT_DO_ABORT, INPUT_CALL},
+                {EFFECT_DO_TUNE, INPUT_CALL},       {EFFECT_DO_STOP_BACKUP, INPUT_CALL},
+                {EFFECT_DO_ASK_JOB, INPUT_ASK_JOB}, {EFFECT_DO_ASK_PATH, INPUT_PATH}};
     rig->refuses = true;
     for (size_t i = 0; i < COUNT(rows); i++) {
         struct effect effect = effect_of(rig, rows[i].kind, 0);
         effect.of.act.call = HV_CALL_SUSPEND;
         expect_refused(rig, &effect, rows[i].answer, ERR_LIMIT);
     }
-    static const enum effect_kind silent[] = {EFFECT_DO_ASK_FINAL, EFFECT_DO_SHUTDOWN, EFFECT_EVENT};
+    static const enum effect_kind silent[] = {EFFECT_DO_ASK_FINAL, EFFECT_DO_SHUTDOWN,
+                                              EFFECT_EVENT};
     for (size_t i = 0; i < COUNT(silent); i++) {
         struct effect effect = effect_of(rig, silent[i], 0);
         dispatch(rig->e, &effect);
@@ -279,9 +275,12 @@ static void an_answer_becomes_the_input_of_its_call(void **state)
     static const struct {
         enum hv_call call;
         enum input_kind kind;
-    } rows[] = {{HV_CALL_COMPLETED_STATS, INPUT_FINAL}, {HV_CALL_JOB_STATS, INPUT_ASK_JOB},
-                {HV_CALL_PROBE_PATH, INPUT_PATH},       {HV_CALL_MIGRATE, INPUT_CALL},
-                {HV_CALL_ABORT, INPUT_CALL},            {HV_CALL_YANK, INPUT_CALL}};
+    } rows[] = {{HV_CALL_COMPLETED_STATS, INPUT_FINAL},
+                {HV_CALL_JOB_STATS, INPUT_ASK_JOB},
+                {HV_CALL_PROBE_PATH, INPUT_PATH},
+                {HV_CALL_MIGRATE, INPUT_CALL},
+                {HV_CALL_ABORT, INPUT_CALL},
+                {HV_CALL_YANK, INPUT_CALL}};
     struct hv_reply_sink sink = intake_reply_sink(rig->e);
     for (size_t i = 0; i < COUNT(rows); i++)
         for (int failed = 0; failed < 2; failed++) {
