@@ -103,7 +103,7 @@ test-libprom: $(B)/libferry.a ## a page written by libprom (LIBPROM=system), aga
 	@$(B)/libprom/check
 
 # The fake libvirt of test-libvirt takes the place of every function that it defines (tests/libvirt/fake.h).
-FAKED := $(shell sed -nE 's/^(FAKE.[^,]*, |[A-Z_]+.)(vir[A-Za-z0-9]*)\>.*/\2/p' tests/libvirt/fake*.c)
+FAKED := $(shell sed -nE 's/^(FAKE.[^,]*, |[A-Z_]+.)(vir[A-Za-z0-9]*|pthread_create)\>.*/\2/p' tests/libvirt/fake*.c)
 $(B)/test-libvirt: $(patsubst %.c,$(B)/%.o,$(wildcard tests/libvirt/fake*.c))
 $(B)/test-libvirt: LDFLAGS += $(FAKED:%=-Wl,--wrap=%)
 

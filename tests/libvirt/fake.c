@@ -1,5 +1,6 @@
 /* fake.c - the fake's world: errors, failures that are ordered, the record of calls, connections.
  */
+#include <errno.h>
 #include <pthread.h>
 #include <stdarg.h>
 #include <stdint.h>
@@ -265,6 +266,19 @@ void fake_params_text(const virTypedParameter *params, int n, char *out, size_t 
             (void)snprintf(out + used, bytes - used, " %s=%llu", params[i].field,
                            params[i].value.ul);
     }
+}
+
+/* ---- threads ---- */
+
+int __real_pthread_create(pthread_t *thread, const pthread_attr_t *attr, void *(*run)(void *),
+                          void *arg);
+
+FAKE(int, pthread_create, pthread_t *thread, const pthread_attr_t *attr, void *(*run)(void *),
+     void *arg)
+{
+    return fake_enter_quietly(NULL, "pthread_create")
+               ? __real_pthread_create(thread, attr, run, arg)
+               : EAGAIN;
 }
 
 /* ---- connections ---- */

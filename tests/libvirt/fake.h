@@ -5,8 +5,8 @@
  *
  * One world for the process: a host that every URI leads to. What is asked of it is written down,
  * one line for each call with its arguments; a call can be told to fail, to block, or to find its
- * connection dead. As in libvirt a thread's last error is reset by its next call. Objects are
- * counted: after each test all must be freed again.
+ * connection dead; so can pthread_create. As in libvirt a thread's last error is reset by its next
+ * call. Objects are counted: after each test all must be freed again.
  *
  * Threads: any; set the world up while nothing runs, except by the functions here.
  */

@@ -2,7 +2,11 @@
  * hanging, and the events of its guests. */
 #include "tests/libvirt/threads.h"
 
+#include <netinet/in.h>
+#include <netinet/tcp.h>
 #include <string.h>
+#include <sys/socket.h>
+#include <unistd.h>
 
 /* ---- events ---- */
 
@@ -214,7 +218,47 @@ static void an_opening_that_hangs_is_left_behind_after_ten_seconds(void **state)
     assert_int_equal(answer(world, HV_CALL_RESUME).err.code, ERR_NONE);
 }
 
-/* While one hangs only the keeper tries, after 10, 20, 40 ... seconds. */
+static int option(int fd, int level, int name)
+{
+    int value = -1;
+    socklen_t size = sizeof value;
+    assert_int_equal(getsockopt(fd, level, name, &value, &size), 0);
+    return value;
+}
+
+/* A host that was reset does not say so: TCP must ask. One that is asked already is left alone. */
+static void the_sockets_of_a_hanging_opening_get_keepalive(void **state)
+{
+    struct world *world = *state;
+    int plain = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
+    int six = socket(AF_INET6, SOCK_STREAM | SOCK_CLOEXEC, 0);
+    int own = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0),
+        local = socket(AF_UNIX, SOCK_STREAM, 0);
+    const int on = 1, idle = 77;
+    assert_int_equal(setsockopt(own, SOL_SOCKET, SO_KEEPALIVE, &on, sizeof on), 0);
+    assert_int_equal(setsockopt(own, IPPROTO_TCP, TCP_KEEPIDLE, &idle, sizeof idle), 0);
+    fake_block("virConnectOpenReadOnly");
+    start(world);
+    fake_wait_blocked(1);
+    assert_int_equal(option(plain, SOL_SOCKET, SO_KEEPALIVE), 0);
+    pass_ms(OPENING_MAX_MS);
+    assert_int_equal(next_event(world).kind, HV_EVENT_DISCONNECTED);
+    const int sockets[] = {plain, six};
+    for (size_t i = 0; i < COUNT(sockets) && sockets[i] >= 0; i++) {
+        assert_int_equal(option(sockets[i], SOL_SOCKET, SO_KEEPALIVE), 1);
+        assert_int_equal(option(sockets[i], IPPROTO_TCP, TCP_KEEPIDLE), 10);
+        assert_int_equal(option(sockets[i], IPPROTO_TCP, TCP_KEEPINTVL), 5);
+        assert_int_equal(option(sockets[i], IPPROTO_TCP, TCP_KEEPCNT), 3);
+    }
+    assert_int_equal(option(own, IPPROTO_TCP, TCP_KEEPIDLE), 77);
+    assert_int_equal(option(local, SOL_SOCKET, SO_KEEPALIVE), 0);
+    (void)close(plain);
+    (void)close(six);
+    (void)close(own);
+    (void)close(local);
+}
+
+/* While one hangs only the keeper tries, after 10, 20, 40 ... 600 seconds. */
 static void hanging_openings_are_tried_at_doubling_intervals(void **state)
 {
     struct world *world = *state;
@@ -222,7 +266,7 @@ static void hanging_openings_are_tried_at_doubling_intervals(void **state)
     start(world);
     fake_wait_blocked(1);
     int64_t pause = OPENING_MAX_MS;
-    for (int i = 1; i <= 3; i++) {
+    for (int i = 1; i <= 8; i++) {
         pass_ms(OPENING_MAX_MS); /* this one is given up */
         for (int n = 0; n < 200; n++) {
             if (lane_of(world, HV_LANE_OBSERVE).openings_hanging == (unsigned)i)
@@ -231,10 +275,11 @@ static void hanging_openings_are_tried_at_doubling_intervals(void **state)
         }
         assert_int_equal(lane_of(world, HV_LANE_OBSERVE).openings_hanging, i);
         pass_ms(pause - 1);
-        wait_count("virConnectOpenReadOnly", i);
-        assert_true(pass_until_count("virConnectOpenReadOnly", i + 1, LIBVIRT_BACKOFF_MAX_MS));
+        if (i < 3 || i > 6)
+            wait_count("virConnectOpenReadOnly", i);
+        assert_true(pass_until_count("virConnectOpenReadOnly", i + 1, 10 * LIBVIRT_BACKOFF_MAX_MS));
         fake_wait_blocked(i + 1);
-        pause *= 2;
+        pause = pause * 2 < OPENING_PAUSE_MAX_MS ? pause * 2 : OPENING_PAUSE_MAX_MS;
     }
 }
 
@@ -250,6 +295,7 @@ TEST_FILE(test_adapter_keeper)
         TEST(a_host_is_tried_again_at_growing_intervals),
         TEST(keeper_and_lanes_tell_each_other),
         TEST(an_opening_that_hangs_is_left_behind_after_ten_seconds),
+        TEST(the_sockets_of_a_hanging_opening_get_keepalive),
         TEST(hanging_openings_are_tried_at_doubling_intervals),
     };
 #undef TEST

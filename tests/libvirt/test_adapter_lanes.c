@@ -262,6 +262,72 @@ static void a_request_that_nobody_took_is_answered_after_ten_seconds(void **stat
     assert_int_equal(lane_of(world, HV_LANE_OBSERVE).workers, OBSERVE_WORKERS_MAX);
 }
 
+/* More threads that open a connection to a host that hangs would not help. */
+static void no_worker_is_added_while_an_opening_is_slow(void **state)
+{
+    struct world *world = *state;
+    start(world);
+    assert_int_equal(next_event(world).kind, HV_EVENT_CONNECTED);
+    fake_block("virConnectOpen");
+    ask(world, HV_CALL_RESUME);
+    fake_wait_blocked(1);
+    ask(world, HV_CALL_RESUME);
+    fake_wait_blocked(2);
+    assert_int_equal(lane_of(world, HV_LANE_CONTROL).workers, 2);
+    pass_ms(LANE_SLOW_MS);
+    ask(world, HV_CALL_RESUME); /* not slow yet */
+    fake_wait_blocked(3);
+    assert_int_equal(lane_of(world, HV_LANE_CONTROL).workers, 3);
+    pass_ms(1);
+    ask(world, HV_CALL_RESUME);
+    clock_sleep_ms(TICK_PASSED_MS);
+    assert_int_equal(lane_of(world, HV_LANE_CONTROL).workers, 3);
+    fake_release();
+    for (int i = 0; i < 4; i++)
+        assert_int_equal(next_reply(world).err.code, ERR_NONE);
+}
+
+static void without_a_thread_a_request_is_refused(void **state)
+{
+    struct world *world = *state;
+    start(world);
+    assert_int_equal(next_event(world).kind, HV_EVENT_CONNECTED);
+    struct hv_request request = request_of(world, HV_CALL_RESUME);
+    struct err err = {0};
+    fake_fail("pthread_create", 1, 0, "");
+    assert_false(submit(world, &request, &err));
+    assert_int_equal(err.code, ERR_LIMIT);
+    assert_non_null(strstr(err.text, "no thread for lane 'control'"));
+    assert_int_equal(lane_of(world, HV_LANE_CONTROL).workers, 0);
+    fake_heal();
+    fake_fail("pthread_create", 2, 0, ""); /* the worker's, then that of its opening */
+    struct hv_reply reply = answer(world, HV_CALL_RESUME);
+    assert_int_equal(reply.err.code, ERR_UNREACHABLE);
+    assert_string_equal(reply.err.text, "no thread to connect with");
+    pass_ms(LIBVIRT_BACKOFF_MIN_MS);
+    assert_int_equal(answer(world, HV_CALL_RESUME).err.code, ERR_NONE); /* nothing is left over */
+    assert_int_equal(queue_depth(world->replies), 0);
+
+    struct hv_request helped = request_of(world, HV_CALL_KILL_STREAM);
+    for (int i = 0; i < HELPER_CALLS_MAX + 1; i++) { /* each gives its place back */
+        err = (struct err){0};
+        fake_fail("pthread_create", 1, 0, "");
+        assert_false(submit(world, &helped, &err));
+        assert_int_equal(err.code, ERR_LIMIT);
+        fake_heal();
+    }
+    assert_int_equal(answer(world, HV_CALL_KILL_STREAM).err.code, ERR_HYPERVISOR);
+
+    static const struct hv_host host = {.name = "h1", .uri = "fake://h1"};
+    for (int nth = 1; nth <= 2; nth++) { /* housekeeping, keeper */
+        err = (struct err){0};
+        fake_fail("pthread_create", nth, 0, "");
+        assert_null(libvirt_new(&host, 1, &still_clock, NULL, &err));
+        assert_int_equal(err.code, ERR_LIMIT);
+        fake_heal();
+    }
+}
+
 static void after_the_end_no_reply_comes_and_nothing_is_kept(void **state)
 {
     struct world *world = *state;
@@ -294,6 +360,8 @@ TEST_FILE(test_adapter_lanes)
         TEST(a_host_that_was_not_reached_is_not_asked_again_at_once),
         TEST(a_connection_that_died_is_replaced_before_the_next_call),
         TEST(a_request_that_nobody_took_is_answered_after_ten_seconds),
+        TEST(no_worker_is_added_while_an_opening_is_slow),
+        TEST(without_a_thread_a_request_is_refused),
         TEST(after_the_end_no_reply_comes_and_nothing_is_kept),
     };
 #undef TEST
