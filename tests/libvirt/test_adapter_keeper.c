@@ -122,7 +122,7 @@ static void a_host_without_lifecycle_events_is_not_connected(void **state)
     struct hv_event event = next_event(world);
     assert_int_equal(event.kind, HV_EVENT_DISCONNECTED);
     assert_string_equal(event.err.text, "no events");
-    assert_true(pass_until_event(world, LIBVIRT_BACKOFF_MIN_MS));
+    assert_true(pass_until(world, NULL, 0, LIBVIRT_BACKOFF_MIN_MS));
     assert_int_equal(next_event(world).kind, HV_EVENT_CONNECTED); /* the others may be missing */
     assert_int_equal(fake_callbacks(), 1);
 }
@@ -138,17 +138,17 @@ static void a_host_is_tried_again_at_growing_intervals(void **state)
         clock_sleep_ms(NOT_YET_MS); /* it waits by now */
         pass_ms(pauses[i] - 1);
         wait_count("virConnectOpenReadOnly", i + 1);
-        assert_true(pass_until_count("virConnectOpenReadOnly", i + 2, pauses[i] / 4));
+        assert_true(pass_until(world, "virConnectOpenReadOnly", i + 2, pauses[i] / 4));
     }
     assert_int_equal(queue_depth(world->events), 0); /* told once */
     fake_heal();
-    assert_true(pass_until_event(world, LIBVIRT_BACKOFF_MAX_MS));
+    assert_true(pass_until(world, NULL, 0, LIBVIRT_BACKOFF_MAX_MS));
     assert_int_equal(next_event(world).kind, HV_EVENT_CONNECTED);
     fake_fail("virConnectOpenReadOnly", 0, VIR_ERR_SYSTEM_ERROR, "refused");
     fake_break(VIR_CONNECT_CLOSE_REASON_EOF, true);
     assert_int_equal(next_event(world).kind, HV_EVENT_DISCONNECTED);
     fake_heal();
-    assert_true(pass_until_event(world, LIBVIRT_BACKOFF_MIN_MS)); /* the pauses begin anew */
+    assert_true(pass_until(world, NULL, 0, LIBVIRT_BACKOFF_MIN_MS)); /* the pauses begin anew */
     assert_int_equal(next_event(world).kind, HV_EVENT_CONNECTED);
 }
 
@@ -175,7 +175,7 @@ static void keeper_and_lanes_tell_each_other(void **state)
         (void)answer(world, HV_CALL_DOMAIN_STATE);
     }
     fake_heal();
-    assert_true(pass_until_event(world, LIBVIRT_BACKOFF_MIN_MS));
+    assert_true(pass_until(world, NULL, 0, LIBVIRT_BACKOFF_MIN_MS));
     assert_int_equal(next_event(world).kind, HV_EVENT_CONNECTED);
     assert_int_equal(answer(world, HV_CALL_DOMAIN_STATE).err.code, ERR_NONE);
     assert_int_equal(answer(world, HV_CALL_JOB_STATS).err.code, ERR_NONE);
@@ -277,7 +277,8 @@ static void hanging_openings_are_tried_at_doubling_intervals(void **state)
         pass_ms(pause - 1);
         if (i < 3 || i > 6)
             wait_count("virConnectOpenReadOnly", i);
-        assert_true(pass_until_count("virConnectOpenReadOnly", i + 1, 10 * LIBVIRT_BACKOFF_MAX_MS));
+        assert_true(
+            pass_until(world, "virConnectOpenReadOnly", i + 1, 10 * LIBVIRT_BACKOFF_MAX_MS));
         fake_wait_blocked(i + 1);
         pause = pause * 2 < OPENING_PAUSE_MAX_MS ? pause * 2 : OPENING_PAUSE_MAX_MS;
     }

@@ -54,11 +54,10 @@ static inline void on_event(void *ctx, const struct hv_event *event)
 
 static inline void start(struct world *world)
 {
-    static const struct hv_host hosts[] = {{.name = "h2", .uri = "fake://h2"},
-                                           {.name = "h1", .uri = "fake://h1"}};
+    static const struct hv_host host = {.name = "h1", .uri = "fake://h1"};
     struct err err = {0};
     struct hv_event_sink sink = {on_event, world};
-    world->hv = libvirt_new(hosts + 1, 1, &still_clock, &sink, &err);
+    world->hv = libvirt_new(&host, 1, &still_clock, &sink, &err);
     assert_non_null(world->hv);
 }
 
@@ -141,7 +140,6 @@ static inline struct hv_reply next_reply(struct world *world)
     return reply;
 }
 
-/* The code and the presence of the next reply, which is of that call. */
 static inline struct hv_reply answer(struct world *world, enum hv_call call)
 {
     ask(world, call);
@@ -177,26 +175,17 @@ static inline struct hv_lane_status lane_of(struct world *world, enum hv_lane la
     return status;
 }
 
-/* A thread may read the clock late: time passes in steps until it acts, at most about twice what it
- * waits for. False: it did not. */
-static inline bool pass_until_event(struct world *world, int64_t ms)
+/* A thread may read the clock late: time passes in steps until the function was called so often,
+ * or, without one, until an event is there; at most about twice what it waits for. */
+static inline bool pass_until(struct world *world, const char *function, int n, int64_t ms)
 {
-    for (int i = 0; i < 50 && queue_depth(world->events) == 0; i++) {
-        pass_ms(ms / 20 + 1);
-        for (int n = 0; n < 8 && queue_depth(world->events) == 0; n++)
-            clock_sleep_ms(10);
+    for (int step = 0; step < 400; step++) {
+        if (function != NULL ? fake_count(function) >= n : queue_depth(world->events) > 0)
+            return function == NULL || fake_count(function) == n;
+        pass_ms(step % 8 == 0 ? ms / 20 + 1 : 0);
+        clock_sleep_ms(10);
     }
-    return queue_depth(world->events) > 0;
-}
-
-static inline bool pass_until_count(const char *function, int n, int64_t ms)
-{
-    for (int i = 0; i < 50 && fake_count(function) < n; i++) {
-        pass_ms(ms / 20 + 1);
-        for (int m = 0; m < 8 && fake_count(function) < n; m++)
-            clock_sleep_ms(10);
-    }
-    return fake_count(function) == n;
+    return false;
 }
 
 /* Until the function was called so often; then a little longer: not oftener. */
