@@ -108,7 +108,7 @@ function drops(masked) {
     if (masked ~ /^ +(\(void\))?[a-z_][a-z_0-9]*\(.*\);$/ || masked ~ /^ +\*?[a-z_][a-z_0-9.>\[\]-]* [-+|&*]?= .*;$/ ||
         masked ~ /^ +[a-z_][a-z_0-9.>\[\]-]*(\+\+|--);$/)
         if (masked !~ /^ +(\(void\))?(free|[a-z_0-9]+_free|[a-z_0-9]+_fini|close|fclose|xmlFree[A-Za-z]*)\(/)
-            out("drop", substr($0, 1, match($0, /[^ ]/) - 1) ";")
+            out("drop", substr($0, 1, match($0, /[^ ]/) - 1) "{}")
 }
 
 function swaps(masked,    from, call, at, inner, comma, first, second) {
