@@ -9,6 +9,7 @@
 TESTS_base := clock err fault hash heap json log quantity queue text yaml
 TESTS_store := store* query* retention
 TESTS_hypervisor := hv* libvirt* hostd* definition
+TESTS_libvirt := adapter_*
 TESTS_simulator := sim sim_* contract_sim
 TESTS_collector := collector* qemu_log recorder
 TESTS_model := job_fields labels ledger migratable migration_config host_requirements object_kind paths persist phase \
@@ -18,7 +19,7 @@ TESTS_control := admission backoff control objects effects limits marks pending 
 TESTS_placement := check placement*
 # Admission is a fake in drain (test_drain_jobs.c): nothing there may need the real one.
 TESTS_drain := drain* evacuation eviction
-TESTS_data := carry flags orders outcome ownership restart userpause volumes
+TESTS_data := carry dispatch flags orders outcome ownership restart userpause volumes
 TESTS_monitor := eta forecast remedy* monitor*
 TESTS_recovery := recovery*
 TESTS_analyzer := cause incident judge misleading postmortem read read_* recorded ruleset verdict_*
@@ -27,13 +28,13 @@ TESTS_metrics := metrics* prom
 TESTS_api := api* cli_explain cli_override
 TESTS_cli := cli_control cli_doctor cli_documents cli_explain_file cli_human cli_move cli_pages cli_past \
 	cli_serve config fold progress
-TESTS_fleet := bench chaos clock_jumps day analysis forecast_sim internal_error judged lawbook replay_sim split_sim \
+TESTS_fleet := bench chaos clock_jumps day analysis forecast_sim internal_error judged lawbook missed replay_sim split_sim \
 	volumes_sim
 TESTS_cases := cases likeness
 TESTS_laws := fleet_laws
 TESTS_replay := replay
 
-TEST_DIRS := tests tests/unit tests/golden tests/sim tests/fault tests/contract tests/fuzz tests/cases bench
+TEST_DIRS := tests tests/unit tests/libvirt tests/golden tests/sim tests/fault tests/contract tests/fuzz tests/cases bench
 TEST_PROGRAMS := $(patsubst TESTS_%,%,$(filter TESTS_%,$(.VARIABLES)))
 TEST_SRCS := $(sort $(wildcard $(TEST_DIRS:%=%/test_*.c)))
 test_srcs = $(sort $(wildcard $(foreach name,$(TESTS_$(1)),$(TEST_DIRS:%=%/test_$(name).c))))

@@ -102,6 +102,16 @@ test-libprom: $(B)/libferry.a ## a page written by libprom (LIBPROM=system), aga
 		-L$(B)/libprom -Wl,-rpath,$(abspath $(B)/libprom) -lprom $(B)/libferry.a $(PKG_LIBS) -lcmocka -lm
 	@$(B)/libprom/check
 
+# The fake libvirt of test-libvirt takes the place of every function that it defines (tests/libvirt/fake.h).
+FAKED := $(shell sed -nE 's/^(FAKE.[^,]*, |[A-Z_]+.)(vir[A-Za-z0-9]*|pthread_create)\>.*/\2/p' tests/libvirt/fake*.c)
+$(B)/test-libvirt: $(patsubst %.c,$(B)/%.o,$(wildcard tests/libvirt/fake*.c))
+$(B)/test-libvirt: LDFLAGS += $(FAKED:%=-Wl,--wrap=%)
+
+# Planted bugs that no test notices: tests/mutants/README.md.
+.PHONY: mutants
+mutants: ## plant bugs and count those that a test notices: [SEED=1] [FOLDER="x y"] [N=5]; a minute each at most
+	@tests/mutants/run --seed "$(or $(SEED),1)" -n "$(or $(N),5)" $(addprefix --folder ,$(FOLDER))
+
 # Random fleets against the laws of tests/sim/lawbook.h.
 .PHONY: laws
 laws: ## live through random fleets and check every law: [SEEDS=10000] [JOBS=2], SEED=n replays one

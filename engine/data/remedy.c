@@ -244,7 +244,7 @@ static int64_t estimate_ms(const struct job *job)
                      job->progress.sample.bandwidth_bps);
 }
 
-static void gather(struct fleet *f, const struct job *job, struct moment now,
+void remedy_gather(struct fleet *f, const struct job *job, struct moment now,
                    struct remedy_facts *out)
 {
     struct hv_migrate how = {0};
@@ -386,7 +386,7 @@ void remedy_advance(struct fleet *f, struct job *job, struct moment now, struct 
     read_source(job, now);
     struct remedy_facts facts;
     struct monitor_decision decision = {.estimate_ms = -1};
-    gather(f, job, now, &facts);
+    remedy_gather(f, job, now, &facts);
     if (facts.silent_ms < REMEDY_QUIET_MS && facts.stopped_ms < 0) {
         if (job->wait.pending == PENDING_STALLED) {
             step_wait_over(job, now);

@@ -53,6 +53,9 @@ struct remedy_facts {
     uint64_t tried;                    /* bits by enum decision */
     int64_t since_remedy_ms;           /* since the last order; -1: none */
 };
+/* The facts of a job, as of now. */
+void remedy_gather(struct fleet *f, const struct job *job, struct moment now,
+                   struct remedy_facts *out);
 /* The next decision: a remedy's row, or DECISION_GOES_ON when nothing is wrong. text gets a
  * sentence with the numbers. */
 enum decision remedy_choose(const struct remedy_facts *facts, char out_text[MONITOR_TEXT_MAX]);

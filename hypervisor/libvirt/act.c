@@ -5,17 +5,26 @@
 #include "base/fault.h"
 #include "hypervisor/libvirt/internal.h"
 
+/* NULL with err: read now, the next call resets libvirt's last error. */
+static char *definition_of(virDomainPtr domain, unsigned flags, struct err *err)
+{
+    char *xml = virDomainGetXMLDesc(domain, flags);
+    if (xml == NULL)
+        (void)libvirt_connection_fail(virDomainGetConnect(domain), err);
+    return xml;
+}
+
 static void add_definition(struct migrate_params *params, virDomainPtr domain, const char *name,
                            unsigned flags, const struct hv_migrate *how, struct err *err)
 {
     bool live = (flags & VIR_DOMAIN_XML_INACTIVE) == 0;
-    OWNED_TEXT xml = virDomainGetXMLDesc(domain, flags);
+    bool plugs = live && (how->flags & HV_MIGRATE_AS_DEFINED) != 0;
+    OWNED_TEXT xml = definition_of(domain, flags, err);
     OWNED_TEXT moved =
         xml != NULL ? libvirt_destination(xml, how->volumes, how->n_volumes, live, err) : NULL;
-    bool plugs = live && (how->flags & HV_MIGRATE_AS_DEFINED) != 0;
-    OWNED_TEXT stored = plugs ? virDomainGetXMLDesc(domain, flags | VIR_DOMAIN_XML_INACTIVE) : NULL;
-    OWNED_TEXT plugged =
-        moved != NULL && stored != NULL ? libvirt_plugged(moved, stored, err) : NULL;
+    OWNED_TEXT stored =
+        moved != NULL && plugs ? definition_of(domain, flags | VIR_DOMAIN_XML_INACTIVE, err) : NULL;
+    OWNED_TEXT plugged = stored != NULL ? libvirt_plugged(moved, stored, err) : NULL;
     const char *text = plugs ? plugged : moved;
     if (text != NULL)
         libvirt_migrate_params_text(params, name, text);
@@ -36,7 +45,7 @@ static void add_changes(struct migrate_params *params, virDomainPtr domain,
     unsigned sent = libvirt_sent_definitions(how);
     if ((sent & LIBVIRT_SENDS_LIVE) != 0)
         add_definition(params, domain, VIR_MIGRATE_PARAM_DEST_XML, flags, how, err);
-    if ((sent & LIBVIRT_SENDS_STORED) != 0)
+    if ((sent & LIBVIRT_SENDS_STORED) != 0 && !params->failed)
         add_definition(params, domain, VIR_MIGRATE_PARAM_PERSIST_XML,
                        flags | VIR_DOMAIN_XML_INACTIVE, how, err);
 }

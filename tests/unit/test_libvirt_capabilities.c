@@ -57,6 +57,34 @@ static void huge_pages_are_summed_over_cells_without_normal_pages(void **state)
     assert_int_equal(a->pages[1].total, 2);
 }
 
+static void page_sizes_are_bounded_and_nonsense_is_skipped(void **state)
+{
+    (void)state;
+    struct buf xml;
+    buf_init(&xml, 64 * 1024);
+    buf_add(&xml, "<capabilities><host><topology><cells><cell>"
+                  "<pages size='0'>1</pages><pages size='x'>1</pages><pages size='3'>-1</pages>"
+                  "<pages>9</pages><pages size='5'/>");
+    for (int i = 0; i < HV_PAGES_MAX + 2; i++)
+        buf_addf(&xml, "<pages size='%d'>%d</pages>", 4 << i, i);
+    buf_add(&xml, "</cell></cells></topology></host></capabilities>");
+    OWNED_TEXT text = buf_take(&xml);
+    OWNED(hv_capabilities) a = decode(text);
+    assert_true(a->pages_known);
+    assert_int_equal(a->n_pages, HV_PAGES_MAX - 1); /* the smallest is the plain one */
+    for (size_t i = 0; i < a->n_pages; i++) {
+        bool found = false;
+        for (size_t j = 0; j < a->n_pages; j++)
+            found =
+                found || (a->pages[j].size_kib == (uint64_t)(8 << i) && a->pages[j].total == i + 1);
+        assert_true(found);
+    }
+    OWNED(hv_capabilities) plain =
+        decode("<capabilities><host><topology><cells><cell><pages size='4'>7</pages></cell></cells>"
+               "</topology></host></capabilities>");
+    assert_true(plain->pages_known && plain->n_pages == 0); /* none are huge: that is known */
+}
+
 static void missing_parts_are_not_known(void **state)
 {
     (void)state;
@@ -116,6 +144,7 @@ TEST_FILE(test_libvirt_capabilities)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(machines_are_listed_by_both_their_names),
         cmocka_unit_test(huge_pages_are_summed_over_cells_without_normal_pages),
+        cmocka_unit_test(page_sizes_are_bounded_and_nonsense_is_skipped),
         cmocka_unit_test(missing_parts_are_not_known),
         cmocka_unit_test(a_list_that_is_too_long_is_not_known),
         cmocka_unit_test(a_pool_has_a_path_and_a_device_a_name),

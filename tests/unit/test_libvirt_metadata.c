@@ -156,6 +156,39 @@ static void labels_are_bounded_in_number_and_size(void **state)
     assert_null(strstr(labels, "\"k64\""));
 }
 
+/* Kubernetes' lengths: the longest is kept, one more is not. */
+static void the_longest_words_are_kept_and_no_longer_ones(void **state)
+{
+    (void)state;
+    static const struct {
+        const char *before, *after; /* of one word of that length */
+        int length;
+        bool is_label;
+    } rows[] = {
+        {"<label value='v' key='", "'/>", 317, true},
+        {"<label key='k' value='", "'/>", 63, true},
+        {"<toleration key='", "'/>", 317, false},
+        {"<toleration operator='", "'/>", 63, false},
+        {"<toleration value='", "'/>", 63, false},
+        {"<toleration effect='", "'/>", 63, false},
+        {"<affinity topologyKey='", "'><label key='a'/></affinity>", 317, false},
+        {"<evictionStrategy>", "</evictionStrategy>", 62, false},
+    };
+    for (size_t i = 0; i < COUNT(rows); i++)
+        for (int more = 0; more < 2; more++) {
+            char xml[1024], word[512], ns[HV_HOST_MAX];
+            (void)snprintf(word, sizeof word, "%0*d", rows[i].length + more, 0);
+            (void)snprintf(xml, sizeof xml, "<guest>%s%s%s</guest>", rows[i].before, word,
+                           rows[i].after);
+            OWNED_TEXT labels = NULL;
+            OWNED_TEXT settings = NULL;
+            libvirt_metadata_decode(xml, ns, &labels, &settings);
+            const char *text = rows[i].is_label ? labels : settings;
+            if ((text != NULL && strstr(text, word) != NULL) != (more == 0))
+                fail_msg("%s: %d characters", rows[i].before, rows[i].length + more);
+        }
+}
+
 static void huge_metadata_is_not_read_at_all(void **state)
 {
     (void)state;
@@ -202,6 +235,7 @@ TEST_FILE(test_libvirt_metadata)
         cmocka_unit_test(settings_are_decoded),
         cmocka_unit_test(settings_are_bounded),
         cmocka_unit_test(labels_are_bounded_in_number_and_size),
+        cmocka_unit_test(the_longest_words_are_kept_and_no_longer_ones),
         cmocka_unit_test(huge_metadata_is_not_read_at_all),
         cmocka_unit_test(capabilities_name_the_host_and_its_cpu),
     };
