@@ -28,6 +28,23 @@ static bool read_host_name(struct reading *r, const struct yaml_node *node, stru
     return true;
 }
 
+/* The guests of a session daemon belong to one user, and no other host reaches it; an embedded
+ * driver would run inside Ferry. rest: what follows "://". */
+static bool check_daemon(struct reading *r, const struct yaml_node *node, const char *uri,
+                         const char *rest, struct err *err)
+{
+    const char *path = rest + strcspn(rest, "/?#");
+    size_t length = strcspn(path, "?#");
+    bool is_session = length == 8 && strncmp(path, "/session", length) == 0;
+    bool is_embedded = length == 6 && strncmp(path, "/embed", length) == 0;
+    if (strncmp(uri, "qemu", 4) != 0 || (!is_session && !is_embedded))
+        return true;
+    return yaml_fail(r->yaml, node, err,
+                     "%s '%s' is %s, which other hosts cannot reach for a migration; Ferry needs "
+                     "the system daemon: .../system",
+                     node->key, uri, is_session ? "a user's session daemon" : "an embedded driver");
+}
+
 static bool read_uri(struct reading *r, const struct yaml_node *node, char *out, struct err *err)
 {
     if (!config_read_text(r, node, out, HV_URI_MAX, err))
@@ -38,7 +55,7 @@ static bool read_uri(struct reading *r, const struct yaml_node *node, char *out,
                          "%s '%s' has no scheme; a libvirt uri looks like "
                          "qemu+ssh://root@host1/system",
                          node->key, out);
-    return true;
+    return check_daemon(r, node, out, out + scheme + 3, err);
 }
 
 static bool read_host_uri(struct reading *r, const struct yaml_node *node, struct err *err)
