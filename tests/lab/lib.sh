@@ -83,6 +83,11 @@ host_tool() {
     nsenter -t "$(host_pid "$host" holder)" -n -m -u "$@"
 }
 
+# The versions that a host runs: "11.3.0".
+libvirt_version() { host_virsh "$1" version --daemon | sed -n 's/^Running against daemon: //p'; }
+qemu_version() { host_virsh "$1" version | sed -n 's/^Running hypervisor: QEMU //p'; }
+version_from() { [ "$(printf '%s\n' "$1" "$2" | sort -V | head -n 1)" = "$1" ]; } # FIRST VERSION: not older than it
+
 # Roots. host_root HOST: the name of its root, empty when it is this machine's own.
 host_root() { cat "$LAB/$1/root" 2>/dev/null || true; }
 root_dir() { echo "$LAB_ROOTS/$1"; }                       # NAME

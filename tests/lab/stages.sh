@@ -42,7 +42,7 @@ begin() { # "guest's work" "policy" [migrate option]...; FAULT: where Ferry is t
     job=${job#*/}
 }
 # A move that comes to be in that mode.
-begin_postcopy() { ADDRESSES=${ADDRESSES-1} STALL=3 begin 'ws=32 rate=40 hb=200' "bandwidthPerMigration: 12Mi, bandwidthPostCopy: ${1:-1Mi}, allowPostCopy: true"; }
+begin_postcopy() { POSTCOPY=1 && ADDRESSES=${ADDRESSES-1} STALL=3 begin 'ws=32 rate=40 hb=200' "bandwidthPerMigration: 12Mi, bandwidthPostCopy: ${1:-1Mi}, allowPostCopy: true"; }
 begin_paused() { STALL=3 begin 'ws=32 rate=40 hb=200' 'bandwidthPerMigration: 8Mi, allowWorkloadDisruption: true, allowPostCopy: false'; }
 begin_disks() { DISKS=1 begin 'ws=8 rate=2 hb=200' "bandwidthPerMigration: ${1:-6Mi}" --volume "vda=$IMAGES/f2.img"; } # [BANDWIDTH]
 # In the named stage of the move.
