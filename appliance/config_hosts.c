@@ -28,8 +28,9 @@ static bool read_host_name(struct reading *r, const struct yaml_node *node, stru
     return true;
 }
 
-/* The guests of a session daemon belong to one user, and no other host reaches it; an embedded
- * driver would run inside Ferry. rest: what follows "://". */
+/* A guest can leave a session daemon, for a system daemon elsewhere: it changes its owner and cannot
+ * come back, because a session daemon does not listen for other hosts and ends with its user's
+ * login. An embedded driver would run inside Ferry. rest: what follows "://". */
 static bool check_daemon(struct reading *r, const struct yaml_node *node, const char *uri,
                          const char *rest, struct err *err)
 {
@@ -39,10 +40,11 @@ static bool check_daemon(struct reading *r, const struct yaml_node *node, const 
     bool is_embedded = length == 6 && strncmp(path, "/embed", length) == 0;
     if (strncmp(uri, "qemu", 4) != 0 || (!is_session && !is_embedded))
         return true;
-    return yaml_fail(r->yaml, node, err,
-                     "%s '%s' is %s, which other hosts cannot reach for a migration; Ferry needs "
-                     "the system daemon: .../system",
-                     node->key, uri, is_session ? "a user's session daemon" : "an embedded driver");
+    return yaml_fail(r->yaml, node, err, "%s '%s' is %s; Ferry needs the system daemon: .../system",
+                     node->key, uri,
+                     is_session ? "a user's session daemon: it accepts no guest from other hosts, "
+                                  "and its guests would change their owner"
+                                : "an embedded driver: it would run inside Ferry");
 }
 
 static bool read_uri(struct reading *r, const struct yaml_node *node, char *out, struct err *err)

@@ -19,6 +19,7 @@ MIGRATIONS=/apis/kubevirt.io/v1/namespaces/default/virtualmachineinstancemigrati
 VMIS=/apis/kubevirt.io/v1/namespaces/default/virtualmachineinstances
 GUESTS=()
 BROKEN=() # hosts to heal
+INSIDE=() # prefix of the appliance and of those who ask it, when it is not on this machine's own network
 UNDO=()   # commands that undo what else was changed in the hosts, last first
 
 note() { printf '%s %s\n' "$(date +%T.%3N)" "$*" >&2; }
@@ -204,13 +205,13 @@ write_config() { # [MIGRATIONS_AT_ONCE]
 configure_addresses() { sed -i "s|^  - name: h\\([0-9]\\)\$|&\n    migrationAddress: $LAB_NET.\\1|" "$TEST_DIR/ferry.yaml"; }
 ferry_alive() { process_alive "$FERRY_PROCESS"; }
 ferry_dead() { ! ferry_alive; }
-ferry_ready() { [ "$(curl -so /dev/null -m 2 -w '%{http_code}' "$SERVER/readyz")" = 200 ]; }
+ferry_ready() { [ "$("${INSIDE[@]}" curl -so /dev/null -m 2 -w '%{http_code}' "$SERVER/readyz")" = 200 ]; }
 ready_or_dead() { ferry_ready || ferry_dead; }
 # shellcheck disable=SC2120
 launch_ferry() { # [NAME=VALUE]...: environment; does not wait
     [ -f "$TEST_DIR/ferry.yaml" ] || write_config
     note "ferry serve $*"
-    env "$@" "$FERRY" serve --config "$TEST_DIR/ferry.yaml" >>"$FERRY_LOG" 2>&1 </dev/null &
+    "${INSIDE[@]}" env "$@" "$FERRY" serve --config "$TEST_DIR/ferry.yaml" >>"$FERRY_LOG" 2>&1 </dev/null &
     FERRY_PROCESS=$(process_id $!)
     echo "$FERRY_PROCESS" >"$LAB/$(basename "$TEST_DIR").process"
 }
@@ -241,9 +242,9 @@ stop_ferry() {
     [ $status = 0 ] || { note "FAIL: ferry serve ended with status $status" && return 1; }
 }
 kill9_ferry() { note 'kill -9' && kill_ferry KILL; }
-ferry() { FERRY_SERVER=$SERVER timeout 120 "$FERRY" "$@"; }
-api() { curl -sS -m 5 --fail-with-body "$SERVER$1" "${@:2}"; } # PATH [curl option]...
-metrics() { curl -sS -m 5 --fail "$SERVER/metrics"; }
+ferry() { FERRY_SERVER=$SERVER timeout 120 "${INSIDE[@]}" "$FERRY" "$@"; }
+api() { "${INSIDE[@]}" curl -sS -m 5 --fail-with-body "$SERVER$1" "${@:2}"; } # PATH [curl option]...
+metrics() { "${INSIDE[@]}" curl -sS -m 5 --fail "$SERVER/metrics"; }
 
 # --- jobs ---
 
