@@ -28,6 +28,25 @@ static bool read_host_name(struct reading *r, const struct yaml_node *node, stru
     return true;
 }
 
+/* A guest can leave a session daemon, for a system daemon elsewhere: it changes its owner and cannot
+ * come back, because a session daemon does not listen for other hosts and ends with its user's
+ * login. An embedded driver would run inside Ferry. rest: what follows "://". */
+static bool check_daemon(struct reading *r, const struct yaml_node *node, const char *uri,
+                         const char *rest, struct err *err)
+{
+    const char *path = rest + strcspn(rest, "/?#");
+    size_t length = strcspn(path, "?#");
+    bool is_session = length == 8 && strncmp(path, "/session", length) == 0;
+    bool is_embedded = length == 6 && strncmp(path, "/embed", length) == 0;
+    if (strncmp(uri, "qemu", 4) != 0 || (!is_session && !is_embedded))
+        return true;
+    return yaml_fail(r->yaml, node, err, "%s '%s' is %s; Ferry needs the system daemon: .../system",
+                     node->key, uri,
+                     is_session ? "a user's session daemon: it accepts no guest from other hosts, "
+                                  "and its guests would change their owner"
+                                : "an embedded driver: it would run inside Ferry");
+}
+
 static bool read_uri(struct reading *r, const struct yaml_node *node, char *out, struct err *err)
 {
     if (!config_read_text(r, node, out, HV_URI_MAX, err))
@@ -38,7 +57,7 @@ static bool read_uri(struct reading *r, const struct yaml_node *node, char *out,
                          "%s '%s' has no scheme; a libvirt uri looks like "
                          "qemu+ssh://root@host1/system",
                          node->key, out);
-    return true;
+    return check_daemon(r, node, out, out + scheme + 3, err);
 }
 
 static bool read_host_uri(struct reading *r, const struct yaml_node *node, struct err *err)

@@ -68,8 +68,8 @@ test: ## everything a change must pass, real hosts included: about ten minutes, 
 	+@MAKE="$(MAKE)" BUILD="$(BUILD)" tests/all
 
 .PHONY: test-full
-test-full: ## the same with every lab test
-	+@MAKE="$(MAKE)" BUILD="$(BUILD)" tests/all --full
+test-full: ## the same with every lab test; ROOT=debian13|debian-testing: the lab's cases for every root, on that one
+	+@MAKE="$(MAKE)" BUILD="$(BUILD)" tests/all --full $(ROOT:%=--root %)
 
 .PHONY: test-debian13
 test-debian13: ## make deps, make, make test-fast in a clean Debian 13 (root, mmdebstrap): ten minutes; not part of make test

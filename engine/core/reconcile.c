@@ -162,8 +162,10 @@ static void on_event(struct fleet *f, const struct input *input, struct moment n
         return;
     bool at_source = strcmp(event->host, job->source) == 0;
     bool at_target = strcmp(event->host, job->target) == 0;
-    if (at_source && event->kind == HV_EVENT_ITERATION)
+    if (at_source && event->kind == HV_EVENT_ITERATION) {
         move_seen(f, job, now, fx);
+        userpause_iteration(job, now);
+    }
     if (event->kind == HV_EVENT_LIFECYCLE) {
         if (at_target && event->a == HV_LIFECYCLE_STARTED)
             move_seen(f, job, now, fx);

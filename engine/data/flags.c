@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "base/own.h"
+#include "hypervisor/versions.h"
 
 #define ALWAYS 0U
 #define STREAMS 0U
@@ -30,9 +31,6 @@ static const struct rule {
 #include "engine/data/flags.def"
 #undef RULE
 };
-
-/* Versions as in struct hv_facts: libvirt gained zstd, QEMU lost mt. */
-enum { LIBVIRT_ZSTD = 9004000, QEMU_NO_MT = 9001000 };
 
 static uint32_t one(enum flag flag)
 {
@@ -65,18 +63,20 @@ static bool is_excluded(const struct migration_config *c, enum flag flag)
                             : flag == FLAG_TUNNELLED && c->require_tls;
 }
 
-static bool is_old_qemu(const struct flags_side *side)
+/* Both versions are known and do not have the quirk. */
+static bool is_free_of(enum hv_quirk quirk, const struct flags_side *side)
 {
-    return side->qemu_version > 0 && side->qemu_version < QEMU_NO_MT;
+    return side->libvirt_version > 0 && side->qemu_version > 0 &&
+           !hv_quirk_of(quirk, side->libvirt_version, side->qemu_version);
 }
 
 static uint32_t cannot(const struct flags_facts *f)
 {
+    bool mt = is_free_of(HV_QUIRK_NO_MT, &f->source) && is_free_of(HV_QUIRK_NO_MT, &f->target);
     bool zstd =
-        f->source.libvirt_version >= LIBVIRT_ZSTD && f->target.libvirt_version >= LIBVIRT_ZSTD;
+        is_free_of(HV_QUIRK_NO_ZSTD, &f->source) && is_free_of(HV_QUIRK_NO_ZSTD, &f->target);
     return when(f->vfio, FLAG_POSTCOPY) | when(!f->source.tls || !f->target.tls, FLAG_TLS) |
-           when(!is_old_qemu(&f->source) || !is_old_qemu(&f->target), FLAG_MT) |
-           when(!zstd, FLAG_ZSTD);
+           when(!mt, FLAG_MT) | when(!zstd, FLAG_ZSTD);
 }
 
 /* What the guest requires, whatever the settings. */

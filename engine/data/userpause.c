@@ -42,17 +42,30 @@ static void pause_there(struct fleet *f, struct job *job, struct moment now, str
     (void)order_give(f, job, ORDER_USER_PAUSE, &spec, now, fx);
 }
 
-/* Could the hypervisor itself have stopped the guest, for the switch-over? It must be about to
- * finish. */
-static bool may_be_switch(const struct job *job, struct moment now)
+/* By the newest sample little remains: the migration may be about to finish. */
+static bool is_almost_done(const struct job *job)
 {
-    bool fresh = job->progress.has_sample && now.mono_ms - job->progress.sample.mono_ms <= FRESH_MS;
-    if (!fresh || job->progress.sample.bandwidth_bps == 0)
+    if (!job->progress.has_sample || job->progress.sample.bandwidth_bps == 0)
         return true;
     int64_t allowed_ms = monitor_driver_downtime_ms(job);
     int64_t rest_ms = (int64_t)(job->progress.sample.stats.data_remaining * 1000 /
                                 job->progress.sample.bandwidth_bps);
     return rest_ms <= 3 * (allowed_ms > DOWNTIME_MS ? allowed_ms : DOWNTIME_MS) + 2000;
+}
+
+/* Could the hypervisor itself have stopped the guest, for the switch-over? It does so right after
+ * an iteration began, and what remains then is not known before the next sample: compressed or zero
+ * pages go far faster than the bandwidth says. */
+static bool may_be_switch(const struct job *job, struct moment now)
+{
+    bool fresh = job->progress.has_sample && now.mono_ms - job->progress.sample.mono_ms <= FRESH_MS;
+    return !fresh || job->userpause.iteration_ms > job->progress.sample.mono_ms ||
+           is_almost_done(job);
+}
+
+void userpause_iteration(struct job *job, struct moment now)
+{
+    job->userpause.iteration_ms = now.mono_ms;
 }
 
 void userpause_event(struct fleet *f, struct job *job, bool at_source, const struct hv_event *event,
@@ -90,7 +103,8 @@ void userpause_seen(struct job *job, struct moment now, struct effects *fx)
                      observation->reason == HV_PAUSED_MIGRATION;
     int64_t suspect_ms = job->userpause.suspect_ms;
     bool proven = suspect_ms != 0 && is_paused &&
-                  job->resolution.source_side.seen_ms - suspect_ms >= STANDS_MS;
+                  job->resolution.source_side.seen_ms - suspect_ms >= STANDS_MS &&
+                  !is_almost_done(job); /* by a sample that came after the event */
     if (paused || proven)
         note_pause(job, true, now, fx);
 }

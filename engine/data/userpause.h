@@ -14,6 +14,8 @@
 /* The source or the target paused or resumed the guest. */
 void userpause_event(struct fleet *f, struct job *job, bool at_source, const struct hv_event *event,
                      struct moment now, struct effects *fx);
+/* An iteration began on the source. */
+void userpause_iteration(struct job *job, struct moment now);
 /* Time passed, or the guest was observed on the source, in mid-migration. */
 void userpause_seen(struct job *job, struct moment now, struct effects *fx);
 /* The guest is on the target. True: it is being paused there, the outcome waits for it. */

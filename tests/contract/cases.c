@@ -345,7 +345,8 @@ static bool watch_statistics(struct contract_world *w, const char *source, uint6
     return contract_check(w, seen, "no statistics of a migration that took seconds");
 }
 
-/* Order is promised for each host; two hosts' events come by two connections. */
+/* Order is promised for each host; two hosts' events come by two connections. The first iteration
+ * may have none: QEMU 11.1 begins with the second. */
 static bool check_iterations(struct contract_world *w, size_t mark, const char *source)
 {
     struct contract_event iteration = {source, w->guest, HV_EVENT_ITERATION, -1, -1};
@@ -353,7 +354,7 @@ static bool check_iterations(struct contract_world *w, size_t mark, const char *
     int passes = 0;
     size_t at = mark;
     while ((event = contract_find(w, at, iteration, &at)) != NULL) {
-        passes++;
+        passes = passes == 0 && event->a == 2 ? 2 : passes + 1;
         at++;
         if (!contract_check(w, event->a == passes, "iteration %d instead of %d", event->a, passes))
             return false;

@@ -268,6 +268,30 @@ bool contract_locate(struct contract_world *w, const char *guest, const char **o
     return contract_check(w, false, "guest %s runs on neither host", guest);
 }
 
+/* Until memory is copied. Most versions send an event when the first iteration begins; QEMU 11.1
+ * begins with the second one. */
+static bool wait_copying(struct contract_world *w, uint64_t id, const char *source, size_t mark)
+{
+    enum { STEP_MS = 100 };
+    struct contract_event iteration = {source, w->guest, HV_EVENT_ITERATION, -1, -1};
+    size_t index;
+    for (int waited_ms = 0; waited_ms < CONTRACT_PATIENCE_MS; waited_ms += STEP_MS) {
+        if (contract_find(w, mark, iteration, &index) != NULL)
+            return true;
+        if (contract_has_answer(w, id)) {
+            const struct hv_reply *reply = contract_answer(w, id);
+            return contract_check(w, reply != NULL && reply->err.code == ERR_NONE,
+                                  "migrate failed: %s", reply != NULL ? reply->err.text : "");
+        }
+        const struct hv_reply *stats = contract_call(w, HV_CALL_JOB_STATS, source, w->guest);
+        if (stats != NULL && stats->err.code == ERR_NONE &&
+            stats->with.stats.memory_iteration >= 1 && stats->with.stats.data_processed > 0)
+            return true;
+        contract_pause(w, STEP_MS);
+    }
+    return contract_check(w, false, "%s copies nothing", source);
+}
+
 uint64_t contract_move(struct contract_world *w, const char *source, const char *target,
                        struct hv_migrate how, size_t *out_mark)
 {
@@ -280,6 +304,5 @@ uint64_t contract_move(struct contract_world *w, const char *source, const char 
     uint64_t id = contract_submit(w, &request, &err);
     if (!contract_check(w, id != 0, "migrate was refused: %s", err.text))
         return 0;
-    struct contract_event iteration = {source, w->guest, HV_EVENT_ITERATION, 1, -1};
-    return contract_wait_event(w, *out_mark, iteration) ? id : 0;
+    return wait_copying(w, id, source, *out_mark) ? id : 0;
 }

@@ -150,8 +150,10 @@ bool contract_snapshots_are_told_and_stop_a_migration(struct contract_world *w)
     const char *guest = w->persistent;
     if (guest[0] == '\0')
         return true;
-    if (!keeps_snapshots(w, guest, 0) || w->snapshot == NULL)
-        return w->failure[0] == '\0';
+    if (!keeps_snapshots(w, guest, 0))
+        return false;
+    if (w->snapshot == NULL)
+        return true;
     struct err err = {0};
     struct hv_request move = {.call = HV_CALL_MIGRATE};
     TEXT_SET(move.host, w->hosts[0]);

@@ -103,13 +103,18 @@ static bool both_halves_failed(struct contract_world *w, size_t mark, const char
            contract_wait_state(w, target, w->guest, "running(postcopy-failed)");
 }
 
+/* Is the host without that quirk of versions? */
+static bool is_free_of(struct contract_world *w, const char *host, enum hv_quirk quirk)
+{
+    const struct hv_reply *reply = contract_call(w, HV_CALL_HOST_FACTS, host, "");
+    return reply != NULL && !hv_quirk_of(quirk, reply->with.facts.libvirt_version,
+                                         reply->with.facts.hypervisor_version);
+}
+
 /* libvirt of some versions does not bear to be asked. */
 static bool bears_resume(struct contract_world *w, const char *target)
 {
-    const struct hv_reply *reply = contract_call(w, HV_CALL_HOST_FACTS, target, "");
-    return reply == NULL ||
-           !hv_quirk_of(HV_QUIRK_RESUME_KILLS_TARGET, reply->with.facts.libvirt_version,
-                        reply->with.facts.hypervisor_version);
+    return is_free_of(w, target, HV_QUIRK_RESUME_KILLS_TARGET);
 }
 
 static const struct hv_reply *take_up(struct contract_world *w, const char *source,
@@ -325,8 +330,10 @@ bool contract_a_guest_suspended_on_its_way_runs_where_it_arrives(struct contract
 
 bool contract_packed_and_tunnelled_guests_arrive(struct contract_world *w)
 {
-    static const unsigned ways[] = {HV_MIGRATE_XBZRLE, HV_MIGRATE_MT, HV_MIGRATE_TUNNELLED};
-    for (size_t i = 0; i < COUNT(ways); i++) {
+    static const unsigned ways[] = {HV_MIGRATE_XBZRLE, HV_MIGRATE_TUNNELLED, HV_MIGRATE_MT};
+    bool mt =
+        is_free_of(w, w->hosts[0], HV_QUIRK_NO_MT) && is_free_of(w, w->hosts[1], HV_QUIRK_NO_MT);
+    for (size_t i = 0; i < COUNT(ways) - !mt; i++) {
         const char *source, *target;
         size_t mark;
         if (!contract_locate(w, w->guest, &source, &target))

@@ -37,7 +37,7 @@ make_network() {
 }
 
 configure_host() { # HOST KEEPALIVE_INTERVAL KEEPALIVE_COUNT
-    local dir=$LAB/$1 tls=0
+    local dir=$LAB/$1 tls=0 daemon
     if command -v certtool >/dev/null; then tls=1; fi
     mkdir -p "$dir"/{run/libvirt,run/lock,etc/qemu,varlib/images,cache,log,pki}
     # libvirt takes two hosts for one when UUID or host name are the same.
@@ -55,6 +55,9 @@ keepalive_interval = $2
 keepalive_count = $3
 log_outputs = "3:file:/var/log/libvirt/libvirtd.log"
 CONF
+    for daemon in virtqemud virtproxyd virtnetworkd virtstoraged; do
+        sed "s|libvirtd.log|$daemon.log|" "$dir/etc/libvirtd.conf" >"$dir/etc/$daemon.conf"
+    done
     cat >"$dir/etc/qemu.conf" <<CONF
 user = "root"
 group = "root"

@@ -64,7 +64,9 @@ wait_until() {
 }
 
 netns() { echo "ferry-$LAB_NAME-$1"; }
-host_uri() { echo "qemu:///system?socket=$LAB/$1/run/libvirt/libvirt-sock"; }
+host_uri() { # HOST
+    echo "qemu:///system?socket=$LAB/$1/run/libvirt/$(is_modular "$1" && echo virtqemud-sock || echo libvirt-sock)"
+}
 host_virsh() { # HOST ARGUMENTS...
     local host=$1
     shift
@@ -83,10 +85,17 @@ host_tool() {
     nsenter -t "$(host_pid "$host" holder)" -n -m -u "$@"
 }
 
+# The versions that a host runs: "11.3.0".
+libvirt_version() { host_virsh "$1" version --daemon | sed -n 's/^Running against daemon: //p'; }
+qemu_version() { host_virsh "$1" version | sed -n 's/^Running hypervisor: QEMU //p'; }
+version_from() { [ "$(printf '%s\n' "$1" "$2" | sort -V | head -n 1)" = "$1" ]; } # FIRST VERSION: not older than it
+
 # Roots. host_root HOST: the name of its root, empty when it is this machine's own.
 host_root() { cat "$LAB/$1/root" 2>/dev/null || true; }
 root_dir() { echo "$LAB_ROOTS/$1"; }                       # NAME
-root_exists() { [ -x "$(root_dir "$1")/usr/sbin/libvirtd" ]; } # NAME
+root_exists() { [ -x "$(root_dir "$1")/usr/sbin/libvirtd" ] || [ -x "$(root_dir "$1")/usr/sbin/virtqemud" ]; } # NAME
+# is_modular HOST: its root has virtqemud and the other daemons of one driver each instead of libvirtd
+is_modular() { local root && root=$(host_root "$1") && [ -n "$root" ] && [ ! -e "$(root_dir "$root")/usr/sbin/libvirtd" ]; }
 need_lab_root() { # NAME
     [[ $1 =~ ^[a-z0-9][a-z0-9-]*$ ]] || die "root name '$1': want a-z, 0-9 and '-'"
     root_exists "$1" || die "no root '$1' in $LAB_ROOTS (try: make lab-roots ROOT=$1)"
@@ -108,16 +117,30 @@ guest_pid() { # HOST GUEST
     pid=$(cat "$LAB/$1/run/libvirt/qemu/$2.pid" 2>/dev/null) && in_host "$1" "$pid" && echo "$pid"
 }
 
-libvirtd_start() { # HOST
-    local log=$LAB/$1/libvirtd.out
-    rm -f "$LAB/$1/libvirtd.pid"
+# daemon_start HOST NAME COMMAND...: NAME.pid is its pid, NAME.out what it prints
+daemon_start() {
+    local host=$1 name=$2
+    rm -f "$LAB/$host/$name.pid"
     # A session of its own: an interrupt typed at a terminal is not for the hosts.
-    setsid nsenter -t "$(host_pid "$1" holder)" -n -m -u -r -w \
+    setsid nsenter -t "$(host_pid "$host" holder)" -n -m -u -r -w \
         env -i PATH="$PATH" LANG=C HOME=/root \
-        "$LAB/bin/reaper" "$LAB/$1/libvirtd.pid" libvirtd --listen \
-        >>"$log" 2>&1 </dev/null 9>&- &
+        "$LAB/bin/reaper" "$LAB/$host/$name.pid" "${@:3}" \
+        >>"$LAB/$host/$name.out" 2>&1 </dev/null 9>&- &
     disown
-    wait_until 10 test -s "$LAB/$1/libvirtd.pid" || die "$1: libvirtd did not start, see $log"
+    wait_until 10 test -s "$LAB/$host/$name.pid" || die "$host: $name did not start, see $LAB/$host/$name.out"
+}
+# libvirtd_start HOST: the daemon that runs the guests, libvirtd or virtqemud. Where that is virtqemud, the
+# others are started too, unless they run: other hosts come in through virtproxyd.
+libvirtd_start() {
+    local daemon
+    if ! is_modular "$1"; then
+        daemon_start "$1" libvirtd libvirtd --listen
+        return
+    fi
+    for daemon in virtnetworkd virtstoraged virtproxyd; do
+        host_pid "$1" $daemon >/dev/null || daemon_start "$1" $daemon $daemon
+    done
+    daemon_start "$1" libvirtd virtqemud
 }
 libvirtd_answers() { timeout 5 virsh -q -c "$(host_uri "$1")" version >/dev/null 2>&1; }
 libvirtd_wait() { # HOST

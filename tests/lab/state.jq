@@ -15,6 +15,7 @@ def or_absent: if . == "" then null else . end;
 def keys_wanted: ["migrationUid", "startTimestamp", "endTimestamp", "sourceNode", "sourcePod", "targetNode",
     "targetPod", "targetNodeDomainDetected", "targetNodeDomainReadyTimestamp", "migrationConfiguration", "mode", "completed"]
     + (if $address == "" then [] else ["targetNodeAddress"] end)
+    + (if $port == "" then [] else ["targetDirectMigrationNodePorts"] end)
     + (if $policy == "" then [] else ["migrationPolicyName"] end)
     + (if failed then ["failed", "failureReason"] else [] end)
     + (if $abort == "" then [] else ["abortRequested", "abortStatus"] end);
@@ -24,6 +25,8 @@ def state_mistakes:
     is("sourceNode"; $source), like("sourcePod"; launcher),
     is("targetNode"; $target), like("targetPod"; launcher), is("targetNodeAddress"; $address | or_absent),
     (if .sourcePod == .targetPod then "both launchers are \(.sourcePod)" else empty end),
+    (if ($port == "") == (.targetDirectMigrationNodePorts == null) then empty
+     else "the port is \(.targetDirectMigrationNodePorts), want \($port)" end),
     like("startTimestamp"; stamp), like("endTimestamp"; stamp),
     (if .startTimestamp <= .endTimestamp and .startTimestamp >= $job.metadata.creationTimestamp then empty
      else "created \($job.metadata.creationTimestamp), began \(.startTimestamp), ended \(.endTimestamp)" end),

@@ -34,5 +34,6 @@ chmod +x "$LAB/edit" "$LAB/break"
     --guest "$(host_virsh h1 domuuid g-contract)" --twin "$(host_virsh h1 domuuid g-twin)" \
     --persistent "$(host_virsh h1 domuuid g-keeper)" --edit "$LAB/edit" --break "$LAB/break" >&2
 
+POSTCOPY=1
 if runs_here h1 g-contract; then where=h1; else where=h2; fi
 guest_check "$where" g-contract

@@ -1,5 +1,5 @@
 #!/bin/bash
-# mixed: a guest moves between hosts of two Debian releases, there and back, and arrives whole
+# mixed: a guest moves between hosts of two Debian releases, there and back, and arrives whole; what cannot is refused
 # full: debian13 debian-testing
 #
 # The case is the other release. The test has a lab of its own: h1 is of this machine, h2 of the root.
@@ -43,3 +43,14 @@ runs_here h2 g-mixed || fail "after the restart: $(guest_state h2 g-mixed)"
 wait_until 20 node_ready h2 || fail 'h2 is not ready again'
 
 move h2 h1
+
+# A machine type that only the newer QEMU knows: refused before any call, with the reason.
+newest=$(host_run h2 qemu-system-x86_64 -machine help | awk '/^pc-i440fx-[0-9]/ {print $1}' | sort -V | tail -n 1)
+boot_as h2 g-newest 48 'rate=0 hb=200' "s/machine='[^']*'/machine='$newest'/"
+wait_condition g-newest LiveMigratable 'True '
+job=$(migrate g-newest h1 32)
+wait_final "$job"
+note "$newest: $(job_field "$job" .status.migrationState.failureReason)"
+assert_job "$job" .status.phase Failed
+assert_job "$job" '.status.ferry.rejections[] | select(.node == "h1") | .reason' machine-type
+assert_runs_on h2 g-newest

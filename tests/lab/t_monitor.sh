@@ -23,6 +23,7 @@ wait_condition g-busy LiveMigratable 'True '
 
 case ${1:-} in
 postcopy)
+    POSTCOPY=1
     policy 'allowPostCopy: true, shadowMonitor: legacy'
     job=$(start)
     wait_final "$job" 120

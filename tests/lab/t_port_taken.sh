@@ -18,6 +18,6 @@ calls=$(sql "SELECT group_concat(epoch || ' ' || argument || ' ' || err) FROM in
     WHERE job_uid = '$(uid_of "$job")' AND action = 'migrate' ORDER BY epoch")
 sql "SELECT hv_code, hv_domain, text FROM errors WHERE job_uid = '$(uid_of "$job")'" >&2
 assert_job "$job" .status.phase Succeeded
-assert_equal 'calls' "$calls" '1  hypervisor,2  hypervisor,3  none'
+assert_equal 'calls' "$calls" "1 port $first hypervisor,2 port $((first + 1)) hypervisor,3  none"
 assert_runs_on h2 g-f
 guest_check h2 g-f

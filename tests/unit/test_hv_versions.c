@@ -35,6 +35,11 @@ static const struct {
     {HV_QUIRK_YANK_HANGS, 9000000, 7002022, true},
     {HV_QUIRK_YANK_HANGS, 12008000, 11000000, false},
     {HV_QUIRK_YANK_HANGS, 12008000, 0, false},
+    {HV_QUIRK_NO_MT, 9000000, 7002022, false},
+    {HV_QUIRK_NO_MT, 10009000, 9000004, false},
+    {HV_QUIRK_NO_MT, 11003000, 9001000, true},
+    {HV_QUIRK_NO_ZSTD, 9003000, 8000000, true},
+    {HV_QUIRK_NO_ZSTD, 9004000, 7002022, false},
 };
 
 static void a_quirk_belongs_to_the_versions_of_its_row(void **state)

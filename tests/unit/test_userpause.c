@@ -55,6 +55,44 @@ static void it_is_paused_on_the_target_at_once(void **state)
     }
 }
 
+static void iteration_event(struct core_world *w)
+{
+    struct input input = {.kind = INPUT_EVENT};
+    input.of.event.kind = HV_EVENT_ITERATION;
+    input.of.event.a = 4;
+    TEXT_SET(input.of.event.host, "h1");
+    TEXT_SET(input.of.event.guest, CORE_GUEST);
+    TEXT_SET(input.host, "h1");
+    TEXT_SET(input.guest, CORE_GUEST);
+    core_feed(w, &input);
+}
+
+enum hint { NO_HINT, ITERATION_BEFORE, SAMPLE_AFTER };
+
+/* The newest sample says that far more remains than a switch-over may take. Compressed, all of it
+ * is gone a moment later, and the switch-over then takes seconds on a slow link. */
+static void a_long_switch_over_after_the_last_sample_is_no_users_pause(void **state)
+{
+    (void)state;
+    for (enum hint hint = NO_HINT; hint <= SAMPLE_AFTER; hint++) {
+        struct core_world *w = core_flowing(NULL, false);
+        w->rest_bytes = INT64_C(4) << 30;
+        core_flow(w, 800);
+        core_advance(w, 50);
+        if (hint == ITERATION_BEFORE)
+            iteration_event(w);
+        w->source = CORE_SWITCHING;
+        core_lifecycle_event(w, "h1", HV_LIFECYCLE_SUSPENDED, CORE_SUSPENDED_MIGRATED);
+        if (hint == SAMPLE_AFTER) {
+            w->rest_bytes = 0;
+            core_flow(w, 400);
+        }
+        core_advance(w, 3000);
+        assert_int_equal(core_job(w)->userpause.requested, hint == NO_HINT);
+        core_free(w);
+    }
+}
+
 static void a_user_who_lets_it_run_again_finds_it_running(void **state)
 {
     (void)state;
@@ -366,6 +404,7 @@ TEST_FILE(test_userpause)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(it_is_paused_on_the_target_at_once),
+        cmocka_unit_test(a_long_switch_over_after_the_last_sample_is_no_users_pause),
         cmocka_unit_test(a_user_who_lets_it_run_again_finds_it_running),
         cmocka_unit_test(ferrys_own_pause_is_not_the_users),
         cmocka_unit_test(what_ferry_paused_runs_again_when_it_fails),

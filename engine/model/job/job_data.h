@@ -132,6 +132,7 @@ struct job_userpause { /* engine/data/userpause.h */
 #include "store/job_fields.def"
     int64_t
         suspect_ms; /* monotonic: the source stopped with far too much remaining; 0: it did not */
+    int64_t iteration_ms; /* monotonic: the newest iteration began */
     unsigned tries;
     int64_t ran_since_ms; /* monotonic: runs on the target since; 0: it does not */
 };
