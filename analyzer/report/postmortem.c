@@ -195,8 +195,9 @@ static void add_intents(struct postmortem *pm)
         char spent[PM_NUMBER_MAX], times[40] = "";
         if (row->times > 1)
             (void)snprintf(times, sizeof times, " (%lld times)", (long long)row->times);
-        fill_line(add(pm, row->first_ms, PM_ASKED, side), row->action, "%s%s%s", row->node,
-                  row->argument[0] != '\0' ? ": " : "", row->argument);
+        fill_line(add(pm, row->first_ms > 0 ? row->first_ms : row->asked_ms, PM_ASKED, side),
+                  row->action, "%s%s%s", row->node, row->argument[0] != '\0' ? ": " : "",
+                  row->argument);
         if (row->done_ms <= 0)
             continue;
         pm_duration(row->done_ms - row->asked_ms, spent);

@@ -49,7 +49,8 @@ static enum drain_state state_of(const struct drain_turn *t)
     for (size_t i = 0; i < drain->n; i++)
         busy += drain->guests[i].block == BLOCK_BUSY; /* migrated by another requester */
     bool known = t->node->connected && t->node->listed && !t->incomplete;
-    bool quiet = t->node->reserved.launchers == 0; /* an unproven outcome keeps its reservation */
+    /* An unproven outcome has no slot any more, but keeps its reservation. */
+    bool quiet = t->node->inbound == 0 && t->node->reserved.launchers == 0;
     if (known && quiet && counts[DRAIN_GUEST_MOVED] == drain->n)
         return DRAIN_SUCCEEDED;
     if (drain->deadline_ms != 0 && t->now.mono_ms >= drain->ends_ms)

@@ -274,7 +274,7 @@ void drain_show_left(struct drain_turn *t)
 {
     for (size_t i = 0; i < t->drain->n; i++)
         if (t->drain->guests[i].state == DRAIN_GUEST_WAITING)
-            drain_show(t, &t->drain->guests[i], DRAIN_GUEST_FAILED, BLOCK_NONE, "%s",
+            drain_show(t, &t->drain->guests[i], DRAIN_GUEST_FAILED, BLOCK_DEADLINE, "%s",
                        "the deadline passed before its migration began");
 }
 
@@ -283,6 +283,7 @@ void drain_follow_guest(struct drain_turn *t, struct drain_guest *shown)
 {
     struct guest *guest = fleet_guest(t->f, shown->uuid);
     const struct job *job = fleet_active_job(t->f, shown->uuid);
+    const struct job *last = fleet_newest_finished(t->f, shown->uuid);
     const struct domain *domain = domain_on(guest, t->node);
     if (shown->state != DRAIN_GUEST_MOVING)
         return;
@@ -292,5 +293,8 @@ void drain_follow_guest(struct drain_turn *t, struct drain_guest *shown)
     else if (t->node->connected && t->node->listed && (domain == NULL || !domain_is_up(domain)))
         show_moved(t, shown, guest);
     else if (t->node->connected && t->node->listed)
-        show_failed(t, shown);
+        drain_show(t, shown, DRAIN_GUEST_FAILED, BLOCK_DEADLINE,
+                   "its migration failed after the deadline%s%s",
+                   last != NULL && last->result.failure_reason[0] != '\0' ? ": " : "",
+                   last != NULL ? last->result.failure_reason : "");
 }
